@@ -1,0 +1,15 @@
+# What `cmake --install` puts where, beside the tools: the host API as a CMake
+# package, found with find_package(Attn) and linked as Attn::attn.
+
+include(CMakePackageConfigHelpers)
+
+install(DIRECTORY runtime/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(TARGETS attn EXPORT AttnTargets
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+
+set(package ${CMAKE_INSTALL_LIBDIR}/cmake/Attn)
+install(EXPORT AttnTargets FILE AttnConfig.cmake NAMESPACE Attn:: DESTINATION ${package})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/AttnConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/AttnConfigVersion.cmake DESTINATION ${package})

@@ -1,0 +1,52 @@
+# How the targets of this project are compiled and linked.
+
+add_compile_options(-Wall -Wextra -Wno-unused-parameter)
+
+# The build type "Sanitize" keeps assertions, and locations in stack traces.
+set(CMAKE_CXX_FLAGS_SANITIZE "-O1 -gline-tables-only -fno-omit-frame-pointer")
+if(ATTN_SANITIZERS)
+  add_compile_options(-fsanitize=${ATTN_SANITIZERS} -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${ATTN_SANITIZERS})
+endif()
+if(ATTN_BUILD_FUZZERS)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
+separate_arguments(ATTN_LLVM_DEFINITIONS NATIVE_COMMAND ${LLVM_DEFINITIONS})
+
+# attn_add_library(NAME sources... [LINK targets...]) adds a static library that
+# may include the project's headers by path from the top ("dialect/AttnOps.h")
+# and the host API as "attn/engine.h". It does not see MLIR.
+function(attn_add_library name)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
+  target_include_directories(${name} PUBLIC
+    ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}
+    ${PROJECT_SOURCE_DIR}/runtime/include)
+  target_link_libraries(${name} PUBLIC ${ARG_LINK})
+endfunction()
+
+# attn_add_executable(NAME sources... [LINK targets...]) adds an executable that
+# may include what a library may.
+function(attn_add_executable name)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
+  target_include_directories(${name} PRIVATE
+    ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}
+    ${PROJECT_SOURCE_DIR}/runtime/include)
+  target_link_libraries(${name} PRIVATE ${ARG_LINK})
+  if(ATTN_SANITIZERS)
+    target_sources(${name} PRIVATE
+      ${PROJECT_SOURCE_DIR}/cmake/SanitizerOptions.cpp)
+  endif()
+endfunction()
+
+# attn_use_mlir(NAME) makes MLIR's and LLVM's headers and libMLIR.so, libLLVM.so
+# available. Code that includes LLVM is compiled without exceptions, as LLVM is.
+function(attn_use_mlir name)
+  target_include_directories(${name} SYSTEM PUBLIC
+    ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
+  target_compile_definitions(${name} PUBLIC ${ATTN_LLVM_DEFINITIONS})
+  target_compile_options(${name} PRIVATE -fno-exceptions)
+  target_link_libraries(${name} PUBLIC MLIR LLVM)
+endfunction()

@@ -1,0 +1,246 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_DIALECT_ATTNOPS_TD
+#define ATTN_DIALECT_ATTNOPS_TD
+
+include "dialect/AttnDialect.td"
+include "mlir/IR/BuiltinAttributes.td"
+include "mlir/IR/OpAsmInterface.td"
+include "mlir/Interfaces/DestinationStyleOpInterface.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/RuntimeVerifiableOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Attn_AttentionOp : Attn_Op<"attention", [
+    AttrSizedOperandSegments, IsolatedFromAbove, SingleBlock,
+    DestinationStyleOpInterface, ConditionallySpeculatable,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>,
+    DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface,
+                              ["reifyResultShapes"]>,
+    DeclareOpInterfaceMethods<RuntimeVerifiableOpInterface>]> {
+  let summary = "masked, grouped scaled-dot-product attention";
+  let description = [{
+    For each batch `b`, query head `h`, query row `i` at position
+    `p = i + offset[b]`, and key column `j`:
+
+    ```
+    s    = scale * dot(query[b,h,i,:], key[b,h/G,j,:])
+    s    = score(s, b, h, p, j)                     // optional region
+    keep = mask(b, h, p, j)                         // optional region
+    P    = softmax over the kept j of s             // the sink joins the sum
+    P    = dropout(P)                               // optional
+    output[b,h,i,:] = sum over j of P * value[b,h/G,j,:]
+    lse[b,h,i]      = log([exp(sink[h]) +] sum over the kept j of exp(s))
+    ```
+
+    The formula is that of Vaswani et al., "Attention Is All You Need"
+    (arXiv:1706.03762); the grouping of heads that of Ainslie et al., "GQA"
+    (arXiv:2305.13245).
+
+    Example, eight query heads on two key/value heads, any batch and length:
+
+    ```mlir
+    func.func @gqa(%query: tensor<?x8x?x64xf32>, %key: tensor<?x2x?x64xf32>,
+                   %value: tensor<?x2x?x64xf32>) -> tensor<?x8x?x64xf32> {
+      %c0 = arith.constant 0 : index
+      %c2 = arith.constant 2 : index
+      %batch = tensor.dim %query, %c0 : tensor<?x8x?x64xf32>
+      %length = tensor.dim %query, %c2 : tensor<?x8x?x64xf32>
+      %init = tensor.empty(%batch, %length) : tensor<?x8x?x64xf32>
+      %output = attn.attention
+          ins(%query, %key, %value : tensor<?x8x?x64xf32>,
+              tensor<?x2x?x64xf32>, tensor<?x2x?x64xf32>)
+          outs(%init : tensor<?x8x?x64xf32>)
+          score softcap(30.0)
+          mask causal, sliding_window(255, 0)
+      return %output : tensor<?x8x?x64xf32>
+    }
+    ```
+
+    ## Operands
+
+    - (A1) `query` is `(B, Hq, Sq, Dk)`, `key` `(B, Hkv, Skv, Dk)`, `value`
+      `(B, Hkv, Skv, Dv)`, `outs` holds the output `(B, Hq, Sq, Dv)` and, if a
+      second one is given, the log-sum-exp `(B, Hq, Sq)`. Heads and head sizes
+      are static and at least 1. `B`, `Sq` and `Skv` may be dynamic, and 0.
+    - (A2) `query`, `key`, `value` and the output have one element type: f64,
+      f32, f16 or bf16. Sums are accumulated in f32, for f64 in f64. The score
+      that a region sees, and the log-sum-exp, have the accumulation type.
+    - (A3) `Hq` is a multiple of `Hkv`; query head `h` reads key/value head
+      `floor(h / G)`, where `G = Hq / Hkv`.
+    - (A4) `scale` is a finite constant or a scalar of the accumulation type;
+      `1/sqrt(Dk)` when absent.
+    - (A5) `offset` is the number of tokens before the first query row: an
+      integer, a `(B)` tensor of integers, or `bottom_right`, which is
+      `Skv - Sq`. 0 when absent; may be negative. `mask causal` is thus aligned
+      to the top left; `offset(bottom_right) mask causal` to the bottom right.
+    - (A6) `sink`, `(Hq)`, is one logit per head that joins the maximum and the
+      denominator of each row once, and has no value row.
+    - (A7) `sequences(cumulative_query, cumulative_key)`, each `(N+1)` of i32,
+      makes a packed batch: `B` is 1, and sequence `n` has the query rows from
+      `cumulative_query[n]` up to `cumulative_query[n+1]` and the key/value rows
+      from `cumulative_key[n]` up to `cumulative_key[n+1]`. A query sees only
+      its own sequence. `b` is the sequence, and `i`, `p`, `j` count within it;
+      `offset` may be `(N)`. The numbers must not decrease and must lie between
+      0 and `Sq` (`Skv`). Rows that belong to no sequence get output 0 and
+      log-sum-exp -inf, also with a sink.
+    - (A8) `dropout(rate, seed, call)` drops each probability with a constant
+      rate in `[0, 1)`: Philox-4x32-10 (Salmon et al., SC 2011) with the 64-bit
+      seed as key and the counter `(j / 4, p, b * Hq + h, call)`, each reduced
+      to 32 bits; word `j mod 4` keeps the position if it is at least
+      `rate * 2^32`. What is kept is multiplied by `1 / (1 - rate)`. The
+      log-sum-exp is that before dropout.
+    - (A9) In destination style, results have the types of `outs`, whose
+      contents are not read.
+
+    ## Regions
+
+    - (A10) The score region gets `(s, b, h, p, j)` and its captures, and yields
+      the new score, in natural-log units. It sees the true scaled score. The
+      mask region gets `(b, h, p, j)` and its captures, and yields i1, true to
+      attend. The score is changed first, the mask applied after.
+    - (A11) Captured tensors and scalars are operands of the op and arguments of
+      the region, which is isolated. In it, every op has only scalar results,
+      no side effects, and comes from `arith`, `math` or `index`, or is
+      `tensor.extract` (`memref.load` on buffers).
+    - (A12) A region's value counts only where the position is kept. There, a
+      value that depends on a load outside its tensor, or on an integer division
+      that has no result, is an error at run time. Elsewhere it is harmless; a
+      `false and` it, or a select that does not choose it, makes it harmless
+      too.
+
+    ## Corners
+
+    - (A13) A position that is not kept, or whose score is -inf, contributes
+      nothing, whatever its query, key or value hold: NaN and infinity do not
+      leak out of masked places. A visible NaN does reach the output.
+    - (A14) A row whose scores are all -inf, or that sees no key at all, has
+      output 0 and log-sum-exp -inf; with a sink, output 0 and log-sum-exp
+      `sink[h]`.
+    - (A15) The result is the same, bit for bit, from call to call and for every
+      number of threads.
+
+    ## Spellings
+
+    The common scores and masks have names, which expand to the regions while
+    parsing; printing shows the region. Several scores apply in the written
+    order; several masks are ANDed.
+
+    | spelling | meaning |
+    |---|---|
+    | `score softcap(c)` | `c * tanh(s / c)`; `c` a number or a scalar operand |
+    | `score alibi(%slopes : type)` | `s - slopes[h] * abs(p - j)` |
+    | `score bias(%t : type)` | `s + t[b, h, p, j]` |
+    | `mask causal` | `j <= p` |
+    | `mask sliding_window(L, R)` | `p - L <= j <= p + R`; -1 is unbounded |
+    | `mask prefix_lm(%n : type)` | `j < n[b]` or `j <= p` |
+    | `mask key_padding(%len : type)` | `j < len[b]`, or `len[b, j]` if i1 |
+    | `mask document(%q, %k : types)` | `q[b, p] == k[b, j]` |
+    | `mask boolean(%t : type)` | `t[b, h, p, j]`, true to attend |
+
+    `bias` and `boolean` tensors broadcast: missing leading dimensions, and
+    dimensions of static size 1, are not indexed. A region is written out as
+
+    ```mlir
+    score(%s, %b, %h, %p, %j) captures(%t = %table : tensor<8xf32>) {
+      %x = tensor.extract %t[%h] : tensor<8xf32>
+      %y = arith.mulf %s, %x : f32
+      attn.yield %y : f32
+    }
+    mask(%b, %h, %p, %j) {
+      %keep = arith.cmpi ule, %j, %p : index
+      attn.yield %keep : i1
+    }
+    ```
+
+    and may stand in a list with names: `mask causal, (%b, %h, %p, %j) {...}`.
+  }];
+
+  let arguments = (ins
+    AnyType:$query, AnyType:$key, AnyType:$value, Variadic<AnyType>:$outs,
+    Optional<AnyType>:$scale, Optional<AnyType>:$offset,
+    Optional<AnyType>:$sink, Optional<AnyType>:$cumulative_query,
+    Optional<AnyType>:$cumulative_key, Optional<I64>:$dropout_seed,
+    Optional<I32>:$dropout_call, Variadic<AnyType>:$score_captures,
+    Variadic<AnyType>:$mask_captures,
+    OptionalAttr<F64Attr>:$static_scale, UnitAttr:$bottom_right,
+    OptionalAttr<F64Attr>:$dropout_rate);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let regions = (region AnyRegion:$score, AnyRegion:$mask);
+
+  let builders = [
+    // Plain attention; the rest is set through the accessors, the regions
+    // through `addScore` and `addMask`.
+    OpBuilder<(ins "Value":$query, "Value":$key, "Value":$value,
+                   "ValueRange":$outs)>
+  ];
+
+  let extraClassDeclaration = [{
+    /// Types of the main operands: ranked tensors or memrefs.
+    ShapedType getQueryType() { return cast<ShapedType>(getQuery().getType()); }
+    ShapedType getKeyType() { return cast<ShapedType>(getKey().getType()); }
+    ShapedType getValueType() { return cast<ShapedType>(getValue().getType()); }
+
+    /// The output and, if asked for, the log-sum-exp operand (null if not).
+    Value getOutput() { return getOuts()[0]; }
+    Value getLogSumExp() { return getOuts().size() > 1 ? getOuts()[1] : Value(); }
+
+    int64_t getNumQueryHeads() { return getQueryType().getDimSize(1); }
+    int64_t getNumKeyValueHeads() { return getKeyType().getDimSize(1); }
+    /// Query heads per key/value head, `G`.
+    int64_t getGroupSize() { return getNumQueryHeads() / getNumKeyValueHeads(); }
+
+    FloatType getElementType() { return cast<FloatType>(getQueryType().getElementType()); }
+    /// Type of sums, of the score that the region sees, of the log-sum-exp.
+    FloatType getAccumulationType() { return getAccumulationType(getElementType()); }
+    static FloatType getAccumulationType(FloatType elementType);
+
+    /// `1/sqrt(Dk)`.
+    double getDefaultScale();
+    /// The scale if it is known while compiling.
+    std::optional<double> getConstantScale();
+
+    bool hasScore() { return !getScore().empty(); }
+    bool hasMask() { return !getMask().empty(); }
+    bool isPacked() { return static_cast<bool>(getCumulativeQuery()); }
+    bool hasDropout() { return getDropoutRate().has_value(); }
+
+    /// Number of leading arguments of a region, before the captures.
+    static constexpr unsigned kNumScoreArguments = 5; // s, b, h, p, j
+    static constexpr unsigned kNumMaskArguments = 4;  //    b, h, p, j
+
+    /// The pairs of sizes that must agree, the source of the verifier's
+    /// messages, of the checks at run time, and of what a caller is told.
+    SmallVector<SizeConstraint> getSizeConstraints();
+
+    MutableOperandRange getDpsInitsMutable() { return getOutsMutable(); }
+    Speculation::Speculatability getSpeculatability();
+  }];
+
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+  let hasCanonicalizer = 1;
+}
+
+def Attn_YieldOp : Attn_Op<"yield", [
+    Pure, Terminator, HasParent<"::mlir::attn::AttentionOp">]> {
+  let summary = "ends a score or mask region with its value";
+  let description = [{
+    Yields the score, or i1 whether to attend, of one position.
+
+    ```mlir
+    attn.yield %keep : i1
+    ```
+  }];
+  let arguments = (ins AnyType:$value);
+  let assemblyFormat = "$value attr-dict `:` type($value)";
+}
+
+#endif // ATTN_DIALECT_ATTNOPS_TD

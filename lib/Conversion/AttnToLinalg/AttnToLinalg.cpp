@@ -1,0 +1,522 @@
+//===- AttnToLinalg.cpp - The reference lowering of attn ------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// attn.attention on tensors to loops over its rows, as the op's documentation
+// writes it: one pass for the scores, one for their maximum, one for the
+// weights, one for the output. Clear beats fast; the faster lowerings are held
+// to this one.
+//
+//   for every sequence n (of a packed batch; else every batch entry)
+//     for every query head h
+//       for every query row i of the sequence
+//         scores[j]  = mask ? score(scale * dot(query, key[j])) : -inf
+//         maximum    = max(scores, sink)
+//         weights[j] = exp(scores[j] - maximum)
+//         sum        = sum of weights and sink
+//         output     = sum of dropout(weights[j]) * value[j] / sum
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/AttnOps.h"
+#include "lib/Conversion/AttnToLinalg/Philox.h"
+#include "lib/Conversion/AttnToLinalg/RegionEvaluation.h"
+#include "lib/Conversion/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/WalkPatternRewriteDriver.h"
+
+#include <cmath>
+#include <limits>
+
+namespace mlir::attn {
+#define GEN_PASS_DEF_CONVERTATTNTOLINALG
+#include "lib/Conversion/Passes.h.inc"
+} // namespace mlir::attn
+
+using namespace mlir;
+using namespace mlir::attn;
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// Rows and columns of one sequence, or of one batch entry.
+struct Sequence {
+  Value number;         ///< `b` in regions.
+  Value batch;          ///< Index into the batch dimension.
+  Value queryBegin;     ///< First query row.
+  Value queryLength;
+  Value keyBegin;       ///< First key/value row.
+  Value keyLength;
+  Value offset;         ///< Position of the first query row.
+};
+
+/// One row of the output.
+struct Row {
+  Sequence sequence;
+  Value head;     ///< Query head, `h`.
+  Value index;    ///< Row of the query tensor.
+  Value position; ///< `p`.
+};
+
+/// Emits the lowering of one op.
+class AttentionLowering {
+public:
+  AttentionLowering(AttentionOp op, OpBuilder &builder)
+      : op(op), b(builder), loc(op.getLoc()),
+        accumulation(op.getAccumulationType()) {}
+
+  /// Returns the op's results.
+  SmallVector<Value> emit() {
+    zero = index(0);
+    one = index(1);
+    scale = op.getScale();
+    if (!scale) // A4
+      scale = real(*op.getConstantScale());
+    SmallVector<Value> results(op.getOuts());
+    if (op.isPacked()) { // A7: rows outside of every sequence.
+      results[0] = fill(results[0], 0.0);
+      if (op.getLogSumExp())
+        results[1] = fill(results[1], -kInfinity);
+    }
+    Value sequences =
+        op.isPacked()
+            ? subtract(dim(op.getCumulativeQuery(), 0), one)
+            : dim(op.getQuery(), 0);
+    return loop(sequences, results, [&](Value n, ValueRange results) {
+      Sequence sequence = emitSequence(n);
+      Value heads = index(op.getNumQueryHeads());
+      return loop(heads, results, [&](Value head, ValueRange results) {
+        return loop(
+            sequence.queryLength, results, [&](Value i, ValueRange results) {
+              Row row{sequence, head, add(sequence.queryBegin, i),
+                      add(sequence.offset, i)}; // A5
+              return emitRow(row, results);
+            });
+      });
+    });
+  }
+
+private:
+  //===--------------------------------------------------------------------===//
+  // Sequences and rows
+  //===--------------------------------------------------------------------===//
+
+  Sequence emitSequence(Value n) {
+    Sequence sequence;
+    sequence.number = n;
+    if (op.isPacked()) { // A7
+      sequence.batch = zero;
+      std::tie(sequence.queryBegin, sequence.queryLength) =
+          emitRange(op.getCumulativeQuery(), n);
+      std::tie(sequence.keyBegin, sequence.keyLength) =
+          emitRange(op.getCumulativeKey(), n);
+    } else {
+      sequence.batch = n;
+      sequence.queryBegin = sequence.keyBegin = zero;
+      sequence.queryLength = dim(op.getQuery(), 2);
+      sequence.keyLength = dim(op.getKey(), 2);
+    }
+    sequence.offset = zero; // A5
+    if (op.getBottomRight())
+      sequence.offset = subtract(sequence.keyLength, sequence.queryLength);
+    if (Value offset = op.getOffset()) {
+      if (isa<RankedTensorType>(offset.getType()))
+        offset = tensor::ExtractOp::create(b, loc, offset, n);
+      sequence.offset = toIndex(offset);
+    }
+    return sequence;
+  }
+
+  /// First row and number of rows of sequence `n`.
+  std::pair<Value, Value> emitRange(Value cumulative, Value n) {
+    Value begin =
+        toIndex(tensor::ExtractOp::create(b, loc, cumulative, n));
+    Value end = toIndex(
+        tensor::ExtractOp::create(b, loc, cumulative, add(n, one)));
+    return {begin, subtract(end, begin)};
+  }
+
+  /// Returns the results with one row written.
+  SmallVector<Value> emitRow(const Row &row, ValueRange results) {
+    const Sequence &sequence = row.sequence;
+    Value keyHead = arith::DivUIOp::create(b, loc, row.head,
+                                           index(op.getGroupSize())); // A3
+    Value query = slice(op.getQuery(), sequence.batch, row.head, row.index);
+    Value key = slice(op.getKey(), sequence.batch, keyHead, sequence.keyBegin,
+                      sequence.keyLength);
+    Value value = slice(op.getValue(), sequence.batch, keyHead,
+                        sequence.keyBegin, sequence.keyLength);
+
+    Value scores = emitScores(row, query, key);
+    Value maximum = emitMaximum(row, scores);
+    Value weights = emitWeights(scores, maximum);
+    Value sum = emitSum(row, weights, maximum);
+    if (op.hasDropout())
+      weights = emitDropout(row, weights);
+    Value output = emitOutput(scores, weights, value, sum);
+
+    SmallVector<Value> written(results);
+    written[0] = insert(output, written[0], sequence.batch, row.head, row.index);
+    if (op.getLogSumExp()) {
+      // Of an empty row this is log(0) = -inf, A14.
+      Value logSumExp = arith::AddFOp::create(
+          b, loc, maximum, math::LogOp::create(b, loc, sum));
+      written[1] = tensor::InsertOp::create(
+          b, loc, logSumExp, written[1],
+          ValueRange{sequence.batch, row.head, row.index});
+    }
+    return written;
+  }
+
+  /// Scores of a row after score and mask, -inf where not kept.
+  Value emitScores(const Row &row, Value query, Value key) {
+    Value length = row.sequence.keyLength;
+    Value dots = linalg::MatvecOp::create(b, loc, ValueRange{key, query},
+                                          fill(empty(length), 0.0))
+                     .getResult(0); // A2
+    auto body = [&](Value j, ValueRange scores) -> SmallVector<Value> {
+      Value dot = tensor::ExtractOp::create(b, loc, scores[0], j);
+      Value score = emitScore(row, j, dot);
+      return {tensor::InsertOp::create(b, loc, score, scores[0], j)};
+    };
+    return loop(length, dots, body).front();
+  }
+
+  /// The mask decides first: a score is computed, and may fail, only where the
+  /// position is kept (A12).
+  Value emitScore(const Row &row, Value j, Value dot) {
+    SmallVector<Value> position = {row.sequence.number, row.head, row.position,
+                                   j};
+    Value keep = boolean(true);
+    if (op.hasMask()) {
+      SmallVector<Value> arguments(position);
+      llvm::append_range(arguments, op.getMaskCaptures());
+      keep = assertDefined(evaluateRegion(b, op.getMask(), arguments), "mask");
+    }
+    auto kept = [&](OpBuilder &, Location) {
+      Value score = arith::MulFOp::create(b, loc, dot, scale);
+      if (op.hasScore()) { // A10
+        SmallVector<Value> arguments = {score};
+        llvm::append_range(arguments, position);
+        llvm::append_range(arguments, op.getScoreCaptures());
+        score =
+            assertDefined(evaluateRegion(b, op.getScore(), arguments), "score");
+      }
+      scf::YieldOp::create(b, loc, score);
+    };
+    auto masked = [&](OpBuilder &, Location) {
+      scf::YieldOp::create(b, loc, real(-kInfinity));
+    };
+    return scf::IfOp::create(b, loc, keep, kept, masked).getResult(0);
+  }
+
+  Value assertDefined(RegionValue region, StringRef name) { // A12
+    if (region.undefined)
+      cf::AssertOp::create(
+          b, loc,
+          arith::XOrIOp::create(b, loc, region.undefined, boolean(true)),
+          ("'attn.attention' op '" + name +
+           "' region: the value depends on a load outside its tensor, or on an "
+           "integer operation without a result")
+              .str());
+    return region.value;
+  }
+
+  /// The maximum of scores and sink, or 0 if all are -inf, so that it can be
+  /// subtracted from them.
+  Value emitMaximum(const Row &row, Value scores) {
+    Value initial = op.getSink() ? emitSink(row) : real(-kInfinity); // A6
+    Value maximum = reduce<arith::MaximumFOp>(scores, initial);
+    Value isEmpty = isMinusInfinity(maximum);
+    return arith::SelectOp::create(b, loc, isEmpty, real(0.0), maximum);
+  }
+
+  Value emitWeights(Value scores, Value maximum) {
+    return map(scores, [&](Value, Value score) -> Value {
+      Value difference = arith::SubFOp::create(b, loc, score, maximum);
+      return math::ExpOp::create(b, loc, difference);
+    });
+  }
+
+  Value emitSum(const Row &row, Value weights, Value maximum) {
+    Value initial = real(0.0);
+    if (op.getSink()) // A6
+      initial = math::ExpOp::create(
+          b, loc, arith::SubFOp::create(b, loc, emitSink(row), maximum));
+    return reduce<arith::AddFOp>(weights, initial);
+  }
+
+  Value emitSink(const Row &row) {
+    return toAccumulation(
+        tensor::ExtractOp::create(b, loc, op.getSink(), row.head));
+  }
+
+  Value emitDropout(const Row &row, Value weights) { // A8
+    double rate = op.getDropoutRate()->convertToDouble();
+    auto toI32 = [&](Value value) -> Value {
+      return arith::IndexCastOp::create(b, loc, b.getI32Type(), value);
+    };
+    Value four = index(4);
+    Value high = arith::ShRUIOp::create(b, loc, op.getDropoutSeed(),
+                                        integer(b.getI64Type(), 32));
+    std::array<Value, 2> key = {
+        arith::TruncIOp::create(b, loc, b.getI32Type(), op.getDropoutSeed()),
+        arith::TruncIOp::create(b, loc, b.getI32Type(), high)};
+    Value line = add(multiply(row.sequence.number, index(op.getNumQueryHeads())),
+                     row.head);
+    // As i64, because the threshold may be 2^32.
+    Value threshold = integer(b.getI64Type(),
+                              int64_t(std::ceil(std::ldexp(rate, 32))));
+    return map(weights, [&](Value j, Value weight) -> Value {
+      Value block = arith::DivUIOp::create(b, loc, j, four);
+      Value lane = arith::RemUIOp::create(b, loc, j, four);
+      std::array<Value, 4> words =
+          buildPhilox(b, loc,
+                      {toI32(block), toI32(row.position), toI32(line),
+                       op.getDropoutCall()},
+                      key);
+      Value word = words[3];
+      for (int64_t candidate : {2, 1, 0}) {
+        Value isLane = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                             lane, index(candidate));
+        word = arith::SelectOp::create(b, loc, isLane, words[candidate], word);
+      }
+      Value wide = arith::ExtUIOp::create(b, loc, b.getI64Type(), word);
+      Value keep = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge,
+                                         wide, threshold);
+      Value scaled =
+          arith::MulFOp::create(b, loc, weight, real(1.0 / (1.0 - rate)));
+      return arith::SelectOp::create(b, loc, keep, scaled, real(0.0));
+    });
+  }
+
+  /// `sum over j of weights[j] * value[j, :] / sum` in the output's type.
+  Value emitOutput(Value scores, Value weights, Value value, Value sum) {
+    MLIRContext *context = b.getContext();
+    AffineExpr d, j;
+    bindDims(context, d, j);
+    AffineMap column = AffineMap::get(2, 0, j, context);
+    SmallVector<AffineMap> maps = {
+        column, column, AffineMap::get(2, 0, {j, d}, context),
+        AffineMap::get(2, 0, d, context)};
+    Value headSize = index(op.getValueType().getDimSize(3));
+    Value zeros = fill(empty(headSize), 0.0);
+    auto accumulate = [&](OpBuilder &, Location, ValueRange args) {
+      Value product =
+          arith::MulFOp::create(b, loc, args[1], toAccumulation(args[2]));
+      Value next = arith::AddFOp::create(b, loc, args[3], product);
+      // A13: whatever the value row holds.
+      Value chosen = arith::SelectOp::create(b, loc, isMinusInfinity(args[0]),
+                                             args[3], next);
+      linalg::YieldOp::create(b, loc, chosen);
+    };
+    Value weighted =
+        linalg::GenericOp::create(
+            b, loc, zeros.getType(), ValueRange{scores, weights, value}, zeros,
+            maps,
+            {utils::IteratorType::parallel, utils::IteratorType::reduction},
+            accumulate)
+            .getResult(0);
+
+    AffineMap identity = AffineMap::get(1, 0, d, context);
+    Value output = tensor::EmptyOp::create(
+        b, loc, {op.getValueType().getDimSize(3)}, op.getElementType());
+    Value isEmpty = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ,
+                                          sum, real(0.0)); // A14
+    auto divide = [&](OpBuilder &, Location, ValueRange args) {
+      Value quotient = arith::DivFOp::create(b, loc, args[0], sum);
+      Value chosen =
+          arith::SelectOp::create(b, loc, isEmpty, real(0.0), quotient);
+      if (accumulation != op.getElementType())
+        chosen =
+            arith::TruncFOp::create(b, loc, op.getElementType(), chosen);
+      linalg::YieldOp::create(b, loc, chosen);
+    };
+    return linalg::GenericOp::create(b, loc, output.getType(), weighted, output,
+                                     ArrayRef<AffineMap>{identity, identity},
+                                     {utils::IteratorType::parallel}, divide)
+        .getResult(0);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Loops over tensors
+  //===--------------------------------------------------------------------===//
+
+  // Bodies are built through `b`, which is where the op's builder points.
+
+  /// `for i in [0, count)` that carries `initial` along.
+  SmallVector<Value>
+  loop(Value count, ValueRange initial,
+       function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+    auto forOp = scf::ForOp::create(
+        b, loc, zero, count, one, initial,
+        [&](OpBuilder &, Location, Value i, ValueRange carried) {
+          scf::YieldOp::create(b, loc, body(i, carried));
+        });
+    return SmallVector<Value>(forOp.getResults());
+  }
+
+  /// A new tensor with `body(j, source[j])`.
+  Value map(Value source, function_ref<Value(Value, Value)> body) {
+    AffineMap identity = AffineMap::getMultiDimIdentityMap(1, b.getContext());
+    Value destination = empty(dim(source, 0));
+    auto generic = linalg::GenericOp::create(
+        b, loc, destination.getType(), source, destination,
+        ArrayRef<AffineMap>{identity, identity},
+        {utils::IteratorType::parallel},
+        [&](OpBuilder &, Location, ValueRange args) {
+          Value j = linalg::IndexOp::create(b, loc, 0);
+          linalg::YieldOp::create(b, loc, body(j, args[0]));
+        });
+    return generic.getResult(0);
+  }
+
+  /// All elements of a vector and `initial` combined.
+  template <typename Combine> Value reduce(Value source, Value initial) {
+    auto body = [&](Value j, ValueRange carried) -> SmallVector<Value> {
+      Value element = tensor::ExtractOp::create(b, loc, source, j);
+      return {Combine::create(b, loc, carried[0], element)};
+    };
+    return loop(dim(source, 0), initial, body).front();
+  }
+
+  /// Row `row` of a (B, H, S, D) tensor, or `count` rows.
+  Value slice(Value source, Value batch, Value head, Value row,
+              Value count = nullptr) {
+    auto type = cast<RankedTensorType>(source.getType());
+    int64_t headSize = type.getDimSize(3);
+    SmallVector<OpFoldResult> offsets = {batch, head, row, b.getIndexAttr(0)};
+    SmallVector<OpFoldResult> sizes(4, b.getIndexAttr(1));
+    SmallVector<OpFoldResult> strides(4, b.getIndexAttr(1));
+    sizes[3] = b.getIndexAttr(headSize);
+    SmallVector<int64_t> shape = {headSize};
+    if (count) {
+      sizes[2] = count;
+      shape = {ShapedType::kDynamic, headSize};
+    }
+    return tensor::ExtractSliceOp::create(
+        b, loc, RankedTensorType::get(shape, type.getElementType()), source,
+        offsets, sizes, strides);
+  }
+
+  /// `destination` with row `row` of a (B, H, S, D) tensor set to `source`.
+  Value insert(Value source, Value destination, Value batch, Value head,
+               Value row) {
+    SmallVector<OpFoldResult> offsets = {batch, head, row, b.getIndexAttr(0)};
+    SmallVector<OpFoldResult> sizes(4, b.getIndexAttr(1));
+    SmallVector<OpFoldResult> strides(4, b.getIndexAttr(1));
+    sizes[3] = b.getIndexAttr(
+        cast<RankedTensorType>(source.getType()).getDimSize(0));
+    return tensor::InsertSliceOp::create(b, loc, source, destination, offsets,
+                                         sizes, strides);
+  }
+
+  /// A vector of accumulators.
+  Value empty(Value length) {
+    return tensor::EmptyOp::create(
+        b, loc, ArrayRef<OpFoldResult>{getAsOpFoldResult(length)},
+        accumulation);
+  }
+
+  Value fill(Value destination, double value) {
+    Type type = cast<ShapedType>(destination.getType()).getElementType();
+    Value constant =
+        arith::ConstantOp::create(b, loc, b.getFloatAttr(type, value));
+    return linalg::FillOp::create(b, loc, constant, destination).getResult(0);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Scalars
+  //===--------------------------------------------------------------------===//
+
+  Value index(int64_t value) {
+    return arith::ConstantIndexOp::create(b, loc, value);
+  }
+  Value integer(Type type, int64_t value) {
+    return arith::ConstantOp::create(b, loc, b.getIntegerAttr(type, value));
+  }
+  Value boolean(bool value) {
+    return arith::ConstantOp::create(b, loc, b.getBoolAttr(value));
+  }
+  Value real(double value) {
+    return arith::ConstantOp::create(b, loc,
+                                     b.getFloatAttr(accumulation, value));
+  }
+  Value add(Value lhs, Value rhs) {
+    return b.createOrFold<arith::AddIOp>(loc, lhs, rhs);
+  }
+  Value subtract(Value lhs, Value rhs) {
+    return b.createOrFold<arith::SubIOp>(loc, lhs, rhs);
+  }
+  Value multiply(Value lhs, Value rhs) {
+    return b.createOrFold<arith::MulIOp>(loc, lhs, rhs);
+  }
+  Value dim(Value tensor, int64_t dimension) {
+    return b.createOrFold<tensor::DimOp>(loc, tensor, dimension);
+  }
+  Value toIndex(Value integer) {
+    if (integer.getType().isIndex())
+      return integer;
+    return arith::IndexCastOp::create(b, loc, b.getIndexType(), integer);
+  }
+  Value toAccumulation(Value value) {
+    unsigned from = value.getType().getIntOrFloatBitWidth();
+    unsigned to = accumulation.getIntOrFloatBitWidth();
+    if (from < to)
+      return arith::ExtFOp::create(b, loc, accumulation, value);
+    if (from > to)
+      return arith::TruncFOp::create(b, loc, accumulation, value);
+    return value;
+  }
+  Value isMinusInfinity(Value value) {
+    return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, value,
+                                 real(-kInfinity));
+  }
+
+  AttentionOp op;
+  OpBuilder &b;
+  Location loc;
+  FloatType accumulation;
+  Value zero, one, scale;
+};
+
+struct LowerAttention : OpRewritePattern<AttentionOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(AttentionOp op,
+                                PatternRewriter &rewriter) const override {
+    if (op->getNumResults() == 0)
+      return failure();
+    rewriter.replaceOp(op, AttentionLowering(op, rewriter).emit());
+    return success();
+  }
+};
+
+struct ConvertAttnToLinalg
+    : attn::impl::ConvertAttnToLinalgBase<ConvertAttnToLinalg> {
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    patterns.add<LowerAttention>(&getContext());
+    walkAndApplyPatterns(getOperation(), std::move(patterns));
+    WalkResult left = getOperation()->walk([](AttentionOp op) {
+      op.emitError("'attn.attention' on memrefs is not lowered by this pass: "
+                   "expected tensors");
+      return WalkResult::interrupt();
+    });
+    if (left.wasInterrupted())
+      signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,32 @@
+//===- RegionEvaluation.h - Score and mask regions as scalar code *- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_CONVERSION_ATTNTOLINALG_REGIONEVALUATION_H
+#define ATTN_CONVERSION_ATTNTOLINALG_REGIONEVALUATION_H
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Region.h"
+
+namespace mlir::attn {
+
+/// What a region yields at one position, and an i1 that is true if that depends
+/// on something without a result (A12): a load outside its tensor, a division
+/// by zero. Null if it never does.
+struct RegionValue {
+  Value value;
+  Value undefined;
+};
+
+/// Inlines a score or mask region, safe to run anywhere: a load outside its
+/// tensor touches no memory and an integer division without a result does not
+/// trap; both give some number instead and mark what depends on it.
+RegionValue evaluateRegion(OpBuilder &builder, Region &region,
+                           ValueRange arguments);
+
+} // namespace mlir::attn
+
+#endif // ATTN_CONVERSION_ATTNTOLINALG_REGIONEVALUATION_H
