@@ -9,6 +9,7 @@
 #define ATTN_ENGINE_H
 
 #include "attn/error.h"
+#include "attn/export.h"
 #include "attn/kernel.h"
 
 #include <memory>
@@ -35,7 +36,7 @@ struct CompileOptions {
 
 /// Compiles MLIR text for the CPU it runs on. Copies share one engine. All
 /// members may be called from several threads at once.
-class Engine {
+class ATTN_EXPORT Engine {
 public:
   static Expected<Engine> create(const EngineOptions &options = {});
 

@@ -9,6 +9,7 @@
 #define ATTN_KERNEL_H
 
 #include "attn/error.h"
+#include "attn/export.h"
 #include "attn/tensor_view.h"
 
 #include <concepts>
@@ -102,12 +103,12 @@ struct CompileStats {
 
 namespace detail {
 struct KernelCode;
-}
+} // namespace detail
 
 /// A compiled kernel. Copies share the code; the code lives as long as any copy,
 /// also after its Engine is gone. `run` may be called from several threads at
 /// once.
-class Kernel {
+class ATTN_EXPORT Kernel {
 public:
   const Signature &signature() const;
   const CompileStats &stats() const;

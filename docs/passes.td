@@ -1,0 +1,9 @@
+//===- passes.td - What docs/passes.md is made from --------*- tablegen -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+include "lib/Conversion/Passes.td"
+include "lib/Transforms/Passes.td"

@@ -1,0 +1,188 @@
+//===- ToRuntime.cpp - What generated code needs from its host ------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Conversion/Passes.h"
+
+#include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
+#include "mlir/Conversion/LLVMCommon/Pattern.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/LLVMIR/FunctionCallUtils.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Transforms/DialectConversion.h"
+
+namespace mlir::attn {
+#define GEN_PASS_DEF_CONVERTTORUNTIMECALLS
+#include "lib/Conversion/Passes.h.inc"
+} // namespace mlir::attn
+
+using namespace mlir;
+
+/// Alignment of buffers whose allocation asks for none: a cache line, and the
+/// widest vector register.
+static constexpr uint64_t defaultAlignment = 64;
+
+static FailureOr<LLVM::LLVMFuncOp> declare(OpBuilder &builder, Operation *user,
+                                           StringRef name,
+                                           ArrayRef<Type> arguments,
+                                           Type result) {
+  return LLVM::lookupOrCreateFn(builder, user->getParentOfType<ModuleOp>(),
+                                name, arguments, result);
+}
+
+/// The message with the place in the source in front, "file:line:column: ...".
+static std::string withLocation(StringRef message, Location loc) {
+  std::string result;
+  llvm::raw_string_ostream os(result);
+  if (auto place = loc->findInstanceOf<FileLineColLoc>())
+    os << place.getFilename().getValue() << ':' << place.getLine() << ':'
+       << place.getColumn() << ": ";
+  os << message;
+  return result;
+}
+
+/// A zero-terminated constant string in the module of `user`.
+static LLVM::GlobalOp createMessage(OpBuilder &builder, Operation *user,
+                                    StringRef text) {
+  auto module = user->getParentOfType<ModuleOp>();
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(module.getBody());
+  std::string bytes = text.str();
+  bytes.push_back('\0');
+  auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), bytes.size());
+  unsigned suffix = 0;
+  SmallString<32> name = SymbolTable::generateSymbolName<32>(
+      "attn_message",
+      [&](StringRef candidate) {
+        return module.lookupSymbol(candidate) != nullptr;
+      },
+      suffix);
+  return LLVM::GlobalOp::create(
+      builder, user->getLoc(), type, /*isConstant=*/true,
+      LLVM::Linkage::Private, name, builder.getStringAttr(bytes));
+}
+
+namespace {
+struct AssertToRuntime : ConvertOpToLLVMPattern<cf::AssertOp> {
+  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+
+  LogicalResult
+  matchAndRewrite(cf::AssertOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    FailureOr<LLVM::LLVMFuncOp> fail =
+        declare(rewriter, op, "attn_rt_fail", getPtrType(), getVoidType());
+    if (failed(fail))
+      return failure();
+    fail->setPassthroughAttr(rewriter.getStrArrayAttr({"cold", "noreturn"}));
+    LLVM::GlobalOp message =
+        createMessage(rewriter, op, withLocation(op.getMsg(), loc));
+
+    Block *head = op->getBlock();
+    Block *rest = rewriter.splitBlock(head, op->getIterator());
+    Block *failing = rewriter.createBlock(head->getParent());
+    Value text = LLVM::AddressOfOp::create(rewriter, loc, message);
+    LLVM::CallOp::create(rewriter, loc, *fail, text);
+    LLVM::UnreachableOp::create(rewriter, loc);
+
+    rewriter.setInsertionPointToEnd(head);
+    cf::CondBranchOp::create(rewriter, loc, adaptor.getArg(), rest, failing);
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct AllocToRuntime : ConvertOpToLLVMPattern<memref::AllocOp> {
+  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+
+  LogicalResult
+  matchAndRewrite(memref::AllocOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    MemRefType type = op.getType();
+    if (!isConvertibleAndHasIdentityMaps(type))
+      return rewriter.notifyMatchFailure(op, "buffer is not contiguous");
+    FailureOr<LLVM::LLVMFuncOp> alloc =
+        declare(rewriter, op, "attn_rt_alloc",
+                {getIndexType(), getIndexType()}, getPtrType());
+    if (failed(alloc))
+      return failure();
+
+    SmallVector<Value> sizes, strides;
+    Value wrappingSize;
+    getMemRefDescriptorSizes(loc, type, adaptor.getDynamicSizes(), rewriter,
+                             sizes, strides, wrappingSize);
+    Value alignment = createIndexAttrConstant(
+        rewriter, loc, getIndexType(),
+        op.getAlignment().value_or(defaultAlignment));
+    Value pointer =
+        LLVM::CallOp::create(
+            rewriter, loc, *alloc,
+            {createByteSize(loc, type, sizes, rewriter), alignment})
+            .getResult();
+    Value descriptor = createMemRefDescriptor(loc, type, pointer, pointer,
+                                              sizes, strides, rewriter);
+    rewriter.replaceOp(op, descriptor);
+    return success();
+  }
+
+private:
+  /// Product of the sizes in bytes, or the largest number where that does not
+  /// fit. A negative size is a huge one here.
+  Value createByteSize(Location loc, MemRefType type, ArrayRef<Value> sizes,
+                       ConversionPatternRewriter &rewriter) const {
+    Value result = getSizeInBytes(loc, type.getElementType(), rewriter);
+    Value largest = createIndexAttrConstant(rewriter, loc, getIndexType(), -1);
+    Type pair = LLVM::LLVMStructType::getLiteral(
+        rewriter.getContext(), {getIndexType(), rewriter.getI1Type()});
+    for (Value size : sizes) {
+      Value product = LLVM::UMulWithOverflowOp::create(rewriter, loc, pair,
+                                                       result, size);
+      Value low = LLVM::ExtractValueOp::create(rewriter, loc, product, 0);
+      Value overflow = LLVM::ExtractValueOp::create(rewriter, loc, product, 1);
+      result = LLVM::SelectOp::create(rewriter, loc, overflow, largest, low);
+    }
+    return result;
+  }
+};
+
+struct DeallocToRuntime : ConvertOpToLLVMPattern<memref::DeallocOp> {
+  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+
+  LogicalResult
+  matchAndRewrite(memref::DeallocOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (!isa<MemRefType>(op.getMemref().getType()))
+      return rewriter.notifyMatchFailure(op, "unranked buffer");
+    FailureOr<LLVM::LLVMFuncOp> free =
+        declare(rewriter, op, "attn_rt_free", getPtrType(), getVoidType());
+    if (failed(free))
+      return failure();
+    Value pointer = MemRefDescriptor(adaptor.getMemref())
+                        .allocatedPtr(rewriter, op.getLoc());
+    rewriter.replaceOpWithNewOp<LLVM::CallOp>(op, *free, pointer);
+    return success();
+  }
+};
+
+struct ConvertToRuntimeCalls
+    : attn::impl::ConvertToRuntimeCallsBase<ConvertToRuntimeCalls> {
+  void runOnOperation() override {
+    LLVMTypeConverter converter(&getContext());
+    RewritePatternSet patterns(&getContext());
+    patterns.add<AssertToRuntime, AllocToRuntime, DeallocToRuntime>(converter);
+    ConversionTarget target(getContext());
+    target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
+    target.addIllegalOp<cf::AssertOp, memref::AllocOp, memref::DeallocOp>();
+    if (failed(applyPartialConversion(getOperation(), target,
+                                      std::move(patterns))))
+      signalPassFailure();
+  }
+};
+} // namespace

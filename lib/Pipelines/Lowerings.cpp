@@ -1,0 +1,20 @@
+//===- Lowerings.cpp - The lowerings by name ------------------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Pipelines/Pipelines.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+llvm::ArrayRef<Lowering> attn::getLowerings() {
+  static const Lowering lowerings[] = {
+      {"reference", "Lower kernels through plain linalg and loops: slow, and "
+                    "obviously right",
+       buildReferencePipeline},
+  };
+  return lowerings;
+}

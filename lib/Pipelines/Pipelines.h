@@ -1,0 +1,41 @@
+//===- Pipelines.h - The order of passes ------------------------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_PIPELINES_PIPELINES_H
+#define ATTN_PIPELINES_PIPELINES_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+
+namespace mlir {
+class OpPassManager;
+} // namespace mlir
+
+namespace mlir::attn {
+
+/// Brings a module into the form that lowerings start from: no calls, and only
+/// operations that have destinations. What a kernel's signature says is read
+/// from this form.
+void buildPreparationPipeline(OpPassManager &pm);
+
+/// Prepared functions on tensors to the LLVM dialect, through plain linalg and
+/// loops: slow, and obviously right.
+void buildReferencePipeline(OpPassManager &pm);
+
+/// A lowering from prepared functions to the LLVM dialect, by name.
+struct Lowering {
+  llvm::StringRef name;
+  llvm::StringRef summary;
+  void (*build)(OpPassManager &pm);
+};
+
+/// Every lowering. `attn-<name>-pipeline` is the preparation and the lowering.
+llvm::ArrayRef<Lowering> getLowerings();
+
+} // namespace mlir::attn
+
+#endif // ATTN_PIPELINES_PIPELINES_H

@@ -1,0 +1,94 @@
+//===- ResultsToDestinations.cpp - Results into the caller's buffers ------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Transforms/Passes.h"
+#include "lib/Transforms/Transforms.h"
+
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace mlir::attn {
+#define GEN_PASS_DEF_RESULTSTODESTINATIONS
+#include "lib/Transforms/Passes.h.inc"
+} // namespace mlir::attn
+
+using namespace mlir;
+using namespace mlir::attn;
+
+MemRefType attn::getKernelBufferType(RankedTensorType type) {
+  if (type.getRank() <= 1) // Nothing is left to choose.
+    return MemRefType::get(type.getShape(), type.getElementType());
+  SmallVector<int64_t> strides(type.getRank(), ShapedType::kDynamic);
+  strides.back() = 1;
+  return MemRefType::get(
+      type.getShape(), type.getElementType(),
+      StridedLayoutAttr::get(type.getContext(), /*offset=*/0, strides));
+}
+
+void attn::convertResultsToDestinations(func::FuncOp func) {
+  MLIRContext *context = func.getContext();
+  for (BlockArgument arg : func.getArguments())
+    if (isa<TensorType>(arg.getType()))
+      func.setArgAttr(arg.getArgNumber(),
+                      bufferization::BufferizationDialect::kWritableAttrName,
+                      BoolAttr::get(context, false));
+
+  SmallVector<Type> results(func.getResultTypes());
+  llvm::BitVector converted(results.size());
+  SmallVector<Value> destinations(results.size());
+  for (auto [index, type] : llvm::enumerate(results)) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor)
+      continue;
+    // Argument attributes on the result would not mean the same on a buffer.
+    if (failed(func.insertArgument(func.getNumArguments(),
+                                   getKernelBufferType(tensor),
+                                   DictionaryAttr::get(context), func.getLoc())))
+      llvm_unreachable("func.func accepts any argument");
+    destinations[index] = func.getArguments().back();
+    converted.set(index);
+  }
+
+  func.walk([&](func::ReturnOp op) {
+    OpBuilder builder(op);
+    for (unsigned index : converted.set_bits())
+      bufferization::MaterializeInDestinationOp::create(
+          builder, op.getLoc(), /*result=*/Type(), op.getOperand(index),
+          destinations[index], /*restrict=*/true, /*writable=*/true);
+    op->eraseOperands(converted);
+  });
+  if (failed(func.eraseResults(converted)))
+    llvm_unreachable("func.func accepts any results");
+}
+
+namespace {
+struct ResultsToDestinations
+    : attn::impl::ResultsToDestinationsBase<ResultsToDestinations> {
+  void runOnOperation() override {
+    for (auto func : getOperation().getOps<func::FuncOp>()) {
+      if (!func.isPublic() || func.isExternal())
+        continue;
+      std::optional<SymbolTable::UseRange> uses =
+          func.getSymbolUses(getOperation());
+      if (!uses || !uses->empty()) {
+        InFlightDiagnostic error =
+            func.emitError("public function '")
+            << func.getName()
+            << "' is used in its module; only a function that nothing calls "
+               "can write its results into buffers of its caller";
+        if (uses)
+          error.attachNote(uses->begin()->getUser()->getLoc())
+              << "first used here";
+        return signalPassFailure();
+      }
+      convertResultsToDestinations(func);
+    }
+  }
+};
+} // namespace

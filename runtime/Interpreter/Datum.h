@@ -1,0 +1,87 @@
+//===- Datum.h - Values that the interpreter computes with ------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_RUNTIME_INTERPRETER_DATUM_H
+#define ATTN_RUNTIME_INTERPRETER_DATUM_H
+
+#include "attn/tensor_view.h"
+#include "runtime/Reference/Compare.h"
+
+#include "mlir/IR/Types.h"
+#include "llvm/ADT/APFloat.h"
+#include "llvm/ADT/APInt.h"
+#include "llvm/ADT/ArrayRef.h"
+
+#include <memory>
+#include <variant>
+#include <vector>
+
+namespace attn::interpreter {
+
+struct Tensor;
+
+/// The value of an operation that has none (A12), such as a division by zero.
+struct Undefined {};
+
+/// What an operation gives: an integer or index of its width, a float of any
+/// type as a double, or a tensor.
+using Datum = std::variant<Undefined, llvm::APInt, double,
+                           std::shared_ptr<const Tensor>>;
+
+/// True for types whose values an APInt or a double can be: signless integers of
+/// at most 64 bits, index, f64, f32, f16 and bf16.
+bool isSupportedScalar(mlir::Type type);
+
+/// Width of an integer, or of index.
+unsigned widthOf(mlir::Type type);
+
+/// `value` rounded to `type`, a float type.
+llvm::APFloat
+roundTo(mlir::Type type, double value,
+        llvm::RoundingMode mode = llvm::RoundingMode::NearestTiesToEven);
+
+struct Tensor {
+  mlir::Type elementType;
+  /// Sizes and elements. The elements are not known, as those of tensor.empty,
+  /// if the pointer is null. Floats that an operation computed are f64 here,
+  /// whatever `elementType` is, and integers i64.
+  TensorView view;
+  /// Keeps alive what `view` points to, if an operation computed it.
+  std::shared_ptr<const void> storage;
+  reference::Quantity quantity = reference::Quantity::output;
+
+  bool isKnown() const;
+  /// One element; nothing outside the tensor, or if it is not known.
+  Datum load(llvm::ArrayRef<std::int64_t> indices) const;
+
+  /// A tensor of computed elements, in row-major order.
+  template <typename T>
+  static std::shared_ptr<const Tensor>
+  create(mlir::Type elementType, llvm::ArrayRef<std::int64_t> shape,
+         std::vector<T> elements,
+         reference::Quantity quantity = reference::Quantity::output) {
+    auto storage = std::make_shared<const std::vector<T>>(std::move(elements));
+    TensorView view(storage->data(), std::span(shape));
+    return std::make_shared<const Tensor>(
+        Tensor{elementType, view, storage, quantity});
+  }
+
+  /// A tensor whose elements are all `element`.
+  template <typename T>
+  static std::shared_ptr<const Tensor>
+  createSplat(mlir::Type elementType, llvm::ArrayRef<std::int64_t> shape,
+              T element) {
+    auto storage = std::make_shared<const T>(element);
+    std::vector<std::int64_t> strides(shape.size(), 0);
+    TensorView view(storage.get(), std::span(shape), std::span(strides));
+    return std::make_shared<const Tensor>(Tensor{elementType, view, storage});
+  }
+};
+
+} // namespace attn::interpreter
+
+#endif // ATTN_RUNTIME_INTERPRETER_DATUM_H

@@ -1,0 +1,252 @@
+//===- FunctionInterpreter.cpp - Evaluates a kernel's function ------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/Interpreter/FunctionInterpreter.h"
+#include "runtime/Interpreter/RegionInterpreter.h"
+
+#include "dialect/AttnOps.h"
+#include "runtime/Reference/Attention.h"
+#include "runtime/Reference/Values.h"
+
+#include "mlir/IR/Diagnostics.h"
+
+using namespace attn;
+using namespace attn::interpreter;
+using llvm::APInt;
+using mlir::failed;
+using mlir::failure;
+using mlir::LogicalResult;
+using mlir::success;
+using mlir::attn::AttentionOp;
+using reference::AttentionProblem;
+using TensorPtr = std::shared_ptr<const Tensor>;
+using Values = llvm::DenseMap<mlir::Value, Datum>;
+
+static std::vector<Datum> lookup(const Values &values,
+                                 mlir::ValueRange operands) {
+  std::vector<Datum> result;
+  for (mlir::Value operand : operands)
+    result.push_back(values.at(operand));
+  return result;
+}
+
+static void define(Values &values, mlir::ValueRange results,
+                   llvm::ArrayRef<Datum> data) {
+  for (auto [result, datum] : llvm::zip_equal(results, data))
+    values[result] = datum;
+}
+
+//===----------------------------------------------------------------------===//
+// attn.attention
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Hands one attn.attention to the oracle.
+class AttentionEvaluator {
+public:
+  AttentionEvaluator(AttentionOp op, Values &values) : op(op), values(values) {}
+
+  LogicalResult evaluate() {
+    if (failed(checkSizes()) || failed(setTensors()) || failed(setScalars()) ||
+        failed(setMask()) || failed(setScore()))
+      return failure();
+    Expected<reference::AttentionResult> result = reference::attention(problem);
+    if (!result)
+      return emitError() << result.error().message;
+    define(0, std::move(result->output), reference::Quantity::output);
+    if (op.getLogSumExp())
+      define(1, std::move(result->logSumExp), reference::Quantity::logSumExp);
+    return success();
+  }
+
+private:
+  mlir::InFlightDiagnostic emitError() { return mlir::emitError(op.getLoc()); }
+
+  const Tensor &getTensor(mlir::Value value) {
+    return *std::get<TensorPtr>(values.at(value));
+  }
+
+  /// What the verifier could not see in dynamic sizes.
+  LogicalResult checkSizes() {
+    auto sizeOf = [&](const mlir::attn::OperandSize &size) {
+      return getTensor(size.operand).view.size(int(size.dimension));
+    };
+    for (const mlir::attn::SizeConstraint &constraint :
+         op.getSizeConstraints()) {
+      std::int64_t expected = constraint.delta;
+      if (constraint.reference.operand)
+        expected += sizeOf(constraint.reference);
+      if (std::int64_t size = sizeOf(constraint.size); size != expected)
+        return emitError() << "operand '" << constraint.size.name
+                           << "': dimension " << constraint.size.dimension
+                           << " (" << constraint.meaning << ") is " << size
+                           << ", expected " << expected;
+    }
+    return success();
+  }
+
+  /// Sets `view` to a float operand.
+  LogicalResult setView(TensorView &view, mlir::Value operand,
+                        llvm::StringRef name) {
+    const Tensor &tensor = getTensor(operand);
+    view = tensor.view;
+    return tensor.isKnown() ? success() : emitUnknown(name);
+  }
+
+  /// Sets `elements` to those of a vector of integers.
+  LogicalResult setIntegers(std::vector<std::int64_t> &elements,
+                            mlir::Value operand, llvm::StringRef name) {
+    const Tensor &tensor = getTensor(operand);
+    if (!tensor.isKnown())
+      return emitUnknown(name);
+    for (std::int64_t i = 0; i < tensor.view.size(0); ++i)
+      elements.push_back(std::get<APInt>(tensor.load(i)).getSExtValue());
+    return success();
+  }
+
+  LogicalResult emitUnknown(llvm::StringRef name) {
+    return emitError() << "operand '" << name << "' was never written";
+  }
+
+  LogicalResult setTensors() {
+    if (failed(setView(problem.query, op.getQuery(), "query")) ||
+        failed(setView(problem.key, op.getKey(), "key")) ||
+        failed(setView(problem.value, op.getValue(), "value")))
+      return failure();
+    if (mlir::Value sink = op.getSink()) { // A6
+      TensorView view;
+      if (failed(setView(view, sink, "sink")))
+        return failure();
+      problem.sink = *reference::toDoubles("sink", view);
+    }
+    if (!op.isPacked()) // A7
+      return success();
+    if (failed(setIntegers(problem.cuQuery, op.getCumulativeQuery(),
+                           "cumulative_query")))
+      return failure();
+    return setIntegers(problem.cuKey, op.getCumulativeKey(), "cumulative_key");
+  }
+
+  LogicalResult setScalars() {
+    problem.scale = op.getConstantScale(); // A4
+    if (mlir::Value scale = op.getScale())
+      problem.scale = std::get<double>(values.at(scale));
+    if (op.hasDropout()) // A8
+      problem.dropout = {
+          op.getDropoutRate()->convertToDouble(),
+          std::get<APInt>(values.at(op.getDropoutSeed())).getZExtValue(),
+          std::uint32_t(
+              std::get<APInt>(values.at(op.getDropoutCall())).getZExtValue())};
+    problem.bottomRight = op.getBottomRight(); // A5
+    mlir::Value offset = op.getOffset();
+    if (!offset)
+      return success();
+    if (llvm::isa<mlir::ShapedType>(offset.getType()))
+      return setIntegers(problem.offsets, offset, "offset");
+    problem.offsets = {std::get<APInt>(values.at(offset)).getSExtValue()};
+    return success();
+  }
+
+  LogicalResult setMask() { // A10
+    if (!op.hasMask())
+      return success();
+    mlir::FailureOr<RegionInterpreter> region =
+        RegionInterpreter::create(op.getMask());
+    if (failed(region))
+      return failure();
+    problem.mask = [region = *region,
+                    captures = lookup(values, op.getMaskCaptures())](
+                       std::int64_t b, std::int64_t h, std::int64_t p,
+                       std::int64_t j) mutable -> std::optional<bool> {
+      Datum keep = region.evaluate({index(b), index(h), index(p), index(j)},
+                                   captures);
+      if (const APInt *value = std::get_if<APInt>(&keep))
+        return value->isOne();
+      return std::nullopt;
+    };
+    return success();
+  }
+
+  LogicalResult setScore() { // A10
+    if (!op.hasScore())
+      return success();
+    mlir::FailureOr<RegionInterpreter> region =
+        RegionInterpreter::create(op.getScore());
+    if (failed(region))
+      return failure();
+    problem.score = [region = *region,
+                     captures = lookup(values, op.getScoreCaptures())](
+                        double s, std::int64_t b, std::int64_t h,
+                        std::int64_t p,
+                        std::int64_t j) mutable -> std::optional<double> {
+      Datum score = region.evaluate(
+          {s, index(b), index(h), index(p), index(j)}, captures);
+      if (const double *value = std::get_if<double>(&score))
+        return *value;
+      return std::nullopt;
+    };
+    return success();
+  }
+
+  static Datum index(std::int64_t value) {
+    return APInt(mlir::IndexType::kInternalStorageBitWidth,
+                 std::uint64_t(value));
+  }
+
+  /// Sets result `number`, which has the size of its init.
+  void define(unsigned number, std::vector<double> elements,
+              reference::Quantity quantity) {
+    const Tensor &init = getTensor(op.getOuts()[number]);
+    auto sizes = init.view.sizes();
+    values[op->getResult(number)] =
+        Tensor::create(init.elementType, {sizes.data(), sizes.size()},
+                       std::move(elements), quantity);
+  }
+
+  AttentionOp op;
+  Values &values;
+  AttentionProblem problem;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// The function
+//===----------------------------------------------------------------------===//
+
+static LogicalResult evaluateOp(mlir::Operation *op, Values &values) {
+  if (auto attention = llvm::dyn_cast<AttentionOp>(op))
+    return AttentionEvaluator(attention, values).evaluate();
+  const Evaluator *evaluate = lookupEvaluator(op);
+  if (!evaluate)
+    return mlir::emitError(op->getLoc())
+           << "cannot evaluate '" << op->getName() << "'";
+  std::vector<Datum> results(op->getNumResults());
+  (*evaluate)(op, lookup(values, op->getOperands()), results);
+  for (const Datum &result : results)
+    if (std::holds_alternative<Undefined>(result))
+      return mlir::emitError(op->getLoc())
+             << "'" << op->getName() << "' has no result for its operands";
+  define(values, op->getResults(), results);
+  return success();
+}
+
+mlir::FailureOr<std::vector<Datum>>
+interpreter::evaluateFunction(mlir::func::FuncOp function,
+                              llvm::ArrayRef<Datum> arguments) {
+  Values values;
+  define(values, function.getArguments(), arguments);
+  for (mlir::Operation &op : function.getBody().front()) {
+    if (llvm::isa<mlir::func::ReturnOp>(op))
+      return lookup(values, op.getOperands());
+    if (failed(evaluateOp(&op, values)))
+      return failure();
+  }
+  // Another terminator is nothing that evaluateOp knows.
+  llvm_unreachable("a block without terminator");
+}

@@ -1,0 +1,24 @@
+//===- FunctionInterpreter.h - Evaluates a kernel's function ----*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_RUNTIME_INTERPRETER_FUNCTIONINTERPRETER_H
+#define ATTN_RUNTIME_INTERPRETER_FUNCTIONINTERPRETER_H
+
+#include "runtime/Interpreter/Datum.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace attn::interpreter {
+
+/// Evaluates a function of one block for arguments of its types. Emits an error
+/// for what it cannot evaluate and for what has no result.
+mlir::FailureOr<std::vector<Datum>>
+evaluateFunction(mlir::func::FuncOp function, llvm::ArrayRef<Datum> arguments);
+
+} // namespace attn::interpreter
+
+#endif // ATTN_RUNTIME_INTERPRETER_FUNCTIONINTERPRETER_H

@@ -1,0 +1,62 @@
+//===- RegionInterpreter.cpp - Evaluates score and mask regions -----------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/Interpreter/RegionInterpreter.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace attn;
+using namespace attn::interpreter;
+
+mlir::FailureOr<RegionInterpreter>
+RegionInterpreter::create(mlir::Region &region) {
+  mlir::Block &block = region.front();
+  RegionInterpreter result;
+  llvm::DenseMap<mlir::Value, unsigned> numbers;
+  auto number = [&](mlir::ValueRange values) {
+    for (mlir::Value value : values) {
+      numbers[value] = unsigned(result.values.size());
+      result.values.push_back(Undefined());
+    }
+  };
+  number(block.getArguments());
+  for (mlir::Operation &op : block.without_terminator()) {
+    Step step{&op, lookupEvaluator(&op), {}, unsigned(result.values.size())};
+    if (!step.evaluate)
+      return mlir::emitError(op.getLoc())
+             << "cannot evaluate '" << op.getName() << "'";
+    for (mlir::Value operand : op.getOperands())
+      step.operands.push_back(numbers.lookup(operand));
+    number(op.getResults());
+    if (step.operands.empty()) // The same each time.
+      (*step.evaluate)(&op, {},
+                       llvm::MutableArrayRef(result.values)
+                           .slice(step.firstResult, op.getNumResults()));
+    else
+      result.steps.push_back(std::move(step));
+  }
+  result.yielded = numbers.lookup(block.getTerminator()->getOperand(0));
+  return result;
+}
+
+Datum RegionInterpreter::evaluate(llvm::ArrayRef<Datum> leading,
+                                  llvm::ArrayRef<Datum> captures) {
+  llvm::copy(leading, values.begin());
+  llvm::copy(captures, values.begin() + leading.size());
+  llvm::SmallVector<Datum, 4> operands;
+  for (const Step &step : steps) {
+    operands.clear();
+    for (unsigned operand : step.operands)
+      operands.push_back(values[operand]);
+    (*step.evaluate)(step.op, operands,
+                     llvm::MutableArrayRef(values).slice(
+                         step.firstResult, step.op->getNumResults()));
+  }
+  return values[yielded];
+}

@@ -1,0 +1,45 @@
+//===- RegionInterpreter.h - Evaluates score and mask regions ---*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_RUNTIME_INTERPRETER_REGIONINTERPRETER_H
+#define ATTN_RUNTIME_INTERPRETER_REGIONINTERPRETER_H
+
+#include "runtime/Interpreter/Operations.h"
+
+#include "mlir/IR/Region.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace attn::interpreter {
+
+/// Evaluates a region of one block many times with different arguments.
+class RegionInterpreter {
+public:
+  /// Emits an error if the region holds an operation that cannot be evaluated.
+  static mlir::FailureOr<RegionInterpreter> create(mlir::Region &region);
+
+  /// What the region's terminator yields first; undefined if that depends on
+  /// something undefined. The first arguments are `leading`, the others
+  /// `captures`.
+  Datum evaluate(llvm::ArrayRef<Datum> leading, llvm::ArrayRef<Datum> captures);
+
+private:
+  /// Values are numbered: block arguments, then results.
+  struct Step {
+    mlir::Operation *op;
+    const Evaluator *evaluate;
+    llvm::SmallVector<unsigned, 4> operands;
+    unsigned firstResult;
+  };
+
+  std::vector<Step> steps;
+  std::vector<Datum> values;
+  unsigned yielded = 0;
+};
+
+} // namespace attn::interpreter
+
+#endif // ATTN_RUNTIME_INTERPRETER_REGIONINTERPRETER_H

@@ -1,0 +1,337 @@
+//===- CallChecks.cpp - What is checked before a kernel runs --------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/JIT/CallChecks.h"
+#include "runtime/JIT/CallMessages.h"
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/SmallVector.h"
+
+#include <algorithm>
+
+using namespace attn;
+using namespace attn::jit;
+using MaybeError = std::optional<Error>;
+
+/// Names the argument or result that is being checked, when it is needed.
+using Describe = llvm::function_ref<std::string()>;
+
+//===----------------------------------------------------------------------===//
+// Scalars
+//===----------------------------------------------------------------------===//
+
+static int bitWidth(ElementType type) {
+  return type == ElementType::i1 ? 1 : 8 * int(sizeOf(type));
+}
+
+static MaybeError checkScalar(const Parameter &parameter,
+                              const Argument &argument, Describe describe) {
+  std::string typeName(nameOf(parameter.type));
+  if (argument.view())
+    return Error{describe() + " is a scalar (" + typeName + "), got a tensor",
+                 {}};
+  if (isFloat(parameter.type))
+    return std::nullopt;
+  const std::int64_t *value = argument.integer();
+  if (!value)
+    return Error{describe() + " is an integer (" + typeName +
+                     "), got the floating-point number " +
+                     std::to_string(*argument.real()),
+                 {}};
+  int width = bitWidth(parameter.type);
+  // i1 is 0 or 1; the others are signed.
+  std::int64_t low = width == 1 ? 0 : -1 - std::int64_t((1ull << (width - 1)) - 1);
+  std::int64_t high = width == 1 ? 1 : std::int64_t((1ull << (width - 1)) - 1);
+  if (*value < low || *value > high)
+    return Error{describe() + ": " + std::to_string(*value) +
+                     " does not fit " + typeName + " (" + std::to_string(low) +
+                     " to " + std::to_string(high) + ")",
+                 {}};
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Tensors
+//===----------------------------------------------------------------------===//
+
+static bool isEmpty(const TensorView &view) {
+  auto sizes = view.sizes();
+  return std::find(sizes.begin(), sizes.end(), 0) != sizes.end();
+}
+
+/// Element type, rank and sizes.
+static MaybeError checkShape(const Parameter &parameter, const TensorView &view,
+                             Describe describe) {
+  if (view.type() != parameter.type)
+    return Error{describe() + ": element type is " +
+                     std::string(nameOf(view.type())) + ", expected " +
+                     std::string(nameOf(parameter.type)),
+                 {}};
+  if (view.rank() < 0)
+    return Error{describe() + ": the view has more than " +
+                     std::to_string(TensorView::maxRank) +
+                     " dimensions, or not one stride for each size",
+                 {}};
+  if (std::size_t(view.rank()) != parameter.shape.size())
+    return Error{describe() + ": rank is " + std::to_string(view.rank()) +
+                     ", expected " + std::to_string(parameter.shape.size()),
+                 {}};
+  for (int dim = 0; dim < view.rank(); ++dim) {
+    std::int64_t size = view.size(dim), expected = parameter.shape[dim];
+    if (expected == Parameter::dynamic ? size >= 0 : size == expected)
+      continue;
+    return Error{describe() + ": dimension " + std::to_string(dim) + " is " +
+                     std::to_string(size) + ", expected " +
+                     (expected == Parameter::dynamic
+                          ? "0 or more"
+                          : std::to_string(expected)),
+                 {}};
+  }
+  return std::nullopt;
+}
+
+namespace {
+/// Addresses from `begin` up to `end`; none if they are equal.
+struct ByteRange {
+  std::uintptr_t begin = 0;
+  std::uintptr_t end = 0;
+  bool overlaps(const ByteRange &other) const {
+    return begin < other.end && other.begin < end;
+  }
+};
+} // namespace
+
+/// Sets `range` to the bytes that `view` covers. False if there are no such
+/// addresses.
+static bool computeByteRange(const TensorView &view, ByteRange &range) {
+  range = {};
+  if (isEmpty(view))
+    return true;
+  std::int64_t low = 0, high = 0; // Offsets of the outermost elements.
+  std::int64_t elementSize = std::int64_t(sizeOf(view.type()));
+  for (int dim = 0; dim < view.rank(); ++dim) {
+    std::int64_t extent;
+    if (__builtin_mul_overflow(view.size(dim) - 1, view.stride(dim), &extent) ||
+        __builtin_mul_overflow(extent, elementSize, &extent))
+      return false;
+    std::int64_t &end = extent < 0 ? low : high;
+    if (__builtin_add_overflow(end, extent, &end))
+      return false;
+  }
+  auto address = reinterpret_cast<std::uintptr_t>(view.data());
+  return !__builtin_add_overflow(high, elementSize, &high) &&
+         !__builtin_add_overflow(address, low, &range.begin) &&
+         !__builtin_add_overflow(address, high, &range.end);
+}
+
+/// Strides and address, and the bytes that the view covers.
+static MaybeError checkMemory(const TensorView &view, Describe describe,
+                              ByteRange &range) {
+  range = {};
+  if (isEmpty(view))
+    return std::nullopt;
+  if (!view.data())
+    return Error{describe() + ": data is null", {}};
+  if (!computeByteRange(view, range))
+    return Error{describe() + ": the view spans more memory than there is", {}};
+  int last = view.rank() - 1;
+  if (last >= 0 && view.size(last) > 1 && view.stride(last) != 1)
+    return Error{describe() + ": stride of the last dimension is " +
+                     std::to_string(view.stride(last)) + ", expected 1",
+                 {}};
+  std::size_t alignment = sizeOf(view.type());
+  if (reinterpret_cast<std::uintptr_t>(view.data()) % alignment != 0)
+    return Error{describe() + ": the data's address is not a multiple of " +
+                     std::to_string(alignment) + ", the size of " +
+                     std::string(nameOf(view.type())),
+                 {}};
+  return std::nullopt;
+}
+
+/// Whether two indices may lead to one address: walking the dimensions from the
+/// smallest stride up, each step must lead out of what the last ones covered.
+static bool overlapsItself(const TensorView &view) {
+  struct Step {
+    std::uint64_t stride, size;
+  };
+  llvm::SmallVector<Step, TensorView::maxRank> steps;
+  for (int dim = 0; dim < view.rank(); ++dim)
+    if (view.size(dim) > 1)
+      steps.push_back({view.stride(dim) < 0
+                           ? 0 - std::uint64_t(view.stride(dim))
+                           : std::uint64_t(view.stride(dim)),
+                       std::uint64_t(view.size(dim))});
+  std::sort(steps.begin(), steps.end(), [](const Step &a, const Step &b) {
+    return a.stride < b.stride;
+  });
+  std::uint64_t covered = 0; // No overflow: the byte range has been computed.
+  for (const Step &step : steps) {
+    if (step.stride <= covered)
+      return true;
+    covered += (step.size - 1) * step.stride;
+  }
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// Sizes
+//===----------------------------------------------------------------------===//
+
+/// Value of `expr` in this call; nothing if it does not fit.
+static std::optional<std::int64_t>
+evaluate(const SizeExpr &expr, std::span<const Argument> arguments) {
+  std::int64_t result = expr.constant;
+  for (const SizeExpr::Term &term : expr.terms) {
+    const Argument &argument = arguments[term.argument];
+    std::int64_t value = term.dimension < 0
+                             ? *argument.integer()
+                             : argument.view()->size(term.dimension);
+    if (__builtin_mul_overflow(value, term.coefficient, &value) ||
+        __builtin_add_overflow(result, value, &result))
+      return std::nullopt;
+  }
+  return result;
+}
+
+static Error describeOverflow(const Signature &signature,
+                              const SizeExpr &expr) {
+  return {describeSize(signature, expr) + " does not fit 64 bits", {}};
+}
+
+static MaybeError checkConstraint(const Signature &signature,
+                                  const Signature::Constraint &constraint,
+                                  std::span<const Argument> arguments) {
+  std::optional<std::int64_t> lhs = evaluate(constraint.lhs, arguments);
+  if (!lhs)
+    return describeOverflow(signature, constraint.lhs);
+  std::optional<std::int64_t> rhs = evaluate(constraint.rhs, arguments);
+  if (!rhs)
+    return describeOverflow(signature, constraint.rhs);
+  if (*lhs != *rhs)
+    return describeViolation(signature, constraint, *lhs, *rhs);
+  return std::nullopt;
+}
+
+Expected<std::int64_t>
+jit::computeResultSize(const Signature &signature,
+                       std::span<const Argument> arguments, std::size_t index,
+                       std::size_t dim) {
+  const SizeExpr &expr = signature.resultSizes[index][dim];
+  std::optional<std::int64_t> size = evaluate(expr, arguments);
+  if (!size)
+    return describeOverflow(signature, expr);
+  if (*size < 0)
+    return Error{describeResult(index) + " would have size " +
+                     std::to_string(*size) + " in dimension " +
+                     std::to_string(dim) + ", which is " +
+                     describeSize(signature, expr),
+                 {}};
+  return *size;
+}
+
+//===----------------------------------------------------------------------===//
+// The whole call
+//===----------------------------------------------------------------------===//
+
+static Error describeCount(const char *what, std::size_t expected,
+                           std::size_t got) {
+  return {"expected " + std::to_string(expected) + " " + what +
+              (expected == 1 ? "" : "s") + ", got " + std::to_string(got),
+          {}};
+}
+
+MaybeError jit::checkArguments(const Signature &signature,
+                               std::span<const Argument> arguments) {
+  if (arguments.size() != signature.arguments.size())
+    return describeCount("argument", signature.arguments.size(),
+                         arguments.size());
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    auto describe = [&] { return describeArgument(signature, i); };
+    const Parameter &parameter = signature.arguments[i];
+    if (!parameter.isTensor) {
+      if (MaybeError error = checkScalar(parameter, arguments[i], describe))
+        return error;
+      continue;
+    }
+    const TensorView *view = arguments[i].view();
+    if (!view)
+      return Error{describe() + " is a tensor, got a scalar", {}};
+    if (MaybeError error = checkShape(parameter, *view, describe))
+      return error;
+  }
+  for (const Signature::Constraint &constraint : signature.constraints)
+    if (MaybeError error = checkConstraint(signature, constraint, arguments))
+      return error;
+  ByteRange range;
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    if (const TensorView *view = arguments[i].view())
+      if (MaybeError error = checkMemory(
+              *view, [&] { return describeArgument(signature, i); }, range))
+        return error;
+  return std::nullopt;
+}
+
+/// Sizes of a result against what the arguments make them.
+static MaybeError checkResultSizes(const Signature &signature,
+                                   std::span<const Argument> arguments,
+                                   std::size_t index, const TensorView &view) {
+  for (int dim = 0; dim < view.rank(); ++dim) {
+    Expected<std::int64_t> size =
+        computeResultSize(signature, arguments, index, dim);
+    if (!size)
+      return size.error();
+    if (view.size(dim) != *size)
+      return Error{describeResult(index) + ": dimension " +
+                       std::to_string(dim) + " is " +
+                       std::to_string(view.size(dim)) + ", expected " +
+                       std::to_string(*size) + " (" +
+                       describeSize(signature,
+                                    signature.resultSizes[index][dim]) +
+                       ")",
+                   {}};
+  }
+  return std::nullopt;
+}
+
+MaybeError jit::checkResults(const Signature &signature,
+                             std::span<const Argument> arguments,
+                             std::span<const TensorView> results) {
+  if (results.size() != signature.results.size())
+    return describeCount("result", signature.results.size(), results.size());
+  llvm::SmallVector<ByteRange, 16> ranges;
+  for (const Argument &argument : arguments) {
+    ByteRange &range = ranges.emplace_back();
+    if (const TensorView *view = argument.view())
+      computeByteRange(*view, range);
+  }
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    auto describe = [&] { return describeResult(i); };
+    const TensorView &view = results[i];
+    ByteRange range;
+    if (MaybeError error = checkShape(signature.results[i], view, describe))
+      return error;
+    if (MaybeError error = checkResultSizes(signature, arguments, i, view))
+      return error;
+    if (MaybeError error = checkMemory(view, describe, range))
+      return error;
+    if (view.readOnly())
+      return Error{describe() + ": the view is read-only", {}};
+    if (range.begin != range.end && overlapsItself(view))
+      return Error{describe() + " overlaps itself: two of its indices share an "
+                                "address",
+                   {}};
+    for (std::size_t other = 0; other < ranges.size(); ++other)
+      if (range.overlaps(ranges[other]))
+        return Error{describe() + " overlaps " +
+                         (other < arguments.size()
+                              ? describeArgument(signature, other)
+                              : describeResult(other - arguments.size())),
+                     {}};
+    ranges.push_back(range);
+  }
+  return std::nullopt;
+}

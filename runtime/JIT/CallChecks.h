@@ -1,0 +1,34 @@
+//===- CallChecks.h - What is checked before a kernel runs ------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_RUNTIME_JIT_CALLCHECKS_H
+#define ATTN_RUNTIME_JIT_CALLCHECKS_H
+
+#include "attn/kernel.h"
+
+#include <optional>
+
+namespace attn::jit {
+
+/// Why these arguments do not fit the signature; nothing if they do. Allocates
+/// only to say what is wrong.
+std::optional<Error> checkArguments(const Signature &signature,
+                                    std::span<const Argument> arguments);
+
+/// The same for the results of a call whose arguments fit.
+std::optional<Error> checkResults(const Signature &signature,
+                                  std::span<const Argument> arguments,
+                                  std::span<const TensorView> results);
+
+/// Size of dimension `dim` of result `index` for arguments that fit.
+Expected<std::int64_t> computeResultSize(const Signature &signature,
+                                         std::span<const Argument> arguments,
+                                         std::size_t index, std::size_t dim);
+
+} // namespace attn::jit
+
+#endif // ATTN_RUNTIME_JIT_CALLCHECKS_H

@@ -1,0 +1,38 @@
+//===- Codegen.h - LLVM dialect to machine code -----------------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_RUNTIME_JIT_CODEGEN_H
+#define ATTN_RUNTIME_JIT_CODEGEN_H
+
+#include "attn/kernel.h"
+
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+
+namespace llvm::orc {
+class JITTargetMachineBuilder;
+} // namespace llvm::orc
+namespace mlir {
+class ModuleOp;
+} // namespace mlir
+
+namespace attn::jit {
+
+/// What an object offers: `void attn_entry(void **arguments)`, where an element
+/// points to a memref descriptor or to a scalar; arguments first, then results.
+inline constexpr llvm::StringLiteral entryName = "attn_entry";
+
+/// Machine code of the kernel function in `module`, as an object file. Stages
+/// add their time to `stats`.
+Expected<llvm::SmallVector<char, 0>>
+generateObject(mlir::ModuleOp module,
+               const llvm::orc::JITTargetMachineBuilder &target,
+               CompileStats &stats);
+
+} // namespace attn::jit
+
+#endif // ATTN_RUNTIME_JIT_CODEGEN_H

@@ -1,0 +1,78 @@
+//===- Compiler.cpp - Text to an object file ------------------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/JIT/Compiler.h"
+#include "runtime/JIT/Codegen.h"
+#include "runtime/JIT/Diagnostics.h"
+#include "runtime/JIT/Frontend.h"
+#include "runtime/JIT/Stopwatch.h"
+
+#include "lib/Pipelines/Pipelines.h"
+#include "lib/Registration/Registration.h"
+
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Pass/PassManager.h"
+
+using namespace attn;
+using namespace attn::jit;
+
+/// Every kernel dialect, registered once.
+static const mlir::DialectRegistry &getRegistry() {
+  static const mlir::DialectRegistry registry = [] {
+    mlir::DialectRegistry result;
+    mlir::attn::registerKernelDialects(result);
+    return result;
+  }();
+  return registry;
+}
+
+static Expected<const mlir::attn::Lowering *>
+findLowering(const std::string &name) {
+  std::string available;
+  for (const mlir::attn::Lowering &lowering : mlir::attn::getLowerings()) {
+    if (lowering.name == name)
+      return &lowering;
+    available += (available.empty() ? "'" : ", '") + lowering.name.str() + "'";
+  }
+  return Error{"unknown pipeline '" + name + "'; there is " + available, {}};
+}
+
+Expected<CompiledObject>
+jit::compileObject(std::string_view text, const CompileOptions &options,
+                   const llvm::orc::JITTargetMachineBuilder &target,
+                   CompileStats &stats) {
+  Expected<const mlir::attn::Lowering *> lowering =
+      findLowering(options.pipeline);
+  if (!lowering)
+    return lowering.error();
+
+  Stopwatch stopwatch;
+  mlir::MLIRContext context(getRegistry(),
+                            mlir::MLIRContext::Threading::DISABLED);
+  context.printOpOnDiagnostic(false); // Places say where; the text is known.
+  DiagnosticCollector diagnostics(&context);
+  mlir::FailureOr<KernelModule> kernel = parseKernel(text, options, &context);
+  if (mlir::failed(kernel))
+    return diagnostics.takeError("cannot compile");
+  stats.parseMs = stopwatch.lap();
+
+  mlir::PassManager pm(&context);
+  (*lowering)->build(pm);
+  if (mlir::failed(pm.run(*kernel->module)))
+    return diagnostics.takeError("cannot lower");
+  stats.passesMs = stopwatch.lap();
+
+  Expected<llvm::SmallVector<char, 0>> object =
+      generateObject(*kernel->module, target, stats);
+  if (!object) {
+    Error error = diagnostics.takeError("cannot generate code");
+    if (error.diagnostics.empty())
+      error.message += ": " + object.error().message;
+    return error;
+  }
+  return CompiledObject{std::move(kernel->signature), std::move(*object)};
+}

@@ -1,0 +1,32 @@
+//===- Diagnostics.h - MLIR's diagnostics as the host's ---------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_RUNTIME_JIT_DIAGNOSTICS_H
+#define ATTN_RUNTIME_JIT_DIAGNOSTICS_H
+
+#include "attn/error.h"
+
+#include "mlir/IR/Diagnostics.h"
+
+namespace attn::jit {
+
+/// Collects what is emitted in an MLIR context while it lives.
+class DiagnosticCollector {
+public:
+  explicit DiagnosticCollector(mlir::MLIRContext *context);
+
+  /// The collected diagnostics as an Error that says that `what` failed.
+  Error takeError(const std::string &what);
+
+private:
+  std::vector<Diagnostic> diagnostics;
+  mlir::ScopedDiagnosticHandler handler;
+};
+
+} // namespace attn::jit
+
+#endif // ATTN_RUNTIME_JIT_DIAGNOSTICS_H

@@ -1,0 +1,177 @@
+//===- Engine.cpp - Compiles, and remembers what it compiled --------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "attn/engine.h"
+
+#include "runtime/JIT/BuildId.h"
+#include "runtime/JIT/Compiler.h"
+#include "runtime/JIT/KernelCode.h"
+#include "runtime/JIT/Linker.h"
+#include "runtime/JIT/ObjectCache.h"
+#include "runtime/JIT/Stopwatch.h"
+
+#include "llvm-c/Core.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/BLAKE3.h"
+#include "llvm/Support/TargetSelect.h"
+
+#include <future>
+#include <mutex>
+#include <unordered_map>
+
+using namespace attn;
+using namespace attn::jit;
+using detail::KernelCode;
+using llvm::orc::JITTargetMachineBuilder;
+
+using CodeOrError = Expected<std::shared_ptr<const KernelCode>>;
+
+struct __attribute__((visibility("hidden"))) Engine::Impl {
+  Impl(JITTargetMachineBuilder target, std::shared_ptr<Linker> linker,
+       std::optional<ObjectCache> disk)
+      : target(std::move(target)), linker(std::move(linker)),
+        disk(std::move(disk)), compilerIdentity(identifyCompiler()) {}
+
+  std::string identifyCompiler() const;
+  std::string computeKey(std::string_view text,
+                         const CompileOptions &options) const;
+  CodeOrError build(std::string_view text, const CompileOptions &options,
+                    const std::string &key, CompileStats &stats) const;
+  Expected<Kernel> compile(std::string_view text,
+                           const CompileOptions &options);
+
+  const JITTargetMachineBuilder target;
+  const std::shared_ptr<Linker> linker;
+  const std::optional<ObjectCache> disk;
+  const std::string compilerIdentity;
+
+  /// By key. A kernel that is still being compiled is here too, so that whoever
+  /// asks for it meanwhile waits.
+  std::mutex mutex;
+  std::unordered_map<std::string, std::shared_future<CodeOrError>> kernels;
+};
+
+/// Everything but the text and the options that decides what code comes out.
+std::string Engine::Impl::identifyCompiler() const {
+  unsigned major, minor, patch;
+  LLVMGetVersion(&major, &minor, &patch);
+  return llvm::join_items('\0', ATTN_VERSION, llvm::toHex(getBuildId()),
+                          std::to_string(major), std::to_string(minor),
+                          std::to_string(patch),
+                          target.getTargetTriple().str(), target.getCPU(),
+                          target.getFeatures().getString());
+}
+
+std::string Engine::Impl::computeKey(std::string_view text,
+                                     const CompileOptions &options) const {
+  llvm::BLAKE3 hasher;
+  // The name of the file is in the messages of checks in the code.
+  for (llvm::StringRef part :
+       {llvm::StringRef(compilerIdentity), llvm::StringRef(text),
+        llvm::StringRef(options.entry), llvm::StringRef(options.pipeline),
+        llvm::StringRef(options.fileName)}) {
+    hasher.update(std::to_string(part.size()) + ":");
+    hasher.update(part);
+  }
+  return llvm::toHex(hasher.final(), /*LowerCase=*/true);
+}
+
+/// From the disk or from the text.
+CodeOrError Engine::Impl::build(std::string_view text,
+                                const CompileOptions &options,
+                                const std::string &key,
+                                CompileStats &stats) const {
+  std::optional<CompiledObject> compiled;
+  if (disk)
+    compiled = disk->load(key);
+  if (compiled) {
+    stats.source = CompileStats::Source::diskCache;
+  } else {
+    Expected<CompiledObject> object =
+        compileObject(text, options, target, stats);
+    if (!object)
+      return std::move(object).error();
+    compiled = std::move(*object);
+    if (disk)
+      disk->store(key, *compiled);
+  }
+  Stopwatch stopwatch;
+  Expected<std::unique_ptr<LinkedCode>> code =
+      linker->link({compiled->object.data(), compiled->object.size()});
+  if (!code)
+    return std::move(code).error();
+  stats.linkMs = stopwatch.lap();
+  return std::make_shared<const KernelCode>(std::move(compiled->signature),
+                                            std::move(*code));
+}
+
+Expected<Kernel> Engine::Impl::compile(std::string_view text,
+                                       const CompileOptions &options) {
+  Stopwatch stopwatch;
+  CompileStats stats;
+  std::string key = computeKey(text, options);
+  std::promise<CodeOrError> promise;
+  std::shared_future<CodeOrError> kernel;
+  bool isMine;
+  {
+    std::lock_guard lock(mutex);
+    auto [entry, inserted] = kernels.try_emplace(key);
+    isMine = inserted;
+    if (isMine)
+      entry->second = promise.get_future().share();
+    kernel = entry->second;
+  }
+  if (isMine) {
+    CodeOrError code = build(text, options, key, stats);
+    if (!code) {
+      std::lock_guard lock(mutex);
+      kernels.erase(key);
+    }
+    promise.set_value(std::move(code));
+  } else {
+    stats.source = CompileStats::Source::memoryCache;
+  }
+  const CodeOrError &code = kernel.get();
+  if (!code)
+    return code.error();
+  stats.totalMs = stopwatch.lap();
+  return Kernel(*code, stats);
+}
+
+Engine::Engine(std::shared_ptr<Impl> impl) : impl(std::move(impl)) {}
+
+Expected<Engine> Engine::create(const EngineOptions &options) {
+  static const bool targetReady = !llvm::InitializeNativeTarget() &&
+                                  !llvm::InitializeNativeTargetAsmPrinter();
+  if (!targetReady)
+    return Error{"LLVM has no code generator for this machine", {}};
+  llvm::Expected<JITTargetMachineBuilder> target =
+      JITTargetMachineBuilder::detectHost();
+  if (!target)
+    return Error{"cannot find out what machine this is: " +
+                     llvm::toString(target.takeError()),
+                 {}};
+  target->setCodeGenOptLevel(llvm::CodeGenOptLevel::Aggressive);
+
+  std::optional<ObjectCache> disk;
+  if (!options.cacheDirectory.empty()) {
+    Expected<ObjectCache> cache = ObjectCache::open(options.cacheDirectory);
+    if (!cache)
+      return std::move(cache).error();
+    disk = std::move(*cache);
+  }
+  Expected<std::shared_ptr<Linker>> linker = Linker::create(*target);
+  if (!linker)
+    return std::move(linker).error();
+  return Engine(std::make_shared<Impl>(std::move(*target), std::move(*linker),
+                                       std::move(disk)));
+}
+
+Expected<Kernel> Engine::compile(std::string_view text,
+                                 const CompileOptions &options) const {
+  return impl->compile(text, options);
+}

@@ -1,0 +1,121 @@
+//===- Frontend.cpp - Text to a kernel in MLIR ----------------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/JIT/Frontend.h"
+
+#include "lib/Analysis/KernelForm.h"
+#include "lib/Analysis/KernelSignature.h"
+#include "lib/Pipelines/Pipelines.h"
+
+#include "mlir/AsmParser/AsmParser.h"
+#include "mlir/AsmParser/AsmParserState.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace attn;
+using namespace attn::jit;
+using mlir::failed;
+using mlir::failure;
+using mlir::FailureOr;
+
+/// The function to compile: the one named, or the only public one.
+static FailureOr<mlir::func::FuncOp> findEntry(mlir::ModuleOp module,
+                                               const std::string &name) {
+  if (!name.empty()) {
+    auto entry = module.lookupSymbol<mlir::func::FuncOp>(name);
+    if (!entry)
+      return module.emitError("no function '") << name << "' in the module";
+    if (entry.isExternal())
+      return entry.emitError("function '") << name << "' has no body";
+    return entry;
+  }
+  mlir::func::FuncOp entry;
+  for (auto func : module.getOps<mlir::func::FuncOp>()) {
+    if (!func.isPublic() || func.isExternal())
+      continue;
+    if (entry) {
+      mlir::InFlightDiagnostic error = module.emitError(
+          "the module has several public functions; name the one to compile");
+      error.attachNote(entry.getLoc()) << "'" << entry.getName() << "'";
+      error.attachNote(func.getLoc()) << "'" << func.getName() << "'";
+      return error;
+    }
+    entry = func;
+  }
+  if (!entry)
+    return module.emitError("no public function in the module");
+  return entry;
+}
+
+/// Names of the arguments as they are written, without '%'.
+static std::vector<std::string>
+readArgumentNames(mlir::func::FuncOp entry, const mlir::AsmParserState &state) {
+  std::vector<std::string> names(entry.getNumArguments());
+  const mlir::AsmParserState::BlockDefinition *block =
+      state.getBlockDef(&entry.getBody().front());
+  if (!block || block->arguments.size() != names.size())
+    return names;
+  for (auto [name, argument] : llvm::zip_equal(names, block->arguments)) {
+    const char *start = argument.loc.Start.getPointer();
+    const char *end = argument.loc.End.getPointer();
+    if (start && end > start)
+      name = llvm::StringRef(start, end - start).ltrim('%').str();
+  }
+  return names;
+}
+
+FailureOr<KernelModule> jit::parseKernel(std::string_view text,
+                                         const CompileOptions &options,
+                                         mlir::MLIRContext *context) {
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(
+      llvm::MemoryBuffer::getMemBufferCopy(text, options.fileName),
+      llvm::SMLoc());
+  mlir::Block block;
+  mlir::AsmParserState state;
+  mlir::ParserConfig config(context);
+  if (failed(mlir::parseAsmSourceFile(sources, &block, config, &state)))
+    return failure();
+  KernelModule result;
+  result.module =
+      mlir::detail::constructContainerOpForParserIfNecessary<mlir::ModuleOp>(
+          &block, context,
+          mlir::FileLineColLoc::get(context, options.fileName, 1, 1));
+  if (!result.module)
+    return failure();
+
+  FailureOr<mlir::func::FuncOp> entry =
+      findEntry(*result.module, options.entry);
+  if (failed(entry))
+    return failure();
+  std::string entryName = entry->getName().str();
+  std::vector<std::string> argumentNames = readArgumentNames(*entry, state);
+
+  // Everything else only serves the entry.
+  for (auto func : result.module->getOps<mlir::func::FuncOp>())
+    func.setPrivate();
+  entry->setPublic();
+  mlir::PassManager pm(context);
+  mlir::attn::buildPreparationPipeline(pm);
+  if (failed(pm.run(*result.module)) ||
+      failed(mlir::attn::verifyKernelForm(*result.module)))
+    return failure();
+
+  FailureOr<Signature> signature =
+      mlir::attn::computeKernelSignature(*entry);
+  if (failed(signature))
+    return failure();
+  result.signature = std::move(*signature);
+  for (auto [parameter, name] :
+       llvm::zip_equal(result.signature.arguments, argumentNames))
+    parameter.name = std::move(name);
+  entry->setName(kernelFunctionName);
+  return result;
+}

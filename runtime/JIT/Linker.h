@@ -1,0 +1,61 @@
+//===- Linker.h - Object files to callable code -----------------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_RUNTIME_JIT_LINKER_H
+#define ATTN_RUNTIME_JIT_LINKER_H
+
+#include "attn/error.h"
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
+#include "llvm/ExecutionEngine/Orc/LLJIT.h"
+
+#include <atomic>
+#include <memory>
+
+namespace attn::jit {
+
+class Linker;
+
+/// Linked code, unmapped when it dies.
+class LinkedCode {
+public:
+  using Entry = void (*)(void **arguments);
+
+  LinkedCode(std::shared_ptr<Linker> linker, llvm::orc::JITDylib &library)
+      : linker(std::move(linker)), library(library) {}
+  ~LinkedCode();
+  LinkedCode(const LinkedCode &) = delete;
+  LinkedCode &operator=(const LinkedCode &) = delete;
+
+  Entry getEntry() const { return entry; }
+
+private:
+  friend class Linker;
+  std::shared_ptr<Linker> linker;
+  llvm::orc::JITDylib &library;
+  Entry entry = nullptr;
+};
+
+/// Links objects into this process.
+class Linker : public std::enable_shared_from_this<Linker> {
+public:
+  static Expected<std::shared_ptr<Linker>>
+  create(const llvm::orc::JITTargetMachineBuilder &target);
+
+  /// Copies and links `object`. Safe to call from several threads.
+  Expected<std::unique_ptr<LinkedCode>> link(llvm::StringRef object);
+
+private:
+  friend class LinkedCode;
+  std::unique_ptr<llvm::orc::LLJIT> jit;
+  std::atomic<unsigned> numLinked = 0;
+};
+
+} // namespace attn::jit
+
+#endif // ATTN_RUNTIME_JIT_LINKER_H

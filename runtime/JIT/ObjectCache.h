@@ -1,0 +1,41 @@
+//===- ObjectCache.h - Compiled kernels on disk -----------------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_RUNTIME_JIT_OBJECTCACHE_H
+#define ATTN_RUNTIME_JIT_OBJECTCACHE_H
+
+#include "runtime/JIT/Compiler.h"
+
+#include <optional>
+
+namespace attn::jit {
+
+/// A directory of compiled kernels, one file each. Engines and processes may
+/// share it: a file appears complete or not at all, and is checked when read.
+class ObjectCache {
+public:
+  /// Creates the directory if there is none. An error if it cannot be written.
+  static Expected<ObjectCache> open(const std::string &directory);
+
+  /// The kernel stored under `key`; nothing if there is none, or if its file is
+  /// damaged.
+  std::optional<CompiledObject> load(const std::string &key) const;
+
+  /// Stores a kernel. A cache is only a help: that it fails is no error.
+  void store(const std::string &key, const CompiledObject &object) const;
+
+private:
+  explicit ObjectCache(std::string directory)
+      : directory(std::move(directory)) {}
+  std::string getPath(const std::string &key) const;
+
+  std::string directory;
+};
+
+} // namespace attn::jit
+
+#endif // ATTN_RUNTIME_JIT_OBJECTCACHE_H

@@ -1,0 +1,69 @@
+//===- Compare.cpp - How far a result is from the oracle's ----------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/Reference/Compare.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+using namespace attn;
+using namespace attn::reference;
+
+Tolerance attn::reference::toleranceFor(ElementType inputs, Quantity quantity) {
+  if (quantity == Quantity::logSumExp && isFloat(inputs) &&
+      inputs != ElementType::f64)
+    return {1e-5, /*relative=*/false};
+  switch (inputs) {
+  case ElementType::f64:
+    return {1e-12, /*relative=*/true};
+  case ElementType::f32:
+    return {2e-6, /*relative=*/true};
+  case ElementType::f16:
+    return {2e-3, /*relative=*/true};
+  case ElementType::bf16:
+    return {1.6e-2, /*relative=*/true};
+  default:
+    return {0, /*relative=*/false};
+  }
+}
+
+/// |a - b|, where equals are 0 apart even if they are not finite.
+static double distance(double a, double b) {
+  if (a == b || (std::isnan(a) && std::isnan(b)))
+    return 0;
+  if (!std::isfinite(a) || !std::isfinite(b))
+    return std::numeric_limits<double>::infinity();
+  return std::abs(a - b);
+}
+
+Expected<Comparison> attn::reference::compare(std::span<const double> actual,
+                                              std::span<const double> expected,
+                                              const Tolerance &tolerance) {
+  if (actual.size() != expected.size())
+    return Error{"expected " + std::to_string(expected.size()) +
+                     " elements, got " + std::to_string(actual.size()),
+                 {}};
+  Comparison result;
+  double largest = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    if (std::isfinite(expected[i]))
+      largest = std::max(largest, std::abs(expected[i]));
+    double error = distance(actual[i], expected[i]);
+    if (error <= result.error)
+      continue;
+    result.error = error;
+    result.index = std::int64_t(i);
+    result.actual = actual[i];
+    result.expected = expected[i];
+  }
+  if (tolerance.relative && result.error > 0)
+    result.error /= largest; // Infinite if all is 0.
+  result.passed = result.error <= tolerance.bound;
+  return result;
+}

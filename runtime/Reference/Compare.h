@@ -1,0 +1,63 @@
+//===- Compare.h - How far a result is from the oracle's --------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_REFERENCE_COMPARE_H
+#define ATTN_REFERENCE_COMPARE_H
+
+#include "attn/element_type.h"
+#include "attn/error.h"
+
+#include <cstdint>
+#include <span>
+
+namespace attn::reference {
+
+/// The largest error that a result may have, and how it is measured.
+struct Tolerance {
+  double bound = 0;
+  /// max|a-b| / max|b| instead of max|a-b|, where b is the oracle's.
+  bool relative = true;
+};
+
+/// What a result holds, as far as its tolerance depends on it.
+enum class Quantity { output, logSumExp };
+
+/// The tolerance of attention on standard normal inputs of type `inputs`:
+///
+///   inputs   output            log-sum-exp
+///   f64      1e-12 relative    1e-12 relative
+///   f32      2e-6  relative    1e-5  absolute
+///   f16      2e-3  relative    1e-5  absolute
+///   bf16     1.6e-2 relative   1e-5  absolute
+///
+/// The oracle gets the same inputs, already rounded to their type. Output is
+/// stored in the type of the inputs, hence about two units in the last place of
+/// the largest element. The log-sum-exp is accumulated and stored in f32 for
+/// the three narrow types; its error follows that of the scores, which is
+/// absolute. Integers and i1 must be equal: bound 0.
+Tolerance toleranceFor(ElementType inputs, Quantity quantity);
+
+/// The outcome of comparing a result with the oracle's.
+struct Comparison {
+  /// Largest error, in the measure of the tolerance. Infinite where a NaN or an
+  /// infinity does not meet its equal.
+  double error = 0;
+  /// Row-major position of the largest error; -1 if nothing differs.
+  std::int64_t index = -1;
+  double actual = 0, expected = 0; ///< The values there.
+  bool passed = true;              ///< error <= bound.
+};
+
+/// Compares element by element. An error if the sizes differ. If every finite
+/// expected value is 0, a relative error is 0 or infinite.
+Expected<Comparison> compare(std::span<const double> actual,
+                             std::span<const double> expected,
+                             const Tolerance &tolerance);
+
+} // namespace attn::reference
+
+#endif // ATTN_REFERENCE_COMPARE_H

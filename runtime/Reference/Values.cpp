@@ -1,0 +1,93 @@
+//===- Values.cpp - The elements of a view as doubles ---------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/Reference/Values.h"
+
+#include <cstring>
+#include <limits>
+
+using namespace attn;
+
+template <typename T> static T load(const std::byte *address) {
+  T value;
+  std::memcpy(&value, address, sizeof(T)); // Views may be misaligned.
+  return value;
+}
+
+static double loadAsDouble(ElementType type, const std::byte *address) {
+  switch (type) {
+  case ElementType::f64:
+    return load<double>(address);
+  case ElementType::f32:
+    return load<float>(address);
+  case ElementType::f16:
+    return load<f16>(address);
+  case ElementType::bf16:
+    return load<bf16>(address);
+  case ElementType::i64:
+    return double(load<std::int64_t>(address));
+  case ElementType::i32:
+    return load<std::int32_t>(address);
+  case ElementType::i16:
+    return load<std::int16_t>(address);
+  case ElementType::i8:
+    return load<std::int8_t>(address);
+  case ElementType::i1:
+    return load<std::uint8_t>(address) != 0;
+  }
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+Expected<std::int64_t>
+attn::reference::countElements(const std::string &name,
+                               std::span<const std::int64_t> shape) {
+  bool empty = false;
+  std::int64_t count = 1;
+  for (std::int64_t size : shape) {
+    if (size < 0)
+      return Error{name + ": size " + std::to_string(size) + " is negative",
+                   {}};
+    if (size == 0)
+      empty = true;
+    else if (__builtin_mul_overflow(count, size, &count) ||
+             count > std::numeric_limits<std::int64_t>::max() / 8)
+      return Error{name + ": the number of elements overflows", {}};
+  }
+  return empty ? 0 : count;
+}
+
+Expected<std::vector<double>>
+attn::reference::toDoubles(const std::string &name, const TensorView &view) {
+  if (view.rank() < 0)
+    return Error{name + ": expected at most " +
+                     std::to_string(TensorView::maxRank) + " dimensions",
+                 {}};
+  Expected<std::int64_t> count = countElements(name, view.sizes());
+  if (!count)
+    return count.error();
+  std::vector<double> values;
+  if (*count == 0)
+    return values;
+  if (!view.data())
+    return Error{name + ": the data pointer is null", {}};
+
+  values.reserve(std::size_t(*count));
+  std::array<std::int64_t, TensorView::maxRank> index{};
+  while (true) {
+    std::int64_t offset = 0;
+    for (int dim = 0; dim < view.rank(); ++dim)
+      offset += index[dim] * view.stride(dim);
+    values.push_back(loadAsDouble(
+        view.type(), static_cast<const std::byte *>(view.data()) +
+                         offset * std::int64_t(sizeOf(view.type()))));
+    int dim = view.rank() - 1;
+    while (dim >= 0 && ++index[dim] == view.size(dim))
+      index[dim--] = 0;
+    if (dim < 0)
+      return values;
+  }
+}

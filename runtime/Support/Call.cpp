@@ -1,0 +1,79 @@
+//===- Call.cpp - A guarded call of generated code ------------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/Support/Call.h"
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+
+using namespace attn::support;
+
+static thread_local CallRecord *currentCall = nullptr;
+
+static void freeBlocks(CallRecord &record) {
+  while (BlockHeader *block = record.blocks) {
+    record.blocks = block->next;
+    std::free(block->allocation);
+  }
+}
+
+const char *attn::support::runGuarded(void (*entry)(void **), void **arguments,
+                                      CallRecord &record) {
+  record.outer = currentCall;
+  record.blocks = nullptr;
+  record.message = nullptr;
+  currentCall = &record;
+  // All state is in `record`, so no local variable is lost by the jump.
+  if (setjmp(record.failure) == 0)
+    entry(arguments);
+  currentCall = record.outer;
+  freeBlocks(record);
+  return record.message;
+}
+
+// The jump skips only frames of generated code, which has no destructors, and
+// of the functions below, which hold nothing.
+void attn_rt_fail(const char *message) {
+  currentCall->message = message;
+  std::longjmp(currentCall->failure, 1);
+}
+
+[[noreturn]] static void failOutOfMemory(std::size_t size) {
+  std::snprintf(currentCall->text, sizeof(currentCall->text),
+                "out of memory: kernel asked for %zu bytes", size);
+  attn_rt_fail(currentCall->text);
+}
+
+void *attn_rt_alloc(std::size_t size, std::size_t alignment) {
+  std::size_t overhead = sizeof(BlockHeader) + alignment - 1;
+  if (size > std::size_t(PTRDIFF_MAX) - overhead)
+    failOutOfMemory(size);
+  void *allocation = std::malloc(size + overhead);
+  if (!allocation)
+    failOutOfMemory(size);
+  auto address = reinterpret_cast<std::uintptr_t>(allocation) + overhead;
+  auto *block = reinterpret_cast<BlockHeader *>(address & ~(alignment - 1)) - 1;
+  block->allocation = allocation;
+  block->previous = nullptr;
+  block->next = currentCall->blocks;
+  if (block->next)
+    block->next->previous = block;
+  currentCall->blocks = block;
+  return block + 1;
+}
+
+void attn_rt_free(void *pointer) {
+  BlockHeader *block = static_cast<BlockHeader *>(pointer) - 1;
+  if (block->next)
+    block->next->previous = block->previous;
+  if (block->previous)
+    block->previous->next = block->next;
+  else
+    currentCall->blocks = block->next;
+  std::free(block->allocation);
+}

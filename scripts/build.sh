@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+#===- build.sh - Configures and builds a preset ------------------------------===#
+#
+# Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+#===------------------------------------------------------------------------===#
+#
+# Usage: build.sh PRESET [TARGET...]
+# Builds the targets (all when none is named) in build/PRESET. The compiler's
+# output is shown when something fails.
+#
+#===------------------------------------------------------------------------===#
+
+set -euo pipefail
+
+preset=${1:?usage: build.sh PRESET [TARGET...]}
+shift
+cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+run() {
+  "$@" </dev/null >"$log" 2>&1 || {
+    cat "$log" >&2
+    exit 1
+  }
+}
+
+# Lets ccache share results among clones.
+export CCACHE_BASEDIR=$PWD
+
+echo "Building ${*:-everything} in build/$preset"
+SECONDS=0
+run cmake --preset "$preset"
+run cmake --build --preset "$preset" --parallel "$(nproc)" ${1:+--target "$@"}
+echo "Built in $SECONDS s"

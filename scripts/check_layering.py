@@ -1,0 +1,204 @@
+# ===- check_layering.py - Which folder may include which ------------------===#
+#
+# Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# ===----------------------------------------------------------------------===#
+"""Checks the #include lines of the tree, and what the build links.
+
+Prints "file:line: rule" for everything that breaks a rule and exits with 1 if
+there is any. RULES below is the architecture; keep it readable.
+"""
+
+import argparse
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+STD = ["<std>"]
+MLIR = ["mlir/", "llvm/", "llvm-c/"]
+HOST = ["attn/"]
+
+# Folder -> what its files may include: prefixes of include paths, or <std>.
+# The longest folder that holds a file counts, and a file may always include its
+# own folder. What is not listed may not be included.
+COMPILER = ["dialect/"]
+RULES = {
+    "dialect": STD + MLIR,
+    "lib/Analysis": STD + MLIR + COMPILER,
+    "lib/Transforms": STD + MLIR + COMPILER + ["lib/Analysis/"],
+    "lib/Conversion": STD + MLIR + COMPILER + ["lib/Analysis/", "lib/Transforms/"],
+    "lib/Pipelines": STD
+    + MLIR
+    + COMPILER
+    + ["lib/Analysis/", "lib/Transforms/", "lib/Conversion/"],
+    "lib/Registration": STD + MLIR + COMPILER + ["lib/"],
+    "runtime/include": STD + HOST,
+    "runtime/Support": STD + HOST,
+    "runtime/Reference": STD + HOST,
+    "runtime/Npy": STD + HOST,
+    "runtime/JIT": STD + MLIR + HOST + COMPILER + ["lib/", "runtime/"],
+    "runtime/Interpreter": STD
+    + MLIR
+    + HOST
+    + COMPILER
+    + ["lib/", "runtime/Reference/"],
+    "tools": STD + MLIR + HOST + COMPILER + ["lib/", "runtime/"],
+    "test": STD
+    + MLIR
+    + HOST
+    + COMPILER
+    + ["lib/", "runtime/", "gtest/", "gmock/", "benchmark/"],
+    "examples": STD + HOST,
+}
+
+# Passes are declared in these; what an op means does not depend on them.
+PASS_HEADERS = re.compile(r"(^|/)(Passes|Transforms)\.h(\.inc)?$|^mlir/Pass/")
+
+# They take seconds to compile, for every file that includes them.
+UMBRELLAS = re.compile(
+    r"^mlir/(InitAll\w+|Conversion/Passes|Target/LLVMIR/Dialect/All)\.h$"
+)
+
+# Include path -> the folders that may use it, and why nobody else.
+ONLY_IN = [
+    (
+        re.compile(r"^(llvm|mlir)/ExecutionEngine/"),
+        ["runtime/JIT", "test"],
+        "only runtime/JIT touches LLVM's JIT",
+    ),
+    (
+        re.compile(r"^llvm/Support/CommandLine\.h$"),
+        ["tools", "test"],
+        "only tools/ parses a command line",
+    ),
+    (
+        UMBRELLAS,
+        ["lib/Registration"],
+        "only lib/Registration includes umbrella headers",
+    ),
+    (
+        PASS_HEADERS,
+        ["lib", "runtime/JIT", "tools", "test"],
+        "passes are known in lib/ and above",
+    ),
+]
+
+# POSIX and compiler headers that count as the standard library.
+SYSTEM = re.compile(r"^(dlfcn|elf|fcntl|link|pthread|sched|unistd|\w*intrin)\.h$|^(sys|sanitizer)/")
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^">]+)[">]')
+SUFFIXES = {".h", ".cpp"}
+STATIC_LIBRARY = re.compile(r"\blib(?:MLIR|LLVM)\w*\.a\b")
+
+
+def longest_folder(path, folders):
+    """The longest of `folders` that holds the file `path`, or None."""
+    holding = [f for f in folders if path.startswith(f + "/")]
+    return max(holding, key=len, default=None)
+
+
+def check_include(path, kind, target):
+    """Yields the rules that a file breaks with one include line."""
+    folder = longest_folder(path, RULES)
+    if folder is None:
+        yield "no rule for this folder: add one to scripts/check_layering.py"
+        return
+    is_std = kind == "<" and ("/" not in target and "." not in target)
+    if is_std or SYSTEM.match(target):
+        target_kind = "<std>"
+    else:
+        target_kind = target
+        if "/" not in target:
+            yield f'"{target}": includes are paths from the top of the tree'
+            return
+    allowed = RULES[folder] + [folder + "/"]
+    if not any(target_kind.startswith(prefix) for prefix in allowed):
+        yield f"{folder}/ may not include {target}"
+    for pattern, folders, why in ONLY_IN:
+        if pattern.search(target) and longest_folder(path, folders) is None:
+            yield f"{folder}/ may not include {target}: {why}"
+
+
+def check_tree(root):
+    """Yields "file:line: rule" for every violation below `root`."""
+    tops = sorted({folder.split("/")[0] for folder in RULES} | {"lib", "runtime"})
+    for top in tops:
+        for file in sorted((root / top).rglob("*")):
+            if file.suffix not in SUFFIXES:
+                continue
+            path = file.relative_to(root).as_posix()
+            text = file.read_text(encoding="utf-8")
+            for number, line in enumerate(text.splitlines(), 1):
+                if match := INCLUDE.match(line):
+                    for rule in check_include(path, *match.groups()):
+                        yield f"{path}:{number}: {rule}"
+
+
+def check_links(build):
+    """Yields a line for every static MLIR or LLVM library that is linked."""
+    ninja = build / "build.ninja"
+    for number, line in enumerate(ninja.read_text(encoding="utf-8").splitlines(), 1):
+        if libraries := sorted(set(STATIC_LIBRARY.findall(line))):
+            names = ", ".join(libraries)
+            yield f"{ninja}:{number}: links {names}; link only libMLIR.so and libLLVM.so"
+
+
+def self_test():
+    """Plants violations and fails unless each of them is found."""
+    planted = {
+        "dialect/A.cpp": '#include "lib/Transforms/TileAttention.h"',
+        "dialect/B.cpp": '#include "mlir/Pass/Pass.h"',
+        "dialect/C.cpp": '#include "B.h"',
+        "lib/Analysis/A.cpp": '#include "lib/Transforms/Transforms.h"',
+        "lib/Conversion/A.cpp": '#include "mlir/Conversion/Passes.h"',
+        "lib/Transforms/A.cpp": '#include "lib/Pipelines/Pipelines.h"',
+        "lib/Pipelines/A.cpp": '#include "llvm/Support/CommandLine.h"',
+        "lib/Registration/A.cpp": '#include "attn/engine.h"',
+        "lib/New/A.cpp": "#include <vector>",
+        "runtime/include/attn/a.h": '#include "llvm/ADT/StringRef.h"',
+        "runtime/Support/A.cpp": '#include "mlir/IR/MLIRContext.h"',
+        "runtime/Reference/A.cpp": '#include "dialect/AttnOps.h"',
+        "runtime/Interpreter/A.cpp": '#include "mlir/ExecutionEngine/ExecutionEngine.h"',
+        "tools/attn-run/a.cpp": '#include "mlir/InitAllDialects.h"',
+        "examples/a.cpp": '#include "dialect/AttnOps.h"',
+    }
+    fine = {
+        "dialect/Fine.cpp": '#include "dialect/AttnOps.h"\n#include "mlir/IR/Builders.h"',
+        "lib/Registration/Fine.cpp": '#include "mlir/InitAllDialects.h"',
+        "runtime/JIT/Fine.cpp": '#include "llvm/ExecutionEngine/Orc/LLJIT.h"',
+        "runtime/Support/Fine.cpp": "#include <cstdio>\n#include <unistd.h>",
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        for name, text in (planted | fine).items():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_text(text + "\n", encoding="utf-8")
+        found = {line.split(":")[0] for line in check_tree(root)}
+        (root / "build.ninja").write_text("LINK_LIBRARIES = a/libMLIRIR.a -lm\n")
+        links = list(check_links(root))
+    wrong = found ^ set(planted)
+    for name in sorted(wrong):
+        print(f"self-test: {name}: {'missed' if name in planted else 'no violation'}")
+    if not links:
+        print("self-test: build.ninja: missed")
+    return not wrong and bool(links)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--build", type=Path, help="also check this build folder")
+    parser.add_argument("--self-test", action="store_true")
+    options = parser.parse_args()
+    if options.self_test:
+        sys.exit(0 if self_test() else 1)
+    violations = list(check_tree(Path(__file__).resolve().parent.parent))
+    if options.build:
+        violations += check_links(options.build)
+    print("\n".join(violations), end="\n" if violations else "")
+    sys.exit(1 if violations else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,16 @@
+# Installs the build folder BUILD below SCRATCH, then builds and runs the host
+# program in SOURCE as a user of the package would.
+
+file(REMOVE_RECURSE ${SCRATCH})
+
+function(run)
+  execute_process(COMMAND ${ARGN} COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+
+run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${SCRATCH}/prefix)
+run(${CMAKE_COMMAND} -G Ninja -S ${SOURCE} -B ${SCRATCH}/build
+  -D CMAKE_BUILD_TYPE=Release
+  -D CMAKE_CXX_COMPILER=${COMPILER}
+  -D CMAKE_PREFIX_PATH=${SCRATCH}/prefix)
+run(${CMAKE_COMMAND} --build ${SCRATCH}/build)
+run(${SCRATCH}/build/host)

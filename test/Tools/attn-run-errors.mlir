@@ -1,0 +1,129 @@
+// Every mistake ends in one clear line and an exit code of 1.
+
+// RUN: rm -rf %t && mkdir %t
+// RUN: attn-run %s --entry matrix --out %t/matrix.npy
+// RUN: echo garbage > %t/garbage.npy
+
+// RUN: not attn-run 2>&1 | FileCheck %s --check-prefix=NOFILE
+// NOFILE: attn-run: error: expected one input file, got 0; see --help
+
+// RUN: not attn-run %s --entrance f 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// UNKNOWN: attn-run: error: unknown argument '--entrance'
+
+// RUN: not attn-run %s --entry 2>&1 | FileCheck %s --check-prefix=NOVALUE
+// NOVALUE: attn-run: error: --entry: missing argument
+
+// RUN: not attn-run %t/none.mlir 2>&1 | FileCheck %s --check-prefix=FILE
+// FILE: attn-run: error: {{.*}}none.mlir: cannot open: No such file or directory
+
+// RUN: not attn-run %s --entry none 2>&1 | FileCheck %s --check-prefix=ENTRY
+// ENTRY: error: no function 'none' in the module
+
+// RUN: not attn-run %S/Inputs/syntax-error.mlir 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=SYNTAX
+// SYNTAX: syntax-error.mlir:2:10: error: use of undeclared SSA value name
+
+// RUN: not attn-run %s --entry sum --pipeline fast 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=PIPELINE
+// PIPELINE: attn-run: error: unknown pipeline 'fast'
+
+// RUN: not attn-run %s --entry sum --threads 2 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=THREADS
+// THREADS: attn-run: error: --threads: pipeline 'reference' runs on 1 thread, got 2
+
+// RUN: not attn-run %s --entry sum --repeat 0 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=REPEAT
+// REPEAT: attn-run: error: --repeat: expected an integer from 1 to 4294967295, got '0'
+
+// RUN: not attn-run %s --entry sum --arg %t/matrix.npy 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=FEW
+// FEW: attn-run: error: argument 1 'y' (tensor<?x3xf32>) is not given: use --arg, or --random
+
+// RUN: not attn-run %s --entry matrix --arg %t/matrix.npy 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=MANY
+// MANY: attn-run: error: @matrix takes 0 arguments, got 1 --arg
+
+// RUN: not attn-run %s --entry matrix --out a --out b 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=OUTS
+// OUTS: attn-run: error: @matrix has 1 result, got 2 --out
+
+// RUN: not attn-run %s --entry sum --random 1 --arg %t/garbage.npy 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=GARBAGE
+// GARBAGE: attn-run: error: argument 0 'x' (tensor<?x3xf32>): {{.*}}garbage.npy: expected the magic bytes of a .npy file
+
+// RUN: not attn-run %s --entry sum --random 1 --arg 3:f32 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=TENSOR
+// TENSOR: attn-run: error: argument 0 'x' (tensor<?x3xf32>): expected a .npy file, got '3:f32'
+
+// RUN: not attn-run %s --entry sum --random 1 --arg - --arg - \
+// RUN:   --arg %t/matrix.npy 2>&1 | FileCheck %s --check-prefix=SCALAR
+// SCALAR: attn-run: error: argument 2 'n' (i8): expected a number with its type, such as '1:i8', got '{{.*}}matrix.npy'
+
+// RUN: not attn-run %s --entry sum --random 1 --arg - --arg - --arg 1:i16 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=TYPE
+// TYPE: attn-run: error: argument 2 'n' (i8): expected type i8, got '1:i16'
+
+// RUN: not attn-run %s --entry sum --random 1 --arg - --arg - --arg 128:i8 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=RANGE
+// RANGE: attn-run: error: argument 2 'n' (i8): expected an integer from -128 to 127 before ':i8', got '128'
+
+// RUN: not attn-run %s --entry sum --random 1 --arg - --arg - --arg - \
+// RUN:   --arg 1x:f32 2>&1 | FileCheck %s --check-prefix=NUMBER
+// NUMBER: attn-run: error: argument 3 'f' (f32): expected a number before ':f32', got '1x'
+
+// The kernel explains what does not fit it.
+// RUN: attn-run %s --entry vector --out %t/vector.npy
+// RUN: not attn-run %s --entry sum --random 1 --arg %t/vector.npy 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=RANK
+// RANK: attn-run: error: argument 0 'x': rank is 1, expected 2
+
+// RUN: not attn-run %s --entry matrix --expect %t/vector.npy --out %t/new.npy \
+// RUN:   2>&1 | FileCheck %s --check-prefix=SHAPE
+// RUN: not ls %t/new.npy
+// SHAPE: attn-run: error: {{.*}}vector.npy: expected the shape of the result, 2x3xf32, got 2xf32
+
+// RUN: not attn-run %s --entry matrix --expect %t/none.npy --check 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=BOTH
+// BOTH: attn-run: error: expected --check or --expect, not both
+
+// The interpreter knows fewer operations than the compiler.
+// RUN: not attn-run %s --entry sum --random 1 --check 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=INTERPRET
+// INTERPRET: attn-run-errors.mlir:[[@LINE]]:{{[0-9]+}}: error:
+
+// RUN: not attn-run %s --entry matrix --expect %t/none.npy 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=EXPECT
+// EXPECT: attn-run: error: {{.*}}none.npy: cannot open: No such file or directory
+
+// RUN: not attn-run %s --entry matrix --out %t/none/a.npy 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=WRITE
+// WRITE: attn-run: error: {{.*}}a.npy: cannot write: No such file or directory
+
+// RUN: not attn-run %s --entry matrix --json %t/none/a.json 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=JSON
+// JSON: attn-run: error: {{.*}}a.json: cannot write: {{.*}}
+
+// RUN: not attn-run %s --entry large --random 1 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=LARGE
+// LARGE: attn-run: error: argument 0 'x' (tensor<4000000000x4000000000xf32>): the product of the sizes overflows
+
+func.func @matrix() -> tensor<2x3xf32> {
+  %values = arith.constant dense<1.0> : tensor<2x3xf32>
+  return %values : tensor<2x3xf32>
+}
+
+func.func @vector() -> tensor<2xf32> {
+  %values = arith.constant dense<1.0> : tensor<2xf32>
+  return %values : tensor<2xf32>
+}
+
+func.func @sum(%x: tensor<?x3xf32>, %y: tensor<?x3xf32>, %n: i8, %f: f32)
+    -> tensor<?x3xf32> {
+  %sum = arith.addf %x, %y : tensor<?x3xf32>
+  return %sum : tensor<?x3xf32>
+}
+
+func.func @large(%x: tensor<4000000000x4000000000xf32>) -> tensor<1xf32> {
+  %values = arith.constant dense<1.0> : tensor<1xf32>
+  return %values : tensor<1xf32>
+}

@@ -1,0 +1,204 @@
+//===- JITCacheTest.cpp - Compiling once ----------------------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/Unit/JITTesting.h"
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+using namespace attn;
+using namespace attn::test;
+namespace fs = std::filesystem;
+
+namespace {
+
+using Source = CompileStats::Source;
+
+Engine createEngine(const fs::path &directory = {}) {
+  EngineOptions options;
+  options.cacheDirectory = directory.string();
+  Expected<Engine> engine = Engine::create(options);
+  if (!engine) {
+    ADD_FAILURE() << engine.error().message;
+    std::abort();
+  }
+  return *engine;
+}
+
+/// Compiles a matmul, checks that it works, and returns where it came from.
+Source compileAndRun(const Engine &engine, const CompileOptions &options = {}) {
+  Expected<Kernel> kernel = engine.compile(matmulText("f32"), options);
+  EXPECT_TRUE(kernel.ok());
+  if (!kernel)
+    return Source::compiler;
+  EXPECT_EQ(kernel->signature().arguments[1].name, "rhs");
+  EXPECT_EQ(kernel->signature().constraints.size(), 1u);
+  Tensor<float> lhs({1, 2}, {3, 4}), rhs({2, 1}, {5, 6}), out({1, 1});
+  EXPECT_TRUE(kernel->run({lhs.view(), rhs.view()}, {out.view()}).ok());
+  EXPECT_EQ(out.data[0], 39.0f);
+  return kernel->stats().source;
+}
+
+/// A directory of its own for each test.
+class JITCache : public testing::Test {
+protected:
+  void SetUp() override {
+    std::string name = (fs::temp_directory_path() / "attn-cache-XXXXXX");
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    directory = name;
+  }
+  ~JITCache() override { fs::remove_all(directory); }
+
+  std::vector<fs::path> files() const {
+    std::vector<fs::path> result;
+    for (const auto &entry : fs::directory_iterator(directory))
+      result.push_back(entry.path());
+    return result;
+  }
+
+  fs::path directory;
+};
+
+TEST_F(JITCache, Memory) {
+  Engine engine = createEngine();
+  EXPECT_EQ(compileAndRun(engine), Source::compiler);
+  EXPECT_EQ(compileAndRun(engine), Source::memoryCache);
+  CompileOptions options;
+  options.entry = "matmul";
+  EXPECT_EQ(compileAndRun(engine, options), Source::compiler);
+  options.fileName = "other.mlir"; // It is in the messages of checks.
+  EXPECT_EQ(compileAndRun(engine, options), Source::compiler);
+  EXPECT_EQ(compileAndRun(engine, options), Source::memoryCache);
+}
+
+TEST_F(JITCache, ErrorsAreNotKept) {
+  Engine engine = createEngine();
+  for (int i = 0; i < 2; ++i) {
+    Expected<Kernel> kernel = engine.compile("func.func @f(");
+    ASSERT_FALSE(kernel.ok());
+    EXPECT_EQ(kernel.error().diagnostics.size(), 1u);
+  }
+}
+
+TEST_F(JITCache, Disk) {
+  EXPECT_EQ(compileAndRun(createEngine(directory)), Source::compiler);
+  EXPECT_EQ(files().size(), 1u);
+  Engine engine = createEngine(directory);
+  EXPECT_EQ(compileAndRun(engine), Source::diskCache);
+  EXPECT_EQ(compileAndRun(engine), Source::memoryCache);
+}
+
+TEST_F(JITCache, TwoEnginesShareADirectory) {
+  Engine first = createEngine(directory), second = createEngine(directory);
+  EXPECT_EQ(compileAndRun(first), Source::compiler);
+  EXPECT_EQ(compileAndRun(second), Source::diskCache);
+}
+
+TEST_F(JITCache, DirectoryIsCreated) {
+  directory /= "a/b";
+  EXPECT_EQ(compileAndRun(createEngine(directory)), Source::compiler);
+  EXPECT_EQ(files().size(), 1u);
+  directory = directory.parent_path().parent_path();
+}
+
+TEST_F(JITCache, UnusableDirectory) {
+  fs::path file = directory / "file";
+  std::ofstream(file) << "in the way";
+  EngineOptions options;
+  options.cacheDirectory = (file / "cache").string();
+  Expected<Engine> engine = Engine::create(options);
+  ASSERT_FALSE(engine.ok());
+  EXPECT_EQ(engine.error().message, "cannot use cache directory '" +
+                                        options.cacheDirectory +
+                                        "': Not a directory");
+}
+
+TEST_F(JITCache, DirectoryThatVanishes) {
+  Engine engine = createEngine(directory);
+  fs::remove_all(directory);
+  EXPECT_EQ(compileAndRun(engine), Source::compiler);
+}
+
+TEST_F(JITCache, DamagedFiles) {
+  EXPECT_EQ(compileAndRun(createEngine(directory)), Source::compiler);
+  fs::path file = files().at(0);
+  std::string good;
+  {
+    std::ifstream in(file, std::ios::binary);
+    good.assign(std::istreambuf_iterator<char>(in), {});
+  }
+  auto write = [&](const std::string &contents) {
+    std::ofstream(file, std::ios::binary | std::ios::trunc) << contents;
+  };
+  std::vector<std::string> damaged = {"", "ATTNOBJ1", good.substr(0, 40),
+                                      good.substr(0, good.size() - 1),
+                                      good + "x"};
+  for (std::size_t position : {std::size_t(0), std::size_t(9), std::size_t(41),
+                               std::size_t(60), good.size() - 1}) {
+    damaged.push_back(good);
+    damaged.back()[position] ^= 1;
+  }
+  for (const std::string &contents : damaged) {
+    write(contents);
+    EXPECT_EQ(compileAndRun(createEngine(directory)), Source::compiler)
+        << contents.size();
+    EXPECT_EQ(compileAndRun(createEngine(directory)), Source::diskCache);
+  }
+}
+
+TEST_F(JITCache, ThreadsThatWantTheSame) {
+  Engine engine = createEngine(directory);
+  std::vector<Source> sources(8);
+  std::vector<std::thread> threads;
+  for (Source &source : sources)
+    threads.emplace_back([&] { source = compileAndRun(engine); });
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(std::count(sources.begin(), sources.end(), Source::compiler), 1);
+  EXPECT_EQ(std::count(sources.begin(), sources.end(), Source::memoryCache), 7);
+}
+
+TEST_F(JITCache, ThreadsThatWantTheSameError) {
+  Engine engine = createEngine();
+  std::vector<std::string> messages(8);
+  std::vector<std::thread> threads;
+  for (std::string &message : messages)
+    threads.emplace_back([&] {
+      Expected<Kernel> kernel = engine.compile("func.func @f(");
+      message = kernel ? "" : kernel.error().message;
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  for (const std::string &message : messages)
+    EXPECT_EQ(message, messages[0]);
+  EXPECT_NE(messages[0], "");
+}
+
+TEST_F(JITCache, ThreadsThatWantDifferentThings) {
+  Engine engine = createEngine(directory);
+  std::vector<std::thread> threads;
+  std::atomic<int> right = 0;
+  for (int t = 0; t < 8; ++t)
+    threads.emplace_back([&, t] {
+      std::string number = std::to_string(t);
+      Expected<Kernel> kernel = engine.compile(
+          "func.func @f(%a: tensor<?xi32>) -> tensor<?xi32> {\n"
+          "  %c = arith.constant dense<" + number + "> : tensor<1xi32>\n"
+          "  %d = tensor.concat dim(0) %a, %c : (tensor<?xi32>, tensor<1xi32>) "
+          "-> tensor<?xi32>\n  return %d : tensor<?xi32>\n}");
+      Tensor<std::int32_t> a({0}), out({1});
+      if (kernel && kernel->run({a.view()}, {out.view()}).ok() &&
+          out.data[0] == t)
+        ++right;
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(right, 8);
+}
+
+} // namespace

@@ -1,0 +1,466 @@
+//===- JITRunTest.cpp - Kernels that run ----------------------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/Unit/JITTesting.h"
+
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <thread>
+
+using namespace attn;
+using namespace attn::test;
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+/// Small whole numbers, whose sums every float type holds exactly.
+template <typename T> void checkMatmul() {
+  std::string type(nameOf(elementTypeOf<T>));
+  Kernel kernel = compile(matmulText(type));
+  constexpr int m = 5, k = 3, n = 17;
+  Tensor<T> lhs({m, k}), rhs({k, n}), out({m, n});
+  for (int i = 0; i < m * k; ++i)
+    lhs.data[i] = T(float(i % 5 - 2));
+  for (int i = 0; i < k * n; ++i)
+    rhs.data[i] = T(float(i % 7 - 3));
+  Status status = kernel.run({lhs.view(), rhs.view()}, {out.view()});
+  ASSERT_TRUE(status.ok()) << status.error().message;
+  for (int i = 0; i < m; ++i)
+    for (int j = 0; j < n; ++j) {
+      float expected = 0;
+      for (int l = 0; l < k; ++l)
+        expected += float(lhs.data[i * k + l]) * float(rhs.data[l * n + j]);
+      EXPECT_EQ(float(out.data[i * n + j]), expected) << i << ", " << j;
+    }
+}
+
+TEST(JITRun, MatmulF64) { checkMatmul<double>(); }
+TEST(JITRun, MatmulF32) { checkMatmul<float>(); }
+TEST(JITRun, MatmulF16) { checkMatmul<f16>(); }
+TEST(JITRun, MatmulBF16) { checkMatmul<bf16>(); }
+
+/// Rounding to the 16-bit types, from what the host types do.
+template <typename T, typename From> void checkRounding() {
+  std::string to(nameOf(elementTypeOf<T>)), from(nameOf(elementTypeOf<From>));
+  Kernel kernel = compile("func.func @f(%a: tensor<?x" + from +
+                          ">) -> tensor<?x" + to + "> {\n  %b = arith.truncf " +
+                          "%a : tensor<?x" + from + "> to tensor<?x" + to +
+                          ">\n  return %b : tensor<?x" + to + ">\n}");
+  std::vector<From> values = {0.0f,     -0.0f,  1.0f,     1.0f + 0x1p-9f,
+                              65504.0f, 65520.0f, 1e30f,  -1e-30f,
+                              0x1p-25f, 0x1.8p-25f, 0x1p-133f, 0x1.8p-134f,
+                              0x1p-149f, 1.0f + 0x1.8p-8f,
+                              std::numeric_limits<From>::infinity(),
+                              std::numeric_limits<From>::quiet_NaN()};
+  for (int i = 0; i < 1000; ++i)
+    values.push_back(From(std::ldexp(1.0f + float(i) * 0x1p-13f, i % 40 - 30)));
+  std::int64_t count = std::int64_t(values.size());
+  Tensor<From> in({count}, values);
+  Tensor<T> out({count});
+  ASSERT_TRUE(kernel.run({in.view()}, {out.view()}).ok());
+  for (std::int64_t i = 0; i < count; ++i) {
+    T expected(float(values[i]));
+    if (std::isnan(float(expected)))
+      EXPECT_TRUE(std::isnan(float(out.data[i])));
+    else
+      EXPECT_EQ(out.data[i].bits, expected.bits) << values[i];
+  }
+}
+
+TEST(JITRun, RoundingToF16) {
+  checkRounding<f16, float>();
+  checkRounding<f16, double>();
+}
+TEST(JITRun, RoundingToBF16) {
+  checkRounding<bf16, float>();
+  checkRounding<bf16, double>();
+}
+
+TEST(JITRun, SmallFloatsAndIntegers) {
+  Kernel kernel = compile(R"(
+func.func @f(%a: tensor<?xbf16>, %b: tensor<?xf16>)
+    -> (tensor<?xi32>, tensor<?xbf16>, tensor<?xf16>) {
+  %i = arith.fptosi %a : tensor<?xbf16> to tensor<?xi32>
+  %j = arith.fptosi %b : tensor<?xf16> to tensor<?xi32>
+  %sum = arith.addi %i, %j : tensor<?xi32>
+  %x = arith.sitofp %sum : tensor<?xi32> to tensor<?xbf16>
+  %y = arith.sitofp %sum : tensor<?xi32> to tensor<?xf16>
+  %e = math.exp %x : tensor<?xbf16>
+  %s = math.sqrt %y : tensor<?xf16>
+  return %sum, %e, %s : tensor<?xi32>, tensor<?xbf16>, tensor<?xf16>
+})");
+  Tensor<bf16> a({3}, {bf16(1.0f), bf16(2.0f), bf16(-3.0f)});
+  Tensor<f16> b({3}, {f16(0.0f), f16(7.0f), f16(7.5f)});
+  Tensor<std::int32_t> sum({3});
+  Tensor<bf16> e({3});
+  Tensor<f16> s({3});
+  Status status =
+      kernel.run({a.view(), b.view()}, {sum.view(), e.view(), s.view()});
+  ASSERT_TRUE(status.ok()) << status.error().message;
+  EXPECT_EQ(sum.data, (std::vector<std::int32_t>{1, 9, 4}));
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(e.data[i].bits, bf16(std::exp(float(sum.data[i]))).bits);
+    EXPECT_EQ(s.data[i].bits, f16(std::sqrt(float(sum.data[i]))).bits);
+  }
+}
+
+TEST(JITRun, Booleans) {
+  Kernel kernel = compile(R"(
+func.func @f(%a: tensor<?xi1>, %b: tensor<?xi1>) -> tensor<?xi1> {
+  %c = arith.xori %a, %b : tensor<?xi1>
+  return %c : tensor<?xi1>
+})");
+  constexpr int count = 67; // More than any vector, and a tail.
+  auto a = std::make_unique<bool[]>(count), b = std::make_unique<bool[]>(count),
+       out = std::make_unique<bool[]>(count);
+  for (int i = 0; i < count; ++i) {
+    a[i] = i % 3 == 0;
+    b[i] = i % 2 == 0;
+  }
+  std::vector<std::int64_t> sizes = {count};
+  ASSERT_TRUE(kernel
+                  .run({TensorView(a.get(), sizes), TensorView(b.get(), sizes)},
+                       {TensorView(out.get(), sizes)})
+                  .ok());
+  for (int i = 0; i < count; ++i)
+    EXPECT_EQ(out[i], a[i] != b[i]) << i;
+}
+
+TEST(JITRun, MathFunctions) {
+  Kernel kernel = compile(R"(
+func.func @f(%a: tensor<?xf32>) -> (tensor<?xf32>, tensor<?xf32>, tensor<?xf32>) {
+  %b = math.erf %a : tensor<?xf32>
+  %c = math.tanh %a : tensor<?xf32>
+  %d = math.log1p %a : tensor<?xf32>
+  return %b, %c, %d : tensor<?xf32>, tensor<?xf32>, tensor<?xf32>
+})");
+  Tensor<float> a({4}, {0.0f, 1e-8f, 0.5f, 3.0f}), b({4}), c({4}), d({4});
+  Status status = kernel.run({a.view()}, {b.view(), c.view(), d.view()});
+  ASSERT_TRUE(status.ok()) << status.error().message;
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(b.data[i], std::erf(a.data[i]));
+    EXPECT_EQ(c.data[i], std::tanh(a.data[i]));
+    EXPECT_EQ(d.data[i], std::log1p(a.data[i]));
+  }
+}
+
+TEST(JITRun, StridedViews) {
+  Kernel kernel = compile(matmulText("f32"));
+  // Rows of the left side backwards, one row of the right side for all, and the
+  // result inside a wider buffer.
+  std::vector<float> lhs = {1, 2, 3, 4}, rhs = {10, 20, 30}, out(2 * 8, -1.0f);
+  std::vector<std::int64_t> lhsSizes = {2, 2}, lhsStrides = {-2, 1},
+                            rhsSizes = {2, 3}, rhsStrides = {0, 1},
+                            outSizes = {2, 3}, outStrides = {8, 1};
+  Status status =
+      kernel.run({TensorView(lhs.data() + 2, lhsSizes, lhsStrides),
+                  TensorView(rhs.data(), rhsSizes, rhsStrides)},
+                 {TensorView(out.data() + 1, outSizes, outStrides)});
+  ASSERT_TRUE(status.ok()) << status.error().message;
+  EXPECT_EQ(out, (std::vector<float>{-1, 70, 140, 210, -1, -1, -1, -1, //
+                                     -1, 30, 60, 90, -1, -1, -1, -1}));
+}
+
+TEST(JITRun, SizeOneWithAnyStride) {
+  Kernel kernel = compile(matmulText("f32"));
+  std::vector<float> lhs = {1, 0, 2, 0}, rhs = {3};
+  std::vector<std::int64_t> column = {2, 1}, strides = {2, 99}, one = {1, 1};
+  Tensor<float> out({2, 1});
+  ASSERT_TRUE(kernel
+                  .run({TensorView(lhs.data(), column, strides),
+                        TensorView(rhs.data(), one, strides)},
+                       {out.view()})
+                  .ok());
+  EXPECT_EQ(out.data, (std::vector<float>{3, 6}));
+}
+
+TEST(JITRun, EmptySizes) {
+  Kernel kernel = compile(matmulText("f32"));
+  Tensor<float> lhs({2, 0}), rhs({0, 3}), out({2, 3}, 7.0f);
+  ASSERT_TRUE(kernel.run({lhs.view(), rhs.view()}, {out.view()}).ok());
+  EXPECT_EQ(out.data, std::vector<float>(6, 0.0f));
+}
+
+TEST(JITRun, RankZeroAndCopies) {
+  Kernel kernel = compile(R"(
+func.func @f(%a: tensor<f32>, %b: tensor<?x?xf32>)
+    -> (tensor<f32>, tensor<?x?xf32>, tensor<?x?xf32>) {
+  return %a, %b, %b : tensor<f32>, tensor<?x?xf32>, tensor<?x?xf32>
+})");
+  Tensor<float> a({}, 3.0f), aOut({}), b({2, 2}, {1, 2, 3, 4}), b1({2, 2}),
+      b2({2, 2});
+  ASSERT_TRUE(kernel
+                  .run({a.view(), b.view()},
+                       {aOut.view(), b1.view(), b2.view()})
+                  .ok());
+  EXPECT_EQ(aOut.data[0], 3.0f);
+  EXPECT_EQ(b1.data, b.data);
+  EXPECT_EQ(b2.data, b.data);
+}
+
+TEST(JITRun, ControlFlow) {
+  Kernel kernel = compile(R"(
+func.func @power(%a: tensor<?xf32>, %n: index, %negate: i1) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %one = arith.constant 1.0 : f32
+  %size = tensor.dim %a, %c0 : tensor<?xf32>
+  %ones = tensor.splat %one[%size] : tensor<?xf32>
+  %p = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %ones)
+      -> tensor<?xf32> {
+    %next = arith.mulf %acc, %a : tensor<?xf32>
+    scf.yield %next : tensor<?xf32>
+  }
+  %result = scf.if %negate -> tensor<?xf32> {
+    %m = arith.negf %p : tensor<?xf32>
+    scf.yield %m : tensor<?xf32>
+  } else {
+    scf.yield %p : tensor<?xf32>
+  }
+  return %result : tensor<?xf32>
+})");
+  Tensor<float> a({3}, {1, 2, -3}), out({3});
+  ASSERT_TRUE(kernel.run({a.view(), 3, true}, {out.view()}).ok());
+  EXPECT_EQ(out.data, (std::vector<float>{-1, -8, 27}));
+  ASSERT_TRUE(kernel.run({a.view(), 0, false}, {out.view()}).ok());
+  EXPECT_EQ(out.data, (std::vector<float>{1, 1, 1}));
+}
+
+TEST(JITRun, ManyArguments) {
+  std::string text = "func.func @f(";
+  for (int i = 0; i < 40; ++i)
+    text += (i ? ", %a" : "%a") + std::to_string(i) + ": tensor<1x1x1x1xf32>";
+  text += ") -> tensor<1x1x1x1xf32> {\n  return %a39 : tensor<1x1x1x1xf32>\n}";
+  Kernel kernel = compile(text);
+  std::vector<Tensor<float>> tensors;
+  for (int i = 0; i < 40; ++i)
+    tensors.emplace_back(std::vector<std::int64_t>{1, 1, 1, 1}, float(i));
+  std::vector<Argument> arguments;
+  for (Tensor<float> &tensor : tensors)
+    arguments.push_back(tensor.view());
+  Tensor<float> out({1, 1, 1, 1});
+  ASSERT_TRUE(kernel.run(arguments, std::vector<TensorView>{out.view()}).ok());
+  EXPECT_EQ(out.data[0], 39.0f);
+}
+
+//===----------------------------------------------------------------------===//
+// Failures while running
+//===----------------------------------------------------------------------===//
+
+void expectFailure(const Kernel &kernel, const std::vector<Argument> &arguments,
+                   const std::vector<TensorView> &results,
+                   const std::string &part) {
+  Status status = kernel.run(arguments, results);
+  ASSERT_FALSE(status.ok()) << "expected: " << part;
+  EXPECT_NE(status.error().message.find(part), std::string::npos)
+      << status.error().message;
+}
+
+const char *const gatherText = R"(
+func.func @gather(%table: tensor<?xf32>, %index: tensor<?xindex>)
+    -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %size = tensor.dim %index, %c0 : tensor<?xindex>
+  %result = tensor.generate %size {
+  ^bb0(%i: index):
+    %at = tensor.extract %index[%i] : tensor<?xindex>
+    %value = tensor.extract %table[%at] : tensor<?xf32>
+    tensor.yield %value : f32
+  } : tensor<?xf32>
+  return %result : tensor<?xf32>
+})";
+
+TEST(JITRun, IndexOutsideATensor) {
+  Kernel kernel = compile(gatherText);
+  Tensor<float> table({4}, {10, 11, 12, 13}), out({3});
+  Tensor<std::int64_t> index({3}, {3, 0, 2});
+  ASSERT_TRUE(kernel.run({table.view(), index.view()}, {out.view()}).ok());
+  EXPECT_EQ(out.data, (std::vector<float>{13, 10, 12}));
+  for (std::int64_t bad : {std::int64_t(4), std::int64_t(-1),
+                           std::numeric_limits<std::int64_t>::min()}) {
+    index.data[1] = bad;
+    expectFailure(kernel, {table.view(), index.view()}, {out.view()},
+                  "<string>:9:14: 'tensor.extract' op out-of-bounds access");
+  }
+}
+
+TEST(JITRun, Assertion) {
+  Kernel kernel = compile(R"(
+func.func @f(%a: tensor<?xf32>, %ok: i1) -> tensor<?xf32> {
+  cf.assert %ok, "that is not \22ok\22"
+  return %a : tensor<?xf32>
+})");
+  Tensor<float> a({1}, 5.0f), out({1});
+  EXPECT_TRUE(kernel.run({a.view(), true}, {out.view()}).ok());
+  expectFailure(kernel, {a.view(), false}, {out.view()},
+                "<string>:3:3: that is not \"ok\"");
+  // The failure leaves nothing behind.
+  EXPECT_TRUE(kernel.run({a.view(), true}, {out.view()}).ok());
+}
+
+TEST(JITRun, Divisions) {
+  Kernel kernel = compile(R"(
+func.func @f(%a: tensor<?xi32>, %b: tensor<?xi32>)
+    -> (tensor<?xi32>, tensor<?xi32>) {
+  %q = arith.divsi %a, %b : tensor<?xi32>
+  %r = arith.remui %a, %b : tensor<?xi32>
+  return %q, %r : tensor<?xi32>, tensor<?xi32>
+})");
+  constexpr std::int32_t smallest = std::numeric_limits<std::int32_t>::min();
+  Tensor<std::int32_t> a({2}, {7, smallest}), b({2}, {-2, 1}), q({2}), r({2});
+  ASSERT_TRUE(kernel.run({a.view(), b.view()}, {q.view(), r.view()}).ok());
+  EXPECT_EQ(q.data, (std::vector<std::int32_t>{-3, smallest}));
+  b.data[1] = 0;
+  expectFailure(kernel, {a.view(), b.view()}, {q.view(), r.view()},
+                "<string>:4:8: 'arith.divsi' op division by zero");
+  b.data[1] = -1;
+  expectFailure(kernel, {a.view(), b.view()}, {q.view(), r.view()},
+                "'arith.divsi' op quotient does not fit its type");
+}
+
+TEST(JITRun, SizesThatDoNotFitTogether) {
+  Kernel kernel = compile(R"(
+func.func @f(%a: tensor<?xf32>, %b: tensor<?xf32>, %both: i1) -> tensor<?xf32> {
+  %result = scf.if %both -> tensor<?xf32> {
+    %sum = arith.addf %a, %b : tensor<?xf32>
+    scf.yield %sum : tensor<?xf32>
+  } else {
+    scf.yield %a : tensor<?xf32>
+  }
+  return %result : tensor<?xf32>
+})");
+  Tensor<float> a({3}), b({4}), out({3});
+  EXPECT_TRUE(kernel.run({a.view(), b.view(), false}, {out.view()}).ok());
+  expectFailure(kernel, {a.view(), b.view(), true}, {out.view()},
+                "<string>:4:12: 'linalg.generic' op dimension #0");
+}
+
+TEST(JITRun, ShapesThatDoNotFitTogether) {
+  Kernel kernel = compile(R"(
+func.func @f(%a: tensor<?xf32>, %b: tensor<?x?xf32>, %n: index)
+    -> tensor<?x?xf32> {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %expanded = tensor.expand_shape %a [[0, 1]] output_shape [%n, 4]
+      : tensor<?xf32> into tensor<?x4xf32>
+  %wide = tensor.cast %expanded : tensor<?x4xf32> to tensor<?x?xf32>
+  %joined = tensor.concat dim(0) %wide, %b
+      : (tensor<?x?xf32>, tensor<?x?xf32>) -> tensor<?x?xf32>
+  return %joined : tensor<?x?xf32>
+})");
+  Tensor<float> a({8}, 1.0f), b({1, 4}, 2.0f), out({3, 4});
+  Status status = kernel.run({a.view(), b.view(), 2}, {out.view()});
+  ASSERT_TRUE(status.ok()) << status.error().message;
+  EXPECT_EQ(out.data, (std::vector<float>{1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2}));
+  Tensor<float> tall({4, 4}), wide({1, 5});
+  expectFailure(kernel, {a.view(), b.view(), 3}, {tall.view()},
+                "dimension 0 of the source is not the product");
+  // 4 * (2^62 + 2) wraps to 8.
+  std::int64_t wrapping = (std::int64_t(1) << 62) + 2;
+  std::vector<std::int64_t> absurd = {wrapping + 1, 4}, strides = {0, 1};
+  expectFailure(kernel, {a.view(), wide.view(), 2}, {out.view()},
+                "dimension 1 of input 1 differs from that of input 0");
+}
+
+const char *const scratchText = R"(
+func.func @scratch(%n: index, %m: index, %fail: i1) -> tensor<f32> {
+  %c0 = arith.constant 0 : index
+  %one = arith.constant 1.0 : f32
+  %empty = tensor.empty(%n, %m) : tensor<?x?xf32>
+  %ones = linalg.fill ins(%one : f32) outs(%empty : tensor<?x?xf32>)
+      -> tensor<?x?xf32>
+  %true = arith.constant true
+  %ok = arith.xori %fail, %true : i1
+  cf.assert %ok, "asked to fail"
+  %zero = arith.constant 0.0 : f32
+  %sum_empty = tensor.empty() : tensor<f32>
+  %sum_init = linalg.fill ins(%zero : f32) outs(%sum_empty : tensor<f32>)
+      -> tensor<f32>
+  %sum = linalg.reduce ins(%ones : tensor<?x?xf32>)
+      outs(%sum_init : tensor<f32>) dimensions = [0, 1]
+      (%in: f32, %acc: f32) {
+        %next = arith.addf %in, %acc : f32
+        linalg.yield %next : f32
+      }
+  return %sum : tensor<f32>
+})";
+
+TEST(JITRun, OutOfMemory) {
+  Kernel kernel = compile(scratchText);
+  Tensor<float> out({});
+  ASSERT_TRUE(kernel.run({3, 4, false}, {out.view()}).ok());
+  EXPECT_EQ(out.data[0], 12.0f);
+  constexpr std::int64_t big = std::int64_t(1) << 31;
+  // Fits 64 bits; bytes that wrap to 0; a negative size is a huge one.
+  expectFailure(kernel, {big, big / 2, false}, {out.view()},
+                "out of memory: kernel asked for 9223372036854775808 bytes");
+  expectFailure(kernel, {big, 2 * big, false}, {out.view()},
+                "out of memory: kernel asked for 18446744073709551615 bytes");
+  expectFailure(kernel, {-1, 1, false}, {out.view()},
+                "out of memory: kernel asked for 18446744073709551615 bytes");
+  // More than any machine has, which is for the system's allocator to say.
+  expectFailure(kernel, {big, std::int64_t(1) << 24, false}, {out.view()},
+                "out of memory: kernel asked for 144115188075855872 bytes");
+}
+
+TEST(JITRun, FailedCallLeaksNothing) {
+  // The buffer lives while the check fails. What is not freed is found by
+  // LeakSanitizer; without it, this much would not fit.
+  Kernel kernel = compile(scratchText);
+  Tensor<float> out({});
+  for (int i = 0; i < 2000; ++i)
+    expectFailure(kernel, {std::int64_t(4096), std::int64_t(4096), true},
+                  {out.view()}, "asked to fail");
+}
+
+//===----------------------------------------------------------------------===//
+// Threads and lifetimes
+//===----------------------------------------------------------------------===//
+
+TEST(JITRun, KernelOutlivesItsEngine) {
+  std::optional<Kernel> kernel;
+  {
+    Expected<Engine> engine = Engine::create();
+    ASSERT_TRUE(engine.ok());
+    Expected<Kernel> compiled = engine->compile(matmulText("f32"));
+    ASSERT_TRUE(compiled.ok());
+    kernel = *compiled;
+  }
+  Tensor<float> lhs({1, 1}, 3.0f), rhs({1, 1}, 4.0f), out({1, 1});
+  ASSERT_TRUE(kernel->run({lhs.view(), rhs.view()}, {out.view()}).ok());
+  EXPECT_EQ(out.data[0], 12.0f);
+}
+
+TEST(JITRun, ManyThreadsOneKernel) {
+  Kernel kernel = compile(gatherText);
+  std::atomic<int> succeeded = 0, failed = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t)
+    threads.emplace_back([&, t] {
+      Tensor<float> table({4}, {0, 1, 2, 3}), out({1});
+      for (int i = 0; i < 200; ++i) {
+        std::int64_t at = (i + t) % 6; // 4 and 5 fail.
+        Tensor<std::int64_t> index({1}, {at});
+        Status status =
+            kernel.run({table.view(), index.view()}, {out.view()});
+        if (status.ok() && at < 4 && out.data[0] == float(at))
+          ++succeeded;
+        if (!status.ok() && at >= 4)
+          ++failed;
+      }
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(succeeded + failed, 8 * 200);
+  EXPECT_GT(failed, 0);
+}
+
+} // namespace

@@ -1,0 +1,39 @@
+# ===- lit.cfg.py - How the FileCheck tests run ----------------------------===#
+#
+# Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# ===----------------------------------------------------------------------===#
+#
+# A test names its tools as a user would ("attn-opt %s"): the tools that were
+# built come first on PATH, then LLVM's. lit.site.cfg.py in the build folder
+# loads this file.
+#
+# ===----------------------------------------------------------------------===#
+
+import os
+
+import lit.formats
+
+config.name = "Attn"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["Inputs"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(config.build_dir, "test")
+
+config.environment["PATH"] = os.pathsep.join(
+    [os.path.join(config.build_dir, "bin"), config.llvm_tools_dir, os.environ["PATH"]]
+)
+for name in ("ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
+
+# For "REQUIRES: " and "UNSUPPORTED: " lines.
+if config.sanitizers:
+    config.available_features.add("sanitizer")
+
+config.substitutions.append(
+    ("%plugin", os.path.join(config.build_dir, "lib", "AttnPlugin.so"))
+)
+config.substitutions.append(("%examples", os.path.join(config.source_dir, "examples")))

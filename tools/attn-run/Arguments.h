@@ -1,0 +1,52 @@
+//===- Arguments.h - The arguments of a call --------------------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_TOOLS_ATTNRUN_ARGUMENTS_H
+#define ATTN_TOOLS_ATTNRUN_ARGUMENTS_H
+
+#include "attn/error.h"
+#include "attn/kernel.h"
+#include "runtime/Npy/Npy.h"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace attn::run {
+
+/// One argument with its memory.
+struct HostArgument {
+  std::variant<NpyArray, std::int64_t, double> value;
+  /// For people: the text of the command line, "random" or "zero".
+  std::string source;
+
+  const NpyArray *array() const { return std::get_if<NpyArray>(&value); }
+  Argument argument() const;
+};
+
+/// Makes the arguments of a call from what --arg gave, in function order: a
+/// .npy file, a scalar such as "3:index", or "-" for nothing. What is not
+/// given, at the end or by "-", is an error without `seed` and filled with one:
+/// floats from the standard normal distribution, integers with 0. A dynamic
+/// size is then what the signature's constraints make of the sizes that are
+/// given, and 64 if they leave it open. f32 files are rounded for bf16
+/// arguments.
+///
+/// Checks only what it needs; Kernel::run checks types and sizes.
+Expected<std::vector<HostArgument>>
+loadArguments(const Signature &signature, std::span<const std::string> given,
+              std::optional<std::uint64_t> seed);
+
+/// "1x8x?x64xf32", or "f32" for a scalar.
+std::string formatType(std::span<const std::int64_t> shape, ElementType type);
+
+} // namespace attn::run
+
+#endif // ATTN_TOOLS_ATTNRUN_ARGUMENTS_H

@@ -1,0 +1,125 @@
+//===- Options.cpp - The command line of attn-run -------------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/attn-run/Options.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Option/Arg.h"
+#include "llvm/Option/ArgList.h"
+#include "llvm/Option/OptTable.h"
+#include "llvm/Support/Allocator.h"
+#include "llvm/Support/StringSaver.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace attn;
+using namespace attn::run;
+using namespace llvm::opt;
+
+namespace {
+enum OptionId {
+  OPT_INVALID = 0,
+#define OPTION(...) LLVM_MAKE_OPT_ID(__VA_ARGS__),
+#include "tools/attn-run/Options.inc"
+#undef OPTION
+};
+
+#define OPTTABLE_STR_TABLE_CODE
+#include "tools/attn-run/Options.inc"
+#undef OPTTABLE_STR_TABLE_CODE
+
+#define OPTTABLE_PREFIXES_TABLE_CODE
+#include "tools/attn-run/Options.inc"
+#undef OPTTABLE_PREFIXES_TABLE_CODE
+
+constexpr OptTable::Info optionInfos[] = {
+#define OPTION(...) LLVM_CONSTRUCT_OPT_INFO(__VA_ARGS__),
+#include "tools/attn-run/Options.inc"
+#undef OPTION
+};
+
+class OptionTable : public GenericOptTable {
+public:
+  OptionTable()
+      : GenericOptTable(OptionStrTable, OptionPrefixesTable, optionInfos) {}
+};
+} // namespace
+
+/// Reads the number after an option, if it is there.
+template <typename T>
+static Status parseNumber(const InputArgList &parsed, OptionId id, T lowest,
+                          T &number) {
+  const Arg *arg = parsed.getLastArg(id);
+  if (!arg)
+    return {};
+  llvm::StringRef text = arg->getValue();
+  if (!llvm::to_integer(text, number, 10) || number < lowest)
+    return Error{"--" + arg->getOption().getName().str() +
+                     ": expected an integer from " + std::to_string(lowest) +
+                     " to " + std::to_string(std::numeric_limits<T>::max()) +
+                     ", got '" + text.str() + "'",
+                 {}};
+  return {};
+}
+
+Expected<Options> attn::run::parseOptions(int argc, char **argv) {
+  llvm::BumpPtrAllocator allocator;
+  llvm::StringSaver saver(allocator);
+  std::string problem;
+  const OptionTable table; // The arguments point into it.
+  InputArgList parsed = table.parseArgs(argc, argv, OPT_UNKNOWN, saver,
+                                        [&](llvm::StringRef message) {
+                                          if (problem.empty())
+                                            problem = message.str();
+                                        });
+  Options options;
+  options.help = parsed.hasArg(OPT_help);
+  if (options.help)
+    return options;
+  if (!problem.empty())
+    return Error{problem, {}};
+
+  std::vector<std::string> inputs = parsed.getAllArgValues(OPT_INPUT);
+  if (inputs.size() != 1)
+    return Error{"expected one input file, got " +
+                     std::to_string(inputs.size()) + "; see --help",
+                 {}};
+  options.inputFile = inputs.front();
+  options.entry = parsed.getLastArgValue(OPT_entry);
+  options.arguments = parsed.getAllArgValues(OPT_arg);
+  options.outputFiles = parsed.getAllArgValues(OPT_out);
+  options.expectedFiles = parsed.getAllArgValues(OPT_expect);
+  options.check = parsed.hasArg(OPT_check);
+  if (options.check && !options.expectedFiles.empty())
+    return Error{"expected --check or --expect, not both", {}};
+  options.pipeline = parsed.getLastArgValue(OPT_pipeline, options.pipeline);
+  options.jsonFile = parsed.getLastArgValue(OPT_json);
+  options.cacheDirectory = parsed.getLastArgValue(OPT_cache_dir);
+
+  std::uint64_t seed = 0;
+  if (Status status = parseNumber(parsed, OPT_random, std::uint64_t(0), seed);
+      !status)
+    return status.error();
+  if (parsed.hasArg(OPT_random))
+    options.randomSeed = seed;
+  if (Status status = parseNumber(parsed, OPT_threads, 1u, options.threads);
+      !status)
+    return status.error();
+  if (Status status = parseNumber(parsed, OPT_repeat, 1u, options.repeat);
+      !status)
+    return status.error();
+  if (options.pipeline == "reference" && options.threads != 1)
+    return Error{"--threads: pipeline 'reference' runs on 1 thread, got " +
+                     std::to_string(options.threads),
+                 {}};
+  return options;
+}
+
+void attn::run::printHelp() {
+  OptionTable().printHelp(
+      llvm::outs(), "attn-run [options] file.mlir",
+      "Compiles a function of an MLIR file and runs it on .npy files");
+}

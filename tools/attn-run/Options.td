@@ -1,0 +1,52 @@
+//===- Options.td - The command line of attn-run -----------*- tablegen -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// An option table and not llvm::cl, because libLLVM.so has already registered
+// options such as --threads there, and aborts when a name comes twice.
+//
+//===----------------------------------------------------------------------===//
+
+include "llvm/Option/OptParser.td"
+
+/// An option with a value: "--name value" or "--name=value".
+multiclass Value<string name, string metavar, string help> {
+  def NAME : Separate<["--"], name>, MetaVarName<metavar>, HelpText<help>;
+  def NAME#_joined : Joined<["--"], name#"=">, Alias<!cast<Separate>(NAME)>;
+}
+
+defm entry : Value<"entry", "<name>",
+  "Function to run (default: the only public one)">;
+defm arg : Value<"arg", "<file|number:type|->",
+  "Argument, in function order: a .npy file; a scalar such as\n"
+  "3:index or 0.5:f32; or - to leave it to --random. An f32\n"
+  "file is rounded for a bf16 argument">;
+defm random : Value<"random", "<seed>",
+  "Fill arguments that are not given: floats from the standard\n"
+  "normal distribution, integers with 0. A dynamic size is what\n"
+  "the given arguments require, or else 64">;
+defm out : Value<"out", "<file|->",
+  "File for a result, in order; - writes none. bf16 is written\n"
+  "as f32">;
+defm expect : Value<"expect", "<file>",
+  "Compare a result, in order, with a .npy file, print the\n"
+  "largest error, and exit with 1 if it exceeds the tolerance of\n"
+  "the result's type">;
+def check : Flag<["--"], "check">, HelpText<
+  "Compare every result with what an interpreter computes in\n"
+  "float64, as --expect does with files. Slow">;
+defm pipeline : Value<"pipeline", "<name>",
+  "Lowering (default: reference)">;
+defm threads : Value<"threads", "<number>",
+  "Threads to run on (default: 1)">;
+defm repeat : Value<"repeat", "<number>",
+  "Run this often; report the least and the median time">;
+defm json : Value<"json", "<file>",
+  "Write the report as JSON too">;
+defm cache_dir : Value<"cache-dir", "<directory>",
+  "Keep compiled kernels here">;
+def help : Flag<["--"], "help">, HelpText<"Show this">;
+def : Flag<["-"], "h">, Alias<help>;

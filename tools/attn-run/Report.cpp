@@ -1,0 +1,211 @@
+//===- Report.cpp - Tells people and programs how it went -----------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/attn-run/Report.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/WithColor.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace attn;
+using namespace attn::run;
+
+static constexpr std::pair<const char *, double CompileStats::*> stages[] = {
+    {"parse", &CompileStats::parseMs},
+    {"passes", &CompileStats::passesMs},
+    {"translate", &CompileStats::translateMs},
+    {"optimize", &CompileStats::optimizeMs},
+    {"codegen", &CompileStats::codegenMs},
+    {"link", &CompileStats::linkMs}};
+
+static const char *sourceName(CompileStats::Source source) {
+  switch (source) {
+  case CompileStats::Source::compiler:
+    return "compiler";
+  case CompileStats::Source::memoryCache:
+    return "memory cache";
+  case CompileStats::Source::diskCache:
+    return "disk cache";
+  }
+  return "?";
+}
+
+static const char *severityName(Diagnostic::Severity severity) {
+  switch (severity) {
+  case Diagnostic::Severity::error:
+    return "error";
+  case Diagnostic::Severity::warning:
+    return "warning";
+  case Diagnostic::Severity::remark:
+    return "remark";
+  case Diagnostic::Severity::note:
+    return "note";
+  }
+  return "?";
+}
+
+static double minimum(llvm::ArrayRef<double> values) {
+  return *std::min_element(values.begin(), values.end());
+}
+
+static double median(std::vector<double> values) {
+  llvm::sort(values);
+  std::size_t half = values.size() / 2;
+  return values.size() % 2 ? values[half]
+                           : (values[half - 1] + values[half]) / 2;
+}
+
+void attn::run::printError(const Error &error) {
+  bool explained = false;
+  for (const Diagnostic &diagnostic : error.diagnostics) {
+    explained |= diagnostic.severity == Diagnostic::Severity::error;
+    llvm::raw_ostream &os = llvm::errs();
+    os << (diagnostic.file.empty() ? "attn-run" : diagnostic.file) << ":";
+    if (diagnostic.line)
+      os << diagnostic.line << ":" << diagnostic.column << ":";
+    os << " " << severityName(diagnostic.severity) << ": " << diagnostic.message
+       << "\n";
+  }
+  if (!explained)
+    llvm::WithColor::error(llvm::errs(), "attn-run") << error.message << "\n";
+}
+
+//===----------------------------------------------------------------------===//
+// For people
+//===----------------------------------------------------------------------===//
+
+/// "(0, 3, 5)": where the element with a row-major number is.
+static std::string formatIndex(std::int64_t number,
+                               llvm::ArrayRef<std::int64_t> shape) {
+  std::string text;
+  for (std::int64_t size : llvm::reverse(shape)) {
+    text = std::to_string(number % size) + (text.empty() ? "" : ", ") + text;
+    number /= size;
+  }
+  return "(" + text + ")";
+}
+
+static void printCheck(const Check &check, llvm::ArrayRef<std::int64_t> shape) {
+  const reference::Comparison &comparison = check.comparison;
+  const char *measure = check.tolerance.relative ? "relative" : "absolute";
+  if (comparison.index < 0)
+    llvm::outs() << "    passed: equal to what is expected\n";
+  else
+    llvm::outs() << llvm::formatv(
+        "    {0}: largest {1} error {2:e2} at {3}, got {4:e7}, expected "
+        "{5:e7}; tolerance {6:e1}\n",
+        comparison.passed ? "passed" : "failed", measure, comparison.error,
+        formatIndex(comparison.index, shape), comparison.actual,
+        comparison.expected, check.tolerance.bound);
+}
+
+void attn::run::printReport(const Report &report) {
+  llvm::raw_ostream &os = llvm::outs();
+  os << "@" << report.entry << " from " << report.file << ", pipeline "
+     << report.pipeline << "\n";
+  for (const auto &[index, argument] : llvm::enumerate(report.arguments)) {
+    os << "  argument " << index;
+    if (!argument.name.empty())
+      os << " '" << argument.name << "'";
+    os << ": " << argument.type << " from " << argument.place << "\n";
+  }
+
+  const CompileStats &compile = report.compile;
+  if (compile.source == CompileStats::Source::compiler) {
+    os << llvm::formatv("compiled in {0:f2} ms", compile.totalMs);
+    llvm::ListSeparator separator;
+    os << " (";
+    for (auto [name, member] : stages)
+      os << separator << llvm::formatv("{0} {1:f2}", name, compile.*member);
+    os << ")\n";
+  } else {
+    os << llvm::formatv("loaded from the {0} in {1:f2} ms\n",
+                        sourceName(compile.source), compile.totalMs);
+  }
+  if (report.runMs.size() == 1)
+    os << llvm::formatv("ran in {0:f3} ms\n", report.runMs.front());
+  else
+    os << llvm::formatv("ran {0} times: min {1:f3} ms, median {2:f3} ms\n",
+                        report.runMs.size(), minimum(report.runMs),
+                        median(report.runMs));
+
+  for (const auto &[index, result] : llvm::enumerate(report.results)) {
+    os << "  result " << index << ": " << result.type;
+    if (!result.place.empty())
+      os << " to " << result.place;
+    os << "\n";
+    if (index < report.checks.size())
+      printCheck(report.checks[index], result.shape);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// For programs
+//===----------------------------------------------------------------------===//
+
+/// JSON has no infinities and no NaN.
+static llvm::json::Value number(double value) {
+  if (std::isfinite(value))
+    return value;
+  return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
+}
+
+static llvm::json::Value toJson(const Report &report) {
+  using llvm::json::Array;
+  using llvm::json::Object;
+  Array arguments, results;
+  for (const Report::Value &argument : report.arguments)
+    arguments.push_back(Object{{"name", argument.name},
+                               {"type", argument.type},
+                               {"from", argument.place}});
+  for (const auto &[index, result] : llvm::enumerate(report.results)) {
+    Object object{{"type", result.type}};
+    if (!result.place.empty())
+      object["to"] = result.place;
+    if (index < report.checks.size()) {
+      const auto &[comparison, tolerance] = report.checks[index];
+      object["check"] =
+          Object{{"passed", comparison.passed},
+                 {"error", number(comparison.error)},
+                 {"tolerance", tolerance.bound},
+                 {"measure", tolerance.relative ? "relative" : "absolute"}};
+    }
+    results.push_back(std::move(object));
+  }
+  Object compile{{"source", sourceName(report.compile.source)},
+                 {"totalMs", report.compile.totalMs}};
+  for (auto [name, member] : stages)
+    compile[std::string(name) + "Ms"] = report.compile.*member;
+  return Object{{"file", report.file},
+                {"entry", report.entry},
+                {"pipeline", report.pipeline},
+                {"arguments", std::move(arguments)},
+                {"results", std::move(results)},
+                {"compile", std::move(compile)},
+                {"run", Object{{"repeat", report.runMs.size()},
+                               {"minMs", minimum(report.runMs)},
+                               {"medianMs", median(report.runMs)}}}};
+}
+
+Status attn::run::writeJson(llvm::StringRef path, const Report &report) {
+  llvm::Error error =
+      llvm::writeToOutput(path, [&](llvm::raw_ostream &os) -> llvm::Error {
+        os << llvm::formatv("{0:2}\n", toJson(report));
+        return llvm::Error::success();
+      });
+  if (error)
+    return Error{
+        path.str() + ": cannot write: " + llvm::toString(std::move(error)), {}};
+  return {};
+}

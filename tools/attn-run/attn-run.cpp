@@ -1,0 +1,208 @@
+//===- attn-run.cpp - Compiles IR text and runs it on .npy files ----------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "attn/engine.h"
+#include "runtime/Npy/Npy.h"
+#include "tools/attn-run/Arguments.h"
+#include "tools/attn-run/Check.h"
+#include "tools/attn-run/Options.h"
+#include "tools/attn-run/Progress.h"
+#include "tools/attn-run/Report.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+#include <chrono>
+
+using namespace attn;
+using namespace attn::run;
+
+static Error makeError(std::string message) { return {std::move(message), {}}; }
+
+/// Says that there are more of an option than results.
+static Status checkCount(const Signature &signature, llvm::StringRef option,
+                         std::size_t given) {
+  std::size_t results = signature.results.size();
+  if (given <= results)
+    return {};
+  return makeError("@" + signature.entry + " has " + std::to_string(results) +
+                   (results == 1 ? " result" : " results") + ", got " +
+                   std::to_string(given) + " " + option.str());
+}
+
+static Expected<Kernel> compile(const Options &options, llvm::StringRef text) {
+  EngineOptions engineOptions;
+  engineOptions.cacheDirectory = options.cacheDirectory;
+  Expected<Engine> engine = Engine::create(engineOptions);
+  if (!engine)
+    return engine.error();
+  CompileOptions compileOptions;
+  compileOptions.entry = options.entry;
+  compileOptions.pipeline = options.pipeline;
+  compileOptions.fileName = options.inputFile;
+  Progress progress("compiling");
+  return engine->compile(text, compileOptions);
+}
+
+static Expected<std::vector<NpyArray>>
+allocateResults(const Signature &signature,
+                const std::vector<std::vector<std::int64_t>> &shapes) {
+  std::vector<NpyArray> results;
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    Expected<NpyArray> array =
+        NpyArray::allocate(signature.results[i].type, shapes[i]);
+    if (!array)
+      return makeError("result " + std::to_string(i) + ": " +
+                       array.error().message);
+    results.push_back(std::move(*array));
+  }
+  return results;
+}
+
+static Expected<std::vector<ReferenceResult>>
+readExpectedFiles(const Options &options, std::span<const NpyArray> results) {
+  std::vector<ReferenceResult> references;
+  for (std::size_t i = 0; i < options.expectedFiles.size(); ++i) {
+    Expected<ReferenceResult> reference =
+        readExpected(options.expectedFiles[i], results[i]);
+    if (!reference)
+      return reference.error();
+    references.push_back(std::move(*reference));
+  }
+  return references;
+}
+
+/// What the results should be, by another way than the kernel's.
+static Expected<std::vector<ReferenceResult>>
+evaluate(const Options &options, llvm::StringRef text, llvm::StringRef entry,
+         std::span<const Argument> arguments) {
+  Progress progress("evaluating in float64");
+  return interpret(text, options.inputFile, entry, arguments);
+}
+
+/// Runs `repeat` times. Gives the milliseconds of each.
+static Expected<std::vector<double>>
+runKernel(const Kernel &kernel, std::span<const Argument> arguments,
+          std::span<NpyArray> results, unsigned repeat) {
+  std::vector<TensorView> views;
+  for (NpyArray &result : results)
+    views.push_back(result.view());
+  std::vector<double> times;
+  Progress progress("running");
+  for (unsigned i = 0; i < repeat; ++i) {
+    auto start = std::chrono::steady_clock::now();
+    if (Status status = kernel.run(arguments, views); !status)
+      return status.error();
+    times.push_back(std::chrono::duration<double, std::milli>(
+                        std::chrono::steady_clock::now() - start)
+                        .count());
+  }
+  return times;
+}
+
+/// Does everything. True if the results are as expected.
+static Expected<bool> runFile(const Options &options) {
+  auto text =
+      llvm::MemoryBuffer::getFileOrSTDIN(options.inputFile, /*IsText=*/true);
+  if (!text)
+    return makeError(options.inputFile +
+                     ": cannot open: " + text.getError().message());
+  Expected<Kernel> kernel = compile(options, (*text)->getBuffer());
+  if (!kernel)
+    return kernel.error();
+  const Signature &signature = kernel->signature();
+  if (Status status =
+          checkCount(signature, "--out", options.outputFiles.size());
+      !status)
+    return status.error();
+  if (Status status =
+          checkCount(signature, "--expect", options.expectedFiles.size());
+      !status)
+    return status.error();
+
+  Report report;
+  report.file = options.inputFile;
+  report.pipeline = options.pipeline;
+  report.entry = signature.entry;
+  report.compile = kernel->stats();
+  Expected<std::vector<HostArgument>> hostArguments =
+      loadArguments(signature, options.arguments, options.randomSeed);
+  if (!hostArguments)
+    return hostArguments.error();
+  std::vector<Argument> arguments;
+  for (std::size_t i = 0; i < hostArguments->size(); ++i) {
+    const HostArgument &argument = (*hostArguments)[i];
+    const Parameter &parameter = signature.arguments[i];
+    arguments.push_back(argument.argument());
+    report.arguments.push_back(
+        {parameter.name,
+         argument.array()
+             ? formatType(argument.array()->shape(), argument.array()->type())
+             : formatType({}, parameter.type),
+         argument.source,
+         {}});
+  }
+
+  Expected<std::vector<std::vector<std::int64_t>>> shapes =
+      kernel->resultShapes(arguments);
+  if (!shapes)
+    return shapes.error();
+  Expected<std::vector<NpyArray>> results = allocateResults(signature, *shapes);
+  if (!results)
+    return results.error();
+  for (std::size_t i = 0; i < results->size(); ++i) {
+    const NpyArray &result = (*results)[i];
+    bool written =
+        i < options.outputFiles.size() && options.outputFiles[i] != "-";
+    report.results.push_back({"", formatType(result.shape(), result.type()),
+                              written ? options.outputFiles[i] : "",
+                              result.shape()});
+  }
+  Expected<std::vector<ReferenceResult>> references =
+      options.check
+          ? evaluate(options, (*text)->getBuffer(), signature.entry, arguments)
+          : readExpectedFiles(options, *results);
+  if (!references)
+    return references.error();
+
+  Expected<std::vector<double>> times =
+      runKernel(*kernel, arguments, *results, options.repeat);
+  if (!times)
+    return times.error();
+  report.runMs = std::move(*times);
+  for (std::size_t i = 0; i < results->size(); ++i)
+    if (const std::string &path = report.results[i].place; !path.empty())
+      if (Status status = writeNpy(path, (*results)[i].view()); !status)
+        return status.error();
+
+  Expected<std::vector<Check>> checks = checkResults(*results, *references);
+  if (!checks)
+    return checks.error();
+  report.checks = std::move(*checks);
+
+  printReport(report);
+  if (!options.jsonFile.empty())
+    if (Status status = writeJson(options.jsonFile, report); !status)
+      return status.error();
+  return llvm::all_of(report.checks, [](const Check &check) {
+    return check.comparison.passed;
+  });
+}
+
+int main(int argc, char **argv) {
+  Expected<Options> options = parseOptions(argc, argv);
+  if (options && options->help) {
+    printHelp();
+    return 0;
+  }
+  Expected<bool> passed = options ? runFile(*options) : options.error();
+  if (!passed) {
+    printError(passed.error());
+    return 1;
+  }
+  return *passed ? 0 : 1;
+}
