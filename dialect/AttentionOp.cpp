@@ -155,7 +155,8 @@ namespace {
 /// Element types of tensors that the op reads: what the host API can pass.
 bool isSupportedScalar(Type type) {
   if (auto integer = dyn_cast<IntegerType>(type))
-    return integer.isSignless() && integer.getWidth() <= 64;
+    return integer.isSignless() && integer.getWidth() >= 1 &&
+           integer.getWidth() <= 64;
   return type.isIndex() || type.isF64() || type.isF32() || type.isF16() ||
          type.isBF16();
 }
@@ -164,7 +165,8 @@ bool isSupportedScalar(Type type) {
 ShapedType getPlainShapedType(Type type) {
   if (auto tensor = dyn_cast<RankedTensorType>(type))
     return tensor.getEncoding() ? ShapedType() : ShapedType(tensor);
-  return dyn_cast<MemRefType>(type);
+  auto memref = dyn_cast<MemRefType>(type);
+  return memref ? ShapedType(memref) : ShapedType();
 }
 
 /// Verifies one operand's kind, rank and element type.
@@ -191,14 +193,14 @@ LogicalResult verifySizes(AttentionOp op) {
   };
   for (const SizeConstraint &constraint : op.getSizeConstraints()) {
     int64_t size = sizeOf(constraint.size);
-    int64_t expected = constraint.delta;
+    uint64_t expected = constraint.delta; // Sizes go up to 2^63 - 1.
     if (constraint.reference.operand) {
       int64_t reference = sizeOf(constraint.reference);
       if (ShapedType::isDynamic(reference))
         continue;
       expected += reference;
     }
-    if (ShapedType::isDynamic(size) || size == expected)
+    if (ShapedType::isDynamic(size) || uint64_t(size) == expected)
       continue;
     InFlightDiagnostic error =
         op.emitOpError() << "operand '" << constraint.size.name
@@ -262,13 +264,21 @@ LogicalResult verifyMainOperands(AttentionOp op) { // A1, A2, A3
       return failure();
 
   ShapedType query = op.getQueryType(), key = op.getKeyType(),
-             value = op.getValueType();
+             value = op.getValueType(),
+             output = cast<ShapedType>(op.getOutput().getType());
   if (failed(verifyStaticSize(op, query, "query", 1, "query heads")) ||
       failed(verifyStaticSize(op, query, "query", 3, "head size")) ||
       failed(verifyStaticSize(op, key, "key", 1, "key/value heads")) ||
       failed(verifyStaticSize(op, key, "key", 3, "head size")) ||
-      failed(verifyStaticSize(op, value, "value", 3, "head size")))
+      failed(verifyStaticSize(op, value, "value", 1, "key/value heads")) ||
+      failed(verifyStaticSize(op, value, "value", 3, "head size")) ||
+      failed(verifyStaticSize(op, output, "output", 1, "query heads")) ||
+      failed(verifyStaticSize(op, output, "output", 3, "head size")))
     return failure();
+  if (Value lse = op.getLogSumExp())
+    if (failed(verifyStaticSize(op, cast<ShapedType>(lse.getType()),
+                                "log-sum-exp", 1, "query heads")))
+      return failure();
   if (query.getDimSize(1) % key.getDimSize(1) != 0) // A3
     return op.emitOpError()
            << "expected the number of query heads to be a multiple of the "
@@ -282,10 +292,16 @@ LogicalResult verifyOptionalOperands(AttentionOp op) {
   if (op.getScale() && op.getStaticScaleAttr())
     return op.emitOpError(
         "expected 'scale' as a constant or as an operand, got both");
-  if (FloatAttr scale = op.getStaticScaleAttr())
-    if (!scale.getValue().isFinite())
-      return op.emitOpError() << "expected a finite 'scale', got "
-                              << scale.getValueAsDouble();
+  if (FloatAttr scale = op.getStaticScaleAttr()) {
+    APFloat rounded = scale.getValue();
+    bool losesInfo;
+    rounded.convert(op.getAccumulationType().getFloatSemantics(),
+                    APFloat::rmNearestTiesToEven, &losesInfo);
+    if (!rounded.isFinite())
+      return op.emitOpError()
+             << "expected a 'scale' that is finite in "
+             << op.getAccumulationType() << ", got " << scale.getValueAsDouble();
+  }
   if (Value scale = op.getScale())
     if (scale.getType() != op.getAccumulationType())
       return op.emitOpError()
@@ -359,12 +375,9 @@ LogicalResult verifyOptionalOperands(AttentionOp op) {
 /// tensor argument may be less static, so that folding a cast into the op
 /// leaves valid IR; canonicalization then refines it.
 bool isCompatibleCapture(Type operand, Type argument) {
-  auto operandTensor = dyn_cast<RankedTensorType>(operand);
-  auto argumentTensor = dyn_cast<RankedTensorType>(argument);
-  if (!operandTensor || !argumentTensor)
-    return operand == argument;
-  return operandTensor.getElementType() == argumentTensor.getElementType() &&
-         succeeded(verifyCompatibleShape(operandTensor, argumentTensor));
+  return operand == argument ||
+         (tensor::preservesStaticInformation(argument, operand) &&
+          succeeded(verifyCompatibleShape(argument, operand)));
 }
 
 /// A11: an op of a region works on scalars and has no side effects.
@@ -454,8 +467,8 @@ LogicalResult verifyRegion(AttentionOp op, Region &region, StringRef name,
 
 LogicalResult AttentionOp::verify() {
   // The generic form can say any segment sizes.
-  for (auto [index, name] :
-       llvm::enumerate(ArrayRef<StringRef>{"query", "key", "value"}))
+  StringRef names[] = {"query", "key", "value"};
+  for (auto [index, name] : llvm::enumerate(names))
     if (int32_t size = getProperties().operandSegmentSizes[index]; size != 1)
       return emitOpError() << "expected 1 operand '" << name << "', got "
                            << size;

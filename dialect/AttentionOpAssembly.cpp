@@ -34,6 +34,7 @@ using UnresolvedOperand = OpAsmParser::UnresolvedOperand;
 struct Segment {
   SmallVector<UnresolvedOperand> operands;
   SmallVector<Type> types;
+  SMLoc loc; ///< Of the list, for messages.
 };
 
 /// The part of an op that its `score` or its `mask` list describes.
@@ -113,15 +114,16 @@ private:
         return parser.emitError(loc)
                << "softcap: expected a float, got " << cap.getType();
     } else {
-      double number;
-      if (parser.parseFloat(number))
+      auto type = cast<FloatType>(scoreSoFar().getType());
+      APFloat number(0.0);
+      if (parser.parseFloat(type.getFloatSemantics(), number))
         return failure();
-      if (!(number > 0.0))
+      if (!number.isFiniteNonZero() || number.isNegative())
         return parser.emitError(loc)
-               << "softcap: expected a positive number, got " << number;
-      cap = arith::ConstantOp::create(
-          builder, this->loc(),
-          builder.getFloatAttr(scoreSoFar().getType(), number));
+               << "softcap: expected a positive number that is finite in "
+               << type << ", got " << number.convertToDouble();
+      cap = arith::ConstantOp::create(builder, this->loc(),
+                                      builder.getFloatAttr(type, number));
     }
     value = buildSoftcap(at(), scoreSoFar(), cap);
     return parser.parseRParen();
@@ -130,7 +132,7 @@ private:
   ParseResult parseMask(StringRef name) {
     Value first, second;
     auto isInteger = [](Type type) {
-      return isa<IndexType, IntegerType>(type) && !type.isInteger(1);
+      return type.isSignlessIntOrIndex() && !type.isInteger(1);
     };
     auto isBoolean = [](Type type) { return type.isInteger(1); };
     if (name == "causal") {
@@ -153,8 +155,8 @@ private:
     }
     if (name == "key_padding") {
       SMLoc loc = parser.getCurrentLocation();
-      if (parseTensor(first, 1, 2, llvm::IsaPred<IndexType, IntegerType>,
-                      "integers or i1"))
+      auto isElement = [](Type type) { return type.isSignlessIntOrIndex(); };
+      if (parseTensor(first, 1, 2, isElement, "integers or i1"))
         return failure();
       auto type = cast<ShapedType>(first.getType());
       if (type.getElementType().isInteger(1) != (type.getRank() == 2))
@@ -328,7 +330,7 @@ private:
     Type expected = isScore ? block().getArgument(0).getType()
                             : Type(builder.getI1Type());
     if (yielded.getType() != expected) {
-      yield.emitError() << "expected the '" << (isScore ? "score" : "mask")
+      yield.emitOpError() << "expected the '" << (isScore ? "score" : "mask")
                         << "' region to yield " << expected << ", got "
                         << yielded.getType();
       return failure();
@@ -371,6 +373,7 @@ ParseResult parseOptionalClause(OpAsmParser &parser, StringRef keyword,
 
 /// `keyword ( %operands : types )`.
 ParseResult parseOperandsAndTypes(OpAsmParser &parser, Segment &segment) {
+  segment.loc = parser.getCurrentLocation();
   return failure(parser.parseLParen() ||
                  parser.parseOperandList(segment.operands) ||
                  parser.parseColonTypeList(segment.types) ||
@@ -385,13 +388,10 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
   Segment inputs, outs, scale, offset, sink, sequences, dropout, scoreCaptures,
       maskCaptures;
 
-  if (parser.parseKeyword("ins"))
-    return failure();
-  SMLoc inputsLoc = parser.getCurrentLocation();
-  if (parseOperandsAndTypes(parser, inputs))
+  if (parser.parseKeyword("ins") || parseOperandsAndTypes(parser, inputs))
     return failure();
   if (inputs.operands.size() != 3 || inputs.types.size() != 3)
-    return parser.emitError(inputsLoc)
+    return parser.emitError(inputs.loc)
            << "expected 3 operands 'ins' (query, key, value) with their types, "
               "got "
            << inputs.operands.size() << " and " << inputs.types.size();
@@ -433,11 +433,10 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
     return failure();
 
   if (succeeded(parser.parseOptionalKeyword("sequences"))) {
-    SMLoc loc = parser.getCurrentLocation();
     if (parseOperandsAndTypes(parser, sequences))
       return failure();
     if (sequences.operands.size() != 2 || sequences.types.size() != 2)
-      return parser.emitError(loc) << "expected 2 operands 'sequences' "
+      return parser.emitError(sequences.loc) << "expected 2 operands 'sequences' "
                                       "(cumulative_query, cumulative_key) with "
                                       "their types, got "
                                    << sequences.operands.size() << " and "
@@ -463,7 +462,7 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
     // has more to say about it.
     auto element = dyn_cast<FloatType>(getElementTypeOrSelf(inputs.types[0]));
     if (!element)
-      return parser.emitError(inputsLoc)
+      return parser.emitError(inputs.loc)
              << "operand 'query': expected a tensor of floats, got "
              << inputs.types[0];
     Type s = getAccumulationType(element);
@@ -478,18 +477,18 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
             .parse())
       return failure();
 
-  SMLoc operandsLoc = parser.getCurrentLocation();
+  SMLoc attributesLoc = parser.getCurrentLocation();
   if (parser.parseOptionalAttrDict(state.attributes))
     return failure();
   for (StringAttr name : state.name.getAttributeNames())
     if (state.attributes.get(name))
-      return parser.emitError(operandsLoc)
+      return parser.emitError(attributesLoc)
              << "expected '" << name.getValue()
              << "' in its clause, not in the attribute dictionary";
 
   for (Segment *segment : {&inputs, &outs, &scale, &offset, &sink, &sequences,
                            &dropout, &scoreCaptures, &maskCaptures})
-    if (parser.resolveOperands(segment->operands, segment->types, operandsLoc,
+    if (parser.resolveOperands(segment->operands, segment->types, segment->loc,
                                state.operands))
       return failure();
   auto count = [](const Segment &segment) {

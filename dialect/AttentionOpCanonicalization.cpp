@@ -7,6 +7,8 @@
 
 #include "dialect/AttnOps.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
 
@@ -105,14 +107,15 @@ private:
       if (region.captures[other].get() == operand &&
           region.argument(other).getType() == region.argument(capture).getType())
         return region.argument(other);
-    Attribute constant;
+    // Not a clone, because any dialect may have constants (A11).
+    TypedAttr constant;
     if (!operand.getType().isIntOrIndexOrFloat() ||
-        !matchPattern(operand, m_Constant(&constant)))
+        !matchPattern(operand, m_Constant(&constant)) ||
+        !arith::ConstantOp::isBuildableWith(constant, operand.getType()))
       return nullptr;
-    Operation *definition = operand.getDefiningOp();
     OpBuilder::InsertionGuard guard(rewriter);
     rewriter.setInsertionPointToStart(&region.block());
-    return rewriter.clone(*definition)->getResult(0);
+    return arith::ConstantOp::create(rewriter, operand.getLoc(), constant);
   }
 };
 
@@ -161,10 +164,39 @@ struct EraseZeros : OpRewritePattern<AttentionOp> {
   }
 };
 
+/// Casts to less static types are folded into the op. Upstream does this for all
+/// destination-style ops, by a clone that crashes on a region that is empty, as
+/// an absent score or mask is; the higher benefit keeps it away.
+struct FoldCasts : OpRewritePattern<AttentionOp> {
+  explicit FoldCasts(MLIRContext *context)
+      : OpRewritePattern(context, /*benefit=*/2) {}
+  LogicalResult matchAndRewrite(AttentionOp op,
+                                PatternRewriter &rewriter) const override {
+    bool changed = false;
+    rewriter.setInsertionPointAfter(op);
+    for (OpOperand &operand : op->getOpOperands()) {
+      auto cast = operand.get().getDefiningOp<tensor::CastOp>();
+      if (!cast || !tensor::canFoldIntoConsumerOp(cast))
+        continue;
+      changed = true;
+      rewriter.modifyOpInPlace(op, [&] { operand.set(cast.getSource()); });
+      if (!op.isDpsInit(&operand))
+        continue;
+      OpResult result = op.getTiedOpResult(&operand); // A9
+      Type type = result.getType();
+      rewriter.modifyOpInPlace(
+          op, [&] { result.setType(cast.getSource().getType()); });
+      auto back = tensor::CastOp::create(rewriter, op.getLoc(), type, result);
+      rewriter.replaceAllUsesExcept(result, back, back);
+    }
+    return success(changed);
+  }
+};
+
 } // namespace
 
 void AttentionOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                               MLIRContext *context) {
-  patterns.add<EraseTrivialRegion, SimplifyCaptures, FoldScale, EraseZeros>(
-      context);
+  patterns.add<EraseTrivialRegion, SimplifyCaptures, FoldScale, EraseZeros,
+               FoldCasts>(context);
 }

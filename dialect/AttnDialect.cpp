@@ -14,13 +14,25 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Transforms/InliningUtils.h"
 
 using namespace mlir;
 using namespace mlir::attn;
 
 #include "dialect/AttnDialect.cpp.inc"
 
+namespace {
+/// Functions with attn ops may be inlined. The regions of an op move with it.
+struct AttnInlinerInterface : DialectInlinerInterface {
+  using DialectInlinerInterface::DialectInlinerInterface;
+  bool isLegalToInline(Operation *, Region *, bool, IRMapping &) const override {
+    return true;
+  }
+};
+} // namespace
+
 void AttnDialect::initialize() {
+  addInterfaces<AttnInlinerInterface>();
   addOperations<
 #define GET_OP_LIST
 #include "dialect/AttnOps.cpp.inc"

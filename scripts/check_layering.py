@@ -38,12 +38,13 @@ RULES = {
     "runtime/Support": STD + HOST,
     "runtime/Reference": STD + HOST,
     "runtime/Npy": STD + HOST,
+    "runtime/Diagnostics": STD + MLIR + HOST,
     "runtime/JIT": STD + MLIR + HOST + COMPILER + ["lib/", "runtime/"],
     "runtime/Interpreter": STD
     + MLIR
     + HOST
     + COMPILER
-    + ["lib/", "runtime/Reference/"],
+    + ["lib/", "runtime/Diagnostics/", "runtime/Reference/"],
     "tools": STD + MLIR + HOST + COMPILER + ["lib/", "runtime/"],
     "test": STD
     + MLIR
@@ -86,7 +87,7 @@ ONLY_IN = [
 ]
 
 # POSIX and compiler headers that count as the standard library.
-SYSTEM = re.compile(r"^(dlfcn|elf|fcntl|link|pthread|sched|unistd|\w*intrin)\.h$|^(sys|sanitizer)/")
+SYSTEM = re.compile(r"^(dlfcn|elf|fcntl|link|malloc|pthread|sched|unistd|\w*intrin)\.h$|^(sys|sanitizer)/")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^">]+)[">]')
 SUFFIXES = {".h", ".cpp"}

@@ -16,7 +16,7 @@ cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 
 mode=(-i)
 if [[ ${1:-} == --check ]]; then
-  mode=(--dry-run -Werror)
+  mode=(--dry-run -Werror --ferror-limit=1)
 fi
 find dialect examples lib runtime test tools cmake \
   \( -name '*.h' -o -name '*.cpp' \) -print0 |

@@ -33,7 +33,11 @@ for name in ("ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"):
 if config.sanitizers:
     config.available_features.add("sanitizer")
 
-config.substitutions.append(
-    ("%plugin", os.path.join(config.build_dir, "lib", "AttnPlugin.so"))
-)
-config.substitutions.append(("%examples", os.path.join(config.source_dir, "examples")))
+# A path may hold spaces: quote lit's own substitutions before they are made.
+for name in "sStT":
+    config.substitutions.append((rf"%{name}\b", f'"%{name}"'))
+for name, path in (
+    ("plugin", os.path.join(config.build_dir, "lib", "AttnPlugin.so")),
+    ("examples", os.path.join(config.source_dir, "examples")),
+):
+    config.substitutions.append((rf"%{name}\b", f'"{path}"'))

@@ -15,22 +15,34 @@
 
 using namespace mlir;
 
-// What may be used is listed, not what may not: everything here is about values,
-// and has a definition, or a check at run time, for all of them. An operation
-// that names memory would make the checks on a kernel's arguments worth nothing.
+// What may be used is listed, not what may not: everything here is about
+// values, and has a definition, or a check at run time, for all of them. An
+// operation that names memory would make the checks on a kernel's arguments
+// worth nothing.
 
 /// Dialects of which all operations may be used, as far as `isAllowed` does not
 /// say otherwise.
 static constexpr StringRef allowedDialects[] = {
     "arith", "attn", "cf", "func", "index", "linalg", "math", "scf"};
 
-static constexpr StringRef allowedOps[] = {
-    "affine.apply",          "affine.max",         "affine.min",
-    "tensor.cast",           "tensor.collapse_shape", "tensor.concat",
-    "tensor.dim",            "tensor.empty",       "tensor.expand_shape",
-    "tensor.extract",        "tensor.extract_slice", "tensor.from_elements",
-    "tensor.generate",       "tensor.insert",      "tensor.insert_slice",
-    "tensor.pad",            "tensor.splat",       "tensor.yield"};
+static constexpr StringRef allowedOps[] = {"affine.apply",
+                                           "affine.max",
+                                           "affine.min",
+                                           "tensor.cast",
+                                           "tensor.collapse_shape",
+                                           "tensor.concat",
+                                           "tensor.dim",
+                                           "tensor.empty",
+                                           "tensor.expand_shape",
+                                           "tensor.extract",
+                                           "tensor.extract_slice",
+                                           "tensor.from_elements",
+                                           "tensor.generate",
+                                           "tensor.insert",
+                                           "tensor.insert_slice",
+                                           "tensor.pad",
+                                           "tensor.splat",
+                                           "tensor.yield"};
 
 static bool isAllowed(Operation *op) {
   StringRef dialect = op->getName().getDialectNamespace();
@@ -63,15 +75,16 @@ static LogicalResult verifyConstant(arith::ConstantOp op) {
 }
 
 static LogicalResult verifyOp(Operation *op) {
-  if (!isAllowed(op))
-    return op->emitOpError("may not be used in a kernel");
   if (auto func = dyn_cast<func::FuncOp>(op)) {
     if (func.isExternal())
       return op->emitError("function '")
-             << func.getName() << "' has no body; a kernel may only call what "
-                                  "its module defines";
+             << func.getName()
+             << "' has no body; a kernel may only call what "
+                "its module defines";
     return success();
   }
+  if (!isAllowed(op) || !op->getParentOfType<func::FuncOp>())
+    return op->emitOpError("may not be used in a kernel");
   if (isa<func::FuncDialect>(op->getDialect()) && !isa<func::ReturnOp>(op))
     return op->emitOpError("cannot be inlined; a kernel may only call "
                            "functions of its module, and not recursively");

@@ -47,9 +47,8 @@ struct DynamicExtentsModel
   static ValueRange getExtents(tensor::SplatOp op) {
     return op.getDynamicSizes();
   }
-  void
-  populateBoundsForShapedValueDim(Operation *op, Value value, int64_t dim,
-                                  ValueBoundsConstraintSet &bounds) const {
+  void populateBoundsForShapedValueDim(Operation *op, Value value, int64_t dim,
+                                       ValueBoundsConstraintSet &bounds) const {
     auto type = cast<RankedTensorType>(value.getType());
     if (type.isDynamicDim(dim))
       bounds.bound(value)[dim] ==
@@ -59,9 +58,8 @@ struct DynamicExtentsModel
 
 struct ConcatModel
     : ValueBoundsOpInterface::ExternalModel<ConcatModel, tensor::ConcatOp> {
-  void
-  populateBoundsForShapedValueDim(Operation *op, Value value, int64_t dim,
-                                  ValueBoundsConstraintSet &bounds) const {
+  void populateBoundsForShapedValueDim(Operation *op, Value value, int64_t dim,
+                                       ValueBoundsConstraintSet &bounds) const {
     auto concat = cast<tensor::ConcatOp>(op);
     AffineExpr size = bounds.getExpr(concat.getInputs().front(), dim);
     if (uint64_t(dim) == concat.getDim())
@@ -87,8 +85,8 @@ void attn::registerValueBoundsModels(DialectRegistry &registry) {
   });
   registry.addExtension(+[](MLIRContext *context, tensor::TensorDialect *) {
     tensor::ConcatOp::attachInterface<ConcatModel>(*context);
-    tensor::GenerateOp::attachInterface<DynamicExtentsModel<tensor::GenerateOp>>(
-        *context);
+    tensor::GenerateOp::attachInterface<
+        DynamicExtentsModel<tensor::GenerateOp>>(*context);
     tensor::SplatOp::attachInterface<DynamicExtentsModel<tensor::SplatOp>>(
         *context);
   });

@@ -54,4 +54,16 @@ def ConvertToRuntimeCalls
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
+def ExpandMath : Pass<"attn-expand-math"> {
+  let summary = "Expand math operations that upstream does not lower well";
+  let description = [{
+    Expands `math.isinf`, `math.isnormal` and `math.ipowi`, which upstream's
+    conversions to LLVM do not know, `math.clampf`, whose bounds they mix up, and
+    `math.expm1`, whose accuracy they lose. Only on scalars.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
 #endif // ATTN_CONVERSION_PASSES_TD

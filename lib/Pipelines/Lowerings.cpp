@@ -12,8 +12,9 @@ using namespace mlir::attn;
 
 llvm::ArrayRef<Lowering> attn::getLowerings() {
   static const Lowering lowerings[] = {
-      {"reference", "Lower kernels through plain linalg and loops: slow, and "
-                    "obviously right",
+      {"reference",
+       "Lower kernels through plain linalg and loops: slow, and "
+       "obviously right",
        buildReferencePipeline},
   };
   return lowerings;

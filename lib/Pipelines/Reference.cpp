@@ -59,6 +59,7 @@ static void addBufferStage(OpPassManager &pm) {
 /// linalg to loops, loops to branches, and addresses as arithmetic.
 static void addLoopStage(OpPassManager &pm) {
   pm.addPass(createConvertLinalgToLoopsPass());
+  pm.addPass(attn::createExpandMath());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(memref::createExpandStridedMetadataPass());
@@ -82,13 +83,14 @@ static void addSmallFloatStage(OpPassManager &pm) {
 
 /// What is left to the LLVM dialect.
 static void addLLVMStage(OpPassManager &pm) {
+  // Before there are declarations of library functions, which have no wrappers.
+  pm.addNestedPass<func::FuncOp>(LLVM::createLLVMRequestCWrappersPass());
   // The approximation loses log1p's accuracy near 0, which is all it is for.
   ConvertMathToLLVMPassOptions math;
   math.approximateLog1p = false;
   pm.addPass(createConvertMathToLLVMPass(math));
   pm.addPass(createConvertMathToLibmPass());
   pm.addPass(attn::createConvertToRuntimeCalls());
-  pm.addNestedPass<func::FuncOp>(LLVM::createLLVMRequestCWrappersPass());
   pm.addPass(createFinalizeMemRefToLLVMConversionPass());
   pm.addPass(createArithToLLVMConversionPass());
   pm.addPass(createConvertIndexToLLVMPass());

@@ -14,8 +14,8 @@ class DialectRegistry;
 
 namespace mlir::attn {
 
-/// The attn dialect, every upstream dialect a kernel may be written in, and what
-/// the pipelines need to know about those they lower to. What the runtime
+/// The attn dialect, every upstream dialect a kernel may be written in, and
+/// what the pipelines need to know about those they lower to. What the runtime
 /// compiles with.
 void registerKernelDialects(DialectRegistry &registry);
 

@@ -33,8 +33,8 @@ LogicalResult attn::bufferizeKernels(ModuleOp module) {
          const BufferizationOptions &) -> BufferLikeType {
     if (auto ranked = dyn_cast<RankedTensorType>(type))
       return cast<BufferLikeType>(getKernelBufferType(ranked));
-    return cast<BufferLikeType>(
-        getMemRefTypeWithFullyDynamicLayout(cast<TensorType>(type), memorySpace));
+    return cast<BufferLikeType>(getMemRefTypeWithFullyDynamicLayout(
+        cast<TensorType>(type), memorySpace));
   };
   BufferizationState state;
   return runOneShotModuleBufferize(module, options, state);

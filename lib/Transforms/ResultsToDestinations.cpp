@@ -47,9 +47,9 @@ void attn::convertResultsToDestinations(func::FuncOp func) {
     if (!tensor)
       continue;
     // Argument attributes on the result would not mean the same on a buffer.
-    if (failed(func.insertArgument(func.getNumArguments(),
-                                   getKernelBufferType(tensor),
-                                   DictionaryAttr::get(context), func.getLoc())))
+    if (failed(func.insertArgument(
+            func.getNumArguments(), getKernelBufferType(tensor),
+            DictionaryAttr::get(context), func.getLoc())))
       llvm_unreachable("func.func accepts any argument");
     destinations[index] = func.getArguments().back();
     converted.set(index);
@@ -72,7 +72,7 @@ struct ResultsToDestinations
     : attn::impl::ResultsToDestinationsBase<ResultsToDestinations> {
   void runOnOperation() override {
     for (auto func : getOperation().getOps<func::FuncOp>()) {
-      if (!func.isPublic() || func.isExternal())
+      if (!func.isPublic())
         continue;
       std::optional<SymbolTable::UseRange> uses =
           func.getSymbolUses(getOperation());

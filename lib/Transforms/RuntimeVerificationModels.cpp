@@ -59,8 +59,7 @@ struct DivisionModel
     if (!isSigned)
       return;
     Value fits = arith::OrIOp::create(
-        builder, loc,
-        checks.differs(dividend, APInt::getSignedMinValue(width)),
+        builder, loc, checks.differs(dividend, APInt::getSignedMinValue(width)),
         checks.differs(divisor, APInt::getAllOnes(width)));
     checks.require(fits, "quotient does not fit its type");
   }

@@ -17,7 +17,8 @@ using namespace attn::interpreter;
 
 bool interpreter::isSupportedScalar(mlir::Type type) {
   if (auto integer = llvm::dyn_cast<mlir::IntegerType>(type))
-    return integer.isSignless() && integer.getWidth() <= 64;
+    return integer.isSignless() && integer.getWidth() >= 1 &&
+           integer.getWidth() <= 64;
   return type.isIndex() || type.isF64() || type.isF32() || type.isF16() ||
          type.isBF16();
 }

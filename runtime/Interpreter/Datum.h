@@ -29,11 +29,11 @@ struct Undefined {};
 
 /// What an operation gives: an integer or index of its width, a float of any
 /// type as a double, or a tensor.
-using Datum = std::variant<Undefined, llvm::APInt, double,
-                           std::shared_ptr<const Tensor>>;
+using Datum =
+    std::variant<Undefined, llvm::APInt, double, std::shared_ptr<const Tensor>>;
 
-/// True for types whose values an APInt or a double can be: signless integers of
-/// at most 64 bits, index, f64, f32, f16 and bf16.
+/// True for types whose values an APInt or a double can be: signless integers
+/// of 1 to 64 bits, index, f64, f32, f16 and bf16.
 bool isSupportedScalar(mlir::Type type);
 
 /// Width of an integer, or of index.

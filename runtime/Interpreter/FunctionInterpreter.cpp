@@ -78,10 +78,11 @@ private:
     };
     for (const mlir::attn::SizeConstraint &constraint :
          op.getSizeConstraints()) {
-      std::int64_t expected = constraint.delta;
+      std::uint64_t expected = constraint.delta; // Sizes go up to 2^63 - 1.
       if (constraint.reference.operand)
         expected += sizeOf(constraint.reference);
-      if (std::int64_t size = sizeOf(constraint.size); size != expected)
+      if (std::int64_t size = sizeOf(constraint.size);
+          std::uint64_t(size) != expected)
         return emitError() << "operand '" << constraint.size.name
                            << "': dimension " << constraint.size.dimension
                            << " (" << constraint.meaning << ") is " << size
@@ -126,6 +127,9 @@ private:
     }
     if (!op.isPacked()) // A7
       return success();
+    if (getTensor(op.getCumulativeQuery()).view.size(0) == 0)
+      return emitError() << "operand 'cumulative_query': expected at least 1 "
+                            "element, got 0";
     if (failed(setIntegers(problem.cuQuery, op.getCumulativeQuery(),
                            "cumulative_query")))
       return failure();
@@ -163,8 +167,8 @@ private:
                     captures = lookup(values, op.getMaskCaptures())](
                        std::int64_t b, std::int64_t h, std::int64_t p,
                        std::int64_t j) mutable -> std::optional<bool> {
-      Datum keep = region.evaluate({index(b), index(h), index(p), index(j)},
-                                   captures);
+      Datum keep =
+          region.evaluate({index(b), index(h), index(p), index(j)}, captures);
       if (const APInt *value = std::get_if<APInt>(&keep))
         return value->isOne();
       return std::nullopt;
@@ -179,13 +183,12 @@ private:
         RegionInterpreter::create(op.getScore());
     if (failed(region))
       return failure();
-    problem.score = [region = *region,
-                     captures = lookup(values, op.getScoreCaptures())](
-                        double s, std::int64_t b, std::int64_t h,
-                        std::int64_t p,
-                        std::int64_t j) mutable -> std::optional<double> {
-      Datum score = region.evaluate(
-          {s, index(b), index(h), index(p), index(j)}, captures);
+    problem.score =
+        [region = *region, captures = lookup(values, op.getScoreCaptures())](
+            double s, std::int64_t b, std::int64_t h, std::int64_t p,
+            std::int64_t j) mutable -> std::optional<double> {
+      Datum score = region.evaluate({s, index(b), index(h), index(p), index(j)},
+                                    captures);
       if (const double *value = std::get_if<double>(&score))
         return *value;
       return std::nullopt;

@@ -8,7 +8,6 @@
 #include "runtime/Interpreter/Interpreter.h"
 #include "runtime/Interpreter/FunctionInterpreter.h"
 
-#include "lib/Analysis/KernelSignature.h"
 #include "lib/Registration/Registration.h"
 #include "runtime/Diagnostics/DiagnosticCollector.h"
 #include "runtime/Reference/Values.h"
@@ -37,7 +36,8 @@ static Expected<Datum> convertScalar(std::size_t number, mlir::Type type,
     return Datum(roundTo(type, integer ? double(*integer) : *argument.real())
                      .convertToDouble());
   if (!integer)
-    return makeError(number, "expected an integer, got a floating-point number");
+    return makeError(number,
+                     "expected an integer, got a floating-point number");
   llvm::APInt value(64, std::uint64_t(*integer));
   unsigned width = widthOf(type);
   // i1 is 0 or 1; the others are signed.
@@ -47,53 +47,82 @@ static Expected<Datum> convertScalar(std::size_t number, mlir::Type type,
   return Datum(value.trunc(width));
 }
 
-static Expected<Datum> convertTensor(std::size_t number, mlir::Type elementType,
-                                     const Parameter &parameter,
+/// Element type of arguments and results in memory.
+static std::optional<ElementType> convertElementType(mlir::Type type) {
+  if (type.isF64())
+    return ElementType::f64;
+  if (type.isF32())
+    return ElementType::f32;
+  if (type.isF16())
+    return ElementType::f16;
+  if (type.isBF16())
+    return ElementType::bf16;
+  if (type.isIndex() || type.isSignlessInteger(64))
+    return ElementType::i64;
+  if (type.isSignlessInteger(32))
+    return ElementType::i32;
+  if (type.isSignlessInteger(16))
+    return ElementType::i16;
+  if (type.isSignlessInteger(8))
+    return ElementType::i8;
+  if (type.isSignlessInteger(1))
+    return ElementType::i1;
+  return std::nullopt;
+}
+
+static Expected<Datum> convertTensor(std::size_t number,
+                                     mlir::RankedTensorType type,
                                      const Argument &argument) {
   const TensorView *view = argument.view();
   if (!view)
     return makeError(number, "expected a tensor, got a scalar");
-  if (view->type() != parameter.type)
+  ElementType elementType = *convertElementType(type.getElementType());
+  if (view->type() != elementType)
     return makeError(number, "expected element type " +
-                                 std::string(nameOf(parameter.type)) +
-                                 ", got " + std::string(nameOf(view->type())));
-  if (view->rank() != int(parameter.shape.size()))
-    return makeError(number,
-                     "expected rank " + std::to_string(parameter.shape.size()) +
-                         ", got " + std::to_string(view->rank()));
-  for (int dim = 0; dim < view->rank(); ++dim) {
-    std::int64_t expected = parameter.shape[std::size_t(dim)];
-    if (expected == Parameter::dynamic ? view->size(dim) < 0
-                                       : view->size(dim) != expected)
+                                 std::string(nameOf(elementType)) + ", got " +
+                                 std::string(nameOf(view->type())));
+  if (view->rank() != type.getRank())
+    return makeError(number, "expected rank " + std::to_string(type.getRank()) +
+                                 ", got " + std::to_string(view->rank()));
+  for (auto [dim, expected] : llvm::enumerate(type.getShape())) {
+    bool isDynamic = mlir::ShapedType::isDynamic(expected);
+    std::int64_t size = view->size(int(dim));
+    if (isDynamic ? size < 0 : size != expected)
       return makeError(
           number, "dimension " + std::to_string(dim) + " is " +
-                      std::to_string(view->size(dim)) + ", expected " +
-                      (expected == Parameter::dynamic
-                           ? "0 or more"
-                           : std::to_string(expected)));
+                      std::to_string(size) + ", expected " +
+                      (isDynamic ? "0 or more" : std::to_string(expected)));
   }
-  auto tensor =
-      std::make_shared<const Tensor>(Tensor{elementType, *view, nullptr});
+  auto tensor = std::make_shared<const Tensor>(
+      Tensor{type.getElementType(), *view, nullptr});
   if (!tensor->isKnown())
     return makeError(number, "data is null");
   return Datum(std::move(tensor));
 }
 
+/// Whether a caller can pass such a value.
+static bool isSupported(mlir::Type type) {
+  if (auto tensor = llvm::dyn_cast<mlir::RankedTensorType>(type))
+    return convertElementType(tensor.getElementType()) &&
+           !tensor.getEncoding() && tensor.getRank() <= TensorView::maxRank;
+  return convertElementType(type).has_value();
+}
+
 static Expected<std::vector<Datum>>
-convertArguments(mlir::func::FuncOp function, const Signature &signature,
+convertArguments(mlir::func::FuncOp function,
                  std::span<const Argument> arguments) {
-  if (arguments.size() != signature.arguments.size())
-    return Error{"expected " + std::to_string(signature.arguments.size()) +
+  if (arguments.size() != function.getNumArguments())
+    return Error{"expected " + std::to_string(function.getNumArguments()) +
                      " arguments, got " + std::to_string(arguments.size()),
                  {}};
   std::vector<Datum> result;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    mlir::Type type = function.getArgumentTypes()[i];
+  for (auto [number, type] : llvm::enumerate(function.getArgumentTypes())) {
+    if (!isSupported(type))
+      return makeError(number, "its type cannot be passed");
     auto tensor = llvm::dyn_cast<mlir::RankedTensorType>(type);
     Expected<Datum> datum =
-        tensor ? convertTensor(i, tensor.getElementType(),
-                               signature.arguments[i], arguments[i])
-               : convertScalar(i, type, arguments[i]);
+        tensor ? convertTensor(number, tensor, arguments[number])
+               : convertScalar(number, type, arguments[number]);
     if (!datum)
       return datum.error();
     result.push_back(std::move(*datum));
@@ -101,11 +130,13 @@ convertArguments(mlir::func::FuncOp function, const Signature &signature,
   return result;
 }
 
-static Expected<ReferenceResult> convertResult(std::size_t number,
-                                               const Parameter &parameter,
-                                               const Datum &datum) {
-  const Tensor &tensor = *std::get<std::shared_ptr<const Tensor>>(datum);
+static Expected<ReferenceResult>
+convertResult(std::size_t number, mlir::Type type, const Datum &datum) {
   std::string name = "result " + std::to_string(number);
+  auto tensorType = llvm::dyn_cast<mlir::RankedTensorType>(type);
+  if (!tensorType || !isSupported(type))
+    return Error{name + ": its type cannot be returned", {}};
+  const Tensor &tensor = *std::get<std::shared_ptr<const Tensor>>(datum);
   if (!tensor.isKnown())
     return Error{name + " was never written", {}};
   Expected<std::vector<double>> values =
@@ -113,7 +144,8 @@ static Expected<ReferenceResult> convertResult(std::size_t number,
   if (!values)
     return values.error();
   auto sizes = tensor.view.sizes();
-  return ReferenceResult{parameter.type, tensor.quantity,
+  return ReferenceResult{*convertElementType(tensorType.getElementType()),
+                         tensor.quantity,
                          {sizes.begin(), sizes.end()},
                          std::move(*values)};
 }
@@ -137,16 +169,9 @@ attn::interpret(std::string_view text, std::string_view fileName,
     return diagnostics.takeError(what);
   auto function = module->lookupSymbol<mlir::func::FuncOp>(entry);
   if (!function || function.isExternal())
-    return Error{what + ": no function '" + std::string(entry) +
-                     "' with a body",
-                 {}};
-  mlir::FailureOr<Signature> signature =
-      mlir::attn::computeKernelSignature(function);
-  if (mlir::failed(signature))
-    return diagnostics.takeError(what);
-
-  Expected<std::vector<Datum>> inputs =
-      convertArguments(function, *signature, arguments);
+    return Error{
+        what + ": no function '" + std::string(entry) + "' with a body", {}};
+  Expected<std::vector<Datum>> inputs = convertArguments(function, arguments);
   if (!inputs)
     return inputs.error();
   mlir::FailureOr<std::vector<Datum>> outputs =
@@ -157,7 +182,7 @@ attn::interpret(std::string_view text, std::string_view fileName,
   std::vector<ReferenceResult> results;
   for (std::size_t i = 0; i < outputs->size(); ++i) {
     Expected<ReferenceResult> result =
-        convertResult(i, signature->results[i], (*outputs)[i]);
+        convertResult(i, function.getResultTypes()[i], (*outputs)[i]);
     if (!result)
       return result.error();
     results.push_back(std::move(*result));

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a kernel should give, by another way than compiling it: attn.attention is
-// computed by the oracle of runtime/Reference, with its regions interpreted one
-// position at a time. Nothing here is shared with the lowerings.
+// What a kernel should give, by another way than compiling it: attn.attention
+// is computed by the oracle of runtime/Reference, with its regions interpreted
+// one position at a time. Nothing here is shared with the lowerings.
 //
 //===----------------------------------------------------------------------===//
 

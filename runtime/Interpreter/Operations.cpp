@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 //
-// Floats are computed in double, whatever their type; only constants, truncf and
-// what looks at a float's bits round to it. Integers wrap around. Promises that
-// an operation carries, such as `overflow<nsw>`, change nothing.
+// Floats are computed in double, whatever their type; only constants, truncf
+// and what looks at a float's bits round to it. Integers wrap around. Promises
+// that an operation carries, such as `overflow<nsw>`, change nothing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -190,10 +190,14 @@ static void addIntegerOps(Table &table) {
   table["index.and"] = strict(+[](Int a, Int b) { return a & b; });
   table["index.or"] = strict(+[](Int a, Int b) { return a | b; });
 
-  both("arith.maxsi", "index.maxs", [](Int a, Int b) { return a.sgt(b) ? a : b; });
-  both("arith.maxui", "index.maxu", [](Int a, Int b) { return a.ugt(b) ? a : b; });
-  both("arith.minsi", "index.mins", [](Int a, Int b) { return a.slt(b) ? a : b; });
-  both("arith.minui", "index.minu", [](Int a, Int b) { return a.ult(b) ? a : b; });
+  both("arith.maxsi", "index.maxs",
+       [](Int a, Int b) { return a.sgt(b) ? a : b; });
+  both("arith.maxui", "index.maxu",
+       [](Int a, Int b) { return a.ugt(b) ? a : b; });
+  both("arith.minsi", "index.mins",
+       [](Int a, Int b) { return a.slt(b) ? a : b; });
+  both("arith.minui", "index.minu",
+       [](Int a, Int b) { return a.ult(b) ? a : b; });
 
   both("arith.divsi", "index.divs", [](Int a, Int b) {
     return divideSigned(a, b, [](Int a, Int b) { return a.sdiv(b); });
@@ -247,12 +251,12 @@ static void addIntegerOps(Table &table) {
 
   table["math.absi"] = strict(+[](Int a) { return a.abs(); });
   table["math.ipowi"] = strict(+power);
-  table["math.ctlz"] = strict(
-      +[](Int a) { return APInt(a.getBitWidth(), a.countl_zero()); });
-  table["math.cttz"] = strict(
-      +[](Int a) { return APInt(a.getBitWidth(), a.countr_zero()); });
-  table["math.ctpop"] = strict(
-      +[](Int a) { return APInt(a.getBitWidth(), a.popcount()); });
+  table["math.ctlz"] =
+      strict(+[](Int a) { return APInt(a.getBitWidth(), a.countl_zero()); });
+  table["math.cttz"] =
+      strict(+[](Int a) { return APInt(a.getBitWidth(), a.countr_zero()); });
+  table["math.ctpop"] =
+      strict(+[](Int a) { return APInt(a.getBitWidth(), a.popcount()); });
 
   auto extendSigned = [](Operation *op, Int a) {
     return a.sextOrTrunc(resultWidth(op));
@@ -260,7 +264,8 @@ static void addIntegerOps(Table &table) {
   auto extendUnsigned = [](Operation *op, Int a) {
     return a.zextOrTrunc(resultWidth(op));
   };
-  for (llvm::StringRef name : {"arith.extsi", "arith.index_cast", "index.casts"})
+  for (llvm::StringRef name :
+       {"arith.extsi", "arith.index_cast", "index.casts"})
     table[name] = strict(+extendSigned);
   for (llvm::StringRef name :
        {"arith.extui", "arith.trunci", "arith.index_castui", "index.castu"})
@@ -416,13 +421,13 @@ static void addFloatOps(Table &table) {
   table["math.powf"] = strict(static_cast<Binary>(std::pow));
   table["math.fpowi"] = strict(
       +[](double a, Int b) { return std::pow(a, b.roundToDouble(true)); });
-  table["math.fma"] = strict(
-      +[](double a, double b, double c) { return std::fma(a, b, c); });
+  table["math.fma"] =
+      strict(+[](double a, double b, double c) { return std::fma(a, b, c); });
   table["math.clampf"] = strict(+[](double a, double low, double high) {
     return minimum(maximum(a, low), high);
   });
-  table["math.sincos"] = strict(
-      +[](double a) { return std::pair(std::sin(a), std::cos(a)); });
+  table["math.sincos"] =
+      strict(+[](double a) { return std::pair(std::sin(a), std::cos(a)); });
 
   table["math.isfinite"] = strict(+[](Operation *op, double a) {
     return roundTo(op->getOperand(0).getType(), a).isFinite();
@@ -508,7 +513,7 @@ static void addGeneralOps(Table &table) {
   table["arith.select"] = [](Operation *, llvm::ArrayRef<Datum> operands,
                              llvm::MutableArrayRef<Datum> results) {
     const APInt *condition = std::get_if<APInt>(&operands[0]);
-    results[0] = !condition          ? Datum(Undefined())
+    results[0] = !condition           ? Datum(Undefined())
                  : condition->isOne() ? operands[1]
                                       : operands[2];
   };
@@ -569,7 +574,8 @@ static void evaluateFill(Operation *op, llvm::ArrayRef<Datum> operands,
   if (const double *number = std::get_if<double>(&operands[0]))
     results[0] = Tensor::createSplat(elementType, shape, *number);
   if (const APInt *number = std::get_if<APInt>(&operands[0]))
-    results[0] = Tensor::createSplat(elementType, shape, number->getSExtValue());
+    results[0] =
+        Tensor::createSplat(elementType, shape, number->getSExtValue());
 }
 
 static Table createScalarTable() {
@@ -623,9 +629,8 @@ const Evaluator *interpreter::lookupEvaluator(Operation *op) {
   static const Table scalarTable = createScalarTable();
   static const Table tensorTable = createTensorTable();
   bool hasTensor = false;
-  for (auto types :
-       {mlir::TypeRange(op->getOperandTypes()),
-        mlir::TypeRange(op->getResultTypes())})
+  for (auto types : {mlir::TypeRange(op->getOperandTypes()),
+                     mlir::TypeRange(op->getResultTypes())})
     for (mlir::Type type : types) {
       if (isSupportedTensor(type))
         hasTensor = true;

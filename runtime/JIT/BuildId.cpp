@@ -43,8 +43,8 @@ static int visitFile(dl_phdr_info *info, std::size_t, void *result) {
     if (segment.p_type == PT_LOAD && self - start < segment.p_memsz)
       found = true;
     if (segment.p_type == PT_NOTE && buildId.empty())
-      buildId = findBuildId(reinterpret_cast<const char *>(start),
-                            segment.p_memsz);
+      buildId =
+          findBuildId(reinterpret_cast<const char *>(start), segment.p_memsz);
   }
   if (found)
     *static_cast<std::string *>(result) = buildId;

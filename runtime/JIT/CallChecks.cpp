@@ -44,12 +44,13 @@ static MaybeError checkScalar(const Parameter &parameter,
                  {}};
   int width = bitWidth(parameter.type);
   // i1 is 0 or 1; the others are signed.
-  std::int64_t low = width == 1 ? 0 : -1 - std::int64_t((1ull << (width - 1)) - 1);
+  std::int64_t low =
+      width == 1 ? 0 : -1 - std::int64_t((1ull << (width - 1)) - 1);
   std::int64_t high = width == 1 ? 1 : std::int64_t((1ull << (width - 1)) - 1);
   if (*value < low || *value > high)
-    return Error{describe() + ": " + std::to_string(*value) +
-                     " does not fit " + typeName + " (" + std::to_string(low) +
-                     " to " + std::to_string(high) + ")",
+    return Error{describe() + ": " + std::to_string(*value) + " does not fit " +
+                     typeName + " (" + std::to_string(low) + " to " +
+                     std::to_string(high) + ")",
                  {}};
   return std::nullopt;
 }
@@ -165,9 +166,8 @@ static bool overlapsItself(const TensorView &view) {
                            ? 0 - std::uint64_t(view.stride(dim))
                            : std::uint64_t(view.stride(dim)),
                        std::uint64_t(view.size(dim))});
-  std::sort(steps.begin(), steps.end(), [](const Step &a, const Step &b) {
-    return a.stride < b.stride;
-  });
+  std::sort(steps.begin(), steps.end(),
+            [](const Step &a, const Step &b) { return a.stride < b.stride; });
   std::uint64_t covered = 0; // No overflow: the byte range has been computed.
   for (const Step &step : steps) {
     if (step.stride <= covered)
@@ -285,14 +285,12 @@ static MaybeError checkResultSizes(const Signature &signature,
     if (!size)
       return size.error();
     if (view.size(dim) != *size)
-      return Error{describeResult(index) + ": dimension " +
-                       std::to_string(dim) + " is " +
-                       std::to_string(view.size(dim)) + ", expected " +
-                       std::to_string(*size) + " (" +
-                       describeSize(signature,
-                                    signature.resultSizes[index][dim]) +
-                       ")",
-                   {}};
+      return Error{
+          describeResult(index) + ": dimension " + std::to_string(dim) +
+              " is " + std::to_string(view.size(dim)) + ", expected " +
+              std::to_string(*size) + " (" +
+              describeSize(signature, signature.resultSizes[index][dim]) + ")",
+          {}};
   }
   return std::nullopt;
 }

@@ -64,8 +64,8 @@ Error jit::describeViolation(const Signature &signature,
   std::string message;
   const SizeExpr::Term *size = getOnlyTerm(constraint.lhs);
   if (!size) {
-    message = describeSize(signature, constraint.lhs) + " is " +
-              std::to_string(lhs);
+    message =
+        describeSize(signature, constraint.lhs) + " is " + std::to_string(lhs);
   } else {
     message = describeArgument(signature, size->argument) + ": ";
     if (size->dimension >= 0)
@@ -74,8 +74,7 @@ Error jit::describeViolation(const Signature &signature,
       message += "value is ";
     message += std::to_string(lhs);
   }
-  message +=
-      ", expected " + std::to_string(rhs) + " (" + constraint.text;
+  message += ", expected " + std::to_string(rhs) + " (" + constraint.text;
   if (const SizeExpr::Term *reference = getOnlyTerm(constraint.rhs);
       reference && size && reference->dimension == size->dimension)
     message += ", as in " + describeArgument(signature, reference->argument);

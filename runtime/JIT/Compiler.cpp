@@ -7,9 +7,11 @@
 
 #include "runtime/JIT/Compiler.h"
 #include "runtime/JIT/Codegen.h"
-#include "runtime/JIT/Diagnostics.h"
 #include "runtime/JIT/Frontend.h"
+#include "runtime/JIT/NestingLimit.h"
 #include "runtime/JIT/Stopwatch.h"
+
+#include "runtime/Diagnostics/DiagnosticCollector.h"
 
 #include "lib/Pipelines/Pipelines.h"
 #include "lib/Registration/Registration.h"
@@ -48,7 +50,9 @@ jit::compileObject(std::string_view text, const CompileOptions &options,
   Expected<const mlir::attn::Lowering *> lowering =
       findLowering(options.pipeline);
   if (!lowering)
-    return lowering.error();
+    return std::move(lowering).error();
+  if (std::optional<Error> error = checkNesting(text, options))
+    return std::move(*error);
 
   Stopwatch stopwatch;
   mlir::MLIRContext context(getRegistry(),

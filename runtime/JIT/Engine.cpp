@@ -61,9 +61,8 @@ std::string Engine::Impl::identifyCompiler() const {
   LLVMGetVersion(&major, &minor, &patch);
   return llvm::join_items('\0', ATTN_VERSION, llvm::toHex(getBuildId()),
                           std::to_string(major), std::to_string(minor),
-                          std::to_string(patch),
-                          target.getTargetTriple().str(), target.getCPU(),
-                          target.getFeatures().getString());
+                          std::to_string(patch), target.getTargetTriple().str(),
+                          target.getCPU(), target.getFeatures().getString());
 }
 
 std::string Engine::Impl::computeKey(std::string_view text,
@@ -155,7 +154,6 @@ Expected<Engine> Engine::create(const EngineOptions &options) {
     return Error{"cannot find out what machine this is: " +
                      llvm::toString(target.takeError()),
                  {}};
-  target->setCodeGenOptLevel(llvm::CodeGenOptLevel::Aggressive);
 
   std::optional<ObjectCache> disk;
   if (!options.cacheDirectory.empty()) {

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/JIT/Frontend.h"
+#include "runtime/JIT/KernelSignature.h"
 
 #include "lib/Analysis/KernelForm.h"
-#include "lib/Analysis/KernelSignature.h"
 #include "lib/Pipelines/Pipelines.h"
 
 #include "mlir/AsmParser/AsmParser.h"
@@ -38,7 +38,7 @@ static FailureOr<mlir::func::FuncOp> findEntry(mlir::ModuleOp module,
   }
   mlir::func::FuncOp entry;
   for (auto func : module.getOps<mlir::func::FuncOp>()) {
-    if (!func.isPublic() || func.isExternal())
+    if (!func.isPublic())
       continue;
     if (entry) {
       mlir::InFlightDiagnostic error = module.emitError(
@@ -71,6 +71,18 @@ readArgumentNames(mlir::func::FuncOp entry, const mlir::AsmParserState &state) {
   return names;
 }
 
+/// Removes attributes that are no part of what operations mean. They are how
+/// passes talk to each other, and could make them do wrong things.
+static void dropDiscardableAttributes(mlir::ModuleOp module) {
+  module->walk([](mlir::Operation *op) {
+    op->setDiscardableAttrs(llvm::ArrayRef<mlir::NamedAttribute>());
+    if (auto func = llvm::dyn_cast<mlir::func::FuncOp>(op)) {
+      func.removeArgAttrsAttr();
+      func.removeResAttrsAttr();
+    }
+  });
+}
+
 FailureOr<KernelModule> jit::parseKernel(std::string_view text,
                                          const CompileOptions &options,
                                          mlir::MLIRContext *context) {
@@ -95,9 +107,9 @@ FailureOr<KernelModule> jit::parseKernel(std::string_view text,
       findEntry(*result.module, options.entry);
   if (failed(entry))
     return failure();
-  std::string entryName = entry->getName().str();
   std::vector<std::string> argumentNames = readArgumentNames(*entry, state);
 
+  dropDiscardableAttributes(*result.module);
   // Everything else only serves the entry.
   for (auto func : result.module->getOps<mlir::func::FuncOp>())
     func.setPrivate();
@@ -108,8 +120,7 @@ FailureOr<KernelModule> jit::parseKernel(std::string_view text,
       failed(mlir::attn::verifyKernelForm(*result.module)))
     return failure();
 
-  FailureOr<Signature> signature =
-      mlir::attn::computeKernelSignature(*entry);
+  FailureOr<Signature> signature = computeKernelSignature(*entry);
   if (failed(signature))
     return failure();
   result.signature = std::move(*signature);

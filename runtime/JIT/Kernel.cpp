@@ -47,8 +47,7 @@ public:
       words.push_back(std::uint64_t(*scalar.integer()));
       return;
     }
-    double value =
-        scalar.real() ? *scalar.real() : double(*scalar.integer());
+    double value = scalar.real() ? *scalar.real() : double(*scalar.integer());
     words.push_back(encode(type, value));
   }
 

@@ -9,6 +9,7 @@
 #include "runtime/JIT/Codegen.h"
 
 #include "runtime/Support/Call.h"
+#include "runtime/Support/Convert.h"
 
 #include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
 #include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
@@ -29,6 +30,7 @@ static llvm::Error defineSupport(LLJIT &jit, JITDylib &library) {
   define("attn_rt_fail", &attn_rt_fail);
   define("attn_rt_alloc", &attn_rt_alloc);
   define("attn_rt_free", &attn_rt_free);
+  define("__truncdfbf2", &attn_rt_truncate_f64_to_bf16);
   return library.define(absoluteSymbols(std::move(symbols)));
 }
 
@@ -50,8 +52,8 @@ static llvm::Error defineLibraries(LLJIT &jit, JITDylib &library) {
 Expected<std::shared_ptr<Linker>>
 Linker::create(const JITTargetMachineBuilder &target) {
   auto fail = [](llvm::Error error) {
-    return Error{"cannot set up the linker: " + llvm::toString(std::move(error)),
-                 {}};
+    return Error{
+        "cannot set up the linker: " + llvm::toString(std::move(error)), {}};
   };
   auto jit = LLJITBuilder()
                  .setJITTargetMachineBuilder(target)
@@ -68,12 +70,22 @@ Linker::create(const JITTargetMachineBuilder &target) {
     return fail(std::move(error));
   auto result = std::make_shared<Linker>();
   result->jit = std::move(*jit);
+  // By default it prints.
+  result->jit->getExecutionSession().setErrorReporter(
+      [linker = result.get()](llvm::Error error) {
+        std::lock_guard lock(linker->mutex);
+        linker->reported = llvm::toString(std::move(error));
+      });
   return result;
 }
 
 Expected<std::unique_ptr<LinkedCode>> Linker::link(llvm::StringRef object) {
-  auto fail = [](llvm::Error error) {
-    return Error{"cannot link: " + llvm::toString(std::move(error)), {}};
+  auto fail = [this](llvm::Error error) {
+    // The lookup's error says what failed, the session's why.
+    std::lock_guard lock(mutex);
+    return Error{"cannot link: " + llvm::toString(std::move(error)) + "; " +
+                     std::exchange(reported, {}),
+                 {}};
   };
   ExecutionSession &session = jit->getExecutionSession();
   JITDylib &library =

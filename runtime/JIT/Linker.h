@@ -16,6 +16,8 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
+#include <string>
 
 namespace attn::jit {
 
@@ -52,8 +54,10 @@ public:
 
 private:
   friend class LinkedCode;
-  std::unique_ptr<llvm::orc::LLJIT> jit;
+  std::mutex mutex;
+  std::string reported; ///< The session's last error.
   std::atomic<unsigned> numLinked = 0;
+  std::unique_ptr<llvm::orc::LLJIT> jit; // Reports as long as it lives.
 };
 
 } // namespace attn::jit

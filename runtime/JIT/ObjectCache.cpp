@@ -76,9 +76,9 @@ std::string ObjectCache::getPath(const std::string &key) const {
 
 std::optional<CompiledObject> ObjectCache::load(const std::string &key) const {
   // Volatile: read, not mapped, so that nobody can change it under our hands.
-  auto file = llvm::MemoryBuffer::getFile(
-      getPath(key), /*IsText=*/false, /*RequiresNullTerminator=*/false,
-      /*IsVolatile=*/true);
+  auto file = llvm::MemoryBuffer::getFile(getPath(key), /*IsText=*/false,
+                                          /*RequiresNullTerminator=*/false,
+                                          /*IsVolatile=*/true);
   if (!file)
     return std::nullopt;
   StringRef contents = (*file)->getBuffer();
@@ -97,8 +97,7 @@ std::optional<CompiledObject> ObjectCache::load(const std::string &key) const {
   if (!signature)
     return std::nullopt;
   StringRef object = contents.drop_front(length);
-  return CompiledObject{std::move(*signature),
-                        {object.begin(), object.end()}};
+  return CompiledObject{std::move(*signature), {object.begin(), object.end()}};
 }
 
 void ObjectCache::store(const std::string &key,

@@ -99,12 +99,12 @@ static bool fromJSON(const json::Value &value, Signature &signature,
 
 std::string jit::writeSignature(const Signature &signature) {
   std::string text;
-  raw_string_ostream(text) << json::Value(json::Object{
-      {"entry", signature.entry},
-      {"arguments", json::Array(signature.arguments)},
-      {"results", json::Array(signature.results)},
-      {"resultSizes", json::Array(signature.resultSizes)},
-      {"constraints", json::Array(signature.constraints)}});
+  raw_string_ostream(text) << json::Value(
+      json::Object{{"entry", signature.entry},
+                   {"arguments", json::Array(signature.arguments)},
+                   {"results", json::Array(signature.results)},
+                   {"resultSizes", json::Array(signature.resultSizes)},
+                   {"constraints", json::Array(signature.constraints)}});
   return text;
 }
 

@@ -25,7 +25,7 @@ Tolerance attn::reference::toleranceFor(ElementType inputs, Quantity quantity) {
   case ElementType::f32:
     return {2e-6, /*relative=*/true};
   case ElementType::f16:
-    return {2e-3, /*relative=*/true};
+    return {2e-3, /*relative=*/true, /*smallest=*/0x1p-24};
   case ElementType::bf16:
     return {1.6e-2, /*relative=*/true};
   default:
@@ -55,7 +55,7 @@ Expected<Comparison> attn::reference::compare(std::span<const double> actual,
     if (std::isfinite(expected[i]))
       largest = std::max(largest, std::abs(expected[i]));
     double error = distance(actual[i], expected[i]);
-    if (error <= result.error)
+    if (error <= result.error || error <= tolerance.smallest)
       continue;
     result.error = error;
     result.index = std::int64_t(i);

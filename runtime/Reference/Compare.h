@@ -21,6 +21,9 @@ struct Tolerance {
   double bound = 0;
   /// max|a-b| / max|b| instead of max|a-b|, where b is the oracle's.
   bool relative = true;
+  /// What |a-b| may always be: the distance of the smallest numbers of the type
+  /// that the result is stored in, below which there is no relative accuracy.
+  double smallest = 0;
 };
 
 /// What a result holds, as far as its tolerance depends on it.

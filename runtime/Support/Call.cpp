@@ -22,6 +22,11 @@ static void freeBlocks(CallRecord &record) {
   }
 }
 
+// The sanitizer looks for the callee's type in front of it, where generated
+// code has none.
+#ifdef __clang__
+__attribute__((no_sanitize("function")))
+#endif
 const char *attn::support::runGuarded(void (*entry)(void **), void **arguments,
                                       CallRecord &record) {
   record.outer = currentCall;

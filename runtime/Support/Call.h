@@ -34,8 +34,8 @@ struct CallRecord {
   char text[96];       ///< Room for a message made while the call ran.
 };
 
-/// Calls `entry(arguments)`. Null if it returned; the reason if it failed, which
-/// is valid as long as `record` and the generated code are.
+/// Calls `entry(arguments)`. Null if it returned; the reason if it failed,
+/// which is valid as long as `record` and the generated code are.
 const char *runGuarded(void (*entry)(void **), void **arguments,
                        CallRecord &record);
 

@@ -36,7 +36,7 @@ struct OperationCase {
 };
 
 /// The cases of one family of operations: "integer", "division", "shift",
-/// "conversion", "float", "math", "logic" or "load".
+/// "conversion", "float", "math", "logic", "poison" or "load".
 std::vector<OperationCase> getOperationCases(std::string_view family);
 
 /// A case as it is written, for messages.

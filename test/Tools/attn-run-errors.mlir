@@ -89,7 +89,7 @@
 // The interpreter knows fewer operations than the compiler.
 // RUN: not attn-run %s --entry sum --random 1 --check 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=INTERPRET
-// INTERPRET: attn-run-errors.mlir:[[@LINE]]:{{[0-9]+}}: error:
+// INTERPRET: attn-run-errors.mlir:{{[0-9]+}}:{{[0-9]+}}: error:
 
 // RUN: not attn-run %s --entry matrix --expect %t/none.npy 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=EXPECT

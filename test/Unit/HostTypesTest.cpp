@@ -17,11 +17,9 @@
 
 using namespace attn;
 
-namespace {
-
 /// The value of a 16-bit float with `exponentBits` exponent bits, from the
 /// definition of the format.
-double decode(std::uint16_t bits, int exponentBits) {
+static double decode(std::uint16_t bits, int exponentBits) {
   int mantissaBits = 15 - exponentBits;
   int exponent = (bits >> mantissaBits) & ((1 << exponentBits) - 1);
   int mantissa = bits & ((1 << mantissaBits) - 1);
@@ -37,7 +35,8 @@ double decode(std::uint16_t bits, int exponentBits) {
 }
 
 /// Rounds to nearest, ties to even, by looking at both neighbours.
-template <typename T, int exponentBits> std::uint16_t encode(float value) {
+template <typename T, int exponentBits>
+static std::uint16_t encode(float value) {
   std::uint16_t sign = std::signbit(value) ? 0x8000 : 0;
   double magnitude = std::abs(double(value));
   constexpr std::uint16_t infinity = ((1 << exponentBits) - 1)
@@ -61,7 +60,7 @@ template <typename T, int exponentBits> std::uint16_t encode(float value) {
   return sign | (up ? high : low);
 }
 
-template <typename T, int exponentBits> void checkAllPatterns() {
+template <typename T, int exponentBits> static void checkAllPatterns() {
   for (unsigned bits = 0; bits < 0x10000; ++bits) {
     T value = T::fromBits(std::uint16_t(bits));
     double expected = decode(std::uint16_t(bits), exponentBits);
@@ -77,7 +76,7 @@ template <typename T, int exponentBits> void checkAllPatterns() {
   }
 }
 
-template <typename T, int exponentBits> void checkRounding() {
+template <typename T, int exponentBits> static void checkRounding() {
   auto check = [](float value) {
     if (std::isnan(value)) {
       ASSERT_TRUE(std::isnan(float(T(value))));
@@ -175,5 +174,3 @@ TEST(TensorView, BadShapesHaveRankMinusOne) {
                 .rank(),
             -1);
 }
-
-} // namespace

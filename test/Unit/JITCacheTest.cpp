@@ -188,7 +188,9 @@ TEST_F(JITCache, ThreadsThatWantDifferentThings) {
       std::string number = std::to_string(t);
       Expected<Kernel> kernel = engine.compile(
           "func.func @f(%a: tensor<?xi32>) -> tensor<?xi32> {\n"
-          "  %c = arith.constant dense<" + number + "> : tensor<1xi32>\n"
+          "  %c = arith.constant dense<" +
+          number +
+          "> : tensor<1xi32>\n"
           "  %d = tensor.concat dim(0) %a, %c : (tensor<?xi32>, tensor<1xi32>) "
           "-> tensor<?xi32>\n  return %d : tensor<?xi32>\n}");
       Tensor<std::int32_t> a({0}), out({1});

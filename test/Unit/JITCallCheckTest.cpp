@@ -108,7 +108,8 @@ TEST_F(MatmulCall, LastDimensionContiguous) {
 TEST_F(MatmulCall, Alignment) {
   std::vector<char> bytes(64);
   auto *odd = reinterpret_cast<float *>(
-      (reinterpret_cast<std::uintptr_t>(bytes.data()) & ~std::uintptr_t(3)) + 2);
+      (reinterpret_cast<std::uintptr_t>(bytes.data()) & ~std::uintptr_t(3)) +
+      2);
   expect(TensorView(odd, lhs.sizes), rhs.view(), out.view(),
          "argument 0 'lhs': the data's address is not a multiple of 4, the "
          "size of f32");
@@ -255,7 +256,8 @@ func.func @f(%flag: i1, %byte: i8, %int: i32, %float: f32)
                             "floating-point number 3.500000");
   ASSERT_TRUE(kernel.run({true, -128, 2147483647, 3}, {out.view()}).ok());
   EXPECT_EQ(out.data, (std::vector<double>{1, -128, 2147483647, 3}));
-  ASSERT_TRUE(kernel.run({false, 127, -2147483647 - 1, 0.5}, {out.view()}).ok());
+  ASSERT_TRUE(
+      kernel.run({false, 127, -2147483647 - 1, 0.5}, {out.view()}).ok());
   EXPECT_EQ(out.data, (std::vector<double>{0, 127, -2147483648., 0.5}));
 }
 

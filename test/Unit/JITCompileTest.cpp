@@ -28,7 +28,8 @@ void expectError(const std::string &text, unsigned line, unsigned column,
   Diagnostic diagnostic = firstError(compileError(text));
   EXPECT_EQ(diagnostic.file, "<string>");
   EXPECT_EQ(diagnostic.line, line) << diagnostic.message;
-  EXPECT_EQ(diagnostic.column, column) << diagnostic.message;
+  if (column) // 0: anywhere.
+    EXPECT_EQ(diagnostic.column, column) << diagnostic.message;
   EXPECT_NE(diagnostic.message.find(part), std::string::npos)
       << diagnostic.message;
 }
@@ -143,9 +144,9 @@ TEST(JITCompile, ScalarResult) {
 TEST(JITCompile, ForeignOperations) {
   expectError("func.func @f() {\n  %m = memref.alloca() : memref<4xf32>\n}", 2,
               8, "Dialect `memref' not found");
-  expectError(R"(func.func @f(%a: tensor<4xf32>) -> tensor<4xf32> {
+  expectError(R"(func.func @f(%a: tensor<4xf32>) -> tensor<4xi32> {
   %m = tensor.bitcast %a : tensor<4xf32> to tensor<4xi32>
-  return %a : tensor<4xf32>
+  return %m : tensor<4xi32>
 })",
               2, 8, "'tensor.bitcast' op may not be used in a kernel");
   expectError(R"(func.func private @abort()
@@ -161,12 +162,79 @@ func.func @f() {
               2, 8, "not recursively");
 }
 
+TEST(JITCompile, NoReturn) {
+  expectError(R"(func.func @f() -> tensor<4xf32> {
+  cf.br ^loop
+^loop:
+  cf.br ^loop
+})",
+              1, 1, "function never returns");
+}
+
+TEST(JITCompile, OperationOutsideAFunction) {
+  expectError(R"(%c = arith.constant 1 : i32
+func.func @f() {
+  return
+})",
+              1, 6, "'arith.constant' op may not be used in a kernel");
+}
+
+TEST(JITCompile, AttributesForPassesAreIgnored) {
+  Kernel kernel = compile(R"(
+module attributes {llvm.data_layout = "e-p:32:32"} {
+  func.func @f(%a: tensor<4xf32> {bufferization.writable = true})
+      -> tensor<4xf32> attributes {passthrough = ["naked"]} {
+    %b = tensor.empty() : tensor<4xf32>
+    %c = linalg.add {__inplace_operands_attr__ = ["true", "true", "true"]}
+        ins(%a, %a : tensor<4xf32>, tensor<4xf32>)
+        outs(%a : tensor<4xf32>) -> tensor<4xf32>
+    return %c : tensor<4xf32>
+  }
+})");
+  Tensor<float> a({4}, 1.0f), out({4});
+  ASSERT_TRUE(kernel.run({a.view()}, {out.view()}).ok());
+  EXPECT_EQ(a.data, std::vector<float>(4, 1.0f));
+  EXPECT_EQ(out.data, std::vector<float>(4, 2.0f));
+}
+
 TEST(JITCompile, HugeConstant) {
   expectError(R"(func.func @f() -> tensor<100000x100000xf32> {
   %c = arith.constant dense<0.0> : tensor<100000x100000xf32>
   return %c : tensor<100000x100000xf32>
 })",
               2, 8, "constant has 40000000000 bytes");
+}
+
+std::string repeat(const std::string &text, int times) {
+  std::string result;
+  for (int i = 0; i < times; ++i)
+    result += text;
+  return result;
+}
+
+TEST(JITCompile, NestingThatWouldOverflowTheStack) {
+  expectError("func.func @f() {\n" + repeat("{", 100000), 2, 256,
+              "nested more than 256 levels deep");
+  for (const char *open : {"(", "[", "tuple<", "d0 + ", "-", "d0 mod "})
+    expectError("#map = affine_map<(d0) -> (" + repeat(open, 100000), 1, 0,
+                "nested more than 256 levels deep");
+}
+
+TEST(JITCompile, NestingInStringsAndComments) {
+  compile("// " + repeat("(", 1000) +
+          "\nfunc.func @f() attributes {a = \"\\\"" + repeat("(", 1000) +
+          "\"} {\n  return\n}");
+}
+
+TEST(JITCompile, DeepNestingThatIsFine) {
+  compile("func.func @f(%c: i1) {\n" + repeat("scf.if %c {\n", 200) +
+          "cf.assert %c, \"inside\"\n" + repeat("}\n", 200) + "return\n}");
+  std::string longMap =
+      "affine_map<(d0) -> (d0" + repeat(" + d0 mod 2", 100) + ")>";
+  compile("func.func @f(%n: index) -> tensor<1xindex> {\n  %m = affine.apply " +
+          longMap +
+          "(%n)\n  %t = tensor.from_elements %m : tensor<1xindex>\n"
+          "  return %t : tensor<1xindex>\n}");
 }
 
 //===----------------------------------------------------------------------===//
@@ -182,15 +250,25 @@ TEST(JITCompile, Signature) {
   EXPECT_EQ(signature.arguments[1].name, "rhs");
   EXPECT_TRUE(signature.arguments[0].isTensor);
   EXPECT_EQ(signature.arguments[0].type, ElementType::f32);
-  EXPECT_EQ(signature.arguments[0].shape,
-            (std::vector<std::int64_t>{Parameter::dynamic,
-                                       Parameter::dynamic}));
+  EXPECT_EQ(
+      signature.arguments[0].shape,
+      (std::vector<std::int64_t>{Parameter::dynamic, Parameter::dynamic}));
   ASSERT_EQ(signature.resultSizes.size(), 1u);
   EXPECT_EQ(signature.resultSizes[0],
             (std::vector<SizeExpr>{{0, {{1, 0, 0}}}, {0, {{1, 1, 1}}}}));
   ASSERT_EQ(signature.constraints.size(), 1u);
   EXPECT_EQ(signature.constraints[0].lhs, (SizeExpr{0, {{1, 1, 0}}}));
   EXPECT_EQ(signature.constraints[0].rhs, (SizeExpr{0, {{1, 0, 1}}}));
+}
+
+TEST(JITCompile, ConstraintsAreSaidOnce) {
+  Kernel kernel = compile(R"(
+func.func @f(%a: tensor<?xf32>, %b: tensor<?xf32>) -> tensor<?xf32> {
+  %c = arith.addf %a, %b : tensor<?xf32>
+  %d = arith.mulf %c, %b : tensor<?xf32>
+  return %d : tensor<?xf32>
+})");
+  EXPECT_EQ(kernel.signature().constraints.size(), 1u);
 }
 
 TEST(JITCompile, ResultSizesAreSums) {
@@ -209,8 +287,8 @@ func.func @f(%a: tensor<?x4xf32>, %b: tensor<?x4xf32>, %n: i64, %m: index)
   return %joined, %zeros : tensor<?x4xf32>, tensor<?xi32>
 })");
   const auto &sizes = kernel.signature().resultSizes;
-  EXPECT_EQ(sizes[0], (std::vector<SizeExpr>{{0, {{1, 0, 0}, {1, 1, 0}}},
-                                             {4, {}}}));
+  EXPECT_EQ(sizes[0],
+            (std::vector<SizeExpr>{{0, {{1, 0, 0}, {1, 1, 0}}}, {4, {}}}));
   EXPECT_EQ(sizes[1],
             (std::vector<SizeExpr>{{5, {{-1, 0, 0}, {3, 2, -1}, {1, 3, -1}}}}));
 

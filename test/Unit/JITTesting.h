@@ -77,15 +77,21 @@ inline std::string matmulText(const std::string &type) {
          tensor + R"( {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
-  %zero = arith.constant 0.0 : )" + type + R"(
-  %m = tensor.dim %lhs, %c0 : )" + tensor + R"(
-  %n = tensor.dim %rhs, %c1 : )" + tensor + R"(
-  %empty = tensor.empty(%m, %n) : )" + tensor + R"(
-  %init = linalg.fill ins(%zero : )" + type + ") outs(%empty : " + tensor +
-         ") -> " + tensor + R"(
-  %result = linalg.matmul ins(%lhs, %rhs : )" + tensor + ", " + tensor +
-         ") outs(%init : " + tensor + ") -> " + tensor + R"(
-  return %result : )" + tensor + "\n}\n";
+  %zero = arith.constant 0.0 : )" +
+         type + R"(
+  %m = tensor.dim %lhs, %c0 : )" +
+         tensor + R"(
+  %n = tensor.dim %rhs, %c1 : )" +
+         tensor + R"(
+  %empty = tensor.empty(%m, %n) : )" +
+         tensor + R"(
+  %init = linalg.fill ins(%zero : )" +
+         type + ") outs(%empty : " + tensor + ") -> " + tensor + R"(
+  %result = linalg.matmul ins(%lhs, %rhs : )" +
+         tensor + ", " + tensor + ") outs(%init : " + tensor + ") -> " +
+         tensor + R"(
+  return %result : )" +
+         tensor + "\n}\n";
 }
 
 } // namespace attn::test

@@ -20,15 +20,13 @@ using namespace attn;
 using namespace std::string_literals;
 using namespace std::string_view_literals;
 
-namespace {
-
-std::span<const std::byte> asBytes(std::string_view text) {
+static std::span<const std::byte> asBytes(std::string_view text) {
   return std::as_bytes(std::span(text));
 }
 
 /// A file as numpy.lib.format.write_array writes it: 128 bytes, then the data.
-std::string numpyFile(std::string_view dictionary, std::string_view data,
-                      char version = 1) {
+static std::string numpyFile(std::string_view dictionary, std::string_view data,
+                             char version = 1) {
   std::string file = "\x93NUMPY"s + version + '\0';
   file += version == 1 ? "v\0"sv : "t\0\0\0"sv;
   file += dictionary;
@@ -37,17 +35,17 @@ std::string numpyFile(std::string_view dictionary, std::string_view data,
 }
 
 /// A version 1.0 file with a header of exactly `header`.
-std::string file(std::string_view header, std::string_view data = "") {
+static std::string file(std::string_view header, std::string_view data = "") {
   return "\x93NUMPY\1\0"s + char(header.size()) + '\0' + std::string(header) +
          std::string(data);
 }
 
-std::string failure(std::string_view text) {
+static std::string failure(std::string_view text) {
   Expected<NpyArray> array = parseNpy(asBytes(text));
   return array ? "no error" : array.error().message;
 }
 
-template <typename T> std::vector<T> elements(const NpyArray &array) {
+template <typename T> static std::vector<T> elements(const NpyArray &array) {
   EXPECT_EQ(array.type(), elementTypeOf<T>);
   std::vector<T> result;
   for (std::size_t i = 0; i < array.bytes().size(); i += sizeof(T)) {
@@ -59,8 +57,9 @@ template <typename T> std::vector<T> elements(const NpyArray &array) {
 }
 
 template <typename T>
-void expectParses(std::string_view text, std::vector<std::int64_t> shape,
-                  std::vector<T> values) {
+static void expectParses(std::string_view text,
+                         const std::vector<std::int64_t> &shape,
+                         const std::vector<T> &values) {
   Expected<NpyArray> array = parseNpy(asBytes(text));
   ASSERT_TRUE(array.ok()) << array.error().message;
   EXPECT_EQ(array->shape(), shape);
@@ -272,7 +271,7 @@ TEST(Npy, BooleansAreZeroOrOne) {
 // Writing
 //===----------------------------------------------------------------------===//
 
-std::string serialize(const TensorView &view) {
+static std::string serialize(const TensorView &view) {
   Expected<std::vector<std::byte>> bytes = serializeNpy(view);
   EXPECT_TRUE(bytes.ok()) << (bytes ? "" : bytes.error().message);
   return bytes ? std::string(reinterpret_cast<const char *>(bytes->data()),
@@ -351,6 +350,7 @@ TEST(NpyArray, Allocate) {
 // Files
 //===----------------------------------------------------------------------===//
 
+namespace {
 class NpyFile : public ::testing::Test {
 protected:
   void SetUp() override {
@@ -373,6 +373,7 @@ protected:
   float data[2] = {1, 2};
   TensorView view{data, std::array<std::int64_t, 1>{2}};
 };
+} // namespace
 
 TEST_F(NpyFile, WriteAndRead) {
   for (int i = 0; i < 2; ++i) { // The second time, the file is replaced.
@@ -429,5 +430,3 @@ TEST_F(NpyFile, WriteErrors) {
   EXPECT_EQ(message(""), ": cannot write: No such file or directory");
   EXPECT_EQ(filesInDirectory(), 0u);
 }
-
-} // namespace

@@ -20,17 +20,17 @@
 #include <limits>
 #include <string>
 #include <tuple>
+#include <utility>
 
 using namespace attn;
 using namespace attn::reference;
 
-namespace {
-
 using Index = std::int64_t;
 
 constexpr double inf = std::numeric_limits<double>::infinity();
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double quietNaN = std::numeric_limits<double>::quiet_NaN();
 
+namespace {
 /// A (B, H, S, D) tensor.
 struct Tensor {
   std::array<Index, 4> shape;
@@ -45,9 +45,10 @@ struct Tensor {
                           shape[0] * shape[1] * shape[2] * shape[3], value)) {}
   operator TensorView() const { return TensorView(data.data(), shape); }
 };
+} // namespace
 
-AttentionProblem problem(const Tensor &query, const Tensor &key,
-                         const Tensor &value) {
+static AttentionProblem problem(const Tensor &query, const Tensor &key,
+                                const Tensor &value) {
   AttentionProblem result;
   result.query = query;
   result.key = key;
@@ -56,19 +57,19 @@ AttentionProblem problem(const Tensor &query, const Tensor &key,
   return result;
 }
 
-AttentionResult run(const AttentionProblem &problem) {
+static AttentionResult run(const AttentionProblem &problem) {
   Expected<AttentionResult> result = attention(problem);
   EXPECT_TRUE(result.ok()) << (result ? "" : result.error().message);
   return result ? *result : AttentionResult();
 }
 
-std::string failure(const AttentionProblem &problem) {
+static std::string failure(const AttentionProblem &problem) {
   Expected<AttentionResult> result = attention(problem);
   return result ? "no error" : result.error().message;
 }
 
-void expectNear(const std::vector<double> &got,
-                const std::vector<double> &expected) {
+static void expectNear(const std::vector<double> &got,
+                       const std::vector<double> &expected) {
   ASSERT_EQ(got.size(), expected.size());
   for (std::size_t i = 0; i < got.size(); ++i) {
     if (std::isnan(expected[i]))
@@ -81,7 +82,9 @@ void expectNear(const std::vector<double> &got,
   }
 }
 
-std::optional<bool> causal(Index, Index, Index p, Index j) { return j <= p; }
+static std::optional<bool> causal(Index, Index, Index p, Index j) {
+  return j <= p;
+}
 
 //===----------------------------------------------------------------------===//
 // The formula
@@ -297,7 +300,8 @@ TEST(Attention, SinkOfMinusInfinityIsNoSink) {
 }
 
 TEST(Attention, EmptyRows) {
-  Tensor q({1, 1, 1, 1}, 1), k({1, 1, 2, 1}, nan), v({1, 1, 2, 1}, nan);
+  Tensor q({1, 1, 1, 1}, 1), k({1, 1, 2, 1}, quietNaN),
+      v({1, 1, 2, 1}, quietNaN);
   AttentionProblem p = problem(q, k, v);
   AttentionProblem biased = p;
   p.mask = [](Index, Index, Index, Index) { return false; };
@@ -335,8 +339,8 @@ TEST(Attention, NothingToCompute) {
 //===----------------------------------------------------------------------===//
 
 TEST(Attention, MaskedNaNAndInfDoNotContribute) {
-  Tensor q({1, 1, 1, 1}, 1), k({1, 1, 3, 1}, {0, nan, inf}),
-      v({1, 1, 3, 1}, {5, nan, -inf});
+  Tensor q({1, 1, 1, 1}, 1), k({1, 1, 3, 1}, {0, quietNaN, inf}),
+      v({1, 1, 3, 1}, {5, quietNaN, -inf});
   AttentionProblem p = problem(q, k, v);
   p.mask = causal;
   AttentionResult result = run(p);
@@ -346,27 +350,28 @@ TEST(Attention, MaskedNaNAndInfDoNotContribute) {
 
 TEST(Attention, ScoreOfMinusInfinityHidesV) {
   Tensor q({1, 1, 1, 1}, 1), k({1, 1, 2, 1}, {0, -inf}),
-      v({1, 1, 2, 1}, {5, nan});
+      v({1, 1, 2, 1}, {5, quietNaN});
   expectNear(run(problem(q, k, v)).output, {5});
 }
 
 TEST(Attention, VisibleNaNReachesTheOutput) {
-  Tensor q({1, 1, 1, 1}, 1), k({1, 1, 2, 1}, {nan, 0}), v({1, 1, 2, 1}, {5, 6});
+  Tensor q({1, 1, 1, 1}, 1), k({1, 1, 2, 1}, {quietNaN, 0}),
+      v({1, 1, 2, 1}, {5, 6});
   AttentionResult result = run(problem(q, k, v));
-  expectNear(result.output, {nan});
-  expectNear(result.logSumExp, {nan});
+  expectNear(result.output, {quietNaN});
+  expectNear(result.logSumExp, {quietNaN});
 
-  Tensor zero({1, 1, 2, 1}, 0.0), bad({1, 1, 2, 2}, {nan, 6, 5, 8});
+  Tensor zero({1, 1, 2, 1}, 0.0), bad({1, 1, 2, 2}, {quietNaN, 6, 5, 8});
   result = run(problem(q, zero, bad));
-  expectNear(result.output, {nan, 7});
+  expectNear(result.output, {quietNaN, 7});
   expectNear(result.logSumExp, {std::log(2)});
 }
 
 TEST(Attention, VisiblePlusInfinityIsNaN) {
   Tensor q({1, 1, 1, 1}, 1), k({1, 1, 2, 1}, {0, inf}), v({1, 1, 2, 1}, {5, 6});
   AttentionResult result = run(problem(q, k, v));
-  expectNear(result.output, {nan});
-  expectNear(result.logSumExp, {nan});
+  expectNear(result.output, {quietNaN});
+  expectNear(result.logSumExp, {quietNaN});
 }
 
 //===----------------------------------------------------------------------===//
@@ -555,7 +560,7 @@ TEST(Attention, MalformedProblems) {
               p.bottomRight = true;
             }),
             "expected offsets or bottomRight, not both");
-  for (double rate : {1.0, -0.5, nan})
+  for (double rate : {1.0, -0.5, quietNaN})
     EXPECT_TRUE(broken([=](auto &p) {
                   p.dropout.emplace(rate, 0, 0);
                 }).starts_with("dropout rate: expected a number in [0, 1)"));
@@ -567,8 +572,8 @@ TEST(Attention, MalformedPackedProblems) {
   Tensor q({1, 1, 3, 1}, 0.0), k({1, 1, 5, 1}, 0.0);
   AttentionProblem p = problem(q, k, k);
   auto broken = [&](std::vector<Index> cuQuery, std::vector<Index> cuKey) {
-    p.cuQuery = cuQuery;
-    p.cuKey = cuKey;
+    p.cuQuery = std::move(cuQuery);
+    p.cuKey = std::move(cuKey);
     return failure(p);
   };
   EXPECT_EQ(broken({0, 3}, {}), "expected cuQuery and cuKey, or neither");
@@ -581,5 +586,3 @@ TEST(Attention, MalformedPackedProblems) {
   p.offsets = {1, 2};
   EXPECT_EQ(broken({0, 3}, {0, 5}), "size of offsets: expected 0 or 1, got 2");
 }
-
-} // namespace

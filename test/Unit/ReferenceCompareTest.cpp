@@ -17,14 +17,12 @@
 using namespace attn;
 using namespace attn::reference;
 
-namespace {
-
 constexpr double inf = std::numeric_limits<double>::infinity();
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double quietNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr Tolerance relative{1e-3, true}, absolute{1e-3, false};
 
-Comparison compareOk(std::vector<double> actual, std::vector<double> expected,
-                     Tolerance tolerance) {
+static Comparison compareOk(std::vector<double> actual,
+                            std::vector<double> expected, Tolerance tolerance) {
   Expected<Comparison> result = compare(actual, expected, tolerance);
   EXPECT_TRUE(result.ok());
   return *result;
@@ -46,7 +44,8 @@ TEST(Compare, Absolute) {
 }
 
 TEST(Compare, EqualHasNoPlace) {
-  Comparison result = compareOk({1, nan, -inf}, {1, nan, -inf}, relative);
+  Comparison result =
+      compareOk({1, quietNaN, -inf}, {1, quietNaN, -inf}, relative);
   EXPECT_EQ(result.error, 0);
   EXPECT_EQ(result.index, -1);
   EXPECT_TRUE(result.passed);
@@ -54,8 +53,12 @@ TEST(Compare, EqualHasNoPlace) {
 }
 
 TEST(Compare, NaNAndInfMustMeetTheirEqual) {
-  for (auto [a, b] : std::vector<std::pair<double, double>>{
-           {nan, 1}, {1, nan}, {inf, 1}, {1, inf}, {inf, -inf}, {nan, inf}})
+  for (auto [a, b] : std::vector<std::pair<double, double>>{{quietNaN, 1},
+                                                            {1, quietNaN},
+                                                            {inf, 1},
+                                                            {1, inf},
+                                                            {inf, -inf},
+                                                            {quietNaN, inf}})
     for (Tolerance tolerance : {relative, absolute}) {
       Comparison result = compareOk({7, a}, {7, b}, tolerance);
       EXPECT_EQ(result.error, inf) << a << " " << b;
@@ -130,5 +133,3 @@ TEST(Values, Errors) {
   EXPECT_EQ(message(std::vector<std::int64_t>(9, 1), data),
             "x: expected at most 8 dimensions");
 }
-
-} // namespace

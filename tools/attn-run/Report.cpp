@@ -15,7 +15,6 @@
 #include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
 
-#include <algorithm>
 #include <cmath>
 
 using namespace attn;
@@ -56,7 +55,7 @@ static const char *severityName(Diagnostic::Severity severity) {
 }
 
 static double minimum(llvm::ArrayRef<double> values) {
-  return *std::min_element(values.begin(), values.end());
+  return *llvm::min_element(values);
 }
 
 static double median(std::vector<double> values) {
@@ -88,12 +87,12 @@ void attn::run::printError(const Error &error) {
 /// "(0, 3, 5)": where the element with a row-major number is.
 static std::string formatIndex(std::int64_t number,
                                llvm::ArrayRef<std::int64_t> shape) {
-  std::string text;
+  std::vector<std::string> indices;
   for (std::int64_t size : llvm::reverse(shape)) {
-    text = std::to_string(number % size) + (text.empty() ? "" : ", ") + text;
+    indices.push_back(std::to_string(number % size));
     number /= size;
   }
-  return "(" + text + ")";
+  return "(" + llvm::join(llvm::reverse(indices), ", ") + ")";
 }
 
 static void printCheck(const Check &check, llvm::ArrayRef<std::int64_t> shape) {

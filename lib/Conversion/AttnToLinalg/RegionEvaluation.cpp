@@ -96,24 +96,44 @@ private:
     Value bad;
     for (Value operand : op->getOperands())
       bad = either(bad, undefined.lookup(operand));
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(values.lookup(operand));
     if (Value own = undefinedCase(op)) {
       bad = either(bad, own);
-      // With 1 as the last operand, each of these ops has a result.
-      Value last = op->getOperands().back();
-      Value one = arith::ConstantOp::create(b, loc, b.getOneAttr(last.getType()));
-      IRMapping safe(values);
-      safe.map(last, b.createOrFold<arith::SelectOp>(loc, own, one,
-                                                     values.lookup(last)));
-      return defineCopy(op, safe, bad);
+      // 0 / 1, a shift by 0, 0 to the power 0 and 0.0 each give a result. So
+      // does 0 / -1, which is what 1 means in i1.
+      bool isDivision = isSignedDivision(op) || isUnsignedDivision(op);
+      for (auto [index, operand] : llvm::enumerate(operands)) {
+        TypedAttr safe = isDivision && index == 1
+                             ? b.getOneAttr(operand.getType())
+                             : b.getZeroAttr(operand.getType());
+        operand = b.createOrFold<arith::SelectOp>(
+            loc, own, arith::ConstantOp::create(b, loc, safe), operand);
+      }
     }
-    defineCopy(op, values, bad);
-  }
-
-  void defineCopy(Operation *op, IRMapping &operands, Value bad) {
-    Operation *copy = b.clone(*op, operands);
+    Operation *copy = b.clone(*op, values);
+    copy->setOperands(operands);
+    dropPromises(copy);
     for (auto [original, result] :
          llvm::zip(op->getResults(), copy->getResults()))
       define(original, result, bad);
+  }
+
+  /// Flags like nsw, exact and nnan turn values into poison where their promise
+  /// does not hold.
+  static void dropPromises(Operation *op) {
+    MLIRContext *context = op->getContext();
+    auto fast = dyn_cast<arith::ArithFastMathInterface>(op);
+    if (fast && fast.getFastMathFlagsAttr())
+      op->setAttr(fast.getFastMathAttrName(),
+                  arith::FastMathFlagsAttr::get(context,
+                                                arith::FastMathFlags::none));
+    if (auto overflow = dyn_cast<arith::ArithIntegerOverflowFlagsInterface>(op))
+      op->setAttr(overflow.getIntegerOverflowAttrName(),
+                  arith::IntegerOverflowFlagsAttr::get(
+                      context, arith::IntegerOverflowFlags::none));
+    op->removeAttr("isExact");
   }
 
   /// i1 that is true if the op has no result for its operands; null if it

@@ -28,14 +28,6 @@ using namespace mlir;
 /// widest vector register.
 static constexpr uint64_t defaultAlignment = 64;
 
-static FailureOr<LLVM::LLVMFuncOp> declare(OpBuilder &builder, Operation *user,
-                                           StringRef name,
-                                           ArrayRef<Type> arguments,
-                                           Type result) {
-  return LLVM::lookupOrCreateFn(builder, user->getParentOfType<ModuleOp>(),
-                                name, arguments, result);
-}
-
 /// The message with the place in the source in front, "file:line:column: ...".
 static std::string withLocation(StringRef message, Location loc) {
   std::string result;
@@ -47,42 +39,67 @@ static std::string withLocation(StringRef message, Location loc) {
   return result;
 }
 
-/// A zero-terminated constant string in the module of `user`.
-static LLVM::GlobalOp createMessage(OpBuilder &builder, Operation *user,
-                                    StringRef text) {
-  auto module = user->getParentOfType<ModuleOp>();
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(module.getBody());
-  std::string bytes = text.str();
-  bytes.push_back('\0');
-  auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), bytes.size());
-  unsigned suffix = 0;
-  SmallString<32> name = SymbolTable::generateSymbolName<32>(
-      "attn_message",
-      [&](StringRef candidate) {
-        return module.lookupSymbol(candidate) != nullptr;
-      },
-      suffix);
-  return LLVM::GlobalOp::create(
-      builder, user->getLoc(), type, /*isConstant=*/true,
-      LLVM::Linkage::Private, name, builder.getStringAttr(bytes));
-}
-
 namespace {
-struct AssertToRuntime : ConvertOpToLLVMPattern<cf::AssertOp> {
-  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+/// What the patterns need in the module, each thing once.
+class RuntimeSymbols {
+public:
+  explicit RuntimeSymbols(ModuleOp module) : module(module) {}
+
+  FailureOr<LLVM::LLVMFuncOp> getFunction(OpBuilder &builder, StringRef name,
+                                          ArrayRef<Type> arguments,
+                                          Type result) {
+    return LLVM::lookupOrCreateFn(builder, module, name, arguments, result,
+                                  /*isVarArg=*/false, /*isReserved=*/false,
+                                  &symbols);
+  }
+
+  /// A zero-terminated constant string.
+  LLVM::GlobalOp getMessage(StringRef text) {
+    LLVM::GlobalOp &message = messages[text];
+    if (message)
+      return message;
+    OpBuilder builder(module.getContext());
+    std::string bytes = text.str();
+    bytes.push_back('\0');
+    message = LLVM::GlobalOp::create(
+        builder, module.getLoc(),
+        LLVM::LLVMArrayType::get(builder.getI8Type(), bytes.size()),
+        /*isConstant=*/true, LLVM::Linkage::Private, "attn_message",
+        builder.getStringAttr(bytes));
+    // Makes the name unique.
+    symbols.getSymbolTable(module).insert(message, module.getBody()->begin());
+    return message;
+  }
+
+private:
+  ModuleOp module;
+  SymbolTableCollection symbols;
+  llvm::StringMap<LLVM::GlobalOp> messages;
+};
+
+template <typename OpTy>
+class RuntimePattern : public ConvertOpToLLVMPattern<OpTy> {
+public:
+  RuntimePattern(const LLVMTypeConverter &converter, RuntimeSymbols &symbols)
+      : ConvertOpToLLVMPattern<OpTy>(converter), symbols(symbols) {}
+
+protected:
+  RuntimeSymbols &symbols;
+};
+
+struct AssertToRuntime : RuntimePattern<cf::AssertOp> {
+  using RuntimePattern::RuntimePattern;
 
   LogicalResult
   matchAndRewrite(cf::AssertOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
-    FailureOr<LLVM::LLVMFuncOp> fail =
-        declare(rewriter, op, "attn_rt_fail", getPtrType(), getVoidType());
+    FailureOr<LLVM::LLVMFuncOp> fail = symbols.getFunction(
+        rewriter, "attn_rt_fail", getPtrType(), getVoidType());
     if (failed(fail))
       return failure();
     fail->setPassthroughAttr(rewriter.getStrArrayAttr({"cold", "noreturn"}));
-    LLVM::GlobalOp message =
-        createMessage(rewriter, op, withLocation(op.getMsg(), loc));
+    LLVM::GlobalOp message = symbols.getMessage(withLocation(op.getMsg(), loc));
 
     Block *head = op->getBlock();
     Block *rest = rewriter.splitBlock(head, op->getIterator());
@@ -98,8 +115,8 @@ struct AssertToRuntime : ConvertOpToLLVMPattern<cf::AssertOp> {
   }
 };
 
-struct AllocToRuntime : ConvertOpToLLVMPattern<memref::AllocOp> {
-  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+struct AllocToRuntime : RuntimePattern<memref::AllocOp> {
+  using RuntimePattern::RuntimePattern;
 
   LogicalResult
   matchAndRewrite(memref::AllocOp op, OpAdaptor adaptor,
@@ -109,8 +126,8 @@ struct AllocToRuntime : ConvertOpToLLVMPattern<memref::AllocOp> {
     if (!isConvertibleAndHasIdentityMaps(type))
       return rewriter.notifyMatchFailure(op, "buffer is not contiguous");
     FailureOr<LLVM::LLVMFuncOp> alloc =
-        declare(rewriter, op, "attn_rt_alloc",
-                {getIndexType(), getIndexType()}, getPtrType());
+        symbols.getFunction(rewriter, "attn_rt_alloc",
+                            {getIndexType(), getIndexType()}, getPtrType());
     if (failed(alloc))
       return failure();
 
@@ -118,14 +135,13 @@ struct AllocToRuntime : ConvertOpToLLVMPattern<memref::AllocOp> {
     Value wrappingSize;
     getMemRefDescriptorSizes(loc, type, adaptor.getDynamicSizes(), rewriter,
                              sizes, strides, wrappingSize);
-    Value alignment = createIndexAttrConstant(
-        rewriter, loc, getIndexType(),
-        op.getAlignment().value_or(defaultAlignment));
-    Value pointer =
-        LLVM::CallOp::create(
-            rewriter, loc, *alloc,
-            {createByteSize(loc, type, sizes, rewriter), alignment})
-            .getResult();
+    Value alignment =
+        createIndexAttrConstant(rewriter, loc, getIndexType(),
+                                op.getAlignment().value_or(defaultAlignment));
+    Value pointer = LLVM::CallOp::create(
+                        rewriter, loc, *alloc,
+                        {createByteSize(loc, type, sizes, rewriter), alignment})
+                        .getResult();
     Value descriptor = createMemRefDescriptor(loc, type, pointer, pointer,
                                               sizes, strides, rewriter);
     rewriter.replaceOp(op, descriptor);
@@ -142,8 +158,8 @@ private:
     Type pair = LLVM::LLVMStructType::getLiteral(
         rewriter.getContext(), {getIndexType(), rewriter.getI1Type()});
     for (Value size : sizes) {
-      Value product = LLVM::UMulWithOverflowOp::create(rewriter, loc, pair,
-                                                       result, size);
+      Value product =
+          LLVM::UMulWithOverflowOp::create(rewriter, loc, pair, result, size);
       Value low = LLVM::ExtractValueOp::create(rewriter, loc, product, 0);
       Value overflow = LLVM::ExtractValueOp::create(rewriter, loc, product, 1);
       result = LLVM::SelectOp::create(rewriter, loc, overflow, largest, low);
@@ -152,16 +168,16 @@ private:
   }
 };
 
-struct DeallocToRuntime : ConvertOpToLLVMPattern<memref::DeallocOp> {
-  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+struct DeallocToRuntime : RuntimePattern<memref::DeallocOp> {
+  using RuntimePattern::RuntimePattern;
 
   LogicalResult
   matchAndRewrite(memref::DeallocOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     if (!isa<MemRefType>(op.getMemref().getType()))
       return rewriter.notifyMatchFailure(op, "unranked buffer");
-    FailureOr<LLVM::LLVMFuncOp> free =
-        declare(rewriter, op, "attn_rt_free", getPtrType(), getVoidType());
+    FailureOr<LLVM::LLVMFuncOp> free = symbols.getFunction(
+        rewriter, "attn_rt_free", getPtrType(), getVoidType());
     if (failed(free))
       return failure();
     Value pointer = MemRefDescriptor(adaptor.getMemref())
@@ -176,7 +192,9 @@ struct ConvertToRuntimeCalls
   void runOnOperation() override {
     LLVMTypeConverter converter(&getContext());
     RewritePatternSet patterns(&getContext());
-    patterns.add<AssertToRuntime, AllocToRuntime, DeallocToRuntime>(converter);
+    RuntimeSymbols symbols(getOperation());
+    patterns.add<AssertToRuntime, AllocToRuntime, DeallocToRuntime>(converter,
+                                                                    symbols);
     ConversionTarget target(getContext());
     target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
     target.addIllegalOp<cf::AssertOp, memref::AllocOp, memref::DeallocOp>();

@@ -105,9 +105,9 @@ namespace detail {
 struct KernelCode;
 } // namespace detail
 
-/// A compiled kernel. Copies share the code; the code lives as long as any copy,
-/// also after its Engine is gone. `run` may be called from several threads at
-/// once.
+/// A compiled kernel. Copies share the code; the code lives as long as any
+/// copy, also after its Engine is gone. `run` may be called from several
+/// threads at once.
 class ATTN_EXPORT Kernel {
 public:
   const Signature &signature() const;

@@ -1,0 +1,45 @@
+// RUN: attn-opt %s -convert-to-runtime-calls | FileCheck %s
+
+// CHECK-DAG: llvm.mlir.global private constant @[[MESSAGE:.*]]("model.mlir:7:3: too long\00")
+// CHECK-DAG: llvm.mlir.global private constant @[[NO_PLACE:.*]]("unknown place\00")
+// CHECK-DAG: llvm.func @attn_rt_fail(!llvm.ptr) attributes {passthrough = ["cold", "noreturn"]}
+// CHECK-DAG: llvm.func @attn_rt_alloc(i64, i64) -> !llvm.ptr
+// CHECK-DAG: llvm.func @attn_rt_free(!llvm.ptr)
+
+// CHECK-LABEL: func.func @assert(
+// CHECK-SAME: %[[OK:.*]]: i1
+// CHECK: cf.cond_br %[[OK]], ^[[REST:.*]], ^[[FAIL:.*]]
+// CHECK: ^[[REST]]:
+// CHECK: return
+// CHECK: ^[[FAIL]]:
+// CHECK: %[[TEXT:.*]] = llvm.mlir.addressof @[[MESSAGE]]
+// CHECK: llvm.call @attn_rt_fail(%[[TEXT]])
+// CHECK: llvm.unreachable
+func.func @assert(%ok: i1) {
+  cf.assert %ok, "too long" loc(fused["pass", "model.mlir":7:3])
+  return
+}
+
+// CHECK-LABEL: func.func @assert_unknown(
+func.func @assert_unknown(%ok: i1) {
+  cf.assert %ok, "unknown place" loc(unknown)
+  return
+}
+
+// A product that does not fit becomes the largest number.
+// CHECK-LABEL: func.func @alloc(
+// CHECK-DAG: %[[ALIGNMENT:.*]] = llvm.mlir.constant(32 : index)
+// CHECK-DAG: %[[LARGEST:.*]] = llvm.mlir.constant(-1 : index)
+// CHECK: %[[PRODUCT:.*]] = "llvm.intr.umul.with.overflow"
+// CHECK: %[[LOW:.*]] = llvm.extractvalue %[[PRODUCT]][0]
+// CHECK: %[[OVERFLOW:.*]] = llvm.extractvalue %[[PRODUCT]][1]
+// CHECK: llvm.select %[[OVERFLOW]], %[[LARGEST]], %[[LOW]]
+// CHECK: "llvm.intr.umul.with.overflow"
+// CHECK: %[[BYTES:.*]] = llvm.select
+// CHECK: llvm.call @attn_rt_alloc(%[[BYTES]], %[[ALIGNMENT]])
+// CHECK: llvm.call @attn_rt_free
+func.func @alloc(%n: index, %m: index) {
+  %a = memref.alloc(%n, %m) {alignment = 32 : i64} : memref<?x?xf32>
+  memref.dealloc %a : memref<?x?xf32>
+  return
+}

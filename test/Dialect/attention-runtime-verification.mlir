@@ -1,0 +1,120 @@
+// RUN: attn-opt %s --generate-runtime-verification | FileCheck %s
+// RUN: attn-opt %s --attn-add-runtime-checks | FileCheck %s --check-prefix=SHORT
+
+// Sizes that the types leave open are compared before the op runs.
+
+// CHECK-LABEL: func.func @static(
+// CHECK-NEXT: attn.attention
+func.func @static(%x: tensor<1x2x3x4xf32>) -> tensor<1x2x3x4xf32> {
+  %r = attn.attention
+      ins(%x, %x, %x : tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>,
+          tensor<1x2x3x4xf32>)
+      outs(%x : tensor<1x2x3x4xf32>)
+  return %r : tensor<1x2x3x4xf32>
+}
+
+// CHECK-LABEL: func.func @attention_a1_dynamic(
+// CHECK-SAME: %[[Q:[^:]*]]: tensor<?x2x?x4xf32>, %[[K:[^:]*]]: tensor<?x1x?x4xf32>, %[[V:[^:]*]]: tensor<?x1x?x6xf32>, %[[O:[^:]*]]: tensor<?x2x?x6xf32>, %[[L:[^:]*]]: tensor<?x2x?xf32>
+// CHECK: %[[KB:.*]] = tensor.dim %[[K]], %c0
+// CHECK: %[[QB:.*]] = tensor.dim %[[Q]], %c0
+// CHECK: %[[EQ:.*]] = arith.cmpi eq, %[[KB]], %[[QB]] : index
+// CHECK: cf.assert %[[EQ]], {{.*}}operand 'key': dimension 0 (batch size) is not that of 'query'
+// CHECK: cf.assert {{.*}}operand 'value': dimension 0 (batch size) is not that of 'query'
+// CHECK: cf.assert {{.*}}operand 'value': dimension 2 (key/value length) is not that of 'key'
+// CHECK: cf.assert {{.*}}operand 'output': dimension 0 (batch size) is not that of 'query'
+// CHECK: cf.assert {{.*}}operand 'output': dimension 2 (query length) is not that of 'query'
+// CHECK: cf.assert {{.*}}operand 'log-sum-exp': dimension 0 (batch size) is not that of 'query'
+// CHECK: cf.assert {{.*}}operand 'log-sum-exp': dimension 2 (query length) is not that of 'query'
+// CHECK-NOT: cf.assert
+// CHECK: attn.attention
+// SHORT-LABEL: func.func @attention_a1_dynamic(
+// SHORT: cf.assert %{{.*}}, "'attn.attention' op operand 'key': dimension 0 (batch size) is not that of 'query'"
+func.func @attention_a1_dynamic(
+    %q: tensor<?x2x?x4xf32>, %k: tensor<?x1x?x4xf32>, %v: tensor<?x1x?x6xf32>,
+    %o: tensor<?x2x?x6xf32>, %l: tensor<?x2x?xf32>)
+    -> (tensor<?x2x?x6xf32>, tensor<?x2x?xf32>) {
+  %r:2 = attn.attention
+      ins(%q, %k, %v : tensor<?x2x?x4xf32>, tensor<?x1x?x4xf32>,
+          tensor<?x1x?x6xf32>)
+      outs(%o, %l : tensor<?x2x?x6xf32>, tensor<?x2x?xf32>)
+  return %r#0, %r#1 : tensor<?x2x?x6xf32>, tensor<?x2x?xf32>
+}
+
+// One open side is enough.
+// CHECK-LABEL: func.func @half_static(
+// CHECK: %[[N:.*]] = tensor.dim
+// CHECK: %[[EQ:.*]] = arith.cmpi eq, %[[N]], %{{.*}} : index
+// CHECK: cf.assert %[[EQ]], {{.*}}operand 'output': dimension 2 (query length) is not that of 'query'
+// CHECK-NOT: cf.assert
+// CHECK: attn.attention
+func.func @half_static(%q: tensor<1x2x3x4xf32>, %o: tensor<1x2x?x4xf32>)
+    -> tensor<1x2x?x4xf32> {
+  %r = attn.attention
+      ins(%q, %q, %q : tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>,
+          tensor<1x2x3x4xf32>)
+      outs(%o : tensor<1x2x?x4xf32>)
+  return %r : tensor<1x2x?x4xf32>
+}
+
+// CHECK-LABEL: func.func @attention_a5_a6(
+// CHECK: cf.assert {{.*}}operand 'sink': dimension 0 (number of query heads) is not that of 'query'
+// CHECK: cf.assert {{.*}}operand 'offset': dimension 0 (batch size) is not that of 'query'
+// CHECK: attn.attention
+func.func @attention_a5_a6(%x: tensor<1x2x3x4xf32>, %n: tensor<?xi32>,
+                           %s: tensor<?xf32>) -> tensor<1x2x3x4xf32> {
+  %r = attn.attention
+      ins(%x, %x, %x : tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>,
+          tensor<1x2x3x4xf32>)
+      outs(%x : tensor<1x2x3x4xf32>) offset(%n : tensor<?xi32>)
+      sink(%s : tensor<?xf32>)
+  return %r : tensor<1x2x3x4xf32>
+}
+
+// Also the numbers: from 0 to the length, never decreasing.
+// CHECK-LABEL: func.func @attention_a7(
+// CHECK-SAME: %[[X:[^:]*]]: tensor<?x2x?x4xf32>, %[[CQ:[^:]*]]: tensor<?xi32>, %[[CK:[^:]*]]: tensor<?xi32>
+// CHECK: cf.assert {{.*}}operand 'query': dimension 0 (batch size of packed sequences) is not 1
+// CHECK: cf.assert {{.*}}operand 'cumulative_key': dimension 0 (number of sequences + 1) is not that of 'cumulative_query'
+// CHECK: cf.assert {{.*}}operand 'cumulative_query': dimension 0 (number of sequences + 1) is not that of 'offset'
+// CHECK: %[[ROWS:.*]] = tensor.dim %[[X]], %c2
+// CHECK: %[[COUNT:.*]] = tensor.dim %[[CQ]], %c0
+// CHECK: %[[SOME:.*]] = arith.cmpi sge, %[[COUNT]], %c1
+// CHECK: cf.assert %[[SOME]], {{.*}}operand 'cumulative_query': expected numbers that do not decrease, from 0 to the query length
+// CHECK: scf.for %[[N:.*]] = %c0{{.*}} to %[[COUNT]] step %c1{{.*}} iter_args(%[[BEFORE:.*]] = %c0{{.*}})
+// CHECK: %[[E:.*]] = tensor.extract %[[CQ]][%[[N]]]
+// CHECK: %[[I:.*]] = arith.index_cast %[[E]] : i32 to index
+// CHECK: %[[ORDERED:.*]] = arith.cmpi sge, %[[I]], %[[BEFORE]] : index
+// CHECK: %[[INSIDE:.*]] = arith.cmpi sle, %[[I]], %[[ROWS]] : index
+// CHECK: %[[BOTH:.*]] = arith.andi %[[ORDERED]], %[[INSIDE]] : i1
+// CHECK: cf.assert %[[BOTH]], {{.*}}operand 'cumulative_query'
+// CHECK: scf.yield %[[I]]
+// CHECK: scf.for
+// CHECK: tensor.extract %[[CK]]
+// CHECK: cf.assert {{.*}}operand 'cumulative_key': expected numbers that do not decrease, from 0 to the key/value length
+// CHECK: attn.attention
+func.func @attention_a7(%x: tensor<?x2x?x4xf32>, %cq: tensor<?xi32>,
+                        %ck: tensor<?xi32>, %n: tensor<?xi32>)
+    -> tensor<?x2x?x4xf32> {
+  %r = attn.attention
+      ins(%x, %x, %x : tensor<?x2x?x4xf32>, tensor<?x2x?x4xf32>,
+          tensor<?x2x?x4xf32>)
+      outs(%x : tensor<?x2x?x4xf32>) offset(%n : tensor<?xi32>)
+      sequences(%cq, %ck : tensor<?xi32>, tensor<?xi32>)
+  return %r : tensor<?x2x?x4xf32>
+}
+
+// CHECK-LABEL: func.func @buffers(
+// CHECK: memref.dim
+// CHECK: cf.assert
+// CHECK: scf.for
+// CHECK: memref.load
+// CHECK: attn.attention
+func.func @buffers(%x: memref<?x2x?x4xf32>, %o: memref<?x2x?x4xf32>,
+                   %cu: memref<2xi32>) {
+  attn.attention
+      ins(%x, %x, %x : memref<?x2x?x4xf32>, memref<?x2x?x4xf32>,
+          memref<?x2x?x4xf32>)
+      outs(%o : memref<?x2x?x4xf32>)
+      sequences(%cu, %cu : memref<2xi32>, memref<2xi32>)
+  return
+}

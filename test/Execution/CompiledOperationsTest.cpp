@@ -1,0 +1,127 @@
+//===- CompiledOperationsTest.cpp - Operations in compiled regions --------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A row that sees one key has its score as its log-sum-exp, exactly. So a
+// kernel of one position, in f64, gives out what its score region computes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "attn/engine.h"
+#include "test/Execution/OperationCases.h"
+#include "test/Execution/TestTensor.h"
+
+#include "gtest/gtest.h"
+
+#include <cmath>
+
+using namespace attn;
+using namespace attn::test;
+
+namespace {
+
+class CompiledOperationsTest : public testing::TestWithParam<const char *> {
+protected:
+  /// A kernel whose score region gives `operation.result` as f64.
+  static std::string writeKernel(const OperationCase &operation) {
+    std::string parameters, captures;
+    char name = 'a';
+    for (const TypedNumber &argument : operation.arguments) {
+      std::string letter(1, name++);
+      parameters += ", %arg_" + letter + ": " + argument.type;
+      captures += (captures.empty() ? "captures(%" : ", %") + letter +
+                  " = %arg_" + letter + " : " + argument.type;
+    }
+    if (!captures.empty())
+      captures += ")";
+    return R"(func.func @f(%query: tensor<1x1x1x1xf64>)" + parameters + R"()
+        -> (tensor<1x1x1x1xf64>, tensor<1x1x1xf64>) {
+      %empty = tensor.empty() : tensor<1x1x1x1xf64>
+      %emptyLSE = tensor.empty() : tensor<1x1x1xf64>
+      %0:2 = attn.attention
+          ins(%query, %query, %query : tensor<1x1x1x1xf64>,
+              tensor<1x1x1x1xf64>, tensor<1x1x1x1xf64>)
+          outs(%empty, %emptyLSE : tensor<1x1x1x1xf64>, tensor<1x1x1xf64>)
+          score(%in, %batch, %head, %position, %column) )" +
+           captures + " {\n" + operation.body + "\n" +
+           toF64(operation.result.type) + R"(
+      }
+      return %0#0, %0#1 : tensor<1x1x1x1xf64>, tensor<1x1x1xf64>
+    })";
+  }
+
+  static std::string toF64(const std::string &type) {
+    if (type == "f64")
+      return "attn.yield %r : f64";
+    std::string convert = "%out = arith.sitofp %r : " + type + " to f64";
+    if (type == "f32" || type == "f16" || type == "bf16")
+      convert = "%out = arith.extf %r : " + type + " to f64";
+    if (type == "i1")
+      convert = "%out = arith.uitofp %r : i1 to f64";
+    if (type == "index")
+      convert = "%i = arith.index_cast %r : index to i64\n"
+                "%out = arith.sitofp %i : i64 to f64";
+    return convert + "\nattn.yield %out : f64";
+  }
+
+  static double toleranceOf(const TypedNumber &number) {
+    if (number.type == "bf16")
+      return 4e-3;
+    if (number.type == "f16")
+      return 5e-4;
+    return number.type == "f32" ? 2e-7 : 1e-15;
+  }
+};
+
+TEST_P(CompiledOperationsTest, GiveTheResultsWrittenDown) {
+  Expected<Engine> engine = Engine::create();
+  ASSERT_TRUE(engine.ok()) << engine.error().message;
+  TestTensor query(ElementType::f64, {1, 1, 1, 1}, {0.0});
+  for (const OperationCase &operation : getOperationCases(GetParam())) {
+    SCOPED_TRACE(describe(operation));
+    Expected<Kernel> kernel = engine->compile(writeKernel(operation));
+    if (!kernel) {
+      ADD_FAILURE() << kernel.error().message;
+      continue;
+    }
+    std::vector<Argument> arguments = {query.view()};
+    for (const TypedNumber &argument : operation.arguments)
+      if (argument.isFloat())
+        arguments.push_back(*argument.number);
+      else
+        arguments.push_back(std::int64_t(*argument.number));
+    TestTensor output(ElementType::f64, {1, 1, 1, 1}),
+        lse(ElementType::f64, {1, 1, 1});
+    TensorView results[] = {output.mutableView(), lse.mutableView()};
+    Status status = kernel->run(arguments, results);
+    EXPECT_EQ(status.ok(), operation.result.number.has_value())
+        << (status ? "no error" : status.error().message);
+    if (!status || !operation.result.number)
+      continue;
+    double value = *lse.get({0, 0, 0}), expected = *operation.result.number;
+    if (std::isfinite(expected))
+      EXPECT_NEAR(value, expected,
+                  toleranceOf(operation.result) * std::abs(expected));
+    else if (std::isnan(expected))
+      EXPECT_TRUE(std::isnan(value)) << value;
+    else if (expected < 0) // Nothing but -inf: an empty row.
+      EXPECT_EQ(value, expected);
+    else // exp(inf - inf)
+      EXPECT_TRUE(std::isnan(value)) << value;
+  }
+}
+
+// A kernel holds no ub.poison, and a region no constants of tensors, so
+// "poison" and "load" are not for it.
+INSTANTIATE_TEST_SUITE_P(Families, CompiledOperationsTest,
+                         testing::Values("integer", "division", "shift",
+                                         "conversion", "float", "math",
+                                         "logic"),
+                         [](const auto &info) {
+                           return std::string(info.param);
+                         });
+
+} // namespace

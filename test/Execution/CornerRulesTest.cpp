@@ -1,0 +1,159 @@
+//===- CornerRulesTest.cpp - A13 to A15, executed -------------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Each test is named after the rule of attn.attention's documentation that it
+// holds kernels to.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/Execution/RuleTesting.h"
+
+#include "gtest/gtest.h"
+
+#include <cmath>
+#include <thread>
+
+using namespace attn;
+using namespace attn::test;
+
+namespace {
+
+TEST(Rules, attention_a13_nothing_leaks_out_of_masked_places) {
+  for (ElementType type : {ElementType::f64, ElementType::f32, ElementType::f16,
+                           ElementType::bf16}) {
+    for (double poison : {quietNaN, inf, -inf}) {
+      KernelText text{.type = type,
+                      .keySize = 2,
+                      .valueSize = 2,
+                      .clauses = "mask key_padding(%lengths : tensor<?xi32>)",
+                      .parameters = ", %lengths: tensor<?xi32>"};
+      TestTensor query = normal(type, {2, 1, 3, 2}),
+                 key = normal(type, {2, 1, 5, 2}, 2),
+                 value = normal(type, {2, 1, 5, 2}, 3), lengths = i32({3, 0});
+      Outcome clean =
+          run(text, {query.view(), key.view(), value.view(), lengths.view()});
+      for (TestTensor *tensor : {&key, &value})
+        for (Index b = 0; b < 2; ++b)
+          for (Index j = b ? 0 : 3; j < 5; ++j)
+            for (Index d = 0; d < 2; ++d)
+              tensor->set({b, 0, j, d}, poison);
+      for (Index d = 0; d < 2; ++d)
+        query.set({1, 0, 1, d}, poison); // A row that sees nothing.
+      Outcome outcome =
+          run(text, {query.view(), key.view(), value.view(), lengths.view()});
+      EXPECT_EQ(outcome.output, clean.output);
+      EXPECT_EQ(outcome.logSumExp, clean.logSumExp);
+      for (double element : outcome.output)
+        EXPECT_TRUE(std::isfinite(element));
+    }
+  }
+}
+
+TEST(Rules, attention_a13_a_score_of_minus_infinity_hides_its_value) {
+  KernelText text{.clauses = "score bias(%bias : tensor<?xf64>)",
+                  .parameters = ", %bias: tensor<?xf64>"};
+  TestTensor query = f64({1, 1, 1, 1}, 0.0), key = f64({1, 1, 3, 1}, 1.0),
+             value = f64({1, 1, 3, 1}, {2, quietNaN, 4}),
+             bias = f64({3}, {0, -inf, 0});
+  Outcome outcome =
+      run(text, {query.view(), key.view(), value.view(), bias.view()});
+  expectNear(outcome.output, {3});
+  expectNear(outcome.logSumExp, {std::log(2)});
+}
+
+TEST(Rules, attention_a13_a_visible_nan_reaches_the_output) {
+  KernelText text{.clauses = "mask causal"};
+  TestTensor query = f64({1, 1, 3, 1}, 1.0), key = f64({1, 1, 3, 1}, 1.0),
+             value = f64({1, 1, 3, 1}, {1, quietNaN, 1});
+  Outcome outcome = run(text, {query.view(), key.view(), value.view()});
+  expectNear(outcome.output, {1, quietNaN, quietNaN});
+  expectNear(outcome.logSumExp, {1, 1 + std::log(2), 1 + std::log(3)});
+  key.set({0, 0, 1, 0}, quietNaN);
+  value.set({0, 0, 1, 0}, 1);
+  outcome = run(text, {query.view(), key.view(), value.view()});
+  expectNear(outcome.output, {1, quietNaN, quietNaN});
+  expectNear(outcome.logSumExp, {1, quietNaN, quietNaN});
+}
+
+TEST(Rules, attention_a14_rows_that_see_nothing) {
+  for (ElementType type : {ElementType::f64, ElementType::f32, ElementType::f16,
+                           ElementType::bf16}) {
+    KernelText text{.type = type, .clauses = R"(mask(%b, %h, %p, %j) {
+        %one = arith.constant 1 : index
+        %keep = arith.cmpi ne, %p, %one : index
+        attn.yield %keep : i1
+      })"};
+    TestTensor query = normal(type, {1, 1, 2, 1}),
+               key = normal(type, {1, 1, 4, 1});
+    Outcome outcome = run(text, {query.view(), key.view(), key.view()});
+    EXPECT_EQ(outcome.output[1], 0);
+    EXPECT_EQ(outcome.logSumExp[1], -inf);
+    EXPECT_TRUE(std::isfinite(outcome.logSumExp[0]));
+  }
+}
+
+TEST(Rules, attention_a14_biases_of_minus_infinity) {
+  KernelText text{.clauses = "score bias(%bias : tensor<?x?xf64>)",
+                  .parameters = ", %bias: tensor<?x?xf64>"};
+  std::vector<Argument> arguments = powers(2, 2);
+  TestTensor bias = f64({2, 2}, {-inf, -inf, -inf, 0});
+  arguments.push_back(bias.view());
+  Outcome outcome = run(text, arguments);
+  expectNear(outcome.output, {0, 2});
+  expectNear(outcome.logSumExp, {-inf, 0});
+}
+
+TEST(Rules, attention_a14_empty_rows_with_a_sink) {
+  KernelText text{.queryHeads = 2,
+                  .clauses = "sink(%sink : tensor<2xf64>) "
+                             "mask sliding_window(0, 0)",
+                  .parameters = ", %sink: tensor<2xf64>"};
+  TestTensor query = f64({1, 2, 2, 1}, 0.0), key = f64({1, 1, 1, 1}, 1.0),
+             sink = f64({2}, {3, -inf});
+  Outcome outcome =
+      run(text, {query.view(), key.view(), key.view(), sink.view()});
+  expectNear(outcome.output, {1 / (1 + std::exp(3)), 0, 1, 0});
+  expectNear(outcome.logSumExp, {std::log(1 + std::exp(3)), 3, 0, -inf});
+}
+
+TEST(Rules, attention_a15_the_same_bits) {
+  KernelText text{.type = ElementType::f32,
+                  .queryHeads = 4,
+                  .keyValueHeads = 2,
+                  .keySize = 16,
+                  .valueSize = 16,
+                  .clauses = "score softcap(5.0) mask causal"};
+  TestTensor query = normal(ElementType::f32, {2, 4, 33, 16}),
+             key = normal(ElementType::f32, {2, 2, 33, 16}, 2),
+             value = normal(ElementType::f32, {2, 2, 33, 16}, 3);
+  std::vector<Argument> arguments = {query.view(), key.view(), value.view()};
+  Expected<Kernel> kernel = getEngine().compile(text.write());
+  ASSERT_TRUE(kernel.ok());
+  Outcome first = run(*kernel, arguments);
+  EXPECT_EQ(run(*kernel, arguments).output, first.output);
+  std::vector<Outcome> outcomes(4);
+  std::vector<std::thread> threads;
+  for (Outcome &outcome : outcomes)
+    threads.emplace_back([&] {
+      TestTensor output(ElementType::f32, {2, 4, 33, 16}),
+          lse(ElementType::f32, {2, 4, 33});
+      TensorView views[] = {output.mutableView(), lse.mutableView()};
+      if (Status status = kernel->run(arguments, views); !status)
+        outcome.error = status.error().message;
+      outcome.output = output.elements();
+      outcome.logSumExp = lse.elements();
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  for (const Outcome &outcome : outcomes) {
+    EXPECT_EQ(outcome.error, "");
+    EXPECT_EQ(outcome.output, first.output);
+    EXPECT_EQ(outcome.logSumExp, first.logSumExp);
+  }
+}
+
+} // namespace

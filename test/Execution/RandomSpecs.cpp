@@ -1,0 +1,354 @@
+//===- RandomSpecs.cpp - Random attention against the oracle --------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// random-specs [--seed N] [--count N] [--pipeline NAME]
+//
+// Each spec is a kernel and a call of it, computed three times: by the compiled
+// kernel, by the oracle on a problem that plain C++ builds, and by the
+// interpreter on the kernel's text. The last two must agree closely, which
+// tests what the spellings of the IR mean; the first within its tolerance.
+// Where one fails, as a load outside a tensor does, all must.
+//
+// A spec depends on its number alone: "--seed 17 --count 1" repeats number 17.
+//
+//===----------------------------------------------------------------------===//
+
+#include "attn/engine.h"
+#include "runtime/Interpreter/Interpreter.h"
+#include "runtime/Reference/Compare.h"
+#include "test/Execution/Specs.h"
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <unistd.h>
+
+using namespace attn;
+using namespace attn::reference;
+using namespace attn::test;
+using std::string;
+
+namespace {
+
+/// This many specs in a row share a kernel.
+constexpr std::uint64_t callsPerKernel = 6;
+
+struct Options {
+  std::uint64_t seed = 1;
+  std::uint64_t count = 600;
+  string pipeline = "reference";
+};
+
+/// A compiled kernel and the features of it.
+struct CompiledKernel {
+  KernelSpec spec;
+  string text;
+  Kernel kernel;
+};
+
+/// What a call gives, or why it gives nothing.
+struct Answer {
+  string error;
+  std::vector<std::vector<double>> results;
+};
+
+class Runner {
+public:
+  Runner(const Engine &engine, const Options &options)
+      : engine(engine), options(options) {}
+
+  /// Checks one spec. False if something is wrong, which has been printed.
+  bool run(std::uint64_t number);
+
+  void printSummary() const;
+  /// Features that no spec had.
+  std::vector<string> missingFeatures() const;
+
+private:
+  const CompiledKernel *compile(std::uint64_t number);
+  bool checkCall(const CompiledKernel &kernel, const Call &call,
+                 std::uint64_t number);
+  Answer runKernel(const Kernel &kernel, const Call &call);
+
+  bool fail(std::uint64_t number, const string &text, const string &message) {
+    std::printf("spec %llu (--seed %llu --count 1): %s\n%s\n",
+                static_cast<unsigned long long>(number),
+                static_cast<unsigned long long>(number), message.c_str(),
+                text.c_str());
+    return false;
+  }
+
+  const Engine &engine;
+  const Options &options;
+  std::optional<CompiledKernel> current;
+  std::uint64_t currentNumber = 0;
+  std::uint64_t numKernels = 0, numErrors = 0;
+  double compileMs = 0;
+  std::map<string, double> largestErrors;
+  std::map<string, int> featureCounts;
+};
+
+} // namespace
+
+const CompiledKernel *Runner::compile(std::uint64_t number) {
+  std::uint64_t kernelNumber = number / callsPerKernel;
+  if (current && currentNumber == kernelNumber)
+    return &*current;
+  Random random(kernelNumber * 2);
+  KernelSpec spec = createKernelSpec(random);
+  string text = spec.text();
+  CompileOptions compileOptions;
+  compileOptions.pipeline = options.pipeline;
+  Expected<Kernel> kernel = engine.compile(text, compileOptions);
+  if (!kernel) {
+    fail(number, text, kernel.error().message);
+    return nullptr;
+  }
+  ++numKernels;
+  compileMs += kernel->stats().totalMs;
+  current = CompiledKernel{std::move(spec), std::move(text), *kernel};
+  currentNumber = kernelNumber;
+  return &*current;
+}
+
+Answer Runner::runKernel(const Kernel &kernel, const Call &call) {
+  Answer answer;
+  if (Status status = kernel.run(call.arguments(), call.results()); !status) {
+    answer.error = status.error().message;
+    return answer;
+  }
+  answer.results.push_back(call.output.elements());
+  if (call.logSumExp)
+    answer.results.push_back(call.logSumExp->elements());
+  return answer;
+}
+
+static Answer runOracle(const Call &call) {
+  Answer answer;
+  Expected<AttentionResult> result = attention(call.problem);
+  if (!result) {
+    answer.error = result.error().message;
+    return answer;
+  }
+  answer.results.push_back(std::move(result->output));
+  if (call.logSumExp)
+    answer.results.push_back(std::move(result->logSumExp));
+  return answer;
+}
+
+static Answer runInterpreter(const string &text, const Call &call) {
+  Answer answer;
+  Expected<std::vector<ReferenceResult>> results =
+      interpret(text, "spec.mlir", "attention", call.arguments());
+  if (!results) {
+    answer.error = results.error().message;
+    return answer;
+  }
+  for (ReferenceResult &result : *results)
+    answer.results.push_back(std::move(result.values));
+  return answer;
+}
+
+/// "" or how `actual` differs.
+static string describeDifference(const std::vector<double> &actual,
+                                 const std::vector<double> &expected,
+                                 const Tolerance &tolerance, double *error) {
+  Expected<Comparison> comparison = compare(actual, expected, tolerance);
+  if (!comparison)
+    return comparison.error().message;
+  if (error)
+    *error = std::max(*error, comparison->error);
+  if (comparison->passed)
+    return "";
+  char text[160];
+  std::snprintf(text, sizeof(text),
+                "error %g, allowed %g: element %lld is %.17g, expected %.17g",
+                comparison->error, tolerance.bound,
+                static_cast<long long>(comparison->index), comparison->actual,
+                comparison->expected);
+  return text;
+}
+
+bool Runner::checkCall(const CompiledKernel &kernel, const Call &call,
+                       std::uint64_t number) {
+  std::vector<std::vector<std::byte>> before, after;
+  for (const Value &value : call.values)
+    if (const TestTensor *tensor = std::get_if<TestTensor>(&value))
+      before.push_back(tensor->bytes());
+  Answer compiled = runKernel(kernel.kernel, call);
+  for (const Value &value : call.values)
+    if (const TestTensor *tensor = std::get_if<TestTensor>(&value))
+      after.push_back(tensor->bytes());
+  if (before != after)
+    return fail(number, kernel.text, "the kernel changed an argument");
+  if (!call.output.gapsAreUntouched() ||
+      (call.logSumExp && !call.logSumExp->gapsAreUntouched()))
+    return fail(number, kernel.text, "the kernel wrote beside a result");
+
+  Answer oracle = runOracle(call);
+  Answer interpreted = runInterpreter(kernel.text, call);
+  if (compiled.error.empty() != oracle.error.empty() ||
+      interpreted.error.empty() != oracle.error.empty())
+    return fail(number, kernel.text,
+                "they do not fail together:\n  kernel: " + compiled.error +
+                    "\n  oracle: " + oracle.error +
+                    "\n  interpreter: " + interpreted.error);
+  if (!oracle.error.empty()) {
+    ++numErrors;
+    return true;
+  }
+
+  for (std::size_t i = 0; i < oracle.results.size(); ++i) {
+    Quantity quantity = i ? Quantity::logSumExp : Quantity::output;
+    string name = i ? "log-sum-exp" : "output";
+    string difference =
+        describeDifference(interpreted.results[i], oracle.results[i],
+                           {1e-12, /*relative=*/true}, nullptr);
+    if (!difference.empty())
+      return fail(number, kernel.text,
+                  "interpreter, " + name + ": " + difference);
+    string type(nameOf(kernel.spec.type));
+    difference = describeDifference(compiled.results[i], oracle.results[i],
+                                    toleranceFor(kernel.spec.type, quantity),
+                                    &largestErrors[name + " of " + type]);
+    if (!difference.empty())
+      return fail(number, kernel.text, "kernel, " + name + ": " + difference);
+  }
+  return true;
+}
+
+bool Runner::run(std::uint64_t number) {
+  const CompiledKernel *kernel = compile(number);
+  if (!kernel)
+    return false;
+  Random random(number * 2 + 1);
+  Call call = createCall(kernel->spec, random);
+  for (const auto &features : {kernel->spec.features(), call.features})
+    for (const string &feature : features)
+      ++featureCounts[feature];
+  return checkCall(*kernel, call, number);
+}
+
+void Runner::printSummary() const {
+  std::printf("%llu kernels, compiled in %.1f s; %llu specs fail as they "
+              "should\n",
+              static_cast<unsigned long long>(numKernels), compileMs / 1000,
+              static_cast<unsigned long long>(numErrors));
+  for (const auto &[name, error] : largestErrors)
+    std::printf("  largest error of %s: %.2g\n", name.c_str(), error);
+  for (const auto &[feature, count] : featureCounts)
+    std::printf("  %5d %s\n", count, feature.c_str());
+}
+
+std::vector<string> Runner::missingFeatures() const {
+  std::vector<string> expected = {"batch 0",
+                                  "query length 0",
+                                  "key length 0",
+                                  "negative offset",
+                                  "NaN where masked",
+                                  "packed QKV",
+                                  "zero stride",
+                                  "negative stride",
+                                  "order (B, S, H, D)",
+                                  "rows with gaps",
+                                  "packed",
+                                  "empty sequence",
+                                  "rows of no sequence",
+                                  "dropout",
+                                  "sink",
+                                  "log-sum-exp",
+                                  "static sizes",
+                                  "offset scalar",
+                                  "offset per batch",
+                                  "offset bottom_right",
+                                  "scale constant",
+                                  "scale operand",
+                                  "heads: one to one",
+                                  "heads: one key head",
+                                  "heads: groups",
+                                  "Dk != Dv",
+                                  "type f64",
+                                  "type f32",
+                                  "type f16",
+                                  "type bf16"};
+  for (const auto &names : {getMaskNames(), getScoreNames()})
+    expected.insert(expected.end(), names.begin(), names.end());
+  std::vector<string> missing;
+  for (const string &feature : expected)
+    if (!featureCounts.count(feature))
+      missing.push_back(feature);
+  return missing;
+}
+
+/// What is being run, for when it crashes: a kernel that touches a guard page.
+static char currentSpec[64];
+
+static void reportCrash(int signal) {
+  // Only what a signal handler may call.
+  if (write(STDOUT_FILENO, currentSpec, std::strlen(currentSpec)) < 0)
+    _exit(1);
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+}
+
+static bool parseOptions(int argc, char **argv, Options &options) {
+  for (int i = 1; i + 1 < argc; i += 2) {
+    if (!std::strcmp(argv[i], "--seed"))
+      options.seed = std::strtoull(argv[i + 1], nullptr, 10);
+    else if (!std::strcmp(argv[i], "--count"))
+      options.count = std::strtoull(argv[i + 1], nullptr, 10);
+    else if (!std::strcmp(argv[i], "--pipeline"))
+      options.pipeline = argv[i + 1];
+    else
+      return false;
+  }
+  return argc % 2 == 1;
+}
+
+int main(int argc, char **argv) {
+  Options options;
+  if (!parseOptions(argc, argv, options)) {
+    std::fprintf(stderr, "usage: %s [--seed N] [--count N] [--pipeline NAME]\n",
+                 argv[0]);
+    return 2;
+  }
+  Expected<Engine> engine = Engine::create();
+  if (!engine) {
+    std::fprintf(stderr, "%s\n", engine.error().message.c_str());
+    return 1;
+  }
+  std::printf("seed %llu, %llu specs\n",
+              static_cast<unsigned long long>(options.seed),
+              static_cast<unsigned long long>(options.count));
+  auto start = std::chrono::steady_clock::now();
+  Runner runner(*engine, options);
+  std::uint64_t failures = 0;
+  for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT})
+    std::signal(signal, reportCrash);
+  for (std::uint64_t i = 0; i < options.count; ++i) {
+    std::snprintf(currentSpec, sizeof(currentSpec),
+                  "crashed: --seed %llu --count 1\n",
+                  static_cast<unsigned long long>(options.seed + i));
+    failures += !runner.run(options.seed + i);
+  }
+  std::chrono::duration<double> elapsed =
+      std::chrono::steady_clock::now() - start;
+  std::printf("%llu of %llu specs failed in %.1f s\n",
+              static_cast<unsigned long long>(failures),
+              static_cast<unsigned long long>(options.count), elapsed.count());
+  runner.printSummary();
+  // A long run that never met a feature does not test what it should.
+  if (options.count >= 500)
+    for (const string &feature : runner.missingFeatures()) {
+      std::printf("no spec had: %s\n", feature.c_str());
+      ++failures;
+    }
+  return failures ? 1 : 0;
+}

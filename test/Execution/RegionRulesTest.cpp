@@ -1,0 +1,206 @@
+//===- RegionRulesTest.cpp - A10 to A12, executed -------------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Each test is named after the rule of attn.attention's documentation that it
+// holds kernels to.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/Execution/RuleTesting.h"
+
+#include "gtest/gtest.h"
+
+#include <cmath>
+
+using namespace attn;
+using namespace attn::test;
+
+namespace {
+
+TEST(Rules, attention_a10_the_mask_comes_after_the_score) {
+  // tanh would turn a masked -inf into -1, and let key 1 in.
+  KernelText text{.clauses = "score softcap(1.0) mask causal"};
+  Outcome outcome = run(text, powers(1, 2));
+  expectNear(outcome.output, {1});
+  expectNear(outcome.logSumExp, {0});
+}
+
+TEST(Rules, attention_a10_the_region_sees_the_true_score) {
+  // A score of 3 would be seen as 3 log2(e) if exp2's factor were in it.
+  TestTensor query = f64({1, 1, 1, 1}, 3.0), key = f64({1, 1, 1, 1}, 1.0);
+  KernelText text{.clauses = "score softcap(2.0)"};
+  Outcome outcome = run(text, {query.view(), key.view(), key.view()});
+  EXPECT_NEAR(outcome.logSumExp[0], 2 * std::tanh(1.5), 1e-15);
+}
+
+TEST(Rules, attention_a10_scores_apply_in_their_order) {
+  TestTensor query = f64({1, 1, 1, 1}, 3.0), key = f64({1, 1, 1, 1}, 1.0),
+             bias = f64({1}, 5.0);
+  std::vector<Argument> arguments = {query.view(), key.view(), key.view(),
+                                     bias.view()};
+  KernelText text{.parameters = ", %bias: tensor<1xf64>"};
+  text.clauses = "score softcap(2.0), bias(%bias : tensor<1xf64>)";
+  EXPECT_NEAR(run(text, arguments).logSumExp[0], 2 * std::tanh(1.5) + 5, 1e-14);
+  text.clauses = "score bias(%bias : tensor<1xf64>), softcap(2.0)";
+  EXPECT_NEAR(run(text, arguments).logSumExp[0], 2 * std::tanh(4), 1e-14);
+}
+
+TEST(Rules, attention_a10_arguments_of_the_regions) {
+  // b, h, p and j all have their part in the score, as digits.
+  KernelText text{.queryHeads = 3,
+                  .keyValueHeads = 3,
+                  .clauses = R"(offset(%offset : index)
+      score(%s, %b, %h, %p, %j) {
+        %ten = arith.constant 10 : index
+        %0 = arith.muli %b, %ten : index
+        %1 = arith.addi %0, %h : index
+        %2 = arith.muli %1, %ten : index
+        %3 = arith.addi %2, %p : index
+        %4 = arith.muli %3, %ten : index
+        %5 = arith.addi %4, %j : index
+        %6 = arith.index_cast %5 : index to i64
+        %7 = arith.sitofp %6 : i64 to f64
+        attn.yield %7 : f64
+      }
+      mask(%b, %h, %p, %j) {
+        %one = arith.constant 1 : index
+        %keep = arith.cmpi eq, %j, %one : index
+        attn.yield %keep : i1
+      })",
+                  .parameters = ", %offset: index"};
+  TestTensor query = f64({2, 3, 1, 1}, 0.0), key = f64({2, 3, 2, 1}, 0.0);
+  expectNear(
+      run(text, {query.view(), key.view(), key.view(), Index(7)}).logSumExp,
+      {71, 171, 271, 1071, 1171, 1271});
+}
+
+TEST(Rules, attention_a11_captures_of_every_kind) {
+  KernelText text{.clauses = R"(score(%s, %b, %h, %p, %j)
+      captures(%f = %float : f16, %i = %integer : i8, %n = %index : index,
+               %c = %flag : i1, %t = %tensor : tensor<?x2xbf16>) {
+        %x = arith.extf %f : f16 to f64
+        %y = arith.sitofp %i : i8 to f64
+        %k = arith.index_cast %n : index to i64
+        %z = arith.sitofp %k : i64 to f64
+        %one = arith.constant 1 : index
+        %e = tensor.extract %t[%n, %one] : tensor<?x2xbf16>
+        %w = arith.extf %e : bf16 to f64
+        %0 = arith.addf %x, %y : f64
+        %1 = arith.addf %0, %z : f64
+        %2 = arith.addf %1, %w : f64
+        %r = arith.select %c, %2, %s : f64
+        attn.yield %r : f64
+      })",
+                  .parameters = ", %float: f16, %integer: i8, %index: index, "
+                                "%flag: i1, %tensor: tensor<?x2xbf16>"};
+  TestTensor one = f64({1, 1, 1, 1}, 1.0),
+             table(ElementType::bf16, {3, 2}, {1, 2, 3, 4, 5, 0.5});
+  auto score = [&](Index n, bool flag) {
+    return run(text, {one.view(), one.view(), one.view(), 0.25, -100, n, flag,
+                      table.view()});
+  };
+  EXPECT_EQ(score(2, true).logSumExp[0], 0.25 - 100 + 2 + 0.5);
+  EXPECT_EQ(score(2, false).logSumExp[0], 1);
+  EXPECT_NE(score(3, true).error, "");
+  EXPECT_EQ(score(3, false).logSumExp[0], 1); // Not chosen (A12).
+}
+
+/// A boolean mask per key, on a table that is too short.
+KernelText shortTable(const std::string &mask) {
+  return {.clauses = "mask " + mask,
+          .parameters = ", %table: tensor<?xi1>, %size: index"};
+}
+
+TEST(Rules, attention_a12_a_load_outside_its_tensor) {
+  TestTensor table(ElementType::i1, {2}, {1, 1});
+  std::vector<Argument> arguments = powers(2, 3);
+  arguments.insert(arguments.end(), {Argument(table.view()), Argument(2)});
+  std::string boolean = "boolean(%table : tensor<?xi1>)";
+  EXPECT_NE(run(shortTable(boolean), arguments).error, "");
+  // Row 1 still reads only keys 0 and 1: `false and` what the load gives.
+  EXPECT_EQ(run(shortTable("causal, " + boolean), arguments).error, "");
+  Outcome outcome = run(shortTable(boolean + ", causal"), arguments);
+  expectNear(outcome.output, {meanOfPowers(0, 0), meanOfPowers(0, 1)});
+}
+
+TEST(Rules, attention_a12_a_score_counts_only_where_kept) {
+  KernelText text{.clauses = "score bias(%bias : tensor<?xf64>)",
+                  .parameters = ", %bias: tensor<?xf64>"};
+  TestTensor bias = f64({2}, 0.0);
+  std::vector<Argument> arguments = powers(2, 3);
+  arguments.push_back(bias.view());
+  EXPECT_NE(run(text, arguments).error, "");
+  text.clauses += " mask causal";
+  expectNear(run(text, arguments).output,
+             {meanOfPowers(0, 0), meanOfPowers(0, 1)});
+}
+
+TEST(Rules, attention_a12_loads_far_outside) {
+  // Where a wild load would crash.
+  for (Index index : {Index(-1), Index(1) << 40, -(Index(1) << 62)}) {
+    KernelText text{.clauses = R"(mask(%b, %h, %p, %j)
+        captures(%t = %table : tensor<?xi1>, %i = %index : index) {
+          %keep = tensor.extract %t[%i] : tensor<?xi1>
+          attn.yield %keep : i1
+        })",
+                    .parameters = ", %table: tensor<?xi1>, %index: index"};
+    TestTensor table(ElementType::i1, {2}, {1, 1});
+    std::vector<Argument> arguments = powers(2, 3);
+    arguments.insert(arguments.end(),
+                     {Argument(table.view()), Argument(index)});
+    EXPECT_NE(run(text, arguments).error, "");
+    // Where another mask is false it does no harm.
+    text.clauses.replace(0, 4,
+                         "mask sliding_window(0, -1), "
+                         "key_padding(%lengths : tensor<?xi32>), ");
+    text.parameters += ", %lengths: tensor<?xi32>";
+    TestTensor lengths = i32({0});
+    arguments.push_back(lengths.view());
+    expectNear(run(text, arguments).output, {0, 0});
+  }
+}
+
+TEST(Rules, attention_a12_integer_division_by_zero) {
+  KernelText text{.clauses = R"(mask(%b, %h, %p, %j)
+      captures(%n = %size : index) {
+        %x = arith.divui %p, %n : index
+        %y = arith.divui %j, %n : index
+        %keep = arith.cmpi eq, %x, %y : index
+        attn.yield %keep : i1
+      })",
+                  .parameters = ", %size: index"};
+  std::vector<Argument> arguments = powers(3, 4);
+  arguments.push_back(2);
+  expectNear(run(text, arguments).output,
+             {meanOfPowers(0, 1), meanOfPowers(0, 1), meanOfPowers(2, 3)});
+  arguments.back() = 0;
+  Outcome outcome = run(text, arguments);
+  EXPECT_NE(outcome.error.find("mask"), std::string::npos) << outcome.error;
+  // No row, no division.
+  std::vector<Argument> empty = powers(0, 4);
+  empty.push_back(0);
+  EXPECT_EQ(run(text, empty).error, "");
+}
+
+TEST(Rules, attention_a12_a_kernel_works_after_an_error) {
+  KernelText text{.clauses = "score bias(%bias : tensor<?xf64>)",
+                  .parameters = ", %bias: tensor<?xf64>"};
+  Expected<Kernel> kernel = getEngine().compile(text.write());
+  ASSERT_TRUE(kernel.ok());
+  std::vector<Argument> arguments = powers(2, 3);
+  TestTensor small = f64({2}, 0.0), right = f64({3}, 0.0);
+  for (int round = 0; round < 3; ++round) {
+    arguments.resize(3, Index(0));
+    arguments.push_back(small.view());
+    EXPECT_NE(run(*kernel, arguments).error, "");
+    arguments.back() = right.view();
+    expectNear(run(*kernel, arguments).output,
+               {meanOfPowers(0, 2), meanOfPowers(0, 2)});
+  }
+}
+
+} // namespace

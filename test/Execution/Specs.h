@@ -1,0 +1,70 @@
+//===- Specs.h - Random kernels and calls of them ---------------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_TEST_EXECUTION_SPECS_H
+#define ATTN_TEST_EXECUTION_SPECS_H
+
+#include "attn/kernel.h"
+#include "runtime/Reference/Attention.h"
+#include "test/Execution/Forms.h"
+
+#include <set>
+
+namespace attn::test {
+
+/// One kernel: all that its text depends on.
+struct KernelSpec {
+  enum class Scale { byDefault, constant, operand };
+  enum class Offset { none, scalar, perBatch, bottomRight };
+  /// Sizes that are written in the types instead of `?`.
+  struct FixedSizes {
+    Index batch, queryLength, keyLength;
+  };
+
+  ElementType type = ElementType::f32;
+  Index queryHeads = 1, keyValueHeads = 1, keySize = 1, valueSize = 1;
+  Scale scale = Scale::byDefault;
+  double scaleFactor = 1;
+  Offset offset = Offset::none;
+  std::string offsetType; ///< "index", "i32" or "i64".
+  std::optional<ElementType> sink;
+  bool logSumExp = false;
+  bool packed = false;
+  std::optional<double> dropoutRate;
+  std::optional<FixedSizes> fixedSizes;
+  std::vector<ScoreForm> scores;
+  std::vector<MaskForm> masks;
+
+  ElementType accumulation() const {
+    return type == ElementType::f64 ? ElementType::f64 : ElementType::f32;
+  }
+  bool indexesPosition() const;
+  /// Function @attention.
+  std::string text() const;
+  /// Names of everything that is in it.
+  std::set<std::string> features() const;
+};
+
+KernelSpec createKernelSpec(Random &random);
+
+/// Arguments and results of one call of a kernel, and what it should compute.
+struct Call {
+  std::vector<Value> values;
+  TestTensor output;
+  std::optional<TestTensor> logSumExp;
+  reference::AttentionProblem problem;
+  std::set<std::string> features;
+
+  std::vector<Argument> arguments() const;
+  std::vector<TensorView> results() const;
+};
+
+Call createCall(const KernelSpec &spec, Random &random);
+
+} // namespace attn::test
+
+#endif // ATTN_TEST_EXECUTION_SPECS_H

@@ -1,0 +1,1 @@
+%r = attn.attention ins(%q, %k, %v : tensor<1x4x?x8xf32>, tensor<1x2x?x8xf32>, tensor<1x2x?x6xf32>) outs(%o : tensor<1x4x?x6xf32>) score alibi(%t : tensor<4xf32>), bias(%u : tensor<?x?xf16>)

@@ -1,0 +1,1 @@
+%r = attn.attention ins(%q, %k, %v : tensor<1x4x?x8xf32>, tensor<1x2x?x8xf32>, tensor<1x2x?x6xf32>) outs(%o : tensor<1x4x?x6xf32>) mask prefix_lm(%n : tensor<1xi32>), key_padding(%m : tensor<?x?xi1>), key_padding(%n : tensor<1xi32>), document(%p, %p : tensor<?x?xi64>, tensor<?x?xi64>), boolean(%e : tensor<1x1x?x?xi1>)

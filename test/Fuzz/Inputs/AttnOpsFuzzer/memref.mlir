@@ -1,0 +1,1 @@
+attn.attention ins(%mq, %mk, %mk : memref<1x4x?x8xf32>, memref<1x2x?x8xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<1x2x?x8xf32, strided<[?, ?, ?, 1], offset: ?>>) outs(%mo : memref<1x4x?x8xf32>) score alibi(%mt : memref<4xf32>) mask key_padding(%mm : memref<1x?xi1>)

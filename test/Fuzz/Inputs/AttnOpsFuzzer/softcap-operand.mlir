@@ -1,0 +1,1 @@
+%r = attn.attention ins(%x, %x, %x : tensor<2x2x3x4xf16>, tensor<2x2x3x4xf16>, tensor<2x2x3x4xf16>) outs(%x : tensor<2x2x3x4xf16>) score softcap(%h : f16) {note = 1}

@@ -1,0 +1,48 @@
+// RUN: attn-opt %s -split-input-file -attn-results-to-destinations -verify-diagnostics | FileCheck %s
+
+// CHECK-LABEL: func.func @results
+// CHECK-SAME: %[[A:.*]]: tensor<?x8xf32> {bufferization.writable = false}
+// CHECK-SAME: %[[N:[^:]*]]: index,
+// CHECK-SAME: %[[OUT0:[^:]*]]: memref<?x8xf32, strided<[?, 1]>>,
+// CHECK-SAME: %[[OUT1:[^:]*]]: memref<?xf32>,
+// CHECK-SAME: %[[OUT2:[^:]*]]: memref<f32>)
+// CHECK-SAME: -> index {
+func.func @results(%a: tensor<?x8xf32>, %n: index, %b: tensor<?xf32>,
+                   %c: tensor<f32>)
+    -> (tensor<?x8xf32>, index, tensor<?xf32>, tensor<f32>) {
+  // CHECK-DAG: bufferization.materialize_in_destination %[[A]] in restrict writable %[[OUT0]]
+  // CHECK-DAG: bufferization.materialize_in_destination %{{.*}} in restrict writable %[[OUT1]]
+  // CHECK-DAG: bufferization.materialize_in_destination %{{.*}} in restrict writable %[[OUT2]]
+  // CHECK: return %[[N]] : index
+  return %a, %n, %b, %c : tensor<?x8xf32>, index, tensor<?xf32>, tensor<f32>
+}
+
+// Every return writes.
+// CHECK-LABEL: func.func @two_returns
+// CHECK-COUNT-2: bufferization.materialize_in_destination
+func.func @two_returns(%a: tensor<4xf32>, %b: tensor<4xf32>, %c: i1)
+    -> tensor<4xf32> {
+  cf.cond_br %c, ^first, ^second
+^first:
+  return %a : tensor<4xf32>
+^second:
+  return %b : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func private @private(
+// CHECK-SAME: %{{.*}}: tensor<4xf32>) -> tensor<4xf32>
+func.func private @private(%a: tensor<4xf32>) -> tensor<4xf32> {
+  return %a : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @below {{public function 'called' is used in its module}}
+func.func @called(%a: tensor<4xf32>) -> tensor<4xf32> {
+  return %a : tensor<4xf32>
+}
+func.func @caller(%a: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-note @below {{first used here}}
+  %b = call @called(%a) : (tensor<4xf32>) -> tensor<4xf32>
+  return %b : tensor<4xf32>
+}
