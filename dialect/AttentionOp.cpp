@@ -123,8 +123,8 @@ SmallVector<SizeConstraint> AttentionOp::getSizeConstraints() {
   if (Value lse = getLogSumExp()) {
     OperandSize logSumExp{lse, 0, "log-sum-exp"};
     result.push_back({dim(logSumExp, 0), dim(query, 0), "batch size"});
-    result.push_back({dim(logSumExp, 1), dim(query, 1),
-                      "number of query heads"});
+    result.push_back(
+        {dim(logSumExp, 1), dim(query, 1), "number of query heads"});
     result.push_back({dim(logSumExp, 2), dim(query, 2), "query length"});
   }
   if (getSink()) // A6
@@ -181,9 +181,9 @@ LogicalResult verifyShaped(AttentionOp op, Value operand, StringRef name,
     return error << "), got " << operand.getType();
   }
   if (elementType && type.getElementType() != elementType)
-    return op.emitOpError() << "operand '" << name
-                            << "': expected element type " << elementType
-                            << ", got " << type.getElementType();
+    return op.emitOpError()
+           << "operand '" << name << "': expected element type " << elementType
+           << ", got " << type.getElementType();
   return success();
 }
 
@@ -202,11 +202,11 @@ LogicalResult verifySizes(AttentionOp op) {
     }
     if (ShapedType::isDynamic(size) || uint64_t(size) == expected)
       continue;
-    InFlightDiagnostic error =
-        op.emitOpError() << "operand '" << constraint.size.name
-                         << "': dimension " << constraint.size.dimension << " ("
-                         << constraint.meaning << ") is " << size
-                         << ", expected " << expected;
+    InFlightDiagnostic error = op.emitOpError()
+                               << "operand '" << constraint.size.name
+                               << "': dimension " << constraint.size.dimension
+                               << " (" << constraint.meaning << ") is " << size
+                               << ", expected " << expected;
     if (constraint.reference.operand)
       error.attachNote(constraint.reference.operand.getLoc())
           << "dimension " << constraint.reference.dimension << " of '"
@@ -298,9 +298,9 @@ LogicalResult verifyOptionalOperands(AttentionOp op) {
     rounded.convert(op.getAccumulationType().getFloatSemantics(),
                     APFloat::rmNearestTiesToEven, &losesInfo);
     if (!rounded.isFinite())
-      return op.emitOpError()
-             << "expected a 'scale' that is finite in "
-             << op.getAccumulationType() << ", got " << scale.getValueAsDouble();
+      return op.emitOpError() << "expected a 'scale' that is finite in "
+                              << op.getAccumulationType() << ", got "
+                              << scale.getValueAsDouble();
   }
   if (Value scale = op.getScale())
     if (scale.getType() != op.getAccumulationType())
@@ -318,9 +318,9 @@ LogicalResult verifyOptionalOperands(AttentionOp op) {
       return op.emitOpError(
           "expected 'offset' as an operand or as bottom_right, got both");
     ShapedType type = getPlainShapedType(offset.getType());
-    bool valid = type ? type.getRank() == 1 &&
-                            isOffsetInteger(type.getElementType())
-                      : isOffsetInteger(offset.getType());
+    bool valid =
+        type ? type.getRank() == 1 && isOffsetInteger(type.getElementType())
+             : isOffsetInteger(offset.getType());
     if (!valid)
       return op.emitOpError()
              << "operand 'offset': expected index, i32 or i64, or a tensor of "
@@ -381,12 +381,12 @@ bool isCompatibleCapture(Type operand, Type argument) {
 }
 
 /// A11: an op of a region works on scalars and has no side effects.
-LogicalResult verifyRegionOp(AttentionOp op, Operation &nested, StringRef name) {
+LogicalResult verifyRegionOp(AttentionOp op, Operation &nested,
+                             StringRef name) {
   auto report = [&](const Twine &message) {
-    InFlightDiagnostic error = nested.emitError()
-                               << "'" << nested.getName() << "' in the '"
-                               << name << "' region of 'attn.attention': "
-                               << message;
+    InFlightDiagnostic error =
+        nested.emitError() << "'" << nested.getName() << "' in the '" << name
+                           << "' region of 'attn.attention': " << message;
     error.attachNote(op.getLoc()) << "see this op";
     return error;
   };
@@ -415,18 +415,18 @@ LogicalResult verifyRegion(AttentionOp op, Region &region, StringRef name,
                            Type yielded) {
   if (region.empty()) {
     if (!captures.empty())
-      return op.emitOpError() << "expected no '" << name
-                              << "' captures without a '" << name
-                              << "' region, got " << captures.size();
+      return op.emitOpError()
+             << "expected no '" << name << "' captures without a '" << name
+             << "' region, got " << captures.size();
     return success();
   }
   Block &block = region.front();
   size_t expected = leading.size() + captures.size();
   if (block.getNumArguments() != expected)
-    return op.emitOpError() << "'" << name << "' region: expected " << expected
-                            << " arguments (" << leading.size() << " and "
-                            << captures.size() << " captures), got "
-                            << block.getNumArguments();
+    return op.emitOpError()
+           << "'" << name << "' region: expected " << expected << " arguments ("
+           << leading.size() << " and " << captures.size() << " captures), got "
+           << block.getNumArguments();
   for (auto [index, type] : llvm::enumerate(leading))
     if (block.getArgument(index).getType() != type)
       return op.emitOpError()
@@ -443,10 +443,10 @@ LogicalResult verifyRegion(AttentionOp op, Region &region, StringRef name,
              << capture.getType();
     Type argument = block.getArgument(leading.size() + index).getType();
     if (!isCompatibleCapture(capture.getType(), argument))
-      return op.emitOpError() << "'" << name << "' region: argument "
-                              << leading.size() + index << ": expected "
-                              << capture.getType() << " as its capture, got "
-                              << argument;
+      return op.emitOpError()
+             << "'" << name << "' region: argument " << leading.size() + index
+             << ": expected " << capture.getType() << " as its capture, got "
+             << argument;
   }
   for (Operation &nested : block.without_terminator())
     if (failed(verifyRegionOp(op, nested, name)))
@@ -457,9 +457,9 @@ LogicalResult verifyRegion(AttentionOp op, Region &region, StringRef name,
            << "'" << name << "' region: expected 'attn.yield' at its end, got '"
            << block.back().getName() << "'";
   if (yield.getValue().getType() != yielded)
-    return yield.emitOpError() << "expected the '" << name << "' region to yield "
-                               << yielded << ", got "
-                               << yield.getValue().getType();
+    return yield.emitOpError()
+           << "expected the '" << name << "' region to yield " << yielded
+           << ", got " << yield.getValue().getType();
   return success();
 }
 

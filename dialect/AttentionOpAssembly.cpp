@@ -141,8 +141,8 @@ private:
     }
     if (name == "sliding_window") {
       int64_t left, right;
-      if (parser.parseLParen() || parseWindowSize(left) || parser.parseComma() ||
-          parseWindowSize(right) || parser.parseRParen())
+      if (parser.parseLParen() || parseWindowSize(left) ||
+          parser.parseComma() || parseWindowSize(right) || parser.parseRParen())
         return failure();
       addMask(buildSlidingWindow(at(), position(), left, right));
       return success();
@@ -239,9 +239,9 @@ private:
     if (!isa<RankedTensorType, MemRefType>(type) ||
         shaped.getRank() < minRank || shaped.getRank() > maxRank ||
         !isElement(shaped.getElementType())) {
-      InFlightDiagnostic error =
-          parser.emitError(loc) << "expected a tensor of " << elements
-                                << " and of rank " << minRank;
+      InFlightDiagnostic error = parser.emitError(loc)
+                                 << "expected a tensor of " << elements
+                                 << " and of rank " << minRank;
       if (maxRank != minRank)
         error << " to " << maxRank;
       return error << ", got " << type;
@@ -292,8 +292,8 @@ private:
     SmallVector<Value> replacements;
     for (auto [index, argument] : llvm::enumerate(arguments)) {
       argument.type = block().getArgument(index).getType();
-      replacements.push_back(isScore && index == 0 ? scoreSoFar()
-                                                   : block().getArgument(index));
+      replacements.push_back(
+          isScore && index == 0 ? scoreSoFar() : block().getArgument(index));
     }
     auto parseCapture = [&]() -> ParseResult {
       OpAsmParser::Argument argument;
@@ -327,12 +327,12 @@ private:
              << "expected a region of one block that ends in attn.yield";
     auto yield = cast<YieldOp>(written.front().back());
     Value yielded = yield.getValue();
-    Type expected = isScore ? block().getArgument(0).getType()
-                            : Type(builder.getI1Type());
+    Type expected =
+        isScore ? block().getArgument(0).getType() : Type(builder.getI1Type());
     if (yielded.getType() != expected) {
       yield.emitOpError() << "expected the '" << (isScore ? "score" : "mask")
-                        << "' region to yield " << expected << ", got "
-                        << yielded.getType();
+                          << "' region to yield " << expected << ", got "
+                          << yielded.getType();
       return failure();
     }
     for (auto [argument, replacement] :
@@ -374,10 +374,9 @@ ParseResult parseOptionalClause(OpAsmParser &parser, StringRef keyword,
 /// `keyword ( %operands : types )`.
 ParseResult parseOperandsAndTypes(OpAsmParser &parser, Segment &segment) {
   segment.loc = parser.getCurrentLocation();
-  return failure(parser.parseLParen() ||
-                 parser.parseOperandList(segment.operands) ||
-                 parser.parseColonTypeList(segment.types) ||
-                 parser.parseRParen());
+  return failure(
+      parser.parseLParen() || parser.parseOperandList(segment.operands) ||
+      parser.parseColonTypeList(segment.types) || parser.parseRParen());
 }
 
 } // namespace
@@ -436,11 +435,11 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
     if (parseOperandsAndTypes(parser, sequences))
       return failure();
     if (sequences.operands.size() != 2 || sequences.types.size() != 2)
-      return parser.emitError(sequences.loc) << "expected 2 operands 'sequences' "
-                                      "(cumulative_query, cumulative_key) with "
-                                      "their types, got "
-                                   << sequences.operands.size() << " and "
-                                   << sequences.types.size();
+      return parser.emitError(sequences.loc)
+             << "expected 2 operands 'sequences' "
+                "(cumulative_query, cumulative_key) with "
+                "their types, got "
+             << sequences.operands.size() << " and " << sequences.types.size();
   }
 
   if (succeeded(parser.parseOptionalKeyword("dropout"))) {
@@ -495,10 +494,19 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
     return int32_t(segment.operands.size());
   };
   int32_t perSequence = count(sequences) / 2, perDropout = count(dropout) / 2;
-  properties.operandSegmentSizes = {
-      1,           1,           1,           count(outs), count(scale),
-      count(offset), count(sink), perSequence, perSequence, perDropout,
-      perDropout,  count(scoreCaptures),     count(maskCaptures)};
+  properties.operandSegmentSizes = {1,
+                                    1,
+                                    1,
+                                    count(outs),
+                                    count(scale),
+                                    count(offset),
+                                    count(sink),
+                                    perSequence,
+                                    perSequence,
+                                    perDropout,
+                                    perDropout,
+                                    count(scoreCaptures),
+                                    count(maskCaptures)};
   for (Type type : outs.types) // A9
     if (isa<RankedTensorType>(type))
       state.addTypes(type);

@@ -90,8 +90,8 @@ private:
       if (!replacement) {
         if (argument.getType() == operand.getType())
           return false;
-        rewriter.modifyOpInPlace(
-            op, [&] { argument.setType(operand.getType()); });
+        rewriter.modifyOpInPlace(op,
+                                 [&] { argument.setType(operand.getType()); });
         return true;
       }
       rewriter.replaceAllUsesWith(argument, replacement);
@@ -105,7 +105,8 @@ private:
     Value operand = region.captures[capture].get();
     for (unsigned other = 0; other < capture; ++other)
       if (region.captures[other].get() == operand &&
-          region.argument(other).getType() == region.argument(capture).getType())
+          region.argument(other).getType() ==
+              region.argument(capture).getType())
         return region.argument(other);
     // Not a clone, because any dialect may have constants (A11).
     TypedAttr constant;
@@ -164,9 +165,9 @@ struct EraseZeros : OpRewritePattern<AttentionOp> {
   }
 };
 
-/// Casts to less static types are folded into the op. Upstream does this for all
-/// destination-style ops, by a clone that crashes on a region that is empty, as
-/// an absent score or mask is; the higher benefit keeps it away.
+/// Casts to less static types are folded into the op. Upstream does this for
+/// all destination-style ops, by a clone that crashes on a region that is
+/// empty, as an absent score or mask is; the higher benefit keeps it away.
 struct FoldCasts : OpRewritePattern<AttentionOp> {
   explicit FoldCasts(MLIRContext *context)
       : OpRewritePattern(context, /*benefit=*/2) {}

@@ -1,4 +1,5 @@
-//===- AttentionOpRuntimeVerification.cpp - attn.attention: run-time checks ===//
+//===- AttentionOpRuntimeVerification.cpp - attn.attention: run-time checks
+//===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -53,14 +54,13 @@ void checkCumulative(OpBuilder &builder, Location loc, Value cumulative,
   Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
   Value one = arith::ConstantIndexOp::create(builder, loc, 1);
   Value count = createDim(builder, loc, cumulative, 0);
-  Value notEmpty =
-      compare(builder, loc, arith::CmpIPredicate::sge, count, one);
+  Value notEmpty = compare(builder, loc, arith::CmpIPredicate::sge, count, one);
   cf::AssertOp::create(builder, loc, notEmpty, message);
   auto body = [&](OpBuilder &b, Location loc, Value n, ValueRange previous) {
-    Value bound = arith::IndexCastOp::create(
-        b, loc, b.getIndexType(), createLoad(b, loc, cumulative, n));
-    Value ordered = compare(b, loc, arith::CmpIPredicate::sge, bound,
-                            previous.front());
+    Value bound = arith::IndexCastOp::create(b, loc, b.getIndexType(),
+                                             createLoad(b, loc, cumulative, n));
+    Value ordered =
+        compare(b, loc, arith::CmpIPredicate::sge, bound, previous.front());
     Value inside = compare(b, loc, arith::CmpIPredicate::sle, bound, rows);
     cf::AssertOp::create(b, loc, arith::AndIOp::create(b, loc, ordered, inside),
                          message);
@@ -102,11 +102,12 @@ void AttentionOp::generateRuntimeVerification(
   }
   if (!isPacked())
     return;
-  checkCumulative(
-      builder, loc, getCumulativeQuery(), createDim(builder, loc, getQuery(), 2),
-      generateErrorMessage(*this, "operand 'cumulative_query': expected numbers "
-                                  "that do not decrease, from 0 to the query "
-                                  "length"));
+  checkCumulative(builder, loc, getCumulativeQuery(),
+                  createDim(builder, loc, getQuery(), 2),
+                  generateErrorMessage(
+                      *this, "operand 'cumulative_query': expected numbers "
+                             "that do not decrease, from 0 to the query "
+                             "length"));
   checkCumulative(
       builder, loc, getCumulativeKey(), createDim(builder, loc, getKey(), 2),
       generateErrorMessage(*this, "operand 'cumulative_key': expected numbers "

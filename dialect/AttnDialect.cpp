@@ -25,7 +25,8 @@ namespace {
 /// Functions with attn ops may be inlined. The regions of an op move with it.
 struct AttnInlinerInterface : DialectInlinerInterface {
   using DialectInlinerInterface::DialectInlinerInterface;
-  bool isLegalToInline(Operation *, Region *, bool, IRMapping &) const override {
+  bool isLegalToInline(Operation *, Region *, bool,
+                       IRMapping &) const override {
     return true;
   }
 };

@@ -99,8 +99,8 @@ Value mlir::attn::buildSlidingWindow(RegionBuilder at, const Position &pos,
                                      int64_t left, int64_t right) {
   Value keep;
   auto addBound = [&](Value bound) {
-    keep = keep ? arith::AndIOp::create(at.builder, at.loc, keep, bound)
-                : bound;
+    keep =
+        keep ? arith::AndIOp::create(at.builder, at.loc, keep, bound) : bound;
   };
   if (left >= 0) {
     Value first = arith::SubIOp::create(at.builder, at.loc, pos.p,
@@ -122,8 +122,7 @@ Value mlir::attn::buildPrefixLM(RegionBuilder at, const Position &pos,
                                 Value lengths) {
   Value length = toIndex(at, load(at, lengths, pos.b));
   Value prefix = compare(at, arith::CmpIPredicate::slt, pos.j, length);
-  return arith::OrIOp::create(at.builder, at.loc, prefix,
-                              buildCausal(at, pos));
+  return arith::OrIOp::create(at.builder, at.loc, prefix, buildCausal(at, pos));
 }
 
 Value mlir::attn::buildKeyPadding(RegionBuilder at, const Position &pos,

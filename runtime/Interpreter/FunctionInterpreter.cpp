@@ -52,8 +52,9 @@ public:
   AttentionEvaluator(AttentionOp op, Values &values) : op(op), values(values) {}
 
   LogicalResult evaluate() {
-    if (failed(checkSizes()) || failed(setTensors()) || failed(setScalars()) ||
-        failed(setMask()) || failed(setScore()))
+    if (failed(checkSizes()) || failed(setTensors()) ||
+        failed(setSequences()) || failed(setScalars()) || failed(setMask()) ||
+        failed(setScore()))
       return failure();
     Expected<reference::AttentionResult> result = reference::attention(problem);
     if (!result)
@@ -61,6 +62,34 @@ public:
     define(0, std::move(result->output), reference::Quantity::output);
     if (op.getLogSumExp())
       define(1, std::move(result->logSumExp), reference::Quantity::logSumExp);
+    return success();
+  }
+
+  /// Adds the operations of a product for each pair of a query and a key, once
+  /// with the key and once with the value. The results stay unknown.
+  LogicalResult count(double &flops) {
+    if (failed(checkSizes()) || failed(setSequences()))
+      return failure();
+    const TensorView &query = getTensor(op.getQuery()).view,
+                     &value = getTensor(op.getValue()).view;
+    double pairs =
+        double(query.size(0)) * double(query.size(2)) * double(value.size(2));
+    if (op.isPacked()) {
+      pairs = 0;
+      for (std::size_t n = 0; n + 1 < problem.cuQuery.size(); ++n)
+        pairs += double(problem.cuQuery[n + 1] - problem.cuQuery[n]) *
+                 double(problem.cuKey[n + 1] - problem.cuKey[n]);
+    }
+    flops += 2 * pairs * double(query.size(1)) *
+             double(query.size(3) + value.size(3));
+    for (auto [result, init] : llvm::zip(op.getResults(), op.getOuts())) {
+      const Tensor &tensor = getTensor(init);
+      values[result] = std::make_shared<const Tensor>(
+          Tensor{tensor.elementType,
+                 TensorView(nullptr, tensor.view.type(), tensor.view.sizes(),
+                            /*readOnly=*/true),
+                 nullptr});
+    }
     return success();
   }
 
@@ -125,7 +154,11 @@ private:
         return failure();
       problem.sink = *reference::toDoubles("sink", view);
     }
-    if (!op.isPacked()) // A7
+    return success();
+  }
+
+  LogicalResult setSequences() { // A7
+    if (!op.isPacked())
       return success();
     if (getTensor(op.getCumulativeQuery()).view.size(0) == 0)
       return emitError() << "operand 'cumulative_query': expected at least 1 "
@@ -222,9 +255,13 @@ private:
 // The function
 //===----------------------------------------------------------------------===//
 
-static LogicalResult evaluateOp(mlir::Operation *op, Values &values) {
+/// What becomes of an attn.attention.
+using AttentionHandler = llvm::function_ref<LogicalResult(AttentionEvaluator)>;
+
+static LogicalResult evaluateOp(mlir::Operation *op, Values &values,
+                                AttentionHandler handleAttention) {
   if (auto attention = llvm::dyn_cast<AttentionOp>(op))
-    return AttentionEvaluator(attention, values).evaluate();
+    return handleAttention(AttentionEvaluator(attention, values));
   const Evaluator *evaluate = lookupEvaluator(op);
   if (!evaluate)
     return mlir::emitError(op->getLoc())
@@ -239,17 +276,37 @@ static LogicalResult evaluateOp(mlir::Operation *op, Values &values) {
   return success();
 }
 
-mlir::FailureOr<std::vector<Datum>>
-interpreter::evaluateFunction(mlir::func::FuncOp function,
-                              llvm::ArrayRef<Datum> arguments) {
+static mlir::FailureOr<std::vector<Datum>>
+runFunction(mlir::func::FuncOp function, llvm::ArrayRef<Datum> arguments,
+            AttentionHandler handleAttention) {
   Values values;
   define(values, function.getArguments(), arguments);
   for (mlir::Operation &op : function.getBody().front()) {
     if (llvm::isa<mlir::func::ReturnOp>(op))
       return lookup(values, op.getOperands());
-    if (failed(evaluateOp(&op, values)))
+    if (failed(evaluateOp(&op, values, handleAttention)))
       return failure();
   }
   // Another terminator is nothing that evaluateOp knows.
   llvm_unreachable("a block without terminator");
+}
+
+mlir::FailureOr<std::vector<Datum>>
+interpreter::evaluateFunction(mlir::func::FuncOp function,
+                              llvm::ArrayRef<Datum> arguments) {
+  return runFunction(function, arguments, [](AttentionEvaluator attention) {
+    return attention.evaluate();
+  });
+}
+
+mlir::FailureOr<double>
+interpreter::countDenseFlops(mlir::func::FuncOp function,
+                             llvm::ArrayRef<Datum> arguments) {
+  double flops = 0;
+  if (failed(
+          runFunction(function, arguments, [&](AttentionEvaluator attention) {
+            return attention.count(flops);
+          })))
+    return failure();
+  return flops;
 }

@@ -19,6 +19,12 @@ namespace attn::interpreter {
 mlir::FailureOr<std::vector<Datum>>
 evaluateFunction(mlir::func::FuncOp function, llvm::ArrayRef<Datum> arguments);
 
+/// Counts the floating-point operations of every attn.attention in a function,
+/// as if no position were masked, without computing its results. Emits an error
+/// as `evaluateFunction` does.
+mlir::FailureOr<double> countDenseFlops(mlir::func::FuncOp function,
+                                        llvm::ArrayRef<Datum> arguments);
+
 } // namespace attn::interpreter
 
 #endif // ATTN_RUNTIME_INTERPRETER_FUNCTIONINTERPRETER_H

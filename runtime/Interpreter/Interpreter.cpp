@@ -154,9 +154,15 @@ convertResult(std::size_t number, mlir::Type type, const Datum &datum) {
 // From text to results
 //===----------------------------------------------------------------------===//
 
-Expected<std::vector<ReferenceResult>>
-attn::interpret(std::string_view text, std::string_view fileName,
-                std::string_view entry, std::span<const Argument> arguments) {
+/// Parses the text and hands its function to `use`, with the arguments, for a
+/// result or a failure that was diagnosed.
+template <typename T>
+static Expected<T> withFunction(
+    std::string_view text, std::string_view fileName, std::string_view entry,
+    std::span<const Argument> arguments,
+    llvm::function_ref<mlir::FailureOr<Expected<T>>(mlir::func::FuncOp,
+                                                    llvm::ArrayRef<Datum>)>
+        use) {
   static const std::string what = "reference interpreter";
   mlir::DialectRegistry registry;
   mlir::attn::registerKernelDialects(registry);
@@ -174,18 +180,53 @@ attn::interpret(std::string_view text, std::string_view fileName,
   Expected<std::vector<Datum>> inputs = convertArguments(function, arguments);
   if (!inputs)
     return inputs.error();
-  mlir::FailureOr<std::vector<Datum>> outputs =
-      evaluateFunction(function, *inputs);
-  if (mlir::failed(outputs))
+  mlir::FailureOr<Expected<T>> result = use(function, *inputs);
+  if (mlir::failed(result))
     return diagnostics.takeError(what);
+  return std::move(*result);
+}
 
+static Expected<std::vector<ReferenceResult>>
+convertResults(mlir::func::FuncOp function, llvm::ArrayRef<Datum> data) {
   std::vector<ReferenceResult> results;
-  for (std::size_t i = 0; i < outputs->size(); ++i) {
+  for (std::size_t i = 0; i < data.size(); ++i) {
     Expected<ReferenceResult> result =
-        convertResult(i, function.getResultTypes()[i], (*outputs)[i]);
+        convertResult(i, function.getResultTypes()[i], data[i]);
     if (!result)
       return result.error();
     results.push_back(std::move(*result));
   }
   return results;
+}
+
+Expected<std::vector<ReferenceResult>>
+attn::interpret(std::string_view text, std::string_view fileName,
+                std::string_view entry, std::span<const Argument> arguments) {
+  using Results = Expected<std::vector<ReferenceResult>>;
+  return withFunction<std::vector<ReferenceResult>>(
+      text, fileName, entry, arguments,
+      [](mlir::func::FuncOp function,
+         llvm::ArrayRef<Datum> inputs) -> mlir::FailureOr<Results> {
+        mlir::FailureOr<std::vector<Datum>> outputs =
+            evaluateFunction(function, inputs);
+        if (mlir::failed(outputs))
+          return mlir::failure();
+        return convertResults(function, *outputs);
+      });
+}
+
+Expected<double> attn::countDenseFlops(std::string_view text,
+                                       std::string_view fileName,
+                                       std::string_view entry,
+                                       std::span<const Argument> arguments) {
+  return withFunction<double>(
+      text, fileName, entry, arguments,
+      [](mlir::func::FuncOp function,
+         llvm::ArrayRef<Datum> inputs) -> mlir::FailureOr<Expected<double>> {
+        mlir::FailureOr<double> flops =
+            interpreter::countDenseFlops(function, inputs);
+        if (mlir::failed(flops))
+          return mlir::failure();
+        return Expected<double>(*flops);
+      });
 }

@@ -44,6 +44,15 @@ Expected<std::vector<ReferenceResult>>
 interpret(std::string_view text, std::string_view fileName,
           std::string_view entry, std::span<const Argument> arguments);
 
+/// Counts the floating-point operations of the attn.attention of such a
+/// function, for these arguments, as if no position were masked: 2 * (Dk + Dv)
+/// for each query head and each pair of a query and a key of one sequence.
+/// Errors as for `interpret`.
+Expected<double> countDenseFlops(std::string_view text,
+                                 std::string_view fileName,
+                                 std::string_view entry,
+                                 std::span<const Argument> arguments);
+
 } // namespace attn
 
 #endif // ATTN_RUNTIME_INTERPRETER_INTERPRETER_H

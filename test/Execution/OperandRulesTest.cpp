@@ -331,7 +331,8 @@ TEST(Rules, attention_a9_what_outs_holds_is_not_read) {
           mask causal
       return %0#0, %0#1 : tensor<1x1x2x1xf64>, tensor<1x1x2xf64>
     })";
-  TestTensor query = f64({1, 1, 2, 1}, 1.0), output = f64({1, 1, 2, 1}, quietNaN),
+  TestTensor query = f64({1, 1, 2, 1}, 1.0),
+             output = f64({1, 1, 2, 1}, quietNaN),
              lse = f64({1, 1, 2}, quietNaN);
   Expected<Kernel> kernel = getEngine().compile(text);
   ASSERT_TRUE(kernel.ok()) << kernel.error().message;

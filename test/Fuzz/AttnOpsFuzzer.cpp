@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The input is the body of a function with the arguments below, or a module.
-// What parses and verifies must print and parse again to the same text, and must
-// be valid IR after canonicalization and after the reference lowering.
+// What parses and verifies must print and parse again to the same text, and
+// must be valid IR after canonicalization and after the reference lowering.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,6 +37,7 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <string>
 
@@ -54,6 +55,16 @@ constexpr StringRef kFunction = R"(func.func @f(
   %e: tensor<1x1x?x?xi1>, %p: tensor<?x?xi64>, %mt: memref<4xf32>,
   %mm: memref<1x?xi1>, %f: f32, %h: f16, %i: i32, %s: i64, %j: index, %b: i1) {
 )";
+
+/// What the packaged parser itself crashes on: an attribute `array<index ...>`.
+bool crashesParser(StringRef text) {
+  for (size_t at = 0; (at = text.find("array<", at)) != StringRef::npos;) {
+    at += std::strlen("array<");
+    if (text.substr(at).ltrim().starts_with("index"))
+      return true;
+  }
+  return false;
+}
 
 [[noreturn]] void fail(const char *what) {
   llvm::errs() << what << '\n';
@@ -152,6 +163,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data,
     context = createContext();
   }
   StringRef input(reinterpret_cast<const char *>(data), size);
+  if (crashesParser(input))
+    return 0;
   // Copies, because the lexer wants a null character at the end.
   for (const std::string &text :
        {(kFunction + input + "\n  return\n}\n").str(), input.str()})

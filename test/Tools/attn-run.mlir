@@ -69,6 +69,13 @@
 // JSON: "minMs": {{[0-9.e-]+}}
 // JSON: "repeat": 1
 
+// The work of attention: 2 * 1 * 4 heads * 64 * 3 pairs * (8 + 6).
+// RUN: attn-run %s --entry attend --arg - --arg - --arg %t/v.npy --random 1 \
+// RUN:   --json %t/flops.json
+// RUN: FileCheck %s --check-prefix=FLOPS --input-file=%t/flops.json
+// FLOPS: "denseFlops": 21504,
+// FLOPS: "denseFlopsPerSecond": {{[0-9.e+]+}}
+
 // RUN: attn-run --help | FileCheck %s --check-prefix=HELP
 // HELP: USAGE: attn-run [options] file.mlir
 // HELP: --arg <file|number:type|->

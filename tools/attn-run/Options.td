@@ -45,7 +45,8 @@ defm threads : Value<"threads", "<number>",
 defm repeat : Value<"repeat", "<number>",
   "Run this often; report the least and the median time">;
 defm json : Value<"json", "<file>",
-  "Write the report as JSON too">;
+  "Write the report as JSON too, with the FLOP/s of its attention\n"
+  "as if nothing were masked">;
 defm cache_dir : Value<"cache-dir", "<directory>",
   "Keep compiled kernels here">;
 def help : Flag<["--"], "help">, HelpText<"Show this">;

@@ -186,15 +186,19 @@ static llvm::json::Value toJson(const Report &report) {
                  {"totalMs", report.compile.totalMs}};
   for (auto [name, member] : stages)
     compile[std::string(name) + "Ms"] = report.compile.*member;
-  return Object{{"file", report.file},
-                {"entry", report.entry},
-                {"pipeline", report.pipeline},
-                {"arguments", std::move(arguments)},
-                {"results", std::move(results)},
-                {"compile", std::move(compile)},
-                {"run", Object{{"repeat", report.runMs.size()},
-                               {"minMs", minimum(report.runMs)},
-                               {"medianMs", median(report.runMs)}}}};
+  Object run{{"repeat", report.runMs.size()},
+             {"minMs", minimum(report.runMs)},
+             {"medianMs", median(report.runMs)}};
+  if (report.denseFlops) {
+    run["denseFlops"] = *report.denseFlops;
+    run["denseFlopsPerSecond"] =
+        number(*report.denseFlops / (minimum(report.runMs) * 1e-3));
+  }
+  return Object{
+      {"file", report.file},           {"entry", report.entry},
+      {"pipeline", report.pipeline},   {"arguments", std::move(arguments)},
+      {"results", std::move(results)}, {"compile", std::move(compile)},
+      {"run", std::move(run)}};
 }
 
 Status attn::run::writeJson(llvm::StringRef path, const Report &report) {

@@ -15,6 +15,7 @@
 #include "llvm/ADT/StringRef.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,8 @@ struct Report {
   std::vector<Value> arguments, results;
   CompileStats compile;
   std::vector<double> runMs; ///< One for each repetition.
+  /// Floating-point operations of a run as if nothing were masked, if known.
+  std::optional<double> denseFlops;
   std::vector<Check> checks; ///< Of the first results.
 };
 

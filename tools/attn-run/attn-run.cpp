@@ -179,6 +179,12 @@ static Expected<bool> runFile(const Options &options) {
       if (Status status = writeNpy(path, (*results)[i].view()); !status)
         return status.error();
 
+  // Only what the interpreter can follow is counted.
+  if (Expected<double> flops = countDenseFlops(
+          (*text)->getBuffer(), options.inputFile, signature.entry, arguments);
+      flops && *flops > 0)
+    report.denseFlops = *flops;
+
   Expected<std::vector<Check>> checks = checkResults(*results, *references);
   if (!checks)
     return checks.error();

@@ -53,13 +53,13 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Rows and columns of one sequence, or of one batch entry.
 struct Sequence {
-  Value number;         ///< `b` in regions.
-  Value batch;          ///< Index into the batch dimension.
-  Value queryBegin;     ///< First query row.
+  Value number;     ///< `b` in regions.
+  Value batch;      ///< Index into the batch dimension.
+  Value queryBegin; ///< First query row.
   Value queryLength;
-  Value keyBegin;       ///< First key/value row.
+  Value keyBegin; ///< First key/value row.
   Value keyLength;
-  Value offset;         ///< Position of the first query row.
+  Value offset; ///< Position of the first query row.
 };
 
 /// One row of the output.
@@ -90,20 +90,19 @@ public:
       if (op.getLogSumExp())
         results[1] = fill(results[1], -kInfinity);
     }
-    Value sequences =
-        op.isPacked()
-            ? subtract(dim(op.getCumulativeQuery(), 0), one)
-            : dim(op.getQuery(), 0);
+    Value sequences = op.isPacked()
+                          ? subtract(dim(op.getCumulativeQuery(), 0), one)
+                          : dim(op.getQuery(), 0);
     return loop(sequences, results, [&](Value n, ValueRange results) {
       Sequence sequence = emitSequence(n);
       Value heads = index(op.getNumQueryHeads());
       return loop(heads, results, [&](Value head, ValueRange results) {
-        return loop(
-            sequence.queryLength, results, [&](Value i, ValueRange results) {
-              Row row{sequence, head, add(sequence.queryBegin, i),
-                      add(sequence.offset, i)}; // A5
-              return emitRow(row, results);
-            });
+        return loop(sequence.queryLength, results,
+                    [&](Value i, ValueRange results) {
+                      Row row{sequence, head, add(sequence.queryBegin, i),
+                              add(sequence.offset, i)}; // A5
+                      return emitRow(row, results);
+                    });
       });
     });
   }
@@ -141,10 +140,9 @@ private:
 
   /// First row and number of rows of sequence `n`.
   std::pair<Value, Value> emitRange(Value cumulative, Value n) {
-    Value begin =
-        toIndex(tensor::ExtractOp::create(b, loc, cumulative, n));
-    Value end = toIndex(
-        tensor::ExtractOp::create(b, loc, cumulative, add(n, one)));
+    Value begin = toIndex(tensor::ExtractOp::create(b, loc, cumulative, n));
+    Value end =
+        toIndex(tensor::ExtractOp::create(b, loc, cumulative, add(n, one)));
     return {begin, subtract(end, begin)};
   }
 
@@ -168,11 +166,12 @@ private:
     Value output = emitOutput(scores, weights, value, sum);
 
     SmallVector<Value> written(results);
-    written[0] = insert(output, written[0], sequence.batch, row.head, row.index);
+    written[0] =
+        insert(output, written[0], sequence.batch, row.head, row.index);
     if (op.getLogSumExp()) {
       // Of an empty row this is log(0) = -inf, A14.
-      Value logSumExp = arith::AddFOp::create(
-          b, loc, maximum, math::LogOp::create(b, loc, sum));
+      Value logSumExp = arith::AddFOp::create(b, loc, maximum,
+                                              math::LogOp::create(b, loc, sum));
       written[1] = tensor::InsertOp::create(
           b, loc, logSumExp, written[1],
           ValueRange{sequence.batch, row.head, row.index});
@@ -274,19 +273,18 @@ private:
     std::array<Value, 2> key = {
         arith::TruncIOp::create(b, loc, b.getI32Type(), op.getDropoutSeed()),
         arith::TruncIOp::create(b, loc, b.getI32Type(), high)};
-    Value line = add(multiply(row.sequence.number, index(op.getNumQueryHeads())),
-                     row.head);
+    Value line = add(
+        multiply(row.sequence.number, index(op.getNumQueryHeads())), row.head);
     // As i64, because the threshold may be 2^32.
-    Value threshold = integer(b.getI64Type(),
-                              int64_t(std::ceil(std::ldexp(rate, 32))));
+    Value threshold =
+        integer(b.getI64Type(), int64_t(std::ceil(std::ldexp(rate, 32))));
     return map(weights, [&](Value j, Value weight) -> Value {
       Value block = arith::DivUIOp::create(b, loc, j, four);
       Value lane = arith::RemUIOp::create(b, loc, j, four);
-      std::array<Value, 4> words =
-          buildPhilox(b, loc,
-                      {toI32(block), toI32(row.position), toI32(line),
-                       op.getDropoutCall()},
-                      key);
+      std::array<Value, 4> words = buildPhilox(
+          b, loc,
+          {toI32(block), toI32(row.position), toI32(line), op.getDropoutCall()},
+          key);
       Value word = words[3];
       for (int64_t candidate : {2, 1, 0}) {
         Value isLane = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
@@ -308,9 +306,9 @@ private:
     AffineExpr d, j;
     bindDims(context, d, j);
     AffineMap column = AffineMap::get(2, 0, j, context);
-    SmallVector<AffineMap> maps = {
-        column, column, AffineMap::get(2, 0, {j, d}, context),
-        AffineMap::get(2, 0, d, context)};
+    SmallVector<AffineMap> maps = {column, column,
+                                   AffineMap::get(2, 0, {j, d}, context),
+                                   AffineMap::get(2, 0, d, context)};
     Value headSize = index(op.getValueType().getDimSize(3));
     Value zeros = fill(empty(headSize), 0.0);
     auto accumulate = [&](OpBuilder &, Location, ValueRange args) {
@@ -340,8 +338,7 @@ private:
       Value chosen =
           arith::SelectOp::create(b, loc, isEmpty, real(0.0), quotient);
       if (accumulation != op.getElementType())
-        chosen =
-            arith::TruncFOp::create(b, loc, op.getElementType(), chosen);
+        chosen = arith::TruncFOp::create(b, loc, op.getElementType(), chosen);
       linalg::YieldOp::create(b, loc, chosen);
     };
     return linalg::GenericOp::create(b, loc, output.getType(), weighted, output,
@@ -417,8 +414,8 @@ private:
     SmallVector<OpFoldResult> offsets = {batch, head, row, b.getIndexAttr(0)};
     SmallVector<OpFoldResult> sizes(4, b.getIndexAttr(1));
     SmallVector<OpFoldResult> strides(4, b.getIndexAttr(1));
-    sizes[3] = b.getIndexAttr(
-        cast<RankedTensorType>(source.getType()).getDimSize(0));
+    sizes[3] =
+        b.getIndexAttr(cast<RankedTensorType>(source.getType()).getDimSize(0));
     return tensor::InsertSliceOp::create(b, loc, source, destination, offsets,
                                          sizes, strides);
   }

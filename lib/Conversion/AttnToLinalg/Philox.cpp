@@ -18,8 +18,8 @@ std::array<Value, 4> attn::buildPhilox(OpBuilder &builder, Location loc,
   constexpr uint32_t kMultipliers[2] = {0xD2511F53, 0xCD9E8D57};
   constexpr uint32_t kWeyl[2] = {0x9E3779B9, 0xBB67AE85};
   auto constant = [&](uint32_t value) -> Value {
-    return arith::ConstantOp::create(
-        builder, loc, builder.getI32IntegerAttr(int32_t(value)));
+    return arith::ConstantOp::create(builder, loc,
+                                     builder.getI32IntegerAttr(int32_t(value)));
   };
   auto xorOf = [&](Value lhs, Value rhs) -> Value {
     return arith::XOrIOp::create(builder, loc, lhs, rhs);
@@ -33,10 +33,9 @@ std::array<Value, 4> attn::buildPhilox(OpBuilder &builder, Location loc,
                                                 constant(kMultipliers[0]));
     auto second = arith::MulUIExtendedOp::create(builder, loc, counter[2],
                                                  constant(kMultipliers[1]));
-    counter = {xorOf(xorOf(second.getHigh(), counter[1]), key[0]),
-               second.getLow(),
-               xorOf(xorOf(first.getHigh(), counter[3]), key[1]),
-               first.getLow()};
+    counter = {
+        xorOf(xorOf(second.getHigh(), counter[1]), key[0]), second.getLow(),
+        xorOf(xorOf(first.getHigh(), counter[3]), key[1]), first.getLow()};
   }
   return counter;
 }

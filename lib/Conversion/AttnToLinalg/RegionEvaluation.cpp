@@ -126,9 +126,9 @@ private:
     MLIRContext *context = op->getContext();
     auto fast = dyn_cast<arith::ArithFastMathInterface>(op);
     if (fast && fast.getFastMathFlagsAttr())
-      op->setAttr(fast.getFastMathAttrName(),
-                  arith::FastMathFlagsAttr::get(context,
-                                                arith::FastMathFlags::none));
+      op->setAttr(
+          fast.getFastMathAttrName(),
+          arith::FastMathFlagsAttr::get(context, arith::FastMathFlags::none));
     if (auto overflow = dyn_cast<arith::ArithIntegerOverflowFlagsInterface>(op))
       op->setAttr(overflow.getIntegerOverflowAttrName(),
                   arith::IntegerOverflowFlagsAttr::get(
@@ -149,7 +149,8 @@ private:
       unsigned width = integerWidth(operand(0).getType());
       Value smallest = compare(CmpIPredicate::eq, operand(0),
                                APInt::getSignedMinValue(width).getSExtValue());
-      Value overflow = both(smallest, compare(CmpIPredicate::eq, operand(1), -1));
+      Value overflow =
+          both(smallest, compare(CmpIPredicate::eq, operand(1), -1));
       return either(compare(CmpIPredicate::eq, operand(1), 0), overflow);
     }
     if (isShift(op))
@@ -167,8 +168,8 @@ private:
       unsigned width = integerWidth(op->getResult(0).getType());
       bool isSigned = isa<arith::FPToSIOp>(op);
       double limit = std::ldexp(1.0, int(isSigned ? width - 1 : width));
-      Value low = compare(arith::CmpFPredicate::OGE, number,
-                          isSigned ? -limit : 0.0);
+      Value low =
+          compare(arith::CmpFPredicate::OGE, number, isSigned ? -limit : 0.0);
       Value high = compare(arith::CmpFPredicate::OLT, number, limit);
       return negate(both(low, high));
     }
@@ -184,9 +185,9 @@ private:
       bad = either(bad, undefined.lookup(index));
       Value size = b.createOrFold<tensor::DimOp>(loc, tensor, int64_t(dim));
       // Unsigned: a negative index is outside too.
-      inside = both(inside, b.createOrFold<arith::CmpIOp>(
-                                loc, arith::CmpIPredicate::ult, indices.back(),
-                                size));
+      inside = both(
+          inside, b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::ult,
+                                                indices.back(), size));
     }
     auto load = [&](OpBuilder &builder, Location loc) -> Value {
       return tensor::ExtractOp::create(builder, loc, tensor, indices);
@@ -265,13 +266,13 @@ private:
     return b.createOrFold<arith::XOrIOp>(loc, value, boolean(true));
   }
   Value compare(arith::CmpIPredicate predicate, Value lhs, int64_t rhs) {
-    Value constant = arith::ConstantOp::create(
-        b, loc, b.getIntegerAttr(lhs.getType(), rhs));
+    Value constant =
+        arith::ConstantOp::create(b, loc, b.getIntegerAttr(lhs.getType(), rhs));
     return b.createOrFold<arith::CmpIOp>(loc, predicate, lhs, constant);
   }
   Value compare(arith::CmpFPredicate predicate, Value lhs, double rhs) {
-    Value constant = arith::ConstantOp::create(
-        b, loc, b.getFloatAttr(lhs.getType(), rhs));
+    Value constant =
+        arith::ConstantOp::create(b, loc, b.getFloatAttr(lhs.getType(), rhs));
     return b.createOrFold<arith::CmpFOp>(loc, predicate, lhs, constant);
   }
 

@@ -1,4 +1,5 @@
-//===- RegionEvaluation.h - Score and mask regions as scalar code *- C++ -*-===//
+//===- RegionEvaluation.h - Score and mask regions as scalar code *- C++
+//-*-===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

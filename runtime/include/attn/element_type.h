@@ -22,7 +22,17 @@ namespace attn {
 
 /// Element type of a tensor or scalar argument. `i1` is one byte per element,
 /// 0 or 1, as C++ `bool`. MLIR's `index` is `i64` here.
-enum class ElementType : std::uint8_t { f64, f32, f16, bf16, i64, i32, i16, i8, i1 };
+enum class ElementType : std::uint8_t {
+  f64,
+  f32,
+  f16,
+  bf16,
+  i64,
+  i32,
+  i16,
+  i8,
+  i1
+};
 
 /// Size of one element in bytes.
 constexpr std::size_t sizeOf(ElementType type) {
@@ -111,8 +121,8 @@ private:
       // Adding 0.5 aligns the unit with the last mantissa bit of the sum, so
       // the hardware addition does the rounding.
       float sum = std::bit_cast<float>(magnitude) + 0.5f;
-      return std::uint16_t(
-          sign | (std::bit_cast<std::uint32_t>(sum) - 0x3f000000u));
+      return std::uint16_t(sign |
+                           (std::bit_cast<std::uint32_t>(sum) - 0x3f000000u));
     }
     std::uint32_t odd = (magnitude >> 13) & 1u;
     return std::uint16_t(sign |
@@ -146,14 +156,18 @@ private:
 };
 
 /// Maps a host C++ type to its element type: `elementTypeOf<float>` is f32.
-template <typename T> inline constexpr ElementType elementTypeOf = [] {
+template <typename T>
+inline constexpr ElementType elementTypeOf = [] {
   static_assert(sizeof(T) == 0, "no element type for this host type");
   return ElementType::f32;
 }();
-template <> inline constexpr ElementType elementTypeOf<double> = ElementType::f64;
-template <> inline constexpr ElementType elementTypeOf<float> = ElementType::f32;
+template <>
+inline constexpr ElementType elementTypeOf<double> = ElementType::f64;
+template <>
+inline constexpr ElementType elementTypeOf<float> = ElementType::f32;
 template <> inline constexpr ElementType elementTypeOf<f16> = ElementType::f16;
-template <> inline constexpr ElementType elementTypeOf<bf16> = ElementType::bf16;
+template <>
+inline constexpr ElementType elementTypeOf<bf16> = ElementType::bf16;
 template <>
 inline constexpr ElementType elementTypeOf<std::int64_t> = ElementType::i64;
 template <>
