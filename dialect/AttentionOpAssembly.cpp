@@ -172,7 +172,8 @@ private:
         return failure();
       for (Value tensor : {first, second}) {
         auto type = dyn_cast<ShapedType>(tensor.getType());
-        if (!type || type.getRank() != 2 || !isInteger(type.getElementType()) ||
+        if (!isa<RankedTensorType, MemRefType>(tensor.getType()) ||
+            type.getRank() != 2 || !isInteger(type.getElementType()) ||
             type.getElementType() != getElementTypeOrSelf(first.getType()))
           return parser.emitError(loc)
                  << "document: expected two tensors of one integer type and of "

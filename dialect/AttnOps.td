@@ -113,7 +113,8 @@ def Attn_AttentionOp : Attn_Op<"attention", [
       value that depends on a load outside its tensor, or on an integer division
       that has no result, is an error at run time. Elsewhere it is harmless; a
       `false and` it, or a select that does not choose it, makes it harmless
-      too. Flags that promise something of values, as `overflow<nsw>` and
+      too, and simplification may remove the operation, and the error with it.
+      Flags that promise something of values, as `overflow<nsw>` and
       `fastmath<nnan>` do, have no effect.
 
     ## Corners

@@ -134,7 +134,10 @@ static Expected<ReferenceResult>
 convertResult(std::size_t number, mlir::Type type, const Datum &datum) {
   std::string name = "result " + std::to_string(number);
   auto tensorType = llvm::dyn_cast<mlir::RankedTensorType>(type);
-  if (!tensorType || !isSupported(type))
+  std::optional<ElementType> elementType;
+  if (tensorType)
+    elementType = convertElementType(tensorType.getElementType());
+  if (!elementType)
     return Error{name + ": its type cannot be returned", {}};
   const Tensor &tensor = *std::get<std::shared_ptr<const Tensor>>(datum);
   if (!tensor.isKnown())
@@ -143,11 +146,12 @@ convertResult(std::size_t number, mlir::Type type, const Datum &datum) {
       reference::toDoubles(name, tensor.view);
   if (!values)
     return values.error();
-  auto sizes = tensor.view.sizes();
-  return ReferenceResult{*convertElementType(tensorType.getElementType()),
-                         tensor.quantity,
-                         {sizes.begin(), sizes.end()},
-                         std::move(*values)};
+  ReferenceResult result;
+  result.type = *elementType;
+  result.quantity = tensor.quantity;
+  result.shape.assign(tensor.view.sizes().begin(), tensor.view.sizes().end());
+  result.values = std::move(*values);
+  return result;
 }
 
 //===----------------------------------------------------------------------===//

@@ -47,8 +47,10 @@ static optional<double> element(const Value &value, const Shape &index,
 // Arguments
 //===----------------------------------------------------------------------===//
 
+namespace {
 /// A dimension of a captured tensor.
 enum class Dim { batch, head, position, key, one };
+} // namespace
 
 static string writeType(const std::vector<Dim> &dims, Index heads,
                         const string &element) {
@@ -102,9 +104,10 @@ tensorArgument(const FormContext &context, const string &name,
   return {context.prefix + name, writeType(dims, heads, elementType), create};
 }
 
-static ArgumentForm scalarArgument(const FormContext &context,
-                                   const string &name, const string &type,
-                                   std::function<Value(Random &)> create) {
+static ArgumentForm
+scalarArgument(const FormContext &context, const string &name,
+               const string &type,
+               const std::function<Value(Random &)> &create) {
   return {context.prefix + name, type,
           [create](const Extents &, Random &random) { return create(random); }};
 }

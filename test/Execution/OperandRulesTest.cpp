@@ -15,6 +15,7 @@
 
 #include "gtest/gtest.h"
 
+#include <array>
 #include <cmath>
 
 using namespace attn;
@@ -40,8 +41,8 @@ TEST(Rules, attention_a1_sizes_of_zero) {
   KernelText text{
       .queryHeads = 2, .keyValueHeads = 2, .keySize = 3, .valueSize = 2};
   for (const auto &[batch, queryLength, keyLength] :
-       {std::tuple(0, 3, 4), std::tuple(2, 0, 4), std::tuple(2, 3, 0),
-        std::tuple(0, 0, 0)}) {
+       std::vector<std::array<Index, 3>>{
+           {0, 3, 4}, {2, 0, 4}, {2, 3, 0}, {0, 0, 0}}) {
     TestTensor query = normal(ElementType::f64, {batch, 2, queryLength, 3}),
                key = normal(ElementType::f64, {batch, 2, keyLength, 3}),
                value = normal(ElementType::f64, {batch, 2, keyLength, 2});

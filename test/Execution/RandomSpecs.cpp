@@ -23,6 +23,7 @@
 #include "test/Execution/Specs.h"
 
 #include <chrono>
+#include <cinttypes>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -78,10 +79,8 @@ private:
   Answer runKernel(const Kernel &kernel, const Call &call);
 
   bool fail(std::uint64_t number, const string &text, const string &message) {
-    std::printf("spec %llu (--seed %llu --count 1): %s\n%s\n",
-                static_cast<unsigned long long>(number),
-                static_cast<unsigned long long>(number), message.c_str(),
-                text.c_str());
+    std::printf("spec %" PRIu64 " (--seed %" PRIu64 " --count 1): %s\n%s\n",
+                number, number, message.c_str(), text.c_str());
     return false;
   }
 
@@ -237,10 +236,10 @@ bool Runner::run(std::uint64_t number) {
 }
 
 void Runner::printSummary() const {
-  std::printf("%llu kernels, compiled in %.1f s; %llu specs fail as they "
+  std::printf("%" PRIu64 " kernels, compiled in %.1f s; %" PRIu64
+              " specs fail as they "
               "should\n",
-              static_cast<unsigned long long>(numKernels), compileMs / 1000,
-              static_cast<unsigned long long>(numErrors));
+              numKernels, compileMs / 1000, numErrors);
   for (const auto &[name, error] : largestErrors)
     std::printf("  largest error of %s: %.2g\n", name.c_str(), error);
   for (const auto &[feature, count] : featureCounts)
@@ -324,9 +323,8 @@ int main(int argc, char **argv) {
     std::fprintf(stderr, "%s\n", engine.error().message.c_str());
     return 1;
   }
-  std::printf("seed %llu, %llu specs\n",
-              static_cast<unsigned long long>(options.seed),
-              static_cast<unsigned long long>(options.count));
+  std::printf("seed %" PRIu64 ", %" PRIu64 " specs\n", options.seed,
+              options.count);
   auto start = std::chrono::steady_clock::now();
   Runner runner(*engine, options);
   std::uint64_t failures = 0;
@@ -334,15 +332,13 @@ int main(int argc, char **argv) {
     std::signal(signal, reportCrash);
   for (std::uint64_t i = 0; i < options.count; ++i) {
     std::snprintf(currentSpec, sizeof(currentSpec),
-                  "crashed: --seed %llu --count 1\n",
-                  static_cast<unsigned long long>(options.seed + i));
+                  "crashed: --seed %" PRIu64 " --count 1\n", options.seed + i);
     failures += !runner.run(options.seed + i);
   }
   std::chrono::duration<double> elapsed =
       std::chrono::steady_clock::now() - start;
-  std::printf("%llu of %llu specs failed in %.1f s\n",
-              static_cast<unsigned long long>(failures),
-              static_cast<unsigned long long>(options.count), elapsed.count());
+  std::printf("%" PRIu64 " of %" PRIu64 " specs failed in %.1f s\n", failures,
+              options.count, elapsed.count());
   runner.printSummary();
   // A long run that never met a feature does not test what it should.
   if (options.count >= 500)

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstring>
 #include <numeric>
+#include <ranges>
 
 using namespace attn;
 using namespace attn::test;
@@ -52,16 +53,16 @@ TestTensor::TestTensor(ElementType type, const Shape &shape,
   std::vector<Index> strides(shape.size(), 0);
   Index next = 1, low = 0, high = 0;
   bool empty = false;
-  for (auto dim = order.rbegin(); dim != order.rend(); ++dim) {
-    Index size = shape[*dim];
+  for (int dim : order | std::views::reverse) {
+    Index size = shape[dim];
     empty |= size == 0;
-    if (contains(layout.broadcast, *dim))
+    if (contains(layout.broadcast, dim))
       continue;
-    strides[*dim] = contains(layout.reversed, *dim) ? -next : next;
-    (strides[*dim] < 0 ? low : high) +=
-        std::max<Index>(size - 1, 0) * strides[*dim];
+    strides[dim] = contains(layout.reversed, dim) ? -next : next;
+    (strides[dim] < 0 ? low : high) +=
+        std::max<Index>(size - 1, 0) * strides[dim];
     next *= std::max<Index>(size, 1);
-    if (*dim == rank - 1)
+    if (dim == rank - 1)
       next += layout.rowPadding;
   }
   std::size_t elements = empty ? 0 : std::size_t(high - low + 1);

@@ -90,10 +90,7 @@ public:
       if (op.getLogSumExp())
         results[1] = fill(results[1], -kInfinity);
     }
-    Value sequences = op.isPacked()
-                          ? subtract(dim(op.getCumulativeQuery(), 0), one)
-                          : dim(op.getQuery(), 0);
-    return loop(sequences, results, [&](Value n, ValueRange results) {
+    return loop(emitSequenceCount(), results, [&](Value n, ValueRange results) {
       Sequence sequence = emitSequence(n);
       Value heads = index(op.getNumQueryHeads());
       return loop(heads, results, [&](Value head, ValueRange results) {
@@ -111,6 +108,16 @@ private:
   //===--------------------------------------------------------------------===//
   // Sequences and rows
   //===--------------------------------------------------------------------===//
+
+  Value emitSequenceCount() {
+    if (op.isPacked()) // A7
+      return subtract(dim(op.getCumulativeQuery(), 0), one);
+    // Without rows, the batch may have any size in no memory.
+    Value isEmpty = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                          dim(op.getQuery(), 2), zero);
+    return arith::SelectOp::create(b, loc, isEmpty, zero,
+                                   dim(op.getQuery(), 0));
+  }
 
   Sequence emitSequence(Value n) {
     Sequence sequence;
@@ -380,7 +387,7 @@ private:
     return generic.getResult(0);
   }
 
-  /// All elements of a vector and `initial` combined.
+  /// All elements of a vector and `initial` combined, in their order (A15).
   template <typename Combine> Value reduce(Value source, Value initial) {
     auto body = [&](Value j, ValueRange carried) -> SmallVector<Value> {
       Value element = tensor::ExtractOp::create(b, loc, source, j);
