@@ -333,10 +333,13 @@ LogicalResult verifyOptionalOperands(AttentionOp op) {
     if (failed(verifyShaped(op, sink, "sink", {"Hq"}, nullptr)))
       return failure();
     Type elementType = cast<ShapedType>(sink.getType()).getElementType();
-    if (!isSupportedScalar(elementType) || !isa<FloatType>(elementType))
-      return op.emitOpError() << "operand 'sink': expected element type f64, "
-                                 "f32, f16 or bf16, got "
-                              << elementType;
+    FloatType accumulation = op.getAccumulationType();
+    if (!isSupportedScalar(elementType) || !isa<FloatType>(elementType) ||
+        elementType.getIntOrFloatBitWidth() > accumulation.getWidth())
+      return op.emitOpError()
+             << "operand 'sink': expected element type f64, f32, f16 or bf16, "
+                "no wider than "
+             << accumulation << ", got " << elementType;
   }
 
   // A7

@@ -203,10 +203,10 @@ private:
     SMLoc loc = parser.getCurrentLocation();
     if (parser.parseInteger(size))
       return failure();
-    if (size < -1)
-      return parser.emitError(loc) << "sliding_window: expected a size of at "
-                                      "least 0, or -1 for no bound, got "
-                                   << size;
+    if (size < -1 || size > AttentionOp::kMaxOffset)
+      return parser.emitError(loc)
+             << "sliding_window: expected a size from 0 to "
+             << AttentionOp::kMaxOffset << ", or -1 for no bound, got " << size;
     return success();
   }
 
@@ -471,11 +471,15 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
             .parse())
       return failure();
   }
-  if (succeeded(parser.parseOptionalKeyword("mask")))
+  if (succeeded(parser.parseOptionalKeyword("mask"))) {
     if (RegionParser(parser, *mask, maskCaptures, {index, index, index, index},
                      /*isScore=*/false)
             .parse())
       return failure();
+    SMLoc loc = parser.getCurrentLocation();
+    if (succeeded(parser.parseOptionalKeyword("score")))
+      return parser.emitError(loc) << "expected 'score' before 'mask'";
+  }
 
   SMLoc attributesLoc = parser.getCurrentLocation();
   if (parser.parseOptionalAttrDict(state.attributes))

@@ -69,6 +69,35 @@ void checkCumulative(OpBuilder &builder, Location loc, Value cumulative,
   scf::ForOp::create(builder, loc, zero, count, one, ValueRange{zero}, body);
 }
 
+/// A5: `-2^61 <= offset <= 2^61`.
+void checkOffset(OpBuilder &builder, Location loc, Value offset,
+                 const std::string &message) {
+  if (isa<ShapedType>(offset.getType())) {
+    Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+    Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+    auto body = [&](OpBuilder &b, Location loc, Value n, ValueRange) {
+      checkOffset(b, loc, createLoad(b, loc, offset, n), message);
+      scf::YieldOp::create(b, loc);
+    };
+    scf::ForOp::create(builder, loc, zero, createDim(builder, loc, offset, 0),
+                       one, ValueRange{}, body);
+    return;
+  }
+  if (offset.getType().isInteger(32))
+    return; // As every i32 is.
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantOp::create(
+        builder, loc, builder.getIntegerAttr(offset.getType(), value));
+  };
+  // One unsigned comparison for both bounds.
+  Value distance = builder.createOrFold<arith::AddIOp>(
+      loc, offset, constant(AttentionOp::kMaxOffset));
+  cf::AssertOp::create(builder, loc,
+                       compare(builder, loc, arith::CmpIPredicate::ule,
+                               distance, constant(2 * AttentionOp::kMaxOffset)),
+                       message);
+}
+
 } // namespace
 
 void AttentionOp::generateRuntimeVerification(
@@ -100,6 +129,11 @@ void AttentionOp::generateRuntimeVerification(
         compare(builder, loc, arith::CmpIPredicate::eq, size, expected),
         generateErrorMessage(*this, message));
   }
+  if (getOffset())
+    checkOffset(builder, loc, getOffset(),
+                generateErrorMessage(*this, "operand 'offset': expected a "
+                                            "number of at most 2^61 in "
+                                            "magnitude"));
   if (!isPacked())
     return;
   checkCumulative(builder, loc, getCumulativeQuery(),

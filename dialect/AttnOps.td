@@ -78,9 +78,12 @@ def Attn_AttentionOp : Attn_Op<"attention", [
       `1/sqrt(Dk)` when absent.
     - (A5) `offset` is the number of tokens before the first query row: an
       integer, a `(B)` tensor of integers, or `bottom_right`, which is
-      `Skv - Sq`. 0 when absent; may be negative. `mask causal` is thus aligned
-      to the top left; `offset(bottom_right) mask causal` to the bottom right.
-    - (A6) `sink`, `(Hq)`, is one logit per head that joins the maximum and the
+      `Skv - Sq`. 0 when absent; may be negative, and is at most 2^61 in
+      magnitude, so that nothing near a position overflows. `mask causal` is
+      thus aligned to the top left; `offset(bottom_right) mask causal` to the
+      bottom right.
+    - (A6) `sink`, `(Hq)` of f64, f32, f16 or bf16, no wider than the
+      accumulation type, is one logit per head that joins the maximum and the
       denominator of each row once, and has no value row.
     - (A7) `sequences(cumulative_query, cumulative_key)`, each `(N+1)` of i32,
       makes a packed batch: `B` is 1, and sequence `n` has the query rows from
@@ -140,7 +143,7 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     | `score alibi(%slopes : type)` | `s - slopes[h] * abs(p - j)` |
     | `score bias(%t : type)` | `s + t[b, h, p, j]` |
     | `mask causal` | `j <= p` |
-    | `mask sliding_window(L, R)` | `p - L <= j <= p + R`; -1 is unbounded |
+    | `mask sliding_window(L, R)` | `p - L <= j <= p + R`; -1 is unbounded, else at most 2^61 |
     | `mask prefix_lm(%n : type)` | `j < n[b]` or `j <= p` |
     | `mask key_padding(%len : type)` | `j < len[b]`, or `len[b, j]` if i1 |
     | `mask document(%q, %k : types)` | `q[b, p] == k[b, j]` |
@@ -212,6 +215,9 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     bool hasMask() { return !getMask().empty(); }
     bool isPacked() { return static_cast<bool>(getCumulativeQuery()); }
     bool hasDropout() { return getDropoutRate().has_value(); }
+
+    /// Bound of the magnitude of offsets and window sizes, A5.
+    static constexpr int64_t kMaxOffset = int64_t(1) << 61;
 
     /// Number of leading arguments of a region, before the captures.
     static constexpr unsigned kNumScoreArguments = 5; // s, b, h, p, j

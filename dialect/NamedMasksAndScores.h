@@ -48,7 +48,8 @@ Value buildBias(RegionBuilder at, Value s, const Position &pos, Value bias);
 
 /// `j <= p`.
 Value buildCausal(RegionBuilder at, const Position &pos);
-/// `p - left <= j <= p + right`; -1 is unbounded on that side.
+/// `p - left <= j <= p + right`; -1 is unbounded on that side, other sizes are
+/// at most AttentionOp::kMaxOffset.
 Value buildSlidingWindow(RegionBuilder at, const Position &pos, int64_t left,
                          int64_t right);
 /// `j < lengths[b]` or `j <= p`; `lengths` is `(B)` of integers.

@@ -38,19 +38,19 @@ RULES = {
     "runtime/Support": STD + HOST,
     "runtime/Reference": STD + HOST,
     "runtime/Npy": STD + HOST,
-    "runtime/Diagnostics": STD + MLIR + HOST,
+    "runtime/Bridge": STD + MLIR + HOST,
     "runtime/JIT": STD + MLIR + HOST + COMPILER + ["lib/", "runtime/"],
     "runtime/Interpreter": STD
     + MLIR
     + HOST
     + COMPILER
-    + ["lib/", "runtime/Diagnostics/", "runtime/Reference/"],
+    + ["lib/", "runtime/Bridge/", "runtime/Reference/"],
     "tools": STD + MLIR + HOST + COMPILER + ["lib/", "runtime/"],
     "test": STD
     + MLIR
     + HOST
     + COMPILER
-    + ["lib/", "runtime/", "gtest/", "gmock/", "benchmark/"],
+    + ["lib/", "runtime/", "gtest/", "gmock/"],
     "examples": STD + HOST,
 }
 

@@ -28,7 +28,6 @@ packages=(
   # Tests, sanitizers, fuzzers and checks.
   clang-format-22
   clang-tidy-22
-  libbenchmark-dev
   libclang-rt-22-dev
   libgtest-dev
   python3

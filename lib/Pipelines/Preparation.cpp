@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Pipelines/Pipelines.h"
+#include "lib/Transforms/Passes.h"
 
 #include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Pass/PassManager.h"
@@ -14,6 +15,7 @@
 using namespace mlir;
 
 void attn::buildPreparationPipeline(OpPassManager &pm) {
+  pm.addPass(attn::createFoldTrivialComparisons());
   pm.addPass(createInlinerPass());
   pm.addPass(createSymbolDCEPass());
   pm.addPass(createConvertElementwiseToLinalgPass());

@@ -36,6 +36,16 @@ def ResultsToDestinations
                            "::mlir::memref::MemRefDialect"];
 }
 
+def FoldTrivialComparisons : Pass<"attn-fold-trivial-comparisons"> {
+  let summary = "Replace comparisons that do not compare by constants";
+  let description = [{
+    `arith.cmpf true` and `arith.cmpf false` become constants. Upstream's
+    canonicalization of comparisons with converted integers crashes on them, so
+    this runs before any other pass.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def AddRuntimeChecks : Pass<"attn-add-runtime-checks"> {
   let summary = "Check at run time what no verifier can know";
   let description = [{

@@ -28,6 +28,10 @@ MemRefType getKernelBufferType(RankedTensorType type);
 /// marks its tensor arguments read-only. Nothing may call `func`.
 void convertResultsToDestinations(func::FuncOp func);
 
+/// Replaces comparisons in `root` that are always true or always false by
+/// constants.
+void foldTrivialComparisons(Operation *root);
+
 /// Inserts `cf.assert` before every operation in `root` that is undefined for
 /// some values of its operands.
 void addRuntimeChecks(Operation *root);

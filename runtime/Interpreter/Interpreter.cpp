@@ -9,7 +9,8 @@
 #include "runtime/Interpreter/FunctionInterpreter.h"
 
 #include "lib/Registration/Registration.h"
-#include "runtime/Diagnostics/DiagnosticCollector.h"
+#include "runtime/Bridge/DiagnosticCollector.h"
+#include "runtime/Bridge/ElementTypes.h"
 #include "runtime/Reference/Values.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -45,29 +46,6 @@ static Expected<Datum> convertScalar(std::size_t number, mlir::Type type,
     return makeError(number, std::to_string(*integer) + " does not fit " +
                                  std::to_string(width) + " bits");
   return Datum(value.trunc(width));
-}
-
-/// Element type of arguments and results in memory.
-static std::optional<ElementType> convertElementType(mlir::Type type) {
-  if (type.isF64())
-    return ElementType::f64;
-  if (type.isF32())
-    return ElementType::f32;
-  if (type.isF16())
-    return ElementType::f16;
-  if (type.isBF16())
-    return ElementType::bf16;
-  if (type.isIndex() || type.isSignlessInteger(64))
-    return ElementType::i64;
-  if (type.isSignlessInteger(32))
-    return ElementType::i32;
-  if (type.isSignlessInteger(16))
-    return ElementType::i16;
-  if (type.isSignlessInteger(8))
-    return ElementType::i8;
-  if (type.isSignlessInteger(1))
-    return ElementType::i1;
-  return std::nullopt;
 }
 
 static Expected<Datum> convertTensor(std::size_t number,

@@ -8,10 +8,10 @@
 #include "runtime/JIT/Compiler.h"
 #include "runtime/JIT/Codegen.h"
 #include "runtime/JIT/Frontend.h"
-#include "runtime/JIT/NestingLimit.h"
+#include "runtime/JIT/ParserLimits.h"
 #include "runtime/JIT/Stopwatch.h"
 
-#include "runtime/Diagnostics/DiagnosticCollector.h"
+#include "runtime/Bridge/DiagnosticCollector.h"
 
 #include "lib/Pipelines/Pipelines.h"
 #include "lib/Registration/Registration.h"
@@ -51,7 +51,7 @@ jit::compileObject(std::string_view text, const CompileOptions &options,
       findLowering(options.pipeline);
   if (!lowering)
     return std::move(lowering).error();
-  if (std::optional<Error> error = checkNesting(text, options))
+  if (std::optional<Error> error = checkParserLimits(text, options))
     return std::move(*error);
 
   Stopwatch stopwatch;

@@ -8,6 +8,7 @@
 #include "runtime/JIT/KernelSignature.h"
 
 #include "lib/Analysis/KernelSizes.h"
+#include "runtime/Bridge/ElementTypes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -16,28 +17,6 @@ using namespace attn::jit;
 using mlir::failed;
 using mlir::failure;
 using mlir::FailureOr;
-
-static std::optional<ElementType> convertElementType(mlir::Type type) {
-  if (type.isF64())
-    return ElementType::f64;
-  if (type.isF32())
-    return ElementType::f32;
-  if (type.isF16())
-    return ElementType::f16;
-  if (type.isBF16())
-    return ElementType::bf16;
-  if (type.isIndex() || type.isSignlessInteger(64))
-    return ElementType::i64;
-  if (type.isSignlessInteger(32))
-    return ElementType::i32;
-  if (type.isSignlessInteger(16))
-    return ElementType::i16;
-  if (type.isSignlessInteger(8))
-    return ElementType::i8;
-  if (type.isSignlessInteger(1))
-    return ElementType::i1;
-  return std::nullopt;
-}
 
 static FailureOr<Parameter> convertTensor(mlir::RankedTensorType type,
                                           mlir::Location loc,
@@ -106,8 +85,7 @@ FailureOr<Signature> jit::computeKernelSignature(mlir::func::FuncOp entry) {
     if (!parameter->isTensor)
       return entry.emitError("result ")
              << index << " has type " << type
-             << "; kernels give tensors only, a scalar as tensor<" << type
-             << ">";
+             << "; kernels give tensors only, a scalar as one of rank 0";
     result.results.push_back(std::move(*parameter));
   }
 

@@ -19,13 +19,15 @@ using namespace attn;
 using namespace attn::jit;
 using llvm::StringRef;
 
-// A file holds the magic, the hash of all that follows, the length of the
-// signature in 8 bytes (little-endian), the signature, and the object.
+// A file holds the magic, the hash of its key and of all that follows, the
+// length of the signature in 8 bytes (little-endian), the signature, and the
+// object.
 static constexpr llvm::StringLiteral magic = "ATTNOBJ1";
 static constexpr std::size_t hashBytes = 32;
 
-static std::string hash(StringRef contents) {
+static std::string hash(StringRef key, StringRef contents) {
   llvm::BLAKE3 hasher;
+  hasher.update(key);
   hasher.update(contents);
   return llvm::toStringRef(hasher.final<hashBytes>()).str();
 }
@@ -86,7 +88,7 @@ std::optional<CompiledObject> ObjectCache::load(const std::string &key) const {
     return std::nullopt;
   StringRef expected = contents.take_front(hashBytes);
   contents = contents.drop_front(hashBytes);
-  if (expected != hash(contents))
+  if (expected != hash(key, contents))
     return std::nullopt;
   std::uint64_t length = llvm::support::endian::read64le(contents.data());
   contents = contents.drop_front(8);
@@ -107,5 +109,5 @@ void ObjectCache::store(const std::string &key,
   llvm::support::endian::write64le(payload.data(), signature.size());
   payload += signature;
   payload.append(object.object.begin(), object.object.end());
-  (void)writeAtomically(getPath(key), {magic, hash(payload), payload});
+  (void)writeAtomically(getPath(key), {magic, hash(key, payload), payload});
 }

@@ -13,11 +13,15 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <new>
+#include <stdexcept>
 #include <string>
 
 using namespace attn;
 using namespace attn::reference;
 
+/// Bound of the magnitude of offsets.
+static constexpr std::int64_t maxOffset = std::int64_t(1) << 61;
 static constexpr double inf = std::numeric_limits<double>::infinity();
 
 namespace {
@@ -140,6 +144,10 @@ static Status checkProblem(const AttentionProblem &problem) {
   std::size_t offsets = problem.offsets.size();
   if (offsets > 0 && problem.bottomRight)
     return makeError("expected offsets or bottomRight, not both");
+  for (std::int64_t offset : problem.offsets)
+    if (offset < -maxOffset || offset > maxOffset)
+      return makeError("offset: expected at most 2^61 in magnitude, got " +
+                       std::to_string(offset));
   if (offsets > 1 && std::int64_t(offsets) != sequences)
     return makeError("size of offsets: expected 0" +
                      (sequences > 1 ? ", 1 or " + std::to_string(sequences)
@@ -182,8 +190,7 @@ static double dropoutFactor(const AttentionProblem::Dropout &dropout,
   return double(word) >= dropout.rate * 0x1p32 ? 1 / (1 - dropout.rate) : 0;
 }
 
-Expected<AttentionResult>
-attn::reference::attention(const AttentionProblem &problem) {
+static Expected<AttentionResult> compute(const AttentionProblem &problem) {
   if (Status status = checkProblem(problem); !status)
     return status.error();
   Expected<std::vector<double>> query = toDoubles("query", problem.query);
@@ -218,9 +225,7 @@ attn::reference::attention(const AttentionProblem &problem) {
           (sequence.batch * keyHeads + keyHead) * keyLength + sequence.keyBegin;
       for (std::int64_t i = sequence.queryBegin; i < sequence.queryEnd; ++i) {
         std::int64_t row = (sequence.batch * heads + h) * queryLength + i;
-        // Offsets may be absurd; positions wrap as the kernel's do.
-        std::int64_t p = std::int64_t(std::uint64_t(sequence.offset) +
-                                      std::uint64_t(i - sequence.queryBegin));
+        std::int64_t p = sequence.offset + (i - sequence.queryBegin);
 
         // Scores; -inf where masked.
         bool hasSink = !problem.sink.empty();
@@ -279,4 +284,15 @@ attn::reference::attention(const AttentionProblem &problem) {
     }
   }
   return result;
+}
+
+Expected<AttentionResult>
+attn::reference::attention(const AttentionProblem &problem) {
+  try {
+    return compute(problem);
+  } catch (const std::bad_alloc &) {
+    return makeError("out of memory");
+  } catch (const std::length_error &) { // More than a vector can count.
+    return makeError("out of memory");
+  }
 }

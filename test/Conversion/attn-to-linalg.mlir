@@ -51,8 +51,11 @@ func.func @attention_a3(%q: tensor<2x6x33x8xf32>, %k: tensor<2x3x55x8xf32>,
 
 // CHECK-LABEL: func.func @dynamic(
 // CHECK-SAME: %[[Q:[^:]*]]: tensor<?x2x?x8xf32>, %[[K:[^:]*]]: tensor<?x1x?x8xf32>
+// CHECK: %[[ROWS:.*]] = tensor.dim %[[Q]], %c2
+// CHECK: %[[EMPTY:.*]] = arith.cmpi eq, %[[ROWS]], %c0 : index
 // CHECK: %[[B:.*]] = tensor.dim %[[Q]], %c0
-// CHECK: scf.for {{.*}} to %[[B]] step
+// CHECK: %[[N:.*]] = arith.select %[[EMPTY]], %c0, %[[B]] : index
+// CHECK: scf.for {{.*}} to %[[N]] step
 // CHECK: %[[SQ:.*]] = tensor.dim %[[Q]], %c2
 // CHECK: %[[SKV:.*]] = tensor.dim %[[K]], %c2
 // CHECK: scf.for {{.*}} to %[[SQ]] step
@@ -132,6 +135,8 @@ func.func @attention_a4(%x: tensor<1x1x33x4xf32>, %s: f32)
 // CHECK: %[[P:.*]] = arith.addi %[[OFFSET]], %[[I]] : index
 // CHECK: scf.for %[[J:.*]] = %{{.*}} iter_args
 // CHECK: arith.cmpi sle, %[[J]], %[[P]] : index
+// CHECK: tensor.insert_slice
+// CHECK: scf.for
 // CHECK: %[[SQ:.*]] = tensor.dim %[[X]], %c2
 // CHECK: %[[SKV:.*]] = tensor.dim %[[K]], %c2
 // CHECK: %[[BR:.*]] = arith.subi %[[SKV]], %[[SQ]] : index
@@ -152,14 +157,15 @@ func.func @attention_a5(%x: tensor<2x1x?x4xf32>, %k: tensor<2x1x?x4xf32>,
 
 // -----
 
-// The sink starts the maximum and the sum.
+// The sink joins the maximum, and starts the sum.
 // CHECK-LABEL: func.func @attention_a6(
 // CHECK-SAME: %{{.*}}: tensor<1x2x33x4xf16>, %[[SINK:[^:]*]]: tensor<2xf16>
 // CHECK: scf.for %[[H:.*]] = %{{.*}} to %c2
+// CHECK: %[[LARGEST:.*]] = scf.for {{.*}} -> (f32)
+// CHECK: arith.maximumf
 // CHECK: %[[E:.*]] = tensor.extract %[[SINK]][%[[H]]] : tensor<2xf16>
 // CHECK: %[[S:.*]] = arith.extf %[[E]] : f16 to f32
-// CHECK: scf.for {{.*}} iter_args(%{{.*}} = %[[S]]) -> (f32)
-// CHECK: arith.maximumf
+// CHECK: arith.maximumf %[[LARGEST]], %[[S]] : f32
 // CHECK: %[[F:.*]] = tensor.extract %[[SINK]][%[[H]]] : tensor<2xf16>
 // CHECK: %[[D:.*]] = arith.subf
 // CHECK: %[[W:.*]] = math.exp %[[D]] : f32
@@ -204,7 +210,8 @@ func.func @attention_a6(%x: tensor<1x2x33x4xf16>, %s: tensor<2xf16>)
 // CHECK: tensor.extract %[[T]][%[[B]]]
 // CHECK: tensor.insert_slice
 // CHECK: %[[LOG:.*]] = math.log
-// CHECK: %[[LSE:.*]] = arith.addf %{{.*}}, %[[LOG]] : f32
+// CHECK: %[[SOME:.*]] = arith.addf %{{.*}}, %[[LOG]] : f32
+// CHECK: %[[LSE:.*]] = arith.select %{{.*}}, %{{.*}}, %[[SOME]] : f32
 // CHECK: tensor.insert %[[LSE]] into %{{.*}}[%c0{{.*}}, %{{.*}}, %[[ROW]]]
 func.func @attention_a7(%x: tensor<1x1x?x4xf32>, %l: tensor<1x1x?xf32>,
                         %cq: tensor<?xi32>, %ck: tensor<?xi32>,
@@ -384,6 +391,7 @@ func.func @attention_a12_select(%x: tensor<1x1x33x4xf32>, %t: tensor<?xi1>)
 
 // A division that has no result is replaced by 0 / 1. Promises are dropped.
 // CHECK-LABEL: func.func @attention_a12_division(
+// CHECK: scf.if
 // CHECK: %[[NONE:.*]] = arith.cmpi eq, %[[P:.*]], %{{.*}} : index
 // CHECK: %[[A:.*]] = arith.select %[[NONE]], %c0{{.*}}, %[[J:.*]] : index
 // CHECK: %[[B:.*]] = arith.select %[[NONE]], %c1{{.*}}, %[[P]] : index
@@ -475,12 +483,12 @@ func.func @attention_a12_poison(%x: tensor<1x1x33x4xf32>)
 // Corners
 //===----------------------------------------------------------------------===//
 
-// A score of -inf adds nothing, whatever the value row holds; a row without
-// weight is 0.
+// A score of -inf adds nothing, whatever the value row holds. A row of such
+// scores has output 0, and the log-sum-exp -inf, or that of the sink.
 // CHECK-LABEL: func.func @attention_a13_a14(
-// CHECK: %[[MAX:.*]] = scf.for {{.*}} -> (f32)
-// CHECK: %[[EMPTY:.*]] = arith.cmpf oeq, %[[MAX]], %{{.*}} : f32
-// CHECK: arith.select %[[EMPTY]], %{{.*}}, %[[MAX]] : f32
+// CHECK-SAME: %[[SINK:[^:]*]]: tensor<1xf32>
+// CHECK: %[[LARGEST:.*]] = scf.for {{.*}} -> (f32)
+// CHECK: %[[EMPTY:.*]] = arith.cmpf oeq, %[[LARGEST]], %{{.*}} : f32
 // CHECK: %[[SUM:.*]] = scf.for {{.*}} -> (f32)
 // CHECK: linalg.generic {{.*}}"reduction"]}
 // CHECK-NEXT: ^bb0(%[[S:.*]]: f32, %[[W:.*]]: f32, %[[V:.*]]: f32, %[[ACC:.*]]: f32):
@@ -490,13 +498,20 @@ func.func @attention_a12_poison(%x: tensor<1x1x33x4xf32>)
 // CHECK-NEXT: %[[MASKED:.*]] = arith.cmpf oeq, %[[S]], %[[INF]] : f32
 // CHECK-NEXT: %[[CHOSEN:.*]] = arith.select %[[MASKED]], %[[ACC]], %[[NEXT]] : f32
 // CHECK-NEXT: linalg.yield %[[CHOSEN]] : f32
-// CHECK: %[[NOTHING:.*]] = arith.cmpf oeq, %[[SUM]], %{{.*}} : f32
 // CHECK: %[[QUOTIENT:.*]] = arith.divf %{{.*}}, %[[SUM]] : f32
-// CHECK: arith.select %[[NOTHING]], %{{.*}}, %[[QUOTIENT]] : f32
-func.func @attention_a13_a14(%x: tensor<1x1x33x4xf32>) -> tensor<1x1x33x4xf32> {
-  %a = attn.attention
+// CHECK: %[[ZERO:.*]] = arith.constant 0.000000e+00 : f32
+// CHECK: arith.select %[[EMPTY]], %[[ZERO]], %[[QUOTIENT]] : f32
+// CHECK: %[[LOG:.*]] = math.log %[[SUM]] : f32
+// CHECK: %[[LSE:.*]] = arith.addf %{{.*}}, %[[LOG]] : f32
+// CHECK: %[[ALONE:.*]] = tensor.extract %[[SINK]]
+// CHECK: arith.select %[[EMPTY]], %[[ALONE]], %[[LSE]] : f32
+func.func @attention_a13_a14(%x: tensor<1x1x33x4xf32>, %l: tensor<1x1x33xf32>,
+                             %sink: tensor<1xf32>)
+    -> (tensor<1x1x33x4xf32>, tensor<1x1x33xf32>) {
+  %a:2 = attn.attention
       ins(%x, %x, %x : tensor<1x1x33x4xf32>, tensor<1x1x33x4xf32>,
           tensor<1x1x33x4xf32>)
-      outs(%x : tensor<1x1x33x4xf32>) mask causal
-  return %a : tensor<1x1x33x4xf32>
+      outs(%x, %l : tensor<1x1x33x4xf32>, tensor<1x1x33xf32>)
+      sink(%sink : tensor<1xf32>) mask causal
+  return %a#0, %a#1 : tensor<1x1x33x4xf32>, tensor<1x1x33xf32>
 }

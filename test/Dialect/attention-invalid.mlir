@@ -154,6 +154,19 @@ func.func @segments_in_attributes(%x: tensor<1x2x3x4xf32>) {
 
 // -----
 
+func.func @mask_before_score(%x: tensor<1x2x3x4xf32>) {
+  %r = attn.attention
+      ins(%x, %x, %x : tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>,
+          tensor<1x2x3x4xf32>)
+      outs(%x : tensor<1x2x3x4xf32>)
+      mask causal
+      // expected-error @below {{expected 'score' before 'mask'}}
+      score softcap(2.0)
+  return
+}
+
+// -----
+
 //===----------------------------------------------------------------------===//
 // Names
 //===----------------------------------------------------------------------===//
@@ -342,8 +355,20 @@ func.func @window_size(%x: tensor<1x2x3x4xf32>) {
       ins(%x, %x, %x : tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>,
           tensor<1x2x3x4xf32>)
       outs(%x : tensor<1x2x3x4xf32>)
-      // expected-error @below {{sliding_window: expected a size of at least 0, or -1 for no bound, got -2}}
+      // expected-error @below {{sliding_window: expected a size from 0 to 2305843009213693952, or -1 for no bound, got -2}}
       mask sliding_window(-2, 0)
+  return
+}
+
+// -----
+
+func.func @window_large(%x: tensor<1x2x3x4xf32>) {
+  %r = attn.attention
+      ins(%x, %x, %x : tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>,
+          tensor<1x2x3x4xf32>)
+      outs(%x : tensor<1x2x3x4xf32>)
+      // expected-error @below {{sliding_window: expected a size from 0 to 2305843009213693952, or -1 for no bound, got 2305843009213693953}}
+      mask sliding_window(0, 2305843009213693953)
   return
 }
 
@@ -1347,10 +1372,24 @@ func.func @sink_rank(%q: tensor<1x2x3x4xf32>, %k: tensor<1x2x3x4xf32>,
 
 // -----
 
+func.func @sink_wide(%q: tensor<1x2x3x4xf32>, %k: tensor<1x2x3x4xf32>,
+                     %v: tensor<1x2x3x4xf32>, %o: tensor<1x2x3x4xf32>,
+                     %s: tensor<2xf64>) {
+  // expected-error @below {{'attn.attention' op operand 'sink': expected element type f64, f32, f16 or bf16, no wider than 'f32', got 'f64'}}
+  %r = attn.attention
+      ins(%q, %k, %v : tensor<1x2x3x4xf32>,
+          tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>)
+      outs(%o : tensor<1x2x3x4xf32>)
+      sink(%s : tensor<2xf64>)
+  return
+}
+
+// -----
+
 func.func @sink_elements(%q: tensor<1x2x3x4xf32>, %k: tensor<1x2x3x4xf32>,
                          %v: tensor<1x2x3x4xf32>, %o: tensor<1x2x3x4xf32>,
                          %s: tensor<2xi32>) {
-  // expected-error @below {{'attn.attention' op operand 'sink': expected element type f64, f32, f16 or bf16, got 'i32'}}
+  // expected-error @below {{'attn.attention' op operand 'sink': expected element type f64, f32, f16 or bf16, no wider than 'f32', got 'i32'}}
   %r = attn.attention
       ins(%q, %k, %v : tensor<1x2x3x4xf32>,
           tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>)

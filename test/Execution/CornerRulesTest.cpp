@@ -120,6 +120,22 @@ TEST(Rules, attention_a14_empty_rows_with_a_sink) {
   expectNear(outcome.logSumExp, {std::log(1 + std::exp(3)), 3, 0, -inf});
 }
 
+TEST(Rules, attention_a14_sinks_that_are_not_finite) {
+  // A row that sees no key has the sink's log-sum-exp; in a row that sees some,
+  // the formula gives what it gives.
+  KernelText text{.queryHeads = 3,
+                  .clauses = "sink(%sink : tensor<3xf64>) "
+                             "mask sliding_window(0, 0)",
+                  .parameters = ", %sink: tensor<3xf64>"};
+  double nan = std::numeric_limits<double>::quiet_NaN();
+  TestTensor query = f64({1, 3, 2, 1}, 0.0), key = f64({1, 1, 1, 1}, 1.0),
+             sink = f64({3}, {inf, nan, 1e300});
+  Outcome outcome =
+      run(text, {query.view(), key.view(), key.view(), sink.view()});
+  expectNear(outcome.output, {nan, 0, nan, 0, 0, 0});
+  expectNear(outcome.logSumExp, {nan, inf, nan, nan, 1e300, 1e300});
+}
+
 TEST(Rules, attention_a15_the_same_bits) {
   KernelText text{.type = ElementType::f32,
                   .queryHeads = 4,

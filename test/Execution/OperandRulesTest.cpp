@@ -70,6 +70,13 @@ TEST(Rules, attention_a1_absurd_sizes) {
   EXPECT_FALSE(
       kernel->run({view, small.view(), small.view()}, {output, lse}).ok());
   EXPECT_EQ(result, 5);
+
+  // No rows, so there is nothing to do, in no time.
+  std::vector<Index> rowless = {huge, 1, 0, 1}, rowlessLse = {huge, 1, 0};
+  TensorView none(&number, rowless, strides);
+  TensorView noOutput(&result, rowless, zeros),
+      noLse(&result, rowlessLse, std::vector<Index>{0, 0, 1});
+  EXPECT_TRUE(kernel->run({none, none, none}, {noOutput, noLse}).ok());
 }
 
 TEST(Rules, attention_a2_sums_are_wider_than_the_elements) {
@@ -165,14 +172,50 @@ TEST(Rules, attention_a5_offset_per_batch) {
 }
 
 TEST(Rules, attention_a5_absurd_offsets) {
-  // Positions wrap around; p + 1 is then before every key.
   KernelText text{.clauses = "offset(%offset : i64) mask causal",
                   .parameters = ", %offset: i64"};
   std::vector<Argument> arguments = powers(2, 3);
-  arguments.push_back(std::numeric_limits<Index>::max());
-  expectNear(run(text, arguments).output, {meanOfPowers(0, 2), 0});
-  arguments.back() = std::numeric_limits<Index>::min();
+  arguments.push_back(Index(1) << 61);
+  expectNear(run(text, arguments).output,
+             {meanOfPowers(0, 2), meanOfPowers(0, 2)});
+  arguments.back() = -(Index(1) << 61);
   expectNear(run(text, arguments).output, {0, 0});
+  // Positions would overflow, and a mask would turn around.
+  for (Index offset :
+       {(Index(1) << 61) + 1, -(Index(1) << 61) - 1,
+        std::numeric_limits<Index>::max(), std::numeric_limits<Index>::min()}) {
+    arguments.back() = offset;
+    Outcome outcome = run(text, arguments);
+    EXPECT_NE(outcome.error.find("operand 'offset'"), std::string::npos)
+        << outcome.error;
+    EXPECT_TRUE(outcome.untouched);
+  }
+}
+
+TEST(Rules, attention_a5_absurd_offset_of_one_sequence) {
+  KernelText text{.clauses = "offset(%offset : tensor<?xi64>) mask causal",
+                  .parameters = ", %offset: tensor<?xi64>"};
+  std::vector<Argument> arguments = powers(2, 3);
+  std::int64_t offset = std::numeric_limits<std::int64_t>::max();
+  std::vector<Index> sizes = {1};
+  arguments.push_back(TensorView(&offset, sizes));
+  Outcome outcome = run(text, arguments);
+  EXPECT_NE(outcome.error.find("operand 'offset'"), std::string::npos)
+      << outcome.error;
+  EXPECT_TRUE(outcome.untouched);
+}
+
+TEST(Rules, attention_a5_the_largest_window_hides_nothing) {
+  KernelText text{.clauses = "offset(%offset : i64) mask sliding_window("
+                             "2305843009213693952, 2305843009213693952)",
+                  .parameters = ", %offset: i64"};
+  std::vector<Argument> arguments = powers(2, 3);
+  for (Index offset : {Index(0), (Index(1) << 61) - 2, -(Index(1) << 61) + 2}) {
+    arguments.resize(3, Index(0));
+    arguments.push_back(offset);
+    expectNear(run(text, arguments).output,
+               {meanOfPowers(0, 2), meanOfPowers(0, 2)});
+  }
 }
 
 TEST(Rules, attention_a6_sink) {

@@ -8,7 +8,7 @@
 #include "runtime/Interpreter/RegionInterpreter.h"
 
 #include "lib/Registration/Registration.h"
-#include "runtime/Diagnostics/DiagnosticCollector.h"
+#include "runtime/Bridge/DiagnosticCollector.h"
 #include "test/Execution/OperationCases.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -51,6 +51,8 @@ static void chooseOperands(KernelSpec &spec, Random &random) {
   if (random.chance(0.3))
     spec.sink = random.pick<ElementType>({ElementType::f64, ElementType::f32,
                                           ElementType::f16, ElementType::bf16});
+  if (spec.type != ElementType::f64 && spec.sink == ElementType::f64)
+    spec.sink = ElementType::f32; // No wider than the accumulation type.
   spec.logSumExp = random.chance(0.6);
   spec.packed = random.chance(0.25);
   if (random.chance(0.2))

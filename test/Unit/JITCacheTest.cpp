@@ -151,6 +151,19 @@ TEST_F(JITCache, DamagedFiles) {
   }
 }
 
+TEST_F(JITCache, FileOfAnotherKernel) {
+  CompileOptions options;
+  EXPECT_EQ(compileAndRun(createEngine(directory)), Source::compiler);
+  fs::path file = files().at(0);
+  options.fileName = "other.mlir";
+  EXPECT_EQ(compileAndRun(createEngine(directory), options), Source::compiler);
+  for (const fs::path &other : files())
+    if (other != file)
+      fs::copy_file(file, other, fs::copy_options::overwrite_existing);
+  EXPECT_EQ(compileAndRun(createEngine(directory), options), Source::compiler);
+  EXPECT_EQ(compileAndRun(createEngine(directory), options), Source::diskCache);
+}
+
 TEST_F(JITCache, ThreadsThatWantTheSame) {
   Engine engine = createEngine(directory);
   std::vector<Source> sources(8);

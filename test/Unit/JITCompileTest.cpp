@@ -138,7 +138,7 @@ TEST(JITCompile, ArgumentTypes) {
 
 TEST(JITCompile, ScalarResult) {
   expectError("func.func @f(%a: f32) -> f32 { return %a : f32 }", 1, 1,
-              "kernels give tensors only, a scalar as tensor<'f32'>");
+              "kernels give tensors only, a scalar as one of rank 0");
 }
 
 TEST(JITCompile, ForeignOperations) {
@@ -210,6 +210,23 @@ std::string repeat(const std::string &text, int times) {
   for (int i = 0; i < times; ++i)
     result += text;
   return result;
+}
+
+TEST(JITCompile, AttributeThatTheParserCrashesOn) {
+  expectError("func.func @f() attributes {a = array< index: 1>} {\n return\n}",
+              1, 32, "array attributes of index are not supported");
+}
+
+TEST(JITCompile, ComparisonThatTheCanonicalizerCrashesOn) {
+  Expected<Kernel> kernel = getEngine().compile(R"(
+func.func @f(%i: i32) -> tensor<i1> {
+  %x = arith.sitofp %i : i32 to f32
+  %c = arith.constant 1.5 : f32
+  %t = arith.cmpf true, %x, %c : f32
+  %r = tensor.from_elements %t : tensor<i1>
+  return %r : tensor<i1>
+})");
+  EXPECT_TRUE(kernel.ok()) << kernel.error().message;
 }
 
 TEST(JITCompile, NestingThatWouldOverflowTheStack) {

@@ -278,10 +278,17 @@ static void fillNormal(NpyArray &array, std::mt19937_64 &random) {
   }
 }
 
+static void fillBooleans(NpyArray &array, std::mt19937_64 &random) {
+  for (std::byte &element : array.bytes())
+    element = std::byte(random() & 1);
+}
+
 static Expected<HostArgument> makeRandom(const Parameter &parameter,
                                          std::vector<std::int64_t> shape,
                                          std::mt19937_64 random) {
-  const char *source = isFloat(parameter.type) ? "random" : "zero";
+  bool isRandom = isFloat(parameter.type) ||
+                  (parameter.isTensor && parameter.type == ElementType::i1);
+  const char *source = isRandom ? "random" : "zero";
   if (!parameter.isTensor) {
     if (!isFloat(parameter.type))
       return HostArgument{std::int64_t(0), source};
@@ -305,6 +312,9 @@ static Expected<HostArgument> makeRandom(const Parameter &parameter,
     break;
   case ElementType::bf16:
     fillNormal<bf16>(*array, random);
+    break;
+  case ElementType::i1:
+    fillBooleans(*array, random);
     break;
   default:
     break;

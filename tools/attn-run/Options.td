@@ -26,8 +26,9 @@ defm arg : Value<"arg", "<file|number:type|->",
   "file is rounded for a bf16 argument">;
 defm random : Value<"random", "<seed>",
   "Fill arguments that are not given: floats from the standard\n"
-  "normal distribution, integers with 0. A dynamic size is what\n"
-  "the given arguments require, or else 64">;
+  "normal distribution, tensors of i1 with 0 or 1, other\n"
+  "integers with 0. A dynamic size is what the given arguments\n"
+  "require, or else 64">;
 defm out : Value<"out", "<file|->",
   "File for a result, in order; - writes none. bf16 is written\n"
   "as f32">;
@@ -36,8 +37,9 @@ defm expect : Value<"expect", "<file>",
   "largest error, and exit with 1 if it exceeds the tolerance of\n"
   "the result's type">;
 def check : Flag<["--"], "check">, HelpText<
-  "Compare every result with what an interpreter computes in\n"
-  "float64, as --expect does with files. Slow">;
+  "Compare every result with what an interpreter of attn and\n"
+  "scalar operations computes in float64, as --expect does with\n"
+  "files. Slow">;
 defm pipeline : Value<"pipeline", "<name>",
   "Lowering (default: reference)">;
 defm threads : Value<"threads", "<number>",

@@ -202,13 +202,16 @@ static llvm::json::Value toJson(const Report &report) {
 }
 
 Status attn::run::writeJson(llvm::StringRef path, const Report &report) {
-  llvm::Error error =
-      llvm::writeToOutput(path, [&](llvm::raw_ostream &os) -> llvm::Error {
-        os << llvm::formatv("{0:2}\n", toJson(report));
-        return llvm::Error::success();
-      });
+  // In place, because the path may be a link or a pipe.
+  std::error_code error;
+  llvm::raw_fd_ostream os(path, error);
+  if (!error) {
+    os << llvm::formatv("{0:2}\n", toJson(report));
+    os.flush();
+    error = os.error();
+    os.clear_error(); // Or the destructor ends the process.
+  }
   if (error)
-    return Error{
-        path.str() + ": cannot write: " + llvm::toString(std::move(error)), {}};
+    return Error{path.str() + ": cannot write: " + error.message(), {}};
   return {};
 }

@@ -165,20 +165,23 @@ private:
                         sequence.keyBegin, sequence.keyLength);
 
     Value scores = emitScores(row, query, key);
-    Value maximum = emitMaximum(row, scores);
+    Value largest = reduce<arith::MaximumFOp>(scores, real(-kInfinity));
+    Value isEmpty = isMinusInfinity(largest); // A14
+    Value maximum = emitMaximum(row, largest);
     Value weights = emitWeights(scores, maximum);
     Value sum = emitSum(row, weights, maximum);
     if (op.hasDropout())
       weights = emitDropout(row, weights);
-    Value output = emitOutput(scores, weights, value, sum);
+    Value output = emitOutput(scores, weights, value, sum, isEmpty);
 
     SmallVector<Value> written(results);
     written[0] =
         insert(output, written[0], sequence.batch, row.head, row.index);
     if (op.getLogSumExp()) {
-      // Of an empty row this is log(0) = -inf, A14.
       Value logSumExp = arith::AddFOp::create(b, loc, maximum,
                                               math::LogOp::create(b, loc, sum));
+      Value ifEmpty = op.getSink() ? emitSink(row) : real(-kInfinity);
+      logSumExp = arith::SelectOp::create(b, loc, isEmpty, ifEmpty, logSumExp);
       written[1] = tensor::InsertOp::create(
           b, loc, logSumExp, written[1],
           ValueRange{sequence.batch, row.head, row.index});
@@ -242,11 +245,12 @@ private:
 
   /// The maximum of scores and sink, or 0 if all are -inf, so that it can be
   /// subtracted from them.
-  Value emitMaximum(const Row &row, Value scores) {
-    Value initial = op.getSink() ? emitSink(row) : real(-kInfinity); // A6
-    Value maximum = reduce<arith::MaximumFOp>(scores, initial);
-    Value isEmpty = isMinusInfinity(maximum);
-    return arith::SelectOp::create(b, loc, isEmpty, real(0.0), maximum);
+  Value emitMaximum(const Row &row, Value largest) {
+    Value maximum = largest;
+    if (op.getSink()) // A6
+      maximum = arith::MaximumFOp::create(b, loc, largest, emitSink(row));
+    return arith::SelectOp::create(b, loc, isMinusInfinity(maximum), real(0.0),
+                                   maximum);
   }
 
   Value emitWeights(Value scores, Value maximum) {
@@ -307,8 +311,10 @@ private:
     });
   }
 
-  /// `sum over j of weights[j] * value[j, :] / sum` in the output's type.
-  Value emitOutput(Value scores, Value weights, Value value, Value sum) {
+  /// `sum over j of weights[j] * value[j, :] / sum` in the output's type, 0 for
+  /// an empty row (A14).
+  Value emitOutput(Value scores, Value weights, Value value, Value sum,
+                   Value isEmpty) {
     MLIRContext *context = b.getContext();
     AffineExpr d, j;
     bindDims(context, d, j);
@@ -338,8 +344,6 @@ private:
     AffineMap identity = AffineMap::get(1, 0, d, context);
     Value output = tensor::EmptyOp::create(
         b, loc, {op.getValueType().getDimSize(3)}, op.getElementType());
-    Value isEmpty = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ,
-                                          sum, real(0.0)); // A14
     auto divide = [&](OpBuilder &, Location, ValueRange args) {
       Value quotient = arith::DivFOp::create(b, loc, args[0], sum);
       Value chosen =

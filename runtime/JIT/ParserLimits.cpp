@@ -1,12 +1,11 @@
-//===- NestingLimit.cpp - Text that the parser can take
-//--------------------===//
+//===- ParserLimits.cpp - Text that no parser survives --------------------===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/JIT/NestingLimit.h"
+#include "runtime/JIT/ParserLimits.h"
 
 #include <algorithm>
 
@@ -38,24 +37,36 @@ static std::size_t getOperatorLength(std::string_view text) {
   return 0;
 }
 
+/// Whether `text` begins with an array attribute of index, which the parser
+/// does not survive.
+static bool startsWithIndexArray(std::string_view text) {
+  for (std::string_view token : {"array", "<", "index"}) {
+    if (!text.starts_with(token))
+      return false;
+    text.remove_prefix(token.size());
+    text.remove_prefix(
+        std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+  }
+  return true;
+}
+
 static Error describe(std::string_view text, std::size_t position,
-                      const CompileOptions &options) {
+                      std::string message, const CompileOptions &options) {
   std::string_view before = text.substr(0, position);
   Diagnostic diagnostic;
   diagnostic.file = options.fileName;
   diagnostic.line =
       1 + unsigned(std::count(before.begin(), before.end(), '\n'));
   diagnostic.column = unsigned(position - before.rfind('\n'));
-  diagnostic.message =
-      "nested more than " + std::to_string(maxNesting) + " levels deep";
+  diagnostic.message = std::move(message);
   return {"cannot compile: " + diagnostic.file + ":" +
               std::to_string(diagnostic.line) + ":" +
               std::to_string(diagnostic.column) + ": " + diagnostic.message,
           {diagnostic}};
 }
 
-std::optional<Error> jit::checkNesting(std::string_view text,
-                                       const CompileOptions &options) {
+std::optional<Error> jit::checkParserLimits(std::string_view text,
+                                            const CompileOptions &options) {
   unsigned depth = 0, operators = 0;
   for (std::size_t i = 0; i < text.size();) {
     if (std::size_t end = skipQuoted(text, i); end != i) {
@@ -63,6 +74,9 @@ std::optional<Error> jit::checkNesting(std::string_view text,
       continue;
     }
     std::string_view rest = text.substr(i);
+    if (startsWithIndexArray(rest))
+      return describe(text, i, "array attributes of index are not supported",
+                      options);
     if (rest.starts_with("->") || rest.starts_with("<=") ||
         rest.starts_with(">=")) {
       i += 2;
@@ -82,7 +96,10 @@ std::optional<Error> jit::checkNesting(std::string_view text,
       ++i;
     }
     if (depth + operators > maxNesting)
-      return describe(text, i - 1, options);
+      return describe(text, i - 1,
+                      "nested more than " + std::to_string(maxNesting) +
+                          " levels deep",
+                      options);
   }
   return std::nullopt;
 }

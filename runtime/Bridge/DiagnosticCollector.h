@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef ATTN_RUNTIME_DIAGNOSTICS_DIAGNOSTICCOLLECTOR_H
-#define ATTN_RUNTIME_DIAGNOSTICS_DIAGNOSTICCOLLECTOR_H
+#ifndef ATTN_RUNTIME_BRIDGE_DIAGNOSTICCOLLECTOR_H
+#define ATTN_RUNTIME_BRIDGE_DIAGNOSTICCOLLECTOR_H
 
 #include "attn/error.h"
 
@@ -29,4 +29,4 @@ private:
 
 } // namespace attn
 
-#endif // ATTN_RUNTIME_DIAGNOSTICS_DIAGNOSTICCOLLECTOR_H
+#endif // ATTN_RUNTIME_BRIDGE_DIAGNOSTICCOLLECTOR_H
