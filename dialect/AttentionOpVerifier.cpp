@@ -1,0 +1,366 @@
+//===- AttentionOpVerifier.cpp - attn.attention: verifier -----------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/AttnOps.h"
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/APFloat.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+namespace {
+
+/// Element types of tensors that the op reads: what the host API can pass.
+bool isSupportedScalar(Type type) {
+  if (auto integer = dyn_cast<IntegerType>(type))
+    return integer.isSignless() && integer.getWidth() >= 1 &&
+           integer.getWidth() <= 64;
+  return type.isIndex() || type.isF64() || type.isF32() || type.isF16() ||
+         type.isBF16();
+}
+
+/// A ranked tensor without encoding, or a memref.
+ShapedType getPlainShapedType(Type type) {
+  if (auto tensor = dyn_cast<RankedTensorType>(type))
+    return tensor.getEncoding() ? ShapedType() : ShapedType(tensor);
+  auto memref = dyn_cast<MemRefType>(type);
+  return memref ? ShapedType(memref) : ShapedType();
+}
+
+/// Verifies one operand's kind, rank and element type.
+LogicalResult verifyShaped(AttentionOp op, Value operand, StringRef name,
+                           ArrayRef<StringRef> dims, Type elementType) {
+  ShapedType type = getPlainShapedType(operand.getType());
+  if (!type || type.getRank() != int64_t(dims.size())) {
+    InFlightDiagnostic error = op.emitOpError()
+                               << "operand '" << name
+                               << "': expected a tensor or memref of shape (";
+    llvm::interleaveComma(dims, error);
+    return error << "), got " << operand.getType();
+  }
+  if (elementType && type.getElementType() != elementType)
+    return op.emitOpError()
+           << "operand '" << name << "': expected element type " << elementType
+           << ", got " << type.getElementType();
+  return success();
+}
+
+LogicalResult verifySizes(AttentionOp op) {
+  auto sizeOf = [](const OperandSize &size) {
+    return cast<ShapedType>(size.operand.getType()).getDimSize(size.dimension);
+  };
+  for (const SizeConstraint &constraint : op.getSizeConstraints()) {
+    int64_t size = sizeOf(constraint.size);
+    uint64_t expected = constraint.delta; // Sizes go up to 2^63 - 1.
+    if (constraint.reference.operand) {
+      int64_t reference = sizeOf(constraint.reference);
+      if (ShapedType::isDynamic(reference))
+        continue;
+      expected += reference;
+    }
+    if (ShapedType::isDynamic(size) || uint64_t(size) == expected)
+      continue;
+    InFlightDiagnostic error = op.emitOpError()
+                               << "operand '" << constraint.size.name
+                               << "': dimension " << constraint.size.dimension
+                               << " (" << constraint.meaning << ") is " << size
+                               << ", expected " << expected;
+    if (constraint.reference.operand)
+      error.attachNote(constraint.reference.operand.getLoc())
+          << "dimension " << constraint.reference.dimension << " of '"
+          << constraint.reference.name << "' is "
+          << sizeOf(constraint.reference) << ", from "
+          << constraint.reference.operand.getType();
+    return error;
+  }
+  return success();
+}
+
+/// Sizes that are static and at least 1.
+LogicalResult verifyStaticSize(AttentionOp op, ShapedType type, StringRef name,
+                               int64_t dimension, StringRef meaning) {
+  int64_t size = type.getDimSize(dimension);
+  if (!ShapedType::isDynamic(size) && size >= 1)
+    return success();
+  InFlightDiagnostic error = op.emitOpError()
+                             << "operand '" << name << "': expected dimension "
+                             << dimension << " (" << meaning
+                             << ") to be static and at least 1, got ";
+  if (ShapedType::isDynamic(size))
+    return error << "'?'";
+  return error << size;
+}
+
+LogicalResult verifyMainOperands(AttentionOp op) { // A1, A2, A3
+  Type elementType;
+  if (ShapedType query = getPlainShapedType(op.getQuery().getType()))
+    elementType = query.getElementType();
+  if (failed(verifyShaped(op, op.getQuery(), "query", {"B", "Hq", "Sq", "Dk"},
+                          nullptr)))
+    return failure();
+  if (!elementType.isF64() && !elementType.isF32() && !elementType.isF16() &&
+      !elementType.isBF16())
+    return op.emitOpError() << "operand 'query': expected element type f64, "
+                               "f32, f16 or bf16, got "
+                            << elementType;
+  if (failed(verifyShaped(op, op.getKey(), "key", {"B", "Hkv", "Skv", "Dk"},
+                          elementType)) ||
+      failed(verifyShaped(op, op.getValue(), "value", {"B", "Hkv", "Skv", "Dv"},
+                          elementType)))
+    return failure();
+
+  if (op.getOuts().empty() || op.getOuts().size() > 2)
+    return op.emitOpError() << "expected 1 or 2 operands 'outs' (output and "
+                               "log-sum-exp), got "
+                            << op.getOuts().size();
+  if (failed(verifyShaped(op, op.getOutput(), "output", {"B", "Hq", "Sq", "Dv"},
+                          elementType)))
+    return failure();
+  if (Value lse = op.getLogSumExp())
+    if (failed(verifyShaped(op, lse, "log-sum-exp", {"B", "Hq", "Sq"},
+                            op.getAccumulationType())))
+      return failure();
+
+  ShapedType query = op.getQueryType(), key = op.getKeyType(),
+             value = op.getValueType(),
+             output = cast<ShapedType>(op.getOutput().getType());
+  if (failed(verifyStaticSize(op, query, "query", 1, "query heads")) ||
+      failed(verifyStaticSize(op, query, "query", 3, "head size")) ||
+      failed(verifyStaticSize(op, key, "key", 1, "key/value heads")) ||
+      failed(verifyStaticSize(op, key, "key", 3, "head size")) ||
+      failed(verifyStaticSize(op, value, "value", 1, "key/value heads")) ||
+      failed(verifyStaticSize(op, value, "value", 3, "head size")) ||
+      failed(verifyStaticSize(op, output, "output", 1, "query heads")) ||
+      failed(verifyStaticSize(op, output, "output", 3, "head size")))
+    return failure();
+  if (Value lse = op.getLogSumExp())
+    if (failed(verifyStaticSize(op, cast<ShapedType>(lse.getType()),
+                                "log-sum-exp", 1, "query heads")))
+      return failure();
+  if (query.getDimSize(1) % key.getDimSize(1) != 0) // A3
+    return op.emitOpError()
+           << "expected the number of query heads to be a multiple of the "
+              "number of key/value heads, got "
+           << query.getDimSize(1) << " and " << key.getDimSize(1);
+  return success();
+}
+
+LogicalResult verifyOptionalOperands(AttentionOp op) {
+  // A4
+  if (op.getScale() && op.getStaticScaleAttr())
+    return op.emitOpError(
+        "expected 'scale' as a constant or as an operand, got both");
+  if (FloatAttr scale = op.getStaticScaleAttr()) {
+    APFloat rounded = scale.getValue();
+    bool losesInfo;
+    rounded.convert(op.getAccumulationType().getFloatSemantics(),
+                    APFloat::rmNearestTiesToEven, &losesInfo);
+    if (!rounded.isFinite())
+      return op.emitOpError() << "expected a 'scale' that is finite in "
+                              << op.getAccumulationType() << ", got "
+                              << scale.getValueAsDouble();
+  }
+  if (Value scale = op.getScale())
+    if (scale.getType() != op.getAccumulationType())
+      return op.emitOpError()
+             << "operand 'scale': expected " << op.getAccumulationType()
+             << ", got " << scale.getType();
+
+  // A5
+  auto isOffsetInteger = [](Type type) {
+    return type.isIndex() || type.isSignlessInteger(32) ||
+           type.isSignlessInteger(64);
+  };
+  if (Value offset = op.getOffset()) {
+    if (op.getBottomRight())
+      return op.emitOpError(
+          "expected 'offset' as an operand or as bottom_right, got both");
+    ShapedType type = getPlainShapedType(offset.getType());
+    bool valid =
+        type ? type.getRank() == 1 && isOffsetInteger(type.getElementType())
+             : isOffsetInteger(offset.getType());
+    if (!valid)
+      return op.emitOpError()
+             << "operand 'offset': expected index, i32 or i64, or a tensor of "
+                "them of shape ("
+             << (op.isPacked() ? "N" : "B") << "), got " << offset.getType();
+  }
+
+  // A6
+  if (Value sink = op.getSink()) {
+    if (failed(verifyShaped(op, sink, "sink", {"Hq"}, nullptr)))
+      return failure();
+    Type elementType = cast<ShapedType>(sink.getType()).getElementType();
+    FloatType accumulation = op.getAccumulationType();
+    if (!isSupportedScalar(elementType) || !isa<FloatType>(elementType) ||
+        elementType.getIntOrFloatBitWidth() > accumulation.getWidth())
+      return op.emitOpError()
+             << "operand 'sink': expected element type f64, f32, f16 or bf16, "
+                "no wider than "
+             << accumulation << ", got " << elementType;
+  }
+
+  // A7
+  if (!op.getCumulativeQuery() != !op.getCumulativeKey())
+    return op.emitOpError("expected 'cumulative_query' and 'cumulative_key' "
+                          "together, got only one");
+  if (op.isPacked()) {
+    Type i32 = IntegerType::get(op.getContext(), 32);
+    for (auto [operand, name] :
+         {std::pair(op.getCumulativeQuery(), "cumulative_query"),
+          std::pair(op.getCumulativeKey(), "cumulative_key")}) {
+      if (failed(verifyShaped(op, operand, name, {"N+1"}, i32)))
+        return failure();
+      if (cast<ShapedType>(operand.getType()).getDimSize(0) == 0)
+        return op.emitOpError() << "operand '" << name
+                                << "': expected at least 1 element, got 0";
+    }
+  }
+
+  // A8
+  bool any = op.hasDropout() || op.getDropoutSeed() || op.getDropoutCall();
+  bool all = op.hasDropout() && op.getDropoutSeed() && op.getDropoutCall();
+  if (any && !all)
+    return op.emitOpError(
+        "expected 'dropout_rate', 'dropout_seed' and 'dropout_call' together");
+  if (all) {
+    double rate = op.getDropoutRate()->convertToDouble();
+    if (!(rate >= 0.0 && rate < 1.0))
+      return op.emitOpError()
+             << "expected 'dropout_rate' in [0, 1), got " << rate;
+  }
+  return success();
+}
+
+/// A captured operand and the region argument that stands for it agree. A
+/// tensor argument may be less static, so that folding a cast into the op
+/// leaves valid IR; canonicalization then refines it.
+bool isCompatibleCapture(Type operand, Type argument) {
+  return operand == argument ||
+         (tensor::preservesStaticInformation(argument, operand) &&
+          succeeded(verifyCompatibleShape(argument, operand)));
+}
+
+/// A11: an op of a region works on scalars and has no side effects.
+LogicalResult verifyRegionOp(AttentionOp op, Operation &nested,
+                             StringRef name) {
+  auto report = [&](const Twine &message) {
+    InFlightDiagnostic error =
+        nested.emitError() << "'" << nested.getName() << "' in the '" << name
+                           << "' region of 'attn.attention': " << message;
+    error.attachNote(op.getLoc()) << "see this op";
+    return error;
+  };
+  // Poison joins the list because folders produce it.
+  StringRef dialect = nested.getName().getDialectNamespace();
+  bool load = isa<tensor::ExtractOp>(nested) ||
+              nested.getName().getStringRef() == "memref.load";
+  if (!load && dialect != "arith" && dialect != "math" && dialect != "index" &&
+      nested.getName().getStringRef() != "ub.poison")
+    return report("expected an op of arith, math or index, tensor.extract or "
+                  "attn.yield");
+  if (!load && !isMemoryEffectFree(&nested))
+    return report("expected an op without side effects");
+  if (nested.getNumRegions() != 0)
+    return report("expected an op without regions");
+  for (Type type : nested.getResultTypes())
+    if (!isSupportedScalar(type))
+      return report("expected scalar results of type index, integer of at most "
+                    "64 bits, f64, f32, f16 or bf16, got ")
+             << type;
+  return success();
+}
+
+LogicalResult verifyRegion(AttentionOp op, Region &region, StringRef name,
+                           ArrayRef<Type> leading, OperandRange captures,
+                           Type yielded) {
+  if (region.empty()) {
+    if (!captures.empty())
+      return op.emitOpError()
+             << "expected no '" << name << "' captures without a '" << name
+             << "' region, got " << captures.size();
+    return success();
+  }
+  Block &block = region.front();
+  size_t expected = leading.size() + captures.size();
+  if (block.getNumArguments() != expected)
+    return op.emitOpError()
+           << "'" << name << "' region: expected " << expected << " arguments ("
+           << leading.size() << " and " << captures.size() << " captures), got "
+           << block.getNumArguments();
+  for (auto [index, type] : llvm::enumerate(leading))
+    if (block.getArgument(index).getType() != type)
+      return op.emitOpError()
+             << "'" << name << "' region: argument " << index << ": expected "
+             << type << ", got " << block.getArgument(index).getType();
+  for (auto [index, capture] : llvm::enumerate(captures)) {
+    ShapedType shaped = getPlainShapedType(capture.getType());
+    Type scalar = shaped ? shaped.getElementType() : capture.getType();
+    if (!isSupportedScalar(scalar))
+      return op.emitOpError()
+             << "'" << name << "' capture " << index
+             << ": expected a scalar, tensor or memref of index, integer of at "
+                "most 64 bits, f64, f32, f16 or bf16, got "
+             << capture.getType();
+    Type argument = block.getArgument(leading.size() + index).getType();
+    if (!isCompatibleCapture(capture.getType(), argument))
+      return op.emitOpError()
+             << "'" << name << "' region: argument " << leading.size() + index
+             << ": expected " << capture.getType() << " as its capture, got "
+             << argument;
+  }
+  for (Operation &nested : block.without_terminator())
+    if (failed(verifyRegionOp(op, nested, name)))
+      return failure();
+  auto yield = dyn_cast<YieldOp>(block.back());
+  if (!yield)
+    return op.emitOpError()
+           << "'" << name << "' region: expected 'attn.yield' at its end, got '"
+           << block.back().getName() << "'";
+  if (yield.getValue().getType() != yielded)
+    return yield.emitOpError()
+           << "expected the '" << name << "' region to yield " << yielded
+           << ", got " << yield.getValue().getType();
+  return success();
+}
+
+} // namespace
+
+LogicalResult AttentionOp::verify() {
+  // The generic form can say any segment sizes.
+  StringRef names[] = {"query", "key", "value"};
+  for (auto [index, name] : llvm::enumerate(names))
+    if (int32_t size = getProperties().operandSegmentSizes[index]; size != 1)
+      return emitOpError() << "expected 1 operand '" << name << "', got "
+                           << size;
+  bool tensors = false, memrefs = false;
+  for (Type type : getOperandTypes()) {
+    tensors |= isa<RankedTensorType>(type);
+    memrefs |= isa<MemRefType>(type);
+  }
+  if (failed(verifyMainOperands(*this)))
+    return failure();
+  if (tensors && memrefs)
+    return emitOpError("expected only tensors or only memrefs, got both");
+  if (failed(verifyOptionalOperands(*this)))
+    return failure();
+  return verifySizes(*this);
+}
+
+LogicalResult AttentionOp::verifyRegions() { // A10, A11
+  Type index = IndexType::get(getContext());
+  Type i1 = IntegerType::get(getContext(), 1);
+  Type accumulation = getAccumulationType();
+  if (failed(verifyRegion(*this, getScore(), "score",
+                          {accumulation, index, index, index, index},
+                          getScoreCaptures(), accumulation)))
+    return failure();
+  return verifyRegion(*this, getMask(), "mask", {index, index, index, index},
+                      getMaskCaptures(), i1);
+}
