@@ -63,7 +63,7 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     }
     ```
 
-    ## Operands
+    #### Operands
 
     - (A1) `query` is `(B, Hq, Sq, Dk)`, `key` `(B, Hkv, Skv, Dk)`, `value`
       `(B, Hkv, Skv, Dv)`, `outs` holds the output `(B, Hq, Sq, Dv)` and, if a
@@ -102,7 +102,7 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     - (A9) In destination style, results have the types of `outs`, whose
       contents are not read.
 
-    ## Regions
+    #### Regions
 
     - (A10) The score region gets `(s, b, h, p, j)` and its captures, and yields
       the new score, in natural-log units. It sees the true scaled score. The
@@ -120,7 +120,7 @@ def Attn_AttentionOp : Attn_Op<"attention", [
       Flags that promise something of values, as `overflow<nsw>` and
       `fastmath<nnan>` do, have no effect.
 
-    ## Corners
+    #### Corners
 
     - (A13) A position that is not kept, or whose score is -inf, contributes
       nothing, whatever its query, key or value hold: NaN and infinity do not
@@ -131,7 +131,7 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     - (A15) The result is the same, bit for bit, from call to call and for every
       number of threads.
 
-    ## Spellings
+    #### Spellings
 
     The common scores and masks have names, which expand to the regions while
     parsing; printing shows the region. Several scores apply in the written
