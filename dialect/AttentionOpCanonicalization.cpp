@@ -73,7 +73,7 @@ struct SimplifyCaptures : OpRewritePattern<AttentionOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(AttentionOp op,
                                 PatternRewriter &rewriter) const override {
-    for (CapturingRegion region : getCapturingRegions(op))
+    for (const CapturingRegion &region : getCapturingRegions(op))
       for (unsigned capture = 0; capture < region.captures.size(); ++capture)
         if (simplify(op, region, capture, rewriter))
           return success();

@@ -50,7 +50,7 @@ static std::error_code writeAtomically(const std::string &path,
   if (!error)
     error = llvm::sys::fs::rename(temporary, path);
   if (error)
-    llvm::sys::fs::remove(temporary);
+    (void)llvm::sys::fs::remove(temporary);
   return error;
 }
 
@@ -66,7 +66,7 @@ Expected<ObjectCache> ObjectCache::open(const std::string &directory) {
   std::string probe = cache.getPath("probe");
   if (std::error_code error = writeAtomically(probe, magic))
     return fail(error);
-  llvm::sys::fs::remove(probe);
+  (void)llvm::sys::fs::remove(probe);
   return cache;
 }
 
