@@ -78,7 +78,7 @@ static BlockArgument getArgument(Value value) {
     return cast<BlockArgument>(value);
   Operation *cast = value.getDefiningOp();
   // The one bit of an i1 is its sign.
-  if (cast && isa<arith::IndexCastOp, index::CastSOp>(cast) &&
+  if (isa_and_nonnull<arith::IndexCastOp, index::CastSOp>(cast) &&
       value.getType().isIndex() &&
       !cast->getOperand(0).getType().isSignlessInteger(1) &&
       isFunctionArgument(cast->getOperand(0)))
