@@ -36,8 +36,9 @@ void attn::addRuntimeChecks(Operation *root) {
     if (auto interface = dyn_cast<RuntimeVerifiableOpInterface>(op))
       verifiable.push_back(interface);
     // In the regions of attn ops, the lowering decides where a value counts.
-    return isa<AttnDialect>(op->getDialect()) ? WalkResult::skip()
-                                              : WalkResult::advance();
+    return isa_and_nonnull<AttnDialect>(op->getDialect())
+               ? WalkResult::skip()
+               : WalkResult::advance();
   });
   for (RuntimeVerifiableOpInterface op : verifiable) {
     OpBuilder builder(op);
