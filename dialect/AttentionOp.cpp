@@ -99,6 +99,13 @@ void AttentionOp::getAsmBlockArgumentNames(Region &region,
     setName(argument, name);
 }
 
+Value AttentionOp::getCapture(BlockArgument argument) {
+  bool isScore = argument.getOwner()->getParent() == &getScore();
+  unsigned leading = isScore ? kNumScoreArguments : kNumMaskArguments;
+  OperandRange captures = isScore ? getScoreCaptures() : getMaskCaptures();
+  return captures[argument.getArgNumber() - leading];
+}
+
 SmallVector<SizeConstraint> AttentionOp::getSizeConstraints() {
   OperandSize query{getQuery(), 0, "query"}, key{getKey(), 0, "key"},
       value{getValue(), 0, "value"}, output{getOutput(), 0, "output"};

@@ -9,6 +9,7 @@
 #define ATTN_DIALECT_ATTNOPS_TD
 
 include "dialect/AttnDialect.td"
+include "dialect/OnlineOps.td"
 include "mlir/IR/BuiltinAttributes.td"
 include "mlir/IR/OpAsmInterface.td"
 include "mlir/Interfaces/DestinationStyleOpInterface.td"
@@ -219,6 +220,11 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     /// Bound of the magnitude of offsets and window sizes, A5.
     static constexpr int64_t kMaxOffset = int64_t(1) << 61;
 
+    /// The captured operand that a region argument stands for.
+    Value getCapture(BlockArgument argument);
+    /// Whether the op reads what an operand holds, A9.
+    bool readsOperand(OpOperand &operand) { return !isDpsInit(&operand); }
+
     /// Number of leading arguments of a region, before the captures.
     static constexpr unsigned kNumScoreArguments = 5; // s, b, h, p, j
     static constexpr unsigned kNumMaskArguments = 4;  //    b, h, p, j
@@ -238,7 +244,9 @@ def Attn_AttentionOp : Attn_Op<"attention", [
 }
 
 def Attn_YieldOp : Attn_Op<"yield", [
-    Pure, Terminator, HasParent<"::mlir::attn::AttentionOp">]> {
+    Pure, Terminator,
+    ParentOneOf<["::mlir::attn::AttentionOp", "::mlir::attn::OnlineAttentionOp",
+                 "::mlir::attn::OnlineSoftmaxOp"]>]> {
   let summary = "ends a score or mask region with its value";
   let description = [{
     Yields the score, or i1 whether to attend, of one position.

@@ -19,22 +19,13 @@ using namespace mlir::bufferization;
 
 namespace {
 
-/// The captured operand that a region argument stands for.
-Value getCapture(AttentionOp op, BlockArgument argument) {
-  bool isScore = argument.getOwner() == &op.getScore().front();
-  unsigned leading = isScore ? AttentionOp::kNumScoreArguments
-                             : AttentionOp::kNumMaskArguments;
-  OperandRange captures =
-      isScore ? op.getScoreCaptures() : op.getMaskCaptures();
-  return captures[argument.getArgNumber() - leading];
-}
-
-struct AttentionOpInterface
-    : DstBufferizableOpInterfaceExternalModel<AttentionOpInterface,
-                                              AttentionOp> {
+/// Ops in destination style with score and mask regions.
+template <typename Op>
+struct RegionOpInterface
+    : DstBufferizableOpInterfaceExternalModel<RegionOpInterface<Op>, Op> {
   bool bufferizesToMemoryRead(Operation *op, OpOperand &operand,
                               const AnalysisState &state) const {
-    return !cast<DestinationStyleOpInterface>(op).isDpsInit(&operand); // A9
+    return cast<Op>(op).readsOperand(operand);
   }
 
   /// Region arguments for captured tensors are read-only views of them.
@@ -48,9 +39,8 @@ struct AttentionOpInterface
                 const BufferizationState &state,
                 SmallVector<Value> &invocationStack) const {
     if (auto argument = dyn_cast<BlockArgument>(value))
-      return bufferization::getBufferType(
-          getCapture(cast<AttentionOp>(op), argument), options, state,
-          invocationStack);
+      return bufferization::getBufferType(cast<Op>(op).getCapture(argument),
+                                          options, state, invocationStack);
     auto destination = cast<DestinationStyleOpInterface>(op);
     return bufferization::getBufferType(
         destination.getTiedOpOperand(cast<OpResult>(value))->get(), options,
@@ -60,12 +50,11 @@ struct AttentionOpInterface
   LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
                           const BufferizationOptions &options,
                           BufferizationState &state) const {
-    auto attention = cast<AttentionOp>(op);
-    if (attention->getNumResults() == 0)
+    if (op->getNumResults() == 0)
       return success(); // Already on buffers.
 
     SmallVector<Value> operands;
-    for (Value operand : attention->getOperands()) {
+    for (Value operand : op->getOperands()) {
       if (isa<TensorType>(operand.getType())) {
         FailureOr<Value> buffer = getBuffer(rewriter, operand, options, state);
         if (failed(buffer))
@@ -74,13 +63,13 @@ struct AttentionOpInterface
       }
       operands.push_back(operand);
     }
-    OperationState newState(attention.getLoc(), attention->getName());
+    OperationState newState(op->getLoc(), op->getName());
     newState.addOperands(operands);
-    newState.addAttributes(attention->getAttrs());
-    newState.propertiesAttr = attention->getPropertiesAsAttribute();
-    for (Region &region : attention->getRegions())
+    newState.addAttributes(op->getAttrs());
+    newState.propertiesAttr = op->getPropertiesAsAttribute();
+    for (Region &region : op->getRegions())
       newState.addRegion()->takeBody(region);
-    auto buffered = cast<AttentionOp>(rewriter.create(newState));
+    auto buffered = cast<Op>(rewriter.create(newState));
 
     // Each captured tensor is a buffer in the region too. Its loads were
     // bufferized before this op, on a buffer of the old argument.
@@ -93,7 +82,7 @@ struct AttentionOpInterface
         auto tensorType = dyn_cast<RankedTensorType>(argument.getType());
         if (!tensorType)
           continue;
-        argument.setType(getCapture(buffered, argument).getType());
+        argument.setType(buffered.getCapture(argument).getType());
         for (Operation *user :
              llvm::make_early_inc_range(argument.getUsers())) {
           auto toBuffer = dyn_cast<ToBufferOp>(user);
@@ -111,11 +100,42 @@ struct AttentionOpInterface
   }
 };
 
+struct AllFiniteOpInterface
+    : BufferizableOpInterface::ExternalModel<AllFiniteOpInterface,
+                                             AllFiniteOp> {
+  bool bufferizesToMemoryRead(Operation *, OpOperand &,
+                              const AnalysisState &) const {
+    return true;
+  }
+  bool bufferizesToMemoryWrite(Operation *, OpOperand &,
+                               const AnalysisState &) const {
+    return false;
+  }
+  AliasingValueList getAliasingValues(Operation *, OpOperand &,
+                                      const AnalysisState &) const {
+    return {};
+  }
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
+                          const BufferizationOptions &options,
+                          BufferizationState &state) const {
+    FailureOr<Value> source =
+        getBuffer(rewriter, cast<AllFiniteOp>(op).getSource(), options, state);
+    if (failed(source))
+      return failure();
+    replaceOpWithNewBufferizedOp<AllFiniteOp>(rewriter, op,
+                                              rewriter.getI1Type(), *source);
+    return success();
+  }
+};
+
 } // namespace
 
 void mlir::attn::registerBufferizableOpInterfaceExternalModels(
     DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, AttnDialect *) {
-    AttentionOp::attachInterface<AttentionOpInterface>(*context);
+    AttentionOp::attachInterface<RegionOpInterface<AttentionOp>>(*context);
+    OnlineSoftmaxOp::attachInterface<RegionOpInterface<OnlineSoftmaxOp>>(
+        *context);
+    AllFiniteOp::attachInterface<AllFiniteOpInterface>(*context);
   });
 }

@@ -1,0 +1,265 @@
+//===- OnlineAttentionTiling.cpp - Tiling of attn.online_attention --------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// The one loop of the op runs over the keys and is a reduction.
+//
+//   in order:  blocks of keys take the state from one to the next
+//   partial:   chunks of keys have a state each, merged by log-sum-exp,
+//
+//     m    = max over n of m[n]
+//     l    = sum over n of exp2(m[n] - m) * l[n]
+//     O[d] = sum over n of exp2(m[n] - m) * O[n,d]
+//
+// where the op's own initial state is one more n.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/AttnOps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace mlir::attn;
+
+namespace {
+
+using Body = function_ref<Value(OpBuilder &, Location, ValueRange)>;
+
+/// Rows [offset, offset + size) of a matrix.
+tensor::ExtractSliceOp sliceRows(OpBuilder &b, Location loc, Value matrix,
+                                 OpFoldResult offset, OpFoldResult size) {
+  int64_t columns = cast<RankedTensorType>(matrix.getType()).getDimSize(1);
+  OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
+  return tensor::ExtractSliceOp::create(b, loc, matrix, {offset, zero},
+                                        {size, b.getIndexAttr(columns)},
+                                        {one, one});
+}
+
+/// The op on some of its keys, with another state.
+OnlineAttentionOp tileKeys(OpBuilder &b, OnlineAttentionOp op,
+                           OpFoldResult offset, OpFoldResult size,
+                           ValueRange state, SmallVector<Operation *> &slices) {
+  Location loc = op.getLoc();
+  tensor::ExtractSliceOp key = sliceRows(b, loc, op.getKey(), offset, size);
+  tensor::ExtractSliceOp value = sliceRows(b, loc, op.getValue(), offset, size);
+  slices.append({key, value});
+  auto tile = cast<OnlineAttentionOp>(b.clone(*op));
+  tile.getKeyMutable().assign(key);
+  tile.getValueMutable().assign(value);
+  tile.getOutsMutable().assign(state);
+  tile.getFirstKeyMutable().assign(b.createOrFold<arith::AddIOp>(
+      loc, op.getFirstKey(), getValueOrCreateConstantIndexOp(b, loc, offset)));
+  for (auto [result, init] : llvm::zip(tile.getResults(), state))
+    result.setType(cast<RankedTensorType>(init.getType()));
+  return tile;
+}
+
+/// Entry `number` of a stack of partial states.
+Value sliceState(OpBuilder &b, Location loc, Value states, OpFoldResult number,
+                 RankedTensorType type) {
+  SmallVector<OpFoldResult> offsets(type.getRank() + 1, b.getIndexAttr(0));
+  SmallVector<OpFoldResult> sizes = {b.getIndexAttr(1)};
+  for (int64_t size : type.getShape())
+    sizes.push_back(b.getIndexAttr(size));
+  SmallVector<OpFoldResult> strides(type.getRank() + 1, b.getIndexAttr(1));
+  offsets[0] = number;
+  return tensor::ExtractSliceOp::create(b, loc, type, states, offsets, sizes,
+                                        strides);
+}
+
+/// Reduces the first loop into `init`; each map says which of the loops index
+/// an operand.
+linalg::GenericOp reduceFirst(OpBuilder &b, Location loc, ValueRange inputs,
+                              Value init, ArrayRef<AffineMap> maps, Body body) {
+  SmallVector<utils::IteratorType> iterators(maps.front().getNumDims(),
+                                             utils::IteratorType::parallel);
+  iterators.front() = utils::IteratorType::reduction;
+  return linalg::GenericOp::create(
+      b, loc, init.getType(), inputs, init, maps, iterators,
+      [&](OpBuilder &b, Location loc, ValueRange arguments) {
+        linalg::YieldOp::create(b, loc, body(b, loc, arguments));
+      });
+}
+
+/// `exp2(partial - whole)`, 1 where both are -inf.
+Value emitCorrection(OpBuilder &b, Location loc, Value partial, Value whole) {
+  Value same =
+      arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, partial, whole);
+  Value one =
+      arith::ConstantOp::create(b, loc, b.getFloatAttr(partial.getType(), 1.0));
+  Value factor = math::Exp2Op::create(
+      b, loc, arith::SubFOp::create(b, loc, partial, whole));
+  return arith::SelectOp::create(b, loc, same, one, factor);
+}
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Blocks of keys, in order
+//===----------------------------------------------------------------------===//
+
+SmallVector<utils::IteratorType> OnlineAttentionOp::getLoopIteratorTypes() {
+  return {utils::IteratorType::reduction};
+}
+
+SmallVector<Range> OnlineAttentionOp::getIterationDomain(OpBuilder &b) {
+  OpFoldResult keys = tensor::getMixedSize(b, getLoc(), getKey(), 0);
+  return {{b.getIndexAttr(0), keys, b.getIndexAttr(1)}};
+}
+
+FailureOr<TilingResult>
+OnlineAttentionOp::getTiledImplementation(OpBuilder &b,
+                                          ArrayRef<OpFoldResult> offsets,
+                                          ArrayRef<OpFoldResult> sizes) {
+  TilingResult result;
+  OnlineAttentionOp tile = tileKeys(b, *this, offsets[0], sizes[0], getOuts(),
+                                    result.generatedSlices);
+  result.tiledOps.push_back(tile);
+  result.tiledValues.assign(tile->result_begin(), tile->result_end());
+  return result;
+}
+
+LogicalResult OnlineAttentionOp::getResultTilePosition(
+    OpBuilder &b, unsigned number, ArrayRef<OpFoldResult>,
+    ArrayRef<OpFoldResult>, SmallVector<OpFoldResult> &resultOffsets,
+    SmallVector<OpFoldResult> &resultSizes) {
+  for (int64_t size :
+       cast<ShapedType>(getOuts()[number].getType()).getShape()) {
+    resultOffsets.push_back(b.getIndexAttr(0));
+    resultSizes.push_back(b.getIndexAttr(size));
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Chunks of keys, merged
+//===----------------------------------------------------------------------===//
+
+FailureOr<SmallVector<Value>>
+OnlineAttentionOp::generateInitialTensorForPartialReduction(
+    OpBuilder &b, Location loc, ArrayRef<OpFoldResult> tileSizes,
+    const SetVector<unsigned> &) {
+  double initial[] = {0.0, -std::numeric_limits<double>::infinity(), 0.0};
+  SmallVector<Value> states;
+  for (auto [init, number] : llvm::zip(getOuts(), initial)) {
+    auto type = cast<RankedTensorType>(init.getType());
+    SmallVector<OpFoldResult> sizes = {tileSizes[0]};
+    for (int64_t size : type.getShape())
+      sizes.push_back(b.getIndexAttr(size));
+    Value empty = tensor::EmptyOp::create(b, loc, sizes, type.getElementType());
+    Value constant = arith::ConstantOp::create(
+        b, loc, b.getFloatAttr(type.getElementType(), number));
+    states.push_back(
+        linalg::FillOp::create(b, loc, constant, empty).getResult(0));
+  }
+  return states;
+}
+
+FailureOr<TilingResult> OnlineAttentionOp::tileToPartialReduction(
+    OpBuilder &b, Location loc, ReductionTilingStrategy strategy,
+    ValueRange init, ArrayRef<OpFoldResult> offsets,
+    ArrayRef<OpFoldResult> sizes, const SetVector<unsigned> &,
+    ArrayRef<OpFoldResult> splitReductionIvs) {
+  if (strategy != ReductionTilingStrategy::PartialReductionOuterParallel)
+    return emitOpError("expected partial reductions of whole chunks of keys");
+  SmallVector<Value> state;
+  for (auto [states, whole] : llvm::zip(init, getOuts()))
+    state.push_back(sliceState(b, loc, states, splitReductionIvs[0],
+                               cast<RankedTensorType>(whole.getType())));
+  TilingResult result;
+  for (Value slice : state)
+    result.generatedSlices.push_back(slice.getDefiningOp());
+  OnlineAttentionOp tile =
+      tileKeys(b, *this, offsets[0], sizes[0], state, result.generatedSlices);
+  result.tiledOps.push_back(tile);
+  result.tiledValues.assign(tile->result_begin(), tile->result_end());
+  return result;
+}
+
+LogicalResult OnlineAttentionOp::getPartialResultTilePosition(
+    OpBuilder &b, unsigned number, ReductionTilingStrategy,
+    ArrayRef<OpFoldResult> offsets, ArrayRef<OpFoldResult> sizes,
+    const SetVector<unsigned> &, ArrayRef<OpFoldResult> splitReductionIvs,
+    SmallVector<OpFoldResult> &resultOffsets,
+    SmallVector<OpFoldResult> &resultSizes) {
+  resultOffsets.push_back(splitReductionIvs[0]);
+  resultSizes.push_back(b.getIndexAttr(1));
+  return getResultTilePosition(b, number, offsets, sizes, resultOffsets,
+                               resultSizes);
+}
+
+FailureOr<MergeResult>
+OnlineAttentionOp::mergeReductions(OpBuilder &b, Location loc,
+                                   ValueRange partialReduce,
+                                   const SetVector<unsigned> &) {
+  Value accumulators = partialReduce[0], maxima = partialReduce[1],
+        sums = partialReduce[2];
+  AffineExpr n, d, q;
+  bindDims(getContext(), n, d, q);
+  auto map = [&](unsigned dims, ArrayRef<AffineExpr> results) {
+    return AffineMap::get(dims, 0, results, getContext());
+  };
+  // Loops (n, q), then (n, d, q).
+  AffineExpr q2 = d;
+  AffineMap state = map(2, {n, q2}), lanes = map(2, {q2});
+  AffineMap state3 = map(3, {n, q}), lanes3 = map(3, {q});
+  AffineMap stack = map(3, {n, d, q}), matrix = map(3, {d, q});
+
+  linalg::GenericOp maximum = reduceFirst(
+      b, loc, maxima, getMaximum(), {state, lanes},
+      [](OpBuilder &b, Location loc, ValueRange arguments) -> Value {
+        return arith::MaximumFOp::create(b, loc, arguments[0], arguments[1]);
+      });
+  Value whole = maximum.getResult(0);
+
+  // The initial state, in the units of the whole maximum.
+  auto correct = [&](Value init, ArrayRef<AffineMap> maps) -> Value {
+    SmallVector<utils::IteratorType> iterators(maps.front().getNumDims(),
+                                               utils::IteratorType::parallel);
+    return linalg::GenericOp::create(
+               b, loc, init.getType(), ValueRange{getMaximum(), whole}, init,
+               maps, iterators,
+               [](OpBuilder &b, Location loc, ValueRange arguments) {
+                 Value factor =
+                     emitCorrection(b, loc, arguments[0], arguments[1]);
+                 Value product =
+                     arith::MulFOp::create(b, loc, factor, arguments[2]);
+                 linalg::YieldOp::create(b, loc, product);
+               })
+        .getResult(0);
+  };
+  AffineMap lane1 = map(1, {n}), lane2 = map(2, {d}), matrix2 = map(2, {n, d});
+  Value sum = correct(getSum(), {lane1, lane1, lane1});
+  Value accumulator = correct(getAccumulator(), {lane2, lane2, matrix2});
+
+  // arguments: partial maximum, whole maximum, partial, whole.
+  auto addCorrected = [](OpBuilder &b, Location loc,
+                         ValueRange arguments) -> Value {
+    Value factor = emitCorrection(b, loc, arguments[0], arguments[1]);
+    Value product = arith::MulFOp::create(b, loc, factor, arguments[2]);
+    return arith::AddFOp::create(b, loc, arguments[3], product);
+  };
+  linalg::GenericOp mergedSum =
+      reduceFirst(b, loc, {maxima, whole, sums}, sum,
+                  {state, lanes, state, lanes}, addCorrected);
+  linalg::GenericOp mergedAccumulator =
+      reduceFirst(b, loc, {maxima, whole, accumulators}, accumulator,
+                  {state3, lanes3, stack, matrix}, addCorrected);
+
+  MergeResult result;
+  result.mergeOps = {maximum, mergedSum, mergedAccumulator};
+  result.replacements = {mergedAccumulator.getResult(0), whole,
+                         mergedSum.getResult(0)};
+  return result;
+}

@@ -1,0 +1,214 @@
+//===- OnlineOps.cpp - Ops of the online softmax --------------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/AttnOps.h"
+#include "dialect/RegionVerifier.h"
+
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+namespace {
+
+/// Verifies that an operand has a shape, -1 meaning any size, and the element
+/// type of all the state.
+LogicalResult verifyState(Operation *op, Value operand, StringRef name,
+                          ArrayRef<int64_t> shape, Type elementType) {
+  auto type = cast<ShapedType>(operand.getType());
+  bool matches = type.hasRank() && type.getRank() == int64_t(shape.size()) &&
+                 type.getElementType() == elementType;
+  if (matches)
+    for (auto [size, expected] : llvm::zip(type.getShape(), shape))
+      matches &= expected == -1 || size == expected;
+  if (matches)
+    return success();
+  InFlightDiagnostic error = op->emitOpError()
+                             << "operand '" << name << "': expected shape (";
+  llvm::interleaveComma(shape, error, [&](int64_t size) {
+    if (size == -1)
+      error << "any";
+    else
+      error << size;
+  });
+  return error << ") of " << elementType << ", got " << type;
+}
+
+LogicalResult verifyStaticSizes(Operation *op, Value operand, StringRef name,
+                                unsigned begin, unsigned end) {
+  auto type = cast<ShapedType>(operand.getType());
+  for (unsigned dim = begin; dim < end; ++dim)
+    if (type.isDynamicDim(dim) || type.getDimSize(dim) < 1)
+      return op->emitOpError()
+             << "operand '" << name << "': expected dimension " << dim
+             << " to be static and at least 1, got " << type;
+  return success();
+}
+
+template <typename Op>
+LogicalResult verifyOnlineRegions(Op op, Type elementType) {
+  Type index = IndexType::get(op.getContext());
+  if (failed(verifyPointwiseRegion(op, op.getScoreRegion(), "score",
+                                   {elementType, index, index, index, index},
+                                   op.getScoreCaptures(), elementType)))
+    return failure();
+  return verifyPointwiseRegion(
+      op, op.getMaskRegion(), "mask", {index, index, index, index},
+      op.getMaskCaptures(), IntegerType::get(op.getContext(), 1));
+}
+
+template <typename Op>
+void nameRegionArguments(Op op, Region &region, OpAsmSetValueNameFn setName) {
+  if (region.empty())
+    return;
+  StringRef scoreNames[] = {"s", "b", "h", "p", "j"};
+  ArrayRef<StringRef> names(scoreNames);
+  if (&region == &op.getMaskRegion())
+    names = names.drop_front();
+  for (auto [argument, name] : llvm::zip(region.getArguments(), names))
+    setName(argument, name);
+}
+
+using Effects =
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>;
+
+void addEffect(Effects &effects, MemoryEffects::Effect *effect,
+               OpOperand &operand, int stage) {
+  effects.emplace_back(effect, &operand, stage, /*effectOnFullRegion=*/true,
+                       SideEffects::DefaultResource::get());
+}
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// attn.online_attention
+//===----------------------------------------------------------------------===//
+
+LogicalResult OnlineAttentionOp::verify() {
+  auto query = cast<RankedTensorType>(getQuery().getType());
+  if (query.getRank() != 2 || !isa<FloatType>(query.getElementType()))
+    return emitOpError() << "operand 'query': expected shape (Dk, L) of a "
+                            "float type, got "
+                         << query;
+  auto value = cast<RankedTensorType>(getValue().getType());
+  if (value.getRank() != 2)
+    return emitOpError() << "operand 'value': expected shape (Skv, Dv), got "
+                         << value;
+  if (failed(verifyStaticSizes(*this, getQuery(), "query", 0, 2)) ||
+      failed(verifyStaticSizes(*this, getValue(), "value", 1, 2)))
+    return failure();
+  if (getOuts().size() != 3)
+    return emitOpError() << "expected 3 operands 'outs' (accumulator, maximum "
+                            "and sum), got "
+                         << getOuts().size();
+  Type elementType = query.getElementType();
+  int64_t headSize = query.getDimSize(0), lanes = query.getDimSize(1);
+  if (failed(
+          verifyState(*this, getKey(), "key", {-1, headSize}, elementType)) ||
+      failed(verifyState(*this, getValue(), "value", {-1, value.getDimSize(1)},
+                         elementType)) ||
+      failed(verifyState(*this, getAccumulator(), "accumulator",
+                         {value.getDimSize(1), lanes}, elementType)) ||
+      failed(
+          verifyState(*this, getMaximum(), "maximum", {lanes}, elementType)) ||
+      failed(verifyState(*this, getSum(), "sum", {lanes}, elementType)))
+    return failure();
+  int64_t keys = cast<ShapedType>(getKey().getType()).getDimSize(0);
+  int64_t values = value.getDimSize(0);
+  if (!ShapedType::isDynamic(keys) && !ShapedType::isDynamic(values) &&
+      keys != values)
+    return emitOpError() << "operand 'value': expected " << keys
+                         << " rows as 'key', got " << values;
+  return success();
+}
+
+LogicalResult OnlineAttentionOp::verifyRegions() {
+  return verifyOnlineRegions(
+      *this, cast<ShapedType>(getQuery().getType()).getElementType());
+}
+
+void OnlineAttentionOp::getEffects(Effects &) {}
+
+void OnlineAttentionOp::getAsmBlockArgumentNames(Region &region,
+                                                 OpAsmSetValueNameFn setName) {
+  nameRegionArguments(*this, region, setName);
+}
+
+//===----------------------------------------------------------------------===//
+// attn.online_softmax
+//===----------------------------------------------------------------------===//
+
+LogicalResult OnlineSoftmaxOp::verify() {
+  if (getOuts().size() != 4)
+    return emitOpError() << "expected 4 operands 'outs' (scores, maximum, sum "
+                            "and correction), got "
+                         << getOuts().size();
+  auto scores = cast<ShapedType>(getScores().getType());
+  if (!scores.hasRank() || scores.getRank() != 2 ||
+      !isa<FloatType>(scores.getElementType()))
+    return emitOpError() << "operand 'scores': expected shape (K, L) of a "
+                            "float type, got "
+                         << scores;
+  if (failed(verifyStaticSizes(*this, getScores(), "scores", 0, 2)))
+    return failure();
+  Type elementType = scores.getElementType();
+  int64_t lanes = scores.getDimSize(1);
+  if (failed(
+          verifyState(*this, getMaximum(), "maximum", {lanes}, elementType)) ||
+      failed(verifyState(*this, getSum(), "sum", {lanes}, elementType)) ||
+      failed(verifyState(*this, getCorrection(), "correction", {lanes},
+                         elementType)))
+    return failure();
+  return success();
+}
+
+LogicalResult OnlineSoftmaxOp::verifyRegions() {
+  return verifyOnlineRegions(
+      *this, cast<ShapedType>(getScores().getType()).getElementType());
+}
+
+Value OnlineSoftmaxOp::getCapture(BlockArgument argument) {
+  bool isScore = argument.getOwner()->getParent() == &getScoreRegion();
+  unsigned leading = isScore ? AttentionOp::kNumScoreArguments
+                             : AttentionOp::kNumMaskArguments;
+  OperandRange captures = isScore ? getScoreCaptures() : getMaskCaptures();
+  return captures[argument.getArgNumber() - leading];
+}
+
+void OnlineSoftmaxOp::getEffects(Effects &effects) {
+  for (OpOperand &operand : getOperation()->getOpOperands()) {
+    if (!isa<MemRefType>(operand.get().getType()))
+      continue;
+    if (readsOperand(operand))
+      addEffect(effects, MemoryEffects::Read::get(), operand, 0);
+    if (isDpsInit(&operand))
+      addEffect(effects, MemoryEffects::Write::get(), operand, 1);
+  }
+}
+
+void OnlineSoftmaxOp::getAsmBlockArgumentNames(Region &region,
+                                               OpAsmSetValueNameFn setName) {
+  nameRegionArguments(*this, region, setName);
+}
+
+//===----------------------------------------------------------------------===//
+// attn.all_finite
+//===----------------------------------------------------------------------===//
+
+LogicalResult AllFiniteOp::verify() {
+  auto type = cast<ShapedType>(getSource().getType());
+  if (!type.hasRank() || !isa<FloatType>(type.getElementType()))
+    return emitOpError() << "operand 'source': expected a ranked tensor or "
+                            "memref of a float type, got "
+                         << type;
+  return success();
+}
+
+void AllFiniteOp::getEffects(Effects &effects) {
+  if (isa<MemRefType>(getSource().getType()))
+    addEffect(effects, MemoryEffects::Read::get(), getSourceMutable(), 0);
+}
