@@ -1,0 +1,43 @@
+//===- KeySet.cpp - Ranges of keys known only at run time -----------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Analysis/KeySet.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+KeySet KeySetArithmetic::intersect(const KeySet &lhs, const KeySet &rhs) {
+  if (lhs.isNone() || isAll(rhs))
+    return lhs;
+  if (rhs.isNone() || isAll(lhs))
+    return rhs;
+  return {n.max(lhs.low, rhs.low), n.min(lhs.high, rhs.high)};
+}
+
+KeySet KeySetArithmetic::unite(const KeySet &lhs, const KeySet &rhs) {
+  if (lhs.isNone() || isAll(rhs))
+    return rhs;
+  if (rhs.isNone() || isAll(lhs))
+    return lhs;
+  KeySet a = makeNoneIfEmpty(lhs), b = makeNoneIfEmpty(rhs);
+  return {n.min(a.low, b.low), n.max(a.high, b.high), true};
+}
+
+KeySet KeySetArithmetic::select(const SymbolicFlag &condition,
+                                const KeySet &ifTrue, const KeySet &ifFalse) {
+  return {n.select(condition, ifTrue.low, ifFalse.low),
+          n.select(condition, ifTrue.high, ifFalse.high),
+          ifTrue.isNoneIfEmpty && ifFalse.isNoneIfEmpty};
+}
+
+KeySet KeySetArithmetic::makeNoneIfEmpty(const KeySet &keys) {
+  if (keys.isNoneIfEmpty)
+    return keys;
+  KeySet result = select(isNotEmpty(keys), keys, none());
+  result.isNoneIfEmpty = true;
+  return result;
+}

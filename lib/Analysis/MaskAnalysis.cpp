@@ -1,0 +1,93 @@
+//===- MaskAnalysis.cpp - Which blocks of keys a mask keeps ---------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Analysis/MaskAnalysis.h"
+#include "dialect/AttnOps.h"
+#include "lib/Analysis/RegionAnalysis.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+namespace {
+
+/// There are at most this many rows.
+constexpr int64_t kMaxRows = int64_t(1) << 60;
+constexpr int64_t kMaxOffset = AttentionOp::kMaxOffset; // A5
+
+IntegerInterval readPositions(SymbolicArithmetic &numbers, IndexRange range) {
+  auto read = [&](Value end) {
+    return numbers.read(end, -kMaxOffset, kMaxOffset + kMaxRows);
+  };
+  return {read(range.low), read(range.high)};
+}
+
+IntegerInterval readRow(SymbolicArithmetic &numbers, Value row) {
+  return numbers.read(row, 0, kMaxRows);
+}
+
+RegionAnalysis analyzeTile(SymbolicArithmetic &numbers,
+                           KeySetArithmetic &keySets, Region &region,
+                           const RegionTile &tile, IntegerInterval keys) {
+  RegionAnalysis analysis(numbers, keySets);
+  analysis.analyze(region,
+                   {readRow(numbers, tile.batch), readRow(numbers, tile.head),
+                    readPositions(numbers, tile.positions), keys},
+                   tile.captures);
+  return analysis;
+}
+
+} // namespace
+
+BlockVerdict mlir::attn::emitBlockVerdict(OpBuilder &builder, Location loc,
+                                          Region &mask,
+                                          const RegionTile &tile) {
+  SymbolicArithmetic numbers(builder, loc);
+  if (mask.empty())
+    return {numbers.toI1(false), numbers.toI1(true)};
+  IntegerInterval keys(numbers.read(tile.keys.low, 0, kMaxRows),
+                       numbers.read(tile.keys.high, 0, kMaxRows));
+  KeySetArithmetic sets(numbers, keys.low, *numbers.add(keys.high, 1));
+  RegionFact kept = analyzeTile(numbers, sets, mask, tile, keys).getYielded();
+  SymbolicFlag isDefined = sets.isEmpty(kept.undefined);
+  auto isNever = [&](const KeySet &keys) {
+    return numbers.toI1(numbers.both(isDefined, sets.isEmpty(keys)));
+  };
+  return {isNever(kept.canBeTrue), isNever(kept.canBeFalse)};
+}
+
+VisibleKeys mlir::attn::emitVisibleKeys(OpBuilder &builder, Location loc,
+                                        Region &mask, Value batch, Value head,
+                                        IndexRange positions, Value keyCount,
+                                        ValueRange captures) {
+  SymbolicArithmetic numbers(builder, loc);
+  SymbolicNumber end = numbers.read(keyCount, 0, kMaxRows);
+  if (mask.empty())
+    return {numbers.toIndex(0), numbers.toIndex(end)};
+  IntegerInterval keys(0, *numbers.add(end, -1));
+  KeySetArithmetic sets(numbers, 0, end);
+  RegionFact kept =
+      analyzeTile(numbers, sets, mask,
+                  {batch, head, positions, /*keys=*/{}, captures}, keys)
+          .getYielded();
+  KeySet visible = sets.unite(kept.canBeTrue, kept.undefined);
+  // An empty set may lie anywhere.
+  SymbolicNumber low = numbers.min(visible.low, end);
+  SymbolicNumber high = numbers.max(visible.high, low);
+  return {numbers.toIndex(low), numbers.toIndex(high)};
+}
+
+Value mlir::attn::emitIsDefined(OpBuilder &builder, Location loc,
+                                Region &region, const RegionTile &tile) {
+  SymbolicArithmetic numbers(builder, loc);
+  if (region.empty())
+    return numbers.toI1(true);
+  IntegerInterval keys(numbers.read(tile.keys.low, 0, kMaxRows),
+                       numbers.read(tile.keys.high, 0, kMaxRows));
+  KeySetArithmetic sets(numbers, keys.low, *numbers.add(keys.high, 1));
+  RegionAnalysis analysis = analyzeTile(numbers, sets, region, tile, keys);
+  return numbers.toI1(sets.isEmpty(analysis.getUndefinedOperations()));
+}
