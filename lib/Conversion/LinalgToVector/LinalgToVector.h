@@ -1,0 +1,39 @@
+//===- LinalgToVector.h - linalg on buffers as vectors ----------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_CONVERSION_LINALGTOVECTOR_LINALGTOVECTOR_H
+#define ATTN_CONVERSION_LINALGTOVECTOR_LINALGTOVECTOR_H
+
+#include "lib/Conversion/LinalgToVector/RegisterBlocking.h"
+
+#include "mlir/Dialect/Linalg/IR/LinalgInterfaces.h"
+
+namespace mlir::attn {
+
+/// Replaces C[m,n] += A[m,k] * B[k,n] on buffers, with a static number of
+/// contiguous n, by loops around `vector.contract`s that keep a block of C in
+/// registers, as well as the elementwise operation before it that C comes from,
+/// if there is one. Fails, having changed nothing and remarked why, on
+/// contractions of another form; without a remark on other operations.
+LogicalResult vectorizeContraction(RewriterBase &rewriter, linalg::LinalgOp op,
+                                   const VectorRegisters &registers);
+
+/// Replaces an operation on buffers that is elementwise along its last
+/// dimension, which is contiguous, by loops around vectors. Fails, having
+/// changed nothing and remarked why, on others.
+LogicalResult vectorizeRows(RewriterBase &rewriter, linalg::LinalgOp op,
+                            const VectorRegisters &registers);
+
+/// Replaces an elementwise operation on matrices of static sizes that reads one
+/// of them transposed by loops around blocks that are transposed in registers.
+/// Fails, having changed nothing, on others.
+LogicalResult vectorizeTranspose(RewriterBase &rewriter, linalg::LinalgOp op,
+                                 const VectorRegisters &registers);
+
+} // namespace mlir::attn
+
+#endif // ATTN_CONVERSION_LINALGTOVECTOR_LINALGTOVECTOR_H

@@ -1,0 +1,206 @@
+// RUN: attn-opt %s -split-input-file -verify-diagnostics -canonicalize \
+// RUN:   -attn-vectorize-contractions="vector-bits=512 vector-registers=32" -canonicalize -cse \
+// RUN:   | FileCheck %s
+// RUN: attn-opt %s -split-input-file -attn-vectorize-contractions 2>/dev/null \
+// RUN:   | FileCheck %s --check-prefix=AVX2
+
+// The scores of a block of keys: 8 rows of 2 registers, which start as what the
+// buffer is filled with. The last 8 rows move back to where there are 8; fewer
+// are computed one by one.
+
+// CHECK-LABEL: func.func @scores(
+// CHECK-SAME: %[[K:[^:]*]]: memref<?x64xf32, {{.*}}>, %[[Q:[^:]*]]: memref<64x32xf32>, %[[S:[^:]*]]: memref<?x32xf32>)
+// CHECK-NOT: linalg
+// CHECK-DAG: %[[ZEROS:.*]] = arith.constant dense<0.000000e+00> : vector<8x16xf32>
+// CHECK-DAG: %[[C0:.*]] = arith.constant 0 : index
+// CHECK-DAG: %[[C8:.*]] = arith.constant 8 : index
+// CHECK-DAG: %[[C1:.*]] = arith.constant 1 : index
+// CHECK-DAG: %[[C16:.*]] = arith.constant 16 : index
+// CHECK-DAG: %[[C64:.*]] = arith.constant 64 : index
+// CHECK: %[[N:.*]] = memref.dim %[[S]], %[[C0]]
+// CHECK: %[[FITS:.*]] = arith.cmpi sge, %[[N]], %[[C8]]
+// CHECK: %[[WHOLE:.*]] = arith.select %[[FITS]], %[[N]], %[[C0]]
+// CHECK: scf.for %[[I:.*]] = %[[C0]] to %[[WHOLE]] step %[[C8]]
+// CHECK:   %[[LAST:.*]] = arith.subi %[[N]], %[[C8]]
+// CHECK:   %[[ROW:.*]] = arith.minsi %[[I]], %[[LAST]]
+// CHECK:   %[[ROW1:.*]] = arith.addi %[[ROW]], %[[C1]]
+// CHECK:   scf.for %[[D:.*]] = %[[C0]] to %[[C64]] step %[[C8]] iter_args(%[[A0:.*]] = %[[ZEROS]], %[[A1:.*]] = %[[ZEROS]]) -> (vector<8x16xf32>, vector<8x16xf32>)
+// CHECK:     %[[K0:.*]] = memref.load %[[K]][%[[ROW]], %[[D]]]
+// CHECK:     %[[K1:.*]] = memref.load %[[K]][%[[ROW1]], %[[D]]]
+// CHECK:     %[[LHS:.*]] = vector.from_elements %[[K0]], %[[K1]], {{.*}} : vector<1x8xf32>
+// CHECK:     vector.load %[[Q]][%[[D]], %[[C0]]] : memref<64x32xf32>, vector<16xf32>
+// CHECK:     vector.contract {{.*}} %[[LHS]], %{{.*}}, %[[A0]] : vector<1x8xf32>, vector<1x16xf32> into vector<8x16xf32>
+// CHECK:     vector.load %[[Q]][%[[D]], %[[C16]]] : memref<64x32xf32>, vector<16xf32>
+// CHECK:     vector.contract {{.*}} %[[LHS]], %{{.*}}, %[[A1]]
+// CHECK-COUNT-14: vector.contract
+// CHECK-NOT: vector.contract
+// CHECK:     scf.yield
+// CHECK-COUNT-16: vector.store %{{.*}}, %[[S]]
+// CHECK-NOT: vector.store
+// CHECK: scf.for %[[I:.*]] = %[[WHOLE]] to %[[N]] step %[[C1]]
+// CHECK:   vector.contract {{.*}} into vector<1x16xf32>
+
+// Of 16 registers of 256 bits: 6 rows of 2 registers, twice.
+
+// AVX2-LABEL: func.func @scores(
+// AVX2: scf.for {{.*}} step %c16
+// AVX2: vector.contract {{.*}} into vector<6x8xf32>
+func.func @scores(%k: memref<?x64xf32, strided<[?, 1], offset: ?>>,
+                  %q: memref<64x32xf32>, %s: memref<?x32xf32>) {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%s : memref<?x32xf32>)
+  linalg.matmul
+    ins(%k, %q : memref<?x64xf32, strided<[?, 1], offset: ?>>, memref<64x32xf32>)
+    outs(%s : memref<?x32xf32>)
+  return
+}
+
+// -----
+
+// What was summed before is multiplied as the accumulators are loaded.
+
+// CHECK-LABEL: func.func @output(
+// CHECK-SAME: %[[V:[^:]*]]: memref<?x80xf32, {{.*}}>, %[[P:[^:]*]]: memref<?x64xf32>, %[[C:[^:]*]]: memref<64xf32>, %[[O:[^:]*]]: memref<80x64xf32>)
+// CHECK-NOT: linalg
+// CHECK-DAG: %[[C0:.*]] = arith.constant 0 : index
+// CHECK-DAG: %[[C1:.*]] = arith.constant 1 : index
+// CHECK-DAG: %[[C5:.*]] = arith.constant 5 : index
+// CHECK-DAG: %[[C80:.*]] = arith.constant 80 : index
+// CHECK: scf.for %[[ROW:.*]] = %[[C0]] to %[[C80]] step %[[C5]]
+// CHECK:   %[[CORRECTION:.*]] = vector.load %[[C]][%[[C0]]] : memref<64xf32>, vector<16xf32>
+// CHECK:   %[[OLD:.*]] = vector.load %[[O]][%[[ROW]], %[[C0]]]
+// CHECK:   arith.mulf %[[CORRECTION]], %[[OLD]] : vector<16xf32>
+// CHECK:   %[[N:.*]] = memref.dim %[[P]], %[[C0]]
+// CHECK:   scf.for %[[J:.*]] = %[[C0]] to %[[N]] step %[[C1]] iter_args({{.*}}) -> (vector<5x16xf32>, vector<5x16xf32>, vector<5x16xf32>, vector<5x16xf32>)
+// CHECK:     memref.load %[[V]][%[[J]], %[[ROW]]]
+// CHECK-COUNT-4: vector.contract
+// CHECK-NOT: vector.contract
+// CHECK: return
+func.func @output(%v: memref<?x80xf32, strided<[?, 1], offset: ?>>,
+                  %p: memref<?x64xf32>, %c: memref<64xf32>,
+                  %o: memref<80x64xf32>) {
+  linalg.generic {
+      indexing_maps = [affine_map<(d, q) -> (q)>, affine_map<(d, q) -> (d, q)>],
+      iterator_types = ["parallel", "parallel"]}
+      ins(%c : memref<64xf32>) outs(%o : memref<80x64xf32>) {
+  ^bb0(%correction: f32, %old: f32):
+    %new = arith.mulf %correction, %old : f32
+    linalg.yield %new : f32
+  }
+  linalg.matmul
+    indexing_maps = [affine_map<(m, n, k) -> (k, m)>,
+                     affine_map<(m, n, k) -> (k, n)>,
+                     affine_map<(m, n, k) -> (m, n)>]
+    ins(%v, %p : memref<?x80xf32, strided<[?, 1], offset: ?>>, memref<?x64xf32>)
+    outs(%o : memref<80x64xf32>)
+  return
+}
+
+// -----
+
+// 79 rows in blocks of 12, and 7.
+
+// CHECK-LABEL: func.func @rest(
+// CHECK: scf.for %{{.*}} = %{{.*}} to %c72 step %c12
+// CHECK: vector.contract {{.*}} into vector<12x16xf32>
+// CHECK: vector.contract {{.*}} into vector<7x16xf32>
+func.func @rest(%v: memref<128x79xf32>, %p: memref<128x32xf32>,
+                %o: memref<79x32xf32>) {
+  linalg.generic {
+      indexing_maps = [affine_map<(m, n, k) -> (k, n)>,
+                       affine_map<(m, n, k) -> (k, m)>,
+                       affine_map<(m, n, k) -> (m, n)>],
+      iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%p, %v : memref<128x32xf32>, memref<128x79xf32>)
+      outs(%o : memref<79x32xf32>) {
+  ^bb0(%a: f32, %b: f32, %sum: f32):
+    %product = arith.mulf %a, %b : f32
+    %next = arith.addf %product, %sum : f32
+    linalg.yield %next : f32
+  }
+  return
+}
+
+// -----
+
+// Rows that were there before must not be computed twice.
+
+// CHECK-LABEL: func.func @accumulate(
+// CHECK: %[[REST:.*]] = arith.remui %[[N:.*]], %c8
+// CHECK: %[[WHOLE:.*]] = arith.subi %[[N]], %[[REST]]
+// CHECK-NOT: arith.minsi
+// CHECK: scf.for %{{.*}} = %c0 to %[[WHOLE]] step %c8
+// CHECK: scf.for %{{.*}} = %[[WHOLE]] to %[[N]] step %c1
+func.func @accumulate(%k: memref<?x4xf64>, %q: memref<4x16xf64>,
+                      %s: memref<?x16xf64>, %other: memref<f64>) {
+  %zero = arith.constant 0.0 : f64
+  linalg.fill ins(%zero : f64) outs(%s : memref<?x16xf64>)
+  // Who knows what this writes.
+  linalg.fill ins(%zero : f64) outs(%other : memref<f64>)
+  linalg.matmul ins(%k, %q : memref<?x4xf64>, memref<4x16xf64>)
+                outs(%s : memref<?x16xf64>)
+  return
+}
+
+// -----
+
+// CHECK-LABEL: func.func @lanes(
+// CHECK-COUNT-5: linalg.matmul
+func.func @lanes(%a: memref<8x8xf32>, %b: memref<8x?xf32>, %c: memref<8x?xf32>,
+                 %b20: memref<8x20xf32>, %c20: memref<8x20xf32>,
+                 %bs: memref<8x16xf32, strided<[32, 2]>>, %c16: memref<8x16xf32>,
+                 %d: memref<8x8xf16>, %e: memref<8x16xf16>) {
+  // expected-remark @below {{not computed in vector registers: does not have a static number of lanes that fills vectors}}
+  linalg.matmul ins(%a, %b : memref<8x8xf32>, memref<8x?xf32>) outs(%c : memref<8x?xf32>)
+  // expected-remark @below {{not computed in vector registers: does not have a static number of lanes that fills vectors}}
+  linalg.matmul ins(%a, %b20 : memref<8x8xf32>, memref<8x20xf32>) outs(%c20 : memref<8x20xf32>)
+  // expected-remark @below {{not computed in vector registers: has lanes that are not contiguous}}
+  linalg.matmul ins(%a, %bs : memref<8x8xf32>, memref<8x16xf32, strided<[32, 2]>>) outs(%c16 : memref<8x16xf32>)
+  // expected-remark @below {{not computed in vector registers: is not all of f32 or all of f64}}
+  linalg.matmul ins(%d, %e : memref<8x8xf16>, memref<8x16xf16>) outs(%e : memref<8x16xf16>)
+  // expected-remark @below {{not computed in vector registers: is not a plain sum of products}}
+  linalg.matmul ins(%d, %e : memref<8x8xf16>, memref<8x16xf16>) outs(%c16 : memref<8x16xf32>)
+  return
+}
+
+// -----
+
+// CHECK-LABEL: func.func @forms(
+// CHECK: linalg.matmul
+// CHECK: linalg.generic
+// CHECK: linalg.generic
+func.func @forms(%a: memref<16x16xf32>, %b: memref<16x16xf32>,
+                 %c: memref<16x16xf32>,
+                 %row: memref<16xf32>) {
+  // expected-remark @below {{not computed in vector registers: has no row of lanes in an operand and the result}}
+  linalg.matmul
+    indexing_maps = [affine_map<(m, n, k) -> (m, k)>,
+                     affine_map<(m, n, k) -> (n, k)>,
+                     affine_map<(m, n, k) -> (m, n)>]
+    ins(%a, %b : memref<16x16xf32>, memref<16x16xf32>) outs(%c : memref<16x16xf32>)
+  // expected-remark @below {{not computed in vector registers: does not contract two matrices to a matrix}}
+  linalg.generic {
+      indexing_maps = [affine_map<(m, n, k) -> (k, m)>,
+                       affine_map<(m, n, k) -> (n)>,
+                       affine_map<(m, n, k) -> (m, n)>],
+      iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %row : memref<16x16xf32>, memref<16xf32>) outs(%c : memref<16x16xf32>) {
+  ^bb0(%x: f32, %y: f32, %sum: f32):
+    %product = arith.mulf %x, %y : f32
+    %next = arith.addf %sum, %product : f32
+    linalg.yield %next : f32
+  }
+  // No contraction at all, so no remark.
+  linalg.generic {
+      indexing_maps = [affine_map<(m, n, k) -> (m, k)>,
+                       affine_map<(m, n, k) -> (k, n)>,
+                       affine_map<(m, n, k) -> (m, n)>],
+      iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%c, %c : memref<16x16xf32>, memref<16x16xf32>) outs(%c : memref<16x16xf32>) {
+  ^bb0(%x: f32, %y: f32, %sum: f32):
+    %product = arith.subf %x, %y : f32
+    %next = arith.addf %sum, %product : f32
+    linalg.yield %next : f32
+  }
+  return
+}

@@ -1,0 +1,200 @@
+// RUN: attn-opt %s -split-input-file -verify-diagnostics \
+// RUN:   -attn-vectorize-rows="vector-bits=512" -canonicalize -cse \
+// RUN:   | FileCheck %s
+
+// CHECK-LABEL: func.func @scale(
+// CHECK-SAME: %[[C:[^:]*]]: memref<32xf32>, %[[R:[^:]*]]: memref<?xf32>, %[[O:[^:]*]]: memref<?x32xf32>, %[[S:[^:]*]]: f32)
+// CHECK-DAG: %[[C0:.*]] = arith.constant 0 : index
+// CHECK-DAG: %[[C1:.*]] = arith.constant 1 : index
+// CHECK: %[[N:.*]] = memref.dim %[[R]], %[[C0]]
+// CHECK: scf.for %[[I:.*]] = %[[C0]] to %[[N]] step %[[C1]]
+// CHECK:   %[[X:.*]] = vector.load %[[C]][%[[C0]]] : memref<32xf32>, vector<32xf32>
+// CHECK:   %[[Y:.*]] = memref.load %[[R]][%[[I]]]
+// CHECK:   %[[Z:.*]] = vector.load %[[O]][%[[I]], %[[C0]]] : memref<?x32xf32>, vector<32xf32>
+// CHECK:   %[[P:.*]] = arith.mulf %[[X]], %[[Z]] : vector<32xf32>
+// CHECK:   %[[YS:.*]] = vector.broadcast %[[Y]] : f32 to vector<32xf32>
+// CHECK:   %[[Q:.*]] = arith.addf %[[P]], %[[YS]] : vector<32xf32>
+// CHECK:   %[[SS:.*]] = vector.broadcast %[[S]] : f32 to vector<32xf32>
+// CHECK:   %[[RESULT:.*]] = arith.mulf %[[Q]], %[[SS]] : vector<32xf32>
+// CHECK:   vector.store %[[RESULT]], %[[O]][%[[I]], %[[C0]]]
+func.func @scale(%c: memref<32xf32>, %r: memref<?xf32>, %o: memref<?x32xf32>,
+                 %s: f32) {
+  linalg.generic {
+      indexing_maps = [affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i)>,
+                       affine_map<(i, j) -> (i, j)>],
+      iterator_types = ["parallel", "parallel"]}
+      ins(%c, %r : memref<32xf32>, memref<?xf32>) outs(%o : memref<?x32xf32>) {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %0 = arith.mulf %x, %z : f32
+    %1 = arith.addf %0, %y : f32
+    %2 = arith.mulf %1, %s : f32
+    linalg.yield %2 : f32
+  }
+  return
+}
+
+// -----
+
+// Four registers' width at a time, then what is left in powers of two.
+
+// CHECK-LABEL: func.func @widen(
+// CHECK: scf.for %{{.*}} = %c0 to %c128 step %c64
+// CHECK:   %[[X:.*]] = vector.load %{{.*}} : memref<141xf16>, vector<64xf16>
+// CHECK:   arith.extf %[[X]] : vector<64xf16> to vector<64xf32>
+// CHECK: vector.load %{{.*}}[%c128] : memref<141xf16>, vector<8xf16>
+// CHECK: vector.load %{{.*}}[%c136] : memref<141xf16>, vector<4xf16>
+// CHECK: vector.load %{{.*}}[%c140] : memref<141xf16>, vector<1xf16>
+func.func @widen(%a: memref<141xf16>, %b: memref<141xf32>) {
+  linalg.generic {
+      indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>],
+      iterator_types = ["parallel"]}
+      ins(%a : memref<141xf16>) outs(%b : memref<141xf32>) {
+  ^bb0(%x: f16, %y: f32):
+    %0 = arith.extf %x : f16 to f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// -----
+
+// CHECK-LABEL: func.func @dynamic(
+// CHECK-SAME: %[[X:[^:]*]]: f32, %[[A:[^:]*]]: memref<?xf32>)
+// CHECK: %[[N:.*]] = memref.dim %[[A]], %c0
+// CHECK: %[[REST:.*]] = arith.remui %[[N]], %c64
+// CHECK: %[[WHOLE:.*]] = arith.subi %[[N]], %[[REST]]
+// CHECK: scf.for %{{.*}} = %c0 to %[[WHOLE]] step %c64
+// CHECK:   %[[XS:.*]] = vector.broadcast %[[X]] : f32 to vector<64xf32>
+// CHECK:   vector.store %[[XS]], %{{.*}} : memref<?xf32>, vector<64xf32>
+// CHECK: scf.for %{{.*}} = %[[WHOLE]] to %[[N]] step %c1
+// CHECK:   vector.store %{{.*}} : memref<?xf32>, vector<1xf32>
+func.func @dynamic(%x: f32, %a: memref<?xf32>) {
+  linalg.fill ins(%x : f32) outs(%a : memref<?xf32>)
+  return
+}
+
+// -----
+
+// A reduction of an outer dimension.
+
+// CHECK-LABEL: func.func @visible_sum(
+// CHECK-SAME: %[[V:[^:]*]]: memref<?x80xf32>, %[[P:[^:]*]]: memref<?x16xf32>, %[[O:[^:]*]]: memref<80x16xf32>)
+// CHECK: scf.for %[[D:.*]] = %c0 to %c80 step %c1
+// CHECK:   scf.for %[[J:.*]] = %c0 to %{{.*}} step %c1
+// CHECK:     memref.load %[[V]][%[[J]], %[[D]]]
+// CHECK:     vector.load %[[P]][%[[J]], %c0]
+// CHECK:     %[[OLD:.*]] = vector.load %[[O]][%[[D]], %c0]
+// CHECK:     arith.cmpi eq, {{.*}} : vector<16xi32>
+// CHECK:     %[[NEW:.*]] = arith.select %{{.*}}, %[[OLD]], %{{.*}} : vector<16xi1>, vector<16xf32>
+// CHECK:     vector.store %[[NEW]], %[[O]][%[[D]], %c0]
+func.func @visible_sum(%v: memref<?x80xf32>, %p: memref<?x16xf32>,
+                       %o: memref<80x16xf32>) {
+  linalg.generic {
+      indexing_maps = [affine_map<(d, j, q) -> (j, d)>,
+                       affine_map<(d, j, q) -> (j, q)>,
+                       affine_map<(d, j, q) -> (d, q)>],
+      iterator_types = ["parallel", "reduction", "parallel"]}
+      ins(%v, %p : memref<?x80xf32>, memref<?x16xf32>)
+      outs(%o : memref<80x16xf32>) {
+  ^bb0(%x: f32, %weight: f32, %sum: f32):
+    %bits = arith.bitcast %weight : f32 to i32
+    %sign = arith.constant 0x80000000 : i32
+    %hidden = arith.cmpi eq, %bits, %sign : i32
+    %0 = arith.mulf %x, %weight : f32
+    %1 = arith.addf %sum, %0 : f32
+    %2 = arith.select %hidden, %sum, %1 : f32
+    linalg.yield %2 : f32
+  }
+  return
+}
+
+// -----
+
+// CHECK-LABEL: func.func @index(
+// CHECK: scf.for %[[I:.*]] =
+// CHECK:   %[[STEP:.*]] = vector.step : vector<8xindex>
+// CHECK:   %[[IS:.*]] = vector.broadcast %[[I]] : index to vector<8xindex>
+// CHECK:   arith.addi %[[IS]], %[[STEP]] : vector<8xindex>
+func.func @index(%a: memref<4x8xindex>) {
+  linalg.generic {
+      indexing_maps = [affine_map<(i, j) -> (i, j)>],
+      iterator_types = ["parallel", "parallel"]}
+      outs(%a : memref<4x8xindex>) {
+  ^bb0(%x: index):
+    %i = linalg.index 0 : index
+    %j = linalg.index 1 : index
+    %0 = arith.addi %i, %j : index
+    linalg.yield %0 : index
+  }
+  return
+}
+
+// -----
+
+// Squares of 16 rows; those at the end overlap the ones before.
+
+// CHECK-LABEL: func.func @transpose(
+// CHECK-SAME: %[[A:[^:]*]]: memref<32x77xf32, {{.*}}>, %[[B:[^:]*]]: memref<77x32xf32>, %[[S:[^:]*]]: f32)
+// CHECK: scf.for %[[I:.*]] = %c0 to %c77 step %c16
+// CHECK:   %[[ROW:.*]] = arith.minsi %[[I]], %c61
+// CHECK:   scf.for %[[COLUMN:.*]] = %c0 to %c32 step %c16
+// CHECK:     vector.load %[[A]][%[[COLUMN]], %[[ROW]]] : {{.*}}, vector<16xf32>
+// CHECK-COUNT-15: vector.load %[[A]]
+// CHECK-COUNT-64: vector.shuffle
+// CHECK-NOT: vector.shuffle
+// CHECK:     %[[SS:.*]] = vector.broadcast %[[S]]
+// CHECK:     %[[X:.*]] = arith.mulf %{{.*}}, %[[SS]] : vector<16xf32>
+// CHECK:     vector.store %[[X]], %[[B]][%[[ROW]], %[[COLUMN]]]
+// CHECK-COUNT-15: vector.store
+func.func @transpose(%a: memref<32x77xf32, strided<[?, 1], offset: ?>>,
+                     %b: memref<77x32xf32>, %s: f32) {
+  linalg.generic {
+      indexing_maps = [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i, j)>],
+      iterator_types = ["parallel", "parallel"]}
+      ins(%a : memref<32x77xf32, strided<[?, 1], offset: ?>>)
+      outs(%b : memref<77x32xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %0 = arith.mulf %x, %s : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// -----
+
+// CHECK-LABEL: func.func @transpose_small(
+// CHECK-COUNT-2: vector.shuffle
+// CHECK-NOT: vector.shuffle
+func.func @transpose_small(%a: memref<16x2xf32>, %b: memref<2x16xf32>) {
+  linalg.transpose ins(%a : memref<16x2xf32>) outs(%b : memref<2x16xf32>)
+      permutation = [1, 0]
+  return
+}
+
+// -----
+
+// CHECK-LABEL: func.func @others(
+// CHECK-COUNT-5: linalg.
+func.func @others(%bools: memref<16xi1>, %x: memref<16xf32>,
+                  %strided: memref<16xf32, strided<[2]>>, %scalar: memref<f32>) {
+  %true = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  // expected-remark @below {{not computed by vectors: has elements that vectors lay out differently}}
+  linalg.fill ins(%true : i1) outs(%bools : memref<16xi1>)
+  // expected-remark @below {{not computed by vectors: has an operand that is not contiguous in the last loop}}
+  linalg.fill ins(%zero : f32) outs(%strided : memref<16xf32, strided<[2]>>)
+  // expected-remark @below {{not computed by vectors: has no loops}}
+  linalg.fill ins(%zero : f32) outs(%scalar : memref<f32>)
+  // expected-remark @below {{not computed by vectors: has a reduction in the last loop}}
+  linalg.reduce ins(%x : memref<16xf32>) outs(%scalar : memref<f32>)
+      dimensions = [0] (%a: f32, %sum: f32) {
+        %0 = arith.addf %a, %sum : f32
+        linalg.yield %0 : f32
+      }
+  // expected-remark @below {{not computed by vectors: has an operation without a form for vectors}}
+  linalg.map outs(%x : memref<16xf32>) (%y: f32) {
+    %0 = math.clampf %y to [%y, %y] : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
