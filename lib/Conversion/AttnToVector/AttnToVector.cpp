@@ -1,0 +1,48 @@
+//===- AttnToVector.cpp - The inner ops of attention as vector code -------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Conversion/AttnToVector/AttnToVector.h"
+#include "lib/Conversion/Passes.h"
+
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+namespace mlir::attn {
+#define GEN_PASS_DEF_CONVERTATTNTOVECTOR
+#include "lib/Conversion/Passes.h.inc"
+} // namespace mlir::attn
+
+using namespace mlir;
+using namespace mlir::attn;
+
+namespace {
+
+struct ConvertAttnToVector
+    : attn::impl::ConvertAttnToVectorBase<ConvertAttnToVector> {
+  using ConvertAttnToVectorBase::ConvertAttnToVectorBase;
+
+  void runOnOperation() override {
+    VectorTarget target = {vectorBits, scalef};
+    SmallVector<Operation *> ops;
+    getOperation()->walk([&](Operation *op) {
+      if (isa<OnlineSoftmaxOp, AllFiniteOp>(op))
+        ops.push_back(op);
+    });
+    for (Operation *op : ops) {
+      auto softmax = dyn_cast<OnlineSoftmaxOp>(op);
+      if (failed(softmax ? lowerOnlineSoftmax(softmax, target)
+                         : lowerAllFinite(cast<AllFiniteOp>(op), target)))
+        return signalPassFailure();
+    }
+  }
+};
+
+} // namespace

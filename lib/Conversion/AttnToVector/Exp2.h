@@ -1,0 +1,34 @@
+//===- Exp2.h - Exponentials of vectors of f32 ------------------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_CONVERSION_ATTNTOVECTOR_EXP2_H
+#define ATTN_CONVERSION_ATTNTOVECTOR_EXP2_H
+
+#include "lib/Conversion/AttnToVector/LaneBuilder.h"
+
+namespace mlir::attn {
+
+// Of pieces of f32. NaN gives NaN everywhere.
+
+/// 2^x for x <= 0, with a relative error of at most 2e-7, exact at 0; below
+/// -126 in magnitude too small by at most 2^-126, and 0 at -inf. Of a positive
+/// x it gives some number.
+Value buildExp2OfNegative(LaneBuilder &b, Value x);
+
+/// 2^x as accurately for every x; 0 below about -125.5, inf from 128 on.
+Value buildExp2(LaneBuilder &b, Value x);
+
+/// e^x, likewise.
+Value buildExp(LaneBuilder &b, Value x);
+
+/// factor * tanh(inner * x), with an absolute error of at most 3e-7 * factor.
+Value buildTanh(LaneBuilder &b, Value x, double inner = 1.0,
+                double factor = 1.0);
+
+} // namespace mlir::attn
+
+#endif // ATTN_CONVERSION_ATTNTOVECTOR_EXP2_H

@@ -1,0 +1,393 @@
+//===- OnlineSoftmaxLowering.cpp - attn.online_softmax as vector code -----===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// Two passes over the rows (keys) of the tile of scores, with the lanes
+// (queries) in registers:
+//
+//   1. score region, mask region, maximum     only the maximum without regions
+//   2. weights and their sum
+//
+// Nothing is known of lanes without a query but that they exist in the buffers;
+// what happens in a lane stays in it.
+//
+
+#include "lib/Conversion/AttnToLinalg/RegionEvaluation.h"
+#include "lib/Conversion/AttnToVector/AttnToVector.h"
+#include "lib/Conversion/AttnToVector/Exp2.h"
+#include "lib/Conversion/AttnToVector/RegionVectorization.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace mlir::attn;
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kLog2E = 1.4426950408889634;
+
+class SoftmaxLowering {
+public:
+  SoftmaxLowering(OnlineSoftmaxOp op, const VectorTarget &target)
+      : op(op), b(op, target, op.getNumLanes()), arithmetic(b),
+        scalar(b.getF32Type()), vector(b.getPieceType(scalar)),
+        tile{op.getScores(),   op.getBatch(),    op.getHead(),
+             op.getPosition(), op.getFirstKey(), op.getNumQueries(),
+             op.getNumKeys()},
+        unroll(getUnroll()) {}
+
+  void lower() {
+    Value zero = b.index(0);
+    paddedKeys = roundUpToUnroll(tile.numKeys);
+    b.loop(tile.numKeys, paddedKeys, 1, [&](Value row) {
+      b.store(Pieces(b.getNumPieces(), minusInfinity()), tile.scores, row);
+    });
+    Pieces before = b.load(op.getMaximum(), {}, scalar);
+    Pieces after = buildScores(before);
+    Pieces sums = b.load(op.getSum(), {}, scalar);
+    Pieces corrections, origins;
+    for (auto [m, next, sum] : llvm::zip(before, after, sums)) {
+      // Of -inf there is nothing to subtract, nor of inf what is finite.
+      Value difference = b.create<arith::SubFOp>(m, next);
+      Value correction = b.create<arith::SelectOp>(
+          isEqual(m, next), real(1.0), buildExp2OfNegative(b, difference));
+      corrections.push_back(correction);
+      sum = b.create<arith::MulFOp>(sum, correction);
+      origins.push_back(b.create<arith::SelectOp>(
+          isEqual(next, minusInfinity()), real(0.0), next));
+    }
+    b.store(corrections, op.getCorrection(), {});
+    b.store(after, op.getMaximum(), {});
+    sums = b.branch(
+        op.getExact(),
+        [&] { return buildWeights(zero, origins, sums, /*exact=*/true); },
+        [&] { return buildWeights(zero, origins, sums, /*exact=*/false); });
+    b.store(sums, op.getSum(), {});
+    op.erase();
+  }
+
+private:
+  //===--------------------------------------------------------------------===//
+  // Rows
+  //===--------------------------------------------------------------------===//
+
+  /// Rows per iteration: enough to hide the latency of what they are combined
+  /// by, and a divisor of all rows, because the last iteration runs over
+  /// `numKeys`.
+  int64_t getUnroll() {
+    constexpr int64_t kPieces = 8;
+    int64_t rows = cast<ShapedType>(op.getScores().getType()).getDimSize(0);
+    int64_t unroll = 8;
+    while (unroll > 1 &&
+           (unroll * b.getNumPieces() > kPieces || rows % unroll != 0))
+      unroll /= 2;
+    return unroll;
+  }
+
+  Value roundUpToUnroll(Value count) {
+    if (unroll == 1)
+      return count;
+    Value raised = b.createOrFold<arith::AddIOp>(count, b.index(unroll - 1));
+    return b.createOrFold<arith::AndIOp>(raised, b.index(-unroll));
+  }
+
+  /// Combines values pairwise, the rows of an iteration before what was
+  /// carried.
+  Value combine(MutableArrayRef<Value> values, Value carried,
+                function_ref<Value(Value, Value)> combiner) {
+    while (values.size() > 1) {
+      size_t half = values.size() / 2;
+      for (size_t i = 0; i < half; ++i)
+        values[i] = combiner(values[2 * i], values[2 * i + 1]);
+      values = values.take_front(half);
+    }
+    return combiner(values.front(), carried);
+  }
+
+  /// Loops over rows, `step` at a time, and combines what `body` returns for
+  /// each with what is carried.
+  Pieces loopOverRows(Value lower, Value upper, int64_t step, Pieces initial,
+                      function_ref<Pieces(Value)> body,
+                      function_ref<Value(Value, Value)> combiner) {
+    return b.loop(lower, upper, step, initial,
+                  [&](Value first, ValueRange carried) -> SmallVector<Value> {
+                    SmallVector<Pieces> rows;
+                    for (int64_t i = 0; i < step; ++i)
+                      rows.push_back(body(
+                          b.createOrFold<arith::AddIOp>(first, b.index(i))));
+                    Pieces results;
+                    for (auto [piece, value] : llvm::enumerate(carried)) {
+                      SmallVector<Value> column;
+                      for (const Pieces &row : rows)
+                        column.push_back(row[piece]);
+                      results.push_back(combine(column, value, combiner));
+                    }
+                    return results;
+                  });
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Scores
+  //===--------------------------------------------------------------------===//
+
+  /// Applies the regions, and returns the new maximum.
+  Pieces buildScores(const Pieces &maximum) {
+    if (!op.hasScore() && !op.hasMask())
+      return buildMaximum(maximum);
+    if (!isVectorizable()) {
+      buildScalarScores();
+      return buildMaximum(maximum);
+    }
+    SmallVector<Type> types(maximum.size(), vector);
+    auto ifOp = b.create<scf::IfOp>(types, op.getDefined(),
+                                    /*addThenBlock=*/true,
+                                    /*addElseBlock=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(ifOp.thenBlock());
+    b.create<scf::YieldOp>(buildVectorScores(maximum));
+    b.setInsertionPoint(ifOp);
+    if (arithmetic.needsGuard())
+      ifOp.getConditionMutable().assign(
+          b.createOrFold<arith::AndIOp>(op.getDefined(), buildGuard()));
+    if (matchPattern(ifOp.getCondition(), m_One()))
+      return inlineThen(ifOp);
+    b.setInsertionPointToStart(ifOp.elseBlock());
+    buildScalarScores();
+    b.create<scf::YieldOp>(buildMaximum(maximum));
+    return ifOp.getResults();
+  }
+
+  Pieces inlineThen(scf::IfOp ifOp) {
+    Operation *yield = ifOp.thenYield();
+    Pieces results(yield->getOperands());
+    yield->erase();
+    ifOp->getBlock()->getOperations().splice(ifOp->getIterator(),
+                                             ifOp.thenBlock()->getOperations());
+    ifOp.erase();
+    return results;
+  }
+
+  bool isVectorizable() {
+    for (bool isScore : {true, false}) {
+      Region &region = isScore ? op.getScoreRegion() : op.getMaskRegion();
+      if (region.empty())
+        continue;
+      std::optional<VectorizationObstacle> obstacle =
+          findVectorizationObstacle(region, RegionDependence(region, isScore));
+      if (!obstacle)
+        continue;
+      obstacle->op->emitRemark()
+          << "the '" << (isScore ? "score" : "mask")
+          << "' region is evaluated position by position: " << obstacle->reason;
+      return false;
+    }
+    return true;
+  }
+
+  /// Whether positions are so small that their vectors can have elements of
+  /// i32.
+  Value buildGuard() {
+    Value small;
+    auto check = [&](Value number, int64_t lowest) {
+      Value shifted = b.createOrFold<arith::SubIOp>(number, b.index(lowest));
+      Value inside = b.createOrFold<arith::CmpIOp>(
+          arith::CmpIPredicate::ult, shifted,
+          b.index(int64_t(kGuardedPosition) - lowest));
+      small = small ? b.createOrFold<arith::AndIOp>(small, inside) : inside;
+    };
+    check(tile.batch, 0);
+    check(tile.head, 0);
+    check(tile.position, -int64_t(kGuardedPosition));
+    check(tile.firstKey, 0);
+    return small;
+  }
+
+  /// The maximum alone. Rows up to the padding hold -inf.
+  Pieces buildMaximum(const Pieces &maximum) {
+    return loopOverRows(
+        b.index(0), paddedKeys, unroll, maximum,
+        [&](Value row) { return b.load(tile.scores, row, scalar); },
+        [&](Value x, Value y) { return b.maximum(x, y); });
+  }
+
+  Pieces buildVectorScores(const Pieces &maximum) {
+    auto ifFull = [&] {
+      return op.hasScore() ? buildPass(maximum, /*masked=*/false)
+                           : buildMaximum(maximum);
+    };
+    if (!op.hasMask())
+      return ifFull();
+    return b.branch(
+        op.getPartial(), [&] { return buildPass(maximum, /*masked=*/true); },
+        ifFull);
+  }
+
+  static bool hasLoads(Region &region) {
+    return !region.empty() && !region.front().getOps<memref::LoadOp>().empty();
+  }
+
+  Pieces buildPass(const Pieces &maximum, bool masked) {
+    auto build = [&] { return buildRows(maximum, masked); };
+    // What is loaded before the loop may not exist without keys.
+    if (!hasLoads(op.getScoreRegion()) && !hasLoads(op.getMaskRegion()))
+      return build();
+    Value any = b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ne,
+                                              tile.numKeys, b.index(0));
+    return b.branch(any, build, [&] { return maximum; });
+  }
+
+  Pieces buildRows(const Pieces &maximum, bool masked) {
+    std::optional<RegionDependence> ofScore, ofMask;
+    std::optional<RegionVectorizer> score, mask;
+    if (op.hasScore()) {
+      ofScore.emplace(op.getScoreRegion(), /*isScore=*/true);
+      score.emplace(op.getScoreRegion(), *ofScore, tile, op.getScoreCaptures(),
+                    arithmetic, b);
+      score->prepare();
+    }
+    if (masked) {
+      ofMask.emplace(op.getMaskRegion(), /*isScore=*/false);
+      mask.emplace(op.getMaskRegion(), *ofMask, tile, op.getMaskCaptures(),
+                   arithmetic, b);
+      mask->prepare();
+    }
+    auto body = [&](Value row) {
+      Pieces scores = b.load(tile.scores, row, scalar);
+      if (score)
+        scores = score->evaluateScore(row, scores, kLog2E);
+      if (mask) { // A10: after the score.
+        for (auto [piece, keep] : llvm::zip(scores, mask->evaluateMask(row)))
+          piece = b.create<arith::SelectOp>(keep, piece, minusInfinity());
+      }
+      b.store(scores, tile.scores, row);
+      return scores;
+    };
+    auto combiner = [&](Value x, Value y) { return b.maximum(x, y); };
+    Value whole = b.createOrFold<arith::AndIOp>(tile.numKeys, b.index(-unroll));
+    Pieces result =
+        loopOverRows(b.index(0), whole, unroll, maximum, body, combiner);
+    if (unroll == 1)
+      return result;
+    return loopOverRows(whole, tile.numKeys, 1, result, body, combiner);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Scores, position by position
+  //===--------------------------------------------------------------------===//
+
+  /// The mask decides first: a score is computed, and may fail, only where the
+  /// position is kept (A12).
+  Value buildScalarScore(Value dot, Value p, Value j) {
+    SmallVector<Value> position = {tile.batch, tile.head, p, j};
+    Value keep = b.constant(b.getBoolAttr(true));
+    if (op.hasMask()) {
+      SmallVector<Value> arguments(position);
+      llvm::append_range(arguments, op.getMaskCaptures());
+      keep = assertDefined(b, b.getLoc(),
+                           evaluateRegion(b, op.getMaskRegion(), arguments),
+                           "mask");
+    }
+    auto kept = [&]() -> SmallVector<Value> {
+      Value score = dot;
+      if (op.hasScore()) {
+        SmallVector<Value> arguments = {score};
+        llvm::append_range(arguments, position);
+        llvm::append_range(arguments, op.getScoreCaptures());
+        score = assertDefined(b, b.getLoc(),
+                              evaluateRegion(b, op.getScoreRegion(), arguments),
+                              "score");
+        score = b.create<arith::MulFOp>(score, b.number(scalar, kLog2E));
+      }
+      return {score};
+    };
+    return b
+        .branch(keep, kept,
+                [&]() -> SmallVector<Value> {
+                  return {b.number(scalar, -kInfinity)};
+                })
+        .front();
+  }
+
+  void buildScalarScores() {
+    Value zero = b.index(0);
+    b.loop(zero, tile.numKeys, 1, [&](Value row) {
+      Value j = b.createOrFold<arith::AddIOp>(tile.firstKey, row);
+      b.loop(zero, tile.numQueries, 1, [&](Value lane) {
+        Value p = b.createOrFold<arith::AddIOp>(tile.position, lane);
+        Value dot =
+            b.create<memref::LoadOp>(tile.scores, ValueRange{row, lane});
+        b.create<memref::StoreOp>(buildScalarScore(dot, p, j), tile.scores,
+                                  ValueRange{row, lane});
+      });
+      b.loop(tile.numQueries, b.index(b.getNumLanes()), 1, [&](Value lane) {
+        b.create<memref::StoreOp>(b.number(scalar, -kInfinity), tile.scores,
+                                  ValueRange{row, lane});
+      });
+    });
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Weights
+  //===--------------------------------------------------------------------===//
+
+  /// Makes weights of the scores, and returns the sums with them added.
+  Pieces buildWeights(Value zero, const Pieces &origins, const Pieces &sums,
+                      bool exact) {
+    auto body = [&](Value row) {
+      Pieces weights = b.load(tile.scores, row, scalar), marked;
+      for (auto [weight, origin] : llvm::zip(weights, origins)) {
+        Value score = weight;
+        weight = buildExp2OfNegative(b, b.create<arith::SubFOp>(score, origin));
+        marked.push_back(
+            exact ? b.create<arith::SelectOp>(isEqual(score, minusInfinity()),
+                                              real(-0.0), weight)
+                  : weight);
+      }
+      b.store(marked, tile.scores, row);
+      return weights;
+    };
+    return loopOverRows(zero, paddedKeys, exact ? 1 : unroll, sums, body,
+                        [&](Value x, Value y) -> Value {
+                          return b.create<arith::AddFOp>(x, y);
+                        });
+  }
+
+  Value real(double value) { return b.number(vector, value); }
+  Value minusInfinity() { return real(-kInfinity); }
+  Value isEqual(Value lhs, Value rhs) {
+    return b.create<arith::CmpFOp>(arith::CmpFPredicate::OEQ, lhs, rhs);
+  }
+
+  OnlineSoftmaxOp op;
+  LaneBuilder b;
+  LaneArithmetic arithmetic;
+  Type scalar;
+  VectorType vector;
+  ScoreTile tile;
+  int64_t unroll;
+  Value paddedKeys;
+};
+
+} // namespace
+
+LogicalResult attn::lowerOnlineSoftmax(OnlineSoftmaxOp op,
+                                       const VectorTarget &target) {
+  for (Value out : op.getOuts()) {
+    auto type = dyn_cast<MemRefType>(out.getType());
+    if (!type || !type.getElementType().isF32() || !type.isLastDimUnitStride())
+      return op.emitOpError() << "is lowered on memrefs of f32 whose last "
+                                 "dimension is contiguous only, got "
+                              << out.getType();
+  }
+  SoftmaxLowering(op, target).lower();
+  return success();
+}

@@ -1,0 +1,76 @@
+//===- RegionDependence.h - What the values of a region vary with -*- C++
+//-*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_CONVERSION_ATTNTOVECTOR_REGIONDEPENDENCE_H
+#define ATTN_CONVERSION_ATTNTOVECTOR_REGIONDEPENDENCE_H
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/Region.h"
+
+namespace mlir::attn {
+
+/// The leading arguments of a score or mask region.
+struct RegionArguments {
+  RegionArguments(Region &region, bool isScore);
+
+  Value score; ///< Null in a mask region.
+  Value batch, head, position, key;
+  Block::BlockArgListType captures;
+};
+
+/// How a load that is not the same in all lanes is vectorized.
+enum class LoadForm {
+  /// The same in all rows: once per tile, lane by lane, into a buffer.
+  PerLane,
+  /// Lanes are rows of the captured buffer, rows its columns: transposed into a
+  /// buffer before the loop over rows.
+  Transposed,
+  /// Lanes are consecutive elements.
+  Contiguous,
+  /// Lanes are any elements of one row of the captured buffer.
+  Gather,
+  /// Everything else: element by element, into a buffer before the loop.
+  PerElement,
+};
+
+/// Which values of a region vary with the lane (the query), which with the row
+/// (the key).
+class RegionDependence {
+public:
+  RegionDependence(Region &region, bool isScore);
+
+  const RegionArguments &getArguments() const { return arguments; }
+  bool onLane(Value value) const { return lanes.contains(value); }
+  bool onRow(Value value) const { return rows.contains(value); }
+
+  /// How to vectorize a load that depends on the lane.
+  LoadForm getForm(memref::LoadOp load) const;
+
+private:
+  /// A value that is `position * p + key * j + something that depends on
+  /// neither`, modulo its width.
+  struct Linear {
+    int64_t position, key;
+  };
+  std::optional<Linear> getLinear(Value value) const;
+
+  RegionArguments arguments;
+  DenseSet<Value> lanes, rows;
+};
+
+/// What keeps a region from being vectorized.
+struct VectorizationObstacle {
+  Operation *op;
+  StringRef reason;
+};
+std::optional<VectorizationObstacle>
+findVectorizationObstacle(Region &region, const RegionDependence &dependence);
+
+} // namespace mlir::attn
+
+#endif // ATTN_CONVERSION_ATTNTOVECTOR_REGIONDEPENDENCE_H

@@ -1,0 +1,70 @@
+//===- RegionVectorization.h - Regions over the lanes of a tile -*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_CONVERSION_ATTNTOVECTOR_REGIONVECTORIZATION_H
+#define ATTN_CONVERSION_ATTNTOVECTOR_REGIONVECTORIZATION_H
+
+#include "lib/Conversion/AttnToVector/CapturedTiles.h"
+#include "lib/Conversion/AttnToVector/LaneValue.h"
+
+namespace mlir::attn {
+
+/// Evaluates a score or mask region for all queries of a tile at once, key by
+/// key. Every value in it must have a result at every position of the tile that
+/// exists, and the region must have no obstacle.
+class RegionVectorizer {
+public:
+  RegionVectorizer(Region &region, const RegionDependence &dependence,
+                   const ScoreTile &tile, ValueRange captures,
+                   LaneArithmetic &arithmetic, LaneBuilder &b);
+
+  /// Builds what is the same in all rows, before the loop over them.
+  void prepare();
+  /// Builds a mask region for a row.
+  Pieces evaluateMask(Value row);
+  /// Builds a score region for a row, times a factor.
+  Pieces evaluateScore(Value row, ArrayRef<Value> scores, double factor);
+
+private:
+  LaneValue get(Value value) const;
+  bool isOnRow(Operation &op) const;
+  void evaluateRow(Value row);
+  void evaluate(Operation *op, Value row);
+  Pieces multiply(Value value, double factor);
+
+  void evaluateUniform(Operation *op);
+  LaneValue evaluateLoad(memref::LoadOp load, Value row);
+  LaneValue loadContiguous(memref::LoadOp load);
+  LaneValue gather(memref::LoadOp load);
+  LaneValue readTile(memref::LoadOp load, Value buffer, ValueRange row);
+  Pieces getExistingLanes();
+
+  /// These fail if the op is not of their kind.
+  FailureOr<LaneValue> evaluateAffine(Operation *op);
+  FailureOr<LaneValue> evaluateNarrow(Operation *op);
+  FailureOr<LaneValue> evaluateCast(Operation *op);
+  FailureOr<LaneValue> evaluateFunction(Operation *op);
+  LaneValue evaluateElementwise(Operation *op);
+
+  Pieces buildPieces(Operation *op, ArrayRef<Pieces> operands,
+                     Type elementType);
+  Bound getBound(Operation *op);
+
+  Region &region;
+  const RegionDependence &dependence;
+  ScoreTile tile;
+  LaneArithmetic &arithmetic;
+  LaneBuilder &b;
+  CapturedTiles tiles;
+  DenseMap<Value, LaneValue> invariant, current;
+  DenseMap<Operation *, Value> buffers;
+  Pieces existingLanes;
+};
+
+} // namespace mlir::attn
+
+#endif // ATTN_CONVERSION_ATTNTOVECTOR_REGIONVECTORIZATION_H
