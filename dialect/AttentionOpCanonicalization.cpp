@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/AttnOps.h"
+#include "dialect/CastFolding.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -165,39 +166,10 @@ struct EraseZeros : OpRewritePattern<AttentionOp> {
   }
 };
 
-/// Casts to less static types are folded into the op. Upstream does this for
-/// all destination-style ops, by a clone that crashes on a region that is
-/// empty, as an absent score or mask is; the higher benefit keeps it away.
-struct FoldCasts : OpRewritePattern<AttentionOp> {
-  explicit FoldCasts(MLIRContext *context)
-      : OpRewritePattern(context, /*benefit=*/2) {}
-  LogicalResult matchAndRewrite(AttentionOp op,
-                                PatternRewriter &rewriter) const override {
-    bool changed = false;
-    rewriter.setInsertionPointAfter(op);
-    for (OpOperand &operand : op->getOpOperands()) {
-      auto cast = operand.get().getDefiningOp<tensor::CastOp>();
-      if (!cast || !tensor::canFoldIntoConsumerOp(cast))
-        continue;
-      changed = true;
-      rewriter.modifyOpInPlace(op, [&] { operand.set(cast.getSource()); });
-      if (!op.isDpsInit(&operand))
-        continue;
-      OpResult result = op.getTiedOpResult(&operand); // A9
-      Type type = result.getType();
-      rewriter.modifyOpInPlace(
-          op, [&] { result.setType(cast.getSource().getType()); });
-      auto back = tensor::CastOp::create(rewriter, op.getLoc(), type, result);
-      rewriter.replaceAllUsesExcept(result, back, back);
-    }
-    return success(changed);
-  }
-};
-
 } // namespace
 
 void AttentionOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                               MLIRContext *context) {
   patterns.add<EraseTrivialRegion, SimplifyCaptures, FoldScale, EraseZeros,
-               FoldCasts>(context);
+               FoldCasts<AttentionOp>>(context);
 }

@@ -16,6 +16,7 @@ include "mlir/Interfaces/DestinationStyleOpInterface.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/RuntimeVerifiableOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/Interfaces/TilingInterface.td"
 
 def Attn_AttentionOp : Attn_Op<"attention", [
     AttrSizedOperandSegments, IsolatedFromAbove, SingleBlock,
@@ -24,7 +25,10 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>,
     DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface,
                               ["reifyResultShapes"]>,
-    DeclareOpInterfaceMethods<RuntimeVerifiableOpInterface>]> {
+    DeclareOpInterfaceMethods<RuntimeVerifiableOpInterface>,
+    DeclareOpInterfaceMethods<TilingInterface,
+        ["getLoopIteratorTypes", "getIterationDomain", "getTiledImplementation",
+         "getResultTilePosition"]>]> {
   let summary = "masked, grouped scaled-dot-product attention";
   let description = [{
     For each batch `b`, query head `h`, query row `i` at position
@@ -224,6 +228,12 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     Value getCapture(BlockArgument argument);
     /// Whether the op reads what an operand holds, A9.
     bool readsOperand(OpOperand &operand) { return !isDpsInit(&operand); }
+
+    /// Makes the `b` or `h` of both regions count from `first`, a capture: for
+    /// an op on a slice of `size` batch entries or heads.
+    enum class RegionIndex { Batch, Head };
+    void shiftRegionIndex(OpBuilder &builder, RegionIndex index,
+                          OpFoldResult first, OpFoldResult size);
 
     /// Number of leading arguments of a region, before the captures.
     static constexpr unsigned kNumScoreArguments = 5; // s, b, h, p, j

@@ -54,12 +54,13 @@ OnlineAttentionOp tileKeys(OpBuilder &b, OnlineAttentionOp op,
   tensor::ExtractSliceOp key = sliceRows(b, loc, op.getKey(), offset, size);
   tensor::ExtractSliceOp value = sliceRows(b, loc, op.getValue(), offset, size);
   slices.append({key, value});
+  Value firstKey = b.createOrFold<arith::AddIOp>(
+      loc, op.getFirstKey(), getValueOrCreateConstantIndexOp(b, loc, offset));
   auto tile = cast<OnlineAttentionOp>(b.clone(*op));
   tile.getKeyMutable().assign(key);
   tile.getValueMutable().assign(value);
   tile.getOutsMutable().assign(state);
-  tile.getFirstKeyMutable().assign(b.createOrFold<arith::AddIOp>(
-      loc, op.getFirstKey(), getValueOrCreateConstantIndexOp(b, loc, offset)));
+  tile.getFirstKeyMutable().assign(firstKey);
   for (auto [result, init] : llvm::zip(tile.getResults(), state))
     result.setType(cast<RankedTensorType>(init.getType()));
   return tile;
@@ -174,9 +175,13 @@ FailureOr<TilingResult> OnlineAttentionOp::tileToPartialReduction(
   if (strategy != ReductionTilingStrategy::PartialReductionOuterParallel)
     return emitOpError("expected partial reductions of whole chunks of keys");
   SmallVector<Value> state;
-  for (auto [states, whole] : llvm::zip(init, getOuts()))
-    state.push_back(sliceState(b, loc, states, splitReductionIvs[0],
-                               cast<RankedTensorType>(whole.getType())));
+  for (Value states : init) {
+    auto type = cast<RankedTensorType>(states.getType());
+    state.push_back(
+        sliceState(b, loc, states, splitReductionIvs[0],
+                   RankedTensorType::get(type.getShape().drop_front(),
+                                         type.getElementType())));
+  }
   TilingResult result;
   for (Value slice : state)
     result.generatedSlices.push_back(slice.getDefiningOp());
@@ -193,10 +198,16 @@ LogicalResult OnlineAttentionOp::getPartialResultTilePosition(
     const SetVector<unsigned> &, ArrayRef<OpFoldResult> splitReductionIvs,
     SmallVector<OpFoldResult> &resultOffsets,
     SmallVector<OpFoldResult> &resultSizes) {
-  resultOffsets.push_back(splitReductionIvs[0]);
-  resultSizes.push_back(b.getIndexAttr(1));
-  return getResultTilePosition(b, number, offsets, sizes, resultOffsets,
-                               resultSizes);
+  // Asked of an op whose outs are the partial states already.
+  unsigned rank = number == 0 ? 2 : 1;
+  ArrayRef<int64_t> shape =
+      cast<ShapedType>(getOuts()[number].getType()).getShape().take_back(rank);
+  resultOffsets.assign(rank + 1, b.getIndexAttr(0));
+  resultOffsets.front() = splitReductionIvs[0];
+  resultSizes = {b.getIndexAttr(1)};
+  for (int64_t size : shape)
+    resultSizes.push_back(b.getIndexAttr(size));
+  return success();
 }
 
 FailureOr<MergeResult>

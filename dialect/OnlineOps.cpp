@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/AttnOps.h"
+#include "dialect/CastFolding.h"
+#include "dialect/PointwiseRegionAssembly.h"
 #include "dialect/RegionVerifier.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -85,6 +87,34 @@ void addEffect(Effects &effects, MemoryEffects::Effect *effect,
 } // namespace
 
 //===----------------------------------------------------------------------===//
+// Regions: [name [(captures : types)] region]
+//===----------------------------------------------------------------------===//
+
+ParseResult attn::parsePointwiseRegion(
+    OpAsmParser &parser, StringRef name, Region &region,
+    SmallVectorImpl<OpAsmParser::UnresolvedOperand> &captures,
+    SmallVectorImpl<Type> &types) {
+  if (failed(parser.parseOptionalKeyword(name)))
+    return success();
+  if (succeeded(parser.parseOptionalLParen()) &&
+      (parser.parseOperandList(captures) || parser.parseColonTypeList(types) ||
+       parser.parseRParen()))
+    return failure();
+  return parser.parseRegion(region);
+}
+
+void attn::printPointwiseRegion(OpAsmPrinter &printer, Operation *,
+                                StringRef name, Region &region,
+                                OperandRange captures, TypeRange types) {
+  if (region.empty())
+    return;
+  printer << name << ' ';
+  if (!captures.empty())
+    printer << '(' << captures << " : " << types << ") ";
+  printer.printRegion(region);
+}
+
+//===----------------------------------------------------------------------===//
 // attn.online_attention
 //===----------------------------------------------------------------------===//
 
@@ -133,6 +163,11 @@ LogicalResult OnlineAttentionOp::verifyRegions() {
 
 void OnlineAttentionOp::getEffects(Effects &) {}
 
+void OnlineAttentionOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                                    MLIRContext *context) {
+  patterns.add<FoldCasts<OnlineAttentionOp>>(context);
+}
+
 void OnlineAttentionOp::getAsmBlockArgumentNames(Region &region,
                                                  OpAsmSetValueNameFn setName) {
   nameRegionArguments(*this, region, setName);
@@ -169,6 +204,11 @@ LogicalResult OnlineSoftmaxOp::verify() {
 LogicalResult OnlineSoftmaxOp::verifyRegions() {
   return verifyOnlineRegions(
       *this, cast<ShapedType>(getScores().getType()).getElementType());
+}
+
+void OnlineSoftmaxOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                                  MLIRContext *context) {
+  patterns.add<FoldCasts<OnlineSoftmaxOp>>(context);
 }
 
 Value OnlineSoftmaxOp::getCapture(BlockArgument argument) {

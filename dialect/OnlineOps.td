@@ -30,6 +30,7 @@ class Attn_OnlineOp<string mnemonic, list<Trait> traits = []>
   let regions = (region AnyRegion:$score_region, AnyRegion:$mask_region);
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
+  let hasCanonicalizer = 1;
 }
 
 def Attn_OnlineAttentionOp : Attn_OnlineOp<"online_attention", [
@@ -86,8 +87,10 @@ def Attn_OnlineAttentionOp : Attn_OnlineOp<"online_attention", [
     `outs` `(` $outs `:` type($outs) `)`
     `at` `(` $batch `,` $head `,` $position `,` $first_key `)`
     `queries` `(` $num_queries `)` `exact` `(` $exact `)`
-    (`score` `(` $score_captures `:` type($score_captures) `)` $score_region^)?
-    (`mask` `(` $mask_captures `:` type($mask_captures) `)` $mask_region^)?
+    custom<PointwiseRegion>("\"score\"", $score_region, $score_captures,
+                            type($score_captures))
+    custom<PointwiseRegion>("\"mask\"", $mask_region, $mask_captures,
+                            type($mask_captures))
     attr-dict `->` type($results)
   }];
   let extraClassDeclaration = [{
@@ -134,8 +137,10 @@ def Attn_OnlineSoftmaxOp : Attn_OnlineOp<"online_softmax"> {
     `at` `(` $batch `,` $head `,` $position `,` $first_key `)`
     `queries` `(` $num_queries `)` `keys` `(` $num_keys `)`
     `partial` `(` $partial `)` `defined` `(` $defined `)` `exact` `(` $exact `)`
-    (`score` `(` $score_captures `:` type($score_captures) `)` $score_region^)?
-    (`mask` `(` $mask_captures `:` type($mask_captures) `)` $mask_region^)?
+    custom<PointwiseRegion>("\"score\"", $score_region, $score_captures,
+                            type($score_captures))
+    custom<PointwiseRegion>("\"mask\"", $mask_region, $mask_captures,
+                            type($mask_captures))
     attr-dict (`->` type($results)^)?
   }];
   let extraClassDeclaration = [{

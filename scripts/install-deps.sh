@@ -25,10 +25,13 @@ packages=(
   llvm-22-dev
   llvm-22-tools
   mlir-22-tools
-  # Tests, sanitizers, fuzzers and checks.
+  # Threads for generated code.
+  libtbb-dev
+  # Tests, benchmarks, sanitizers, fuzzers and checks.
   clang-format-22
   clang-tidy-22
   libclang-rt-22-dev
+  libbenchmark-dev
   libgtest-dev
   python3
 )

@@ -28,6 +28,60 @@ def ConvertAttnToLinalg : Pass<"convert-attn-to-linalg"> {
   ];
 }
 
+def ConvertAttnToVector : Pass<"convert-attn-to-vector"> {
+  let summary = "Convert the inner ops of attention to vector code";
+  let description = [{
+    Converts `attn.online_softmax` and `attn.all_finite` on buffers to loops over
+    vectors. The lanes of vectors are the queries of a tile; score and mask
+    regions are evaluated for all of them at once:
+
+    - what does not depend on the query stays scalar, and what does not depend on
+      the key is computed before the loop over keys;
+    - positions stay `scalar + stride * lane` as long as they can, so that
+      `j <= p` becomes a comparison of constant numbers of lanes with one scalar;
+    - captured buffers are read with vector loads or gathers, or transposed before
+      the loop; only where queries and keys exist.
+
+    A region with an operation that has no vector form is evaluated position by
+    position, with a remark. So is every region where `defined` is false; there, a
+    value without a result (A12) becomes a failing `cf.assert`.
+
+    ```mlir
+    attn.online_softmax
+        outs(%s, %m, %l, %c : memref<128x16xf32>, memref<16xf32>, memref<16xf32>,
+                              memref<16xf32>)
+        at(%b, %h, %p, %j) queries(%nq) keys(%nk)
+        partial(%partial) defined(%true) exact(%exact)
+        mask() {
+    ^bb0(%b: index, %h: index, %p: index, %j: index):
+      %keep = arith.cmpi sle, %j, %p : index
+      attn.yield %keep : i1
+    }
+    ```
+
+    becomes, for every row of scores,
+
+    ```mlir
+    %difference = ... // j - p in lane 0, clamped
+    %threshold = vector.broadcast %difference : i32 to vector<16xi32>
+    %keep = arith.cmpi sle, %threshold, %lane_numbers : vector<16xi32>
+    %score = arith.select %keep, %dot, %minus_inf : vector<16xi1>, vector<16xf32>
+    ```
+  }];
+  let options = [
+    Option<"vectorBits", "vector-bits", "unsigned", "256",
+           "Width of a vector register">,
+    Option<"scalef", "scalef", "bool", "false",
+           "Use AVX-512's vscalef and vreduce, on vectors of 512 bits">
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect",
+    "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+    "::mlir::vector::VectorDialect"
+  ];
+}
+
 def ConvertMemRefCopyToLinalg : Pass<"convert-memref-copy-to-linalg"> {
   let summary = "Convert memref.copy to linalg.copy";
   let description = [{
@@ -64,6 +118,142 @@ def ExpandMath : Pass<"attn-expand-math"> {
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect",
                            "::mlir::scf::SCFDialect"];
+}
+
+def VectorizeContractions : Pass<"attn-vectorize-contractions"> {
+  let summary = "Compute linalg contractions on buffers in vector registers";
+  let description = [{
+    Replaces C[m,n] += A[m,k] * B[k,n], where n is the contiguous, last dimension
+    of B and C and has a static size that fills vectors, by loops around
+    `vector.contract`s. A block of C stays in registers for all k, and starts as
+    what an elementwise operation right before computes, such as a `linalg.fill`.
+    A is read in place, one scalar at a time, whatever its strides. The block is
+    as large as the registers allow.
+
+    ```mlir
+    linalg.fill ins(%zero : f32) outs(%s : memref<?x32xf32>)
+    linalg.matmul ins(%k, %q : memref<?x64xf32>, memref<64x32xf32>)
+                  outs(%s : memref<?x32xf32>)
+    ```
+
+    becomes, with 32 registers of 512 bits,
+
+    ```mlir
+    scf.for %i = %c0 to %whole step %c8 {
+      %row = arith.minsi %i, %last : index
+      %block:2 = scf.for %d = %c0 to %c64 step %c8
+          iter_args(%acc0 = %zeros, %acc1 = %zeros) {
+        // 8 times: loads of 8 scalars and 2 vectors, and
+        %next0 = vector.contract %lhs, %rhs0, %acc0
+            : vector<1x8xf32>, vector<1x16xf32> into vector<8x16xf32>
+        %next1 = vector.contract %lhs, %rhs1, %acc1
+            : vector<1x8xf32>, vector<1x16xf32> into vector<8x16xf32>
+        scf.yield %next0, %next1
+      }
+      // 16 stores
+    }
+    // A loop over single rows, for fewer than 8.
+    ```
+
+    Contractions of other forms are left alone, with a remark.
+  }];
+  let options = [
+    Option<"vectorBits", "vector-bits", "unsigned", "256",
+           "Width of a vector register">,
+    Option<"vectorRegisters", "vector-registers", "unsigned", "16",
+           "Number of vector registers">
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect", "::mlir::ub::UBDialect",
+    "::mlir::vector::VectorDialect"
+  ];
+}
+
+def VectorizeRows : Pass<"attn-vectorize-rows"> {
+  let summary = "Compute linalg operations on buffers by vectors";
+  let description = [{
+    Replaces linalg operations on buffers that are elementwise along their last
+    dimension, which is contiguous, by loops around vectors of at most four
+    registers' width. Other dimensions may be reduced.
+
+    ```mlir
+    linalg.generic ins(%c : memref<32xf32>) outs(%o : memref<64x32xf32>) {
+    ^bb0(%x: f32, %y: f32):
+      %z = arith.mulf %x, %y : f32
+      linalg.yield %z : f32
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    scf.for %i = %c0 to %c64 step %c1 {
+      %x = vector.load %c[%c0] : memref<32xf32>, vector<32xf32>
+      %y = vector.load %o[%i, %c0] : memref<64x32xf32>, vector<32xf32>
+      %z = arith.mulf %x, %y : vector<32xf32>
+      vector.store %z, %o[%i, %c0] : memref<64x32xf32>, vector<32xf32>
+    }
+    ```
+
+    An operand that is read transposed is loaded in squares that are transposed
+    in registers. Operations of other forms are left alone, with a remark; among
+    them those on buffers of i1, which has a byte in memory but a bit in a vector
+    there.
+  }];
+  let options = [
+    Option<"vectorBits", "vector-bits", "unsigned", "256",
+           "Width of a vector register">
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"
+  ];
+}
+
+def OutlineParallelLoops
+    : Pass<"attn-outline-parallel-loops", "::mlir::ModuleOp"> {
+  let summary = "Outline scf.forall for the threads of the runtime";
+  let description = [{
+    Moves the body of each `scf.forall` on buffers to a function of its own,
+    which runs a range of the loop's iterations, counted with the last dimension
+    fastest, and hands it to the runtime's `attn_rt_parallel_for`. Loops within a
+    parallel loop run in order. Iterations must not depend on each other.
+
+    ```mlir
+    func.func @f(%buffer: memref<?xf32>, %value: f32, %n: index) {
+      scf.forall (%i) in (%n) {
+        memref.store %value, %buffer[%i] : memref<?xf32>
+      }
+      return
+    }
+    ```
+
+    becomes, with conversions of the captured values left out,
+
+    ```mlir
+    func.func @f(%buffer: memref<?xf32>, %value: f32, %n: index) {
+      %context = llvm.alloca ... x !llvm.struct<(..., f32)> : (i64) -> !llvm.ptr
+      ... // Stores %buffer and %value there.
+      llvm.call @attn_rt_parallel_for(%f_parallel_0, %context, %n)
+      return
+    }
+    func.func private @f_parallel_0(%context: !llvm.ptr, %begin: i64, %end: i64) {
+      ... // Loads %buffer and %value.
+      scf.for %i = %begin to %end step %c1 {
+        memref.store %value, %buffer[%i] : memref<?xf32>
+      }
+      return
+    }
+    ```
+
+    Constants are copied instead. A buffer of constant size that is allocated and
+    deallocated in the body is allocated once for a range.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+    "::mlir::LLVM::LLVMDialect", "::mlir::scf::SCFDialect"
+  ];
 }
 
 #endif // ATTN_CONVERSION_PASSES_TD

@@ -12,6 +12,8 @@ using namespace mlir::attn;
 
 llvm::ArrayRef<Lowering> attn::getLowerings() {
   static const Lowering lowerings[] = {
+      {"cpu", "Lower kernels to fused, vectorised and parallel code for a CPU",
+       buildCPUPipeline},
       {"reference",
        "Lower kernels through plain linalg and loops: slow, and "
        "obviously right",

@@ -17,20 +17,26 @@ class OpPassManager;
 
 namespace mlir::attn {
 
+struct TargetDescription;
+
 /// Brings a module into the form that lowerings start from: no calls, and only
 /// operations that have destinations. What a kernel's signature says is read
 /// from this form.
 void buildPreparationPipeline(OpPassManager &pm);
 
 /// Prepared functions on tensors to the LLVM dialect, through plain linalg and
-/// loops: slow, and obviously right.
-void buildReferencePipeline(OpPassManager &pm);
+/// loops: slow, and obviously right. The same for every target.
+void buildReferencePipeline(OpPassManager &pm, const TargetDescription &target);
+
+/// Prepared functions on tensors to the LLVM dialect, with attention tiled,
+/// fused and vectorised for the target, and its tiles run in parallel.
+void buildCPUPipeline(OpPassManager &pm, const TargetDescription &target);
 
 /// A lowering from prepared functions to the LLVM dialect, by name.
 struct Lowering {
   llvm::StringRef name;
   llvm::StringRef summary;
-  void (*build)(OpPassManager &pm);
+  void (*build)(OpPassManager &pm, const TargetDescription &target);
 };
 
 /// Every lowering. `attn-<name>-pipeline` is the preparation and the lowering.

@@ -7,103 +7,21 @@
 
 #include "lib/Conversion/Passes.h"
 #include "lib/Pipelines/Pipelines.h"
-#include "lib/Transforms/Passes.h"
+#include "lib/Pipelines/Stages.h"
 
-#include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
-#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
-#include "mlir/Conversion/BufferizationToMemRef/BufferizationToMemRef.h"
-#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
-#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVMPass.h"
-#include "mlir/Conversion/IndexToLLVM/IndexToLLVM.h"
-#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
-#include "mlir/Conversion/MathToLibm/MathToLibm.h"
-#include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
-#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
-#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
-#include "mlir/Conversion/TensorToLinalg/TensorToLinalgPass.h"
-#include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
-#include "mlir/Dialect/Arith/Transforms/Passes.h"
-#include "mlir/Dialect/Bufferization/Pipelines/Passes.h"
-#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/LLVMIR/Transforms/RequestCWrappers.h"
-#include "mlir/Dialect/Linalg/Passes.h"
-#include "mlir/Dialect/Math/Transforms/Passes.h"
-#include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
 
-/// attn and tensors to linalg on tensors that writes into the caller's buffers.
-static void addTensorStage(OpPassManager &pm) {
-  pm.addPass(attn::createResultsToDestinations());
-  // Both leave operations that need checks: slices and divisions.
-  pm.addPass(createConvertTensorToLinalgPass());
-  pm.addPass(createLowerAffinePass());
-  pm.addPass(attn::createAddRuntimeChecks());
+void attn::buildReferencePipeline(OpPassManager &pm,
+                                  const TargetDescription &target) {
+  addTensorStage(pm);
   pm.addPass(attn::createConvertAttnToLinalg());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
-}
-
-/// Tensors to buffers, freed where they die.
-static void addBufferStage(OpPassManager &pm) {
-  pm.addPass(bufferization::createEmptyTensorEliminationPass());
-  pm.addPass(attn::createBufferizeKernels());
-  bufferization::buildBufferDeallocationPipeline(pm);
-  pm.addPass(createConvertBufferizationToMemRefPass());
-  pm.addPass(attn::createConvertMemRefCopyToLinalg());
-}
-
-/// linalg to loops, loops to branches, and addresses as arithmetic.
-static void addLoopStage(OpPassManager &pm) {
-  pm.addPass(createConvertLinalgToLoopsPass());
-  pm.addPass(attn::createExpandMath());
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createCSEPass());
-  pm.addPass(memref::createExpandStridedMetadataPass());
-  pm.addPass(createLowerAffinePass());
-  pm.addPass(createSCFToControlFlowPass());
-}
-
-/// Operations on bf16 and f16 as operations on f32 that round once, with the
-/// same bits whatever the processor offers.
-static void addSmallFloatStage(OpPassManager &pm) {
-  pm.addPass(math::createMathExtendToSupportedTypes());
-  arith::ArithEmulateUnsupportedFloatsOptions emulation;
-  emulation.sourceTypeStrs = {"bf16", "f16"};
-  pm.addPass(arith::createArithEmulateUnsupportedFloats(emulation));
-  // Without it, x86 before AVX512-BF16 calls a function of the compiler's own
-  // run-time library.
-  arith::ArithExpandOpsPassOptions expansion;
-  expansion.includeBf16 = true;
-  pm.addPass(arith::createArithExpandOpsPass(expansion));
-}
-
-/// What is left to the LLVM dialect.
-static void addLLVMStage(OpPassManager &pm) {
-  // Before there are declarations of library functions, which have no wrappers.
-  pm.addNestedPass<func::FuncOp>(LLVM::createLLVMRequestCWrappersPass());
-  // The approximation loses log1p's accuracy near 0, which is all it is for.
-  ConvertMathToLLVMPassOptions math;
-  math.approximateLog1p = false;
-  pm.addPass(createConvertMathToLLVMPass(math));
-  pm.addPass(createConvertMathToLibmPass());
-  pm.addPass(attn::createConvertToRuntimeCalls());
-  pm.addPass(createFinalizeMemRefToLLVMConversionPass());
-  pm.addPass(createArithToLLVMConversionPass());
-  pm.addPass(createConvertIndexToLLVMPass());
-  pm.addPass(createConvertControlFlowToLLVMPass());
-  pm.addPass(createConvertFuncToLLVMPass());
-  pm.addPass(createUBToLLVMConversionPass());
-  pm.addPass(createReconcileUnrealizedCastsPass());
-  pm.addPass(createCanonicalizerPass());
-}
-
-void attn::buildReferencePipeline(OpPassManager &pm) {
-  addTensorStage(pm);
   addBufferStage(pm);
+  addDeallocationStage(pm);
   addLoopStage(pm);
   addSmallFloatStage(pm);
   addLLVMStage(pm);

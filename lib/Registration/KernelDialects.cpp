@@ -9,6 +9,7 @@
 
 #include "dialect/AttnDialect.h"
 #include "dialect/BufferizableOpInterfaceImpl.h"
+#include "lib/Analysis/MemoryEffectModels.h"
 #include "lib/Analysis/ValueBoundsModels.h"
 #include "lib/Transforms/RuntimeVerificationModels.h"
 
@@ -32,6 +33,7 @@
 #include "mlir/Dialect/Linalg/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Linalg/Transforms/RuntimeOpVerification.h"
 #include "mlir/Dialect/Linalg/Transforms/SubsetInsertionOpInterfaceImpl.h"
+#include "mlir/Dialect/Linalg/Transforms/TilingInterfaceImpl.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/MemRef/IR/ValueBoundsOpInterfaceImpl.h"
@@ -68,6 +70,7 @@ static void registerModels(DialectRegistry &registry) {
   linalg::registerBufferizableOpInterfaceExternalModels(registry);
   linalg::registerRuntimeVerifiableOpInterfaceExternalModels(registry);
   linalg::registerSubsetOpInterfaceExternalModels(registry);
+  linalg::registerTilingInterfaceExternalModels(registry);
   linalg::registerValueBoundsOpInterfaceExternalModels(registry);
   memref::registerAllocationOpInterfaceExternalModels(registry);
   memref::registerBufferViewFlowOpInterfaceExternalModels(registry);
@@ -89,6 +92,7 @@ void attn::registerKernelDialects(DialectRegistry &registry) {
                   scf::SCFDialect, tensor::TensorDialect, ub::UBDialect>();
   attn::registerBufferizableOpInterfaceExternalModels(registry);
   attn::registerRuntimeVerificationModels(registry);
+  attn::registerMemoryEffectModels(registry);
   attn::registerValueBoundsModels(registry);
   registerModels(registry);
   registerBuiltinDialectTranslation(registry);

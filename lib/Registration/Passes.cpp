@@ -7,22 +7,51 @@
 
 #include "lib/Conversion/Passes.h"
 #include "lib/Pipelines/Pipelines.h"
+#include "lib/Pipelines/TargetDescription.h"
 #include "lib/Registration/Registration.h"
 #include "lib/Transforms/Passes.h"
 
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassOptions.h"
 #include "mlir/Pass/PassRegistry.h"
 
 using namespace mlir;
+
+namespace {
+/// A target as options of a pipeline. The defaults do not depend on the machine
+/// that the tool runs on, so that its output does not either.
+struct TargetOptions : PassPipelineOptions<TargetOptions> {
+  Option<unsigned> vectorBits{*this, "vector-bits",
+                              llvm::cl::desc("Width of a vector register"),
+                              llvm::cl::init(target.vectorBits)};
+  Option<unsigned> vectorRegisters{*this, "vector-registers",
+                                   llvm::cl::desc("Number of vector registers"),
+                                   llvm::cl::init(target.vectorRegisters)};
+  Option<bool> bf16Dot{
+      *this, "bf16-dot",
+      llvm::cl::desc("Use the dot product of bf16 pairs (AVX512-BF16)"),
+      llvm::cl::init(target.bf16Dot)};
+  Option<bool> scalef{*this, "scalef", llvm::cl::desc("Use vscalef (AVX512F)"),
+                      llvm::cl::init(target.scalef)};
+
+  attn::TargetDescription describe() const {
+    return {vectorBits, vectorRegisters, bf16Dot, scalef};
+  }
+
+private:
+  static constexpr attn::TargetDescription target = {};
+};
+} // namespace
 
 void attn::registerPasses() {
   registerAttnTransformsPasses();
   registerAttnConversionPasses();
   for (const Lowering &lowering : getLowerings())
-    PassPipelineRegistration<>("attn-" + lowering.name.str() + "-pipeline",
-                               lowering.summary,
-                               [build = lowering.build](OpPassManager &pm) {
-                                 buildPreparationPipeline(pm);
-                                 build(pm);
-                               });
+    PassPipelineRegistration<TargetOptions>(
+        "attn-" + lowering.name.str() + "-pipeline", lowering.summary,
+        [build = lowering.build](OpPassManager &pm,
+                                 const TargetOptions &options) {
+          buildPreparationPipeline(pm);
+          build(pm, options.describe());
+        });
 }

@@ -75,4 +75,113 @@ def BufferizeKernels : Pass<"attn-bufferize-kernels", "::mlir::ModuleOp"> {
                            "::mlir::memref::MemRefDialect"];
 }
 
+def SplitSequences : Pass<"attn-split-sequences"> {
+  let summary = "Turn a packed batch into a loop over its sequences";
+  let description = [{
+    An `attn.attention` with `sequences(...)` becomes a loop over the sequences
+    around an `attn.attention` of one of them, on slices. The number of the
+    sequence becomes a capture of the regions. Rows of no sequence are filled
+    beforehand. Dropout stays packed, because its random numbers count the
+    sequences of the whole op.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def WidenAttention : Pass<"attn-widen-attention"> {
+  let summary = "Compute f16 and bf16 attention in f32";
+  let description = [{
+    Query, key and value are converted to f32 once, in parallel tiles, and the
+    output is rounded at the end. The converted keys and values are shared by
+    all the tiles of queries and by all the heads of a group, so that the
+    conversion costs next to nothing; and without a dot product of bf16 pairs
+    that is faster than fused multiply-add, nothing is.
+  }];
+  let dependentDialects = ["::mlir::affine::AffineDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def TileAttention : Pass<"attn-tile-attention"> {
+  let summary = "Tile batch, heads and queries in parallel";
+  let description = [{
+    An `attn.attention` becomes an `scf.forall` over batch entries, query heads
+    and tiles of query rows, around an `attn.attention` of one tile. What can
+    not be tiled is left to the reference lowering, with a remark.
+
+    ```mlir
+    scf.forall (%b, %h, %i) = (0, 0, 0) to (%B, 8, %Sq) step (1, 1, 64)
+        shared_outs(%out = %init) -> (tensor<?x8x?x64xf32>) {
+      // slices of one head: rows %i to %i + 64 of the query, all keys
+      %tile = attn.attention ins(...) outs(...) offset(%i : index)
+      scf.forall.in_parallel { ... }
+    }
+    ```
+  }];
+  let options = [
+    Option<"plainQueries", "plain-queries", "int64_t", "64",
+           "Query rows of a tile without a mask">,
+    Option<"maskedQueries", "masked-queries", "int64_t", "32",
+           "Query rows of a tile with a mask">];
+  let dependentDialects = ["::mlir::affine::AffineDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def AttentionToOnline : Pass<"attn-attention-to-online"> {
+  let summary = "Turn the attention of one tile into its online form";
+  let description = [{
+    The attention of a few queries of one head becomes `attn.online_attention`
+    between the ops that transpose and scale its queries and those that divide
+    and transpose its output. The number of queries must have a constant bound,
+    which tiling gives it; other ops are left alone.
+  }];
+  let options = [
+    Option<"maximumLanes", "maximum-lanes", "int64_t", "64",
+           "Largest number of queries of a tile">,
+    Option<"laneMultiple", "lane-multiple", "int64_t", "16",
+           "Elements of a vector register">];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def TileKeys : Pass<"attn-tile-keys"> {
+  let summary = "Go through the keys that a mask may keep in blocks";
+  let description = [{
+    An `attn.online_attention` becomes a loop over blocks of keys, from the
+    first key that the mask may keep to the last, which the mask analysis finds
+    for the positions of the tile. With regions, a tile whose result is not
+    finite is computed once more, exactly (A13).
+  }];
+  let options = [Option<"block", "block", "int64_t", "256",
+                        "Keys of a block">];
+  let dependentDialects = ["::mlir::affine::AffineDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def DecomposeOnline : Pass<"attn-decompose-online"> {
+  let summary = "Split a block of keys into contractions and a softmax step";
+  let description = [{
+    The `attn.online_attention` of a block of keys becomes the product of keys
+    and queries, an `attn.online_softmax`, and the product of values and
+    weights. A block that the mask analysis finds empty is skipped; whether it
+    is partial, and whether its regions are defined everywhere, goes to the
+    softmax step.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 #endif // ATTN_TRANSFORMS_PASSES_TD

@@ -13,12 +13,16 @@
 namespace mlir {
 class ModuleOp;
 class Operation;
+class RewriterBase;
 namespace func {
 class FuncOp;
 } // namespace func
 } // namespace mlir
 
 namespace mlir::attn {
+
+class AttentionOp;
+class OnlineAttentionOp;
 
 /// Type of the buffer that a kernel's caller passes for a tensor: contiguous in
 /// the last dimension, any strides in the others.
@@ -39,6 +43,32 @@ void addRuntimeChecks(Operation *root);
 /// One-shot bufferization with tensor arguments of functions as buffers of
 /// `getKernelBufferType`.
 LogicalResult bufferizeKernels(ModuleOp module);
+
+/// Replaces a packed batch by a loop over its sequences.
+void splitSequences(RewriterBase &rewriter, AttentionOp op);
+
+/// Computes f16 or bf16 attention in f32, on tensors that are converted in
+/// parallel before and after.
+LogicalResult widenAttention(RewriterBase &rewriter, AttentionOp op);
+
+/// Tiles batch, query heads and query rows by 1, 1 and `queries` into parallel
+/// tiles. Fails, without a change, if the op can not be tiled.
+LogicalResult tileAttention(RewriterBase &rewriter, AttentionOp op,
+                            int64_t queries);
+
+/// Replaces the attention of at most `maximumLanes` queries of one head by its
+/// online form, on a number of lanes that is a multiple of `laneMultiple`.
+LogicalResult convertAttentionToOnline(RewriterBase &rewriter, AttentionOp op,
+                                       int64_t maximumLanes,
+                                       int64_t laneMultiple);
+
+/// Tiles the keys that the mask may keep into blocks.
+LogicalResult tileKeys(RewriterBase &rewriter, OnlineAttentionOp op,
+                       int64_t block);
+
+/// Replaces the attention of one block of keys by contractions and a softmax
+/// step. Fails if the number of keys has no constant bound.
+LogicalResult decomposeOnline(RewriterBase &rewriter, OnlineAttentionOp op);
 
 } // namespace mlir::attn
 

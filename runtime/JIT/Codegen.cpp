@@ -11,7 +11,6 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Target/LLVMIR/Export.h"
-#include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/IRBuilder.h"
@@ -76,8 +75,7 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &target) {
 }
 
 Expected<llvm::SmallVector<char, 0>>
-jit::generateObject(mlir::ModuleOp mlirModule,
-                    const llvm::orc::JITTargetMachineBuilder &targetBuilder,
+jit::generateObject(mlir::ModuleOp mlirModule, llvm::TargetMachine &target,
                     CompileStats &stats) {
   Stopwatch stopwatch;
   std::string failure;
@@ -97,23 +95,18 @@ jit::generateObject(mlir::ModuleOp mlirModule,
       mlir::translateModuleToLLVMIR(mlirModule, context, "attn");
   if (!module || !addEntry(*module))
     return Error{"translation to LLVM IR", {}};
-  auto builder = targetBuilder;
-  llvm::Expected<std::unique_ptr<llvm::TargetMachine>> target =
-      builder.createTargetMachine();
-  if (!target)
-    return Error{llvm::toString(target.takeError()), {}};
-  module->setTargetTriple((*target)->getTargetTriple());
-  module->setDataLayout((*target)->createDataLayout());
+  module->setTargetTriple(target.getTargetTriple());
+  module->setDataLayout(target.createDataLayout());
   stats.translateMs = stopwatch.lap();
 
-  optimize(*module, **target);
+  optimize(*module, target);
   stats.optimizeMs = stopwatch.lap();
 
   llvm::SmallVector<char, 0> object;
   llvm::raw_svector_ostream os(object);
   llvm::legacy::PassManager codegen;
-  if ((*target)->addPassesToEmitFile(codegen, os, /*DwoOut=*/nullptr,
-                                     llvm::CodeGenFileType::ObjectFile))
+  if (target.addPassesToEmitFile(codegen, os, /*DwoOut=*/nullptr,
+                                 llvm::CodeGenFileType::ObjectFile))
     return Error{"the target cannot emit object files", {}};
   codegen.run(*module);
   if (!failure.empty())

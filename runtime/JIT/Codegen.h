@@ -13,9 +13,9 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 
-namespace llvm::orc {
-class JITTargetMachineBuilder;
-} // namespace llvm::orc
+namespace llvm {
+class TargetMachine;
+} // namespace llvm
 namespace mlir {
 class ModuleOp;
 } // namespace mlir
@@ -28,10 +28,9 @@ inline constexpr llvm::StringLiteral entryName = "attn_entry";
 
 /// Machine code of the kernel function in `module`, as an object file. Stages
 /// add their time to `stats`.
-Expected<llvm::SmallVector<char, 0>>
-generateObject(mlir::ModuleOp module,
-               const llvm::orc::JITTargetMachineBuilder &target,
-               CompileStats &stats);
+Expected<llvm::SmallVector<char, 0>> generateObject(mlir::ModuleOp module,
+                                                    llvm::TargetMachine &target,
+                                                    CompileStats &stats);
 
 } // namespace attn::jit
 

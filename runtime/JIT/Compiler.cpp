@@ -10,14 +10,17 @@
 #include "runtime/JIT/Frontend.h"
 #include "runtime/JIT/ParserLimits.h"
 #include "runtime/JIT/Stopwatch.h"
+#include "runtime/JIT/Target.h"
 
 #include "runtime/Bridge/DiagnosticCollector.h"
 
 #include "lib/Pipelines/Pipelines.h"
+#include "lib/Pipelines/TargetDescription.h"
 #include "lib/Registration/Registration.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassManager.h"
+#include "llvm/Target/TargetMachine.h"
 
 using namespace attn;
 using namespace attn::jit;
@@ -45,7 +48,7 @@ findLowering(const std::string &name) {
 
 Expected<CompiledObject>
 jit::compileObject(std::string_view text, const CompileOptions &options,
-                   const llvm::orc::JITTargetMachineBuilder &target,
+                   const llvm::orc::JITTargetMachineBuilder &targetBuilder,
                    CompileStats &stats) {
   Expected<const mlir::attn::Lowering *> lowering =
       findLowering(options.pipeline);
@@ -64,14 +67,19 @@ jit::compileObject(std::string_view text, const CompileOptions &options,
     return diagnostics.takeError("cannot compile");
   stats.parseMs = stopwatch.lap();
 
+  auto builder = targetBuilder;
+  llvm::Expected<std::unique_ptr<llvm::TargetMachine>> target =
+      builder.createTargetMachine();
+  if (!target)
+    return Error{llvm::toString(target.takeError()), {}};
   mlir::PassManager pm(&context);
-  (*lowering)->build(pm);
+  (*lowering)->build(pm, describeTarget(**target));
   if (mlir::failed(pm.run(*kernel->module)))
     return diagnostics.takeError("cannot lower");
   stats.passesMs = stopwatch.lap();
 
   Expected<llvm::SmallVector<char, 0>> object =
-      generateObject(*kernel->module, target, stats);
+      generateObject(*kernel->module, **target, stats);
   if (!object) {
     Error error = diagnostics.takeError("cannot generate code");
     if (error.diagnostics.empty())

@@ -13,14 +13,16 @@
 #include "runtime/JIT/Linker.h"
 #include "runtime/JIT/ObjectCache.h"
 #include "runtime/JIT/Stopwatch.h"
+#include "runtime/JIT/Target.h"
 
 #include "llvm-c/Core.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/BLAKE3.h"
-#include "llvm/Support/TargetSelect.h"
 
 #include <future>
+#include <limits>
 #include <mutex>
+#include <thread>
 #include <unordered_map>
 
 using namespace attn;
@@ -32,9 +34,11 @@ using CodeOrError = Expected<std::shared_ptr<const KernelCode>>;
 
 struct __attribute__((visibility("hidden"))) Engine::Impl {
   Impl(JITTargetMachineBuilder target, std::shared_ptr<Linker> linker,
-       std::optional<ObjectCache> disk)
+       std::optional<ObjectCache> disk,
+       std::shared_ptr<const support::Threads> threads)
       : target(std::move(target)), linker(std::move(linker)),
-        disk(std::move(disk)), compilerIdentity(identifyCompiler()) {}
+        disk(std::move(disk)), threads(std::move(threads)),
+        compilerIdentity(identifyCompiler()) {}
 
   std::string identifyCompiler() const;
   std::string computeKey(std::string_view text,
@@ -47,6 +51,7 @@ struct __attribute__((visibility("hidden"))) Engine::Impl {
   const JITTargetMachineBuilder target;
   const std::shared_ptr<Linker> linker;
   const std::optional<ObjectCache> disk;
+  const std::shared_ptr<const support::Threads> threads;
   const std::string compilerIdentity;
 
   /// By key. A kernel that is still being compiled is here too, so that whoever
@@ -105,7 +110,7 @@ CodeOrError Engine::Impl::build(std::string_view text,
     return std::move(code).error();
   stats.linkMs = stopwatch.lap();
   return std::make_shared<const KernelCode>(std::move(compiled->signature),
-                                            std::move(*code));
+                                            std::move(*code), threads);
 }
 
 Expected<Kernel> Engine::Impl::compile(std::string_view text,
@@ -143,18 +148,20 @@ Expected<Kernel> Engine::Impl::compile(std::string_view text,
 
 Engine::Engine(std::shared_ptr<Impl> impl) : impl(std::move(impl)) {}
 
-Expected<Engine> Engine::create(const EngineOptions &options) {
-  static const bool targetReady = !llvm::InitializeNativeTarget() &&
-                                  !llvm::InitializeNativeTargetAsmPrinter();
-  if (!targetReady)
-    return Error{"LLVM has no code generator for this machine", {}};
-  llvm::Expected<JITTargetMachineBuilder> target =
-      JITTargetMachineBuilder::detectHost();
-  if (!target)
-    return Error{"cannot find out what machine this is: " +
-                     llvm::toString(target.takeError()),
-                 {}};
+static std::shared_ptr<const support::Threads>
+findThreads(const EngineOptions &options) {
+  unsigned count = options.threads;
+  if (count == 0) // Which may not be known.
+    count = std::max(1u, std::thread::hardware_concurrency());
+  constexpr unsigned largest = std::numeric_limits<int>::max();
+  return std::make_shared<const support::Threads>(int(std::min(count, largest)),
+                                                  options.parallelFor);
+}
 
+Expected<Engine> Engine::create(const EngineOptions &options) {
+  Expected<JITTargetMachineBuilder> target = selectTarget(options.cpu);
+  if (!target)
+    return std::move(target).error();
   std::optional<ObjectCache> disk;
   if (!options.cacheDirectory.empty()) {
     Expected<ObjectCache> cache = ObjectCache::open(options.cacheDirectory);
@@ -166,7 +173,7 @@ Expected<Engine> Engine::create(const EngineOptions &options) {
   if (!linker)
     return std::move(linker).error();
   return Engine(std::make_shared<Impl>(std::move(*target), std::move(*linker),
-                                       std::move(disk)));
+                                       std::move(disk), findThreads(options)));
 }
 
 Expected<Kernel> Engine::compile(std::string_view text,

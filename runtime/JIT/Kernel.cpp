@@ -126,6 +126,7 @@ Status Kernel::run(std::span<const Argument> arguments,
     frame.add(view);
 
   support::CallRecord record;
+  record.threads = code->threads.get();
   if (const char *failure =
           support::runGuarded(code->code->getEntry(), frame.data(), record))
     return Error{failure, {}};

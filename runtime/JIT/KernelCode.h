@@ -10,6 +10,8 @@
 
 #include "runtime/JIT/Linker.h"
 
+#include "runtime/Support/ParallelFor.h"
+
 #include "attn/kernel.h"
 
 namespace attn::detail {
@@ -17,6 +19,7 @@ namespace attn::detail {
 struct KernelCode {
   Signature signature;
   std::unique_ptr<jit::LinkedCode> code;
+  std::shared_ptr<const support::Threads> threads; ///< What calls run on.
 };
 
 } // namespace attn::detail

@@ -10,6 +10,7 @@
 
 #include "runtime/Support/Call.h"
 #include "runtime/Support/Convert.h"
+#include "runtime/Support/ParallelFor.h"
 
 #include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
 #include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
@@ -30,6 +31,7 @@ static llvm::Error defineSupport(LLJIT &jit, JITDylib &library) {
   define("attn_rt_fail", &attn_rt_fail);
   define("attn_rt_alloc", &attn_rt_alloc);
   define("attn_rt_free", &attn_rt_free);
+  define("attn_rt_parallel_for", &attn_rt_parallel_for);
   define("__truncdfbf2", &attn_rt_truncate_f64_to_bf16);
   return library.define(absoluteSymbols(std::move(symbols)));
 }

@@ -22,24 +22,32 @@ static void freeBlocks(CallRecord &record) {
   }
 }
 
-// The sanitizer looks for the callee's type in front of it, where generated
-// code has none.
-#ifdef __clang__
-__attribute__((no_sanitize("function")))
-#endif
-const char *attn::support::runGuarded(void (*entry)(void **), void **arguments,
-                                      CallRecord &record) {
+template <typename Function>
+static const char *guard(CallRecord &record, const Function &function) {
   record.outer = currentCall;
   record.blocks = nullptr;
   record.message = nullptr;
   currentCall = &record;
   // All state is in `record`, so no local variable is lost by the jump.
   if (setjmp(record.failure) == 0)
-    entry(arguments);
+    function();
   currentCall = record.outer;
   freeBlocks(record);
   return record.message;
 }
+
+const char *attn::support::runGuarded(void (*entry)(void **), void **arguments,
+                                      CallRecord &record) {
+  return guard(record, [=] { entry(arguments); });
+}
+
+const char *attn::support::runGuarded(ParallelBody body, void *context,
+                                      std::int64_t begin, std::int64_t end,
+                                      CallRecord &record) {
+  return guard(record, [=] { body(context, begin, end); });
+}
+
+CallRecord &attn::support::getCurrentCall() { return *currentCall; }
 
 // The jump skips only frames of generated code, which has no destructors, and
 // of the functions below, which hold nothing.

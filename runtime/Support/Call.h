@@ -15,8 +15,15 @@
 
 #include <csetjmp>
 #include <cstddef>
+#include <cstdint>
 
 namespace attn::support {
+
+struct Threads;
+
+/// The body of a parallel loop, over a range of its indices.
+using ParallelBody = void (*)(void *context, std::int64_t begin,
+                              std::int64_t end);
 
 /// Put before every block that the call allocates.
 struct BlockHeader {
@@ -25,8 +32,10 @@ struct BlockHeader {
   void *allocation; ///< What the system's allocator returned.
 };
 
-/// One call of generated code on this thread.
+/// One call of generated code on this thread, or a range of a parallel loop.
 struct CallRecord {
+  /// Where parallel loops of this call run; null: on this thread.
+  const Threads *threads = nullptr;
   std::jmp_buf failure;
   CallRecord *outer;   ///< The call around this one, on the same thread.
   BlockHeader *blocks; ///< What this call allocated and has not freed.
@@ -39,6 +48,13 @@ struct CallRecord {
 const char *runGuarded(void (*entry)(void **), void **arguments,
                        CallRecord &record);
 
+/// The same for `body(context, begin, end)`. A record may be used again.
+const char *runGuarded(ParallelBody body, void *context, std::int64_t begin,
+                       std::int64_t end, CallRecord &record);
+
+/// The innermost call on this thread; only within `runGuarded`.
+CallRecord &getCurrentCall();
+
 } // namespace attn::support
 
 // What generated code calls, and only within `runGuarded`.
@@ -48,7 +64,8 @@ extern "C" {
 /// At least `size` bytes at a multiple of `alignment`, a power of two. Ends the
 /// call if there is no such memory.
 void *attn_rt_alloc(std::size_t size, std::size_t alignment);
-/// Frees what `attn_rt_alloc` returned in the same call.
+/// Frees what `attn_rt_alloc` returned in the same call, and in the same range
+/// of a parallel loop.
 void attn_rt_free(void *pointer);
 }
 

@@ -5,13 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// random-specs [--seed N] [--count N] [--pipeline NAME]
+// random-specs [--seed N] [--count N] [--cpu NAME]
 //
-// Each spec is a kernel and a call of it, computed three times: by the compiled
-// kernel, by the oracle on a problem that plain C++ builds, and by the
-// interpreter on the kernel's text. The last two must agree closely, which
-// tests what the spellings of the IR mean; the first within its tolerance.
-// Where one fails, as a load outside a tensor does, all must.
+// Each spec is a kernel and a call of it, computed by the kernel that every
+// pipeline compiles, by the oracle on a problem that plain C++ builds, and by
+// the interpreter on the kernel's text. The last two must agree closely, which
+// tests what the spellings of the IR mean; the others within their tolerance.
+// Where one fails, as a load outside a tensor does, all must. The CPU pipeline
+// must give the same bits on one thread and on two. --cpu compiles for another
+// processor, as attn::EngineOptions has it.
 //
 // A spec depends on its number alone: "--seed 17 --count 1" repeats number 17.
 //
@@ -24,11 +26,13 @@
 
 #include <chrono>
 #include <cinttypes>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <tuple>
 #include <unistd.h>
 
 using namespace attn;
@@ -44,14 +48,21 @@ constexpr std::uint64_t callsPerKernel = 6;
 struct Options {
   std::uint64_t seed = 1;
   std::uint64_t count = 600;
-  string pipeline = "reference";
+  string cpu;
 };
 
-/// A compiled kernel and the features of it.
+/// A way to compile and run.
+struct Configuration {
+  string name;
+  Engine engine;
+  string pipeline;
+};
+
+/// A spec's text, compiled in every configuration, and the features of it.
 struct CompiledKernel {
   KernelSpec spec;
   string text;
-  Kernel kernel;
+  std::vector<Kernel> kernels;
 };
 
 /// What a call gives, or why it gives nothing.
@@ -62,8 +73,8 @@ struct Answer {
 
 class Runner {
 public:
-  Runner(const Engine &engine, const Options &options)
-      : engine(engine), options(options) {}
+  explicit Runner(std::vector<Configuration> configurations)
+      : configurations(std::move(configurations)) {}
 
   /// Checks one spec. False if something is wrong, which has been printed.
   bool run(std::uint64_t number);
@@ -76,7 +87,8 @@ private:
   const CompiledKernel *compile(std::uint64_t number);
   bool checkCall(const CompiledKernel &kernel, const Call &call,
                  std::uint64_t number);
-  Answer runKernel(const Kernel &kernel, const Call &call);
+  bool runKernels(const CompiledKernel &kernel, const Call &call,
+                  std::uint64_t number, std::vector<Answer> &answers);
 
   bool fail(std::uint64_t number, const string &text, const string &message) {
     std::printf("spec %" PRIu64 " (--seed %" PRIu64 " --count 1): %s\n%s\n",
@@ -84,8 +96,8 @@ private:
     return false;
   }
 
-  const Engine &engine;
-  const Options &options;
+  /// The first two must agree bit for bit.
+  std::vector<Configuration> configurations;
   std::optional<CompiledKernel> current;
   std::uint64_t currentNumber = 0;
   std::uint64_t numKernels = 0, numErrors = 0;
@@ -103,21 +115,27 @@ const CompiledKernel *Runner::compile(std::uint64_t number) {
   Random random(kernelNumber * 2);
   KernelSpec spec = createKernelSpec(random);
   string text = spec.text();
-  CompileOptions compileOptions;
-  compileOptions.pipeline = options.pipeline;
-  Expected<Kernel> kernel = engine.compile(text, compileOptions);
-  if (!kernel) {
-    fail(number, text, kernel.error().message);
-    return nullptr;
+  std::vector<Kernel> kernels;
+  for (const Configuration &configuration : configurations) {
+    CompileOptions compileOptions;
+    compileOptions.pipeline = configuration.pipeline;
+    Expected<Kernel> kernel =
+        configuration.engine.compile(text, compileOptions);
+    if (!kernel) {
+      fail(number, text, configuration.name + ": " + kernel.error().message);
+      return nullptr;
+    }
+    ++numKernels;
+    compileMs += kernel->stats().totalMs;
+    kernels.push_back(*kernel);
   }
-  ++numKernels;
-  compileMs += kernel->stats().totalMs;
-  current = CompiledKernel{std::move(spec), std::move(text), *kernel};
+  current =
+      CompiledKernel{std::move(spec), std::move(text), std::move(kernels)};
   currentNumber = kernelNumber;
   return &*current;
 }
 
-Answer Runner::runKernel(const Kernel &kernel, const Call &call) {
+static Answer runKernel(const Kernel &kernel, const Call &call) {
   Answer answer;
   if (Status status = kernel.run(call.arguments(), call.results()); !status) {
     answer.error = status.error().message;
@@ -175,30 +193,63 @@ static string describeDifference(const std::vector<double> &actual,
   return text;
 }
 
+static std::vector<std::vector<std::byte>> copyArguments(const Call &call) {
+  std::vector<std::vector<std::byte>> copies;
+  for (const Value &value : call.values)
+    if (const TestTensor *tensor = std::get_if<TestTensor>(&value))
+      copies.push_back(tensor->bytes());
+  return copies;
+}
+
+/// NaNs are equal here, whatever their bits.
+static bool haveSameBits(const Answer &lhs, const Answer &rhs) {
+  if (lhs.results.size() != rhs.results.size())
+    return false;
+  for (std::size_t i = 0; i < lhs.results.size(); ++i)
+    for (std::size_t j = 0; j < lhs.results[i].size(); ++j) {
+      double a = lhs.results[i][j], b = rhs.results[i][j];
+      bool same = a == b && std::signbit(a) == std::signbit(b);
+      if (!same && !(std::isnan(a) && std::isnan(b)))
+        return false;
+    }
+  return true;
+}
+
+bool Runner::runKernels(const CompiledKernel &kernel, const Call &call,
+                        std::uint64_t number, std::vector<Answer> &answers) {
+  std::vector<std::vector<std::byte>> before = copyArguments(call);
+  for (std::size_t i = 0; i < configurations.size(); ++i) {
+    answers.push_back(runKernel(kernel.kernels[i], call));
+    const string &name = configurations[i].name;
+    if (copyArguments(call) != before)
+      return fail(number, kernel.text, name + " changed an argument");
+    if (!call.output.gapsAreUntouched() ||
+        (call.logSumExp && !call.logSumExp->gapsAreUntouched()))
+      return fail(number, kernel.text, name + " wrote beside a result");
+  }
+  if (!haveSameBits(answers[0], answers[1]))
+    return fail(number, kernel.text,
+                configurations[0].name + " and " + configurations[1].name +
+                    " differ");
+  return true;
+}
+
 bool Runner::checkCall(const CompiledKernel &kernel, const Call &call,
                        std::uint64_t number) {
-  std::vector<std::vector<std::byte>> before, after;
-  for (const Value &value : call.values)
-    if (const TestTensor *tensor = std::get_if<TestTensor>(&value))
-      before.push_back(tensor->bytes());
-  Answer compiled = runKernel(kernel.kernel, call);
-  for (const Value &value : call.values)
-    if (const TestTensor *tensor = std::get_if<TestTensor>(&value))
-      after.push_back(tensor->bytes());
-  if (before != after)
-    return fail(number, kernel.text, "the kernel changed an argument");
-  if (!call.output.gapsAreUntouched() ||
-      (call.logSumExp && !call.logSumExp->gapsAreUntouched()))
-    return fail(number, kernel.text, "the kernel wrote beside a result");
-
+  std::vector<Answer> compiled;
+  if (!runKernels(kernel, call, number, compiled))
+    return false;
   Answer oracle = runOracle(call);
   Answer interpreted = runInterpreter(kernel.text, call);
-  if (compiled.error.empty() != oracle.error.empty() ||
-      interpreted.error.empty() != oracle.error.empty())
-    return fail(number, kernel.text,
-                "they do not fail together:\n  kernel: " + compiled.error +
-                    "\n  oracle: " + oracle.error +
-                    "\n  interpreter: " + interpreted.error);
+  bool agree = interpreted.error.empty() == oracle.error.empty();
+  string errors = "they do not fail together:\n  oracle: " + oracle.error +
+                  "\n  interpreter: " + interpreted.error;
+  for (std::size_t i = 0; i < compiled.size(); ++i) {
+    agree &= compiled[i].error.empty() == oracle.error.empty();
+    errors += "\n  " + configurations[i].name + ": " + compiled[i].error;
+  }
+  if (!agree)
+    return fail(number, kernel.text, errors);
   if (!oracle.error.empty()) {
     ++numErrors;
     return true;
@@ -213,12 +264,23 @@ bool Runner::checkCall(const CompiledKernel &kernel, const Call &call,
     if (!difference.empty())
       return fail(number, kernel.text,
                   "interpreter, " + name + ": " + difference);
-    string type(nameOf(kernel.spec.type));
-    difference = describeDifference(compiled.results[i], oracle.results[i],
-                                    toleranceFor(kernel.spec.type, quantity),
-                                    &largestErrors[name + " of " + type]);
-    if (!difference.empty())
-      return fail(number, kernel.text, "kernel, " + name + ": " + difference);
+    for (std::size_t j = 0; j < compiled.size(); ++j) {
+      Tolerance tolerance = toleranceFor(kernel.spec.type, quantity);
+      // The reference pipeline adds up one key after the other: each addition
+      // may round by 2^-24.
+      if (configurations[j].pipeline == "reference" &&
+          kernel.spec.type != ElementType::f64)
+        tolerance.bound = std::max(
+            tolerance.bound, double(call.problem.key.sizes()[2]) * 0x1p-24);
+      string pipeline = configurations[j].pipeline;
+      string type(nameOf(kernel.spec.type));
+      double &largest = largestErrors[pipeline + ", " + name + " of " + type];
+      difference = describeDifference(compiled[j].results[i], oracle.results[i],
+                                      tolerance, &largest);
+      if (!difference.empty())
+        return fail(number, kernel.text,
+                    configurations[j].name + ", " + name + ": " + difference);
+    }
   }
   return true;
 }
@@ -303,8 +365,8 @@ static bool parseOptions(int argc, char **argv, Options &options) {
       options.seed = std::strtoull(argv[i + 1], nullptr, 10);
     else if (!std::strcmp(argv[i], "--count"))
       options.count = std::strtoull(argv[i + 1], nullptr, 10);
-    else if (!std::strcmp(argv[i], "--pipeline"))
-      options.pipeline = argv[i + 1];
+    else if (!std::strcmp(argv[i], "--cpu"))
+      options.cpu = argv[i + 1];
     else
       return false;
   }
@@ -314,19 +376,29 @@ static bool parseOptions(int argc, char **argv, Options &options) {
 int main(int argc, char **argv) {
   Options options;
   if (!parseOptions(argc, argv, options)) {
-    std::fprintf(stderr, "usage: %s [--seed N] [--count N] [--pipeline NAME]\n",
+    std::fprintf(stderr, "usage: %s [--seed N] [--count N] [--cpu NAME]\n",
                  argv[0]);
     return 2;
   }
-  Expected<Engine> engine = Engine::create();
-  if (!engine) {
-    std::fprintf(stderr, "%s\n", engine.error().message.c_str());
-    return 1;
+  std::vector<Configuration> configurations;
+  for (auto [name, pipeline, threads] :
+       {std::tuple("cpu on one thread", "cpu", 1u),
+        std::tuple("cpu on two threads", "cpu", 2u),
+        std::tuple("reference", "reference", 1u)}) {
+    EngineOptions engineOptions;
+    engineOptions.threads = threads;
+    engineOptions.cpu = options.cpu;
+    Expected<Engine> engine = Engine::create(engineOptions);
+    if (!engine) {
+      std::fprintf(stderr, "%s\n", engine.error().message.c_str());
+      return 1;
+    }
+    configurations.push_back({name, *engine, pipeline});
   }
   std::printf("seed %" PRIu64 ", %" PRIu64 " specs\n", options.seed,
               options.count);
   auto start = std::chrono::steady_clock::now();
-  Runner runner(*engine, options);
+  Runner runner(std::move(configurations));
   std::uint64_t failures = 0;
   for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT})
     std::signal(signal, reportCrash);

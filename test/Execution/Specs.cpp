@@ -74,7 +74,12 @@ static void chooseForms(KernelSpec &spec, Random &random) {
                                     random));
 }
 
-static const std::vector<Index> lengths = {0, 1, 2, 3, 5, 7, 8, 13, 16, 17, 31};
+/// Mostly short, sometimes of several tiles and blocks.
+static Index pickLength(Random &random) {
+  static const std::vector<Index> lengths = {0, 1,  2,  3,  5, 7,
+                                             8, 13, 16, 17, 31};
+  return random.chance(0.1) ? random.between(32, 150) : random.pick(lengths);
+}
 
 KernelSpec attn::test::createKernelSpec(Random &random) {
   KernelSpec spec;
@@ -83,7 +88,7 @@ KernelSpec attn::test::createKernelSpec(Random &random) {
   chooseForms(spec, random);
   if (random.chance(0.15))
     spec.fixedSizes = {spec.packed ? 1 : random.between(0, 2),
-                       random.pick(lengths), random.pick(lengths)};
+                       pickLength(random), pickLength(random)};
   // Bottom right gives negative positions where there are more queries than
   // keys, which is an error where a tensor is indexed by them.
   if (spec.offset == KernelSpec::Offset::bottomRight &&
@@ -307,8 +312,8 @@ public:
 private:
   void chooseSizes() {
     batch = spec.packed ? 1 : random.pick<Index>({0, 1, 1, 2, 2, 3});
-    queryLength = random.pick(lengths);
-    keyLength = random.chance(0.3) ? queryLength : random.pick(lengths);
+    queryLength = pickLength(random);
+    keyLength = random.chance(0.3) ? queryLength : pickLength(random);
     if (spec.fixedSizes) {
       batch = spec.fixedSizes->batch;
       queryLength = spec.fixedSizes->queryLength;

@@ -1,6 +1,11 @@
 // RUN: attn-opt %s | attn-opt | FileCheck %s
 // RUN: attn-opt %s --cse | FileCheck %s --check-prefix=CSE
 // RUN: attn-opt %s --attn-reference-pipeline | FileCheck %s --check-prefix=LOWER
+// RUN: attn-opt %s \
+// RUN:   --attn-reference-pipeline="vector-bits=512 vector-registers=32 bf16-dot scalef" \
+// RUN:   | FileCheck %s --check-prefix=LOWER
+// RUN: not attn-opt %s --attn-reference-pipeline=vector-bits=wide 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=TARGET
 // RUN: not attn-opt %s --no-such-pass 2>&1 | FileCheck %s --check-prefix=OPTION
 // RUN: not attn-opt %S/no-such-file.mlir 2>&1 | FileCheck %s --check-prefix=FILE
 
@@ -20,6 +25,7 @@
 // LOWER: llvm.func @attend
 // LOWER-NOT: attn.attention
 
+// TARGET: for the --vector-bits option: 'wide' value invalid for uint argument
 // OPTION: Unknown command line argument '--no-such-pass'
 // FILE: No such file or directory
 

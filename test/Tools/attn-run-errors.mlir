@@ -27,9 +27,17 @@
 // RUN:   | FileCheck %s --check-prefix=PIPELINE
 // PIPELINE: attn-run: error: unknown pipeline 'fast'
 
-// RUN: not attn-run %s --entry sum --threads 2 2>&1 \
+// RUN: not attn-run %s --entry sum --pipeline reference --threads 2 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=THREADS
 // THREADS: attn-run: error: --threads: pipeline 'reference' runs on 1 thread, got 2
+
+// RUN: not attn-run %s --entry sum --threads -1 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=NEGATIVE
+// NEGATIVE: attn-run: error: --threads: expected an integer from 0 to 4294967295, got '-1'
+
+// RUN: not attn-run %s --entry sum --cpu abacus 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=CPU
+// CPU: attn-run: error: cpu: expected a processor that LLVM knows for {{.*}}, got 'abacus'
 
 // RUN: not attn-run %s --entry sum --repeat 0 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=REPEAT

@@ -3,7 +3,7 @@
 // What is not given comes from --random, with the sizes that fit: the key's
 // batch and length follow from the query and the value.
 // RUN: attn-run %s --entry attend --random 1 --out %t/o.npy | FileCheck %s
-// CHECK:      @attend from {{.*}}attn-run.mlir, pipeline reference
+// CHECK:      @attend from {{.*}}attn-run.mlir, pipeline cpu
 // CHECK-NEXT:   argument 0 'query': 64x4x64x8xf32 from random
 // CHECK-NEXT:   argument 1 'key': 64x2x64x8xf32 from random
 // CHECK-NEXT:   argument 2 'value': 64x2x64x6xf32 from random
@@ -60,7 +60,7 @@
 // JSON: "source": "disk cache"
 // JSON: "totalMs": {{[0-9.e-]+}}
 // JSON: "entry": "by_hand"
-// JSON: "pipeline": "reference"
+// JSON: "pipeline": "cpu"
 // JSON: "check": {
 // JSON: "passed": true
 // JSON: "to": "{{.*}}again.npy"

@@ -99,6 +99,36 @@ TEST_F(JITCache, TwoEnginesShareADirectory) {
   EXPECT_EQ(compileAndRun(second), Source::diskCache);
 }
 
+/// Threads do not change the code, the processor does.
+TEST_F(JITCache, OptionsOfTheEngine) {
+  EngineOptions options;
+  options.cacheDirectory = directory.string();
+  EXPECT_EQ(compileAndRun(*Engine::create(options)), Source::compiler);
+  options.threads = 2;
+  options.parallelFor = [](int count, const ParallelTask &task) {
+    for (int i = 0; i < count; ++i)
+      task(i);
+  };
+  EXPECT_EQ(compileAndRun(*Engine::create(options)), Source::diskCache);
+
+  options.cpu = "x86-64";
+  Expected<Engine> engine = Engine::create(options);
+  if (!engine)
+    GTEST_SKIP() << engine.error().message;
+  EXPECT_EQ(compileAndRun(*engine), Source::compiler);
+  EXPECT_EQ(files().size(), 2u);
+  EXPECT_EQ(compileAndRun(*Engine::create(options)), Source::diskCache);
+}
+
+TEST_F(JITCache, UnknownProcessor) {
+  EngineOptions options;
+  options.cpu = "abacus";
+  Expected<Engine> engine = Engine::create(options);
+  ASSERT_FALSE(engine.ok());
+  EXPECT_NE(engine.error().message.find("'abacus'"), std::string::npos)
+      << engine.error().message;
+}
+
 TEST_F(JITCache, DirectoryIsCreated) {
   directory /= "a/b";
   EXPECT_EQ(compileAndRun(createEngine(directory)), Source::compiler);

@@ -96,6 +96,7 @@ Expected<Options> attn::run::parseOptions(int argc, char **argv) {
   if (options.check && !options.expectedFiles.empty())
     return Error{"expected --check or --expect, not both", {}};
   options.pipeline = parsed.getLastArgValue(OPT_pipeline, options.pipeline);
+  options.cpu = parsed.getLastArgValue(OPT_cpu);
   options.jsonFile = parsed.getLastArgValue(OPT_json);
   options.cacheDirectory = parsed.getLastArgValue(OPT_cache_dir);
 
@@ -105,7 +106,7 @@ Expected<Options> attn::run::parseOptions(int argc, char **argv) {
     return status.error();
   if (parsed.hasArg(OPT_random))
     options.randomSeed = seed;
-  if (Status status = parseNumber(parsed, OPT_threads, 1u, options.threads);
+  if (Status status = parseNumber(parsed, OPT_threads, 0u, options.threads);
       !status)
     return status.error();
   if (Status status = parseNumber(parsed, OPT_repeat, 1u, options.repeat);

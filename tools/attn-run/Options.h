@@ -26,7 +26,8 @@ struct Options {
   std::vector<std::string> outputFiles;
   std::vector<std::string> expectedFiles;
   bool check = false;
-  std::string pipeline = "reference";
+  std::string pipeline = "cpu";
+  std::string cpu;
   unsigned threads = 1;
   unsigned repeat = 1;
   std::string jsonFile;

@@ -41,9 +41,14 @@ def check : Flag<["--"], "check">, HelpText<
   "scalar operations computes in float64, as --expect does with\n"
   "files. Slow">;
 defm pipeline : Value<"pipeline", "<name>",
-  "Lowering (default: reference)">;
+  "Lowering: cpu (default), or reference, slow and plain, to\n"
+  "compare with">;
+defm cpu : Value<"cpu", "<name>",
+  "Processor to compile for, such as x86-64-v3, whose code this\n"
+  "machine can execute (default: this machine)">;
 defm threads : Value<"threads", "<number>",
-  "Threads to run on (default: 1)">;
+  "Threads to run on; 0: as many as there are processors\n"
+  "(default: 1)">;
 defm repeat : Value<"repeat", "<number>",
   "Run this often; report the least and the median time">;
 defm json : Value<"json", "<file>",

@@ -37,6 +37,8 @@ static Status checkCount(const Signature &signature, llvm::StringRef option,
 static Expected<Kernel> compile(const Options &options, llvm::StringRef text) {
   EngineOptions engineOptions;
   engineOptions.cacheDirectory = options.cacheDirectory;
+  engineOptions.cpu = options.cpu;
+  engineOptions.threads = options.threads;
   Expected<Engine> engine = Engine::create(engineOptions);
   if (!engine)
     return engine.error();

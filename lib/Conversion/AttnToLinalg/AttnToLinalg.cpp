@@ -212,7 +212,8 @@ private:
     if (op.hasMask()) {
       SmallVector<Value> arguments(position);
       llvm::append_range(arguments, op.getMaskCaptures());
-      keep = assertDefined(evaluateRegion(b, op.getMask(), arguments), "mask");
+      keep = assertDefined( // A12
+          b, loc, evaluateRegion(b, op.getMask(), arguments), "mask");
     }
     auto kept = [&](OpBuilder &, Location) {
       Value score = arith::MulFOp::create(b, loc, dot, scale);
@@ -220,8 +221,8 @@ private:
         SmallVector<Value> arguments = {score};
         llvm::append_range(arguments, position);
         llvm::append_range(arguments, op.getScoreCaptures());
-        score =
-            assertDefined(evaluateRegion(b, op.getScore(), arguments), "score");
+        score = assertDefined( // A12
+            b, loc, evaluateRegion(b, op.getScore(), arguments), "score");
       }
       scf::YieldOp::create(b, loc, score);
     };
@@ -229,18 +230,6 @@ private:
       scf::YieldOp::create(b, loc, real(-kInfinity));
     };
     return scf::IfOp::create(b, loc, keep, kept, masked).getResult(0);
-  }
-
-  Value assertDefined(RegionValue region, StringRef name) { // A12
-    if (region.undefined)
-      cf::AssertOp::create(
-          b, loc,
-          arith::XOrIOp::create(b, loc, region.undefined, boolean(true)),
-          ("'attn.attention' op '" + name +
-           "' region: the value depends on a load outside its tensor, or on an "
-           "integer operation without a result")
-              .str());
-    return region.value;
   }
 
   /// The maximum of scores and sink, or 0 if all are -inf, so that it can be

@@ -7,7 +7,8 @@
 
 //
 //   op                        undefined if
-//   tensor.extract            an index is outside the tensor
+//   tensor.extract,           an index is outside the tensor
+//   memref.load
 //   integer division          by zero, or the quotient does not fit
 //   shift                     by the width or more
 //   float to integer          the number does not fit
@@ -23,8 +24,10 @@
 #include "dialect/AttnOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Index/IR/IndexOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
@@ -80,7 +83,9 @@ public:
 private:
   void evaluate(Operation *op) {
     if (auto extract = dyn_cast<tensor::ExtractOp>(op))
-      return evaluateExtract(extract);
+      return evaluateLoad<tensor::ExtractOp, tensor::DimOp>(extract);
+    if (auto load = dyn_cast<memref::LoadOp>(op))
+      return evaluateLoad<memref::LoadOp, memref::DimOp>(load);
     if (auto select = dyn_cast<arith::SelectOp>(op))
       return evaluateSelect(select);
     if (isa<arith::AndIOp, arith::OrIOp>(op) &&
@@ -118,22 +123,6 @@ private:
     for (auto [original, result] :
          llvm::zip(op->getResults(), copy->getResults()))
       define(original, result, bad);
-  }
-
-  /// Flags like nsw, exact and nnan turn values into poison where their promise
-  /// does not hold.
-  static void dropPromises(Operation *op) {
-    MLIRContext *context = op->getContext();
-    auto fast = dyn_cast<arith::ArithFastMathInterface>(op);
-    if (fast && fast.getFastMathFlagsAttr())
-      op->setAttr(
-          fast.getFastMathAttrName(),
-          arith::FastMathFlagsAttr::get(context, arith::FastMathFlags::none));
-    if (auto overflow = dyn_cast<arith::ArithIntegerOverflowFlagsInterface>(op))
-      op->setAttr(overflow.getIntegerOverflowAttrName(),
-                  arith::IntegerOverflowFlagsAttr::get(
-                      context, arith::IntegerOverflowFlags::none));
-    op->removeAttr("isExact");
   }
 
   /// i1 that is true if the op has no result for its operands; null if it
@@ -176,21 +165,21 @@ private:
     return nullptr;
   }
 
-  void evaluateExtract(tensor::ExtractOp op) {
-    Value tensor = values.lookup(op.getTensor());
+  template <typename Load, typename Dim> void evaluateLoad(Load op) {
+    Value source = values.lookup(op->getOperand(0));
     SmallVector<Value> indices;
     Value inside, bad;
     for (auto [dim, index] : llvm::enumerate(op.getIndices())) {
       indices.push_back(values.lookup(index));
       bad = either(bad, undefined.lookup(index));
-      Value size = b.createOrFold<tensor::DimOp>(loc, tensor, int64_t(dim));
+      Value size = b.createOrFold<Dim>(loc, source, int64_t(dim));
       // Unsigned: a negative index is outside too.
       inside = both(
           inside, b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::ult,
                                                 indices.back(), size));
     }
     auto load = [&](OpBuilder &builder, Location loc) -> Value {
-      return tensor::ExtractOp::create(builder, loc, tensor, indices);
+      return Load::create(builder, loc, source, indices);
     };
     if (!inside) // Rank 0.
       return define(op.getResult(), load(b, loc), bad);
@@ -289,4 +278,34 @@ private:
 RegionValue mlir::attn::evaluateRegion(OpBuilder &builder, Region &region,
                                        ValueRange arguments) {
   return RegionEvaluator(builder).evaluate(region, arguments);
+}
+
+Value mlir::attn::assertDefined(OpBuilder &builder, Location loc,
+                                RegionValue region, StringRef name) {
+  if (!region.undefined)
+    return region.value;
+  Value isTrue =
+      arith::ConstantOp::create(builder, loc, builder.getBoolAttr(true));
+  Value defined = arith::XOrIOp::create(builder, loc, region.undefined, isTrue);
+  cf::AssertOp::create(
+      builder, loc, defined,
+      ("'attn.attention' op '" + name +
+       "' region: the value depends on a load outside its tensor, or on an "
+       "integer operation without a result")
+          .str());
+  return region.value;
+}
+
+void mlir::attn::dropPromises(Operation *op) {
+  MLIRContext *context = op->getContext();
+  auto fast = dyn_cast<arith::ArithFastMathInterface>(op);
+  if (fast && fast.getFastMathFlagsAttr())
+    op->setAttr(
+        fast.getFastMathAttrName(),
+        arith::FastMathFlagsAttr::get(context, arith::FastMathFlags::none));
+  if (auto overflow = dyn_cast<arith::ArithIntegerOverflowFlagsInterface>(op))
+    op->setAttr(overflow.getIntegerOverflowAttrName(),
+                arith::IntegerOverflowFlagsAttr::get(
+                    context, arith::IntegerOverflowFlags::none));
+  op->removeAttr("isExact");
 }

@@ -28,6 +28,14 @@ struct RegionValue {
 RegionValue evaluateRegion(OpBuilder &builder, Region &region,
                            ValueRange arguments);
 
+/// The region's value, asserted to be defined. `name` is that of the region.
+Value assertDefined(OpBuilder &builder, Location loc, RegionValue region,
+                    StringRef name);
+
+/// Drops flags like nsw, exact and nnan, which turn values into poison where
+/// their promise does not hold (A12).
+void dropPromises(Operation *op);
+
 } // namespace mlir::attn
 
 #endif // ATTN_CONVERSION_ATTNTOLINALG_REGIONEVALUATION_H

@@ -11,6 +11,7 @@
 #include "attn/error.h"
 #include "attn/export.h"
 #include "attn/kernel.h"
+#include "attn/parallel_for.h"
 
 #include <memory>
 #include <string>
@@ -22,19 +23,31 @@ struct EngineOptions {
   /// Directory of compiled objects, shared by engines and processes; created
   /// when missing. Empty: kernels are cached in memory only.
   std::string cacheDirectory;
+  /// Threads that work on one call of a kernel, the calling one included. 0: as
+  /// many as there are processors. 1: everything runs in the calling thread.
+  /// Results do not depend on it.
+  unsigned threads = 0;
+  /// The host's own threads. Empty: a pool that all engines share, with as many
+  /// threads as there are processors.
+  ParallelFor parallelFor;
+  /// The processor to compile for, by LLVM's name for it, such as "znver4" or
+  /// "x86-64-v3". Kernels run here, so its vector instructions must be ones
+  /// that this machine has. Empty: this machine.
+  std::string cpu;
 };
 
 struct CompileOptions {
   /// Function to compile, without '@'. Empty: the module's only public
   /// function.
   std::string entry;
-  /// Lowering: "reference".
-  std::string pipeline = "reference";
+  /// Lowering: "cpu", fused, vectorised and parallel; or "reference", slow and
+  /// plain, on one thread, to compare with.
+  std::string pipeline = "cpu";
   /// Name of the source text in diagnostics.
   std::string fileName = "<string>";
 };
 
-/// Compiles MLIR text for the CPU it runs on. Copies share one engine. All
+/// Compiles MLIR text for the machine it runs on. Copies share one engine. All
 /// members may be called from several threads at once.
 class ATTN_EXPORT Engine {
 public:

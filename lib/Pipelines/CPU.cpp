@@ -1,0 +1,81 @@
+//===- CPU.cpp - The CPU pipeline -----------------------------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Conversion/Passes.h"
+#include "lib/Pipelines/Pipelines.h"
+#include "lib/Pipelines/Stages.h"
+#include "lib/Pipelines/TargetDescription.h"
+#include "lib/Transforms/Passes.h"
+
+#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using attn::TargetDescription;
+
+/// attn.attention to parallel tiles of queries, and those to contractions and
+/// softmax steps over blocks of keys.
+static void addTilingStage(OpPassManager &pm, const TargetDescription &target) {
+  int64_t lanes = target.vectorBits / 32;
+  pm.addPass(attn::createSplitSequences());
+  pm.addPass(attn::createWidenAttention());
+  attn::TileAttentionOptions tiling;
+  tiling.plainQueries = 2 * lanes;
+  tiling.maskedQueries = 2 * lanes;
+  pm.addPass(attn::createTileAttention(tiling));
+  attn::AttentionToOnlineOptions online;
+  online.laneMultiple = lanes;
+  online.maximumLanes = std::max(tiling.plainQueries, tiling.maskedQueries);
+  pm.addPass(attn::createAttentionToOnline(online));
+  attn::TileKeysOptions keys;
+  keys.block = 128;
+  pm.addPass(attn::createTileKeys(keys));
+  pm.addPass(attn::createDecomposeOnline());
+  // What was not tiled.
+  pm.addPass(attn::createConvertAttnToLinalg());
+  // No CSE: two tensors that are filled alike must become two buffers.
+  pm.addPass(createCanonicalizerPass());
+}
+
+/// Buffers that are the tile's own, one of scores for all its blocks.
+static void addTileBufferStage(OpPassManager &pm) {
+  attn::addBufferStage(pm);
+  // Copies that bufferization left of a buffer to itself go.
+  pm.addPass(createCSEPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addNestedPass<func::FuncOp>(bufferization::createBufferLoopHoistingPass());
+}
+
+/// The tiles' operations on buffers to operations on vectors.
+static void addVectorStage(OpPassManager &pm, const TargetDescription &target) {
+  attn::VectorizeContractionsOptions contractions;
+  contractions.vectorBits = target.vectorBits;
+  contractions.vectorRegisters = target.vectorRegisters;
+  pm.addPass(attn::createVectorizeContractions(contractions));
+  attn::VectorizeRowsOptions rows;
+  rows.vectorBits = target.vectorBits;
+  pm.addPass(attn::createVectorizeRows(rows));
+  attn::ConvertAttnToVectorOptions softmax;
+  softmax.vectorBits = target.vectorBits;
+  softmax.scalef = target.scalef;
+  pm.addPass(attn::createConvertAttnToVector(softmax));
+}
+
+void attn::buildCPUPipeline(OpPassManager &pm,
+                            const TargetDescription &target) {
+  addTensorStage(pm);
+  addTilingStage(pm, target);
+  addTileBufferStage(pm);
+  addVectorStage(pm, target);
+  addDeallocationStage(pm);
+  pm.addPass(attn::createOutlineParallelLoops());
+  addLoopStage(pm);
+  addSmallFloatStage(pm);
+  addLLVMStage(pm);
+}

@@ -1,0 +1,40 @@
+//===- Stages.h - What lowerings have in common ------------------*- C++
+//-*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_PIPELINES_STAGES_H
+#define ATTN_PIPELINES_STAGES_H
+
+namespace mlir {
+class OpPassManager;
+} // namespace mlir
+
+namespace mlir::attn {
+
+/// Results to buffers of the caller, operations on tensors to linalg, and the
+/// checks that belong before everything else.
+void addTensorStage(OpPassManager &pm);
+
+/// Tensors to buffers.
+void addBufferStage(OpPassManager &pm);
+
+/// Buffers are freed where they die.
+void addDeallocationStage(OpPassManager &pm);
+
+/// linalg to loops, loops to branches, and addresses as arithmetic.
+void addLoopStage(OpPassManager &pm);
+
+/// Operations on bf16 and f16 as operations on f32 that round once, with the
+/// same bits whatever the processor offers.
+void addSmallFloatStage(OpPassManager &pm);
+
+/// What is left to the LLVM dialect.
+void addLLVMStage(OpPassManager &pm);
+
+} // namespace mlir::attn
+
+#endif // ATTN_PIPELINES_STAGES_H

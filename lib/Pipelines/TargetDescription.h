@@ -1,0 +1,30 @@
+//===- TargetDescription.h - What lowerings know of a machine ---*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_PIPELINES_TARGETDESCRIPTION_H
+#define ATTN_PIPELINES_TARGETDESCRIPTION_H
+
+namespace mlir::attn {
+
+/// The machine that a kernel is compiled for. The runtime finds out what it is
+/// compiling for; the tools, whose output should not depend on where they run,
+/// start from these defaults: AVX2 with FMA, which most machines can execute.
+struct TargetDescription {
+  /// Width of a vector register.
+  unsigned vectorBits = 256;
+  /// Number of vector registers.
+  unsigned vectorRegisters = 16;
+  /// There is a dot product of bf16 pairs into f32 (AVX512-BF16), and it does
+  /// more than two FMAs in f32 in the same time.
+  bool bf16Dot = false;
+  /// There is x * 2^floor(y) in one instruction (AVX512F's vscalef).
+  bool scalef = false;
+};
+
+} // namespace mlir::attn
+
+#endif // ATTN_PIPELINES_TARGETDESCRIPTION_H

@@ -1,0 +1,306 @@
+//===- AttentionToOnline.cpp - A tile of queries to its online form -------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+//   query (n, Dk)  --scale, pad with 0-->  (L, Dk)  --transpose-->  (Dk, L)
+//   attn.online_attention over all keys, from an empty state or the sink
+//   O (Dv, L)  --divide by l, transpose-->  (L, Dv)  --first n rows-->  output
+//
+// n is the dynamic number of queries of a ragged tile, at most L.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/AttnOps.h"
+#include "lib/Transforms/Passes.h"
+#include "lib/Transforms/Transforms.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Interfaces/ValueBoundsOpInterface.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+namespace mlir::attn {
+#define GEN_PASS_DEF_ATTENTIONTOONLINE
+#include "lib/Transforms/Passes.h.inc"
+} // namespace mlir::attn
+
+using namespace mlir;
+using namespace mlir::attn;
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kLog2E = std::numbers::log2e;
+
+/// Emits the online form of one op.
+class OnlineForm {
+public:
+  OnlineForm(AttentionOp op, OpBuilder &builder, int64_t lanes)
+      : op(op), b(builder), loc(op.getLoc()),
+        type(cast<FloatType>(op.getElementType())), lanes(lanes) {}
+
+  SmallVector<Value> emit() {
+    rows = tensor::getMixedSize(b, loc, op.getQuery(), 2);
+    auto online = emitOnline();
+    SmallVector<Value> results = {
+        emitOutput(online.getResult(0), online.getResult(2))};
+    if (op.getLogSumExp())
+      results.push_back(
+          emitLogSumExp(online.getResult(1), online.getResult(2)));
+    return results;
+  }
+
+private:
+  using Body = function_ref<Value(ValueRange)>;
+
+  OnlineAttentionOp emitOnline() {
+    Value query = emitQuery();
+    SmallVector<Value> state = emitInitialState();
+    Value zero = arith::ConstantIndexOp::create(b, loc, 0);
+    Value exact = arith::ConstantOp::create(b, loc, b.getBoolAttr(false));
+    auto online = OnlineAttentionOp::create(
+        b, loc, TypeRange(state), query, slice(op.getKey()),
+        slice(op.getValue()), state, /*batch=*/zero, /*head=*/zero,
+        emitPosition(), /*first_key=*/zero,
+        getValueOrCreateConstantIndexOp(b, loc, rows), exact,
+        op.getScoreCaptures(), op.getMaskCaptures());
+    online.getScoreRegion().takeBody(op.getScore());
+    online.getMaskRegion().takeBody(op.getMask());
+    return online;
+  }
+
+  /// The queries as columns, scaled, with 0 where there are none.
+  Value emitQuery() {
+    Value query = slice(op.getQuery()); // (n, Dk)
+    int64_t size = cast<RankedTensorType>(query.getType()).getDimSize(1);
+    Value factor = emitScale();
+    Value padded = fill(empty({lanes, size}), 0.0);
+    OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
+    SmallVector<OpFoldResult> offsets = {zero, zero}, strides = {one, one};
+    SmallVector<OpFoldResult> sizes = {rows, b.getIndexAttr(size)};
+    Value part =
+        tensor::ExtractSliceOp::create(b, loc, padded, offsets, sizes, strides);
+    Value scaled = map({query}, part, {identity(2)}, [&](ValueRange arguments) {
+      return arith::MulFOp::create(b, loc, arguments[0], factor).getResult();
+    });
+    padded = tensor::InsertSliceOp::create(b, loc, scaled, padded, offsets,
+                                           sizes, strides);
+    return transpose(padded);
+  }
+
+  /// The factor of query and key's dot product, A4: without a score region that
+  /// would see it, log2(e) joins it.
+  Value emitScale() {
+    double unit = op.hasScore() ? 1.0 : kLog2E;
+    if (std::optional<double> scale = op.getConstantScale())
+      return real(*scale * unit);
+    if (op.hasScore())
+      return op.getScale();
+    return arith::MulFOp::create(b, loc, op.getScale(), real(unit));
+  }
+
+  /// Accumulator, maximum and sum of no key, or of the sink (A6).
+  SmallVector<Value> emitInitialState() {
+    int64_t valueSize = op.getValueType().getDimSize(3);
+    SmallVector<Value> state = {fill(empty({valueSize, lanes}), 0.0)};
+    if (!op.getSink()) {
+      state.push_back(fill(empty({lanes}), -kInfinity));
+      state.push_back(fill(empty({lanes}), 0.0));
+      return state;
+    }
+    Value zero = arith::ConstantIndexOp::create(b, loc, 0);
+    Value sink = tensor::ExtractOp::create(b, loc, op.getSink(), zero);
+    if (sink.getType() != type)
+      sink = arith::ExtFOp::create(b, loc, type, sink);
+    Value isNone = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ,
+                                         sink, real(-kInfinity));
+    Value maximum = arith::MulFOp::create(b, loc, sink, real(kLog2E));
+    Value sum = arith::SelectOp::create(b, loc, isNone, real(0.0), real(1.0));
+    state.push_back(fill(empty({lanes}), maximum));
+    state.push_back(fill(empty({lanes}), sum));
+    return state;
+  }
+
+  /// Position of the first query, A5.
+  Value emitPosition() {
+    if (op.getBottomRight()) {
+      Value queries = getValueOrCreateConstantIndexOp(b, loc, rows);
+      Value keys = getValueOrCreateConstantIndexOp(
+          b, loc, tensor::getMixedSize(b, loc, op.getKey(), 2));
+      return b.createOrFold<arith::SubIOp>(loc, keys, queries);
+    }
+    Value zero = arith::ConstantIndexOp::create(b, loc, 0);
+    Value offset = op.getOffset();
+    if (!offset)
+      return zero;
+    if (isa<RankedTensorType>(offset.getType()))
+      offset = tensor::ExtractOp::create(b, loc, offset, zero);
+    return b.createOrFold<arith::IndexCastOp>(loc, b.getIndexType(), offset);
+  }
+
+  /// `O / l`, 0 for an empty row (A14), as rows of the output.
+  Value emitOutput(Value accumulator, Value sum) {
+    int64_t size = cast<RankedTensorType>(accumulator.getType()).getDimSize(0);
+    Value inverse =
+        map({sum}, empty({lanes}), {identity(1)}, [&](ValueRange arguments) {
+          Value isEmpty = arith::CmpFOp::create(
+              b, loc, arith::CmpFPredicate::OEQ, arguments[0], real(0.0));
+          Value quotient =
+              arith::DivFOp::create(b, loc, real(1.0), arguments[0]);
+          return arith::SelectOp::create(b, loc, isEmpty, real(0.0), quotient)
+              .getResult();
+        });
+    AffineMap lane = AffineMap::get(2, 0, b.getAffineDimExpr(1));
+    Value normalized =
+        map({accumulator, inverse}, accumulator, {identity(2), lane},
+            [&](ValueRange arguments) {
+              return arith::MulFOp::create(b, loc, arguments[0], arguments[1])
+                  .getResult();
+            });
+    return insert(transpose(normalized), op.getOutput(),
+                  {rows, b.getIndexAttr(size)});
+  }
+
+  Value emitLogSumExp(Value maximum, Value sum) {
+    Value all =
+        map({maximum, sum}, empty({lanes}), {identity(1), identity(1)},
+            [&](ValueRange arguments) {
+              Value log = math::Log2Op::create(b, loc, arguments[1]);
+              Value lse = arith::AddFOp::create(b, loc, arguments[0], log);
+              return arith::MulFOp::create(b, loc, lse, real(1.0 / kLog2E))
+                  .getResult();
+            });
+    return insert(all, op.getLogSumExp(), {rows});
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Tensors
+  //===--------------------------------------------------------------------===//
+
+  /// The only batch entry and head of a tensor, as a matrix.
+  Value slice(Value tensor) {
+    auto from = cast<RankedTensorType>(tensor.getType());
+    auto to = RankedTensorType::get(from.getShape().drop_front(2),
+                                    from.getElementType());
+    SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, tensor);
+    sizes[0] = sizes[1] = b.getIndexAttr(1);
+    SmallVector<OpFoldResult> offsets(4, b.getIndexAttr(0));
+    SmallVector<OpFoldResult> strides(4, b.getIndexAttr(1));
+    return tensor::ExtractSliceOp::create(b, loc, to, tensor, offsets, sizes,
+                                          strides);
+  }
+
+  /// Writes the first rows of `source` as the only batch entry and head of
+  /// `destination`.
+  Value insert(Value source, Value destination, ArrayRef<OpFoldResult> sizes) {
+    SmallVector<OpFoldResult> offsets(sizes.size(), b.getIndexAttr(0));
+    SmallVector<OpFoldResult> strides(sizes.size(), b.getIndexAttr(1));
+    Value part =
+        tensor::ExtractSliceOp::create(b, loc, source, offsets, sizes, strides);
+    offsets.append(2, b.getIndexAttr(0));
+    strides.append(2, b.getIndexAttr(1));
+    SmallVector<OpFoldResult> whole(2, b.getIndexAttr(1));
+    llvm::append_range(whole, sizes);
+    return tensor::InsertSliceOp::create(b, loc, part, destination, offsets,
+                                         whole, strides);
+  }
+
+  Value empty(ArrayRef<int64_t> shape) {
+    return tensor::EmptyOp::create(b, loc, shape, type);
+  }
+  Value fill(Value tensor, Value value) {
+    return linalg::FillOp::create(b, loc, value, tensor).getResult(0);
+  }
+  Value fill(Value tensor, double value) { return fill(tensor, real(value)); }
+
+  Value transpose(Value matrix) {
+    ArrayRef<int64_t> shape =
+        cast<RankedTensorType>(matrix.getType()).getShape();
+    return linalg::TransposeOp::create(b, loc, matrix,
+                                       empty({shape[1], shape[0]}),
+                                       ArrayRef<int64_t>{1, 0})
+        ->getResult(0);
+  }
+
+  AffineMap identity(unsigned rank) { return b.getMultiDimIdentityMap(rank); }
+
+  /// An elementwise op; the output's map is the identity.
+  Value map(ValueRange inputs, Value init, ArrayRef<AffineMap> inputMaps,
+            Body body) {
+    unsigned rank = cast<RankedTensorType>(init.getType()).getRank();
+    SmallVector<AffineMap> maps(inputMaps);
+    maps.push_back(identity(rank));
+    SmallVector<utils::IteratorType> parallel(rank,
+                                              utils::IteratorType::parallel);
+    auto generic = linalg::GenericOp::create(
+        b, loc, init.getType(), inputs, init, maps, parallel,
+        [&](OpBuilder &nested, Location, ValueRange arguments) {
+          OpBuilder::InsertionGuard guard(b);
+          b.setInsertionPoint(nested.getInsertionBlock(),
+                              nested.getInsertionPoint());
+          linalg::YieldOp::create(b, loc, body(arguments));
+        });
+    return generic.getResult(0);
+  }
+
+  Value real(double value) {
+    return arith::ConstantOp::create(b, loc, b.getFloatAttr(type, value));
+  }
+
+  AttentionOp op;
+  OpBuilder &b;
+  Location loc;
+  FloatType type;
+  int64_t lanes;
+  OpFoldResult rows; ///< Number of queries, n.
+};
+
+} // namespace
+
+LogicalResult attn::convertAttentionToOnline(RewriterBase &rewriter,
+                                             AttentionOp op,
+                                             int64_t maximumLanes,
+                                             int64_t laneMultiple) {
+  ShapedType query = op.getQueryType();
+  if (op->getNumResults() == 0 || op.isPacked() || op.hasDropout() ||
+      !op.getElementType().isF32() || query.getDimSize(0) != 1 ||
+      query.getDimSize(1) != 1)
+    return rewriter.notifyMatchFailure(op,
+                                       "not one head of one sequence in f32");
+  FailureOr<int64_t> bound = ValueBoundsConstraintSet::computeConstantBound(
+      presburger::BoundType::UB, {op.getQuery(), 2},
+      /*stopCondition=*/nullptr, /*closedUB=*/true);
+  if (failed(bound) || *bound > maximumLanes)
+    return rewriter.notifyMatchFailure(op, "too many queries for one tile");
+  int64_t lanes = llvm::alignTo(std::max<int64_t>(1, *bound), laneMultiple);
+  rewriter.setInsertionPoint(op);
+  rewriter.replaceOp(op, OnlineForm(op, rewriter, lanes).emit());
+  return success();
+}
+
+namespace {
+struct AttentionToOnline
+    : attn::impl::AttentionToOnlineBase<AttentionToOnline> {
+  using AttentionToOnlineBase::AttentionToOnlineBase;
+
+  void runOnOperation() override {
+    IRRewriter rewriter(&getContext());
+    SmallVector<AttentionOp> ops;
+    getOperation()->walk([&](AttentionOp op) { ops.push_back(op); });
+    for (AttentionOp op : ops)
+      (void)convertAttentionToOnline(rewriter, op, maximumLanes, laneMultiple);
+  }
+};
+} // namespace

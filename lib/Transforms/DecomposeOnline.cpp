@@ -1,0 +1,276 @@
+//===- DecomposeOnline.cpp - A block of keys in three steps ---------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+//   if the mask may keep a position of the block
+//     S (j, q)   = key (j, d) * query (d, q)              linalg
+//     P, m, l, c = attn.online_softmax of S
+//     O (d, q)   = c (q) * O + value (j, d) * P (j, q)    linalg
+//
+// A block that is computed exactly (A13) leaves out the products with a weight
+// of -0.0, which only a hidden position has.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/AttnOps.h"
+#include "lib/Analysis/MaskAnalysis.h"
+#include "lib/Transforms/Passes.h"
+#include "lib/Transforms/Transforms.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Interfaces/ValueBoundsOpInterface.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace mlir::attn {
+#define GEN_PASS_DEF_DECOMPOSEONLINE
+#include "lib/Transforms/Passes.h.inc"
+} // namespace mlir::attn
+
+using namespace mlir;
+using namespace mlir::attn;
+
+namespace {
+
+/// Rows that attn.online_softmax may write after the last key.
+constexpr int64_t kRowMultiple = 8;
+
+/// What is known of a block before its scores are.
+struct BlockFacts {
+  Value isEmpty;   ///< The mask keeps nothing; null if never.
+  Value isPartial; ///< It may not keep everything.
+  Value isDefined; ///< The regions have values everywhere.
+};
+
+/// Emits the steps of one block.
+class Decomposition {
+public:
+  Decomposition(OnlineAttentionOp op, OpBuilder &builder, int64_t maximumKeys)
+      : op(op), b(builder), loc(op.getLoc()),
+        type(cast<RankedTensorType>(op.getQuery().getType()).getElementType()),
+        lanes(op.getNumLanes()),
+        maximumKeys(
+            llvm::alignTo(std::max<int64_t>(1, maximumKeys), kRowMultiple)) {}
+
+  SmallVector<Value> emit() {
+    numKeys = tensor::getMixedSize(b, loc, op.getKey(), 0);
+    BlockFacts facts = emitFacts();
+    if (!facts.isEmpty)
+      return emitBlock(facts);
+    auto block = scf::IfOp::create(b, loc, TypeRange(op.getOuts()),
+                                   facts.isEmpty, /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(block.thenBlock());
+    scf::YieldOp::create(b, loc, op.getOuts());
+    b.setInsertionPointToStart(block.elseBlock());
+    scf::YieldOp::create(b, loc, emitBlock(facts));
+    return block.getResults();
+  }
+
+private:
+  BlockFacts emitFacts() {
+    Value no = arith::ConstantOp::create(b, loc, b.getBoolAttr(false));
+    Value yes = arith::ConstantOp::create(b, loc, b.getBoolAttr(true));
+    BlockFacts facts = {Value(), no, yes};
+    if (!op.hasMask() && !op.hasScore())
+      return facts;
+    Value one = arith::ConstantIndexOp::create(b, loc, 1);
+    auto range = [&](Value first, Value count) -> IndexRange {
+      Value end = b.createOrFold<arith::AddIOp>(loc, first, count);
+      return {first, b.createOrFold<arith::SubIOp>(loc, end, one)};
+    };
+    Value keys = getValueOrCreateConstantIndexOp(b, loc, numKeys);
+    RegionTile tile;
+    tile.batch = op.getBatch();
+    tile.head = op.getHead();
+    tile.positions = range(op.getPosition(), op.getNumQueries());
+    tile.keys = range(op.getFirstKey(), keys);
+    if (op.hasMask()) {
+      tile.captures = op.getMaskCaptures();
+      BlockVerdict verdict = emitBlockVerdict(b, loc, op.getMaskRegion(), tile);
+      if (!matchPattern(verdict.isEmpty, m_Zero()))
+        facts.isEmpty = verdict.isEmpty;
+      facts.isPartial = b.createOrFold<arith::XOrIOp>(loc, verdict.isFull, yes);
+      facts.isDefined = emitIsDefined(b, loc, op.getMaskRegion(), tile);
+    }
+    if (op.hasScore()) {
+      tile.captures = op.getScoreCaptures();
+      facts.isDefined = b.createOrFold<arith::AndIOp>(
+          loc, facts.isDefined,
+          emitIsDefined(b, loc, op.getScoreRegion(), tile));
+    }
+    return facts;
+  }
+
+  SmallVector<Value> emitBlock(const BlockFacts &facts) {
+    Value scores = emitScores();
+    SmallVector<Value> outs = {scores, op.getMaximum(), op.getSum(),
+                               empty({lanes})};
+    auto softmax = OnlineSoftmaxOp::create(
+        b, loc, TypeRange(outs), outs, op.getBatch(), op.getHead(),
+        op.getPosition(), op.getFirstKey(), op.getNumQueries(),
+        getValueOrCreateConstantIndexOp(b, loc, numKeys), facts.isPartial,
+        facts.isDefined, op.getExact(), op.getScoreCaptures(),
+        op.getMaskCaptures());
+    softmax.getScoreRegion().takeBody(op.getScoreRegion());
+    softmax.getMaskRegion().takeBody(op.getMaskRegion());
+    Value accumulator =
+        emitAccumulator(softmax.getResult(0), softmax.getResult(3));
+    return {accumulator, softmax.getResult(1), softmax.getResult(2)};
+  }
+
+  /// The products of key and query, in the first rows of a buffer of fixed
+  /// size.
+  Value emitScores() {
+    Value all = empty({maximumKeys, lanes});
+    Value part = rows(all);
+    Value zero = arith::ConstantOp::create(b, loc, b.getFloatAttr(type, 0.0));
+    part = linalg::FillOp::create(b, loc, zero, part).getResult(0);
+    part = linalg::MatmulOp::create(b, loc, part.getType(),
+                                    ValueRange{op.getKey(), op.getQuery()},
+                                    ValueRange{part})
+               .getResult(0);
+    return tensor::InsertSliceOp::create(b, loc, part, all, offsets(), sizes(),
+                                         strides());
+  }
+
+  /// `c * O + value * P`. The correction stands right before the product, whose
+  /// accumulators it becomes the start of.
+  Value emitAccumulator(Value weights, Value correction) {
+    Value part = rows(weights);
+    auto product = [&](OpBuilder &b) -> Value {
+      Value corrected = emitCorrected(b, correction);
+      return linalg::MatmulTransposeAOp::create(b, loc, corrected.getType(),
+                                                ValueRange{op.getValue(), part},
+                                                ValueRange{corrected})
+          ->getResult(0);
+    };
+    if (matchPattern(op.getExact(), m_Zero()))
+      return product(b);
+    auto choice = scf::IfOp::create(
+        b, loc, op.getExact(),
+        [&](OpBuilder &b, Location loc) {
+          Value corrected = emitCorrected(b, correction);
+          scf::YieldOp::create(b, loc, emitExactSum(b, part, corrected));
+        },
+        [&](OpBuilder &b, Location loc) {
+          scf::YieldOp::create(b, loc, product(b));
+        });
+    return choice.getResult(0);
+  }
+
+  /// What was summed before, in the units of the new maximum.
+  Value emitCorrected(OpBuilder &b, Value correction) {
+    AffineMap lane = AffineMap::get(2, 0, b.getAffineDimExpr(1));
+    SmallVector<utils::IteratorType> parallel(2, utils::IteratorType::parallel);
+    Value accumulator = op.getAccumulator();
+    return linalg::GenericOp::create(
+               b, loc, accumulator.getType(), correction, accumulator,
+               {lane, b.getMultiDimIdentityMap(2)}, parallel,
+               [](OpBuilder &b, Location loc, ValueRange arguments) {
+                 Value product =
+                     arith::MulFOp::create(b, loc, arguments[0], arguments[1]);
+                 linalg::YieldOp::create(b, loc, product);
+               })
+        .getResult(0);
+  }
+
+  /// Leaves out the products with hidden positions.
+  Value emitExactSum(OpBuilder &b, Value weights, Value accumulator) {
+    AffineExpr d, j, q;
+    bindDims(b.getContext(), d, j, q);
+    auto map = [&](AffineExpr row, AffineExpr column) {
+      return AffineMap::get(3, 0, {row, column}, b.getContext());
+    };
+    using utils::IteratorType;
+    SmallVector<IteratorType> iterators = {IteratorType::parallel,
+                                           IteratorType::reduction,
+                                           IteratorType::parallel};
+    return linalg::GenericOp::create(
+               b, loc, accumulator.getType(),
+               ValueRange{op.getValue(), weights}, accumulator,
+               {map(j, d), map(j, q), map(d, q)}, iterators,
+               [&](OpBuilder &b, Location loc, ValueRange arguments) {
+                 emitVisibleProduct(b, loc, arguments);
+               })
+        .getResult(0);
+  }
+
+  /// Weights are not negative, except for -0.0, which is hidden.
+  void emitVisibleProduct(OpBuilder &b, Location loc, ValueRange arguments) {
+    Type bits = b.getIntegerType(type.getIntOrFloatBitWidth());
+    Value pattern = arith::BitcastOp::create(b, loc, bits, arguments[1]);
+    Value hiddenPattern = arith::ConstantOp::create(
+        b, loc,
+        b.getIntegerAttr(bits,
+                         APInt::getSignMask(type.getIntOrFloatBitWidth())));
+    Value isHidden = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                           pattern, hiddenPattern);
+    Value product = arith::MulFOp::create(b, loc, arguments[0], arguments[1]);
+    Value sum = arith::AddFOp::create(b, loc, arguments[2], product);
+    Value result = arith::SelectOp::create(b, loc, isHidden, arguments[2], sum);
+    linalg::YieldOp::create(b, loc, result);
+  }
+
+  Value empty(ArrayRef<int64_t> shape) {
+    return tensor::EmptyOp::create(b, loc, shape, type);
+  }
+  /// The rows of the keys that there are.
+  Value rows(Value matrix) {
+    return tensor::ExtractSliceOp::create(b, loc, matrix, offsets(), sizes(),
+                                          strides());
+  }
+  SmallVector<OpFoldResult> offsets() {
+    return {b.getIndexAttr(0), b.getIndexAttr(0)};
+  }
+  SmallVector<OpFoldResult> sizes() { return {numKeys, b.getIndexAttr(lanes)}; }
+  SmallVector<OpFoldResult> strides() {
+    return {b.getIndexAttr(1), b.getIndexAttr(1)};
+  }
+
+  OnlineAttentionOp op;
+  OpBuilder &b;
+  Location loc;
+  Type type;
+  int64_t lanes, maximumKeys;
+  OpFoldResult numKeys;
+};
+
+} // namespace
+
+LogicalResult attn::decomposeOnline(RewriterBase &rewriter,
+                                    OnlineAttentionOp op) {
+  FailureOr<int64_t> bound = ValueBoundsConstraintSet::computeConstantBound(
+      presburger::BoundType::UB, {op.getKey(), 0}, /*stopCondition=*/nullptr,
+      /*closedUB=*/true);
+  if (failed(bound))
+    return rewriter.notifyMatchFailure(op, "any number of keys");
+  rewriter.setInsertionPoint(op);
+  rewriter.replaceOp(op, Decomposition(op, rewriter, *bound).emit());
+  return success();
+}
+
+namespace {
+struct DecomposeOnline : attn::impl::DecomposeOnlineBase<DecomposeOnline> {
+  void runOnOperation() override {
+    IRRewriter rewriter(&getContext());
+    SmallVector<OnlineAttentionOp> ops;
+    getOperation()->walk([&](OnlineAttentionOp op) { ops.push_back(op); });
+    for (OnlineAttentionOp op : ops)
+      if (failed(decomposeOnline(rewriter, op))) {
+        op.emitError("expected a constant bound of the number of keys: tile "
+                     "the keys first");
+        return signalPassFailure();
+      }
+  }
+};
+} // namespace

@@ -1,0 +1,187 @@
+//===- TileKeys.cpp - Online attention in blocks of keys ------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+//   state = initial, exact = false
+//   do
+//     for blocks of the keys that the mask may keep
+//       state = attn.online_attention of the block
+//     redo = !exact && state is not finite
+//     if redo: state = initial, exact = true
+//   while redo
+//
+// The second round is for a NaN or an infinity at a masked place, which the
+// first round multiplies by 0 (A13). Without regions no place is masked.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/AttnOps.h"
+#include "lib/Analysis/MaskAnalysis.h"
+#include "lib/Transforms/Passes.h"
+#include "lib/Transforms/Transforms.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/PatternMatch.h"
+
+namespace mlir::attn {
+#define GEN_PASS_DEF_TILEKEYS
+#include "lib/Transforms/Passes.h.inc"
+} // namespace mlir::attn
+
+using namespace mlir;
+using namespace mlir::attn;
+
+namespace {
+
+/// The keys, counted within the op, that the mask may keep.
+std::pair<OpFoldResult, OpFoldResult> emitVisibleRange(OpBuilder &b,
+                                                       OnlineAttentionOp op) {
+  Location loc = op.getLoc();
+  OpFoldResult count = tensor::getMixedSize(b, loc, op.getKey(), 0);
+  if (!op.hasMask())
+    return {b.getIndexAttr(0), count};
+  Value one = arith::ConstantIndexOp::create(b, loc, 1);
+  Value zero = arith::ConstantIndexOp::create(b, loc, 0);
+  Value end =
+      b.createOrFold<arith::AddIOp>(loc, op.getPosition(), op.getNumQueries());
+  IndexRange positions = {op.getPosition(),
+                          b.createOrFold<arith::SubIOp>(loc, end, one)};
+  Value size = getValueOrCreateConstantIndexOp(b, loc, count);
+  Value numKeys = b.createOrFold<arith::AddIOp>(loc, op.getFirstKey(), size);
+  VisibleKeys keys =
+      emitVisibleKeys(b, loc, op.getMaskRegion(), op.getBatch(), op.getHead(),
+                      positions, numKeys, op.getMaskCaptures());
+  // To rows of the op's own keys, of which the visible ones may be none.
+  Value low = keys.begin, high = keys.end;
+  if (!matchPattern(op.getFirstKey(), m_Zero())) {
+    auto toRow = [&](Value key) {
+      Value row = b.createOrFold<arith::SubIOp>(loc, key, op.getFirstKey());
+      return b.createOrFold<arith::MaxSIOp>(loc, row, zero);
+    };
+    low = toRow(keys.begin);
+    high = toRow(keys.end);
+  }
+  return {getAsOpFoldResult(low),
+          getAsOpFoldResult(b.createOrFold<arith::SubIOp>(loc, high, low))};
+}
+
+/// Tiles one round over the keys; returns the state after it.
+FailureOr<SmallVector<Value>> emitRound(RewriterBase &rewriter,
+                                        OnlineAttentionOp op, OpFoldResult low,
+                                        OpFoldResult count, int64_t block) {
+  // The visible keys as an op of their own, then that in blocks.
+  FailureOr<TilingResult> visible =
+      op.getTiledImplementation(rewriter, {low}, {count});
+  if (failed(visible))
+    return failure();
+  auto tile = cast<TilingInterface>(visible->tiledOps.front());
+  scf::SCFTilingOptions options;
+  options.setTileSizes({rewriter.getIndexAttr(block)});
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(tile);
+  FailureOr<scf::SCFTilingResult> tiled =
+      scf::tileUsingSCF(rewriter, tile, options);
+  if (failed(tiled))
+    return failure();
+  SmallVector<Value> results(tiled->replacements);
+  rewriter.eraseOp(tile);
+  return results;
+}
+
+/// The initial state in the buffers of the current one.
+SmallVector<Value> emitReset(OpBuilder &b, Location loc, ValueRange initial,
+                             ValueRange current) {
+  SmallVector<Value> reset;
+  for (auto [from, to] : llvm::zip(initial, current)) {
+    if (auto fill = from.getDefiningOp<linalg::FillOp>())
+      reset.push_back(
+          linalg::FillOp::create(b, loc, fill.value(), to).getResult(0));
+    else
+      reset.push_back(linalg::CopyOp::create(b, loc, from, to).getResult(0));
+  }
+  return reset;
+}
+
+} // namespace
+
+LogicalResult attn::tileKeys(RewriterBase &rewriter, OnlineAttentionOp op,
+                             int64_t block) {
+  Location loc = op.getLoc();
+  rewriter.setInsertionPoint(op);
+  auto [low, count] = emitVisibleRange(rewriter, op);
+  if (!op.hasMask() && !op.hasScore()) {
+    FailureOr<SmallVector<Value>> state =
+        emitRound(rewriter, op, low, count, block);
+    if (failed(state))
+      return failure();
+    rewriter.replaceOp(op, *state);
+    return success();
+  }
+
+  Value yes =
+      arith::ConstantOp::create(rewriter, loc, rewriter.getBoolAttr(true));
+  SmallVector<Value> initial(op.getOuts());
+  SmallVector<Value> carried(initial);
+  carried.push_back(op.getExact());
+  SmallVector<Type> types = llvm::to_vector(ValueRange(carried).getTypes());
+  auto loop = scf::WhileOp::create(rewriter, loc, types, carried);
+  SmallVector<Location> locations(types.size(), loc);
+
+  Block *before = rewriter.createBlock(&loop.getBefore(), {}, types, locations);
+  auto round = cast<OnlineAttentionOp>(rewriter.clone(*op));
+  round.getOutsMutable().assign(before->getArguments().take_front(3));
+  Value exact = before->getArgument(3);
+  round.getExactMutable().assign(exact);
+  rewriter.setInsertionPoint(round);
+  FailureOr<SmallVector<Value>> state =
+      emitRound(rewriter, round, low, count, block);
+  if (failed(state)) {
+    rewriter.eraseOp(loop);
+    return failure();
+  }
+  rewriter.eraseOp(round);
+  rewriter.setInsertionPointToEnd(before);
+  Value isFinite =
+      AllFiniteOp::create(rewriter, loc, rewriter.getI1Type(), (*state)[0]);
+  Value done = arith::OrIOp::create(rewriter, loc, exact, isFinite);
+  Value redo = arith::XOrIOp::create(rewriter, loc, done, yes);
+  SmallVector<Value> forwarded(*state);
+  forwarded.push_back(exact);
+  scf::ConditionOp::create(rewriter, loc, redo, forwarded);
+
+  Block *after = rewriter.createBlock(&loop.getAfter(), {}, types, locations);
+  SmallVector<Value> reset =
+      emitReset(rewriter, loc, initial, after->getArguments().take_front(3));
+  reset.push_back(yes);
+  scf::YieldOp::create(rewriter, loc, reset);
+  rewriter.replaceOp(op, loop.getResults().take_front(3));
+  return success();
+}
+
+namespace {
+struct TileKeys : attn::impl::TileKeysBase<TileKeys> {
+  using TileKeysBase::TileKeysBase;
+
+  void runOnOperation() override {
+    IRRewriter rewriter(&getContext());
+    SmallVector<OnlineAttentionOp> ops;
+    getOperation()->walk([&](OnlineAttentionOp op) { ops.push_back(op); });
+    for (OnlineAttentionOp op : ops)
+      if (failed(tileKeys(rewriter, op, block))) {
+        op.emitError("could not be tiled");
+        return signalPassFailure();
+      }
+  }
+};
+} // namespace

@@ -1,0 +1,120 @@
+//===- Target.cpp - The machine to compile for ----------------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/JIT/Target.h"
+
+#include "lib/Pipelines/TargetDescription.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Host.h"
+
+using namespace attn;
+using llvm::orc::JITTargetMachineBuilder;
+
+/// Whether kernels are made of the instructions of `feature`. Of others, such
+/// as those for operating systems, the code generator takes what there is.
+static bool isNeeded(llvm::StringRef feature) {
+  static constexpr llvm::StringLiteral prefixes[] = {
+      "ssse3", "sse4.", "avx", "f16c", "fma",                  // x86
+      "neon",  "sve",   "sme", "bf16", "dotprod", "fullfp16"}; // AArch64
+  return llvm::any_of(prefixes, [&](llvm::StringRef prefix) {
+    return feature.starts_with(prefix);
+  });
+}
+
+/// Features of `target` that this machine does not have. What LLVM cannot find
+/// out about it is taken to be there.
+static std::vector<llvm::StringRef>
+findMissingFeatures(const llvm::MCSubtargetInfo &target) {
+  llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
+  std::vector<llvm::StringRef> missing;
+  for (const llvm::SubtargetFeatureKV &feature :
+       target.getEnabledProcessorFeatures())
+    if (auto found = host.find(feature.Key);
+        found != host.end() && !found->second)
+      missing.push_back(feature.Key);
+  return missing;
+}
+
+Expected<JITTargetMachineBuilder> jit::selectTarget(const std::string &cpu) {
+  static const bool ready = !llvm::InitializeNativeTarget() &&
+                            !llvm::InitializeNativeTargetAsmPrinter();
+  if (!ready)
+    return Error{"LLVM has no code generator for this machine", {}};
+  llvm::Expected<JITTargetMachineBuilder> host =
+      JITTargetMachineBuilder::detectHost();
+  if (!host)
+    return Error{"cannot find out what machine this is: " +
+                     llvm::toString(host.takeError()),
+                 {}};
+  if (cpu.empty())
+    return std::move(*host);
+
+  // LLVM prints a warning for a name that it does not know, so it is asked for
+  // the names first.
+  auto machine = host->createTargetMachine();
+  if (!machine)
+    return Error{llvm::toString(machine.takeError()), {}};
+  if (!(*machine)->getMCSubtargetInfo()->isCPUStringValid(cpu))
+    return Error{"cpu: expected a processor that LLVM knows for " +
+                     host->getTargetTriple().getArchName().str() + ", got '" +
+                     cpu + "'",
+                 {}};
+  JITTargetMachineBuilder target(host->getTargetTriple());
+  target.setCPU(cpu);
+  machine = target.createTargetMachine();
+  if (!machine)
+    return Error{llvm::toString(machine.takeError()), {}};
+  for (llvm::StringRef feature :
+       findMissingFeatures(*(*machine)->getMCSubtargetInfo())) {
+    if (isNeeded(feature))
+      return Error{"cpu: expected a processor whose vector code this machine "
+                   "can execute, got '" +
+                       cpu + "', which has '" + feature.str() + "'",
+                   {}};
+    target.getFeatures().AddFeature(feature, /*Enable=*/false);
+  }
+  return target;
+}
+
+/// Whether a dot product of bf16 pairs takes less time than two FMAs of f32 on
+/// vectors of the same width. AMD's processors do both at the same rate,
+/// Intel's the dot product at half of it. LLVM's scheduling models cannot be
+/// asked: that of Zen 4 says a third of the rate, that of Ice Lake, which
+/// stands in for newer ones, the full one.
+static bool hasFastBF16Dot(const llvm::TargetMachine &target) {
+  return target.getMCSubtargetInfo()->checkFeatures("+avx512bf16") &&
+         target.getTargetCPU().starts_with("znver");
+}
+
+mlir::attn::TargetDescription
+jit::describeTarget(const llvm::TargetMachine &target) {
+  const llvm::Triple &triple = target.getTargetTriple();
+  // What is not known is taken to have SSE's.
+  mlir::attn::TargetDescription result = {.vectorBits = 128,
+                                          .vectorRegisters = 16};
+  if (triple.isAArch64()) {
+    result.vectorRegisters = 32;
+  } else if (triple.isX86()) {
+    const llvm::MCSubtargetInfo &features = *target.getMCSubtargetInfo();
+    // Not what LLVM prefers, which is 256 bits on many that have 512: its
+    // cost model is for loops that are in vector code for a short time.
+    if (features.checkFeatures("+avx512f")) {
+      result.vectorBits = 512;
+      result.vectorRegisters = 32;
+      result.scalef = true;
+    } else if (features.checkFeatures("+avx")) {
+      result.vectorBits = 256;
+    }
+    result.bf16Dot = hasFastBF16Dot(target);
+  }
+  return result;
+}

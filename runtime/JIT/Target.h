@@ -1,0 +1,36 @@
+//===- Target.h - The machine to compile for --------------------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_RUNTIME_JIT_TARGET_H
+#define ATTN_RUNTIME_JIT_TARGET_H
+
+#include "attn/error.h"
+
+#include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
+
+#include <string>
+
+namespace llvm {
+class TargetMachine;
+} // namespace llvm
+namespace mlir::attn {
+struct TargetDescription;
+} // namespace mlir::attn
+
+namespace attn::jit {
+
+/// The machine that this runs on, or, if `cpu` is not empty, the processor of
+/// that name, whose code this machine can execute.
+Expected<llvm::orc::JITTargetMachineBuilder>
+selectTarget(const std::string &cpu);
+
+/// What lowerings need to know of `target`.
+mlir::attn::TargetDescription describeTarget(const llvm::TargetMachine &target);
+
+} // namespace attn::jit
+
+#endif // ATTN_RUNTIME_JIT_TARGET_H

@@ -1,0 +1,130 @@
+//===- ParallelFor.cpp - Parallel loops of generated code -----------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/Support/ParallelFor.h"
+#include "runtime/Support/Call.h"
+#include "runtime/Support/DefaultPool.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <mutex>
+
+using namespace attn::support;
+
+namespace {
+/// One loop, which several threads work on.
+///
+/// Who runs tasks may be uninstrumented, so the atomics here order everything
+/// that threads hand to each other in a way that ThreadSanitizer sees.
+class ParallelLoop {
+public:
+  ParallelLoop(ParallelBody body, void *context, std::int64_t count,
+               int numTasks)
+      : body(body), context(context), count(count),
+        divisor(rangesPerTask * numTasks) {
+    next.store(0, std::memory_order_release);
+  }
+
+  /// Runs ranges until there are none left.
+  void work() {
+    CallRecord record; // Without threads: a loop in this one runs right here.
+    std::int64_t begin, end;
+    while (takeRange(begin, end))
+      if (const char *message = runGuarded(body, context, begin, end, record))
+        fail(begin, message, record);
+    numFinished.fetch_add(1, std::memory_order_acq_rel);
+  }
+
+  /// After the last task has returned: why the loop failed, or null. A message
+  /// that was made while it ran is moved to `record`.
+  const char *takeFailure(CallRecord &record) {
+    (void)numFinished.load(std::memory_order_acquire);
+    if (failedBegin == count)
+      return nullptr;
+    if (message != text)
+      return message;
+    std::memcpy(record.text, text, sizeof(text));
+    return record.text;
+  }
+
+private:
+  /// The larger, the more often threads meet at `next`; the smaller, the longer
+  /// they wait for one that took too much.
+  static constexpr std::int64_t rangesPerTask = 8;
+
+  /// Ranges are taken in order and become smaller, so that work that is uneven,
+  /// as under a causal mask, is even at the end.
+  bool takeRange(std::int64_t &begin, std::int64_t &end) {
+    begin = next.load(std::memory_order_acquire);
+    do {
+      if (begin >= count)
+        return false;
+      end = begin + std::max<std::int64_t>(1, (count - begin) / divisor);
+    } while (
+        !next.compare_exchange_weak(begin, end, std::memory_order_acq_rel));
+    return true;
+  }
+
+  /// Every range below a failed one was taken before it and is run, so which
+  /// one is the first does not depend on the threads.
+  void fail(std::int64_t begin, const char *why, const CallRecord &record) {
+    next.store(count, std::memory_order_release);
+    std::lock_guard lock(mutex);
+    if (begin >= failedBegin)
+      return;
+    failedBegin = begin;
+    message = why;
+    if (why == record.text) {
+      std::memcpy(text, record.text, sizeof(text));
+      message = text;
+    }
+  }
+
+  const ParallelBody body;
+  void *const context;
+  const std::int64_t count;
+  const std::int64_t divisor;
+
+  alignas(64) std::atomic<std::int64_t> next;
+  std::atomic<int> numFinished = 0;
+
+  std::mutex mutex;
+  std::int64_t failedBegin = count;
+  const char *message = nullptr;
+  char text[sizeof(CallRecord::text)];
+};
+} // namespace
+
+/// Apart from its caller, so that a failing call jumps over no destructor.
+static const char *runInParallel(ParallelBody body, void *context,
+                                 std::int64_t count, const Threads &threads,
+                                 CallRecord &call) {
+  auto numTasks = int(std::min<std::int64_t>(threads.count, count));
+  ParallelLoop loop(body, context, count, numTasks);
+  if (threads.host)
+    threads.host(numTasks, [&loop](int) { loop.work(); });
+  else
+    runOnDefaultPool(
+        numTasks, [](void *loop) { static_cast<ParallelLoop *>(loop)->work(); },
+        &loop);
+  // A host that is shutting down may not have run all tasks.
+  loop.work();
+  return loop.takeFailure(call);
+}
+
+void attn_rt_parallel_for(ParallelBody body, void *context,
+                          std::int64_t count) {
+  if (count <= 0)
+    return;
+  CallRecord &call = getCurrentCall();
+  if (!call.threads || call.threads->count <= 1 || count == 1)
+    return body(context, 0, count);
+  if (const char *message =
+          runInParallel(body, context, count, *call.threads, call))
+    attn_rt_fail(message);
+}

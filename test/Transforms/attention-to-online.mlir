@@ -1,0 +1,53 @@
+// RUN: attn-opt %s -attn-attention-to-online | FileCheck %s
+
+!h = tensor<1x1x20x16xf32>
+!k = tensor<1x1x?x16xf32>
+!v = tensor<1x1x?x24xf32>
+!o = tensor<1x1x20x24xf32>
+
+// 20 queries in 32 lanes: padded with 0, and scaled by log2(e) / sqrt(16).
+// CHECK-LABEL: func.func @plain
+// CHECK: %[[S:.*]] = arith.constant 0.360673755 : f32
+// CHECK: linalg.fill {{.*}} outs(%{{.*}} : tensor<32x16xf32>)
+// CHECK: arith.mulf %{{.*}}, %[[S]]
+// CHECK: tensor.insert_slice %{{.*}} [20, 16] [1, 1] : tensor<20x16xf32> into tensor<32x16xf32>
+// CHECK: %[[T:.*]] = linalg.transpose ins(%{{.*}} : tensor<32x16xf32>) outs(%{{.*}} : tensor<16x32xf32>)
+// CHECK: %[[R:.*]]:3 = attn.online_attention ins(%[[T]], %{{.*}} : tensor<16x32xf32>, tensor<?x16xf32>, tensor<?x24xf32>)
+// CHECK-SAME: outs({{.*}} : tensor<24x32xf32>, tensor<32xf32>, tensor<32xf32>)
+// CHECK-SAME: queries(%c20
+// CHECK: arith.divf
+// CHECK: linalg.transpose {{.*}} outs(%{{.*}} : tensor<32x24xf32>)
+// CHECK: tensor.insert_slice {{.*}} [1, 1, 20, 24] {{.*}} into tensor<1x1x20x24xf32>
+// CHECK-NOT: math.log2
+func.func @plain(%q: !h, %k: !k, %v: !v, %o: !o) -> !o {
+  %r = attn.attention ins(%q, %k, %v : !h, !k, !v) outs(%o : !o)
+  return %r : !o
+}
+
+// A score region sees the true score: no log2(e) before it. The sink starts the
+// state; the log-sum-exp is that of the end.
+// CHECK-LABEL: func.func @sink_score_lse
+// CHECK-DAG: arith.constant 2.500000e-01 : f32
+// CHECK: %[[K:.*]] = tensor.extract %{{.*}} : tensor<1xf32>
+// CHECK: %[[LOG2E:.*]] = arith.constant 1.44269502 : f32
+// CHECK: %[[M:.*]] = arith.mulf %[[K]], %[[LOG2E]]
+// CHECK: linalg.fill ins(%[[M]] : f32)
+// CHECK: attn.online_attention
+// CHECK-SAME: score {
+// CHECK: math.log2
+// CHECK: tensor.insert_slice {{.*}} into tensor<1x1x20xf32>
+func.func @sink_score_lse(%q: !h, %k: !k, %v: !v, %o: !o, %l: tensor<1x1x20xf32>,
+                          %s: tensor<1xf32>) -> (!o, tensor<1x1x20xf32>) {
+  %r:2 = attn.attention ins(%q, %k, %v : !h, !k, !v)
+      outs(%o, %l : !o, tensor<1x1x20xf32>) sink(%s : tensor<1xf32>)
+      score softcap(30.0)
+  return %r#0, %r#1 : !o, tensor<1x1x20xf32>
+}
+
+// Without a bound of the number of queries there is no tile.
+// CHECK-LABEL: func.func @unbounded
+// CHECK-NOT: attn.online_attention
+func.func @unbounded(%q: !k, %o: !k) -> !k {
+  %r = attn.attention ins(%q, %q, %q : !k, !k, !k) outs(%o : !k)
+  return %r : !k
+}

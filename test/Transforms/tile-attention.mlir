@@ -1,0 +1,81 @@
+// RUN: attn-opt %s -split-input-file -attn-tile-attention="plain-queries=64 masked-queries=32" -verify-diagnostics | FileCheck %s
+
+!q = tensor<?x4x?x16xf32>
+!kv = tensor<?x2x?x16xf32>
+
+// A key/value head serves a group. Regions count from the whole tensor.
+// CHECK-LABEL: func.func @grouped
+// CHECK-SAME: %[[Q:[^:]*]]: tensor<?x4x?x16xf32>, %[[K:[^:]*]]: tensor<?x2x?x16xf32>
+// CHECK: scf.forall (%[[B:.*]], %[[H:.*]], %[[I:.*]]) = (0, 0, 0) to (%{{.*}}, 4, %{{.*}}) step (1, 1, 32)
+// CHECK-DAG: %[[N:.*]] = affine.min
+// CHECK-DAG: %[[G:.*]] = affine.apply #{{.*}}[%[[H]]]
+// CHECK-DAG: tensor.extract_slice %[[Q]][%[[B]], %[[H]], %[[I]], 0] [1, 1, %[[N]], 16]
+// CHECK-DAG: tensor.extract_slice %[[K]][%[[B]], %[[G]], 0, 0] [1, 1, %{{.*}}, 16]
+// CHECK: attn.attention
+// CHECK-SAME: offset(%[[I]] : index)
+// CHECK-SAME: captures(%[[C:[^ ]*]] = %{{[^ ]*}} : tensor<4xf32>, %[[C1:.*]] = %[[H]] : index)
+// CHECK: tensor.extract %[[C]][%[[C1]]]
+// CHECK: mask(
+func.func @grouped(%q: !q, %k: !kv, %v: !kv, %o: !q, %s: tensor<4xf32>) -> !q {
+  %r = attn.attention ins(%q, %k, %v : !q, !kv, !kv) outs(%o : !q)
+      score alibi(%s : tensor<4xf32>) mask causal
+  return %r : !q
+}
+
+// Larger tiles without a mask; an offset per batch entry, and the row on top.
+// CHECK-LABEL: func.func @offset
+// CHECK: scf.forall (%[[B:.*]], %{{.*}}, %[[I:.*]]) = {{.*}} step (1, 1, 64)
+// CHECK: %[[X:.*]] = tensor.extract %{{.*}}[%[[B]]] : tensor<?xi32>
+// CHECK: %[[Y:.*]] = arith.index_cast %[[X]] : i32 to index
+// CHECK: %[[Z:.*]] = arith.addi %[[Y]], %[[I]]
+// CHECK: attn.attention {{.*}} offset(%[[Z]] : index)
+func.func @offset(%q: !q, %k: !kv, %v: !kv, %o: !q, %p: tensor<?xi32>) -> !q {
+  %r = attn.attention ins(%q, %k, %v : !q, !kv, !kv) outs(%o : !q)
+      offset(%p : tensor<?xi32>)
+  return %r : !q
+}
+
+// CHECK-LABEL: func.func @bottom_right
+// CHECK: affine.apply
+// CHECK: attn.attention
+// CHECK-NOT: bottom_right
+func.func @bottom_right(%q: !q, %k: !kv, %v: !kv, %o: !q) -> !q {
+  %r = attn.attention ins(%q, %k, %v : !q, !kv, !kv) outs(%o : !q)
+      offset(bottom_right) mask causal
+  return %r : !q
+}
+
+// CHECK-LABEL: func.func @sink_and_lse
+// CHECK: scf.forall {{.*}} -> (tensor<?x4x?x16xf32>, tensor<?x4x?xf32>)
+// CHECK: tensor.extract_slice %{{.*}}[%{{.*}}] [1] [1] : tensor<4xf32> to tensor<1xf32>
+// CHECK: tensor.parallel_insert_slice %{{.*}} : tensor<1x1x?x16xf32>
+// CHECK: tensor.parallel_insert_slice %{{.*}} : tensor<1x1x?xf32>
+func.func @sink_and_lse(%q: !q, %k: !kv, %v: !kv, %o: !q, %l: tensor<?x4x?xf32>,
+                        %s: tensor<4xf32>) -> (!q, tensor<?x4x?xf32>) {
+  %r:2 = attn.attention ins(%q, %k, %v : !q, !kv, !kv)
+      outs(%o, %l : !q, tensor<?x4x?xf32>) sink(%s : tensor<4xf32>)
+  return %r#0, %r#1 : !q, tensor<?x4x?xf32>
+}
+
+// -----
+
+!q = tensor<1x2x8x16xf64>
+// CHECK-LABEL: func.func @double
+// CHECK-NOT: scf.forall
+func.func @double(%q: !q, %o: !q) -> !q {
+  // expected-remark @below {{is lowered by the reference path, because its element type is not f32}}
+  %r = attn.attention ins(%q, %q, %q : !q, !q, !q) outs(%o : !q)
+  return %r : !q
+}
+
+// -----
+
+!q = tensor<1x2x8x16xf32>
+// CHECK-LABEL: func.func @dropout
+// CHECK-NOT: scf.forall
+func.func @dropout(%q: !q, %o: !q, %seed: i64, %call: i32) -> !q {
+  // expected-remark @below {{is lowered by the reference path, because it has dropout}}
+  %r = attn.attention ins(%q, %q, %q : !q, !q, !q) outs(%o : !q)
+      dropout(0.5, %seed, %call)
+  return %r : !q
+}

@@ -1,0 +1,77 @@
+// RUN: attn-opt %s -attn-tile-keys="block=128" -canonicalize | FileCheck %s
+
+!q = tensor<16x32xf32>
+!k = tensor<?x16xf32>
+!l = tensor<32xf32>
+
+// Without regions: one loop over all keys.
+// CHECK-LABEL: func.func @plain
+// CHECK-NOT: scf.while
+// CHECK: %[[N:.*]] = tensor.dim
+// CHECK: scf.for %[[J:.*]] = %c0 to %[[N]] step %c128 iter_args
+// CHECK: %[[SIZE:.*]] = affine.min
+// CHECK: tensor.extract_slice %{{.*}}[%[[J]], 0] [%[[SIZE]], 16]
+// CHECK: attn.online_attention {{.*}} at(%{{.*}}, %{{.*}}, %{{.*}}, %[[J]])
+// CHECK-NOT: attn.all_finite
+func.func @plain(%q: !q, %k: !k, %acc: !q, %m: !l, %l: !l, %n: index)
+    -> (!q, !l, !l) {
+  %c0 = arith.constant 0 : index
+  %no = arith.constant false
+  %r:3 = attn.online_attention ins(%q, %k, %k : !q, !k, !k)
+      outs(%acc, %m, %l : !q, !l, !l) at(%c0, %c0, %c0, %c0) queries(%n)
+      exact(%no) -> !q, !l, !l
+  return %r#0, %r#1, %r#2 : !q, !l, !l
+}
+
+// A causal mask ends the keys at the last position, and a result that is not
+// finite is computed again.
+// CHECK-LABEL: func.func @causal
+// CHECK-SAME: %[[P:[^:]*]]: index)
+// CHECK: scf.while ({{.*}}%[[EXACT:[^ ]*]] = %false) :
+// CHECK: scf.for
+// CHECK: attn.online_attention {{.*}} exact(%[[EXACT]])
+// CHECK: %[[FINITE:.*]] = attn.all_finite
+// CHECK: arith.ori %[[EXACT]], %[[FINITE]]
+// CHECK: scf.condition
+// CHECK: linalg.copy
+// CHECK: scf.yield {{.*}}%true
+func.func @causal(%q: !q, %k: !k, %acc: !q, %m: !l, %l: !l, %p: index)
+    -> (!q, !l, !l) {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %no = arith.constant false
+  %r:3 = attn.online_attention ins(%q, %k, %k : !q, !k, !k)
+      outs(%acc, %m, %l : !q, !l, !l) at(%c0, %c0, %p, %c0) queries(%c32)
+      exact(%no) mask {
+    ^bb0(%b: index, %h: index, %i: index, %j: index):
+      %keep = arith.cmpi sle, %j, %i : index
+      attn.yield %keep : i1
+    } -> !q, !l, !l
+  return %r#0, %r#1, %r#2 : !q, !l, !l
+}
+
+// Known positions give known bounds: keys 100 - 9 to 131, one block.
+// CHECK-LABEL: func.func @static_window
+// CHECK: scf.while
+// CHECK-NOT: scf.for
+// CHECK: tensor.extract_slice %{{.*}}[91, 0] [41, 16]
+func.func @static_window(%q: !q, %k: tensor<1000x16xf32>, %acc: !q, %m: !l,
+                         %l: !l) -> (!q, !l, !l) {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %c100 = arith.constant 100 : index
+  %no = arith.constant false
+  %r:3 = attn.online_attention
+      ins(%q, %k, %k : !q, tensor<1000x16xf32>, tensor<1000x16xf32>)
+      outs(%acc, %m, %l : !q, !l, !l) at(%c0, %c0, %c100, %c0) queries(%c32)
+      exact(%no) mask {
+    ^bb0(%b: index, %h: index, %i: index, %j: index):
+      %c9 = arith.constant 9 : index
+      %low = arith.subi %i, %c9 : index
+      %past = arith.cmpi sle, %j, %i : index
+      %near = arith.cmpi sle, %low, %j : index
+      %keep = arith.andi %past, %near : i1
+      attn.yield %keep : i1
+    } -> !q, !l, !l
+  return %r#0, %r#1, %r#2 : !q, !l, !l
+}
