@@ -37,10 +37,29 @@ struct CallIntrinsicEffects
     effects.emplace_back(MemoryEffects::Write::get());
   }
 };
+
+struct InlineAsmEffects
+    : MemoryEffectOpInterface::ExternalModel<InlineAsmEffects,
+                                             LLVM::InlineAsmOp> {
+  void
+  getEffects(Operation *op,
+             SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+                 &effects) const {
+    // It may only touch memory through an operand.
+    bool isPlain = !cast<LLVM::InlineAsmOp>(op).getHasSideEffects() &&
+                   llvm::none_of(op->getOperandTypes(),
+                                 llvm::IsaPred<LLVM::LLVMPointerType>);
+    if (isPlain)
+      return;
+    effects.emplace_back(MemoryEffects::Read::get());
+    effects.emplace_back(MemoryEffects::Write::get());
+  }
+};
 } // namespace
 
 void attn::registerMemoryEffectModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, LLVM::LLVMDialect *) {
     LLVM::CallIntrinsicOp::attachInterface<CallIntrinsicEffects>(*context);
+    LLVM::InlineAsmOp::attachInterface<InlineAsmEffects>(*context);
   });
 }

@@ -15,8 +15,9 @@ class DialectRegistry;
 namespace mlir::attn {
 
 /// Lets passes know that an `llvm.call_intrinsic` of an intrinsic that does not
-/// access memory has no effects. Upstream has them unknown, with which buffers
-/// can not be deallocated.
+/// access memory, and an `llvm.inline_asm` on numbers without side effects,
+/// have no effects. Upstream has them unknown, with which buffers can not be
+/// deallocated.
 void registerMemoryEffectModels(DialectRegistry &registry);
 
 } // namespace mlir::attn

@@ -52,7 +52,7 @@ def ConvertAttnToVector : Pass<"convert-attn-to-vector"> {
                               memref<16xf32>)
         at(%b, %h, %p, %j) queries(%nq) keys(%nk)
         partial(%partial) defined(%true) exact(%exact)
-        mask() {
+        mask {
     ^bb0(%b: index, %h: index, %p: index, %j: index):
       %keep = arith.cmpi sle, %j, %p : index
       attn.yield %keep : i1
@@ -164,8 +164,9 @@ def VectorizeContractions : Pass<"attn-vectorize-contractions"> {
            "Number of vector registers">
   ];
   let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
-    "::mlir::scf::SCFDialect", "::mlir::ub::UBDialect",
+    "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+    "::mlir::ub::UBDialect",
     "::mlir::vector::VectorDialect"
   ];
 }

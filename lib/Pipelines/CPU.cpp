@@ -26,15 +26,15 @@ static void addTilingStage(OpPassManager &pm, const TargetDescription &target) {
   pm.addPass(attn::createSplitSequences());
   pm.addPass(attn::createWidenAttention());
   attn::TileAttentionOptions tiling;
-  tiling.plainQueries = 2 * lanes;
-  tiling.maskedQueries = 2 * lanes;
+  tiling.plainQueries = 4 * lanes;
+  tiling.variantQueries = 2 * lanes;
   pm.addPass(attn::createTileAttention(tiling));
   attn::AttentionToOnlineOptions online;
   online.laneMultiple = lanes;
-  online.maximumLanes = std::max(tiling.plainQueries, tiling.maskedQueries);
+  online.maximumLanes = std::max(tiling.plainQueries, tiling.variantQueries);
   pm.addPass(attn::createAttentionToOnline(online));
   attn::TileKeysOptions keys;
-  keys.block = 128;
+  keys.block = 96;
   pm.addPass(attn::createTileKeys(keys));
   pm.addPass(attn::createDecomposeOnline());
   // What was not tiled.
@@ -50,6 +50,7 @@ static void addTileBufferStage(OpPassManager &pm) {
   pm.addPass(createCSEPass());
   pm.addPass(createCanonicalizerPass());
   pm.addNestedPass<func::FuncOp>(bufferization::createBufferLoopHoistingPass());
+  pm.addPass(attn::createPrefetchTiles());
 }
 
 /// The tiles' operations on buffers to operations on vectors.

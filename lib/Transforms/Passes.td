@@ -124,9 +124,9 @@ def TileAttention : Pass<"attn-tile-attention"> {
   }];
   let options = [
     Option<"plainQueries", "plain-queries", "int64_t", "64",
-           "Query rows of a tile without a mask">,
-    Option<"maskedQueries", "masked-queries", "int64_t", "32",
-           "Query rows of a tile with a mask">];
+           "Query rows of a tile without regions">,
+    Option<"variantQueries", "variant-queries", "int64_t", "32",
+           "Query rows of a tile with a score or mask region">];
   let dependentDialects = ["::mlir::affine::AffineDialect",
                            "::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect",
@@ -182,6 +182,18 @@ def DecomposeOnline : Pass<"attn-decompose-online"> {
                            "::mlir::linalg::LinalgDialect",
                            "::mlir::scf::SCFDialect",
                            "::mlir::tensor::TensorDialect"];
+}
+
+def PrefetchTiles : Pass<"attn-prefetch-tiles"> {
+  let summary = "Bring the rows of the next tile into the cache";
+  let description = [{
+    Where a view of rows moves with the last loop of an `scf.forall`, as those of
+    query and output do, the rows of the next iteration are prefetched while this
+    one computes.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect"];
 }
 
 #endif // ATTN_TRANSFORMS_PASSES_TD

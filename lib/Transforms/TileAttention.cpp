@@ -68,9 +68,10 @@ struct TileAttention : attn::impl::TileAttentionBase<TileAttention> {
                         << obstacle;
         continue;
       }
-      // A mask that ends within a tile wastes part of it; more so of a large
-      // one.
-      int64_t queries = op.hasMask() ? maskedQueries : plainQueries;
+      // A mask that ends within a tile wastes part of it, more so of a large
+      // one; a captured tensor needs room in the cache beside the scores.
+      bool isPlain = !op.hasMask() && !op.hasScore();
+      int64_t queries = isPlain ? plainQueries : variantQueries;
       if (failed(tileAttention(rewriter, op, queries))) {
         op.emitError("could not be tiled");
         return signalPassFailure();

@@ -17,6 +17,9 @@ class RewriterBase;
 namespace func {
 class FuncOp;
 } // namespace func
+namespace scf {
+class ForallOp;
+} // namespace scf
 } // namespace mlir
 
 namespace mlir::attn {
@@ -69,6 +72,9 @@ LogicalResult tileKeys(RewriterBase &rewriter, OnlineAttentionOp op,
 /// Replaces the attention of one block of keys by contractions and a softmax
 /// step. Fails if the number of keys has no constant bound.
 LogicalResult decomposeOnline(RewriterBase &rewriter, OnlineAttentionOp op);
+
+/// Prefetches the rows that the views of the next iteration of `loop` are of.
+void prefetchTiles(scf::ForallOp loop);
 
 } // namespace mlir::attn
 

@@ -62,7 +62,13 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &target) {
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
   llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder passes(&target);
+  // Kernels come vectorised, and unrolled where it pays: looking for more takes
+  // longer than all the rest.
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopUnrolling = false;
+  tuning.LoopVectorization = false;
+  tuning.SLPVectorization = false;
+  llvm::PassBuilder passes(&target, tuning);
   passes.registerModuleAnalyses(modules);
   passes.registerCGSCCAnalyses(components);
   passes.registerFunctionAnalyses(functions);

@@ -7,18 +7,33 @@
 
 #include "runtime/Support/Call.h"
 
+#ifndef ATTN_SYSTEM_ALLOCATOR
+#include <oneapi/tbb/scalable_allocator.h>
+#endif
+
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 
 using namespace attn::support;
 
+// Kernels allocate the same buffers in every call. The system's allocator
+// returns large ones to the system, and clearing their pages again takes longer
+// than converting a tensor; TBB's keeps them.
+#ifdef ATTN_SYSTEM_ALLOCATOR
+static void *allocate(std::size_t size) { return std::malloc(size); }
+static void release(void *allocation) { std::free(allocation); }
+#else
+static void *allocate(std::size_t size) { return scalable_malloc(size); }
+static void release(void *allocation) { scalable_free(allocation); }
+#endif
+
 static thread_local CallRecord *currentCall = nullptr;
 
 static void freeBlocks(CallRecord &record) {
   while (BlockHeader *block = record.blocks) {
     record.blocks = block->next;
-    std::free(block->allocation);
+    release(block->allocation);
   }
 }
 
@@ -66,7 +81,7 @@ void *attn_rt_alloc(std::size_t size, std::size_t alignment) {
   std::size_t overhead = sizeof(BlockHeader) + alignment - 1;
   if (size > std::size_t(PTRDIFF_MAX) - overhead)
     failOutOfMemory(size);
-  void *allocation = std::malloc(size + overhead);
+  void *allocation = allocate(size + overhead);
   if (!allocation)
     failOutOfMemory(size);
   auto address = reinterpret_cast<std::uintptr_t>(allocation) + overhead;
@@ -88,5 +103,5 @@ void attn_rt_free(void *pointer) {
     block->previous->next = block->next;
   else
     currentCall->blocks = block->next;
-  std::free(block->allocation);
+  release(block->allocation);
 }

@@ -29,7 +29,7 @@ using ParallelBody = void (*)(void *context, std::int64_t begin,
 struct BlockHeader {
   BlockHeader *previous;
   BlockHeader *next;
-  void *allocation; ///< What the system's allocator returned.
+  void *allocation; ///< What the allocator returned.
 };
 
 /// One call of generated code on this thread, or a range of a parallel loop.

@@ -1,4 +1,4 @@
-// RUN: attn-opt %s -split-input-file -attn-tile-attention="plain-queries=64 masked-queries=32" -verify-diagnostics | FileCheck %s
+// RUN: attn-opt %s -split-input-file -attn-tile-attention="plain-queries=64 variant-queries=32" -verify-diagnostics | FileCheck %s
 
 !q = tensor<?x4x?x16xf32>
 !kv = tensor<?x2x?x16xf32>

@@ -17,6 +17,9 @@
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+#include <cmath>
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -38,6 +41,12 @@ constexpr double kOfRemainder[] = {1.0,
                                    5.550713273e-02,
                                    9.675541331e-03,
                                    1.327647217e-03};
+
+/// tanh(x) / x by powers of x^2, for |x| up to 0.75; relative error 3e-8.
+constexpr double kOfTanh[] = {9.999999710e-01, -3.333295888e-01,
+                              1.332540602e-01, -5.334443005e-02,
+                              1.958290801e-02, -4.716257128e-03};
+constexpr double kTanhLimit = 0.75;
 
 constexpr double kLog2E = 1.4426950408889634;
 
@@ -144,6 +153,33 @@ Value scaleByHalf(LaneBuilder &b, Value remainder, Value half) {
   return multiply(b, add(b, power, power), half);
 }
 
+/// factor * tanh(inner * x) for every x.
+Value buildAnyTanh(LaneBuilder &b, Value x, double inner, double factor) {
+  // 1 - 2 / (1 + e^2x), where e^2x need not be larger than 2^64.
+  Value power = multiply(b, x, splat(b, x, 2.0 * kLog2E * inner));
+  Value larger = b.create<arith::CmpFOp>(arith::CmpFPredicate::OGT, power,
+                                         splat(b, x, 64.0));
+  power = b.create<arith::SelectOp>(larger, splat(b, x, 64.0), power);
+  Value sum = add(b, buildExp2(b, power), splat(b, x, 1.0));
+  return fma(b, reciprocal(b, sum), splat(b, x, -2.0 * factor),
+             splat(b, x, factor));
+}
+
+/// The coefficients of factor * tanh(inner * x) / x, if they are normal
+/// numbers.
+std::optional<SmallVector<double>> scaleTanh(double inner, double factor) {
+  SmallVector<double> coefficients;
+  double scale = factor * inner;
+  for (double coefficient : kOfTanh) {
+    double scaled = coefficient * scale;
+    if (!(std::abs(scaled) > 1e-35 && std::abs(scaled) < 1e35))
+      return std::nullopt;
+    coefficients.push_back(scaled);
+    scale *= inner * inner;
+  }
+  return coefficients;
+}
+
 } // namespace
 
 Value attn::buildExp2OfNegative(LaneBuilder &b, Value x) {
@@ -176,13 +212,34 @@ Value attn::buildExp(LaneBuilder &b, Value x) {
   return scaleByHalf(b, remainder, rounded.power);
 }
 
-Value attn::buildTanh(LaneBuilder &b, Value x, double inner, double factor) {
-  // 1 - 2 / (1 + e^2x), where e^2x need not be larger than 2^64.
-  Value power = multiply(b, x, splat(b, x, 2.0 * kLog2E * inner));
-  Value larger = b.create<arith::CmpFOp>(arith::CmpFPredicate::OGT, power,
-                                         splat(b, x, 64.0));
-  power = b.create<arith::SelectOp>(larger, splat(b, x, 64.0), power);
-  Value sum = add(b, buildExp2(b, power), splat(b, x, 1.0));
-  return fma(b, reciprocal(b, sum), splat(b, x, -2.0 * factor),
-             splat(b, x, factor));
+Pieces attn::buildTanh(LaneBuilder &b, const Pieces &row, double inner,
+                       double factor) {
+  auto buildAny = [&] {
+    Pieces results;
+    for (Value x : row)
+      results.push_back(buildAnyTanh(b, x, inner, factor));
+    return results;
+  };
+  std::optional<SmallVector<double>> coefficients = scaleTanh(inner, factor);
+  double limit = kTanhLimit / inner;
+  if (!coefficients || !(limit * limit < 1e35))
+    return buildAny();
+
+  // Scores are seldom as large as their cap: all of a row are small nearly
+  // always, which costs half as much.
+  Pieces squares;
+  Value beyond;
+  for (Value x : row) {
+    squares.push_back(multiply(b, x, x));
+    Value large = b.create<arith::CmpFOp>(
+        arith::CmpFPredicate::UGT, squares.back(), splat(b, x, limit * limit));
+    beyond = beyond ? b.create<arith::OrIOp>(beyond, large) : large;
+  }
+  Value any = b.create<vector::ReductionOp>(vector::CombiningKind::OR, beyond);
+  return b.branch(any, buildAny, [&] {
+    Pieces results;
+    for (auto [x, square] : llvm::zip(row, squares))
+      results.push_back(multiply(b, polynomial(b, square, *coefficients), x));
+    return results;
+  });
 }

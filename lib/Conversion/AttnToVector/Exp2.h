@@ -25,9 +25,10 @@ Value buildExp2(LaneBuilder &b, Value x);
 /// e^x, likewise.
 Value buildExp(LaneBuilder &b, Value x);
 
-/// factor * tanh(inner * x), with an absolute error of at most 3e-7 * factor.
-Value buildTanh(LaneBuilder &b, Value x, double inner = 1.0,
-                double factor = 1.0);
+/// factor * tanh(inner * x) of the pieces of a row, with an absolute error of
+/// at most 3e-7 * factor.
+Pieces buildTanh(LaneBuilder &b, const Pieces &row, double inner = 1.0,
+                 double factor = 1.0);
 
 } // namespace mlir::attn
 

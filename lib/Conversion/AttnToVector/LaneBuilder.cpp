@@ -64,25 +64,30 @@ Value LaneBuilder::laneNumbers(int64_t piece, int64_t stride,
   return constant(DenseElementsAttr::get(getPieceType(elementType), numbers));
 }
 
+Value LaneBuilder::loadPiece(int64_t piece, Value memref, ValueRange row,
+                             Type elementType) {
+  SmallVector<Value> indices(row);
+  indices.push_back(index(piece * width));
+  return create<vector::LoadOp>(getPieceType(elementType), memref, indices);
+}
+
+void LaneBuilder::storePiece(Value value, int64_t piece, Value memref,
+                             ValueRange row) {
+  SmallVector<Value> indices(row);
+  indices.push_back(index(piece * width));
+  create<vector::StoreOp>(value, memref, indices);
+}
+
 Pieces LaneBuilder::load(Value memref, ValueRange row, Type elementType) {
   Pieces pieces;
-  SmallVector<Value> indices(row);
-  indices.emplace_back();
-  for (int64_t piece = 0; piece < getNumPieces(); ++piece) {
-    indices.back() = index(piece * width);
-    pieces.push_back(
-        create<vector::LoadOp>(getPieceType(elementType), memref, indices));
-  }
+  for (int64_t piece = 0; piece < getNumPieces(); ++piece)
+    pieces.push_back(loadPiece(piece, memref, row, elementType));
   return pieces;
 }
 
 void LaneBuilder::store(ArrayRef<Value> pieces, Value memref, ValueRange row) {
-  SmallVector<Value> indices(row);
-  indices.emplace_back();
-  for (auto [piece, value] : llvm::enumerate(pieces)) {
-    indices.back() = index(int64_t(piece) * width);
-    create<vector::StoreOp>(value, memref, indices);
-  }
+  for (auto [piece, value] : llvm::enumerate(pieces))
+    storePiece(value, int64_t(piece), memref, row);
 }
 
 Value LaneBuilder::allocate(MemRefType type) {

@@ -60,6 +60,10 @@ public:
   /// The pieces of a row of `memref`, which has the lanes as last dimension.
   Pieces load(Value memref, ValueRange row, Type elementType);
   void store(ArrayRef<Value> pieces, Value memref, ValueRange row);
+  /// One of them.
+  Value loadPiece(int64_t piece, Value memref, ValueRange row,
+                  Type elementType);
+  void storePiece(Value value, int64_t piece, Value memref, ValueRange row);
   /// A buffer of the parallel iteration, or else the function, that runs the
   /// anchor. Deallocation comes after the conversion.
   Value allocate(MemRefType type);

@@ -19,6 +19,11 @@ using arith::CmpIPredicate;
 // Bounds
 //===----------------------------------------------------------------------===//
 
+/// Whether magnitudes up to `bound` fit, with a sign.
+static bool fits(uint64_t bound, unsigned bits) {
+  return bound < uint64_t(1) << (bits - 1);
+}
+
 Bound Bound::ofConstant(int64_t value) {
   uint64_t magnitude = value < 0 ? 0 - uint64_t(value) : uint64_t(value);
   return {magnitude, magnitude, value >= 0};
@@ -36,14 +41,20 @@ Bound Bound::operator*(const Bound &other) const {
           nonNegative && other.nonNegative};
 }
 
+Bound Bound::unlessWrapping() const {
+  Bound result = *this;
+  if (!fits(always, 64)) {
+    result.always = kUnknown;
+    result.nonNegative = false;
+  }
+  if (!fits(guarded, 64))
+    result.guarded = kUnknown;
+  return result;
+}
+
 Bound Bound::join(const Bound &other) const {
   return {std::max(always, other.always), std::max(guarded, other.guarded),
           nonNegative && other.nonNegative};
-}
-
-/// Whether magnitudes up to `bound` fit, with a sign.
-static bool fits(uint64_t bound, unsigned bits) {
-  return bound < uint64_t(1) << (bits - 1);
 }
 
 //===----------------------------------------------------------------------===//

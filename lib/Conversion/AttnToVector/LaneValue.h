@@ -28,6 +28,8 @@ struct Bound {
   static Bound ofConstant(int64_t value);
   Bound operator+(const Bound &other) const;
   Bound operator*(const Bound &other) const;
+  /// No bound where a signed i64 may wrap.
+  Bound unlessWrapping() const;
   /// The bound of what is either.
   Bound join(const Bound &other) const;
 };

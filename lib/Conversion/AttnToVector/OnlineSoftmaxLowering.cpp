@@ -80,13 +80,12 @@ private:
   // Rows
   //===--------------------------------------------------------------------===//
 
-  /// Rows per iteration: enough to hide the latency of what they are combined
-  /// by, and a divisor of all rows, because the last iteration runs over
-  /// `numKeys`.
+  /// Rows per iteration: a power of two that divides all rows, because the last
+  /// iteration runs over `numKeys`. More than four pieces are not faster.
   int64_t getUnroll() {
-    constexpr int64_t kPieces = 8;
+    constexpr int64_t kPieces = 4;
     int64_t rows = cast<ShapedType>(op.getScores().getType()).getDimSize(0);
-    int64_t unroll = 8;
+    int64_t unroll = kPieces;
     while (unroll > 1 &&
            (unroll * b.getNumPieces() > kPieces || rows % unroll != 0))
       unroll /= 2;
@@ -343,16 +342,18 @@ private:
   Pieces buildWeights(Value zero, const Pieces &origins, const Pieces &sums,
                       bool exact) {
     auto body = [&](Value row) {
-      Pieces weights = b.load(tile.scores, row, scalar), marked;
-      for (auto [weight, origin] : llvm::zip(weights, origins)) {
-        Value score = weight;
-        weight = buildExp2OfNegative(b, b.create<arith::SubFOp>(score, origin));
-        marked.push_back(
-            exact ? b.create<arith::SelectOp>(isEqual(score, minusInfinity()),
-                                              real(-0.0), weight)
-                  : weight);
+      // One piece after the other, which needs few registers.
+      Pieces weights;
+      for (auto [piece, origin] : llvm::enumerate(origins)) {
+        Value score = b.loadPiece(int64_t(piece), tile.scores, row, scalar);
+        Value weight =
+            buildExp2OfNegative(b, b.create<arith::SubFOp>(score, origin));
+        weights.push_back(weight);
+        if (exact)
+          weight = b.create<arith::SelectOp>(isEqual(score, minusInfinity()),
+                                             real(-0.0), weight);
+        b.storePiece(weight, int64_t(piece), tile.scores, row);
       }
-      b.store(marked, tile.scores, row);
       return weights;
     };
     return loopOverRows(zero, paddedKeys, exact ? 1 : unroll, sums, body,

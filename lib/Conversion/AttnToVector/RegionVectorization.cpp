@@ -23,6 +23,10 @@ using arith::CmpIPredicate;
 /// offsets do (A5).
 static constexpr uint64_t kMaxCount = uint64_t(1) << 57;
 
+static Value getYielded(Region &region) {
+  return cast<YieldOp>(region.front().getTerminator()).getValue();
+}
+
 RegionVectorizer::RegionVectorizer(Region &region,
                                    const RegionDependence &dependence,
                                    const ScoreTile &tile, ValueRange captures,
@@ -38,6 +42,8 @@ RegionVectorizer::RegionVectorizer(Region &region,
   invariant[arguments.position] = LaneValue::affine(tile.position, 1, position);
   for (auto [argument, capture] : llvm::zip(arguments.captures, captures))
     invariant[argument] = LaneValue::uniform(capture);
+  if (arguments.score)
+    findOuterFactor();
 }
 
 LaneValue RegionVectorizer::get(Value value) const {
@@ -82,27 +88,14 @@ void RegionVectorizer::evaluateRow(Value row) {
   Value key = b.createOrFold<arith::AddIOp>(tile.firstKey, row);
   current[dependence.getArguments().key] = LaneValue::uniform(key, count);
   for (Operation &op : region.front().without_terminator())
-    if (isOnRow(op))
+    if (isOnRow(op) && !deferred.contains(&op))
       evaluate(&op, row);
-}
-
-static Value getYielded(Region &region) {
-  return cast<YieldOp>(region.front().getTerminator()).getValue();
 }
 
 Pieces RegionVectorizer::evaluateMask(Value row) {
   current.clear();
   evaluateRow(row);
   return arithmetic.toVectors(get(getYielded(region)));
-}
-
-Pieces RegionVectorizer::evaluateScore(Value row, ArrayRef<Value> scores,
-                                       double factor) {
-  current.clear();
-  Value score = dependence.getArguments().score;
-  current[score] = LaneValue::varying(score.getType(), Pieces(scores));
-  evaluateRow(row);
-  return multiply(getYielded(region), factor);
 }
 
 void RegionVectorizer::evaluate(Operation *op, Value row) {
@@ -133,63 +126,6 @@ void RegionVectorizer::evaluate(Operation *op, Value row) {
 // Uniform values
 //===----------------------------------------------------------------------===//
 
-static std::optional<int64_t> getConstant(Value value) {
-  APInt constant;
-  if (value && matchPattern(value, m_ConstantInt(&constant)))
-    return constant.getSExtValue();
-  return std::nullopt;
-}
-
-/// The bound of an integer that the op computes, if it does not wrap.
-Bound RegionVectorizer::getBound(Operation *op) {
-  Type type = op->getResult(0).getType();
-  if (std::optional<int64_t> constant = getConstant(op->getResult(0)))
-    return Bound::ofConstant(*constant);
-  auto bound = [&](unsigned operand) {
-    return get(op->getOperand(operand)).bound;
-  };
-  if (isa<arith::AddIOp, index::AddOp>(op))
-    return bound(0) + bound(1);
-  if (isa<arith::SubIOp, index::SubOp>(op)) {
-    Bound difference = bound(0) + bound(1);
-    difference.nonNegative = false;
-    return difference;
-  }
-  if (isa<arith::MulIOp, index::MulOp>(op))
-    return bound(0) * bound(1);
-  if (isa<arith::MinSIOp, arith::MaxSIOp>(op))
-    return bound(0).join(bound(1));
-  if (isa<arith::SelectOp>(op))
-    return bound(1).join(bound(2));
-  if (isa<math::AbsIOp>(op)) {
-    Bound absolute = bound(0);
-    absolute.nonNegative = true;
-    return absolute;
-  }
-  if (isa<arith::IndexCastOp, arith::ExtSIOp, index::CastSOp>(op)) {
-    Type from = op->getOperand(0).getType();
-    if (isPositionType(from) && isPositionType(type))
-      return bound(0);
-    if (from.isIntOrFloat() && from.getIntOrFloatBitWidth() < 64) {
-      uint64_t limit = uint64_t(1) << (from.getIntOrFloatBitWidth() - 1);
-      return {limit, limit, false};
-    }
-  }
-  return {};
-}
-
-/// A bound counts only as long as nothing wraps.
-static Bound dropWrapping(Bound bound) {
-  constexpr uint64_t kEnd = uint64_t(1) << 63;
-  if (bound.always >= kEnd) {
-    bound.always = Bound::kUnknown;
-    bound.nonNegative = false;
-  }
-  if (bound.guarded >= kEnd)
-    bound.guarded = Bound::kUnknown;
-  return bound;
-}
-
 void RegionVectorizer::evaluateUniform(Operation *op) {
   if (auto attribute = dyn_cast<arith::ConstantOp>(op)) {
     current[op->getResult(0)] =
@@ -200,7 +136,7 @@ void RegionVectorizer::evaluateUniform(Operation *op) {
   for (OpOperand &operand : copy->getOpOperands())
     operand.set(get(operand.get()).scalar);
   dropPromises(copy);
-  Bound bound = dropWrapping(getBound(op));
+  Bound bound = getBound(op);
   for (auto [original, result] :
        llvm::zip(op->getResults(), copy->getResults()))
     current[original] = LaneValue::uniform(result, bound);
@@ -291,181 +227,6 @@ LaneValue RegionVectorizer::gather(memref::LoadOp load) {
 }
 
 //===----------------------------------------------------------------------===//
-// Positions
-//===----------------------------------------------------------------------===//
-
-static std::optional<CmpIPredicate> getPredicate(Operation *op) {
-  if (auto compare = dyn_cast<arith::CmpIOp>(op))
-    return compare.getPredicate();
-  if (auto compare = dyn_cast<index::CmpOp>(op))
-    return arith::symbolizeCmpIPredicate(
-        index::stringifyIndexCmpPredicate(compare.getPred()));
-  return std::nullopt;
-}
-
-FailureOr<LaneValue> RegionVectorizer::evaluateAffine(Operation *op) {
-  SmallVector<LaneValue, 2> operands;
-  for (Value operand : op->getOperands())
-    operands.push_back(get(operand));
-  if (llvm::any_of(operands, [](const LaneValue &value) {
-        return value.isVarying() || !isPositionType(value.type);
-      }))
-    return failure();
-  auto checked = [](LaneValue value) {
-    value.bound = dropWrapping(value.bound);
-    return value;
-  };
-  if (isa<arith::AddIOp, index::AddOp>(op))
-    return checked(arithmetic.addAffine(operands[0], operands[1], 1));
-  if (isa<arith::SubIOp, index::SubOp>(op))
-    return checked(arithmetic.addAffine(operands[0], operands[1], -1));
-  if (isa<arith::MulIOp, index::MulOp>(op)) {
-    // Strides are small, so that they are exact.
-    constexpr int64_t kMaxFactor = 1 << 16;
-    for (unsigned side : {0, 1}) {
-      std::optional<int64_t> factor = getConstant(operands[side].scalar);
-      const LaneValue &other = operands[1 - side];
-      if (factor && *factor != 0 && std::abs(*factor) <= kMaxFactor &&
-          std::abs(other.stride) <= kMaxFactor)
-        return checked(arithmetic.multiplyAffine(other, *factor));
-    }
-    return failure();
-  }
-  Type type = op->getResult(0).getType();
-  if (isa<arith::IndexCastOp, arith::IndexCastUIOp, index::CastSOp,
-          index::CastUOp>(op) &&
-      isPositionType(type)) {
-    LaneValue value = operands[0];
-    if (value.type != type)
-      value.scalar = b.createOrFold<arith::IndexCastOp>(type, value.scalar);
-    value.type = type;
-    return value;
-  }
-  if (std::optional<CmpIPredicate> predicate = getPredicate(op))
-    return arithmetic.compareAffine(*predicate, operands[0], operands[1]);
-  return failure();
-}
-
-/// Whether an op on i64 gives the low half of its result on the low halves, if
-/// all operands and the result fit them.
-static bool hasNarrowForm(Operation *op,
-                          function_ref<bool(Value)> nonNegative) {
-  auto allNonNegative = [&] {
-    return llvm::all_of(op->getOperands(), nonNegative);
-  };
-  if (isa<arith::DivUIOp, arith::CeilDivUIOp, arith::RemUIOp>(op))
-    return allNonNegative();
-  if (isa<arith::ShRSIOp, arith::ShRUIOp>(op)) {
-    std::optional<int64_t> amount = getConstant(op->getOperand(1));
-    return amount && *amount >= 0 && *amount < 32 &&
-           (isa<arith::ShRSIOp>(op) || allNonNegative());
-  }
-  // Sign extension keeps the order of unsigned numbers too.
-  return isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, index::AddOp,
-             index::SubOp, index::MulOp, arith::AndIOp, arith::OrIOp,
-             arith::XOrIOp, arith::MinSIOp, arith::MaxSIOp, arith::MinUIOp,
-             arith::MaxUIOp, arith::DivSIOp, arith::FloorDivSIOp,
-             arith::CeilDivSIOp, arith::RemSIOp, arith::SelectOp, math::AbsIOp,
-             arith::CmpIOp, index::CmpOp>(op);
-}
-
-/// Whether an op may leave i32 although its operands fit.
-static bool mayGrow(Operation *op) {
-  return isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, index::AddOp,
-             index::SubOp, index::MulOp, math::AbsIOp>(op);
-}
-
-FailureOr<LaneValue> RegionVectorizer::evaluateNarrow(Operation *op) {
-  Type type = op->getResult(0).getType();
-  bool onPositions = llvm::any_of(op->getOperands(), [&](Value operand) {
-    return isPositionType(operand.getType());
-  });
-  if (!onPositions || !hasNarrowForm(op, [&](Value operand) {
-        return get(operand).bound.nonNegative;
-      }))
-    return failure();
-  for (Value operand : op->getOperands())
-    if (isPositionType(operand.getType()) && !arithmetic.isNarrow(get(operand)))
-      return failure();
-  Bound bound = dropWrapping(getBound(op));
-  if (mayGrow(op) && bound.guarded > uint64_t(INT32_MAX))
-    return failure();
-  SmallVector<Pieces> operands;
-  for (Value operand : op->getOperands())
-    operands.push_back(isPositionType(operand.getType())
-                           ? arithmetic.toNarrowVectors(get(operand))
-                           : arithmetic.toVectors(get(operand)));
-  Type element = isPositionType(type) ? Type(b.getI32Type()) : type;
-  return LaneValue::varying(type, buildPieces(op, operands, element), bound);
-}
-
-//===----------------------------------------------------------------------===//
-// Conversions
-//===----------------------------------------------------------------------===//
-
-template <typename Op>
-static Pieces convert(LaneBuilder &b, Pieces pieces, Type type) {
-  for (Value &piece : pieces)
-    piece = b.create<Op>(b.getPieceType(type), piece);
-  return pieces;
-}
-
-FailureOr<LaneValue> RegionVectorizer::evaluateCast(Operation *op) {
-  Type type = op->getResult(0).getType();
-  LaneValue value = get(op->getOperand(0));
-  bool fromPosition = isPositionType(value.type);
-  bool toPosition = isPositionType(type);
-  Type i32 = b.getI32Type();
-  bool isUnsigned =
-      isa<arith::IndexCastUIOp, arith::ExtUIOp, index::CastUOp>(op);
-  if (isUnsigned ||
-      isa<arith::IndexCastOp, arith::ExtSIOp, arith::TruncIOp, index::CastSOp>(
-          op)) {
-    if (fromPosition && toPosition) {
-      value.type = type;
-      return value;
-    }
-    if (fromPosition) { // Keeps the low bits.
-      bool affine = !value.isVarying();
-      if (affine) // Modulo 2^32, whatever the bounds.
-        value.bound = Bound::ofConstant(0);
-      Pieces pieces = affine || arithmetic.isNarrow(value)
-                          ? arithmetic.toNarrowVectors(value)
-                          : arithmetic.toVectors(value);
-      if (pieces.front().getType() != b.getPieceType(type))
-        pieces = convert<arith::TruncIOp>(b, pieces, type);
-      return LaneValue::varying(type, std::move(pieces));
-    }
-    if (!toPosition)
-      return failure();
-    unsigned width = value.type.getIntOrFloatBitWidth();
-    uint64_t limit = uint64_t(1) << (isUnsigned ? width : width - 1);
-    Bound bound = {limit, limit, isUnsigned};
-    Pieces pieces = arithmetic.toVectors(value);
-    if (width == 32 && isUnsigned)
-      return LaneValue::varying(
-          type, convert<arith::ExtUIOp>(b, pieces, b.getI64Type()), bound);
-    if (width < 32)
-      pieces = isUnsigned ? convert<arith::ExtUIOp>(b, pieces, i32)
-                          : convert<arith::ExtSIOp>(b, pieces, i32);
-    return LaneValue::varying(type, std::move(pieces), bound);
-  }
-  bool isSigned = isa<arith::SIToFPOp>(op);
-  if (isSigned || isa<arith::UIToFPOp>(op)) {
-    if (!fromPosition || !arithmetic.isNarrow(value) ||
-        !(isSigned || value.bound.nonNegative))
-      return failure();
-    Pieces pieces = arithmetic.toNarrowVectors(value);
-    return LaneValue::varying(type, convert<arith::SIToFPOp>(b, pieces, type));
-  }
-  // f16 and bf16 that were widened when they were loaded.
-  if (isa<arith::ExtFOp>(op) && value.isVarying() && type.isF32() &&
-      value.pieces.front().getType() == b.getPieceType(type))
-    return LaneValue::varying(type, value.pieces);
-  return failure();
-}
-
-//===----------------------------------------------------------------------===//
 // Floating point, and everything else
 //===----------------------------------------------------------------------===//
 
@@ -488,29 +249,46 @@ static Value stripDivisor(Value value, double &factor) {
   return division.getLhs();
 }
 
-/// A value that was built, times a factor; built anew where the factor can be
-/// part of it.
-Pieces RegionVectorizer::multiply(Value value, double factor) {
-  if (auto product = value.getDefiningOp<arith::MulFOp>()) {
+void RegionVectorizer::findOuterFactor() {
+  auto isDeferrable = [&](Operation *op) {
+    return op && op->getResult(0).hasOneUse() && isOnRow(*op) &&
+           dependence.onLane(op->getResult(0));
+  };
+  scored = getYielded(region);
+  while (auto product = scored.getDefiningOp<arith::MulFOp>()) {
     APFloat constant(0.0f);
-    for (unsigned side : {0, 1})
-      if (matchPattern(product->getOperand(side), m_ConstantFloat(&constant)) &&
-          isModerate(constant.convertToDouble()))
-        return multiply(product->getOperand(1 - side),
-                        factor * constant.convertToDouble());
+    unsigned side = 0;
+    while (side < 2 &&
+           !matchPattern(product->getOperand(side), m_ConstantFloat(&constant)))
+      ++side;
+    if (side == 2 || !isModerate(constant.convertToDouble()) ||
+        !isDeferrable(product))
+      return;
+    deferred.insert(product);
+    outerFactor *= constant.convertToDouble();
+    scored = product->getOperand(1 - side);
   }
-  Pieces pieces;
-  if (auto tanh = value.getDefiningOp<math::TanhOp>();
-      tanh && !get(tanh.getOperand()).isUniform()) {
+  auto tanh = scored.getDefiningOp<math::TanhOp>();
+  if (isDeferrable(tanh))
+    deferred.insert(tanh);
+}
+
+Pieces RegionVectorizer::evaluateScore(Value row, ArrayRef<Value> scores,
+                                       double factor) {
+  current.clear();
+  Value score = dependence.getArguments().score;
+  current[score] = LaneValue::varying(score.getType(), Pieces(scores));
+  evaluateRow(row);
+  factor *= outerFactor;
+  Operation *last = scored.getDefiningOp();
+  if (deferred.contains(last)) {
     double inner = 1;
-    Value operand = stripDivisor(tanh.getOperand(), inner);
-    for (Value piece : arithmetic.toVectors(get(operand)))
-      pieces.push_back(buildTanh(b, piece, inner, factor));
-    return pieces;
+    Value operand = stripDivisor(last->getOperand(0), inner);
+    return buildTanh(b, arithmetic.toVectors(get(operand)), inner, factor);
   }
-  for (Value piece : arithmetic.toVectors(get(value)))
-    pieces.push_back(
-        b.create<arith::MulFOp>(piece, b.number(piece.getType(), factor)));
+  Pieces pieces = arithmetic.toVectors(get(scored));
+  for (Value &piece : pieces)
+    piece = b.create<arith::MulFOp>(piece, b.number(piece.getType(), factor));
   return pieces;
 }
 
@@ -518,17 +296,15 @@ FailureOr<LaneValue> RegionVectorizer::evaluateFunction(Operation *op) {
   Type type = op->getResult(0).getType();
   if (!isa<math::ExpOp, math::Exp2Op, math::TanhOp>(op))
     return failure();
-  double factor = 1;
-  Value operand = op->getOperand(0);
-  if (isa<math::TanhOp>(op))
-    operand = stripDivisor(operand, factor);
-  Pieces pieces = arithmetic.toVectors(get(operand));
-  for (Value &piece : pieces) {
-    if (isa<math::TanhOp>(op))
-      piece = buildTanh(b, piece, factor);
-    else
-      piece = isa<math::ExpOp>(op) ? buildExp(b, piece) : buildExp2(b, piece);
+  if (isa<math::TanhOp>(op)) {
+    double inner = 1;
+    Value operand = stripDivisor(op->getOperand(0), inner);
+    Pieces row = arithmetic.toVectors(get(operand));
+    return LaneValue::varying(type, buildTanh(b, row, inner));
   }
+  Pieces pieces = arithmetic.toVectors(get(op->getOperand(0)));
+  for (Value &piece : pieces)
+    piece = isa<math::ExpOp>(op) ? buildExp(b, piece) : buildExp2(b, piece);
   return LaneValue::varying(type, std::move(pieces));
 }
 
@@ -539,7 +315,7 @@ LaneValue RegionVectorizer::evaluateElementwise(Operation *op) {
   Type type = op->getResult(0).getType();
   Type element = type.isIndex() ? Type(b.getI64Type()) : type;
   return LaneValue::varying(type, buildPieces(op, operands, element),
-                            dropWrapping(getBound(op)));
+                            getBound(op));
 }
 
 /// The name of the op on vectors: index has no vectors.

@@ -34,7 +34,9 @@ private:
   bool isOnRow(Operation &op) const;
   void evaluateRow(Value row);
   void evaluate(Operation *op, Value row);
-  Pieces multiply(Value value, double factor);
+  /// Finds the constants that the score is multiplied by at last, and the tanh
+  /// before them.
+  void findOuterFactor();
 
   void evaluateUniform(Operation *op);
   LaneValue evaluateLoad(memref::LoadOp load, Value row);
@@ -52,7 +54,10 @@ private:
 
   Pieces buildPieces(Operation *op, ArrayRef<Pieces> operands,
                      Type elementType);
+  static std::optional<arith::CmpIPredicate> getPredicate(Operation *op);
+  /// The bound of an integer that the op computes, unknown if it may wrap.
   Bound getBound(Operation *op);
+  Bound getUnwrappedBound(Operation *op);
 
   Region &region;
   const RegionDependence &dependence;
@@ -63,6 +68,11 @@ private:
   DenseMap<Value, LaneValue> invariant, current;
   DenseMap<Operation *, Value> buffers;
   Pieces existingLanes;
+  /// Operations that are built together with the factor of the score.
+  SmallPtrSet<Operation *, 2> deferred;
+  /// What the score is before those of them that multiply.
+  Value scored;
+  double outerFactor = 1;
 };
 
 } // namespace mlir::attn

@@ -9,6 +9,7 @@
 #include "lib/Conversion/LinalgToVector/RowSlices.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
@@ -44,6 +45,10 @@ private:
   void emitDynamicRows(Value numRows, Value column);
   /// Computes the block of C at `row` and `column` of `numRows` rows.
   void emitBlock(Value row, Value column, int64_t numRows);
+  /// The same numbers, in a way that hides from LLVM how they are related. Else
+  /// it saves registers and computes the address of each row of A in every step
+  /// from that of the row before, which takes longer than the FMAs.
+  SmallVector<Value> hideRelation(ValueRange rows);
   /// The start of the accumulators of one register for each row.
   Value loadRows(ValueRange rows, Value column);
   /// acc[m,n] += A[m,k] * B[k,n] for k from 0 to `end`, `stride` at a time.
@@ -140,24 +145,42 @@ void Emitter::emitBlock(Value row, Value column, int64_t numRows) {
     columns.push_back(add(column, i * width));
   for (Value start : columns)
     acc.push_back(loadRows(rows, start));
+  SmallVector<Value> rowsOfA = rows;
+  if (!contraction.isATransposed && numRows > 1)
+    rowsOfA = hideRelation(rows);
   int64_t numSteps = contraction.b.getType().getDimSize(0);
-  // LLVM orders the FMAs of blocks of one vector by their scalars' addresses,
-  // so that the more of them there are, the more wait for each other.
-  int64_t stride = block.vectors == 1 ? 4 : 8;
+  // The more steps at once, the earlier LLVM moves loads of scalars, which then
+  // spill; one alone has too much of the loop's own.
+  constexpr int64_t stride = 2;
   if (ShapedType::isDynamic(numSteps)) {
     Value end = memref::DimOp::create(b, loc, contraction.b, 0);
-    emitSteps(rows, columns, end, 1, acc);
+    emitSteps(rowsOfA, columns, end, 1, acc);
   } else {
     int64_t rest = numSteps % stride;
-    emitSteps(rows, columns, constant(numSteps - rest), stride, acc);
+    emitSteps(rowsOfA, columns, constant(numSteps - rest), stride, acc);
     for (; rest > 0; --rest)
-      emitStep(rows, columns, constant(numSteps - rest), acc);
+      emitStep(rowsOfA, columns, constant(numSteps - rest), acc);
   }
   for (auto [vectors, start] : llvm::zip_equal(acc, columns))
     for (auto [i, index] : llvm::enumerate(rows))
       vector::StoreOp::create(b, loc,
                               vector::ExtractOp::create(b, loc, vectors, i),
                               contraction.c, ValueRange{index, start});
+}
+
+SmallVector<Value> Emitter::hideRelation(ValueRange rows) {
+  Type i64 = b.getI64Type();
+  SmallVector<Value> hidden;
+  for (Value row : rows) {
+    Value number = arith::IndexCastOp::create(b, loc, i64, row);
+    auto same = LLVM::InlineAsmOp::create(
+        b, loc, i64, number, /*asm_string=*/"", /*constraints=*/"=r,0",
+        /*has_side_effects=*/false, /*is_align_stack=*/false,
+        LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
+    hidden.push_back(arith::IndexCastOp::create(b, loc, b.getIndexType(),
+                                                same.getResult(0)));
+  }
+  return hidden;
 }
 
 Value Emitter::loadRows(ValueRange rows, Value column) {

@@ -1,0 +1,100 @@
+//===- PrefetchTiles.cpp - The next tile's rows into the cache ------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Transforms/Passes.h"
+#include "lib/Transforms/Transforms.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+namespace mlir::attn {
+#define GEN_PASS_DEF_PREFETCHTILES
+#include "lib/Transforms/Passes.h.inc"
+} // namespace mlir::attn
+
+using namespace mlir;
+using namespace mlir::attn;
+
+namespace {
+
+constexpr int64_t kCacheLineBytes = 64;
+
+/// The dimension of a view that moves with a loop, or none. Rows of it must be
+/// contiguous in the last dimension.
+std::optional<unsigned> findMovingDimension(memref::SubViewOp view, Value iv) {
+  MemRefType type = view.getSourceType();
+  if (type.getRank() < 2 || type.isDynamicDim(type.getRank() - 1) ||
+      !type.isLastDimUnitStride() || !type.getElementType().isIntOrFloat())
+    return std::nullopt;
+  for (auto [dim, offset] : llvm::enumerate(view.getMixedOffsets()))
+    if (dyn_cast<Value>(offset) == iv && int64_t(dim) + 1 < type.getRank())
+      return dim;
+  return std::nullopt;
+}
+
+/// Prefetches the rows of `view` that the next iteration moves to.
+void emitPrefetch(OpBuilder &b, memref::SubViewOp view, unsigned dim, Value iv,
+                  Value step, Value end, bool isWrite) {
+  Location loc = view.getLoc();
+  MemRefType type = view.getSourceType();
+  Value zero = arith::ConstantIndexOp::create(b, loc, 0);
+  Value one = arith::ConstantIndexOp::create(b, loc, 1);
+  Value first = arith::AddIOp::create(b, loc, iv, step);
+  Value last = arith::MinSIOp::create(
+      b, loc, arith::AddIOp::create(b, loc, first, step), end);
+  SmallVector<Value> indices;
+  for (OpFoldResult offset : view.getMixedOffsets())
+    indices.push_back(getValueOrCreateConstantIndexOp(b, loc, offset));
+  auto rows = scf::ForOp::create(b, loc, first, last, one);
+  b.setInsertionPointToStart(rows.getBody());
+  indices[dim] = rows.getInductionVar();
+  int64_t perLine = kCacheLineBytes * 8 / type.getElementTypeBitWidth();
+  for (int64_t column = 0; column < type.getShape().back(); column += perLine) {
+    indices.back() =
+        column ? arith::ConstantIndexOp::create(b, loc, column).getResult()
+               : zero;
+    memref::PrefetchOp::create(b, loc, view.getSource(), indices, isWrite,
+                               /*localityHint=*/2, /*isDataCache=*/true);
+  }
+}
+
+} // namespace
+
+void attn::prefetchTiles(scf::ForallOp loop) {
+  OpBuilder b(loop.getContext());
+  Location loc = loop.getLoc();
+  Value iv = loop.getInductionVars().back();
+  SmallVector<memref::SubViewOp> views;
+  for (auto view : loop.getBody()->getOps<memref::SubViewOp>())
+    if (loop.isDefinedOutsideOfLoop(view.getSource()))
+      views.push_back(view);
+  for (memref::SubViewOp view : views) {
+    std::optional<unsigned> dim = findMovingDimension(view, iv);
+    if (!dim)
+      continue;
+    b.setInsertionPointAfter(view);
+    Value step =
+        getValueOrCreateConstantIndexOp(b, loc, loop.getMixedStep().back());
+    Value end = getValueOrCreateConstantIndexOp(
+        b, loc, loop.getMixedUpperBound().back());
+    emitPrefetch(b, view, *dim, iv, step, end, /*isWrite=*/false);
+  }
+}
+
+namespace {
+struct PrefetchTiles : attn::impl::PrefetchTilesBase<PrefetchTiles> {
+  void runOnOperation() override {
+    SmallVector<scf::ForallOp> loops;
+    getOperation()->walk([&](scf::ForallOp loop) { loops.push_back(loop); });
+    for (scf::ForallOp loop : loops)
+      prefetchTiles(loop);
+  }
+};
+} // namespace

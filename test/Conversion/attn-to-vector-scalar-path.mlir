@@ -1,0 +1,83 @@
+// RUN: attn-opt %s --convert-attn-to-vector="vector-bits=512" --canonicalize --cse --split-input-file --verify-diagnostics | FileCheck %s
+
+// Where values may be undefined, the mask decides position by position whether
+// the score is evaluated, and both are asserted.
+// CHECK-LABEL: func @undefined
+//  CHECK-SAME:     %[[S:.*]]: memref<8x16xf32>,
+//  CHECK-SAME:     %[[NQ:[a-z0-9]*]]: index, %[[NK:[a-z0-9]*]]: index, %[[DEFINED:[a-z0-9]*]]: i1
+//       CHECK:   scf.if %[[DEFINED]]
+//       CHECK:     vector.broadcast
+//       CHECK:   } else {
+//       CHECK:     scf.for %[[ROW:.*]] = %{{.*}} to %[[NK]]
+//       CHECK:       scf.for %[[LANE:.*]] = %{{.*}} to %[[NQ]]
+//       CHECK:         %[[DOT:.*]] = memref.load %[[S]][%[[ROW]], %[[LANE]]]
+//       CHECK:         %[[KEEP:.*]] = scf.if %{{.*}} -> (i1)
+//       CHECK:         cf.assert %{{.*}}, "'attn.attention' op 'mask' region: the value depends on
+//       CHECK:         scf.if %[[KEEP]]
+//       CHECK:           cf.assert %{{.*}}, "'attn.attention' op 'score' region: the value depends on
+//       CHECK:         memref.store %{{.*}}, %[[S]][%[[ROW]], %[[LANE]]]
+//       CHECK:       scf.for %{{.*}} = %[[NQ]] to %{{.*}} {
+//       CHECK:         memref.store %{{.*}}, %[[S]]
+func.func @undefined(%s: memref<8x16xf32>, %m: memref<16xf32>, %b: index, %p: index, %j: index, %nq: index, %nk: index, %defined: i1, %t: memref<?xf32>, %k: memref<?xi1>) {
+  %true = arith.constant true
+  %false = arith.constant false
+  attn.online_softmax
+      outs(%s, %m, %m, %m : memref<8x16xf32>, memref<16xf32>, memref<16xf32>, memref<16xf32>)
+      at(%b, %b, %p, %j) queries(%nq) keys(%nk)
+      partial(%true) defined(%defined) exact(%false)
+      score(%t : memref<?xf32>) {
+    ^bb0(%rs: f32, %rb: index, %rh: index, %rp: index, %rj: index, %rt: memref<?xf32>):
+      %x = memref.load %rt[%rj] : memref<?xf32>
+      %r = arith.addf %rs, %x : f32
+      attn.yield %r : f32
+    }
+      mask(%k : memref<?xi1>) {
+    ^bb0(%rb: index, %rh: index, %rp: index, %rj: index, %rk: memref<?xi1>):
+      %x = memref.load %rk[%rj] : memref<?xi1>
+      attn.yield %x : i1
+    }
+  return
+}
+
+// -----
+
+// CHECK-LABEL: func @logarithm
+//   CHECK-NOT:   math.log {{.*}} vector
+//       CHECK:   math.log %{{.*}} : f32
+func.func @logarithm(%s: memref<8x16xf32>, %m: memref<16xf32>, %b: index, %p: index, %j: index, %nq: index, %nk: index) {
+  %true = arith.constant true
+  %false = arith.constant false
+  attn.online_softmax
+      outs(%s, %m, %m, %m : memref<8x16xf32>, memref<16xf32>, memref<16xf32>, memref<16xf32>)
+      at(%b, %b, %p, %j) queries(%nq) keys(%nk)
+      partial(%true) defined(%true) exact(%false)
+      score {
+    ^bb0(%rs: f32, %rb: index, %rh: index, %rp: index, %rj: index):
+      // expected-remark @below {{the 'score' region is evaluated position by position: it has no vector form}}
+      %r = math.log %rs : f32
+      attn.yield %r : f32
+    }
+  return
+}
+
+// -----
+
+// CHECK-LABEL: func @division
+//   CHECK-NOT:   arith.remsi {{.*}} vector
+//       CHECK:   arith.remsi %{{.*}} : index
+func.func @division(%s: memref<8x16xf32>, %m: memref<16xf32>, %b: index, %p: index, %j: index, %nq: index, %nk: index) {
+  %true = arith.constant true
+  %false = arith.constant false
+  attn.online_softmax
+      outs(%s, %m, %m, %m : memref<8x16xf32>, memref<16xf32>, memref<16xf32>, memref<16xf32>)
+      at(%b, %b, %p, %j) queries(%nq) keys(%nk)
+      partial(%true) defined(%true) exact(%false)
+      mask {
+    ^bb0(%rb: index, %rh: index, %rp: index, %rj: index):
+      // expected-remark @below {{the 'mask' region is evaluated position by position: the divisor is not a constant}}
+      %r = arith.remsi %rp, %rj : index
+      %keep = arith.cmpi eq, %r, %rb : index
+      attn.yield %keep : i1
+    }
+  return
+}
