@@ -15,6 +15,17 @@ import os
 
 import lit.formats
 
+
+def host_flags():
+    """The extensions of an x86 processor, by Linux's names."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            lines = [line for line in file if line.startswith("flags")]
+    except OSError:
+        lines = []
+    return lines[0].split(":")[1].split() if lines else []
+
+
 config.name = "Attn"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
@@ -32,6 +43,9 @@ for name in ("ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"):
 # For "REQUIRES: " and "UNSUPPORTED: " lines.
 if config.sanitizers:
     config.available_features.add("sanitizer")
+# Whether this machine can run code for AVX2.
+if {"avx2", "fma"} <= set(host_flags()):
+    config.available_features.add("host-avx2")
 
 # A path may hold spaces: quote lit's own substitutions before they are made.
 for name in "sStT":
@@ -39,5 +53,6 @@ for name in "sStT":
 for name, path in (
     ("plugin", os.path.join(config.build_dir, "lib", "AttnPlugin.so")),
     ("examples", os.path.join(config.source_dir, "examples")),
+    ("scripts", os.path.join(config.source_dir, "scripts")),
 ):
     config.substitutions.append((rf"%{name}\b", f'"{path}"'))

@@ -26,15 +26,16 @@ static void addTilingStage(OpPassManager &pm, const TargetDescription &target) {
   pm.addPass(attn::createSplitSequences());
   pm.addPass(attn::createWidenAttention());
   attn::TileAttentionOptions tiling;
-  tiling.plainQueries = 4 * lanes;
-  tiling.variantQueries = 2 * lanes;
+  // Of narrow vectors, enough to make use of the keys and values once loaded.
+  tiling.plainQueries = std::max<int64_t>(4 * lanes, 32);
+  tiling.variantQueries = std::max<int64_t>(2 * lanes, 16);
   pm.addPass(attn::createTileAttention(tiling));
   attn::AttentionToOnlineOptions online;
   online.laneMultiple = lanes;
   online.maximumLanes = std::max(tiling.plainQueries, tiling.variantQueries);
   pm.addPass(attn::createAttentionToOnline(online));
   attn::TileKeysOptions keys;
-  keys.block = 96;
+  keys.block = 64;
   pm.addPass(attn::createTileKeys(keys));
   pm.addPass(attn::createDecomposeOnline());
   // What was not tiled.

@@ -19,6 +19,7 @@
 #include "lib/Registration/Registration.h"
 
 #include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Target/TargetMachine.h"
 
@@ -73,8 +74,12 @@ jit::compileObject(std::string_view text, const CompileOptions &options,
   if (!target)
     return Error{llvm::toString(target.takeError()), {}};
   mlir::PassManager pm(&context);
+  // After each of some fifty passes it takes longer than they do: once at the
+  // end. The tools verify after each.
+  pm.enableVerifier(false);
   (*lowering)->build(pm, describeTarget(**target));
-  if (mlir::failed(pm.run(*kernel->module)))
+  if (mlir::failed(pm.run(*kernel->module)) ||
+      mlir::failed(mlir::verify(*kernel->module)))
     return diagnostics.takeError("cannot lower");
   stats.passesMs = stopwatch.lap();
 

@@ -8,6 +8,7 @@
 #include "lib/Conversion/AttnToVector/CapturedTiles.h"
 #include "lib/Conversion/AttnToLinalg/RegionEvaluation.h"
 #include "lib/Conversion/AttnToVector/BlockTranspose.h"
+#include "lib/Conversion/HideRelation.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -157,10 +158,14 @@ void CapturedTiles::transposeBlock(Value source, Value buffer,
   SmallVector<Value> first(origin);
   first[laneDim] = b.createOrFold<arith::AddIOp>(first[laneDim], lane);
   first.back() = b.createOrFold<arith::AddIOp>(first.back(), row);
+  SmallVector<Value> lanes;
+  for (int64_t i = 0; i < b.getWidth(); ++i)
+    lanes.push_back(hideRelation(
+        b, b.getLoc(),
+        b.createOrFold<arith::AddIOp>(first[laneDim], b.index(i))));
   auto load = [&](int64_t laneOffset, int64_t rowOffset) -> Value {
     SmallVector<Value> indices(first);
-    indices[laneDim] =
-        b.createOrFold<arith::AddIOp>(indices[laneDim], b.index(laneOffset));
+    indices[laneDim] = lanes[laneOffset];
     indices.back() =
         b.createOrFold<arith::AddIOp>(indices.back(), b.index(rowOffset));
     return b.create<vector::LoadOp>(vector, source, indices);

@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Conversion/LinalgToVector/ContractionLoops.h"
+#include "lib/Conversion/HideRelation.h"
 #include "lib/Conversion/LinalgToVector/RowSlices.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
@@ -45,10 +45,6 @@ private:
   void emitDynamicRows(Value numRows, Value column);
   /// Computes the block of C at `row` and `column` of `numRows` rows.
   void emitBlock(Value row, Value column, int64_t numRows);
-  /// The same numbers, in a way that hides from LLVM how they are related. Else
-  /// it saves registers and computes the address of each row of A in every step
-  /// from that of the row before, which takes longer than the FMAs.
-  SmallVector<Value> hideRelation(ValueRange rows);
   /// The start of the accumulators of one register for each row.
   Value loadRows(ValueRange rows, Value column);
   /// acc[m,n] += A[m,k] * B[k,n] for k from 0 to `end`, `stride` at a time.
@@ -147,7 +143,8 @@ void Emitter::emitBlock(Value row, Value column, int64_t numRows) {
     acc.push_back(loadRows(rows, start));
   SmallVector<Value> rowsOfA = rows;
   if (!contraction.isATransposed && numRows > 1)
-    rowsOfA = hideRelation(rows);
+    rowsOfA = llvm::map_to_vector(
+        rows, [&](Value row) { return hideRelation(b, loc, row); });
   int64_t numSteps = contraction.b.getType().getDimSize(0);
   // The more steps at once, the earlier LLVM moves loads of scalars, which then
   // spill; one alone has too much of the loop's own.
@@ -166,21 +163,6 @@ void Emitter::emitBlock(Value row, Value column, int64_t numRows) {
       vector::StoreOp::create(b, loc,
                               vector::ExtractOp::create(b, loc, vectors, i),
                               contraction.c, ValueRange{index, start});
-}
-
-SmallVector<Value> Emitter::hideRelation(ValueRange rows) {
-  Type i64 = b.getI64Type();
-  SmallVector<Value> hidden;
-  for (Value row : rows) {
-    Value number = arith::IndexCastOp::create(b, loc, i64, row);
-    auto same = LLVM::InlineAsmOp::create(
-        b, loc, i64, number, /*asm_string=*/"", /*constraints=*/"=r,0",
-        /*has_side_effects=*/false, /*is_align_stack=*/false,
-        LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
-    hidden.push_back(arith::IndexCastOp::create(b, loc, b.getIndexType(),
-                                                same.getResult(0)));
-  }
-  return hidden;
 }
 
 Value Emitter::loadRows(ValueRange rows, Value column) {

@@ -1,0 +1,129 @@
+# ===- figures.py - Figures in the documentation ---------------------------===#
+#
+# Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# ===----------------------------------------------------------------------===#
+"""Runs attn-bench and writes what it measured into docs/benchmarks.md.
+
+    python3 scripts/figures.py [--filter REGEX] [--min-time SECONDS]
+
+Other scripts use its functions.
+"""
+
+import argparse
+import datetime
+import json
+import os
+import platform
+import re
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "benchmarks.md"
+
+
+def replace_section(name, text):
+    """Puts `text` between the marks of a section of the page."""
+    begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
+    page = PAGE.read_text(encoding="utf-8")
+    before, rest = page.split(begin)
+    after = rest.split(end)[1]
+    PAGE.write_text(f"{before}{begin}\n\n{text}\n\n{end}{after}", encoding="utf-8")
+
+
+def machine():
+    """One line about where and when something was measured."""
+    model = platform.machine()
+    for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+        if line.startswith("model name"):
+            model = re.sub(r"\s+", " ", line.split(":")[1].strip())
+            break
+    day = datetime.date.today().isoformat()
+    return f"{model}, {os.cpu_count()} processors, {day}."
+
+
+def table(heads, rows):
+    """Markdown, with columns of equal width."""
+    rows = [[str(cell) for cell in row] for row in rows]
+    widths = [max(len(row[i]) for row in [heads, *rows]) for i in range(len(heads))]
+
+    def line(cells):
+        padded = (cell.ljust(width) for cell, width in zip(cells, widths))
+        return "| " + " | ".join(padded) + " |"
+
+    return "\n".join([line(heads), line(["-" * w for w in widths]), *map(line, rows)])
+
+
+def run_bench(binary, pattern, min_time):
+    """The benchmarks that match, as Google Benchmark's JSON describes them."""
+    result = subprocess.run(
+        [
+            str(binary),
+            f"--benchmark_filter={pattern}",
+            f"--benchmark_min_time={min_time}",
+            "--benchmark_format=json",
+        ],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    return json.loads(result.stdout)["benchmarks"] if result.stdout else []
+
+
+def number(benchmark, counter, digits):
+    value = benchmark.get(counter)
+    return "" if value is None else f"{value:.{digits}f}"
+
+
+def prefill_table(benchmarks):
+    rows = []
+    for benchmark in benchmarks:
+        _, case, dtype, threads, *_ = benchmark["name"].split("/")
+        row = [case, dtype, threads.removeprefix("threads:")]
+        if benchmark.get("error_occurred"):
+            rows.append([*row, "", "", benchmark["error_message"], "", ""])
+            continue
+        compared = [
+            f"{number(benchmark, key, 2)} {text}"
+            for key, text in (
+                ("vs_P1c", "of P1c"),
+                ("vs_f32", "of f32"),
+                ("vs_1_thread", "of 1 thread"),
+            )
+            if key in benchmark
+        ]
+        if benchmark["processors"] < 0.9 * int(row[-1]):
+            compared.append(f"{number(benchmark, 'processors', 1)} processors")
+        row += [
+            number(benchmark, "real_time", 2),
+            number(benchmark, "gflops", 0),
+            number(benchmark, "fraction_of_peak", 3),
+            number(benchmark, "compile_ms", 0),
+            ", ".join(compared),
+        ]
+        rows.append(row)
+    heads = ["case", "type", "threads", "ms", "GFLOP/s", "share of peak"]
+    return table([*heads, "compile ms", "speed"], rows)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--filter", default="^prefill/")
+    parser.add_argument("--min-time", type=float, default=1)
+    parser.add_argument(
+        "--bench", type=Path, default=ROOT / "build" / "release" / "bin" / "attn-bench"
+    )
+    parser.add_argument("--print", action="store_true", help="leave the page alone")
+    options = parser.parse_args()
+    benchmarks = run_bench(options.bench, options.filter, options.min_time)
+    text = f"{machine()}\n\n{prefill_table(benchmarks)}"
+    if options.print:
+        print(text)
+    else:
+        replace_section("prefill", text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,145 @@
+# ===- peer_onnxruntime.py - ONNX Runtime on the CPU -----------------------===#
+#
+# Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# ===----------------------------------------------------------------------===#
+"""The operator Attention of ONNX, and ONNX Runtime's own MultiHeadAttention and
+GroupQueryAttention."""
+
+import numpy as np
+import onnxruntime
+from onnx import TensorProto, helper
+
+import peer
+
+
+def merge_heads(array):
+    """(1, heads, length, size) as (1, length, heads * size)."""
+    _, heads, length, size = array.shape
+    return np.ascontiguousarray(array.transpose(0, 2, 1, 3)).reshape(
+        1, length, heads * size
+    )
+
+
+def split_heads(array, heads):
+    return array.reshape(1, array.shape[1], heads, -1).transpose(0, 2, 1, 3)
+
+
+def build(domain, node, feeds, threads):
+    """A session with one node, and a function that runs it."""
+    to_type = helper.np_dtype_to_tensor_dtype
+    model = helper.make_model(
+        helper.make_graph(
+            [node],
+            "attention",
+            [
+                helper.make_tensor_value_info(name, to_type(x.dtype), x.shape)
+                for name, x in feeds.items()
+            ],
+            [
+                helper.make_tensor_value_info(name, TensorProto.FLOAT, None)
+                for name in node.output
+            ],
+        ),
+        opset_imports=[helper.make_opsetid("", 23)]
+        + ([helper.make_opsetid(domain, 1)] if domain else []),
+        ir_version=10,
+    )
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.log_severity_level = 4
+    session = onnxruntime.InferenceSession(
+        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+    )
+    results = []
+
+    def run():
+        results[:] = session.run([node.output[0]], feeds)
+
+    return run, results
+
+
+def require_f32(dtype):
+    if dtype != "f32":
+        raise peer.Absent("has no CPU kernel for it")
+
+
+def attention(case, dtype, threads):
+    require_f32(dtype)
+    query, key, value = case.inputs()
+    feeds = {"query": query, "key": key, "value": value}
+    if case.window is not None:
+        feeds["mask"] = case.visible().copy()
+    node = helper.make_node(
+        "Attention",
+        list(feeds),
+        ["output"],
+        is_causal=int(case.causal and case.window is None),
+    )
+    run, results = build("", node, feeds, threads)
+    return run, lambda: results[0]
+
+
+def multi_head(case, dtype, threads):
+    require_f32(dtype)
+    query, key, value = case.inputs()
+    key, value = (peer.repeat_heads(case, x) for x in (key, value))
+    feeds = {
+        "query": merge_heads(query),
+        "key": merge_heads(key),
+        "value": merge_heads(value),
+    }
+    names = list(feeds)
+    if case.window is not None:
+        bias = np.where(case.visible(), 0, -np.inf).astype(np.float32)
+        feeds["bias"] = np.ascontiguousarray(bias[None, None])
+        names += ["", "", "bias"]
+    node = helper.make_node(
+        "MultiHeadAttention",
+        names,
+        ["output"],
+        domain="com.microsoft",
+        num_heads=case.query_heads,
+        unidirectional=int(case.causal and case.window is None),
+    )
+    run, results = build("com.microsoft", node, feeds, threads)
+    return run, lambda: split_heads(results[0], case.query_heads)
+
+
+def group_query(case, dtype, threads):
+    require_f32(dtype)
+    if not case.causal:
+        raise peer.Absent("is always causal")
+    query, key, value = case.inputs()
+    no_past = np.zeros((1, case.key_heads, 0, case.head_size), np.float32)
+    feeds = {
+        "query": merge_heads(query),
+        "key": merge_heads(key),
+        "value": merge_heads(value),
+        "past_key": no_past,
+        "past_value": no_past,
+        "last": np.array([case.length - 1], np.int32),
+        "total": np.array(case.length, np.int32),
+    }
+    node = helper.make_node(
+        "GroupQueryAttention",
+        list(feeds),
+        ["output", "present_key", "present_value"],
+        domain="com.microsoft",
+        num_heads=case.query_heads,
+        kv_num_heads=case.key_heads,
+        local_window_size=-1 if case.window is None else case.window + 1,
+    )
+    run, results = build("com.microsoft", node, feeds, threads)
+    return run, lambda: split_heads(results[0], case.query_heads)
+
+
+if __name__ == "__main__":
+    peer.main(
+        {
+            "ONNX Runtime Attention": attention,
+            "ONNX Runtime MultiHeadAttention": multi_head,
+            "ONNX Runtime GroupQueryAttention": group_query,
+        }
+    )

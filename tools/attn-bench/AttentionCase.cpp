@@ -1,0 +1,76 @@
+//===- AttentionCase.cpp - One attention to measure -----------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/attn-bench/AttentionCase.h"
+
+#include <algorithm>
+
+using namespace attn;
+using namespace attn::bench;
+
+Index AttentionCase::countVisiblePairs() const {
+  Index pairs = 0;
+  for (Index position = 0; position < length; ++position) {
+    const Visibility &visibility = variant.visibility;
+    Index first = visibility.before
+                      ? std::max(position - *visibility.before, Index(0))
+                      : 0;
+    Index last = visibility.after
+                     ? std::min(position + *visibility.after, length - 1)
+                     : length - 1;
+    pairs += std::max(last - first + 1, Index(0));
+  }
+  return pairs;
+}
+
+static std::string tensorType(const std::vector<std::string> &sizes,
+                              ElementType type) {
+  std::string text = "tensor<";
+  for (const std::string &size : sizes)
+    text += size + "x";
+  return text + std::string(nameOf(type)) + ">";
+}
+
+static void replaceAll(std::string &text, const std::string &from,
+                       const std::string &to) {
+  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos;
+       at += to.size())
+    text.replace(at, from.size(), to);
+}
+
+std::string AttentionCase::text(ElementType type) const {
+  std::string rows = dynamicLength ? "?" : std::to_string(length);
+  auto mainType = [&](Index heads) {
+    return tensorType(
+        {"1", std::to_string(heads), rows, std::to_string(headSize)}, type);
+  };
+  std::string query = mainType(queryHeads), key = mainType(keyValueHeads);
+
+  std::string arguments =
+      "%query: " + query + ", %key: " + key + ", %value: " + key;
+  std::string clauses = variant.clauses;
+  for (const Operand &operand : variant.operands) {
+    std::vector<std::string> sizes;
+    for (Index size : operand.sizes)
+      sizes.push_back(std::to_string(size));
+    std::string operandType = tensorType(sizes, operand.type.value_or(type));
+    arguments += ", %" + operand.name + ": " + operandType;
+    replaceAll(clauses, "$" + operand.name + ":", operandType);
+    replaceAll(clauses, "$" + operand.name, "%" + operand.name);
+  }
+
+  std::string init = "  %init = tensor.empty() : " + query + "\n";
+  if (dynamicLength)
+    init = "  %c2 = arith.constant 2 : index\n"
+           "  %length = tensor.dim %query, %c2 : " +
+           query + "\n  %init = tensor.empty(%length) : " + query + "\n";
+  return "func.func @attention(" + arguments + ") -> " + query + " {\n" + init +
+         "  %output = attn.attention\n"
+         "      ins(%query, %key, %value : " +
+         query + ", " + key + ", " + key + ")\n      outs(%init : " + query +
+         ")\n      " + clauses + "\n  return %output : " + query + "\n}\n";
+}

@@ -1,0 +1,76 @@
+//===- AttentionCase.h - One attention to measure ---------------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_TOOLS_ATTN_BENCH_ATTENTIONCASE_H
+#define ATTN_TOOLS_ATTN_BENCH_ATTENTIONCASE_H
+
+#include "attn/element_type.h"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace attn::bench {
+
+using Index = std::int64_t;
+
+/// The key columns that a query row sees: a contiguous range, since every mask
+/// that is measured keeps one. Absent bounds reach to the end of the keys.
+struct Visibility {
+  std::optional<Index> before; ///< Keys before the row's own position.
+  std::optional<Index> after;  ///< Keys after it.
+
+  bool sees(Index position, Index key) const {
+    return (!before || key >= position - *before) &&
+           (!after || key <= position + *after);
+  }
+};
+
+/// A tensor that a score or mask captures.
+struct Operand {
+  std::string name;
+  std::optional<ElementType> type; ///< That of the query if absent.
+  std::vector<Index> sizes;
+  /// Element by row-major position, which the type holds exactly.
+  std::function<double(Index)> valueAt;
+};
+
+/// How scores and masks are written, and what they should do.
+struct Variant {
+  /// What follows `outs` in the op. "$name" stands for an operand, "$name:" for
+  /// its type.
+  std::string clauses;
+  Visibility visibility;
+  std::vector<Operand> operands;
+  /// Score of head, position and key; nothing if it stays.
+  std::function<double(double score, Index head, Index position, Index key)>
+      score;
+};
+
+/// An attention of as many queries as keys, in one batch.
+struct AttentionCase {
+  std::string name;
+  Index queryHeads, keyValueHeads, length, headSize;
+  Variant variant;
+  /// Writes the length as `?`.
+  bool dynamicLength = false;
+
+  /// Pairs of a query row and a key that it sees, in one head.
+  Index countVisiblePairs() const;
+  /// Two products of two operations each for every pair and dimension.
+  double countFlops() const {
+    return 4.0 * double(countVisiblePairs()) * double(headSize * queryHeads);
+  }
+  /// A module with one function on (query, key, value, operands...).
+  std::string text(ElementType type) const;
+};
+
+} // namespace attn::bench
+
+#endif // ATTN_TOOLS_ATTN_BENCH_ATTENTIONCASE_H

@@ -1,0 +1,83 @@
+//===- Buffer.cpp - Tensors for measurements ------------------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/attn-bench/Buffer.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <functional>
+#include <new>
+#include <numeric>
+
+using namespace attn;
+using namespace attn::bench;
+
+static constexpr std::size_t hugePage = std::size_t(2) << 20;
+
+Buffer::Buffer(ElementType type, std::vector<std::int64_t> bufferSizes)
+    : elementType(type), sizes(std::move(bufferSizes)),
+      count(std::accumulate(sizes.begin(), sizes.end(), std::int64_t(1),
+                            std::multiplies<>())) {
+  std::size_t bytes = std::max<std::size_t>(count * sizeOf(type), 1);
+  std::size_t whole = (bytes + hugePage - 1) / hugePage * hugePage;
+  memory.reset(static_cast<std::byte *>(std::aligned_alloc(hugePage, whole)));
+  if (!memory)
+    throw std::bad_alloc();
+  // A system without huge pages refuses, and measures with small ones.
+  (void)madvise(memory.get(), whole, MADV_HUGEPAGE);
+}
+
+template <typename T, typename Next>
+static void fillAs(std::byte *memory, std::int64_t count, Next next) {
+  T *elements = reinterpret_cast<T *>(memory);
+  for (std::int64_t i = 0; i < count; ++i)
+    elements[i] = T(next(i));
+}
+
+template <typename Next>
+static void fillElements(ElementType type, std::byte *memory,
+                         std::int64_t count, Next next) {
+  switch (type) {
+  case ElementType::f64:
+    return fillAs<double>(memory, count, next);
+  case ElementType::f32:
+    return fillAs<float>(memory, count, next);
+  case ElementType::f16:
+    return fillAs<f16>(memory, count, next);
+  case ElementType::bf16:
+    return fillAs<bf16>(memory, count, next);
+  case ElementType::i64:
+    return fillAs<std::int64_t>(memory, count, next);
+  case ElementType::i32:
+    return fillAs<std::int32_t>(memory, count, next);
+  case ElementType::i16:
+    return fillAs<std::int16_t>(memory, count, next);
+  case ElementType::i8:
+    return fillAs<std::int8_t>(memory, count, next);
+  case ElementType::i1:
+    return fillAs<bool>(memory, count, next);
+  }
+}
+
+void Buffer::fillNormal(std::mt19937_64 &random) {
+  std::normal_distribution<float> normal;
+  fillElements(elementType, memory.get(), count,
+               [&](std::int64_t) { return normal(random); });
+}
+
+void Buffer::fill(const std::function<double(std::int64_t)> &valueAt) {
+  fillElements(elementType, memory.get(), count,
+               [&](std::int64_t position) { return float(valueAt(position)); });
+}
+
+TensorView Buffer::viewAt(std::int64_t position,
+                          const std::vector<std::int64_t> &viewSizes) const {
+  return {memory.get() + position * sizeOf(elementType), elementType, viewSizes,
+          /*readOnly=*/true};
+}

@@ -1,0 +1,32 @@
+//===- Families.h - The benchmarks by family --------------------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A family is a file that registers benchmarks, whose names begin with the
+// family's.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_TOOLS_ATTN_BENCH_FAMILIES_H
+#define ATTN_TOOLS_ATTN_BENCH_FAMILIES_H
+
+#include "tools/attn-bench/Workload.h"
+
+namespace attn::bench {
+
+/// Attention over whole sequences.
+void registerPrefill(const Options &options);
+
+/// Compiling the kernels of some of the prefill cases, and loading them from a
+/// cache.
+void registerCompile(const Options &options);
+
+/// The prefill cases, by name.
+const std::vector<AttentionCase> &getPrefillCases();
+
+} // namespace attn::bench
+
+#endif // ATTN_TOOLS_ATTN_BENCH_FAMILIES_H
