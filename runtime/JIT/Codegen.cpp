@@ -74,9 +74,8 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &target) {
   passes.registerFunctionAnalyses(functions);
   passes.registerLoopAnalyses(loops);
   passes.crossRegisterProxies(loops, functions, components, modules);
-  // O3 unrolls more: kernels take more than twice as long to compile, and are
-  // not faster.
-  passes.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2)
+  // More optimisation takes longer and does not make kernels faster.
+  passes.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O1)
       .run(module, modules);
 }
 

@@ -30,9 +30,8 @@ bool attn::canTransposeBlocks(LaneBuilder &b, Type elementType) {
          (bits == 8 || bits == 16 || bits == 32);
 }
 
-int64_t attn::getBlockColumns(LaneBuilder &b, Type elementType) {
-  return std::max<int64_t>(b.getWidth(),
-                           kQuarterBits / elementType.getIntOrFloatBitWidth());
+int64_t attn::getBlockColumns(Type elementType) {
+  return kQuarterBits / elementType.getIntOrFloatBitWidth();
 }
 
 static Value shuffle(LaneBuilder &b, Value lhs, Value rhs,
@@ -113,23 +112,18 @@ static Value takePart(LaneBuilder &b, Value words, Type elementType,
 }
 
 Pieces attn::buildTransposedBlock(LaneBuilder &b, Type elementType,
-                                  function_ref<Value(int64_t, int64_t)> load) {
+                                  function_ref<Value(int64_t)> load) {
   int64_t bits = elementType.getIntOrFloatBitWidth();
-  int64_t columns = getBlockColumns(b, elementType);
   auto quarter = VectorType::get(kQuarterWords, b.getI32Type());
-  Pieces result;
-  for (int64_t column = 0; column < columns; column += kQuarterBits / bits) {
-    Pieces rows;
-    for (int64_t i = 0; i < kQuarterWords; ++i) {
-      SmallVector<Value> parts;
-      for (int64_t k = 0; k < b.getWidth(); k += kQuarterWords)
-        parts.push_back(
-            b.create<vector::BitCastOp>(quarter, load(k + i, column)));
-      rows.push_back(concatenate(b, std::move(parts)));
-    }
-    for (Value words : transposeQuarters(b, rows))
-      for (int64_t part = 0; part < 32 / bits; ++part)
-        result.push_back(takePart(b, words, elementType, part));
+  Pieces rows, result;
+  for (int64_t i = 0; i < kQuarterWords; ++i) {
+    SmallVector<Value> parts;
+    for (int64_t k = 0; k < b.getWidth(); k += kQuarterWords)
+      parts.push_back(b.create<vector::BitCastOp>(quarter, load(k + i)));
+    rows.push_back(concatenate(b, std::move(parts)));
   }
+  for (Value words : transposeQuarters(b, rows))
+    for (int64_t part = 0; part < 32 / bits; ++part)
+      result.push_back(takePart(b, words, elementType, part));
   return result;
 }

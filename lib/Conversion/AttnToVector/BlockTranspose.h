@@ -17,14 +17,14 @@ namespace mlir::attn {
 bool canTransposeBlocks(LaneBuilder &b, Type elementType);
 
 /// The number of columns of a block.
-int64_t getBlockColumns(LaneBuilder &b, Type elementType);
+int64_t getBlockColumns(Type elementType);
 
 /// Loads `width` rows of a block and returns its columns, each as a piece of
-/// elements widened to 32 bits. `load(row, column)` loads the 16 bytes of a row
-/// that start at a column, as any vector. Elements have 8, 16 or 32 bits; those
+/// elements widened to 32 bits. `load(row)` loads the 16 bytes of a row, as any
+/// vector. Elements have 8, 16 or 32 bits; those
 /// of 8 bits are only known to become zero if they are and nonzero if not.
 Pieces buildTransposedBlock(LaneBuilder &b, Type elementType,
-                            function_ref<Value(int64_t, int64_t)> load);
+                            function_ref<Value(int64_t)> load);
 
 } // namespace mlir::attn
 

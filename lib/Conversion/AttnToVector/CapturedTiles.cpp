@@ -117,7 +117,20 @@ Value CapturedTiles::buildPerLane(memref::LoadOp load) {
   b.loop(b.index(0), tile.numQueries, 1, [&](Value lane) {
     b.create<memref::StoreOp>(loadElement(load, lane, nullptr), buffer, lane);
   });
+  Value zero = b.create<arith::ConstantOp>(b.getZeroAttr(type));
+  b.loop(tile.numQueries, b.index(b.getNumLanes()), 1,
+         [&](Value lane) { b.create<memref::StoreOp>(zero, buffer, lane); });
   return buffer;
+}
+
+void CapturedTiles::clearOtherLanes(Value buffer) {
+  Type type = cast<MemRefType>(buffer.getType()).getElementType();
+  Value zero = b.create<arith::ConstantOp>(b.getZeroAttr(type));
+  b.loop(tile.numQueries, b.index(b.getNumLanes()), 1, [&](Value lane) {
+    b.loop(b.index(0), tile.numKeys, 1, [&](Value row) {
+      b.create<memref::StoreOp>(zero, buffer, ValueRange{row, lane});
+    });
+  });
 }
 
 void CapturedTiles::copyElements(memref::LoadOp load, Value buffer,
@@ -142,6 +155,7 @@ Value CapturedTiles::buildPerElement(memref::LoadOp load) {
   Value buffer = b.allocate(getTileType(b, tile.scores, type));
   copyElements(load, buffer, b.index(0), tile.numKeys, b.index(0),
                tile.numQueries, /*widened=*/false);
+  clearOtherLanes(buffer);
   return buffer;
 }
 
@@ -158,16 +172,11 @@ void CapturedTiles::transposeBlock(Value source, Value buffer,
   SmallVector<Value> first(origin);
   first[laneDim] = b.createOrFold<arith::AddIOp>(first[laneDim], lane);
   first.back() = b.createOrFold<arith::AddIOp>(first.back(), row);
-  SmallVector<Value> lanes;
-  for (int64_t i = 0; i < b.getWidth(); ++i)
-    lanes.push_back(hideRelation(
-        b, b.getLoc(),
-        b.createOrFold<arith::AddIOp>(first[laneDim], b.index(i))));
-  auto load = [&](int64_t laneOffset, int64_t rowOffset) -> Value {
+  auto load = [&](int64_t offset) -> Value {
     SmallVector<Value> indices(first);
-    indices[laneDim] = lanes[laneOffset];
-    indices.back() =
-        b.createOrFold<arith::AddIOp>(indices.back(), b.index(rowOffset));
+    Value moved =
+        b.createOrFold<arith::AddIOp>(indices[laneDim], b.index(offset));
+    indices[laneDim] = hideRelation(b, b.getLoc(), moved);
     return b.create<vector::LoadOp>(vector, source, indices);
   };
   for (auto [i, column] :
@@ -183,6 +192,7 @@ Value CapturedTiles::buildTransposed(memref::LoadOp load) {
   Type wideType =
       isa<FloatType>(elementType) ? Type(b.getF32Type()) : b.getI32Type();
   Value buffer = b.allocate(getTileType(b, tile.scores, wideType));
+  clearOtherLanes(buffer);
   Value zero = b.index(0);
   if (!canTransposeBlocks(b, elementType)) {
     copyElements(load, buffer, zero, tile.numKeys, zero, tile.numQueries,
@@ -199,7 +209,7 @@ Value CapturedTiles::buildTransposed(memref::LoadOp load) {
     Value rest = b.createOrFold<arith::RemUIOp>(count, b.index(step));
     return b.createOrFold<arith::SubIOp>(count, rest);
   };
-  int64_t columns = getBlockColumns(b, elementType);
+  int64_t columns = getBlockColumns(elementType);
   Value fullLanes = roundDown(tile.numQueries, b.getWidth());
   Value fullRows = roundDown(tile.numKeys, columns);
   b.loop(zero, fullLanes, b.getWidth(), [&](Value lane) {

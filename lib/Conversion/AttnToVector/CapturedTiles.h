@@ -50,6 +50,8 @@ private:
   /// The rectangle of rows and lanes, element by element.
   void copyElements(memref::LoadOp load, Value buffer, Value firstRow,
                     Value endRow, Value firstLane, Value endLane, bool widened);
+  /// Where no query is, so that nothing depends on what was in the buffer.
+  void clearOtherLanes(Value buffer);
   /// The block that starts there.
   void transposeBlock(Value source, Value buffer, ValueRange origin,
                       unsigned laneDim, Value row, Value lane);

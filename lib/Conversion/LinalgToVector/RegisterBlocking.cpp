@@ -37,6 +37,7 @@ static int64_t chooseVectors(int64_t numVectors, unsigned numRegisters) {
 ///   32        | 24       | 12        | 8         | 6
 ///   32, rows  | 18       | 9         | 6         | 4
 ///   16        | 12       | 6         | 4         |
+///   16, rows  | 8        | 4         | 2         |
 ///
 /// "rows": A has its rows apart, and each needs a pointer; LLVM then spills
 /// sooner. On a Sapphire Rapids, blocks of at least 2 vectors by 8 rows reach
@@ -46,7 +47,7 @@ static int64_t getMostRows(int64_t vectors, unsigned numRegisters,
                            bool needsPointers) {
   int64_t accumulators = numRegisters * 3 / 4;
   if (needsPointers)
-    accumulators = std::min<int64_t>(accumulators, 18);
+    accumulators = std::min<int64_t>(accumulators, numRegisters >= 32 ? 18 : 8);
   int64_t available = static_cast<int64_t>(numRegisters) - 1 - vectors;
   return std::max<int64_t>(std::min(accumulators, available) / vectors, 1);
 }
