@@ -32,6 +32,8 @@ static llvm::Error defineSupport(LLJIT &jit, JITDylib &library) {
   define("attn_rt_alloc", &attn_rt_alloc);
   define("attn_rt_free", &attn_rt_free);
   define("attn_rt_parallel_for", &attn_rt_parallel_for);
+  // LLVM narrows arithmetic on extended numbers, and rounds what it computed.
+  define("__truncsfbf2", &attn_rt_truncate_f32_to_bf16);
   define("__truncdfbf2", &attn_rt_truncate_f64_to_bf16);
   return library.define(absoluteSymbols(std::move(symbols)));
 }

@@ -13,6 +13,10 @@
 #include <cmath>
 #include <cstdint>
 
+float attn_rt_truncate_f32_to_bf16(float value) {
+  return std::bit_cast<float>(std::uint32_t(attn::bf16(value).bits));
+}
+
 float attn_rt_truncate_f64_to_bf16(double value) {
   float single = float(value);
   if (double(single) != value && !std::isnan(value)) {
@@ -24,5 +28,5 @@ float attn_rt_truncate_f64_to_bf16(double value) {
       --bits;
     single = std::bit_cast<float>(bits | 1);
   }
-  return std::bit_cast<float>(std::uint32_t(attn::bf16(single).bits));
+  return attn_rt_truncate_f32_to_bf16(single);
 }

@@ -9,9 +9,11 @@
 #define ATTN_RUNTIME_SUPPORT_CONVERT_H
 
 extern "C" {
-/// Rounds f64 to bf16, once. LLVM calls this `__truncdfbf2`, which not every
-/// compiler's library has. The result is in the low half of the register that
-/// returns a float, as the calling conventions of x86-64 and AArch64 say.
+/// Round to bf16, once. LLVM calls these `__truncsfbf2` and `__truncdfbf2`,
+/// which not every compiler's library has. The result is in the low half of the
+/// register that returns a float, as the calling conventions of x86-64 and
+/// AArch64 say.
+float attn_rt_truncate_f32_to_bf16(float value);
 float attn_rt_truncate_f64_to_bf16(double value);
 }
 

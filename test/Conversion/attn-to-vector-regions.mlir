@@ -225,9 +225,9 @@ func.func @relative(%s: memref<128x16xf32>, %m: memref<16xf32>, %b: index, %p: i
 //       CHECK:     %[[ANY:.*]] = vector.reduction <or>, %[[LARGE]]
 //       CHECK:     scf.if %[[ANY]]
 //       CHECK:     arith.mulf %{{.*}}, %[[INNER]]
-//       CHECK:     math.fma %{{.*}}, %{{.*}}, %[[OUTER]]
+//       CHECK:     {{math|vector}}.fma %{{.*}}, %{{.*}}, %[[OUTER]]
 //       CHECK:     } else {
-// CHECK-COUNT-5:   math.fma %{{.*}}, %[[SQUARE]],
+// CHECK-COUNT-5:   {{math|vector}}.fma %{{.*}}, %[[SQUARE]],
 //       CHECK:     scf.yield
 //   CHECK-NOT:   math.tanh
 func.func @softcap(%s: memref<128x16xf32>, %m: memref<16xf32>, %b: index, %p: index, %j: index, %nq: index, %nk: index) {

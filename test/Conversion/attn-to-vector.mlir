@@ -35,7 +35,7 @@
 //       CHECK:   scf.for {{.*}} to %[[END]] step %[[C2]]
 //       CHECK:     %[[SCORE:.*]] = vector.load %[[S]]
 //       CHECK:     arith.subf %[[SCORE]], %[[ORIGIN]]
-// CHECK-COUNT-5:   math.fma
+// CHECK-COUNT-5:   {{math|vector}}.fma
 //       CHECK:     vector.store %{{.*}}, %[[S]]
 //       CHECK:   vector.store %{{.*}}, %[[L]]
 //   CHECK-NOT: attn.
@@ -46,7 +46,7 @@
 //       SCALEF:   scf.for
 //       SCALEF:     %[[X:.*]] = arith.subf
 //       SCALEF:     %[[F:.*]] = llvm.call_intrinsic "llvm.x86.avx512.mask.reduce.ps.512"(%[[X]],
-// SCALEF-COUNT-5:   math.fma %{{.*}}, %[[F]], %{{.*}} : vector<16xf32>
+// SCALEF-COUNT-5:   {{math|vector}}.fma %{{.*}}, %[[F]], %{{.*}} : vector<16xf32>
 //       SCALEF:     llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"(%{{.*}}, %[[X]],
 //   SCALEF-NOT:     arith.shli
 

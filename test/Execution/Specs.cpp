@@ -74,11 +74,11 @@ static void chooseForms(KernelSpec &spec, Random &random) {
                                     random));
 }
 
-/// Mostly short, sometimes of several tiles and blocks.
+/// Mostly short, sometimes of several tiles and blocks; what i8 can hold.
 static Index pickLength(Random &random) {
   static const std::vector<Index> lengths = {0, 1,  2,  3,  5, 7,
                                              8, 13, 16, 17, 31};
-  return random.chance(0.1) ? random.between(32, 150) : random.pick(lengths);
+  return random.chance(0.1) ? random.between(32, 125) : random.pick(lengths);
 }
 
 KernelSpec attn::test::createKernelSpec(Random &random) {

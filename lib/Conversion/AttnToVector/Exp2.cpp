@@ -67,9 +67,10 @@ Value fma(LaneBuilder &b, Value x, Value y, Value z) {
 }
 
 Value polynomial(LaneBuilder &b, Value x, ArrayRef<double> coefficients) {
+  // Not math.fma, which without such an instruction is a call for each lane.
   Value sum = splat(b, x, coefficients.back());
   for (double coefficient : llvm::reverse(coefficients.drop_back()))
-    sum = fma(b, sum, x, splat(b, x, coefficient));
+    sum = b.create<vector::FMAOp>(sum, x, splat(b, x, coefficient));
   return sum;
 }
 

@@ -1,0 +1,384 @@
+// RUN: attn-opt %s --split-input-file --verify-diagnostics
+
+// Every message of the verifiers of the online ops.
+
+//===----------------------------------------------------------------------===//
+// attn.online_attention
+//===----------------------------------------------------------------------===//
+
+func.func @query_rank(%q: tensor<8xf32>, %k: tensor<9x16xf32>, %v: tensor<9x4xf32>,
+    %o: tensor<4x8xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>, %n: index, %e: i1) {
+  // expected-error @below {{operand 'query': expected shape (Dk, L) of a float type, got 'tensor<8xf32>'}}
+  %r:3 = attn.online_attention
+      ins(%q, %k, %v : tensor<8xf32>, tensor<9x16xf32>, tensor<9x4xf32>)
+      outs(%o, %m, %l : tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      -> tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @query_type(%q: tensor<16x8xi32>, %k: tensor<9x16xf32>, %v: tensor<9x4xf32>,
+    %o: tensor<4x8xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>, %n: index, %e: i1) {
+  // expected-error @below {{operand 'query': expected shape (Dk, L) of a float type, got 'tensor<16x8xi32>'}}
+  %r:3 = attn.online_attention
+      ins(%q, %k, %v : tensor<16x8xi32>, tensor<9x16xf32>, tensor<9x4xf32>)
+      outs(%o, %m, %l : tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      -> tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @value_rank(%q: tensor<16x8xf32>, %k: tensor<9x16xf32>, %v: tensor<9xf32>,
+    %o: tensor<4x8xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>, %n: index, %e: i1) {
+  // expected-error @below {{operand 'value': expected shape (Skv, Dv), got 'tensor<9xf32>'}}
+  %r:3 = attn.online_attention
+      ins(%q, %k, %v : tensor<16x8xf32>, tensor<9x16xf32>, tensor<9xf32>)
+      outs(%o, %m, %l : tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      -> tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @head_size(%q: tensor<?x8xf32>, %k: tensor<9x16xf32>, %v: tensor<9x4xf32>,
+    %o: tensor<4x8xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>, %n: index, %e: i1) {
+  // expected-error @below {{operand 'query': expected dimension 0 to be static and at least 1, got 'tensor<?x8xf32>'}}
+  %r:3 = attn.online_attention
+      ins(%q, %k, %v : tensor<?x8xf32>, tensor<9x16xf32>, tensor<9x4xf32>)
+      outs(%o, %m, %l : tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      -> tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @lanes(%q: tensor<16x0xf32>, %k: tensor<9x16xf32>, %v: tensor<9x4xf32>,
+    %o: tensor<4x8xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>, %n: index, %e: i1) {
+  // expected-error @below {{operand 'query': expected dimension 1 to be static and at least 1, got 'tensor<16x0xf32>'}}
+  %r:3 = attn.online_attention
+      ins(%q, %k, %v : tensor<16x0xf32>, tensor<9x16xf32>, tensor<9x4xf32>)
+      outs(%o, %m, %l : tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      -> tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @value_size(%q: tensor<16x8xf32>, %k: tensor<9x16xf32>, %v: tensor<9x?xf32>,
+    %o: tensor<4x8xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>, %n: index, %e: i1) {
+  // expected-error @below {{operand 'value': expected dimension 1 to be static and at least 1, got 'tensor<9x?xf32>'}}
+  %r:3 = attn.online_attention
+      ins(%q, %k, %v : tensor<16x8xf32>, tensor<9x16xf32>, tensor<9x?xf32>)
+      outs(%o, %m, %l : tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      -> tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @outs(%q: tensor<16x8xf32>, %k: tensor<9x16xf32>, %v: tensor<9x4xf32>,
+    %o: tensor<4x8xf32>, %m: tensor<8xf32>, %n: index, %e: i1) {
+  // expected-error @below {{expected 3 operands 'outs' (accumulator, maximum and sum), got 2}}
+  %r:2 = attn.online_attention
+      ins(%q, %k, %v : tensor<16x8xf32>, tensor<9x16xf32>, tensor<9x4xf32>)
+      outs(%o, %m : tensor<4x8xf32>, tensor<8xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      -> tensor<4x8xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @key_head_size(%q: tensor<16x8xf32>, %k: tensor<9x15xf32>, %v: tensor<9x4xf32>,
+    %o: tensor<4x8xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>, %n: index, %e: i1) {
+  // expected-error @below {{operand 'key': expected shape (any, 16) of 'f32', got 'tensor<9x15xf32>'}}
+  %r:3 = attn.online_attention
+      ins(%q, %k, %v : tensor<16x8xf32>, tensor<9x15xf32>, tensor<9x4xf32>)
+      outs(%o, %m, %l : tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      -> tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @key_rank(%q: tensor<16x8xf32>, %k: tensor<1x9x16xf32>, %v: tensor<9x4xf32>,
+    %o: tensor<4x8xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>, %n: index, %e: i1) {
+  // expected-error @below {{operand 'key': expected shape (any, 16) of 'f32', got 'tensor<1x9x16xf32>'}}
+  %r:3 = attn.online_attention
+      ins(%q, %k, %v : tensor<16x8xf32>, tensor<1x9x16xf32>, tensor<9x4xf32>)
+      outs(%o, %m, %l : tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      -> tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @key_type(%q: tensor<16x8xf32>, %k: tensor<9x16xf16>, %v: tensor<9x4xf32>,
+    %o: tensor<4x8xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>, %n: index, %e: i1) {
+  // expected-error @below {{operand 'key': expected shape (any, 16) of 'f32', got 'tensor<9x16xf16>'}}
+  %r:3 = attn.online_attention
+      ins(%q, %k, %v : tensor<16x8xf32>, tensor<9x16xf16>, tensor<9x4xf32>)
+      outs(%o, %m, %l : tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      -> tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @value_type(%q: tensor<16x8xf32>, %k: tensor<9x16xf32>, %v: tensor<9x4xbf16>,
+    %o: tensor<4x8xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>, %n: index, %e: i1) {
+  // expected-error @below {{operand 'value': expected shape (any, 4) of 'f32', got 'tensor<9x4xbf16>'}}
+  %r:3 = attn.online_attention
+      ins(%q, %k, %v : tensor<16x8xf32>, tensor<9x16xf32>, tensor<9x4xbf16>)
+      outs(%o, %m, %l : tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      -> tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @accumulator(%q: tensor<16x8xf32>, %k: tensor<9x16xf32>, %v: tensor<9x4xf32>,
+    %o: tensor<8x4xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>, %n: index, %e: i1) {
+  // expected-error @below {{operand 'accumulator': expected shape (4, 8) of 'f32', got 'tensor<8x4xf32>'}}
+  %r:3 = attn.online_attention
+      ins(%q, %k, %v : tensor<16x8xf32>, tensor<9x16xf32>, tensor<9x4xf32>)
+      outs(%o, %m, %l : tensor<8x4xf32>, tensor<8xf32>, tensor<8xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      -> tensor<8x4xf32>, tensor<8xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @maximum(%q: tensor<16x8xf32>, %k: tensor<9x16xf32>, %v: tensor<9x4xf32>,
+    %o: tensor<4x8xf32>, %m: tensor<9xf32>, %l: tensor<8xf32>, %n: index, %e: i1) {
+  // expected-error @below {{operand 'maximum': expected shape (8) of 'f32', got 'tensor<9xf32>'}}
+  %r:3 = attn.online_attention
+      ins(%q, %k, %v : tensor<16x8xf32>, tensor<9x16xf32>, tensor<9x4xf32>)
+      outs(%o, %m, %l : tensor<4x8xf32>, tensor<9xf32>, tensor<8xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      -> tensor<4x8xf32>, tensor<9xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @sum(%q: tensor<16x8xf32>, %k: tensor<9x16xf32>, %v: tensor<9x4xf32>,
+    %o: tensor<4x8xf32>, %m: tensor<8xf32>, %l: tensor<?xf32>, %n: index, %e: i1) {
+  // expected-error @below {{operand 'sum': expected shape (8) of 'f32', got 'tensor<?xf32>'}}
+  %r:3 = attn.online_attention
+      ins(%q, %k, %v : tensor<16x8xf32>, tensor<9x16xf32>, tensor<9x4xf32>)
+      outs(%o, %m, %l : tensor<4x8xf32>, tensor<8xf32>, tensor<?xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      -> tensor<4x8xf32>, tensor<8xf32>, tensor<?xf32>
+  return
+}
+
+// -----
+
+func.func @rows(%q: tensor<16x8xf32>, %k: tensor<9x16xf32>, %v: tensor<10x4xf32>,
+    %o: tensor<4x8xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>, %n: index, %e: i1) {
+  // expected-error @below {{operand 'value': expected 9 rows as 'key', got 10}}
+  %r:3 = attn.online_attention
+      ins(%q, %k, %v : tensor<16x8xf32>, tensor<9x16xf32>, tensor<10x4xf32>)
+      outs(%o, %m, %l : tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      -> tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @score_argument(%q: tensor<16x8xf32>, %k: tensor<9x16xf32>, %v: tensor<9x4xf32>,
+    %o: tensor<4x8xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>, %n: index, %e: i1) {
+  // expected-error @below {{'score' region: argument 0: expected 'f32', got 'f64'}}
+  %r:3 = attn.online_attention
+      ins(%q, %k, %v : tensor<16x8xf32>, tensor<9x16xf32>, tensor<9x4xf32>)
+      outs(%o, %m, %l : tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      score {
+    ^bb0(%s: f64, %b: index, %h: index, %p: index, %j: index):
+      attn.yield %s : f64
+    }
+      -> tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @mask_arguments(%q: tensor<16x8xf32>, %k: tensor<9x16xf32>, %v: tensor<9x4xf32>,
+    %o: tensor<4x8xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>, %n: index, %e: i1) {
+  // expected-error @below {{'mask' region: expected 4 arguments (4 and 0 captures), got 3}}
+  %r:3 = attn.online_attention
+      ins(%q, %k, %v : tensor<16x8xf32>, tensor<9x16xf32>, tensor<9x4xf32>)
+      outs(%o, %m, %l : tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      mask {
+    ^bb0(%b: index, %h: index, %p: index):
+      %t = arith.constant true
+      attn.yield %t : i1
+    }
+      -> tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+//===----------------------------------------------------------------------===//
+// attn.online_softmax
+//===----------------------------------------------------------------------===//
+
+func.func @outs(%s: memref<104x8xf32>, %m: memref<8xf32>, %l: memref<8xf32>,
+    %n: index, %e: i1) {
+  // expected-error @below {{expected 4 operands 'outs' (scores, maximum, sum and correction), got 3}}
+  attn.online_softmax
+      outs(%s, %m, %l : memref<104x8xf32>, memref<8xf32>, memref<8xf32>)
+      at(%n, %n, %n, %n) queries(%n) keys(%n)
+      partial(%e) defined(%e) exact(%e)
+  return
+}
+
+// -----
+
+func.func @scores_rank(%s: memref<8xf32>, %m: memref<8xf32>, %l: memref<8xf32>, %c: memref<8xf32>,
+    %n: index, %e: i1) {
+  // expected-error @below {{operand 'scores': expected shape (K, L) of a float type, got 'memref<8xf32>'}}
+  attn.online_softmax
+      outs(%s, %m, %l, %c : memref<8xf32>, memref<8xf32>, memref<8xf32>, memref<8xf32>)
+      at(%n, %n, %n, %n) queries(%n) keys(%n)
+      partial(%e) defined(%e) exact(%e)
+  return
+}
+
+// -----
+
+func.func @scores_unranked(%s: memref<*xf32>, %m: memref<8xf32>, %l: memref<8xf32>, %c: memref<8xf32>,
+    %n: index, %e: i1) {
+  // expected-error @below {{operand 'scores': expected shape (K, L) of a float type, got 'memref<*xf32>'}}
+  attn.online_softmax
+      outs(%s, %m, %l, %c : memref<*xf32>, memref<8xf32>, memref<8xf32>, memref<8xf32>)
+      at(%n, %n, %n, %n) queries(%n) keys(%n)
+      partial(%e) defined(%e) exact(%e)
+  return
+}
+
+// -----
+
+func.func @scores_type(%s: memref<104x8xi1>, %m: memref<8xf32>, %l: memref<8xf32>, %c: memref<8xf32>,
+    %n: index, %e: i1) {
+  // expected-error @below {{operand 'scores': expected shape (K, L) of a float type, got 'memref<104x8xi1>'}}
+  attn.online_softmax
+      outs(%s, %m, %l, %c : memref<104x8xi1>, memref<8xf32>, memref<8xf32>, memref<8xf32>)
+      at(%n, %n, %n, %n) queries(%n) keys(%n)
+      partial(%e) defined(%e) exact(%e)
+  return
+}
+
+// -----
+
+func.func @rows(%s: memref<?x8xf32>, %m: memref<8xf32>, %l: memref<8xf32>, %c: memref<8xf32>,
+    %n: index, %e: i1) {
+  // expected-error @below {{operand 'scores': expected dimension 0 to be static and at least 1, got 'memref<?x8xf32>'}}
+  attn.online_softmax
+      outs(%s, %m, %l, %c : memref<?x8xf32>, memref<8xf32>, memref<8xf32>, memref<8xf32>)
+      at(%n, %n, %n, %n) queries(%n) keys(%n)
+      partial(%e) defined(%e) exact(%e)
+  return
+}
+
+// -----
+
+func.func @maximum(%s: memref<104x8xf32>, %m: memref<8xf64>, %l: memref<8xf32>, %c: memref<8xf32>,
+    %n: index, %e: i1) {
+  // expected-error @below {{operand 'maximum': expected shape (8) of 'f32', got 'memref<8xf64>'}}
+  attn.online_softmax
+      outs(%s, %m, %l, %c : memref<104x8xf32>, memref<8xf64>, memref<8xf32>, memref<8xf32>)
+      at(%n, %n, %n, %n) queries(%n) keys(%n)
+      partial(%e) defined(%e) exact(%e)
+  return
+}
+
+// -----
+
+func.func @sum(%s: memref<104x8xf32>, %m: memref<8xf32>, %l: memref<8x1xf32>, %c: memref<8xf32>,
+    %n: index, %e: i1) {
+  // expected-error @below {{operand 'sum': expected shape (8) of 'f32', got 'memref<8x1xf32>'}}
+  attn.online_softmax
+      outs(%s, %m, %l, %c : memref<104x8xf32>, memref<8xf32>, memref<8x1xf32>, memref<8xf32>)
+      at(%n, %n, %n, %n) queries(%n) keys(%n)
+      partial(%e) defined(%e) exact(%e)
+  return
+}
+
+// -----
+
+func.func @correction(%s: memref<104x8xf32>, %m: memref<8xf32>, %l: memref<8xf32>, %c: memref<7xf32>,
+    %n: index, %e: i1) {
+  // expected-error @below {{operand 'correction': expected shape (8) of 'f32', got 'memref<7xf32>'}}
+  attn.online_softmax
+      outs(%s, %m, %l, %c : memref<104x8xf32>, memref<8xf32>, memref<8xf32>, memref<7xf32>)
+      at(%n, %n, %n, %n) queries(%n) keys(%n)
+      partial(%e) defined(%e) exact(%e)
+  return
+}
+
+// -----
+
+func.func @mask_argument(%s: memref<104x8xf32>, %m: memref<8xf32>, %l: memref<8xf32>, %c: memref<8xf32>,
+    %n: index, %e: i1) {
+  // expected-error @below {{'mask' region: argument 2: expected 'index', got 'i64'}}
+  attn.online_softmax
+      outs(%s, %m, %l, %c : memref<104x8xf32>, memref<8xf32>, memref<8xf32>, memref<8xf32>)
+      at(%n, %n, %n, %n) queries(%n) keys(%n)
+      partial(%e) defined(%e) exact(%e)
+      mask {
+    ^bb0(%b: index, %h: index, %p: i64, %j: index):
+      %t = arith.constant true
+      attn.yield %t : i1
+    }
+  return
+}
+
+// -----
+
+func.func @captures(%s: memref<104x8xf32>, %m: memref<8xf32>, %n: index,
+    %e: i1) {
+  // expected-error @below {{expected no 'score' captures without a 'score' region, got 1}}
+  "attn.online_softmax"(%s, %m, %m, %m, %n, %n, %n, %n, %n, %n, %e, %e, %e, %e)
+      <{operandSegmentSizes = array<i32: 4, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0>}>
+      ({}, {}) : (memref<104x8xf32>, memref<8xf32>, memref<8xf32>, memref<8xf32>,
+                  index, index, index, index, index, index, i1, i1, i1, i1) -> ()
+  return
+}
+
+// -----
+
+//===----------------------------------------------------------------------===//
+// attn.all_finite
+//===----------------------------------------------------------------------===//
+
+func.func @integers(%x: tensor<?xi32>) {
+  // expected-error @below {{operand 'source': expected a ranked tensor or memref of a float type, got 'tensor<?xi32>'}}
+  %r = attn.all_finite %x : tensor<?xi32>
+  return
+}
+
+// -----
+
+func.func @unranked(%x: memref<*xf32>) {
+  // expected-error @below {{operand 'source': expected a ranked tensor or memref of a float type, got 'memref<*xf32>'}}
+  %r = attn.all_finite %x : memref<*xf32>
+  return
+}

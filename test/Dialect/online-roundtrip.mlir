@@ -1,0 +1,106 @@
+// RUN: attn-opt %s | FileCheck %s
+// RUN: attn-opt %s | attn-opt | FileCheck %s
+// RUN: attn-opt %s --mlir-print-op-generic | attn-opt | FileCheck %s
+// RUN: attn-opt %s --emit-bytecode | attn-opt | FileCheck %s
+// RUN: attn-opt %s --mlir-print-op-generic | FileCheck %s --check-prefix=GENERIC
+
+// CHECK-LABEL: func.func @plain(
+// CHECK-SAME: %[[Q:[^:]*]]: tensor<16x8xf32>, %[[K:[^:]*]]: tensor<?x16xf32>, %[[V:[^:]*]]: tensor<?x4xf32>, %[[O:[^:]*]]: tensor<4x8xf32>, %[[M:[^:]*]]: tensor<8xf32>, %[[L:[^:]*]]: tensor<8xf32>, %[[N:[^:]*]]: index, %[[E:[^:]*]]: i1
+// CHECK: %[[R:.*]]:3 = attn.online_attention ins(%[[Q]], %[[K]], %[[V]] : tensor<16x8xf32>, tensor<?x16xf32>, tensor<?x4xf32>)
+// CHECK-SAME: outs(%[[O]], %[[M]], %[[L]] : tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>)
+// CHECK-SAME: at(%[[N]], %[[N]], %[[N]], %[[N]]) queries(%[[N]]) exact(%[[E]])
+// CHECK-NOT: score
+// CHECK-NOT: mask
+// CHECK-SAME: -> tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>{{$}}
+// CHECK: return %[[R]]#0, %[[R]]#1, %[[R]]#2
+// GENERIC-LABEL: sym_name = "plain"
+// GENERIC: "attn.online_attention"({{.*}}) <{operandSegmentSizes = array<i32: 1, 1, 1, 3, 1, 1, 1, 1, 1, 1, 0, 0>}> ({
+// GENERIC-NEXT: }, {
+// GENERIC-NEXT: })
+func.func @plain(%q: tensor<16x8xf32>, %k: tensor<?x16xf32>,
+                 %v: tensor<?x4xf32>, %o: tensor<4x8xf32>, %m: tensor<8xf32>,
+                 %l: tensor<8xf32>, %n: index, %e: i1)
+    -> (tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>) {
+  %r:3 = attn.online_attention
+      ins(%q, %k, %v : tensor<16x8xf32>, tensor<?x16xf32>, tensor<?x4xf32>)
+      outs(%o, %m, %l : tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      -> tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>
+  return %r#0, %r#1, %r#2 : tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>
+}
+
+// Arguments of regions are named after what they stand for.
+// CHECK-LABEL: func.func @regions(
+// CHECK: attn.online_attention
+// CHECK-SAME: score (%{{.*}} : tensor<?xf64>) {
+// CHECK-NEXT: ^bb0(%[[S:s.*]]: f64, %{{b.*}}: index, %[[H:h.*]]: index, %{{p.*}}: index, %{{j.*}}: index, %[[C:.*]]: tensor<?xf64>):
+// CHECK-NEXT: %[[X:.*]] = tensor.extract %[[C]][%[[H]]]
+// CHECK-NEXT: arith.addf %[[S]], %[[X]] : f64
+// CHECK: } mask {
+// CHECK-NEXT: ^bb0(%{{b.*}}: index, %{{h.*}}: index, %[[P:p.*]]: index, %[[J:j.*]]: index):
+// CHECK-NEXT: arith.cmpi sle, %[[J]], %[[P]]
+// CHECK: attn.yield %{{.*}} : i1
+// CHECK: } -> tensor<4x8xf64>
+func.func @regions(%q: tensor<16x8xf64>, %k: tensor<9x16xf64>,
+                   %v: tensor<9x4xf64>, %o: tensor<4x8xf64>, %m: tensor<8xf64>,
+                   %n: index, %e: i1, %bias: tensor<?xf64>) -> tensor<4x8xf64> {
+  %r:3 = attn.online_attention
+      ins(%q, %k, %v : tensor<16x8xf64>, tensor<9x16xf64>, tensor<9x4xf64>)
+      outs(%o, %m, %m : tensor<4x8xf64>, tensor<8xf64>, tensor<8xf64>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      score (%bias : tensor<?xf64>) {
+    ^bb0(%s: f64, %b: index, %h: index, %p: index, %j: index, %c: tensor<?xf64>):
+      %x = tensor.extract %c[%h] : tensor<?xf64>
+      %y = arith.addf %s, %x : f64
+      attn.yield %y : f64
+    } mask {
+    ^bb0(%b: index, %h: index, %p: index, %j: index):
+      %keep = arith.cmpi sle, %j, %p : index
+      attn.yield %keep : i1
+    } -> tensor<4x8xf64>, tensor<8xf64>, tensor<8xf64>
+  return %r#0 : tensor<4x8xf64>
+}
+
+// On tensors and on memrefs.
+// CHECK-LABEL: func.func @softmax(
+// CHECK: %[[R:.*]]:4 = attn.online_softmax outs({{.*}} : tensor<104x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>)
+// CHECK-SAME: at(%[[N:.*]], %[[N]], %[[N]], %[[N]]) queries(%[[N]]) keys(%[[N]]) partial(%[[E:.*]]) defined(%[[E]]) exact(%[[E]])
+// CHECK-SAME: -> tensor<104x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
+// CHECK: return %[[R]]#3
+// CHECK-LABEL: func.func @softmax_of_memrefs(
+// CHECK: {{^ *}}attn.online_softmax outs({{.*}} : memref<104x8xf32>, memref<8xf32>, memref<8xf32>, memref<8xf32>)
+// CHECK-SAME: exact(%{{.*}}) mask (%{{.*}} : memref<?xi1>) {
+// CHECK: memref.load
+// CHECK: }{{ *$}}
+func.func @softmax(%s: tensor<104x8xf32>, %m: tensor<8xf32>, %n: index, %e: i1)
+    -> tensor<8xf32> {
+  %r:4 = attn.online_softmax
+      outs(%s, %m, %m, %m : tensor<104x8xf32>, tensor<8xf32>, tensor<8xf32>,
+           tensor<8xf32>)
+      at(%n, %n, %n, %n) queries(%n) keys(%n) partial(%e) defined(%e) exact(%e)
+      -> tensor<104x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
+  return %r#3 : tensor<8xf32>
+}
+func.func @softmax_of_memrefs(%s: memref<104x8xf32>, %m: memref<8xf32>,
+                              %n: index, %e: i1, %keep: memref<?xi1>) {
+  attn.online_softmax
+      outs(%s, %m, %m, %m : memref<104x8xf32>, memref<8xf32>, memref<8xf32>,
+           memref<8xf32>)
+      at(%n, %n, %n, %n) queries(%n) keys(%n) partial(%e) defined(%e) exact(%e)
+      mask (%keep : memref<?xi1>) {
+    ^bb0(%b: index, %h: index, %p: index, %j: index, %c: memref<?xi1>):
+      %x = memref.load %c[%j] : memref<?xi1>
+      attn.yield %x : i1
+    }
+  return
+}
+
+// CHECK-LABEL: func.func @all_finite(
+// CHECK: attn.all_finite %{{.*}} : tensor<?x4xf16>
+// CHECK: attn.all_finite %{{.*}} : memref<?xf32, strided<[?], offset: ?>>
+func.func @all_finite(%t: tensor<?x4xf16>,
+                      %m: memref<?xf32, strided<[?], offset: ?>>) -> (i1, i1) {
+  %x = attn.all_finite %t : tensor<?x4xf16>
+  %y = attn.all_finite %m : memref<?xf32, strided<[?], offset: ?>>
+  return %x, %y : i1, i1
+}

@@ -1,0 +1,347 @@
+//===- LargeSizesTest.cpp - Many tiles and blocks, and much memory --------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The rules of attn.attention at sizes that span several tiles of queries and
+// several blocks of keys, and what a kernel needs of memory, stack and threads.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/Execution/RuleTesting.h"
+
+#include "gtest/gtest.h"
+
+#include <atomic>
+#include <cmath>
+#include <fstream>
+#include <pthread.h>
+#include <sstream>
+#include <thread>
+
+using namespace attn;
+using namespace attn::test;
+
+namespace {
+
+constexpr Index numQueries = 150, numKeys = 300, headSize = 8;
+constexpr ElementType fastTypes[] = {ElementType::f32, ElementType::f16,
+                                     ElementType::bf16};
+
+struct Inputs {
+  TestTensor query, key, value;
+
+  explicit Inputs(ElementType type, Index batch = 1, Index heads = 1)
+      : query(normal(type, {batch, heads, numQueries, headSize}, 1)),
+        key(normal(type, {batch, 1, numKeys, headSize}, 2)),
+        value(normal(type, {batch, 1, numKeys, headSize}, 3)) {}
+
+  std::vector<Argument> arguments() const {
+    return {query.view(), key.view(), value.view()};
+  }
+};
+
+KernelText textOf(ElementType type) {
+  return {.type = type, .keySize = headSize, .valueSize = headSize};
+}
+
+void setRow(TestTensor &tensor, Index b, Index row, double element) {
+  for (Index d = 0; d < headSize; ++d)
+    tensor.set({b, 0, row, d}, element);
+}
+
+double outputAt(const Outcome &outcome, Index row, Index d) {
+  return outcome.output[std::size_t(row * headSize + d)];
+}
+
+//===----------------------------------------------------------------------===//
+// Rules
+//===----------------------------------------------------------------------===//
+
+TEST(LargeSizes, attention_a13_nothing_leaks_out_of_masked_places) {
+  for (ElementType type : fastTypes)
+    for (double poison : {quietNaN, inf, -inf}) {
+      KernelText text = textOf(type);
+      text.clauses = "mask key_padding(%lengths : tensor<?xi32>)";
+      text.parameters = ", %lengths: tensor<?xi32>";
+      Inputs inputs(type, /*batch=*/2);
+      TestTensor lengths = i32({250, 97});
+      std::vector<Argument> arguments = inputs.arguments();
+      arguments.push_back(lengths.view());
+      Outcome clean = run(text, arguments);
+      for (Index j = 250; j < numKeys; ++j)
+        for (TestTensor *tensor : {&inputs.key, &inputs.value})
+          setRow(*tensor, 0, j, poison);
+      for (Index j = 97; j < numKeys; ++j)
+        for (TestTensor *tensor : {&inputs.key, &inputs.value})
+          setRow(*tensor, 1, j, poison);
+      Outcome outcome = run(text, arguments);
+      EXPECT_EQ(outcome.output, clean.output);
+      EXPECT_EQ(outcome.logSumExp, clean.logSumExp);
+      for (double element : outcome.output)
+        ASSERT_TRUE(std::isfinite(element));
+    }
+}
+
+TEST(LargeSizes, attention_a13_a_masked_row_of_the_diagonal_block) {
+  // Every tile of queries has its own last block; the poisoned key is visible
+  // to the rows from it on, and only to those.
+  for (ElementType type : fastTypes)
+    for (Index poisoned : {0, 1, 63, 95, 96, 130, 149})
+      for (bool inKey : {false, true}) {
+        // Which sums are computed first may depend on whether all is finite.
+        double tolerance = type == ElementType::bf16 ? 0x1p-7 : 0x1p-10;
+        KernelText text = textOf(type);
+        text.clauses = "mask causal";
+        Inputs inputs(type);
+        Outcome clean = run(text, inputs.arguments());
+        (inKey ? inputs.key : inputs.value).set({0, 0, poisoned, 3}, quietNaN);
+        Outcome outcome = run(text, inputs.arguments());
+        for (Index i = 0; i < numQueries; ++i)
+          for (Index d = 0; d < headSize; ++d) {
+            bool reached = i >= poisoned && (inKey || d == 3);
+            double actual = outputAt(outcome, i, d);
+            if (reached)
+              ASSERT_TRUE(std::isnan(actual)) << i << ", " << d;
+            else
+              ASSERT_NEAR(actual, outputAt(clean, i, d), tolerance)
+                  << i << ", " << d;
+          }
+      }
+}
+
+TEST(LargeSizes, attention_a13_scores_of_minus_infinity_hide_values) {
+  for (ElementType type : fastTypes) {
+    KernelText text = textOf(type);
+    text.clauses = "score bias(%bias : tensor<?xf32>)";
+    text.parameters = ", %bias: tensor<?xf32>";
+    Inputs inputs(type);
+    TestTensor bias(ElementType::f32, {numKeys});
+    bias.fill([](const Shape &index) { return index[0] % 3 ? 0.5 : -inf; });
+    std::vector<Argument> arguments = inputs.arguments();
+    arguments.push_back(bias.view());
+    Outcome clean = run(text, arguments);
+    for (Index j = 0; j < numKeys; j += 3)
+      setRow(inputs.value, 0, j, quietNaN);
+    Outcome outcome = run(text, arguments);
+    double tolerance = type == ElementType::bf16 ? 0x1p-7 : 0x1p-10;
+    expectNear(outcome.output, clean.output, tolerance);
+    expectNear(outcome.logSumExp, clean.logSumExp, tolerance);
+    for (double element : outcome.output)
+      ASSERT_TRUE(std::isfinite(element));
+    // exp(inf - inf) is NaN, wherever the block is.
+    bias.set({200}, inf);
+    for (double element : run(text, arguments).output)
+      ASSERT_TRUE(std::isnan(element));
+  }
+}
+
+TEST(LargeSizes, attention_a14_rows_that_see_nothing) {
+  // Among rows that see something, in every tile; and all rows of a tile.
+  for (ElementType type : fastTypes)
+    for (const char *sink : {"", "sink(%sink : tensor<1xf32>) "}) {
+      KernelText text = textOf(type);
+      text.clauses = std::string(sink) + R"(mask(%b, %h, %p, %j) {
+        %c7 = arith.constant 7 : index
+        %c2 = arith.constant 2 : index
+        %c64 = arith.constant 64 : index
+        %rest = arith.remui %p, %c7 : index
+        %some = arith.cmpi ne, %rest, %c2 : index
+        %first = arith.cmpi uge, %p, %c64 : index
+        %keep = arith.andi %some, %first : i1
+        attn.yield %keep : i1
+      })";
+      text.parameters = ", %sink: tensor<1xf32>";
+      Inputs inputs(type);
+      TestTensor logit(ElementType::f32, {1}, {0.75});
+      std::vector<Argument> arguments = inputs.arguments();
+      arguments.push_back(logit.view());
+      setRow(inputs.query, 0, 9, quietNaN);
+      setRow(inputs.query, 0, 86, inf); // 86 % 7 is 2.
+      Outcome outcome = run(text, arguments);
+      for (Index i = 0; i < numQueries; ++i) {
+        bool sees = i >= 64 && i % 7 != 2;
+        for (Index d = 0; d < headSize; ++d)
+          if (sees)
+            ASSERT_TRUE(std::isfinite(outputAt(outcome, i, d))) << i;
+          else
+            ASSERT_EQ(outputAt(outcome, i, d), 0) << i;
+        if (!sees)
+          ASSERT_EQ(outcome.logSumExp[std::size_t(i)], *sink ? 0.75 : -inf)
+              << i;
+      }
+    }
+}
+
+//===----------------------------------------------------------------------===//
+// Threads
+//===----------------------------------------------------------------------===//
+
+Kernel compileWith(const EngineOptions &options, const std::string &text) {
+  Expected<Engine> engine = Engine::create(options);
+  if (!engine)
+    throw std::runtime_error(engine.error().message);
+  Expected<Kernel> kernel = engine->compile(text);
+  if (!kernel)
+    throw std::runtime_error(kernel.error().message);
+  return *kernel;
+}
+
+TEST(LargeSizes, attention_a15_the_same_bits_on_any_threads) {
+  for (ElementType type : fastTypes) {
+    KernelText text = textOf(type);
+    text.queryHeads = 4;
+    text.clauses = "score softcap(5.0) mask causal";
+    std::string written = text.write();
+    Inputs inputs(type, /*batch=*/2, /*heads=*/4);
+    std::atomic<int> numTasks = 0;
+    EngineOptions one{.threads = 1}, two{.threads = 2},
+        host{.threads = 3,
+             .parallelFor = [&](int count, const ParallelTask &task) {
+               std::vector<std::thread> threads;
+               for (int i = count - 1; i >= 0; --i)
+                 threads.emplace_back([&, i] {
+                   ++numTasks;
+                   task(i);
+                 });
+               for (std::thread &thread : threads)
+                 thread.join();
+             }};
+    Kernel alone = compileWith(one, written);
+    Outcome expected = run(alone, inputs.arguments());
+    EXPECT_EQ(expected.error, "");
+    for (const EngineOptions *options : {&two, &host}) {
+      Kernel kernel = compileWith(*options, written);
+      std::vector<Outcome> outcomes(2);
+      std::vector<std::thread> callers;
+      for (Outcome &outcome : outcomes)
+        callers.emplace_back(
+            [&] { outcome = run(kernel, inputs.arguments()); });
+      for (std::thread &caller : callers)
+        caller.join();
+      for (const Outcome &outcome : outcomes) {
+        EXPECT_EQ(outcome.error, "");
+        EXPECT_EQ(outcome.output, expected.output);
+        EXPECT_EQ(outcome.logSumExp, expected.logSumExp);
+      }
+    }
+    EXPECT_GT(numTasks, 1);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+/// A line such as "VmHWM: 1234 kB" of /proc/self/status, in bytes; 0 if there
+/// is none.
+std::size_t readStatus(const std::string &name) {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with(name + ":"))
+      return std::stoull(line.substr(name.size() + 1)) * 1024;
+  return 0;
+}
+
+/// Makes the peak of resident memory what it is now.
+bool resetPeak() {
+  std::ofstream file("/proc/self/clear_refs");
+  file << "5" << std::flush;
+  return bool(file);
+}
+
+TEST(LargeSizes, memory_is_linear_in_the_sequence) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers keep memory of their own";
+#endif
+  // Scores would take 16 GiB.
+  constexpr Index length = 65536, size = 64;
+  KernelText text{.type = ElementType::f32,
+                  .keySize = size,
+                  .valueSize = size,
+                  .clauses = "mask sliding_window(255, 0)"};
+  Kernel kernel = compileWith({.threads = 2}, text.write());
+  TestTensor query = normal(text.type, {1, 1, length, size}, 1),
+             key = normal(text.type, {1, 1, length, size}, 2),
+             value = normal(text.type, {1, 1, length, size}, 3),
+             output(text.type, {1, 1, length, size}),
+             lse(text.type, {1, 1, length});
+  std::vector<Argument> arguments = {query.view(), key.view(), value.view()};
+  std::vector<TensorView> results = {output.mutableView(), lse.mutableView()};
+  if (!resetPeak())
+    GTEST_SKIP() << "cannot reset the peak of resident memory";
+  std::size_t before = readStatus("VmHWM");
+  ASSERT_GT(before, 4 * length * size * sizeof(float));
+  Status status = kernel.run(arguments, results);
+  ASSERT_TRUE(status.ok()) << status.error().message;
+  std::size_t extra = readStatus("VmHWM") - before;
+  EXPECT_LT(extra, std::size_t(8) << 20);
+
+  // A few rows by the definition.
+  auto element = [&](const TestTensor &tensor, Index row, Index d) {
+    return double(
+        static_cast<const float *>(tensor.view().data())[row * size + d]);
+  };
+  for (Index i : {Index(0), Index(300), Index(40000), length - 1}) {
+    Index first = std::max(Index(0), i - 255);
+    std::vector<double> weights, sums(size);
+    double total = 0;
+    for (Index j = first; j <= i; ++j) {
+      double score = 0;
+      for (Index d = 0; d < size; ++d)
+        score += element(query, i, d) * element(key, j, d);
+      double weight = std::exp(score / 8);
+      total += weight;
+      for (Index d = 0; d < size; ++d)
+        sums[std::size_t(d)] += weight * element(value, j, d);
+    }
+    for (Index d = 0; d < size; ++d)
+      EXPECT_NEAR(element(output, i, d), sums[std::size_t(d)] / total, 1e-5);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Stack
+//===----------------------------------------------------------------------===//
+
+/// Runs `body` on a thread with a small stack.
+void runOnSmallStack(std::size_t size, std::function<void()> body) {
+  pthread_attr_t attributes;
+  ASSERT_EQ(pthread_attr_init(&attributes), 0);
+  ASSERT_EQ(pthread_attr_setstacksize(&attributes, size), 0);
+  pthread_t thread;
+  auto call = [](void *body) -> void * {
+    (*static_cast<std::function<void()> *>(body))();
+    return nullptr;
+  };
+  ASSERT_EQ(pthread_create(&thread, &attributes, call, &body), 0);
+  ASSERT_EQ(pthread_join(thread, nullptr), 0);
+  pthread_attr_destroy(&attributes);
+}
+
+TEST(LargeSizes, large_heads_need_little_stack) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers make frames larger";
+#endif
+  // A tile of queries of this head size does not fit in such a stack.
+  for (ElementType type : fastTypes)
+    for (const char *mask : {"", "mask causal"}) {
+      KernelText text{
+          .type = type, .keySize = 512, .valueSize = 512, .clauses = mask};
+      Kernel kernel = compileWith({.threads = 1}, text.write());
+      TestTensor query = normal(type, {1, 1, 100, 512}, 1),
+                 key = normal(type, {1, 1, 130, 512}, 2),
+                 value = normal(type, {1, 1, 130, 512}, 3);
+      std::vector<Argument> arguments = {query.view(), key.view(),
+                                         value.view()};
+      Outcome expected = run(kernel, arguments), outcome;
+      runOnSmallStack(std::size_t(128) << 10,
+                      [&] { outcome = run(kernel, arguments); });
+      EXPECT_EQ(outcome.error, "");
+      EXPECT_EQ(outcome.output, expected.output);
+    }
+}
+
+} // namespace
