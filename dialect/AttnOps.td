@@ -218,6 +218,12 @@ def Attn_AttentionOp : Attn_Op<"attention", [
 
     bool hasScore() { return !getScore().empty(); }
     bool hasMask() { return !getMask().empty(); }
+    /// Whether a size is 0 by type. Upstream has slices of such a dimension
+    /// invalid.
+    bool isKnownEmpty() {
+      return llvm::is_contained(getQueryType().getShape(), 0) ||
+             llvm::is_contained(getKeyType().getShape(), 0);
+    }
     bool isPacked() { return static_cast<bool>(getCumulativeQuery()); }
     bool hasDropout() { return getDropoutRate().has_value(); }
 

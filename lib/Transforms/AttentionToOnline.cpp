@@ -126,7 +126,16 @@ private:
       sink = arith::ExtFOp::create(b, loc, type, sink);
     Value isNone = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ,
                                          sink, real(-kInfinity));
-    Value maximum = arith::MulFOp::create(b, loc, sink, real(kLog2E));
+    // A finite sink stays so in base 2.
+    double largest = std::numeric_limits<float>::max();
+    Value product = arith::MulFOp::create(b, loc, sink, real(kLog2E));
+    Value raised = arith::MaximumFOp::create(b, loc, product, real(-largest));
+    Value clamped = arith::MinimumFOp::create(b, loc, raised, real(largest));
+    Value magnitude = math::AbsFOp::create(b, loc, sink);
+    Value isInfinite = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ,
+                                             magnitude, real(kInfinity));
+    Value maximum =
+        arith::SelectOp::create(b, loc, isInfinite, product, clamped);
     Value sum = arith::SelectOp::create(b, loc, isNone, real(0.0), real(1.0));
     state.push_back(fill(empty({lanes}), maximum));
     state.push_back(fill(empty({lanes}), sum));
@@ -275,8 +284,8 @@ LogicalResult attn::convertAttentionToOnline(RewriterBase &rewriter,
                                              int64_t laneMultiple) {
   ShapedType query = op.getQueryType();
   if (op->getNumResults() == 0 || op.isPacked() || op.hasDropout() ||
-      !op.getElementType().isF32() || query.getDimSize(0) != 1 ||
-      query.getDimSize(1) != 1)
+      op.isKnownEmpty() || !op.getElementType().isF32() ||
+      query.getDimSize(0) != 1 || query.getDimSize(1) != 1)
     return rewriter.notifyMatchFailure(op,
                                        "not one head of one sequence in f32");
   FailureOr<int64_t> bound = ValueBoundsConstraintSet::computeConstantBound(

@@ -31,8 +31,7 @@ static StringRef findObstacle(AttentionOp op) {
     return "its sequences are packed";
   if (op.hasDropout())
     return "it has dropout";
-  if (llvm::is_contained(op.getQueryType().getShape(), 0) ||
-      llvm::is_contained(op.getKeyType().getShape(), 0))
+  if (op.isKnownEmpty())
     return "it is empty";
   return {};
 }

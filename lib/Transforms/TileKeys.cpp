@@ -14,8 +14,8 @@
 //     if redo: state = initial, exact = true
 //   while redo
 //
-// The second round is for a NaN or an infinity at a masked place, which the
-// first round multiplies by 0 (A13). Without regions no place is masked.
+// The second round is for a NaN or an infinity in a value that a mask or a
+// score of -inf hides, which the first round multiplies by 0 (A13).
 //
 //===----------------------------------------------------------------------===//
 
@@ -120,15 +120,6 @@ LogicalResult attn::tileKeys(RewriterBase &rewriter, OnlineAttentionOp op,
   Location loc = op.getLoc();
   rewriter.setInsertionPoint(op);
   auto [low, count] = emitVisibleRange(rewriter, op);
-  if (!op.hasMask() && !op.hasScore()) {
-    FailureOr<SmallVector<Value>> state =
-        emitRound(rewriter, op, low, count, block);
-    if (failed(state))
-      return failure();
-    rewriter.replaceOp(op, *state);
-    return success();
-  }
-
   Value yes =
       arith::ConstantOp::create(rewriter, loc, rewriter.getBoolAttr(true));
   SmallVector<Value> initial(op.getOuts());

@@ -104,10 +104,7 @@ struct WidenAttention : attn::impl::WidenAttentionBase<WidenAttention> {
     IRRewriter rewriter(&getContext());
     SmallVector<AttentionOp> ops;
     getOperation()->walk([&](AttentionOp op) {
-      // Slices of dimensions that are known to be empty are invalid.
-      bool isEmpty = llvm::is_contained(op.getQueryType().getShape(), 0) ||
-                     llvm::is_contained(op.getKeyType().getShape(), 0);
-      if (op->getNumResults() != 0 && !isEmpty &&
+      if (op->getNumResults() != 0 && !op.isKnownEmpty() &&
           op.getElementType() != op.getAccumulationType())
         ops.push_back(op);
     });

@@ -213,11 +213,11 @@ func.func @relative(%s: memref<128x16xf32>, %m: memref<16xf32>, %b: index, %p: i
 
 // -----
 
-// The constants of a softcap and the change to base 2 are part of its polynomial,
-// which small scores need alone; for others, they are one multiplication
+// The constants of a softcap are part of its polynomial, which small scores need
+// alone; for others, they are one multiplication
 // before the exponential and one FMA after it.
 // CHECK-LABEL: func @softcap
-//   CHECK-DAG:   %[[OUTER:.*]] = arith.constant dense<43.2808495> : vector<16xf32>
+//   CHECK-DAG:   %[[OUTER:.*]] = arith.constant dense<3.000000e+01> : vector<16xf32>
 //   CHECK-DAG:   %[[INNER:.*]] = arith.constant dense<0.0961796715> : vector<16xf32>
 //       CHECK:   scf.for
 //       CHECK:     %[[SQUARE:.*]] = arith.mulf %[[X:.*]], %[[X]]

@@ -31,7 +31,10 @@ func.func @plain(%q: !h, %k: !k, %v: !v, %o: !o) -> !o {
 // CHECK: %[[K:.*]] = tensor.extract %{{.*}} : tensor<1xf32>
 // CHECK: %[[LOG2E:.*]] = arith.constant 1.44269502 : f32
 // CHECK: %[[M:.*]] = arith.mulf %[[K]], %[[LOG2E]]
-// CHECK: linalg.fill ins(%[[M]] : f32)
+// CHECK: arith.maximumf %[[M]]
+// CHECK: arith.minimumf
+// CHECK: %[[START:.*]] = arith.select %{{.*}}, %[[M]], %{{.*}} : f32
+// CHECK: linalg.fill ins(%[[START]] : f32)
 // CHECK: attn.online_attention
 // CHECK-SAME: score {
 // CHECK: math.log2

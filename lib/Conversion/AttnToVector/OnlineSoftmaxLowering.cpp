@@ -33,6 +33,8 @@ using namespace mlir::attn;
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+/// Its product with log2(e) is finite in f32.
+constexpr double kLeastScore = -2.35e38;
 constexpr double kLog2E = 1.4426950408889634;
 
 class SoftmaxLowering {
@@ -234,6 +236,16 @@ private:
     return !region.empty() && !region.front().getOps<memref::LoadOp>().empty();
   }
 
+  /// A score in base 2. One that is finite stays so, because only -inf hides.
+  Value toLog2(Value score) {
+    Type type = score.getType();
+    Value isHidden = b.create<arith::CmpFOp>(arith::CmpFPredicate::OEQ, score,
+                                             b.number(type, -kInfinity));
+    Value raised = b.maximum(b.number(type, kLeastScore), score);
+    Value kept = b.create<arith::SelectOp>(isHidden, score, raised);
+    return b.create<arith::MulFOp>(kept, b.number(type, kLog2E));
+  }
+
   Pieces buildPass(const Pieces &maximum, bool masked) {
     auto build = [&] { return buildRows(maximum, masked); };
     // What is loaded before the loop may not exist without keys.
@@ -262,7 +274,8 @@ private:
     auto body = [&](Value row) {
       Pieces scores = b.load(tile.scores, row, scalar);
       if (score)
-        scores = score->evaluateScore(row, scores, kLog2E);
+        for (Value &piece : scores = score->evaluateScore(row, scores, 1.0))
+          piece = toLog2(piece);
       if (mask) { // A10: after the score.
         for (auto [piece, keep] : llvm::zip(scores, mask->evaluateMask(row)))
           piece = b.create<arith::SelectOp>(keep, piece, minusInfinity());
@@ -304,7 +317,7 @@ private:
         score = assertDefined(b, b.getLoc(),
                               evaluateRegion(b, op.getScoreRegion(), arguments),
                               "score");
-        score = b.create<arith::MulFOp>(score, b.number(scalar, kLog2E));
+        score = toLog2(score);
       }
       return {score};
     };
