@@ -16,6 +16,8 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 
+#include <algorithm>
+
 using namespace mlir;
 using attn::TargetDescription;
 
@@ -23,8 +25,9 @@ using attn::TargetDescription;
 /// softmax steps over blocks of keys.
 static void addTilingStage(OpPassManager &pm, const TargetDescription &target) {
   int64_t lanes = target.vectorBits / 32;
-  pm.addPass(attn::createSplitSequences());
+  // A packed batch as a whole, not sequence by sequence.
   pm.addPass(attn::createWidenAttention());
+  pm.addPass(attn::createSplitSequences());
   attn::TileAttentionOptions tiling;
   // Of narrow vectors, enough to make use of the keys and values once loaded.
   tiling.plainQueries = std::max<int64_t>(4 * lanes, 32);
@@ -32,9 +35,10 @@ static void addTilingStage(OpPassManager &pm, const TargetDescription &target) {
   pm.addPass(attn::createTileAttention(tiling));
   attn::AttentionToOnlineOptions online;
   online.laneMultiple = lanes;
-  online.maximumLanes = std::max(tiling.plainQueries, tiling.variantQueries);
+  online.maximumLanes = tiling.plainQueries;
   pm.addPass(attn::createAttentionToOnline(online));
   attn::TileKeysOptions keys;
+  // Scores, keys and values of a block fit into the first-level cache.
   keys.block = 64;
   pm.addPass(attn::createTileKeys(keys));
   pm.addPass(attn::createDecomposeOnline());

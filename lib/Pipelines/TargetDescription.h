@@ -18,9 +18,6 @@ struct TargetDescription {
   unsigned vectorBits = 256;
   /// Number of vector registers.
   unsigned vectorRegisters = 16;
-  /// There is a dot product of bf16 pairs into f32 (AVX512-BF16), and it does
-  /// more than two FMAs in f32 in the same time.
-  bool bf16Dot = false;
   /// There is x * 2^floor(y) in one instruction (AVX512F's vscalef).
   bool scalef = false;
 };

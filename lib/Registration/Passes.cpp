@@ -27,15 +27,11 @@ struct TargetOptions : PassPipelineOptions<TargetOptions> {
   Option<unsigned> vectorRegisters{*this, "vector-registers",
                                    llvm::cl::desc("Number of vector registers"),
                                    llvm::cl::init(target.vectorRegisters)};
-  Option<bool> bf16Dot{
-      *this, "bf16-dot",
-      llvm::cl::desc("Use the dot product of bf16 pairs (AVX512-BF16)"),
-      llvm::cl::init(target.bf16Dot)};
   Option<bool> scalef{*this, "scalef", llvm::cl::desc("Use vscalef (AVX512F)"),
                       llvm::cl::init(target.scalef)};
 
   attn::TargetDescription describe() const {
-    return {vectorBits, vectorRegisters, bf16Dot, scalef};
+    return {vectorBits, vectorRegisters, scalef};
   }
 
 private:

@@ -157,8 +157,8 @@ def TileKeys : Pass<"attn-tile-keys"> {
   let description = [{
     An `attn.online_attention` becomes a loop over blocks of keys, from the
     first key that the mask may keep to the last, which the mask analysis finds
-    for the positions of the tile. With regions, a tile whose result is not
-    finite is computed once more, exactly (A13).
+    for the positions of the tile. A tile whose result is not finite is computed
+    once more, exactly (A13).
   }];
   let options = [Option<"block", "block", "int64_t", "256",
                         "Keys of a block">];

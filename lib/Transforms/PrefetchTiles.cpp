@@ -12,7 +12,6 @@
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
 
 namespace mlir::attn {
 #define GEN_PASS_DEF_PREFETCHTILES
@@ -41,7 +40,7 @@ std::optional<unsigned> findMovingDimension(memref::SubViewOp view, Value iv) {
 
 /// Prefetches the rows of `view` that the next iteration moves to.
 void emitPrefetch(OpBuilder &b, memref::SubViewOp view, unsigned dim, Value iv,
-                  Value step, Value end, bool isWrite) {
+                  Value step, Value end) {
   Location loc = view.getLoc();
   MemRefType type = view.getSourceType();
   Value zero = arith::ConstantIndexOp::create(b, loc, 0);
@@ -60,8 +59,9 @@ void emitPrefetch(OpBuilder &b, memref::SubViewOp view, unsigned dim, Value iv,
     indices.back() =
         column ? arith::ConstantIndexOp::create(b, loc, column).getResult()
                : zero;
-    memref::PrefetchOp::create(b, loc, view.getSource(), indices, isWrite,
-                               /*localityHint=*/2, /*isDataCache=*/true);
+    memref::PrefetchOp::create(b, loc, view.getSource(), indices,
+                               /*isWrite=*/false, /*localityHint=*/2,
+                               /*isDataCache=*/true);
   }
 }
 
@@ -84,7 +84,7 @@ void attn::prefetchTiles(scf::ForallOp loop) {
         getValueOrCreateConstantIndexOp(b, loc, loop.getMixedStep().back());
     Value end = getValueOrCreateConstantIndexOp(
         b, loc, loop.getMixedUpperBound().back());
-    emitPrefetch(b, view, *dim, iv, step, end, /*isWrite=*/false);
+    emitPrefetch(b, view, *dim, iv, step, end);
   }
 }
 

@@ -25,14 +25,14 @@ using namespace mlir::attn;
 static StringRef findObstacle(AttentionOp op) {
   if (op->getNumResults() == 0)
     return "it works on memrefs";
+  if (op.isKnownEmpty())
+    return "it is empty";
   if (!op.getElementType().isF32())
     return "its element type is not f32";
   if (op.isPacked())
     return "its sequences are packed";
   if (op.hasDropout())
     return "it has dropout";
-  if (op.isKnownEmpty())
-    return "it is empty";
   return {};
 }
 

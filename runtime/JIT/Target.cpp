@@ -85,16 +85,6 @@ Expected<JITTargetMachineBuilder> jit::selectTarget(const std::string &cpu) {
   return target;
 }
 
-/// Whether a dot product of bf16 pairs takes less time than two FMAs of f32 on
-/// vectors of the same width. AMD's processors do both at the same rate,
-/// Intel's the dot product at half of it. LLVM's scheduling models cannot be
-/// asked: that of Zen 4 says a third of the rate, that of Ice Lake, which
-/// stands in for newer ones, the full one.
-static bool hasFastBF16Dot(const llvm::TargetMachine &target) {
-  return target.getMCSubtargetInfo()->checkFeatures("+avx512bf16") &&
-         target.getTargetCPU().starts_with("znver");
-}
-
 mlir::attn::TargetDescription
 jit::describeTarget(const llvm::TargetMachine &target) {
   const llvm::Triple &triple = target.getTargetTriple();
@@ -111,10 +101,9 @@ jit::describeTarget(const llvm::TargetMachine &target) {
       result.vectorBits = 512;
       result.vectorRegisters = 32;
       result.scalef = true;
-    } else if (features.checkFeatures("+avx")) {
+    } else if (features.checkFeatures("+avx2")) {
       result.vectorBits = 256;
     }
-    result.bf16Dot = hasFastBF16Dot(target);
   }
   return result;
 }

@@ -2,7 +2,7 @@
 // RUN: attn-opt %s --cse | FileCheck %s --check-prefix=CSE
 // RUN: attn-opt %s --attn-reference-pipeline | FileCheck %s --check-prefix=LOWER
 // RUN: attn-opt %s \
-// RUN:   --attn-reference-pipeline="vector-bits=512 vector-registers=32 bf16-dot scalef" \
+// RUN:   --attn-reference-pipeline="vector-bits=512 vector-registers=32 scalef" \
 // RUN:   | FileCheck %s --check-prefix=LOWER
 // RUN: not attn-opt %s --attn-reference-pipeline=vector-bits=wide 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=TARGET

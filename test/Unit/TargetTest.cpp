@@ -42,7 +42,6 @@ TEST(Target, SSE) {
     TargetDescription target = describe(x86, cpu);
     EXPECT_EQ(target.vectorBits, 128u);
     EXPECT_EQ(target.vectorRegisters, 16u);
-    EXPECT_FALSE(target.bf16Dot);
     EXPECT_FALSE(target.scalef);
   }
 }
@@ -52,7 +51,6 @@ TEST(Target, AVX2) {
     TargetDescription target = describe(x86, cpu);
     EXPECT_EQ(target.vectorBits, 256u);
     EXPECT_EQ(target.vectorRegisters, 16u);
-    EXPECT_FALSE(target.bf16Dot);
     EXPECT_FALSE(target.scalef);
   }
 }
@@ -66,21 +64,11 @@ TEST(Target, AVX512) {
   }
 }
 
-TEST(Target, FastBF16Dot) {
-  EXPECT_TRUE(describe(x86, "znver4").bf16Dot);
-  EXPECT_TRUE(describe(x86, "znver5").bf16Dot);
-  EXPECT_FALSE(describe(x86, "znver4", "-avx512bf16").bf16Dot);
-  // They have it, at half the rate.
-  EXPECT_FALSE(describe(x86, "sapphirerapids").bf16Dot);
-  EXPECT_FALSE(describe(x86, "rocketlake", "+avx512bf16").bf16Dot);
-}
-
 TEST(Target, AArch64) {
   for (const char *cpu : {"generic", "neoverse-v1", "apple-m1"}) {
     TargetDescription target = describe("aarch64-linux-gnu", cpu);
     EXPECT_EQ(target.vectorBits, 128u);
     EXPECT_EQ(target.vectorRegisters, 32u);
-    EXPECT_FALSE(target.bf16Dot);
     EXPECT_FALSE(target.scalef);
   }
 }
