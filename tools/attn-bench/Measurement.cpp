@@ -145,19 +145,25 @@ Status Series::sampleBaselines(const Call &call) {
   return {};
 }
 
+/// A call has fewer processors than others when another process takes one. Keeps
+/// those that had nearly as many as the best of them, which is at least one.
+template <typename Timed>
+static std::vector<Timed> keepQuiet(const std::vector<Timed> &calls) {
+  double most = 0;
+  for (const Timed &call : calls)
+    most = std::max(most, call.processors);
+  std::vector<Timed> quiet;
+  std::ranges::copy_if(
+      calls, std::back_inserter(quiet),
+      [&](const Timed &call) { return call.processors >= 0.97 * most; });
+  return quiet;
+}
+
 void Series::report(benchmark::State &state) const {
-  // A call has fewer processors than others when another process takes one.
-  double mostProcessors = 0;
-  for (const Sample &sample : samples)
-    mostProcessors = std::max(mostProcessors, sample.processors);
-  auto isQuiet = [&](const auto &sample) {
-    return sample.processors >= 0.97 * mostProcessors;
-  };
   std::vector<double> speeds, peaks, fractions, processors;
-  for (const Sample &sample : samples) {
+  for (const Sample &sample : samples)
     processors.push_back(sample.processors);
-    if (!isQuiet(sample))
-      continue;
+  for (const Sample &sample : keepQuiet(samples)) {
     speeds.push_back(sample.speed * 1e-9);
     peaks.push_back(sample.peak * 1e-9);
     fractions.push_back(sample.speed / sample.peak);
@@ -169,11 +175,9 @@ void Series::report(benchmark::State &state) const {
   state.counters["compile_ms"] = workload.compileStats().totalMs;
   for (const Comparison &comparison : comparisons) {
     std::vector<double> quotients;
-    for (const Quotient &quotient : comparison.quotients)
-      if (isQuiet(quotient))
-        quotients.push_back(quotient.value);
-    if (!quotients.empty())
-      state.counters[comparison.counter] = median(quotients);
+    for (const Quotient &quotient : keepQuiet(comparison.quotients))
+      quotients.push_back(quotient.value);
+    state.counters[comparison.counter] = median(quotients);
   }
   state.SetLabel("peak: " + std::string(peak.loopName()));
 }
