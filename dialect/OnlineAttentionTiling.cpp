@@ -12,8 +12,8 @@
 //   partial:   chunks of keys have a state each, merged by log-sum-exp,
 //
 //     m    = max over n of m[n]
-//     l    = sum over n of exp2(m[n] - m) * l[n]
-//     O[d] = sum over n of exp2(m[n] - m) * O[n,d]
+//     l    = sum over n of exp(m[n] - m) * l[n]
+//     O[d] = sum over n of exp(m[n] - m) * O[n,d]
 //
 // where the op's own initial state is one more n.
 //
@@ -21,10 +21,12 @@
 
 #include "dialect/AttnOps.h"
 
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 #include <limits>
@@ -46,13 +48,62 @@ tensor::ExtractSliceOp sliceRows(OpBuilder &b, Location loc, Value matrix,
                                         {one, one});
 }
 
+/// Whether an index is a multiple of `factor`, a power of two, for certain.
+bool isMultiple(OpFoldResult index, int64_t factor) {
+  if (std::optional<int64_t> constant = getConstantIntValue(index))
+    return *constant % factor == 0;
+  auto value = cast<Value>(index);
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+    return loop && argument == loop.getInductionVar() &&
+           isMultiple(loop.getLowerBound(), factor) &&
+           isMultiple(loop.getStep(), factor);
+  }
+  Operation *op = value.getDefiningOp();
+  auto areMultiples = [&] {
+    return llvm::all_of(op->getOperands(),
+                        [&](Value v) { return isMultiple(v, factor); });
+  };
+  auto isAnyMultiple = [&] {
+    return llvm::any_of(op->getOperands(),
+                        [&](Value v) { return isMultiple(v, factor); });
+  };
+  if (isa<arith::AndIOp, arith::MulIOp>(op))
+    return isAnyMultiple();
+  return isa<arith::AddIOp, arith::SubIOp>(op) && areMultiples();
+}
+
+/// The packs of keys [offset, offset + size) of the values in pairs.
+tensor::ExtractSliceOp slicePacks(OpBuilder &b, Location loc, Value packs,
+                                  OpFoldResult offset, OpFoldResult size) {
+  constexpr int64_t keys = OnlineAttentionOp::kKeysPerPack;
+  AffineExpr s = b.getAffineSymbolExpr(0);
+  OpFoldResult first =
+      affine::makeComposedFoldedAffineApply(b, loc, s.floorDiv(keys), offset);
+  OpFoldResult count =
+      affine::makeComposedFoldedAffineApply(b, loc, s.ceilDiv(keys), size);
+  OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
+  int64_t valueSize = cast<RankedTensorType>(packs.getType()).getDimSize(1);
+  return tensor::ExtractSliceOp::create(
+      b, loc, packs, {first, zero, zero},
+      {count, b.getIndexAttr(valueSize), b.getIndexAttr(keys)},
+      {one, one, one});
+}
+
 /// The op on some of its keys, with another state.
-OnlineAttentionOp tileKeys(OpBuilder &b, OnlineAttentionOp op,
-                           OpFoldResult offset, OpFoldResult size,
-                           ValueRange state, SmallVector<Operation *> &slices) {
+FailureOr<OnlineAttentionOp> tileKeys(OpBuilder &b, OnlineAttentionOp op,
+                                      OpFoldResult offset, OpFoldResult size,
+                                      ValueRange state,
+                                      SmallVector<Operation *> &slices) {
   Location loc = op.getLoc();
+  if (op.isInPairs() && !isMultiple(offset, OnlineAttentionOp::kKeysPerPack))
+    return op.emitOpError()
+           << "in pairs, expected tiles that begin at multiples of "
+           << OnlineAttentionOp::kKeysPerPack << " keys";
   tensor::ExtractSliceOp key = sliceRows(b, loc, op.getKey(), offset, size);
-  tensor::ExtractSliceOp value = sliceRows(b, loc, op.getValue(), offset, size);
+  tensor::ExtractSliceOp value =
+      op.isInPairs() ? slicePacks(b, loc, op.getValue(), offset, size)
+                     : sliceRows(b, loc, op.getValue(), offset, size);
   slices.append({key, value});
   Value firstKey = b.createOrFold<arith::AddIOp>(
       loc, op.getFirstKey(), getValueOrCreateConstantIndexOp(b, loc, offset));
@@ -93,15 +144,53 @@ linalg::GenericOp reduceFirst(OpBuilder &b, Location loc, ValueRange inputs,
       });
 }
 
-/// `exp2(partial - whole)`, 1 where both are -inf.
-Value emitCorrection(OpBuilder &b, Location loc, Value partial, Value whole) {
+/// `exp(part - whole)` of two maxima, 1 where they are equal: the difference of
+/// infinities would be NaN.
+Value emitCorrection(OpBuilder &b, Location loc, Value part, Value whole) {
   Value same =
-      arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, partial, whole);
+      arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, part, whole);
   Value one =
-      arith::ConstantOp::create(b, loc, b.getFloatAttr(partial.getType(), 1.0));
-  Value factor = math::Exp2Op::create(
-      b, loc, arith::SubFOp::create(b, loc, partial, whole));
+      arith::ConstantOp::create(b, loc, b.getFloatAttr(part.getType(), 1.0));
+  Value factor =
+      math::ExpOp::create(b, loc, arith::SubFOp::create(b, loc, part, whole));
   return arith::SelectOp::create(b, loc, same, one, factor);
+}
+
+/// The corrections of maxima, `(L)` or a stack `(N, L)`, to the whole, `(L)`.
+Value emitCorrections(OpBuilder &b, Location loc, Value maxima, Value whole) {
+  auto type = cast<RankedTensorType>(maxima.getType());
+  unsigned rank = type.getRank();
+  Value init = tensor::EmptyOp::create(
+      b, loc, tensor::getMixedSizes(b, loc, maxima), type.getElementType());
+  AffineMap all = b.getMultiDimIdentityMap(rank);
+  AffineMap lanes = AffineMap::get(rank, 0, b.getAffineDimExpr(rank - 1));
+  SmallVector<utils::IteratorType> parallel(rank,
+                                            utils::IteratorType::parallel);
+  return linalg::GenericOp::create(
+             b, loc, init.getType(), ValueRange{maxima, whole}, init,
+             {all, lanes, all}, parallel,
+             [](OpBuilder &b, Location loc, ValueRange arguments) {
+               linalg::YieldOp::create(
+                   b, loc, emitCorrection(b, loc, arguments[0], arguments[1]));
+             })
+      .getResult(0);
+}
+
+/// A state, of which the lanes are the last dimension, times their factors.
+Value emitCorrected(OpBuilder &b, Location loc, Value factors, Value state) {
+  unsigned rank = cast<RankedTensorType>(state.getType()).getRank();
+  AffineMap lanes = AffineMap::get(rank, 0, b.getAffineDimExpr(rank - 1));
+  SmallVector<utils::IteratorType> parallel(rank,
+                                            utils::IteratorType::parallel);
+  return linalg::GenericOp::create(
+             b, loc, state.getType(), factors, state,
+             {lanes, b.getMultiDimIdentityMap(rank)}, parallel,
+             [](OpBuilder &b, Location loc, ValueRange arguments) {
+               Value product =
+                   arith::MulFOp::create(b, loc, arguments[0], arguments[1]);
+               linalg::YieldOp::create(b, loc, product);
+             })
+      .getResult(0);
 }
 
 } // namespace
@@ -124,10 +213,12 @@ OnlineAttentionOp::getTiledImplementation(OpBuilder &b,
                                           ArrayRef<OpFoldResult> offsets,
                                           ArrayRef<OpFoldResult> sizes) {
   TilingResult result;
-  OnlineAttentionOp tile = tileKeys(b, *this, offsets[0], sizes[0], getOuts(),
-                                    result.generatedSlices);
-  result.tiledOps.push_back(tile);
-  result.tiledValues.assign(tile->result_begin(), tile->result_end());
+  FailureOr<OnlineAttentionOp> tile = tileKeys(
+      b, *this, offsets[0], sizes[0], getOuts(), result.generatedSlices);
+  if (failed(tile))
+    return failure();
+  result.tiledOps.push_back(*tile);
+  result.tiledValues.assign((*tile)->result_begin(), (*tile)->result_end());
   return result;
 }
 
@@ -185,10 +276,12 @@ FailureOr<TilingResult> OnlineAttentionOp::tileToPartialReduction(
   TilingResult result;
   for (Value slice : state)
     result.generatedSlices.push_back(slice.getDefiningOp());
-  OnlineAttentionOp tile =
+  FailureOr<OnlineAttentionOp> tile =
       tileKeys(b, *this, offsets[0], sizes[0], state, result.generatedSlices);
-  result.tiledOps.push_back(tile);
-  result.tiledValues.assign(tile->result_begin(), tile->result_end());
+  if (failed(tile))
+    return failure();
+  result.tiledOps.push_back(*tile);
+  result.tiledValues.assign((*tile)->result_begin(), (*tile)->result_end());
   return result;
 }
 
@@ -224,7 +317,7 @@ OnlineAttentionOp::mergeReductions(OpBuilder &b, Location loc,
   // Loops (n, q), then (n, d, q).
   AffineExpr q2 = d;
   AffineMap state = map(2, {n, q2}), lanes = map(2, {q2});
-  AffineMap state3 = map(3, {n, q}), lanes3 = map(3, {q});
+  AffineMap state3 = map(3, {n, q});
   AffineMap stack = map(3, {n, d, q}), matrix = map(3, {d, q});
 
   linalg::GenericOp maximum = reduceFirst(
@@ -234,39 +327,23 @@ OnlineAttentionOp::mergeReductions(OpBuilder &b, Location loc,
       });
   Value whole = maximum.getResult(0);
 
-  // The initial state, in the units of the whole maximum.
-  auto correct = [&](Value init, ArrayRef<AffineMap> maps) -> Value {
-    SmallVector<utils::IteratorType> iterators(maps.front().getNumDims(),
-                                               utils::IteratorType::parallel);
-    return linalg::GenericOp::create(
-               b, loc, init.getType(), ValueRange{getMaximum(), whole}, init,
-               maps, iterators,
-               [](OpBuilder &b, Location loc, ValueRange arguments) {
-                 Value factor =
-                     emitCorrection(b, loc, arguments[0], arguments[1]);
-                 Value product =
-                     arith::MulFOp::create(b, loc, factor, arguments[2]);
-                 linalg::YieldOp::create(b, loc, product);
-               })
-        .getResult(0);
-  };
-  AffineMap lane1 = map(1, {n}), lane2 = map(2, {d}), matrix2 = map(2, {n, d});
-  Value sum = correct(getSum(), {lane1, lane1, lane1});
-  Value accumulator = correct(getAccumulator(), {lane2, lane2, matrix2});
+  // The op's own state, in the units of the whole maximum.
+  Value own = emitCorrections(b, loc, getMaximum(), whole);
+  Value sum = emitCorrected(b, loc, own, getSum());
+  Value accumulator = emitCorrected(b, loc, own, getAccumulator());
 
-  // arguments: partial maximum, whole maximum, partial, whole.
+  // arguments: correction, partial, whole.
   auto addCorrected = [](OpBuilder &b, Location loc,
                          ValueRange arguments) -> Value {
-    Value factor = emitCorrection(b, loc, arguments[0], arguments[1]);
-    Value product = arith::MulFOp::create(b, loc, factor, arguments[2]);
-    return arith::AddFOp::create(b, loc, arguments[3], product);
+    Value product = arith::MulFOp::create(b, loc, arguments[0], arguments[1]);
+    return arith::AddFOp::create(b, loc, arguments[2], product);
   };
-  linalg::GenericOp mergedSum =
-      reduceFirst(b, loc, {maxima, whole, sums}, sum,
-                  {state, lanes, state, lanes}, addCorrected);
+  Value corrections = emitCorrections(b, loc, maxima, whole);
+  linalg::GenericOp mergedSum = reduceFirst(
+      b, loc, {corrections, sums}, sum, {state, state, lanes}, addCorrected);
   linalg::GenericOp mergedAccumulator =
-      reduceFirst(b, loc, {maxima, whole, accumulators}, accumulator,
-                  {state3, lanes3, stack, matrix}, addCorrected);
+      reduceFirst(b, loc, {corrections, accumulators}, accumulator,
+                  {state3, stack, matrix}, addCorrected);
 
   MergeResult result;
   result.mergeOps = {maximum, mergedSum, mergedAccumulator};

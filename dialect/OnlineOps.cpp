@@ -11,6 +11,7 @@
 #include "dialect/RegionVerifier.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -40,6 +41,13 @@ LogicalResult verifyState(Operation *op, Value operand, StringRef name,
   return error << ") of " << elementType << ", got " << type;
 }
 
+LogicalResult verifyScale(Operation *op, Value scale, Type elementType) {
+  if (!scale || scale.getType() == elementType)
+    return success();
+  return op->emitOpError() << "operand 'scale': expected " << elementType
+                           << ", got " << scale.getType();
+}
+
 LogicalResult verifyStaticSizes(Operation *op, Value operand, StringRef name,
                                 unsigned begin, unsigned end) {
   auto type = cast<ShapedType>(operand.getType());
@@ -49,6 +57,26 @@ LogicalResult verifyStaticSizes(Operation *op, Value operand, StringRef name,
              << "operand '" << name << "': expected dimension " << dim
              << " to be static and at least 1, got " << type;
   return success();
+}
+
+/// Verifies what is multiplied: all of one type, or of bf16 in pairs.
+LogicalResult verifyFactors(OnlineAttentionOp op) {
+  auto query = cast<RankedTensorType>(op.getQuery().getType());
+  auto value = cast<RankedTensorType>(op.getValue().getType());
+  int64_t rows = query.getDimSize(0), lanes = query.getDimSize(1);
+  Type type = query.getElementType();
+  if (!op.isInPairs())
+    return failure(
+        failed(verifyState(op, op.getKey(), "key", {-1, rows}, type)) ||
+        failed(verifyState(op, op.getValue(), "value",
+                           {-1, value.getDimSize(1)}, type)));
+  Type bf16 = BFloat16Type::get(op.getContext());
+  return failure(
+      failed(verifyState(op, op.getQuery(), "query", {rows, lanes, 2}, bf16)) ||
+      failed(verifyState(op, op.getKey(), "key", {-1, 2 * rows}, bf16)) ||
+      failed(verifyState(
+          op, op.getValue(), "value",
+          {-1, value.getDimSize(1), OnlineAttentionOp::kKeysPerPack}, bf16)));
 }
 
 template <typename Op>
@@ -119,46 +147,49 @@ void attn::printPointwiseRegion(OpAsmPrinter &printer, Operation *,
 //===----------------------------------------------------------------------===//
 
 LogicalResult OnlineAttentionOp::verify() {
-  auto query = cast<RankedTensorType>(getQuery().getType());
-  if (query.getRank() != 2 || !isa<FloatType>(query.getElementType()))
-    return emitOpError() << "operand 'query': expected shape (Dk, L) of a "
-                            "float type, got "
-                         << query;
-  auto value = cast<RankedTensorType>(getValue().getType());
-  if (value.getRank() != 2)
-    return emitOpError() << "operand 'value': expected shape (Skv, Dv), got "
-                         << value;
-  if (failed(verifyStaticSizes(*this, getQuery(), "query", 0, 2)) ||
-      failed(verifyStaticSizes(*this, getValue(), "value", 1, 2)))
-    return failure();
   if (getOuts().size() != 3)
     return emitOpError() << "expected 3 operands 'outs' (accumulator, maximum "
                             "and sum), got "
                          << getOuts().size();
-  Type elementType = query.getElementType();
-  int64_t headSize = query.getDimSize(0), lanes = query.getDimSize(1);
-  if (failed(
-          verifyState(*this, getKey(), "key", {-1, headSize}, elementType)) ||
-      failed(verifyState(*this, getValue(), "value", {-1, value.getDimSize(1)},
-                         elementType)) ||
+  auto query = cast<RankedTensorType>(getQuery().getType());
+  Type type =
+      isInPairs() ? Float32Type::get(getContext()) : query.getElementType();
+  if ((query.getRank() != 2 && !isInPairs()) || !isa<FloatType>(type))
+    return emitOpError() << "operand 'query': expected shape (Dk, L) of a "
+                            "float type or (Dk/2, L, 2) of bf16, got "
+                         << query;
+  auto value = cast<RankedTensorType>(getValue().getType());
+  if (value.getRank() != query.getRank())
+    return emitOpError() << "operand 'value': expected shape "
+                         << (isInPairs() ? "(T, Dv, 32)" : "(Skv, Dv)")
+                         << ", got " << value;
+  if (failed(verifyStaticSizes(*this, getQuery(), "query", 0, 2)) ||
+      failed(verifyStaticSizes(*this, getValue(), "value", 1, 2)))
+    return failure();
+  int64_t lanes = getNumLanes(), valueSize = value.getDimSize(1);
+  if (failed(verifyFactors(*this)) ||
       failed(verifyState(*this, getAccumulator(), "accumulator",
-                         {value.getDimSize(1), lanes}, elementType)) ||
-      failed(
-          verifyState(*this, getMaximum(), "maximum", {lanes}, elementType)) ||
-      failed(verifyState(*this, getSum(), "sum", {lanes}, elementType)))
+                         {valueSize, lanes}, type)) ||
+      failed(verifyState(*this, getMaximum(), "maximum", {lanes}, type)) ||
+      failed(verifyState(*this, getSum(), "sum", {lanes}, type)) ||
+      failed(verifyScale(*this, getScale(), type)))
     return failure();
   int64_t keys = cast<ShapedType>(getKey().getType()).getDimSize(0);
-  int64_t values = value.getDimSize(0);
-  if (!ShapedType::isDynamic(keys) && !ShapedType::isDynamic(values) &&
-      keys != values)
-    return emitOpError() << "operand 'value': expected " << keys
-                         << " rows as 'key', got " << values;
+  int64_t rows = value.getDimSize(0);
+  if (ShapedType::isDynamic(keys) || ShapedType::isDynamic(rows))
+    return success();
+  int64_t expected = isInPairs() ? llvm::divideCeil(keys, kKeysPerPack) : keys;
+  if (rows != expected)
+    return emitOpError() << "operand 'value': expected " << expected
+                         << (isInPairs() ? " packs of the keys"
+                                         : " rows as 'key'")
+                         << ", got " << rows;
   return success();
 }
 
 LogicalResult OnlineAttentionOp::verifyRegions() {
   return verifyOnlineRegions(
-      *this, cast<ShapedType>(getQuery().getType()).getElementType());
+      *this, cast<ShapedType>(getAccumulator().getType()).getElementType());
 }
 
 void OnlineAttentionOp::getEffects(Effects &) {}
@@ -198,7 +229,7 @@ LogicalResult OnlineSoftmaxOp::verify() {
       failed(verifyState(*this, getCorrection(), "correction", {lanes},
                          elementType)))
     return failure();
-  return success();
+  return verifyScale(*this, getScale(), elementType);
 }
 
 LogicalResult OnlineSoftmaxOp::verifyRegions() {

@@ -49,20 +49,28 @@ def Attn_OnlineAttentionOp : Attn_OnlineOp<"online_attention", [
     lanes of vectors, and nothing is ever reduced across them.
 
     ```
-    t[j,q]   = log2(e) * score(dot(key[j,:], query[:,q]), ...)
+    t[j,q]   = score(scale * dot(key[j,:], query[:,q]), ...)
                -inf where mask(...) is false
     m'[q]    = max(m[q], max over j of t[j,q])
-    P[j,q]   = exp2(t[j,q] - m'[q])
-    c[q]     = exp2(m[q] - m'[q])
+    P[j,q]   = exp(t[j,q] - m'[q])
+    c[q]     = exp(m[q] - m'[q])
     l'[q]    = c[q] * l[q] + sum over j of P[j,q]
     O'[d,q]  = c[q] * O[d,q] + sum over j of value[j,d] * P[j,q]
     ```
 
-    `query` is `(Dk, L)` and already scaled; without a score region it is scaled
-    by `log2(e)` as well, and the factor above is left out. `key` is
-    `(Skv, Dk)`, `value` `(Skv, Dv)`; `outs` holds O `(Dv, L)`, m `(L)` and
-    l `(L)`, which start at 0, -inf and 0, or at 0, `log2(e) * sink` and 1. The
-    sizes `Dk`, `Dv` and `L` are static. All of it has one element type.
+    `query` is `(Dk, L)`, `key` `(Skv, Dk)`, `value` `(Skv, Dv)`; `outs` holds
+    O `(Dv, L)`, m `(L)` and l `(L)`, which start at 0, -inf and 0, or at 0, the
+    sink and 1; the log-sum-exp is `m + log(l)`. The sizes `Dk`, `Dv` and `L`
+    are static. All of it has one element type, and so has the scalar `scale`,
+    which is 1 where it is absent: of a query that is scaled already.
+
+    In pairs, for instructions that multiply and add pairs of bf16, the state and
+    `scale` are of f32 and the rest of bf16: `query` is `(Dk/2, L, 2)`, with
+    elements `2i` and `2i+1` of a query side by side, `key` is `(Skv, Dk)`, and
+    `value` is `(ceil(Skv/32), Dv, 32)`, where `[t,d,i]` is element `d` of the
+    value of key `32*t + i`, and 0 after the last key. The weights are rounded to
+    bf16 before they are multiplied by values, not before they are summed. It is
+    tiled along the keys at multiples of 32.
 
     `batch` and `head` are the `b` and `h` that regions see; `position` is the
     position `p` of query 0, `first_key` the `j` of key 0. Only the first
@@ -79,7 +87,7 @@ def Attn_OnlineAttentionOp : Attn_OnlineOp<"online_attention", [
     AnyRankedTensor:$query, AnyRankedTensor:$key, AnyRankedTensor:$value,
     Variadic<AnyRankedTensor>:$outs,
     Index:$batch, Index:$head, Index:$position, Index:$first_key,
-    Index:$num_queries, I1:$exact,
+    Index:$num_queries, I1:$exact, Optional<AnyFloat>:$scale,
     Variadic<AnyType>:$score_captures, Variadic<AnyType>:$mask_captures);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = [{
@@ -87,6 +95,7 @@ def Attn_OnlineAttentionOp : Attn_OnlineOp<"online_attention", [
     `outs` `(` $outs `:` type($outs) `)`
     `at` `(` $batch `,` $head `,` $position `,` $first_key `)`
     `queries` `(` $num_queries `)` `exact` `(` $exact `)`
+    (`scale` `(` $scale^ `:` type($scale) `)`)?
     custom<PointwiseRegion>("\"score\"", $score_region, $score_captures,
                             type($score_captures))
     custom<PointwiseRegion>("\"mask\"", $mask_region, $mask_captures,
@@ -99,6 +108,10 @@ def Attn_OnlineAttentionOp : Attn_OnlineOp<"online_attention", [
     Value getSum() { return getOuts()[2]; }
     bool hasScore() { return !getScoreRegion().empty(); }
     bool hasMask() { return !getMaskRegion().empty(); }
+    /// Whether pairs of bf16 are multiplied.
+    bool isInPairs() { return cast<ShapedType>(getQuery().getType()).getRank() == 3; }
+    /// Keys whose values lie side by side in pairs.
+    static constexpr int64_t kKeysPerPack = 32;
     /// Queries of the tile, `L`.
     int64_t getNumLanes() { return cast<ShapedType>(getQuery().getType()).getDimSize(1); }
     MutableOperandRange getDpsInitsMutable() { return getOutsMutable(); }
@@ -111,17 +124,18 @@ def Attn_OnlineSoftmaxOp : Attn_OnlineOp<"online_softmax"> {
     The middle of `attn.online_attention`, between its two contractions. `outs`
     holds
 
-    - the scores `dot(key[j,:], query[:,q])`, `(K, L)`, which become the
+    - the products `dot(key[j,:], query[:,q])`, `(K, L)`, which become the
       weights `P`. Only the first `num_keys` rows are read and written with
       meaning; up to 7 rows after them may be written, with 0;
     - the running maximum m `(L)` and the running sum l `(L)`, updated;
     - the correction c `(L)`, written only, of what was summed before.
 
-    `partial` is false if the mask keeps every position of the tile for certain;
-    `defined` is true if every value in the regions has a result at every
-    position of the tile, so that they may be evaluated for vectors without
-    guards (A12). With `exact`, the weight of a position whose score is -inf is
-    -0.0, which no other position can have; without, it is some zero.
+    `scale` is that of `attn.online_attention`: a score starts as it times the
+    product. `partial` is false if the mask keeps every position of the tile for
+    certain; `defined` is true if every value in the regions has a result at
+    every position of the tile, so that they may be evaluated for vectors
+    without guards (A12). With `exact`, the weight of a position whose score is
+    -inf is -0.0, which no other position can have; without, it is some zero.
 
     A maximum that is -inf stays so, with weights 0 and correction 1.
   }];
@@ -129,7 +143,7 @@ def Attn_OnlineSoftmaxOp : Attn_OnlineOp<"online_softmax"> {
     Variadic<AnyShaped>:$outs,
     Index:$batch, Index:$head, Index:$position, Index:$first_key,
     Index:$num_queries, Index:$num_keys,
-    I1:$partial, I1:$defined, I1:$exact,
+    I1:$partial, I1:$defined, I1:$exact, Optional<AnyFloat>:$scale,
     Variadic<AnyType>:$score_captures, Variadic<AnyType>:$mask_captures);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = [{
@@ -137,6 +151,7 @@ def Attn_OnlineSoftmaxOp : Attn_OnlineOp<"online_softmax"> {
     `at` `(` $batch `,` $head `,` $position `,` $first_key `)`
     `queries` `(` $num_queries `)` `keys` `(` $num_keys `)`
     `partial` `(` $partial `)` `defined` `(` $defined `)` `exact` `(` $exact `)`
+    (`scale` `(` $scale^ `:` type($scale) `)`)?
     custom<PointwiseRegion>("\"score\"", $score_region, $score_captures,
                             type($score_captures))
     custom<PointwiseRegion>("\"mask\"", $mask_region, $mask_captures,

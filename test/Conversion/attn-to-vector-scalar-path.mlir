@@ -4,7 +4,7 @@
 // the score is evaluated, and both are asserted.
 // CHECK-LABEL: func @undefined
 //  CHECK-SAME:     %[[S:.*]]: memref<8x16xf32>,
-//  CHECK-SAME:     %[[NQ:[a-z0-9]*]]: index, %[[NK:[a-z0-9]*]]: index, %[[DEFINED:[a-z0-9]*]]: i1
+//  CHECK-SAME:     %[[NQ:[a-z0-9]*]]: index, %[[NK:[a-z0-9]*]]: index, %[[DEFINED:[a-z0-9]*]]: i1, %[[SCALE:[a-z0-9]*]]: f32
 //       CHECK:   scf.if %[[DEFINED]]
 //       CHECK:     vector.broadcast
 //       CHECK:   } else {
@@ -14,17 +14,18 @@
 //       CHECK:         %[[KEEP:.*]] = scf.if %{{.*}} -> (i1)
 //       CHECK:         cf.assert %{{.*}}, "'attn.attention' op 'mask' region: the value depends on
 //       CHECK:         scf.if %[[KEEP]]
+//  CHECK-NEXT:           arith.mulf %[[DOT]], %[[SCALE]] : f32
 //       CHECK:           cf.assert %{{.*}}, "'attn.attention' op 'score' region: the value depends on
 //       CHECK:         memref.store %{{.*}}, %[[S]][%[[ROW]], %[[LANE]]]
 //       CHECK:       scf.for %{{.*}} = %[[NQ]] to %{{.*}} {
 //       CHECK:         memref.store %{{.*}}, %[[S]]
-func.func @undefined(%s: memref<8x16xf32>, %m: memref<16xf32>, %b: index, %p: index, %j: index, %nq: index, %nk: index, %defined: i1, %t: memref<?xf32>, %k: memref<?xi1>) {
+func.func @undefined(%s: memref<8x16xf32>, %m: memref<16xf32>, %b: index, %p: index, %j: index, %nq: index, %nk: index, %defined: i1, %scale: f32, %t: memref<?xf32>, %k: memref<?xi1>) {
   %true = arith.constant true
   %false = arith.constant false
   attn.online_softmax
       outs(%s, %m, %m, %m : memref<8x16xf32>, memref<16xf32>, memref<16xf32>, memref<16xf32>)
       at(%b, %b, %p, %j) queries(%nq) keys(%nk)
-      partial(%true) defined(%defined) exact(%false)
+      partial(%true) defined(%defined) exact(%false) scale(%scale : f32)
       score(%t : memref<?xf32>) {
     ^bb0(%rs: f32, %rb: index, %rh: index, %rp: index, %rj: index, %rt: memref<?xf32>):
       %x = memref.load %rt[%rj] : memref<?xf32>

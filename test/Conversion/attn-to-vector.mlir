@@ -41,10 +41,12 @@
 //   CHECK-NOT: attn.
 
 // SCALEF-LABEL: func @plain
+//       SCALEF:   %[[LOG2E:.*]] = arith.constant dense<1.44269502> : vector<16xf32>
 //       SCALEF:   scf.for
 //       SCALEF:   scf.for
 //       SCALEF:   scf.for
-//       SCALEF:     %[[X:.*]] = arith.subf
+//       SCALEF:     %[[DIFFERENCE:.*]] = arith.subf
+//       SCALEF:     %[[X:.*]] = arith.mulf %[[DIFFERENCE]], %[[LOG2E]]
 //       SCALEF:     %[[F:.*]] = llvm.call_intrinsic "llvm.x86.avx512.mask.reduce.ps.512"(%[[X]],
 // SCALEF-COUNT-5:   {{math|vector}}.fma %{{.*}}, %[[F]], %{{.*}} : vector<16xf32>
 //       SCALEF:     llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"(%{{.*}}, %[[X]],
@@ -61,6 +63,100 @@ func.func @plain(%s: memref<128x32xf32>, %m: memref<32xf32>, %l: memref<32xf32>,
       outs(%s, %m, %l, %c : memref<128x32xf32>, memref<32xf32>, memref<32xf32>, memref<32xf32>)
       at(%b, %b, %p, %j) queries(%nq) keys(%nk)
       partial(%false) defined(%true) exact(%false)
+  return
+}
+
+// -----
+
+// A scale makes scores of the products, which the weights then read.
+// CHECK-LABEL: func @scale
+//  CHECK-SAME:     %[[S:.*]]: memref<13x16xf32>, {{.*}}, %[[SCALE:[a-z0-9]*]]: f32)
+//       CHECK:   %[[SCALES:.*]] = vector.broadcast %[[SCALE]] : f32 to vector<16xf32>
+//       CHECK:   scf.for
+//       CHECK:     %[[DOT:.*]] = vector.load %[[S]]
+//       CHECK:     %[[SCORE:.*]] = arith.mulf %[[DOT]], %[[SCALES]]
+//       CHECK:     vector.store %[[SCORE]], %[[S]]
+//       CHECK:     arith.cmpf ogt, %[[SCORE]],
+//       CHECK:   scf.for
+//       CHECK:     vector.load %[[S]]
+//   CHECK-NOT:     %[[SCALES]]
+//       CHECK:   return
+func.func @scale(%s: memref<13x16xf32>, %m: memref<16xf32>, %l: memref<16xf32>, %c: memref<16xf32>,
+                 %b: index, %p: index, %j: index, %nq: index, %nk: index, %scale: f32) {
+  %true = arith.constant true
+  %false = arith.constant false
+  attn.online_softmax
+      outs(%s, %m, %l, %c : memref<13x16xf32>, memref<16xf32>, memref<16xf32>, memref<16xf32>)
+      at(%b, %b, %p, %j) queries(%nq) keys(%nk)
+      partial(%false) defined(%true) exact(%false) scale(%scale : f32)
+  return
+}
+
+// -----
+
+// The score region sees scaled scores; a tile that the mask does not cut needs
+// them as well.
+// CHECK-LABEL: func @scale_before_regions
+//  CHECK-SAME:     %[[S:.*]]: memref<13x16xf32>, {{.*}}, %[[PARTIAL:[a-z0-9]*]]: i1, %[[SCALE:[a-z0-9]*]]: f32)
+//   CHECK-DAG:   %[[TWO:.*]] = arith.constant dense<2.000000e+00> : vector<16xf32>
+//       CHECK:   %[[SCALES:.*]] = vector.broadcast %[[SCALE]] : f32 to vector<16xf32>
+//       CHECK:   scf.if %[[PARTIAL]]
+//       CHECK:     %[[SCALED:.*]] = arith.mulf %{{.*}}, %[[SCALES]]
+//       CHECK:     %[[SCORE:.*]] = arith.addf %[[SCALED]], %[[TWO]]
+//       CHECK:     %[[KEPT:.*]] = arith.select %{{.*}}, %[[SCORE]],
+//       CHECK:     vector.store %[[KEPT]], %[[S]]
+//       CHECK:   } else {
+//       CHECK:     %[[SCALED2:.*]] = arith.mulf %{{.*}}, %[[SCALES]]
+//       CHECK:     %[[SCORE2:.*]] = arith.addf %[[SCALED2]], %[[TWO]]
+//       CHECK:     vector.store %[[SCORE2]], %[[S]]
+//       CHECK:   return
+func.func @scale_before_regions(%s: memref<13x16xf32>, %m: memref<16xf32>, %b: index, %p: index, %j: index,
+                                %nq: index, %nk: index, %partial: i1, %scale: f32) {
+  %true = arith.constant true
+  %false = arith.constant false
+  attn.online_softmax
+      outs(%s, %m, %m, %m : memref<13x16xf32>, memref<16xf32>, memref<16xf32>, memref<16xf32>)
+      at(%b, %b, %p, %j) queries(%nq) keys(%nk)
+      partial(%partial) defined(%true) exact(%false) scale(%scale : f32)
+      score {
+    ^bb0(%rs: f32, %rb: index, %rh: index, %rp: index, %rj: index):
+      %two = arith.constant 2.0 : f32
+      %r = arith.addf %rs, %two : f32
+      attn.yield %r : f32
+    }
+      mask {
+    ^bb0(%rb: index, %rh: index, %rp: index, %rj: index):
+      %keep = arith.cmpi sle, %rj, %rp : index
+      attn.yield %keep : i1
+    }
+  return
+}
+
+// -----
+
+// So does an index that is computed element by element, before the pass.
+// CHECK-LABEL: func @scale_in_an_index
+//  CHECK-SAME:     %[[S:.*]]: memref<13x16xf32>, {{.*}}, %[[SCALE:[a-z0-9]*]]: f32, %[[TABLE:[a-z0-9]*]]: memref<64xf64>)
+//       CHECK:   %[[DOT:.*]] = memref.load %[[S]]
+//       CHECK:   %[[SCALED:.*]] = arith.mulf %[[DOT]], %[[SCALE]] : f32
+//       CHECK:   arith.fptoui %[[SCALED]] : f32 to i64
+//       CHECK:   memref.load %[[TABLE]]
+func.func @scale_in_an_index(%s: memref<13x16xf32>, %m: memref<16xf32>, %b: index, %p: index, %j: index,
+                             %nq: index, %nk: index, %scale: f32, %table: memref<64xf64>) {
+  %true = arith.constant true
+  %false = arith.constant false
+  attn.online_softmax
+      outs(%s, %m, %m, %m : memref<13x16xf32>, memref<16xf32>, memref<16xf32>, memref<16xf32>)
+      at(%b, %b, %p, %j) queries(%nq) keys(%nk)
+      partial(%false) defined(%true) exact(%false) scale(%scale : f32)
+      score(%table : memref<64xf64>) {
+    ^bb0(%rs: f32, %rb: index, %rh: index, %rp: index, %rj: index, %t: memref<64xf64>):
+      %i = arith.fptoui %rs : f32 to i64
+      %index = arith.index_cast %i : i64 to index
+      %x = memref.load %t[%index] : memref<64xf64>
+      %y = arith.truncf %x : f64 to f32
+      attn.yield %y : f32
+    }
   return
 }
 

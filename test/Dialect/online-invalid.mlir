@@ -8,7 +8,7 @@
 
 func.func @query_rank(%q: tensor<8xf32>, %k: tensor<9x16xf32>, %v: tensor<9x4xf32>,
     %o: tensor<4x8xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>, %n: index, %e: i1) {
-  // expected-error @below {{operand 'query': expected shape (Dk, L) of a float type, got 'tensor<8xf32>'}}
+  // expected-error @below {{operand 'query': expected shape (Dk, L) of a float type or (Dk/2, L, 2) of bf16, got 'tensor<8xf32>'}}
   %r:3 = attn.online_attention
       ins(%q, %k, %v : tensor<8xf32>, tensor<9x16xf32>, tensor<9x4xf32>)
       outs(%o, %m, %l : tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>)
@@ -21,7 +21,7 @@ func.func @query_rank(%q: tensor<8xf32>, %k: tensor<9x16xf32>, %v: tensor<9x4xf3
 
 func.func @query_type(%q: tensor<16x8xi32>, %k: tensor<9x16xf32>, %v: tensor<9x4xf32>,
     %o: tensor<4x8xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>, %n: index, %e: i1) {
-  // expected-error @below {{operand 'query': expected shape (Dk, L) of a float type, got 'tensor<16x8xi32>'}}
+  // expected-error @below {{operand 'query': expected shape (Dk, L) of a float type or (Dk/2, L, 2) of bf16, got 'tensor<16x8xi32>'}}
   %r:3 = attn.online_attention
       ins(%q, %k, %v : tensor<16x8xi32>, tensor<9x16xf32>, tensor<9x4xf32>)
       outs(%o, %m, %l : tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>)
@@ -236,6 +236,125 @@ func.func @mask_arguments(%q: tensor<16x8xf32>, %k: tensor<9x16xf32>, %v: tensor
 
 // -----
 
+func.func @scale(%q: tensor<16x8xf32>, %k: tensor<9x16xf32>, %v: tensor<9x4xf32>,
+    %o: tensor<4x8xf32>, %m: tensor<8xf32>, %n: index, %e: i1, %f: f64) {
+  // expected-error @below {{operand 'scale': expected 'f32', got 'f64'}}
+  %r:3 = attn.online_attention
+      ins(%q, %k, %v : tensor<16x8xf32>, tensor<9x16xf32>, tensor<9x4xf32>)
+      outs(%o, %m, %m : tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e) scale(%f : f64)
+      -> tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+// In pairs.
+
+func.func @pairs_of_three(%q: tensor<8x16x3xbf16>, %k: tensor<40x16xbf16>, %v: tensor<2x4x32xbf16>,
+    %o: tensor<4x16xf32>, %m: tensor<16xf32>, %l: tensor<16xf32>, %n: index, %e: i1) {
+  // expected-error @below {{operand 'query': expected shape (8, 16, 2) of 'bf16', got 'tensor<8x16x3xbf16>'}}
+  %r:3 = attn.online_attention
+      ins(%q, %k, %v : tensor<8x16x3xbf16>, tensor<40x16xbf16>, tensor<2x4x32xbf16>)
+      outs(%o, %m, %l : tensor<4x16xf32>, tensor<16xf32>, tensor<16xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      -> tensor<4x16xf32>, tensor<16xf32>, tensor<16xf32>
+  return
+}
+
+// -----
+
+func.func @pairs_of_f16(%q: tensor<8x16x2xf16>, %k: tensor<40x16xf16>, %v: tensor<2x4x32xf16>,
+    %o: tensor<4x16xf32>, %m: tensor<16xf32>, %l: tensor<16xf32>, %n: index, %e: i1) {
+  // expected-error @below {{operand 'query': expected shape (8, 16, 2) of 'bf16', got 'tensor<8x16x2xf16>'}}
+  %r:3 = attn.online_attention
+      ins(%q, %k, %v : tensor<8x16x2xf16>, tensor<40x16xf16>, tensor<2x4x32xf16>)
+      outs(%o, %m, %l : tensor<4x16xf32>, tensor<16xf32>, tensor<16xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      -> tensor<4x16xf32>, tensor<16xf32>, tensor<16xf32>
+  return
+}
+
+// -----
+
+func.func @pairs_key_size(%q: tensor<8x16x2xbf16>, %k: tensor<40x15xbf16>, %v: tensor<2x4x32xbf16>,
+    %o: tensor<4x16xf32>, %m: tensor<16xf32>, %l: tensor<16xf32>, %n: index, %e: i1) {
+  // expected-error @below {{operand 'key': expected shape (any, 16) of 'bf16', got 'tensor<40x15xbf16>'}}
+  %r:3 = attn.online_attention
+      ins(%q, %k, %v : tensor<8x16x2xbf16>, tensor<40x15xbf16>, tensor<2x4x32xbf16>)
+      outs(%o, %m, %l : tensor<4x16xf32>, tensor<16xf32>, tensor<16xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      -> tensor<4x16xf32>, tensor<16xf32>, tensor<16xf32>
+  return
+}
+
+// -----
+
+func.func @pairs_value_rank(%q: tensor<8x16x2xbf16>, %k: tensor<40x16xbf16>, %v: tensor<40x4xbf16>,
+    %o: tensor<4x16xf32>, %m: tensor<16xf32>, %l: tensor<16xf32>, %n: index, %e: i1) {
+  // expected-error @below {{operand 'value': expected shape (T, Dv, 32), got 'tensor<40x4xbf16>'}}
+  %r:3 = attn.online_attention
+      ins(%q, %k, %v : tensor<8x16x2xbf16>, tensor<40x16xbf16>, tensor<40x4xbf16>)
+      outs(%o, %m, %l : tensor<4x16xf32>, tensor<16xf32>, tensor<16xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      -> tensor<4x16xf32>, tensor<16xf32>, tensor<16xf32>
+  return
+}
+
+// -----
+
+func.func @pairs_pack_size(%q: tensor<8x16x2xbf16>, %k: tensor<40x16xbf16>, %v: tensor<3x4x16xbf16>,
+    %o: tensor<4x16xf32>, %m: tensor<16xf32>, %l: tensor<16xf32>, %n: index, %e: i1) {
+  // expected-error @below {{operand 'value': expected shape (any, 4, 32) of 'bf16', got 'tensor<3x4x16xbf16>'}}
+  %r:3 = attn.online_attention
+      ins(%q, %k, %v : tensor<8x16x2xbf16>, tensor<40x16xbf16>, tensor<3x4x16xbf16>)
+      outs(%o, %m, %l : tensor<4x16xf32>, tensor<16xf32>, tensor<16xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      -> tensor<4x16xf32>, tensor<16xf32>, tensor<16xf32>
+  return
+}
+
+// -----
+
+func.func @pairs_packs(%q: tensor<8x16x2xbf16>, %k: tensor<40x16xbf16>, %v: tensor<1x4x32xbf16>,
+    %o: tensor<4x16xf32>, %m: tensor<16xf32>, %l: tensor<16xf32>, %n: index, %e: i1) {
+  // expected-error @below {{operand 'value': expected 2 packs of the keys, got 1}}
+  %r:3 = attn.online_attention
+      ins(%q, %k, %v : tensor<8x16x2xbf16>, tensor<40x16xbf16>, tensor<1x4x32xbf16>)
+      outs(%o, %m, %l : tensor<4x16xf32>, tensor<16xf32>, tensor<16xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      -> tensor<4x16xf32>, tensor<16xf32>, tensor<16xf32>
+  return
+}
+
+// -----
+
+func.func @pairs_state(%q: tensor<8x16x2xbf16>, %k: tensor<40x16xbf16>, %v: tensor<2x4x32xbf16>,
+    %o: tensor<4x16xbf16>, %m: tensor<16xbf16>, %l: tensor<16xbf16>, %n: index, %e: i1) {
+  // expected-error @below {{operand 'accumulator': expected shape (4, 16) of 'f32', got 'tensor<4x16xbf16>'}}
+  %r:3 = attn.online_attention
+      ins(%q, %k, %v : tensor<8x16x2xbf16>, tensor<40x16xbf16>, tensor<2x4x32xbf16>)
+      outs(%o, %m, %l : tensor<4x16xbf16>, tensor<16xbf16>, tensor<16xbf16>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      -> tensor<4x16xbf16>, tensor<16xbf16>, tensor<16xbf16>
+  return
+}
+
+// -----
+
+func.func @pairs_scale(%q: tensor<8x16x2xbf16>, %k: tensor<40x16xbf16>, %v: tensor<2x4x32xbf16>,
+    %o: tensor<4x16xf32>, %m: tensor<16xf32>, %l: tensor<16xf32>, %n: index, %e: i1, %f: bf16) {
+  // expected-error @below {{operand 'scale': expected 'f32', got 'bf16'}}
+  %r:3 = attn.online_attention
+      ins(%q, %k, %v : tensor<8x16x2xbf16>, tensor<40x16xbf16>, tensor<2x4x32xbf16>)
+      outs(%o, %m, %l : tensor<4x16xf32>, tensor<16xf32>, tensor<16xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e) scale(%f : bf16)
+      -> tensor<4x16xf32>, tensor<16xf32>, tensor<16xf32>
+  return
+}
+
+// -----
+
 //===----------------------------------------------------------------------===//
 // attn.online_softmax
 //===----------------------------------------------------------------------===//
@@ -357,9 +476,20 @@ func.func @captures(%s: memref<104x8xf32>, %m: memref<8xf32>, %n: index,
     %e: i1) {
   // expected-error @below {{expected no 'score' captures without a 'score' region, got 1}}
   "attn.online_softmax"(%s, %m, %m, %m, %n, %n, %n, %n, %n, %n, %e, %e, %e, %e)
-      <{operandSegmentSizes = array<i32: 4, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0>}>
+      <{operandSegmentSizes = array<i32: 4, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 1, 0>}>
       ({}, {}) : (memref<104x8xf32>, memref<8xf32>, memref<8xf32>, memref<8xf32>,
                   index, index, index, index, index, index, i1, i1, i1, i1) -> ()
+  return
+}
+
+// -----
+
+func.func @scale(%s: memref<104x8xf32>, %m: memref<8xf32>, %n: index, %e: i1, %f: f16) {
+  // expected-error @below {{operand 'scale': expected 'f32', got 'f16'}}
+  attn.online_softmax
+      outs(%s, %m, %m, %m : memref<104x8xf32>, memref<8xf32>, memref<8xf32>, memref<8xf32>)
+      at(%n, %n, %n, %n) queries(%n) keys(%n)
+      partial(%e) defined(%e) exact(%e) scale(%f : f16)
   return
 }
 

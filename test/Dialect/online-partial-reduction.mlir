@@ -9,7 +9,7 @@
 // CHECK-DAG: #[[STACK:.*]] = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
 
 // CHECK-LABEL: func.func @split
-// CHECK-SAME: %[[Q:[^:]*]]: tensor<64x32xf32>, %[[K:[^:]*]]: tensor<?x64xf32>, %[[V:[^:]*]]: tensor<?x80xf32>, %[[O:[^:]*]]: tensor<80x32xf32>, %[[M:[^:]*]]: tensor<32xf32>, %[[L:[^:]*]]: tensor<32xf32>, %[[N:[^:]*]]: index
+// CHECK-SAME: %[[Q:[^:]*]]: tensor<64x32xf32>, %[[K:[^:]*]]: tensor<?x64xf32>, %[[V:[^:]*]]: tensor<?x80xf32>, %[[O:[^:]*]]: tensor<80x32xf32>, %[[M:[^:]*]]: tensor<32xf32>, %[[L:[^:]*]]: tensor<32xf32>, %[[N:[^:]*]]: index, %{{[^:]*}}: i1, %[[SCALE:[^:]*]]: f32
 // CHECK-DAG: %[[ZERO:.*]] = arith.constant 0.000000e+00 : f32
 // CHECK-DAG: %[[INF:.*]] = arith.constant 0xFF800000 : f32
 
@@ -28,7 +28,7 @@
 // CHECK-DAG: %[[KI:.*]] = tensor.extract_slice %[[K]][%[[J]], 0] [%[[SIZE:.*]], 64]
 // CHECK-DAG: %[[VI:.*]] = tensor.extract_slice %[[V]][%[[J]], 0] [%[[SIZE]], 80]
 // CHECK: %[[T:.*]]:3 = attn.online_attention ins(%[[Q]], %[[KI]], %[[VI]] : {{[^)]*}}) outs(%[[OI]], %[[MI]], %[[LI]] : {{[^)]*}}) at(%{{.*}}, %{{.*}}, %{{.*}}, %[[FIRST_KEY]])
-// CHECK-SAME: mask {
+// CHECK-SAME: scale(%[[SCALE]] : f32) mask {
 // CHECK: tensor.parallel_insert_slice %[[T]]#0 into %[[OS]][%[[I]], 0, 0]
 // CHECK: tensor.parallel_insert_slice %[[T]]#1 into %[[MS]][%[[I]], 0]
 // CHECK: tensor.parallel_insert_slice %[[T]]#2 into %[[LS]][%[[I]], 0]
@@ -38,31 +38,36 @@
 // CHECK: arith.maximumf
 
 // That state in units of the new maximum; -inf is as good as itself.
-// CHECK: %[[LC:.*]] = linalg.generic {{.*}} ins(%[[M]], %[[MR]] : tensor<32xf32>, tensor<32xf32>) outs(%[[L]] : tensor<32xf32>)
-// CHECK-NEXT: ^bb0(%[[OLD:.*]]: f32, %[[NEW:.*]]: f32, %[[OUT:.*]]: f32):
+// CHECK: %[[OWN:.*]] = linalg.generic {{.*}}iterator_types = ["parallel"]} ins(%[[M]], %[[MR]] : tensor<32xf32>, tensor<32xf32>) outs(%{{.*}} : tensor<32xf32>)
+// CHECK-NEXT: ^bb0(%[[OLD:.*]]: f32, %[[NEW:.*]]: f32, %{{.*}}: f32):
 // CHECK-NEXT: %[[SAME:.*]] = arith.cmpf oeq, %[[OLD]], %[[NEW]]
 // CHECK-NEXT: %[[D:.*]] = arith.subf %[[OLD]], %[[NEW]]
-// CHECK-NEXT: %[[E:.*]] = math.exp2 %[[D]]
+// CHECK-NEXT: %[[E:.*]] = math.exp %[[D]]
 // CHECK-NEXT: %[[F:.*]] = arith.select %[[SAME]], %{{.*}}, %[[E]]
-// CHECK-NEXT: arith.mulf %[[F]], %[[OUT]]
-// CHECK: %[[OC:.*]] = linalg.generic {{.*}} ins(%[[M]], %[[MR]] : {{.*}}) outs(%[[O]] : tensor<80x32xf32>)
+// CHECK-NEXT: linalg.yield %[[F]]
+// CHECK: %[[LC:.*]] = linalg.generic {{.*}} ins(%[[OWN]] : tensor<32xf32>) outs(%[[L]] : tensor<32xf32>)
+// CHECK: arith.mulf
+// CHECK: %[[OC:.*]] = linalg.generic {{.*}} ins(%[[OWN]] : tensor<32xf32>) outs(%[[O]] : tensor<80x32xf32>)
+// CHECK: arith.mulf
 
-// And the partial states.
-// CHECK: %[[LR:.*]] = linalg.generic {{.*}}iterator_types = ["reduction", "parallel"]} ins(%[[P]]#1, %[[MR]], %[[P]]#2 : {{.*}}) outs(%[[LC]] : tensor<32xf32>)
-// CHECK: arith.cmpf oeq
-// CHECK: math.exp2
+// And the partial states; nothing is exponentiated for elements of O.
+// CHECK: %[[PC:.*]] = linalg.generic {{.*}}iterator_types = ["parallel", "parallel"]} ins(%[[P]]#1, %[[MR]] : {{.*}}) outs(%{{.*}} : tensor<4x32xf32>)
+// CHECK: math.exp
+// CHECK-NOT: math.exp
+// CHECK: %[[LR:.*]] = linalg.generic {{.*}}iterator_types = ["reduction", "parallel"]} ins(%[[PC]], %[[P]]#2 : {{.*}}) outs(%[[LC]] : tensor<32xf32>)
 // CHECK: arith.mulf
 // CHECK: arith.addf
-// CHECK: %[[OR:.*]] = linalg.generic {indexing_maps = [#{{.*}}, #{{.*}}, #[[STACK]], #{{.*}}], iterator_types = ["reduction", "parallel", "parallel"]} ins(%[[P]]#1, %[[MR]], %[[P]]#0 : {{.*}}) outs(%[[OC]] : tensor<80x32xf32>)
+// CHECK: %[[OR:.*]] = linalg.generic {indexing_maps = [#{{.*}}, #[[STACK]], #{{.*}}], iterator_types = ["reduction", "parallel", "parallel"]} ins(%[[PC]], %[[P]]#0 : {{.*}}) outs(%[[OC]] : tensor<80x32xf32>)
 // CHECK: return %[[OR]], %[[MR]], %[[LR]]
 func.func @split(%q: tensor<64x32xf32>, %k: tensor<?x64xf32>,
                  %v: tensor<?x80xf32>, %o: tensor<80x32xf32>,
-                 %m: tensor<32xf32>, %l: tensor<32xf32>, %n: index, %e: i1)
+                 %m: tensor<32xf32>, %l: tensor<32xf32>, %n: index, %e: i1,
+                 %scale: f32)
     -> (tensor<80x32xf32>, tensor<32xf32>, tensor<32xf32>) {
   %r:3 = attn.online_attention
       ins(%q, %k, %v : tensor<64x32xf32>, tensor<?x64xf32>, tensor<?x80xf32>)
       outs(%o, %m, %l : tensor<80x32xf32>, tensor<32xf32>, tensor<32xf32>)
-      at(%n, %n, %n, %n) queries(%n) exact(%e) mask {
+      at(%n, %n, %n, %n) queries(%n) exact(%e) scale(%scale : f32) mask {
     ^bb0(%b: index, %h: index, %p: index, %j: index):
       %keep = arith.cmpi sle, %j, %p : index
       attn.yield %keep : i1

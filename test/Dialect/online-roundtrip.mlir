@@ -9,12 +9,13 @@
 // CHECK: %[[R:.*]]:3 = attn.online_attention ins(%[[Q]], %[[K]], %[[V]] : tensor<16x8xf32>, tensor<?x16xf32>, tensor<?x4xf32>)
 // CHECK-SAME: outs(%[[O]], %[[M]], %[[L]] : tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>)
 // CHECK-SAME: at(%[[N]], %[[N]], %[[N]], %[[N]]) queries(%[[N]]) exact(%[[E]])
+// CHECK-NOT: scale
 // CHECK-NOT: score
 // CHECK-NOT: mask
 // CHECK-SAME: -> tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>{{$}}
 // CHECK: return %[[R]]#0, %[[R]]#1, %[[R]]#2
 // GENERIC-LABEL: sym_name = "plain"
-// GENERIC: "attn.online_attention"({{.*}}) <{operandSegmentSizes = array<i32: 1, 1, 1, 3, 1, 1, 1, 1, 1, 1, 0, 0>}> ({
+// GENERIC: "attn.online_attention"({{.*}}) <{operandSegmentSizes = array<i32: 1, 1, 1, 3, 1, 1, 1, 1, 1, 1, 0, 0, 0>}> ({
 // GENERIC-NEXT: }, {
 // GENERIC-NEXT: })
 func.func @plain(%q: tensor<16x8xf32>, %k: tensor<?x16xf32>,
@@ -29,10 +30,31 @@ func.func @plain(%q: tensor<16x8xf32>, %k: tensor<?x16xf32>,
   return %r#0, %r#1, %r#2 : tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>
 }
 
+// In pairs, the state is of f32.
+// CHECK-LABEL: func.func @pairs(
+// CHECK: attn.online_attention ins(%{{.*}} : tensor<8x16x2xbf16>, tensor<40x16xbf16>, tensor<2x4x32xbf16>)
+// CHECK-SAME: outs(%{{.*}} : tensor<4x16xf32>, tensor<16xf32>, tensor<16xf32>)
+// CHECK-SAME: scale(%{{.*}} : f32) score {
+// CHECK-NEXT: ^bb0(%{{s.*}}: f32,
+func.func @pairs(%q: tensor<8x16x2xbf16>, %k: tensor<40x16xbf16>,
+                 %v: tensor<2x4x32xbf16>, %o: tensor<4x16xf32>,
+                 %m: tensor<16xf32>, %n: index, %e: i1, %scale: f32)
+    -> tensor<4x16xf32> {
+  %r:3 = attn.online_attention
+      ins(%q, %k, %v : tensor<8x16x2xbf16>, tensor<40x16xbf16>, tensor<2x4x32xbf16>)
+      outs(%o, %m, %m : tensor<4x16xf32>, tensor<16xf32>, tensor<16xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e) scale(%scale : f32)
+      score {
+    ^bb0(%s: f32, %b: index, %h: index, %p: index, %j: index):
+      attn.yield %s : f32
+    } -> tensor<4x16xf32>, tensor<16xf32>, tensor<16xf32>
+  return %r#0 : tensor<4x16xf32>
+}
+
 // Arguments of regions are named after what they stand for.
 // CHECK-LABEL: func.func @regions(
 // CHECK: attn.online_attention
-// CHECK-SAME: score (%{{.*}} : tensor<?xf64>) {
+// CHECK-SAME: exact(%{{.*}}) scale(%{{.*}} : f64) score (%{{.*}} : tensor<?xf64>) {
 // CHECK-NEXT: ^bb0(%[[S:s.*]]: f64, %{{b.*}}: index, %[[H:h.*]]: index, %{{p.*}}: index, %{{j.*}}: index, %[[C:.*]]: tensor<?xf64>):
 // CHECK-NEXT: %[[X:.*]] = tensor.extract %[[C]][%[[H]]]
 // CHECK-NEXT: arith.addf %[[S]], %[[X]] : f64
@@ -43,11 +65,12 @@ func.func @plain(%q: tensor<16x8xf32>, %k: tensor<?x16xf32>,
 // CHECK: } -> tensor<4x8xf64>
 func.func @regions(%q: tensor<16x8xf64>, %k: tensor<9x16xf64>,
                    %v: tensor<9x4xf64>, %o: tensor<4x8xf64>, %m: tensor<8xf64>,
-                   %n: index, %e: i1, %bias: tensor<?xf64>) -> tensor<4x8xf64> {
+                   %n: index, %e: i1, %scale: f64, %bias: tensor<?xf64>)
+    -> tensor<4x8xf64> {
   %r:3 = attn.online_attention
       ins(%q, %k, %v : tensor<16x8xf64>, tensor<9x16xf64>, tensor<9x4xf64>)
       outs(%o, %m, %m : tensor<4x8xf64>, tensor<8xf64>, tensor<8xf64>)
-      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      at(%n, %n, %n, %n) queries(%n) exact(%e) scale(%scale : f64)
       score (%bias : tensor<?xf64>) {
     ^bb0(%s: f64, %b: index, %h: index, %p: index, %j: index, %c: tensor<?xf64>):
       %x = tensor.extract %c[%h] : tensor<?xf64>
@@ -69,7 +92,7 @@ func.func @regions(%q: tensor<16x8xf64>, %k: tensor<9x16xf64>,
 // CHECK: return %[[R]]#3
 // CHECK-LABEL: func.func @softmax_of_memrefs(
 // CHECK: {{^ *}}attn.online_softmax outs({{.*}} : memref<104x8xf32>, memref<8xf32>, memref<8xf32>, memref<8xf32>)
-// CHECK-SAME: exact(%{{.*}}) mask (%{{.*}} : memref<?xi1>) {
+// CHECK-SAME: exact(%{{.*}}) scale(%{{.*}} : f32) mask (%{{.*}} : memref<?xi1>) {
 // CHECK: memref.load
 // CHECK: }{{ *$}}
 func.func @softmax(%s: tensor<104x8xf32>, %m: tensor<8xf32>, %n: index, %e: i1)
@@ -82,12 +105,13 @@ func.func @softmax(%s: tensor<104x8xf32>, %m: tensor<8xf32>, %n: index, %e: i1)
   return %r#3 : tensor<8xf32>
 }
 func.func @softmax_of_memrefs(%s: memref<104x8xf32>, %m: memref<8xf32>,
-                              %n: index, %e: i1, %keep: memref<?xi1>) {
+                              %n: index, %e: i1, %scale: f32,
+                              %keep: memref<?xi1>) {
   attn.online_softmax
       outs(%s, %m, %m, %m : memref<104x8xf32>, memref<8xf32>, memref<8xf32>,
            memref<8xf32>)
       at(%n, %n, %n, %n) queries(%n) keys(%n) partial(%e) defined(%e) exact(%e)
-      mask (%keep : memref<?xi1>) {
+      scale(%scale : f32) mask (%keep : memref<?xi1>) {
     ^bb0(%b: index, %h: index, %p: index, %j: index, %c: memref<?xi1>):
       %x = memref.load %c[%j] : memref<?xi1>
       attn.yield %x : i1

@@ -5,10 +5,10 @@
 !v = tensor<1x1x?x24xf32>
 !o = tensor<1x1x20x24xf32>
 
-// 20 queries in 32 lanes: padded with 0, and scaled by log2(e) / sqrt(16).
+// 20 queries in 32 lanes: padded with 0, and scaled by 1 / sqrt(16).
 // CHECK-LABEL: func.func @plain
-// CHECK: %[[S:.*]] = arith.constant 0.360673755 : f32
 // CHECK: linalg.fill {{.*}} outs(%{{.*}} : tensor<32x16xf32>)
+// CHECK: %[[S:.*]] = arith.constant 2.500000e-01 : f32
 // CHECK: arith.mulf %{{.*}}, %[[S]]
 // CHECK: tensor.insert_slice %{{.*}} [20, 16] [1, 1] : tensor<20x16xf32> into tensor<32x16xf32>
 // CHECK: %[[T:.*]] = linalg.transpose ins(%{{.*}} : tensor<32x16xf32>) outs(%{{.*}} : tensor<16x32xf32>)
@@ -18,26 +18,25 @@
 // CHECK: arith.divf
 // CHECK: linalg.transpose {{.*}} outs(%{{.*}} : tensor<32x24xf32>)
 // CHECK: tensor.insert_slice {{.*}} [1, 1, 20, 24] {{.*}} into tensor<1x1x20x24xf32>
-// CHECK-NOT: math.log2
+// CHECK-NOT: math.log
 func.func @plain(%q: !h, %k: !k, %v: !v, %o: !o) -> !o {
   %r = attn.attention ins(%q, %k, %v : !h, !k, !v) outs(%o : !o)
   return %r : !o
 }
 
-// A score region sees the true score: no log2(e) before it. The sink starts the
-// state; the log-sum-exp is that of the end.
+// The sink starts the state; the log-sum-exp is that of the end.
 // CHECK-LABEL: func.func @sink_score_lse
-// CHECK-DAG: arith.constant 2.500000e-01 : f32
 // CHECK: %[[K:.*]] = tensor.extract %{{.*}} : tensor<1xf32>
-// CHECK: %[[LOG2E:.*]] = arith.constant 1.44269502 : f32
-// CHECK: %[[M:.*]] = arith.mulf %[[K]], %[[LOG2E]]
-// CHECK: arith.maximumf %[[M]]
-// CHECK: arith.minimumf
-// CHECK: %[[START:.*]] = arith.select %{{.*}}, %[[M]], %{{.*}} : f32
-// CHECK: linalg.fill ins(%[[START]] : f32)
-// CHECK: attn.online_attention
+// CHECK: %[[NONE:.*]] = arith.cmpf oeq, %[[K]], %{{.*}} : f32
+// CHECK: %[[L:.*]] = arith.select %[[NONE]], %{{.*}} : f32
+// CHECK: linalg.fill ins(%[[K]] : f32)
+// CHECK: linalg.fill ins(%[[L]] : f32)
+// CHECK: %[[R:.*]]:3 = attn.online_attention
 // CHECK-SAME: score {
-// CHECK: math.log2
+// CHECK: linalg.generic {{.*}} ins(%[[R]]#1, %[[R]]#2 : tensor<32xf32>, tensor<32xf32>)
+// CHECK-NEXT: ^bb0(%[[M:.*]]: f32, %[[SUM:.*]]: f32, %{{.*}}: f32):
+// CHECK-NEXT: %[[LOG:.*]] = math.log %[[SUM]]
+// CHECK-NEXT: arith.addf %[[M]], %[[LOG]]
 // CHECK: tensor.insert_slice {{.*}} into tensor<1x1x20xf32>
 func.func @sink_score_lse(%q: !h, %k: !k, %v: !v, %o: !o, %l: tensor<1x1x20xf32>,
                           %s: tensor<1xf32>) -> (!o, tensor<1x1x20xf32>) {

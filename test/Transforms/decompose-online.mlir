@@ -69,6 +69,20 @@ func.func @full(%q: !q, %k: !k, %acc: !q, %m: !l, %l: !l) -> (!q, !l, !l) {
   return %r#0, %r#1, %r#2 : !q, !l, !l
 }
 
+// CHECK-LABEL: func.func @scale
+// CHECK-SAME: %[[SCALE:[a-z0-9]*]]: f32
+// CHECK: attn.online_softmax
+// CHECK-SAME: exact(%false) scale(%[[SCALE]] : f32)
+func.func @scale(%q: !q, %k: !k, %acc: !q, %m: !l, %l: !l, %n: index,
+                 %scale: f32) -> (!q, !l, !l) {
+  %c0 = arith.constant 0 : index
+  %no = arith.constant false
+  %r:3 = attn.online_attention ins(%q, %k, %k : !q, !k, !k)
+      outs(%acc, %m, %l : !q, !l, !l) at(%c0, %c0, %c0, %c0) queries(%n)
+      exact(%no) scale(%scale : f32) -> !q, !l, !l
+  return %r#0, %r#1, %r#2 : !q, !l, !l
+}
+
 // A table of biases is inside its bounds or not, which only the run knows.
 // CHECK-LABEL: func.func @bias
 // CHECK: attn.online_softmax

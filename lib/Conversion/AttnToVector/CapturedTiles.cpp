@@ -54,6 +54,8 @@ Value CapturedTiles::evaluate(Value value, Value lane, Value row,
         row ? b.createOrFold<arith::AddIOp>(tile.firstKey, row) : tile.firstKey;
   } else if (value == arguments.score) {
     result = b.create<memref::LoadOp>(tile.scores, ValueRange{row, lane});
+    if (tile.scale)
+      result = b.create<arith::MulFOp>(result, tile.scale);
   } else {
     Operation *op = value.getDefiningOp();
     SmallVector<Value> operands;

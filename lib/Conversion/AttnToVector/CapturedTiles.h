@@ -16,6 +16,7 @@ namespace mlir::attn {
 /// The tile of scores that a region is evaluated on.
 struct ScoreTile {
   Value scores; ///< Buffer, (K, L).
+  Value scale;  ///< Of what it holds before the region; null if 1.
   Value batch, head;
   Value position; ///< `p` of lane 0.
   Value firstKey; ///< `j` of row 0.
@@ -24,7 +25,7 @@ struct ScoreTile {
 
 /// Copies what a tile loads from captured buffers into buffers with the lanes
 /// as last dimension, before the loop over its rows. Only existing queries and
-/// keys are read; the rest of the buffers holds anything.
+/// keys are read; lanes without a query hold 0.
 class CapturedTiles {
 public:
   CapturedTiles(LaneBuilder &b, const ScoreTile &tile,

@@ -20,6 +20,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 #include <cmath>
+#include <numbers>
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -48,7 +49,7 @@ constexpr double kOfTanh[] = {9.999999710e-01, -3.333295888e-01,
                               1.958290801e-02, -4.716257128e-03};
 constexpr double kTanhLimit = 0.75;
 
-constexpr double kLog2E = 1.4426950408889634;
+constexpr double kLog2E = std::numbers::log2e;
 
 Value splat(LaneBuilder &b, Value like, double value) {
   return b.number(like.getType(), value);
@@ -183,10 +184,11 @@ std::optional<SmallVector<double>> scaleTanh(double inner, double factor) {
 
 } // namespace
 
-Value attn::buildExp2OfNegative(LaneBuilder &b, Value x) {
+Value attn::buildExpOfNegative(LaneBuilder &b, Value x) {
+  Value power = multiply(b, x, splat(b, x, kLog2E));
   if (hasScalef(b))
-    return buildExp2(b, x);
-  Value clamped = b.maximum(splat(b, x, -127.0), x);
+    return buildExp2(b, power);
+  Value clamped = b.maximum(splat(b, x, -127.0), power);
   Rounded rounded = roundToPower(b, clamped, 0);
   Value remainder = subtract(b, clamped, rounded.nearest);
   return multiply(b, polynomial(b, remainder, kOfRemainder), rounded.power);

@@ -9,11 +9,13 @@
 // Two passes over the rows (keys) of the tile of scores, with the lanes
 // (queries) in registers:
 //
-//   1. score region, mask region, maximum     only the maximum without regions
+//   1. scale, score region, mask region, maximum
 //   2. weights and their sum
 //
-// Nothing is known of lanes without a query but that they exist in the buffers;
-// what happens in a lane stays in it.
+// The first stores the scores, unless they are the products as they came.
+//
+// Lanes without a query are computed like the others, on a query of 0 and on 0
+// for what regions load there; what happens in a lane stays in it.
 //
 
 #include "lib/Conversion/AttnToLinalg/RegionEvaluation.h"
@@ -23,6 +25,7 @@
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 
 #include <limits>
@@ -33,35 +36,33 @@ using namespace mlir::attn;
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-/// Its product with log2(e) is finite in f32.
-constexpr double kLeastScore = -2.35e38;
-constexpr double kLog2E = 1.4426950408889634;
 
 class SoftmaxLowering {
 public:
   SoftmaxLowering(OnlineSoftmaxOp op, const VectorTarget &target)
       : op(op), b(op, target, op.getNumLanes()), arithmetic(b),
         scalar(b.getF32Type()), vector(b.getPieceType(scalar)),
-        tile{op.getScores(),   op.getBatch(),    op.getHead(),
-             op.getPosition(), op.getFirstKey(), op.getNumQueries(),
-             op.getNumKeys()},
+        tile{op.getScores(),     op.getScale(),    op.getBatch(),
+             op.getHead(),       op.getPosition(), op.getFirstKey(),
+             op.getNumQueries(), op.getNumKeys()},
         unroll(getUnroll()) {}
 
   void lower() {
-    Value zero = b.index(0);
     paddedKeys = roundUpToUnroll(tile.numKeys);
     b.loop(tile.numKeys, paddedKeys, 1, [&](Value row) {
       b.store(Pieces(b.getNumPieces(), minusInfinity()), tile.scores, row);
     });
+    if (tile.scale)
+      scales = b.create<vector::BroadcastOp>(vector, tile.scale);
     Pieces before = b.load(op.getMaximum(), {}, scalar);
     Pieces after = buildScores(before);
     Pieces sums = b.load(op.getSum(), {}, scalar);
     Pieces corrections, origins;
     for (auto [m, next, sum] : llvm::zip(before, after, sums)) {
-      // Of -inf there is nothing to subtract, nor of inf what is finite.
+      // The difference of equal infinities would be NaN, here and of scores.
       Value difference = b.create<arith::SubFOp>(m, next);
       Value correction = b.create<arith::SelectOp>(
-          isEqual(m, next), real(1.0), buildExp2OfNegative(b, difference));
+          isEqual(m, next), real(1.0), buildExpOfNegative(b, difference));
       corrections.push_back(correction);
       sum = b.create<arith::MulFOp>(sum, correction);
       origins.push_back(b.create<arith::SelectOp>(
@@ -71,8 +72,8 @@ public:
     b.store(after, op.getMaximum(), {});
     sums = b.branch(
         op.getExact(),
-        [&] { return buildWeights(zero, origins, sums, /*exact=*/true); },
-        [&] { return buildWeights(zero, origins, sums, /*exact=*/false); });
+        [&] { return buildWeights(origins, sums, /*exact=*/true); },
+        [&] { return buildWeights(origins, sums, /*exact=*/false); });
     b.store(sums, op.getSum(), {});
     op.erase();
   }
@@ -140,10 +141,10 @@ private:
   // Scores
   //===--------------------------------------------------------------------===//
 
-  /// Applies the regions, and returns the new maximum.
+  /// Makes scores of the products, and returns the new maximum.
   Pieces buildScores(const Pieces &maximum) {
     if (!op.hasScore() && !op.hasMask())
-      return buildMaximum(maximum);
+      return buildUnmasked(maximum);
     if (!isVectorizable()) {
       buildScalarScores();
       return buildMaximum(maximum);
@@ -220,30 +221,21 @@ private:
         [&](Value x, Value y) { return b.maximum(x, y); });
   }
 
+  Pieces buildUnmasked(const Pieces &maximum) {
+    return op.hasScore() || tile.scale ? buildPass(maximum, /*masked=*/false)
+                                       : buildMaximum(maximum);
+  }
+
   Pieces buildVectorScores(const Pieces &maximum) {
-    auto ifFull = [&] {
-      return op.hasScore() ? buildPass(maximum, /*masked=*/false)
-                           : buildMaximum(maximum);
-    };
     if (!op.hasMask())
-      return ifFull();
+      return buildUnmasked(maximum);
     return b.branch(
         op.getPartial(), [&] { return buildPass(maximum, /*masked=*/true); },
-        ifFull);
+        [&] { return buildUnmasked(maximum); });
   }
 
   static bool hasLoads(Region &region) {
     return !region.empty() && !region.front().getOps<memref::LoadOp>().empty();
-  }
-
-  /// A score in base 2. One that is finite stays so, because only -inf hides.
-  Value toLog2(Value score) {
-    Type type = score.getType();
-    Value isHidden = b.create<arith::CmpFOp>(arith::CmpFPredicate::OEQ, score,
-                                             b.number(type, -kInfinity));
-    Value raised = b.maximum(b.number(type, kLeastScore), score);
-    Value kept = b.create<arith::SelectOp>(isHidden, score, raised);
-    return b.create<arith::MulFOp>(kept, b.number(type, kLog2E));
   }
 
   Pieces buildPass(const Pieces &maximum, bool masked) {
@@ -273,9 +265,11 @@ private:
     }
     auto body = [&](Value row) {
       Pieces scores = b.load(tile.scores, row, scalar);
+      if (scales)
+        for (Value &piece : scores)
+          piece = b.create<arith::MulFOp>(piece, scales);
       if (score)
-        for (Value &piece : scores = score->evaluateScore(row, scores, 1.0))
-          piece = toLog2(piece);
+        scores = score->evaluateScore(row, scores);
       if (mask) { // A10: after the score.
         for (auto [piece, keep] : llvm::zip(scores, mask->evaluateMask(row)))
           piece = b.create<arith::SelectOp>(keep, piece, minusInfinity());
@@ -310,6 +304,8 @@ private:
     }
     auto kept = [&]() -> SmallVector<Value> {
       Value score = dot;
+      if (tile.scale)
+        score = b.create<arith::MulFOp>(score, tile.scale);
       if (op.hasScore()) {
         SmallVector<Value> arguments = {score};
         llvm::append_range(arguments, position);
@@ -317,16 +313,11 @@ private:
         score = assertDefined(b, b.getLoc(),
                               evaluateRegion(b, op.getScoreRegion(), arguments),
                               "score");
-        score = toLog2(score);
       }
       return {score};
     };
-    return b
-        .branch(keep, kept,
-                [&]() -> SmallVector<Value> {
-                  return {b.number(scalar, -kInfinity)};
-                })
-        .front();
+    auto hidden = [&] { return Pieces{b.number(scalar, -kInfinity)}; };
+    return b.branch(keep, kept, hidden).front();
   }
 
   void buildScalarScores() {
@@ -352,15 +343,14 @@ private:
   //===--------------------------------------------------------------------===//
 
   /// Makes weights of the scores, and returns the sums with them added.
-  Pieces buildWeights(Value zero, const Pieces &origins, const Pieces &sums,
-                      bool exact) {
+  Pieces buildWeights(const Pieces &origins, const Pieces &sums, bool exact) {
     auto body = [&](Value row) {
       // One piece after the other, which needs few registers.
       Pieces weights;
       for (auto [piece, origin] : llvm::enumerate(origins)) {
         Value score = b.loadPiece(int64_t(piece), tile.scores, row, scalar);
         Value weight =
-            buildExp2OfNegative(b, b.create<arith::SubFOp>(score, origin));
+            buildExpOfNegative(b, b.create<arith::SubFOp>(score, origin));
         weights.push_back(weight);
         if (exact)
           weight = b.create<arith::SelectOp>(isEqual(score, minusInfinity()),
@@ -369,7 +359,7 @@ private:
       }
       return weights;
     };
-    return loopOverRows(zero, paddedKeys, exact ? 1 : unroll, sums, body,
+    return loopOverRows(b.index(0), paddedKeys, exact ? 1 : unroll, sums, body,
                         [&](Value x, Value y) -> Value {
                           return b.create<arith::AddFOp>(x, y);
                         });
@@ -387,6 +377,7 @@ private:
   Type scalar;
   VectorType vector;
   ScoreTile tile;
+  Value scales; ///< The scale in a vector; null if it is 1.
   int64_t unroll;
   Value paddedKeys;
 };

@@ -11,7 +11,6 @@
 #include "lib/Conversion/AttnToVector/Exp2.h"
 
 #include "mlir/Dialect/Index/IR/IndexOps.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 
@@ -43,7 +42,7 @@ RegionVectorizer::RegionVectorizer(Region &region,
   for (auto [argument, capture] : llvm::zip(arguments.captures, captures))
     invariant[argument] = LaneValue::uniform(capture);
   if (arguments.score)
-    findOuterFactor();
+    findScaledTanh();
 }
 
 LaneValue RegionVectorizer::get(Value value) const {
@@ -249,47 +248,47 @@ static Value stripDivisor(Value value, double &factor) {
   return division.getLhs();
 }
 
-void RegionVectorizer::findOuterFactor() {
+void RegionVectorizer::findScaledTanh() {
   auto isDeferrable = [&](Operation *op) {
     return op && op->getResult(0).hasOneUse() && isOnRow(*op) &&
            dependence.onLane(op->getResult(0));
   };
-  scored = getYielded(region);
-  while (auto product = scored.getDefiningOp<arith::MulFOp>()) {
+  SmallVector<Operation *> products;
+  Value factored = getYielded(region);
+  double factor = 1;
+  while (auto product = factored.getDefiningOp<arith::MulFOp>()) {
     APFloat constant(0.0f);
     unsigned side = 0;
     while (side < 2 &&
            !matchPattern(product->getOperand(side), m_ConstantFloat(&constant)))
       ++side;
-    if (side == 2 || !isModerate(constant.convertToDouble()) ||
+    double number = constant.convertToDouble();
+    factor *= number;
+    if (side == 2 || !isModerate(number) || !isModerate(factor) ||
         !isDeferrable(product))
       return;
-    deferred.insert(product);
-    outerFactor *= constant.convertToDouble();
-    scored = product->getOperand(1 - side);
+    products.push_back(product);
+    factored = product->getOperand(1 - side);
   }
-  auto tanh = scored.getDefiningOp<math::TanhOp>();
-  if (isDeferrable(tanh))
-    deferred.insert(tanh);
+  auto tanh = factored.getDefiningOp<math::TanhOp>();
+  if (!isDeferrable(tanh))
+    return;
+  scaledTanh = tanh;
+  tanhFactor = factor;
+  deferred.insert(tanh);
+  deferred.insert_range(products);
 }
 
-Pieces RegionVectorizer::evaluateScore(Value row, ArrayRef<Value> scores,
-                                       double factor) {
+Pieces RegionVectorizer::evaluateScore(Value row, ArrayRef<Value> scores) {
   current.clear();
   Value score = dependence.getArguments().score;
   current[score] = LaneValue::varying(score.getType(), Pieces(scores));
   evaluateRow(row);
-  factor *= outerFactor;
-  Operation *last = scored.getDefiningOp();
-  if (deferred.contains(last)) {
-    double inner = 1;
-    Value operand = stripDivisor(last->getOperand(0), inner);
-    return buildTanh(b, arithmetic.toVectors(get(operand)), inner, factor);
-  }
-  Pieces pieces = arithmetic.toVectors(get(scored));
-  for (Value &piece : pieces)
-    piece = b.create<arith::MulFOp>(piece, b.number(piece.getType(), factor));
-  return pieces;
+  if (!scaledTanh)
+    return arithmetic.toVectors(get(getYielded(region)));
+  double inner = 1;
+  Value operand = stripDivisor(scaledTanh.getOperand(), inner);
+  return buildTanh(b, arithmetic.toVectors(get(operand)), inner, tanhFactor);
 }
 
 FailureOr<LaneValue> RegionVectorizer::evaluateFunction(Operation *op) {

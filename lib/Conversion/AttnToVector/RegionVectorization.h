@@ -11,6 +11,8 @@
 #include "lib/Conversion/AttnToVector/CapturedTiles.h"
 #include "lib/Conversion/AttnToVector/LaneValue.h"
 
+#include "mlir/Dialect/Math/IR/Math.h"
+
 namespace mlir::attn {
 
 /// Evaluates a score or mask region for all queries of a tile at once, key by
@@ -26,17 +28,16 @@ public:
   void prepare();
   /// Builds a mask region for a row.
   Pieces evaluateMask(Value row);
-  /// Builds a score region for a row, times a factor.
-  Pieces evaluateScore(Value row, ArrayRef<Value> scores, double factor);
+  /// Builds a score region for a row.
+  Pieces evaluateScore(Value row, ArrayRef<Value> scores);
 
 private:
   LaneValue get(Value value) const;
   bool isOnRow(Operation &op) const;
   void evaluateRow(Value row);
   void evaluate(Operation *op, Value row);
-  /// Finds the constants that the score is multiplied by at last, and the tanh
-  /// before them.
-  void findOuterFactor();
+  /// Finds a tanh that is only multiplied by constants to give the score.
+  void findScaledTanh();
 
   void evaluateUniform(Operation *op);
   LaneValue evaluateLoad(memref::LoadOp load, Value row);
@@ -68,11 +69,11 @@ private:
   DenseMap<Value, LaneValue> invariant, current;
   DenseMap<Operation *, Value> buffers;
   Pieces existingLanes;
-  /// Operations that are built together with the factor of the score.
+  /// That tanh and its factor, which are built together. Null if none.
+  math::TanhOp scaledTanh;
+  double tanhFactor = 1;
+  /// The tanh and the products.
   SmallPtrSet<Operation *, 2> deferred;
-  /// What the score is before those of them that multiply.
-  Value scored;
-  double outerFactor = 1;
 };
 
 } // namespace mlir::attn
