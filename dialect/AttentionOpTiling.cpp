@@ -42,14 +42,11 @@ public:
       return failure();
     if (failed(findKeyHeads()) || failed(emitOffset()))
       return failure();
-    OpFoldResult zero = b.getIndexAttr(0);
     Value query = slice(op.getQuery(), {offsets[0], offsets[1], offsets[2]},
                         {sizes[0], sizes[1], sizes[2]});
-    OpFoldResult keys = tensor::getMixedSize(b, loc, op.getKey(), 2);
-    Value key = slice(op.getKey(), {offsets[0], keyHead, zero},
-                      {sizes[0], keyHeads, keys});
-    Value value = slice(op.getValue(), {offsets[0], keyHead, zero},
-                        {sizes[0], keyHeads, keys});
+    Value key = slice(op.getKey(), {offsets[0], keyHead}, {sizes[0], keyHeads});
+    Value value =
+        slice(op.getValue(), {offsets[0], keyHead}, {sizes[0], keyHeads});
     SmallVector<Value> outs;
     for (Value init : op.getOuts())
       outs.push_back(slice(init, offsets, sizes));

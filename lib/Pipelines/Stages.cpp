@@ -14,6 +14,7 @@
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/BufferizationToMemRef/BufferizationToMemRef.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/ConvertToLLVM/ToLLVMPass.h"
 #include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVMPass.h"
 #include "mlir/Conversion/IndexToLLVM/IndexToLLVM.h"
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
@@ -78,7 +79,18 @@ void attn::addSmallFloatStage(OpPassManager &pm) {
   pm.addPass(arith::createArithExpandOpsPass(expansion));
 }
 
-void attn::addLLVMStage(OpPassManager &pm) {
+/// Converts branches, with the type of AMX's tiles where loops carry them.
+static void addBranchConversion(OpPassManager &pm, bool hasTiles) {
+  if (!hasTiles) {
+    pm.addPass(createConvertControlFlowToLLVMPass());
+    return;
+  }
+  ConvertToLLVMPassOptions options;
+  options.filterDialects = {"amx", "cf"};
+  pm.addPass(createConvertToLLVMPass(options));
+}
+
+void attn::addLLVMStage(OpPassManager &pm, bool hasTiles) {
   // Before there are declarations of library functions, which have no wrappers.
   pm.addNestedPass<func::FuncOp>(LLVM::createLLVMRequestCWrappersPass());
   // The approximation loses log1p's accuracy near 0, which is all it is for.
@@ -88,12 +100,13 @@ void attn::addLLVMStage(OpPassManager &pm) {
   pm.addPass(createConvertMathToLibmPass());
   ConvertVectorToLLVMPassOptions vectors;
   vectors.vectorContractLowering = vector::VectorContractLowering::OuterProduct;
+  vectors.x86Vector = true;
   pm.addPass(createConvertVectorToLLVMPass(vectors));
   pm.addPass(attn::createConvertToRuntimeCalls());
   pm.addPass(createFinalizeMemRefToLLVMConversionPass());
   pm.addPass(createArithToLLVMConversionPass());
   pm.addPass(createConvertIndexToLLVMPass());
-  pm.addPass(createConvertControlFlowToLLVMPass());
+  addBranchConversion(pm, hasTiles);
   pm.addPass(createConvertFuncToLLVMPass());
   pm.addPass(createUBToLLVMConversionPass());
   pm.addPass(createReconcileUnrealizedCastsPass());

@@ -20,6 +20,15 @@ struct TargetDescription {
   unsigned vectorRegisters = 16;
   /// There is x * 2^floor(y) in one instruction (AVX512F's vscalef).
   bool scalef = false;
+  /// There are dot products of pairs of bf16, on vectors of 512 bits
+  /// (AVX512-BF16), that beat converting them to f32.
+  bool bf16Dot = false;
+  /// There are products of tiles of pairs of bf16 (AMX-BF16), besides
+  /// AVX512-BF16.
+  bool bf16Tiles = false;
+
+  /// Whether bf16 is multiplied in pairs.
+  bool hasPairs() const { return bf16Dot || bf16Tiles; }
 };
 
 } // namespace mlir::attn

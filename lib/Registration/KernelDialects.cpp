@@ -13,6 +13,9 @@
 #include "lib/Analysis/ValueBoundsModels.h"
 #include "lib/Transforms/RuntimeVerificationModels.h"
 
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Dialect/AMX/AMXDialect.h"
+#include "mlir/Dialect/AMX/Transforms.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Affine/IR/ValueBoundsOpInterfaceImpl.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -86,15 +89,18 @@ static void registerModels(DialectRegistry &registry) {
 }
 
 void attn::registerKernelDialects(DialectRegistry &registry) {
-  registry.insert<AttnDialect, affine::AffineDialect, arith::ArithDialect,
-                  cf::ControlFlowDialect, func::FuncDialect,
-                  index::IndexDialect, linalg::LinalgDialect, math::MathDialect,
-                  scf::SCFDialect, tensor::TensorDialect, ub::UBDialect>();
+  registry
+      .insert<AttnDialect, amx::AMXDialect, affine::AffineDialect,
+              arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect,
+              index::IndexDialect, linalg::LinalgDialect, math::MathDialect,
+              scf::SCFDialect, tensor::TensorDialect, ub::UBDialect>();
   attn::registerBufferizableOpInterfaceExternalModels(registry);
   attn::registerRuntimeVerificationModels(registry);
   attn::registerMemoryEffectModels(registry);
   attn::registerValueBoundsModels(registry);
   registerModels(registry);
+  cf::registerConvertControlFlowToLLVMInterface(registry);
+  registerConvertAMXToLLVMInterface(registry);
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
 }

@@ -29,9 +29,17 @@ struct TargetOptions : PassPipelineOptions<TargetOptions> {
                                    llvm::cl::init(target.vectorRegisters)};
   Option<bool> scalef{*this, "scalef", llvm::cl::desc("Use vscalef (AVX512F)"),
                       llvm::cl::init(target.scalef)};
+  Option<bool> bf16Dot{
+      *this, "bf16-dot",
+      llvm::cl::desc("Use dot products of bf16 pairs (AVX512-BF16)"),
+      llvm::cl::init(target.bf16Dot)};
+  Option<bool> bf16Tiles{
+      *this, "bf16-tiles",
+      llvm::cl::desc("Use products of tiles of bf16 pairs (AMX-BF16)"),
+      llvm::cl::init(target.bf16Tiles)};
 
   attn::TargetDescription describe() const {
-    return {vectorBits, vectorRegisters, scalef};
+    return {vectorBits, vectorRegisters, scalef, bf16Dot, bf16Tiles};
   }
 
 private:

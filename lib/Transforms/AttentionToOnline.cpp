@@ -7,6 +7,7 @@
 
 //
 //   query (n, Dk)  --scale, pad with 0-->  (L, Dk)  --transpose-->  (Dk, L)
+//   in pairs:      --pad with 0-->  (L, Dk/2, 2)  --transpose-->  (Dk/2, L, 2)
 //   attn.online_attention over all keys, from an empty state or the sink
 //   O (Dv, L)  --divide by l, transpose-->  (L, Dv)  --first n rows-->  output
 //
@@ -15,6 +16,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/AttnOps.h"
+#include "lib/Transforms/PackValues.h"
 #include "lib/Transforms/Passes.h"
 #include "lib/Transforms/Transforms.h"
 
@@ -23,13 +25,13 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/ValueBoundsOpInterface.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <cmath>
 #include <limits>
-#include <numbers>
 
 namespace mlir::attn {
 #define GEN_PASS_DEF_ATTENTIONTOONLINE
@@ -42,14 +44,14 @@ using namespace mlir::attn;
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kLog2E = std::numbers::log2e;
 
 /// Emits the online form of one op.
 class OnlineForm {
 public:
-  OnlineForm(AttentionOp op, OpBuilder &builder, int64_t lanes)
-      : op(op), b(builder), loc(op.getLoc()),
-        type(cast<FloatType>(op.getElementType())), lanes(lanes) {}
+  OnlineForm(AttentionOp op, OpBuilder &builder, int64_t lanes,
+             ValuePacks &packs)
+      : op(op), b(builder), loc(op.getLoc()), type(op.getAccumulationType()),
+        inPairs(op.getElementType() != type), lanes(lanes), packs(packs) {}
 
   SmallVector<Value> emit() {
     rows = tensor::getMixedSize(b, loc, op.getQuery(), 2);
@@ -66,49 +68,83 @@ private:
   using Body = function_ref<Value(ValueRange)>;
 
   OnlineAttentionOp emitOnline() {
-    Value query = emitQuery();
+    Value query = inPairs ? emitQueryInPairs() : emitQuery();
+    Value value =
+        inPairs ? packs.get(b, loc, op.getValue()) : slice(op.getValue());
     SmallVector<Value> state = emitInitialState();
     Value zero = arith::ConstantIndexOp::create(b, loc, 0);
     Value exact = arith::ConstantOp::create(b, loc, b.getBoolAttr(false));
     auto online = OnlineAttentionOp::create(
-        b, loc, TypeRange(state), query, slice(op.getKey()),
-        slice(op.getValue()), state, /*batch=*/zero, /*head=*/zero,
-        emitPosition(), /*first_key=*/zero,
+        b, loc, TypeRange(state), query, slice(op.getKey()), value, state,
+        /*batch=*/zero, /*head=*/zero, emitPosition(), /*first_key=*/zero,
         getValueOrCreateConstantIndexOp(b, loc, rows), exact,
-        op.getScoreCaptures(), op.getMaskCaptures());
+        scalesQuery() ? Value() : emitScale(), op.getScoreCaptures(),
+        op.getMaskCaptures());
     online.getScoreRegion().takeBody(op.getScore());
     online.getMaskRegion().takeBody(op.getMask());
     return online;
   }
 
+  /// Whether queries are multiplied by the scale: not if it would round them.
+  bool scalesQuery() {
+    if (!inPairs)
+      return true;
+    std::optional<double> scale = op.getConstantScale();
+    int exponent = 0;
+    return scale && std::frexp(*scale, &exponent) == 0.5 && exponent <= 1 &&
+           exponent > -16;
+  }
+
   /// The queries as columns, scaled, with 0 where there are none.
-  Value emitQuery() {
+  Value emitQuery() { return transpose(emitRows(), {1, 0}); }
+
+  /// The same as columns of pairs.
+  Value emitQueryInPairs() {
+    Value queries = emitRows();
+    auto rows = cast<RankedTensorType>(queries.getType());
+    auto pairs = RankedTensorType::get({lanes, rows.getDimSize(1) / 2, 2},
+                                       rows.getElementType());
+    SmallVector<ReassociationIndices> groups = {{0}, {1, 2}};
+    return transpose(
+        tensor::ExpandShapeOp::create(b, loc, pairs, queries, groups),
+        {1, 0, 2});
+  }
+
+  /// The queries as rows, `(L, Dk)`.
+  Value emitRows() {
     Value query = slice(op.getQuery()); // (n, Dk)
-    int64_t size = cast<RankedTensorType>(query.getType()).getDimSize(1);
-    Value factor = emitScale();
-    Value padded = fill(empty({lanes, size}), 0.0);
+    auto queryType = cast<RankedTensorType>(query.getType());
+    int64_t size = queryType.getDimSize(1);
+    FloatType element = cast<FloatType>(queryType.getElementType());
+    Value padded =
+        fill(tensor::EmptyOp::create(b, loc, ArrayRef<int64_t>{lanes, size},
+                                     element),
+             arith::ConstantOp::create(b, loc, b.getFloatAttr(element, 0.0)));
     OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
     SmallVector<OpFoldResult> offsets = {zero, zero}, strides = {one, one};
     SmallVector<OpFoldResult> sizes = {rows, b.getIndexAttr(size)};
     Value part =
         tensor::ExtractSliceOp::create(b, loc, padded, offsets, sizes, strides);
-    Value scaled = map({query}, part, {identity(2)}, [&](ValueRange arguments) {
-      return arith::MulFOp::create(b, loc, arguments[0], factor).getResult();
-    });
-    padded = tensor::InsertSliceOp::create(b, loc, scaled, padded, offsets,
-                                           sizes, strides);
-    return transpose(padded);
+    if (scalesQuery()) {
+      Value factor =
+          inPairs ? arith::ConstantOp::create(
+                        b, loc, b.getFloatAttr(element, *op.getConstantScale()))
+                  : emitScale();
+      part = map({query}, part, {identity(2)}, [&](ValueRange arguments) {
+        return arith::MulFOp::create(b, loc, arguments[0], factor).getResult();
+      });
+    } else {
+      part = linalg::CopyOp::create(b, loc, query, part).getResult(0);
+    }
+    return tensor::InsertSliceOp::create(b, loc, part, padded, offsets, sizes,
+                                         strides);
   }
 
-  /// The factor of query and key's dot product, A4: without a score region that
-  /// would see it, log2(e) joins it.
+  /// The factor of query and key's dot product, A4.
   Value emitScale() {
-    double unit = op.hasScore() ? 1.0 : kLog2E;
     if (std::optional<double> scale = op.getConstantScale())
-      return real(*scale * unit);
-    if (op.hasScore())
-      return op.getScale();
-    return arith::MulFOp::create(b, loc, op.getScale(), real(unit));
+      return real(*scale);
+    return op.getScale();
   }
 
   /// Accumulator, maximum and sum of no key, or of the sink (A6).
@@ -126,18 +162,8 @@ private:
       sink = arith::ExtFOp::create(b, loc, type, sink);
     Value isNone = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ,
                                          sink, real(-kInfinity));
-    // A finite sink stays so in base 2.
-    double largest = std::numeric_limits<float>::max();
-    Value product = arith::MulFOp::create(b, loc, sink, real(kLog2E));
-    Value raised = arith::MaximumFOp::create(b, loc, product, real(-largest));
-    Value clamped = arith::MinimumFOp::create(b, loc, raised, real(largest));
-    Value magnitude = math::AbsFOp::create(b, loc, sink);
-    Value isInfinite = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ,
-                                             magnitude, real(kInfinity));
-    Value maximum =
-        arith::SelectOp::create(b, loc, isInfinite, product, clamped);
     Value sum = arith::SelectOp::create(b, loc, isNone, real(0.0), real(1.0));
-    state.push_back(fill(empty({lanes}), maximum));
+    state.push_back(fill(empty({lanes}), sink));
     state.push_back(fill(empty({lanes}), sum));
     return state;
   }
@@ -178,19 +204,26 @@ private:
               return arith::MulFOp::create(b, loc, arguments[0], arguments[1])
                   .getResult();
             });
-    return insert(transpose(normalized), op.getOutput(),
-                  {rows, b.getIndexAttr(size)});
+    Value outputs = transpose(normalized, {1, 0});
+    if (inPairs)
+      outputs =
+          map({outputs},
+              tensor::EmptyOp::create(b, loc, ArrayRef<int64_t>{lanes, size},
+                                      op.getElementType()),
+              {identity(2)}, [&](ValueRange arguments) -> Value {
+                return arith::TruncFOp::create(b, loc, op.getElementType(),
+                                               arguments[0]);
+              });
+    return insert(outputs, op.getOutput(), {rows, b.getIndexAttr(size)});
   }
 
+  /// `m + log(l)`.
   Value emitLogSumExp(Value maximum, Value sum) {
-    Value all =
-        map({maximum, sum}, empty({lanes}), {identity(1), identity(1)},
-            [&](ValueRange arguments) {
-              Value log = math::Log2Op::create(b, loc, arguments[1]);
-              Value lse = arith::AddFOp::create(b, loc, arguments[0], log);
-              return arith::MulFOp::create(b, loc, lse, real(1.0 / kLog2E))
-                  .getResult();
-            });
+    Value all = map({maximum, sum}, empty({lanes}), {identity(1), identity(1)},
+                    [&](ValueRange arguments) -> Value {
+                      Value log = math::LogOp::create(b, loc, arguments[1]);
+                      return arith::AddFOp::create(b, loc, arguments[0], log);
+                    });
     return insert(all, op.getLogSumExp(), {rows});
   }
 
@@ -234,12 +267,12 @@ private:
   }
   Value fill(Value tensor, double value) { return fill(tensor, real(value)); }
 
-  Value transpose(Value matrix) {
-    ArrayRef<int64_t> shape =
-        cast<RankedTensorType>(matrix.getType()).getShape();
-    return linalg::TransposeOp::create(b, loc, matrix,
-                                       empty({shape[1], shape[0]}),
-                                       ArrayRef<int64_t>{1, 0})
+  Value transpose(Value tensor, ArrayRef<int64_t> permutation) {
+    auto from = cast<RankedTensorType>(tensor.getType());
+    Value to = tensor::EmptyOp::create(
+        b, loc, applyPermutation(from.getShape(), permutation),
+        from.getElementType());
+    return linalg::TransposeOp::create(b, loc, tensor, to, permutation)
         ->getResult(0);
   }
 
@@ -271,8 +304,10 @@ private:
   AttentionOp op;
   OpBuilder &b;
   Location loc;
-  FloatType type;
+  FloatType type; ///< Of scores and states.
+  bool inPairs;
   int64_t lanes;
+  ValuePacks &packs;
   OpFoldResult rows; ///< Number of queries, n.
 };
 
@@ -281,13 +316,16 @@ private:
 LogicalResult attn::convertAttentionToOnline(RewriterBase &rewriter,
                                              AttentionOp op,
                                              int64_t maximumLanes,
-                                             int64_t laneMultiple) {
+                                             int64_t laneMultiple,
+                                             ValuePacks &packs) {
   ShapedType query = op.getQueryType();
   if (op->getNumResults() == 0 || op.isPacked() || op.hasDropout() ||
-      op.isKnownEmpty() || !op.getElementType().isF32() ||
+      op.isKnownEmpty() ||
+      (!op.getElementType().isF32() && !canComputeInPairs(op)) ||
       query.getDimSize(0) != 1 || query.getDimSize(1) != 1)
     return rewriter.notifyMatchFailure(op,
-                                       "not one head of one sequence in f32");
+                                       "not one head of one sequence, in f32 "
+                                       "or pairs of bf16");
   FailureOr<int64_t> bound = ValueBoundsConstraintSet::computeConstantBound(
       presburger::BoundType::UB, {op.getQuery(), 2},
       /*stopCondition=*/nullptr, /*closedUB=*/true);
@@ -295,7 +333,7 @@ LogicalResult attn::convertAttentionToOnline(RewriterBase &rewriter,
     return rewriter.notifyMatchFailure(op, "too many queries for one tile");
   int64_t lanes = llvm::alignTo(std::max<int64_t>(1, *bound), laneMultiple);
   rewriter.setInsertionPoint(op);
-  rewriter.replaceOp(op, OnlineForm(op, rewriter, lanes).emit());
+  rewriter.replaceOp(op, OnlineForm(op, rewriter, lanes, packs).emit());
   return success();
 }
 
@@ -308,8 +346,10 @@ struct AttentionToOnline
     IRRewriter rewriter(&getContext());
     SmallVector<AttentionOp> ops;
     getOperation()->walk([&](AttentionOp op) { ops.push_back(op); });
+    ValuePacks packs;
     for (AttentionOp op : ops)
-      (void)convertAttentionToOnline(rewriter, op, maximumLanes, laneMultiple);
+      (void)convertAttentionToOnline(rewriter, op, maximumLanes, laneMultiple,
+                                     packs);
   }
 };
 } // namespace

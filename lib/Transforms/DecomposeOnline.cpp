@@ -18,6 +18,7 @@
 
 #include "dialect/AttnOps.h"
 #include "lib/Analysis/MaskAnalysis.h"
+#include "lib/Transforms/OnlineInPairs.h"
 #include "lib/Transforms/Passes.h"
 #include "lib/Transforms/Transforms.h"
 
@@ -56,10 +57,12 @@ class Decomposition {
 public:
   Decomposition(OnlineAttentionOp op, OpBuilder &builder, int64_t maximumKeys)
       : op(op), b(builder), loc(op.getLoc()),
-        type(cast<RankedTensorType>(op.getQuery().getType()).getElementType()),
+        type(cast<RankedTensorType>(op.getAccumulator().getType())
+                 .getElementType()),
         lanes(op.getNumLanes()),
-        maximumKeys(
-            llvm::alignTo(std::max<int64_t>(1, maximumKeys), kRowMultiple)) {}
+        maximumKeys(llvm::alignTo(
+            std::max<int64_t>(1, maximumKeys),
+            op.isInPairs() ? OnlineAttentionOp::kKeysPerPack : kRowMultiple)) {}
 
   SmallVector<Value> emit() {
     numKeys = tensor::getMixedSize(b, loc, op.getKey(), 0);
@@ -119,7 +122,7 @@ private:
         b, loc, TypeRange(outs), outs, op.getBatch(), op.getHead(),
         op.getPosition(), op.getFirstKey(), op.getNumQueries(),
         getValueOrCreateConstantIndexOp(b, loc, numKeys), facts.isPartial,
-        facts.isDefined, op.getExact(), op.getScoreCaptures(),
+        facts.isDefined, op.getExact(), op.getScale(), op.getScoreCaptures(),
         op.getMaskCaptures());
     softmax.getScoreRegion().takeBody(op.getScoreRegion());
     softmax.getMaskRegion().takeBody(op.getMaskRegion());
@@ -132,13 +135,15 @@ private:
   /// size.
   Value emitScores() {
     Value all = empty({maximumKeys, lanes});
-    Value part = rows(all);
+    Value part = rows(b, all);
     Value zero = arith::ConstantOp::create(b, loc, b.getFloatAttr(type, 0.0));
     part = linalg::FillOp::create(b, loc, zero, part).getResult(0);
-    part = linalg::MatmulOp::create(b, loc, part.getType(),
-                                    ValueRange{op.getKey(), op.getQuery()},
-                                    ValueRange{part})
-               .getResult(0);
+    part = op.isInPairs()
+               ? emitScoresInPairs(b, loc, op.getKey(), op.getQuery(), part)
+               : linalg::MatmulOp::create(
+                     b, loc, part.getType(),
+                     ValueRange{op.getKey(), op.getQuery()}, ValueRange{part})
+                     .getResult(0);
     return tensor::InsertSliceOp::create(b, loc, part, all, offsets(), sizes(),
                                          strides());
   }
@@ -146,12 +151,19 @@ private:
   /// `c * O + value * P`. The correction stands right before the product, whose
   /// accumulators it becomes the start of.
   Value emitAccumulator(Value weights, Value correction) {
-    Value part = rows(weights);
+    if (op.isInPairs())
+      weights = emitHiddenRows(b, loc, weights, numKeys);
     auto product = [&](OpBuilder &b) -> Value {
+      if (op.isInPairs()) {
+        Value pairs = emitWeightsInPairs(b, loc, weights, numPacks(b));
+        return emitOutputInPairs(b, loc, op.getValue(), pairs,
+                                 emitCorrected(b, correction));
+      }
       Value corrected = emitCorrected(b, correction);
-      return linalg::MatmulTransposeAOp::create(b, loc, corrected.getType(),
-                                                ValueRange{op.getValue(), part},
-                                                ValueRange{corrected})
+      return linalg::MatmulTransposeAOp::create(
+                 b, loc, corrected.getType(),
+                 ValueRange{op.getValue(), rows(b, weights)},
+                 ValueRange{corrected})
           ->getResult(0);
     };
     if (matchPattern(op.getExact(), m_Zero()))
@@ -160,7 +172,7 @@ private:
         b, loc, op.getExact(),
         [&](OpBuilder &b, Location loc) {
           Value corrected = emitCorrected(b, correction);
-          scf::YieldOp::create(b, loc, emitExactSum(b, part, corrected));
+          scf::YieldOp::create(b, loc, emitExactSum(b, weights, corrected));
         },
         [&](OpBuilder &b, Location loc) {
           scf::YieldOp::create(b, loc, product(b));
@@ -184,25 +196,21 @@ private:
         .getResult(0);
   }
 
-  /// Leaves out the products with hidden positions.
+  /// Leaves out the products with hidden positions. Lanes are the last loop.
   Value emitExactSum(OpBuilder &b, Value weights, Value accumulator) {
-    AffineExpr d, j, q;
-    bindDims(b.getContext(), d, j, q);
-    auto map = [&](AffineExpr row, AffineExpr column) {
-      return AffineMap::get(3, 0, {row, column}, b.getContext());
+    auto body = [&](OpBuilder &b, Location loc, ValueRange arguments) {
+      emitVisibleProduct(b, loc, arguments);
     };
-    using utils::IteratorType;
-    SmallVector<IteratorType> iterators = {IteratorType::parallel,
-                                           IteratorType::reduction,
-                                           IteratorType::parallel};
-    return linalg::GenericOp::create(
-               b, loc, accumulator.getType(),
-               ValueRange{op.getValue(), weights}, accumulator,
-               {map(j, d), map(j, q), map(d, q)}, iterators,
-               [&](OpBuilder &b, Location loc, ValueRange arguments) {
-                 emitVisibleProduct(b, loc, arguments);
-               })
-        .getResult(0);
+    AffineExpr d, j, i, q;
+    if (op.isInPairs()) {
+      bindDims(b.getContext(), d, j, i, q);
+      Value packs = emitPackedRows(b, loc, weights, numPacks(b));
+      return emitSum(b, loc, {op.getValue(), packs}, accumulator,
+                     {{j, d, i}, {j, i, q}, {d, q}}, body);
+    }
+    bindDims(b.getContext(), d, j, q);
+    return emitSum(b, loc, {op.getValue(), rows(b, weights)}, accumulator,
+                   {{j, d}, {j, q}, {d, q}}, body);
   }
 
   /// Weights are not negative, except for -0.0, which is hidden.
@@ -215,17 +223,27 @@ private:
                          APInt::getSignMask(type.getIntOrFloatBitWidth())));
     Value isHidden = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
                                            pattern, hiddenPattern);
-    Value product = arith::MulFOp::create(b, loc, arguments[0], arguments[1]);
+    Value value = arguments[0];
+    if (value.getType() != type)
+      value = arith::ExtFOp::create(b, loc, type, value);
+    Value product = arith::MulFOp::create(b, loc, value, arguments[1]);
     Value sum = arith::AddFOp::create(b, loc, arguments[2], product);
     Value result = arith::SelectOp::create(b, loc, isHidden, arguments[2], sum);
     linalg::YieldOp::create(b, loc, result);
   }
 
+  //===--------------------------------------------------------------------===//
+  // Tensors
+  //===--------------------------------------------------------------------===//
+
+  OpFoldResult numPacks(OpBuilder &b) {
+    return tensor::getMixedSize(b, loc, op.getValue(), 0);
+  }
   Value empty(ArrayRef<int64_t> shape) {
     return tensor::EmptyOp::create(b, loc, shape, type);
   }
   /// The rows of the keys that there are.
-  Value rows(Value matrix) {
+  Value rows(OpBuilder &b, Value matrix) {
     return tensor::ExtractSliceOp::create(b, loc, matrix, offsets(), sizes(),
                                           strides());
   }

@@ -68,6 +68,12 @@ FailureOr<Value> widen(RewriterBase &rewriter, Location loc, Value source,
 
 } // namespace
 
+bool attn::canComputeInPairs(AttentionOp op) {
+  int64_t headSize = op.getQueryType().getDimSize(3);
+  return op.getElementType().isBF16() && !op.hasDropout() &&
+         headSize % 2 == 0 && headSize > 0;
+}
+
 LogicalResult attn::widenAttention(RewriterBase &rewriter, AttentionOp op) {
   Location loc = op.getLoc();
   FloatType wide = op.getAccumulationType();
@@ -100,12 +106,15 @@ LogicalResult attn::widenAttention(RewriterBase &rewriter, AttentionOp op) {
 
 namespace {
 struct WidenAttention : attn::impl::WidenAttentionBase<WidenAttention> {
+  using WidenAttentionBase::WidenAttentionBase;
+
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
     SmallVector<AttentionOp> ops;
     getOperation()->walk([&](AttentionOp op) {
       if (op->getNumResults() != 0 && !op.isKnownEmpty() &&
-          op.getElementType() != op.getAccumulationType())
+          op.getElementType() != op.getAccumulationType() &&
+          !(keepBF16 && canComputeInPairs(op)))
         ops.push_back(op);
     });
     for (AttentionOp op : ops)

@@ -8,6 +8,7 @@
 #include "runtime/JIT/Target.h"
 
 #include "lib/Pipelines/TargetDescription.h"
+#include "runtime/Support/TileState.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -44,7 +45,21 @@ findMissingFeatures(const llvm::MCSubtargetInfo &target) {
   return missing;
 }
 
-Expected<JITTargetMachineBuilder> jit::selectTarget(const std::string &cpu) {
+static void disableTiles(JITTargetMachineBuilder &target) {
+  if (target.getTargetTriple().isX86())
+    for (const char *feature : {"amx-bf16", "amx-int8", "amx-tile"})
+      target.getFeatures().AddFeature(feature, /*Enable=*/false);
+}
+
+/// Leaves out what this process may not use.
+static JITTargetMachineBuilder restrictTarget(JITTargetMachineBuilder target) {
+  if (!requestTileState())
+    disableTiles(target);
+  return target;
+}
+
+/// This machine, or the processor of that name.
+static Expected<JITTargetMachineBuilder> lookUpTarget(const std::string &cpu) {
   static const bool ready = !llvm::InitializeNativeTarget() &&
                             !llvm::InitializeNativeTargetAsmPrinter();
   if (!ready)
@@ -70,7 +85,15 @@ Expected<JITTargetMachineBuilder> jit::selectTarget(const std::string &cpu) {
                  {}};
   JITTargetMachineBuilder target(host->getTargetTriple());
   target.setCPU(cpu);
-  machine = target.createTargetMachine();
+  return target;
+}
+
+Expected<JITTargetMachineBuilder> jit::selectTarget(const std::string &cpu) {
+  Expected<JITTargetMachineBuilder> found = lookUpTarget(cpu);
+  if (!found || cpu.empty())
+    return found ? restrictTarget(std::move(*found)) : std::move(found);
+  JITTargetMachineBuilder target = std::move(*found);
+  auto machine = target.createTargetMachine();
   if (!machine)
     return Error{llvm::toString(machine.takeError()), {}};
   for (llvm::StringRef feature :
@@ -82,7 +105,33 @@ Expected<JITTargetMachineBuilder> jit::selectTarget(const std::string &cpu) {
                    {}};
     target.getFeatures().AddFeature(feature, /*Enable=*/false);
   }
+  return restrictTarget(std::move(target));
+}
+
+Expected<JITTargetMachineBuilder>
+jit::selectStaticTarget(const std::string &cpu) {
+  Expected<JITTargetMachineBuilder> target = lookUpTarget(cpu);
+  if (!target)
+    return target;
+  disableTiles(*target);
+  // What the run-time library can find out about a processor ends here.
+  if (target->getTargetTriple().isX86())
+    for (const char *feature : {"avx10.1", "avx10.2"})
+      target->getFeatures().AddFeature(feature, /*Enable=*/false);
+  // What is the JIT's by default is not what linkers take.
+  target->setRelocationModel(llvm::Reloc::PIC_);
+  target->setCodeModel(llvm::CodeModel::Small);
   return target;
+}
+
+std::vector<std::string>
+jit::listNeededFeatures(const llvm::TargetMachine &target) {
+  std::vector<std::string> names;
+  for (const llvm::SubtargetFeatureKV &feature :
+       target.getMCSubtargetInfo()->getEnabledProcessorFeatures())
+    if (isNeeded(feature.Key))
+      names.push_back(feature.Key);
+  return names;
 }
 
 mlir::attn::TargetDescription
@@ -101,6 +150,10 @@ jit::describeTarget(const llvm::TargetMachine &target) {
       result.vectorBits = 512;
       result.vectorRegisters = 32;
       result.scalef = true;
+      // Elsewhere, dot products of pairs take at least twice as long as FMAs.
+      bool isFast = target.getTargetCPU().starts_with("znver");
+      result.bf16Dot = isFast && features.checkFeatures("+avx512bf16");
+      result.bf16Tiles = features.checkFeatures("+avx512bf16,+amx-bf16");
     } else if (features.checkFeatures("+avx2")) {
       result.vectorBits = 256;
     }

@@ -13,6 +13,7 @@
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
 
 #include <string>
+#include <vector>
 
 namespace llvm {
 class TargetMachine;
@@ -27,6 +28,14 @@ namespace attn::jit {
 /// that name, whose code this machine can execute.
 Expected<llvm::orc::JITTargetMachineBuilder>
 selectTarget(const std::string &cpu);
+
+/// The same for object files, which may run on another machine: without what a
+/// process must ask the operating system for.
+Expected<llvm::orc::JITTargetMachineBuilder>
+selectStaticTarget(const std::string &cpu);
+
+/// LLVM's names of the vector extensions that `target` has.
+std::vector<std::string> listNeededFeatures(const llvm::TargetMachine &target);
 
 /// What lowerings need to know of `target`.
 mlir::attn::TargetDescription describeTarget(const llvm::TargetMachine &target);

@@ -35,11 +35,13 @@
 // CHECK:   scf.for %[[D:.*]] = %[[C0]] to %[[C64]] step %[[C2]] iter_args(%[[A0:.*]] = %[[ZEROS]], %[[A1:.*]] = %[[ZEROS]]) -> (vector<8x16xf32>, vector<8x16xf32>)
 // CHECK:     %[[K0:.*]] = memref.load %[[K]][%[[R0]], %[[D]]]
 // CHECK:     %[[K1:.*]] = memref.load %[[K]][%[[R1]], %[[D]]]
+// CHECK:     %[[Q0:.*]] = vector.load %[[Q]][%[[D]], %[[C0]]] : memref<64x32xf32>, vector<16xf32>
+// CHECK:     %[[Q1:.*]] = vector.load %[[Q]][%[[D]], %[[C16]]] : memref<64x32xf32>, vector<16xf32>
 // CHECK:     %[[LHS:.*]] = vector.from_elements %[[K0]], %[[K1]], {{.*}} : vector<1x8xf32>
-// CHECK:     vector.load %[[Q]][%[[D]], %[[C0]]] : memref<64x32xf32>, vector<16xf32>
-// CHECK:     vector.contract {{.*}} %[[LHS]], %{{.*}}, %[[A0]] : vector<1x8xf32>, vector<1x16xf32> into vector<8x16xf32>
-// CHECK:     vector.load %[[Q]][%[[D]], %[[C16]]] : memref<64x32xf32>, vector<16xf32>
-// CHECK:     vector.contract {{.*}} %[[LHS]], %{{.*}}, %[[A1]]
+// CHECK:     %[[ROW0:.*]] = vector.broadcast %[[Q0]] : vector<16xf32> to vector<1x16xf32>
+// CHECK:     vector.contract {{.*}} %[[LHS]], %[[ROW0]], %[[A0]] : vector<1x8xf32>, vector<1x16xf32> into vector<8x16xf32>
+// CHECK:     %[[ROW1:.*]] = vector.broadcast %[[Q1]] : vector<16xf32> to vector<1x16xf32>
+// CHECK:     vector.contract {{.*}} %[[LHS]], %[[ROW1]], %[[A1]]
 // CHECK-COUNT-2: vector.contract
 // CHECK-NOT: vector.contract
 // CHECK:     scf.yield
@@ -153,11 +155,12 @@ func.func @accumulate(%k: memref<?x4xf64>, %q: memref<4x16xf64>,
 // -----
 
 // CHECK-LABEL: func.func @lanes(
-// CHECK-COUNT-5: linalg.matmul
+// CHECK-COUNT-6: linalg.matmul
 func.func @lanes(%a: memref<8x8xf32>, %b: memref<8x?xf32>, %c: memref<8x?xf32>,
                  %b20: memref<8x20xf32>, %c20: memref<8x20xf32>,
                  %bs: memref<8x16xf32, strided<[32, 2]>>, %c16: memref<8x16xf32>,
-                 %d: memref<8x8xf16>, %e: memref<8x16xf16>) {
+                 %d: memref<8x8xf16>, %e: memref<8x16xf16>,
+                 %i: memref<16x16xi32>) {
   // expected-remark @below {{not computed in vector registers: does not have a static number of lanes that fills vectors}}
   linalg.matmul ins(%a, %b : memref<8x8xf32>, memref<8x?xf32>) outs(%c : memref<8x?xf32>)
   // expected-remark @below {{not computed in vector registers: does not have a static number of lanes that fills vectors}}
@@ -166,8 +169,10 @@ func.func @lanes(%a: memref<8x8xf32>, %b: memref<8x?xf32>, %c: memref<8x?xf32>,
   linalg.matmul ins(%a, %bs : memref<8x8xf32>, memref<8x16xf32, strided<[32, 2]>>) outs(%c16 : memref<8x16xf32>)
   // expected-remark @below {{not computed in vector registers: is not all of f32 or all of f64}}
   linalg.matmul ins(%d, %e : memref<8x8xf16>, memref<8x16xf16>) outs(%e : memref<8x16xf16>)
-  // expected-remark @below {{not computed in vector registers: is not a plain sum of products}}
+  // expected-remark @below {{not computed in vector registers: is not all of f32 or all of f64}}
   linalg.matmul ins(%d, %e : memref<8x8xf16>, memref<8x16xf16>) outs(%c16 : memref<8x16xf32>)
+  // expected-remark @below {{not computed in vector registers: is not a plain sum of products}}
+  linalg.matmul ins(%i, %i : memref<16x16xi32>, memref<16x16xi32>) outs(%i : memref<16x16xi32>)
   return
 }
 

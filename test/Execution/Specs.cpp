@@ -26,13 +26,16 @@ bool KernelSpec::indexesPosition() const {
          std::any_of(masks.begin(), masks.end(), indexes);
 }
 
-static void chooseShapes(KernelSpec &spec, Random &random) {
+static void chooseShapes(KernelSpec &spec, Random &random,
+                         std::optional<ElementType> type) {
   spec.type = random.pick<ElementType>({ElementType::f64, ElementType::f32,
                                         ElementType::f32, ElementType::f16,
                                         ElementType::bf16});
+  spec.type = type.value_or(spec.type);
   spec.keyValueHeads = random.pick<Index>({1, 1, 2, 3, 4});
   spec.queryHeads = spec.keyValueHeads * random.pick<Index>({1, 1, 2, 3, 4});
-  spec.keySize = random.pick<Index>({1, 2, 5, 8, 16, 17, 32, 64});
+  spec.keySize =
+      random.pick<Index>({1, 2, 5, 6, 8, 16, 17, 32, 48, 64, 80, 128});
   spec.valueSize = random.chance(0.5)
                        ? spec.keySize
                        : random.pick<Index>({1, 3, 4, 7, 16, 40});
@@ -76,14 +79,15 @@ static void chooseForms(KernelSpec &spec, Random &random) {
 
 /// Mostly short, sometimes of several tiles and blocks; what i8 can hold.
 static Index pickLength(Random &random) {
-  static const std::vector<Index> lengths = {0, 1,  2,  3,  5, 7,
-                                             8, 13, 16, 17, 31};
-  return random.chance(0.1) ? random.between(32, 125) : random.pick(lengths);
+  static const std::vector<Index> lengths = {0,  1,  2,  3,  5,  7,  8,
+                                             13, 15, 16, 17, 31, 32, 33};
+  return random.chance(0.1) ? random.between(34, 125) : random.pick(lengths);
 }
 
-KernelSpec attn::test::createKernelSpec(Random &random) {
+KernelSpec attn::test::createKernelSpec(Random &random,
+                                        std::optional<ElementType> type) {
   KernelSpec spec;
-  chooseShapes(spec, random);
+  chooseShapes(spec, random, type);
   chooseOperands(spec, random);
   chooseForms(spec, random);
   if (random.chance(0.15))

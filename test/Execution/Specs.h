@@ -49,7 +49,8 @@ struct KernelSpec {
   std::set<std::string> features() const;
 };
 
-KernelSpec createKernelSpec(Random &random);
+/// Of `type` where it is given, and otherwise of any.
+KernelSpec createKernelSpec(Random &random, std::optional<ElementType> type);
 
 /// Arguments and results of one call of a kernel, and what it should compute.
 struct Call {

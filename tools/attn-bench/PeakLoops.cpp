@@ -7,7 +7,10 @@
 
 #include "tools/attn-bench/PeakLoops.h"
 
+#include "runtime/Support/TileState.h"
+
 #include <cmath>
+#include <cstdint>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -73,6 +76,40 @@ runAvx512Bf16Dot(std::int64_t iterations) {
   return _mm512_reduce_add_ps(total);
 }
 
+__attribute__((target("amx-tile,amx-bf16"))) static float
+runAmxBf16(std::int64_t iterations) {
+  struct alignas(64) {
+    std::uint8_t palette = 1, start = 0, reserved[14] = {};
+    std::uint16_t columnBytes[16];
+    std::uint8_t rows[16];
+  } config;
+  for (int tile = 0; tile < 16; ++tile) {
+    config.columnBytes[tile] = tile < 8 ? 64 : 0;
+    config.rows[tile] = tile < 8 ? 16 : 0;
+  }
+  _tile_loadconfig(&config);
+  // Of 0; how long it takes does not depend on that.
+  _tile_zero(0);
+  _tile_zero(1);
+  _tile_zero(2);
+  _tile_zero(3);
+  _tile_zero(4);
+  _tile_zero(5);
+  for (std::int64_t i = 0; i < iterations; ++i) {
+    _tile_dpbf16ps(0, 4, 5);
+    _tile_dpbf16ps(1, 4, 5);
+    _tile_dpbf16ps(2, 4, 5);
+    _tile_dpbf16ps(3, 4, 5);
+  }
+  float sums[4][16 * 16];
+  _tile_stored(0, sums[0], 64);
+  _tile_stored(1, sums[1], 64);
+  _tile_stored(2, sums[2], 64);
+  _tile_stored(3, sums[3], 64);
+  _tile_release();
+  return sums[0][0] + sums[1][0] + sums[2][0] + sums[3][0];
+}
+
 __attribute__((target("avx2,fma"))) static float
 runAvx2Fma(std::int64_t iterations) {
   constexpr int chains = 12;
@@ -100,6 +137,9 @@ std::vector<PeakLoop> bench::getPeakLoops(ElementType type) {
     loops.push_back(scalarFma);
   if (type == ElementType::bf16 && __builtin_cpu_supports("avx512bf16"))
     loops.push_back({"avx512 bf16 dot", 16 * 32 * 2, runAvx512Bf16Dot});
+  if (type == ElementType::bf16 && __builtin_cpu_supports("amx-bf16") &&
+      requestTileState())
+    loops.push_back({"amx bf16", 4 * 16 * 16 * 32 * 2, runAmxBf16});
   return loops;
 }
 

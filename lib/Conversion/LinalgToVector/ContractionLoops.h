@@ -1,4 +1,4 @@
-//===- ContractionLoops.h - Loops around vector.contract --------*- C++ -*-===//
+//===- ContractionLoops.h - Loops around products in registers --*- C++ -*-===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,29 +8,44 @@
 #ifndef ATTN_CONVERSION_LINALGTOVECTOR_CONTRACTIONLOOPS_H
 #define ATTN_CONVERSION_LINALGTOVECTOR_CONTRACTIONLOOPS_H
 
-#include "lib/Conversion/LinalgToVector/RegisterBlocking.h"
+#include "lib/Conversion/LinalgToVector/LinalgToVector.h"
 
 #include "mlir/Dialect/Linalg/IR/LinalgInterfaces.h"
 
 namespace mlir::attn {
 
-/// C[m,n] += A[m,k] * B[k,n], with A in either order.
+/// C[m,n] += A[m,k...] * B[k...,n], with A's indices in any order. In pairs, k
+/// counts pairs of bf16 that lie side by side in A and in B, and C is of f32:
+/// C[m,n] += A[m,k...,0] * B[k...,n,0] + A[m,k...,1] * B[k...,n,1].
 struct Contraction {
   TypedValue<MemRefType> a, b, c;
-  bool isATransposed = false;
+  /// From (m, n, k...) to the indices of A and of B, without those of pairs.
+  AffineMap mapOfA, mapOfB;
+  bool inPairs = false;
   /// What C was computed by immediately before, elementwise; or null.
   linalg::LinalgOp producer;
 
   int64_t getNumRows() const { return c.getType().getDimSize(0); }
   int64_t getNumLanes() const { return c.getType().getDimSize(1); }
+  /// Of C, and of the products.
   Type getElementType() const { return c.getType().getElementType(); }
+  /// Whether each row of A has an address of its own in the inner loop.
+  bool hasRowsApart() const;
+  /// Whether tiles of A, without the dimension of pairs, have its rows as their
+  /// rows, and there are enough of B's pairs for certain to fill one.
+  bool hasTiles() const;
 };
 
-/// Emits loops that compute `contraction`, and its producer, by blocks in
-/// registers of `width` elements.
+/// The indices of A or B at a row and column of C, of which it has one, and at
+/// the steps `k` of the contracted dimensions.
+SmallVector<Value> getIndices(AffineMap map, Value row, Value column,
+                              ValueRange k);
+
+/// Emits loops that compute `contraction` and its producer, by blocks of C in
+/// registers.
 void emitContractionLoops(OpBuilder &b, Location loc,
-                          const Contraction &contraction, RegisterBlock block,
-                          int64_t width);
+                          const Contraction &contraction,
+                          const ContractionTarget &target);
 
 } // namespace mlir::attn
 

@@ -14,13 +14,23 @@
 
 namespace mlir::attn {
 
-/// Replaces C[m,n] += A[m,k] * B[k,n] on buffers, with a static number of
-/// contiguous n, by loops around `vector.contract`s that keep a block of C in
-/// registers, as well as the elementwise operation before it that C comes from,
-/// if there is one. Fails, having changed nothing and remarked why, on
-/// contractions of another form; without a remark on other operations.
+/// What contractions are made of on a machine.
+struct ContractionTarget {
+  VectorRegisters registers;
+  /// There are dot products of pairs of bf16, on vectors of 512 bits
+  /// (AVX512-BF16).
+  bool dot = false;
+  /// There are products of tiles of pairs of bf16 as well (AMX-BF16).
+  bool tiles = false;
+};
+
+/// Replaces C[m,n] += A[m,k...] * B[k...,n] on buffers, with a static number of
+/// contiguous n, by loops that keep a block of C in registers, as well as the
+/// elementwise operation before it that C comes from, if there is one that fits
+/// there. Fails, having changed nothing and remarked why, on contractions of
+/// another form; without a remark on other operations.
 LogicalResult vectorizeContraction(RewriterBase &rewriter, linalg::LinalgOp op,
-                                   const VectorRegisters &registers);
+                                   const ContractionTarget &target);
 
 /// Replaces an operation on buffers that is elementwise along its last
 /// dimension, which is contiguous, by loops around vectors. Fails, having
@@ -33,6 +43,17 @@ LogicalResult vectorizeRows(RewriterBase &rewriter, linalg::LinalgOp op,
 /// Fails, having changed nothing, on others.
 LogicalResult vectorizeTranspose(RewriterBase &rewriter, linalg::LinalgOp op,
                                  const VectorRegisters &registers);
+
+/// Replaces an operation on buffers that writes pairs of 16 bits by loops
+/// around vectors of 512 bits: one that transposes a matrix of pairs, and one
+/// that rounds two rows of f32 to a row of pairs of bf16, with an instruction
+/// of AVX512-BF16. Fails, having changed nothing, on others.
+LogicalResult vectorizePairs(RewriterBase &rewriter, linalg::LinalgOp op);
+
+/// A view of `buffer` with its last two dimensions, the last of which is of
+/// contiguous pairs, as one.
+TypedValue<MemRefType> joinPairs(OpBuilder &b, Location loc,
+                                 TypedValue<MemRefType> buffer);
 
 } // namespace mlir::attn
 

@@ -10,6 +10,7 @@
 #include "lib/Conversion/LinalgToVector/RowSlices.h"
 #include "lib/Conversion/Passes.h"
 
+#include "mlir/Dialect/AMX/AMXDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -17,6 +18,8 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Dialect/X86Vector/X86VectorDialect.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -28,76 +31,139 @@ namespace mlir::attn {
 using namespace mlir;
 using namespace mlir::attn;
 
-/// Whether the body is c + a * b.
+/// Whether the body is c + a * b, of numbers that may be extended first.
 static bool multipliesAndAdds(linalg::LinalgOp op) {
   Block &body = *op.getBlock();
-  if (!llvm::hasNItems(body.without_terminator(), 2))
-    return false;
-  auto product = dyn_cast<arith::MulFOp>(body.front());
-  auto sum = dyn_cast<arith::AddFOp>(*std::next(body.begin()));
-  if (!product || !sum ||
-      body.getTerminator()->getOperands() != ValueRange(sum.getResult()))
-    return false;
-  auto are = [](Operation *op, Value x, Value y) {
-    return (op->getOperand(0) == x && op->getOperand(1) == y) ||
-           (op->getOperand(0) == y && op->getOperand(1) == x);
+  auto isPlain = [](Operation &nested) {
+    return isa<arith::ExtFOp, arith::MulFOp, arith::AddFOp>(nested);
   };
-  return are(product, body.getArgument(0), body.getArgument(1)) &&
-         are(sum, body.getArgument(2), product);
+  auto is = [](Value result, BlockArgument argument) {
+    if (auto extension = result.getDefiningOp<arith::ExtFOp>())
+      result = extension.getIn();
+    return result == argument;
+  };
+  auto sum = body.getTerminator()->getOperand(0).getDefiningOp<arith::AddFOp>();
+  if (!sum || !llvm::all_of(body.without_terminator(), isPlain))
+    return false;
+  bool isSecond = sum.getLhs() == body.getArgument(2);
+  auto product =
+      (isSecond ? sum.getRhs() : sum.getLhs()).getDefiningOp<arith::MulFOp>();
+  if (!product || (!isSecond && sum.getRhs() != body.getArgument(2)))
+    return false;
+  auto are = [&](Value x, Value y) {
+    return is(x, body.getArgument(0)) && is(y, body.getArgument(1));
+  };
+  return are(product.getLhs(), product.getRhs()) ||
+         are(product.getRhs(), product.getLhs());
 }
 
 static bool isContraction(linalg::LinalgOp op) {
-  return op.hasPureBufferSemantics() && op.getNumLoops() == 3 &&
-         op.getNumReductionLoops() == 1 &&
+  return op.hasPureBufferSemantics() && op.getNumParallelLoops() == 2 &&
+         op.getNumReductionLoops() >= 1 &&
          (linalg::isaContractionOpInterface(op) ||
           (op.getNumDpsInputs() == 2 && op.getNumDpsInits() == 1 &&
            multipliesAndAdds(op)));
 }
 
+/// Whether an operand ends with the loop over a pair, which is contiguous and
+/// side by side with the loop before it.
+static bool endsWithPair(MemRefType type, AffineMap map, unsigned pair) {
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  unsigned rank = type.getRank();
+  return type.getElementType().isBF16() && rank >= 2 &&
+         type.getDimSize(rank - 1) == 2 &&
+         map.getDimPosition(rank - 1) == pair &&
+         succeeded(type.getStridesAndOffset(strides, offset)) &&
+         strides[rank - 1] == 1 && strides[rank - 2] == 2;
+}
+
 /// Where a contraction has its operands' dimensions; a reason if it has none.
+/// In pairs, operands still have the dimension of pairs, and maps do not.
 static StringRef matchOperands(linalg::LinalgOp op, Contraction &contraction) {
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
   auto isMatrix = [](AffineMap map) {
-    return map.isProjectedPermutation() && map.getNumResults() == 2;
+    return map.isProjectedPermutation() && map.getNumResults() >= 2;
   };
-  if (!llvm::all_of(maps, isMatrix))
+  if (!llvm::all_of(maps, isMatrix) || maps[2].getNumResults() != 2)
     return "does not contract two matrices to a matrix";
   unsigned m = maps[2].getDimPosition(0), n = maps[2].getDimPosition(1);
-  unsigned k = 3 - m - n;
-  if (op.getIteratorTypesArray()[k] != utils::IteratorType::reduction)
-    return "does not contract two matrices to a matrix";
+  for (unsigned loop : {m, n})
+    if (op.getIteratorTypesArray()[loop] != utils::IteratorType::parallel)
+      return "does not contract two matrices to a matrix";
   unsigned b = maps[1].isFunctionOfDim(n) ? 1 : 0;
-  if (maps[b].getDimPosition(0) != k || maps[b].getDimPosition(1) != n ||
-      maps[1 - b].isFunctionOfDim(n))
-    return "has no row of lanes in an operand and the result";
   contraction.a =
       cast<TypedValue<MemRefType>>(op.getDpsInputOperand(1 - b)->get());
   contraction.b = cast<TypedValue<MemRefType>>(op.getDpsInputOperand(b)->get());
   contraction.c = cast<TypedValue<MemRefType>>(op.getDpsInitOperand(0)->get());
-  contraction.isATransposed = maps[1 - b].getDimPosition(0) == k;
+  AffineMap mapOfA = maps[1 - b], mapOfB = maps[b];
+  unsigned last = mapOfB.getDimPosition(mapOfB.getNumResults() - 1);
+  contraction.inPairs = last != n &&
+                        endsWithPair(contraction.a.getType(), mapOfA, last) &&
+                        endsWithPair(contraction.b.getType(), mapOfB, last);
+  if (contraction.inPairs) {
+    mapOfA = mapOfA.dropResult(mapOfA.getNumResults() - 1);
+    mapOfB = mapOfB.dropResult(mapOfB.getNumResults() - 1);
+  }
+  // Loops in the order of m, n and B's others, which A has too.
+  SmallVector<AffineExpr> order(maps[0].getNumDims());
+  unsigned numLoops = 0;
+  auto place = [&](unsigned loop) {
+    order[loop] = getAffineDimExpr(numLoops++, op.getContext());
+  };
+  place(m);
+  place(n);
+  for (AffineExpr expr : mapOfB.getResults().drop_back())
+    place(cast<AffineDimExpr>(expr).getPosition());
+  if (mapOfB.getDimPosition(mapOfB.getNumResults() - 1) != n ||
+      mapOfB.isFunctionOfDim(m) || mapOfA.isFunctionOfDim(n) ||
+      mapOfA.getNumResults() != mapOfB.getNumResults() ||
+      numLoops + contraction.inPairs != op.getNumLoops())
+    return "has no row of lanes in an operand and the result";
+  contraction.mapOfA = mapOfA.replaceDimsAndSymbols(order, {}, numLoops, 0);
+  contraction.mapOfB = mapOfB.replaceDimsAndSymbols(order, {}, numLoops, 0);
   return "";
 }
 
+/// Why the elements are not those that the target multiplies; empty if they
+/// are.
+static StringRef whyNotMultiplied(const Contraction &contraction,
+                                  const ContractionTarget &target) {
+  MemRefType a = contraction.a.getType(), b = contraction.b.getType();
+  Type type = contraction.getElementType();
+  if (!contraction.inPairs)
+    return (type.isF32() || type.isF64()) && a.getElementType() == type &&
+                   b.getElementType() == type
+               ? ""
+               : "is not all of f32 or all of f64";
+  if (!type.isF32() || !target.dot || target.registers.bits != 512)
+    return "is in pairs, which the target does not multiply";
+  // A's pairs are contiguous along the innermost contracted dimension.
+  AffineMap map = contraction.mapOfA;
+  return map.getResults().back() ==
+                 getAffineDimExpr(map.getNumDims() - 1, map.getContext())
+             ? ""
+             : "has pairs that do not follow each other";
+}
+
 /// Matches a contraction; a reason if it has another form.
-static StringRef match(linalg::LinalgOp op, const VectorRegisters &registers,
+static StringRef match(linalg::LinalgOp op, const ContractionTarget &target,
                        Contraction &contraction) {
   if (!multipliesAndAdds(op))
     return "is not a plain sum of products";
   if (StringRef reason = matchOperands(op, contraction); !reason.empty())
     return reason;
-  MemRefType a = contraction.a.getType(), b = contraction.b.getType(),
-             c = contraction.c.getType();
-  Type type = c.getElementType();
-  if ((!type.isF32() && !type.isF64()) || a.getElementType() != type ||
-      b.getElementType() != type)
-    return "is not all of f32 or all of f64";
+  if (StringRef reason = whyNotMultiplied(contraction, target); !reason.empty())
+    return reason;
+  MemRefType b = contraction.b.getType(), c = contraction.c.getType();
   if (!isContiguousAlongRows(b) || !isContiguousAlongRows(c))
     return "has lanes that are not contiguous";
   if (c.getDimSize(0) == 0)
     return "is empty";
   int64_t lanes = c.getDimSize(1);
+  unsigned bits = contraction.getElementType().getIntOrFloatBitWidth();
   if (ShapedType::isDynamic(lanes) || lanes == 0 ||
-      lanes % registers.getWidth(type.getIntOrFloatBitWidth()) != 0)
+      lanes % target.registers.getWidth(bits) != 0)
     return "does not have a static number of lanes that fills vectors";
   return "";
 }
@@ -126,22 +192,31 @@ static linalg::LinalgOp findProducer(linalg::LinalgOp op, Value c) {
   return producer;
 }
 
+/// Whether `op` fills a buffer with zeros.
+static bool fillsWithZero(linalg::LinalgOp op) {
+  auto fill = dyn_cast<linalg::FillOp>(op.getOperation());
+  return fill && matchPattern(fill.value(), m_AnyZeroFloat());
+}
+
 LogicalResult attn::vectorizeContraction(RewriterBase &rewriter,
                                          linalg::LinalgOp op,
-                                         const VectorRegisters &registers) {
+                                         const ContractionTarget &target) {
   if (!isContraction(op))
     return failure();
   Contraction contraction;
-  if (StringRef reason = match(op, registers, contraction); !reason.empty())
+  if (StringRef reason = match(op, target, contraction); !reason.empty())
     return op.emitRemark("not computed in vector registers: ") << reason;
   contraction.producer = findProducer(op, contraction.c);
-  unsigned bits = contraction.getElementType().getIntOrFloatBitWidth();
-  int64_t width = registers.getWidth(bits);
-  RegisterBlock block = chooseRegisterBlock(
-      contraction.getNumRows(), contraction.getNumLanes() / width,
-      /*needsPointers=*/!contraction.isATransposed, registers.count);
   rewriter.setInsertionPoint(op);
-  emitContractionLoops(rewriter, op.getLoc(), contraction, block, width);
+  if (contraction.inPairs) {
+    contraction.a = joinPairs(rewriter, op.getLoc(), contraction.a);
+    contraction.b = joinPairs(rewriter, op.getLoc(), contraction.b);
+    // Tiles are not computed with otherwise.
+    if (target.tiles && contraction.hasTiles() && contraction.producer &&
+        !fillsWithZero(contraction.producer))
+      contraction.producer = nullptr;
+  }
+  emitContractionLoops(rewriter, op.getLoc(), contraction, target);
   rewriter.eraseOp(op);
   if (contraction.producer)
     rewriter.eraseOp(contraction.producer);
@@ -161,7 +236,8 @@ struct VectorizeContractions
     });
     IRRewriter rewriter(&getContext());
     for (linalg::LinalgOp op : contractions)
-      (void)vectorizeContraction(rewriter, op, {vectorBits, vectorRegisters});
+      (void)vectorizeContraction(
+          rewriter, op, {{vectorBits, vectorRegisters}, bf16Dot, bf16Tiles});
   }
 };
 } // namespace

@@ -15,6 +15,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Dialect/X86Vector/X86VectorDialect.h"
 #include "mlir/IR/PatternMatch.h"
 
 #include "llvm/ADT/bit.h"
@@ -132,7 +133,8 @@ struct VectorizeRows : attn::impl::VectorizeRowsBase<VectorizeRows> {
     IRRewriter rewriter(&getContext());
     VectorRegisters registers = {vectorBits, /*count=*/0};
     for (linalg::LinalgOp op : ops)
-      if (failed(vectorizeTranspose(rewriter, op, registers)))
+      if (!(bf16Dot && succeeded(vectorizePairs(rewriter, op))) &&
+          failed(vectorizeTranspose(rewriter, op, registers)))
         (void)vectorizeRows(rewriter, op, registers);
   }
 };

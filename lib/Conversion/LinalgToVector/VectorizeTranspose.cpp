@@ -7,6 +7,7 @@
 
 #include "lib/Conversion/LinalgToVector/LinalgToVector.h"
 #include "lib/Conversion/LinalgToVector/RowSlices.h"
+#include "lib/Conversion/LinalgToVector/TransposeSquare.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -69,10 +70,10 @@ static bool matches(linalg::LinalgOp op) {
          whyNoVectorBody(op).empty();
 }
 
-/// Transposes a square of 2^p rows. To interleave row i with row i + n/2
-/// rotates the bits of an element's row and column, taken together, by one.
-static void transposeSquare(OpBuilder &b, Location loc,
-                            SmallVector<Value> &rows) {
+/// To interleave row i with row i + n/2 rotates the bits of an element's row
+/// and column, taken together, by one.
+void attn::transposeSquare(OpBuilder &b, Location loc,
+                           SmallVector<Value> &rows) {
   size_t size = rows.size();
   SmallVector<int64_t> low, high;
   for (size_t i = 0; i < size / 2; ++i) {

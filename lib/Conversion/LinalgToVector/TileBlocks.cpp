@@ -1,0 +1,102 @@
+//===- TileBlocks.cpp - Blocks of a product in AMX tiles ------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Conversion/LinalgToVector/TileBlocks.h"
+
+#include "mlir/Dialect/AMX/AMXDialect.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+Value TileBlocks::constant(int64_t value) {
+  return arith::ConstantIndexOp::create(b, loc, value);
+}
+
+Value TileBlocks::add(Value value, int64_t addend) {
+  if (addend == 0)
+    return value;
+  return b.createOrFold<arith::AddIOp>(loc, value, constant(addend));
+}
+
+Value TileBlocks::load(TypedValue<MemRefType> from, ValueRange indices) {
+  Type element = from.getType().getElementType();
+  int64_t columns = element.isBF16() ? 2 * kSize : kSize;
+  return amx::TileLoadOp::create(
+      b, loc, amx::TileType::get({kSize, columns}, element), from, indices);
+}
+
+void TileBlocks::emit(Value row, Value column, int64_t rowTiles,
+                      int64_t columnTiles) {
+  SmallVector<Value> rows, columns, acc;
+  for (int64_t i = 0; i < rowTiles; ++i)
+    rows.push_back(add(row, i * kSize));
+  for (int64_t i = 0; i < columnTiles; ++i)
+    columns.push_back(add(column, i * kSize));
+  auto type = amx::TileType::get({kSize, kSize}, contraction.getElementType());
+  for (Value i : rows)
+    for (Value j : columns)
+      acc.push_back(contraction.producer
+                        ? Value(amx::TileZeroOp::create(b, loc, type))
+                        : load(contraction.c, {i, j}));
+  emitSteps(rows, columns, {}, acc);
+  for (auto [i, tile] : llvm::enumerate(acc))
+    amx::TileStoreOp::create(
+        b, loc, contraction.c,
+        ValueRange{rows[i / columns.size()], columns[i % columns.size()]},
+        tile);
+}
+
+void TileBlocks::emitSteps(ValueRange rows, ValueRange columns,
+                           ValueRange outer, SmallVector<Value> &acc) {
+  unsigned depth = outer.size();
+  AffineMap map = contraction.mapOfB;
+  unsigned position =
+      *map.getResultPosition(getAffineDimExpr(depth + 2, map.getContext()));
+  int64_t size = contraction.b.getType().getDimSize(position);
+  if (depth + 3 == map.getNumDims()) {
+    for (int64_t first = 0; first + kSize <= size; first += kSize) {
+      SmallVector<Value> k(outer);
+      k.push_back(constant(first));
+      emitStep(rows, columns, k, acc);
+    }
+    return;
+  }
+  Value end = memref::DimOp::create(b, loc, contraction.b, position);
+  auto loop = scf::ForOp::create(b, loc, constant(0), end, constant(1), acc);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  SmallVector<Value> k(outer);
+  k.push_back(loop.getInductionVar());
+  acc = llvm::to_vector_of<Value>(loop.getRegionIterArgs());
+  emitSteps(rows, columns, k, acc);
+  scf::YieldOp::create(b, loc, acc);
+  acc = loop.getResults();
+}
+
+void TileBlocks::emitStep(ValueRange rows, ValueRange columns, ValueRange k,
+                          SmallVector<Value> &acc) {
+  auto twice = [&](Value value) {
+    return b.createOrFold<arith::MulIOp>(loc, value, constant(2));
+  };
+  SmallVector<Value> kOfA(k);
+  kOfA.back() = twice(k.back());
+  SmallVector<Value> tilesOfA, tilesOfB;
+  for (Value row : rows)
+    tilesOfA.push_back(load(
+        contraction.a, getIndices(contraction.mapOfA, row, Value(), kOfA)));
+  for (Value column : columns)
+    tilesOfB.push_back(
+        load(contraction.b,
+             getIndices(contraction.mapOfB, Value(), twice(column), k)));
+  for (auto [i, sum] : llvm::enumerate(acc))
+    sum = amx::TileMulFOp::create(b, loc, sum.getType(),
+                                  tilesOfA[i / tilesOfB.size()],
+                                  tilesOfB[i % tilesOfB.size()], sum);
+}

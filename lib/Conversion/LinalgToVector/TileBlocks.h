@@ -1,0 +1,48 @@
+//===- TileBlocks.h - Blocks of a product in AMX tiles ----------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_CONVERSION_LINALGTOVECTOR_TILEBLOCKS_H
+#define ATTN_CONVERSION_LINALGTOVECTOR_TILEBLOCKS_H
+
+#include "lib/Conversion/LinalgToVector/ContractionLoops.h"
+
+namespace mlir::attn {
+
+/// Emits blocks of a contraction in pairs of bf16 that are kept in AMX's tile
+/// registers: C in tiles of 16 rows by 16 columns, 16 pairs at a step.
+class TileBlocks {
+public:
+  /// Rows and columns of a tile, and pairs in its rows.
+  static constexpr int64_t kSize = 16;
+
+  TileBlocks(OpBuilder &b, Location loc, const Contraction &contraction)
+      : b(b), loc(loc), contraction(contraction) {}
+
+  /// Computes the block of C at `row` and `column` of `rowTiles` by
+  /// `columnTiles` tiles, for the pairs that fill tiles. At most 2 by 2: with
+  /// as many of A and of B, the 8 registers that there are.
+  void emit(Value row, Value column, int64_t rowTiles, int64_t columnTiles);
+
+private:
+  Value constant(int64_t value);
+  Value add(Value value, int64_t addend);
+  Value load(TypedValue<MemRefType> from, ValueRange indices);
+  /// acc[m,n] += A[m,k...] * B[k...,n] for all k, of which `outer` are fixed.
+  void emitSteps(ValueRange rows, ValueRange columns, ValueRange outer,
+                 SmallVector<Value> &acc);
+  /// The same for the pairs of one tile.
+  void emitStep(ValueRange rows, ValueRange columns, ValueRange k,
+                SmallVector<Value> &acc);
+
+  OpBuilder &b;
+  Location loc;
+  const Contraction &contraction;
+};
+
+} // namespace mlir::attn
+
+#endif // ATTN_CONVERSION_LINALGTOVECTOR_TILEBLOCKS_H

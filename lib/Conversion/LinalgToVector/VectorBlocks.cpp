@@ -1,0 +1,225 @@
+//===- VectorBlocks.cpp - Blocks of a product in vectors ------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Conversion/LinalgToVector/VectorBlocks.h"
+#include "lib/Conversion/HideRelation.h"
+#include "lib/Conversion/LinalgToVector/RowSlices.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Dialect/X86Vector/X86VectorDialect.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+bool attn::hasEqualRows(linalg::LinalgOp op) {
+  auto isRead = [&](OpOperand &operand) {
+    return isa<MemRefType>(operand.get().getType()) &&
+           op.payloadUsesValueFromOperand(&operand);
+  };
+  return !op.hasIndexSemantics() && llvm::none_of(op->getOpOperands(), isRead);
+}
+
+Value VectorBlocks::constant(int64_t value) {
+  return arith::ConstantIndexOp::create(b, loc, value);
+}
+
+Value VectorBlocks::add(Value value, int64_t addend) {
+  if (addend == 0)
+    return value;
+  return b.createOrFold<arith::AddIOp>(loc, value, constant(addend));
+}
+
+Value VectorBlocks::times(Value value, int64_t factor) {
+  if (factor == 1)
+    return value;
+  return b.createOrFold<arith::MulIOp>(loc, value, constant(factor));
+}
+
+void VectorBlocks::emit(Value row, Value column, int64_t numRows,
+                        int64_t numVectors) {
+  emitBlock(row, column, numRows, numVectors, 0, contraction.producer);
+}
+
+void VectorBlocks::emitRest(Value row, Value column, int64_t numRows,
+                            int64_t numVectors, int64_t first) {
+  emitBlock(row, column, numRows, numVectors, first, nullptr);
+}
+
+void VectorBlocks::emitBlock(Value row, Value column, int64_t numRows,
+                             int64_t numVectors, int64_t first,
+                             linalg::LinalgOp producer) {
+  SmallVector<Value> rows, columns, acc;
+  for (int64_t i = 0; i < numRows; ++i)
+    rows.push_back(add(row, i));
+  for (int64_t i = 0; i < numVectors; ++i)
+    columns.push_back(add(column, i * width));
+  for (Value start : columns)
+    acc.push_back(loadRows(rows, start, producer));
+  SmallVector<Value> rowsOfA = rows;
+  if (contraction.hasRowsApart() && numRows > 1)
+    rowsOfA = llvm::map_to_vector(
+        rows, [&](Value row) { return hideRelation(b, loc, row); });
+  emitSteps(rowsOfA, columns, {}, first, acc);
+  for (auto [vectors, start] : llvm::zip_equal(acc, columns))
+    for (auto [i, index] : llvm::enumerate(rows))
+      vector::StoreOp::create(b, loc,
+                              vector::ExtractOp::create(b, loc, vectors, i),
+                              contraction.c, ValueRange{index, start});
+}
+
+Value VectorBlocks::loadRows(ValueRange rows, Value column,
+                             linalg::LinalgOp producer) {
+  Type type = contraction.getElementType();
+  auto numRows = static_cast<int64_t>(rows.size());
+  auto blockType = VectorType::get({numRows, width}, type);
+  if (producer && hasEqualRows(producer)) {
+    Value lanes = computeSlice(b, producer, {rows[0], column}, width)[0];
+    return vector::BroadcastOp::create(b, loc, blockType, lanes);
+  }
+  Value vectors = ub::PoisonOp::create(b, loc, blockType);
+  for (auto [i, row] : llvm::enumerate(rows)) {
+    Value indices[] = {row, column};
+    Value lanes =
+        producer
+            ? computeSlice(b, producer, indices, width)[0]
+            : Value(vector::LoadOp::create(b, loc, VectorType::get(width, type),
+                                           contraction.c, indices));
+    // Not vector.insert, chains of which fold into single elements.
+    vectors = vector::InsertStridedSliceOp::create(
+        b, loc, lanes, vectors, ArrayRef<int64_t>{static_cast<int64_t>(i), 0},
+        ArrayRef<int64_t>{1});
+  }
+  return vectors;
+}
+
+void VectorBlocks::emitSteps(ValueRange rows, ValueRange columns,
+                             ValueRange outer, int64_t first,
+                             SmallVector<Value> &acc) {
+  unsigned depth = outer.size();
+  AffineMap map = contraction.mapOfB;
+  bool isInner = depth + 3 == map.getNumDims();
+  unsigned position =
+      *map.getResultPosition(getAffineDimExpr(depth + 2, map.getContext()));
+  int64_t size = contraction.b.getType().getDimSize(position);
+  if (isInner && !ShapedType::isDynamic(size)) {
+    // The more steps at once, the earlier LLVM moves loads of scalars, which
+    // then spill; one alone has too much of the loop's own.
+    constexpr int64_t stride = 2;
+    int64_t rest = (size - first) % stride;
+    emitInnerLoop(rows, columns, outer, constant(first), constant(size - rest),
+                  stride, acc);
+    for (; rest > 0; --rest) {
+      SmallVector<Value> k(outer);
+      k.push_back(constant(size - rest));
+      emitStep(rows, columns, k, acc);
+    }
+    return;
+  }
+  Value end = memref::DimOp::create(b, loc, contraction.b, position);
+  if (isInner)
+    return emitInnerLoop(rows, columns, outer, constant(first), end, 1, acc);
+  auto loop = scf::ForOp::create(b, loc, constant(0), end, constant(1), acc);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  SmallVector<Value> k(outer);
+  k.push_back(loop.getInductionVar());
+  acc = llvm::to_vector_of<Value>(loop.getRegionIterArgs());
+  emitSteps(rows, columns, k, first, acc);
+  scf::YieldOp::create(b, loc, acc);
+  acc = loop.getResults();
+}
+
+void VectorBlocks::emitInnerLoop(ValueRange rows, ValueRange columns,
+                                 ValueRange outer, Value first, Value end,
+                                 int64_t stride, SmallVector<Value> &acc) {
+  auto loop = scf::ForOp::create(b, loc, first, end, constant(stride), acc);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  acc = llvm::to_vector_of<Value>(loop.getRegionIterArgs());
+  for (int64_t i = 0; i < stride; ++i) {
+    SmallVector<Value> k(outer);
+    k.push_back(add(loop.getInductionVar(), i));
+    emitStep(rows, columns, k, acc);
+  }
+  scf::YieldOp::create(b, loc, acc);
+  acc = loop.getResults();
+}
+
+void VectorBlocks::emitStep(ValueRange rows, ValueRange columns, ValueRange k,
+                            SmallVector<Value> &acc) {
+  int64_t factor = contraction.inPairs ? 2 : 1;
+  Type type = contraction.a.getType().getElementType();
+  // Scalars, which become broadcasts from memory; loading a vector and
+  // broadcasting its elements would keep the shuffle unit busy.
+  SmallVector<Value> scalars, lanes;
+  SmallVector<Value> kOfA(k);
+  kOfA.back() = times(k.back(), factor);
+  for (Value row : rows) {
+    SmallVector<Value> indices =
+        getIndices(contraction.mapOfA, row, /*column=*/{}, kOfA);
+    scalars.push_back(
+        contraction.inPairs
+            ? Value(vector::LoadOp::create(b, loc, VectorType::get(2, type),
+                                           contraction.a, indices))
+            : Value(memref::LoadOp::create(b, loc, contraction.a, indices)));
+  }
+  for (Value column : columns)
+    lanes.push_back(vector::LoadOp::create(
+        b, loc, VectorType::get(factor * width, type), contraction.b,
+        getIndices(contraction.mapOfB, /*row=*/{}, times(column, factor), k)));
+  if (contraction.inPairs)
+    emitDots(scalars, lanes, acc);
+  else
+    emitProducts(scalars, lanes, acc);
+}
+
+void VectorBlocks::emitDots(ArrayRef<Value> pairs, ArrayRef<Value> lanes,
+                            SmallVector<Value> &acc) {
+  Type i32 = b.getI32Type();
+  for (auto [i, pair] : llvm::enumerate(pairs)) {
+    Value bits =
+        vector::BitCastOp::create(b, loc, VectorType::get(1, i32), pair);
+    Value repeated = vector::BroadcastOp::create(
+        b, loc, VectorType::get(width, i32),
+        vector::ExtractOp::create(b, loc, bits, int64_t(0)));
+    Value scalars =
+        vector::BitCastOp::create(b, loc, lanes.front().getType(), repeated);
+    auto position = static_cast<int64_t>(i);
+    for (auto [vectors, column] : llvm::zip_equal(acc, lanes)) {
+      Value sum = vector::ExtractOp::create(b, loc, vectors, position);
+      sum = x86vector::DotBF16Op::create(b, loc, sum.getType(), sum, scalars,
+                                         column);
+      vectors = vector::InsertStridedSliceOp::create(
+          b, loc, sum, vectors, ArrayRef<int64_t>{position, 0},
+          ArrayRef<int64_t>{1});
+    }
+  }
+}
+
+void VectorBlocks::emitProducts(ArrayRef<Value> scalars, ArrayRef<Value> lanes,
+                                SmallVector<Value> &acc) {
+  Type type = contraction.getElementType();
+  auto numRows = static_cast<int64_t>(scalars.size());
+  Value lhs = vector::FromElementsOp::create(
+      b, loc, VectorType::get({1, numRows}, type), scalars);
+  AffineExpr m, n, l;
+  bindDims(b.getContext(), m, n, l);
+  using vector::IteratorType;
+  for (auto [vectors, column] : llvm::zip_equal(acc, lanes)) {
+    Value rhs = vector::BroadcastOp::create(
+        b, loc, VectorType::get({1, width}, type), column);
+    vectors = vector::ContractionOp::create(
+        b, loc, lhs, rhs, vectors,
+        ArrayRef<ArrayRef<AffineExpr>>{{l, m}, {l, n}, {m, n}},
+        {IteratorType::parallel, IteratorType::parallel,
+         IteratorType::reduction});
+  }
+}

@@ -1,0 +1,69 @@
+//===- VectorBlocks.h - Blocks of a product in vectors ----------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_CONVERSION_LINALGTOVECTOR_VECTORBLOCKS_H
+#define ATTN_CONVERSION_LINALGTOVECTOR_VECTORBLOCKS_H
+
+#include "lib/Conversion/LinalgToVector/ContractionLoops.h"
+
+namespace mlir::attn {
+
+/// Emits blocks of a contraction that are kept in vector registers of `width`
+/// elements while the contracted dimensions are run through.
+class VectorBlocks {
+public:
+  VectorBlocks(OpBuilder &b, Location loc, const Contraction &contraction,
+               int64_t width)
+      : b(b), loc(loc), contraction(contraction), width(width) {}
+
+  /// Computes the block of C at `row` and `column` of `numRows` rows of
+  /// `numVectors` registers each, and its producer.
+  void emit(Value row, Value column, int64_t numRows, int64_t numVectors);
+
+  /// Adds the products from the step `first` of the innermost contracted
+  /// dimension on, which is of static size, to what C has there.
+  void emitRest(Value row, Value column, int64_t numRows, int64_t numVectors,
+                int64_t first);
+
+private:
+  Value constant(int64_t value);
+  Value add(Value value, int64_t addend);
+  Value times(Value value, int64_t factor);
+  void emitBlock(Value row, Value column, int64_t numRows, int64_t numVectors,
+                 int64_t first, linalg::LinalgOp producer);
+  /// The start of the accumulators of one register for each row.
+  Value loadRows(ValueRange rows, Value column, linalg::LinalgOp producer);
+  /// acc[m,n] += A[m,k...] * B[k...,n] for all k, of which `outer` are fixed.
+  void emitSteps(ValueRange rows, ValueRange columns, ValueRange outer,
+                 int64_t first, SmallVector<Value> &acc);
+  /// The same for the innermost dimension up to `end`, `stride` at a time.
+  void emitInnerLoop(ValueRange rows, ValueRange columns, ValueRange outer,
+                     Value first, Value end, int64_t stride,
+                     SmallVector<Value> &acc);
+  /// acc[m,n] += A[m,k...] * B[k...,n] for one k.
+  void emitStep(ValueRange rows, ValueRange columns, ValueRange k,
+                SmallVector<Value> &acc);
+  void emitDots(ArrayRef<Value> pairs, ArrayRef<Value> lanes,
+                SmallVector<Value> &acc);
+  void emitProducts(ArrayRef<Value> scalars, ArrayRef<Value> lanes,
+                    SmallVector<Value> &acc);
+
+  OpBuilder &b;
+  Location loc;
+  const Contraction &contraction;
+  /// Lanes of a register. Vectors are that wide, not as wide as the block: LLVM
+  /// does badly with vectors of other sizes than powers of two.
+  int64_t width;
+};
+
+/// Whether what `op` computes is the same in every row, and reads nothing that
+/// a contraction after it writes.
+bool hasEqualRows(linalg::LinalgOp op);
+
+} // namespace mlir::attn
+
+#endif // ATTN_CONVERSION_LINALGTOVECTOR_VECTORBLOCKS_H

@@ -1,0 +1,279 @@
+//===- VectorizePairs.cpp - Rearranging pairs of 16 bits ------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Conversion/LinalgToVector/LinalgToVector.h"
+#include "lib/Conversion/LinalgToVector/RowSlices.h"
+#include "lib/Conversion/LinalgToVector/TransposeSquare.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Dialect/X86Vector/X86VectorDialect.h"
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+/// Pairs of 16 bits in a register of 512.
+static constexpr int64_t width = 16;
+
+/// Whether the last dimension is a contiguous pair of 16 bits, one after the
+/// other along the dimension before it.
+static bool endsWithPairs(MemRefType type) {
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  int64_t rank = type.getRank();
+  return rank >= 2 && type.getDimSize(rank - 1) == 2 &&
+         type.getElementType().isIntOrFloat() &&
+         type.getElementTypeBitWidth() == 16 &&
+         succeeded(type.getStridesAndOffset(strides, offset)) &&
+         strides[rank - 1] == 1 && strides[rank - 2] == 2;
+}
+
+TypedValue<MemRefType> attn::joinPairs(OpBuilder &b, Location loc,
+                                       TypedValue<MemRefType> buffer) {
+  SmallVector<ReassociationIndices> groups;
+  for (int64_t i = 0; i + 1 < buffer.getType().getRank(); ++i)
+    groups.push_back({i});
+  groups.back().push_back(buffer.getType().getRank() - 1);
+  return memref::CollapseShapeOp::create(b, loc, buffer, groups).getResult();
+}
+
+namespace {
+
+/// An operation on buffers that writes pairs, in loops of which the last two
+/// are over the columns of the output and over the pair.
+struct PairOp {
+  linalg::LinalgOp op;
+  TypedValue<MemRefType> source, destination;
+  AffineMap sourceMap;
+
+  int64_t getNumColumns() const {
+    return destination.getType().getShape().end()[-2];
+  }
+};
+
+} // namespace
+
+static FailureOr<PairOp> match(linalg::LinalgOp op) {
+  if (!op.hasPureBufferSemantics() || op.getNumDpsInputs() != 1 ||
+      op.getNumDpsInits() != 1 || op.getNumLoops() < 3 ||
+      op.getNumParallelLoops() != op.getNumLoops() || op.hasIndexSemantics())
+    return failure();
+  PairOp pairs;
+  pairs.op = op;
+  pairs.source = cast<TypedValue<MemRefType>>(op.getDpsInputOperand(0)->get());
+  pairs.destination =
+      cast<TypedValue<MemRefType>>(op.getDpsInitOperand(0)->get());
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  pairs.sourceMap = maps[0];
+  if (!endsWithPairs(pairs.destination.getType()) || !maps[1].isIdentity() ||
+      !maps[0].isPermutation() || ShapedType::isDynamic(pairs.getNumColumns()))
+    return failure();
+  return pairs;
+}
+
+/// Loops over `sizes`, by `steps`.
+static SmallVector<Value> emitLoops(RewriterBase &rewriter, Location loc,
+                                    ArrayRef<OpFoldResult> sizes,
+                                    ArrayRef<int64_t> steps) {
+  SmallVector<Value> ivs;
+  Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
+  for (auto [size, step] : llvm::zip_equal(sizes, steps)) {
+    auto loop =
+        scf::ForOp::create(rewriter, loc, zero,
+                           getValueOrCreateConstantIndexOp(rewriter, loc, size),
+                           arith::ConstantIndexOp::create(rewriter, loc, step));
+    rewriter.setInsertionPointToStart(loop.getBody());
+    ivs.push_back(loop.getInductionVar());
+  }
+  return ivs;
+}
+
+/// Whether the body yields what it is given.
+static bool copies(linalg::LinalgOp op) {
+  Block &body = *op.getBlock();
+  return body.getTerminator()->getOperand(0) == body.getArgument(0);
+}
+
+/// Writes `numRows` rows, at least a square's, of `numWords` words of 32 bits,
+/// which is a multiple of a square's, by squares that are transposed in
+/// registers. `load` gives `width` words of a column from a row on. The last
+/// squares move back to where they are whole.
+static void emitSquares(RewriterBase &rewriter, Location loc, int64_t numRows,
+                        int64_t numWords, Value destination,
+                        function_ref<Value(Value row, Value column)> load) {
+  SmallVector<OpFoldResult> sizes = {rewriter.getIndexAttr(numRows),
+                                     rewriter.getIndexAttr(numWords)};
+  SmallVector<Value> corner = emitLoops(rewriter, loc, sizes, {width, width});
+  auto constant = [&](int64_t value) {
+    return arith::ConstantIndexOp::create(rewriter, loc, value);
+  };
+  auto add = [&](Value value, int64_t addend) {
+    return rewriter.createOrFold<arith::AddIOp>(loc, value, constant(addend));
+  };
+  if (numRows % width != 0)
+    corner[0] = arith::MinSIOp::create(rewriter, loc, corner[0],
+                                       constant(numRows - width));
+  SmallVector<Value> rows;
+  for (int64_t i = 0; i < width; ++i)
+    rows.push_back(load(corner[0], add(corner[1], i)));
+  transposeSquare(rewriter, loc, rows);
+  auto halves = VectorType::get(
+      2 * width, cast<MemRefType>(destination.getType()).getElementType());
+  Value column = arith::MulIOp::create(rewriter, loc, corner[1], constant(2));
+  for (auto [i, words] : llvm::enumerate(rows)) {
+    Value indices[] = {add(corner[0], int64_t(i)), column};
+    vector::StoreOp::create(
+        rewriter, loc, vector::BitCastOp::create(rewriter, loc, halves, words),
+        destination, indices);
+  }
+}
+
+/// (i, j, e) = (j, i, e).
+static LogicalResult transposePairs(RewriterBase &rewriter, PairOp pairs) {
+  MemRefType type = pairs.destination.getType();
+  AffineExpr i, j, e;
+  bindDims(rewriter.getContext(), i, j, e);
+  if (pairs.sourceMap !=
+          AffineMap::get(3, 0, {j, i, e}, rewriter.getContext()) ||
+      !endsWithPairs(pairs.source.getType()) || !type.hasStaticShape() ||
+      type.getDimSize(0) < width || type.getDimSize(1) % width != 0 ||
+      !copies(pairs.op))
+    return failure();
+  Location loc = pairs.op.getLoc();
+  rewriter.setInsertionPoint(pairs.op);
+  auto from = joinPairs(rewriter, loc, pairs.source);
+  auto to = joinPairs(rewriter, loc, pairs.destination);
+  Value two = arith::ConstantIndexOp::create(rewriter, loc, 2);
+  emitSquares(
+      rewriter, loc, type.getDimSize(0), type.getDimSize(1), to,
+      [&](Value row, Value column) -> Value {
+        Value indices[] = {column,
+                           rewriter.createOrFold<arith::MulIOp>(loc, row, two)};
+        return vector::BitCastOp::create(
+            rewriter, loc, VectorType::get(width, rewriter.getI32Type()),
+            vector::LoadOp::create(
+                rewriter, loc,
+                VectorType::get(2 * width, type.getElementType()), from,
+                indices));
+      });
+  rewriter.eraseOp(pairs.op);
+  return success();
+}
+
+/// (i, j) = (j, i) of 16 bits: two rows become one of pairs, which are words.
+/// LLVM takes long to compile the transposition of a square of 32 by 32.
+static LogicalResult transposeHalves(RewriterBase &rewriter,
+                                     linalg::LinalgOp op) {
+  if (!op.hasPureBufferSemantics() || op.getNumDpsInputs() != 1 ||
+      op.getNumDpsInits() != 1 || op.getNumLoops() != 2 ||
+      op.getNumParallelLoops() != 2 || !copies(op))
+    return failure();
+  Value source = op.getDpsInputOperand(0)->get();
+  Value destination = op.getDpsInitOperand(0)->get();
+  auto from = cast<MemRefType>(source.getType()),
+       to = cast<MemRefType>(destination.getType());
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  if (!maps[1].isIdentity() || !maps[0].isPermutation() ||
+      maps[0].isIdentity() || !hasVectorLayout(to.getElementType()) ||
+      !to.getElementType().isIntOrFloat() ||
+      to.getElementTypeBitWidth() != 16 || !isContiguousAlongRows(from) ||
+      !isContiguousAlongRows(to) || !to.hasStaticShape() ||
+      to.getDimSize(0) < width || to.getDimSize(1) % (2 * width) != 0)
+    return failure();
+  Location loc = op.getLoc();
+  rewriter.setInsertionPoint(op);
+  Value one = arith::ConstantIndexOp::create(rewriter, loc, 1);
+  Value two = arith::ConstantIndexOp::create(rewriter, loc, 2);
+  auto row = VectorType::get(width, to.getElementType());
+  emitSquares(
+      rewriter, loc, to.getDimSize(0), to.getDimSize(1) / 2, destination,
+      [&](Value first, Value word) -> Value {
+        Value even = rewriter.createOrFold<arith::MulIOp>(loc, word, two);
+        Value odd = rewriter.createOrFold<arith::AddIOp>(loc, even, one);
+        Value x = vector::LoadOp::create(rewriter, loc, row, source,
+                                         ValueRange{even, first});
+        Value y = vector::LoadOp::create(rewriter, loc, row, source,
+                                         ValueRange{odd, first});
+        return vector::BitCastOp::create(
+            rewriter, loc, VectorType::get(width, rewriter.getI32Type()),
+            vector::InterleaveOp::create(rewriter, loc, x, y));
+      });
+  rewriter.eraseOp(op);
+  return success();
+}
+
+/// Whether the body rounds f32 to bf16.
+static bool roundsToBF16(linalg::LinalgOp op) {
+  Block &body = *op.getBlock();
+  auto rounding =
+      body.getTerminator()->getOperand(0).getDefiningOp<arith::TruncFOp>();
+  return rounding && rounding.getIn() == body.getArgument(0) &&
+         rounding.getIn().getType().isF32() && rounding.getType().isBF16();
+}
+
+/// (..., j, e) = round(..., e, j): two rows become one of pairs.
+static LogicalResult roundToPairs(RewriterBase &rewriter, PairOp pairs) {
+  auto numLoops = static_cast<int64_t>(pairs.op.getNumLoops());
+  SmallVector<int64_t> permutation =
+      llvm::to_vector(llvm::seq<int64_t>(numLoops));
+  std::swap(permutation[numLoops - 2], permutation[numLoops - 1]);
+  if (pairs.sourceMap !=
+          AffineMap::getPermutationMap(permutation, rewriter.getContext()) ||
+      !roundsToBF16(pairs.op) || pairs.getNumColumns() % width != 0)
+    return failure();
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (failed(pairs.source.getType().getStridesAndOffset(strides, offset)) ||
+      strides.back() != 1)
+    return failure();
+  Location loc = pairs.op.getLoc();
+  rewriter.setInsertionPoint(pairs.op);
+  auto to = joinPairs(rewriter, loc, pairs.destination);
+  SmallVector<OpFoldResult> sizes =
+      memref::getMixedSizes(rewriter, loc, pairs.destination);
+  sizes.pop_back();
+  SmallVector<int64_t> steps(sizes.size(), 1);
+  steps.back() = width;
+  SmallVector<Value> ivs = emitLoops(rewriter, loc, sizes, steps);
+  auto bf16 = VectorType::get(width, rewriter.getBF16Type());
+  SmallVector<Value> rounded;
+  for (int64_t row : {0, 1}) {
+    SmallVector<Value> indices(ivs);
+    indices.insert(indices.end() - 1,
+                   arith::ConstantIndexOp::create(rewriter, loc, row));
+    Value values = vector::LoadOp::create(
+        rewriter, loc, VectorType::get(width, rewriter.getF32Type()),
+        pairs.source, indices);
+    rounded.push_back(
+        x86vector::CvtPackedF32ToBF16Op::create(rewriter, loc, bf16, values));
+  }
+  SmallVector<Value> indices(ivs);
+  indices.back() =
+      arith::MulIOp::create(rewriter, loc, ivs.back(),
+                            arith::ConstantIndexOp::create(rewriter, loc, 2));
+  Value interleaved =
+      vector::InterleaveOp::create(rewriter, loc, rounded[0], rounded[1]);
+  vector::StoreOp::create(rewriter, loc, interleaved, to, indices);
+  rewriter.eraseOp(pairs.op);
+  return success();
+}
+
+LogicalResult attn::vectorizePairs(RewriterBase &rewriter,
+                                   linalg::LinalgOp op) {
+  if (succeeded(transposeHalves(rewriter, op)))
+    return success();
+  FailureOr<PairOp> pairs = match(op);
+  if (failed(pairs))
+    return failure();
+  if (succeeded(transposePairs(rewriter, *pairs)))
+    return success();
+  return roundToPairs(rewriter, *pairs);
+}

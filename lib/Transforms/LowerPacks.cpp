@@ -1,0 +1,151 @@
+//===- LowerPacks.cpp - linalg.pack in parallel ---------------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Transforms/Passes.h"
+#include "lib/Transforms/Transforms.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/PatternMatch.h"
+
+namespace mlir::attn {
+#define GEN_PASS_DEF_LOWERPACKS
+#include "lib/Transforms/Passes.h.inc"
+} // namespace mlir::attn
+
+using namespace mlir;
+using namespace mlir::attn;
+
+namespace {
+
+/// Emits the packing of one matrix of `(..., S, D)` after the other.
+class PackLoop {
+public:
+  PackLoop(linalg::PackOp op, OpBuilder &builder)
+      : op(op), b(builder), loc(op.getLoc()), zero(b.getIndexAttr(0)),
+        one(b.getIndexAttr(1)), rank(op.getSourceRank()),
+        type(cast<RankedTensorType>(op.getSource().getType())),
+        rowsPerPack(op.getStaticInnerTiles().front()) {}
+
+  Value emit() {
+    SmallVector<OpFoldResult> count =
+        tensor::getMixedSizes(b, loc, op.getDest());
+    count.resize(rank - 1);
+    auto loop = scf::ForallOp::create(b, loc, count, op.getDest(),
+                                      /*mapping=*/std::nullopt);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    emitPack(loop);
+    return loop.getResult(0);
+  }
+
+private:
+  /// A tile of a tensor as a matrix.
+  Value slice(Value tensor, ArrayRef<OpFoldResult> offsets,
+              ArrayRef<OpFoldResult> sizes) {
+    auto matrix = RankedTensorType::get(decompose(sizes.take_back(2)),
+                                        type.getElementType());
+    SmallVector<OpFoldResult> strides(offsets.size(), one);
+    return tensor::ExtractSliceOp::create(b, loc, matrix, tensor, offsets,
+                                          sizes, strides);
+  }
+
+  static SmallVector<int64_t> decompose(ArrayRef<OpFoldResult> sizes) {
+    SmallVector<int64_t> shape;
+    SmallVector<Value> dynamic;
+    dispatchIndexOpFoldResults(sizes, dynamic, shape);
+    return shape;
+  }
+
+  void emitPack(scf::ForallOp loop) {
+    SmallVector<OpFoldResult> at =
+        llvm::to_vector_of<OpFoldResult>(loop.getInductionVars());
+    OpFoldResult columns = b.getIndexAttr(type.getShape().back());
+    OpFoldResult rows = b.getIndexAttr(rowsPerPack);
+    SmallVector<OpFoldResult> offsets(at), sizes(rank, one);
+    offsets.push_back(zero);
+    AffineExpr i = b.getAffineDimExpr(0), n = b.getAffineSymbolExpr(0);
+    offsets[rank - 2] = affine::makeComposedFoldedAffineApply(
+        b, loc, i * rowsPerPack, at.back());
+    sizes[rank - 2] = rows;
+    sizes[rank - 1] = columns;
+    int64_t length = type.getDimSize(rank - 2);
+    bool isRagged = ShapedType::isDynamic(length) || length % rowsPerPack != 0;
+    if (isRagged)
+      sizes[rank - 2] = affine::makeComposedFoldedAffineMin(
+          b, loc,
+          AffineMap::get(
+              1, 1, {b.getAffineConstantExpr(rowsPerPack), n - i * rowsPerPack},
+              b.getContext()),
+          {at.back(), tensor::getMixedSize(b, loc, op.getSource(), rank - 2)});
+    Value matrix = slice(op.getSource(), offsets, sizes);
+    if (isRagged)
+      matrix = pad(matrix, sizes[rank - 2]);
+
+    SmallVector<OpFoldResult> to(at), toSizes(rank - 1, one);
+    to.append({zero, zero});
+    toSizes.append({columns, rows});
+    Value destination = slice(loop.getRegionIterArgs()[0], to, toSizes);
+    Value packed = linalg::TransposeOp::create(b, loc, matrix, destination,
+                                               ArrayRef<int64_t>{1, 0})
+                       ->getResult(0);
+    SmallVector<OpFoldResult> strides(rank + 1, one);
+    b.setInsertionPointToStart(loop.getTerminator().getBody());
+    tensor::ParallelInsertSliceOp::create(
+        b, loc, packed, loop.getRegionIterArgs()[0], to, toSizes, strides);
+  }
+
+  /// A matrix of `rows` rows with all those of a pack.
+  Value pad(Value matrix, OpFoldResult rows) {
+    int64_t columns = type.getShape().back();
+    Value empty = tensor::EmptyOp::create(
+        b, loc, ArrayRef<int64_t>{rowsPerPack, columns}, type.getElementType());
+    Value padded = linalg::FillOp::create(b, loc, op.getPaddingValue(), empty)
+                       .getResult(0);
+    return tensor::InsertSliceOp::create(
+        b, loc, matrix, padded, ArrayRef<OpFoldResult>{zero, zero},
+        ArrayRef<OpFoldResult>{rows, b.getIndexAttr(columns)},
+        ArrayRef<OpFoldResult>{one, one});
+  }
+
+  linalg::PackOp op;
+  OpBuilder &b;
+  Location loc;
+  OpFoldResult zero, one;
+  int64_t rank;
+  RankedTensorType type;
+  int64_t rowsPerPack;
+};
+
+} // namespace
+
+LogicalResult attn::lowerPack(RewriterBase &rewriter, linalg::PackOp op) {
+  auto type = dyn_cast<RankedTensorType>(op.getSource().getType());
+  if (!type || type.getRank() < 2 || type.isDynamicDim(type.getRank() - 1) ||
+      op.getInnerDimsPos() != ArrayRef<int64_t>{type.getRank() - 2} ||
+      ShapedType::isDynamic(op.getStaticInnerTiles().front()) ||
+      !op.getOuterDimsPerm().empty() || !op.getPaddingValue())
+    return rewriter.notifyMatchFailure(op, "not packs of padded rows");
+  rewriter.setInsertionPoint(op);
+  rewriter.replaceOp(op, PackLoop(op, rewriter).emit());
+  return success();
+}
+
+namespace {
+struct LowerPacks : attn::impl::LowerPacksBase<LowerPacks> {
+  void runOnOperation() override {
+    IRRewriter rewriter(&getContext());
+    SmallVector<linalg::PackOp> ops;
+    getOperation()->walk([&](linalg::PackOp op) { ops.push_back(op); });
+    for (linalg::PackOp op : ops)
+      (void)lowerPack(rewriter, op);
+  }
+};
+} // namespace

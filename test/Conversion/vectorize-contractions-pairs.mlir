@@ -1,0 +1,221 @@
+// RUN: attn-opt %s -canonicalize \
+// RUN:   -attn-vectorize-contractions="vector-bits=512 vector-registers=32 bf16-dot" \
+// RUN:   -canonicalize -cse | FileCheck %s --check-prefixes=CHECK,DOT
+// RUN: attn-opt %s -canonicalize \
+// RUN:   -attn-vectorize-contractions="vector-bits=512 vector-registers=32 bf16-dot bf16-tiles" \
+// RUN:   -canonicalize -cse | FileCheck %s --check-prefixes=CHECK,TILE
+// RUN: attn-opt %s -canonicalize -o %t \
+// RUN:   -attn-vectorize-contractions="vector-bits=512 vector-registers=32" 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=NONE
+
+// NONE-COUNT-5: remark: not computed in vector registers: is in pairs, which the target does not multiply
+// NONE-NOT: remark
+
+#key = affine_map<(j, q, d, e) -> (j, d, e)>
+#query = affine_map<(j, q, d, e) -> (d, q, e)>
+#score = affine_map<(j, q, d, e) -> (j, q)>
+#value = affine_map<(d, q, t, p, e) -> (t, d, p, e)>
+#weight = affine_map<(d, q, t, p, e) -> (t, p, q, e)>
+#output = affine_map<(d, q, t, p, e) -> (d, q)>
+#lane = affine_map<(d, q) -> (q)>
+#all = affine_map<(d, q) -> (d, q)>
+
+// Scores of keys of 40 pairs, which start at 0. A pair of a key, as one number
+// of 32 bits, is repeated for all lanes.
+
+// CHECK-LABEL: func.func @scores(
+// CHECK-SAME: %[[K:[^:]*]]: memref<?x40x2xbf16, {{.*}}>, %[[Q:[^:]*]]: memref<40x32x2xbf16>, %[[S:[^:]*]]: memref<?x32xf32>)
+// CHECK-NOT: linalg
+// CHECK: %[[KS:.*]] = memref.collapse_shape %[[K]] {{.*}} into memref<?x80xbf16, strided<[?, 1], offset: ?>>
+// CHECK: %[[QS:.*]] = memref.collapse_shape %[[Q]] {{.*}} into memref<40x64xbf16>
+// CHECK: %[[N:.*]] = memref.dim %[[S]], %c0
+
+// DOT: scf.for %{{.*}} = %c0 to %{{.*}} step %c8
+// DOT: scf.for %[[D:.*]] = %c0 to %c40 step %c2 iter_args(%[[A0:.*]] = %{{.*}}, %[[A1:.*]] = %{{.*}}) -> (vector<8x16xf32>, vector<8x16xf32>)
+// DOT: %[[D2:.*]] = arith.muli %[[D]], %c2
+// DOT: %[[PAIR:.*]] = vector.load %[[KS]][%{{.*}}, %[[D2]]] : {{.*}}, vector<2xbf16>
+// DOT: %[[Q0:.*]] = vector.load %[[QS]][%[[D]], %c0] : memref<40x64xbf16>, vector<32xbf16>
+// DOT: %[[Q1:.*]] = vector.load %[[QS]][%[[D]], %c32] : memref<40x64xbf16>, vector<32xbf16>
+// DOT: %[[WORD:.*]] = vector.bitcast %[[PAIR]] : vector<2xbf16> to vector<1xi32>
+// DOT: %[[NUMBER:.*]] = vector.extract %[[WORD]][0]
+// DOT: %[[WORDS:.*]] = vector.broadcast %[[NUMBER]] : i32 to vector<16xi32>
+// DOT: %[[PAIRS:.*]] = vector.bitcast %[[WORDS]] : vector<16xi32> to vector<32xbf16>
+// DOT: %[[SUM:.*]] = vector.extract %[[A0]][0]
+// DOT: x86vector.avx512.dot %[[SUM]], %[[PAIRS]], %[[Q0]] : vector<32xbf16> -> vector<16xf32>
+// DOT: x86vector.avx512.dot %{{.*}}, %[[PAIRS]], %[[Q1]]
+// DOT: scf.yield
+// DOT: scf.for %{{.*}} = %{{.*}} to %[[N]] step %c1
+
+// Two by two tiles of 16 keys and 16 queries, then one by two; the last ones
+// move back to where they are whole. The 8 pairs that are left after two tiles
+// are added by dot products, 8 rows at a time.
+
+// TILE: %[[FITS:.*]] = arith.cmpi sge, %[[N]], %c32
+// TILE: %[[WHOLE:.*]] = arith.select %[[FITS]], %[[N]], %c0
+// TILE: scf.for %[[I:.*]] = %c0 to %[[WHOLE]] step %c32
+// TILE: %[[LAST:.*]] = arith.subi %[[N]], %c32
+// TILE: %[[ROW:.*]] = arith.minsi %[[I]], %[[LAST]]
+// TILE: %[[ROW16:.*]] = arith.addi %[[ROW]], %c16
+// TILE-COUNT-4: amx.tile_zero
+// TILE: amx.tile_load %[[KS]][%[[ROW]], %c0] : {{.*}} into !amx.tile<16x32xbf16>
+// TILE: amx.tile_load %[[KS]][%[[ROW16]], %c0]
+// TILE: amx.tile_load %[[QS]][%c0, %c0] : {{.*}} into !amx.tile<16x32xbf16>
+// TILE: amx.tile_load %[[QS]][%c0, %c32]
+// TILE-COUNT-4: amx.tile_mulf
+// TILE: amx.tile_load %[[KS]][%[[ROW]], %c32]
+// TILE: amx.tile_load %[[KS]][%[[ROW16]], %c32]
+// TILE: amx.tile_load %[[QS]][%c16, %c0]
+// TILE: amx.tile_load %[[QS]][%c16, %c32]
+// TILE-COUNT-4: amx.tile_mulf
+// TILE-NOT: amx.tile_mulf
+// TILE: amx.tile_store %[[S]][%[[ROW]], %c0]
+// TILE-COUNT-3: amx.tile_store %[[S]]
+// TILE: %[[END:.*]] = arith.addi %[[ROW]], %c32
+// TILE: scf.for %[[PART:.*]] = %[[ROW]] to %[[END]] step %c8
+// TILE: vector.load %[[S]][%[[PART]], %c0]
+// TILE: scf.for %{{.*}} = %c32 to %c40 step %c2
+// TILE: x86vector.avx512.dot
+// TILE: scf.for %{{.*}} = %{{.*}} to %{{.*}} step %c16
+// TILE-COUNT-2: amx.tile_zero
+// TILE-COUNT-4: amx.tile_mulf
+// TILE-COUNT-2: amx.tile_store
+// TILE: scf.for %{{.*}} = %{{.*}} to %[[N]] step %c1
+// TILE-NOT: amx.tile_
+// TILE: x86vector.avx512.dot
+func.func @scores(%k: memref<?x40x2xbf16, strided<[?, 2, 1], offset: ?>>,
+                  %q: memref<40x32x2xbf16>, %s: memref<?x32xf32>) {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%s : memref<?x32xf32>)
+  linalg.generic {
+      indexing_maps = [#key, #query, #score],
+      iterator_types = ["parallel", "parallel", "reduction", "reduction"]}
+      ins(%k, %q : memref<?x40x2xbf16, strided<[?, 2, 1], offset: ?>>,
+                   memref<40x32x2xbf16>) outs(%s : memref<?x32xf32>) {
+  ^bb0(%x: bf16, %y: bf16, %sum: f32):
+    %a = arith.extf %x : bf16 to f32
+    %b = arith.extf %y : bf16 to f32
+    %product = arith.mulf %a, %b : f32
+    %next = arith.addf %sum, %product : f32
+    linalg.yield %next : f32
+  }
+  return
+}
+
+// Packs of 16 pairs. Tiles stay in registers for all packs, but what they start
+// with is computed in memory before.
+
+// CHECK-LABEL: func.func @output(
+// CHECK-SAME: %[[V:[^:]*]]: memref<?x70x16x2xbf16>, %[[W:[^:]*]]: memref<?x16x32x2xbf16>, %[[C:[^:]*]]: memref<32xf32>, %[[O:[^:]*]]: memref<70x32xf32>)
+// DOT-NOT: linalg
+// DOT: %[[VS:.*]] = memref.collapse_shape %[[V]] {{.*}} into memref<?x70x32xbf16>
+// DOT: %[[WS:.*]] = memref.collapse_shape %[[W]] {{.*}} into memref<?x16x64xbf16>
+// DOT: scf.for
+// DOT: arith.mulf %{{.*}} : vector<16xf32>
+// DOT: %[[T:.*]] = memref.dim %[[WS]], %c0
+// DOT: scf.for %[[PACK:.*]] = %c0 to %[[T]] step %c1
+// DOT: scf.for %[[D:.*]] = %c0 to %c16 step %c2
+// DOT: vector.load %[[VS]][%[[PACK]], %{{.*}}, %{{.*}}] : memref<?x70x32xbf16>, vector<2xbf16>
+// DOT: vector.load %[[WS]][%[[PACK]], %[[D]], %c0] : memref<?x16x64xbf16>, vector<32xbf16>
+// DOT: x86vector.avx512.dot
+
+// 64 rows in tiles, and 6.
+// TILE: linalg.generic {{.*}} ins(%[[C]] : memref<32xf32>) outs(%[[O]] : memref<70x32xf32>)
+// TILE: %[[VS:.*]] = memref.collapse_shape %[[V]] {{.*}} into memref<?x70x32xbf16>
+// TILE: %[[WS:.*]] = memref.collapse_shape %[[W]] {{.*}} into memref<?x16x64xbf16>
+// TILE: scf.for %[[ROW:.*]] = %c0 to %c64 step %c32
+// TILE-COUNT-4: amx.tile_load %[[O]]
+// TILE: %[[T:.*]] = memref.dim %[[WS]], %c0
+// TILE: scf.for %[[PACK:.*]] = %c0 to %[[T]] step %c1 iter_args({{.*}}) -> (!amx.tile<16x16xf32>, !amx.tile<16x16xf32>, !amx.tile<16x16xf32>, !amx.tile<16x16xf32>)
+// TILE: amx.tile_load %[[VS]][%[[PACK]], %[[ROW]], %c0]
+// TILE: amx.tile_load %[[WS]][%[[PACK]], %c0, %c32]
+// TILE-COUNT-4: amx.tile_mulf
+// TILE: scf.yield
+// TILE-COUNT-4: amx.tile_store %[[O]]
+// TILE-NOT: amx.tile_
+// TILE: x86vector.avx512.dot
+func.func @output(%v: memref<?x70x16x2xbf16>, %w: memref<?x16x32x2xbf16>,
+                  %c: memref<32xf32>, %o: memref<70x32xf32>) {
+  linalg.generic {indexing_maps = [#lane, #all],
+                  iterator_types = ["parallel", "parallel"]}
+      ins(%c : memref<32xf32>) outs(%o : memref<70x32xf32>) {
+  ^bb0(%correction: f32, %old: f32):
+    %new = arith.mulf %correction, %old : f32
+    linalg.yield %new : f32
+  }
+  linalg.generic {
+      indexing_maps = [#value, #weight, #output],
+      iterator_types = ["parallel", "parallel", "reduction", "reduction", "reduction"]}
+      ins(%v, %w : memref<?x70x16x2xbf16>, memref<?x16x32x2xbf16>)
+      outs(%o : memref<70x32xf32>) {
+  ^bb0(%x: bf16, %y: bf16, %sum: f32):
+    %a = arith.extf %x : bf16 to f32
+    %b = arith.extf %y : bf16 to f32
+    %product = arith.mulf %a, %b : f32
+    %next = arith.addf %sum, %product : f32
+    linalg.yield %next : f32
+  }
+  return
+}
+
+// No tiles: fewer pairs than one has, any number of them, and rows that are not
+// next to the pairs.
+
+// CHECK-LABEL: func.func @small(
+// CHECK-NOT: amx
+// CHECK: x86vector.avx512.dot
+func.func @small(%k: memref<16x3x2xbf16>, %q: memref<3x16x2xbf16>,
+                 %s: memref<16x16xf32>) {
+  linalg.generic {
+      indexing_maps = [#key, #query, #score],
+      iterator_types = ["parallel", "parallel", "reduction", "reduction"]}
+      ins(%k, %q : memref<16x3x2xbf16>, memref<3x16x2xbf16>)
+      outs(%s : memref<16x16xf32>) {
+  ^bb0(%x: bf16, %y: bf16, %sum: f32):
+    %a = arith.extf %x : bf16 to f32
+    %b = arith.extf %y : bf16 to f32
+    %product = arith.mulf %a, %b : f32
+    %next = arith.addf %sum, %product : f32
+    linalg.yield %next : f32
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @any_pairs(
+// CHECK-NOT: amx
+// CHECK: x86vector.avx512.dot
+func.func @any_pairs(%k: memref<32x?x2xbf16, strided<[?, 2, 1]>>,
+                     %q: memref<?x16x2xbf16>, %s: memref<32x16xf32>) {
+  linalg.generic {
+      indexing_maps = [#key, #query, #score],
+      iterator_types = ["parallel", "parallel", "reduction", "reduction"]}
+      ins(%k, %q : memref<32x?x2xbf16, strided<[?, 2, 1]>>, memref<?x16x2xbf16>)
+      outs(%s : memref<32x16xf32>) {
+  ^bb0(%x: bf16, %y: bf16, %sum: f32):
+    %a = arith.extf %x : bf16 to f32
+    %b = arith.extf %y : bf16 to f32
+    %product = arith.mulf %a, %b : f32
+    %next = arith.addf %sum, %product : f32
+    linalg.yield %next : f32
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @rows_first(
+// CHECK-NOT: amx
+// CHECK: x86vector.avx512.dot
+func.func @rows_first(%v: memref<32x4x16x2xbf16>, %w: memref<4x16x16x2xbf16>,
+                      %o: memref<32x16xf32>) {
+  linalg.generic {
+      indexing_maps = [affine_map<(d, q, t, p, e) -> (d, t, p, e)>, #weight, #output],
+      iterator_types = ["parallel", "parallel", "reduction", "reduction", "reduction"]}
+      ins(%v, %w : memref<32x4x16x2xbf16>, memref<4x16x16x2xbf16>)
+      outs(%o : memref<32x16xf32>) {
+  ^bb0(%x: bf16, %y: bf16, %sum: f32):
+    %a = arith.extf %x : bf16 to f32
+    %b = arith.extf %y : bf16 to f32
+    %product = arith.mulf %a, %b : f32
+    %next = arith.addf %sum, %product : f32
+    linalg.yield %next : f32
+  }
+  return
+}

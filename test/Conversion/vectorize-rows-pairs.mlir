@@ -1,0 +1,87 @@
+// RUN: attn-opt %s -attn-vectorize-rows="vector-bits=512 bf16-dot" -canonicalize -cse \
+// RUN:   | FileCheck %s
+// RUN: attn-opt %s -attn-vectorize-rows="vector-bits=512" -canonicalize -cse -o - 2>/dev/null \
+// RUN:   | FileCheck %s --check-prefix=NONE
+
+// NONE-NOT: x86vector
+
+// Squares of 16 pairs, which are numbers of 32 bits; the last ones overlap.
+
+// CHECK-LABEL: func.func @queries(
+// CHECK-SAME: %[[A:[^:]*]]: memref<32x20x2xbf16>, %[[B:[^:]*]]: memref<20x32x2xbf16>)
+// CHECK: %[[FROM:.*]] = memref.collapse_shape %[[A]] {{.*}} into memref<32x40xbf16>
+// CHECK: %[[TO:.*]] = memref.collapse_shape %[[B]] {{.*}} into memref<20x64xbf16>
+// CHECK: scf.for %[[I:.*]] = %c0 to %c20 step %c16
+// CHECK: scf.for %[[J:.*]] = %c0 to %c32 step %c16
+// CHECK: %[[ROW:.*]] = arith.minsi %[[I]], %c4
+// CHECK: %[[X:.*]] = vector.load %[[FROM]][%[[J]], %{{.*}}] : memref<32x40xbf16>, vector<32xbf16>
+// CHECK: vector.bitcast %[[X]] : vector<32xbf16> to vector<16xi32>
+// CHECK-COUNT-64: vector.shuffle {{.*}} vector<16xi32>
+// CHECK-NOT: vector.shuffle
+// CHECK: vector.store %{{.*}}, %[[TO]][%[[ROW]], %{{.*}}] : memref<20x64xbf16>, vector<32xbf16>
+// CHECK-COUNT-15: vector.store %{{.*}}, %[[TO]]
+func.func @queries(%a: memref<32x20x2xbf16>, %b: memref<20x32x2xbf16>) {
+  linalg.transpose ins(%a : memref<32x20x2xbf16>)
+      outs(%b : memref<20x32x2xbf16>) permutation = [1, 0, 2]
+  return
+}
+
+// Two rows become one of pairs, which are transposed.
+
+// CHECK-LABEL: func.func @pack(
+// CHECK-SAME: %[[A:[^:]*]]: memref<32x64xbf16>, %[[B:[^:]*]]: memref<64x32xbf16>)
+// CHECK: scf.for
+// CHECK: %[[EVEN:.*]] = vector.load %[[A]][%{{.*}}, %{{.*}}] : memref<32x64xbf16>, vector<16xbf16>
+// CHECK: %[[ODD:.*]] = vector.load %[[A]]
+// CHECK: %[[WORDS:.*]] = vector.interleave %[[EVEN]], %[[ODD]] : vector<16xbf16> -> vector<32xbf16>
+// CHECK: vector.bitcast %[[WORDS]] : vector<32xbf16> to vector<16xi32>
+// CHECK-COUNT-64: vector.shuffle
+// CHECK-COUNT-16: vector.store %{{.*}}, %[[B]]
+func.func @pack(%a: memref<32x64xbf16>, %b: memref<64x32xbf16>) {
+  linalg.transpose ins(%a : memref<32x64xbf16>) outs(%b : memref<64x32xbf16>)
+      permutation = [1, 0]
+  return
+}
+
+// Two rows of weights are rounded to one of pairs.
+
+// CHECK-LABEL: func.func @round(
+// CHECK-SAME: %[[A:[^:]*]]: memref<?x16x2x32xf32>, %[[B:[^:]*]]: memref<?x16x32x2xbf16>)
+// CHECK: %[[TO:.*]] = memref.collapse_shape %[[B]] {{.*}} into memref<?x16x64xbf16>
+// CHECK: scf.for %[[T:.*]] = %c0 to %{{.*}} step %c1
+// CHECK: scf.for %[[P:.*]] = %c0 to %c16 step %c1
+// CHECK: scf.for %[[Q:.*]] = %c0 to %c32 step %c16
+// CHECK: %[[X:.*]] = vector.load %[[A]][%[[T]], %[[P]], %c0, %[[Q]]]
+// CHECK: %[[EVEN:.*]] = x86vector.avx512.cvt.packed.f32_to_bf16 %[[X]] : vector<16xf32> -> vector<16xbf16>
+// CHECK: %[[Y:.*]] = vector.load %[[A]][%[[T]], %[[P]], %c1, %[[Q]]]
+// CHECK: %[[ODD:.*]] = x86vector.avx512.cvt.packed.f32_to_bf16 %[[Y]]
+// CHECK-DAG: %[[PAIRS:.*]] = vector.interleave %[[EVEN]], %[[ODD]]
+// CHECK-DAG: %[[Q2:.*]] = arith.muli %[[Q]], %c2
+// CHECK: vector.store %[[PAIRS]], %[[TO]][%[[T]], %[[P]], %[[Q2]]]
+func.func @round(%a: memref<?x16x2x32xf32>, %b: memref<?x16x32x2xbf16>) {
+  linalg.generic {
+      indexing_maps = [affine_map<(t, p, q, e) -> (t, p, e, q)>,
+                       affine_map<(t, p, q, e) -> (t, p, q, e)>],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%a : memref<?x16x2x32xf32>) outs(%b : memref<?x16x32x2xbf16>) {
+  ^bb0(%x: f32, %y: bf16):
+    %0 = arith.truncf %x : f32 to bf16
+    linalg.yield %0 : bf16
+  }
+  return
+}
+
+// Too few columns for a square, and pairs that are not contiguous.
+
+// CHECK-LABEL: func.func @others(
+// CHECK-NOT: vector<16xi32>
+// CHECK: return
+func.func @others(%a: memref<8x16x2xbf16>, %b: memref<16x8x2xbf16>,
+                  %c: memref<32x16x2xbf16, strided<[64, 4, 1]>>,
+                  %d: memref<16x32x2xbf16>) {
+  linalg.transpose ins(%a : memref<8x16x2xbf16>)
+      outs(%b : memref<16x8x2xbf16>) permutation = [1, 0, 2]
+  linalg.transpose ins(%c : memref<32x16x2xbf16, strided<[64, 4, 1]>>)
+      outs(%d : memref<16x32x2xbf16>) permutation = [1, 0, 2]
+  return
+}

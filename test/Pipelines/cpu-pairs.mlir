@@ -1,0 +1,40 @@
+// RUN: attn-opt %s -attn-cpu-pipeline="vector-bits=512 vector-registers=32 scalef bf16-tiles" \
+// RUN:   -mlir-print-op-generic | FileCheck %s --check-prefix=OPS
+// RUN: attn-opt %s -attn-cpu-pipeline="vector-bits=512 vector-registers=32 scalef bf16-dot" \
+// RUN:   -mlir-print-op-generic | FileCheck %s --check-prefix=OPS
+// RUN: attn-opt %s -attn-cpu-pipeline="vector-bits=512 vector-registers=32 scalef bf16-tiles" \
+// RUN:   -verify-diagnostics | FileCheck %s --check-prefix=TILE
+// RUN: attn-opt %s -attn-cpu-pipeline="vector-bits=512 vector-registers=32 scalef bf16-dot" \
+// RUN:   -verify-diagnostics | FileCheck %s --check-prefix=DOT
+// RUN: attn-opt %s -attn-cpu-pipeline="vector-bits=512 vector-registers=32 scalef bf16-tiles" \
+// RUN:   -mlir-print-ir-after=attn-bufferize-kernels -o %t 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=BUFFERS --implicit-check-not=2048x2048
+
+// Only the LLVM dialect is left, and no remark.
+// OPS: "builtin.module"
+// OPS-NOT: {{^ *(%.* = )?"[a-km-z]}}
+
+!x = tensor<1x8x2048x64xbf16>
+
+// Values are packed in parallel, then tiles computed.
+// TILE-LABEL: llvm.func @attention(
+// TILE-COUNT-2: llvm.call @attn_rt_parallel_for
+// TILE: llvm.x86.tdpbf16ps.internal
+// DOT-LABEL: llvm.func @attention(
+// DOT-COUNT-2: llvm.call @attn_rt_parallel_for
+// DOT: llvm.x86.avx512bf16.dpbf16ps.512
+// DOT-NOT: llvm.x86.t
+
+// Buffers of the size of the values, of the result and of a tile of queries.
+// BUFFERS-LABEL: func.func @attention(
+// BUFFERS: memref.alloc() {{.*}} : memref<1x8x64x64x32xbf16>
+// BUFFERS: scf.forall
+// BUFFERS: memref.alloc() {{.*}} : memref<1x8x2048x64xbf16>
+// BUFFERS-NOT: memref.alloc{{.*}}2048
+// BUFFERS: scf.forall {{.*}} to (8, 2048) step (1, 32)
+// BUFFERS-NOT: memref.alloc{{.*}}2048
+// BUFFERS-NOT: 2048x64xf32
+func.func @attention(%q: !x, %k: !x, %v: !x, %o: !x) -> !x {
+  %r = attn.attention ins(%q, %k, %v : !x, !x, !x) outs(%o : !x) mask causal
+  return %r : !x
+}

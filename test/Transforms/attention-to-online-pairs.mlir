@@ -1,0 +1,113 @@
+// RUN: attn-opt %s -attn-attention-to-online -canonicalize -cse | FileCheck %s
+
+// CHECK-DAG: #[[PACKS:.*]] = affine_map<()[s0] -> (s0 ceildiv 32)>
+
+!h = tensor<1x1x20x16xbf16>
+!k = tensor<1x1x?x16xbf16>
+!v = tensor<1x1x?x24xbf16>
+!o = tensor<1x1x20x24xbf16>
+
+// The state is of f32. A scale that is a power of 2 does not round the queries.
+// CHECK-LABEL: func.func @query
+// CHECK-DAG: %[[SCALE:.*]] = arith.constant 2.500000e-01 : bf16
+// CHECK-DAG: %[[ZERO:.*]] = arith.constant 0.000000e+00 : bf16
+// CHECK: linalg.fill ins(%[[ZERO]] : bf16) outs(%{{.*}} : tensor<32x16xbf16>)
+// CHECK: arith.mulf %{{.*}}, %[[SCALE]] : bf16
+// CHECK: %[[ROWS:.*]] = tensor.insert_slice %{{.*}} [20, 16] [1, 1] : tensor<20x16xbf16> into tensor<32x16xbf16>
+// CHECK: %[[PAIRS:.*]] = tensor.expand_shape %[[ROWS]] {{\[\[}}0], [1, 2]] output_shape [32, 8, 2]
+// CHECK: %[[Q:.*]] = linalg.transpose ins(%[[PAIRS]] : tensor<32x8x2xbf16>) outs(%{{.*}} : tensor<8x32x2xbf16>) permutation = [1, 0, 2]
+// CHECK: attn.online_attention ins(%[[Q]], %{{.*}}, %{{.*}} : tensor<8x32x2xbf16>, tensor<?x16xbf16>, tensor<?x24x32xbf16>)
+// CHECK-SAME: outs(%{{.*}} : tensor<24x32xf32>, tensor<32xf32>, tensor<32xf32>)
+// CHECK-SAME: queries(%c20) exact(%false) -> tensor<24x32xf32>
+// CHECK: linalg.transpose {{.*}} outs(%{{.*}} : tensor<32x24xf32>)
+// CHECK: arith.truncf %{{.*}} : f32 to bf16
+func.func @query(%q: !h, %k: !k, %v: !v, %o: !o) -> !o {
+  %r = attn.attention ins(%q, %k, %v : !h, !k, !v) outs(%o : !o)
+  return %r : !o
+}
+
+// Other scales are left to the scores.
+// CHECK-LABEL: func.func @constant_scale
+// CHECK: %[[SCALE:.*]] = arith.constant 3.000000e-01 : f32
+// CHECK: linalg.copy
+// CHECK: attn.online_attention {{.*}} scale(%[[SCALE]] : f32)
+func.func @constant_scale(%q: !h, %k: !k, %v: !v, %o: !o) -> !o {
+  %r = attn.attention ins(%q, %k, %v : !h, !k, !v) outs(%o : !o) scale(0.3)
+  return %r : !o
+}
+
+// CHECK-LABEL: func.func @scale
+// CHECK-SAME: %[[SCALE:[^:]*]]: f32)
+// CHECK: linalg.copy
+// CHECK: attn.online_attention {{.*}} scale(%[[SCALE]] : f32)
+func.func @scale(%q: !h, %k: !k, %v: !v, %o: !o, %scale: f32) -> !o {
+  %r = attn.attention ins(%q, %k, %v : !h, !k, !v) outs(%o : !o)
+      scale(%scale : f32)
+  return %r : !o
+}
+
+!q4 = tensor<2x4x20x16xbf16>
+!k4 = tensor<2x2x?x16xbf16>
+
+// All heads of the values are packed at once, before the loop, for both ops.
+// CHECK-LABEL: func.func @shared
+// CHECK-SAME: %[[K:[^:]*]]: tensor<2x2x?x16xbf16>
+// CHECK: %[[N:.*]] = tensor.dim %[[K]], %c2
+// CHECK: %[[T:.*]] = affine.apply #[[PACKS]]()[%[[N]]]
+// CHECK: %[[EMPTY:.*]] = tensor.empty(%[[T]]) : tensor<2x2x?x16x32xbf16>
+// CHECK: %[[P:.*]] = linalg.pack %[[K]] padding_value(%{{.*}} : bf16) inner_dims_pos = [2] inner_tiles = [32] into %[[EMPTY]]
+// CHECK-NOT: linalg.pack
+// CHECK: scf.forall (%[[B:.*]], %[[H:.*]]) in (2, 4)
+// CHECK-DAG: %[[G:.*]] = affine.apply #{{.*}}(%[[H]])
+// CHECK-DAG: %[[V:.*]] = tensor.extract_slice %[[P]][%[[B]], %[[G]], 0, 0, 0] [1, 1, %{{.*}}, 16, 32] {{.*}} to tensor<?x16x32xbf16>
+// CHECK: attn.online_attention ins(%{{.*}}, %{{.*}}, %[[V]] :
+// CHECK: attn.online_attention ins(%{{.*}}, %{{.*}}, %[[V]] :
+func.func @shared(%q: !q4, %k: !k4, %o: !q4) -> !q4 {
+  %c2 = arith.constant 2 : index
+  %n = tensor.dim %k, %c2 : !k4
+  %r = scf.forall (%b, %h) in (2, 4) shared_outs(%out = %o) -> !q4 {
+    %g = affine.apply affine_map<(h) -> (h floordiv 2)>(%h)
+    %qs = tensor.extract_slice %q[%b, %h, 0, 0] [1, 1, 20, 16] [1, 1, 1, 1] : !q4 to !h
+    %os = tensor.extract_slice %out[%b, %h, 0, 0] [1, 1, 20, 16] [1, 1, 1, 1] : !q4 to !h
+    %ks = tensor.extract_slice %k[%b, %g, 0, 0] [1, 1, %n, 16] [1, 1, 1, 1] : !k4 to !k
+    %x = attn.attention ins(%qs, %ks, %ks : !h, !k, !k) outs(%os : !h)
+    %y = attn.attention ins(%x, %ks, %ks : !h, !k, !k) outs(%os : !h)
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %y into %out[%b, %h, 0, 0] [1, 1, 20, 16]
+          [1, 1, 1, 1] : !h into !q4
+    }
+  }
+  return %r : !q4
+}
+
+// Keys from %first on begin within a pack: they get packs of their own.
+// CHECK-LABEL: func.func @part
+// CHECK: scf.forall
+// CHECK: %[[V:.*]] = tensor.extract_slice {{.*}} to tensor<1x1x40x16xbf16>
+// CHECK: linalg.pack %[[V]] {{.*}} : tensor<1x1x40x16xbf16> -> tensor<1x1x2x16x32xbf16>
+func.func @part(%q: !q4, %k: !k4, %o: !q4, %first: index) -> !q4 {
+  %r = scf.forall (%b, %h) in (2, 4) shared_outs(%out = %o) -> !q4 {
+    %g = affine.apply affine_map<(h) -> (h floordiv 2)>(%h)
+    %qs = tensor.extract_slice %q[%b, %h, 0, 0] [1, 1, 20, 16] [1, 1, 1, 1] : !q4 to !h
+    %os = tensor.extract_slice %out[%b, %h, 0, 0] [1, 1, 20, 16] [1, 1, 1, 1] : !q4 to !h
+    %ks = tensor.extract_slice %k[%b, %g, %first, 0] [1, 1, 40, 16] [1, 1, 1, 1]
+        : !k4 to tensor<1x1x40x16xbf16>
+    %x = attn.attention ins(%qs, %ks, %ks : !h, tensor<1x1x40x16xbf16>,
+                            tensor<1x1x40x16xbf16>) outs(%os : !h)
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %x into %out[%b, %h, 0, 0] [1, 1, 20, 16]
+          [1, 1, 1, 1] : !h into !q4
+    }
+  }
+  return %r : !q4
+}
+
+// Odd heads have no pairs.
+// CHECK-LABEL: func.func @odd
+// CHECK-NOT: attn.online_attention
+func.func @odd(%q: tensor<1x1x20x15xbf16>) -> tensor<1x1x20x15xbf16> {
+  %r = attn.attention
+      ins(%q, %q, %q : tensor<1x1x20x15xbf16>, tensor<1x1x20x15xbf16>,
+          tensor<1x1x20x15xbf16>) outs(%q : tensor<1x1x20x15xbf16>)
+  return %r : tensor<1x1x20x15xbf16>
+}

@@ -1,0 +1,80 @@
+// RUN: attn-opt %s -attn-lower-packs | FileCheck %s
+
+// CHECK-DAG: #[[ROW:.*]] = affine_map<(d0) -> (d0 * 32)>
+// CHECK-DAG: #[[ROWS:.*]] = affine_map<(d0) -> (32, d0 * -32 + 65)>
+
+// Each pack is 32 rows, transposed.
+// CHECK-LABEL: func.func @whole
+// CHECK-SAME: %[[V:[^:]*]]: tensor<2x3x64x16xbf16>, %[[INIT:[^:]*]]: tensor<2x3x2x16x32xbf16>
+// CHECK-NOT: linalg.pack
+// CHECK: scf.forall (%[[B:.*]], %[[H:.*]], %[[T:.*]]) in (2, 3, 2) shared_outs(%[[OUT:.*]] = %[[INIT]])
+// CHECK: %[[J:.*]] = affine.apply #[[ROW]](%[[T]])
+// CHECK: %[[ROWS32:.*]] = tensor.extract_slice %[[V]][%[[B]], %[[H]], %[[J]], 0] [1, 1, 32, 16] {{.*}} to tensor<32x16xbf16>
+// CHECK-NOT: linalg.fill
+// CHECK: %[[TO:.*]] = tensor.extract_slice %[[OUT]][%[[B]], %[[H]], %[[T]], 0, 0] [1, 1, 1, 16, 32] {{.*}} to tensor<16x32xbf16>
+// CHECK: %[[P:.*]] = linalg.transpose ins(%[[ROWS32]] : {{.*}}) outs(%[[TO]] : {{.*}}) permutation = [1, 0]
+// CHECK: tensor.parallel_insert_slice %[[P]] into %[[OUT]][%[[B]], %[[H]], %[[T]], 0, 0] [1, 1, 1, 16, 32]
+func.func @whole(%v: tensor<2x3x64x16xbf16>, %o: tensor<2x3x2x16x32xbf16>)
+    -> tensor<2x3x2x16x32xbf16> {
+  %zero = arith.constant 0.0 : bf16
+  %r = linalg.pack %v padding_value(%zero : bf16) inner_dims_pos = [2]
+      inner_tiles = [32] into %o
+      : tensor<2x3x64x16xbf16> -> tensor<2x3x2x16x32xbf16>
+  return %r : tensor<2x3x2x16x32xbf16>
+}
+
+// What is after the last row is the padding.
+// CHECK-LABEL: func.func @ragged
+// CHECK: %[[ZERO:.*]] = arith.constant 0.000000e+00 : bf16
+// CHECK: scf.forall (%{{.*}}, %{{.*}}, %[[T:.*]]) in (2, 3, 3)
+// CHECK: %[[N:.*]] = affine.min #[[ROWS]](%[[T]])
+// CHECK: %[[ROWSN:.*]] = tensor.extract_slice {{.*}} [1, 1, %[[N]], 16] {{.*}} to tensor<?x16xbf16>
+// CHECK: %[[FILL:.*]] = linalg.fill ins(%[[ZERO]] : bf16) outs(%{{.*}} : tensor<32x16xbf16>)
+// CHECK: %[[PADDED:.*]] = tensor.insert_slice %[[ROWSN]] into %[[FILL]][0, 0] [%[[N]], 16]
+// CHECK: linalg.transpose ins(%[[PADDED]] : tensor<32x16xbf16>)
+func.func @ragged(%v: tensor<2x3x65x16xbf16>, %o: tensor<2x3x3x16x32xbf16>)
+    -> tensor<2x3x3x16x32xbf16> {
+  %zero = arith.constant 0.0 : bf16
+  %r = linalg.pack %v padding_value(%zero : bf16) inner_dims_pos = [2]
+      inner_tiles = [32] into %o
+      : tensor<2x3x65x16xbf16> -> tensor<2x3x3x16x32xbf16>
+  return %r : tensor<2x3x3x16x32xbf16>
+}
+
+// CHECK-LABEL: func.func @dynamic
+// CHECK-SAME: %[[V:[^:]*]]: tensor<?x16xf16>, %[[INIT:[^:]*]]: tensor<?x16x8xf16>
+// CHECK: %[[PACKS:.*]] = tensor.dim %[[INIT]], %c0
+// CHECK: scf.forall (%[[T:.*]]) in (%[[PACKS]])
+// CHECK: %[[S:.*]] = tensor.dim %[[V]], %c0
+// CHECK: affine.min {{.*}}(%[[T]])[%[[S]]]
+// CHECK: linalg.fill
+// CHECK: linalg.transpose ins(%{{.*}} : tensor<8x16xf16>) outs(%{{.*}} : tensor<16x8xf16>)
+func.func @dynamic(%v: tensor<?x16xf16>, %o: tensor<?x16x8xf16>)
+    -> tensor<?x16x8xf16> {
+  %zero = arith.constant 0.0 : f16
+  %r = linalg.pack %v padding_value(%zero : f16) inner_dims_pos = [0]
+      inner_tiles = [8] into %o : tensor<?x16xf16> -> tensor<?x16x8xf16>
+  return %r : tensor<?x16x8xf16>
+}
+
+// Packs of columns, of both, of rows of any size, and without padding.
+// CHECK-LABEL: func.func @others
+// CHECK-COUNT-4: linalg.pack
+// CHECK-NOT: scf.forall
+func.func @others(%v: tensor<64x16xf32>, %columns: tensor<64x2x8xf32>,
+                  %both: tensor<2x2x32x8xf32>, %any: tensor<64x?xf32>,
+                  %of_any: tensor<2x?x32xf32>, %rows: tensor<2x16x32xf32>)
+    -> (tensor<64x2x8xf32>, tensor<2x2x32x8xf32>, tensor<2x?x32xf32>,
+        tensor<2x16x32xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %a = linalg.pack %v padding_value(%zero : f32) inner_dims_pos = [1]
+      inner_tiles = [8] into %columns : tensor<64x16xf32> -> tensor<64x2x8xf32>
+  %b = linalg.pack %v padding_value(%zero : f32) inner_dims_pos = [0, 1]
+      inner_tiles = [32, 8] into %both : tensor<64x16xf32> -> tensor<2x2x32x8xf32>
+  %c = linalg.pack %any padding_value(%zero : f32) inner_dims_pos = [0]
+      inner_tiles = [32] into %of_any : tensor<64x?xf32> -> tensor<2x?x32xf32>
+  %d = linalg.pack %v inner_dims_pos = [0] inner_tiles = [32] into %rows
+      : tensor<64x16xf32> -> tensor<2x16x32xf32>
+  return %a, %b, %c, %d : tensor<64x2x8xf32>, tensor<2x2x32x8xf32>,
+      tensor<2x?x32xf32>, tensor<2x16x32xf32>
+}
