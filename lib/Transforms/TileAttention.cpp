@@ -10,7 +10,9 @@
 #include "lib/Transforms/Transforms.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
-#include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/PatternMatch.h"
 
 namespace mlir::attn {
@@ -27,7 +29,7 @@ static StringRef findObstacle(AttentionOp op) {
     return "it works on memrefs";
   if (op.isKnownEmpty())
     return "it is empty";
-  if (!op.getElementType().isF32())
+  if (!op.getElementType().isF32() && !canComputeInPairs(op))
     return "its element type is not f32";
   if (op.isPacked())
     return "its sequences are packed";
@@ -36,20 +38,85 @@ static StringRef findObstacle(AttentionOp op) {
   return {};
 }
 
+namespace {
+
+/// The rows of queries of a tile.
+struct QueryRows {
+  OpFoldResult first, count;
+};
+
+} // namespace
+
+/// The rows of the tile at `iv`, of `queries` but for a smaller one, which has
+/// the first rows rather than the last: a causal mask leaves those the fewest
+/// keys to waste lanes on.
+static QueryRows emitRows(OpBuilder &b, Location loc, Value iv,
+                          OpFoldResult length, int64_t queries) {
+  OpFoldResult size = b.getIndexAttr(queries);
+  if (std::optional<int64_t> constant = getConstantIntValue(length);
+      constant && *constant % queries == 0)
+    return {iv, size};
+  AffineExpr i = b.getAffineDimExpr(0), n = b.getAffineSymbolExpr(0),
+             count = b.getAffineSymbolExpr(1);
+  AffineMap rest = AffineMap::get(
+      1, 1, {b.getAffineConstantExpr(queries), n - i}, b.getContext());
+  size = affine::makeComposedFoldedAffineMin(b, loc, rest, {iv, length});
+  return {affine::makeComposedFoldedAffineApply(b, loc, n - i - count,
+                                                {iv, length, size}),
+          size};
+}
+
+/// Emits a tile within `loop`, and what it inserts into the loop's results.
+static LogicalResult emitTile(OpBuilder &b, AttentionOp op, scf::ForallOp loop,
+                              OpFoldResult length, int64_t queries) {
+  Location loc = op.getLoc();
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  auto whole = cast<AttentionOp>(b.clone(*op));
+  whole.getOutsMutable().assign(loop.getRegionIterArgs());
+  OpFoldResult one = b.getIndexAttr(1);
+  SmallVector<Value> ivs(loop.getInductionVars());
+  QueryRows rows = emitRows(b, loc, ivs[2], length, queries);
+  SmallVector<OpFoldResult> offsets = {ivs[0], ivs[1], rows.first},
+                            sizes = {one, one, rows.count};
+  FailureOr<TilingResult> tile =
+      whole.getTiledImplementation(b, offsets, sizes);
+  if (failed(tile))
+    return failure();
+  for (auto [number, value] : llvm::enumerate(tile->tiledValues)) {
+    SmallVector<OpFoldResult> at, extent;
+    if (failed(
+            whole.getResultTilePosition(b, number, offsets, sizes, at, extent)))
+      return failure();
+    SmallVector<OpFoldResult> strides(at.size(), one);
+    OpBuilder::InsertionGuard inner(b);
+    b.setInsertionPointToEnd(loop.getTerminator().getBody());
+    tensor::ParallelInsertSliceOp::create(
+        b, loc, value, loop.getRegionIterArgs()[number], at, extent, strides);
+  }
+  whole.erase();
+  return success();
+}
+
 LogicalResult attn::tileAttention(RewriterBase &rewriter, AttentionOp op,
                                   int64_t queries) {
   if (StringRef obstacle = findObstacle(op); !obstacle.empty())
     return rewriter.notifyMatchFailure(op, obstacle);
-  scf::SCFTilingOptions options;
-  options.setLoopType(scf::SCFTilingOptions::LoopType::ForallOp);
-  options.setTileSizes({rewriter.getIndexAttr(1), rewriter.getIndexAttr(1),
-                        rewriter.getIndexAttr(queries)});
+  Location loc = op.getLoc();
   rewriter.setInsertionPoint(op);
-  FailureOr<scf::SCFTilingResult> tiled = scf::tileUsingSCF(
-      rewriter, cast<TilingInterface>(op.getOperation()), options);
-  if (failed(tiled))
+  OpFoldResult zero = rewriter.getIndexAttr(0), one = rewriter.getIndexAttr(1);
+  SmallVector<OpFoldResult> ends =
+      tensor::getMixedSizes(rewriter, loc, op.getQuery());
+  ends.resize(3);
+  auto loop = scf::ForallOp::create(
+      rewriter, loc, SmallVector<OpFoldResult>(3, zero), ends,
+      {one, one, rewriter.getIndexAttr(queries)}, op.getOuts(),
+      /*mapping=*/std::nullopt);
+  if (failed(emitTile(rewriter, op, loop, ends[2], queries))) {
+    rewriter.eraseOp(loop);
     return failure();
-  rewriter.replaceOp(op, tiled->replacements);
+  }
+  rewriter.replaceOp(op, loop.getResults());
   return success();
 }
 

@@ -3,16 +3,20 @@
 !q = tensor<?x4x?x16xf32>
 !kv = tensor<?x2x?x16xf32>
 
-// A key/value head serves a group. Regions count from the whole tensor.
+// A key/value head serves a group. Regions count from the whole tensor. A tile
+// of fewer rows has the first ones.
+// CHECK-DAG: #[[REST:.*]] = affine_map<(d0)[s0] -> (32, -d0 + s0)>
+// CHECK-DAG: #[[FIRST:.*]] = affine_map<(d0)[s0, s1] -> (-d0 + s0 - s1)>
 // CHECK-LABEL: func.func @grouped
 // CHECK-SAME: %[[Q:[^:]*]]: tensor<?x4x?x16xf32>, %[[K:[^:]*]]: tensor<?x2x?x16xf32>
 // CHECK: scf.forall (%[[B:.*]], %[[H:.*]], %[[I:.*]]) = (0, 0, 0) to (%{{.*}}, 4, %{{.*}}) step (1, 1, 32)
-// CHECK-DAG: %[[N:.*]] = affine.min
+// CHECK-DAG: %[[N:.*]] = affine.min #[[REST]](%[[I]])
+// CHECK-DAG: %[[F:.*]] = affine.apply #[[FIRST]](%[[I]])[%{{.*}}, %[[N]]]
 // CHECK-DAG: %[[G:.*]] = affine.apply #{{.*}}[%[[H]]]
-// CHECK-DAG: tensor.extract_slice %[[Q]][%[[B]], %[[H]], %[[I]], 0] [1, 1, %[[N]], 16]
+// CHECK-DAG: tensor.extract_slice %[[Q]][%[[B]], %[[H]], %[[F]], 0] [1, 1, %[[N]], 16]
 // CHECK-DAG: tensor.extract_slice %[[K]][%[[B]], %[[G]], 0, 0] [1, 1, %{{.*}}, 16]
 // CHECK: attn.attention
-// CHECK-SAME: offset(%[[I]] : index)
+// CHECK-SAME: offset(%[[F]] : index)
 // CHECK-SAME: captures(%[[C:[^ ]*]] = %{{[^ ]*}} : tensor<4xf32>, %[[C1:.*]] = %[[H]] : index)
 // CHECK: tensor.extract %[[C]][%[[C1]]]
 // CHECK: mask(
@@ -25,9 +29,10 @@ func.func @grouped(%q: !q, %k: !kv, %v: !kv, %o: !q, %s: tensor<4xf32>) -> !q {
 // Larger tiles without a mask; an offset per batch entry, and the row on top.
 // CHECK-LABEL: func.func @offset
 // CHECK: scf.forall (%[[B:.*]], %{{.*}}, %[[I:.*]]) = {{.*}} step (1, 1, 64)
+// CHECK: %[[F:.*]] = affine.apply #{{.*}}(%[[I]])
 // CHECK: %[[X:.*]] = tensor.extract %{{.*}}[%[[B]]] : tensor<?xi32>
 // CHECK: %[[Y:.*]] = arith.index_cast %[[X]] : i32 to index
-// CHECK: %[[Z:.*]] = arith.addi %[[Y]], %[[I]]
+// CHECK: %[[Z:.*]] = arith.addi %[[Y]], %[[F]]
 // CHECK: attn.attention {{.*}} offset(%[[Z]] : index)
 func.func @offset(%q: !q, %k: !kv, %v: !kv, %o: !q, %p: tensor<?xi32>) -> !q {
   %r = attn.attention ins(%q, %k, %v : !q, !kv, !kv) outs(%o : !q)
@@ -55,6 +60,19 @@ func.func @sink_and_lse(%q: !q, %k: !kv, %v: !kv, %o: !q, %l: tensor<?x4x?xf32>,
   %r:2 = attn.attention ins(%q, %k, %v : !q, !kv, !kv)
       outs(%o, %l : !q, tensor<?x4x?xf32>) sink(%s : tensor<4xf32>)
   return %r#0, %r#1 : !q, tensor<?x4x?xf32>
+}
+
+// -----
+
+// Tiles of one size.
+!q = tensor<1x4x96x16xf32>
+// CHECK-LABEL: func.func @whole
+// CHECK: scf.forall (%{{.*}}, %{{.*}}, %[[I:.*]]) = (0, 0, 0) to (1, 4, 96) step (1, 1, 32)
+// CHECK-NOT: affine.min
+// CHECK: tensor.extract_slice %{{.*}}[%{{.*}}, %{{.*}}, %[[I]], 0] [1, 1, 32, 16]
+func.func @whole(%q: !q, %o: !q) -> !q {
+  %r = attn.attention ins(%q, %q, %q : !q, !q, !q) outs(%o : !q) mask causal
+  return %r : !q
 }
 
 // -----
