@@ -10,6 +10,7 @@
 
 include "dialect/AttnDialect.td"
 include "dialect/OnlineOps.td"
+include "dialect/TableOps.td"
 include "mlir/IR/BuiltinAttributes.td"
 include "mlir/IR/OpAsmInterface.td"
 include "mlir/Interfaces/DestinationStyleOpInterface.td"

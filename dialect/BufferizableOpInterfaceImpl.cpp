@@ -128,6 +128,34 @@ struct AllFiniteOpInterface
   }
 };
 
+struct BlockRangeOpInterface
+    : DstBufferizableOpInterfaceExternalModel<BlockRangeOpInterface,
+                                              BlockRangeOp> {
+  bool bufferizesToMemoryRead(Operation *op, OpOperand &operand,
+                              const AnalysisState &) const {
+    return !cast<BlockRangeOp>(op).isDpsInit(&operand);
+  }
+
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
+                          const BufferizationOptions &options,
+                          BufferizationState &state) const {
+    if (op->getNumResults() == 0)
+      return success(); // Already on buffers.
+    SmallVector<Value> buffers;
+    for (Value operand : op->getOperands()) {
+      FailureOr<Value> buffer = getBuffer(rewriter, operand, options, state);
+      if (failed(buffer))
+        return failure();
+      buffers.push_back(*buffer);
+    }
+    auto outs = ArrayRef(buffers).drop_front();
+    BlockRangeOp::create(rewriter, op->getLoc(), TypeRange(), buffers.front(),
+                         outs, cast<BlockRangeOp>(op).getBlocks());
+    replaceOpWithBufferizedValues(rewriter, op, outs);
+    return success();
+  }
+};
+
 } // namespace
 
 void mlir::attn::registerBufferizableOpInterfaceExternalModels(
@@ -137,5 +165,6 @@ void mlir::attn::registerBufferizableOpInterfaceExternalModels(
     OnlineSoftmaxOp::attachInterface<RegionOpInterface<OnlineSoftmaxOp>>(
         *context);
     AllFiniteOp::attachInterface<AllFiniteOpInterface>(*context);
+    BlockRangeOp::attachInterface<BlockRangeOpInterface>(*context);
   });
 }

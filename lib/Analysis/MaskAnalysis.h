@@ -7,11 +7,13 @@
 //
 // What is known of a score or mask region over a rectangle of positions of
 // queries and keys, without evaluating it anywhere: interval arithmetic, as
-// code of a few scalar operations and no loop. Where the rectangle is constant,
-// so is the answer. An answer is never wrong; it may be that nothing is known.
+// code of a few scalar operations. Where the rectangle is constant, so is the
+// answer, unless it depends on what is in a table. An answer is never wrong; it
+// may be that nothing is known.
 //
 // The code is of arith, and for captured tables of scf and of tensor or memref.
-// It is safe to run for any rectangle, whatever the tables hold.
+// It is safe to run for any rectangle, whatever the tables hold. Of tables, it
+// reads a few numbers: TableRanges.h says which.
 //
 // Offsets and windows are bounded (A5); that there are at most 2^60 rows of
 // queries and of keys is taken for granted.

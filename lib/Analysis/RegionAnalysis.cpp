@@ -15,8 +15,8 @@
 //   a xor b          T = (Ta & Fb) | (Fa & Tb)     F = (Ta & Tb) | (Fa & Fb)
 //   select c, a, b   T = (Tc & Ta) | (Fc & Tb)     F, U likewise, and U has Uc
 //   x < y            RegionComparison.cpp
-//   load             the element, if every index is one number, else anything;
-//                    U where an index can be outside
+//   load             the element, if every index is one number, else what
+//                    TableRanges.h knows; U where an index can be outside
 //   integers         RegionIntegers.cpp
 //   other            anything; U where an operand is undefined
 //
@@ -27,6 +27,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Analysis/RegionAnalysis.h"
+#include "lib/Analysis/TableRanges.h"
 
 #include "mlir/Dialect/Index/IR/IndexOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -129,6 +130,7 @@ convertPredicate(index::IndexCmpPredicate predicate) {
 void RegionAnalysis::analyze(Region &region,
                              std::array<IntegerInterval, 4> positions,
                              ValueRange captures) {
+  movements.emplace(region);
   Block &block = region.front();
   auto arguments = block.getArguments();
   for (auto [argument, capture] :
@@ -148,10 +150,8 @@ void RegionAnalysis::analyze(Region &region,
 }
 
 void RegionAnalysis::evaluate(Operation *op) {
-  if (auto extract = dyn_cast<tensor::ExtractOp>(op))
-    return evaluateLoad(op, extract.getTensor(), extract.getIndices());
-  if (auto load = dyn_cast<memref::LoadOp>(op))
-    return evaluateLoad(op, load.getMemRef(), load.getIndices());
+  if (std::optional<TableLoad> load = TableLoad::match(op))
+    return evaluateLoad(op, *load);
 
   KeySet undefined = findUndefined(op);
   undefinedOperations = sets.unite(undefinedOperations, undefined);
@@ -219,16 +219,17 @@ static Value createDim(OpBuilder &builder, Location loc, Value source,
   return builder.createOrFold<tensor::DimOp>(loc, source, dim);
 }
 
-void RegionAnalysis::evaluateLoad(Operation *op, Value source,
-                                  ValueRange indices) {
+void RegionAnalysis::evaluateLoad(Operation *op, const TableLoad &load) {
   Value result = op->getResult(0);
   RegionFact fact = combineOperands(op);
-  Value table = captured.contains(source) ? captured.lookup(source) : source;
+  Value table =
+      captured.contains(load.table) ? captured.lookup(load.table) : load.table;
   OpBuilder &b = n.getBuilder();
   SymbolicFlag isInside = true;
   bool isOneElement = true;
   SmallVector<Value> element;
-  for (auto [dim, index] : llvm::enumerate(indices)) {
+  SmallVector<IntegerInterval> ranges;
+  for (auto [dim, index] : llvm::enumerate(load.indices)) {
     SymbolicNumber size = n.read(createDim(b, n.getLoc(), table, int64_t(dim)),
                                  0, SymbolicNumber::kMax);
     Operand position = getOperand(index);
@@ -237,6 +238,7 @@ void RegionAnalysis::evaluateLoad(Operation *op, Value source,
         sets.unite(canBeLess(position, 0), canBeAtMost(bound, position));
     fact.undefined = sets.unite(fact.undefined, outside);
     undefinedOperations = sets.unite(undefinedOperations, outside);
+    ranges.push_back(position.range);
 
     isOneElement &= position.range.isPoint();
     if (!isOneElement)
@@ -253,8 +255,27 @@ void RegionAnalysis::evaluateLoad(Operation *op, Value source,
         createLoad(b, n.getLoc(), table, element, isInside.getValue()));
     loaded.undefined = fact.undefined;
     fact = loaded;
+  } else if (!isOneElement) {
+    if (auto range = emitTableRange(n, *movements, load, table, ranges))
+      narrow(fact, *range);
   }
   facts[result] = fact;
+}
+
+/// Adds what is known of a loaded value.
+void RegionAnalysis::narrow(RegionFact &fact, const TableRange &range) {
+  if (range.low.getType().isInteger(1)) {
+    SymbolicFlag unknown = n.negate(range.isKnown);
+    SymbolicFlag anyTrue = n.read(range.high);
+    SymbolicFlag anyFalse = n.negate(n.read(range.low));
+    fact.canBeTrue = sets.when(n.either(unknown, anyTrue));
+    fact.canBeFalse = sets.when(n.either(unknown, anyFalse));
+    return;
+  }
+  int64_t least = fact.range.low.least, greatest = fact.range.high.greatest;
+  IntegerInterval loaded(n.read(range.low, least, greatest),
+                         n.read(range.high, least, greatest));
+  fact.range = intervals.select(range.isKnown, loaded, fact.range);
 }
 
 void RegionAnalysis::evaluateSelect(Operation *op) {

@@ -8,6 +8,7 @@
 #ifndef ATTN_ANALYSIS_REGIONANALYSIS_H
 #define ATTN_ANALYSIS_REGIONANALYSIS_H
 
+#include "lib/Analysis/IndexMovement.h"
 #include "lib/Analysis/IntegerInterval.h"
 #include "lib/Analysis/KeySet.h"
 
@@ -18,6 +19,9 @@
 #include <array>
 
 namespace mlir::attn {
+
+struct TableLoad;
+struct TableRange;
 
 /// What is known of a value of a region over a tile. A set of keys has those
 /// for which there may be a position of the tile where something is the case.
@@ -62,7 +66,8 @@ private:
   };
 
   void evaluate(Operation *op);
-  void evaluateLoad(Operation *op, Value source, ValueRange indices);
+  void evaluateLoad(Operation *op, const TableLoad &load);
+  void narrow(RegionFact &fact, const TableRange &range);
   void evaluateSelect(Operation *op);
   void evaluateCompare(Operation *op, arith::CmpIPredicate predicate);
   void evaluateLogic(Operation *op);
@@ -102,6 +107,7 @@ private:
   DenseMap<Value, RegionFact> facts;
   /// What arguments of the region stand for.
   DenseMap<Value, Value> captured;
+  std::optional<IndexMovements> movements;
   Value key;
   /// To how many operations the bound of one comparison is traced back.
   unsigned depth = 0;

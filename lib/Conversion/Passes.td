@@ -31,9 +31,10 @@ def ConvertAttnToLinalg : Pass<"convert-attn-to-linalg"> {
 def ConvertAttnToVector : Pass<"convert-attn-to-vector"> {
   let summary = "Convert the inner ops of attention to vector code";
   let description = [{
-    Converts `attn.online_softmax` and `attn.all_finite` on buffers to loops over
-    vectors. The lanes of vectors are the queries of a tile; score and mask
-    regions are evaluated for all of them at once:
+    Converts `attn.online_softmax`, `attn.all_finite` and `attn.block_range` on
+    buffers to loops over vectors. In a softmax step, the lanes of vectors are the
+    queries of a tile; score and mask regions are evaluated for all of them at
+    once:
 
     - what does not depend on the query stays scalar, and what does not depend on
       the key is computed before the loop over keys;
@@ -161,13 +162,17 @@ def VectorizeContractions : Pass<"attn-vectorize-contractions"> {
     Option<"vectorBits", "vector-bits", "unsigned", "256",
            "Width of a vector register">,
     Option<"vectorRegisters", "vector-registers", "unsigned", "16",
-           "Number of vector registers">
+           "Number of vector registers">,
+    Option<"bf16Dot", "bf16-dot", "bool", "false",
+           "Use AVX512-BF16's dot product of pairs, on vectors of 512 bits">,
+    Option<"bf16Tiles", "bf16-tiles", "bool", "false",
+           "Use AMX-BF16's product of tiles of pairs, where they are filled">
   ];
   let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
-    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
-    "::mlir::ub::UBDialect",
-    "::mlir::vector::VectorDialect"
+    "::mlir::amx::AMXDialect", "::mlir::arith::ArithDialect",
+    "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect", "::mlir::ub::UBDialect",
+    "::mlir::vector::VectorDialect", "::mlir::x86vector::X86VectorDialect"
   ];
 }
 
@@ -198,17 +203,21 @@ def VectorizeRows : Pass<"attn-vectorize-rows"> {
     ```
 
     An operand that is read transposed is loaded in squares that are transposed
-    in registers. Operations of other forms are left alone, with a remark; among
+    in registers, be it of elements or of pairs of 16 bits; and two rows of f32
+    that are rounded to a row of pairs of bf16 are interleaved there. Operations of other forms are left alone, with a remark; among
     them those on buffers of i1, which has a byte in memory but a bit in a vector
     there.
   }];
   let options = [
     Option<"vectorBits", "vector-bits", "unsigned", "256",
-           "Width of a vector register">
+           "Width of a vector register">,
+    Option<"bf16Dot", "bf16-dot", "bool", "false",
+           "Write pairs of bf16 with AVX512-BF16, by vectors of 512 bits">
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
-    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect",
+    "::mlir::x86vector::X86VectorDialect"
   ];
 }
 

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "lib/Analysis/TileSizes.h"
 #include "lib/Conversion/Passes.h"
 #include "lib/Pipelines/Pipelines.h"
 #include "lib/Pipelines/Stages.h"
@@ -16,8 +17,6 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 
-#include <algorithm>
-
 using namespace mlir;
 using attn::TargetDescription;
 
@@ -26,20 +25,26 @@ using attn::TargetDescription;
 static void addTilingStage(OpPassManager &pm, const TargetDescription &target) {
   int64_t lanes = target.vectorBits / 32;
   // A packed batch as a whole, not sequence by sequence.
-  pm.addPass(attn::createWidenAttention());
+  attn::WidenAttentionOptions widening;
+  widening.keepBF16 = target.hasPairs();
+  pm.addPass(attn::createWidenAttention(widening));
+  auto tiles = attn::TileSizes::forVectors(target.vectorBits);
+  attn::SummarizeTablesOptions tables;
+  tables.queries = tiles.variantQueries;
+  tables.keys = tiles.keys;
+  pm.addPass(attn::createSummarizeTables(tables));
   pm.addPass(attn::createSplitSequences());
   attn::TileAttentionOptions tiling;
-  // Of narrow vectors, enough to make use of the keys and values once loaded.
-  tiling.plainQueries = std::max<int64_t>(4 * lanes, 32);
-  tiling.variantQueries = std::max<int64_t>(2 * lanes, 16);
+  tiling.plainQueries = tiles.plainQueries;
+  tiling.variantQueries = tiles.variantQueries;
   pm.addPass(attn::createTileAttention(tiling));
   attn::AttentionToOnlineOptions online;
   online.laneMultiple = lanes;
   online.maximumLanes = tiling.plainQueries;
   pm.addPass(attn::createAttentionToOnline(online));
+  pm.addPass(attn::createLowerPacks());
   attn::TileKeysOptions keys;
-  // Scores, keys and values of a block fit into the first-level cache.
-  keys.block = 64;
+  keys.block = tiles.keys;
   pm.addPass(attn::createTileKeys(keys));
   pm.addPass(attn::createDecomposeOnline());
   // What was not tiled.
@@ -63,9 +68,12 @@ static void addVectorStage(OpPassManager &pm, const TargetDescription &target) {
   attn::VectorizeContractionsOptions contractions;
   contractions.vectorBits = target.vectorBits;
   contractions.vectorRegisters = target.vectorRegisters;
+  contractions.bf16Dot = target.hasPairs();
+  contractions.bf16Tiles = target.bf16Tiles;
   pm.addPass(attn::createVectorizeContractions(contractions));
   attn::VectorizeRowsOptions rows;
   rows.vectorBits = target.vectorBits;
+  rows.bf16Dot = target.hasPairs();
   pm.addPass(attn::createVectorizeRows(rows));
   attn::ConvertAttnToVectorOptions softmax;
   softmax.vectorBits = target.vectorBits;
@@ -83,5 +91,5 @@ void attn::buildCPUPipeline(OpPassManager &pm,
   pm.addPass(attn::createOutlineParallelLoops());
   addLoopStage(pm);
   addSmallFloatStage(pm);
-  addLLVMStage(pm);
+  addLLVMStage(pm, target.bf16Tiles);
 }

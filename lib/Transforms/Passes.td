@@ -96,11 +96,55 @@ def WidenAttention : Pass<"attn-widen-attention"> {
     Query, key and value are converted to f32 once, in parallel tiles, and the
     output is rounded at the end. The converted keys and values are shared by
     all the tiles of queries and by all the heads of a group, so that the
-    conversion costs next to nothing; and without a dot product of bf16 pairs
-    that is faster than fused multiply-add, nothing is.
+    conversion costs next to nothing; and without instructions for pairs of bf16
+    that are faster than fused multiply-add, nothing is.
   }];
+  let options = [
+    Option<"keepBF16", "keep-bf16", "bool", "false",
+           "Leave bf16 with an even head size, for instructions on pairs">];
   let dependentDialects = ["::mlir::affine::AffineDialect",
                            "::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def SummarizeTables : Pass<"attn-summarize-tables"> {
+  let summary = "Find the ranges of what masks load, block by block";
+  let description = [{
+    A tensor of integers that a mask region loads from, at indices that follow
+    the positions of queries or keys, gets an `attn.block_range`, computed once
+    where the tensor is defined. From it, the mask analysis knows what a load
+    can yield in a tile of queries and a block of keys, so that a mask of
+    documents skips the blocks that no document has keys in, and evaluates
+    nothing in those that lie within one document. Blocks are as large as those
+    of the kernel, and the ranges of a table are never more numbers than that
+    leaves of it. A table whose elements each serve many positions is small
+    already and gets none. A remark names the loads that decide nothing, and says
+    why.
+  }];
+  let options = [
+    Option<"queries", "queries", "int64_t", "32", "Query rows of a block">,
+    Option<"keys", "keys", "int64_t", "64", "Keys of a block">];
+  let dependentDialects = ["::mlir::affine::AffineDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def LowerPacks : Pass<"attn-lower-packs"> {
+  let summary = "Pack rows in parallel";
+  let description = [{
+    A `linalg.pack` of the rows of matrices, padded with a value, becomes an
+    `scf.forall` over the packs, each of which is a transposition.
+
+    ```mlir
+    %packs = linalg.pack %value padding_value(%zero : bf16)
+        inner_dims_pos = [2] inner_tiles = [32] into %empty
+        : tensor<1x8x1024x64xbf16> -> tensor<1x8x32x64x32xbf16>
+    ```
+
+    Packs of other forms are left alone.
+  }];
+  let dependentDialects = ["::mlir::affine::AffineDialect",
                            "::mlir::linalg::LinalgDialect",
                            "::mlir::scf::SCFDialect",
                            "::mlir::tensor::TensorDialect"];
@@ -140,6 +184,9 @@ def AttentionToOnline : Pass<"attn-attention-to-online"> {
     between the ops that transpose and scale its queries and those that divide
     and transpose its output. The number of queries must have a constant bound,
     which tiling gives it; other ops are left alone.
+
+    Of bf16, it becomes the form in pairs, and its values a `linalg.pack` outside
+    of the parallel loops, shared by all the tiles and heads that use them.
   }];
   let options = [
     Option<"maximumLanes", "maximum-lanes", "int64_t", "64",
@@ -157,7 +204,8 @@ def TileKeys : Pass<"attn-tile-keys"> {
   let description = [{
     An `attn.online_attention` becomes a loop over blocks of keys, from the
     first key that the mask may keep to the last, which the mask analysis finds
-    for the positions of the tile. A tile whose result is not finite is computed
+    for the positions of the tile; where the mask reads a table with ranges of
+    blocks, from a multiple of `block` before that key. A tile whose result is not finite is computed
     once more, exactly (A13).
   }];
   let options = [Option<"block", "block", "int64_t", "256",
@@ -194,6 +242,57 @@ def PrefetchTiles : Pass<"attn-prefetch-tiles"> {
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::memref::MemRefDialect",
                            "::mlir::scf::SCFDialect"];
+}
+
+def PrintBlocks : Pass<"attn-print-blocks", "::mlir::ModuleOp"> {
+  let summary = "Show which blocks of queries and keys a kernel computes";
+  let description = [{
+    Prints, for every `attn.attention`, what the mask analysis says of each block
+    that a kernel goes through: a line for each tile of queries, a character for
+    each block of keys. It asks the code that kernels contain, with constants for
+    what they learn when they run. With `-o /dev/null` the picture stands alone:
+
+    ```
+    attend: 64 queries, 256 keys
+    blocks of 16 queries (a line, by the position of the first) and 64 keys:
+    '.' empty, '+' partial, '#' full, '?' known when it runs
+    every batch entry and head:
+      192 ###+
+      208 ###+
+      224 ###+
+      240 ###+
+      12 full, 4 partial: 16 of 16 blocks computed (100.0%)
+    ```
+
+    Empty blocks are skipped, full ones computed without the mask. What depends
+    on data, such as document ids, is known when the kernel runs. Blocks start at the first key that the mask may keep for the tile; each
+    stands in the column of its first key. Batch entries and heads with the same
+    blocks are shown once. Sizes that types leave open are options; those of a
+    packed batch are the lengths of one sequence.
+
+    The default sizes of blocks are those of `attn-cpu-pipeline` with the same
+    `vector-bits`.
+  }];
+  let dependentDialects = ["::mlir::affine::AffineDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
+  let options = [
+    Option<"batch", "batch", "int64_t", "1",
+           "Batch entries, or sequences, where the type leaves it open">,
+    Option<"queryLength", "query-length", "int64_t", "0",
+           "Number of queries, where the type leaves it open">,
+    Option<"keyLength", "key-length", "int64_t", "0",
+           "Number of keys, where the type leaves it open">,
+    Option<"offset", "offset", "int64_t", "0",
+           "Position of the first query, where it is an operand">,
+    Option<"queryBlock", "query-block", "int64_t", "0",
+           "Queries of a block">,
+    Option<"keyBlock", "key-block", "int64_t", "0", "Keys of a block">,
+    Option<"vectorBits", "vector-bits", "unsigned", "256",
+           "Width of a vector register">,
+    Option<"svg", "svg", "std::string", "",
+           "File for a picture of the same">];
 }
 
 #endif // ATTN_TRANSFORMS_PASSES_TD

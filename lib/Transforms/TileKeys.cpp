@@ -15,12 +15,15 @@
 //   while redo
 //
 // The second round is for a NaN or an infinity in a value that a mask or a
-// score of -inf hides, which the first round multiplies by 0 (A13).
+// score of -inf hides, which the first round multiplies by 0 (A13). Lanes
+// without a query are looked at as well: a region that gives no finite score
+// there, of a query of 0, costs a second round that changes nothing.
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialect/AttnOps.h"
 #include "lib/Analysis/MaskAnalysis.h"
+#include "lib/Analysis/TableRanges.h"
 #include "lib/Transforms/Passes.h"
 #include "lib/Transforms/Transforms.h"
 
@@ -44,9 +47,11 @@ using namespace mlir::attn;
 
 namespace {
 
-/// The keys, counted within the op, that the mask may keep.
-std::pair<OpFoldResult, OpFoldResult> emitVisibleRange(OpBuilder &b,
-                                                       OnlineAttentionOp op) {
+/// The keys, counted within the op, that the mask may keep. They start at a
+/// multiple of `block`, counted from key 0, where the mask reads tables in such
+/// blocks.
+std::pair<OpFoldResult, OpFoldResult>
+emitVisibleRange(OpBuilder &b, OnlineAttentionOp op, int64_t block) {
   Location loc = op.getLoc();
   OpFoldResult count = tensor::getMixedSize(b, loc, op.getKey(), 0);
   if (!op.hasMask())
@@ -64,14 +69,26 @@ std::pair<OpFoldResult, OpFoldResult> emitVisibleRange(OpBuilder &b,
                       positions, numKeys, op.getMaskCaptures());
   // To rows of the op's own keys, of which the visible ones may be none.
   Value low = keys.begin, high = keys.end;
+  if (block > 0 &&
+      hasBlocksOfKeys(b, op.getMaskRegion(), op.getMaskCaptures())) {
+    Value size = arith::ConstantIndexOp::create(b, loc, block);
+    Value rest = b.createOrFold<arith::RemUIOp>(loc, low, size);
+    low = b.createOrFold<arith::SubIOp>(loc, low, rest);
+  }
   if (!matchPattern(op.getFirstKey(), m_Zero())) {
     auto toRow = [&](Value key) {
       Value row = b.createOrFold<arith::SubIOp>(loc, key, op.getFirstKey());
       return b.createOrFold<arith::MaxSIOp>(loc, row, zero);
     };
-    low = toRow(keys.begin);
-    high = toRow(keys.end);
+    low = toRow(low);
+    high = toRow(high);
   }
+  // At the beginning of a pack of values.
+  if (op.isInPairs())
+    low = b.createOrFold<arith::AndIOp>(
+        loc, low,
+        arith::ConstantIndexOp::create(b, loc,
+                                       -OnlineAttentionOp::kKeysPerPack));
   return {getAsOpFoldResult(low),
           getAsOpFoldResult(b.createOrFold<arith::SubIOp>(loc, high, low))};
 }
@@ -119,7 +136,7 @@ LogicalResult attn::tileKeys(RewriterBase &rewriter, OnlineAttentionOp op,
                              int64_t block) {
   Location loc = op.getLoc();
   rewriter.setInsertionPoint(op);
-  auto [low, count] = emitVisibleRange(rewriter, op);
+  auto [low, count] = emitVisibleRange(rewriter, op, block);
   Value yes =
       arith::ConstantOp::create(rewriter, loc, rewriter.getBoolAttr(true));
   SmallVector<Value> initial(op.getOuts());

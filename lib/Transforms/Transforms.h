@@ -17,6 +17,9 @@ class RewriterBase;
 namespace func {
 class FuncOp;
 } // namespace func
+namespace linalg {
+class PackOp;
+} // namespace linalg
 namespace scf {
 class ForallOp;
 } // namespace scf
@@ -26,6 +29,7 @@ namespace mlir::attn {
 
 class AttentionOp;
 class OnlineAttentionOp;
+class ValuePacks;
 
 /// Type of the buffer that a kernel's caller passes for a tensor: contiguous in
 /// the last dimension, any strides in the others.
@@ -54,16 +58,30 @@ void splitSequences(RewriterBase &rewriter, AttentionOp op);
 /// parallel before and after.
 LogicalResult widenAttention(RewriterBase &rewriter, AttentionOp op);
 
+/// Whether there is an online form of `op` in pairs of bf16.
+bool canComputeInPairs(AttentionOp op);
+
+/// Computes the ranges of what the masks of `ops` load, in blocks of `queries`
+/// and `keys`, right after the tables' definitions.
+void summarizeTables(RewriterBase &rewriter, ArrayRef<AttentionOp> ops,
+                     int64_t queries, int64_t keys);
+
+/// Replaces a pack of padded rows, whose other dimensions are kept, by a
+/// parallel loop that transposes the rows of one pack after the other.
+LogicalResult lowerPack(RewriterBase &rewriter, linalg::PackOp op);
+
 /// Tiles batch, query heads and query rows by 1, 1 and `queries` into parallel
 /// tiles. Fails, without a change, if the op can not be tiled.
 LogicalResult tileAttention(RewriterBase &rewriter, AttentionOp op,
                             int64_t queries);
 
 /// Replaces the attention of at most `maximumLanes` queries of one head by its
-/// online form, on a number of lanes that is a multiple of `laneMultiple`.
+/// online form, on a number of lanes that is a multiple of `laneMultiple`. That
+/// of f32 stays of f32; that of bf16 becomes a form in pairs, with values from
+/// `packs`.
 LogicalResult convertAttentionToOnline(RewriterBase &rewriter, AttentionOp op,
                                        int64_t maximumLanes,
-                                       int64_t laneMultiple);
+                                       int64_t laneMultiple, ValuePacks &packs);
 
 /// Tiles the keys that the mask may keep into blocks.
 LogicalResult tileKeys(RewriterBase &rewriter, OnlineAttentionOp op,

@@ -123,6 +123,22 @@ static double coin(const Extents &, Random &random) {
   return random.chance(0.7);
 }
 
+using ElementFunction = std::function<double(const Extents &, Random &)>;
+
+/// The same element several times in a row, so that some blocks of it are of
+/// one kind.
+static ElementFunction inRuns(const ElementFunction &element) {
+  return [element, last = 0.0, left = Index(0)](const Extents &extents,
+                                                Random &random) mutable {
+    if (left == 0) {
+      left = random.pick<Index>({1, 1, 5, 40, 64});
+      last = element(extents, random);
+    }
+    --left;
+    return last;
+  };
+}
+
 /// Dimensions of a tensor that broadcasts to (B, Hq, Sq, Skv): the last ones,
 /// some of them of size 1.
 static std::vector<Dim> broadcastDims(Random &random) {
@@ -223,7 +239,8 @@ static MaskForm createKeyPaddingBoolean(const FormContext &context, Random &) {
 
 static MaskForm createDocument(const FormContext &context, Random &random) {
   string type = anyInteger(random);
-  auto number = [](const Extents &, Random &r) { return r.between(0, 2); };
+  ElementFunction number = inRuns(
+      [](const Extents &, Random &r) { return double(r.between(-1, 2)); });
   ArgumentForm query = tensorArgument(
       context, "query_document", {Dim::batch, Dim::position}, type, number);
   ArgumentForm key = tensorArgument(context, "key_document",
@@ -245,7 +262,7 @@ static MaskForm createDocument(const FormContext &context, Random &random) {
 
 static MaskForm createBoolean(const FormContext &context, Random &random) {
   std::vector<Dim> dims = broadcastDims(random);
-  ArgumentForm keep = tensorArgument(context, "keep", dims, "i1", coin);
+  ArgumentForm keep = tensorArgument(context, "keep", dims, "i1", inRuns(coin));
   auto bind = [dims](const std::vector<Value> &values) -> MaskFunction {
     return [dims, t = values[0]](Index b, Index h, Index p,
                                  Index j) -> optional<bool> {

@@ -75,3 +75,67 @@ func.func @static_window(%q: !q, %k: tensor<1000x16xf32>, %acc: !q, %m: !l,
     } -> !q, !l, !l
   return %r#0, %r#1, %r#2 : !q, !l, !l
 }
+
+// Where a table that the mask reads has ranges of blocks, blocks of keys start
+// where those do.
+// CHECK-LABEL: func.func @aligned
+// CHECK: %[[BEGIN:.*]] = arith.minsi %{{.*}}, %c1000
+// CHECK: %[[REST:.*]] = arith.remui %[[BEGIN]], %c128
+// CHECK: %[[START:.*]] = arith.subi %[[BEGIN]], %[[REST]]
+// CHECK: scf.while
+// CHECK: tensor.extract_slice %{{.*}}[%[[START]], 0]
+func.func @aligned(%q: !q, %k: tensor<1000x16xf32>, %acc: !q, %m: !l, %l: !l,
+                   %t: tensor<1000xi1>, %o: tensor<8xi1>) -> (!q, !l, !l) {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %c100 = arith.constant 100 : index
+  %no = arith.constant false
+  %low, %high = attn.block_range ins(%t : tensor<1000xi1>)
+      outs(%o, %o : tensor<8xi1>, tensor<8xi1>) blocks [128]
+      -> tensor<8xi1>, tensor<8xi1>
+  %r:3 = attn.online_attention
+      ins(%q, %k, %k : !q, tensor<1000x16xf32>, tensor<1000x16xf32>)
+      outs(%acc, %m, %l : !q, !l, !l) at(%c0, %c0, %c100, %c0) queries(%c32)
+      exact(%no) mask (%t : tensor<1000xi1>) {
+    ^bb0(%b: index, %h: index, %i: index, %j: index, %table: tensor<1000xi1>):
+      %c9 = arith.constant 9 : index
+      %first = arith.subi %i, %c9 : index
+      %past = arith.cmpi sle, %j, %i : index
+      %near = arith.cmpi sle, %first, %j : index
+      %window = arith.andi %past, %near : i1
+      %listed = tensor.extract %table[%j] : tensor<1000xi1>
+      %keep = arith.andi %window, %listed : i1
+      attn.yield %keep : i1
+    } -> !q, !l, !l
+  return %r#0, %r#1, %r#2 : !q, !l, !l
+}
+
+// In pairs, they start with a pack of values: at 64, not 91.
+// CHECK-LABEL: func.func @pairs
+// CHECK: scf.while
+// CHECK-NOT: scf.for
+// CHECK: tensor.extract_slice %{{.*}}[64, 0] [68, 16]
+// CHECK: tensor.extract_slice %{{.*}}[2, 0, 0] [3, 16, 32]
+// CHECK: attn.online_attention {{.*}} at(%c0, %c0, %c100, %c64)
+func.func @pairs(%q: tensor<8x32x2xbf16>, %k: tensor<1000x16xbf16>,
+                 %v: tensor<32x16x32xbf16>, %acc: !q, %m: !l, %l: !l)
+    -> (!q, !l, !l) {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %c100 = arith.constant 100 : index
+  %no = arith.constant false
+  %r:3 = attn.online_attention
+      ins(%q, %k, %v : tensor<8x32x2xbf16>, tensor<1000x16xbf16>,
+          tensor<32x16x32xbf16>)
+      outs(%acc, %m, %l : !q, !l, !l) at(%c0, %c0, %c100, %c0) queries(%c32)
+      exact(%no) mask {
+    ^bb0(%b: index, %h: index, %i: index, %j: index):
+      %c9 = arith.constant 9 : index
+      %low = arith.subi %i, %c9 : index
+      %past = arith.cmpi sle, %j, %i : index
+      %near = arith.cmpi sle, %low, %j : index
+      %keep = arith.andi %past, %near : i1
+      attn.yield %keep : i1
+    } -> !q, !l, !l
+  return %r#0, %r#1, %r#2 : !q, !l, !l
+}

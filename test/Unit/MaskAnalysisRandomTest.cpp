@@ -42,11 +42,19 @@ public:
       addLogic();
     text += "attn.yield " + values["i1"].back() + " : i1\n}";
     return {text,
-            {{"t0", "i32", {3}, {pickNumber(), pickNumber(), 2}},
-             {"t1", "i1", {2}, {Index(random() % 2), Index(random() % 2)}},
-             {"t2", "index", {2, 2}, {pickNumber(), 1, pickNumber(), 5}},
+            {{"t0", "i32", {3}, {pickNumber(), pickNumber(), 2}, pickBlocks(1)},
+             {"t1",
+              "i1",
+              {5},
+              {pickFlag(), pickFlag(), pickFlag(), pickFlag(), pickFlag()},
+              pickBlocks(1)},
+             {"t2",
+              "index",
+              {2, 2},
+              {pickNumber(), 1, pickNumber(), 5},
+              pickBlocks(2)},
              {"t3", "index", {}, {pickNumber()}},
-             {"t4", "i1", {}, {Index(random() % 2)}}}};
+             {"t4", "i1", {}, {pickFlag()}}}};
   }
 
 private:
@@ -68,6 +76,16 @@ private:
         INT64_MIN,      INT64_MIN + 1,     INT64_MAX,      INT64_MAX - 1,
         Index(1) << 62, -(Index(1) << 61), Index(1) << 31, -(Index(1) << 31)};
     return random() % 6 ? Index(random() % 12) - 4 : corners[random() % 8];
+  }
+
+  Index pickFlag() { return Index(random() % 2); }
+  /// Sizes of blocks for half of the tables.
+  std::vector<Index> pickBlocks(std::size_t rank) {
+    std::vector<Index> blocks;
+    if (random() % 2)
+      for (std::size_t dim = 0; dim < rank; ++dim)
+        blocks.push_back(1 + Index(random() % 3));
+    return blocks;
   }
 
   void define(const std::string &type, const std::string &operation) {

@@ -90,6 +90,89 @@ TEST_F(MaskAnalysisTest, Tables) {
       Demand::Sound);
 }
 
+/// A mask region with one capture, %n, as %t; `body` defines %keep.
+static std::string region(const std::string &type, const std::string &body);
+
+//===----------------------------------------------------------------------===//
+// Tables with ranges of blocks
+//===----------------------------------------------------------------------===//
+
+TEST_F(MaskAnalysisTest, BooleanBlocks) {
+  // Keys 0 to 2: all; 3 to 5: some; 6 and 7: none.
+  std::vector<Index> kept{1, 1, 1, 0, 1, 0, 0, 0};
+  load({"key_padding(%n : tensor<?x?xi1>)",
+        {{"n", "i1", {1, 8}, kept, {1, 3}}}});
+  auto askKeys = [&](Index first, Index last) {
+    Rectangle at{0, 0, 0, 1, first, last, kNumKeys};
+    Answer answer = ask(at);
+    check(at, answer, Demand::Sound);
+    return std::pair(answer.isEmpty, answer.isFull);
+  };
+  EXPECT_EQ(askKeys(0, 2), std::pair(false, true));
+  EXPECT_EQ(askKeys(1, 2), std::pair(false, true));
+  EXPECT_EQ(askKeys(3, 5), std::pair(false, false));
+  EXPECT_EQ(askKeys(3, 3), std::pair(false, false));
+  EXPECT_EQ(askKeys(6, 7), std::pair(true, false));
+  EXPECT_EQ(askKeys(2, 3), std::pair(false, false)); // Across blocks.
+  EXPECT_EQ(askKeys(5, 7), std::pair(false, false)); // Of the middle block.
+}
+
+TEST_F(MaskAnalysisTest, DocumentBlocks) {
+  // Blocks of two: documents -1, 3, 3 and 5, 3 and 4.
+  std::vector<Index> keys{-1, -1, 3, 3, 3, 5, 3, 4};
+  std::vector<Index> queries{-1, -1, 3, 3, 3, 3, 3, 3};
+  load({"document(%m, %n : tensor<?x?xi32>, tensor<?x?xi32>)",
+        {{"m", "i32", {1, 8}, queries, {1, 2}},
+         {"n", "i32", {1, 8}, keys, {1, 2}}}});
+  auto askAt = [&](Index position, Index key) {
+    Rectangle at{0, 0, position, position + 1, key, key + 1, kNumKeys};
+    Answer answer = ask(at);
+    check(at, answer, Demand::Sound);
+    return std::pair(answer.isEmpty, answer.isFull);
+  };
+  EXPECT_EQ(askAt(0, 0), std::pair(false, true));
+  EXPECT_EQ(askAt(0, 2), std::pair(true, false));
+  EXPECT_EQ(askAt(0, 4), std::pair(true, false));
+  EXPECT_EQ(askAt(2, 0), std::pair(true, false));
+  EXPECT_EQ(askAt(4, 2), std::pair(false, true));
+  EXPECT_EQ(askAt(4, 4), std::pair(false, false));
+  EXPECT_EQ(askAt(-2, 0), std::pair(false, false)); // Undefined.
+}
+
+TEST_F(MaskAnalysisTest, LimitsByQuery) {
+  // Ranges of what queries load bound the keys: j < n[p] and m[p] <= j.
+  std::string text =
+      "(%b, %h, %p, %j) captures(%t = %n : tensor<?xi32>, %u = %m : "
+      "tensor<?xi32>) {\n"
+      "%i = arith.index_cast %j : index to i32\n"
+      "%end = tensor.extract %t[%p] : tensor<?xi32>\n"
+      "%start = tensor.extract %u[%p] : tensor<?xi32>\n"
+      "%below = arith.cmpi slt, %i, %end : i32\n"
+      "%from = arith.cmpi sge, %i, %start : i32\n"
+      "%keep = arith.andi %below, %from : i1\nattn.yield %keep : i1\n}";
+  load({text,
+        {{"n", "i32", {8}, {1, 2, 3, 4, 5, 6, 7, 8}, {2}},
+         {"m", "i32", {8}, {0, 0, 1, 1, 2, 4, 4, 4}, {2}}}});
+  for (Index first : {0, 2, 4, 6}) {
+    Rectangle at{0, 0, first, first + 1, 0, 7, kNumKeys};
+    check(at, ask(at), Demand::Exact);
+  }
+}
+
+TEST_F(MaskAnalysisTest, TableOfBlocks) {
+  // An element serves 8 positions, so that the table itself is looked at.
+  load({region("tensor<?x?xi1>",
+               "%c8 = arith.constant 8 : index\n"
+               "%q = arith.divui %p, %c8 : index\n"
+               "%k = arith.divui %j, %c8 : index\n"
+               "%keep = tensor.extract %t[%q, %k] : tensor<?x?xi1>"),
+        {{"n", "i1", {1, 1}, {0}}}});
+  Rectangle at{0, 0, 1, 5, 2, 6, kNumKeys};
+  Answer answer = ask(at);
+  check(at, answer, Demand::Verdict);
+  EXPECT_TRUE(answer.isEmpty);
+}
+
 //===----------------------------------------------------------------------===//
 // Masks written out
 //===----------------------------------------------------------------------===//

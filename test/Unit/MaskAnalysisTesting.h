@@ -52,7 +52,44 @@ using Index = std::int64_t;
 // Evaluating blocks
 //===----------------------------------------------------------------------===//
 
-/// Evaluates the operations of a block, with scf.if, many times.
+/// What attn.block_range says of a table.
+inline std::array<Datum, 2> evaluateBlockRange(mlir::attn::BlockRangeOp op,
+                                               const Tensor &table) {
+  llvm::ArrayRef<Index> blocks = op.getBlocks();
+  std::span<const Index> sizes = table.view.sizes();
+  std::vector<Index> counts;
+  for (std::size_t dim = 0; dim < sizes.size(); ++dim)
+    counts.push_back((sizes[dim] + blocks[dim] - 1) / blocks[dim]);
+  std::size_t count = 1;
+  for (Index size : counts)
+    count *= std::size_t(size);
+  std::vector<Index> low(count, std::numeric_limits<Index>::max());
+  std::vector<Index> high(count, std::numeric_limits<Index>::min());
+  bool isFlag = table.elementType.isInteger(1);
+  std::vector<Index> at(sizes.size(), 0);
+  auto next = [&] {
+    for (std::size_t dim = sizes.size(); dim-- > 0; at[dim] = 0)
+      if (++at[dim] < sizes[dim])
+        return true;
+    return false;
+  };
+  if (count != 0)
+    do {
+      std::size_t block = 0;
+      for (std::size_t dim = 0; dim < sizes.size(); ++dim)
+        block = block * std::size_t(counts[dim]) +
+                std::size_t(at[dim] / blocks[dim]);
+      APInt element = std::get<APInt>(table.load(at));
+      Index value = isFlag ? Index(element.isOne()) : element.getSExtValue();
+      low[block] = std::min(low[block], value);
+      high[block] = std::max(high[block], value);
+    } while (next());
+  return {Tensor::create(table.elementType, counts, low),
+          Tensor::create(table.elementType, counts, high)};
+}
+
+/// Evaluates the operations of a block, with scf.if, scf.for and
+/// attn.block_range, many times.
 class BlockEvaluator {
 public:
   explicit BlockEvaluator(mlir::Block &block) : body(compile(block)) {}
@@ -75,7 +112,7 @@ private:
   struct Step;
   struct Body {
     std::vector<Step> steps;
-    std::vector<unsigned> yielded;
+    std::vector<unsigned> arguments, yielded;
   };
   struct Step {
     mlir::Operation *op;
@@ -87,15 +124,18 @@ private:
 
   Body compile(mlir::Block &block) {
     Body result;
-    for (Value argument : block.getArguments())
+    for (Value argument : block.getArguments()) {
+      result.arguments.push_back(unsigned(values.size()));
       number(argument);
+    }
     for (mlir::Operation &op : block.without_terminator()) {
       Step step{&op, lookupEvaluator(&op), {}, 0, {}};
       for (Value operand : op.getOperands())
         step.operands.push_back(numbers.at(operand));
       for (mlir::Region &region : op.getRegions())
         step.regions.push_back(compile(region.front()));
-      EXPECT_TRUE(step.evaluator || !step.regions.empty())
+      EXPECT_TRUE(step.evaluator || !step.regions.empty() ||
+                  llvm::isa<mlir::attn::BlockRangeOp>(op))
           << op.getName().getStringRef().str();
       step.firstResult = unsigned(values.size());
       for (Value value : op.getResults())
@@ -114,6 +154,17 @@ private:
 
   void run(const std::vector<Step> &steps) {
     for (const Step &step : steps) {
+      if (llvm::isa<mlir::scf::ForOp>(step.op)) {
+        runLoop(step);
+        continue;
+      }
+      if (auto range = llvm::dyn_cast<mlir::attn::BlockRangeOp>(step.op)) {
+        llvm::copy(
+            evaluateBlockRange(range, *std::get<std::shared_ptr<const Tensor>>(
+                                          values[step.operands[0]])),
+            values.begin() + step.firstResult);
+        continue;
+      }
       if (!step.regions.empty()) {
         bool condition = std::get<APInt>(values[step.operands[0]]).isOne();
         const Body &chosen = step.regions[condition ? 0 : 1];
@@ -133,6 +184,26 @@ private:
     }
   }
 
+  void runLoop(const Step &step) {
+    auto bound = [&](unsigned operand) {
+      return std::get<APInt>(values[step.operands[operand]]).getSExtValue();
+    };
+    const Body &body = step.regions.front();
+    std::vector<Datum> carried;
+    for (std::size_t i = 3; i < step.operands.size(); ++i)
+      carried.push_back(values[step.operands[i]]);
+    for (Index i = bound(0); i < bound(1); i += bound(2)) {
+      values[body.arguments[0]] = APInt(64, std::uint64_t(i));
+      for (auto [argument, value] :
+           llvm::zip(llvm::drop_begin(body.arguments), carried))
+        values[argument] = value;
+      run(body.steps);
+      for (auto [value, yielded] : llvm::zip(carried, body.yielded))
+        value = values[yielded];
+    }
+    llvm::copy(carried, values.begin() + step.firstResult);
+  }
+
   llvm::DenseMap<Value, unsigned> numbers;
   std::vector<Datum> values;
   Body body;
@@ -150,6 +221,8 @@ struct Capture {
   std::string name, type;
   std::vector<Index> shape;
   std::vector<Index> elements;
+  /// Sizes of the blocks of an attn.block_range of it; none if empty.
+  std::vector<Index> blocks = {};
 };
 
 /// A mask clause of attn.attention and its captures.
@@ -347,6 +420,15 @@ protected:
     mlir::Block *block = function.addEntryBlock();
     b.setInsertionPointToEnd(block);
     llvm::SmallVector<Value> arguments(block->getArguments());
+    for (auto [number, table] :
+         llvm::zip(order, block->getArguments().drop_front(7))) {
+      const std::vector<Index> &blocks = mask.captures[number].blocks;
+      // The code is not executed, so that any tensors will do as outs.
+      if (!blocks.empty())
+        mlir::attn::BlockRangeOp::create(
+            b, loc, mlir::TypeRange{table.getType(), table.getType()}, table,
+            mlir::ValueRange{table, table}, blocks);
+    }
     auto results = emit(b, loc, llvm::ArrayRef(arguments).take_front(7),
                         mlir::ValueRange(block->getArguments()).drop_front(7));
     mlir::func::ReturnOp::create(b, loc, results);

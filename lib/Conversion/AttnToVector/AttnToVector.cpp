@@ -33,15 +33,20 @@ struct ConvertAttnToVector
     VectorTarget target = {vectorBits, scalef};
     SmallVector<Operation *> ops;
     getOperation()->walk([&](Operation *op) {
-      if (isa<OnlineSoftmaxOp, AllFiniteOp>(op))
+      if (isa<OnlineSoftmaxOp, AllFiniteOp, BlockRangeOp>(op))
         ops.push_back(op);
     });
-    for (Operation *op : ops) {
-      auto softmax = dyn_cast<OnlineSoftmaxOp>(op);
-      if (failed(softmax ? lowerOnlineSoftmax(softmax, target)
-                         : lowerAllFinite(cast<AllFiniteOp>(op), target)))
+    for (Operation *op : ops)
+      if (failed(lower(op, target)))
         return signalPassFailure();
-    }
+  }
+
+  static LogicalResult lower(Operation *op, const VectorTarget &target) {
+    if (auto softmax = dyn_cast<OnlineSoftmaxOp>(op))
+      return lowerOnlineSoftmax(softmax, target);
+    if (auto range = dyn_cast<BlockRangeOp>(op))
+      return lowerBlockRange(range, target);
+    return lowerAllFinite(cast<AllFiniteOp>(op), target);
   }
 };
 

@@ -22,6 +22,10 @@ LogicalResult lowerOnlineSoftmax(OnlineSoftmaxOp op,
 /// if it is not.
 LogicalResult lowerAllFinite(AllFiniteOp op, const VectorTarget &target);
 
+/// Replaces the op, which is on memrefs, by vector code, in parallel where the
+/// table is large. Fails with an error if it is not.
+LogicalResult lowerBlockRange(BlockRangeOp op, const VectorTarget &target);
+
 } // namespace mlir::attn
 
 #endif // ATTN_CONVERSION_ATTNTOVECTOR_ATTNTOVECTOR_H

@@ -1,0 +1,35 @@
+//===- TileSizes.h - Into what blocks attention is cut ----------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_ANALYSIS_TILESIZES_H
+#define ATTN_ANALYSIS_TILESIZES_H
+
+#include <algorithm>
+#include <cstdint>
+
+namespace mlir::attn {
+
+/// The blocks of kernels for a CPU, in rows of queries and in keys.
+struct TileSizes {
+  /// Queries of a tile without a score or mask region, and with one.
+  int64_t plainQueries, variantQueries;
+  int64_t keys;
+
+  static TileSizes forVectors(unsigned vectorBits) {
+    int64_t lanes = vectorBits / 32;
+    // Of narrow vectors, enough queries to make use of the keys and values once
+    // loaded. Scores, keys and values of a block fit into the first-level
+    // cache.
+    return {.plainQueries = std::max<int64_t>(4 * lanes, 32),
+            .variantQueries = std::max<int64_t>(2 * lanes, 16),
+            .keys = 64};
+  }
+};
+
+} // namespace mlir::attn
+
+#endif // ATTN_ANALYSIS_TILESIZES_H

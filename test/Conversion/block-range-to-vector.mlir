@@ -1,0 +1,52 @@
+// RUN: attn-opt %s --convert-attn-to-vector="vector-bits=512" --canonicalize --cse | FileCheck %s
+
+!table = memref<2x?xi32, strided<[?, 1]>>
+
+// Rows of blocks go to threads, some at a time; vectors cover what they can.
+// CHECK-LABEL: func.func @documents(
+// CHECK-SAME: %[[TABLE:[^:]*]]: memref<2x?xi32, strided<[?, 1]>>, %[[LOW:[^:]*]]: memref<2x?xi32>, %[[HIGH:[^:]*]]: memref<2x?xi32>
+// CHECK: %[[ROWS:.*]] = arith.divui %c65536
+// CHECK: %[[STEP:.*]] = arith.maxsi %[[ROWS]], %c1
+// CHECK: scf.forall (%{{.*}}) = (0) to (2) step (%[[STEP]])
+// CHECK: scf.for %{{.*}} to %{{.*}} step %c16 iter_args
+// CHECK: vector.load %[[TABLE]]{{.*}}, vector<16xi32>
+// CHECK: arith.minsi {{.*}} : vector<16xi32>
+// CHECK: arith.maxsi {{.*}} : vector<16xi32>
+// CHECK: memref.load %[[TABLE]]
+// CHECK: %[[LEAST:.*]] = vector.reduction <minsi>
+// CHECK: %[[GREATEST:.*]] = vector.reduction <maxsi>
+// CHECK: memref.store %[[LEAST]], %[[LOW]]
+// CHECK: memref.store %[[GREATEST]], %[[HIGH]]
+func.func @documents(%table: !table, %l: memref<2x?xi32>, %h: memref<2x?xi32>) {
+  attn.block_range ins(%table : !table)
+      outs(%l, %h : memref<2x?xi32>, memref<2x?xi32>) blocks [1, 64]
+  return
+}
+
+// Bytes, each 0 or 1 in the end.
+// CHECK-LABEL: func.func @flags(
+// CHECK: vector.load {{.*}} vector<64xi8>
+// CHECK: arith.minui {{.*}} : vector<64xi8>
+// CHECK: vector.reduction <minui>
+// CHECK: arith.minui %{{.*}}, %c1_i8 : i8
+func.func @flags(%table: memref<?x?xi1>, %l: memref<?x?xi1>,
+                 %h: memref<?x?xi1>) {
+  attn.block_range ins(%table : memref<?x?xi1>)
+      outs(%l, %h : memref<?x?xi1>, memref<?x?xi1>) blocks [32, 64]
+  return
+}
+
+// No vectors: gaps between elements, blocks of one column, index.
+// CHECK-LABEL: func.func @scalar(
+// CHECK-NOT: vector
+func.func @scalar(%t: memref<?xi16, strided<[?]>>, %u: memref<?x?xi16>,
+                  %v: memref<?xindex>, %o: memref<?xi16>, %p: memref<?x?xi16>,
+                  %q: memref<?xindex>) {
+  attn.block_range ins(%t : memref<?xi16, strided<[?]>>)
+      outs(%o, %o : memref<?xi16>, memref<?xi16>) blocks [64]
+  attn.block_range ins(%u : memref<?x?xi16>)
+      outs(%p, %p : memref<?x?xi16>, memref<?x?xi16>) blocks [64, 1]
+  attn.block_range ins(%v : memref<?xindex>)
+      outs(%q, %q : memref<?xindex>, memref<?xindex>) blocks [64]
+  return
+}

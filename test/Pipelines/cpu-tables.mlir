@@ -1,0 +1,24 @@
+// RUN: attn-opt %s -attn-cpu-pipeline="vector-bits=512 vector-registers=32" -o /dev/null -mlir-print-ir-after=attn-decompose-online 2>&1 | FileCheck %s
+// RUN: attn-opt %s -attn-cpu-pipeline="vector-bits=256 vector-registers=16" | FileCheck %s --check-prefix=LLVM
+
+!q = tensor<1x2x?x64xf32>
+!documents = tensor<1x?xi32>
+
+// The ranges are there when a block is judged: those of the queries, then those
+// of the keys.
+// CHECK: %[[RANGE:.*]]:2 = attn.block_range
+// CHECK: scf.forall
+// CHECK: scf.while
+// CHECK: scf.for
+// CHECK: tensor.extract %[[RANGE]]#0
+// CHECK: tensor.extract %[[RANGE]]#1
+// CHECK: tensor.extract %[[RANGE]]#0
+// CHECK: tensor.extract %[[RANGE]]#1
+// CHECK: scf.if
+// CHECK: attn.online_softmax
+// LLVM: llvm.func @attend
+func.func @attend(%x: !q, %o: !q, %d: !documents) -> !q {
+  %r = attn.attention ins(%x, %x, %x : !q, !q, !q) outs(%o : !q)
+      mask causal, document(%d, %d : !documents, !documents)
+  return %r : !q
+}

@@ -1,0 +1,109 @@
+// RUN: attn-opt %s -split-input-file -attn-summarize-tables="queries=32 keys=64" -mlir-print-local-scope -verify-diagnostics | FileCheck %s
+
+!q = tensor<1x2x?x8xf32>
+!table = tensor<1x?xi32>
+
+// Read at queries and at keys: the smaller blocks serve both. One summary for
+// all ops, right after the table, outside of any loop over the ops.
+// CHECK-LABEL: func.func @documents(
+// CHECK-SAME: %[[TABLE:[^:,]*]]: tensor<1x?xi32>,
+// CHECK: %[[SIZE:.*]] = tensor.dim %[[TABLE]]
+// CHECK: %[[BLOCKS:.*]] = affine.apply affine_map<()[s0] -> (s0 ceildiv 32)>()[%[[SIZE]]]
+// CHECK: tensor.empty(%[[BLOCKS]]) : tensor<1x?xi32>
+// CHECK: attn.block_range ins(%[[TABLE]] : tensor<1x?xi32>)
+// CHECK-SAME: outs(%{{.*}}, %{{.*}} : tensor<1x?xi32>, tensor<1x?xi32>) blocks [1, 32]
+// CHECK-NOT: attn.block_range
+// CHECK: scf.for
+// CHECK: attn.attention
+// CHECK: attn.attention
+func.func @documents(%t: !table, %x: !q, %n: index) -> !q {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%y = %x) -> !q {
+    %a = attn.attention ins(%x, %y, %y : !q, !q, !q) outs(%y : !q)
+        mask causal, document(%t, %t : !table, !table)
+    %b = attn.attention ins(%a, %a, %a : !q, !q, !q) outs(%y : !q)
+        mask document(%t, %t : !table, !table)
+    scf.yield %b : !q
+  }
+  return %r : !q
+}
+
+// -----
+
+!q = tensor<2x2x96x8xf32>
+
+// CHECK-LABEL: func.func @boolean(
+// CHECK: tensor.empty() : tensor<2x1x3x2xi1>
+// CHECK: attn.block_range ins(%{{.*}} : tensor<2x1x96x96xi1>)
+// CHECK-SAME: outs(%{{.*}}, %{{.*}} : tensor<2x1x3x2xi1>, tensor<2x1x3x2xi1>) blocks [1, 1, 32, 64]
+func.func @boolean(%x: !q, %keep: tensor<2x1x96x96xi1>) -> !q {
+  %r = attn.attention ins(%x, %x, %x : !q, !q, !q) outs(%x : !q)
+      mask boolean(%keep : tensor<2x1x96x96xi1>)
+  return %r : !q
+}
+
+// -----
+
+!q = tensor<1x2x?x8xf32>
+
+// Sums, differences and quotients of positions.
+// CHECK-LABEL: func.func @indices(
+// CHECK-DAG: attn.block_range ins(%{{.*}} : tensor<?xi8>) {{.*}} blocks [32]
+// CHECK-DAG: attn.block_range ins(%{{.*}} : tensor<?x?xi16>) {{.*}} blocks [16, 64]
+func.func @indices(%x: !q, %t: tensor<?xi8>, %u: tensor<?x?xi16>) -> !q {
+  %r = attn.attention ins(%x, %x, %x : !q, !q, !q) outs(%x : !q)
+      mask(%b, %h, %p, %j) captures(%v = %t : tensor<?xi8>,
+                                    %w = %u : tensor<?x?xi16>) {
+        %c2 = arith.constant 2 : index
+        %d = arith.subi %p, %j : index
+        %half = arith.divui %p, %c2 : index
+        %next = arith.addi %j, %c2 : index
+        %e = tensor.extract %v[%d] : tensor<?xi8>
+        %f = tensor.extract %w[%half, %next] : tensor<?x?xi16>
+        %g = arith.extsi %e : i8 to i16
+        %keep = arith.cmpi slt, %f, %g : i16
+        attn.yield %keep : i1
+      }
+  return %r : !q
+}
+
+// -----
+
+!q = tensor<1x2x?x8xf32>
+
+// None: what b and h alone say, floats, indices that are loaded, an element for
+// many positions, and what a score reads.
+// CHECK-LABEL: func.func @none(
+// CHECK-NOT: attn.block_range
+func.func @none(%x: !q, %lengths: tensor<?xi32>, %weights: tensor<?xf32>,
+                %order: tensor<2x?xindex>, %blocks: tensor<?x?xi1>,
+                %bias: tensor<?xi32>) -> !q {
+  %r = attn.attention ins(%x, %x, %x : !q, !q, !q) outs(%x : !q)
+      score(%s, %b, %h, %p, %j) captures(%v = %bias : tensor<?xi32>) {
+        %e = tensor.extract %v[%j] : tensor<?xi32>
+        %f = arith.sitofp %e : i32 to f32
+        %t = arith.addf %s, %f : f32
+        attn.yield %t : f32
+      }
+      mask key_padding(%lengths : tensor<?xi32>), (%b, %h, %p, %j)
+        captures(%w = %weights : tensor<?xf32>, %o = %order : tensor<2x?xindex>,
+                 %k = %blocks : tensor<?x?xi1>) {
+        %c64 = arith.constant 64 : index
+        %zero = arith.constant 0.0 : f32
+        // expected-remark @+1 {{decides no block of keys as a whole, because its elements are not integers of at most 64 bits}}
+        %weight = tensor.extract %w[%j] : tensor<?xf32>
+        %heavy = arith.cmpf ogt, %weight, %zero : f32
+        %row = arith.divui %p, %c64 : index
+        %column = arith.divui %j, %c64 : index
+        %block = tensor.extract %k[%row, %column] : tensor<?x?xi1>
+        %other = tensor.extract %o[%b, %row] : tensor<2x?xindex>
+        // expected-remark @+1 {{decides no block of keys as a whole, because its index is not a sum, difference or quotient of positions}}
+        %far = tensor.extract %o[%b, %other] : tensor<2x?xindex>
+        %light = arith.cmpi slt, %far, %other : index
+        %one = arith.andi %heavy, %block : i1
+        %keep = arith.andi %one, %light : i1
+        attn.yield %keep : i1
+      }
+  return %r : !q
+}
