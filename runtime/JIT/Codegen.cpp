@@ -81,7 +81,7 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &target) {
 
 Expected<llvm::SmallVector<char, 0>>
 jit::generateObject(mlir::ModuleOp mlirModule, llvm::TargetMachine &target,
-                    CompileStats &stats) {
+                    CompileStats &stats, FinishModule finish) {
   Stopwatch stopwatch;
   std::string failure;
   llvm::LLVMContext context;
@@ -102,6 +102,9 @@ jit::generateObject(mlir::ModuleOp mlirModule, llvm::TargetMachine &target,
     return Error{"translation to LLVM IR", {}};
   module->setTargetTriple(target.getTargetTriple());
   module->setDataLayout(target.createDataLayout());
+  if (finish)
+    if (Status status = finish(*module, target); !status)
+      return status.error();
   stats.translateMs = stopwatch.lap();
 
   optimize(*module, target);

@@ -10,10 +10,12 @@
 
 #include "attn/kernel.h"
 
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 
 namespace llvm {
+class Module;
 class TargetMachine;
 } // namespace llvm
 namespace mlir {
@@ -26,11 +28,16 @@ namespace attn::jit {
 /// points to a memref descriptor or to a scalar; arguments first, then results.
 inline constexpr llvm::StringLiteral entryName = "attn_entry";
 
+/// Adds to the module of an object what else it shall offer.
+using FinishModule =
+    llvm::function_ref<Status(llvm::Module &, llvm::TargetMachine &)>;
+
 /// Machine code of the kernel function in `module`, as an object file. Stages
 /// add their time to `stats`.
 Expected<llvm::SmallVector<char, 0>> generateObject(mlir::ModuleOp module,
                                                     llvm::TargetMachine &target,
-                                                    CompileStats &stats);
+                                                    CompileStats &stats,
+                                                    FinishModule finish);
 
 } // namespace attn::jit
 

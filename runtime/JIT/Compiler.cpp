@@ -16,7 +16,6 @@
 
 #include "lib/Pipelines/Pipelines.h"
 #include "lib/Pipelines/TargetDescription.h"
-#include "lib/Registration/Registration.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/Verifier.h"
@@ -25,16 +24,6 @@
 
 using namespace attn;
 using namespace attn::jit;
-
-/// Every kernel dialect, registered once.
-static const mlir::DialectRegistry &getRegistry() {
-  static const mlir::DialectRegistry registry = [] {
-    mlir::DialectRegistry result;
-    mlir::attn::registerKernelDialects(result);
-    return result;
-  }();
-  return registry;
-}
 
 static Expected<const mlir::attn::Lowering *>
 findLowering(const std::string &name) {
@@ -50,7 +39,7 @@ findLowering(const std::string &name) {
 Expected<CompiledObject>
 jit::compileObject(std::string_view text, const CompileOptions &options,
                    const llvm::orc::JITTargetMachineBuilder &targetBuilder,
-                   CompileStats &stats) {
+                   CompileStats &stats, FinishKernel finish) {
   Expected<const mlir::attn::Lowering *> lowering =
       findLowering(options.pipeline);
   if (!lowering)
@@ -59,7 +48,7 @@ jit::compileObject(std::string_view text, const CompileOptions &options,
     return std::move(*error);
 
   Stopwatch stopwatch;
-  mlir::MLIRContext context(getRegistry(),
+  mlir::MLIRContext context(getKernelRegistry(),
                             mlir::MLIRContext::Threading::DISABLED);
   context.printOpOnDiagnostic(false); // Places say where; the text is known.
   DiagnosticCollector diagnostics(&context);
@@ -83,8 +72,11 @@ jit::compileObject(std::string_view text, const CompileOptions &options,
     return diagnostics.takeError("cannot lower");
   stats.passesMs = stopwatch.lap();
 
+  auto finishModule = [&](llvm::Module &module, llvm::TargetMachine &target) {
+    return finish ? finish(module, target, kernel->signature) : Status();
+  };
   Expected<llvm::SmallVector<char, 0>> object =
-      generateObject(*kernel->module, **target, stats);
+      generateObject(*kernel->module, **target, stats, finishModule);
   if (!object) {
     Error error = diagnostics.takeError("cannot generate code");
     if (error.diagnostics.empty())

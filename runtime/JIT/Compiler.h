@@ -10,8 +10,13 @@
 
 #include "attn/engine.h"
 
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
+
+namespace llvm {
+class Module;
+} // namespace llvm
 
 namespace attn::jit {
 
@@ -21,11 +26,15 @@ struct CompiledObject {
   llvm::SmallVector<char, 0> object;
 };
 
+/// Adds to the module of a kernel what else its object shall offer.
+using FinishKernel = llvm::function_ref<Status(
+    llvm::Module &, llvm::TargetMachine &, const Signature &)>;
+
 /// Compiles `text` for `target`. Safe to call from several threads.
 Expected<CompiledObject>
 compileObject(std::string_view text, const CompileOptions &options,
               const llvm::orc::JITTargetMachineBuilder &target,
-              CompileStats &stats);
+              CompileStats &stats, FinishKernel finish = nullptr);
 
 } // namespace attn::jit
 

@@ -10,6 +10,7 @@
 
 #include "lib/Analysis/KernelForm.h"
 #include "lib/Pipelines/Pipelines.h"
+#include "lib/Registration/Registration.h"
 
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/AsmParser/AsmParserState.h"
@@ -24,6 +25,15 @@ using namespace attn::jit;
 using mlir::failed;
 using mlir::failure;
 using mlir::FailureOr;
+
+const mlir::DialectRegistry &jit::getKernelRegistry() {
+  static const mlir::DialectRegistry registry = [] {
+    mlir::DialectRegistry result;
+    mlir::attn::registerKernelDialects(result);
+    return result;
+  }();
+  return registry;
+}
 
 /// The function to compile: the one named, or the only public one.
 static FailureOr<mlir::func::FuncOp> findEntry(mlir::ModuleOp module,

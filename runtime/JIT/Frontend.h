@@ -19,6 +19,9 @@ namespace attn::jit {
 /// library function has it.
 inline constexpr llvm::StringLiteral kernelFunctionName = "attn_kernel";
 
+/// Every kernel dialect, registered once.
+const mlir::DialectRegistry &getKernelRegistry();
+
 /// A module with one function, `kernelFunctionName`, prepared for a lowering.
 struct KernelModule {
   mlir::OwningOpRef<mlir::ModuleOp> module;

@@ -8,6 +8,8 @@
 #ifndef ATTN_RUNTIME_JIT_LINKER_H
 #define ATTN_RUNTIME_JIT_LINKER_H
 
+#include "runtime/Support/KernelCall.h"
+
 #include "attn/error.h"
 
 #include "llvm/ADT/StringRef.h"
@@ -26,7 +28,7 @@ class Linker;
 /// Linked code, unmapped when it dies.
 class LinkedCode {
 public:
-  using Entry = void (*)(void **arguments);
+  using Entry = support::KernelEntry;
 
   LinkedCode(std::shared_ptr<Linker> linker, llvm::orc::JITDylib &library)
       : linker(std::move(linker)), library(library) {}

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/JIT/ObjectCache.h"
-#include "runtime/JIT/SignatureJson.h"
+#include "runtime/Support/SignatureText.h"
 
 #include "llvm/Support/BLAKE3.h"
 #include "llvm/Support/Endian.h"
@@ -22,7 +22,7 @@ using llvm::StringRef;
 // A file holds the magic, the hash of its key and of all that follows, the
 // length of the signature in 8 bytes (little-endian), the signature, and the
 // object.
-static constexpr llvm::StringLiteral magic = "ATTNOBJ1";
+static constexpr llvm::StringLiteral magic = "ATTNOBJ2";
 static constexpr std::size_t hashBytes = 32;
 
 static std::string hash(StringRef key, StringRef contents) {
@@ -95,7 +95,7 @@ std::optional<CompiledObject> ObjectCache::load(const std::string &key) const {
   if (length > contents.size())
     return std::nullopt;
   std::optional<Signature> signature =
-      readSignature(contents.take_front(length));
+      support::readSignature(contents.take_front(length));
   if (!signature)
     return std::nullopt;
   StringRef object = contents.drop_front(length);
@@ -105,7 +105,7 @@ std::optional<CompiledObject> ObjectCache::load(const std::string &key) const {
 void ObjectCache::store(const std::string &key,
                         const CompiledObject &object) const {
   std::string payload(8, '\0');
-  std::string signature = writeSignature(object.signature);
+  std::string signature = support::writeSignature(object.signature);
   llvm::support::endian::write64le(payload.data(), signature.size());
   payload += signature;
   payload.append(object.object.begin(), object.object.end());

@@ -13,6 +13,8 @@
 #ifndef ATTN_RUNTIME_SUPPORT_CALL_H
 #define ATTN_RUNTIME_SUPPORT_CALL_H
 
+#include "attn/export.h"
+
 #include <csetjmp>
 #include <cstddef>
 #include <cstdint>
@@ -60,13 +62,13 @@ CallRecord &getCurrentCall();
 // What generated code calls, and only within `runGuarded`.
 extern "C" {
 /// Ends the call with `message`, a constant of the generated code.
-[[noreturn]] void attn_rt_fail(const char *message);
+[[noreturn]] ATTN_EXPORT void attn_rt_fail(const char *message);
 /// At least `size` bytes at a multiple of `alignment`, a power of two. Ends the
 /// call if there is no such memory.
-void *attn_rt_alloc(std::size_t size, std::size_t alignment);
+ATTN_EXPORT void *attn_rt_alloc(std::size_t size, std::size_t alignment);
 /// Frees what `attn_rt_alloc` returned in the same call, and in the same range
 /// of a parallel loop.
-void attn_rt_free(void *pointer);
+ATTN_EXPORT void attn_rt_free(void *pointer);
 }
 
 #endif // ATTN_RUNTIME_SUPPORT_CALL_H

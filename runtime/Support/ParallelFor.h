@@ -8,6 +8,7 @@
 #ifndef ATTN_RUNTIME_SUPPORT_PARALLELFOR_H
 #define ATTN_RUNTIME_SUPPORT_PARALLELFOR_H
 
+#include "attn/export.h"
 #include "attn/parallel_for.h"
 
 #include <cstdint>
@@ -30,9 +31,10 @@ extern "C" {
 /// index once, on the threads of the call; within another parallel loop, on the
 /// calling thread. If a range fails, no further ones start, and the call ends
 /// with the message of the first range that failed, first by index.
-void attn_rt_parallel_for(void (*body)(void *context, std::int64_t begin,
-                                       std::int64_t end),
-                          void *context, std::int64_t count);
+ATTN_EXPORT void attn_rt_parallel_for(void (*body)(void *context,
+                                                   std::int64_t begin,
+                                                   std::int64_t end),
+                                      void *context, std::int64_t count);
 }
 
 #endif // ATTN_RUNTIME_SUPPORT_PARALLELFOR_H

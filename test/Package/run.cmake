@@ -1,5 +1,6 @@
 # Installs the build folder BUILD below SCRATCH, then builds and runs the host
-# program in SOURCE as a user of the package would.
+# programs in SOURCE as a user of the package would. One of them is the example
+# of a variant in README.md.
 
 file(REMOVE_RECURSE ${SCRATCH})
 
@@ -7,10 +8,21 @@ function(run)
   execute_process(COMMAND ${ARGN} COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
 
+file(READ ${SOURCE}/../../README.md readme)
+if(NOT readme MATCHES "```cpp\n(#include \"attn/attention.h\"[^`]*)```")
+  message(FATAL_ERROR "README.md has no example that includes attn/attention.h")
+endif()
+file(WRITE ${SCRATCH}/include/readme/variant.h "${CMAKE_MATCH_1}")
+
 run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${SCRATCH}/prefix)
 run(${CMAKE_COMMAND} -G Ninja -S ${SOURCE} -B ${SCRATCH}/build
   -D CMAKE_BUILD_TYPE=Release
   -D CMAKE_CXX_COMPILER=${COMPILER}
-  -D CMAKE_PREFIX_PATH=${SCRATCH}/prefix)
+  -D CMAKE_PREFIX_PATH=${SCRATCH}/prefix
+  -D README_INCLUDES=${SCRATCH}/include)
 run(${CMAKE_COMMAND} --build ${SCRATCH}/build)
 run(${SCRATCH}/build/host)
+run(${SCRATCH}/build/variant)
+run(${SCRATCH}/build/static_host)
+run(${CMAKE_COMMAND} -D EXECUTABLE=${SCRATCH}/build/static_host
+  -P ${SOURCE}/../Static/libraries.cmake)

@@ -12,7 +12,6 @@
 #include "llvm/Support/Error.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
-#include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <cmath>
@@ -40,20 +39,6 @@ static const char *sourceName(CompileStats::Source source) {
   return "?";
 }
 
-static const char *severityName(Diagnostic::Severity severity) {
-  switch (severity) {
-  case Diagnostic::Severity::error:
-    return "error";
-  case Diagnostic::Severity::warning:
-    return "warning";
-  case Diagnostic::Severity::remark:
-    return "remark";
-  case Diagnostic::Severity::note:
-    return "note";
-  }
-  return "?";
-}
-
 static double minimum(llvm::ArrayRef<double> values) {
   return *llvm::min_element(values);
 }
@@ -63,21 +48,6 @@ static double median(std::vector<double> values) {
   std::size_t half = values.size() / 2;
   return values.size() % 2 ? values[half]
                            : (values[half - 1] + values[half]) / 2;
-}
-
-void attn::run::printError(const Error &error) {
-  bool explained = false;
-  for (const Diagnostic &diagnostic : error.diagnostics) {
-    explained |= diagnostic.severity == Diagnostic::Severity::error;
-    llvm::raw_ostream &os = llvm::errs();
-    os << (diagnostic.file.empty() ? "attn-run" : diagnostic.file) << ":";
-    if (diagnostic.line)
-      os << diagnostic.line << ":" << diagnostic.column << ":";
-    os << " " << severityName(diagnostic.severity) << ": " << diagnostic.message
-       << "\n";
-  }
-  if (!explained)
-    llvm::WithColor::error(llvm::errs(), "attn-run") << error.message << "\n";
 }
 
 //===----------------------------------------------------------------------===//

@@ -40,10 +40,6 @@ struct Report {
   std::vector<Check> checks; ///< Of the first results.
 };
 
-/// Prints an error on stderr: the compiler's messages as
-/// "file:line:column: error: message" if there are any, else one line.
-void printError(const Error &error);
-
 /// Prints what people want to know on stdout.
 void printReport(const Report &report);
 

@@ -7,6 +7,7 @@
 
 #include "attn/engine.h"
 #include "runtime/Npy/Npy.h"
+#include "tools/PrintError.h"
 #include "tools/attn-run/Arguments.h"
 #include "tools/attn-run/Check.h"
 #include "tools/attn-run/Options.h"
@@ -209,7 +210,7 @@ int main(int argc, char **argv) {
   }
   Expected<bool> passed = options ? runFile(*options) : options.error();
   if (!passed) {
-    printError(passed.error());
+    printError("attn-run", passed.error());
     return 1;
   }
   return *passed ? 0 : 1;

@@ -5,14 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef ATTN_RUNTIME_JIT_CALLMESSAGES_H
-#define ATTN_RUNTIME_JIT_CALLMESSAGES_H
+#ifndef ATTN_RUNTIME_SUPPORT_CALLMESSAGES_H
+#define ATTN_RUNTIME_SUPPORT_CALLMESSAGES_H
 
 #include "attn/kernel.h"
 
 #include <string>
 
-namespace attn::jit {
+namespace attn::support {
 
 /// "argument 1 'key'".
 std::string describeArgument(const Signature &signature, std::size_t index);
@@ -27,6 +27,6 @@ Error describeViolation(const Signature &signature,
                         const Signature::Constraint &constraint,
                         std::int64_t lhs, std::int64_t rhs);
 
-} // namespace attn::jit
+} // namespace attn::support
 
-#endif // ATTN_RUNTIME_JIT_CALLMESSAGES_H
+#endif // ATTN_RUNTIME_SUPPORT_CALLMESSAGES_H

@@ -5,20 +5,28 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/JIT/CallChecks.h"
-#include "runtime/JIT/CallMessages.h"
-
-#include "llvm/ADT/STLFunctionalExtras.h"
-#include "llvm/ADT/SmallVector.h"
+#include "runtime/Support/CallChecks.h"
+#include "runtime/Support/CallMessages.h"
 
 #include <algorithm>
+#include <array>
 
 using namespace attn;
-using namespace attn::jit;
+using namespace attn::support;
 using MaybeError = std::optional<Error>;
 
+namespace {
 /// Names the argument or result that is being checked, when it is needed.
-using Describe = llvm::function_ref<std::string()>;
+struct Describe {
+  const Signature &signature;
+  std::size_t index;
+  bool isResult = false;
+  std::string operator()() const {
+    return isResult ? describeResult(index)
+                    : describeArgument(signature, index);
+  }
+};
+} // namespace
 
 //===----------------------------------------------------------------------===//
 // Scalars
@@ -159,13 +167,15 @@ static bool overlapsItself(const TensorView &view) {
   struct Step {
     std::uint64_t stride, size;
   };
-  llvm::SmallVector<Step, TensorView::maxRank> steps;
+  std::array<Step, TensorView::maxRank> storage;
+  std::size_t numSteps = 0;
   for (int dim = 0; dim < view.rank(); ++dim)
     if (view.size(dim) > 1)
-      steps.push_back({view.stride(dim) < 0
-                           ? 0 - std::uint64_t(view.stride(dim))
-                           : std::uint64_t(view.stride(dim)),
-                       std::uint64_t(view.size(dim))});
+      storage[numSteps++] = {view.stride(dim) < 0
+                                 ? 0 - std::uint64_t(view.stride(dim))
+                                 : std::uint64_t(view.stride(dim)),
+                             std::uint64_t(view.size(dim))};
+  auto steps = std::span(storage).first(numSteps);
   std::sort(steps.begin(), steps.end(),
             [](const Step &a, const Step &b) { return a.stride < b.stride; });
   std::uint64_t covered = 0; // No overflow: the byte range has been computed.
@@ -217,9 +227,9 @@ static MaybeError checkConstraint(const Signature &signature,
 }
 
 Expected<std::int64_t>
-jit::computeResultSize(const Signature &signature,
-                       std::span<const Argument> arguments, std::size_t index,
-                       std::size_t dim) {
+support::computeResultSize(const Signature &signature,
+                           std::span<const Argument> arguments,
+                           std::size_t index, std::size_t dim) {
   const SizeExpr &expr = signature.resultSizes[index][dim];
   std::optional<std::int64_t> size = evaluate(expr, arguments);
   if (!size)
@@ -244,13 +254,13 @@ static Error describeCount(const char *what, std::size_t expected,
           {}};
 }
 
-MaybeError jit::checkArguments(const Signature &signature,
-                               std::span<const Argument> arguments) {
+MaybeError support::checkArguments(const Signature &signature,
+                                   std::span<const Argument> arguments) {
   if (arguments.size() != signature.arguments.size())
     return describeCount("argument", signature.arguments.size(),
                          arguments.size());
   for (std::size_t i = 0; i < arguments.size(); ++i) {
-    auto describe = [&] { return describeArgument(signature, i); };
+    Describe describe = {signature, i};
     const Parameter &parameter = signature.arguments[i];
     if (!parameter.isTensor) {
       if (MaybeError error = checkScalar(parameter, arguments[i], describe))
@@ -269,8 +279,7 @@ MaybeError jit::checkArguments(const Signature &signature,
   ByteRange range;
   for (std::size_t i = 0; i < arguments.size(); ++i)
     if (const TensorView *view = arguments[i].view())
-      if (MaybeError error = checkMemory(
-              *view, [&] { return describeArgument(signature, i); }, range))
+      if (MaybeError error = checkMemory(*view, {signature, i}, range))
         return error;
   return std::nullopt;
 }
@@ -295,19 +304,13 @@ static MaybeError checkResultSizes(const Signature &signature,
   return std::nullopt;
 }
 
-MaybeError jit::checkResults(const Signature &signature,
-                             std::span<const Argument> arguments,
-                             std::span<const TensorView> results) {
+MaybeError support::checkResults(const Signature &signature,
+                                 std::span<const Argument> arguments,
+                                 std::span<const TensorView> results) {
   if (results.size() != signature.results.size())
     return describeCount("result", signature.results.size(), results.size());
-  llvm::SmallVector<ByteRange, 16> ranges;
-  for (const Argument &argument : arguments) {
-    ByteRange &range = ranges.emplace_back();
-    if (const TensorView *view = argument.view())
-      computeByteRange(*view, range);
-  }
   for (std::size_t i = 0; i < results.size(); ++i) {
-    auto describe = [&] { return describeResult(i); };
+    Describe describe = {signature, i, /*isResult=*/true};
     const TensorView &view = results[i];
     ByteRange range;
     if (MaybeError error = checkShape(signature.results[i], view, describe))
@@ -322,14 +325,19 @@ MaybeError jit::checkResults(const Signature &signature,
       return Error{describe() + " overlaps itself: two of its indices share an "
                                 "address",
                    {}};
-    for (std::size_t other = 0; other < ranges.size(); ++other)
-      if (range.overlaps(ranges[other]))
-        return Error{describe() + " overlaps " +
-                         (other < arguments.size()
-                              ? describeArgument(signature, other)
-                              : describeResult(other - arguments.size())),
-                     {}};
-    ranges.push_back(range);
+    // Arguments, and results that were checked before.
+    auto overlaps = [&](const TensorView *other) {
+      ByteRange otherRange;
+      return other && computeByteRange(*other, otherRange) &&
+             range.overlaps(otherRange);
+    };
+    for (std::size_t other = 0; other < arguments.size(); ++other)
+      if (overlaps(arguments[other].view()))
+        return Error{
+            describe() + " overlaps " + describeArgument(signature, other), {}};
+    for (std::size_t other = 0; other < i; ++other)
+      if (overlaps(&results[other]))
+        return Error{describe() + " overlaps " + describeResult(other), {}};
   }
   return std::nullopt;
 }

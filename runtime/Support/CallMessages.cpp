@@ -5,22 +5,22 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/JIT/CallMessages.h"
+#include "runtime/Support/CallMessages.h"
 
 #include <cstdlib>
 
 using namespace attn;
-using namespace attn::jit;
+using namespace attn::support;
 
-std::string jit::describeArgument(const Signature &signature,
-                                  std::size_t index) {
+std::string support::describeArgument(const Signature &signature,
+                                      std::size_t index) {
   std::string result = "argument " + std::to_string(index);
   if (const std::string &name = signature.arguments[index].name; !name.empty())
     result += " '" + name + "'";
   return result;
 }
 
-std::string jit::describeResult(std::size_t index) {
+std::string support::describeResult(std::size_t index) {
   return "result " + std::to_string(index);
 }
 
@@ -33,8 +33,8 @@ static std::string describeTerm(const Signature &signature,
   return result;
 }
 
-std::string jit::describeSize(const Signature &signature,
-                              const SizeExpr &size) {
+std::string support::describeSize(const Signature &signature,
+                                  const SizeExpr &size) {
   std::string result;
   for (const SizeExpr::Term &term : size.terms) {
     if (!result.empty())
@@ -58,9 +58,9 @@ static const SizeExpr::Term *getOnlyTerm(const SizeExpr &expr) {
   return &expr.terms.front();
 }
 
-Error jit::describeViolation(const Signature &signature,
-                             const Signature::Constraint &constraint,
-                             std::int64_t lhs, std::int64_t rhs) {
+Error support::describeViolation(const Signature &signature,
+                                 const Signature::Constraint &constraint,
+                                 std::int64_t lhs, std::int64_t rhs) {
   std::string message;
   const SizeExpr::Term *size = getOnlyTerm(constraint.lhs);
   if (!size) {

@@ -5,14 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef ATTN_RUNTIME_JIT_CALLCHECKS_H
-#define ATTN_RUNTIME_JIT_CALLCHECKS_H
+#ifndef ATTN_RUNTIME_SUPPORT_CALLCHECKS_H
+#define ATTN_RUNTIME_SUPPORT_CALLCHECKS_H
 
 #include "attn/kernel.h"
 
 #include <optional>
 
-namespace attn::jit {
+namespace attn::support {
 
 /// Why these arguments do not fit the signature; nothing if they do. Allocates
 /// only to say what is wrong.
@@ -29,6 +29,6 @@ Expected<std::int64_t> computeResultSize(const Signature &signature,
                                          std::span<const Argument> arguments,
                                          std::size_t index, std::size_t dim);
 
-} // namespace attn::jit
+} // namespace attn::support
 
-#endif // ATTN_RUNTIME_JIT_CALLCHECKS_H
+#endif // ATTN_RUNTIME_SUPPORT_CALLCHECKS_H

@@ -1,0 +1,67 @@
+//===- attn-compile.cpp - Compiles IR text ahead of time ------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/PrintError.h"
+#include "tools/attn-compile/Options.h"
+
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+using namespace attn;
+using namespace attn::compile;
+
+/// A file that goes again unless it is kept.
+static Expected<std::unique_ptr<llvm::ToolOutputFile>>
+writeFile(const std::string &path, llvm::StringRef contents) {
+  std::error_code error;
+  auto file = std::make_unique<llvm::ToolOutputFile>(path, error,
+                                                     llvm::sys::fs::OF_None);
+  if (!error) {
+    file->os() << contents;
+    file->os().close();
+    error = file->os().error();
+    file->os().clear_error(); // Or the destructor ends the process.
+  }
+  if (error)
+    return Error{path + ": cannot write: " + error.message(), {}};
+  return file;
+}
+
+static Status compileFile(const Options &options) {
+  auto text =
+      llvm::MemoryBuffer::getFileOrSTDIN(options.inputFile, /*IsText=*/true);
+  if (!text)
+    return Error{
+        options.inputFile + ": cannot open: " + text.getError().message(), {}};
+  Expected<ObjectFile> compiled =
+      compileToObject((*text)->getBuffer(), options.object);
+  if (!compiled)
+    return std::move(compiled).error();
+  auto object = writeFile(options.outputFile, compiled->object);
+  if (!object)
+    return std::move(object).error();
+  auto header = writeFile(options.headerFile, compiled->header);
+  if (!header)
+    return std::move(header).error();
+  (*object)->keep();
+  (*header)->keep();
+  return {};
+}
+
+int main(int argc, char **argv) {
+  Expected<Options> options = parseOptions(argc, argv);
+  if (options && options->help) {
+    printHelp();
+    return 0;
+  }
+  Status status = options ? compileFile(*options) : options.error();
+  if (status)
+    return 0;
+  printError("attn-compile", status.error());
+  return 1;
+}
