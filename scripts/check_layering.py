@@ -38,6 +38,7 @@ RULES = {
     "runtime/Support": STD + HOST + ["oneapi/tbb/"],
     "runtime/Reference": STD + HOST,
     "runtime/Npy": STD + HOST,
+    "runtime/Builder": STD + HOST + ["runtime/Support/"],
     "runtime/Bridge": STD + MLIR + HOST,
     "runtime/JIT": STD + MLIR + HOST + COMPILER + ["lib/", "runtime/"],
     "runtime/Interpreter": STD
@@ -46,13 +47,18 @@ RULES = {
     + COMPILER
     + ["lib/", "runtime/Bridge/", "runtime/Reference/"],
     "tools": STD + MLIR + HOST + COMPILER + ["lib/", "runtime/"],
-    # A user of the library like any other, with the oracle beside it.
-    "tools/attn-bench": STD + HOST + ["runtime/Reference/", "benchmark/"],
+    # A user of the library like any other, with the oracle beside it; its
+    # measure of the machine has to ask for tiles as kernels do.
+    "tools/attn-bench": STD
+    + HOST
+    + ["examples/", "runtime/Reference/", "runtime/Support/TileState.h", "benchmark/"],
     "test": STD
     + MLIR
     + HOST
     + COMPILER
-    + ["lib/", "runtime/", "gtest/", "gmock/"],
+    + ["lib/", "runtime/", "examples/", "gtest/", "gmock/"],
+    # Programs of a user's, and the example in README.md.
+    "test/Package": STD + HOST + ["readme/"],
     "examples": STD + HOST,
 }
 
@@ -89,7 +95,7 @@ ONLY_IN = [
 ]
 
 # POSIX and compiler headers that count as the standard library.
-SYSTEM = re.compile(r"^(dlfcn|elf|fcntl|link|malloc|pthread|sched|unistd|\w*intrin|arm_neon)\.h$|^(sys|sanitizer)/")
+SYSTEM = re.compile(r"^(dlfcn|elf|fcntl|link|malloc|pthread|sched|stdbool|stddef|stdint|unistd|\w*intrin|arm_neon)\.h$|^(sys|sanitizer)/")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^">]+)[">]')
 SUFFIXES = {".h", ".cpp"}

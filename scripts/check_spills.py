@@ -7,22 +7,19 @@
 """Checks that the innermost loops of kernels spill no vector registers.
 
 Takes object files, and files or folders of a kernel cache (`attn-run
---cache-dir`), for x86-64 or AArch64. Looks at every innermost loop that multiplies and adds
-vectors, and prints each instruction in it that moves a vector to or from a fixed
-place on the stack. Exits with 1 if there is one, or if there is no such loop.
+--cache-dir`), for x86-64 or AArch64. Looks at every innermost loop that multiplies
+and adds vectors or tiles, and prints each instruction in it that moves a vector to
+or from a fixed place on the stack. Exits with 1 if there is one, or if there is no
+such loop.
 """
 
 import argparse
 import re
-import subprocess
 import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-# "  1a4: vmovups 0x40(%rsp), %zmm1" and "0000000000000010 <attention>:".
-INSTRUCTION = re.compile(r"^\s*([0-9a-f]+):\s+(\S+)\s*(.*)$")
-FUNCTION = re.compile(r"^[0-9a-f]+ <(.+)>:$")
+import kernel_code
 
 
 @dataclass
@@ -30,7 +27,6 @@ class Machine:
     """What to look for in the disassembly of one architecture."""
 
     multiply_add: re.Pattern  # Name of a vector multiply-add.
-    jump: re.Pattern  # Name of a jump.
     vector: re.Pattern  # A vector register among the operands.
     stack: str  # A fixed place on the stack; FRAME stands for its registers.
     stack_pointer: str
@@ -39,70 +35,20 @@ class Machine:
 
 
 X86 = Machine(
-    multiply_add=re.compile(r"^vfn?m(add|sub)\d*p[sdh]$|^vdpbf16ps$"),
-    jump=re.compile(r"^j\w+$"),
-    vector=re.compile(r"%[xyz]mm\d"),
-    # An index register makes it an array.
-    stack=r"\(%(?:FRAME)\)",
+    multiply_add=re.compile(r"^vfn?m(add|sub)\d*p[sdh]$|^vdpbf16ps$|^tdp"),
+    vector=re.compile(r"%[xyzt]mm\d"),
+    # An index register makes it an array, but tiles are always moved with one.
+    stack=r"\(%(?:FRAME)\)|\(%(?:FRAME),[^)]*\), %tmm|%tmm\d, .*\(%(?:FRAME),",
     stack_pointer="rsp",
     frame=re.compile(r"^movq? %rsp, %(\w+)$"),
 )
 AARCH64 = Machine(
     multiply_add=re.compile(r"^f(mla|mls|madd|msub)$|^bf(dot|mmla)$"),
-    jump=re.compile(r"^(b(\.\w+)?|cbn?z|tbn?z)$"),
     vector=re.compile(r"\b[vqz]\d"),
     stack=r"\[(?:FRAME)(?:, #[^\]]*)?\]",
     stack_pointer="sp",
     frame=re.compile(r"^(?:mov|add) (x29|x19), sp(?:, #.*)?$"),
 )
-
-
-def disassemble(path, objdump):
-    """The text of objdump for an object file, or for one that ends a file."""
-    contents = path.read_bytes()
-    start = contents.find(b"\x7fELF")
-    if start < 0:
-        sys.exit(f"{path}: no object file, and none in it")
-    with tempfile.NamedTemporaryFile(suffix=".o") as file:
-        file.write(contents[start:])
-        file.flush()
-        command = [objdump, "-d", "--no-show-raw-insn", file.name]
-        result = subprocess.run(command, capture_output=True, text=True, check=False)
-    if result.returncode != 0:
-        sys.exit(f"{path}: {result.stderr.strip()}")
-    return result.stdout
-
-
-def functions(text):
-    """Yields (name, [(address, mnemonic, operands)]) of a disassembly."""
-    name, body = None, []
-    for line in text.splitlines():
-        if match := FUNCTION.match(line):
-            if body:
-                yield name, body
-            name, body = match[1], []
-        elif name and (match := INSTRUCTION.match(line)):
-            body.append((int(match[1], 16), match[2], match[3].split(" //")[0]))
-    if body:
-        yield name, body
-
-
-def innermost_loops(body, machine):
-    """Yields the instructions of the loops that hold no other loop."""
-    loops = []
-    for address, mnemonic, operands in body:
-        if not machine.jump.match(mnemonic):
-            continue
-        # "0x1a0 <attention+0x190>", last on AArch64.
-        target = re.search(r"0x([0-9a-f]+) <", operands)
-        if target and int(target[1], 16) <= address:
-            loops.append((int(target[1], 16), address))
-    for first, last in loops:
-        holds_another = any(
-            (a, b) != (first, last) and first <= a and b <= last for a, b in loops
-        )
-        if not holds_another:
-            yield [i for i in body if first <= i[0] <= last]
 
 
 def stack_pattern(body, machine):
@@ -140,9 +86,9 @@ def hot_loops(text):
     """The loops of a disassembly that are worth a look."""
     machine = AARCH64 if "aarch64" in text.split("Disassembly", 1)[0] else X86
     loops = []
-    for name, body in functions(text):
+    for name, body in kernel_code.functions(text):
         stack = stack_pattern(body, machine)
-        for instructions in innermost_loops(body, machine):
+        for instructions in kernel_code.innermost_loops(body):
             vectors = [i for i in instructions if machine.vector.search(i[2])]
             multiply_adds = sum(bool(machine.multiply_add.match(i[1])) for i in vectors)
             spills = [i for i in vectors if stack.search(i[2])]
@@ -187,6 +133,21 @@ def self_test():
        8:      \tvfmadd231ps\t-0x40(%rbp), %ymm1, %ymm2
       18:      \tjb\t0x8 <f+0x8>
 """: (1, 0),
+        x86
+        + """0000000000000000 <f>:
+       8:      \tvmovups\t0x40(%rsp), %zmm1
+      10:      \ttdpbf16ps\t%tmm2, %tmm1, %tmm0
+      18:      \tjb\t0x8 <f+0x8>
+""": (1, 1),
+        # A tile of an array, and two on the stack.
+        x86
+        + """0000000000000000 <f>:
+       0:      \ttileloadd\t(%rbp,%r12), %tmm6
+       8:      \ttileloadd\t0x400(%rsp,%rax), %tmm1
+      10:      \ttdpbf16ps\t%tmm6, %tmm1, %tmm0
+      18:      \ttilestored\t%tmm0, 0x800(%rsp,%rax)
+      20:      \tjb\t0x0 <f>
+""": (1, 2),
         arm
         + """0000000000000000 <f>:
        0:      \tldr\tq7, [sp, #0x10]
@@ -227,7 +188,7 @@ def main():
         parser.error("expected an object file")
     failed = False
     for path in files:
-        loops = hot_loops(disassemble(path, options.objdump))
+        loops = hot_loops(kernel_code.disassemble(path, options.objdump))
         loops = [loop for loop in loops if loop.share >= options.share]
         print(f"{path.name}: {len(loops)} hot loops")
         failed |= not loops

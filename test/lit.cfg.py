@@ -29,7 +29,8 @@ def host_flags():
 config.name = "Attn"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
-config.excludes = ["Inputs"]
+# The last two are CTest's.
+config.excludes = ["Inputs", "Package", "Static"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.build_dir, "test")
 
@@ -46,6 +47,9 @@ if config.sanitizers:
 # Whether this machine can run code for AVX2.
 if {"avx2", "fma"} <= set(host_flags()):
     config.available_features.add("host-avx2")
+# Whether it has tiles of bf16 as well.
+if {"avx512_bf16", "amx_bf16"} <= set(host_flags()):
+    config.available_features.add("host-amx")
 
 # A path may hold spaces: quote lit's own substitutions before they are made.
 for name in "sStT":

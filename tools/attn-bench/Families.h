@@ -20,6 +20,9 @@ namespace attn::bench {
 /// Attention over whole sequences.
 void registerPrefill(const Options &options);
 
+/// The variants of examples/variants, against a causal mask.
+void registerVariants(const Options &options);
+
 /// Compiling the kernels of some of the prefill cases, and loading them from a
 /// cache.
 void registerCompile(const Options &options);

@@ -145,8 +145,9 @@ Status Series::sampleBaselines(const Call &call) {
   return {};
 }
 
-/// A call has fewer processors than others when another process takes one. Keeps
-/// those that had nearly as many as the best of them, which is at least one.
+/// A call has fewer processors than others when another process takes one.
+/// Keeps those that had nearly as many as the best of them, which is at least
+/// one.
 template <typename Timed>
 static std::vector<Timed> keepQuiet(const std::vector<Timed> &calls) {
   double most = 0;

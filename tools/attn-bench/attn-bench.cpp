@@ -61,6 +61,7 @@ int main(int argc, char **argv) {
   if (!options.cpu.empty())
     benchmark::AddCustomContext("compiled for", options.cpu);
   registerPrefill(options);
+  registerVariants(options);
   registerCompile(options);
   std::size_t run = benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();

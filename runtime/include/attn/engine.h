@@ -19,6 +19,8 @@
 
 namespace attn {
 
+struct Attention;
+
 struct EngineOptions {
   /// Directory of compiled objects, shared by engines and processes; created
   /// when missing. Empty: kernels are cached in memory only.
@@ -57,6 +59,10 @@ public:
   /// give the same code from the cache. An error carries the MLIR diagnostics
   /// with their locations.
   Expected<Kernel> compile(std::string_view text,
+                           const CompileOptions &options = {}) const;
+
+  /// The same of a variant's text (see attention.h).
+  Expected<Kernel> compile(const Attention &attention,
                            const CompileOptions &options = {}) const;
 
 private:

@@ -1,0 +1,231 @@
+//===- Attention.cpp - Writes a variant as IR -----------------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "attn/attention.h"
+#include "attn/engine.h"
+
+#include "runtime/Builder/AttentionChecks.h"
+#include "runtime/Builder/AttentionWriter.h"
+#include "runtime/Builder/Node.h"
+#include "runtime/Builder/RegionWriter.h"
+
+#include <initializer_list>
+
+using namespace attn;
+using namespace attn::builder;
+using namespace attn::detail;
+using std::string;
+
+namespace {
+
+/// Writes one function. Values in it have numbers for names, which arguments
+/// cannot have.
+class FunctionWriter {
+public:
+  FunctionWriter(const Attention &attention, std::string_view moreArguments,
+                 std::string_view moreClauses)
+      : attention(attention), moreArguments(moreArguments),
+        moreClauses(moreClauses) {}
+
+  Expected<string> write();
+
+private:
+  static DeclarationPtr declare(const char *name, ElementType type,
+                                std::vector<std::int64_t> shape) {
+    return DeclarationPtr(Declaration{name, type, true, std::move(shape)});
+  }
+  void add(const DeclarationPtr &declaration) {
+    if (Status added = parameters.add(declaration); !added && status)
+      status = std::move(added);
+  }
+  string append(const string &operation) {
+    string result = "%" + std::to_string(numValues++);
+    body += "  " + result + " = " + operation + "\n";
+    return result;
+  }
+  /// "keyword(%a, %b : type, type)", and the arguments.
+  void writeClause(const string &keyword,
+                   std::initializer_list<DeclarationPtr> arguments);
+  void writeScale();
+  void writeOffset();
+  void writeDropout();
+  void writeItems(const string &keyword, RegionKind kind,
+                  const std::vector<Item> &items);
+  string writeDynamicSizes(const Declaration &query);
+
+  const Attention &attention;
+  const std::string_view moreArguments, moreClauses;
+  Parameters parameters;
+  Status status;
+  string body, clauses;
+  unsigned numValues = 0;
+};
+
+void FunctionWriter::writeClause(
+    const string &keyword, std::initializer_list<DeclarationPtr> arguments) {
+  string names, types;
+  for (const DeclarationPtr &argument : arguments) {
+    add(argument);
+    names += (names.empty() ? "%" : ", %") + argument->name;
+    types += (types.empty() ? "" : ", ") + writeType(*argument);
+  }
+  clauses += "\n      " + keyword + "(" + names + " : " + types + ")";
+}
+
+void FunctionWriter::writeScale() {
+  if (!attention.scale)
+    return;
+  const Node &scale = *attention.scale->node();
+  if (const auto *scalar = scale.as<detail::Scalar>())
+    writeClause("scale", {scalar->declaration});
+  else
+    clauses += "\n      scale(" + writeNumber(*scale.as<double>()) + ")";
+}
+
+void FunctionWriter::writeOffset() {
+  if (!attention.offset)
+    return;
+  const auto &value = attention.offset->value();
+  if (const auto *tensor = std::get_if<DeclarationPtr>(&value))
+    return writeClause("offset", {*tensor});
+  const Index *tokens = std::get_if<Index>(&value);
+  if (!tokens) {
+    clauses += "\n      offset(bottom_right)";
+  } else if (const auto *scalar = tokens->node()->as<detail::Scalar>()) {
+    writeClause("offset", {scalar->declaration});
+  } else {
+    string number = append("arith.constant " +
+                           std::to_string(*tokens->node()->as<std::int64_t>()) +
+                           " : index");
+    clauses += "\n      offset(" + number + " : index)";
+  }
+}
+
+void FunctionWriter::writeDropout() {
+  if (!attention.dropout)
+    return;
+  const auto *seed = attention.dropout->seed.node()->as<detail::Scalar>();
+  const auto *call = attention.dropout->call.node()->as<detail::Scalar>();
+  add(seed->declaration);
+  add(call->declaration);
+  clauses += "\n      dropout(" + writeNumber(attention.dropout->rate) + ", %" +
+             seed->declaration->name + ", %" + call->declaration->name + ")";
+}
+
+void FunctionWriter::writeItems(const string &keyword, RegionKind kind,
+                                const std::vector<Item> &items) {
+  string list;
+  for (const Item &item : items) {
+    Expected<string> written =
+        writeItem(item, kind, getAccumulationType(attention), parameters);
+    if (!written) {
+      if (status)
+        status = std::move(written).error();
+      return;
+    }
+    list += (list.empty() ? "\n      " + keyword + " " : ", ") + *written;
+  }
+  clauses += list;
+}
+
+/// The sizes of the query that are not known, without its head size.
+string FunctionWriter::writeDynamicSizes(const Declaration &query) {
+  string sizes;
+  for (std::size_t dim : {0, 2})
+    if (query.shape[dim] == dynamic) {
+      string number =
+          append("arith.constant " + std::to_string(dim) + " : index");
+      sizes +=
+          (sizes.empty() ? "" : ", ") +
+          append("tensor.dim %query, " + number + " : " + writeType(query));
+    }
+  return sizes;
+}
+
+Expected<string> FunctionWriter::write() {
+  ElementType type = attention.type;
+  std::int64_t batch = attention.sequences ? 1 : attention.batch;
+  std::int64_t keyValueHeads =
+      attention.keyValueHeads.value_or(attention.queryHeads);
+  std::int64_t valueSize = attention.valueHeadSize.value_or(attention.headSize);
+  auto query = declare(
+      "query", type,
+      {batch, attention.queryHeads, attention.queryLength, attention.headSize});
+  auto key =
+      declare("key", type,
+              {batch, keyValueHeads, attention.keyLength, attention.headSize});
+  auto value = declare("value", type,
+                       {batch, keyValueHeads, attention.keyLength, valueSize});
+  string inputs =
+      writeType(*query) + ", " + writeType(*key) + ", " + writeType(*value);
+  std::vector<DeclarationPtr> results = {
+      declare("", type,
+              {batch, attention.queryHeads, attention.queryLength, valueSize})};
+  if (attention.logSumExp)
+    results.push_back(
+        declare("", getAccumulationType(attention),
+                {batch, attention.queryHeads, attention.queryLength}));
+
+  for (const DeclarationPtr &input : {query, key, value})
+    add(input);
+  string sizes = writeDynamicSizes(*query), empty, types;
+  for (const DeclarationPtr &result : results) {
+    string type = writeType(*result);
+    empty += (empty.empty() ? "" : ", ") +
+             append("tensor.empty(" + sizes + ") : " + type);
+    types += (types.empty() ? "" : ", ") + type;
+  }
+  writeScale();
+  writeOffset();
+  if (attention.sink)
+    writeClause("sink", {attention.sink->declaration()});
+  if (attention.sequences)
+    writeClause("sequences",
+                {attention.sequences->cumulativeQuery.declaration(),
+                 attention.sequences->cumulativeKey.declaration()});
+  writeDropout();
+  writeItems("score", RegionKind::score, attention.score.items());
+  writeItems("mask", RegionKind::mask, attention.mask.items());
+  if (!status)
+    return std::move(status).error();
+
+  string arguments = parameters.write();
+  if (!moreArguments.empty())
+    arguments += ",\n    " + string(moreArguments);
+  if (!moreClauses.empty())
+    clauses += "\n      " + string(moreClauses);
+  string output = "%" + std::to_string(numValues);
+  bool isPair = attention.logSumExp;
+  return "func.func @attention(\n    " + arguments + ")\n    -> (" + types +
+         ") {\n" + body + "  " + output + (isPair ? ":2" : "") +
+         " = attn.attention\n      ins(%query, %key, %value : " + inputs +
+         ")\n      outs(" + empty + " : " + types + ")" + clauses +
+         "\n  return " + (isPair ? output + "#0, " + output + "#1" : output) +
+         " : " + types + "\n}\n";
+}
+
+} // namespace
+
+Expected<string> builder::writeAttention(const Attention &attention,
+                                         std::string_view moreArguments,
+                                         std::string_view moreClauses) {
+  if (Status checked = check(attention); !checked)
+    return std::move(checked).error();
+  return FunctionWriter(attention, moreArguments, moreClauses).write();
+}
+
+Expected<string> Attention::text() const {
+  return writeAttention(*this, {}, {});
+}
+
+Expected<Kernel> Engine::compile(const Attention &attention,
+                                 const CompileOptions &options) const {
+  Expected<string> text = attention.text();
+  if (!text)
+    return std::move(text).error();
+  return compile(*text, options);
+}

@@ -1,0 +1,232 @@
+//===- CInterface.cpp - The host API for C --------------------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "attn/attn_c.h"
+
+#include "attn/engine.h"
+#include "runtime/Builder/AttentionWriter.h"
+#include "runtime/Support/TensorConversion.h"
+
+#include <cstring>
+#include <vector>
+
+using namespace attn;
+using std::string;
+
+struct attn_engine {
+  Engine engine;
+};
+struct attn_kernel {
+  Kernel kernel;
+};
+
+static char *copy(const string &text) {
+  char *result = new char[text.size() + 1];
+  std::memcpy(result, text.c_str(), text.size() + 1);
+  return result;
+}
+
+static const char *describe(Diagnostic::Severity severity) {
+  switch (severity) {
+  case Diagnostic::Severity::error:
+    return "error: ";
+  case Diagnostic::Severity::warning:
+    return "warning: ";
+  case Diagnostic::Severity::remark:
+    return "remark: ";
+  case Diagnostic::Severity::note:
+    return "note: ";
+  }
+  return "";
+}
+
+static char *fail(const Error &error) {
+  string text = error.message;
+  for (const Diagnostic &diagnostic : error.diagnostics)
+    // The message already has the first error.
+    if (error.message.find(diagnostic.message) == string::npos)
+      text += "\n" + diagnostic.file + ":" + std::to_string(diagnostic.line) +
+              ":" + std::to_string(diagnostic.column) + ": " +
+              describe(diagnostic.severity) + diagnostic.message;
+  return copy(text);
+}
+
+static char *failNull(const char *argument) {
+  return copy(string(argument) + ": expected a pointer, got NULL");
+}
+
+static Expected<Argument> convert(const attn_argument &argument,
+                                  const string &what) {
+  switch (argument.kind) {
+  case ATTN_INTEGER:
+    return Argument(argument.value.integer);
+  case ATTN_REAL:
+    return Argument(argument.value.real);
+  case ATTN_TENSOR: {
+    Expected<TensorView> view = support::convertTensor(
+        &argument.value.tensor, /*readOnly=*/true, [&] { return what; });
+    if (!view)
+      return std::move(view).error();
+    return Argument(*view);
+  }
+  }
+  return Error{what + ": expected a tensor, an integer or a real, got kind " +
+                   std::to_string(int(argument.kind)),
+               {}};
+}
+
+void attn_free(char *text) { delete[] text; }
+
+//===----------------------------------------------------------------------===//
+// Engines
+//===----------------------------------------------------------------------===//
+
+static EngineOptions convert(const attn_engine_options &options) {
+  EngineOptions result;
+  result.cacheDirectory =
+      options.cache_directory ? options.cache_directory : "";
+  result.threads = options.threads;
+  result.cpu = options.cpu ? options.cpu : "";
+  if (attn_parallel_for parallelFor = options.parallel_for)
+    result.parallelFor = [parallelFor, context = options.parallel_for_context](
+                             int count, const ParallelTask &task) {
+      auto call = [](void *task, int index) {
+        (*static_cast<const ParallelTask *>(task))(index);
+      };
+      parallelFor(context, count, call, const_cast<ParallelTask *>(&task));
+    };
+  return result;
+}
+
+char *attn_engine_create(const attn_engine_options *options,
+                         attn_engine **engine) {
+  if (!engine)
+    return failNull("engine");
+  *engine = nullptr;
+  Expected<Engine> created =
+      Engine::create(options ? convert(*options) : EngineOptions());
+  if (!created)
+    return fail(created.error());
+  *engine = new attn_engine{*created};
+  return nullptr;
+}
+
+void attn_engine_destroy(attn_engine *engine) { delete engine; }
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+static Expected<string> write(const attn_attention &attention) {
+  if (attention.type < ATTN_F64 || attention.type > ATTN_I1)
+    return Error{"type: there is no element type " +
+                     std::to_string(int(attention.type)),
+                 {}};
+  Attention result;
+  result.type = ElementType(attention.type);
+  result.queryHeads = attention.query_heads;
+  result.keyValueHeads = attention.key_value_heads;
+  result.headSize = attention.head_size;
+  result.valueHeadSize = attention.value_head_size;
+  result.batch = attention.batch;
+  result.queryLength = attention.query_length;
+  result.keyLength = attention.key_length;
+  result.logSumExp = attention.log_sum_exp;
+  return builder::writeAttention(result,
+                                 attention.arguments ? attention.arguments : "",
+                                 attention.clauses ? attention.clauses : "");
+}
+
+char *attn_attention_text(const attn_attention *attention, char **text) {
+  if (!text)
+    return failNull("text");
+  *text = nullptr;
+  if (!attention)
+    return failNull("attention");
+  Expected<string> written = write(*attention);
+  if (!written)
+    return fail(written.error());
+  *text = copy(*written);
+  return nullptr;
+}
+
+char *attn_engine_compile(const attn_engine *engine, const char *text,
+                          attn_kernel **kernel) {
+  if (!kernel)
+    return failNull("kernel");
+  *kernel = nullptr;
+  if (!engine)
+    return failNull("engine");
+  if (!text)
+    return failNull("text");
+  Expected<Kernel> compiled = engine->engine.compile(text);
+  if (!compiled)
+    return fail(compiled.error());
+  *kernel = new attn_kernel{*compiled};
+  return nullptr;
+}
+
+char *attn_engine_compile_attention(const attn_engine *engine,
+                                    const attn_attention *attention,
+                                    attn_kernel **kernel) {
+  if (!kernel)
+    return failNull("kernel");
+  *kernel = nullptr;
+  if (!attention)
+    return failNull("attention");
+  Expected<string> written = write(*attention);
+  if (!written)
+    return fail(written.error());
+  return attn_engine_compile(engine, written->c_str(), kernel);
+}
+
+void attn_kernel_destroy(attn_kernel *kernel) { delete kernel; }
+
+std::size_t attn_kernel_num_arguments(const attn_kernel *kernel) {
+  return kernel ? kernel->kernel.signature().arguments.size() : 0;
+}
+
+std::size_t attn_kernel_num_results(const attn_kernel *kernel) {
+  return kernel ? kernel->kernel.signature().results.size() : 0;
+}
+
+const char *attn_kernel_argument_name(const attn_kernel *kernel,
+                                      std::size_t index) {
+  if (index >= attn_kernel_num_arguments(kernel))
+    return nullptr;
+  return kernel->kernel.signature().arguments[index].name.c_str();
+}
+
+char *attn_kernel_run(const attn_kernel *kernel, const attn_argument *arguments,
+                      std::size_t numArguments, const attn_tensor *results,
+                      std::size_t numResults) {
+  if (!kernel)
+    return failNull("kernel");
+  if (numArguments && !arguments)
+    return failNull("arguments");
+  if (numResults && !results)
+    return failNull("results");
+  std::vector<Argument> inputs;
+  for (std::size_t i = 0; i < numArguments; ++i) {
+    Expected<Argument> input =
+        convert(arguments[i], "argument " + std::to_string(i));
+    if (!input)
+      return fail(input.error());
+    inputs.push_back(*input);
+  }
+  std::vector<TensorView> outputs;
+  for (std::size_t i = 0; i < numResults; ++i) {
+    Expected<TensorView> output =
+        support::convertTensor(&results[i], /*readOnly=*/false,
+                               [i] { return "result " + std::to_string(i); });
+    if (!output)
+      return fail(output.error());
+    outputs.push_back(*output);
+  }
+  Status status = kernel->kernel.run(inputs, outputs);
+  return status ? nullptr : fail(status.error());
+}

@@ -1,0 +1,154 @@
+//===- MasksAndScores.cpp - The named ones, and combinations --------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A named mask or score has a value too: for `||` and `!`, which IR has no
+// names for, and for messages.
+//
+//===----------------------------------------------------------------------===//
+
+#include "attn/masks.h"
+#include "attn/scores.h"
+
+#include "runtime/Builder/Node.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace attn;
+using namespace attn::detail;
+
+//===----------------------------------------------------------------------===//
+// Combinations
+//===----------------------------------------------------------------------===//
+
+/// All items as one value.
+static Bool combine(const Mask &mask) {
+  if (mask.items().empty())
+    return true;
+  Bool result(mask.items().front().value);
+  for (std::size_t i = 1; i < mask.items().size(); ++i)
+    result = result && Bool(mask.items()[i].value);
+  return result;
+}
+
+static Mask createMask(const Bool &keep) {
+  return Mask(Item{keep.node(), {}, {}, {}});
+}
+
+Mask attn::operator&&(const Mask &a, const Mask &b) {
+  Mask result = a;
+  result.conjunction.insert(result.conjunction.end(), b.conjunction.begin(),
+                            b.conjunction.end());
+  return result;
+}
+
+Mask attn::operator||(const Mask &a, const Mask &b) {
+  return createMask(combine(a) || combine(b));
+}
+
+Mask attn::operator!(const Mask &a) { return createMask(!combine(a)); }
+
+Score attn::operator|(const Score &a, const Score &b) {
+  Score result = a;
+  result.sequence.insert(result.sequence.end(), b.sequence.begin(),
+                         b.sequence.end());
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Masks
+//===----------------------------------------------------------------------===//
+
+Mask attn::causal() {
+  Index q = getPosition(Symbol::query), k = getPosition(Symbol::key);
+  return Mask(Item{(k <= q).node(), "causal", {}, {}});
+}
+
+Mask attn::slidingWindow(std::int64_t left, std::int64_t right) {
+  std::string sizes = std::to_string(left) + ", " + std::to_string(right);
+  constexpr std::int64_t largest = std::int64_t(1) << 61;
+  if (std::min(left, right) < -1 || std::max(left, right) > largest)
+    return Mask(
+        Item{createInvalid(NodeType::boolean, "slidingWindow(" + sizes + ")",
+                           "expected sizes from 0 to 2^61, or -1 for "
+                           "no bound"),
+             {},
+             {},
+             {}});
+  Index q = getPosition(Symbol::query), k = getPosition(Symbol::key);
+  Bool keep = true;
+  if (left >= 0)
+    keep = q - left <= k;
+  if (right >= 0)
+    keep = left >= 0 ? keep && k <= q + right : k <= q + right;
+  return Mask(Item{keep.node(), "sliding_window", std::move(sizes), {}});
+}
+
+Mask detail::createPrefixLM(const Index &length,
+                            const DeclarationPtr &lengths) {
+  Index q = getPosition(Symbol::query), k = getPosition(Symbol::key);
+  return Mask(Item{(k < length || k <= q).node(), "prefix_lm", {}, {lengths}});
+}
+
+Mask detail::createKeyPadding(const Bool &keep, const DeclarationPtr &padding) {
+  return Mask(Item{keep.node(), "key_padding", {}, {padding}});
+}
+
+Mask detail::createDocument(const Bool &keep, const DeclarationPtr &ofQuery,
+                            const DeclarationPtr &ofKey) {
+  return Mask(Item{keep.node(), "document", {}, {ofQuery, ofKey}});
+}
+
+/// `tensor(b, h, q, k)`, broadcast.
+static NodePtr loadBroadcast(const DeclarationPtr &tensor) {
+  constexpr Symbol symbols[] = {Symbol::batch, Symbol::head, Symbol::query,
+                                Symbol::key};
+  std::size_t rank = tensor->shape.size();
+  std::vector<NodePtr> indices;
+  for (std::size_t dim = 0; dim < rank; ++dim)
+    indices.push_back(tensor->shape[dim] == 1
+                          ? createIndex(0)
+                          : getSymbol(symbols[4 - rank + dim]));
+  return createLoad(tensor, std::move(indices));
+}
+
+Mask detail::createBoolean(const DeclarationPtr &allowed) {
+  return Mask(Item{loadBroadcast(allowed), "boolean", {}, {allowed}});
+}
+
+//===----------------------------------------------------------------------===//
+// Scores
+//===----------------------------------------------------------------------===//
+
+Score attn::softcap(const Real &cap) {
+  Real s(getSymbol(Symbol::score));
+  Item item{(cap * tanh(s / cap)).node(), {}, {}, {}};
+  if (const double *number = cap.node()->as<double>()) {
+    item.name = "softcap";
+    item.literals = writeNumber(*number);
+    if (!(*number > 0) || !std::isfinite(*number))
+      item.value =
+          createInvalid(NodeType::real, "softcap(" + item.literals + ")",
+                        "expected a positive, finite number");
+  } else if (const auto *scalar = cap.node()->as<detail::Scalar>()) {
+    item.name = "softcap";
+    item.arguments = {scalar->declaration};
+  }
+  return Score(std::move(item));
+}
+
+Score detail::createAlibi(const Real &slope, const DeclarationPtr &slopes) {
+  Real s(getSymbol(Symbol::score));
+  Index q = getPosition(Symbol::query), k = getPosition(Symbol::key);
+  return Score(Item{(s - slope * abs(q - k)).node(), "alibi", {}, {slopes}});
+}
+
+Score detail::createBias(const DeclarationPtr &bias) {
+  Real s(getSymbol(Symbol::score));
+  return Score(
+      Item{(s + Real(loadBroadcast(bias))).node(), "bias", {}, {bias}});
+}

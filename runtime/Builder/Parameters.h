@@ -1,0 +1,37 @@
+//===- Parameters.h - The arguments of a kernel -----------------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_RUNTIME_BUILDER_PARAMETERS_H
+#define ATTN_RUNTIME_BUILDER_PARAMETERS_H
+
+#include "attn/error.h"
+#include "attn/tensor.h"
+
+#include <string>
+#include <vector>
+
+namespace attn::builder {
+
+/// The type of an argument in IR: "tensor<8x?xf32>", "i32".
+std::string writeType(const detail::Declaration &declaration);
+
+/// The arguments of a kernel, each once, in the order in which they were added.
+class Parameters {
+public:
+  /// An error if the declaration is malformed, or another one has its name.
+  Status add(const detail::DeclarationPtr &declaration);
+
+  /// "%query: tensor<...>, %key: ...", a line for each.
+  std::string write() const;
+
+private:
+  std::vector<detail::DeclarationPtr> declarations;
+};
+
+} // namespace attn::builder
+
+#endif // ATTN_RUNTIME_BUILDER_PARAMETERS_H

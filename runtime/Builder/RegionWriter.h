@@ -1,0 +1,32 @@
+//===- RegionWriter.h - Expressions as regions of IR ------------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_RUNTIME_BUILDER_REGIONWRITER_H
+#define ATTN_RUNTIME_BUILDER_REGIONWRITER_H
+
+#include "attn/element_type.h"
+#include "attn/error.h"
+#include "attn/masks.h"
+#include "runtime/Builder/Parameters.h"
+
+#include <string>
+
+namespace attn::builder {
+
+/// What a region is for.
+enum class RegionKind { score, mask };
+
+/// An item of a `score` or `mask` clause: its name, or a region. `accumulation`
+/// is the type of scores. Adds the arguments that it reads. An error names the
+/// expression.
+Expected<std::string> writeItem(const detail::Item &item, RegionKind kind,
+                                ElementType accumulation,
+                                Parameters &parameters);
+
+} // namespace attn::builder
+
+#endif // ATTN_RUNTIME_BUILDER_REGIONWRITER_H

@@ -1,0 +1,146 @@
+/*===- attn_c.h - Compiles and runs attention, from C ---------------------===*\
+|*
+|* Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+|*
+|*===----------------------------------------------------------------------===*|
+|*
+|* Functions that can fail return NULL if they did not, or else a message, which
+|* is the caller's to free with attn_free. It names the argument at fault; the
+|* compiler's diagnostics follow, a line each.
+|*
+|*     attn_engine *engine;
+|*     char *error = attn_engine_create(NULL, &engine);
+|*
+\*===----------------------------------------------------------------------===*/
+
+#ifndef ATTN_ATTN_C_H
+#define ATTN_ATTN_C_H
+
+#include "attn/export.h"
+#include "attn/tensor_c.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Frees a message or a text. NULL is fine. */
+ATTN_EXPORT void attn_free(char *text);
+
+/*===----------------------------------------------------------------------===*\
+|* Engines
+\*===----------------------------------------------------------------------===*/
+
+/** Compiles for the machine that it runs on. May be used from several threads
+    at once. */
+typedef struct attn_engine attn_engine;
+
+/** Calls `task(task_context, 0)` to `task(task_context, count - 1)`, each once,
+    in any order and on any threads, and returns when all have returned. */
+typedef void (*attn_parallel_for)(void *context, int count,
+                                  void (*task)(void *task_context, int index),
+                                  void *task_context);
+
+/** All zero: the defaults. */
+typedef struct attn_engine_options {
+  const char *cache_directory;    /**< Of compiled objects; NULL: none. */
+  unsigned threads;               /**< 0: as many as there are processors. */
+  attn_parallel_for parallel_for; /**< The host's threads; NULL: a pool. */
+  void *parallel_for_context;
+  const char *cpu; /**< LLVM's name of a processor; NULL: this one. */
+} attn_engine_options;
+
+/** `options` may be NULL. On failure, `*engine` is NULL. */
+ATTN_EXPORT char *attn_engine_create(const attn_engine_options *options,
+                                     attn_engine **engine);
+/** Kernels live on. NULL is fine. */
+ATTN_EXPORT void attn_engine_destroy(attn_engine *engine);
+
+/*===----------------------------------------------------------------------===*\
+|* Kernels
+\*===----------------------------------------------------------------------===*/
+
+/** A compiled kernel. May be used from several threads at once. */
+typedef struct attn_kernel attn_kernel;
+
+/** A size that is only known when a kernel is called. */
+#define ATTN_DYNAMIC INT64_C(-1)
+
+/** A variant of attention: of query (B, Hq, Sq, Dk), key (B, Hkv, Skv, Dk) and
+    value (B, Hkv, Skv, Dv) the output (B, Hq, Sq, Dv). Sizes may be
+    ATTN_DYNAMIC, but for heads and head sizes. */
+typedef struct attn_attention {
+  attn_element_type type; /**< Of the four tensors: a float. */
+  int64_t query_heads;
+  int64_t key_value_heads;
+  int64_t head_size;
+  int64_t value_head_size;
+  int64_t batch;
+  int64_t query_length;
+  int64_t key_length;
+  /** Also gives the log-sum-exp (B, Hq, Sq). */
+  bool log_sum_exp;
+  /** What the operation `attn.attention` says after its `outs`, such as
+      "score alibi(%slopes : tensor<8xf32>) mask causal"; NULL: nothing. */
+  const char *clauses;
+  /** The arguments of the kernel after query, key and value that `clauses`
+      read, such as "%slopes: tensor<8xf32>"; NULL: none. */
+  const char *arguments;
+} attn_attention;
+
+/** The kernel as IR, which the caller frees with attn_free. */
+ATTN_EXPORT char *attn_attention_text(const attn_attention *attention,
+                                      char **text);
+
+/** Compiles the only public function of a text of IR. On failure, `*kernel` is
+    NULL. */
+ATTN_EXPORT char *attn_engine_compile(const attn_engine *engine,
+                                      const char *text, attn_kernel **kernel);
+/** The same for a variant. */
+ATTN_EXPORT char *attn_engine_compile_attention(const attn_engine *engine,
+                                                const attn_attention *attention,
+                                                attn_kernel **kernel);
+/** NULL is fine. */
+ATTN_EXPORT void attn_kernel_destroy(attn_kernel *kernel);
+
+/** Number of arguments and results of a kernel; 0 if it is NULL. */
+ATTN_EXPORT size_t attn_kernel_num_arguments(const attn_kernel *kernel);
+ATTN_EXPORT size_t attn_kernel_num_results(const attn_kernel *kernel);
+/** Name of an argument, without '%'; it lives as long as the kernel. NULL if
+    there is none of this index. */
+ATTN_EXPORT const char *attn_kernel_argument_name(const attn_kernel *kernel,
+                                                  size_t index);
+
+/** What an argument is. */
+typedef enum attn_argument_kind {
+  ATTN_TENSOR,
+  ATTN_INTEGER,
+  ATTN_REAL
+} attn_argument_kind;
+
+/** An argument of a call: a tensor, or a scalar by value. */
+typedef struct attn_argument {
+  attn_argument_kind kind;
+  union {
+    attn_tensor tensor;
+    int64_t integer;
+    double real;
+  } value;
+} attn_argument;
+
+/** Runs a kernel: reads `arguments`, writes `results`. Sizes, types, strides,
+    alignment and overlaps are checked before anything is written. */
+ATTN_EXPORT char *attn_kernel_run(const attn_kernel *kernel,
+                                  const attn_argument *arguments,
+                                  size_t num_arguments,
+                                  const attn_tensor *results,
+                                  size_t num_results);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* ATTN_ATTN_C_H */

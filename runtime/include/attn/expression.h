@@ -1,0 +1,265 @@
+//===- expression.h - What masks and scores are made of ---------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Symbolic values. Operators on them compute nothing; they write down what a
+// kernel is to compute at every pair of a query and a key.
+//
+//     q - k          an Index           (q - k) % 4 == 0 || k < 16    a Bool
+//     abs(q - k) / 100.0f               a Real
+//
+// An Index becomes a Real where it meets one. Nothing else converts: a Real is
+// no Index, and neither is a Bool; such a mix does not compile. What only shows
+// with the values, such as `q % 0`, is an error of the Attention that uses it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_EXPRESSION_H
+#define ATTN_EXPRESSION_H
+
+#include "attn/export.h"
+
+#include <concepts>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace attn {
+
+namespace detail {
+
+struct Node;
+using NodePtr = std::shared_ptr<const Node>;
+
+enum class Operator : std::uint8_t {
+  negate,
+  add,
+  subtract,
+  multiply,
+  divide,
+  remainder,
+  equal,
+  notEqual,
+  less,
+  lessOrEqual,
+  logicalNot,
+  logicalAnd,
+  logicalOr,
+  select,
+  absolute,
+  minimum,
+  maximum,
+  exp,
+  log,
+  tanh,
+  sqrt,
+  toReal
+};
+
+ATTN_EXPORT NodePtr createOperation(Operator op, std::vector<NodePtr> operands);
+ATTN_EXPORT NodePtr createIndex(std::int64_t value);
+/// Of a value that no Index holds.
+ATTN_EXPORT NodePtr createTooLargeIndex(std::uint64_t value);
+ATTN_EXPORT NodePtr createReal(double value);
+ATTN_EXPORT NodePtr createBool(bool value);
+
+/// Copied, never moved from, so that it always has a node.
+class Expression {
+public:
+  explicit Expression(NodePtr node) : root(std::move(node)) {}
+  Expression(const Expression &) = default;
+  Expression &operator=(const Expression &) = default;
+  const NodePtr &node() const { return root; }
+
+private:
+  NodePtr root;
+};
+
+template <typename Result, typename... Operands>
+Result apply(Operator op, const Operands &...operands) {
+  return Result(createOperation(op, {operands.node()...}));
+}
+
+template <typename T>
+concept Integer = std::integral<T> && !std::same_as<T, bool>;
+
+} // namespace detail
+
+/// An integer of 64 bits: a batch, a head, a position, or what is computed of
+/// them. Sums and products wrap around.
+class Index : public detail::Expression {
+public:
+  using Expression::Expression;
+  Index(detail::Integer auto value)
+      : Expression(std::in_range<std::int64_t>(value)
+                       ? detail::createIndex(std::int64_t(value))
+                       : detail::createTooLargeIndex(std::uint64_t(value))) {}
+};
+
+/// A floating-point number in the precision of the scores: f64 if the queries
+/// are, f32 otherwise.
+class Real : public detail::Expression {
+public:
+  using Expression::Expression;
+  Real(detail::Integer auto value) : Real(Index(value)) {}
+  Real(std::floating_point auto value)
+      : Expression(detail::createReal(double(value))) {}
+  Real(const Index &value)
+      : Expression(detail::createOperation(detail::Operator::toReal,
+                                           {value.node()})) {}
+};
+
+/// True or false. It cannot be branched on: C++ runs once, kernels at every
+/// position. See `select`.
+class Bool : public detail::Expression {
+public:
+  using Expression::Expression;
+  Bool(std::same_as<bool> auto value) : Expression(detail::createBool(value)) {}
+};
+
+//===----------------------------------------------------------------------===//
+// Index
+//===----------------------------------------------------------------------===//
+
+inline Index operator-(const Index &a) {
+  return detail::apply<Index>(detail::Operator::negate, a);
+}
+inline Index operator+(const Index &a, const Index &b) {
+  return detail::apply<Index>(detail::Operator::add, a, b);
+}
+inline Index operator-(const Index &a, const Index &b) {
+  return detail::apply<Index>(detail::Operator::subtract, a, b);
+}
+inline Index operator*(const Index &a, const Index &b) {
+  return detail::apply<Index>(detail::Operator::multiply, a, b);
+}
+/// The quotient, rounded down: -1 / 4 is -1, unlike C++'s on its integers, so
+/// that blocks of positions are equally long on both sides of position 0.
+/// Division by 0 is an error where a visible position depends on it.
+inline Index operator/(const Index &a, const Index &b) {
+  return detail::apply<Index>(detail::Operator::divide, a, b);
+}
+/// `a - b * (a / b)`, which has the sign of `b`: -1 % 4 is 3.
+inline Index operator%(const Index &a, const Index &b) {
+  return detail::apply<Index>(detail::Operator::remainder, a, b);
+}
+
+inline Bool operator==(const Index &a, const Index &b) {
+  return detail::apply<Bool>(detail::Operator::equal, a, b);
+}
+inline Bool operator!=(const Index &a, const Index &b) {
+  return detail::apply<Bool>(detail::Operator::notEqual, a, b);
+}
+inline Bool operator<(const Index &a, const Index &b) {
+  return detail::apply<Bool>(detail::Operator::less, a, b);
+}
+inline Bool operator<=(const Index &a, const Index &b) {
+  return detail::apply<Bool>(detail::Operator::lessOrEqual, a, b);
+}
+inline Bool operator>(const Index &a, const Index &b) { return b < a; }
+inline Bool operator>=(const Index &a, const Index &b) { return b <= a; }
+
+inline Index abs(const Index &a) {
+  return detail::apply<Index>(detail::Operator::absolute, a);
+}
+inline Index min(const Index &a, const Index &b) {
+  return detail::apply<Index>(detail::Operator::minimum, a, b);
+}
+inline Index max(const Index &a, const Index &b) {
+  return detail::apply<Index>(detail::Operator::maximum, a, b);
+}
+/// `a` where `condition` holds, otherwise `b`.
+inline Index select(const Bool &condition, const Index &a, const Index &b) {
+  return detail::apply<Index>(detail::Operator::select, condition, a, b);
+}
+
+//===----------------------------------------------------------------------===//
+// Real
+//===----------------------------------------------------------------------===//
+
+inline Real operator-(const Real &a) {
+  return detail::apply<Real>(detail::Operator::negate, a);
+}
+inline Real operator+(const Real &a, const Real &b) {
+  return detail::apply<Real>(detail::Operator::add, a, b);
+}
+inline Real operator-(const Real &a, const Real &b) {
+  return detail::apply<Real>(detail::Operator::subtract, a, b);
+}
+inline Real operator*(const Real &a, const Real &b) {
+  return detail::apply<Real>(detail::Operator::multiply, a, b);
+}
+inline Real operator/(const Real &a, const Real &b) {
+  return detail::apply<Real>(detail::Operator::divide, a, b);
+}
+
+/// Comparisons with NaN are false, but for `!=`.
+inline Bool operator==(const Real &a, const Real &b) {
+  return detail::apply<Bool>(detail::Operator::equal, a, b);
+}
+inline Bool operator!=(const Real &a, const Real &b) {
+  return detail::apply<Bool>(detail::Operator::notEqual, a, b);
+}
+inline Bool operator<(const Real &a, const Real &b) {
+  return detail::apply<Bool>(detail::Operator::less, a, b);
+}
+inline Bool operator<=(const Real &a, const Real &b) {
+  return detail::apply<Bool>(detail::Operator::lessOrEqual, a, b);
+}
+inline Bool operator>(const Real &a, const Real &b) { return b < a; }
+inline Bool operator>=(const Real &a, const Real &b) { return b <= a; }
+
+inline Real abs(const Real &a) {
+  return detail::apply<Real>(detail::Operator::absolute, a);
+}
+/// The smaller; NaN if either is.
+inline Real min(const Real &a, const Real &b) {
+  return detail::apply<Real>(detail::Operator::minimum, a, b);
+}
+/// The larger; NaN if either is.
+inline Real max(const Real &a, const Real &b) {
+  return detail::apply<Real>(detail::Operator::maximum, a, b);
+}
+inline Real exp(const Real &a) {
+  return detail::apply<Real>(detail::Operator::exp, a);
+}
+/// Natural logarithm.
+inline Real log(const Real &a) {
+  return detail::apply<Real>(detail::Operator::log, a);
+}
+inline Real tanh(const Real &a) {
+  return detail::apply<Real>(detail::Operator::tanh, a);
+}
+inline Real sqrt(const Real &a) {
+  return detail::apply<Real>(detail::Operator::sqrt, a);
+}
+inline Real select(const Bool &condition, const Real &a, const Real &b) {
+  return detail::apply<Real>(detail::Operator::select, condition, a, b);
+}
+
+//===----------------------------------------------------------------------===//
+// Bool
+//===----------------------------------------------------------------------===//
+
+inline Bool operator!(const Bool &a) {
+  return detail::apply<Bool>(detail::Operator::logicalNot, a);
+}
+inline Bool operator&&(const Bool &a, const Bool &b) {
+  return detail::apply<Bool>(detail::Operator::logicalAnd, a, b);
+}
+inline Bool operator||(const Bool &a, const Bool &b) {
+  return detail::apply<Bool>(detail::Operator::logicalOr, a, b);
+}
+inline Bool select(const Bool &condition, const Bool &a, const Bool &b) {
+  return detail::apply<Bool>(detail::Operator::select, condition, a, b);
+}
+
+} // namespace attn
+
+#endif // ATTN_EXPRESSION_H

@@ -1,0 +1,210 @@
+//===- BuilderErrorsTest.cpp - What is wrong with an Attention ------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "attn/attention.h"
+#include "test/Unit/JITTesting.h"
+
+#include <limits>
+#include <optional>
+
+using namespace attn;
+using attn::test::getEngine;
+using std::string;
+template <typename T, int Rank> using Input = attn::Tensor<T, Rank>;
+
+namespace {
+
+string errorOf(const Attention &attention) {
+  Expected<string> text = attention.text();
+  EXPECT_FALSE(text.ok()) << *text;
+  // The same from the engine.
+  Expected<Kernel> kernel = getEngine().compile(attention);
+  EXPECT_FALSE(kernel.ok());
+  if (text || kernel)
+    return "";
+  EXPECT_EQ(text.error().message, kernel.error().message);
+  return text.error().message;
+}
+string errorOf(const Mask &mask) { return errorOf(Attention{.mask = mask}); }
+string errorOf(const Score &score) {
+  return errorOf(Attention{.score = score});
+}
+
+TEST(BuilderErrors, Sizes) {
+  EXPECT_EQ(errorOf(Attention{.type = ElementType::i32}),
+            "type: expected f64, f32, f16 or bf16, got i32");
+  EXPECT_EQ(errorOf(Attention{.queryHeads = 0}),
+            "queryHeads: expected at least 1, got 0");
+  EXPECT_EQ(errorOf(Attention{.keyValueHeads = -1}),
+            "keyValueHeads: expected at least 1, got -1");
+  EXPECT_EQ(errorOf(Attention{.headSize = 0}),
+            "headSize: expected at least 1, got 0");
+  EXPECT_EQ(errorOf(Attention{.valueHeadSize = 0}),
+            "valueHeadSize: expected at least 1, got 0");
+  EXPECT_EQ(errorOf(Attention{.queryHeads = 8, .keyValueHeads = 3}),
+            "queryHeads: expected a multiple of keyValueHeads, which is 3, "
+            "got 8");
+  EXPECT_EQ(errorOf(Attention{.batch = -2}),
+            "batch: expected at least 0, or dynamic, got -2");
+  Input<std::int32_t, 1> starts("starts");
+  EXPECT_EQ(
+      errorOf(Attention{.batch = 2, .sequences = Sequences{starts, starts}}),
+      "batch: expected 1, as sequences are packed, got 2");
+}
+
+TEST(BuilderErrors, Operands) {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  Input<double, 1> wide("wide");
+  Input<float, 1> few("few", 3);
+  attn::Scalar<double> number("number");
+  attn::Scalar<std::int64_t> seed("seed");
+  attn::Scalar<std::int32_t> call("call");
+  EXPECT_EQ(errorOf(Attention{.scale = nan}),
+            "scale: expected a finite number or a Scalar of type f32, got "
+            "'nan'");
+  EXPECT_EQ(errorOf(Attention{.scale = number}),
+            "scale: expected a finite number or a Scalar of type f32, got "
+            "'number'");
+  EXPECT_EQ(errorOf(Attention{.scale = number * 2}),
+            "scale: expected a finite number or a Scalar of type f32, got "
+            "'number * 2.0'");
+  EXPECT_EQ(errorOf(Attention{.offset = (std::int64_t(1) << 61) + 1}),
+            "offset: expected at most 2^61 in magnitude, got "
+            "2305843009213693953");
+  EXPECT_EQ(errorOf(Attention{.offset = ~std::uint64_t(0)}),
+            "offset: expected at most 2^61 in magnitude, got "
+            "18446744073709551615");
+  EXPECT_EQ(errorOf(Attention{.sink = wide}),
+            "sink: expected one number for each of the 1 query heads, no wider "
+            "than f32, got 'wide' of type tensor<?xf64>");
+  EXPECT_EQ(errorOf(Attention{.queryHeads = 2, .sink = few}),
+            "sink: expected one number for each of the 2 query heads, no wider "
+            "than f32, got 'few' of type tensor<3xf32>");
+  EXPECT_EQ(errorOf(Attention{.dropout = Dropout{1, seed, call}}),
+            "dropout: expected a rate from 0 up to, but not, 1, got 1.0");
+}
+
+TEST(BuilderErrors, Arguments) {
+  EXPECT_EQ(errorOf(keyPadding(Input<std::int32_t, 1>("1st"))),
+            "mask 'k < 1st(b)': argument '1st': expected a name of letters, "
+            "digits and '_' that "
+            "does not begin with a digit");
+  EXPECT_NE(errorOf(keyPadding(Input<std::int32_t, 1>(""))), "");
+  EXPECT_NE(errorOf(keyPadding(Input<std::int32_t, 1>("a b"))), "");
+  EXPECT_EQ(errorOf(keyPadding(Input<std::int32_t, 1>("n", -3))),
+            "mask 'k < n(b)': argument 'n': expected sizes of at least 0, or "
+            "dynamic, got -3");
+  EXPECT_EQ(errorOf(keyPadding(Input<std::int32_t, 1>("n")) &&
+                    keyPadding(Input<std::int64_t, 1>("n"))),
+            "argument 'n': expected one type for one name, got tensor<?xi32> "
+            "and tensor<?xi64>");
+  EXPECT_EQ(errorOf(keyPadding(Input<std::int32_t, 1>("key"))),
+            "argument 'key': expected one type for one name, got "
+            "tensor<?x1x?x64xf32> and tensor<?xi32>");
+  attn::Scalar<float> number("7");
+  EXPECT_EQ(errorOf(score([&](Real s, Index, Index, Index, Index) {
+              return s * number;
+            })),
+            "score 's * 7': argument '7': expected a name of letters, digits "
+            "and '_' that does not begin with a digit");
+}
+
+TEST(BuilderErrors, Expressions) {
+  Input<float, 1> table("table", 4);
+  auto maskError = [](auto function) { return errorOf(mask(function)); };
+  auto scoreError = [](auto function) { return errorOf(score(function)); };
+  EXPECT_EQ(maskError([](Index b, Index h, Index q, Index k) {
+              return (q - k) % 0 == 0 || k / 4 < 1;
+            }),
+            "mask '(q - k) % 0 == 0 || k / 4 < 1': expected no division by 0, "
+            "got '(q - k) % 0'");
+  EXPECT_EQ(maskError([](Index b, Index h, Index q, Index k) {
+              return -(q - (k - b)) / 0 <= 2 * (h + 1);
+            }),
+            "mask '-(q - (k - b)) / 0 <= 2 * (h + 1)': expected no division by "
+            "0, got '-(q - (k - b)) / 0'");
+  EXPECT_EQ(maskError([](Index b, Index h, Index q, Index k) {
+              return k < ~std::uint64_t(0);
+            }),
+            "mask 'k < 18446744073709551615': expected an integer below 2^63");
+  EXPECT_EQ(scoreError([&](Real s, Index b, Index h, Index q, Index k) {
+              return s + table(4);
+            }),
+            "score 's + table(4)': expected an element of 'table', which is "
+            "tensor<4xf32>, got 'table(4)'");
+  EXPECT_EQ(scoreError([&](Real s, Index b, Index h, Index q, Index k) {
+              return s + table(-1);
+            }),
+            "score 's + table(-1)': expected an element of 'table', which is "
+            "tensor<4xf32>, got 'table(-1)'");
+  EXPECT_EQ(scoreError([&](Real s, Index b, Index h, Index q, Index k) {
+              return max(s, 1e300);
+            }),
+            "score 'max(s, 1.0e+300)': expected numbers that f32 can hold, got "
+            "1.0e+300");
+  EXPECT_EQ(errorOf(causal() && slidingWindow(-2, 0)),
+            "mask 'slidingWindow(-2, 0)': expected sizes from 0 to 2^61, or -1 "
+            "for no bound");
+  EXPECT_EQ(errorOf(causal() || !slidingWindow(0, -9)),
+            "mask 'k <= q || !slidingWindow(0, -9)': expected sizes from 0 to "
+            "2^61, or -1 for no bound");
+  for (double cap : {0.0, -1.0, std::numeric_limits<double>::infinity()})
+    EXPECT_NE(errorOf(softcap(cap)).find("expected a positive, finite number"),
+              string::npos);
+  EXPECT_EQ(errorOf(softcap(1e300)),
+            "score '1.0e+300 * tanh(s / 1.0e+300)': expected numbers that f32 "
+            "can hold, got 1.0e+300");
+}
+
+/// A mask is asked before there is a score.
+TEST(BuilderErrors, MaskOfScore) {
+  std::optional<Real> stolen;
+  Score leak = score([&](Real s, Index, Index, Index, Index) {
+    stolen = s;
+    return s;
+  });
+  EXPECT_EQ(
+      errorOf(mask([&](Index, Index, Index, Index) { return *stolen > 0; })),
+      "mask '0.0 < s': expected no use of the score, which is not known "
+      "yet");
+}
+
+TEST(BuilderErrors, Broadcasts) {
+  Input<float, 1> slopes("slopes", 4);
+  Input<float, 2> terms("terms", 3, dynamic);
+  Input<bool, 4> allowed("allowed", 1, 2, 5, 6);
+  EXPECT_EQ(errorOf(Attention{.queryHeads = 8, .score = alibi(slopes)}),
+            "alibi(slopes): expected dimension 0 of size 8, got 4");
+  EXPECT_EQ(errorOf(Attention{.queryLength = 5, .score = bias(terms)}),
+            "bias(terms): expected dimension 0 of size 5 or 1, got 3");
+  EXPECT_EQ(errorOf(Attention{.queryHeads = 4, .mask = boolean(allowed)}),
+            "boolean(allowed): expected dimension 1 of size 4 or 1, got 2");
+  EXPECT_EQ(errorOf(Attention{
+                .queryHeads = 2, .keyLength = 7, .mask = boolean(allowed)}),
+            "boolean(allowed): expected dimension 3 of size 7 or 1, got 6");
+}
+
+TEST(BuilderErrors, DeepExpressions) {
+  auto nest = [](int depth) {
+    return mask([depth](Index b, Index h, Index q, Index k) {
+      Index x = k;
+      for (int i = 0; i < depth; ++i)
+        x = x + q;
+      return x > 0;
+    });
+  };
+  EXPECT_TRUE(Attention{.mask = nest(999)}.text().ok());
+  string message = errorOf(nest(1000));
+  EXPECT_NE(message.find("expected at most 1000 operations that each need the "
+                         "one before"),
+            string::npos)
+      << message;
+  EXPECT_LT(message.size(), 400U);
+  EXPECT_FALSE(Attention{.mask = nest(10'000'000)}.text().ok());
+}
+
+} // namespace

@@ -1,0 +1,238 @@
+//===- GalleryCases.cpp - The variants of the gallery to measure ----------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/attn-bench/GalleryCases.h"
+
+#include "examples/variants/gallery.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+// Inside, so that Index is the benchmarks' and not that of expressions.
+namespace attn::bench {
+
+Attention GalleryCase::attention(ElementType type) const {
+  return create({.type = type, .queryHeads = heads, .headSize = headSize});
+}
+
+Attention GalleryCase::causal(ElementType type) const {
+  Attention variant = attention(type);
+  Attention result{.type = type,
+                   .queryHeads = heads,
+                   .keyValueHeads = variant.keyValueHeads,
+                   .headSize = headSize,
+                   .valueHeadSize = variant.valueHeadSize,
+                   .mask = attn::causal()};
+  if (queryLength < keyLength)
+    result.offset = Offset::bottomRight();
+  return result;
+}
+
+/// Calls `function` for the numbers of a block along one dimension until it
+/// gives true; gives whether it did.
+template <typename Function>
+static bool anyInBlock(Index begin, Index length, Function function) {
+  for (Index i = begin; i < std::min(begin + 64, length); ++i)
+    if (function(i))
+      return true;
+  return false;
+}
+
+template <typename Sees>
+static Index countBlockPairs(const GalleryCase &variant, Sees sees) {
+  Index pairs = 0, rows = variant.queryLength, columns = variant.keyLength;
+  for (Index head = 0; head < GalleryCase::heads; ++head)
+    for (Index q = 0; q < rows; q += 64)
+      for (Index k = 0; k < columns; k += 64)
+        if (anyInBlock(q, rows, [&](Index row) {
+              return anyInBlock(k, columns, [&](Index column) {
+                return sees(head, row, column);
+              });
+            }))
+          pairs +=
+              std::min<Index>(64, rows - q) * std::min<Index>(64, columns - k);
+  return pairs;
+}
+
+Index GalleryCase::countPairs() const { return countBlockPairs(*this, sees); }
+
+Index GalleryCase::countCausalPairs() const {
+  Index offset = std::max<Index>(0, keyLength - queryLength);
+  return countBlockPairs(
+      *this, [offset](Index, Index q, Index k) { return k <= q + offset; });
+}
+
+namespace {
+
+bool seesAll(Index, Index, Index) { return true; }
+bool seesBefore(Index, Index q, Index k) { return k <= q; }
+bool seesWindow(Index, Index q, Index k) { return k <= q && q - k < 128; }
+
+/// A number for each head.
+Operand perHead(const char *name, double first, double factor) {
+  return {name, ElementType::f32, {GalleryCase::heads}, [=](Index head) {
+            return first * std::pow(factor, double(head));
+          }};
+}
+Operand integers(const char *name, std::vector<Index> sizes,
+                 std::function<Index(Index)> valueAt) {
+  return {
+      name, ElementType::i32, std::move(sizes),
+      [valueAt = std::move(valueAt)](Index i) { return double(valueAt(i)); }};
+}
+
+constexpr Index length = 4096, half = length / 2;
+constexpr Index documentLength = 512;
+constexpr Index certain = 4032, nodes = 64;
+
+bool isAncestor(Index node, Index other) {
+  while (node > other)
+    node = (node - 1) / 2;
+  return node == other;
+}
+
+std::vector<GalleryCase> createPositionCases() {
+  return {
+      {"causalMask", gallery::causalMask, seesBefore},
+      {"window", gallery::window, seesWindow},
+      {"dilated", gallery::dilated,
+       [](Index, Index q, Index k) {
+         return k <= q && q - k < 128 && (q - k) % 4 == 0;
+       }},
+      {"stridedSparse", gallery::stridedSparse,
+       [](Index, Index q, Index k) {
+         return k <= q && (q - k < 32 || k % 32 == 31);
+       }},
+      {"globalAndLocal", gallery::globalAndLocal,
+       [](Index, Index q, Index k) {
+         return std::abs(q - k) <= 32 || k < 4 || q < 4;
+       }},
+      {"sinkAndWindow", gallery::sinkAndWindow,
+       [](Index, Index q, Index k) { return k <= q && (k < 4 || q - k < 64); }},
+      {"blockDiagonal", gallery::blockDiagonal,
+       [](Index, Index q, Index k) { return q / 64 == k / 64; }},
+      {"chunked", gallery::chunked,
+       [](Index, Index q, Index k) { return k <= q && q / 64 == k / 64; }},
+      {.name = "neighborhood2D",
+       .create = gallery::neighborhood2D,
+       .sees =
+           [](Index, Index q, Index k) {
+             Index row = std::clamp<Index>(q / 20, 2, 12);
+             Index column = std::clamp<Index>(q % 20, 2, 17);
+             return std::abs(k / 20 - row) <= 2 &&
+                    std::abs(k % 20 - column) <= 2;
+           },
+       .queryLength = 300,
+       .keyLength = 300},
+  };
+}
+
+std::vector<GalleryCase> createDataCases() {
+  return {
+      {"prefix",
+       gallery::prefix,
+       [](Index, Index q, Index k) { return k <= q || k < half; },
+       {integers("prefix_lengths", {1}, [](Index) { return half; })}},
+      {"documents",
+       gallery::documents,
+       [](Index, Index q, Index k) {
+         return k <= q && q / documentLength == k / documentLength;
+       },
+       {integers("document_numbers", {1, length},
+                 [](Index i) { return i / documentLength; })}},
+      {"crossAttention",
+       gallery::crossAttention,
+       [](Index, Index, Index k) { return k < half; },
+       {integers("key_lengths", {1}, [](Index) { return half; })}},
+      {"perHeadWindow",
+       gallery::perHeadWindow,
+       [](Index head, Index q, Index k) {
+         return k <= q && q - k < 32 << head;
+       },
+       {integers("windows", {GalleryCase::heads},
+                 [](Index head) { return Index(32) << head; })}},
+      {.name = "tree",
+       .create = gallery::tree,
+       .sees =
+           [](Index, Index q, Index k) {
+             return k < certain || isAncestor(q, k - certain);
+           },
+       .tensors = {{"ancestor",
+                    ElementType::i1,
+                    {nodes, nodes},
+                    [](Index i) {
+                      return double(isAncestor(i / nodes, i % nodes));
+                    }}},
+       .scalars = {{"num_certain", certain}},
+       .queryLength = nodes,
+       .keyLength = length},
+      {.name = "ringStep",
+       .create = gallery::ringStep,
+       .sees = seesAll, // Keys of a machine before this one.
+       .scalars = {{"first_query", length}, {"first_key", 0}}},
+  };
+}
+
+std::vector<GalleryCase> createScoreCases() {
+  return {
+      {"linearBias",
+       gallery::linearBias,
+       seesBefore,
+       {perHead("slopes", 0.5, 0.5)}},
+      {"relativeBias",
+       gallery::relativeBias,
+       seesAll,
+       {{"table",
+         ElementType::f32,
+         {GalleryCase::heads, 65},
+         [](Index i) { return double(i % 7) / 8; }}}},
+      {"cappedScores", gallery::cappedScores, seesBefore},
+      {"distanceDecay", gallery::distanceDecay, seesBefore},
+      {"headTemperature",
+       gallery::headTemperature,
+       seesAll,
+       {perHead("temperatures", 0.5, 1.25)}},
+  };
+}
+
+std::vector<GalleryCase> createOtherCases() {
+  return {
+      {.name = "multiQueryDecode",
+       .create = gallery::multiQueryDecode,
+       .sees = seesAll,
+       .queryLength = 1},
+      {"learnedSink",
+       gallery::learnedSink,
+       seesWindow,
+       {perHead("sink_logits", 1, 1)}},
+      {"packed",
+       gallery::packed,
+       [](Index, Index q, Index k) {
+         return k <= q && q / documentLength == k / documentLength;
+       },
+       {integers("starts", {length / documentLength + 1},
+                 [](Index i) { return i * documentLength; })}},
+      {"differentialHalf", gallery::differentialHalf, seesBefore},
+  };
+}
+
+} // namespace
+
+const std::vector<GalleryCase> &getGalleryCases() {
+  static const std::vector<GalleryCase> cases = [] {
+    std::vector<GalleryCase> result;
+    for (auto *create : {createPositionCases, createDataCases, createScoreCases,
+                         createOtherCases})
+      for (GalleryCase &variant : create())
+        result.push_back(std::move(variant));
+    return result;
+  }();
+  return cases;
+}
+
+} // namespace attn::bench

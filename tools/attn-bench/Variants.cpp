@@ -1,0 +1,213 @@
+//===- Variants.cpp - Measures the gallery against a causal mask ----------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Counters, the first a median over the repetitions:
+//
+// - `vs_causal`: time for each visible pair, divided by that of the causal
+//   kernel on the same sizes, run in between. Pairs are counted in blocks.
+// - `blocks`: share of the causal kernel's pairs.
+// - `compile_ms`: what compiling cost, once.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/attn-bench/Buffer.h"
+#include "tools/attn-bench/Failure.h"
+#include "tools/attn-bench/Families.h"
+#include "tools/attn-bench/GalleryCases.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+
+// Inside, so that Index is the benchmarks' and not that of expressions.
+namespace attn::bench {
+
+namespace {
+
+/// A kernel with its tensors.
+class Runner {
+public:
+  static Expected<Runner> create(const GalleryCase &variant,
+                                 const Attention &attention, unsigned threads,
+                                 const Options &options);
+  /// Gives the seconds that a call takes.
+  Expected<double> run() const;
+  double compileMs() const { return kernel.stats().totalMs; }
+
+private:
+  explicit Runner(Kernel kernel) : kernel(std::move(kernel)) {}
+  Status addArgument(const GalleryCase &variant, const Parameter &parameter);
+  void addTensor(ElementType type, std::vector<Index> sizes) {
+    std::mt19937_64 random(arguments.size());
+    Buffer &buffer = buffers.emplace_back(type, std::move(sizes));
+    buffer.fillNormal(random);
+    arguments.emplace_back(buffer.view());
+  }
+
+  Kernel kernel;
+  std::vector<Buffer> buffers;
+  std::vector<Argument> arguments;
+  std::vector<TensorView> results;
+};
+
+} // namespace
+
+Status Runner::addArgument(const GalleryCase &variant,
+                           const Parameter &parameter) {
+  for (const auto &[name, value] : variant.scalars)
+    if (name == parameter.name) {
+      arguments.emplace_back(value);
+      return {};
+    }
+  for (const Operand &operand : variant.tensors)
+    if (operand.name == parameter.name) {
+      Buffer &buffer = buffers.emplace_back(*operand.type, operand.sizes);
+      buffer.fill(operand.valueAt);
+      arguments.emplace_back(buffer.view());
+      return {};
+    }
+  return Error{"no value for argument '" + parameter.name + "'", {}};
+}
+
+Expected<Runner> Runner::create(const GalleryCase &variant,
+                                const Attention &attention, unsigned threads,
+                                const Options &options) {
+  Expected<Engine> engine = createEngine(options, threads);
+  if (!engine)
+    return engine.error();
+  CompileOptions compileOptions;
+  if (!options.pipeline.empty())
+    compileOptions.pipeline = options.pipeline;
+  compileOptions.fileName = variant.name;
+  Expected<Kernel> kernel = engine->compile(attention, compileOptions);
+  if (!kernel)
+    return kernel.error();
+  Runner runner(*kernel);
+  Index keyHeads = attention.keyValueHeads.value_or(attention.queryHeads);
+  runner.addTensor(attention.type, {1, attention.queryHeads,
+                                    variant.queryLength, attention.headSize});
+  runner.addTensor(attention.type,
+                   {1, keyHeads, variant.keyLength, attention.headSize});
+  runner.addTensor(attention.type,
+                   {1, keyHeads, variant.keyLength,
+                    attention.valueHeadSize.value_or(attention.headSize)});
+  for (const Parameter &parameter :
+       std::span(kernel->signature().arguments).subspan(3))
+    if (Status added = runner.addArgument(variant, parameter); !added)
+      return added.error();
+  auto shapes = kernel->resultShapes(runner.arguments);
+  if (!shapes)
+    return shapes.error();
+  for (std::size_t i = 0; i < shapes->size(); ++i)
+    runner.results.push_back(
+        runner.buffers
+            .emplace_back(kernel->signature().results[i].type, (*shapes)[i])
+            .view());
+  return runner;
+}
+
+Expected<double> Runner::run() const {
+  auto start = std::chrono::steady_clock::now();
+  Status status = kernel.run(arguments, results);
+  std::chrono::duration<double> elapsed =
+      std::chrono::steady_clock::now() - start;
+  if (!status)
+    return status.error();
+  return elapsed.count();
+}
+
+namespace {
+
+/// The samples of one benchmark, which Google Benchmark calls several times.
+struct VariantSeries {
+  Runner variant, causal;
+  double share; ///< Of pairs, of the variant in the causal kernel.
+  std::vector<double> quotients;
+
+  /// Runs both, and gives the seconds of the variant.
+  Expected<double> sample() {
+    Expected<double> seconds = variant.run();
+    if (!seconds)
+      return seconds;
+    Expected<double> other = causal.run();
+    if (!other)
+      return other;
+    quotients.push_back(*seconds / share / *other);
+    return seconds;
+  }
+};
+
+} // namespace
+
+static Expected<std::unique_ptr<VariantSeries>>
+createSeries(const GalleryCase &variant, ElementType type, unsigned threads,
+             const Options &options) {
+  Expected<Runner> runner =
+      Runner::create(variant, variant.attention(type), threads, options);
+  if (!runner)
+    return runner.error();
+  Expected<Runner> causal =
+      Runner::create(variant, variant.causal(type), threads, options);
+  if (!causal)
+    return causal.error();
+  double share =
+      double(variant.countPairs()) / double(variant.countCausalPairs());
+  return std::make_unique<VariantSeries>(std::move(*runner), std::move(*causal),
+                                         share, std::vector<double>());
+}
+
+static void measure(benchmark::State &state, const std::string &name,
+                    const GalleryCase &variant, ElementType type,
+                    unsigned threads, const Options &options) {
+  // Kept from call to call of one benchmark, dropped by the next.
+  static std::string currentName;
+  static std::unique_ptr<VariantSeries> current;
+  if (currentName != name) {
+    current.reset();
+    auto created = createSeries(variant, type, threads, options);
+    if (!created)
+      return fail(state, created.error());
+    current = std::move(*created);
+    currentName = name;
+    // The clock and the caches settle.
+    if (Expected<double> seconds = current->sample(); !seconds)
+      return fail(state, seconds.error());
+    current->quotients.clear();
+  }
+  while (state.KeepRunning()) {
+    if (Expected<double> seconds = current->sample())
+      state.SetIterationTime(*seconds);
+    else
+      return fail(state, seconds.error());
+  }
+  std::vector<double> quotients = current->quotients;
+  auto middle = quotients.begin() + std::ptrdiff_t(quotients.size() / 2);
+  std::ranges::nth_element(quotients, middle);
+  state.counters["vs_causal"] = *middle;
+  state.counters["blocks"] = current->share;
+  state.counters["compile_ms"] = current->variant.compileMs();
+}
+
+void registerVariants(const Options &options) {
+  for (const GalleryCase &variant : getGalleryCases())
+    for (ElementType type :
+         {ElementType::f32, ElementType::bf16, ElementType::f16})
+      for (unsigned threads : {1u, 2u}) {
+        std::string name = "variant/" + variant.name + "/" +
+                           std::string(nameOf(type)) +
+                           "/threads:" + std::to_string(threads);
+        benchmark::RegisterBenchmark(name.c_str(),
+                                     [=](benchmark::State &state) {
+                                       measure(state, name, variant, type,
+                                               threads, options);
+                                     })
+            ->UseManualTime()
+            ->Unit(benchmark::kMillisecond);
+      }
+}
+
+} // namespace attn::bench
