@@ -276,8 +276,8 @@ bool Runner::checkCall(const CompiledKernel &kernel, const Call &call,
                   "interpreter, " + name + ": " + difference);
     for (std::size_t j = 0; j < compiled.size(); ++j) {
       Tolerance tolerance = toleranceFor(kernel.spec.type, quantity);
-      // Where the values cancel and there are few outputs, all may be small; the
-      // sum of values around 1 is no more accurate than their rounding.
+      // Where the values cancel and there are few outputs, all may be small;
+      // the sum of values around 1 is no more accurate than their rounding.
       if (kernel.spec.type == ElementType::f32 && quantity == Quantity::output)
         tolerance.smallest = 0x1p-24;
       string pipeline = configurations[j].pipeline;
