@@ -15,7 +15,7 @@ namespace mlir::attn {
 
 /// The blocks of kernels for a CPU, in rows of queries and in keys.
 struct TileSizes {
-  /// Queries of a tile without a score or mask region, and with one.
+  /// Queries of a tile in f32 without a score or mask region, and of others.
   int64_t plainQueries, variantQueries;
   int64_t keys;
 

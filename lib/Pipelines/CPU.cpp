@@ -25,6 +25,11 @@ using attn::TargetDescription;
 static void addTilingStage(OpPassManager &pm, const TargetDescription &target) {
   int64_t lanes = target.vectorBits / 32;
   // A packed batch as a whole, not sequence by sequence.
+  if (target.hasPairs()) {
+    attn::PadHeadsOptions padding;
+    padding.multiple = target.bf16Tiles ? 32 : 2;
+    pm.addPass(attn::createPadHeads(padding));
+  }
   attn::WidenAttentionOptions widening;
   widening.keepBF16 = target.hasPairs();
   pm.addPass(attn::createWidenAttention(widening));
@@ -65,6 +70,8 @@ static void addTileBufferStage(OpPassManager &pm) {
 
 /// The tiles' operations on buffers to operations on vectors.
 static void addVectorStage(OpPassManager &pm, const TargetDescription &target) {
+  // Copies that bufferization made are operations on rows like others.
+  pm.addPass(attn::createConvertMemRefCopyToLinalg());
   attn::VectorizeContractionsOptions contractions;
   contractions.vectorBits = target.vectorBits;
   contractions.vectorRegisters = target.vectorRegisters;

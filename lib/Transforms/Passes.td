@@ -90,6 +90,23 @@ def SplitSequences : Pass<"attn-split-sequences"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def PadHeads : Pass<"attn-pad-heads"> {
+  let summary = "Pad bf16 heads to what instructions on pairs multiply at once";
+  let description = [{
+    Queries and keys of bf16 whose head size is not a multiple of `multiple` are
+    copied once, in parallel, into rows that end with zeros. The scale stays that
+    of the original size. Values need no padding: their head size is that of the
+    output, not of a sum.
+  }];
+  let options = [Option<"multiple", "multiple", "int64_t", "32",
+                        "Elements that head sizes become a multiple of">];
+  let dependentDialects = ["::mlir::affine::AffineDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def WidenAttention : Pass<"attn-widen-attention"> {
   let summary = "Compute f16 and bf16 attention in f32";
   let description = [{
@@ -120,8 +137,8 @@ def SummarizeTables : Pass<"attn-summarize-tables"> {
     nothing in those that lie within one document. Blocks are as large as those
     of the kernel, and the ranges of a table are never more numbers than that
     leaves of it. A table whose elements each serve many positions is small
-    already and gets none. A remark names the loads that decide nothing, and says
-    why.
+    already and gets none, nor does one with an `attn.with_block_range`. A remark
+    names the loads that decide nothing, and says why.
   }];
   let options = [
     Option<"queries", "queries", "int64_t", "32", "Query rows of a block">,
@@ -168,9 +185,9 @@ def TileAttention : Pass<"attn-tile-attention"> {
   }];
   let options = [
     Option<"plainQueries", "plain-queries", "int64_t", "64",
-           "Query rows of a tile without regions">,
+           "Query rows of a tile in f32 without regions">,
     Option<"variantQueries", "variant-queries", "int64_t", "32",
-           "Query rows of a tile with a score or mask region">];
+           "Query rows of a tile with a score or mask region, or of bf16">];
   let dependentDialects = ["::mlir::affine::AffineDialect",
                            "::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect",

@@ -135,8 +135,9 @@ struct TileAttention : attn::impl::TileAttentionBase<TileAttention> {
         continue;
       }
       // A mask that ends within a tile wastes part of it, more so of a large
-      // one; a captured tensor needs room in the cache beside the scores.
-      bool isPlain = !op.hasMask() && !op.hasScore();
+      // one; a captured tensor needs room in the cache beside the scores, and
+      // so do their weights in pairs.
+      bool isPlain = !op.hasMask() && !op.hasScore() && !canComputeInPairs(op);
       int64_t queries = isPlain ? plainQueries : variantQueries;
       if (failed(tileAttention(rewriter, op, queries))) {
         op.emitError("could not be tiled");

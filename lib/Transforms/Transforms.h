@@ -58,6 +58,11 @@ void splitSequences(RewriterBase &rewriter, AttentionOp op);
 /// parallel before and after.
 LogicalResult widenAttention(RewriterBase &rewriter, AttentionOp op);
 
+/// Pads the rows of query and key of bf16 attention with 0, in parallel, to a
+/// multiple of `multiple` elements, which changes no score.
+LogicalResult padHeads(RewriterBase &rewriter, AttentionOp op,
+                       int64_t multiple);
+
 /// Whether there is an online form of `op` in pairs of bf16.
 bool canComputeInPairs(AttentionOp op);
 

@@ -43,21 +43,21 @@ func.func @pack(%a: memref<32x64xbf16>, %b: memref<64x32xbf16>) {
   return
 }
 
-// Two rows of weights are rounded to one of pairs.
+// Two rows of weights are rounded to one of pairs, two registers at a time.
 
 // CHECK-LABEL: func.func @round(
 // CHECK-SAME: %[[A:[^:]*]]: memref<?x16x2x32xf32>, %[[B:[^:]*]]: memref<?x16x32x2xbf16>)
 // CHECK: %[[TO:.*]] = memref.collapse_shape %[[B]] {{.*}} into memref<?x16x64xbf16>
 // CHECK: scf.for %[[T:.*]] = %c0 to %{{.*}} step %c1
 // CHECK: scf.for %[[P:.*]] = %c0 to %c16 step %c1
-// CHECK: scf.for %[[Q:.*]] = %c0 to %c32 step %c16
-// CHECK: %[[X:.*]] = vector.load %[[A]][%[[T]], %[[P]], %c0, %[[Q]]]
+// CHECK: %[[X:.*]] = vector.load %[[A]][%[[T]], %[[P]], %c0, %c0]
 // CHECK: %[[EVEN:.*]] = x86vector.avx512.cvt.packed.f32_to_bf16 %[[X]] : vector<16xf32> -> vector<16xbf16>
-// CHECK: %[[Y:.*]] = vector.load %[[A]][%[[T]], %[[P]], %c1, %[[Q]]]
+// CHECK: %[[Y:.*]] = vector.load %[[A]][%[[T]], %[[P]], %c1, %c0]
 // CHECK: %[[ODD:.*]] = x86vector.avx512.cvt.packed.f32_to_bf16 %[[Y]]
-// CHECK-DAG: %[[PAIRS:.*]] = vector.interleave %[[EVEN]], %[[ODD]]
-// CHECK-DAG: %[[Q2:.*]] = arith.muli %[[Q]], %c2
-// CHECK: vector.store %[[PAIRS]], %[[TO]][%[[T]], %[[P]], %[[Q2]]]
+// CHECK: %[[PAIRS:.*]] = vector.interleave %[[EVEN]], %[[ODD]]
+// CHECK: vector.store %[[PAIRS]], %[[TO]][%[[T]], %[[P]], %c0]
+// CHECK: vector.load %[[A]][%[[T]], %[[P]], %c0, %c16]
+// CHECK: vector.store %{{.*}}, %[[TO]][%[[T]], %[[P]], %c32]
 func.func @round(%a: memref<?x16x2x32xf32>, %b: memref<?x16x32x2xbf16>) {
   linalg.generic {
       indexing_maps = [affine_map<(t, p, q, e) -> (t, p, e, q)>,

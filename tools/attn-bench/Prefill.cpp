@@ -124,7 +124,7 @@ static std::vector<Baseline> getBaselines(const AttentionCase &attention,
   std::vector<Baseline> baselines;
   if (attention.name.starts_with("V-"))
     baselines.push_back({"vs_P1c", getCase("P1c"), type, threads});
-  if (type == ElementType::f16)
+  if (type != ElementType::f32)
     baselines.push_back({"vs_f32", attention, ElementType::f32, threads});
   if (threads > 1)
     baselines.push_back({"vs_1_thread", attention, type, 1});

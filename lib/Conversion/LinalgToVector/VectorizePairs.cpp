@@ -219,6 +219,27 @@ static bool roundsToBF16(linalg::LinalgOp op) {
          rounding.getIn().getType().isF32() && rounding.getType().isBF16();
 }
 
+/// Rounds `width` columns from `indices` (..., j) on of two rows of f32 to a
+/// row of pairs.
+static void emitRoundedPairs(OpBuilder &b, Location loc, Value source,
+                             Value destination, ArrayRef<Value> indices) {
+  auto f32 = VectorType::get(width, b.getF32Type());
+  auto bf16 = VectorType::get(width, b.getBF16Type());
+  SmallVector<Value> rounded;
+  for (int64_t row : {0, 1}) {
+    SmallVector<Value> from(indices);
+    from.insert(from.end() - 1, arith::ConstantIndexOp::create(b, loc, row));
+    Value values = vector::LoadOp::create(b, loc, f32, source, from);
+    rounded.push_back(
+        x86vector::CvtPackedF32ToBF16Op::create(b, loc, bf16, values));
+  }
+  SmallVector<Value> to(indices);
+  to.back() = arith::MulIOp::create(b, loc, to.back(),
+                                    arith::ConstantIndexOp::create(b, loc, 2));
+  Value pairs = vector::InterleaveOp::create(b, loc, rounded[0], rounded[1]);
+  vector::StoreOp::create(b, loc, pairs, destination, to);
+}
+
 /// (..., j, e) = round(..., e, j): two rows become one of pairs.
 static LogicalResult roundToPairs(RewriterBase &rewriter, PairOp pairs) {
   auto numLoops = static_cast<int64_t>(pairs.op.getNumLoops());
@@ -241,27 +262,17 @@ static LogicalResult roundToPairs(RewriterBase &rewriter, PairOp pairs) {
       memref::getMixedSizes(rewriter, loc, pairs.destination);
   sizes.pop_back();
   SmallVector<int64_t> steps(sizes.size(), 1);
-  steps.back() = width;
+  // Two registers at once, or the loop takes as long as its body.
+  int64_t columns =
+      pairs.getNumColumns() % (2 * width) == 0 ? 2 * width : width;
+  steps.back() = columns;
   SmallVector<Value> ivs = emitLoops(rewriter, loc, sizes, steps);
-  auto bf16 = VectorType::get(width, rewriter.getBF16Type());
-  SmallVector<Value> rounded;
-  for (int64_t row : {0, 1}) {
+  for (int64_t column = 0; column < columns; column += width) {
     SmallVector<Value> indices(ivs);
-    indices.insert(indices.end() - 1,
-                   arith::ConstantIndexOp::create(rewriter, loc, row));
-    Value values = vector::LoadOp::create(
-        rewriter, loc, VectorType::get(width, rewriter.getF32Type()),
-        pairs.source, indices);
-    rounded.push_back(
-        x86vector::CvtPackedF32ToBF16Op::create(rewriter, loc, bf16, values));
+    indices.back() = rewriter.createOrFold<arith::AddIOp>(
+        loc, ivs.back(), arith::ConstantIndexOp::create(rewriter, loc, column));
+    emitRoundedPairs(rewriter, loc, pairs.source, to, indices);
   }
-  SmallVector<Value> indices(ivs);
-  indices.back() =
-      arith::MulIOp::create(rewriter, loc, ivs.back(),
-                            arith::ConstantIndexOp::create(rewriter, loc, 2));
-  Value interleaved =
-      vector::InterleaveOp::create(rewriter, loc, rounded[0], rounded[1]);
-  vector::StoreOp::create(rewriter, loc, interleaved, to, indices);
   rewriter.eraseOp(pairs.op);
   return success();
 }
