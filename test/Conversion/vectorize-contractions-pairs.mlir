@@ -20,22 +20,22 @@
 #lane = affine_map<(d, q) -> (q)>
 #all = affine_map<(d, q) -> (d, q)>
 
-// Scores of keys of 40 pairs, which start at 0. A pair of a key, as one number
+// Scores of keys of 32 pairs, which start at 0. A pair of a key, as one number
 // of 32 bits, is repeated for all lanes.
 
 // CHECK-LABEL: func.func @scores(
-// CHECK-SAME: %[[K:[^:]*]]: memref<?x40x2xbf16, {{.*}}>, %[[Q:[^:]*]]: memref<40x32x2xbf16>, %[[S:[^:]*]]: memref<?x32xf32>)
+// CHECK-SAME: %[[K:[^:]*]]: memref<?x32x2xbf16, {{.*}}>, %[[Q:[^:]*]]: memref<32x32x2xbf16>, %[[S:[^:]*]]: memref<?x32xf32>)
 // CHECK-NOT: linalg
-// CHECK: %[[KS:.*]] = memref.collapse_shape %[[K]] {{.*}} into memref<?x80xbf16, strided<[?, 1], offset: ?>>
-// CHECK: %[[QS:.*]] = memref.collapse_shape %[[Q]] {{.*}} into memref<40x64xbf16>
+// CHECK: %[[KS:.*]] = memref.collapse_shape %[[K]] {{.*}} into memref<?x64xbf16, strided<[?, 1], offset: ?>>
+// CHECK: %[[QS:.*]] = memref.collapse_shape %[[Q]] {{.*}} into memref<32x64xbf16>
 // CHECK: %[[N:.*]] = memref.dim %[[S]], %c0
 
 // DOT: scf.for %{{.*}} = %c0 to %{{.*}} step %c8
-// DOT: scf.for %[[D:.*]] = %c0 to %c40 step %c2 iter_args(%[[A0:.*]] = %{{.*}}, %[[A1:.*]] = %{{.*}}) -> (vector<8x16xf32>, vector<8x16xf32>)
+// DOT: scf.for %[[D:.*]] = %c0 to %c32 step %c2 iter_args(%[[A0:.*]] = %{{.*}}, %[[A1:.*]] = %{{.*}}) -> (vector<8x16xf32>, vector<8x16xf32>)
 // DOT: %[[D2:.*]] = arith.muli %[[D]], %c2
 // DOT: %[[PAIR:.*]] = vector.load %[[KS]][%{{.*}}, %[[D2]]] : {{.*}}, vector<2xbf16>
-// DOT: %[[Q0:.*]] = vector.load %[[QS]][%[[D]], %c0] : memref<40x64xbf16>, vector<32xbf16>
-// DOT: %[[Q1:.*]] = vector.load %[[QS]][%[[D]], %c32] : memref<40x64xbf16>, vector<32xbf16>
+// DOT: %[[Q0:.*]] = vector.load %[[QS]][%[[D]], %c0] : memref<32x64xbf16>, vector<32xbf16>
+// DOT: %[[Q1:.*]] = vector.load %[[QS]][%[[D]], %c32] : memref<32x64xbf16>, vector<32xbf16>
 // DOT: %[[WORD:.*]] = vector.bitcast %[[PAIR]] : vector<2xbf16> to vector<1xi32>
 // DOT: %[[NUMBER:.*]] = vector.extract %[[WORD]][0]
 // DOT: %[[WORDS:.*]] = vector.broadcast %[[NUMBER]] : i32 to vector<16xi32>
@@ -47,8 +47,7 @@
 // DOT: scf.for %{{.*}} = %{{.*}} to %[[N]] step %c1
 
 // Two by two tiles of 16 keys and 16 queries, then one by two; the last ones
-// move back to where they are whole. The 8 pairs that are left after two tiles
-// are added by dot products, 8 rows at a time.
+// move back to where they are whole.
 
 // TILE: %[[FITS:.*]] = arith.cmpi sge, %[[N]], %c32
 // TILE: %[[WHOLE:.*]] = arith.select %[[FITS]], %[[N]], %c0
@@ -70,11 +69,6 @@
 // TILE-NOT: amx.tile_mulf
 // TILE: amx.tile_store %[[S]][%[[ROW]], %c0]
 // TILE-COUNT-3: amx.tile_store %[[S]]
-// TILE: %[[END:.*]] = arith.addi %[[ROW]], %c32
-// TILE: scf.for %[[PART:.*]] = %[[ROW]] to %[[END]] step %c8
-// TILE: vector.load %[[S]][%[[PART]], %c0]
-// TILE: scf.for %{{.*}} = %c32 to %c40 step %c2
-// TILE: x86vector.avx512.dot
 // TILE: scf.for %{{.*}} = %{{.*}} to %{{.*}} step %c16
 // TILE-COUNT-2: amx.tile_zero
 // TILE-COUNT-4: amx.tile_mulf
@@ -82,15 +76,15 @@
 // TILE: scf.for %{{.*}} = %{{.*}} to %[[N]] step %c1
 // TILE-NOT: amx.tile_
 // TILE: x86vector.avx512.dot
-func.func @scores(%k: memref<?x40x2xbf16, strided<[?, 2, 1], offset: ?>>,
-                  %q: memref<40x32x2xbf16>, %s: memref<?x32xf32>) {
+func.func @scores(%k: memref<?x32x2xbf16, strided<[?, 2, 1], offset: ?>>,
+                  %q: memref<32x32x2xbf16>, %s: memref<?x32xf32>) {
   %zero = arith.constant 0.0 : f32
   linalg.fill ins(%zero : f32) outs(%s : memref<?x32xf32>)
   linalg.generic {
       indexing_maps = [#key, #query, #score],
       iterator_types = ["parallel", "parallel", "reduction", "reduction"]}
-      ins(%k, %q : memref<?x40x2xbf16, strided<[?, 2, 1], offset: ?>>,
-                   memref<40x32x2xbf16>) outs(%s : memref<?x32xf32>) {
+      ins(%k, %q : memref<?x32x2xbf16, strided<[?, 2, 1], offset: ?>>,
+                   memref<32x32x2xbf16>) outs(%s : memref<?x32xf32>) {
   ^bb0(%x: bf16, %y: bf16, %sum: f32):
     %a = arith.extf %x : bf16 to f32
     %b = arith.extf %y : bf16 to f32

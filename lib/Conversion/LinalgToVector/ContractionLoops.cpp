@@ -39,8 +39,9 @@ bool Contraction::hasRowsApart() const {
 
 bool Contraction::hasTiles() const {
   AffineExpr row = getAffineDimExpr(0, mapOfA.getContext());
+  int64_t numPairs = b.getType().getShape().end()[-2];
   return inPairs && mapOfA.getResults().drop_back().back() == row &&
-         b.getType().getShape().end()[-2] >= TileBlocks::kSize;
+         !ShapedType::isDynamic(numPairs) && numPairs % TileBlocks::kSize == 0;
 }
 
 namespace {
@@ -176,17 +177,6 @@ void Emitter::emitBlock(Value row, Value column, int64_t numRows) {
     return vectors.emit(row, column, numRows, vectorBlock.vectors);
   tiles.emit(row, column, numRows / TileBlocks::kSize,
              numLanes / TileBlocks::kSize);
-  // The pairs that do not fill a tile.
-  ArrayRef<int64_t> sizeOfB = contraction.b.getType().getShape();
-  int64_t numPairs = sizeOfB[sizeOfB.size() - 2];
-  int64_t rest = numPairs % TileBlocks::kSize;
-  if (rest == 0)
-    return;
-  Value end = b.createOrFold<arith::AddIOp>(loc, row, constant(numRows));
-  constexpr int64_t rows = TileBlocks::kSize / 2;
-  emitLoop(row, end, rows, [&](Value part) {
-    vectors.emitRest(part, column, rows, vectorBlock.vectors, numPairs - rest);
-  });
 }
 
 void attn::emitContractionLoops(OpBuilder &b, Location loc,

@@ -32,7 +32,7 @@ struct Contraction {
   /// Whether each row of A has an address of its own in the inner loop.
   bool hasRowsApart() const;
   /// Whether tiles of A, without the dimension of pairs, have its rows as their
-  /// rows, and there are enough of B's pairs for certain to fill one.
+  /// rows, and B's pairs fill tiles for certain.
   bool hasTiles() const;
 };
 

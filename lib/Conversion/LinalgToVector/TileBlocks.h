@@ -23,7 +23,7 @@ public:
       : b(b), loc(loc), contraction(contraction) {}
 
   /// Computes the block of C at `row` and `column` of `rowTiles` by
-  /// `columnTiles` tiles, for the pairs that fill tiles. At most 2 by 2: with
+  /// `columnTiles` tiles. At most 2 by 2: with
   /// as many of A and of B, the 8 registers that there are.
   void emit(Value row, Value column, int64_t rowTiles, int64_t columnTiles);
 

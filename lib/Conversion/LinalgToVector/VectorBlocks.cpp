@@ -45,29 +45,18 @@ Value VectorBlocks::times(Value value, int64_t factor) {
 
 void VectorBlocks::emit(Value row, Value column, int64_t numRows,
                         int64_t numVectors) {
-  emitBlock(row, column, numRows, numVectors, 0, contraction.producer);
-}
-
-void VectorBlocks::emitRest(Value row, Value column, int64_t numRows,
-                            int64_t numVectors, int64_t first) {
-  emitBlock(row, column, numRows, numVectors, first, nullptr);
-}
-
-void VectorBlocks::emitBlock(Value row, Value column, int64_t numRows,
-                             int64_t numVectors, int64_t first,
-                             linalg::LinalgOp producer) {
   SmallVector<Value> rows, columns, acc;
   for (int64_t i = 0; i < numRows; ++i)
     rows.push_back(add(row, i));
   for (int64_t i = 0; i < numVectors; ++i)
     columns.push_back(add(column, i * width));
   for (Value start : columns)
-    acc.push_back(loadRows(rows, start, producer));
+    acc.push_back(loadRows(rows, start));
   SmallVector<Value> rowsOfA = rows;
   if (contraction.hasRowsApart() && numRows > 1)
     rowsOfA = llvm::map_to_vector(
         rows, [&](Value row) { return hideRelation(b, loc, row); });
-  emitSteps(rowsOfA, columns, {}, first, acc);
+  emitSteps(rowsOfA, columns, {}, acc);
   for (auto [vectors, start] : llvm::zip_equal(acc, columns))
     for (auto [i, index] : llvm::enumerate(rows))
       vector::StoreOp::create(b, loc,
@@ -75,11 +64,11 @@ void VectorBlocks::emitBlock(Value row, Value column, int64_t numRows,
                               contraction.c, ValueRange{index, start});
 }
 
-Value VectorBlocks::loadRows(ValueRange rows, Value column,
-                             linalg::LinalgOp producer) {
+Value VectorBlocks::loadRows(ValueRange rows, Value column) {
   Type type = contraction.getElementType();
   auto numRows = static_cast<int64_t>(rows.size());
   auto blockType = VectorType::get({numRows, width}, type);
+  linalg::LinalgOp producer = contraction.producer;
   if (producer && hasEqualRows(producer)) {
     Value lanes = computeSlice(b, producer, {rows[0], column}, width)[0];
     return vector::BroadcastOp::create(b, loc, blockType, lanes);
@@ -101,8 +90,7 @@ Value VectorBlocks::loadRows(ValueRange rows, Value column,
 }
 
 void VectorBlocks::emitSteps(ValueRange rows, ValueRange columns,
-                             ValueRange outer, int64_t first,
-                             SmallVector<Value> &acc) {
+                             ValueRange outer, SmallVector<Value> &acc) {
   unsigned depth = outer.size();
   AffineMap map = contraction.mapOfB;
   bool isInner = depth + 3 == map.getNumDims();
@@ -113,9 +101,8 @@ void VectorBlocks::emitSteps(ValueRange rows, ValueRange columns,
     // The more steps at once, the earlier LLVM moves loads of scalars, which
     // then spill; one alone has too much of the loop's own.
     constexpr int64_t stride = 2;
-    int64_t rest = (size - first) % stride;
-    emitInnerLoop(rows, columns, outer, constant(first), constant(size - rest),
-                  stride, acc);
+    int64_t rest = size % stride;
+    emitInnerLoop(rows, columns, outer, constant(size - rest), stride, acc);
     for (; rest > 0; --rest) {
       SmallVector<Value> k(outer);
       k.push_back(constant(size - rest));
@@ -125,22 +112,23 @@ void VectorBlocks::emitSteps(ValueRange rows, ValueRange columns,
   }
   Value end = memref::DimOp::create(b, loc, contraction.b, position);
   if (isInner)
-    return emitInnerLoop(rows, columns, outer, constant(first), end, 1, acc);
+    return emitInnerLoop(rows, columns, outer, end, 1, acc);
   auto loop = scf::ForOp::create(b, loc, constant(0), end, constant(1), acc);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   SmallVector<Value> k(outer);
   k.push_back(loop.getInductionVar());
   acc = llvm::to_vector_of<Value>(loop.getRegionIterArgs());
-  emitSteps(rows, columns, k, first, acc);
+  emitSteps(rows, columns, k, acc);
   scf::YieldOp::create(b, loc, acc);
   acc = loop.getResults();
 }
 
 void VectorBlocks::emitInnerLoop(ValueRange rows, ValueRange columns,
-                                 ValueRange outer, Value first, Value end,
-                                 int64_t stride, SmallVector<Value> &acc) {
-  auto loop = scf::ForOp::create(b, loc, first, end, constant(stride), acc);
+                                 ValueRange outer, Value end, int64_t stride,
+                                 SmallVector<Value> &acc) {
+  auto loop =
+      scf::ForOp::create(b, loc, constant(0), end, constant(stride), acc);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   acc = llvm::to_vector_of<Value>(loop.getRegionIterArgs());

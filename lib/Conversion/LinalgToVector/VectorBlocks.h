@@ -24,26 +24,18 @@ public:
   /// `numVectors` registers each, and its producer.
   void emit(Value row, Value column, int64_t numRows, int64_t numVectors);
 
-  /// Adds the products from the step `first` of the innermost contracted
-  /// dimension on, which is of static size, to what C has there.
-  void emitRest(Value row, Value column, int64_t numRows, int64_t numVectors,
-                int64_t first);
-
 private:
   Value constant(int64_t value);
   Value add(Value value, int64_t addend);
   Value times(Value value, int64_t factor);
-  void emitBlock(Value row, Value column, int64_t numRows, int64_t numVectors,
-                 int64_t first, linalg::LinalgOp producer);
   /// The start of the accumulators of one register for each row.
-  Value loadRows(ValueRange rows, Value column, linalg::LinalgOp producer);
+  Value loadRows(ValueRange rows, Value column);
   /// acc[m,n] += A[m,k...] * B[k...,n] for all k, of which `outer` are fixed.
   void emitSteps(ValueRange rows, ValueRange columns, ValueRange outer,
-                 int64_t first, SmallVector<Value> &acc);
+                 SmallVector<Value> &acc);
   /// The same for the innermost dimension up to `end`, `stride` at a time.
   void emitInnerLoop(ValueRange rows, ValueRange columns, ValueRange outer,
-                     Value first, Value end, int64_t stride,
-                     SmallVector<Value> &acc);
+                     Value end, int64_t stride, SmallVector<Value> &acc);
   /// acc[m,n] += A[m,k...] * B[k...,n] for one k.
   void emitStep(ValueRange rows, ValueRange columns, ValueRange k,
                 SmallVector<Value> &acc);
