@@ -156,6 +156,36 @@ struct BlockRangeOpInterface
   }
 };
 
+/// Is its table.
+struct WithBlockRangeOpInterface
+    : BufferizableOpInterface::ExternalModel<WithBlockRangeOpInterface,
+                                             WithBlockRangeOp> {
+  bool bufferizesToMemoryRead(Operation *, OpOperand &,
+                              const AnalysisState &) const {
+    return false;
+  }
+  bool bufferizesToMemoryWrite(Operation *, OpOperand &,
+                               const AnalysisState &) const {
+    return false;
+  }
+  AliasingValueList getAliasingValues(Operation *op, OpOperand &operand,
+                                      const AnalysisState &) const {
+    if (operand.get() != cast<WithBlockRangeOp>(op).getTable())
+      return {};
+    return {{op->getResult(0), BufferRelation::Equivalent}};
+  }
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
+                          const BufferizationOptions &options,
+                          BufferizationState &state) const {
+    FailureOr<Value> table = getBuffer(
+        rewriter, cast<WithBlockRangeOp>(op).getTable(), options, state);
+    if (failed(table))
+      return failure();
+    replaceOpWithBufferizedValues(rewriter, op, *table);
+    return success();
+  }
+};
+
 } // namespace
 
 void mlir::attn::registerBufferizableOpInterfaceExternalModels(
@@ -166,5 +196,6 @@ void mlir::attn::registerBufferizableOpInterfaceExternalModels(
         *context);
     AllFiniteOp::attachInterface<AllFiniteOpInterface>(*context);
     BlockRangeOp::attachInterface<BlockRangeOpInterface>(*context);
+    WithBlockRangeOp::attachInterface<WithBlockRangeOpInterface>(*context);
   });
 }

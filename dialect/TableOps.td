@@ -17,6 +17,7 @@ include "mlir/IR/BuiltinAttributes.td"
 include "mlir/Interfaces/DestinationStyleOpInterface.td"
 include "mlir/Interfaces/RuntimeVerifiableOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/Interfaces/ValueBoundsOpInterface.td"
 
 def Attn_BlockRangeOp : Attn_Op<"block_range", [
     DestinationStyleOpInterface,
@@ -58,6 +59,39 @@ def Attn_BlockRangeOp : Attn_Op<"block_range", [
              (type.isSignlessInteger() && type.getIntOrFloatBitWidth() <= 64);
     }
     MutableOperandRange getDpsInitsMutable() { return getOutsMutable(); }
+  }];
+  let hasVerifier = 1;
+}
+
+def Attn_WithBlockRangeOp : Attn_Op<"with_block_range", [
+    Pure, AllTypesMatch<["table", "result"]>,
+    DeclareOpInterfaceMethods<RuntimeVerifiableOpInterface>,
+    DeclareOpInterfaceMethods<ValueBoundsOpInterface,
+                              ["populateBoundsForShapedValueDim"]>]> {
+  let summary = "a table, and the range of the integers in each of its blocks";
+  let description = [{
+    Gives `table`, of which the mask analysis then knows the ranges of blocks as
+    if an `attn.block_range` had computed them: `ranges[0, ...]` are the smallest
+    elements and `ranges[1, ...]` the largest. So many kernels can share what was
+    computed once.
+
+    Sizes of blocks are powers of two, so that another size has another number of
+    blocks, or gives the same ranges; a number that does not fit the table is an
+    error when the kernel runs. That the ranges are those of the elements is not
+    checked. If they are not, keys that the mask keeps may be skipped, and those
+    that it hides may count.
+
+    ```mlir
+    %summarized = attn.with_block_range %documents, %ranges blocks [1, 32]
+        : tensor<2x?xi32>, tensor<2x2x?xi32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$table, AnyRankedTensor:$ranges,
+                       DenseI64ArrayAttr:$blocks);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $table `,` $ranges `blocks` $blocks attr-dict `:` type($table) `,`
+    type($ranges)
   }];
   let hasVerifier = 1;
 }

@@ -37,6 +37,8 @@ constexpr int64_t kMaxBlocks = 8;
 struct Blocks {
   Value low, high;
   SmallVector<int64_t> sizes;
+  /// Both are one tensor, with low first.
+  bool areJoint = false;
 };
 
 BlockRangeOp findBlockRange(OpBuilder &builder, Value table) {
@@ -57,6 +59,9 @@ BlockRangeOp findBlockRange(OpBuilder &builder, Value table) {
 std::optional<Blocks> findBlocks(OpBuilder &builder,
                                  const IndexMovements &movements,
                                  const TableLoad &load, Value table) {
+  if (auto given = table.getDefiningOp<WithBlockRangeOp>())
+    return Blocks{given.getRanges(), given.getRanges(),
+                  SmallVector<int64_t>(given.getBlocks()), /*areJoint=*/true};
   if (BlockRangeOp range = findBlockRange(builder, table))
     return Blocks{range.getResult(0), range.getResult(1),
                   SmallVector<int64_t>(range.getBlocks())};
@@ -107,9 +112,9 @@ private:
                               ValueRange soFar) {
     if (indices.size() == bounds.size())
       return {combine<arith::AndIOp, arith::MinSIOp>(
-                  b, soFar[0], createLoad(b, loc, blocks.low, indices)),
+                  b, soFar[0], createBlockLoad(b, blocks.low, 0, indices)),
               combine<arith::OrIOp, arith::MaxSIOp>(
-                  b, soFar[1], createLoad(b, loc, blocks.high, indices))};
+                  b, soFar[1], createBlockLoad(b, blocks.high, 1, indices))};
     auto [begin, end] = bounds[indices.size()];
     if (!end) {
       indices.push_back(begin);
@@ -126,6 +131,15 @@ private:
           indices.pop_back();
         });
     return SmallVector<Value>(loop.getResults());
+  }
+
+  Value createBlockLoad(OpBuilder &b, Value elements, int64_t part,
+                        ValueRange block) {
+    SmallVector<Value> indices(block);
+    if (blocks.areJoint)
+      indices.insert(indices.begin(),
+                     arith::ConstantIndexOp::create(b, loc, part));
+    return createLoad(b, loc, elements, indices);
   }
 
   template <typename FlagOp, typename Op>

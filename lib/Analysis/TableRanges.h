@@ -9,7 +9,8 @@
 // of queries and keys: which elements a region loads there, and the range of
 // their values. It is found by looking at a few numbers: elements, where one of
 // them serves many positions, as that of a table with an entry for each 128
-// keys, or else those of an attn.block_range of the table.
+// keys, or else those of an attn.block_range of the table, or that an
+// attn.with_block_range gives it.
 //
 //===----------------------------------------------------------------------===//
 

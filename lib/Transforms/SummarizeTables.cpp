@@ -56,7 +56,8 @@ void addBlockSizes(AttentionOp op, TileShape tile, BlockSizes &tables) {
     if (!argument || argument.getOwner() != &mask.front())
       continue;
     Value table = op.getCapture(argument);
-    if (!isa<RankedTensorType>(table.getType()))
+    if (!isa<RankedTensorType>(table.getType()) ||
+        table.getDefiningOp<WithBlockRangeOp>())
       continue;
     std::optional<SmallVector<int64_t>> sizes =
         findBlockSizes(movements, *load, tile);

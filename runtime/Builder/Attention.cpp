@@ -201,7 +201,8 @@ Expected<string> FunctionWriter::write() {
   string output = "%" + std::to_string(numValues);
   bool isPair = attention.logSumExp;
   return "func.func @attention(\n    " + arguments + ")\n    -> (" + types +
-         ") {\n" + body + "  " + output + (isPair ? ":2" : "") +
+         ") {\n" + body + parameters.writeSummaries() + "  " + output +
+         (isPair ? ":2" : "") +
          " = attn.attention\n      ins(%query, %key, %value : " + inputs +
          ")\n      outs(" + empty + " : " + types + ")" + clauses +
          "\n  return " + (isPair ? output + "#0, " + output + "#1" : output) +

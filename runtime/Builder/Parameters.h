@@ -19,14 +19,25 @@ namespace attn::builder {
 /// The type of an argument in IR: "tensor<8x?xf32>", "i32".
 std::string writeType(const detail::Declaration &declaration);
 
+/// What a tensor is called where masks and scores read it: "%documents".
+std::string writeTable(const detail::Declaration &tensor);
+
+/// The argument with the ranges of the blocks of a summarized tensor.
+detail::Declaration declareRanges(const detail::Declaration &tensor);
+
 /// The arguments of a kernel, each once, in the order in which they were added.
 class Parameters {
 public:
-  /// An error if the declaration is malformed, or another one has its name.
+  /// Of a summarized tensor, also the ranges of its blocks. An error if the
+  /// declaration is malformed, or another one has its name.
   Status add(const detail::DeclarationPtr &declaration);
 
   /// "%query: tensor<...>, %key: ...", a line for each.
   std::string write() const;
+
+  /// "%documents.summarized = attn.with_block_range ...", a line for each
+  /// summarized tensor.
+  std::string writeSummaries() const;
 
 private:
   std::vector<detail::DeclarationPtr> declarations;

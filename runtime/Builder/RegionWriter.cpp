@@ -163,8 +163,8 @@ string RegionWriter::capture(const DeclarationPtr &declaration) {
   string &result = captured[declaration->name];
   if (result.empty()) {
     result = "%captured." + declaration->name;
-    captures += (captures.empty() ? "" : ", ") + result + " = %" +
-                declaration->name + " : " + writeType(*declaration);
+    captures += (captures.empty() ? "" : ", ") + result + " = " +
+                writeTable(*declaration) + " : " + writeType(*declaration);
   }
   return result;
 }
@@ -345,7 +345,7 @@ Expected<string> builder::writeItem(const Item &item, RegionKind kind,
   for (const DeclarationPtr &argument : item.arguments) {
     if (Status added = parameters.add(argument); !added)
       return std::move(added).error();
-    names += (names.empty() ? "%" : ", %") + argument->name;
+    names += (names.empty() ? "" : ", ") + writeTable(*argument);
     types += (types.empty() ? "" : ", ") + writeType(*argument);
   }
   if (!names.empty())

@@ -13,6 +13,7 @@
 #include "runtime/Reference/Values.h"
 
 #include "mlir/IR/Diagnostics.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace attn;
 using namespace attn::interpreter;
@@ -255,6 +256,24 @@ private:
 // The function
 //===----------------------------------------------------------------------===//
 
+/// Gives the table. What its ranges are makes no difference.
+static LogicalResult evaluateWithBlockRange(mlir::attn::WithBlockRangeOp op,
+                                            Values &values) {
+  Datum table = values.at(op.getTable());
+  const TensorView &elements = std::get<TensorPtr>(table)->view;
+  const TensorView &ranges =
+      std::get<TensorPtr>(values.at(op.getRanges()))->view;
+  for (auto [dim, block] : llvm::enumerate(op.getBlocks())) {
+    std::int64_t expected =
+        llvm::divideCeilSigned(elements.size(int(dim)), block);
+    if (std::int64_t count = ranges.size(int(dim) + 1); count != expected)
+      return op.emitError() << "operand 'ranges': dimension " << dim + 1
+                            << " is " << count << ", expected " << expected;
+  }
+  values[op.getResult()] = table;
+  return success();
+}
+
 /// What becomes of an attn.attention.
 using AttentionHandler = llvm::function_ref<LogicalResult(AttentionEvaluator)>;
 
@@ -262,6 +281,8 @@ static LogicalResult evaluateOp(mlir::Operation *op, Values &values,
                                 AttentionHandler handleAttention) {
   if (auto attention = llvm::dyn_cast<AttentionOp>(op))
     return handleAttention(AttentionEvaluator(attention, values));
+  if (auto summarized = llvm::dyn_cast<mlir::attn::WithBlockRangeOp>(op))
+    return evaluateWithBlockRange(summarized, values);
   const Evaluator *evaluate = lookupEvaluator(op);
   if (!evaluate)
     return mlir::emitError(op->getLoc())

@@ -81,6 +81,15 @@ readArgumentNames(mlir::func::FuncOp entry, const mlir::AsmParserState &state) {
   return names;
 }
 
+/// Lets messages of checks in the kernel name its arguments.
+static void setArgumentNames(mlir::func::FuncOp entry,
+                             llvm::ArrayRef<std::string> names) {
+  for (auto [argument, name] : llvm::zip_equal(entry.getArguments(), names))
+    if (!name.empty())
+      argument.setLoc(mlir::NameLoc::get(
+          mlir::StringAttr::get(entry.getContext(), name), argument.getLoc()));
+}
+
 /// Removes attributes that are no part of what operations mean. They are how
 /// passes talk to each other, and could make them do wrong things.
 static void dropDiscardableAttributes(mlir::ModuleOp module) {
@@ -118,6 +127,7 @@ FailureOr<KernelModule> jit::parseKernel(std::string_view text,
   if (failed(entry))
     return failure();
   std::vector<std::string> argumentNames = readArgumentNames(*entry, state);
+  setArgumentNames(*entry, argumentNames);
 
   dropDiscardableAttributes(*result.module);
   // Everything else only serves the entry.

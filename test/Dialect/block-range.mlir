@@ -10,7 +10,7 @@
 // BUFFERS: attn.block_range ins(%[[TABLE]] : {{.*}}) outs(%[[LOW]], %[[HIGH]] : {{.*}}) blocks [1, 64]{{$}}
 // BUFFERS: return %[[LOW]], %[[HIGH]]
 // CHECKS-LABEL: func.func @tensors
-// CHECKS-COUNT-2: cf.assert {{.*}}operand 'outs': dimension 1 is not the number of blocks"
+// CHECKS-COUNT-2: cf.assert {{.*}}operand 'outs': dimension 1 is not the number of blocks of 64 in dimension 1 of the table"
 // CHECKS: attn.block_range
 func.func @tensors(%table: tensor<2x?xi32>, %l: tensor<2x?xi32>,
                    %h: tensor<2x?xi32>) -> (tensor<2x?xi32>, tensor<2x?xi32>) {

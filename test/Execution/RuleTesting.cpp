@@ -36,8 +36,9 @@ string KernelText::write() const {
          "%batch = tensor.dim %query, %c0 : " +
          query + "\n%length = tensor.dim %query, %c2 : " + query +
          "\n%empty = tensor.empty(%batch, %length) : " + output +
-         "\n%emptyLSE = tensor.empty(%batch, %length) : " + lse +
-         "\n%0:2 = attn.attention ins(%query, %key, %value : " + query + ", " +
+         "\n%emptyLSE = tensor.empty(%batch, %length) : " + lse + "\n" +
+         prologue +
+         "%0:2 = attn.attention ins(%query, %key, %value : " + query + ", " +
          key + ", " + value + ") outs(%empty, %emptyLSE : " + output + ", " +
          lse + ") " + clauses + "\nreturn %0#0, %0#1 : " + output + ", " + lse +
          "\n}\n";

@@ -30,6 +30,7 @@ struct KernelText {
   Index queryHeads = 1, keyValueHeads = 1, keySize = 1, valueSize = 1;
   std::string clauses = {};    ///< What follows `outs`.
   std::string parameters = {}; ///< ", %x: type": what the clauses refer to.
+  std::string prologue = {};   ///< Operations before the attention.
 
   std::string write() const;
 };

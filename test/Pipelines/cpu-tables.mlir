@@ -22,3 +22,23 @@ func.func @attend(%x: !q, %o: !q, %d: !documents) -> !q {
       mask causal, document(%d, %d : !documents, !documents)
   return %r : !q
 }
+
+// Ranges that the caller gives are read where they are: low first, then high.
+// CHECK-LABEL: func.func @attend_given
+// CHECK-SAME: %[[RANGES:[^:,]*]]: tensor<2x1x?xi32>
+// CHECK-NOT: attn.block_range
+// CHECK: cf.assert {{.*}}operand 'ranges': dimension 2 is not the number
+// CHECK-NOT: attn.block_range
+// CHECK: scf.forall
+// CHECK: tensor.extract %[[RANGES]][%c0
+// CHECK: tensor.extract %[[RANGES]][%c1
+// CHECK: attn.online_softmax
+// LLVM: llvm.func @attend_given
+func.func @attend_given(%x: !q, %o: !q, %d: !documents, %r: tensor<2x1x?xi32>)
+    -> !q {
+  %known = attn.with_block_range %d, %r blocks [1, 32]
+      : !documents, tensor<2x1x?xi32>
+  %a = attn.attention ins(%x, %x, %x : !q, !q, !q) outs(%o : !q)
+      mask causal, document(%known, %known : !documents, !documents)
+  return %a : !q
+}

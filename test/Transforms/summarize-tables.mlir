@@ -107,3 +107,25 @@ func.func @none(%x: !q, %lengths: tensor<?xi32>, %weights: tensor<?xf32>,
       }
   return %r : !q
 }
+
+// -----
+
+!q = tensor<1x2x?x8xf32>
+!table = tensor<1x?xi32>
+
+// None: the caller has the ranges. Of the other tensor, it has not.
+// CHECK-LABEL: func.func @given(
+// CHECK-SAME: %[[TABLE:[^:,]*]]: tensor<1x?xi32>,
+// CHECK-SAME: %[[OTHER:[^:,]*]]: tensor<1x?xi32>)
+// CHECK-NOT: attn.block_range ins(%[[TABLE]]
+// CHECK: attn.block_range ins(%[[OTHER]]
+// CHECK-NOT: attn.block_range
+// CHECK: attn.with_block_range %[[TABLE]]
+// CHECK-NOT: attn.block_range
+func.func @given(%x: !q, %t: !table, %r: tensor<2x1x?xi32>, %u: !table) -> !q {
+  %known = attn.with_block_range %t, %r blocks [1, 32]
+      : !table, tensor<2x1x?xi32>
+  %a = attn.attention ins(%x, %x, %x : !q, !q, !q) outs(%x : !q)
+      mask document(%known, %u : !table, !table)
+  return %a : !q
+}

@@ -113,6 +113,25 @@ TEST(BuilderErrors, Arguments) {
             "and '_' that does not begin with a digit");
 }
 
+TEST(BuilderErrors, SummarizedTensors) {
+  Input<std::int32_t, 1> ends("ends"), known = ends.summarized(32);
+  auto keysBefore = [](const Input<std::int32_t, 1> &limits) {
+    return mask([=](Index, Index, Index q, Index k) { return k < limits(q); });
+  };
+  EXPECT_NE(errorOf(keysBefore(ends.summarized(-1)))
+                .find("argument 'ends': expected sizes of blocks that are "
+                      "powers of two, got -1"),
+            string::npos);
+  EXPECT_NE(errorOf(keysBefore(known) && keysBefore(ends))
+                .find("argument 'ends': expected the same blocks in all "
+                      "places"),
+            string::npos);
+  EXPECT_NE(errorOf(keysBefore(known) &&
+                    keysBefore(Input<std::int32_t, 1>("ends_ranges")))
+                .find("argument 'ends_ranges': expected one type for one name"),
+            string::npos);
+}
+
 TEST(BuilderErrors, Expressions) {
   Input<float, 1> table("table", 4);
   auto maskError = [](auto function) { return errorOf(mask(function)); };

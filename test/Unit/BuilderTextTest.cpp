@@ -192,6 +192,31 @@ TEST(BuilderText, Captures) {
       })");
 }
 
+TEST(BuilderText, SummarizedTensors) {
+  auto documents =
+      Input<std::int32_t, 2>("documents", dynamic, 100).summarized(1, 32);
+  auto order = Input<std::int64_t, 1>("order").summarized(32);
+  Attention attention = {.headSize = 8,
+                         .mask = document(documents, documents) &&
+                                 mask([&](Index, Index, Index q, Index k) {
+                                   return order(k) <= order(q);
+                                 })};
+  string text = write(attention);
+  for (const char *line :
+       {"%documents: tensor<?x100xi32>,\n    "
+        "%documents_ranges: tensor<2x?x4xi32>,\n    %order: tensor<?xi64>,\n"
+        "    %order_ranges: tensor<2x?xi64>)",
+        "  %documents.summarized = attn.with_block_range %documents, "
+        "%documents_ranges blocks [1, 32]\n      : tensor<?x100xi32>, "
+        "tensor<2x?x4xi32>\n",
+        "mask document(%documents.summarized, %documents.summarized : ",
+        "captures(%captured.order = %order.summarized : tensor<?xi64>)"})
+    EXPECT_NE(text.find(line), string::npos) << line << "\n" << text;
+  EXPECT_EQ(argumentNames(attention),
+            (std::vector<string>{"query", "key", "value", "documents",
+                                 "documents_ranges", "order", "order_ranges"}));
+}
+
 TEST(BuilderText, Combinations) {
   // IR has names for what is ANDed only.
   EXPECT_EQ(writeMask(!causal() || slidingWindow(-1, -1)),

@@ -34,6 +34,8 @@ struct Declaration {
   ElementType type = ElementType::f32;
   bool isTensor = true;
   std::vector<std::int64_t> shape;
+  /// Sizes of the blocks whose ranges are an argument too; none if empty.
+  std::vector<std::int64_t> blocks = {};
   bool operator==(const Declaration &) const = default;
 };
 
@@ -90,12 +92,28 @@ public:
         detail::createLoad(tensor, {Index(indices).node()...}));
   }
 
+  /// The same tensor of a kernel that does not compute the ranges of its blocks
+  /// in every call: it takes them, as one more argument after the tensor, from
+  /// a BlockSummary (see block_summary.h), which many calls of many kernels
+  /// share. Sizes of blocks are powers of two: 32 suits a dimension of
+  /// positions, 1 any other.
+  template <detail::Integer... Sizes>
+    requires(sizeof...(Sizes) == Rank && Rank < TensorView::maxRank &&
+             !std::same_as<detail::ExpressionOf<T>, Real>)
+  Tensor summarized(Sizes... blocks) const {
+    detail::Declaration declaration = *tensor;
+    declaration.blocks = {std::int64_t(blocks)...};
+    return Tensor(std::move(declaration));
+  }
+
   const detail::DeclarationPtr &declaration() const { return tensor; }
 
 private:
   Tensor(std::string_view name, std::vector<std::int64_t> shape)
-      : tensor(detail::Declaration{std::string(name), elementTypeOf<T>, true,
+      : Tensor(detail::Declaration{std::string(name), elementTypeOf<T>, true,
                                    std::move(shape)}) {}
+  explicit Tensor(detail::Declaration declaration)
+      : tensor(std::move(declaration)) {}
 
   detail::DeclarationPtr tensor;
 };
