@@ -85,3 +85,17 @@ func.func @others(%a: memref<8x16x2xbf16>, %b: memref<16x8x2xbf16>,
       outs(%d : memref<16x32x2xbf16>) permutation = [1, 0, 2]
   return
 }
+
+
+
+// A number is no row to transpose.
+
+// CHECK-LABEL: func.func @numbers(
+// CHECK-NOT: linalg.fill
+// CHECK-NOT: vector<16xi32>
+// CHECK: return
+func.func @numbers(%x: bf16, %a: memref<32x64xbf16>, %b: memref<32x32x2xbf16>) {
+  linalg.fill ins(%x : bf16) outs(%a : memref<32x64xbf16>)
+  linalg.fill ins(%x : bf16) outs(%b : memref<32x32x2xbf16>)
+  return
+}

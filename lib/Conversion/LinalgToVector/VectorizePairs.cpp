@@ -64,7 +64,8 @@ struct PairOp {
 static FailureOr<PairOp> match(linalg::LinalgOp op) {
   if (!op.hasPureBufferSemantics() || op.getNumDpsInputs() != 1 ||
       op.getNumDpsInits() != 1 || op.getNumLoops() < 3 ||
-      op.getNumParallelLoops() != op.getNumLoops() || op.hasIndexSemantics())
+      op.getNumParallelLoops() != op.getNumLoops() || op.hasIndexSemantics() ||
+      !isa<MemRefType>(op.getDpsInputOperand(0)->get().getType()))
     return failure();
   PairOp pairs;
   pairs.op = op;
@@ -178,10 +179,10 @@ static LogicalResult transposeHalves(RewriterBase &rewriter,
     return failure();
   Value source = op.getDpsInputOperand(0)->get();
   Value destination = op.getDpsInitOperand(0)->get();
-  auto from = cast<MemRefType>(source.getType()),
-       to = cast<MemRefType>(destination.getType());
+  auto from = dyn_cast<MemRefType>(source.getType());
+  auto to = cast<MemRefType>(destination.getType());
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
-  if (!maps[1].isIdentity() || !maps[0].isPermutation() ||
+  if (!from || !maps[1].isIdentity() || !maps[0].isPermutation() ||
       maps[0].isIdentity() || !hasVectorLayout(to.getElementType()) ||
       !to.getElementType().isIntOrFloat() ||
       to.getElementTypeBitWidth() != 16 || !isContiguousAlongRows(from) ||
