@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Each function makes a variant of an attention that says the rest: heads,
-// sizes and types. README.md says where they are from.
+// sizes and types. README.md says where they are from. Windows, blocks and
+// distances are in tokens; where a paper or a model gives one, it is the
+// default.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,63 +32,73 @@ inline Attention causalMask(Attention attention) {
   return attention;
 }
 
-inline Attention window(Attention attention) {
-  attention.mask = causal() && slidingWindow(127, 0);
+inline Attention window(Attention attention, std::int64_t size = 512) {
+  attention.mask = causal() && slidingWindow(size - 1, 0);
   return attention;
 }
 
-/// Windows of which only every fourth key counts.
-inline Attention dilated(Attention attention) {
-  attention.mask =
-      slidingWindow(127, 0) &&
-      mask([](Index b, Index h, Index q, Index k) { return (q - k) % 4 == 0; });
+/// A window of which only every `step`-th key counts.
+inline Attention dilated(Attention attention, std::int64_t size = 512,
+                         std::int64_t step = 4) {
+  attention.mask = slidingWindow(size - 1, 0) &&
+                   mask([=](Index b, Index h, Index q, Index k) {
+                     return (q - k) % step == 0;
+                   });
   return attention;
 }
 
 /// The last keys, and one column of summaries in every block.
-inline Attention stridedSparse(Attention attention) {
-  attention.mask = causal() && mask([](Index b, Index h, Index q, Index k) {
-                     return q - k < 32 || k % 32 == 31;
+inline Attention stridedSparse(Attention attention, std::int64_t stride = 128) {
+  attention.mask = causal() && mask([=](Index b, Index h, Index q, Index k) {
+                     return q - k < stride || k % stride == stride - 1;
                    });
   return attention;
 }
 
-/// A window, and tokens that see and are seen by all.
-inline Attention globalAndLocal(Attention attention) {
-  attention.mask =
-      slidingWindow(32, 32) ||
-      mask([](Index b, Index h, Index q, Index k) { return k < 4 || q < 4; });
+/// `side` tokens before and after, and the first ones, which see and are seen
+/// by all.
+inline Attention globalAndLocal(Attention attention, std::int64_t side = 256,
+                                std::int64_t global = 16) {
+  attention.mask = slidingWindow(side, side) ||
+                   mask([=](Index b, Index h, Index q, Index k) {
+                     return k < global || q < global;
+                   });
   return attention;
 }
 
 /// A window, and the first tokens, where softmax puts what nothing else gets.
-inline Attention sinkAndWindow(Attention attention) {
-  attention.mask = causal() && mask([](Index b, Index h, Index q, Index k) {
-                     return k < 4 || q - k < 64;
+inline Attention sinkAndWindow(Attention attention, std::int64_t size = 1020,
+                               std::int64_t sinks = 4) {
+  attention.mask = causal() && mask([=](Index b, Index h, Index q, Index k) {
+                     return k < sinks || q - k < size;
                    });
   return attention;
 }
 
-inline Attention blockDiagonal(Attention attention) {
-  attention.mask =
-      mask([](Index b, Index h, Index q, Index k) { return q / 64 == k / 64; });
+inline Attention blockDiagonal(Attention attention, std::int64_t block = 512) {
+  attention.mask = mask([=](Index b, Index h, Index q, Index k) {
+    return q / block == k / block;
+  });
   return attention;
 }
 
 /// Causal within chunks that do not see each other.
-inline Attention chunked(Attention attention) {
-  attention.mask = causal() && mask([](Index b, Index h, Index q, Index k) {
-                     return q / 64 == k / 64;
+inline Attention chunked(Attention attention, std::int64_t chunk = 1024) {
+  attention.mask = causal() && mask([=](Index b, Index h, Index q, Index k) {
+                     return q / chunk == k / chunk;
                    });
   return attention;
 }
 
-/// Pixels of an image of 15 rows of 20: the 5 x 5 around each, moved inside at
-/// the borders.
-inline Attention neighborhood2D(Attention attention) {
-  attention.mask = mask([](Index b, Index h, Index q, Index k) {
-    Index row = min(max(q / 20, 2), 12), column = min(max(q % 20, 2), 17);
-    return abs(k / 20 - row) <= 2 && abs(k % 20 - column) <= 2;
+/// Pixels of an image: those up to `side` rows and columns away. At a border,
+/// the square is moved inside.
+inline Attention neighborhood2D(Attention attention, std::int64_t height = 64,
+                                std::int64_t width = 64,
+                                std::int64_t side = 3) {
+  attention.mask = mask([=](Index b, Index h, Index q, Index k) {
+    Index row = min(max(q / width, side), height - 1 - side);
+    Index column = min(max(q % width, side), width - 1 - side);
+    return abs(k / width - row) <= side && abs(k % width - column) <= side;
   });
   return attention;
 }
@@ -156,23 +168,23 @@ inline Attention linearBias(Attention attention) {
 }
 
 /// A learned number for each head and distance, which far ones share.
-inline Attention relativeBias(Attention attention) {
-  Tensor<float, 2> table("table", dynamic, 65);
+inline Attention relativeBias(Attention attention, std::int64_t far = 128) {
+  Tensor<float, 2> table("table", dynamic, 2 * far + 1);
   attention.score = score([&](Real s, Index b, Index h, Index q, Index k) {
-    return s + table(h, min(max(k - q, -32), 32) + 32);
+    return s + table(h, min(max(k - q, -far), far) + far);
   });
   return attention;
 }
 
-inline Attention cappedScores(Attention attention) {
-  attention.score = softcap(30.0f);
+inline Attention cappedScores(Attention attention, float cap = 50) {
+  attention.score = softcap(cap);
   attention.mask = causal();
   return attention;
 }
 
-inline Attention distanceDecay(Attention attention) {
-  attention.score = score([](Real s, Index b, Index h, Index q, Index k) {
-    return s * exp(-abs(q - k) / 100.0f);
+inline Attention distanceDecay(Attention attention, float length = 100) {
+  attention.score = score([=](Real s, Index b, Index h, Index q, Index k) {
+    return s * exp(-abs(q - k) / length);
   });
   attention.mask = causal();
   return attention;
@@ -200,9 +212,9 @@ inline Attention multiQueryDecode(Attention attention) {
 }
 
 /// A learned logit for each head, which takes what no key gets.
-inline Attention learnedSink(Attention attention) {
+inline Attention learnedSink(Attention attention, std::int64_t size = 128) {
   attention.sink = Tensor<float, 1>("sink_logits");
-  attention.mask = causal() && slidingWindow(127, 0);
+  attention.mask = causal() && slidingWindow(size - 1, 0);
   return attention;
 }
 

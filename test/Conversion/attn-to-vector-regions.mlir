@@ -247,3 +247,77 @@ func.func @softcap(%s: memref<128x16xf32>, %m: memref<16xf32>, %b: index, %p: in
     }
   return
 }
+
+// -----
+
+// Blocks of positions, and where a position is in one, are as small as positions.
+// CHECK-LABEL: func @pixels
+//   CHECK-NOT:   vector<16xi64>
+//       CHECK:   arith.floordivsi {{.*}} : vector<16xi32>
+//   CHECK-NOT:   vector<16xi64>
+//       CHECK:   arith.andi {{.*}} : vector<16xi32>
+//   CHECK-NOT:   vector<16xi64>
+//       CHECK:   arith.remsi {{.*}} : vector<16xi32>
+//   CHECK-NOT:   vector<16xi64>
+//       CHECK:   } else {
+func.func @pixels(%s: memref<128x16xf32>, %m: memref<16xf32>, %b: index, %p: index, %j: index, %nq: index, %nk: index) {
+  %true = arith.constant true
+  %false = arith.constant false
+  attn.online_softmax
+      outs(%s, %m, %m, %m : memref<128x16xf32>, memref<16xf32>, memref<16xf32>, memref<16xf32>)
+      at(%b, %b, %p, %j) queries(%nq) keys(%nk)
+      partial(%true) defined(%true) exact(%false)
+      mask {
+    ^bb0(%rb: index, %rh: index, %rp: index, %rj: index):
+      %c3 = arith.constant 3 : index
+      %c60 = arith.constant 60 : index
+      %c63 = arith.constant 63 : index
+      %c64 = arith.constant 64 : index
+      %row = arith.floordivsi %rp, %c64 : index
+      %moved = arith.maxsi %row, %c3 : index
+      %row_of_key = arith.floordivsi %rj, %c64 : index
+      %rows = arith.subi %row_of_key, %moved : index
+      %rows_apart = arith.cmpi sle, %rows, %c3 : index
+      %column = arith.andi %rp, %c63 : index
+      %columns = arith.subi %rj, %column : index
+      %columns_apart = arith.cmpi sle, %columns, %c3 : index
+      %rest = arith.remsi %rp, %c60 : index
+      %rests = arith.subi %rj, %rest : index
+      %rests_apart = arith.cmpi sle, %rests, %c3 : index
+      %some = arith.andi %rows_apart, %columns_apart : i1
+      %keep = arith.andi %some, %rests_apart : i1
+      attn.yield %keep : i1
+    }
+  return
+}
+
+// -----
+
+// A constant that the argument of an exponential is divided by goes into the
+// factors of log2(e).
+// CHECK-LABEL: func @decay
+//   CHECK-DAG:   arith.constant dense<-0.0144269504> : vector<16xf32>
+//       CHECK:   arith.sitofp
+//   CHECK-NOT:   arith.divf
+//       CHECK:   } else {
+func.func @decay(%s: memref<128x16xf32>, %m: memref<16xf32>, %b: index, %p: index, %j: index, %nq: index, %nk: index) {
+  %true = arith.constant true
+  %false = arith.constant false
+  attn.online_softmax
+      outs(%s, %m, %m, %m : memref<128x16xf32>, memref<16xf32>, memref<16xf32>, memref<16xf32>)
+      at(%b, %b, %p, %j) queries(%nq) keys(%nk)
+      partial(%false) defined(%true) exact(%false)
+      score {
+    ^bb0(%rs: f32, %rb: index, %rh: index, %rp: index, %rj: index):
+      %length = arith.constant -1.000000e+02 : f32
+      %distance = arith.subi %rp, %rj : index
+      %apart = math.absi %distance : index
+      %cast = arith.index_cast %apart : index to i64
+      %real = arith.sitofp %cast : i64 to f32
+      %quotient = arith.divf %real, %length : f32
+      %weight = math.exp %quotient : f32
+      %score = arith.mulf %rs, %weight : f32
+      attn.yield %score : f32
+    }
+  return
+}

@@ -197,8 +197,33 @@ TEST(Expression, RealArithmetic) {
   }
 }
 
+constexpr double inf = std::numeric_limits<double>::infinity();
+
+// A quotient in f32 would be too inexact for the exponential of 75.
+TEST(Expression, ExponentialsOfQuotients) {
+  for (ElementType type : {ElementType::f64, ElementType::f32}) {
+    expectReal(
+        type,
+        [](Index x, Index y) {
+          return exp(select(x == 0, Real(inf), Real(x * 25)) / -7.0);
+        },
+        [](Integer x, Integer y) {
+          return x == 0 ? 0 : std::exp(double(x * 25) / -7);
+        });
+    constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+    expectReal(
+        type,
+        [](Index x, Index y) {
+          Real power = exp(select(x == y, Real(nan), x * 1000.0) / 0.75);
+          return select(power > 1e38, Real(2), select(power < 1, 0, Real(1)));
+        },
+        [](Integer x, Integer y) {
+          return x == y || x == 0 ? 1 : x > 0 ? 2 : 0;
+        });
+  }
+}
+
 TEST(Expression, InfiniteNumbers) {
-  constexpr double inf = std::numeric_limits<double>::infinity();
   for (ElementType type : {ElementType::f64, ElementType::f32})
     expectReal(
         type,

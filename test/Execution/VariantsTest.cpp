@@ -157,56 +157,56 @@ TEST(Variants, Causal) {
 }
 
 TEST(Variants, Window) {
-  check({.attention = attn::gallery::window(base()),
+  check({.attention = attn::gallery::window(base(), 128),
          .mask = [](Integer, Integer, Integer q, Integer k) {
            return q - 127 <= k && k <= q;
          }});
 }
 
 TEST(Variants, Dilated) {
-  check({.attention = attn::gallery::dilated(base()),
+  check({.attention = attn::gallery::dilated(base(), 128, 4),
          .mask = [](Integer, Integer, Integer q, Integer k) {
            return k <= q && q - k < 128 && (q - k) % 4 == 0;
          }});
 }
 
 TEST(Variants, StridedSparse) {
-  check({.attention = attn::gallery::stridedSparse(base()),
+  check({.attention = attn::gallery::stridedSparse(base(), 32),
          .mask = [](Integer, Integer, Integer q, Integer k) {
            return k <= q && (q - k < 32 || k % 32 == 31);
          }});
 }
 
 TEST(Variants, GlobalAndLocal) {
-  check({.attention = attn::gallery::globalAndLocal(base()),
+  check({.attention = attn::gallery::globalAndLocal(base(), 32, 4),
          .mask = [](Integer, Integer, Integer q, Integer k) {
            return std::abs(q - k) <= 32 || k < 4 || q < 4;
          }});
 }
 
 TEST(Variants, SinkAndWindow) {
-  check({.attention = attn::gallery::sinkAndWindow(base()),
+  check({.attention = attn::gallery::sinkAndWindow(base(), 64, 4),
          .mask = [](Integer, Integer, Integer q, Integer k) {
            return k <= q && (k < 4 || q - k < 64);
          }});
 }
 
 TEST(Variants, BlockDiagonal) {
-  check({.attention = attn::gallery::blockDiagonal(base()),
+  check({.attention = attn::gallery::blockDiagonal(base(), 64),
          .mask = [](Integer, Integer, Integer q, Integer k) {
            return q / 64 == k / 64;
          }});
 }
 
 TEST(Variants, Chunked) {
-  check({.attention = attn::gallery::chunked(base()),
+  check({.attention = attn::gallery::chunked(base(), 64),
          .mask = [](Integer, Integer, Integer q, Integer k) {
            return k <= q && q / 64 == k / 64;
          }});
 }
 
 TEST(Variants, Neighborhood2D) {
-  check({.attention = attn::gallery::neighborhood2D(base()),
+  check({.attention = attn::gallery::neighborhood2D(base(), 15, 20, 2),
          .mask = [](Integer, Integer, Integer q, Integer k) {
            Integer row = std::clamp<Integer>(q / 20, 2, 12);
            Integer column = std::clamp<Integer>(q % 20, 2, 17);
@@ -312,7 +312,7 @@ TEST(Variants, LinearBias) {
 TEST(Variants, RelativeBias) {
   Random random(4);
   TestTensor table = normal(ElementType::f32, {heads, 65}, random);
-  check({.attention = attn::gallery::relativeBias(base()),
+  check({.attention = attn::gallery::relativeBias(base(), 32),
          .arguments = {{"table", table}},
          .score = [&](double s, Integer, Integer h, Integer q, Integer k) {
            return s + *table.get({h, std::clamp<Integer>(k - q, -32, 32) + 32});
@@ -320,7 +320,7 @@ TEST(Variants, RelativeBias) {
 }
 
 TEST(Variants, CappedScores) {
-  check({.attention = attn::gallery::cappedScores(base()),
+  check({.attention = attn::gallery::cappedScores(base(), 30),
          .mask = isCausal,
          .score = [](double s, Integer, Integer, Integer, Integer) {
            return 30 * std::tanh(s / 30);

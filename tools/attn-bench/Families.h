@@ -23,6 +23,9 @@ void registerPrefill(const Options &options);
 /// The variants of examples/variants, against a causal mask.
 void registerVariants(const Options &options);
 
+/// Calls of kernels that have next to nothing to compute.
+void registerCall(const Options &options);
+
 /// Compiling the kernels of some of the prefill cases, and loading them from a
 /// cache.
 void registerCompile(const Options &options);

@@ -71,7 +71,7 @@ namespace {
 
 bool seesAll(Index, Index, Index) { return true; }
 bool seesBefore(Index, Index q, Index k) { return k <= q; }
-bool seesWindow(Index, Index q, Index k) { return k <= q && q - k < 128; }
+bool seesWindow(Index q, Index k, Index size) { return k <= q && q - k < size; }
 
 /// A number for each head.
 Operand perHead(const char *name, double first, double factor) {
@@ -88,6 +88,7 @@ Operand integers(const char *name, std::vector<Index> sizes,
 
 constexpr Index length = 4096, half = length / 2;
 constexpr Index documentLength = 512;
+constexpr Index imageSize = 64; // Rows, and pixels in a row.
 constexpr Index certain = 4032, nodes = 64;
 
 bool isAncestor(Index node, Index other) {
@@ -96,39 +97,41 @@ bool isAncestor(Index node, Index other) {
   return node == other;
 }
 
+/// In the sizes that the gallery has by default.
 std::vector<GalleryCase> createPositionCases() {
   return {
       {"causalMask", gallery::causalMask, seesBefore},
-      {"window", gallery::window, seesWindow},
-      {"dilated", gallery::dilated,
+      {"window", [](auto base) { return gallery::window(base); },
+       [](Index, Index q, Index k) { return seesWindow(q, k, 512); }},
+      {"dilated", [](auto base) { return gallery::dilated(base); },
        [](Index, Index q, Index k) {
-         return k <= q && q - k < 128 && (q - k) % 4 == 0;
+         return seesWindow(q, k, 512) && (q - k) % 4 == 0;
        }},
-      {"stridedSparse", gallery::stridedSparse,
+      {"stridedSparse", [](auto base) { return gallery::stridedSparse(base); },
        [](Index, Index q, Index k) {
-         return k <= q && (q - k < 32 || k % 32 == 31);
+         return k <= q && (q - k < 128 || k % 128 == 127);
        }},
-      {"globalAndLocal", gallery::globalAndLocal,
+      {"globalAndLocal",
+       [](auto base) { return gallery::globalAndLocal(base); },
        [](Index, Index q, Index k) {
-         return std::abs(q - k) <= 32 || k < 4 || q < 4;
+         return std::abs(q - k) <= 256 || k < 16 || q < 16;
        }},
-      {"sinkAndWindow", gallery::sinkAndWindow,
-       [](Index, Index q, Index k) { return k <= q && (k < 4 || q - k < 64); }},
-      {"blockDiagonal", gallery::blockDiagonal,
-       [](Index, Index q, Index k) { return q / 64 == k / 64; }},
-      {"chunked", gallery::chunked,
-       [](Index, Index q, Index k) { return k <= q && q / 64 == k / 64; }},
-      {.name = "neighborhood2D",
-       .create = gallery::neighborhood2D,
-       .sees =
-           [](Index, Index q, Index k) {
-             Index row = std::clamp<Index>(q / 20, 2, 12);
-             Index column = std::clamp<Index>(q % 20, 2, 17);
-             return std::abs(k / 20 - row) <= 2 &&
-                    std::abs(k % 20 - column) <= 2;
-           },
-       .queryLength = 300,
-       .keyLength = 300},
+      {"sinkAndWindow", [](auto base) { return gallery::sinkAndWindow(base); },
+       [](Index, Index q, Index k) {
+         return k <= q && (k < 4 || q - k < 1020);
+       }},
+      {"blockDiagonal", [](auto base) { return gallery::blockDiagonal(base); },
+       [](Index, Index q, Index k) { return q / 512 == k / 512; }},
+      {"chunked", [](auto base) { return gallery::chunked(base); },
+       [](Index, Index q, Index k) { return k <= q && q / 1024 == k / 1024; }},
+      {"neighborhood2D",
+       [](auto base) { return gallery::neighborhood2D(base); },
+       [](Index, Index q, Index k) {
+         Index row = std::clamp<Index>(q / imageSize, 3, imageSize - 4);
+         Index column = std::clamp<Index>(q % imageSize, 3, imageSize - 4);
+         return std::abs(k / imageSize - row) <= 3 &&
+                std::abs(k % imageSize - column) <= 3;
+       }},
   };
 }
 
@@ -145,6 +148,15 @@ std::vector<GalleryCase> createDataCases() {
        },
        {integers("document_numbers", {1, length},
                  [](Index i) { return i / documentLength; })}},
+      // Causal attention on as many keys would take eight times as long.
+      {.name = "documents8",
+       .create = gallery::documents,
+       .sees = [](Index, Index q,
+                  Index k) { return k <= q && q / 1024 == k / 1024; },
+       .tensors = {integers("document_numbers", {1, 8192},
+                            [](Index i) { return i / 1024; })},
+       .queryLength = 8192,
+       .keyLength = 8192},
       {"crossAttention",
        gallery::crossAttention,
        [](Index, Index, Index k) { return k < half; },
@@ -185,14 +197,16 @@ std::vector<GalleryCase> createScoreCases() {
        seesBefore,
        {perHead("slopes", 0.5, 0.5)}},
       {"relativeBias",
-       gallery::relativeBias,
+       [](auto base) { return gallery::relativeBias(base); },
        seesAll,
        {{"table",
          ElementType::f32,
-         {GalleryCase::heads, 65},
+         {GalleryCase::heads, 257},
          [](Index i) { return double(i % 7) / 8; }}}},
-      {"cappedScores", gallery::cappedScores, seesBefore},
-      {"distanceDecay", gallery::distanceDecay, seesBefore},
+      {"cappedScores", [](auto base) { return gallery::cappedScores(base); },
+       seesBefore},
+      {"distanceDecay", [](auto base) { return gallery::distanceDecay(base); },
+       seesBefore},
       {"headTemperature",
        gallery::headTemperature,
        seesAll,
@@ -207,8 +221,8 @@ std::vector<GalleryCase> createOtherCases() {
        .sees = seesAll,
        .queryLength = 1},
       {"learnedSink",
-       gallery::learnedSink,
-       seesWindow,
+       [](auto base) { return gallery::learnedSink(base); },
+       [](Index, Index q, Index k) { return seesWindow(q, k, 128); },
        {perHead("sink_logits", 1, 1)}},
       {"packed",
        gallery::packed,

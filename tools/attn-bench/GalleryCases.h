@@ -21,7 +21,7 @@ namespace attn::bench {
 /// A variant of examples/variants on one batch.
 struct GalleryCase {
   std::string name; ///< That of the function in the gallery.
-  Attention (*create)(Attention);
+  std::function<Attention(Attention)> create;
   /// Which keys a query sees, by their numbers in the tensors, in one head.
   std::function<bool(Index head, Index query, Index key)> sees;
   std::vector<Operand> tensors = {};

@@ -62,6 +62,7 @@ int main(int argc, char **argv) {
     benchmark::AddCustomContext("compiled for", options.cpu);
   registerPrefill(options);
   registerVariants(options);
+  registerCall(options);
   registerCompile(options);
   std::size_t run = benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();

@@ -19,6 +19,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -202,16 +203,26 @@ Value attn::buildExp2(LaneBuilder &b, Value x) {
   return scaleByHalf(b, subtract(b, clamped, rounded.nearest), rounded.power);
 }
 
-Value attn::buildExp(LaneBuilder &b, Value x) {
-  // log2(e) in two parts, because in one the error would be that of x *
-  // log2(e), not that of the remainder.
-  constexpr double kHigh = 1.44269502162933349609375;
-  Value clamped = clamp(b, x, -87.33654, 88.7228394);
-  Value nearest = splat(b, x, kLog2E);
+Value attn::buildExp(LaneBuilder &b, Value x, double inner) {
+  // inner * log2(e) in two parts, because in one the error would be that of the
+  // whole power, not that of the remainder.
+  double factor = inner * kLog2E;
+  double high = static_cast<float>(factor);
+  auto [lower, upper] = std::minmax({-87.33654 / inner, 88.7228394 / inner});
+  Value clamped = clamp(b, x, lower, upper);
+  Value nearest = splat(b, x, high);
+  if (hasScalef(b)) {
+    Value power = multiply(b, clamped, nearest);
+    Value error =
+        fma(b, clamped, nearest, b.create<arith::NegFOp>(power).getResult());
+    error = fma(b, clamped, splat(b, x, factor - high), error);
+    Value rest = add(b, fraction(b, power), error);
+    return scale(b, polynomial(b, rest, kOfFraction), power);
+  }
   Rounded rounded = roundToPower(b, multiply(b, clamped, nearest), 1);
   Value negated = b.create<arith::NegFOp>(rounded.nearest);
-  Value remainder = fma(b, clamped, splat(b, x, kHigh), negated);
-  remainder = fma(b, clamped, splat(b, x, kLog2E - kHigh), remainder);
+  Value remainder = fma(b, clamped, nearest, negated);
+  remainder = fma(b, clamped, splat(b, x, factor - high), remainder);
   return scaleByHalf(b, remainder, rounded.power);
 }
 

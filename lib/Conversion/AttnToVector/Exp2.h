@@ -24,8 +24,9 @@ Value buildExpOfNegative(LaneBuilder &b, Value x);
 /// 128 on.
 Value buildExp2(LaneBuilder &b, Value x);
 
-/// e^x, as accurately.
-Value buildExp(LaneBuilder &b, Value x);
+/// e^(inner * x), as accurately. `inner` is between 2^-60 and 2^60 in
+/// magnitude.
+Value buildExp(LaneBuilder &b, Value x, double inner = 1.0);
 
 /// factor * tanh(inner * x) of the pieces of a row, with an absolute error of
 /// at most 3e-7 * factor.

@@ -54,6 +54,23 @@ Bound RegionVectorizer::getUnwrappedBound(Operation *op) {
     return bound(0) * bound(1);
   if (isa<arith::MinSIOp, arith::MaxSIOp>(op))
     return bound(0).join(bound(1));
+  // Division by an integer never grows, whichever way it rounds.
+  if (isa<arith::DivSIOp, arith::FloorDivSIOp, arith::CeilDivSIOp>(op)) {
+    Bound quotient = bound(0);
+    quotient.nonNegative &= bound(1).nonNegative;
+    return quotient;
+  }
+  if (isa<arith::RemSIOp>(op)) {
+    Bound remainder = bound(1);
+    remainder.nonNegative = bound(0).nonNegative;
+    return remainder;
+  }
+  if (isa<arith::AndIOp>(op)) { // Zeros of either stay.
+    Bound lhs = bound(0), rhs = bound(1);
+    bool left =
+        lhs.nonNegative && (!rhs.nonNegative || lhs.always < rhs.always);
+    return left ? lhs : rhs.nonNegative ? rhs : Bound();
+  }
   if (isa<arith::SelectOp>(op))
     return bound(1).join(bound(2));
   if (isa<math::AbsIOp>(op)) {

@@ -295,15 +295,16 @@ FailureOr<LaneValue> RegionVectorizer::evaluateFunction(Operation *op) {
   Type type = op->getResult(0).getType();
   if (!isa<math::ExpOp, math::Exp2Op, math::TanhOp>(op))
     return failure();
-  if (isa<math::TanhOp>(op)) {
-    double inner = 1;
-    Value operand = stripDivisor(op->getOperand(0), inner);
-    Pieces row = arithmetic.toVectors(get(operand));
-    return LaneValue::varying(type, buildTanh(b, row, inner));
-  }
-  Pieces pieces = arithmetic.toVectors(get(op->getOperand(0)));
+  double inner = 1;
+  Value operand = op->getOperand(0);
+  if (!isa<math::Exp2Op>(op))
+    operand = stripDivisor(operand, inner);
+  Pieces pieces = arithmetic.toVectors(get(operand));
+  if (isa<math::TanhOp>(op))
+    return LaneValue::varying(type, buildTanh(b, pieces, inner));
   for (Value &piece : pieces)
-    piece = isa<math::ExpOp>(op) ? buildExp(b, piece) : buildExp2(b, piece);
+    piece =
+        isa<math::ExpOp>(op) ? buildExp(b, piece, inner) : buildExp2(b, piece);
   return LaneValue::varying(type, std::move(pieces));
 }
 

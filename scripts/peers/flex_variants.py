@@ -1,0 +1,129 @@
+# ===- flex_variants.py - The gallery's variants in FlexAttention ----------===#
+#
+# Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# ===----------------------------------------------------------------------===#
+"""Variants of examples/variants as PyTorch says them, compiled, on one thread.
+
+Runs in PyTorch's environment and prints one line of JSON for each variant:
+{"variant", "ms"}, a median, or {"variant", "absent"} with the reason.
+"""
+
+import argparse
+import json
+import statistics
+import time
+
+import torch
+from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+HEADS, LENGTH, SIZE = 8, 4096, 64  # As in tools/attn-bench/GalleryCases.h.
+TOLERANCE = 1e-4
+
+DOCUMENTS = torch.arange(LENGTH) // 512
+SLOPES = 0.5 ** torch.arange(1, HEADS + 1)
+TABLE = (torch.arange(HEADS * 257) % 7 / 8).reshape(HEADS, 257)
+WINDOWS = 32 << torch.arange(HEADS)
+TEMPERATURES = 0.5 * 1.25 ** torch.arange(HEADS)
+
+
+def neighborhood(b, h, q, k):
+    row, column = (q // 64).clamp(3, 60), (q % 64).clamp(3, 60)
+    return ((k // 64 - row).abs() <= 3) & ((k % 64 - column).abs() <= 3)
+
+
+def causal(b, h, q, k):
+    return k <= q
+
+
+MASKS = {
+    "causalMask": causal,
+    "window": lambda b, h, q, k: (k <= q) & (q - k < 512),
+    "dilated": lambda b, h, q, k: (k <= q) & (q - k < 512) & ((q - k) % 4 == 0),
+    "stridedSparse": lambda b, h, q, k: (k <= q)
+    & ((q - k < 128) | (k % 128 == 127)),
+    "globalAndLocal": lambda b, h, q, k: ((q - k).abs() <= 256) | (k < 16) | (q < 16),
+    "sinkAndWindow": lambda b, h, q, k: (k <= q) & ((k < 4) | (q - k < 1020)),
+    "blockDiagonal": lambda b, h, q, k: q // 512 == k // 512,
+    "chunked": lambda b, h, q, k: (k <= q) & (q // 1024 == k // 1024),
+    "neighborhood2D": neighborhood,
+    "prefix": lambda b, h, q, k: (k <= q) | (k < LENGTH // 2),
+    "crossAttention": lambda b, h, q, k: (k < LENGTH // 2) & (q >= 0),
+    "documents": lambda b, h, q, k: (k <= q) & (DOCUMENTS[q] == DOCUMENTS[k]),
+    "perHeadWindow": lambda b, h, q, k: (k <= q) & (q - k < WINDOWS[h]),
+    "linearBias": causal,
+    "cappedScores": causal,
+    "distanceDecay": causal,
+}
+SCORES = {
+    "linearBias": lambda s, b, h, q, k: s - SLOPES[h] * (q - k).abs(),
+    "relativeBias": lambda s, b, h, q, k: s + TABLE[h, (k - q).clamp(-128, 128) + 128],
+    "cappedScores": lambda s, b, h, q, k: 50 * torch.tanh(s / 50),
+    "distanceDecay": lambda s, b, h, q, k: s * torch.exp(-(q - k).abs() / 100),
+    "headTemperature": lambda s, b, h, q, k: s / TEMPERATURES[h],
+}
+
+
+def verify(name, inputs, output):
+    """Holds some rows to float64."""
+    query, key, value = (x[0].double() for x in inputs)
+    keys, batch = torch.arange(LENGTH), torch.tensor(0)
+    for head in (0, HEADS - 1):
+        for row in (0, LENGTH // 2, LENGTH - 1):
+            at = batch, torch.tensor(head), torch.tensor(row), keys
+            scores = key[head] @ query[head, row] / SIZE**0.5
+            if name in SCORES:
+                scores = SCORES[name](scores, *at)
+            if name in MASKS:
+                scores = scores.masked_fill(~MASKS[name](*at), float("-inf"))
+            expected = scores.softmax(0) @ value[head]
+            error = (output[0, head, row] - expected).abs().max()
+            if not error <= TOLERANCE * expected.abs().max():
+                raise ValueError(f"wrong result: {error:.2g}")
+
+
+def measure(name, seconds):
+    """Milliseconds of a call, without making the blocks of the mask."""
+    random = torch.Generator().manual_seed(1)
+    inputs = [torch.randn(1, HEADS, LENGTH, SIZE, generator=random) for _ in range(3)]
+    options = {"score_mod": SCORES.get(name)}
+    if name in MASKS:
+        heads = HEADS if name == "perHeadWindow" else None
+        options["block_mask"] = create_block_mask(
+            MASKS[name], None, heads, LENGTH, LENGTH, device="cpu"
+        )
+    torch._dynamo.reset()
+    attend = torch.compile(flex_attention, dynamic=False)
+    times = []
+    with torch.inference_mode():
+        verify(name, inputs, attend(*inputs, **options))
+        end = time.perf_counter() + seconds
+        while len(times) < 3 or time.perf_counter() < end:
+            start = time.perf_counter()
+            attend(*inputs, **options)
+            times.append(time.perf_counter() - start)
+    return 1e3 * statistics.median(times)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--variants", default=",".join({**MASKS, **SCORES}))
+    parser.add_argument("--seconds", type=float, default=1, help="for each variant")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    for name in options.variants.split(","):
+        if name not in MASKS and name not in SCORES:
+            continue
+        result = {"variant": name}
+        try:
+            result["ms"] = measure(name, options.seconds)
+        # PyTorch may raise anything; the others go on.
+        except Exception as error:  # pylint: disable=broad-except
+            lines = str(error).strip().splitlines() or [type(error).__name__]
+            result["absent"] = lines[0][:200]
+        print(json.dumps(result), flush=True)
+
+
+if __name__ == "__main__":
+    main()
