@@ -110,6 +110,7 @@ def profile(name, options):
         record = ["perf", "record", "-e", "cpu-clock:u", "-F", "5000", "-o", data]
         bench = [str(options.bench), f"--benchmark_filter=^{name}/threads:1/"]
         bench += [f"--benchmark_min_time={options.min_time}", f"--cache-dir={cache}"]
+        bench += ["--alone"]
         out = run([*record, "--", *bench, "--benchmark_format=json"], perf)
         benchmarks = json.loads(out)["benchmarks"] if out else []
         if len(benchmarks) != 1:

@@ -136,8 +136,10 @@ void bench::registerPrefill(const Options &options) {
     for (ElementType type :
          {ElementType::f32, ElementType::bf16, ElementType::f16})
       for (unsigned threads : {1u, 2u})
-        registerMeasurement(
-            "prefill",
-            {attention, type, threads, getBaselines(attention, type, threads)},
-            options);
+        registerMeasurement("prefill",
+                            {attention, type, threads,
+                             options.alone
+                                 ? std::vector<Baseline>()
+                                 : getBaselines(attention, type, threads)},
+                            options);
 }

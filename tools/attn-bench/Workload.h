@@ -20,6 +20,7 @@ struct Options {
   std::string cpu;      ///< Empty: this machine.
   /// Empty: kernels are compiled anew.
   std::string cacheDirectory;
+  bool alone = false; ///< No baselines.
 };
 
 /// An engine for so many threads.

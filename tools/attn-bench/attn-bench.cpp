@@ -22,6 +22,7 @@ Options of attn-bench's own:
           [--pipeline=<name>]    lowering (default: the library's)
           [--cpu=<name>]         processor to compile for (default: this one)
           [--cache-dir=<dir>]    keep compiled kernels here, and take them
+          [--alone]              run no kernels to compare prefill with
 )";
 
 /// Takes our options from the command line. Leaves the others.
@@ -33,6 +34,8 @@ static Options parseOptions(int &argc, char **argv) {
       {"--cache-dir=", &options.cacheDirectory},
   };
   auto take = [&](std::string_view argument) {
+    if (argument == "--alone")
+      return options.alone = true;
     for (auto [prefix, value] : values)
       if (argument.starts_with(prefix)) {
         *value = argument.substr(prefix.size());
