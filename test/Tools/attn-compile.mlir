@@ -1,8 +1,8 @@
 // RUN: attn-compile %s -o %t.o --header %t.h
 // RUN: FileCheck %s < %t.h
 // RUN: llvm-nm --just-symbol-name --extern-only --defined-only %t.o | FileCheck %s --check-prefix=SYMBOLS
-// RUN: attn-compile %s -o %t2.o --header %t2.h
-// RUN: cmp %t.o %t2.o
+// RUN: attn-compile %s -o %t.again.o --header %t.again.h
+// RUN: cmp %t.o %t.again.o
 // RUN: attn-compile %s --name=plain_attention --pipeline reference -o %t.o --header %t.h
 // RUN: FileCheck %s --check-prefix=NAME < %t.h
 // RUN: attn-compile --help | FileCheck %s --check-prefix=HELP
@@ -37,19 +37,19 @@
 
 // Nothing is left of what failed.
 // RUN: not attn-compile %s 2>&1 | FileCheck %s --check-prefix=OUTPUT
-// RUN: not attn-compile %s -o %t3.o 2>&1 | FileCheck %s --check-prefix=HEADER
-// RUN: not attn-compile -o %t3.o --header %t3.h 2>&1 | FileCheck %s --check-prefix=INPUT
-// RUN: not attn-compile %s.none -o %t3.o --header %t3.h 2>&1 | FileCheck %s --check-prefix=OPEN
-// RUN: not attn-compile %s -o %t3.o --header %t3.h --name 3d 2>&1 | FileCheck %s --check-prefix=DIGIT
-// RUN: not attn-compile %s -o %t3.o --header %t3.h --name while 2>&1 | FileCheck %s --check-prefix=KEYWORD
-// RUN: not attn-compile %s -o %t3.o --header %t3.h --name attn_rt_alloc 2>&1 | FileCheck %s --check-prefix=OWN
-// RUN: not attn-compile %s -o %t3.o --header %t3.h --name memset 2>&1 | FileCheck %s --check-prefix=LIBRARY
-// RUN: not attn-compile %s -o %t3.o --header %t3.h --cpu abacus 2>&1 | FileCheck %s --check-prefix=CPU
-// RUN: not attn-compile %s -o %t3.o --header %t3.h --pipeline gpu 2>&1 | FileCheck %s --check-prefix=PIPELINE
-// RUN: not attn-compile %s -o %t3.o --header %t3.h --entry other 2>&1 | FileCheck %s --check-prefix=ENTRY
-// RUN: not attn-compile %s -o %t3.o --header %t3.no/folder.h 2>&1 | FileCheck %s --check-prefix=FOLDER
-// RUN: not attn-compile %S/Inputs/syntax-error.mlir -o %t3.o --header %t3.h 2>&1 | FileCheck %s --check-prefix=SYNTAX
-// RUN: not ls %t3.o %t3.h
+// RUN: not attn-compile %s -o %t.bad.o 2>&1 | FileCheck %s --check-prefix=HEADER
+// RUN: not attn-compile -o %t.bad.o --header %t.bad.h 2>&1 | FileCheck %s --check-prefix=INPUT
+// RUN: not attn-compile %s.none -o %t.bad.o --header %t.bad.h 2>&1 | FileCheck %s --check-prefix=OPEN
+// RUN: not attn-compile %s -o %t.bad.o --header %t.bad.h --name 3d 2>&1 | FileCheck %s --check-prefix=DIGIT
+// RUN: not attn-compile %s -o %t.bad.o --header %t.bad.h --name while 2>&1 | FileCheck %s --check-prefix=KEYWORD
+// RUN: not attn-compile %s -o %t.bad.o --header %t.bad.h --name attn_rt_alloc 2>&1 | FileCheck %s --check-prefix=OWN
+// RUN: not attn-compile %s -o %t.bad.o --header %t.bad.h --name memset 2>&1 | FileCheck %s --check-prefix=LIBRARY
+// RUN: not attn-compile %s -o %t.bad.o --header %t.bad.h --cpu abacus 2>&1 | FileCheck %s --check-prefix=CPU
+// RUN: not attn-compile %s -o %t.bad.o --header %t.bad.h --pipeline gpu 2>&1 | FileCheck %s --check-prefix=PIPELINE
+// RUN: not attn-compile %s -o %t.bad.o --header %t.bad.h --entry other 2>&1 | FileCheck %s --check-prefix=ENTRY
+// RUN: not attn-compile %s -o %t.bad.o --header %t.bad.no/folder.h 2>&1 | FileCheck %s --check-prefix=FOLDER
+// RUN: not attn-compile %S/Inputs/syntax-error.mlir -o %t.bad.o --header %t.bad.h 2>&1 | FileCheck %s --check-prefix=SYNTAX
+// RUN: not ls %t.bad.o %t.bad.h
 
 // OUTPUT: attn-compile: error: -o: expected the name of the object file
 // HEADER: attn-compile: error: --header: expected the name of the header

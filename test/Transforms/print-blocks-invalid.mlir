@@ -8,7 +8,7 @@
 // RUN: not attn-opt %s -attn-print-blocks="query-length=1152921504606846977 offset=0" 2>&1 | FileCheck %s --check-prefix=HUGE
 // RUN: not attn-opt %s -attn-print-blocks="query-length=1152921504606846976 offset=0" 2>&1 | FileCheck %s --check-prefix=LONG
 // RUN: not attn-opt %s -attn-print-blocks="query-length=four" 2>&1 | FileCheck %s --check-prefix=NUMBER
-// RUN: not attn-opt %s -attn-print-blocks="query-length=4 offset=0 svg=%t/no/folder.svg" 2>&1 | FileCheck %s --check-prefix=FILE
+// RUN: not attn-opt %s -attn-print-blocks="query-length=4 offset=0 svg=no/such/folder.svg" 2>&1 | FileCheck %s --check-prefix=FILE
 // RUN: echo "func.func private @f()" | not attn-opt -attn-print-blocks 2>&1 | FileCheck %s --check-prefix=NONE
 
 // QUERY: [[# @LINE + 13]]:8: error: query length is not known while compiling: say with query-length for which to show the blocks

@@ -1,6 +1,8 @@
-// RUN: attn-opt %s -attn-print-blocks="query-length=70 key-length=300 offset=200 batch=2 svg=%t.svg" -o /dev/null | FileCheck %s
-// RUN: FileCheck %s --check-prefix=SVG < %t.svg
-// RUN: python3 -c "import sys, xml.dom.minidom as dom; dom.parse(sys.argv[1])" %t.svg
+// RUN: mkdir -p %t
+// RUN: cd %t
+// RUN: attn-opt %s -attn-print-blocks="query-length=70 key-length=300 offset=200 batch=2 svg=picture.svg" -o /dev/null | FileCheck %s
+// RUN: FileCheck %s --check-prefix=SVG < picture.svg
+// RUN: python3 -c "import xml.dom.minidom as dom; dom.parse('picture.svg')"
 // RUN: attn-opt %s -attn-print-blocks="query-length=70 key-length=300 offset=200 batch=2 vector-bits=512" -o /dev/null | FileCheck %s --check-prefix=WIDE
 // RUN: attn-opt %s -attn-print-blocks="query-length=70 key-length=300 offset=200 query-block=40 key-block=100" -o /dev/null | FileCheck %s --check-prefix=BLOCKS
 // RUN: attn-opt %s -attn-print-blocks="query-length=0 key-length=0 offset=0 batch=0" -o /dev/null | FileCheck %s --check-prefix=EMPTY
