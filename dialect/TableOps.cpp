@@ -80,7 +80,8 @@ LogicalResult BlockRangeOp::verify() {
            << getOuts().size();
   for (Value out : getOuts()) {
     auto type = cast<ShapedType>(out.getType());
-    bool matches = type.hasRank() && type.getRank() == table.getRank() &&
+    bool matches = isa<MemRefType>(type) == isa<MemRefType>(table) &&
+                   type.hasRank() && type.getRank() == table.getRank() &&
                    type.getElementType() == table.getElementType();
     for (int64_t dim = 0; matches && dim < table.getRank(); ++dim)
       matches =

@@ -37,6 +37,8 @@ static int64_t getDivisor(Operation *op) {
   if (op->getNumOperands() != 2 ||
       !matchPattern(op->getOperand(1), m_ConstantInt(&constant)))
     return 0;
+  if (constant.getSignificantBits() > 64)
+    return 0;
   int64_t number = constant.getSExtValue();
   if (isa<arith::ShRSIOp, arith::ShRUIOp, index::ShrSOp, index::ShrUOp>(op))
     return number >= 0 && number < 62 ? int64_t(1) << number : 0;

@@ -28,7 +28,7 @@ struct TargetDescription {
   bool bf16Tiles = false;
 
   /// Whether bf16 is multiplied in pairs.
-  bool hasPairs() const { return bf16Dot || bf16Tiles; }
+  bool hasPairs() const { return vectorBits == 512 && (bf16Dot || bf16Tiles); }
 };
 
 } // namespace mlir::attn

@@ -343,6 +343,12 @@ struct AttentionToOnline
   using AttentionToOnlineBase::AttentionToOnlineBase;
 
   void runOnOperation() override {
+    if (maximumLanes < 1 || laneMultiple < 1) {
+      getOperation()->emitError("expected at least 1 lane, got ")
+          << int64_t(maximumLanes) << ", and a multiple of "
+          << int64_t(laneMultiple);
+      return signalPassFailure();
+    }
     IRRewriter rewriter(&getContext());
     SmallVector<AttentionOp> ops;
     getOperation()->walk([&](AttentionOp op) { ops.push_back(op); });

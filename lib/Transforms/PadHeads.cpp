@@ -122,6 +122,11 @@ struct PadHeads : attn::impl::PadHeadsBase<PadHeads> {
   using PadHeadsBase::PadHeadsBase;
 
   void runOnOperation() override {
+    if (multiple < 1) {
+      getOperation()->emitError("expected a multiple of at least 1, got ")
+          << int64_t(multiple);
+      return signalPassFailure();
+    }
     IRRewriter rewriter(&getContext());
     SmallVector<AttentionOp> ops;
     getOperation()->walk([&](AttentionOp op) { ops.push_back(op); });

@@ -125,6 +125,11 @@ struct TileAttention : attn::impl::TileAttentionBase<TileAttention> {
   using TileAttentionBase::TileAttentionBase;
 
   void runOnOperation() override {
+    if (plainQueries < 1 || variantQueries < 1) {
+      getOperation()->emitError("expected tiles of at least 1 query, got ")
+          << int64_t(plainQueries) << " and " << int64_t(variantQueries);
+      return signalPassFailure();
+    }
     IRRewriter rewriter(&getContext());
     SmallVector<AttentionOp> ops;
     getOperation()->walk([&](AttentionOp op) { ops.push_back(op); });

@@ -50,3 +50,15 @@ func.func @scalar(%t: memref<?xi16, strided<[?]>>, %u: memref<?x?xi16>,
       outs(%q, %q : memref<?xindex>, memref<?xindex>) blocks [64]
   return
 }
+
+// -----
+
+// Numbers that vectors pack differently are read one by one.
+// CHECK-LABEL: func.func @narrow(
+// CHECK-NOT: vector.load
+// CHECK: memref.load %{{.*}} : memref<300xi4>
+func.func @narrow(%t: memref<300xi4>, %low: memref<5xi4>, %high: memref<5xi4>) {
+  attn.block_range ins(%t : memref<300xi4>)
+      outs(%low, %high : memref<5xi4>, memref<5xi4>) blocks [64]
+  return
+}

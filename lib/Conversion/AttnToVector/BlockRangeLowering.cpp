@@ -14,6 +14,7 @@
 
 #include "lib/Conversion/AttnToVector/AttnToVector.h"
 #include "lib/Conversion/AttnToVector/CapturedTiles.h"
+#include "lib/Conversion/LinalgToVector/RowSlices.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -37,7 +38,8 @@ public:
         high(viewAsBytes(b, op.getHigh())), blocks(op.getBlocks()),
         type(cast<MemRefType>(table.getType())),
         elementType(type.getElementType()), rank(type.getRank()) {
-    if (type.isLastDimUnitStride() && !elementType.isIndex()) {
+    if (type.isLastDimUnitStride() && !elementType.isIndex() &&
+        hasVectorLayout(elementType)) {
       // Powers of two that divide a block.
       int64_t width = target.vectorBits / elementType.getIntOrFloatBitWidth();
       lanes = std::min(int64_t(llvm::bit_floor(uint64_t(width))),

@@ -98,7 +98,7 @@ static StringRef matchOperands(linalg::LinalgOp op, Contraction &contraction) {
   contraction.c = cast<TypedValue<MemRefType>>(op.getDpsInitOperand(0)->get());
   AffineMap mapOfA = maps[1 - b], mapOfB = maps[b];
   unsigned last = mapOfB.getDimPosition(mapOfB.getNumResults() - 1);
-  contraction.inPairs = last != n &&
+  contraction.inPairs = last != n && last != m &&
                         endsWithPair(contraction.a.getType(), mapOfA, last) &&
                         endsWithPair(contraction.b.getType(), mapOfB, last);
   if (contraction.inPairs) {
@@ -118,7 +118,10 @@ static StringRef matchOperands(linalg::LinalgOp op, Contraction &contraction) {
   if (mapOfB.getDimPosition(mapOfB.getNumResults() - 1) != n ||
       mapOfB.isFunctionOfDim(m) || mapOfA.isFunctionOfDim(n) ||
       mapOfA.getNumResults() != mapOfB.getNumResults() ||
-      numLoops + contraction.inPairs != op.getNumLoops())
+      numLoops + contraction.inPairs != op.getNumLoops() ||
+      llvm::any_of(mapOfA.getResults(), [&](AffineExpr expr) {
+        return !order[cast<AffineDimExpr>(expr).getPosition()];
+      }))
     return "has no row of lanes in an operand and the result";
   contraction.mapOfA = mapOfA.replaceDimsAndSymbols(order, {}, numLoops, 0);
   contraction.mapOfB = mapOfB.replaceDimsAndSymbols(order, {}, numLoops, 0);

@@ -1,0 +1,27 @@
+// RUN: attn-opt %s -verify-diagnostics -attn-vectorize-contractions="vector-bits=512 vector-registers=32 bf16-dot bf16-tiles" \
+// RUN:   | FileCheck %s
+
+// Pairs that are not summed are not what is multiplied in pairs.
+
+// CHECK-LABEL: func.func @pairs_of_rows(
+// CHECK-NOT: x86vector
+// CHECK: linalg.generic
+func.func @pairs_of_rows(%a: memref<4x4x2xbf16>, %b: memref<4x16x2xbf16>,
+                         %c: memref<2x16xf32>) {
+  // expected-remark @below {{has no row of lanes in an operand and the result}}
+  linalg.generic {
+      indexing_maps = [affine_map<(m, n, k, l) -> (l, k, m)>,
+                       affine_map<(m, n, k, l) -> (k, n, m)>,
+                       affine_map<(m, n, k, l) -> (m, n)>],
+      iterator_types = ["parallel", "parallel", "reduction", "reduction"]}
+      ins(%a, %b : memref<4x4x2xbf16>, memref<4x16x2xbf16>)
+      outs(%c : memref<2x16xf32>) {
+  ^bb0(%x: bf16, %y: bf16, %sum: f32):
+    %0 = arith.extf %x : bf16 to f32
+    %1 = arith.extf %y : bf16 to f32
+    %product = arith.mulf %0, %1 : f32
+    %next = arith.addf %sum, %product : f32
+    linalg.yield %next : f32
+  }
+  return
+}
