@@ -116,7 +116,9 @@ jit::selectStaticTarget(const std::string &cpu) {
   disableTiles(*target);
   // What the run-time library can find out about a processor ends here.
   if (target->getTargetTriple().isX86())
-    for (const char *feature : {"avx10.1", "avx10.2"})
+    for (const char *feature :
+         {"avx10.1", "avx10.2", "avxneconvert", "ccmp", "cf", "egpr", "ndd",
+          "nf", "ppx", "push2pop2", "zu"})
       target->getFeatures().AddFeature(feature, /*Enable=*/false);
   // What is the JIT's by default is not what linkers take.
   target->setRelocationModel(llvm::Reloc::PIC_);
