@@ -99,7 +99,9 @@ TEST(LargeSizes, attention_a13_nothing_leaks_out_of_masked_places) {
       for (size_t i = 0; i < clean.output.size(); ++i)
         ASSERT_NEAR(outcome.output[i], clean.output[i], tolerance) << i;
       for (size_t i = 0; i < clean.logSumExp.size(); ++i)
-        ASSERT_NEAR(outcome.logSumExp[i], clean.logSumExp[i], tolerance) << i;
+        ASSERT_NEAR(outcome.logSumExp[i], clean.logSumExp[i],
+                    tolerance > 0 ? 1e-5 : 0.0)
+            << i;
     }
 }
 
