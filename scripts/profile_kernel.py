@@ -28,7 +28,9 @@ from pathlib import Path
 import figures
 import kernel_code
 
-BENCHMARKS = ["prefill/P1/f32", "prefill/P2c/f32", "prefill/P3w/f32", "prefill/P1/bf16"]
+CASES = ["P1", "P1c", "P2c", "P2", "P3w", "P4", "P6"]
+BENCHMARKS = [f"prefill/{case}/f32" for case in CASES]
+BENCHMARKS += [f"prefill/{case}/bf16" for case in ["P1", "P1c", "P2c", "P3w"]]
 
 EXPONENTIALS = "exponentials and sums"
 PRODUCTS = "products"
