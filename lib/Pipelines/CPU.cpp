@@ -30,9 +30,6 @@ static void addTilingStage(OpPassManager &pm, const TargetDescription &target) {
     padding.multiple = target.bf16Tiles ? 32 : 2;
     pm.addPass(attn::createPadHeads(padding));
   }
-  attn::WidenAttentionOptions widening;
-  widening.keepBF16 = target.hasPairs();
-  pm.addPass(attn::createWidenAttention(widening));
   auto tiles = attn::TileSizes::forVectors(target.vectorBits);
   attn::SummarizeTablesOptions tables;
   tables.queries = tiles.variantQueries;
@@ -42,10 +39,12 @@ static void addTilingStage(OpPassManager &pm, const TargetDescription &target) {
   attn::TileAttentionOptions tiling;
   tiling.plainQueries = tiles.plainQueries;
   tiling.variantQueries = tiles.variantQueries;
+  tiling.inPairs = target.hasPairs();
   pm.addPass(attn::createTileAttention(tiling));
   attn::AttentionToOnlineOptions online;
   online.laneMultiple = lanes;
   online.maximumLanes = tiling.plainQueries;
+  online.inPairs = target.hasPairs();
   pm.addPass(attn::createAttentionToOnline(online));
   pm.addPass(attn::createLowerPacks());
   attn::TileKeysOptions keys;

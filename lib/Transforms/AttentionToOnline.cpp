@@ -16,10 +16,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/AttnOps.h"
-#include "lib/Transforms/PackValues.h"
 #include "lib/Transforms/Passes.h"
+#include "lib/Transforms/SharedOperands.h"
 #include "lib/Transforms/Transforms.h"
 
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -48,10 +49,11 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// Emits the online form of one op.
 class OnlineForm {
 public:
-  OnlineForm(AttentionOp op, OpBuilder &builder, int64_t lanes,
-             ValuePacks &packs)
+  OnlineForm(AttentionOp op, OpBuilder &builder, int64_t lanes, bool inPairs,
+             SharedOperands &shared)
       : op(op), b(builder), loc(op.getLoc()), type(op.getAccumulationType()),
-        inPairs(op.getElementType() != type), lanes(lanes), packs(packs) {}
+        isNarrow(op.getElementType() != type), inPairs(inPairs), lanes(lanes),
+        shared(shared) {}
 
   SmallVector<Value> emit() {
     rows = tensor::getMixedSize(b, loc, op.getQuery(), 2);
@@ -69,13 +71,14 @@ private:
 
   OnlineAttentionOp emitOnline() {
     Value query = inPairs ? emitQueryInPairs() : emitQuery();
-    Value value =
-        inPairs ? packs.get(b, loc, op.getValue()) : slice(op.getValue());
+    Value key = inPairs ? slice(op.getKey()) : emitMatrix(op.getKey());
+    Value value = inPairs ? shared.getPacks(b, loc, op.getValue())
+                          : emitMatrix(op.getValue());
     SmallVector<Value> state = emitInitialState();
     Value zero = arith::ConstantIndexOp::create(b, loc, 0);
     Value exact = arith::ConstantOp::create(b, loc, b.getBoolAttr(false));
     auto online = OnlineAttentionOp::create(
-        b, loc, TypeRange(state), query, slice(op.getKey()), value, state,
+        b, loc, TypeRange(state), query, key, value, state,
         /*batch=*/zero, /*head=*/zero, emitPosition(), /*first_key=*/zero,
         getValueOrCreateConstantIndexOp(b, loc, rows), exact,
         scalesQuery() ? Value() : emitScale(), op.getScoreCaptures(),
@@ -110,12 +113,16 @@ private:
         {1, 0, 2});
   }
 
+  /// Keys or values as a matrix in f32.
+  Value emitMatrix(Value operand) {
+    return isNarrow ? shared.getWidened(b, loc, operand, type) : slice(operand);
+  }
+
   /// The queries as rows, `(L, Dk)`.
   Value emitRows() {
     Value query = slice(op.getQuery()); // (n, Dk)
-    auto queryType = cast<RankedTensorType>(query.getType());
-    int64_t size = queryType.getDimSize(1);
-    FloatType element = cast<FloatType>(queryType.getElementType());
+    int64_t size = cast<RankedTensorType>(query.getType()).getDimSize(1);
+    FloatType element = inPairs ? op.getElementType() : type;
     Value padded =
         fill(tensor::EmptyOp::create(b, loc, ArrayRef<int64_t>{lanes, size},
                                      element),
@@ -131,7 +138,10 @@ private:
                         b, loc, b.getFloatAttr(element, *op.getConstantScale()))
                   : emitScale();
       part = map({query}, part, {identity(2)}, [&](ValueRange arguments) {
-        return arith::MulFOp::create(b, loc, arguments[0], factor).getResult();
+        Value element = arguments[0];
+        if (element.getType() != factor.getType())
+          element = arith::ExtFOp::create(b, loc, type, element);
+        return arith::MulFOp::create(b, loc, element, factor).getResult();
       });
     } else {
       part = linalg::CopyOp::create(b, loc, query, part).getResult(0);
@@ -205,7 +215,7 @@ private:
                   .getResult();
             });
     Value outputs = transpose(normalized, {1, 0});
-    if (inPairs)
+    if (isNarrow)
       outputs =
           map({outputs},
               tensor::EmptyOp::create(b, loc, ArrayRef<int64_t>{lanes, size},
@@ -305,27 +315,31 @@ private:
   OpBuilder &b;
   Location loc;
   FloatType type; ///< Of scores and states.
+  bool isNarrow;  ///< Query, key and value are, and the output.
   bool inPairs;
   int64_t lanes;
-  ValuePacks &packs;
+  SharedOperands &shared;
   OpFoldResult rows; ///< Number of queries, n.
 };
 
 } // namespace
 
+bool attn::canComputeInPairs(AttentionOp op) {
+  int64_t headSize = op.getQueryType().getDimSize(3);
+  return op.getElementType().isBF16() && !op.hasDropout() &&
+         headSize % 2 == 0 && headSize > 0;
+}
+
 LogicalResult attn::convertAttentionToOnline(RewriterBase &rewriter,
                                              AttentionOp op,
                                              int64_t maximumLanes,
-                                             int64_t laneMultiple,
-                                             ValuePacks &packs) {
+                                             int64_t laneMultiple, bool inPairs,
+                                             SharedOperands &shared) {
   ShapedType query = op.getQueryType();
   if (op->getNumResults() == 0 || op.isPacked() || op.hasDropout() ||
-      op.isKnownEmpty() ||
-      (!op.getElementType().isF32() && !canComputeInPairs(op)) ||
+      op.isKnownEmpty() || op.getElementType().isF64() ||
       query.getDimSize(0) != 1 || query.getDimSize(1) != 1)
-    return rewriter.notifyMatchFailure(op,
-                                       "not one head of one sequence, in f32 "
-                                       "or pairs of bf16");
+    return rewriter.notifyMatchFailure(op, "not one head of one sequence");
   FailureOr<int64_t> bound = ValueBoundsConstraintSet::computeConstantBound(
       presburger::BoundType::UB, {op.getQuery(), 2},
       /*stopCondition=*/nullptr, /*closedUB=*/true);
@@ -333,7 +347,9 @@ LogicalResult attn::convertAttentionToOnline(RewriterBase &rewriter,
     return rewriter.notifyMatchFailure(op, "too many queries for one tile");
   int64_t lanes = llvm::alignTo(std::max<int64_t>(1, *bound), laneMultiple);
   rewriter.setInsertionPoint(op);
-  rewriter.replaceOp(op, OnlineForm(op, rewriter, lanes, packs).emit());
+  inPairs &= canComputeInPairs(op);
+  rewriter.replaceOp(op,
+                     OnlineForm(op, rewriter, lanes, inPairs, shared).emit());
   return success();
 }
 
@@ -352,10 +368,10 @@ struct AttentionToOnline
     IRRewriter rewriter(&getContext());
     SmallVector<AttentionOp> ops;
     getOperation()->walk([&](AttentionOp op) { ops.push_back(op); });
-    ValuePacks packs;
+    SharedOperands shared;
     for (AttentionOp op : ops)
       (void)convertAttentionToOnline(rewriter, op, maximumLanes, laneMultiple,
-                                     packs);
+                                     inPairs, shared);
   }
 };
 } // namespace

@@ -33,8 +33,8 @@ constexpr uint64_t kMaxBlocks = uint64_t(1) << 18;
 /// The mask analysis takes it for granted that there are no more rows.
 constexpr int64_t kMaxRows = int64_t(1) << 60;
 
-/// Why there are no blocks: what attn-tile-attention leaves alone, once f16 and
-/// bf16 are widened and packed batches split.
+/// Why there are no blocks: what attn-tile-attention leaves alone, once packed
+/// batches are split.
 StringRef findObstacle(AttentionOp op) {
   if (op->getNumResults() == 0)
     return "it works on memrefs";

@@ -107,25 +107,6 @@ def PadHeads : Pass<"attn-pad-heads"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
-def WidenAttention : Pass<"attn-widen-attention"> {
-  let summary = "Compute f16 and bf16 attention in f32";
-  let description = [{
-    Query, key and value are converted to f32 once, in parallel tiles, and the
-    output is rounded at the end. The converted keys and values are shared by
-    all the tiles of queries and by all the heads of a group, so that the
-    conversion costs next to nothing; and without instructions for pairs of bf16
-    that are faster than fused multiply-add, nothing is.
-  }];
-  let options = [
-    Option<"keepBF16", "keep-bf16", "bool", "false",
-           "Leave bf16 with an even head size, for instructions on pairs">];
-  let dependentDialects = ["::mlir::affine::AffineDialect",
-                           "::mlir::arith::ArithDialect",
-                           "::mlir::linalg::LinalgDialect",
-                           "::mlir::scf::SCFDialect",
-                           "::mlir::tensor::TensorDialect"];
-}
-
 def SummarizeTables : Pass<"attn-summarize-tables"> {
   let summary = "Find the ranges of what masks load, block by block";
   let description = [{
@@ -187,7 +168,9 @@ def TileAttention : Pass<"attn-tile-attention"> {
     Option<"plainQueries", "plain-queries", "int64_t", "64",
            "Query rows of a tile in f32 without regions">,
     Option<"variantQueries", "variant-queries", "int64_t", "32",
-           "Query rows of a tile with a score or mask region, or of bf16">];
+           "Query rows of a tile with a score or mask region, or in pairs">,
+    Option<"inPairs", "in-pairs", "bool", "false",
+           "bf16 will be computed in pairs, where it can be">];
   let dependentDialects = ["::mlir::affine::AffineDialect",
                            "::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect",
@@ -202,15 +185,22 @@ def AttentionToOnline : Pass<"attn-attention-to-online"> {
     and transpose its output. The number of queries must have a constant bound,
     which tiling gives it; other ops are left alone.
 
-    Of bf16, it becomes the form in pairs, and its values a `linalg.pack` outside
-    of the parallel loops, shared by all the tiles and heads that use them.
+    That form is in f32. Queries of f16 and bf16 are converted with the tile,
+    keys and values once, in parallel loops outside of those over tiles, for all
+    the tiles and heads that use them, and the output is rounded at the end.
+
+    With `in-pairs`, that of bf16 with an even head size is in pairs, and its
+    values become a `linalg.pack` outside of the parallel loops.
   }];
   let options = [
     Option<"maximumLanes", "maximum-lanes", "int64_t", "64",
            "Largest number of queries of a tile">,
     Option<"laneMultiple", "lane-multiple", "int64_t", "16",
-           "Elements of a vector register">];
-  let dependentDialects = ["::mlir::arith::ArithDialect",
+           "Elements of a vector register">,
+    Option<"inPairs", "in-pairs", "bool", "false",
+           "Compute bf16 in pairs where it can be">];
+  let dependentDialects = ["::mlir::affine::AffineDialect",
+                           "::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect",
                            "::mlir::math::MathDialect",
                            "::mlir::tensor::TensorDialect"];

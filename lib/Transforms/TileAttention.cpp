@@ -29,8 +29,8 @@ static StringRef findObstacle(AttentionOp op) {
     return "it works on memrefs";
   if (op.isKnownEmpty())
     return "it is empty";
-  if (!op.getElementType().isF32() && !canComputeInPairs(op))
-    return "its element type is not f32";
+  if (op.getElementType().isF64())
+    return "its element type is f64";
   if (op.isPacked())
     return "its sequences are packed";
   if (op.hasDropout())
@@ -142,7 +142,8 @@ struct TileAttention : attn::impl::TileAttentionBase<TileAttention> {
       // A mask that ends within a tile wastes part of it, more so of a large
       // one; a captured tensor needs room in the cache beside the scores, and
       // so do their weights in pairs.
-      bool isPlain = !op.hasMask() && !op.hasScore() && !canComputeInPairs(op);
+      bool isPlain = !op.hasMask() && !op.hasScore() &&
+                     !(inPairs && canComputeInPairs(op));
       int64_t queries = isPlain ? plainQueries : variantQueries;
       if (failed(tileAttention(rewriter, op, queries))) {
         op.emitError("could not be tiled");

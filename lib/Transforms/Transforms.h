@@ -29,7 +29,7 @@ namespace mlir::attn {
 
 class AttentionOp;
 class OnlineAttentionOp;
-class ValuePacks;
+class SharedOperands;
 
 /// Type of the buffer that a kernel's caller passes for a tensor: contiguous in
 /// the last dimension, any strides in the others.
@@ -53,10 +53,6 @@ LogicalResult bufferizeKernels(ModuleOp module);
 
 /// Replaces a packed batch by a loop over its sequences.
 void splitSequences(RewriterBase &rewriter, AttentionOp op);
-
-/// Computes f16 or bf16 attention in f32, on tensors that are converted in
-/// parallel before and after.
-LogicalResult widenAttention(RewriterBase &rewriter, AttentionOp op);
 
 /// Pads the rows of query and key of bf16 attention with 0, in parallel, to a
 /// multiple of `multiple` elements, which changes no score.
@@ -82,11 +78,12 @@ LogicalResult tileAttention(RewriterBase &rewriter, AttentionOp op,
 
 /// Replaces the attention of at most `maximumLanes` queries of one head by its
 /// online form, on a number of lanes that is a multiple of `laneMultiple`. That
-/// of f32 stays of f32; that of bf16 becomes a form in pairs, with values from
-/// `packs`.
+/// is in f32, with keys and values of f16 and bf16 from `shared`; with
+/// `inPairs`, that of bf16 is in pairs where it can be.
 LogicalResult convertAttentionToOnline(RewriterBase &rewriter, AttentionOp op,
                                        int64_t maximumLanes,
-                                       int64_t laneMultiple, ValuePacks &packs);
+                                       int64_t laneMultiple, bool inPairs,
+                                       SharedOperands &shared);
 
 /// Tiles the keys that the mask may keep into blocks.
 LogicalResult tileKeys(RewriterBase &rewriter, OnlineAttentionOp op,

@@ -56,7 +56,7 @@ func.func @packed(%q: tensor<1x8x?x64xf32>, %o: tensor<1x8x?x64xf32>,
 // CHECK-LABEL: llvm.func @double(
 // CHECK-NOT: llvm.call @attn_rt_parallel_for
 func.func @double(%q: !d, %k: !d, %v: !d, %o: !d) -> !d {
-  // expected-remark @below {{is lowered by the reference path, because its element type is not f32}}
+  // expected-remark @below {{is lowered by the reference path, because its element type is f64}}
   // expected-remark @below {{not computed by vectors: has a reduction in the last loop}}
   %r = attn.attention ins(%q, %k, %v : !d, !d, !d) outs(%o : !d)
   return %r : !d

@@ -1,4 +1,4 @@
-// RUN: attn-opt %s -attn-attention-to-online -canonicalize -cse | FileCheck %s
+// RUN: attn-opt %s -attn-attention-to-online=in-pairs -canonicalize -cse | FileCheck %s
 
 // CHECK-DAG: #[[PACKS:.*]] = affine_map<()[s0] -> (s0 ceildiv 32)>
 
@@ -102,12 +102,21 @@ func.func @part(%q: !q4, %k: !k4, %o: !q4, %first: index) -> !q4 {
   return %r : !q4
 }
 
-// Odd heads have no pairs.
+// Odd heads have no pairs, and other narrow types neither.
 // CHECK-LABEL: func.func @odd
-// CHECK-NOT: attn.online_attention
+// CHECK: attn.online_attention ins({{.*}} : tensor<15x32xf32>, tensor<20x15xf32>, tensor<20x15xf32>)
 func.func @odd(%q: tensor<1x1x20x15xbf16>) -> tensor<1x1x20x15xbf16> {
   %r = attn.attention
       ins(%q, %q, %q : tensor<1x1x20x15xbf16>, tensor<1x1x20x15xbf16>,
           tensor<1x1x20x15xbf16>) outs(%q : tensor<1x1x20x15xbf16>)
   return %r : tensor<1x1x20x15xbf16>
+}
+
+// CHECK-LABEL: func.func @half
+// CHECK: attn.online_attention ins({{.*}} : tensor<16x32xf32>, tensor<20x16xf32>, tensor<20x16xf32>)
+func.func @half(%q: tensor<1x1x20x16xf16>) -> tensor<1x1x20x16xf16> {
+  %r = attn.attention
+      ins(%q, %q, %q : tensor<1x1x20x16xf16>, tensor<1x1x20x16xf16>,
+          tensor<1x1x20x16xf16>) outs(%q : tensor<1x1x20x16xf16>)
+  return %r : tensor<1x1x20x16xf16>
 }

@@ -81,7 +81,7 @@ func.func @whole(%q: !q, %o: !q) -> !q {
 // CHECK-LABEL: func.func @double
 // CHECK-NOT: scf.forall
 func.func @double(%q: !q, %o: !q) -> !q {
-  // expected-remark @below {{is lowered by the reference path, because its element type is not f32}}
+  // expected-remark @below {{is lowered by the reference path, because its element type is f64}}
   %r = attn.attention ins(%q, %q, %q : !q, !q, !q) outs(%o : !q)
   return %r : !q
 }

@@ -1,0 +1,170 @@
+//===- SharedOperands.cpp - Keys and values for all tiles -----------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Transforms/SharedOperands.h"
+#include "dialect/AttnOps.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/ValueBoundsOpInterface.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+/// The outermost parallel loop around `block` that `value` comes from outside
+/// of; or null.
+static scf::ForallOp findOutermostLoop(Block *block, Value value) {
+  scf::ForallOp outermost;
+  for (Operation *op = block->getParentOp(); op; op = op->getParentOp())
+    if (auto loop = dyn_cast<scf::ForallOp>(op);
+        loop && loop.isDefinedOutsideOfLoop(value))
+      outermost = loop;
+  return outermost;
+}
+
+/// Whether `slice` takes one batch entry and head, whole.
+static bool takesHead(tensor::ExtractSliceOp slice) {
+  if (slice.getSourceType().getRank() != 4 || slice.getType().getRank() != 4)
+    return false;
+  for (unsigned dim = 0; dim < 4; ++dim) {
+    if (!isOneInteger(slice.getMixedStrides()[dim]))
+      return false;
+    if (dim < 2)
+      continue;
+    if (!isZeroInteger(slice.getMixedOffsets()[dim]))
+      return false;
+    FailureOr<bool> isWhole = ValueBoundsConstraintSet::areEqual(
+        slice.getMixedSizes()[dim], {slice.getSource(), dim});
+    if (failed(isWhole) || !*isWhole)
+      return false;
+  }
+  return true;
+}
+
+/// Packs a tensor `(B, Hkv, Skv, Dv)`.
+static Value pack(OpBuilder &b, Location loc, Value value) {
+  auto type = cast<RankedTensorType>(value.getType()).getElementType();
+  OpFoldResult keys = b.getIndexAttr(OnlineAttentionOp::kKeysPerPack);
+  Value empty = linalg::PackOp::createDestinationTensor(
+      b, loc, value, keys, /*innerDimsPos=*/{2}, /*outerDimsPerm=*/{});
+  Value zero = arith::ConstantOp::create(b, loc, b.getFloatAttr(type, 0.0));
+  return linalg::PackOp::create(b, loc, value, empty, /*innerDimsPos=*/{2},
+                                keys, zero)
+      .getResult();
+}
+
+/// Widens a tensor `(B, Hkv, Skv, D)`, in parallel.
+static Value widen(OpBuilder &b, Location loc, Value narrow, FloatType type) {
+  constexpr int64_t rowsPerTile = 256;
+  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, narrow);
+  Value empty = tensor::EmptyOp::create(b, loc, sizes, type);
+  OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1),
+               rows = b.getIndexAttr(rowsPerTile);
+  auto loop = scf::ForallOp::create(
+      b, loc, SmallVector<OpFoldResult>(3, zero),
+      SmallVector<OpFoldResult>(ArrayRef(sizes).take_front(3)),
+      {one, one, rows}, empty, /*mapping=*/std::nullopt);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  auto at = llvm::to_vector_of<OpFoldResult>(loop.getInductionVars());
+  at.push_back(zero);
+  AffineExpr i = b.getAffineDimExpr(0), n = b.getAffineSymbolExpr(0);
+  AffineMap rest = AffineMap::get(
+      1, 1, {b.getAffineConstantExpr(rowsPerTile), n - i}, b.getContext());
+  SmallVector<OpFoldResult> extent = {
+      one, one,
+      affine::makeComposedFoldedAffineMin(b, loc, rest, {at[2], sizes[2]}),
+      sizes[3]};
+  SmallVector<OpFoldResult> strides(4, one);
+  Value outs = loop.getRegionIterArgs()[0];
+  Value from =
+      tensor::ExtractSliceOp::create(b, loc, narrow, at, extent, strides);
+  Value to = tensor::ExtractSliceOp::create(b, loc, outs, at, extent, strides);
+  AffineMap identity = b.getMultiDimIdentityMap(4);
+  SmallVector<utils::IteratorType> parallel(4, utils::IteratorType::parallel);
+  auto generic = linalg::GenericOp::create(
+      b, loc, to.getType(), from, to, {identity, identity}, parallel,
+      [&](OpBuilder &b, Location loc, ValueRange arguments) {
+        Value element = arith::ExtFOp::create(b, loc, type, arguments[0]);
+        linalg::YieldOp::create(b, loc, element);
+      });
+  b.setInsertionPointToStart(loop.getTerminator().getBody());
+  tensor::ParallelInsertSliceOp::create(b, loc, generic.getResult(0), outs, at,
+                                        extent, strides);
+  return loop.getResult(0);
+}
+
+namespace {
+
+/// What a tile's operand is a head of.
+struct Head {
+  explicit Head(OpBuilder &b, Value operand)
+      : tensor(operand), batch(b.getIndexAttr(0)), number(b.getIndexAttr(0)) {
+    auto slice = operand.getDefiningOp<tensor::ExtractSliceOp>();
+    if (!slice || !takesHead(slice))
+      return;
+    tensor = slice.getSource();
+    batch = slice.getMixedOffsets()[0];
+    number = slice.getMixedOffsets()[1];
+  }
+
+  /// The head of `converted`, without the dimensions of batch and heads.
+  Value slice(OpBuilder &b, Location loc, Value converted) const {
+    auto type = cast<RankedTensorType>(converted.getType());
+    SmallVector<OpFoldResult> offsets(type.getRank(), b.getIndexAttr(0));
+    offsets[0] = batch;
+    offsets[1] = number;
+    SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, converted);
+    sizes[0] = sizes[1] = b.getIndexAttr(1);
+    SmallVector<OpFoldResult> strides(type.getRank(), b.getIndexAttr(1));
+    auto matrix = RankedTensorType::get(type.getShape().drop_front(2),
+                                        type.getElementType());
+    return tensor::ExtractSliceOp::create(b, loc, matrix, converted, offsets,
+                                          sizes, strides);
+  }
+
+  Value tensor;
+  OpFoldResult batch, number;
+};
+
+} // namespace
+
+/// `convert(tensor)` where `tensor` is available to all tiles, once.
+static Value
+convertOnce(OpBuilder &b, Value tensor,
+            llvm::DenseMap<std::pair<Value, Block *>, Value> &converted,
+            function_ref<Value(Value)> convert) {
+  scf::ForallOp loop = findOutermostLoop(b.getInsertionBlock(), tensor);
+  Block *block = loop ? loop->getBlock() : b.getInsertionBlock();
+  Value &result = converted[{tensor, block}];
+  if (!result) {
+    OpBuilder::InsertionGuard guard(b);
+    if (loop)
+      b.setInsertionPoint(loop);
+    result = convert(tensor);
+  }
+  return result;
+}
+
+Value SharedOperands::getPacks(OpBuilder &b, Location loc, Value value) {
+  Head head(b, value);
+  Value packed = convertOnce(b, head.tensor, packs,
+                             [&](Value all) { return pack(b, loc, all); });
+  return head.slice(b, loc, packed);
+}
+
+Value SharedOperands::getWidened(OpBuilder &b, Location loc, Value operand,
+                                 FloatType type) {
+  Head head(b, operand);
+  Value widened = convertOnce(b, head.tensor, wide, [&](Value all) {
+    return widen(b, loc, all, type);
+  });
+  return head.slice(b, loc, widened);
+}

@@ -1,0 +1,36 @@
+//===- SharedOperands.h - Keys and values for all tiles ---------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_TRANSFORMS_SHAREDOPERANDS_H
+#define ATTN_TRANSFORMS_SHAREDOPERANDS_H
+
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace mlir::attn {
+
+/// Keys and values in the form that instructions want. What a tile's operand is
+/// a slice of is converted as a whole, once, outside of the parallel loops
+/// around the insertion point, for all the tiles and heads that use it.
+class SharedOperands {
+public:
+  /// The packs `(ceil(n/32), Dv, 32)` of `value`, `(1, 1, n, Dv)`, for
+  /// instructions on pairs.
+  Value getPacks(OpBuilder &b, Location loc, Value value);
+
+  /// `operand`, `(1, 1, n, D)`, as a matrix `(n, D)` of a wider type.
+  Value getWidened(OpBuilder &b, Location loc, Value operand, FloatType type);
+
+private:
+  /// By what is converted and where; the value of one attention may be the key
+  /// of another.
+  llvm::DenseMap<std::pair<Value, Block *>, Value> packs, wide;
+};
+
+} // namespace mlir::attn
+
+#endif // ATTN_TRANSFORMS_SHAREDOPERANDS_H
