@@ -38,6 +38,7 @@ RULES = {
     "runtime/Support": STD + HOST + ["oneapi/tbb/"],
     "runtime/Reference": STD + HOST,
     "runtime/Npy": STD + HOST,
+    "runtime/Cache": STD + HOST,
     "runtime/Builder": STD + HOST + ["runtime/Support/"],
     "runtime/Bridge": STD + MLIR + HOST,
     "runtime/JIT": STD + MLIR + HOST + COMPILER + ["lib/", "runtime/"],
