@@ -242,6 +242,10 @@ FailureOr<SmallVector<Value>>
 OnlineAttentionOp::generateInitialTensorForPartialReduction(
     OpBuilder &b, Location loc, ArrayRef<OpFoldResult> tileSizes,
     const SetVector<unsigned> &) {
+  if (getInRows()) {
+    emitOpError("in rows, has no partial reduction");
+    return failure();
+  }
   double initial[] = {0.0, -std::numeric_limits<double>::infinity(), 0.0};
   SmallVector<Value> states;
   for (auto [init, number] : llvm::zip(getOuts(), initial)) {

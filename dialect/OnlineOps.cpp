@@ -60,6 +60,25 @@ LogicalResult verifyStaticSizes(Operation *op, Value operand, StringRef name,
 }
 
 /// Verifies what is multiplied: all of one type, or of bf16 in pairs.
+/// Key and value in rows: matrices of one float type, no wider than the
+/// query's.
+LogicalResult verifyRows(OnlineAttentionOp op) {
+  auto query = cast<RankedTensorType>(op.getQuery().getType());
+  auto value = cast<RankedTensorType>(op.getValue().getType());
+  Type type = cast<RankedTensorType>(op.getKey().getType()).getElementType();
+  if (!isa<FloatType>(type) ||
+      (type != query.getElementType() &&
+       type.getIntOrFloatBitWidth() >= query.getElementTypeBitWidth()))
+    return op.emitOpError()
+           << "operand 'key': expected " << query.getElementType()
+           << " or a narrower float type, got " << op.getKey().getType();
+  return failure(failed(verifyState(op, op.getKey(), "key",
+                                    {-1, query.getDimSize(1)}, type)) ||
+                 failed(verifyState(op, op.getValue(), "value",
+                                    {-1, value.getDimSize(1)}, type)));
+}
+
+/// Key and value as columns of queries need them.
 LogicalResult verifyFactors(OnlineAttentionOp op) {
   auto query = cast<RankedTensorType>(op.getQuery().getType());
   auto value = cast<RankedTensorType>(op.getValue().getType());
@@ -154,7 +173,8 @@ LogicalResult OnlineAttentionOp::verify() {
   auto query = cast<RankedTensorType>(getQuery().getType());
   Type type =
       isInPairs() ? Float32Type::get(getContext()) : query.getElementType();
-  if ((query.getRank() != 2 && !isInPairs()) || !isa<FloatType>(type))
+  if ((query.getRank() != 2 && (!isInPairs() || getInRows())) ||
+      !isa<FloatType>(type))
     return emitOpError() << "operand 'query': expected shape (Dk, L) of a "
                             "float type or (Dk/2, L, 2) of bf16, got "
                          << query;
@@ -166,10 +186,19 @@ LogicalResult OnlineAttentionOp::verify() {
   if (failed(verifyStaticSizes(*this, getQuery(), "query", 0, 2)) ||
       failed(verifyStaticSizes(*this, getValue(), "value", 1, 2)))
     return failure();
-  int64_t lanes = getNumLanes(), valueSize = value.getDimSize(1);
-  if (failed(verifyFactors(*this)) ||
-      failed(verifyState(*this, getAccumulator(), "accumulator",
-                         {valueSize, lanes}, type)) ||
+  if (getInRows())
+    if (auto maximum = cast<ShapedType>(getMaximum().getType());
+        maximum.getRank() != 1 || maximum.getDimSize(0) < getNumRows())
+      return emitOpError() << "operand 'maximum': expected at least "
+                           << getNumRows() << " queries, got " << maximum;
+  int64_t lanes = getInRows() ? getNumLanes() : query.getDimSize(1);
+  int64_t valueSize = value.getDimSize(1);
+  SmallVector<int64_t> accumulator = {valueSize, lanes};
+  if (getInRows())
+    accumulator = {getNumRows(), valueSize};
+  if (failed(getInRows() ? verifyRows(*this) : verifyFactors(*this)) ||
+      failed(verifyState(*this, getAccumulator(), "accumulator", accumulator,
+                         type)) ||
       failed(verifyState(*this, getMaximum(), "maximum", {lanes}, type)) ||
       failed(verifyState(*this, getSum(), "sum", {lanes}, type)) ||
       failed(verifyScale(*this, getScale(), type)))

@@ -72,6 +72,10 @@ def Attn_OnlineAttentionOp : Attn_OnlineOp<"online_attention", [
     bf16 before they are multiplied by values, not before they are summed. It is
     tiled along the keys at multiples of 32.
 
+    In rows, for few queries, the lanes of vectors are elements of a head: with `n`
+    queries of at most `L`, `query` is `(n, Dk)` and O `(n, Dv)`, of the type of
+    the state, while `key` and `value` may be of a narrower float type.
+
     `batch` and `head` are the `b` and `h` that regions see; `position` is the
     position `p` of query 0, `first_key` the `j` of key 0. Only the first
     `num_queries` queries exist; regions are not observable at the others.
@@ -88,9 +92,11 @@ def Attn_OnlineAttentionOp : Attn_OnlineOp<"online_attention", [
     Variadic<AnyRankedTensor>:$outs,
     Index:$batch, Index:$head, Index:$position, Index:$first_key,
     Index:$num_queries, I1:$exact, Optional<AnyFloat>:$scale,
-    Variadic<AnyType>:$score_captures, Variadic<AnyType>:$mask_captures);
+    Variadic<AnyType>:$score_captures, Variadic<AnyType>:$mask_captures,
+    UnitAttr:$in_rows);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = [{
+    (`in_rows` $in_rows^)?
     `ins` `(` $query `,` $key `,` $value `:` type($query) `,` type($key) `,` type($value) `)`
     `outs` `(` $outs `:` type($outs) `)`
     `at` `(` $batch `,` $head `,` $position `,` $first_key `)`
@@ -113,7 +119,9 @@ def Attn_OnlineAttentionOp : Attn_OnlineOp<"online_attention", [
     /// Keys whose values lie side by side in pairs.
     static constexpr int64_t kKeysPerPack = 32;
     /// Queries of the tile, `L`.
-    int64_t getNumLanes() { return cast<ShapedType>(getQuery().getType()).getDimSize(1); }
+    int64_t getNumLanes() { return cast<ShapedType>(getMaximum().getType()).getDimSize(0); }
+    /// Rows of query and O in rows, `n`.
+    int64_t getNumRows() { return cast<ShapedType>(getQuery().getType()).getDimSize(0); }
     MutableOperandRange getDpsInitsMutable() { return getOutsMutable(); }
   }];
 }

@@ -24,13 +24,17 @@ using attn::TargetDescription;
 /// softmax steps over blocks of keys.
 static void addTilingStage(OpPassManager &pm, const TargetDescription &target) {
   int64_t lanes = target.vectorBits / 32;
+  auto tiles = attn::TileSizes::forVectors(target.vectorBits);
+  attn::FoldGroupsOptions groups;
+  groups.maximumRows = tiles.variantQueries;
+  pm.addPass(attn::createFoldGroups(groups));
   // A packed batch as a whole, not sequence by sequence.
   if (target.hasPairs()) {
     attn::PadHeadsOptions padding;
     padding.multiple = target.bf16Tiles ? 32 : 2;
+    padding.laneMultiple = lanes;
     pm.addPass(attn::createPadHeads(padding));
   }
-  auto tiles = attn::TileSizes::forVectors(target.vectorBits);
   attn::SummarizeTablesOptions tables;
   tables.queries = tiles.variantQueries;
   tables.keys = tiles.keys;

@@ -46,14 +46,18 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+/// What is along the lanes of vectors; see attn.online_attention.
+enum class OnlineLayout { Lanes, Rows, Pairs };
+
 /// Emits the online form of one op.
 class OnlineForm {
 public:
-  OnlineForm(AttentionOp op, OpBuilder &builder, int64_t lanes, bool inPairs,
-             SharedOperands &shared)
+  OnlineForm(AttentionOp op, OpBuilder &builder, OnlineLayout layout,
+             int64_t lanes, SharedOperands &shared)
       : op(op), b(builder), loc(op.getLoc()), type(op.getAccumulationType()),
-        isNarrow(op.getElementType() != type), inPairs(inPairs), lanes(lanes),
-        shared(shared) {}
+        isNarrow(op.getElementType() != type),
+        inRows(layout == OnlineLayout::Rows),
+        inPairs(layout == OnlineLayout::Pairs), lanes(lanes), shared(shared) {}
 
   SmallVector<Value> emit() {
     rows = tensor::getMixedSize(b, loc, op.getQuery(), 2);
@@ -70,7 +74,9 @@ private:
   using Body = function_ref<Value(ValueRange)>;
 
   OnlineAttentionOp emitOnline() {
-    Value query = inPairs ? emitQueryInPairs() : emitQuery();
+    Value query = inPairs  ? emitQueryInPairs()
+                  : inRows ? emitRows(op.getQueryType().getDimSize(2))
+                           : transpose(emitRows(lanes), {1, 0});
     Value key = inPairs ? slice(op.getKey()) : emitMatrix(op.getKey());
     Value value = inPairs ? shared.getPacks(b, loc, op.getValue())
                           : emitMatrix(op.getValue());
@@ -82,7 +88,7 @@ private:
         /*batch=*/zero, /*head=*/zero, emitPosition(), /*first_key=*/zero,
         getValueOrCreateConstantIndexOp(b, loc, rows), exact,
         scalesQuery() ? Value() : emitScale(), op.getScoreCaptures(),
-        op.getMaskCaptures());
+        op.getMaskCaptures(), inRows);
     online.getScoreRegion().takeBody(op.getScore());
     online.getMaskRegion().takeBody(op.getMask());
     return online;
@@ -98,12 +104,9 @@ private:
            exponent > -16;
   }
 
-  /// The queries as columns, scaled, with 0 where there are none.
-  Value emitQuery() { return transpose(emitRows(), {1, 0}); }
-
-  /// The same as columns of pairs.
+  /// The queries as columns of pairs.
   Value emitQueryInPairs() {
-    Value queries = emitRows();
+    Value queries = emitRows(lanes);
     auto rows = cast<RankedTensorType>(queries.getType());
     auto pairs = RankedTensorType::get({lanes, rows.getDimSize(1) / 2, 2},
                                        rows.getElementType());
@@ -113,18 +116,20 @@ private:
         {1, 0, 2});
   }
 
-  /// Keys or values as a matrix in f32.
+  /// Keys or values as a matrix, in f32 but in the form in rows.
   Value emitMatrix(Value operand) {
-    return isNarrow ? shared.getWidened(b, loc, operand, type) : slice(operand);
+    return isNarrow && !inRows ? shared.getWidened(b, loc, operand, type)
+                               : slice(operand);
   }
 
-  /// The queries as rows, `(L, Dk)`.
-  Value emitRows() {
+  /// The queries as `count` rows of size Dk, scaled, with 0 where there are
+  /// none.
+  Value emitRows(int64_t count) {
     Value query = slice(op.getQuery()); // (n, Dk)
     int64_t size = cast<RankedTensorType>(query.getType()).getDimSize(1);
     FloatType element = inPairs ? op.getElementType() : type;
     Value padded =
-        fill(tensor::EmptyOp::create(b, loc, ArrayRef<int64_t>{lanes, size},
+        fill(tensor::EmptyOp::create(b, loc, ArrayRef<int64_t>{count, size},
                                      element),
              arith::ConstantOp::create(b, loc, b.getFloatAttr(element, 0.0)));
     OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
@@ -160,7 +165,10 @@ private:
   /// Accumulator, maximum and sum of no key, or of the sink (A6).
   SmallVector<Value> emitInitialState() {
     int64_t valueSize = op.getValueType().getDimSize(3);
-    SmallVector<Value> state = {fill(empty({valueSize, lanes}), 0.0)};
+    int64_t numRows = op.getQueryType().getDimSize(2);
+    Value accumulator =
+        inRows ? empty({numRows, valueSize}) : empty({valueSize, lanes});
+    SmallVector<Value> state = {fill(accumulator, 0.0)};
     if (!op.getSink()) {
       state.push_back(fill(empty({lanes}), -kInfinity));
       state.push_back(fill(empty({lanes}), 0.0));
@@ -197,7 +205,9 @@ private:
 
   /// `O / l`, 0 for an empty row (A14), as rows of the output.
   Value emitOutput(Value accumulator, Value sum) {
-    int64_t size = cast<RankedTensorType>(accumulator.getType()).getDimSize(0);
+    auto type = cast<RankedTensorType>(accumulator.getType());
+    int64_t numRows = inRows ? type.getDimSize(0) : lanes;
+    int64_t size = type.getDimSize(inRows ? 1 : 0);
     Value inverse =
         map({sum}, empty({lanes}), {identity(1)}, [&](ValueRange arguments) {
           Value isEmpty = arith::CmpFOp::create(
@@ -207,18 +217,23 @@ private:
           return arith::SelectOp::create(b, loc, isEmpty, real(0.0), quotient)
               .getResult();
         });
-    AffineMap lane = AffineMap::get(2, 0, b.getAffineDimExpr(1));
+    if (inRows)
+      inverse = tensor::ExtractSliceOp::create(
+          b, loc, inverse, ArrayRef<OpFoldResult>{b.getIndexAttr(0)},
+          ArrayRef<OpFoldResult>{b.getIndexAttr(numRows)},
+          ArrayRef<OpFoldResult>{b.getIndexAttr(1)});
+    AffineMap query = AffineMap::get(2, 0, b.getAffineDimExpr(inRows ? 0 : 1));
     Value normalized =
-        map({accumulator, inverse}, accumulator, {identity(2), lane},
+        map({accumulator, inverse}, accumulator, {identity(2), query},
             [&](ValueRange arguments) {
               return arith::MulFOp::create(b, loc, arguments[0], arguments[1])
                   .getResult();
             });
-    Value outputs = transpose(normalized, {1, 0});
+    Value outputs = inRows ? normalized : transpose(normalized, {1, 0});
     if (isNarrow)
       outputs =
           map({outputs},
-              tensor::EmptyOp::create(b, loc, ArrayRef<int64_t>{lanes, size},
+              tensor::EmptyOp::create(b, loc, ArrayRef<int64_t>{numRows, size},
                                       op.getElementType()),
               {identity(2)}, [&](ValueRange arguments) -> Value {
                 return arith::TruncFOp::create(b, loc, op.getElementType(),
@@ -316,13 +331,22 @@ private:
   Location loc;
   FloatType type; ///< Of scores and states.
   bool isNarrow;  ///< Query, key and value are, and the output.
-  bool inPairs;
+  bool inRows, inPairs;
   int64_t lanes;
   SharedOperands &shared;
   OpFoldResult rows; ///< Number of queries, n.
 };
 
 } // namespace
+
+bool attn::canComputeInRows(AttentionOp op, int64_t lanes) {
+  int64_t rows = op.getQueryType().getDimSize(2);
+  int64_t keySize = op.getQueryType().getDimSize(3);
+  int64_t valueSize = op.getValueType().getDimSize(3);
+  return !op.isPacked() && !op.hasDropout() && !op.getElementType().isF64() &&
+         rows >= 1 && rows <= lanes && keySize % lanes == 0 &&
+         valueSize % lanes == 0 && keySize > 0 && valueSize > 0;
+}
 
 bool attn::canComputeInPairs(AttentionOp op) {
   int64_t headSize = op.getQueryType().getDimSize(3);
@@ -345,11 +369,15 @@ LogicalResult attn::convertAttentionToOnline(RewriterBase &rewriter,
       /*stopCondition=*/nullptr, /*closedUB=*/true);
   if (failed(bound) || *bound > maximumLanes)
     return rewriter.notifyMatchFailure(op, "too many queries for one tile");
+  auto layout = OnlineLayout::Lanes;
+  if (canComputeInRows(op, laneMultiple))
+    layout = OnlineLayout::Rows;
+  else if (inPairs && canComputeInPairs(op))
+    layout = OnlineLayout::Pairs;
   int64_t lanes = llvm::alignTo(std::max<int64_t>(1, *bound), laneMultiple);
   rewriter.setInsertionPoint(op);
-  inPairs &= canComputeInPairs(op);
   rewriter.replaceOp(op,
-                     OnlineForm(op, rewriter, lanes, inPairs, shared).emit());
+                     OnlineForm(op, rewriter, layout, lanes, shared).emit());
   return success();
 }
 

@@ -20,6 +20,7 @@
 #include "lib/Analysis/MaskAnalysis.h"
 #include "lib/Transforms/OnlineInPairs.h"
 #include "lib/Transforms/Passes.h"
+#include "lib/Transforms/Sums.h"
 #include "lib/Transforms/Transforms.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -135,8 +136,11 @@ private:
   /// size.
   Value emitScores() {
     Value all = empty({maximumKeys, lanes});
-    Value part = rows(b, all);
     Value zero = arith::ConstantOp::create(b, loc, b.getFloatAttr(type, 0.0));
+    if (op.getInRows())
+      return emitScoresInRows(
+          linalg::FillOp::create(b, loc, zero, all).getResult(0));
+    Value part = rows(b, all);
     part = linalg::FillOp::create(b, loc, zero, part).getResult(0);
     part = op.isInPairs()
                ? emitScoresInPairs(b, loc, op.getKey(), op.getQuery(), part)
@@ -146,6 +150,16 @@ private:
                      .getResult(0);
     return tensor::InsertSliceOp::create(b, loc, part, all, offsets(), sizes(),
                                          strides());
+  }
+
+  /// The products in the first lanes of all.
+  Value emitScoresInRows(Value all) {
+    AffineExpr j, q, d;
+    bindDims(b.getContext(), j, q, d);
+    Value part = emitSumOfProducts(b, loc, {op.getKey(), op.getQuery()},
+                                   queries(b, all), {{j, d}, {q, d}, {j, q}});
+    return tensor::InsertSliceOp::create(b, loc, part, all, offsets(),
+                                         queriesOfKeys(), strides());
   }
 
   /// `c * O + value * P`. The correction stands right before the product, whose
@@ -160,6 +174,12 @@ private:
                                  emitCorrected(b, correction));
       }
       Value corrected = emitCorrected(b, correction);
+      if (op.getInRows()) {
+        AffineExpr q, d, j;
+        bindDims(b.getContext(), q, d, j);
+        return emitSumOfProducts(b, loc, {queries(b, weights), op.getValue()},
+                                 corrected, {{j, q}, {j, d}, {q, d}});
+      }
       return linalg::MatmulTransposeAOp::create(
                  b, loc, corrected.getType(),
                  ValueRange{op.getValue(), rows(b, weights)},
@@ -182,7 +202,13 @@ private:
 
   /// What was summed before, in the units of the new maximum.
   Value emitCorrected(OpBuilder &b, Value correction) {
-    AffineMap lane = AffineMap::get(2, 0, b.getAffineDimExpr(1));
+    AffineMap lane =
+        AffineMap::get(2, 0, b.getAffineDimExpr(op.getInRows() ? 0 : 1));
+    if (op.getInRows())
+      correction = tensor::ExtractSliceOp::create(
+          b, loc, correction, ArrayRef<OpFoldResult>{b.getIndexAttr(0)},
+          ArrayRef<OpFoldResult>{b.getIndexAttr(op.getNumRows())},
+          ArrayRef<OpFoldResult>{b.getIndexAttr(1)});
     SmallVector<utils::IteratorType> parallel(2, utils::IteratorType::parallel);
     Value accumulator = op.getAccumulator();
     return linalg::GenericOp::create(
@@ -207,6 +233,11 @@ private:
       Value packs = emitPackedRows(b, loc, weights, numPacks(b));
       return emitSum(b, loc, {op.getValue(), packs}, accumulator,
                      {{j, d, i}, {j, i, q}, {d, q}}, body);
+    }
+    if (op.getInRows()) {
+      bindDims(b.getContext(), q, j, d);
+      return emitSum(b, loc, {op.getValue(), queries(b, weights)}, accumulator,
+                     {{j, d}, {j, q}, {q, d}}, body);
     }
     bindDims(b.getContext(), d, j, q);
     return emitSum(b, loc, {op.getValue(), rows(b, weights)}, accumulator,
@@ -246,6 +277,14 @@ private:
   Value rows(OpBuilder &b, Value matrix) {
     return tensor::ExtractSliceOp::create(b, loc, matrix, offsets(), sizes(),
                                           strides());
+  }
+  /// The same, of the queries that there are in rows.
+  Value queries(OpBuilder &b, Value matrix) {
+    return tensor::ExtractSliceOp::create(b, loc, matrix, offsets(),
+                                          queriesOfKeys(), strides());
+  }
+  SmallVector<OpFoldResult> queriesOfKeys() {
+    return {numKeys, b.getIndexAttr(op.getNumRows())};
   }
   SmallVector<OpFoldResult> offsets() {
     return {b.getIndexAttr(0), b.getIndexAttr(0)};

@@ -7,6 +7,7 @@
 
 #include "lib/Transforms/OnlineInPairs.h"
 #include "dialect/AttnOps.h"
+#include "lib/Transforms/Sums.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -17,36 +18,6 @@ using namespace mlir;
 using namespace mlir::attn;
 
 static constexpr int64_t kKeysPerPack = OnlineAttentionOp::kKeysPerPack;
-
-Value attn::emitSum(OpBuilder &b, Location loc, ValueRange inputs, Value init,
-                    ArrayRef<ArrayRef<AffineExpr>> indices, SumBody body) {
-  SmallVector<AffineMap> maps =
-      AffineMap::inferFromExprList(indices, b.getContext());
-  SmallVector<utils::IteratorType> iterators;
-  for (unsigned loop = 0; loop < maps.back().getNumDims(); ++loop)
-    iterators.push_back(maps.back().isFunctionOfDim(loop)
-                            ? utils::IteratorType::parallel
-                            : utils::IteratorType::reduction);
-  return linalg::GenericOp::create(b, loc, init.getType(), inputs, init, maps,
-                                   iterators, body)
-      .getResult(0);
-}
-
-/// Sums products of bf16 in the type of `init`.
-static Value emitSumOfProducts(OpBuilder &b, Location loc, ValueRange factors,
-                               Value init,
-                               ArrayRef<ArrayRef<AffineExpr>> indices) {
-  Type type = cast<RankedTensorType>(init.getType()).getElementType();
-  return emitSum(b, loc, factors, init, indices,
-                 [&](OpBuilder &b, Location loc, ValueRange arguments) {
-                   Value x = arith::ExtFOp::create(b, loc, type, arguments[0]);
-                   Value y = arith::ExtFOp::create(b, loc, type, arguments[1]);
-                   Value product = arith::MulFOp::create(b, loc, x, y);
-                   Value sum =
-                       arith::AddFOp::create(b, loc, arguments[2], product);
-                   linalg::YieldOp::create(b, loc, sum);
-                 });
-}
 
 /// A tensor with one of its dimensions, `dim`, divided by constant sizes.
 static Value expand(OpBuilder &b, Location loc, Value tensor, unsigned dim,

@@ -18,13 +18,6 @@
 
 namespace mlir::attn {
 
-using SumBody = function_ref<void(OpBuilder &, Location, ValueRange)>;
-
-/// A linalg.generic that sums what `body` yields over the loops that are not in
-/// the last of `indices`, which are those of the inputs and of `init`.
-Value emitSum(OpBuilder &b, Location loc, ValueRange inputs, Value init,
-              ArrayRef<ArrayRef<AffineExpr>> indices, SumBody body);
-
 /// Adds the products of key `(n, Dk)` and query `(Dk/2, L, 2)` to f32 scores
 /// `(n, L)`.
 Value emitScoresInPairs(OpBuilder &b, Location loc, Value key, Value query,

@@ -96,10 +96,11 @@ static Value pad(OpBuilder &b, Location loc, Value tensor, int64_t size) {
 }
 
 LogicalResult attn::padHeads(RewriterBase &rewriter, AttentionOp op,
-                             int64_t multiple) {
+                             int64_t multiple, int64_t lanes) {
   int64_t size = op.getQueryType().getDimSize(3);
   if (op->getNumResults() == 0 || op.isKnownEmpty() || op.hasDropout() ||
-      !op.getElementType().isBF16() || size <= 0 || size % multiple == 0)
+      !op.getElementType().isBF16() || size <= 0 || size % multiple == 0 ||
+      canComputeInRows(op, lanes))
     return rewriter.notifyMatchFailure(op, "not bf16 that needs padding");
   Location loc = op.getLoc();
   rewriter.setInsertionPoint(op);
@@ -122,16 +123,16 @@ struct PadHeads : attn::impl::PadHeadsBase<PadHeads> {
   using PadHeadsBase::PadHeadsBase;
 
   void runOnOperation() override {
-    if (multiple < 1) {
-      getOperation()->emitError("expected a multiple of at least 1, got ")
-          << int64_t(multiple);
+    if (multiple < 1 || laneMultiple < 1) {
+      getOperation()->emitError("expected multiples of at least 1, got ")
+          << int64_t(multiple) << " and " << int64_t(laneMultiple);
       return signalPassFailure();
     }
     IRRewriter rewriter(&getContext());
     SmallVector<AttentionOp> ops;
     getOperation()->walk([&](AttentionOp op) { ops.push_back(op); });
     for (AttentionOp op : ops)
-      (void)padHeads(rewriter, op, multiple);
+      (void)padHeads(rewriter, op, multiple, laneMultiple);
   }
 };
 } // namespace

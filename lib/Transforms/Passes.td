@@ -90,16 +90,38 @@ def SplitSequences : Pass<"attn-split-sequences"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def FoldGroups : Pass<"attn-fold-groups"> {
+  let summary = "Make the query heads of a group rows of one head";
+  let description = [{
+    With few queries, as in decoding, the query heads that share a key/value head
+    are the rows of a matrix that its keys and values are multiplied with: each is
+    read once for all of them. An `attn.attention` with a static number of queries
+    Sq, and `G * Sq` of at most `maximum-rows`, becomes one on a query
+    `(B, Hkv, G * Sq, Dk)`. Row `r` of head `h` is query `r mod Sq` of query head
+    `G * h + r / Sq`, from which the regions compute what they are given.
+  }];
+  let options = [Option<"maximumRows", "maximum-rows", "int64_t", "32",
+                        "Largest number of queries of a group">];
+  let dependentDialects = ["::mlir::affine::AffineDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def PadHeads : Pass<"attn-pad-heads"> {
   let summary = "Pad bf16 heads to what instructions on pairs multiply at once";
   let description = [{
     Queries and keys of bf16 whose head size is not a multiple of `multiple` are
     copied once, in parallel, into rows that end with zeros. The scale stays that
     of the original size. Values need no padding: their head size is that of the
-    output, not of a sum.
+    output, not of a sum. What will be computed in rows (see
+    `attn-attention-to-online`) is left alone.
   }];
-  let options = [Option<"multiple", "multiple", "int64_t", "32",
-                        "Elements that head sizes become a multiple of">];
+  let options = [
+    Option<"multiple", "multiple", "int64_t", "32",
+           "Elements that head sizes become a multiple of">,
+    Option<"laneMultiple", "lane-multiple", "int64_t", "16",
+           "Elements of a vector register">];
   let dependentDialects = ["::mlir::affine::AffineDialect",
                            "::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect",
@@ -189,7 +211,11 @@ def AttentionToOnline : Pass<"attn-attention-to-online"> {
     keys and values once, in parallel loops outside of those over tiles, for all
     the tiles and heads that use them, and the output is rounded at the end.
 
-    With `in-pairs`, that of bf16 with an even head size is in pairs, and its
+    Of no more queries than a vector has lanes, known by type, and with head sizes
+    that are multiples of them, it becomes the form in rows, which reads keys and
+    values of any of these types as they are.
+
+    With `in-pairs`, that of other bf16 with an even head size is in pairs, and its
     values become a `linalg.pack` outside of the parallel loops.
   }];
   let options = [

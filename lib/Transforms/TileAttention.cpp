@@ -108,6 +108,9 @@ LogicalResult attn::tileAttention(RewriterBase &rewriter, AttentionOp op,
   SmallVector<OpFoldResult> ends =
       tensor::getMixedSizes(rewriter, loc, op.getQuery());
   ends.resize(3);
+  // One tile of all queries has their number.
+  if (std::optional<int64_t> length = getConstantIntValue(ends[2]))
+    queries = std::min(queries, *length);
   auto loop = scf::ForallOp::create(
       rewriter, loc, SmallVector<OpFoldResult>(3, zero), ends,
       {one, one, rewriter.getIndexAttr(queries)}, op.getOuts(),

@@ -54,10 +54,19 @@ LogicalResult bufferizeKernels(ModuleOp module);
 /// Replaces a packed batch by a loop over its sequences.
 void splitSequences(RewriterBase &rewriter, AttentionOp op);
 
+/// Makes the query heads of a group rows of one head, if these are no more than
+/// `maximumRows`.
+LogicalResult foldGroup(RewriterBase &rewriter, AttentionOp op,
+                        int64_t maximumRows);
+
 /// Pads the rows of query and key of bf16 attention with 0, in parallel, to a
-/// multiple of `multiple` elements, which changes no score.
-LogicalResult padHeads(RewriterBase &rewriter, AttentionOp op,
-                       int64_t multiple);
+/// multiple of `multiple` elements, which changes no score. Not if it will be
+/// computed in rows, with vectors of `lanes`.
+LogicalResult padHeads(RewriterBase &rewriter, AttentionOp op, int64_t multiple,
+                       int64_t lanes);
+
+/// Whether there is an online form of `op` in rows, for vectors of `lanes`.
+bool canComputeInRows(AttentionOp op, int64_t lanes);
 
 /// Whether there is an online form of `op` in pairs of bf16.
 bool canComputeInPairs(AttentionOp op);

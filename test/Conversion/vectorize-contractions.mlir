@@ -182,15 +182,15 @@ func.func @lanes(%a: memref<8x8xf32>, %b: memref<8x?xf32>, %c: memref<8x?xf32>,
 // CHECK: linalg.matmul
 // CHECK: linalg.generic
 // CHECK: linalg.generic
-func.func @forms(%a: memref<16x16xf32>, %b: memref<16x16xf32>,
-                 %c: memref<16x16xf32>,
+func.func @forms(%a: memref<16x16xf32>, %b: memref<17x16xf32>,
+                 %c: memref<16x16xf32>, %d: memref<16x17xf32>,
                  %row: memref<16xf32>) {
   // expected-remark @below {{not computed in vector registers: has no row of lanes in an operand and the result}}
   linalg.matmul
     indexing_maps = [affine_map<(m, n, k) -> (m, k)>,
                      affine_map<(m, n, k) -> (n, k)>,
                      affine_map<(m, n, k) -> (m, n)>]
-    ins(%a, %b : memref<16x16xf32>, memref<16x16xf32>) outs(%c : memref<16x16xf32>)
+    ins(%a, %b : memref<16x16xf32>, memref<17x16xf32>) outs(%d : memref<16x17xf32>)
   // expected-remark @below {{not computed in vector registers: does not contract two matrices to a matrix}}
   linalg.generic {
       indexing_maps = [affine_map<(m, n, k) -> (k, m)>,

@@ -32,6 +32,13 @@ struct ContractionTarget {
 LogicalResult vectorizeContraction(RewriterBase &rewriter, linalg::LinalgOp op,
                                    const ContractionTarget &target);
 
+/// Replaces C[m,n] += A[m,k] * B[n,k] on buffers, where n are static and no
+/// more than a vector has lanes and k fill vectors, by loops around vectors of
+/// k. The operation must be a sum of products. Fails, having changed nothing,
+/// on others.
+LogicalResult vectorizeDots(RewriterBase &rewriter, linalg::LinalgOp op,
+                            const VectorRegisters &registers);
+
 /// Replaces an operation on buffers that is elementwise along its last
 /// dimension, which is contiguous, by loops around vectors. Fails, having
 /// changed nothing and remarked why, on others.

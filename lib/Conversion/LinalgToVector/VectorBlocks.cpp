@@ -159,10 +159,16 @@ void VectorBlocks::emitStep(ValueRange rows, ValueRange columns, ValueRange k,
                                            contraction.a, indices))
             : Value(memref::LoadOp::create(b, loc, contraction.a, indices)));
   }
-  for (Value column : columns)
-    lanes.push_back(vector::LoadOp::create(
-        b, loc, VectorType::get(factor * width, type), contraction.b,
-        getIndices(contraction.mapOfB, /*row=*/{}, times(column, factor), k)));
+  Type typeOfB = contraction.b.getType().getElementType();
+  for (Value column : columns) {
+    Value vector = vector::LoadOp::create(
+        b, loc, VectorType::get(factor * width, typeOfB), contraction.b,
+        getIndices(contraction.mapOfB, /*row=*/{}, times(column, factor), k));
+    if (typeOfB != type)
+      vector =
+          arith::ExtFOp::create(b, loc, VectorType::get(width, type), vector);
+    lanes.push_back(vector);
+  }
   if (contraction.inPairs)
     emitDots(scalars, lanes, acc);
   else

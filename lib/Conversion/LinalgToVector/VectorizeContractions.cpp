@@ -134,11 +134,13 @@ static StringRef whyNotMultiplied(const Contraction &contraction,
                                   const ContractionTarget &target) {
   MemRefType a = contraction.a.getType(), b = contraction.b.getType();
   Type type = contraction.getElementType();
-  if (!contraction.inPairs)
+  if (!contraction.inPairs) {
+    bool isWidened = isa<Float16Type, BFloat16Type>(b.getElementType());
     return (type.isF32() || type.isF64()) && a.getElementType() == type &&
-                   b.getElementType() == type
+                   (b.getElementType() == type || isWidened)
                ? ""
                : "is not all of f32 or all of f64";
+  }
   if (!type.isF32() || !target.dot || target.registers.bits != 512)
     return "is in pairs, which the target does not multiply";
   // A's pairs are contiguous along the innermost contracted dimension.
@@ -206,6 +208,9 @@ LogicalResult attn::vectorizeContraction(RewriterBase &rewriter,
                                          const ContractionTarget &target) {
   if (!isContraction(op))
     return failure();
+  if (multipliesAndAdds(op) &&
+      succeeded(vectorizeDots(rewriter, op, target.registers)))
+    return success();
   Contraction contraction;
   if (StringRef reason = match(op, target, contraction); !reason.empty())
     return op.emitRemark("not computed in vector registers: ") << reason;

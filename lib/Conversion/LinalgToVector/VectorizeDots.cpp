@@ -1,0 +1,193 @@
+//===- VectorizeDots.cpp - Products of rows with few rows -----------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// C[m,n] += A[m,k] * B[n,k] with few n: both operands are contiguous along k,
+// so that vectors are of k, and what is left in their lanes is summed at the
+// end, for as many sums at once as a vector has lanes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Conversion/LinalgToVector/LinalgToVector.h"
+#include "lib/Conversion/LinalgToVector/RowSlices.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/PatternMatch.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+namespace {
+
+class DotLoops {
+public:
+  DotLoops(OpBuilder &b, linalg::LinalgOp op, int64_t width)
+      : b(b), loc(op.getLoc()), a(op.getDpsInputOperand(0)->get()),
+        rhs(op.getDpsInputOperand(1)->get()), c(op.getDpsInitOperand(0)->get()),
+        type(cast<MemRefType>(c.getType()).getElementType()), width(width),
+        numColumns(cast<MemRefType>(c.getType()).getDimSize(1)),
+        paddedColumns(llvm::PowerOf2Ceil(numColumns)),
+        length(cast<MemRefType>(rhs.getType()).getDimSize(1)) {}
+
+  void emit() {
+    Value numRows = memref::DimOp::create(b, loc, c, 0);
+    int64_t rowsPerBlock = width / paddedColumns;
+    Value rest = arith::RemUIOp::create(b, loc, numRows, index(rowsPerBlock));
+    Value whole = arith::SubIOp::create(b, loc, numRows, rest);
+    emitLoop(index(0), whole, rowsPerBlock);
+    if (rowsPerBlock > 1)
+      emitLoop(whole, numRows, 1);
+  }
+
+private:
+  Value index(int64_t value) {
+    return arith::ConstantIndexOp::create(b, loc, value);
+  }
+  Value add(Value value, int64_t addend) {
+    if (addend == 0)
+      return value;
+    return arith::AddIOp::create(b, loc, value, index(addend));
+  }
+
+  void emitLoop(Value lower, Value upper, int64_t numRows) {
+    auto loop = scf::ForOp::create(b, loc, lower, upper, index(numRows));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    SmallVector<Value> rows;
+    for (int64_t i = 0; i < numRows; ++i)
+      rows.push_back(add(loop.getInductionVar(), i));
+    emitStores(rows, sumLanes(emitProducts(rows)));
+  }
+
+  /// A vector of products for each row and column, in this order.
+  SmallVector<Value> emitProducts(ArrayRef<Value> rows) {
+    Value zero = arith::ConstantOp::create(
+        b, loc, b.getZeroAttr(VectorType::get(width, type)));
+    SmallVector<Value> zeros(rows.size() * numColumns, zero);
+    auto loop = scf::ForOp::create(b, loc, index(0), index(length),
+                                   index(width), zeros);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value k = loop.getInductionVar();
+    SmallVector<Value> ofA, ofB, sums;
+    for (Value row : rows)
+      ofA.push_back(load(a, row, k));
+    for (int64_t column = 0; column < numColumns; ++column)
+      ofB.push_back(load(rhs, index(column), k));
+    for (auto [i, x] : llvm::enumerate(ofA))
+      for (auto [j, y] : llvm::enumerate(ofB))
+        sums.push_back(vector::FMAOp::create(
+            b, loc, x, y, loop.getRegionIterArg(i * numColumns + j)));
+    scf::YieldOp::create(b, loc, sums);
+    return loop.getResults();
+  }
+
+  Value load(Value buffer, Value row, Value k) {
+    Type from = cast<MemRefType>(buffer.getType()).getElementType();
+    Value lanes = vector::LoadOp::create(b, loc, VectorType::get(width, from),
+                                         buffer, ValueRange{row, k});
+    if (from == type)
+      return lanes;
+    return arith::ExtFOp::create(b, loc, VectorType::get(width, type), lanes);
+  }
+
+  /// One vector with the sum of the lanes of vector `row * numColumns + column`
+  /// in lane `row * paddedColumns + column`.
+  Value sumLanes(ArrayRef<Value> products) {
+    SmallVector<Value> vectors;
+    for (auto [i, product] : llvm::enumerate(products)) {
+      vectors.push_back(product);
+      if ((int64_t(i) + 1) % numColumns == 0)
+        vectors.append(paddedColumns - numColumns, product); // Of no meaning.
+    }
+    int64_t group = 1; // Lanes that hold the sums of different vectors.
+    for (; vectors.size() > 1; group *= 2) {
+      SmallVector<Value> merged;
+      for (size_t i = 0; i < vectors.size(); i += 2)
+        merged.push_back(merge(vectors[i], vectors[i + 1], group));
+      vectors = merged;
+    }
+    Value sums = vectors.front();
+    for (; group < width; group *= 2)
+      sums = merge(sums, sums, group);
+    return sums;
+  }
+
+  /// Adds neighbouring groups of lanes: those of x, then those of y, and so on.
+  Value merge(Value x, Value y, int64_t group) {
+    SmallVector<int64_t> even, odd;
+    for (int64_t lane = 0; lane < width; ++lane) {
+      int64_t source = lane / (2 * group) * 2 * group + lane % group +
+                       (lane / group % 2) * width;
+      even.push_back(source);
+      odd.push_back(source + group);
+    }
+    return arith::AddFOp::create(b, loc,
+                                 vector::ShuffleOp::create(b, loc, x, y, even),
+                                 vector::ShuffleOp::create(b, loc, x, y, odd));
+  }
+
+  void emitStores(ArrayRef<Value> rows, Value sums) {
+    auto rowType = VectorType::get(numColumns, type);
+    for (auto [i, row] : llvm::enumerate(rows)) {
+      Value part = vector::ExtractStridedSliceOp::create(
+          b, loc, sums, ArrayRef<int64_t>{int64_t(i) * paddedColumns},
+          ArrayRef<int64_t>{numColumns}, ArrayRef<int64_t>{1});
+      SmallVector<Value> indices = {row, index(0)};
+      Value before = vector::LoadOp::create(b, loc, rowType, c, indices);
+      vector::StoreOp::create(
+          b, loc, arith::AddFOp::create(b, loc, before, part), c, indices);
+    }
+  }
+
+  OpBuilder &b;
+  Location loc;
+  Value a, rhs, c;
+  Type type;
+  int64_t width;
+  int64_t numColumns, paddedColumns, length;
+};
+
+} // namespace
+
+static bool isDots(linalg::LinalgOp op, int64_t width) {
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  if (op.getNumLoops() != 3 || op.getNumDpsInputs() != 2 ||
+      !llvm::all_of(maps, [](AffineMap map) {
+        return map.isProjectedPermutation() && map.getNumResults() == 2;
+      }))
+    return false;
+  unsigned m = maps[2].getDimPosition(0), n = maps[2].getDimPosition(1),
+           k = 3 - m - n;
+  auto is = [](AffineMap map, unsigned row, unsigned column) {
+    return map.getDimPosition(0) == row && map.getDimPosition(1) == column;
+  };
+  auto a = cast<MemRefType>(op.getDpsInputOperand(0)->get().getType());
+  auto b = cast<MemRefType>(op.getDpsInputOperand(1)->get().getType());
+  auto c = cast<MemRefType>(op.getDpsInitOperand(0)->get().getType());
+  auto isVector = [](MemRefType type) { return isContiguousAlongRows(type); };
+  int64_t columns = c.getDimSize(1), length = b.getDimSize(1);
+  return is(maps[0], m, k) && is(maps[1], n, k) && isVector(a) && isVector(b) &&
+         isVector(c) && c.getElementType().isF32() &&
+         !ShapedType::isDynamic(columns) && columns >= 1 && columns <= width &&
+         !ShapedType::isDynamic(length) && length > 0 && length % width == 0;
+}
+
+LogicalResult attn::vectorizeDots(RewriterBase &rewriter, linalg::LinalgOp op,
+                                  const VectorRegisters &registers) {
+  if (!isDots(op, registers.getWidth(32)))
+    return failure();
+  rewriter.setInsertionPoint(op);
+  DotLoops(rewriter, op, registers.getWidth(32)).emit();
+  rewriter.eraseOp(op);
+  return success();
+}
