@@ -36,6 +36,9 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
+#include "llvm/ADT/bit.h"
+
+#include <algorithm>
 
 namespace mlir::attn {
 #define GEN_PASS_DEF_TILEKEYS
@@ -130,10 +133,23 @@ SmallVector<Value> emitReset(OpBuilder &b, Location loc, ValueRange initial,
   return reset;
 }
 
+/// Keys of a block in rows. While one is computed with, the next is fetched: in
+/// short turns, so that the memory never waits.
+int64_t getBlockInRows(OnlineAttentionOp op) {
+  constexpr int64_t bytes = 1 << 12;
+  auto key = cast<RankedTensorType>(op.getKey().getType());
+  auto value = cast<RankedTensorType>(op.getValue().getType());
+  int64_t size = std::max(key.getDimSize(1), value.getDimSize(1)) *
+                 key.getElementTypeBitWidth() / 8;
+  return std::clamp<int64_t>(llvm::bit_floor<uint64_t>(bytes / size), 16, 256);
+}
+
 } // namespace
 
 LogicalResult attn::tileKeys(RewriterBase &rewriter, OnlineAttentionOp op,
                              int64_t block) {
+  if (op.getInRows() && block > 0)
+    block = getBlockInRows(op);
   Location loc = op.getLoc();
   rewriter.setInsertionPoint(op);
   auto [low, count] = emitVisibleRange(rewriter, op, block);

@@ -9,6 +9,7 @@
 #define ATTN_CONVERSION_LINALGTOVECTOR_CONTRACTIONLOOPS_H
 
 #include "lib/Conversion/LinalgToVector/LinalgToVector.h"
+#include "lib/Conversion/LinalgToVector/RowPrefetch.h"
 
 #include "mlir/Dialect/Linalg/IR/LinalgInterfaces.h"
 
@@ -24,6 +25,8 @@ struct Contraction {
   bool inPairs = false;
   /// What C was computed by immediately before, elementwise; or null.
   linalg::LinalgOp producer;
+  /// For rows of B.
+  RowPrefetch prefetch;
 
   int64_t getNumRows() const { return c.getType().getDimSize(0); }
   int64_t getNumLanes() const { return c.getType().getDimSize(1); }

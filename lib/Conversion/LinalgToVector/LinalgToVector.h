@@ -14,6 +14,12 @@
 
 namespace mlir::attn {
 
+struct RowPrefetch;
+
+/// A buffer for every thread, allocated outside of the loops over tiles around
+/// the insertion point.
+Value allocateForThread(OpBuilder &b, Location loc, MemRefType type);
+
 /// What contractions are made of on a machine.
 struct ContractionTarget {
   VectorRegisters registers;
@@ -30,14 +36,19 @@ struct ContractionTarget {
 /// there. Fails, having changed nothing and remarked why, on contractions of
 /// another form; without a remark on other operations.
 LogicalResult vectorizeContraction(RewriterBase &rewriter, linalg::LinalgOp op,
-                                   const ContractionTarget &target);
+                                   const ContractionTarget &target,
+                                   const RowPrefetch &prefetch);
 
 /// Replaces C[m,n] += A[m,k] * B[n,k] on buffers, where n are static and no
 /// more than a vector has lanes and k fill vectors, by loops around vectors of
 /// k. The operation must be a sum of products. Fails, having changed nothing,
 /// on others.
 LogicalResult vectorizeDots(RewriterBase &rewriter, linalg::LinalgOp op,
-                            const VectorRegisters &registers);
+                            const VectorRegisters &registers,
+                            const RowPrefetch &prefetch);
+
+/// Whether `op`, a sum of products, has that form.
+bool isDots(linalg::LinalgOp op, const VectorRegisters &registers);
 
 /// Replaces an operation on buffers that is elementwise along its last
 /// dimension, which is contiguous, by loops around vectors. Fails, having

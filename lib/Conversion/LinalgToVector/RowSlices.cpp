@@ -6,12 +6,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Conversion/LinalgToVector/RowSlices.h"
+#include "lib/Conversion/LinalgToVector/LinalgToVector.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -28,6 +31,17 @@ bool attn::hasVectorLayout(Type elementType) {
          elementType.isF32() || elementType.isF64() ||
          elementType.isInteger(8) || elementType.isInteger(16) ||
          elementType.isInteger(32) || elementType.isInteger(64);
+}
+
+Value attn::allocateForThread(OpBuilder &b, Location loc, MemRefType type) {
+  OpBuilder::InsertionGuard guard(b);
+  Operation *parent = b.getInsertionBlock()->getParentOp();
+  Operation *thread = parent;
+  while (thread && !isa<scf::ForallOp, FunctionOpInterface>(thread))
+    thread = thread->getParentOp();
+  if (thread)
+    b.setInsertionPointToStart(&thread->getRegion(0).front());
+  return memref::AllocOp::create(b, loc, type, b.getI64IntegerAttr(64));
 }
 
 /// Whether the conversions to LLVM take `op` on vectors. Of math, those from

@@ -8,6 +8,7 @@
 #include "lib/Conversion/LinalgToVector/VectorBlocks.h"
 #include "lib/Conversion/HideRelation.h"
 #include "lib/Conversion/LinalgToVector/RowSlices.h"
+#include "lib/Conversion/LinalgToVector/SplitBF16.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -52,16 +53,42 @@ void VectorBlocks::emit(Value row, Value column, int64_t numRows,
     columns.push_back(add(column, i * width));
   for (Value start : columns)
     acc.push_back(loadRows(rows, start));
+  splitsColumns = contraction.b.getType().getElementType().isBF16() &&
+                  !contraction.inPairs && numVectors % 2 == 0;
+  if (splitsColumns)
+    reorderColumns(acc, numRows, splitLanes);
   SmallVector<Value> rowsOfA = rows;
   if (contraction.hasRowsApart() && numRows > 1)
     rowsOfA = llvm::map_to_vector(
         rows, [&](Value row) { return hideRelation(b, loc, row); });
   emitSteps(rowsOfA, columns, {}, acc);
+  if (splitsColumns)
+    reorderColumns(acc, numRows, joinLanes);
   for (auto [vectors, start] : llvm::zip_equal(acc, columns))
     for (auto [i, index] : llvm::enumerate(rows))
       vector::StoreOp::create(b, loc,
                               vector::ExtractOp::create(b, loc, vectors, i),
                               contraction.c, ValueRange{index, start});
+}
+
+void VectorBlocks::reorderColumns(
+    SmallVector<Value> &acc, int64_t numRows,
+    function_ref<std::pair<Value, Value>(OpBuilder &, Location, Value, Value)>
+        reorder) {
+  for (size_t i = 0; i < acc.size(); i += 2)
+    for (int64_t row = 0; row < numRows; ++row) {
+      auto [first, second] =
+          reorder(b, loc, vector::ExtractOp::create(b, loc, acc[i], row),
+                  vector::ExtractOp::create(b, loc, acc[i + 1], row));
+      acc[i] = insertRow(first, acc[i], row);
+      acc[i + 1] = insertRow(second, acc[i + 1], row);
+    }
+}
+
+Value VectorBlocks::insertRow(Value lanes, Value rows, int64_t row) {
+  // Not vector.insert, chains of which fold into single elements.
+  return vector::InsertStridedSliceOp::create(
+      b, loc, lanes, rows, ArrayRef<int64_t>{row, 0}, ArrayRef<int64_t>{1});
 }
 
 Value VectorBlocks::loadRows(ValueRange rows, Value column) {
@@ -81,10 +108,7 @@ Value VectorBlocks::loadRows(ValueRange rows, Value column) {
             ? computeSlice(b, producer, indices, width)[0]
             : Value(vector::LoadOp::create(b, loc, VectorType::get(width, type),
                                            contraction.c, indices));
-    // Not vector.insert, chains of which fold into single elements.
-    vectors = vector::InsertStridedSliceOp::create(
-        b, loc, lanes, vectors, ArrayRef<int64_t>{static_cast<int64_t>(i), 0},
-        ArrayRef<int64_t>{1});
+    vectors = insertRow(lanes, vectors, static_cast<int64_t>(i));
   }
   return vectors;
 }
@@ -160,10 +184,22 @@ void VectorBlocks::emitStep(ValueRange rows, ValueRange columns, ValueRange k,
             : Value(memref::LoadOp::create(b, loc, contraction.a, indices)));
   }
   Type typeOfB = contraction.b.getType().getElementType();
-  for (Value column : columns) {
-    Value vector = vector::LoadOp::create(
-        b, loc, VectorType::get(factor * width, typeOfB), contraction.b,
-        getIndices(contraction.mapOfB, /*row=*/{}, times(column, factor), k));
+  for (auto [i, column] : llvm::enumerate(columns)) {
+    SmallVector<Value> indices =
+        getIndices(contraction.mapOfB, /*row=*/{}, times(column, factor), k);
+    int64_t bytes = int64_t(i) * width * typeOfB.getIntOrFloatBitWidth() / 8;
+    if (bytes % 64 == 0)
+      contraction.prefetch.emit(b, loc, k.back(), column);
+    if (splitsColumns) {
+      if (i % 2 == 0) {
+        auto [even, odd] = loadSplit(b, loc, contraction.b, indices, width);
+        lanes.append({even, odd});
+      }
+      continue;
+    }
+    Value vector =
+        vector::LoadOp::create(b, loc, VectorType::get(factor * width, typeOfB),
+                               contraction.b, indices);
     if (typeOfB != type)
       vector =
           arith::ExtFOp::create(b, loc, VectorType::get(width, type), vector);
@@ -191,9 +227,7 @@ void VectorBlocks::emitDots(ArrayRef<Value> pairs, ArrayRef<Value> lanes,
       Value sum = vector::ExtractOp::create(b, loc, vectors, position);
       sum = x86vector::DotBF16Op::create(b, loc, sum.getType(), sum, scalars,
                                          column);
-      vectors = vector::InsertStridedSliceOp::create(
-          b, loc, sum, vectors, ArrayRef<int64_t>{position, 0},
-          ArrayRef<int64_t>{1});
+      vectors = insertRow(sum, vectors, position);
     }
   }
 }

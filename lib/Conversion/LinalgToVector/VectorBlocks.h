@@ -28,6 +28,12 @@ private:
   Value constant(int64_t value);
   Value add(Value value, int64_t addend);
   Value times(Value value, int64_t factor);
+  /// Replaces neighbouring columns, row by row.
+  void reorderColumns(
+      SmallVector<Value> &acc, int64_t numRows,
+      function_ref<std::pair<Value, Value>(OpBuilder &, Location, Value, Value)>
+          reorder);
+  Value insertRow(Value lanes, Value rows, int64_t row);
   /// The start of the accumulators of one register for each row.
   Value loadRows(ValueRange rows, Value column);
   /// acc[m,n] += A[m,k...] * B[k...,n] for all k, of which `outer` are fixed.
@@ -50,6 +56,8 @@ private:
   /// Lanes of a register. Vectors are that wide, not as wide as the block: LLVM
   /// does badly with vectors of other sizes than powers of two.
   int64_t width;
+  /// Whether pairs of columns hold even and odd elements while they are summed.
+  bool splitsColumns = false;
 };
 
 /// Whether what `op` computes is the same in every row, and reads nothing that

@@ -7,6 +7,7 @@
 
 #include "lib/Conversion/LinalgToVector/ContractionLoops.h"
 #include "lib/Conversion/LinalgToVector/LinalgToVector.h"
+#include "lib/Conversion/LinalgToVector/RowPrefetch.h"
 #include "lib/Conversion/LinalgToVector/RowSlices.h"
 #include "lib/Conversion/Passes.h"
 
@@ -205,16 +206,18 @@ static bool fillsWithZero(linalg::LinalgOp op) {
 
 LogicalResult attn::vectorizeContraction(RewriterBase &rewriter,
                                          linalg::LinalgOp op,
-                                         const ContractionTarget &target) {
+                                         const ContractionTarget &target,
+                                         const RowPrefetch &prefetch) {
   if (!isContraction(op))
     return failure();
   if (multipliesAndAdds(op) &&
-      succeeded(vectorizeDots(rewriter, op, target.registers)))
+      succeeded(vectorizeDots(rewriter, op, target.registers, prefetch)))
     return success();
   Contraction contraction;
   if (StringRef reason = match(op, target, contraction); !reason.empty())
     return op.emitRemark("not computed in vector registers: ") << reason;
   contraction.producer = findProducer(op, contraction.c);
+  contraction.prefetch = prefetch;
   rewriter.setInsertionPoint(op);
   if (contraction.inPairs) {
     contraction.a = joinPairs(rewriter, op.getLoc(), contraction.a);
@@ -243,9 +246,11 @@ struct VectorizeContractions
         contractions.push_back(op);
     });
     IRRewriter rewriter(&getContext());
+    ContractionTarget target = {
+        {vectorBits, vectorRegisters}, bf16Dot, bf16Tiles};
+    auto prefetches = findRowPrefetches(contractions, target.registers);
     for (linalg::LinalgOp op : contractions)
-      (void)vectorizeContraction(
-          rewriter, op, {{vectorBits, vectorRegisters}, bf16Dot, bf16Tiles});
+      (void)vectorizeContraction(rewriter, op, target, prefetches.lookup(op));
   }
 };
 } // namespace

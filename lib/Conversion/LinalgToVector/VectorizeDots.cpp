@@ -8,12 +8,15 @@
 //
 // C[m,n] += A[m,k] * B[n,k] with few n: both operands are contiguous along k,
 // so that vectors are of k, and what is left in their lanes is summed at the
-// end, for as many sums at once as a vector has lanes.
+// end, for as many sums at once as a vector has lanes. A comes from memory: of
+// each row, a step reads 64 bytes, a line.
 //
 //===----------------------------------------------------------------------===//
 
 #include "lib/Conversion/LinalgToVector/LinalgToVector.h"
+#include "lib/Conversion/LinalgToVector/RowPrefetch.h"
 #include "lib/Conversion/LinalgToVector/RowSlices.h"
+#include "lib/Conversion/LinalgToVector/SplitBF16.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -30,15 +33,24 @@ namespace {
 
 class DotLoops {
 public:
-  DotLoops(OpBuilder &b, linalg::LinalgOp op, int64_t width)
+  DotLoops(OpBuilder &b, linalg::LinalgOp op, int64_t width,
+           const RowPrefetch &prefetch)
       : b(b), loc(op.getLoc()), a(op.getDpsInputOperand(0)->get()),
         rhs(op.getDpsInputOperand(1)->get()), c(op.getDpsInitOperand(0)->get()),
         type(cast<MemRefType>(c.getType()).getElementType()), width(width),
         numColumns(cast<MemRefType>(c.getType()).getDimSize(1)),
         paddedColumns(llvm::PowerOf2Ceil(numColumns)),
-        length(cast<MemRefType>(rhs.getType()).getDimSize(1)) {}
+        length(cast<MemRefType>(rhs.getType()).getDimSize(1)),
+        prefetch(prefetch) {
+    Type typeOfA = cast<MemRefType>(a.getType()).getElementType();
+    if (typeOfA.getIntOrFloatBitWidth() == 16 && length % (2 * width) == 0)
+      vectorsPerStep = 2;
+    isSplit = typeOfA.isBF16() && vectorsPerStep == 2;
+  }
 
   void emit() {
+    if (isSplit)
+      splitRows();
     Value numRows = memref::DimOp::create(b, loc, c, 0);
     int64_t rowsPerBlock = width / paddedColumns;
     Value rest = arith::RemUIOp::create(b, loc, numRows, index(rowsPerBlock));
@@ -58,6 +70,24 @@ private:
     return arith::AddIOp::create(b, loc, value, index(addend));
   }
 
+  /// Replaces B by a copy in the order of split vectors.
+  void splitRows() {
+    Value copy =
+        allocateForThread(b, loc, MemRefType::get({numColumns, length}, type));
+    for (int64_t row = 0; row < numColumns; ++row) {
+      auto loop =
+          scf::ForOp::create(b, loc, index(0), index(length), index(2 * width));
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(loop.getBody());
+      Value i = index(row), k = loop.getInductionVar(), next = add(k, width);
+      auto [even, odd] =
+          splitLanes(b, loc, load(rhs, i, k), load(rhs, i, next));
+      vector::StoreOp::create(b, loc, even, copy, ValueRange{i, k});
+      vector::StoreOp::create(b, loc, odd, copy, ValueRange{i, next});
+    }
+    rhs = copy;
+  }
+
   void emitLoop(Value lower, Value upper, int64_t numRows) {
     auto loop = scf::ForOp::create(b, loc, lower, upper, index(numRows));
     OpBuilder::InsertionGuard guard(b);
@@ -74,21 +104,38 @@ private:
         b, loc, b.getZeroAttr(VectorType::get(width, type)));
     SmallVector<Value> zeros(rows.size() * numColumns, zero);
     auto loop = scf::ForOp::create(b, loc, index(0), index(length),
-                                   index(width), zeros);
+                                   index(vectorsPerStep * width), zeros);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     Value k = loop.getInductionVar();
-    SmallVector<Value> ofA, ofB, sums;
+    SmallVector<Value> sums(loop.getRegionIterArgs());
+    SmallVector<SmallVector<Value>> ofA;
     for (Value row : rows)
-      ofA.push_back(load(a, row, k));
-    for (int64_t column = 0; column < numColumns; ++column)
-      ofB.push_back(load(rhs, index(column), k));
-    for (auto [i, x] : llvm::enumerate(ofA))
-      for (auto [j, y] : llvm::enumerate(ofB))
-        sums.push_back(vector::FMAOp::create(
-            b, loc, x, y, loop.getRegionIterArg(i * numColumns + j)));
+      ofA.push_back(loadStep(row, k));
+    for (Value row : rows)
+      prefetch.emit(b, loc, row, k);
+    for (int64_t i = 0; i < vectorsPerStep; ++i)
+      for (int64_t column = 0; column < numColumns; ++column) {
+        Value y = load(rhs, index(column), add(k, i * width));
+        for (auto [row, x] : llvm::enumerate(ofA)) {
+          Value &sum = sums[row * numColumns + column];
+          sum = vector::FMAOp::create(b, loc, x[i], y, sum);
+        }
+      }
     scf::YieldOp::create(b, loc, sums);
     return loop.getResults();
+  }
+
+  /// The vectors of a row of A that a step multiplies.
+  SmallVector<Value> loadStep(Value row, Value k) {
+    if (isSplit) {
+      auto [even, odd] = loadSplit(b, loc, a, {row, k}, width);
+      return {even, odd};
+    }
+    SmallVector<Value> vectors;
+    for (int64_t i = 0; i < vectorsPerStep; ++i)
+      vectors.push_back(load(a, row, add(k, i * width)));
+    return vectors;
   }
 
   Value load(Value buffer, Value row, Value k) {
@@ -155,11 +202,15 @@ private:
   Type type;
   int64_t width;
   int64_t numColumns, paddedColumns, length;
+  const RowPrefetch &prefetch;
+  int64_t vectorsPerStep = 1; ///< Of a row of A.
+  bool isSplit = false;       ///< They are the even and the odd bf16.
 };
 
 } // namespace
 
-static bool isDots(linalg::LinalgOp op, int64_t width) {
+bool attn::isDots(linalg::LinalgOp op, const VectorRegisters &registers) {
+  int64_t width = registers.getWidth(32);
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
   if (op.getNumLoops() != 3 || op.getNumDpsInputs() != 2 ||
       !llvm::all_of(maps, [](AffineMap map) {
@@ -183,11 +234,12 @@ static bool isDots(linalg::LinalgOp op, int64_t width) {
 }
 
 LogicalResult attn::vectorizeDots(RewriterBase &rewriter, linalg::LinalgOp op,
-                                  const VectorRegisters &registers) {
-  if (!isDots(op, registers.getWidth(32)))
+                                  const VectorRegisters &registers,
+                                  const RowPrefetch &prefetch) {
+  if (!isDots(op, registers))
     return failure();
   rewriter.setInsertionPoint(op);
-  DotLoops(rewriter, op, registers.getWidth(32)).emit();
+  DotLoops(rewriter, op, registers.getWidth(32), prefetch).emit();
   rewriter.eraseOp(op);
   return success();
 }
