@@ -39,7 +39,7 @@ public:
     SmallVector<Value> outs;
     for (Value init : op.getOuts())
       outs.push_back(fold(emptyLike(init)));
-    Value query = fold(emitQuery());
+    Value query = fold(op.getQuery());
     auto folded = cast<AttentionOp>(b.clone(*op));
     folded.getQueryMutable().assign(query);
     folded.getOutsMutable().assign(outs);
@@ -72,19 +72,14 @@ private:
              tensor::getMixedSize(b, loc, op.getQuery(), 2)}));
   }
 
+  /// An empty tensor of the sizes of `tensor`, `(B, Hq, Sq, ...)`, with Sq
+  /// static.
   Value emptyLike(Value tensor) {
+    SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, tensor);
+    sizes[2] = b.getIndexAttr(numQueries);
     return tensor::EmptyOp::create(
-        b, loc, tensor::getMixedSizes(b, loc, tensor),
+        b, loc, sizes,
         cast<RankedTensorType>(tensor.getType()).getElementType());
-  }
-
-  /// A query whose rows can be reshaped, whatever its strides.
-  Value emitQuery() {
-    if (numQueries == 1)
-      return op.getQuery();
-    return linalg::CopyOp::create(b, loc, op.getQuery(),
-                                  emptyLike(op.getQuery()))
-        .getResult(0);
   }
 
   SmallVector<ReassociationIndices> groups(unsigned merged, int64_t rank) {

@@ -1,0 +1,146 @@
+// RUN: attn-opt %s -split-input-file -attn-fold-groups -canonicalize -cse -mlir-print-local-scope | FileCheck %s
+
+!q = tensor<?x8x3x64xf16>
+!kv = tensor<?x2x?x64xf16>
+!l = tensor<?x8x3xf32>
+
+// Two key/value heads, each with four query heads of three queries, which are 12
+// rows. What the regions see is of the row: query head 4 h + r / 3, position
+// offset[b] + r mod 3.
+// CHECK-LABEL: func.func @group
+// CHECK-SAME: %[[Q:[^:]*]]: tensor<?x8x3x64xf16>, %[[K:[^:]*]]: tensor<?x2x?x64xf16>, %[[V:[^:]*]]: tensor<?x2x?x64xf16>, %[[O:[^:]*]]: tensor<?x8x3x64xf16>, %[[L:[^:]*]]: tensor<?x8x3xf32>, %[[P:[^:]*]]: tensor<?xi32>, %[[SLOPES:[^:]*]]: tensor<8xf32>
+// CHECK: %[[HEADS:.*]] = tensor.expand_shape %[[Q]] {{\[\[}}0], [1, 2], [3], [4]] output_shape [%{{.*}}, 2, 4, 3, 64]
+// CHECK: %[[ROWS:.*]] = tensor.collapse_shape %[[HEADS]] {{\[\[}}0], [1], [2, 3], [4]] : tensor<?x2x4x3x64xf16> into tensor<?x2x12x64xf16>
+// CHECK: %[[R:.*]]:2 = attn.attention ins(%[[ROWS]], %[[K]], %[[V]] : tensor<?x2x12x64xf16>, tensor<?x2x?x64xf16>, tensor<?x2x?x64xf16>)
+// CHECK-SAME: outs(%{{.*}}, %{{.*}} : tensor<?x2x12x64xf16>, tensor<?x2x12xf32>)
+// CHECK-NOT: offset
+// CHECK-SAME: score(%s, %b, %h, %p, %j) captures(%[[S:[^ ]*]] = %[[SLOPES]] : tensor<8xf32>, %[[PS:[^ ]*]] = %[[P]] : tensor<?xi32>)
+// CHECK-DAG: %[[FOUR:.*]] = arith.constant 4 : index
+// CHECK-DAG: %[[THREE:.*]] = arith.constant 3 : index
+// CHECK-DAG: %[[FIRST:.*]] = arith.muli %h, %[[FOUR]]
+// CHECK-DAG: %[[MEMBER:.*]] = arith.divsi %p, %[[THREE]]
+// CHECK-DAG: %[[HEAD:.*]] = arith.addi %[[FIRST]], %[[MEMBER]]
+// CHECK-DAG: %[[QUERY:.*]] = arith.remsi %p, %[[THREE]]
+// CHECK-DAG: %[[X:.*]] = tensor.extract %[[PS]][%b]
+// CHECK-DAG: %[[OFFSET:.*]] = arith.index_cast %[[X]] : i32 to index
+// CHECK-DAG: %[[POSITION:.*]] = arith.addi %[[OFFSET]], %[[QUERY]]
+// CHECK-DAG: tensor.extract %[[S]][%[[HEAD]]]
+// CHECK-DAG: arith.subi %[[POSITION]], %j
+// CHECK: mask(%b, %h, %p, %j) captures(%[[PM:[^ ]*]] = %[[P]] : tensor<?xi32>)
+// CHECK-DAG: %[[THREE:.*]] = arith.constant 3 : index
+// CHECK-DAG: %[[QUERY:.*]] = arith.remsi %p, %[[THREE]]
+// CHECK-DAG: %[[X:.*]] = tensor.extract %[[PM]][%b]
+// CHECK: arith.cmpi sle, %j, %{{.*}}
+// CHECK: %[[HEADS:.*]] = tensor.expand_shape %[[R]]#0 {{\[\[}}0], [1], [2, 3], [4]] output_shape [%{{.*}}, 2, 4, 3, 64]
+// CHECK: %[[ALL:.*]] = tensor.collapse_shape %[[HEADS]] {{\[\[}}0], [1, 2], [3], [4]] : tensor<?x2x4x3x64xf16> into tensor<?x8x3x64xf16>
+// CHECK: %[[OUTPUT:.*]] = linalg.copy ins(%[[ALL]] : {{.*}}) outs(%[[O]]
+// CHECK: tensor.expand_shape %[[R]]#1 {{\[\[}}0], [1], [2, 3]] output_shape [%{{.*}}, 2, 4, 3]
+// CHECK: %[[LSE:.*]] = linalg.copy ins({{.*}}) outs(%[[L]]
+// CHECK: return %[[OUTPUT]], %[[LSE]]
+func.func @group(%q: !q, %k: !kv, %v: !kv, %o: !q, %l: !l, %p: tensor<?xi32>,
+                 %s: tensor<8xf32>) -> (!q, !l) {
+  %r:2 = attn.attention ins(%q, %k, %v : !q, !kv, !kv) outs(%o, %l : !q, !l)
+      offset(%p : tensor<?xi32>) score alibi(%s : tensor<8xf32>) mask causal
+  return %r#0, %r#1 : !q, !l
+}
+
+// The offset is that of the queries' number, not of the rows'.
+// CHECK-LABEL: func.func @bottom_right
+// CHECK: %[[N:.*]] = tensor.dim %{{.*}}, %c2
+// CHECK: %[[OFFSET:.*]] = affine.apply affine_map<()[s0] -> (s0 - 3)>()[%[[N]]]
+// CHECK: attn.attention
+// CHECK-NOT: bottom_right
+// CHECK-SAME: mask(%b, %h, %p, %j) captures(%[[C:[^ ]*]] = %[[OFFSET]] : index)
+// CHECK: arith.addi %[[C]], %{{.*}}
+func.func @bottom_right(%q: !q, %k: !kv, %v: !kv, %o: !q) -> !q {
+  %r = attn.attention ins(%q, %k, %v : !q, !kv, !kv) outs(%o : !q)
+      offset(bottom_right) mask causal
+  return %r : !q
+}
+
+// Nothing is computed of what a region does not look at.
+// CHECK-LABEL: func.func @scalar_offset
+// CHECK-SAME: %[[P:[a-z0-9]*]]: i64
+// CHECK: attn.attention
+// CHECK-SAME: score(%s, %b, %h, %p, %j) {
+// CHECK-NOT: arith.divsi
+// CHECK: } mask(%b, %h, %p, %j) captures(%[[C:[^ ]*]] = %[[P]] : i64)
+// CHECK-NOT: arith.divsi
+// CHECK: arith.index_cast %[[C]] : i64 to index
+func.func @scalar_offset(%q: !q, %k: !kv, %v: !kv, %o: !q, %p: i64) -> !q {
+  %r = attn.attention ins(%q, %k, %v : !q, !kv, !kv) outs(%o : !q)
+      offset(%p : i64) score softcap(20.0) mask sliding_window(8, 0)
+  return %r : !q
+}
+
+// A result of any length, which is that of the query.
+// CHECK-LABEL: func.func @dynamic_result
+// CHECK: attn.attention {{.*}} outs(%{{.*}} : tensor<?x2x12x64xf16>)
+// CHECK: %[[R:.*]] = linalg.copy
+// CHECK: tensor.cast %[[R]] : tensor<?x8x3x64xf16> to tensor<?x8x?x64xf16>
+func.func @dynamic_result(%q: !q, %k: !kv, %v: !kv, %o: tensor<?x8x?x64xf16>)
+    -> tensor<?x8x?x64xf16> {
+  %r = attn.attention ins(%q, %k, %v : !q, !kv, !kv)
+      outs(%o : tensor<?x8x?x64xf16>)
+  return %r : tensor<?x8x?x64xf16>
+}
+
+// -----
+
+// The position of one query is the offset, here 0.
+!q = tensor<?x8x1x64xf32>
+!kv = tensor<?x1x?x64xf32>
+// CHECK-LABEL: func.func @one_query
+// CHECK: attn.attention ins({{.*}} : tensor<?x1x8x64xf32>, tensor<?x1x?x64xf32>, tensor<?x1x?x64xf32>)
+// CHECK-SAME: mask(%b, %h, %p, %j) {
+// CHECK-NEXT: %[[ZERO:.*]] = arith.constant 0
+// CHECK-NEXT: arith.cmpi sle, %j, %[[ZERO]]
+func.func @one_query(%q: !q, %k: !kv, %v: !kv, %o: !q) -> !q {
+  %r = attn.attention ins(%q, %k, %v : !q, !kv, !kv) outs(%o : !q) mask causal
+  return %r : !q
+}
+
+// -----
+
+// What stays: more rows than that, any number of them, heads of their own, and
+// sinks, which differ in a group.
+!kv = tensor<?x2x?x64xf32>
+// CHECK-LABEL: func.func @others
+// CHECK-NOT: tensor.collapse_shape
+// CHECK: return
+func.func @others(%many: tensor<?x8x9x64xf32>, %any: tensor<?x8x?x64xf32>,
+                  %own: tensor<?x2x1x64xf32>, %one: tensor<?x8x1x64xf32>,
+                  %k: !kv, %s: tensor<8xf32>)
+    -> (tensor<?x8x9x64xf32>, tensor<?x8x?x64xf32>, tensor<?x2x1x64xf32>,
+        tensor<?x8x1x64xf32>) {
+  %0 = attn.attention ins(%many, %k, %k : tensor<?x8x9x64xf32>, !kv, !kv)
+      outs(%many : tensor<?x8x9x64xf32>)
+  %1 = attn.attention ins(%any, %k, %k : tensor<?x8x?x64xf32>, !kv, !kv)
+      outs(%any : tensor<?x8x?x64xf32>)
+  %2 = attn.attention ins(%own, %k, %k : tensor<?x2x1x64xf32>, !kv, !kv)
+      outs(%own : tensor<?x2x1x64xf32>)
+  %3 = attn.attention ins(%one, %k, %k : tensor<?x8x1x64xf32>, !kv, !kv)
+      outs(%one : tensor<?x8x1x64xf32>) sink(%s : tensor<8xf32>)
+  return %0, %1, %2, %3 : tensor<?x8x9x64xf32>, tensor<?x8x?x64xf32>,
+      tensor<?x2x1x64xf32>, tensor<?x8x1x64xf32>
+}
+
+// What the reference path computes: f64, dropout, packed batches, and nothing.
+// CHECK-LABEL: func.func @reference
+// CHECK-NOT: tensor.collapse_shape
+// CHECK: return
+func.func @reference(%q: tensor<1x8x1x64xf32>, %k: !kv, %d: tensor<?x8x1x64xf64>,
+                     %kd: tensor<?x2x?x64xf64>, %cu: tensor<?xi32>, %seed: i64,
+                     %call: i32, %none: tensor<0x8x1x64xf32>) {
+  %0 = attn.attention ins(%d, %kd, %kd : tensor<?x8x1x64xf64>,
+                          tensor<?x2x?x64xf64>, tensor<?x2x?x64xf64>)
+      outs(%d : tensor<?x8x1x64xf64>)
+  %1 = attn.attention ins(%q, %k, %k : tensor<1x8x1x64xf32>, !kv, !kv)
+      outs(%q : tensor<1x8x1x64xf32>) dropout(0.5, %seed, %call)
+  %2 = attn.attention ins(%q, %k, %k : tensor<1x8x1x64xf32>, !kv, !kv)
+      outs(%q : tensor<1x8x1x64xf32>)
+      sequences(%cu, %cu : tensor<?xi32>, tensor<?xi32>)
+  %3 = attn.attention ins(%none, %k, %k : tensor<0x8x1x64xf32>, !kv, !kv)
+      outs(%none : tensor<0x8x1x64xf32>)
+  return
+}
