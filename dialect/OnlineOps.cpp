@@ -59,9 +59,8 @@ LogicalResult verifyStaticSizes(Operation *op, Value operand, StringRef name,
   return success();
 }
 
-/// Verifies what is multiplied: all of one type, or of bf16 in pairs.
-/// Key and value in rows: matrices of one float type, no wider than the
-/// query's.
+/// Verifies key and value in rows: matrices of one float type, the query's or a
+/// narrower one.
 LogicalResult verifyRows(OnlineAttentionOp op) {
   auto query = cast<RankedTensorType>(op.getQuery().getType());
   auto value = cast<RankedTensorType>(op.getValue().getType());
@@ -78,7 +77,8 @@ LogicalResult verifyRows(OnlineAttentionOp op) {
                                     {-1, value.getDimSize(1)}, type)));
 }
 
-/// Key and value as columns of queries need them.
+/// Verifies what is multiplied by columns of queries: all of one type, or of
+/// bf16 in pairs.
 LogicalResult verifyFactors(OnlineAttentionOp op) {
   auto query = cast<RankedTensorType>(op.getQuery().getType());
   auto value = cast<RankedTensorType>(op.getValue().getType());
@@ -175,9 +175,11 @@ LogicalResult OnlineAttentionOp::verify() {
       isInPairs() ? Float32Type::get(getContext()) : query.getElementType();
   if ((query.getRank() != 2 && (!isInPairs() || getInRows())) ||
       !isa<FloatType>(type))
-    return emitOpError() << "operand 'query': expected shape (Dk, L) of a "
-                            "float type or (Dk/2, L, 2) of bf16, got "
-                         << query;
+    return emitOpError() << "operand 'query': expected shape "
+                         << (getInRows() ? "(n, Dk) of a float type"
+                                         : "(Dk, L) of a float type or "
+                                           "(Dk/2, L, 2) of bf16")
+                         << ", got " << query;
   auto value = cast<RankedTensorType>(getValue().getType());
   if (value.getRank() != query.getRank())
     return emitOpError() << "operand 'value': expected shape "

@@ -355,6 +355,216 @@ func.func @pairs_scale(%q: tensor<8x16x2xbf16>, %k: tensor<40x16xbf16>, %v: tens
 
 // -----
 
+// In rows.
+
+func.func @rows_in_pairs(%q: tensor<3x8x2xbf16>, %k: tensor<9x16xbf16>, %v: tensor<9x32xbf16>,
+    %o: tensor<3x32xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>, %n: index, %e: i1) {
+  // expected-error @below {{operand 'query': expected shape (n, Dk) of a float type, got 'tensor<3x8x2xbf16>'}}
+  %r:3 = attn.online_attention in_rows
+      ins(%q, %k, %v : tensor<3x8x2xbf16>, tensor<9x16xbf16>, tensor<9x32xbf16>)
+      outs(%o, %m, %l : tensor<3x32xf32>, tensor<8xf32>, tensor<8xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      -> tensor<3x32xf32>, tensor<8xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @rows_query_type(%q: tensor<3x16xi32>, %k: tensor<9x16xf16>, %v: tensor<9x32xf16>,
+    %o: tensor<3x32xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>, %n: index, %e: i1) {
+  // expected-error @below {{operand 'query': expected shape (n, Dk) of a float type, got 'tensor<3x16xi32>'}}
+  %r:3 = attn.online_attention in_rows
+      ins(%q, %k, %v : tensor<3x16xi32>, tensor<9x16xf16>, tensor<9x32xf16>)
+      outs(%o, %m, %l : tensor<3x32xf32>, tensor<8xf32>, tensor<8xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      -> tensor<3x32xf32>, tensor<8xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @rows_any_number(%q: tensor<?x16xf32>, %k: tensor<9x16xf16>, %v: tensor<9x32xf16>,
+    %o: tensor<3x32xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>, %n: index, %e: i1) {
+  // expected-error @below {{operand 'query': expected dimension 0 to be static and at least 1, got 'tensor<?x16xf32>'}}
+  %r:3 = attn.online_attention in_rows
+      ins(%q, %k, %v : tensor<?x16xf32>, tensor<9x16xf16>, tensor<9x32xf16>)
+      outs(%o, %m, %l : tensor<3x32xf32>, tensor<8xf32>, tensor<8xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      -> tensor<3x32xf32>, tensor<8xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @rows_value_rank(%q: tensor<3x16xf32>, %k: tensor<9x16xf16>, %v: tensor<1x32x32xf16>,
+    %o: tensor<3x32xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>, %n: index, %e: i1) {
+  // expected-error @below {{operand 'value': expected shape (Skv, Dv), got 'tensor<1x32x32xf16>'}}
+  %r:3 = attn.online_attention in_rows
+      ins(%q, %k, %v : tensor<3x16xf32>, tensor<9x16xf16>, tensor<1x32x32xf16>)
+      outs(%o, %m, %l : tensor<3x32xf32>, tensor<8xf32>, tensor<8xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      -> tensor<3x32xf32>, tensor<8xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @rows_maximum(%q: tensor<3x16xf32>, %k: tensor<9x16xf16>, %v: tensor<9x32xf16>,
+    %o: tensor<3x32xf32>, %m: tensor<2xf32>, %l: tensor<2xf32>, %n: index, %e: i1) {
+  // expected-error @below {{operand 'maximum': expected at least 3 queries, got 'tensor<2xf32>'}}
+  %r:3 = attn.online_attention in_rows
+      ins(%q, %k, %v : tensor<3x16xf32>, tensor<9x16xf16>, tensor<9x32xf16>)
+      outs(%o, %m, %l : tensor<3x32xf32>, tensor<2xf32>, tensor<2xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      -> tensor<3x32xf32>, tensor<2xf32>, tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @rows_any_maximum(%q: tensor<3x16xf32>, %k: tensor<9x16xf16>, %v: tensor<9x32xf16>,
+    %o: tensor<3x32xf32>, %m: tensor<?xf32>, %l: tensor<8xf32>, %n: index, %e: i1) {
+  // expected-error @below {{operand 'maximum': expected at least 3 queries, got 'tensor<?xf32>'}}
+  %r:3 = attn.online_attention in_rows
+      ins(%q, %k, %v : tensor<3x16xf32>, tensor<9x16xf16>, tensor<9x32xf16>)
+      outs(%o, %m, %l : tensor<3x32xf32>, tensor<?xf32>, tensor<8xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      -> tensor<3x32xf32>, tensor<?xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @rows_maximum_rank(%q: tensor<3x16xf32>, %k: tensor<9x16xf16>, %v: tensor<9x32xf16>,
+    %o: tensor<3x32xf32>, %m: tensor<8x1xf32>, %l: tensor<8xf32>, %n: index, %e: i1) {
+  // expected-error @below {{operand 'maximum': expected at least 3 queries, got 'tensor<8x1xf32>'}}
+  %r:3 = attn.online_attention in_rows
+      ins(%q, %k, %v : tensor<3x16xf32>, tensor<9x16xf16>, tensor<9x32xf16>)
+      outs(%o, %m, %l : tensor<3x32xf32>, tensor<8x1xf32>, tensor<8xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      -> tensor<3x32xf32>, tensor<8x1xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @rows_maximum_type(%q: tensor<3x16xf32>, %k: tensor<9x16xf16>, %v: tensor<9x32xf16>,
+    %o: tensor<3x32xf32>, %m: tensor<8xf64>, %l: tensor<8xf32>, %n: index, %e: i1) {
+  // expected-error @below {{operand 'maximum': expected shape (8) of 'f32', got 'tensor<8xf64>'}}
+  %r:3 = attn.online_attention in_rows
+      ins(%q, %k, %v : tensor<3x16xf32>, tensor<9x16xf16>, tensor<9x32xf16>)
+      outs(%o, %m, %l : tensor<3x32xf32>, tensor<8xf64>, tensor<8xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      -> tensor<3x32xf32>, tensor<8xf64>, tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @rows_sum(%q: tensor<3x16xf32>, %k: tensor<9x16xf16>, %v: tensor<9x32xf16>,
+    %o: tensor<3x32xf32>, %m: tensor<8xf32>, %l: tensor<3xf32>, %n: index, %e: i1) {
+  // expected-error @below {{operand 'sum': expected shape (8) of 'f32', got 'tensor<3xf32>'}}
+  %r:3 = attn.online_attention in_rows
+      ins(%q, %k, %v : tensor<3x16xf32>, tensor<9x16xf16>, tensor<9x32xf16>)
+      outs(%o, %m, %l : tensor<3x32xf32>, tensor<8xf32>, tensor<3xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      -> tensor<3x32xf32>, tensor<8xf32>, tensor<3xf32>
+  return
+}
+
+// -----
+
+func.func @rows_accumulator(%q: tensor<3x16xf32>, %k: tensor<9x16xf16>, %v: tensor<9x32xf16>,
+    %o: tensor<32x8xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>, %n: index, %e: i1) {
+  // expected-error @below {{operand 'accumulator': expected shape (3, 32) of 'f32', got 'tensor<32x8xf32>'}}
+  %r:3 = attn.online_attention in_rows
+      ins(%q, %k, %v : tensor<3x16xf32>, tensor<9x16xf16>, tensor<9x32xf16>)
+      outs(%o, %m, %l : tensor<32x8xf32>, tensor<8xf32>, tensor<8xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      -> tensor<32x8xf32>, tensor<8xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @rows_wide_key(%q: tensor<3x16xf32>, %k: tensor<9x16xf64>, %v: tensor<9x32xf64>,
+    %o: tensor<3x32xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>, %n: index, %e: i1) {
+  // expected-error @below {{operand 'key': expected 'f32' or a narrower float type, got 'tensor<9x16xf64>'}}
+  %r:3 = attn.online_attention in_rows
+      ins(%q, %k, %v : tensor<3x16xf32>, tensor<9x16xf64>, tensor<9x32xf64>)
+      outs(%o, %m, %l : tensor<3x32xf32>, tensor<8xf32>, tensor<8xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      -> tensor<3x32xf32>, tensor<8xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @rows_as_wide_key(%q: tensor<3x16xf16>, %k: tensor<9x16xbf16>, %v: tensor<9x32xbf16>,
+    %o: tensor<3x32xf16>, %m: tensor<8xf16>, %l: tensor<8xf16>, %n: index, %e: i1) {
+  // expected-error @below {{operand 'key': expected 'f16' or a narrower float type, got 'tensor<9x16xbf16>'}}
+  %r:3 = attn.online_attention in_rows
+      ins(%q, %k, %v : tensor<3x16xf16>, tensor<9x16xbf16>, tensor<9x32xbf16>)
+      outs(%o, %m, %l : tensor<3x32xf16>, tensor<8xf16>, tensor<8xf16>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      -> tensor<3x32xf16>, tensor<8xf16>, tensor<8xf16>
+  return
+}
+
+// -----
+
+func.func @rows_integer_key(%q: tensor<3x16xf32>, %k: tensor<9x16xi8>, %v: tensor<9x32xf16>,
+    %o: tensor<3x32xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>, %n: index, %e: i1) {
+  // expected-error @below {{operand 'key': expected 'f32' or a narrower float type, got 'tensor<9x16xi8>'}}
+  %r:3 = attn.online_attention in_rows
+      ins(%q, %k, %v : tensor<3x16xf32>, tensor<9x16xi8>, tensor<9x32xf16>)
+      outs(%o, %m, %l : tensor<3x32xf32>, tensor<8xf32>, tensor<8xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      -> tensor<3x32xf32>, tensor<8xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @rows_key_size(%q: tensor<3x16xf32>, %k: tensor<9x15xf16>, %v: tensor<9x32xf16>,
+    %o: tensor<3x32xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>, %n: index, %e: i1) {
+  // expected-error @below {{operand 'key': expected shape (any, 16) of 'f16', got 'tensor<9x15xf16>'}}
+  %r:3 = attn.online_attention in_rows
+      ins(%q, %k, %v : tensor<3x16xf32>, tensor<9x15xf16>, tensor<9x32xf16>)
+      outs(%o, %m, %l : tensor<3x32xf32>, tensor<8xf32>, tensor<8xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      -> tensor<3x32xf32>, tensor<8xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @rows_value_type(%q: tensor<3x16xf32>, %k: tensor<9x16xf16>, %v: tensor<9x32xf32>,
+    %o: tensor<3x32xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>, %n: index, %e: i1) {
+  // expected-error @below {{operand 'value': expected shape (any, 32) of 'f16', got 'tensor<9x32xf32>'}}
+  %r:3 = attn.online_attention in_rows
+      ins(%q, %k, %v : tensor<3x16xf32>, tensor<9x16xf16>, tensor<9x32xf32>)
+      outs(%o, %m, %l : tensor<3x32xf32>, tensor<8xf32>, tensor<8xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      -> tensor<3x32xf32>, tensor<8xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @rows_of_values(%q: tensor<3x16xf32>, %k: tensor<9x16xf16>, %v: tensor<10x32xf16>,
+    %o: tensor<3x32xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>, %n: index, %e: i1) {
+  // expected-error @below {{operand 'value': expected 9 rows as 'key', got 10}}
+  %r:3 = attn.online_attention in_rows
+      ins(%q, %k, %v : tensor<3x16xf32>, tensor<9x16xf16>, tensor<10x32xf16>)
+      outs(%o, %m, %l : tensor<3x32xf32>, tensor<8xf32>, tensor<8xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      -> tensor<3x32xf32>, tensor<8xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
 //===----------------------------------------------------------------------===//
 // attn.online_softmax
 //===----------------------------------------------------------------------===//

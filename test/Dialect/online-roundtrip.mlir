@@ -51,6 +51,24 @@ func.func @pairs(%q: tensor<8x16x2xbf16>, %k: tensor<40x16xbf16>,
   return %r#0 : tensor<4x16xf32>
 }
 
+// In rows, the query is as it is multiplied by keys of a narrower type, and the
+// state may have room for more queries.
+// CHECK-LABEL: func.func @rows(
+// CHECK: attn.online_attention in_rows ins(%{{.*}} : tensor<3x16xf32>, tensor<?x16xf16>, tensor<?x32xf16>)
+// CHECK-SAME: outs(%{{.*}} : tensor<3x32xf32>, tensor<8xf32>, tensor<8xf32>)
+// GENERIC-LABEL: sym_name = "rows"
+// GENERIC: "attn.online_attention"({{.*}}) <{in_rows, operandSegmentSizes
+func.func @rows(%q: tensor<3x16xf32>, %k: tensor<?x16xf16>,
+                %v: tensor<?x32xf16>, %o: tensor<3x32xf32>, %m: tensor<8xf32>,
+                %n: index, %e: i1) -> tensor<3x32xf32> {
+  %r:3 = attn.online_attention in_rows
+      ins(%q, %k, %v : tensor<3x16xf32>, tensor<?x16xf16>, tensor<?x32xf16>)
+      outs(%o, %m, %m : tensor<3x32xf32>, tensor<8xf32>, tensor<8xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      -> tensor<3x32xf32>, tensor<8xf32>, tensor<8xf32>
+  return %r#0 : tensor<3x32xf32>
+}
+
 // Arguments of regions are named after what they stand for.
 // CHECK-LABEL: func.func @regions(
 // CHECK: attn.online_attention
