@@ -133,6 +133,44 @@ func.func @rest(%v: memref<128x79xf32>, %p: memref<128x32xf32>,
 
 // -----
 
+// Rows of bf16 are widened as they are loaded, each once for all rows of C.
+
+// CHECK-LABEL: func.func @narrow(
+// CHECK-SAME: %[[P:[^:]*]]: memref<?x3xf32, {{.*}}>, %[[V:[^:]*]]: memref<?x32xbf16, {{.*}}>, %[[O:[^:]*]]: memref<3x32xf32>)
+// CHECK-NOT: linalg
+// CHECK: scf.for %[[J:[^ ]*]] = {{.*}} -> (vector<3x16xf32>, vector<3x16xf32>)
+// CHECK-COUNT-3: memref.load %[[P]]
+// CHECK: %[[B0:.*]] = vector.load %[[V]][%[[J]], %c0] : {{.*}}, vector<16xbf16>
+// CHECK: %[[W0:.*]] = arith.extf %[[B0]] : vector<16xbf16> to vector<16xf32>
+// CHECK: %[[B1:.*]] = vector.load %[[V]][%[[J]], %c16] : {{.*}}, vector<16xbf16>
+// CHECK: %[[W1:.*]] = arith.extf %[[B1]]
+// CHECK: %[[R0:.*]] = vector.broadcast %[[W0]]
+// CHECK: vector.contract {{.*}} %[[R0]], %{{.*}} into vector<3x16xf32>
+// CHECK: %[[R1:.*]] = vector.broadcast %[[W1]]
+// CHECK: vector.contract {{.*}} %[[R1]], %{{.*}} into vector<3x16xf32>
+// CHECK-COUNT-6: vector.store %{{.*}}, %[[O]]
+func.func @narrow(%p: memref<?x3xf32, strided<[16, 1]>>,
+                  %v: memref<?x32xbf16, strided<[?, 1], offset: ?>>,
+                  %o: memref<3x32xf32>) {
+  linalg.generic {
+      indexing_maps = [affine_map<(m, n, k) -> (k, m)>,
+                       affine_map<(m, n, k) -> (k, n)>,
+                       affine_map<(m, n, k) -> (m, n)>],
+      iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%p, %v : memref<?x3xf32, strided<[16, 1]>>,
+                   memref<?x32xbf16, strided<[?, 1], offset: ?>>)
+      outs(%o : memref<3x32xf32>) {
+  ^bb0(%a: f32, %b: bf16, %sum: f32):
+    %wide = arith.extf %b : bf16 to f32
+    %product = arith.mulf %a, %wide : f32
+    %next = arith.addf %sum, %product : f32
+    linalg.yield %next : f32
+  }
+  return
+}
+
+// -----
+
 // Rows that were there before must not be computed twice.
 
 // CHECK-LABEL: func.func @accumulate(

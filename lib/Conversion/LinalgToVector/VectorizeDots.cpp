@@ -219,13 +219,19 @@ bool attn::isDots(linalg::LinalgOp op, const VectorRegisters &registers) {
     return false;
   unsigned m = maps[2].getDimPosition(0), n = maps[2].getDimPosition(1),
            k = 3 - m - n;
+  SmallVector<utils::IteratorType> iterators = op.getIteratorTypesArray();
+  if (iterators[k] != utils::IteratorType::reduction)
+    return false;
   auto is = [](AffineMap map, unsigned row, unsigned column) {
     return map.getDimPosition(0) == row && map.getDimPosition(1) == column;
   };
   auto a = cast<MemRefType>(op.getDpsInputOperand(0)->get().getType());
   auto b = cast<MemRefType>(op.getDpsInputOperand(1)->get().getType());
   auto c = cast<MemRefType>(op.getDpsInitOperand(0)->get().getType());
-  auto isVector = [](MemRefType type) { return isContiguousAlongRows(type); };
+  auto isVector = [](MemRefType type) {
+    return isContiguousAlongRows(type) &&
+           isa<Float32Type, Float16Type, BFloat16Type>(type.getElementType());
+  };
   int64_t columns = c.getDimSize(1), length = b.getDimSize(1);
   return is(maps[0], m, k) && is(maps[1], n, k) && isVector(a) && isVector(b) &&
          isVector(c) && c.getElementType().isF32() &&

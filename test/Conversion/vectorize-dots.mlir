@@ -1,0 +1,102 @@
+// RUN: attn-opt %s -attn-vectorize-contractions="vector-bits=512 vector-registers=32" -canonicalize -cse \
+// RUN:   | FileCheck %s
+// RUN: attn-opt %s -attn-vectorize-contractions="vector-bits=256 vector-registers=16" -canonicalize -cse 2>/dev/null \
+// RUN:   | FileCheck %s --check-prefix=AVX2
+
+#mk = affine_map<(m, n, k) -> (m, k)>
+#nk = affine_map<(m, n, k) -> (n, k)>
+#mn = affine_map<(m, n, k) -> (m, n)>
+#dots = {indexing_maps = [#mk, #nk, #mn],
+         iterator_types = ["parallel", "parallel", "reduction"]}
+
+// Keys of f16, a stride apart, times three queries, into the first three lanes of
+// rows of scores: vectors are of elements of a head. Four sums of a row fit into
+// a quarter of a vector, so that four rows are summed at once; the others are one
+// by one. What was in C is added to, and nothing beside it is written.
+// CHECK-LABEL: func.func @scores(
+// CHECK-SAME: %[[K:[^:]*]]: memref<?x64xf16, {{.*}}>, %[[Q:[^:]*]]: memref<3x64xf32>, %[[S:[^:]*]]: memref<?x3xf32, {{.*}}>)
+// CHECK-NOT: linalg
+// CHECK: %[[N:.*]] = memref.dim %[[S]], %c0
+// CHECK: %[[REST:.*]] = arith.remui %[[N]], %c4
+// CHECK: %[[WHOLE:.*]] = arith.subi %[[N]], %[[REST]]
+// CHECK: scf.for %[[J:[^ ]*]] = %c0 to %[[WHOLE]] step %c4
+// CHECK:   %[[SUMS:.*]]:12 = scf.for %[[D:[^ ]*]] = %c0 to %c64 step %c16
+// CHECK:     %[[NARROW:.*]] = vector.load %[[K]][%[[J]], %[[D]]] : {{.*}}, vector<16xf16>
+// CHECK:     %[[X:.*]] = arith.extf %[[NARROW]] : vector<16xf16> to vector<16xf32>
+// CHECK-COUNT-3: vector.load %[[K]]
+// CHECK:     %[[Y:.*]] = vector.load %[[Q]][%c0, %[[D]]] : {{.*}}, vector<16xf32>
+// CHECK-COUNT-2: vector.load %[[Q]]
+// CHECK:     vector.fma %[[X]], %[[Y]], %{{.*}} : vector<16xf32>
+// CHECK-COUNT-11: vector.fma
+// CHECK-NOT: vector.fma
+// CHECK:   vector.shuffle %[[SUMS]]#0, %[[SUMS]]#1
+// CHECK:   %[[OLD:.*]] = vector.load %[[S]][%[[J]], %c0] : {{.*}}, vector<3xf32>
+// CHECK:   %[[NEW:.*]] = arith.addf %[[OLD]], %{{.*}} : vector<3xf32>
+// CHECK:   vector.store %[[NEW]], %[[S]][%[[J]], %c0] : {{.*}}, vector<3xf32>
+// CHECK-COUNT-3: vector.store
+// CHECK-NOT: vector.store
+// CHECK: scf.for %[[J:[^ ]*]] = %[[WHOLE]] to %[[N]] step %c1
+// CHECK:   scf.for {{.*}} -> (vector<16xf32>, vector<16xf32>, vector<16xf32>)
+// CHECK:   vector.store {{.*}} vector<3xf32>
+// CHECK-NOT: vector.store
+
+// Of 8 lanes, two rows.
+// AVX2-LABEL: func.func @scores(
+// AVX2: scf.for {{.*}} step %c2
+// AVX2: scf.for {{.*}} = %c0 to %c64 step %c8
+// AVX2-COUNT-6: vector.fma {{.*}} : vector<8xf32>
+func.func @scores(%k: memref<?x64xf16, strided<[?, 1], offset: ?>>,
+                  %q: memref<3x64xf32>, %s: memref<?x3xf32, strided<[16, 1]>>) {
+  linalg.generic #dots
+      ins(%k, %q : memref<?x64xf16, strided<[?, 1], offset: ?>>, memref<3x64xf32>)
+      outs(%s : memref<?x3xf32, strided<[16, 1]>>) {
+  ^bb0(%x: f16, %y: f32, %sum: f32):
+    %wide = arith.extf %x : f16 to f32
+    %product = arith.mulf %wide, %y : f32
+    %next = arith.addf %sum, %product : f32
+    linalg.yield %next : f32
+  }
+  return
+}
+
+// As many columns as a vector has lanes: one row at a time.
+// CHECK-LABEL: func.func @lanes(
+// CHECK: scf.for {{.*}} = %c0 to %c7 step %c1
+// CHECK-COUNT-16: vector.fma
+// CHECK: vector.store {{.*}} vector<16xf32>
+// CHECK-NOT: scf.for
+// AVX2-LABEL: func.func @lanes(
+// AVX2: linalg.generic
+func.func @lanes(%a: memref<7x32xf32>, %b: memref<16x32xf32>,
+                 %c: memref<7x16xf32>) {
+  linalg.generic #dots
+      ins(%a, %b : memref<7x32xf32>, memref<16x32xf32>)
+      outs(%c : memref<7x16xf32>) {
+  ^bb0(%x: f32, %y: f32, %sum: f32):
+    %product = arith.mulf %x, %y : f32
+    %next = arith.addf %product, %sum : f32
+    linalg.yield %next : f32
+  }
+  return
+}
+
+// One column: sixteen rows.
+// CHECK-LABEL: func.func @column(
+// CHECK: scf.for {{.*}} step %c16
+// CHECK-COUNT-16: vector.fma
+// CHECK-COUNT-16: vector.store {{.*}} vector<1xf32>
+// AVX2-LABEL: func.func @column(
+// AVX2: scf.for {{.*}} step %c8
+func.func @column(%a: memref<?x32xbf16>, %b: memref<1x32xf32>,
+                  %c: memref<?x1xf32>) {
+  linalg.generic #dots
+      ins(%a, %b : memref<?x32xbf16>, memref<1x32xf32>)
+      outs(%c : memref<?x1xf32>) {
+  ^bb0(%x: bf16, %y: f32, %sum: f32):
+    %wide = arith.extf %x : bf16 to f32
+    %product = arith.mulf %wide, %y : f32
+    %next = arith.addf %sum, %product : f32
+    linalg.yield %next : f32
+  }
+  return
+}
