@@ -54,3 +54,35 @@ func.func @others(%q: tensor<1x1x4x64xbf16>, %o: tensor<1x1x4x64xbf16>,
       outs(%y : tensor<1x1x4x17xf32>)
   return %r, %s : tensor<1x1x4x64xbf16>, tensor<1x1x4x17xf32>
 }
+
+// Few queries with heads of whole vectors are computed without pairs.
+// CHECK-LABEL: func.func @few
+// CHECK-NOT: scf.forall
+// CHECK: attn.attention ins({{.*}} : tensor<?x2x4x80xbf16>, tensor<?x2x?x80xbf16>, tensor<?x2x?x80xbf16>)
+// CHECK: return
+func.func @few(%q: tensor<?x2x4x80xbf16>, %k: !kv) -> tensor<?x2x4x80xbf16> {
+  %r = attn.attention ins(%q, %k, %k : tensor<?x2x4x80xbf16>, !kv, !kv)
+      outs(%q : tensor<?x2x4x80xbf16>)
+  return %r : tensor<?x2x4x80xbf16>
+}
+
+// Not those that end within a vector, nor more than it has lanes.
+// CHECK-LABEL: func.func @few_of_72
+// CHECK-COUNT-2: scf.forall
+// CHECK: attn.attention ins({{.*}} : tensor<1x2x4x96xbf16>, tensor<1x2x9x96xbf16>, tensor<1x2x9x72xbf16>)
+func.func @few_of_72(%q: tensor<1x2x4x72xbf16>, %k: tensor<1x2x9x72xbf16>)
+    -> tensor<1x2x4x72xbf16> {
+  %r = attn.attention
+      ins(%q, %k, %k : tensor<1x2x4x72xbf16>, tensor<1x2x9x72xbf16>, tensor<1x2x9x72xbf16>)
+      outs(%q : tensor<1x2x4x72xbf16>)
+  return %r : tensor<1x2x4x72xbf16>
+}
+// CHECK-LABEL: func.func @seventeen
+// CHECK-COUNT-2: scf.forall
+// CHECK: attn.attention
+func.func @seventeen(%q: tensor<?x2x17x80xbf16>, %k: !kv)
+    -> tensor<?x2x17x80xbf16> {
+  %r = attn.attention ins(%q, %k, %k : tensor<?x2x17x80xbf16>, !kv, !kv)
+      outs(%q : tensor<?x2x17x80xbf16>)
+  return %r : tensor<?x2x17x80xbf16>
+}

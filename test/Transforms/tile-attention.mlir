@@ -77,6 +77,33 @@ func.func @whole(%q: !q, %o: !q) -> !q {
 
 // -----
 
+// Fewer queries than a tile has are one, with their number.
+!q = tensor<?x4x5x16xf32>
+!kv = tensor<?x4x?x16xf32>
+// CHECK-LABEL: func.func @few
+// CHECK: scf.forall (%{{.*}}, %{{.*}}, %[[I:.*]]) = (0, 0, 0) to (%{{.*}}, 4, 5) step (1, 1, 5)
+// CHECK-NOT: affine.min
+// CHECK: attn.attention ins({{.*}} : tensor<1x1x5x16xf32>,
+func.func @few(%q: !q, %k: !kv, %o: !q) -> !q {
+  %r = attn.attention ins(%q, %k, %k : !q, !kv, !kv) outs(%o : !q) mask causal
+  return %r : !q
+}
+
+// -----
+
+// One more than that: two tiles, of any number.
+!q = tensor<?x4x33x16xf32>
+!kv = tensor<?x4x?x16xf32>
+// CHECK-LABEL: func.func @one_more
+// CHECK: scf.forall {{.*}} to (%{{.*}}, 4, 33) step (1, 1, 32)
+// CHECK: affine.min
+func.func @one_more(%q: !q, %k: !kv, %o: !q) -> !q {
+  %r = attn.attention ins(%q, %k, %k : !q, !kv, !kv) outs(%o : !q) mask causal
+  return %r : !q
+}
+
+// -----
+
 !q = tensor<1x2x8x16xf64>
 // CHECK-LABEL: func.func @double
 // CHECK-NOT: scf.forall
