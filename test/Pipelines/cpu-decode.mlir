@@ -1,0 +1,65 @@
+// One query of each of four heads that share a key/value head, for every type and
+// for processors with and without instructions on pairs.
+// DEFINE: %{type} = f16
+// DEFINE: %{more} =
+// DEFINE: %{lower} = sed 's/f16/%{type}/g' %s | attn-opt \
+// DEFINE:   -attn-cpu-pipeline="vector-bits=512 vector-registers=32 scalef %{more}"
+// DEFINE: %{buffers} = %{lower} -mlir-print-ir-after=buffer-loop-hoisting -o %t 2>&1 \
+// DEFINE:   | FileCheck %s --check-prefix=BUFFERS --implicit-check-not='alloc{{.*}}x2x?x64' \
+// DEFINE:       --implicit-check-not='remark:'
+// DEFINE: %{vectors} = %{lower} -mlir-print-ir-after=convert-attn-to-vector -o %t 2>&1 \
+// DEFINE:   | FileCheck %s --check-prefix=VECTORS --implicit-check-not='attn.online' \
+// DEFINE:       --implicit-check-not='linalg.generic'
+// DEFINE: %{ops} = %{lower} -mlir-print-op-generic | FileCheck %s --check-prefix=OPS
+
+// RUN: %{buffers}
+// RUN: %{vectors}
+// RUN: %{ops}
+// REDEFINE: %{type} = bf16
+// RUN: %{buffers}
+// RUN: %{vectors}
+// RUN: %{ops}
+// REDEFINE: %{more} = bf16-dot
+// RUN: %{buffers}
+// RUN: %{vectors}
+// REDEFINE: %{more} = bf16-tiles
+// RUN: %{buffers}
+// RUN: %{vectors}
+// RUN: %{ops}
+// REDEFINE: %{more} =
+// REDEFINE: %{type} = f32
+// RUN: %{buffers}
+// RUN: %{vectors}
+// RUN: %{ops}
+
+!q = tensor<?x8x1x64xf16>
+!kv = tensor<?x2x?x64xf16>
+
+// A tile for each key/value head. Keys and values are read where they are: no
+// buffer has their size.
+// BUFFERS-LABEL: func.func @decode(
+// BUFFERS-SAME: %{{[^:]*}}: {{.*}}, %[[KEY:[^:]*]]: memref<?x2x?x64x[[TYPE:[a-z0-9]*]], {{[^%]*}}, %[[VALUE:[^:]*]]: memref<?x2x?x64x[[TYPE]],
+// BUFFERS: scf.forall (%[[B:.*]], %[[H:.*]]) in (%{{.*}}, 2)
+// BUFFERS: %[[K1:.*]] = memref.subview %[[KEY]][%[[B]], %[[H]], 0, 0]
+// BUFFERS: scf.while
+// BUFFERS: scf.for
+// BUFFERS: linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : memref<?x64x[[TYPE]], {{.*}}, memref<4x64xf32{{.*}}) outs(%{{.*}} : memref<?x4xf32,
+// BUFFERS: attn.online_softmax outs({{.*}} : memref<64x16xf32>, memref<16xf32>, memref<16xf32>, memref<16xf32>)
+// BUFFERS: linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : memref<?x4xf32, {{.*}}, memref<?x64x[[TYPE]], {{.*}}) outs(%{{.*}} : memref<4x64xf32
+
+// Everything in vectors.
+// VECTORS-LABEL: func.func @decode(
+// VECTORS: vector.fma {{.*}} : vector<16xf32>
+// VECTORS: vector.contract {{.*}} into vector<4x16xf32>
+
+// OPS: "builtin.module"
+// OPS-NOT: {{^ *(%.* = )?"[a-km-z]}}
+func.func @decode(%query: !q, %key: !kv, %value: !kv, %length: tensor<?xi32>)
+    -> !q {
+  %c0 = arith.constant 0 : index
+  %batch = tensor.dim %query, %c0 : !q
+  %init = tensor.empty(%batch) : !q
+  %output = attn.attention ins(%query, %key, %value : !q, !kv, !kv)
+      outs(%init : !q) mask key_padding(%length : tensor<?xi32>)
+  return %output : !q
+}
