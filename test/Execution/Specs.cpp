@@ -26,6 +26,14 @@ bool KernelSpec::indexesPosition() const {
          std::any_of(masks.begin(), masks.end(), indexes);
 }
 
+std::optional<Index> KernelSpec::decodedRows() const {
+  Index rows = queryHeads / keyValueHeads * fixedSizes.queryLength.value_or(0);
+  if (rows < 1 || rows > 16 || packed || dropoutRate ||
+      type == ElementType::f64)
+    return std::nullopt;
+  return rows;
+}
+
 static void chooseShapes(KernelSpec &spec, Random &random,
                          std::optional<ElementType> type) {
   spec.type = random.pick<ElementType>({ElementType::f64, ElementType::f32,
@@ -62,6 +70,19 @@ static void chooseOperands(KernelSpec &spec, Random &random) {
     spec.dropoutRate = random.pick<double>({0, 0.1, 0.5, 0.9});
 }
 
+/// What few queries for each key/value head are computed for in a way of their
+/// own.
+static void chooseDecoding(KernelSpec &spec, Random &random) {
+  spec.queryHeads = spec.keyValueHeads * random.pick<Index>({1, 2, 3, 4, 8});
+  spec.keySize = random.pick<Index>({16, 32, 48, 64, 80, 128});
+  spec.valueSize =
+      random.chance(0.7) ? spec.keySize : random.pick<Index>({8, 16, 40, 96});
+  spec.packed = false;
+  spec.dropoutRate.reset();
+  if (random.chance(0.6))
+    spec.sink.reset();
+}
+
 static void chooseForms(KernelSpec &spec, Random &random) {
   Index scores = random.pick<Index>({0, 0, 1, 1, 1, 2, 3});
   Index masks = random.pick<Index>({0, 1, 1, 1, 1, 2, 3});
@@ -89,14 +110,19 @@ KernelSpec attn::test::createKernelSpec(Random &random,
   KernelSpec spec;
   chooseShapes(spec, random, type);
   chooseOperands(spec, random);
+  bool isDecoding = random.chance(0.25);
+  if (isDecoding)
+    chooseDecoding(spec, random);
   chooseForms(spec, random);
-  if (random.chance(0.15))
+  if (isDecoding)
+    spec.fixedSizes.queryLength = random.pick<Index>({1, 1, 1, 2, 3, 4, 7});
+  else if (random.chance(0.15))
     spec.fixedSizes = {spec.packed ? 1 : random.between(0, 2),
                        pickLength(random), pickLength(random)};
   // Bottom right gives negative positions where there are more queries than
   // keys, which is an error where a tensor is indexed by them.
   if (spec.offset == KernelSpec::Offset::bottomRight &&
-      spec.indexesPosition() && (spec.packed || spec.fixedSizes))
+      spec.indexesPosition() && (spec.packed || spec.fixedSizes.keyLength))
     spec.offset = KernelSpec::Offset::none;
   return spec;
 }
@@ -108,15 +134,15 @@ public:
   explicit KernelWriter(const KernelSpec &spec) : spec(spec) {}
 
   string write() {
-    KernelSpec::FixedSizes sizes =
-        spec.fixedSizes.value_or(KernelSpec::FixedSizes{-1, -1, -1});
+    const KernelSpec::FixedSizes &sizes = spec.fixedSizes;
     string query =
         tensor({sizes.batch, spec.queryHeads, sizes.queryLength, spec.keySize});
     string key = tensor(
         {sizes.batch, spec.keyValueHeads, sizes.keyLength, spec.keySize});
     string value = tensor(
         {sizes.batch, spec.keyValueHeads, sizes.keyLength, spec.valueSize});
-    string output = tensor({-1, spec.queryHeads, -1, spec.valueSize});
+    string output =
+        tensor({std::nullopt, spec.queryHeads, std::nullopt, spec.valueSize});
     string lse = "tensor<?x" + std::to_string(spec.queryHeads) + "x?x" +
                  string(nameOf(spec.accumulation())) + ">";
     string types = output + (spec.logSumExp ? ", " + lse : "");
@@ -141,10 +167,10 @@ public:
   }
 
 private:
-  string tensor(const Shape &sizes) {
+  string tensor(const std::vector<std::optional<Index>> &sizes) {
     string result = "tensor<";
-    for (Index size : sizes)
-      result += (size < 0 ? "?" : std::to_string(size)) + "x";
+    for (std::optional<Index> size : sizes)
+      result += (size ? std::to_string(*size) : "?") + "x";
     return result + string(nameOf(spec.type)) + ">";
   }
 
@@ -237,8 +263,14 @@ std::set<string> KernelSpec::features() const {
     result.insert("packed");
   if (dropoutRate)
     result.insert("dropout");
-  if (fixedSizes)
+  if (fixedSizes.keyLength)
     result.insert("static sizes");
+  if (std::optional<Index> rows = decodedRows()) {
+    if (queryHeads > keyValueHeads && !sink)
+      result.insert("few queries of a group");
+    if (keySize % 16 == 0 && valueSize % 16 == 0)
+      result.insert(*rows <= 8 ? "at most 8 rows" : "9 to 16 rows");
+  }
   for (const ScoreForm &form : scores)
     result.insert(form.name);
   for (const MaskForm &form : masks)
@@ -318,14 +350,14 @@ private:
     batch = spec.packed ? 1 : random.pick<Index>({0, 1, 1, 2, 2, 3});
     queryLength = pickLength(random);
     keyLength = random.chance(0.3) ? queryLength : pickLength(random);
-    if (spec.fixedSizes) {
-      batch = spec.fixedSizes->batch;
-      queryLength = spec.fixedSizes->queryLength;
-      keyLength = spec.fixedSizes->keyLength;
-    } else if (spec.offset == KernelSpec::Offset::bottomRight &&
-               spec.indexesPosition() && queryLength > keyLength) {
-      std::swap(queryLength, keyLength);
-    }
+    batch = spec.fixedSizes.batch.value_or(batch);
+    queryLength = spec.fixedSizes.queryLength.value_or(queryLength);
+    if (spec.offset == KernelSpec::Offset::bottomRight &&
+        spec.indexesPosition())
+      keyLength = std::max(keyLength, queryLength);
+    if (spec.decodedRows() && random.chance(0.3))
+      keyLength = random.between(60, 125);
+    keyLength = spec.fixedSizes.keyLength.value_or(keyLength);
     if (batch == 0)
       features.insert("batch 0");
     if (queryLength == 0)

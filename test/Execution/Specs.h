@@ -20,9 +20,9 @@ namespace attn::test {
 struct KernelSpec {
   enum class Scale { byDefault, constant, operand };
   enum class Offset { none, scalar, perBatch, bottomRight };
-  /// Sizes that are written in the types instead of `?`.
+  /// Sizes that are written in the types; `?` where they are missing.
   struct FixedSizes {
-    Index batch, queryLength, keyLength;
+    std::optional<Index> batch, queryLength, keyLength;
   };
 
   ElementType type = ElementType::f32;
@@ -35,7 +35,7 @@ struct KernelSpec {
   bool logSumExp = false;
   bool packed = false;
   std::optional<double> dropoutRate;
-  std::optional<FixedSizes> fixedSizes;
+  FixedSizes fixedSizes;
   std::vector<ScoreForm> scores;
   std::vector<MaskForm> masks;
 
@@ -43,6 +43,9 @@ struct KernelSpec {
     return type == ElementType::f64 ? ElementType::f64 : ElementType::f32;
   }
   bool indexesPosition() const;
+  /// Queries that read one key/value head, if they are few: what decoding is
+  /// computed for.
+  std::optional<Index> decodedRows() const;
   /// Function @attention.
   std::string text() const;
   /// Names of everything that is in it.
