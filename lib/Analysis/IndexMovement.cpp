@@ -79,6 +79,11 @@ std::optional<IndexMovement> IndexMovements::evaluate(Operation *op) const {
   if (isa<arith::AddIOp, arith::SubIOp, arith::MinSIOp, arith::MaxSIOp,
           index::AddOp, index::SubOp, index::MinSOp, index::MaxSOp>(op))
     return join(find(op->getOperand(0)), find(op->getOperand(1)));
+  if (isa<arith::RemSIOp, arith::RemUIOp, index::RemSOp, index::RemUOp>(op)) {
+    std::optional<IndexMovement> divisor = find(op->getOperand(1));
+    bool isPeriodic = divisor && divisor->isConstant();
+    return isPeriodic ? find(op->getOperand(0)) : std::nullopt;
+  }
   int64_t divisor = getDivisor(op);
   if (divisor < 1)
     return std::nullopt;

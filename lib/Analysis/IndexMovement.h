@@ -25,7 +25,7 @@ struct IndexMovement {
 };
 
 /// The movements of the integers of a score or mask region that are sums,
-/// differences and quotients of positions.
+/// differences, quotients and remainders of positions.
 class IndexMovements {
 public:
   explicit IndexMovements(Region &region);

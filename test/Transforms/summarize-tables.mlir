@@ -70,6 +70,31 @@ func.func @indices(%x: !q, %t: tensor<?xi8>, %u: tensor<?x?xi16>) -> !q {
 
 // -----
 
+!q = tensor<1x1x12x8xf32>
+!k = tensor<1x1x?x8xf32>
+!table = tensor<4x?xi32>
+
+// Of rows that are three queries of four heads, as a group is folded, heads are
+// quotients and queries are remainders.
+// CHECK-LABEL: func.func @rows(
+// CHECK-SAME: %[[TABLE:[^:,]*]]: tensor<4x?xi32>
+// CHECK: attn.block_range ins(%[[TABLE]] {{.*}} blocks [10, 32]
+func.func @rows(%x: !q, %k: !k, %t: !table) -> !q {
+  %r = attn.attention ins(%x, %k, %k : !q, !k, !k) outs(%x : !q)
+      mask(%b, %h, %p, %j) captures(%v = %t : !table) {
+        %c3 = arith.constant 3 : index
+        %zero = arith.constant 0 : i32
+        %head = arith.divsi %p, %c3 : index
+        %query = arith.remsi %p, %c3 : index
+        %e = tensor.extract %v[%head, %query] : !table
+        %keep = arith.cmpi sgt, %e, %zero : i32
+        attn.yield %keep : i1
+      }
+  return %r : !q
+}
+
+// -----
+
 !q = tensor<1x2x?x8xf32>
 
 // None: what b and h alone say, floats, indices that are loaded, an element for
@@ -98,7 +123,7 @@ func.func @none(%x: !q, %lengths: tensor<?xi32>, %weights: tensor<?xf32>,
         %column = arith.divui %j, %c64 : index
         %block = tensor.extract %k[%row, %column] : tensor<?x?xi1>
         %other = tensor.extract %o[%b, %row] : tensor<2x?xindex>
-        // expected-remark @+1 {{decides no block of keys as a whole, because its index is not a sum, difference or quotient of positions}}
+        // expected-remark @+1 {{decides no block of keys as a whole, because its index is not a sum, difference, quotient or remainder of positions}}
         %far = tensor.extract %o[%b, %other] : tensor<2x?xindex>
         %light = arith.cmpi slt, %far, %other : index
         %one = arith.andi %heavy, %block : i1
