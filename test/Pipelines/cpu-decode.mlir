@@ -32,6 +32,15 @@
 // RUN: %{vectors}
 // RUN: %{ops}
 
+// Four rows are what a vector of 128 bits has lanes for.
+// RUN: attn-opt %s -attn-cpu-pipeline="vector-bits=128 vector-registers=32" \
+// RUN:   | mlir-translate --mlir-to-llvmir | opt -O2 -S \
+// RUN:   | llc -mtriple=aarch64-linux-gnu -O3 | FileCheck %s --check-prefix=AARCH64 --implicit-check-not='bl __'
+// AARCH64-LABEL: decode_parallel_0:
+// AARCH64: fcvtl v{{[0-9]+}}.4s, v{{[0-9]+}}.4h
+// AARCH64: fmla v{{[0-9]+}}.4s, v{{[0-9]+}}.4s, v{{[0-9]+}}.4s
+// AARCH64: .size
+
 !q = tensor<?x8x1x64xf16>
 !kv = tensor<?x2x?x64xf16>
 
