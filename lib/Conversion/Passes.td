@@ -202,11 +202,11 @@ def VectorizeRows : Pass<"attn-vectorize-rows"> {
     }
     ```
 
-    An operand that is read transposed is loaded in squares that are transposed
-    in registers, be it of elements or of pairs of 16 bits; and two rows of f32
-    that are rounded to a row of pairs of bf16 are interleaved there. Operations of other forms are left alone, with a remark; among
-    them those on buffers of i1, which has a byte in memory but a bit in a vector
-    there.
+    An operand that is read transposed is loaded in parts of 128 bits, of elements
+    or of pairs of 16 bits, that are transposed in registers; and two rows of f32
+    that are rounded to a row of pairs of bf16 are interleaved there. Operations of
+    other forms are left alone, with a remark; among them those on buffers of i1,
+    which has a byte in memory but a bit in a vector there.
   }];
   let options = [
     Option<"vectorBits", "vector-bits", "unsigned", "256",

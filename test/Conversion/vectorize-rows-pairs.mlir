@@ -5,38 +5,38 @@
 
 // NONE-NOT: x86vector
 
-// Squares of 16 pairs, which are numbers of 32 bits; the last ones overlap.
+// Strips of four rows of 16 pairs, which are numbers of 32 bits; the last ones
+// overlap.
 
 // CHECK-LABEL: func.func @queries(
-// CHECK-SAME: %[[A:[^:]*]]: memref<32x20x2xbf16>, %[[B:[^:]*]]: memref<20x32x2xbf16>)
-// CHECK: %[[FROM:.*]] = memref.collapse_shape %[[A]] {{.*}} into memref<32x40xbf16>
-// CHECK: %[[TO:.*]] = memref.collapse_shape %[[B]] {{.*}} into memref<20x64xbf16>
-// CHECK: scf.for %[[I:.*]] = %c0 to %c20 step %c16
+// CHECK-SAME: %[[A:[^:]*]]: memref<32x22x2xbf16>, %[[B:[^:]*]]: memref<22x32x2xbf16>)
+// CHECK: %[[FROM:.*]] = memref.collapse_shape %[[A]] {{.*}} into memref<32x44xbf16>
+// CHECK: %[[TO:.*]] = memref.collapse_shape %[[B]] {{.*}} into memref<22x64xbf16>
 // CHECK: scf.for %[[J:.*]] = %c0 to %c32 step %c16
-// CHECK: %[[ROW:.*]] = arith.minsi %[[I]], %c4
-// CHECK: %[[X:.*]] = vector.load %[[FROM]][%[[J]], %{{.*}}] : memref<32x40xbf16>, vector<32xbf16>
-// CHECK: vector.bitcast %[[X]] : vector<32xbf16> to vector<16xi32>
-// CHECK-COUNT-64: vector.shuffle {{.*}} vector<16xi32>
+// CHECK: scf.for %[[I:.*]] = %c0 to %c22 step %c4
+// CHECK: %[[ROW:.*]] = arith.minsi %[[I]], %c18
+// CHECK: %[[X:.*]] = vector.load %[[FROM]][%[[J]], %{{.*}}] : memref<32x44xbf16>, vector<8xbf16>
+// CHECK: vector.bitcast %[[X]] : vector<8xbf16> to vector<4xi32>
+// CHECK-COUNT-12: vector.shuffle
+// CHECK-COUNT-8: vector.shuffle {{.*}} : vector<16xi32>, vector<16xi32>
 // CHECK-NOT: vector.shuffle
-// CHECK: vector.store %{{.*}}, %[[TO]][%[[ROW]], %{{.*}}] : memref<20x64xbf16>, vector<32xbf16>
-// CHECK-COUNT-15: vector.store %{{.*}}, %[[TO]]
-func.func @queries(%a: memref<32x20x2xbf16>, %b: memref<20x32x2xbf16>) {
-  linalg.transpose ins(%a : memref<32x20x2xbf16>)
-      outs(%b : memref<20x32x2xbf16>) permutation = [1, 0, 2]
+// CHECK: vector.store %{{.*}}, %[[TO]][%[[ROW]], %{{.*}}] : memref<22x64xbf16>, vector<32xbf16>
+// CHECK-COUNT-3: vector.store %{{.*}}, %[[TO]]
+func.func @queries(%a: memref<32x22x2xbf16>, %b: memref<22x32x2xbf16>) {
+  linalg.transpose ins(%a : memref<32x22x2xbf16>)
+      outs(%b : memref<22x32x2xbf16>) permutation = [1, 0, 2]
   return
 }
 
-// Two rows become one of pairs, which are transposed.
+// Strips of eight rows of 32 numbers of 16 bits.
 
 // CHECK-LABEL: func.func @pack(
 // CHECK-SAME: %[[A:[^:]*]]: memref<32x64xbf16>, %[[B:[^:]*]]: memref<64x32xbf16>)
-// CHECK: scf.for
-// CHECK: %[[EVEN:.*]] = vector.load %[[A]][%{{.*}}, %{{.*}}] : memref<32x64xbf16>, vector<16xbf16>
-// CHECK: %[[ODD:.*]] = vector.load %[[A]]
-// CHECK: %[[WORDS:.*]] = vector.interleave %[[EVEN]], %[[ODD]] : vector<16xbf16> -> vector<32xbf16>
-// CHECK: vector.bitcast %[[WORDS]] : vector<32xbf16> to vector<16xi32>
-// CHECK-COUNT-64: vector.shuffle
-// CHECK-COUNT-16: vector.store %{{.*}}, %[[B]]
+// CHECK: scf.for %[[I:.*]] = %c0 to %c64 step %c8
+// CHECK: vector.load %[[A]][%{{.*}}, %[[I]]] : memref<32x64xbf16>, vector<8xbf16>
+// CHECK-COUNT-24: vector.shuffle {{.*}} : vector<32xbf16>, vector<32xbf16>
+// CHECK-NOT: vector.shuffle
+// CHECK-COUNT-8: vector.store %{{.*}}, %[[B]]
 func.func @pack(%a: memref<32x64xbf16>, %b: memref<64x32xbf16>) {
   linalg.transpose ins(%a : memref<32x64xbf16>) outs(%b : memref<64x32xbf16>)
       permutation = [1, 0]

@@ -131,21 +131,25 @@ func.func @index(%a: memref<4x8xindex>) {
 
 // -----
 
-// Squares of 16 rows; those at the end overlap the ones before.
+// Strips of four rows of 16; those at the end overlap the ones before.
 
 // CHECK-LABEL: func.func @transpose(
 // CHECK-SAME: %[[A:[^:]*]]: memref<32x77xf32, {{.*}}>, %[[B:[^:]*]]: memref<77x32xf32>, %[[S:[^:]*]]: f32)
-// CHECK: scf.for %[[I:.*]] = %c0 to %c77 step %c16
-// CHECK:   %[[ROW:.*]] = arith.minsi %[[I]], %c61
-// CHECK:   scf.for %[[COLUMN:.*]] = %c0 to %c32 step %c16
-// CHECK:     vector.load %[[A]][%[[COLUMN]], %[[ROW]]] : {{.*}}, vector<16xf32>
-// CHECK-COUNT-15: vector.load %[[A]]
-// CHECK-COUNT-64: vector.shuffle
+// CHECK: scf.for %[[COLUMN:.*]] = %c0 to %c32 step %c16
+// CHECK:   scf.for %[[I:.*]] = %c0 to %c77 step %c4
+// CHECK:     %[[ROW:.*]] = arith.minsi %[[I]], %c73
+// CHECK:     vector.load %[[A]][%[[COLUMN]], %[[ROW]]] : {{.*}}, vector<4xf32>
+// CHECK-COUNT-3: vector.load %[[A]]
+// CHECK-COUNT-3: vector.shuffle
+// CHECK-COUNT-12: vector.load %[[A]]
+// CHECK: vector.shuffle {{.*}} [0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29]
+// CHECK: vector.shuffle {{.*}} [2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31]
+// CHECK-COUNT-6: vector.shuffle {{.*}} vector<16xf32>, vector<16xf32>
 // CHECK-NOT: vector.shuffle
 // CHECK:     %[[SS:.*]] = vector.broadcast %[[S]]
 // CHECK:     %[[X:.*]] = arith.mulf %{{.*}}, %[[SS]] : vector<16xf32>
 // CHECK:     vector.store %[[X]], %[[B]][%[[ROW]], %[[COLUMN]]]
-// CHECK-COUNT-15: vector.store
+// CHECK-COUNT-3: vector.store
 func.func @transpose(%a: memref<32x77xf32, strided<[?, 1], offset: ?>>,
                      %b: memref<77x32xf32>, %s: f32) {
   linalg.generic {
@@ -163,7 +167,9 @@ func.func @transpose(%a: memref<32x77xf32, strided<[?, 1], offset: ?>>,
 // -----
 
 // CHECK-LABEL: func.func @transpose_small(
-// CHECK-COUNT-2: vector.shuffle
+// CHECK-COUNT-16: vector.load {{.*}}, vector<2xf32>
+// CHECK: vector.shuffle {{.*}} [0, 16, 2, 18, 4, 20, 6, 22, 8, 24, 10, 26, 12, 28, 14, 30]
+// CHECK: vector.shuffle {{.*}} [1, 17, 3, 19, 5, 21, 7, 23, 9, 25, 11, 27, 13, 29, 15, 31]
 // CHECK-NOT: vector.shuffle
 func.func @transpose_small(%a: memref<16x2xf32>, %b: memref<2x16xf32>) {
   linalg.transpose ins(%a : memref<16x2xf32>) outs(%b : memref<2x16xf32>)

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Conversion/LinalgToVector/LinalgToVector.h"
+#include "lib/Conversion/LinalgToVector/LoadTransposed.h"
 #include "lib/Conversion/LinalgToVector/RowSlices.h"
-#include "lib/Conversion/LinalgToVector/TransposeSquare.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -103,111 +103,57 @@ static bool copies(linalg::LinalgOp op) {
   return body.getTerminator()->getOperand(0) == body.getArgument(0);
 }
 
-/// Writes `numRows` rows, at least a square's, of `numWords` words of 32 bits,
-/// which is a multiple of a square's, by squares that are transposed in
-/// registers. `load` gives `width` words of a column from a row on. The last
-/// squares move back to where they are whole.
-static void emitSquares(RewriterBase &rewriter, Location loc, int64_t numRows,
-                        int64_t numWords, Value destination,
-                        function_ref<Value(Value row, Value column)> load) {
-  SmallVector<OpFoldResult> sizes = {rewriter.getIndexAttr(numRows),
-                                     rewriter.getIndexAttr(numWords)};
-  SmallVector<Value> corner = emitLoops(rewriter, loc, sizes, {width, width});
-  auto constant = [&](int64_t value) {
-    return arith::ConstantIndexOp::create(rewriter, loc, value);
-  };
-  auto add = [&](Value value, int64_t addend) {
-    return rewriter.createOrFold<arith::AddIOp>(loc, value, constant(addend));
-  };
-  if (numRows % width != 0)
-    corner[0] = arith::MinSIOp::create(rewriter, loc, corner[0],
-                                       constant(numRows - width));
-  SmallVector<Value> rows;
-  for (int64_t i = 0; i < width; ++i)
-    rows.push_back(load(corner[0], add(corner[1], i)));
-  transposeSquare(rewriter, loc, rows);
-  auto halves = VectorType::get(
-      2 * width, cast<MemRefType>(destination.getType()).getElementType());
-  Value column = arith::MulIOp::create(rewriter, loc, corner[1], constant(2));
-  for (auto [i, words] : llvm::enumerate(rows)) {
-    Value indices[] = {add(corner[0], int64_t(i)), column};
-    vector::StoreOp::create(
-        rewriter, loc, vector::BitCastOp::create(rewriter, loc, halves, words),
-        destination, indices);
-  }
-}
-
-/// (i, j, e) = (j, i, e).
+/// (i, j, e) = (j, i, e), as words of 32 bits.
 static LogicalResult transposePairs(RewriterBase &rewriter, PairOp pairs) {
   MemRefType type = pairs.destination.getType();
+  constexpr int64_t numRows = transposedBits / 32;
   AffineExpr i, j, e;
   bindDims(rewriter.getContext(), i, j, e);
   if (pairs.sourceMap !=
           AffineMap::get(3, 0, {j, i, e}, rewriter.getContext()) ||
       !endsWithPairs(pairs.source.getType()) || !type.hasStaticShape() ||
-      type.getDimSize(0) < width || type.getDimSize(1) % width != 0 ||
+      type.getDimSize(0) < numRows || type.getDimSize(1) % width != 0 ||
       !copies(pairs.op))
     return failure();
   Location loc = pairs.op.getLoc();
   rewriter.setInsertionPoint(pairs.op);
   auto from = joinPairs(rewriter, loc, pairs.source);
   auto to = joinPairs(rewriter, loc, pairs.destination);
-  Value two = arith::ConstantIndexOp::create(rewriter, loc, 2);
-  emitSquares(
-      rewriter, loc, type.getDimSize(0), type.getDimSize(1), to,
-      [&](Value row, Value column) -> Value {
-        Value indices[] = {column,
-                           rewriter.createOrFold<arith::MulIOp>(loc, row, two)};
-        return vector::BitCastOp::create(
-            rewriter, loc, VectorType::get(width, rewriter.getI32Type()),
-            vector::LoadOp::create(
-                rewriter, loc,
-                VectorType::get(2 * width, type.getElementType()), from,
-                indices));
+  auto part = VectorType::get(2 * numRows, type.getElementType());
+  auto halves = VectorType::get(2 * width, type.getElementType());
+  auto words = VectorType::get(numRows, rewriter.getI32Type());
+  auto add = [&](Value value, int64_t addend) {
+    return rewriter.createOrFold<arith::AddIOp>(
+        loc, value, arith::ConstantIndexOp::create(rewriter, loc, addend));
+  };
+  auto twice = [&](Value value) -> Value {
+    return arith::MulIOp::create(
+        rewriter, loc, value, arith::ConstantIndexOp::create(rewriter, loc, 2));
+  };
+  int64_t upper = type.getDimSize(0);
+  // The source is read along its rows.
+  SmallVector<Value> ivs = emitLoops(
+      rewriter, loc,
+      {rewriter.getIndexAttr(type.getDimSize(1)), rewriter.getIndexAttr(upper)},
+      {width, numRows});
+  Value column = ivs[0], row = ivs[1];
+  // The last rows move back to where they are whole.
+  if (upper % numRows != 0)
+    row = arith::MinSIOp::create(
+        rewriter, loc, row,
+        arith::ConstantIndexOp::create(rewriter, loc, upper - numRows));
+  Value fromColumn = twice(row), toColumn = twice(column);
+  SmallVector<Value> rows =
+      loadTransposed(rewriter, loc, numRows, width, [&](int64_t i) -> Value {
+        Value loaded = vector::LoadOp::create(
+            rewriter, loc, part, from, ValueRange{add(column, i), fromColumn});
+        return vector::BitCastOp::create(rewriter, loc, words, loaded);
       });
+  for (auto [i, value] : llvm::enumerate(rows))
+    vector::StoreOp::create(
+        rewriter, loc, vector::BitCastOp::create(rewriter, loc, halves, value),
+        to, ValueRange{add(row, i), toColumn});
   rewriter.eraseOp(pairs.op);
-  return success();
-}
-
-/// (i, j) = (j, i) of 16 bits: two rows become one of pairs, which are words.
-/// LLVM takes long to compile the transposition of a square of 32 by 32.
-static LogicalResult transposeHalves(RewriterBase &rewriter,
-                                     linalg::LinalgOp op) {
-  if (!op.hasPureBufferSemantics() || op.getNumDpsInputs() != 1 ||
-      op.getNumDpsInits() != 1 || op.getNumLoops() != 2 ||
-      op.getNumParallelLoops() != 2 || !copies(op))
-    return failure();
-  Value source = op.getDpsInputOperand(0)->get();
-  Value destination = op.getDpsInitOperand(0)->get();
-  auto from = dyn_cast<MemRefType>(source.getType());
-  auto to = cast<MemRefType>(destination.getType());
-  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
-  if (!from || !maps[1].isIdentity() || !maps[0].isPermutation() ||
-      maps[0].isIdentity() || !hasVectorLayout(to.getElementType()) ||
-      !to.getElementType().isIntOrFloat() ||
-      to.getElementTypeBitWidth() != 16 || !isContiguousAlongRows(from) ||
-      !isContiguousAlongRows(to) || !to.hasStaticShape() ||
-      to.getDimSize(0) < width || to.getDimSize(1) % (2 * width) != 0)
-    return failure();
-  Location loc = op.getLoc();
-  rewriter.setInsertionPoint(op);
-  Value one = arith::ConstantIndexOp::create(rewriter, loc, 1);
-  Value two = arith::ConstantIndexOp::create(rewriter, loc, 2);
-  auto row = VectorType::get(width, to.getElementType());
-  emitSquares(
-      rewriter, loc, to.getDimSize(0), to.getDimSize(1) / 2, destination,
-      [&](Value first, Value word) -> Value {
-        Value even = rewriter.createOrFold<arith::MulIOp>(loc, word, two);
-        Value odd = rewriter.createOrFold<arith::AddIOp>(loc, even, one);
-        Value x = vector::LoadOp::create(rewriter, loc, row, source,
-                                         ValueRange{even, first});
-        Value y = vector::LoadOp::create(rewriter, loc, row, source,
-                                         ValueRange{odd, first});
-        return vector::BitCastOp::create(
-            rewriter, loc, VectorType::get(width, rewriter.getI32Type()),
-            vector::InterleaveOp::create(rewriter, loc, x, y));
-      });
-  rewriter.eraseOp(op);
   return success();
 }
 
@@ -280,8 +226,6 @@ static LogicalResult roundToPairs(RewriterBase &rewriter, PairOp pairs) {
 
 LogicalResult attn::vectorizePairs(RewriterBase &rewriter,
                                    linalg::LinalgOp op) {
-  if (succeeded(transposeHalves(rewriter, op)))
-    return success();
   FailureOr<PairOp> pairs = match(op);
   if (failed(pairs))
     return failure();

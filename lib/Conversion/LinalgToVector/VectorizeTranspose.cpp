@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Conversion/LinalgToVector/LinalgToVector.h"
+#include "lib/Conversion/LinalgToVector/LoadTransposed.h"
 #include "lib/Conversion/LinalgToVector/RowSlices.h"
-#include "lib/Conversion/LinalgToVector/TransposeSquare.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -70,40 +70,64 @@ static bool matches(linalg::LinalgOp op) {
          whyNoVectorBody(op).empty();
 }
 
-/// To interleave row i with row i + n/2 rotates the bits of an element's row
-/// and column, taken together, by one.
-void attn::transposeSquare(OpBuilder &b, Location loc,
-                           SmallVector<Value> &rows) {
-  size_t size = rows.size();
+/// One vector of the parts, whose number is a power of two, in order.
+static Value concatenate(OpBuilder &b, Location loc, SmallVector<Value> parts) {
+  while (parts.size() > 1) {
+    int64_t size = cast<VectorType>(parts[0].getType()).getNumElements();
+    auto mask = llvm::to_vector(llvm::seq<int64_t>(0, 2 * size));
+    for (size_t i = 0; i < parts.size() / 2; ++i)
+      parts[i] = vector::ShuffleOp::create(b, loc, parts[2 * i],
+                                           parts[2 * i + 1], mask);
+    parts.resize(parts.size() / 2);
+  }
+  return parts.front();
+}
+
+/// Part k of register i is loaded from row k * size + i, for i from 0 to
+/// `size`; then squares of `size` are transposed in each part of the registers.
+/// To interleave registers that are `stride` apart exchanges one bit of their
+/// number with one of an element's place in its part.
+SmallVector<Value> attn::loadTransposed(OpBuilder &b, Location loc,
+                                        int64_t size, int64_t width,
+                                        function_ref<Value(int64_t)> load) {
+  SmallVector<Value> rows;
   SmallVector<int64_t> low, high;
-  for (size_t i = 0; i < size / 2; ++i) {
-    low.append({int64_t(i), int64_t(size + i)});
-    high.append({int64_t(size / 2 + i), int64_t(size + size / 2 + i)});
+  for (int64_t i = 0; i < size; ++i) {
+    SmallVector<Value> parts;
+    for (int64_t k = i; k < width; k += size)
+      parts.push_back(load(k));
+    rows.push_back(concatenate(b, loc, std::move(parts)));
   }
-  for (size_t stride = 1; stride < size; stride *= 2) {
-    SmallVector<Value> next;
-    for (size_t i = 0; i < size / 2; ++i)
-      for (ArrayRef<int64_t> mask : {low, high})
-        next.push_back(vector::ShuffleOp::create(b, loc, rows[i],
-                                                 rows[size / 2 + i], mask));
-    rows = std::move(next);
-  }
+  for (int64_t part = 0; part < width; part += size)
+    for (int64_t i = part; i < part + size / 2; ++i) {
+      low.append({i, width + i});
+      high.append({i + size / 2, width + i + size / 2});
+    }
+  for (int64_t stride = size / 2; stride > 0; stride /= 2)
+    for (int64_t i = 0; i < size; ++i) {
+      if (i & stride)
+        continue;
+      Value lhs = rows[i], rhs = rows[i + stride];
+      rows[i] = vector::ShuffleOp::create(b, loc, lhs, rhs, low);
+      rows[i + stride] = vector::ShuffleOp::create(b, loc, lhs, rhs, high);
+    }
+  return rows;
 }
 
 namespace {
-/// Emits the square of results at a row and a column.
-class SquareEmitter {
+/// Emits `numRows` rows of `width` results at a row and a column.
+class StripEmitter {
 public:
-  SquareEmitter(OpBuilder &b, linalg::LinalgOp op, int64_t size)
-      : b(b), loc(op.getLoc()), op(op), size(size) {}
+  StripEmitter(OpBuilder &b, linalg::LinalgOp op, int64_t numRows,
+               int64_t width)
+      : b(b), loc(op.getLoc()), op(op), numRows(numRows), width(width) {}
 
   void emit(Value row, Value column) {
     SmallVector<SmallVector<Value>> transposed;
     for (OpOperand *operand : op.getDpsInputOperands())
-      transposed.push_back(isTransposed(*operand)
-                               ? loadTransposed(*operand, row, column)
-                               : SmallVector<Value>());
-    for (int64_t i = 0; i < size; ++i)
+      transposed.push_back(isTransposed(*operand) ? load(*operand, row, column)
+                                                  : SmallVector<Value>());
+    for (int64_t i = 0; i < numRows; ++i)
       emitRow({add(row, i), column}, i, transposed);
   }
 
@@ -113,16 +137,13 @@ private:
     return b.createOrFold<arith::AddIOp>(loc, value, constant);
   }
 
-  SmallVector<Value> loadTransposed(OpOperand &operand, Value row,
-                                    Value column) {
+  SmallVector<Value> load(OpOperand &operand, Value row, Value column) {
     auto type = cast<MemRefType>(operand.get().getType());
-    auto vector = VectorType::get(size, type.getElementType());
-    SmallVector<Value> rows;
-    for (int64_t i = 0; i < size; ++i)
-      rows.push_back(vector::LoadOp::create(b, loc, vector, operand.get(),
-                                            ValueRange{add(column, i), row}));
-    transposeSquare(b, loc, rows);
-    return rows;
+    auto part = VectorType::get(numRows, type.getElementType());
+    return loadTransposed(b, loc, numRows, width, [&](int64_t i) -> Value {
+      return vector::LoadOp::create(b, loc, part, operand.get(),
+                                    ValueRange{add(column, i), row});
+    });
   }
 
   void emitRow(ValueRange loops, int64_t i,
@@ -130,11 +151,11 @@ private:
     SmallVector<Value> operands;
     for (auto [operand, rows] :
          llvm::zip_equal(op.getDpsInputOperands(), transposed))
-      operands.push_back(rows.empty() ? loadSlice(b, *operand, loops, size)
+      operands.push_back(rows.empty() ? loadSlice(b, *operand, loops, width)
                                       : rows[i]);
     operands.resize(op.getBlock()->getNumArguments());
     for (auto [result, output] :
-         llvm::zip_equal(computeSlice(b, op, loops, size, operands),
+         llvm::zip_equal(computeSlice(b, op, loops, width, operands),
                          op.getDpsInitsMutable()))
       storeSlice(b, result, output, loops);
   }
@@ -142,11 +163,11 @@ private:
   OpBuilder &b;
   Location loc;
   linalg::LinalgOp op;
-  int64_t size;
+  int64_t numRows, width;
 };
 } // namespace
 
-/// The last squares move back to where they are whole.
+/// The last strips move back to where they are whole.
 LogicalResult attn::vectorizeTranspose(RewriterBase &rewriter,
                                        linalg::LinalgOp op,
                                        const VectorRegisters &registers) {
@@ -155,23 +176,28 @@ LogicalResult attn::vectorizeTranspose(RewriterBase &rewriter,
   Location loc = op.getLoc();
   rewriter.setInsertionPoint(op);
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
-  auto fitting = llvm::bit_floor<uint64_t>(std::min(sizes[0], sizes[1]));
-  int64_t size =
-      std::min<int64_t>(registers.getWidth(getWidestElementBits(op)), fitting);
+  int64_t bits = getWidestElementBits(op);
+  auto fit = [](int64_t size, int64_t available) {
+    return std::min<int64_t>(size, llvm::bit_floor<uint64_t>(available));
+  };
+  int64_t width = fit(registers.getWidth(bits), sizes[1]);
+  int64_t part = std::max<int64_t>(transposedBits / bits, 1);
+  int64_t numRows = std::min(fit(part, sizes[0]), width);
   Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
-  Value step = arith::ConstantIndexOp::create(rewriter, loc, size);
-  SmallVector<Value> corner;
-  for (int64_t upper : sizes) {
+  auto emitLoop = [&](int64_t upper, int64_t size) -> Value {
     Value end = arith::ConstantIndexOp::create(rewriter, loc, upper);
+    Value step = arith::ConstantIndexOp::create(rewriter, loc, size);
     auto loop = scf::ForOp::create(rewriter, loc, zero, end, step);
     rewriter.setInsertionPointToStart(loop.getBody());
-    corner.push_back(loop.getInductionVar());
     if (upper % size == 0)
-      continue;
+      return loop.getInductionVar();
     Value last = arith::ConstantIndexOp::create(rewriter, loc, upper - size);
-    corner.back() = arith::MinSIOp::create(rewriter, loc, corner.back(), last);
-  }
-  SquareEmitter(rewriter, op, size).emit(corner[0], corner[1]);
+    return arith::MinSIOp::create(rewriter, loc, loop.getInductionVar(), last);
+  };
+  // What is read transposed is read along its rows.
+  Value column = emitLoop(sizes[1], width);
+  Value row = emitLoop(sizes[0], numRows);
+  StripEmitter(rewriter, op, numRows, width).emit(row, column);
   rewriter.eraseOp(op);
   return success();
 }
