@@ -101,5 +101,5 @@ void attn::buildCPUPipeline(OpPassManager &pm,
   pm.addPass(attn::createOutlineParallelLoops());
   addLoopStage(pm);
   addSmallFloatStage(pm);
-  addLLVMStage(pm, target.bf16Tiles);
+  addLLVMStage(pm);
 }

@@ -1,5 +1,4 @@
-//===- Stages.cpp - What lowerings have in common
-//--------------------------===//
+//===- Stages.cpp - What lowerings have in common -------------------------===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,22 +10,15 @@
 #include "lib/Transforms/Passes.h"
 
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
-#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/BufferizationToMemRef/BufferizationToMemRef.h"
-#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/ConvertToLLVM/ToLLVMPass.h"
-#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVMPass.h"
-#include "mlir/Conversion/IndexToLLVM/IndexToLLVM.h"
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
 #include "mlir/Conversion/MathToLibm/MathToLibm.h"
-#include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Conversion/TensorToLinalg/TensorToLinalgPass.h"
-#include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
-#include "mlir/Dialect/Bufferization/Pipelines/Passes.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/Transforms/RequestCWrappers.h"
@@ -51,8 +43,14 @@ void attn::addBufferStage(OpPassManager &pm) {
   pm.addPass(attn::createBufferizeKernels());
 }
 
+/// Upstream's pipeline for it simplifies four times, which takes longer than
+/// the rest of it.
 void attn::addDeallocationStage(OpPassManager &pm) {
-  bufferization::buildBufferDeallocationPipeline(pm);
+  pm.addPass(bufferization::createOwnershipBasedBufferDeallocationPass());
+  pm.addPass(bufferization::createBufferDeallocationSimplificationPass());
+  pm.addPass(bufferization::createLowerDeallocationsPass());
+  // What is freed for certain is freed without a condition.
+  pm.addPass(createCanonicalizerPass());
   pm.addPass(createConvertBufferizationToMemRefPass());
   pm.addPass(attn::createConvertMemRefCopyToLinalg());
 }
@@ -79,18 +77,7 @@ void attn::addSmallFloatStage(OpPassManager &pm) {
   pm.addPass(arith::createArithExpandOpsPass(expansion));
 }
 
-/// Converts branches, with the type of AMX's tiles where loops carry them.
-static void addBranchConversion(OpPassManager &pm, bool hasTiles) {
-  if (!hasTiles) {
-    pm.addPass(createConvertControlFlowToLLVMPass());
-    return;
-  }
-  ConvertToLLVMPassOptions options;
-  options.filterDialects = {"amx", "cf"};
-  pm.addPass(createConvertToLLVMPass(options));
-}
-
-void attn::addLLVMStage(OpPassManager &pm, bool hasTiles) {
+void attn::addLLVMStage(OpPassManager &pm) {
   // Before there are declarations of library functions, which have no wrappers.
   pm.addNestedPass<func::FuncOp>(LLVM::createLLVMRequestCWrappersPass());
   // The approximation loses log1p's accuracy near 0, which is all it is for.
@@ -103,12 +90,8 @@ void attn::addLLVMStage(OpPassManager &pm, bool hasTiles) {
   vectors.x86Vector = true;
   pm.addPass(createConvertVectorToLLVMPass(vectors));
   pm.addPass(attn::createConvertToRuntimeCalls());
-  pm.addPass(createFinalizeMemRefToLLVMConversionPass());
-  pm.addPass(createArithToLLVMConversionPass());
-  pm.addPass(createConvertIndexToLLVMPass());
-  addBranchConversion(pm, hasTiles);
-  pm.addPass(createConvertFuncToLLVMPass());
-  pm.addPass(createUBToLLVMConversionPass());
+  // All other dialects, with types that loops carry, such as AMX's tiles.
+  pm.addPass(createConvertToLLVMPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
   pm.addPass(createCanonicalizerPass());
 }

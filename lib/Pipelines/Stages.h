@@ -32,8 +32,8 @@ void addLoopStage(OpPassManager &pm);
 /// same bits whatever the processor offers.
 void addSmallFloatStage(OpPassManager &pm);
 
-/// What is left to the LLVM dialect; with `hasTiles`, AMX's tiles as well.
-void addLLVMStage(OpPassManager &pm, bool hasTiles = false);
+/// What is left to the LLVM dialect.
+void addLLVMStage(OpPassManager &pm);
 
 } // namespace mlir::attn
 

@@ -13,7 +13,12 @@
 #include "lib/Analysis/ValueBoundsModels.h"
 #include "lib/Transforms/RuntimeVerificationModels.h"
 
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
+#include "mlir/Conversion/IndexToLLVM/IndexToLLVM.h"
+#include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
+#include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
 #include "mlir/Dialect/AMX/AMXDialect.h"
 #include "mlir/Dialect/AMX/Transforms.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -88,6 +93,17 @@ static void registerModels(DialectRegistry &registry) {
   tensor::registerValueBoundsOpInterfaceExternalModels(registry);
 }
 
+/// What the last of the passes converts to LLVM together.
+static void registerConversions(DialectRegistry &registry) {
+  arith::registerConvertArithToLLVMInterface(registry);
+  cf::registerConvertControlFlowToLLVMInterface(registry);
+  index::registerConvertIndexToLLVMInterface(registry);
+  registerConvertAMXToLLVMInterface(registry);
+  registerConvertFuncToLLVMInterface(registry);
+  registerConvertMemRefToLLVMInterface(registry);
+  ub::registerConvertUBToLLVMInterface(registry);
+}
+
 void attn::registerKernelDialects(DialectRegistry &registry) {
   registry
       .insert<AttnDialect, amx::AMXDialect, affine::AffineDialect,
@@ -99,8 +115,7 @@ void attn::registerKernelDialects(DialectRegistry &registry) {
   attn::registerMemoryEffectModels(registry);
   attn::registerValueBoundsModels(registry);
   registerModels(registry);
-  cf::registerConvertControlFlowToLLVMInterface(registry);
-  registerConvertAMXToLLVMInterface(registry);
+  registerConversions(registry);
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
 }
