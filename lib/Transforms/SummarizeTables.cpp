@@ -36,7 +36,8 @@ StringRef findObstacle(const TableLoad &load,
   if (!BlockRangeOp::isElementType(type.getElementType()))
     return "its elements are not integers of at most 64 bits";
   if (!sizes)
-    return "its index is not a sum, difference, quotient or remainder of positions";
+    return "its index is not a sum, difference, quotient or remainder of "
+           "positions";
   return {};
 }
 

@@ -133,21 +133,29 @@ func.func @rest(%v: memref<128x79xf32>, %p: memref<128x32xf32>,
 
 // -----
 
-// Rows of bf16 are widened as they are loaded, each once for all rows of C.
+// Rows of bf16 are widened as they are loaded, each once for all rows of C: the
+// even elements by a shift, the odd ones by a mask. The sums are in that order
+// for as long.
 
 // CHECK-LABEL: func.func @narrow(
 // CHECK-SAME: %[[P:[^:]*]]: memref<?x3xf32, {{.*}}>, %[[V:[^:]*]]: memref<?x32xbf16, {{.*}}>, %[[O:[^:]*]]: memref<3x32xf32>)
 // CHECK-NOT: linalg
+// CHECK-COUNT-6: vector.load %[[O]]
+// CHECK-COUNT-3: vector.shuffle {{.*}} [1, 3, 5,
 // CHECK: scf.for %[[J:[^ ]*]] = {{.*}} -> (vector<3x16xf32>, vector<3x16xf32>)
 // CHECK-COUNT-3: memref.load %[[P]]
-// CHECK: %[[B0:.*]] = vector.load %[[V]][%[[J]], %c0] : {{.*}}, vector<16xbf16>
-// CHECK: %[[W0:.*]] = arith.extf %[[B0]] : vector<16xbf16> to vector<16xf32>
-// CHECK: %[[B1:.*]] = vector.load %[[V]][%[[J]], %c16] : {{.*}}, vector<16xbf16>
-// CHECK: %[[W1:.*]] = arith.extf %[[B1]]
+// CHECK: %[[NARROW:.*]] = vector.load %[[V]][%[[J]], %c0] : {{.*}}, vector<32xbf16>
+// CHECK: %[[BITS:.*]] = vector.bitcast %[[NARROW]] : vector<32xbf16> to vector<16xi32>
+// CHECK: %[[EVEN:.*]] = arith.shli %[[BITS]], %{{.*}} : vector<16xi32>
+// CHECK: %[[ODD:.*]] = arith.andi %[[BITS]], %{{.*}} : vector<16xi32>
+// CHECK: %[[W0:.*]] = vector.bitcast %[[EVEN]] : vector<16xi32> to vector<16xf32>
+// CHECK: %[[W1:.*]] = vector.bitcast %[[ODD]] : vector<16xi32> to vector<16xf32>
 // CHECK: %[[R0:.*]] = vector.broadcast %[[W0]]
 // CHECK: vector.contract {{.*}} %[[R0]], %{{.*}} into vector<3x16xf32>
 // CHECK: %[[R1:.*]] = vector.broadcast %[[W1]]
 // CHECK: vector.contract {{.*}} %[[R1]], %{{.*}} into vector<3x16xf32>
+// CHECK: vector.shuffle {{.*}} [0, 16, 1, 17,
+// CHECK: vector.shuffle {{.*}} [8, 24, 9, 25,
 // CHECK-COUNT-6: vector.store %{{.*}}, %[[O]]
 func.func @narrow(%p: memref<?x3xf32, strided<[16, 1]>>,
                   %v: memref<?x32xbf16, strided<[?, 1], offset: ?>>,

@@ -12,7 +12,7 @@
 // Keys of f16, a stride apart, times three queries, into the first three lanes of
 // rows of scores: vectors are of elements of a head. Four sums of a row fit into
 // a quarter of a vector, so that four rows are summed at once; the others are one
-// by one. What was in C is added to, and nothing beside it is written.
+// by one. A step reads a line of each. What was in C is added to, and nothing beside it is written.
 // CHECK-LABEL: func.func @scores(
 // CHECK-SAME: %[[K:[^:]*]]: memref<?x64xf16, {{.*}}>, %[[Q:[^:]*]]: memref<3x64xf32>, %[[S:[^:]*]]: memref<?x3xf32, {{.*}}>)
 // CHECK-NOT: linalg
@@ -20,14 +20,13 @@
 // CHECK: %[[REST:.*]] = arith.remui %[[N]], %c4
 // CHECK: %[[WHOLE:.*]] = arith.subi %[[N]], %[[REST]]
 // CHECK: scf.for %[[J:[^ ]*]] = %c0 to %[[WHOLE]] step %c4
-// CHECK:   %[[SUMS:.*]]:12 = scf.for %[[D:[^ ]*]] = %c0 to %c64 step %c16
+// CHECK:   %[[SUMS:.*]]:12 = scf.for %[[D:[^ ]*]] = %c0 to %c64 step %c32
 // CHECK:     %[[NARROW:.*]] = vector.load %[[K]][%[[J]], %[[D]]] : {{.*}}, vector<16xf16>
 // CHECK:     %[[X:.*]] = arith.extf %[[NARROW]] : vector<16xf16> to vector<16xf32>
-// CHECK-COUNT-3: vector.load %[[K]]
+// CHECK-COUNT-7: vector.load %[[K]]
 // CHECK:     %[[Y:.*]] = vector.load %[[Q]][%c0, %[[D]]] : {{.*}}, vector<16xf32>
-// CHECK-COUNT-2: vector.load %[[Q]]
 // CHECK:     vector.fma %[[X]], %[[Y]], %{{.*}} : vector<16xf32>
-// CHECK-COUNT-11: vector.fma
+// CHECK-COUNT-23: vector.fma
 // CHECK-NOT: vector.fma
 // CHECK:   vector.shuffle %[[SUMS]]#0, %[[SUMS]]#1
 // CHECK:   %[[OLD:.*]] = vector.load %[[S]][%[[J]], %c0] : {{.*}}, vector<3xf32>
@@ -43,8 +42,8 @@
 // Of 8 lanes, two rows.
 // AVX2-LABEL: func.func @scores(
 // AVX2: scf.for {{.*}} step %c2
-// AVX2: scf.for {{.*}} = %c0 to %c64 step %c8
-// AVX2-COUNT-6: vector.fma {{.*}} : vector<8xf32>
+// AVX2: scf.for {{.*}} = %c0 to %c64 step %c16
+// AVX2-COUNT-12: vector.fma {{.*}} : vector<8xf32>
 func.func @scores(%k: memref<?x64xf16, strided<[?, 1], offset: ?>>,
                   %q: memref<3x64xf32>, %s: memref<?x3xf32, strided<[16, 1]>>) {
   linalg.generic #dots
