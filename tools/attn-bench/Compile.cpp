@@ -25,7 +25,8 @@ static void measureCompile(benchmark::State &state,
   while (state.KeepRunning()) {
     Expected<Engine> engine = createEngine(options, /*threads=*/1);
     Expected<Kernel> kernel =
-        engine ? compileCase(attention, type, *engine, options)
+        engine ? compileText(attention.name, attention.text(type), *engine,
+                             options)
                : Expected<Kernel>(engine.error());
     if (!kernel)
       return fail(state, kernel.error());
@@ -65,9 +66,10 @@ static void measureCached(benchmark::State &state,
     return fail(state, {"cannot make a temporary directory", {}});
   options.cacheDirectory = directory;
   Expected<Engine> engine = createEngine(options, /*threads=*/1);
-  Expected<Kernel> kernel = engine
-                                ? compileCase(attention, type, *engine, options)
-                                : Expected<Kernel>(engine.error());
+  Expected<Kernel> kernel =
+      engine
+          ? compileText(attention.name, attention.text(type), *engine, options)
+          : Expected<Kernel>(engine.error());
   if (kernel)
     measureCompile(state, attention, type, options,
                    CompileStats::Source::diskCache);

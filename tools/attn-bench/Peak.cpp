@@ -50,47 +50,10 @@ static PeakLoop pickFastest(const std::vector<PeakLoop> &loops) {
   return fastest;
 }
 
-PeakMeter::PeakMeter(ElementType type, unsigned threadCount)
-    : loop(pickFastest(getPeakLoops(type))), rates(threadCount) {
-  for (unsigned index = 1; index < threadCount; ++index)
-    threads.emplace_back([this, index] { work(index); });
-}
-
-PeakMeter::~PeakMeter() {
-  stopping = true;
-  ++round;
-  round.notify_all();
-  for (std::thread &thread : threads)
-    thread.join();
-}
-
-/// Runs the loop when all threads have come, so that they share what they have
-/// to share: power, and a clock.
-double PeakMeter::runTogether() {
-  ++arrived;
-  while (arrived < rates.size())
-    std::this_thread::yield();
-  return runLoop(loop, duration);
-}
-
-void PeakMeter::work(unsigned index) {
-  for (unsigned seen = 0;; ++seen) {
-    round.wait(seen);
-    if (stopping)
-      return;
-    rates[index] = runTogether();
-    ++finished;
-  }
-}
+PeakMeter::PeakMeter(ElementType type, unsigned threads)
+    : loop(pickFastest(getPeakLoops(type))), team(threads), rates(threads) {}
 
 double PeakMeter::measure(double seconds) {
-  duration = seconds;
-  arrived = 0;
-  finished = 0;
-  ++round;
-  round.notify_all();
-  rates[0] = runTogether();
-  while (finished < threads.size())
-    std::this_thread::yield();
+  team.run([&](unsigned index) { rates[index] = runLoop(loop, seconds); });
   return std::accumulate(rates.begin(), rates.end(), 0.0);
 }

@@ -9,9 +9,7 @@
 #define ATTN_TOOLS_ATTN_BENCH_PEAK_H
 
 #include "tools/attn-bench/PeakLoops.h"
-
-#include <atomic>
-#include <thread>
+#include "tools/attn-bench/ThreadTeam.h"
 
 namespace attn::bench {
 
@@ -24,9 +22,6 @@ public:
   /// Starts `threads - 1` threads, which sleep between measurements, and picks
   /// the fastest loop.
   PeakMeter(ElementType type, unsigned threads);
-  ~PeakMeter();
-  PeakMeter(const PeakMeter &) = delete;
-  PeakMeter &operator=(const PeakMeter &) = delete;
 
   /// FLOP per second of all threads together, over about `seconds`.
   double measure(double seconds);
@@ -34,16 +29,9 @@ public:
   const char *loopName() const { return loop.name; }
 
 private:
-  double runTogether();
-  void work(unsigned index);
-
   PeakLoop loop;
-  double duration = 0;
-  std::atomic<unsigned> round = 0; ///< Threads wait for it to change.
-  std::atomic<unsigned> arrived = 0, finished = 0;
-  std::atomic<bool> stopping = false;
-  std::vector<double> rates; ///< Of each thread, in the last round.
-  std::vector<std::thread> threads;
+  ThreadTeam team;
+  std::vector<double> rates; ///< Of each thread.
 };
 
 } // namespace attn::bench

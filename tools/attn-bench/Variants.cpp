@@ -16,12 +16,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/attn-bench/Buffer.h"
-#include "tools/attn-bench/Failure.h"
 #include "tools/attn-bench/Families.h"
 #include "tools/attn-bench/GalleryCases.h"
+#include "tools/attn-bench/Samples.h"
+#include "tools/attn-bench/Series.h"
 
-#include <algorithm>
-#include <chrono>
 #include <memory>
 
 // Inside, so that Index is the benchmarks' and not that of expressions.
@@ -36,7 +35,9 @@ public:
                                  const Attention &attention, unsigned threads,
                                  const Options &options);
   /// Gives the seconds that a call takes.
-  Expected<double> run() const;
+  Expected<double> run() const {
+    return timeKernel(kernel, arguments, results);
+  }
   double compileMs() const { return kernel.stats().totalMs; }
 
 private:
@@ -111,43 +112,33 @@ Expected<Runner> Runner::create(const GalleryCase &variant,
   return runner;
 }
 
-Expected<double> Runner::run() const {
-  auto start = std::chrono::steady_clock::now();
-  Status status = kernel.run(arguments, results);
-  std::chrono::duration<double> elapsed =
-      std::chrono::steady_clock::now() - start;
-  if (!status)
-    return status.error();
-  return elapsed.count();
-}
-
 namespace {
 
-/// The samples of one benchmark, which Google Benchmark calls several times.
-struct VariantSeries {
+/// Each time with a causal kernel after it.
+class VariantSeries : public Series {
+public:
+  static Expected<std::unique_ptr<Series>> create(const GalleryCase &variant,
+                                                  ElementType type,
+                                                  unsigned threads,
+                                                  const Options &options);
+
+  Expected<double> sample() override;
+  void report(benchmark::State &state) const override;
+
+private:
+  VariantSeries(Runner variant, Runner causal, double share)
+      : variant(std::move(variant)), causal(std::move(causal)), share(share) {}
+
   Runner variant, causal;
   double share; ///< Of pairs, of the variant in the causal kernel.
-  std::vector<double> quotients =
-      {}; ///< Time of the variant by that of causal.
-
-  /// Runs both, and gives the seconds of the variant.
-  Expected<double> sample() {
-    Expected<double> seconds = variant.run();
-    if (!seconds)
-      return seconds;
-    Expected<double> other = causal.run();
-    if (!other)
-      return other;
-    quotients.push_back(*seconds / *other);
-    return seconds;
-  }
+  std::vector<double> quotients; ///< Time of the variant by that of causal.
 };
 
 } // namespace
 
-static Expected<std::unique_ptr<VariantSeries>>
-createSeries(const GalleryCase &variant, ElementType type, unsigned threads,
-             const Options &options) {
+Expected<std::unique_ptr<Series>>
+VariantSeries::create(const GalleryCase &variant, ElementType type,
+                      unsigned threads, const Options &options) {
   Expected<Runner> runner =
       Runner::create(variant, variant.attention(type), threads, options);
   if (!runner)
@@ -158,59 +149,37 @@ createSeries(const GalleryCase &variant, ElementType type, unsigned threads,
     return causal.error();
   double share =
       double(variant.countPairs()) / double(variant.countCausalPairs());
-  return std::make_unique<VariantSeries>(std::move(*runner), std::move(*causal),
-                                         share);
+  return std::unique_ptr<Series>(
+      new VariantSeries(std::move(*runner), std::move(*causal), share));
 }
 
-static void measure(benchmark::State &state, const std::string &name,
-                    const GalleryCase &variant, ElementType type,
-                    unsigned threads, const Options &options) {
-  // Kept from call to call of one benchmark, dropped by the next.
-  static std::string currentName;
-  static std::unique_ptr<VariantSeries> current;
-  if (currentName != name) {
-    current.reset();
-    auto created = createSeries(variant, type, threads, options);
-    if (!created)
-      return fail(state, created.error());
-    current = std::move(*created);
-    currentName = name;
-    // The clock and the caches settle.
-    if (Expected<double> seconds = current->sample(); !seconds)
-      return fail(state, seconds.error());
-    current->quotients.clear();
-  }
-  while (state.KeepRunning()) {
-    if (Expected<double> seconds = current->sample())
-      state.SetIterationTime(*seconds);
-    else
-      return fail(state, seconds.error());
-  }
-  std::vector<double> quotients = current->quotients;
-  auto middle = quotients.begin() + std::ptrdiff_t(quotients.size() / 2);
-  std::ranges::nth_element(quotients, middle);
-  state.counters["vs_causal"] = *middle / current->share;
-  state.counters["times_faster"] = 1 / *middle;
-  state.counters["blocks"] = current->share;
-  state.counters["compile_ms"] = current->variant.compileMs();
+Expected<double> VariantSeries::sample() {
+  Expected<double> seconds = variant.run();
+  if (!seconds)
+    return seconds;
+  Expected<double> other = causal.run();
+  if (!other)
+    return other;
+  quotients.push_back(*seconds / *other);
+  return seconds;
+}
+
+void VariantSeries::report(benchmark::State &state) const {
+  double quotient = median(quotients);
+  state.counters["vs_causal"] = quotient / share;
+  state.counters["times_faster"] = 1 / quotient;
+  state.counters["blocks"] = share;
+  state.counters["compile_ms"] = variant.compileMs();
 }
 
 void registerVariants(const Options &options) {
   for (const GalleryCase &variant : getGalleryCases())
     for (ElementType type :
          {ElementType::f32, ElementType::bf16, ElementType::f16})
-      for (unsigned threads : {1u, 2u}) {
-        std::string name = "variant/" + variant.name + "/" +
-                           std::string(nameOf(type)) +
-                           "/threads:" + std::to_string(threads);
-        benchmark::RegisterBenchmark(name.c_str(),
-                                     [=](benchmark::State &state) {
-                                       measure(state, name, variant, type,
-                                               threads, options);
-                                     })
-            ->UseManualTime()
-            ->Unit(benchmark::kMillisecond);
-      }
+      for (unsigned threads : {1u, 2u})
+        registerSeries("variant/" + variant.name, type, threads, [=] {
+          return VariantSeries::create(variant, type, threads, options);
+        });
 }
 
 } // namespace attn::bench

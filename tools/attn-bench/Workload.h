@@ -8,25 +8,11 @@
 #ifndef ATTN_TOOLS_ATTN_BENCH_WORKLOAD_H
 #define ATTN_TOOLS_ATTN_BENCH_WORKLOAD_H
 
-#include "attn/engine.h"
 #include "tools/attn-bench/AttentionCase.h"
 #include "tools/attn-bench/Buffer.h"
+#include "tools/attn-bench/Kernels.h"
 
 namespace attn::bench {
-
-/// How to compile, from the command line.
-struct Options {
-  std::string pipeline; ///< Empty: the engine's default.
-  std::string cpu;      ///< Empty: this machine.
-  /// Empty: kernels are compiled anew.
-  std::string cacheDirectory;
-  bool alone = false; ///< No baselines.
-};
-
-/// An engine for so many threads.
-Expected<Engine> createEngine(const Options &options, unsigned threads);
-Expected<Kernel> compileCase(const AttentionCase &attention, ElementType type,
-                             const Engine &engine, const Options &options);
 
 /// What is run over and over: a kernel and its arguments, the same in every
 /// process.
@@ -46,11 +32,10 @@ public:
 
 private:
   Workload(AttentionCase attention, ElementType type, Kernel kernel);
-  Status checkRow(Index head, Index row) const;
+  Status checkAt(Index head, Index row) const;
   Status check() const;
 
   AttentionCase attention;
-  ElementType type;
   Kernel kernel;
   Buffer query, key, value, output;
   std::vector<Buffer> operands;

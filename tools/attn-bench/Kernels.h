@@ -1,0 +1,41 @@
+//===- Kernels.h - Compiles and calls kernels ----------------- -*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_TOOLS_ATTN_BENCH_KERNELS_H
+#define ATTN_TOOLS_ATTN_BENCH_KERNELS_H
+
+#include "attn/engine.h"
+
+#include <span>
+#include <string>
+
+namespace attn::bench {
+
+/// How to compile, from the command line.
+struct Options {
+  std::string pipeline; ///< Empty: the engine's default.
+  std::string cpu;      ///< Empty: this machine.
+  /// Empty: kernels are compiled anew.
+  std::string cacheDirectory;
+  bool alone = false; ///< No baselines.
+};
+
+/// An engine for so many threads.
+Expected<Engine> createEngine(const Options &options, unsigned threads);
+
+/// Compiles MLIR text. An error has everything that the compiler said.
+Expected<Kernel> compileText(const std::string &name, const std::string &text,
+                             const Engine &engine, const Options &options);
+
+/// Calls a kernel and gives the seconds that it took.
+Expected<double> timeKernel(const Kernel &kernel,
+                            std::span<const Argument> arguments,
+                            std::span<const TensorView> results);
+
+} // namespace attn::bench
+
+#endif // ATTN_TOOLS_ATTN_BENCH_KERNELS_H
