@@ -6,7 +6,8 @@
 # ===----------------------------------------------------------------------===#
 """Runs attn-bench and writes what it measured into docs/benchmarks.md.
 
-    python3 scripts/figures.py [--filter REGEX] [--min-time SECONDS]
+    python3 scripts/figures.py [prefill|decode] [--filter REGEX]
+                               [--min-time SECONDS]
 
 Other scripts use its functions.
 """
@@ -77,52 +78,66 @@ def number(benchmark, counter, digits):
     return "" if value is None else f"{value:.{digits}f}"
 
 
-def prefill_table(benchmarks):
+# Counters of a family: the heads of their columns, their names, digits.
+COLUMNS = {
+    "prefill": [
+        ("ms", "real_time", 2),
+        ("GFLOP/s", "gflops", 0),
+        ("share of peak", "fraction_of_peak", 3),
+        ("compile ms", "compile_ms", 0),
+    ],
+    "decode": [
+        ("ms", "real_time", 3),
+        ("GB/s", "gbps", 1),
+        ("share of streams", "fraction_of_stream", 3),
+        ("streams, GB/s", "stream_gbps", 1),
+        ("share of peak", "fraction_of_peak", 3),
+        ("compile ms", "compile_ms", 0),
+    ],
+}
+# What other kernels a kernel is compared with.
+COMPARED = {"vs_P1c": "of P1c", "vs_f32": "of f32", "vs_1_thread": "of 1 thread"}
+
+
+def family_table(columns, benchmarks):
     rows = []
     for benchmark in benchmarks:
         _, case, dtype, threads, *_ = benchmark["name"].split("/")
         row = [case, dtype, threads.removeprefix("threads:")]
         if benchmark.get("error_occurred"):
-            rows.append([*row, "", "", benchmark["error_message"], "", ""])
+            blanks = [""] * len(columns)
+            rows.append([*row, *blanks, benchmark["error_message"]])
             continue
-        compared = [
+        remarks = [
             f"{number(benchmark, key, 2)} {text}"
-            for key, text in (
-                ("vs_P1c", "of P1c"),
-                ("vs_f32", "of f32"),
-                ("vs_1_thread", "of 1 thread"),
-            )
+            for key, text in COMPARED.items()
             if key in benchmark
         ]
         if benchmark["processors"] < 0.9 * int(row[-1]):
-            compared.append(f"{number(benchmark, 'processors', 1)} processors")
-        row += [
-            number(benchmark, "real_time", 2),
-            number(benchmark, "gflops", 0),
-            number(benchmark, "fraction_of_peak", 3),
-            number(benchmark, "compile_ms", 0),
-            ", ".join(compared),
-        ]
-        rows.append(row)
-    heads = ["case", "type", "threads", "ms", "GFLOP/s", "share of peak"]
-    return table([*heads, "compile ms", "speed"], rows)
+            remarks.append(f"{number(benchmark, 'processors', 1)} processors")
+        row += [number(benchmark, key, digits) for _, key, digits in columns]
+        rows.append([*row, ", ".join(remarks)])
+    heads = [head for head, *_ in columns]
+    return table(["case", "type", "threads", *heads, "speed"], rows)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--filter", default="^prefill/")
+    parser.add_argument("family", nargs="?", default="prefill", choices=[*COLUMNS])
+    parser.add_argument("--filter", help="of benchmarks (default: the family)")
     parser.add_argument("--min-time", type=float, default=1)
     parser.add_argument(
         "--bench", type=Path, default=ROOT / "build" / "release" / "bin" / "attn-bench"
     )
     parser.add_argument("--print", action="store_true", help="leave the page alone")
     options = parser.parse_args()
-    benchmarks = run_bench(options.bench, options.filter, options.min_time)
-    text = f"{machine()}\n\n{prefill_table(benchmarks)}"
+    pattern = options.filter or f"^{options.family}/"
+    benchmarks = run_bench(options.bench, pattern, options.min_time)
+    text = f"{machine()}\n\n{family_table(COLUMNS[options.family], benchmarks)}"
     if options.print:
         print(text)
     else:
-        replace_section("prefill", text)
+        replace_section(options.family, text)
 
 
 if __name__ == "__main__":

@@ -32,6 +32,14 @@ struct Visibility {
   }
 };
 
+/// Whether a node is another, or behind it in a binary tree whose nodes are
+/// numbered level by level.
+inline bool isAncestor(Index node, Index other) {
+  while (node > other)
+    node = (node - 1) / 2;
+  return node == other;
+}
+
 /// A tensor that a score or mask captures.
 struct Operand {
   std::string name;

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <new>
 #include <numeric>
@@ -24,8 +25,8 @@ Buffer::Buffer(ElementType type, std::vector<std::int64_t> bufferSizes)
     : elementType(type), sizes(std::move(bufferSizes)),
       count(std::accumulate(sizes.begin(), sizes.end(), std::int64_t(1),
                             std::multiplies<>())) {
-  std::size_t bytes = std::max<std::size_t>(count * sizeOf(type), 1);
-  std::size_t whole = (bytes + hugePage - 1) / hugePage * hugePage;
+  std::size_t least = std::max<std::size_t>(bytes(), 1);
+  std::size_t whole = (least + hugePage - 1) / hugePage * hugePage;
   memory.reset(static_cast<std::byte *>(std::aligned_alloc(hugePage, whole)));
   if (!memory)
     throw std::bad_alloc();
@@ -74,6 +75,10 @@ void Buffer::fillNormal(std::mt19937_64 &random) {
 void Buffer::fill(const std::function<double(std::int64_t)> &valueAt) {
   fillElements(elementType, memory.get(), count,
                [&](std::int64_t position) { return float(valueAt(position)); });
+}
+
+void Buffer::copyFrom(const Buffer &other) {
+  std::memcpy(memory.get(), other.memory.get(), other.bytes());
 }
 
 TensorView Buffer::viewAt(std::int64_t position,

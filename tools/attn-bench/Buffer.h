@@ -29,6 +29,11 @@ public:
   /// Sets every element to a function of its row-major position.
   void fill(const std::function<double(std::int64_t)> &valueAt);
 
+  /// Takes the elements of another buffer of the same type and sizes.
+  void copyFrom(const Buffer &other);
+
+  const std::byte *data() const { return memory.get(); }
+  std::size_t bytes() const { return std::size_t(count) * sizeOf(elementType); }
   TensorView view() const {
     return {memory.get(), elementType, sizes, /*readOnly=*/false};
   }

@@ -20,6 +20,9 @@ namespace attn::bench {
 /// Attention over whole sequences.
 void registerPrefill(const Options &options);
 
+/// A few queries against long caches, which come from memory.
+void registerDecode(const Options &options);
+
 /// The variants of examples/variants, against a causal mask.
 void registerVariants(const Options &options);
 

@@ -91,12 +91,6 @@ constexpr Index documentLength = 512;
 constexpr Index imageSize = 64; // Rows, and pixels in a row.
 constexpr Index certain = 4032, nodes = 64;
 
-bool isAncestor(Index node, Index other) {
-  while (node > other)
-    node = (node - 1) / 2;
-  return node == other;
-}
-
 /// In the sizes that the gallery has by default.
 std::vector<GalleryCase> createPositionCases() {
   return {

@@ -64,6 +64,7 @@ int main(int argc, char **argv) {
   if (!options.cpu.empty())
     benchmark::AddCustomContext("compiled for", options.cpu);
   registerPrefill(options);
+  registerDecode(options);
   registerVariants(options);
   registerCall(options);
   registerCompile(options);
