@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// `Kernel::run` on one query and one key of 16 dimensions, on one thread. All
-// that is checked before is in the time, and so is the kernel itself: the cost
-// of a call is at most that. With no batch at all (`/empty`), next to nothing
-// is computed.
+// `Kernel::run` on one query and one key of 16 dimensions, on one thread, and
+// of a decode step on one key. All that is checked before is in the time, and
+// so is the kernel itself: the cost of a call is at most that. With no batch at
+// all
+// (`/empty`), next to nothing is computed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,9 +37,14 @@ static void measureCall(benchmark::State &state, const Attention &attention,
   if (!kernel)
     return bench::fail(state, kernel.error());
 
-  const std::vector<std::int64_t> sizes = {batches, 1, 1, attention.headSize};
-  Buffer query(attention.type, sizes), key(attention.type, sizes),
-      value(attention.type, sizes), output(attention.type, sizes),
+  auto sizes = [&](std::int64_t heads) {
+    return std::vector<std::int64_t>{batches, heads, 1, attention.headSize};
+  };
+  const auto querySizes = sizes(attention.queryHeads);
+  const auto keySizes =
+      sizes(attention.keyValueHeads.value_or(attention.queryHeads));
+  Buffer query(attention.type, querySizes), key(attention.type, keySizes),
+      value(attention.type, keySizes), output(attention.type, querySizes),
       length(ElementType::i32, {batches});
   for (Buffer *input : {&query, &key, &value, &length})
     input->fill([](std::int64_t) { return 1.0; });
@@ -57,7 +63,14 @@ void bench::registerCall(const Options &options) {
       {"all", createAttention({})},
       {"causal", createAttention(causal())},
       {"keyPadding",
-       createAttention(keyPadding(Tensor<std::int32_t, 1>("key_lengths")))}};
+       createAttention(keyPadding(Tensor<std::int32_t, 1>("key_lengths")))},
+      {"decode",
+       {.queryHeads = 32,
+        .keyValueHeads = 8,
+        .headSize = 128,
+        .queryLength = 1,
+        .offset = Offset::bottomRight(),
+        .mask = causal()}}};
   for (const auto &[name, attention] : cases)
     for (std::int64_t batches : {1, 0})
       benchmark::RegisterBenchmark(
