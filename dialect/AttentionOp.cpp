@@ -6,11 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/AttnOps.h"
+#include "dialect/DestinationStyle.h"
 #include "dialect/PointwiseRegionAssembly.h"
 
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include <cmath>
 
@@ -26,10 +25,8 @@ using namespace mlir::attn;
 
 void AttentionOp::build(OpBuilder &builder, OperationState &state, Value query,
                         Value key, Value value, ValueRange outs) {
-  SmallVector<Type> results; // A9
-  for (Type type : outs.getTypes())
-    if (isa<RankedTensorType>(type))
-      results.push_back(type);
+  SmallVector<Type> results;
+  inferResultTypes(outs, results); // A9
   build(builder, state, results, query, key, value, outs, /*scale=*/Value(),
         /*offset=*/Value(), /*sink=*/Value(), /*cumulative_query=*/Value(),
         /*cumulative_key=*/Value(), /*dropout_seed=*/Value(),
@@ -56,21 +53,9 @@ std::optional<double> AttentionOp::getConstantScale() {
   return getDefaultScale();
 }
 
-void AttentionOp::getEffects(
-    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
-        &effects) {
-  for (OpOperand &operand : getOperation()->getOpOperands()) {
-    if (!isa<MemRefType>(operand.get().getType()))
-      continue;
-    if (isDpsInit(&operand)) // Not read, A9.
-      effects.emplace_back(MemoryEffects::Write::get(), &operand, /*stage=*/1,
-                           /*effectOnFullRegion=*/true,
-                           SideEffects::DefaultResource::get());
-    else
-      effects.emplace_back(MemoryEffects::Read::get(), &operand, /*stage=*/0,
-                           /*effectOnFullRegion=*/true,
-                           SideEffects::DefaultResource::get());
-  }
+void AttentionOp::getEffects(MemoryEffectList &effects) {
+  auto reads = [&](OpOperand &operand) { return readsOperand(operand); };
+  getDestinationEffects(*this, reads, effects); // A9
 }
 
 Speculation::Speculatability AttentionOp::getSpeculatability() {
@@ -82,9 +67,7 @@ Speculation::Speculatability AttentionOp::getSpeculatability() {
 LogicalResult
 AttentionOp::reifyResultShapes(OpBuilder &builder,
                                ReifiedRankedShapedTypeDims &reified) {
-  for (Value init : getOuts()) // A9
-    if (isa<RankedTensorType>(init.getType()))
-      reified.push_back(tensor::getMixedSizes(builder, getLoc(), init));
+  reifyDestinationShapes(builder, getLoc(), getOuts(), reified); // A9
   return success();
 }
 

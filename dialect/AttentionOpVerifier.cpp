@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/AttnOps.h"
+#include "dialect/OperandVerifier.h"
 #include "dialect/RegionVerifier.h"
 
 #include "llvm/ADT/APFloat.h"
@@ -15,70 +16,6 @@ using namespace mlir::attn;
 
 namespace {
 
-/// Verifies one operand's kind, rank and element type.
-LogicalResult verifyShaped(AttentionOp op, Value operand, StringRef name,
-                           ArrayRef<StringRef> dims, Type elementType) {
-  ShapedType type = getPlainShapedType(operand.getType());
-  if (!type || type.getRank() != int64_t(dims.size())) {
-    InFlightDiagnostic error = op.emitOpError()
-                               << "operand '" << name
-                               << "': expected a tensor or memref of shape (";
-    llvm::interleaveComma(dims, error);
-    return error << "), got " << operand.getType();
-  }
-  if (elementType && type.getElementType() != elementType)
-    return op.emitOpError()
-           << "operand '" << name << "': expected element type " << elementType
-           << ", got " << type.getElementType();
-  return success();
-}
-
-LogicalResult verifySizes(AttentionOp op) {
-  auto sizeOf = [](const OperandSize &size) {
-    return cast<ShapedType>(size.operand.getType()).getDimSize(size.dimension);
-  };
-  for (const SizeConstraint &constraint : op.getSizeConstraints()) {
-    int64_t size = sizeOf(constraint.size);
-    uint64_t expected = constraint.delta; // Sizes go up to 2^63 - 1.
-    if (constraint.reference.operand) {
-      int64_t reference = sizeOf(constraint.reference);
-      if (ShapedType::isDynamic(reference))
-        continue;
-      expected += reference;
-    }
-    if (ShapedType::isDynamic(size) || uint64_t(size) == expected)
-      continue;
-    InFlightDiagnostic error = op.emitOpError()
-                               << "operand '" << constraint.size.name
-                               << "': dimension " << constraint.size.dimension
-                               << " (" << constraint.meaning << ") is " << size
-                               << ", expected " << expected;
-    if (constraint.reference.operand)
-      error.attachNote(constraint.reference.operand.getLoc())
-          << "dimension " << constraint.reference.dimension << " of '"
-          << constraint.reference.name << "' is "
-          << sizeOf(constraint.reference) << ", from "
-          << constraint.reference.operand.getType();
-    return error;
-  }
-  return success();
-}
-
-/// Sizes that are static and at least 1.
-LogicalResult verifyStaticSize(AttentionOp op, ShapedType type, StringRef name,
-                               int64_t dimension, StringRef meaning) {
-  int64_t size = type.getDimSize(dimension);
-  if (!ShapedType::isDynamic(size) && size >= 1)
-    return success();
-  InFlightDiagnostic error = op.emitOpError()
-                             << "operand '" << name << "': expected dimension "
-                             << dimension << " (" << meaning
-                             << ") to be static and at least 1, got ";
-  if (ShapedType::isDynamic(size))
-    return error << "'?'";
-  return error << size;
-}
-
 LogicalResult verifyMainOperands(AttentionOp op) { // A1, A2, A3
   Type elementType;
   if (ShapedType query = getPlainShapedType(op.getQuery().getType()))
@@ -86,12 +23,8 @@ LogicalResult verifyMainOperands(AttentionOp op) { // A1, A2, A3
   if (failed(verifyShaped(op, op.getQuery(), "query", {"B", "Hq", "Sq", "Dk"},
                           nullptr)))
     return failure();
-  if (!elementType.isF64() && !elementType.isF32() && !elementType.isF16() &&
-      !elementType.isBF16())
-    return op.emitOpError() << "operand 'query': expected element type f64, "
-                               "f32, f16 or bf16, got "
-                            << elementType;
-  if (failed(verifyShaped(op, op.getKey(), "key", {"B", "Hkv", "Skv", "Dk"},
+  if (failed(verifyFloat(op, op.getQuery(), "query")) ||
+      failed(verifyShaped(op, op.getKey(), "key", {"B", "Hkv", "Skv", "Dk"},
                           elementType)) ||
       failed(verifyShaped(op, op.getValue(), "value", {"B", "Hkv", "Skv", "Dv"},
                           elementType)))
@@ -223,24 +156,13 @@ LogicalResult verifyOptionalOperands(AttentionOp op) {
 } // namespace
 
 LogicalResult AttentionOp::verify() {
-  // The generic form can say any segment sizes.
-  StringRef names[] = {"query", "key", "value"};
-  for (auto [index, name] : llvm::enumerate(names))
-    if (int32_t size = getProperties().operandSegmentSizes[index]; size != 1)
-      return emitOpError() << "expected 1 operand '" << name << "', got "
-                           << size;
-  bool tensors = false, memrefs = false;
-  for (Type type : getOperandTypes()) {
-    tensors |= isa<RankedTensorType>(type);
-    memrefs |= isa<MemRefType>(type);
-  }
-  if (failed(verifyMainOperands(*this)))
+  if (failed(verifySegments(*this, getProperties().operandSegmentSizes,
+                            {"query", "key", "value"})) ||
+      failed(verifyMainOperands(*this)) || failed(verifyOneKind(*this)))
     return failure();
-  if (tensors && memrefs)
-    return emitOpError("expected only tensors or only memrefs, got both");
   if (failed(verifyOptionalOperands(*this)))
     return failure();
-  return verifySizes(*this);
+  return verifySizes(*this, getSizeConstraints());
 }
 
 LogicalResult AttentionOp::verifyRegions() { // A10, A11

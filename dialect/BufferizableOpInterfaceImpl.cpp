@@ -100,6 +100,41 @@ struct RegionOpInterface
   }
 };
 
+/// Ops in destination style without regions.
+template <typename Op>
+struct DestinationOpInterface
+    : DstBufferizableOpInterfaceExternalModel<DestinationOpInterface<Op>, Op> {
+  bool bufferizesToMemoryRead(Operation *op, OpOperand &operand,
+                              const AnalysisState &) const {
+    return cast<Op>(op).readsOperand(operand);
+  }
+
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
+                          const BufferizationOptions &options,
+                          BufferizationState &state) const {
+    if (op->getNumResults() == 0)
+      return success(); // Already on buffers.
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands()) {
+      if (isa<TensorType>(operand.getType())) {
+        FailureOr<Value> buffer = getBuffer(rewriter, operand, options, state);
+        if (failed(buffer))
+          return failure();
+        operand = *buffer;
+      }
+      operands.push_back(operand);
+    }
+    OperationState newState(op->getLoc(), op->getName());
+    newState.addOperands(operands);
+    newState.addAttributes(op->getAttrs());
+    newState.propertiesAttr = op->getPropertiesAsAttribute();
+    auto buffered = cast<Op>(rewriter.create(newState));
+    SmallVector<Value> results(buffered.getOuts());
+    replaceOpWithBufferizedValues(rewriter, op, results);
+    return success();
+  }
+};
+
 struct AllFiniteOpInterface
     : BufferizableOpInterface::ExternalModel<AllFiniteOpInterface,
                                              AllFiniteOp> {
@@ -124,34 +159,6 @@ struct AllFiniteOpInterface
       return failure();
     replaceOpWithNewBufferizedOp<AllFiniteOp>(rewriter, op,
                                               rewriter.getI1Type(), *source);
-    return success();
-  }
-};
-
-struct BlockRangeOpInterface
-    : DstBufferizableOpInterfaceExternalModel<BlockRangeOpInterface,
-                                              BlockRangeOp> {
-  bool bufferizesToMemoryRead(Operation *op, OpOperand &operand,
-                              const AnalysisState &) const {
-    return !cast<BlockRangeOp>(op).isDpsInit(&operand);
-  }
-
-  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
-                          const BufferizationOptions &options,
-                          BufferizationState &state) const {
-    if (op->getNumResults() == 0)
-      return success(); // Already on buffers.
-    SmallVector<Value> buffers;
-    for (Value operand : op->getOperands()) {
-      FailureOr<Value> buffer = getBuffer(rewriter, operand, options, state);
-      if (failed(buffer))
-        return failure();
-      buffers.push_back(*buffer);
-    }
-    auto outs = ArrayRef(buffers).drop_front();
-    BlockRangeOp::create(rewriter, op->getLoc(), TypeRange(), buffers.front(),
-                         outs, cast<BlockRangeOp>(op).getBlocks());
-    replaceOpWithBufferizedValues(rewriter, op, outs);
     return success();
   }
 };
@@ -195,7 +202,8 @@ void mlir::attn::registerBufferizableOpInterfaceExternalModels(
     OnlineSoftmaxOp::attachInterface<RegionOpInterface<OnlineSoftmaxOp>>(
         *context);
     AllFiniteOp::attachInterface<AllFiniteOpInterface>(*context);
-    BlockRangeOp::attachInterface<BlockRangeOpInterface>(*context);
+    BlockRangeOp::attachInterface<DestinationOpInterface<BlockRangeOp>>(
+        *context);
     WithBlockRangeOp::attachInterface<WithBlockRangeOpInterface>(*context);
   });
 }

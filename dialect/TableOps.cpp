@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/AttnOps.h"
+#include "dialect/DestinationStyle.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -94,21 +95,9 @@ LogicalResult BlockRangeOp::verify() {
   return success();
 }
 
-void BlockRangeOp::getEffects(
-    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
-        &effects) {
-  for (OpOperand &operand : getOperation()->getOpOperands()) {
-    if (!isa<MemRefType>(operand.get().getType()))
-      continue;
-    bool isOut = isDpsInit(&operand);
-    MemoryEffects::Effect *effect =
-        isOut
-            ? static_cast<MemoryEffects::Effect *>(MemoryEffects::Write::get())
-            : MemoryEffects::Read::get();
-    effects.emplace_back(effect, &operand, /*stage=*/isOut ? 1 : 0,
-                         /*effectOnFullRegion=*/true,
-                         SideEffects::DefaultResource::get());
-  }
+void BlockRangeOp::getEffects(MemoryEffectList &effects) {
+  auto reads = [&](OpOperand &operand) { return readsOperand(operand); };
+  getDestinationEffects(*this, reads, effects);
 }
 
 void BlockRangeOp::generateRuntimeVerification(

@@ -58,6 +58,7 @@ def Attn_BlockRangeOp : Attn_Op<"block_range", [
       return type.isIndex() ||
              (type.isSignlessInteger() && type.getIntOrFloatBitWidth() <= 64);
     }
+    bool readsOperand(OpOperand &operand) { return !isDpsInit(&operand); }
     MutableOperandRange getDpsInitsMutable() { return getOutsMutable(); }
   }];
   let hasVerifier = 1;

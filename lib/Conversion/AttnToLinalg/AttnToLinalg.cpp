@@ -24,7 +24,7 @@
 
 #include "dialect/AttnOps.h"
 #include "lib/Conversion/AttnToLinalg/Philox.h"
-#include "lib/Conversion/AttnToLinalg/RegionEvaluation.h"
+#include "lib/Transforms/RegionEvaluation.h"
 #include "lib/Conversion/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Conversion/AttnToVector/CapturedTiles.h"
-#include "lib/Conversion/AttnToLinalg/RegionEvaluation.h"
 #include "lib/Conversion/AttnToVector/BlockTranspose.h"
 #include "lib/Conversion/HideRelation.h"
+#include "lib/Transforms/RegionEvaluation.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/TypeUtilities.h"

@@ -18,10 +18,10 @@
 // for what regions load there; what happens in a lane stays in it.
 //
 
-#include "lib/Conversion/AttnToLinalg/RegionEvaluation.h"
 #include "lib/Conversion/AttnToVector/AttnToVector.h"
 #include "lib/Conversion/AttnToVector/Exp2.h"
 #include "lib/Conversion/AttnToVector/RegionVectorization.h"
+#include "lib/Transforms/RegionEvaluation.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

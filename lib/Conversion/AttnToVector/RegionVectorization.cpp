@@ -7,8 +7,8 @@
 
 #include "lib/Conversion/AttnToVector/RegionVectorization.h"
 #include "dialect/AttnOps.h"
-#include "lib/Conversion/AttnToLinalg/RegionEvaluation.h"
 #include "lib/Conversion/AttnToVector/Exp2.h"
+#include "lib/Transforms/RegionEvaluation.h"
 
 #include "mlir/Dialect/Index/IR/IndexOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"

@@ -20,7 +20,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Conversion/AttnToLinalg/RegionEvaluation.h"
+#include "lib/Transforms/RegionEvaluation.h"
 #include "dialect/AttnOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

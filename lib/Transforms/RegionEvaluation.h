@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef ATTN_CONVERSION_ATTNTOLINALG_REGIONEVALUATION_H
-#define ATTN_CONVERSION_ATTNTOLINALG_REGIONEVALUATION_H
+#ifndef ATTN_TRANSFORMS_REGIONEVALUATION_H
+#define ATTN_TRANSFORMS_REGIONEVALUATION_H
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Region.h"
@@ -38,4 +38,4 @@ void dropPromises(Operation *op);
 
 } // namespace mlir::attn
 
-#endif // ATTN_CONVERSION_ATTNTOLINALG_REGIONEVALUATION_H
+#endif // ATTN_TRANSFORMS_REGIONEVALUATION_H

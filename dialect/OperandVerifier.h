@@ -1,0 +1,43 @@
+//===- OperandVerifier.h - Verification of shaped operands ------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_DIALECT_OPERANDVERIFIER_H
+#define ATTN_DIALECT_OPERANDVERIFIER_H
+
+#include "dialect/SizeConstraint.h"
+
+#include "mlir/IR/BuiltinTypeInterfaces.h"
+#include "mlir/IR/OpDefinition.h"
+
+namespace mlir::attn {
+
+/// Verifies the sizes of the segments of operands that are one operand, which
+/// the generic form can say otherwise. Other segments have no name here.
+LogicalResult verifySegments(Operation *op, ArrayRef<int32_t> sizes,
+                             ArrayRef<StringRef> names);
+
+/// Verifies that operands are not tensors and memrefs.
+LogicalResult verifyOneKind(Operation *op);
+
+/// Verifies one operand's kind and rank, which is the number of names in
+/// `dims`, and its element type unless that is null.
+LogicalResult verifyShaped(Operation *op, Value operand, StringRef name,
+                           ArrayRef<StringRef> dims, Type elementType);
+
+/// Verifies that elements are f64, f32, f16 or bf16.
+LogicalResult verifyFloat(Operation *op, Value operand, StringRef name);
+
+/// Verifies that a size is static and at least 1.
+LogicalResult verifyStaticSize(Operation *op, ShapedType type, StringRef name,
+                               int64_t dimension, StringRef meaning);
+
+/// Verifies the constraints whose sizes are static.
+LogicalResult verifySizes(Operation *op, ArrayRef<SizeConstraint> constraints);
+
+} // namespace mlir::attn
+
+#endif // ATTN_DIALECT_OPERANDVERIFIER_H

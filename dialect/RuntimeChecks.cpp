@@ -1,0 +1,114 @@
+//===- RuntimeChecks.cpp - Checks of operands at run time -----------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/RuntimeChecks.h"
+#include "dialect/AttnOps.h"
+
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+Value attn::getFirstDestination(Value value) {
+  while (auto result = dyn_cast<OpResult>(value)) {
+    auto op = dyn_cast<DestinationStyleOpInterface>(result.getOwner());
+    if (!op)
+      break;
+    value = op.getTiedOpOperand(result)->get();
+  }
+  return value;
+}
+
+Value attn::createDim(OpBuilder &builder, Location loc, Value shaped,
+                      int64_t dim) {
+  if (isa<MemRefType>(shaped.getType()))
+    return builder.createOrFold<memref::DimOp>(loc, shaped, dim);
+  return builder.createOrFold<tensor::DimOp>(loc, shaped, dim);
+}
+
+Value attn::createLoad(OpBuilder &builder, Location loc, Value shaped,
+                       ValueRange indices) {
+  if (isa<MemRefType>(shaped.getType()))
+    return memref::LoadOp::create(builder, loc, shaped, indices);
+  return tensor::ExtractOp::create(builder, loc, shaped, indices);
+}
+
+Value attn::createCompare(OpBuilder &builder, Location loc,
+                          arith::CmpIPredicate predicate, Value lhs,
+                          Value rhs) {
+  return builder.createOrFold<arith::CmpIOp>(loc, predicate, lhs, rhs);
+}
+
+static bool isStatic(const OperandSize &size) {
+  return !size.operand || !cast<ShapedType>(size.operand.getType())
+                               .isDynamicDim(unsigned(size.dimension));
+}
+
+void attn::checkSizes(OpBuilder &builder, Location loc, Operation *op,
+                      ArrayRef<SizeConstraint> constraints,
+                      DescribeCheck describe) {
+  for (const SizeConstraint &constraint : constraints) {
+    if (isStatic(constraint.size) && isStatic(constraint.reference))
+      continue; // The verifier has seen it.
+    Value size =
+        createDim(builder, loc, getFirstDestination(constraint.size.operand),
+                  constraint.size.dimension);
+    Value expected =
+        arith::ConstantIndexOp::create(builder, loc, constraint.delta);
+    if (constraint.reference.operand) {
+      Value reference = createDim(
+          builder, loc, getFirstDestination(constraint.reference.operand),
+          constraint.reference.dimension);
+      expected = builder.createOrFold<arith::AddIOp>(loc, reference, expected);
+    }
+    std::string message;
+    llvm::raw_string_ostream stream(message);
+    stream << "operand '" << constraint.size.name << "': dimension "
+           << constraint.size.dimension << " (" << constraint.meaning
+           << ") is not ";
+    if (constraint.reference.operand)
+      stream << "that of '" << constraint.reference.name << "'";
+    else
+      stream << constraint.delta;
+    cf::AssertOp::create(
+        builder, loc,
+        createCompare(builder, loc, arith::CmpIPredicate::eq, size, expected),
+        describe(op, message));
+  }
+}
+
+void attn::checkOffset(OpBuilder &builder, Location loc, Value offset,
+                       const std::string &message) {
+  if (isa<ShapedType>(offset.getType())) {
+    Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+    Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+    auto body = [&](OpBuilder &b, Location loc, Value n, ValueRange) {
+      checkOffset(b, loc, createLoad(b, loc, offset, n), message);
+      scf::YieldOp::create(b, loc);
+    };
+    scf::ForOp::create(builder, loc, zero, createDim(builder, loc, offset, 0),
+                       one, ValueRange{}, body);
+    return;
+  }
+  if (offset.getType().isInteger(32))
+    return; // As every i32 is.
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantOp::create(
+        builder, loc, builder.getIntegerAttr(offset.getType(), value));
+  };
+  // One unsigned comparison for both bounds.
+  Value distance = builder.createOrFold<arith::AddIOp>(
+      loc, offset, constant(AttentionOp::kMaxOffset));
+  cf::AssertOp::create(builder, loc,
+                       createCompare(builder, loc, arith::CmpIPredicate::ule,
+                                     distance,
+                                     constant(2 * AttentionOp::kMaxOffset)),
+                       message);
+}

@@ -1,0 +1,47 @@
+//===- RuntimeChecks.h - Checks of operands at run time ---------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What implementations of RuntimeVerifiableOpInterface share. Operands are
+// tensors or memrefs; a check that fails ends in a cf.assert.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_DIALECT_RUNTIMECHECKS_H
+#define ATTN_DIALECT_RUNTIMECHECKS_H
+
+#include "dialect/SizeConstraint.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Builders.h"
+
+namespace mlir::attn {
+
+/// Writes the message of a check of an operation.
+using DescribeCheck = function_ref<std::string(Operation *, StringRef)>;
+
+/// The tensor that `value` was written into first: the destination of the
+/// destination-style ops that computed it. It has the same sizes.
+Value getFirstDestination(Value value);
+
+Value createDim(OpBuilder &builder, Location loc, Value shaped, int64_t dim);
+Value createLoad(OpBuilder &builder, Location loc, Value shaped,
+                 ValueRange indices);
+Value createCompare(OpBuilder &builder, Location loc,
+                    arith::CmpIPredicate predicate, Value lhs, Value rhs);
+
+/// Checks the constraints whose sizes the verifier could not see.
+void checkSizes(OpBuilder &builder, Location loc, Operation *op,
+                ArrayRef<SizeConstraint> constraints, DescribeCheck describe);
+
+/// Checks that an integer is at most 2^61 in magnitude (A5), or every element
+/// of a shaped operand of one dimension.
+void checkOffset(OpBuilder &builder, Location loc, Value offset,
+                 const std::string &message);
+
+} // namespace mlir::attn
+
+#endif // ATTN_DIALECT_RUNTIMECHECKS_H
