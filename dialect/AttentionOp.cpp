@@ -16,6 +16,8 @@
 using namespace mlir;
 using namespace mlir::attn;
 
+#include "dialect/AttnEnums.cpp.inc"
+
 #define GET_OP_CLASSES
 #include "dialect/AttnOps.cpp.inc"
 

@@ -22,6 +22,8 @@
 #include "mlir/Interfaces/TilingInterface.h"
 #include "mlir/Interfaces/ValueBoundsOpInterface.h"
 
+#include "dialect/AttnEnums.h.inc"
+
 #define GET_OP_CLASSES
 #include "dialect/AttnOps.h.inc"
 

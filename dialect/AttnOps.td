@@ -9,6 +9,8 @@
 #define ATTN_DIALECT_ATTNOPS_TD
 
 include "dialect/AttnDialect.td"
+include "dialect/CacheOps.td"
+include "dialect/LayerOps.td"
 include "dialect/OnlineOps.td"
 include "dialect/TableOps.td"
 include "mlir/IR/BuiltinAttributes.td"

@@ -204,6 +204,10 @@ void mlir::attn::registerBufferizableOpInterfaceExternalModels(
     AllFiniteOp::attachInterface<AllFiniteOpInterface>(*context);
     BlockRangeOp::attachInterface<DestinationOpInterface<BlockRangeOp>>(
         *context);
+    CacheAppendOp::attachInterface<DestinationOpInterface<CacheAppendOp>>(
+        *context);
+    MergeOp::attachInterface<DestinationOpInterface<MergeOp>>(*context);
+    RopeOp::attachInterface<DestinationOpInterface<RopeOp>>(*context);
     WithBlockRangeOp::attachInterface<WithBlockRangeOpInterface>(*context);
   });
 }

@@ -66,7 +66,7 @@ public:
                       std::vector<KernelSizes::Constraint> &constraints)
       : sizes(sizes), constraints(constraints) {}
 
-  void visit(AttentionOp op) {
+  template <typename Op> void visit(Op op) {
     for (const SizeConstraint &constraint : op.getSizeConstraints()) {
       std::optional<LinearSize> expected = LinearSize();
       if (const OperandSize &reference = constraint.reference;
@@ -134,7 +134,8 @@ FailureOr<KernelSizes> attn::computeKernelSizes(func::FuncOp entry) {
   // Only what every call reaches: other blocks and regions may not run.
   ConstraintCollector collector(sizes, result.constraints);
   for (Operation &op : entry.front())
-    llvm::TypeSwitch<Operation *>(&op).Case<AttentionOp, linalg::LinalgOp>(
-        [&](auto op) { collector.visit(op); });
+    llvm::TypeSwitch<Operation *>(&op)
+        .Case<AttentionOp, CacheAppendOp, CacheReadOp, MergeOp, RopeOp,
+              linalg::LinalgOp>([&](auto op) { collector.visit(op); });
   return result;
 }

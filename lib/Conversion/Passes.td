@@ -17,6 +17,10 @@ def ConvertAttnToLinalg : Pass<"convert-attn-to-linalg"> {
     row, with one row of scores in memory at a time. It supports everything that
     the ops can say, and does not try to be fast.
 
+    Rows that are appended to a cache are copied to where they belong, of all heads
+    at once; bufferization writes them in place. `attn.cache_read` becomes a tensor
+    of all positions that it reads.
+
     A value of a score or mask region without a result (A12) becomes a failing
     `cf.assert`. Sizes are not checked here but by `attn-add-runtime-checks`,
     before it.

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "lib/Transforms/CheckCacheReads.h"
 #include "lib/Transforms/Passes.h"
 #include "lib/Transforms/Transforms.h"
 
@@ -43,6 +44,8 @@ void attn::addRuntimeChecks(Operation *root) {
   for (RuntimeVerifiableOpInterface op : verifiable) {
     OpBuilder builder(op);
     op.generateRuntimeVerification(builder, op.getLoc(), describe);
+    if (auto attention = dyn_cast<AttentionOp>(op.getOperation()))
+      checkCacheReads(builder, attention, describe);
   }
 }
 

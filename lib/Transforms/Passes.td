@@ -55,7 +55,10 @@ def AddRuntimeChecks : Pass<"attn-add-runtime-checks"> {
     upstream `RuntimeVerifiableOpInterface`.
 
     Regions of attn ops are left alone. There, a value only counts where a
-    position is kept, and the op's lowering sees to it.
+    position is kept, and the op's lowering sees to it. An attention to rows of an
+    `attn.cache_read` is checked to keep none that is absent: the range of keys
+    that the mask may keep is compared with what is stored, and the mask evaluated
+    where the one leaves the other.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::cf::ControlFlowDialect",

@@ -23,9 +23,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/AttnOps.h"
+#include "lib/Conversion/AttnToLinalg/CacheLowering.h"
 #include "lib/Conversion/AttnToLinalg/Philox.h"
-#include "lib/Transforms/RegionEvaluation.h"
 #include "lib/Conversion/Passes.h"
+#include "lib/Transforms/RegionEvaluation.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -505,10 +506,15 @@ struct ConvertAttnToLinalg
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<LowerAttention>(&getContext());
+    populateCacheLowerings(patterns);
+    populateLayerLowerings(patterns);
     walkAndApplyPatterns(getOperation(), std::move(patterns));
-    WalkResult left = getOperation()->walk([](AttentionOp op) {
-      op.emitError("'attn.attention' on memrefs is not lowered by this pass: "
-                   "expected tensors");
+    WalkResult left = getOperation()->walk([](Operation *op) {
+      if (!isa<AttentionOp, CacheAppendOp, RopeOp, MergeOp>(op))
+        return WalkResult::advance();
+      op->emitError("'") << op->getName()
+                         << "' on memrefs is not lowered by this pass: "
+                            "expected tensors";
       return WalkResult::interrupt();
     });
     if (left.wasInterrupted())

@@ -1,0 +1,285 @@
+//===- CacheOps.cpp - Ops of the cache: types and sizes -----------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/AttnOps.h"
+#include "dialect/CastFolding.h"
+#include "dialect/DestinationStyle.h"
+#include "dialect/OperandVerifier.h"
+#include "dialect/RegionVerifier.h"
+
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+namespace {
+
+/// C6, C10: a vector of integers, one for each sequence.
+LogicalResult verifyPerSequence(Operation *op, Value operand, StringRef name) {
+  if (failed(verifyShaped(op, operand, name, {"B"}, nullptr)))
+    return failure();
+  Type type = cast<ShapedType>(operand.getType()).getElementType();
+  if (type.isSignlessInteger(32) || type.isSignlessInteger(64))
+    return success();
+  return op->emitOpError() << "operand '" << name
+                           << "': expected element type i32 or i64, got "
+                           << type;
+}
+
+/// C1 to C4: what appending and reading ask of a cache alike.
+template <typename Op> LogicalResult verifyCache(Op op) {
+  if (op.isPaged() && op.getRing())
+    return op.emitOpError("expected 'ring' or 'table', got both");
+  SmallVector<StringRef> dims = {"B", "Hkv", "capacity", "D"};
+  if (op.isPaged())
+    dims = {"pages", "Hkv", "page_size", "D"};
+  if (failed(verifyShaped(op, op.getCache(), "cache", dims, nullptr)))
+    return failure();
+  ShapedType type = op.getCacheType();
+  if (failed(verifyStaticSize(op, type, "cache", 1, "key/value heads")) ||
+      failed(verifyStaticSize(op, type, "cache", 3, "head size")))
+    return failure();
+  if (op.isPaged() && type.getDimSize(2) == 0)
+    return op.emitOpError("operand 'cache': expected dimension 2 (page size) "
+                          "to be at least 1, got 0");
+
+  bool isInt8 = type.getElementType().isSignlessInteger(8); // C4
+  if (isInt8 && !op.isQuantized())
+    return op.emitOpError("expected 'scales' with a cache of i8, got none");
+  if (!isInt8 && op.isQuantized())
+    return op.emitOpError()
+           << "expected 'scales' only with a cache of i8, got " << type;
+  if (!isInt8 && failed(verifyFloat(op, op.getCache(), "cache")))
+    return failure();
+  if (op.isQuantized()) {
+    dims.pop_back();
+    if (failed(verifyShaped(op, op.getScales(), "scales", dims,
+                            Float32Type::get(op.getContext()))))
+      return failure();
+  }
+  if (op.isPaged() && // C3
+      failed(verifyShaped(op, op.getTable(), "table", {"B", "max_pages"},
+                          IntegerType::get(op.getContext(), 32))))
+    return failure();
+  return verifyPerSequence(op, op.getLengths(), "lengths");
+}
+
+/// C5, C11: a tensor of rows as the op's `operand`, and its element type: that
+/// of the cache or a wider float, or one to quantize from.
+template <typename Op>
+LogicalResult verifyRows(Op op, Value rows, StringRef name) {
+  if (failed(verifyShaped(op, rows, name, {"B", "Hkv", "n", "D"}, nullptr)))
+    return failure();
+  auto type = cast<ShapedType>(rows.getType());
+  if (failed(verifyFloat(op, rows, name)) ||
+      failed(verifyStaticSize(op, type, name, 1, "key/value heads")) ||
+      failed(verifyStaticSize(op, type, name, 3, "head size")))
+    return failure();
+  Type element = type.getElementType(),
+       stored = op.getCacheType().getElementType();
+  if (op.isQuantized()) {
+    if (!element.isF64())
+      return success();
+    return op.emitOpError() << "operand '" << name
+                            << "': expected element type f32, f16 or bf16 for "
+                               "a cache of i8, got "
+                            << element;
+  }
+  if (element == stored ||
+      element.getIntOrFloatBitWidth() > stored.getIntOrFloatBitWidth())
+    return success();
+  return op.emitOpError() << "operand '" << name << "': expected element type "
+                          << stored << ", which the cache has, or a wider one"
+                          << ", got " << element;
+}
+
+OperandSize dim(OperandSize size, int64_t dimension) {
+  size.dimension = dimension;
+  return size;
+}
+
+/// What the sizes of a cache, its scales and its table have to be; sequences
+/// are counted by `batch`.
+template <typename Op>
+void addCacheConstraints(Op op, OperandSize batch,
+                         SmallVectorImpl<SizeConstraint> &constraints) {
+  OperandSize cache{op.getCache(), 0, "cache"};
+  if (op.isPaged())
+    constraints.push_back({{op.getTable(), 0, "table"}, batch, "batch size"});
+  else
+    constraints.push_back({cache, batch, "batch size"});
+  if (!op.isQuantized())
+    return;
+  OperandSize scales{op.getScales(), 0, "scales"};
+  constraints.push_back(
+      {scales, cache, op.isPaged() ? "number of pages" : "batch size"});
+  constraints.push_back(
+      {dim(scales, 1), dim(cache, 1), "number of key/value heads"});
+  constraints.push_back(
+      {dim(scales, 2), dim(cache, 2), op.isPaged() ? "page size" : "capacity"});
+}
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// attn.cache_append
+//===----------------------------------------------------------------------===//
+
+LogicalResult CacheAppendOp::verify() {
+  if (failed(verifySegments(*this, getProperties().operandSegmentSizes,
+                            {"rows", "", "lengths"})))
+    return failure();
+  if (getOuts().empty() || getOuts().size() > 2)
+    return emitOpError()
+           << "expected 1 or 2 operands 'outs' (cache and scales), got "
+           << getOuts().size();
+  if (failed(verifyCache(*this)) ||
+      failed(verifyRows(*this, getRows(), "rows")))
+    return failure();
+  if (Value counts = getCounts()) // C6
+    if (failed(verifyPerSequence(*this, counts, "counts")))
+      return failure();
+  return failure(failed(verifyOneKind(*this)) ||
+                 failed(verifySizes(*this, getSizeConstraints())));
+}
+
+SmallVector<SizeConstraint> CacheAppendOp::getSizeConstraints() {
+  OperandSize rows{getRows(), 0, "rows"}, cache{getCache(), 0, "cache"};
+  SmallVector<SizeConstraint> result;
+  result.push_back({dim(cache, 1), dim(rows, 1), "number of key/value heads"});
+  result.push_back({dim(cache, 3), dim(rows, 3), "head size"});
+  addCacheConstraints(*this, rows, result);
+  result.push_back({{getLengths(), 0, "lengths"}, rows, "batch size"});
+  if (getCounts())
+    result.push_back({{getCounts(), 0, "counts"}, rows, "batch size"});
+  return result;
+}
+
+LogicalResult CacheAppendOp::inferReturnTypes(MLIRContext *,
+                                              std::optional<Location>,
+                                              Adaptor adaptor,
+                                              SmallVectorImpl<Type> &types) {
+  inferResultTypes(adaptor.getOuts(), types); // C8
+  return success();
+}
+
+LogicalResult
+CacheAppendOp::reifyResultShapes(OpBuilder &builder,
+                                 ReifiedRankedShapedTypeDims &reified) {
+  reifyDestinationShapes(builder, getLoc(), getOuts(), reified);
+  return success();
+}
+
+void CacheAppendOp::getEffects(MemoryEffectList &effects) {
+  auto reads = [&](OpOperand &operand) { return readsOperand(operand); };
+  getDestinationEffects(*this, reads, effects);
+}
+
+//===----------------------------------------------------------------------===//
+// attn.cache_read
+//===----------------------------------------------------------------------===//
+
+LogicalResult CacheReadOp::verify() {
+  if (failed(verifySegments(*this, getProperties().operandSegmentSizes,
+                            {"cache", "", "lengths"})))
+    return failure();
+  for (Type type : getOperandTypes())
+    if (isa<BaseMemRefType>(type))
+      return emitOpError() << "expected tensors, got " << type;
+  if (failed(verifyCache(*this)) ||
+      failed(verifyRows(*this, getResult(), "result")))
+    return failure();
+  auto result = getResultType();
+  if (result.isDynamicDim(2) != bool(getSize())) // C10
+    return emitOpError() << "expected 'size' " << (getSize() ? "only " : "")
+                         << "where dimension 2 of the result is dynamic, got "
+                         << result;
+  return verifySizes(*this, getSizeConstraints());
+}
+
+SmallVector<SizeConstraint> CacheReadOp::getSizeConstraints() {
+  OperandSize cache{getCache(), 0, "cache"},
+      lengths{getLengths(), 0, "lengths"}, result{getResult(), 0, "result"};
+  SmallVector<SizeConstraint> constraints;
+  addCacheConstraints(*this, lengths, constraints);
+  constraints.push_back({result, lengths, "batch size"});
+  constraints.push_back(
+      {dim(result, 1), dim(cache, 1), "number of key/value heads"});
+  constraints.push_back({dim(result, 3), dim(cache, 3), "head size"});
+  return constraints;
+}
+
+OpFoldResult CacheReadOp::getMixedSize() {
+  if (getSize())
+    return getSize();
+  return Builder(getContext()).getIndexAttr(getResultType().getDimSize(2));
+}
+
+LogicalResult
+CacheReadOp::reifyResultShapes(OpBuilder &builder,
+                               ReifiedRankedShapedTypeDims &reified) {
+  auto type = getResultType();
+  SmallVector<OpFoldResult> sizes =
+      getAsIndexOpFoldResult(getContext(), type.getShape());
+  if (type.isDynamicDim(0))
+    sizes[0] = tensor::getMixedSize(builder, getLoc(), getLengths(), 0);
+  sizes[2] = getMixedSize();
+  reified.push_back(std::move(sizes));
+  return success();
+}
+
+void CacheReadOp::populateBoundsForShapedValueDim(
+    Value value, int64_t dim, ValueBoundsConstraintSet &bounds) {
+  if (dim == 0)
+    bounds.bound(value)[dim] == bounds.getExpr(getLengths(), 0);
+  if (dim == 2)
+    bounds.bound(value)[dim] == bounds.getExpr(getMixedSize());
+}
+
+namespace {
+/// Casts to less static types are folded into the op.
+struct FoldReadCasts : OpRewritePattern<CacheReadOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(CacheReadOp op,
+                                PatternRewriter &rewriter) const override {
+    bool changed = false;
+    for (OpOperand &operand : op->getOpOperands()) {
+      auto cast = operand.get().getDefiningOp<tensor::CastOp>();
+      if (!cast || !tensor::canFoldIntoConsumerOp(cast))
+        continue;
+      changed = true;
+      rewriter.modifyOpInPlace(op, [&] { operand.set(cast.getSource()); });
+    }
+    return success(changed);
+  }
+};
+
+/// A constant size goes into the result's type.
+struct FoldReadSize : OpRewritePattern<CacheReadOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(CacheReadOp op,
+                                PatternRewriter &rewriter) const override {
+    APInt size;
+    if (!op.getSize() || !matchPattern(op.getSize(), m_ConstantInt(&size)) ||
+        size.isNegative())
+      return failure();
+    RankedTensorType type = op.getResultType();
+    SmallVector<int64_t> shape(type.getShape());
+    shape[2] = size.getSExtValue();
+    auto read = CacheReadOp::create(
+        rewriter, op.getLoc(), type.clone(shape), op.getCache(), op.getScales(),
+        op.getLengths(), op.getTable(), /*size=*/Value(), op.getRing());
+    rewriter.replaceOpWithNewOp<tensor::CastOp>(op, type, read);
+    return success();
+  }
+};
+} // namespace
+
+void CacheReadOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                              MLIRContext *context) {
+  patterns.add<FoldReadCasts, FoldReadSize>(context);
+}

@@ -1,0 +1,304 @@
+//===- LayerOps.cpp - Ops around attention: rope and merge --------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/AttnOps.h"
+#include "dialect/DestinationStyle.h"
+#include "dialect/OperandVerifier.h"
+#include "dialect/RegionVerifier.h"
+#include "dialect/RuntimeChecks.h"
+
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+namespace {
+
+OperandSize dim(OperandSize size, int64_t dimension) {
+  size.dimension = dimension;
+  return size;
+}
+
+bool isPositionInteger(Type type) {
+  return type.isIndex() || type.isSignlessInteger(32) ||
+         type.isSignlessInteger(64);
+}
+
+/// All sizes of a `(B, H, S, D)` operand are those of `reference`, or the first
+/// three for a log-sum-exp.
+void addSameSizes(OperandSize operand, OperandSize reference,
+                  SmallVectorImpl<SizeConstraint> &constraints) {
+  StringRef meanings[] = {"batch size", "number of heads", "sequence length",
+                          "head size"};
+  int64_t rank = cast<ShapedType>(operand.operand.getType()).getRank();
+  for (int64_t dimension = 0; dimension < rank; ++dimension)
+    constraints.push_back({dim(operand, dimension), dim(reference, dimension),
+                           meanings[dimension]});
+}
+
+/// Verifies a `(B, H, S, D)` operand, with static heads and head size.
+LogicalResult verifyRows(Operation *op, Value operand, StringRef name,
+                         Type elementType) {
+  if (failed(
+          verifyShaped(op, operand, name, {"B", "H", "S", "D"}, elementType)))
+    return failure();
+  auto type = cast<ShapedType>(operand.getType());
+  return failure(failed(verifyFloat(op, operand, name)) ||
+                 failed(verifyStaticSize(op, type, name, 1, "heads")) ||
+                 failed(verifyStaticSize(op, type, name, 3, "head size")));
+}
+
+LogicalResult verifyLogSumExp(Operation *op, Value operand, StringRef name,
+                              Type elementType) {
+  if (failed(verifyShaped(op, operand, name, {"B", "H", "S"}, elementType)))
+    return failure();
+  return verifyStaticSize(op, cast<ShapedType>(operand.getType()), name, 1,
+                          "heads");
+}
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// attn.rope
+//===----------------------------------------------------------------------===//
+
+LogicalResult RopeOp::verify() {
+  if (failed(verifySegments(*this, getProperties().operandSegmentSizes,
+                            {"input", "cosine", "sine"})))
+    return failure();
+  if (getOuts().size() != 1)
+    return emitOpError() << "expected 1 operand 'outs', got "
+                         << getOuts().size();
+  if (failed(verifyRows(*this, getInput(), "input", nullptr))) // R1
+    return failure();
+  Type elementType = getInputType().getElementType();
+  if (failed(verifyRows(*this, getOutput(), "output", elementType)))
+    return failure();
+  FloatType sums =
+      AttentionOp::getAccumulationType(cast<FloatType>(elementType));
+  for (auto [table, name] :
+       {std::pair(getCosine(), "cosine"), std::pair(getSine(), "sine")}) {
+    if (failed(verifyShaped(*this, table, name, {"S_max", "R / 2"}, nullptr)))
+      return failure();
+    auto type = cast<ShapedType>(table.getType());
+    Type element = type.getElementType();
+    if (!element.isF32() && !(element.isF64() && sums.isF64()))
+      return emitOpError() << "operand '" << name << "': expected element type "
+                           << (sums.isF64() ? "f64 or f32" : "f32") << ", got "
+                           << element;
+    if (failed(
+            verifyStaticSize(*this, type, name, 1, "half of the rotary size")))
+      return failure();
+    if (type.getDimSize(1) > getInputType().getDimSize(3) / 2) // R2
+      return emitOpError() << "operand '" << name
+                           << "': expected dimension 1 (half of the rotary "
+                              "size) to be at most half of the head size "
+                           << getInputType().getDimSize(3) << ", got "
+                           << type.getDimSize(1);
+  }
+  if (getOffset() && getPositions()) // R4
+    return emitOpError("expected 'offset' or 'positions', got both");
+  if (Value offset = getOffset()) {
+    ShapedType type = getPlainShapedType(offset.getType());
+    if (type ? type.getRank() != 1 || !isPositionInteger(type.getElementType())
+             : !isPositionInteger(offset.getType()))
+      return emitOpError() << "operand 'offset': expected index, i32 or i64, "
+                              "or a tensor of them of shape (B), got "
+                           << offset.getType();
+  }
+  if (Value positions = getPositions()) {
+    if (failed(
+            verifyShaped(*this, positions, "positions", {"B", "S"}, nullptr)))
+      return failure();
+    Type element = cast<ShapedType>(positions.getType()).getElementType();
+    if (!isPositionInteger(element))
+      return emitOpError() << "operand 'positions': expected element type "
+                              "index, i32 or i64, got "
+                           << element;
+  }
+  return failure(failed(verifyOneKind(*this)) ||
+                 failed(verifySizes(*this, getSizeConstraints())));
+}
+
+SmallVector<SizeConstraint> RopeOp::getSizeConstraints() {
+  OperandSize input{getInput(), 0, "input"}, cosine{getCosine(), 0, "cosine"},
+      sine{getSine(), 0, "sine"};
+  SmallVector<SizeConstraint> result;
+  addSameSizes({getOutput(), 0, "output"}, input, result);
+  result.push_back({sine, cosine, "number of positions"});
+  result.push_back({dim(sine, 1), dim(cosine, 1), "half of the rotary size"});
+  if (getOffset() && isa<ShapedType>(getOffset().getType()))
+    result.push_back({{getOffset(), 0, "offset"}, input, "batch size"});
+  if (getPositions()) {
+    OperandSize positions{getPositions(), 0, "positions"};
+    result.push_back({positions, input, "batch size"});
+    result.push_back({dim(positions, 1), dim(input, 2), "sequence length"});
+  }
+  return result;
+}
+
+void RopeOp::generateRuntimeVerification(
+    OpBuilder &builder, Location loc,
+    function_ref<std::string(Operation *, StringRef)> describe) {
+  checkSizes(builder, loc, *this, getSizeConstraints(), describe);
+  // R4
+  Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+  Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+  Value limit = createDim(builder, loc, getCosine(), 0);
+  Value numBatches = createDim(builder, loc, getInput(), 0);
+  Value length = createDim(builder, loc, getInput(), 2);
+  auto toIndex = [](OpBuilder &b, Location loc, Value value) -> Value {
+    if (value.getType().isIndex())
+      return value;
+    return arith::IndexCastOp::create(b, loc, b.getIndexType(), value);
+  };
+  auto require = [&](OpBuilder &b, Location loc, Value condition) {
+    cf::AssertOp::create(
+        b, loc, condition,
+        describe(*this, "a position is below 0 or not in the tables 'cosine' "
+                        "and 'sine'"));
+  };
+  if (Value positions = getPositions()) {
+    auto perRow = [&](OpBuilder &b, Location loc, ValueRange indices) {
+      Value position = toIndex(b, loc, createLoad(b, loc, positions, indices));
+      require(
+          b, loc,
+          createCompare(b, loc, arith::CmpIPredicate::ult, position, limit));
+    };
+    scf::buildLoopNest(builder, loc, {zero, zero}, {numBatches, length},
+                       {one, one}, perRow);
+    return;
+  }
+  // From `first` on, `length` positions: none, or all below the limit.
+  auto requireRange = [&](OpBuilder &b, Location loc, Value first) {
+    Value isEmpty =
+        createCompare(b, loc, arith::CmpIPredicate::eq, length, zero);
+    Value room = b.createOrFold<arith::SubIOp>(loc, limit, first);
+    Value begins =
+        createCompare(b, loc, arith::CmpIPredicate::ule, first, limit);
+    Value ends = createCompare(b, loc, arith::CmpIPredicate::ule, length, room);
+    Value fits = arith::AndIOp::create(b, loc, begins, ends);
+    require(b, loc, arith::OrIOp::create(b, loc, isEmpty, fits));
+  };
+  Value offset = getOffset();
+  if (offset && isa<ShapedType>(offset.getType())) {
+    auto perBatch = [&](OpBuilder &b, Location loc, ValueRange indices) {
+      requireRange(b, loc,
+                   toIndex(b, loc, createLoad(b, loc, offset, indices)));
+    };
+    scf::buildLoopNest(builder, loc, zero, numBatches, one, perBatch);
+    return;
+  }
+  // Without batches there are no rows either.
+  Value isEmpty =
+      createCompare(builder, loc, arith::CmpIPredicate::eq, numBatches, zero);
+  length = arith::SelectOp::create(builder, loc, isEmpty, zero, length);
+  requireRange(builder, loc, offset ? toIndex(builder, loc, offset) : zero);
+}
+
+LogicalResult RopeOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
+                                       Adaptor adaptor,
+                                       SmallVectorImpl<Type> &types) {
+  inferResultTypes(adaptor.getOuts(), types); // R5
+  return success();
+}
+
+LogicalResult RopeOp::reifyResultShapes(OpBuilder &builder,
+                                        ReifiedRankedShapedTypeDims &reified) {
+  reifyDestinationShapes(builder, getLoc(), getOuts(), reified);
+  return success();
+}
+
+void RopeOp::getEffects(MemoryEffectList &effects) {
+  auto reads = [&](OpOperand &operand) { return readsOperand(operand); };
+  getDestinationEffects(*this, reads, effects);
+}
+
+namespace {
+/// An offset of 0 is left out.
+struct EraseZeroOffset : OpRewritePattern<RopeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(RopeOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!op.getOffset() || !matchPattern(op.getOffset(), m_Zero()))
+      return failure();
+    rewriter.modifyOpInPlace(op, [&] { op.getOffsetMutable().clear(); });
+    return success();
+  }
+};
+} // namespace
+
+void RopeOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                         MLIRContext *context) {
+  patterns.add<EraseZeroOffset>(context);
+}
+
+//===----------------------------------------------------------------------===//
+// attn.merge
+//===----------------------------------------------------------------------===//
+
+LogicalResult MergeOp::verify() {
+  if (failed(verifyRows(*this, getOutput1(), "output1", nullptr))) // M1
+    return failure();
+  Type elementType = cast<ShapedType>(getOutput1().getType()).getElementType();
+  FloatType sums =
+      AttentionOp::getAccumulationType(cast<FloatType>(elementType));
+  if (failed(verifyRows(*this, getOutput2(), "output2", elementType)) ||
+      failed(verifyLogSumExp(*this, getLse1(), "lse1", sums)) ||
+      failed(verifyLogSumExp(*this, getLse2(), "lse2", sums)))
+    return failure();
+  if (getOuts().empty() || getOuts().size() > 2)
+    return emitOpError() << "expected 1 or 2 operands 'outs' (output and "
+                            "log-sum-exp), got "
+                         << getOuts().size();
+  if (failed(verifyRows(*this, getOutput(), "output", elementType)))
+    return failure();
+  if (Value lse = getLogSumExp())
+    if (failed(verifyLogSumExp(*this, lse, "log-sum-exp", sums)))
+      return failure();
+  return failure(failed(verifyOneKind(*this)) ||
+                 failed(verifySizes(*this, getSizeConstraints())));
+}
+
+SmallVector<SizeConstraint> MergeOp::getSizeConstraints() {
+  OperandSize reference{getOutput1(), 0, "output1"};
+  SmallVector<SizeConstraint> result;
+  for (auto [operand, name] :
+       {std::pair(getOutput2(), "output2"), std::pair(getLse1(), "lse1"),
+        std::pair(getLse2(), "lse2"), std::pair(getOutput(), "output")})
+    addSameSizes({operand, 0, name}, reference, result);
+  if (Value lse = getLogSumExp())
+    addSameSizes({lse, 0, "log-sum-exp"}, reference, result);
+  return result;
+}
+
+void MergeOp::generateRuntimeVerification(
+    OpBuilder &builder, Location loc,
+    function_ref<std::string(Operation *, StringRef)> describe) {
+  checkSizes(builder, loc, *this, getSizeConstraints(), describe);
+}
+
+LogicalResult MergeOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
+                                        Adaptor adaptor,
+                                        SmallVectorImpl<Type> &types) {
+  inferResultTypes(adaptor.getOuts(), types); // M4
+  return success();
+}
+
+LogicalResult MergeOp::reifyResultShapes(OpBuilder &builder,
+                                         ReifiedRankedShapedTypeDims &reified) {
+  reifyDestinationShapes(builder, getLoc(), getOuts(), reified);
+  return success();
+}
+
+void MergeOp::getEffects(MemoryEffectList &effects) {
+  auto reads = [&](OpOperand &operand) { return readsOperand(operand); };
+  getDestinationEffects(*this, reads, effects);
+}

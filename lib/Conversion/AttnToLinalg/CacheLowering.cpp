@@ -1,0 +1,223 @@
+//===- CacheLowering.cpp - Ops of the cache as loops --------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// Rows that lie side by side are copied at once: all of a sequence in a
+// contiguous cache, one by one in a ring and in pages. What is out of its
+// bounds has been refused by checks before.
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Conversion/AttnToLinalg/CacheLowering.h"
+#include "dialect/CacheRows.h"
+#include "lib/Conversion/AttnToLinalg/TensorCode.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/PatternMatch.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace mlir::attn;
+
+namespace {
+
+/// What lowering a cache of any kind takes.
+template <typename Op> struct CacheLowering : TensorCode {
+  CacheLowering(Op op, OpBuilder &builder)
+      : TensorCode{builder, op.getLoc()}, op(op) {}
+
+  /// `count` rows of all heads, from row `first` of entry `n` of dimension 0.
+  Box box(Value n, Value first, OpFoldResult count, bool hasElements = true) {
+    OpFoldResult zero = b.getIndexAttr(0);
+    Box result{{n, zero, first},
+               {b.getIndexAttr(1), b.getIndexAttr(op.getNumHeads()), count}};
+    if (hasElements) {
+      result.offsets.push_back(zero);
+      result.sizes.push_back(b.getIndexAttr(op.getHeadSize()));
+    }
+    return result;
+  }
+
+  /// Carries tensors through all rows of a sequence with positions from `begin`
+  /// up to `end`. `copy` gets the first position of rows that lie side by side,
+  /// and their number.
+  using Copy = function_ref<SmallVector<Value>(Value position,
+                                               OpFoldResult count, ValueRange)>;
+  SmallVector<Value> copyRows(Value begin, Value end, ValueRange carried,
+                              Copy copy) {
+    if (!op.isPaged() && !op.getRing()) // C1
+      return copy(begin, subtract(end, begin), carried);
+    return loop(begin, end, carried, [&](Value position, ValueRange carried) {
+      return copy(position, b.getIndexAttr(1), carried);
+    });
+  }
+
+  Op op;
+};
+
+struct AppendLowering : CacheLowering<CacheAppendOp> {
+  using CacheLowering::CacheLowering;
+
+  SmallVector<Value> emit() {
+    Value zero = index(0);
+    auto perSequence = [&](Value n, ValueRange outs) {
+      Value begin = load(op.getLengths(), n);
+      Value count =
+          op.getCounts() ? load(op.getCounts(), n) : dim(op.getRows(), 2);
+      return copyRows(
+          begin, add(begin, count), outs,
+          [&](Value position, OpFoldResult count, ValueRange outs) {
+            Value rows =
+                extract(op.getRows(), box(n, subtract(position, begin), count));
+            RowPlace place = createRowPlace(b, loc, op, n, position);
+            return store(rows, place, count, outs);
+          });
+    };
+    return loop(zero, dim(op.getLengths(), 0), op.getOuts(), perSequence);
+  }
+
+  /// Stores rows of all heads; `carried` are the cache and the scales.
+  SmallVector<Value> store(Value rows, RowPlace place, OpFoldResult count,
+                           ValueRange carried) {
+    Box elements = box(place.entry, place.row, count);
+    Type type = op.getCacheType().getElementType();
+    if (!op.isQuantized()) {
+      if (cast<ShapedType>(rows.getType()).getElementType() != type)
+        rows = map(rows, extract(carried[0], elements), [&](ValueRange x) {
+          return convert(x[0], type); // C5
+        });
+      return {insert(rows, carried[0], elements)};
+    }
+    // C7
+    Box perRow = box(place.entry, place.row, count, /*hasElements=*/false);
+    FloatType f32 = b.getF32Type();
+    Value infinity = real(f32, std::numeric_limits<double>::infinity());
+    Value zero = real(f32, 0.0), limit = real(f32, 127.0);
+    Value largest = findLargest(rows, extract(carried[1], perRow));
+    Value scales = map({}, largest, [&](ValueRange x) -> Value {
+      Value scale = arith::DivFOp::create(b, loc, x[0], limit);
+      Value isFinite = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT,
+                                             x[0], infinity);
+      Value nan = real(f32, std::numeric_limits<double>::quiet_NaN());
+      return arith::SelectOp::create(b, loc, isFinite, scale, nan);
+    });
+    Value quantized = map(
+        {rows, scales}, extract(carried[0], elements),
+        [&](ValueRange x) -> Value {
+          Value quotient =
+              arith::DivFOp::create(b, loc, convert(x[0], f32), x[1]);
+          Value rounded = math::RoundEvenOp::create(b, loc, quotient);
+          Value low = real(f32, -127.0);
+          // Scales that are denormal are not exact.
+          rounded = arith::MaximumFOp::create(
+              b, loc, low, arith::MinimumFOp::create(b, loc, limit, rounded));
+          Value hasScale = arith::CmpFOp::create(
+              b, loc, arith::CmpFPredicate::OGT, x[1], zero);
+          rounded = arith::SelectOp::create(b, loc, hasScale, rounded, zero);
+          return arith::FPToSIOp::create(b, loc, type, rounded);
+        });
+    return {insert(quantized, carried[0], elements),
+            insert(scales, carried[1], perRow)};
+  }
+
+  /// `max|x|` of each row, NaN if it has one, into `destination`.
+  Value findLargest(Value rows, Value destination) {
+    FloatType f32 = b.getF32Type();
+    auto type = cast<RankedTensorType>(rows.getType());
+    unsigned rank = type.getRank();
+    SmallVector<AffineExpr> outer;
+    for (unsigned dim = 0; dim + 1 < rank; ++dim)
+      outer.push_back(b.getAffineDimExpr(dim));
+    SmallVector<utils::IteratorType> loops(rank, utils::IteratorType::parallel);
+    loops.back() = utils::IteratorType::reduction;
+    Value zeros = fill(destination, 0.0);
+    return linalg::GenericOp::create(
+               b, loc, zeros.getType(), rows, zeros,
+               ArrayRef{b.getMultiDimIdentityMap(rank),
+                        AffineMap::get(rank, 0, outer, b.getContext())},
+               loops,
+               [&](OpBuilder &, Location, ValueRange x) {
+                 Value magnitude =
+                     math::AbsFOp::create(b, loc, convert(x[0], f32));
+                 linalg::YieldOp::create(
+                     b, loc,
+                     arith::MaximumFOp::create(b, loc, x[1], magnitude)
+                         .getResult());
+               })
+        .getResult(0);
+  }
+};
+
+struct ReadLowering : CacheLowering<CacheReadOp> {
+  using CacheLowering::CacheLowering;
+
+  Value emit() {
+    RankedTensorType type = op.getResultType();
+    ReifiedRankedShapedTypeDims sizes;
+    (void)op.reifyResultShapes(b, sizes);
+    // C12: to other ops than attention, absent rows are zeros.
+    Value rows = fill(empty(sizes[0], type.getElementType()), 0.0);
+    auto perSequence = [&](Value n, ValueRange rows) {
+      StoredPositions stored = createStoredPositions(b, loc, op, n);
+      return copyRows(stored.begin, stored.end, rows,
+                      [&](Value position, OpFoldResult count, ValueRange rows) {
+                        return copyRun(n, position, count, rows.front());
+                      });
+    };
+    return loop(index(0), dim(op.getLengths(), 0), rows, perSequence).front();
+  }
+
+  SmallVector<Value> copyRun(Value n, Value position, OpFoldResult count,
+                             Value rows) {
+    Box to = box(n, position, count);
+    auto [stored, scales] =
+        extractStoredRows(b, loc, op, n, b.getIndexAttr(0),
+                          b.getIndexAttr(op.getNumHeads()), position, count);
+    Type type = op.getResultType().getElementType();
+    if (op.isQuantized()) // C11
+      stored =
+          map({stored, scales}, extract(rows, to), [&](ValueRange x) -> Value {
+            Value number =
+                arith::SIToFPOp::create(b, loc, b.getF32Type(), x[0]);
+            return convert(arith::MulFOp::create(b, loc, number, x[1]), type);
+          });
+    else if (op.getCacheType().getElementType() != type)
+      stored = map(stored, extract(rows, to),
+                   [&](ValueRange x) { return convert(x[0], type); });
+    return {insert(stored, rows, to)};
+  }
+};
+
+struct LowerCacheAppend : OpRewritePattern<CacheAppendOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(CacheAppendOp op,
+                                PatternRewriter &rewriter) const override {
+    if (op->getNumResults() == 0)
+      return failure();
+    rewriter.replaceOp(op, AppendLowering(op, rewriter).emit());
+    return success();
+  }
+};
+
+struct LowerCacheRead : OpRewritePattern<CacheReadOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(CacheReadOp op,
+                                PatternRewriter &rewriter) const override {
+    rewriter.replaceOp(op, ReadLowering(op, rewriter).emit());
+    return success();
+  }
+};
+
+} // namespace
+
+void attn::populateCacheLowerings(RewritePatternSet &patterns) {
+  patterns.add<LowerCacheAppend, LowerCacheRead>(patterns.getContext());
+}

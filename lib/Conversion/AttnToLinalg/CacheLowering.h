@@ -1,0 +1,25 @@
+//===- CacheLowering.h - Ops beside attention as loops --------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_CONVERSION_ATTNTOLINALG_CACHELOWERING_H
+#define ATTN_CONVERSION_ATTNTOLINALG_CACHELOWERING_H
+
+namespace mlir {
+class RewritePatternSet;
+} // namespace mlir
+
+namespace mlir::attn {
+
+/// Lowers attn.cache_append and attn.cache_read on tensors.
+void populateCacheLowerings(RewritePatternSet &patterns);
+
+/// Lowers attn.rope and attn.merge on tensors.
+void populateLayerLowerings(RewritePatternSet &patterns);
+
+} // namespace mlir::attn
+
+#endif // ATTN_CONVERSION_ATTNTOLINALG_CACHELOWERING_H
