@@ -6,12 +6,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/Interpreter/FunctionInterpreter.h"
+#include "runtime/Interpreter/CacheEvaluator.h"
 #include "runtime/Interpreter/RegionInterpreter.h"
 
 #include "dialect/AttnOps.h"
 #include "runtime/Reference/Attention.h"
+#include "runtime/Reference/Cache.h"
 #include "runtime/Reference/Values.h"
 
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -55,7 +58,7 @@ public:
   LogicalResult evaluate() {
     if (failed(checkSizes()) || failed(setTensors()) ||
         failed(setSequences()) || failed(setScalars()) || failed(setMask()) ||
-        failed(setScore()))
+        failed(setScore()) || failed(setAbsentRows()))
       return failure();
     Expected<reference::AttentionResult> result = reference::attention(problem);
     if (!result)
@@ -230,6 +233,37 @@ private:
     return success();
   }
 
+  /// C12: of the caches that key and value are read from.
+  LogicalResult setAbsentRows() {
+    struct Rows {
+      std::vector<std::int64_t> lengths;
+      std::int64_t ringCapacity;
+    };
+    std::vector<Rows> caches;
+    for (mlir::Value operand : {op.getKey(), op.getValue()}) {
+      while (auto cast = operand.getDefiningOp<mlir::tensor::CastOp>())
+        operand = cast.getSource();
+      if (auto read = operand.getDefiningOp<mlir::attn::CacheReadOp>())
+        caches.push_back(
+            {getIntegers(getTensor(read.getLengths())),
+             read.getRing() ? getTensor(read.getCache()).view.size(2) : -1});
+    }
+    if (caches.empty())
+      return success();
+    problem.isAbsent = [caches](std::int64_t b, std::int64_t j) {
+      return llvm::any_of(caches, [&](const Rows &rows) {
+        return !reference::isStored(j, rows.lengths[std::size_t(b)],
+                                    rows.ringCapacity);
+      });
+    };
+    if (op.isPacked())
+      for (std::int64_t j = 0; j < getTensor(op.getKey()).view.size(2); ++j)
+        if (problem.isAbsent(0, j))
+          return emitError() << "row " << j << " is absent from a cache that a "
+                             << "packed batch reads";
+    return success();
+  }
+
   static Datum index(std::int64_t value) {
     return APInt(mlir::IndexType::kInternalStorageBitWidth,
                  std::uint64_t(value));
@@ -283,6 +317,13 @@ static LogicalResult evaluateOp(mlir::Operation *op, Values &values,
     return handleAttention(AttentionEvaluator(attention, values));
   if (auto summarized = llvm::dyn_cast<mlir::attn::WithBlockRangeOp>(op))
     return evaluateWithBlockRange(summarized, values);
+  if (auto results =
+          evaluateBesideAttention(op, lookup(values, op->getOperands()))) {
+    if (failed(*results))
+      return failure();
+    define(values, op->getResults(), **results);
+    return success();
+  }
   const Evaluator *evaluate = lookupEvaluator(op);
   if (!evaluate)
     return mlir::emitError(op->getLoc())

@@ -35,7 +35,8 @@ struct ReferenceResult {
 };
 
 /// Evaluates function `entry` of MLIR text. The function may consist of
-/// attn.attention, scalar operations of arith, math and index, linalg.fill, and
+/// attn.attention, attn.cache_append, attn.cache_read, attn.rope, attn.merge,
+/// scalar operations of arith, math and index, linalg.fill, and
 /// constant, empty, dim, cast and extract of tensors.
 ///
 /// An error says, with the place in the text, which operation cannot be

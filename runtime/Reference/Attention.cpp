@@ -240,6 +240,11 @@ static Expected<AttentionResult> compute(const AttentionProblem &problem) {
             if (!*keep)
               continue;
           }
+          if (problem.isAbsent &&
+              problem.isAbsent(sequence.batch, sequence.keyBegin + j))
+            return makeError("the mask keeps a row that is absent from the "
+                             "cache at " +
+                             place(b, h, p, j));
           double dot = 0;
           for (std::int64_t d = 0; d < keySize; ++d)
             dot += (*query)[row * keySize + d] *

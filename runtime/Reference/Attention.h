@@ -64,6 +64,10 @@ struct AttentionProblem {
   std::function<std::optional<bool>(std::int64_t b, std::int64_t h,
                                     std::int64_t p, std::int64_t j)>
       mask;
+
+  /// Whether row `j` of the key or the value is absent from the cache that they
+  /// are read from, so that keeping it makes attention() fail.
+  std::function<bool(std::int64_t b, std::int64_t j)> isAbsent;
 };
 
 struct AttentionResult {

@@ -1,0 +1,30 @@
+//===- CacheEvaluator.h - Ops beside attention ----------------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_RUNTIME_INTERPRETER_CACHEEVALUATOR_H
+#define ATTN_RUNTIME_INTERPRETER_CACHEEVALUATOR_H
+
+#include "runtime/Interpreter/Datum.h"
+
+#include "mlir/IR/Operation.h"
+
+#include <optional>
+
+namespace attn::interpreter {
+
+/// Hands attn.cache_append, attn.cache_read, attn.rope and attn.merge to the
+/// oracle. Nothing for other operations; emits an error where there is no
+/// result.
+std::optional<mlir::FailureOr<std::vector<Datum>>>
+evaluateBesideAttention(mlir::Operation *op, llvm::ArrayRef<Datum> operands);
+
+/// The elements of a tensor of integers, in row-major order.
+std::vector<std::int64_t> getIntegers(const Tensor &tensor);
+
+} // namespace attn::interpreter
+
+#endif // ATTN_RUNTIME_INTERPRETER_CACHEEVALUATOR_H

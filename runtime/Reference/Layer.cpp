@@ -1,0 +1,90 @@
+//===- Layer.cpp - The oracle for rope and merge ------------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/Reference/Layer.h"
+
+#include "runtime/Reference/Values.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+using namespace attn;
+using namespace attn::reference;
+
+Expected<std::vector<double>>
+attn::reference::rope(const RopeProblem &problem) {
+  Expected<std::vector<double>> input = toDoubles("input", problem.input);
+  if (!input)
+    return input.error();
+  Expected<std::vector<double>> cosine = toDoubles("cosine", problem.cosine);
+  if (!cosine)
+    return cosine.error();
+  Expected<std::vector<double>> sine = toDoubles("sine", problem.sine);
+  if (!sine)
+    return sine.error();
+  std::vector<double> output = *input; // What is not rotated stays.
+  std::int64_t batches = problem.input.size(0), heads = problem.input.size(1),
+               length = problem.input.size(2), size = problem.input.size(3),
+               pairs = problem.cosine.size(1);
+  if (output.empty())
+    return output;
+  for (std::int64_t b = 0; b < batches; ++b)
+    for (std::int64_t i = 0; i < length; ++i) {
+      std::int64_t p = problem.positions[std::size_t(b * length + i)];
+      if (p < 0 || p >= problem.cosine.size(0))
+        return Error{"position " + std::to_string(p) + " of row " +
+                         std::to_string(i) + " is not in the tables",
+                     {}};
+      for (std::int64_t h = 0; h < heads; ++h) {
+        std::size_t row = std::size_t(((b * heads + h) * length + i) * size);
+        for (std::int64_t k = 0; k < pairs; ++k) {
+          std::size_t x = row + std::size_t(problem.interleaved ? 2 * k : k);
+          std::size_t y = problem.interleaved ? x + 1 : x + std::size_t(pairs);
+          double c = (*cosine)[std::size_t(p * pairs + k)],
+                 s = (*sine)[std::size_t(p * pairs + k)];
+          output[x] = (*input)[x] * c - (*input)[y] * s;
+          output[y] = (*input)[y] * c + (*input)[x] * s;
+        }
+      }
+    }
+  return output;
+}
+
+Expected<MergeResult> attn::reference::merge(const MergeProblem &problem) {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  Expected<std::vector<double>> output1 = toDoubles("output1", problem.output1);
+  if (!output1)
+    return output1.error();
+  Expected<std::vector<double>> output2 = toDoubles("output2", problem.output2);
+  if (!output2)
+    return output2.error();
+  Expected<std::vector<double>> lse1 = toDoubles("lse1", problem.logSumExp1);
+  if (!lse1)
+    return lse1.error();
+  Expected<std::vector<double>> lse2 = toDoubles("lse2", problem.logSumExp2);
+  if (!lse2)
+    return lse2.error();
+  MergeResult result;
+  result.output.assign(output1->size(), 0);
+  result.logSumExp.assign(lse1->size(), -inf);
+  std::size_t size = std::size_t(problem.output1.size(3));
+  for (std::size_t row = 0; row < lse1->size(); ++row) {
+    double l1 = (*lse1)[row], l2 = (*lse2)[row];
+    if (l1 == -inf && l2 == -inf)
+      continue; // Neither part saw a key.
+    double maximum = l1 > l2 || std::isnan(l1) ? l1 : l2;
+    double w1 = std::exp(l1 - maximum), w2 = std::exp(l2 - maximum);
+    result.logSumExp[row] = maximum + std::log(w1 + w2);
+    for (std::size_t d = row * size; d < (row + 1) * size; ++d)
+      result.output[d] = ((l1 == -inf ? 0 : w1 * (*output1)[d]) +
+                          (l2 == -inf ? 0 : w2 * (*output2)[d])) /
+                         (w1 + w2);
+  }
+  return result;
+}

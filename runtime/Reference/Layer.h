@@ -1,0 +1,46 @@
+//===- Layer.h - The oracle for rope and merge ----------------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_REFERENCE_LAYER_H
+#define ATTN_REFERENCE_LAYER_H
+
+#include "attn/error.h"
+#include "attn/tensor_view.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace attn::reference {
+
+/// What attn.rope computes, in double precision.
+struct RopeProblem {
+  TensorView input;        ///< (B, H, S, D), of any float type and strides.
+  TensorView cosine, sine; ///< (S_max, R / 2).
+  bool interleaved = false;
+  /// Of every row, (B, S), row-major.
+  std::vector<std::int64_t> positions;
+};
+
+/// (B, H, S, D), dense. An error for a position that is in no table.
+Expected<std::vector<double>> rope(const RopeProblem &problem);
+
+/// What attn.merge computes, in double precision, of outputs (B, H, S, D) and
+/// log-sum-exps (B, H, S).
+struct MergeProblem {
+  TensorView output1, logSumExp1, output2, logSumExp2;
+};
+
+struct MergeResult {
+  std::vector<double> output;    ///< (B, H, S, D), dense.
+  std::vector<double> logSumExp; ///< (B, H, S), dense.
+};
+
+Expected<MergeResult> merge(const MergeProblem &problem);
+
+} // namespace attn::reference
+
+#endif // ATTN_REFERENCE_LAYER_H

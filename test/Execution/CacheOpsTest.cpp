@@ -1,0 +1,220 @@
+//===- CacheOpsTest.cpp - Caches, executed --------------------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Caches of every kind and element type, against the oracle.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/Execution/EverywhereRun.h"
+#include "test/Execution/Random.h"
+#include "test/Execution/RuleTesting.h"
+
+#include "gtest/gtest.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+using namespace attn;
+using namespace attn::test;
+using std::string;
+
+namespace {
+
+enum class Kind { contiguous, ring, paged };
+
+/// A cache, and what was stored in it.
+struct TestCache {
+  Kind kind;
+  ElementType type, rowType;
+  Index batch, heads, capacity, size; ///< Capacity, or the size of a page.
+  TestTensor elements, scales, table;
+
+  bool isInt8() const { return type == ElementType::i8; }
+  static string tensor(Index heads, Index size, ElementType type) {
+    return "tensor<?x" + std::to_string(heads) + "x?x" + std::to_string(size) +
+           "x" + string(nameOf(type)) + ">";
+  }
+  string cacheType() const { return tensor(heads, size, type); }
+  string scalesType() const {
+    return "tensor<?x" + std::to_string(heads) + "x?xf32>";
+  }
+  string rowsType() const { return tensor(heads, size, rowType); }
+  /// As an operand list with types.
+  string operands(const string &cache, const string &scales) const {
+    return isInt8() ? cache + ", " + scales + " : " + cacheType() + ", " +
+                          scalesType()
+                    : cache + " : " + cacheType();
+  }
+  string kindClause() const {
+    return kind == Kind::ring    ? " ring"
+           : kind == Kind::paged ? " table(%table : tensor<?x?xi32>)"
+                                 : "";
+  }
+  string parameters() const {
+    return "%cache: " + cacheType() +
+           (isInt8() ? ", %scales: " + scalesType() : "") +
+           (kind == Kind::paged ? ", %table: tensor<?x?xi32>" : "");
+  }
+  std::vector<Argument> arguments() const {
+    std::vector<Argument> result = {elements.view()};
+    if (isInt8())
+      result.push_back(scales.view());
+    if (kind == Kind::paged)
+      result.push_back(table.view());
+    return result;
+  }
+};
+
+/// A cache of `pages` pages, or of one entry for each sequence, filled with
+/// what a new cache of a caller may hold. Tables list all pages, shuffled.
+TestCache createCache(Kind kind, ElementType type, ElementType rowType,
+                      Index batch, Index heads, Index capacity, Index size,
+                      Index maxPages, Random &random, Layout layout = {}) {
+  Index entries = kind == Kind::paged ? batch * maxPages + 1 : batch;
+  TestCache cache{kind,
+                  type,
+                  rowType,
+                  batch,
+                  heads,
+                  capacity,
+                  size,
+                  TestTensor(type, {entries, heads, capacity, size}, layout),
+                  TestTensor(ElementType::f32, {entries, heads, capacity}),
+                  TestTensor(ElementType::i32, {batch, maxPages})};
+  cache.elements.fill([&] { return double(random.between(-100, 100)); });
+  cache.scales.fill([&] { return 1.0; });
+  std::vector<Index> pages(static_cast<std::size_t>(entries));
+  std::iota(pages.begin(), pages.end(), 0);
+  for (std::size_t i = pages.size(); i > 1; --i)
+    std::swap(pages[i - 1],
+              pages[std::size_t(random.between(0, Index(i) - 1))]);
+  cache.table.fill([&](const Shape &index) {
+    return double(pages[std::size_t(index[0] * maxPages + index[1])]);
+  });
+  return cache;
+}
+
+TestTensor integers(ElementType type, const std::vector<Index> &values) {
+  TestTensor result(type, {Index(values.size())});
+  result.fill([&](const Shape &index) {
+    return double(values[std::size_t(index[0])]);
+  });
+  return result;
+}
+
+/// Appends, and reads again.
+string writeAppendAndRead(const TestCache &cache, ElementType readType,
+                          ElementType lengthType, bool hasCounts) {
+  string lengths = "tensor<?x" + string(nameOf(lengthType)) + ">";
+  string read = TestCache::tensor(cache.heads, cache.size, readType);
+  string results =
+      cache.cacheType() + (cache.isInt8() ? ", " + cache.scalesType() : "");
+  return "func.func @f(%rows: " + cache.rowsType() + ", %lengths: " + lengths +
+         ", %after: " + lengths + ", %n: index" +
+         (hasCounts ? ", %counts: tensor<?xi32>" : "") + ", " +
+         cache.parameters() + ") -> (" + results + ", " + read + ") {\n" +
+         (cache.isInt8() ? "%0:2" : "%0") +
+         " = attn.cache_append ins(%rows : " + cache.rowsType() + ") outs(" +
+         cache.operands("%cache", "%scales") +
+         ") lengths(%lengths : " + lengths + ")" +
+         (hasCounts ? " counts(%counts : tensor<?xi32>)" : "") +
+         cache.kindClause() + "\n%read = attn.cache_read ins(" +
+         (cache.isInt8() ? cache.operands("%0#0", "%0#1")
+                         : cache.operands("%0", "")) +
+         ") lengths(%after : " + lengths + ")" + cache.kindClause() +
+         " size(%n) -> " + read + "\nreturn " +
+         (cache.isInt8() ? "%0#0, %0#1" : "%0") + ", %read : " + results +
+         ", " + read + "\n}\n";
+}
+
+std::vector<ElementType> widerThan(ElementType type) {
+  switch (type) {
+  case ElementType::f64:
+    return {ElementType::f64};
+  case ElementType::f32:
+    return {ElementType::f32, ElementType::f64};
+  case ElementType::f16:
+  case ElementType::bf16:
+    return {type, ElementType::f32};
+  default:
+    return {ElementType::f32, ElementType::f16, ElementType::bf16};
+  }
+}
+
+TEST(CacheOps, random) {
+  std::uint64_t seed = 7200;
+  int failed = 0, succeeded = 0;
+  for (int i = 0; i < 120; ++i, ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    Kind kind = random.pick<Kind>({Kind::contiguous, Kind::ring, Kind::paged});
+    ElementType type = random.pick<ElementType>(
+        {ElementType::f64, ElementType::f32, ElementType::f16,
+         ElementType::bf16, ElementType::i8});
+    Index batch = random.between(0, 3), heads = random.between(1, 2),
+          size = random.pick<Index>({1, 3, 8, 17}),
+          capacity = random.between(kind == Kind::paged ? 1 : 0, 9),
+          maxPages = random.between(0, 4), rows = random.between(0, 6);
+    Layout layout;
+    if (random.chance(0.5))
+      layout.order = {0, 2, 1, 3};
+    layout.rowPadding = random.between(0, 2);
+    TestCache cache =
+        createCache(kind, type, random.pick(widerThan(type)), batch, heads,
+                    capacity, size, maxPages, random, layout);
+    if (kind == Kind::paged && random.chance(0.3) && batch * maxPages > 0)
+      cache.table.set(
+          {random.between(0, batch - 1), random.between(0, maxPages - 1)},
+          double(random.between(-2, batch * maxPages + 2)));
+
+    // Mostly what fits.
+    bool hasCounts = random.chance(0.5);
+    Index room = kind == Kind::paged ? capacity * maxPages : capacity;
+    std::vector<Index> lengths, counts, after;
+    for (Index b = 0; b < batch; ++b) {
+      Index count = hasCounts ? random.between(0, rows) : rows;
+      if (hasCounts && random.chance(0.02))
+        count = random.pick<Index>({-1, rows + 1});
+      Index most = kind == Kind::ring ? 40 : std::max<Index>(room - count, 0);
+      Index length = random.between(0, most);
+      if (random.chance(0.04))
+        length = random.pick<Index>({-1, room - count + 1, -100});
+      lengths.push_back(length);
+      counts.push_back(count);
+      after.push_back(
+          std::max<Index>(length + count - random.between(0, 1), 0));
+    }
+    ElementType lengthType =
+        random.pick<ElementType>({ElementType::i32, ElementType::i64});
+    TestTensor rowTensor(cache.rowType, {batch, heads, rows, size});
+    bool isZero = random.chance(0.1);
+    rowTensor.fill([&] { return isZero ? 0 : random.normal(); });
+    TestTensor lengthTensor = integers(lengthType, lengths),
+               afterTensor = integers(lengthType, after),
+               countTensor = integers(ElementType::i32, counts);
+    std::vector<TestArgument> arguments = {
+        rowTensor.view(), lengthTensor.view(), afterTensor.view(),
+        random.between(0, 12)};
+    if (hasCounts)
+      arguments.push_back(countTensor.view());
+    for (const Argument &argument : cache.arguments())
+      arguments.push_back(argument);
+    string text = writeAppendAndRead(cache, random.pick(widerThan(type)),
+                                     lengthType, hasCounts);
+    // The checks of the read come after the append.
+    Results results = runEverywhere(text, arguments, /*mayWrite=*/true);
+    ++(results.error.empty() ? succeeded : failed);
+    if (testing::Test::HasFailure())
+      break;
+  }
+  // Neither is rare.
+  EXPECT_GT(failed, 10);
+  EXPECT_GT(succeeded, 60);
+}
+
+} // namespace

@@ -1,0 +1,463 @@
+//===- CacheRulesTest.cpp - C1 to C13, executed ---------------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Each test is named after the rule of the documentation of attn.cache_append
+// and attn.cache_read that it holds kernels to.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/Execution/EverywhereRun.h"
+#include "test/Execution/Random.h"
+#include "test/Execution/RuleTesting.h"
+
+#include "gtest/gtest.h"
+
+#include <cmath>
+
+using namespace attn;
+using namespace attn::test;
+using std::string;
+
+namespace {
+
+/// One head of one element: rows are numbers.
+string writeAppend(const string &kind, const string &parameters = "",
+                   const string &type = "f32") {
+  string cache = "tensor<?x1x?x1x" + type + ">";
+  return "func.func @f(%rows: tensor<?x1x?x1xf32>, %cache: " + cache +
+         ", %lengths: tensor<?xi32>" + parameters + ") -> " + cache +
+         " {\n%0 = attn.cache_append ins(%rows : tensor<?x1x?x1xf32>) "
+         "outs(%cache : " +
+         cache + ") lengths(%lengths : tensor<?xi32>) " + kind +
+         "\nreturn %0 : " + cache + "\n}\n";
+}
+
+TestTensor f32(const Shape &shape, const std::vector<double> &elements) {
+  return TestTensor(ElementType::f32, shape, elements);
+}
+
+void expectError(const Results &results, const string &part) {
+  EXPECT_NE(results.error.find(part), string::npos) << results.error;
+}
+
+TEST(CacheRules, c1_contiguous) {
+  Results results = runEverywhere(
+      writeAppend(""), {f32({2, 1, 2, 1}, {1, 2, 3, 4}),
+                        f32({2, 1, 3, 1}, {9, 9, 9, 8, 8, 8}), i32({1, 0})});
+  EXPECT_EQ(results.tensors[0].elements(),
+            (std::vector<double>{9, 1, 2, 3, 4, 8}));
+}
+
+TEST(CacheRules, c2_ring) {
+  Results results = runEverywhere(
+      writeAppend("ring"), {f32({1, 1, 2, 1}, {1, 2}),
+                            f32({1, 1, 3, 1}, {7, 8, 9}), i32({2000000006})});
+  // 2000000006 mod 3 is 2.
+  EXPECT_EQ(results.tensors[0].elements(), (std::vector<double>{2, 8, 1}));
+}
+
+const char *paged = "table(%table : tensor<?x?xi32>)";
+const char *pagedParameters = ", %table: tensor<?x?xi32>";
+
+TestTensor table(const Shape &shape, const std::vector<double> &elements) {
+  return TestTensor(ElementType::i32, shape, elements);
+}
+
+TEST(CacheRules, c3_paged) {
+  Results results = runEverywhere(writeAppend(paged, pagedParameters),
+                                  {f32({2, 1, 2, 1}, {1, 2, 3, 4}),
+                                   f32({4, 1, 2, 1}, {0, 0, 0, 0, 0, 0, 0, 0}),
+                                   i32({1, 2}), table({2, 2}, {3, 0, 1, 2})});
+  EXPECT_EQ(results.tensors[0].elements(),
+            (std::vector<double>{2, 0, 0, 0, 3, 4, 0, 1}));
+}
+
+TEST(CacheRules, c6_counts) {
+  TestTensor rows = f32({2, 1, 2, 1}, {1, 2, 3, 4}),
+             cache = f32({2, 1, 3, 1}, {0, 0, 0, 0, 0, 0}),
+             lengths = i32({1, 1});
+  string text = writeAppend("", ", %counts: tensor<?xi32>");
+  text.replace(text.find("lengths(%lengths : tensor<?xi32>) "), 34,
+               "lengths(%lengths : tensor<?xi32>) counts(%counts : "
+               "tensor<?xi32>) ");
+  EXPECT_EQ(runEverywhere(text, {rows, cache, lengths, i32({0, 1})})
+                .tensors[0]
+                .elements(),
+            (std::vector<double>{0, 0, 0, 0, 3, 0}));
+  expectError(runEverywhere(text, {rows, cache, lengths, i32({0, 3})}),
+              "'counts'");
+  expectError(runEverywhere(text, {rows, cache, lengths, i32({0, -1})}),
+              "'counts'");
+}
+
+TEST(CacheRules, c7_int8) {
+  const char *text = R"(
+    func.func @f(%rows: tensor<1x1x?x2xf32>, %cache: tensor<1x1x?x2xi8>,
+                 %scales: tensor<1x1x?xf32>, %lengths: tensor<1xi32>, %n: index)
+        -> (tensor<1x1x?x2xi8>, tensor<1x1x?xf32>, tensor<1x1x?x2xf32>) {
+      %0:2 = attn.cache_append ins(%rows : tensor<1x1x?x2xf32>)
+          outs(%cache, %scales : tensor<1x1x?x2xi8>, tensor<1x1x?xf32>)
+          lengths(%lengths : tensor<1xi32>)
+      %c5 = arith.constant dense<7> : tensor<1xi32>
+      %1 = attn.cache_read ins(%0#0, %0#1 : tensor<1x1x?x2xi8>,
+              tensor<1x1x?xf32>) lengths(%c5 : tensor<1xi32>) size(%n)
+          -> tensor<1x1x?x2xf32>
+      return %0#0, %0#1, %1
+          : tensor<1x1x?x2xi8>, tensor<1x1x?xf32>, tensor<1x1x?x2xf32>
+    })";
+  double tiny = 0x1p-149;
+  TestTensor rows = f32({1, 1, 7, 2}, {127, 2.5, 0, -0.0, quietNaN, 1, inf, 1,
+                                       -254, 3, 190 * tiny, 0, 10 * tiny, 0}),
+             cache(ElementType::i8, {1, 1, 7, 2}),
+             scales(ElementType::f32, {1, 1, 7});
+  Results results = runEverywhere(text, {rows, cache, scales, i32({0}), 7});
+  ASSERT_EQ(results.error, "");
+  // Ties go to the even number: 2.5 to 2, and 3 / 2 = 1.5 to 2.
+  expectNear(results.tensors[0].elements(),
+             {127, 2, 0, 0, 0, 0, 0, 0, -127, 2, 127, 0, 0, 0});
+  expectNear(results.tensors[1].elements(),
+             {1, 0, quietNaN, quietNaN, 2, tiny, 0}, 0);
+  expectNear(results.tensors[2].elements(),
+             {127, 2, 0, 0, quietNaN, quietNaN, quietNaN, quietNaN, -254, 4,
+              127 * tiny, 0, 0, 0},
+             0);
+}
+
+TEST(CacheRules, c9_lengths) {
+  TestTensor rows = f32({2, 1, 2, 1}, {1, 2, 3, 4}),
+             cache = f32({2, 1, 3, 1}, {0, 0, 0, 0, 0, 0});
+  expectError(runEverywhere(writeAppend(""), {rows, cache, i32({0, -1})}),
+              "'lengths'");
+  expectError(runEverywhere(writeAppend(""), {rows, cache, i32({0, 2})}),
+              "longer than the cache's capacity");
+  expectError(runEverywhere(writeAppend("ring"),
+                            {f32({1, 1, 4, 1}, {1, 2, 3, 4}),
+                             f32({1, 1, 3, 1}, {0, 0, 0}), i32({0})}),
+              "more rows are appended than the ring holds");
+}
+
+TEST(CacheRules, c9_pages) {
+  string text = writeAppend(paged, pagedParameters);
+  TestTensor rows = f32({2, 1, 1, 1}, {1, 2}),
+             cache = f32({4, 1, 2, 1}, {0, 0, 0, 0, 0, 0, 0, 0});
+  auto append = [&](const std::vector<double> &pages,
+                    const std::vector<double> &lengths) {
+    return runEverywhere(text,
+                         {rows, cache, i32(lengths), table({2, 2}, pages)});
+  };
+  EXPECT_EQ(append({0, 1, 2, 3}, {3, 0}).error, "");
+  // What is not used may be anything.
+  EXPECT_EQ(append({0, -1, 2, 77}, {1, 1}).error, "");
+  // A full page may be shared, and one that was given back may be missing.
+  EXPECT_EQ(append({0, 1, 0, 3}, {2, 2}).error, "");
+  EXPECT_EQ(append({-1, 1, -1, 3}, {2, 2}).error, "");
+  expectError(append({0, 4, 2, 3}, {2, 0}), "not one of the cache's");
+  expectError(append({0, -1, 2, 3}, {2, 0}), "not one of the cache's");
+  expectError(append({0, 1, 0, 3}, {1, 0}), "stands elsewhere");
+  expectError(append({0, 1, 0, 3}, {1, 2}), "stands elsewhere");
+  expectError(append({0, 0, 2, 3}, {2, 0}), "stands elsewhere");
+  expectError(append({0, 1, 2, 3}, {4, 0}), "pages in 'table'");
+}
+
+/// Reads a cache of one head of one element, and attends to it.
+string writeAttend(const string &kind, const string &mask,
+                   const string &parameters = "") {
+  return R"(func.func @f(%query: tensor<?x1x?x1xf32>, %cache: tensor<?x1x?x1xf32>,
+                 %lengths: tensor<?xi32>, %offset: tensor<?xi32>, %n: index)" +
+         parameters + R"() -> tensor<?x1x?x1xf32> {
+      %c0 = arith.constant 0 : index
+      %c2 = arith.constant 2 : index
+      %batch = tensor.dim %query, %c0 : tensor<?x1x?x1xf32>
+      %length = tensor.dim %query, %c2 : tensor<?x1x?x1xf32>
+      %key = attn.cache_read ins(%cache : tensor<?x1x?x1xf32>)
+          lengths(%lengths : tensor<?xi32>) )" +
+         kind + R"( size(%n) -> tensor<?x1x?x1xf32>
+      %o = tensor.empty(%batch, %length) : tensor<?x1x?x1xf32>
+      %0 = attn.attention ins(%query, %key, %key : tensor<?x1x?x1xf32>,
+              tensor<?x1x?x1xf32>, tensor<?x1x?x1xf32>)
+          outs(%o : tensor<?x1x?x1xf32>) offset(%offset : tensor<?xi32>)
+          )" +
+         mask + R"(
+      return %0 : tensor<?x1x?x1xf32>
+    })";
+}
+
+TEST(CacheRules, c12_absent_rows) {
+  TestTensor query = f32({2, 1, 1, 1}, {0, 0}),
+             cache = f32({2, 1, 4, 1}, {1, 2, 3, 4, 5, 6, 7, 8});
+  auto attend = [&](const string &mask, const std::vector<double> &lengths,
+                    const std::vector<double> &offset, Index n) {
+    return runEverywhere(writeAttend("", mask),
+                         {query, cache, i32(lengths), i32(offset), n},
+                         /*mayWrite=*/true);
+  };
+  // What is asked for is there.
+  EXPECT_EQ(attend("", {2, 2}, {0, 0}, 2).tensors[0].elements(),
+            (std::vector<double>{1.5, 5.5}));
+  EXPECT_EQ(attend("mask causal", {2, 3}, {1, 2}, 4).tensors[0].elements(),
+            (std::vector<double>{1.5, 6}));
+  EXPECT_EQ(
+      attend("mask key_padding(%lengths : tensor<?xi32>)", {2, 0}, {1, 2}, 4)
+          .tensors[0]
+          .elements(),
+      (std::vector<double>{1.5, 0}));
+  // What is not: of one sequence, of a mask that only an evaluation can tell.
+  expectError(attend("", {2, 3}, {0, 0}, 3), "absent");
+  expectError(attend("mask causal", {2, 3}, {1, 3}, 4), "absent");
+  string modulo = R"(mask(%b, %h, %p, %j) {
+      %c2 = arith.constant 2 : index
+      %c1 = arith.constant 1 : index
+      %rest = arith.remui %j, %c2 : index
+      %keep = arith.cmpi eq, %rest, %c1 : index
+      attn.yield %keep : i1
+    })";
+  EXPECT_EQ(attend(modulo, {4, 2}, {0, 0}, 3).tensors[0].elements(),
+            (std::vector<double>{2, 6}));
+  expectError(attend(modulo, {4, 1}, {0, 0}, 3), "absent");
+}
+
+TEST(CacheRules, c12_ring) {
+  TestTensor query = f32({1, 1, 2, 1}, {0, 0}),
+             cache = f32({1, 1, 4, 1}, {5, 6, 3, 4}); // Positions 4 5 2 3.
+  auto attend = [&](const string &mask, Index length) {
+    return runEverywhere(writeAttend("ring", mask),
+                         {query, cache, i32({double(length)}),
+                          i32({double(length - 2)}), length},
+                         /*mayWrite=*/true);
+  };
+  // Capacity is the window and the query length, less 1.
+  EXPECT_EQ(attend("mask sliding_window(2, 0)", 6).tensors[0].elements(),
+            (std::vector<double>{4, 5}));
+  expectError(attend("mask sliding_window(3, 0)", 6), "absent");
+  expectError(attend("mask causal", 6), "absent");
+  expectNear(attend("mask causal", 4).tensors[0].elements(), {14.0 / 3, 4.5},
+             1e-6);
+}
+
+TEST(CacheRules, c12_zeros_to_other_ops) {
+  Results results =
+      runEverywhere(R"(
+    func.func @f(%cache: tensor<?x1x?x1xf32>, %lengths: tensor<?xi32>)
+        -> tensor<?x1x5x1xf32> {
+      %0 = attn.cache_read ins(%cache : tensor<?x1x?x1xf32>)
+          lengths(%lengths : tensor<?xi32>) ring -> tensor<?x1x5x1xf32>
+      return %0 : tensor<?x1x5x1xf32>
+    })",
+                    {f32({2, 1, 2, 1}, {1, 2, 3, 4}), i32({4, 1})});
+  EXPECT_EQ(results.tensors[0].elements(),
+            (std::vector<double>{0, 0, 1, 2, 0, 3, 0, 0, 0, 0}));
+}
+
+TEST(CacheRules, c13_reads) {
+  auto read = [](const string &kind, const string &parameters,
+                 const std::vector<TestArgument> &arguments) {
+    return runEverywhere("func.func @f(%cache: tensor<?x1x?x1xf32>, %lengths: "
+                         "tensor<?xi64>, %n: index" +
+                             parameters +
+                             ") -> tensor<?x1x?x1xf32> {\n%0 = attn.cache_read "
+                             "ins(%cache : tensor<?x1x?x1xf32>) "
+                             "lengths(%lengths : tensor<?xi64>) " +
+                             kind +
+                             " size(%n) -> tensor<?x1x?x1xf32>\nreturn %0 : "
+                             "tensor<?x1x?x1xf32>\n}",
+                         arguments);
+  };
+  TestTensor cache = f32({2, 1, 2, 1}, {1, 2, 3, 4});
+  auto lengths = [](const std::vector<double> &elements) {
+    return TestTensor(ElementType::i64, {Index(elements.size())}, elements);
+  };
+  expectError(read("", "", {cache, lengths({1, 3}), 2}), "capacity");
+  expectError(read("", "", {cache, lengths({1, -1}), 2}), "'lengths'");
+  expectError(read("ring", "", {cache, lengths({1, 0x1p62}), 2}), "'lengths'");
+  // Of the first positions, the page is there.
+  TestTensor pages = table({1, 2}, {1, 5});
+  EXPECT_EQ(read(paged, pagedParameters, {cache, lengths({3}), 2, pages})
+                .tensors[0]
+                .elements(),
+            (std::vector<double>{3, 4}));
+  expectError(read(paged, pagedParameters, {cache, lengths({3}), 3, pages}),
+              "not one of the cache's");
+  expectError(read(paged, pagedParameters, {cache, lengths({5}), 1, pages}),
+              "'lengths'");
+}
+
+//===----------------------------------------------------------------------===//
+// Decoding
+//===----------------------------------------------------------------------===//
+
+/// A step of decoding: one row for each sequence, or none.
+string writeStep(const string &type, const string &kind, const string &mask,
+                 bool isInt8, bool isPaged) {
+  string element = isInt8 ? "i8" : type;
+  string cache = "tensor<?x2x?x8x" + element + ">",
+         rows = "tensor<?x2x1x8x" + type + ">",
+         query = "tensor<?x4x1x8x" + type + ">",
+         key = "tensor<?x2x?x8x" + type + ">", scales = "tensor<?x2x?xf32>";
+  string results =
+      cache + ", " + cache + (isInt8 ? ", " + scales + ", " + scales : "");
+  auto outs = [&](const string &name) {
+    return isInt8 ? "%" + name + ", %" + name + "s : " + cache + ", " + scales
+                  : "%" + name + " : " + cache;
+  };
+  auto updated = [&](const string &name) {
+    return isInt8
+               ? "%" + name + "#0, %" + name + "#1 : " + cache + ", " + scales
+               : "%" + name + " : " + cache;
+  };
+  string lengths = " lengths(%lengths : tensor<?xi32>) counts(%counts : "
+                   "tensor<?xi32>) " +
+                   kind,
+         after = " lengths(%after : tensor<?xi32>) " + kind;
+  string text = "func.func @f(%query: " + query + ", %k: " + rows +
+                ", %v: " + rows +
+                ", %lengths: tensor<?xi32>, %counts: "
+                "tensor<?xi32>, %after: tensor<?xi32>, %n: index, %keys: " +
+                cache + ", %values: " + cache;
+  if (isInt8)
+    text += ", %keyss: " + scales + ", %valuess: " + scales;
+  if (isPaged)
+    text += ", %table: tensor<?x?xi32>";
+  text += ") -> (" + query + ", " + results + ") {\n";
+  for (string name : {"key", "value"}) {
+    string row = name.substr(0, 1);
+    text += "%" + row + "0" + (isInt8 ? ":2" : "") +
+            " = attn.cache_append ins(%" + row + " : " + rows + ") outs(" +
+            outs(name + "s") + ")" + lengths + "\n%" + name +
+            " = attn.cache_read ins(" + updated(row + "0") + ")" + after +
+            " size(%n) -> " + key + "\n";
+  }
+  text += "%c0 = arith.constant 0 : index\n%batch = tensor.dim %query, %c0 : " +
+          query + "\n%o = tensor.empty(%batch) : " + query +
+          "\n%0 = attn.attention ins(%query, %key, %value : " + query + ", " +
+          key + ", " + key + ") outs(%o : " + query +
+          ") offset(%lengths : tensor<?xi32>) " + mask + "\nreturn %0, ";
+  text += isInt8 ? "%k0#0, %v0#0, %k0#1, %v0#1" : "%k0, %v0";
+  return text + " : " + query + ", " + results + "\n}\n";
+}
+
+struct DecodeCase {
+  const char *kind; ///< "", "ring" or "table".
+  ElementType type;
+  bool isInt8;
+  double tolerance;
+};
+
+/// Row `row` of every head.
+TestTensor takeRow(const TestTensor &tensor, const std::vector<Index> &row) {
+  TestTensor result(tensor.type(),
+                    {tensor.size(0), tensor.size(1), 1, tensor.size(3)});
+  result.fill([&](const Shape &i) {
+    return *tensor.get(
+        {i[0], i[1], std::max<Index>(row[std::size_t(i[0])], 0), i[3]});
+  });
+  return result;
+}
+
+void testDecode(const DecodeCase &test) {
+  const Index batch = 2, steps = 50, window = 12, pageSize = 4;
+  // The second sequence begins later.
+  const Index lag = 10;
+  string kind = test.kind;
+  bool isRing = kind == "ring", isPaged = kind == "table";
+  string type(nameOf(test.type));
+  string window12 = ", sliding_window(" + std::to_string(window - 1) + ", 0)";
+  string causal = "mask causal" + (isRing ? window12 : "");
+  TestTensor query = normal(test.type, {batch, 4, steps, 8}, 1),
+             key = normal(test.type, {batch, 2, steps, 8}, 2),
+             value = normal(test.type, {batch, 2, steps, 8}, 3);
+  KernelText prefill{.type = test.type,
+                     .queryHeads = 4,
+                     .keyValueHeads = 2,
+                     .keySize = 8,
+                     .valueSize = 8,
+                     .clauses = causal};
+  std::vector<double> expected =
+      run(prefill, {query.view(), key.view(), value.view()}).output;
+
+  Expected<Kernel> step = getEngine().compile(writeStep(
+      type, isPaged ? "table(%table : tensor<?x?xi32>)" : kind,
+      causal + ", key_padding(%after : tensor<?xi32>)", test.isInt8, isPaged));
+  ASSERT_TRUE(step.ok()) << step.error().message;
+  Shape shape = {batch, 2, isRing ? window : steps, 8};
+  Index maxPages = (steps + pageSize - 1) / pageSize;
+  if (isPaged)
+    shape = {batch * maxPages, 2, pageSize, 8};
+  ElementType stored = test.isInt8 ? ElementType::i8 : test.type;
+  TestTensor keys(stored, shape), values(stored, shape),
+      keyScales(ElementType::f32, {shape[0], 2, shape[2]}),
+      valueScales(ElementType::f32, {shape[0], 2, shape[2]}),
+      pages(ElementType::i32, {batch, maxPages});
+  // A multiplication by a number that has no common factor shuffles.
+  pages.fill([&](const Shape &i) {
+    return double((i[0] * maxPages + i[1]) * 7 % (batch * maxPages));
+  });
+
+  double largestError = 0, largest = 0;
+  for (Index t = 0; t < steps; ++t) {
+    std::vector<Index> rows = {t, t - lag};
+    std::vector<double> lengths, counts, after;
+    for (Index row : rows) {
+      lengths.push_back(double(std::max<Index>(row, 0)));
+      counts.push_back(row >= 0);
+      after.push_back(lengths.back() + counts.back());
+    }
+    TestTensor q = takeRow(query, rows), k = takeRow(key, rows),
+               v = takeRow(value, rows), lengthTensor = i32(lengths),
+               countTensor = i32(counts), afterTensor = i32(after);
+    std::vector<Argument> arguments = {
+        q.view(),           k.view(),           v.view(), lengthTensor.view(),
+        countTensor.view(), afterTensor.view(), t + 1,    keys.view(),
+        values.view()};
+    if (test.isInt8) {
+      arguments.push_back(keyScales.view());
+      arguments.push_back(valueScales.view());
+    }
+    if (isPaged)
+      arguments.push_back(pages.view());
+    TestTensor output(test.type, {batch, 4, 1, 8}), newKeys(stored, shape),
+        newValues(stored, shape),
+        newKeyScales(keyScales.type(), keyScales.shape()),
+        newValueScales(keyScales.type(), keyScales.shape());
+    std::vector<TensorView> results = {
+        output.mutableView(), newKeys.mutableView(), newValues.mutableView()};
+    if (test.isInt8) {
+      results.push_back(newKeyScales.mutableView());
+      results.push_back(newValueScales.mutableView());
+    }
+    Status status = step->run(arguments, results);
+    ASSERT_TRUE(status.ok()) << "step " << t << ": " << status.error().message;
+    keys = newKeys;
+    values = newValues;
+    keyScales = newKeyScales;
+    valueScales = newValueScales;
+    for (Index b = 0; b < batch; ++b)
+      for (Index h = 0; h < 4; ++h)
+        for (Index d = 0; d < 8; ++d) {
+          double actual = *output.get({b, h, 0, d}), oracle = 0;
+          Index row = rows[std::size_t(b)];
+          if (row >= 0)
+            oracle = expected[std::size_t(((b * 4 + h) * steps + row) * 8 + d)];
+          largestError = std::max(largestError, std::fabs(actual - oracle));
+          largest = std::max(largest, std::fabs(oracle));
+        }
+  }
+  EXPECT_LE(largestError / largest, test.tolerance);
+}
+
+TEST(CacheRules, decoding_is_prefill) {
+  for (const char *kind : {"", "ring", "table"}) {
+    SCOPED_TRACE(string("kind ") + kind);
+    testDecode({kind, ElementType::f64, false, 1e-12});
+    testDecode({kind, ElementType::f32, false, 2e-6});
+    testDecode({kind, ElementType::f16, false, 2e-3});
+    testDecode({kind, ElementType::bf16, false, 1.6e-2});
+    // A row of standard normal numbers has 127 steps up to about 2.
+    testDecode({kind, ElementType::f32, true, 2e-2});
+  }
+}
+
+} // namespace

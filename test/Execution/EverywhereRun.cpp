@@ -1,0 +1,78 @@
+//===- EverywhereRun.cpp - A kernel by every way there is -----------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/Execution/EverywhereRun.h"
+#include "runtime/Interpreter/Interpreter.h"
+#include "test/Execution/GuardedBuffer.h"
+#include "test/Execution/RuleTesting.h"
+
+#include "gtest/gtest.h"
+
+using namespace attn;
+using namespace attn::test;
+
+static Results runCompiled(const std::string &text, const char *pipeline,
+                           const std::vector<Argument> &arguments,
+                           bool mayWrite) {
+  Results results;
+  Expected<Kernel> kernel = getEngine().compile(text, {.pipeline = pipeline});
+  if (!kernel) {
+    ADD_FAILURE() << kernel.error().message << "\n" << text;
+    results.error = kernel.error().message;
+    return results;
+  }
+  auto shapes = kernel->resultShapes(arguments);
+  if (!shapes) {
+    results.error = shapes.error().message;
+    return results;
+  }
+  std::vector<TensorView> views;
+  for (std::size_t i = 0; i < shapes->size(); ++i) {
+    results.tensors.emplace_back(kernel->signature().results[i].type,
+                                 (*shapes)[i]);
+    views.push_back(results.tensors.back().mutableView());
+  }
+  if (Status status = kernel->run(arguments, views); !status) {
+    results.error = status.error().message;
+    EXPECT_NE(results.error, "");
+  }
+  for (const TestTensor &tensor : results.tensors) {
+    EXPECT_TRUE(tensor.gapsAreUntouched());
+    if (!results.error.empty() && !mayWrite)
+      for (std::byte byte : tensor.bytes())
+        EXPECT_EQ(byte, GuardedBuffer::canary) << "written before the error";
+  }
+  return results;
+}
+
+Results
+attn::test::runEverywhere(const std::string &text,
+                          const std::vector<TestArgument> &testArguments,
+                          bool mayWrite) {
+  std::vector<Argument> arguments(testArguments.begin(), testArguments.end());
+  auto expected = interpret(text, "test.mlir", "f", arguments);
+  Results results;
+  for (const char *pipeline : {"reference", "cpu"}) {
+    SCOPED_TRACE(std::string(pipeline) + " of\n" + text);
+    results = runCompiled(text, pipeline, arguments, mayWrite);
+    EXPECT_EQ(expected.ok(), results.error.empty())
+        << (expected ? results.error : expected.error().message);
+    if (!expected || !results.error.empty())
+      continue;
+    for (std::size_t i = 0; i < expected->size(); ++i) {
+      const ReferenceResult &result = (*expected)[i];
+      EXPECT_EQ(results.tensors[i].shape(), result.shape);
+      auto comparison = reference::compare(
+          results.tensors[i].elements(), result.values,
+          reference::toleranceFor(result.type, result.quantity));
+      EXPECT_TRUE(comparison.ok() && comparison->passed)
+          << "result " << i << " differs at " << comparison->index << ": "
+          << comparison->actual << " for " << comparison->expected;
+    }
+  }
+  return results;
+}

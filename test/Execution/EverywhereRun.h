@@ -1,0 +1,42 @@
+//===- EverywhereRun.h - A kernel by every way there is ---------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_TEST_EXECUTION_EVERYWHERERUN_H
+#define ATTN_TEST_EXECUTION_EVERYWHERERUN_H
+
+#include "attn/engine.h"
+#include "test/Execution/TestTensor.h"
+
+#include <string>
+#include <vector>
+
+namespace attn::test {
+
+/// What a kernel gives.
+struct Results {
+  std::string error; ///< Of the CPU pipeline; empty if there is none.
+  std::vector<TestTensor> tensors;
+};
+
+/// An argument of a call, which a test tensor is too.
+struct TestArgument : Argument {
+  using Argument::Argument;
+  TestArgument(const Argument &argument) : Argument(argument) {}
+  TestArgument(const TestTensor &tensor) : Argument(tensor.view()) {}
+};
+
+/// Runs the function of `text` by both pipelines and by the interpreter. Where
+/// one fails, all must, and what the compiled kernels give must be what the
+/// interpreter gives, within the tolerance of the result's type. A kernel that
+/// fails may not have written anything, unless `mayWrite` says so.
+Results runEverywhere(const std::string &text,
+                      const std::vector<TestArgument> &arguments,
+                      bool mayWrite = false);
+
+} // namespace attn::test
+
+#endif // ATTN_TEST_EXECUTION_EVERYWHERERUN_H
