@@ -22,6 +22,10 @@ def ResultsToDestinations
     Tensor arguments are marked read-only. Empty tensor elimination and
     bufferization then make the last operation write into the caller's buffer.
 
+    A tensor argument that is `bufferization.writable` is updated in place: it
+    becomes a buffer, and the one result that destination-style operations compute
+    from it is written there, instead of into a buffer of its own.
+
     A public function that is called in the module is an error, because its
     callers would have to provide buffers: inline first.
 

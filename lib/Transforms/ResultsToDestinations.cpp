@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "lib/Analysis/UpdatedArguments.h"
 #include "lib/Transforms/Passes.h"
 #include "lib/Transforms/Transforms.h"
 
@@ -31,8 +32,31 @@ MemRefType attn::getKernelBufferType(RankedTensorType type) {
       StridedLayoutAttr::get(type.getContext(), /*offset=*/0, strides));
 }
 
-void attn::convertResultsToDestinations(func::FuncOp func) {
+/// Makes a tensor argument a buffer, which the function may write.
+static void convertToBuffer(func::FuncOp func, BlockArgument argument) {
+  auto type = cast<RankedTensorType>(argument.getType());
+  argument.setType(getKernelBufferType(type));
+  func.setType(FunctionType::get(func.getContext(),
+                                 func.getBody().getArgumentTypes(),
+                                 func.getResultTypes()));
+  func.removeArgAttr(argument.getArgNumber(),
+                     bufferization::BufferizationDialect::kWritableAttrName);
+  OpBuilder builder = OpBuilder::atBlockBegin(argument.getOwner());
+  auto tensor = bufferization::ToTensorOp::create(
+      builder, argument.getLoc(), type, argument, /*restrict=*/true,
+      /*writable=*/true);
+  argument.replaceAllUsesExcept(tensor, tensor);
+}
+
+LogicalResult attn::convertResultsToDestinations(func::FuncOp func) {
   MLIRContext *context = func.getContext();
+  FailureOr<SmallVector<std::optional<unsigned>>> updated =
+      findUpdatedArguments(func);
+  if (failed(updated))
+    return failure();
+  for (std::optional<unsigned> argument : *updated)
+    if (argument)
+      convertToBuffer(func, func.getArgument(*argument));
   for (BlockArgument arg : func.getArguments())
     if (isa<TensorType>(arg.getType()))
       func.setArgAttr(arg.getArgNumber(),
@@ -46,25 +70,38 @@ void attn::convertResultsToDestinations(func::FuncOp func) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     if (!tensor)
       continue;
+    converted.set(index);
+    if (std::optional<unsigned> argument = (*updated)[index]) {
+      destinations[index] = func.getArgument(*argument);
+      continue;
+    }
     // Argument attributes on the result would not mean the same on a buffer.
     if (failed(func.insertArgument(
             func.getNumArguments(), getKernelBufferType(tensor),
             DictionaryAttr::get(context), func.getLoc())))
       llvm_unreachable("func.func accepts any argument");
     destinations[index] = func.getArguments().back();
-    converted.set(index);
   }
 
   func.walk([&](func::ReturnOp op) {
     OpBuilder builder(op);
-    for (unsigned index : converted.set_bits())
+    auto write = [&](unsigned index) {
       bufferization::MaterializeInDestinationOp::create(
           builder, op.getLoc(), /*result=*/Type(), op.getOperand(index),
           destinations[index], /*restrict=*/true, /*writable=*/true);
+    };
+    // What arguments held before may be a result too.
+    for (unsigned index : converted.set_bits())
+      if (!(*updated)[index])
+        write(index);
+    for (unsigned index : converted.set_bits())
+      if ((*updated)[index])
+        write(index);
     op->eraseOperands(converted);
   });
   if (failed(func.eraseResults(converted)))
     llvm_unreachable("func.func accepts any results");
+  return success();
 }
 
 namespace {
@@ -87,7 +124,8 @@ struct ResultsToDestinations
               << "first used here";
         return signalPassFailure();
       }
-      convertResultsToDestinations(func);
+      if (failed(convertResultsToDestinations(func)))
+        return signalPassFailure();
     }
   }
 };

@@ -36,8 +36,10 @@ class SharedOperands;
 MemRefType getKernelBufferType(RankedTensorType type);
 
 /// Turns the ranked tensor results of `func` into trailing buffer arguments and
-/// marks its tensor arguments read-only. Nothing may call `func`.
-void convertResultsToDestinations(func::FuncOp func);
+/// marks its tensor arguments read-only; but an argument that a result updates
+/// becomes a buffer that the result is written into. Nothing may call `func`.
+/// Emits an error for a writable argument that no result updates.
+LogicalResult convertResultsToDestinations(func::FuncOp func);
 
 /// Replaces comparisons in `root` that are always true or always false by
 /// constants.

@@ -14,6 +14,7 @@
 
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/AsmParser/AsmParserState.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -91,8 +92,18 @@ static void setArgumentNames(mlir::func::FuncOp entry,
 }
 
 /// Removes attributes that are no part of what operations mean. They are how
-/// passes talk to each other, and could make them do wrong things.
-static void dropDiscardableAttributes(mlir::ModuleOp module) {
+/// passes talk to each other, and could make them do wrong things. Arguments of
+/// the entry that may be written stay so.
+static void dropDiscardableAttributes(mlir::ModuleOp module,
+                                      mlir::func::FuncOp entry) {
+  llvm::StringRef writable =
+      mlir::bufferization::BufferizationDialect::kWritableAttrName;
+  llvm::SmallVector<unsigned> written;
+  for (unsigned i = 0; i < entry.getNumArguments(); ++i)
+    if (auto attribute = entry.getArgAttrOfType<mlir::BoolAttr>(i, writable);
+        attribute && attribute.getValue() &&
+        llvm::isa<mlir::RankedTensorType>(entry.getArgument(i).getType()))
+      written.push_back(i);
   module->walk([](mlir::Operation *op) {
     op->setDiscardableAttrs(llvm::ArrayRef<mlir::NamedAttribute>());
     if (auto func = llvm::dyn_cast<mlir::func::FuncOp>(op)) {
@@ -100,6 +111,9 @@ static void dropDiscardableAttributes(mlir::ModuleOp module) {
       func.removeResAttrsAttr();
     }
   });
+  for (unsigned i : written)
+    entry.setArgAttr(i, writable,
+                     mlir::BoolAttr::get(module.getContext(), true));
 }
 
 FailureOr<KernelModule> jit::parseKernel(std::string_view text,
@@ -129,7 +143,7 @@ FailureOr<KernelModule> jit::parseKernel(std::string_view text,
   std::vector<std::string> argumentNames = readArgumentNames(*entry, state);
   setArgumentNames(*entry, argumentNames);
 
-  dropDiscardableAttributes(*result.module);
+  dropDiscardableAttributes(*result.module, *entry);
   // Everything else only serves the entry.
   for (auto func : result.module->getOps<mlir::func::FuncOp>())
     func.setPrivate();

@@ -8,6 +8,7 @@
 #include "runtime/JIT/KernelSignature.h"
 
 #include "lib/Analysis/KernelSizes.h"
+#include "lib/Analysis/UpdatedArguments.h"
 #include "runtime/Bridge/ElementTypes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -88,6 +89,14 @@ FailureOr<Signature> jit::computeKernelSignature(mlir::func::FuncOp entry) {
              << "; kernels give tensors only, a scalar as one of rank 0";
     result.results.push_back(std::move(*parameter));
   }
+
+  FailureOr<llvm::SmallVector<std::optional<unsigned>>> updated =
+      mlir::attn::findUpdatedArguments(entry);
+  if (failed(updated))
+    return failure();
+  for (auto [parameter, argument] : llvm::zip_equal(result.results, *updated))
+    if (argument)
+      parameter.updates = int(*argument);
 
   FailureOr<mlir::attn::KernelSizes> sizes =
       mlir::attn::computeKernelSizes(entry);

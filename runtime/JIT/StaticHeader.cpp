@@ -202,7 +202,10 @@ std::string jit::writeStaticHeader(const std::string &name,
                           ? std::to_string(expr.constant)
                           : "(" + support::describeSize(signature, expr) + ")");
     os << " * " << names[next++] << ": " << describeType(parameter, sizes)
-       << "; is written\n";
+       << "; is written";
+    if (parameter.updates >= 0)
+      os << ", and the same as " << names[std::size_t(parameter.updates)];
+    os << "\n";
   }
   for (const Signature::Constraint &constraint : signature.constraints)
     os << " * "

@@ -304,6 +304,20 @@ static MaybeError checkResultSizes(const Signature &signature,
   return std::nullopt;
 }
 
+/// A result that updates an argument is that argument.
+static MaybeError checkUpdated(const TensorView &result,
+                               const TensorView &argument,
+                               std::size_t argumentIndex, Describe describe) {
+  if (result.data() == argument.data() &&
+      std::ranges::equal(result.strides(), argument.strides()))
+    return std::nullopt;
+  return Error{describe() + " updates " +
+                   describeArgument(describe.signature, argumentIndex) +
+                   " in place: expected the same view, got another address or "
+                   "other strides",
+               {}};
+}
+
 MaybeError support::checkResults(const Signature &signature,
                                  std::span<const Argument> arguments,
                                  std::span<const TensorView> results) {
@@ -325,6 +339,12 @@ MaybeError support::checkResults(const Signature &signature,
       return Error{describe() + " overlaps itself: two of its indices share an "
                                 "address",
                    {}};
+    int updated = signature.results[i].updates;
+    if (updated >= 0)
+      if (MaybeError error =
+              checkUpdated(view, *arguments[std::size_t(updated)].view(),
+                           std::size_t(updated), describe))
+        return error;
     // Arguments, and results that were checked before.
     auto overlaps = [&](const TensorView *other) {
       ByteRange otherRange;
@@ -332,7 +352,7 @@ MaybeError support::checkResults(const Signature &signature,
              range.overlaps(otherRange);
     };
     for (std::size_t other = 0; other < arguments.size(); ++other)
-      if (overlaps(arguments[other].view()))
+      if (int(other) != updated && overlaps(arguments[other].view()))
         return Error{
             describe() + " overlaps " + describeArgument(signature, other), {}};
     for (std::size_t other = 0; other < i; ++other)

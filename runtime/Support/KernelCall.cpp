@@ -113,8 +113,9 @@ Status support::callKernel(const Signature &signature, KernelEntry entry,
     else
       frame.add(signature.arguments[i].type, arguments[i]);
   }
-  for (const TensorView &view : results)
-    frame.add(view);
+  for (std::size_t i = 0; i < results.size(); ++i)
+    if (signature.results[i].updates < 0) // Else it is an argument.
+      frame.add(results[i]);
 
   CallRecord record;
   record.threads = threads;

@@ -43,6 +43,7 @@ public:
     write(std::int64_t(parameter.isTensor));
     write(std::int64_t(parameter.type));
     write(parameter.shape);
+    write(std::int64_t(parameter.updates));
   }
   void write(const Signature::Constraint &constraint) {
     write(constraint.lhs);
@@ -91,7 +92,8 @@ public:
   bool read(Parameter &parameter) {
     int isTensor, type;
     if (!read(parameter.name) || !read(isTensor) || !read(type) ||
-        !read(parameter.shape) || type < 0 || type > int(ElementType::i1))
+        !read(parameter.shape) || !read(parameter.updates) || type < 0 ||
+        type > int(ElementType::i1))
       return false;
     parameter.isTensor = isTensor != 0;
     parameter.type = ElementType(type);
@@ -137,5 +139,8 @@ std::optional<Signature> support::readSignature(std::string_view text) {
       !reader.read(signature.results) || !reader.read(signature.resultSizes) ||
       !reader.read(signature.constraints) || !reader.atEnd())
     return std::nullopt;
+  for (const Parameter &result : signature.results)
+    if (result.updates >= int(signature.arguments.size()))
+      return std::nullopt;
   return signature;
 }

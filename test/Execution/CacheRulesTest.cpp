@@ -286,6 +286,93 @@ TEST(CacheRules, c13_reads) {
 }
 
 //===----------------------------------------------------------------------===//
+// In place
+//===----------------------------------------------------------------------===//
+
+const char *writable = " {bufferization.writable = true}";
+
+/// Appends to two caches, of which the first is written first.
+string writeAppendTwice() {
+  string rows = "tensor<?x1x?x1xf32>";
+  string text = "func.func @f(%rows: " + rows + ", %keys: " + rows + writable +
+                ", %values: " + rows + writable +
+                ", %lengths: tensor<?xi32>) -> (" + rows + ", " + rows + ", " +
+                rows + ") {\n";
+  for (string name : {"keys", "values"})
+    text += "%" + name + "1 = attn.cache_append ins(%rows : " + rows +
+            ") outs(%" + name + " : " + rows +
+            ") lengths(%lengths : tensor<?xi32>)\n";
+  return text + "return %values1, %rows, %keys1 : " + rows + ", " + rows +
+         ", " + rows + "\n}\n";
+}
+
+TEST(CacheRules, c8_in_place) {
+  TestTensor rows = f32({1, 1, 1, 1}, {1}), keys = f32({1, 1, 3, 1}, {4, 5, 6}),
+             values = f32({1, 1, 2, 1}, {7, 8});
+  Results results =
+      runEverywhere(writeAppendTwice(), {rows, keys, values, i32({1})});
+  ASSERT_EQ(results.error, "");
+  EXPECT_EQ(results.tensors[0].elements(), (std::vector<double>{7, 1}));
+  EXPECT_EQ(results.tensors[1].elements(), (std::vector<double>{1}));
+  EXPECT_EQ(results.tensors[2].elements(), (std::vector<double>{4, 1, 6}));
+}
+
+TEST(CacheRules, c8_what_a_cache_held_before) {
+  // The old contents are a result too, so that the new ones are copied back.
+  string rows = "tensor<?x1x?x1xf32>";
+  Results results = runEverywhere(
+      "func.func @f(%rows: " + rows + ", %keys: " + rows + writable +
+          ", %lengths: tensor<?xi32>) -> (" + rows + ", " + rows +
+          ") {\n%0 = attn.cache_append ins(%rows : " + rows +
+          ") outs(%keys : " + rows +
+          ") lengths(%lengths : tensor<?xi32>)\n"
+          "%1 = attn.cache_read ins(%keys : " +
+          rows +
+          ") lengths(%lengths : tensor<?xi32>) ring -> tensor<?x1x3x1xf32>\n"
+          "%2 = tensor.cast %1 : tensor<?x1x3x1xf32> to " +
+          rows + "\nreturn %0, %2 : " + rows + ", " + rows + "\n}\n",
+      {f32({1, 1, 1, 1}, {1}), f32({1, 1, 3, 1}, {4, 5, 6}), i32({2})});
+  ASSERT_EQ(results.error, "");
+  EXPECT_EQ(results.tensors[0].elements(), (std::vector<double>{4, 5, 1}));
+  EXPECT_EQ(results.tensors[1].elements(), (std::vector<double>{4, 5, 0}));
+}
+
+TEST(CacheRules, c9_an_error_leaves_all_caches) {
+  // The second cache is full; the first one has room.
+  TestTensor rows = f32({1, 1, 1, 1}, {1}), keys = f32({1, 1, 3, 1}, {4, 5, 6}),
+             values = f32({1, 1, 2, 1}, {7, 8});
+  expectError(runEverywhere(writeAppendTwice(), {rows, keys, values, i32({2})}),
+              "longer than the cache's capacity");
+}
+
+TEST(CacheRules, c8_results_that_update_are_their_arguments) {
+  Expected<Kernel> kernel = getEngine().compile(writeAppendTwice());
+  ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+  EXPECT_EQ(kernel->signature().results[0].updates, 2);
+  EXPECT_EQ(kernel->signature().results[1].updates, -1);
+  EXPECT_EQ(kernel->signature().results[2].updates, 1);
+  TestTensor rows = f32({1, 1, 1, 1}, {1}), copy = f32({1, 1, 1, 1}, {1}),
+             keys = f32({1, 1, 3, 1}, {4, 5, 6}),
+             values = f32({1, 1, 3, 1}, {7, 8, 9}),
+             others = f32({1, 1, 3, 1}, {0, 0, 0}), lengths = i32({1});
+  auto run = [&](const TensorView &first, const TensorView &second) {
+    Status status =
+        kernel->run({rows.view(), keys.view(), values.view(), lengths.view()},
+                    {first, copy.mutableView(), second});
+    return status ? "" : status.error().message;
+  };
+  EXPECT_EQ(run(values.mutableView(), keys.mutableView()), "");
+  EXPECT_NE(
+      run(values.mutableView(), others.mutableView()).find("the same view"),
+      string::npos);
+  EXPECT_NE(run(keys.mutableView(), values.mutableView()).find("the same view"),
+            string::npos);
+  EXPECT_NE(run(values.mutableView(), keys.view()).find("read-only"),
+            string::npos);
+  EXPECT_EQ(keys.elements(), (std::vector<double>{4, 1, 6}));
+}
+
+//===----------------------------------------------------------------------===//
 // Decoding
 //===----------------------------------------------------------------------===//
 
@@ -316,9 +403,10 @@ string writeStep(const string &type, const string &kind, const string &mask,
                 ", %v: " + rows +
                 ", %lengths: tensor<?xi32>, %counts: "
                 "tensor<?xi32>, %after: tensor<?xi32>, %n: index, %keys: " +
-                cache + ", %values: " + cache;
+                cache + writable + ", %values: " + cache + writable;
   if (isInt8)
-    text += ", %keyss: " + scales + ", %valuess: " + scales;
+    text +=
+        ", %keyss: " + scales + writable + ", %valuess: " + scales + writable;
   if (isPaged)
     text += ", %table: tensor<?x?xi32>";
   text += ") -> (" + query + ", " + results + ") {\n";
@@ -418,22 +506,15 @@ void testDecode(const DecodeCase &test) {
     }
     if (isPaged)
       arguments.push_back(pages.view());
-    TestTensor output(test.type, {batch, 4, 1, 8}), newKeys(stored, shape),
-        newValues(stored, shape),
-        newKeyScales(keyScales.type(), keyScales.shape()),
-        newValueScales(keyScales.type(), keyScales.shape());
-    std::vector<TensorView> results = {
-        output.mutableView(), newKeys.mutableView(), newValues.mutableView()};
+    TestTensor output(test.type, {batch, 4, 1, 8});
+    std::vector<TensorView> results = {output.mutableView(), keys.mutableView(),
+                                       values.mutableView()};
     if (test.isInt8) {
-      results.push_back(newKeyScales.mutableView());
-      results.push_back(newValueScales.mutableView());
+      results.push_back(keyScales.mutableView());
+      results.push_back(valueScales.mutableView());
     }
     Status status = step->run(arguments, results);
     ASSERT_TRUE(status.ok()) << "step " << t << ": " << status.error().message;
-    keys = newKeys;
-    values = newValues;
-    keyScales = newKeyScales;
-    valueScales = newValueScales;
     for (Index b = 0; b < batch; ++b)
       for (Index h = 0; h < 4; ++h)
         for (Index d = 0; d < 8; ++d) {

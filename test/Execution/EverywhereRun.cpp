@@ -7,7 +7,7 @@
 
 #include "test/Execution/EverywhereRun.h"
 #include "runtime/Interpreter/Interpreter.h"
-#include "test/Execution/GuardedBuffer.h"
+#include "runtime/Reference/Values.h"
 #include "test/Execution/RuleTesting.h"
 
 #include "gtest/gtest.h"
@@ -16,8 +16,7 @@ using namespace attn;
 using namespace attn::test;
 
 static Results runCompiled(const std::string &text, const char *pipeline,
-                           const std::vector<Argument> &arguments,
-                           bool mayWrite) {
+                           std::vector<Argument> arguments, bool mayWrite) {
   Results results;
   Expected<Kernel> kernel = getEngine().compile(text, {.pipeline = pipeline});
   if (!kernel) {
@@ -31,20 +30,30 @@ static Results runCompiled(const std::string &text, const char *pipeline,
     return results;
   }
   std::vector<TensorView> views;
+  std::vector<std::vector<std::byte>> before;
   for (std::size_t i = 0; i < shapes->size(); ++i) {
     results.tensors.emplace_back(kernel->signature().results[i].type,
                                  (*shapes)[i]);
     views.push_back(results.tensors.back().mutableView());
+    // What is updated in place starts as a copy.
+    if (int updated = kernel->signature().results[i].updates; updated >= 0) {
+      Argument &argument = arguments[std::size_t(updated)];
+      auto elements = reference::toDoubles("argument", *argument.view());
+      std::size_t next = 0;
+      results.tensors.back().fill([&] { return (*elements)[next++]; });
+      argument = views.back();
+    }
+    before.push_back(results.tensors.back().bytes());
   }
   if (Status status = kernel->run(arguments, views); !status) {
     results.error = status.error().message;
     EXPECT_NE(results.error, "");
   }
-  for (const TestTensor &tensor : results.tensors) {
-    EXPECT_TRUE(tensor.gapsAreUntouched());
+  for (std::size_t i = 0; i < results.tensors.size(); ++i) {
+    EXPECT_TRUE(results.tensors[i].gapsAreUntouched());
     if (!results.error.empty() && !mayWrite)
-      for (std::byte byte : tensor.bytes())
-        EXPECT_EQ(byte, GuardedBuffer::canary) << "written before the error";
+      EXPECT_EQ(results.tensors[i].bytes(), before[i])
+          << "result " << i << " was written before the error";
   }
   return results;
 }

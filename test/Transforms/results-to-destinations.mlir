@@ -46,3 +46,38 @@ func.func @caller(%a: tensor<4xf32>) -> tensor<4xf32> {
   %b = call @called(%a) : (tensor<4xf32>) -> tensor<4xf32>
   return %b : tensor<4xf32>
 }
+
+// -----
+
+// An argument that may be written is the destination of the result that is
+// computed from it; it is written after what other results read.
+// CHECK-LABEL: func.func @updated
+// CHECK-SAME: (%[[M:[^:]*]]: memref<?x8xf32, strided<[?, 1]>>, %{{[^:]*}}: f32, %[[OUT:[^:]*]]: memref<?x8xf32, strided<[?, 1]>>)
+// CHECK-NEXT: %[[T:.*]] = bufferization.to_tensor %[[M]] restrict writable
+// CHECK-NEXT: %[[R:.*]] = linalg.fill {{.*}} outs(%[[T]] :
+// CHECK-NEXT: bufferization.materialize_in_destination %[[T]] in restrict writable %[[OUT]]
+// CHECK-NEXT: bufferization.materialize_in_destination %[[R]] in restrict writable %[[M]]
+// CHECK-NEXT: return
+func.func @updated(%a: tensor<?x8xf32> {bufferization.writable = true}, %x: f32)
+    -> (tensor<?x8xf32>, tensor<?x8xf32>) {
+  %r = linalg.fill ins(%x : f32) outs(%a : tensor<?x8xf32>) -> tensor<?x8xf32>
+  return %r, %a : tensor<?x8xf32>, tensor<?x8xf32>
+}
+
+// -----
+
+// expected-error @below {{argument 0 is bufferization.writable: expected one result that destination-style operations compute from it, got 0}}
+func.func @not_updated(%a: tensor<4xf32> {bufferization.writable = true})
+    -> tensor<4xf32> {
+  return %a : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @below {{argument 0 is bufferization.writable: expected one result that destination-style operations compute from it, got 2}}
+func.func @updated_twice(%a: tensor<4xf32> {bufferization.writable = true},
+                         %x: f32, %y: f32) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = linalg.fill ins(%x : f32) outs(%a : tensor<4xf32>) -> tensor<4xf32>
+  %1 = linalg.fill ins(%y : f32) outs(%a : tensor<4xf32>) -> tensor<4xf32>
+  return %0, %1 : tensor<4xf32>, tensor<4xf32>
+}

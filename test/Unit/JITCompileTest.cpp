@@ -182,7 +182,7 @@ func.func @f() {
 TEST(JITCompile, AttributesForPassesAreIgnored) {
   Kernel kernel = compile(R"(
 module attributes {llvm.data_layout = "e-p:32:32"} {
-  func.func @f(%a: tensor<4xf32> {bufferization.writable = true})
+  func.func @f(%a: tensor<4xf32> {bufferization.access = "none"})
       -> tensor<4xf32> attributes {passthrough = ["naked"]} {
     %b = tensor.empty() : tensor<4xf32>
     %c = linalg.add {__inplace_operands_attr__ = ["true", "true", "true"]}
@@ -195,6 +195,28 @@ module attributes {llvm.data_layout = "e-p:32:32"} {
   ASSERT_TRUE(kernel.run({a.view()}, {out.view()}).ok());
   EXPECT_EQ(a.data, std::vector<float>(4, 1.0f));
   EXPECT_EQ(out.data, std::vector<float>(4, 2.0f));
+}
+
+TEST(JITCompile, WritableArguments) {
+  Kernel kernel = compile(R"(
+func.func @f(%x: f32 {bufferization.writable = true},
+             %a: tensor<4xf32> {bufferization.writable = true})
+    -> tensor<4xf32> {
+  %b = linalg.fill ins(%x : f32) outs(%a : tensor<4xf32>) -> tensor<4xf32>
+  return %b : tensor<4xf32>
+})");
+  EXPECT_EQ(kernel.signature().results[0].updates, 1);
+  Tensor<float> a({4}, 1.0f);
+  ASSERT_TRUE(kernel.run({2.0, a.view()}, {a.view()}).ok());
+  EXPECT_EQ(a.data, std::vector<float>(4, 2.0f));
+  expectError(R"(func.func @f(%a: tensor<4xf32> {bufferization.writable = true})
+    -> tensor<4xf32> {
+  return %a : tensor<4xf32>
+})",
+              1, 14,
+              "argument 0 is bufferization.writable: expected one "
+              "result that destination-style operations compute from "
+              "it, got 0");
 }
 
 TEST(JITCompile, HugeConstant) {

@@ -18,6 +18,7 @@
 #include "llvm/Support/MemoryBuffer.h"
 
 #include <chrono>
+#include <cstring>
 
 using namespace attn;
 using namespace attn::run;
@@ -85,6 +86,15 @@ evaluate(const Options &options, llvm::StringRef text, llvm::StringRef entry,
          std::span<const Argument> arguments) {
   Progress progress("evaluating in float64");
   return interpret(text, options.inputFile, entry, arguments);
+}
+
+/// Copies between dense arrays of one type and shape.
+static void copyElements(const TensorView &from, const TensorView &to) {
+  std::size_t bytes = sizeOf(to.type());
+  for (std::int64_t size : to.sizes())
+    bytes *= std::size_t(size);
+  if (bytes)
+    std::memcpy(to.data(), from.data(), bytes);
 }
 
 /// Runs `repeat` times. Gives the milliseconds of each.
@@ -172,8 +182,17 @@ static Expected<bool> runFile(const Options &options) {
   if (!references)
     return references.error();
 
+  // What is updated in place starts as a copy, so that it can be compared.
+  std::vector<Argument> inputs = arguments;
+  for (std::size_t i = 0; i < results->size(); ++i)
+    if (int updated = signature.results[i].updates; updated >= 0) {
+      TensorView view = (*results)[i].view();
+      copyElements(*arguments[std::size_t(updated)].view(), view);
+      inputs[std::size_t(updated)] = view;
+    }
+
   Expected<std::vector<double>> times =
-      runKernel(*kernel, arguments, *results, options.repeat);
+      runKernel(*kernel, inputs, *results, options.repeat);
   if (!times)
     return times.error();
   report.runMs = std::move(*times);

@@ -51,6 +51,10 @@ struct Parameter {
   ElementType type = ElementType::f32;
   /// Sizes, or `dynamic`.
   std::vector<std::int64_t> shape;
+  /// Of a result: the argument that it updates in place, or -1. That argument
+  /// is `bufferization.writable` in the source text, and a call has the same
+  /// view for both.
+  int updates = -1;
 };
 
 /// What a kernel takes and gives, and which sizes must agree.
@@ -122,8 +126,9 @@ public:
   /// `results`. Before anything runs or is written, every argument is checked:
   /// count, kind, element type, rank, sizes, agreement of sizes among
   /// arguments, contiguous last dimension, alignment, null, and that no result
-  /// overlaps an argument, itself or another result. An error names the
-  /// argument, what was expected and what came.
+  /// overlaps an argument, itself or another result; but a result that updates
+  /// an argument must be the same view as that. An error names the argument,
+  /// what was expected and what came.
   ///
   /// A check that only the kernel can make (such as an index loaded from a
   /// tensor that leads outside another) also ends in an error; the contents of
