@@ -93,7 +93,7 @@ def Attn_CacheAppendOp : Attn_CacheOp<"cache_append", [
     #### Errors
 
     (C9) Each of the following is an error at run time, before this op or another
-    `attn.cache_append` of the same block writes anything:
+    op of the same block writes anything:
 
     - a length or a count that is out of its bounds;
     - `lengths[b] + counts[b]` beyond the capacity of a contiguous cache, or

@@ -181,39 +181,15 @@ private:
   Value uses, zero, one;
 };
 
-/// Moves the builder to right after the last of the values, before everything
-/// that was computed since in their block. Stays where it is if one of them
-/// comes from elsewhere.
-void moveAfter(OpBuilder &builder, ValueRange values) {
-  Block *block = builder.getInsertionBlock();
-  Operation *last = nullptr;
-  for (Value value : values) {
-    if (!value || value.getParentBlock()->getParent() != block->getParent())
-      continue; // From a region around this one.
-    if (value.getParentBlock() != block)
-      return;
-    if (Operation *op = value.getDefiningOp())
-      if (!last || last->isBeforeInBlock(op))
-        last = op;
-  }
-  if (last)
-    builder.setInsertionPointAfter(last);
-  else
-    builder.setInsertionPointToStart(block);
-}
-
 } // namespace
 
 void CacheAppendOp::generateRuntimeVerification(
     OpBuilder &builder, Location loc,
     function_ref<std::string(Operation *, StringRef)> describe) {
-  // C9: before another op of the block writes. Only sizes are read of what was
-  // computed since.
+  // C9
   OpBuilder::InsertionGuard guard(builder);
-  SmallVector<Value> needed = {getLengths(), getCounts(), getTable()};
-  for (Value shaped : {getRows(), getCache(), getScales()})
-    needed.push_back(shaped ? getFirstDestination(shaped) : Value());
-  moveAfter(builder, needed);
+  moveBeforeWrites(builder, {getLengths(), getCounts(), getTable()},
+                   {getRows(), getCache(), getScales()});
 
   checkSizes(builder, loc, *this, getSizeConstraints(), describe);
   CacheChecks checks{builder, loc, *this, describe};
@@ -276,6 +252,9 @@ void CacheAppendOp::generateRuntimeVerification(
 void CacheReadOp::generateRuntimeVerification(
     OpBuilder &builder, Location loc,
     function_ref<std::string(Operation *, StringRef)> describe) {
+  OpBuilder::InsertionGuard guard(builder);
+  moveBeforeWrites(builder, {getLengths(), getTable(), getSize()},
+                   {getCache(), getScales()});
   SmallVector<SizeConstraint> constraints = getSizeConstraints();
   llvm::erase_if(constraints, [&](const SizeConstraint &constraint) {
     return constraint.size.operand == getResult(); // Does not exist yet.

@@ -147,13 +147,18 @@ SmallVector<SizeConstraint> RopeOp::getSizeConstraints() {
 void RopeOp::generateRuntimeVerification(
     OpBuilder &builder, Location loc,
     function_ref<std::string(Operation *, StringRef)> describe) {
+  OpBuilder::InsertionGuard guard(builder);
+  moveBeforeWrites(builder, {getOffset(), getPositions()},
+                   {getInput(), getCosine(), getSine(), getOutput()});
   checkSizes(builder, loc, *this, getSizeConstraints(), describe);
   // R4
   Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
   Value one = arith::ConstantIndexOp::create(builder, loc, 1);
-  Value limit = createDim(builder, loc, getCosine(), 0);
-  Value numBatches = createDim(builder, loc, getInput(), 0);
-  Value length = createDim(builder, loc, getInput(), 2);
+  auto dim = [&](Value shaped, int64_t dimension) {
+    return createDim(builder, loc, getFirstDestination(shaped), dimension);
+  };
+  Value limit = dim(getCosine(), 0), numBatches = dim(getInput(), 0),
+        length = dim(getInput(), 2);
   auto toIndex = [](OpBuilder &b, Location loc, Value value) -> Value {
     if (value.getType().isIndex())
       return value;

@@ -26,6 +26,28 @@ Value attn::getFirstDestination(Value value) {
   return value;
 }
 
+void attn::moveBeforeWrites(OpBuilder &builder, ArrayRef<Value> values,
+                            ArrayRef<Value> shaped) {
+  SmallVector<Value> needed(values);
+  for (Value value : shaped)
+    needed.push_back(value ? getFirstDestination(value) : Value());
+  Block *block = builder.getInsertionBlock();
+  Operation *last = nullptr;
+  for (Value value : needed) {
+    if (!value || value.getParentBlock()->getParent() != block->getParent())
+      continue; // From a region around this one.
+    if (value.getParentBlock() != block)
+      return;
+    if (Operation *op = value.getDefiningOp())
+      if (!last || last->isBeforeInBlock(op))
+        last = op;
+  }
+  if (last)
+    builder.setInsertionPointAfter(last);
+  else
+    builder.setInsertionPointToStart(block);
+}
+
 Value attn::createDim(OpBuilder &builder, Location loc, Value shaped,
                       int64_t dim) {
   if (isa<MemRefType>(shaped.getType()))

@@ -27,6 +27,14 @@ using DescribeCheck = function_ref<std::string(Operation *, StringRef)>;
 /// destination-style ops that computed it. It has the same sizes.
 Value getFirstDestination(Value value);
 
+/// Moves the builder to right after what computes `values` and the first
+/// destinations of `shaped`, some of which may be null: before everything that
+/// was computed since in their block, so that a check of their sizes fails
+/// before any of it is written. Stays where it is if one of them comes from
+/// elsewhere.
+void moveBeforeWrites(OpBuilder &builder, ArrayRef<Value> values,
+                      ArrayRef<Value> shaped);
+
 Value createDim(OpBuilder &builder, Location loc, Value shaped, int64_t dim);
 Value createLoad(OpBuilder &builder, Location loc, Value shaped,
                  ValueRange indices);

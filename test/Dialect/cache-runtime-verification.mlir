@@ -28,22 +28,28 @@ func.func @c9_before_all_writes(
 
 // -----
 
-// Of rows that are computed before, only the size is looked at.
+// Of rows that are computed before, only the size is looked at. A read of what
+// was appended is checked before that is.
 // CHECK-LABEL: func.func @c9_before_rope(
-// CHECK: "'attn.rope' op a position is below 0 or not in the tables 'cosine' and 'sine'"
+// CHECK-DAG: "'attn.rope' op a position is below 0 or not in the tables 'cosine' and 'sine'"
+// CHECK-DAG: "'attn.cache_read' op operand 'lengths': expected numbers from 0 to 2^61"
 // CHECK: = attn.rope
 // CHECK-NOT: cf.assert
 // CHECK: = attn.cache_append
+// CHECK-NOT: cf.assert
+// CHECK: = attn.cache_read
 func.func @c9_before_rope(
     %k: tensor<?x2x?x4xf32>, %rotated: tensor<?x2x?x4xf32>, %t: tensor<?x2xf32>,
     %keys: tensor<?x2x16x4xf32>, %lengths: tensor<?xi32>)
-    -> tensor<?x2x16x4xf32> {
+    -> tensor<?x2x9x4xf32> {
   %0 = attn.rope half_split ins(%k, %t, %t : tensor<?x2x?x4xf32>,
       tensor<?x2xf32>, tensor<?x2xf32>) outs(%rotated : tensor<?x2x?x4xf32>)
       offset(%lengths : tensor<?xi32>)
   %1 = attn.cache_append ins(%0 : tensor<?x2x?x4xf32>)
       outs(%keys : tensor<?x2x16x4xf32>) lengths(%lengths : tensor<?xi32>) ring
-  return %1 : tensor<?x2x16x4xf32>
+  %2 = attn.cache_read ins(%1 : tensor<?x2x16x4xf32>)
+      lengths(%lengths : tensor<?xi32>) ring -> tensor<?x2x9x4xf32>
+  return %2 : tensor<?x2x9x4xf32>
 }
 
 // -----
