@@ -24,6 +24,7 @@
 #include "dialect/AttnOps.h"
 #include "lib/Analysis/MaskAnalysis.h"
 #include "lib/Analysis/TableRanges.h"
+#include "lib/Transforms/CachedRows.h"
 #include "lib/Transforms/Passes.h"
 #include "lib/Transforms/Transforms.h"
 
@@ -39,6 +40,8 @@
 #include "llvm/ADT/bit.h"
 
 #include <algorithm>
+#include <limits>
+#include <tuple>
 
 namespace mlir::attn {
 #define GEN_PASS_DEF_TILEKEYS
@@ -144,6 +147,68 @@ int64_t getBlockInRows(OnlineAttentionOp op) {
   return std::clamp<int64_t>(llvm::bit_floor<uint64_t>(bytes / size), 16, 256);
 }
 
+/// Keys and values that are read where they lie in a cache.
+struct CachedOperands {
+  CachedRows key, value;
+};
+
+/// Blocks of fewer keys would cost more than reading the cache as a whole.
+constexpr int64_t kLeastCachedBlock = 8;
+
+/// The operands of `op` in a cache, with `block` reduced to what never leaves a
+/// page; nothing if they are not in one or have to be read as a whole.
+std::optional<CachedOperands> findCached(OnlineAttentionOp op, int64_t &block) {
+  auto key = CachedRows::match(op.getKey());
+  auto value = CachedRows::match(op.getValue());
+  if (!key || !value || !matchPattern(op.getFirstKey(), m_Zero()))
+    return std::nullopt;
+  int64_t largest = llvm::bit_floor<uint64_t>(std::max<int64_t>(block, 1));
+  while (largest >= kLeastCachedBlock &&
+         (key->getUnit() % largest != 0 || value->getUnit() % largest != 0))
+    largest /= 2;
+  auto isWhole = [](CachedRows &rows) {
+    return rows.getUnit() == std::numeric_limits<int64_t>::max();
+  };
+  if (isWhole(*key) && isWhole(*value))
+    largest = block;
+  if (largest < kLeastCachedBlock || key->getUnit() == 0 ||
+      value->getUnit() == 0)
+    return std::nullopt;
+  block = largest;
+  return CachedOperands{*key, *value};
+}
+
+/// The positions of a range that are stored, from a multiple of `block` on.
+std::pair<OpFoldResult, OpFoldResult>
+emitStoredRange(OpBuilder &b, Location loc, CachedOperands &cached,
+                OpFoldResult low, OpFoldResult count, int64_t block) {
+  Value begin = getValueOrCreateConstantIndexOp(b, loc, low);
+  Value end = b.createOrFold<arith::AddIOp>(
+      loc, begin, getValueOrCreateConstantIndexOp(b, loc, count));
+  std::tie(begin, end) = cached.key.clampToStored(b, loc, begin, end);
+  std::tie(begin, end) = cached.value.clampToStored(b, loc, begin, end);
+  Value size = arith::ConstantIndexOp::create(b, loc, block);
+  begin = arith::SubIOp::create(b, loc, begin,
+                                arith::RemUIOp::create(b, loc, begin, size));
+  Value zero = arith::ConstantIndexOp::create(b, loc, 0);
+  Value rest = arith::SubIOp::create(b, loc, end, begin);
+  return {begin, arith::MaxSIOp::create(b, loc, rest, zero).getResult()};
+}
+
+/// Makes the keys and values of a block those in the cache.
+void readFromCache(RewriterBase &rewriter, OnlineAttentionOp block,
+                   CachedOperands &cached) {
+  Location loc = block.getLoc();
+  rewriter.setInsertionPoint(block);
+  OpFoldResult count = tensor::getMixedSize(rewriter, loc, block.getKey(), 0);
+  Value key = cached.key.extract(rewriter, loc, block.getFirstKey(), count);
+  Value value = cached.value.extract(rewriter, loc, block.getFirstKey(), count);
+  rewriter.modifyOpInPlace(block, [&] {
+    block.getKeyMutable().assign(key);
+    block.getValueMutable().assign(value);
+  });
+}
+
 } // namespace
 
 LogicalResult attn::tileKeys(RewriterBase &rewriter, OnlineAttentionOp op,
@@ -152,7 +217,11 @@ LogicalResult attn::tileKeys(RewriterBase &rewriter, OnlineAttentionOp op,
     block = getBlockInRows(op);
   Location loc = op.getLoc();
   rewriter.setInsertionPoint(op);
+  std::optional<CachedOperands> cached = findCached(op, block);
   auto [low, count] = emitVisibleRange(rewriter, op, block);
+  if (cached)
+    std::tie(low, count) =
+        emitStoredRange(rewriter, loc, *cached, low, count, block);
   Value yes =
       arith::ConstantOp::create(rewriter, loc, rewriter.getBoolAttr(true));
   SmallVector<Value> initial(op.getOuts());
@@ -175,6 +244,10 @@ LogicalResult attn::tileKeys(RewriterBase &rewriter, OnlineAttentionOp op,
     return failure();
   }
   rewriter.eraseOp(round);
+  if (cached)
+    loop.getBefore().walk([&](OnlineAttentionOp tile) {
+      readFromCache(rewriter, tile, *cached);
+    });
   rewriter.setInsertionPointToEnd(before);
   Value isFinite =
       AllFiniteOp::create(rewriter, loc, rewriter.getI1Type(), (*state)[0]);
@@ -206,6 +279,10 @@ struct TileKeys : attn::impl::TileKeysBase<TileKeys> {
         op.emitError("could not be tiled");
         return signalPassFailure();
       }
+    SmallVector<CacheReadOp> reads;
+    getOperation()->walk([&](CacheReadOp read) { reads.push_back(read); });
+    for (CacheReadOp read : reads)
+      eraseUnreadCache(rewriter, read);
   }
 };
 } // namespace

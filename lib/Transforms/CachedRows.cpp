@@ -1,0 +1,100 @@
+//===- CachedRows.cpp - Rows that lie in a cache --------------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Transforms/CachedRows.h"
+#include "dialect/CacheRows.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace mlir::attn;
+
+/// The slice that `value` is, if it takes one entry of the first two dimensions
+/// and begins at 0 in the others; or null.
+static tensor::ExtractSliceOp getHeadSlice(Value value) {
+  auto slice = value.getDefiningOp<tensor::ExtractSliceOp>();
+  if (!slice || slice.getSourceType().getRank() != 4)
+    return nullptr;
+  bool takesHead = llvm::all_of(slice.getMixedStrides(), isOneInteger) &&
+                   isOneInteger(slice.getMixedSizes()[0]) &&
+                   isOneInteger(slice.getMixedSizes()[1]) &&
+                   isZeroInteger(slice.getMixedOffsets()[2]) &&
+                   isZeroInteger(slice.getMixedOffsets()[3]);
+  return takesHead ? slice : nullptr;
+}
+
+std::optional<CachedRows> CachedRows::match(Value matrix) {
+  tensor::ExtractSliceOp slice = getHeadSlice(matrix);
+  if (!slice)
+    return std::nullopt;
+  // A head, then its only batch entry and head as a matrix.
+  if (tensor::ExtractSliceOp outer = getHeadSlice(slice.getSource())) {
+    if (!isZeroInteger(slice.getMixedOffsets()[0]) ||
+        !isZeroInteger(slice.getMixedOffsets()[1]))
+      return std::nullopt;
+    slice = outer;
+  }
+  auto read = slice.getSource().getDefiningOp<CacheReadOp>();
+  if (!read)
+    return std::nullopt;
+  auto cache = cast<ShapedType>(read.getCache().getType());
+  if (read.isQuantized() ||
+      cache.getElementType() != read.getResultType().getElementType())
+    return std::nullopt;
+  return CachedRows(read, slice.getMixedOffsets()[0],
+                    slice.getMixedOffsets()[1]);
+}
+
+int64_t CachedRows::getUnit() {
+  if (!read.getRing() && !read.getTable())
+    return std::numeric_limits<int64_t>::max();
+  int64_t rows = cast<ShapedType>(read.getCache().getType()).getDimSize(2);
+  return ShapedType::isDynamic(rows) ? 0 : rows;
+}
+
+std::pair<Value, Value> CachedRows::clampToStored(OpBuilder &b, Location loc,
+                                                  Value begin, Value end) {
+  StoredPositions stored = createStoredPositions(
+      b, loc, read, getValueOrCreateConstantIndexOp(b, loc, batch));
+  return {arith::MaxSIOp::create(b, loc, begin, stored.begin),
+          arith::MinSIOp::create(b, loc, end, stored.end)};
+}
+
+Value CachedRows::extract(OpBuilder &b, Location loc, Value position,
+                          OpFoldResult count) {
+  Value rows = extractStoredRows(b, loc, read,
+                                 getValueOrCreateConstantIndexOp(b, loc, batch),
+                                 head, b.getIndexAttr(1), position, count)
+                   .elements;
+  auto type = cast<RankedTensorType>(rows.getType());
+  SmallVector<OpFoldResult> offsets(4, b.getIndexAttr(0)),
+      strides(4, b.getIndexAttr(1));
+  return tensor::ExtractSliceOp::create(
+      b, loc,
+      RankedTensorType::get(type.getShape().take_back(2),
+                            type.getElementType()),
+      rows, offsets, tensor::getMixedSizes(b, loc, rows), strides);
+}
+
+void attn::eraseUnreadCache(RewriterBase &rewriter, CacheReadOp read) {
+  ReifiedRankedShapedTypeDims shapes;
+  rewriter.setInsertionPointAfter(read);
+  if (failed(read.reifyResultShapes(rewriter, shapes)))
+    return;
+  for (Operation *user : llvm::make_early_inc_range(read->getUsers()))
+    if (auto dim = dyn_cast<tensor::DimOp>(user))
+      if (std::optional<int64_t> index = dim.getConstantIndex())
+        rewriter.replaceOp(dim, getValueOrCreateConstantIndexOp(
+                                    rewriter, dim.getLoc(), shapes[0][*index]));
+  if (read->use_empty())
+    rewriter.eraseOp(read);
+}
