@@ -13,6 +13,8 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
+#include "llvm/ADT/SmallBitVector.h"
+
 #include <limits>
 
 using namespace mlir;
@@ -85,16 +87,38 @@ Value CachedRows::extract(OpBuilder &b, Location loc, Value position,
       rows, offsets, tensor::getMixedSizes(b, loc, rows), strides);
 }
 
+/// Replaces the sizes that are asked of `value`, of sizes `sizes`, and of
+/// slices of it; and erases slices that nothing else is asked of.
+static void eraseUnread(RewriterBase &rewriter, Value value,
+                        ArrayRef<OpFoldResult> sizes) {
+  for (Operation *user : llvm::make_early_inc_range(value.getUsers())) {
+    if (auto dim = dyn_cast<tensor::DimOp>(user)) {
+      rewriter.setInsertionPoint(dim);
+      if (std::optional<int64_t> index = dim.getConstantIndex())
+        rewriter.replaceOp(dim, getValueOrCreateConstantIndexOp(
+                                    rewriter, dim.getLoc(), sizes[*index]));
+      continue;
+    }
+    auto slice = dyn_cast<tensor::ExtractSliceOp>(user);
+    if (!slice)
+      continue;
+    SmallVector<OpFoldResult> kept;
+    llvm::SmallBitVector dropped = slice.getDroppedDims();
+    for (auto [dim, size] : llvm::enumerate(slice.getMixedSizes()))
+      if (!dropped.test(dim))
+        kept.push_back(size);
+    eraseUnread(rewriter, slice, kept);
+    if (slice->use_empty())
+      rewriter.eraseOp(slice);
+  }
+}
+
 void attn::eraseUnreadCache(RewriterBase &rewriter, CacheReadOp read) {
   ReifiedRankedShapedTypeDims shapes;
   rewriter.setInsertionPointAfter(read);
   if (failed(read.reifyResultShapes(rewriter, shapes)))
     return;
-  for (Operation *user : llvm::make_early_inc_range(read->getUsers()))
-    if (auto dim = dyn_cast<tensor::DimOp>(user))
-      if (std::optional<int64_t> index = dim.getConstantIndex())
-        rewriter.replaceOp(dim, getValueOrCreateConstantIndexOp(
-                                    rewriter, dim.getLoc(), shapes[0][*index]));
+  eraseUnread(rewriter, read.getResult(), shapes.front());
   if (read->use_empty())
     rewriter.eraseOp(read);
 }
