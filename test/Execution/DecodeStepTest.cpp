@@ -1,0 +1,216 @@
+//===- DecodeStepTest.cpp - Continuous batching with a paged cache --------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// examples/decode/step.mlir on attn::PagedCache: sequences of different lengths
+// are decoded together, fork, shrink and go, and every output is held to the
+// float64 oracle on the rows that each sequence was given.
+//
+//===----------------------------------------------------------------------===//
+
+#include "attn/engine.h"
+#include "attn/paged_cache.h"
+#include "runtime/Reference/Attention.h"
+#include "runtime/Reference/Compare.h"
+
+#include "gtest/gtest.h"
+
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <random>
+#include <sstream>
+
+using namespace attn;
+
+namespace {
+
+constexpr std::int64_t queryHeads = 8, heads = 2, headSize = 64;
+
+using Rows = std::vector<float>; ///< (tokens, heads, headSize)
+
+struct Sequence {
+  Rows keys, values;
+  std::int64_t length() const {
+    return std::int64_t(keys.size()) / (heads * headSize);
+  }
+};
+
+class DecodeStep : public testing::Test {
+protected:
+  void SetUp() override {
+    Expected<Engine> engine = Engine::create();
+    ASSERT_TRUE(engine) << engine.error().message;
+    std::ifstream file(ATTN_EXAMPLES_DIR "/decode/step.mlir");
+    std::stringstream text;
+    text << file.rdbuf();
+    Expected<Kernel> compiled = engine->compile(text.str());
+    ASSERT_TRUE(compiled) << compiled.error().message;
+    kernel.emplace(std::move(*compiled));
+    Expected<PagedCache> created = PagedCache::create({.pages = 40,
+                                                       .pageSize = 16,
+                                                       .keyValueHeads = heads,
+                                                       .headSize = headSize});
+    ASSERT_TRUE(created) << created.error().message;
+    cache.emplace(std::move(*created));
+  }
+
+  Rows random(std::int64_t count) {
+    Rows rows(static_cast<std::size_t>(count));
+    for (float &element : rows)
+      element = normal(generator);
+    return rows;
+  }
+
+  void add() {
+    Expected<SequenceId> id = cache->createSequence();
+    ASSERT_TRUE(id) << id.error().message;
+    sequences[*id] = {};
+  }
+
+  void fork(SequenceId from, std::int64_t length) {
+    Expected<SequenceId> id = cache->fork(from, length);
+    ASSERT_TRUE(id) << id.error().message;
+    sequences[*id] = sequences[from];
+    shorten(sequences[*id], length);
+  }
+
+  static void shorten(Sequence &sequence, std::int64_t length) {
+    sequence.keys.resize(static_cast<std::size_t>(length * heads * headSize));
+    sequence.values.resize(sequence.keys.size());
+  }
+
+  void truncate(SequenceId id, std::int64_t length) {
+    ASSERT_TRUE(cache->truncate(id, length));
+    shorten(sequences[id], length);
+  }
+
+  /// Decodes one token of each of `ids`.
+  void decode(const std::vector<SequenceId> &ids) {
+    auto batch = std::int64_t(ids.size());
+    const std::vector<std::int64_t> one(ids.size(), 1);
+    Expected<CacheStep> step = cache->append(ids, one);
+    ASSERT_TRUE(step) << step.error().message;
+    Rows query = random(batch * queryHeads * headSize);
+    Rows key = random(batch * heads * headSize),
+         value = random(batch * heads * headSize);
+    Rows output(query.size());
+    const std::int64_t querySizes[] = {batch, queryHeads, 1, headSize},
+                       rowSizes[] = {batch, heads, 1, headSize};
+    const TensorView results[] = {TensorView(output.data(), querySizes),
+                                  cache->keys(), cache->values()};
+    const std::vector<Argument> arguments = {
+        TensorView(query.data(), querySizes),
+        TensorView(key.data(), rowSizes),
+        TensorView(value.data(), rowSizes),
+        cache->keys(),
+        cache->values(),
+        step->table(),
+        step->lengths(),
+        step->newLengths()};
+    Status status = kernel->run(arguments, results);
+    ASSERT_TRUE(status) << status.error().message;
+    step->commit();
+    for (std::size_t b = 0; b < ids.size(); ++b) {
+      Sequence &sequence = sequences[ids[b]];
+      auto first = std::ptrdiff_t(b) * heads * headSize,
+           last = first + heads * headSize;
+      sequence.keys.insert(sequence.keys.end(), key.begin() + first,
+                           key.begin() + last);
+      sequence.values.insert(sequence.values.end(), value.begin() + first,
+                             value.begin() + last);
+      auto queryRows = std::ptrdiff_t(b) * queryHeads * headSize;
+      check(sequence, query.data() + queryRows, output.data() + queryRows);
+    }
+  }
+
+  static void check(const Sequence &sequence, const float *query,
+                    const float *output) {
+    const std::int64_t querySizes[] = {1, queryHeads, 1, headSize},
+                       sizes[] = {1, heads, sequence.length(), headSize},
+                       strides[] = {0, headSize, heads * headSize, 1};
+    reference::AttentionProblem problem;
+    problem.query = TensorView(query, querySizes);
+    problem.key = TensorView(sequence.keys.data(), sizes, strides);
+    problem.value = TensorView(sequence.values.data(), sizes, strides);
+    Expected<reference::AttentionResult> expected =
+        reference::attention(problem);
+    ASSERT_TRUE(expected) << expected.error().message;
+    std::vector<double> actual(output, output + queryHeads * headSize);
+    Expected<reference::Comparison> comparison = reference::compare(
+        actual, expected->output,
+        reference::toleranceFor(ElementType::f32, reference::Quantity::output));
+    ASSERT_TRUE(comparison) << comparison.error().message;
+    EXPECT_TRUE(comparison->passed)
+        << "length " << sequence.length() << ": error " << comparison->error;
+  }
+
+  std::vector<SequenceId> all() const {
+    std::vector<SequenceId> ids;
+    for (const auto &[id, sequence] : sequences)
+      ids.push_back(id);
+    return ids;
+  }
+
+  std::mt19937_64 generator{7};
+  std::normal_distribution<float> normal;
+  std::optional<Kernel> kernel;
+  std::optional<PagedCache> cache;
+  std::map<SequenceId, Sequence> sequences;
+};
+
+TEST_F(DecodeStep, SequencesOfDifferentLengths) {
+  for (int i = 0; i < 3; ++i) {
+    add();
+    for (int step = 0; step < 20; ++step)
+      decode(all());
+  }
+  std::vector<SequenceId> ids = all();
+  EXPECT_EQ(sequences[ids[0]].length(), 60);
+  EXPECT_EQ(sequences[ids[2]].length(), 20);
+  decode({ids[2], ids[0]}); // Some of them, in another order.
+}
+
+TEST_F(DecodeStep, ForksShareAPrefix) {
+  add();
+  for (int step = 0; step < 40; ++step)
+    decode(all());
+  SequenceId first = all().front();
+  std::int64_t free = cache->freePages();
+  fork(first, 40);
+  fork(first, 17);
+  EXPECT_EQ(cache->freePages(), free);
+  for (int step = 0; step < 20; ++step)
+    decode(all());
+  // Rejected tokens.
+  truncate(first, 45);
+  for (int step = 0; step < 5; ++step)
+    decode(all());
+}
+
+TEST_F(DecodeStep, ExhaustionLeavesSequencesIntact) {
+  add();
+  add();
+  auto decodeUntilFull = [&] {
+    while (true) {
+      Expected<std::int64_t> pages = cache->countNewPages(
+          all(), std::vector<std::int64_t>(sequences.size(), 1));
+      ASSERT_TRUE(pages);
+      if (*pages > cache->freePages())
+        return;
+      decode(all());
+    }
+  };
+  decodeUntilFull();
+  EXPECT_EQ(sequences[all()[0]].length(), 20 * 16);
+  EXPECT_FALSE(cache->append(all(), std::vector<std::int64_t>(2, 1)));
+  SequenceId second = all()[1];
+  ASSERT_TRUE(cache->free(second));
+  sequences.erase(second);
+  decode(all());
+}
+
+} // namespace
