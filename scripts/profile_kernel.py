@@ -30,7 +30,7 @@ import kernel_code
 
 CASES = ["P1", "P1c", "P2c", "P2", "P3w", "P4", "P6"]
 BENCHMARKS = [f"prefill/{case}/f32" for case in CASES]
-BENCHMARKS += [f"prefill/{case}/bf16" for case in ["P1", "P1c", "P2c", "P3w"]]
+BENCHMARKS += [f"prefill/{case}/bf16" for case in [*CASES, "V-softcap", "V-bias"]]
 
 EXPONENTIALS = "exponentials and sums"
 PRODUCTS = "products"
@@ -41,7 +41,7 @@ ELSEWHERE = "elsewhere"
 KINDS = {
     "prefetching": r"prefetch",
     EXPONENTIALS: r"v(scalef|reduce|rndscale|round)ps$",
-    PRODUCTS: r"vfn?m(add|sub)\d*p[sdh]$|vdpbf16ps$|tdp",
+    PRODUCTS: r"vfn?m(add|sub)\d*p[sdh]$|vdpbf16ps$|tdp|tilestored",
     "maxima and masks": r"v(max|blendm|blendv)ps$",
     "conversion between types": r"vcvtne2?ps2bf16|vcvtps2ph|vcvtph2ps|vpmov(dw|zxwd)$",
     "transposition": r"vperm[ti]2|vunpck|vshufp",
@@ -186,8 +186,12 @@ def main():
     options = parser.parse_args()
     if options.self_test:
         sys.exit(0 if self_test() else 1)
-    profiles = [profile(name, options) for name in options.benchmark]
-    text = f"{figures.machine()}\n\n{table(options.benchmark, profiles)}"
+    # A table for each type.
+    types = dict.fromkeys(name.split("/")[-1] for name in options.benchmark)
+    text = figures.machine()
+    for dtype in types:
+        names = [name for name in options.benchmark if name.endswith(f"/{dtype}")]
+        text += "\n\n" + table(names, [profile(name, options) for name in names])
     if options.print:
         print(text)
     else:
