@@ -29,12 +29,12 @@ namespace {
 /// - `fraction_of_peak`: FLOP per second as a share of the peak of the type.
 /// - `processors`: how many worked, as in Measurement.h.
 /// - `compile_ms`: what compiling cost, once.
+/// - one for each baseline.
 class DecodeSeries : public Series {
 public:
-  static Expected<std::unique_ptr<Series>> create(const DecodeCase &decode,
-                                                  ElementType type,
-                                                  unsigned threads,
-                                                  const Options &options);
+  static Expected<std::unique_ptr<Series>>
+  create(const DecodeBenchmark &benchmark, ElementType type, unsigned threads,
+         const Options &options);
 
   Expected<double> sample() override;
   void report(benchmark::State &state) const override;
@@ -57,20 +57,37 @@ private:
     double processors; ///< That worked, on average.
   };
   std::vector<Sample> samples;
+
+  /// A baseline and the quotients of the speeds.
+  struct Compared {
+    std::string counter;
+    DecodeWorkload workload;
+    std::vector<double> quotients;
+  };
+  std::vector<Compared> compared;
 };
 
 } // namespace
 
-Expected<std::unique_ptr<Series>> DecodeSeries::create(const DecodeCase &decode,
-                                                       ElementType type,
-                                                       unsigned threads,
-                                                       const Options &options) {
+Expected<std::unique_ptr<Series>>
+DecodeSeries::create(const DecodeBenchmark &benchmark, ElementType type,
+                     unsigned threads, const Options &options) {
   Expected<DecodeWorkload> workload =
-      DecodeWorkload::create(decode, type, threads, options);
+      DecodeWorkload::create(benchmark.decode, type, threads, options);
   if (!workload)
     return workload.error();
-  return std::unique_ptr<Series>(
+  std::unique_ptr<DecodeSeries> series(
       new DecodeSeries(std::move(*workload), type, threads));
+  if (options.alone)
+    return std::unique_ptr<Series>(std::move(series));
+  for (const DecodeBaseline &baseline : benchmark.baselines) {
+    Expected<DecodeWorkload> other =
+        DecodeWorkload::create(baseline.decode, type, threads, options);
+    if (!other)
+      return other.error();
+    series->compared.push_back({baseline.counter, std::move(*other), {}});
+  }
+  return std::unique_ptr<Series>(std::move(series));
 }
 
 double DecodeSeries::measureStream() {
@@ -89,6 +106,13 @@ Expected<double> DecodeSeries::sample() {
   double streamAfter = measureStream(), peakAfter = peak.measure(burst);
   samples.push_back({call->seconds, (streamBefore + streamAfter) / 2,
                      (peakBefore + peakAfter) / 2, call->processors});
+  for (Compared &other : compared) {
+    Expected<double> seconds = other.workload.run(other.workload.nextCache());
+    if (!seconds)
+      return seconds.error();
+    other.quotients.push_back(workload.flops() / call->seconds /
+                              (other.workload.flops() / *seconds));
+  }
   return call->seconds;
 }
 
@@ -109,16 +133,18 @@ void DecodeSeries::report(benchmark::State &state) const {
   state.counters["fraction_of_peak"] = median(ofPeak);
   state.counters["processors"] = median(processors);
   state.counters["compile_ms"] = workload.compileStats().totalMs;
+  for (const Compared &other : compared)
+    state.counters[other.counter] = median(other.quotients);
   state.SetLabel("stream: " + std::string(stream.loopName()) +
                  ", peak: " + peak.loopName());
 }
 
 void bench::registerDecode(const Options &options) {
-  for (const DecodeCase &decode : getDecodeCases())
+  for (const DecodeBenchmark &decode : getDecodeBenchmarks())
     for (ElementType type :
          {ElementType::f32, ElementType::bf16, ElementType::f16})
       for (unsigned threads : {1u, 2u})
-        registerSeries("decode/" + decode.name, type, threads, [=] {
+        registerSeries("decode/" + decode.decode->name, type, threads, [=] {
           return DecodeSeries::create(decode, type, threads, options);
         });
 }

@@ -10,92 +10,59 @@
 using namespace attn;
 using namespace attn::bench;
 
-std::vector<Operand> DecodeCase::operands() const {
-  if (queryLength == 1)
-    return {};
-  auto valueAt = [length = queryLength](Index i) {
-    return double(isAncestor(i / length, i % length));
+bool DecodeCase::sees(Index, Index, Index) const { return true; }
+
+Index DecodeCase::countRows() const {
+  auto isSeen = [&](Index batch, Index position) {
+    for (Index query = 0; query < queryLength; ++query)
+      if (sees(batch, query, position))
+        return true;
+    return false;
   };
-  return {{"ancestors", ElementType::i1, {queryLength, queryLength}, valueAt}};
+  Index rows = 0;
+  for (Index batch = 0; batch < batches; ++batch)
+    for (Index j = 0, end = keyLength(batch); j < end; ++j)
+      rows += isSeen(batch, j);
+  return rows;
 }
 
-bool DecodeCase::sees(Index query, Index key) const {
-  Index certain = keyLength - queryLength;
-  return key < certain || isAncestor(query, key - certain);
+std::vector<TensorView>
+DecodeCase::viewsOf(const ColdCaches::Cache &cache) const {
+  return {cache.key.view(), cache.value.view()};
 }
 
 double DecodeCase::countFlops() const {
   Index pairs = 0;
-  for (Index query = 0; query < queryLength; ++query)
-    for (Index key = 0; key < keyLength; ++key)
-      pairs += sees(query, key);
-  return 4.0 * double(pairs) * double(batches * queryHeads * headSize);
+  for (Index batch = 0; batch < batches; ++batch)
+    for (Index query = 0; query < queryLength; ++query)
+      for (Index j = 0, end = keyLength(batch); j < end; ++j)
+        pairs += sees(batch, query, j);
+  return 4.0 * double(pairs) * double(queryHeads * headSize);
 }
 
 double DecodeCase::countBytes(ElementType type) const {
-  return 2.0 * double(batches * keyValueHeads * keyLength * headSize) *
+  return 2.0 * double(countRows() * keyValueHeads * headSize) *
          double(sizeOf(type));
 }
 
-/// Of the nodes of a tree, as examples/variants writes it.
-static std::string treeMask(const std::string &ancestors) {
-  return "mask(%b, %h, %p, %j) captures(%first = %certain : index,\n"
-         "          %tree = %ancestors : " +
-         ancestors + R"() {
-        %known = arith.cmpi slt, %j, %first : index
-        %node = arith.subi %p, %first : index
-        %behind = arith.subi %j, %first : index
-        %zero = arith.constant 0 : index
-        %other = arith.maxsi %behind, %zero : index
-        %ancestor = tensor.extract %tree[%node, %other] : )" +
-         ancestors + R"(
-        %keep = arith.ori %known, %ancestor : i1
-        attn.yield %keep : i1
-      })";
+std::string bench::tensorText(const std::string &sizes, ElementType type) {
+  return "tensor<" + sizes + "x" + std::string(nameOf(type)) + ">";
 }
 
-std::string DecodeCase::text(ElementType type) const {
-  std::string start = std::to_string(batches) + "x",
-              tokens = std::to_string(queryLength),
-              end = "x" + std::to_string(headSize) + "x" +
-                    std::string(nameOf(type)) + ">";
-  std::string query =
-      "tensor<" + start + std::to_string(queryHeads) + "x" + tokens + end;
-  std::string key =
-      "tensor<" + start + std::to_string(keyValueHeads) + "x?" + end;
-  std::string ancestors = "tensor<" + tokens + "x" + tokens + "xi1>";
-
-  std::string arguments =
-      "%query: " + query + ", %key: " + key + ", %value: " + key;
-  std::string certain, mask = "mask causal";
-  if (queryLength > 1) {
-    arguments += ", %ancestors: " + ancestors;
-    certain = "  %c2 = arith.constant 2 : index\n"
-              "  %length = tensor.dim %key, %c2 : " +
-              key +
-              "\n"
-              "  %tokens = arith.constant " +
-              tokens +
-              " : index\n"
-              "  %certain = arith.subi %length, %tokens : index\n";
-    mask = treeMask(ancestors);
-  }
-  return "func.func @decode(" + arguments + ") -> " + query + " {\n" + certain +
-         "  %init = tensor.empty() : " + query +
-         "\n"
-         "  %output = attn.attention\n"
-         "      ins(%query, %key, %value : " +
-         query + ", " + key + ", " + key + ")\n      outs(%init : " + query +
-         ")\n      offset(bottom_right)\n      " + mask +
-         "\n  return %output : " + query + "\n}\n";
-}
-
-const std::vector<DecodeCase> &bench::getDecodeCases() {
+const std::vector<DecodeBenchmark> &bench::getDecodeBenchmarks() {
   // Batches, query heads, key/value heads, keys, queries.
-  static const std::vector<DecodeCase> cases = {
-      {"D1", 1, 32, 8, 4096},    {"D3", 8, 32, 8, 4096},
-      {"D4", 1, 32, 32, 4096},   {"D5", 1, 32, 1, 4096},
-      {"D8", 1, 32, 8, 4096, 4}, {"D9", 1, 32, 8, 32768},
+  static const DecodePointer batch = makeDenseStep("D3", 8, 32, 8, 4096);
+  static const std::vector<DecodeBenchmark> benchmarks = {
+      {makeDenseStep("D1", 1, 32, 8, 4096), {}},
+      {batch, {}},
+      {makeDenseStep("D4", 1, 32, 32, 4096), {}},
+      {makeDenseStep("D5", 1, 32, 1, 4096), {}},
+      {makePagedStep("D6"), {{"vs_D3", batch}}},
+      {makeRingStep("D7"), {}},
+      {makeDenseStep("D8", 1, 32, 8, 4096, 4), {}},
+      {makeDenseStep("D9", 1, 32, 8, 32768), {}},
+      {makeSharedPrefixStep("M1"),
+       {{"vs_unshared", makeUnsharedStep("unshared")}}},
   };
-  return cases;
+  return benchmarks;
 }

@@ -9,41 +9,89 @@
 #define ATTN_TOOLS_ATTN_BENCH_DECODECASE_H
 
 #include "tools/attn-bench/AttentionCase.h"
+#include "tools/attn-bench/ColdCaches.h"
+
+#include <memory>
 
 namespace attn::bench {
 
-/// A few new tokens of each sequence against a cache that holds them already,
-/// as the last.
-struct DecodeCase {
+class DecodeCase;
+using DecodePointer = std::shared_ptr<const DecodeCase>;
+
+/// A few new tokens of each sequence, the last of those whose keys and values
+/// are in memory already.
+class DecodeCase {
+public:
   std::string name;
-  Index batches, queryHeads, keyValueHeads, keyLength;
-  /// More than one: the nodes of a tree of guesses, of which each sees its
-  /// ancestors.
-  Index queryLength = 1;
+  Index batches, queryHeads, keyValueHeads, queryLength;
 
   static constexpr Index headSize = 128;
+
+  DecodeCase(std::string name, Index batches, Index queryHeads,
+             Index keyValueHeads, Index queryLength = 1)
+      : name(std::move(name)), batches(batches), queryHeads(queryHeads),
+        keyValueHeads(keyValueHeads), queryLength(queryLength) {}
+  virtual ~DecodeCase() = default;
 
   std::vector<Index> querySizes() const {
     return {batches, queryHeads, queryLength, headSize};
   }
-  /// Of the keys, and of the values.
-  std::vector<Index> cacheSizes() const {
-    return {batches, keyValueHeads, keyLength, headSize};
-  }
+  /// Of the memory of the keys, and of that of the values. Rows of heads follow
+  /// one another in it.
+  virtual std::vector<Index> cacheSizes() const = 0;
+  /// Positions of a sequence.
+  virtual Index keyLength(Index batch) const = 0;
+  /// Which row of the memory a position has, if it is seen.
+  virtual Index rowOf(Index batch, Index head, Index position) const = 0;
+  virtual bool sees(Index batch, Index query, Index position) const;
+  /// Rows of one head that have to be read, of all sequences together.
+  virtual Index countRows() const;
 
-  /// What tensors the kernel takes after query, key and value.
-  std::vector<Operand> operands() const;
-  bool sees(Index query, Index key) const;
+  /// What the kernel takes after the query.
+  virtual std::vector<TensorView> viewsOf(const ColdCaches::Cache &cache) const;
+  /// What it takes after that.
+  virtual std::vector<Operand> operands() const { return {}; }
+  /// A module with one function on (query, views..., operands...), whose key
+  /// lengths are dynamic.
+  virtual std::string text(ElementType type) const = 0;
+
   /// Two products of two operations each for every visible pair and dimension.
   double countFlops() const;
   /// Keys and values that have to be read.
   double countBytes(ElementType type) const;
-  /// A module with one function on (query, key, value, operands...), whose key
-  /// length is dynamic.
-  std::string text(ElementType type) const;
 };
 
-const std::vector<DecodeCase> &getDecodeCases();
+/// What a step's speed is compared with, for each visible pair: another one in
+/// the same process, run in between.
+struct DecodeBaseline {
+  std::string counter; ///< Name of the quotient of the speeds.
+  DecodePointer decode;
+};
+
+struct DecodeBenchmark {
+  DecodePointer decode;
+  std::vector<DecodeBaseline> baselines;
+};
+
+const std::vector<DecodeBenchmark> &getDecodeBenchmarks();
+
+/// Every key and value in its place, (B, Hkv, Skv, D). More than one query are
+/// the nodes of a tree of guesses, of which each sees its ancestors.
+DecodePointer makeDenseStep(std::string name, Index batches, Index queryHeads,
+                            Index keyValueHeads, Index keyLength,
+                            Index queryLength = 1);
+/// Sequences of 100 to 8000 tokens, in pages of 16 that are in no order.
+DecodePointer makePagedStep(std::string name);
+/// A window of 1024 tokens in a ring, long after it was full.
+DecodePointer makeRingStep(std::string name);
+/// Sequences that begin with the same 4096 tokens, which are attended to for
+/// all of them at once, and have 64 of their own.
+DecodePointer makeSharedPrefixStep(std::string name);
+/// The same without making use of it.
+DecodePointer makeUnsharedStep(std::string name);
+
+/// "tensor<" sizes "x" type ">".
+std::string tensorText(const std::string &sizes, ElementType type);
 
 } // namespace attn::bench
 

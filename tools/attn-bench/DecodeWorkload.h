@@ -8,39 +8,18 @@
 #ifndef ATTN_TOOLS_ATTN_BENCH_DECODEWORKLOAD_H
 #define ATTN_TOOLS_ATTN_BENCH_DECODEWORKLOAD_H
 
-#include "tools/attn-bench/Buffer.h"
+#include "tools/attn-bench/ColdCaches.h"
 #include "tools/attn-bench/DecodeCase.h"
 #include "tools/attn-bench/Kernels.h"
 
 namespace attn::bench {
-
-/// Keys and values, which come from memory when they are next read: so many
-/// caches take turns that none is left in the machine's own.
-class ColdCaches {
-public:
-  struct Cache {
-    Buffer key, value;
-  };
-  /// All hold the same numbers.
-  ColdCaches(ElementType type, const std::vector<std::int64_t> &sizes);
-
-  /// The one that has not been read for the longest time.
-  const Cache &next() {
-    turn = (turn + 1) % caches.size();
-    return caches[turn];
-  }
-
-private:
-  std::vector<Cache> caches;
-  std::size_t turn = 0;
-};
 
 /// A kernel for a decode step and its arguments, the same in every process.
 class DecodeWorkload {
 public:
   /// Compiles, makes the inputs, runs once, and holds some rows of the result
   /// to the reference: what is fast and wrong is an error.
-  static Expected<DecodeWorkload> create(const DecodeCase &decode,
+  static Expected<DecodeWorkload> create(const DecodePointer &decode,
                                          ElementType type, unsigned threads,
                                          const Options &options);
 
@@ -48,17 +27,17 @@ public:
   Expected<double> run(const ColdCaches::Cache &cache) const;
   const ColdCaches::Cache &nextCache() { return caches.next(); }
 
-  double flops() const { return decode.countFlops(); }
-  double bytes() const { return decode.countBytes(type); }
+  double flops() const { return decode->countFlops(); }
+  double bytes() const { return decode->countBytes(type); }
   const CompileStats &compileStats() const { return kernel.stats(); }
 
 private:
-  DecodeWorkload(DecodeCase decode, ElementType type, Kernel kernel);
+  DecodeWorkload(DecodePointer decode, ElementType type, Kernel kernel);
   Status check(const ColdCaches::Cache &cache) const;
   Status checkAt(const ColdCaches::Cache &cache, Index batch, Index head,
-                 Index row) const;
+                 Index query) const;
 
-  DecodeCase decode;
+  DecodePointer decode;
   ElementType type;
   Kernel kernel;
   Buffer query, output;

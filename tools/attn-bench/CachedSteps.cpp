@@ -1,0 +1,201 @@
+//===- CachedSteps.cpp - Decode steps on pages and rings ------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/attn-bench/DecodeCase.h"
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+using namespace attn;
+using namespace attn::bench;
+
+namespace {
+
+/// Sequences of different lengths, read with attn.cache_read.
+class CachedStep : public DecodeCase {
+public:
+  CachedStep(std::string name, std::vector<Index> lengths)
+      : DecodeCase(std::move(name), Index(lengths.size()), /*queryHeads=*/32,
+                   /*keyValueHeads=*/8),
+        lengths(std::move(lengths)) {}
+
+  Index keyLength(Index batch) const override {
+    return lengths[std::size_t(batch)];
+  }
+  std::vector<Operand> operands() const override {
+    return {
+        {"lengths", ElementType::i32, {batches}, [lengths = lengths](Index i) {
+           return double(lengths[std::size_t(i)]);
+         }}};
+  }
+
+protected:
+  /// Type names of the function, `cache` being the sizes of its caches before
+  /// that of the heads, and the function with what comes before its reads.
+  std::string write(ElementType type, const std::string &cache,
+                    const std::string &parameters, const std::string &before,
+                    const std::string &kind, const std::string &mask) const;
+
+  std::vector<Index> lengths;
+};
+
+class PagedStep : public CachedStep {
+public:
+  PagedStep(std::string name, std::vector<Index> sequenceLengths);
+
+  std::vector<Index> cacheSizes() const override {
+    return {pages, keyValueHeads, pageSize, headSize};
+  }
+  Index rowOf(Index batch, Index head, Index position) const override {
+    Index page = table[std::size_t(batch * maxPages + position / pageSize)];
+    return (page * keyValueHeads + head) * pageSize + position % pageSize;
+  }
+  std::vector<Operand> operands() const override;
+  std::string text(ElementType type) const override;
+
+private:
+  static constexpr Index pageSize = 16;
+  Index pages = 0, maxPages = 0;
+  std::vector<Index> table; ///< (B, max_pages), -1 where nothing is.
+};
+
+class RingStep : public CachedStep {
+public:
+  using CachedStep::CachedStep;
+
+  std::vector<Index> cacheSizes() const override {
+    return {batches, keyValueHeads, capacity, headSize};
+  }
+  Index rowOf(Index batch, Index head, Index position) const override {
+    return (batch * keyValueHeads + head) * capacity + position % capacity;
+  }
+  bool sees(Index batch, Index, Index position) const override {
+    return position >= keyLength(batch) - window;
+  }
+  std::vector<Operand> operands() const override;
+  std::string text(ElementType type) const override;
+
+private:
+  static constexpr Index window = 1024, capacity = window + 64;
+};
+
+} // namespace
+
+std::string CachedStep::write(ElementType type, const std::string &cacheSizes,
+                              const std::string &parameters,
+                              const std::string &before,
+                              const std::string &kind,
+                              const std::string &mask) const {
+  std::string start = std::to_string(batches) + "x",
+              size = "x" + std::to_string(headSize);
+  std::string query =
+      tensorText(start + std::to_string(queryHeads) + "x1" + size, type);
+  std::string cache = tensorText(cacheSizes + size, type);
+  std::string key =
+      tensorText(start + std::to_string(keyValueHeads) + "x?" + size, type);
+  std::string lengths =
+      "%lengths : tensor<" + std::to_string(batches) + "xi32>";
+  auto read = [&](const std::string &name, const std::string &from) {
+    return "  " + name + " = attn.cache_read ins(" + from + " : " + cache +
+           ")\n      lengths(" + lengths + ") " + kind + " size(%n) -> " + key +
+           "\n";
+  };
+  return "func.func @decode(%query: " + query + ", %keys: " + cache +
+         ", %values: " + cache + ", " + lengths + parameters + ") -> " + query +
+         " {\n" + before + read("%key", "%keys") + read("%value", "%values") +
+         "  %init = tensor.empty() : " + query +
+         "\n"
+         "  %output = attn.attention\n"
+         "      ins(%query, %key, %value : " +
+         query + ", " + key + ", " + key + ")\n      outs(%init : " + query +
+         ")\n      " + mask + "\n  return %output : " + query + "\n}\n";
+}
+
+PagedStep::PagedStep(std::string name, std::vector<Index> sequenceLengths)
+    : CachedStep(std::move(name), std::move(sequenceLengths)) {
+  auto countPages = [](Index length) {
+    return (length + pageSize - 1) / pageSize;
+  };
+  for (Index length : lengths) {
+    pages += countPages(length);
+    maxPages = std::max(maxPages, countPages(length));
+  }
+  std::vector<Index> order(static_cast<std::size_t>(pages));
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::shuffle(order, std::mt19937_64(3));
+  auto next = order.begin();
+  for (Index length : lengths)
+    for (Index i = 0; i < maxPages; ++i)
+      table.push_back(i < countPages(length) ? *next++ : -1);
+}
+
+std::vector<Operand> PagedStep::operands() const {
+  std::vector<Operand> operands = CachedStep::operands();
+  operands.push_back(
+      {"table",
+       ElementType::i32,
+       {batches, maxPages},
+       [table = table](Index i) { return double(table[std::size_t(i)]); }});
+  return operands;
+}
+
+std::string PagedStep::text(ElementType type) const {
+  std::string sizes = std::to_string(keyValueHeads) + "x",
+              rows = std::to_string(pageSize), batch = std::to_string(batches);
+  std::string table = "tensor<" + batch + "x?xi32>";
+  return write(type, "?x" + sizes + rows, ", %table: " + table,
+               "  %c1 = arith.constant 1 : index\n"
+               "  %pages = tensor.dim %table, %c1 : " +
+                   table +
+                   "\n"
+                   "  %rows = arith.constant " +
+                   rows +
+                   " : index\n"
+                   "  %n = arith.muli %pages, %rows : index\n",
+               "table(%table : " + table + ")",
+               "mask key_padding(%lengths : tensor<" + batch + "xi32>)");
+}
+
+std::vector<Operand> RingStep::operands() const {
+  std::vector<Operand> operands = CachedStep::operands();
+  operands.push_back(
+      {"positions", ElementType::i32, {batches}, [lengths = lengths](Index i) {
+         return double(lengths[std::size_t(i)] - 1);
+       }});
+  return operands;
+}
+
+std::string RingStep::text(ElementType type) const {
+  std::string batch = std::to_string(batches);
+  std::string positions = "tensor<" + batch + "xi32>";
+  return write(type, batch + "x" + std::to_string(keyValueHeads) + "x?",
+               ", %positions: " + positions,
+               "  %n = arith.constant " +
+                   std::to_string(std::ranges::max(lengths)) + " : index\n",
+               "ring",
+               "offset(%positions : " + positions +
+                   ")\n      mask causal, sliding_window(" +
+                   std::to_string(window - 1) + ", 0)");
+}
+
+/// From one to another, equally far apart.
+static std::vector<Index> spread(Index first, Index last, Index count) {
+  std::vector<Index> numbers;
+  for (Index i = 0; i < count; ++i)
+    numbers.push_back(first + (last - first) * i / (count - 1));
+  return numbers;
+}
+
+DecodePointer bench::makePagedStep(std::string name) {
+  return std::make_shared<PagedStep>(std::move(name), spread(100, 8000, 8));
+}
+
+DecodePointer bench::makeRingStep(std::string name) {
+  return std::make_shared<RingStep>(std::move(name),
+                                    spread(20'000, 100'000, 8));
+}
