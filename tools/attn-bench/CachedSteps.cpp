@@ -173,7 +173,9 @@ std::vector<Operand> RingStep::operands() const {
 std::string RingStep::text(ElementType type) const {
   std::string batch = std::to_string(batches);
   std::string positions = "tensor<" + batch + "xi32>";
-  return write(type, batch + "x" + std::to_string(keyValueHeads) + "x?",
+  return write(type,
+               batch + "x" + std::to_string(keyValueHeads) + "x" +
+                   std::to_string(capacity),
                ", %positions: " + positions,
                "  %n = arith.constant " +
                    std::to_string(std::ranges::max(lengths)) + " : index\n",
