@@ -15,10 +15,9 @@
 namespace mlir::attn {
 
 /// What is fetched from memory while a contraction computes with a row: the
-/// same row of a matrix, or that many rows after its last.
+/// same row of a matrix.
 struct RowPrefetch {
   TypedValue<MemRefType> matrix; ///< Null: nothing is fetched.
-  bool isNextBlock = false;
 
   /// Fetches the line of an element.
   void emit(OpBuilder &b, Location loc, Value row, Value column) const;
@@ -27,9 +26,10 @@ struct RowPrefetch {
 /// What each of some contractions, in their order, should fetch. In decoding,
 /// the dots of queries with a block of keys alternate with the products of
 /// weights and values. Both read what comes from memory and is used once, so
-/// that each fetches what the other will read.
+/// that each fetches what the other will read: the values of the block, and the
+/// keys of the next, of which the view is emitted.
 llvm::DenseMap<Operation *, RowPrefetch>
-findRowPrefetches(ArrayRef<linalg::LinalgOp> contractions,
+emitRowPrefetches(OpBuilder &b, ArrayRef<linalg::LinalgOp> contractions,
                   const VectorRegisters &registers);
 
 } // namespace mlir::attn

@@ -248,7 +248,8 @@ struct VectorizeContractions
     IRRewriter rewriter(&getContext());
     ContractionTarget target = {
         {vectorBits, vectorRegisters}, bf16Dot, bf16Tiles};
-    auto prefetches = findRowPrefetches(contractions, target.registers);
+    auto prefetches =
+        emitRowPrefetches(rewriter, contractions, target.registers);
     for (linalg::LinalgOp op : contractions)
       (void)vectorizeContraction(rewriter, op, target, prefetches.lookup(op));
   }
