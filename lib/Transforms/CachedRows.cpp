@@ -13,10 +13,6 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
-#include "llvm/ADT/SmallBitVector.h"
-
-#include <limits>
-
 using namespace mlir;
 using namespace mlir::attn;
 
@@ -49,18 +45,21 @@ std::optional<CachedRows> CachedRows::match(Value matrix) {
   if (!read)
     return std::nullopt;
   auto cache = cast<ShapedType>(read.getCache().getType());
-  if (read.isQuantized() ||
-      cache.getElementType() != read.getResultType().getElementType())
+  auto type = cast<RankedTensorType>(matrix.getType());
+  if (read.isQuantized() || cache.getElementType() != type.getElementType() ||
+      type.getShape().back() != read.getHeadSize())
     return std::nullopt;
   return CachedRows(read, slice.getMixedOffsets()[0],
                     slice.getMixedOffsets()[1]);
 }
 
-int64_t CachedRows::getUnit() {
+std::optional<int64_t> CachedRows::getUnit() {
   if (!read.getRing() && !read.getTable())
-    return std::numeric_limits<int64_t>::max();
+    return 0;
   int64_t rows = cast<ShapedType>(read.getCache().getType()).getDimSize(2);
-  return ShapedType::isDynamic(rows) ? 0 : rows;
+  if (ShapedType::isDynamic(rows) || rows == 0)
+    return std::nullopt;
+  return rows;
 }
 
 std::pair<Value, Value> CachedRows::clampToStored(OpBuilder &b, Location loc,
@@ -85,40 +84,4 @@ Value CachedRows::extract(OpBuilder &b, Location loc, Value position,
       RankedTensorType::get(type.getShape().take_back(2),
                             type.getElementType()),
       rows, offsets, tensor::getMixedSizes(b, loc, rows), strides);
-}
-
-/// Replaces the sizes that are asked of `value`, of sizes `sizes`, and of
-/// slices of it; and erases slices that nothing else is asked of.
-static void eraseUnread(RewriterBase &rewriter, Value value,
-                        ArrayRef<OpFoldResult> sizes) {
-  for (Operation *user : llvm::make_early_inc_range(value.getUsers())) {
-    if (auto dim = dyn_cast<tensor::DimOp>(user)) {
-      rewriter.setInsertionPoint(dim);
-      if (std::optional<int64_t> index = dim.getConstantIndex())
-        rewriter.replaceOp(dim, getValueOrCreateConstantIndexOp(
-                                    rewriter, dim.getLoc(), sizes[*index]));
-      continue;
-    }
-    auto slice = dyn_cast<tensor::ExtractSliceOp>(user);
-    if (!slice)
-      continue;
-    SmallVector<OpFoldResult> kept;
-    llvm::SmallBitVector dropped = slice.getDroppedDims();
-    for (auto [dim, size] : llvm::enumerate(slice.getMixedSizes()))
-      if (!dropped.test(dim))
-        kept.push_back(size);
-    eraseUnread(rewriter, slice, kept);
-    if (slice->use_empty())
-      rewriter.eraseOp(slice);
-  }
-}
-
-void attn::eraseUnreadCache(RewriterBase &rewriter, CacheReadOp read) {
-  ReifiedRankedShapedTypeDims shapes;
-  rewriter.setInsertionPointAfter(read);
-  if (failed(read.reifyResultShapes(rewriter, shapes)))
-    return;
-  eraseUnread(rewriter, read.getResult(), shapes.front());
-  if (read->use_empty())
-    rewriter.eraseOp(read);
 }

@@ -21,12 +21,12 @@ namespace mlir::attn {
 class CachedRows {
 public:
   /// Nothing if `matrix` is something else, or if rows of the cache are not
-  /// those of the matrix: of i8, or of another float type.
+  /// those of the matrix: of i8, of another float type, or longer.
   static std::optional<CachedRows> match(Value matrix);
 
   /// Positions that are side by side wherever they begin at a multiple of it:
-  /// of a page, or a ring. 0 if that is not known.
-  int64_t getUnit();
+  /// of a page, or a ring. 0 if all are; nothing if that is not known.
+  std::optional<int64_t> getUnit();
 
   /// The positions of the range that are stored, an attention may see no others
   /// (C12).
@@ -45,10 +45,6 @@ private:
   CacheReadOp read;
   OpFoldResult batch, head;
 };
-
-/// Replaces the sizes of what is read by those of what it is read from, and
-/// erases the op if nothing else is left to be read.
-void eraseUnreadCache(RewriterBase &rewriter, CacheReadOp read);
 
 } // namespace mlir::attn
 

@@ -32,15 +32,17 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/Transforms/Transforms.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "llvm/ADT/bit.h"
 
 #include <algorithm>
-#include <limits>
+#include <numeric>
 #include <tuple>
 
 namespace mlir::attn {
@@ -162,17 +164,13 @@ std::optional<CachedOperands> findCached(OnlineAttentionOp op, int64_t &block) {
   auto value = CachedRows::match(op.getValue());
   if (!key || !value || !matchPattern(op.getFirstKey(), m_Zero()))
     return std::nullopt;
-  int64_t largest = llvm::bit_floor<uint64_t>(std::max<int64_t>(block, 1));
-  while (largest >= kLeastCachedBlock &&
-         (key->getUnit() % largest != 0 || value->getUnit() % largest != 0))
-    largest /= 2;
-  auto isWhole = [](CachedRows &rows) {
-    return rows.getUnit() == std::numeric_limits<int64_t>::max();
-  };
-  if (isWhole(*key) && isWhole(*value))
-    largest = block;
-  if (largest < kLeastCachedBlock || key->getUnit() == 0 ||
-      value->getUnit() == 0)
+  std::optional<int64_t> keyUnit = key->getUnit(), valueUnit = value->getUnit();
+  if (!keyUnit || !valueUnit)
+    return std::nullopt;
+  int64_t largest = block;
+  if (int64_t unit = std::gcd(*keyUnit, *valueUnit); unit != 0 && block > 0)
+    largest = std::min<int64_t>(llvm::bit_floor<uint64_t>(block), unit & -unit);
+  if (largest < kLeastCachedBlock)
     return std::nullopt;
   block = largest;
   return CachedOperands{*key, *value};
@@ -279,10 +277,28 @@ struct TileKeys : attn::impl::TileKeysBase<TileKeys> {
         op.emitError("could not be tiled");
         return signalPassFailure();
       }
-    SmallVector<CacheReadOp> reads;
-    getOperation()->walk([&](CacheReadOp read) { reads.push_back(read); });
-    for (CacheReadOp read : reads)
-      eraseUnreadCache(rewriter, read);
+    if (failed(eraseUnreadCaches()))
+      return signalPassFailure();
+  }
+
+private:
+  /// Sizes are those of what is read from, so that a read of which only those
+  /// were used goes, with its slices.
+  LogicalResult eraseUnreadCaches() {
+    bool hasReads =
+        getOperation()
+            ->walk([](CacheReadOp) { return WalkResult::interrupt(); })
+            .wasInterrupted();
+    if (!hasReads)
+      return success();
+    RewritePatternSet patterns(&getContext());
+    memref::populateResolveRankedShapedTypeResultDimsPatterns(patterns);
+    return applyPatternsGreedily(
+        getOperation(), std::move(patterns),
+        GreedyRewriteConfig()
+            .enableFolding(false)
+            .enableConstantCSE(false)
+            .setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled));
   }
 };
 } // namespace

@@ -1,0 +1,255 @@
+// RUN: attn-opt %s -attn-tile-keys="block=128" -canonicalize -cse | FileCheck %s
+
+// Keys and values that are one head of one sequence of a cache.
+
+!q = tensor<16x32xf32>
+!l = tensor<32xf32>
+!lengths = tensor<?xi32>
+!table = tensor<?x?xi32>
+!kv = tensor<?x2x?x16xf32>
+!head = tensor<1x1x?x16xf32>
+!rows = tensor<?x16xf32>
+
+// The largest power of 2 that divides a page: no block leaves one. Positions from
+// the sequence's length on have no pages.
+// CHECK-LABEL: func.func @paged(
+// CHECK-SAME: %{{[^:]*}}: {{[^:]*}}, %[[KEYS:[^:]*]]: tensor<?x2x24x16xf32>, %[[VALUES:[^:]*]]: tensor<?x2x24x16xf32>, %[[LENGTHS:[^:]*]]: tensor<?xi32>, %[[TABLE:[^:]*]]: tensor<?x?xi32>, %[[B:[^:]*]]: index, %[[H:[^:]*]]: index, %[[N:[^:]*]]: index,
+// CHECK-NOT: attn.cache_read
+// CHECK: %[[LENGTH:.*]] = tensor.extract %[[LENGTHS]][%[[B]]]
+// CHECK: %[[STORED:.*]] = arith.index_cast %[[LENGTH]]
+// CHECK: %[[END:.*]] = arith.minui %[[STORED]], %[[N]]
+// CHECK: scf.while
+// CHECK: scf.for %[[J:.*]] = %c0 to %{{.*}} step %c8
+// CHECK: %[[SIZE:.*]] = affine.min
+// CHECK: %[[ROW:.*]] = arith.remui %[[FIRST:.*]], %c24
+// CHECK: %[[NUMBER:.*]] = arith.divui %[[FIRST]], %c24
+// CHECK: %[[ENTRY:.*]] = tensor.extract %[[TABLE]][%[[B]], %[[NUMBER]]]
+// CHECK: %[[PAGE:.*]] = arith.index_cast %[[ENTRY]]
+// CHECK: %[[K:.*]] = tensor.extract_slice %[[KEYS]][%[[PAGE]], %[[H]], %[[ROW]], 0] [1, 1, %[[SIZE]], 16]
+// CHECK: %[[V:.*]] = tensor.extract_slice %[[VALUES]][%[[PAGE]], %[[H]], %[[ROW]], 0] [1, 1, %[[SIZE]], 16]
+// CHECK: attn.online_attention
+func.func @paged(%q: !q, %keys: tensor<?x2x24x16xf32>, %values: tensor<?x2x24x16xf32>,
+    %lengths: !lengths, %table: !table, %b: index, %h: index, %n: index, %acc: !q,
+    %m: !l, %l: !l) -> (!q, !l, !l) {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %no = arith.constant false
+  %k = attn.cache_read ins(%keys : tensor<?x2x24x16xf32>) lengths(%lengths : !lengths)
+      table(%table : !table)
+      size(%n) -> !kv
+  %v = attn.cache_read ins(%values : tensor<?x2x24x16xf32>) lengths(%lengths : !lengths)
+      table(%table : !table)
+      size(%n) -> !kv
+  %k0 = tensor.extract_slice %k[%b, %h, 0, 0] [1, 1, %n, 16] [1, 1, 1, 1]
+      : !kv to !head
+  %v0 = tensor.extract_slice %v[%b, %h, 0, 0] [1, 1, %n, 16] [1, 1, 1, 1]
+      : !kv to !head
+  %k1 = tensor.extract_slice %k0[0, 0, 0, 0] [1, 1, %n, 16] [1, 1, 1, 1]
+      : !head to !rows
+  %v1 = tensor.extract_slice %v0[0, 0, 0, 0] [1, 1, %n, 16] [1, 1, 1, 1]
+      : !head to !rows
+  %r:3 = attn.online_attention ins(%q, %k1, %v1 : !q, !rows, !rows)
+      outs(%acc, %m, %l : !q, !l, !l) at(%b, %h, %c0, %c0) queries(%c32)
+      exact(%no) -> !q, !l, !l
+  return %r#0, %r#1, %r#2 : !q, !l, !l
+}
+
+// Rows before the length less the capacity are overwritten; blocks still begin at
+// multiples of their size, so that none wraps around.
+// CHECK-LABEL: func.func @ring(
+// CHECK-SAME: %{{[^:]*}}: {{[^:]*}}, %[[KEYS:[^:]*]]: tensor<?x2x64x16xf32>, %[[VALUES:[^:]*]]: tensor<?x2x64x16xf32>, %[[LENGTHS:[^:]*]]: tensor<?xi32>, %[[B:[^:]*]]: index, %[[H:[^:]*]]: index, %[[N:[^:]*]]: index,
+// CHECK-NOT: attn.cache_read
+// CHECK: arith.subi %{{.*}}, %c64
+// CHECK: %[[REST:.*]] = arith.remui %[[BEGIN:.*]], %c64
+// CHECK: %[[LOW:.*]] = arith.subi %[[BEGIN]], %[[REST]]
+// CHECK: scf.while
+// CHECK: scf.for %{{.*}} = %c0 to %{{.*}} step %c64
+// CHECK: %[[ROW:.*]] = arith.remui %{{.*}}, %c64
+// CHECK: tensor.extract_slice %[[KEYS]][%[[B]], %[[H]], %[[ROW]], 0]
+// CHECK: tensor.extract_slice %[[VALUES]][%[[B]], %[[H]], %[[ROW]], 0]
+func.func @ring(%q: !q, %keys: tensor<?x2x64x16xf32>, %values: tensor<?x2x64x16xf32>,
+    %lengths: !lengths, %b: index, %h: index, %n: index, %acc: !q,
+    %m: !l, %l: !l) -> (!q, !l, !l) {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %no = arith.constant false
+  %k = attn.cache_read ins(%keys : tensor<?x2x64x16xf32>) lengths(%lengths : !lengths)
+      ring size(%n) -> !kv
+  %v = attn.cache_read ins(%values : tensor<?x2x64x16xf32>) lengths(%lengths : !lengths)
+      ring size(%n) -> !kv
+  %k0 = tensor.extract_slice %k[%b, %h, 0, 0] [1, 1, %n, 16] [1, 1, 1, 1]
+      : !kv to !head
+  %v0 = tensor.extract_slice %v[%b, %h, 0, 0] [1, 1, %n, 16] [1, 1, 1, 1]
+      : !kv to !head
+  %k1 = tensor.extract_slice %k0[0, 0, 0, 0] [1, 1, %n, 16] [1, 1, 1, 1]
+      : !head to !rows
+  %v1 = tensor.extract_slice %v0[0, 0, 0, 0] [1, 1, %n, 16] [1, 1, 1, 1]
+      : !head to !rows
+  %r:3 = attn.online_attention ins(%q, %k1, %v1 : !q, !rows, !rows)
+      outs(%acc, %m, %l : !q, !l, !l) at(%b, %h, %c0, %c0) queries(%c32)
+      exact(%no) -> !q, !l, !l
+  return %r#0, %r#1, %r#2 : !q, !l, !l
+}
+
+// Blocks may be of any size.
+// CHECK-LABEL: func.func @contiguous(
+// CHECK-SAME: %{{[^:]*}}: {{[^:]*}}, %[[KEYS:[^:]*]]: tensor<?x2x?x16xf32>, %[[VALUES:[^:]*]]: tensor<?x2x?x16xf32>, %[[LENGTHS:[^:]*]]: tensor<?xi32>, %[[B:[^:]*]]: index, %[[H:[^:]*]]: index, %[[N:[^:]*]]: index,
+// CHECK-NOT: attn.cache_read
+// CHECK: scf.for %{{.*}} = %c0 to %{{.*}} step %c128
+// CHECK: tensor.extract_slice %[[KEYS]][%[[B]], %[[H]], %{{.*}}, 0]
+// CHECK: tensor.extract_slice %[[VALUES]][%[[B]], %[[H]], %{{.*}}, 0]
+func.func @contiguous(%q: !q, %keys: tensor<?x2x?x16xf32>, %values: tensor<?x2x?x16xf32>,
+    %lengths: !lengths, %b: index, %h: index, %n: index, %acc: !q,
+    %m: !l, %l: !l) -> (!q, !l, !l) {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %no = arith.constant false
+  %k = attn.cache_read ins(%keys : tensor<?x2x?x16xf32>) lengths(%lengths : !lengths)
+      size(%n) -> !kv
+  %v = attn.cache_read ins(%values : tensor<?x2x?x16xf32>) lengths(%lengths : !lengths)
+      size(%n) -> !kv
+  %k0 = tensor.extract_slice %k[%b, %h, 0, 0] [1, 1, %n, 16] [1, 1, 1, 1]
+      : !kv to !head
+  %v0 = tensor.extract_slice %v[%b, %h, 0, 0] [1, 1, %n, 16] [1, 1, 1, 1]
+      : !kv to !head
+  %k1 = tensor.extract_slice %k0[0, 0, 0, 0] [1, 1, %n, 16] [1, 1, 1, 1]
+      : !head to !rows
+  %v1 = tensor.extract_slice %v0[0, 0, 0, 0] [1, 1, %n, 16] [1, 1, 1, 1]
+      : !head to !rows
+  %r:3 = attn.online_attention ins(%q, %k1, %v1 : !q, !rows, !rows)
+      outs(%acc, %m, %l : !q, !l, !l) at(%b, %h, %c0, %c0) queries(%c32)
+      exact(%no) -> !q, !l, !l
+  return %r#0, %r#1, %r#2 : !q, !l, !l
+}
+
+// Blocks are those of the smaller unit of two caches.
+// CHECK-LABEL: func.func @different_kinds(
+// CHECK-SAME: %{{[^:]*}}: {{[^:]*}}, %[[KEYS:[^:]*]]: tensor<?x2x?x16xf32>, %[[VALUES:[^:]*]]: tensor<?x2x16x16xf32>, %[[LENGTHS:[^:]*]]: tensor<?xi32>, %[[TABLE:[^:]*]]: tensor<?x?xi32>, %[[B:[^:]*]]: index, %[[H:[^:]*]]: index, %[[N:[^:]*]]: index,
+// CHECK-NOT: attn.cache_read
+// CHECK: scf.for %{{.*}} = %c0 to %{{.*}} step %c16
+// CHECK: tensor.extract_slice %[[KEYS]][%[[B]], %[[H]], %{{.*}}, 0]
+// CHECK: tensor.extract %[[TABLE]]
+// CHECK: tensor.extract_slice %[[VALUES]]
+func.func @different_kinds(%q: !q, %keys: tensor<?x2x?x16xf32>, %values: tensor<?x2x16x16xf32>,
+    %lengths: !lengths, %table: !table, %b: index, %h: index, %n: index, %acc: !q,
+    %m: !l, %l: !l) -> (!q, !l, !l) {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %no = arith.constant false
+  %k = attn.cache_read ins(%keys : tensor<?x2x?x16xf32>) lengths(%lengths : !lengths)
+      size(%n) -> !kv
+  %v = attn.cache_read ins(%values : tensor<?x2x16x16xf32>) lengths(%lengths : !lengths)
+      table(%table : !table)
+      size(%n) -> !kv
+  %k0 = tensor.extract_slice %k[%b, %h, 0, 0] [1, 1, %n, 16] [1, 1, 1, 1]
+      : !kv to !head
+  %v0 = tensor.extract_slice %v[%b, %h, 0, 0] [1, 1, %n, 16] [1, 1, 1, 1]
+      : !kv to !head
+  %k1 = tensor.extract_slice %k0[0, 0, 0, 0] [1, 1, %n, 16] [1, 1, 1, 1]
+      : !head to !rows
+  %v1 = tensor.extract_slice %v0[0, 0, 0, 0] [1, 1, %n, 16] [1, 1, 1, 1]
+      : !head to !rows
+  %r:3 = attn.online_attention ins(%q, %k1, %v1 : !q, !rows, !rows)
+      outs(%acc, %m, %l : !q, !l, !l) at(%b, %h, %c0, %c0) queries(%c32)
+      exact(%no) -> !q, !l, !l
+  return %r#0, %r#1, %r#2 : !q, !l, !l
+}
+
+// Where pages end is not known: the cache is read as a whole, in large blocks.
+// CHECK-LABEL: func.func @dynamic_pages(
+// CHECK-SAME: %{{[^:]*}}: {{[^:]*}}, %[[KEYS:[^:]*]]: tensor<?x2x?x16xf32>, %[[VALUES:[^:]*]]: tensor<?x2x?x16xf32>, %[[LENGTHS:[^:]*]]: tensor<?xi32>, %[[TABLE:[^:]*]]: tensor<?x?xi32>, %[[B:[^:]*]]: index, %[[H:[^:]*]]: index, %[[N:[^:]*]]: index,
+// CHECK: attn.cache_read ins(%[[KEYS]]
+// CHECK: attn.cache_read ins(%[[VALUES]]
+// CHECK-NOT: tensor.extract_slice %[[KEYS]]
+// CHECK: return
+func.func @dynamic_pages(%q: !q, %keys: tensor<?x2x?x16xf32>, %values: tensor<?x2x?x16xf32>,
+    %lengths: !lengths, %table: !table, %b: index, %h: index, %n: index, %acc: !q,
+    %m: !l, %l: !l) -> (!q, !l, !l) {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %no = arith.constant false
+  %k = attn.cache_read ins(%keys : tensor<?x2x?x16xf32>) lengths(%lengths : !lengths)
+      table(%table : !table)
+      size(%n) -> !kv
+  %v = attn.cache_read ins(%values : tensor<?x2x?x16xf32>) lengths(%lengths : !lengths)
+      table(%table : !table)
+      size(%n) -> !kv
+  %k0 = tensor.extract_slice %k[%b, %h, 0, 0] [1, 1, %n, 16] [1, 1, 1, 1]
+      : !kv to !head
+  %v0 = tensor.extract_slice %v[%b, %h, 0, 0] [1, 1, %n, 16] [1, 1, 1, 1]
+      : !kv to !head
+  %k1 = tensor.extract_slice %k0[0, 0, 0, 0] [1, 1, %n, 16] [1, 1, 1, 1]
+      : !head to !rows
+  %v1 = tensor.extract_slice %v0[0, 0, 0, 0] [1, 1, %n, 16] [1, 1, 1, 1]
+      : !head to !rows
+  %r:3 = attn.online_attention ins(%q, %k1, %v1 : !q, !rows, !rows)
+      outs(%acc, %m, %l : !q, !l, !l) at(%b, %h, %c0, %c0) queries(%c32)
+      exact(%no) -> !q, !l, !l
+  return %r#0, %r#1, %r#2 : !q, !l, !l
+}
+
+// Blocks of 4 keys would cost more than that.
+// CHECK-LABEL: func.func @odd_pages(
+// CHECK-SAME: %{{[^:]*}}: {{[^:]*}}, %[[KEYS:[^:]*]]: tensor<?x2x12x16xf32>, %[[VALUES:[^:]*]]: tensor<?x2x12x16xf32>, %[[LENGTHS:[^:]*]]: tensor<?xi32>, %[[TABLE:[^:]*]]: tensor<?x?xi32>, %[[B:[^:]*]]: index, %[[H:[^:]*]]: index, %[[N:[^:]*]]: index,
+// CHECK: attn.cache_read ins(%[[KEYS]]
+// CHECK: attn.cache_read ins(%[[VALUES]]
+// CHECK-NOT: tensor.extract_slice %[[KEYS]]
+// CHECK: return
+func.func @odd_pages(%q: !q, %keys: tensor<?x2x12x16xf32>, %values: tensor<?x2x12x16xf32>,
+    %lengths: !lengths, %table: !table, %b: index, %h: index, %n: index, %acc: !q,
+    %m: !l, %l: !l) -> (!q, !l, !l) {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %no = arith.constant false
+  %k = attn.cache_read ins(%keys : tensor<?x2x12x16xf32>) lengths(%lengths : !lengths)
+      table(%table : !table)
+      size(%n) -> !kv
+  %v = attn.cache_read ins(%values : tensor<?x2x12x16xf32>) lengths(%lengths : !lengths)
+      table(%table : !table)
+      size(%n) -> !kv
+  %k0 = tensor.extract_slice %k[%b, %h, 0, 0] [1, 1, %n, 16] [1, 1, 1, 1]
+      : !kv to !head
+  %v0 = tensor.extract_slice %v[%b, %h, 0, 0] [1, 1, %n, 16] [1, 1, 1, 1]
+      : !kv to !head
+  %k1 = tensor.extract_slice %k0[0, 0, 0, 0] [1, 1, %n, 16] [1, 1, 1, 1]
+      : !head to !rows
+  %v1 = tensor.extract_slice %v0[0, 0, 0, 0] [1, 1, %n, 16] [1, 1, 1, 1]
+      : !head to !rows
+  %r:3 = attn.online_attention ins(%q, %k1, %v1 : !q, !rows, !rows)
+      outs(%acc, %m, %l : !q, !l, !l) at(%b, %h, %c0, %c0) queries(%c32)
+      exact(%no) -> !q, !l, !l
+  return %r#0, %r#1, %r#2 : !q, !l, !l
+}
+
+// What is converted is read as a whole.
+// CHECK-LABEL: func.func @other_types(
+// CHECK-SAME: %{{[^:]*}}: {{[^:]*}}, %[[KEYS:[^:]*]]: tensor<?x2x24x16xf16>, %[[VALUES:[^:]*]]: tensor<?x2x24x16xf32>, %[[LENGTHS:[^:]*]]: tensor<?xi32>, %[[TABLE:[^:]*]]: tensor<?x?xi32>, %[[B:[^:]*]]: index, %[[H:[^:]*]]: index, %[[N:[^:]*]]: index,
+// CHECK: attn.cache_read ins(%[[KEYS]]
+// CHECK: attn.cache_read ins(%[[VALUES]]
+// CHECK-NOT: tensor.extract_slice %[[KEYS]]
+// CHECK: return
+func.func @other_types(%q: !q, %keys: tensor<?x2x24x16xf16>, %values: tensor<?x2x24x16xf32>,
+    %lengths: !lengths, %table: !table, %b: index, %h: index, %n: index, %acc: !q,
+    %m: !l, %l: !l) -> (!q, !l, !l) {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %no = arith.constant false
+  %k = attn.cache_read ins(%keys : tensor<?x2x24x16xf16>) lengths(%lengths : !lengths)
+      table(%table : !table)
+      size(%n) -> !kv
+  %v = attn.cache_read ins(%values : tensor<?x2x24x16xf32>) lengths(%lengths : !lengths)
+      table(%table : !table)
+      size(%n) -> !kv
+  %k0 = tensor.extract_slice %k[%b, %h, 0, 0] [1, 1, %n, 16] [1, 1, 1, 1]
+      : !kv to !head
+  %v0 = tensor.extract_slice %v[%b, %h, 0, 0] [1, 1, %n, 16] [1, 1, 1, 1]
+      : !kv to !head
+  %k1 = tensor.extract_slice %k0[0, 0, 0, 0] [1, 1, %n, 16] [1, 1, 1, 1]
+      : !head to !rows
+  %v1 = tensor.extract_slice %v0[0, 0, 0, 0] [1, 1, %n, 16] [1, 1, 1, 1]
+      : !head to !rows
+  %r:3 = attn.online_attention ins(%q, %k1, %v1 : !q, !rows, !rows)
+      outs(%acc, %m, %l : !q, !l, !l) at(%b, %h, %c0, %c0) queries(%c32)
+      exact(%no) -> !q, !l, !l
+  return %r#0, %r#1, %r#2 : !q, !l, !l
+}
