@@ -1,0 +1,294 @@
+//===- CachedReadsTest.cpp - Attention on caches, executed ----------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Keys and values that are read where they lie, against the oracle. Rows that
+// are not stored are NaN, and entries of tables after the used ones no pages:
+// whoever reads them gives another result, or touches memory of nobody.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/Execution/EverywhereRun.h"
+#include "test/Execution/Random.h"
+#include "test/Execution/RuleTesting.h"
+
+#include "gtest/gtest.h"
+
+#include <algorithm>
+#include <numeric>
+
+using namespace attn;
+using namespace attn::test;
+using std::string;
+
+namespace {
+
+enum class Kind { contiguous, ring, paged };
+
+string tensorType(const string &dims, ElementType type) {
+  return "tensor<" + dims + "x" + string(nameOf(type)) + ">";
+}
+
+/// The cache of the key or of the value.
+struct StoredOperand {
+  string name;
+  Kind kind;
+  ElementType type, readType;
+  Index heads, rows, size; ///< Rows: the capacity, or those of a page.
+  bool hasStaticRows;
+  TestTensor elements, scales, table;
+
+  bool isInt8() const { return type == ElementType::i8; }
+  string dims() const {
+    return "?x" + std::to_string(heads) + "x" +
+           (hasStaticRows ? std::to_string(rows) : "?");
+  }
+  string cacheType() const {
+    return tensorType(dims() + "x" + std::to_string(size), type);
+  }
+  string scalesType() const { return tensorType(dims(), ElementType::f32); }
+  string writtenType() const {
+    return tensorType(
+        "?x" + std::to_string(heads) + "x?x" + std::to_string(size), readType);
+  }
+  string parameters() const {
+    string prefix = ", %" + name;
+    return prefix + "_cache: " + cacheType() +
+           (isInt8() ? prefix + "_scales: " + scalesType() : "") +
+           (kind == Kind::paged ? prefix + "_table: tensor<?x?xi32>" : "");
+  }
+  string read() const {
+    string prefix = "%" + name;
+    return prefix + " = attn.cache_read ins(" + prefix + "_cache" +
+           (isInt8() ? ", " + prefix + "_scales" : "") + " : " + cacheType() +
+           (isInt8() ? ", " + scalesType() : "") + ") lengths(" + prefix +
+           "_lengths : tensor<?xi32>)" + (kind == Kind::ring ? " ring" : "") +
+           (kind == Kind::paged
+                ? " table(" + prefix + "_table : tensor<?x?xi32>)"
+                : "") +
+           " size(%n) -> " + writtenType() + "\n";
+  }
+  void addTo(std::vector<TestArgument> &arguments) const {
+    arguments.push_back(elements);
+    if (isInt8())
+      arguments.push_back(scales);
+    if (kind == Kind::paged)
+      arguments.push_back(table);
+  }
+};
+
+/// What is stored is normal; new tensors hold NaN.
+StoredOperand createOperand(const string &name, Kind kind, ElementType type,
+                            ElementType readType, Index heads, Index rows,
+                            Index size, const std::vector<Index> &lengths,
+                            Random &random) {
+  Index batch = Index(lengths.size()), longest = 0;
+  for (Index length : lengths)
+    longest = std::max(longest, length);
+  if (kind == Kind::contiguous)
+    rows = longest + random.between(0, 3);
+  Index maxPages = (longest + rows - 1) / std::max<Index>(rows, 1) +
+                   random.between(0, 2),
+        entries = kind == Kind::paged ? batch * maxPages + 1 : batch;
+  Layout layout;
+  if (random.chance(0.5))
+    layout.order = {0, 2, 1, 3};
+  layout.rowPadding = random.pick<Index>({0, 0, 3});
+  StoredOperand operand{name,
+                        kind,
+                        type,
+                        readType,
+                        heads,
+                        rows,
+                        size,
+                        kind != Kind::contiguous && random.chance(0.95),
+                        TestTensor(type, {entries, heads, rows, size}, layout),
+                        TestTensor(ElementType::f32, {entries, heads, rows}),
+                        TestTensor(ElementType::i32, {batch, maxPages})};
+  std::vector<Index> pages(static_cast<std::size_t>(entries));
+  std::iota(pages.begin(), pages.end(), 0);
+  for (std::size_t i = pages.size(); i > 1; --i)
+    std::swap(pages[i - 1],
+              pages[std::size_t(random.between(0, Index(i) - 1))]);
+  operand.table.fill([&](const Shape &index) {
+    Index length = lengths[std::size_t(index[0])];
+    if (index[1] * rows < length)
+      return double(pages[std::size_t(index[0] * maxPages + index[1])]);
+    return double(random.pick<Index>({-1, entries, 2000000000}));
+  });
+  for (Index b = 0; b < batch; ++b) {
+    Index length = lengths[std::size_t(b)];
+    Index first = kind == Kind::ring ? std::max<Index>(length - rows, 0) : 0;
+    for (Index p = first; p < length; ++p) {
+      Index entry = b, row = p;
+      if (kind != Kind::contiguous)
+        row = p % rows;
+      if (kind == Kind::paged)
+        entry = Index(*operand.table.get({b, p / rows}));
+      for (Index h = 0; h < heads; ++h) {
+        for (Index d = 0; d < size; ++d)
+          operand.elements.set({entry, h, row, d},
+                               operand.isInt8()
+                                   ? double(random.between(-127, 127))
+                                   : random.normal());
+        operand.scales.set({entry, h, row}, 0.02);
+      }
+    }
+  }
+  return operand;
+}
+
+TestTensor i32Of(const std::vector<Index> &values) {
+  TestTensor result(ElementType::i32, {Index(values.size())});
+  result.fill([&](const Shape &index) {
+    return double(values[std::size_t(index[0])]);
+  });
+  return result;
+}
+
+/// One attention on two reads; `clauses` refers to %key_lengths, %offset and
+/// %query_documents, %key_documents.
+string writeAttention(const string &queryDims, const string &outDims,
+                      const StoredOperand &key, const StoredOperand &value,
+                      const string &clauses) {
+  string query = tensorType(queryDims, key.readType),
+         out = tensorType(outDims, key.readType);
+  return "func.func @f(%query: " + query + key.parameters() +
+         value.parameters() +
+         ", %key_lengths: tensor<?xi32>, %value_lengths: tensor<?xi32>, "
+         "%offset: tensor<?xi32>, %query_documents: tensor<?x?xi32>, "
+         "%key_documents: tensor<?x?xi32>, %n: index) -> " +
+         out +
+         " {\n%c0 = arith.constant 0 : index\n%batch = tensor.dim "
+         "%query, %c0 : " +
+         query + "\n" + key.read() + value.read() +
+         "%empty = tensor.empty(%batch) : " + out +
+         "\n%0 = attn.attention ins(%query, %key, %value : " + query + ", " +
+         key.writtenType() + ", " + value.writtenType() +
+         ") outs(%empty : " + out + ") " + clauses + "\nreturn %0 : " + out +
+         "\n}\n";
+}
+
+/// The bytes of the result on some threads.
+std::vector<std::byte> runOnThreads(unsigned threads, const string &text,
+                                    const std::vector<TestArgument> &given) {
+  std::vector<Argument> arguments(given.begin(), given.end());
+  auto engine = Engine::create({.threads = threads});
+  auto kernel = engine->compile(text);
+  auto shapes = kernel->resultShapes(arguments);
+  TestTensor result(kernel->signature().results[0].type, (*shapes)[0]);
+  Status status = kernel->run(arguments, {{result.mutableView()}});
+  EXPECT_TRUE(status) << status.error().message;
+  return result.bytes();
+}
+
+void runRandom(std::uint64_t seed, bool onThreads) {
+  Random random(seed);
+  const std::vector<Kind> kinds = {Kind::contiguous, Kind::ring,  Kind::ring,
+                                   Kind::paged,      Kind::paged, Kind::paged};
+  const std::vector<ElementType> floats = {ElementType::f32, ElementType::f32,
+                                           ElementType::f16, ElementType::bf16};
+  ElementType readType = random.pick(floats);
+  ElementType type = random.chance(0.1)   ? ElementType::i8
+                     : random.chance(0.1) ? ElementType::f16
+                                          : readType;
+  if (type == ElementType::f16 && readType == ElementType::bf16)
+    type = readType;
+  const std::vector<Index> allRows = {8, 16, 16, 24, 24, 64, 64, 12, 128};
+  Kind keyKind = random.pick(kinds), valueKind = keyKind;
+  Index keyRows = random.pick(allRows), valueRows = keyRows;
+  if (random.chance(0.2)) {
+    valueKind = random.pick(kinds);
+    valueRows = random.pick(allRows);
+  }
+  const std::vector<Index> sizes = {64, 64, 64, 64, 128, 128, 80, 48, 33, 7};
+  Index keySize = random.pick(sizes),
+        valueSize = random.chance(0.2) ? random.pick(sizes) : keySize;
+  Index batch = random.pick<Index>({0, 1, 2, 3, 3, 3, 3, 3}),
+        heads = random.between(1, 2), group = random.pick<Index>({1, 3, 4, 8}),
+        queries = random.chance(0.1) ? 40 : random.between(1, 4);
+
+  bool hasRing = keyKind == Kind::ring || valueKind == Kind::ring;
+  Index capacity = std::min(keyKind == Kind::ring ? keyRows : 1000,
+                            valueKind == Kind::ring ? valueRows : 1000);
+  if (capacity < queries)
+    queries = 1;
+  std::vector<Index> lengths, offsets;
+  Index longest = 0;
+  for (Index b = 0; b < batch; ++b) {
+    Index length = random.pick<Index>(
+        {0, 1, keyRows - 1, keyRows, keyRows + 1, 2 * keyRows - 1, 3 * keyRows,
+         random.between(0, 400), random.between(0, 400)});
+    lengths.push_back(length);
+    offsets.push_back(length - queries);
+    longest = std::max(longest, length);
+  }
+  // More may be stored of the values.
+  std::vector<Index> valueLengths = lengths;
+  if (!hasRing && random.chance(0.2))
+    for (Index &length : valueLengths)
+      length += random.between(0, 9);
+  Index n = longest + random.pick<Index>({0, 0, 1, 17});
+  if (random.chance(0.1))
+    n = random.between(0, longest);
+
+  string clauses = "offset(%offset : tensor<?xi32>) mask causal";
+  string window = std::to_string(
+      random.between(0, std::min<Index>(capacity - queries, 60)));
+  int mask = hasRing ? 2 : random.pick<int>({0, 1, 2, 2, 2, 3});
+  if (mask == 0)
+    clauses = "mask key_padding(%key_lengths : tensor<?xi32>)";
+  else if (mask == 2)
+    clauses += ", sliding_window(" + window + ", 0)";
+  else if (mask == 3)
+    clauses = "mask key_padding(%key_lengths : tensor<?xi32>), "
+              "document(%query_documents, %key_documents : tensor<?x?xi32>, "
+              "tensor<?x?xi32>)";
+
+  StoredOperand key = createOperand("key", keyKind, type, readType, heads,
+                                    keyRows, keySize, lengths, random),
+                value =
+                    createOperand("value", valueKind, type, readType, heads,
+                                  valueRows, valueSize, valueLengths, random);
+  TestTensor query(readType, {batch, heads * group, queries, keySize}),
+      queryDocuments(ElementType::i32, {batch, queries}),
+      keyDocuments(ElementType::i32, {batch, n});
+  query.fill([&] { return random.normal(); });
+  queryDocuments.fill([&] { return double(random.between(0, 2)); });
+  keyDocuments.fill(
+      [&](const Shape &index) { return double(index[1] * 3 / (n + 1)); });
+  std::vector<TestArgument> arguments = {query};
+  key.addTo(arguments);
+  value.addTo(arguments);
+  const std::vector<TestTensor> others = {i32Of(lengths), i32Of(valueLengths),
+                                          i32Of(offsets), queryDocuments,
+                                          keyDocuments};
+  arguments.insert(arguments.end(), others.begin(), others.end());
+  arguments.push_back(n);
+
+  string prefix = "?x" + std::to_string(heads * group) + "x" +
+                  std::to_string(queries) + "x";
+  string text =
+      writeAttention(prefix + std::to_string(keySize),
+                     prefix + std::to_string(valueSize), key, value, clauses);
+  string error = runEverywhere(text, arguments).error;
+  EXPECT_EQ(error, "") << text;
+  if (onThreads && error.empty())
+    EXPECT_EQ(runOnThreads(1, text, arguments),
+              runOnThreads(2, text, arguments))
+        << text;
+}
+
+TEST(CachedReads, random) {
+  for (std::uint64_t seed = 8100; seed < 8148; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    runRandom(seed, seed % 4 == 0);
+    if (testing::Test::HasFailure())
+      return;
+  }
+}
+
+} // namespace
