@@ -23,6 +23,9 @@ void registerPrefill(const Options &options);
 /// A few queries against long caches, which come from memory.
 void registerDecode(const Options &options);
 
+/// Storing what is new in long caches, which come from memory.
+void registerAppend(const Options &options);
+
 /// The variants of examples/variants, against a causal mask.
 void registerVariants(const Options &options);
 
