@@ -96,7 +96,13 @@ COLUMNS = {
     ],
 }
 # What other kernels a kernel is compared with.
-COMPARED = {"vs_P1c": "of P1c", "vs_f32": "of f32", "vs_1_thread": "of 1 thread"}
+COMPARED = {
+    "vs_P1c": "of P1c",
+    "vs_f32": "of f32",
+    "vs_1_thread": "of 1 thread",
+    "vs_D3": "of D3",
+    "vs_unshared": "of unshared",
+}
 
 
 def family_table(columns, benchmarks):

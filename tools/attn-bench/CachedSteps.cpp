@@ -35,9 +35,10 @@ public:
   }
 
 protected:
-  /// Type names of the function, `cache` being the sizes of its caches before
-  /// that of the heads, and the function with what comes before its reads.
-  std::string write(ElementType type, const std::string &cache,
+  /// The function, with `before` before its reads. `cacheSizes` are written
+  /// without the head size; `kind` is the clause of a read, `mask` those of the
+  /// attention.
+  std::string write(ElementType type, const std::string &cacheSizes,
                     const std::string &parameters, const std::string &before,
                     const std::string &kind, const std::string &mask) const;
 

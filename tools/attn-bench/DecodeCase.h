@@ -51,8 +51,7 @@ public:
   virtual std::vector<TensorView> viewsOf(const ColdCaches::Cache &cache) const;
   /// What it takes after that.
   virtual std::vector<Operand> operands() const { return {}; }
-  /// A module with one function on (query, views..., operands...), whose key
-  /// lengths are dynamic.
+  /// A module with one function on (query, views..., operands...).
   virtual std::string text(ElementType type) const = 0;
 
   /// Two products of two operations each for every visible pair and dimension.
