@@ -28,6 +28,12 @@ Value attn::getFirstDestination(Value value) {
 
 void attn::moveBeforeWrites(OpBuilder &builder, ArrayRef<Value> values,
                             ArrayRef<Value> shaped) {
+  // What memory holds is of its time.
+  auto isMemory = [](Value value) {
+    return value && isa<BaseMemRefType>(value.getType());
+  };
+  if (llvm::any_of(values, isMemory) || llvm::any_of(shaped, isMemory))
+    return;
   SmallVector<Value> needed(values);
   for (Value value : shaped)
     needed.push_back(value ? getFirstDestination(value) : Value());

@@ -179,7 +179,7 @@ LogicalResult attn::foldGroup(RewriterBase &rewriter, AttentionOp op,
   if (op.getSink())
     return rewriter.notifyMatchFailure(op, "has a sink");
   if (ShapedType::isDynamic(numQueries) || op.getGroupSize() == 1 ||
-      numQueries * op.getGroupSize() > maximumRows)
+      numQueries > maximumRows / op.getGroupSize())
     return rewriter.notifyMatchFailure(op, "not a group of few queries");
   rewriter.setInsertionPoint(op);
   rewriter.replaceOp(op, GroupFolding(rewriter, op).emit());

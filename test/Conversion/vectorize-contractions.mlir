@@ -263,3 +263,17 @@ func.func @forms(%a: memref<16x16xf32>, %b: memref<17x16xf32>,
   }
   return
 }
+
+// -----
+
+// In f64, bf16 is widened in its order.
+
+// CHECK-LABEL: func.func @narrow_in_f64(
+// CHECK: vector.load {{.*}} vector<8xbf16>
+// CHECK: arith.extf {{.*}} : vector<8xbf16> to vector<8xf64>
+func.func @narrow_in_f64(%p: memref<5x64xf64>, %v: memref<64x64xbf16>,
+                         %o: memref<5x64xf64>) {
+  linalg.matmul ins(%p, %v : memref<5x64xf64>, memref<64x64xbf16>)
+      outs(%o : memref<5x64xf64>)
+  return
+}

@@ -54,6 +54,7 @@ void VectorBlocks::emit(Value row, Value column, int64_t numRows,
   for (Value start : columns)
     acc.push_back(loadRows(rows, start));
   splitsColumns = contraction.b.getType().getElementType().isBF16() &&
+                  contraction.getElementType().isF32() &&
                   !contraction.inPairs && numVectors % 2 == 0;
   if (splitsColumns)
     reorderColumns(acc, numRows, splitLanes);

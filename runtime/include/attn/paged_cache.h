@@ -99,7 +99,7 @@ private:
 ///     for (Layer &layer : layers)
 ///       if (Status status = kernel.run(
 ///               {..., cache.keys(layer.index), cache.values(layer.index),
-///                step->table(), step->lengths(), step->counts()},
+///                step->table(), step->lengths(), step->newLengths()},
 ///               {...});
 ///           !status)
 ///         return report(status.error()); // Nor here.
