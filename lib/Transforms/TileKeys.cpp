@@ -279,9 +279,23 @@ struct TileKeys : attn::impl::TileKeysBase<TileKeys> {
       }
     if (failed(eraseUnreadCaches()))
       return signalPassFailure();
+    getOperation()->walk(remarkIfGathered);
   }
 
 private:
+  static void remarkIfGathered(CacheReadOp read) {
+    if (llvm::any_of(read->getUsers(), [](Operation *user) {
+          return isa<tensor::ExtractSliceOp>(user) &&
+                 user->getParentOfType<scf::ForallOp>();
+        }))
+      read.emitRemark(
+          "is written out as a whole in every call: attention reads "
+          "blocks of keys in place, of a float type that it computes "
+          "with, where the page size or the capacity of the ring is "
+          "static and a multiple of ")
+          << kLeastCachedBlock;
+  }
+
   /// Sizes are those of what is read from, so that a read of which only those
   /// were used goes, with its slices.
   LogicalResult eraseUnreadCaches() {
