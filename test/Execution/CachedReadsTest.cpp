@@ -115,7 +115,7 @@ StoredOperand createOperand(const string &name, Kind kind, ElementType type,
               pages[std::size_t(random.between(0, Index(i) - 1))]);
   operand.table.fill([&](const Shape &index) {
     Index length = lengths[std::size_t(index[0])];
-    if (index[1] * rows < length)
+    if (kind == Kind::paged && index[1] * rows < length)
       return double(pages[std::size_t(index[0] * maxPages + index[1])]);
     return double(random.pick<Index>({-1, entries, 2000000000}));
   });
