@@ -93,9 +93,10 @@ TestCache createCache(Kind kind, ElementType type, ElementType rowType,
   for (std::size_t i = pages.size(); i > 1; --i)
     std::swap(pages[i - 1],
               pages[std::size_t(random.between(0, Index(i) - 1))]);
-  cache.table.fill([&](const Shape &index) {
-    return double(pages[std::size_t(index[0] * maxPages + index[1])]);
-  });
+  if (kind == Kind::paged)
+    cache.table.fill([&](const Shape &index) {
+      return double(pages[std::size_t(index[0] * maxPages + index[1])]);
+    });
   return cache;
 }
 
