@@ -17,6 +17,27 @@ using namespace mlir;
 using namespace mlir::attn;
 using namespace mlir::bufferization;
 
+/// Creates `op` on buffers, with its regions; null if an operand has no buffer.
+static Operation *createOnBuffers(Operation *op, RewriterBase &rewriter,
+                                  const BufferizationOptions &options,
+                                  BufferizationState &state) {
+  OperationState newState(op->getLoc(), op->getName());
+  for (Value operand : op->getOperands()) {
+    if (isa<TensorType>(operand.getType())) {
+      FailureOr<Value> buffer = getBuffer(rewriter, operand, options, state);
+      if (failed(buffer))
+        return nullptr;
+      operand = *buffer;
+    }
+    newState.addOperands(operand);
+  }
+  newState.addAttributes(op->getAttrs());
+  newState.propertiesAttr = op->getPropertiesAsAttribute();
+  for (Region &region : op->getRegions())
+    newState.addRegion()->takeBody(region);
+  return rewriter.create(newState);
+}
+
 namespace {
 
 /// Ops in destination style with score and mask regions.
@@ -53,23 +74,10 @@ struct RegionOpInterface
     if (op->getNumResults() == 0)
       return success(); // Already on buffers.
 
-    SmallVector<Value> operands;
-    for (Value operand : op->getOperands()) {
-      if (isa<TensorType>(operand.getType())) {
-        FailureOr<Value> buffer = getBuffer(rewriter, operand, options, state);
-        if (failed(buffer))
-          return failure();
-        operand = *buffer;
-      }
-      operands.push_back(operand);
-    }
-    OperationState newState(op->getLoc(), op->getName());
-    newState.addOperands(operands);
-    newState.addAttributes(op->getAttrs());
-    newState.propertiesAttr = op->getPropertiesAsAttribute();
-    for (Region &region : op->getRegions())
-      newState.addRegion()->takeBody(region);
-    auto buffered = cast<Op>(rewriter.create(newState));
+    auto buffered =
+        cast_or_null<Op>(createOnBuffers(op, rewriter, options, state));
+    if (!buffered)
+      return failure();
 
     // Each captured tensor is a buffer in the region too. Its loads were
     // bufferized before this op, on a buffer of the old argument.
@@ -114,21 +122,10 @@ struct DestinationOpInterface
                           BufferizationState &state) const {
     if (op->getNumResults() == 0)
       return success(); // Already on buffers.
-    SmallVector<Value> operands;
-    for (Value operand : op->getOperands()) {
-      if (isa<TensorType>(operand.getType())) {
-        FailureOr<Value> buffer = getBuffer(rewriter, operand, options, state);
-        if (failed(buffer))
-          return failure();
-        operand = *buffer;
-      }
-      operands.push_back(operand);
-    }
-    OperationState newState(op->getLoc(), op->getName());
-    newState.addOperands(operands);
-    newState.addAttributes(op->getAttrs());
-    newState.propertiesAttr = op->getPropertiesAsAttribute();
-    auto buffered = cast<Op>(rewriter.create(newState));
+    auto buffered =
+        cast_or_null<Op>(createOnBuffers(op, rewriter, options, state));
+    if (!buffered)
+      return failure();
     SmallVector<Value> results(buffered.getOuts());
     replaceOpWithBufferizedValues(rewriter, op, results);
     return success();

@@ -241,23 +241,6 @@ void CacheReadOp::populateBoundsForShapedValueDim(
 }
 
 namespace {
-/// Casts to less static types are folded into the op.
-struct FoldReadCasts : OpRewritePattern<CacheReadOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(CacheReadOp op,
-                                PatternRewriter &rewriter) const override {
-    bool changed = false;
-    for (OpOperand &operand : op->getOpOperands()) {
-      auto cast = operand.get().getDefiningOp<tensor::CastOp>();
-      if (!cast || !tensor::canFoldIntoConsumerOp(cast))
-        continue;
-      changed = true;
-      rewriter.modifyOpInPlace(op, [&] { operand.set(cast.getSource()); });
-    }
-    return success(changed);
-  }
-};
-
 /// A constant size goes into the result's type.
 struct FoldReadSize : OpRewritePattern<CacheReadOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -281,5 +264,5 @@ struct FoldReadSize : OpRewritePattern<CacheReadOp> {
 
 void CacheReadOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                               MLIRContext *context) {
-  patterns.add<FoldReadCasts, FoldReadSize>(context);
+  patterns.add<FoldCasts<CacheReadOp>, FoldReadSize>(context);
 }

@@ -10,12 +10,14 @@
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
 
 namespace mlir::attn {
 
-/// Casts to less static types are folded into the op. Upstream does this for
-/// all destination-style ops, by a clone that crashes on a region that is
-/// empty, as an absent score or mask is; the higher benefit keeps it away.
+/// Casts to less static types are folded into the op, and results have the
+/// types of their destinations. Upstream does this for all destination-style
+/// ops, by a clone that crashes on a region that is empty, as an absent score
+/// or mask is; the higher benefit keeps it away.
 template <typename Op> struct FoldCasts : OpRewritePattern<Op> {
   explicit FoldCasts(MLIRContext *context)
       : OpRewritePattern<Op>(context, /*benefit=*/2) {}
@@ -23,15 +25,16 @@ template <typename Op> struct FoldCasts : OpRewritePattern<Op> {
                                 PatternRewriter &rewriter) const override {
     bool changed = false;
     rewriter.setInsertionPointAfter(op);
+    auto destination = dyn_cast<DestinationStyleOpInterface>(*op);
     for (OpOperand &operand : op->getOpOperands()) {
       auto cast = operand.get().getDefiningOp<tensor::CastOp>();
       if (!cast || !tensor::canFoldIntoConsumerOp(cast))
         continue;
       changed = true;
       rewriter.modifyOpInPlace(op, [&] { operand.set(cast.getSource()); });
-      if (!op.isDpsInit(&operand))
+      if (!destination || !destination.isDpsInit(&operand))
         continue;
-      OpResult result = op.getTiedOpResult(&operand);
+      OpResult result = destination.getTiedOpResult(&operand);
       Type type = result.getType();
       rewriter.modifyOpInPlace(
           op, [&] { result.setType(cast.getSource().getType()); });
