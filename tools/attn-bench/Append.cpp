@@ -126,11 +126,8 @@ Expected<std::unique_ptr<Series>> AppendSeries::create(const AppendCase &append,
                                                        ElementType type,
                                                        unsigned threads,
                                                        const Options &options) {
-  Expected<Engine> engine = createEngine(options, threads);
-  if (!engine)
-    return engine.error();
   Expected<Kernel> kernel =
-      compileText(append.name, append.text(type), *engine, options);
+      compileText(append.name, append.text(type), threads, options);
   if (!kernel)
     return kernel.error();
   std::unique_ptr<AppendSeries> series(

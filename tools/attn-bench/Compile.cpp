@@ -15,7 +15,6 @@ using namespace attn::bench;
 
 namespace fs = std::filesystem;
 
-/// Compiles with an engine of its own each time, so that nothing is in memory.
 static void measureCompile(benchmark::State &state,
                            const AttentionCase &attention, ElementType type,
                            const Options &options,
@@ -23,11 +22,8 @@ static void measureCompile(benchmark::State &state,
   CompileStats sum;
   double count = 0;
   while (state.KeepRunning()) {
-    Expected<Engine> engine = createEngine(options, /*threads=*/1);
-    Expected<Kernel> kernel =
-        engine ? compileText(attention.name, attention.text(type), *engine,
-                             options)
-               : Expected<Kernel>(engine.error());
+    Expected<Kernel> kernel = compileText(attention.name, attention.text(type),
+                                          /*threads=*/1, options);
     if (!kernel)
       return fail(state, kernel.error());
     const CompileStats &stats = kernel->stats();
@@ -65,11 +61,8 @@ static void measureCached(benchmark::State &state,
   if (!mkdtemp(directory.data()))
     return fail(state, {"cannot make a temporary directory", {}});
   options.cacheDirectory = directory;
-  Expected<Engine> engine = createEngine(options, /*threads=*/1);
-  Expected<Kernel> kernel =
-      engine
-          ? compileText(attention.name, attention.text(type), *engine, options)
-          : Expected<Kernel>(engine.error());
+  Expected<Kernel> kernel = compileText(attention.name, attention.text(type),
+                                        /*threads=*/1, options);
   if (kernel)
     measureCompile(state, attention, type, options,
                    CompileStats::Source::diskCache);

@@ -33,11 +33,8 @@ Expected<DecodeWorkload> DecodeWorkload::create(const DecodePointer &decode,
                                                 ElementType type,
                                                 unsigned threads,
                                                 const Options &options) {
-  Expected<Engine> engine = createEngine(options, threads);
-  if (!engine)
-    return engine.error();
   Expected<Kernel> kernel =
-      compileText(decode->name, decode->text(type), *engine, options);
+      compileText(decode->name, decode->text(type), threads, options);
   if (!kernel)
     return kernel.error();
   DecodeWorkload workload(decode, type, std::move(*kernel));

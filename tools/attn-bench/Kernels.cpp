@@ -30,14 +30,16 @@ static Error describe(const Error &error) {
 }
 
 Expected<Kernel> bench::compileText(const std::string &name,
-                                    const std::string &text,
-                                    const Engine &engine,
+                                    const std::string &text, unsigned threads,
                                     const Options &options) {
+  Expected<Engine> engine = createEngine(options, threads);
+  if (!engine)
+    return engine.error();
   CompileOptions compileOptions;
   if (!options.pipeline.empty())
     compileOptions.pipeline = options.pipeline;
   compileOptions.fileName = name;
-  Expected<Kernel> kernel = engine.compile(text, compileOptions);
+  Expected<Kernel> kernel = engine->compile(text, compileOptions);
   if (!kernel)
     return describe(kernel.error());
   return kernel;

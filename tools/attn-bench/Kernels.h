@@ -27,9 +27,10 @@ struct Options {
 /// An engine for so many threads.
 Expected<Engine> createEngine(const Options &options, unsigned threads);
 
-/// Compiles MLIR text. An error has everything that the compiler said.
+/// Compiles MLIR text with an engine of its own, for so many threads. An error
+/// has everything that the compiler said.
 Expected<Kernel> compileText(const std::string &name, const std::string &text,
-                             const Engine &engine, const Options &options);
+                             unsigned threads, const Options &options);
 
 /// Calls a kernel and gives the seconds that it took.
 Expected<double> timeKernel(const Kernel &kernel,

@@ -42,11 +42,8 @@ Workload::Workload(AttentionCase attentionCase, ElementType type, Kernel kernel)
 Expected<Workload> Workload::create(const AttentionCase &attention,
                                     ElementType type, unsigned threads,
                                     const Options &options) {
-  Expected<Engine> engine = createEngine(options, threads);
-  if (!engine)
-    return engine.error();
   Expected<Kernel> kernel =
-      compileText(attention.name, attention.text(type), *engine, options);
+      compileText(attention.name, attention.text(type), threads, options);
   if (!kernel)
     return kernel.error();
   Workload workload(attention, type, std::move(*kernel));
