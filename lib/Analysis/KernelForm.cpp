@@ -7,11 +7,14 @@
 
 #include "lib/Analysis/KernelForm.h"
 
+#include "mlir/Analysis/CallGraph.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/SCCIterator.h"
 
 using namespace mlir;
 
@@ -90,6 +93,34 @@ static LogicalResult verifyOp(Operation *op) {
                            "functions of its module, and not recursively");
   if (auto constant = dyn_cast<arith::ConstantOp>(op))
     return verifyConstant(constant);
+  return success();
+}
+
+/// Far above what anyone writes.
+static constexpr uint64_t maxInlinedOps = 100000;
+
+LogicalResult attn::verifyInlinedSizes(ModuleOp module) {
+  SymbolTableCollection symbols;
+  const CallGraph graph(module);
+  llvm::DenseMap<CallGraphNode *, uint64_t> sizes;
+  // What is called comes first; a recursion counts once, and is an error later.
+  for (auto cycle = llvm::scc_begin(&graph); !cycle.isAtEnd(); ++cycle)
+    for (CallGraphNode *node : *cycle) {
+      if (node->isExternal())
+        continue;
+      uint64_t size = 0;
+      node->getCallableRegion()->walk([&](Operation *op) {
+        ++size;
+        if (auto call = dyn_cast<CallOpInterface>(op))
+          size = llvm::SaturatingAdd(
+              size, sizes.lookup(graph.resolveCallable(call, symbols)));
+      });
+      sizes[node] = size;
+      if (size > maxInlinedOps)
+        return emitError(node->getCallableRegion()->getLoc())
+               << "function with all that it calls has " << size
+               << " operations, and may have up to " << maxInlinedOps;
+    }
   return success();
 }
 

@@ -16,6 +16,11 @@ class ModuleOp;
 
 namespace mlir::attn {
 
+/// Emits an error for a function that is too large to compile once all that it
+/// calls is part of it: functions that each call the next one twice double with
+/// every one of them.
+LogicalResult verifyInlinedSizes(ModuleOp module);
+
 /// Emits an error for everything in a prepared module that a kernel may not
 /// contain: operations on memory that is not its own, calls that could not be
 /// inlined, constants too large to compile.

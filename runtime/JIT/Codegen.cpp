@@ -34,17 +34,16 @@ using namespace attn;
 using namespace attn::jit;
 
 /// Adds `attn_entry`, which takes the kernel's arguments out of an array, and
-/// hides every other function from the linker. What calls them calls them once.
+/// hides every other function from the linker. Those that are called once
+/// become part of what calls them.
 static bool addEntry(llvm::Module &module) {
   llvm::Function *kernel =
       module.getFunction(("_mlir_ciface_" + kernelFunctionName).str());
   if (!kernel)
     return false;
   for (llvm::Function &function : module)
-    if (!function.isDeclaration()) {
+    if (!function.isDeclaration())
       function.setLinkage(llvm::GlobalValue::InternalLinkage);
-      function.addFnAttr(llvm::Attribute::AlwaysInline);
-    }
 
   llvm::IRBuilder<> builder(module.getContext());
   auto *type = llvm::FunctionType::get(builder.getVoidTy(), builder.getPtrTy(),
@@ -65,6 +64,9 @@ static bool addEntry(llvm::Module &module) {
   }
   builder.CreateCall(kernel, arguments);
   builder.CreateRetVoid();
+  for (llvm::Function &function : module)
+    if (function.hasLocalLinkage() && function.hasOneUse())
+      function.addFnAttr(llvm::Attribute::AlwaysInline);
   return true;
 }
 

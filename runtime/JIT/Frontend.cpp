@@ -150,7 +150,8 @@ FailureOr<KernelModule> jit::parseKernel(std::string_view text,
   entry->setPublic();
   mlir::PassManager pm(context);
   mlir::attn::buildPreparationPipeline(pm);
-  if (failed(pm.run(*result.module)) ||
+  if (failed(mlir::attn::verifyInlinedSizes(*result.module)) ||
+      failed(pm.run(*result.module)) ||
       failed(mlir::attn::verifyKernelForm(*result.module)))
     return failure();
 

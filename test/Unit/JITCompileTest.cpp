@@ -162,6 +162,26 @@ func.func @f() {
               2, 8, "not recursively");
 }
 
+TEST(JITCompile, CallsThatDouble) {
+  constexpr unsigned levels = 40;
+  std::string text =
+      "func.func private @f0(%a: tensor<4xf32>) -> tensor<4xf32> "
+      "{ return %a : tensor<4xf32> }\n";
+  for (unsigned i = 1; i <= levels; ++i) {
+    std::string type = " : (tensor<4xf32>) -> tensor<4xf32>\n";
+    std::string callee = "call @f" + std::to_string(i - 1);
+    text += "func.func " + std::string(i < levels ? "private " : "") + "@f" +
+            std::to_string(i) +
+            "(%a: tensor<4xf32>) -> tensor<4xf32> {\n  %b = " + callee +
+            "(%a)" + type + "  %c = " + callee + "(%b)" + type +
+            "  return %c : tensor<4xf32>\n}\n";
+  }
+  Diagnostic diagnostic = firstError(compileError(text));
+  EXPECT_NE(diagnostic.message.find("and may have up to 100000"),
+            std::string::npos)
+      << diagnostic.message;
+}
+
 TEST(JITCompile, NoReturn) {
   expectError(R"(func.func @f() -> tensor<4xf32> {
   cf.br ^loop
