@@ -9,6 +9,8 @@
 #include "dialect/DestinationStyle.h"
 #include "dialect/PointwiseRegionAssembly.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
 
 #include <cmath>
@@ -83,6 +85,19 @@ void AttentionOp::getAsmBlockArgumentNames(Region &region,
     names = names.drop_front();
   for (auto [argument, name] : llvm::zip(region.getArguments(), names))
     setName(argument, name);
+}
+
+Value AttentionOp::createFirstPosition(OpBuilder &builder, Value n,
+                                       Value numQueries, Value numKeys) {
+  if (getBottomRight())
+    return builder.createOrFold<arith::SubIOp>(getLoc(), numKeys, numQueries);
+  Value offset = getOffset();
+  if (!offset)
+    return arith::ConstantIndexOp::create(builder, getLoc(), 0);
+  if (isa<RankedTensorType>(offset.getType()))
+    offset = tensor::ExtractOp::create(builder, getLoc(), offset, n);
+  return builder.createOrFold<arith::IndexCastOp>(
+      getLoc(), builder.getIndexType(), offset);
 }
 
 Value AttentionOp::getCapture(BlockArgument argument) {

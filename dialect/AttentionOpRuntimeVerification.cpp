@@ -8,8 +8,8 @@
 
 //
 // What the verifier cannot see in dynamic types, checked before the op reads or
-// writes anything. The lowerings call this interface, so that a kernel is safe
-// whatever its caller checks.
+// anything is written. The lowerings call this interface, so that a kernel is
+// safe whatever its caller checks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,6 +53,8 @@ void checkCumulative(OpBuilder &builder, Location loc, Value cumulative,
 void AttentionOp::generateRuntimeVerification(
     OpBuilder &builder, Location loc,
     function_ref<std::string(Operation *, StringRef)> generateErrorMessage) {
+  OpBuilder::InsertionGuard guard(builder);
+  moveBeforeWrites(builder, *this);
   checkSizes(builder, loc, *this, getSizeConstraints(), generateErrorMessage);
   if (getOffset())
     checkOffset(builder, loc, getOffset(),
@@ -62,13 +64,14 @@ void AttentionOp::generateRuntimeVerification(
   if (!isPacked())
     return;
   checkCumulative(builder, loc, getCumulativeQuery(),
-                  createDim(builder, loc, getQuery(), 2),
+                  createFirstDim(builder, loc, getQuery(), 2),
                   generateErrorMessage(
                       *this, "operand 'cumulative_query': expected numbers "
                              "that do not decrease, from 0 to the query "
                              "length"));
   checkCumulative(
-      builder, loc, getCumulativeKey(), createDim(builder, loc, getKey(), 2),
+      builder, loc, getCumulativeKey(),
+      createFirstDim(builder, loc, getKey(), 2),
       generateErrorMessage(*this, "operand 'cumulative_key': expected numbers "
                                   "that do not decrease, from 0 to the "
                                   "key/value length"));

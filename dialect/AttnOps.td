@@ -238,6 +238,11 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     /// Whether the op reads what an operand holds, A9.
     bool readsOperand(OpOperand &operand) { return !isDpsInit(&operand); }
 
+    /// The position of the first query of batch entry or sequence `n` of an op on
+    /// tensors, an index (A5), where it has these numbers of queries and keys.
+    Value createFirstPosition(OpBuilder &builder, Value n, Value numQueries,
+                              Value numKeys);
+
     /// Makes the `b` or `h` of both regions count from `first`, a capture: for
     /// an op on a slice of `size` batch entries or heads.
     enum class RegionIndex { Batch, Head };

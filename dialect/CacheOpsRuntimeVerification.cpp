@@ -36,7 +36,7 @@ struct CacheChecks {
     return arith::ConstantIndexOp::create(b, loc, value);
   }
   Value dim(Value shaped, int64_t dimension) {
-    return createDim(b, loc, getFirstDestination(shaped), dimension);
+    return createFirstDim(b, loc, shaped, dimension);
   }
   /// An element of a tensor of integers, as an index.
   Value load(Value shaped, ValueRange indices) {

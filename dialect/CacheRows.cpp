@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/CacheRows.h"
+#include "dialect/RuntimeChecks.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -52,7 +53,7 @@ StoredPositions attn::createStoredPositions(OpBuilder &b, Location loc,
   Value end = arith::MinUIOp::create(b, loc, stored, size);
   if (!op.getRing())
     return {zero, end};
-  Value capacity = b.createOrFold<tensor::DimOp>(loc, op.getCache(), 2);
+  Value capacity = createFirstDim(b, loc, op.getCache(), 2);
   Value begin = arith::SubIOp::create(b, loc, stored, capacity);
   begin = arith::MaxSIOp::create(b, loc, begin, zero);
   Value isEmpty =

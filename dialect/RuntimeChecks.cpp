@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/RuntimeChecks.h"
-#include "dialect/AttnOps.h"
 
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -26,6 +26,18 @@ Value attn::getFirstDestination(Value value) {
   return value;
 }
 
+Value attn::createFirstDim(OpBuilder &builder, Location loc, Value shaped,
+                           int64_t dim) {
+  shaped = getFirstDestination(shaped);
+  ReifiedRankedShapedTypeDims sizes;
+  if (Operation *op = shaped.getDefiningOp();
+      isa_and_nonnull<CacheReadOp, tensor::EmptyOp>(op) &&
+      succeeded(reifyResultShapes(builder, op, sizes)))
+    return getValueOrCreateConstantIndexOp(builder, loc,
+                                           sizes.front()[unsigned(dim)]);
+  return createDim(builder, loc, shaped, dim);
+}
+
 void attn::moveBeforeWrites(OpBuilder &builder, ArrayRef<Value> values,
                             ArrayRef<Value> shaped) {
   // What memory holds is of its time.
@@ -35,8 +47,15 @@ void attn::moveBeforeWrites(OpBuilder &builder, ArrayRef<Value> values,
   if (llvm::any_of(values, isMemory) || llvm::any_of(shaped, isMemory))
     return;
   SmallVector<Value> needed(values);
-  for (Value value : shaped)
-    needed.push_back(value ? getFirstDestination(value) : Value());
+  for (Value value : shaped) {
+    if (!value || cast<ShapedType>(value.getType()).hasStaticShape())
+      continue;
+    value = getFirstDestination(value);
+    if (auto empty = value.getDefiningOp<tensor::EmptyOp>())
+      llvm::append_range(needed, empty.getDynamicSizes());
+    else
+      needed.push_back(value);
+  }
   Block *block = builder.getInsertionBlock();
   Operation *last = nullptr;
   for (Value value : needed) {
@@ -52,6 +71,21 @@ void attn::moveBeforeWrites(OpBuilder &builder, ArrayRef<Value> values,
     builder.setInsertionPointAfter(last);
   else
     builder.setInsertionPointToStart(block);
+}
+
+void attn::moveBeforeWrites(OpBuilder &builder, AttentionOp op) {
+  SmallVector<Value> values = {op.getOffset(), op.getCumulativeQuery(),
+                               op.getCumulativeKey()};
+  llvm::append_range(values, op.getMaskCaptures());
+  SmallVector<Value> shaped = {op.getQuery(), op.getSink()};
+  llvm::append_range(shaped, op.getOuts());
+  for (Value operand : {op.getKey(), op.getValue()}) {
+    auto read = operand.getDefiningOp<CacheReadOp>();
+    shaped.push_back(read ? read.getCache() : operand);
+    if (read)
+      values.append({read.getLengths(), read.getSize()});
+  }
+  moveBeforeWrites(builder, values, shaped);
 }
 
 Value attn::createDim(OpBuilder &builder, Location loc, Value shaped,
@@ -85,15 +119,14 @@ void attn::checkSizes(OpBuilder &builder, Location loc, Operation *op,
   for (const SizeConstraint &constraint : constraints) {
     if (isStatic(constraint.size) && isStatic(constraint.reference))
       continue; // The verifier has seen it.
-    Value size =
-        createDim(builder, loc, getFirstDestination(constraint.size.operand),
-                  constraint.size.dimension);
+    Value size = createFirstDim(builder, loc, constraint.size.operand,
+                                constraint.size.dimension);
     Value expected =
         arith::ConstantIndexOp::create(builder, loc, constraint.delta);
     if (constraint.reference.operand) {
-      Value reference = createDim(
-          builder, loc, getFirstDestination(constraint.reference.operand),
-          constraint.reference.dimension);
+      Value reference =
+          createFirstDim(builder, loc, constraint.reference.operand,
+                         constraint.reference.dimension);
       expected = builder.createOrFold<arith::AddIOp>(loc, reference, expected);
     }
     std::string message;

@@ -13,6 +13,7 @@
 #ifndef ATTN_DIALECT_RUNTIMECHECKS_H
 #define ATTN_DIALECT_RUNTIMECHECKS_H
 
+#include "dialect/AttnOps.h"
 #include "dialect/SizeConstraint.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -27,6 +28,12 @@ using DescribeCheck = function_ref<std::string(Operation *, StringRef)>;
 /// destination-style ops that computed it. It has the same sizes.
 Value getFirstDestination(Value value);
 
+/// A size of a tensor or memref, computed without what was written into it:
+/// that of its first destination, from what that was made with if it is an
+/// empty tensor, or from what says how much of a cache it reads.
+Value createFirstDim(OpBuilder &builder, Location loc, Value shaped,
+                     int64_t dim);
+
 /// Moves the builder to right after what computes `values` and the first
 /// destinations of `shaped`, some of which may be null: before everything that
 /// was computed since in their block, so that a check of their sizes fails
@@ -34,6 +41,10 @@ Value getFirstDestination(Value value);
 /// elsewhere.
 void moveBeforeWrites(OpBuilder &builder, ArrayRef<Value> values,
                       ArrayRef<Value> shaped);
+
+/// The same for what sizes, numbers and the mask of `op` come from: a ring that
+/// is read is still whole there.
+void moveBeforeWrites(OpBuilder &builder, AttentionOp op);
 
 Value createDim(OpBuilder &builder, Location loc, Value shaped, int64_t dim);
 Value createLoad(OpBuilder &builder, Location loc, Value shaped,

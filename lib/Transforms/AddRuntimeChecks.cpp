@@ -17,6 +17,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/RuntimeVerifiableOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace mlir::attn {
 #define GEN_PASS_DEF_ADDRUNTIMECHECKS
@@ -30,7 +31,31 @@ static std::string describe(Operation *op, StringRef what) {
   return ("'" + op->getName().getStringRef() + "' op " + what).str();
 }
 
+/// Moves integers up to where all that they are computed from is known: checks
+/// of them can then come before everything that is written.
+static void hoistIntegers(Operation *root) {
+  root->walk([](Operation *op) {
+    bool isInteger = llvm::all_of(
+        op->getResultTypes(), [](Type type) { return type.isIntOrIndex(); });
+    if (!isInteger || op->getNumResults() == 0 || op->getNumRegions() != 0 ||
+        !isPure(op))
+      return;
+    Block *block = op->getBlock();
+    Operation *last = nullptr;
+    for (Value operand : op->getOperands())
+      if (Operation *source = operand.getDefiningOp();
+          source && source->getBlock() == block)
+        if (!last || last->isBeforeInBlock(source))
+          last = source;
+    if (last)
+      op->moveAfter(last);
+    else
+      op->moveBefore(block, block->begin());
+  });
+}
+
 void attn::addRuntimeChecks(Operation *root) {
+  hoistIntegers(root);
   // Collected first: the checks themselves are not to be checked.
   SmallVector<RuntimeVerifiableOpInterface> verifiable;
   root->walk<WalkOrder::PreOrder>([&](Operation *op) {
@@ -41,11 +66,13 @@ void attn::addRuntimeChecks(Operation *root) {
                ? WalkResult::skip()
                : WalkResult::advance();
   });
-  for (RuntimeVerifiableOpInterface op : verifiable) {
+  // The last ones first: checks that move to one place stand in the order of
+  // their ops.
+  for (RuntimeVerifiableOpInterface op : llvm::reverse(verifiable)) {
     OpBuilder builder(op);
-    op.generateRuntimeVerification(builder, op.getLoc(), describe);
     if (auto attention = dyn_cast<AttentionOp>(op.getOperation()))
       checkCacheReads(builder, attention, describe);
+    op.generateRuntimeVerification(builder, op.getLoc(), describe);
   }
 }
 

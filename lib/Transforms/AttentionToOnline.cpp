@@ -188,19 +188,10 @@ private:
 
   /// Position of the first query, A5.
   Value emitPosition() {
-    if (op.getBottomRight()) {
-      Value queries = getValueOrCreateConstantIndexOp(b, loc, rows);
-      Value keys = getValueOrCreateConstantIndexOp(
-          b, loc, tensor::getMixedSize(b, loc, op.getKey(), 2));
-      return b.createOrFold<arith::SubIOp>(loc, keys, queries);
-    }
+    Value queries = getValueOrCreateConstantIndexOp(b, loc, rows);
+    Value keys = b.createOrFold<tensor::DimOp>(loc, op.getKey(), 2);
     Value zero = arith::ConstantIndexOp::create(b, loc, 0);
-    Value offset = op.getOffset();
-    if (!offset)
-      return zero;
-    if (isa<RankedTensorType>(offset.getType()))
-      offset = tensor::ExtractOp::create(b, loc, offset, zero);
-    return b.createOrFold<arith::IndexCastOp>(loc, b.getIndexType(), offset);
+    return op.createFirstPosition(b, zero, queries, keys);
   }
 
   /// `O / l`, 0 for an empty row (A14), as rows of the output.

@@ -16,6 +16,7 @@
 
 #include "lib/Transforms/CheckCacheReads.h"
 #include "dialect/CacheRows.h"
+#include "dialect/RuntimeChecks.h"
 #include "lib/Analysis/MaskAnalysis.h"
 #include "lib/Transforms/RegionEvaluation.h"
 
@@ -70,7 +71,7 @@ private:
       cf::AssertOp::create(b, loc, isAll, message);
       return;
     }
-    Value first = emitOffset(n);
+    Value first = op.createFirstPosition(b, n, numQueries, size);
     Value visibleBegin = zero, visibleEnd = size;
     if (op.hasMask()) {
       Value last = arith::AddIOp::create(b, loc, first, numQueries);
@@ -108,19 +109,6 @@ private:
     return arith::OrIOp::create(b, loc, isHidden, keep.undefined);
   }
 
-  /// The position of the first query, A5.
-  Value emitOffset(Value n) {
-    if (op.getBottomRight())
-      return arith::SubIOp::create(b, loc, dim(op.getKey(), 2),
-                                   dim(op.getQuery(), 2));
-    Value offset = op.getOffset();
-    if (!offset)
-      return zero;
-    if (isa<RankedTensorType>(offset.getType()))
-      offset = load(offset, n);
-    return toIndex(offset);
-  }
-
   void loop(Value begin, Value end, function_ref<void(Value)> body) {
     scf::ForOp::create(b, loc, begin, end, one, ValueRange(),
                        [&](OpBuilder &, Location, Value i, ValueRange) {
@@ -132,15 +120,7 @@ private:
     return arith::ConstantIndexOp::create(b, loc, value);
   }
   Value dim(Value tensor, int64_t dimension) {
-    return b.createOrFold<tensor::DimOp>(loc, tensor, dimension);
-  }
-  Value load(Value tensor, Value n) {
-    return tensor::ExtractOp::create(b, loc, tensor, n);
-  }
-  Value toIndex(Value integer) {
-    if (integer.getType().isIndex())
-      return integer;
-    return arith::IndexCastOp::create(b, loc, b.getIndexType(), integer);
+    return createFirstDim(b, loc, tensor, dimension);
   }
   Value compare(arith::CmpIPredicate predicate, Value lhs, Value rhs) {
     return b.createOrFold<arith::CmpIOp>(loc, predicate, lhs, rhs);
@@ -165,6 +145,8 @@ CacheReadOp getCacheRead(Value value) {
 
 void attn::checkCacheReads(OpBuilder &builder, AttentionOp op,
                            Describe describe) {
+  OpBuilder::InsertionGuard guard(builder);
+  moveBeforeWrites(builder, op);
   CacheReadOp key = getCacheRead(op.getKey());
   CacheReadOp value = getCacheRead(op.getValue());
   if (key)

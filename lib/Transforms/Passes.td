@@ -56,7 +56,9 @@ def AddRuntimeChecks : Pass<"attn-add-runtime-checks"> {
     Puts a `cf.assert` before every operation that would be undefined for some
     values of its operands: an index outside a tensor, sizes that do not fit
     together, a division by zero. Operations say what to check through the
-    upstream `RuntimeVerifiableOpInterface`.
+    upstream `RuntimeVerifiableOpInterface`. Sizes and offsets are computed as early
+    as they can be, so that what is wrong with them is found before anything is
+    written.
 
     Regions of attn ops are left alone. There, a value only counts where a
     position is kept, and the op's lowering sees to it. An attention to rows of an

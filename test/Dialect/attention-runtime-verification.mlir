@@ -73,18 +73,18 @@ func.func @attention_a5_a6(%x: tensor<1x2x3x4xf32>, %n: tensor<?xi32>,
 // An offset is at most 2^61 in magnitude, as any i32 is.
 // CHECK-LABEL: func.func @attention_a5_magnitude(
 // CHECK-SAME: %[[N:[^:]*]]: index, %[[I:[^:]*]]: i32, %[[T:[^:]*]]: tensor<1xi64>
+// CHECK: scf.for
+// CHECK: tensor.extract %[[T]]
+// CHECK: cf.assert %{{.*}}, {{.*}}operand 'offset'
 // CHECK: %[[BOUND:.*]] = arith.constant 2305843009213693952 : index
 // CHECK: %[[D:.*]] = arith.addi %[[N]], %[[BOUND]] : index
 // CHECK: %[[TWICE:.*]] = arith.constant 4611686018427387904 : index
 // CHECK: %[[FITS:.*]] = arith.cmpi ule, %[[D]], %[[TWICE]] : index
 // CHECK: cf.assert %[[FITS]], {{.*}}operand 'offset': expected a number of at most 2^61 in magnitude
-// CHECK: attn.attention
 // CHECK-NOT: cf.assert
+// CHECK: attn.attention {{.*}} offset(%[[N]] : index)
 // CHECK: attn.attention {{.*}} offset(%[[I]] : i32)
-// CHECK: scf.for
-// CHECK: tensor.extract %[[T]]
-// CHECK: cf.assert %{{.*}}, {{.*}}operand 'offset'
-// CHECK: attn.attention
+// CHECK: attn.attention {{.*}} offset(%[[T]] : tensor<1xi64>)
 func.func @attention_a5_magnitude(%x: tensor<1x2x3x4xf32>, %n: index, %i: i32,
                                   %t: tensor<1xi64>)
     -> (tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>) {

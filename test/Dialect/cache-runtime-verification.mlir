@@ -128,3 +128,26 @@ func.func @c12(%q: tensor<?x2x?x4xf32>, %keys: tensor<?x2x?x4xf32>,
       offset(%lengths : tensor<?xi32>) mask causal
   return %0 : tensor<?x2x?x4xf32>
 }
+
+// -----
+
+// A ring that is too small is found before its oldest row is overwritten.
+// CHECK-LABEL: func.func @append_and_attend(
+// CHECK: "'attn.attention' op operand 'key': the mask keeps a row that is absent from the cache"
+// CHECK: = attn.cache_append
+// CHECK-NOT: cf.assert
+// CHECK: = attn.attention
+func.func @append_and_attend(%q: tensor<1x2x1x4xf32>, %k: tensor<1x2x1x4xf32>,
+                             %keys: tensor<1x2x16x4xf32>,
+                             %lengths: tensor<1xi32>, %after: tensor<1xi32>,
+                             %n: index) -> (tensor<1x2x1x4xf32>,
+                                            tensor<1x2x16x4xf32>) {
+  %stored = attn.cache_append ins(%k : tensor<1x2x1x4xf32>)
+      outs(%keys : tensor<1x2x16x4xf32>) lengths(%lengths : tensor<1xi32>) ring
+  %key = attn.cache_read ins(%stored : tensor<1x2x16x4xf32>)
+      lengths(%after : tensor<1xi32>) ring size(%n) -> tensor<1x2x?x4xf32>
+  %0 = attn.attention ins(%q, %key, %key : tensor<1x2x1x4xf32>,
+      tensor<1x2x?x4xf32>, tensor<1x2x?x4xf32>) outs(%q : tensor<1x2x1x4xf32>)
+      offset(bottom_right) mask sliding_window(20, 0)
+  return %0, %stored : tensor<1x2x1x4xf32>, tensor<1x2x16x4xf32>
+}

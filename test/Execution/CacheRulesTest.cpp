@@ -192,8 +192,7 @@ TEST(CacheRules, c12_absent_rows) {
   auto attend = [&](const string &mask, const std::vector<double> &lengths,
                     const std::vector<double> &offset, Index n) {
     return runEverywhere(writeAttend("", mask),
-                         {query, cache, i32(lengths), i32(offset), n},
-                         /*mayWrite=*/true);
+                         {query, cache, i32(lengths), i32(offset), n});
   };
   // What is asked for is there.
   EXPECT_EQ(attend("", {2, 2}, {0, 0}, 2).tensors[0].elements(),
@@ -226,8 +225,7 @@ TEST(CacheRules, c12_ring) {
   auto attend = [&](const string &mask, Index length) {
     return runEverywhere(writeAttend("ring", mask),
                          {query, cache, i32({double(length)}),
-                          i32({double(length - 2)}), length},
-                         /*mayWrite=*/true);
+                          i32({double(length - 2)}), length});
   };
   // Capacity is the window and the query length, less 1.
   EXPECT_EQ(attend("mask sliding_window(2, 0)", 6).tensors[0].elements(),
@@ -236,6 +234,34 @@ TEST(CacheRules, c12_ring) {
   expectError(attend("mask causal", 6), "absent");
   expectNear(attend("mask causal", 4).tensors[0].elements(), {14.0 / 3, 4.5},
              1e-6);
+}
+
+TEST(CacheRules, c12_ring_of_an_append) {
+  auto step = [](const string &window, double length) {
+    return runEverywhere(
+        R"(func.func @f(%row: tensor<1x1x1x1xf32>,
+          %cache: tensor<1x1x4x1xf32> {bufferization.writable = true},
+          %before: tensor<1xi32>, %after: tensor<1xi32>, %n: index)
+          -> (tensor<1x1x1x1xf32>, tensor<1x1x4x1xf32>) {
+      %stored = attn.cache_append ins(%row : tensor<1x1x1x1xf32>)
+          outs(%cache : tensor<1x1x4x1xf32>) lengths(%before : tensor<1xi32>) ring
+      %key = attn.cache_read ins(%stored : tensor<1x1x4x1xf32>)
+          lengths(%after : tensor<1xi32>) ring size(%n) -> tensor<1x1x?x1xf32>
+      %o = tensor.empty() : tensor<1x1x1x1xf32>
+      %0 = attn.attention ins(%row, %key, %key : tensor<1x1x1x1xf32>,
+              tensor<1x1x?x1xf32>, tensor<1x1x?x1xf32>)
+          outs(%o : tensor<1x1x1x1xf32>) offset(bottom_right)
+          mask sliding_window()" +
+            window + R"(, 0)
+      return %0, %stored : tensor<1x1x1x1xf32>, tensor<1x1x4x1xf32>
+    })",
+        {f32({1, 1, 1, 1}, {0}), f32({1, 1, 4, 1}, {5, 6, 3, 4}), i32({length}),
+         i32({length + 1}), Index(length) + 1});
+  };
+  // Positions 3 to 6, of which the last one is new.
+  EXPECT_EQ(step("3", 6).tensors[0].elements(), (std::vector<double>{3.75}));
+  // The row of position 2 is not overwritten before the error.
+  expectError(step("4", 6), "absent");
 }
 
 TEST(CacheRules, c12_zeros_to_other_ops) {

@@ -16,7 +16,7 @@ using namespace attn;
 using namespace attn::test;
 
 static Results runCompiled(const std::string &text, const char *pipeline,
-                           std::vector<Argument> arguments, bool mayWrite) {
+                           std::vector<Argument> arguments) {
   Results results;
   Expected<Kernel> kernel = getEngine().compile(text, {.pipeline = pipeline});
   if (!kernel) {
@@ -51,7 +51,7 @@ static Results runCompiled(const std::string &text, const char *pipeline,
   }
   for (std::size_t i = 0; i < results.tensors.size(); ++i) {
     EXPECT_TRUE(results.tensors[i].gapsAreUntouched());
-    if (!results.error.empty() && !mayWrite)
+    if (!results.error.empty())
       EXPECT_EQ(results.tensors[i].bytes(), before[i])
           << "result " << i << " was written before the error";
   }
@@ -60,14 +60,13 @@ static Results runCompiled(const std::string &text, const char *pipeline,
 
 Results
 attn::test::runEverywhere(const std::string &text,
-                          const std::vector<TestArgument> &testArguments,
-                          bool mayWrite) {
+                          const std::vector<TestArgument> &testArguments) {
   std::vector<Argument> arguments(testArguments.begin(), testArguments.end());
   auto expected = interpret(text, "test.mlir", "f", arguments);
   Results results;
   for (const char *pipeline : {"reference", "cpu"}) {
     SCOPED_TRACE(std::string(pipeline) + " of\n" + text);
-    results = runCompiled(text, pipeline, arguments, mayWrite);
+    results = runCompiled(text, pipeline, arguments);
     EXPECT_EQ(expected.ok(), results.error.empty())
         << (expected ? results.error : expected.error().message);
     if (!expected || !results.error.empty())

@@ -32,10 +32,9 @@ struct TestArgument : Argument {
 /// Runs the function of `text` by both pipelines and by the interpreter. Where
 /// one fails, all must, and what the compiled kernels give must be what the
 /// interpreter gives, within the tolerance of the result's type. A kernel that
-/// fails may not have written anything, unless `mayWrite` says so.
+/// fails may not have written anything.
 Results runEverywhere(const std::string &text,
-                      const std::vector<TestArgument> &arguments,
-                      bool mayWrite = false);
+                      const std::vector<TestArgument> &arguments);
 
 } // namespace attn::test
 

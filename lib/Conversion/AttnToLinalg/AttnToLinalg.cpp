@@ -135,14 +135,8 @@ private:
       sequence.queryLength = dim(op.getQuery(), 2);
       sequence.keyLength = dim(op.getKey(), 2);
     }
-    sequence.offset = zero; // A5
-    if (op.getBottomRight())
-      sequence.offset = subtract(sequence.keyLength, sequence.queryLength);
-    if (Value offset = op.getOffset()) {
-      if (isa<RankedTensorType>(offset.getType()))
-        offset = tensor::ExtractOp::create(b, loc, offset, n);
-      sequence.offset = toIndex(offset);
-    }
+    sequence.offset = op.createFirstPosition(b, n, sequence.queryLength,
+                                             sequence.keyLength); // A5
     return sequence;
   }
 
