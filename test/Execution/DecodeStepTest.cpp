@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// examples/decode/step.mlir on attn::PagedCache: sequences of different lengths
-// are decoded together, fork, shrink and go, and every output is held to the
+// examples/decode on attn::PagedCache: sequences of different lengths are
+// decoded together, fork, shrink and go, and every output is held to the
 // float64 oracle on the rows that each sequence was given.
 //
 //===----------------------------------------------------------------------===//
@@ -42,20 +42,24 @@ struct Sequence {
 class DecodeStep : public testing::Test {
 protected:
   void SetUp() override {
-    Expected<Engine> engine = Engine::create();
-    ASSERT_TRUE(engine) << engine.error().message;
-    std::ifstream file(ATTN_EXAMPLES_DIR "/decode/step.mlir");
-    std::stringstream text;
-    text << file.rdbuf();
-    Expected<Kernel> compiled = engine->compile(text.str());
-    ASSERT_TRUE(compiled) << compiled.error().message;
-    kernel.emplace(std::move(*compiled));
+    compile("step.mlir");
     Expected<PagedCache> created = PagedCache::create({.pages = 40,
                                                        .pageSize = 16,
                                                        .keyValueHeads = heads,
                                                        .headSize = headSize});
     ASSERT_TRUE(created) << created.error().message;
     cache.emplace(std::move(*created));
+  }
+
+  void compile(const std::string &file) {
+    Expected<Engine> engine = Engine::create();
+    ASSERT_TRUE(engine) << engine.error().message;
+    std::ifstream stream(ATTN_EXAMPLES_DIR "/decode/" + file);
+    std::stringstream text;
+    text << stream.rdbuf();
+    Expected<Kernel> compiled = engine->compile(text.str());
+    ASSERT_TRUE(compiled) << compiled.error().message;
+    kernel.emplace(std::move(*compiled));
   }
 
   Rows random(std::int64_t count) {
@@ -102,15 +106,16 @@ protected:
                        rowSizes[] = {batch, heads, 1, headSize};
     const TensorView results[] = {TensorView(output.data(), querySizes),
                                   cache->keys(), cache->values()};
-    const std::vector<Argument> arguments = {
-        TensorView(query.data(), querySizes),
-        TensorView(key.data(), rowSizes),
-        TensorView(value.data(), rowSizes),
-        cache->keys(),
-        cache->values(),
-        step->table(),
-        step->lengths(),
-        step->newLengths()};
+    std::vector<Argument> arguments = {TensorView(query.data(), querySizes),
+                                       TensorView(key.data(), rowSizes),
+                                       TensorView(value.data(), rowSizes),
+                                       cache->keys(),
+                                       cache->values(),
+                                       step->table(),
+                                       step->lengths(),
+                                       step->newLengths()};
+    if (sharedPages)
+      arguments.emplace_back(*sharedPages);
     Status status = kernel->run(arguments, results);
     ASSERT_TRUE(status) << status.error().message;
     step->commit();
@@ -160,6 +165,8 @@ protected:
   std::optional<Kernel> kernel;
   std::optional<PagedCache> cache;
   std::map<SequenceId, Sequence> sequences;
+  /// For a kernel that takes it.
+  std::optional<std::int64_t> sharedPages;
 };
 
 TEST_F(DecodeStep, SequencesOfDifferentLengths) {
@@ -189,6 +196,23 @@ TEST_F(DecodeStep, ForksShareAPrefix) {
   truncate(first, 45);
   for (int step = 0; step < 5; ++step)
     decode(all());
+}
+
+TEST_F(DecodeStep, SharedPrefixIsAttendedToOnce) {
+  add();
+  for (int step = 0; step < 40; ++step)
+    decode(all());
+  compile("shared_prefix.mlir");
+  SequenceId first = all().front();
+  for (std::int64_t length : {40, 32, 37, 33})
+    fork(first, length);
+  // Nothing is shared, a page, both.
+  for (std::int64_t pages : {0, 1, 2}) {
+    sharedPages = pages;
+    for (int step = 0; step < 8; ++step)
+      decode(all());
+  }
+  decode({first}); // A batch of one.
 }
 
 TEST_F(DecodeStep, ExhaustionLeavesSequencesIntact) {
