@@ -100,6 +100,6 @@ void attn::buildCPUPipeline(OpPassManager &pm,
   addDeallocationStage(pm);
   pm.addPass(attn::createOutlineParallelLoops());
   addLoopStage(pm);
-  addSmallFloatStage(pm);
+  addSmallFloatStage(pm, target.hasPairs());
   addLLVMStage(pm);
 }

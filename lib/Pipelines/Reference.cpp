@@ -25,6 +25,6 @@ void attn::buildReferencePipeline(OpPassManager &pm,
   pm.addPass(createCanonicalizerPass());
   addDeallocationStage(pm);
   addLoopStage(pm);
-  addSmallFloatStage(pm);
+  addSmallFloatStage(pm, /*roundsToBF16=*/false);
   addLLVMStage(pm);
 }

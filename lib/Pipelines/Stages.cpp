@@ -65,7 +65,7 @@ void attn::addLoopStage(OpPassManager &pm) {
   pm.addPass(createSCFToControlFlowPass());
 }
 
-void attn::addSmallFloatStage(OpPassManager &pm) {
+void attn::addSmallFloatStage(OpPassManager &pm, bool roundsToBF16) {
   pm.addPass(math::createMathExtendToSupportedTypes());
   arith::ArithEmulateUnsupportedFloatsOptions emulation;
   emulation.sourceTypeStrs = {"bf16", "f16"};
@@ -73,7 +73,7 @@ void attn::addSmallFloatStage(OpPassManager &pm) {
   // Without it, x86 before AVX512-BF16 calls a function of the compiler's own
   // run-time library.
   arith::ArithExpandOpsPassOptions expansion;
-  expansion.includeBf16 = true;
+  expansion.includeBf16 = !roundsToBF16;
   pm.addPass(arith::createArithExpandOpsPass(expansion));
 }
 

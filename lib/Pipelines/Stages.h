@@ -28,9 +28,10 @@ void addDeallocationStage(OpPassManager &pm);
 /// linalg to loops, loops to branches, and addresses as arithmetic.
 void addLoopStage(OpPassManager &pm);
 
-/// Operations on bf16 and f16 as operations on f32 that round once, with the
-/// same bits whatever the processor offers.
-void addSmallFloatStage(OpPassManager &pm);
+/// Operations on bf16 and f16 as operations on f32 that round once. If
+/// `roundsToBF16`, the processor rounds to bf16 in one instruction, which has
+/// the same bits but for 0 where a subnormal number is rounded (AVX512-BF16).
+void addSmallFloatStage(OpPassManager &pm, bool roundsToBF16);
 
 /// What is left to the LLVM dialect.
 void addLLVMStage(OpPassManager &pm);
