@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Index/IR/IndexOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -44,7 +45,38 @@ RegionDependence::RegionDependence(Region &region, bool isScore)
       if (llvm::any_of(op.getOperands(), [&](Value v) { return onRow(v); }))
         rows.insert(result);
     }
+    if (op.getNumResults() == 1 &&
+        (isDistance(op.getResult(0)) || isOfDistances(op)))
+      distances.insert(op.getResult(0));
   }
+}
+
+//===----------------------------------------------------------------------===//
+// Distances
+//===----------------------------------------------------------------------===//
+
+bool RegionDependence::isDistance(Value value) const {
+  std::optional<Linear> linear = getLinear(value);
+  return linear && linear->position != 0 &&
+         linear->position == -linear->key;
+}
+
+bool RegionDependence::isOfDistances(Operation &op) const {
+  auto load = dyn_cast<memref::LoadOp>(op);
+  if (op.getNumRegions() > 0 || (!load && !isPure(&op)))
+    return false;
+  bool any = false;
+  for (Value operand : op.getOperands()) {
+    if (!onLane(operand) && !onRow(operand))
+      continue;
+    if (!onDistance(operand))
+      return false;
+    any = true;
+  }
+  if (!any || !load)
+    return any;
+  LoadForm form = getForm(load);
+  return form == LoadForm::Contiguous || form == LoadForm::Gather;
 }
 
 //===----------------------------------------------------------------------===//

@@ -39,7 +39,7 @@ enum class LoadForm {
 };
 
 /// Which values of a region vary with the lane (the query), which with the row
-/// (the key).
+/// (the key), and which of those only with the distance between both.
 class RegionDependence {
 public:
   RegionDependence(Region &region, bool isScore);
@@ -47,6 +47,12 @@ public:
   const RegionArguments &getArguments() const { return arguments; }
   bool onLane(Value value) const { return lanes.contains(value); }
   bool onRow(Value value) const { return rows.contains(value); }
+  /// Whether a value varies with position - key and with nothing else. It has
+  /// the same result along each diagonal of a tile.
+  bool onDistance(Value value) const { return distances.contains(value); }
+  /// Whether it is `c * (position - key)` and something that is the same
+  /// everywhere.
+  bool isDistance(Value value) const;
 
   /// How to vectorize a load that depends on the lane.
   LoadForm getForm(memref::LoadOp load) const;
@@ -58,9 +64,10 @@ private:
     int64_t position, key;
   };
   std::optional<Linear> getLinear(Value value) const;
+  bool isOfDistances(Operation &op) const;
 
   RegionArguments arguments;
-  DenseSet<Value> lanes, rows;
+  DenseSet<Value> lanes, rows, distances;
 };
 
 /// What keeps a region from being vectorized.

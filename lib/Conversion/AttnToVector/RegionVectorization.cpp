@@ -43,6 +43,7 @@ RegionVectorizer::RegionVectorizer(Region &region,
     invariant[argument] = LaneValue::uniform(capture);
   if (arguments.score)
     findScaledTanh();
+  findTables();
 }
 
 LaneValue RegionVectorizer::get(Value value) const {
@@ -57,7 +58,8 @@ bool RegionVectorizer::isOnRow(Operation &op) const {
 void RegionVectorizer::prepare() {
   for (Operation &op : region.front().without_terminator()) {
     auto load = dyn_cast<memref::LoadOp>(op);
-    if (!load || !dependence.onLane(load.getResult()))
+    if (!load || !dependence.onLane(load.getResult()) ||
+        (isOnRow(op) && !inRows.contains(&op)))
       continue;
     switch (dependence.getForm(load)) {
     case LoadForm::PerLane:
@@ -80,14 +82,18 @@ void RegionVectorizer::prepare() {
       evaluate(&op, nullptr);
   invariant.insert(current.begin(), current.end());
   current.clear();
+  buildReciprocals();
+  buildTables();
 }
 
 void RegionVectorizer::evaluateRow(Value row) {
   Bound count = {kMaxCount, 2 * kGuardedPosition, /*nonNegative=*/true};
   Value key = b.createOrFold<arith::AddIOp>(tile.firstKey, row);
   current[dependence.getArguments().key] = LaneValue::uniform(key, count);
+  for (Value value : tabulated)
+    current[value] = readTable(value, row);
   for (Operation &op : region.front().without_terminator())
-    if (isOnRow(op) && !deferred.contains(&op))
+    if (inRows.contains(&op) && !deferred.contains(&op))
       evaluate(&op, row);
 }
 
@@ -110,8 +116,8 @@ void RegionVectorizer::evaluate(Operation *op, Value row) {
   }
   for (auto form :
        {&RegionVectorizer::evaluateAffine, &RegionVectorizer::evaluateCast,
-        &RegionVectorizer::evaluateNarrow,
-        &RegionVectorizer::evaluateFunction}) {
+        &RegionVectorizer::evaluateNarrow, &RegionVectorizer::evaluateFunction,
+        &RegionVectorizer::evaluateDivision}) {
     FailureOr<LaneValue> value = (this->*form)(op);
     if (failed(value))
       continue;
@@ -146,15 +152,21 @@ void RegionVectorizer::evaluateUniform(Operation *op) {
 //===----------------------------------------------------------------------===//
 
 Pieces RegionVectorizer::getExistingLanes() {
-  if (!existingLanes.empty())
-    return existingLanes;
-  Value count = b.create<arith::IndexCastOp>(b.getI32Type(), tile.numQueries);
-  Value counts =
-      b.create<vector::BroadcastOp>(b.getPieceType(b.getI32Type()), count);
-  for (int64_t piece = 0; piece < b.getNumPieces(); ++piece)
-    existingLanes.push_back(b.create<arith::CmpIOp>(
-        CmpIPredicate::slt, b.laneNumbers(piece, 1, b.getI32Type()), counts));
+  if (existingLanes.empty())
+    existingLanes = buildExistingLanes(tile.numQueries);
   return existingLanes;
+}
+
+/// Whether the number of a lane is less than `count`.
+Pieces RegionVectorizer::buildExistingLanes(Value count) {
+  Value narrow = b.create<arith::IndexCastOp>(b.getI32Type(), count);
+  Value counts =
+      b.create<vector::BroadcastOp>(b.getPieceType(b.getI32Type()), narrow);
+  Pieces pieces;
+  for (int64_t piece = 0; piece < b.getNumPieces(); ++piece)
+    pieces.push_back(b.create<arith::CmpIOp>(
+        CmpIPredicate::slt, b.laneNumbers(piece, 1, b.getI32Type()), counts));
+  return pieces;
 }
 
 LaneValue RegionVectorizer::evaluateLoad(memref::LoadOp load, Value row) {
@@ -251,7 +263,8 @@ static Value stripDivisor(Value value, double &factor) {
 void RegionVectorizer::findScaledTanh() {
   auto isDeferrable = [&](Operation *op) {
     return op && op->getResult(0).hasOneUse() && isOnRow(*op) &&
-           dependence.onLane(op->getResult(0));
+           dependence.onLane(op->getResult(0)) &&
+           !dependence.onDistance(op->getResult(0));
   };
   SmallVector<Operation *> products;
   Value factored = getYielded(region);

@@ -18,6 +18,10 @@ namespace mlir::attn {
 /// Evaluates a score or mask region for all queries of a tile at once, key by
 /// key. Every value in it must have a result at every position of the tile that
 /// exists, and the region must have no obstacle.
+///
+/// What depends on the distance of query and key is the same along each
+/// diagonal of the tile. If it is worth it, it is computed once for each
+/// distance, into a table in which the lanes of a row are consecutive.
 class RegionVectorizer {
 public:
   RegionVectorizer(Region &region, const RegionDependence &dependence,
@@ -45,12 +49,30 @@ private:
   LaneValue gather(memref::LoadOp load);
   LaneValue readTile(memref::LoadOp load, Value buffer, ValueRange row);
   Pieces getExistingLanes();
+  Pieces buildExistingLanes(Value count);
+
+  /// A value in a table by distance: of row r and lane i, at
+  /// `numKeys - 1 - r + i`.
+  struct DistanceTable {
+    Value buffer;
+    Type type;
+    Bound bound;
+  };
+  /// Finds the values to keep in tables, and what rows evaluate besides.
+  void findTables();
+  void buildTables();
+  void storeInTables(Value first);
+  LaneValue readTable(Value value, Value row);
 
   /// These fail if the op is not of their kind.
   FailureOr<LaneValue> evaluateAffine(Operation *op);
   FailureOr<LaneValue> evaluateNarrow(Operation *op);
   FailureOr<LaneValue> evaluateCast(Operation *op);
   FailureOr<LaneValue> evaluateFunction(Operation *op);
+  /// A division by what is the same everywhere, as products; only if no use of
+  /// the quotient jumps where it is rounded differently.
+  void buildReciprocals();
+  FailureOr<LaneValue> evaluateDivision(Operation *op);
   LaneValue evaluateElementwise(Operation *op);
 
   Pieces buildPieces(Operation *op, ArrayRef<Pieces> operands,
@@ -69,6 +91,12 @@ private:
   DenseMap<Value, LaneValue> invariant, current;
   DenseMap<Operation *, Value> buffers;
   Pieces existingLanes;
+  /// In the order of the region; `inTables` are the ops that they are made of.
+  SmallVector<Value> tabulated;
+  DenseMap<Value, DistanceTable> tables;
+  SmallPtrSet<Operation *, 8> inTables, inRows;
+  /// Factors that products are quotients of a division with.
+  DenseMap<Operation *, std::pair<Value, Value>> reciprocals;
   /// That tanh and its factor, which are built together. Null if none.
   math::TanhOp scaledTanh;
   double tanhFactor = 1;

@@ -1,0 +1,148 @@
+//===- RegionDistances.cpp - What depends on distances in a tile ----------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// The part of RegionVectorizer that computes once for a tile of K rows and L
+// lanes what its K + L - 1 distances decide, instead of K * L times.
+//
+
+#include "lib/Conversion/AttnToVector/RegionVectorization.h"
+
+#include "mlir/Analysis/SliceAnalysis.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+/// Vector operations that a row saves at least; it has a load instead.
+static constexpr int kLeastSaved = 3;
+
+/// About how many operations on vectors an op of distances takes in a row.
+static int countOperations(Operation *op, const RegionDependence &dependence) {
+  if (dependence.isDistance(op->getResult(0)))
+    return 0; // A scalar and its multiples of lanes.
+  if (auto load = dyn_cast<memref::LoadOp>(op))
+    return dependence.getForm(load) == LoadForm::Gather ? 2 * kLeastSaved : 1;
+  if (isa<math::MathDialect>(op->getDialect()) &&
+      !isa<math::AbsIOp, math::AbsFOp, math::FmaOp>(op))
+    return 2 * kLeastSaved;
+  if (isa<arith::DivSIOp, arith::DivUIOp, arith::CeilDivSIOp,
+          arith::CeilDivUIOp, arith::FloorDivSIOp, arith::RemSIOp,
+          arith::RemUIOp>(op))
+    return 2 * kLeastSaved;
+  // To lanes first, with the numbers of the lanes added.
+  if (isa<arith::SIToFPOp, arith::UIToFPOp>(op))
+    return 2;
+  return 1;
+}
+
+void RegionVectorizer::findTables() {
+  Operation *yield = region.front().getTerminator();
+  auto isRoot = [&](Operation &op) {
+    Value result = op.getResult(0);
+    return dependence.onDistance(result) &&
+           llvm::any_of(op.getUsers(), [&](Operation *user) {
+             return user == yield || !dependence.onDistance(user->getResult(0));
+           });
+  };
+  SmallPtrSet<Operation *, 8> roots;
+  for (Operation &op : region.front().without_terminator()) {
+    if (!isRoot(op))
+      continue;
+    // All that the value is made of, except for what no row changes.
+    SetVector<Operation *> slice;
+    BackwardSliceOptions options;
+    options.inclusive = true;
+    options.omitBlockArguments = true;
+    options.filter = [&](Operation *made) { return isOnRow(*made); };
+    (void)getBackwardSlice(op.getResult(0), &slice, options);
+    int saved = 0;
+    for (Operation *made : slice)
+      saved += countOperations(made, dependence);
+    if (saved < kLeastSaved)
+      continue;
+    roots.insert(&op);
+    tabulated.push_back(op.getResult(0));
+    inTables.insert_range(slice);
+  }
+  SetVector<Operation *> slice;
+  BackwardSliceOptions options;
+  options.omitBlockArguments = true;
+  options.filter = [&](Operation *made) {
+    return made == yield || (isOnRow(*made) && !roots.contains(made));
+  };
+  (void)getBackwardSlice(yield, &slice, options);
+  inRows.insert_range(slice);
+}
+
+/// Row `numKeys - 1 - first` has, in lane i, the distance of the table's
+/// element `first + i`. It need not be one of the tile, and before the first key
+/// it is not.
+void RegionVectorizer::storeInTables(Value first) {
+  Value one = b.index(1);
+  Value last = b.createOrFold<arith::SubIOp>(tile.numKeys, one);
+  Value row = b.createOrFold<arith::SubIOp>(last, first);
+  Value distances = b.createOrFold<arith::AddIOp>(last, tile.numQueries);
+  // What is loaded exists for the distances of the tile only.
+  Pieces ofQueries = std::exchange(
+      existingLanes, buildExistingLanes(
+                         b.createOrFold<arith::SubIOp>(distances, first)));
+  Bound bound = invariant.at(dependence.getArguments().position).bound;
+  current[dependence.getArguments().key] = LaneValue::uniform(
+      b.createOrFold<arith::AddIOp>(tile.firstKey, row), bound);
+  for (Operation &op : region.front().without_terminator())
+    if (inTables.contains(&op))
+      evaluate(&op, row);
+  for (Value value : tabulated) {
+    LaneValue lanes = get(value);
+    Pieces pieces =
+        lanes.isVarying() ? lanes.pieces : arithmetic.toVectors(lanes);
+    if (value.getType().isInteger(1)) // In memory, vectors of i1 are bits.
+      for (Value &piece : pieces)
+        piece =
+            b.create<arith::ExtUIOp>(b.getPieceType(b.getI32Type()), piece);
+    Type element = cast<VectorType>(pieces.front().getType()).getElementType();
+    int64_t rows = cast<ShapedType>(tile.scores.getType()).getDimSize(0);
+    Value buffer =
+        b.allocate(MemRefType::get({rows + 2 * b.getNumLanes()}, element));
+    for (auto [number, piece] : llvm::enumerate(pieces))
+      b.create<vector::StoreOp>(
+          piece, buffer,
+          b.createOrFold<arith::AddIOp>(
+              first, b.index(int64_t(number) * b.getWidth())));
+    tables[value] = {buffer, element, lanes.bound};
+  }
+  current.clear();
+  existingLanes = std::move(ofQueries);
+}
+
+void RegionVectorizer::buildTables() {
+  if (tabulated.empty())
+    return;
+  Value last = b.createOrFold<arith::SubIOp>(tile.numKeys, b.index(1));
+  Value end = b.createOrFold<arith::AddIOp>(last, b.index(b.getNumLanes()));
+  b.loop(b.index(0), end, b.getNumLanes(),
+         [&](Value first) { storeInTables(first); });
+}
+
+LaneValue RegionVectorizer::readTable(Value value, Value row) {
+  const DistanceTable &table = tables.at(value);
+  Value last = b.createOrFold<arith::SubIOp>(tile.numKeys, b.index(1));
+  Value first = b.createOrFold<arith::SubIOp>(last, row);
+  VectorType vector = b.getPieceType(table.type);
+  Pieces pieces;
+  for (int64_t piece = 0; piece < b.getNumPieces(); ++piece) {
+    Value at =
+        b.createOrFold<arith::AddIOp>(first, b.index(piece * b.getWidth()));
+    Value lanes = b.create<vector::LoadOp>(vector, table.buffer, at);
+    if (value.getType().isInteger(1))
+      lanes = b.create<arith::CmpIOp>(arith::CmpIPredicate::ne, lanes,
+                                      b.integer(vector, 0));
+    pieces.push_back(lanes);
+  }
+  return LaneValue::varying(value.getType(), std::move(pieces), table.bound);
+}
