@@ -197,12 +197,11 @@ func.func @relative(%s: memref<128x16xf32>, %m: memref<16xf32>, %b: index, %p: i
       partial(%false) defined(%true) exact(%false)
       score(%table : memref<?xf32>) {
     ^bb0(%rs: f32, %rb: index, %rh: index, %rp: index, %rj: index, %t: memref<?xf32>):
-      %c31 = arith.constant 31 : index
       %d = arith.subi %rp, %rj : index
-      %i = arith.addi %d, %c31 : index
+      %i = arith.addi %rp, %rj : index
       %x = memref.load %t[%i] : memref<?xf32>
       %a = math.absi %d : index
-      %n = arith.minsi %a, %c31 : index
+      %n = arith.minsi %a, %rj : index
       %y = memref.load %t[%n] : memref<?xf32>
       %xy = arith.addf %x, %y : f32
       %r = arith.addf %rs, %xy : f32

@@ -1,0 +1,114 @@
+// RUN: attn-opt %s --convert-attn-to-vector="vector-bits=512" --canonicalize --cse --split-input-file | FileCheck %s
+
+// What only the distance of query and key decides is computed once for each
+// distance, from that of the last key and the first query on. Loads are guarded
+// by whether there is a query and a key so far apart.
+// CHECK-LABEL: func @relative
+//  CHECK-SAME:     %[[S:[a-z0-9]*]]: memref<128x32xf32>,
+//  CHECK-SAME:     memref<32xf32>, %{{[a-z0-9]*}}: index, %[[P:[a-z0-9]*]]: index, %[[J0:[a-z0-9]*]]: index, %[[NQ:[a-z0-9]*]]: index, %[[NK:[a-z0-9]*]]: index, %[[TABLE:[a-z0-9]*]]: memref<?xf32>
+//   CHECK-DAG:   %[[C1:.*]] = arith.constant 1 : index
+//   CHECK-DAG:   %[[C16:.*]] = arith.constant 16 : index
+//   CHECK-DAG:   %[[C31:.*]] = arith.constant 31 : index
+//   CHECK-DAG:   %[[C32:.*]] = arith.constant 32 : index
+//       CHECK:   %[[BUFFER:.*]] = memref.alloc() {{.*}} : memref<192xf32>
+//       CHECK:   %[[LAST:.*]] = arith.addi %[[NK]], %[[C31]]
+//       CHECK:   scf.for %[[FIRST:[a-z0-9]*]] = %{{.*}} to %[[LAST]] step %[[C32]]
+//       CHECK:     vector.gather %[[TABLE]]
+//       CHECK:     vector.store %{{.*}}, %[[BUFFER]][%[[FIRST]]]
+//       CHECK:     %[[SECOND:.*]] = arith.addi %[[FIRST]], %[[C16]]
+//       CHECK:     vector.store %{{.*}}, %[[BUFFER]][%[[SECOND]]]
+//       CHECK:   scf.for %[[ROW:[a-z0-9]*]] =
+//   CHECK-NOT:     vector.gather
+//       CHECK:     %[[DOT:.*]] = vector.load %[[S]][%[[ROW]],
+//       CHECK:     %[[LAST_ROW:.*]] = arith.subi %[[NK]], %[[C1]]
+//       CHECK:     %[[AT:.*]] = arith.subi %[[LAST_ROW]], %[[ROW]]
+//       CHECK:     %[[BIAS:.*]] = vector.load %[[BUFFER]][%[[AT]]]
+//       CHECK:     arith.addf %[[DOT]], %[[BIAS]]
+//   CHECK-NOT:   vector.gather
+//       CHECK:   return
+func.func @relative(%s: memref<128x32xf32>, %m: memref<32xf32>, %b: index, %p: index, %j: index, %nq: index, %nk: index, %table: memref<?xf32>) {
+  %true = arith.constant true
+  %false = arith.constant false
+  attn.online_softmax
+      outs(%s, %m, %m, %m : memref<128x32xf32>, memref<32xf32>, memref<32xf32>, memref<32xf32>)
+      at(%b, %b, %p, %j) queries(%nq) keys(%nk)
+      partial(%false) defined(%true) exact(%false)
+      score(%table : memref<?xf32>) {
+    ^bb0(%rs: f32, %rb: index, %rh: index, %rp: index, %rj: index, %t: memref<?xf32>):
+      %c31 = arith.constant 31 : index
+      %distance = arith.subi %rj, %rp : index
+      %apart = math.absi %distance : index
+      %bucket = arith.minsi %apart, %c31 : index
+      %bias = memref.load %t[%bucket] : memref<?xf32>
+      %score = arith.addf %rs, %bias : f32
+      attn.yield %score : f32
+    }
+  return
+}
+
+// -----
+
+// Truths are numbers in memory.
+// CHECK-LABEL: func @dilated
+//   CHECK-DAG:   %[[ZERO:.*]] = arith.constant dense<0> : vector<16xi32>
+//       CHECK:   %[[BUFFER:.*]] = memref.alloc() {{.*}} : memref<160xi32>
+//       CHECK:   arith.remsi {{.*}} : vector<16xi32>
+//       CHECK:   %[[KEPT:.*]] = arith.extui {{.*}} : vector<16xi1> to vector<16xi32>
+//       CHECK:   vector.store %[[KEPT]], %[[BUFFER]]
+//       CHECK:   scf.for
+//   CHECK-NOT:     arith.remsi
+//       CHECK:     %[[NUMBER:.*]] = vector.load %[[BUFFER]]
+//       CHECK:     %[[KEEP:.*]] = arith.cmpi ne, %[[NUMBER]], %[[ZERO]]
+//       CHECK:     arith.select %[[KEEP]]
+func.func @dilated(%s: memref<128x16xf32>, %m: memref<16xf32>, %b: index, %p: index, %j: index, %nq: index, %nk: index) {
+  %true = arith.constant true
+  %false = arith.constant false
+  attn.online_softmax
+      outs(%s, %m, %m, %m : memref<128x16xf32>, memref<16xf32>, memref<16xf32>, memref<16xf32>)
+      at(%b, %b, %p, %j) queries(%nq) keys(%nk)
+      partial(%true) defined(%true) exact(%false)
+      mask {
+    ^bb0(%rb: index, %rh: index, %rp: index, %rj: index):
+      %c0 = arith.constant 0 : index
+      %c3 = arith.constant 3 : index
+      %c512 = arith.constant 512 : index
+      %distance = arith.subi %rp, %rj : index
+      %near = arith.cmpi slt, %distance, %c512 : index
+      %rest = arith.remsi %distance, %c3 : index
+      %hit = arith.cmpi eq, %rest, %c0 : index
+      %keep = arith.andi %near, %hit : i1
+      attn.yield %keep : i1
+    }
+  return
+}
+
+// -----
+
+// A comparison of positions is cheaper than a table, and what a key decides
+// besides has none.
+// CHECK-LABEL: func @cheap
+//   CHECK-NOT:   memref.alloc
+//       CHECK:   return
+func.func @cheap(%s: memref<128x16xf32>, %m: memref<16xf32>, %b: index, %p: index, %j: index, %nq: index, %nk: index) {
+  %true = arith.constant true
+  %false = arith.constant false
+  attn.online_softmax
+      outs(%s, %m, %m, %m : memref<128x16xf32>, memref<16xf32>, memref<16xf32>, memref<16xf32>)
+      at(%b, %b, %p, %j) queries(%nq) keys(%nk)
+      partial(%true) defined(%true) exact(%false)
+      mask {
+    ^bb0(%rb: index, %rh: index, %rp: index, %rj: index):
+      %c0 = arith.constant 0 : index
+      %c7 = arith.constant 7 : index
+      %c512 = arith.constant 512 : index
+      %distance = arith.subi %rp, %rj : index
+      %near = arith.cmpi slt, %distance, %c512 : index
+      %both = arith.addi %distance, %rj : index
+      %mixed = arith.muli %distance, %rj : index
+      %rest = arith.remsi %mixed, %c7 : index
+      %hit = arith.cmpi eq, %rest, %c0 : index
+      %keep = arith.andi %near, %hit : i1
+      attn.yield %keep : i1
+    }
+  return
+}
