@@ -112,3 +112,36 @@ func.func @cheap(%s: memref<128x16xf32>, %m: memref<16xf32>, %b: index, %p: inde
     }
   return
 }
+
+// -----
+
+// A bound of a magnitude takes one comparison, and a key is never negative.
+// CHECK-LABEL: func @near
+//   CHECK-DAG:   %[[THREE:.*]] = arith.constant dense<3> : vector<16xi32>
+//   CHECK-DAG:   %[[SIX:.*]] = arith.constant dense<6> : vector<16xi32>
+//       CHECK:   scf.for
+//       CHECK:     arith.divui
+//   CHECK-NOT:     math.absi
+//       CHECK:     %[[RAISED:.*]] = arith.addi %{{.*}}, %[[THREE]]
+//       CHECK:     %[[KEEP:.*]] = arith.cmpi ule, %[[RAISED]], %[[SIX]]
+//       CHECK:     arith.select %[[KEEP]]
+func.func @near(%s: memref<128x16xf32>, %m: memref<16xf32>, %b: index, %p: index, %j: index, %nq: index, %nk: index) {
+  %true = arith.constant true
+  %false = arith.constant false
+  attn.online_softmax
+      outs(%s, %m, %m, %m : memref<128x16xf32>, memref<16xf32>, memref<16xf32>, memref<16xf32>)
+      at(%b, %b, %p, %j) queries(%nq) keys(%nk)
+      partial(%true) defined(%true) exact(%false)
+      mask {
+    ^bb0(%rb: index, %rh: index, %rp: index, %rj: index):
+      %c3 = arith.constant 3 : index
+      %c64 = arith.constant 64 : index
+      %row = arith.floordivsi %rp, %c64 : index
+      %key_row = arith.floordivsi %rj, %c64 : index
+      %difference = arith.subi %key_row, %row : index
+      %apart = math.absi %difference : index
+      %keep = arith.cmpi sle, %apart, %c3 : index
+      attn.yield %keep : i1
+    }
+  return
+}

@@ -199,6 +199,29 @@ FailureOr<LaneValue> RegionVectorizer::evaluateNarrow(Operation *op) {
   return LaneValue::varying(type, buildPieces(op, operands, element), bound);
 }
 
+/// |x| <= c in i32 is x + c <= 2 * c without signs.
+FailureOr<LaneValue> RegionVectorizer::evaluateNear(Operation *op) {
+  std::optional<CmpIPredicate> predicate = getPredicate(op);
+  if (predicate != CmpIPredicate::sle && predicate != CmpIPredicate::slt)
+    return failure();
+  auto magnitude = op->getOperand(0).getDefiningOp<math::AbsIOp>();
+  std::optional<int64_t> limit = getConstant(op->getOperand(1));
+  if (!magnitude || !limit)
+    return failure();
+  int64_t most = predicate == CmpIPredicate::slt ? *limit - 1 : *limit;
+  LaneValue number = get(magnitude.getOperand());
+  if (most < 0 || most > INT32_MAX / 2 || !arithmetic.isNarrow(number))
+    return failure();
+  VectorType vector = b.getPieceType(b.getI32Type());
+  Pieces pieces = arithmetic.toNarrowVectors(number);
+  for (Value &piece : pieces) {
+    Value raised = b.create<arith::AddIOp>(piece, b.integer(vector, most));
+    piece = b.create<arith::CmpIOp>(CmpIPredicate::ule, raised,
+                                    b.integer(vector, 2 * most));
+  }
+  return LaneValue::varying(b.getI1Type(), std::move(pieces));
+}
+
 //===----------------------------------------------------------------------===//
 // Conversions
 //===----------------------------------------------------------------------===//

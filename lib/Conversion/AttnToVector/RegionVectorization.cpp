@@ -116,7 +116,8 @@ void RegionVectorizer::evaluate(Operation *op, Value row) {
   }
   for (auto form :
        {&RegionVectorizer::evaluateAffine, &RegionVectorizer::evaluateCast,
-        &RegionVectorizer::evaluateNarrow, &RegionVectorizer::evaluateFunction,
+        &RegionVectorizer::evaluateNear, &RegionVectorizer::evaluateNarrow,
+        &RegionVectorizer::evaluateFunction,
         &RegionVectorizer::evaluateDivision}) {
     FailureOr<LaneValue> value = (this->*form)(op);
     if (failed(value))
@@ -137,11 +138,18 @@ void RegionVectorizer::evaluateUniform(Operation *op) {
         LaneValue::uniform(b.constant(attribute.getValue()), getBound(op));
     return;
   }
+  Bound bound = getBound(op);
+  if (isa<arith::FloorDivSIOp>(op) && get(op->getOperand(0)).bound.nonNegative &&
+      get(op->getOperand(1)).bound.nonNegative) {
+    Value quotient = b.create<arith::DivUIOp>(get(op->getOperand(0)).scalar,
+                                              get(op->getOperand(1)).scalar);
+    current[op->getResult(0)] = LaneValue::uniform(quotient, bound);
+    return;
+  }
   Operation *copy = b.clone(*op);
   for (OpOperand &operand : copy->getOpOperands())
     operand.set(get(operand.get()).scalar);
   dropPromises(copy);
-  Bound bound = getBound(op);
   for (auto [original, result] :
        llvm::zip(op->getResults(), copy->getResults()))
     current[original] = LaneValue::uniform(result, bound);

@@ -67,6 +67,7 @@ private:
   /// These fail if the op is not of their kind.
   FailureOr<LaneValue> evaluateAffine(Operation *op);
   FailureOr<LaneValue> evaluateNarrow(Operation *op);
+  FailureOr<LaneValue> evaluateNear(Operation *op);
   FailureOr<LaneValue> evaluateCast(Operation *op);
   FailureOr<LaneValue> evaluateFunction(Operation *op);
   /// A division by what is the same everywhere, as products; only if no use of
