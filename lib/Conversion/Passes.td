@@ -44,6 +44,11 @@ def ConvertAttnToVector : Pass<"convert-attn-to-vector"> {
       the key is computed before the loop over keys;
     - positions stay `scalar + stride * lane` as long as they can, so that
       `j <= p` becomes a comparison of constant numbers of lanes with one scalar;
+    - what only the distance `p - j` decides is computed once for each distance
+      of the block, into a table of which a row reads consecutive elements, if
+      that saves more than the loads cost;
+    - scores are divided by what is the same everywhere through its reciprocal,
+      unless a use of the quotient jumps, as a comparison does;
     - captured buffers are read with vector loads or gathers, or transposed before
       the loop; only where queries and keys exist.
 
