@@ -6,16 +6,18 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Conversion/LinalgToVector/RowPrefetch.h"
-#include "lib/Conversion/LinalgToVector/LinalgToVector.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
 using namespace mlir::attn;
+
+static constexpr int64_t kLineBytes = 64;
 
 void RowPrefetch::emit(OpBuilder &b, Location loc, Value row,
                        Value column) const {
@@ -25,6 +27,29 @@ void RowPrefetch::emit(OpBuilder &b, Location loc, Value row,
   memref::PrefetchOp::create(b, loc, matrix, ValueRange{row, column},
                              /*isWrite=*/false, /*localityHint=*/2,
                              /*isDataCache=*/true);
+}
+
+void RowPrefetch::emitShare(OpBuilder &b, Location loc, Value row,
+                            int64_t numRows, Value column,
+                            int64_t numColumns) const {
+  if (!matrix)
+    return;
+  MemRefType type = matrix.getType();
+  int64_t size = type.getDimSize(1);
+  if (ShapedType::isDynamic(size))
+    return;
+  int64_t line = kLineBytes * 8 / type.getElementTypeBitWidth();
+  auto index = [&](int64_t value) {
+    return arith::ConstantIndexOp::create(b, loc, value);
+  };
+  // The columns of the rows up to this one are so many elements of them.
+  Value first = arith::MulIOp::create(b, loc, column, index(numRows));
+  for (int64_t at = 0; at < numRows * numColumns; at += line) {
+    Value element = arith::AddIOp::create(b, loc, first, index(at));
+    Value down = arith::DivUIOp::create(b, loc, element, index(size));
+    emit(b, loc, arith::AddIOp::create(b, loc, row, down),
+         arith::RemUIOp::create(b, loc, element, index(size)));
+  }
 }
 
 namespace {
@@ -67,38 +92,70 @@ private:
 
 } // namespace
 
-llvm::DenseMap<Operation *, RowPrefetch>
-attn::emitRowPrefetches(OpBuilder &b, ArrayRef<linalg::LinalgOp> contractions,
-                        const VectorRegisters &registers) {
-  llvm::DenseMap<Operation *, RowPrefetch> prefetches;
-  for (linalg::LinalgOp dots : contractions) {
-    if (!isDots(dots, registers))
+/// Whether `value` is computed from `iv`, by operations of which a view counts
+/// with where it begins.
+static bool dependsOn(Value value, Value iv) {
+  SmallVector<Value> open = {value};
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  while (!open.empty()) {
+    Value next = open.pop_back_val();
+    if (next == iv)
+      return true;
+    Operation *op = next.getDefiningOp();
+    if (!op || !seen.insert(op).second)
       continue;
-    Value keys = dots.getDpsInputOperand(0)->get();
-    Operation *view = keys.getDefiningOp<memref::SubViewOp>();
-    if (!view)
-      continue;
-    auto loop = dyn_cast<scf::ForOp>(view->getParentOp());
-    if (!loop)
-      continue;
-    Block *body = loop.getBody();
-    Operation *step = body->findAncestorOpInBlock(*dots);
-    for (linalg::LinalgOp products : contractions) {
-      if (isDots(products, registers) || prefetches.contains(products) ||
-          !body->findAncestorOpInBlock(*products))
-        continue;
-      for (Value operand : products->getOperands()) {
-        Operation *values = operand.getDefiningOp<memref::SubViewOp>();
-        if (!values || values == view || values->getBlock() != body ||
-            !values->isBeforeInBlock(step))
-          continue;
-        prefetches[dots] = {cast<TypedValue<MemRefType>>(operand)};
-        b.setInsertionPoint(step);
-        if (Value next = NextIteration(b, loop).get(keys))
-          prefetches[products] = {cast<TypedValue<MemRefType>>(next)};
-        break;
-      }
+    if (auto view = dyn_cast<memref::SubViewOp>(op)) {
+      open.push_back(view.getSource());
+      llvm::append_range(open, view.getOffsets());
+    } else {
+      llvm::append_range(open, op->getOperands());
     }
+  }
+  return false;
+}
+
+/// Whether no two iterations of the parallel loops around `view` read the same
+/// of it.
+static bool isReadOnce(memref::SubViewOp view) {
+  for (auto loop = view->getParentOfType<scf::ForallOp>(); loop;
+       loop = loop->getParentOfType<scf::ForallOp>())
+    for (Value iv : loop.getInductionVars())
+      if (!dependsOn(view, iv))
+        return false;
+  return true;
+}
+
+/// The rows that a contraction in `loop` reads from memory, a block in each
+/// iteration; or null.
+static memref::SubViewOp findBlock(linalg::LinalgOp contraction,
+                                   scf::ForOp loop) {
+  for (Value operand : contraction.getDpsInputs()) {
+    auto view = operand.getDefiningOp<memref::SubViewOp>();
+    if (view && view->getBlock() == loop.getBody() &&
+        view.getType().getRank() == 2 &&
+        dependsOn(view, loop.getInductionVar()) && isReadOnce(view))
+      return view;
+  }
+  return nullptr;
+}
+
+llvm::DenseMap<Operation *, RowPrefetch>
+attn::emitRowPrefetches(OpBuilder &b, ArrayRef<linalg::LinalgOp> contractions) {
+  llvm::DenseMap<Operation *, RowPrefetch> prefetches;
+  for (size_t i = 0; i + 1 < contractions.size(); ++i) {
+    linalg::LinalgOp scores = contractions[i], products = contractions[i + 1];
+    auto loop = scores->getParentOfType<scf::ForOp>();
+    if (!loop || loop != products->getParentOfType<scf::ForOp>())
+      continue;
+    memref::SubViewOp keys = findBlock(scores, loop),
+                      values = findBlock(products, loop);
+    Operation *step = loop.getBody()->findAncestorOpInBlock(*scores);
+    if (!keys || !values || keys == values || !values->isBeforeInBlock(step))
+      continue;
+    prefetches[scores] = {values.getResult(), keys};
+    b.setInsertionPoint(step);
+    if (Value next = NextIteration(b, loop).get(keys))
+      prefetches[products] = {cast<TypedValue<MemRefType>>(next), values};
   }
   return prefetches;
 }

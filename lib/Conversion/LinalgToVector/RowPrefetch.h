@@ -8,29 +8,33 @@
 #ifndef ATTN_CONVERSION_LINALGTOVECTOR_ROWPREFETCH_H
 #define ATTN_CONVERSION_LINALGTOVECTOR_ROWPREFETCH_H
 
-#include "lib/Conversion/LinalgToVector/RegisterBlocking.h"
-
 #include "mlir/Dialect/Linalg/IR/LinalgInterfaces.h"
 
 namespace mlir::attn {
 
-/// What is fetched from memory while a contraction computes with a row: the
-/// same row of a matrix.
+/// What is fetched from memory while a contraction computes: of a matrix, the
+/// rows that it reads of its own.
 struct RowPrefetch {
   TypedValue<MemRefType> matrix; ///< Null: nothing is fetched.
+  Value own;                     ///< The operand that has those rows.
 
   /// Fetches the line of an element.
   void emit(OpBuilder &b, Location loc, Value row, Value column) const;
+  /// Fetches as many elements as `numColumns` columns from `column` on of
+  /// `numRows` rows have. Where this is called for all columns of the rows, all
+  /// their lines are fetched, one after the other.
+  void emitShare(OpBuilder &b, Location loc, Value row, int64_t numRows,
+                 Value column, int64_t numColumns) const;
 };
 
-/// What each of some contractions, in their order, should fetch. In decoding,
-/// the dots of queries with a block of keys alternate with the products of
-/// weights and values. Both read what comes from memory and is used once, so
-/// that each fetches what the other will read: the values of the block, and the
-/// keys of the next, of which the view is emitted.
+/// What each of some contractions, in their order, should fetch. In a loop over
+/// blocks of keys, products of queries and keys alternate with products of
+/// weights and values. Where no other iteration of a parallel loop reads the
+/// same, both come from memory, so that each fetches what the other will read:
+/// the values of the block, and the keys of the next, of which the view is
+/// emitted.
 llvm::DenseMap<Operation *, RowPrefetch>
-emitRowPrefetches(OpBuilder &b, ArrayRef<linalg::LinalgOp> contractions,
-                  const VectorRegisters &registers);
+emitRowPrefetches(OpBuilder &b, ArrayRef<linalg::LinalgOp> contractions);
 
 } // namespace mlir::attn
 

@@ -157,6 +157,7 @@ void VectorBlocks::emitInnerLoop(ValueRange rows, ValueRange columns,
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   acc = llvm::to_vector_of<Value>(loop.getRegionIterArgs());
+  emitPrefetch(rows, loop.getInductionVar(), stride);
   for (int64_t i = 0; i < stride; ++i) {
     SmallVector<Value> k(outer);
     k.push_back(add(loop.getInductionVar(), i));
@@ -189,7 +190,7 @@ void VectorBlocks::emitStep(ValueRange rows, ValueRange columns, ValueRange k,
     SmallVector<Value> indices =
         getIndices(contraction.mapOfB, /*row=*/{}, times(column, factor), k);
     int64_t bytes = int64_t(i) * width * typeOfB.getIntOrFloatBitWidth() / 8;
-    if (bytes % 64 == 0)
+    if (bytes % 64 == 0 && contraction.prefetch.own == contraction.b)
       contraction.prefetch.emit(b, loc, k.back(), column);
     if (splitsColumns) {
       if (i % 2 == 0) {
@@ -210,6 +211,18 @@ void VectorBlocks::emitStep(ValueRange rows, ValueRange columns, ValueRange k,
     emitDots(scalars, lanes, acc);
   else
     emitProducts(scalars, lanes, acc);
+}
+
+void VectorBlocks::emitPrefetch(ValueRange rows, Value k, int64_t numSteps) {
+  if (contraction.prefetch.own != contraction.a)
+    return;
+  Value row = rows.front();
+  auto numRows = static_cast<int64_t>(rows.size());
+  AffineExpr m = getAffineDimExpr(0, contraction.mapOfA.getContext());
+  if (contraction.mapOfA.getResult(0) == m)
+    return contraction.prefetch.emitShare(b, loc, row, numRows, k, numSteps);
+  for (int64_t i = 0; i < numSteps; ++i)
+    contraction.prefetch.emit(b, loc, add(k, i), row);
 }
 
 void VectorBlocks::emitDots(ArrayRef<Value> pairs, ArrayRef<Value> lanes,

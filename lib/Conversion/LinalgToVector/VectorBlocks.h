@@ -45,6 +45,9 @@ private:
   /// acc[m,n] += A[m,k...] * B[k...,n] for one k.
   void emitStep(ValueRange rows, ValueRange columns, ValueRange k,
                 SmallVector<Value> &acc);
+  /// Fetches what a block should while it computes `numSteps` steps from `k`
+  /// on.
+  void emitPrefetch(ValueRange rows, Value k, int64_t numSteps);
   void emitDots(ArrayRef<Value> pairs, ArrayRef<Value> lanes,
                 SmallVector<Value> &acc);
   void emitProducts(ArrayRef<Value> scalars, ArrayRef<Value> lanes,

@@ -248,8 +248,7 @@ struct VectorizeContractions
     IRRewriter rewriter(&getContext());
     ContractionTarget target = {
         {vectorBits, vectorRegisters}, bf16Dot, bf16Tiles};
-    auto prefetches =
-        emitRowPrefetches(rewriter, contractions, target.registers);
+    auto prefetches = emitRowPrefetches(rewriter, contractions);
     for (linalg::LinalgOp op : contractions)
       (void)vectorizeContraction(rewriter, op, target, prefetches.lookup(op));
   }

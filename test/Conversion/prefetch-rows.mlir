@@ -1,0 +1,71 @@
+// RUN: attn-opt %s -attn-vectorize-contractions="vector-bits=512 vector-registers=32" -canonicalize -cse \
+// RUN:   | FileCheck %s
+
+!heads = memref<4x?x64xf32>
+!block = memref<8x64xf32, strided<[64, 1], offset: ?>>
+!queries = memref<64x32xf32>
+!scores = memref<8x32xf32>
+
+// A head has one tile, so that its keys and values come from memory. While a step of
+// two elements of eight keys is multiplied, one line of the block's values is
+// fetched, the next in each step; while a value is, the row of it from the keys of
+// the next block, or of the last one again.
+// CHECK-LABEL: func.func @one_tile(
+// CHECK-SAME: %[[K:[^:]*]]: memref<4x?x64xf32>, %[[V:[^:]*]]: memref<4x?x64xf32>
+// CHECK: scf.forall (%[[H:.*]]) in (4)
+// CHECK:   scf.for %[[J:[^ ]*]] = %c0 to %[[N:[^ ]*]] step %c8
+// CHECK:     %[[VALUES:.*]] = memref.subview %[[V]][%[[H]], %[[J]], 0]
+// CHECK:     %[[LATER:.*]] = arith.addi %[[J]], %c8
+// CHECK:     %[[EXISTS:.*]] = arith.cmpi slt, %[[LATER]], %[[N]]
+// CHECK:     %[[NEXT:.*]] = arith.select %[[EXISTS]], %[[LATER]], %[[J]]
+// CHECK:     %[[KEYS:.*]] = memref.subview %[[K]][%[[H]], %[[NEXT]], 0]
+// CHECK:     scf.for %[[D:[^ ]*]] = %c0 to %c64 step %c2
+// CHECK:       %[[FIRST:.*]] = arith.muli %[[D]], %c8
+// CHECK:       %[[DOWN:.*]] = arith.divui %[[FIRST]], %c64
+// CHECK:       %[[ROW:.*]] = arith.addi %{{.*}}, %[[DOWN]]
+// CHECK:       %[[COLUMN:.*]] = arith.remui %[[FIRST]], %c64
+// CHECK:       memref.prefetch %[[VALUES]][%[[ROW]], %[[COLUMN]]], read, locality<2>, data
+// CHECK-NOT:   memref.prefetch
+// CHECK:     scf.for %[[E:[^ ]*]] = %c0 to %c64 step %c8
+// CHECK:       scf.for %[[R:[^ ]*]] = %c0 to %c8 step %c2
+// CHECK:         memref.prefetch %[[KEYS]][%[[R]], %[[E]]], read, locality<2>, data
+// CHECK:         memref.prefetch %[[KEYS]][%{{.*}}, %[[E]]], read, locality<2>, data
+// CHECK-NOT:   memref.prefetch
+func.func @one_tile(%k: !heads, %v: !heads, %q: !queries, %s: !scores,
+                    %o: !queries, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  scf.forall (%h) in (4) {
+    scf.for %j = %c0 to %n step %c8 {
+      %keys = memref.subview %k[%h, %j, 0] [1, 8, 64] [1, 1, 1] : !heads to !block
+      %values = memref.subview %v[%h, %j, 0] [1, 8, 64] [1, 1, 1] : !heads to !block
+      linalg.matmul ins(%keys, %q : !block, !queries) outs(%s : !scores)
+      linalg.matmul indexing_maps = [affine_map<(m, n, k) -> (k, m)>,
+                                     affine_map<(m, n, k) -> (k, n)>,
+                                     affine_map<(m, n, k) -> (m, n)>]
+          ins(%values, %s : !block, !scores) outs(%o : !queries)
+    }
+  }
+  return
+}
+
+// Every tile of a head reads the same keys and values, which stay in a cache.
+// CHECK-LABEL: func.func @two_tiles(
+// CHECK-NOT: memref.prefetch
+func.func @two_tiles(%k: !heads, %v: !heads, %q: !queries, %s: !scores,
+                     %o: !queries, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  scf.forall (%h, %i) in (4, 2) {
+    scf.for %j = %c0 to %n step %c8 {
+      %keys = memref.subview %k[%h, %j, 0] [1, 8, 64] [1, 1, 1] : !heads to !block
+      %values = memref.subview %v[%h, %j, 0] [1, 8, 64] [1, 1, 1] : !heads to !block
+      linalg.matmul ins(%keys, %q : !block, !queries) outs(%s : !scores)
+      linalg.matmul indexing_maps = [affine_map<(m, n, k) -> (k, m)>,
+                                     affine_map<(m, n, k) -> (k, n)>,
+                                     affine_map<(m, n, k) -> (m, n)>]
+          ins(%values, %s : !block, !scores) outs(%o : !queries)
+    }
+  }
+  return
+}
