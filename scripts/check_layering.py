@@ -38,7 +38,7 @@ RULES = {
     "runtime/Support": STD + HOST + ["oneapi/tbb/"],
     "runtime/Reference": STD + HOST,
     "runtime/Npy": STD + HOST,
-    "runtime/Cache": STD + HOST,
+    "runtime/Cache": STD + HOST + ["runtime/Support/"],
     "runtime/Builder": STD + HOST + ["runtime/Support/"],
     "runtime/Bridge": STD + MLIR + HOST,
     "runtime/JIT": STD + MLIR + HOST + COMPILER + ["lib/", "runtime/"],
@@ -96,7 +96,7 @@ ONLY_IN = [
 ]
 
 # POSIX and compiler headers that count as the standard library.
-SYSTEM = re.compile(r"^(dlfcn|elf|fcntl|link|malloc|pthread|sched|stdbool|stddef|stdint|unistd|\w*intrin|arm_neon)\.h$|^(sys|sanitizer)/")
+SYSTEM = re.compile(r"^(dlfcn|elf|fcntl|link|malloc|pthread|sched|stdbool|stddef|stdint|stdio|string|unistd|\w*intrin|arm_neon)\.h$|^(sys|sanitizer)/")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^">]+)[">]')
 SUFFIXES = {".h", ".cpp"}

@@ -9,13 +9,15 @@
 
 #include "attn/engine.h"
 #include "runtime/Builder/AttentionWriter.h"
+#include "runtime/Support/MessageForC.h"
 #include "runtime/Support/TensorConversion.h"
 
-#include <cstring>
 #include <vector>
 
 using namespace attn;
 using std::string;
+using support::copyForC;
+using support::failNull;
 
 struct attn_engine {
   Engine engine;
@@ -23,12 +25,6 @@ struct attn_engine {
 struct attn_kernel {
   Kernel kernel;
 };
-
-static char *copy(const string &text) {
-  char *result = new char[text.size() + 1];
-  std::memcpy(result, text.c_str(), text.size() + 1);
-  return result;
-}
 
 static const char *describe(Diagnostic::Severity severity) {
   switch (severity) {
@@ -52,11 +48,7 @@ static char *fail(const Error &error) {
       text += "\n" + diagnostic.file + ":" + std::to_string(diagnostic.line) +
               ":" + std::to_string(diagnostic.column) + ": " +
               describe(diagnostic.severity) + diagnostic.message;
-  return copy(text);
-}
-
-static char *failNull(const char *argument) {
-  return copy(string(argument) + ": expected a pointer, got NULL");
+  return copyForC(text);
 }
 
 static Expected<Argument> convert(const attn_argument &argument,
@@ -78,8 +70,6 @@ static Expected<Argument> convert(const attn_argument &argument,
                    std::to_string(int(argument.kind)),
                {}};
 }
-
-void attn_free(char *text) { delete[] text; }
 
 //===----------------------------------------------------------------------===//
 // Engines
@@ -150,7 +140,7 @@ char *attn_attention_text(const attn_attention *attention, char **text) {
   Expected<string> written = write(*attention);
   if (!written)
     return fail(written.error());
-  *text = copy(*written);
+  *text = copyForC(*written);
   return nullptr;
 }
 

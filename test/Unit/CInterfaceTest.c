@@ -6,39 +6,11 @@
 \*===----------------------------------------------------------------------===*/
 
 #include "attn/attn_c.h"
+#include "test/Unit/CTesting.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-static int failures = 0;
-
-static void check(bool holds, const char *what, int line) {
-  if (holds)
-    return;
-  fprintf(stderr, "%s:%d: %s\n", __FILE__, line, what);
-  ++failures;
-}
-#define CHECK(condition) check(condition, #condition, __LINE__)
-
-/* A call that succeeds. */
-static void check_success(char *error, int line) {
-  check(error == NULL, error ? error : "", line);
-  attn_free(error);
-}
-#define CHECK_SUCCESS(call) check_success(call, __LINE__)
-
-/* A call whose error has `part` in it. */
-static void check_error(char *error, const char *part, int line) {
-  check(error != NULL, "an error", line);
-  if (error && !strstr(error, part)) {
-    fprintf(stderr, "%s:%d: expected '%s' in '%s'\n", __FILE__, line, part,
-            error);
-    ++failures;
-  }
-  attn_free(error);
-}
-#define CHECK_ERROR(call, part) check_error(call, part, __LINE__)
 
 /* Two heads, a causal mask and slopes: what is left of a mean over keys. */
 static const attn_attention variant = {

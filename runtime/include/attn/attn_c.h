@@ -5,9 +5,8 @@
 |*
 |*===----------------------------------------------------------------------===*|
 |*
-|* Functions that can fail return NULL if they did not, or else a message, which
-|* is the caller's to free with attn_free. It names the argument at fault; the
-|* compiler's diagnostics follow, a line each.
+|* Errors are as attn/error_c.h says; the compiler's diagnostics follow, a line
+|* each. Caches of keys and values are in attn/paged_cache_c.h.
 |*
 |*     attn_engine *engine;
 |*     char *error = attn_engine_create(NULL, &engine);
@@ -17,7 +16,7 @@
 #ifndef ATTN_ATTN_C_H
 #define ATTN_ATTN_C_H
 
-#include "attn/export.h"
+#include "attn/error_c.h"
 #include "attn/tensor_c.h"
 
 #include <stdbool.h>
@@ -26,9 +25,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/** Frees a message or a text. NULL is fine. */
-ATTN_EXPORT void attn_free(char *text);
 
 /*===----------------------------------------------------------------------===*\
 |* Engines
