@@ -37,8 +37,8 @@ void expectAgreement(KernelText text, Index numQueries, Index numKeys,
              value = normal(text.type, {1, 1, numKeys, 16}, 3);
   Outcome outcome =
       run(text, {query.view(), key.view(), value.view(), operand.view()});
-  EXPECT_EQ(outcome.error, "") << numQueries << " queries, " << numKeys
-                               << " keys";
+  EXPECT_EQ(outcome.error, "")
+      << numQueries << " queries, " << numKeys << " keys";
 }
 
 /// The table has an element for each distance that there is, and ends where
@@ -46,10 +46,9 @@ void expectAgreement(KernelText text, Index numQueries, Index numKeys,
 TEST(Distance, attention_a9_loads_only_of_distances_of_the_tile) {
   for (ElementType type : fastTypes)
     for (auto [numQueries, numKeys] : lengths) {
-      KernelText text{
-          .type = type,
-          .clauses =
-              R"(score(%s, %b, %h, %p, %j)
+      KernelText text{.type = type,
+                      .clauses =
+                          R"(score(%s, %b, %h, %p, %j)
                    captures(%t = %table : tensor<?xf32>, %n = %last : index) {
                    %distance = arith.subi %p, %j : index
                    %at = arith.addi %distance, %n : index
@@ -61,10 +60,10 @@ TEST(Distance, attention_a9_loads_only_of_distances_of_the_tile) {
                    %r = arith.addf %s, %xy : f32
                    attn.yield %r : f32
                  })",
-          .parameters = ", %table: tensor<?xf32>",
-          .prologue = R"(%c1 = arith.constant 1 : index
+                      .parameters = ", %table: tensor<?xf32>",
+                      .prologue = R"(%c1 = arith.constant 1 : index
                          %keys = tensor.dim %key, %c2 : tensor<?x1x?x16x)" +
-                      std::string(nameOf(type)) + R"(>
+                                  std::string(nameOf(type)) + R"(>
                          %last = arith.subi %keys, %c1 : index
                         )"};
       Index distances = std::max<Index>(0, numQueries + numKeys - 1);

@@ -57,8 +57,7 @@ RegionDependence::RegionDependence(Region &region, bool isScore)
 
 bool RegionDependence::isDistance(Value value) const {
   std::optional<Linear> linear = getLinear(value);
-  return linear && linear->position != 0 &&
-         linear->position == -linear->key;
+  return linear && linear->position != 0 && linear->position == -linear->key;
 }
 
 bool RegionDependence::isOfDistances(Operation &op) const {

@@ -80,8 +80,8 @@ void RegionVectorizer::findTables() {
 }
 
 /// Row `numKeys - 1 - first` has, in lane i, the distance of the table's
-/// element `first + i`. It need not be one of the tile, and before the first key
-/// it is not.
+/// element `first + i`. It need not be one of the tile, and before the first
+/// key it is not.
 void RegionVectorizer::storeInTables(Value first) {
   Value one = b.index(1);
   Value last = b.createOrFold<arith::SubIOp>(tile.numKeys, one);
@@ -89,8 +89,8 @@ void RegionVectorizer::storeInTables(Value first) {
   Value distances = b.createOrFold<arith::AddIOp>(last, tile.numQueries);
   // What is loaded exists for the distances of the tile only.
   Pieces ofQueries = std::exchange(
-      existingLanes, buildExistingLanes(
-                         b.createOrFold<arith::SubIOp>(distances, first)));
+      existingLanes,
+      buildExistingLanes(b.createOrFold<arith::SubIOp>(distances, first)));
   Bound bound = invariant.at(dependence.getArguments().position).bound;
   current[dependence.getArguments().key] = LaneValue::uniform(
       b.createOrFold<arith::AddIOp>(tile.firstKey, row), bound);
@@ -103,8 +103,7 @@ void RegionVectorizer::storeInTables(Value first) {
         lanes.isVarying() ? lanes.pieces : arithmetic.toVectors(lanes);
     if (value.getType().isInteger(1)) // In memory, vectors of i1 are bits.
       for (Value &piece : pieces)
-        piece =
-            b.create<arith::ExtUIOp>(b.getPieceType(b.getI32Type()), piece);
+        piece = b.create<arith::ExtUIOp>(b.getPieceType(b.getI32Type()), piece);
     Type element = cast<VectorType>(pieces.front().getType()).getElementType();
     int64_t rows = cast<ShapedType>(tile.scores.getType()).getDimSize(0);
     Value buffer =

@@ -15,25 +15,35 @@
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mlir::attn;
 
+/// Whether the result of an op changes no more than an operand.
+static bool isSmooth(OpOperand &operand) {
+  Operation *op = operand.getOwner();
+  return isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::NegFOp,
+             arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp,
+             arith::MinNumFOp, math::AbsFOp, math::FmaOp, math::ExpOp,
+             math::Exp2Op, math::TanhOp>(op) ||
+         (isa<arith::DivFOp>(op) && operand.getOperandNumber() == 0) ||
+         (isa<arith::SelectOp>(op) && operand.getOperandNumber() > 0);
+}
+
 /// Whether a score that a value is part of changes no more than the value.
 static bool hasSmoothUses(Value value) {
-  return llvm::all_of(value.getUses(), [](OpOperand &use) {
-    Operation *user = use.getOwner();
-    if (isa<YieldOp>(user))
-      return true;
-    bool isSmooth =
-        isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::NegFOp,
-            arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp,
-            arith::MinNumFOp, math::AbsFOp, math::FmaOp, math::ExpOp,
-            math::Exp2Op, math::TanhOp>(user) ||
-        (isa<arith::DivFOp>(user) && use.getOperandNumber() == 0) ||
-        (isa<arith::SelectOp>(user) && use.getOperandNumber() > 0);
-    return isSmooth && hasSmoothUses(user->getResult(0));
-  });
+  SetVector<Value> made; // Each value once, in however many ways it is used.
+  made.insert(value);
+  for (size_t i = 0; i < made.size(); ++i)
+    for (OpOperand &use : made[i].getUses()) {
+      if (isa<YieldOp>(use.getOwner()))
+        continue;
+      if (!isSmooth(use))
+        return false;
+      made.insert(use.getOwner()->getResult(0));
+    }
+  return true;
 }
 
 /// x / y is x * a * b with b a power of two that keeps a = 1 / (y * b) a normal
@@ -53,9 +63,9 @@ void RegionVectorizer::buildReciprocals() {
       return b.create<arith::CmpFOp>(predicate, magnitude,
                                      b.number(f32, number));
     };
-    Value power = b.create<arith::SelectOp>(
-        compare(arith::CmpFPredicate::OGT, kLimit), b.number(f32, 1 / kLimit),
-        b.number(f32, 1));
+    Value power =
+        b.create<arith::SelectOp>(compare(arith::CmpFPredicate::OGT, kLimit),
+                                  b.number(f32, 1 / kLimit), b.number(f32, 1));
     power = b.create<arith::SelectOp>(
         compare(arith::CmpFPredicate::OLT, 1 / kLimit), b.number(f32, kLimit),
         power);

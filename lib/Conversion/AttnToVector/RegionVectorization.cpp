@@ -139,7 +139,8 @@ void RegionVectorizer::evaluateUniform(Operation *op) {
     return;
   }
   Bound bound = getBound(op);
-  if (isa<arith::FloorDivSIOp>(op) && get(op->getOperand(0)).bound.nonNegative &&
+  if (isa<arith::FloorDivSIOp>(op) &&
+      get(op->getOperand(0)).bound.nonNegative &&
       get(op->getOperand(1)).bound.nonNegative) {
     Value quotient = b.create<arith::DivUIOp>(get(op->getOperand(0)).scalar,
                                               get(op->getOperand(1)).scalar);
