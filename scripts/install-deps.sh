@@ -27,6 +27,8 @@ packages=(
   mlir-22-tools
   # Threads for generated code.
   libtbb-dev
+  # Unicode, for the tokeniser of examples/smollm2.
+  libutf8proc-dev
   # Tests, benchmarks, sanitizers, fuzzers and checks.
   clang-format-22
   clang-tidy-22

@@ -1,0 +1,110 @@
+//===- Panels.cpp - Tensors of a file as kernels read them ----------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "examples/smollm2/Panels.h"
+
+#include "attn/element_type.h"
+
+#include <cstring>
+#include <new>
+
+using namespace smollm2;
+using attn::bf16;
+using attn::Error;
+using attn::Expected;
+using attn::f16;
+
+template <typename T> static T load(const std::byte *from) {
+  T value;
+  std::memcpy(&value, from, sizeof(T));
+  return value;
+}
+
+static float loadHalf(const std::byte *from) {
+  return f16::fromBits(load<std::uint16_t>(from));
+}
+
+void smollm2::dequantizeRow(const GgufTensor &tensor, std::int64_t row,
+                            std::span<float> result) {
+  GgufBlock block = blockOf(tensor.type);
+  std::int64_t columns = tensor.sizes.back();
+  const std::byte *from =
+      tensor.data.data() + row * (columns / block.elements) * block.bytes;
+  float *to = result.data();
+  for (std::int64_t i = 0; i < columns;
+       i += block.elements, from += block.bytes, to += block.elements) {
+    switch (tensor.type) {
+    case GgufType::f32:
+      *to = load<float>(from);
+      break;
+    case GgufType::f16:
+      *to = loadHalf(from);
+      break;
+    case GgufType::bf16:
+      *to = bf16::fromBits(load<std::uint16_t>(from));
+      break;
+    case GgufType::q8_0: {
+      float factor = loadHalf(from);
+      for (int j = 0; j < 32; ++j)
+        to[j] = factor * float(load<std::int8_t>(from + 2 + j));
+      break;
+    }
+    case GgufType::q4_1: {
+      float factor = loadHalf(from), offset = loadHalf(from + 2);
+      for (int j = 0; j < 16; ++j) {
+        auto two = load<std::uint8_t>(from + 4 + j);
+        to[j] = factor * float(two & 15) + offset;
+        to[j + 16] = factor * float(two >> 4) + offset;
+      }
+      break;
+    }
+    }
+  }
+}
+
+Expected<Panels> Panels::create(const GgufTensor &tensor, RowOrder order) {
+  if (tensor.sizes.size() != 2 || tensor.sizes[0] % width != 0)
+    return Error{"expected a matrix of a multiple of " + std::to_string(width) +
+                     " rows",
+                 {}};
+  std::int64_t panels = tensor.sizes[0] / width, inputs = tensor.sizes[1];
+  constexpr std::int64_t lines = width / 32; // Of each input.
+  Panels result;
+  result.sizes = {panels, inputs, width};
+  std::size_t count = std::size_t(panels * inputs * lines);
+  result.data.reset(new (std::nothrow) Line[count]);
+  if (!result.data)
+    return Error{"cannot allocate " + std::to_string(count * sizeof(Line)) +
+                     " bytes",
+                 {}};
+  std::vector<float> rows(std::size_t(width * inputs));
+  for (std::int64_t panel = 0; panel < panels; ++panel) {
+    for (std::int64_t row = 0; row < width; ++row) {
+      std::int64_t to =
+          order == RowOrder::pairs ? row / 2 + row % 2 * (width / 2) : row;
+      dequantizeRow(tensor, panel * width + row,
+                    std::span(rows).subspan(std::size_t(to * inputs),
+                                            std::size_t(inputs)));
+    }
+    Line *line = result.data.get() + panel * inputs * lines;
+    for (std::int64_t input = 0; input < inputs; ++input, line += lines)
+      for (std::int64_t output = 0; output < width; ++output)
+        line[output / 32].bits[output % 32] =
+            bf16(rows[std::size_t(output * inputs + input)]).bits;
+  }
+  return result;
+}
+
+void Panels::copyRow(std::int64_t row, std::span<float> result) const {
+  std::int64_t inputs = sizes[1], output = row % width;
+  const Line *line =
+      data.get() + row / width * inputs * (width / 32) + output / 32;
+  for (float &element : result) {
+    element = bf16::fromBits(line->bits[output % 32]);
+    line += width / 32;
+  }
+}

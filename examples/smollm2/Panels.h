@@ -1,0 +1,67 @@
+//===- Panels.h - Tensors of a file as kernels read them --------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_EXAMPLES_SMOLLM2_PANELS_H
+#define ATTN_EXAMPLES_SMOLLM2_PANELS_H
+
+#include "attn/error.h"
+#include "attn/tensor_view.h"
+#include "examples/smollm2/GgufFile.h"
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace smollm2 {
+
+/// Writes row `row` of a matrix or vector, `tensor.sizes.back()` elements, as
+/// f32. A block of Q8_0 is a factor d (f16) and 32 numbers (i8), of Q4_1 d and
+/// an offset m (f16) and 32 numbers of 4 bits, those of its first half in the
+/// lower ones:
+///
+///     q8_0: x[i] = d * q[i]        q4_1: x[i] = d * q[i] + m
+void dequantizeRow(const GgufTensor &tensor, std::int64_t row,
+                   std::span<float> result);
+
+/// How the rows of a projection of heads lie in a file.
+enum class RowOrder {
+  plain,
+  /// Rows 2k and 2k + 1 of each head of 64 are a pair of the rotary embedding;
+  /// as panels they become k and k + 32 ("half split").
+  pairs
+};
+
+/// A weight (outputs, inputs) in panels of 64 outputs: (outputs / 64, inputs,
+/// 64) of bf16, rounded to nearest, so that a kernel reads a panel from front
+/// to back.
+class Panels {
+public:
+  static constexpr std::int64_t width = 64;
+
+  /// Errors: not a matrix, outputs that do not fill panels, no memory.
+  static attn::Expected<Panels> create(const GgufTensor &tensor,
+                                       RowOrder order = RowOrder::plain);
+
+  attn::TensorView view() const {
+    return {data.get(), attn::ElementType::bf16, sizes, true};
+  }
+  /// Writes the weights of one output, (inputs), as f32.
+  void copyRow(std::int64_t row, std::span<float> result) const;
+
+private:
+  struct alignas(64) Line {
+    std::uint16_t bits[32];
+  };
+
+  std::unique_ptr<Line[]> data;
+  std::vector<std::int64_t> sizes;
+};
+
+} // namespace smollm2
+
+#endif // ATTN_EXAMPLES_SMOLLM2_PANELS_H

@@ -1,0 +1,31 @@
+//===- Words.h - Text in pieces that tokens do not cross --------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_EXAMPLES_SMOLLM2_WORDS_H
+#define ATTN_EXAMPLES_SMOLLM2_WORDS_H
+
+#include "attn/error.h"
+
+#include <string_view>
+#include <vector>
+
+namespace smollm2 {
+
+/// Splits UTF-8 text as models of the kind "smollm" do: each number character
+/// stands alone, and what is between them is split as GPT-2 does (Radford et
+/// al., "Language Models are Unsupervised Multitask Learners", 2019), by
+///
+///     's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+|
+///     ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
+///
+/// The pieces are parts of `text`, one after the other. Error: bytes that are
+/// not UTF-8.
+attn::Expected<std::vector<std::string_view>> splitWords(std::string_view text);
+
+} // namespace smollm2
+
+#endif // ATTN_EXAMPLES_SMOLLM2_WORDS_H

@@ -1,0 +1,60 @@
+//===- GgufFuzzer.cpp - Parses arbitrary bytes as a model file ------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Of a file that parses, every entry, tensor and token can be read, and what is
+// encoded decodes to itself.
+//
+//===----------------------------------------------------------------------===//
+
+#include "examples/smollm2/Panels.h"
+#include "examples/smollm2/Tokenizer.h"
+
+#include <cstdlib>
+
+using namespace smollm2;
+using attn::Expected;
+
+static void readTensors(const GgufFile &file) {
+  for (auto &[name, tensor] : file.tensors()) {
+    std::int64_t rows = 1;
+    for (std::size_t i = 0; i + 1 < tensor.sizes.size(); ++i)
+      rows *= tensor.sizes[i];
+    if (tensor.data.empty())
+      continue;
+    std::vector<float> row(std::size_t(tensor.sizes.back()));
+    for (std::int64_t i = 0; i < rows; ++i)
+      dequantizeRow(tensor, i, row);
+    (void)Panels::create(tensor);
+  }
+}
+
+static void useTokenizer(const GgufFile &file) {
+  Expected<Tokenizer> tokenizer = Tokenizer::create(file);
+  if (!tokenizer)
+    return;
+  for (std::string_view text : {"abc abab", "a 12\n  n\u00e9nnn<end>"}) {
+    Expected<std::vector<std::int32_t>> tokens = tokenizer->encode(text);
+    if (!tokens)
+      continue;
+    std::string decoded;
+    for (std::int32_t token : *tokens)
+      decoded += tokenizer->decode(token);
+    if (decoded != text)
+      std::abort();
+  }
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data,
+                                      std::size_t size) {
+  Expected<GgufFile> file =
+      GgufFile::parse(std::as_bytes(std::span(data, size)));
+  if (!file)
+    return 0;
+  readTensors(*file);
+  useTokenizer(*file);
+  return 0;
+}

@@ -1,0 +1,122 @@
+//===- PanelsTest.cpp - Tensors of a file as kernels read them ------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "examples/smollm2/Panels.h"
+#include "test/Unit/GgufTesting.h"
+
+#include "gtest/gtest.h"
+
+using namespace smollm2;
+using attn::bf16;
+using attn::Expected;
+using attn::f16;
+
+static std::vector<float> row(const GgufTensor &tensor, std::int64_t index) {
+  std::vector<float> result(std::size_t(tensor.sizes.back()));
+  dequantizeRow(tensor, index, result);
+  return result;
+}
+
+TEST(Dequantize, PlainTypes) {
+  GgufWriter writer;
+  writer.addTensor("f32", {2, 2}, 0,
+                   bytesOf(1.0f) + bytesOf(2.0f) + bytesOf(3.5f) +
+                       bytesOf(-1e-30f));
+  writer.addTensor("f16", {2}, 1,
+                   bytesOf(f16(0.25f).bits) + bytesOf(f16(-7.0f).bits));
+  writer.addTensor("bf16", {2}, 30,
+                   bytesOf(bf16(0.5f).bits) + bytesOf(bf16(-3.0f).bits));
+  Expected<GgufFile> file = parseGguf(writer.file());
+  ASSERT_TRUE(file) << file.error().message;
+  EXPECT_EQ(row(*file->findTensor("f32"), 0), (std::vector<float>{1, 2}));
+  EXPECT_EQ(row(*file->findTensor("f32"), 1),
+            (std::vector<float>{3.5, -1e-30f}));
+  EXPECT_EQ(row(*file->findTensor("f16"), 0), (std::vector<float>{0.25, -7}));
+  EXPECT_EQ(row(*file->findTensor("bf16"), 0), (std::vector<float>{0.5, -3}));
+}
+
+TEST(Dequantize, Blocks) {
+  // Two rows of two blocks each, with factors that tell them apart.
+  std::string q8, q4;
+  for (int block = 0; block < 4; ++block) {
+    float factor = 0.5f * float(block + 1);
+    q8 += bytesOf(f16(factor).bits);
+    for (int i = 0; i < 32; ++i)
+      q8 += char(std::int8_t(i * 8 - 128));
+    q4 += bytesOf(f16(factor).bits) + bytesOf(f16(-float(block)).bits);
+    for (int i = 0; i < 16; ++i)
+      q4 += char(i | (15 - i) << 4);
+  }
+  GgufWriter writer;
+  writer.addTensor("q8", {64, 2}, 8, q8);
+  writer.addTensor("q4", {64, 2}, 3, q4);
+  Expected<GgufFile> file = parseGguf(writer.file());
+  ASSERT_TRUE(file) << file.error().message;
+  for (int r = 0; r < 2; ++r) {
+    std::vector<float> eights = row(*file->findTensor("q8"), r),
+                       fours = row(*file->findTensor("q4"), r);
+    for (int i = 0; i < 64; ++i) {
+      int block = 2 * r + i / 32, place = i % 32;
+      float factor = 0.5f * float(block + 1);
+      EXPECT_EQ(eights[std::size_t(i)], factor * float(place * 8 - 128));
+      int number = place < 16 ? place : 15 - (place - 16);
+      EXPECT_EQ(fours[std::size_t(i)], factor * float(number) - float(block));
+    }
+  }
+}
+
+/// A matrix (outputs, 3) of outputs / 4 and inputs * 64, added.
+static GgufFile matrix(std::uint64_t outputs) {
+  std::string elements;
+  for (std::uint64_t output = 0; output < outputs; ++output)
+    for (int input = 0; input < 3; ++input)
+      elements += bytesOf(float(output) / 4 + float(input) * 64);
+  GgufWriter writer;
+  writer.addTensor("w", {3, outputs}, 0, elements);
+  return *parseGguf(writer.file());
+}
+
+TEST(Panels, Layout) {
+  GgufFile file = matrix(128);
+  for (RowOrder order : {RowOrder::plain, RowOrder::pairs}) {
+    Expected<Panels> panels = Panels::create(*file.findTensor("w"), order);
+    ASSERT_TRUE(panels) << panels.error().message;
+    attn::TensorView view = panels->view();
+    ASSERT_EQ(std::vector(view.sizes().begin(), view.sizes().end()),
+              (std::vector<std::int64_t>{2, 3, 64}));
+    auto *bits = static_cast<const std::uint16_t *>(view.data());
+    for (int output = 0; output < 128; ++output)
+      for (int input = 0; input < 3; ++input) {
+        int panel = output / 64, column = output % 64;
+        if (order == RowOrder::pairs)
+          column = column % 2 == 0 ? column / 2 : 32 + column / 2;
+        EXPECT_EQ(bits[(panel * 3 + input) * 64 + column],
+                  bf16(float(output) / 4 + float(input) * 64).bits);
+      }
+  }
+}
+
+TEST(Panels, CopyRow) {
+  GgufFile file = matrix(128);
+  Expected<Panels> panels = Panels::create(*file.findTensor("w"));
+  ASSERT_TRUE(panels) << panels.error().message;
+  for (int output : {0, 31, 32, 64, 127}) {
+    std::vector<float> row(3);
+    panels->copyRow(output, row);
+    for (int input = 0; input < 3; ++input)
+      EXPECT_EQ(row[std::size_t(input)],
+                float(bf16(float(output) / 4 + float(input) * 64)));
+  }
+}
+
+TEST(Panels, Errors) {
+  GgufFile file = matrix(65);
+  Expected<Panels> panels = Panels::create(*file.findTensor("w"));
+  ASSERT_FALSE(panels);
+  EXPECT_EQ(panels.error().message,
+            "expected a matrix of a multiple of 64 rows");
+}

@@ -1,0 +1,150 @@
+//===- TokenizerTest.cpp - Text to tokens and back ------------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "examples/smollm2/Tokenizer.h"
+#include "test/Unit/GgufTesting.h"
+
+#include "gtest/gtest.h"
+
+using namespace smollm2;
+using attn::Expected;
+
+/// A character of GPT-2's alphabet for each byte, in UTF-8.
+static std::string letterOf(int byte) {
+  bool isPrintable = (byte >= '!' && byte <= '~') ||
+                     (byte >= 0xa1 && byte <= 0xac) || byte >= 0xae;
+  int next = 0x100;
+  for (int other = 0; other < byte; ++other)
+    next += !((other >= '!' && other <= '~') ||
+              (other >= 0xa1 && other <= 0xac) || other >= 0xae);
+  int code = isPrintable ? byte : next;
+  if (code < 0x80)
+    return {char(code)};
+  return {char(0xc0 | code >> 6), char(0x80 | (code & 0x3f))};
+}
+
+namespace {
+/// Two control tokens, all bytes but 0x16, and ten merges.
+struct Vocabulary {
+  std::string model = "gpt2", pre = "smollm";
+  std::vector<std::string> tokens = {"<end>", "<start>"};
+  std::vector<std::int32_t> types = {3, 3};
+  std::vector<std::string> merges = {
+      "a b",   "b c",           "ab c",      "\u0120 a", "a a",
+      "aa aa", "\u00c3 \u00a9", "\u0120a b", "n n",      "nn n"};
+  std::uint32_t end = 0;
+
+  Vocabulary() {
+    for (int byte = 0; byte < 256; ++byte)
+      if (byte != 0x16)
+        tokens.push_back(letterOf(byte));
+    for (const char *token : {"ab", "bc", "abc", "\u0120a", "aa", "aaaa",
+                              "\u00c3\u00a9", "\u0120ab", "nn", "nnn"})
+      tokens.push_back(token);
+    types.resize(tokens.size(), 1);
+  }
+
+  std::string file() const {
+    GgufWriter writer;
+    writer.addText("tokenizer.ggml.model", model);
+    writer.addText("tokenizer.ggml.pre", pre);
+    writer.addTexts("tokenizer.ggml.tokens", tokens);
+    writer.addIntegers("tokenizer.ggml.token_type", types);
+    writer.addTexts("tokenizer.ggml.merges", merges);
+    writer.addInteger("tokenizer.ggml.eos_token_id", end);
+    return writer.file();
+  }
+
+  Expected<Tokenizer> create() const {
+    return Tokenizer::create(*parseGguf(file()));
+  }
+  std::string failure() const {
+    Expected<Tokenizer> tokenizer = create();
+    return tokenizer ? "no error" : tokenizer.error().message;
+  }
+};
+} // namespace
+
+/// What the Python package tokenizers 0.23.3 makes of them.
+TEST(Tokenizer, AsThePublishedTokenizer) {
+  Expected<Tokenizer> tokenizer = Vocabulary().create();
+  ASSERT_TRUE(tokenizer) << tokenizer.error().message;
+  const std::pair<std::string, std::vector<std::int32_t>> expected[] = {
+      {"abc", {259}},
+      {"abcabc bc", {259, 259, 33, 258}},
+      {" abc ab", {33, 259, 33, 257}},
+      {"aaaaaaaaa", {262, 262, 98}},
+      {"aaaaa", {262, 98}},
+      {"\303\251\303\240\303\251", {263, 196, 161, 263}},
+      {"nnnnn nnnn", {265, 266, 33, 265, 265}},
+      {"<start>ab<end>c<start", {1, 257, 0, 100, 61, 116, 117, 98, 115, 117}},
+      {"<<start>>", {61, 1, 63}},
+  };
+  for (auto &[text, tokens] : expected) {
+    Expected<std::vector<std::int32_t>> got = tokenizer->encode(text);
+    ASSERT_TRUE(got) << got.error().message;
+    EXPECT_EQ(*got, tokens) << text;
+    std::string decoded;
+    for (std::int32_t token : *got)
+      decoded += tokenizer->decode(token);
+    EXPECT_EQ(decoded, text);
+  }
+  EXPECT_EQ(tokenizer->endToken(), 0);
+  EXPECT_EQ(tokenizer->decode(-1), "");
+  EXPECT_EQ(tokenizer->decode(std::int32_t(tokenizer->size())), "");
+}
+
+TEST(Tokenizer, LongTextsTakeNoLonger) {
+  Expected<Tokenizer> tokenizer = Vocabulary().create();
+  ASSERT_TRUE(tokenizer) << tokenizer.error().message;
+  std::string text(400000, 'a');
+  EXPECT_EQ(tokenizer->encode(text)->size(), 100000u);
+}
+
+TEST(Tokenizer, Texts) {
+  Expected<Tokenizer> tokenizer = Vocabulary().create();
+  ASSERT_TRUE(tokenizer) << tokenizer.error().message;
+  auto message = [&](std::string_view text) {
+    Expected<std::vector<std::int32_t>> tokens = tokenizer->encode(text);
+    return tokens ? "no error" : tokens.error().message;
+  };
+  EXPECT_EQ(message("a\x16"), "the vocabulary has no token for byte 22");
+  EXPECT_EQ(message("<start>\xff"), "expected UTF-8, got byte 255 at 0");
+}
+
+TEST(Tokenizer, Vocabularies) {
+  Vocabulary bad;
+  bad.model = "llama";
+  EXPECT_EQ(bad.failure(), "'tokenizer.ggml.model': expected 'gpt2', got "
+                           "'llama'");
+  bad = {};
+  bad.pre = "qwen2";
+  EXPECT_EQ(bad.failure(),
+            "'tokenizer.ggml.pre': expected 'smollm', got 'qwen2'");
+  bad = {};
+  bad.types.pop_back();
+  EXPECT_EQ(bad.failure(), "'tokenizer.ggml.token_type': expected 267 entries, "
+                           "as there are tokens, got 266");
+  for (const char *token : {"a b", "\xff", "\xc4", "\u20ac", "\u0144"}) {
+    bad = {};
+    bad.tokens[9] = token;
+    EXPECT_TRUE(
+        bad.failure().ends_with("is not written in GPT-2's alphabet of bytes"))
+        << bad.failure();
+  }
+  for (const char *merge : {"", "a", " ", "a ", " b", "a b c", "b a", "a zz"}) {
+    bad = {};
+    bad.merges[1] = merge;
+    EXPECT_EQ(bad.failure(), "'tokenizer.ggml.merges': entry 1, '" +
+                                 std::string(merge) +
+                                 "', does not merge two tokens to a third");
+  }
+  bad = {};
+  bad.end = 267;
+  EXPECT_EQ(bad.failure(), "'tokenizer.ggml.eos_token_id': expected one of 267 "
+                           "tokens, got 267");
+}
