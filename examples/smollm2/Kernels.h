@@ -1,0 +1,27 @@
+//===- Kernels.h - The model's kernels --------------------------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_EXAMPLES_SMOLLM2_KERNELS_H
+#define ATTN_EXAMPLES_SMOLLM2_KERNELS_H
+
+#include "attn/engine.h"
+
+namespace smollm2 {
+
+/// The functions of model.mlir, which is part of the program. Their arguments
+/// of static shape are weights, under the names that they have in a file; a
+/// shape (outputs / 64, inputs, 64) is that of `Panels`.
+struct Kernels {
+  attn::Kernel layer;
+  attn::Kernel logits;
+
+  static attn::Expected<Kernels> compile(const attn::Engine &engine);
+};
+
+} // namespace smollm2
+
+#endif // ATTN_EXAMPLES_SMOLLM2_KERNELS_H

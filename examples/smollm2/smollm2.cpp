@@ -1,0 +1,158 @@
+//===- smollm2.cpp - Continues a text with SmolLM2 ------------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Loads a model file, compiles the model's layer, reads a prompt and prints
+// what comes next, token by token.
+//
+//===----------------------------------------------------------------------===//
+
+#include "examples/smollm2/Model.h"
+#include "examples/smollm2/Options.h"
+#include "examples/smollm2/Sampler.h"
+#include "examples/smollm2/Tokenizer.h"
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+using namespace smollm2;
+using attn::Error;
+using attn::Expected;
+using attn::Status;
+
+namespace {
+
+/// Seconds since it was made.
+class Stopwatch {
+public:
+  double seconds() const {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+  }
+
+private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point start = Clock::now();
+};
+
+/// Says on stderr what is going on, and, when it ends, how long it took.
+class Progress {
+public:
+  explicit Progress(const char *what) {
+    std::fprintf(stderr, "%s ... ", what);
+    std::fflush(stderr);
+  }
+  ~Progress() { std::fprintf(stderr, "%.2f s\n", watch.seconds()); }
+
+private:
+  Stopwatch watch;
+};
+
+} // namespace
+
+static Expected<Kernels> compile(const Options &options) {
+  Progress progress("Compiling the layer");
+  Expected<attn::Engine> engine = attn::Engine::create(
+      {.cacheDirectory = options.cacheDirectory, .threads = options.threads});
+  if (!engine)
+    return engine.error();
+  return Kernels::compile(*engine);
+}
+
+static Expected<ModelWeights> load(const GgufFile &file,
+                                   const Kernels &kernels) {
+  Progress progress("Unpacking the weights");
+  return ModelWeights::load(file, kernels);
+}
+
+static void print(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
+
+/// Prints the prompt and what the model continues it with.
+static Status generate(const Options &options, const Tokenizer &tokenizer,
+                       std::span<const std::int32_t> prompt, Model &model) {
+  Sampler sampler(options.temperature, options.seed);
+  print(options.prompt);
+  Stopwatch reading;
+  Expected<std::span<const float>> logits = model.read(prompt);
+  if (!logits)
+    return logits.error();
+  double readingTime = reading.seconds();
+  Stopwatch writing;
+  std::int64_t written = 0;
+  while (written < options.tokens) {
+    std::int32_t token = sampler.sample(*logits);
+    if (token == tokenizer.endToken())
+      break;
+    print(tokenizer.decode(token));
+    if (++written == options.tokens)
+      break;
+    logits = model.read(std::span(&token, 1));
+    if (!logits)
+      return logits.error();
+  }
+  double writingTime = writing.seconds();
+  print("\n");
+  std::fprintf(stderr, "Read %zu tokens in %.2f s (%.1f tokens/s)",
+               prompt.size(), readingTime, double(prompt.size()) / readingTime);
+  // The first one came of reading.
+  if (written > 1)
+    std::fprintf(stderr,
+                 ", wrote %lld more than the first in %.2f s (%.1f tokens/s)",
+                 static_cast<long long>(written - 1), writingTime,
+                 double(written - 1) / writingTime);
+  std::fprintf(stderr, "\n");
+  return {};
+}
+
+static Status run(const Options &options) {
+  Expected<GgufFile> file = GgufFile::read(options.model);
+  if (!file)
+    return file.error();
+  auto inFile = [&](const Error &error) {
+    return Error{options.model + ": " + error.message, error.diagnostics};
+  };
+  Expected<Tokenizer> tokenizer = Tokenizer::create(*file);
+  if (!tokenizer)
+    return inFile(tokenizer.error());
+  Expected<std::vector<std::int32_t>> prompt =
+      tokenizer->encode(options.prompt);
+  if (!prompt)
+    return Error{"the prompt: " + prompt.error().message, {}};
+  if (prompt->empty())
+    return Error{"the prompt: expected text, got none", {}};
+  Expected<Kernels> kernels = compile(options);
+  if (!kernels)
+    return kernels.error();
+  Expected<ModelWeights> weights = load(*file, *kernels);
+  if (!weights)
+    return inFile(weights.error());
+  Expected<Model> model = Model::create(
+      *kernels, std::make_shared<const ModelWeights>(std::move(*weights)),
+      std::int64_t(prompt->size()) + options.tokens);
+  if (!model)
+    return model.error();
+  *file = GgufFile();
+  return generate(options, *tokenizer, *prompt, *model);
+}
+
+int main(int argc, char **argv) {
+  Expected<Options> options = Options::parse(argc, argv);
+  if (options && options->help) {
+    print(usage);
+    return EXIT_SUCCESS;
+  }
+  Status status = options ? run(*options) : Status(options.error());
+  if (status)
+    return EXIT_SUCCESS;
+  std::fflush(stdout);
+  std::fprintf(stderr, "smollm2: error: %s\n", status.error().message.c_str());
+  return EXIT_FAILURE;
+}
