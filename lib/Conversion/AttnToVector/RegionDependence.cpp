@@ -45,8 +45,11 @@ RegionDependence::RegionDependence(Region &region, bool isScore)
       if (llvm::any_of(op.getOperands(), [&](Value v) { return onRow(v); }))
         rows.insert(result);
     }
-    if (op.getNumResults() == 1 &&
-        (isDistance(op.getResult(0)) || isOfDistances(op)))
+    if (op.getNumResults() != 1)
+      continue;
+    if (std::optional<Linear> computed = computeLinear(op))
+      linear[op.getResult(0)] = *computed;
+    if (isDistance(op.getResult(0)) || isOfDistances(op))
       distances.insert(op.getResult(0));
   }
 }
@@ -56,8 +59,13 @@ RegionDependence::RegionDependence(Region &region, bool isScore)
 //===----------------------------------------------------------------------===//
 
 bool RegionDependence::isDistance(Value value) const {
+<<<<<<< HEAD
   std::optional<Linear> linear = getLinear(value);
   return linear && linear->position != 0 && linear->position == -linear->key;
+=======
+  std::optional<Linear> found = getLinear(value);
+  return found && found->position != 0 && found->position + found->key == 0;
+>>>>>>> 557e5b1 (Bound how long tables of distances take to find)
 }
 
 bool RegionDependence::isOfDistances(Operation &op) const {
@@ -90,23 +98,25 @@ RegionDependence::getLinear(Value value) const {
     return Linear{0, 1};
   if (!onLane(value) && !onRow(value))
     return Linear{0, 0};
-  Operation *op = value.getDefiningOp();
-  if (!op)
-    return std::nullopt;
+  auto found = linear.find(value);
+  return found == linear.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<RegionDependence::Linear>
+RegionDependence::computeLinear(Operation &op) const {
+  Type type = op.getResult(0).getType();
   if (isa<arith::IndexCastOp>(op) &&
-      (op->getOperand(0).getType().isInteger(64) ||
-       value.getType().isInteger(64)))
-    return getLinear(op->getOperand(0));
+      (op.getOperand(0).getType().isInteger(64) || type.isInteger(64)))
+    return getLinear(op.getOperand(0));
   bool isAdd = isa<arith::AddIOp, index::AddOp>(op);
   bool isSub = isa<arith::SubIOp, index::SubOp>(op);
-  if ((!isAdd && !isSub) ||
-      !(value.getType().isIndex() || value.getType().isInteger(64)))
+  if ((!isAdd && !isSub) || !(type.isIndex() || type.isInteger(64)))
     return std::nullopt;
-  std::optional<Linear> lhs = getLinear(op->getOperand(0));
-  std::optional<Linear> rhs = getLinear(op->getOperand(1));
+  std::optional<Linear> lhs = getLinear(op.getOperand(0));
+  std::optional<Linear> rhs = getLinear(op.getOperand(1));
   if (!lhs || !rhs)
     return std::nullopt;
-  int64_t sign = isAdd ? 1 : -1;
+  uint64_t sign = isAdd ? 1 : -1;
   return Linear{lhs->position + sign * rhs->position,
                 lhs->key + sign * rhs->key};
 }
@@ -123,11 +133,11 @@ LoadForm RegionDependence::getForm(memref::LoadOp load) const {
   bool sameOthers =
       llvm::none_of(others, [&](Value index) { return onLane(index); });
   bool isWord = element.isF32() || element.isInteger(32);
-  std::optional<Linear> linear = getLinear(last);
-  if (linear && linear->position == 1 && sameOthers && isWord)
+  std::optional<Linear> ofLast = getLinear(last);
+  if (ofLast && ofLast->position == 1 && sameOthers && isWord)
     return LoadForm::Contiguous;
 
-  if (linear && linear->position == 0 && linear->key == 1) {
+  if (ofLast && ofLast->position == 0 && ofLast->key == 1) {
     unsigned varying = 0;
     bool matches =
         isWord || element.isF16() || element.isBF16() || element.isInteger(1);

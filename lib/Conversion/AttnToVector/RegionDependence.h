@@ -61,13 +61,16 @@ private:
   /// A value that is `position * p + key * j + something that depends on
   /// neither`, modulo its width.
   struct Linear {
-    int64_t position, key;
+    uint64_t position, key;
   };
   std::optional<Linear> getLinear(Value value) const;
+  std::optional<Linear> computeLinear(Operation &op) const;
   bool isOfDistances(Operation &op) const;
 
   RegionArguments arguments;
   DenseSet<Value> lanes, rows, distances;
+  /// Of results that vary.
+  DenseMap<Value, Linear> linear;
 };
 
 /// What keeps a region from being vectorized.

@@ -12,7 +12,6 @@
 
 #include "lib/Conversion/AttnToVector/RegionVectorization.h"
 
-#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -40,11 +39,23 @@ static int countOperations(Operation *op, const RegionDependence &dependence) {
   return 1;
 }
 
+/// The operations that values are computed by, of those that `filter` takes.
+static SetVector<Operation *>
+findSlice(ValueRange values, function_ref<bool(Operation &)> filter) {
+  SetVector<Operation *> slice;
+  SmallVector<Value> left(values);
+  while (!left.empty()) {
+    Operation *op = left.pop_back_val().getDefiningOp();
+    if (op && filter(*op) && slice.insert(op))
+      llvm::append_range(left, op->getOperands());
+  }
+  return slice;
+}
+
 void RegionVectorizer::findTables() {
   Operation *yield = region.front().getTerminator();
   auto isRoot = [&](Operation &op) {
-    Value result = op.getResult(0);
-    return dependence.onDistance(result) &&
+    return dependence.onDistance(op.getResult(0)) &&
            llvm::any_of(op.getUsers(), [&](Operation *user) {
              return user == yield || !dependence.onDistance(user->getResult(0));
            });
@@ -53,13 +64,8 @@ void RegionVectorizer::findTables() {
   for (Operation &op : region.front().without_terminator()) {
     if (!isRoot(op))
       continue;
-    // All that the value is made of, except for what no row changes.
-    SetVector<Operation *> slice;
-    BackwardSliceOptions options;
-    options.inclusive = true;
-    options.omitBlockArguments = true;
-    options.filter = [&](Operation *made) { return isOnRow(*made); };
-    (void)getBackwardSlice(op.getResult(0), &slice, options);
+    SetVector<Operation *> slice = findSlice(
+        op.getResult(0), [&](Operation &made) { return isOnRow(made); });
     int saved = 0;
     for (Operation *made : slice)
       saved += countOperations(made, dependence);
@@ -69,14 +75,9 @@ void RegionVectorizer::findTables() {
     tabulated.push_back(op.getResult(0));
     inTables.insert_range(slice);
   }
-  SetVector<Operation *> slice;
-  BackwardSliceOptions options;
-  options.omitBlockArguments = true;
-  options.filter = [&](Operation *made) {
-    return made == yield || (isOnRow(*made) && !roots.contains(made));
-  };
-  (void)getBackwardSlice(yield, &slice, options);
-  inRows.insert_range(slice);
+  inRows.insert_range(findSlice(yield->getOperands(), [&](Operation &made) {
+    return isOnRow(made) && !roots.contains(&made);
+  }));
 }
 
 /// Row `numKeys - 1 - first` has, in lane i, the distance of the table's

@@ -15,33 +15,30 @@
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mlir::attn;
 
-/// Whether the result of an op changes no more than an operand.
-static bool isSmooth(OpOperand &operand) {
-  Operation *op = operand.getOwner();
-  return isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::NegFOp,
-             arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp,
-             arith::MinNumFOp, math::AbsFOp, math::FmaOp, math::ExpOp,
-             math::Exp2Op, math::TanhOp>(op) ||
-         (isa<arith::DivFOp>(op) && operand.getOperandNumber() == 0) ||
-         (isa<arith::SelectOp>(op) && operand.getOperandNumber() > 0);
-}
-
 /// Whether a score that a value is part of changes no more than the value.
 static bool hasSmoothUses(Value value) {
-  SetVector<Value> made; // Each value once, in however many ways it is used.
-  made.insert(value);
-  for (size_t i = 0; i < made.size(); ++i)
-    for (OpOperand &use : made[i].getUses()) {
-      if (isa<YieldOp>(use.getOwner()))
+  SmallVector<Value> left = {value};
+  DenseSet<Value> seen;
+  while (!left.empty())
+    for (OpOperand &use : left.pop_back_val().getUses()) {
+      Operation *user = use.getOwner();
+      if (isa<YieldOp>(user))
         continue;
-      if (!isSmooth(use))
+      bool isSmooth =
+          isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::NegFOp,
+              arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp,
+              arith::MinNumFOp, math::AbsFOp, math::FmaOp, math::ExpOp,
+              math::Exp2Op, math::TanhOp>(user) ||
+          (isa<arith::DivFOp>(user) && use.getOperandNumber() == 0) ||
+          (isa<arith::SelectOp>(user) && use.getOperandNumber() > 0);
+      if (!isSmooth)
         return false;
-      made.insert(use.getOwner()->getResult(0));
+      if (seen.insert(user->getResult(0)).second)
+        left.push_back(user->getResult(0));
     }
   return true;
 }
