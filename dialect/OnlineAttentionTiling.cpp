@@ -15,18 +15,19 @@
 //     l    = sum over n of exp(m[n] - m) * l[n]
 //     O[d] = sum over n of exp(m[n] - m) * O[n,d]
 //
-// where the op's own initial state is one more n.
+// where the op's own initial state is one more n. In rows, O[n] is (q, d), with
+// fewer queries q than m and l have lanes.
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialect/AttnOps.h"
+#include "dialect/KnownMultiple.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 #include <limits>
@@ -46,31 +47,6 @@ tensor::ExtractSliceOp sliceRows(OpBuilder &b, Location loc, Value matrix,
   return tensor::ExtractSliceOp::create(b, loc, matrix, {offset, zero},
                                         {size, b.getIndexAttr(columns)},
                                         {one, one});
-}
-
-/// Whether an index is a multiple of `factor`, a power of two, for certain.
-bool isMultiple(OpFoldResult index, int64_t factor) {
-  if (std::optional<int64_t> constant = getConstantIntValue(index))
-    return *constant % factor == 0;
-  auto value = cast<Value>(index);
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
-    return loop && argument == loop.getInductionVar() &&
-           isMultiple(loop.getLowerBound(), factor) &&
-           isMultiple(loop.getStep(), factor);
-  }
-  Operation *op = value.getDefiningOp();
-  auto areMultiples = [&] {
-    return llvm::all_of(op->getOperands(),
-                        [&](Value v) { return isMultiple(v, factor); });
-  };
-  auto isAnyMultiple = [&] {
-    return llvm::any_of(op->getOperands(),
-                        [&](Value v) { return isMultiple(v, factor); });
-  };
-  if (isa<arith::AndIOp, arith::MulIOp>(op))
-    return isAnyMultiple();
-  return isa<arith::AddIOp, arith::SubIOp>(op) && areMultiples();
 }
 
 /// The packs of keys [offset, offset + size) of the values in pairs.
@@ -96,7 +72,8 @@ FailureOr<OnlineAttentionOp> tileKeys(OpBuilder &b, OnlineAttentionOp op,
                                       ValueRange state,
                                       SmallVector<Operation *> &slices) {
   Location loc = op.getLoc();
-  if (op.isInPairs() && !isMultiple(offset, OnlineAttentionOp::kKeysPerPack))
+  if (op.isInPairs() &&
+      !isKnownMultiple(offset, OnlineAttentionOp::kKeysPerPack))
     return op.emitOpError()
            << "in pairs, expected tiles that begin at multiples of "
            << OnlineAttentionOp::kKeysPerPack << " keys";
@@ -176,10 +153,11 @@ Value emitCorrections(OpBuilder &b, Location loc, Value maxima, Value whole) {
       .getResult(0);
 }
 
-/// A state, of which the lanes are the last dimension, times their factors.
-Value emitCorrected(OpBuilder &b, Location loc, Value factors, Value state) {
+/// A state, of which `dim` are the queries, times their factors.
+Value emitCorrected(OpBuilder &b, Location loc, Value factors, Value state,
+                    unsigned dim) {
   unsigned rank = cast<RankedTensorType>(state.getType()).getRank();
-  AffineMap lanes = AffineMap::get(rank, 0, b.getAffineDimExpr(rank - 1));
+  AffineMap lanes = AffineMap::get(rank, 0, b.getAffineDimExpr(dim));
   SmallVector<utils::IteratorType> parallel(rank,
                                             utils::IteratorType::parallel);
   return linalg::GenericOp::create(
@@ -242,10 +220,6 @@ FailureOr<SmallVector<Value>>
 OnlineAttentionOp::generateInitialTensorForPartialReduction(
     OpBuilder &b, Location loc, ArrayRef<OpFoldResult> tileSizes,
     const SetVector<unsigned> &) {
-  if (getInRows()) {
-    emitOpError("in rows, has no partial reduction");
-    return failure();
-  }
   double initial[] = {0.0, -std::numeric_limits<double>::infinity(), 0.0};
   SmallVector<Value> states;
   for (auto [init, number] : llvm::zip(getOuts(), initial)) {
@@ -313,16 +287,26 @@ OnlineAttentionOp::mergeReductions(OpBuilder &b, Location loc,
                                    const SetVector<unsigned> &) {
   Value accumulators = partialReduce[0], maxima = partialReduce[1],
         sums = partialReduce[2];
-  AffineExpr n, d, q;
-  bindDims(getContext(), n, d, q);
+  AffineExpr n, x, y;
+  bindDims(getContext(), n, x, y);
   auto map = [&](unsigned dims, ArrayRef<AffineExpr> results) {
     return AffineMap::get(dims, 0, results, getContext());
   };
-  // Loops (n, q), then (n, d, q).
-  AffineExpr q2 = d;
-  AffineMap state = map(2, {n, q2}), lanes = map(2, {q2});
-  AffineMap state3 = map(3, {n, q});
-  AffineMap stack = map(3, {n, d, q}), matrix = map(3, {d, q});
+  // Loops (n, q), then (n, d, q), or (n, q, d) in rows.
+  AffineMap state = map(2, {n, x}), lanes = map(2, {x});
+  AffineMap state3 = map(3, {n, getInRows() ? x : y});
+  AffineMap stack = map(3, {n, x, y}), matrix = map(3, {x, y});
+
+  // The lanes of factors that are those of queries of O.
+  auto queries = [&](Value factors) -> Value {
+    if (!getInRows())
+      return factors;
+    SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, factors);
+    sizes.back() = b.getIndexAttr(getNumRows());
+    SmallVector<OpFoldResult> zeros(sizes.size(), b.getIndexAttr(0)),
+        ones(sizes.size(), b.getIndexAttr(1));
+    return tensor::ExtractSliceOp::create(b, loc, factors, zeros, sizes, ones);
+  };
 
   linalg::GenericOp maximum = reduceFirst(
       b, loc, maxima, getMaximum(), {state, lanes},
@@ -333,8 +317,9 @@ OnlineAttentionOp::mergeReductions(OpBuilder &b, Location loc,
 
   // The op's own state, in the units of the whole maximum.
   Value own = emitCorrections(b, loc, getMaximum(), whole);
-  Value sum = emitCorrected(b, loc, own, getSum());
-  Value accumulator = emitCorrected(b, loc, own, getAccumulator());
+  Value sum = emitCorrected(b, loc, own, getSum(), /*dim=*/0);
+  Value accumulator = emitCorrected(b, loc, queries(own), getAccumulator(),
+                                    /*dim=*/getInRows() ? 0 : 1);
 
   // arguments: correction, partial, whole.
   auto addCorrected = [](OpBuilder &b, Location loc,
@@ -346,7 +331,7 @@ OnlineAttentionOp::mergeReductions(OpBuilder &b, Location loc,
   linalg::GenericOp mergedSum = reduceFirst(
       b, loc, {corrections, sums}, sum, {state, state, lanes}, addCorrected);
   linalg::GenericOp mergedAccumulator =
-      reduceFirst(b, loc, {corrections, accumulators}, accumulator,
+      reduceFirst(b, loc, {queries(corrections), accumulators}, accumulator,
                   {state3, stack, matrix}, addCorrected);
 
   MergeResult result;

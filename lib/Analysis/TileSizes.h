@@ -18,6 +18,8 @@ struct TileSizes {
   /// Queries of a tile in f32 without a score or mask region, and of others.
   int64_t plainQueries, variantQueries;
   int64_t keys;
+  /// Keys of a chunk, where those of a tile are computed in parallel.
+  int64_t chunk;
 
   static TileSizes forVectors(unsigned vectorBits) {
     int64_t lanes = vectorBits / 32;
@@ -26,7 +28,9 @@ struct TileSizes {
     // cache.
     return {.plainQueries = std::max<int64_t>(4 * lanes, 32),
             .variantQueries = std::max<int64_t>(2 * lanes, 16),
-            .keys = 64};
+            .keys = 64,
+            // So many that merging takes no time to speak of.
+            .chunk = 1024};
   }
 };
 

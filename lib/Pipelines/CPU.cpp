@@ -51,6 +51,9 @@ static void addTilingStage(OpPassManager &pm, const TargetDescription &target) {
   online.inPairs = target.hasPairs();
   pm.addPass(attn::createAttentionToOnline(online));
   pm.addPass(attn::createLowerPacks());
+  attn::SplitKeysOptions chunks;
+  chunks.chunk = tiles.chunk;
+  pm.addPass(attn::createSplitKeys(chunks));
   attn::TileKeysOptions keys;
   keys.block = tiles.keys;
   pm.addPass(attn::createTileKeys(keys));

@@ -30,7 +30,25 @@ static tensor::ExtractSliceOp getHeadSlice(Value value) {
   return takesHead ? slice : nullptr;
 }
 
+/// The slice that `value` is, if it takes whole rows of a matrix; or null.
+static tensor::ExtractSliceOp getRowSlice(Value value) {
+  auto slice = value.getDefiningOp<tensor::ExtractSliceOp>();
+  if (!slice || slice.getSourceType().getRank() != 2 ||
+      slice.getType().getRank() != 2)
+    return nullptr;
+  bool takesRows =
+      llvm::all_of(slice.getMixedStrides(), isOneInteger) &&
+      isZeroInteger(slice.getMixedOffsets()[1]) &&
+      slice.getType().getDimSize(1) == slice.getSourceType().getDimSize(1);
+  return takesRows ? slice : nullptr;
+}
+
 std::optional<CachedRows> CachedRows::match(Value matrix) {
+  OpFoldResult first = Builder(matrix.getContext()).getIndexAttr(0);
+  if (tensor::ExtractSliceOp rows = getRowSlice(matrix)) {
+    first = rows.getMixedOffsets()[0];
+    matrix = rows.getSource();
+  }
   tensor::ExtractSliceOp slice = getHeadSlice(matrix);
   if (!slice)
     return std::nullopt;
@@ -50,7 +68,7 @@ std::optional<CachedRows> CachedRows::match(Value matrix) {
       type.getShape().back() != read.getHeadSize())
     return std::nullopt;
   return CachedRows(read, slice.getMixedOffsets()[0],
-                    slice.getMixedOffsets()[1]);
+                    slice.getMixedOffsets()[1], first);
 }
 
 std::optional<int64_t> CachedRows::getUnit() {

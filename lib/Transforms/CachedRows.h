@@ -16,8 +16,8 @@
 
 namespace mlir::attn {
 
-/// A matrix of keys or values that is one head of one sequence of an
-/// `attn.cache_read`, from its first position on.
+/// A matrix of keys or values that is positions of one head of one sequence of
+/// an `attn.cache_read`.
 class CachedRows {
 public:
   /// Nothing if `matrix` is something else, or if rows of the cache are not
@@ -37,13 +37,16 @@ public:
   Value extract(OpBuilder &b, Location loc, Value position, OpFoldResult count);
 
   CacheReadOp getRead() { return read; }
+  /// The position of the matrix's first row.
+  OpFoldResult getFirst() { return first; }
 
 private:
-  CachedRows(CacheReadOp read, OpFoldResult batch, OpFoldResult head)
-      : read(read), batch(batch), head(head) {}
+  CachedRows(CacheReadOp read, OpFoldResult batch, OpFoldResult head,
+             OpFoldResult first)
+      : read(read), batch(batch), head(head), first(first) {}
 
   CacheReadOp read;
-  OpFoldResult batch, head;
+  OpFoldResult batch, head, first;
 };
 
 } // namespace mlir::attn

@@ -241,6 +241,29 @@ def AttentionToOnline : Pass<"attn-attention-to-online"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def SplitKeys : Pass<"attn-split-keys"> {
+  let summary = "Compute chunks of a head's keys in parallel";
+  let description = [{
+    Where a batch entry and head has one tile of queries, as in decoding, there may
+    be fewer of these than threads. The keys that its `attn.online_attention` may
+    see are split into chunks, from the first visible one on, rounded down to a
+    multiple of 256. An `scf.forall` over batch entries, heads and chunks computes
+    the state of each; the one that was there merges them, by the
+    `PartialReductionOpInterface` of the op, and computes the output.
+
+    How many chunks there are follows from sizes and masks, never from the number of
+    threads.
+  }];
+  let options = [Option<"chunk", "chunk", "int64_t", "1024",
+                        "Keys of a chunk, a multiple of 256">];
+  let dependentDialects = ["::mlir::affine::AffineDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def TileKeys : Pass<"attn-tile-keys"> {
   let summary = "Go through the keys that a mask may keep in blocks";
   let description = [{

@@ -22,11 +22,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/AttnOps.h"
-#include "lib/Analysis/MaskAnalysis.h"
-#include "lib/Analysis/TableRanges.h"
+#include "dialect/KnownMultiple.h"
 #include "lib/Transforms/CachedRows.h"
 #include "lib/Transforms/Passes.h"
 #include "lib/Transforms/Transforms.h"
+#include "lib/Transforms/VisibleRange.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -36,7 +36,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "llvm/ADT/bit.h"
@@ -55,50 +54,20 @@ using namespace mlir::attn;
 
 namespace {
 
-/// The keys, counted within the op, that the mask may keep. They start at a
-/// multiple of `block`, counted from key 0, where the mask reads tables in such
-/// blocks.
+/// First and number of the rows of keys that the mask may keep; see
+/// `emitVisibleRange`.
 std::pair<OpFoldResult, OpFoldResult>
-emitVisibleRange(OpBuilder &b, OnlineAttentionOp op, int64_t block) {
+emitRows(OpBuilder &b, OnlineAttentionOp op, int64_t block) {
   Location loc = op.getLoc();
-  OpFoldResult count = tensor::getMixedSize(b, loc, op.getKey(), 0);
-  if (!op.hasMask())
-    return {b.getIndexAttr(0), count};
-  Value one = arith::ConstantIndexOp::create(b, loc, 1);
-  Value zero = arith::ConstantIndexOp::create(b, loc, 0);
-  Value end =
-      b.createOrFold<arith::AddIOp>(loc, op.getPosition(), op.getNumQueries());
-  IndexRange positions = {op.getPosition(),
-                          b.createOrFold<arith::SubIOp>(loc, end, one)};
-  Value size = getValueOrCreateConstantIndexOp(b, loc, count);
-  Value numKeys = b.createOrFold<arith::AddIOp>(loc, op.getFirstKey(), size);
-  VisibleKeys keys =
-      emitVisibleKeys(b, loc, op.getMaskRegion(), op.getBatch(), op.getHead(),
-                      positions, numKeys, op.getMaskCaptures());
-  // To rows of the op's own keys, of which the visible ones may be none.
-  Value low = keys.begin, high = keys.end;
-  if (block > 0 &&
-      hasBlocksOfKeys(b, op.getMaskRegion(), op.getMaskCaptures())) {
-    Value size = arith::ConstantIndexOp::create(b, loc, block);
-    Value rest = b.createOrFold<arith::RemUIOp>(loc, low, size);
-    low = b.createOrFold<arith::SubIOp>(loc, low, rest);
-  }
-  if (!matchPattern(op.getFirstKey(), m_Zero())) {
-    auto toRow = [&](Value key) {
-      Value row = b.createOrFold<arith::SubIOp>(loc, key, op.getFirstKey());
-      return b.createOrFold<arith::MaxSIOp>(loc, row, zero);
-    };
-    low = toRow(low);
-    high = toRow(high);
-  }
+  auto [begin, end] = emitVisibleRange(b, op, block);
   // At the beginning of a pack of values.
   if (op.isInPairs())
-    low = b.createOrFold<arith::AndIOp>(
-        loc, low,
+    begin = b.createOrFold<arith::AndIOp>(
+        loc, begin,
         arith::ConstantIndexOp::create(b, loc,
                                        -OnlineAttentionOp::kKeysPerPack));
-  return {getAsOpFoldResult(low),
-          getAsOpFoldResult(b.createOrFold<arith::SubIOp>(loc, high, low))};
+  return {getAsOpFoldResult(begin),
+          getAsOpFoldResult(b.createOrFold<arith::SubIOp>(loc, end, begin))};
 }
 
 /// Tiles one round over the keys; returns the state after it.
@@ -162,7 +131,11 @@ constexpr int64_t kLeastCachedBlock = 8;
 std::optional<CachedOperands> findCached(OnlineAttentionOp op, int64_t &block) {
   auto key = CachedRows::match(op.getKey());
   auto value = CachedRows::match(op.getValue());
-  if (!key || !value || !matchPattern(op.getFirstKey(), m_Zero()))
+  if (!key || !value)
+    return std::nullopt;
+  OpFoldResult first = getAsOpFoldResult(op.getFirstKey());
+  if (!isEqualConstantIntOrValue(key->getFirst(), first) ||
+      !isEqualConstantIntOrValue(value->getFirst(), first))
     return std::nullopt;
   std::optional<int64_t> keyUnit = key->getUnit(), valueUnit = value->getUnit();
   if (!keyUnit || !valueUnit)
@@ -170,17 +143,20 @@ std::optional<CachedOperands> findCached(OnlineAttentionOp op, int64_t &block) {
   int64_t largest = block;
   if (int64_t unit = std::gcd(*keyUnit, *valueUnit); unit != 0 && block > 0)
     largest = std::min<int64_t>(llvm::bit_floor<uint64_t>(block), unit & -unit);
-  if (largest < kLeastCachedBlock)
+  if (largest < kLeastCachedBlock || !isKnownMultiple(first, largest))
     return std::nullopt;
   block = largest;
   return CachedOperands{*key, *value};
 }
 
-/// The positions of a range that are stored, from a multiple of `block` on.
+/// The rows of a range that are stored, from a position on that is a multiple
+/// of `block`, as that of the first row is.
 std::pair<OpFoldResult, OpFoldResult>
-emitStoredRange(OpBuilder &b, Location loc, CachedOperands &cached,
+emitStoredRange(OpBuilder &b, OnlineAttentionOp op, CachedOperands &cached,
                 OpFoldResult low, OpFoldResult count, int64_t block) {
-  Value begin = getValueOrCreateConstantIndexOp(b, loc, low);
+  Location loc = op.getLoc();
+  Value begin = b.createOrFold<arith::AddIOp>(
+      loc, getValueOrCreateConstantIndexOp(b, loc, low), op.getFirstKey());
   Value end = b.createOrFold<arith::AddIOp>(
       loc, begin, getValueOrCreateConstantIndexOp(b, loc, count));
   std::tie(begin, end) = cached.key.clampToStored(b, loc, begin, end);
@@ -190,7 +166,8 @@ emitStoredRange(OpBuilder &b, Location loc, CachedOperands &cached,
                                 arith::RemUIOp::create(b, loc, begin, size));
   Value zero = arith::ConstantIndexOp::create(b, loc, 0);
   Value rest = arith::SubIOp::create(b, loc, end, begin);
-  return {begin, arith::MaxSIOp::create(b, loc, rest, zero).getResult()};
+  return {b.createOrFold<arith::SubIOp>(loc, begin, op.getFirstKey()),
+          arith::MaxSIOp::create(b, loc, rest, zero).getResult()};
 }
 
 /// Makes the keys and values of a block those in the cache.
@@ -216,10 +193,10 @@ LogicalResult attn::tileKeys(RewriterBase &rewriter, OnlineAttentionOp op,
   Location loc = op.getLoc();
   rewriter.setInsertionPoint(op);
   std::optional<CachedOperands> cached = findCached(op, block);
-  auto [low, count] = emitVisibleRange(rewriter, op, block);
+  auto [low, count] = emitRows(rewriter, op, block);
   if (cached)
     std::tie(low, count) =
-        emitStoredRange(rewriter, loc, *cached, low, count, block);
+        emitStoredRange(rewriter, op, *cached, low, count, block);
   Value yes =
       arith::ConstantOp::create(rewriter, loc, rewriter.getBoolAttr(true));
   SmallVector<Value> initial(op.getOuts());

@@ -96,6 +96,12 @@ LogicalResult convertAttentionToOnline(RewriterBase &rewriter, AttentionOp op,
                                        int64_t laneMultiple, bool inPairs,
                                        SharedOperands &shared);
 
+/// Splits the keys of the only tile of a head into chunks that are computed in
+/// parallel and merged. Fails, without a change, if it is not the only one, or
+/// known to be of one chunk.
+LogicalResult splitKeys(RewriterBase &rewriter, OnlineAttentionOp op,
+                        int64_t chunk);
+
 /// Tiles the keys that the mask may keep into blocks.
 LogicalResult tileKeys(RewriterBase &rewriter, OnlineAttentionOp op,
                        int64_t block);

@@ -7,6 +7,8 @@
 // CHECK-DAG: #[[LANES:.*]] = affine_map<(d0, d1) -> (d1)>
 // CHECK-DAG: #[[STATE:.*]] = affine_map<(d0, d1) -> (d0, d1)>
 // CHECK-DAG: #[[STACK:.*]] = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+// CHECK-DAG: #[[FACTORS:.*]] = affine_map<(d0, d1, d2) -> (d0, d1)>
+// CHECK-DAG: #[[ROWS:.*]] = affine_map<(d0, d1) -> (d0)>
 
 // CHECK-LABEL: func.func @split
 // CHECK-SAME: %[[Q:[^:]*]]: tensor<64x32xf32>, %[[K:[^:]*]]: tensor<?x64xf32>, %[[V:[^:]*]]: tensor<?x80xf32>, %[[O:[^:]*]]: tensor<80x32xf32>, %[[M:[^:]*]]: tensor<32xf32>, %[[L:[^:]*]]: tensor<32xf32>, %[[N:[^:]*]]: index, %{{[^:]*}}: i1, %[[SCALE:[^:]*]]: f32
@@ -75,16 +77,45 @@ func.func @split(%q: tensor<64x32xf32>, %k: tensor<?x64xf32>,
   return %r#0, %r#1, %r#2 : tensor<80x32xf32>, tensor<32xf32>, tensor<32xf32>
 }
 
+// In rows, of three queries in 16 lanes.
+
+// CHECK-LABEL: func.func @rows
+// CHECK: %[[P:.*]]:3 = scf.forall (%[[I:.*]]) in (4) shared_outs({{.*}}) -> (tensor<4x3x32xf32>, tensor<4x16xf32>, tensor<4x16xf32>)
+// CHECK: attn.online_attention in_rows
+// CHECK: %[[MR:.*]] = linalg.generic {{.*}} ins(%[[P]]#1 : tensor<4x16xf32>)
+// CHECK: arith.maximumf
+// CHECK: %[[OWN:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<16xf32>)
+// CHECK: math.exp
+// CHECK: %[[OWN3:.*]] = tensor.extract_slice %[[OWN]][0] [3] [1] : tensor<16xf32> to tensor<3xf32>
+// CHECK: %[[OC:.*]] = linalg.generic {indexing_maps = [#[[ROWS]], #[[STATE]]], {{.*}} ins(%[[OWN3]] : tensor<3xf32>) outs(%{{.*}} : tensor<3x32xf32>)
+// CHECK: %[[PC:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<4x16xf32>)
+// CHECK: math.exp
+// CHECK: %[[PC3:.*]] = tensor.extract_slice %[[PC]][0, 0] [4, 3] [1, 1] : tensor<4x16xf32> to tensor<4x3xf32>
+// CHECK: linalg.generic {indexing_maps = [#[[FACTORS]], #[[STACK]], #{{.*}}], iterator_types = ["reduction", "parallel", "parallel"]} ins(%[[PC3]], %[[P]]#0 : tensor<4x3xf32>, tensor<4x3x32xf32>) outs(%[[OC]] : tensor<3x32xf32>)
+func.func @rows(%q: tensor<3x32xf32>, %k: tensor<?x32xf16>, %o: tensor<3x32xf32>,
+                %m: tensor<16xf32>, %n: index, %e: i1)
+    -> (tensor<3x32xf32>, tensor<16xf32>, tensor<16xf32>) {
+  %r:3 = attn.online_attention in_rows
+      ins(%q, %k, %k : tensor<3x32xf32>, tensor<?x32xf16>, tensor<?x32xf16>)
+      outs(%o, %m, %m : tensor<3x32xf32>, tensor<16xf32>, tensor<16xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      -> tensor<3x32xf32>, tensor<16xf32>, tensor<16xf32>
+  return %r#0, %r#1, %r#2 : tensor<3x32xf32>, tensor<16xf32>, tensor<16xf32>
+}
+
 module attributes {transform.with_named_sequence} {
   transform.named_sequence @__transform_main(
       %root: !transform.any_op {transform.readonly}) {
     %op = transform.structured.match ops{["attn.online_attention"]} in %root
         : (!transform.any_op) -> !transform.any_op
-    %fills:3, %split, %merges:3, %loop =
-        transform.structured.tile_reduction_using_forall %op by num_threads = [4]
-        : (!transform.any_op) -> (!transform.any_op, !transform.any_op,
-           !transform.any_op, !transform.any_op, !transform.any_op,
-           !transform.any_op, !transform.any_op, !transform.any_op)
+    transform.foreach %op : !transform.any_op {
+    ^bb0(%one: !transform.any_op):
+      %fills:3, %split, %merges:3, %loop =
+          transform.structured.tile_reduction_using_forall %one by num_threads = [4]
+          : (!transform.any_op) -> (!transform.any_op, !transform.any_op,
+             !transform.any_op, !transform.any_op, !transform.any_op,
+             !transform.any_op, !transform.any_op, !transform.any_op)
+    }
     transform.yield
   }
 }

@@ -172,19 +172,6 @@ string writeAttention(const string &queryDims, const string &outDims,
          "\n}\n";
 }
 
-/// The bytes of the result on some threads.
-std::vector<std::byte> runOnThreads(unsigned threads, const string &text,
-                                    const std::vector<TestArgument> &given) {
-  std::vector<Argument> arguments(given.begin(), given.end());
-  auto engine = Engine::create({.threads = threads});
-  auto kernel = engine->compile(text);
-  auto shapes = kernel->resultShapes(arguments);
-  TestTensor result(kernel->signature().results[0].type, (*shapes)[0]);
-  Status status = kernel->run(arguments, {{result.mutableView()}});
-  EXPECT_TRUE(status) << status.error().message;
-  return result.bytes();
-}
-
 void runRandom(std::uint64_t seed, bool onThreads) {
   Random random(seed);
   const std::vector<Kind> kinds = {Kind::contiguous, Kind::ring,  Kind::ring,
@@ -222,6 +209,9 @@ void runRandom(std::uint64_t seed, bool onThreads) {
     Index length = random.pick<Index>(
         {0, 1, keyRows - 1, keyRows, keyRows + 1, 2 * keyRows - 1, 3 * keyRows,
          random.between(0, 400), random.between(0, 400)});
+    // Of several chunks.
+    if (random.chance(0.08))
+      length = random.between(1000, 2600);
     lengths.push_back(length);
     offsets.push_back(length - queries);
     longest = std::max(longest, length);

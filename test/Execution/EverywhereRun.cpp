@@ -84,3 +84,24 @@ attn::test::runEverywhere(const std::string &text,
   }
   return results;
 }
+
+std::vector<std::vector<std::byte>>
+attn::test::runOnThreads(unsigned threads, const std::string &text,
+                         const std::vector<TestArgument> &testArguments) {
+  std::vector<Argument> arguments(testArguments.begin(), testArguments.end());
+  auto engine = Engine::create({.threads = threads});
+  auto kernel = engine->compile(text);
+  auto shapes = kernel->resultShapes(arguments);
+  std::vector<TestTensor> results;
+  std::vector<TensorView> views;
+  for (std::size_t i = 0; i < shapes->size(); ++i)
+    results.emplace_back(kernel->signature().results[i].type, (*shapes)[i]);
+  for (TestTensor &result : results)
+    views.push_back(result.mutableView());
+  Status status = kernel->run(arguments, views);
+  EXPECT_TRUE(status) << status.error().message;
+  std::vector<std::vector<std::byte>> bytes;
+  for (const TestTensor &result : results)
+    bytes.push_back(result.bytes());
+  return bytes;
+}

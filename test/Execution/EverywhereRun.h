@@ -11,6 +11,7 @@
 #include "attn/engine.h"
 #include "test/Execution/TestTensor.h"
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,12 @@ struct TestArgument : Argument {
 /// fails may not have written anything.
 Results runEverywhere(const std::string &text,
                       const std::vector<TestArgument> &arguments);
+
+/// The bytes of the results of a kernel on some threads. A failed call is a
+/// test failure.
+std::vector<std::vector<std::byte>>
+runOnThreads(unsigned threads, const std::string &text,
+             const std::vector<TestArgument> &arguments);
 
 } // namespace attn::test
 

@@ -21,7 +21,7 @@
 
 // CHECK-LABEL: func.func @decode(
 // CHECK-SAME: %{{[^:]*}}: {{.*}}, %[[KEYS:[^:]*]]: memref<?x2x16x64x[[TYPE:[a-z0-9]*]], {{[^%]*}}, %[[VALUES:[^:]*]]: memref<?x2x16x64x[[TYPE]], {{[^%]*}}, %{{[^:]*}}: {{[^%]*}}, %[[TABLE:[^:]*]]: memref<?x?xi32,
-// CHECK: scf.forall (%[[B:.*]], %[[H:.*]]) in (%{{.*}}, 2)
+// CHECK: scf.forall (%[[B:.*]], %[[H:.*]], %{{.*}}) in (%{{.*}}, 2, %{{.*}})
 // CHECK: scf.while
 // CHECK: scf.for
 // CHECK: %[[NUMBER:.*]] = arith.divui %{{.*}}, %c16

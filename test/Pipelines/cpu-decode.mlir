@@ -44,11 +44,11 @@
 !q = tensor<?x8x1x64xf16>
 !kv = tensor<?x2x?x64xf16>
 
-// A tile for each key/value head. Keys and values are read where they are: no
+// A tile for each chunk of keys of a head. Keys and values are read where they are: no
 // buffer has their size.
 // BUFFERS-LABEL: func.func @decode(
 // BUFFERS-SAME: %{{[^:]*}}: {{.*}}, %[[KEY:[^:]*]]: memref<?x2x?x64x[[TYPE:[a-z0-9]*]], {{[^%]*}}, %[[VALUE:[^:]*]]: memref<?x2x?x64x[[TYPE]],
-// BUFFERS: scf.forall (%[[B:.*]], %[[H:.*]]) in (%{{.*}}, 2)
+// BUFFERS: scf.forall (%[[B:.*]], %[[H:.*]], %{{.*}}) in (%{{.*}}, 2, %{{.*}})
 // BUFFERS: %[[K1:.*]] = memref.subview %[[KEY]][%[[B]], %[[H]], 0, 0]
 // BUFFERS: scf.while
 // BUFFERS: scf.for

@@ -59,11 +59,19 @@ static bool multipliesAndAdds(linalg::LinalgOp op) {
 }
 
 static bool isContraction(linalg::LinalgOp op) {
-  return op.hasPureBufferSemantics() && op.getNumParallelLoops() == 2 &&
-         op.getNumReductionLoops() >= 1 &&
-         (linalg::isaContractionOpInterface(op) ||
-          (op.getNumDpsInputs() == 2 && op.getNumDpsInits() == 1 &&
-           multipliesAndAdds(op)));
+  if (!op.hasPureBufferSemantics() || op.getNumParallelLoops() != 2 ||
+      op.getNumReductionLoops() == 0)
+    return false;
+  // A sum of matrices, times factors of their rows, is computed row by row.
+  SmallVector<unsigned> parallel;
+  op.getParallelDims(parallel);
+  for (OpOperand *operand : op.getDpsInputOperands())
+    if (AffineMap map = op.getMatchingIndexingMap(operand);
+        map.isFunctionOfDim(parallel[0]) && map.isFunctionOfDim(parallel[1]))
+      return false;
+  return linalg::isaContractionOpInterface(op) ||
+         (op.getNumDpsInputs() == 2 && op.getNumDpsInits() == 1 &&
+          multipliesAndAdds(op));
 }
 
 /// Whether an operand ends with the loop over a pair, which is contiguous and

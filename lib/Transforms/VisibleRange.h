@@ -1,0 +1,27 @@
+//===- VisibleRange.h - Keys that a tile of queries may see -----*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_TRANSFORMS_VISIBLERANGE_H
+#define ATTN_TRANSFORMS_VISIBLERANGE_H
+
+#include "dialect/AttnOps.h"
+
+namespace mlir::attn {
+
+/// The rows `begin <= r < end` of some keys.
+struct RowRange {
+  Value begin, end;
+};
+
+/// The rows of the keys of `op` that its mask may keep, with
+/// `0 <= begin <= end`. Where the mask reads tables in blocks of `block` keys,
+/// they start at a multiple of that, counted from key 0, if `block` is not 0.
+RowRange emitVisibleRange(OpBuilder &b, OnlineAttentionOp op, int64_t block);
+
+} // namespace mlir::attn
+
+#endif // ATTN_TRANSFORMS_VISIBLERANGE_H
