@@ -59,13 +59,8 @@ RegionDependence::RegionDependence(Region &region, bool isScore)
 //===----------------------------------------------------------------------===//
 
 bool RegionDependence::isDistance(Value value) const {
-<<<<<<< HEAD
-  std::optional<Linear> linear = getLinear(value);
-  return linear && linear->position != 0 && linear->position == -linear->key;
-=======
   std::optional<Linear> found = getLinear(value);
   return found && found->position != 0 && found->position + found->key == 0;
->>>>>>> 557e5b1 (Bound how long tables of distances take to find)
 }
 
 bool RegionDependence::isOfDistances(Operation &op) const {
