@@ -29,6 +29,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
 
 #include <limits>
 
@@ -169,6 +170,13 @@ Value emitCorrected(OpBuilder &b, Location loc, Value factors, Value state,
                linalg::YieldOp::create(b, loc, product);
              })
       .getResult(0);
+}
+
+/// Whether a tensor is filled with a constant that `pattern` matches.
+template <typename Pattern>
+bool isFilledWith(Value tensor, const Pattern &pattern) {
+  auto fill = tensor.getDefiningOp<linalg::FillOp>();
+  return fill && matchPattern(fill.value(), pattern);
 }
 
 } // namespace
@@ -315,11 +323,16 @@ OnlineAttentionOp::mergeReductions(OpBuilder &b, Location loc,
       });
   Value whole = maximum.getResult(0);
 
-  // The op's own state, in the units of the whole maximum.
-  Value own = emitCorrections(b, loc, getMaximum(), whole);
-  Value sum = emitCorrected(b, loc, own, getSum(), /*dim=*/0);
-  Value accumulator = emitCorrected(b, loc, queries(own), getAccumulator(),
-                                    /*dim=*/getInRows() ? 0 : 1);
+  // The op's own state, in the units of the whole maximum; nothing is 0 in any.
+  Value sum = getSum(), accumulator = getAccumulator();
+  if (!isFilledWith(getMaximum(), m_NegInfFloat()) ||
+      !isFilledWith(sum, m_AnyZeroFloat()) ||
+      !isFilledWith(accumulator, m_AnyZeroFloat())) {
+    Value own = emitCorrections(b, loc, getMaximum(), whole);
+    sum = emitCorrected(b, loc, own, sum, /*dim=*/0);
+    accumulator = emitCorrected(b, loc, queries(own), accumulator,
+                                /*dim=*/getInRows() ? 0 : 1);
+  }
 
   // arguments: correction, partial, whole.
   auto addCorrected = [](OpBuilder &b, Location loc,
