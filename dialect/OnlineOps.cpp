@@ -59,11 +59,22 @@ LogicalResult verifyStaticSizes(Operation *op, Value operand, StringRef name,
   return success();
 }
 
-/// Verifies key and value in rows: matrices of one float type, the query's or a
-/// narrower one.
-LogicalResult verifyRows(OnlineAttentionOp op) {
+/// Verifies key and value: matrices of one float type, the query's or a
+/// narrower one, or of bf16 in pairs.
+LogicalResult verifyFactors(OnlineAttentionOp op) {
   auto query = cast<RankedTensorType>(op.getQuery().getType());
   auto value = cast<RankedTensorType>(op.getValue().getType());
+  if (op.isInPairs()) {
+    Type bf16 = BFloat16Type::get(op.getContext());
+    int64_t rows = query.getDimSize(0), lanes = query.getDimSize(1);
+    return failure(
+        failed(
+            verifyState(op, op.getQuery(), "query", {rows, lanes, 2}, bf16)) ||
+        failed(verifyState(op, op.getKey(), "key", {-1, 2 * rows}, bf16)) ||
+        failed(verifyState(
+            op, op.getValue(), "value",
+            {-1, value.getDimSize(1), OnlineAttentionOp::kKeysPerPack}, bf16)));
+  }
   Type type = cast<RankedTensorType>(op.getKey().getType()).getElementType();
   if (!isa<FloatType>(type) ||
       (type != query.getElementType() &&
@@ -71,31 +82,11 @@ LogicalResult verifyRows(OnlineAttentionOp op) {
     return op.emitOpError()
            << "operand 'key': expected " << query.getElementType()
            << " or a narrower float type, got " << op.getKey().getType();
-  return failure(failed(verifyState(op, op.getKey(), "key",
-                                    {-1, query.getDimSize(1)}, type)) ||
-                 failed(verifyState(op, op.getValue(), "value",
-                                    {-1, value.getDimSize(1)}, type)));
-}
-
-/// Verifies what is multiplied by columns of queries: all of one type, or of
-/// bf16 in pairs.
-LogicalResult verifyFactors(OnlineAttentionOp op) {
-  auto query = cast<RankedTensorType>(op.getQuery().getType());
-  auto value = cast<RankedTensorType>(op.getValue().getType());
-  int64_t rows = query.getDimSize(0), lanes = query.getDimSize(1);
-  Type type = query.getElementType();
-  if (!op.isInPairs())
-    return failure(
-        failed(verifyState(op, op.getKey(), "key", {-1, rows}, type)) ||
-        failed(verifyState(op, op.getValue(), "value",
-                           {-1, value.getDimSize(1)}, type)));
-  Type bf16 = BFloat16Type::get(op.getContext());
+  int64_t keySize = query.getDimSize(op.getInRows() ? 1 : 0);
   return failure(
-      failed(verifyState(op, op.getQuery(), "query", {rows, lanes, 2}, bf16)) ||
-      failed(verifyState(op, op.getKey(), "key", {-1, 2 * rows}, bf16)) ||
-      failed(verifyState(
-          op, op.getValue(), "value",
-          {-1, value.getDimSize(1), OnlineAttentionOp::kKeysPerPack}, bf16)));
+      failed(verifyState(op, op.getKey(), "key", {-1, keySize}, type)) ||
+      failed(verifyState(op, op.getValue(), "value", {-1, value.getDimSize(1)},
+                         type)));
 }
 
 template <typename Op>
@@ -198,7 +189,7 @@ LogicalResult OnlineAttentionOp::verify() {
   SmallVector<int64_t> accumulator = {valueSize, lanes};
   if (getInRows())
     accumulator = {getNumRows(), valueSize};
-  if (failed(getInRows() ? verifyRows(*this) : verifyFactors(*this)) ||
+  if (failed(verifyFactors(*this)) ||
       failed(verifyState(*this, getAccumulator(), "accumulator", accumulator,
                          type)) ||
       failed(verifyState(*this, getMaximum(), "maximum", {lanes}, type)) ||

@@ -61,8 +61,9 @@ def Attn_OnlineAttentionOp : Attn_OnlineOp<"online_attention", [
     `query` is `(Dk, L)`, `key` `(Skv, Dk)`, `value` `(Skv, Dv)`; `outs` holds
     O `(Dv, L)`, m `(L)` and l `(L)`, which start at 0, -inf and 0, or at 0, the
     sink and 1; the log-sum-exp is `m + log(l)`. The sizes `Dk`, `Dv` and `L`
-    are static. All of it has one element type, and so has the scalar `scale`,
-    which is 1 where it is absent: of a query that is scaled already.
+    are static. All of it has one element type, but for `key` and `value`, which may
+    be of a narrower float type; so has the scalar `scale`, which is 1 where it is
+    absent: of a query that is scaled already.
 
     In pairs, for instructions that multiply and add pairs of bf16, the state and
     `scale` are of f32 and the rest of bf16: `query` is `(Dk/2, L, 2)`, with
@@ -73,8 +74,7 @@ def Attn_OnlineAttentionOp : Attn_OnlineOp<"online_attention", [
     tiled along the keys at multiples of 32.
 
     In rows, for few queries, the lanes of vectors are elements of a head: with `n`
-    queries of at most `L`, `query` is `(n, Dk)` and O `(n, Dv)`, of the type of
-    the state, while `key` and `value` may be of a narrower float type.
+    queries of at most `L`, `query` is `(n, Dk)` and O `(n, Dv)`.
 
     `batch` and `head` are the `b` and `h` that regions see; `position` is the
     position `p` of query 0, `first_key` the `j` of key 0. Only the first

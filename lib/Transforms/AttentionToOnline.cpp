@@ -77,9 +77,9 @@ private:
     Value query = inPairs  ? emitQueryInPairs()
                   : inRows ? emitRows(op.getQueryType().getDimSize(2))
                            : transpose(emitRows(lanes), {1, 0});
-    Value key = inPairs ? slice(op.getKey()) : emitMatrix(op.getKey());
-    Value value = inPairs ? shared.getPacks(b, loc, op.getValue())
-                          : emitMatrix(op.getValue());
+    Value key = slice(op.getKey());
+    Value value =
+        inPairs ? shared.getPacks(b, loc, op.getValue()) : slice(op.getValue());
     SmallVector<Value> state = emitInitialState();
     Value zero = arith::ConstantIndexOp::create(b, loc, 0);
     Value exact = arith::ConstantOp::create(b, loc, b.getBoolAttr(false));
@@ -114,12 +114,6 @@ private:
     return transpose(
         tensor::ExpandShapeOp::create(b, loc, pairs, queries, groups),
         {1, 0, 2});
-  }
-
-  /// Keys or values as a matrix, in f32 but in the form in rows.
-  Value emitMatrix(Value operand) {
-    return isNarrow && !inRows ? shared.getWidened(b, loc, operand, type)
-                               : slice(operand);
   }
 
   /// The queries as `count` rows of size Dk, scaled, with 0 where there are

@@ -142,11 +142,13 @@ private:
           linalg::FillOp::create(b, loc, zero, all).getResult(0));
     Value part = rows(b, all);
     part = linalg::FillOp::create(b, loc, zero, part).getResult(0);
+    if (!op.isInPairs())
+      wideKeys = widen(b, op.getKey());
     part = op.isInPairs()
                ? emitScoresInPairs(b, loc, op.getKey(), op.getQuery(), part)
-               : linalg::MatmulOp::create(
-                     b, loc, part.getType(),
-                     ValueRange{op.getKey(), op.getQuery()}, ValueRange{part})
+               : linalg::MatmulOp::create(b, loc, part.getType(),
+                                          ValueRange{wideKeys, op.getQuery()},
+                                          ValueRange{part})
                      .getResult(0);
     return tensor::InsertSliceOp::create(b, loc, part, all, offsets(), sizes(),
                                          strides());
@@ -173,17 +175,18 @@ private:
         return emitOutputInPairs(b, loc, op.getValue(), pairs,
                                  emitCorrected(b, correction));
       }
-      Value corrected = emitCorrected(b, correction);
       if (op.getInRows()) {
+        Value corrected = emitCorrected(b, correction);
         AffineExpr q, d, j;
         bindDims(b.getContext(), q, d, j);
         return emitSumOfProducts(b, loc, {queries(b, weights), op.getValue()},
                                  corrected, {{j, q}, {j, d}, {q, d}});
       }
+      Value value = widen(b, op.getValue());
+      Value corrected = emitCorrected(b, correction);
       return linalg::MatmulTransposeAOp::create(
                  b, loc, corrected.getType(),
-                 ValueRange{op.getValue(), rows(b, weights)},
-                 ValueRange{corrected})
+                 ValueRange{value, rows(b, weights)}, ValueRange{corrected})
           ->getResult(0);
     };
     if (matchPattern(op.getExact(), m_Zero()))
@@ -273,6 +276,30 @@ private:
   Value empty(ArrayRef<int64_t> shape) {
     return tensor::EmptyOp::create(b, loc, shape, type);
   }
+  /// Keys or values of the block in the type of the state, in the first rows of
+  /// a buffer of fixed size. Values take the place of the keys where they can:
+  /// it stays in the first-level cache.
+  Value widen(OpBuilder &b, Value narrow) {
+    auto from = cast<RankedTensorType>(narrow.getType());
+    if (from.getElementType() == type)
+      return narrow;
+    RankedTensorType to = from.clone(type);
+    Value init = wideKeys;
+    if (!init || init.getType() != to)
+      init = tensor::ExtractSliceOp::create(
+          b, loc, empty({maximumKeys, from.getDimSize(1)}), offsets(),
+          ArrayRef<OpFoldResult>{numKeys, b.getIndexAttr(from.getDimSize(1))},
+          strides());
+    SmallVector<AffineMap> maps(2, b.getMultiDimIdentityMap(2));
+    SmallVector<utils::IteratorType> parallel(2, utils::IteratorType::parallel);
+    return linalg::GenericOp::create(
+               b, loc, init.getType(), narrow, init, maps, parallel,
+               [&](OpBuilder &b, Location loc, ValueRange arguments) {
+                 Value wide = arith::ExtFOp::create(b, loc, type, arguments[0]);
+                 linalg::YieldOp::create(b, loc, wide);
+               })
+        .getResult(0);
+  }
   /// The rows of the keys that there are.
   Value rows(OpBuilder &b, Value matrix) {
     return tensor::ExtractSliceOp::create(b, loc, matrix, offsets(), sizes(),
@@ -300,6 +327,7 @@ private:
   Type type;
   int64_t lanes, maximumKeys;
   OpFoldResult numKeys;
+  Value wideKeys; ///< Where products need keys in the type of the state.
 };
 
 } // namespace

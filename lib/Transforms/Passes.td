@@ -216,13 +216,11 @@ def AttentionToOnline : Pass<"attn-attention-to-online"> {
     and transpose its output. The number of queries must have a constant bound,
     which tiling gives it; other ops are left alone.
 
-    That form is in f32. Queries of f16 and bf16 are converted with the tile,
-    keys and values once, in parallel loops outside of those over tiles, for all
-    the tiles and heads that use them, and the output is rounded at the end.
+    That form is in f32, but for keys and values. Queries of f16 and bf16 are
+    converted with the tile, and the output is rounded at the end.
 
     Of no more queries than a vector has lanes, known by type, and with head sizes
-    that are multiples of them, it becomes the form in rows, which reads keys and
-    values of any of these types as they are.
+    that are multiples of them, it becomes the form in rows.
 
     With `in-pairs`, that of other bf16 with an even head size is in pairs, and its
     values become a `linalg.pack` outside of the parallel loops.
@@ -287,7 +285,9 @@ def DecomposeOnline : Pass<"attn-decompose-online"> {
   let description = [{
     The `attn.online_attention` of a block of keys becomes the product of keys
     and queries, an `attn.online_softmax`, and the product of values and
-    weights. A block that the mask analysis finds empty is skipped; whether it
+    weights. Keys and values of a narrower type than the scores are widened right
+    before they are multiplied, but for the form in rows, where each is used too
+    few times. A block that the mask analysis finds empty is skipped; whether it
     is partial, and whether its regions are defined everywhere, goes to the
     softmax step.
   }];

@@ -1,4 +1,4 @@
-//===- SharedOperands.cpp - Keys and values for all tiles -----------------===//
+//===- SharedOperands.cpp - Packed values for all tiles -------------------===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,7 +8,6 @@
 #include "lib/Transforms/SharedOperands.h"
 #include "dialect/AttnOps.h"
 
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -58,47 +57,6 @@ static Value pack(OpBuilder &b, Location loc, Value value) {
   return linalg::PackOp::create(b, loc, value, empty, /*innerDimsPos=*/{2},
                                 keys, zero)
       .getResult();
-}
-
-/// Widens a tensor `(B, Hkv, Skv, D)`, in parallel.
-static Value widen(OpBuilder &b, Location loc, Value narrow, FloatType type) {
-  constexpr int64_t rowsPerTile = 256;
-  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, narrow);
-  Value empty = tensor::EmptyOp::create(b, loc, sizes, type);
-  OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1),
-               rows = b.getIndexAttr(rowsPerTile);
-  auto loop = scf::ForallOp::create(
-      b, loc, SmallVector<OpFoldResult>(3, zero),
-      SmallVector<OpFoldResult>(ArrayRef(sizes).take_front(3)),
-      {one, one, rows}, empty, /*mapping=*/std::nullopt);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  auto at = llvm::to_vector_of<OpFoldResult>(loop.getInductionVars());
-  at.push_back(zero);
-  AffineExpr i = b.getAffineDimExpr(0), n = b.getAffineSymbolExpr(0);
-  AffineMap rest = AffineMap::get(
-      1, 1, {b.getAffineConstantExpr(rowsPerTile), n - i}, b.getContext());
-  SmallVector<OpFoldResult> extent = {
-      one, one,
-      affine::makeComposedFoldedAffineMin(b, loc, rest, {at[2], sizes[2]}),
-      sizes[3]};
-  SmallVector<OpFoldResult> strides(4, one);
-  Value outs = loop.getRegionIterArgs()[0];
-  Value from =
-      tensor::ExtractSliceOp::create(b, loc, narrow, at, extent, strides);
-  Value to = tensor::ExtractSliceOp::create(b, loc, outs, at, extent, strides);
-  AffineMap identity = b.getMultiDimIdentityMap(4);
-  SmallVector<utils::IteratorType> parallel(4, utils::IteratorType::parallel);
-  auto generic = linalg::GenericOp::create(
-      b, loc, to.getType(), from, to, {identity, identity}, parallel,
-      [&](OpBuilder &b, Location loc, ValueRange arguments) {
-        Value element = arith::ExtFOp::create(b, loc, type, arguments[0]);
-        linalg::YieldOp::create(b, loc, element);
-      });
-  b.setInsertionPointToStart(loop.getTerminator().getBody());
-  tensor::ParallelInsertSliceOp::create(b, loc, generic.getResult(0), outs, at,
-                                        extent, strides);
-  return loop.getResult(0);
 }
 
 namespace {
@@ -158,13 +116,4 @@ Value SharedOperands::getPacks(OpBuilder &b, Location loc, Value value) {
   Value packed = convertOnce(b, head.tensor, packs,
                              [&](Value all) { return pack(b, loc, all); });
   return head.slice(b, loc, packed);
-}
-
-Value SharedOperands::getWidened(OpBuilder &b, Location loc, Value operand,
-                                 FloatType type) {
-  Head head(b, operand);
-  Value widened = convertOnce(b, head.tensor, wide, [&](Value all) {
-    return widen(b, loc, all, type);
-  });
-  return head.slice(b, loc, widened);
 }

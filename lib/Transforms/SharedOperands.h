@@ -1,4 +1,4 @@
-//===- SharedOperands.h - Keys and values for all tiles ---------*- C++ -*-===//
+//===- SharedOperands.h - Packed values for all tiles -----------*- C++ -*-===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,22 +13,18 @@
 
 namespace mlir::attn {
 
-/// Keys and values in the form that instructions want. What a tile's operand is
-/// a slice of is converted as a whole, once, outside of the parallel loops
-/// around the insertion point, for all the tiles and heads that use it.
+/// Values in the form that instructions want. What a tile's operand is a slice
+/// of is packed as a whole, once, outside of the parallel loops around the
+/// insertion point, for all the tiles and heads that use it.
 class SharedOperands {
 public:
   /// The packs `(ceil(n/32), Dv, 32)` of `value`, `(1, 1, n, Dv)`, for
   /// instructions on pairs.
   Value getPacks(OpBuilder &b, Location loc, Value value);
 
-  /// `operand`, `(1, 1, n, D)`, as a matrix `(n, D)` of a wider type.
-  Value getWidened(OpBuilder &b, Location loc, Value operand, FloatType type);
-
 private:
-  /// By what is converted and where; the value of one attention may be the key
-  /// of another.
-  llvm::DenseMap<std::pair<Value, Block *>, Value> packs, wide;
+  /// By what is packed and where.
+  llvm::DenseMap<std::pair<Value, Block *>, Value> packs;
 };
 
 } // namespace mlir::attn

@@ -123,11 +123,11 @@ func.func @key_rank(%q: tensor<16x8xf32>, %k: tensor<1x9x16xf32>, %v: tensor<9x4
 
 // -----
 
-func.func @key_type(%q: tensor<16x8xf32>, %k: tensor<9x16xf16>, %v: tensor<9x4xf32>,
+func.func @key_type(%q: tensor<16x8xf32>, %k: tensor<9x16xf64>, %v: tensor<9x4xf64>,
     %o: tensor<4x8xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>, %n: index, %e: i1) {
-  // expected-error @below {{operand 'key': expected shape (any, 16) of 'f32', got 'tensor<9x16xf16>'}}
+  // expected-error @below {{operand 'key': expected 'f32' or a narrower float type, got 'tensor<9x16xf64>'}}
   %r:3 = attn.online_attention
-      ins(%q, %k, %v : tensor<16x8xf32>, tensor<9x16xf16>, tensor<9x4xf32>)
+      ins(%q, %k, %v : tensor<16x8xf32>, tensor<9x16xf64>, tensor<9x4xf64>)
       outs(%o, %m, %l : tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>)
       at(%n, %n, %n, %n) queries(%n) exact(%e)
       -> tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>

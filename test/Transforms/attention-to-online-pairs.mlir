@@ -104,7 +104,7 @@ func.func @part(%q: !q4, %k: !k4, %o: !q4, %first: index) -> !q4 {
 
 // Odd heads have no pairs, and other narrow types neither.
 // CHECK-LABEL: func.func @odd
-// CHECK: attn.online_attention ins({{.*}} : tensor<15x32xf32>, tensor<20x15xf32>, tensor<20x15xf32>)
+// CHECK: attn.online_attention ins({{.*}} : tensor<15x32xf32>, tensor<20x15xbf16>, tensor<20x15xbf16>)
 func.func @odd(%q: tensor<1x1x20x15xbf16>) -> tensor<1x1x20x15xbf16> {
   %r = attn.attention
       ins(%q, %q, %q : tensor<1x1x20x15xbf16>, tensor<1x1x20x15xbf16>,
@@ -113,7 +113,7 @@ func.func @odd(%q: tensor<1x1x20x15xbf16>) -> tensor<1x1x20x15xbf16> {
 }
 
 // CHECK-LABEL: func.func @half
-// CHECK: attn.online_attention ins({{.*}} : tensor<16x32xf32>, tensor<20x16xf32>, tensor<20x16xf32>)
+// CHECK: attn.online_attention ins({{.*}} : tensor<16x32xf32>, tensor<20x16xf16>, tensor<20x16xf16>)
 func.func @half(%q: tensor<1x1x20x16xf16>) -> tensor<1x1x20x16xf16> {
   %r = attn.attention
       ins(%q, %q, %q : tensor<1x1x20x16xf16>, tensor<1x1x20x16xf16>,
