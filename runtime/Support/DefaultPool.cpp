@@ -20,23 +20,23 @@
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_group.h>
 
-static void runTasks(int count, void (*task)(void *), void *context) {
+static void runTasks(int count, void (*task)(void *, int), void *context) {
   count = std::min(count, tbb::this_task_arena::max_concurrency());
   tbb::task_group others;
   try {
     for (int i = 1; i < count; ++i)
-      others.run([task, context] { task(context); });
+      others.run([task, context, i] { task(context, i); });
   } catch (...) { // NOLINT(bugprone-empty-catch)
     // No memory for a task: those that are there do its work.
   }
-  task(context);
+  task(context, 0);
   others.wait();
 }
 
 // The number of tasks limits the number of threads, so there is no need of an
 // arena, which would make the calling thread an outsider. But without isolation
 // a thread that waits for a loop could start a task of the host's own.
-void attn::support::runOnDefaultPool(int count, void (*task)(void *),
+void attn::support::runOnDefaultPool(int count, void (*task)(void *, int),
                                      void *context) {
   tbb::this_task_arena::isolate([=] { runTasks(count, task, context); });
 }

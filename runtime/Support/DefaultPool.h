@@ -10,10 +10,10 @@
 
 namespace attn::support {
 
-/// Calls `task(context)` on this thread and on up to `count - 1` others, and
-/// returns when all have returned. May run it fewer times when there are not so
-/// many threads.
-void runOnDefaultPool(int count, void (*task)(void *), void *context);
+/// Calls `task(context, 0)` on this thread and `task(context, i)`, with other i
+/// less than `count`, on up to `count - 1` others, each once, and returns when
+/// all have returned. May run fewer of them when there are not so many threads.
+void runOnDefaultPool(int count, void (*task)(void *, int), void *context);
 
 } // namespace attn::support
 

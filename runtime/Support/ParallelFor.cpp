@@ -19,24 +19,39 @@ using namespace attn::support;
 namespace {
 /// One loop, which several threads work on.
 ///
+/// Each task has a share of the indices, and helps with the others' when it is
+/// done with its own. So a thread finds in its caches what the loop before
+/// wrote, of the same call or of the last one: with the same tasks, it is the
+/// same shares.
+///
 /// Who runs tasks may be uninstrumented, so the atomics here order everything
 /// that threads hand to each other in a way that ThreadSanitizer sees.
 class ParallelLoop {
 public:
   ParallelLoop(ParallelBody body, void *context, std::int64_t count,
                int numTasks)
-      : body(body), context(context), count(count),
-        divisor(rangesPerTask * numTasks) {
-    next.store(0, std::memory_order_release);
+      : body(body), context(context),
+        numShares(std::min(numTasks, maximumShares)), failedBegin(count) {
+    std::int64_t size = count / numShares, rest = count % numShares, begin = 0;
+    for (int i = 0; i < numShares; ++i) {
+      shares[i].next.store(begin, std::memory_order_relaxed);
+      begin += size + (i < rest);
+      shares[i].end = begin;
+    }
+    limit.store(count, std::memory_order_release);
   }
 
-  /// Runs ranges until there are none left.
-  void work() {
+  /// Runs ranges until there are none left, those of the task's share first.
+  void work(int task) {
     CallRecord record; // Without threads: a loop in this one runs right here.
-    std::int64_t begin, end;
-    while (takeRange(begin, end))
-      if (const char *message = runGuarded(body, context, begin, end, record))
-        fail(begin, message, record);
+    (void)limit.load(std::memory_order_acquire);
+    for (int i = 0; i < numShares; ++i) {
+      Share &share = shares[(unsigned(task) + unsigned(i)) % numShares];
+      std::int64_t begin, end;
+      while (takeRange(share, begin, end))
+        if (const char *message = runGuarded(body, context, begin, end, record))
+          fail(begin, message, record);
+    }
     numFinished.fetch_add(1, std::memory_order_acq_rel);
   }
 
@@ -44,7 +59,7 @@ public:
   /// that was made while it ran is moved to `record`.
   const char *takeFailure(CallRecord &record) {
     (void)numFinished.load(std::memory_order_acquire);
-    if (failedBegin == count)
+    if (!message)
       return nullptr;
     if (message != text)
       return message;
@@ -53,31 +68,39 @@ public:
   }
 
 private:
+  /// Apart, so that threads meet only where they help each other.
+  struct alignas(64) Share {
+    std::atomic<std::int64_t> next;
+    std::int64_t end;
+  };
+  static constexpr int maximumShares = 64;
+
   /// The larger, the more often threads meet at `next`; the smaller, the longer
   /// they wait for one that took too much.
-  static constexpr std::int64_t rangesPerTask = 8;
+  static constexpr std::int64_t rangesPerShare = 8;
 
   /// Ranges are taken in order and become smaller, so that work that is uneven,
   /// as under a causal mask, is even at the end.
-  bool takeRange(std::int64_t &begin, std::int64_t &end) {
-    begin = next.load(std::memory_order_acquire);
+  bool takeRange(Share &share, std::int64_t &begin, std::int64_t &end) {
+    begin = share.next.load(std::memory_order_acquire);
     do {
-      if (begin >= count)
+      if (begin >= share.end || begin >= limit.load(std::memory_order_acquire))
         return false;
-      end = begin + std::max<std::int64_t>(1, (count - begin) / divisor);
-    } while (
-        !next.compare_exchange_weak(begin, end, std::memory_order_acq_rel));
+      end = begin +
+            std::max<std::int64_t>(1, (share.end - begin) / rangesPerShare);
+    } while (!share.next.compare_exchange_weak(begin, end,
+                                               std::memory_order_acq_rel));
     return true;
   }
 
-  /// Every range below a failed one was taken before it and is run, so which
-  /// one is the first does not depend on the threads.
+  /// What is below a failed range is still run, so which one is the first does
+  /// not depend on the threads.
   void fail(std::int64_t begin, const char *why, const CallRecord &record) {
-    next.store(count, std::memory_order_release);
     std::lock_guard lock(mutex);
     if (begin >= failedBegin)
       return;
     failedBegin = begin;
+    limit.store(begin, std::memory_order_release);
     message = why;
     if (why == record.text) {
       std::memcpy(text, record.text, sizeof(text));
@@ -87,14 +110,14 @@ private:
 
   const ParallelBody body;
   void *const context;
-  const std::int64_t count;
-  const std::int64_t divisor;
+  const int numShares;
+  Share shares[maximumShares];
 
-  alignas(64) std::atomic<std::int64_t> next;
+  std::atomic<std::int64_t> limit; ///< No range from here on is started.
   std::atomic<int> numFinished = 0;
 
   std::mutex mutex;
-  std::int64_t failedBegin = count;
+  std::int64_t failedBegin;
   const char *message = nullptr;
   char text[sizeof(CallRecord::text)];
 };
@@ -107,13 +130,16 @@ static const char *runInParallel(ParallelBody body, void *context,
   auto numTasks = int(std::min<std::int64_t>(threads.count, count));
   ParallelLoop loop(body, context, count, numTasks);
   if (threads.host)
-    threads.host(numTasks, [&loop](int) { loop.work(); });
+    threads.host(numTasks, [&loop](int task) { loop.work(task); });
   else
     runOnDefaultPool(
-        numTasks, [](void *loop) { static_cast<ParallelLoop *>(loop)->work(); },
+        numTasks,
+        [](void *loop, int task) {
+          static_cast<ParallelLoop *>(loop)->work(task);
+        },
         &loop);
   // A host that is shutting down may not have run all tasks.
-  loop.work();
+  loop.work(0);
   return loop.takeFailure(call);
 }
 

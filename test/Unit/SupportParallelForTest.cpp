@@ -13,9 +13,11 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstring>
 #include <functional>
 #include <limits>
+#include <mutex>
 #include <numeric>
 #include <thread>
 #include <vector>
@@ -137,24 +139,58 @@ TEST(SupportParallelFor, HostThatRunsNothing) {
 
 /// Work that grows with the index, as under a causal mask, is shared evenly.
 TEST(SupportParallelFor, BalancesUnevenWork) {
-  // A host that runs its tasks in lockstep: each takes a range when it has done
-  // its last one, as if a unit of work took a unit of time.
-  std::vector<std::pair<std::int64_t, std::int64_t>> ranges;
-  Body body = [&](std::int64_t begin, std::int64_t end) {
-    ranges.emplace_back(begin, end);
-  };
-  Threads threads{2, [](int, const ParallelTask &task) { task(0); }};
-  EXPECT_EQ(run(threads, [&] { parallelFor(64, body); }), "");
+  // A unit of work takes a unit of time: a thread goes on only when the other
+  // has worked as long, or has nothing left to do.
+  std::mutex mutex;
+  std::condition_variable changed;
   std::int64_t busyUntil[2] = {0, 0}, total = 0;
-  for (auto [begin, end] : ranges) {
-    std::int64_t work = 0;
-    for (std::int64_t i = begin; i < end; ++i)
-      work += i + 1;
-    *std::min_element(busyUntil, busyUntil + 2) += work;
-    total += work;
-  }
+  bool done[2] = {false, false};
+  thread_local int self = 0;
+  Threads threads{2, [&](int count, const ParallelTask &task) {
+                    runOnNewThreads(count, [&](int i) {
+                      self = i;
+                      task(i);
+                      std::lock_guard lock(mutex);
+                      done[i] = true;
+                      changed.notify_all();
+                    });
+                  }};
+  Body body = [&](std::int64_t begin, std::int64_t end) {
+    std::unique_lock lock(mutex);
+    for (std::int64_t i = begin; i < end; ++i) {
+      busyUntil[self] += i + 1;
+      total += i + 1;
+    }
+    changed.notify_all();
+    int other = 1 - self;
+    changed.wait(lock, [&] {
+      return done[other] || busyUntil[self] <= busyUntil[other];
+    });
+  };
+  EXPECT_EQ(run(threads, [&] { parallelFor(64, body); }), "");
   std::int64_t longest = std::max(busyUntil[0], busyUntil[1]);
   EXPECT_LT(double(longest), 1.05 * double(total) / 2);
+}
+
+/// In every loop a task begins with the same part, which is what its thread has
+/// in its cache.
+TEST(SupportParallelFor, TasksBeginWithTheirShare) {
+  for (int first : {0, 1, 2}) {
+    std::vector<std::int64_t> begins;
+    Body body = [&](std::int64_t begin, std::int64_t) {
+      begins.push_back(begin);
+    };
+    Threads threads{3, [&](int, const ParallelTask &task) { task(first); }};
+    EXPECT_EQ(run(threads, [&] { parallelFor(100, body); }), "");
+    const std::int64_t shares[] = {0, 34, 67};
+    EXPECT_EQ(begins.front(), shares[first]);
+  }
+}
+
+/// Some begin in the same share then.
+TEST(SupportParallelFor, MoreTasksThanShares) {
+  Threads threads{1000, runOnNewThreads};
+  EXPECT_EQ(countVisits(threads, 5000), std::vector<int>(5000, 1));
 }
 
 TEST(SupportParallelFor, FailsWithTheFirstIndexsMessage) {
@@ -179,15 +215,19 @@ TEST(SupportParallelFor, FailsWithTheFirstIndexsMessage) {
 
 TEST(SupportParallelFor, StopsSoonAfterAFailure) {
   for (const Threads *threads : allThreads) {
-    std::atomic<std::int64_t> numVisited = 0;
+    std::atomic<bool> failed = false;
+    std::atomic<std::int64_t> visitedAfter = 0;
     Body body = [&](std::int64_t begin, std::int64_t end) {
-      if (begin <= 10 && 10 < end)
+      if (begin <= 10 && 10 < end) {
+        failed = true;
         attn_rt_fail("at 10");
-      numVisited += end - begin;
+      }
+      if (failed)
+        visitedAfter += end - begin;
       std::this_thread::sleep_for(std::chrono::microseconds(100));
     };
     EXPECT_EQ(run(*threads, [&] { parallelFor(1000, body); }), "at 10");
-    EXPECT_LT(numVisited, 500);
+    EXPECT_LT(visitedAfter, 500);
   }
 }
 

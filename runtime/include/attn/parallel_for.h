@@ -20,9 +20,9 @@ namespace attn {
 ///       pool.forEach(count, task);
 ///     };
 ///
-/// Tasks may run in any order and on any thread, also the calling one. They
-/// share the work of a loop as it comes, so that a task that starts late finds
-/// less of it. Neither throws.
+/// Tasks may run in any order and on any thread, also the calling one. Each has
+/// its own part of a loop, best on the same thread every time, and then helps the
+/// others, so that one may start late. Neither throws.
 using ParallelTask = std::function<void(int)>;
 using ParallelFor = std::function<void(int count, const ParallelTask &task)>;
 
