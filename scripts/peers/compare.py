@@ -6,11 +6,12 @@
 # ===----------------------------------------------------------------------===#
 """Measures attn-bench and its peers in one run, on the same shapes.
 
-    python3 scripts/peers/compare.py [--only pytorch,openblas] [--cases P1,P1c]
+    python3 scripts/peers/compare.py [prefill|decode] [--only pytorch,openblas]
+                                     [--cases P1,P1c]
 
 Installs each peer in a Python environment of its own in build/peers, measures it
-there, and writes a table and a plot into docs/benchmarks.md. A peer that cannot
-be had, or cannot do a case, is named with the reason; the others go on.
+there, and writes a table, of prefill with a plot, into docs/benchmarks.md. A peer
+that cannot be had, or cannot do a case, is named with the reason; the others go on.
 """
 
 import argparse
@@ -18,6 +19,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -36,6 +38,36 @@ PEERS = {
     "onednn": ["onednn-devel", "numpy"],
     "openblas": ["numpy"],  # And Debian's libopenblas-dev.
     "iree": ["iree-base-compiler", "iree-base-runtime", "numpy"],
+    "ggml": ["ggml-py"],
+}
+
+
+@dataclass(frozen=True)
+class Family:
+    """What is measured of a family of attn-bench's."""
+
+    peers: str
+    cases: str
+    dtypes: str
+    share: str  # The counter that is compared,
+    speed: str  # and that of the speed.
+
+
+FAMILIES = {
+    "prefill": Family(
+        peers="pytorch,onnxruntime,openvino,onednn,openblas,iree",
+        cases="P1,P1c,P2,P2c,P3w,P5,P6",
+        dtypes="f32,bf16",
+        share="fraction_of_peak",
+        speed="gflops",
+    ),
+    "decode": Family(
+        peers="ggml,onednn,onnxruntime",
+        cases="D1",
+        dtypes="f32,f16,bf16",
+        share="fraction_of_stream",
+        speed="gbps",
+    ),
 }
 PLOT_PACKAGES = ["matplotlib"]
 
@@ -118,10 +150,11 @@ def run_peer(name, dtype, threads, options):
 
 
 def run_ours(dtype, threads, options):
+    family = FAMILIES[options.family]
     cases = "|".join(options.cases.split(","))
     benchmarks = figures.run_bench(
         options.build / "bin" / "attn-bench",
-        f"^prefill/({cases})/{dtype}/threads:{threads}/",
+        f"^{options.family}/({cases})/{dtype}/threads:{threads}/",
         options.seconds,
     )
     results = []
@@ -130,24 +163,17 @@ def run_ours(dtype, threads, options):
         if benchmark.get("error_occurred"):
             result["absent"] = benchmark["error_message"]
         else:
-            result["gflops"] = benchmark["gflops"]
-            result["share"] = benchmark["fraction_of_peak"]
+            result[family.speed] = benchmark[family.speed]
+            result["share"] = benchmark[family.share]
+            if "stream_gbps" in benchmark:
+                result["stream_gbps"] = benchmark["stream_gbps"]
         results.append(dict(result, dtype=dtype, threads=threads))
     return results
 
 
-def describe(results, cases):
-    """A table of the shares of the peak, and why some are missing."""
-    shares = {(r["peer"], r["case"]): r["share"] for r in results if "share" in r}
-    names = dict.fromkeys(name for name, _ in shares)
-    rows = []
-    for name in names:
-        cells = [shares.get((name, case)) for case in cases]
-        rows.append([name, *("-" if x is None else f"{100 * x:.0f}" for x in cells)])
-    dtype, threads = results[0]["dtype"], results[0]["threads"]
-    count = f"{threads} thread" + ("s" if threads > 1 else "")
-    parts = [f"{dtype}, {count}, percent of the peak:", figures.table(["", *cases], rows)]
-
+def describe_absent(results):
+    """Lines that say what is missing, and why."""
+    measured = {r["peer"] for r in results if "share" in r}
     reasons = {}
     for r in results:
         if "absent" in r:
@@ -155,10 +181,37 @@ def describe(results, cases):
     lines = []
     for (name, reason), missing in reasons.items():
         where = "absent"
-        if name in names and None not in missing:
+        if name in measured and None not in missing:
             where = "no " + ", ".join(missing)
         lines.append(f"- {name}: {where}: {reason}")
-    return "\n\n".join([*parts, "\n".join(lines)] if lines else parts)
+    return ["\n".join(lines)] if lines else []
+
+
+def describe_type(results, cases):
+    """Of one type and number of threads: a table of the shares of the peak."""
+    shares = {(r["peer"], r["case"]): r["share"] for r in results if "share" in r}
+    rows = []
+    for name in dict.fromkeys(name for name, _ in shares):
+        cells = [shares.get((name, case)) for case in cases]
+        rows.append([name, *("-" if x is None else f"{100 * x:.0f}" for x in cells)])
+    dtype, threads = results[0]["dtype"], results[0]["threads"]
+    count = f"{threads} thread" + ("s" if threads > 1 else "")
+    parts = [f"{dtype}, {count}, percent of the peak:", figures.table(["", *cases], rows)]
+    return "\n\n".join([*parts, *describe_absent(results)])
+
+
+def describe_steps(results):
+    """A table of the speeds and shares of all types and numbers of threads."""
+    rows = []
+    for r in results:
+        if "share" in r:
+            numbers = [f"{r['gbps']:.1f}", f"{r['stream_gbps']:.1f}", f"{r['share']:.2f}"]
+            rows.append([r["case"], r["dtype"], r["threads"], r["peer"], *numbers])
+    heads = ["case", "type", "threads", "", "GB/s", "streams, GB/s", "share of streams"]
+    # What is missing is so for a type, and for any number of threads.
+    threads = results[0]["threads"]
+    types = [dict(r, case=r["dtype"]) for r in results if r["threads"] == threads]
+    return "\n\n".join([figures.table(heads, rows), *describe_absent(types)])
 
 
 def draw(results):
@@ -173,9 +226,10 @@ def draw(results):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--only", default=",".join(PEERS), help="these peers")
-    parser.add_argument("--cases", default="P1,P1c,P2,P2c,P3w,P5,P6")
-    parser.add_argument("--dtypes", default="f32,bf16")
+    parser.add_argument("family", nargs="?", default="prefill", choices=[*FAMILIES])
+    parser.add_argument("--only", help="these peers")
+    parser.add_argument("--cases")
+    parser.add_argument("--dtypes")
     parser.add_argument("--threads", default="1,2")
     parser.add_argument("--seconds", type=float, default=1, help="for each case")
     parser.add_argument("--timeout", type=float, default=300, help="for each peer")
@@ -184,25 +238,32 @@ def main():
     )
     parser.add_argument("--print", action="store_true", help="leave the page alone")
     options = parser.parse_args()
+    family = FAMILIES[options.family]
+    options.cases = options.cases or family.cases
+    peers = family.peers if options.only is None else options.only
 
     ENVIRONMENTS.mkdir(parents=True, exist_ok=True)
     results, sections = [], []
     for threads in map(int, options.threads.split(",")):
-        for dtype in options.dtypes.split(","):
+        for dtype in (options.dtypes or family.dtypes).split(","):
             found = run_ours(dtype, threads, options)
-            for name in filter(None, options.only.split(",")):
+            for name in filter(None, peers.split(",")):
                 print(f"{name}, {dtype}, {threads} threads", file=sys.stderr)
                 found += run_peer(name, dtype, threads, options)
             results += found
-            if found:
-                sections.append(describe(found, options.cases.split(",")))
+            if found and options.family == "prefill":
+                sections.append(describe_type(found, options.cases.split(",")))
+    if results and options.family == "decode":
+        sections.append(describe_steps(results))
     (ENVIRONMENTS / "results.json").write_text(json.dumps(results), encoding="utf-8")
     text = "\n\n".join([figures.machine(), *sections])
     if options.print:
         print(text)
-        return
-    draw(results)
-    figures.replace_section("peers", f"{text}\n\n![The same as bars](peers.svg)")
+    elif options.family == "decode":
+        figures.replace_section("decode-peers", text)
+    else:
+        draw(results)
+        figures.replace_section("peers", f"{text}\n\n![The same as bars](peers.svg)")
 
 
 if __name__ == "__main__":

@@ -32,8 +32,8 @@ struct Attention {
 std::string message;
 
 /// Describes the graph. Pointers are those of the inputs, by the tensors' ids.
-std::unique_ptr<Attention> build(long heads, long length, long size, bool bf16,
-                                 void *query, void *key, void *value,
+std::unique_ptr<Attention> build(long heads, long queries, long keys, long size,
+                                 bool bf16, void *query, void *key, void *value,
                                  void *scale, void *mask, void *output) {
   auto attention = std::make_unique<Attention>();
   auto type = bf16 ? Tensor::data_type::bf16 : Tensor::data_type::f32;
@@ -41,15 +41,15 @@ std::unique_ptr<Attention> build(long heads, long length, long size, bool bf16,
   auto describe = [&](Tensor::dims sizes, Tensor::data_type type) {
     return Tensor(id++, type, sizes, Tensor::layout_type::strided);
   };
-  Tensor q = describe({1, heads, length, size}, type);
-  Tensor k = describe({1, heads, length, size}, type);
-  Tensor v = describe({1, heads, length, size}, type);
+  Tensor q = describe({1, heads, queries, size}, type);
+  Tensor k = describe({1, heads, keys, size}, type);
+  Tensor v = describe({1, heads, keys, size}, type);
   Tensor divisor = describe({1}, type);
-  Tensor bias = describe({1, 1, length, length}, type);
-  Tensor::dims square = {1, heads, length, length};
-  Tensor scores = describe(square, type), scaled = describe(square, type),
-         masked = describe(square, type), weights = describe(square, type);
-  Tensor result = describe({1, heads, length, size}, type);
+  Tensor bias = describe({1, 1, queries, keys}, type);
+  Tensor::dims pairs = {1, heads, queries, keys};
+  Tensor scores = describe(pairs, type), scaled = describe(pairs, type),
+         masked = describe(pairs, type), weights = describe(pairs, type);
+  Tensor result = describe({1, heads, queries, size}, type);
 
   op dot(100, Kind::MatMul, {q, k}, {scores}, "dot");
   dot.set_attr<bool>(op::attr::transpose_b, true);
@@ -94,12 +94,13 @@ std::unique_ptr<Attention> build(long heads, long length, long size, bool bf16,
 
 extern "C" const char *attention_message() { return message.c_str(); }
 
-extern "C" void *attention_create(long heads, long length, long size, bool bf16,
-                                  void *query, void *key, void *value,
-                                  void *scale, void *mask, void *output) {
+extern "C" void *attention_create(long heads, long queries, long keys,
+                                  long size, bool bf16, void *query, void *key,
+                                  void *value, void *scale, void *mask,
+                                  void *output) {
   try {
-    return build(heads, length, size, bf16, query, key, value, scale, mask,
-                 output)
+    return build(heads, queries, keys, size, bf16, query, key, value, scale,
+                 mask, output)
         .release();
   } catch (const dnnl::error &error) {
     message = error.what();

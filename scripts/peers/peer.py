@@ -161,38 +161,42 @@ def measure(case, run, peak, threads, seconds):
     return statistics.median(speeds) * 1e-9, statistics.median(shares)
 
 
-def main(implementations):
+def measure_prefill(case, build, options):
+    peak = Peak(options.peak_library, options.dtype, options.threads)
+    run, output = build(case, options.dtype, options.threads)
+    run()
+    verify(case, options.dtype, output())
+    gflops, share = measure(case, run, peak, options.threads, options.seconds)
+    return {"gflops": gflops, "share": share}
+
+
+def prefill(implementations):
     """`implementations`: name -> function of (case, dtype, threads) that gives
     (run, output): a function that runs it once, and one that gives the result
     as (1, heads, length, size)."""
+    return CASES, measure_prefill, implementations
+
+
+def main(*families):
+    """Each family has cases, a function of (case, implementation, options) that
+    measures, and implementations by name."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--cases", default=",".join(c.name for c in CASES))
-    parser.add_argument("--dtype", default="f32", choices=["f32", "bf16"])
+    parser.add_argument("--cases", required=True)
+    parser.add_argument("--dtype", default="f32", choices=["f32", "bf16", "f16"])
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=1, help="for each case")
     parser.add_argument("--peak-library", required=True)
     options = parser.parse_args()
 
-    peak = Peak(options.peak_library, options.dtype, options.threads)
-    for name, build in implementations.items():
-        for case in CASES:
-            if case.name not in options.cases.split(","):
-                continue
-            result = {
-                "peer": name,
-                "case": case.name,
-                "dtype": options.dtype,
-                "threads": options.threads,
-            }
-            try:
-                run, output = build(case, options.dtype, options.threads)
-                run()
-                verify(case, options.dtype, output())
-                result["gflops"], result["share"] = measure(
-                    case, run, peak, options.threads, options.seconds
-                )
-            # A library may raise anything; the others go on.
-            except Exception as error:  # pylint: disable=broad-except
-                lines = str(error).strip().splitlines() or [type(error).__name__]
-                result["absent"] = lines[0][:200]
-            print(json.dumps(result), flush=True)
+    for cases, measure_case, implementations in families:
+        wanted = [case for case in cases if case.name in options.cases.split(",")]
+        for name, build in implementations.items():
+            for case in wanted:
+                result = {"peer": name, "case": case.name}
+                try:
+                    result.update(measure_case(case, build, options))
+                # A library may raise anything; the others go on.
+                except Exception as error:  # pylint: disable=broad-except
+                    lines = str(error).strip().splitlines() or [type(error).__name__]
+                    result["absent"] = lines[0][:200]
+                print(json.dumps(result), flush=True)

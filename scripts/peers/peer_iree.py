@@ -119,9 +119,9 @@ def attend(template, case, dtype, threads):
 
 
 if __name__ == "__main__":
-    peer.main(
+    peer.main(peer.prefill(
         {
             "IREE attention": lambda *of: attend(ATTENTION, *of),
             "IREE matmul, softmax": lambda *of: attend(PRODUCTS, *of),
         }
-    )
+    ))

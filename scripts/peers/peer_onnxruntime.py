@@ -11,6 +11,7 @@ import numpy as np
 import onnxruntime
 from onnx import TensorProto, helper
 
+import decoding
 import peer
 
 
@@ -135,11 +136,36 @@ def group_query(case, dtype, threads):
     return run, lambda: split_heads(results[0], case.query_heads)
 
 
+def decode(step, dtype, threads):
+    """The operator Attention on a cache, which it does not copy."""
+    require_f32(dtype)
+    shape = (1, step.key_heads, step.keys, step.head_size)
+    feeds = {
+        "query": np.zeros((1, step.query_heads, 1, step.head_size), np.float32),
+        "key": np.zeros(shape, np.float32),
+        "value": np.zeros(shape, np.float32),
+    }
+    node = helper.make_node("Attention", list(feeds), ["output"])
+    run, results = build("", node, feeds, threads)
+
+    def bind(query, key, value):
+        def attend():
+            feeds.update(query=query, key=key, value=value)
+            run()
+
+        return attend, lambda: results[0]
+
+    return bind
+
+
 if __name__ == "__main__":
     peer.main(
-        {
-            "ONNX Runtime Attention": attention,
-            "ONNX Runtime MultiHeadAttention": multi_head,
-            "ONNX Runtime GroupQueryAttention": group_query,
-        }
+        peer.prefill(
+            {
+                "ONNX Runtime Attention": attention,
+                "ONNX Runtime MultiHeadAttention": multi_head,
+                "ONNX Runtime GroupQueryAttention": group_query,
+            }
+        ),
+        decoding.steps({"ONNX Runtime Attention": decode}),
     )

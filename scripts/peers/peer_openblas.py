@@ -52,4 +52,4 @@ def attend(case, dtype, threads):
 
 
 if __name__ == "__main__":
-    peer.main({"OpenBLAS + softmax": attend})
+    peer.main(peer.prefill({"OpenBLAS + softmax": attend}))

@@ -49,4 +49,4 @@ def attend(case, dtype, threads):
 
 
 if __name__ == "__main__":
-    peer.main({"OpenVINO": attend})
+    peer.main(peer.prefill({"OpenVINO": attend}))

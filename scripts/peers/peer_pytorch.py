@@ -59,4 +59,4 @@ def flex(case, dtype, threads):
 
 
 if __name__ == "__main__":
-    peer.main({"PyTorch SDPA": sdpa, "PyTorch FlexAttention": flex})
+    peer.main(peer.prefill({"PyTorch SDPA": sdpa, "PyTorch FlexAttention": flex}))

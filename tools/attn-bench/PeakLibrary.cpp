@@ -1,4 +1,4 @@
-//===- PeakLibrary.cpp - The peak for programs that load it ---------------===//
+//===- PeakLibrary.cpp - The machine's limits for who loads them ----------===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,11 +6,12 @@
 //===----------------------------------------------------------------------===//
 //
 // The C ABI of libattn-peak.so, with which other libraries are measured against
-// the same peak (scripts/peers).
+// the same peak and the same streams (scripts/peers).
 //
 //===----------------------------------------------------------------------===//
 
 #include "tools/attn-bench/Peak.h"
+#include "tools/attn-bench/Stream.h"
 
 #include <string_view>
 
@@ -29,4 +30,18 @@ attn_peak_create(const char *type, unsigned threads) {
 extern "C" __attribute__((visibility("default"))) double
 attn_peak_measure(void *meter, double seconds) {
   return static_cast<PeakMeter *>(meter)->measure(seconds);
+}
+
+extern "C" __attribute__((visibility("default"))) void *
+attn_stream_create(unsigned threads) {
+  return new StreamMeter(threads);
+}
+
+/// Bytes per second of reading two streams of `bytes` each.
+extern "C" __attribute__((visibility("default"))) double
+attn_stream_measure(void *meter, const void *first, const void *second,
+                    std::size_t bytes) {
+  return static_cast<StreamMeter *>(meter)->measure(
+      static_cast<const std::byte *>(first),
+      static_cast<const std::byte *>(second), bytes);
 }
