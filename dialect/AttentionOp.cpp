@@ -133,9 +133,12 @@ SmallVector<SizeConstraint> AttentionOp::getSizeConstraints() {
         {dim(logSumExp, 1), dim(query, 1), "number of query heads"});
     result.push_back({dim(logSumExp, 2), dim(query, 2), "query length"});
   }
-  if (getSink()) // A6
-    result.push_back(
-        {{getSink(), 0, "sink"}, dim(query, 1), "number of query heads"});
+  if (getSink()) { // A6
+    OperandSize sink{getSink(), 0, "sink"};
+    result.push_back({sink, dim(query, 1), "number of query heads"});
+    if (cast<ShapedType>(getSink().getType()).getRank() == 2)
+      result.push_back({dim(sink, 1), dim(query, 2), "query length"});
+  }
   bool offsetPerBatch = getOffset() && isa<ShapedType>(getOffset().getType());
   OperandSize offset{getOffset(), 0, "offset"};
   if (isPacked()) { // A7

@@ -19,6 +19,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/AttnOps.h"
+#include "dialect/OffsetTiling.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -51,8 +52,10 @@ public:
     for (Value init : op.getOuts())
       outs.push_back(slice(init, offsets, sizes));
     Value sink = op.getSink();
-    if (sink)
-      sink = slice(sink, {offsets[1]}, {sizes[1]});
+    if (sink) {
+      auto sinkRank = cast<RankedTensorType>(sink.getType()).getRank();
+      sink = slice(sink, offsets.slice(1, sinkRank), sizes.slice(1, sinkRank));
+    }
 
     auto tile = cast<AttentionOp>(b.clone(*op));
     tile.getQueryMutable().assign(query);
@@ -101,35 +104,23 @@ private:
 
   /// The position of the tile's first row, A5.
   LogicalResult emitOffset() {
-    Value row = getValueOrCreateConstantIndexOp(b, loc, offsets[2]);
-    offset = op.getOffset();
-    if (offset && isa<RankedTensorType>(offset.getType())) {
-      if (getConstantIntValue(sizes[0]) != 1) {
-        if (getConstantIntValue(offsets[2]) != 0)
-          return failure();
-        offset = slice(offset, {offsets[0]}, {sizes[0]});
-        return success();
-      }
-      Value batch = getValueOrCreateConstantIndexOp(b, loc, offsets[0]);
-      offset = tensor::ExtractOp::create(b, loc, offset, batch);
-    }
+    Value whole = op.getOffset();
     if (op.getBottomRight()) {
       AffineExpr keys = b.getAffineSymbolExpr(0),
                  rows = b.getAffineSymbolExpr(1);
-      offset = getValueOrCreateConstantIndexOp(
+      whole = getValueOrCreateConstantIndexOp(
           b, loc,
           affine::makeComposedFoldedAffineApply(
               b, loc, keys - rows,
               {tensor::getMixedSize(b, loc, op.getKey(), 2),
                tensor::getMixedSize(b, loc, op.getQuery(), 2)}));
     }
-    if (!offset) {
-      offset = row;
-      return success();
-    }
-    if (!offset.getType().isIndex())
-      offset = arith::IndexCastOp::create(b, loc, b.getIndexType(), offset);
-    offset = b.createOrFold<arith::AddIOp>(loc, offset, row);
+    FailureOr<Value> ofTile = createTileOffset(b, loc, whole, offsets, sizes);
+    if (failed(ofTile))
+      return failure();
+    offset = *ofTile;
+    if (auto slice = offset.getDefiningOp<tensor::ExtractSliceOp>())
+      slices.push_back(slice);
     return success();
   }
 

@@ -109,9 +109,12 @@ LogicalResult verifyOptionalOperands(AttentionOp op) {
 
   // A6
   if (Value sink = op.getSink()) {
-    if (failed(verifyShaped(op, sink, "sink", {"Hq"}, nullptr)))
-      return failure();
-    Type elementType = cast<ShapedType>(sink.getType()).getElementType();
+    ShapedType type = getPlainShapedType(sink.getType());
+    if (!type || type.getRank() < 1 || type.getRank() > 2)
+      return op.emitOpError() << "operand 'sink': expected a tensor or memref "
+                                 "of shape (Hq) or (Hq, Sq), got "
+                              << sink.getType();
+    Type elementType = type.getElementType();
     FloatType accumulation = op.getAccumulationType();
     if (!isSupportedScalar(elementType) || !isa<FloatType>(elementType) ||
         elementType.getIntOrFloatBitWidth() > accumulation.getWidth())

@@ -92,7 +92,8 @@ def Attn_AttentionOp : Attn_Op<"attention", [
       bottom right.
     - (A6) `sink`, `(Hq)` of f64, f32, f16 or bf16, no wider than the
       accumulation type, is one logit per head that joins the maximum and the
-      denominator of each row once, and has no value row.
+      denominator of each row once, and has no value row. `(Hq, Sq)` is one per
+      row, which heads become that are folded into rows.
     - (A7) `sequences(cumulative_query, cumulative_key)`, each `(N+1)` of i32,
       makes a packed batch: `B` is 1, and sequence `n` has the query rows from
       `cumulative_query[n]` up to `cumulative_query[n+1]` and the key/value rows
@@ -134,8 +135,8 @@ def Attn_AttentionOp : Attn_Op<"attention", [
       nothing, whatever its query, key or value hold: NaN and infinity do not
       leak out of masked places. A visible NaN does reach the output.
     - (A14) A row whose scores are all -inf, or that sees no key at all, has
-      output 0 and log-sum-exp -inf; with a sink, output 0 and log-sum-exp
-      `sink[h]`.
+      output 0 and log-sum-exp -inf; with a sink, output 0 and the sink
+      as log-sum-exp.
     - (A15) The result is the same, bit for bit, from call to call and for every
       number of threads.
 

@@ -168,16 +168,50 @@ private:
       state.push_back(fill(empty({lanes}), 0.0));
       return state;
     }
+    if (cast<RankedTensorType>(op.getSink().getType()).getRank() == 2) {
+      Value sinks = emitRowSinks();
+      state.push_back(sinks);
+      state.push_back(
+          map({sinks}, empty({lanes}), {identity(1)},
+              [&](ValueRange sink) { return emitSinkSum(sink[0]); }));
+      return state;
+    }
     Value zero = arith::ConstantIndexOp::create(b, loc, 0);
     Value sink = tensor::ExtractOp::create(b, loc, op.getSink(), zero);
     if (sink.getType() != type)
       sink = arith::ExtFOp::create(b, loc, type, sink);
+    state.push_back(fill(empty({lanes}), sink));
+    state.push_back(fill(empty({lanes}), emitSinkSum(sink)));
+    return state;
+  }
+
+  /// The sum of the softmax with nothing but a sink.
+  Value emitSinkSum(Value sink) {
     Value isNone = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ,
                                          sink, real(-kInfinity));
-    Value sum = arith::SelectOp::create(b, loc, isNone, real(0.0), real(1.0));
-    state.push_back(fill(empty({lanes}), sink));
-    state.push_back(fill(empty({lanes}), sum));
-    return state;
+    return arith::SelectOp::create(b, loc, isNone, real(0.0), real(1.0));
+  }
+
+  /// The sinks of rows, none in lanes without a row.
+  Value emitRowSinks() {
+    OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
+    auto sinks = cast<RankedTensorType>(op.getSink().getType());
+    Value source = tensor::ExtractSliceOp::create(
+        b, loc,
+        RankedTensorType::get(sinks.getShape().take_back(),
+                              sinks.getElementType()),
+        op.getSink(), ArrayRef{zero, zero}, ArrayRef{one, rows},
+        ArrayRef{one, one});
+    Value all = fill(empty({lanes}), -kInfinity);
+    Value part = tensor::ExtractSliceOp::create(b, loc, all, ArrayRef{zero},
+                                                ArrayRef{rows}, ArrayRef{one});
+    part = map({source}, part, {identity(1)}, [&](ValueRange sink) -> Value {
+      if (sink[0].getType() == type)
+        return sink[0];
+      return arith::ExtFOp::create(b, loc, type, sink[0]);
+    });
+    return tensor::InsertSliceOp::create(b, loc, part, all, ArrayRef{zero},
+                                         ArrayRef{rows}, ArrayRef{one});
   }
 
   /// Position of the first query, A5.

@@ -40,10 +40,13 @@ public:
     for (Value init : op.getOuts())
       outs.push_back(fold(emptyLike(init)));
     Value query = fold(op.getQuery());
+    Value sink = op.getSink() ? foldSink() : Value();
     auto folded = cast<AttentionOp>(b.clone(*op));
     folded.getQueryMutable().assign(query);
     folded.getOutsMutable().assign(outs);
     folded.getOffsetMutable().clear();
+    if (op.getSink())
+      folded.getSinkMutable().assign(sink);
     folded.setBottomRight(false);
     for (auto [result, init] : llvm::zip(folded.getResults(), outs))
       result.setType(cast<RankedTensorType>(init.getType()));
@@ -116,6 +119,40 @@ private:
     return reshape(tensor, 2, {groupSize, numQueries}, 1);
   }
 
+  /// The sink of each row, `(Hkv, G * Sq)` (A6).
+  Value foldSink() {
+    auto type = cast<RankedTensorType>(op.getSink().getType());
+    bool isPerHead = type.getRank() == 1;
+    SmallVector<int64_t> shape = {op.getNumKeyValueHeads(), groupSize};
+    SmallVector<ReassociationIndices> split = {{0, 1}};
+    if (!isPerHead) {
+      shape.push_back(numQueries);
+      split.push_back({2});
+    }
+    Type elementType = type.getElementType();
+    // Heads, and queries where there are sinks of them, as far as known.
+    Value cast = b.createOrFold<tensor::CastOp>(
+        loc,
+        RankedTensorType::get(
+            ArrayRef{op.getNumQueryHeads(), numQueries}.take_front(
+                type.getRank()),
+            elementType),
+        op.getSink());
+    Value sinks = tensor::ExpandShapeOp::create(
+        b, loc, RankedTensorType::get(shape, elementType), cast, split);
+    if (isPerHead && numQueries == 1)
+      return sinks;
+    if (isPerHead) {
+      shape.push_back(numQueries);
+      Value all = tensor::EmptyOp::create(b, loc, shape, elementType);
+      sinks =
+          linalg::BroadcastOp::create(b, loc, sinks, all, ArrayRef<int64_t>{2})
+              ->getResult(0);
+    }
+    return tensor::CollapseShapeOp::create(
+        b, loc, sinks, ArrayRef<ReassociationIndices>{{0}, {1, 2}});
+  }
+
   /// The offset as a capture, of the batch entry.
   Value emitOffsetIn(Block &block, unsigned batchArgument,
                      MutableOperandRange captures, Value offset) {
@@ -175,9 +212,6 @@ LogicalResult attn::foldGroup(RewriterBase &rewriter, AttentionOp op,
   if (op->getNumResults() == 0 || op.isPacked() || op.hasDropout() ||
       op.isKnownEmpty() || op.getElementType().isF64())
     return rewriter.notifyMatchFailure(op, "is lowered by the reference path");
-  // The sinks of a group differ.
-  if (op.getSink())
-    return rewriter.notifyMatchFailure(op, "has a sink");
   if (ShapedType::isDynamic(numQueries) || op.getGroupSize() == 1 ||
       numQueries > maximumRows / op.getGroupSize())
     return rewriter.notifyMatchFailure(op, "not a group of few queries");

@@ -107,7 +107,8 @@ def FoldGroups : Pass<"attn-fold-groups"> {
     read once for all of them. An `attn.attention` with a static number of queries
     Sq, and `G * Sq` of at most `maximum-rows`, becomes one on a query
     `(B, Hkv, G * Sq, Dk)`. Row `r` of head `h` is query `r mod Sq` of query head
-    `G * h + r / Sq`, from which the regions compute what they are given.
+    `G * h + r / Sq`, from which the regions compute what they are given; its sink is
+    that of the head.
   }];
   let options = [Option<"maximumRows", "maximum-rows", "int64_t", "32",
                         "Largest number of queries of a group">];

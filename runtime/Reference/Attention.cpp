@@ -108,9 +108,9 @@ static Status checkProblem(const AttentionProblem &problem) {
           "output", std::array{batch, heads, query.size(2), value.size(3)});
       !count)
     return count.error();
-  if (!problem.sink.empty())
-    if (Status status =
-            checkSize("size of sink", heads, std::int64_t(problem.sink.size()));
+  std::size_t sinks = problem.sink.size();
+  if (sinks != 0 && sinks != std::size_t(heads) * std::size_t(query.size(2)))
+    if (Status status = checkSize("size of sink", heads, std::int64_t(sinks));
         !status)
       return status;
   if (problem.dropout &&
@@ -229,7 +229,10 @@ static Expected<AttentionResult> compute(const AttentionProblem &problem) {
 
         // Scores; -inf where masked.
         bool hasSink = !problem.sink.empty();
-        double maximum = hasSink ? problem.sink[h] : -inf;
+        bool perRow = problem.sink.size() != std::size_t(heads);
+        double sink =
+            hasSink ? problem.sink[perRow ? h * queryLength + i : h] : -inf;
+        double maximum = sink;
         bool emptyRow = true;
         for (std::int64_t j = 0; j < keys; ++j) {
           scores[j] = -inf;
@@ -265,11 +268,11 @@ static Expected<AttentionResult> compute(const AttentionProblem &problem) {
 
         if (emptyRow) {
           if (hasSink)
-            result.logSumExp[row] = problem.sink[h];
+            result.logSumExp[row] = sink;
           continue; // The output stays 0.
         }
 
-        double denominator = hasSink ? std::exp(problem.sink[h] - maximum) : 0;
+        double denominator = hasSink ? std::exp(sink - maximum) : 0;
         for (double s : scores)
           if (s != -inf)
             denominator += std::exp(s - maximum);

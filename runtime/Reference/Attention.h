@@ -39,7 +39,7 @@ struct AttentionProblem {
   /// `offsets`.
   bool bottomRight = false;
 
-  /// None, or one logit per query head.
+  /// None, or one logit per query head, or one per query row, `(Hq, Sq)`.
   std::vector<double> sink;
 
   /// Packed batch: the cumulative lengths of N sequences, N + 1 each, B = 1.

@@ -1361,7 +1361,7 @@ func.func @offset_twice(%x: tensor<1x2x3x4xf32>, %n: index) {
 func.func @sink_rank(%q: tensor<1x2x3x4xf32>, %k: tensor<1x2x3x4xf32>,
                      %v: tensor<1x2x3x4xf32>, %o: tensor<1x2x3x4xf32>,
                      %s: f32) {
-  // expected-error @below {{'attn.attention' op operand 'sink': expected a tensor or memref of shape (Hq), got 'f32'}}
+  // expected-error @below {{'attn.attention' op operand 'sink': expected a tensor or memref of shape (Hq) or (Hq, Sq), got 'f32'}}
   %r = attn.attention
       ins(%q, %k, %v : tensor<1x2x3x4xf32>,
           tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>)

@@ -266,7 +266,7 @@ std::set<string> KernelSpec::features() const {
   if (fixedSizes.keyLength)
     result.insert("static sizes");
   if (std::optional<Index> rows = decodedRows()) {
-    if (queryHeads > keyValueHeads && !sink)
+    if (queryHeads > keyValueHeads)
       result.insert("few queries of a group");
     if (keySize % 16 == 0 && valueSize % 16 == 0)
       result.insert(*rows <= 8 ? "at most 8 rows" : "9 to 16 rows");

@@ -102,27 +102,62 @@ func.func @one_query(%q: !q, %k: !kv, %v: !kv, %o: !q) -> !q {
 
 // -----
 
-// What stays: more rows than that, any number of them, heads of their own, and
-// sinks, which differ in a group.
+// What stays: more rows than that, any number of them, and heads of their own.
 !kv = tensor<?x2x?x64xf32>
 // CHECK-LABEL: func.func @others
 // CHECK-NOT: tensor.collapse_shape
 // CHECK: return
 func.func @others(%many: tensor<?x8x9x64xf32>, %any: tensor<?x8x?x64xf32>,
-                  %own: tensor<?x2x1x64xf32>, %one: tensor<?x8x1x64xf32>,
-                  %k: !kv, %s: tensor<8xf32>)
-    -> (tensor<?x8x9x64xf32>, tensor<?x8x?x64xf32>, tensor<?x2x1x64xf32>,
-        tensor<?x8x1x64xf32>) {
+                  %own: tensor<?x2x1x64xf32>, %k: !kv)
+    -> (tensor<?x8x9x64xf32>, tensor<?x8x?x64xf32>, tensor<?x2x1x64xf32>) {
   %0 = attn.attention ins(%many, %k, %k : tensor<?x8x9x64xf32>, !kv, !kv)
       outs(%many : tensor<?x8x9x64xf32>)
   %1 = attn.attention ins(%any, %k, %k : tensor<?x8x?x64xf32>, !kv, !kv)
       outs(%any : tensor<?x8x?x64xf32>)
   %2 = attn.attention ins(%own, %k, %k : tensor<?x2x1x64xf32>, !kv, !kv)
       outs(%own : tensor<?x2x1x64xf32>)
-  %3 = attn.attention ins(%one, %k, %k : tensor<?x8x1x64xf32>, !kv, !kv)
-      outs(%one : tensor<?x8x1x64xf32>) sink(%s : tensor<8xf32>)
-  return %0, %1, %2, %3 : tensor<?x8x9x64xf32>, tensor<?x8x?x64xf32>,
-      tensor<?x2x1x64xf32>, tensor<?x8x1x64xf32>
+  return %0, %1, %2 : tensor<?x8x9x64xf32>, tensor<?x8x?x64xf32>,
+      tensor<?x2x1x64xf32>
+}
+
+// A sink of each head becomes one of each row.
+// CHECK-LABEL: func.func @sink
+// CHECK-SAME: %[[S:[^ ]*]]: tensor<8xf32>
+// CHECK: %[[SINKS:.*]] = tensor.expand_shape %[[S]] {{\[\[}}0, 1]] output_shape [2, 4] : tensor<8xf32> into tensor<2x4xf32>
+// CHECK: attn.attention {{.*}} sink(%[[SINKS]] : tensor<2x4xf32>)
+func.func @sink(%s: tensor<8xf32>, %q: tensor<?x8x1x64xf32>, %k: !kv)
+    -> tensor<?x8x1x64xf32> {
+  %0 = attn.attention ins(%q, %k, %k : tensor<?x8x1x64xf32>, !kv, !kv)
+      outs(%q : tensor<?x8x1x64xf32>) sink(%s : tensor<8xf32>)
+  return %0 : tensor<?x8x1x64xf32>
+}
+
+// All queries of a head have its sink.
+// CHECK-LABEL: func.func @sink_of_queries
+// CHECK-SAME: %[[S:[^ ]*]]: tensor<?xf16>
+// CHECK: %[[HEADS:.*]] = tensor.cast %[[S]] : tensor<?xf16> to tensor<8xf16>
+// CHECK: %[[GROUPS:.*]] = tensor.expand_shape %[[HEADS]] {{\[\[}}0, 1]] output_shape [2, 4]
+// CHECK: %[[ALL:.*]] = linalg.broadcast ins(%[[GROUPS]] : tensor<2x4xf16>) outs(%{{.*}} : tensor<2x4x3xf16>) dimensions = [2]
+// CHECK: %[[SINKS:.*]] = tensor.collapse_shape %[[ALL]] {{\[\[}}0], [1, 2]] : tensor<2x4x3xf16> into tensor<2x12xf16>
+// CHECK: attn.attention {{.*}} sink(%[[SINKS]] : tensor<2x12xf16>)
+func.func @sink_of_queries(%s: tensor<?xf16>, %q: tensor<?x8x3x64xf32>, %k: !kv)
+    -> tensor<?x8x3x64xf32> {
+  %0 = attn.attention ins(%q, %k, %k : tensor<?x8x3x64xf32>, !kv, !kv)
+      outs(%q : tensor<?x8x3x64xf32>) sink(%s : tensor<?xf16>)
+  return %0 : tensor<?x8x3x64xf32>
+}
+
+// CHECK-LABEL: func.func @sink_of_rows
+// CHECK-SAME: %[[S:[^ ]*]]: tensor<8x?xf32>
+// CHECK: %[[CAST:.*]] = tensor.cast %[[S]] : tensor<8x?xf32> to tensor<8x3xf32>
+// CHECK: %[[GROUPS:.*]] = tensor.expand_shape %[[CAST]] {{\[\[}}0, 1], [2]] output_shape [2, 4, 3]
+// CHECK: %[[SINKS:.*]] = tensor.collapse_shape %[[GROUPS]] {{\[\[}}0], [1, 2]] : tensor<2x4x3xf32> into tensor<2x12xf32>
+// CHECK: attn.attention {{.*}} sink(%[[SINKS]] : tensor<2x12xf32>)
+func.func @sink_of_rows(%s: tensor<8x?xf32>, %q: tensor<?x8x3x64xf32>, %k: !kv)
+    -> tensor<?x8x3x64xf32> {
+  %0 = attn.attention ins(%q, %k, %k : tensor<?x8x3x64xf32>, !kv, !kv)
+      outs(%q : tensor<?x8x3x64xf32>) sink(%s : tensor<8x?xf32>)
+  return %0 : tensor<?x8x3x64xf32>
 }
 
 // What the reference path computes: f64, dropout, packed batches, and nothing.

@@ -253,8 +253,10 @@ private:
   }
 
   Value emitSink(const Row &row) {
-    return toAccumulation(
-        tensor::ExtractOp::create(b, loc, op.getSink(), row.head));
+    SmallVector<Value> at = {row.head};
+    if (cast<RankedTensorType>(op.getSink().getType()).getRank() == 2)
+      at.push_back(row.index);
+    return toAccumulation(tensor::ExtractOp::create(b, loc, op.getSink(), at));
   }
 
   Value emitDropout(const Row &row, Value weights) { // A8
