@@ -69,3 +69,51 @@ func.func @two_tiles(%k: !heads, %v: !heads, %q: !queries, %s: !scores,
   }
   return
 }
+
+// Where each block is looked up, the processor does not see the next one coming: the
+// beginnings of the keys and values three blocks later, or of these, are fetched too,
+// every 4096 bytes.
+// CHECK-LABEL: func.func @looked_up(
+// CHECK-SAME: %[[K:[^:]*]]: memref<?x4x16x128xf32>, %[[V:[^:]*]]: memref<?x4x16x128xf32>
+// CHECK-SAME: %[[TABLE:[^:]*]]: memref<?xindex>
+// CHECK: scf.for %[[J:[^ ]*]] = %c0 to %[[N:[^ ]*]] step %c16
+// CHECK:   %[[LATER:.*]] = arith.addi %[[J]], %c48
+// CHECK:   %[[EXISTS:.*]] = arith.cmpi slt, %[[LATER]], %[[N]]
+// CHECK:   %[[THIRD:.*]] = arith.select %[[EXISTS]], %[[LATER]], %[[J]]
+// CHECK:   %[[NUMBER:.*]] = arith.divui %[[THIRD]], %c16
+// CHECK:   %[[PAGE:.*]] = memref.load %[[TABLE]][%[[NUMBER]]]
+// CHECK:   %[[KEYS:.*]] = memref.subview %[[K]][%[[PAGE]],
+// CHECK:   memref.prefetch %[[KEYS]][%c0, %c0], read, locality<2>, data
+// CHECK:   memref.prefetch %[[KEYS]][%c8, %c0], read, locality<2>, data
+// CHECK:   %[[VALUES:.*]] = memref.subview %[[V]][%[[PAGE]],
+// CHECK:   memref.prefetch %[[VALUES]][%c0, %c0], read, locality<2>, data
+// CHECK:   memref.prefetch %[[VALUES]][%c8, %c0], read, locality<2>, data
+// CHECK-NOT: %c48
+// CHECK:   memref.prefetch
+func.func @looked_up(%k: memref<?x4x16x128xf32>, %v: memref<?x4x16x128xf32>,
+                     %table: memref<?xindex>, %q: memref<4x128xf32>,
+                     %s: memref<16x4xf32>, %o: memref<4x128xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  scf.forall (%h) in (4) {
+    scf.for %j = %c0 to %n step %c16 {
+      %number = arith.divui %j, %c16 : index
+      %page = memref.load %table[%number] : memref<?xindex>
+      %keys = memref.subview %k[%page, %h, 0, 0] [1, 1, 16, 128] [1, 1, 1, 1]
+          : memref<?x4x16x128xf32> to memref<16x128xf32, strided<[128, 1], offset: ?>>
+      %values = memref.subview %v[%page, %h, 0, 0] [1, 1, 16, 128] [1, 1, 1, 1]
+          : memref<?x4x16x128xf32> to memref<16x128xf32, strided<[128, 1], offset: ?>>
+      linalg.matmul indexing_maps = [affine_map<(m, n, k) -> (m, k)>,
+                                     affine_map<(m, n, k) -> (n, k)>,
+                                     affine_map<(m, n, k) -> (m, n)>]
+          ins(%keys, %q : memref<16x128xf32, strided<[128, 1], offset: ?>>, memref<4x128xf32>)
+          outs(%s : memref<16x4xf32>)
+      linalg.matmul indexing_maps = [affine_map<(m, n, k) -> (k, m)>,
+                                     affine_map<(m, n, k) -> (k, n)>,
+                                     affine_map<(m, n, k) -> (m, n)>]
+          ins(%s, %values : memref<16x4xf32>, memref<16x128xf32, strided<[128, 1], offset: ?>>)
+          outs(%o : memref<4x128xf32>)
+    }
+  }
+  return
+}

@@ -54,14 +54,18 @@ void RowPrefetch::emitShare(OpBuilder &b, Location loc, Value row,
 
 namespace {
 
-/// What an iteration of a loop computes, for the next one.
-class NextIteration {
+/// What an iteration of a loop computes, for one that is `distance` later.
+class LaterIteration {
 public:
-  NextIteration(OpBuilder &b, scf::ForOp loop) : b(b), loop(loop) {
+  LaterIteration(OpBuilder &b, scf::ForOp loop, int64_t distance = 1)
+      : b(b), loop(loop) {
     Location loc = loop.getLoc();
-    // Of the last iteration, itself: what it loads may end there.
-    Value iv = loop.getInductionVar();
-    Value next = arith::AddIOp::create(b, loc, iv, loop.getStep());
+    // Of the last iterations, themselves: what they load may end there.
+    Value iv = loop.getInductionVar(), step = loop.getStep();
+    if (distance != 1)
+      step = b.createOrFold<arith::MulIOp>(
+          loc, step, arith::ConstantIndexOp::create(b, loc, distance));
+    Value next = arith::AddIOp::create(b, loc, iv, step);
     Value exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
                                          next, loop.getUpperBound());
     mapping.map(iv, arith::SelectOp::create(b, loc, exists, next, iv));
@@ -125,6 +129,39 @@ static bool isReadOnce(memref::SubViewOp view) {
   return true;
 }
 
+/// Whether where a view begins is looked up in each iteration of its loop.
+static bool isLookedUp(memref::SubViewOp view) {
+  return llvm::any_of(*view->getBlock(), [&](Operation &op) {
+    return isa<memref::LoadOp>(op) && dependsOn(view, op.getResult(0));
+  });
+}
+
+/// Fetches the beginnings of a later block. A processor fetches ahead by itself
+/// within a page of memory, of this size, as soon as it is read from; but where
+/// blocks are in no order, each begins with waiting.
+static void emitBeginnings(OpBuilder &b, scf::ForOp loop,
+                           ArrayRef<memref::SubViewOp> views) {
+  constexpr int64_t pageBytes = 4096, distance = 3;
+  std::optional<int64_t> numRows = getConstantIntValue(loop.getStep());
+  if (!numRows || !llvm::all_of(views, isLookedUp))
+    return;
+  Location loc = loop.getLoc();
+  LaterIteration later(b, loop, distance);
+  for (memref::SubViewOp view : views) {
+    MemRefType type = view.getType();
+    auto block = cast_if_present<TypedValue<MemRefType>>(later.get(view));
+    if (!block || type.isDynamicDim(1) || type.getDimSize(1) == 0)
+      continue;
+    int64_t rowBytes = type.getDimSize(1) * type.getElementTypeBitWidth() / 8;
+    int64_t step =
+        std::max<int64_t>(pageBytes / std::max<int64_t>(rowBytes, 1), 1);
+    Value zero = arith::ConstantIndexOp::create(b, loc, 0);
+    for (int64_t row = 0; row < *numRows; row += step)
+      RowPrefetch{block, view}.emit(
+          b, loc, arith::ConstantIndexOp::create(b, loc, row), zero);
+  }
+}
+
 /// The rows that a contraction in `loop` reads from memory, a block in each
 /// iteration; or null.
 static memref::SubViewOp findBlock(linalg::LinalgOp contraction,
@@ -154,7 +191,8 @@ attn::emitRowPrefetches(OpBuilder &b, ArrayRef<linalg::LinalgOp> contractions) {
       continue;
     prefetches[scores] = {values.getResult(), keys};
     b.setInsertionPoint(step);
-    if (Value next = NextIteration(b, loop).get(keys))
+    emitBeginnings(b, loop, {keys, values});
+    if (Value next = LaterIteration(b, loop).get(keys))
       prefetches[products] = {cast<TypedValue<MemRefType>>(next), values};
   }
   return prefetches;
