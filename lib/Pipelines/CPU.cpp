@@ -27,6 +27,7 @@ static void addTilingStage(OpPassManager &pm, const TargetDescription &target) {
   auto tiles = attn::TileSizes::forVectors(target.vectorBits);
   attn::FoldGroupsOptions groups;
   groups.maximumRows = tiles.variantQueries;
+  groups.plainRows = tiles.plainQueries;
   pm.addPass(attn::createFoldGroups(groups));
   // A packed batch as a whole, not sequence by sequence.
   if (target.hasPairs()) {

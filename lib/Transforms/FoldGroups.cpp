@@ -228,8 +228,13 @@ struct FoldGroups : attn::impl::FoldGroupsBase<FoldGroups> {
     IRRewriter rewriter(&getContext());
     SmallVector<AttentionOp> ops;
     getOperation()->walk([&](AttentionOp op) { ops.push_back(op); });
-    for (AttentionOp op : ops)
-      (void)foldGroup(rewriter, op, maximumRows);
+    for (AttentionOp op : ops) {
+      // As many as a tile has. Narrow keys and values are better read again for
+      // each of a few rows than converted for all.
+      bool isPlain =
+          !op.hasMask() && !op.hasScore() && op.getElementType().isF32();
+      (void)foldGroup(rewriter, op, isPlain ? plainRows : maximumRows);
+    }
   }
 };
 } // namespace

@@ -105,13 +105,15 @@ def FoldGroups : Pass<"attn-fold-groups"> {
     With few queries, as in decoding, the query heads that share a key/value head
     are the rows of a matrix that its keys and values are multiplied with: each is
     read once for all of them. An `attn.attention` with a static number of queries
-    Sq, and `G * Sq` of at most `maximum-rows`, becomes one on a query
-    `(B, Hkv, G * Sq, Dk)`. Row `r` of head `h` is query `r mod Sq` of query head
-    `G * h + r / Sq`, from which the regions compute what they are given; its sink is
-    that of the head.
+    Sq, and `G * Sq` of at most `maximum-rows`, or `plain-rows` where it has no
+    regions and is of f32, becomes one on a query `(B, Hkv, G * Sq, Dk)`. Row `r` of
+    head `h` is query `r mod Sq` of query head `G * h + r / Sq`, from which the
+    regions compute what they are given; its sink is that of the head.
   }];
   let options = [Option<"maximumRows", "maximum-rows", "int64_t", "32",
-                        "Largest number of queries of a group">];
+                        "Largest number of queries of a group">,
+                 Option<"plainRows", "plain-rows", "int64_t", "64",
+                        "The same without a score or mask region">];
   let dependentDialects = ["::mlir::affine::AffineDialect",
                            "::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect",

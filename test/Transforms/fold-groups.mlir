@@ -107,16 +107,16 @@ func.func @one_query(%q: !q, %k: !kv, %v: !kv, %o: !q) -> !q {
 // CHECK-LABEL: func.func @others
 // CHECK-NOT: tensor.collapse_shape
 // CHECK: return
-func.func @others(%many: tensor<?x8x9x64xf32>, %any: tensor<?x8x?x64xf32>,
+func.func @others(%many: tensor<?x8x17x64xf32>, %any: tensor<?x8x?x64xf32>,
                   %own: tensor<?x2x1x64xf32>, %k: !kv)
-    -> (tensor<?x8x9x64xf32>, tensor<?x8x?x64xf32>, tensor<?x2x1x64xf32>) {
-  %0 = attn.attention ins(%many, %k, %k : tensor<?x8x9x64xf32>, !kv, !kv)
-      outs(%many : tensor<?x8x9x64xf32>)
+    -> (tensor<?x8x17x64xf32>, tensor<?x8x?x64xf32>, tensor<?x2x1x64xf32>) {
+  %0 = attn.attention ins(%many, %k, %k : tensor<?x8x17x64xf32>, !kv, !kv)
+      outs(%many : tensor<?x8x17x64xf32>)
   %1 = attn.attention ins(%any, %k, %k : tensor<?x8x?x64xf32>, !kv, !kv)
       outs(%any : tensor<?x8x?x64xf32>)
   %2 = attn.attention ins(%own, %k, %k : tensor<?x2x1x64xf32>, !kv, !kv)
       outs(%own : tensor<?x2x1x64xf32>)
-  return %0, %1, %2 : tensor<?x8x9x64xf32>, tensor<?x8x?x64xf32>,
+  return %0, %1, %2 : tensor<?x8x17x64xf32>, tensor<?x8x?x64xf32>,
       tensor<?x2x1x64xf32>
 }
 
@@ -158,6 +158,24 @@ func.func @sink_of_rows(%s: tensor<8x?xf32>, %q: tensor<?x8x3x64xf32>, %k: !kv)
   %0 = attn.attention ins(%q, %k, %k : tensor<?x8x3x64xf32>, !kv, !kv)
       outs(%q : tensor<?x8x3x64xf32>) sink(%s : tensor<8x?xf32>)
   return %0 : tensor<?x8x3x64xf32>
+}
+
+// Without regions, tiles have more rows. What is not of f32 has to be converted for
+// them, and is read again for each query head rather.
+// CHECK-LABEL: func.func @plain
+// CHECK: attn.attention ins({{.*}} : tensor<?x2x36x64xf32>, tensor<?x2x?x64xf32>, tensor<?x2x?x64xf32>)
+// CHECK: attn.attention ins({{.*}} : tensor<?x8x9x64xf32>, {{.*}} mask
+// CHECK: attn.attention ins({{.*}} : tensor<?x8x9x64xf16>, {{.*}})
+func.func @plain(%q: tensor<?x8x9x64xf32>, %k: !kv, %n: tensor<?x8x9x64xf16>,
+                 %nk: tensor<?x2x?x64xf16>)
+    -> (tensor<?x8x9x64xf32>, tensor<?x8x9x64xf32>, tensor<?x8x9x64xf16>) {
+  %0 = attn.attention ins(%q, %k, %k : tensor<?x8x9x64xf32>, !kv, !kv)
+      outs(%q : tensor<?x8x9x64xf32>)
+  %1 = attn.attention ins(%q, %k, %k : tensor<?x8x9x64xf32>, !kv, !kv)
+      outs(%q : tensor<?x8x9x64xf32>) mask causal
+  %2 = attn.attention ins(%n, %nk, %nk : tensor<?x8x9x64xf16>, tensor<?x2x?x64xf16>, tensor<?x2x?x64xf16>)
+      outs(%n : tensor<?x8x9x64xf16>)
+  return %0, %1, %2 : tensor<?x8x9x64xf32>, tensor<?x8x9x64xf32>, tensor<?x8x9x64xf16>
 }
 
 // What the reference path computes: f64, dropout, packed batches, and nothing.
