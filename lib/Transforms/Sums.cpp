@@ -34,6 +34,8 @@ Value attn::emitSumOfProducts(OpBuilder &b, Location loc, ValueRange factors,
   auto widen = [type](OpBuilder &b, Location loc, Value factor) -> Value {
     if (factor.getType() == type)
       return factor;
+    if (isa<IntegerType>(factor.getType()))
+      return arith::SIToFPOp::create(b, loc, type, factor);
     return arith::ExtFOp::create(b, loc, type, factor);
   };
   return emitSum(b, loc, factors, init, indices,

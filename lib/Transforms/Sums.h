@@ -20,7 +20,7 @@ Value emitSum(OpBuilder &b, Location loc, ValueRange inputs, Value init,
               ArrayRef<ArrayRef<AffineExpr>> indices, SumBody body);
 
 /// The same of the products of two inputs, in the type of `init`, which may be
-/// wider than theirs.
+/// wider than theirs, or a float for their integers.
 Value emitSumOfProducts(OpBuilder &b, Location loc, ValueRange factors,
                         Value init, ArrayRef<ArrayRef<AffineExpr>> indices);
 

@@ -99,3 +99,31 @@ func.func @column(%a: memref<?x32xbf16>, %b: memref<1x32xf32>,
   }
   return
 }
+
+// Keys of i8: a line of a row is four vectors, of which two are in registers at a
+// time.
+// CHECK-LABEL: func.func @integers(
+// CHECK-SAME: %[[K:[^:]*]]: memref<?x128xi8>
+// CHECK: scf.for {{.*}} step %c4
+// CHECK: scf.for %[[D:[^ ]*]] = %c0 to %c128 step %c64
+// CHECK: %[[NARROW:.*]] = vector.load %[[K]][%{{.*}}, %[[D]]] : {{.*}}, vector<16xi8>
+// CHECK: %[[X:.*]] = arith.sitofp %[[NARROW]] : vector<16xi8> to vector<16xf32>
+// CHECK-COUNT-7: vector.load %[[K]]
+// CHECK-COUNT-32: vector.fma
+// CHECK-COUNT-8: vector.load %[[K]]
+// CHECK-COUNT-32: vector.fma
+// CHECK-NOT: vector.fma
+// CHECK: vector.shuffle
+func.func @integers(%k: memref<?x128xi8>, %q: memref<4x128xf32>,
+                    %s: memref<?x4xf32, strided<[16, 1]>>) {
+  linalg.generic #dots
+      ins(%k, %q : memref<?x128xi8>, memref<4x128xf32>)
+      outs(%s : memref<?x4xf32, strided<[16, 1]>>) {
+  ^bb0(%x: i8, %y: f32, %sum: f32):
+    %wide = arith.sitofp %x : i8 to f32
+    %product = arith.mulf %wide, %y : f32
+    %next = arith.addf %sum, %product : f32
+    linalg.yield %next : f32
+  }
+  return
+}

@@ -9,6 +9,7 @@
 #include "lib/Conversion/HideRelation.h"
 #include "lib/Conversion/LinalgToVector/RowSlices.h"
 #include "lib/Conversion/LinalgToVector/SplitBF16.h"
+#include "lib/Conversion/LinalgToVector/WidenLanes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -202,10 +203,8 @@ void VectorBlocks::emitStep(ValueRange rows, ValueRange columns, ValueRange k,
     Value vector =
         vector::LoadOp::create(b, loc, VectorType::get(factor * width, typeOfB),
                                contraction.b, indices);
-    if (typeOfB != type)
-      vector =
-          arith::ExtFOp::create(b, loc, VectorType::get(width, type), vector);
-    lanes.push_back(vector);
+    lanes.push_back(typeOfB == type ? vector
+                                    : widenLanes(b, loc, vector, type));
   }
   if (contraction.inPairs)
     emitDots(scalars, lanes, acc);

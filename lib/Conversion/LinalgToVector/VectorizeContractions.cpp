@@ -9,6 +9,7 @@
 #include "lib/Conversion/LinalgToVector/LinalgToVector.h"
 #include "lib/Conversion/LinalgToVector/RowPrefetch.h"
 #include "lib/Conversion/LinalgToVector/RowSlices.h"
+#include "lib/Conversion/LinalgToVector/WidenLanes.h"
 #include "lib/Conversion/Passes.h"
 
 #include "mlir/Dialect/AMX/AMXDialect.h"
@@ -32,15 +33,17 @@ namespace mlir::attn {
 using namespace mlir;
 using namespace mlir::attn;
 
-/// Whether the body is c + a * b, of numbers that may be extended first.
+/// Whether the body is c + a * b, of numbers that may be converted first.
 static bool multipliesAndAdds(linalg::LinalgOp op) {
   Block &body = *op.getBlock();
   auto isPlain = [](Operation &nested) {
-    return isa<arith::ExtFOp, arith::MulFOp, arith::AddFOp>(nested);
+    return isa<arith::ExtFOp, arith::SIToFPOp, arith::MulFOp, arith::AddFOp>(
+        nested);
   };
   auto is = [](Value result, BlockArgument argument) {
-    if (auto extension = result.getDefiningOp<arith::ExtFOp>())
-      result = extension.getIn();
+    Operation *conversion = result.getDefiningOp();
+    if (isa_and_nonnull<arith::ExtFOp, arith::SIToFPOp>(conversion))
+      result = conversion->getOperand(0);
     return result == argument;
   };
   auto sum = body.getTerminator()->getOperand(0).getDefiningOp<arith::AddFOp>();
@@ -144,9 +147,9 @@ static StringRef whyNotMultiplied(const Contraction &contraction,
   MemRefType a = contraction.a.getType(), b = contraction.b.getType();
   Type type = contraction.getElementType();
   if (!contraction.inPairs) {
-    bool isWidened = isa<Float16Type, BFloat16Type>(b.getElementType());
+    Type typeOfB = b.getElementType();
     return (type.isF32() || type.isF64()) && a.getElementType() == type &&
-                   (b.getElementType() == type || isWidened)
+                   (typeOfB == type || isNarrow(typeOfB))
                ? ""
                : "is not all of f32 or all of f64";
   }

@@ -17,6 +17,7 @@
 #include "lib/Conversion/LinalgToVector/RowPrefetch.h"
 #include "lib/Conversion/LinalgToVector/RowSlices.h"
 #include "lib/Conversion/LinalgToVector/SplitBF16.h"
+#include "lib/Conversion/LinalgToVector/WidenLanes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -43,8 +44,9 @@ public:
         length(cast<MemRefType>(rhs.getType()).getDimSize(1)),
         prefetch(prefetch) {
     Type typeOfA = cast<MemRefType>(a.getType()).getElementType();
-    if (typeOfA.getIntOrFloatBitWidth() == 16 && length % (2 * width) == 0)
-      vectorsPerStep = 2;
+    int64_t perLine = 32 / typeOfA.getIntOrFloatBitWidth();
+    if (length % (perLine * width) == 0)
+      vectorsPerStep = perLine;
     isSplit = typeOfA.isBF16() && vectorsPerStep == 2;
   }
 
@@ -109,31 +111,34 @@ private:
     b.setInsertionPointToStart(loop.getBody());
     Value k = loop.getInductionVar();
     SmallVector<Value> sums(loop.getRegionIterArgs());
-    SmallVector<SmallVector<Value>> ofA;
-    for (Value row : rows)
-      ofA.push_back(loadStep(row, k));
-    for (Value row : rows)
-      prefetch.emit(b, loc, row, k);
-    for (int64_t i = 0; i < vectorsPerStep; ++i)
-      for (int64_t column = 0; column < numColumns; ++column) {
-        Value y = load(rhs, index(column), add(k, i * width));
-        for (auto [row, x] : llvm::enumerate(ofA)) {
-          Value &sum = sums[row * numColumns + column];
-          sum = vector::FMAOp::create(b, loc, x[i], y, sum);
+    for (int64_t first = 0; first < vectorsPerStep; first += mostVectors) {
+      SmallVector<SmallVector<Value>> ofA;
+      for (Value row : rows)
+        ofA.push_back(loadVectors(row, add(k, first * width)));
+      if (first == 0)
+        for (Value row : rows)
+          prefetch.emit(b, loc, row, k);
+      for (size_t i = 0; i < ofA.front().size(); ++i)
+        for (int64_t column = 0; column < numColumns; ++column) {
+          Value y = load(rhs, index(column), add(k, (first + i) * width));
+          for (auto [row, x] : llvm::enumerate(ofA)) {
+            Value &sum = sums[row * numColumns + column];
+            sum = vector::FMAOp::create(b, loc, x[i], y, sum);
+          }
         }
-      }
+    }
     scf::YieldOp::create(b, loc, sums);
     return loop.getResults();
   }
 
-  /// The vectors of a row of A that a step multiplies.
-  SmallVector<Value> loadStep(Value row, Value k) {
+  /// The next vectors of a row of A that a step multiplies.
+  SmallVector<Value> loadVectors(Value row, Value k) {
     if (isSplit) {
       auto [even, odd] = loadSplit(b, loc, a, {row, k}, width);
       return {even, odd};
     }
     SmallVector<Value> vectors;
-    for (int64_t i = 0; i < vectorsPerStep; ++i)
+    for (int64_t i = 0; i < std::min(vectorsPerStep, mostVectors); ++i)
       vectors.push_back(load(a, row, add(k, i * width)));
     return vectors;
   }
@@ -142,9 +147,7 @@ private:
     Type from = cast<MemRefType>(buffer.getType()).getElementType();
     Value lanes = vector::LoadOp::create(b, loc, VectorType::get(width, from),
                                          buffer, ValueRange{row, k});
-    if (from == type)
-      return lanes;
-    return arith::ExtFOp::create(b, loc, VectorType::get(width, type), lanes);
+    return from == type ? lanes : widenLanes(b, loc, lanes, type);
   }
 
   /// One vector with the sum of the lanes of vector `row * numColumns + column`
@@ -196,6 +199,9 @@ private:
     }
   }
 
+  /// Vectors of a row of A that are in registers at once. More would spill.
+  static constexpr int64_t mostVectors = 2;
+
   OpBuilder &b;
   Location loc;
   Value a, rhs, c;
@@ -230,7 +236,7 @@ bool attn::isDots(linalg::LinalgOp op, const VectorRegisters &registers) {
   auto c = cast<MemRefType>(op.getDpsInitOperand(0)->get().getType());
   auto isVector = [](MemRefType type) {
     return isContiguousAlongRows(type) &&
-           isa<Float32Type, Float16Type, BFloat16Type>(type.getElementType());
+           (type.getElementType().isF32() || isNarrow(type.getElementType()));
   };
   int64_t columns = c.getDimSize(1), length = b.getDimSize(1);
   return is(maps[0], m, k) && is(maps[1], n, k) && isVector(a) && isVector(b) &&
