@@ -20,9 +20,18 @@ namespace mlir::attn {
 /// an `attn.cache_read`.
 class CachedRows {
 public:
-  /// Nothing if `matrix` is something else, or if rows of the cache are not
-  /// those of the matrix: of i8, of another float type, or longer.
+  CachedRows(CacheReadOp read, OpFoldResult batch, OpFoldResult head,
+             OpFoldResult first)
+      : read(read), batch(batch), head(head), first(first) {}
+
+  /// Nothing if `matrix` is something else.
   static std::optional<CachedRows> match(Value matrix);
+
+  /// Whether two matrices are both that, with elements of one type.
+  static bool areAlike(Value a, Value b);
+
+  /// Of the cache.
+  Type getElementType() { return read.getCacheType().getElementType(); }
 
   /// Positions that are side by side wherever they begin at a multiple of it:
   /// of a page, or a ring. 0 if all are; nothing if that is not known.
@@ -33,18 +42,30 @@ public:
   std::pair<Value, Value> clampToStored(OpBuilder &b, Location loc, Value begin,
                                         Value end);
 
-  /// `count` rows from `position` on, as they lie in the cache.
-  Value extract(OpBuilder &b, Location loc, Value position, OpFoldResult count);
+  /// Some rows of the one head.
+  struct Rows {
+    Value elements; ///< (count, D), of the cache's element type.
+    Value scales;   ///< (count); null unless elements are i8.
+  };
+  /// `count` rows from `position` on, as they lie in the cache: where they are
+  /// side by side.
+  Rows extract(OpBuilder &b, Location loc, Value position, OpFoldResult count);
 
-  CacheReadOp getRead() { return read; }
   /// The position of the matrix's first row.
   OpFoldResult getFirst() { return first; }
 
-private:
-  CachedRows(CacheReadOp read, OpFoldResult batch, OpFoldResult head,
-             OpFoldResult first)
-      : read(read), batch(batch), head(head), first(first) {}
+  /// Room for `count` rows, with nothing in it.
+  Rows allocate(OpBuilder &b, Location loc, int64_t count);
 
+  /// Copies the rows of positions from `begin` up to `end`, wherever they lie,
+  /// to those of `rows`, the first of which is that of position `first`.
+  Rows gather(OpBuilder &b, Location loc, Value begin, Value end, Value first,
+              Rows rows);
+
+  /// The first `count` of some rows.
+  static Rows take(OpBuilder &b, Location loc, Rows rows, OpFoldResult count);
+
+private:
   CacheReadOp read;
   OpFoldResult batch, head, first;
 };

@@ -20,6 +20,7 @@
 #include "lib/Analysis/MaskAnalysis.h"
 #include "lib/Transforms/OnlineInPairs.h"
 #include "lib/Transforms/Passes.h"
+#include "lib/Transforms/StoredElements.h"
 #include "lib/Transforms/Sums.h"
 #include "lib/Transforms/Transforms.h"
 
@@ -158,10 +159,22 @@ private:
   Value emitScoresInRows(Value all) {
     AffineExpr j, q, d;
     bindDims(b.getContext(), j, q, d);
-    Value part = emitSumOfProducts(b, loc, {op.getKey(), op.getQuery()},
+    auto [key, scales] = stored(op.getKey());
+    Value part = emitSumOfProducts(b, loc, {key, op.getQuery()},
                                    queries(b, all), {{j, d}, {q, d}, {j, q}});
-    return tensor::InsertSliceOp::create(b, loc, part, all, offsets(),
-                                         queriesOfKeys(), strides());
+    all = tensor::InsertSliceOp::create(b, loc, part, all, offsets(),
+                                        queriesOfKeys(), strides());
+    if (!scales)
+      return all;
+    part = emitScaledRows(b, all, scales);
+    return tensor::InsertSliceOp::create(b, loc, part, all, offsets(), sizes(),
+                                         strides());
+  }
+
+  /// The rows of the keys that there are, each times its scale: once for a row,
+  /// where i8 would be multiplied element by element.
+  Value emitScaledRows(OpBuilder &b, Value matrix, Value scales) {
+    return emitProduct(b, rows(b, matrix), scales, b.getAffineDimExpr(0));
   }
 
   /// `c * O + value * P`. The correction stands right before the product, whose
@@ -169,24 +182,28 @@ private:
   Value emitAccumulator(Value weights, Value correction) {
     if (op.isInPairs())
       weights = emitHiddenRows(b, loc, weights, numKeys);
+    StoredElements value = stored(op.getValue());
     auto product = [&](OpBuilder &b) -> Value {
       if (op.isInPairs()) {
         Value pairs = emitWeightsInPairs(b, loc, weights, numPacks(b));
         return emitOutputInPairs(b, loc, op.getValue(), pairs,
                                  emitCorrected(b, correction));
       }
+      Value factors = weights;
+      if (value.scales)
+        factors = emitScaledRows(b, weights, value.scales);
       if (op.getInRows()) {
         Value corrected = emitCorrected(b, correction);
         AffineExpr q, d, j;
         bindDims(b.getContext(), q, d, j);
-        return emitSumOfProducts(b, loc, {queries(b, weights), op.getValue()},
+        return emitSumOfProducts(b, loc, {queries(b, factors), value.elements},
                                  corrected, {{j, q}, {j, d}, {q, d}});
       }
-      Value value = widen(b, op.getValue());
+      Value wide = widen(b, op.getValue());
       Value corrected = emitCorrected(b, correction);
       return linalg::MatmulTransposeAOp::create(
                  b, loc, corrected.getType(),
-                 ValueRange{value, rows(b, weights)}, ValueRange{corrected})
+                 ValueRange{wide, rows(b, weights)}, ValueRange{corrected})
           ->getResult(0);
     };
     if (matchPattern(op.getExact(), m_Zero()))
@@ -195,7 +212,8 @@ private:
         b, loc, op.getExact(),
         [&](OpBuilder &b, Location loc) {
           Value corrected = emitCorrected(b, correction);
-          scf::YieldOp::create(b, loc, emitExactSum(b, weights, corrected));
+          scf::YieldOp::create(b, loc,
+                               emitExactSum(b, value, weights, corrected));
         },
         [&](OpBuilder &b, Location loc) {
           scf::YieldOp::create(b, loc, product(b));
@@ -205,18 +223,23 @@ private:
 
   /// What was summed before, in the units of the new maximum.
   Value emitCorrected(OpBuilder &b, Value correction) {
-    AffineMap lane =
-        AffineMap::get(2, 0, b.getAffineDimExpr(op.getInRows() ? 0 : 1));
     if (op.getInRows())
       correction = tensor::ExtractSliceOp::create(
           b, loc, correction, ArrayRef<OpFoldResult>{b.getIndexAttr(0)},
           ArrayRef<OpFoldResult>{b.getIndexAttr(op.getNumRows())},
           ArrayRef<OpFoldResult>{b.getIndexAttr(1)});
+    return emitProduct(b, op.getAccumulator(), correction,
+                       b.getAffineDimExpr(op.getInRows() ? 0 : 1));
+  }
+
+  /// A matrix times a factor for each of one of its dimensions.
+  Value emitProduct(OpBuilder &b, Value matrix, Value factors,
+                    AffineExpr dimension) {
     SmallVector<utils::IteratorType> parallel(2, utils::IteratorType::parallel);
-    Value accumulator = op.getAccumulator();
     return linalg::GenericOp::create(
-               b, loc, accumulator.getType(), correction, accumulator,
-               {lane, b.getMultiDimIdentityMap(2)}, parallel,
+               b, loc, matrix.getType(), factors, matrix,
+               {AffineMap::get(2, 0, dimension), b.getMultiDimIdentityMap(2)},
+               parallel,
                [](OpBuilder &b, Location loc, ValueRange arguments) {
                  Value product =
                      arith::MulFOp::create(b, loc, arguments[0], arguments[1]);
@@ -226,7 +249,8 @@ private:
   }
 
   /// Leaves out the products with hidden positions. Lanes are the last loop.
-  Value emitExactSum(OpBuilder &b, Value weights, Value accumulator) {
+  Value emitExactSum(OpBuilder &b, StoredElements value, Value weights,
+                     Value accumulator) {
     auto body = [&](OpBuilder &b, Location loc, ValueRange arguments) {
       emitVisibleProduct(b, loc, arguments);
     };
@@ -234,20 +258,26 @@ private:
     if (op.isInPairs()) {
       bindDims(b.getContext(), d, j, i, q);
       Value packs = emitPackedRows(b, loc, weights, numPacks(b));
-      return emitSum(b, loc, {op.getValue(), packs}, accumulator,
+      return emitSum(b, loc, {value.elements, packs}, accumulator,
                      {{j, d, i}, {j, i, q}, {d, q}}, body);
     }
     if (op.getInRows()) {
       bindDims(b.getContext(), q, j, d);
-      return emitSum(b, loc, {op.getValue(), queries(b, weights)}, accumulator,
-                     {{j, d}, {j, q}, {q, d}}, body);
+      SmallVector<Value> inputs = {value.elements, queries(b, weights)};
+      if (!value.scales)
+        return emitSum(b, loc, inputs, accumulator, {{j, d}, {j, q}, {q, d}},
+                       body);
+      inputs.push_back(value.scales);
+      return emitSum(b, loc, inputs, accumulator, {{j, d}, {j, q}, {j}, {q, d}},
+                     body);
     }
     bindDims(b.getContext(), d, j, q);
-    return emitSum(b, loc, {op.getValue(), rows(b, weights)}, accumulator,
+    return emitSum(b, loc, {value.elements, rows(b, weights)}, accumulator,
                    {{j, d}, {j, q}, {d, q}}, body);
   }
 
-  /// Weights are not negative, except for -0.0, which is hidden.
+  /// Of a value, its weight, the scale of its row if there is one, and the sum
+  /// so far. Weights are not negative, except for -0.0, which is hidden.
   void emitVisibleProduct(OpBuilder &b, Location loc, ValueRange arguments) {
     Type bits = b.getIntegerType(type.getIntOrFloatBitWidth());
     Value pattern = arith::BitcastOp::create(b, loc, bits, arguments[1]);
@@ -257,12 +287,13 @@ private:
                          APInt::getSignMask(type.getIntOrFloatBitWidth())));
     Value isHidden = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
                                            pattern, hiddenPattern);
-    Value value = arguments[0];
+    Value value = arguments[0], before = arguments.back();
     if (value.getType() != type)
-      value = arith::ExtFOp::create(b, loc, type, value);
+      value = emitElement(b, loc, value,
+                          arguments.size() > 3 ? arguments[2] : Value(), type);
     Value product = arith::MulFOp::create(b, loc, value, arguments[1]);
-    Value sum = arith::AddFOp::create(b, loc, arguments[2], product);
-    Value result = arith::SelectOp::create(b, loc, isHidden, arguments[2], sum);
+    Value sum = arith::AddFOp::create(b, loc, before, product);
+    Value result = arith::SelectOp::create(b, loc, isHidden, before, sum);
     linalg::YieldOp::create(b, loc, result);
   }
 
@@ -300,6 +331,16 @@ private:
                })
         .getResult(0);
   }
+
+  /// Keys or values as they are stored, of which the form in rows converts
+  /// elements as it loads them.
+  StoredElements stored(Value matrix) {
+    std::optional<StoredElements> elements;
+    if (op.getInRows())
+      elements = StoredElements::match(matrix);
+    return elements.value_or(StoredElements{matrix, {}});
+  }
+
   /// The rows of the keys that there are.
   Value rows(OpBuilder &b, Value matrix) {
     return tensor::ExtractSliceOp::create(b, loc, matrix, offsets(), sizes(),

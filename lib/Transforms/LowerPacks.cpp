@@ -5,10 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "lib/Transforms/CachedRows.h"
 #include "lib/Transforms/Passes.h"
+#include "lib/Transforms/StoredElements.h"
 #include "lib/Transforms/Transforms.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -85,9 +88,15 @@ private:
               1, 1, {b.getAffineConstantExpr(rowsPerPack), n - i * rowsPerPack},
               b.getContext()),
           {at.back(), tensor::getMixedSize(b, loc, op.getSource(), rank - 2)});
-    Value matrix = slice(op.getSource(), offsets, sizes);
-    if (isRagged)
-      matrix = pad(matrix, sizes[rank - 2]);
+    Value matrix;
+    auto read = op.getSource().getDefiningOp<CacheReadOp>();
+    if (read && rank == 4) {
+      matrix = gather(read, at, offsets[rank - 2], sizes[rank - 2]);
+    } else {
+      matrix = slice(op.getSource(), offsets, sizes);
+      if (isRagged)
+        matrix = pad(matrix, sizes[rank - 2]);
+    }
 
     SmallVector<OpFoldResult> to(at), toSizes(rank - 1, one);
     to.append({zero, zero});
@@ -100,6 +109,35 @@ private:
     b.setInsertionPointToStart(loop.getTerminator().getBody());
     tensor::ParallelInsertSliceOp::create(
         b, loc, packed, loop.getRegionIterArgs()[0], to, toSizes, strides);
+  }
+
+  /// The rows of a pack from where they lie in a cache, with zeros for those
+  /// that are not stored.
+  Value gather(CacheReadOp read, ArrayRef<OpFoldResult> at, OpFoldResult first,
+               OpFoldResult count) {
+    CachedRows cached(read, at[0], at[1], zero);
+    Value base = getValueOrCreateConstantIndexOp(b, loc, first);
+    Value end = arith::AddIOp::create(
+        b, loc, base, getValueOrCreateConstantIndexOp(b, loc, count));
+    auto [from, to] = cached.clampToStored(b, loc, base, end);
+    CachedRows::Rows rows = cached.allocate(b, loc, rowsPerPack);
+    for (Value *part : {&rows.elements, &rows.scales})
+      if (*part)
+        *part = fillWithZero(*part);
+    rows = cached.gather(b, loc, from, to, base, rows);
+    if (cached.getElementType() == type.getElementType())
+      return rows.elements;
+    Value converted = tensor::EmptyOp::create(
+        b, loc, ArrayRef<int64_t>{rowsPerPack, type.getShape().back()},
+        type.getElementType());
+    return emitElements(b, loc, rows.elements, rows.scales, converted);
+  }
+
+  Value fillWithZero(Value tensor) {
+    auto type = cast<RankedTensorType>(tensor.getType()).getElementType();
+    Value zero =
+        arith::ConstantOp::create(b, loc, cast<TypedAttr>(b.getZeroAttr(type)));
+    return linalg::FillOp::create(b, loc, zero, tensor).getResult(0);
   }
 
   /// A matrix of `rows` rows with all those of a pack.

@@ -174,7 +174,8 @@ def LowerPacks : Pass<"attn-lower-packs"> {
         : tensor<1x8x1024x64xbf16> -> tensor<1x8x32x64x32xbf16>
     ```
 
-    Packs of other forms are left alone.
+    Rows that an `attn.cache_read` takes from a cache are packed from where they
+    lie in it. Packs of other forms are left alone.
   }];
   let dependentDialects = ["::mlir::affine::AffineDialect",
                            "::mlir::linalg::LinalgDialect",
@@ -273,6 +274,11 @@ def TileKeys : Pass<"attn-tile-keys"> {
     for the positions of the tile; where the mask reads a table with ranges of
     blocks, from a multiple of `block` before that key. A tile whose result is not finite is computed
     once more, exactly (A13).
+
+    Keys and values that an `attn.cache_read` takes from a cache are slices of it
+    in a block, which is no larger than what never leaves a page, or, of pages of
+    few or an unknown number of positions, copied for the block. Elements that the
+    op does not take are converted for the block.
   }];
   let options = [Option<"block", "block", "int64_t", "256",
                         "Keys of a block">];

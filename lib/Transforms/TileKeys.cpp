@@ -25,6 +25,7 @@
 #include "dialect/KnownMultiple.h"
 #include "lib/Transforms/CachedRows.h"
 #include "lib/Transforms/Passes.h"
+#include "lib/Transforms/StoredElements.h"
 #include "lib/Transforms/Transforms.h"
 #include "lib/Transforms/VisibleRange.h"
 
@@ -107,46 +108,69 @@ SmallVector<Value> emitReset(OpBuilder &b, Location loc, ValueRange initial,
   return reset;
 }
 
+/// Keys and values that are read where they lie in a cache.
+struct CachedOperands {
+  CachedRows key;
+  std::optional<CachedRows> value; ///< Nothing in pairs: it is in packs.
+  /// Rows of a block that lie in several places are copied into buffers for
+  /// this many; 0: blocks are slices of the cache.
+  int64_t copied = 0;
+};
+
 /// Keys of a block in rows. While one is computed with, the next is fetched: in
-/// short turns, so that the memory never waits.
-int64_t getBlockInRows(OnlineAttentionOp op) {
-  constexpr int64_t bytes = 1 << 12;
+/// short turns, so that the memory never waits. With i8 it waits in any case,
+/// for conversions, and longer turns cost less.
+int64_t getBlockInRows(OnlineAttentionOp op, Type elementType) {
+  int64_t bytes = isa<IntegerType>(elementType) ? 1 << 13 : 1 << 12;
   auto key = cast<RankedTensorType>(op.getKey().getType());
   auto value = cast<RankedTensorType>(op.getValue().getType());
   int64_t size = std::max(key.getDimSize(1), value.getDimSize(1)) *
-                 key.getElementTypeBitWidth() / 8;
+                 elementType.getIntOrFloatBitWidth() / 8;
   return std::clamp<int64_t>(llvm::bit_floor<uint64_t>(bytes / size), 16, 256);
 }
 
-/// Keys and values that are read where they lie in a cache.
-struct CachedOperands {
-  CachedRows key, value;
-};
+/// The largest block of at most `block` keys that is a slice of the cache
+/// wherever it begins at a multiple of itself; 0 if none is worth it.
+int64_t findBlockInPlace(OnlineAttentionOp op, CachedOperands &cached,
+                         int64_t block) {
+  std::optional<int64_t> keyUnit = cached.key.getUnit(), valueUnit = 0;
+  if (cached.value)
+    valueUnit = cached.value->getUnit();
+  if (!keyUnit || !valueUnit)
+    return 0;
+  int64_t unit = std::gcd(*keyUnit, *valueUnit);
+  if (unit == 0)
+    return block;
+  // Blocks of fewer keys would cost more than copying them. Packs are whole.
+  int64_t least = op.isInPairs() ? OnlineAttentionOp::kKeysPerPack : 8;
+  int64_t largest =
+      std::min<int64_t>(llvm::bit_floor<uint64_t>(block), unit & -unit);
+  return largest < least ? 0 : largest;
+}
 
-/// Blocks of fewer keys would cost more than reading the cache as a whole.
-constexpr int64_t kLeastCachedBlock = 8;
-
-/// The operands of `op` in a cache, with `block` reduced to what never leaves a
-/// page; nothing if they are not in one or have to be read as a whole.
+/// The operands of `op` in a cache, with `block` made what suits them; nothing
+/// if they are not in one.
 std::optional<CachedOperands> findCached(OnlineAttentionOp op, int64_t &block) {
   auto key = CachedRows::match(op.getKey());
   auto value = CachedRows::match(op.getValue());
-  if (!key || !value)
+  if (!key || (!value && !op.isInPairs()) || block <= 0 ||
+      (value && !CachedRows::areAlike(op.getKey(), op.getValue())))
     return std::nullopt;
   OpFoldResult first = getAsOpFoldResult(op.getFirstKey());
   if (!isEqualConstantIntOrValue(key->getFirst(), first) ||
-      !isEqualConstantIntOrValue(value->getFirst(), first))
+      (value && !isEqualConstantIntOrValue(value->getFirst(), first)))
     return std::nullopt;
-  std::optional<int64_t> keyUnit = key->getUnit(), valueUnit = value->getUnit();
-  if (!keyUnit || !valueUnit)
+  if (op.getInRows())
+    block = getBlockInRows(op, key->getElementType());
+  CachedOperands cached{*key, value};
+  int64_t inPlace = findBlockInPlace(op, cached, block);
+  if (inPlace == 0)
+    cached.copied = block;
+  else
+    block = inPlace;
+  if (!isKnownMultiple(first, block))
     return std::nullopt;
-  int64_t largest = block;
-  if (int64_t unit = std::gcd(*keyUnit, *valueUnit); unit != 0 && block > 0)
-    largest = std::min<int64_t>(llvm::bit_floor<uint64_t>(block), unit & -unit);
-  if (largest < kLeastCachedBlock || !isKnownMultiple(first, largest))
-    return std::nullopt;
-  block = largest;
-  return CachedOperands{*key, *value};
+  return cached;
 }
 
 /// The rows of a range that are stored, from a position on that is a multiple
@@ -160,10 +184,11 @@ emitStoredRange(OpBuilder &b, OnlineAttentionOp op, CachedOperands &cached,
   Value end = b.createOrFold<arith::AddIOp>(
       loc, begin, getValueOrCreateConstantIndexOp(b, loc, count));
   std::tie(begin, end) = cached.key.clampToStored(b, loc, begin, end);
-  std::tie(begin, end) = cached.value.clampToStored(b, loc, begin, end);
+  if (cached.value)
+    std::tie(begin, end) = cached.value->clampToStored(b, loc, begin, end);
   Value size = arith::ConstantIndexOp::create(b, loc, block);
-  begin = arith::SubIOp::create(b, loc, begin,
-                                arith::RemUIOp::create(b, loc, begin, size));
+  begin = arith::MulIOp::create(
+      b, loc, arith::DivUIOp::create(b, loc, begin, size), size);
   Value zero = arith::ConstantIndexOp::create(b, loc, 0);
   Value rest = arith::SubIOp::create(b, loc, end, begin);
   return {b.createOrFold<arith::SubIOp>(loc, begin, op.getFirstKey()),
@@ -172,16 +197,41 @@ emitStoredRange(OpBuilder &b, OnlineAttentionOp op, CachedOperands &cached,
 
 /// Makes the keys and values of a block those in the cache.
 void readFromCache(RewriterBase &rewriter, OnlineAttentionOp block,
-                   CachedOperands &cached) {
+                   CachedOperands &cached, int64_t blockSize) {
   Location loc = block.getLoc();
   rewriter.setInsertionPoint(block);
   OpFoldResult count = tensor::getMixedSize(rewriter, loc, block.getKey(), 0);
-  Value key = cached.key.extract(rewriter, loc, block.getFirstKey(), count);
-  Value value = cached.value.extract(rewriter, loc, block.getFirstKey(), count);
-  rewriter.modifyOpInPlace(block, [&] {
-    block.getKeyMutable().assign(key);
-    block.getValueMutable().assign(value);
-  });
+  Value first = block.getFirstKey();
+  auto read = [&](CachedRows &rows) {
+    if (cached.copied == 0)
+      return rows.extract(rewriter, loc, first, count);
+    Value end = arith::AddIOp::create(
+        rewriter, loc, first,
+        getValueOrCreateConstantIndexOp(rewriter, loc, count));
+    CachedRows::Rows all =
+        rows.gather(rewriter, loc, first, end, first,
+                    rows.allocate(rewriter, loc, cached.copied));
+    return CachedRows::take(rewriter, loc, all, count);
+  };
+  // Narrower floats are converted where they are multiplied.
+  auto convert = [&](CachedRows::Rows rows, Value operand) {
+    auto type = cast<RankedTensorType>(operand.getType());
+    if (!rows.scales)
+      return rows.elements;
+    Value to = tensor::EmptyOp::create(
+        rewriter, loc, ArrayRef<int64_t>{blockSize, type.getDimSize(1)},
+        type.getElementType());
+    to = CachedRows::take(rewriter, loc, {to, {}}, count).elements;
+    return emitElements(rewriter, loc, rows.elements, rows.scales, to);
+  };
+  Value key = convert(read(cached.key), block.getKey());
+  Value value = block.getValue();
+  if (cached.value)
+    value = convert(read(*cached.value), value);
+  rewriter.startOpModification(block);
+  block.getKeyMutable().assign(key);
+  block.getValueMutable().assign(value);
+  rewriter.finalizeOpModification(block);
 }
 
 } // namespace
@@ -189,7 +239,8 @@ void readFromCache(RewriterBase &rewriter, OnlineAttentionOp block,
 LogicalResult attn::tileKeys(RewriterBase &rewriter, OnlineAttentionOp op,
                              int64_t block) {
   if (op.getInRows() && block > 0)
-    block = getBlockInRows(op);
+    block = getBlockInRows(
+        op, cast<RankedTensorType>(op.getKey().getType()).getElementType());
   Location loc = op.getLoc();
   rewriter.setInsertionPoint(op);
   std::optional<CachedOperands> cached = findCached(op, block);
@@ -221,7 +272,7 @@ LogicalResult attn::tileKeys(RewriterBase &rewriter, OnlineAttentionOp op,
   rewriter.eraseOp(round);
   if (cached)
     loop.getBefore().walk([&](OnlineAttentionOp tile) {
-      readFromCache(rewriter, tile, *cached);
+      readFromCache(rewriter, tile, *cached, block);
     });
   rewriter.setInsertionPointToEnd(before);
   Value isFinite =
@@ -266,11 +317,9 @@ private:
                  user->getParentOfType<scf::ForallOp>();
         }))
       read.emitRemark(
-          "is written out as a whole in every call: attention reads "
-          "blocks of keys in place, of a float type that it computes "
-          "with, where the page size or the capacity of the ring is "
-          "static and a multiple of ")
-          << kLeastCachedBlock;
+          "is written out as a whole in every call: attention reads keys "
+          "and values where they lie if both are in caches of one element "
+          "type");
   }
 
   /// Sizes are those of what is read from, so that a read of which only those

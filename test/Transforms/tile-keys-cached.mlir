@@ -60,8 +60,8 @@ func.func @paged(%q: !q, %keys: tensor<?x2x24x16xf32>, %values: tensor<?x2x24x16
 // CHECK-SAME: %{{[^:]*}}: {{[^:]*}}, %[[KEYS:[^:]*]]: tensor<?x2x64x16xf32>, %[[VALUES:[^:]*]]: tensor<?x2x64x16xf32>, %[[LENGTHS:[^:]*]]: tensor<?xi32>, %[[B:[^:]*]]: index, %[[H:[^:]*]]: index, %[[N:[^:]*]]: index,
 // CHECK-NOT: attn.cache_read
 // CHECK: arith.subi %{{.*}}, %c64
-// CHECK: %[[REST:.*]] = arith.remui %[[BEGIN:.*]], %c64
-// CHECK: %[[LOW:.*]] = arith.subi %[[BEGIN]], %[[REST]]
+// CHECK: %[[NUMBER:.*]] = arith.divui %{{.*}}, %c64
+// CHECK: %[[LOW:.*]] = arith.muli %[[NUMBER]], %c64
 // CHECK: scf.while
 // CHECK: scf.for %{{.*}} = %c0 to %{{.*}} step %c64
 // CHECK: %[[ROW:.*]] = arith.remui %{{.*}}, %c64
@@ -155,12 +155,23 @@ func.func @different_kinds(%q: !q, %keys: tensor<?x2x?x16xf32>, %values: tensor<
   return %r#0, %r#1, %r#2 : !q, !l, !l
 }
 
-// Where pages end is not known: the cache is read as a whole, in large blocks.
+// Where pages end is not known: the parts of a block are copied from page to page.
 // CHECK-LABEL: func.func @dynamic_pages(
 // CHECK-SAME: %{{[^:]*}}: {{[^:]*}}, %[[KEYS:[^:]*]]: tensor<?x2x?x16xf32>, %[[VALUES:[^:]*]]: tensor<?x2x?x16xf32>, %[[LENGTHS:[^:]*]]: tensor<?xi32>, %[[TABLE:[^:]*]]: tensor<?x?xi32>, %[[B:[^:]*]]: index, %[[H:[^:]*]]: index, %[[N:[^:]*]]: index,
-// CHECK: attn.cache_read ins(%[[KEYS]]
-// CHECK: attn.cache_read ins(%[[VALUES]]
-// CHECK-NOT: tensor.extract_slice %[[KEYS]]
+// CHECK-NOT: attn.cache_read
+// CHECK: scf.for %{{.*}} = %c0 to %{{.*}} step %c128
+// CHECK: %[[ROWS:.*]] = tensor.empty() : tensor<128x16xf32>
+// CHECK: %[[UNIT:.*]] = arith.maxui %{{.*}}, %c1
+// CHECK: %[[LOW:.*]] = arith.divui %{{.*}}, %[[UNIT]]
+// CHECK: %[[ALL:.*]] = scf.for %[[I:.*]] = %[[LOW]] to %{{.*}} step %c1 iter_args(%[[TO:.*]] = %[[ROWS]])
+// CHECK: %[[PAGE:.*]] = arith.muli %[[I]], %[[UNIT]]
+// CHECK: %[[FROM:.*]] = arith.maxsi %[[PAGE]], %[[J:.*]]
+// CHECK: %[[AT:.*]] = arith.subi %[[FROM]], %[[J]]
+// CHECK: %[[PART:.*]] = tensor.extract_slice %[[KEYS]]
+// CHECK: tensor.insert_slice %{{.*}} into %[[TO]][%[[AT]], 0]
+// CHECK: scf.for
+// CHECK: tensor.extract_slice %[[VALUES]]
+// CHECK: attn.online_attention
 // CHECK: return
 func.func @dynamic_pages(%q: !q, %keys: tensor<?x2x?x16xf32>, %values: tensor<?x2x?x16xf32>,
     %lengths: !lengths, %table: !table, %b: index, %h: index, %n: index, %acc: !q,
@@ -188,12 +199,15 @@ func.func @dynamic_pages(%q: !q, %keys: tensor<?x2x?x16xf32>, %values: tensor<?x
   return %r#0, %r#1, %r#2 : !q, !l, !l
 }
 
-// Blocks of 4 keys would cost more than that.
+// Blocks of 4 keys would cost more.
 // CHECK-LABEL: func.func @odd_pages(
 // CHECK-SAME: %{{[^:]*}}: {{[^:]*}}, %[[KEYS:[^:]*]]: tensor<?x2x12x16xf32>, %[[VALUES:[^:]*]]: tensor<?x2x12x16xf32>, %[[LENGTHS:[^:]*]]: tensor<?xi32>, %[[TABLE:[^:]*]]: tensor<?x?xi32>, %[[B:[^:]*]]: index, %[[H:[^:]*]]: index, %[[N:[^:]*]]: index,
-// CHECK: attn.cache_read ins(%[[KEYS]]
-// CHECK: attn.cache_read ins(%[[VALUES]]
-// CHECK-NOT: tensor.extract_slice %[[KEYS]]
+// CHECK-NOT: attn.cache_read
+// CHECK: scf.for %{{.*}} = %c0 to %{{.*}} step %c128
+// CHECK: scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}) -> (tensor<128x16xf32>)
+// CHECK: tensor.extract_slice %[[KEYS]]
+// CHECK: tensor.insert_slice
+// CHECK: attn.online_attention
 // CHECK: return
 func.func @odd_pages(%q: !q, %keys: tensor<?x2x12x16xf32>, %values: tensor<?x2x12x16xf32>,
     %lengths: !lengths, %table: !table, %b: index, %h: index, %n: index, %acc: !q,
@@ -221,7 +235,7 @@ func.func @odd_pages(%q: !q, %keys: tensor<?x2x12x16xf32>, %values: tensor<?x2x1
   return %r#0, %r#1, %r#2 : !q, !l, !l
 }
 
-// What is converted is read as a whole.
+// Keys and values of different types are read as a whole.
 // CHECK-LABEL: func.func @other_types(
 // CHECK-SAME: %{{[^:]*}}: {{[^:]*}}, %[[KEYS:[^:]*]]: tensor<?x2x24x16xf16>, %[[VALUES:[^:]*]]: tensor<?x2x24x16xf32>, %[[LENGTHS:[^:]*]]: tensor<?xi32>, %[[TABLE:[^:]*]]: tensor<?x?xi32>, %[[B:[^:]*]]: index, %[[H:[^:]*]]: index, %[[N:[^:]*]]: index,
 // CHECK: attn.cache_read ins(%[[KEYS]]
@@ -238,6 +252,45 @@ func.func @other_types(%q: !q, %keys: tensor<?x2x24x16xf16>, %values: tensor<?x2
       table(%table : !table)
       size(%n) -> !kv
   %v = attn.cache_read ins(%values : tensor<?x2x24x16xf32>) lengths(%lengths : !lengths)
+      table(%table : !table)
+      size(%n) -> !kv
+  %k0 = tensor.extract_slice %k[%b, %h, 0, 0] [1, 1, %n, 16] [1, 1, 1, 1]
+      : !kv to !head
+  %v0 = tensor.extract_slice %v[%b, %h, 0, 0] [1, 1, %n, 16] [1, 1, 1, 1]
+      : !kv to !head
+  %k1 = tensor.extract_slice %k0[0, 0, 0, 0] [1, 1, %n, 16] [1, 1, 1, 1]
+      : !head to !rows
+  %v1 = tensor.extract_slice %v0[0, 0, 0, 0] [1, 1, %n, 16] [1, 1, 1, 1]
+      : !head to !rows
+  %r:3 = attn.online_attention ins(%q, %k1, %v1 : !q, !rows, !rows)
+      outs(%acc, %m, %l : !q, !l, !l) at(%b, %h, %c0, %c0) queries(%c32)
+      exact(%no) -> !q, !l, !l
+  return %r#0, %r#1, %r#2 : !q, !l, !l
+}
+
+// Of i8, and of a narrower float where queries are lanes, a block is converted.
+// CHECK-LABEL: func.func @quantized(
+// CHECK-SAME: %{{[^:]*}}: {{[^:]*}}, %[[KEYS:[^:]*]]: tensor<?x2x24x16xi8>, %[[VALUES:[^:]*]]: tensor<?x2x24x16xi8>, %[[KEY_SCALES:[^:]*]]: tensor<?x2x24xf32>, %[[VALUE_SCALES:[^:]*]]: tensor<?x2x24xf32>,
+// CHECK-NOT: attn.cache_read
+// CHECK: scf.for %{{.*}} = %c0 to %{{.*}} step %c8
+// CHECK: %[[PAGE:.*]] = arith.index_cast
+// CHECK: %[[SCALES:.*]] = tensor.extract_slice %[[KEY_SCALES]][%[[PAGE]], %[[H:.*]], %[[ROW:[a-z0-9]*]]] [1, 1, %[[SIZE:[a-z0-9]*]]]
+// CHECK: %[[ROWS:.*]] = tensor.extract_slice %[[KEYS]][%[[PAGE]], %[[H]], %[[ROW]], 0] [1, 1, %[[SIZE]], 16]
+// CHECK: %[[KEY:.*]] = linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : tensor<?x16xi8>, tensor<?xf32>) outs(%{{.*}} : tensor<?x16xf32>)
+// CHECK: tensor.extract_slice %[[VALUE_SCALES]]
+// CHECK: %[[VALUE:.*]] = linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : tensor<?x16xi8>, tensor<?xf32>) outs(%{{.*}} : tensor<?x16xf32>)
+// CHECK: attn.online_attention ins(%{{.*}}, %[[KEY]], %[[VALUE]] :
+func.func @quantized(%q: !q, %keys: tensor<?x2x24x16xi8>, %values: tensor<?x2x24x16xi8>,
+    %key_scales: tensor<?x2x24xf32>, %value_scales: tensor<?x2x24xf32>,
+    %lengths: !lengths, %table: !table, %b: index, %h: index, %n: index, %acc: !q,
+    %m: !l, %l: !l) -> (!q, !l, !l) {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %no = arith.constant false
+  %k = attn.cache_read ins(%keys, %key_scales : tensor<?x2x24x16xi8>, tensor<?x2x24xf32>) lengths(%lengths : !lengths)
+      table(%table : !table)
+      size(%n) -> !kv
+  %v = attn.cache_read ins(%values, %value_scales : tensor<?x2x24x16xi8>, tensor<?x2x24xf32>) lengths(%lengths : !lengths)
       table(%table : !table)
       size(%n) -> !kv
   %k0 = tensor.extract_slice %k[%b, %h, 0, 0] [1, 1, %n, 16] [1, 1, 1, 1]
