@@ -45,6 +45,19 @@ protected:
   std::vector<Index> lengths;
 };
 
+class ContiguousStep : public CachedStep {
+public:
+  using CachedStep::CachedStep;
+
+  std::vector<Index> cacheSizes() const override {
+    return {batches, keyValueHeads, lengths.front(), headSize};
+  }
+  Index rowOf(Index batch, Index head, Index position) const override {
+    return (batch * keyValueHeads + head) * lengths.front() + position;
+  }
+  std::string text(ElementType type) const override;
+};
+
 class PagedStep : public CachedStep {
 public:
   PagedStep(std::string name, std::vector<Index> sequenceLengths);
@@ -94,27 +107,48 @@ std::string CachedStep::write(ElementType type, const std::string &cacheSizes,
                               const std::string &mask) const {
   std::string start = std::to_string(batches) + "x",
               size = "x" + std::to_string(headSize);
+  ElementType activation = getActivationType(type);
   std::string query =
-      tensorText(start + std::to_string(queryHeads) + "x1" + size, type);
+      tensorText(start + std::to_string(queryHeads) + "x1" + size, activation);
   std::string cache = tensorText(cacheSizes + size, type);
-  std::string key =
-      tensorText(start + std::to_string(keyValueHeads) + "x?" + size, type);
+  std::string scales = tensorText(cacheSizes, ElementType::f32);
+  std::string key = tensorText(
+      start + std::to_string(keyValueHeads) + "x?" + size, activation);
+  bool isQuantized = type == ElementType::i8;
   std::string lengths =
       "%lengths : tensor<" + std::to_string(batches) + "xi32>";
   auto read = [&](const std::string &name, const std::string &from) {
-    return "  " + name + " = attn.cache_read ins(" + from + " : " + cache +
-           ")\n      lengths(" + lengths + ") " + kind + " size(%n) -> " + key +
-           "\n";
+    return "  " + name + " = attn.cache_read ins(" + from +
+           (isQuantized ? ", " + name + "_scales" : "") + " : " + cache +
+           (isQuantized ? ", " + scales : "") + ")\n      lengths(" + lengths +
+           ") " + kind + " size(%n) -> " + key + "\n";
   };
   return "func.func @decode(%query: " + query + ", %keys: " + cache +
-         ", %values: " + cache + ", " + lengths + parameters + ") -> " + query +
-         " {\n" + before + read("%key", "%keys") + read("%value", "%values") +
+         ", %values: " + cache +
+         (isQuantized
+              ? ", %key_scales: " + scales + ", %value_scales: " + scales
+              : "") +
+         ", " + lengths + parameters + ") -> " + query + " {\n" + before +
+         read("%key", "%keys") + read("%value", "%values") +
          "  %init = tensor.empty() : " + query +
          "\n"
          "  %output = attn.attention\n"
          "      ins(%query, %key, %value : " +
          query + ", " + key + ", " + key + ")\n      outs(%init : " + query +
          ")\n      " + mask + "\n  return %output : " + query + "\n}\n";
+}
+
+std::string ContiguousStep::text(ElementType type) const {
+  std::string sizes = std::to_string(batches) + "x" +
+                      std::to_string(keyValueHeads) + "x?",
+              cache = tensorText(sizes + "x" + std::to_string(headSize), type);
+  return write(type, sizes, "",
+               "  %c2 = arith.constant 2 : index\n"
+               "  %n = tensor.dim %keys, %c2 : " +
+                   cache + "\n",
+               "",
+               "mask key_padding(%lengths : tensor<" + std::to_string(batches) +
+                   "xi32>)");
 }
 
 PagedStep::PagedStep(std::string name, std::vector<Index> sequenceLengths)
@@ -192,6 +226,13 @@ static std::vector<Index> spread(Index first, Index last, Index count) {
   for (Index i = 0; i < count; ++i)
     numbers.push_back(first + (last - first) * i / (count - 1));
   return numbers;
+}
+
+DecodePointer bench::makeContiguousStep(std::string name, Index batches,
+                                        Index keyLength) {
+  return std::make_shared<ContiguousStep>(
+      std::move(name),
+      std::vector<Index>(static_cast<std::size_t>(batches), keyLength));
 }
 
 DecodePointer bench::makePagedStep(std::string name) {

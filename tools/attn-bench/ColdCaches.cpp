@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 
 using namespace attn;
 using namespace attn::bench;
@@ -30,21 +31,40 @@ static std::size_t getColdBytes() {
   return std::min(atLeast, available / 2);
 }
 
+/// A cache whose elements are not set.
+static ColdCaches::Cache allocate(ElementType type,
+                                  const std::vector<std::int64_t> &sizes) {
+  ColdCaches::Cache cache{{type, sizes}, {type, sizes}, {}};
+  if (type != ElementType::i8)
+    return cache;
+  const std::vector<std::int64_t> rows(sizes.begin(), sizes.end() - 1);
+  for (int i = 0; i < 2; ++i)
+    cache.scales.emplace_back(ElementType::f32, rows);
+  return cache;
+}
+
 ColdCaches::ColdCaches(ElementType type,
                        const std::vector<std::int64_t> &sizes) {
   std::mt19937_64 random(1);
-  Cache first{{type, sizes}, {type, sizes}};
+  Cache first = allocate(type, sizes);
+  std::uniform_int_distribution<int> integers(-127, 127);
   for (Buffer *input : {&first.key, &first.value})
-    input->fillNormal(random);
+    if (type == ElementType::i8)
+      input->fill([&](std::int64_t) { return double(integers(random)); });
+    else
+      input->fillNormal(random);
+  for (Buffer &scales : first.scales)
+    scales.fill([](std::int64_t) { return 1.0 / std::sqrt(127.0 * 128 / 3); });
   std::size_t bytes = first.key.bytes() + first.value.bytes();
   std::size_t count =
       std::max<std::size_t>((getColdBytes() + bytes - 1) / bytes, 2);
   caches.reserve(count);
   caches.push_back(std::move(first));
   while (caches.size() < count) {
-    Cache &cache =
-        caches.emplace_back(Buffer(type, sizes), Buffer(type, sizes));
+    Cache &cache = caches.emplace_back(allocate(type, sizes));
     cache.key.copyFrom(caches.front().key);
     cache.value.copyFrom(caches.front().value);
+    for (std::size_t i = 0; i < cache.scales.size(); ++i)
+      cache.scales[i].copyFrom(caches.front().scales[i]);
   }
 }

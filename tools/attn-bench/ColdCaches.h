@@ -21,8 +21,10 @@ class ColdCaches {
 public:
   struct Cache {
     Buffer key, value;
+    /// Of rows of i8, the key's and the value's; else none.
+    std::vector<Buffer> scales;
   };
-  /// All hold the same numbers.
+  /// All hold the same numbers, of mean 0 and variance 1.
   ColdCaches(ElementType type, const std::vector<std::int64_t> &sizes);
 
   /// The one that has not been read for the longest time.

@@ -42,7 +42,7 @@ public:
 private:
   DecodeSeries(DecodeWorkload workload, ElementType type, unsigned threads)
       : threads(threads), workload(std::move(workload)), stream(threads),
-        peak(type, threads) {}
+        peak(getActivationType(type), threads) {}
   double measureStream();
 
   unsigned threads;
@@ -147,4 +147,12 @@ void bench::registerDecode(const Options &options) {
         registerSeries("decode/" + decode.decode->name, type, threads, [=] {
           return DecodeSeries::create(decode, type, threads, options);
         });
+  for (const DecodeBenchmark &decode : getDecodeBenchmarks())
+    if (decode.quantized)
+      for (unsigned threads : {1u, 2u})
+        registerSeries(
+            "decode/" + decode.decode->name, ElementType::i8, threads, [=] {
+              return DecodeSeries::create({decode.quantized, {}, {}},
+                                          ElementType::i8, threads, options);
+            });
 }

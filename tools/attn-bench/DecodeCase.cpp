@@ -28,7 +28,10 @@ Index DecodeCase::countRows() const {
 
 std::vector<TensorView>
 DecodeCase::viewsOf(const ColdCaches::Cache &cache) const {
-  return {cache.key.view(), cache.value.view()};
+  std::vector<TensorView> views = {cache.key.view(), cache.value.view()};
+  for (const Buffer &scales : cache.scales)
+    views.push_back(scales.view());
+  return views;
 }
 
 double DecodeCase::countFlops() const {
@@ -41,8 +44,14 @@ double DecodeCase::countFlops() const {
 }
 
 double DecodeCase::countBytes(ElementType type) const {
-  return 2.0 * double(countRows() * keyValueHeads * headSize) *
-         double(sizeOf(type));
+  std::size_t row = std::size_t(headSize) * sizeOf(type);
+  if (type == ElementType::i8)
+    row += sizeof(float);
+  return 2.0 * double(countRows() * keyValueHeads) * double(row);
+}
+
+ElementType bench::getActivationType(ElementType cacheType) {
+  return cacheType == ElementType::i8 ? ElementType::f32 : cacheType;
 }
 
 std::string bench::tensorText(const std::string &sizes, ElementType type) {
@@ -53,16 +62,21 @@ const std::vector<DecodeBenchmark> &bench::getDecodeBenchmarks() {
   // Batches, query heads, key/value heads, keys, queries.
   static const DecodePointer batch = makeDenseStep("D3", 8, 32, 8, 4096);
   static const std::vector<DecodeBenchmark> benchmarks = {
-      {makeDenseStep("D1", 1, 32, 8, 4096), {}},
-      {batch, {}},
-      {makeDenseStep("D4", 1, 32, 32, 4096), {}},
-      {makeDenseStep("D5", 1, 32, 1, 4096), {}},
-      {makePagedStep("D6"), {{"vs_D3", batch}}},
-      {makeRingStep("D7"), {}},
-      {makeDenseStep("D8", 1, 32, 8, 4096, 4), {}},
-      {makeDenseStep("D9", 1, 32, 8, 32768), {}},
+      {makeDenseStep("D1", 1, 32, 8, 4096),
+       {},
+       makeContiguousStep("D1", 1, 4096)},
+      {batch, {}, makeContiguousStep("D3", 8, 4096)},
+      {makeDenseStep("D4", 1, 32, 32, 4096), {}, {}},
+      {makeDenseStep("D5", 1, 32, 1, 4096), {}, {}},
+      {makePagedStep("D6"), {{"vs_D3", batch}}, {}},
+      {makeRingStep("D7"), {}, {}},
+      {makeDenseStep("D8", 1, 32, 8, 4096, 4), {}, {}},
+      {makeDenseStep("D9", 1, 32, 8, 32768),
+       {},
+       makeContiguousStep("D9", 1, 32768)},
       {makeSharedPrefixStep("M1"),
-       {{"vs_unshared", makeUnsharedStep("unshared")}}},
+       {{"vs_unshared", makeUnsharedStep("unshared")}},
+       {}},
   };
   return benchmarks;
 }

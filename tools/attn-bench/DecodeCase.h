@@ -56,9 +56,12 @@ public:
 
   /// Two products of two operations each for every visible pair and dimension.
   double countFlops() const;
-  /// Keys and values that have to be read.
+  /// Keys and values that have to be read, with their scales.
   double countBytes(ElementType type) const;
 };
+
+/// Of queries and outputs: that of the caches, or f32 if they are of i8.
+ElementType getActivationType(ElementType cacheType);
 
 /// What a step's speed is compared with, for each visible pair: another one in
 /// the same process, run in between.
@@ -70,6 +73,7 @@ struct DecodeBaseline {
 struct DecodeBenchmark {
   DecodePointer decode;
   std::vector<DecodeBaseline> baselines;
+  DecodePointer quantized; ///< The same on caches of i8; may be null.
 };
 
 const std::vector<DecodeBenchmark> &getDecodeBenchmarks();
@@ -79,6 +83,9 @@ const std::vector<DecodeBenchmark> &getDecodeBenchmarks();
 DecodePointer makeDenseStep(std::string name, Index batches, Index queryHeads,
                             Index keyValueHeads, Index keyLength,
                             Index queryLength = 1);
+/// The same with one query, read with attn.cache_read.
+DecodePointer makeContiguousStep(std::string name, Index batches,
+                                 Index keyLength);
 /// Sequences of 100 to 8000 tokens, in pages of 16 that are in no order.
 DecodePointer makePagedStep(std::string name);
 /// A window of 1024 tokens in a ring, long after it was full.

@@ -19,7 +19,8 @@ using namespace attn::bench;
 DecodeWorkload::DecodeWorkload(DecodePointer decodeCase, ElementType type,
                                Kernel kernel)
     : decode(std::move(decodeCase)), type(type), kernel(std::move(kernel)),
-      query(type, decode->querySizes()), output(type, decode->querySizes()),
+      query(getActivationType(type), decode->querySizes()),
+      output(query.view().type(), decode->querySizes()),
       caches(type, decode->cacheSizes()) {
   std::mt19937_64 random(2);
   query.fillNormal(random);
@@ -64,15 +65,30 @@ Status DecodeWorkload::checkAt(const ColdCaches::Cache &cache, Index batch,
     if (decode->sees(batch, query, j))
       rows.push_back(decode->rowOf(batch, keyHead, j));
   constexpr Index size = DecodeCase::headSize;
-  auto gather = [&](const Buffer &memory) {
-    Buffer seen(type, {1, 1, Index(rows.size()), size});
+  // f32 holds every product of an element of i8 and a scale, rounded.
+  auto gather = [&](std::size_t number) {
+    const Buffer &memory = number == 0 ? cache.key : cache.value;
+    Buffer seen(getActivationType(type), {1, 1, Index(rows.size()), size});
+    if (type == ElementType::i8) {
+      seen.fill([&](Index i) {
+        Index row = rows[std::size_t(i / size)];
+        auto element =
+            static_cast<std::int8_t>(memory.data()[row * size + i % size]);
+        float scale;
+        std::memcpy(&scale,
+                    cache.scales[number].data() + row * Index(sizeof(float)),
+                    sizeof(float));
+        return double(float(element) * scale);
+      });
+      return seen;
+    }
     std::size_t bytes = std::size_t(size) * sizeOf(type);
     for (std::size_t i = 0; i < rows.size(); ++i)
       std::memcpy(static_cast<std::byte *>(seen.view().data()) + i * bytes,
                   memory.data() + std::size_t(rows[i]) * bytes, bytes);
     return seen;
   };
-  Buffer key = gather(cache.key), value = gather(cache.value);
+  Buffer key = gather(0), value = gather(1);
 
   Index at =
       ((batch * decode->queryHeads + head) * decode->queryLength + query) *
