@@ -18,6 +18,7 @@ include "mlir/Interfaces/DestinationStyleOpInterface.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/RuntimeVerifiableOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/Interfaces/TilingInterface.td"
 
 class Attn_LayerOp<string mnemonic, list<Trait> traits = []>
     : Attn_Op<mnemonic, traits # [
@@ -38,7 +39,11 @@ class Attn_LayerOp<string mnemonic, list<Trait> traits = []>
   let hasVerifier = 1;
 }
 
-def Attn_RopeOp : Attn_LayerOp<"rope", [AttrSizedOperandSegments]> {
+def Attn_RopeOp : Attn_LayerOp<"rope", [
+    AttrSizedOperandSegments,
+    DeclareOpInterfaceMethods<TilingInterface, ["getLoopIteratorTypes",
+        "getIterationDomain", "getTiledImplementation",
+        "getResultTilePosition", "generateResultTileValue"]>]> {
   let summary = "rotary position embedding";
   let description = [{
     Rotates pairs of elements of each row by angles that depend on its position

@@ -18,8 +18,9 @@ def ConvertAttnToLinalg : Pass<"convert-attn-to-linalg"> {
     the ops can say, and does not try to be fast.
 
     Rows that are appended to a cache are copied to where they belong, of all heads
-    at once; bufferization writes them in place. `attn.cache_read` becomes a tensor
-    of all positions that it reads.
+    at once; bufferization writes them in place. Those that `attn.rope` computes for
+    the cache alone are rotated one by one, where they are stored. `attn.cache_read`
+    becomes a tensor of all positions that it reads.
 
     A value of a score or mask region without a result (A12) becomes a failing
     `cf.assert`. Sizes are not checked here but by `attn-add-runtime-checks`,

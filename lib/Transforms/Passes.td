@@ -187,7 +187,8 @@ def TileAttention : Pass<"attn-tile-attention"> {
   let summary = "Tile batch, heads and queries in parallel";
   let description = [{
     An `attn.attention` becomes an `scf.forall` over batch entries, query heads
-    and tiles of query rows, around an `attn.attention` of one tile. What can
+    and tiles of query rows, around an `attn.attention` of one tile. Queries that
+    an `attn.rope` computes for it alone are rotated there, tile by tile. What can
     not be tiled is left to the reference lowering, with a remark.
 
     ```mlir

@@ -7,6 +7,7 @@
 
 #include "dialect/AttnOps.h"
 #include "lib/Transforms/Passes.h"
+#include "lib/Transforms/RopeFusion.h"
 #include "lib/Transforms/Transforms.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -53,8 +54,10 @@ struct QueryRows {
 static QueryRows emitRows(OpBuilder &b, Location loc, Value iv,
                           OpFoldResult length, int64_t queries) {
   OpFoldResult size = b.getIndexAttr(queries);
-  if (std::optional<int64_t> constant = getConstantIntValue(length);
-      constant && *constant % queries == 0)
+  std::optional<int64_t> constant = getConstantIntValue(length);
+  if (constant == queries)
+    return {b.getIndexAttr(0), size};
+  if (constant && *constant % queries == 0)
     return {iv, size};
   AffineExpr i = b.getAffineDimExpr(0), n = b.getAffineSymbolExpr(0),
              count = b.getAffineSymbolExpr(1);
@@ -67,8 +70,9 @@ static QueryRows emitRows(OpBuilder &b, Location loc, Value iv,
 }
 
 /// Emits a tile within `loop`, and what it inserts into the loop's results.
-static LogicalResult emitTile(OpBuilder &b, AttentionOp op, scf::ForallOp loop,
-                              OpFoldResult length, int64_t queries) {
+static FailureOr<AttentionOp> emitTile(OpBuilder &b, AttentionOp op,
+                                       scf::ForallOp loop, OpFoldResult length,
+                                       int64_t queries) {
   Location loc = op.getLoc();
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
@@ -95,7 +99,7 @@ static LogicalResult emitTile(OpBuilder &b, AttentionOp op, scf::ForallOp loop,
         b, loc, value, loop.getRegionIterArgs()[number], at, extent, strides);
   }
   whole.erase();
-  return success();
+  return cast<AttentionOp>(tile->tiledOps.front());
 }
 
 LogicalResult attn::tileAttention(RewriterBase &rewriter, AttentionOp op,
@@ -115,11 +119,18 @@ LogicalResult attn::tileAttention(RewriterBase &rewriter, AttentionOp op,
       rewriter, loc, SmallVector<OpFoldResult>(3, zero), ends,
       {one, one, rewriter.getIndexAttr(queries)}, op.getOuts(),
       /*mapping=*/std::nullopt);
-  if (failed(emitTile(rewriter, op, loop, ends[2], queries))) {
+  RopeOp rope = getFusableRope(op.getQuery());
+  FailureOr<AttentionOp> tile = emitTile(rewriter, op, loop, ends[2], queries);
+  if (failed(tile)) {
     rewriter.eraseOp(loop);
     return failure();
   }
   rewriter.replaceOp(op, loop.getResults());
+  if (!rope)
+    return success();
+  auto slice = tile->getQuery().getDefiningOp<tensor::ExtractSliceOp>();
+  if (succeeded(fuseRope(rewriter, rope, slice)))
+    rewriter.replaceOp(rope, rope.getOuts()); // Of which only sizes are asked.
   return success();
 }
 

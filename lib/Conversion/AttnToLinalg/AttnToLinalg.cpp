@@ -503,8 +503,11 @@ struct ConvertAttnToLinalg
     RewritePatternSet patterns(&getContext());
     patterns.add<LowerAttention>(&getContext());
     populateCacheLowerings(patterns);
-    populateLayerLowerings(patterns);
     walkAndApplyPatterns(getOperation(), std::move(patterns));
+    // After them, for appends to a cache rotate their rows.
+    RewritePatternSet layer(&getContext());
+    populateLayerLowerings(layer);
+    walkAndApplyPatterns(getOperation(), std::move(layer));
     WalkResult left = getOperation()->walk([](Operation *op) {
       if (!isa<AttentionOp, CacheAppendOp, RopeOp, MergeOp>(op))
         return WalkResult::advance();

@@ -7,14 +7,16 @@
 
 //
 // Rows that lie side by side are copied at once: all of a sequence in a
-// contiguous cache, one by one in a ring and in pages. What is out of its
-// bounds has been refused by checks before.
+// contiguous cache, one by one in a ring and in pages. Rows that attn.rope
+// computes for the cache alone are rotated one by one, where they are stored.
+// What is out of its bounds has been refused by checks before.
 //
 //===----------------------------------------------------------------------===//
 
 #include "lib/Conversion/AttnToLinalg/CacheLowering.h"
 #include "dialect/CacheRows.h"
 #include "lib/Conversion/AttnToLinalg/TensorCode.h"
+#include "lib/Transforms/RopeFusion.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -52,8 +54,8 @@ template <typename Op> struct CacheLowering : TensorCode {
   using Copy = function_ref<SmallVector<Value>(Value position,
                                                OpFoldResult count, ValueRange)>;
   SmallVector<Value> copyRows(Value begin, Value end, ValueRange carried,
-                              Copy copy) {
-    if (!op.isPaged() && !op.getRing()) // C1
+                              Copy copy, bool oneByOne = false) {
+    if (!op.isPaged() && !op.getRing() && !oneByOne) // C1
       return copy(begin, subtract(end, begin), carried);
     return loop(begin, end, carried, [&](Value position, ValueRange carried) {
       return copy(position, b.getIndexAttr(1), carried);
@@ -64,7 +66,12 @@ template <typename Op> struct CacheLowering : TensorCode {
 };
 
 struct AppendLowering : CacheLowering<CacheAppendOp> {
-  using CacheLowering::CacheLowering;
+  AppendLowering(CacheAppendOp op, RewriterBase &rewriter)
+      : CacheLowering(op, rewriter), rewriter(rewriter) {
+    auto producer = op.getRows().getDefiningOp<RopeOp>();
+    if (producer && getFusableRope(op.getRows()))
+      rope = producer;
+  }
 
   SmallVector<Value> emit() {
     Value zero = index(0);
@@ -75,13 +82,29 @@ struct AppendLowering : CacheLowering<CacheAppendOp> {
       return copyRows(
           begin, add(begin, count), outs,
           [&](Value position, OpFoldResult count, ValueRange outs) {
-            Value rows =
-                extract(op.getRows(), box(n, subtract(position, begin), count));
             RowPlace place = createRowPlace(b, loc, op, n, position);
+            Box elements = box(n, subtract(position, begin), count);
+            Value rows = rope ? rotate(elements, place, outs.front())
+                              : extract(op.getRows(), elements);
             return store(rows, place, count, outs);
-          });
+          },
+          /*oneByOne=*/bool(rope));
     };
     return loop(zero, dim(op.getLengths(), 0), op.getOuts(), perSequence);
+  }
+
+  /// One of the rotated rows, in its place in the cache if nothing converts it.
+  Value rotate(const Box &elements, RowPlace place, Value cache) {
+    Type type = cast<ShapedType>(op.getRows().getType()).getElementType();
+    Value destination =
+        type == op.getCacheType().getElementType()
+            ? extract(cache, box(place.entry, place.row, b.getIndexAttr(1)))
+            : Value();
+    auto slice =
+        extract(op.getRows(), elements).getDefiningOp<tensor::ExtractSliceOp>();
+    FailureOr<RopeOp> row = fuseRope(rewriter, rope, slice, destination);
+    // Heads are static, and rows are whole.
+    return failed(row) ? Value(slice) : row->getOperation()->getResult(0);
   }
 
   /// Stores rows of all heads; `carried` are the cache and the scales.
@@ -154,6 +177,9 @@ struct AppendLowering : CacheLowering<CacheAppendOp> {
                })
         .getResult(0);
   }
+
+  RewriterBase &rewriter;
+  RopeOp rope; ///< Of the rows, null if they are computed elsewhere.
 };
 
 struct ReadLowering : CacheLowering<CacheReadOp> {

@@ -179,6 +179,11 @@ struct LowerLayerOp : OpRewritePattern<Op> {
                                 PatternRewriter &rewriter) const override {
     if (op->getNumResults() == 0)
       return failure();
+    // What is fused with its user is only asked for its size.
+    if (llvm::all_of(op->getUsers(), llvm::IsaPred<tensor::DimOp>)) {
+      rewriter.replaceOp(op, op.getOuts());
+      return success();
+    }
     rewriter.replaceOp(op, Lowering(op, rewriter).emit());
     return success();
   }
