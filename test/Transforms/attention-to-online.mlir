@@ -27,9 +27,9 @@ func.func @plain(%q: !h, %k: !k, %v: !v, %o: !o) -> !o {
 // The sink starts the state; the log-sum-exp is that of the end.
 // CHECK-LABEL: func.func @sink_score_lse
 // CHECK: %[[K:.*]] = tensor.extract %{{.*}} : tensor<1xf32>
+// CHECK: linalg.fill ins(%[[K]] : f32)
 // CHECK: %[[NONE:.*]] = arith.cmpf oeq, %[[K]], %{{.*}} : f32
 // CHECK: %[[L:.*]] = arith.select %[[NONE]], %{{.*}} : f32
-// CHECK: linalg.fill ins(%[[K]] : f32)
 // CHECK: linalg.fill ins(%[[L]] : f32)
 // CHECK: %[[R:.*]]:3 = attn.online_attention
 // CHECK-SAME: score {

@@ -66,11 +66,8 @@ static bool isContraction(linalg::LinalgOp op) {
       op.getNumReductionLoops() == 0)
     return false;
   // A sum of matrices, times factors of their rows, is computed row by row.
-  SmallVector<unsigned> parallel;
-  op.getParallelDims(parallel);
   for (OpOperand *operand : op.getDpsInputOperands())
-    if (AffineMap map = op.getMatchingIndexingMap(operand);
-        map.isFunctionOfDim(parallel[0]) && map.isFunctionOfDim(parallel[1]))
+    if (op.getMatchingIndexingMap(operand).getNumResults() == op.getNumLoops())
       return false;
   return linalg::isaContractionOpInterface(op) ||
          (op.getNumDpsInputs() == 2 && op.getNumDpsInits() == 1 &&
