@@ -29,8 +29,8 @@ struct Threads {
 extern "C" {
 /// Calls `body(context, begin, end)` for ranges that cover [0, count), each
 /// index once, on the threads of the call; within another parallel loop, on the
-/// calling thread. If a range fails, none after it starts any more, and the call
-/// ends with the message of the first range that failed, first by index.
+/// calling thread. If a range fails, none after it starts any more, and the
+/// call ends with the message of the first range that failed, first by index.
 ATTN_EXPORT void attn_rt_parallel_for(void (*body)(void *context,
                                                    std::int64_t begin,
                                                    std::int64_t end),

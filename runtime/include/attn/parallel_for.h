@@ -21,8 +21,8 @@ namespace attn {
 ///     };
 ///
 /// Tasks may run in any order and on any thread, also the calling one. Each has
-/// its own part of a loop, best on the same thread every time, and then helps the
-/// others, so that one may start late. Neither throws.
+/// its own part of a loop, best on the same thread every time, and then helps
+/// the others, so that one may start late. Neither throws.
 using ParallelTask = std::function<void(int)>;
 using ParallelFor = std::function<void(int count, const ParallelTask &task)>;
 
