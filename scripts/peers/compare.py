@@ -38,7 +38,7 @@ PEERS = {
     "onednn": ["onednn-devel", "numpy"],
     "openblas": ["numpy"],  # And Debian's libopenblas-dev.
     "iree": ["iree-base-compiler", "iree-base-runtime", "numpy"],
-    "ggml": ["ggml-py"],
+    "ggml": ["libggml-python", "numpy"],
 }
 
 
