@@ -150,7 +150,7 @@ std::vector<ElementType> widerThan(ElementType type) {
 TEST(CacheOps, random) {
   std::uint64_t seed = 7200;
   int failed = 0, succeeded = 0;
-  for (int i = 0; i < 120; ++i, ++seed) {
+  for (int i = 0; i < 80; ++i, ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
     Kind kind = random.pick<Kind>({Kind::contiguous, Kind::ring, Kind::paged});
