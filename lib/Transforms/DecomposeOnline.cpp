@@ -321,15 +321,7 @@ private:
           b, loc, empty({maximumKeys, from.getDimSize(1)}), offsets(),
           ArrayRef<OpFoldResult>{numKeys, b.getIndexAttr(from.getDimSize(1))},
           strides());
-    SmallVector<AffineMap> maps(2, b.getMultiDimIdentityMap(2));
-    SmallVector<utils::IteratorType> parallel(2, utils::IteratorType::parallel);
-    return linalg::GenericOp::create(
-               b, loc, init.getType(), narrow, init, maps, parallel,
-               [&](OpBuilder &b, Location loc, ValueRange arguments) {
-                 Value wide = arith::ExtFOp::create(b, loc, type, arguments[0]);
-                 linalg::YieldOp::create(b, loc, wide);
-               })
-        .getResult(0);
+    return emitElements(b, loc, narrow, /*scales=*/Value(), init);
   }
 
   /// Keys or values as they are stored, of which the form in rows converts
