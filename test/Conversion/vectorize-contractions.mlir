@@ -277,3 +277,38 @@ func.func @narrow_in_f64(%p: memref<5x64xf64>, %v: memref<64x64xbf16>,
       outs(%o : memref<5x64xf64>)
   return
 }
+
+// -----
+
+// Which row of f16 a step reads is hidden from LLVM; of f32 it is not.
+
+// CHECK-LABEL: func.func @rows_of_f16(
+// CHECK: scf.for %[[K:[^ ]*]] =
+// CHECK:   %[[I:.*]] = arith.index_cast %[[K]] : index to i64
+// CHECK:   %[[HIDDEN:.*]] = llvm.inline_asm "", "=r,0" %[[I]]
+// CHECK:   %[[ROW:.*]] = arith.index_cast %[[HIDDEN]] : i64 to index
+// CHECK:   vector.load %{{.*}}[%[[ROW]], %{{.*}}] : {{.*}}, vector<16xf16>
+func.func @rows_of_f16(%p: memref<?x4xf32>, %v: memref<?x32xf16, strided<[?, 1]>>,
+                       %o: memref<4x32xf32>) {
+  linalg.matmul indexing_maps = [affine_map<(m, n, k) -> (k, m)>,
+                                 affine_map<(m, n, k) -> (k, n)>,
+                                 affine_map<(m, n, k) -> (m, n)>]
+      ins(%p, %v : memref<?x4xf32>, memref<?x32xf16, strided<[?, 1]>>)
+      outs(%o : memref<4x32xf32>)
+  return
+}
+
+// -----
+
+// CHECK-LABEL: func.func @rows_of_f32(
+// CHECK-NOT: inline_asm
+// CHECK: return
+func.func @rows_of_f32(%p: memref<?x4xf32>, %v: memref<?x32xf32, strided<[?, 1]>>,
+                       %o: memref<4x32xf32>) {
+  linalg.matmul indexing_maps = [affine_map<(m, n, k) -> (k, m)>,
+                                 affine_map<(m, n, k) -> (k, n)>,
+                                 affine_map<(m, n, k) -> (m, n)>]
+      ins(%p, %v : memref<?x4xf32>, memref<?x32xf32, strided<[?, 1]>>)
+      outs(%o : memref<4x32xf32>)
+  return
+}
