@@ -1,0 +1,173 @@
+# ===- generate.py - Generation of text beside other programs --------------===#
+#
+# Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# ===----------------------------------------------------------------------===#
+"""Measures the program of examples/smollm2 and its peers in one run.
+
+    python3 scripts/peers/generate.py [--only llama,pytorch] [--threads 1,2]
+
+All run SmolLM2-135M with the same weights, read the same prompt of 512 tokens and
+continue it with the most likely tokens. Writes a table into docs/benchmarks.md.
+A peer that cannot be had is named with the reason; the others go on.
+"""
+
+import argparse
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import compare
+
+figures = compare.figures
+
+# Peer -> the packages of PyPI that it needs. Its file is generate_<name>.py.
+PEERS = {
+    "llama": ["llama-cpp-python", "numpy"],  # Compiled for this machine.
+    "pytorch": ["torch", "gguf", "numpy", "pyyaml"],
+}
+PROMPT = "The" + " the" * 511  # A token each.
+SHORT_PROMPT = "The" + " the" * 31
+READ = re.compile(r"Read (\d+) tokens in \S+ s \((\S+) tokens/s\)")
+WROTE = re.compile(r"wrote .* \((\S+) tokens/s\)")
+
+
+def run_ours(model, threads, options):
+    """Tokens per second in reading and writing, medians of several runs."""
+    program = options.build / "bin" / "smollm2"
+    command = [program, f"--threads={threads}", f"--tokens={options.tokens}"]
+    reading, writing = [], []
+    for _ in range(options.runs):
+        result = subprocess.run(
+            [*map(str, command), model, PROMPT],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        read, wrote = READ.search(result.stderr), WROTE.search(result.stderr)
+        if result.returncode != 0 or not read or not wrote:
+            sys.exit(f"smollm2: {compare.last_line(result.stderr)}")
+        reading.append(int(read[1]) / float(read[2]))
+        writing.append(float(wrote[1]))
+    return {
+        "peer": "Attn",
+        "weights": "bf16",
+        "first": statistics.median(reading),
+        "speed": statistics.median(writing),
+    }
+
+
+def measure_start(model, threads, options):
+    """Seconds from the start of the process to its first token, kernels cached."""
+    program = options.build / "bin" / "smollm2"
+    seconds = []
+    with tempfile.TemporaryDirectory() as cache:
+        for _ in range(options.runs + 1):
+            start = time.perf_counter()
+            subprocess.run(
+                [
+                    str(program),
+                    f"--threads={threads}",
+                    "--tokens=1",
+                    f"--cache-dir={cache}",
+                    model,
+                    SHORT_PROMPT,
+                ],
+                capture_output=True,
+                check=True,
+            )
+            seconds.append(time.perf_counter() - start)
+    return statistics.median(seconds[1:])
+
+
+def run_peer(name, model, threads, options):
+    """The results of one peer; {"peer", "absent"} if there are none."""
+    try:
+        python = compare.make_environment(name, PEERS[name])
+    except (RuntimeError, subprocess.TimeoutExpired) as error:
+        return [{"peer": name, "absent": f"cannot be installed: {error}"}]
+    command = [
+        str(python),
+        str(compare.HERE / f"generate_{name}.py"),
+        f"--model={model}",
+        f"--prompt={PROMPT}",
+        f"--threads={threads}",
+        f"--tokens={options.tokens}",
+        f"--runs={options.runs}",
+    ]
+    environment = dict(os.environ, OMP_NUM_THREADS=str(threads))
+    result = subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=False
+    )
+    results = [json.loads(x) for x in result.stdout.splitlines() if x.startswith("{")]
+    if result.returncode != 0:
+        results.append({"peer": name, "absent": compare.last_line(result.stderr)})
+    return results
+
+
+def describe(results):
+    rows, absent = [], []
+    for result in results:
+        if "absent" in result:
+            absent.append(f"{result['peer']} is absent: {result['absent']}.")
+            continue
+        rows.append(
+            [
+                result["peer"],
+                result["weights"],
+                str(result["threads"]),
+                f"{1000 * result['first']:.0f}",
+                f"{result['speed']:.1f}",
+            ]
+        )
+    heads = ["program", "weights", "threads", "first token, ms", "tokens a second"]
+    return "\n\n".join([figures.table(heads, rows), *dict.fromkeys(absent)])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--only", default=",".join(PEERS), help="these peers")
+    parser.add_argument("--threads", default="1,2")
+    parser.add_argument("--tokens", type=int, default=64, help="that are written")
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument(
+        "--build", type=Path, default=figures.ROOT / "build" / "release"
+    )
+    parser.add_argument("--print", action="store_true", help="leave the page alone")
+    options = parser.parse_args()
+    fetch = figures.ROOT / "scripts" / "fetch-model.sh"
+    model = subprocess.run(
+        [str(fetch)], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    compare.ENVIRONMENTS.mkdir(parents=True, exist_ok=True)
+    results, starts = [], []
+    for threads in map(int, options.threads.split(",")):
+        found = [run_ours(model, threads, options)]
+        for name in filter(None, options.only.split(",")):
+            print(f"{name}, {threads} threads", file=sys.stderr)
+            found += run_peer(name, model, threads, options)
+        results += [dict(result, threads=threads) for result in found]
+        starts.append(
+            f"{measure_start(model, threads, options):.2f} s on {threads} "
+            + ("thread" if threads == 1 else "threads")
+        )
+    start = (
+        "From the start of the program to the first token after a prompt of 32, "
+        f"kernels from the disk cache: {', '.join(starts)}."
+    )
+    text = "\n\n".join([figures.machine(), describe(results), start])
+    if options.print:
+        print(text)
+    else:
+        figures.replace_section("generation", text)
+
+
+if __name__ == "__main__":
+    main()
