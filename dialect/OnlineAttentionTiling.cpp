@@ -22,6 +22,7 @@
 
 #include "dialect/AttnOps.h"
 #include "dialect/KnownMultiple.h"
+#include "dialect/OnlinePacks.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -73,15 +74,14 @@ FailureOr<OnlineAttentionOp> tileKeys(OpBuilder &b, OnlineAttentionOp op,
                                       ValueRange state,
                                       SmallVector<Operation *> &slices) {
   Location loc = op.getLoc();
-  if (op.isInPairs() &&
-      !isKnownMultiple(offset, OnlineAttentionOp::kKeysPerPack))
+  if (hasPacks(op) && !isKnownMultiple(offset, OnlineAttentionOp::kKeysPerPack))
     return op.emitOpError()
-           << "in pairs, expected tiles that begin at multiples of "
+           << "with packs, expected tiles that begin at multiples of "
            << OnlineAttentionOp::kKeysPerPack << " keys";
   tensor::ExtractSliceOp key = sliceRows(b, loc, op.getKey(), offset, size);
   tensor::ExtractSliceOp value =
-      op.isInPairs() ? slicePacks(b, loc, op.getValue(), offset, size)
-                     : sliceRows(b, loc, op.getValue(), offset, size);
+      hasPacks(op) ? slicePacks(b, loc, op.getValue(), offset, size)
+                   : sliceRows(b, loc, op.getValue(), offset, size);
   slices.append({key, value});
   Value firstKey = b.createOrFold<arith::AddIOp>(
       loc, op.getFirstKey(), getValueOrCreateConstantIndexOp(b, loc, offset));

@@ -7,6 +7,7 @@
 
 #include "dialect/AttnOps.h"
 #include "dialect/CastFolding.h"
+#include "dialect/OnlinePacks.h"
 #include "dialect/PointwiseRegionAssembly.h"
 #include "dialect/RegionVerifier.h"
 
@@ -67,13 +68,14 @@ LogicalResult verifyFactors(OnlineAttentionOp op) {
   if (op.isInPairs()) {
     Type bf16 = BFloat16Type::get(op.getContext());
     int64_t rows = query.getDimSize(0), lanes = query.getDimSize(1);
+    SmallVector<int64_t> values = {-1, value.getDimSize(1)};
+    if (hasPacks(op))
+      values.push_back(OnlineAttentionOp::kKeysPerPack);
     return failure(
         failed(
             verifyState(op, op.getQuery(), "query", {rows, lanes, 2}, bf16)) ||
         failed(verifyState(op, op.getKey(), "key", {-1, 2 * rows}, bf16)) ||
-        failed(verifyState(
-            op, op.getValue(), "value",
-            {-1, value.getDimSize(1), OnlineAttentionOp::kKeysPerPack}, bf16)));
+        failed(verifyState(op, op.getValue(), "value", values, bf16)));
   }
   Type type = cast<RankedTensorType>(op.getKey().getType()).getElementType();
   if (!isa<FloatType>(type) ||
@@ -172,10 +174,10 @@ LogicalResult OnlineAttentionOp::verify() {
                                            "(Dk/2, L, 2) of bf16")
                          << ", got " << query;
   auto value = cast<RankedTensorType>(getValue().getType());
-  if (value.getRank() != query.getRank())
-    return emitOpError() << "operand 'value': expected shape "
-                         << (isInPairs() ? "(T, Dv, 32)" : "(Skv, Dv)")
-                         << ", got " << value;
+  if (value.getRank() != 2 && !(isInPairs() && hasPacks(*this)))
+    return emitOpError() << "operand 'value': expected shape (Skv, Dv)"
+                         << (isInPairs() ? " or (T, Dv, 32)" : "") << ", got "
+                         << value;
   if (failed(verifyStaticSizes(*this, getQuery(), "query", 0, 2)) ||
       failed(verifyStaticSizes(*this, getValue(), "value", 1, 2)))
     return failure();
@@ -200,11 +202,12 @@ LogicalResult OnlineAttentionOp::verify() {
   int64_t rows = value.getDimSize(0);
   if (ShapedType::isDynamic(keys) || ShapedType::isDynamic(rows))
     return success();
-  int64_t expected = isInPairs() ? llvm::divideCeil(keys, kKeysPerPack) : keys;
+  int64_t expected =
+      hasPacks(*this) ? llvm::divideCeil(keys, kKeysPerPack) : keys;
   if (rows != expected)
     return emitOpError() << "operand 'value': expected " << expected
-                         << (isInPairs() ? " packs of the keys"
-                                         : " rows as 'key'")
+                         << (hasPacks(*this) ? " packs of the keys"
+                                             : " rows as 'key'")
                          << ", got " << rows;
   return success();
 }

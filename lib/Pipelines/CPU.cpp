@@ -59,6 +59,7 @@ static void addTilingStage(OpPassManager &pm, const TargetDescription &target) {
   keys.block = tiles.keys;
   pm.addPass(attn::createTileKeys(keys));
   pm.addPass(attn::createDecomposeOnline());
+  pm.addPass(attn::createLowerPacks()); // Of blocks.
   // What was not tiled.
   pm.addPass(attn::createConvertAttnToLinalg());
   // No CSE: two tensors that are filled alike must become two buffers.

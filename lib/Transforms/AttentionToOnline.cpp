@@ -78,8 +78,9 @@ private:
                   : inRows ? emitRows(op.getQueryType().getDimSize(2))
                            : transpose(emitRows(lanes), {1, 0});
     Value key = slice(op.getKey());
-    Value value =
-        inPairs ? shared.getPacks(b, loc, op.getValue()) : slice(op.getValue());
+    Value value = inPairs && !isReadByOneTile(b, op.getValue())
+                      ? shared.getPacks(b, loc, op.getValue())
+                      : slice(op.getValue());
     SmallVector<Value> state = emitInitialState();
     Value zero = arith::ConstantIndexOp::create(b, loc, 0);
     Value exact = arith::ConstantOp::create(b, loc, b.getBoolAttr(false));

@@ -17,6 +17,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/AttnOps.h"
+#include "dialect/OnlinePacks.h"
 #include "lib/Analysis/MaskAnalysis.h"
 #include "lib/Transforms/OnlineInPairs.h"
 #include "lib/Transforms/Passes.h"
@@ -24,6 +25,7 @@
 #include "lib/Transforms/Sums.h"
 #include "lib/Transforms/Transforms.h"
 
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -185,8 +187,11 @@ private:
     StoredElements value = stored(op.getValue());
     auto product = [&](OpBuilder &b) -> Value {
       if (op.isInPairs()) {
+        Value packs = op.getValue();
+        if (!hasPacks(op))
+          packs = emitPacks(b, loc, packs, maximumPacks(), numPacks(b));
         Value pairs = emitWeightsInPairs(b, loc, weights, numPacks(b));
-        return emitOutputInPairs(b, loc, op.getValue(), pairs,
+        return emitOutputInPairs(b, loc, packs, pairs,
                                  emitCorrected(b, correction));
       }
       Value factors = weights;
@@ -255,7 +260,7 @@ private:
       emitVisibleProduct(b, loc, arguments);
     };
     AffineExpr d, j, i, q;
-    if (op.isInPairs()) {
+    if (hasPacks(op)) {
       bindDims(b.getContext(), d, j, i, q);
       Value packs = emitPackedRows(b, loc, weights, numPacks(b));
       return emitSum(b, loc, {value.elements, packs}, accumulator,
@@ -302,7 +307,14 @@ private:
   //===--------------------------------------------------------------------===//
 
   OpFoldResult numPacks(OpBuilder &b) {
-    return tensor::getMixedSize(b, loc, op.getValue(), 0);
+    if (hasPacks(op))
+      return tensor::getMixedSize(b, loc, op.getValue(), 0);
+    AffineExpr n = b.getAffineSymbolExpr(0);
+    return affine::makeComposedFoldedAffineApply(
+        b, loc, n.ceilDiv(OnlineAttentionOp::kKeysPerPack), numKeys);
+  }
+  int64_t maximumPacks() {
+    return maximumKeys / OnlineAttentionOp::kKeysPerPack;
   }
   Value empty(ArrayRef<int64_t> shape) {
     return tensor::EmptyOp::create(b, loc, shape, type);

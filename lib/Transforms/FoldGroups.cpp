@@ -229,10 +229,7 @@ struct FoldGroups : attn::impl::FoldGroupsBase<FoldGroups> {
     SmallVector<AttentionOp> ops;
     getOperation()->walk([&](AttentionOp op) { ops.push_back(op); });
     for (AttentionOp op : ops) {
-      // As many as a tile has. Narrow keys and values are better read again for
-      // each of a few rows than converted for all.
-      bool isPlain =
-          !op.hasMask() && !op.hasScore() && op.getElementType().isF32();
+      bool isPlain = !op.hasMask() && !op.hasScore(); // As many as a tile has.
       (void)foldGroup(rewriter, op, isPlain ? plainRows : maximumRows);
     }
   }

@@ -41,15 +41,49 @@ public:
     SmallVector<OpFoldResult> count =
         tensor::getMixedSizes(b, loc, op.getDest());
     count.resize(rank - 1);
+    if (op->getParentOfType<scf::ForallOp>())
+      return emitInOrder(count);
     auto loop = scf::ForallOp::create(b, loc, count, op.getDest(),
                                       /*mapping=*/std::nullopt);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
-    emitPack(loop);
+    Pack pack = emitPack(loop.getInductionVars(), loop.getRegionIterArgs()[0]);
+    SmallVector<OpFoldResult> strides(rank + 1, one);
+    b.setInsertionPointToStart(loop.getTerminator().getBody());
+    tensor::ParallelInsertSliceOp::create(b, loc, pack.rows,
+                                          loop.getRegionIterArgs()[0], pack.to,
+                                          pack.sizes, strides);
     return loop.getResult(0);
   }
 
 private:
+  /// A pack, and its place.
+  struct Pack {
+    Value rows;
+    SmallVector<OpFoldResult> to, sizes;
+  };
+
+  /// Within an iteration of a parallel loop.
+  Value emitInOrder(ArrayRef<OpFoldResult> count) {
+    auto bounds = [&](OpFoldResult bound) {
+      return SmallVector<Value>(count.size(),
+                                getValueOrCreateConstantIndexOp(b, loc, bound));
+    };
+    scf::LoopNest nest = scf::buildLoopNest(
+        b, loc, bounds(zero), getValueOrCreateConstantIndexOp(b, loc, count),
+        bounds(one), op.getDest(),
+        [&](OpBuilder &nested, Location, ValueRange ivs, ValueRange packs) {
+          OpBuilder::InsertionGuard guard(b);
+          b.setInsertionPoint(nested.getInsertionBlock(),
+                              nested.getInsertionPoint());
+          Pack pack = emitPack(ivs, packs[0]);
+          SmallVector<OpFoldResult> strides(rank + 1, one);
+          return scf::ValueVector{tensor::InsertSliceOp::create(
+              b, loc, pack.rows, packs[0], pack.to, pack.sizes, strides)};
+        });
+    return nest.results.front();
+  }
+
   /// A tile of a tensor as a matrix.
   Value slice(Value tensor, ArrayRef<OpFoldResult> offsets,
               ArrayRef<OpFoldResult> sizes) {
@@ -67,9 +101,9 @@ private:
     return shape;
   }
 
-  void emitPack(scf::ForallOp loop) {
-    SmallVector<OpFoldResult> at =
-        llvm::to_vector_of<OpFoldResult>(loop.getInductionVars());
+  /// The pack at `ivs` of all.
+  Pack emitPack(ValueRange ivs, Value all) {
+    SmallVector<OpFoldResult> at = llvm::to_vector_of<OpFoldResult>(ivs);
     OpFoldResult columns = b.getIndexAttr(type.getShape().back());
     OpFoldResult rows = b.getIndexAttr(rowsPerPack);
     SmallVector<OpFoldResult> offsets(at), sizes(rank, one);
@@ -88,27 +122,42 @@ private:
               1, 1, {b.getAffineConstantExpr(rowsPerPack), n - i * rowsPerPack},
               b.getContext()),
           {at.back(), tensor::getMixedSize(b, loc, op.getSource(), rank - 2)});
-    Value matrix;
+    Pack pack = {Value(), at, SmallVector<OpFoldResult>(rank - 1, one)};
+    pack.to.append({zero, zero});
+    pack.sizes.append({columns, rows});
+    Value destination = slice(all, pack.to, pack.sizes);
+    auto transpose = [&](Value matrix) {
+      return linalg::TransposeOp::create(b, loc, matrix, destination,
+                                         ArrayRef<int64_t>{1, 0})
+          ->getResult(0);
+    };
     auto read = op.getSource().getDefiningOp<CacheReadOp>();
     if (read && rank == 4) {
-      matrix = gather(read, at, offsets[rank - 2], sizes[rank - 2]);
-    } else {
-      matrix = slice(op.getSource(), offsets, sizes);
-      if (isRagged)
-        matrix = pad(matrix, sizes[rank - 2]);
+      pack.rows =
+          transpose(gather(read, at, offsets[rank - 2], sizes[rank - 2]));
+      return pack;
     }
-
-    SmallVector<OpFoldResult> to(at), toSizes(rank - 1, one);
-    to.append({zero, zero});
-    toSizes.append({columns, rows});
-    Value destination = slice(loop.getRegionIterArgs()[0], to, toSizes);
-    Value packed = linalg::TransposeOp::create(b, loc, matrix, destination,
-                                               ArrayRef<int64_t>{1, 0})
-                       ->getResult(0);
-    SmallVector<OpFoldResult> strides(rank + 1, one);
-    b.setInsertionPointToStart(loop.getTerminator().getBody());
-    tensor::ParallelInsertSliceOp::create(
-        b, loc, packed, loop.getRegionIterArgs()[0], to, toSizes, strides);
+    if (!isRagged) {
+      pack.rows = transpose(slice(op.getSource(), offsets, sizes));
+      return pack;
+    }
+    // Only the last pack is padded.
+    Value numRows = getValueOrCreateConstantIndexOp(b, loc, sizes[rank - 2]);
+    Value isWhole =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, numRows,
+                              getValueOrCreateConstantIndexOp(b, loc, rows));
+    auto choice = scf::IfOp::create(b, loc, destination.getType(), isWhole,
+                                    /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(choice.elseBlock());
+    Value part = slice(op.getSource(), offsets, sizes);
+    scf::YieldOp::create(b, loc, transpose(pad(part, sizes[rank - 2])));
+    b.setInsertionPointToStart(choice.thenBlock());
+    sizes[rank - 2] = rows;
+    part = slice(op.getSource(), offsets, sizes);
+    scf::YieldOp::create(b, loc, transpose(part));
+    pack.rows = choice.getResult(0);
+    return pack;
   }
 
   /// The rows of a pack from where they lie in a cache, with zeros for those

@@ -97,6 +97,24 @@ Value attn::emitHiddenRows(OpBuilder &b, Location loc, Value weights,
       ArrayRef<OpFoldResult>{one, one});
 }
 
+Value attn::emitPacks(OpBuilder &b, Location loc, Value value,
+                      int64_t maximumPacks, OpFoldResult numPacks) {
+  auto type = cast<RankedTensorType>(value.getType());
+  Value all = tensor::EmptyOp::create(
+      b, loc, ArrayRef<int64_t>{maximumPacks, type.getDimSize(1), kKeysPerPack},
+      type.getElementType());
+  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, all);
+  sizes[0] = numPacks;
+  SmallVector<OpFoldResult> zeros(3, b.getIndexAttr(0)),
+      ones(3, b.getIndexAttr(1));
+  Value init = tensor::ExtractSliceOp::create(b, loc, all, zeros, sizes, ones);
+  Value zero = arith::ConstantOp::create(
+      b, loc, b.getFloatAttr(type.getElementType(), 0.0));
+  return linalg::PackOp::create(b, loc, value, init, /*innerDimsPos=*/{0},
+                                {b.getIndexAttr(kKeysPerPack)}, zero)
+      .getResult();
+}
+
 Value attn::emitPackedRows(OpBuilder &b, Location loc, Value weights,
                            OpFoldResult numPacks) {
   return expand(b, loc, slicePackedRows(b, loc, weights, numPacks), 0,

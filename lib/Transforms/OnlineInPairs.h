@@ -28,6 +28,11 @@ Value emitScoresInPairs(OpBuilder &b, Location loc, Value key, Value query,
 Value emitHiddenRows(OpBuilder &b, Location loc, Value weights,
                      OpFoldResult numKeys);
 
+/// The packs `(T, Dv, 32)` of a block's values `(n, Dv)`, in a buffer for
+/// `maximumPacks`.
+Value emitPacks(OpBuilder &b, Location loc, Value value, int64_t maximumPacks,
+                OpFoldResult numPacks);
+
 /// The first rows of weights `(K, L)` as those of T packs, `(T, 32, L)`.
 Value emitPackedRows(OpBuilder &b, Location loc, Value weights,
                      OpFoldResult numPacks);

@@ -94,6 +94,26 @@ struct Head {
 
 } // namespace
 
+bool attn::hasOneTile(scf::ForallOp loop) {
+  std::optional<int64_t> first = getConstantIntValue(
+                             loop.getMixedLowerBound().back()),
+                         last = getConstantIntValue(
+                             loop.getMixedUpperBound().back()),
+                         step = getConstantIntValue(loop.getMixedStep().back());
+  return loop.getRank() == 3 && first == 0 && last && step && *last <= *step &&
+         llvm::all_of(loop.getMixedLowerBound(), isZeroInteger) &&
+         llvm::all_of(ArrayRef(loop.getMixedStep()).drop_back(), isOneInteger);
+}
+
+bool attn::isReadByOneTile(OpBuilder &b, Value operand) {
+  auto loop = dyn_cast<scf::ForallOp>(b.getInsertionBlock()->getParentOp());
+  if (!loop || !hasOneTile(loop))
+    return false;
+  Head head(b, operand);
+  return isEqualConstantIntOrValue(head.batch, loop.getInductionVar(0)) &&
+         isEqualConstantIntOrValue(head.number, loop.getInductionVar(1));
+}
+
 /// `convert(tensor)` where `tensor` is available to all tiles, once.
 static Value
 convertOnce(OpBuilder &b, Value tensor,

@@ -8,10 +8,19 @@
 #ifndef ATTN_TRANSFORMS_SHAREDOPERANDS_H
 #define ATTN_TRANSFORMS_SHAREDOPERANDS_H
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace mlir::attn {
+
+/// Whether a parallel loop, over batch entries, heads and tiles of queries, has
+/// one tile for each batch entry and head.
+bool hasOneTile(scf::ForallOp loop);
+
+/// Whether no two tiles of the parallel loop around the insertion point of `b`
+/// read the same of `operand`, `(1, 1, n, D)`.
+bool isReadByOneTile(OpBuilder &b, Value operand);
 
 /// Values in the form that instructions want. What a tile's operand is a slice
 /// of is packed as a whole, once, outside of the parallel loops around the

@@ -28,6 +28,7 @@
 #include "dialect/AttnOps.h"
 #include "lib/Transforms/CachedRows.h"
 #include "lib/Transforms/Passes.h"
+#include "lib/Transforms/SharedOperands.h"
 #include "lib/Transforms/Transforms.h"
 #include "lib/Transforms/VisibleRange.h"
 
@@ -294,19 +295,6 @@ private:
   SmallVector<Operation *> clones; ///< The last copy of the producers.
   Value count;                     ///< Of chunks.
 };
-
-/// Whether the loop around an op has one tile of queries, its last dimension,
-/// for each batch entry and head.
-bool hasOneTile(scf::ForallOp loop) {
-  std::optional<int64_t> first = getConstantIntValue(
-                             loop.getMixedLowerBound().back()),
-                         last = getConstantIntValue(
-                             loop.getMixedUpperBound().back()),
-                         step = getConstantIntValue(loop.getMixedStep().back());
-  return loop.getRank() == 3 && first == 0 && last && step && *last <= *step &&
-         llvm::all_of(loop.getMixedLowerBound(), isZeroInteger) &&
-         llvm::all_of(ArrayRef(loop.getMixedStep()).drop_back(), isOneInteger);
-}
 
 } // namespace
 

@@ -155,9 +155,12 @@ struct TileAttention : attn::impl::TileAttentionBase<TileAttention> {
       }
       // A mask that ends within a tile wastes part of it, more so of a large
       // one; a captured tensor needs room in the cache beside the scores, and
-      // so do their weights in pairs.
+      // so do their weights in pairs. But one tile of all queries is the only
+      // one to read a head.
+      int64_t length = op.getQueryType().getDimSize(2);
+      bool isOnly = !ShapedType::isDynamic(length) && length <= plainQueries;
       bool isPlain = !op.hasMask() && !op.hasScore() &&
-                     !(inPairs && canComputeInPairs(op));
+                     (isOnly || !(inPairs && canComputeInPairs(op)));
       int64_t queries = isPlain ? plainQueries : variantQueries;
       if (failed(tileAttention(rewriter, op, queries))) {
         op.emitError("could not be tiled");

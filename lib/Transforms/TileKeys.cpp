@@ -23,6 +23,7 @@
 
 #include "dialect/AttnOps.h"
 #include "dialect/KnownMultiple.h"
+#include "dialect/OnlinePacks.h"
 #include "lib/Transforms/CachedRows.h"
 #include "lib/Transforms/Passes.h"
 #include "lib/Transforms/StoredElements.h"
@@ -111,7 +112,7 @@ SmallVector<Value> emitReset(OpBuilder &b, Location loc, ValueRange initial,
 /// Keys and values that are read where they lie in a cache.
 struct CachedOperands {
   CachedRows key;
-  std::optional<CachedRows> value; ///< Nothing in pairs: it is in packs.
+  std::optional<CachedRows> value; ///< Nothing if it is in packs.
   /// Rows of a block that lie in several places are copied into buffers for
   /// this many; 0: blocks are slices of the cache.
   int64_t copied = 0;
@@ -153,7 +154,7 @@ int64_t findBlockInPlace(OnlineAttentionOp op, CachedOperands &cached,
 std::optional<CachedOperands> findCached(OnlineAttentionOp op, int64_t &block) {
   auto key = CachedRows::match(op.getKey());
   auto value = CachedRows::match(op.getValue());
-  if (!key || (!value && !op.isInPairs()) || block <= 0 ||
+  if (!key || (!value && !hasPacks(op)) || block <= 0 ||
       (value && !CachedRows::areAlike(op.getKey(), op.getValue())))
     return std::nullopt;
   OpFoldResult first = getAsOpFoldResult(op.getFirstKey());

@@ -290,11 +290,11 @@ func.func @pairs_key_size(%q: tensor<8x16x2xbf16>, %k: tensor<40x15xbf16>, %v: t
 
 // -----
 
-func.func @pairs_value_rank(%q: tensor<8x16x2xbf16>, %k: tensor<40x16xbf16>, %v: tensor<40x4xbf16>,
+func.func @pairs_value_rank(%q: tensor<8x16x2xbf16>, %k: tensor<40x16xbf16>, %v: tensor<40xbf16>,
     %o: tensor<4x16xf32>, %m: tensor<16xf32>, %l: tensor<16xf32>, %n: index, %e: i1) {
-  // expected-error @below {{operand 'value': expected shape (T, Dv, 32), got 'tensor<40x4xbf16>'}}
+  // expected-error @below {{operand 'value': expected shape (Skv, Dv) or (T, Dv, 32), got 'tensor<40xbf16>'}}
   %r:3 = attn.online_attention
-      ins(%q, %k, %v : tensor<8x16x2xbf16>, tensor<40x16xbf16>, tensor<40x4xbf16>)
+      ins(%q, %k, %v : tensor<8x16x2xbf16>, tensor<40x16xbf16>, tensor<40xbf16>)
       outs(%o, %m, %l : tensor<4x16xf32>, tensor<16xf32>, tensor<16xf32>)
       at(%n, %n, %n, %n) queries(%n) exact(%e)
       -> tensor<4x16xf32>, tensor<16xf32>, tensor<16xf32>

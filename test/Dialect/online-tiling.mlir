@@ -47,7 +47,7 @@ func.func @parts_of_packs(%q: tensor<8x16x2xbf16>, %k: tensor<?x16xbf16>,
                           %v: tensor<?x4x32xbf16>, %o: tensor<4x16xf32>,
                           %m: tensor<16xf32>, %e: i1) -> tensor<4x16xf32> {
   %c0 = arith.constant 0 : index
-  // expected-error @below {{in pairs, expected tiles that begin at multiples of 32 keys}}
+  // expected-error @below {{with packs, expected tiles that begin at multiples of 32 keys}}
   // expected-error @below {{to tile operation}}
   // expected-error @below {{failed to generate tiling loops}}
   %r:3 = attn.online_attention

@@ -102,6 +102,27 @@ func.func @part(%q: !q4, %k: !k4, %o: !q4, %first: index) -> !q4 {
   return %r : !q4
 }
 
+// Values that no other tile reads are packed block by block.
+// CHECK-LABEL: func.func @only_tile
+// CHECK-NOT: linalg.pack
+// CHECK: attn.online_attention ins({{.*}} : tensor<8x32x2xbf16>, tensor<?x16xbf16>, tensor<?x16xbf16>)
+func.func @only_tile(%q: !q4, %k: !k4, %o: !q4) -> !q4 {
+  %c2 = arith.constant 2 : index
+  %n = tensor.dim %k, %c2 : !k4
+  %r = scf.forall (%b, %h, %i) = (0, 0, 0) to (2, 2, 20) step (1, 1, 20)
+      shared_outs(%out = %o) -> !q4 {
+    %qs = tensor.extract_slice %q[%b, %h, 0, 0] [1, 1, 20, 16] [1, 1, 1, 1] : !q4 to !h
+    %os = tensor.extract_slice %out[%b, %h, 0, 0] [1, 1, 20, 16] [1, 1, 1, 1] : !q4 to !h
+    %ks = tensor.extract_slice %k[%b, %h, 0, 0] [1, 1, %n, 16] [1, 1, 1, 1] : !k4 to !k
+    %x = attn.attention ins(%qs, %ks, %ks : !h, !k, !k) outs(%os : !h)
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %x into %out[%b, %h, 0, 0] [1, 1, 20, 16]
+          [1, 1, 1, 1] : !h into !q4
+    }
+  }
+  return %r : !q4
+}
+
 // Odd heads have no pairs, and other narrow types neither.
 // CHECK-LABEL: func.func @odd
 // CHECK: attn.online_attention ins({{.*}} : tensor<15x32xf32>, tensor<20x15xbf16>, tensor<20x15xbf16>)

@@ -67,3 +67,24 @@ func.func @exact(%q: !q, %k: !k, %v: !v, %acc: !o, %m: !l, %l: !l, %n: index,
       exact(%exact) -> !o, !l, !l
   return %r#0, %r#1, %r#2 : !o, !l, !l
 }
+
+// Values that are not in packs are packed with their block.
+// CHECK-LABEL: func.func @block
+// CHECK-SAME: %[[V:[^:]*]]: tensor<100x24xbf16>
+// CHECK-DAG: %[[ZERO:.*]] = arith.constant 0.000000e+00 : bf16
+// CHECK: attn.online_softmax
+// CHECK: scf.if
+// CHECK: linalg.generic {{.*}} ins(%[[V]], %{{.*}} : tensor<100x24xbf16>, tensor<100x32xf32>)
+// CHECK: arith.select
+// CHECK: } else {
+// CHECK: %[[P:.*]] = linalg.pack %[[V]] padding_value(%[[ZERO]] : bf16) inner_dims_pos = [0] inner_tiles = [32] into %{{.*}} : tensor<100x24xbf16> -> tensor<4x24x32xbf16>
+// CHECK: tensor.expand_shape %[[P]] {{.*}} into tensor<4x24x16x2xbf16>
+func.func @block(%v: tensor<100x24xbf16>, %q: !q, %k: !k, %acc: !o, %m: !l,
+                 %l: !l, %n: index, %exact: i1) -> (!o, !l, !l) {
+  %c0 = arith.constant 0 : index
+  %r:3 = attn.online_attention
+      ins(%q, %k, %v : !q, !k, tensor<100x24xbf16>)
+      outs(%acc, %m, %l : !o, !l, !l) at(%c0, %c0, %c0, %c0) queries(%n)
+      exact(%exact) -> !o, !l, !l
+  return %r#0, %r#1, %r#2 : !o, !l, !l
+}

@@ -160,12 +160,11 @@ func.func @sink_of_rows(%s: tensor<8x?xf32>, %q: tensor<?x8x3x64xf32>, %k: !kv)
   return %0 : tensor<?x8x3x64xf32>
 }
 
-// Without regions, tiles have more rows. What is not of f32 has to be converted for
-// them, and is read again for each query head rather.
+// Without regions, tiles have more rows.
 // CHECK-LABEL: func.func @plain
 // CHECK: attn.attention ins({{.*}} : tensor<?x2x36x64xf32>, tensor<?x2x?x64xf32>, tensor<?x2x?x64xf32>)
 // CHECK: attn.attention ins({{.*}} : tensor<?x8x9x64xf32>, {{.*}} mask
-// CHECK: attn.attention ins({{.*}} : tensor<?x8x9x64xf16>, {{.*}})
+// CHECK: attn.attention ins({{.*}} : tensor<?x2x36x64xf16>, {{.*}})
 func.func @plain(%q: tensor<?x8x9x64xf32>, %k: !kv, %n: tensor<?x8x9x64xf16>,
                  %nk: tensor<?x2x?x64xf16>)
     -> (tensor<?x8x9x64xf32>, tensor<?x8x9x64xf32>, tensor<?x8x9x64xf16>) {

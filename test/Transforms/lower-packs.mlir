@@ -9,9 +9,9 @@
 // CHECK-NOT: linalg.pack
 // CHECK: scf.forall (%[[B:.*]], %[[H:.*]], %[[T:.*]]) in (2, 3, 2) shared_outs(%[[OUT:.*]] = %[[INIT]])
 // CHECK: %[[J:.*]] = affine.apply #[[ROW]](%[[T]])
+// CHECK: %[[TO:.*]] = tensor.extract_slice %[[OUT]][%[[B]], %[[H]], %[[T]], 0, 0] [1, 1, 1, 16, 32] {{.*}} to tensor<16x32xbf16>
 // CHECK: %[[ROWS32:.*]] = tensor.extract_slice %[[V]][%[[B]], %[[H]], %[[J]], 0] [1, 1, 32, 16] {{.*}} to tensor<32x16xbf16>
 // CHECK-NOT: linalg.fill
-// CHECK: %[[TO:.*]] = tensor.extract_slice %[[OUT]][%[[B]], %[[H]], %[[T]], 0, 0] [1, 1, 1, 16, 32] {{.*}} to tensor<16x32xbf16>
 // CHECK: %[[P:.*]] = linalg.transpose ins(%[[ROWS32]] : {{.*}}) outs(%[[TO]] : {{.*}}) permutation = [1, 0]
 // CHECK: tensor.parallel_insert_slice %[[P]] into %[[OUT]][%[[B]], %[[H]], %[[T]], 0, 0] [1, 1, 1, 16, 32]
 func.func @whole(%v: tensor<2x3x64x16xbf16>, %o: tensor<2x3x2x16x32xbf16>)
@@ -28,6 +28,11 @@ func.func @whole(%v: tensor<2x3x64x16xbf16>, %o: tensor<2x3x2x16x32xbf16>)
 // CHECK: %[[ZERO:.*]] = arith.constant 0.000000e+00 : bf16
 // CHECK: scf.forall (%{{.*}}, %{{.*}}, %[[T:.*]]) in (2, 3, 3)
 // CHECK: %[[N:.*]] = affine.min #[[ROWS]](%[[T]])
+// CHECK: %[[WHOLE:.*]] = arith.cmpi eq, %[[N]], %c32
+// CHECK: scf.if %[[WHOLE]]
+// CHECK: %[[ROWS32:.*]] = tensor.extract_slice {{.*}} to tensor<32x16xbf16>
+// CHECK: linalg.transpose ins(%[[ROWS32]] :
+// CHECK: } else {
 // CHECK: %[[ROWSN:.*]] = tensor.extract_slice {{.*}} [1, 1, %[[N]], 16] {{.*}} to tensor<?x16xbf16>
 // CHECK: %[[FILL:.*]] = linalg.fill ins(%[[ZERO]] : bf16) outs(%{{.*}} : tensor<32x16xbf16>)
 // CHECK: %[[PADDED:.*]] = tensor.insert_slice %[[ROWSN]] into %[[FILL]][0, 0] [%[[N]], 16]
@@ -55,6 +60,32 @@ func.func @dynamic(%v: tensor<?x16xf16>, %o: tensor<?x16x8xf16>)
   %r = linalg.pack %v padding_value(%zero : f16) inner_dims_pos = [0]
       inner_tiles = [8] into %o : tensor<?x16xf16> -> tensor<?x16x8xf16>
   return %r : tensor<?x16x8xf16>
+}
+
+// A tile packs a block of its own.
+// CHECK-LABEL: func.func @block
+// CHECK: scf.forall
+// CHECK: %[[R:.*]] = scf.for %[[T:.*]] = %c0{{.*}} to %{{.*}} step %{{.*}} iter_args(%[[OUT:.*]] = %{{.*}}) -> (tensor<?x16x8xf16>)
+// CHECK: scf.if
+// CHECK: linalg.transpose ins(%{{.*}} : tensor<8x16xf16>)
+// CHECK: tensor.insert_slice %{{.*}} into %[[OUT]][%[[T]], 0, 0] [1, 16, 8]
+func.func @block(%v: tensor<?x16xf16>, %n: index, %o: tensor<?x?x16x8xf16>)
+    -> tensor<?x?x16x8xf16> {
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f16
+  %packs = tensor.dim %o, %c1 : tensor<?x?x16x8xf16>
+  %r = scf.forall (%i) in (%n) shared_outs(%out = %o) -> tensor<?x?x16x8xf16> {
+    %to = tensor.extract_slice %out[%i, 0, 0, 0] [1, %packs, 16, 8] [1, 1, 1, 1]
+        : tensor<?x?x16x8xf16> to tensor<?x16x8xf16>
+    %p = linalg.pack %v padding_value(%zero : f16) inner_dims_pos = [0]
+        inner_tiles = [8] into %to : tensor<?x16xf16> -> tensor<?x16x8xf16>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %p into %out[%i, 0, 0, 0]
+          [1, %packs, 16, 8] [1, 1, 1, 1]
+          : tensor<?x16x8xf16> into tensor<?x?x16x8xf16>
+    }
+  }
+  return %r : tensor<?x?x16x8xf16>
 }
 
 // Packs of columns, of both, of rows of any size, and without padding.

@@ -1,4 +1,5 @@
 // RUN: attn-opt %s -split-input-file -attn-tile-attention="plain-queries=64 variant-queries=32" -verify-diagnostics | FileCheck %s
+// RUN: attn-opt %s -split-input-file -attn-tile-attention="plain-queries=64 variant-queries=32 in-pairs" -verify-diagnostics | FileCheck %s --check-prefix=PAIRS
 
 !q = tensor<?x4x?x16xf32>
 !kv = tensor<?x2x?x16xf32>
@@ -100,6 +101,23 @@ func.func @few(%q: !q, %k: !kv, %o: !q) -> !q {
 func.func @one_more(%q: !q, %k: !kv, %o: !q) -> !q {
   %r = attn.attention ins(%q, %k, %k : !q, !kv, !kv) outs(%o : !q) mask causal
   return %r : !q
+}
+
+// -----
+
+// In pairs, tiles have fewer queries, but for the only one.
+!q = tensor<1x4x64x16xbf16>
+!many = tensor<1x4x65x16xbf16>
+!kv = tensor<1x4x?x16xbf16>
+// PAIRS-LABEL: func.func @pairs
+// PAIRS: scf.forall {{.*}} to (1, 4, 64) step (1, 1, 64)
+// PAIRS: scf.forall {{.*}} to (1, 4, 65) step (1, 1, 32)
+// PAIRS: scf.forall {{.*}} to (1, 4, 64) step (1, 1, 32)
+func.func @pairs(%q: !q, %many: !many, %k: !kv) -> (!q, !many, !q) {
+  %0 = attn.attention ins(%q, %k, %k : !q, !kv, !kv) outs(%q : !q)
+  %1 = attn.attention ins(%many, %k, %k : !many, !kv, !kv) outs(%many : !many)
+  %2 = attn.attention ins(%q, %k, %k : !q, !kv, !kv) outs(%q : !q) mask causal
+  return %0, %1, %2 : !q, !many, !q
 }
 
 // -----

@@ -8,6 +8,7 @@
 #include "lib/Conversion/LinalgToVector/RowPrefetch.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
@@ -50,6 +51,22 @@ void RowPrefetch::emitShare(OpBuilder &b, Location loc, Value row,
     emit(b, loc, arith::AddIOp::create(b, loc, row, down),
          arith::RemUIOp::create(b, loc, element, index(size)));
   }
+}
+
+void RowPrefetch::emitRows(OpBuilder &b, Location loc, Value row,
+                           int64_t numRows, Value first,
+                           int64_t numColumns) const {
+  auto index = [&](int64_t value) {
+    return arith::ConstantIndexOp::create(b, loc, value);
+  };
+  int64_t line = kLineBytes * 8 / matrix.getType().getElementTypeBitWidth();
+  Value end = arith::AddIOp::create(b, loc, row, index(numRows));
+  auto loop = scf::ForOp::create(b, loc, row, end, index(1));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  for (int64_t at = 0; at < numColumns; at += line)
+    emit(b, loc, loop.getInductionVar(),
+         arith::AddIOp::create(b, loc, first, index(at)));
 }
 
 namespace {
@@ -162,18 +179,38 @@ static void emitBeginnings(OpBuilder &b, scf::ForOp loop,
   }
 }
 
+/// Whether `view` are rows of memory that each iteration of `loop` reads others
+/// of.
+static bool isBlock(memref::SubViewOp view, scf::ForOp loop) {
+  return view->getBlock() == loop.getBody() && view.getType().getRank() == 2 &&
+         dependsOn(view, loop.getInductionVar()) && isReadOnce(view);
+}
+
 /// The rows that a contraction in `loop` reads from memory, a block in each
 /// iteration; or null.
 static memref::SubViewOp findBlock(linalg::LinalgOp contraction,
                                    scf::ForOp loop) {
   for (Value operand : contraction.getDpsInputs()) {
+    if (auto pairs = operand.getDefiningOp<memref::ExpandShapeOp>())
+      operand = pairs.getSrc();
     auto view = operand.getDefiningOp<memref::SubViewOp>();
-    if (view && view->getBlock() == loop.getBody() &&
-        view.getType().getRank() == 2 &&
-        dependsOn(view, loop.getInductionVar()) && isReadOnce(view))
+    if (view && isBlock(view, loop))
       return view;
   }
   return nullptr;
+}
+
+/// The same, of which packs are made for a contraction in pairs.
+static memref::SubViewOp findPackedBlock(scf::ForOp loop) {
+  memref::SubViewOp block;
+  loop.getBody()->walk([&](linalg::TransposeOp pack) {
+    auto view = pack.getInput().getDefiningOp<memref::SubViewOp>();
+    while (view && !isBlock(view, loop))
+      view = view.getSource().getDefiningOp<memref::SubViewOp>();
+    if (view)
+      block = view;
+  });
+  return block;
 }
 
 llvm::DenseMap<Operation *, RowPrefetch>
@@ -186,14 +223,18 @@ attn::emitRowPrefetches(OpBuilder &b, ArrayRef<linalg::LinalgOp> contractions) {
       continue;
     memref::SubViewOp keys = findBlock(scores, loop),
                       values = findBlock(products, loop);
+    if (!values)
+      values = findPackedBlock(loop);
     Operation *step = loop.getBody()->findAncestorOpInBlock(*scores);
     if (!keys || !values || keys == values || !values->isBeforeInBlock(step))
       continue;
-    prefetches[scores] = {values.getResult(), keys};
+    int64_t numRows = getConstantIntValue(loop.getStep()).value_or(0);
+    prefetches[scores] = {values.getResult(), keys, numRows};
     b.setInsertionPoint(step);
     emitBeginnings(b, loop, {keys, values});
     if (Value next = LaterIteration(b, loop).get(keys))
-      prefetches[products] = {cast<TypedValue<MemRefType>>(next), values};
+      prefetches[products] = {cast<TypedValue<MemRefType>>(next), values,
+                              numRows};
   }
   return prefetches;
 }

@@ -17,6 +17,7 @@ namespace mlir::attn {
 struct RowPrefetch {
   TypedValue<MemRefType> matrix; ///< Null: nothing is fetched.
   Value own;                     ///< The operand that has those rows.
+  int64_t numRows = 0;           ///< Of the matrix, at most.
 
   /// Fetches the line of an element.
   void emit(OpBuilder &b, Location loc, Value row, Value column) const;
@@ -25,6 +26,10 @@ struct RowPrefetch {
   /// their lines are fetched, one after the other.
   void emitShare(OpBuilder &b, Location loc, Value row, int64_t numRows,
                  Value column, int64_t numColumns) const;
+  /// Fetches the lines of columns [first, first + numColumns) of the matrix in
+  /// rows from `row` on.
+  void emitRows(OpBuilder &b, Location loc, Value row, int64_t numRows,
+                Value first, int64_t numColumns) const;
 };
 
 /// What each of some contractions, in their order, should fetch. In a loop over

@@ -39,6 +39,7 @@ void TileBlocks::emit(Value row, Value column, int64_t rowTiles,
     rows.push_back(add(row, i * kSize));
   for (int64_t i = 0; i < columnTiles; ++i)
     columns.push_back(add(column, i * kSize));
+  emitPrefetch(row, column, rowTiles * kSize, columnTiles * kSize);
   auto type = amx::TileType::get({kSize, kSize}, contraction.getElementType());
   for (Value i : rows)
     for (Value j : columns)
@@ -51,6 +52,28 @@ void TileBlocks::emit(Value row, Value column, int64_t rowTiles,
         b, loc, contraction.c,
         ValueRange{rows[i / columns.size()], columns[i % columns.size()]},
         tile);
+}
+
+/// The share of a block of C in what is fetched during all of them.
+void TileBlocks::emitPrefetch(Value row, Value column, int64_t numRows,
+                              int64_t numColumns) {
+  const RowPrefetch &prefetch = contraction.prefetch;
+  if (!prefetch.matrix || prefetch.matrix.getType().isDynamicDim(1))
+    return;
+  auto scale = [&](Value value, int64_t from, int64_t to) {
+    value = b.createOrFold<arith::MulIOp>(loc, value, constant(to));
+    return b.createOrFold<arith::DivUIOp>(loc, value, constant(from));
+  };
+  // Scores have a row for each one of the values.
+  int64_t rowsOfC = contraction.getNumRows();
+  if (!ShapedType::isDynamic(rowsOfC)) {
+    row = scale(row, rowsOfC, prefetch.numRows);
+    numRows = numRows * prefetch.numRows / rowsOfC;
+  }
+  int64_t lanes = contraction.getNumLanes(),
+          length = prefetch.matrix.getType().getDimSize(1);
+  prefetch.emitRows(b, loc, row, numRows, scale(column, lanes, length),
+                    numColumns * length / lanes);
 }
 
 void TileBlocks::emitSteps(ValueRange rows, ValueRange columns,

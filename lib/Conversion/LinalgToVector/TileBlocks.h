@@ -31,6 +31,8 @@ private:
   Value constant(int64_t value);
   Value add(Value value, int64_t addend);
   Value load(TypedValue<MemRefType> from, ValueRange indices);
+  void emitPrefetch(Value row, Value column, int64_t numRows,
+                    int64_t numColumns);
   /// acc[m,n] += A[m,k...] * B[k...,n] for all k, of which `outer` are fixed.
   void emitSteps(ValueRange rows, ValueRange columns, ValueRange outer,
                  SmallVector<Value> &acc);
