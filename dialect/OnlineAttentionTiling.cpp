@@ -33,6 +33,7 @@
 #include "mlir/IR/Matchers.h"
 
 #include <limits>
+#include <numbers>
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -129,8 +130,12 @@ Value emitCorrection(OpBuilder &b, Location loc, Value part, Value whole) {
       arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, part, whole);
   Value one =
       arith::ConstantOp::create(b, loc, b.getFloatAttr(part.getType(), 1.0));
-  Value factor =
-      math::ExpOp::create(b, loc, arith::SubFOp::create(b, loc, part, whole));
+  // As a power of 2, which has a vector form that is right for any number.
+  Value log2E = arith::ConstantOp::create(
+      b, loc, b.getFloatAttr(part.getType(), std::numbers::log2e));
+  Value exponent = arith::MulFOp::create(
+      b, loc, arith::SubFOp::create(b, loc, part, whole), log2E);
+  Value factor = math::Exp2Op::create(b, loc, exponent);
   return arith::SelectOp::create(b, loc, same, one, factor);
 }
 

@@ -44,7 +44,8 @@
 // CHECK-NEXT: ^bb0(%[[OLD:.*]]: f32, %[[NEW:.*]]: f32, %{{.*}}: f32):
 // CHECK-NEXT: %[[SAME:.*]] = arith.cmpf oeq, %[[OLD]], %[[NEW]]
 // CHECK-NEXT: %[[D:.*]] = arith.subf %[[OLD]], %[[NEW]]
-// CHECK-NEXT: %[[E:.*]] = math.exp %[[D]]
+// CHECK-NEXT: %[[X:.*]] = arith.mulf %[[D]], %{{.*}}
+// CHECK-NEXT: %[[E:.*]] = math.exp2 %[[X]]
 // CHECK-NEXT: %[[F:.*]] = arith.select %[[SAME]], %{{.*}}, %[[E]]
 // CHECK-NEXT: linalg.yield %[[F]]
 // CHECK: %[[LC:.*]] = linalg.generic {{.*}} ins(%[[OWN]] : tensor<32xf32>) outs(%[[L]] : tensor<32xf32>)

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Conversion/AttnToVector/AttnToVector.h"
+#include "lib/Conversion/AttnToVector/Exp2.h"
 #include "lib/Conversion/Passes.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -23,6 +24,26 @@ namespace mlir::attn {
 using namespace mlir;
 using namespace mlir::attn;
 
+/// Vectors of f32, as those of what merges states; no others.
+static void lowerExp2(math::Exp2Op op, const VectorTarget &target) {
+  auto type = dyn_cast<VectorType>(op.getType());
+  if (!type || type.getRank() != 1 || type.isScalable() ||
+      !type.getElementType().isF32() ||
+      type.getDimSize(0) % (target.vectorBits / 32) != 0)
+    return;
+  LaneBuilder b(op, target, type.getDimSize(0));
+  b.setInsertionPoint(op);
+  Value result = op.getOperand();
+  for (int64_t first = 0; first < b.getNumLanes(); first += b.getWidth()) {
+    Value piece = b.create<vector::ExtractStridedSliceOp>(
+        op.getOperand(), first, b.getWidth(), 1);
+    result = b.create<vector::InsertStridedSliceOp>(buildExp2(b, piece), result,
+                                                    first, 1);
+  }
+  op.replaceAllUsesWith(result);
+  op.erase();
+}
+
 namespace {
 
 struct ConvertAttnToVector
@@ -33,7 +54,7 @@ struct ConvertAttnToVector
     VectorTarget target = {vectorBits, scalef};
     SmallVector<Operation *> ops;
     getOperation()->walk([&](Operation *op) {
-      if (isa<OnlineSoftmaxOp, AllFiniteOp, BlockRangeOp>(op))
+      if (isa<OnlineSoftmaxOp, AllFiniteOp, BlockRangeOp, math::Exp2Op>(op))
         ops.push_back(op);
     });
     for (Operation *op : ops)
@@ -46,6 +67,10 @@ struct ConvertAttnToVector
       return lowerOnlineSoftmax(softmax, target);
     if (auto range = dyn_cast<BlockRangeOp>(op))
       return lowerBlockRange(range, target);
+    if (auto power = dyn_cast<math::Exp2Op>(op)) {
+      lowerExp2(power, target);
+      return success();
+    }
     return lowerAllFinite(cast<AllFiniteOp>(op), target);
   }
 };

@@ -1,0 +1,31 @@
+// RUN: attn-opt %s -convert-attn-to-vector="vector-bits=512 scalef" | FileCheck %s
+// RUN: attn-opt %s -convert-attn-to-vector="vector-bits=128" | FileCheck %s --check-prefix=NARROW
+
+// Powers of 2 of whole vectors, register by register.
+// CHECK-LABEL: func.func @vectors
+// CHECK-NOT: math.exp2
+// CHECK: %[[LOW:.*]] = vector.extract_strided_slice %{{.*}} {offsets = [0], sizes = [16], strides = [1]}
+// CHECK: %[[P:.*]] = llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"(%{{.*}}, %[[LOW]],
+// CHECK: %[[FIRST:.*]] = vector.insert_strided_slice %[[P]], %{{.*}} {offsets = [0], strides = [1]}
+// CHECK: vector.extract_strided_slice %{{.*}} {offsets = [16], sizes = [16], strides = [1]}
+// CHECK: %[[R:.*]] = vector.insert_strided_slice %{{.*}}, %[[FIRST]] {offsets = [16], strides = [1]}
+// CHECK: return %[[R]]
+// NARROW-LABEL: func.func @vectors
+// NARROW-NOT: math.exp2
+// NARROW-COUNT-8: vector.insert_strided_slice %{{.*}} : vector<4xf32> into vector<32xf32>
+func.func @vectors(%x: vector<32xf32>) -> vector<32xf32> {
+  %r = math.exp2 %x : vector<32xf32>
+  return %r : vector<32xf32>
+}
+
+// CHECK-LABEL: func.func @others
+// CHECK-COUNT-4: math.exp2
+func.func @others(%a: f32, %b: vector<32xf64>, %c: vector<17xf32>,
+                  %d: vector<[16]xf32>)
+    -> (f32, vector<32xf64>, vector<17xf32>, vector<[16]xf32>) {
+  %0 = math.exp2 %a : f32
+  %1 = math.exp2 %b : vector<32xf64>
+  %2 = math.exp2 %c : vector<17xf32>
+  %3 = math.exp2 %d : vector<[16]xf32>
+  return %0, %1, %2, %3 : f32, vector<32xf64>, vector<17xf32>, vector<[16]xf32>
+}
