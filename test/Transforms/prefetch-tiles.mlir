@@ -1,4 +1,4 @@
-// RUN: attn-opt %s -allow-unregistered-dialect -attn-prefetch-tiles -canonicalize | FileCheck %s
+// RUN: attn-opt %s -allow-unregistered-dialect -attn-prefetch-tiles -canonicalize -mlir-print-local-scope | FileCheck %s
 
 // A row of 32 floats has two cache lines. The last tile has nothing after it.
 // CHECK-LABEL: func.func @rows
@@ -42,6 +42,79 @@ func.func @others(%x: memref<4x100x32xf32>,
         : (memref<10x32xf32, strided<[32, 1], offset: ?>>,
            memref<10x1xf32, strided<[32, 1], offset: ?>>,
            memref<1x32xf32, strided<[?, ?], offset: ?>>) -> ()
+  }
+  return
+}
+
+// A tile of 16 queries sees 40 keys. Of 5 blocks of 8 keys, each prefetches 2 of
+// the 8 rows of a pack of values, 4 of the 16 keys that come after the range, and
+// 4 of the next queries.
+// CHECK-LABEL: func.func @keys
+// CHECK-SAME: %[[Q:[^:]*]]: memref<160x32xf32>, %[[K:[^:]*]]: memref<200x32xf32>, %[[V:[^:]*]]: memref<20x8x16xf32>
+// CHECK: scf.forall (%[[I:.*]]) =
+// CHECK: %[[FIRST:.*]] = memref.load
+// CHECK-NOT: memref.prefetch
+// CHECK: %[[DISTANCE_AT:.*]] = affine.apply affine_map<()[s0, s1] -> (s0 - s1 + 24)>()[%[[FIRST]], %[[I]]]
+// CHECK: %[[AHEAD:.*]] = arith.andi %[[DISTANCE_AT]], %{{.*}} : index
+// CHECK: %[[BEGIN:.*]] = affine.apply affine_map<()[s0, s1] -> (s0 + s1 + 40)>()[%[[FIRST]], %[[AHEAD]]]
+// CHECK: %[[END:.*]] = arith.addi %[[BEGIN]], %{{.*}}
+// CHECK: %[[FROM:.*]] = arith.maxsi %[[BEGIN]], %{{.*}}
+// CHECK: %[[TO:.*]] = arith.minsi %[[END]], %{{.*}}
+// CHECK: %[[PACK:.*]] = arith.maxsi
+// CHECK: scf.for %[[J:.*]] = %{{.*}} to %{{.*}} step %[[C8:.*]] {
+// CHECK:   %[[BLOCK:.*]] = arith.divui %[[J]], %[[C8]]
+// CHECK:   %[[DONE:.*]] = arith.muli %[[BLOCK]], %c2
+// CHECK:   scf.for %[[ROW:.*]] = %[[DONE]] to
+// CHECK-NEXT: memref.prefetch %[[V]][%[[PACK]], %[[ROW]], %{{.*}}]
+// CHECK-NEXT: }
+// CHECK:   %[[DONE_K:.*]] = arith.muli %{{.*}}, %c4
+// CHECK:   arith.addi %[[FROM]], %[[DONE_K]]
+// CHECK:   arith.minsi %{{.*}}, %[[TO]]
+// CHECK:   scf.for %[[ROW:.*]] =
+// CHECK-NEXT: memref.prefetch %[[K]][%[[ROW]], %c0]
+// CHECK-NEXT: memref.prefetch %[[K]][%[[ROW]], %c16]
+// CHECK-NEXT: }
+// CHECK:   scf.for %[[ROW:.*]] =
+// CHECK-NEXT: memref.prefetch %[[Q]][%[[ROW]], %c0]
+// CHECK-NEXT: memref.prefetch %[[Q]][%[[ROW]], %c16]
+// CHECK-NEXT: }
+// CHECK:   "test.use"
+func.func @keys(%q: memref<160x32xf32>, %k: memref<200x32xf32>,
+                %v: memref<20x8x16xf32>, %begins: memref<160xindex>,
+                %p: memref<16x16xf32>, %m: memref<16xf32>, %l: memref<16xf32>,
+                %c: memref<16xf32>) {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %c16 = arith.constant 16 : index
+  %c40 = arith.constant 40 : index
+  %false = arith.constant false
+  %true = arith.constant true
+  scf.forall (%i) = (0) to (160) step (16) {
+    %t = memref.subview %q[%i, 0] [16, 32] [1, 1]
+        : memref<160x32xf32> to memref<16x32xf32, strided<[32, 1], offset: ?>>
+    %first = memref.load %begins[%i] : memref<160xindex>
+    %keys = memref.subview %k[%first, 0] [40, 32] [1, 1]
+        : memref<200x32xf32> to memref<40x32xf32, strided<[32, 1], offset: ?>>
+    %number = arith.divui %first, %c16 : index
+    %packs = memref.subview %v[%number, 0, 0] [3, 8, 16] [1, 1, 1]
+        : memref<20x8x16xf32> to memref<3x8x16xf32, strided<[128, 16, 1], offset: ?>>
+    scf.for %j = %c0 to %c40 step %c8 {
+      %block = memref.subview %keys[%j, 0] [8, 32] [1, 1]
+          : memref<40x32xf32, strided<[32, 1], offset: ?>>
+          to memref<8x32xf32, strided<[32, 1], offset: ?>>
+      %pack = arith.divui %j, %c16 : index
+      %values = memref.subview %packs[%pack, 0, 0] [1, 8, 16] [1, 1, 1]
+          : memref<3x8x16xf32, strided<[128, 16, 1], offset: ?>>
+          to memref<1x8x16xf32, strided<[128, 16, 1], offset: ?>>
+      "test.use"(%t, %block, %values)
+          : (memref<16x32xf32, strided<[32, 1], offset: ?>>,
+             memref<8x32xf32, strided<[32, 1], offset: ?>>,
+             memref<1x8x16xf32, strided<[128, 16, 1], offset: ?>>) -> ()
+      attn.online_softmax
+          outs(%p, %m, %l, %c : memref<16x16xf32>, memref<16xf32>, memref<16xf32>, memref<16xf32>)
+          at(%c0, %c0, %i, %j) queries(%c16) keys(%c8) partial(%false)
+          defined(%true) exact(%false)
+    }
   }
   return
 }
