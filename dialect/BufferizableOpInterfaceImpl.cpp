@@ -204,6 +204,8 @@ void mlir::attn::registerBufferizableOpInterfaceExternalModels(
     CacheAppendOp::attachInterface<DestinationOpInterface<CacheAppendOp>>(
         *context);
     MergeOp::attachInterface<DestinationOpInterface<MergeOp>>(*context);
+    ProjectionOp::attachInterface<DestinationOpInterface<ProjectionOp>>(
+        *context);
     RopeOp::attachInterface<DestinationOpInterface<RopeOp>>(*context);
     WithBlockRangeOp::attachInterface<WithBlockRangeOpInterface>(*context);
   });

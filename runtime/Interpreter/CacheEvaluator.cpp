@@ -142,6 +142,30 @@ public:
     return results;
   }
 
+  Results project(mlir::attn::ProjectionOp project) {
+    reference::ProjectionProblem problem{tensor(project.getInput()).view,
+                                         tensor(project.getWeight()).view,
+                                         {},
+                                         {},
+                                         {}};
+    if (mlir::Value scales = project.getScales())
+      problem.scales = tensor(scales).view;
+    if (mlir::Value bias = project.getBias())
+      problem.bias = tensor(bias).view;
+    for (mlir::Value out : project.getOuts()) {
+      auto sizes = tensor(out).view.sizes();
+      problem.outputs.emplace_back(sizes.begin(), sizes.end());
+    }
+    Expected<std::vector<std::vector<double>>> projected =
+        reference::project(problem);
+    if (!projected)
+      return emitError() << projected.error().message;
+    std::vector<Datum> results;
+    for (auto [out, elements] : llvm::zip(project.getOuts(), *projected))
+      results.push_back(create(out, std::move(elements)));
+    return results;
+  }
+
   /// What the verifier could not see in dynamic sizes, and operands that were
   /// never written.
   mlir::LogicalResult
@@ -246,6 +270,12 @@ interpreter::evaluateBesideAttention(mlir::Operation *op,
     if (failed(evaluation.check(merge.getSizeConstraints(), merge.getOuts())))
       return Results(failure());
     return evaluation.merge(merge);
+  }
+  if (auto project = llvm::dyn_cast<mlir::attn::ProjectionOp>(op)) {
+    if (failed(
+            evaluation.check(project.getSizeConstraints(), project.getOuts())))
+      return Results(failure());
+    return evaluation.project(project);
   }
   return std::nullopt;
 }

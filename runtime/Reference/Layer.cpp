@@ -1,4 +1,4 @@
-//===- Layer.cpp - The oracle for rope and merge ------------------------===//
+//===- Layer.cpp - The oracle for a layer's other ops ---------------------===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -87,4 +87,71 @@ Expected<MergeResult> attn::reference::merge(const MergeProblem &problem) {
                          (w1 + w2);
   }
   return result;
+}
+
+Expected<std::vector<std::vector<double>>>
+attn::reference::project(const ProjectionProblem &problem) {
+  Expected<std::vector<double>> input = toDoubles("input", problem.input);
+  if (!input)
+    return input.error();
+  Expected<std::vector<double>> weight = toDoubles("weight", problem.weight);
+  if (!weight)
+    return weight.error();
+  std::vector<double> columns[2]; // Scales and bias.
+  for (int i : {0, 1})
+    if (const auto &view = i == 0 ? problem.scales : problem.bias) {
+      Expected<std::vector<double>> values =
+          toDoubles(i == 0 ? "scales" : "bias", *view);
+      if (!values)
+        return values.error();
+      columns[i] = *values;
+    }
+  // Rows of K features, (B, S, K), from any form.
+  bool fromHeads = problem.input.rank() == 4;
+  std::int64_t batches = problem.input.size(0),
+               heads = fromHeads ? problem.input.size(1) : 1,
+               length = problem.input.size(fromHeads ? 2 : 1),
+               size = problem.input.size(fromHeads ? 3 : 2),
+               rows = heads * size;
+  auto inputAt = [&](std::int64_t b, std::int64_t s, std::int64_t k) {
+    std::int64_t h = k / size, d = k % size;
+    return (*input)[std::size_t(((b * heads + h) * length + s) * size + d)];
+  };
+  const TensorView &w = problem.weight;
+  auto weightAt = [&](std::int64_t k, std::int64_t n) {
+    std::int64_t at = k * w.size(1) + n;
+    if (w.rank() == 3)
+      at = (n / w.size(2) * rows + k) * w.size(2) + n % w.size(2);
+    if (w.rank() == 4)
+      at = ((n / w.size(2) * (rows / 2) + k / 2) * w.size(2) + n % w.size(2)) *
+               2 +
+           k % 2;
+    return (*weight)[std::size_t(at)];
+  };
+  std::vector<std::vector<double>> results;
+  std::int64_t first = 0;
+  for (const std::vector<std::int64_t> &shape : problem.outputs) {
+    bool intoHeads = shape.size() == 4;
+    std::int64_t headSize = shape.back(), numHeads = intoHeads ? shape[1] : 1;
+    std::vector<double> result(
+        std::size_t(batches * length * numHeads * headSize));
+    auto to = result.begin();
+    for (std::int64_t b = 0; b < batches; ++b)
+      for (std::int64_t h = 0; h < numHeads; ++h)
+        for (std::int64_t s = 0; s < length; ++s)
+          for (std::int64_t d = 0; d < headSize; ++d) {
+            std::int64_t n = first + h * headSize + d;
+            double sum = 0;
+            for (std::int64_t k = 0; k < rows; ++k)
+              sum += inputAt(b, s, k) * weightAt(k, n);
+            if (problem.scales)
+              sum *= columns[0][std::size_t(n)];
+            if (problem.bias)
+              sum += columns[1][std::size_t(n)];
+            *to++ = sum;
+          }
+    first += numHeads * headSize;
+    results.push_back(std::move(result));
+  }
+  return results;
 }

@@ -1,4 +1,4 @@
-//===- Layer.h - The oracle for rope and merge ----------------*- C++ -*-===//
+//===- Layer.h - The oracle for a layer's other ops ----------*- C++ -*-===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,6 +12,7 @@
 #include "attn/tensor_view.h"
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace attn::reference {
@@ -40,6 +41,20 @@ struct MergeResult {
 };
 
 Expected<MergeResult> merge(const MergeProblem &problem);
+
+/// What attn.projection computes, in double precision.
+struct ProjectionProblem {
+  TensorView input; ///< (B, S, K) or (B, H, S, D), of any float type.
+  /// (K, N), (panels, K, P) or (panels, K / 2, P, 2).
+  TensorView weight;
+  std::optional<TensorView> scales, bias; ///< (N).
+  /// Shapes of the results, (B, S, N_i) or (B, H_i, S, D_i).
+  std::vector<std::vector<std::int64_t>> outputs;
+};
+
+/// Each result, dense.
+Expected<std::vector<std::vector<double>>>
+project(const ProjectionProblem &problem);
 
 } // namespace attn::reference
 

@@ -507,9 +507,10 @@ struct ConvertAttnToLinalg
     // After them, for appends to a cache rotate their rows.
     RewritePatternSet layer(&getContext());
     populateLayerLowerings(layer);
+    populateProjectionLowerings(layer);
     walkAndApplyPatterns(getOperation(), std::move(layer));
     WalkResult left = getOperation()->walk([](Operation *op) {
-      if (!isa<AttentionOp, CacheAppendOp, RopeOp, MergeOp>(op))
+      if (!isa<AttentionOp, CacheAppendOp, MergeOp, ProjectionOp, RopeOp>(op))
         return WalkResult::advance();
       op->emitError("'") << op->getName()
                          << "' on memrefs is not lowered by this pass: "

@@ -20,6 +20,9 @@ void populateCacheLowerings(RewritePatternSet &patterns);
 /// Lowers attn.rope and attn.merge on tensors.
 void populateLayerLowerings(RewritePatternSet &patterns);
 
+/// Lowers attn.projection on tensors.
+void populateProjectionLowerings(RewritePatternSet &patterns);
+
 } // namespace mlir::attn
 
 #endif // ATTN_CONVERSION_ATTNTOLINALG_CACHELOWERING_H

@@ -1,0 +1,265 @@
+//===- ProjectionTest.cpp - attn.projection, executed ---------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/Execution/EverywhereRun.h"
+#include "test/Execution/Random.h"
+#include "test/Execution/RuleTesting.h"
+
+#include "gtest/gtest.h"
+
+#include <sstream>
+
+using namespace attn;
+using namespace attn::test;
+using std::string;
+
+namespace {
+
+/// Tokens of (B, S, features), or (B, H, S, D) into or out of heads.
+struct Tokens {
+  Index heads = 0; ///< 0: features are those of no heads.
+  Index size = 1;
+
+  Index features() const { return heads ? heads * size : size; }
+  string typeText(ElementType type, Index batch, Index length) const {
+    auto size = [](Index n) { return n < 0 ? "?" : std::to_string(n); };
+    string text = "tensor<" + size(batch) + "x";
+    if (heads)
+      text += std::to_string(heads) + "x";
+    return text + size(length) + "x" + std::to_string(this->size) + "x" +
+           string(nameOf(type)) + ">";
+  }
+  Shape shape(Index batch, Index length) const {
+    return heads ? Shape{batch, heads, length, size}
+                 : Shape{batch, length, size};
+  }
+};
+
+struct ProjectionSpec {
+  ElementType type = ElementType::f32, weightType = ElementType::f32,
+              outType = ElementType::f32;
+  /// In the types; negative if they are not.
+  Index batch = -1, length = -1;
+  Tokens input;
+  std::vector<Tokens> outs;
+  Index panel = 0; ///< Columns of one, 0 for a weight that is not packed.
+  bool inPairs = false;
+  bool hasBias = false;
+  ElementType biasType = ElementType::f32;
+
+  Index columns() const {
+    Index sum = 0;
+    for (const Tokens &out : outs)
+      sum += out.features();
+    return sum;
+  }
+  Shape weightShape() const {
+    Index rows = input.features();
+    if (!panel)
+      return {rows, columns()};
+    Index panels = (columns() + panel - 1) / panel;
+    return inPairs ? Shape{panels, rows / 2, panel, 2}
+                   : Shape{panels, rows, panel};
+  }
+  bool isQuantized() const { return weightType == ElementType::i8; }
+
+  string text() const {
+    string in = input.typeText(type, batch, length), weight = "tensor<";
+    for (Index size : weightShape())
+      weight += std::to_string(size) + "x";
+    weight += string(nameOf(weightType)) + ">";
+    auto vector = [&](ElementType element) {
+      return "tensor<" + std::to_string(columns()) + "x" +
+             string(nameOf(element)) + ">";
+    };
+    std::ostringstream o;
+    string results, empties, names;
+    for (std::size_t i = 0; i < outs.size(); ++i) {
+      string separator = i ? ", " : "";
+      results += separator + outs[i].typeText(outType, batch, length);
+      empties += separator + "%e" + std::to_string(i);
+      names += separator + "%r#" + std::to_string(i);
+    }
+    o << "func.func @f(%x: " << in << ", %w: " << weight;
+    if (isQuantized())
+      o << ", %scales: " << vector(ElementType::f32);
+    if (hasBias)
+      o << ", %bias: " << vector(biasType);
+    o << ") -> (" << results << ") {\n%c0 = arith.constant 0 : index\n"
+      << "%c1 = arith.constant " << (input.heads ? 2 : 1) << " : index\n"
+      << "%b = tensor.dim %x, %c0 : " << in
+      << "\n%s = tensor.dim %x, %c1 : " << in << "\n";
+    for (std::size_t i = 0; i < outs.size(); ++i)
+      o << "%e" << i << " = tensor.empty("
+        << (batch < 0    ? length < 0 ? "%b, %s" : "%b"
+            : length < 0 ? "%s"
+                         : "")
+        << ") : " << outs[i].typeText(outType, batch, length) << "\n";
+    o << "%r:" << outs.size() << " = attn.projection ins(%x, %w : " << in
+      << ", " << weight << ") outs(" << empties << " : " << results << ")";
+    if (isQuantized())
+      o << " scales(%scales : " << vector(ElementType::f32) << ")";
+    if (hasBias)
+      o << " bias(%bias : " << vector(biasType) << ")";
+    o << "\nreturn " << names << " : " << results << "\n}\n";
+    return o.str();
+  }
+};
+
+struct ProjectionCall {
+  TestTensor input, weight, scales, bias;
+
+  ProjectionCall(const ProjectionSpec &spec, Index batch, Index length,
+                 Random &random)
+      : input(spec.type, spec.input.shape(batch, length), layout(random)),
+        weight(spec.weightType, spec.weightShape()),
+        scales(ElementType::f32, {spec.columns()}),
+        bias(spec.biasType, {spec.columns()}) {
+    input.fill([&] { return random.normal(); });
+    weight.fill([&] {
+      return spec.isQuantized() ? double(random.between(-127, 127))
+                                : random.normal();
+    });
+    scales.fill([&] { return 0.01 * (1 + double(random.between(0, 9))); });
+    bias.fill([&] { return random.normal(); });
+  }
+  static Layout layout(Random &random) {
+    Layout layout;
+    layout.rowPadding = random.between(0, 2);
+    return layout;
+  }
+  std::vector<TestArgument> arguments(const ProjectionSpec &spec) const {
+    std::vector<TestArgument> result = {input, weight};
+    if (spec.isQuantized())
+      result.push_back(scales);
+    if (spec.hasBias)
+      result.push_back(bias);
+    return result;
+  }
+};
+
+void runSpec(const ProjectionSpec &spec, Index batch, Index length,
+             Random &random) {
+  ProjectionCall call(spec, batch, length, random);
+  Results results = runEverywhere(spec.text(), call.arguments(spec));
+  EXPECT_EQ(results.error, "");
+}
+
+TEST(Projection, p2_columns_follow_each_other) {
+  // Column n of the weight is n + 1, and the input's features add to 3.
+  ProjectionSpec spec;
+  spec.type = spec.weightType = spec.outType = ElementType::f64;
+  spec.input = {0, 2};
+  spec.outs = {{2, 2}, {0, 1}};
+  TestTensor input(ElementType::f64, {1, 2, 2}, {1, 2, 10, 20}),
+      weight(ElementType::f64, {2, 5});
+  weight.fill([](const Shape &i) { return double(i[1] + 1); });
+  Results results = runEverywhere(spec.text(), {input, weight});
+  EXPECT_EQ(results.tensors[0].elements(),
+            (std::vector<double>{3, 6, 30, 60, 9, 12, 90, 120}));
+  EXPECT_EQ(results.tensors[1].elements(), (std::vector<double>{15, 150}));
+}
+
+TEST(Projection, p3_columns_to_spare_are_not_used) {
+  ProjectionSpec spec;
+  spec.input = {0, 2};
+  spec.outs = {{0, 3}};
+  spec.panel = 16;
+  TestTensor input(ElementType::f32, {1, 1, 2}, {1, 2}),
+      weight(ElementType::f32, {1, 2, 16});
+  weight.fill(
+      [](const Shape &i) { return i[2] < 3 ? double(i[2] + 1) : quietNaN; });
+  EXPECT_EQ(runEverywhere(spec.text(), {input, weight}).tensors[0].elements(),
+            (std::vector<double>{3, 6, 9}));
+}
+
+TEST(Projection, p1_sizes_at_run_time) {
+  const char *text = R"(
+    func.func @f(%x: tensor<?x?x2xf32>, %w: tensor<2x3xf32>,
+                 %b: index, %s: index) -> tensor<?x?x3xf32> {
+      %e = tensor.empty(%b, %s) : tensor<?x?x3xf32>
+      %0 = attn.projection ins(%x, %w : tensor<?x?x2xf32>, tensor<2x3xf32>)
+          outs(%e : tensor<?x?x3xf32>)
+      return %0 : tensor<?x?x3xf32>
+    })";
+  TestTensor x = normal(ElementType::f32, {2, 5, 2}),
+             w = normal(ElementType::f32, {2, 3});
+  auto run = [&](Index batch, Index length) {
+    return runEverywhere(text, {x, w, batch, length}).error;
+  };
+  EXPECT_EQ(run(2, 5), "");
+  EXPECT_NE(run(1, 5).find("batch size"), string::npos);
+  EXPECT_NE(run(2, 6).find("sequence length"), string::npos);
+}
+
+ProjectionSpec createSpec(Random &random) {
+  ProjectionSpec spec;
+  spec.type = random.pick<ElementType>({ElementType::f64, ElementType::f32,
+                                        ElementType::f32, ElementType::f16,
+                                        ElementType::bf16, ElementType::bf16});
+  spec.weightType =
+      random.pick<ElementType>({ElementType::f32, ElementType::f16,
+                                ElementType::bf16, ElementType::i8, spec.type});
+  spec.outType = spec.type == ElementType::f64 || random.chance(0.6)
+                     ? spec.type
+                     : ElementType::f32;
+  spec.hasBias = random.chance(0.4);
+  spec.biasType =
+      random.pick<ElementType>({ElementType::f32, ElementType::bf16});
+  auto tokens = [&](Index most) {
+    Tokens result;
+    bool isPlain = random.chance(0.3); // Sizes that fill vectors.
+    if (random.chance(0.5)) {
+      result.heads = random.between(1, 3);
+      result.size = isPlain ? 32 : random.between(1, most / 3);
+    } else {
+      result.size = isPlain ? 64 : random.between(1, most);
+    }
+    return result;
+  };
+  spec.input = tokens(140);
+  for (Index i = random.between(1, 3); i > 0; --i)
+    spec.outs.push_back(tokens(100));
+  if (random.chance(0.7))
+    spec.panel = random.pick<Index>({16, 16, 32, 64, random.between(1, 20)});
+  spec.inPairs =
+      spec.panel && spec.input.features() % 2 == 0 && random.chance(0.5);
+  return spec;
+}
+
+TEST(Projection, random) {
+  std::uint64_t seed = 8100;
+  for (int i = 0; i < 40; ++i, ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    ProjectionSpec spec = createSpec(random);
+    Index batch = random.between(0, 2),
+          length = random.pick<Index>(
+              {0, 1, 1, random.between(2, 8), random.between(9, 70)});
+    if (random.chance(0.3))
+      spec.batch = batch;
+    if (random.chance(0.4))
+      spec.length = length;
+    runSpec(spec, batch, length, random);
+  }
+}
+
+/// Results do not depend on the number of threads, bit for bit.
+TEST(Projection, threads) {
+  for (Index length : {1, 40}) {
+    ProjectionSpec spec;
+    spec.input = {0, 64};
+    spec.outs = {{3, 64}, {0, 100}};
+    spec.panel = 32;
+    Random random(8200);
+    ProjectionCall call(spec, 1, length, random);
+    EXPECT_EQ(runOnThreads(1, spec.text(), call.arguments(spec)),
+              runOnThreads(3, spec.text(), call.arguments(spec)));
+  }
+}
+
+} // namespace
