@@ -191,7 +191,9 @@ def VectorizeRows : Pass<"attn-vectorize-rows"> {
   let description = [{
     Replaces linalg operations on buffers that are elementwise along their last
     dimension, which is contiguous, by loops around vectors of at most four
-    registers' width. Other dimensions may be reduced.
+    registers' width. Other dimensions may be reduced. Where the last one is, to one
+    number for each row, a vector holds partial results, which are combined in the
+    end.
 
     ```mlir
     linalg.generic ins(%c : memref<32xf32>) outs(%o : memref<64x32xf32>) {

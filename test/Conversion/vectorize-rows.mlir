@@ -192,7 +192,7 @@ func.func @others(%bools: memref<16xi1>, %x: memref<16xf32>,
   // expected-remark @below {{not computed by vectors: has no loops}}
   linalg.fill ins(%zero : f32) outs(%scalar : memref<f32>)
   // expected-remark @below {{not computed by vectors: has a reduction in the last loop}}
-  linalg.reduce ins(%x : memref<16xf32>) outs(%scalar : memref<f32>)
+  linalg.reduce ins(%strided : memref<16xf32, strided<[2]>>) outs(%scalar : memref<f32>)
       dimensions = [0] (%a: f32, %sum: f32) {
         %0 = arith.addf %a, %sum : f32
         linalg.yield %0 : f32
@@ -202,5 +202,52 @@ func.func @others(%bools: memref<16xi1>, %x: memref<16xf32>,
     %0 = math.clampf %y to [%y, %y] : f32
     linalg.yield %0 : f32
   }
+  return
+}
+
+// -----
+
+// A sum of squares of each row: a vector of sums, and what is left of the row.
+// CHECK-LABEL: func.func @reduction(
+// CHECK-SAME: %[[X:.*]]: memref<?x40xbf16>, %[[SUMS:.*]]: memref<?xf32>)
+// CHECK: scf.for %[[I:.*]] =
+// CHECK: %[[BEFORE:.*]] = memref.load %[[SUMS]][%[[I]]]
+// CHECK: %[[PARTIAL:.*]] = scf.for {{.*}} -> (vector<16xf32>)
+// CHECK: vector.load %[[X]][%[[I]], %{{.*}}] : memref<?x40xbf16>, vector<16xbf16>
+// CHECK: arith.extf
+// CHECK: arith.mulf
+// CHECK: arith.addf
+// CHECK: %[[MOST:.*]] = vector.reduction <add>, %[[PARTIAL]], %[[BEFORE]]
+// CHECK: vector.load {{.*}} vector<8xbf16>
+// CHECK: %[[ALL:.*]] = vector.reduction <add>, %{{.*}}, %[[MOST]]
+// CHECK: memref.store %[[ALL]], %[[SUMS]][%[[I]]]
+func.func @reduction(%x: memref<?x40xbf16>, %sums: memref<?xf32>) {
+  linalg.generic {
+      indexing_maps = [affine_map<(i, k) -> (i, k)>, affine_map<(i, k) -> (i)>],
+      iterator_types = ["parallel", "reduction"]}
+      ins(%x : memref<?x40xbf16>) outs(%sums : memref<?xf32>) {
+    ^bb0(%a: bf16, %sum: f32):
+      %0 = arith.extf %a : bf16 to f32
+      %1 = arith.mulf %0, %0 : f32
+      %2 = arith.addf %sum, %1 : f32
+      linalg.yield %2 : f32
+  }
+  return
+}
+
+// -----
+
+// CHECK-LABEL: func.func @dynamic_reduction(
+// CHECK: scf.for {{.*}} -> (vector<16xf32>)
+// CHECK: arith.maximumf
+// CHECK: vector.reduction <maximumf>
+// CHECK: scf.for {{.*}} -> (vector<1xf32>)
+// CHECK: memref.store
+func.func @dynamic_reduction(%x: memref<2x?xf32>, %m: memref<2xf32>) {
+  linalg.reduce ins(%x : memref<2x?xf32>) outs(%m : memref<2xf32>)
+      dimensions = [1] (%a: f32, %most: f32) {
+        %0 = arith.maximumf %a, %most : f32
+        linalg.yield %0 : f32
+      }
   return
 }

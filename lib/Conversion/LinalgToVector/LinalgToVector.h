@@ -56,6 +56,13 @@ bool isDots(linalg::LinalgOp op, const VectorRegisters &registers);
 LogicalResult vectorizeRows(RewriterBase &rewriter, linalg::LinalgOp op,
                             const VectorRegisters &registers);
 
+/// Replaces an operation on buffers that reduces its last dimension, which is
+/// contiguous, to one number for each row by loops around vectors. Numbers are
+/// combined in another order than one by one. Fails, having changed nothing, on
+/// others.
+LogicalResult vectorizeReduction(RewriterBase &rewriter, linalg::LinalgOp op,
+                                 const VectorRegisters &registers);
+
 /// Replaces an elementwise operation on matrices of static sizes that reads one
 /// of them transposed by loops around blocks that are transposed in registers.
 /// Fails, having changed nothing, on others.

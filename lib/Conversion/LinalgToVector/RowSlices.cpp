@@ -72,8 +72,9 @@ StringRef attn::whyNoVectorBody(linalg::LinalgOp op) {
   return allElements ? "" : "computes with others than numbers";
 }
 
-/// Why an operand is not a row of memory; empty if it is.
-static StringRef whyNoRow(OpOperand &operand, AffineMap map) {
+StringRef attn::whyNoRow(OpOperand &operand) {
+  AffineMap map = cast<linalg::LinalgOp>(operand.getOwner())
+                      .getMatchingIndexingMap(&operand);
   auto type = dyn_cast<MemRefType>(operand.get().getType());
   if (!type)
     return operand.get().getType().isIntOrIndexOrFloat()
@@ -99,9 +100,7 @@ StringRef attn::whyNoRowSlices(linalg::LinalgOp op) {
   if (op.getIteratorTypesArray().back() != utils::IteratorType::parallel)
     return "has a reduction in the last loop";
   for (OpOperand &operand : op->getOpOperands())
-    if (StringRef reason =
-            whyNoRow(operand, op.getMatchingIndexingMap(&operand));
-        !reason.empty())
+    if (StringRef reason = whyNoRow(operand); !reason.empty())
       return reason;
   for (OpOperand &output : op.getDpsInitsMutable())
     if (!op.getMatchingIndexingMap(&output).isFunctionOfDim(numLoops - 1))

@@ -22,6 +22,9 @@ bool hasVectorLayout(Type elementType);
 /// Why `op`'s body cannot be computed for vectors; empty if it can.
 StringRef whyNoVectorBody(linalg::LinalgOp op);
 
+/// Why `loadSlice` cannot load an operand; empty if it can.
+StringRef whyNoRow(OpOperand &operand);
+
 /// Why `op` cannot be computed for a vector along its last loop dimension at a
 /// time; empty if it can.
 StringRef whyNoRowSlices(linalg::LinalgOp op);

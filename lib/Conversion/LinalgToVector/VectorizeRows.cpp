@@ -134,7 +134,8 @@ struct VectorizeRows : attn::impl::VectorizeRowsBase<VectorizeRows> {
     VectorRegisters registers = {vectorBits, /*count=*/0};
     for (linalg::LinalgOp op : ops)
       if (!(bf16Dot && succeeded(vectorizePairs(rewriter, op))) &&
-          failed(vectorizeTranspose(rewriter, op, registers)))
+          failed(vectorizeTranspose(rewriter, op, registers)) &&
+          failed(vectorizeReduction(rewriter, op, registers)))
         (void)vectorizeRows(rewriter, op, registers);
   }
 };
