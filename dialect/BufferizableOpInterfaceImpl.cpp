@@ -203,6 +203,8 @@ void mlir::attn::registerBufferizableOpInterfaceExternalModels(
         *context);
     CacheAppendOp::attachInterface<DestinationOpInterface<CacheAppendOp>>(
         *context);
+    DropoutOp::attachInterface<DestinationOpInterface<DropoutOp>>(*context);
+    HeadNormOp::attachInterface<DestinationOpInterface<HeadNormOp>>(*context);
     MergeOp::attachInterface<DestinationOpInterface<MergeOp>>(*context);
     ProjectionOp::attachInterface<DestinationOpInterface<ProjectionOp>>(
         *context);

@@ -21,38 +21,9 @@ using namespace mlir::attn;
 
 namespace {
 
-OperandSize dim(OperandSize size, int64_t dimension) {
-  size.dimension = dimension;
-  return size;
-}
-
 bool isPositionInteger(Type type) {
   return type.isIndex() || type.isSignlessInteger(32) ||
          type.isSignlessInteger(64);
-}
-
-/// All sizes of a `(B, H, S, D)` operand are those of `reference`, or the first
-/// three for a log-sum-exp.
-void addSameSizes(OperandSize operand, OperandSize reference,
-                  SmallVectorImpl<SizeConstraint> &constraints) {
-  StringRef meanings[] = {"batch size", "number of heads", "sequence length",
-                          "head size"};
-  int64_t rank = cast<ShapedType>(operand.operand.getType()).getRank();
-  for (int64_t dimension = 0; dimension < rank; ++dimension)
-    constraints.push_back({dim(operand, dimension), dim(reference, dimension),
-                           meanings[dimension]});
-}
-
-/// Verifies a `(B, H, S, D)` operand, with static heads and head size.
-LogicalResult verifyRows(Operation *op, Value operand, StringRef name,
-                         Type elementType) {
-  if (failed(
-          verifyShaped(op, operand, name, {"B", "H", "S", "D"}, elementType)))
-    return failure();
-  auto type = cast<ShapedType>(operand.getType());
-  return failure(failed(verifyFloat(op, operand, name)) ||
-                 failed(verifyStaticSize(op, type, name, 1, "heads")) ||
-                 failed(verifyStaticSize(op, type, name, 3, "head size")));
 }
 
 LogicalResult verifyLogSumExp(Operation *op, Value operand, StringRef name,
@@ -76,10 +47,10 @@ LogicalResult RopeOp::verify() {
   if (getOuts().size() != 1)
     return emitOpError() << "expected 1 operand 'outs', got "
                          << getOuts().size();
-  if (failed(verifyRows(*this, getInput(), "input", nullptr))) // R1
+  if (failed(verifyHeadRows(*this, getInput(), "input", nullptr))) // R1
     return failure();
   Type elementType = getInputType().getElementType();
-  if (failed(verifyRows(*this, getOutput(), "output", elementType)))
+  if (failed(verifyHeadRows(*this, getOutput(), "output", elementType)))
     return failure();
   FloatType sums =
       AttentionOp::getAccumulationType(cast<FloatType>(elementType));
@@ -133,13 +104,13 @@ SmallVector<SizeConstraint> RopeOp::getSizeConstraints() {
   SmallVector<SizeConstraint> result;
   addSameSizes({getOutput(), 0, "output"}, input, result);
   result.push_back({sine, cosine, "number of positions"});
-  result.push_back({dim(sine, 1), dim(cosine, 1), "half of the rotary size"});
+  result.push_back({sine.at(1), cosine.at(1), "half of the rotary size"});
   if (getOffset() && isa<ShapedType>(getOffset().getType()))
     result.push_back({{getOffset(), 0, "offset"}, input, "batch size"});
   if (getPositions()) {
     OperandSize positions{getPositions(), 0, "positions"};
     result.push_back({positions, input, "batch size"});
-    result.push_back({dim(positions, 1), dim(input, 2), "sequence length"});
+    result.push_back({positions.at(1), input.at(2), "sequence length"});
   }
   return result;
 }
@@ -250,12 +221,12 @@ void RopeOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
 //===----------------------------------------------------------------------===//
 
 LogicalResult MergeOp::verify() {
-  if (failed(verifyRows(*this, getOutput1(), "output1", nullptr))) // M1
+  if (failed(verifyHeadRows(*this, getOutput1(), "output1", nullptr))) // M1
     return failure();
   Type elementType = cast<ShapedType>(getOutput1().getType()).getElementType();
   FloatType sums =
       AttentionOp::getAccumulationType(cast<FloatType>(elementType));
-  if (failed(verifyRows(*this, getOutput2(), "output2", elementType)) ||
+  if (failed(verifyHeadRows(*this, getOutput2(), "output2", elementType)) ||
       failed(verifyLogSumExp(*this, getLse1(), "lse1", sums)) ||
       failed(verifyLogSumExp(*this, getLse2(), "lse2", sums)))
     return failure();
@@ -263,7 +234,7 @@ LogicalResult MergeOp::verify() {
     return emitOpError() << "expected 1 or 2 operands 'outs' (output and "
                             "log-sum-exp), got "
                          << getOuts().size();
-  if (failed(verifyRows(*this, getOutput(), "output", elementType)))
+  if (failed(verifyHeadRows(*this, getOutput(), "output", elementType)))
     return failure();
   if (Value lse = getLogSumExp())
     if (failed(verifyLogSumExp(*this, lse, "log-sum-exp", sums)))

@@ -148,4 +148,100 @@ def Attn_MergeOp : Attn_LayerOp<"merge"> {
   }];
 }
 
+def Attn_HeadNormOp : Attn_LayerOp<"head_norm", [
+    AttrSizedOperandSegments,
+    DeclareOpInterfaceMethods<TilingInterface, ["getLoopIteratorTypes",
+        "getIterationDomain", "getTiledImplementation",
+        "getResultTilePosition", "generateResultTileValue"]>]> {
+  let summary = "root mean square normalisation of each head";
+  let description = [{
+    Normalises each row of `input[b,h]` by the root of the mean of its squares
+    (Zhang and Sennrich, "Root Mean Square Layer Normalization",
+    arXiv:1910.07467):
+
+    ```
+    output[b,h,i,:] = scale * weight * input[b,h,i,:]
+                      / sqrt(mean(input[b,h,i,:]^2) + epsilon)
+    ```
+
+    Queries and keys of newer models are normalised so before they are rotated
+    (Henry et al., "Query-Key Normalization for Transformers", arXiv:2010.04245);
+    outputs of heads are with a `layer` (Ye et al., "Differential Transformer",
+    arXiv:2410.05258).
+
+    ```mlir
+    %normalised = attn.head_norm
+        ins(%query, %weight : tensor<?x8x?x64xf32>, tensor<64xf32>)
+        outs(%init : tensor<?x8x?x64xf32>) epsilon(1.0e-6)
+    ```
+
+    - (N1) `input` and the output are `(B, H, S, D)` of one element type, f64, f32,
+      f16 or bf16; heads and head sizes are static and at least 1. The result is
+      computed in f32, for f64 in f64, and rounded once.
+    - (N2) `weight`, `(D)` for all heads or `(H, D)`, is of f64, f32, f16 or bf16,
+      no wider than the type that the result is computed in; 1 when absent.
+    - (N3) `epsilon`, 1e-5 when absent, is positive in that type.
+    - (N4) `scale` is `1 - lambda` with `lambda = 0.8 - 0.6 * exp(-0.3 * layer)`
+      for the number of a `layer`, which is not negative; 1 without it.
+    - (N5) In destination style, the result has the type of `outs`, whose contents
+      are not read.
+  }];
+  let arguments = (ins
+    AnyType:$input, Optional<AnyType>:$weight, Variadic<AnyType>:$outs,
+    DefaultValuedAttr<F64Attr, "1.0e-5">:$epsilon, OptionalAttr<I64Attr>:$layer);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = [{
+    `ins` `(` $input (`,` $weight^)? `:` type($input) (`,` type($weight)^)? `)`
+    `outs` `(` $outs `:` type($outs) `)` (`epsilon` `(` $epsilon^ `)`)?
+    (`layer` `(` $layer^ `)`)? attr-dict
+  }];
+  let extraClassDeclaration = layerDeclaration # [{
+    ShapedType getInputType() { return cast<ShapedType>(getInput().getType()); }
+    Value getOutput() { return getOuts()[0]; }
+    /// N4.
+    double getScale();
+  }];
+}
+
+def Attn_DropoutOp : Attn_LayerOp<"dropout"> {
+  let summary = "dropout of a layer's output";
+  let description = [{
+    Drops each element with a probability, and multiplies the others by
+    `1 / (1 - rate)` (Srivastava et al., "Dropout: A Simple Way to Prevent Neural
+    Networks from Overfitting", JMLR 2014).
+
+    ```mlir
+    %dropped = attn.dropout ins(%x : tensor<?x?x576xf32>)
+        outs(%init : tensor<?x?x576xf32>) rate(0.1, %seed, %call)
+    ```
+
+    - (D1) `input` and the output are `(B, S, M)` of one element type, f64, f32, f16
+      or bf16. An element is scaled in f32, for f64 in f64, and rounded once.
+    - (D2) `rate` is a constant in `[0, 1)`. With 0 the result is the input, which
+      is what the op folds to.
+    - (D3) Element `[b,i,c]` is kept if word `c mod 4` of Philox-4x32-10 (Salmon et
+      al., SC 2011) is at least `rate * 2^32`. The key is the 64-bit `seed` xor
+      0x9E3779B97F4A7C15, which makes the words others than those of attention
+      probabilities; the counter is `(c / 4, i, b, call)`, each reduced to 32
+      bits. What is dropped is 0, whatever it was.
+    - (D4) In destination style, the result has the type of `outs`, whose contents
+      are not read.
+  }];
+  let arguments = (ins
+    AnyType:$input, Variadic<AnyType>:$outs, I64:$seed, I32:$call,
+    F64Attr:$rate);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = [{
+    `ins` `(` $input `:` type($input) `)` `outs` `(` $outs `:` type($outs) `)`
+    `rate` `(` $rate `,` $seed `,` $call `)` attr-dict
+  }];
+  let hasCanonicalizer = 1;
+  let extraClassDeclaration = layerDeclaration # [{
+    ShapedType getInputType() { return cast<ShapedType>(getInput().getType()); }
+    Value getOutput() { return getOuts()[0]; }
+    /// Xor of the seed, D3.
+    static constexpr uint64_t kKey = 0x9E3779B97F4A7C15;
+  }];
+}
+
 #endif // ATTN_DIALECT_LAYEROPS_TD

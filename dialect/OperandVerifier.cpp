@@ -106,3 +106,24 @@ LogicalResult attn::verifyFloat(Operation *op, Value operand, StringRef name) {
                               "bf16, got "
                            << type;
 }
+
+LogicalResult attn::verifyHeadRows(Operation *op, Value operand, StringRef name,
+                                   Type elementType) {
+  if (failed(
+          verifyShaped(op, operand, name, {"B", "H", "S", "D"}, elementType)))
+    return failure();
+  auto type = cast<ShapedType>(operand.getType());
+  return failure(failed(verifyFloat(op, operand, name)) ||
+                 failed(verifyStaticSize(op, type, name, 1, "heads")) ||
+                 failed(verifyStaticSize(op, type, name, 3, "head size")));
+}
+
+void attn::addSameSizes(OperandSize operand, OperandSize reference,
+                        SmallVectorImpl<SizeConstraint> &constraints) {
+  StringRef meanings[] = {"batch size", "number of heads", "sequence length",
+                          "head size"};
+  int64_t rank = cast<ShapedType>(operand.operand.getType()).getRank();
+  for (int64_t dimension = 0; dimension < rank; ++dimension)
+    constraints.push_back(
+        {operand.at(dimension), reference.at(dimension), meanings[dimension]});
+}

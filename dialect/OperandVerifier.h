@@ -35,6 +35,16 @@ LogicalResult verifyFloat(Operation *op, Value operand, StringRef name);
 LogicalResult verifyStaticSize(Operation *op, ShapedType type, StringRef name,
                                int64_t dimension, StringRef meaning);
 
+/// Verifies a `(B, H, S, D)` operand of floats, with static heads and head
+/// size.
+LogicalResult verifyHeadRows(Operation *op, Value operand, StringRef name,
+                             Type elementType);
+
+/// All sizes of a `(B, H, S, D)` operand are those of `reference`, or the first
+/// three for a log-sum-exp.
+void addSameSizes(OperandSize operand, OperandSize reference,
+                  SmallVectorImpl<SizeConstraint> &constraints);
+
 /// Verifies the constraints whose sizes are static.
 LogicalResult verifySizes(Operation *op, ArrayRef<SizeConstraint> constraints);
 

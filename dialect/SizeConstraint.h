@@ -19,6 +19,8 @@ struct OperandSize {
   Value operand;
   int64_t dimension = 0;
   StringRef name;
+
+  OperandSize at(int64_t other) const { return {operand, other, name}; }
 };
 
 /// `size == reference + delta` must hold; without a reference operand,

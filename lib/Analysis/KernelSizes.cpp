@@ -135,7 +135,8 @@ FailureOr<KernelSizes> attn::computeKernelSizes(func::FuncOp entry) {
   ConstraintCollector collector(sizes, result.constraints);
   for (Operation &op : entry.front())
     llvm::TypeSwitch<Operation *>(&op)
-        .Case<AttentionOp, CacheAppendOp, CacheReadOp, MergeOp, ProjectionOp,
-              RopeOp, linalg::LinalgOp>([&](auto op) { collector.visit(op); });
+        .Case<AttentionOp, CacheAppendOp, CacheReadOp, DropoutOp, HeadNormOp,
+              MergeOp, ProjectionOp, RopeOp, linalg::LinalgOp>(
+            [&](auto op) { collector.visit(op); });
   return result;
 }

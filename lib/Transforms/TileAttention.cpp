@@ -7,7 +7,7 @@
 
 #include "dialect/AttnOps.h"
 #include "lib/Transforms/Passes.h"
-#include "lib/Transforms/RopeFusion.h"
+#include "lib/Transforms/RowFusion.h"
 #include "lib/Transforms/Transforms.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -119,18 +119,23 @@ LogicalResult attn::tileAttention(RewriterBase &rewriter, AttentionOp op,
       rewriter, loc, SmallVector<OpFoldResult>(3, zero), ends,
       {one, one, rewriter.getIndexAttr(queries)}, op.getOuts(),
       /*mapping=*/std::nullopt);
-  RopeOp rope = getFusableRope(op.getQuery());
+  SmallVector<TilingInterface> rows = getFusableRows(op.getQuery());
   FailureOr<AttentionOp> tile = emitTile(rewriter, op, loop, ends[2], queries);
   if (failed(tile)) {
     rewriter.eraseOp(loop);
     return failure();
   }
   rewriter.replaceOp(op, loop.getResults());
-  if (!rope)
+  if (rows.empty())
     return success();
   auto slice = tile->getQuery().getDefiningOp<tensor::ExtractSliceOp>();
-  if (succeeded(fuseRope(rewriter, rope, slice)))
-    rewriter.replaceOp(rope, rope.getOuts()); // Of which only sizes are asked.
+  if (succeeded(fuseRows(rewriter, rows, slice)))
+    // Only their sizes are asked for.
+    for (TilingInterface producer : rows)
+      if (llvm::all_of(producer->getUsers(), llvm::IsaPred<tensor::DimOp>))
+        rewriter.replaceOp(
+            producer,
+            cast<DestinationStyleOpInterface>(*producer).getDpsInits());
   return success();
 }
 

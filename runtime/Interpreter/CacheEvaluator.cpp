@@ -166,6 +166,32 @@ public:
     return results;
   }
 
+  Results headNorm(mlir::attn::HeadNormOp norm) {
+    reference::HeadNormProblem problem;
+    problem.input = tensor(norm.getInput()).view;
+    if (mlir::Value weight = norm.getWeight())
+      problem.weight = tensor(weight).view;
+    problem.epsilon = norm.getEpsilon().convertToDouble();
+    problem.layer = norm.getLayer();
+    Expected<std::vector<double>> output = reference::headNorm(problem);
+    if (!output)
+      return emitError() << output.error().message;
+    return std::vector<Datum>{create(norm.getOutput(), std::move(*output))};
+  }
+
+  Results dropout(mlir::attn::DropoutOp dropout) {
+    reference::OutputDropoutProblem problem;
+    problem.input = tensor(dropout.getInput()).view;
+    problem.rate = dropout.getRate().convertToDouble();
+    problem.seed = std::get<APInt>(get(dropout.getSeed())).getZExtValue();
+    problem.call =
+        std::uint32_t(std::get<APInt>(get(dropout.getCall())).getZExtValue());
+    Expected<std::vector<double>> output = reference::dropout(problem);
+    if (!output)
+      return emitError() << output.error().message;
+    return std::vector<Datum>{create(dropout.getOutput(), std::move(*output))};
+  }
+
   /// What the verifier could not see in dynamic sizes, and operands that were
   /// never written.
   mlir::LogicalResult
@@ -276,6 +302,17 @@ interpreter::evaluateBesideAttention(mlir::Operation *op,
             evaluation.check(project.getSizeConstraints(), project.getOuts())))
       return Results(failure());
     return evaluation.project(project);
+  }
+  if (auto norm = llvm::dyn_cast<mlir::attn::HeadNormOp>(op)) {
+    if (failed(evaluation.check(norm.getSizeConstraints(), norm.getOuts())))
+      return Results(failure());
+    return evaluation.headNorm(norm);
+  }
+  if (auto dropout = llvm::dyn_cast<mlir::attn::DropoutOp>(op)) {
+    if (failed(
+            evaluation.check(dropout.getSizeConstraints(), dropout.getOuts())))
+      return Results(failure());
+    return evaluation.dropout(dropout);
   }
   return std::nullopt;
 }

@@ -16,9 +16,9 @@
 
 namespace attn::interpreter {
 
-/// Hands attn.cache_append, attn.cache_read, attn.rope and attn.merge to the
-/// oracle. Nothing for other operations; emits an error where there is no
-/// result.
+/// Hands attn.cache_append, attn.cache_read and the ops of a layer around
+/// attention to the oracle. Nothing for other operations; emits an error where
+/// there is no result.
 std::optional<mlir::FailureOr<std::vector<Datum>>>
 evaluateBesideAttention(mlir::Operation *op, llvm::ArrayRef<Datum> operands);
 

@@ -36,6 +36,7 @@ struct ReferenceResult {
 
 /// Evaluates function `entry` of MLIR text. The function may consist of
 /// attn.attention, attn.cache_append, attn.cache_read, attn.rope, attn.merge,
+/// attn.head_norm, attn.dropout,
 /// scalar operations of arith, math and index, linalg.fill, and
 /// constant, empty, dim, cast and extract of tensors.
 ///

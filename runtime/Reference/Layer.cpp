@@ -7,6 +7,7 @@
 
 #include "runtime/Reference/Layer.h"
 
+#include "runtime/Reference/Philox.h"
 #include "runtime/Reference/Values.h"
 
 #include <algorithm>
@@ -154,4 +155,65 @@ attn::reference::project(const ProjectionProblem &problem) {
     results.push_back(std::move(result));
   }
   return results;
+}
+
+Expected<std::vector<double>>
+attn::reference::headNorm(const HeadNormProblem &problem) {
+  Expected<std::vector<double>> input = toDoubles("input", problem.input);
+  if (!input)
+    return input.error();
+  std::vector<double> weight;
+  if (problem.weight) {
+    Expected<std::vector<double>> elements =
+        toDoubles("weight", *problem.weight);
+    if (!elements)
+      return elements.error();
+    weight = std::move(*elements);
+  }
+  double scale = 1;
+  if (problem.layer) {
+    double lambda = 0.8 - 0.6 * std::exp(-0.3 * double(*problem.layer));
+    scale = 1 - lambda;
+  }
+  std::vector<double> output(input->size());
+  if (output.empty())
+    return output;
+  std::size_t heads = std::size_t(problem.input.size(1)),
+              length = std::size_t(problem.input.size(2)),
+              size = std::size_t(problem.input.size(3));
+  for (std::size_t row = 0; row < output.size() / size; ++row) {
+    std::size_t h = row / length % heads;
+    double squares = 0;
+    for (std::size_t d = 0; d < size; ++d)
+      squares += (*input)[row * size + d] * (*input)[row * size + d];
+    double root = std::sqrt(squares / double(size) + problem.epsilon);
+    for (std::size_t d = 0; d < size; ++d) {
+      double w = weight.empty()         ? 1
+                 : weight.size() > size ? weight[h * size + d]
+                                        : weight[d];
+      output[row * size + d] = scale * w * (*input)[row * size + d] / root;
+    }
+  }
+  return output;
+}
+
+Expected<std::vector<double>>
+attn::reference::dropout(const OutputDropoutProblem &problem) {
+  Expected<std::vector<double>> input = toDoubles("input", problem.input);
+  if (!input)
+    return input.error();
+  std::vector<double> output(input->size());
+  std::uint64_t seed = problem.seed ^ 0x9E3779B97F4A7C15;
+  std::int64_t length = problem.input.size(1), width = problem.input.size(2);
+  for (std::size_t at = 0; at < output.size(); ++at) {
+    std::int64_t c = std::int64_t(at) % width,
+                 i = std::int64_t(at) / width % length,
+                 b = std::int64_t(at) / width / length;
+    auto words = philox4x32({std::uint32_t(c / 4), std::uint32_t(i),
+                             std::uint32_t(b), problem.call},
+                            {std::uint32_t(seed), std::uint32_t(seed >> 32)});
+    if (double(words[std::size_t(c % 4)]) >= problem.rate * 4294967296.0)
+      output[at] = (*input)[at] / (1 - problem.rate);
+  }
+  return output;
 }

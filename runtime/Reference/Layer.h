@@ -56,6 +56,29 @@ struct ProjectionProblem {
 Expected<std::vector<std::vector<double>>>
 project(const ProjectionProblem &problem);
 
+/// What attn.head_norm computes, in double precision.
+struct HeadNormProblem {
+  TensorView input; ///< (B, H, S, D), of any float type and strides.
+  /// (D) or (H, D); all ones when absent.
+  std::optional<TensorView> weight;
+  double epsilon = 1e-5;
+  std::optional<std::int64_t> layer; ///< For the scale, N4.
+};
+
+/// (B, H, S, D), dense.
+Expected<std::vector<double>> headNorm(const HeadNormProblem &problem);
+
+/// What attn.dropout computes, in double precision.
+struct OutputDropoutProblem {
+  TensorView input; ///< (B, S, M), of any float type and strides.
+  double rate = 0;
+  std::uint64_t seed = 0;
+  std::uint32_t call = 0;
+};
+
+/// (B, S, M), dense.
+Expected<std::vector<double>> dropout(const OutputDropoutProblem &problem);
+
 } // namespace attn::reference
 
 #endif // ATTN_REFERENCE_LAYER_H

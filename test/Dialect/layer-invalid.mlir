@@ -113,3 +113,77 @@ func.func @m1_outs(%a: tensor<1x1x2x4xf32>, %l: tensor<1x1x2xf32>) {
   %0:3 = attn.merge ins(%a, %l, %a, %l : tensor<1x1x2x4xf32>, tensor<1x1x2xf32>, tensor<1x1x2x4xf32>, tensor<1x1x2xf32>) outs(%a, %l, %l : tensor<1x1x2x4xf32>, tensor<1x1x2xf32>, tensor<1x1x2xf32>)
   return
 }
+
+// -----
+
+func.func @n1_output(%x: tensor<1x2x3x4xf32>, %o: tensor<1x2x3x4xf16>) {
+  // expected-error@+1 {{operand 'output': expected element type 'f32', got 'f16'}}
+  %0 = attn.head_norm ins(%x : tensor<1x2x3x4xf32>) outs(%o : tensor<1x2x3x4xf16>)
+  return
+}
+
+// -----
+
+func.func @n1_head_size(%x: tensor<1x2x3x?xf32>) {
+  // expected-error@+1 {{operand 'input': expected dimension 3 (head size) to be static and at least 1, got '?'}}
+  %0 = attn.head_norm ins(%x : tensor<1x2x3x?xf32>) outs(%x : tensor<1x2x3x?xf32>)
+  return
+}
+
+// -----
+
+// expected-note@+1 {{dimension 3 of 'input' is 4}}
+func.func @n2_weight_size(%x: tensor<1x2x3x4xf32>, %w: tensor<5xf32>) {
+  // expected-error@+1 {{operand 'weight': dimension 0 (head size) is 5, expected 4}}
+  %0 = attn.head_norm ins(%x, %w : tensor<1x2x3x4xf32>, tensor<5xf32>) outs(%x : tensor<1x2x3x4xf32>)
+  return
+}
+
+// -----
+
+func.func @n2_weight_rank(%x: tensor<1x2x3x4xf32>, %w: tensor<1x2x4xf32>) {
+  // expected-error@+1 {{operand 'weight': expected a tensor or memref of shape (D) or (H, D), got 'tensor<1x2x4xf32>'}}
+  %0 = attn.head_norm ins(%x, %w : tensor<1x2x3x4xf32>, tensor<1x2x4xf32>) outs(%x : tensor<1x2x3x4xf32>)
+  return
+}
+
+// -----
+
+func.func @n2_weight_type(%x: tensor<1x2x3x4xf16>, %w: tensor<4xf64>) {
+  // expected-error@+1 {{operand 'weight': expected an element type no wider than 'f32', got 'f64'}}
+  %0 = attn.head_norm ins(%x, %w : tensor<1x2x3x4xf16>, tensor<4xf64>) outs(%x : tensor<1x2x3x4xf16>)
+  return
+}
+
+// -----
+
+func.func @n3_epsilon(%x: tensor<1x2x3x4xf32>) {
+  // expected-error@+1 {{expected 'epsilon' to be positive and finite in 'f32', got}}
+  %0 = attn.head_norm ins(%x : tensor<1x2x3x4xf32>) outs(%x : tensor<1x2x3x4xf32>) epsilon(1.0e-60)
+  return
+}
+
+// -----
+
+func.func @n4_layer(%x: tensor<1x2x3x4xf32>) {
+  // expected-error@+1 {{expected 'layer' to be at least 0, got -1}}
+  %0 = attn.head_norm ins(%x : tensor<1x2x3x4xf32>) outs(%x : tensor<1x2x3x4xf32>) layer(-1)
+  return
+}
+
+// -----
+
+// expected-note@+1 {{dimension 2 of 'input' is 4}}
+func.func @d1_output(%x: tensor<1x2x4xf32>, %o: tensor<1x2x5xf32>, %seed: i64, %call: i32) {
+  // expected-error@+1 {{operand 'output': dimension 2 (width) is 5, expected 4}}
+  %0 = attn.dropout ins(%x : tensor<1x2x4xf32>) outs(%o : tensor<1x2x5xf32>) rate(0.5, %seed, %call)
+  return
+}
+
+// -----
+
+func.func @d2_rate(%x: tensor<1x2x4xf32>, %seed: i64, %call: i32) {
+  // expected-error@+1 {{expected 'rate' to be in [0, 1), got 1.0}}
+  %0 = attn.dropout ins(%x : tensor<1x2x4xf32>) outs(%x : tensor<1x2x4xf32>) rate(1.0, %seed, %call)
+  return
+}

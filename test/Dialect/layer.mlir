@@ -41,3 +41,31 @@ func.func @merge(%o: tensor<?x2x?x8xf16>, %l: tensor<?x2x?xf32>)
       outs(%o : tensor<?x2x?x8xf16>)
   return %1 : tensor<?x2x?x8xf16>
 }
+
+// CHECK-LABEL: func.func @head_norm(
+// CHECK: attn.head_norm ins(%{{.*}}, %{{.*}} : tensor<?x2x?x8xf16>, tensor<8xf32>) outs(%{{.*}} : tensor<?x2x?x8xf16>) epsilon(9.9{{.*}}E-7) layer(3)
+// CHECK-NEXT: attn.head_norm ins(%{{.*}}, %{{.*}} : tensor<?x2x?x8xf16>, tensor<2x8xf16>) outs(%{{.*}} : tensor<?x2x?x8xf16>){{$}}
+// CHECK-NEXT: attn.head_norm ins(%{{.*}} : tensor<?x2x?x8xf16>) outs(%{{.*}} : tensor<?x2x?x8xf16>){{$}}
+func.func @head_norm(%x: tensor<?x2x?x8xf16>, %w: tensor<8xf32>,
+                     %p: tensor<2x8xf16>) -> tensor<?x2x?x8xf16> {
+  %0 = attn.head_norm ins(%x, %w : tensor<?x2x?x8xf16>, tensor<8xf32>)
+      outs(%x : tensor<?x2x?x8xf16>) epsilon(1.0e-6) layer(3)
+  %1 = attn.head_norm ins(%0, %p : tensor<?x2x?x8xf16>, tensor<2x8xf16>)
+      outs(%x : tensor<?x2x?x8xf16>) epsilon(1.0e-5)
+  %2 = attn.head_norm ins(%1 : tensor<?x2x?x8xf16>)
+      outs(%x : tensor<?x2x?x8xf16>)
+  return %2 : tensor<?x2x?x8xf16>
+}
+
+// A rate of 0 is no dropout.
+// CHECK-LABEL: func.func @dropout(
+// CHECK: %[[R:.*]] = attn.dropout ins(%{{.*}} : tensor<?x?x8xf16>) outs(%{{.*}} : tensor<?x?x8xf16>) rate(1.000000e-01, %{{.*}}, %{{.*}})
+// CHECK-NEXT: return %[[R]]
+func.func @dropout(%x: tensor<?x?x8xf16>, %seed: i64, %call: i32)
+    -> tensor<?x?x8xf16> {
+  %0 = attn.dropout ins(%x : tensor<?x?x8xf16>) outs(%x : tensor<?x?x8xf16>)
+      rate(0.1, %seed, %call)
+  %1 = attn.dropout ins(%0 : tensor<?x?x8xf16>) outs(%x : tensor<?x?x8xf16>)
+      rate(0.0, %seed, %call)
+  return %1 : tensor<?x?x8xf16>
+}

@@ -504,13 +504,15 @@ struct ConvertAttnToLinalg
     patterns.add<LowerAttention>(&getContext());
     populateCacheLowerings(patterns);
     walkAndApplyPatterns(getOperation(), std::move(patterns));
-    // After them, for appends to a cache rotate their rows.
+    // After them, for appends to a cache compute their rows.
     RewritePatternSet layer(&getContext());
     populateLayerLowerings(layer);
     populateProjectionLowerings(layer);
+    populateRowLowerings(layer);
     walkAndApplyPatterns(getOperation(), std::move(layer));
     WalkResult left = getOperation()->walk([](Operation *op) {
-      if (!isa<AttentionOp, CacheAppendOp, MergeOp, ProjectionOp, RopeOp>(op))
+      if (!isa<AttentionOp, CacheAppendOp, DropoutOp, HeadNormOp, MergeOp,
+               ProjectionOp, RopeOp>(op))
         return WalkResult::advance();
       op->emitError("'") << op->getName()
                          << "' on memrefs is not lowered by this pass: "

@@ -16,7 +16,7 @@
 #include "lib/Conversion/AttnToLinalg/CacheLowering.h"
 #include "dialect/CacheRows.h"
 #include "lib/Conversion/AttnToLinalg/TensorCode.h"
-#include "lib/Transforms/RopeFusion.h"
+#include "lib/Transforms/RowFusion.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -68,9 +68,8 @@ template <typename Op> struct CacheLowering : TensorCode {
 struct AppendLowering : CacheLowering<CacheAppendOp> {
   AppendLowering(CacheAppendOp op, RewriterBase &rewriter)
       : CacheLowering(op, rewriter), rewriter(rewriter) {
-    auto producer = op.getRows().getDefiningOp<RopeOp>();
-    if (producer && getFusableRope(op.getRows()))
-      rope = producer;
+    if (isa_and_nonnull<TilingInterface>(op.getRows().getDefiningOp()))
+      producers = getFusableRows(op.getRows());
   }
 
   SmallVector<Value> emit() {
@@ -84,17 +83,18 @@ struct AppendLowering : CacheLowering<CacheAppendOp> {
           [&](Value position, OpFoldResult count, ValueRange outs) {
             RowPlace place = createRowPlace(b, loc, op, n, position);
             Box elements = box(n, subtract(position, begin), count);
-            Value rows = rope ? rotate(elements, place, outs.front())
-                              : extract(op.getRows(), elements);
+            Value rows = producers.empty()
+                             ? extract(op.getRows(), elements)
+                             : compute(elements, place, outs.front());
             return store(rows, place, count, outs);
           },
-          /*oneByOne=*/bool(rope));
+          /*oneByOne=*/!producers.empty());
     };
     return loop(zero, dim(op.getLengths(), 0), op.getOuts(), perSequence);
   }
 
-  /// One of the rotated rows, in its place in the cache if nothing converts it.
-  Value rotate(const Box &elements, RowPlace place, Value cache) {
+  /// One of the rows, in its place in the cache if nothing converts it.
+  Value compute(const Box &elements, RowPlace place, Value cache) {
     Type type = cast<ShapedType>(op.getRows().getType()).getElementType();
     Value destination =
         type == op.getCacheType().getElementType()
@@ -102,9 +102,9 @@ struct AppendLowering : CacheLowering<CacheAppendOp> {
             : Value();
     auto slice =
         extract(op.getRows(), elements).getDefiningOp<tensor::ExtractSliceOp>();
-    FailureOr<RopeOp> row = fuseRope(rewriter, rope, slice, destination);
+    FailureOr<Value> row = fuseRows(rewriter, producers, slice, destination);
     // Heads are static, and rows are whole.
-    return failed(row) ? Value(slice) : row->getOperation()->getResult(0);
+    return failed(row) ? Value(slice) : *row;
   }
 
   /// Stores rows of all heads; `carried` are the cache and the scales.
@@ -179,7 +179,8 @@ struct AppendLowering : CacheLowering<CacheAppendOp> {
   }
 
   RewriterBase &rewriter;
-  RopeOp rope; ///< Of the rows, null if they are computed elsewhere.
+  /// What computes the rows, the last one first; none if others do.
+  SmallVector<TilingInterface> producers;
 };
 
 struct ReadLowering : CacheLowering<CacheReadOp> {

@@ -23,6 +23,9 @@ void populateLayerLowerings(RewritePatternSet &patterns);
 /// Lowers attn.projection on tensors.
 void populateProjectionLowerings(RewritePatternSet &patterns);
 
+/// Lowers attn.head_norm and attn.dropout on tensors.
+void populateRowLowerings(RewritePatternSet &patterns);
+
 } // namespace mlir::attn
 
 #endif // ATTN_CONVERSION_ATTNTOLINALG_CACHELOWERING_H

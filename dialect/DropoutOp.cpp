@@ -1,0 +1,90 @@
+//===- DropoutOp.cpp - attn.dropout ---------------------------------------===//
+//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/AttnOps.h"
+#include "dialect/DestinationStyle.h"
+#include "dialect/OperandVerifier.h"
+#include "dialect/RuntimeChecks.h"
+
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+LogicalResult DropoutOp::verify() {
+  if (getOuts().size() != 1)
+    return emitOpError() << "expected 1 operand 'outs', got "
+                         << getOuts().size();
+  StringRef shape[] = {"B", "S", "M"};
+  if (failed(verifyShaped(*this, getInput(), "input", shape, nullptr)) || // D1
+      failed(verifyFloat(*this, getInput(), "input")) ||
+      failed(verifyShaped(*this, getOutput(), "output", shape,
+                          getInputType().getElementType())))
+    return failure();
+  double rate = getRate().convertToDouble();
+  if (!(rate >= 0 && rate < 1)) // D2
+    return emitOpError() << "expected 'rate' to be in [0, 1), got "
+                         << getRateAttr();
+  return failure(failed(verifyOneKind(*this)) ||
+                 failed(verifySizes(*this, getSizeConstraints())));
+}
+
+SmallVector<SizeConstraint> DropoutOp::getSizeConstraints() {
+  OperandSize input{getInput(), 0, "input"}, output{getOutput(), 0, "output"};
+  return {{output, input, "batch size"},
+          {output.at(1), input.at(1), "sequence length"},
+          {output.at(2), input.at(2), "width"}};
+}
+
+void DropoutOp::generateRuntimeVerification(
+    OpBuilder &builder, Location loc,
+    function_ref<std::string(Operation *, StringRef)> describe) {
+  OpBuilder::InsertionGuard guard(builder);
+  moveBeforeWrites(builder, {}, {getInput(), getOutput()});
+  checkSizes(builder, loc, *this, getSizeConstraints(), describe);
+}
+
+LogicalResult DropoutOp::inferReturnTypes(MLIRContext *,
+                                          std::optional<Location>,
+                                          Adaptor adaptor,
+                                          SmallVectorImpl<Type> &types) {
+  inferResultTypes(adaptor.getOuts(), types); // D4
+  return success();
+}
+
+LogicalResult
+DropoutOp::reifyResultShapes(OpBuilder &builder,
+                             ReifiedRankedShapedTypeDims &reified) {
+  reifyDestinationShapes(builder, getLoc(), getOuts(), reified);
+  return success();
+}
+
+void DropoutOp::getEffects(MemoryEffectList &effects) {
+  auto reads = [&](OpOperand &operand) { return readsOperand(operand); };
+  getDestinationEffects(*this, reads, effects);
+}
+
+namespace {
+/// D2
+struct EraseZeroRate : OpRewritePattern<DropoutOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(DropoutOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!op.getRate().isZero() || op->getNumResults() == 0 ||
+        op.getInput().getType() != op->getResult(0).getType())
+      return failure();
+    rewriter.replaceOp(op, op.getInput());
+    return success();
+  }
+};
+} // namespace
+
+void DropoutOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                            MLIRContext *context) {
+  patterns.add<EraseZeroRate>(context);
+}

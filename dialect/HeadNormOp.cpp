@@ -1,0 +1,166 @@
+//===- HeadNormOp.cpp - attn.head_norm ------------------------------------===//
+//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/AttnOps.h"
+#include "dialect/DestinationStyle.h"
+#include "dialect/OperandVerifier.h"
+#include "dialect/RegionVerifier.h"
+#include "dialect/RowTiling.h"
+#include "dialect/RuntimeChecks.h"
+
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace mlir::attn;
+
+/// Verifies the weight of an op on rows (N2).
+static LogicalResult verifyWeight(HeadNormOp op, FloatType sums) {
+  Value weight = op.getWeight();
+  ShapedType type = getPlainShapedType(weight.getType());
+  if (!type || (type.getRank() != 1 && type.getRank() != 2))
+    return op.emitOpError() << "operand 'weight': expected a tensor or memref "
+                               "of shape (D) or (H, D), got "
+                            << weight.getType();
+  if (failed(verifyFloat(op, weight, "weight")))
+    return failure();
+  if (type.getElementTypeBitWidth() > sums.getWidth())
+    return op.emitOpError() << "operand 'weight': expected an element type no "
+                               "wider than "
+                            << sums << ", got " << type.getElementType();
+  return success();
+}
+
+LogicalResult HeadNormOp::verify() {
+  if (failed(verifySegments(*this, getProperties().operandSegmentSizes,
+                            {"input"})))
+    return failure();
+  if (getOuts().size() != 1)
+    return emitOpError() << "expected 1 operand 'outs', got "
+                         << getOuts().size();
+  if (failed(verifyHeadRows(*this, getInput(), "input", nullptr))) // N1
+    return failure();
+  Type elementType = getInputType().getElementType();
+  if (failed(verifyHeadRows(*this, getOutput(), "output", elementType)))
+    return failure();
+  FloatType sums =
+      AttentionOp::getAccumulationType(cast<FloatType>(elementType));
+  if (getWeight() && failed(verifyWeight(*this, sums)))
+    return failure();
+  double epsilon = getEpsilon().convertToDouble(); // N3
+  bool isPositive = sums.isF64() ? epsilon > 0 : float(epsilon) > 0;
+  bool isFinite =
+      sums.isF64() ? std::isfinite(epsilon) : std::isfinite(float(epsilon));
+  if (!isPositive || !isFinite)
+    return emitOpError() << "expected 'epsilon' to be positive and finite in "
+                         << sums << ", got " << getEpsilonAttr();
+  if (std::optional<uint64_t> layer = getLayer(); layer && int64_t(*layer) < 0)
+    return emitOpError() << "expected 'layer' to be at least 0, got "
+                         << int64_t(*layer); // N4
+  return failure(failed(verifyOneKind(*this)) ||
+                 failed(verifySizes(*this, getSizeConstraints())));
+}
+
+double HeadNormOp::getScale() {
+  std::optional<uint64_t> layer = getLayer();
+  return layer ? 0.2 + 0.6 * std::exp(-0.3 * double(*layer)) : 1.0;
+}
+
+SmallVector<SizeConstraint> HeadNormOp::getSizeConstraints() {
+  OperandSize input{getInput(), 0, "input"};
+  SmallVector<SizeConstraint> result;
+  addSameSizes({getOutput(), 0, "output"}, input, result);
+  if (getWeight()) { // N2
+    OperandSize weight{getWeight(), 0, "weight"};
+    int64_t rank = cast<ShapedType>(getWeight().getType()).getRank();
+    if (rank == 2)
+      result.push_back({weight, input.at(1), "number of heads"});
+    result.push_back({weight.at(rank - 1), input.at(3), "head size"});
+  }
+  return result;
+}
+
+void HeadNormOp::generateRuntimeVerification(
+    OpBuilder &builder, Location loc,
+    function_ref<std::string(Operation *, StringRef)> describe) {
+  OpBuilder::InsertionGuard guard(builder);
+  moveBeforeWrites(builder, {}, {getInput(), getWeight(), getOutput()});
+  checkSizes(builder, loc, *this, getSizeConstraints(), describe);
+}
+
+LogicalResult HeadNormOp::inferReturnTypes(MLIRContext *,
+                                           std::optional<Location>,
+                                           Adaptor adaptor,
+                                           SmallVectorImpl<Type> &types) {
+  inferResultTypes(adaptor.getOuts(), types); // N5
+  return success();
+}
+
+LogicalResult
+HeadNormOp::reifyResultShapes(OpBuilder &builder,
+                              ReifiedRankedShapedTypeDims &reified) {
+  reifyDestinationShapes(builder, getLoc(), getOuts(), reified);
+  return success();
+}
+
+void HeadNormOp::getEffects(MemoryEffectList &effects) {
+  auto reads = [&](OpOperand &operand) { return readsOperand(operand); };
+  getDestinationEffects(*this, reads, effects);
+}
+
+//===----------------------------------------------------------------------===//
+// Tiling
+//===----------------------------------------------------------------------===//
+
+SmallVector<utils::IteratorType> HeadNormOp::getLoopIteratorTypes() {
+  return SmallVector<utils::IteratorType>(3, utils::IteratorType::parallel);
+}
+
+SmallVector<Range> HeadNormOp::getIterationDomain(OpBuilder &b) {
+  return getRowDomain(b, getLoc(), getInput());
+}
+
+FailureOr<TilingResult>
+HeadNormOp::getTiledImplementation(OpBuilder &b, ArrayRef<OpFoldResult> offsets,
+                                   ArrayRef<OpFoldResult> sizes) {
+  // Heads are static.
+  if (getNumResults() == 0 || !getConstantIntValue(sizes[1]))
+    return failure();
+  Location loc = getLoc();
+  SmallVector<Operation *> slices;
+  SmallVector<OpFoldResult> at, extent;
+  getRowPosition(b, getInput(), offsets, sizes, at, extent);
+  Value input = createRowSlice(b, loc, getInput(), at, extent, slices);
+  Value output = createRowSlice(b, loc, getOutput(), at, extent, slices);
+  Value weight = getWeight();
+  if (weight && cast<ShapedType>(weight.getType()).getRank() == 2)
+    weight = createRowSlice(b, loc, weight, {at[1], at[3]},
+                            {extent[1], extent[3]}, slices);
+  auto tile = HeadNormOp::create(b, loc, output.getType(), input, weight,
+                                 output, getEpsilonAttr(), getLayerAttr());
+  return TilingResult{{tile}, {tile->getResult(0)}, slices};
+}
+
+LogicalResult HeadNormOp::getResultTilePosition(
+    OpBuilder &b, unsigned, ArrayRef<OpFoldResult> offsets,
+    ArrayRef<OpFoldResult> sizes, SmallVector<OpFoldResult> &resultOffsets,
+    SmallVector<OpFoldResult> &resultSizes) {
+  getRowPosition(b, getInput(), offsets, sizes, resultOffsets, resultSizes);
+  return success();
+}
+
+FailureOr<TilingResult>
+HeadNormOp::generateResultTileValue(OpBuilder &b, unsigned,
+                                    ArrayRef<OpFoldResult> offsets,
+                                    ArrayRef<OpFoldResult> sizes) {
+  // A part of a row has no mean.
+  if (!hasWholeRows(getInput(), offsets, sizes))
+    return failure();
+  return getTiledImplementation(b, offsets.drop_back(), sizes.drop_back());
+}
