@@ -18,6 +18,7 @@
 
 #include "dialect/AttentionRegionParser.h"
 #include "dialect/AttnOps.h"
+#include "dialect/PointwiseRegionAssembly.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -123,25 +124,11 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
   }
 
   Region *score = state.addRegion(), *mask = state.addRegion();
-  if (succeeded(parser.parseOptionalKeyword("score"))) {
-    // The region's types follow the query's; the verifier, which runs later,
-    // has more to say about it.
-    auto element = dyn_cast<FloatType>(getElementTypeOrSelf(inputs.types[0]));
-    if (!element)
-      return parser.emitError(inputs.loc)
-             << "operand 'query': expected a tensor of floats, got "
-             << inputs.types[0];
-    Type s = getAccumulationType(element);
-    if (parseScores(parser, *score, scoreCaptures, s))
-      return failure();
-  }
-  if (succeeded(parser.parseOptionalKeyword("mask"))) {
-    if (parseMasks(parser, *mask, maskCaptures))
-      return failure();
-    SMLoc loc = parser.getCurrentLocation();
-    if (succeeded(parser.parseOptionalKeyword("score")))
-      return parser.emitError(loc) << "expected 'score' before 'mask'";
-  }
+  scoreCaptures.loc = maskCaptures.loc = parser.getCurrentLocation();
+  if (parseScoreAndMask(parser, *score, scoreCaptures.operands,
+                        scoreCaptures.types, *mask, maskCaptures.operands,
+                        maskCaptures.types, inputs.types[0]))
+    return failure();
 
   SMLoc attributesLoc = parser.getCurrentLocation();
   if (parser.parseOptionalAttrDict(state.attributes))
@@ -192,9 +179,7 @@ static void printOperands(OpAsmPrinter &printer, StringRef keyword,
 static void printRegion(OpAsmPrinter &printer, StringRef keyword,
                         Region &region, OperandRange captures,
                         unsigned leading) {
-  if (region.empty())
-    return;
-  printer << ' ' << keyword << '(';
+  printer << keyword << '(';
   llvm::interleaveComma(region.getArguments().take_front(leading), printer);
   printer << ')';
   if (!captures.empty()) {
@@ -212,6 +197,53 @@ static void printRegion(OpAsmPrinter &printer, StringRef keyword,
   }
   printer << ' ';
   printer.printRegion(region, /*printEntryBlockArgs=*/false);
+}
+
+ParseResult attn::parseScoreAndMask(
+    OpAsmParser &parser, Region &score,
+    SmallVectorImpl<OpAsmParser::UnresolvedOperand> &scoreCaptures,
+    SmallVectorImpl<Type> &scoreTypes, Region &mask,
+    SmallVectorImpl<OpAsmParser::UnresolvedOperand> &maskCaptures,
+    SmallVectorImpl<Type> &maskTypes, Type rows) {
+  OperandSegment ofScore, ofMask;
+  SMLoc loc = parser.getCurrentLocation();
+  if (succeeded(parser.parseOptionalKeyword("score"))) {
+    // The region's types follow the rows'; the verifier, which runs later, has
+    // more to say about them.
+    auto element = dyn_cast<FloatType>(getElementTypeOrSelf(rows));
+    if (!element)
+      return parser.emitError(loc)
+             << "a score needs a tensor of floats, got " << rows;
+    if (parseScores(parser, score, ofScore,
+                    AttentionOp::getAccumulationType(element)))
+      return failure();
+  }
+  if (succeeded(parser.parseOptionalKeyword("mask"))) {
+    if (parseMasks(parser, mask, ofMask))
+      return failure();
+    SMLoc after = parser.getCurrentLocation();
+    if (succeeded(parser.parseOptionalKeyword("score")))
+      return parser.emitError(after) << "expected 'score' before 'mask'";
+  }
+  llvm::append_range(scoreCaptures, ofScore.operands);
+  llvm::append_range(scoreTypes, ofScore.types);
+  llvm::append_range(maskCaptures, ofMask.operands);
+  llvm::append_range(maskTypes, ofMask.types);
+  return success();
+}
+
+void attn::printScoreAndMask(OpAsmPrinter &printer, Operation *, Region &score,
+                             OperandRange scoreCaptures, TypeRange,
+                             Region &mask, OperandRange maskCaptures, TypeRange,
+                             Type) {
+  if (!score.empty())
+    printRegion(printer, "score", score, scoreCaptures,
+                AttentionOp::kNumScoreArguments);
+  if (!score.empty() && !mask.empty())
+    printer << ' ';
+  if (!mask.empty())
+    printRegion(printer, "mask", mask, maskCaptures,
+                AttentionOp::kNumMaskArguments);
 }
 
 void AttentionOp::print(OpAsmPrinter &printer) {
@@ -238,9 +270,11 @@ void AttentionOp::print(OpAsmPrinter &printer) {
     printer.printFloat(rate.getValue());
     printer << ", " << getDropoutSeed() << ", " << getDropoutCall() << ')';
   }
-  printRegion(printer, "score", getScore(), getScoreCaptures(),
-              kNumScoreArguments);
-  printRegion(printer, "mask", getMask(), getMaskCaptures(), kNumMaskArguments);
+  if (hasScore() || hasMask())
+    printer << ' ';
+  printScoreAndMask(printer, *this, getScore(), getScoreCaptures(),
+                    getScoreCaptures().getTypes(), getMask(), getMaskCaptures(),
+                    getMaskCaptures().getTypes(), getQuery().getType());
   printer.printOptionalAttrDict(
       (*this)->getDiscardableAttrDictionary().getValue());
 }

@@ -11,6 +11,7 @@
 include "dialect/AttnDialect.td"
 include "dialect/CacheOps.td"
 include "dialect/LayerOps.td"
+include "dialect/MultiHeadAttentionOp.td"
 include "dialect/OnlineOps.td"
 include "dialect/ProjectionOps.td"
 include "dialect/TableOps.td"
@@ -271,7 +272,9 @@ def Attn_AttentionOp : Attn_Op<"attention", [
 
 def Attn_YieldOp : Attn_Op<"yield", [
     Pure, Terminator,
-    ParentOneOf<["::mlir::attn::AttentionOp", "::mlir::attn::OnlineAttentionOp",
+    ParentOneOf<["::mlir::attn::AttentionOp",
+                 "::mlir::attn::MultiHeadAttentionOp",
+                 "::mlir::attn::OnlineAttentionOp",
                  "::mlir::attn::OnlineSoftmaxOp"]>]> {
   let summary = "ends a score or mask region with its value";
   let description = [{

@@ -16,6 +16,7 @@ using namespace mlir;
 
 void attn::buildPreparationPipeline(OpPassManager &pm) {
   pm.addPass(attn::createFoldTrivialComparisons());
+  pm.addPass(attn::createDecomposeLayer());
   pm.addPass(createInlinerPass());
   pm.addPass(createSymbolDCEPass());
   pm.addPass(createConvertElementwiseToLinalgPass());

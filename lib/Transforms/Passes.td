@@ -50,6 +50,20 @@ def FoldTrivialComparisons : Pass<"attn-fold-trivial-comparisons"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def DecomposeLayer : Pass<"attn-decompose-layer"> {
+  let summary = "Rewrite layers to the ops that they are made of";
+  let description = [{
+    `attn.multi_head_attention` becomes projections into heads, the norms and the
+    rotation of queries and keys, appends to caches and reads of them, the
+    attention, the gate, the projection of its output, and dropout: those of them
+    that it has. The score and the mask become those of the attention.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def AddRuntimeChecks : Pass<"attn-add-runtime-checks"> {
   let summary = "Check at run time what no verifier can know";
   let description = [{

@@ -28,6 +28,7 @@ class ForallOp;
 namespace mlir::attn {
 
 class AttentionOp;
+class MultiHeadAttentionOp;
 class OnlineAttentionOp;
 class SharedOperands;
 
@@ -44,6 +45,9 @@ LogicalResult convertResultsToDestinations(func::FuncOp func);
 /// Replaces comparisons in `root` that are always true or always false by
 /// constants.
 void foldTrivialComparisons(Operation *root);
+
+/// Replaces a layer by the ops that it is made of.
+void decomposeLayer(RewriterBase &rewriter, MultiHeadAttentionOp op);
 
 /// Inserts `cf.assert` before every operation in `root` that is undefined for
 /// some values of its operands.

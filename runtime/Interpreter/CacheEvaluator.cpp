@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/Interpreter/CacheEvaluator.h"
+#include "runtime/Interpreter/LayerEvaluator.h"
 
 #include "dialect/AttnOps.h"
 #include "runtime/Bridge/ElementTypes.h"
@@ -314,5 +315,7 @@ interpreter::evaluateBesideAttention(mlir::Operation *op,
       return Results(failure());
     return evaluation.dropout(dropout);
   }
+  if (auto layer = llvm::dyn_cast<mlir::attn::MultiHeadAttentionOp>(op))
+    return evaluateLayer(layer, operands);
   return std::nullopt;
 }

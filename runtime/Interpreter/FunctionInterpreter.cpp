@@ -196,40 +196,21 @@ private:
   LogicalResult setMask() { // A10
     if (!op.hasMask())
       return success();
-    mlir::FailureOr<RegionInterpreter> region =
-        RegionInterpreter::create(op.getMask());
-    if (failed(region))
+    auto mask = createMask(op.getMask(), lookup(values, op.getMaskCaptures()));
+    if (failed(mask))
       return failure();
-    problem.mask = [region = *region,
-                    captures = lookup(values, op.getMaskCaptures())](
-                       std::int64_t b, std::int64_t h, std::int64_t p,
-                       std::int64_t j) mutable -> std::optional<bool> {
-      Datum keep =
-          region.evaluate({index(b), index(h), index(p), index(j)}, captures);
-      if (const APInt *value = std::get_if<APInt>(&keep))
-        return value->isOne();
-      return std::nullopt;
-    };
+    problem.mask = std::move(*mask);
     return success();
   }
 
   LogicalResult setScore() { // A10
     if (!op.hasScore())
       return success();
-    mlir::FailureOr<RegionInterpreter> region =
-        RegionInterpreter::create(op.getScore());
-    if (failed(region))
+    auto score =
+        createScore(op.getScore(), lookup(values, op.getScoreCaptures()));
+    if (failed(score))
       return failure();
-    problem.score =
-        [region = *region, captures = lookup(values, op.getScoreCaptures())](
-            double s, std::int64_t b, std::int64_t h, std::int64_t p,
-            std::int64_t j) mutable -> std::optional<double> {
-      Datum score = region.evaluate({s, index(b), index(h), index(p), index(j)},
-                                    captures);
-      if (const double *value = std::get_if<double>(&score))
-        return *value;
-      return std::nullopt;
-    };
+    problem.score = std::move(*score);
     return success();
   }
 
@@ -262,11 +243,6 @@ private:
           return emitError() << "row " << j << " is absent from a cache that a "
                              << "packed batch reads";
     return success();
-  }
-
-  static Datum index(std::int64_t value) {
-    return APInt(mlir::IndexType::kInternalStorageBitWidth,
-                 std::uint64_t(value));
   }
 
   /// Sets result `number`, which has the size of its init.

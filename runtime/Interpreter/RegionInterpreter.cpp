@@ -7,6 +7,7 @@
 
 #include "runtime/Interpreter/RegionInterpreter.h"
 
+#include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
@@ -59,4 +60,46 @@ Datum RegionInterpreter::evaluate(llvm::ArrayRef<Datum> leading,
                          step.firstResult, step.op->getNumResults()));
   }
   return values[yielded];
+}
+
+static Datum makeIndex(std::int64_t value) {
+  return llvm::APInt(mlir::IndexType::kInternalStorageBitWidth,
+                     std::uint64_t(value));
+}
+
+mlir::FailureOr<decltype(reference::AttentionProblem::score)>
+interpreter::createScore(mlir::Region &region, std::vector<Datum> captures) {
+  mlir::FailureOr<RegionInterpreter> interpreter =
+      RegionInterpreter::create(region);
+  if (mlir::failed(interpreter))
+    return mlir::failure();
+  return decltype(reference::AttentionProblem::score)(
+      [interpreter = *interpreter, captures = std::move(captures)](
+          double s, std::int64_t b, std::int64_t h, std::int64_t p,
+          std::int64_t j) mutable -> std::optional<double> {
+        Datum score = interpreter.evaluate(
+            {s, makeIndex(b), makeIndex(h), makeIndex(p), makeIndex(j)},
+            captures);
+        if (const double *value = std::get_if<double>(&score))
+          return *value;
+        return std::nullopt;
+      });
+}
+
+mlir::FailureOr<decltype(reference::AttentionProblem::mask)>
+interpreter::createMask(mlir::Region &region, std::vector<Datum> captures) {
+  mlir::FailureOr<RegionInterpreter> interpreter =
+      RegionInterpreter::create(region);
+  if (mlir::failed(interpreter))
+    return mlir::failure();
+  return decltype(reference::AttentionProblem::mask)(
+      [interpreter = *interpreter, captures = std::move(captures)](
+          std::int64_t b, std::int64_t h, std::int64_t p,
+          std::int64_t j) mutable -> std::optional<bool> {
+        Datum keep = interpreter.evaluate(
+            {makeIndex(b), makeIndex(h), makeIndex(p), makeIndex(j)}, captures);
+        if (const llvm::APInt *value = std::get_if<llvm::APInt>(&keep))
+          return value->isOne();
+        return std::nullopt;
+      });
 }

@@ -9,6 +9,7 @@
 #define ATTN_RUNTIME_INTERPRETER_REGIONINTERPRETER_H
 
 #include "runtime/Interpreter/Operations.h"
+#include "runtime/Reference/Attention.h"
 
 #include "mlir/IR/Region.h"
 #include "llvm/ADT/SmallVector.h"
@@ -39,6 +40,13 @@ private:
   std::vector<Datum> values;
   unsigned yielded = 0;
 };
+
+/// The oracle's score and mask from regions with their captures. Emit an error
+/// if a region holds an operation that cannot be evaluated.
+mlir::FailureOr<decltype(reference::AttentionProblem::score)>
+createScore(mlir::Region &region, std::vector<Datum> captures);
+mlir::FailureOr<decltype(reference::AttentionProblem::mask)>
+createMask(mlir::Region &region, std::vector<Datum> captures);
 
 } // namespace attn::interpreter
 

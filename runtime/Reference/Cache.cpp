@@ -22,19 +22,6 @@ static constexpr std::int64_t maxLength = std::int64_t(1) << 61;
 
 static Error makeError(std::string message) { return {std::move(message), {}}; }
 
-static double roundTo(ElementType type, double value) {
-  switch (type) {
-  case ElementType::f64:
-    return value;
-  case ElementType::f16:
-    return float(f16(float(value)));
-  case ElementType::bf16:
-    return float(bf16(float(value)));
-  default:
-    return float(value);
-  }
-}
-
 namespace {
 /// Where a row lies: an entry of dimension 0, and a row of it.
 struct Place {

@@ -91,3 +91,16 @@ attn::reference::toDoubles(const std::string &name, const TensorView &view) {
       return values;
   }
 }
+
+double attn::reference::roundTo(ElementType type, double value) {
+  switch (type) {
+  case ElementType::f64:
+    return value;
+  case ElementType::f16:
+    return float(f16(float(value)));
+  case ElementType::bf16:
+    return float(bf16(float(value)));
+  default:
+    return float(value);
+  }
+}

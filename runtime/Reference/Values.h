@@ -29,6 +29,9 @@ Expected<std::int64_t> countElements(const std::string &name,
 Expected<std::vector<double>> toDoubles(const std::string &name,
                                         const TensorView &view);
 
+/// `value` rounded to a float type, to nearest even.
+double roundTo(ElementType type, double value);
+
 } // namespace attn::reference
 
 #endif // ATTN_REFERENCE_VALUES_H

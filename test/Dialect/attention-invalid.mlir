@@ -209,10 +209,11 @@ func.func @mask_number(%x: tensor<1x2x3x4xf32>) {
 
 func.func @score_of_integers(%x: tensor<1x2x3x4xi32>) {
   %r = attn.attention
-      // expected-error @below {{operand 'query': expected a tensor of floats, got 'tensor<1x2x3x4xi32>'}}
       ins(%x, %x, %x : tensor<1x2x3x4xi32>, tensor<1x2x3x4xi32>,
           tensor<1x2x3x4xi32>)
-      outs(%x : tensor<1x2x3x4xi32>) score softcap(2.0)
+      outs(%x : tensor<1x2x3x4xi32>)
+      // expected-error @below {{a score needs a tensor of floats, got 'tensor<1x2x3x4xi32>'}}
+      score softcap(2.0)
   return
 }
 
@@ -2075,7 +2076,7 @@ func.func @attention_a11_empty(%x: tensor<1x2x3x4xf32>) {
 //===----------------------------------------------------------------------===//
 
 func.func @yield_outside(%c: i1) {
-  // expected-error @below {{'attn.yield' op expects parent op to be one of 'attn.attention, attn.online_attention, attn.online_softmax'}}
+  // expected-error @below {{'attn.yield' op expects parent op to be one of 'attn.attention, attn.multi_head_attention, attn.online_attention, attn.online_softmax'}}
   attn.yield %c : i1
   return
 }

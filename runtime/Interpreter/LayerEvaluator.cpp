@@ -1,0 +1,231 @@
+//===- LayerEvaluator.cpp - Evaluates a layer -----------------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/Interpreter/LayerEvaluator.h"
+#include "runtime/Bridge/ElementTypes.h"
+#include "runtime/Interpreter/CacheEvaluator.h"
+#include "runtime/Interpreter/RegionInterpreter.h"
+#include "runtime/Reference/MultiHeadAttention.h"
+#include "runtime/Reference/Values.h"
+
+#include "mlir/IR/Diagnostics.h"
+
+using namespace attn;
+using namespace attn::interpreter;
+using llvm::APInt;
+using mlir::failed;
+using mlir::failure;
+using mlir::FailureOr;
+using mlir::attn::MultiHeadAttentionOp;
+using reference::Cache;
+using reference::MultiHeadAttentionProblem;
+using TensorPtr = std::shared_ptr<const Tensor>;
+
+namespace {
+
+class LayerEvaluator {
+public:
+  LayerEvaluator(MultiHeadAttentionOp op, llvm::ArrayRef<Datum> operands)
+      : op(op), operands(operands) {}
+
+  FailureOr<std::vector<Datum>> evaluate() {
+    if (failed(check()))
+      return failure();
+    setTensors();
+    setCaches();
+    if (failed(setAttention()))
+      return failure();
+    auto result = reference::multiHeadAttention(problem);
+    if (!result)
+      return emitError() << result.error().message;
+    std::vector<Datum> results = {
+        create(op.getOuts()[0], std::move(result->output))};
+    bool isQuantized = op.getOuts().size() == 5;
+    for (auto [cache, out] :
+         llvm::zip(result->caches, op.getOuts().drop_front()))
+      if (isQuantized)
+        results.push_back(
+            create(out, std::vector<std::int64_t>(cache.elements.begin(),
+                                                  cache.elements.end())));
+      else
+        results.push_back(create(out, cache.elements));
+    if (isQuantized)
+      for (auto [cache, out] :
+           llvm::zip(result->caches, op.getOuts().drop_front(3)))
+        results.push_back(create(out, cache.scales));
+    return results;
+  }
+
+private:
+  mlir::InFlightDiagnostic emitError() { return mlir::emitError(op.getLoc()); }
+
+  const Datum &get(mlir::Value value) {
+    auto all = op->getOperands();
+    return operands[std::size_t(llvm::find(all, value) - all.begin())];
+  }
+  const Tensor &tensor(mlir::Value value) {
+    return *std::get<TensorPtr>(get(value));
+  }
+  std::int64_t integer(mlir::Value value) {
+    return std::get<APInt>(get(value)).getSExtValue();
+  }
+
+  /// Sizes, and operands that were never written.
+  mlir::LogicalResult check() {
+    auto sizeOf = [&](const mlir::attn::OperandSize &size) {
+      return tensor(size.operand).view.size(int(size.dimension));
+    };
+    for (const mlir::attn::SizeConstraint &constraint :
+         op.getSizeConstraints()) {
+      std::int64_t size = sizeOf(constraint.size), expected = constraint.delta;
+      if (constraint.reference.operand)
+        expected += sizeOf(constraint.reference);
+      if (size != expected)
+        return emitError() << "operand '" << constraint.size.name
+                           << "': dimension " << constraint.size.dimension
+                           << " (" << constraint.meaning << ") is " << size
+                           << ", expected " << expected;
+    }
+    for (auto [value, datum] : llvm::zip(op->getOperands(), operands))
+      if (const TensorPtr *operand = std::get_if<TensorPtr>(&datum))
+        if (!(*operand)->isKnown() && value != op.getOuts()[0])
+          return emitError() << "an operand was never written";
+    return mlir::success();
+  }
+
+  MultiHeadAttentionProblem::Map map(mlir::OperandRange range) {
+    MultiHeadAttentionOp::LinearMap given = MultiHeadAttentionOp::getMap(range);
+    MultiHeadAttentionProblem::Map result;
+    if (given.weight)
+      result.weight = tensor(given.weight).view;
+    if (given.scales)
+      result.scales = tensor(given.scales).view;
+    if (given.bias)
+      result.bias = tensor(given.bias).view;
+    return result;
+  }
+
+  void setTensors() {
+    problem.queryHeads = std::int64_t(op.getQueryHeads());
+    problem.keyValueHeads = std::int64_t(op.getKeyValueHeads());
+    problem.keySize = std::int64_t(op.getKeySize());
+    problem.valueSize = std::int64_t(op.getValueSize());
+    problem.input = tensor(op.getInput()).view;
+    if (op.getSource())
+      problem.source = tensor(op.getSource()).view;
+    for (mlir::Value rows : op.getMemory())
+      problem.memory.push_back(tensor(rows).view);
+    problem.qkv = map(op.getQkv());
+    problem.query = map(op.getQuery());
+    problem.key = map(op.getKey());
+    problem.value = map(op.getValue());
+    problem.output = map(op.getOutput());
+    problem.gate = map(op.getGate());
+    problem.outputWidth = tensor(op.getOuts()[0]).view.size(2);
+    if (!op.getGate().empty())
+      problem.gateSize = op.getGateSize();
+    for (mlir::Value weight : op.getNorms())
+      problem.norms.push_back(tensor(weight).view);
+    problem.epsilon = op.getEpsilon().convertToDouble();
+    for (mlir::Value table : op.getRope())
+      problem.rope.push_back(tensor(table).view);
+    problem.interleaved =
+        op.getPairing() == mlir::attn::RopePairing::Interleaved;
+  }
+
+  void setCaches() {
+    if (!op.hasCache())
+      return;
+    problem.lengths = getIntegers(tensor(op.getLengths()));
+    if (op.getCounts())
+      problem.counts = getIntegers(tensor(op.getCounts()));
+    for (unsigned number : {1, 2}) {
+      const Tensor &stored = tensor(op.getOuts()[number]);
+      Cache cache;
+      cache.kind = op.getTable()  ? Cache::Kind::paged
+                   : op.getRing() ? Cache::Kind::ring
+                                  : Cache::Kind::contiguous;
+      cache.type = *convertElementType(stored.elementType);
+      std::copy_n(stored.view.sizes().begin(), 4, cache.shape.begin());
+      cache.elements = *reference::toDoubles("cache", stored.view);
+      if (op.getOuts().size() == 5)
+        cache.scales = *reference::toDoubles(
+            "scales", tensor(op.getOuts()[number + 2]).view);
+      if (op.getTable()) {
+        cache.table = getIntegers(tensor(op.getTable()));
+        cache.maxPages = tensor(op.getTable()).view.size(1);
+      }
+      problem.caches.push_back(std::move(cache));
+    }
+    const Cache &keys = problem.caches[0];
+    problem.size = op.getSize()
+                       ? integer(op.getSize())
+                       : keys.shape[2] * (op.getTable() ? keys.maxPages : 1);
+  }
+
+  mlir::LogicalResult setAttention() {
+    reference::AttentionProblem &attention = problem.attention;
+    if (mlir::FloatAttr scale = op.getStaticScaleAttr())
+      attention.scale = scale.getValueAsDouble();
+    if (mlir::Value offset = op.getOffset()) {
+      if (llvm::isa<mlir::ShapedType>(offset.getType()))
+        attention.offsets = getIntegers(tensor(offset));
+      else
+        attention.offsets = {integer(offset)};
+    }
+    if (op.getSink())
+      attention.sink = *reference::toDoubles("sink", tensor(op.getSink()).view);
+    if (op.hasDropout()) {
+      problem.seed = std::get<APInt>(get(op.getDropoutSeed())).getZExtValue();
+      problem.call = std::uint32_t(
+          std::get<APInt>(get(op.getDropoutCall())).getZExtValue());
+      problem.outputRate = op.getOutputRate()->convertToDouble();
+      attention.dropout = {op.getProbabilityRate()->convertToDouble(),
+                           problem.seed, problem.call};
+    }
+    auto lookup = [&](mlir::OperandRange captures) {
+      std::vector<Datum> data;
+      for (mlir::Value capture : captures)
+        data.push_back(get(capture));
+      return data;
+    };
+    if (!op.getMask().empty()) {
+      auto mask = createMask(op.getMask(), lookup(op.getMaskCaptures()));
+      if (failed(mask))
+        return failure();
+      attention.mask = std::move(*mask);
+    }
+    if (!op.getScore().empty()) {
+      auto score = createScore(op.getScore(), lookup(op.getScoreCaptures()));
+      if (failed(score))
+        return failure();
+      attention.score = std::move(*score);
+    }
+    return mlir::success();
+  }
+
+  /// A tensor of the type and the sizes of a destination.
+  template <typename T>
+  TensorPtr create(mlir::Value out, std::vector<T> elements) {
+    const Tensor &destination = tensor(out);
+    auto sizes = destination.view.sizes();
+    return Tensor::create(destination.elementType, {sizes.data(), sizes.size()},
+                          std::move(elements));
+  }
+
+  MultiHeadAttentionOp op;
+  llvm::ArrayRef<Datum> operands;
+  MultiHeadAttentionProblem problem;
+};
+
+} // namespace
+
+FailureOr<std::vector<Datum>>
+interpreter::evaluateLayer(MultiHeadAttentionOp op,
+                           llvm::ArrayRef<Datum> operands) {
+  return LayerEvaluator(op, operands).evaluate();
+}

@@ -1,0 +1,355 @@
+//===- MultiHeadAttentionTest.cpp - Layers, executed ----------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/Execution/EverywhereRun.h"
+#include "test/Execution/Random.h"
+#include "test/Execution/RuleTesting.h"
+
+#include "gtest/gtest.h"
+
+#include <cmath>
+
+using namespace attn;
+using namespace attn::test;
+using std::string;
+
+namespace {
+
+/// A kernel of one layer and its arguments, written part by part.
+struct LayerText {
+  ElementType type = ElementType::f32;
+  Index heads = 2, keyHeads = 1, keySize = 4, valueSize = 4, width = 6,
+        outputWidth = 5;
+  string parameters, clauses, ins, outs, results;
+  std::vector<TestArgument> arguments;
+  std::vector<TestTensor> tensors; ///< What the arguments are views of.
+  std::uint64_t seed = 1;
+
+  LayerText() { tensors.reserve(40); }
+
+  string tensorType(const std::vector<Index> &shape, ElementType element) {
+    string text = "tensor<";
+    for (Index size : shape)
+      text += (size < 0 ? "?" : std::to_string(size)) + "x";
+    return text + string(nameOf(element)) + ">";
+  }
+
+  /// An argument of the type `shape`, whose -1 are dynamic, and the sizes
+  /// `sizes`; returns its type.
+  string add(const string &name, const std::vector<Index> &shape,
+             const Shape &sizes, ElementType element, double deviation,
+             double mean = 0, bool isWritable = false) {
+    tensors.emplace_back(element, sizes);
+    Random random(seed++);
+    tensors.back().fill([&] { return mean + deviation * random.normal(); });
+    return declare(name, tensorType(shape, element), tensors.back().view(),
+                   isWritable);
+  }
+  string addIntegers(const string &name, const std::vector<double> &elements) {
+    tensors.push_back(i32(elements));
+    return declare(name, "tensor<?xi32>", tensors.back().view(), false);
+  }
+  string declare(const string &name, const string &text,
+                 const TestArgument &argument, bool isWritable) {
+    parameters += (parameters.empty() ? "%" : ", %") + name + ": " + text +
+                  (isWritable ? " {bufferization.writable = true}" : "");
+    arguments.push_back(argument);
+    return text;
+  }
+
+  /// `clause(%weight[, %scales][, %bias] : types)`.
+  void addMap(const string &clause, Index rows, Index columns,
+              ElementType element, bool hasBias) {
+    double deviation = 1 / std::sqrt(double(rows));
+    bool isQuantized = element == ElementType::i8;
+    string operands = "%" + clause, types;
+    if (isQuantized) {
+      tensors.emplace_back(element, Shape{rows, columns});
+      Random random(seed++);
+      tensors.back().fill([&] { return double(random.between(-127, 127)); });
+      types = declare(clause, tensorType({rows, columns}, element),
+                      tensors.back().view(), false);
+      operands += ", %" + clause + "_scales";
+      types += ", " + add(clause + "_scales", {columns}, {columns},
+                          ElementType::f32, 0.001, deviation / 70);
+    } else {
+      types = add(clause, {rows, columns}, {rows, columns}, element, deviation);
+    }
+    if (hasBias) {
+      operands += ", %" + clause + "_bias";
+      types +=
+          ", " + add(clause + "_bias", {columns}, {columns},
+                     type == ElementType::f64 ? type : ElementType::f32, 0.3);
+    }
+    clauses += " " + clause + "(" + operands + " : " + types + ")";
+  }
+
+  string write() {
+    string input = tensorType({-1, -1, width}, type),
+           output = tensorType({-1, -1, outputWidth}, type);
+    string head = "func.func @f(" + parameters + ") -> (" + output;
+    string body = ") {\n%c0 = arith.constant 0 : index\n%c1 = arith.constant 1 "
+                  ": index\n%b = tensor.dim %x, %c0 : " +
+                  input + "\n%s = tensor.dim %x, %c1 : " + input +
+                  "\n%init = tensor.empty(%b, %s) : " + output + "\n";
+    string types = results.empty() ? "" : ", " + results;
+    bool hasCache = !results.empty();
+    return head + types + body + (hasCache ? "%y:3" : "%y") +
+           " = attn.multi_head_attention heads(" + std::to_string(heads) +
+           ", " + std::to_string(keyHeads) + ") sizes(" +
+           std::to_string(keySize) + ", " + std::to_string(valueSize) +
+           ") ins(%x : " + input + ")" + ins + " outs(%init" +
+           (hasCache ? ", %keys, %values" : "") + " : " + output + types + ")" +
+           clauses + "\nreturn " + (hasCache ? "%y#0, %y#1, %y#2" : "%y") +
+           " : " + output + types + "\n}\n";
+  }
+
+  Results run() { return runEverywhere(write(), arguments); }
+};
+
+/// Any layer: its sizes, its grouping of heads, where keys come from, and what
+/// stands around the attention.
+void runRandomLayer(std::uint64_t seed) {
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  Random random(seed);
+  LayerText layer;
+  layer.seed = 1000 * seed;
+  layer.type = random.pick<ElementType>({ElementType::f64, ElementType::f32,
+                                         ElementType::f16, ElementType::bf16});
+  layer.keyHeads = random.between(1, 2);
+  layer.heads = layer.keyHeads * random.between(1, 3);
+  layer.keySize = 2 * random.between(1, 9);
+  layer.valueSize = random.chance(0.7) ? layer.keySize : random.between(1, 17);
+  layer.width = random.between(1, 24);
+  layer.outputWidth = random.between(1, 24);
+  Index batch = random.between(0, 2), length = random.between(0, 6),
+        keyLength = random.between(1, 7);
+  enum Form { fused, separate, cached, cross, memory };
+  Form form = random.pick<Form>(
+      {fused, separate, cached, cached, cached, cross, memory});
+  ElementType weight = random.pick<ElementType>(
+      {layer.type, ElementType::f32, ElementType::bf16, ElementType::i8});
+  bool hasBias = random.chance(0.4);
+
+  layer.add("x", {-1, -1, layer.width}, {batch, length, layer.width},
+            layer.type, 1);
+  Index from = layer.width;
+  if (form == cross) {
+    from = random.between(1, 20);
+    layer.ins = " source(%e : " +
+                layer.add("e", {-1, -1, from}, {batch, keyLength, from},
+                          layer.type, 1) +
+                ")";
+  } else if (form == memory) {
+    string keys = layer.add("k", {-1, layer.keyHeads, -1, layer.keySize},
+                            {batch, layer.keyHeads, keyLength, layer.keySize},
+                            layer.type, 1);
+    string values = layer.add(
+        "v", {-1, layer.keyHeads, -1, layer.valueSize},
+        {batch, layer.keyHeads, keyLength, layer.valueSize}, layer.type, 1);
+    layer.ins = " memory(%k, %v : " + keys + ", " + values + ")";
+  }
+  std::vector<double> lengths;
+  Index stored = random.between(0, 8);
+  for (Index b = 0; b < batch; ++b)
+    lengths.push_back(double(random.between(0, stored)));
+  if (form == cached) {
+    // Of the layer's type, or narrower.
+    Index capacity = stored + length + random.between(0, 3);
+    auto addCache = [&](const string &name, Index size) {
+      return layer.add(name, {-1, layer.keyHeads, -1, size},
+                       {batch, layer.keyHeads, capacity, size}, layer.type, 1,
+                       0, /*isWritable=*/true);
+    };
+    layer.results = addCache("keys", layer.keySize);
+    layer.results += ", " + addCache("values", layer.valueSize);
+  }
+  Index queries = layer.heads * layer.keySize,
+        keys = layer.keyHeads * layer.keySize,
+        values = layer.keyHeads * layer.valueSize;
+  if (form == fused || (form == cached && random.chance(0.5))) {
+    layer.addMap("qkv", layer.width, queries + keys + values, weight, hasBias);
+  } else {
+    layer.addMap("query", layer.width, queries, weight, hasBias);
+    if (form != memory) {
+      layer.addMap("key", from, keys, weight, false);
+      layer.addMap("value", from, values, weight, hasBias);
+    }
+  }
+  layer.addMap("output", layer.heads * layer.valueSize, layer.outputWidth,
+               weight, random.chance(0.3));
+  if (random.chance(0.3))
+    layer.addMap("gate", layer.width,
+                 layer.heads * (random.chance(0.5) ? 1 : layer.valueSize),
+                 weight, hasBias);
+  if (random.chance(0.4)) {
+    string norms =
+        layer.add("qn", {layer.keySize}, {layer.keySize}, layer.type, 0.1, 1);
+    string operands = "%qn";
+    if (form != memory) {
+      norms +=
+          ", " + layer.add("kn", {layer.keyHeads, layer.keySize},
+                           {layer.keyHeads, layer.keySize}, layer.type, 0.1, 1);
+      operands += ", %kn";
+    }
+    layer.clauses += " norms(" + operands + " : " + norms + ")";
+    if (random.chance(0.5))
+      layer.clauses += " epsilon(1.0e-3)";
+  }
+  if (form != cross && form != memory && random.chance(0.6)) {
+    Index pairs = random.between(1, layer.keySize / 2);
+    string table =
+        layer.add("cosine", {-1, pairs}, {20, pairs}, ElementType::f32, 1);
+    layer.add("sine", {-1, pairs}, {20, pairs}, ElementType::f32, 1);
+    layer.clauses += random.pick<string>({" rope half_split", " rope "
+                                                              "interleaved"}) +
+                     "(%cosine, %sine : " + table + ", " + table + ")";
+  }
+  if (form == cached)
+    layer.clauses +=
+        " lengths(%stored : " + layer.addIntegers("stored", lengths) + ")";
+  else if (random.chance(0.3))
+    layer.clauses +=
+        " offset(%start : " +
+        layer.declare("start", "index", Argument(random.between(0, 5)), false) +
+        ")";
+  if (random.chance(0.2))
+    layer.clauses += " scale(0.25)";
+  if (random.chance(0.3))
+    layer.clauses +=
+        " sink(%sink : " +
+        layer.add("sink", {layer.heads}, {layer.heads}, ElementType::f32, 1) +
+        ")";
+  if (random.chance(0.2)) {
+    layer.declare("seed", "i64", Argument(Index(random.bits())), false);
+    layer.declare("call", "i32", Argument(Index(3)), false);
+    layer.clauses += random.pick<string>({" dropout(0.2, 0.1, %seed, %call)",
+                                          " dropout(0.0, 0.5, %seed, %call)",
+                                          " dropout(0.3, 0.0, %seed, %call)"});
+  }
+  if (random.chance(0.3))
+    layer.clauses += " score softcap(5.0)";
+  if (form == cached)
+    layer.clauses += random.pick<string>(
+        {" mask causal", " mask causal, sliding_window(2, 0)"});
+  else if (random.chance(0.5))
+    layer.clauses +=
+        random.pick<string>({" mask causal", " mask sliding_window(3, 1)"});
+  EXPECT_EQ(layer.run().error, "");
+}
+
+TEST(MultiHeadAttention, random) {
+  for (std::uint64_t seed = 7800; seed < 7818; ++seed)
+    runRandomLayer(seed);
+}
+
+/// A layer with a cache, of `batch` sequences with up to 12 tokens.
+LayerText writeCachedLayer(const TestTensor &tokens,
+                           const std::vector<double> &lengths,
+                           const TestTensor &keys, const TestTensor &values) {
+  LayerText layer;
+  layer.declare("x", "tensor<?x?x6xf32>", tokens.view(), false);
+  layer.results = "tensor<?x1x?x4xf32>";
+  layer.declare("keys", layer.results, keys.view(), true);
+  layer.declare("values", layer.results, values.view(), true);
+  layer.results += ", tensor<?x1x?x4xf32>";
+  layer.addMap("qkv", 6, 16, ElementType::f32, true);
+  layer.addMap("output", 8, 5, ElementType::f32, false);
+  string table = layer.add("cosine", {-1, 2}, {12, 2}, ElementType::f32, 1);
+  layer.add("sine", {-1, 2}, {12, 2}, ElementType::f32, 1);
+  layer.clauses +=
+      " rope half_split(%cosine, %sine : " + table + ", " + table +
+      ") lengths(%stored : " + layer.addIntegers("stored", lengths) +
+      ") mask causal";
+  return layer;
+}
+
+TEST(MultiHeadAttention, l6_steps_are_one_prefill) {
+  TestTensor tokens = normal(ElementType::f32, {2, 9, 6}, 3),
+             keys(ElementType::f32, {2, 1, 12, 4}),
+             values(ElementType::f32, {2, 1, 12, 4});
+  keys.fill([] { return 0.0; });
+  values.fill([] { return 0.0; });
+  Results whole = writeCachedLayer(tokens, {0, 0}, keys, values).run();
+  Index done = 0;
+  for (Index count : {4, 1, 1, 3}) {
+    TestTensor part(ElementType::f32, {2, count, 6});
+    part.fill(
+        [&](const Shape &i) { return *tokens.get({i[0], done + i[1], i[2]}); });
+    Results step =
+        writeCachedLayer(part, {double(done), double(done)}, keys, values)
+            .run();
+    ASSERT_EQ(step.error, "");
+    auto copy = [](TestTensor &to, const TestTensor &from) {
+      to.fill([&](const Shape &i) { return *from.get(i); });
+    };
+    copy(keys, step.tensors[1]);
+    copy(values, step.tensors[2]);
+    std::vector<double> expected;
+    for (Index b : {0, 1})
+      for (Index i = 0; i < count; ++i)
+        for (Index c = 0; c < 5; ++c)
+          expected.push_back(*whole.tensors[0].get({b, done + i, c}));
+    expectNear(step.tensors[0].elements(), expected, 4e-6);
+    done += count;
+  }
+}
+
+TEST(MultiHeadAttention, l6_what_does_not_fit_writes_nothing) {
+  TestTensor tokens = normal(ElementType::f32, {2, 3, 6}, 3),
+             keys = normal(ElementType::f32, {2, 1, 12, 4}),
+             values = normal(ElementType::f32, {2, 1, 12, 4}, 2);
+  auto run = [&](const TestTensor &keys, const TestTensor &values,
+                 const std::vector<double> &lengths) {
+    return writeCachedLayer(tokens, lengths, keys, values).run().error;
+  };
+  EXPECT_EQ(run(keys, values, {2, 9}), "");
+  EXPECT_NE(run(keys, values, {2, 10}), "");
+  EXPECT_NE(run(keys, values, {2, -1}), "");
+  EXPECT_NE(run(keys, values, {2}), "");
+  EXPECT_NE(run(keys, normal(ElementType::f32, {2, 1, 11, 4}), {2, 9}), "");
+  EXPECT_NE(run(keys, normal(ElementType::f32, {1, 1, 12, 4}), {2, 3}), "");
+}
+
+TEST(MultiHeadAttention, l6_ring_and_pages) {
+  for (bool isRing : {false, true}) {
+    LayerText layer;
+    layer.declare(
+        "x", "tensor<?x?x6xf32>",
+        layer.tensors.emplace_back(normal(ElementType::f32, {2, 3, 6})).view(),
+        false);
+    Shape shape = isRing ? Shape{2, 1, 6, 4} : Shape{8, 1, 2, 4};
+    layer.results =
+        layer.add("keys", {-1, 1, -1, 4}, shape, ElementType::f32, 1, 0, true);
+    layer.results += ", " + layer.add("values", {-1, 1, -1, 4}, shape,
+                                      ElementType::f32, 1, 0, true);
+    if (isRing)
+      layer.declare("n", "index", Argument(Index(12)), false);
+    layer.addMap("qkv", 6, 16, ElementType::f32, false);
+    layer.addMap("output", 8, 5, ElementType::f32, false);
+    layer.clauses +=
+        " lengths(%stored : " +
+        layer.addIntegers("stored", {2, isRing ? 9. : 4.}) +
+        ") counts(%counts : " + layer.addIntegers("counts", {3, 2}) + ")";
+    if (isRing) {
+      layer.clauses += " ring size(%n) mask causal, sliding_window(2, 0), "
+                       "key_padding(%after : " +
+                       layer.addIntegers("after", {5, 11}) + ")";
+    } else {
+      layer.tensors.emplace_back(ElementType::i32, Shape{2, 4},
+                                 std::vector<double>{3, 1, 0, 0, 2, 7, 5, 0});
+      layer.clauses += " table(%table : " +
+                       layer.declare("table", "tensor<?x?xi32>",
+                                     layer.tensors.back().view(), false) +
+                       ") mask causal, key_padding(%after : " +
+                       layer.addIntegers("after", {5, 6}) + ")";
+    }
+    EXPECT_EQ(layer.run().error, "");
+  }
+}
+
+} // namespace

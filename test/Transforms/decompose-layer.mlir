@@ -1,0 +1,70 @@
+// RUN: attn-opt %s -attn-decompose-layer | FileCheck %s
+
+!x = tensor<?x?x6xf32>
+!rows = tensor<?x1x?x4xf32>
+
+// CHECK-LABEL: func.func @plain(
+// CHECK-SAME: %[[X:.*]]: tensor<?x?x6xf32>, %[[W:.*]]: tensor<6x16xf32>, %[[WO:.*]]: tensor<8x6xf32>)
+// CHECK: %[[P:.*]]:3 = attn.projection ins(%[[X]], %[[W]] : {{.*}}) outs({{.*}} : tensor<?x2x?x4xf32>, tensor<?x1x?x4xf32>, tensor<?x1x?x4xf32>)
+// CHECK: %[[A:.*]] = attn.attention ins(%[[P]]#0, %[[P]]#1, %[[P]]#2 : {{.*}} mask(
+// CHECK: %[[Y:.*]] = attn.projection ins(%[[A]], %[[WO]] : {{.*}}) outs(%[[X]] : tensor<?x?x6xf32>)
+// CHECK: return %[[Y]]
+func.func @plain(%x: !x, %w: tensor<6x16xf32>, %wo: tensor<8x6xf32>) -> !x {
+  %0 = attn.multi_head_attention heads(2, 1) sizes(4, 4) ins(%x : !x)
+      outs(%x : !x) qkv(%w : tensor<6x16xf32>) output(%wo : tensor<8x6xf32>)
+      mask causal
+  return %0 : !x
+}
+
+// CHECK-LABEL: func.func @cached(
+// CHECK: %[[AFTER:.*]] = linalg.generic
+// CHECK: attn.projection
+// CHECK-SAME: scales(%{{.*}} : tensor<8xf32>) bias(
+// CHECK: attn.projection
+// CHECK: attn.projection
+// CHECK: %[[GATE:.*]] = attn.projection {{.*}} outs(%{{.*}} : tensor<?x2x?x1xf32>)
+// CHECK: attn.head_norm
+// CHECK: %[[Q:.*]] = attn.rope interleaved {{.*}} offset(%[[N:.*]] : tensor<?xi32>)
+// CHECK: attn.head_norm
+// CHECK: attn.rope interleaved {{.*}} offset(%[[N]] : tensor<?xi32>)
+// CHECK: %[[K:.*]] = attn.cache_append {{.*}} lengths(%[[N]] : tensor<?xi32>)
+// CHECK: %[[KR:.*]] = attn.cache_read ins(%[[K]] : {{.*}}) lengths(%[[AFTER]] : tensor<?xi32>)
+// CHECK: %[[V:.*]] = attn.cache_append
+// CHECK: %[[VR:.*]] = attn.cache_read ins(%[[V]] : {{.*}}) lengths(%[[AFTER]] : tensor<?xi32>)
+// CHECK: %[[A:.*]] = attn.attention ins(%[[Q]], %[[KR]], %[[VR]] : {{.*}}) outs(%{{.*}}) scale(5.000000e-01) offset(%[[N]] : tensor<?xi32>) sink(%{{.*}}) dropout(1.000000e-01
+// CHECK: linalg.generic {{.*}} ins(%[[A]], %[[GATE]] :
+// CHECK: math.exp
+// CHECK: %[[O:.*]] = attn.projection
+// CHECK: %[[D:.*]] = attn.dropout ins(%[[O]] : {{.*}} rate(2.000000e-01
+// CHECK: return %[[D]], %[[K]], %[[V]]
+func.func @cached(%x: !x, %k: !rows, %v: !rows, %wq: tensor<6x8xi8>,
+    %sq: tensor<8xf32>, %bq: tensor<8xf32>, %wk: tensor<6x4xf32>,
+    %wo: tensor<8x6xf32>, %g: tensor<6x2xf32>, %nq: tensor<4xf32>,
+    %nk: tensor<1x4xf32>, %t: tensor<?x2xf32>, %n: tensor<?xi32>,
+    %sink: tensor<2xf16>, %seed: i64, %call: i32) -> (!x, !rows, !rows) {
+  %0:3 = attn.multi_head_attention heads(2, 1) sizes(4, 4) ins(%x : !x)
+      outs(%x, %k, %v : !x, !rows, !rows)
+      query(%wq, %sq, %bq : tensor<6x8xi8>, tensor<8xf32>, tensor<8xf32>)
+      key(%wk : tensor<6x4xf32>) value(%wk : tensor<6x4xf32>)
+      output(%wo : tensor<8x6xf32>) gate(%g : tensor<6x2xf32>)
+      norms(%nq, %nk : tensor<4xf32>, tensor<1x4xf32>)
+      rope interleaved(%t, %t : tensor<?x2xf32>, tensor<?x2xf32>)
+      lengths(%n : tensor<?xi32>) scale(0.5) sink(%sink : tensor<2xf16>)
+      dropout(0.1, 0.2, %seed, %call) mask causal
+  return %0#0, %0#1, %0#2 : !x, !rows, !rows
+}
+
+// Rates of 0 leave no dropout; finished keys and values are used as they are.
+// CHECK-LABEL: func.func @memory(
+// CHECK-SAME: %[[X:.*]]: tensor<?x?x6xf32>, %[[K:[^:]*]]: tensor<?x1x?x4xf32>, %[[V:[^:]*]]: tensor<?x1x?x4xf32>
+// CHECK: %[[Q:.*]] = attn.projection
+// CHECK-NOT: attn.projection
+// CHECK: attn.attention ins(%[[Q]], %[[K]], %[[V]] : {{.*}}) outs(%{{[^:]*}} : tensor<?x2x?x4xf32>){{$}}
+// CHECK-NOT: attn.dropout
+func.func @memory(%x: !x, %k: !rows, %v: !rows, %wq: tensor<6x8xf32>,
+    %wo: tensor<8x6xf32>, %seed: i64, %call: i32) -> !x {
+  %0 = attn.multi_head_attention heads(2, 1) sizes(4, 4) ins(%x : !x)
+      memory(%k, %v : !rows, !rows) outs(%x : !x) query(%wq : tensor<6x8xf32>)
+      output(%wo : tensor<8x6xf32>) dropout(0.0, 0.0, %seed, %call)
+  return %0 : !x
+}
