@@ -113,7 +113,9 @@ string Parameters::writeSummaries() const {
 string Parameters::write() const {
   string result;
   for (const detail::DeclarationPtr &declaration : declarations)
-    result += (result.empty() ? "%" : ",\n    %") + declaration->name + ": " +
-              writeType(*declaration);
+    result +=
+        (result.empty() ? "%" : ",\n    %") + declaration->name + ": " +
+        writeType(*declaration) +
+        (declaration->isUpdated ? " {bufferization.writable = true}" : "");
   return result;
 }

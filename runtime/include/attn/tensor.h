@@ -36,6 +36,8 @@ struct Declaration {
   std::vector<std::int64_t> shape;
   /// Sizes of the blocks whose ranges are an argument too; none if empty.
   std::vector<std::int64_t> blocks = {};
+  /// The kernel updates it in place.
+  bool isUpdated = false;
   bool operator==(const Declaration &) const = default;
 };
 

@@ -1,0 +1,108 @@
+//===- LayerBuilderTest.cpp - Layers that C++ describes, executed ---------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "attn/multi_head_attention.h"
+#include "test/Execution/EverywhereRun.h"
+#include "test/Execution/Random.h"
+#include "test/Execution/RuleTesting.h"
+
+#include "gtest/gtest.h"
+
+using namespace attn;
+using namespace attn::test;
+using std::string;
+
+namespace {
+
+/// Runs a built layer on tensors of these shapes, and what comes after them.
+void runBuilt(const MultiHeadAttention &layer, std::vector<Shape> shapes,
+              std::vector<TestArgument> others) {
+  Expected<string> text = layer.text();
+  ASSERT_TRUE(text) << text.error().message;
+  auto kernel = getEngine().compile(*text);
+  ASSERT_TRUE(kernel) << kernel.error().message << "\n" << *text;
+  std::vector<TestTensor> tensors;
+  tensors.reserve(shapes.size());
+  std::vector<TestArgument> arguments;
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    tensors.emplace_back(kernel->signature().arguments[i].type, shapes[i]);
+    Random random(40 + i);
+    tensors.back().fill([&] { return 0.4 * random.normal(); });
+    arguments.push_back(tensors.back().view());
+  }
+  arguments.insert(arguments.end(), others.begin(), others.end());
+  string named = *text;
+  named.replace(named.find("@layer"), 6, "@f");
+  EXPECT_EQ(runEverywhere(named, arguments).error, "");
+}
+
+TEST(LayerBuilder, with_a_cache) {
+  MultiHeadAttention layer{.attention = {.queryHeads = 4,
+                                         .keyValueHeads = 2,
+                                         .headSize = 8,
+                                         .score = softcap(4.0),
+                                         .mask = causal()},
+                           .width = 12,
+                           .weights = ElementType::bf16,
+                           .hasBias = true,
+                           .gate = MultiHeadAttention::Gate::ofHeads,
+                           .normEpsilon = 1e-6,
+                           .rotary = Rotary{.size = 8},
+                           .isCached = true};
+  runBuilt(layer,
+           {{2, 3, 12},
+            {12, 64},
+            {64},
+            {32, 12},
+            {12, 4},
+            {8},
+            {8},
+            {9, 4},
+            {9, 4},
+            {2, 2, 9, 8},
+            {2, 2, 9, 8}},
+           {i32({2, 6})});
+}
+
+TEST(LayerBuilder, with_a_memory) {
+  MultiHeadAttention layer{.attention = {.type = ElementType::f16,
+                                         .queryHeads = 2,
+                                         .headSize = 8,
+                                         .offset = 4},
+                           .width = 12,
+                           .outputWidth = 7,
+                           .weights = ElementType::f16,
+                           .hasOutputBias = true,
+                           .hasMemory = true};
+  runBuilt(layer,
+           {{2, 3, 12}, {2, 2, 5, 8}, {2, 2, 5, 8}, {12, 16}, {16, 7}, {7}},
+           {});
+}
+
+TEST(LayerBuilder, says_which_member_is_wrong) {
+  auto message = [](const MultiHeadAttention &layer) {
+    Expected<string> text = layer.text();
+    return text ? string() : text.error().message;
+  };
+  EXPECT_EQ(message({.width = 0}), "width: expected at least 1, got 0");
+  EXPECT_EQ(message({.width = 4, .weights = ElementType::i32}),
+            "weights: expected f32, f16, bf16 or i8, got i32");
+  EXPECT_EQ(message({.width = 4, .rotary = Rotary{.size = 66}}),
+            "rotary.size: expected an even number from 2 to headSize, which is "
+            "64, got 66");
+  EXPECT_EQ(message({.width = 4, .hasMemory = true, .isCached = true}),
+            "isCached: expected false where keys do not come from the input, "
+            "got true");
+  EXPECT_EQ(message({.width = 4, .outputDropout = 0.5}),
+            "attention.dropout: expected one, for outputDropout, got none");
+  EXPECT_EQ(
+      message({.attention = {.queryHeads = 3, .keyValueHeads = 2}, .width = 4}),
+      "queryHeads: expected a multiple of keyValueHeads, which is 2, got "
+      "3");
+}
+
+} // namespace
