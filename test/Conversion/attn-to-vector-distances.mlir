@@ -50,10 +50,10 @@ func.func @relative(%s: memref<128x32xf32>, %m: memref<32xf32>, %b: index, %p: i
 
 // Truths are numbers in memory.
 // CHECK-LABEL: func @dilated
-//   CHECK-DAG:   %[[ZERO:.*]] = arith.constant dense<0> : vector<16xi32>
-//       CHECK:   %[[BUFFER:.*]] = memref.alloc() {{.*}} : memref<160xi32>
+//   CHECK-DAG:   %[[ZERO:.*]] = arith.constant dense<0> : vector<16xi8>
+//       CHECK:   %[[BUFFER:.*]] = memref.alloc() {{.*}} : memref<160xi8>
 //       CHECK:   arith.remsi {{.*}} : vector<16xi32>
-//       CHECK:   %[[KEPT:.*]] = arith.extui {{.*}} : vector<16xi1> to vector<16xi32>
+//       CHECK:   %[[KEPT:.*]] = arith.extui {{.*}} : vector<16xi1> to vector<16xi8>
 //       CHECK:   vector.store %[[KEPT]], %[[BUFFER]]
 //       CHECK:   scf.for
 //   CHECK-NOT:     arith.remsi
@@ -108,6 +108,61 @@ func.func @cheap(%s: memref<128x16xf32>, %m: memref<16xf32>, %b: index, %p: inde
       %rest = arith.remsi %mixed, %c7 : index
       %hit = arith.cmpi eq, %rest, %c0 : index
       %keep = arith.andi %near, %hit : i1
+      attn.yield %keep : i1
+    }
+  return
+}
+
+// -----
+
+// Two comparisons, of what differs by distances, are not.
+// CHECK-LABEL: func @window
+//       CHECK:   %[[BUFFER:.*]] = memref.alloc() {{.*}} : memref<160xi8>
+//       CHECK:   vector.store %{{.*}}, %[[BUFFER]]
+//       CHECK:   scf.for
+//       CHECK:     vector.load %[[BUFFER]]
+//   CHECK-NOT:     arith.cmpi sle
+//       CHECK:   return
+func.func @window(%s: memref<128x16xf32>, %m: memref<16xf32>, %b: index, %p: index, %j: index, %nq: index, %nk: index) {
+  %true = arith.constant true
+  %false = arith.constant false
+  attn.online_softmax
+      outs(%s, %m, %m, %m : memref<128x16xf32>, memref<16xf32>, memref<16xf32>, memref<16xf32>)
+      at(%b, %b, %p, %j) queries(%nq) keys(%nk)
+      partial(%true) defined(%true) exact(%false)
+      mask {
+    ^bb0(%rb: index, %rh: index, %rp: index, %rj: index):
+      %c511 = arith.constant 511 : index
+      %before = arith.cmpi sle, %rj, %rp : index
+      %last = arith.addi %rj, %c511 : index
+      %near = arith.cmpi sle, %rp, %last : index
+      %keep = arith.andi %before, %near : i1
+      attn.yield %keep : i1
+    }
+  return
+}
+
+// -----
+
+// Unless sums may wrap, for then a diagonal need not have one result.
+// CHECK-LABEL: func @wrapping
+//   CHECK-NOT:   memref.alloc
+//       CHECK:   return
+func.func @wrapping(%s: memref<128x16xf32>, %m: memref<16xf32>, %b: index, %p: index, %j: index, %nq: index, %nk: index, %first: index) {
+  %true = arith.constant true
+  %false = arith.constant false
+  attn.online_softmax
+      outs(%s, %m, %m, %m : memref<128x16xf32>, memref<16xf32>, memref<16xf32>, memref<16xf32>)
+      at(%b, %b, %p, %j) queries(%nq) keys(%nk)
+      partial(%true) defined(%true) exact(%false)
+      mask(%first : index) {
+    ^bb0(%rb: index, %rh: index, %rp: index, %rj: index, %f: index):
+      %c511 = arith.constant 511 : index
+      %key = arith.addi %rj, %f : index
+      %before = arith.cmpi sle, %key, %rp : index
+      %last = arith.addi %key, %c511 : index
+      %near = arith.cmpi sle, %rp, %last : index
+      %keep = arith.andi %before, %near : i1
       attn.yield %keep : i1
     }
   return

@@ -14,6 +14,9 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+#include <cmath>
+#include <limits>
+
 using namespace mlir;
 using namespace mlir::attn;
 
@@ -49,7 +52,9 @@ RegionDependence::RegionDependence(Region &region, bool isScore)
       continue;
     if (std::optional<Linear> computed = computeLinear(op))
       linear[op.getResult(0)] = *computed;
-    if (isDistance(op.getResult(0)) || isOfDistances(op))
+    auto comparison = dyn_cast<arith::CmpIOp>(op);
+    if (isDistance(op.getResult(0)) || isOfDistances(op) ||
+        (comparison && isComparedByDistance(comparison)))
       distances.insert(op.getResult(0));
   }
 }
@@ -79,6 +84,54 @@ bool RegionDependence::isOfDistances(Operation &op) const {
     return any;
   LoadForm form = getForm(load);
   return form == LoadForm::Contiguous || form == LoadForm::Gather;
+}
+
+/// The largest magnitude of a number that is a sum of a few positions, keys and
+/// constants; infinity of others.
+static double getReach(Value value, const RegionArguments &arguments,
+                       int depth = 4) {
+  constexpr double kUnknown = std::numeric_limits<double>::infinity();
+  // More than a sequence has, and rows before the first key.
+  constexpr double kKeys = 0x1p60;
+  if (value == arguments.key)
+    return kKeys;
+  if (value == arguments.position)
+    return kKeys + double(AttentionOp::kMaxOffset);
+  APInt constant;
+  if (matchPattern(value, m_ConstantInt(&constant)))
+    return std::abs(constant.signedRoundToDouble());
+  Operation *op = value.getDefiningOp();
+  if (depth == 0)
+    return kUnknown;
+  if (isa_and_nonnull<arith::IndexCastOp>(op))
+    return getReach(op->getOperand(0), arguments, depth - 1);
+  if (!isa_and_nonnull<arith::AddIOp, arith::SubIOp, index::AddOp,
+                       index::SubOp>(op))
+    return kUnknown;
+  double reach = 0;
+  for (Value operand : op->getOperands())
+    reach += getReach(operand, arguments, depth - 1);
+  return reach;
+}
+
+static bool isUnsigned(arith::CmpIPredicate predicate) {
+  using enum arith::CmpIPredicate;
+  return predicate == ult || predicate == ule || predicate == ugt ||
+         predicate == uge;
+}
+
+/// Whether what decides is the difference of both sides, and that a distance,
+/// as of `j <= p`.
+bool RegionDependence::isComparedByDistance(arith::CmpIOp op) const {
+  Value lhs = op.getLhs(), rhs = op.getRhs();
+  std::optional<Linear> left = getLinear(lhs), right = getLinear(rhs);
+  if (!left || !right || isUnsigned(op.getPredicate()))
+    return false;
+  // The same along a diagonal as long as neither wraps.
+  if (getReach(lhs, arguments) >= 0x1p63 || getReach(rhs, arguments) >= 0x1p63)
+    return false;
+  uint64_t position = left->position - right->position;
+  return position != 0 && position + (left->key - right->key) == 0;
 }
 
 //===----------------------------------------------------------------------===//

@@ -66,6 +66,7 @@ private:
   std::optional<Linear> getLinear(Value value) const;
   std::optional<Linear> computeLinear(Operation &op) const;
   bool isOfDistances(Operation &op) const;
+  bool isComparedByDistance(arith::CmpIOp op) const;
 
   RegionArguments arguments;
   DenseSet<Value> lanes, rows, distances;

@@ -33,8 +33,9 @@ static int countOperations(Operation *op, const RegionDependence &dependence) {
           arith::CeilDivUIOp, arith::FloorDivSIOp, arith::RemSIOp,
           arith::RemUIOp>(op))
     return 2 * kLeastSaved;
-  // To lanes first, with the numbers of the lanes added.
-  if (isa<arith::SIToFPOp, arith::UIToFPOp>(op))
+  // To lanes first, with the numbers of the lanes added; a scalar that is
+  // compared with those must become a small one.
+  if (isa<arith::SIToFPOp, arith::UIToFPOp, arith::CmpIOp>(op))
     return 2;
   return 1;
 }
@@ -104,7 +105,7 @@ void RegionVectorizer::storeInTables(Value first) {
         lanes.isVarying() ? lanes.pieces : arithmetic.toVectors(lanes);
     if (value.getType().isInteger(1)) // In memory, vectors of i1 are bits.
       for (Value &piece : pieces)
-        piece = b.create<arith::ExtUIOp>(b.getPieceType(b.getI32Type()), piece);
+        piece = b.create<arith::ExtUIOp>(b.getPieceType(b.getI8Type()), piece);
     Type element = cast<VectorType>(pieces.front().getType()).getElementType();
     int64_t rows = cast<ShapedType>(tile.scores.getType()).getDimSize(0);
     Value buffer =
