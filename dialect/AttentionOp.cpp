@@ -1,4 +1,4 @@
-//===- AttentionOp.cpp - attn.attention: types and sizes -----------------===//
+//===- AttentionOp.cpp - The attention ops: types and sizes ---------------===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -39,100 +39,72 @@ void AttentionOp::build(OpBuilder &builder, OperationState &state, Value query,
         /*bottom_right=*/false, /*dropout_rate=*/FloatAttr());
 }
 
+void MultiTokenAttentionOp::build(OpBuilder &builder, OperationState &state,
+                                  Value query, Value key, Value value,
+                                  ValueRange outs) {
+  SmallVector<Type> results;
+  inferResultTypes(outs, results); // T11
+  build(builder, state, results, query, key, value, outs, /*scale=*/Value(),
+        /*offset=*/Value(), /*sink=*/Value(), /*kernel_before=*/Value(),
+        /*mixing_before=*/Value(), /*kernel_after=*/Value(),
+        /*mixing_after=*/Value(), /*dropout_seed=*/Value(),
+        /*dropout_call=*/Value(), /*score_captures=*/ValueRange(),
+        /*mask_captures=*/ValueRange(), /*static_scale=*/FloatAttr(),
+        /*bottom_right=*/false, /*dropout_rate=*/FloatAttr());
+}
+
 FloatType AttentionOp::getAccumulationType(FloatType elementType) { // A2
   MLIRContext *context = elementType.getContext();
   return elementType.isF64() ? FloatType(Float64Type::get(context))
                              : FloatType(Float32Type::get(context));
 }
 
-double AttentionOp::getDefaultScale() { // A4
-  return 1.0 / std::sqrt(double(getQueryType().getDimSize(3)));
+//===----------------------------------------------------------------------===//
+// Sizes
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+OperandSize dim(OperandSize size, int64_t dimension) {
+  size.dimension = dimension;
+  return size;
 }
 
-std::optional<double> AttentionOp::getConstantScale() {
-  if (getScale())
-    return std::nullopt;
-  if (FloatAttr scale = getStaticScaleAttr())
-    return scale.getValueAsDouble();
-  return getDefaultScale();
-}
+OperandSize getQuerySize(Value query) { return {query, 0, "query"}; }
 
-void AttentionOp::getEffects(MemoryEffectList &effects) {
-  auto reads = [&](OpOperand &operand) { return readsOperand(operand); };
-  getDestinationEffects(*this, reads, effects); // A9
-}
-
-Speculation::Speculatability AttentionOp::getSpeculatability() {
-  // An undefined value in a region stops the program (A12), and so do sizes
-  // that disagree: moving the op to where it did not run could stop it.
-  return Speculation::NotSpeculatable;
-}
-
-LogicalResult
-AttentionOp::reifyResultShapes(OpBuilder &builder,
-                               ReifiedRankedShapedTypeDims &reified) {
-  reifyDestinationShapes(builder, getLoc(), getOuts(), reified); // A9
-  return success();
-}
-
-void AttentionOp::getAsmBlockArgumentNames(Region &region,
-                                           OpAsmSetValueNameFn setName) {
-  if (region.empty())
-    return;
-  StringRef scoreNames[] = {"s", "b", "h", "p", "j"};
-  ArrayRef<StringRef> names(scoreNames);
-  if (&region == &getMask())
-    names = names.drop_front();
-  for (auto [argument, name] : llvm::zip(region.getArguments(), names))
-    setName(argument, name);
-}
-
-Value AttentionOp::createFirstPosition(OpBuilder &builder, Value n,
-                                       Value numQueries, Value numKeys) {
-  if (getBottomRight())
-    return builder.createOrFold<arith::SubIOp>(getLoc(), numKeys, numQueries);
-  Value offset = getOffset();
-  if (!offset)
-    return arith::ConstantIndexOp::create(builder, getLoc(), 0);
-  if (isa<RankedTensorType>(offset.getType()))
-    offset = tensor::ExtractOp::create(builder, getLoc(), offset, n);
-  return builder.createOrFold<arith::IndexCastOp>(
-      getLoc(), builder.getIndexType(), offset);
-}
-
-Value AttentionOp::getCapture(BlockArgument argument) {
-  bool isScore = argument.getOwner()->getParent() == &getScore();
-  unsigned leading = isScore ? kNumScoreArguments : kNumMaskArguments;
-  OperandRange captures = isScore ? getScoreCaptures() : getMaskCaptures();
-  return captures[argument.getArgNumber() - leading];
-}
-
-SmallVector<SizeConstraint> AttentionOp::getSizeConstraints() {
-  OperandSize query{getQuery(), 0, "query"}, key{getKey(), 0, "key"},
-      value{getValue(), 0, "value"}, output{getOutput(), 0, "output"};
-  auto dim = [](OperandSize size, int64_t dimension) {
-    size.dimension = dimension;
-    return size;
-  };
+/// The sizes of query, key, value, output and log-sum-exp, but for the query
+/// length of the last two, which is that of `rows`.
+template <typename Op>
+SmallVector<SizeConstraint> getMainConstraints(Op op, OperandSize rows) { // A1
+  OperandSize query = getQuerySize(op.getQuery()), key{op.getKey(), 0, "key"},
+              value{op.getValue(), 0, "value"},
+              output{op.getOutput(), 0, "output"};
   SmallVector<SizeConstraint> result = {
-      // A1
       {dim(key, 0), dim(query, 0), "batch size"},
       {dim(key, 3), dim(query, 3), "head size of query and key"},
       {dim(value, 0), dim(query, 0), "batch size"},
       {dim(value, 1), dim(key, 1), "number of key/value heads"},
       {dim(value, 2), dim(key, 2), "key/value length"},
       {dim(output, 0), dim(query, 0), "batch size"},
-      {dim(output, 1), dim(query, 1), "number of query heads"},
-      {dim(output, 2), dim(query, 2), "query length"},
-      {dim(output, 3), dim(value, 3), "head size of value"},
-  };
-  if (Value lse = getLogSumExp()) {
+      {dim(output, 1), dim(query, 1), "number of query heads"}};
+  if (rows.operand != op.getOutput())
+    result.push_back({dim(output, 2), dim(rows, 2), "query length"});
+  result.push_back({dim(output, 3), dim(value, 3), "head size of value"});
+  if (Value lse = op.getLogSumExp()) {
     OperandSize logSumExp{lse, 0, "log-sum-exp"};
     result.push_back({dim(logSumExp, 0), dim(query, 0), "batch size"});
     result.push_back(
         {dim(logSumExp, 1), dim(query, 1), "number of query heads"});
-    result.push_back({dim(logSumExp, 2), dim(query, 2), "query length"});
+    result.push_back({dim(logSumExp, 2), dim(rows, 2), "query length"});
   }
+  return result;
+}
+
+} // namespace
+
+SmallVector<SizeConstraint> AttentionOp::getSizeConstraints() {
+  OperandSize query = getQuerySize(getQuery());
+  SmallVector<SizeConstraint> result = getMainConstraints(*this, query);
   if (getSink()) { // A6
     OperandSize sink{getSink(), 0, "sink"};
     result.push_back({sink, dim(query, 1), "number of query heads"});
@@ -152,5 +124,22 @@ SmallVector<SizeConstraint> AttentionOp::getSizeConstraints() {
   } else if (offsetPerBatch) { // A5
     result.push_back({offset, dim(query, 0), "batch size"});
   }
+  return result;
+}
+
+SmallVector<SizeConstraint> MultiTokenAttentionOp::getSizeConstraints() {
+  OperandSize query = getQuerySize(getQuery()),
+              output{getOutput(), 0, "output"};
+  SmallVector<SizeConstraint> result = getMainConstraints(*this, output); // T2
+  if (getSink())                                                          // A6
+    result.push_back(
+        {{getSink(), 0, "sink"}, dim(query, 1), "number of query heads"});
+  if (getOffset() && isa<ShapedType>(getOffset().getType())) // A5
+    result.push_back({{getOffset(), 0, "offset"}, query, "batch size"});
+  for (auto [kernel, name] : {std::pair(getKernelBefore(), "kernel_before"),
+                              std::pair(getKernelAfter(), "kernel_after")})
+    if (kernel) // T3
+      result.push_back(
+          {{kernel, 0, name}, dim(query, 1), "number of query heads"});
   return result;
 }

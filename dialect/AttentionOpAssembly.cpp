@@ -1,13 +1,19 @@
-//===- AttentionOpAssembly.cpp - attn.attention: parser and printer -------===//
+//===- AttentionOpAssembly.cpp - The attention ops: parsers and printers
+//---===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-//   attn.attention ins(q, k, v : types) outs(output[, log-sum-exp] : types)
+//   op ins(q, k, v : types) outs(output[, log-sum-exp] : types)
 //       [scale(number | %s : type)] [offset(bottom_right | %o : type)]
-//       [sink(%s : type)] [sequences(%cu_q, %cu_k : types)]
+//       [sink(%s : type)]
+//       [sequences(%cu_q, %cu_k : types)]           of attn.attention
+//       [convolve_before(%k : type)] [mix_before(%w : type)]
+//       [convolve_after(%k : type)] [mix_after(%w : type)]
+//                                                   of
+//                                                   attn.multi_token_attention
 //       [dropout(number, %seed, %call)]
 //       [score item, ...] [mask item, ...] [attr-dict]
 //
@@ -48,13 +54,21 @@ ParseResult parseOperandsAndTypes(OpAsmParser &parser,
       parser.parseColonTypeList(segment.types) || parser.parseRParen());
 }
 
-} // namespace
+/// What the ops have in common.
+struct CommonClauses {
+  OperandSegment inputs, outs, scale, offset, sink, dropout, scoreCaptures,
+      maskCaptures;
+  SMLoc attributesLoc;
+};
 
-ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
+/// `ins` to `sink`.
+template <typename Op>
+ParseResult parseOperands(OpAsmParser &parser, OperationState &state,
+                          CommonClauses &clauses) {
   Builder &builder = parser.getBuilder();
-  auto &properties = state.getOrAddProperties<Properties>();
-  OperandSegment inputs, outs, scale, offset, sink, sequences, dropout,
-      scoreCaptures, maskCaptures;
+  auto &properties = state.getOrAddProperties<typename Op::Properties>();
+  auto &[inputs, outs, scale, offset, sink, dropout, scoreCaptures,
+         maskCaptures, attributesLoc] = clauses;
 
   if (parser.parseKeyword("ins") || parseOperandsAndTypes(parser, inputs))
     return failure();
@@ -97,19 +111,17 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
       return failure();
   }
 
-  if (parseOptionalClause(parser, "sink", sink))
-    return failure();
+  return parseOptionalClause(parser, "sink", sink);
+}
 
-  if (succeeded(parser.parseOptionalKeyword("sequences"))) {
-    if (parseOperandsAndTypes(parser, sequences))
-      return failure();
-    if (sequences.operands.size() != 2 || sequences.types.size() != 2)
-      return parser.emitError(sequences.loc)
-             << "expected 2 operands 'sequences' "
-                "(cumulative_query, cumulative_key) with "
-                "their types, got "
-             << sequences.operands.size() << " and " << sequences.types.size();
-  }
+/// `dropout` to the attributes.
+template <typename Op>
+ParseResult parseRegions(OpAsmParser &parser, OperationState &state,
+                         CommonClauses &clauses) {
+  Builder &builder = parser.getBuilder();
+  auto &properties = state.getOrAddProperties<typename Op::Properties>();
+  auto &[inputs, outs, scale, offset, sink, dropout, scoreCaptures,
+         maskCaptures, attributesLoc] = clauses;
 
   if (succeeded(parser.parseOptionalKeyword("dropout"))) {
     double rate;
@@ -130,7 +142,7 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
                         maskCaptures.types, inputs.types[0]))
     return failure();
 
-  SMLoc attributesLoc = parser.getCurrentLocation();
+  attributesLoc = parser.getCurrentLocation();
   if (parser.parseOptionalAttrDict(state.attributes))
     return failure();
   for (StringAttr name : state.name.getAttributeNames())
@@ -138,33 +150,107 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
       return parser.emitError(attributesLoc)
              << "expected '" << name.getValue()
              << "' in its clause, not in the attribute dictionary";
+  return success();
+}
 
-  for (OperandSegment *segment :
-       {&inputs, &outs, &scale, &offset, &sink, &sequences, &dropout,
-        &scoreCaptures, &maskCaptures})
+/// Resolves the operands of all segments, in the order of the op.
+ParseResult resolve(OpAsmParser &parser, OperationState &state,
+                    ArrayRef<OperandSegment *> segments) {
+  for (OperandSegment *segment : segments)
     if (parser.resolveOperands(segment->operands, segment->types, segment->loc,
                                state.operands))
       return failure();
-  auto count = [](const OperandSegment &segment) {
-    return int32_t(segment.operands.size());
-  };
-  int32_t perSequence = count(sequences) / 2, perDropout = count(dropout) / 2;
-  properties.operandSegmentSizes = {1,
-                                    1,
-                                    1,
-                                    count(outs),
-                                    count(scale),
-                                    count(offset),
-                                    count(sink),
-                                    perSequence,
-                                    perSequence,
-                                    perDropout,
-                                    perDropout,
-                                    count(scoreCaptures),
-                                    count(maskCaptures)};
-  for (Type type : outs.types) // A9
+  return success();
+}
+
+int32_t count(const OperandSegment &segment) {
+  return int32_t(segment.operands.size());
+}
+
+void addResultTypes(OperationState &state, const OperandSegment &outs) { // A9
+  for (Type type : outs.types)
     if (isa<RankedTensorType>(type))
       state.addTypes(type);
+}
+
+} // namespace
+
+ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
+  CommonClauses clauses;
+  OperandSegment sequences;
+  if (parseOperands<AttentionOp>(parser, state, clauses))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("sequences"))) {
+    if (parseOperandsAndTypes(parser, sequences))
+      return failure();
+    if (sequences.operands.size() != 2 || sequences.types.size() != 2)
+      return parser.emitError(sequences.loc)
+             << "expected 2 operands 'sequences' "
+                "(cumulative_query, cumulative_key) with "
+                "their types, got "
+             << sequences.operands.size() << " and " << sequences.types.size();
+  }
+
+  if (parseRegions<AttentionOp>(parser, state, clauses) ||
+      resolve(parser, state,
+              {&clauses.inputs, &clauses.outs, &clauses.scale, &clauses.offset,
+               &clauses.sink, &sequences, &clauses.dropout,
+               &clauses.scoreCaptures, &clauses.maskCaptures}))
+    return failure();
+  int32_t perSequence = count(sequences) / 2,
+          perDropout = count(clauses.dropout) / 2;
+  state.getOrAddProperties<Properties>().operandSegmentSizes = {
+      1,
+      1,
+      1,
+      count(clauses.outs),
+      count(clauses.scale),
+      count(clauses.offset),
+      count(clauses.sink),
+      perSequence,
+      perSequence,
+      perDropout,
+      perDropout,
+      count(clauses.scoreCaptures),
+      count(clauses.maskCaptures)};
+  addResultTypes(state, clauses.outs);
+  return success();
+}
+
+ParseResult MultiTokenAttentionOp::parse(OpAsmParser &parser,
+                                         OperationState &state) {
+  CommonClauses clauses;
+  OperandSegment kernelBefore, mixingBefore, kernelAfter, mixingAfter;
+  if (parseOperands<MultiTokenAttentionOp>(parser, state, clauses) ||
+      parseOptionalClause(parser, "convolve_before", kernelBefore) ||
+      parseOptionalClause(parser, "mix_before", mixingBefore) ||
+      parseOptionalClause(parser, "convolve_after", kernelAfter) ||
+      parseOptionalClause(parser, "mix_after", mixingAfter) ||
+      parseRegions<MultiTokenAttentionOp>(parser, state, clauses) ||
+      resolve(parser, state,
+              {&clauses.inputs, &clauses.outs, &clauses.scale, &clauses.offset,
+               &clauses.sink, &kernelBefore, &mixingBefore, &kernelAfter,
+               &mixingAfter, &clauses.dropout, &clauses.scoreCaptures,
+               &clauses.maskCaptures}))
+    return failure();
+  int32_t perDropout = count(clauses.dropout) / 2;
+  state.getOrAddProperties<Properties>().operandSegmentSizes = {
+      1,
+      1,
+      1,
+      count(clauses.outs),
+      count(clauses.scale),
+      count(clauses.offset),
+      count(clauses.sink),
+      count(kernelBefore),
+      count(mixingBefore),
+      count(kernelAfter),
+      count(mixingAfter),
+      perDropout,
+      perDropout,
+      count(clauses.scoreCaptures),
+      count(clauses.maskCaptures)};
+  addResultTypes(state, clauses.outs);
   return success();
 }
 
@@ -246,35 +332,59 @@ void attn::printScoreAndMask(OpAsmPrinter &printer, Operation *, Region &score,
                 AttentionOp::kNumMaskArguments);
 }
 
-void AttentionOp::print(OpAsmPrinter &printer) {
-  printOperands(printer, "ins", {getQuery(), getKey(), getValue()});
-  printOperands(printer, "outs", getOuts());
-  if (FloatAttr scale = getStaticScaleAttr()) {
+/// `ins` to `sink`.
+template <typename Op>
+static void printCommonOperands(OpAsmPrinter &printer, Op op) {
+  printOperands(printer, "ins", {op.getQuery(), op.getKey(), op.getValue()});
+  printOperands(printer, "outs", op.getOuts());
+  if (FloatAttr scale = op.getStaticScaleAttr()) {
     printer << " scale(";
     printer.printFloat(scale.getValue());
     printer << ')';
   }
-  if (Value scale = getScale())
+  if (Value scale = op.getScale())
     printOperands(printer, "scale", scale);
-  if (getBottomRight())
+  if (op.getBottomRight())
     printer << " offset(bottom_right)";
-  if (Value offset = getOffset())
+  if (Value offset = op.getOffset())
     printOperands(printer, "offset", offset);
-  if (Value sink = getSink())
+  if (Value sink = op.getSink())
     printOperands(printer, "sink", sink);
+}
+
+/// `dropout` to the attributes.
+template <typename Op> static void printRegions(OpAsmPrinter &printer, Op op) {
+  if (FloatAttr rate = op.getDropoutRateAttr()) {
+    printer << " dropout(";
+    printer.printFloat(rate.getValue());
+    printer << ", " << op.getDropoutSeed() << ", " << op.getDropoutCall()
+            << ')';
+  }
+  if (op.hasScore() || op.hasMask())
+    printer << ' ';
+  printScoreAndMask(printer, op, op.getScore(), op.getScoreCaptures(),
+                    op.getScoreCaptures().getTypes(), op.getMask(),
+                    op.getMaskCaptures(), op.getMaskCaptures().getTypes(),
+                    op.getQuery().getType());
+  printer.printOptionalAttrDict(op->getDiscardableAttrDictionary().getValue());
+}
+
+void AttentionOp::print(OpAsmPrinter &printer) {
+  printCommonOperands(printer, *this);
   if (isPacked())
     printOperands(printer, "sequences",
                   {getCumulativeQuery(), getCumulativeKey()});
-  if (FloatAttr rate = getDropoutRateAttr()) {
-    printer << " dropout(";
-    printer.printFloat(rate.getValue());
-    printer << ", " << getDropoutSeed() << ", " << getDropoutCall() << ')';
-  }
-  if (hasScore() || hasMask())
-    printer << ' ';
-  printScoreAndMask(printer, *this, getScore(), getScoreCaptures(),
-                    getScoreCaptures().getTypes(), getMask(), getMaskCaptures(),
-                    getMaskCaptures().getTypes(), getQuery().getType());
-  printer.printOptionalAttrDict(
-      (*this)->getDiscardableAttrDictionary().getValue());
+  printRegions(printer, *this);
+}
+
+void MultiTokenAttentionOp::print(OpAsmPrinter &printer) {
+  printCommonOperands(printer, *this);
+  for (auto [keyword, operand] :
+       {std::pair("convolve_before", getKernelBefore()),
+        std::pair("mix_before", getMixingBefore()),
+        std::pair("convolve_after", getKernelAfter()),
+        std::pair("mix_after", getMixingAfter())})
+    if (operand)
+      printOperands(printer, keyword, operand);
+  printRegions(printer, *this);
 }

@@ -1,4 +1,5 @@
-//===- AttentionOpCanonicalization.cpp - attn.attention: canonical form ---===//
+//===- AttentionOpCanonicalization.cpp - Canonical forms of attention
+//------===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -39,21 +40,22 @@ struct CapturingRegion {
   }
 };
 
-SmallVector<CapturingRegion, 2> getCapturingRegions(AttentionOp op) {
+template <typename Op>
+SmallVector<CapturingRegion, 2> getCapturingRegions(Op op) {
   SmallVector<CapturingRegion, 2> result;
   if (op.hasScore())
-    result.push_back({&op.getScore(), op.getScoreCapturesMutable(),
-                      AttentionOp::kNumScoreArguments});
+    result.push_back(
+        {&op.getScore(), op.getScoreCapturesMutable(), Op::kNumScoreArguments});
   if (op.hasMask())
-    result.push_back({&op.getMask(), op.getMaskCapturesMutable(),
-                      AttentionOp::kNumMaskArguments});
+    result.push_back(
+        {&op.getMask(), op.getMaskCapturesMutable(), Op::kNumMaskArguments});
   return result;
 }
 
 /// A score that yields its input and a mask that is always true disappear.
-struct EraseTrivialRegion : OpRewritePattern<AttentionOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(AttentionOp op,
+template <typename Op> struct EraseTrivialRegion : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Op op,
                                 PatternRewriter &rewriter) const override {
     for (CapturingRegion region : getCapturingRegions(op)) {
       bool isScore = region.region == &op.getScore();
@@ -70,9 +72,9 @@ struct EraseTrivialRegion : OpRewritePattern<AttentionOp> {
 /// Captures that the region does not use disappear, captures of the same value
 /// are merged, constant scalars move into the region, and an argument takes the
 /// more static type of its capture.
-struct SimplifyCaptures : OpRewritePattern<AttentionOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(AttentionOp op,
+template <typename Op> struct SimplifyCaptures : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Op op,
                                 PatternRewriter &rewriter) const override {
     for (const CapturingRegion &region : getCapturingRegions(op))
       for (unsigned capture = 0; capture < region.captures.size(); ++capture)
@@ -82,7 +84,7 @@ struct SimplifyCaptures : OpRewritePattern<AttentionOp> {
   }
 
 private:
-  static bool simplify(AttentionOp op, CapturingRegion region, unsigned capture,
+  static bool simplify(Op op, CapturingRegion region, unsigned capture,
                        PatternRewriter &rewriter) {
     BlockArgument argument = region.argument(capture);
     Value operand = region.captures[capture].get();
@@ -122,9 +124,9 @@ private:
 };
 
 /// A constant scale becomes an attribute; the default one is left out.
-struct FoldScale : OpRewritePattern<AttentionOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(AttentionOp op,
+template <typename Op> struct FoldScale : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Op op,
                                 PatternRewriter &rewriter) const override {
     if (FloatAttr scale = op.getStaticScaleAttr()) {
       if (scale.getValueAsDouble() != op.getDefaultScale())
@@ -146,9 +148,9 @@ struct FoldScale : OpRewritePattern<AttentionOp> {
 };
 
 /// An offset of 0 and a dropout rate of 0 are left out.
-struct EraseZeros : OpRewritePattern<AttentionOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(AttentionOp op,
+template <typename Op> struct EraseZeros : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Op op,
                                 PatternRewriter &rewriter) const override {
     if (op.getOffset() && matchPattern(op.getOffset(), m_Zero())) {
       rewriter.modifyOpInPlace(op, [&] { op.getOffsetMutable().clear(); });
@@ -166,10 +168,116 @@ struct EraseZeros : OpRewritePattern<AttentionOp> {
   }
 };
 
+/// T9: whether a kernel `(Hq, [ch,] cq, ck)` or the weights of mixing
+/// `(Hq / ch, ch, ch)` change nothing.
+bool isIdentity(Value operand, bool isKernel) {
+  DenseFPElementsAttr elements;
+  if (!operand || !matchPattern(operand, m_Constant(&elements)))
+    return false;
+  ArrayRef<int64_t> shape = elements.getType().getShape();
+  int64_t rank = int64_t(shape.size());
+  int64_t mixed = isKernel && rank == 3 ? 1 : shape[1];
+  int64_t taps = isKernel ? shape[rank - 2] * shape[rank - 1] : 1;
+  int64_t center = isKernel ? taps - 1 - shape[rank - 1] / 2 : 0;
+  for (auto [number, element] :
+       llvm::enumerate(elements.getValues<APFloat>())) {
+    // Of a kernel, head that is written and head that is read; of weights, the
+    // other way round.
+    int64_t row = int64_t(number) / taps, tap = int64_t(number) % taps;
+    int64_t first = row / mixed % mixed, second = row % mixed;
+    bool isOne = first == second && tap == center;
+    if (isOne ? !element.isExactlyValue(1.0) : !element.isZero())
+      return false;
+  }
+  return true;
+}
+
+/// Stages that change nothing disappear.
+struct EraseIdentityStages : OpRewritePattern<MultiTokenAttentionOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(MultiTokenAttentionOp op,
+                                PatternRewriter &rewriter) const override {
+    for (auto [operand, range, isKernel] :
+         {std::tuple(op.getKernelBefore(), op.getKernelBeforeMutable(), true),
+          std::tuple(op.getMixingBefore(), op.getMixingBeforeMutable(), false),
+          std::tuple(op.getKernelAfter(), op.getKernelAfterMutable(), true),
+          std::tuple(op.getMixingAfter(), op.getMixingAfterMutable(), false)}) {
+      if (!isIdentity(operand, isKernel))
+        continue;
+      MutableOperandRange identity = range;
+      rewriter.modifyOpInPlace(op, [&] { identity.clear(); });
+      return success();
+    }
+    return failure();
+  }
+};
+
+/// Without stages, this is attn.attention of the queries that are no past.
+struct ToAttention : OpRewritePattern<MultiTokenAttentionOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(MultiTokenAttentionOp op,
+                                PatternRewriter &rewriter) const override {
+    if (op.getKernelBefore() || op.getMixingBefore() || op.getKernelAfter() ||
+        op.getMixingAfter())
+      return rewriter.notifyMatchFailure(op, "it has stages");
+    if (!hasNoPast(op))
+      return rewriter.notifyMatchFailure(op, "it may have a past");
+    auto attention =
+        AttentionOp::create(rewriter, op.getLoc(), op.getQuery(), op.getKey(),
+                            op.getValue(), op.getOuts());
+    if (op.getScale())
+      attention.getScaleMutable().assign(op.getScale());
+    if (op.getOffset())
+      attention.getOffsetMutable().assign(op.getOffset());
+    if (op.getSink())
+      attention.getSinkMutable().assign(op.getSink());
+    if (op.getDropoutSeed())
+      attention.getDropoutSeedMutable().assign(op.getDropoutSeed());
+    if (op.getDropoutCall())
+      attention.getDropoutCallMutable().assign(op.getDropoutCall());
+    attention.getScoreCapturesMutable().assign(op.getScoreCaptures());
+    attention.getMaskCapturesMutable().assign(op.getMaskCaptures());
+    attention.setStaticScaleAttr(op.getStaticScaleAttr());
+    attention.setBottomRight(op.getBottomRight());
+    attention.setDropoutRateAttr(op.getDropoutRateAttr());
+    attention->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+    rewriter.inlineRegionBefore(op.getScore(), attention.getScore(),
+                                attention.getScore().end());
+    rewriter.inlineRegionBefore(op.getMask(), attention.getMask(),
+                                attention.getMask().end());
+    rewriter.replaceOp(op, attention.getResults());
+    return success();
+  }
+
+private:
+  /// Whether the output has as many rows as the query, by their types or by
+  /// what the output was made of.
+  static bool hasNoPast(MultiTokenAttentionOp op) {
+    int64_t rows = cast<ShapedType>(op.getOutput().getType()).getDimSize(2);
+    if (!ShapedType::isDynamic(rows))
+      return rows == op.getQueryType().getDimSize(2);
+    auto empty = op.getOutput().getDefiningOp<tensor::EmptyOp>();
+    if (!empty)
+      return false;
+    auto dim = empty.getDynamicSize(2).getDefiningOp<tensor::DimOp>();
+    return dim && dim.getSource() == op.getQuery() &&
+           dim.getConstantIndex() == 2;
+  }
+};
+
 } // namespace
 
 void AttentionOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                               MLIRContext *context) {
-  patterns.add<EraseTrivialRegion, SimplifyCaptures, FoldScale, EraseZeros,
+  patterns.add<EraseTrivialRegion<AttentionOp>, SimplifyCaptures<AttentionOp>,
+               FoldScale<AttentionOp>, EraseZeros<AttentionOp>,
                FoldCasts<AttentionOp>>(context);
+}
+
+void MultiTokenAttentionOp::getCanonicalizationPatterns(
+    RewritePatternSet &patterns, MLIRContext *context) {
+  using Op = MultiTokenAttentionOp;
+  patterns.add<EraseTrivialRegion<Op>, SimplifyCaptures<Op>, FoldScale<Op>,
+               EraseZeros<Op>, EraseIdentityStages, ToAttention, FoldCasts<Op>>(
+      context);
 }

@@ -1,5 +1,4 @@
-//===- AttentionOpRuntimeVerification.cpp - attn.attention: run-time checks
-//===//
+//===- AttentionOpRuntimeVerification.cpp - Run-time checks ---------------===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -48,6 +47,16 @@ void checkCumulative(OpBuilder &builder, Location loc, Value cumulative,
   scf::ForOp::create(builder, loc, zero, count, one, ValueRange{zero}, body);
 }
 
+template <typename Op>
+void checkCommonOperands(OpBuilder &builder, Location loc, Op op,
+                         DescribeCheck describe) {
+  checkSizes(builder, loc, op, op.getSizeConstraints(), describe);
+  if (op.getOffset())
+    checkOffset(builder, loc, op.getOffset(),
+                describe(op, "operand 'offset': expected a number of at most "
+                             "2^61 in magnitude"));
+}
+
 } // namespace
 
 void AttentionOp::generateRuntimeVerification(
@@ -55,12 +64,7 @@ void AttentionOp::generateRuntimeVerification(
     function_ref<std::string(Operation *, StringRef)> generateErrorMessage) {
   OpBuilder::InsertionGuard guard(builder);
   moveBeforeWrites(builder, *this);
-  checkSizes(builder, loc, *this, getSizeConstraints(), generateErrorMessage);
-  if (getOffset())
-    checkOffset(builder, loc, getOffset(),
-                generateErrorMessage(*this, "operand 'offset': expected a "
-                                            "number of at most 2^61 in "
-                                            "magnitude"));
+  checkCommonOperands(builder, loc, *this, generateErrorMessage);
   if (!isPacked())
     return;
   checkCumulative(builder, loc, getCumulativeQuery(),
@@ -75,4 +79,23 @@ void AttentionOp::generateRuntimeVerification(
       generateErrorMessage(*this, "operand 'cumulative_key': expected numbers "
                                   "that do not decrease, from 0 to the "
                                   "key/value length"));
+}
+
+void MultiTokenAttentionOp::generateRuntimeVerification(
+    OpBuilder &builder, Location loc,
+    function_ref<std::string(Operation *, StringRef)> generateErrorMessage) {
+  OpBuilder::InsertionGuard guard(builder);
+  moveBeforeWrites(builder, *this);
+  checkCommonOperands(builder, loc, *this, generateErrorMessage);
+  if (getQueryType().getDimSize(2) ==
+          cast<ShapedType>(getOutput().getType()).getDimSize(2) &&
+      !getQueryType().isDynamicDim(2))
+    return;
+  Value rows = createFirstDim(builder, loc, getOutput(), 2); // T2
+  Value queries = createFirstDim(builder, loc, getQuery(), 2);
+  cf::AssertOp::create(
+      builder, loc,
+      createCompare(builder, loc, arith::CmpIPredicate::sle, rows, queries),
+      generateErrorMessage(*this, "operand 'output': dimension 2 (output "
+                                  "length) is more than the query length"));
 }

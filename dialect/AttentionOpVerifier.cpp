@@ -1,4 +1,5 @@
-//===- AttentionOpVerifier.cpp - attn.attention: verifier -----------------===//
+//===- AttentionOpVerifier.cpp - The attention ops: verifiers
+//--------------===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,7 +17,7 @@ using namespace mlir::attn;
 
 namespace {
 
-LogicalResult verifyMainOperands(AttentionOp op) { // A1, A2, A3
+template <typename Op> LogicalResult verifyMainOperands(Op op) { // A1, A2, A3
   Type elementType;
   if (ShapedType query = getPlainShapedType(op.getQuery().getType()))
     elementType = query.getElementType();
@@ -66,8 +67,7 @@ LogicalResult verifyMainOperands(AttentionOp op) { // A1, A2, A3
   return success();
 }
 
-LogicalResult verifyOptionalOperands(AttentionOp op) {
-  // A4
+template <typename Op> LogicalResult verifyScale(Op op) { // A4
   if (op.getScale() && op.getStaticScaleAttr())
     return op.emitOpError(
         "expected 'scale' as a constant or as an operand, got both");
@@ -86,8 +86,12 @@ LogicalResult verifyOptionalOperands(AttentionOp op) {
       return op.emitOpError()
              << "operand 'scale': expected " << op.getAccumulationType()
              << ", got " << scale.getType();
+  return success();
+}
 
-  // A5
+/// `shape` is that of an offset that is a tensor.
+template <typename Op>
+LogicalResult verifyOffset(Op op, StringRef shape) { // A5
   auto isOffsetInteger = [](Type type) {
     return type.isIndex() || type.isSignlessInteger(32) ||
            type.isSignlessInteger(64);
@@ -104,27 +108,37 @@ LogicalResult verifyOptionalOperands(AttentionOp op) {
       return op.emitOpError()
              << "operand 'offset': expected index, i32 or i64, or a tensor of "
                 "them of shape ("
-             << (op.isPacked() ? "N" : "B") << "), got " << offset.getType();
+             << shape << "), got " << offset.getType();
   }
+  return success();
+}
 
-  // A6
-  if (Value sink = op.getSink()) {
-    ShapedType type = getPlainShapedType(sink.getType());
-    if (!type || type.getRank() < 1 || type.getRank() > 2)
-      return op.emitOpError() << "operand 'sink': expected a tensor or memref "
-                                 "of shape (Hq) or (Hq, Sq), got "
-                              << sink.getType();
-    Type elementType = type.getElementType();
-    FloatType accumulation = op.getAccumulationType();
-    if (!isSupportedScalar(elementType) || !isa<FloatType>(elementType) ||
-        elementType.getIntOrFloatBitWidth() > accumulation.getWidth())
-      return op.emitOpError()
-             << "operand 'sink': expected element type f64, f32, f16 or bf16, "
-                "no wider than "
-             << accumulation << ", got " << elementType;
-  }
+/// `elementType` is no wider than the type that sums have.
+template <typename Op>
+LogicalResult verifyNoWider(Op op, Type elementType, StringRef name) {
+  FloatType accumulation = op.getAccumulationType();
+  if (!isSupportedScalar(elementType) || !isa<FloatType>(elementType) ||
+      elementType.getIntOrFloatBitWidth() > accumulation.getWidth())
+    return op.emitOpError() << "operand '" << name
+                            << "': expected element type f64, f32, f16 or "
+                               "bf16, no wider than "
+                            << accumulation << ", got " << elementType;
+  return success();
+}
 
-  // A7
+LogicalResult verifySink(AttentionOp op) { // A6
+  Value sink = op.getSink();
+  if (!sink)
+    return success();
+  ShapedType type = getPlainShapedType(sink.getType());
+  if (!type || type.getRank() < 1 || type.getRank() > 2)
+    return op.emitOpError() << "operand 'sink': expected a tensor or memref "
+                               "of shape (Hq) or (Hq, Sq), got "
+                            << sink.getType();
+  return verifyNoWider(op, type.getElementType(), "sink");
+}
+
+LogicalResult verifySequences(AttentionOp op) { // A7
   if (!op.getCumulativeQuery() != !op.getCumulativeKey())
     return op.emitOpError("expected 'cumulative_query' and 'cumulative_key' "
                           "together, got only one");
@@ -140,8 +154,10 @@ LogicalResult verifyOptionalOperands(AttentionOp op) {
                                 << "': expected at least 1 element, got 0";
     }
   }
+  return success();
+}
 
-  // A8
+template <typename Op> LogicalResult verifyDropout(Op op) { // A8
   bool any = op.hasDropout() || op.getDropoutSeed() || op.getDropoutCall();
   bool all = op.hasDropout() && op.getDropoutSeed() && op.getDropoutCall();
   if (any && !all)
@@ -156,6 +172,83 @@ LogicalResult verifyOptionalOperands(AttentionOp op) {
   return success();
 }
 
+/// T3: the stages on one side of the softmax; `side` is "before" or "after".
+LogicalResult verifyStages(MultiTokenAttentionOp op,
+                           MultiTokenAttentionOp::Stages stages,
+                           StringRef side) {
+  int64_t heads = op.getNumQueryHeads();
+  auto verifyOperand = [&](Value operand, StringRef name,
+                           ArrayRef<StringRef> dims) -> LogicalResult {
+    if (failed(verifyShaped(op, operand, name, dims, nullptr)))
+      return failure();
+    auto type = cast<ShapedType>(operand.getType());
+    if (failed(verifyNoWider(op, type.getElementType(), name)))
+      return failure();
+    for (auto [dimension, meaning] : llvm::enumerate(dims))
+      if (failed(verifyStaticSize(op, type, name, int64_t(dimension), meaning)))
+        return failure();
+    return success();
+  };
+  auto verifyMixed = [&](int64_t mixed, StringRef name) -> LogicalResult {
+    if (heads % mixed == 0)
+      return success();
+    return op.emitOpError()
+           << "operand '" << name << "': expected ch, which is " << mixed
+           << ", to divide the " << heads << " query heads";
+  };
+  if (stages.kernel) {
+    std::string name = ("kernel_" + side).str();
+    ShapedType type = getPlainShapedType(stages.kernel.getType());
+    bool mixes = type && type.getRank() == 4;
+    if (failed(
+            mixes ? verifyOperand(stages.kernel, name, {"Hq", "ch", "cq", "ck"})
+                  : verifyOperand(stages.kernel, name, {"Hq", "cq", "ck"})))
+      return failure();
+    int64_t rank = type.getRank();
+    if (mixes && failed(verifyMixed(type.getDimSize(1), name)))
+      return failure();
+    if (type.getDimSize(unsigned(rank - 1)) % 2 == 0)
+      return op.emitOpError()
+             << "operand '" << name << "': expected dimension " << rank - 1
+             << " (ck) to be odd, got " << type.getDimSize(unsigned(rank - 1));
+    if (mixes && stages.mixing)
+      return op.emitOpError() << "expected no 'mixing_" << side
+                              << "' beside a kernel with heads, got both";
+  }
+  if (stages.mixing) {
+    std::string name = ("mixing_" + side).str();
+    if (failed(verifyOperand(stages.mixing, name, {"Hq / ch", "ch", "ch"})))
+      return failure();
+    auto type = cast<ShapedType>(stages.mixing.getType());
+    if (type.getDimSize(1) != type.getDimSize(2))
+      return op.emitOpError()
+             << "operand '" << name
+             << "': expected dimensions 1 and 2 (ch) to be equal, got "
+             << type.getDimSize(1) << " and " << type.getDimSize(2);
+    if (failed(verifyMixed(type.getDimSize(1), name)))
+      return failure();
+    if (type.getDimSize(0) != heads / type.getDimSize(1))
+      return op.emitOpError() << "operand '" << name << "': dimension 0 (Hq / "
+                              << "ch) is " << type.getDimSize(0)
+                              << ", expected " << heads / type.getDimSize(1);
+  }
+  return success();
+}
+
+/// The regions, A10 and A11.
+template <typename Op> LogicalResult verifyRegionsOf(Op op) {
+  Type index = IndexType::get(op.getContext());
+  Type i1 = IntegerType::get(op.getContext(), 1);
+  Type accumulation = op.getAccumulationType();
+  if (failed(verifyPointwiseRegion(op, op.getScore(), "score",
+                                   {accumulation, index, index, index, index},
+                                   op.getScoreCaptures(), accumulation)))
+    return failure();
+  return verifyPointwiseRegion(op, op.getMask(), "mask",
+                               {index, index, index, index},
+                               op.getMaskCaptures(), i1);
+}
+
 } // namespace
 
 LogicalResult AttentionOp::verify() {
@@ -163,20 +256,42 @@ LogicalResult AttentionOp::verify() {
                             {"query", "key", "value"})) ||
       failed(verifyMainOperands(*this)) || failed(verifyOneKind(*this)))
     return failure();
-  if (failed(verifyOptionalOperands(*this)))
+  if (failed(verifyScale(*this)) ||
+      failed(verifyOffset(*this, isPacked() ? "N" : "B")) ||
+      failed(verifySink(*this)) || failed(verifySequences(*this)) ||
+      failed(verifyDropout(*this)))
     return failure();
   return verifySizes(*this, getSizeConstraints());
 }
 
-LogicalResult AttentionOp::verifyRegions() { // A10, A11
-  Type index = IndexType::get(getContext());
-  Type i1 = IntegerType::get(getContext(), 1);
-  Type accumulation = getAccumulationType();
-  if (failed(verifyPointwiseRegion(*this, getScore(), "score",
-                                   {accumulation, index, index, index, index},
-                                   getScoreCaptures(), accumulation)))
+LogicalResult AttentionOp::verifyRegions() { return verifyRegionsOf(*this); }
+
+LogicalResult MultiTokenAttentionOp::verify() {
+  if (failed(verifySegments(*this, getProperties().operandSegmentSizes,
+                            {"query", "key", "value"})) ||
+      failed(verifyMainOperands(*this)) || failed(verifyOneKind(*this)))
     return failure();
-  return verifyPointwiseRegion(*this, getMask(), "mask",
-                               {index, index, index, index}, getMaskCaptures(),
-                               i1);
+  if (failed(verifyScale(*this)) || failed(verifyOffset(*this, "B")))
+    return failure();
+  if (Value sink = getSink()) // T1
+    if (failed(verifyShaped(*this, sink, "sink", {"Hq"}, nullptr)) ||
+        failed(verifyNoWider(
+            *this, cast<ShapedType>(sink.getType()).getElementType(), "sink")))
+      return failure();
+  if (failed(verifyDropout(*this)) ||
+      failed(verifyStages(*this, getStagesBefore(), "before")) ||
+      failed(verifyStages(*this, getStagesAfter(), "after")) ||
+      failed(verifySizes(*this, getSizeConstraints())))
+    return failure();
+  int64_t queries = getQueryType().getDimSize(2); // T2
+  int64_t rows = cast<ShapedType>(getOutput().getType()).getDimSize(2);
+  if (!ShapedType::isDynamic(queries) && rows > queries)
+    return emitOpError() << "operand 'output': dimension 2 (output length) is "
+                         << rows << ", expected at most " << queries
+                         << ", the query length";
+  return success();
+}
+
+LogicalResult MultiTokenAttentionOp::verifyRegions() {
+  return verifyRegionsOf(*this);
 }

@@ -8,10 +8,12 @@
 #ifndef ATTN_DIALECT_ATTNOPS_TD
 #define ATTN_DIALECT_ATTNOPS_TD
 
+include "dialect/AttentionDeclaration.td"
 include "dialect/AttnDialect.td"
 include "dialect/CacheOps.td"
 include "dialect/LayerOps.td"
 include "dialect/MultiHeadAttentionOp.td"
+include "dialect/MultiTokenOps.td"
 include "dialect/OnlineOps.td"
 include "dialect/ProjectionOps.td"
 include "dialect/TableOps.td"
@@ -197,33 +199,7 @@ def Attn_AttentionOp : Attn_Op<"attention", [
                    "ValueRange":$outs)>
   ];
 
-  let extraClassDeclaration = [{
-    /// Types of the main operands: ranked tensors or memrefs.
-    ShapedType getQueryType() { return cast<ShapedType>(getQuery().getType()); }
-    ShapedType getKeyType() { return cast<ShapedType>(getKey().getType()); }
-    ShapedType getValueType() { return cast<ShapedType>(getValue().getType()); }
-
-    /// The output and, if asked for, the log-sum-exp operand (null if not).
-    Value getOutput() { return getOuts()[0]; }
-    Value getLogSumExp() { return getOuts().size() > 1 ? getOuts()[1] : Value(); }
-
-    int64_t getNumQueryHeads() { return getQueryType().getDimSize(1); }
-    int64_t getNumKeyValueHeads() { return getKeyType().getDimSize(1); }
-    /// Query heads per key/value head, `G`.
-    int64_t getGroupSize() { return getNumQueryHeads() / getNumKeyValueHeads(); }
-
-    FloatType getElementType() { return cast<FloatType>(getQueryType().getElementType()); }
-    /// Type of sums, of the score that the region sees, of the log-sum-exp.
-    FloatType getAccumulationType() { return getAccumulationType(getElementType()); }
-    static FloatType getAccumulationType(FloatType elementType);
-
-    /// `1/sqrt(Dk)`.
-    double getDefaultScale();
-    /// The scale if it is known while compiling.
-    std::optional<double> getConstantScale();
-
-    bool hasScore() { return !getScore().empty(); }
-    bool hasMask() { return !getMask().empty(); }
+  let extraClassDeclaration = attentionDeclaration # [{
     /// Whether a size is 0 by type. Upstream has slices of such a dimension
     /// invalid.
     bool isKnownEmpty() {
@@ -231,38 +207,19 @@ def Attn_AttentionOp : Attn_Op<"attention", [
              llvm::is_contained(getKeyType().getShape(), 0);
     }
     bool isPacked() { return static_cast<bool>(getCumulativeQuery()); }
-    bool hasDropout() { return getDropoutRate().has_value(); }
+    static FloatType getAccumulationType(FloatType elementType);
 
     /// Bound of the magnitude of offsets and window sizes, A5.
     static constexpr int64_t kMaxOffset = int64_t(1) << 61;
-
-    /// The captured operand that a region argument stands for.
-    Value getCapture(BlockArgument argument);
-    /// Whether the op reads what an operand holds, A9.
-    bool readsOperand(OpOperand &operand) { return !isDpsInit(&operand); }
-
-    /// The position of the first query of batch entry or sequence `n` of an op on
-    /// tensors, an index (A5), where it has these numbers of queries and keys.
-    Value createFirstPosition(OpBuilder &builder, Value n, Value numQueries,
-                              Value numKeys);
 
     /// Makes the `b` or `h` of both regions count from `first`, a capture: for
     /// an op on a slice of `size` batch entries or heads.
     enum class RegionIndex { Batch, Head };
     void shiftRegionIndex(OpBuilder &builder, RegionIndex index,
                           OpFoldResult first, OpFoldResult size);
-
-    /// Number of leading arguments of a region, before the captures.
-    static constexpr unsigned kNumScoreArguments = 5; // s, b, h, p, j
-    static constexpr unsigned kNumMaskArguments = 4;  //    b, h, p, j
-
-    /// The pairs of sizes that must agree, the source of the verifier's
-    /// messages, of the checks at run time, and of what a caller is told.
-    SmallVector<SizeConstraint> getSizeConstraints();
-
-    MutableOperandRange getDpsInitsMutable() { return getOutsMutable(); }
-    Speculation::Speculatability getSpeculatability();
   }];
+
+  let extraClassDefinition = attentionDefinition;
 
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
@@ -274,6 +231,7 @@ def Attn_YieldOp : Attn_Op<"yield", [
     Pure, Terminator,
     ParentOneOf<["::mlir::attn::AttentionOp",
                  "::mlir::attn::MultiHeadAttentionOp",
+                 "::mlir::attn::MultiTokenAttentionOp",
                  "::mlir::attn::OnlineAttentionOp",
                  "::mlir::attn::OnlineSoftmaxOp"]>]> {
   let summary = "ends a score or mask region with its value";

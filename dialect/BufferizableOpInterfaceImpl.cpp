@@ -196,6 +196,8 @@ void mlir::attn::registerBufferizableOpInterfaceExternalModels(
     DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, AttnDialect *) {
     AttentionOp::attachInterface<RegionOpInterface<AttentionOp>>(*context);
+    MultiTokenAttentionOp::attachInterface<
+        RegionOpInterface<MultiTokenAttentionOp>>(*context);
     OnlineSoftmaxOp::attachInterface<RegionOpInterface<OnlineSoftmaxOp>>(
         *context);
     AllFiniteOp::attachInterface<AllFiniteOpInterface>(*context);

@@ -73,19 +73,30 @@ void attn::moveBeforeWrites(OpBuilder &builder, ArrayRef<Value> values,
     builder.setInsertionPointToStart(block);
 }
 
-void attn::moveBeforeWrites(OpBuilder &builder, AttentionOp op) {
-  SmallVector<Value> values = {op.getOffset(), op.getCumulativeQuery(),
-                               op.getCumulativeKey()};
+/// `values` are what numbers come from beside the offset.
+template <typename Op>
+static void moveBeforeWritesOf(OpBuilder &builder, Op op,
+                               SmallVector<Value> values) {
+  values.push_back(op.getOffset());
   llvm::append_range(values, op.getMaskCaptures());
   SmallVector<Value> shaped = {op.getQuery(), op.getSink()};
   llvm::append_range(shaped, op.getOuts());
   for (Value operand : {op.getKey(), op.getValue()}) {
-    auto read = operand.getDefiningOp<CacheReadOp>();
+    auto read = operand.template getDefiningOp<CacheReadOp>();
     shaped.push_back(read ? read.getCache() : operand);
     if (read)
       values.append({read.getLengths(), read.getSize()});
   }
   moveBeforeWrites(builder, values, shaped);
+}
+
+void attn::moveBeforeWrites(OpBuilder &builder, AttentionOp op) {
+  moveBeforeWritesOf(builder, op,
+                     {op.getCumulativeQuery(), op.getCumulativeKey()});
+}
+
+void attn::moveBeforeWrites(OpBuilder &builder, MultiTokenAttentionOp op) {
+  moveBeforeWritesOf(builder, op, {});
 }
 
 Value attn::createDim(OpBuilder &builder, Location loc, Value shaped,

@@ -136,7 +136,7 @@ FailureOr<KernelSizes> attn::computeKernelSizes(func::FuncOp entry) {
   for (Operation &op : entry.front())
     llvm::TypeSwitch<Operation *>(&op)
         .Case<AttentionOp, CacheAppendOp, CacheReadOp, DropoutOp, HeadNormOp,
-              MergeOp, ProjectionOp, RopeOp, linalg::LinalgOp>(
-            [&](auto op) { collector.visit(op); });
+              MergeOp, MultiTokenAttentionOp, ProjectionOp, RopeOp,
+              linalg::LinalgOp>([&](auto op) { collector.visit(op); });
   return result;
 }

@@ -70,8 +70,7 @@ void attn::addRuntimeChecks(Operation *root) {
   // their ops.
   for (RuntimeVerifiableOpInterface op : llvm::reverse(verifiable)) {
     OpBuilder builder(op);
-    if (auto attention = dyn_cast<AttentionOp>(op.getOperation()))
-      checkCacheReads(builder, attention, describe);
+    checkCacheReads(builder, op, describe);
     op.generateRuntimeVerification(builder, op.getLoc(), describe);
   }
 }

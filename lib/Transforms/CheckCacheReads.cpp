@@ -33,10 +33,10 @@ namespace {
 using Describe = function_ref<std::string(Operation *, StringRef)>;
 
 /// Emits the check of one attention and one read.
-class ReadCheck {
+template <typename Op> class ReadCheck {
 public:
-  ReadCheck(OpBuilder &builder, AttentionOp op, CacheReadOp read,
-            StringRef operand, Describe describe)
+  ReadCheck(OpBuilder &builder, Op op, CacheReadOp read, StringRef operand,
+            Describe describe)
       : b(builder), loc(op.getLoc()), op(op), read(read),
         message(describe(op, ("operand '" + operand +
                               "': the mask keeps a row that is absent from the "
@@ -61,10 +61,16 @@ public:
   }
 
 private:
+  bool isPacked() {
+    if constexpr (std::is_same_v<Op, AttentionOp>)
+      return op.isPacked();
+    return false;
+  }
+
   void check(Value n, Value head, Value numQueries) {
     Value size = dim(read.getResult(), 2);
     auto [begin, end] = createStoredPositions(b, loc, read, n);
-    if (op.isPacked()) { // Of the one cache, all rows have to be there.
+    if (isPacked()) { // Of the one cache, all rows have to be there.
       Value isAll = arith::AndIOp::create(
           b, loc, compare(arith::CmpIPredicate::eq, begin, zero),
           compare(arith::CmpIPredicate::eq, end, size));
@@ -128,7 +134,7 @@ private:
 
   OpBuilder &b;
   Location loc;
-  AttentionOp op;
+  Op op;
   CacheReadOp read;
   std::string message;
   Value zero, one;
@@ -143,8 +149,8 @@ CacheReadOp getCacheRead(Value value) {
 
 } // namespace
 
-void attn::checkCacheReads(OpBuilder &builder, AttentionOp op,
-                           Describe describe) {
+template <typename Op>
+static void checkReads(OpBuilder &builder, Op op, Describe describe) {
   OpBuilder::InsertionGuard guard(builder);
   moveBeforeWrites(builder, op);
   CacheReadOp key = getCacheRead(op.getKey());
@@ -161,4 +167,12 @@ void attn::checkCacheReads(OpBuilder &builder, AttentionOp op,
   };
   if (value && !isSame())
     ReadCheck(builder, op, value, "value", describe).emit();
+}
+
+void attn::checkCacheReads(OpBuilder &builder, Operation *op,
+                           Describe describe) {
+  if (auto attention = dyn_cast<AttentionOp>(op))
+    checkReads(builder, attention, describe);
+  else if (auto attention = dyn_cast<MultiTokenAttentionOp>(op))
+    checkReads(builder, attention, describe);
 }

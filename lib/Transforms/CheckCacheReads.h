@@ -15,9 +15,10 @@
 namespace mlir::attn {
 
 /// Emits a check that the mask of an attention keeps no absent row of a cache
-/// that its key or value reads (C12). Nothing if they read none.
+/// that its key or value reads (C12). Nothing if they read none, and for other
+/// ops.
 void checkCacheReads(
-    OpBuilder &builder, AttentionOp op,
+    OpBuilder &builder, Operation *op,
     function_ref<std::string(Operation *, StringRef)> describe);
 
 } // namespace mlir::attn

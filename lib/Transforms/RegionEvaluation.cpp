@@ -281,7 +281,8 @@ RegionValue mlir::attn::evaluateRegion(OpBuilder &builder, Region &region,
 }
 
 Value mlir::attn::assertDefined(OpBuilder &builder, Location loc,
-                                RegionValue region, StringRef name) {
+                                RegionValue region, StringRef name,
+                                StringRef opName) {
   if (!region.undefined)
     return region.value;
   Value isTrue =
@@ -289,7 +290,7 @@ Value mlir::attn::assertDefined(OpBuilder &builder, Location loc,
   Value defined = arith::XOrIOp::create(builder, loc, region.undefined, isTrue);
   cf::AssertOp::create(
       builder, loc, defined,
-      ("'attn.attention' op '" + name +
+      ("'" + opName + "' op '" + name +
        "' region: the value depends on a load outside its tensor, or on an "
        "integer operation without a result")
           .str());

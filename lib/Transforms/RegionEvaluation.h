@@ -28,9 +28,10 @@ struct RegionValue {
 RegionValue evaluateRegion(OpBuilder &builder, Region &region,
                            ValueRange arguments);
 
-/// The region's value, asserted to be defined. `name` is that of the region.
+/// The region's value, asserted to be defined. `name` is that of the region,
+/// `opName` that of the op which the user wrote.
 Value assertDefined(OpBuilder &builder, Location loc, RegionValue region,
-                    StringRef name);
+                    StringRef name, StringRef opName = "attn.attention");
 
 /// Drops flags like nsw, exact and nnan, which turn values into poison where
 /// their promise does not hold (A12).

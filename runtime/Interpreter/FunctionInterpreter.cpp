@@ -12,6 +12,7 @@
 #include "dialect/AttnOps.h"
 #include "runtime/Reference/Attention.h"
 #include "runtime/Reference/Cache.h"
+#include "runtime/Reference/MultiToken.h"
 #include "runtime/Reference/Values.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -26,6 +27,7 @@ using mlir::failure;
 using mlir::LogicalResult;
 using mlir::success;
 using mlir::attn::AttentionOp;
+using mlir::attn::MultiTokenAttentionOp;
 using reference::AttentionProblem;
 using TensorPtr = std::shared_ptr<const Tensor>;
 using Values = llvm::DenseMap<mlir::Value, Datum>;
@@ -45,22 +47,28 @@ static void define(Values &values, mlir::ValueRange results,
 }
 
 //===----------------------------------------------------------------------===//
-// attn.attention
+// attn.attention and attn.multi_token_attention
 //===----------------------------------------------------------------------===//
 
 namespace {
 
-/// Hands one attn.attention to the oracle.
-class AttentionEvaluator {
+/// Hands one attention to its oracle.
+template <typename Op> class AttentionEvaluator {
+  static constexpr bool isMultiToken =
+      std::is_same_v<Op, MultiTokenAttentionOp>;
+
 public:
-  AttentionEvaluator(AttentionOp op, Values &values) : op(op), values(values) {}
+  AttentionEvaluator(Op op, Values &values) : op(op), values(values) {}
 
   LogicalResult evaluate() {
     if (failed(checkSizes()) || failed(setTensors()) ||
         failed(setSequences()) || failed(setScalars()) || failed(setMask()) ||
         failed(setScore()) || failed(setAbsentRows()))
       return failure();
-    Expected<reference::AttentionResult> result = reference::attention(problem);
+    mlir::FailureOr<Expected<reference::AttentionResult>> computed = compute();
+    if (failed(computed))
+      return failure();
+    Expected<reference::AttentionResult> &result = *computed;
     if (!result)
       return emitError() << result.error().message;
     define(0, std::move(result->output), reference::Quantity::output);
@@ -76,9 +84,11 @@ public:
       return failure();
     const TensorView &query = getTensor(op.getQuery()).view,
                      &value = getTensor(op.getValue()).view;
-    double pairs =
-        double(query.size(0)) * double(query.size(2)) * double(value.size(2));
-    if (op.isPacked()) {
+    // Of the queries that are no past (T2).
+    double pairs = double(query.size(0)) *
+                   double(getTensor(op.getOutput()).view.size(2)) *
+                   double(value.size(2));
+    if (isPacked()) {
       pairs = 0;
       for (std::size_t n = 0; n + 1 < problem.cuQuery.size(); ++n)
         pairs += double(problem.cuQuery[n + 1] - problem.cuQuery[n]) *
@@ -98,6 +108,33 @@ public:
   }
 
 private:
+  bool isPacked() {
+    if constexpr (!isMultiToken)
+      return op.isPacked();
+    return false;
+  }
+
+  mlir::FailureOr<Expected<reference::AttentionResult>> compute() {
+    if constexpr (!isMultiToken) {
+      return reference::attention(problem);
+    } else {
+      reference::MultiTokenProblem stages{problem, {}, {}, {}};
+      stages.outputLength = getTensor(op.getOutput()).view.size(2); // T2
+      for (auto [operand, view, name] :
+           {std::tuple(op.getKernelBefore(), &stages.before.kernel,
+                       "kernel_before"),
+            std::tuple(op.getMixingBefore(), &stages.before.mixing,
+                       "mixing_before"),
+            std::tuple(op.getKernelAfter(), &stages.after.kernel,
+                       "kernel_after"),
+            std::tuple(op.getMixingAfter(), &stages.after.mixing,
+                       "mixing_after")})
+        if (operand && failed(setView(view->emplace(), operand, name)))
+          return failure();
+      return reference::multiTokenAttention(stages);
+    }
+  }
+
   mlir::InFlightDiagnostic emitError() { return mlir::emitError(op.getLoc()); }
 
   const Tensor &getTensor(mlir::Value value) {
@@ -162,6 +199,12 @@ private:
   }
 
   LogicalResult setSequences() { // A7
+    if constexpr (isMultiToken)
+      return success();
+    else
+      return setCumulative();
+  }
+  LogicalResult setCumulative() {
     if (!op.isPacked())
       return success();
     if (getTensor(op.getCumulativeQuery()).view.size(0) == 0)
@@ -222,9 +265,9 @@ private:
     };
     std::vector<Rows> caches;
     for (mlir::Value operand : {op.getKey(), op.getValue()}) {
-      while (auto cast = operand.getDefiningOp<mlir::tensor::CastOp>())
+      while (auto cast = operand.template getDefiningOp<mlir::tensor::CastOp>())
         operand = cast.getSource();
-      if (auto read = operand.getDefiningOp<mlir::attn::CacheReadOp>())
+      if (auto read = operand.template getDefiningOp<mlir::attn::CacheReadOp>())
         caches.push_back(
             {getIntegers(getTensor(read.getLengths())),
              read.getRing() ? getTensor(read.getCache()).view.size(2) : -1});
@@ -237,7 +280,7 @@ private:
                                     rows.ringCapacity);
       });
     };
-    if (op.isPacked())
+    if (isPacked())
       for (std::int64_t j = 0; j < getTensor(op.getKey()).view.size(2); ++j)
         if (problem.isAbsent(0, j))
           return emitError() << "row " << j << " is absent from a cache that a "
@@ -255,7 +298,7 @@ private:
                        std::move(elements), quantity);
   }
 
-  AttentionOp op;
+  Op op;
   Values &values;
   AttentionProblem problem;
 };
@@ -284,12 +327,13 @@ static LogicalResult evaluateWithBlockRange(mlir::attn::WithBlockRangeOp op,
   return success();
 }
 
-/// What becomes of an attn.attention.
-using AttentionHandler = llvm::function_ref<LogicalResult(AttentionEvaluator)>;
-
+/// `handleAttention` says what becomes of an evaluator of an attention.
+template <typename Handler>
 static LogicalResult evaluateOp(mlir::Operation *op, Values &values,
-                                AttentionHandler handleAttention) {
+                                Handler handleAttention) {
   if (auto attention = llvm::dyn_cast<AttentionOp>(op))
+    return handleAttention(AttentionEvaluator(attention, values));
+  if (auto attention = llvm::dyn_cast<MultiTokenAttentionOp>(op))
     return handleAttention(AttentionEvaluator(attention, values));
   if (auto summarized = llvm::dyn_cast<mlir::attn::WithBlockRangeOp>(op))
     return evaluateWithBlockRange(summarized, values);
@@ -314,9 +358,10 @@ static LogicalResult evaluateOp(mlir::Operation *op, Values &values,
   return success();
 }
 
+template <typename Handler>
 static mlir::FailureOr<std::vector<Datum>>
 runFunction(mlir::func::FuncOp function, llvm::ArrayRef<Datum> arguments,
-            AttentionHandler handleAttention) {
+            Handler handleAttention) {
   Values values;
   define(values, function.getArguments(), arguments);
   for (mlir::Operation &op : function.getBody().front()) {
@@ -332,19 +377,17 @@ runFunction(mlir::func::FuncOp function, llvm::ArrayRef<Datum> arguments,
 mlir::FailureOr<std::vector<Datum>>
 interpreter::evaluateFunction(mlir::func::FuncOp function,
                               llvm::ArrayRef<Datum> arguments) {
-  return runFunction(function, arguments, [](AttentionEvaluator attention) {
-    return attention.evaluate();
-  });
+  return runFunction(function, arguments,
+                     [](auto attention) { return attention.evaluate(); });
 }
 
 mlir::FailureOr<double>
 interpreter::countDenseFlops(mlir::func::FuncOp function,
                              llvm::ArrayRef<Datum> arguments) {
   double flops = 0;
-  if (failed(
-          runFunction(function, arguments, [&](AttentionEvaluator attention) {
-            return attention.count(flops);
-          })))
+  if (failed(runFunction(function, arguments, [&](auto attention) {
+        return attention.count(flops);
+      })))
     return failure();
   return flops;
 }

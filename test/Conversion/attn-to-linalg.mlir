@@ -236,11 +236,11 @@ func.func @attention_a7(%x: tensor<1x1x?x4xf32>, %l: tensor<1x1x?xf32>,
 // CHECK: math.exp
 // CHECK: %[[SUM:.*]] = scf.for
 // CHECK: arith.addf
-// CHECK: arith.trunci %[[SEED]] : i64 to i32
-// CHECK: %[[THRESHOLD:.*]] = arith.constant 3221225472 : i64
 // CHECK: linalg.generic {{.*}} ins(%[[WEIGHTS]] : tensor<33xf32>)
+// CHECK: arith.trunci %[[SEED]] : i64 to i32
 // CHECK-COUNT-20: arith.mului_extended
 // CHECK-NOT: arith.mului_extended
+// CHECK: %[[THRESHOLD:.*]] = arith.constant 3221225472 : i64
 // CHECK: %[[KEEP:.*]] = arith.cmpi uge, %{{.*}}, %[[THRESHOLD]] : i64
 // CHECK: %[[FOUR:.*]] = arith.constant 4.000000e+00 : f32
 // CHECK: %[[SCALED:.*]] = arith.mulf %{{.*}}, %[[FOUR]] : f32

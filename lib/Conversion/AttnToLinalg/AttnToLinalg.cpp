@@ -24,9 +24,9 @@
 
 #include "dialect/AttnOps.h"
 #include "lib/Conversion/AttnToLinalg/CacheLowering.h"
-#include "lib/Conversion/AttnToLinalg/Philox.h"
+#include "lib/Conversion/AttnToLinalg/MultiTokenLowering.h"
+#include "lib/Conversion/AttnToLinalg/PositionCode.h"
 #include "lib/Conversion/Passes.h"
-#include "lib/Transforms/RegionEvaluation.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -37,7 +37,6 @@
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
 
-#include <cmath>
 #include <limits>
 
 namespace mlir::attn {
@@ -76,15 +75,13 @@ class AttentionLowering {
 public:
   AttentionLowering(AttentionOp op, OpBuilder &builder)
       : op(op), b(builder), loc(op.getLoc()),
-        accumulation(op.getAccumulationType()) {}
+        accumulation(op.getAccumulationType()), code(builder, op) {}
 
   /// Returns the op's results.
   SmallVector<Value> emit() {
     zero = index(0);
     one = index(1);
-    scale = op.getScale();
-    if (!scale) // A4
-      scale = real(*op.getConstantScale());
+    scale = code.emitScale();
     SmallVector<Value> results(op.getOuts());
     if (op.isPacked()) { // A7: rows outside of every sequence.
       results[0] = fill(results[0], 0.0);
@@ -166,7 +163,9 @@ private:
     Value weights = emitWeights(scores, maximum);
     Value sum = emitSum(row, weights, maximum);
     if (op.hasDropout())
-      weights = emitDropout(row, weights);
+      weights = map(weights, [&](Value j, Value weight) { // A8
+        return code.emitDropout(getPosition(row), j, weight);
+      });
     Value output = emitOutput(scores, weights, value, sum, isEmpty);
 
     SmallVector<Value> written(results);
@@ -192,39 +191,10 @@ private:
                      .getResult(0); // A2
     auto body = [&](Value j, ValueRange scores) -> SmallVector<Value> {
       Value dot = tensor::ExtractOp::create(b, loc, scores[0], j);
-      Value score = emitScore(row, j, dot);
+      Value score = code.emitScore(getPosition(row), j, dot, scale);
       return {tensor::InsertOp::create(b, loc, score, scores[0], j)};
     };
     return loop(length, dots, body).front();
-  }
-
-  /// The mask decides first: a score is computed, and may fail, only where the
-  /// position is kept (A12).
-  Value emitScore(const Row &row, Value j, Value dot) {
-    SmallVector<Value> position = {row.sequence.number, row.head, row.position,
-                                   j};
-    Value keep = boolean(true);
-    if (op.hasMask()) {
-      SmallVector<Value> arguments(position);
-      llvm::append_range(arguments, op.getMaskCaptures());
-      keep = assertDefined( // A12
-          b, loc, evaluateRegion(b, op.getMask(), arguments), "mask");
-    }
-    auto kept = [&](OpBuilder &, Location) {
-      Value score = arith::MulFOp::create(b, loc, dot, scale);
-      if (op.hasScore()) { // A10
-        SmallVector<Value> arguments = {score};
-        llvm::append_range(arguments, position);
-        llvm::append_range(arguments, op.getScoreCaptures());
-        score = assertDefined( // A12
-            b, loc, evaluateRegion(b, op.getScore(), arguments), "score");
-      }
-      scf::YieldOp::create(b, loc, score);
-    };
-    auto masked = [&](OpBuilder &, Location) {
-      scf::YieldOp::create(b, loc, real(-kInfinity));
-    };
-    return scf::IfOp::create(b, loc, keep, kept, masked).getResult(0);
   }
 
   /// The maximum of scores and sink, or 0 if all are -inf, so that it can be
@@ -259,42 +229,8 @@ private:
     return toAccumulation(tensor::ExtractOp::create(b, loc, op.getSink(), at));
   }
 
-  Value emitDropout(const Row &row, Value weights) { // A8
-    double rate = op.getDropoutRate()->convertToDouble();
-    auto toI32 = [&](Value value) -> Value {
-      return arith::IndexCastOp::create(b, loc, b.getI32Type(), value);
-    };
-    Value four = index(4);
-    Value high = arith::ShRUIOp::create(b, loc, op.getDropoutSeed(),
-                                        integer(b.getI64Type(), 32));
-    std::array<Value, 2> key = {
-        arith::TruncIOp::create(b, loc, b.getI32Type(), op.getDropoutSeed()),
-        arith::TruncIOp::create(b, loc, b.getI32Type(), high)};
-    Value line = add(
-        multiply(row.sequence.number, index(op.getNumQueryHeads())), row.head);
-    // As i64, because the threshold may be 2^32.
-    Value threshold =
-        integer(b.getI64Type(), int64_t(std::ceil(std::ldexp(rate, 32))));
-    return map(weights, [&](Value j, Value weight) -> Value {
-      Value block = arith::DivUIOp::create(b, loc, j, four);
-      Value lane = arith::RemUIOp::create(b, loc, j, four);
-      std::array<Value, 4> words = buildPhilox(
-          b, loc,
-          {toI32(block), toI32(row.position), toI32(line), op.getDropoutCall()},
-          key);
-      Value word = words[3];
-      for (int64_t candidate : {2, 1, 0}) {
-        Value isLane = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
-                                             lane, index(candidate));
-        word = arith::SelectOp::create(b, loc, isLane, words[candidate], word);
-      }
-      Value wide = arith::ExtUIOp::create(b, loc, b.getI64Type(), word);
-      Value keep = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge,
-                                         wide, threshold);
-      Value scaled =
-          arith::MulFOp::create(b, loc, weight, real(1.0 / (1.0 - rate)));
-      return arith::SelectOp::create(b, loc, keep, scaled, real(0.0));
-    });
+  static RowPosition getPosition(const Row &row) {
+    return {row.sequence.number, row.head, row.position};
   }
 
   /// `sum over j of weights[j] * value[j, :] / sum` in the output's type, 0 for
@@ -438,12 +374,6 @@ private:
   Value index(int64_t value) {
     return arith::ConstantIndexOp::create(b, loc, value);
   }
-  Value integer(Type type, int64_t value) {
-    return arith::ConstantOp::create(b, loc, b.getIntegerAttr(type, value));
-  }
-  Value boolean(bool value) {
-    return arith::ConstantOp::create(b, loc, b.getBoolAttr(value));
-  }
   Value real(double value) {
     return arith::ConstantOp::create(b, loc,
                                      b.getFloatAttr(accumulation, value));
@@ -453,9 +383,6 @@ private:
   }
   Value subtract(Value lhs, Value rhs) {
     return b.createOrFold<arith::SubIOp>(loc, lhs, rhs);
-  }
-  Value multiply(Value lhs, Value rhs) {
-    return b.createOrFold<arith::MulIOp>(loc, lhs, rhs);
   }
   Value dim(Value tensor, int64_t dimension) {
     return b.createOrFold<tensor::DimOp>(loc, tensor, dimension);
@@ -483,6 +410,7 @@ private:
   OpBuilder &b;
   Location loc;
   FloatType accumulation;
+  PositionCode<AttentionOp> code;
   Value zero, one, scale;
 };
 
@@ -502,6 +430,7 @@ struct ConvertAttnToLinalg
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<LowerAttention>(&getContext());
+    populateMultiTokenLowerings(patterns);
     populateCacheLowerings(patterns);
     walkAndApplyPatterns(getOperation(), std::move(patterns));
     // After them, for appends to a cache compute their rows.
@@ -512,7 +441,7 @@ struct ConvertAttnToLinalg
     walkAndApplyPatterns(getOperation(), std::move(layer));
     WalkResult left = getOperation()->walk([](Operation *op) {
       if (!isa<AttentionOp, CacheAppendOp, DropoutOp, HeadNormOp, MergeOp,
-               ProjectionOp, RopeOp>(op))
+               MultiTokenAttentionOp, ProjectionOp, RopeOp>(op))
         return WalkResult::advance();
       op->emitError("'") << op->getName()
                          << "' on memrefs is not lowered by this pass: "

@@ -1,0 +1,140 @@
+//===- PositionCode.h - One position of an attention ------------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_CONVERSION_ATTNTOLINALG_POSITIONCODE_H
+#define ATTN_CONVERSION_ATTNTOLINALG_POSITIONCODE_H
+
+#include "lib/Conversion/AttnToLinalg/Philox.h"
+#include "lib/Conversion/AttnToLinalg/TensorCode.h"
+#include "lib/Transforms/RegionEvaluation.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include <cmath>
+#include <limits>
+
+namespace mlir::attn {
+
+/// What regions and dropout see of a row.
+struct RowPosition {
+  Value number;   ///< `b`: batch entry or sequence.
+  Value head;     ///< Query head, `h`.
+  Value position; ///< `p`.
+};
+
+/// What the attention ops compute of one position.
+template <typename Op> class PositionCode : public TensorCode {
+public:
+  PositionCode(OpBuilder &builder, Op op)
+      : TensorCode{builder, op.getLoc()}, op(op) {}
+
+  /// The scale as a scalar (A4).
+  Value emitScale() {
+    if (Value scale = op.getScale())
+      return scale;
+    return real(op.getAccumulationType(), *op.getConstantScale());
+  }
+
+  /// The score after score and mask, -inf if it is not kept. The mask decides
+  /// first: a score is computed, and may fail, only where the position is kept
+  /// (A12). A position that is not `present` has none, if that is given.
+  Value emitScore(const RowPosition &row, Value j, Value dot, Value scale,
+                  Value present = nullptr) {
+    SmallVector<Value> position = {row.number, row.head, row.position, j};
+    auto emitKept = [&](Value keep) -> Value {
+      auto kept = [&](OpBuilder &, Location) {
+        Value score = arith::MulFOp::create(b, loc, dot, scale);
+        if (op.hasScore()) { // A10
+          SmallVector<Value> arguments = {score};
+          llvm::append_range(arguments, position);
+          llvm::append_range(arguments, op.getScoreCaptures());
+          score = define(evaluateRegion(b, op.getScore(), arguments), "score");
+        }
+        scf::YieldOp::create(b, loc, score);
+      };
+      auto masked = [&](OpBuilder &, Location) {
+        scf::YieldOp::create(b, loc, minusInfinity());
+      };
+      return scf::IfOp::create(b, loc, keep, kept, masked).getResult(0);
+    };
+    auto emitMasked = [&]() -> Value {
+      if (!op.hasMask())
+        return emitKept(arith::ConstantOp::create(b, loc, b.getBoolAttr(true)));
+      SmallVector<Value> arguments(position);
+      llvm::append_range(arguments, op.getMaskCaptures());
+      return emitKept(
+          define(evaluateRegion(b, op.getMask(), arguments), "mask"));
+    };
+    if (!present)
+      return emitMasked();
+    return scf::IfOp::create(
+               b, loc, present,
+               [&](OpBuilder &, Location) {
+                 scf::YieldOp::create(b, loc, emitMasked());
+               },
+               [&](OpBuilder &, Location) {
+                 scf::YieldOp::create(b, loc, minusInfinity());
+               })
+        .getResult(0);
+  }
+
+  /// `weight` after dropout (A8).
+  Value emitDropout(const RowPosition &row, Value j, Value weight) {
+    double rate = op.getDropoutRate()->convertToDouble();
+    auto toI32 = [&](Value value) -> Value {
+      return arith::IndexCastOp::create(b, loc, b.getI32Type(), value);
+    };
+    auto i64 = [&](int64_t value) -> Value {
+      return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(value));
+    };
+    Value high = arith::ShRUIOp::create(b, loc, op.getDropoutSeed(), i64(32));
+    std::array<Value, 2> key = {
+        arith::TruncIOp::create(b, loc, b.getI32Type(), op.getDropoutSeed()),
+        arith::TruncIOp::create(b, loc, b.getI32Type(), high)};
+    Value line = add(b.createOrFold<arith::MulIOp>(
+                         loc, row.number, index(op.getNumQueryHeads())),
+                     row.head);
+    Value block = arith::DivUIOp::create(b, loc, j, index(4));
+    Value lane = arith::RemUIOp::create(b, loc, j, index(4));
+    std::array<Value, 4> words = buildPhilox(
+        b, loc,
+        {toI32(block), toI32(row.position), toI32(line), op.getDropoutCall()},
+        key);
+    Value word = words[3];
+    for (int64_t candidate : {2, 1, 0}) {
+      Value isLane = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                           lane, index(candidate));
+      word = arith::SelectOp::create(b, loc, isLane, words[candidate], word);
+    }
+    // As i64, because the threshold may be 2^32.
+    Value wide = arith::ExtUIOp::create(b, loc, b.getI64Type(), word);
+    Value keep =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, wide,
+                              i64(int64_t(std::ceil(std::ldexp(rate, 32)))));
+    FloatType type = op.getAccumulationType();
+    Value scaled =
+        arith::MulFOp::create(b, loc, weight, real(type, 1.0 / (1.0 - rate)));
+    return arith::SelectOp::create(b, loc, keep, scaled, real(type, 0.0));
+  }
+
+  Value minusInfinity() {
+    return real(op.getAccumulationType(),
+                -std::numeric_limits<double>::infinity());
+  }
+
+private:
+  Value define(RegionValue region, StringRef name) { // A12
+    return assertDefined(b, loc, region, name, Op::getOperationName());
+  }
+
+  Op op;
+};
+
+} // namespace mlir::attn
+
+#endif // ATTN_CONVERSION_ATTNTOLINALG_POSITIONCODE_H

@@ -1,0 +1,315 @@
+//===- MultiTokenTest.cpp - attn.multi_token_attention, executed ----------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/Execution/EverywhereRun.h"
+#include "test/Execution/Random.h"
+#include "test/Execution/RuleTesting.h"
+
+#include "gtest/gtest.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+using namespace attn;
+using namespace attn::test;
+using std::string;
+
+namespace {
+
+/// A stage: its clause, and the tensor it has.
+struct Stage {
+  string keyword;
+  Shape shape;
+};
+
+/// A kernel with one op, on tensors of dynamic B, Sq and Skv.
+struct MultiTokenText {
+  ElementType type = ElementType::f64;
+  Index queryHeads = 1, keyValueHeads = 1, keySize = 1, valueSize = 1;
+  std::vector<Stage> stages;
+  ElementType stageType = ElementType::f64;
+  string clauses;    ///< After the sink.
+  string offset;     ///< A clause.
+  string parameters; ///< ", %x: type": what the clauses refer to.
+  Index past = 0;    ///< Rows of the query that the output does not have.
+  bool logSumExp = true;
+
+  static string tensor(Index heads, const string &size, ElementType type) {
+    return "tensor<?x" + std::to_string(heads) + "x?" + size + "x" +
+           string(nameOf(type)) + ">";
+  }
+  string write() const {
+    string query = tensor(queryHeads, "x" + std::to_string(keySize), type),
+           key = tensor(keyValueHeads, "x" + std::to_string(keySize), type),
+           value = tensor(keyValueHeads, "x" + std::to_string(valueSize), type),
+           output = tensor(queryHeads, "x" + std::to_string(valueSize), type),
+           lse = tensor(queryHeads, "",
+                        type == ElementType::f64 ? type : ElementType::f32);
+    string arguments, stageClauses;
+    for (std::size_t i = 0; i < stages.size(); ++i) {
+      string name = "%stage" + std::to_string(i), stageTensor = "tensor<";
+      for (Index size : stages[i].shape)
+        stageTensor += std::to_string(size) + "x";
+      stageTensor += string(nameOf(stageType)) + ">";
+      arguments += ", " + name + ": " + stageTensor;
+      stageClauses +=
+          " " + stages[i].keyword + "(" + name + " : " + stageTensor + ")";
+    }
+    string results = logSumExp ? output + ", " + lse : output;
+    return "func.func @f(%q: " + query + ", %k: " + key + ", %v: " + value +
+           arguments + parameters + ") -> (" + results +
+           ") {\n%c0 = arith.constant 0 : index\n%c2 = arith.constant 2 : "
+           "index\n%past = arith.constant " +
+           std::to_string(past) +
+           " : index\n%b = tensor.dim %q, %c0 : " + query +
+           "\n%sq = tensor.dim %q, %c2 : " + query +
+           "\n%s = arith.subi %sq, %past : index\n%o = tensor.empty(%b, %s) "
+           ": " +
+           output + "\n%l = tensor.empty(%b, %s) : " + lse +
+           (logSumExp ? "\n%0:2" : "\n%0") +
+           " = attn.multi_token_attention ins(%q, %k, %v : " + query + ", " +
+           key + ", " + value + ") outs(" +
+           (logSumExp ? "%o, %l : " : "%o : ") + results + ") " + offset +
+           stageClauses + " " + clauses + "\nreturn " +
+           (logSumExp ? "%0#0, %0#1 : " : "%0 : ") + results + "\n}\n";
+  }
+};
+
+/// The placements of the stages: one letter each, and who is where.
+const std::vector<string> placements = {"k",  "m",  "K",  "M",    "x",  "X",
+                                        "kM", "km", "KM", "kmKM", "xX", "xKM"};
+
+std::vector<Stage> createStages(const string &placement, Index heads,
+                                Random &random) {
+  std::vector<Index> divisors;
+  for (Index d = 1; d <= heads; ++d)
+    if (heads % d == 0)
+      divisors.push_back(d);
+  std::vector<Stage> stages;
+  for (char letter : placement) {
+    Index mixed = random.pick(divisors), cq = random.between(1, 6),
+          ck = 1 + 2 * random.between(0, 5);
+    switch (letter) {
+    case 'k':
+      stages.push_back({"convolve_before", {heads, cq, ck}});
+      break;
+    case 'm':
+      stages.push_back({"mix_before", {heads / mixed, mixed, mixed}});
+      break;
+    case 'x':
+      stages.push_back({"convolve_before", {heads, mixed, cq, ck}});
+      break;
+    case 'K':
+      stages.push_back({"convolve_after", {heads, cq, ck}});
+      break;
+    case 'M':
+      stages.push_back({"mix_after", {heads / mixed, mixed, mixed}});
+      break;
+    case 'X':
+      stages.push_back({"convolve_after", {heads, mixed, cq, ck}});
+      break;
+    }
+  }
+  return stages;
+}
+
+/// Around the identity, and not so large that scores grow.
+TestTensor createStage(const Stage &stage, ElementType type, Random &random) {
+  TestTensor result(type, stage.shape);
+  double count = 1;
+  for (std::size_t d = 1; d < stage.shape.size(); ++d)
+    count *= double(stage.shape[d]);
+  result.fill([&] { return random.normal() / std::sqrt(count); });
+  return result;
+}
+
+TEST(MultiToken, t2_t4_convolution_by_hand) {
+  // Scores are key j's number for every query; one head, no mask. The kernel
+  // picks the key before, of the query before.
+  MultiTokenText text;
+  text.stages = {{"convolve_before", {1, 2, 3}}};
+  text.clauses = "";
+  TestTensor kernel = f64({1, 2, 3}, {1, 0, 0, 0, 0, 0});
+  TestTensor query = f64({1, 1, 2, 1}, {1, 2}), key = f64({1, 1, 2, 1}, {1, 3}),
+             value = f64({1, 1, 2, 1}, {1, 0});
+  auto results = runEverywhere(text.write(), {query, key, value, kernel});
+  // Row 0 sees no row before: scores 0, 0. Row 1: (0, 1 * 1).
+  expectNear(results.tensors[0].elements(), {0.5, 1 / (1 + std::exp(1))});
+  expectNear(results.tensors[1].elements(),
+             {std::log(2), std::log(1 + std::exp(1))});
+  text.past = 1;
+  results = runEverywhere(text.write(), {query, key, value, kernel});
+  expectNear(results.tensors[0].elements(), {1 / (1 + std::exp(1))});
+}
+
+TEST(MultiToken, t3_mixing_by_hand) {
+  // Head 1 gets what head 0 has, and head 0 the sum of both.
+  MultiTokenText text{.queryHeads = 2, .keyValueHeads = 2};
+  text.stages = {{"mix_after", {1, 2, 2}}};
+  TestTensor weights = f64({1, 2, 2}, {1, 1, 1, 0});
+  TestTensor query = f64({1, 2, 1, 1}, 0), key = f64({1, 2, 2, 1}, 0),
+             value = f64({1, 2, 2, 1}, {1, 2, 10, 20});
+  auto results = runEverywhere(text.write(), {query, key, value, weights});
+  expectNear(results.tensors[0].elements(), {3, 15});
+}
+
+TEST(MultiToken, t2_more_rows_than_queries) {
+  MultiTokenText text;
+  text.past = -1;
+  TestTensor one = f64({1, 1, 2, 1}, 1);
+  EXPECT_NE(runEverywhere(text.write(), {one, one, one}).error.find("output"),
+            string::npos);
+}
+
+TEST(MultiToken, t5_t8_nan) {
+  double nan = quietNaN;
+  MultiTokenText text;
+  text.clauses = "mask causal";
+  for (const char *keyword : {"convolve_before", "convolve_after"}) {
+    text.stages = {{keyword, {1, 2, 3}}};
+    TestTensor zeros = f64({1, 1, 3, 1}, 0), ones = f64({1, 1, 3, 1}, 1);
+    // A NaN in the kernel reaches every row, which sees at least one key.
+    TestTensor kernel = f64({1, 2, 3}, {nan, 1, 1, 1, 1, 1});
+    Results results = runEverywhere(text.write(), {zeros, zeros, ones, kernel});
+    for (double element : results.tensors[0].elements())
+      EXPECT_TRUE(std::isnan(element));
+    // One in the last key does not reach the rows that do not see it.
+    kernel = f64({1, 2, 3}, {1, 1, 1, 1, 1, 1});
+    TestTensor key = f64({1, 1, 3, 1}, {0, 0, nan});
+    results = runEverywhere(text.write(), {zeros, key, key, kernel});
+    std::vector<double> output = results.tensors[0].elements();
+    EXPECT_FALSE(std::isnan(output[0]) || std::isnan(output[1]));
+    EXPECT_TRUE(std::isnan(output[2]));
+  }
+}
+
+TEST(MultiToken, t5_nothing_of_the_future) {
+  std::uint64_t seed = 8100;
+  for (const string &placement : placements) {
+    SCOPED_TRACE("seed " + std::to_string(seed) + ", " + placement);
+    Random random(seed++);
+    MultiTokenText text{.type = ElementType::f32,
+                        .queryHeads = 2,
+                        .keyValueHeads = 1,
+                        .keySize = 8,
+                        .valueSize = 8,
+                        .stages = createStages(placement, 2, random),
+                        .stageType = ElementType::f32,
+                        .clauses = "mask causal",
+                        .logSumExp = false};
+    Index length = 70, seen = random.between(1, length - 1);
+    std::vector<TestTensor> tensors;
+    for (Index heads : {2, 1, 1}) {
+      tensors.emplace_back(ElementType::f32, Shape{1, heads, length, 8});
+      tensors.back().fill([&] { return random.normal(); });
+    }
+    for (const Stage &stage : text.stages)
+      tensors.push_back(createStage(stage, ElementType::f32, random));
+    auto getRows = [&] {
+      std::vector<TestArgument> arguments(tensors.begin(), tensors.end());
+      auto bytes = runOnThreads(2, text.write(), arguments).front();
+      std::vector<float> elements(bytes.size() / sizeof(float));
+      std::memcpy(elements.data(), bytes.data(),
+                  elements.size() * sizeof(float));
+      std::vector<float> result;
+      for (Index h = 0; h < 2; ++h)
+        result.insert(result.end(), elements.begin() + h * length * 8,
+                      elements.begin() + (h * length + seen) * 8);
+      return result;
+    };
+    std::vector<float> before = getRows();
+    for (std::size_t operand = 0; operand < 3; ++operand)
+      for (Index h = 0; h < tensors[operand].size(1); ++h)
+        for (Index i = seen; i < length; ++i)
+          for (Index d = 0; d < 8; ++d)
+            tensors[operand].set({0, h, i, d}, random.chance(0.1)
+                                                   ? quietNaN
+                                                   : 100 * random.normal());
+    std::vector<float> after = getRows();
+    ASSERT_EQ(before.size(), after.size());
+    EXPECT_EQ(
+        std::memcmp(before.data(), after.data(), before.size() * sizeof(float)),
+        0);
+  }
+}
+
+TEST(MultiToken, random) {
+  std::uint64_t seed = 8200;
+  for (int i = 0; i < 36; ++i, ++seed) {
+    Random random(seed);
+    MultiTokenText text;
+    string placement = placements[std::size_t(i) % placements.size()];
+    SCOPED_TRACE("seed " + std::to_string(seed) + ", " + placement);
+    text.type = random.pick<ElementType>({ElementType::f32, ElementType::f64,
+                                          ElementType::f32, ElementType::f16,
+                                          ElementType::bf16});
+    text.stageType = text.type == ElementType::f64 || random.chance(0.5)
+                         ? text.type
+                         : ElementType::f32;
+    text.keyValueHeads = random.between(1, 2);
+    text.queryHeads = text.keyValueHeads * random.between(1, 3);
+    text.keySize = random.between(1, 20);
+    text.valueSize = random.between(1, 20);
+    text.stages = createStages(placement, text.queryHeads, random);
+    text.logSumExp = random.chance(0.5);
+    Index batch = random.between(1, 2), queries = random.between(0, 40),
+          keys = random.between(0, 50);
+    text.past = random.chance(0.3) ? random.between(0, queries) : 0;
+    if (random.chance(0.1))
+      queries = text.past = 0;
+
+    std::vector<TestTensor> tensors;
+    for (auto [heads, length, size] :
+         {std::tuple(text.queryHeads, queries, text.keySize),
+          std::tuple(text.keyValueHeads, keys, text.keySize),
+          std::tuple(text.keyValueHeads, keys, text.valueSize)}) {
+      Layout layout;
+      if (random.chance(0.3))
+        layout.order = {0, 2, 1, 3};
+      tensors.emplace_back(text.type, Shape{batch, heads, length, size},
+                           layout);
+      tensors.back().fill([&] { return random.normal(); });
+    }
+    for (const Stage &stage : text.stages)
+      tensors.push_back(createStage(stage, text.stageType, random));
+    std::vector<TestArgument> arguments(tensors.begin(), tensors.end());
+    TestTensor sink = normal(text.type, {text.queryHeads}, seed);
+    if (random.chance(0.3)) {
+      text.offset = "offset(%offset : index)";
+      text.parameters += ", %offset: index";
+      arguments.push_back(random.between(-5, 10));
+    } else if (random.chance(0.4)) {
+      text.offset = "offset(bottom_right)";
+    }
+    if (random.chance(0.2)) {
+      text.offset += " sink(%sink : tensor<" + std::to_string(text.queryHeads) +
+                     "x" + string(nameOf(text.type)) + ">)";
+      text.parameters += ", %sink: tensor<" + std::to_string(text.queryHeads) +
+                         "x" + string(nameOf(text.type)) + ">";
+      arguments.push_back(sink);
+    }
+    if (random.chance(0.15)) {
+      text.parameters += ", %seed: i64, %call: i32";
+      text.clauses += " dropout(0.4, %seed, %call)";
+      arguments.push_back(Index(seed));
+      arguments.push_back(3);
+    }
+    if (random.chance(0.3))
+      text.clauses += " score softcap(5.0)";
+    text.clauses += random.pick<string>(
+        {"", " mask causal", " mask causal", " mask causal",
+         " mask sliding_window(7, 3)", " mask causal, sliding_window(9, 0)",
+         " mask (%b, %h, %p, %j) { %x = arith.xori %p, %j : index %y = "
+         "arith.addi %x, %h : index %c3 = arith.constant 3 : index %z = "
+         "arith.andi %y, %c3 : index %keep = arith.cmpi ne, %z, %c3 : index "
+         "attn.yield %keep : i1 }"});
+    EXPECT_EQ(runEverywhere(text.write(), arguments).error, "");
+  }
+}
+
+} // namespace
