@@ -126,7 +126,7 @@ void RopeOp::generateRuntimeVerification(
   Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
   Value one = arith::ConstantIndexOp::create(builder, loc, 1);
   auto dim = [&](Value shaped, int64_t dimension) {
-    return createDim(builder, loc, getFirstDestination(shaped), dimension);
+    return createFirstDim(builder, loc, shaped, dimension);
   };
   Value limit = dim(getCosine(), 0), numBatches = dim(getInput(), 0),
         length = dim(getInput(), 2);
