@@ -155,8 +155,33 @@ TestTensor i32Of(const std::vector<Index> &values) {
   return result;
 }
 
-/// One attention on two reads; `clauses` refers to %key_lengths, %offset and
-/// %query_documents, %key_documents.
+/// The mask of the last `queries` rows as the nodes of a tree of guesses, as
+/// examples/variants writes it: each sees what is before them, and its
+/// ancestors.
+string writeTreeMask(Index queries) {
+  return R"(offset(%offset : tensor<?xi32>)
+      mask(%b, %h, %p, %j) captures(%firsts = %offset : tensor<?xi32>,
+                                    %tree = %ancestors : tensor<?x?xi1>) {
+        %narrow = tensor.extract %firsts[%b] : tensor<?xi32>
+        %first = arith.index_cast %narrow : i32 to index
+        %known = arith.cmpi slt, %j, %first : index
+        %node = arith.subi %p, %first : index
+        %behind = arith.subi %j, %first : index
+        %zero = arith.constant 0 : index
+        %last = arith.constant )" +
+         std::to_string(queries - 1) + R"( : index
+        %from = arith.maxsi %behind, %zero : index
+        %other = arith.minsi %from, %last : index
+        %ancestor = tensor.extract %tree[%node, %other] : tensor<?x?xi1>
+        %sees = arith.ori %known, %ancestor : i1
+        %exists = arith.cmpi sle, %behind, %last : index
+        %keep = arith.andi %sees, %exists : i1
+        attn.yield %keep : i1
+      })";
+}
+
+/// One attention on two reads; `clauses` refers to %key_lengths, %offset,
+/// %query_documents, %key_documents and %ancestors.
 string writeAttention(const string &queryDims, const string &outDims,
                       const StoredOperand &key, const StoredOperand &value,
                       const string &clauses) {
@@ -166,7 +191,8 @@ string writeAttention(const string &queryDims, const string &outDims,
          value.parameters() +
          ", %key_lengths: tensor<?xi32>, %value_lengths: tensor<?xi32>, "
          "%offset: tensor<?xi32>, %query_documents: tensor<?x?xi32>, "
-         "%key_documents: tensor<?x?xi32>, %n: index) -> " +
+         "%key_documents: tensor<?x?xi32>, %ancestors: tensor<?x?xi1>, "
+         "%n: index) -> " +
          out +
          " {\n%c0 = arith.constant 0 : index\n%batch = tensor.dim "
          "%query, %c0 : " +
@@ -236,7 +262,7 @@ void runRandom(std::uint64_t seed, bool onThreads) {
   string clauses = "offset(%offset : tensor<?xi32>) mask causal";
   Index past = random.between(0, std::min<Index>(capacity - queries, 60));
   string window = std::to_string(past);
-  int mask = hasRing ? 2 : random.pick<int>({0, 1, 2, 2, 2, 3});
+  int mask = hasRing ? 2 : random.pick<int>({0, 1, 2, 2, 2, 3, 4});
   if (mask == 0)
     clauses = "mask key_padding(%key_lengths : tensor<?xi32>)";
   else if (mask == 2)
@@ -245,6 +271,8 @@ void runRandom(std::uint64_t seed, bool onThreads) {
     clauses = "mask key_padding(%key_lengths : tensor<?xi32>), "
               "document(%query_documents, %key_documents : tensor<?x?xi32>, "
               "tensor<?x?xi32>)";
+  else if (mask == 4)
+    clauses = writeTreeMask(queries);
 
   std::vector<Index> numHidden;
   for (Index offset : offsets)
@@ -257,17 +285,22 @@ void runRandom(std::uint64_t seed, bool onThreads) {
                                       numHidden, random);
   TestTensor query(readType, {batch, heads * group, queries, keySize}),
       queryDocuments(ElementType::i32, {batch, queries}),
-      keyDocuments(ElementType::i32, {batch, n});
+      keyDocuments(ElementType::i32, {batch, n}),
+      ancestors(ElementType::i1, {queries, queries});
   query.fill([&] { return random.normal(); });
   queryDocuments.fill([&] { return double(random.between(0, 2)); });
   keyDocuments.fill(
       [&](const Shape &index) { return double(index[1] * 3 / (n + 1)); });
+  ancestors.fill([&](const Shape &index) {
+    return double(index[0] == index[1] ||
+                  (index[0] > index[1] && random.chance(0.5)));
+  });
   std::vector<TestArgument> arguments = {query};
   key.addTo(arguments);
   value.addTo(arguments);
   const std::vector<TestTensor> others = {i32Of(lengths), i32Of(valueLengths),
                                           i32Of(offsets), queryDocuments,
-                                          keyDocuments};
+                                          keyDocuments,   ancestors};
   arguments.insert(arguments.end(), others.begin(), others.end());
   arguments.push_back(n);
 
