@@ -130,6 +130,23 @@ int64_t getBlockInRows(OnlineAttentionOp op, Type elementType) {
   return std::clamp<int64_t>(llvm::bit_floor<uint64_t>(bytes / size), 16, 256);
 }
 
+/// Keys of a block with queries as lanes, at most `block`. Keys and values that
+/// are converted in the block leave room in the first-level cache for the
+/// state.
+int64_t getBlockInLanes(OnlineAttentionOp op, int64_t block) {
+  constexpr int64_t kConvertedBytes = 1 << 14;
+  auto key = cast<RankedTensorType>(op.getKey().getType());
+  if (op.isInPairs() || key.getElementType().isF32())
+    return block;
+  auto value = cast<RankedTensorType>(op.getValue().getType());
+  int64_t elements = std::max(key.getDimSize(1), value.getDimSize(1));
+  if (elements < 1)
+    return block;
+  int64_t size = 4 * elements;
+  return std::clamp<int64_t>(llvm::bit_floor<uint64_t>(kConvertedBytes / size),
+                             std::min<int64_t>(32, block), block);
+}
+
 /// The largest block of at most `block` keys that is a slice of the cache
 /// wherever it begins at a multiple of itself; 0 if none is worth it.
 int64_t findBlockInPlace(OnlineAttentionOp op, CachedOperands &cached,
@@ -242,6 +259,8 @@ LogicalResult attn::tileKeys(RewriterBase &rewriter, OnlineAttentionOp op,
   if (op.getInRows() && block > 0)
     block = getBlockInRows(
         op, cast<RankedTensorType>(op.getKey().getType()).getElementType());
+  else
+    block = getBlockInLanes(op, block);
   Location loc = op.getLoc();
   rewriter.setInsertionPoint(op);
   std::optional<CachedOperands> cached = findCached(op, block);

@@ -139,3 +139,18 @@ func.func @pairs(%q: tensor<8x32x2xbf16>, %k: tensor<1000x16xbf16>,
     } -> !q, !l, !l
   return %r#0, %r#1, %r#2 : !q, !l, !l
 }
+
+// Keys that are converted in the block are fewer: 16 KB of f32.
+// CHECK-LABEL: func.func @converted
+// CHECK: scf.for %{{.*}} = %c0 to %{{.*}} step %c32 iter_args
+func.func @converted(%q: tensor<128x32xf32>, %k: tensor<?x128xf16>,
+                     %acc: tensor<128x32xf32>, %m: !l, %l: !l, %n: index)
+    -> (tensor<128x32xf32>, !l, !l) {
+  %c0 = arith.constant 0 : index
+  %no = arith.constant false
+  %r:3 = attn.online_attention
+      ins(%q, %k, %k : tensor<128x32xf32>, tensor<?x128xf16>, tensor<?x128xf16>)
+      outs(%acc, %m, %l : tensor<128x32xf32>, !l, !l) at(%c0, %c0, %c0, %c0)
+      queries(%n) exact(%no) -> tensor<128x32xf32>, !l, !l
+  return %r#0, %r#1, %r#2 : tensor<128x32xf32>, !l, !l
+}
