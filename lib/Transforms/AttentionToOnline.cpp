@@ -390,9 +390,14 @@ LogicalResult attn::convertAttentionToOnline(RewriterBase &rewriter,
   if (failed(bound) || *bound > maximumLanes)
     return rewriter.notifyMatchFailure(op, "too many queries for one tile");
   auto layout = OnlineLayout::Lanes;
-  if (canComputeInRows(op, laneMultiple))
+  // For more than half a vector of queries, pairs cost less than to widen keys
+  // and values, if heads fill registers with them.
+  bool hasPairs = inPairs && canComputeInPairs(op);
+  bool prefersPairs = hasPairs && 2 * query.getDimSize(2) > laneMultiple &&
+                      query.getDimSize(3) % (2 * laneMultiple) == 0;
+  if (canComputeInRows(op, laneMultiple) && !prefersPairs)
     layout = OnlineLayout::Rows;
-  else if (inPairs && canComputeInPairs(op))
+  else if (hasPairs)
     layout = OnlineLayout::Pairs;
   int64_t lanes = llvm::alignTo(std::max<int64_t>(1, *bound), laneMultiple);
   rewriter.setInsertionPoint(op);

@@ -123,6 +123,28 @@ func.func @only_tile(%q: !q4, %k: !k4, %o: !q4) -> !q4 {
   return %r : !q4
 }
 
+// More than half a vector of rows is worth it, of heads that fill vectors with pairs.
+// CHECK-LABEL: func.func @few
+// CHECK: attn.online_attention ins({{.*}} : tensor<16x16x2xbf16>, tensor<?x32xbf16>,
+// CHECK: attn.online_attention in_rows ins({{.*}} : tensor<8x32xf32>, tensor<?x32xbf16>,
+// CHECK: attn.online_attention in_rows ins({{.*}} : tensor<9x48xf32>, tensor<?x48xbf16>,
+func.func @few(%a: tensor<1x1x9x32xbf16>, %b: tensor<1x1x8x32xbf16>,
+               %c: tensor<1x1x9x48xbf16>, %k: tensor<1x1x?x32xbf16>,
+               %kc: tensor<1x1x?x48xbf16>)
+    -> (tensor<1x1x9x32xbf16>, tensor<1x1x8x32xbf16>, tensor<1x1x9x48xbf16>) {
+  %0 = attn.attention ins(%a, %k, %k : tensor<1x1x9x32xbf16>,
+                          tensor<1x1x?x32xbf16>, tensor<1x1x?x32xbf16>)
+      outs(%a : tensor<1x1x9x32xbf16>)
+  %1 = attn.attention ins(%b, %k, %k : tensor<1x1x8x32xbf16>,
+                          tensor<1x1x?x32xbf16>, tensor<1x1x?x32xbf16>)
+      outs(%b : tensor<1x1x8x32xbf16>)
+  %2 = attn.attention ins(%c, %kc, %kc : tensor<1x1x9x48xbf16>,
+                          tensor<1x1x?x48xbf16>, tensor<1x1x?x48xbf16>)
+      outs(%c : tensor<1x1x9x48xbf16>)
+  return %0, %1, %2 : tensor<1x1x9x32xbf16>, tensor<1x1x8x32xbf16>,
+      tensor<1x1x9x48xbf16>
+}
+
 // Odd heads have no pairs, and other narrow types neither.
 // CHECK-LABEL: func.func @odd
 // CHECK: attn.online_attention ins({{.*}} : tensor<15x32xf32>, tensor<20x15xbf16>, tensor<20x15xbf16>)
