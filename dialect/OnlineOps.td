@@ -67,10 +67,11 @@ def Attn_OnlineAttentionOp : Attn_OnlineOp<"online_attention", [
 
     In pairs, for instructions that multiply and add pairs of bf16, the state and
     `scale` are of f32 and the rest of bf16: `query` is `(Dk/2, L, 2)`, with
-    elements `2i` and `2i+1` of a query side by side, `key` is `(Skv, Dk)`, and
-    `value` is `(ceil(Skv/32), Dv, 32)`, where `[t,d,i]` is element `d` of the
-    value of key `32*t + i`, and 0 after the last key. The weights are rounded to
-    bf16 before they are multiplied by values, not before they are summed. It is
+    elements `2i` and `2i+1` of a query side by side, and `key` is `(Skv, Dk)`.
+    `value` is `(Skv, Dv)`, which is packed with its block, or in packs for several
+    tiles, `(ceil(Skv/32), Dv, 32)`, where `[t,d,i]` is element `d` of the value of
+    key `32*t + i`, and 0 after the last key. The weights are rounded to bf16 before
+    they are multiplied by values, not before they are summed. With packs, it is
     tiled along the keys at multiples of 32.
 
     In rows, for few queries, the lanes of vectors are elements of a head: with `n`

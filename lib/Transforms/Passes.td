@@ -120,7 +120,7 @@ def FoldGroups : Pass<"attn-fold-groups"> {
     are the rows of a matrix that its keys and values are multiplied with: each is
     read once for all of them. An `attn.attention` with a static number of queries
     Sq, and `G * Sq` of at most `maximum-rows`, or `plain-rows` where it has no
-    regions and is of f32, becomes one on a query `(B, Hkv, G * Sq, Dk)`. Row `r` of
+    regions, becomes one on a query `(B, Hkv, G * Sq, Dk)`. Row `r` of
     head `h` is query `r mod Sq` of query head `G * h + r / Sq`, from which the
     regions compute what they are given; its sink is that of the head.
   }];
@@ -180,7 +180,8 @@ def LowerPacks : Pass<"attn-lower-packs"> {
   let summary = "Pack rows in parallel";
   let description = [{
     A `linalg.pack` of the rows of matrices, padded with a value, becomes an
-    `scf.forall` over the packs, each of which is a transposition.
+    `scf.forall` over the packs, each of which is a transposition; within a parallel
+    loop, an `scf.for`.
 
     ```mlir
     %packs = linalg.pack %value padding_value(%zero : bf16)
@@ -239,10 +240,12 @@ def AttentionToOnline : Pass<"attn-attention-to-online"> {
     converted with the tile, and the output is rounded at the end.
 
     Of no more queries than a vector has lanes, known by type, and with head sizes
-    that are multiples of them, it becomes the form in rows.
+    that are multiples of them, it becomes the form in rows; with `in-pairs`, of no
+    more than half as many, if the head size of bf16 fills vectors with pairs.
 
     With `in-pairs`, that of other bf16 with an even head size is in pairs, and its
-    values become a `linalg.pack` outside of the parallel loops.
+    values become a `linalg.pack` outside of the parallel loops, if several tiles
+    read them.
   }];
   let options = [
     Option<"maximumLanes", "maximum-lanes", "int64_t", "64",
