@@ -35,10 +35,10 @@ struct ReferenceResult {
 };
 
 /// Evaluates function `entry` of MLIR text. The function may consist of
-/// attn.attention, attn.cache_append, attn.cache_read, attn.rope, attn.merge,
-/// attn.head_norm, attn.dropout,
-/// scalar operations of arith, math and index, linalg.fill, and
-/// constant, empty, dim, cast and extract of tensors.
+/// attn.attention, attn.multi_head_attention, attn.multi_token_attention,
+/// attn.projection, attn.head_norm, attn.rope, attn.dropout, attn.merge,
+/// attn.cache_append, attn.cache_read, scalar operations of arith, math and
+/// index, linalg.fill, and constant, empty, dim, cast and extract of tensors.
 ///
 /// An error says, with the place in the text, which operation cannot be
 /// evaluated, or why it has no result for these arguments.
