@@ -8,7 +8,7 @@
 // RUN:   -attn-vectorize-contractions="vector-bits=512 vector-registers=32" 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=NONE
 
-// NONE-COUNT-5: remark: not computed in vector registers: is in pairs, which the target does not multiply
+// NONE-COUNT-6: remark: not computed in vector registers: is in pairs, which the target does not multiply
 // NONE-NOT: remark
 
 #key = affine_map<(j, q, d, e) -> (j, d, e)>
@@ -204,6 +204,31 @@ func.func @rows_first(%v: memref<32x4x16x2xbf16>, %w: memref<4x16x16x2xbf16>,
       iterator_types = ["parallel", "parallel", "reduction", "reduction", "reduction"]}
       ins(%v, %w : memref<32x4x16x2xbf16>, memref<4x16x16x2xbf16>)
       outs(%o : memref<32x16xf32>) {
+  ^bb0(%x: bf16, %y: bf16, %sum: f32):
+    %a = arith.extf %x : bf16 to f32
+    %b = arith.extf %y : bf16 to f32
+    %product = arith.mulf %a, %b : f32
+    %next = arith.addf %sum, %product : f32
+    linalg.yield %next : f32
+  }
+  return
+}
+
+// Pairs that may lie apart, as in an argument, are looked at first.
+// CHECK-LABEL: func.func @unknown_pairs(
+// CHECK: %[[SIDE:.*]] = arith.cmpi eq, %{{.*}}, %c2
+// CHECK: scf.if %[[SIDE]]
+// CHECK: x86vector.avx512.dot
+// CHECK: } else {
+// CHECK: arith.mulf
+func.func @unknown_pairs(%k: memref<32x4x2xbf16>,
+                         %q: memref<4x16x2xbf16, strided<[?, ?, 1]>>,
+                         %s: memref<32x16xf32>) {
+  linalg.generic {
+      indexing_maps = [#key, #query, #score],
+      iterator_types = ["parallel", "parallel", "reduction", "reduction"]}
+      ins(%k, %q : memref<32x4x2xbf16>, memref<4x16x2xbf16, strided<[?, ?, 1]>>)
+      outs(%s : memref<32x16xf32>) {
   ^bb0(%x: bf16, %y: bf16, %sum: f32):
     %a = arith.extf %x : bf16 to f32
     %b = arith.extf %y : bf16 to f32

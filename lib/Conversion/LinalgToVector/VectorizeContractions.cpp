@@ -16,9 +16,11 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Dialect/X86Vector/X86VectorDialect.h"
 #include "mlir/IR/Matchers.h"
@@ -74,8 +76,8 @@ static bool isContraction(linalg::LinalgOp op) {
           multipliesAndAdds(op));
 }
 
-/// Whether an operand ends with the loop over a pair, which is contiguous and
-/// side by side with the loop before it.
+/// Whether an operand ends with the loop over a pair, which is contiguous, and
+/// side by side with the loop before it as far as its type says.
 static bool endsWithPair(MemRefType type, AffineMap map, unsigned pair) {
   SmallVector<int64_t> strides;
   int64_t offset;
@@ -84,7 +86,40 @@ static bool endsWithPair(MemRefType type, AffineMap map, unsigned pair) {
          type.getDimSize(rank - 1) == 2 &&
          map.getDimPosition(rank - 1) == pair &&
          succeeded(type.getStridesAndOffset(strides, offset)) &&
-         strides[rank - 1] == 1 && strides[rank - 2] == 2;
+         strides[rank - 1] == 1 &&
+         (strides[rank - 2] == 2 || ShapedType::isDynamic(strides[rank - 2]));
+}
+
+/// Whether pairs of `buffer` are known to lie side by side.
+static bool hasKnownPairs(TypedValue<MemRefType> buffer) {
+  auto [strides, offset] = buffer.getType().getStridesAndOffset();
+  return strides.end()[-2] == 2;
+}
+
+/// Whether pairs lie side by side, and a view of `buffer` that says so.
+static std::pair<Value, TypedValue<MemRefType>>
+assumePairs(OpBuilder &b, TypedValue<MemRefType> buffer) {
+  Location loc = buffer.getLoc();
+  auto metadata = memref::ExtractStridedMetadataOp::create(b, loc, buffer);
+  MemRefType type = buffer.getType();
+  auto rank = static_cast<unsigned>(type.getRank());
+  Value two = arith::ConstantIndexOp::create(b, loc, 2);
+  Value holds = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                      metadata.getStrides()[rank - 2], two);
+  SmallVector<OpFoldResult> strides = metadata.getConstifiedMixedStrides();
+  strides[rank - 2] = b.getIndexAttr(2);
+  SmallVector<int64_t> staticStrides;
+  SmallVector<Value> dynamic;
+  dispatchIndexOpFoldResults(strides, dynamic, staticStrides);
+  auto [typeStrides, offset] = type.getStridesAndOffset();
+  auto known = MemRefType::get(
+      type.getShape(), type.getElementType(),
+      StridedLayoutAttr::get(b.getContext(), offset, staticStrides));
+  Value view = memref::ReinterpretCastOp::create(
+      b, loc, known, metadata.getBaseBuffer(),
+      metadata.getConstifiedMixedOffset(), metadata.getConstifiedMixedSizes(),
+      strides);
+  return {holds, cast<TypedValue<MemRefType>>(view)};
 }
 
 /// Where a contraction has its operands' dimensions; a reason if it has none.
@@ -109,6 +144,7 @@ static StringRef matchOperands(linalg::LinalgOp op, Contraction &contraction) {
   unsigned last = mapOfB.getDimPosition(mapOfB.getNumResults() - 1);
   contraction.inPairs = last != n && last != m &&
                         endsWithPair(contraction.a.getType(), mapOfA, last) &&
+                        hasKnownPairs(contraction.a) &&
                         endsWithPair(contraction.b.getType(), mapOfB, last);
   if (contraction.inPairs) {
     mapOfA = mapOfA.dropResult(mapOfA.getNumResults() - 1);
@@ -227,6 +263,25 @@ LogicalResult attn::vectorizeContraction(RewriterBase &rewriter,
   contraction.producer = findProducer(op, contraction.c);
   contraction.prefetch = prefetch;
   rewriter.setInsertionPoint(op);
+  if (contraction.inPairs && !hasKnownPairs(contraction.b)) {
+    // Only the caller of a kernel knows how an argument lies.
+    auto [holds, known] = assumePairs(rewriter, contraction.b);
+    auto either = scf::IfOp::create(rewriter, op.getLoc(), holds,
+                                    /*withElseRegion=*/true);
+    contraction.b = known;
+    contraction.producer = nullptr;
+    OpBuilder::InsertionGuard guard(rewriter);
+    rewriter.setInsertionPoint(either.elseYield());
+    rewriter.moveOpBefore(op, either.elseYield());
+    if (failed(linalg::linalgOpToLoops(rewriter, op)))
+      return op.emitError("is not computed by loops");
+    rewriter.setInsertionPoint(either.thenYield());
+    contraction.a = joinPairs(rewriter, op.getLoc(), contraction.a);
+    contraction.b = joinPairs(rewriter, op.getLoc(), contraction.b);
+    emitContractionLoops(rewriter, op.getLoc(), contraction, target);
+    rewriter.eraseOp(op);
+    return success();
+  }
   if (contraction.inPairs) {
     contraction.a = joinPairs(rewriter, op.getLoc(), contraction.a);
     contraction.b = joinPairs(rewriter, op.getLoc(), contraction.b);
