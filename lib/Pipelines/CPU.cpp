@@ -46,6 +46,10 @@ static void addTilingStage(OpPassManager &pm, const TargetDescription &target) {
   tiling.variantQueries = tiles.variantQueries;
   tiling.inPairs = target.hasPairs();
   pm.addPass(attn::createTileAttention(tiling));
+  attn::TileProjectionsOptions projections;
+  projections.laneMultiple = lanes;
+  projections.inPairs = target.hasPairs();
+  pm.addPass(attn::createTileProjections(projections));
   attn::AttentionToOnlineOptions online;
   online.laneMultiple = lanes;
   online.maximumLanes = tiling.plainQueries;

@@ -198,6 +198,38 @@ def LowerPacks : Pass<"attn-lower-packs"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def TileProjections : Pass<"attn-tile-projections"> {
+  let summary = "Tile projections in parallel";
+  let description = [{
+    An `attn.projection` becomes an `scf.forall` over tiles of columns for each
+    result; blocks of up to 64 columns lie in one head and one panel.
+
+    - Few rows, of all sequences together, are multiplied by the weight as it
+      lies, which is read once.
+    - Many are packed first, as many together as a block of registers has. A tile
+      of rows and columns keeps its sums in the second-level cache, and converts
+      what it multiplies of the weight, if that is of another type.
+
+    A number of rows that is not static has both loops, one of which has no rows.
+    Sums are of f32. With `in-pairs`, bf16 with a weight in pairs is multiplied in
+    pairs, if there are a multiple of 32 features; everything else in f32.
+
+    What is of f64, or whose heads or panels do not fill vectors of
+    `lane-multiple`, is left to the reference lowering, with a remark.
+  }];
+  let options = [
+    Option<"laneMultiple", "lane-multiple", "int64_t", "8",
+           "Numbers of f32 in a vector">,
+    Option<"inPairs", "in-pairs", "bool", "false",
+           "Multiply bf16 in pairs">
+  ];
+  let dependentDialects = ["::mlir::affine::AffineDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def TileAttention : Pass<"attn-tile-attention"> {
   let summary = "Tile batch, heads and queries in parallel";
   let description = [{

@@ -30,6 +30,7 @@ namespace mlir::attn {
 class AttentionOp;
 class MultiHeadAttentionOp;
 class OnlineAttentionOp;
+class ProjectionOp;
 class SharedOperands;
 
 /// Type of the buffer that a kernel's caller passes for a tensor: contiguous in
@@ -113,6 +114,12 @@ LogicalResult tileKeys(RewriterBase &rewriter, OnlineAttentionOp op,
 /// Replaces the attention of one block of keys by contractions and a softmax
 /// step. Fails if the number of keys has no constant bound.
 LogicalResult decomposeOnline(RewriterBase &rewriter, OnlineAttentionOp op);
+
+/// Replaces a projection by parallel tiles of columns, computed in f32 by
+/// vectors of `lanes`, or where `inPairs` says so and it can be, in pairs of
+/// bf16. Fails, without a change, if the op can not be tiled.
+LogicalResult tileProjection(RewriterBase &rewriter, ProjectionOp op,
+                             int64_t lanes, bool inPairs);
 
 /// Prefetches the rows that the views of the next iteration of `loop` are of.
 void prefetchTiles(scf::ForallOp loop);

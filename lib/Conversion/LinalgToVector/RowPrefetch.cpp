@@ -236,5 +236,20 @@ attn::emitRowPrefetches(OpBuilder &b, ArrayRef<linalg::LinalgOp> contractions) {
       prefetches[products] = {cast<TypedValue<MemRefType>>(next), values,
                               numRows};
   }
+  // A contraction alone in its loop fetches what it will read next.
+  for (linalg::LinalgOp op : contractions) {
+    auto loop = op->getParentOfType<scf::ForOp>();
+    if (!loop || op->getBlock() != loop.getBody() || prefetches.contains(op) ||
+        llvm::count_if(contractions, [&](linalg::LinalgOp other) {
+          return other->getBlock() == op->getBlock();
+        }) != 1)
+      continue;
+    memref::SubViewOp block = findBlock(op, loop);
+    if (!block)
+      continue;
+    b.setInsertionPoint(op);
+    if (Value next = LaterIteration(b, loop).get(block))
+      prefetches[op] = {cast<TypedValue<MemRefType>>(next), block};
+  }
   return prefetches;
 }

@@ -37,7 +37,8 @@ struct RowPrefetch {
 /// weights and values. Where no other iteration of a parallel loop reads the
 /// same, both come from memory, so that each fetches what the other will read:
 /// the values of the block, and the keys of the next, of which the view is
-/// emitted.
+/// emitted. A contraction that is alone in such a loop fetches its own next
+/// block, as of the weight of a projection.
 llvm::DenseMap<Operation *, RowPrefetch>
 emitRowPrefetches(OpBuilder &b, ArrayRef<linalg::LinalgOp> contractions);
 

@@ -1,0 +1,396 @@
+//===- ProjectionTiles.cpp - Tiles of a projection ------------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Transforms/ProjectionTiles.h"
+#include "lib/Transforms/Sums.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace mlir::attn;
+
+/// Columns that are multiplied at once: four vectors of 16 lanes, a block of
+/// registers.
+static constexpr int64_t mostColumns = 64;
+/// Rows that are packed together: those of a block of registers, or of tile
+/// registers.
+static constexpr int64_t rowsPerPack = 6, rowsPerPackInPairs = 32;
+/// Features of a block. What it has of the weight stays in the first or second
+/// level of the caches while all packs of a tile are multiplied by it.
+static constexpr int64_t featuresPerBlock = 384, featuresPerBlockInPairs = 256;
+/// Features of a block of few rows, which have the next one fetched.
+static constexpr int64_t featuresPerFewBlock = 256;
+/// Rows and columns of a tile, whose sums stay in the second-level cache, so
+/// that rows and weights are read from beyond it once for so many of the other.
+static constexpr int64_t rowsPerTile = 384, columnsPerTile = 256,
+                         rowsPerTileInPairs = 512, columnsPerTileInPairs = 512;
+
+std::optional<int64_t> attn::chooseTileColumns(ProjectionOp op, Value out,
+                                               int64_t first, int64_t lanes) {
+  auto type = cast<ShapedType>(out.getType());
+  int64_t common = type.getRank() == 4 ? type.getDimSize(3) : 0;
+  if (op.isPacked())
+    common = std::gcd(std::gcd(common, op.getPanelWidth()), first);
+  for (int64_t n = mostColumns / lanes * lanes; n >= lanes; n -= lanes)
+    if (common % n == 0)
+      return n;
+  return std::nullopt;
+}
+
+ProjectionTiles::ProjectionTiles(OpBuilder &b, ProjectionOp op, int64_t lanes,
+                                 bool inPairs)
+    : b(b), loc(op.getLoc()), op(op), lanes(lanes),
+      numFeatures(op.getNumInputFeatures()),
+      isOneBatch(op.getInputType().getDimSize(0) == 1) {
+  this->inPairs = inPairs && op.isInPairs() &&
+                  op.getInputType().getElementType().isBF16() &&
+                  op.getWeightType().getElementType().isBF16() &&
+                  numFeatures % kFeaturesPerTile == 0;
+  multiplied = this->inPairs ? Type(b.getBF16Type()) : Type(b.getF32Type());
+}
+
+Value ProjectionTiles::add(Value part, Value sums) {
+  AffineMap map = b.getMultiDimIdentityMap(2);
+  SmallVector<utils::IteratorType> parallel(2, utils::IteratorType::parallel);
+  return linalg::GenericOp::create(
+             b, loc, sums.getType(), part, sums, {map, map}, parallel,
+             [&](OpBuilder &b, Location loc, ValueRange e) {
+               Value sum = arith::AddFOp::create(b, loc, e[1], e[0]);
+               linalg::YieldOp::create(b, loc, sum);
+             })
+      .getResult(0);
+}
+
+Value ProjectionTiles::multiplyFew(Value columns, OpFoldResult at,
+                                   int64_t count, Value sums) {
+  OpFoldResult zero = index(0),
+               k = index(count * (numFeatures / getNumSteps()));
+  AffineExpr m, n, l, p, e;
+  OpFoldResult box[] = {numRows, k};
+  OpFoldResult corner[] = {
+      zero,
+      inPairs ? apply(b.getAffineDimExpr(0) * kFeaturesPerTile, {at}) : at};
+  Value part = slice(rows, corner, box, box);
+  Value products = fillWithZero(tensor::EmptyOp::create(
+      b, loc, tensor::getMixedSizes(b, loc, sums), b.getF32Type()));
+  if (inPairs) {
+    bindDims(b.getContext(), m, n, l, p, e);
+    Value pairs = expand(expand(part, 1, kFeaturesPerTile), 2, 2);
+    return add(emitSumOfProducts(b, loc, {pairs, columns}, products,
+                                 {{m, l, p, e}, {l, p, n, e}, {m, n}}),
+               sums);
+  }
+  bindDims(b.getContext(), m, n, l);
+  return add(emitSumOfProducts(b, loc, {part, columns}, products,
+                               {{m, l}, {l, n}, {m, n}}),
+             sums);
+}
+
+Value ProjectionTiles::multiplyPack(OpFoldResult pack, OpFoldResult at,
+                                    int64_t count, Value columns, Value sums) {
+  OpFoldResult zero = index(0), one = index(1), size = index(count),
+               numRows = index(getRowsPerPack());
+  AffineExpr m, n, k, p, e;
+  bindDims(b.getContext(), m, n, k, p, e);
+  if (!inPairs) {
+    Value a =
+        slice(rows, {pack, at, zero}, {one, size, numRows}, {size, numRows});
+    Value products = fillWithZero(empty(
+        cast<RankedTensorType>(sums.getType()).getShape(), b.getF32Type()));
+    return add(emitSumOfProducts(b, loc, {a, columns}, products,
+                                 {{k, m}, {k, n}, {m, n}}),
+               sums);
+  }
+  // The rounding of sums is nothing to that of the input.
+  OpFoldResult features = index(kFeaturesPerTile);
+  Value a = slice(rows, {pack, at, zero, zero}, {one, size, numRows, features},
+                  {size, numRows, features});
+  return emitSumOfProducts(b, loc, {expand(a, 2, 2), columns}, sums,
+                           {{k, m, p, e}, {k, p, n, e}, {m, n}});
+}
+
+Value ProjectionTiles::forEach(OpFoldResult end, int64_t step, Value initial,
+                               function_ref<Value(Value, Value)> body) {
+  auto loop = scf::ForOp::create(b, loc, constant(0),
+                                 getValueOrCreateConstantIndexOp(b, loc, end),
+                                 constant(step), initial);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Value next = body(loop.getInductionVar(), loop.getRegionIterArg(0));
+  scf::YieldOp::create(b, loc, next);
+  return loop.getResult(0);
+}
+
+Value ProjectionTiles::forBlocks(
+    bool few, Value sums,
+    function_ref<Value(OpFoldResult, int64_t, Value)> multiply) {
+  int64_t steps = getNumSteps(), step;
+  if (inPairs)
+    step = few ? steps : featuresPerBlockInPairs / kFeaturesPerTile;
+  else
+    step = few ? featuresPerFewBlock : featuresPerBlock;
+  int64_t whole = steps / step * step;
+  if (whole > 0)
+    sums = forEach(index(whole), step, sums, [&](Value at, Value sums) {
+      return multiply(at, step, sums);
+    });
+  return whole < steps ? multiply(index(whole), steps - whole, sums) : sums;
+}
+
+Value ProjectionTiles::storeBlock(const Tile &tile, OpFoldResult column,
+                                  Value sums, OpFoldResult first,
+                                  OpFoldResult count, OpFoldResult batch,
+                                  OpFoldResult row, Value outTile) {
+  OpFoldResult zero = index(0), one = index(1), width = index(tile.width);
+  OpFoldResult box[] = {count, width};
+  AffineExpr c = b.getAffineDimExpr(0), d = b.getAffineDimExpr(1);
+  SmallVector<OpFoldResult> at = {batch, row, column},
+                            sizes = {one, count, width};
+  if (int64_t size = tile.headSize) {
+    at = {batch, apply(c.floorDiv(size), {column}), row,
+          apply(c % size, {column})};
+    sizes = {one, one, count, width};
+  }
+  Value to = slice(outTile, at, sizes, box);
+  SmallVector<Value> inputs = {slice(sums, {first, zero}, box, box)};
+  SmallVector<AffineMap> maps = {b.getMultiDimIdentityMap(2)};
+  OpFoldResult ofWeight = apply(c + d + tile.first, {tile.column, column});
+  for (Value columns : {op.getScales(), op.getBias()})
+    if (columns) {
+      inputs.push_back(slice(columns, {ofWeight}, {width}, {width}));
+      maps.push_back(AffineMap::get(2, 0, b.getAffineDimExpr(1)));
+    }
+  maps.push_back(maps[0]);
+  Type f32 = b.getF32Type();
+  auto type = cast<RankedTensorType>(to.getType());
+  SmallVector<utils::IteratorType> parallel(2, utils::IteratorType::parallel);
+  auto store = linalg::GenericOp::create(
+      b, loc, type, inputs, to, maps, parallel,
+      [&](OpBuilder &b, Location loc, ValueRange e) {
+        Value result = e[0];
+        if (op.getScales())
+          result = arith::MulFOp::create(b, loc, result, e[1]);
+        if (op.getBias())
+          result = arith::AddFOp::create(
+              b, loc, result, convert(b, loc, e[inputs.size() - 1], f32));
+        linalg::YieldOp::create(b, loc,
+                                convert(b, loc, result, type.getElementType()));
+      });
+  return insert(store.getResult(0), outTile, at, sizes);
+}
+
+Value ProjectionTiles::storeRows(const Tile &tile, OpFoldResult column,
+                                 Value sums, OpFoldResult first,
+                                 OpFoldResult count, Value outTile) {
+  OpFoldResult zero = index(0), one = index(1);
+  if (isOneBatch)
+    return storeBlock(tile, column, sums, zero, count, zero, first, outTile);
+  AffineExpr i = b.getAffineDimExpr(0), j = b.getAffineDimExpr(1);
+  return forRows(
+      count, outTile,
+      [&](Value i, OpFoldResult batch, OpFoldResult row, Value outTile) {
+        return storeBlock(tile, column, sums, i, one, batch, row, outTile);
+      },
+      apply(i + j, {tile.row, first}));
+}
+
+Value ProjectionTiles::emitFewRows(const Tile &tile, int64_t mostRows,
+                                   Value outTile) {
+  OpFoldResult zero = index(0), box[] = {numRows, index(tile.numColumns)};
+  Value sums = slice(empty({mostRows, tile.numColumns}, b.getF32Type()),
+                     {zero, zero}, box, box);
+  sums = forBlocks(
+      /*few=*/true, fillWithZero(sums),
+      [&](OpFoldResult at, int64_t count, Value sums) {
+        Value columns = getColumns(tile, zero, at, count, /*few=*/true);
+        return multiplyFew(columns, at, count, sums);
+      });
+  return storeRows(tile, zero, sums, zero, numRows, outTile);
+}
+
+Value ProjectionTiles::emitTile(const Tile &tile, Value outTile) {
+  int64_t size = getRowsPerPack(), mostPacks = getPacksPerTile();
+  OpFoldResult zero = index(0), one = index(1);
+  OpFoldResult box[] = {index(size), index(tile.numColumns)};
+  AffineExpr i, j;
+  bindDims(b.getContext(), i, j);
+  Value sums = fillWithZero(empty(
+      {tile.mostBlocks, mostPacks, size, tile.numColumns}, b.getF32Type()));
+  auto getColumn = [&](Value block) {
+    return apply(i * tile.numColumns, {block});
+  };
+  auto getPack = [&](Value block, Value pack, Value sums) {
+    return slice(sums, {block, pack, zero, zero}, {one, one, box[0], box[1]},
+                 box);
+  };
+  OpFoldResult numPacks = apply(i.ceilDiv(size), {tile.numRows});
+  auto multiply = [&](OpFoldResult at, int64_t count, Value sums) {
+    return forEach(tile.numBlocks, 1, sums, [&](Value block, Value sums) {
+      Value columns =
+          getColumns(tile, getColumn(block), at, count, /*few=*/false);
+      return forEach(numPacks, 1, sums, [&](Value pack, Value sums) {
+        OpFoldResult number = apply(i + j.floorDiv(size), {pack, tile.row});
+        Value next = multiplyPack(number, at, count, columns,
+                                  getPack(block, pack, sums));
+        return insert(next, sums, {block, pack, zero, zero},
+                      {one, one, box[0], box[1]});
+      });
+    });
+  };
+  sums = forBlocks(/*few=*/false, sums, multiply);
+  return forEach(tile.numBlocks, 1, outTile, [&](Value block, Value outTile) {
+    return forEach(numPacks, 1, outTile, [&](Value pack, Value outTile) {
+      OpFoldResult first = apply(i * size, {pack});
+      OpFoldResult count = minimum(
+          {b.getAffineConstantExpr(size), j - i * size}, {pack, tile.numRows});
+      return storeRows(tile, getColumn(block), getPack(block, pack, sums),
+                       first, count, outTile);
+    });
+  });
+}
+
+ProjectionTiles::Box ProjectionTiles::getBox(const Tile &tile) {
+  AffineExpr c = b.getAffineDimExpr(0);
+  OpFoldResult zero = index(0),
+               batches = tensor::getMixedSize(b, loc, op.getInput(), 0),
+               // Or all rows: tokens of all batch entries.
+      row = isOneBatch ? tile.row : zero,
+               numRows = isOneBatch ? tile.numRows : getLength(),
+               width = tile.width < tile.numColumns
+                           ? index(tile.width)
+                           : apply(c * tile.numColumns, {tile.numBlocks});
+  if (!tile.headSize)
+    return {{zero, row, tile.column}, {batches, numRows, width}};
+  int64_t size = tile.headSize;
+  // Whole heads, or a part of one.
+  bool isPart = tile.mostBlocks * tile.numColumns < size;
+  return {{zero, apply(c.floorDiv(size), {tile.column}), row,
+           apply(c % size, {tile.column})},
+          {batches, isPart ? index(1) : apply(c.floorDiv(size), {width}),
+           numRows, isPart ? width : index(size)}};
+}
+
+int64_t ProjectionTiles::getPacksPerTile() {
+  int64_t most =
+      (inPairs ? rowsPerTileInPairs : rowsPerTile) / getRowsPerPack();
+  if (std::optional<int64_t> rows = getConstantIntValue(numRows))
+    most =
+        std::min<int64_t>(most, llvm::divideCeil(std::max<int64_t>(*rows, 1),
+                                                 uint64_t(getRowsPerPack())));
+  return std::max<int64_t>(most, 1);
+}
+
+int64_t ProjectionTiles::getRowsPerPack() {
+  return inPairs ? rowsPerPackInPairs : rowsPerPack;
+}
+
+/// Blocks of `columns` columns in a tile of `most` columns, of heads of `size`
+/// unless that is 0: whole heads, or one block of a head.
+static int64_t chooseBlocks(int64_t columns, int64_t size, int64_t most) {
+  if (size == 0)
+    return std::max<int64_t>(most / columns, 1);
+  return size > most ? 1 : most / size * (size / columns);
+}
+
+Value ProjectionTiles::emitResult(Value out, int64_t first, int64_t fewRows) {
+  auto type = cast<ShapedType>(out.getType());
+  int64_t headSize = type.getRank() == 4 ? type.getDimSize(3) : 0,
+          features =
+              headSize ? type.getDimSize(1) * headSize : type.getDimSize(2);
+  int64_t columns = *chooseTileColumns(op, out, first, lanes);
+  int64_t whole = features / columns, rest = features % columns;
+  int64_t mostBlocks =
+      fewRows > 0 ? 1
+                  : std::min(chooseBlocks(columns, headSize,
+                                          inPairs ? columnsPerTileInPairs
+                                                  : columnsPerTile),
+                             std::max<int64_t>(whole, 1));
+  int64_t mostRows = getPacksPerTile() * getRowsPerPack();
+  AffineExpr i, n;
+  bindDims(b.getContext(), i, n);
+  AffineExpr most = b.getAffineConstantExpr(mostRows);
+  auto emitRows = [&](Tile tile) {
+    Box box = getBox(tile);
+    Value outTile = slice(tile.out, box.offsets, box.sizes, box.sizes);
+    if (fewRows > 0)
+      return std::pair(emitFewRows(tile, fewRows, outTile), box);
+    if (tile.isOneTile)
+      return std::pair(emitTile(tile, outTile), box);
+    outTile = forEach(numRows, mostRows, outTile, [&](Value row, Value out) {
+      Tile part = tile;
+      part.row = row;
+      part.numRows = minimum({most, n - i}, {row, numRows});
+      return emitTile(part, out);
+    });
+    return std::pair(outTile, box);
+  };
+  OpFoldResult zero = index(0);
+  if (whole > 0) {
+    // Tiles of rows as well where they are boxes of the result.
+    bool splitsRows = fewRows == 0 && isOneBatch;
+    OpFoldResult numTiles =
+        splitsRows ? apply(i.ceilDiv(mostRows), {numRows})
+                   : minimum({b.getAffineConstantExpr(1), i}, {numRows});
+    auto loop = scf::ForallOp::create(
+        b, loc,
+        ArrayRef<OpFoldResult>{
+            numTiles, index(int64_t(llvm::divideCeil(whole, mostBlocks)))},
+        out, /*mapping=*/std::nullopt);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    OpFoldResult row = loop.getInductionVars()[0],
+                 tileNumber = loop.getInductionVars()[1];
+    Tile tile{loop.getRegionIterArgs()[0],
+              first,
+              headSize,
+              apply(i * mostBlocks * columns, {tileNumber}),
+              columns,
+              columns,
+              mostBlocks,
+              whole % mostBlocks == 0
+                  ? index(mostBlocks)
+                  : minimum({b.getAffineConstantExpr(mostBlocks),
+                             whole - i * mostBlocks},
+                            {tileNumber}),
+              splitsRows ? apply(i * mostRows, {row}) : zero,
+              splitsRows ? minimum({most, n - i * mostRows}, {row, numRows})
+                         : numRows,
+              /*isOneTile=*/splitsRows};
+    auto [outTile, box] = emitRows(tile);
+    SmallVector<OpFoldResult> strides(box.offsets.size(), index(1));
+    b.setInsertionPointToStart(loop.getTerminator().getBody());
+    tensor::ParallelInsertSliceOp::create(b, loc, outTile, tile.out,
+                                          box.offsets, box.sizes, strides);
+    out = loop.getResult(0);
+  }
+  if (rest == 0)
+    return out;
+  Tile tile{out,      first, headSize, index(whole * columns), columns, rest, 1,
+            index(1), zero,  numRows,  /*isOneTile=*/false};
+  auto [outTile, box] = emitRows(tile);
+  return insert(outTile, out, box.offsets, box.sizes);
+}
+
+SmallVector<Value> ProjectionTiles::emit(OpFoldResult count, int64_t fewRows,
+                                         ValueRange outs) {
+  numRows = count;
+  rows = fewRows > 0 ? getFewRows(fewRows) : packRows();
+  SmallVector<Value> results;
+  int64_t first = 0;
+  for (auto [out, features] : llvm::zip(outs, op.getNumOutputFeatures())) {
+    results.push_back(emitResult(out, first, fewRows));
+    first += features;
+  }
+  return results;
+}

@@ -1,0 +1,156 @@
+//===- ProjectionTiles.h - Tiles of a projection ----------------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_TRANSFORMS_PROJECTIONTILES_H
+#define ATTN_TRANSFORMS_PROJECTIONTILES_H
+
+#include "dialect/AttnOps.h"
+
+#include "mlir/IR/Builders.h"
+
+#include <optional>
+
+namespace mlir::attn {
+
+/// Columns of the tiles of a result whose columns begin at `first` in the
+/// weight, a multiple of `lanes`: each tile lies in one head and one panel.
+/// None if there is no such number.
+std::optional<int64_t> chooseTileColumns(ProjectionOp op, Value out,
+                                         int64_t first, int64_t lanes);
+
+/// Emits a projection on tensors as parallel tiles of contractions. A row is a
+/// token: `row = b * S + s`.
+class ProjectionTiles {
+public:
+  ProjectionTiles(OpBuilder &b, ProjectionOp op, int64_t lanes, bool inPairs);
+
+  /// B * S.
+  OpFoldResult getNumRows();
+  /// Writes `numRows` rows, all or none of them, into `outs`, and gives the
+  /// results: if `fewRows` is not 0, it is the most that there can be, and all
+  /// rows are in each tile; else they are packed first.
+  SmallVector<Value> emit(OpFoldResult numRows, int64_t fewRows,
+                          ValueRange outs);
+
+private:
+  /// Features of a tile of 16 pairs of bf16, 64 bytes.
+  static constexpr int64_t kFeaturesPerTile = 32;
+
+  /// What is computed at once: `numBlocks` blocks of columns of a result from
+  /// `column` on, which the weight has from `first + column` on, for some rows.
+  struct Tile {
+    Value out;
+    int64_t first;
+    /// Of the result; 0 if it has no heads.
+    int64_t headSize;
+    OpFoldResult column;
+    /// Columns of a block that are multiplied, and those that there are.
+    int64_t numColumns, width;
+    int64_t mostBlocks;
+    OpFoldResult numBlocks;
+    OpFoldResult row, numRows;
+    /// Whether these are no more rows than a tile may have.
+    bool isOneTile;
+  };
+  /// A box of a tensor.
+  struct Box {
+    SmallVector<OpFoldResult> offsets, sizes;
+  };
+
+  OpFoldResult index(int64_t value) { return b.getIndexAttr(value); }
+  Value constant(int64_t value);
+  OpFoldResult apply(AffineExpr expr, ArrayRef<OpFoldResult> operands);
+  OpFoldResult minimum(ArrayRef<AffineExpr> exprs,
+                       ArrayRef<OpFoldResult> operands);
+  Value empty(ArrayRef<int64_t> shape, Type elementType);
+  /// A box of a tensor, with the sizes `kept` of those it has.
+  Value slice(Value tensor, ArrayRef<OpFoldResult> offsets,
+              ArrayRef<OpFoldResult> sizes, ArrayRef<OpFoldResult> kept);
+  Value insert(Value source, Value tensor, ArrayRef<OpFoldResult> offsets,
+               ArrayRef<OpFoldResult> sizes);
+  Value fillWithZero(Value tensor);
+  /// A static dimension as two, the second of `inner` indices.
+  Value expand(Value tensor, unsigned dim, int64_t inner);
+  /// A number of f32, or of what it is stored as.
+  static Value convert(OpBuilder &b, Location loc, Value number, Type type);
+  /// Elements of `source` at the indices `from`, converted to those of
+  /// `destination`.
+  Value convertElements(Value source, Value destination,
+                        ArrayRef<AffineExpr> from);
+
+  /// S.
+  OpFoldResult getLength();
+  int64_t getRowsPerPack();
+  int64_t getPacksPerTile();
+  /// Runs through `count` rows from `first` on, which are those of any batch
+  /// entry; `i` counts from 0.
+  Value forRows(OpFoldResult count, Value initial,
+                function_ref<Value(Value i, OpFoldResult batch,
+                                   OpFoldResult row, Value carried)>
+                    body,
+                OpFoldResult first);
+  /// Rows of the input, of the type that is multiplied, in a matrix of
+  /// `capacity` rows.
+  Value gatherRows(OpFoldResult first, OpFoldResult count, int64_t capacity);
+  Value gatherBlock(OpFoldResult batch, OpFoldResult row, OpFoldResult count,
+                    OpFoldResult to, Value rows);
+  /// All rows as a matrix.
+  Value getFewRows(int64_t capacity);
+  /// All rows in packs: (packs, K, rows), or (packs, K / 32, rows, 32).
+  Value packRows();
+
+  /// Features, or in pairs tiles of them.
+  int64_t getNumSteps();
+  /// The weight's columns of a block, which begins at `column` of the tile, for
+  /// `count` features from `at` on: (count, n). In pairs these are tiles of
+  /// features: (count, 16, n, 2).
+  Value getColumns(const Tile &tile, OpFoldResult column, OpFoldResult at,
+                   int64_t count, bool few);
+  /// `multiply` for all features, a block of them at a time.
+  Value forBlocks(
+      bool few, Value sums,
+      function_ref<Value(OpFoldResult at, int64_t count, Value sums)> multiply);
+  Value add(Value part, Value sums);
+  /// Adds the products of the same features of all rows and such columns.
+  Value multiplyFew(Value columns, OpFoldResult at, int64_t count, Value sums);
+  /// The same of the rows of a pack. Sums of blocks are rounded less than one
+  /// long sum.
+  Value multiplyPack(OpFoldResult pack, OpFoldResult at, int64_t count,
+                     Value columns, Value sums);
+  /// for i = 0 to end step `step`
+  Value forEach(OpFoldResult end, int64_t step, Value initial,
+                function_ref<Value(Value i, Value carried)> body);
+  /// Scales sums of `count` rows, adds the bias, and stores them in the rows of
+  /// a tile from `first` on, in the block that begins at `column`.
+  Value storeRows(const Tile &tile, OpFoldResult column, Value sums,
+                  OpFoldResult first, OpFoldResult count, Value outTile);
+  Value storeBlock(const Tile &tile, OpFoldResult column, Value sums,
+                   OpFoldResult first, OpFoldResult count, OpFoldResult batch,
+                   OpFoldResult row, Value outTile);
+  Value emitFewRows(const Tile &tile, int64_t mostRows, Value outTile);
+  Value emitTile(const Tile &tile, Value outTile);
+  Box getBox(const Tile &tile);
+  Value emitResult(Value out, int64_t first, int64_t fewRows);
+
+  OpBuilder &b;
+  Location loc;
+  ProjectionOp op;
+  int64_t lanes;
+  /// Whether pairs of bf16 are multiplied; f32 otherwise.
+  bool inPairs;
+  Type multiplied;
+  int64_t numFeatures;
+  bool isOneBatch;
+  /// That are computed.
+  OpFoldResult numRows;
+  /// All rows, as `emit` prepared them.
+  Value rows;
+};
+
+} // namespace mlir::attn
+
+#endif // ATTN_TRANSFORMS_PROJECTIONTILES_H

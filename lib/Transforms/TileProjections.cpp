@@ -1,0 +1,106 @@
+//===- TileProjections.cpp - attn.projection by tiles, in parallel --------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// Rows are tokens. Few rows are multiplied by the weight as it lies, once
+// through. Many rows are packed, and so are the weight's columns of a tile if
+// they are not of the type that is multiplied.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/AttnOps.h"
+#include "lib/Transforms/Passes.h"
+#include "lib/Transforms/ProjectionTiles.h"
+#include "lib/Transforms/Transforms.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/PatternMatch.h"
+
+namespace mlir::attn {
+#define GEN_PASS_DEF_TILEPROJECTIONS
+#include "lib/Transforms/Passes.h.inc"
+} // namespace mlir::attn
+
+using namespace mlir;
+using namespace mlir::attn;
+
+/// Rows that the weight is read for as it lies: no more than it takes to pay
+/// for packing them.
+static constexpr int64_t mostFewRows = 16;
+
+/// Why the op cannot be tiled; empty if it can.
+static StringRef findObstacle(ProjectionOp op, int64_t lanes) {
+  if (op.getAccumulationType().isF64())
+    return "its element type is f64";
+  if (op->getNumResults() == 0)
+    return "it is on memrefs";
+  int64_t column = 0;
+  for (auto [out, features] :
+       llvm::zip(op.getOuts(), op.getNumOutputFeatures())) {
+    if (!chooseTileColumns(op, out, column, lanes))
+      return "its heads or panels do not fill vectors";
+    column += features;
+  }
+  return "";
+}
+
+LogicalResult attn::tileProjection(RewriterBase &rewriter, ProjectionOp op,
+                                   int64_t lanes, bool inPairs) {
+  if (StringRef obstacle = findObstacle(op, lanes); !obstacle.empty())
+    return rewriter.notifyMatchFailure(op, obstacle);
+  rewriter.setInsertionPoint(op);
+  Location loc = op.getLoc();
+  ProjectionTiles tiles(rewriter, op, lanes, inPairs);
+  OpFoldResult numRows = tiles.getNumRows();
+  SmallVector<Value> results;
+  if (std::optional<int64_t> rows = getConstantIntValue(numRows)) {
+    results = tiles.emit(numRows, *rows <= mostFewRows ? mostFewRows : 0,
+                         op.getOuts());
+  } else {
+    // One of both has no rows. An scf.if would give its results buffers.
+    auto all = cast<Value>(numRows);
+    Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
+    Value limit = arith::ConstantIndexOp::create(rewriter, loc, mostFewRows);
+    Value isFew = arith::CmpIOp::create(rewriter, loc,
+                                        arith::CmpIPredicate::ule, all, limit);
+    Value few = arith::SelectOp::create(rewriter, loc, isFew, all, zero),
+          many = arith::SelectOp::create(rewriter, loc, isFew, zero, all);
+    results = tiles.emit(few, mostFewRows, op.getOuts());
+    results = tiles.emit(many, 0, results);
+  }
+  rewriter.replaceOp(op, results);
+  return success();
+}
+
+namespace {
+struct TileProjections : attn::impl::TileProjectionsBase<TileProjections> {
+  using TileProjectionsBase::TileProjectionsBase;
+
+  void runOnOperation() override {
+    if (laneMultiple < 1) {
+      getOperation()->emitError("expected vectors of at least 1 lane, got ")
+          << int64_t(laneMultiple);
+      return signalPassFailure();
+    }
+    IRRewriter rewriter(&getContext());
+    SmallVector<ProjectionOp> ops;
+    getOperation()->walk([&](ProjectionOp op) { ops.push_back(op); });
+    for (ProjectionOp op : ops) {
+      if (StringRef obstacle = findObstacle(op, laneMultiple);
+          !obstacle.empty())
+        op.emitRemark() << "is lowered by the reference path, because "
+                        << obstacle;
+      else
+        (void)tileProjection(rewriter, op, laneMultiple, inPairs);
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,75 @@
+// RUN: attn-opt %s -split-input-file -attn-tile-projections="lane-multiple=16 in-pairs" -canonicalize -verify-diagnostics | FileCheck %s
+
+// One row: the weight is read where it lies, a head of 64 columns at a time.
+// CHECK-LABEL: func.func @few(
+// CHECK-SAME: %[[X:.*]]: tensor<1x1x512xf32>, %[[W:.*]]: tensor<2x512x64xi8>
+// CHECK: scf.forall (%[[N:.*]]) in (2)
+// CHECK: scf.for %[[K:.*]] = %{{.*}} to %{{.*}} step %{{.*}}
+// CHECK: %[[PART:.*]] = tensor.extract_slice %[[W]][%[[N]], %[[K]], 0] [1, 256, 64]
+// CHECK-SAME: to tensor<256x64xi8>
+// CHECK: linalg.generic {{.*}} ins(%{{.*}}, %[[PART]] : tensor<1x256xf32>, tensor<256x64xi8>)
+// CHECK: scf.forall.in_parallel
+// CHECK-NOT: attn.projection
+// CHECK: return
+func.func @few(%x: tensor<1x1x512xf32>, %w: tensor<2x512x64xi8>,
+               %s: tensor<128xf32>, %y: tensor<1x2x1x64xf32>)
+    -> tensor<1x2x1x64xf32> {
+  %0 = attn.projection ins(%x, %w : tensor<1x1x512xf32>, tensor<2x512x64xi8>)
+      outs(%y : tensor<1x2x1x64xf32>) scales(%s : tensor<128xf32>)
+  return %0 : tensor<1x2x1x64xf32>
+}
+
+// -----
+
+// Many rows are packed in parallel, and so are weights that are not of f32.
+// CHECK-LABEL: func.func @many(
+// CHECK: %[[PACKS:.*]] = scf.forall {{.*}} -> (tensor<17x64x6xf32>)
+// CHECK: linalg.transpose
+// CHECK: scf.forall (%{{.*}}) in (2)
+// CHECK: arith.extf %{{.*}} : f16 to f32
+// CHECK: tensor.extract_slice %[[PACKS]]
+// CHECK-NOT: attn.projection
+// CHECK: return
+func.func @many(%x: tensor<1x100x64xf32>, %w: tensor<64x512xf16>,
+                %y: tensor<1x100x512xf32>) -> tensor<1x100x512xf32> {
+  %0 = attn.projection ins(%x, %w : tensor<1x100x64xf32>, tensor<64x512xf16>)
+      outs(%y : tensor<1x100x512xf32>)
+  return %0 : tensor<1x100x512xf32>
+}
+
+// -----
+
+// Any number of rows: one of two loops has none.
+// CHECK-LABEL: func.func @any(
+// CHECK: %[[FEW:.*]] = arith.cmpi ule, %[[ROWS:.*]], %{{.*}} : index
+// CHECK-DAG: arith.select %[[FEW]], %[[ROWS]], %c0
+// CHECK-DAG: arith.select %[[FEW]], %c0, %[[ROWS]]
+// CHECK-COUNT-3: scf.forall.in_parallel
+// CHECK-NOT: attn.projection
+// CHECK: return
+func.func @any(%x: tensor<?x?x64xbf16>, %w: tensor<4x32x32x2xbf16>,
+               %y: tensor<?x?x128xf32>) -> tensor<?x?x128xf32> {
+  %0 = attn.projection ins(%x, %w : tensor<?x?x64xbf16>, tensor<4x32x32x2xbf16>)
+      outs(%y : tensor<?x?x128xf32>)
+  return %0 : tensor<?x?x128xf32>
+}
+
+// -----
+
+func.func @heads(%x: tensor<1x4x16xf32>, %w: tensor<16x6xf32>,
+                 %y: tensor<1x2x4x3xf32>) -> tensor<1x2x4x3xf32> {
+  // expected-remark@+1 {{is lowered by the reference path, because its heads or panels do not fill vectors}}
+  %0 = attn.projection ins(%x, %w : tensor<1x4x16xf32>, tensor<16x6xf32>)
+      outs(%y : tensor<1x2x4x3xf32>)
+  return %0 : tensor<1x2x4x3xf32>
+}
+
+// -----
+
+func.func @f64(%x: tensor<1x4x16xf64>, %w: tensor<16x16xf64>,
+               %y: tensor<1x4x16xf64>) -> tensor<1x4x16xf64> {
+  // expected-remark@+1 {{is lowered by the reference path, because its element type is f64}}
+  %0 = attn.projection ins(%x, %w : tensor<1x4x16xf64>, tensor<16x16xf64>)
+      outs(%y : tensor<1x4x16xf64>)
+  return %0 : tensor<1x4x16xf64>
+}
