@@ -23,6 +23,9 @@ void registerPrefill(const Options &options);
 /// A few queries against long caches, which come from memory.
 void registerDecode(const Options &options);
 
+/// Linear maps of one token, whose weight comes from memory, and of many.
+void registerProjection(const Options &options);
+
 /// Storing what is new in long caches, which come from memory.
 void registerAppend(const Options &options);
 

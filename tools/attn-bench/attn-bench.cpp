@@ -65,6 +65,7 @@ int main(int argc, char **argv) {
     benchmark::AddCustomContext("compiled for", options.cpu);
   registerPrefill(options);
   registerDecode(options);
+  registerProjection(options);
   registerAppend(options);
   registerVariants(options);
   registerCall(options);
