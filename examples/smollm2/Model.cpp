@@ -141,7 +141,7 @@ Model::read(std::span<const std::int32_t> tokens) {
     arguments.emplace_back(view);
   arguments.emplace_back(weights->epsilon);
   const TensorView outputs[] = {
-      viewOf(logits, vocabulary / Panels::width, Panels::width)};
+      {logits.data(), std::array<std::int64_t, 3>{1, 1, vocabulary}}};
   if (Status status = kernels.logits.run(arguments, outputs); !status)
     return status.error();
   step->commit();

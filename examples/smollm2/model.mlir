@@ -5,27 +5,23 @@
 // shape have the names of the model file's tensors.
 
 !rows = tensor<?x576xf32>
+!tokens = tensor<1x?x576xf32>
 !vector = tensor<576xf32>
-!block = tensor<?x64xf32>
 !sums = tensor<?xf32>
 
-!panels = tensor<?x576x64xbf16>
-!panel = tensor<576x64xbf16>
 !query_panels = tensor<9x576x64xbf16>
 !key_panels = tensor<3x576x64xbf16>
 !hidden_panels = tensor<24x576x64xbf16>
 !down_panels = tensor<9x1536x64xbf16>
-!down_panel = tensor<1536x64xbf16>
 !logit_panels = tensor<768x576x64xbf16>
 
-!heads = tensor<?x?x64xf32>
 !query = tensor<1x9x?x64xf32>
 !key = tensor<1x3x?x64xf32>
 !angles = tensor<?x32xf32>
 !pages = tensor<?x3x16x64xf32>
 !lengths = tensor<?xi32>
-!hidden = tensor<?x1536xf32>
-!logits = tensor<768x64xf32>
+!hidden = tensor<1x?x1536xf32>
+!logits = tensor<1x1x49152xf32>
 
 // x / sqrt(mean(x^2) + epsilon) * weight, of each row (Zhang and Sennrich, "Root
 // Mean Square Layer Normalization", arXiv:1910.07467).
@@ -62,130 +58,38 @@ func.func private @rms_norm(%x: !rows, %weight: !vector, %epsilon: f32) -> !rows
   return %normed : !rows
 }
 
-// x (n, 576) into heads (panels, n, 64), one panel each.
-func.func private @project_heads(%x: !rows, %weight: !panels) -> !heads {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %zero = arith.constant 0.0 : f32
-  %n = tensor.dim %x, %c0 : !rows
-  %heads = tensor.dim %weight, %c0 : !panels
-  %init = tensor.empty(%heads, %n) : !heads
-  %projected = scf.for %h = %c0 to %heads step %c1
-      iter_args(%out = %init) -> !heads {
-    %panel = tensor.extract_slice %weight[%h, 0, 0] [1, 576, 64] [1, 1, 1]
-        : !panels to !panel
-    %head = tensor.extract_slice %out[%h, 0, 0] [1, %n, 64] [1, 1, 1]
-        : !heads to !block
-    %zeros = linalg.fill ins(%zero : f32) outs(%head : !block) -> !block
-    %sums = linalg.matmul ins(%x, %panel : !rows, !panel)
-        outs(%zeros : !block) -> !block
-    %next = tensor.insert_slice %sums into %out[%h, 0, 0] [1, %n, 64] [1, 1, 1]
-        : !block into !heads
-    scf.yield %next : !heads
-  }
-  return %projected : !heads
-}
-
-// x + attended * weight, where attended (9, n, 64) is 576 features of n tokens.
-func.func private @project_output(%x: !rows, %attended: tensor<9x?x64xf32>,
-                                  %weight: !query_panels) -> !rows {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %c9 = arith.constant 9 : index
-  %n = tensor.dim %x, %c0 : !rows
-  %by_token_init = tensor.empty(%n) : tensor<?x9x64xf32>
-  %by_token = linalg.transpose ins(%attended : tensor<9x?x64xf32>)
-      outs(%by_token_init : tensor<?x9x64xf32>) permutation = [1, 0, 2]
-  %features = tensor.collapse_shape %by_token [[0], [1, 2]]
-      : tensor<?x9x64xf32> into !rows
-  %init = tensor.empty(%n) : !rows
-  %result = scf.for %i = %c0 to %c9 step %c1
-      iter_args(%out = %init) -> !rows {
-    %column = affine.apply affine_map<(i) -> (i * 64)> (%i)
-    %panel = tensor.extract_slice %weight[%i, 0, 0] [1, 576, 64] [1, 1, 1]
-        : !query_panels to !panel
-    %old = tensor.extract_slice %x[0, %column] [%n, 64] [1, 1] : !rows to !block
-    %new = tensor.extract_slice %out[0, %column] [%n, 64] [1, 1] : !rows to !block
-    %start = linalg.copy ins(%old : !block) outs(%new : !block) -> !block
-    %sums = linalg.matmul ins(%features, %panel : !rows, !panel)
-        outs(%start : !block) -> !block
-    %next = tensor.insert_slice %sums into %out[0, %column] [%n, 64] [1, 1]
-        : !block into !rows
-    scf.yield %next : !rows
-  }
-  return %result : !rows
-}
-
-// silu(x * gate) * (x * up), a panel of each at a time.
-func.func private @gated(%x: !rows, %gate: !hidden_panels, %up: !hidden_panels)
-    -> !hidden {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %c24 = arith.constant 24 : index
-  %zero = arith.constant 0.0 : f32
+// silu(gate) * up (Shazeer, "GLU Variants Improve Transformer", arXiv:2002.05202).
+func.func private @gated(%gate: !hidden, %up: !hidden) -> !hidden {
   %one = arith.constant 1.0 : f32
-  %n = tensor.dim %x, %c0 : !rows
-  %init = tensor.empty(%n) : !hidden
-  %result = scf.for %i = %c0 to %c24 step %c1
-      iter_args(%out = %init) -> !hidden {
-    %column = affine.apply affine_map<(i) -> (i * 64)> (%i)
-    %gate_panel = tensor.extract_slice %gate[%i, 0, 0] [1, 576, 64] [1, 1, 1]
-        : !hidden_panels to !panel
-    %up_panel = tensor.extract_slice %up[%i, 0, 0] [1, 576, 64] [1, 1, 1]
-        : !hidden_panels to !panel
-    %block = tensor.extract_slice %out[0, %column] [%n, 64] [1, 1]
-        : !hidden to !block
-    %gates_init = tensor.empty(%n) : !block
-    %gates_zeros = linalg.fill ins(%zero : f32)
-        outs(%gates_init : !block) -> !block
-    %gates = linalg.matmul ins(%x, %gate_panel : !rows, !panel)
-        outs(%gates_zeros : !block) -> !block
-    %zeros = linalg.fill ins(%zero : f32) outs(%block : !block) -> !block
-    %ups = linalg.matmul ins(%x, %up_panel : !rows, !panel)
-        outs(%zeros : !block) -> !block
-    %products = linalg.generic {
-        indexing_maps = [affine_map<(i, j) -> (i, j)>,
-                         affine_map<(i, j) -> (i, j)>],
-        iterator_types = ["parallel", "parallel"]}
-        ins(%gates : !block) outs(%ups : !block) {
-    ^bb0(%g: f32, %u: f32):
-      %negative = arith.negf %g : f32
-      %exp = math.exp %negative : f32
-      %denominator = arith.addf %exp, %one : f32
-      %silu = arith.divf %g, %denominator : f32
-      %product = arith.mulf %silu, %u : f32
-      linalg.yield %product : f32
-    } -> !block
-    %next = tensor.insert_slice %products into %out[0, %column] [%n, 64] [1, 1]
-        : !block into !hidden
-    scf.yield %next : !hidden
-  }
-  return %result : !hidden
+  %products = linalg.generic {
+      indexing_maps = [affine_map<(b, i, j) -> (b, i, j)>,
+                       affine_map<(b, i, j) -> (b, i, j)>],
+      iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%gate : !hidden) outs(%up : !hidden) {
+  ^bb0(%g: f32, %u: f32):
+    %negative = arith.negf %g : f32
+    %exp = math.exp %negative : f32
+    %denominator = arith.addf %exp, %one : f32
+    %silu = arith.divf %g, %denominator : f32
+    %product = arith.mulf %silu, %u : f32
+    linalg.yield %product : f32
+  } -> !hidden
+  return %products : !hidden
 }
 
-// x + hidden * weight.
-func.func private @project_down(%x: !rows, %hidden: !hidden,
-                                %weight: !down_panels) -> !rows {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %c9 = arith.constant 9 : index
-  %n = tensor.dim %x, %c0 : !rows
-  %init = tensor.empty(%n) : !rows
-  %result = scf.for %i = %c0 to %c9 step %c1
-      iter_args(%out = %init) -> !rows {
-    %column = affine.apply affine_map<(i) -> (i * 64)> (%i)
-    %panel = tensor.extract_slice %weight[%i, 0, 0] [1, 1536, 64] [1, 1, 1]
-        : !down_panels to !down_panel
-    %old = tensor.extract_slice %x[0, %column] [%n, 64] [1, 1] : !rows to !block
-    %new = tensor.extract_slice %out[0, %column] [%n, 64] [1, 1] : !rows to !block
-    %start = linalg.copy ins(%old : !block) outs(%new : !block) -> !block
-    %sums = linalg.matmul ins(%hidden, %panel : !hidden, !down_panel)
-        outs(%start : !block) -> !block
-    %next = tensor.insert_slice %sums into %out[0, %column] [%n, 64] [1, 1]
-        : !block into !rows
-    scf.yield %next : !rows
-  }
-  return %result : !rows
+// x + y.
+func.func private @add(%x: !rows, %y: !tokens) -> !rows {
+  %y_rows = tensor.collapse_shape %y [[0, 1], [2]] : !tokens into !rows
+  %sum = linalg.generic {
+      indexing_maps = [affine_map<(i, j) -> (i, j)>,
+                       affine_map<(i, j) -> (i, j)>],
+      iterator_types = ["parallel", "parallel"]}
+      ins(%x : !rows) outs(%y_rows : !rows) {
+  ^bb0(%a: f32, %b: f32):
+    %result = arith.addf %a, %b : f32
+    linalg.yield %result : f32
+  } -> !rows
+  return %sum : !rows
 }
 
 // Appends the tokens' keys and values to the pages, which are updated in place,
@@ -239,63 +143,52 @@ func.func @layer(
   %n = tensor.dim %x, %c0 : !rows
   %normed = call @rms_norm(%x, %attn_norm, %epsilon)
       : (!rows, !vector, f32) -> !rows
-  %q_panels = tensor.cast %attn_q : !query_panels to !panels
-  %k_panels = tensor.cast %attn_k : !key_panels to !panels
-  %v_panels = tensor.cast %attn_v : !key_panels to !panels
-  %q = call @project_heads(%normed, %q_panels) : (!rows, !panels) -> !heads
-  %k = call @project_heads(%normed, %k_panels) : (!rows, !panels) -> !heads
-  %v = call @project_heads(%normed, %v_panels) : (!rows, !panels) -> !heads
-  %q9 = tensor.cast %q : !heads to tensor<9x?x64xf32>
-  %k3 = tensor.cast %k : !heads to tensor<3x?x64xf32>
-  %v3 = tensor.cast %v : !heads to tensor<3x?x64xf32>
-  %query = tensor.expand_shape %q9 [[0, 1], [2], [3]] output_shape [1, 9, %n, 64]
-      : tensor<9x?x64xf32> into !query
-  %key = tensor.expand_shape %k3 [[0, 1], [2], [3]] output_shape [1, 3, %n, 64]
-      : tensor<3x?x64xf32> into !key
-  %value = tensor.expand_shape %v3 [[0, 1], [2], [3]] output_shape [1, 3, %n, 64]
-      : tensor<3x?x64xf32> into !key
+  %tokens = tensor.expand_shape %normed [[0, 1], [2]] output_shape [1, %n, 576]
+      : !rows into !tokens
+  %query_init = tensor.empty(%n) : !query
+  %key_init = tensor.empty(%n) : !key
+  %query = attn.projection ins(%tokens, %attn_q : !tokens, !query_panels)
+      outs(%query_init : !query)
+  %key = attn.projection ins(%tokens, %attn_k : !tokens, !key_panels)
+      outs(%key_init : !key)
+  %value = attn.projection ins(%tokens, %attn_v : !tokens, !key_panels)
+      outs(%key_init : !key)
   %attended, %keys, %values = call @attend(
       %query, %key, %value, %cosine, %sine, %key_pages, %value_pages, %table,
       %before, %after) : (!query, !key, !key, !angles, !angles, !pages, !pages,
       tensor<?x?xi32>, !lengths, !lengths) -> (!query, !pages, !pages)
-  %by_head = tensor.collapse_shape %attended [[0, 1], [2], [3]]
-      : !query into tensor<9x?x64xf32>
-  %x1 = call @project_output(%x, %by_head, %attn_output)
-      : (!rows, tensor<9x?x64xf32>, !query_panels) -> !rows
+  %tokens_init = tensor.empty(%n) : !tokens
+  %y = attn.projection ins(%attended, %attn_output : !query, !query_panels)
+      outs(%tokens_init : !tokens)
+  %x1 = call @add(%x, %y) : (!rows, !tokens) -> !rows
 
   %normed1 = call @rms_norm(%x1, %ffn_norm, %epsilon)
       : (!rows, !vector, f32) -> !rows
-  %hidden = call @gated(%normed1, %ffn_gate, %ffn_up)
-      : (!rows, !hidden_panels, !hidden_panels) -> !hidden
-  %x2 = call @project_down(%x1, %hidden, %ffn_down)
-      : (!rows, !hidden, !down_panels) -> !rows
+  %tokens1 = tensor.expand_shape %normed1 [[0, 1], [2]]
+      output_shape [1, %n, 576] : !rows into !tokens
+  %hidden_init = tensor.empty(%n) : !hidden
+  %gate = attn.projection ins(%tokens1, %ffn_gate : !tokens, !hidden_panels)
+      outs(%hidden_init : !hidden)
+  %up = attn.projection ins(%tokens1, %ffn_up : !tokens, !hidden_panels)
+      outs(%hidden_init : !hidden)
+  %hidden = call @gated(%gate, %up) : (!hidden, !hidden) -> !hidden
+  %y1 = attn.projection ins(%hidden, %ffn_down : !hidden, !down_panels)
+      outs(%tokens_init : !tokens)
+  %x2 = call @add(%x1, %y1) : (!rows, !tokens) -> !rows
   return %x2, %keys, %values : !rows, !pages, !pages
 }
 
 // The logits of the token after the one of activations (1, 576).
 func.func @logits(%x: !rows, %output_norm: !vector, %token_embd: !logit_panels,
                   %epsilon: f32) -> !logits {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %c768 = arith.constant 768 : index
-  %zero = arith.constant 0.0 : f32
   %normed = call @rms_norm(%x, %output_norm, %epsilon)
       : (!rows, !vector, f32) -> !rows
   %one_row = tensor.cast %normed : !rows to tensor<1x576xf32>
+  %token = tensor.expand_shape %one_row [[0], [1, 2]] output_shape [1, 1, 576]
+      : tensor<1x576xf32> into tensor<1x1x576xf32>
   %init = tensor.empty() : !logits
-  %logits = scf.for %i = %c0 to %c768 step %c1
-      iter_args(%out = %init) -> !logits {
-    %panel = tensor.extract_slice %token_embd[%i, 0, 0] [1, 576, 64] [1, 1, 1]
-        : !logit_panels to !panel
-    %row = tensor.extract_slice %out[%i, 0] [1, 64] [1, 1]
-        : !logits to tensor<1x64xf32>
-    %zeros = linalg.fill ins(%zero : f32) outs(%row : tensor<1x64xf32>)
-        -> tensor<1x64xf32>
-    %sums = linalg.matmul ins(%one_row, %panel : tensor<1x576xf32>, !panel)
-        outs(%zeros : tensor<1x64xf32>) -> tensor<1x64xf32>
-    %next = tensor.insert_slice %sums into %out[%i, 0] [1, 64] [1, 1]
-        : tensor<1x64xf32> into !logits
-    scf.yield %next : !logits
-  }
+  %logits = attn.projection
+      ins(%token, %token_embd : tensor<1x1x576xf32>, !logit_panels)
+      outs(%init : !logits)
   return %logits : !logits
 }
