@@ -271,22 +271,26 @@ void attn::prefetchTiles(scf::ForallOp loop) {
   std::optional<SpreadPrefetch> spread;
   if (OnlineSoftmaxOp softmax = findSoftmax(loop))
     spread.emplace(softmax);
+  // Of the queries, which come before the keys. Chunks of keys move on without.
+  std::optional<Movement> ofQueries;
   for (auto [view, movement] : views) {
     b.setInsertionPointAfter(view);
     Value step = create(loop.getMixedStep().back());
     RowRange rows = nextRows(b, {view, movement}, step,
                              create(loop.getMixedUpperBound().back()));
     SmallVector<OpFoldResult> at = view.getMixedOffsets();
-    if (spread && spread->isAfter(view.getResult()))
-      spread->emit(b, view.getSource(), at, movement.dim, rows, step);
-    else
+    if (!spread || !spread->isAfter(view.getResult())) {
       emitPrefetch(b, loc, view.getSource(), at, movement.dim, rows);
+      continue;
+    }
+    spread->emit(b, view.getSource(), at, movement.dim, rows, step);
+    ofQueries = movement;
   }
   std::optional<int64_t> queries =
       getConstantIntValue(loop.getMixedStep().back());
-  if (spread && queries)
+  if (ofQueries && queries)
     for (memref::SubViewOp range : spread->findRanges())
-      spread->emitBeyond(b, range, views.front().movement.isBackward, *queries);
+      spread->emitBeyond(b, range, ofQueries->isBackward, *queries);
 }
 
 namespace {
