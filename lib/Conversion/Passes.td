@@ -124,11 +124,13 @@ def ExpandMath : Pass<"attn-expand-math"> {
   let description = [{
     Expands `math.isinf`, `math.isnormal` and `math.ipowi`, which upstream's
     conversions to LLVM do not know, `math.clampf`, whose bounds they mix up, and
-    `math.expm1`, whose accuracy they lose. Only on scalars.
+    `math.expm1`, whose accuracy they lose: on scalars. On vectors, `math.exp` of
+    f32, which would be a call for each lane, by upstream's polynomial.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect",
-                           "::mlir::scf::SCFDialect"];
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::vector::VectorDialect"];
 }
 
 def VectorizeContractions : Pass<"attn-vectorize-contractions"> {
@@ -230,6 +232,31 @@ def VectorizeRows : Pass<"attn-vectorize-rows"> {
     "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
     "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect",
     "::mlir::x86vector::X86VectorDialect"
+  ];
+}
+
+def MultiTokenToPanels : Pass<"attn-multi-token-to-panels"> {
+  let summary = "Lower attn.multi_token_attention to parallel panels";
+  let description = [{
+    Each `attn.multi_token_attention` becomes an `scf.forall` over batch entries,
+    groups of heads that are mixed with each other, and tiles of rows of the
+    output. An iteration computes panels `(heads, rows, keys)` of f32: the scores of
+    its rows and of those before them that convolutions see, with the keys that a
+    row of them may see. Every step is a linalg op whose last loop is over keys, so
+    that `attn-vectorize-rows` computes it by vectors; a convolution is one
+    elementwise op on shifted views of its input, one for each tap.
+
+    Ops of f64, with dropout, and with regions that load or may have no value are
+    left to the reference lowering, with a remark.
+  }];
+  let options = [
+    Option<"tileRows", "tile-rows", "int64_t", "32",
+           "Rows of the output of a tile">
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
+    "::mlir::tensor::TensorDialect"
   ];
 }
 

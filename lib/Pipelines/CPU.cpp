@@ -64,6 +64,7 @@ static void addTilingStage(OpPassManager &pm, const TargetDescription &target) {
   pm.addPass(attn::createTileKeys(keys));
   pm.addPass(attn::createDecomposeOnline());
   pm.addPass(attn::createLowerPacks()); // Of blocks.
+  pm.addPass(attn::createMultiTokenToPanels());
   // What was not tiled.
   pm.addPass(attn::createConvertAttnToLinalg());
   // No CSE: two tensors that are filled alike must become two buffers.

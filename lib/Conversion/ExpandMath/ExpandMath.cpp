@@ -9,8 +9,11 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
 
 namespace mlir::attn {
@@ -129,6 +132,22 @@ struct Expand : OpRewritePattern<Op> {
 };
 
 struct ExpandMath : attn::impl::ExpandMathBase<ExpandMath> {
+  /// Of vectors, exp, which would otherwise be a call for each lane.
+  void expandVectors() {
+    SmallVector<Operation *> ops;
+    getOperation()->walk([&](math::ExpOp op) {
+      if (isa<VectorType>(op.getType()))
+        ops.push_back(op);
+    });
+    RewritePatternSet patterns(&getContext());
+    populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
+      return name == math::ExpOp::getOperationName();
+    });
+    GreedyRewriteConfig config;
+    config.setStrictness(GreedyRewriteStrictness::ExistingAndNewOps);
+    (void)applyOpPatternsGreedily(ops, std::move(patterns), config);
+  }
+
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<Expand<math::IsInfOp, expandIsInf>,
@@ -137,6 +156,7 @@ struct ExpandMath : attn::impl::ExpandMathBase<ExpandMath> {
                  Expand<math::ExpM1Op, expandExpM1>,
                  Expand<math::IPowIOp, expandIPow>>(&getContext());
     walkAndApplyPatterns(getOperation(), std::move(patterns));
+    expandVectors();
   }
 };
 

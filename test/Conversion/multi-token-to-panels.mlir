@@ -1,0 +1,42 @@
+// RUN: attn-opt %s --attn-multi-token-to-panels --split-input-file --verify-diagnostics | FileCheck %s
+
+// One tile of 32 rows has 5 rows before them for the convolution; the heads of
+// a group of mixing are computed together.
+// CHECK-LABEL: func.func @paper
+// CHECK: scf.forall (%{{.*}}, %{{.*}}, %{{.*}}) = (0, 0, 0) to (%{{.*}}, 2, %{{.*}}) step (1, 1, 32)
+// CHECK: linalg.transpose
+// CHECK: linalg.matmul {{.*}} outs(%{{.*}} : tensor<37x64xf32>)
+// CHECK-COUNT-66: tensor.extract_slice %{{.*}} : tensor<2x42x?xf32> to tensor<37x?xf32>
+// CHECK: math.exp
+// CHECK: attn.all_finite
+// CHECK: linalg.matmul {{.*}} outs(%{{.*}} : tensor<32x8xf32>)
+// CHECK: tensor.parallel_insert_slice
+// CHECK-NOT: attn.multi_token_attention
+func.func @paper(%query: tensor<?x4x?x8xf32>, %key: tensor<?x2x?x8xf32>,
+                 %value: tensor<?x2x?x8xf32>, %init: tensor<?x4x?x8xf32>,
+                 %kernel: tensor<4x6x11xf32>, %weights: tensor<2x2x2xf32>)
+    -> tensor<?x4x?x8xf32> {
+  %0 = attn.multi_token_attention
+      ins(%query, %key, %value : tensor<?x4x?x8xf32>, tensor<?x2x?x8xf32>,
+          tensor<?x2x?x8xf32>)
+      outs(%init : tensor<?x4x?x8xf32>)
+      convolve_before(%kernel : tensor<4x6x11xf32>)
+      mix_after(%weights : tensor<2x2x2xf32>)
+      mask causal
+  return %0 : tensor<?x4x?x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @in_f64
+// CHECK: attn.multi_token_attention
+func.func @in_f64(%x: tensor<1x1x?x8xf64>, %kernel: tensor<1x2x3xf64>)
+    -> tensor<1x1x?x8xf64> {
+  // expected-remark @+1 {{is lowered by the reference path, because its element type is f64}}
+  %0 = attn.multi_token_attention
+      ins(%x, %x, %x : tensor<1x1x?x8xf64>, tensor<1x1x?x8xf64>,
+          tensor<1x1x?x8xf64>)
+      outs(%x : tensor<1x1x?x8xf64>)
+      convolve_before(%kernel : tensor<1x2x3xf64>)
+  return %0 : tensor<1x1x?x8xf64>
+}
