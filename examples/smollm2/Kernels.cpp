@@ -21,8 +21,11 @@ Expected<Kernels> Kernels::compile(const attn::Engine &engine) {
   Expected<Kernel> layer = compileOne("layer");
   if (!layer)
     return layer.error();
+  Expected<Kernel> layerOfToken = compileOne("layer_of_token");
+  if (!layerOfToken)
+    return layerOfToken.error();
   Expected<Kernel> logits = compileOne("logits");
   if (!logits)
     return logits.error();
-  return Kernels{*layer, *logits};
+  return Kernels{*layer, *layerOfToken, *logits};
 }
