@@ -36,11 +36,33 @@ static bool isWeight(const Parameter &parameter) {
              parameter.shape.end();
 }
 
+/// The sizes of the tensor of a file that an argument is made of.
+static std::vector<std::int64_t> fileSizes(const Parameter &argument) {
+  std::vector<std::int64_t> sizes = argument.shape;
+  if (sizes.size() == 3)
+    sizes = {sizes[0] * sizes[2], sizes[1]};
+  return sizes;
+}
+
+/// Memory for all panels of a kernel.
+static Expected<PanelMemory> allocatePanels(const attn::Kernel &kernel) {
+  std::size_t lines = 0;
+  for (const Parameter &argument : kernel.signature().arguments)
+    if (isWeight(argument) && argument.shape.size() == 3)
+      lines += PanelMemory::linesOf(fileSizes(argument));
+  return PanelMemory::create(lines);
+}
+
 /// A kernel's weights from the tensors `prefix` + argument + ".weight".
 static Expected<KernelWeights> loadKernel(const GgufFile &file,
                                           const attn::Kernel &kernel,
                                           const std::string &prefix) {
   KernelWeights weights;
+  Expected<PanelMemory> memory = allocatePanels(kernel);
+  if (!memory)
+    return memory.error();
+  weights.memory = std::move(*memory);
+  std::span<PanelMemory::Line> free = weights.memory.lines();
   for (const Parameter &argument : kernel.signature().arguments) {
     if (!isWeight(argument))
       continue;
@@ -48,9 +70,7 @@ static Expected<KernelWeights> loadKernel(const GgufFile &file,
     const GgufTensor *tensor = file.findTensor(name);
     if (!tensor)
       return Error{"expected a tensor " + quoted(name) + ", got none", {}};
-    std::vector<std::int64_t> sizes = argument.shape;
-    if (sizes.size() == 3)
-      sizes = {sizes[0] * sizes[2], sizes[1]};
+    std::vector<std::int64_t> sizes = fileSizes(argument);
     if (tensor->sizes != sizes)
       return Error{"tensor " + quoted(name) + ": expected sizes " +
                        textOf(sizes) + ", got " + textOf(tensor->sizes),
@@ -64,11 +84,14 @@ static Expected<KernelWeights> loadKernel(const GgufFile &file,
       continue;
     }
     bool isRotated = argument.name == "attn_q" || argument.name == "attn_k";
+    std::size_t lines = PanelMemory::linesOf(sizes);
     Expected<Panels> panels =
-        Panels::create(*tensor, isRotated ? RowOrder::pairs : RowOrder::plain);
+        Panels::create(*tensor, free.first(lines),
+                       isRotated ? RowOrder::pairs : RowOrder::plain);
     if (!panels)
       return Error{"tensor " + quoted(name) + ": " + panels.error().message,
                    {}};
+    free = free.subspan(lines);
     weights.views.push_back(panels->view());
     weights.panels.push_back(std::move(*panels));
   }

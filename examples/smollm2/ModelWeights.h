@@ -23,6 +23,7 @@ namespace smollm2 {
 
 /// The weights that a kernel takes, in the order of its arguments.
 struct KernelWeights {
+  PanelMemory memory; ///< Of all panels.
   std::vector<Panels> panels;
   std::vector<std::vector<float>> vectors;
   std::vector<attn::TensorView> views; ///< Of both.

@@ -10,7 +10,8 @@
 #include "attn/element_type.h"
 
 #include <cstring>
-#include <new>
+
+#include <sys/mman.h>
 
 using namespace smollm2;
 using attn::bf16;
@@ -66,21 +67,43 @@ void smollm2::dequantizeRow(const GgufTensor &tensor, std::int64_t row,
   }
 }
 
-Expected<Panels> Panels::create(const GgufTensor &tensor, RowOrder order) {
+std::size_t PanelMemory::linesOf(std::span<const std::int64_t> sizes) {
+  return std::size_t(sizes[0] * sizes[1] *
+                     std::int64_t(sizeof(std::uint16_t))) /
+         sizeof(Line);
+}
+
+Expected<PanelMemory> PanelMemory::create(std::size_t lines) {
+  constexpr std::size_t hugePage = std::size_t(1) << 21;
+  std::size_t bytes =
+      (lines * sizeof(Line) + hugePage - 1) / hugePage * hugePage;
+  PanelMemory result;
+  result.data.reset(static_cast<Line *>(std::aligned_alloc(hugePage, bytes)));
+  if (!result.data)
+    return Error{"cannot allocate " + std::to_string(bytes) + " bytes", {}};
+  // Advice, which a system may not take.
+  (void)madvise(result.data.get(), bytes, MADV_HUGEPAGE);
+  result.count = lines;
+  return result;
+}
+
+Expected<Panels> Panels::create(const GgufTensor &tensor,
+                                std::span<PanelMemory::Line> memory,
+                                RowOrder order) {
   if (tensor.sizes.size() != 2 || tensor.sizes[0] % width != 0)
     return Error{"expected a matrix of a multiple of " + std::to_string(width) +
                      " rows",
                  {}};
   std::int64_t panels = tensor.sizes[0] / width, inputs = tensor.sizes[1];
   constexpr std::int64_t lines = width / 32; // Of each input.
+  if (memory.size() != std::size_t(panels * inputs * lines))
+    return Error{"expected memory of " +
+                     std::to_string(panels * inputs * lines) + " lines, got " +
+                     std::to_string(memory.size()),
+                 {}};
   Panels result;
   result.sizes = {panels, inputs, width};
-  std::size_t count = std::size_t(panels * inputs * lines);
-  result.data.reset(new (std::nothrow) Line[count]);
-  if (!result.data)
-    return Error{"cannot allocate " + std::to_string(count * sizeof(Line)) +
-                     " bytes",
-                 {}};
+  result.data = memory.data();
   std::vector<float> rows(std::size_t(width * inputs));
   for (std::int64_t panel = 0; panel < panels; ++panel) {
     for (std::int64_t row = 0; row < width; ++row) {
@@ -90,7 +113,7 @@ Expected<Panels> Panels::create(const GgufTensor &tensor, RowOrder order) {
                     std::span(rows).subspan(std::size_t(to * inputs),
                                             std::size_t(inputs)));
     }
-    Line *line = result.data.get() + panel * inputs * lines;
+    PanelMemory::Line *line = memory.data() + panel * inputs * lines;
     for (std::int64_t input = 0; input < inputs; ++input, line += lines)
       for (std::int64_t output = 0; output < width; ++output)
         line[output / 32].bits[output % 32] =
@@ -101,8 +124,8 @@ Expected<Panels> Panels::create(const GgufTensor &tensor, RowOrder order) {
 
 void Panels::copyRow(std::int64_t row, std::span<float> result) const {
   std::int64_t inputs = sizes[1], output = row % width;
-  const Line *line =
-      data.get() + row / width * inputs * (width / 32) + output / 32;
+  const PanelMemory::Line *line =
+      data + row / width * inputs * (width / 32) + output / 32;
   for (float &element : result) {
     element = bf16::fromBits(line->bits[output % 32]);
     line += width / 32;

@@ -13,6 +13,7 @@
 #include "examples/smollm2/GgufFile.h"
 
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <span>
 #include <vector>
@@ -36,6 +37,28 @@ enum class RowOrder {
   pairs
 };
 
+/// Memory of panels, in huge pages where the system has them: a token reads all
+/// weights once, and looking up small pages takes a sixth of that time.
+class PanelMemory {
+public:
+  struct alignas(64) Line {
+    std::uint16_t bits[32];
+  };
+
+  /// Lines of panels of a matrix of these sizes.
+  static std::size_t linesOf(std::span<const std::int64_t> sizes);
+  static attn::Expected<PanelMemory> create(std::size_t lines);
+
+  std::span<Line> lines() const { return {data.get(), count}; }
+
+private:
+  struct Free {
+    void operator()(Line *lines) const { std::free(lines); }
+  };
+  std::unique_ptr<Line[], Free> data;
+  std::size_t count = 0;
+};
+
 /// A weight (outputs, inputs) in panels of 64 outputs: (outputs / 64, inputs,
 /// 64) of bf16, rounded to nearest, so that a kernel reads a panel from front
 /// to back.
@@ -43,22 +66,20 @@ class Panels {
 public:
   static constexpr std::int64_t width = 64;
 
-  /// Errors: not a matrix, outputs that do not fill panels, no memory.
+  /// Makes panels of `tensor` in `memory`, which outlives them. Errors: not a
+  /// matrix, outputs that do not fill panels, another size of the memory.
   static attn::Expected<Panels> create(const GgufTensor &tensor,
+                                       std::span<PanelMemory::Line> memory,
                                        RowOrder order = RowOrder::plain);
 
   attn::TensorView view() const {
-    return {data.get(), attn::ElementType::bf16, sizes, true};
+    return {data, attn::ElementType::bf16, sizes, true};
   }
   /// Writes the weights of one output, (inputs), as f32.
   void copyRow(std::int64_t row, std::span<float> result) const;
 
 private:
-  struct alignas(64) Line {
-    std::uint16_t bits[32];
-  };
-
-  std::unique_ptr<Line[]> data;
+  const PanelMemory::Line *data = nullptr;
   std::vector<std::int64_t> sizes;
 };
 

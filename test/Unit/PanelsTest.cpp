@@ -82,8 +82,11 @@ static GgufFile matrix(std::uint64_t outputs) {
 
 TEST(Panels, Layout) {
   GgufFile file = matrix(128);
+  Expected<PanelMemory> memory = PanelMemory::create(12);
+  ASSERT_TRUE(memory) << memory.error().message;
   for (RowOrder order : {RowOrder::plain, RowOrder::pairs}) {
-    Expected<Panels> panels = Panels::create(*file.findTensor("w"), order);
+    Expected<Panels> panels =
+        Panels::create(*file.findTensor("w"), memory->lines(), order);
     ASSERT_TRUE(panels) << panels.error().message;
     attn::TensorView view = panels->view();
     ASSERT_EQ(std::vector(view.sizes().begin(), view.sizes().end()),
@@ -102,7 +105,10 @@ TEST(Panels, Layout) {
 
 TEST(Panels, CopyRow) {
   GgufFile file = matrix(128);
-  Expected<Panels> panels = Panels::create(*file.findTensor("w"));
+  Expected<PanelMemory> memory = PanelMemory::create(12);
+  ASSERT_TRUE(memory) << memory.error().message;
+  Expected<Panels> panels =
+      Panels::create(*file.findTensor("w"), memory->lines());
   ASSERT_TRUE(panels) << panels.error().message;
   for (int output : {0, 31, 32, 64, 127}) {
     std::vector<float> row(3);
@@ -114,9 +120,15 @@ TEST(Panels, CopyRow) {
 }
 
 TEST(Panels, Errors) {
-  GgufFile file = matrix(65);
-  Expected<Panels> panels = Panels::create(*file.findTensor("w"));
+  Expected<PanelMemory> memory = PanelMemory::create(11);
+  ASSERT_TRUE(memory) << memory.error().message;
+  GgufFile ragged = matrix(65), larger = matrix(128);
+  Expected<Panels> panels =
+      Panels::create(*ragged.findTensor("w"), memory->lines());
   ASSERT_FALSE(panels);
   EXPECT_EQ(panels.error().message,
             "expected a matrix of a multiple of 64 rows");
+  panels = Panels::create(*larger.findTensor("w"), memory->lines());
+  ASSERT_FALSE(panels);
+  EXPECT_EQ(panels.error().message, "expected memory of 12 lines, got 11");
 }
