@@ -26,6 +26,9 @@ void registerDecode(const Options &options);
 /// Linear maps of one token, whose weight comes from memory, and of many.
 void registerProjection(const Options &options);
 
+/// A whole layer of attention, against its parts.
+void registerLayer(const Options &options);
+
 /// Storing what is new in long caches, which come from memory.
 void registerAppend(const Options &options);
 

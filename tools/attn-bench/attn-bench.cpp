@@ -66,6 +66,7 @@ int main(int argc, char **argv) {
   registerPrefill(options);
   registerDecode(options);
   registerProjection(options);
+  registerLayer(options);
   registerAppend(options);
   registerVariants(options);
   registerCall(options);
