@@ -28,7 +28,10 @@ static void readTensors(const GgufFile &file) {
     std::vector<float> row(std::size_t(tensor.sizes.back()));
     for (std::int64_t i = 0; i < rows; ++i)
       dequantizeRow(tensor, i, row);
-    (void)Panels::create(tensor);
+    std::vector<PanelMemory::Line> memory;
+    if (tensor.sizes.size() == 2)
+      memory.resize(PanelMemory::linesOf(tensor.sizes));
+    (void)Panels::create(tensor, memory);
   }
 }
 
