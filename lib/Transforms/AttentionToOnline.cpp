@@ -393,7 +393,7 @@ LogicalResult attn::convertAttentionToOnline(RewriterBase &rewriter,
   // For more than half a vector of queries, pairs cost less than to widen keys
   // and values, if heads fill registers with them.
   bool hasPairs = inPairs && canComputeInPairs(op);
-  bool prefersPairs = hasPairs && 2 * query.getDimSize(2) > laneMultiple &&
+  bool prefersPairs = hasPairs && query.getDimSize(2) > laneMultiple / 2 &&
                       query.getDimSize(3) % (2 * laneMultiple) == 0;
   if (canComputeInRows(op, laneMultiple) && !prefersPairs)
     layout = OnlineLayout::Rows;
