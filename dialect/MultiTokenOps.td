@@ -74,11 +74,15 @@ def Attn_MultiTokenAttentionOp : Attn_Op<"multi_token_attention", [
 
     - (T1) `query`, `key`, `value`, `outs`, `scale`, `offset`, `sink`, `dropout`,
       `score` and `mask` are those of `attn.attention`, by its rules A1 to A6 and
-      A8 to A13, but for what follows here. The sink is `(Hq)`.
+      A8 to A13, but for what follows here. The sink is `(Hq)`. There is no
+      `sequences`: a packed batch is not supported.
     - (T2) The output has `So` rows for each head, at most the `Sq` of the query, and
       the log-sum-exp has as many: those of the last queries. The queries before
       them, the past, count in convolutions alone. So a decoding step passes the
-      last queries of the steps before it together with the new ones.
+      last queries of the steps before it together with the new ones. `offset` is
+      the position of row 0 of `query`, which is the first of the past if there
+      is one; `bottom_right` is `Skv - Sq`. Rows of the past that no convolution
+      reaches are not read, and the mask is not asked for them.
     - (T3) `convolve_before` and `convolve_after` give a kernel `(Hq, cq, ck)`,
       or `(Hq, ch, cq, ck)` with heads; `mix_before` and `mix_after` give weights
       `(Hq / ch, ch, ch)`, indexed by group, head that is read, head that is
@@ -100,12 +104,13 @@ def Attn_MultiTokenAttentionOp : Attn_Op<"multi_token_attention", [
       not specified, other than that hidden positions hold neither.
     - (T9) A kernel of 1 at the last row's middle and 0 elsewhere, and weights of 1
       where the head that is read is the head that is written, change nothing.
-      Where they are constants, canonicalization removes them, and makes an
-      `attn.attention` of an op without stages and past.
+      Where they are constants, canonicalization removes them, and makes of an op
+      without stages an `attn.attention` of the last `So` queries.
     - (T10) The result is the same, bit for bit, from call to call and for every
       number of threads.
     - (T11) In destination style, results have the types of `outs`, whose contents
-      are not read.
+      are not read. Memrefs are what bufferization makes of tensors; pipelines
+      lower the op on tensors alone.
   }];
 
   let arguments = (ins
@@ -141,6 +146,11 @@ def Attn_MultiTokenAttentionOp : Attn_Op<"multi_token_attention", [
     };
     Stages getStagesBefore() { return {getKernelBefore(), getMixingBefore()}; }
     Stages getStagesAfter() { return {getKernelAfter(), getMixingAfter()}; }
+    /// How many rows of the query before its own a row of the output depends on,
+    /// through the convolutions of both sides.
+    int64_t getHalo() {
+      return getStagesBefore().getQueryHalo() + getStagesAfter().getQueryHalo();
+    }
   }];
 
   let extraClassDefinition = attentionDefinition;

@@ -47,16 +47,18 @@ public:
     zero = index(0);
     one = index(1);
     Value numSequences = dim(read.getLengths(), 0);
-    Value numQueries = dim(op.getQuery(), 2);
+    numQueries = dim(op.getQuery(), 2);
+    Value numRows = dim(op.getOutput(), 2);
+    firstQuery = emitFirstQuery(numRows);
     // Without rows, no mask is asked.
-    Value isEmpty = compare(arith::CmpIPredicate::eq, numQueries, zero);
+    Value isEmpty = compare(arith::CmpIPredicate::eq, numRows, zero);
     numSequences = arith::SelectOp::create(b, loc, isEmpty, zero, numSequences);
     // Heads differ only in masks that look at them.
     bool dependsOnHead =
         op.hasMask() && !op.getMask().getArgument(1).use_empty();
     Value numHeads = index(dependsOnHead ? op.getNumQueryHeads() : 1);
     loop(zero, numSequences, [&](Value n) {
-      loop(zero, numHeads, [&](Value head) { check(n, head, numQueries); });
+      loop(zero, numHeads, [&](Value head) { check(n, head); });
     });
   }
 
@@ -67,7 +69,17 @@ private:
     return false;
   }
 
-  void check(Value n, Value head, Value numQueries) {
+  /// The first row of the query that some row of the output depends on.
+  Value emitFirstQuery(Value numRows) {
+    if constexpr (std::is_same_v<Op, MultiTokenAttentionOp>) { // T2
+      Value past = arith::SubIOp::create(b, loc, numQueries, numRows);
+      past = arith::SubIOp::create(b, loc, past, index(op.getHalo()));
+      return arith::MaxSIOp::create(b, loc, past, zero);
+    }
+    return zero;
+  }
+
+  void check(Value n, Value head) {
     Value size = dim(read.getResult(), 2);
     auto [begin, end] = createStoredPositions(b, loc, read, n);
     if (isPacked()) { // Of the one cache, all rows have to be there.
@@ -80,10 +92,11 @@ private:
     Value first = op.createFirstPosition(b, n, numQueries, size);
     Value visibleBegin = zero, visibleEnd = size;
     if (op.hasMask()) {
+      Value begin = arith::AddIOp::create(b, loc, first, firstQuery);
       Value last = arith::AddIOp::create(b, loc, first, numQueries);
       last = arith::SubIOp::create(b, loc, last, one);
       VisibleKeys keys =
-          emitVisibleKeys(b, loc, op.getMask(), n, head, {first, last}, size,
+          emitVisibleKeys(b, loc, op.getMask(), n, head, {begin, last}, size,
                           op.getMaskCaptures());
       visibleBegin = keys.begin;
       visibleEnd = keys.end;
@@ -93,7 +106,7 @@ private:
     for (auto [from, to] :
          {std::pair(visibleBegin, before), std::pair(after, visibleEnd)})
       loop(from, to, [&](Value key) {
-        loop(zero, numQueries, [&](Value i) {
+        loop(firstQuery, numQueries, [&](Value i) {
           Value position = arith::AddIOp::create(b, loc, first, i);
           cf::AssertOp::create(b, loc, emitIsHidden(n, head, position, key),
                                message);
@@ -137,7 +150,7 @@ private:
   Op op;
   CacheReadOp read;
   std::string message;
-  Value zero, one;
+  Value zero, one, numQueries, firstQuery;
 };
 
 /// The read that a key or a value is; null if it is something else.
