@@ -1,5 +1,4 @@
-//===- AttentionOpCanonicalization.cpp - Canonical forms of attention
-//------===//
+//===- AttentionOpCanonicalization.cpp - Canonical forms ------------------===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,6 +9,7 @@
 #include "dialect/CastFolding.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
@@ -175,6 +175,11 @@ bool isIdentity(Value operand, bool isKernel) {
   if (!operand || !matchPattern(operand, m_Constant(&elements)))
     return false;
   ArrayRef<int64_t> shape = elements.getType().getShape();
+  // One number for any size; with more than one per head, an identity has two.
+  if (elements.isSplat())
+    return llvm::all_of(shape.drop_front(),
+                        [](int64_t size) { return size == 1; }) &&
+           elements.getSplatValue<APFloat>().isExactlyValue(1.0);
   int64_t rank = int64_t(shape.size());
   int64_t mixed = isKernel && rank == 3 ? 1 : shape[1];
   int64_t taps = isKernel ? shape[rank - 2] * shape[rank - 1] : 1;
@@ -220,15 +225,20 @@ struct ToAttention : OpRewritePattern<MultiTokenAttentionOp> {
     if (op.getKernelBefore() || op.getMixingBefore() || op.getKernelAfter() ||
         op.getMixingAfter())
       return rewriter.notifyMatchFailure(op, "it has stages");
-    if (!hasNoPast(op))
-      return rewriter.notifyMatchFailure(op, "it may have a past");
-    auto attention =
-        AttentionOp::create(rewriter, op.getLoc(), op.getQuery(), op.getKey(),
-                            op.getValue(), op.getOuts());
+    Value query = op.getQuery(), offset = op.getOffset();
+    if (!hasNoPast(op)) {
+      // Upstream has slices without rows invalid.
+      if (!isa<RankedTensorType>(query.getType()) ||
+          cast<ShapedType>(op.getOutput().getType()).getDimSize(2) == 0)
+        return rewriter.notifyMatchFailure(op, "its past cannot be sliced off");
+      std::tie(query, offset) = emitWithoutPast(op, rewriter);
+    }
+    auto attention = AttentionOp::create(
+        rewriter, op.getLoc(), query, op.getKey(), op.getValue(), op.getOuts());
     if (op.getScale())
       attention.getScaleMutable().assign(op.getScale());
-    if (op.getOffset())
-      attention.getOffsetMutable().assign(op.getOffset());
+    if (offset)
+      attention.getOffsetMutable().assign(offset);
     if (op.getSink())
       attention.getSinkMutable().assign(op.getSink());
     if (op.getDropoutSeed())
@@ -262,6 +272,48 @@ private:
     auto dim = empty.getDynamicSize(2).getDefiningOp<tensor::DimOp>();
     return dim && dim.getSource() == op.getQuery() &&
            dim.getConstantIndex() == 2;
+  }
+
+  /// The last rows of the query, as many as the output has, and the offset that
+  /// is the position of the first of them (T2).
+  static std::pair<Value, Value> emitWithoutPast(MultiTokenAttentionOp op,
+                                                 PatternRewriter &rewriter) {
+    Location loc = op.getLoc();
+    OpFoldResult rows = tensor::getMixedSize(rewriter, loc, op.getOutput(), 2);
+    Value past = rewriter.createOrFold<arith::SubIOp>(
+        loc, rewriter.createOrFold<tensor::DimOp>(loc, op.getQuery(), 2),
+        getValueOrCreateConstantIndexOp(rewriter, loc, rows));
+    SmallVector<OpFoldResult> offsets(4, rewriter.getIndexAttr(0)),
+        sizes = tensor::getMixedSizes(rewriter, loc, op.getQuery()),
+        strides(4, rewriter.getIndexAttr(1));
+    offsets[2] = getAsOpFoldResult(past);
+    sizes[2] = rows;
+    Value query = tensor::ExtractSliceOp::create(rewriter, loc, op.getQuery(),
+                                                 offsets, sizes, strides);
+    Value offset = op.getOffset();
+    if (op.getBottomRight()) // Of the last row, which is the same.
+      return {query, nullptr};
+    if (!offset)
+      return {query, past};
+    auto add = [past](OpBuilder &b, Location loc, Value offset) -> Value {
+      offset =
+          b.createOrFold<arith::IndexCastOp>(loc, b.getIndexType(), offset);
+      return b.createOrFold<arith::AddIOp>(loc, offset, past);
+    };
+    auto type = dyn_cast<RankedTensorType>(offset.getType());
+    if (!type)
+      return {query, add(rewriter, loc, offset)};
+    SmallVector<Value> dynamic;
+    if (type.isDynamicDim(0))
+      dynamic.push_back(tensor::DimOp::create(rewriter, loc, offset, 0));
+    Value sums = tensor::GenerateOp::create(
+        rewriter, loc,
+        RankedTensorType::get(type.getShape(), rewriter.getIndexType()),
+        dynamic, [&](OpBuilder &b, Location loc, ValueRange n) {
+          Value element = tensor::ExtractOp::create(b, loc, offset, n);
+          tensor::YieldOp::create(b, loc, add(b, loc, element));
+        });
+    return {query, sums};
   }
 };
 

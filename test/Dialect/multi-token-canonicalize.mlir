@@ -39,28 +39,107 @@ func.func @attention_t9(%query: tensor<?x4x?x8xf32>, %key: tensor<?x2x?x8xf32>,
 
 // -----
 
-// One of a kernel that is no identity, a past that may be there: both stay.
+// Weights that are no identity stay.
 // CHECK-LABEL: func.func @attention_t9_stays
 // CHECK: attn.multi_token_attention
 // CHECK-SAME: mix_after
-// CHECK: attn.multi_token_attention
-// CHECK-NOT: mix_after
 func.func @attention_t9_stays(%query: tensor<1x2x?x8xf32>,
                               %key: tensor<1x2x?x8xf32>,
                               %init: tensor<1x2x?x8xf32>)
-    -> (tensor<1x2x?x8xf32>, tensor<1x2x?x8xf32>) {
+    -> tensor<1x2x?x8xf32> {
   %swap = arith.constant dense<[[[0.0, 1.0], [1.0, 0.0]]]> : tensor<1x2x2xf32>
-  %identity = arith.constant dense<[[[1.0, 0.0], [0.0, 1.0]]]>
-      : tensor<1x2x2xf32>
   %0 = attn.multi_token_attention
       ins(%query, %key, %key : tensor<1x2x?x8xf32>, tensor<1x2x?x8xf32>,
           tensor<1x2x?x8xf32>)
       outs(%init : tensor<1x2x?x8xf32>)
       mix_after(%swap : tensor<1x2x2xf32>)
+  return %0 : tensor<1x2x?x8xf32>
+}
+
+// -----
+
+// Kernels of one number that is repeated: of 1, an identity if they have
+// nothing else, however many numbers they have.
+// CHECK-LABEL: func.func @attention_t9_splats
+// CHECK: attn.multi_token_attention
+// CHECK-SAME: convolve_before
+// CHECK-NOT: mix_after
+// CHECK: attn.multi_token_attention
+// CHECK-SAME: convolve_before
+// CHECK-NOT: mix_after
+func.func @attention_t9_splats(%query: tensor<1x2x3x8xf32>,
+                               %init: tensor<1x2x3x8xf32>)
+    -> (tensor<1x2x3x8xf32>, tensor<1x2x3x8xf32>) {
+  %one = arith.constant dense<1.0> : tensor<2x1x1xf32>
+  %ones = arith.constant dense<1.0> : tensor<2x2x1xf32>
+  %large = arith.constant dense<0.0> : tensor<2x1x4611686018427387903xf32>
+  %0 = attn.multi_token_attention
+      ins(%query, %query, %query : tensor<1x2x3x8xf32>, tensor<1x2x3x8xf32>,
+          tensor<1x2x3x8xf32>)
+      outs(%init : tensor<1x2x3x8xf32>)
+      convolve_before(%ones : tensor<2x2x1xf32>)
+      mix_after(%one : tensor<2x1x1xf32>)
   %1 = attn.multi_token_attention
-      ins(%query, %key, %key : tensor<1x2x?x8xf32>, tensor<1x2x?x8xf32>,
+      ins(%query, %query, %query : tensor<1x2x3x8xf32>, tensor<1x2x3x8xf32>,
+          tensor<1x2x3x8xf32>)
+      outs(%init : tensor<1x2x3x8xf32>)
+      convolve_before(%large : tensor<2x1x4611686018427387903xf32>)
+      mix_after(%one : tensor<2x1x1xf32>)
+  return %0, %1 : tensor<1x2x3x8xf32>, tensor<1x2x3x8xf32>
+}
+
+// -----
+
+// T2: a past is sliced off. Its length is added to the offset.
+// CHECK-LABEL: func.func @attention_t9_past
+// CHECK-SAME: (%[[QUERY:[a-z]+]]: {{.*}}, %[[OFFSET:offset]]: i32)
+// CHECK-DAG: %[[FOUR:.*]] = arith.constant 4 : index
+// CHECK: %[[LAST:.*]] = tensor.extract_slice %[[QUERY]][0, 0, 4, 0] [1, 2, 3, 8] [1, 1, 1, 1]
+// CHECK: attn.attention ins(%[[LAST]], {{.*}} offset(%[[FOUR]] : index)
+// CHECK: %[[INDEX:.*]] = arith.index_cast %[[OFFSET]]
+// CHECK: %[[SUM:.*]] = arith.addi %[[INDEX]], %[[FOUR]]
+// CHECK: attn.attention ins({{.*}} offset(%[[SUM]] : index)
+// CHECK: attn.attention ins({{.*}} offset(bottom_right)
+func.func @attention_t9_past(%query: tensor<1x2x7x8xf32>,
+                             %key: tensor<1x2x?x8xf32>,
+                             %init: tensor<1x2x3x8xf32>, %offset: i32)
+    -> (tensor<1x2x3x8xf32>, tensor<1x2x3x8xf32>, tensor<1x2x3x8xf32>) {
+  %0 = attn.multi_token_attention
+      ins(%query, %key, %key : tensor<1x2x7x8xf32>, tensor<1x2x?x8xf32>,
           tensor<1x2x?x8xf32>)
-      outs(%init : tensor<1x2x?x8xf32>)
-      mix_after(%identity : tensor<1x2x2xf32>)
-  return %0, %1 : tensor<1x2x?x8xf32>, tensor<1x2x?x8xf32>
+      outs(%init : tensor<1x2x3x8xf32>) mask causal
+  %1 = attn.multi_token_attention
+      ins(%query, %key, %key : tensor<1x2x7x8xf32>, tensor<1x2x?x8xf32>,
+          tensor<1x2x?x8xf32>)
+      outs(%init : tensor<1x2x3x8xf32>) offset(%offset : i32) mask causal
+  %2 = attn.multi_token_attention
+      ins(%query, %key, %key : tensor<1x2x7x8xf32>, tensor<1x2x?x8xf32>,
+          tensor<1x2x?x8xf32>)
+      outs(%init : tensor<1x2x3x8xf32>) offset(bottom_right) mask causal
+  return %0, %1, %2 : tensor<1x2x3x8xf32>, tensor<1x2x3x8xf32>,
+                      tensor<1x2x3x8xf32>
+}
+
+// -----
+
+// An offset for each entry of the batch; lengths that only a call knows.
+// CHECK-LABEL: func.func @attention_t9_dynamic
+// CHECK-SAME: (%[[QUERY:[a-z]+]]: {{.*}}, %[[OFFSETS:offset]]: tensor<?xi32>)
+// CHECK: %[[PAST:.*]] = arith.subi
+// CHECK: tensor.extract_slice %[[QUERY]][0, 0, %[[PAST]], 0]
+// CHECK: %[[SUMS:.*]] = tensor.generate
+// CHECK: %[[OFFSET:.*]] = tensor.extract %[[OFFSETS]]
+// CHECK: %[[INDEX:.*]] = arith.index_cast %[[OFFSET]]
+// CHECK: arith.addi %[[INDEX]], %[[PAST]]
+// CHECK: attn.attention ins({{.*}} offset(%[[SUMS]] : tensor<?xindex>)
+func.func @attention_t9_dynamic(%query: tensor<?x2x?x8xf32>,
+                                %init: tensor<?x2x?x8xf32>,
+                                %offset: tensor<?xi32>)
+    -> tensor<?x2x?x8xf32> {
+  %0 = attn.multi_token_attention
+      ins(%query, %query, %query : tensor<?x2x?x8xf32>, tensor<?x2x?x8xf32>,
+          tensor<?x2x?x8xf32>)
+      outs(%init : tensor<?x2x?x8xf32>) offset(%offset : tensor<?xi32>)
+      mask causal
+  return %0 : tensor<?x2x?x8xf32>
 }
