@@ -1,5 +1,4 @@
-//===- AttentionOpAssembly.cpp - The attention ops: parsers and printers
-//---===//
+//===- AttentionOpAssembly.cpp - The attention ops' text ------------------===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,11 +8,11 @@
 //   op ins(q, k, v : types) outs(output[, log-sum-exp] : types)
 //       [scale(number | %s : type)] [offset(bottom_right | %o : type)]
 //       [sink(%s : type)]
-//       [sequences(%cu_q, %cu_k : types)]           of attn.attention
-//       [convolve_before(%k : type)] [mix_before(%w : type)]
-//       [convolve_after(%k : type)] [mix_after(%w : type)]
-//                                                   of
-//                                                   attn.multi_token_attention
+//       [sequences(%cu_q, %cu_k : types)]       attn.attention only
+//       [convolve_before(%k : type)]            attn.multi_token_attention
+//       only: [mix_before(%w : type)]                 these four
+//       [convolve_after(%k : type)]
+//       [mix_after(%w : type)]
 //       [dropout(number, %seed, %call)]
 //       [score item, ...] [mask item, ...] [attr-dict]
 //
@@ -217,6 +216,24 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
   return success();
 }
 
+/// An error if a clause comes that has no place where the parser is.
+static ParseResult parseNoMoreStages(OpAsmParser &parser) {
+  SMLoc loc = parser.getCurrentLocation();
+  if (succeeded(parser.parseOptionalKeyword("sequences")))
+    return parser.emitError(loc)
+           << "'sequences' is not supported by attn.multi_token_attention";
+  for (StringRef keyword :
+       {"convolve_before", "mix_before", "convolve_after", "mix_after"})
+    if (succeeded(parser.parseOptionalKeyword(keyword)))
+      return parser.emitError(loc)
+             << "expected 'convolve_before', 'mix_before', 'convolve_after' "
+                "and "
+                "'mix_after' once and in this order, before dropout, score and "
+                "mask; got '"
+             << keyword << "' too late";
+  return success();
+}
+
 ParseResult MultiTokenAttentionOp::parse(OpAsmParser &parser,
                                          OperationState &state) {
   CommonClauses clauses;
@@ -226,7 +243,9 @@ ParseResult MultiTokenAttentionOp::parse(OpAsmParser &parser,
       parseOptionalClause(parser, "mix_before", mixingBefore) ||
       parseOptionalClause(parser, "convolve_after", kernelAfter) ||
       parseOptionalClause(parser, "mix_after", mixingAfter) ||
+      parseNoMoreStages(parser) ||
       parseRegions<MultiTokenAttentionOp>(parser, state, clauses) ||
+      parseNoMoreStages(parser) ||
       resolve(parser, state,
               {&clauses.inputs, &clauses.outs, &clauses.scale, &clauses.offset,
                &clauses.sink, &kernelBefore, &mixingBefore, &kernelAfter,

@@ -1,5 +1,4 @@
-//===- AttentionOpVerifier.cpp - The attention ops: verifiers
-//--------------===//
+//===- AttentionOpVerifier.cpp - What attention ops must hold -------------===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,7 +16,9 @@ using namespace mlir::attn;
 
 namespace {
 
-template <typename Op> LogicalResult verifyMainOperands(Op op) { // A1, A2, A3
+/// `rows` is the name of the output's length.
+template <typename Op>
+LogicalResult verifyMainOperands(Op op, StringRef rows) { // A1, A2, A3
   Type elementType;
   if (ShapedType query = getPlainShapedType(op.getQuery().getType()))
     elementType = query.getElementType();
@@ -35,11 +36,11 @@ template <typename Op> LogicalResult verifyMainOperands(Op op) { // A1, A2, A3
     return op.emitOpError() << "expected 1 or 2 operands 'outs' (output and "
                                "log-sum-exp), got "
                             << op.getOuts().size();
-  if (failed(verifyShaped(op, op.getOutput(), "output", {"B", "Hq", "Sq", "Dv"},
+  if (failed(verifyShaped(op, op.getOutput(), "output", {"B", "Hq", rows, "Dv"},
                           elementType)))
     return failure();
   if (Value lse = op.getLogSumExp())
-    if (failed(verifyShaped(op, lse, "log-sum-exp", {"B", "Hq", "Sq"},
+    if (failed(verifyShaped(op, lse, "log-sum-exp", {"B", "Hq", rows},
                             op.getAccumulationType())))
       return failure();
 
@@ -199,7 +200,13 @@ LogicalResult verifyStages(MultiTokenAttentionOp op,
   if (stages.kernel) {
     std::string name = ("kernel_" + side).str();
     ShapedType type = getPlainShapedType(stages.kernel.getType());
-    bool mixes = type && type.getRank() == 4;
+    if (!type || (type.getRank() != 3 && type.getRank() != 4))
+      return op.emitOpError()
+             << "operand '" << name
+             << "': expected a tensor or memref of shape (Hq, cq, ck) or "
+                "(Hq, ch, cq, ck), got "
+             << stages.kernel.getType();
+    bool mixes = type.getRank() == 4;
     if (failed(
             mixes ? verifyOperand(stages.kernel, name, {"Hq", "ch", "cq", "ck"})
                   : verifyOperand(stages.kernel, name, {"Hq", "cq", "ck"})))
@@ -254,7 +261,7 @@ template <typename Op> LogicalResult verifyRegionsOf(Op op) {
 LogicalResult AttentionOp::verify() {
   if (failed(verifySegments(*this, getProperties().operandSegmentSizes,
                             {"query", "key", "value"})) ||
-      failed(verifyMainOperands(*this)) || failed(verifyOneKind(*this)))
+      failed(verifyMainOperands(*this, "Sq")) || failed(verifyOneKind(*this)))
     return failure();
   if (failed(verifyScale(*this)) ||
       failed(verifyOffset(*this, isPacked() ? "N" : "B")) ||
@@ -269,7 +276,7 @@ LogicalResult AttentionOp::verifyRegions() { return verifyRegionsOf(*this); }
 LogicalResult MultiTokenAttentionOp::verify() {
   if (failed(verifySegments(*this, getProperties().operandSegmentSizes,
                             {"query", "key", "value"})) ||
-      failed(verifyMainOperands(*this)) || failed(verifyOneKind(*this)))
+      failed(verifyMainOperands(*this, "So")) || failed(verifyOneKind(*this)))
     return failure();
   if (failed(verifyScale(*this)) || failed(verifyOffset(*this, "B")))
     return failure();

@@ -32,7 +32,7 @@ func.func @t3_other_heads(%q: tensor<1x4x7x8xf32>, %k: tensor<1x2x9x8xf32>, %v: 
 // -----
 
 func.func @t3_kernel_rank(%q: tensor<1x4x7x8xf32>, %k: tensor<1x2x9x8xf32>, %v: tensor<1x2x9x8xf32>, %o: tensor<1x4x7x8xf32>, %kb: tensor<4x3xf32>) {
-  // expected-error @+1 {{'attn.multi_token_attention' op operand 'kernel_before': expected a tensor or memref of shape (Hq, cq, ck), got 'tensor<4x3xf32>'}}
+  // expected-error @+1 {{'attn.multi_token_attention' op operand 'kernel_before': expected a tensor or memref of shape (Hq, cq, ck) or (Hq, ch, cq, ck), got 'tensor<4x3xf32>'}}
   %0 = attn.multi_token_attention
       ins(%q, %k, %v : tensor<1x4x7x8xf32>, tensor<1x2x9x8xf32>, tensor<1x2x9x8xf32>) outs(%o : tensor<1x4x7x8xf32>)
       convolve_before(%kb : tensor<4x3xf32>)
@@ -136,5 +136,57 @@ func.func @t1_heads(%q: tensor<1x4x7x8xf32>, %k: tensor<1x3x9x8xf32>, %v: tensor
   // expected-error @+1 {{'attn.multi_token_attention' op expected the number of query heads to be a multiple of the number of key/value heads, got 4 and 3}}
   %0 = attn.multi_token_attention
       ins(%q, %k, %v : tensor<1x4x7x8xf32>, tensor<1x3x9x8xf32>, tensor<1x3x9x8xf32>) outs(%o : tensor<1x4x7x8xf32>)
+  return
+}
+
+// -----
+
+func.func @t2_output_rank(%q: tensor<1x4x7x8xf32>, %k: tensor<1x2x9x8xf32>, %v: tensor<1x2x9x8xf32>, %o: tensor<1x4x7xf32>) {
+  // expected-error @+1 {{'attn.multi_token_attention' op operand 'output': expected a tensor or memref of shape (B, Hq, So, Dv), got 'tensor<1x4x7xf32>'}}
+  %0 = attn.multi_token_attention
+      ins(%q, %k, %v : tensor<1x4x7x8xf32>, tensor<1x2x9x8xf32>, tensor<1x2x9x8xf32>) outs(%o : tensor<1x4x7xf32>)
+  return
+}
+
+// -----
+
+func.func @order_of_stages(%q: tensor<1x4x7x8xf32>, %k: tensor<1x2x9x8xf32>, %v: tensor<1x2x9x8xf32>, %o: tensor<1x4x7x8xf32>, %w: tensor<4x1x1xf32>) {
+  %0 = attn.multi_token_attention
+      ins(%q, %k, %v : tensor<1x4x7x8xf32>, tensor<1x2x9x8xf32>, tensor<1x2x9x8xf32>) outs(%o : tensor<1x4x7x8xf32>)
+      mix_after(%w : tensor<4x1x1xf32>)
+      // expected-error @+1 {{expected 'convolve_before', 'mix_before', 'convolve_after' and 'mix_after' once and in this order, before dropout, score and mask; got 'convolve_before' too late}}
+      convolve_before(%w : tensor<4x1x1xf32>)
+  return
+}
+
+// -----
+
+func.func @stage_after_mask(%q: tensor<1x4x7x8xf32>, %k: tensor<1x2x9x8xf32>, %v: tensor<1x2x9x8xf32>, %o: tensor<1x4x7x8xf32>, %w: tensor<4x1x1xf32>) {
+  %0 = attn.multi_token_attention
+      ins(%q, %k, %v : tensor<1x4x7x8xf32>, tensor<1x2x9x8xf32>, tensor<1x2x9x8xf32>) outs(%o : tensor<1x4x7x8xf32>)
+      mask causal
+      // expected-error @+1 {{expected 'convolve_before', 'mix_before', 'convolve_after' and 'mix_after' once and in this order, before dropout, score and mask; got 'mix_after' too late}}
+      mix_after(%w : tensor<4x1x1xf32>)
+  return
+}
+
+// -----
+
+func.func @stage_twice(%q: tensor<1x4x7x8xf32>, %k: tensor<1x2x9x8xf32>, %v: tensor<1x2x9x8xf32>, %o: tensor<1x4x7x8xf32>, %w: tensor<4x1x1xf32>) {
+  %0 = attn.multi_token_attention
+      ins(%q, %k, %v : tensor<1x4x7x8xf32>, tensor<1x2x9x8xf32>, tensor<1x2x9x8xf32>) outs(%o : tensor<1x4x7x8xf32>)
+      mix_after(%w : tensor<4x1x1xf32>)
+      // expected-error @+1 {{once and in this order}}
+      mix_after(%w : tensor<4x1x1xf32>)
+  return
+}
+
+// -----
+
+func.func @t1_sequences(%q: tensor<1x4x7x8xf32>, %k: tensor<1x2x9x8xf32>, %v: tensor<1x2x9x8xf32>, %o: tensor<1x4x7x8xf32>, %c: tensor<2xi32>) {
+  %0 = attn.multi_token_attention
+      ins(%q, %k, %v : tensor<1x4x7x8xf32>, tensor<1x2x9x8xf32>, tensor<1x2x9x8xf32>) outs(%o : tensor<1x4x7x8xf32>)
+      // expected-error @+1 {{'sequences' is not supported by attn.multi_token_attention}}
+      sequences(%c, %c : tensor<2xi32>, tensor<2xi32>)
   return
 }
