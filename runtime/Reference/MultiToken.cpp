@@ -48,6 +48,8 @@ struct Stages {
   /// Heads of a group, of the kernel and of the mixing.
   Index kernelHeads = 1, mixedHeads = 1;
   Index kernelQueries = 0, kernelKeys = 0;
+  /// Rows before its own that a row depends on.
+  Index halo = 0;
 };
 
 } // namespace
@@ -66,9 +68,13 @@ static Expected<Stages> readStages(const MultiTokenStages &stages,
     result.kernelQueries = kernel->size(rank - 2);
     result.kernelKeys = kernel->size(rank - 1);
     if (kernel->size(0) != heads || result.kernelHeads < 1 ||
-        heads % result.kernelHeads != 0 || result.kernelKeys % 2 != 1)
+        heads % result.kernelHeads != 0 || result.kernelQueries < 1 ||
+        result.kernelKeys % 2 != 1)
       return makeError("kernel: expected (Hq, [ch,] cq, ck) with ch that "
-                       "divides Hq and an odd ck");
+                       "divides Hq, cq of at least 1 and an odd ck");
+    if (rank == 4 && stages.mixing)
+      return makeError("mixing: expected none beside a kernel with heads");
+    result.halo = result.kernelQueries - 1;
     Expected<std::vector<double>> elements = toDoubles("kernel", *kernel);
     if (!elements)
       return elements.error();
@@ -131,6 +137,12 @@ static Expected<AttentionResult> compute(const MultiTokenProblem &problem) {
     return status.error();
   if (!attention.cuQuery.empty())
     return makeError("expected a batch that is not packed");
+  if (!attention.sink.empty() &&
+      Index(attention.sink.size()) != attention.query.size(1))
+    return makeError("size of sink: expected the " +
+                     std::to_string(attention.query.size(1)) +
+                     " query heads, got " +
+                     std::to_string(attention.sink.size()));
   const TensorView &q = attention.query, &k = attention.key,
                    &v = attention.value;
   Index batches = q.size(0), heads = q.size(1), queries = q.size(2),
@@ -177,9 +189,7 @@ static Expected<AttentionResult> compute(const MultiTokenProblem &problem) {
           Index p = offset + i;
           bool keep = true;
           // Rows that no row of the output depends on are not asked.
-          Index halo = std::max<Index>(before->kernelQueries - 1, 0) +
-                       std::max<Index>(after->kernelQueries - 1, 0);
-          if (i < queries - rows - halo)
+          if (i < queries - rows - before->halo - after->halo)
             keep = false;
           if (keep && attention.mask) {
             std::optional<bool> kept = attention.mask(b, h, p, j);
