@@ -40,3 +40,19 @@ func.func @in_f64(%x: tensor<1x1x?x8xf64>, %kernel: tensor<1x2x3xf64>)
       convolve_before(%kernel : tensor<1x2x3xf64>)
   return %0 : tensor<1x1x?x8xf64>
 }
+
+// -----
+
+// CHECK-LABEL: func.func @large_kernel
+// CHECK: attn.multi_token_attention
+func.func @large_kernel(%x: tensor<1x1x?x8xf32>,
+                        %kernel: tensor<1x3000000000x1xf32>)
+    -> tensor<1x1x?x8xf32> {
+  // expected-remark @+1 {{is lowered by the reference path, because a kernel has more than 2048 taps per head}}
+  %0 = attn.multi_token_attention
+      ins(%x, %x, %x : tensor<1x1x?x8xf32>, tensor<1x1x?x8xf32>,
+          tensor<1x1x?x8xf32>)
+      outs(%x : tensor<1x1x?x8xf32>)
+      convolve_before(%kernel : tensor<1x3000000000x1xf32>)
+  return %0 : tensor<1x1x?x8xf32>
+}

@@ -25,6 +25,7 @@
 #include "lib/Conversion/AttnToLinalg/MultiTokenLowering.h"
 #include "dialect/AttnOps.h"
 #include "lib/Conversion/AttnToLinalg/PositionCode.h"
+#include "lib/Conversion/AttnToLinalg/StageCode.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -42,8 +43,9 @@ constexpr int64_t kTileRows = 16;
 /// A tile of output rows with the rows before it, and its panel's sizes.
 struct Tile {
   Value batch;
-  Value first;    ///< Row of the query that panel row 0 is; may be negative.
+  Value first;    ///< Row of the query that panel row 0 is.
   Value rows;     ///< Rows of the panel.
+  Value before;   ///< Those before the rows of the output.
   Value begin;    ///< First row of the output.
   Value count;    ///< Rows of the output.
   Value position; ///< Position of row 0 of the query.
@@ -55,8 +57,7 @@ public:
   MultiTokenLowering(MultiTokenAttentionOp op, OpBuilder &builder)
       : PositionCode(builder, op), op(op), before(op.getStagesBefore()),
         after(op.getStagesAfter()), accumulation(op.getAccumulationType()),
-        numHeads(op.getNumQueryHeads()),
-        halo(before.getQueryHalo() + after.getQueryHalo()) {}
+        numHeads(op.getNumQueryHeads()) {}
 
   /// Returns the op's results.
   SmallVector<Value> emit() {
@@ -84,9 +85,13 @@ public:
         tile.begin = arith::MulIOp::create(b, loc, t, index(kTileRows));
         tile.count = arith::MinUIOp::create(
             b, loc, subtract(numRows, tile.begin), index(kTileRows));
-        tile.rows = add(tile.count, index(halo));
         Value past = subtract(numQueries, numRows); // T2
-        tile.first = subtract(add(past, tile.begin), index(halo));
+        Value first = add(past, tile.begin);
+        // However many rows the kernels have, T4.
+        tile.before =
+            arith::MinUIOp::create(b, loc, first, index(op.getHalo()));
+        tile.first = subtract(first, tile.before);
+        tile.rows = add(tile.before, tile.count);
         return emitTile(tile, outs);
       });
     });
@@ -111,7 +116,7 @@ private:
     results[0] = emitOutput(tile, weights, scores, results[0]);
     if (op.getLogSumExp())
       results[1] =
-          insert(extract(logSumExp, {{b.getIndexAttr(0), b.getIndexAttr(halo)},
+          insert(extract(logSumExp, {{b.getIndexAttr(0), tile.before},
                                      {b.getIndexAttr(numHeads), tile.count}}),
                  results[1],
                  {{tile.batch, b.getIndexAttr(0), tile.begin},
@@ -123,11 +128,7 @@ private:
   Value emitScores(const Tile &tile) {
     return loopRows(
         tile, emptyPanel(tile), [&](Value head, Value r, Value scores) {
-          // T4: rows before the first.
           Value row = add(tile.first, r);
-          Value present = arith::CmpIOp::create(
-              b, loc, arith::CmpIPredicate::sge, row, zero);
-          row = arith::MaxSIOp::create(b, loc, row, zero);
           Value query =
               extractRows(op.getQuery(), tile.batch, head, row, nullptr);
           Value key = extractRows(op.getKey(), tile.batch, emitKeyHead(head),
@@ -140,8 +141,7 @@ private:
           return loop(zero, numKeys, scores,
                       [&](Value j, ValueRange scores) {
                         Value dot = tensor::ExtractOp::create(b, loc, dots, j);
-                        Value score =
-                            emitScore(position, j, dot, scale, present);
+                        Value score = emitScore(position, j, dot, scale);
                         return SmallVector<Value>{tensor::InsertOp::create(
                             b, loc, score, scores[0], ValueRange{head, r, j})};
                       })
@@ -149,16 +149,13 @@ private:
         });
   }
 
-  //===--------------------------------------------------------------------===//
-  // Stages
-  //===--------------------------------------------------------------------===//
-
   /// What the stages make of a panel, 0 where hidden (T5).
   Value emitStages(Stages stages, Value panel, Value scores) {
+    StageCode code(b, loc);
     if (stages.kernel)
-      panel = hide(emitConvolution(stages, panel), scores, 0.0);
+      panel = hide(code.emitConvolution(stages, panel), scores, 0.0);
     if (stages.mixing)
-      panel = hide(emitMixing(stages, panel), scores, 0.0);
+      panel = hide(code.emitMixing(stages, panel), scores, 0.0);
     return panel;
   }
 
@@ -170,89 +167,6 @@ private:
                                      real(accumulation, value), elements[0])
           .getResult();
     });
-  }
-
-  Value emitConvolution(Stages stages, Value panel) {
-    int64_t queries = stages.getQueryHalo(), keys = stages.getKeyHalo();
-    Value rows = dim(panel, 1);
-    // T4: what is outside counts as 0.
-    Value padded = fill(empty({b.getIndexAttr(numHeads),
-                               OpFoldResult(add(rows, index(queries))),
-                               OpFoldResult(add(numKeys, index(2 * keys)))},
-                              accumulation),
-                        0.0);
-    padded = insert(
-        panel, padded,
-        {{b.getIndexAttr(0), b.getIndexAttr(queries), b.getIndexAttr(keys)},
-         {b.getIndexAttr(numHeads), rows, numKeys}});
-    Value result = fill(emptyLike(panel), 0.0);
-    if (cast<ShapedType>(stages.kernel.getType()).getRank() == 3) {
-      AffineExpr h, r, j, a, c;
-      bindDims(b.getContext(), h, r, j, a, c);
-      return emitSums({{h, r + a, j + c}, {h, a, c}, {h, r, j}},
-                      {padded, stages.kernel}, result, /*numReductions=*/2);
-    }
-    AffineExpr g, o, r, j, e, a, c;
-    bindDims(b.getContext(), g, o, r, j, e, a, c);
-    int64_t mixed = stages.getNumMixedHeads();
-    return join(emitSums({{g, e, r + a, j + c}, {g, o, e, a, c}, {g, o, r, j}},
-                         {split(padded, mixed), split(stages.kernel, mixed)},
-                         split(result, mixed), /*numReductions=*/3));
-  }
-
-  Value emitMixing(Stages stages, Value panel) {
-    AffineExpr g, o, r, j, e;
-    bindDims(b.getContext(), g, o, r, j, e);
-    int64_t mixed = stages.getNumMixedHeads();
-    return join(emitSums({{g, e, r, j}, {g, e, o}, {g, o, r, j}},
-                         {split(panel, mixed), stages.mixing},
-                         split(fill(emptyLike(panel), 0.0), mixed),
-                         /*numReductions=*/1));
-  }
-
-  /// `result += input * weight`; the last loops are reductions.
-  Value emitSums(ArrayRef<SmallVector<AffineExpr, 4>> exprs, ValueRange inputs,
-                 Value result, unsigned numReductions) {
-    SmallVector<AffineMap> maps =
-        AffineMap::inferFromExprList(exprs, b.getContext());
-    SmallVector<utils::IteratorType> loops(maps.front().getNumDims(),
-                                           utils::IteratorType::parallel);
-    std::fill(loops.end() - numReductions, loops.end(),
-              utils::IteratorType::reduction);
-    return linalg::GenericOp::create(
-               b, loc, result.getType(), inputs, result, maps, loops,
-               [&](OpBuilder &, Location, ValueRange args) {
-                 Value product =
-                     arith::MulFOp::create(b, loc, args[0], args[1]);
-                 linalg::YieldOp::create(
-                     b, loc,
-                     arith::AddFOp::create(b, loc, args[2], product)
-                         .getResult());
-               })
-        .getResult(0);
-  }
-
-  /// `(Hq, ...)` as `(Hq / mixed, mixed, ...)`, and back.
-  Value split(Value tensor, int64_t mixed) {
-    SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, tensor);
-    sizes.front() = b.getIndexAttr(mixed);
-    sizes.insert(sizes.begin(), b.getIndexAttr(numHeads / mixed));
-    SmallVector<int64_t> shape;
-    SmallVector<Value> dynamic;
-    dispatchIndexOpFoldResults(sizes, dynamic, shape);
-    auto type = RankedTensorType::get(shape, accumulation);
-    return tensor::ExpandShapeOp::create(b, loc, type, tensor,
-                                         getHeadDims(type.getRank()), sizes);
-  }
-  Value join(Value tensor) {
-    int64_t rank = cast<RankedTensorType>(tensor.getType()).getRank();
-    return tensor::CollapseShapeOp::create(b, loc, tensor, getHeadDims(rank));
-  }
-  static SmallVector<ReassociationIndices> getHeadDims(int64_t rank) {
-    SmallVector<ReassociationIndices> result = {{0, 1}};
-    for (int64_t dim = 2; dim < rank; ++dim)
-      result.push_back({dim});
-    return result;
   }
 
   //===--------------------------------------------------------------------===//
@@ -321,7 +235,7 @@ private:
     int64_t size = op.getValueType().getDimSize(3);
     return loop(zero, index(numHeads), output,
                 [&](Value head, ValueRange output) -> SmallVector<Value> {
-                  Box rows{{head, b.getIndexAttr(halo), b.getIndexAttr(0)},
+                  Box rows{{head, tile.before, b.getIndexAttr(0)},
                            {b.getIndexAttr(1), tile.count, numKeys}};
                   Value value = extractRows(op.getValue(), tile.batch,
                                             emitKeyHead(head), zero, numKeys);
@@ -462,7 +376,6 @@ private:
   Stages before, after;
   FloatType accumulation;
   int64_t numHeads;
-  int64_t halo; ///< Rows before those of the output that they depend on.
   Value zero, scale, numKeys;
 };
 

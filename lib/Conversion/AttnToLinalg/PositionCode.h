@@ -42,9 +42,8 @@ public:
 
   /// The score after score and mask, -inf if it is not kept. The mask decides
   /// first: a score is computed, and may fail, only where the position is kept
-  /// (A12). A position that is not `present` has none, if that is given.
-  Value emitScore(const RowPosition &row, Value j, Value dot, Value scale,
-                  Value present = nullptr) {
+  /// (A12).
+  Value emitScore(const RowPosition &row, Value j, Value dot, Value scale) {
     SmallVector<Value> position = {row.number, row.head, row.position, j};
     auto emitKept = [&](Value keep) -> Value {
       auto kept = [&](OpBuilder &, Location) {
@@ -62,25 +61,11 @@ public:
       };
       return scf::IfOp::create(b, loc, keep, kept, masked).getResult(0);
     };
-    auto emitMasked = [&]() -> Value {
-      if (!op.hasMask())
-        return emitKept(arith::ConstantOp::create(b, loc, b.getBoolAttr(true)));
-      SmallVector<Value> arguments(position);
-      llvm::append_range(arguments, op.getMaskCaptures());
-      return emitKept(
-          define(evaluateRegion(b, op.getMask(), arguments), "mask"));
-    };
-    if (!present)
-      return emitMasked();
-    return scf::IfOp::create(
-               b, loc, present,
-               [&](OpBuilder &, Location) {
-                 scf::YieldOp::create(b, loc, emitMasked());
-               },
-               [&](OpBuilder &, Location) {
-                 scf::YieldOp::create(b, loc, minusInfinity());
-               })
-        .getResult(0);
+    if (!op.hasMask())
+      return emitKept(arith::ConstantOp::create(b, loc, b.getBoolAttr(true)));
+    SmallVector<Value> arguments(position);
+    llvm::append_range(arguments, op.getMaskCaptures());
+    return emitKept(define(evaluateRegion(b, op.getMask(), arguments), "mask"));
   }
 
   /// `weight` after dropout (A8).
