@@ -7,6 +7,7 @@
 
 #include "runtime/Reference/Cache.h"
 
+#include "runtime/Reference/Memory.h"
 #include "runtime/Reference/Values.h"
 
 #include <algorithm>
@@ -171,10 +172,9 @@ Status attn::reference::append(Cache &cache, const TensorView &rows,
   return {};
 }
 
-Expected<std::vector<double>>
-attn::reference::read(const Cache &cache,
-                      const std::vector<std::int64_t> &lengths, std::int64_t n,
-                      ElementType result) {
+static Expected<std::vector<double>>
+readRows(const Cache &cache, const std::vector<std::int64_t> &lengths,
+         std::int64_t n, ElementType result) {
   std::int64_t heads = cache.shape[1], size = cache.shape[3];
   if (n < 0)
     return makeError("expected at least 0 positions, got " + std::to_string(n));
@@ -211,4 +211,11 @@ attn::reference::read(const Cache &cache,
     }
   }
   return values;
+}
+
+Expected<std::vector<double>>
+attn::reference::read(const Cache &cache,
+                      const std::vector<std::int64_t> &lengths, std::int64_t n,
+                      ElementType result) {
+  return catchOutOfMemory([&] { return readRows(cache, lengths, n, result); });
 }

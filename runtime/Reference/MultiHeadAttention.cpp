@@ -8,6 +8,7 @@
 #include "runtime/Reference/MultiHeadAttention.h"
 
 #include "runtime/Reference/Layer.h"
+#include "runtime/Reference/Memory.h"
 #include "runtime/Reference/Values.h"
 
 #include <cmath>
@@ -140,7 +141,8 @@ private:
                      .positions = {}};
     for (std::int64_t b = 0; b < rows.shape[0]; ++b)
       for (std::int64_t i = 0; i < rows.shape[2]; ++i)
-        rope.positions.push_back(offsetOf(b) + i);
+        rope.positions.push_back(
+            std::int64_t(std::uint64_t(offsetOf(b)) + std::uint64_t(i)));
     rows.elements = rounded(take(reference::rope(rope)));
   }
 
@@ -233,5 +235,5 @@ private:
 
 Expected<MultiHeadAttentionResult>
 attn::reference::multiHeadAttention(const MultiHeadAttentionProblem &problem) {
-  return Layer(problem).compute();
+  return catchOutOfMemory([&] { return Layer(problem).compute(); });
 }

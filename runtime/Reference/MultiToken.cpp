@@ -9,12 +9,11 @@
 
 #include "runtime/Reference/AttentionChecks.h"
 #include "runtime/Reference/Dropout.h"
+#include "runtime/Reference/Memory.h"
 #include "runtime/Reference/Values.h"
 
 #include <cmath>
 #include <limits>
-#include <new>
-#include <stdexcept>
 #include <string>
 
 using namespace attn;
@@ -275,11 +274,5 @@ static Expected<AttentionResult> compute(const MultiTokenProblem &problem) {
 
 Expected<AttentionResult>
 attn::reference::multiTokenAttention(const MultiTokenProblem &problem) {
-  try {
-    return compute(problem);
-  } catch (const std::bad_alloc &) {
-    return makeError("out of memory");
-  } catch (const std::length_error &) { // More than a vector can count.
-    return makeError("out of memory");
-  }
+  return catchOutOfMemory([&] { return compute(problem); });
 }

@@ -170,6 +170,39 @@ TEST(Interpreter, ChecksItsArguments) {
   EXPECT_NE(failure(text, {null, 1, 1}).find("null"), std::string::npos);
 }
 
+TEST(Interpreter, RefusesWhatMemoryCannotHold) {
+  std::string_view read = R"(
+    func.func @f(%c: tensor<1x1x2x1xf32>, %l: tensor<1xi32>, %n: index)
+        -> tensor<1x1x?x1xf32> {
+      %0 = attn.cache_read ins(%c : tensor<1x1x2x1xf32>)
+          lengths(%l : tensor<1xi32>) ring size(%n) -> tensor<1x1x?x1xf32>
+      return %0 : tensor<1x1x?x1xf32>
+    })";
+  std::string_view layer = R"(
+    func.func @f(%c: tensor<1x1x2x1xf32>, %l: tensor<1xi32>, %n: index)
+        -> tensor<1x1x1xf32> {
+      %x = arith.constant dense<1.0> : tensor<1x1x1xf32>
+      %w = arith.constant dense<1.0> : tensor<1x3xf32>
+      %o = arith.constant dense<1.0> : tensor<1x1xf32>
+      %0:3 = attn.multi_head_attention heads(1, 1) sizes(1, 1)
+          ins(%x : tensor<1x1x1xf32>) outs(%x, %c, %c : tensor<1x1x1xf32>,
+              tensor<1x1x2x1xf32>, tensor<1x1x2x1xf32>)
+          qkv(%w : tensor<1x3xf32>) output(%o : tensor<1x1xf32>)
+          lengths(%l : tensor<1xi32>) ring size(%n) mask causal
+      return %0#0 : tensor<1x1x1xf32>
+    })";
+  TestTensor cache(ElementType::f32, {1, 1, 2, 1}, {1, 2}),
+      lengths(ElementType::i32, {1}, {1});
+  for (std::string_view text : {read, layer}) {
+    EXPECT_TRUE(run(text, {cache.view(), lengths.view(), 2}).ok());
+    // More than addresses can count, and more than there is.
+    for (Index size : {Index(1) << 59, Index(1) << 50})
+      EXPECT_NE(failure(text, {cache.view(), lengths.view(), size})
+                    .find("out of memory"),
+                std::string::npos);
+  }
+}
+
 TEST(Interpreter, RefusesTextThatIsNoKernel) {
   EXPECT_NE(failure("func.func @f(").find("test.mlir:1:"), std::string::npos);
   EXPECT_NE(failure("func.func @g() { return }").find("no function 'f'"),
