@@ -1,6 +1,5 @@
 //===- DropoutOp.cpp - attn.dropout ---------------------------------------===//
 //
-//
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -11,6 +10,7 @@
 #include "dialect/OperandVerifier.h"
 #include "dialect/RuntimeChecks.h"
 
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
@@ -69,6 +69,32 @@ void DropoutOp::getEffects(MemoryEffectList &effects) {
   getDestinationEffects(*this, reads, effects);
 }
 
+/// The destination that a value has its sizes from.
+static Value getOrigin(Value value) {
+  if (auto op = value.getDefiningOp<DestinationStyleOpInterface>())
+    return op.getTiedOpOperand(cast<OpResult>(value))->get();
+  return value;
+}
+
+/// Whether the sizes of both are known to be equal, so that nothing is left to
+/// check at run time.
+static bool haveSameSizes(Value input, Value output) {
+  if (cast<ShapedType>(input.getType()).hasStaticShape())
+    return true; // The verifier has compared them.
+  input = getOrigin(input);
+  auto empty = output.getDefiningOp<tensor::EmptyOp>();
+  if (!empty || empty == input.getDefiningOp())
+    return input == getOrigin(output);
+  for (auto [dim, size] : llvm::enumerate(empty.getMixedSizes())) {
+    auto value = dyn_cast<Value>(size);
+    auto of = value ? value.getDefiningOp<tensor::DimOp>() : tensor::DimOp();
+    if (value && (!of || getOrigin(of.getSource()) != input ||
+                  of.getConstantIndex() != dim))
+      return false;
+  }
+  return true;
+}
+
 namespace {
 /// D2
 struct EraseZeroRate : OpRewritePattern<DropoutOp> {
@@ -76,7 +102,8 @@ struct EraseZeroRate : OpRewritePattern<DropoutOp> {
   LogicalResult matchAndRewrite(DropoutOp op,
                                 PatternRewriter &rewriter) const override {
     if (!op.getRate().isZero() || op->getNumResults() == 0 ||
-        op.getInput().getType() != op->getResult(0).getType())
+        op.getInput().getType() != op->getResult(0).getType() ||
+        !haveSameSizes(op.getInput(), op.getOutput()))
       return failure();
     rewriter.replaceOp(op, op.getInput());
     return success();

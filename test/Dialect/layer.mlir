@@ -57,15 +57,24 @@ func.func @head_norm(%x: tensor<?x2x?x8xf16>, %w: tensor<8xf32>,
   return %2 : tensor<?x2x?x8xf16>
 }
 
-// A rate of 0 is no dropout.
+// A rate of 0 is no dropout. Where sizes may differ, they are still to be checked.
 // CHECK-LABEL: func.func @dropout(
 // CHECK: %[[R:.*]] = attn.dropout ins(%{{.*}} : tensor<?x?x8xf16>) outs(%{{.*}} : tensor<?x?x8xf16>) rate(1.000000e-01, %{{.*}}, %{{.*}})
-// CHECK-NEXT: return %[[R]]
-func.func @dropout(%x: tensor<?x?x8xf16>, %seed: i64, %call: i32)
-    -> tensor<?x?x8xf16> {
+// CHECK: %[[S:.*]] = attn.dropout ins(%{{.*}} : tensor<?x?x8xf16>) outs(%{{.*}} : tensor<?x?x8xf16>) rate(0.000000e+00, %{{.*}}, %{{.*}})
+// CHECK-NEXT: return %[[R]], %[[S]]
+func.func @dropout(%x: tensor<?x?x8xf16>, %n: index, %seed: i64, %call: i32)
+    -> (tensor<?x?x8xf16>, tensor<?x?x8xf16>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
   %0 = attn.dropout ins(%x : tensor<?x?x8xf16>) outs(%x : tensor<?x?x8xf16>)
       rate(0.1, %seed, %call)
-  %1 = attn.dropout ins(%0 : tensor<?x?x8xf16>) outs(%x : tensor<?x?x8xf16>)
+  %b = tensor.dim %0, %c0 : tensor<?x?x8xf16>
+  %s = tensor.dim %0, %c1 : tensor<?x?x8xf16>
+  %same = tensor.empty(%b, %s) : tensor<?x?x8xf16>
+  %1 = attn.dropout ins(%0 : tensor<?x?x8xf16>) outs(%same : tensor<?x?x8xf16>)
       rate(0.0, %seed, %call)
-  return %1 : tensor<?x?x8xf16>
+  %other = tensor.empty(%b, %n) : tensor<?x?x8xf16>
+  %2 = attn.dropout ins(%x : tensor<?x?x8xf16>) outs(%other : tensor<?x?x8xf16>)
+      rate(0.0, %seed, %call)
+  return %1, %2 : tensor<?x?x8xf16>, tensor<?x?x8xf16>
 }
