@@ -1,6 +1,5 @@
 //===- RowLowering.cpp - attn.head_norm and attn.dropout as loops ---------===//
 //
-//
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
