@@ -228,7 +228,7 @@ static Expected<AttentionResult> compute(const MultiTokenProblem &problem) {
             attention.sink.empty() ? -inf : attention.sink[std::size_t(h)];
         double maximum = sink;
         bool isEmpty = true;
-        double *row = &cube.elements[std::size_t((h * queries + i) * keys)];
+        double *row = cube.elements.data() + (h * queries + i) * keys;
         for (Index j = 0; j < keys; ++j) {
           if (hidden[std::size_t((h * queries + i) * keys + j)])
             row[j] = -inf;
