@@ -82,8 +82,37 @@ Value ProjectionTiles::convert(OpBuilder &b, Location loc, Value number,
   return arith::TruncFOp::create(b, loc, type, number);
 }
 
+/// The number is split where bf16 ends, and so is the rest: 24 bits are three
+/// parts of 8. What has no rest is split in halves, so that all parts have its
+/// sign, and are 0, infinite or NaN if and only if it is. An infinite weight
+/// would else meet a part of 0, and an infinite number's rest be NaN.
+Value ProjectionTiles::emitPart(OpBuilder &b, Location loc, Value number,
+                                int64_t part) {
+  Type f32 = b.getF32Type(), i32 = b.getI32Type();
+  Value mask = arith::ConstantOp::create(
+      b, loc, b.getIntegerAttr(i32, APInt(32, 0xffff0000)));
+  Value half = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0.5));
+  Value rest = convert(b, loc, number, f32);
+  for (int64_t i = 0; i + 1 < numParts; ++i) {
+    Value bits = arith::BitcastOp::create(b, loc, i32, rest);
+    Value upper = arith::BitcastOp::create(
+        b, loc, f32, arith::AndIOp::create(b, loc, bits, mask));
+    Value isWhole =
+        arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, rest, upper);
+    Value halved = arith::MulFOp::create(b, loc, rest, half);
+    if (i == part) {
+      rest = arith::SelectOp::create(b, loc, isWhole, halved, upper);
+      break;
+    }
+    rest = arith::SelectOp::create(b, loc, isWhole, halved,
+                                   arith::SubFOp::create(b, loc, rest, upper));
+  }
+  return convert(b, loc, rest, multiplied);
+}
+
 Value ProjectionTiles::convertElements(Value source, Value destination,
-                                       ArrayRef<AffineExpr> from) {
+                                       ArrayRef<AffineExpr> from,
+                                       std::optional<int64_t> part) {
   auto type = cast<RankedTensorType>(destination.getType());
   unsigned rank = type.getRank();
   SmallVector<utils::IteratorType> parallel(rank,
@@ -94,8 +123,10 @@ Value ProjectionTiles::convertElements(Value source, Value destination,
               b.getMultiDimIdentityMap(rank)},
              parallel,
              [&](OpBuilder &b, Location loc, ValueRange e) {
-               linalg::YieldOp::create(
-                   b, loc, convert(b, loc, e[0], type.getElementType()));
+               Value converted =
+                   part ? emitPart(b, loc, e[0], *part)
+                        : convert(b, loc, e[0], type.getElementType());
+               linalg::YieldOp::create(b, loc, converted);
              })
       .getResult(0);
 }
@@ -177,7 +208,9 @@ Value ProjectionTiles::gatherBlock(OpFoldResult batch, OpFoldResult row,
 
 Value ProjectionTiles::gatherRows(OpFoldResult first, OpFoldResult count,
                                   int64_t capacity) {
-  Value rows = empty({capacity, numFeatures}, multiplied);
+  Value rows =
+      empty({capacity, numFeatures},
+            numParts > 1 ? op.getInputType().getElementType() : multiplied);
   if (isOneBatch)
     return gatherBlock(index(0), first, count, index(0), rows);
   return forRows(
@@ -192,10 +225,22 @@ Value ProjectionTiles::getFewRows(int64_t capacity) {
   OpFoldResult zero = index(0), one = index(1), k = index(numFeatures);
   OpFoldResult box[] = {numRows, k};
   ShapedType type = op.getInputType();
-  if (isOneBatch && type.getRank() == 3 && type.getElementType() == multiplied)
-    return slice(op.getInput(), {zero, zero, zero}, {one, box[0], k}, box);
-  Value all = gatherRows(zero, box[0], capacity);
-  return slice(all, {zero, zero}, box, box);
+  Value whole;
+  if (isOneBatch && type.getRank() == 3 &&
+      (type.getElementType() == multiplied || numParts > 1))
+    whole = slice(op.getInput(), {zero, zero, zero}, {one, box[0], k}, box);
+  else
+    whole = slice(gatherRows(zero, box[0], capacity), {zero, zero}, box, box);
+  if (numParts == 1)
+    return whole;
+  SmallVector<AffineExpr> same = {b.getAffineDimExpr(0), b.getAffineDimExpr(1)};
+  Value parts = empty({capacity, numParts, numFeatures}, multiplied);
+  for (int64_t part = 0; part < numParts; ++part) {
+    OpFoldResult at[] = {zero, index(part), zero}, sizes[] = {box[0], one, k};
+    Value to = slice(parts, at, sizes, box);
+    parts = insert(convertElements(whole, to, same, part), parts, at, sizes);
+  }
+  return parts;
 }
 
 Value ProjectionTiles::packRows() {
@@ -206,8 +251,8 @@ Value ProjectionTiles::packRows() {
   OpFoldResult count = apply(i.ceilDiv(size), {numRows});
   SmallVector<OpFoldResult> sizes = {count, index(numFeatures), index(size)};
   if (inPairs)
-    sizes = {count, index(numFeatures / kFeaturesPerTile), index(size),
-             index(kFeaturesPerTile)};
+    sizes = {count, index(numParts), index(numFeatures / kFeaturesPerTile),
+             index(size), index(kFeaturesPerTile)};
   Value packs = tensor::EmptyOp::create(b, loc, sizes, multiplied);
   auto loop = scf::ForallOp::create(b, loc, ArrayRef<OpFoldResult>{count},
                                     packs, /*mapping=*/std::nullopt);
@@ -227,7 +272,19 @@ Value ProjectionTiles::packRows() {
   if (inPairs) {
     AffineExpr t, m, c;
     bindDims(b.getContext(), t, m, c);
-    packed = convertElements(expand(rows, 1, kFeaturesPerTile), to, {m, t, c});
+    Value tiles = expand(rows, 1, kFeaturesPerTile);
+    packed = to;
+    for (int64_t part = 0; part < numParts; ++part) {
+      ArrayRef all = ArrayRef(sizes).drop_front();
+      SmallVector<OpFoldResult> corner(all.size(), zero), onePart(all);
+      corner[0] = index(part);
+      onePart[0] = one;
+      Value partOfPack = slice(packed, corner, onePart, all.drop_front());
+      partOfPack =
+          convertElements(tiles, partOfPack, {m, t, c},
+                          numParts > 1 ? std::optional(part) : std::nullopt);
+      packed = insert(partOfPack, packed, corner, onePart);
+    }
   } else {
     packed =
         linalg::TransposeOp::create(b, loc, rows, to, ArrayRef<int64_t>{1, 0})

@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Transforms/ProjectionTiles.h"
-#include "lib/Transforms/Sums.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -31,10 +30,13 @@ static constexpr int64_t rowsPerPack = 6, rowsPerPackInPairs = 32;
 static constexpr int64_t featuresPerBlock = 384, featuresPerBlockInPairs = 256;
 /// Features of a block of few rows, which have the next one fetched.
 static constexpr int64_t featuresPerFewBlock = 256;
+/// Features of a block of few rows in parts: more would be rounded too often.
+static constexpr int64_t featuresPerFewBlockInParts = 2048;
 /// Rows and columns of a tile, whose sums stay in the second-level cache, so
 /// that rows and weights are read from beyond it once for so many of the other.
 static constexpr int64_t rowsPerTile = 384, columnsPerTile = 256,
-                         rowsPerTileInPairs = 512, columnsPerTileInPairs = 512;
+                         rowsPerTileInPairs = 512, columnsPerTileInPairs = 512,
+                         rowsPerTileInParts = 256, columnsPerTileInParts = 256;
 
 std::optional<int64_t> attn::chooseTileColumns(ProjectionOp op, Value out,
                                                int64_t first, int64_t lanes) {
@@ -54,70 +56,13 @@ ProjectionTiles::ProjectionTiles(OpBuilder &b, ProjectionOp op, int64_t lanes,
       numFeatures(op.getNumInputFeatures()),
       isOneBatch(op.getInputType().getDimSize(0) == 1) {
   this->inPairs = inPairs && op.isInPairs() &&
-                  op.getInputType().getElementType().isBF16() &&
                   op.getWeightType().getElementType().isBF16() &&
                   numFeatures % kFeaturesPerTile == 0;
   multiplied = this->inPairs ? Type(b.getBF16Type()) : Type(b.getF32Type());
-}
-
-Value ProjectionTiles::add(Value part, Value sums) {
-  AffineMap map = b.getMultiDimIdentityMap(2);
-  SmallVector<utils::IteratorType> parallel(2, utils::IteratorType::parallel);
-  return linalg::GenericOp::create(
-             b, loc, sums.getType(), part, sums, {map, map}, parallel,
-             [&](OpBuilder &b, Location loc, ValueRange e) {
-               Value sum = arith::AddFOp::create(b, loc, e[1], e[0]);
-               linalg::YieldOp::create(b, loc, sum);
-             })
-      .getResult(0);
-}
-
-Value ProjectionTiles::multiplyFew(Value columns, OpFoldResult at,
-                                   int64_t count, Value sums) {
-  OpFoldResult zero = index(0),
-               k = index(count * (numFeatures / getNumSteps()));
-  AffineExpr m, n, l, p, e;
-  OpFoldResult box[] = {numRows, k};
-  OpFoldResult corner[] = {
-      zero,
-      inPairs ? apply(b.getAffineDimExpr(0) * kFeaturesPerTile, {at}) : at};
-  Value part = slice(rows, corner, box, box);
-  Value products = fillWithZero(tensor::EmptyOp::create(
-      b, loc, tensor::getMixedSizes(b, loc, sums), b.getF32Type()));
-  if (inPairs) {
-    bindDims(b.getContext(), m, n, l, p, e);
-    Value pairs = expand(expand(part, 1, kFeaturesPerTile), 2, 2);
-    return add(emitSumOfProducts(b, loc, {pairs, columns}, products,
-                                 {{m, l, p, e}, {l, p, n, e}, {m, n}}),
-               sums);
-  }
-  bindDims(b.getContext(), m, n, l);
-  return add(emitSumOfProducts(b, loc, {part, columns}, products,
-                               {{m, l}, {l, n}, {m, n}}),
-             sums);
-}
-
-Value ProjectionTiles::multiplyPack(OpFoldResult pack, OpFoldResult at,
-                                    int64_t count, Value columns, Value sums) {
-  OpFoldResult zero = index(0), one = index(1), size = index(count),
-               numRows = index(getRowsPerPack());
-  AffineExpr m, n, k, p, e;
-  bindDims(b.getContext(), m, n, k, p, e);
-  if (!inPairs) {
-    Value a =
-        slice(rows, {pack, at, zero}, {one, size, numRows}, {size, numRows});
-    Value products = fillWithZero(empty(
-        cast<RankedTensorType>(sums.getType()).getShape(), b.getF32Type()));
-    return add(emitSumOfProducts(b, loc, {a, columns}, products,
-                                 {{k, m}, {k, n}, {m, n}}),
-               sums);
-  }
-  // The rounding of sums is nothing to that of the input.
-  OpFoldResult features = index(kFeaturesPerTile);
-  Value a = slice(rows, {pack, at, zero, zero}, {one, size, numRows, features},
-                  {size, numRows, features});
-  return emitSumOfProducts(b, loc, {expand(a, 2, 2), columns}, sums,
-                           {{k, m, p, e}, {k, p, n, e}, {m, n}});
+  // bf16 has 8 bits, f16 11 and f32 24.
+  Type input = op.getInputType().getElementType();
+  if (this->inPairs && !input.isBF16())
+    numParts = input.isF16() ? 2 : 3;
 }
 
 Value ProjectionTiles::forEach(OpFoldResult end, int64_t step, Value initial,
@@ -136,8 +81,11 @@ Value ProjectionTiles::forBlocks(
     bool few, Value sums,
     function_ref<Value(OpFoldResult, int64_t, Value)> multiply) {
   int64_t steps = getNumSteps(), step;
-  if (inPairs)
-    step = few ? steps : featuresPerBlockInPairs / kFeaturesPerTile;
+  if (inPairs && few)
+    step =
+        numParts == 1 ? steps : featuresPerFewBlockInParts / kFeaturesPerTile;
+  else if (inPairs)
+    step = featuresPerBlockInPairs / kFeaturesPerTile;
   else
     step = few ? featuresPerFewBlock : featuresPerBlock;
   int64_t whole = steps / step * step;
@@ -282,8 +230,10 @@ ProjectionTiles::Box ProjectionTiles::getBox(const Tile &tile) {
 }
 
 int64_t ProjectionTiles::getPacksPerTile() {
-  int64_t most =
-      (inPairs ? rowsPerTileInPairs : rowsPerTile) / getRowsPerPack();
+  int64_t most = (numParts > 1 ? rowsPerTileInParts
+                  : inPairs    ? rowsPerTileInPairs
+                               : rowsPerTile) /
+                 getRowsPerPack();
   if (std::optional<int64_t> rows = getConstantIntValue(numRows))
     most =
         std::min<int64_t>(most, llvm::divideCeil(std::max<int64_t>(*rows, 1),
@@ -313,8 +263,9 @@ Value ProjectionTiles::emitResult(Value out, int64_t first, int64_t fewRows) {
   int64_t mostBlocks =
       fewRows > 0 ? 1
                   : std::min(chooseBlocks(columns, headSize,
-                                          inPairs ? columnsPerTileInPairs
-                                                  : columnsPerTile),
+                                          numParts > 1 ? columnsPerTileInParts
+                                          : inPairs    ? columnsPerTileInPairs
+                                                       : columnsPerTile),
                              std::max<int64_t>(whole, 1));
   int64_t mostRows = getPacksPerTile() * getRowsPerPack();
   AffineExpr i, n;

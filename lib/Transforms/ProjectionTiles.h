@@ -77,10 +77,13 @@ private:
   Value expand(Value tensor, unsigned dim, int64_t inner);
   /// A number of f32, or of what it is stored as.
   static Value convert(OpBuilder &b, Location loc, Value number, Type type);
+  /// Part `part` of a number of f32, of the type that is multiplied.
+  Value emitPart(OpBuilder &b, Location loc, Value number, int64_t part);
   /// Elements of `source` at the indices `from`, converted to those of
-  /// `destination`.
+  /// `destination`, or part `part` of them.
   Value convertElements(Value source, Value destination,
-                        ArrayRef<AffineExpr> from);
+                        ArrayRef<AffineExpr> from,
+                        std::optional<int64_t> part = std::nullopt);
 
   /// S.
   OpFoldResult getLength();
@@ -93,14 +96,14 @@ private:
                                    OpFoldResult row, Value carried)>
                     body,
                 OpFoldResult first);
-  /// Rows of the input, of the type that is multiplied, in a matrix of
+  /// Rows of the input, of the type that is multiplied or split, in a matrix of
   /// `capacity` rows.
   Value gatherRows(OpFoldResult first, OpFoldResult count, int64_t capacity);
   Value gatherBlock(OpFoldResult batch, OpFoldResult row, OpFoldResult count,
                     OpFoldResult to, Value rows);
-  /// All rows as a matrix.
+  /// All rows as a matrix, or (rows, parts, K).
   Value getFewRows(int64_t capacity);
-  /// All rows in packs: (packs, K, rows), or (packs, K / 32, rows, 32).
+  /// All rows in packs: (packs, K, rows), or (packs, parts, K / 32, rows, 32).
   Value packRows();
 
   /// Features, or in pairs tiles of them.
@@ -117,6 +120,10 @@ private:
   Value add(Value part, Value sums);
   /// Adds the products of the same features of all rows and such columns.
   Value multiplyFew(Value columns, OpFoldResult at, int64_t count, Value sums);
+  /// The same of rows in parts: each part is a row, and the sums of a row are
+  /// added last.
+  Value multiplyFewInParts(Value columns, OpFoldResult at, int64_t count,
+                           Value sums);
   /// The same of the rows of a pack. Sums of blocks are rounded less than one
   /// long sum.
   Value multiplyPack(OpFoldResult pack, OpFoldResult at, int64_t count,
@@ -143,6 +150,8 @@ private:
   /// Whether pairs of bf16 are multiplied; f32 otherwise.
   bool inPairs;
   Type multiplied;
+  /// Parts of bf16 that an element of the input is the sum of.
+  int64_t numParts = 1;
   int64_t numFeatures;
   bool isOneBatch;
   /// That are computed.

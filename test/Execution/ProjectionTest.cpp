@@ -11,6 +11,7 @@
 
 #include "gtest/gtest.h"
 
+#include <limits>
 #include <sstream>
 
 using namespace attn;
@@ -229,6 +230,51 @@ ProjectionSpec createSpec(Random &random) {
   spec.inPairs =
       spec.panel && spec.input.features() % 2 == 0 && random.chance(0.5);
   return spec;
+}
+
+/// Wider numbers are multiplied with pairs of bf16 as sums of bf16, whose
+/// products are exact. Infinite numbers and weights, and numbers of bf16
+/// itself, have no rest to multiply.
+TEST(Projection, p4_wider_numbers_times_pairs) {
+  std::uint64_t seed = 8300;
+  for (ElementType type : {ElementType::f32, ElementType::f16})
+    for (Index features : {288, 48})
+      for (Index length : {1, 5, 70}) {
+        SCOPED_TRACE("seed " + std::to_string(++seed));
+        Random random(seed);
+        ProjectionSpec spec;
+        spec.type = type;
+        spec.weightType = ElementType::bf16;
+        spec.input = {0, features};
+        spec.outs = {{3, 64}, {0, 100}};
+        spec.panel = 64;
+        spec.inPairs = true;
+        if (length != 5) {
+          spec.batch = 1;
+          spec.length = length;
+        }
+        ProjectionCall call(spec, 1, length, random);
+        EXPECT_EQ(runEverywhere(spec.text(), call.arguments(spec)).error, "");
+
+        // Of a weight (panels, K / 2, columns, 2), column 3 is infinite; tokens
+        // are whole, infinite or not a number somewhere.
+        constexpr double infinity = std::numeric_limits<double>::infinity();
+        call.input.fill([&](const Shape &i) {
+          Index row = i[1];
+          if (i[2] != 2)
+            return row % 5 == 4 ? random.normal()
+                                : 1 + double(random.between(0, 3));
+          return row % 5 == 1   ? infinity
+                 : row % 5 == 2 ? -infinity
+                 : row % 5 == 3 ? quietNaN
+                                : 1.0;
+        });
+        call.weight.fill([&](const Shape &i) {
+          return i[0] == 0 && i[1] == 4 && i[2] == 3 ? infinity
+                                                     : 1 + double(i[2] % 4);
+        });
+        EXPECT_EQ(runEverywhere(spec.text(), call.arguments(spec)).error, "");
+      }
 }
 
 TEST(Projection, random) {

@@ -56,6 +56,44 @@ func.func @any(%x: tensor<?x?x64xbf16>, %w: tensor<4x32x32x2xbf16>,
 
 // -----
 
+// f32 times pairs of bf16: three parts of bf16 are packed, and multiplied by the
+// same columns.
+// CHECK-LABEL: func.func @parts(
+// CHECK: %[[PACKS:.*]] = scf.forall {{.*}} -> (tensor<4x3x2x32x32xbf16>)
+// CHECK: arith.bitcast
+// CHECK: arith.andi
+// CHECK: arith.bitcast
+// CHECK: arith.cmpf oeq
+// CHECK: arith.truncf %{{.*}} : f32 to bf16
+// CHECK: scf.forall.in_parallel
+// CHECK-COUNT-3: tensor.extract_slice %[[PACKS]][%{{.*}}, {{[012]}}, 0, 0, 0] [1, 1, 2, 32, 32]
+// CHECK-NOT: tensor.extract_slice %[[PACKS]]
+// CHECK: return
+func.func @parts(%x: tensor<1x100x64xf32>, %w: tensor<2x32x64x2xbf16>,
+                 %y: tensor<1x100x128xf32>) -> tensor<1x100x128xf32> {
+  %0 = attn.projection ins(%x, %w : tensor<1x100x64xf32>, tensor<2x32x64x2xbf16>)
+      outs(%y : tensor<1x100x128xf32>)
+  return %0 : tensor<1x100x128xf32>
+}
+
+// -----
+
+// Of one row of f16, two parts are two rows.
+// CHECK-LABEL: func.func @few_parts(
+// CHECK: %[[PARTS:.*]] = tensor.empty() : tensor<16x2x64xbf16>
+// CHECK: scf.forall
+// CHECK: linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : tensor<2x2x16x2xbf16>, tensor<2x16x64x2xbf16>) outs(%{{.*}} : tensor<2x64xf32>)
+// CHECK: scf.forall.in_parallel
+// CHECK: return
+func.func @few_parts(%x: tensor<1x1x64xf16>, %w: tensor<2x32x64x2xbf16>,
+                     %y: tensor<1x1x128xf16>) -> tensor<1x1x128xf16> {
+  %0 = attn.projection ins(%x, %w : tensor<1x1x64xf16>, tensor<2x32x64x2xbf16>)
+      outs(%y : tensor<1x1x128xf16>)
+  return %0 : tensor<1x1x128xf16>
+}
+
+// -----
+
 func.func @heads(%x: tensor<1x4x16xf32>, %w: tensor<16x6xf32>,
                  %y: tensor<1x2x4x3xf32>) -> tensor<1x2x4x3xf32> {
   // expected-remark@+1 {{is lowered by the reference path, because its heads or panels do not fill vectors}}

@@ -1,0 +1,112 @@
+//===- ProjectionProducts.cpp - Products of a projection's tiles ----------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Transforms/ProjectionTiles.h"
+#include "lib/Transforms/Sums.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+Value ProjectionTiles::add(Value part, Value sums) {
+  AffineMap map = b.getMultiDimIdentityMap(2);
+  SmallVector<utils::IteratorType> parallel(2, utils::IteratorType::parallel);
+  return linalg::GenericOp::create(
+             b, loc, sums.getType(), part, sums, {map, map}, parallel,
+             [&](OpBuilder &b, Location loc, ValueRange e) {
+               Value sum = arith::AddFOp::create(b, loc, e[1], e[0]);
+               linalg::YieldOp::create(b, loc, sum);
+             })
+      .getResult(0);
+}
+
+Value ProjectionTiles::multiplyFewInParts(Value columns, OpFoldResult at,
+                                          int64_t count, Value sums) {
+  OpFoldResult zero = index(0), one = index(1), parts = index(numParts),
+               k = index(count * kFeaturesPerTile),
+               first = apply(b.getAffineDimExpr(0) * kFeaturesPerTile, {at});
+  int64_t numColumns = cast<ShapedType>(sums.getType()).getDimSize(1);
+  AffineExpr m, n, l, p, e;
+  bindDims(b.getContext(), m, n, l, p, e);
+  return forEach(numRows, 1, sums, [&](Value row, Value sums) {
+    Value a = slice(rows, {row, zero, first}, {one, parts, k}, {parts, k});
+    Value products =
+        fillWithZero(empty({numParts, numColumns}, b.getF32Type()));
+    Value pairs = expand(expand(a, 1, kFeaturesPerTile), 2, 2);
+    products = emitSumOfProducts(b, loc, {pairs, columns}, products,
+                                 {{m, l, p, e}, {l, p, n, e}, {m, n}});
+    OpFoldResult box[] = {one, index(numColumns)};
+    Value sum = slice(sums, {row, zero}, box, box);
+    for (int64_t part = numParts - 1; part >= 0; --part)
+      sum = add(slice(products, {index(part), zero}, box, box), sum);
+    return insert(sum, sums, {row, zero}, box);
+  });
+}
+
+Value ProjectionTiles::multiplyFew(Value columns, OpFoldResult at,
+                                   int64_t count, Value sums) {
+  if (numParts > 1)
+    return multiplyFewInParts(columns, at, count, sums);
+  OpFoldResult zero = index(0),
+               k = index(count * (numFeatures / getNumSteps()));
+  AffineExpr m, n, l, p, e;
+  OpFoldResult box[] = {numRows, k};
+  OpFoldResult corner[] = {
+      zero,
+      inPairs ? apply(b.getAffineDimExpr(0) * kFeaturesPerTile, {at}) : at};
+  Value part = slice(rows, corner, box, box);
+  Value products = fillWithZero(tensor::EmptyOp::create(
+      b, loc, tensor::getMixedSizes(b, loc, sums), b.getF32Type()));
+  if (inPairs) {
+    bindDims(b.getContext(), m, n, l, p, e);
+    Value pairs = expand(expand(part, 1, kFeaturesPerTile), 2, 2);
+    return add(emitSumOfProducts(b, loc, {pairs, columns}, products,
+                                 {{m, l, p, e}, {l, p, n, e}, {m, n}}),
+               sums);
+  }
+  bindDims(b.getContext(), m, n, l);
+  return add(emitSumOfProducts(b, loc, {part, columns}, products,
+                               {{m, l}, {l, n}, {m, n}}),
+             sums);
+}
+
+Value ProjectionTiles::multiplyPack(OpFoldResult pack, OpFoldResult at,
+                                    int64_t count, Value columns, Value sums) {
+  OpFoldResult zero = index(0), one = index(1), size = index(count),
+               numRows = index(getRowsPerPack());
+  AffineExpr m, n, k, p, e;
+  bindDims(b.getContext(), m, n, k, p, e);
+  if (!inPairs) {
+    Value a =
+        slice(rows, {pack, at, zero}, {one, size, numRows}, {size, numRows});
+    Value products = fillWithZero(empty(
+        cast<RankedTensorType>(sums.getType()).getShape(), b.getF32Type()));
+    return add(emitSumOfProducts(b, loc, {a, columns}, products,
+                                 {{k, m}, {k, n}, {m, n}}),
+               sums);
+  }
+  // The rounding of sums is nothing to that of an input of bf16.
+  Value products = numParts == 1
+                       ? sums
+                       : fillWithZero(empty(
+                             cast<RankedTensorType>(sums.getType()).getShape(),
+                             b.getF32Type()));
+  OpFoldResult features = index(kFeaturesPerTile);
+  // The smallest products first.
+  for (int64_t part = numParts - 1; part >= 0; --part) {
+    Value a =
+        slice(rows, {pack, index(part), at, zero, zero},
+              {one, one, size, numRows, features}, {size, numRows, features});
+    products = emitSumOfProducts(b, loc, {expand(a, 2, 2), columns}, products,
+                                 {{k, m, p, e}, {k, p, n, e}, {m, n}});
+  }
+  return numParts == 1 ? products : add(products, sums);
+}
