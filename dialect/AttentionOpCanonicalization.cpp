@@ -10,6 +10,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
@@ -280,9 +281,17 @@ private:
                                                  PatternRewriter &rewriter) {
     Location loc = op.getLoc();
     OpFoldResult rows = tensor::getMixedSize(rewriter, loc, op.getOutput(), 2);
-    Value past = rewriter.createOrFold<arith::SubIOp>(
-        loc, rewriter.createOrFold<tensor::DimOp>(loc, op.getQuery(), 2),
-        getValueOrCreateConstantIndexOp(rewriter, loc, rows));
+    Value numRows = getValueOrCreateConstantIndexOp(rewriter, loc, rows);
+    Value numQueries =
+        rewriter.createOrFold<tensor::DimOp>(loc, op.getQuery(), 2);
+    Value isInside = rewriter.createOrFold<arith::CmpIOp>(
+        loc, arith::CmpIPredicate::sle, numRows, numQueries);
+    if (!matchPattern(isInside, m_One())) // What the op's own check would say.
+      cf::AssertOp::create(rewriter, loc, isInside,
+                           "'attn.multi_token_attention' op operand 'output': "
+                           "dimension 2 (output length) is more than the query "
+                           "length");
+    Value past = rewriter.createOrFold<arith::SubIOp>(loc, numQueries, numRows);
     SmallVector<OpFoldResult> offsets(4, rewriter.getIndexAttr(0)),
         sizes = tensor::getMixedSizes(rewriter, loc, op.getQuery()),
         strides(4, rewriter.getIndexAttr(1));

@@ -92,7 +92,7 @@ func.func @attention_t9_splats(%query: tensor<1x2x3x8xf32>,
 
 // T2: a past is sliced off. Its length is added to the offset.
 // CHECK-LABEL: func.func @attention_t9_past
-// CHECK-SAME: (%[[QUERY:[a-z]+]]: {{.*}}, %[[OFFSET:offset]]: i32)
+// CHECK-SAME: (%[[QUERY:[a-z0-9]+]]: tensor<1x2x7x8xf32>, {{.*}}, %[[OFFSET:[a-z0-9]+]]: i32)
 // CHECK-DAG: %[[FOUR:.*]] = arith.constant 4 : index
 // CHECK: %[[LAST:.*]] = tensor.extract_slice %[[QUERY]][0, 0, 4, 0] [1, 2, 3, 8] [1, 1, 1, 1]
 // CHECK: attn.attention ins(%[[LAST]], {{.*}} offset(%[[FOUR]] : index)
@@ -124,7 +124,8 @@ func.func @attention_t9_past(%query: tensor<1x2x7x8xf32>,
 
 // An offset for each entry of the batch; lengths that only a call knows.
 // CHECK-LABEL: func.func @attention_t9_dynamic
-// CHECK-SAME: (%[[QUERY:[a-z]+]]: {{.*}}, %[[OFFSETS:offset]]: tensor<?xi32>)
+// CHECK-SAME: (%[[QUERY:[a-z0-9]+]]: {{.*}}, %[[OFFSETS:[a-z0-9]+]]: tensor<?xi32>)
+// CHECK: cf.assert %{{.*}}, "{{.*}}(output length) is more than the query length"
 // CHECK: %[[PAST:.*]] = arith.subi
 // CHECK: tensor.extract_slice %[[QUERY]][0, 0, %[[PAST]], 0]
 // CHECK: %[[SUMS:.*]] = tensor.generate
