@@ -13,6 +13,7 @@
 #include "runtime/Builder/RegionWriter.h"
 
 #include <algorithm>
+#include <cmath>
 #include <initializer_list>
 
 using namespace attn;
@@ -39,6 +40,14 @@ static Status check(const MultiHeadAttention &layer) {
       std::holds_alternative<std::monostate>(attention.offset->value()))
     return expected("attention.offset", "a number, a Scalar or a Tensor",
                     "bottomRight()");
+  constexpr std::int64_t largest = std::int64_t(1) << 30;
+  for (auto [member, size] :
+       {std::pair("attention.queryHeads", attention.queryHeads),
+        std::pair("attention.headSize", attention.headSize),
+        std::pair("attention.valueHeadSize",
+                  attention.valueHeadSize.value_or(1))})
+    if (size > largest)
+      return expected(member, "at most 2^30", std::to_string(size));
   for (auto [member, size] :
        {std::pair("width", layer.width),
         std::pair("outputWidth", layer.outputWidth.value_or(1)),
@@ -56,6 +65,13 @@ static Status check(const MultiHeadAttention &layer) {
     return expected("sourceWidth", "none with hasMemory",
                     std::to_string(*layer.sourceWidth));
   bool isCross = layer.sourceWidth || layer.hasMemory;
+  if (isCross && layer.isFused.value_or(false))
+    return expected("isFused", "false where keys do not come from the input",
+                    "true");
+  if (!isCross && attention.keyLength != dynamic)
+    return expected("attention.keyLength",
+                    "dynamic where keys come from the input",
+                    std::to_string(attention.keyLength));
   if (isCross && layer.isCached)
     return expected("isCached", "false where keys do not come from the input",
                     "true");
@@ -70,9 +86,15 @@ static Status check(const MultiHeadAttention &layer) {
                     "an even number from 2 to headSize, which is " +
                         std::to_string(attention.headSize),
                     std::to_string(layer.rotary->size));
-  if (layer.normEpsilon && !(float(*layer.normEpsilon) > 0))
-    return expected("normEpsilon", "a positive number",
-                    writeNumber(*layer.normEpsilon));
+  if (layer.normEpsilon) {
+    double epsilon =
+        isDouble ? *layer.normEpsilon : double(float(*layer.normEpsilon));
+    if (!(epsilon > 0 && std::isfinite(epsilon)))
+      return expected("normEpsilon",
+                      string("a number that is positive and finite in ") +
+                          (isDouble ? "f64" : "f32"),
+                      writeNumber(*layer.normEpsilon));
+  }
   if (!(layer.outputDropout >= 0 && layer.outputDropout < 1))
     return expected("outputDropout", "a rate from 0 up to, but not, 1",
                     writeNumber(layer.outputDropout));
@@ -159,7 +181,7 @@ void LayerWriter::writeMaps() {
                outputs = attention.queryHeads * valueSize,
                from = layer.sourceWidth.value_or(layer.width);
   bool isCross = layer.sourceWidth || layer.hasMemory;
-  if (layer.isFused && !isCross) {
+  if (layer.isFused.value_or(true) && !isCross) {
     writeMap("qkv", layer.width, queries + keys + values, layer.hasBias);
   } else {
     writeMap("query", layer.width, queries, layer.hasBias);
@@ -230,9 +252,6 @@ void LayerWriter::writeAttention() {
             " : index)";
     }
   }
-  if (layer.isCached)
-    writeClause("lengths",
-                {add("lengths", ElementType::i32, {attention.batch})});
   if (attention.scale)
     clauses += "\n      scale(" +
                writeNumber(*attention.scale->node()->as<double>()) + ")";
@@ -279,6 +298,9 @@ Expected<string> LayerWriter::write() {
       caches += string(", %") + name;
       results += ", " + writeType(cache);
     }
+  if (layer.isCached)
+    writeClause("lengths", {add("lengths", ElementType::i32, {batch})});
+  parameters.reserve();
   writeAttention();
   string sizes;
   for (std::size_t dim : {0, 1})

@@ -78,6 +78,9 @@ Status Parameters::add(const detail::DeclarationPtr &declaration) {
   auto found =
       std::find_if(declarations.begin(), declarations.end(),
                    [&](const auto &d) { return d->name == declaration->name; });
+  if (found - declarations.begin() < std::ptrdiff_t(numReserved))
+    return Error{what + "a name that is not one of the kernel's own arguments",
+                 {}};
   if (found != declarations.end()) {
     if (**found == *declaration)
       return {};

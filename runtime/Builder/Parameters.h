@@ -32,6 +32,10 @@ public:
   /// declaration is malformed, or another one has its name.
   Status add(const detail::DeclarationPtr &declaration);
 
+  /// Makes the names so far the kernel's own: adding one of them from now on is
+  /// an error.
+  void reserve() { numReserved = declarations.size(); }
+
   /// "%query: tensor<...>, %key: ...", a line for each.
   std::string write() const;
 
@@ -41,6 +45,7 @@ public:
 
 private:
   std::vector<detail::DeclarationPtr> declarations;
+  std::size_t numReserved = 0;
 };
 
 } // namespace attn::builder

@@ -97,6 +97,32 @@ TEST(LayerBuilder, says_which_member_is_wrong) {
   EXPECT_EQ(message({.width = 4, .hasMemory = true, .isCached = true}),
             "isCached: expected false where keys do not come from the input, "
             "got true");
+  constexpr std::int64_t huge = std::int64_t(1) << 40;
+  EXPECT_EQ(message({.attention = {.queryHeads = huge, .headSize = huge},
+                     .width = 4}),
+            "attention.queryHeads: expected at most 2^30, got 1099511627776");
+  EXPECT_EQ(message({.attention = {.headSize = huge}, .width = 4}),
+            "attention.headSize: expected at most 2^30, got 1099511627776");
+  EXPECT_EQ(message({.attention = {.keyLength = 77}, .width = 4}),
+            "attention.keyLength: expected dynamic where keys come from the "
+            "input, got 77");
+  EXPECT_EQ(message({.width = 4, .isFused = true, .sourceWidth = 3}),
+            "isFused: expected false where keys do not come from the input, "
+            "got true");
+  EXPECT_EQ(message({.width = 4, .normEpsilon = 1e300}),
+            "normEpsilon: expected a number that is positive and finite in "
+            "f32, got 1.0e+300");
+  EXPECT_EQ(message({.attention = {.type = ElementType::f64},
+                     .width = 4,
+                     .normEpsilon = 1e300}),
+            "");
+  EXPECT_NE(message({.width = 4, .normEpsilon = 0}), "");
+  Tensor<std::int32_t, 1> lengths("lengths");
+  EXPECT_EQ(message({.attention = {.mask = causal() && keyPadding(lengths)},
+                     .width = 4,
+                     .isCached = true}),
+            "argument 'lengths': expected a name that is not one of the "
+            "kernel's own arguments");
   EXPECT_EQ(message({.width = 4, .outputDropout = 0.5}),
             "attention.dropout: expected one, for outputDropout, got none");
   EXPECT_EQ(

@@ -49,15 +49,18 @@ struct Rotary {
 ///     Expected<Kernel> kernel = engine.compile(*layer.text());
 struct MultiHeadAttention {
   /// Types, heads, sizes, score, mask and the rest of the attention itself.
-  /// There are no sequences and no log-sum-exp, the scale is a number, and an
-  /// offset is not Offset::bottomRight().
+  /// Heads and their sizes are at most 2^30. There are no sequences and no
+  /// log-sum-exp, the scale is a number, and an offset is not
+  /// Offset::bottomRight(). The key length is that of a source or of finished
+  /// keys. Its tensors and scalars do not have the names above.
   Attention attention = {};
   std::int64_t width = 1;                       ///< Of the input, M.
   std::optional<std::int64_t> outputWidth = {}; ///< `width` if absent.
   /// f32, f16, bf16 or i8, or f64 if the layer is.
   ElementType weights = ElementType::f32;
-  /// One weight of queries, keys and values.
-  bool isFused = true;
+  /// One weight of queries, keys and values, which they have if absent; not
+  /// where keys do not come from the input.
+  std::optional<bool> isFused = {};
   bool hasBias = false;       ///< Of queries, keys and values.
   bool hasOutputBias = false; ///< Of the output.
   /// Keys and values are projected from a `source` of this width, by weights of
