@@ -14,12 +14,19 @@
 
 namespace mlir::attn {
 
-/// Emits Philox-4x32-10 (Salmon et al., "Parallel Random Numbers: As Easy as 1,
-/// 2, 3", SC 2011): four random i32 words from a counter of four i32 words and
-/// a key of two.
-std::array<Value, 4> buildPhilox(OpBuilder &builder, Location loc,
-                                 std::array<Value, 4> counter,
-                                 std::array<Value, 2> key);
+/// Emits the two i32 words of a seed of i64.
+std::array<Value, 2> buildPhiloxKey(OpBuilder &builder, Location loc,
+                                    Value seed);
+
+/// Emits the i1 that an element is kept with which dropout drops others at
+/// `rate`: whether word `column mod 4` of Philox-4x32-10 (Salmon et al.,
+/// "Parallel Random Numbers: As Easy as 1, 2, 3", SC 2011) is at least
+/// `rate * 2^32`. The counter is `(column / 4, row, line, call)`, each reduced
+/// to 32 bits. `call` is of i32, the others are index; `column` is not
+/// negative.
+Value buildIsKept(OpBuilder &builder, Location loc, double rate,
+                  std::array<Value, 2> key, Value column, Value row, Value line,
+                  Value call);
 
 } // namespace mlir::attn
 

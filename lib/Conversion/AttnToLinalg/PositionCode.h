@@ -15,7 +15,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
-#include <cmath>
 #include <limits>
 
 namespace mlir::attn {
@@ -71,36 +70,12 @@ public:
   /// `weight` after dropout (A8).
   Value emitDropout(const RowPosition &row, Value j, Value weight) {
     double rate = op.getDropoutRate()->convertToDouble();
-    auto toI32 = [&](Value value) -> Value {
-      return arith::IndexCastOp::create(b, loc, b.getI32Type(), value);
-    };
-    auto i64 = [&](int64_t value) -> Value {
-      return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(value));
-    };
-    Value high = arith::ShRUIOp::create(b, loc, op.getDropoutSeed(), i64(32));
-    std::array<Value, 2> key = {
-        arith::TruncIOp::create(b, loc, b.getI32Type(), op.getDropoutSeed()),
-        arith::TruncIOp::create(b, loc, b.getI32Type(), high)};
+    std::array<Value, 2> key = buildPhiloxKey(b, loc, op.getDropoutSeed());
     Value line = add(b.createOrFold<arith::MulIOp>(
                          loc, row.number, index(op.getNumQueryHeads())),
                      row.head);
-    Value block = arith::DivUIOp::create(b, loc, j, index(4));
-    Value lane = arith::RemUIOp::create(b, loc, j, index(4));
-    std::array<Value, 4> words = buildPhilox(
-        b, loc,
-        {toI32(block), toI32(row.position), toI32(line), op.getDropoutCall()},
-        key);
-    Value word = words[3];
-    for (int64_t candidate : {2, 1, 0}) {
-      Value isLane = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
-                                           lane, index(candidate));
-      word = arith::SelectOp::create(b, loc, isLane, words[candidate], word);
-    }
-    // As i64, because the threshold may be 2^32.
-    Value wide = arith::ExtUIOp::create(b, loc, b.getI64Type(), word);
-    Value keep =
-        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, wide,
-                              i64(int64_t(std::ceil(std::ldexp(rate, 32)))));
+    Value keep = buildIsKept(b, loc, rate, key, j, row.position, line,
+                             op.getDropoutCall());
     FloatType type = op.getAccumulationType();
     Value scaled =
         arith::MulFOp::create(b, loc, weight, real(type, 1.0 / (1.0 - rate)));

@@ -16,8 +16,6 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/PatternMatch.h"
 
-#include <cmath>
-
 using namespace mlir;
 using namespace mlir::attn;
 
@@ -111,55 +109,22 @@ struct DropoutLowering : TensorCode {
     double rate = op.getRate().convertToDouble();
     Value seed = arith::XOrIOp::create(
         b, loc, op.getSeed(),
-        integer(b.getI64Type(), int64_t(DropoutOp::kKey))); // D3
-    Value high =
-        arith::ShRUIOp::create(b, loc, seed, integer(b.getI64Type(), 32));
-    std::array<Value, 2> key = {toI32(seed), toI32(high)};
+        arith::ConstantOp::create(
+            b, loc, b.getI64IntegerAttr(int64_t(DropoutOp::kKey)))); // D3
+    std::array<Value, 2> key = buildPhiloxKey(b, loc, seed);
     Value factor = real(sums, 1.0 / (1.0 - rate)), zero = real(type, 0.0);
-    // As i64, because the threshold may be 2^32.
-    Value threshold =
-        integer(b.getI64Type(), int64_t(std::ceil(std::ldexp(rate, 32))));
     return map({op.getInput()}, op.getOutput(), [&](ValueRange e) -> Value {
-      Value word = emitWord(key);
-      Value keep = arith::CmpIOp::create(
-          b, loc, arith::CmpIPredicate::uge,
-          arith::ExtUIOp::create(b, loc, b.getI64Type(), word), threshold);
+      auto at = [&](int64_t dim) -> Value {
+        return linalg::IndexOp::create(b, loc, dim);
+      };
+      Value keep =
+          buildIsKept(b, loc, rate, key, at(2), at(1), at(0), op.getCall());
       Value scaled = arith::MulFOp::create(b, loc, convert(e[0], sums), factor);
       return arith::SelectOp::create(b, loc, keep, convert(scaled, type), zero);
     });
   }
 
 private:
-  Value integer(Type type, int64_t value) {
-    return arith::ConstantOp::create(b, loc, b.getIntegerAttr(type, value));
-  }
-  Value toI32(Value value) {
-    if (value.getType().isIndex())
-      return arith::IndexCastOp::create(b, loc, b.getI32Type(), value);
-    return arith::TruncIOp::create(b, loc, b.getI32Type(), value);
-  }
-
-  /// The word of the element that the body computes, D3.
-  Value emitWord(std::array<Value, 2> key) {
-    auto index = [&](int64_t dim) -> Value {
-      return linalg::IndexOp::create(b, loc, dim);
-    };
-    // Widths are not negative.
-    Value four = TensorCode::index(4), column = index(2);
-    Value block = arith::DivUIOp::create(b, loc, column, four);
-    Value lane = arith::RemUIOp::create(b, loc, column, four);
-    std::array<Value, 4> words = buildPhilox(
-        b, loc, {toI32(block), toI32(index(1)), toI32(index(0)), op.getCall()},
-        key);
-    Value word = words[3];
-    for (int64_t candidate : {2, 1, 0}) {
-      Value isLane = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
-                                           lane, TensorCode::index(candidate));
-      word = arith::SelectOp::create(b, loc, isLane, words[candidate], word);
-    }
-    return word;
-  }
-
   DropoutOp op;
 };
 
