@@ -108,7 +108,11 @@ def run_peer(name, model, threads, options):
     )
     results = [json.loads(x) for x in result.stdout.splitlines() if x.startswith("{")]
     if result.returncode != 0:
-        results.append({"peer": name, "absent": compare.last_line(result.stderr)})
+        reason = compare.last_line(result.stderr)
+        if result.returncode < 0:
+            reason = f"ended with signal {-result.returncode}"
+        after = results[-1]["weights"] if results else "the start"
+        results.append({"peer": name, "absent": f"after {after}: {reason}"})
     return results
 
 
@@ -116,7 +120,7 @@ def describe(results):
     rows, absent = [], []
     for result in results:
         if "absent" in result:
-            absent.append(f"{result['peer']} is absent: {result['absent']}.")
+            absent.append(f"{result['peer']}: {result['absent']}.")
             continue
         rows.append(
             [

@@ -78,7 +78,7 @@ def main():
         parser.add_argument(f"--{name}", type=int, required=True)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        for name in [*TYPES, "Q4_1"]:
+        for name in ["f16", "bf16", "Q4_1", "Q8_0"]:
             path = options.model
             if name in TYPES:
                 path = convert(options.model, name, folder)
