@@ -39,9 +39,9 @@ OUTPUT = "output, values times weights"
 ELSEWHERE = "elsewhere"
 # What a loop does, by the first of these that names one of its instructions.
 KINDS = {
-    "prefetching": r"prefetch",
     EXPONENTIALS: r"v(scalef|reduce|rndscale|round)ps$",
     PRODUCTS: r"vfn?m(add|sub)\d*p[sdh]$|vdpbf16ps$|tdp|tilestored",
+    "prefetching": r"prefetch",
     "maxima and masks": r"v(max|blendm|blendv)ps$",
     "conversion between types": r"vcvtne2?ps2bf16|vcvtps2ph|vcvtph2ps|vpmov(dw|zxwd)$",
     "transposition": r"vperm[ti]2|vunpck|vshufp",
