@@ -1,6 +1,5 @@
 //===- RopeOpTiling.cpp - attn.rope: tiling -------------------------------===//
 //
-//
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

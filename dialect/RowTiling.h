@@ -1,6 +1,5 @@
 //===- RowTiling.h - Tiles of ops on rows of heads --------------*- C++ -*-===//
 //
-//
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

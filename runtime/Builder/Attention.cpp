@@ -53,8 +53,7 @@ private:
   void writeScale();
   void writeOffset();
   void writeDropout();
-  void writeItems(const string &keyword, RegionKind kind,
-                  const std::vector<Item> &items);
+  void writeItems(RegionKind kind, const std::vector<Item> &items);
   string writeDynamicSizes(const Declaration &query);
 
   const Attention &attention;
@@ -116,20 +115,14 @@ void FunctionWriter::writeDropout() {
              seed->declaration->name + ", %" + call->declaration->name + ")";
 }
 
-void FunctionWriter::writeItems(const string &keyword, RegionKind kind,
+void FunctionWriter::writeItems(RegionKind kind,
                                 const std::vector<Item> &items) {
-  string list;
-  for (const Item &item : items) {
-    Expected<string> written =
-        writeItem(item, kind, getAccumulationType(attention), parameters);
-    if (!written) {
-      if (status)
-        status = std::move(written).error();
-      return;
-    }
-    list += (list.empty() ? "\n      " + keyword + " " : ", ") + *written;
-  }
-  clauses += list;
+  Expected<string> written = builder::writeItems(
+      items, kind, getAccumulationType(attention), parameters);
+  if (written)
+    clauses += *written;
+  else if (status)
+    status = std::move(written).error();
 }
 
 /// The sizes of the query that are not known, without its head size.
@@ -188,8 +181,8 @@ Expected<string> FunctionWriter::write() {
                 {attention.sequences->cumulativeQuery.declaration(),
                  attention.sequences->cumulativeKey.declaration()});
   writeDropout();
-  writeItems("score", RegionKind::score, attention.score.items());
-  writeItems("mask", RegionKind::mask, attention.mask.items());
+  writeItems(RegionKind::score, attention.score.items());
+  writeItems(RegionKind::mask, attention.mask.items());
   if (!status)
     return std::move(status).error();
 

@@ -17,11 +17,6 @@ using namespace attn::builder;
 using namespace attn::detail;
 using std::string;
 
-static Error expected(const string &member, const string &expected,
-                      const string &actual) {
-  return {member + ": expected " + expected + ", got " + actual, {}};
-}
-
 static Status checkSizes(const Attention &attention) {
   if (!isFloat(attention.type))
     return expected("type", "f64, f32, f16 or bf16",

@@ -18,6 +18,12 @@ inline ElementType getAccumulationType(const Attention &attention) {
                                             : ElementType::f32;
 }
 
+/// That a member of a description is not what it has to be.
+inline Error expected(const std::string &member, const std::string &expected,
+                      const std::string &actual) {
+  return {member + ": expected " + expected + ", got " + actual, {}};
+}
+
 /// Everything but the expressions, and the names of arguments.
 Status check(const Attention &attention);
 

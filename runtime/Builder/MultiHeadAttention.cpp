@@ -21,11 +21,6 @@ using namespace attn::builder;
 using namespace attn::detail;
 using std::string;
 
-static Error expected(const string &member, const string &expected,
-                      const string &actual) {
-  return {member + ": expected " + expected + ", got " + actual, {}};
-}
-
 static Status check(const MultiHeadAttention &layer) {
   const Attention &attention = layer.attention;
   if (Status checked = builder::check(attention); !checked)
@@ -148,8 +143,7 @@ private:
   void writeMaps();
   void writeRowOps();
   void writeAttention();
-  void writeItems(const string &keyword, RegionKind kind,
-                  const std::vector<Item> &items);
+  void writeItems(RegionKind kind, const std::vector<Item> &items);
 
   const MultiHeadAttention &layer;
   const Attention &attention;
@@ -219,20 +213,13 @@ void LayerWriter::writeRowOps() {
   }
 }
 
-void LayerWriter::writeItems(const string &keyword, RegionKind kind,
-                             const std::vector<Item> &items) {
-  string list;
-  for (const Item &item : items) {
-    Expected<string> written =
-        writeItem(item, kind, getAccumulationType(attention), parameters);
-    if (!written) {
-      if (status)
-        status = std::move(written).error();
-      return;
-    }
-    list += (list.empty() ? "\n      " + keyword + " " : ", ") + *written;
-  }
-  clauses += list;
+void LayerWriter::writeItems(RegionKind kind, const std::vector<Item> &items) {
+  Expected<string> written = builder::writeItems(
+      items, kind, getAccumulationType(attention), parameters);
+  if (written)
+    clauses += *written;
+  else if (status)
+    status = std::move(written).error();
 }
 
 void LayerWriter::writeAttention() {
@@ -266,8 +253,8 @@ void LayerWriter::writeAttention() {
                ", " + writeNumber(layer.outputDropout) + ", %" +
                seed->declaration->name + ", %" + call->declaration->name + ")";
   }
-  writeItems("score", RegionKind::score, attention.score.items());
-  writeItems("mask", RegionKind::mask, attention.mask.items());
+  writeItems(RegionKind::score, attention.score.items());
+  writeItems(RegionKind::mask, attention.mask.items());
 }
 
 Expected<string> LayerWriter::write() {

@@ -331,9 +331,10 @@ string RegionWriter::writeRemainder(const Node &node, const string &a,
 
 } // namespace
 
-Expected<string> builder::writeItem(const Item &item, RegionKind kind,
-                                    ElementType accumulation,
-                                    Parameters &parameters) {
+/// The name of an item, or its region.
+static Expected<string> writeItem(const Item &item, RegionKind kind,
+                                  ElementType accumulation,
+                                  Parameters &parameters) {
   // Also what has a name, to find what is wrong with it.
   Parameters unused;
   RegionWriter writer(kind, accumulation,
@@ -351,4 +352,17 @@ Expected<string> builder::writeItem(const Item &item, RegionKind kind,
   if (!names.empty())
     return item.name + "(" + names + " : " + types + ")";
   return item.name + (item.literals.empty() ? "" : "(" + item.literals + ")");
+}
+
+Expected<string> builder::writeItems(const std::vector<Item> &items,
+                                     RegionKind kind, ElementType accumulation,
+                                     Parameters &parameters) {
+  string keyword = kind == RegionKind::score ? "score" : "mask", list;
+  for (const Item &item : items) {
+    Expected<string> written = writeItem(item, kind, accumulation, parameters);
+    if (!written)
+      return written;
+    list += (list.empty() ? "\n      " + keyword + " " : ", ") + *written;
+  }
+  return list;
 }

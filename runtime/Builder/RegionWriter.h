@@ -20,12 +20,12 @@ namespace attn::builder {
 /// What a region is for.
 enum class RegionKind { score, mask };
 
-/// An item of a `score` or `mask` clause: its name, or a region. `accumulation`
-/// is the type of scores. Adds the arguments that it reads. An error names the
-/// expression.
-Expected<std::string> writeItem(const detail::Item &item, RegionKind kind,
-                                ElementType accumulation,
-                                Parameters &parameters);
+/// A `score` or `mask` clause on a line of its own, of names and regions;
+/// nothing without items. `accumulation` is the type of scores. Adds the
+/// arguments that it reads. An error names the expression.
+Expected<std::string> writeItems(const std::vector<detail::Item> &items,
+                                 RegionKind kind, ElementType accumulation,
+                                 Parameters &parameters);
 
 } // namespace attn::builder
 

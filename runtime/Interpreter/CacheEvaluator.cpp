@@ -47,6 +47,34 @@ std::vector<std::int64_t> interpreter::getIntegers(const Tensor &tensor) {
   return result;
 }
 
+mlir::LogicalResult interpreter::checkOperands(
+    mlir::Operation *op, llvm::ArrayRef<Datum> operands,
+    llvm::ArrayRef<mlir::attn::SizeConstraint> constraints,
+    mlir::ValueRange outs) {
+  auto sizeOf = [&](const mlir::attn::OperandSize &size) {
+    auto all = op->getOperands();
+    auto index = std::size_t(llvm::find(all, size.operand) - all.begin());
+    return std::get<TensorPtr>(operands[index])->view.size(int(size.dimension));
+  };
+  for (const mlir::attn::SizeConstraint &constraint : constraints) {
+    if (constraint.size.operand.getDefiningOp() == op)
+      continue; // Follows from the rest.
+    std::int64_t size = sizeOf(constraint.size), expected = constraint.delta;
+    if (constraint.reference.operand)
+      expected += sizeOf(constraint.reference);
+    if (size != expected)
+      return mlir::emitError(op->getLoc())
+             << "operand '" << constraint.size.name << "': dimension "
+             << constraint.size.dimension << " (" << constraint.meaning
+             << ") is " << size << ", expected " << expected;
+  }
+  for (auto [value, datum] : llvm::zip(op->getOperands(), operands))
+    if (const TensorPtr *operand = std::get_if<TensorPtr>(&datum))
+      if (!(*operand)->isKnown() && !llvm::is_contained(outs, value))
+        return mlir::emitError(op->getLoc()) << "an operand was never written";
+  return mlir::success();
+}
+
 namespace {
 
 using Results = FailureOr<std::vector<Datum>>;
@@ -193,30 +221,6 @@ public:
     return std::vector<Datum>{create(dropout.getOutput(), std::move(*output))};
   }
 
-  /// What the verifier could not see in dynamic sizes, and operands that were
-  /// never written.
-  mlir::LogicalResult
-  check(llvm::ArrayRef<mlir::attn::SizeConstraint> constraints,
-        mlir::ValueRange outs) {
-    for (const mlir::attn::SizeConstraint &constraint : constraints) {
-      if (constraint.size.operand.getDefiningOp() == op)
-        continue; // Follows from the rest.
-      std::int64_t size = sizeOf(constraint.size), expected = constraint.delta;
-      if (constraint.reference.operand)
-        expected += sizeOf(constraint.reference);
-      if (size != expected)
-        return emitError() << "operand '" << constraint.size.name
-                           << "': dimension " << constraint.size.dimension
-                           << " (" << constraint.meaning << ") is " << size
-                           << ", expected " << expected;
-    }
-    for (auto [value, datum] : llvm::zip(op->getOperands(), operands))
-      if (const TensorPtr *operand = std::get_if<TensorPtr>(&datum))
-        if (!(*operand)->isKnown() && !llvm::is_contained(outs, value))
-          return emitError() << "an operand was never written";
-    return mlir::success();
-  }
-
 private:
   mlir::InFlightDiagnostic emitError() { return mlir::emitError(op->getLoc()); }
 
@@ -229,9 +233,6 @@ private:
   }
   std::vector<std::int64_t> integers(mlir::Value value) {
     return getIntegers(tensor(value));
-  }
-  std::int64_t sizeOf(const mlir::attn::OperandSize &size) {
-    return tensor(size.operand).view.size(int(size.dimension));
   }
 
   template <typename Op> FailureOr<Cache> getCache(Op op) {
@@ -279,39 +280,43 @@ interpreter::evaluateBesideAttention(mlir::Operation *op,
                                      llvm::ArrayRef<Datum> operands) {
   Evaluation evaluation(op, operands);
   if (auto append = llvm::dyn_cast<mlir::attn::CacheAppendOp>(op)) {
-    if (failed(evaluation.check(append.getSizeConstraints(), append.getOuts())))
+    if (failed(checkOperands(op, operands, append.getSizeConstraints(),
+                             append.getOuts())))
       return Results(failure());
     return evaluation.append(append);
   }
   if (auto read = llvm::dyn_cast<mlir::attn::CacheReadOp>(op)) {
-    if (failed(evaluation.check(read.getSizeConstraints(), {})))
+    if (failed(checkOperands(op, operands, read.getSizeConstraints(), {})))
       return Results(failure());
     return evaluation.read(read);
   }
   if (auto rope = llvm::dyn_cast<mlir::attn::RopeOp>(op)) {
-    if (failed(evaluation.check(rope.getSizeConstraints(), rope.getOuts())))
+    if (failed(checkOperands(op, operands, rope.getSizeConstraints(),
+                             rope.getOuts())))
       return Results(failure());
     return evaluation.rope(rope);
   }
   if (auto merge = llvm::dyn_cast<mlir::attn::MergeOp>(op)) {
-    if (failed(evaluation.check(merge.getSizeConstraints(), merge.getOuts())))
+    if (failed(checkOperands(op, operands, merge.getSizeConstraints(),
+                             merge.getOuts())))
       return Results(failure());
     return evaluation.merge(merge);
   }
   if (auto project = llvm::dyn_cast<mlir::attn::ProjectionOp>(op)) {
-    if (failed(
-            evaluation.check(project.getSizeConstraints(), project.getOuts())))
+    if (failed(checkOperands(op, operands, project.getSizeConstraints(),
+                             project.getOuts())))
       return Results(failure());
     return evaluation.project(project);
   }
   if (auto norm = llvm::dyn_cast<mlir::attn::HeadNormOp>(op)) {
-    if (failed(evaluation.check(norm.getSizeConstraints(), norm.getOuts())))
+    if (failed(checkOperands(op, operands, norm.getSizeConstraints(),
+                             norm.getOuts())))
       return Results(failure());
     return evaluation.headNorm(norm);
   }
   if (auto dropout = llvm::dyn_cast<mlir::attn::DropoutOp>(op)) {
-    if (failed(
-            evaluation.check(dropout.getSizeConstraints(), dropout.getOuts())))
+    if (failed(checkOperands(op, operands, dropout.getSizeConstraints(),
+                             dropout.getOuts())))
       return Results(failure());
     return evaluation.dropout(dropout);
   }

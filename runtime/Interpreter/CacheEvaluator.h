@@ -8,6 +8,7 @@
 #ifndef ATTN_RUNTIME_INTERPRETER_CACHEEVALUATOR_H
 #define ATTN_RUNTIME_INTERPRETER_CACHEEVALUATOR_H
 
+#include "dialect/SizeConstraint.h"
 #include "runtime/Interpreter/Datum.h"
 
 #include "mlir/IR/Operation.h"
@@ -21,6 +22,13 @@ namespace attn::interpreter {
 /// there is no result.
 std::optional<mlir::FailureOr<std::vector<Datum>>>
 evaluateBesideAttention(mlir::Operation *op, llvm::ArrayRef<Datum> operands);
+
+/// What the verifier of `op` could not see in dynamic sizes, and operands that
+/// were never written, other than `outs`: an error at the op.
+mlir::LogicalResult
+checkOperands(mlir::Operation *op, llvm::ArrayRef<Datum> operands,
+              llvm::ArrayRef<mlir::attn::SizeConstraint> constraints,
+              mlir::ValueRange outs);
 
 /// The elements of a tensor of integers, in row-major order.
 std::vector<std::int64_t> getIntegers(const Tensor &tensor);

@@ -33,7 +33,8 @@ public:
       : op(op), operands(operands) {}
 
   FailureOr<std::vector<Datum>> evaluate() {
-    if (failed(check()))
+    if (failed(checkOperands(op, operands, op.getSizeConstraints(),
+                             op.getOuts().take_front())))
       return failure();
     setTensors();
     setCaches();
@@ -72,29 +73,6 @@ private:
   }
   std::int64_t integer(mlir::Value value) {
     return std::get<APInt>(get(value)).getSExtValue();
-  }
-
-  /// Sizes, and operands that were never written.
-  mlir::LogicalResult check() {
-    auto sizeOf = [&](const mlir::attn::OperandSize &size) {
-      return tensor(size.operand).view.size(int(size.dimension));
-    };
-    for (const mlir::attn::SizeConstraint &constraint :
-         op.getSizeConstraints()) {
-      std::int64_t size = sizeOf(constraint.size), expected = constraint.delta;
-      if (constraint.reference.operand)
-        expected += sizeOf(constraint.reference);
-      if (size != expected)
-        return emitError() << "operand '" << constraint.size.name
-                           << "': dimension " << constraint.size.dimension
-                           << " (" << constraint.meaning << ") is " << size
-                           << ", expected " << expected;
-    }
-    for (auto [value, datum] : llvm::zip(op->getOperands(), operands))
-      if (const TensorPtr *operand = std::get_if<TensorPtr>(&datum))
-        if (!(*operand)->isKnown() && value != op.getOuts()[0])
-          return emitError() << "an operand was never written";
-    return mlir::success();
   }
 
   MultiHeadAttentionProblem::Map map(mlir::OperandRange range) {

@@ -132,6 +132,22 @@ static SmallVector<Value> getIndices(OpBuilder &b, OpOperand &operand,
   return indices;
 }
 
+SmallVector<Value> attn::emitOuterLoops(OpBuilder &b, linalg::LinalgOp op,
+                                        SmallVector<Value> &sizes) {
+  Location loc = op.getLoc();
+  Value zero = arith::ConstantIndexOp::create(b, loc, 0);
+  Value one = arith::ConstantIndexOp::create(b, loc, 1);
+  for (Range range : op.createLoopRanges(b, loc))
+    sizes.push_back(getValueOrCreateConstantIndexOp(b, loc, range.size));
+  SmallVector<Value> loops;
+  for (Value size : ArrayRef(sizes).drop_back()) {
+    auto loop = scf::ForOp::create(b, loc, zero, size, one);
+    b.setInsertionPointToStart(loop.getBody());
+    loops.push_back(loop.getInductionVar());
+  }
+  return loops;
+}
+
 Value attn::loadSlice(OpBuilder &b, OpOperand &operand, ValueRange loops,
                       int64_t lanes) {
   auto op = cast<linalg::LinalgOp>(operand.getOwner());

@@ -32,6 +32,12 @@ StringRef whyNoRowSlices(linalg::LinalgOp op);
 /// The bits of the widest element of `op`'s operands.
 unsigned getWidestElementBits(linalg::LinalgOp op);
 
+/// Emits loops over all but the last dimension of `op`, moves into the
+/// innermost one, and gives their indices; `sizes` becomes those of all
+/// dimensions.
+SmallVector<Value> emitOuterLoops(OpBuilder &b, linalg::LinalgOp op,
+                                  SmallVector<Value> &sizes);
+
 /// Loads `lanes` elements of an operand of `op` from the indices `loops` on,
 /// along the last loop dimension. An operand that does not depend on it, or is
 /// a scalar, gives a scalar.

@@ -75,15 +75,8 @@ LogicalResult attn::vectorizeReduction(RewriterBase &rewriter,
   auto constant = [&](int64_t value) -> Value {
     return arith::ConstantIndexOp::create(rewriter, loc, value);
   };
-  Value zero = constant(0), one = constant(1);
-  SmallVector<Value> loops, sizes;
-  for (Range range : op.createLoopRanges(rewriter, loc))
-    sizes.push_back(getValueOrCreateConstantIndexOp(rewriter, loc, range.size));
-  for (Value size : ArrayRef(sizes).drop_back()) {
-    auto loop = scf::ForOp::create(rewriter, loc, zero, size, one);
-    rewriter.setInsertionPointToStart(loop.getBody());
-    loops.push_back(loop.getInductionVar());
-  }
+  SmallVector<Value> sizes;
+  SmallVector<Value> loops = emitOuterLoops(rewriter, op, sizes);
   loops.emplace_back();
 
   // One slice from `position` on, into as many partial results.
@@ -125,12 +118,13 @@ LogicalResult attn::vectorizeReduction(RewriterBase &rewriter,
     Value rest =
         arith::RemUIOp::create(rewriter, loc, sizes.back(), constant(lanes));
     Value whole = arith::SubIOp::create(rewriter, loc, sizes.back(), rest);
-    finish(createLoop(zero, whole, lanes, createPartial(lanes)));
+    finish(createLoop(constant(0), whole, lanes, createPartial(lanes)));
     finish(createLoop(whole, sizes.back(), 1, createPartial(1)));
   } else {
     int64_t done = size - size % lanes;
     if (done > 0)
-      finish(createLoop(zero, constant(done), lanes, createPartial(lanes)));
+      finish(
+          createLoop(constant(0), constant(done), lanes, createPartial(lanes)));
     while (done < size) {
       int64_t slice = llvm::bit_floor<uint64_t>(size - done);
       finish(combine(constant(done), createPartial(slice), slice));

@@ -100,18 +100,9 @@ LogicalResult attn::vectorizeRows(RewriterBase &rewriter, linalg::LinalgOp op,
     return failure();
   if (StringRef reason = whyNoRowSlices(op); !reason.empty())
     return op.emitRemark("not computed by vectors: ") << reason;
-  Location loc = op.getLoc();
   rewriter.setInsertionPoint(op);
-  Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
-  Value one = arith::ConstantIndexOp::create(rewriter, loc, 1);
-  SmallVector<Value> loops, sizes;
-  for (Range range : op.createLoopRanges(rewriter, loc))
-    sizes.push_back(getValueOrCreateConstantIndexOp(rewriter, loc, range.size));
-  for (Value size : ArrayRef(sizes).drop_back()) {
-    auto loop = scf::ForOp::create(rewriter, loc, zero, size, one);
-    rewriter.setInsertionPointToStart(loop.getBody());
-    loops.push_back(loop.getInductionVar());
-  }
+  SmallVector<Value> sizes;
+  SmallVector<Value> loops = emitOuterLoops(rewriter, op, sizes);
   int64_t width = registers.getWidth(getWidestElementBits(op));
   RowEmitter emitter(rewriter, op, std::move(loops), mostRegisters * width);
   if (int64_t size = op.getStaticLoopRanges().back();
