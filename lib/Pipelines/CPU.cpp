@@ -25,6 +25,7 @@ using attn::TargetDescription;
 static void addTilingStage(OpPassManager &pm, const TargetDescription &target) {
   int64_t lanes = target.vectorBits / 32;
   auto tiles = attn::TileSizes::forVectors(target.vectorBits);
+  pm.addPass(attn::createSpecializeQueries());
   attn::FoldGroupsOptions groups;
   groups.maximumRows = tiles.variantQueries;
   groups.plainRows = tiles.plainQueries;

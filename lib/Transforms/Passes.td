@@ -113,6 +113,21 @@ def SplitSequences : Pass<"attn-split-sequences"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def SpecializeQueries : Pass<"attn-specialize-queries"> {
+  let summary = "Give attention of any number of queries a form for one";
+  let description = [{
+    A step of generation has one query, and is lowered in another way than many
+    (see `attn-fold-groups` and `attn-attention-to-online`). An `attn.attention` with
+    a dynamic number of queries becomes two, one of them of a single query, in the
+    branches of an `scf.if` that looks at their number. A result that is only written
+    to a buffer of the caller is written in the branches.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def FoldGroups : Pass<"attn-fold-groups"> {
   let summary = "Make the query heads of a group rows of one head";
   let description = [{

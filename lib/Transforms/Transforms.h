@@ -61,6 +61,10 @@ LogicalResult bufferizeKernels(ModuleOp module);
 /// Replaces a packed batch by a loop over its sequences.
 void splitSequences(RewriterBase &rewriter, AttentionOp op);
 
+/// Puts beside an op on a dynamic number of queries the same op on one, and a
+/// condition that chooses.
+LogicalResult specializeQueries(RewriterBase &rewriter, AttentionOp op);
+
 /// Makes the query heads of a group rows of one head, if these are no more than
 /// `maximumRows`.
 LogicalResult foldGroup(RewriterBase &rewriter, AttentionOp op,
