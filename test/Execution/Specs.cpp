@@ -362,6 +362,8 @@ private:
       features.insert("batch 0");
     if (queryLength == 0)
       features.insert("query length 0");
+    if (queryLength == 1 && !spec.fixedSizes.queryLength && !spec.packed)
+      features.insert("one query of any number");
     if (keyLength == 0)
       features.insert("key length 0");
     if (!spec.packed) {
