@@ -178,7 +178,9 @@ def VectorizeContractions : Pass<"attn-vectorize-contractions"> {
     Option<"bf16Dot", "bf16-dot", "bool", "false",
            "Use AVX512-BF16's dot product of pairs, on vectors of 512 bits">,
     Option<"bf16Tiles", "bf16-tiles", "bool", "false",
-           "Use AMX-BF16's product of tiles of pairs, where they are filled">
+           "Use AMX-BF16's product of tiles of pairs, where they are filled">,
+    Option<"i8Dot", "i8-dot", "bool", "false",
+           "Use dot products of i8 (AVX512-VNNI, or AVX-VNNI on 256 bits)">
   ];
   let dependentDialects = [
     "::mlir::amx::AMXDialect", "::mlir::arith::ArithDialect",

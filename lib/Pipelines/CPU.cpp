@@ -63,7 +63,10 @@ static void addTilingStage(OpPassManager &pm, const TargetDescription &target) {
   attn::TileKeysOptions keys;
   keys.block = tiles.keys;
   pm.addPass(attn::createTileKeys(keys));
-  pm.addPass(attn::createDecomposeOnline());
+  attn::DecomposeOnlineOptions scores;
+  scores.quantizeQueries = target.quantizeQueries;
+  scores.i8Dot = target.i8Dot ? int64_t(target.vectorBits / 8) : 0;
+  pm.addPass(attn::createDecomposeOnline(scores));
   pm.addPass(attn::createLowerPacks()); // Of blocks.
   pm.addPass(attn::createMultiTokenToPanels());
   // What was not tiled.
@@ -91,6 +94,7 @@ static void addVectorStage(OpPassManager &pm, const TargetDescription &target) {
   contractions.vectorRegisters = target.vectorRegisters;
   contractions.bf16Dot = target.hasPairs();
   contractions.bf16Tiles = target.bf16Tiles;
+  contractions.i8Dot = target.i8Dot;
   pm.addPass(attn::createVectorizeContractions(contractions));
   attn::VectorizeRowsOptions rows;
   rows.vectorBits = target.vectorBits;

@@ -26,6 +26,13 @@ struct TargetDescription {
   /// There are products of tiles of pairs of bf16 (AMX-BF16), besides
   /// AVX512-BF16.
   bool bf16Tiles = false;
+  /// There are dot products of four i8, unsigned and signed (AVX512-VNNI, or
+  /// AVX-VNNI on vectors of 256 bits).
+  bool i8Dot = false;
+  /// Not the machine's, but its user's choice: keys in caches of i8 are
+  /// multiplied as integers where the machine has dot products of them, with
+  /// queries that are rounded to i8. Faster, and less exact.
+  bool quantizeQueries = false;
 
   /// Whether bf16 is multiplied in pairs.
   bool hasPairs() const { return vectorBits == 512 && (bf16Dot || bf16Tiles); }

@@ -37,9 +37,20 @@ struct TargetOptions : PassPipelineOptions<TargetOptions> {
       *this, "bf16-tiles",
       llvm::cl::desc("Use products of tiles of bf16 pairs (AMX-BF16)"),
       llvm::cl::init(target.bf16Tiles)};
+  Option<bool> i8Dot{
+      *this, "i8-dot",
+      llvm::cl::desc("Use dot products of i8 (AVX512-VNNI, or AVX-VNNI on 256 "
+                     "bits)"),
+      llvm::cl::init(target.i8Dot)};
+  Option<bool> quantizeQueries{
+      *this, "quantize-queries",
+      llvm::cl::desc("Multiply keys in caches of i8 as integers, with queries "
+                     "rounded to i8, where i8-dot allows it"),
+      llvm::cl::init(target.quantizeQueries)};
 
   attn::TargetDescription describe() const {
-    return {vectorBits, vectorRegisters, scalef, bf16Dot, bf16Tiles};
+    return {vectorBits, vectorRegisters, scalef,         bf16Dot,
+            bf16Tiles,  i8Dot,           quantizeQueries};
   }
 
 private:

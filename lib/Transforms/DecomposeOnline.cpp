@@ -19,6 +19,7 @@
 #include "dialect/AttnOps.h"
 #include "dialect/OnlinePacks.h"
 #include "lib/Analysis/MaskAnalysis.h"
+#include "lib/Transforms/IntegerScores.h"
 #include "lib/Transforms/OnlineInPairs.h"
 #include "lib/Transforms/Passes.h"
 #include "lib/Transforms/StoredElements.h"
@@ -29,6 +30,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
@@ -59,14 +61,16 @@ struct BlockFacts {
 /// Emits the steps of one block.
 class Decomposition {
 public:
-  Decomposition(OnlineAttentionOp op, OpBuilder &builder, int64_t maximumKeys)
+  Decomposition(OnlineAttentionOp op, OpBuilder &builder, int64_t maximumKeys,
+                bool withIntegers)
       : op(op), b(builder), loc(op.getLoc()),
         type(cast<RankedTensorType>(op.getAccumulator().getType())
                  .getElementType()),
         lanes(op.getNumLanes()),
         maximumKeys(llvm::alignTo(
             std::max<int64_t>(1, maximumKeys),
-            op.isInPairs() ? OnlineAttentionOp::kKeysPerPack : kRowMultiple)) {}
+            op.isInPairs() ? OnlineAttentionOp::kKeysPerPack : kRowMultiple)),
+        withIntegers(withIntegers) {}
 
   SmallVector<Value> emit() {
     numKeys = tensor::getMixedSize(b, loc, op.getKey(), 0);
@@ -139,6 +143,8 @@ private:
   /// size.
   Value emitScores() {
     Value all = empty({maximumKeys, lanes});
+    if (withIntegers)
+      return emitIntegerScores(b, loc, stored(op.getKey()), op.getQuery(), all);
     Value zero = arith::ConstantOp::create(b, loc, b.getFloatAttr(type, 0.0));
     if (op.getInRows())
       return emitScoresInRows(
@@ -371,6 +377,7 @@ private:
   Location loc;
   Type type;
   int64_t lanes, maximumKeys;
+  bool withIntegers; ///< Keys of i8 are multiplied as integers.
   OpFoldResult numKeys;
   Value wideKeys; ///< Where products need keys in the type of the state.
 };
@@ -378,25 +385,31 @@ private:
 } // namespace
 
 LogicalResult attn::decomposeOnline(RewriterBase &rewriter,
-                                    OnlineAttentionOp op) {
+                                    OnlineAttentionOp op,
+                                    const ScoreOptions &options) {
   FailureOr<int64_t> bound = ValueBoundsConstraintSet::computeConstantBound(
       presburger::BoundType::UB, {op.getKey(), 0}, /*stopCondition=*/nullptr,
       /*closedUB=*/true);
   if (failed(bound))
     return rewriter.notifyMatchFailure(op, "any number of keys");
   rewriter.setInsertionPoint(op);
-  rewriter.replaceOp(op, Decomposition(op, rewriter, *bound).emit());
+  bool withIntegers =
+      options.quantizeQueries && hasIntegerScores(op, options.i8Dot);
+  rewriter.replaceOp(op,
+                     Decomposition(op, rewriter, *bound, withIntegers).emit());
   return success();
 }
 
 namespace {
 struct DecomposeOnline : attn::impl::DecomposeOnlineBase<DecomposeOnline> {
+  using DecomposeOnlineBase::DecomposeOnlineBase;
+
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
     SmallVector<OnlineAttentionOp> ops;
     getOperation()->walk([&](OnlineAttentionOp op) { ops.push_back(op); });
     for (OnlineAttentionOp op : ops)
-      if (failed(decomposeOnline(rewriter, op))) {
+      if (failed(decomposeOnline(rewriter, op, {quantizeQueries, i8Dot}))) {
         op.emitError("expected a constant bound of the number of keys: tile "
                      "the keys first");
         return signalPassFailure();

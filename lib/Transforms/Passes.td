@@ -365,9 +365,23 @@ def DecomposeOnline : Pass<"attn-decompose-online"> {
     few times. A block that the mask analysis finds empty is skipped; whether it
     is partial, and whether its regions are defined everywhere, goes to the
     softmax step.
+
+    With `quantize-queries`, the form in rows multiplies keys that are stored as i8
+    with a scale as integers, if the head size is a multiple of `i8-dot`. Queries
+    are rounded to i8 for that, with a scale for each row as in
+    `attn.cache_append`: half a step, 1/254 of the row's largest element, at most.
+    Sums are exact, in i32, and multiplied by both scales. Other keys of i8 become
+    f32, and a remark says why.
   }];
+  let options = [
+    Option<"quantizeQueries", "quantize-queries", "bool", "false",
+           "Multiply keys of i8 as integers, with queries rounded to i8">,
+    Option<"i8Dot", "i8-dot", "int64_t", "0",
+           "Numbers of i8 that a dot product of the target takes; 0: none">
+  ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect",
+                           "::mlir::math::MathDialect",
                            "::mlir::scf::SCFDialect",
                            "::mlir::tensor::TensorDialect"];
 }

@@ -9,6 +9,9 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+#include <limits>
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -24,6 +27,38 @@ Value attn::emitElement(OpBuilder &b, Location loc, Value element, Value scale,
   if (element.getType().getIntOrFloatBitWidth() > type.getIntOrFloatBitWidth())
     return arith::TruncFOp::create(b, loc, type, element);
   return arith::ExtFOp::create(b, loc, type, element);
+}
+
+/// The integers of a row are -kLargest to kLargest.
+static constexpr double kLargest = 127;
+
+static Value emitReal(OpBuilder &b, Location loc, double value) {
+  return arith::ConstantOp::create(b, loc, b.getF32FloatAttr(float(value)));
+}
+
+Value attn::emitRowScale(OpBuilder &b, Location loc, Value largest) {
+  Value scale =
+      arith::DivFOp::create(b, loc, largest, emitReal(b, loc, kLargest));
+  Value isFinite = arith::CmpFOp::create(
+      b, loc, arith::CmpFPredicate::OLT, largest,
+      emitReal(b, loc, std::numeric_limits<double>::infinity()));
+  Value nan = emitReal(b, loc, std::numeric_limits<double>::quiet_NaN());
+  return arith::SelectOp::create(b, loc, isFinite, scale, nan);
+}
+
+Value attn::emitQuantized(OpBuilder &b, Location loc, Value number,
+                          Value scale) {
+  Value zero = emitReal(b, loc, 0), low = emitReal(b, loc, -kLargest),
+        high = emitReal(b, loc, kLargest);
+  Value quotient = arith::DivFOp::create(b, loc, number, scale);
+  Value rounded = math::RoundEvenOp::create(b, loc, quotient);
+  // Scales that are denormal are not exact.
+  rounded = arith::MaximumFOp::create(
+      b, loc, low, arith::MinimumFOp::create(b, loc, high, rounded));
+  Value hasScale =
+      arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT, scale, zero);
+  rounded = arith::SelectOp::create(b, loc, hasScale, rounded, zero);
+  return arith::FPToSIOp::create(b, loc, b.getI8Type(), rounded);
 }
 
 Value attn::emitElements(OpBuilder &b, Location loc, Value elements,

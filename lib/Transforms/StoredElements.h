@@ -19,6 +19,13 @@ namespace mlir::attn {
 Value emitElement(OpBuilder &b, Location loc, Value element, Value scale,
                   Type type);
 
+/// The scale of a row whose largest magnitude is `largest`, a number of f32
+/// (C7).
+Value emitRowScale(OpBuilder &b, Location loc, Value largest);
+
+/// A number of f32 in units of the scale of its row, as an i8 (C7).
+Value emitQuantized(OpBuilder &b, Location loc, Value number, Value scale);
+
 /// The matrix `elements` in those of `to`, another float type; `scales` has one
 /// for each row if they are of i8, and is null if not.
 Value emitElements(OpBuilder &b, Location loc, Value elements, Value scales,

@@ -34,6 +34,8 @@ Value attn::emitSumOfProducts(OpBuilder &b, Location loc, ValueRange factors,
   auto widen = [type](OpBuilder &b, Location loc, Value factor) -> Value {
     if (factor.getType() == type)
       return factor;
+    if (isa<IntegerType>(type))
+      return arith::ExtSIOp::create(b, loc, type, factor);
     if (isa<IntegerType>(factor.getType()))
       return arith::SIToFPOp::create(b, loc, type, factor);
     return arith::ExtFOp::create(b, loc, type, factor);
@@ -42,9 +44,13 @@ Value attn::emitSumOfProducts(OpBuilder &b, Location loc, ValueRange factors,
                  [&](OpBuilder &b, Location loc, ValueRange arguments) {
                    Value x = widen(b, loc, arguments[0]);
                    Value y = widen(b, loc, arguments[1]);
-                   Value product = arith::MulFOp::create(b, loc, x, y);
-                   Value sum =
-                       arith::AddFOp::create(b, loc, arguments[2], product);
+                   Value before = arguments[2], sum;
+                   if (isa<IntegerType>(type))
+                     sum = arith::AddIOp::create(
+                         b, loc, before, arith::MulIOp::create(b, loc, x, y));
+                   else
+                     sum = arith::AddFOp::create(
+                         b, loc, before, arith::MulFOp::create(b, loc, x, y));
                    linalg::YieldOp::create(b, loc, sum);
                  });
 }

@@ -115,9 +115,18 @@ LogicalResult splitKeys(RewriterBase &rewriter, OnlineAttentionOp op,
 LogicalResult tileKeys(RewriterBase &rewriter, OnlineAttentionOp op,
                        int64_t block);
 
+/// How keys of i8 are multiplied.
+struct ScoreOptions {
+  /// As integers, with queries that are rounded to i8, where `i8Dot` allows it.
+  bool quantizeQueries = false;
+  /// Numbers of i8 that a dot product of the target takes; 0: it has none.
+  int64_t i8Dot = 0;
+};
+
 /// Replaces the attention of one block of keys by contractions and a softmax
 /// step. Fails if the number of keys has no constant bound.
-LogicalResult decomposeOnline(RewriterBase &rewriter, OnlineAttentionOp op);
+LogicalResult decomposeOnline(RewriterBase &rewriter, OnlineAttentionOp op,
+                              const ScoreOptions &options);
 
 /// Replaces a projection by parallel tiles of columns, computed in f32 by
 /// vectors of `lanes`, or where `inPairs` says so and it can be, in pairs of

@@ -66,7 +66,9 @@ jit::compileObject(std::string_view text, const CompileOptions &options,
   // After each of some fifty passes it takes longer than they do: once at the
   // end. The tools verify after each.
   pm.enableVerifier(false);
-  (*lowering)->build(pm, describeTarget(**target));
+  mlir::attn::TargetDescription description = describeTarget(**target);
+  description.quantizeQueries = options.quantizeQueries;
+  (*lowering)->build(pm, description);
   if (mlir::failed(pm.run(*kernel->module)) ||
       mlir::failed(mlir::verify(*kernel->module)))
     return diagnostics.takeError("cannot lower");

@@ -77,6 +77,7 @@ std::string Engine::Impl::computeKey(std::string_view text,
   for (llvm::StringRef part :
        {llvm::StringRef(compilerIdentity), llvm::StringRef(text),
         llvm::StringRef(options.entry), llvm::StringRef(options.pipeline),
+        llvm::StringRef(options.quantizeQueries ? "quantize-queries" : ""),
         llvm::StringRef(options.fileName)}) {
     hasher.update(std::to_string(part.size()) + ":");
     hasher.update(part);

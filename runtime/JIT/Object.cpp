@@ -35,6 +35,7 @@ Expected<ObjectFile> attn::compileToObject(std::string_view text,
   };
   CompileOptions compileOptions = {.entry = options.entry,
                                    .pipeline = options.pipeline,
+                                   .quantizeQueries = options.quantizeQueries,
                                    .fileName = options.fileName};
   CompileStats stats;
   Expected<CompiledObject> compiled =

@@ -156,8 +156,10 @@ jit::describeTarget(const llvm::TargetMachine &target) {
       bool isFast = target.getTargetCPU().starts_with("znver");
       result.bf16Dot = isFast && features.checkFeatures("+avx512bf16");
       result.bf16Tiles = features.checkFeatures("+avx512bf16,+amx-bf16");
+      result.i8Dot = features.checkFeatures("+avx512vnni");
     } else if (features.checkFeatures("+avx2")) {
       result.vectorBits = 256;
+      result.i8Dot = features.checkFeatures("+avxvnni");
     }
   }
   return result;

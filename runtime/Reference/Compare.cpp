@@ -34,6 +34,10 @@ Tolerance attn::reference::toleranceFor(ElementType inputs, Quantity quantity) {
 }
 
 /// |a - b|, where equals are 0 apart even if they are not finite.
+Tolerance attn::reference::toleranceForQuantizedQueries(Quantity quantity) {
+  return {2e-2, /*relative=*/quantity == Quantity::output};
+}
+
 static double distance(double a, double b) {
   if (a == b || (std::isnan(a) && std::isnan(b)))
     return 0;

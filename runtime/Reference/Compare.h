@@ -44,6 +44,12 @@ enum class Quantity { output, logSumExp };
 /// absolute. Integers and i1 must be equal: bound 0.
 Tolerance toleranceFor(ElementType inputs, Quantity quantity);
 
+/// The same where keys are multiplied by queries that are rounded to i8. In a
+/// row of 128 normal numbers the largest is about 2.7, and rounding moves the
+/// others by 0.006 on average: so it does scores, and weights by 0.6 %, each
+/// differently. The bounds are three and more of that.
+Tolerance toleranceForQuantizedQueries(Quantity quantity);
+
 /// The outcome of comparing a result with the oracle's.
 struct Comparison {
   /// Largest error, in the measure of the tolerance. Infinite where a NaN or an

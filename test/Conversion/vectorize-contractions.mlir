@@ -217,7 +217,7 @@ func.func @lanes(%a: memref<8x8xf32>, %b: memref<8x?xf32>, %c: memref<8x?xf32>,
   linalg.matmul ins(%d, %e : memref<8x8xf16>, memref<8x16xf16>) outs(%e : memref<8x16xf16>)
   // expected-remark @below {{not computed in vector registers: is not all of f32 or all of f64}}
   linalg.matmul ins(%d, %e : memref<8x8xf16>, memref<8x16xf16>) outs(%c16 : memref<8x16xf32>)
-  // expected-remark @below {{not computed in vector registers: is not a plain sum of products}}
+  // expected-remark @below {{not computed in vector registers: is not all of f32 or all of f64}}
   linalg.matmul ins(%i, %i : memref<16x16xi32>, memref<16x16xi32>) outs(%i : memref<16x16xi32>)
   return
 }

@@ -15,10 +15,11 @@
 using namespace attn;
 using namespace attn::test;
 
-static Results runCompiled(const std::string &text, const char *pipeline,
+static Results runCompiled(const std::string &text,
+                           const CompileOptions &options,
                            std::vector<Argument> arguments) {
   Results results;
-  Expected<Kernel> kernel = getEngine().compile(text, {.pipeline = pipeline});
+  Expected<Kernel> kernel = getEngine().compile(text, options);
   if (!kernel) {
     ADD_FAILURE() << kernel.error().message << "\n" << text;
     results.error = kernel.error().message;
@@ -60,13 +61,16 @@ static Results runCompiled(const std::string &text, const char *pipeline,
 
 Results
 attn::test::runEverywhere(const std::string &text,
-                          const std::vector<TestArgument> &testArguments) {
+                          const std::vector<TestArgument> &testArguments,
+                          bool quantizeQueries) {
   std::vector<Argument> arguments(testArguments.begin(), testArguments.end());
   auto expected = interpret(text, "test.mlir", "f", arguments);
   Results results;
   for (const char *pipeline : {"reference", "cpu"}) {
     SCOPED_TRACE(std::string(pipeline) + " of\n" + text);
-    results = runCompiled(text, pipeline, arguments);
+    results = runCompiled(
+        text, {.pipeline = pipeline, .quantizeQueries = quantizeQueries},
+        arguments);
     EXPECT_EQ(expected.ok(), results.error.empty())
         << (expected ? results.error : expected.error().message);
     if (!expected || !results.error.empty())

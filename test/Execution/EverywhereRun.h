@@ -33,9 +33,11 @@ struct TestArgument : Argument {
 /// Runs the function of `text` by both pipelines and by the interpreter. Where
 /// one fails, all must, and what the compiled kernels give must be what the
 /// interpreter gives, within the tolerance of the result's type. A kernel that
-/// fails may not have written anything.
+/// fails may not have written anything. `quantizeQueries` is that of
+/// CompileOptions, for queries that are of i8 already, times a scale.
 Results runEverywhere(const std::string &text,
-                      const std::vector<TestArgument> &arguments);
+                      const std::vector<TestArgument> &arguments,
+                      bool quantizeQueries = false);
 
 /// The bytes of the results of a kernel on some threads. A failed call is a
 /// test failure.

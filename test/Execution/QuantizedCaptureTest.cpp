@@ -63,6 +63,7 @@ protected:
 
   /// The rows as a cache of i8 gives them back.
   std::vector<double> quantize(const NpyArray &rows) {
+    Index heads = rows.shape()[1];
     reference::Cache cache;
     cache.type = ElementType::i8;
     cache.shape = {1, heads, length, headSize};
@@ -76,13 +77,18 @@ protected:
   }
 
   TensorView viewOf(const std::vector<double> &rows) const {
-    const Index sizes[] = {1, heads, length, headSize};
+    const Index sizes[] = {1, Index(rows.size()) / (length * headSize), length,
+                           headSize};
     return TensorView(rows.data(), sizes);
   }
 
   std::vector<double> attend(TensorView keys, TensorView values) const {
+    return attend(query.view(), std::move(keys), std::move(values));
+  }
+  std::vector<double> attend(TensorView queries, TensorView keys,
+                             TensorView values) const {
     reference::AttentionProblem problem;
-    problem.query = query.view();
+    problem.query = std::move(queries);
     problem.key = std::move(keys);
     problem.value = std::move(values);
     problem.mask = [](Index, Index, Index p, Index j) { return j <= p; };
@@ -91,6 +97,8 @@ protected:
     return result->output;
   }
 
+  void testKernels(bool quantizeQueries);
+
   NpyArray query = load("query"), key = load("key"), value = load("value");
   Index length = key.shape()[2];
 };
@@ -98,14 +106,20 @@ protected:
 TEST_F(QuantizedCapture, ErrorOfTheOutput) {
   NpyArray saved = load("output");
   std::vector<double> expected = *reference::toDoubles("output", saved.view());
-  std::vector<double> keys = quantize(key), values = quantize(value);
-  auto report = [&](const char *name, const TensorView &k,
-                    const TensorView &v) {
-    Errors errors = measure(attend(k, v), expected);
+  std::vector<double> keys = quantize(key), values = quantize(value),
+                      queries = quantize(query);
+  auto reportOutput = [&](const char *name, const std::vector<double> &output) {
+    Errors errors = measure(output, expected);
     std::cout << name << ": largest " << errors.largest << ", mean square "
               << errors.mean << "\n";
     return errors;
   };
+  auto report = [&](const char *name, const TensorView &k,
+                    const TensorView &v) {
+    return reportOutput(name, attend(k, v));
+  };
+  reportOutput("queries of i8",
+               attend(viewOf(queries), key.view(), value.view()));
   EXPECT_LT(report("as captured", key.view(), value.view()).largest, 1e-6);
   report("keys of i8", viewOf(keys), value.view());
   report("values of i8", key.view(), viewOf(values));
@@ -114,12 +128,19 @@ TEST_F(QuantizedCapture, ErrorOfTheOutput) {
   EXPECT_LT(both.largest, 3e-2);
   EXPECT_LT(both.mean, 3e-2);
   EXPECT_GT(both.largest, 1e-4); // It was quantized.
+  Errors all = reportOutput(
+      "all of i8", attend(viewOf(queries), viewOf(keys), viewOf(values)));
+  EXPECT_LT(all.largest, 6e-2);
+  EXPECT_LT(all.mean, 6e-2);
 }
 
 /// Appends all keys and values to empty caches of i8 and attends to them.
-TEST_F(QuantizedCapture, Kernels) {
-  std::vector<double> keys = quantize(key), values = quantize(value);
-  std::vector<double> all = attend(viewOf(keys), viewOf(values));
+void QuantizedCapture::testKernels(bool quantizeQueries) {
+  std::vector<double> keys = quantize(key), values = quantize(value),
+                      rounded = quantize(query);
+  std::vector<double> exact = attend(viewOf(keys), viewOf(values)),
+                      quantized =
+                          attend(viewOf(rounded), viewOf(keys), viewOf(values));
   Expected<Engine> engine = Engine::create();
   ASSERT_TRUE(engine) << engine.error().message;
   for (Index queries : {length, Index(1)}) {
@@ -155,7 +176,8 @@ TEST_F(QuantizedCapture, Kernels) {
         return %output, %0#0, %0#1, %1#0, %1#1
             : !q, !cache, !scales, !cache, !scales
       })";
-    Expected<Kernel> kernel = engine->compile(text);
+    Expected<Kernel> kernel =
+        engine->compile(text, {.quantizeQueries = quantizeQueries});
     ASSERT_TRUE(kernel) << kernel.error().message;
 
     std::vector<std::int8_t> storedKeys(key.bytes().size() / sizeof(float)),
@@ -189,14 +211,31 @@ TEST_F(QuantizedCapture, Kernels) {
     Status status = kernel->run(arguments, results);
     ASSERT_TRUE(status) << status.error().message;
 
-    std::vector<double> expected;
-    for (Index h = 0; h < 9; ++h)
-      for (Index i = length - queries; i < length; ++i)
-        for (Index d = 0; d < headSize; ++d)
-          expected.push_back(all[std::size_t((h * length + i) * headSize + d)]);
+    auto select = [&](const std::vector<double> &all) {
+      std::vector<double> rows;
+      for (Index h = 0; h < 9; ++h)
+        for (Index i = length - queries; i < length; ++i)
+          for (Index d = 0; d < headSize; ++d)
+            rows.push_back(all[std::size_t((h * length + i) * headSize + d)]);
+      return rows;
+    };
     std::vector<double> actual(output.begin(), output.end());
-    EXPECT_LT(measure(actual, expected).largest, 2e-6) << queries;
+    double error = measure(actual, select(exact)).largest, tolerance = 2e-6;
+    // Where there are dot products of i8, one query of a head is rounded: as
+    // the oracle's, but for elements in the middle of two steps, as far as f32
+    // can tell.
+    if (quantizeQueries && queries == 1 && error > tolerance) {
+      error = measure(actual, select(quantized)).largest;
+      tolerance = 2e-3;
+    }
+    EXPECT_LT(error, tolerance) << queries;
   }
+}
+
+TEST_F(QuantizedCapture, Kernels) { testKernels(/*quantizeQueries=*/false); }
+
+TEST_F(QuantizedCapture, KernelsWithQuantizedQueries) {
+  testKernels(/*quantizeQueries=*/true);
 }
 
 } // namespace

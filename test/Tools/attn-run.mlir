@@ -76,6 +76,10 @@
 // FLOPS: "denseFlops": 21504,
 // FLOPS: "denseFlopsPerSecond": {{[0-9.e+]+}}
 
+// RUN: attn-run %s --entry attend --random 1 --check --quantize-queries \
+// RUN:   | FileCheck %s --check-prefix=QUANTIZE
+// QUANTIZE: tolerance 2.0e-02
+
 // RUN: attn-run --help | FileCheck %s --check-prefix=HELP
 // HELP: USAGE: attn-run [options] file.mlir
 // HELP: --arg <file|number:type|->

@@ -86,6 +86,9 @@ TEST(Compare, Tolerances) {
   EXPECT_FALSE(toleranceFor(ElementType::f32, Quantity::logSumExp).relative);
   EXPECT_EQ(toleranceFor(ElementType::f64, Quantity::logSumExp).bound, 1e-12);
   EXPECT_EQ(toleranceFor(ElementType::i32, Quantity::output).bound, 0);
+  EXPECT_EQ(toleranceForQuantizedQueries(Quantity::output).bound, 2e-2);
+  EXPECT_TRUE(toleranceForQuantizedQueries(Quantity::output).relative);
+  EXPECT_FALSE(toleranceForQuantizedQueries(Quantity::logSumExp).relative);
 }
 
 TEST(Values, EveryType) {

@@ -149,10 +149,16 @@ void bench::registerDecode(const Options &options) {
         });
   for (const DecodeBenchmark &decode : getDecodeBenchmarks())
     if (decode.quantized)
-      for (unsigned threads : {1u, 2u})
-        registerSeries(
-            "decode/" + decode.decode->name, ElementType::i8, threads, [=] {
-              return DecodeSeries::create({decode.quantized, {}, {}},
-                                          ElementType::i8, threads, options);
-            });
+      for (bool quantizeQueries : {false, true})
+        for (unsigned threads : {1u, 2u}) {
+          Options ofCase = options;
+          ofCase.quantizeQueries = quantizeQueries;
+          registerSeries("decode/" + decode.decode->name +
+                             (quantizeQueries ? "-i8dot" : ""),
+                         ElementType::i8, threads, [=] {
+                           return DecodeSeries::create(
+                               {decode.quantized, {}, {}}, ElementType::i8,
+                               threads, ofCase);
+                         });
+        }
 }

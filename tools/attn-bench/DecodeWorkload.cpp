@@ -42,7 +42,7 @@ Expected<DecodeWorkload> DecodeWorkload::create(const DecodePointer &decode,
   const ColdCaches::Cache &cache = workload.nextCache();
   if (Expected<double> seconds = workload.run(cache); !seconds)
     return seconds.error();
-  if (Status status = workload.check(cache); !status)
+  if (Status status = workload.check(cache, options.quantizeQueries); !status)
     return status.error();
   return workload;
 }
@@ -58,7 +58,8 @@ Expected<double> DecodeWorkload::run(const ColdCaches::Cache &cache) const {
 }
 
 Status DecodeWorkload::checkAt(const ColdCaches::Cache &cache, Index batch,
-                               Index head, Index query) const {
+                               Index head, Index query,
+                               bool quantizedQueries) const {
   Index keyHead = head * decode->keyValueHeads / decode->queryHeads;
   std::vector<Index> rows;
   for (Index j = 0, end = decode->keyLength(batch); j < end; ++j)
@@ -99,16 +100,19 @@ Status DecodeWorkload::checkAt(const ColdCaches::Cache &cache, Index batch,
   problem.value = value.view();
   return checkRow("batch " + std::to_string(batch) + ", head " +
                       std::to_string(head) + ", row " + std::to_string(query),
-                  output.viewAt(at, {1, 1, 1, size}), problem);
+                  output.viewAt(at, {1, 1, 1, size}), problem,
+                  quantizedQueries);
 }
 
-Status DecodeWorkload::check(const ColdCaches::Cache &cache) const {
+Status DecodeWorkload::check(const ColdCaches::Cache &cache,
+                             bool quantizedQueries) const {
   if (Status status = checkWritten(output.view()); !status)
     return status;
   for (Index batch : std::set<Index>{0, decode->batches - 1})
     for (Index head : std::set<Index>{0, decode->queryHeads - 1})
       for (Index row : std::set<Index>{0, decode->queryLength - 1})
-        if (Status status = checkAt(cache, batch, head, row); !status)
+        if (Status status = checkAt(cache, batch, head, row, quantizedQueries);
+            !status)
           return status;
   return {};
 }

@@ -33,9 +33,9 @@ public:
 
 private:
   DecodeWorkload(DecodePointer decode, ElementType type, Kernel kernel);
-  Status check(const ColdCaches::Cache &cache) const;
+  Status check(const ColdCaches::Cache &cache, bool quantizedQueries) const;
   Status checkAt(const ColdCaches::Cache &cache, Index batch, Index head,
-                 Index query) const;
+                 Index query, bool quantizedQueries) const;
 
   DecodePointer decode;
   ElementType type;

@@ -38,6 +38,7 @@ Expected<Kernel> bench::compileText(const std::string &name,
   CompileOptions compileOptions;
   if (!options.pipeline.empty())
     compileOptions.pipeline = options.pipeline;
+  compileOptions.quantizeQueries = options.quantizeQueries;
   compileOptions.fileName = name;
   Expected<Kernel> kernel = engine->compile(text, compileOptions);
   if (!kernel)

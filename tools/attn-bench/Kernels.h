@@ -22,6 +22,8 @@ struct Options {
   /// Empty: kernels are compiled anew.
   std::string cacheDirectory;
   bool alone = false; ///< No baselines.
+  /// Not from the command line: as in CompileOptions.
+  bool quantizeQueries = false;
 };
 
 /// An engine for so many threads.

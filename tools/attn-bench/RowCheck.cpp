@@ -17,7 +17,8 @@ using namespace attn;
 using namespace attn::bench;
 
 Status bench::checkRow(const std::string &name, const TensorView &row,
-                       const reference::AttentionProblem &problem) {
+                       const reference::AttentionProblem &problem,
+                       bool quantizedQueries) {
   Expected<reference::AttentionResult> expected = reference::attention(problem);
   if (!expected)
     return expected.error();
@@ -29,6 +30,9 @@ Status bench::checkRow(const std::string &name, const TensorView &row,
   // It is for the largest element of all rows, which a row of many keys has
   // not.
   tolerance.bound *= 5;
+  if (quantizedQueries) // Which is for any row.
+    tolerance =
+        reference::toleranceForQuantizedQueries(reference::Quantity::output);
   Expected<reference::Comparison> comparison =
       reference::compare(*actual, expected->output, tolerance);
   if (!comparison)

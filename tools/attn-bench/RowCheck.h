@@ -17,8 +17,10 @@ namespace attn::bench {
 
 /// Holds one row of an output, (1, 1, 1, Dv), to the float64 reference of the
 /// problem, which has one query. An error begins with the name of the row.
+/// `quantizedQueries`: the kernel rounds them to i8.
 Status checkRow(const std::string &name, const TensorView &row,
-                const reference::AttentionProblem &problem);
+                const reference::AttentionProblem &problem,
+                bool quantizedQueries = false);
 
 /// That a whole output was written: it held nothing but NaN before.
 Status checkWritten(const TensorView &output);

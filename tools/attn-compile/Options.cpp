@@ -79,6 +79,7 @@ Expected<Options> attn::compile::parseOptions(int argc, char **argv) {
   object.cpu = parsed.getLastArgValue(OPT_cpu);
   object.entry = parsed.getLastArgValue(OPT_entry);
   object.pipeline = parsed.getLastArgValue(OPT_pipeline, object.pipeline);
+  object.quantizeQueries = parsed.hasArg(OPT_quantize_queries);
   object.fileName = options.inputFile;
   return options;
 }

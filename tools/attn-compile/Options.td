@@ -29,5 +29,8 @@ defm cpu : Value<"cpu", "<name>",
   "machine)">;
 defm pipeline : Value<"pipeline", "<name>",
   "Lowering: cpu (default), or reference, slow and plain">;
+def quantize_queries : Flag<["--"], "quantize-queries">, HelpText<
+  "Multiply keys in caches of i8 as integers, with queries\n"
+  "rounded to i8, where the processor has dot products of them">;
 def help : Flag<["--"], "help">, HelpText<"Show this">;
 def : Flag<["-"], "h">, Alias<help>;

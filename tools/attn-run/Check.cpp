@@ -33,7 +33,8 @@ Expected<ReferenceResult> attn::run::readExpected(const std::string &path,
 
 Expected<std::vector<Check>>
 attn::run::checkResults(std::span<const NpyArray> results,
-                        std::span<const ReferenceResult> references) {
+                        std::span<const ReferenceResult> references,
+                        bool quantizedQueries) {
   std::vector<Check> checks;
   for (std::size_t i = 0; i < references.size(); ++i) {
     const ReferenceResult &expected = references[i];
@@ -43,6 +44,8 @@ attn::run::checkResults(std::span<const NpyArray> results,
       return values.error();
     reference::Tolerance tolerance =
         reference::toleranceFor(expected.type, expected.quantity);
+    if (quantizedQueries && isFloat(expected.type))
+      tolerance = reference::toleranceForQuantizedQueries(expected.quantity);
     Expected<reference::Comparison> comparison =
         reference::compare(*values, expected.values, tolerance);
     if (!comparison)

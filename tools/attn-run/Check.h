@@ -30,10 +30,12 @@ struct Check {
   reference::Tolerance tolerance;
 };
 
-/// Compares each of the first results with its reference.
+/// Compares each of the first results with its reference. Floats may differ
+/// from it as much as queries that are rounded to i8 make them, if they are.
 Expected<std::vector<Check>>
 checkResults(std::span<const NpyArray> results,
-             std::span<const ReferenceResult> references);
+             std::span<const ReferenceResult> references,
+             bool quantizedQueries);
 
 } // namespace attn::run
 

@@ -96,6 +96,7 @@ Expected<Options> attn::run::parseOptions(int argc, char **argv) {
   if (options.check && !options.expectedFiles.empty())
     return Error{"expected --check or --expect, not both", {}};
   options.pipeline = parsed.getLastArgValue(OPT_pipeline, options.pipeline);
+  options.quantizeQueries = parsed.hasArg(OPT_quantize_queries);
   options.cpu = parsed.getLastArgValue(OPT_cpu);
   options.jsonFile = parsed.getLastArgValue(OPT_json);
   options.cacheDirectory = parsed.getLastArgValue(OPT_cache_dir);

@@ -43,6 +43,10 @@ def check : Flag<["--"], "check">, HelpText<
 defm pipeline : Value<"pipeline", "<name>",
   "Lowering: cpu (default), or reference, slow and plain, to\n"
   "compare with">;
+def quantize_queries : Flag<["--"], "quantize-queries">, HelpText<
+  "Multiply keys in caches of i8 as integers, with queries\n"
+  "rounded to i8, where the processor has dot products of them;\n"
+  "--check and --expect allow for it">;
 defm cpu : Value<"cpu", "<name>",
   "Processor to compile for, such as x86-64-v3, whose code this\n"
   "machine can execute (default: this machine)">;

@@ -47,6 +47,7 @@ static Expected<Kernel> compile(const Options &options, llvm::StringRef text) {
   CompileOptions compileOptions;
   compileOptions.entry = options.entry;
   compileOptions.pipeline = options.pipeline;
+  compileOptions.quantizeQueries = options.quantizeQueries;
   compileOptions.fileName = options.inputFile;
   Progress progress("compiling");
   return engine->compile(text, compileOptions);
@@ -207,7 +208,8 @@ static Expected<bool> runFile(const Options &options) {
       flops && *flops > 0)
     report.denseFlops = *flops;
 
-  Expected<std::vector<Check>> checks = checkResults(*results, *references);
+  Expected<std::vector<Check>> checks =
+      checkResults(*results, *references, options.quantizeQueries);
   if (!checks)
     return checks.error();
   report.checks = std::move(*checks);

@@ -17,14 +17,13 @@
 #include "dialect/CacheRows.h"
 #include "lib/Conversion/AttnToLinalg/TensorCode.h"
 #include "lib/Transforms/RowFusion.h"
+#include "lib/Transforms/StoredElements.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/PatternMatch.h"
-
-#include <limits>
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -122,30 +121,12 @@ struct AppendLowering : CacheLowering<CacheAppendOp> {
     // C7
     Box perRow = box(place.entry, place.row, count, /*hasElements=*/false);
     FloatType f32 = b.getF32Type();
-    Value infinity = real(f32, std::numeric_limits<double>::infinity());
-    Value zero = real(f32, 0.0), limit = real(f32, 127.0);
     Value largest = findLargest(rows, extract(carried[1], perRow));
-    Value scales = map({}, largest, [&](ValueRange x) -> Value {
-      Value scale = arith::DivFOp::create(b, loc, x[0], limit);
-      Value isFinite = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT,
-                                             x[0], infinity);
-      Value nan = real(f32, std::numeric_limits<double>::quiet_NaN());
-      return arith::SelectOp::create(b, loc, isFinite, scale, nan);
-    });
-    Value quantized = map(
-        {rows, scales}, extract(carried[0], elements),
-        [&](ValueRange x) -> Value {
-          Value quotient =
-              arith::DivFOp::create(b, loc, convert(x[0], f32), x[1]);
-          Value rounded = math::RoundEvenOp::create(b, loc, quotient);
-          Value low = real(f32, -127.0);
-          // Scales that are denormal are not exact.
-          rounded = arith::MaximumFOp::create(
-              b, loc, low, arith::MinimumFOp::create(b, loc, limit, rounded));
-          Value hasScale = arith::CmpFOp::create(
-              b, loc, arith::CmpFPredicate::OGT, x[1], zero);
-          rounded = arith::SelectOp::create(b, loc, hasScale, rounded, zero);
-          return arith::FPToSIOp::create(b, loc, type, rounded);
+    Value scales = map(
+        {}, largest, [&](ValueRange x) { return emitRowScale(b, loc, x[0]); });
+    Value quantized =
+        map({rows, scales}, extract(carried[0], elements), [&](ValueRange x) {
+          return emitQuantized(b, loc, convert(x[0], f32), x[1]);
         });
     return {insert(quantized, carried[0], elements),
             insert(scales, carried[1], perRow)};

@@ -28,6 +28,9 @@ struct ContractionTarget {
   bool dot = false;
   /// There are products of tiles of pairs of bf16 as well (AMX-BF16).
   bool tiles = false;
+  /// There are dot products of i8, unsigned and signed, on vectors of 256
+  /// (AVX-VNNI) or 512 bits (AVX512-VNNI).
+  bool i8Dot = false;
 };
 
 /// Replaces C[m,n] += A[m,k...] * B[k...,n] on buffers, with a static number of
@@ -41,14 +44,14 @@ LogicalResult vectorizeContraction(RewriterBase &rewriter, linalg::LinalgOp op,
 
 /// Replaces C[m,n] += A[m,k] * B[n,k] on buffers, where n are static and no
 /// more than a vector has lanes and k fill vectors, by loops around vectors of
-/// k. The operation must be a sum of products. Fails, having changed nothing,
-/// on others.
+/// k. The operation must be a sum of products, of f32 or, where the target
+/// multiplies them, of i8 in i32. Fails, having changed nothing, on others.
 LogicalResult vectorizeDots(RewriterBase &rewriter, linalg::LinalgOp op,
-                            const VectorRegisters &registers,
+                            const ContractionTarget &target,
                             const RowPrefetch &prefetch);
 
 /// Whether `op`, a sum of products, has that form.
-bool isDots(linalg::LinalgOp op, const VectorRegisters &registers);
+bool isDots(linalg::LinalgOp op, const ContractionTarget &target);
 
 /// Replaces an operation on buffers that is elementwise along its last
 /// dimension, which is contiguous, by loops around vectors. Fails, having

@@ -39,28 +39,30 @@ using namespace mlir::attn;
 static bool multipliesAndAdds(linalg::LinalgOp op) {
   Block &body = *op.getBlock();
   auto isPlain = [](Operation &nested) {
-    return isa<arith::ExtFOp, arith::SIToFPOp, arith::MulFOp, arith::AddFOp>(
-        nested);
+    return isa<arith::ExtFOp, arith::SIToFPOp, arith::MulFOp, arith::AddFOp,
+               arith::ExtSIOp, arith::MulIOp, arith::AddIOp>(nested);
   };
   auto is = [](Value result, BlockArgument argument) {
     Operation *conversion = result.getDefiningOp();
-    if (isa_and_nonnull<arith::ExtFOp, arith::SIToFPOp>(conversion))
+    if (isa_and_nonnull<arith::ExtFOp, arith::SIToFPOp, arith::ExtSIOp>(
+            conversion))
       result = conversion->getOperand(0);
     return result == argument;
   };
-  auto sum = body.getTerminator()->getOperand(0).getDefiningOp<arith::AddFOp>();
-  if (!sum || !llvm::all_of(body.without_terminator(), isPlain))
+  Operation *sum = body.getTerminator()->getOperand(0).getDefiningOp();
+  if (!isa_and_nonnull<arith::AddFOp, arith::AddIOp>(sum) ||
+      !llvm::all_of(body.without_terminator(), isPlain))
     return false;
-  bool isSecond = sum.getLhs() == body.getArgument(2);
-  auto product =
-      (isSecond ? sum.getRhs() : sum.getLhs()).getDefiningOp<arith::MulFOp>();
-  if (!product || (!isSecond && sum.getRhs() != body.getArgument(2)))
+  bool isSecond = sum->getOperand(0) == body.getArgument(2);
+  Operation *product = sum->getOperand(isSecond ? 1 : 0).getDefiningOp();
+  if (!isa_and_nonnull<arith::MulFOp, arith::MulIOp>(product) ||
+      (!isSecond && sum->getOperand(1) != body.getArgument(2)))
     return false;
   auto are = [&](Value x, Value y) {
     return is(x, body.getArgument(0)) && is(y, body.getArgument(1));
   };
-  return are(product.getLhs(), product.getRhs()) ||
-         are(product.getRhs(), product.getLhs());
+  return are(product->getOperand(0), product->getOperand(1)) ||
+         are(product->getOperand(1), product->getOperand(0));
 }
 
 static bool isContraction(linalg::LinalgOp op) {
@@ -255,7 +257,7 @@ LogicalResult attn::vectorizeContraction(RewriterBase &rewriter,
   if (!isContraction(op))
     return failure();
   if (multipliesAndAdds(op) &&
-      succeeded(vectorizeDots(rewriter, op, target.registers, prefetch)))
+      succeeded(vectorizeDots(rewriter, op, target, prefetch)))
     return success();
   Contraction contraction;
   if (StringRef reason = match(op, target, contraction); !reason.empty())
@@ -310,7 +312,7 @@ struct VectorizeContractions
     });
     IRRewriter rewriter(&getContext());
     ContractionTarget target = {
-        {vectorBits, vectorRegisters}, bf16Dot, bf16Tiles};
+        {vectorBits, vectorRegisters}, bf16Dot, bf16Tiles, i8Dot};
     auto prefetches = emitRowPrefetches(rewriter, contractions);
     for (linalg::LinalgOp op : contractions)
       (void)vectorizeContraction(rewriter, op, target, prefetches.lookup(op));

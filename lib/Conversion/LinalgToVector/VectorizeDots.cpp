@@ -11,6 +11,10 @@
 // end, for as many sums at once as a vector has lanes. A comes from memory: of
 // each row, a step reads 64 bytes, a line.
 //
+// Of i8 and i32, an instruction multiplies four elements of A for each lane, as
+// unsigned, with as many of B. So A is taken to have 128 more in each element,
+// and the sum of a row of B, 128 times, is subtracted in the end.
+//
 //===----------------------------------------------------------------------===//
 
 #include "lib/Conversion/LinalgToVector/LinalgToVector.h"
@@ -20,6 +24,7 @@
 #include "lib/Conversion/LinalgToVector/WidenLanes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -42,7 +47,10 @@ public:
         numColumns(cast<MemRefType>(c.getType()).getDimSize(1)),
         paddedColumns(llvm::PowerOf2Ceil(numColumns)),
         length(cast<MemRefType>(rhs.getType()).getDimSize(1)),
-        prefetch(prefetch) {
+        prefetch(prefetch), ofIntegers(type.isInteger()),
+        depth(ofIntegers ? 4 * width : width) {
+    if (ofIntegers)
+      return;
     Type typeOfA = cast<MemRefType>(a.getType()).getElementType();
     int64_t perLine = 32 / typeOfA.getIntOrFloatBitWidth();
     if (length % (perLine * width) == 0)
@@ -53,6 +61,8 @@ public:
   void emit() {
     if (isSplit)
       splitRows();
+    if (ofIntegers)
+      excess = emitExcess();
     Value numRows = memref::DimOp::create(b, loc, c, 0);
     int64_t rowsPerBlock = width / paddedColumns;
     Value rest = arith::RemUIOp::create(b, loc, numRows, index(rowsPerBlock));
@@ -106,7 +116,7 @@ private:
         b, loc, b.getZeroAttr(VectorType::get(width, type)));
     SmallVector<Value> zeros(rows.size() * numColumns, zero);
     auto loop = scf::ForOp::create(b, loc, index(0), index(length),
-                                   index(vectorsPerStep * width), zeros);
+                                   index(vectorsPerStep * depth), zeros);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     Value k = loop.getInductionVar();
@@ -114,21 +124,60 @@ private:
     for (int64_t first = 0; first < vectorsPerStep; first += mostVectors) {
       SmallVector<SmallVector<Value>> ofA;
       for (Value row : rows)
-        ofA.push_back(loadVectors(row, add(k, first * width)));
+        ofA.push_back(loadVectors(row, add(k, first * depth)));
       if (first == 0)
         for (Value row : rows)
           prefetch.emit(b, loc, row, k);
       for (size_t i = 0; i < ofA.front().size(); ++i)
         for (int64_t column = 0; column < numColumns; ++column) {
-          Value y = load(rhs, index(column), add(k, (first + i) * width));
+          Value y = load(rhs, index(column), add(k, (first + i) * depth));
           for (auto [row, x] : llvm::enumerate(ofA)) {
             Value &sum = sums[row * numColumns + column];
-            sum = vector::FMAOp::create(b, loc, x[i], y, sum);
+            sum = multiplyAndAdd(x[i], y, sum);
           }
         }
     }
     scf::YieldOp::create(b, loc, sums);
     return loop.getResults();
+  }
+
+  Value multiplyAndAdd(Value x, Value y, Value sum) {
+    if (!ofIntegers)
+      return vector::FMAOp::create(b, loc, x, y, sum);
+    StringRef name = width == 16 ? "llvm.x86.avx512.vpdpbusd.512"
+                                 : "llvm.x86.avx512.vpdpbusd.256";
+    return LLVM::CallIntrinsicOp::create(b, loc, sum.getType(),
+                                         b.getStringAttr(name),
+                                         ValueRange{sum, x, y})
+        .getResult(0);
+  }
+
+  /// 128 in each element, as unsigned numbers: the sign bit of signed ones.
+  Value bias() {
+    auto lanes = VectorType::get(depth, b.getI8Type());
+    return arith::ConstantOp::create(
+        b, loc, lanes, DenseElementsAttr::get(lanes, b.getI8IntegerAttr(-128)));
+  }
+
+  /// 128 times the sum of each row of B, in the lanes that products with it end
+  /// up in.
+  Value emitExcess() {
+    Value zero = arith::ConstantOp::create(
+        b, loc, b.getZeroAttr(VectorType::get(width, type)));
+    SmallVector<Value> zeros(numColumns, zero);
+    Value ofA = bias();
+    auto loop = scf::ForOp::create(b, loc, index(0), index(length),
+                                   index(depth), zeros);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    SmallVector<Value> sums;
+    for (int64_t column = 0; column < numColumns; ++column)
+      sums.push_back(
+          multiplyAndAdd(ofA, load(rhs, index(column), loop.getInductionVar()),
+                         loop.getRegionIterArg(unsigned(column))));
+    scf::YieldOp::create(b, loc, sums);
+    b.setInsertionPointAfter(loop);
+    return sumLanes(llvm::to_vector_of<Value>(loop.getResults()));
   }
 
   /// The next vectors of a row of A that a step multiplies.
@@ -139,15 +188,18 @@ private:
     }
     SmallVector<Value> vectors;
     for (int64_t i = 0; i < std::min(vectorsPerStep, mostVectors); ++i)
-      vectors.push_back(load(a, row, add(k, i * width)));
+      vectors.push_back(load(a, row, add(k, i * depth)));
+    if (ofIntegers)
+      for (Value &elements : vectors)
+        elements = arith::XOrIOp::create(b, loc, elements, bias());
     return vectors;
   }
 
   Value load(Value buffer, Value row, Value k) {
     Type from = cast<MemRefType>(buffer.getType()).getElementType();
-    Value lanes = vector::LoadOp::create(b, loc, VectorType::get(width, from),
+    Value lanes = vector::LoadOp::create(b, loc, VectorType::get(depth, from),
                                          buffer, ValueRange{row, k});
-    return from == type ? lanes : widenLanes(b, loc, lanes, type);
+    return from == type || ofIntegers ? lanes : widenLanes(b, loc, lanes, type);
   }
 
   /// One vector with the sum of the lanes of vector `row * numColumns + column`
@@ -181,12 +233,19 @@ private:
       even.push_back(source);
       odd.push_back(source + group);
     }
-    return arith::AddFOp::create(b, loc,
-                                 vector::ShuffleOp::create(b, loc, x, y, even),
-                                 vector::ShuffleOp::create(b, loc, x, y, odd));
+    return add(vector::ShuffleOp::create(b, loc, x, y, even),
+               vector::ShuffleOp::create(b, loc, x, y, odd));
+  }
+
+  Value add(Value x, Value y) {
+    if (ofIntegers)
+      return arith::AddIOp::create(b, loc, x, y);
+    return arith::AddFOp::create(b, loc, x, y);
   }
 
   void emitStores(ArrayRef<Value> rows, Value sums) {
+    if (ofIntegers)
+      sums = arith::SubIOp::create(b, loc, sums, excess);
     auto rowType = VectorType::get(numColumns, type);
     for (auto [i, row] : llvm::enumerate(rows)) {
       Value part = vector::ExtractStridedSliceOp::create(
@@ -194,8 +253,7 @@ private:
           ArrayRef<int64_t>{numColumns}, ArrayRef<int64_t>{1});
       SmallVector<Value> indices = {row, index(0)};
       Value before = vector::LoadOp::create(b, loc, rowType, c, indices);
-      vector::StoreOp::create(
-          b, loc, arith::AddFOp::create(b, loc, before, part), c, indices);
+      vector::StoreOp::create(b, loc, add(before, part), c, indices);
     }
   }
 
@@ -209,14 +267,17 @@ private:
   int64_t width;
   int64_t numColumns, paddedColumns, length;
   const RowPrefetch &prefetch;
+  bool ofIntegers;
+  int64_t depth;              ///< Elements of a row in a vector.
+  Value excess;               ///< In the sums of integers.
   int64_t vectorsPerStep = 1; ///< Of a row of A.
   bool isSplit = false;       ///< They are the even and the odd bf16.
 };
 
 } // namespace
 
-bool attn::isDots(linalg::LinalgOp op, const VectorRegisters &registers) {
-  int64_t width = registers.getWidth(32);
+bool attn::isDots(linalg::LinalgOp op, const ContractionTarget &target) {
+  int64_t width = target.registers.getWidth(32);
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
   if (op.getNumLoops() != 3 || op.getNumDpsInputs() != 2 ||
       !llvm::all_of(maps, [](AffineMap map) {
@@ -234,24 +295,29 @@ bool attn::isDots(linalg::LinalgOp op, const VectorRegisters &registers) {
   auto a = cast<MemRefType>(op.getDpsInputOperand(0)->get().getType());
   auto b = cast<MemRefType>(op.getDpsInputOperand(1)->get().getType());
   auto c = cast<MemRefType>(op.getDpsInitOperand(0)->get().getType());
-  auto isVector = [](MemRefType type) {
+  bool ofIntegers = c.getElementType().isInteger(32) && target.i8Dot;
+  auto isVector = [&](MemRefType type) {
+    Type element = type.getElementType();
     return isContiguousAlongRows(type) &&
-           (type.getElementType().isF32() || isNarrow(type.getElementType()));
+           (ofIntegers ? element.isInteger(8)
+                       : element.isF32() || isNarrow(element));
   };
-  int64_t columns = c.getDimSize(1), length = b.getDimSize(1);
+  int64_t columns = c.getDimSize(1), length = b.getDimSize(1),
+          depth = ofIntegers ? 4 * width : width;
   return is(maps[0], m, k) && is(maps[1], n, k) && isVector(a) && isVector(b) &&
-         isVector(c) && c.getElementType().isF32() &&
+         isContiguousAlongRows(c) &&
+         (ofIntegers || c.getElementType().isF32()) &&
          !ShapedType::isDynamic(columns) && columns >= 1 && columns <= width &&
-         !ShapedType::isDynamic(length) && length > 0 && length % width == 0;
+         !ShapedType::isDynamic(length) && length > 0 && length % depth == 0;
 }
 
 LogicalResult attn::vectorizeDots(RewriterBase &rewriter, linalg::LinalgOp op,
-                                  const VectorRegisters &registers,
+                                  const ContractionTarget &target,
                                   const RowPrefetch &prefetch) {
-  if (!isDots(op, registers))
+  if (!isDots(op, target))
     return failure();
   rewriter.setInsertionPoint(op);
-  DotLoops(rewriter, op, registers.getWidth(32), prefetch).emit();
+  DotLoops(rewriter, op, target.registers.getWidth(32), prefetch).emit();
   rewriter.eraseOp(op);
   return success();
 }

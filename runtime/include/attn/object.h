@@ -25,6 +25,7 @@ struct ObjectOptions {
   /// As in CompileOptions.
   std::string entry;
   std::string pipeline = "cpu";
+  bool quantizeQueries = false;
   std::string fileName = "<string>";
 };
 
