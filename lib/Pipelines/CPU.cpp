@@ -65,7 +65,9 @@ static void addTilingStage(OpPassManager &pm, const TargetDescription &target) {
   pm.addPass(attn::createTileKeys(keys));
   attn::DecomposeOnlineOptions scores;
   scores.quantizeQueries = target.quantizeQueries;
-  scores.i8Dot = target.i8Dot ? int64_t(target.vectorBits / 8) : 0;
+  // Narrower vectors have no such instructions.
+  if (target.i8Dot && (target.vectorBits == 256 || target.vectorBits == 512))
+    scores.i8Dot = target.vectorBits / 8;
   pm.addPass(attn::createDecomposeOnline(scores));
   pm.addPass(attn::createLowerPacks()); // Of blocks.
   pm.addPass(attn::createMultiTokenToPanels());

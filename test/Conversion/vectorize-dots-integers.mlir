@@ -4,7 +4,9 @@
 // RUN:   -canonicalize -cse | FileCheck %s --check-prefix=AVX2
 // RUN: attn-opt %s -attn-vectorize-contractions="vector-bits=512 vector-registers=32" 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=NONE
-// NONE: remark: not computed in vector registers: 
+// RUN: attn-opt %s -attn-vectorize-contractions="vector-bits=128 vector-registers=16 i8-dot" 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=NONE
+// NONE: remark: not computed in vector registers:
 // NONE: linalg.generic
 
 // Four products in a lane. Elements of A have 128 added by changing their sign bit; 128

@@ -13,6 +13,9 @@
 // RUN: attn-opt %s \
 // RUN:   -attn-cpu-pipeline="vector-bits=256 vector-registers=16 quantize-queries" \
 // RUN:   -o /dev/null 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: attn-opt %s \
+// RUN:   -attn-cpu-pipeline="vector-bits=128 vector-registers=16 i8-dot quantize-queries" \
+// RUN:   -o /dev/null 2>&1 | FileCheck %s --check-prefix=NONE
 // RUN: attn-compile %s --cpu icelake-server --quantize-queries -o %t.o --header %t.h
 // RUN: llvm-objdump -d %t.o | FileCheck %s --check-prefix=AVX512
 // RUN: attn-compile %s --cpu icelake-server -o %t.o --header %t.h

@@ -295,7 +295,8 @@ bool attn::isDots(linalg::LinalgOp op, const ContractionTarget &target) {
   auto a = cast<MemRefType>(op.getDpsInputOperand(0)->get().getType());
   auto b = cast<MemRefType>(op.getDpsInputOperand(1)->get().getType());
   auto c = cast<MemRefType>(op.getDpsInitOperand(0)->get().getType());
-  bool ofIntegers = c.getElementType().isInteger(32) && target.i8Dot;
+  bool ofIntegers = c.getElementType().isInteger(32) && target.i8Dot &&
+                    (width == 8 || width == 16);
   auto isVector = [&](MemRefType type) {
     Type element = type.getElementType();
     return isContiguousAlongRows(type) &&
