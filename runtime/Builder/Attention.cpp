@@ -165,6 +165,7 @@ Expected<string> FunctionWriter::write() {
 
   for (const DeclarationPtr &input : {query, key, value})
     add(input);
+  parameters.reserve();
   string sizes = writeDynamicSizes(*query), empty, types;
   for (const DeclarationPtr &result : results) {
     string type = writeType(*result);

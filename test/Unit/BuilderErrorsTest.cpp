@@ -103,8 +103,15 @@ TEST(BuilderErrors, Arguments) {
             "argument 'n': expected one type for one name, got tensor<?xi32> "
             "and tensor<?xi64>");
   EXPECT_EQ(errorOf(keyPadding(Input<std::int32_t, 1>("key"))),
-            "argument 'key': expected one type for one name, got "
-            "tensor<?x1x?x64xf32> and tensor<?xi32>");
+            "argument 'key': expected a name that is not one of the kernel's "
+            "own arguments");
+  // Also of the same type.
+  Input<float, 4> query("query", dynamic, 1, dynamic, 64);
+  EXPECT_EQ(errorOf(score([&](Real s, Index b, Index h, Index q, Index) {
+              return s + query(b, h, q, Index(0));
+            })),
+            "score 's + query(b, h, q, 0)': argument 'query': expected a name "
+            "that is not one of the kernel's own arguments");
   attn::Scalar<float> number("7");
   EXPECT_EQ(errorOf(score([&](Real s, Index, Index, Index, Index) {
               return s * number;

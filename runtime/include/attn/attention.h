@@ -81,7 +81,8 @@ struct Dropout {
 /// (B, Hkv, Skv, Dk) and `value` (B, Hkv, Skv, Dv); after them every Tensor and
 /// Scalar that is mentioned below, once, in the order of the members and, in an
 /// expression, from left to right; a summarized Tensor is followed by its
-/// BlockSummary. It gives the output (B, Hq, Sq, Dv).
+/// BlockSummary. They have other names than these three. It gives the output
+/// (B, Hq, Sq, Dv).
 ///
 ///     Tensor<float, 1> slopes("slopes", 8);
 ///     Attention attention{.queryHeads = 8,
