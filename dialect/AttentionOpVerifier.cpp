@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/AttnOps.h"
+#include "dialect/OperandGroups.h"
 #include "dialect/OperandVerifier.h"
 #include "dialect/RegionVerifier.h"
 
@@ -14,7 +15,50 @@
 using namespace mlir;
 using namespace mlir::attn;
 
+LogicalResult attn::verifyStaticScale(Operation *op, FloatAttr scale,
+                                      FloatType rows) {
+  if (!scale)
+    return success();
+  FloatType sums = AttentionOp::getAccumulationType(rows);
+  APFloat rounded = scale.getValue();
+  bool losesInfo;
+  rounded.convert(sums.getFloatSemantics(), APFloat::rmNearestTiesToEven,
+                  &losesInfo);
+  if (rounded.isFinite())
+    return success();
+  return op->emitOpError() << "expected a 'scale' that is finite in " << sums
+                           << ", got " << scale.getValueAsDouble();
+}
+
+LogicalResult attn::verifyNoWiderThanSums(Operation *op, Value operand,
+                                          StringRef name, FloatType rows) {
+  FloatType sums = AttentionOp::getAccumulationType(rows);
+  Type element = cast<ShapedType>(operand.getType()).getElementType();
+  if (isa<FloatType>(element) && isSupportedScalar(element) &&
+      element.getIntOrFloatBitWidth() <= sums.getWidth())
+    return success();
+  return op->emitOpError() << "operand '" << name
+                           << "': expected element type f64, f32, f16 or "
+                              "bf16, no wider than "
+                           << sums << ", got " << element;
+}
+
+LogicalResult attn::verifyCumulativeLengths(Operation *op, Value operand,
+                                            StringRef name) {
+  if (failed(verifyShaped(op, operand, name, {"N+1"},
+                          IntegerType::get(op->getContext(), 32))))
+    return failure();
+  if (cast<ShapedType>(operand.getType()).getDimSize(0) == 0)
+    return op->emitOpError()
+           << "operand '" << name << "': expected at least 1 element, got 0";
+  return success();
+}
+
 namespace {
+
+template <typename Op> FloatType getRowType(Op op) {
+  return cast<FloatType>(op.getQueryType().getElementType());
+}
 
 /// `rows` is the name of the output's length.
 template <typename Op>
@@ -72,16 +116,8 @@ template <typename Op> LogicalResult verifyScale(Op op) { // A4
   if (op.getScale() && op.getStaticScaleAttr())
     return op.emitOpError(
         "expected 'scale' as a constant or as an operand, got both");
-  if (FloatAttr scale = op.getStaticScaleAttr()) {
-    APFloat rounded = scale.getValue();
-    bool losesInfo;
-    rounded.convert(op.getAccumulationType().getFloatSemantics(),
-                    APFloat::rmNearestTiesToEven, &losesInfo);
-    if (!rounded.isFinite())
-      return op.emitOpError() << "expected a 'scale' that is finite in "
-                              << op.getAccumulationType() << ", got "
-                              << scale.getValueAsDouble();
-  }
+  if (failed(verifyStaticScale(op, op.getStaticScaleAttr(), getRowType(op))))
+    return failure();
   if (Value scale = op.getScale())
     if (scale.getType() != op.getAccumulationType())
       return op.emitOpError()
@@ -92,39 +128,13 @@ template <typename Op> LogicalResult verifyScale(Op op) { // A4
 
 /// `shape` is that of an offset that is a tensor.
 template <typename Op>
-LogicalResult verifyOffset(Op op, StringRef shape) { // A5
-  auto isOffsetInteger = [](Type type) {
-    return type.isIndex() || type.isSignlessInteger(32) ||
-           type.isSignlessInteger(64);
-  };
-  if (Value offset = op.getOffset()) {
-    if (op.getBottomRight())
-      return op.emitOpError(
-          "expected 'offset' as an operand or as bottom_right, got both");
-    ShapedType type = getPlainShapedType(offset.getType());
-    bool valid =
-        type ? type.getRank() == 1 && isOffsetInteger(type.getElementType())
-             : isOffsetInteger(offset.getType());
-    if (!valid)
-      return op.emitOpError()
-             << "operand 'offset': expected index, i32 or i64, or a tensor of "
-                "them of shape ("
-             << shape << "), got " << offset.getType();
-  }
-  return success();
-}
-
-/// `elementType` is no wider than the type that sums have.
-template <typename Op>
-LogicalResult verifyNoWider(Op op, Type elementType, StringRef name) {
-  FloatType accumulation = op.getAccumulationType();
-  if (!isSupportedScalar(elementType) || !isa<FloatType>(elementType) ||
-      elementType.getIntOrFloatBitWidth() > accumulation.getWidth())
-    return op.emitOpError() << "operand '" << name
-                            << "': expected element type f64, f32, f16 or "
-                               "bf16, no wider than "
-                            << accumulation << ", got " << elementType;
-  return success();
+LogicalResult verifyFirstPosition(Op op, StringRef shape) { // A5
+  if (!op.getOffset())
+    return success();
+  if (op.getBottomRight())
+    return op.emitOpError(
+        "expected 'offset' as an operand or as bottom_right, got both");
+  return verifyOffset(op, op.getOffset(), shape);
 }
 
 LogicalResult verifySink(AttentionOp op) { // A6
@@ -136,7 +146,7 @@ LogicalResult verifySink(AttentionOp op) { // A6
     return op.emitOpError() << "operand 'sink': expected a tensor or memref "
                                "of shape (Hq) or (Hq, Sq), got "
                             << sink.getType();
-  return verifyNoWider(op, type.getElementType(), "sink");
+  return verifyNoWiderThanSums(op, sink, "sink", getRowType(op));
 }
 
 LogicalResult verifySequences(AttentionOp op) { // A7
@@ -144,16 +154,11 @@ LogicalResult verifySequences(AttentionOp op) { // A7
     return op.emitOpError("expected 'cumulative_query' and 'cumulative_key' "
                           "together, got only one");
   if (op.isPacked()) {
-    Type i32 = IntegerType::get(op.getContext(), 32);
     for (auto [operand, name] :
          {std::pair(op.getCumulativeQuery(), "cumulative_query"),
-          std::pair(op.getCumulativeKey(), "cumulative_key")}) {
-      if (failed(verifyShaped(op, operand, name, {"N+1"}, i32)))
+          std::pair(op.getCumulativeKey(), "cumulative_key")})
+      if (failed(verifyCumulativeLengths(op, operand, name)))
         return failure();
-      if (cast<ShapedType>(operand.getType()).getDimSize(0) == 0)
-        return op.emitOpError() << "operand '" << name
-                                << "': expected at least 1 element, got 0";
-    }
   }
   return success();
 }
@@ -164,13 +169,8 @@ template <typename Op> LogicalResult verifyDropout(Op op) { // A8
   if (any && !all)
     return op.emitOpError(
         "expected 'dropout_rate', 'dropout_seed' and 'dropout_call' together");
-  if (all) {
-    double rate = op.getDropoutRate()->convertToDouble();
-    if (!(rate >= 0.0 && rate < 1.0))
-      return op.emitOpError()
-             << "expected 'dropout_rate' in [0, 1), got " << rate;
-  }
-  return success();
+  return all ? verifyDropoutRate(op, op.getDropoutRateAttr(), "dropout_rate")
+             : success();
 }
 
 /// T3: the stages on one side of the softmax; `side` is "before" or "after".
@@ -183,7 +183,7 @@ LogicalResult verifyStages(MultiTokenAttentionOp op,
     if (failed(verifyShaped(op, operand, name, dims, nullptr)))
       return failure();
     auto type = cast<ShapedType>(operand.getType());
-    if (failed(verifyNoWider(op, type.getElementType(), name)))
+    if (failed(verifyNoWiderThanSums(op, operand, name, getRowType(op))))
       return failure();
     for (auto [dimension, meaning] : llvm::enumerate(dims))
       if (failed(verifyStaticSize(op, type, name, int64_t(dimension), meaning)))
@@ -264,7 +264,7 @@ LogicalResult AttentionOp::verify() {
       failed(verifyMainOperands(*this, "Sq")) || failed(verifyOneKind(*this)))
     return failure();
   if (failed(verifyScale(*this)) ||
-      failed(verifyOffset(*this, isPacked() ? "N" : "B")) ||
+      failed(verifyFirstPosition(*this, isPacked() ? "N" : "B")) ||
       failed(verifySink(*this)) || failed(verifySequences(*this)) ||
       failed(verifyDropout(*this)))
     return failure();
@@ -278,12 +278,11 @@ LogicalResult MultiTokenAttentionOp::verify() {
                             {"query", "key", "value"})) ||
       failed(verifyMainOperands(*this, "So")) || failed(verifyOneKind(*this)))
     return failure();
-  if (failed(verifyScale(*this)) || failed(verifyOffset(*this, "B")))
+  if (failed(verifyScale(*this)) || failed(verifyFirstPosition(*this, "B")))
     return failure();
   if (Value sink = getSink()) // T1
     if (failed(verifyShaped(*this, sink, "sink", {"Hq"}, nullptr)) ||
-        failed(verifyNoWider(
-            *this, cast<ShapedType>(sink.getType()).getElementType(), "sink")))
+        failed(verifyNoWiderThanSums(*this, sink, "sink", getRowType(*this))))
       return failure();
   if (failed(verifyDropout(*this)) ||
       failed(verifyStages(*this, getStagesBefore(), "before")) ||

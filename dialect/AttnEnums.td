@@ -16,4 +16,10 @@ def Attn_RopePairing : I32EnumAttr<"RopePairing", "which elements rotate", [
   let cppNamespace = "::mlir::attn";
 }
 
+def Attn_GateKind : I32EnumAttr<"GateKind", "what a number of a gate is for", [
+    I32EnumAttrCase<"Heads", 0, "heads">,
+    I32EnumAttrCase<"Elements", 1, "elements">]> {
+  let cppNamespace = "::mlir::attn";
+}
+
 #endif // ATTN_DIALECT_ATTNENUMS_TD

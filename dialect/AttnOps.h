@@ -24,6 +24,11 @@
 
 #include "dialect/AttnEnums.h.inc"
 
+namespace mlir::attn {
+struct CacheOperands;
+struct ProjectionMap;
+} // namespace mlir::attn
+
 #define GET_OP_CLASSES
 #include "dialect/AttnOps.h.inc"
 

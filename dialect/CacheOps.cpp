@@ -8,6 +8,7 @@
 #include "dialect/AttnOps.h"
 #include "dialect/CastFolding.h"
 #include "dialect/DestinationStyle.h"
+#include "dialect/OperandGroups.h"
 #include "dialect/OperandVerifier.h"
 #include "dialect/RegionVerifier.h"
 
@@ -16,10 +17,8 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-namespace {
-
-/// C6, C10: a vector of integers, one for each sequence.
-LogicalResult verifyPerSequence(Operation *op, Value operand, StringRef name) {
+LogicalResult attn::verifyPerSequence(Operation *op, Value operand,
+                                      StringRef name) {
   if (failed(verifyShaped(op, operand, name, {"B"}, nullptr)))
     return failure();
   Type type = cast<ShapedType>(operand.getType()).getElementType();
@@ -30,48 +29,94 @@ LogicalResult verifyPerSequence(Operation *op, Value operand, StringRef name) {
                            << type;
 }
 
-/// C1 to C4: what appending and reading ask of a cache alike.
-template <typename Op> LogicalResult verifyCache(Op op) {
-  if (op.isPaged() && op.getRing())
-    return op.emitOpError("expected 'ring' or 'table', got both");
+LogicalResult attn::verifyCache(Operation *op, const CacheOperands &operands) {
+  const auto &[cache, scales, lengths, table, isRing, name, scalesName] =
+      operands;
+  if (table && isRing)
+    return op->emitOpError("expected 'ring' or 'table', got both");
   SmallVector<StringRef> dims = {"B", "Hkv", "capacity", "D"};
-  if (op.isPaged())
+  if (table)
     dims = {"pages", "Hkv", "page_size", "D"};
-  if (failed(verifyShaped(op, op.getCache(), "cache", dims, nullptr)))
+  if (failed(verifyShaped(op, cache, name, dims, nullptr)))
     return failure();
-  ShapedType type = op.getCacheType();
-  if (failed(verifyStaticSize(op, type, "cache", 1, "key/value heads")) ||
-      failed(verifyStaticSize(op, type, "cache", 3, "head size")))
+  auto type = cast<ShapedType>(cache.getType());
+  if (failed(verifyStaticSize(op, type, name, 1, "key/value heads")) ||
+      failed(verifyStaticSize(op, type, name, 3, "head size")))
     return failure();
-  if (op.isPaged() && type.getDimSize(2) == 0)
-    return op.emitOpError("operand 'cache': expected dimension 2 (page size) "
-                          "to be at least 1, got 0");
+  if (table && type.getDimSize(2) == 0)
+    return op->emitOpError() << "operand '" << name
+                             << "': expected dimension 2 (page size) to be at "
+                                "least 1, got 0";
 
   bool isInt8 = type.getElementType().isSignlessInteger(8); // C4
-  if (isInt8 && !op.isQuantized())
-    return op.emitOpError("expected 'scales' with a cache of i8, got none");
-  if (!isInt8 && op.isQuantized())
-    return op.emitOpError()
+  if (isInt8 && !scales)
+    return op->emitOpError("expected 'scales' with a cache of i8, got none");
+  if (!isInt8 && scales)
+    return op->emitOpError()
            << "expected 'scales' only with a cache of i8, got " << type;
-  if (!isInt8 && failed(verifyFloat(op, op.getCache(), "cache")))
+  if (!isInt8 && failed(verifyFloat(op, cache, name)))
     return failure();
-  if (op.isQuantized()) {
+  if (scales) {
     dims.pop_back();
-    if (failed(verifyShaped(op, op.getScales(), "scales", dims,
-                            Float32Type::get(op.getContext()))))
+    if (failed(verifyShaped(op, scales, scalesName, dims,
+                            Float32Type::get(op->getContext()))))
       return failure();
   }
-  if (op.isPaged() && // C3
-      failed(verifyShaped(op, op.getTable(), "table", {"B", "max_pages"},
-                          IntegerType::get(op.getContext(), 32))))
+  if (table && // C3
+      failed(verifyShaped(op, table, "table", {"B", "max_pages"},
+                          IntegerType::get(op->getContext(), 32))))
     return failure();
-  return verifyPerSequence(op, op.getLengths(), "lengths");
+  return verifyPerSequence(op, lengths, "lengths");
 }
 
-/// C5, C11: a tensor of rows as the op's `operand`, and its element type: that
-/// of the cache or a wider float, or one to quantize from.
+LogicalResult attn::verifyCacheRows(Operation *op,
+                                    const CacheOperands &operands, Type element,
+                                    StringRef name) {
+  if (operands.scales) {
+    if (!element.isF64())
+      return success();
+    return op->emitOpError() << "operand '" << name
+                             << "': expected element type f32, f16 or bf16 for "
+                                "a cache of i8, got "
+                             << element;
+  }
+  Type stored = cast<ShapedType>(operands.cache.getType()).getElementType();
+  if (element == stored ||
+      element.getIntOrFloatBitWidth() > stored.getIntOrFloatBitWidth())
+    return success();
+  return op->emitOpError() << "operand '" << name << "': expected element type "
+                           << stored << ", which the cache has, or a wider one"
+                           << ", got " << element;
+}
+
+void attn::addCacheConstraints(const CacheOperands &operands, OperandSize batch,
+                               SmallVectorImpl<SizeConstraint> &constraints) {
+  OperandSize cache{operands.cache, 0, operands.cacheName};
+  bool isPaged = bool(operands.table);
+  if (isPaged)
+    constraints.push_back({{operands.table, 0, "table"}, batch, "batch size"});
+  else
+    constraints.push_back({cache, batch, "batch size"});
+  if (!operands.scales)
+    return;
+  OperandSize scales{operands.scales, 0, operands.scalesName};
+  constraints.push_back(
+      {scales, cache, isPaged ? "number of pages" : "batch size"});
+  constraints.push_back(
+      {scales.at(1), cache.at(1), "number of key/value heads"});
+  constraints.push_back(
+      {scales.at(2), cache.at(2), isPaged ? "page size" : "capacity"});
+}
+
+/// The operands of an op itself.
+template <typename Op> static CacheOperands getCacheOperands(Op op) {
+  return {op.getCache(), op.getScales(), op.getLengths(), op.getTable(),
+          op.getRing(),  "cache",        "scales"};
+}
+
+/// C5, C11: a tensor of rows as the op's `operand`.
 template <typename Op>
-LogicalResult verifyRows(Op op, Value rows, StringRef name) {
+static LogicalResult verifyRows(Op op, Value rows, StringRef name) {
   if (failed(verifyShaped(op, rows, name, {"B", "Hkv", "n", "D"}, nullptr)))
     return failure();
   auto type = cast<ShapedType>(rows.getType());
@@ -79,51 +124,8 @@ LogicalResult verifyRows(Op op, Value rows, StringRef name) {
       failed(verifyStaticSize(op, type, name, 1, "key/value heads")) ||
       failed(verifyStaticSize(op, type, name, 3, "head size")))
     return failure();
-  Type element = type.getElementType(),
-       stored = op.getCacheType().getElementType();
-  if (op.isQuantized()) {
-    if (!element.isF64())
-      return success();
-    return op.emitOpError() << "operand '" << name
-                            << "': expected element type f32, f16 or bf16 for "
-                               "a cache of i8, got "
-                            << element;
-  }
-  if (element == stored ||
-      element.getIntOrFloatBitWidth() > stored.getIntOrFloatBitWidth())
-    return success();
-  return op.emitOpError() << "operand '" << name << "': expected element type "
-                          << stored << ", which the cache has, or a wider one"
-                          << ", got " << element;
+  return verifyCacheRows(op, getCacheOperands(op), type.getElementType(), name);
 }
-
-OperandSize dim(OperandSize size, int64_t dimension) {
-  size.dimension = dimension;
-  return size;
-}
-
-/// What the sizes of a cache, its scales and its table have to be; sequences
-/// are counted by `batch`.
-template <typename Op>
-void addCacheConstraints(Op op, OperandSize batch,
-                         SmallVectorImpl<SizeConstraint> &constraints) {
-  OperandSize cache{op.getCache(), 0, "cache"};
-  if (op.isPaged())
-    constraints.push_back({{op.getTable(), 0, "table"}, batch, "batch size"});
-  else
-    constraints.push_back({cache, batch, "batch size"});
-  if (!op.isQuantized())
-    return;
-  OperandSize scales{op.getScales(), 0, "scales"};
-  constraints.push_back(
-      {scales, cache, op.isPaged() ? "number of pages" : "batch size"});
-  constraints.push_back(
-      {dim(scales, 1), dim(cache, 1), "number of key/value heads"});
-  constraints.push_back(
-      {dim(scales, 2), dim(cache, 2), op.isPaged() ? "page size" : "capacity"});
-}
-
-} // namespace
 
 //===----------------------------------------------------------------------===//
 // attn.cache_append
@@ -137,7 +139,7 @@ LogicalResult CacheAppendOp::verify() {
     return emitOpError()
            << "expected 1 or 2 operands 'outs' (cache and scales), got "
            << getOuts().size();
-  if (failed(verifyCache(*this)) ||
+  if (failed(verifyCache(*this, getCacheOperands(*this))) ||
       failed(verifyRows(*this, getRows(), "rows")))
     return failure();
   if (Value counts = getCounts()) // C6
@@ -150,9 +152,9 @@ LogicalResult CacheAppendOp::verify() {
 SmallVector<SizeConstraint> CacheAppendOp::getSizeConstraints() {
   OperandSize rows{getRows(), 0, "rows"}, cache{getCache(), 0, "cache"};
   SmallVector<SizeConstraint> result;
-  result.push_back({dim(cache, 1), dim(rows, 1), "number of key/value heads"});
-  result.push_back({dim(cache, 3), dim(rows, 3), "head size"});
-  addCacheConstraints(*this, rows, result);
+  result.push_back({cache.at(1), rows.at(1), "number of key/value heads"});
+  result.push_back({cache.at(3), rows.at(3), "head size"});
+  addCacheConstraints(getCacheOperands(*this), rows, result);
   result.push_back({{getLengths(), 0, "lengths"}, rows, "batch size"});
   if (getCounts())
     result.push_back({{getCounts(), 0, "counts"}, rows, "batch size"});
@@ -190,7 +192,7 @@ LogicalResult CacheReadOp::verify() {
   for (Type type : getOperandTypes())
     if (isa<BaseMemRefType>(type))
       return emitOpError() << "expected tensors, got " << type;
-  if (failed(verifyCache(*this)) ||
+  if (failed(verifyCache(*this, getCacheOperands(*this))) ||
       failed(verifyRows(*this, getResult(), "result")))
     return failure();
   auto result = getResultType();
@@ -205,11 +207,11 @@ SmallVector<SizeConstraint> CacheReadOp::getSizeConstraints() {
   OperandSize cache{getCache(), 0, "cache"},
       lengths{getLengths(), 0, "lengths"}, result{getResult(), 0, "result"};
   SmallVector<SizeConstraint> constraints;
-  addCacheConstraints(*this, lengths, constraints);
+  addCacheConstraints(getCacheOperands(*this), lengths, constraints);
   constraints.push_back({result, lengths, "batch size"});
   constraints.push_back(
-      {dim(result, 1), dim(cache, 1), "number of key/value heads"});
-  constraints.push_back({dim(result, 3), dim(cache, 3), "head size"});
+      {result.at(1), cache.at(1), "number of key/value heads"});
+  constraints.push_back({result.at(3), cache.at(3), "head size"});
   return constraints;
 }
 

@@ -7,6 +7,7 @@
 
 #include "dialect/AttnOps.h"
 #include "dialect/DestinationStyle.h"
+#include "dialect/OperandGroups.h"
 #include "dialect/OperandVerifier.h"
 #include "dialect/RuntimeChecks.h"
 
@@ -16,6 +17,15 @@
 using namespace mlir;
 using namespace mlir::attn;
 
+LogicalResult attn::verifyDropoutRate(Operation *op, FloatAttr rate,
+                                      StringRef name) {
+  double number = rate.getValueAsDouble();
+  if (number >= 0.0 && number < 1.0)
+    return success();
+  return op->emitOpError() << "expected '" << name << "' in [0, 1), got "
+                           << number;
+}
+
 LogicalResult DropoutOp::verify() {
   if (getOuts().size() != 1)
     return emitOpError() << "expected 1 operand 'outs', got "
@@ -24,12 +34,9 @@ LogicalResult DropoutOp::verify() {
   if (failed(verifyShaped(*this, getInput(), "input", shape, nullptr)) || // D1
       failed(verifyFloat(*this, getInput(), "input")) ||
       failed(verifyShaped(*this, getOutput(), "output", shape,
-                          getInputType().getElementType())))
+                          getInputType().getElementType())) ||
+      failed(verifyDropoutRate(*this, getRateAttr(), "rate")))
     return failure();
-  double rate = getRate().convertToDouble();
-  if (!(rate >= 0 && rate < 1)) // D2
-    return emitOpError() << "expected 'rate' to be in [0, 1), got "
-                         << getRateAttr();
   return failure(failed(verifyOneKind(*this)) ||
                  failed(verifySizes(*this, getSizeConstraints())));
 }

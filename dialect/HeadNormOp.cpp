@@ -7,6 +7,7 @@
 
 #include "dialect/AttnOps.h"
 #include "dialect/DestinationStyle.h"
+#include "dialect/OperandGroups.h"
 #include "dialect/OperandVerifier.h"
 #include "dialect/RegionVerifier.h"
 #include "dialect/RowTiling.h"
@@ -19,20 +20,30 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-/// Verifies the weight of an op on rows (N2).
-static LogicalResult verifyWeight(HeadNormOp op, FloatType sums) {
-  Value weight = op.getWeight();
+LogicalResult attn::verifyNormWeight(Operation *op, Value weight,
+                                     StringRef name, FloatType rows) {
   ShapedType type = getPlainShapedType(weight.getType());
   if (!type || (type.getRank() != 1 && type.getRank() != 2))
-    return op.emitOpError() << "operand 'weight': expected a tensor or memref "
-                               "of shape (D) or (H, D), got "
-                            << weight.getType();
-  if (failed(verifyFloat(op, weight, "weight")))
-    return failure();
-  if (type.getElementTypeBitWidth() > sums.getWidth())
-    return op.emitOpError() << "operand 'weight': expected an element type no "
-                               "wider than "
-                            << sums << ", got " << type.getElementType();
+    return op->emitOpError() << "operand '" << name
+                             << "': expected a tensor or memref of shape (D) "
+                                "or (H, D), got "
+                             << weight.getType();
+  return verifyNoWiderThanSums(op, weight, name, rows);
+}
+
+LogicalResult attn::verifyNormNumbers(Operation *op, FloatAttr epsilon,
+                                      IntegerAttr layer, FloatType rows) {
+  FloatType sums = AttentionOp::getAccumulationType(rows);
+  double number = epsilon.getValueAsDouble(); // N3
+  if (!sums.isF64())
+    number = float(number);
+  if (!(number > 0 && std::isfinite(number)))
+    return op->emitOpError()
+           << "expected 'epsilon' to be positive and finite in " << sums
+           << ", got " << epsilon;
+  if (layer && layer.getInt() < 0) // N4
+    return op->emitOpError()
+           << "expected 'layer' to be at least 0, got " << layer.getInt();
   return success();
 }
 
@@ -48,20 +59,11 @@ LogicalResult HeadNormOp::verify() {
   Type elementType = getInputType().getElementType();
   if (failed(verifyHeadRows(*this, getOutput(), "output", elementType)))
     return failure();
-  FloatType sums =
-      AttentionOp::getAccumulationType(cast<FloatType>(elementType));
-  if (getWeight() && failed(verifyWeight(*this, sums)))
+  auto rows = cast<FloatType>(elementType);
+  if ((getWeight() &&
+       failed(verifyNormWeight(*this, getWeight(), "weight", rows))) ||
+      failed(verifyNormNumbers(*this, getEpsilonAttr(), getLayerAttr(), rows)))
     return failure();
-  double epsilon = getEpsilon().convertToDouble(); // N3
-  bool isPositive = sums.isF64() ? epsilon > 0 : float(epsilon) > 0;
-  bool isFinite =
-      sums.isF64() ? std::isfinite(epsilon) : std::isfinite(float(epsilon));
-  if (!isPositive || !isFinite)
-    return emitOpError() << "expected 'epsilon' to be positive and finite in "
-                         << sums << ", got " << getEpsilonAttr();
-  if (std::optional<uint64_t> layer = getLayer(); layer && int64_t(*layer) < 0)
-    return emitOpError() << "expected 'layer' to be at least 0, got "
-                         << int64_t(*layer); // N4
   return failure(failed(verifyOneKind(*this)) ||
                  failed(verifySizes(*this, getSizeConstraints())));
 }

@@ -7,6 +7,7 @@
 
 #include "dialect/AttnOps.h"
 #include "dialect/DestinationStyle.h"
+#include "dialect/OperandGroups.h"
 #include "dialect/OperandVerifier.h"
 #include "dialect/RegionVerifier.h"
 #include "dialect/RuntimeChecks.h"
@@ -20,11 +21,6 @@ using namespace mlir;
 using namespace mlir::attn;
 
 namespace {
-
-bool isPositionInteger(Type type) {
-  return type.isIndex() || type.isSignlessInteger(32) ||
-         type.isSignlessInteger(64);
-}
 
 LogicalResult verifyLogSumExp(Operation *op, Value operand, StringRef name,
                               Type elementType) {
@@ -40,6 +36,69 @@ LogicalResult verifyLogSumExp(Operation *op, Value operand, StringRef name,
 // attn.rope
 //===----------------------------------------------------------------------===//
 
+static bool isPositionInteger(Type type) {
+  return type.isIndex() || type.isSignlessInteger(32) ||
+         type.isSignlessInteger(64);
+}
+
+LogicalResult attn::verifyRopeTables(Operation *op, const RopeTables &tables,
+                                     FloatType rows, int64_t headSize) {
+  FloatType sums = AttentionOp::getAccumulationType(rows);
+  for (auto [table, name] : {std::pair(tables.cosine, tables.cosineName),
+                             std::pair(tables.sine, tables.sineName)}) {
+    if (failed(verifyShaped(op, table, name, {"S_max", "R / 2"}, nullptr)))
+      return failure();
+    auto type = cast<ShapedType>(table.getType());
+    Type element = type.getElementType();
+    if (!element.isF32() && !(element.isF64() && sums.isF64()))
+      return op->emitOpError()
+             << "operand '" << name << "': expected element type "
+             << (sums.isF64() ? "f64 or f32" : "f32") << ", got " << element;
+    if (failed(verifyStaticSize(op, type, name, 1, "half of the rotary size")))
+      return failure();
+    if (type.getDimSize(1) > headSize / 2) // R2
+      return op->emitOpError() << "operand '" << name
+                               << "': expected dimension 1 (half of the rotary "
+                                  "size) to be at most half of the head size "
+                               << headSize << ", got " << type.getDimSize(1);
+  }
+  return success();
+}
+
+void attn::addTableConstraints(const RopeTables &tables,
+                               SmallVectorImpl<SizeConstraint> &constraints) {
+  OperandSize cosine{tables.cosine, 0, tables.cosineName},
+      sine{tables.sine, 0, tables.sineName};
+  constraints.push_back({sine, cosine, "number of positions"});
+  constraints.push_back({sine.at(1), cosine.at(1), "half of the rotary size"});
+}
+
+LogicalResult attn::verifyOffset(Operation *op, Value offset, StringRef shape) {
+  ShapedType type = getPlainShapedType(offset.getType());
+  if (type ? type.getRank() == 1 && isPositionInteger(type.getElementType())
+           : isPositionInteger(offset.getType()))
+    return success();
+  return op->emitOpError() << "operand 'offset': expected index, i32 or i64, "
+                              "or a tensor of them of shape ("
+                           << shape << "), got " << offset.getType();
+}
+
+LogicalResult attn::verifyPositions(Operation *op, Value positions) {
+  if (failed(verifyShaped(op, positions, "positions", {"B", "S"}, nullptr)))
+    return failure();
+  Type element = cast<ShapedType>(positions.getType()).getElementType();
+  if (isPositionInteger(element))
+    return success();
+  return op->emitOpError() << "operand 'positions': expected element type "
+                              "index, i32 or i64, got "
+                           << element;
+}
+
+/// The operands of an op itself.
+static RopeTables getTables(RopeOp op) {
+  return {op.getCosine(), op.getSine(), "cosine", "sine"};
+}
+
 LogicalResult RopeOp::verify() {
   if (failed(verifySegments(*this, getProperties().operandSegmentSizes,
                             {"input", "cosine", "sine"})))
@@ -50,61 +109,25 @@ LogicalResult RopeOp::verify() {
   if (failed(verifyHeadRows(*this, getInput(), "input", nullptr))) // R1
     return failure();
   Type elementType = getInputType().getElementType();
-  if (failed(verifyHeadRows(*this, getOutput(), "output", elementType)))
+  if (failed(verifyHeadRows(*this, getOutput(), "output", elementType)) ||
+      failed(verifyRopeTables(*this, getTables(*this),
+                              cast<FloatType>(elementType),
+                              getInputType().getDimSize(3))))
     return failure();
-  FloatType sums =
-      AttentionOp::getAccumulationType(cast<FloatType>(elementType));
-  for (auto [table, name] :
-       {std::pair(getCosine(), "cosine"), std::pair(getSine(), "sine")}) {
-    if (failed(verifyShaped(*this, table, name, {"S_max", "R / 2"}, nullptr)))
-      return failure();
-    auto type = cast<ShapedType>(table.getType());
-    Type element = type.getElementType();
-    if (!element.isF32() && !(element.isF64() && sums.isF64()))
-      return emitOpError() << "operand '" << name << "': expected element type "
-                           << (sums.isF64() ? "f64 or f32" : "f32") << ", got "
-                           << element;
-    if (failed(
-            verifyStaticSize(*this, type, name, 1, "half of the rotary size")))
-      return failure();
-    if (type.getDimSize(1) > getInputType().getDimSize(3) / 2) // R2
-      return emitOpError() << "operand '" << name
-                           << "': expected dimension 1 (half of the rotary "
-                              "size) to be at most half of the head size "
-                           << getInputType().getDimSize(3) << ", got "
-                           << type.getDimSize(1);
-  }
   if (getOffset() && getPositions()) // R4
     return emitOpError("expected 'offset' or 'positions', got both");
-  if (Value offset = getOffset()) {
-    ShapedType type = getPlainShapedType(offset.getType());
-    if (type ? type.getRank() != 1 || !isPositionInteger(type.getElementType())
-             : !isPositionInteger(offset.getType()))
-      return emitOpError() << "operand 'offset': expected index, i32 or i64, "
-                              "or a tensor of them of shape (B), got "
-                           << offset.getType();
-  }
-  if (Value positions = getPositions()) {
-    if (failed(
-            verifyShaped(*this, positions, "positions", {"B", "S"}, nullptr)))
-      return failure();
-    Type element = cast<ShapedType>(positions.getType()).getElementType();
-    if (!isPositionInteger(element))
-      return emitOpError() << "operand 'positions': expected element type "
-                              "index, i32 or i64, got "
-                           << element;
-  }
+  if ((getOffset() && failed(verifyOffset(*this, getOffset(), "B"))) ||
+      (getPositions() && failed(verifyPositions(*this, getPositions()))))
+    return failure();
   return failure(failed(verifyOneKind(*this)) ||
                  failed(verifySizes(*this, getSizeConstraints())));
 }
 
 SmallVector<SizeConstraint> RopeOp::getSizeConstraints() {
-  OperandSize input{getInput(), 0, "input"}, cosine{getCosine(), 0, "cosine"},
-      sine{getSine(), 0, "sine"};
+  OperandSize input{getInput(), 0, "input"};
   SmallVector<SizeConstraint> result;
   addSameSizes({getOutput(), 0, "output"}, input, result);
-  result.push_back({sine, cosine, "number of positions"});
-  result.push_back({sine.at(1), cosine.at(1), "half of the rotary size"});
+  addTableConstraints(getTables(*this), result);
   if (getOffset() && isa<ShapedType>(getOffset().getType()))
     result.push_back({{getOffset(), 0, "offset"}, input, "batch size"});
   if (getPositions()) {

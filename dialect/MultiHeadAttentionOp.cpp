@@ -7,24 +7,21 @@
 
 #include "dialect/AttnOps.h"
 #include "dialect/DestinationStyle.h"
+#include "dialect/OperandGroups.h"
 
-#include "llvm/Support/MathExtras.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace mlir::attn;
 
-static ShapedType getShaped(Value value) {
-  return cast<ShapedType>(value.getType());
-}
-
-MultiHeadAttentionOp::LinearMap
-MultiHeadAttentionOp::getMap(OperandRange operands) {
-  LinearMap map;
+ProjectionMap MultiHeadAttentionOp::getMap(OperandRange operands,
+                                           StringRef name) {
+  ProjectionMap map{Value(), Value(), Value(), name, name, name};
   if (operands.empty())
     return map;
   map.weight = operands[0];
   unsigned next = 1;
-  if (getShaped(map.weight).getElementType().isInteger(8) &&
+  if (getElementTypeOrSelf(map.weight.getType()).isSignlessInteger(8) &&
       next < operands.size())
     map.scales = operands[next++];
   if (next < operands.size())
@@ -32,15 +29,73 @@ MultiHeadAttentionOp::getMap(OperandRange operands) {
   return map;
 }
 
-int64_t MultiHeadAttentionOp::getGateSize() {
-  ArrayRef<int64_t> shape = getShaped(getGate()[0]).getShape();
-  uint64_t all = getQueryHeads() * getValueSize();
-  // Panels are a few columns wider.
-  bool isOfElements =
-      shape.size() == 2
-          ? uint64_t(shape[1]) == all
-          : uint64_t(shape[0]) == llvm::divideCeil(all, uint64_t(shape[2]));
-  return isOfElements ? int64_t(getValueSize()) : 1;
+SmallVector<MultiHeadAttentionOp::Map> MultiHeadAttentionOp::getMaps() {
+  auto widthOf = [](Value tokens) {
+    return cast<ShapedType>(tokens.getType()).getDimSize(2);
+  };
+  // Of numbers up to 2^30 (L1).
+  int64_t width = widthOf(getInput()),
+          from = getSource() ? widthOf(getSource()) : width,
+          queries = int64_t(getQueryHeads() * getKeySize()),
+          keys = int64_t(getKeyValueHeads() * getKeySize()),
+          values = int64_t(getKeyValueHeads() * getValueSize()),
+          outputs = int64_t(getQueryHeads() * getValueSize());
+  SmallVector<Map> maps;
+  auto add = [&](OperandRange operands, StringRef name, int64_t features,
+                 int64_t columns) {
+    if (!operands.empty())
+      maps.push_back({operands, name, features, columns});
+  };
+  add(getQkv(), "qkv", width, queries + keys + values);
+  add(getQuery(), "query", width, queries);
+  add(getKey(), "key", from, keys);
+  add(getValue(), "value", from, values);
+  add(getOutput(), "output", outputs, widthOf(getOuts()[0]));
+  add(getGate(), "gate", width, int64_t(getQueryHeads()) * getGateSize());
+  return maps;
+}
+
+CacheOperands MultiHeadAttentionOp::getCache(unsigned number) {
+  Value scales = getOuts().size() > 3 ? getOuts()[3 + number] : Value();
+  return {getOuts()[1 + number],
+          scales,
+          getLengths(),
+          getTable(),
+          getRing(),
+          "outs",
+          "outs"};
+}
+
+/// Sizes of finished keys and values (L3).
+static void addMemoryConstraints(MultiHeadAttentionOp op, OperandSize input,
+                                 SmallVectorImpl<SizeConstraint> &result) {
+  OperandSize keys{op.getMemory()[0], 0, "memory"},
+      values{op.getMemory()[1], 0, "memory"};
+  for (OperandSize rows : {keys, values}) {
+    result.push_back({rows, input, "batch size"});
+    result.push_back(
+        {rows.at(1), {}, "key/value heads", int64_t(op.getKeyValueHeads())});
+  }
+  result.push_back({values.at(2), keys.at(2), "key/value length"});
+  result.push_back({keys.at(3), {}, "size of keys", int64_t(op.getKeySize())});
+  result.push_back(
+      {values.at(3), {}, "size of values", int64_t(op.getValueSize())});
+}
+
+/// Sizes of the weights of norms (L4).
+static void addNormConstraints(MultiHeadAttentionOp op,
+                               SmallVectorImpl<SizeConstraint> &result) {
+  auto add = [&](Value weight, StringRef name, uint64_t heads, uint64_t size) {
+    OperandSize of{weight, 0, name};
+    int64_t rank = cast<ShapedType>(weight.getType()).getRank();
+    if (rank == 2)
+      result.push_back({of, {}, "number of heads", int64_t(heads)});
+    result.push_back({of.at(rank - 1), {}, "head size", int64_t(size)});
+  };
+  for (auto [number, weight] : llvm::enumerate(op.getNorms()))
+    add(weight, "norms",
+        number == 0 ? op.getQueryHeads() : op.getKeyValueHeads(),
+        op.getKeySize());
 }
 
 SmallVector<SizeConstraint> MultiHeadAttentionOp::getSizeConstraints() {
@@ -50,36 +105,32 @@ SmallVector<SizeConstraint> MultiHeadAttentionOp::getSizeConstraints() {
       {output.at(1), input.at(1), "sequence length"}};
   if (getSource())
     result.push_back({{getSource(), 0, "source"}, input, "batch size"});
-  if (hasMemory()) {
-    OperandSize keys{getMemory()[0], 0, "memory"},
-        values{getMemory()[1], 0, "memory"};
-    int64_t heads = int64_t(getKeyValueHeads());
-    for (OperandSize rows : {keys, values}) {
-      result.push_back({rows, input, "batch size"});
-      result.push_back({rows.at(1), {}, "key/value heads", heads});
+  if (hasMemory())
+    addMemoryConstraints(*this, input, result);
+  for (const Map &map : getMaps())
+    addMapConstraints(getMap(map.operands, map.name), map.features, map.columns,
+                      result);
+  addNormConstraints(*this, result);
+  if (!getRope().empty())
+    addTableConstraints({getRope()[0], getRope()[1], "rope", "rope"}, result);
+  if (getOffset() && isa<ShapedType>(getOffset().getType()))
+    result.push_back({{getOffset(), 0, "offset"}, input, "batch size"});
+  if (hasCache()) {
+    result.push_back({{getLengths(), 0, "lengths"}, input, "batch size"});
+    if (getCounts())
+      result.push_back({{getCounts(), 0, "counts"}, input, "batch size"});
+    for (auto [number, size] :
+         {std::pair(0u, getKeySize()), std::pair(1u, getValueSize())}) {
+      CacheOperands cache = getCache(number);
+      OperandSize of{cache.cache, 0, cache.cacheName};
+      result.push_back({of.at(1),
+                        {},
+                        "number of key/value heads",
+                        int64_t(getKeyValueHeads())});
+      result.push_back({of.at(3), {}, "head size", int64_t(size)});
+      addCacheConstraints(cache, input, result);
     }
-    result.push_back({values.at(2), keys.at(2), "key/value length"});
-    result.push_back({keys.at(3), {}, "size of keys", int64_t(getKeySize())});
-    result.push_back(
-        {values.at(3), {}, "size of values", int64_t(getValueSize())});
   }
-  auto perBatch = [&](Value operand, StringRef name) {
-    if (operand && isa<ShapedType>(operand.getType()))
-      result.push_back({{operand, 0, name}, input, "batch size"});
-  };
-  perBatch(getOffset(), "offset");
-  perBatch(getLengths(), "lengths");
-  perBatch(getCounts(), "counts");
-  perBatch(getTable(), "table");
-  if (hasCache() && !getTable())
-    for (Value cache : getOuts().drop_front())
-      perBatch(cache, "outs");
-  if (hasCache() && getOuts().size() == 5)
-    for (int64_t dim : {0, 1, 2})
-      for (int64_t number : {1, 2})
-        result.push_back({{getOuts()[number + 2], dim, "outs"},
-                          {getOuts()[number], dim, "outs"},
-                          "size of a cache and its scales"});
   if (getSink())
     result.push_back({{getSink(), 0, "sink"},
                       {},

@@ -93,13 +93,12 @@ def Attn_MultiHeadAttentionOp : Attn_Op<"multi_head_attention", [
       positions, the capacity when absent, which it may not be of a ring; C12
       says what the mask may keep of them. Only keys and values from the `input`
       are cached.
-    - (L7) `gate` projects the `input` to one number for each head, `(M, Hq)`, or
-      for each element of heads, `(M, Hq * Dv)`, whose sigmoid the output of the
-      attention is multiplied by (Qiu et al., "Gated Attention for Large Language
-      Models", arXiv:2505.06708). A packed one may not have as many panels for the
-      one as for the other.
+    - (L7) `gate heads` projects the `input` to one number for each head, `(M, Hq)`,
+      `gate elements` to one for each element of heads, `(M, Hq * Dv)`, whose
+      sigmoid the output of the attention is multiplied by (Qiu et al., "Gated
+      Attention for Large Language Models", arXiv:2505.06708).
     - (L8) `scale`, `sink`, `score` and `mask` are those of the attention. A `scale`
-      is a constant.
+      is a constant, a `sink` is `(Hq)`.
     - (L9) `dropout(probabilities, output, seed, call)` has the constant rates of
       the dropout of probabilities (A8) and of the output (D3), each in `[0, 1)`.
       Inference has none.
@@ -120,6 +119,7 @@ def Attn_MultiHeadAttentionOp : Attn_Op<"multi_head_attention", [
     Variadic<AnyType>:$score_captures, Variadic<AnyType>:$mask_captures,
     I64Attr:$query_heads, I64Attr:$key_value_heads, I64Attr:$key_size,
     I64Attr:$value_size, DefaultValuedAttr<F64Attr, "1.0e-5">:$epsilon,
+    OptionalAttr<Attn_GateKind>:$gate_kind,
     OptionalAttr<Attn_RopePairing>:$pairing, UnitAttr:$ring,
     OptionalAttr<F64Attr>:$static_scale,
     OptionalAttr<F64Attr>:$probability_rate, OptionalAttr<F64Attr>:$output_rate);
@@ -137,7 +137,7 @@ def Attn_MultiHeadAttentionOp : Attn_Op<"multi_head_attention", [
     (`key` `(` $key^ `:` type($key) `)`)?
     (`value` `(` $value^ `:` type($value) `)`)?
     `output` `(` $output `:` type($output) `)`
-    (`gate` `(` $gate^ `:` type($gate) `)`)?
+    (`gate` $gate_kind^ `(` $gate `:` type($gate) `)`)?
     (`norms` `(` $norms^ `:` type($norms) `)`)?
     (`epsilon` `(` $epsilon^ `)`)?
     (`rope` $pairing^ `(` $rope `:` type($rope) `)`)?
@@ -156,12 +156,19 @@ def Attn_MultiHeadAttentionOp : Attn_Op<"multi_head_attention", [
     attr-dict
   }];
   let extraClassDeclaration = [{
-    /// A weight with its scales and its bias, which are null when absent.
-    struct LinearMap {
-      Value weight, scales, bias;
+    /// The weight, scales and bias that these operands are, by the name of their
+    /// clause (L2).
+    static ProjectionMap getMap(OperandRange operands, StringRef name);
+    struct Map {
+      OperandRange operands;
+      StringRef name;
+      int64_t features, columns;
     };
-    /// The map whose operands these are (L2).
-    static LinearMap getMap(OperandRange operands);
+    /// All maps that there are.
+    SmallVector<Map> getMaps();
+
+    /// The cache of keys, 0, or of values, 1.
+    CacheOperands getCache(unsigned number);
 
     FloatType getElementType() {
       return cast<FloatType>(
@@ -171,8 +178,10 @@ def Attn_MultiHeadAttentionOp : Attn_Op<"multi_head_attention", [
     bool hasMemory() { return !getMemory().empty(); }
     bool hasCache() { return static_cast<bool>(getLengths()); }
     bool hasDropout() { return getProbabilityRate().has_value(); }
-    /// Elements of the gate for each head: 1 or Dv (L7).
-    int64_t getGateSize();
+    /// Numbers of the gate for each head: 1 or Dv (L7).
+    int64_t getGateSize() {
+      return getGateKind() == GateKind::Elements ? int64_t(getValueSize()) : 1;
+    }
 
     /// The pairs of sizes that must agree.
     SmallVector<SizeConstraint> getSizeConstraints();

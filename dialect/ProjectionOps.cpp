@@ -7,6 +7,7 @@
 
 #include "dialect/AttnOps.h"
 #include "dialect/DestinationStyle.h"
+#include "dialect/OperandGroups.h"
 #include "dialect/OperandVerifier.h"
 #include "dialect/RegionVerifier.h"
 #include "dialect/RuntimeChecks.h"
@@ -72,53 +73,100 @@ static LogicalResult verifyTokens(Operation *op, Value operand,
   return success();
 }
 
-static LogicalResult verifyWeight(ProjectionOp op) { // P3, P4
-  ShapedType type = getPlainShapedType(op.getWeight().getType());
+static LogicalResult verifyWeight(Operation *op, Value weight, StringRef name,
+                                  FloatType rows,
+                                  int64_t features) { // P3, P4
+  ShapedType type = getPlainShapedType(weight.getType());
+  auto report = [&] {
+    return op->emitOpError() << "operand '" << name << "': expected ";
+  };
   if (!type || type.getRank() < 2 || type.getRank() > 4)
-    return op.emitOpError("operand 'weight': expected a tensor or memref of "
-                          "shape (K, N), (panels, K, P) or (panels, K / 2, P, "
-                          "2), got ")
-           << op.getWeight().getType();
+    return report() << "a tensor or memref of shape (K, N), (panels, K, P) or "
+                       "(panels, K / 2, P, 2), got "
+                    << weight.getType();
   for (int64_t dim = 0; dim < type.getRank(); ++dim)
-    if (failed(verifyStaticSize(op, type, "weight", dim, "weights")))
+    if (failed(verifyStaticSize(op, type, name, dim, "weights")))
       return failure();
   Type element = type.getElementType();
-  bool isWide = op.getInputType().getElementType().isF64();
+  bool isWide = rows.isF64();
   if (!element.isF32() && !element.isF16() && !element.isBF16() &&
       !element.isSignlessInteger(8) && !(isWide && element.isF64()))
-    return op.emitOpError("operand 'weight': expected element type ")
-           << (isWide ? "f64, " : "") << "f32, f16, bf16 or i8, got "
-           << element;
-  if (op.isInPairs() && op.getNumInputFeatures() % 2 != 0)
-    return op.emitOpError("operand 'weight': expected an even number of "
-                          "features for pairs of rows, got ")
-           << op.getNumInputFeatures();
+    return report() << "element type " << (isWide ? "f64, " : "")
+                    << "f32, f16, bf16 or i8, got " << element;
+  if (type.getRank() == 4 && features % 2 != 0)
+    return report() << "an even number of features for pairs of rows, got "
+                    << features;
   return success();
 }
 
 /// Scales and bias (P5).
-static LogicalResult verifyColumns(ProjectionOp op) {
-  bool isQuantized = op.getWeightType().getElementType().isInteger(8);
-  if (isQuantized != bool(op.getScales()))
-    return op.emitOpError()
-           << (isQuantized ? "expected 'scales' with a weight of i8"
-                           : "expected 'scales' only with a weight "
-                             "of i8");
-  if (Value scales = op.getScales())
-    if (failed(verifyShaped(op, scales, "scales", {"N"},
-                            Float32Type::get(op.getContext()))))
-      return failure();
-  Value bias = op.getBias();
-  if (!bias)
-    return success();
-  if (failed(verifyShaped(op, bias, "bias", {"N"}, nullptr)) ||
-      failed(verifyFloat(op, bias, "bias")))
+static LogicalResult verifyColumns(Operation *op, const ProjectionMap &map,
+                                   FloatType rows) {
+  bool isQuantized =
+      cast<ShapedType>(map.weight.getType()).getElementType().isInteger(8);
+  if (isQuantized != bool(map.scales))
+    return op->emitOpError()
+           << "operand '" << map.weightName << "': expected scales "
+           << (isQuantized ? "with" : "only with") << " a weight of i8";
+  if (map.scales && failed(verifyShaped(op, map.scales, map.scalesName, {"N"},
+                                        Float32Type::get(op->getContext()))))
     return failure();
-  Type element = cast<ShapedType>(bias.getType()).getElementType();
-  if (element.isF64() && !op.getAccumulationType().isF64())
-    return op.emitOpError(
-        "operand 'bias': expected element type f32, f16 or bf16, got f64");
+  if (!map.bias)
+    return success();
+  if (failed(verifyShaped(op, map.bias, map.biasName, {"N"}, nullptr)) ||
+      failed(verifyFloat(op, map.bias, map.biasName)))
+    return failure();
+  Type element = cast<ShapedType>(map.bias.getType()).getElementType();
+  if (element.isF64() && !rows.isF64())
+    return op->emitOpError()
+           << "operand '" << map.biasName
+           << "': expected element type f32, f16 or bf16, got f64";
   return success();
+}
+
+LogicalResult attn::verifyProjectionMap(Operation *op, const ProjectionMap &map,
+                                        FloatType rows, int64_t features) {
+  if (failed(verifyWeight(op, map.weight, map.weightName, rows, features)))
+    return failure();
+  return verifyColumns(op, map, rows);
+}
+
+void attn::addMapConstraints(const ProjectionMap &map, int64_t features,
+                             int64_t columns,
+                             SmallVectorImpl<SizeConstraint> &constraints) {
+  auto require = [&](Value operand, int64_t dim, StringRef name,
+                     StringRef meaning, int64_t size) {
+    constraints.push_back({{operand, dim, name}, {}, meaning, size});
+  };
+  auto type = cast<ShapedType>(map.weight.getType());
+  auto requireOfWeight = [&](int64_t dim, StringRef meaning, int64_t size) {
+    require(map.weight, dim, map.weightName, meaning, size);
+  };
+  if (type.getRank() == 2) {
+    requireOfWeight(0, "features of the input", features);
+    requireOfWeight(1, "columns of all results", columns); // P2
+  } else {                                                 // P3
+    bool isInPairs = type.getRank() == 4;
+    requireOfWeight(0, "panels for the columns of all results",
+                    int64_t(llvm::divideCeil(uint64_t(columns),
+                                             uint64_t(type.getDimSize(2)))));
+    if (isInPairs) {
+      requireOfWeight(1, "pairs of features of the input", features / 2);
+      requireOfWeight(3, "rows of a pair", 2);
+    } else {
+      requireOfWeight(1, "features of the input", features);
+    }
+  }
+  for (auto [vector, name] : {std::pair(map.scales, map.scalesName),
+                              std::pair(map.bias, map.biasName)})
+    if (vector)
+      require(vector, 0, name, "columns of all results", columns);
+}
+
+/// The operands of an op itself.
+static ProjectionMap getMap(ProjectionOp op) {
+  return {op.getWeight(), op.getScales(), op.getBias(),
+          "weight",       "scales",       "bias"};
 }
 
 LogicalResult ProjectionOp::verify() {
@@ -147,9 +195,11 @@ LogicalResult ProjectionOp::verify() {
     if (llvm::AddOverflow(columns, getNumFeatures(type), columns))
       return emitOpError("expected less than 2^63 features of all 'outs'");
   }
-  return failure(failed(verifyWeight(*this)) || failed(verifyColumns(*this)) ||
-                 failed(verifyOneKind(*this)) ||
-                 failed(verifySizes(*this, getSizeConstraints())));
+  return failure(
+      failed(verifyProjectionMap(*this, getMap(*this), cast<FloatType>(element),
+                                 getNumInputFeatures())) ||
+      failed(verifyOneKind(*this)) ||
+      failed(verifySizes(*this, getSizeConstraints())));
 }
 
 SmallVector<SizeConstraint> ProjectionOp::getSizeConstraints() {
@@ -163,30 +213,7 @@ SmallVector<SizeConstraint> ProjectionOp::getSizeConstraints() {
                       {getInput(), getLengthDim(getInput()), "input"},
                       "sequence length"});
   }
-  auto require = [&](Value operand, int64_t dim, StringRef name,
-                     StringRef meaning, int64_t size) {
-    result.push_back({{operand, dim, name}, {}, meaning, size});
-  };
-  Value weight = getWeight();
-  int64_t rows = getNumInputFeatures();
-  if (isPacked()) { // P3
-    require(weight, 0, "weight", "panels for the columns of all results",
-            int64_t(llvm::divideCeil(uint64_t(columns),
-                                     uint64_t(getPanelWidth()))));
-    require(weight, 1, "weight",
-            isInPairs() ? "pairs of features of the input"
-                        : "features of the input",
-            isInPairs() ? rows / 2 : rows);
-    if (isInPairs())
-      require(weight, 3, "weight", "rows of a pair", 2);
-  } else {
-    require(weight, 0, "weight", "features of the input", rows);
-    require(weight, 1, "weight", "columns of all results", columns); // P2
-  }
-  if (Value scales = getScales())
-    require(scales, 0, "scales", "columns of all results", columns);
-  if (Value bias = getBias())
-    require(bias, 0, "bias", "columns of all results", columns);
+  addMapConstraints(getMap(*this), getNumInputFeatures(), columns, result);
   return result;
 }
 

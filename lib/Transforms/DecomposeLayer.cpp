@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/AttnOps.h"
+#include "dialect/OperandGroups.h"
 #include "lib/Transforms/Passes.h"
 #include "lib/Transforms/Transforms.h"
 
@@ -37,7 +38,7 @@ public:
   /// Returns the op's results.
   SmallVector<Value> emit() {
     // Before what it is checked against is written.
-    Value after = op.hasCache() ? emitLengthsAfter() : Value();
+    after = op.hasCache() ? emitLengthsAfter() : Value();
     Value query, key, value;
     if (op.isFused()) {
       SmallVector<Value> all =
@@ -64,12 +65,12 @@ public:
       gate =
           project(op.getInput(), op.getGate(),
                   {emptyRows(op.getInput(), numHeads(), op.getGateSize())})[0];
-    query = rotate(normalise(query, 0));
+    query = prepare(query, 0);
     if (!op.hasMemory())
-      key = rotate(normalise(key, 1));
+      key = prepare(key, 1);
     if (op.hasCache()) {
-      key = cache(key, 0, after);
-      value = cache(value, 1, after);
+      key = cache(key, 0);
+      value = cache(value, 1);
     }
     Value rows = attend(query, key, value);
     if (gate)
@@ -102,21 +103,24 @@ private:
 
   SmallVector<Value> project(Value input, OperandRange operands,
                              ArrayRef<Value> outs) {
-    MultiHeadAttentionOp::LinearMap map =
-        MultiHeadAttentionOp::getMap(operands);
+    ProjectionMap map = MultiHeadAttentionOp::getMap(operands, "");
     return SmallVector<Value>(
         ProjectionOp::create(b, loc, TypeRange(ValueRange(outs)), input,
                              map.weight, outs, map.scales, map.bias)
             .getResults());
   }
 
-  Value normalise(Value rows, unsigned number) { // L4
-    if (op.getNorms().empty())
-      return rows;
-    return HeadNormOp::create(b, loc, rows.getType(), rows,
-                              op.getNorms()[number], emptyLike(rows),
-                              op.getEpsilonAttr(), /*layer=*/IntegerAttr())
+  Value normalise(Value rows, Value weight, IntegerAttr layer) { // L4
+    return HeadNormOp::create(b, loc, rows.getType(), rows, weight,
+                              emptyLike(rows), op.getEpsilonAttr(), layer)
         .getResult(0);
+  }
+
+  /// Queries, 0, or keys, 1, as the attention has them.
+  Value prepare(Value rows, unsigned number) {
+    if (!op.getNorms().empty())
+      rows = normalise(rows, op.getNorms()[number], /*layer=*/IntegerAttr());
+    return rotate(rows);
   }
 
   Value rotate(Value rows) { // L5
@@ -131,11 +135,12 @@ private:
   /// The position of the first token (L5).
   Value getOffset() { return op.hasCache() ? op.getLengths() : op.getOffset(); }
 
-  /// The number of rows of each sequence with the new ones (L6).
+  /// The number of rows of each sequence with the new ones, of i64, which no
+  /// sum of numbers that caches can have overflows (L6).
   Value emitLengthsAfter() {
     Value lengths = op.getLengths(), counts = op.getCounts();
-    auto type = cast<RankedTensorType>(lengths.getType());
-    Type integer = type.getElementType();
+    Type integer = b.getI64Type();
+    auto type = cast<RankedTensorType>(lengths.getType()).clone(integer);
     Value count = arith::IndexCastOp::create(
         b, loc, integer, b.createOrFold<tensor::DimOp>(loc, op.getInput(), 1));
     SmallVector<Value> inputs = {lengths};
@@ -147,29 +152,20 @@ private:
                empty(tensor::getMixedSizes(b, loc, lengths), integer), maps,
                {utils::IteratorType::parallel},
                [&](OpBuilder &b, Location loc, ValueRange e) {
-                 Value added = count;
-                 if (counts)
-                   added = convertInteger(b, loc, e[1], integer);
-                 linalg::YieldOp::create(
-                     b, loc,
-                     arith::AddIOp::create(b, loc, e[0], added).getResult());
+                 auto widen = [&](Value number) -> Value {
+                   if (number.getType() == integer)
+                     return number;
+                   return arith::ExtSIOp::create(b, loc, integer, number);
+                 };
+                 Value sum = arith::AddIOp::create(
+                     b, loc, widen(e[0]), counts ? widen(e[1]) : count);
+                 linalg::YieldOp::create(b, loc, sum);
                })
         .getResult(0);
   }
 
-  static Value convertInteger(OpBuilder &b, Location loc, Value value,
-                              Type type) {
-    unsigned from = value.getType().getIntOrFloatBitWidth(),
-             to = type.getIntOrFloatBitWidth();
-    if (from < to)
-      return arith::ExtSIOp::create(b, loc, type, value);
-    if (from > to)
-      return arith::TruncIOp::create(b, loc, type, value);
-    return value;
-  }
-
   /// Appends to cache `number`, and reads all of it (L6).
-  Value cache(Value rows, unsigned number, Value after) {
+  Value cache(Value rows, unsigned number) {
     bool isQuantized = caches.size() == 4;
     SmallVector<Value> outs = {caches[number]};
     if (isQuantized)
@@ -275,6 +271,7 @@ private:
   RewriterBase &b;
   Location loc;
   SmallVector<Value> caches; ///< Of keys, of values, and scales of both.
+  Value after; ///< Lengths of the sequences with the new tokens, if cached.
 };
 
 } // namespace

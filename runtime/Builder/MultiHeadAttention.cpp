@@ -138,8 +138,9 @@ private:
     }
     clauses += "\n      " + keyword + "(" + names + " : " + types + ")";
   }
-  void writeMap(const string &keyword, std::int64_t rows, std::int64_t columns,
-                bool hasBias);
+  /// `kind` comes after the keyword, but is not part of the names.
+  void writeMap(const string &keyword, const string &kind, std::int64_t rows,
+                std::int64_t columns, bool hasBias);
   void writeMaps();
   void writeRowOps();
   void writeAttention();
@@ -155,8 +156,9 @@ private:
   unsigned numValues = 0;
 };
 
-void LayerWriter::writeMap(const string &keyword, std::int64_t rows,
-                           std::int64_t columns, bool hasBias) {
+void LayerWriter::writeMap(const string &keyword, const string &kind,
+                           std::int64_t rows, std::int64_t columns,
+                           bool hasBias) {
   string name = keyword + "_weight";
   std::vector<DeclarationPtr> map = {add(name, layer.weights, {rows, columns})};
   if (layer.weights == ElementType::i8)
@@ -165,7 +167,7 @@ void LayerWriter::writeMap(const string &keyword, std::int64_t rows,
     map.push_back(add(name + "_bias",
                       type == ElementType::f64 ? type : ElementType::f32,
                       {columns}));
-  writeClause(keyword, map);
+  writeClause(keyword + kind, map);
 }
 
 void LayerWriter::writeMaps() {
@@ -176,22 +178,21 @@ void LayerWriter::writeMaps() {
                from = layer.sourceWidth.value_or(layer.width);
   bool isCross = layer.sourceWidth || layer.hasMemory;
   if (layer.isFused.value_or(true) && !isCross) {
-    writeMap("qkv", layer.width, queries + keys + values, layer.hasBias);
+    writeMap("qkv", "", layer.width, queries + keys + values, layer.hasBias);
   } else {
-    writeMap("query", layer.width, queries, layer.hasBias);
+    writeMap("query", "", layer.width, queries, layer.hasBias);
     if (!layer.hasMemory) {
-      writeMap("key", from, keys, layer.hasBias);
-      writeMap("value", from, values, layer.hasBias);
+      writeMap("key", "", from, keys, layer.hasBias);
+      writeMap("value", "", from, values, layer.hasBias);
     }
   }
-  writeMap("output", outputs, layer.outputWidth.value_or(layer.width),
+  writeMap("output", "", outputs, layer.outputWidth.value_or(layer.width),
            layer.hasOutputBias);
-  if (layer.gate != MultiHeadAttention::Gate::none)
-    writeMap("gate", layer.width,
-             layer.gate == MultiHeadAttention::Gate::ofHeads
-                 ? attention.queryHeads
-                 : outputs,
-             /*hasBias=*/false);
+  if (layer.gate != MultiHeadAttention::Gate::none) {
+    bool isOfHeads = layer.gate == MultiHeadAttention::Gate::ofHeads;
+    writeMap("gate", isOfHeads ? " heads" : " elements", layer.width,
+             isOfHeads ? attention.queryHeads : outputs, /*hasBias=*/false);
+  }
 }
 
 void LayerWriter::writeRowOps() {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/Interpreter/LayerEvaluator.h"
+#include "dialect/OperandGroups.h"
 #include "runtime/Bridge/ElementTypes.h"
 #include "runtime/Interpreter/CacheEvaluator.h"
 #include "runtime/Interpreter/RegionInterpreter.h"
@@ -76,7 +77,7 @@ private:
   }
 
   MultiHeadAttentionProblem::Map map(mlir::OperandRange range) {
-    MultiHeadAttentionOp::LinearMap given = MultiHeadAttentionOp::getMap(range);
+    mlir::attn::ProjectionMap given = MultiHeadAttentionOp::getMap(range, "");
     MultiHeadAttentionProblem::Map result;
     if (given.weight)
       result.weight = tensor(given.weight).view;

@@ -55,12 +55,14 @@ public:
             project(source, problem.value, {{keyHeads, problem.valueSize}})[0];
       }
     }
-    normalise(query, 0);
-    rotate(query);
-    if (problem.memory.empty()) {
-      normalise(key, 1);
-      rotate(key);
+    if (!problem.norms.empty()) {
+      normalise(query, problem.norms[0]);
+      if (problem.memory.empty())
+        normalise(key, problem.norms[1]);
     }
+    rotate(query);
+    if (problem.memory.empty())
+      rotate(key);
     if (!caches.empty()) {
       cache(key, 0);
       cache(value, 1);
@@ -114,11 +116,11 @@ private:
     return rows;
   }
 
-  void normalise(Rows &rows, std::size_t number) {
-    if (problem.norms.empty() || error)
+  void normalise(Rows &rows, const TensorView &weight) {
+    if (error)
       return;
     rows.elements = rounded(take(headNorm({.input = rows.view(),
-                                           .weight = problem.norms[number],
+                                           .weight = weight,
                                            .epsilon = problem.epsilon,
                                            .layer = std::nullopt})));
   }

@@ -150,7 +150,7 @@ func.func @n2_weight_rank(%x: tensor<1x2x3x4xf32>, %w: tensor<1x2x4xf32>) {
 // -----
 
 func.func @n2_weight_type(%x: tensor<1x2x3x4xf16>, %w: tensor<4xf64>) {
-  // expected-error@+1 {{operand 'weight': expected an element type no wider than 'f32', got 'f64'}}
+  // expected-error@+1 {{operand 'weight': expected element type f64, f32, f16 or bf16, no wider than 'f32', got 'f64'}}
   %0 = attn.head_norm ins(%x, %w : tensor<1x2x3x4xf16>, tensor<4xf64>) outs(%x : tensor<1x2x3x4xf16>)
   return
 }
@@ -183,7 +183,7 @@ func.func @d1_output(%x: tensor<1x2x4xf32>, %o: tensor<1x2x5xf32>, %seed: i64, %
 // -----
 
 func.func @d2_rate(%x: tensor<1x2x4xf32>, %seed: i64, %call: i32) {
-  // expected-error@+1 {{expected 'rate' to be in [0, 1), got 1.0}}
+  // expected-error@+1 {{expected 'rate' in [0, 1), got 1.000000e+00}}
   %0 = attn.dropout ins(%x : tensor<1x2x4xf32>) outs(%x : tensor<1x2x4xf32>) rate(1.0, %seed, %call)
   return
 }

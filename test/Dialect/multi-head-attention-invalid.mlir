@@ -34,7 +34,7 @@ func.func @l1_length(%x: tensor<1x3x6xf32>, %y: tensor<1x4x6xf32>, %w: tensor<6x
 // -----
 
 func.func @l2_weight(%x: tensor<1x3x6xf32>, %wq: tensor<6x8xf32>, %wo: tensor<8x6xf32>) {
-  // expected-error@+1 {{operand 'qkv': expected shape (6, 16), from 6 features to 16, got 'tensor<6x8xf32>'}}
+  // expected-error@+1 {{operand 'qkv': dimension 1 (columns of all results) is 8, expected 16}}
   %0 = attn.multi_head_attention heads(2, 1) sizes(4, 4) ins(%x : tensor<1x3x6xf32>) outs(%x : tensor<1x3x6xf32>) qkv(%wq : tensor<6x8xf32>) output(%wo : tensor<8x6xf32>)
   return
 }
@@ -50,7 +50,7 @@ func.func @l2_both(%x: tensor<1x3x6xf32>, %w: tensor<6x16xf32>, %wq: tensor<6x8x
 // -----
 
 func.func @l2_scales(%x: tensor<1x3x6xf32>, %i: tensor<6x16xi8>, %wo: tensor<8x6xf32>) {
-  // expected-error@+1 {{operand 'qkv': expected a weight of i8, its scales and perhaps a bias, got 1 operands}}
+  // expected-error@+1 {{operand 'qkv': expected scales with a weight of i8}}
   %0 = attn.multi_head_attention heads(2, 1) sizes(4, 4) ins(%x : tensor<1x3x6xf32>) outs(%x : tensor<1x3x6xf32>) qkv(%i : tensor<6x16xi8>) output(%wo : tensor<8x6xf32>)
   return
 }
@@ -58,7 +58,7 @@ func.func @l2_scales(%x: tensor<1x3x6xf32>, %i: tensor<6x16xi8>, %wo: tensor<8x6
 // -----
 
 func.func @l2_bias(%x: tensor<1x3x6xf32>, %w: tensor<6x16xf32>, %wo: tensor<8x6xf32>, %b: tensor<7xf32>) {
-  // expected-error@+1 {{operand 'output': expected 6 scales or biases, got 7}}
+  // expected-error@+1 {{operand 'output': dimension 0 (columns of all results) is 7, expected 6}}
   %0 = attn.multi_head_attention heads(2, 1) sizes(4, 4) ins(%x : tensor<1x3x6xf32>) outs(%x : tensor<1x3x6xf32>) qkv(%w : tensor<6x16xf32>) output(%wo, %b : tensor<8x6xf32>, tensor<7xf32>)
   return
 }
@@ -66,7 +66,7 @@ func.func @l2_bias(%x: tensor<1x3x6xf32>, %w: tensor<6x16xf32>, %wo: tensor<8x6x
 // -----
 
 func.func @l2_dynamic(%x: tensor<1x3x6xf32>, %w: tensor<6x16xf32>, %d: tensor<?x6xf32>) {
-  // expected-error@+1 {{operand 'output': expected a weight of static shape (K, N), (panels, K, P) or (panels, K / 2, P, 2), got 'tensor<?x6xf32>'}}
+  // expected-error@+1 {{operand 'output': expected dimension 0 (weights) to be static and at least 1, got '?'}}
   %0 = attn.multi_head_attention heads(2, 1) sizes(4, 4) ins(%x : tensor<1x3x6xf32>) outs(%x : tensor<1x3x6xf32>) qkv(%w : tensor<6x16xf32>) output(%d : tensor<?x6xf32>)
   return
 }
@@ -98,7 +98,7 @@ func.func @l4_norms(%x: tensor<1x3x6xf32>, %w: tensor<6x16xf32>, %wo: tensor<8x6
 // -----
 
 func.func @l4_norm_size(%x: tensor<1x3x6xf32>, %w: tensor<6x16xf32>, %wo: tensor<8x6xf32>, %b: tensor<7xf32>, %n: tensor<4xf32>) {
-  // expected-error@+1 {{operand 'norms': expected a weight for 1 heads of size 4, got 'tensor<7xf32>'}}
+  // expected-error@+1 {{operand 'norms': dimension 0 (head size) is 7, expected 4}}
   %0 = attn.multi_head_attention heads(2, 1) sizes(4, 4) ins(%x : tensor<1x3x6xf32>) outs(%x : tensor<1x3x6xf32>) qkv(%w : tensor<6x16xf32>) output(%wo : tensor<8x6xf32>) norms(%n, %b : tensor<4xf32>, tensor<7xf32>)
   return
 }
@@ -122,7 +122,7 @@ func.func @l5_rope_of_memory(%x: tensor<1x3x6xf32>, %wq: tensor<6x8xf32>, %wo: t
 // -----
 
 func.func @l6_no_cache(%x: tensor<1x3x6xf32>, %w: tensor<6x16xf32>, %wo: tensor<8x6xf32>, %l: tensor<1xi32>) {
-  // expected-error@+1 {{expected the caches of keys and values behind the output in 'outs', got 1 operands}}
+  // expected-error@+1 {{expected the caches of keys and values behind the output in 'outs', and the scales of both if they are of i8, got 1 operands}}
   %0 = attn.multi_head_attention heads(2, 1) sizes(4, 4) ins(%x : tensor<1x3x6xf32>) outs(%x : tensor<1x3x6xf32>) qkv(%w : tensor<6x16xf32>) output(%wo : tensor<8x6xf32>) lengths(%l : tensor<1xi32>)
   return
 }
@@ -145,24 +145,209 @@ func.func @l6_ring(%x: tensor<1x3x6xf32>, %w: tensor<6x16xf32>, %wo: tensor<8x6x
 
 // -----
 
-func.func @l7_gate(%x: tensor<1x3x6xf32>, %w: tensor<6x16xf32>, %wk: tensor<6x4xf32>, %wo: tensor<8x6xf32>) {
-  // expected-error@+1 {{operand 'gate': expected shape (6, 2), from 6 features to 2, got 'tensor<6x4xf32>'}}
-  %0 = attn.multi_head_attention heads(2, 1) sizes(4, 4) ins(%x : tensor<1x3x6xf32>) outs(%x : tensor<1x3x6xf32>) qkv(%w : tensor<6x16xf32>) output(%wo : tensor<8x6xf32>) gate(%wk : tensor<6x4xf32>)
-  return
-}
-
-// -----
-
 func.func @l9_rate(%x: tensor<1x3x6xf32>, %w: tensor<6x16xf32>, %wo: tensor<8x6xf32>, %seed: i64, %call: i32) {
-  // expected-error@+1 {{expected rates of 'dropout' in [0, 1), got 1.5}}
+  // expected-error@+1 {{expected 'output_rate' in [0, 1), got 1.500000e+00}}
   %0 = attn.multi_head_attention heads(2, 1) sizes(4, 4) ins(%x : tensor<1x3x6xf32>) outs(%x : tensor<1x3x6xf32>) qkv(%w : tensor<6x16xf32>) output(%wo : tensor<8x6xf32>) dropout(0.0, 1.5, %seed, %call)
   return
 }
 
 // -----
 
-func.func @l7_packed_gate(%x: tensor<1x3x6xf32>, %w: tensor<6x16xf32>, %wo: tensor<8x6xf32>, %g: tensor<1x6x16xf32>) {
-  // expected-error@+1 {{operand 'gate': expected panels that are not as many for heads as for their elements, got 'tensor<1x6x16xf32>'}}
-  %0 = attn.multi_head_attention heads(2, 1) sizes(4, 4) ins(%x : tensor<1x3x6xf32>) outs(%x : tensor<1x3x6xf32>) qkv(%w : tensor<6x16xf32>) output(%wo : tensor<8x6xf32>) gate(%g : tensor<1x6x16xf32>)
+func.func @l2_f64_bias(%x: tensor<1x3x6xf32>, %w: tensor<6x16xf32>, %wo: tensor<8x6xf32>, %b: tensor<6xf64>) {
+  // expected-error@+1 {{operand 'output': expected element type f32, f16 or bf16, got f64}}
+  %0 = attn.multi_head_attention heads(2, 1) sizes(4, 4) ins(%x : tensor<1x3x6xf32>) outs(%x : tensor<1x3x6xf32>) qkv(%w : tensor<6x16xf32>) output(%wo, %b : tensor<8x6xf32>, tensor<6xf64>)
+  return
+}
+
+// -----
+
+func.func @l2_unsigned(%x: tensor<1x3x6xf32>, %w: tensor<6x16xf32>, %wo: tensor<8x6xf32>, %u: tensor<6x16xui8>, %s: tensor<16xf32>) {
+  // expected-error@+1 {{operand 'qkv': expected element type f32, f16, bf16 or i8, got 'ui8'}}
+  %0 = attn.multi_head_attention heads(2, 1) sizes(4, 4) ins(%x : tensor<1x3x6xf32>) outs(%x : tensor<1x3x6xf32>) qkv(%u, %s : tensor<6x16xui8>, tensor<16xf32>) output(%wo : tensor<8x6xf32>)
+  return
+}
+
+// -----
+
+func.func @l2_too_many(%x: tensor<1x3x6xf32>, %w: tensor<6x16xf32>, %wo: tensor<8x6xf32>, %b: tensor<6xf32>) {
+  // expected-error@+1 {{operand 'output': expected a weight, its scales if it is of i8, and perhaps a bias, got 3 operands}}
+  %0 = attn.multi_head_attention heads(2, 1) sizes(4, 4) ins(%x : tensor<1x3x6xf32>) outs(%x : tensor<1x3x6xf32>) qkv(%w : tensor<6x16xf32>) output(%wo, %b, %b : tensor<8x6xf32>, tensor<6xf32>, tensor<6xf32>)
+  return
+}
+
+// -----
+
+func.func @l2_odd_pairs(%x: tensor<1x3x6xf32>, %w: tensor<6x16xf32>, %wo: tensor<8x6xf32>, %y: tensor<1x3x5xf32>, %p: tensor<1x2x16x2xf32>) {
+  // expected-error@+1 {{operand 'qkv': expected an even number of features for pairs of rows, got 5}}
+  %0 = attn.multi_head_attention heads(2, 1) sizes(4, 4) ins(%y : tensor<1x3x5xf32>) outs(%x : tensor<1x3x6xf32>) qkv(%p : tensor<1x2x16x2xf32>) output(%wo : tensor<8x6xf32>)
+  return
+}
+
+// -----
+
+func.func @l2_empty_panels(%x: tensor<1x3x6xf32>, %w: tensor<6x16xf32>, %wo: tensor<8x6xf32>, %p: tensor<1x6x0xf32>) {
+  // expected-error@+1 {{operand 'qkv': expected dimension 2 (weights) to be static and at least 1, got 0}}
+  %0 = attn.multi_head_attention heads(2, 1) sizes(4, 4) ins(%x : tensor<1x3x6xf32>) outs(%x : tensor<1x3x6xf32>) qkv(%p : tensor<1x6x0xf32>) output(%wo : tensor<8x6xf32>)
+  return
+}
+
+// -----
+
+func.func @l4_norm_type(%x: tensor<1x3x6xf32>, %w: tensor<6x16xf32>, %wo: tensor<8x6xf32>, %n: tensor<4xf64>) {
+  // expected-error@+1 {{operand 'norms': expected element type f64, f32, f16 or bf16, no wider than 'f32', got 'f64'}}
+  %0 = attn.multi_head_attention heads(2, 1) sizes(4, 4) ins(%x : tensor<1x3x6xf32>) outs(%x : tensor<1x3x6xf32>) qkv(%w : tensor<6x16xf32>) output(%wo : tensor<8x6xf32>) norms(%n, %n : tensor<4xf64>, tensor<4xf64>)
+  return
+}
+
+// -----
+
+func.func @l4_norm_rank(%x: tensor<1x3x6xf32>, %w: tensor<6x16xf32>, %wo: tensor<8x6xf32>, %n: tensor<f32>) {
+  // expected-error@+1 {{operand 'norms': expected a tensor or memref of shape (D) or (H, D), got 'tensor<f32>'}}
+  %0 = attn.multi_head_attention heads(2, 1) sizes(4, 4) ins(%x : tensor<1x3x6xf32>) outs(%x : tensor<1x3x6xf32>) qkv(%w : tensor<6x16xf32>) output(%wo : tensor<8x6xf32>) norms(%n, %n : tensor<f32>, tensor<f32>)
+  return
+}
+
+// -----
+
+func.func @l4_epsilon(%x: tensor<1x3x6xf32>, %w: tensor<6x16xf32>, %wo: tensor<8x6xf32>, %n: tensor<4xf32>) {
+  // expected-error@+1 {{expected 'epsilon' to be positive and finite in 'f32', got -1.000000e+00 : f64}}
+  %0 = attn.multi_head_attention heads(2, 1) sizes(4, 4) ins(%x : tensor<1x3x6xf32>) outs(%x : tensor<1x3x6xf32>) qkv(%w : tensor<6x16xf32>) output(%wo : tensor<8x6xf32>) norms(%n, %n : tensor<4xf32>, tensor<4xf32>) epsilon(-1.0)
+  return
+}
+
+// -----
+
+func.func @l5_table_type(%x: tensor<1x3x6xf32>, %w: tensor<6x16xf32>, %wo: tensor<8x6xf32>, %t: tensor<9x2xf64>) {
+  // expected-error@+1 {{operand 'rope': expected element type f32, got 'f64'}}
+  %0 = attn.multi_head_attention heads(2, 1) sizes(4, 4) ins(%x : tensor<1x3x6xf32>) outs(%x : tensor<1x3x6xf32>) qkv(%w : tensor<6x16xf32>) output(%wo : tensor<8x6xf32>) rope half_split(%t, %t : tensor<9x2xf64>, tensor<9x2xf64>)
+  return
+}
+
+// -----
+
+func.func @l5_table_size(%x: tensor<1x3x6xf32>, %w: tensor<6x16xf32>, %wo: tensor<8x6xf32>, %t: tensor<9x3xf32>) {
+  // expected-error@+1 {{operand 'rope': expected dimension 1 (half of the rotary size) to be at most half of the head size 4, got 3}}
+  %0 = attn.multi_head_attention heads(2, 1) sizes(4, 4) ins(%x : tensor<1x3x6xf32>) outs(%x : tensor<1x3x6xf32>) qkv(%w : tensor<6x16xf32>) output(%wo : tensor<8x6xf32>) rope half_split(%t, %t : tensor<9x3xf32>, tensor<9x3xf32>)
+  return
+}
+
+// -----
+
+// expected-note@+1 {{dimension 0 of 'rope' is 9}}
+func.func @l5_tables(%x: tensor<1x3x6xf32>, %w: tensor<6x16xf32>, %wo: tensor<8x6xf32>, %t: tensor<9x2xf32>, %s: tensor<8x2xf32>) {
+  // expected-error@+1 {{operand 'rope': dimension 0 (number of positions) is 8, expected 9}}
+  %0 = attn.multi_head_attention heads(2, 1) sizes(4, 4) ins(%x : tensor<1x3x6xf32>) outs(%x : tensor<1x3x6xf32>) qkv(%w : tensor<6x16xf32>) output(%wo : tensor<8x6xf32>) rope half_split(%t, %s : tensor<9x2xf32>, tensor<8x2xf32>)
+  return
+}
+
+// -----
+
+func.func @l5_odd_head(%x: tensor<1x3x6xf32>, %w: tensor<6x16xf32>, %wo: tensor<8x6xf32>, %v: tensor<6x12xf32>, %o: tensor<6x6xf32>, %t: tensor<9x2xf32>) {
+  // expected-error@+1 {{operand 'rope': expected dimension 1 (half of the rotary size) to be at most half of the head size 3, got 2}}
+  %0 = attn.multi_head_attention heads(2, 1) sizes(3, 3) ins(%x : tensor<1x3x6xf32>) outs(%x : tensor<1x3x6xf32>) qkv(%v : tensor<6x12xf32>) output(%o : tensor<6x6xf32>) rope half_split(%t, %t : tensor<9x2xf32>, tensor<9x2xf32>)
+  return
+}
+
+// -----
+
+func.func @l5_offset(%x: tensor<1x3x6xf32>, %w: tensor<6x16xf32>, %wo: tensor<8x6xf32>, %f: f32) {
+  // expected-error@+1 {{operand 'offset': expected index, i32 or i64, or a tensor of them of shape (B), got 'f32'}}
+  %0 = attn.multi_head_attention heads(2, 1) sizes(4, 4) ins(%x : tensor<1x3x6xf32>) outs(%x : tensor<1x3x6xf32>) qkv(%w : tensor<6x16xf32>) output(%wo : tensor<8x6xf32>) offset(%f : f32)
+  return
+}
+
+// -----
+
+func.func @l6_unsigned(%x: tensor<1x3x6xf32>, %w: tensor<6x16xf32>, %wo: tensor<8x6xf32>, %k: tensor<1x1x3x4xui8>, %l: tensor<1xi32>) {
+  // expected-error@+1 {{operand 'outs': expected element type f64, f32, f16 or bf16, got 'ui8'}}
+  %0:3 = attn.multi_head_attention heads(2, 1) sizes(4, 4) ins(%x : tensor<1x3x6xf32>) outs(%x, %k, %k : tensor<1x3x6xf32>, tensor<1x1x3x4xui8>, tensor<1x1x3x4xui8>) qkv(%w : tensor<6x16xf32>) output(%wo : tensor<8x6xf32>) lengths(%l : tensor<1xi32>)
+  return
+}
+
+// -----
+
+func.func @l6_scales(%x: tensor<1x3x6xf32>, %w: tensor<6x16xf32>, %wo: tensor<8x6xf32>, %k: tensor<1x1x3x4xi8>, %l: tensor<1xi32>) {
+  // expected-error@+1 {{expected 'scales' with a cache of i8, got none}}
+  %0:3 = attn.multi_head_attention heads(2, 1) sizes(4, 4) ins(%x : tensor<1x3x6xf32>) outs(%x, %k, %k : tensor<1x3x6xf32>, tensor<1x1x3x4xi8>, tensor<1x1x3x4xi8>) qkv(%w : tensor<6x16xf32>) output(%wo : tensor<8x6xf32>) lengths(%l : tensor<1xi32>)
+  return
+}
+
+// -----
+
+func.func @l6_wide(%x: tensor<1x3x6xf32>, %w: tensor<6x16xf32>, %wo: tensor<8x6xf32>, %k: tensor<1x1x3x4xf64>, %l: tensor<1xi32>) {
+  // expected-error@+1 {{operand 'input': expected element type 'f64', which the cache has, or a wider one, got 'f32'}}
+  %0:3 = attn.multi_head_attention heads(2, 1) sizes(4, 4) ins(%x : tensor<1x3x6xf32>) outs(%x, %k, %k : tensor<1x3x6xf32>, tensor<1x1x3x4xf64>, tensor<1x1x3x4xf64>) qkv(%w : tensor<6x16xf32>) output(%wo : tensor<8x6xf32>) lengths(%l : tensor<1xi32>)
+  return
+}
+
+// -----
+
+func.func @l6_ring_of_pages(%x: tensor<1x3x6xf32>, %w: tensor<6x16xf32>, %wo: tensor<8x6xf32>, %k: tensor<1x1x3x4xf32>, %l: tensor<1xi32>, %t: tensor<1x2xi32>, %n: index) {
+  // expected-error@+1 {{expected 'ring' or 'table', got both}}
+  %0:3 = attn.multi_head_attention heads(2, 1) sizes(4, 4) ins(%x : tensor<1x3x6xf32>) outs(%x, %k, %k : tensor<1x3x6xf32>, tensor<1x1x3x4xf32>, tensor<1x1x3x4xf32>) qkv(%w : tensor<6x16xf32>) output(%wo : tensor<8x6xf32>) lengths(%l : tensor<1xi32>) ring table(%t : tensor<1x2xi32>) size(%n)
+  return
+}
+
+// -----
+
+func.func @l6_heads(%x: tensor<1x3x6xf32>, %w: tensor<6x16xf32>, %wo: tensor<8x6xf32>, %k: tensor<1x2x3x4xf32>, %l: tensor<1xi32>) {
+  // expected-error@+1 {{operand 'outs': dimension 1 (number of key/value heads) is 2, expected 1}}
+  %0:3 = attn.multi_head_attention heads(2, 1) sizes(4, 4) ins(%x : tensor<1x3x6xf32>) outs(%x, %k, %k : tensor<1x3x6xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>) qkv(%w : tensor<6x16xf32>) output(%wo : tensor<8x6xf32>) lengths(%l : tensor<1xi32>)
+  return
+}
+
+// -----
+
+func.func @l6_counts(%x: tensor<1x3x6xf32>, %w: tensor<6x16xf32>, %wo: tensor<8x6xf32>, %k: tensor<1x1x3x4xf32>, %l: tensor<1xi32>, %c: tensor<1xindex>) {
+  // expected-error@+1 {{operand 'counts': expected element type i32 or i64, got 'index'}}
+  %0:3 = attn.multi_head_attention heads(2, 1) sizes(4, 4) ins(%x : tensor<1x3x6xf32>) outs(%x, %k, %k : tensor<1x3x6xf32>, tensor<1x1x3x4xf32>, tensor<1x1x3x4xf32>) qkv(%w : tensor<6x16xf32>) output(%wo : tensor<8x6xf32>) lengths(%l : tensor<1xi32>) counts(%c : tensor<1xindex>)
+  return
+}
+
+// -----
+
+func.func @l7_gate(%x: tensor<1x3x6xf32>, %w: tensor<6x16xf32>, %wo: tensor<8x6xf32>, %g: tensor<6x4xf32>) {
+  // expected-error@+1 {{operand 'gate': dimension 1 (columns of all results) is 4, expected 2}}
+  %0 = attn.multi_head_attention heads(2, 1) sizes(4, 4) ins(%x : tensor<1x3x6xf32>) outs(%x : tensor<1x3x6xf32>) qkv(%w : tensor<6x16xf32>) output(%wo : tensor<8x6xf32>) gate heads(%g : tensor<6x4xf32>)
+  return
+}
+
+// -----
+
+func.func @l7_gate_of_elements(%x: tensor<1x3x6xf32>, %w: tensor<6x16xf32>, %wo: tensor<8x6xf32>, %g: tensor<6x2xf32>) {
+  // expected-error@+1 {{operand 'gate': dimension 1 (columns of all results) is 2, expected 8}}
+  %0 = attn.multi_head_attention heads(2, 1) sizes(4, 4) ins(%x : tensor<1x3x6xf32>) outs(%x : tensor<1x3x6xf32>) qkv(%w : tensor<6x16xf32>) output(%wo : tensor<8x6xf32>) gate elements(%g : tensor<6x2xf32>)
+  return
+}
+
+// -----
+
+func.func @l8_scale(%x: tensor<1x3x6xf32>, %w: tensor<6x16xf32>, %wo: tensor<8x6xf32>) {
+  // expected-error@+1 {{expected a 'scale' that is finite in 'f32', got nan}}
+  %0 = attn.multi_head_attention heads(2, 1) sizes(4, 4) ins(%x : tensor<1x3x6xf32>) outs(%x : tensor<1x3x6xf32>) qkv(%w : tensor<6x16xf32>) output(%wo : tensor<8x6xf32>) scale(0x7FF8000000000000)
+  return
+}
+
+// -----
+
+func.func @l8_sink(%x: tensor<1x3x6xf32>, %w: tensor<6x16xf32>, %wo: tensor<8x6xf32>, %s: tensor<2xf64>) {
+  // expected-error@+1 {{operand 'sink': expected element type f64, f32, f16 or bf16, no wider than 'f32', got 'f64'}}
+  %0 = attn.multi_head_attention heads(2, 1) sizes(4, 4) ins(%x : tensor<1x3x6xf32>) outs(%x : tensor<1x3x6xf32>) qkv(%w : tensor<6x16xf32>) output(%wo : tensor<8x6xf32>) sink(%s : tensor<2xf64>)
+  return
+}
+
+// -----
+
+func.func @l9_rate_of_1(%x: tensor<1x3x6xf32>, %w: tensor<6x16xf32>, %wo: tensor<8x6xf32>, %seed: i64, %call: i32) {
+  // expected-error@+1 {{expected 'probability_rate' in [0, 1), got 1.000000e+00}}
+  %0 = attn.multi_head_attention heads(2, 1) sizes(4, 4) ins(%x : tensor<1x3x6xf32>) outs(%x : tensor<1x3x6xf32>) qkv(%w : tensor<6x16xf32>) output(%wo : tensor<8x6xf32>) dropout(1.0, 0.0, %seed, %call)
+  return
+}
+
+// -----
+
+func.func @l9_nan(%x: tensor<1x3x6xf32>, %w: tensor<6x16xf32>, %wo: tensor<8x6xf32>, %seed: i64, %call: i32) {
+  // expected-error@+1 {{expected 'output_rate' in [0, 1), got nan}}
+  %0 = attn.multi_head_attention heads(2, 1) sizes(4, 4) ins(%x : tensor<1x3x6xf32>) outs(%x : tensor<1x3x6xf32>) qkv(%w : tensor<6x16xf32>) output(%wo : tensor<8x6xf32>) dropout(0.0, 0x7FF8000000000000, %seed, %call)
   return
 }

@@ -15,7 +15,7 @@ func.func @plain(%x: !x, %w: tensor<6x16xf32>, %wo: tensor<8x6xf32>) -> !x {
 // CHECK-LABEL: func.func @everything(
 // CHECK: %{{.*}}:3 = attn.multi_head_attention heads(2, 1) sizes(4, 4) ins(%{{.*}} : tensor<?x?x6xf32>) outs(%{{.*}}, %{{.*}}, %{{.*}} : tensor<?x?x6xf32>, tensor<?x1x?x4xf32>, tensor<?x1x?x4xf32>)
 // CHECK-SAME: query(%{{.*}}, %{{.*}}, %{{.*}} : tensor<6x8xi8>, tensor<8xf32>, tensor<8xf32>) key(%{{.*}} : tensor<6x4xf32>) value(%{{.*}}, %{{.*}} : tensor<6x4xf32>, tensor<4xf32>) output(%{{.*}} : tensor<8x6xf32>)
-// CHECK-SAME: gate(%{{.*}} : tensor<6x2xf32>) norms(%{{.*}}, %{{.*}} : tensor<4xf32>, tensor<1x4xf32>) epsilon(1.000000e-03)
+// CHECK-SAME: gate heads(%{{.*}} : tensor<6x2xf32>) norms(%{{.*}}, %{{.*}} : tensor<4xf32>, tensor<1x4xf32>) epsilon(1.000000e-03)
 // CHECK-SAME: rope interleaved(%{{.*}}, %{{.*}} : tensor<?x2xf32>, tensor<?x2xf32>) lengths(%{{.*}} : tensor<?xi32>) counts(%{{.*}} : tensor<?xi64>) ring size(%{{.*}}) scale(5.000000e-01) sink(%{{.*}} : tensor<2xf16>) dropout(1.000000e-01, 2.000000e-01, %{{[a-z0-9]*}}, %{{[a-z0-9]*}})
 // CHECK-SAME: score(%s, %b, %h, %p, %j) {
 // CHECK: } mask(%b, %h, %p, %j) captures(%[[A:.*]] = %{{.*}} : tensor<?xi32>) {
@@ -29,8 +29,9 @@ func.func @everything(%x: !x, %k: !rows, %v: !rows, %wq: tensor<6x8xi8>,
       outs(%x, %k, %v : !x, !rows, !rows)
       query(%wq, %sq, %bq : tensor<6x8xi8>, tensor<8xf32>, tensor<8xf32>)
       key(%wk : tensor<6x4xf32>) value(%wk, %bk : tensor<6x4xf32>, tensor<4xf32>)
-      output(%wo : tensor<8x6xf32>) gate(%g : tensor<6x2xf32>)
-      norms(%nq, %nk : tensor<4xf32>, tensor<1x4xf32>) epsilon(1.0e-3)
+      output(%wo : tensor<8x6xf32>) gate heads(%g : tensor<6x2xf32>)
+      norms(%nq, %nk : tensor<4xf32>, tensor<1x4xf32>)
+      epsilon(1.0e-3)
       rope interleaved(%t, %t : tensor<?x2xf32>, tensor<?x2xf32>)
       lengths(%n : tensor<?xi32>) counts(%c : tensor<?xi64>) ring size(%size)
       scale(0.5) sink(%sink : tensor<2xf16>) dropout(0.1, 0.2, %seed, %call)

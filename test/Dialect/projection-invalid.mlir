@@ -130,7 +130,7 @@ func.func @p4_outs(%x: tensor<1x3x4xbf16>, %w: tensor<4x5xf32>, %y: tensor<1x3x5
 // -----
 
 func.func @p5_scales(%x: tensor<1x3x4xf32>, %w: tensor<4x5xi8>, %y: tensor<1x3x5xf32>) {
-  // expected-error@+1 {{expected 'scales' with a weight of i8}}
+  // expected-error@+1 {{operand 'weight': expected scales with a weight of i8}}
   %0 = attn.projection ins(%x, %w : tensor<1x3x4xf32>, tensor<4x5xi8>) outs(%y : tensor<1x3x5xf32>)
   return
 }
@@ -138,7 +138,7 @@ func.func @p5_scales(%x: tensor<1x3x4xf32>, %w: tensor<4x5xi8>, %y: tensor<1x3x5
 // -----
 
 func.func @p5_no_scales(%x: tensor<1x3x4xf32>, %w: tensor<4x5xf32>, %s: tensor<5xf32>, %y: tensor<1x3x5xf32>) {
-  // expected-error@+1 {{expected 'scales' only with a weight of i8}}
+  // expected-error@+1 {{operand 'weight': expected scales only with a weight of i8}}
   %0 = attn.projection ins(%x, %w : tensor<1x3x4xf32>, tensor<4x5xf32>) outs(%y : tensor<1x3x5xf32>) scales(%s : tensor<5xf32>)
   return
 }

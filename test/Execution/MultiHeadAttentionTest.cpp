@@ -5,111 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "test/Execution/EverywhereRun.h"
+#include "test/Execution/LayerText.h"
 #include "test/Execution/Random.h"
 #include "test/Execution/RuleTesting.h"
 
 #include "gtest/gtest.h"
-
-#include <cmath>
 
 using namespace attn;
 using namespace attn::test;
 using std::string;
 
 namespace {
-
-/// A kernel of one layer and its arguments, written part by part.
-struct LayerText {
-  ElementType type = ElementType::f32;
-  Index heads = 2, keyHeads = 1, keySize = 4, valueSize = 4, width = 6,
-        outputWidth = 5;
-  string parameters, clauses, ins, outs, results;
-  std::vector<TestArgument> arguments;
-  std::vector<TestTensor> tensors; ///< What the arguments are views of.
-  std::uint64_t seed = 1;
-
-  LayerText() { tensors.reserve(40); }
-
-  string tensorType(const std::vector<Index> &shape, ElementType element) {
-    string text = "tensor<";
-    for (Index size : shape)
-      text += (size < 0 ? "?" : std::to_string(size)) + "x";
-    return text + string(nameOf(element)) + ">";
-  }
-
-  /// An argument of the type `shape`, whose -1 are dynamic, and the sizes
-  /// `sizes`; returns its type.
-  string add(const string &name, const std::vector<Index> &shape,
-             const Shape &sizes, ElementType element, double deviation,
-             double mean = 0, bool isWritable = false) {
-    tensors.emplace_back(element, sizes);
-    Random random(seed++);
-    tensors.back().fill([&] { return mean + deviation * random.normal(); });
-    return declare(name, tensorType(shape, element), tensors.back().view(),
-                   isWritable);
-  }
-  string addIntegers(const string &name, const std::vector<double> &elements) {
-    tensors.push_back(i32(elements));
-    return declare(name, "tensor<?xi32>", tensors.back().view(), false);
-  }
-  string declare(const string &name, const string &text,
-                 const TestArgument &argument, bool isWritable) {
-    parameters += (parameters.empty() ? "%" : ", %") + name + ": " + text +
-                  (isWritable ? " {bufferization.writable = true}" : "");
-    arguments.push_back(argument);
-    return text;
-  }
-
-  /// `clause(%weight[, %scales][, %bias] : types)`.
-  void addMap(const string &clause, Index rows, Index columns,
-              ElementType element, bool hasBias) {
-    double deviation = 1 / std::sqrt(double(rows));
-    bool isQuantized = element == ElementType::i8;
-    string operands = "%" + clause, types;
-    if (isQuantized) {
-      tensors.emplace_back(element, Shape{rows, columns});
-      Random random(seed++);
-      tensors.back().fill([&] { return double(random.between(-127, 127)); });
-      types = declare(clause, tensorType({rows, columns}, element),
-                      tensors.back().view(), false);
-      operands += ", %" + clause + "_scales";
-      types += ", " + add(clause + "_scales", {columns}, {columns},
-                          ElementType::f32, 0.001, deviation / 70);
-    } else {
-      types = add(clause, {rows, columns}, {rows, columns}, element, deviation);
-    }
-    if (hasBias) {
-      operands += ", %" + clause + "_bias";
-      types +=
-          ", " + add(clause + "_bias", {columns}, {columns},
-                     type == ElementType::f64 ? type : ElementType::f32, 0.3);
-    }
-    clauses += " " + clause + "(" + operands + " : " + types + ")";
-  }
-
-  string write() {
-    string input = tensorType({-1, -1, width}, type),
-           output = tensorType({-1, -1, outputWidth}, type);
-    string head = "func.func @f(" + parameters + ") -> (" + output;
-    string body = ") {\n%c0 = arith.constant 0 : index\n%c1 = arith.constant 1 "
-                  ": index\n%b = tensor.dim %x, %c0 : " +
-                  input + "\n%s = tensor.dim %x, %c1 : " + input +
-                  "\n%init = tensor.empty(%b, %s) : " + output + "\n";
-    string types = results.empty() ? "" : ", " + results;
-    bool hasCache = !results.empty();
-    return head + types + body + (hasCache ? "%y:3" : "%y") +
-           " = attn.multi_head_attention heads(" + std::to_string(heads) +
-           ", " + std::to_string(keyHeads) + ") sizes(" +
-           std::to_string(keySize) + ", " + std::to_string(valueSize) +
-           ") ins(%x : " + input + ")" + ins + " outs(%init" +
-           (hasCache ? ", %keys, %values" : "") + " : " + output + types + ")" +
-           clauses + "\nreturn " + (hasCache ? "%y#0, %y#1, %y#2" : "%y") +
-           " : " + output + types + "\n}\n";
-  }
-
-  Results run() { return runEverywhere(write(), arguments); }
-};
 
 /// Any layer: its sizes, its grouping of heads, where keys come from, and what
 /// stands around the attention.
@@ -157,17 +63,8 @@ void runRandomLayer(std::uint64_t seed) {
   Index stored = random.between(0, 8);
   for (Index b = 0; b < batch; ++b)
     lengths.push_back(double(random.between(0, stored)));
-  if (form == cached) {
-    // Of the layer's type, or narrower.
-    Index capacity = stored + length + random.between(0, 3);
-    auto addCache = [&](const string &name, Index size) {
-      return layer.add(name, {-1, layer.keyHeads, -1, size},
-                       {batch, layer.keyHeads, capacity, size}, layer.type, 1,
-                       0, /*isWritable=*/true);
-    };
-    layer.results = addCache("keys", layer.keySize);
-    layer.results += ", " + addCache("values", layer.valueSize);
-  }
+  if (form == cached)
+    layer.addCaches(layer.type, batch, stored + length + random.between(0, 3));
   Index queries = layer.heads * layer.keySize,
         keys = layer.keyHeads * layer.keySize,
         values = layer.keyHeads * layer.valueSize;
@@ -182,11 +79,14 @@ void runRandomLayer(std::uint64_t seed) {
   }
   layer.addMap("output", layer.heads * layer.valueSize, layer.outputWidth,
                weight, random.chance(0.3));
-  if (random.chance(0.3))
+  if (random.chance(0.3)) {
+    bool isOfHeads = random.chance(0.5);
     layer.addMap("gate", layer.width,
-                 layer.heads * (random.chance(0.5) ? 1 : layer.valueSize),
-                 weight, hasBias);
-  if (random.chance(0.4)) {
+                 layer.heads * (isOfHeads ? 1 : layer.valueSize), weight,
+                 hasBias, isOfHeads ? " heads" : " elements");
+  }
+  bool hasNorm = random.chance(0.4);
+  if (hasNorm) {
     string norms =
         layer.add("qn", {layer.keySize}, {layer.keySize}, layer.type, 0.1, 1);
     string operands = "%qn";
@@ -197,9 +97,9 @@ void runRandomLayer(std::uint64_t seed) {
       operands += ", %kn";
     }
     layer.clauses += " norms(" + operands + " : " + norms + ")";
-    if (random.chance(0.5))
-      layer.clauses += " epsilon(1.0e-3)";
   }
+  if (hasNorm && random.chance(0.5))
+    layer.clauses += " epsilon(1.0e-3)";
   if (form != cross && form != memory && random.chance(0.6)) {
     Index pairs = random.between(1, layer.keySize / 2);
     string table =
@@ -313,43 +213,6 @@ TEST(MultiHeadAttention, l6_what_does_not_fit_writes_nothing) {
   EXPECT_NE(run(keys, values, {2}), "");
   EXPECT_NE(run(keys, normal(ElementType::f32, {2, 1, 11, 4}), {2, 9}), "");
   EXPECT_NE(run(keys, normal(ElementType::f32, {1, 1, 12, 4}), {2, 3}), "");
-}
-
-TEST(MultiHeadAttention, l6_ring_and_pages) {
-  for (bool isRing : {false, true}) {
-    LayerText layer;
-    layer.declare(
-        "x", "tensor<?x?x6xf32>",
-        layer.tensors.emplace_back(normal(ElementType::f32, {2, 3, 6})).view(),
-        false);
-    Shape shape = isRing ? Shape{2, 1, 6, 4} : Shape{8, 1, 2, 4};
-    layer.results =
-        layer.add("keys", {-1, 1, -1, 4}, shape, ElementType::f32, 1, 0, true);
-    layer.results += ", " + layer.add("values", {-1, 1, -1, 4}, shape,
-                                      ElementType::f32, 1, 0, true);
-    if (isRing)
-      layer.declare("n", "index", Argument(Index(12)), false);
-    layer.addMap("qkv", 6, 16, ElementType::f32, false);
-    layer.addMap("output", 8, 5, ElementType::f32, false);
-    layer.clauses +=
-        " lengths(%stored : " +
-        layer.addIntegers("stored", {2, isRing ? 9. : 4.}) +
-        ") counts(%counts : " + layer.addIntegers("counts", {3, 2}) + ")";
-    if (isRing) {
-      layer.clauses += " ring size(%n) mask causal, sliding_window(2, 0), "
-                       "key_padding(%after : " +
-                       layer.addIntegers("after", {5, 11}) + ")";
-    } else {
-      layer.tensors.emplace_back(ElementType::i32, Shape{2, 4},
-                                 std::vector<double>{3, 1, 0, 0, 2, 7, 5, 0});
-      layer.clauses += " table(%table : " +
-                       layer.declare("table", "tensor<?x?xi32>",
-                                     layer.tensors.back().view(), false) +
-                       ") mask causal, key_padding(%after : " +
-                       layer.addIntegers("after", {5, 6}) + ")";
-    }
-    EXPECT_EQ(layer.run().error, "");
-  }
 }
 
 } // namespace

@@ -17,7 +17,8 @@ func.func @plain(%x: !x, %w: tensor<6x16xf32>, %wo: tensor<8x6xf32>) -> !x {
 }
 
 // CHECK-LABEL: func.func @cached(
-// CHECK: %[[AFTER:.*]] = linalg.generic
+// CHECK: %[[AFTER:.*]] = linalg.generic {{.*}} ins(%{{.*}} : tensor<?xi32>) outs(%{{.*}} : tensor<?xi64>)
+// CHECK: arith.extsi %{{.*}} : i32 to i64
 // CHECK: attn.projection
 // CHECK-SAME: scales(%{{.*}} : tensor<8xf32>) bias(
 // CHECK: attn.projection
@@ -28,10 +29,10 @@ func.func @plain(%x: !x, %w: tensor<6x16xf32>, %wo: tensor<8x6xf32>) -> !x {
 // CHECK: attn.head_norm
 // CHECK: attn.rope interleaved {{.*}} offset(%[[N]] : tensor<?xi32>)
 // CHECK: %[[K:.*]] = attn.cache_append {{.*}} lengths(%[[N]] : tensor<?xi32>)
-// CHECK: %[[KR:.*]] = attn.cache_read ins(%[[K]] : {{.*}}) lengths(%[[AFTER]] : tensor<?xi32>)
+// CHECK: %[[KR:.*]] = attn.cache_read ins(%[[K]] : {{.*}}) lengths(%[[AFTER]] : tensor<?xi64>)
 // CHECK: %[[V:.*]] = attn.cache_append
-// CHECK: %[[VR:.*]] = attn.cache_read ins(%[[V]] : {{.*}}) lengths(%[[AFTER]] : tensor<?xi32>)
-// CHECK: %[[A:.*]] = attn.attention ins(%[[Q]], %[[KR]], %[[VR]] : {{.*}}) outs(%{{.*}}) scale(5.000000e-01) offset(%[[N]] : tensor<?xi32>) sink(%{{.*}}) dropout(1.000000e-01
+// CHECK: %[[VR:.*]] = attn.cache_read ins(%[[V]] : {{.*}}) lengths(%[[AFTER]] : tensor<?xi64>)
+// CHECK: %[[A:.*]] = attn.attention ins(%[[Q]], %[[KR]], %[[VR]] : {{.*}}) outs(%{{.*}}) scale(5.000000e-01) offset(%[[N]] : tensor<?xi32>) sink(%{{.*}}) dropout(1.000000e-01, %{{.*}}, %{{.*}}) mask(%{{[^)]*}}) {
 // CHECK: linalg.generic {{.*}} ins(%[[A]], %[[GATE]] :
 // CHECK: math.exp
 // CHECK: %[[O:.*]] = attn.projection
@@ -46,7 +47,7 @@ func.func @cached(%x: !x, %k: !rows, %v: !rows, %wq: tensor<6x8xi8>,
       outs(%x, %k, %v : !x, !rows, !rows)
       query(%wq, %sq, %bq : tensor<6x8xi8>, tensor<8xf32>, tensor<8xf32>)
       key(%wk : tensor<6x4xf32>) value(%wk : tensor<6x4xf32>)
-      output(%wo : tensor<8x6xf32>) gate(%g : tensor<6x2xf32>)
+      output(%wo : tensor<8x6xf32>) gate heads(%g : tensor<6x2xf32>)
       norms(%nq, %nk : tensor<4xf32>, tensor<1x4xf32>)
       rope interleaved(%t, %t : tensor<?x2xf32>, tensor<?x2xf32>)
       lengths(%n : tensor<?xi32>) scale(0.5) sink(%sink : tensor<2xf16>)

@@ -1,0 +1,74 @@
+//===- LayerCachesTest.cpp - Layers with caches, executed -----------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/Execution/LayerText.h"
+#include "test/Execution/Random.h"
+#include "test/Execution/RuleTesting.h"
+
+#include "gtest/gtest.h"
+
+using namespace attn;
+using namespace attn::test;
+using std::string;
+
+namespace {
+
+TEST(LayerCaches, l2_l7_packed_weights_and_gates) {
+  bool isOfHeads = false; // In turns.
+  for (ElementType weight :
+       {ElementType::f32, ElementType::bf16, ElementType::i8})
+    for (auto [panel, inPairs] :
+         {std::pair<Index, bool>(0, false), {16, false}, {16, true}}) {
+      isOfHeads = !isOfHeads;
+      LayerText layer;
+      layer.panel = panel;
+      layer.inPairs = inPairs;
+      layer.valueSize = 3;
+      layer.declare(
+          "x", "tensor<?x?x6xf32>",
+          layer.tensors.emplace_back(normal(ElementType::f32, {2, 3, 6}))
+              .view());
+      layer.addCaches(ElementType::i8, 2, 9);
+      layer.addMap("query", 6, 8, weight, true);
+      layer.addMap("key", 6, 4, weight, false);
+      layer.addMap("value", 6, 3, weight, true);
+      layer.addMap("output", 6, 5, weight, true);
+      layer.addMap("gate", 6, isOfHeads ? 2 : 6, weight, true,
+                   isOfHeads ? " heads" : " elements");
+      layer.clauses +=
+          " lengths(%stored : " + layer.addIntegers("stored", {5, 1}) +
+          ") mask causal";
+      EXPECT_EQ(layer.run().error, "");
+    }
+}
+
+TEST(LayerCaches, sizes_that_only_a_call_knows) {
+  auto run = [](Index bias, Index norm, Index angles) {
+    LayerText layer;
+    layer.declare(
+        "x", "tensor<?x?x6xf32>",
+        layer.tensors.emplace_back(normal(ElementType::f32, {2, 3, 6})).view());
+    layer.addMap("qkv", 6, 16, ElementType::f32, false);
+    layer.clauses += " output(%output, %bias : " +
+                     layer.add("output", {8, 5}, {8, 5}, ElementType::f32, 1) +
+                     ", " +
+                     layer.add("bias", {-1}, {bias}, ElementType::f32, 1) + ")";
+    string type = layer.add("norm", {-1}, {norm}, ElementType::f32, 1);
+    layer.clauses += " norms(%norm, %norm : " + type + ", " + type + ")";
+    layer.clauses +=
+        " rope half_split(%cosine, %sine : " +
+        layer.add("cosine", {-1, 2}, {8, 2}, ElementType::f32, 1) + ", " +
+        layer.add("sine", {-1, 2}, {angles, 2}, ElementType::f32, 1) + ")";
+    return layer.run().error;
+  };
+  EXPECT_EQ(run(5, 4, 8), "");
+  EXPECT_NE(run(4, 4, 8), "");
+  EXPECT_NE(run(5, 3, 8), "");
+  EXPECT_NE(run(5, 4, 7), "");
+}
+
+} // namespace
