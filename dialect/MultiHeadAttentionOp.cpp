@@ -96,6 +96,8 @@ static void addNormConstraints(MultiHeadAttentionOp op,
     add(weight, "norms",
         number == 0 ? op.getQueryHeads() : op.getKeyValueHeads(),
         op.getKeySize());
+  if (Value weight = op.getOutputNorm())
+    add(weight, "output_norm", op.getQueryHeads(), op.getValueSize());
 }
 
 SmallVector<SizeConstraint> MultiHeadAttentionOp::getSizeConstraints() {
@@ -113,8 +115,26 @@ SmallVector<SizeConstraint> MultiHeadAttentionOp::getSizeConstraints() {
   addNormConstraints(*this, result);
   if (!getRope().empty())
     addTableConstraints({getRope()[0], getRope()[1], "rope", "rope"}, result);
-  if (getOffset() && isa<ShapedType>(getOffset().getType()))
-    result.push_back({{getOffset(), 0, "offset"}, input, "batch size"});
+  if (getPositions()) {
+    OperandSize positions{getPositions(), 0, "positions"};
+    result.push_back({positions, input, "batch size"});
+    result.push_back({positions.at(1), input.at(1), "sequence length"});
+  }
+  OperandSize sequences = input;
+  if (isPacked()) {
+    sequences = {getSequences()[0], 0, "sequences"};
+    result.push_back({input, {}, "batch size of packed sequences", 1});
+    result.push_back({{getSequences()[1], 0, "sequences"},
+                      sequences,
+                      "number of sequences + 1"});
+  }
+  if (getOffset() && isa<ShapedType>(getOffset().getType())) {
+    OperandSize offset{getOffset(), 0, "offset"};
+    if (isPacked())
+      result.push_back({sequences, offset, "number of sequences + 1", 1});
+    else
+      result.push_back({offset, input, "batch size"});
+  }
   if (hasCache()) {
     result.push_back({{getLengths(), 0, "lengths"}, input, "batch size"});
     if (getCounts())

@@ -35,6 +35,7 @@ def Attn_MultiHeadAttentionOp : Attn_Op<"multi_head_attention", [
     q, k    = rope(head_norm(q, k))           // both optional
     k, v    = append to the cache, and read   // optional
     o       = attention(q, k, v)              // score, mask, sink, dropout
+    o       = head_norm(o)                    // optional
     o       = o * sigmoid(input * gate)       // optional
     output  = dropout(o * output weight)
     ```
@@ -82,10 +83,14 @@ def Attn_MultiHeadAttentionOp : Attn_Op<"multi_head_attention", [
       `(B, Hkv, Skv, Dv)` of `T`: computed once, perhaps read from a cache of any
       kind, and used by every step.
     - (L4) `norms` are the weights of an `attn.head_norm` of the queries and one of
-      the keys, with `epsilon`; with a `memory` of the queries only.
+      the keys; with a `memory` of the queries only. `output_norm` is the weight of
+      one of the attention's output, with the scale of a `layer` if that is given
+      (N4). All have the same `epsilon`.
     - (L5) `rope` are the tables of an `attn.rope` of queries and keys, which come
-      from the `input`. Positions count from `lengths` or from `offset`, which is
-      that of the attention (A5); from 0 when both are absent.
+      from the `input`. Their positions are `positions`, `(B, S)`; without them
+      they count from `lengths` or from `offset`, which is that of the attention
+      (A5), or from 0. Every token's have to be in the tables, also those of tokens
+      that `counts` leaves out.
     - (L6) With `lengths`, `(B)` of i32 or i64, the new keys and values are appended
       to caches that follow the output in `outs`, keys first, and the scales of
       both if they are of i8. The attention reads the caches with them. `counts`,
@@ -97,8 +102,10 @@ def Attn_MultiHeadAttentionOp : Attn_Op<"multi_head_attention", [
       `gate elements` to one for each element of heads, `(M, Hq * Dv)`, whose
       sigmoid the output of the attention is multiplied by (Qiu et al., "Gated
       Attention for Large Language Models", arXiv:2505.06708).
-    - (L8) `scale`, `sink`, `score` and `mask` are those of the attention. A `scale`
-      is a constant, a `sink` is `(Hq)`.
+    - (L8) `scale`, `sink`, `score` and `mask` are those of the attention, and
+      `sequences` are its two cumulative lengths of a packed batch (A7). A `scale`
+      is a constant, a `sink` is `(Hq)`. A packed batch has no `lengths`, and
+      `positions` if it has a `rope`.
     - (L9) `dropout(probabilities, output, seed, call)` has the constant rates of
       the dropout of probabilities (A8) and of the output (D3), each in `[0, 1)`.
       Inference has none.
@@ -111,7 +118,9 @@ def Attn_MultiHeadAttentionOp : Attn_Op<"multi_head_attention", [
     Variadic<AnyRankedTensor>:$qkv, Variadic<AnyRankedTensor>:$query,
     Variadic<AnyRankedTensor>:$key, Variadic<AnyRankedTensor>:$value,
     Variadic<AnyRankedTensor>:$output, Variadic<AnyRankedTensor>:$gate,
-    Variadic<AnyRankedTensor>:$norms, Variadic<AnyRankedTensor>:$rope,
+    Variadic<AnyRankedTensor>:$norms, Optional<AnyRankedTensor>:$output_norm,
+    Variadic<AnyRankedTensor>:$rope, Optional<AnyRankedTensor>:$positions,
+    Variadic<AnyRankedTensor>:$sequences,
     Optional<AnyType>:$offset, Optional<AnyRankedTensor>:$lengths,
     Optional<AnyRankedTensor>:$counts, Optional<AnyRankedTensor>:$table,
     Optional<Index>:$size, Optional<AnyRankedTensor>:$sink,
@@ -119,7 +128,7 @@ def Attn_MultiHeadAttentionOp : Attn_Op<"multi_head_attention", [
     Variadic<AnyType>:$score_captures, Variadic<AnyType>:$mask_captures,
     I64Attr:$query_heads, I64Attr:$key_value_heads, I64Attr:$key_size,
     I64Attr:$value_size, DefaultValuedAttr<F64Attr, "1.0e-5">:$epsilon,
-    OptionalAttr<Attn_GateKind>:$gate_kind,
+    OptionalAttr<I64Attr>:$layer, OptionalAttr<Attn_GateKind>:$gate_kind,
     OptionalAttr<Attn_RopePairing>:$pairing, UnitAttr:$ring,
     OptionalAttr<F64Attr>:$static_scale,
     OptionalAttr<F64Attr>:$probability_rate, OptionalAttr<F64Attr>:$output_rate);
@@ -139,8 +148,12 @@ def Attn_MultiHeadAttentionOp : Attn_Op<"multi_head_attention", [
     `output` `(` $output `:` type($output) `)`
     (`gate` $gate_kind^ `(` $gate `:` type($gate) `)`)?
     (`norms` `(` $norms^ `:` type($norms) `)`)?
+    (`output_norm` `(` $output_norm^ `:` type($output_norm) `)`)?
+    (`layer` `(` $layer^ `)`)?
     (`epsilon` `(` $epsilon^ `)`)?
     (`rope` $pairing^ `(` $rope `:` type($rope) `)`)?
+    (`positions` `(` $positions^ `:` type($positions) `)`)?
+    (`sequences` `(` $sequences^ `:` type($sequences) `)`)?
     (`offset` `(` $offset^ `:` type($offset) `)`)?
     (`lengths` `(` $lengths^ `:` type($lengths) `)`)?
     (`counts` `(` $counts^ `:` type($counts) `)`)?
@@ -178,6 +191,7 @@ def Attn_MultiHeadAttentionOp : Attn_Op<"multi_head_attention", [
     bool hasMemory() { return !getMemory().empty(); }
     bool hasCache() { return static_cast<bool>(getLengths()); }
     bool hasDropout() { return getProbabilityRate().has_value(); }
+    bool isPacked() { return !getSequences().empty(); }
     /// Numbers of the gate for each head: 1 or Dv (L7).
     int64_t getGateSize() {
       return getGateKind() == GateKind::Elements ? int64_t(getValueSize()) : 1;

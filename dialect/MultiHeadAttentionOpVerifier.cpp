@@ -107,14 +107,21 @@ static LogicalResult verifyRowOps(MultiHeadAttentionOp op) {
   for (Value weight : op.getNorms())
     if (failed(verifyNormWeight(op, weight, "norms", rows)))
       return failure();
+  if (op.getLayer() && !op.getOutputNorm())
+    return op.emitOpError("expected 'layer' only with 'output_norm'");
+  if (op.getOutputNorm() &&
+      failed(verifyNormWeight(op, op.getOutputNorm(), "output_norm", rows)))
+    return failure();
   if (failed(
-          verifyNormNumbers(op, op.getEpsilonAttr(), /*layer=*/nullptr, rows)))
+          verifyNormNumbers(op, op.getEpsilonAttr(), op.getLayerAttr(), rows)))
     return failure();
 
   if (op.getRope().empty() != !op.getPairing())
     return op.emitOpError("expected 'rope' and 'pairing' together");
   if (op.getRope().empty())
-    return success();
+    return op.getPositions()
+               ? op.emitOpError("expected 'positions' only with 'rope'")
+               : success();
   if (op.getRope().size() != 2)
     return op.emitOpError()
            << "expected 2 operands 'rope' (cosine and sine), got "
@@ -122,6 +129,8 @@ static LogicalResult verifyRowOps(MultiHeadAttentionOp op) {
   if (op.getSource() || op.hasMemory())
     return op.emitOpError("expected 'rope' only where keys come from the "
                           "'input'");
+  if (op.getPositions() && failed(verifyPositions(op, op.getPositions())))
+    return failure();
   return verifyRopeTables(op,
                           {op.getRope()[0], op.getRope()[1], "rope", "rope"},
                           rows, int64_t(op.getKeySize()));
@@ -164,7 +173,21 @@ static LogicalResult verifyCaches(MultiHeadAttentionOp op) {
 
 /// L5, L8 and L9: what the attention does not say itself.
 static LogicalResult verifyAttention(MultiHeadAttentionOp op) {
-  if (op.getOffset() && failed(verifyOffset(op, op.getOffset(), "B")))
+  if (op.isPacked()) {
+    if (op.getSequences().size() != 2)
+      return op.emitOpError()
+             << "expected 2 operands 'sequences' (of queries and of keys), got "
+             << op.getSequences().size();
+    for (Value lengths : op.getSequences())
+      if (failed(verifyCumulativeLengths(op, lengths, "sequences")))
+        return failure();
+    if (op.hasCache())
+      return op.emitOpError("expected 'sequences' or 'lengths', got both");
+    if (!op.getRope().empty() && !op.getPositions())
+      return op.emitOpError("expected 'positions' for a 'rope' of 'sequences'");
+  }
+  if (op.getOffset() &&
+      failed(verifyOffset(op, op.getOffset(), op.isPacked() ? "N" : "B")))
     return failure();
   if (op.getSink() &&
       (failed(verifyShaped(op, op.getSink(), "sink", {"Hq"}, nullptr)) ||

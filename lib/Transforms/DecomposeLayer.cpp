@@ -73,6 +73,8 @@ public:
       value = cache(value, 1);
     }
     Value rows = attend(query, key, value);
+    if (op.getOutputNorm())
+      rows = normalise(rows, op.getOutputNorm(), op.getLayerAttr());
     if (gate)
       rows = applyGate(rows, gate);
     SmallVector<Value> results = {emitOutput(rows)};
@@ -127,8 +129,9 @@ private:
     if (op.getRope().empty())
       return rows;
     return RopeOp::create(b, loc, rows.getType(), rows, op.getRope()[0],
-                          op.getRope()[1], emptyLike(rows), getOffset(),
-                          /*positions=*/Value(), *op.getPairing())
+                          op.getRope()[1], emptyLike(rows),
+                          op.getPositions() ? Value() : getOffset(),
+                          op.getPositions(), *op.getPairing())
         .getResult(0);
   }
 
@@ -202,6 +205,10 @@ private:
     attention.setStaticScaleAttr(op.getStaticScaleAttr());
     if (Value offset = getOffset())
       attention.getOffsetMutable().assign(offset);
+    if (op.isPacked()) {
+      attention.getCumulativeQueryMutable().assign(op.getSequences()[0]);
+      attention.getCumulativeKeyMutable().assign(op.getSequences()[1]);
+    }
     if (op.getSink())
       attention.getSinkMutable().assign(op.getSink());
     if (op.hasDropout() && !op.getProbabilityRate()->isZero()) { // L9

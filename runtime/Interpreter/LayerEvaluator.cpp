@@ -109,11 +109,17 @@ private:
       problem.gateSize = op.getGateSize();
     for (mlir::Value weight : op.getNorms())
       problem.norms.push_back(tensor(weight).view);
+    if (op.getOutputNorm())
+      problem.outputNorm = tensor(op.getOutputNorm()).view;
+    if (auto layer = op.getLayer())
+      problem.layer = std::int64_t(*layer);
     problem.epsilon = op.getEpsilon().convertToDouble();
     for (mlir::Value table : op.getRope())
       problem.rope.push_back(tensor(table).view);
     problem.interleaved =
         op.getPairing() == mlir::attn::RopePairing::Interleaved;
+    if (op.getPositions())
+      problem.positions = getIntegers(tensor(op.getPositions()));
   }
 
   void setCaches() {
@@ -155,6 +161,10 @@ private:
         attention.offsets = getIntegers(tensor(offset));
       else
         attention.offsets = {integer(offset)};
+    }
+    if (op.isPacked()) {
+      attention.cuQuery = getIntegers(tensor(op.getSequences()[0]));
+      attention.cuKey = getIntegers(tensor(op.getSequences()[1]));
     }
     if (op.getSink())
       attention.sink = *reference::toDoubles("sink", tensor(op.getSink()).view);

@@ -56,9 +56,9 @@ public:
       }
     }
     if (!problem.norms.empty()) {
-      normalise(query, problem.norms[0]);
+      normalise(query, problem.norms[0], std::nullopt);
       if (problem.memory.empty())
-        normalise(key, problem.norms[1]);
+        normalise(key, problem.norms[1], std::nullopt);
     }
     rotate(query);
     if (problem.memory.empty())
@@ -68,6 +68,8 @@ public:
       cache(value, 1);
     }
     Rows output = attend(query, key, value);
+    if (problem.outputNorm)
+      normalise(output, *problem.outputNorm, problem.layer);
     applyGate(output);
     MultiHeadAttentionResult result;
     result.output = finish(output);
@@ -116,13 +118,14 @@ private:
     return rows;
   }
 
-  void normalise(Rows &rows, const TensorView &weight) {
+  void normalise(Rows &rows, const TensorView &weight,
+                 std::optional<std::int64_t> layer) {
     if (error)
       return;
     rows.elements = rounded(take(headNorm({.input = rows.view(),
                                            .weight = weight,
                                            .epsilon = problem.epsilon,
-                                           .layer = std::nullopt})));
+                                           .layer = layer})));
   }
 
   std::int64_t offsetOf(std::int64_t b) {
@@ -140,8 +143,9 @@ private:
                      .cosine = problem.rope[0],
                      .sine = problem.rope[1],
                      .interleaved = problem.interleaved,
-                     .positions = {}};
-    for (std::int64_t b = 0; b < rows.shape[0]; ++b)
+                     .positions = problem.positions};
+    for (std::int64_t b = 0; b < rows.shape[0] && problem.positions.empty();
+         ++b)
       for (std::int64_t i = 0; i < rows.shape[2]; ++i)
         rope.positions.push_back(
             std::int64_t(std::uint64_t(offsetOf(b)) + std::uint64_t(i)));

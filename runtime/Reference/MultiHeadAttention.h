@@ -35,10 +35,14 @@ struct MultiHeadAttentionProblem {
   std::int64_t gateSize = 1; ///< Elements for each head, 1 or `valueSize`.
 
   std::vector<TensorView> norms; ///< None, or of queries, and of keys.
+  std::optional<TensorView> outputNorm;
+  std::optional<std::int64_t> layer; ///< For the scale of `outputNorm`, N4.
   double epsilon = 1e-5;
 
   std::vector<TensorView> rope; ///< None, or cosine and sine.
   bool interleaved = false;
+  /// Of the rotation, (B, S), row-major; from the offsets if empty.
+  std::vector<std::int64_t> positions;
 
   std::vector<Cache> caches; ///< None, or of keys and of values.
   std::vector<std::int64_t> lengths, counts;

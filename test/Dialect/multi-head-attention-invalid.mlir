@@ -217,6 +217,30 @@ func.func @l4_epsilon(%x: tensor<1x3x6xf32>, %w: tensor<6x16xf32>, %wo: tensor<8
 
 // -----
 
+func.func @l4_output_norm(%x: tensor<1x3x6xf32>, %w: tensor<6x16xf32>, %wo: tensor<8x6xf32>, %n: tensor<1x4xf32>) {
+  // expected-error@+1 {{operand 'output_norm': dimension 0 (number of heads) is 1, expected 2}}
+  %0 = attn.multi_head_attention heads(2, 1) sizes(4, 4) ins(%x : tensor<1x3x6xf32>) outs(%x : tensor<1x3x6xf32>) qkv(%w : tensor<6x16xf32>) output(%wo : tensor<8x6xf32>) output_norm(%n : tensor<1x4xf32>)
+  return
+}
+
+// -----
+
+func.func @l4_layer(%x: tensor<1x3x6xf32>, %w: tensor<6x16xf32>, %wo: tensor<8x6xf32>) {
+  // expected-error@+1 {{expected 'layer' only with 'output_norm'}}
+  %0 = attn.multi_head_attention heads(2, 1) sizes(4, 4) ins(%x : tensor<1x3x6xf32>) outs(%x : tensor<1x3x6xf32>) qkv(%w : tensor<6x16xf32>) output(%wo : tensor<8x6xf32>) layer(3)
+  return
+}
+
+// -----
+
+func.func @l4_negative_layer(%x: tensor<1x3x6xf32>, %w: tensor<6x16xf32>, %wo: tensor<8x6xf32>, %n: tensor<4xf32>) {
+  // expected-error@+1 {{expected 'layer' to be at least 0, got -3}}
+  %0 = attn.multi_head_attention heads(2, 1) sizes(4, 4) ins(%x : tensor<1x3x6xf32>) outs(%x : tensor<1x3x6xf32>) qkv(%w : tensor<6x16xf32>) output(%wo : tensor<8x6xf32>) output_norm(%n : tensor<4xf32>) layer(-3)
+  return
+}
+
+// -----
+
 func.func @l5_table_type(%x: tensor<1x3x6xf32>, %w: tensor<6x16xf32>, %wo: tensor<8x6xf32>, %t: tensor<9x2xf64>) {
   // expected-error@+1 {{operand 'rope': expected element type f32, got 'f64'}}
   %0 = attn.multi_head_attention heads(2, 1) sizes(4, 4) ins(%x : tensor<1x3x6xf32>) outs(%x : tensor<1x3x6xf32>) qkv(%w : tensor<6x16xf32>) output(%wo : tensor<8x6xf32>) rope half_split(%t, %t : tensor<9x2xf64>, tensor<9x2xf64>)
@@ -245,6 +269,14 @@ func.func @l5_tables(%x: tensor<1x3x6xf32>, %w: tensor<6x16xf32>, %wo: tensor<8x
 func.func @l5_odd_head(%x: tensor<1x3x6xf32>, %w: tensor<6x16xf32>, %wo: tensor<8x6xf32>, %v: tensor<6x12xf32>, %o: tensor<6x6xf32>, %t: tensor<9x2xf32>) {
   // expected-error@+1 {{operand 'rope': expected dimension 1 (half of the rotary size) to be at most half of the head size 3, got 2}}
   %0 = attn.multi_head_attention heads(2, 1) sizes(3, 3) ins(%x : tensor<1x3x6xf32>) outs(%x : tensor<1x3x6xf32>) qkv(%v : tensor<6x12xf32>) output(%o : tensor<6x6xf32>) rope half_split(%t, %t : tensor<9x2xf32>, tensor<9x2xf32>)
+  return
+}
+
+// -----
+
+func.func @l5_positions(%x: tensor<1x3x6xf32>, %w: tensor<6x16xf32>, %wo: tensor<8x6xf32>, %p: tensor<1x3xi32>) {
+  // expected-error@+1 {{expected 'positions' only with 'rope'}}
+  %0 = attn.multi_head_attention heads(2, 1) sizes(4, 4) ins(%x : tensor<1x3x6xf32>) outs(%x : tensor<1x3x6xf32>) qkv(%w : tensor<6x16xf32>) output(%wo : tensor<8x6xf32>) positions(%p : tensor<1x3xi32>)
   return
 }
 
@@ -333,6 +365,38 @@ func.func @l8_scale(%x: tensor<1x3x6xf32>, %w: tensor<6x16xf32>, %wo: tensor<8x6
 func.func @l8_sink(%x: tensor<1x3x6xf32>, %w: tensor<6x16xf32>, %wo: tensor<8x6xf32>, %s: tensor<2xf64>) {
   // expected-error@+1 {{operand 'sink': expected element type f64, f32, f16 or bf16, no wider than 'f32', got 'f64'}}
   %0 = attn.multi_head_attention heads(2, 1) sizes(4, 4) ins(%x : tensor<1x3x6xf32>) outs(%x : tensor<1x3x6xf32>) qkv(%w : tensor<6x16xf32>) output(%wo : tensor<8x6xf32>) sink(%s : tensor<2xf64>)
+  return
+}
+
+// -----
+
+func.func @l8_sequences(%x: tensor<1x3x6xf32>, %w: tensor<6x16xf32>, %wo: tensor<8x6xf32>, %c: tensor<2xi32>) {
+  // expected-error@+1 {{expected 2 operands 'sequences' (of queries and of keys), got 1}}
+  %0 = attn.multi_head_attention heads(2, 1) sizes(4, 4) ins(%x : tensor<1x3x6xf32>) outs(%x : tensor<1x3x6xf32>) qkv(%w : tensor<6x16xf32>) output(%wo : tensor<8x6xf32>) sequences(%c : tensor<2xi32>)
+  return
+}
+
+// -----
+
+func.func @l8_sequences_type(%x: tensor<1x3x6xf32>, %w: tensor<6x16xf32>, %wo: tensor<8x6xf32>, %c: tensor<2xi64>) {
+  // expected-error@+1 {{operand 'sequences': expected element type 'i32', got 'i64'}}
+  %0 = attn.multi_head_attention heads(2, 1) sizes(4, 4) ins(%x : tensor<1x3x6xf32>) outs(%x : tensor<1x3x6xf32>) qkv(%w : tensor<6x16xf32>) output(%wo : tensor<8x6xf32>) sequences(%c, %c : tensor<2xi64>, tensor<2xi64>)
+  return
+}
+
+// -----
+
+func.func @l8_packed_rope(%x: tensor<1x3x6xf32>, %w: tensor<6x16xf32>, %wo: tensor<8x6xf32>, %c: tensor<2xi32>, %t: tensor<9x2xf32>) {
+  // expected-error@+1 {{expected 'positions' for a 'rope' of 'sequences'}}
+  %0 = attn.multi_head_attention heads(2, 1) sizes(4, 4) ins(%x : tensor<1x3x6xf32>) outs(%x : tensor<1x3x6xf32>) qkv(%w : tensor<6x16xf32>) output(%wo : tensor<8x6xf32>) rope half_split(%t, %t : tensor<9x2xf32>, tensor<9x2xf32>) sequences(%c, %c : tensor<2xi32>, tensor<2xi32>)
+  return
+}
+
+// -----
+
+func.func @l8_packed_cache(%x: tensor<1x3x6xf32>, %w: tensor<6x16xf32>, %wo: tensor<8x6xf32>, %k: tensor<1x1x3x4xf32>, %l: tensor<1xi32>, %c: tensor<2xi32>) {
+  // expected-error@+1 {{expected 'sequences' or 'lengths', got both}}
+  %0:3 = attn.multi_head_attention heads(2, 1) sizes(4, 4) ins(%x : tensor<1x3x6xf32>) outs(%x, %k, %k : tensor<1x3x6xf32>, tensor<1x1x3x4xf32>, tensor<1x1x3x4xf32>) qkv(%w : tensor<6x16xf32>) output(%wo : tensor<8x6xf32>) sequences(%c, %c : tensor<2xi32>, tensor<2xi32>) lengths(%l : tensor<1xi32>)
   return
 }
 

@@ -46,6 +46,53 @@ TEST(LayerCaches, l2_l7_packed_weights_and_gates) {
     }
 }
 
+/// Two sequences laid end to end give each what it gets alone.
+TEST(LayerCaches, l4_l8_sequences_and_a_norm_of_the_output) {
+  const std::vector<double> starts = {0, 2, 6}, positions = {5, 6, 0, 1, 2, 3};
+  TestTensor tokens = normal(ElementType::f32, {1, 6, 6}, 3);
+  auto write = [&](Index first, Index last, bool isPacked) {
+    LayerText layer;
+    TestTensor &own =
+        layer.tensors.emplace_back(ElementType::f32, Shape{1, last - first, 6});
+    own.fill(
+        [&](const Shape &i) { return *tokens.get({0, first + i[1], i[2]}); });
+    layer.declare("x", "tensor<?x?x6xf32>", own.view());
+    layer.addMap("qkv", 6, 16, ElementType::f32, true);
+    layer.addMap("output", 8, 5, ElementType::f32, false);
+    layer.clauses +=
+        " output_norm(%norm : " +
+        layer.add("norm", {2, 4}, {2, 4}, ElementType::f32, 0.1, 1) +
+        ") layer(3)";
+    string table = layer.add("cosine", {-1, 2}, {12, 2}, ElementType::f32, 1);
+    layer.add("sine", {-1, 2}, {12, 2}, ElementType::f32, 1);
+    TestTensor &at =
+        layer.tensors.emplace_back(ElementType::i32, Shape{1, last - first});
+    at.fill(
+        [&](const Shape &i) { return positions[std::size_t(first + i[1])]; });
+    layer.clauses += " rope half_split(%cosine, %sine : " + table + ", " +
+                     table + ") positions(%positions : " +
+                     layer.declare("positions", "tensor<?x?xi32>", at.view()) +
+                     ")";
+    if (isPacked) {
+      string type = layer.addIntegers("starts", starts);
+      layer.clauses +=
+          " sequences(%starts, %starts : " + type + ", " + type + ")";
+    }
+    layer.clauses += " mask causal";
+    return layer;
+  };
+  Results packed = write(0, 6, true).run();
+  ASSERT_EQ(packed.error, "");
+  std::vector<double> expected;
+  for (auto [first, last] : {std::pair<Index, Index>(0, 2), {2, 6}}) {
+    Results alone = write(first, last, false).run();
+    ASSERT_EQ(alone.error, "");
+    for (double element : alone.tensors[0].elements())
+      expected.push_back(element);
+  }
+  expectNear(packed.tensors[0].elements(), expected, 4e-6);
+}
+
 TEST(LayerCaches, sizes_that_only_a_call_knows) {
   auto run = [](Index bias, Index norm, Index angles) {
     LayerText layer;

@@ -98,6 +98,13 @@ void runRandomLayer(std::uint64_t seed) {
     }
     layer.clauses += " norms(" + operands + " : " + norms + ")";
   }
+  if (random.chance(0.3)) {
+    layer.clauses += " output_norm(%on : " +
+                     layer.add("on", {layer.valueSize}, {layer.valueSize},
+                               layer.type, 0.1, 1) +
+                     ")" + random.pick<string>({"", " layer(2)"});
+    hasNorm = true;
+  }
   if (hasNorm && random.chance(0.5))
     layer.clauses += " epsilon(1.0e-3)";
   if (form != cross && form != memory && random.chance(0.6)) {

@@ -69,3 +69,26 @@ func.func @memory(%x: !x, %k: !rows, %v: !rows, %wq: tensor<6x8xf32>,
       output(%wo : tensor<8x6xf32>) dropout(0.0, 0.0, %seed, %call)
   return %0 : !x
 }
+
+// A norm of the output, a gate of its elements, and a packed batch.
+// CHECK-LABEL: func.func @packed(
+// CHECK-SAME: %[[C:[^:]*]]: tensor<?xi32>, %[[P:[^:]*]]: tensor<1x?xi32>
+// CHECK: %[[GATE:.*]] = attn.projection {{.*}} outs(%{{.*}} : tensor<1x2x?x4xf32>)
+// CHECK: attn.rope half_split {{.*}} positions(%[[P]] : tensor<1x?xi32>)
+// CHECK: attn.rope half_split {{.*}} positions(%[[P]] : tensor<1x?xi32>)
+// CHECK: %[[A:.*]] = attn.attention {{.*}} sequences(%[[C]], %[[C]]
+// CHECK: %[[N:.*]] = attn.head_norm ins(%[[A]], %{{.*}} : {{.*}}) {{.*}} epsilon(1.000000e-03) layer(2)
+// CHECK: linalg.generic {{.*}} ins(%[[N]], %[[GATE]] :
+func.func @packed(%c: tensor<?xi32>, %p: tensor<1x?xi32>, %x: tensor<1x?x6xf32>,
+    %w: tensor<6x16xf32>, %wo: tensor<8x6xf32>, %g: tensor<6x8xf32>,
+    %n: tensor<4xf32>, %t: tensor<?x2xf32>) -> tensor<1x?x6xf32> {
+  %0 = attn.multi_head_attention heads(2, 1) sizes(4, 4)
+      ins(%x : tensor<1x?x6xf32>) outs(%x : tensor<1x?x6xf32>)
+      qkv(%w : tensor<6x16xf32>) output(%wo : tensor<8x6xf32>)
+      gate elements(%g : tensor<6x8xf32>) output_norm(%n : tensor<4xf32>)
+      layer(2) epsilon(1.0e-3)
+      rope half_split(%t, %t : tensor<?x2xf32>, tensor<?x2xf32>)
+      positions(%p : tensor<1x?xi32>)
+      sequences(%c, %c : tensor<?xi32>, tensor<?xi32>) mask causal
+  return %0 : tensor<1x?x6xf32>
+}
