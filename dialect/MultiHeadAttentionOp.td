@@ -95,8 +95,10 @@ def Attn_MultiHeadAttentionOp : Attn_Op<"multi_head_attention", [
       to caches that follow the output in `outs`, keys first, and the scales of
       both if they are of i8. The attention reads the caches with them. `counts`,
       `ring` and `table` are those of `attn.cache_append`. It sees `size`
-      positions, the capacity when absent, which it may not be of a ring; C12
-      says what the mask may keep of them. Only keys and values from the `input`
+      positions, the capacity when absent, which it may not be of a ring. Positions
+      behind the last token of a sequence are hidden, whatever the mask keeps; a
+      ring has to hold all others that it keeps (C12). Output rows of tokens that
+      `counts` leaves out have no meaning. Only keys and values from the `input`
       are cached.
     - (L7) `gate heads` projects the `input` to one number for each head, `(M, Hq)`,
       `gate elements` to one for each element of heads, `(M, Hq * Dv)`, whose

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/AttnOps.h"
+#include "dialect/NamedMasksAndScores.h"
 #include "dialect/OperandGroups.h"
 #include "lib/Transforms/Passes.h"
 #include "lib/Transforms/Transforms.h"
@@ -222,7 +223,53 @@ private:
                          attention.getScore().end());
     b.inlineRegionBefore(op.getMask(), attention.getMask(),
                          attention.getMask().end());
+    // Without counts, no token comes after the last position that is stored.
+    if (op.hasCache() && (op.getCounts() || !isCausal(attention.getMask())))
+      hidePadding(attention);
     return attention.getResult(0);
+  }
+
+  /// Whether `j <= p` is one of the conditions of a mask.
+  static bool isCausal(Region &mask) {
+    if (mask.empty())
+      return false;
+    Value p = mask.getArgument(2), j = mask.getArgument(3);
+    SmallVector<Value> conditions(mask.front().getTerminator()->getOperands());
+    while (!conditions.empty()) {
+      Value condition = conditions.pop_back_val();
+      if (auto both = condition.getDefiningOp<arith::AndIOp>())
+        llvm::append_range(conditions, both->getOperands());
+      auto compare = condition.getDefiningOp<arith::CmpIOp>();
+      if (compare && compare.getPredicate() == arith::CmpIPredicate::sle &&
+          compare.getLhs() == j && compare.getRhs() == p)
+        return true;
+    }
+    return false;
+  }
+
+  /// Hides the positions behind each sequence's last (L6).
+  void hidePadding(AttentionOp attention) {
+    OpBuilder::InsertionGuard guard(b);
+    Region &mask = attention.getMask();
+    bool isNew = mask.empty();
+    if (isNew)
+      b.createBlock(&mask, mask.end(), SmallVector<Type>(4, b.getIndexType()),
+                    SmallVector<Location>(4, loc));
+    attention.getMaskCapturesMutable().append(after);
+    Block &block = mask.front();
+    Value lengths = block.addArgument(after.getType(), loc);
+    Position at{block.getArgument(0), block.getArgument(1),
+                block.getArgument(2), block.getArgument(3)};
+    if (isNew) {
+      Value keep = buildKeyPadding({b, loc}, at, lengths);
+      YieldOp::create(b, loc, keep);
+      return;
+    }
+    Operation *yield = block.getTerminator();
+    b.setInsertionPoint(yield);
+    Value keep = buildKeyPadding({b, loc}, at, lengths);
+    yield->setOperand(
+        0, arith::AndIOp::create(b, loc, yield->getOperand(0), keep));
   }
 
   /// `rows * sigmoid(gate)`, where a gate of one element is that of its head.

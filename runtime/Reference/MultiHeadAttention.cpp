@@ -193,6 +193,15 @@ private:
         };
         return !isStoredIn(caches[0]) || !isStoredIn(caches[1]);
       };
+      attention.mask = [this](std::int64_t b, std::int64_t h, std::int64_t p,
+                              std::int64_t j) -> std::optional<bool> {
+        std::optional<bool> keep = true;
+        if (problem.attention.mask)
+          keep = problem.attention.mask(b, h, p, j);
+        if (keep && j >= lengthAfter(std::size_t(b)))
+          keep = false;
+        return keep;
+      };
     }
     output.elements = rounded(take(reference::attention(attention)).output);
     return output;

@@ -48,7 +48,8 @@ struct MultiHeadAttentionProblem {
   std::vector<std::int64_t> lengths, counts;
   std::int64_t size = 0; ///< Positions that are read from the caches.
 
-  /// All but the rows; offsets are the caches' lengths if there are caches.
+  /// All but the rows. If there are caches, offsets are the caches' lengths,
+  /// and the mask also hides what comes after a sequence's last token.
   AttentionProblem attention;
 
   double outputRate = 0; ///< Of the dropout of the output, in [0, 1).

@@ -17,6 +17,114 @@ using std::string;
 
 namespace {
 
+enum class Kind { contiguous, ring, paged };
+
+/// One step of sequences that have `lengths` tokens stored. Of the tokens,
+/// (B, S, 6), the first `counts[b]` are appended, or all without counts.
+LayerText writeStep(Kind kind, ElementType stored, const TestTensor &tokens,
+                    const std::vector<double> &lengths,
+                    const std::vector<double> &counts, const string &mask) {
+  LayerText layer;
+  Index batch = tokens.size(0);
+  layer.declare("x", "tensor<?x?x6xf32>", tokens.view());
+  if (kind == Kind::paged)
+    layer.addCaches(stored, 8, 4);
+  else
+    layer.addCaches(stored, batch, 12);
+  layer.addMap("qkv", 6, 16, ElementType::f32, true);
+  layer.addMap("output", 8, 5, ElementType::f32, false);
+  layer.clauses +=
+      " lengths(%stored : " + layer.addIntegers("stored", lengths) + ")";
+  if (!counts.empty())
+    layer.clauses +=
+        " counts(%counts : " + layer.addIntegers("counts", counts) + ")";
+  if (kind == Kind::ring) {
+    layer.declare("n", "index", Argument(Index(20)));
+    layer.clauses += " ring size(%n)";
+  }
+  if (kind == Kind::paged) {
+    const double pages[] = {6, 1, 4, 0, 2, 7, 5, 3, 1};
+    layer.tensors.emplace_back(ElementType::i32, Shape{batch, 3},
+                               std::vector<double>(pages, pages + 3 * batch));
+    layer.clauses +=
+        " table(%table : " +
+        layer.declare("table", "tensor<?x?xi32>", layer.tensors.back().view()) +
+        ")";
+  }
+  layer.clauses += mask;
+  return layer;
+}
+
+/// A batch of sequences of different lengths gives each what it gets alone,
+/// with the positions behind its last hidden by the mask.
+void checkRagged(Kind kind, ElementType stored,
+                 const std::vector<double> &lengths,
+                 const std::vector<double> &counts, const string &mask) {
+  SCOPED_TRACE("kind " + std::to_string(int(kind)) + ", mask '" + mask + "'");
+  TestTensor tokens = normal(ElementType::f32, {2, 4, 6}, 3);
+  LayerText whole = writeStep(kind, stored, tokens, lengths, counts, mask);
+  Results results = whole.run();
+  ASSERT_EQ(results.error, "");
+  for (Index b : {0, 1}) {
+    double length = lengths[std::size_t(b)];
+    Index count = counts.empty() ? 4 : Index(counts[std::size_t(b)]);
+    TestTensor own(ElementType::f32, {1, count, 6});
+    own.fill([&](const Shape &i) { return *tokens.get({b, i[1], i[2]}); });
+    LayerText alone = writeStep(kind, stored, own, {length}, {}, mask);
+    // The caches come first and the table last.
+    std::size_t numCaches = stored == ElementType::i8 ? 4 : 2;
+    auto takeOwn = [&](TestTensor &to, const TestTensor &from) {
+      to.fill([&](Shape at) {
+        at[0] += b;
+        return *from.get(at);
+      });
+    };
+    if (kind == Kind::paged) {
+      takeOwn(alone.tensors.back(), whole.tensors.back());
+    } else {
+      for (std::size_t i = 0; i < numCaches; ++i)
+        takeOwn(alone.tensors[i], whole.tensors[i]);
+    }
+    alone.clauses += (mask.empty() ? " mask " : ", ") +
+                     string("key_padding(%after : ") +
+                     alone.addIntegers("after", {length + double(count)}) + ")";
+    Results expected = alone.run();
+    ASSERT_EQ(expected.error, "");
+    std::vector<double> rows;
+    for (Index i = 0; i < count; ++i)
+      for (Index c = 0; c < 5; ++c)
+        rows.push_back(*results.tensors[0].get({b, i, c}));
+    expectNear(rows, expected.tensors[0].elements(), 4e-6);
+  }
+}
+
+TEST(LayerCaches, l6_padding_is_hidden) {
+  for (ElementType stored : {ElementType::f32, ElementType::i8})
+    for (Kind kind : {Kind::contiguous, Kind::ring, Kind::paged}) {
+      checkRagged(kind, stored, {2, 7}, {4, 1}, "");
+      checkRagged(kind, stored, {2, 7}, {}, "");
+    }
+  for (Kind kind : {Kind::contiguous, Kind::ring, Kind::paged}) {
+    checkRagged(kind, ElementType::f32, {0, 8}, {3, 0}, " mask causal");
+    checkRagged(kind, ElementType::f32, {1, 7}, {2, 3},
+                " mask sliding_window(3, 2)");
+  }
+  // Where the ring has been overwritten.
+  checkRagged(Kind::ring, ElementType::f32, {11, 14}, {4, 2},
+              " mask sliding_window(3, 2)");
+}
+
+TEST(LayerCaches, l6_a_ring_has_to_hold_what_the_mask_keeps) {
+  TestTensor tokens = normal(ElementType::f32, {2, 4, 6}, 3);
+  auto run = [&](const std::vector<double> &lengths) {
+    return writeStep(Kind::ring, ElementType::f32, tokens, lengths, {2, 4}, "")
+        .run()
+        .error;
+  };
+  EXPECT_EQ(run({3, 8}), "");
+  EXPECT_NE(run({3, 9}), "");
+}
+
 TEST(LayerCaches, l2_l7_packed_weights_and_gates) {
   bool isOfHeads = false; // In turns.
   for (ElementType weight :

@@ -142,7 +142,7 @@ void runRandomLayer(std::uint64_t seed) {
     layer.clauses += " score softcap(5.0)";
   if (form == cached)
     layer.clauses += random.pick<string>(
-        {" mask causal", " mask causal, sliding_window(2, 0)"});
+        {"", " mask causal", " mask causal, sliding_window(2, 0)"});
   else if (random.chance(0.5))
     layer.clauses +=
         random.pick<string>({" mask causal", " mask sliding_window(3, 1)"});

@@ -70,6 +70,36 @@ func.func @memory(%x: !x, %k: !rows, %v: !rows, %wq: tensor<6x8xf32>,
   return %0 : !x
 }
 
+// With counts, positions behind a sequence's last are hidden, whatever the mask
+// keeps; without a mask, and with one that reads something.
+// CHECK-LABEL: func.func @ragged(
+// CHECK-SAME: %[[L:[^:]*]]: tensor<?xi32>
+// CHECK: %[[AFTER:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<?xi64>)
+// CHECK: attn.attention {{.*}} mask(%[[B:[^,]*]], %{{.*}}, %{{.*}}, %[[J:.*]]) captures(%[[A:.*]] = %[[AFTER]] : tensor<?xi64>) {
+// CHECK-NEXT: %[[N:.*]] = tensor.extract %[[A]][%[[B]]]
+// CHECK-NEXT: %[[I:.*]] = arith.index_cast %[[N]] : i64 to index
+// CHECK-NEXT: %[[KEEP:.*]] = arith.cmpi slt, %[[J]], %[[I]]
+// CHECK-NEXT: attn.yield %[[KEEP]]
+// CHECK: %[[AFTER2:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<?xi64>)
+// CHECK: attn.attention {{.*}} mask(%{{.*}}) captures(%[[P:.*]] = %[[L]] : tensor<?xi32>, %{{.*}} = %[[AFTER2]] : tensor<?xi64>) {
+// CHECK: %[[OLD:.*]] = arith.ori
+// CHECK: %[[NEW:.*]] = arith.cmpi slt
+// CHECK: %[[BOTH:.*]] = arith.andi %[[OLD]], %[[NEW]]
+// CHECK-NEXT: attn.yield %[[BOTH]]
+func.func @ragged(%l: tensor<?xi32>, %x: !x, %k: !rows, %v: !rows,
+    %w: tensor<6x16xf32>, %wo: tensor<8x6xf32>, %c: tensor<?xi32>)
+    -> (!x, !rows, !rows) {
+  %0:3 = attn.multi_head_attention heads(2, 1) sizes(4, 4) ins(%x : !x)
+      outs(%x, %k, %v : !x, !rows, !rows) qkv(%w : tensor<6x16xf32>)
+      output(%wo : tensor<8x6xf32>) lengths(%l : tensor<?xi32>)
+      counts(%c : tensor<?xi32>)
+  %1:3 = attn.multi_head_attention heads(2, 1) sizes(4, 4) ins(%0#0 : !x)
+      outs(%x, %0#1, %0#2 : !x, !rows, !rows) qkv(%w : tensor<6x16xf32>)
+      output(%wo : tensor<8x6xf32>) lengths(%l : tensor<?xi32>)
+      counts(%c : tensor<?xi32>) mask prefix_lm(%l : tensor<?xi32>)
+  return %1#0, %1#1, %1#2 : !x, !rows, !rows
+}
+
 // A norm of the output, a gate of its elements, and a packed batch.
 // CHECK-LABEL: func.func @packed(
 // CHECK-SAME: %[[C:[^:]*]]: tensor<?xi32>, %[[P:[^:]*]]: tensor<1x?xi32>
