@@ -31,7 +31,10 @@ void runBuilt(const MultiHeadAttention &layer, std::vector<Shape> shapes,
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     tensors.emplace_back(kernel->signature().arguments[i].type, shapes[i]);
     Random random(40 + i);
-    tensors.back().fill([&] { return 0.4 * random.normal(); });
+    bool isInt8 = tensors.back().type() == ElementType::i8;
+    tensors.back().fill([&] {
+      return isInt8 ? double(random.between(-9, 9)) : 0.4 * random.normal();
+    });
     arguments.push_back(tensors.back().view());
   }
   arguments.insert(arguments.end(), others.begin(), others.end());
@@ -81,6 +84,60 @@ TEST(LayerBuilder, with_a_memory) {
   runBuilt(layer,
            {{2, 3, 12}, {2, 2, 5, 8}, {2, 2, 5, 8}, {12, 16}, {16, 7}, {7}},
            {});
+}
+
+TEST(LayerBuilder, with_a_source_and_weights_of_i8) {
+  MultiHeadAttention layer{.attention = {.queryHeads = 4,
+                                         .keyValueHeads = 2,
+                                         .headSize = 8,
+                                         .valueHeadSize = 5},
+                           .width = 12,
+                           .weights = ElementType::i8,
+                           .hasBias = true,
+                           .sourceWidth = 7,
+                           .gate = MultiHeadAttention::Gate::ofElements};
+  runBuilt(layer,
+           {{2, 3, 12},
+            {2, 6, 7},
+            {12, 32},
+            {32},
+            {32},
+            {7, 16},
+            {16},
+            {16},
+            {7, 10},
+            {10},
+            {10},
+            {20, 12},
+            {12},
+            {12, 20},
+            {20}},
+           {});
+}
+
+TEST(LayerBuilder, with_separate_weights) {
+  MultiHeadAttention layer{
+      .attention = {.queryHeads = 2, .headSize = 8, .mask = causal()},
+      .width = 6,
+      .isFused = false};
+  runBuilt(layer, {{2, 3, 6}, {6, 16}, {6, 16}, {6, 16}, {16, 6}}, {});
+}
+
+// A name of the kernel's own is an error, also where the type is the same.
+TEST(LayerBuilder, does_not_share_its_own_arguments) {
+  for (const char *name :
+       {"input", "key", "value", "query_weight", "output_weight"}) {
+    Tensor<float, 4> bias(name, dynamic, 1, dynamic, 64);
+    MultiHeadAttention layer{.attention = {.score = attn::bias(bias)},
+                             .width = 4,
+                             .hasMemory = true};
+    Expected<string> text = layer.text();
+    ASSERT_FALSE(text);
+    EXPECT_EQ(text.error().message,
+              "argument '" + string(name) +
+                  "': expected a name that is not one of the kernel's own "
+                  "arguments");
+  }
 }
 
 TEST(LayerBuilder, says_which_member_is_wrong) {
