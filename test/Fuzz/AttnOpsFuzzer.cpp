@@ -7,13 +7,15 @@
 //
 // The input is the body of a function with the arguments below, or a module.
 // What parses and verifies must print and parse again to the same text, and
-// must be valid IR after canonicalization and after the reference lowering.
+// must be valid IR after canonicalization, after the decomposition of layers
+// and after the reference lowering.
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialect/AttnOps.h"
 #include "dialect/BufferizableOpInterfaceImpl.h"
 #include "lib/Conversion/Passes.h"
+#include "lib/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Transforms/BufferizableOpInterfaceImpl.h"
@@ -53,7 +55,10 @@ constexpr StringRef kFunction = R"(func.func @f(
   %mo: memref<1x4x?x8xf32>, %ml: memref<1x4x?xf32>, %t: tensor<4xf32>,
   %u: tensor<?x?xf16>, %n: tensor<1xi32>, %c: tensor<3xi32>, %m: tensor<?x?xi1>,
   %e: tensor<1x1x?x?xi1>, %p: tensor<?x?xi64>, %mt: memref<4xf32>,
-  %mm: memref<1x?xi1>, %f: f32, %h: f16, %i: i32, %s: i64, %j: index, %b: i1) {
+  %mm: memref<1x?xi1>, %la: tensor<1x?x6xf32>, %lw: tensor<6x64xf32>,
+  %lo: tensor<32x6xf32>, %lg: tensor<6x4xf32>, %lz: tensor<8xf32>,
+  %lr: tensor<?x4xf32>, %lk: tensor<1x2x?x8xf32>, %lc: tensor<4x3x3xf32>,
+  %f: f32, %h: f16, %i: i32, %s: i64, %j: index, %b: i1) {
 )";
 
 /// What the packaged parser itself crashes on: an attribute `array<index ...>`.
@@ -122,13 +127,21 @@ std::string print(ModuleOp module) {
 /// Results that nobody uses would let canonicalization erase the ops.
 bool keepAlive(ModuleOp module) {
   bool any = false;
-  module.walk([&](attn::AttentionOp op) {
+  SmallVector<Operation *> ops;
+  module.walk([&](Operation *op) {
+    if (!isa_and_present<attn::AttnDialect>(op->getDialect()) ||
+        op->hasTrait<OpTrait::IsTerminator>())
+      return;
     any = true;
+    if (op->getNumResults() > 0)
+      ops.push_back(op);
+  });
+  for (Operation *op : ops) {
     OpBuilder builder(op);
     builder.setInsertionPointAfter(op);
-    OperationState use(op.getLoc(), "fuzz.use", op->getResults(), TypeRange());
+    OperationState use(op->getLoc(), "fuzz.use", op->getResults(), TypeRange());
     builder.create(use);
-  });
+  }
   return any;
 }
 
@@ -166,7 +179,11 @@ void check(ModuleOp module) {
     return;
   checkPasses(module, "canonicalization leaves invalid IR",
               [](PassManager &pm) { pm.addPass(createCanonicalizerPass()); });
+  checkPasses(
+      module, "the decomposition leaves invalid IR",
+      [](PassManager &pm) { pm.addPass(attn::createDecomposeLayer()); });
   checkPasses(module, "the lowering leaves invalid IR", [](PassManager &pm) {
+    pm.addPass(attn::createDecomposeLayer());
     pm.addPass(attn::createConvertAttnToLinalg());
   });
   checkBufferization(module);

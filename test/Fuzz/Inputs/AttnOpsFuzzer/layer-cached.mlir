@@ -1,0 +1,1 @@
+%r0:3 = attn.multi_head_attention heads(4, 2) sizes(8, 8) ins(%la : tensor<1x?x6xf32>) outs(%la, %lk, %lk : tensor<1x?x6xf32>, tensor<1x2x?x8xf32>, tensor<1x2x?x8xf32>) qkv(%lw : tensor<6x64xf32>) output(%lo : tensor<32x6xf32>) lengths(%n : tensor<1xi32>) counts(%n : tensor<1xi32>) ring size(%j) mask sliding_window(2, 0)

@@ -1,0 +1,1 @@
+%r0 = attn.multi_head_attention heads(4, 2) sizes(8, 8) ins(%la : tensor<1x?x6xf32>) outs(%la : tensor<1x?x6xf32>) qkv(%lw : tensor<6x64xf32>) output(%lo : tensor<32x6xf32>) sequences(%c, %c : tensor<3xi32>, tensor<3xi32>)
