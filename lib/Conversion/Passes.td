@@ -93,6 +93,24 @@ def ConvertAttnToVector : Pass<"convert-attn-to-vector"> {
   ];
 }
 
+def ConvertMathToNVVM
+    : Pass<"convert-math-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Convert math operations in kernels to instructions of GPUs";
+  let description = [{
+    Converts operations of the math dialect in a `gpu.module` that NVIDIA GPUs have
+    instructions for to intrinsics, on vectors element by element: `absf`, `ceil`,
+    `floor`, `trunc`, `roundeven`, `copysign` and `fma`, with `arith.maxnumf` and
+    `arith.minnumf`; `sqrt` of f32 and f64; and of f32 `exp2`, `log2` and `rsqrt`,
+    which are approximations with a relative error of about 2^-22 and take subnormal
+    numbers for 0.
+
+    Every other operation of math is an error, as is `arith.remf`: upstream's
+    conversion makes it a call of libdevice, a library which is not linked.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
 def ConvertMemRefCopyToLinalg : Pass<"convert-memref-copy-to-linalg"> {
   let summary = "Convert memref.copy to linalg.copy";
   let description = [{

@@ -1,0 +1,134 @@
+//===- MathToNVVM.cpp - Math that GPUs have instructions for --------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Conversion/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/WalkPatternRewriteDriver.h"
+
+namespace mlir::attn {
+#define GEN_PASS_DEF_CONVERTMATHTONVVM
+#include "lib/Conversion/Passes.h.inc"
+} // namespace mlir::attn
+
+using namespace mlir;
+
+namespace {
+
+/// Whether an instruction exists for this element type.
+using Support = bool (*)(Type);
+bool isAnyFloat(Type type) {
+  return type.isF16() || type.isBF16() || type.isF32() || type.isF64();
+}
+bool isF32(Type type) { return type.isF32(); }
+bool isWideFloat(Type type) { return type.isF32() || type.isF64(); }
+
+/// An operation on scalars or vectors to an intrinsic that becomes
+/// instructions, one for each element.
+template <typename SourceOp>
+class ToIntrinsic : public OpRewritePattern<SourceOp> {
+public:
+  ToIntrinsic(MLIRContext *context, StringRef intrinsic, Support isSupported)
+      : OpRewritePattern<SourceOp>(context), intrinsic(intrinsic),
+        isSupported(isSupported) {}
+
+  LogicalResult matchAndRewrite(SourceOp op,
+                                PatternRewriter &rewriter) const override {
+    Type type = op->getResult(0).getType();
+    auto vectorType = dyn_cast<VectorType>(type);
+    if (!isSupported(getElementTypeOrSelf(type)) ||
+        (vectorType && vectorType.isScalable()))
+      return rewriter.notifyMatchFailure(op, "there is no instruction");
+    Location loc = op.getLoc();
+    if (!vectorType) {
+      rewriter.replaceOp(op, create(rewriter, loc, type, op->getOperands()));
+      return success();
+    }
+    SmallVector<SmallVector<Value>> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(llvm::to_vector_of<Value>(
+          vector::ToElementsOp::create(rewriter, loc, operand).getResults()));
+    SmallVector<Value> elements;
+    for (int64_t i = 0; i < vectorType.getNumElements(); ++i)
+      elements.push_back(
+          create(rewriter, loc, vectorType.getElementType(),
+                 llvm::map_to_vector(operands, [&](const auto &operand) {
+                   return operand[i];
+                 })));
+    rewriter.replaceOpWithNewOp<vector::FromElementsOp>(op, vectorType,
+                                                        elements);
+    return success();
+  }
+
+private:
+  Value create(PatternRewriter &rewriter, Location loc, Type type,
+               ValueRange operands) const {
+    return LLVM::CallIntrinsicOp::create(
+               rewriter, loc, type, rewriter.getStringAttr(intrinsic), operands)
+        .getResult(0);
+  }
+
+  StringRef intrinsic;
+  Support isSupported;
+};
+
+struct ConvertMathToNVVM
+    : attn::impl::ConvertMathToNVVMBase<ConvertMathToNVVM> {
+  using ConvertMathToNVVMBase::ConvertMathToNVVMBase;
+
+  void runOnOperation() override;
+};
+
+} // namespace
+
+static void populatePatterns(RewritePatternSet &patterns) {
+  MLIRContext *context = patterns.getContext();
+  patterns.add<ToIntrinsic<math::AbsFOp>>(context, "llvm.fabs", isAnyFloat);
+  patterns.add<ToIntrinsic<math::CeilOp>>(context, "llvm.ceil", isAnyFloat);
+  patterns.add<ToIntrinsic<math::FloorOp>>(context, "llvm.floor", isAnyFloat);
+  patterns.add<ToIntrinsic<math::TruncOp>>(context, "llvm.trunc", isAnyFloat);
+  patterns.add<ToIntrinsic<math::RoundEvenOp>>(context, "llvm.roundeven",
+                                               isAnyFloat);
+  patterns.add<ToIntrinsic<math::CopySignOp>>(context, "llvm.copysign",
+                                              isAnyFloat);
+  patterns.add<ToIntrinsic<math::FmaOp>>(context, "llvm.fma", isAnyFloat);
+  patterns.add<ToIntrinsic<arith::MaxNumFOp>>(context, "llvm.maxnum",
+                                              isAnyFloat);
+  patterns.add<ToIntrinsic<arith::MinNumFOp>>(context, "llvm.minnum",
+                                              isAnyFloat);
+  patterns.add<ToIntrinsic<math::SqrtOp>>(context, "llvm.sqrt", isWideFloat);
+  // Not correctly rounded: to 2^-22 (PTX ISA, "ex2", "lg2", "rsqrt"), with
+  // subnormal numbers taken for 0.
+  patterns.add<ToIntrinsic<math::Exp2Op>>(context, "llvm.nvvm.ex2.approx.ftz.f",
+                                          isF32);
+  patterns.add<ToIntrinsic<math::Log2Op>>(context, "llvm.nvvm.lg2.approx.ftz.f",
+                                          isF32);
+  patterns.add<ToIntrinsic<math::RsqrtOp>>(
+      context, "llvm.nvvm.rsqrt.approx.ftz.f", isF32);
+}
+
+void ConvertMathToNVVM::runOnOperation() {
+  RewritePatternSet patterns(&getContext());
+  populatePatterns(patterns);
+  walkAndApplyPatterns(getOperation(), std::move(patterns));
+  // Upstream makes them calls of libdevice, which is not linked.
+  WalkResult result = getOperation().walk([](Operation *op) {
+    if (!isa<math::MathDialect>(op->getDialect()) &&
+        !isa<arith::MaxNumFOp, arith::MinNumFOp, arith::RemFOp>(op))
+      return WalkResult::advance();
+    op->emitOpError("has no instruction on GPUs for ")
+        << op->getResult(0).getType();
+    return WalkResult::interrupt();
+  });
+  if (result.wasInterrupted())
+    signalPassFailure();
+}
