@@ -32,6 +32,11 @@ void buildReferencePipeline(OpPassManager &pm, const TargetDescription &target);
 /// fused and vectorised for the target, and its tiles run in parallel.
 void buildCPUPipeline(OpPassManager &pm, const TargetDescription &target);
 
+/// The contents of every gpu.module, on memref, vector, gpu, nvgpu and nvvm, to
+/// the LLVM and NVVM dialects: what PTX is generated from, for whatever
+/// architecture has the instructions that are in it.
+void buildGPUToNVVMPipeline(OpPassManager &pm);
+
 /// A lowering from prepared functions to the LLVM dialect, by name.
 struct Lowering {
   llvm::StringRef name;

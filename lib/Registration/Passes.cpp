@@ -69,4 +69,7 @@ void attn::registerPasses() {
           buildPreparationPipeline(pm);
           build(pm, options.describe());
         });
+  PassPipelineRegistration<>("attn-gpu-to-nvvm-pipeline",
+                             "Lower gpu.module to the LLVM and NVVM dialects",
+                             buildGPUToNVVMPipeline);
 }
