@@ -7,7 +7,8 @@
 
 #include "attn/engine.h"
 
-#include "runtime/JIT/BuildId.h"
+#include "runtime/Bridge/BuildId.h"
+#include "runtime/Bridge/FileCache.h"
 #include "runtime/JIT/Compiler.h"
 #include "runtime/JIT/KernelCode.h"
 #include "runtime/JIT/Linker.h"
@@ -15,9 +16,7 @@
 #include "runtime/JIT/Stopwatch.h"
 #include "runtime/JIT/Target.h"
 
-#include "llvm-c/Core.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/BLAKE3.h"
 
 #include <future>
 #include <limits>
@@ -62,27 +61,16 @@ struct __attribute__((visibility("hidden"))) Engine::Impl {
 
 /// Everything but the text and the options that decides what code comes out.
 std::string Engine::Impl::identifyCompiler() const {
-  unsigned major, minor, patch;
-  LLVMGetVersion(&major, &minor, &patch);
-  return llvm::join_items('\0', ATTN_VERSION, llvm::toHex(getBuildId()),
-                          std::to_string(major), std::to_string(minor),
-                          std::to_string(patch), target.getTargetTriple().str(),
+  return llvm::join_items('\0', identifyBuild(), target.getTargetTriple().str(),
                           target.getCPU(), target.getFeatures().getString());
 }
 
 std::string Engine::Impl::computeKey(std::string_view text,
                                      const CompileOptions &options) const {
-  llvm::BLAKE3 hasher;
   // The name of the file is in the messages of checks in the code.
-  for (llvm::StringRef part :
-       {llvm::StringRef(compilerIdentity), llvm::StringRef(text),
-        llvm::StringRef(options.entry), llvm::StringRef(options.pipeline),
-        llvm::StringRef(options.quantizeQueries ? "quantize-queries" : ""),
-        llvm::StringRef(options.fileName)}) {
-    hasher.update(std::to_string(part.size()) + ":");
-    hasher.update(part);
-  }
-  return llvm::toHex(hasher.final(), /*LowerCase=*/true);
+  return attn::computeKey(
+      {compilerIdentity, text, options.entry, options.pipeline,
+       options.quantizeQueries ? "quantize-queries" : "", options.fileName});
 }
 
 /// From the disk or from the text.

@@ -8,106 +8,30 @@
 #include "runtime/JIT/ObjectCache.h"
 #include "runtime/Support/SignatureText.h"
 
-#include "llvm/Support/BLAKE3.h"
-#include "llvm/Support/Endian.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Path.h"
-#include "llvm/Support/raw_ostream.h"
-
 using namespace attn;
 using namespace attn::jit;
-using llvm::StringRef;
-
-// A file holds the magic, the hash of its key and of all that follows, the
-// length of the signature in 8 bytes (little-endian), the signature, and the
-// object.
-static constexpr llvm::StringLiteral magic = "ATTNOBJ2";
-static constexpr std::size_t hashBytes = 32;
-
-static std::string hash(StringRef key, StringRef contents) {
-  llvm::BLAKE3 hasher;
-  hasher.update(key);
-  hasher.update(contents);
-  return llvm::toStringRef(hasher.final<hashBytes>()).str();
-}
-
-/// Writes a file of its own beside `path`, and then moves it there, so that a
-/// reader never sees half of it.
-static std::error_code writeAtomically(const std::string &path,
-                                       llvm::ArrayRef<StringRef> parts) {
-  int descriptor;
-  llvm::SmallString<256> temporary;
-  if (std::error_code error = llvm::sys::fs::createUniqueFile(
-          path + ".%%%%%%%%", descriptor, temporary))
-    return error;
-  llvm::raw_fd_ostream file(descriptor, /*shouldClose=*/true);
-  for (StringRef part : parts)
-    file << part;
-  file.close();
-  std::error_code error = file.error();
-  file.clear_error(); // Or the destructor ends the process.
-  if (!error)
-    error = llvm::sys::fs::rename(temporary, path);
-  if (error)
-    (void)llvm::sys::fs::remove(temporary);
-  return error;
-}
 
 Expected<ObjectCache> ObjectCache::open(const std::string &directory) {
-  auto fail = [&](std::error_code error) {
-    return Error{"cannot use cache directory '" + directory +
-                     "': " + error.message(),
-                 {}};
-  };
-  if (std::error_code error = llvm::sys::fs::create_directories(directory))
-    return fail(error);
-  ObjectCache cache(directory);
-  std::string probe = cache.getPath("probe");
-  if (std::error_code error = writeAtomically(probe, magic))
-    return fail(error);
-  (void)llvm::sys::fs::remove(probe);
-  return cache;
-}
-
-std::string ObjectCache::getPath(const std::string &key) const {
-  llvm::SmallString<256> path(directory);
-  llvm::sys::path::append(path, key + ".attnobj");
-  return path.str().str();
+  Expected<FileCache> files = FileCache::open(directory);
+  if (!files)
+    return std::move(files).error();
+  return ObjectCache(std::move(*files));
 }
 
 std::optional<CompiledObject> ObjectCache::load(const std::string &key) const {
-  // Volatile: read, not mapped, so that nobody can change it under our hands.
-  auto file = llvm::MemoryBuffer::getFile(getPath(key), /*IsText=*/false,
-                                          /*RequiresNullTerminator=*/false,
-                                          /*IsVolatile=*/true);
-  if (!file)
+  auto parts = files.load(key, 2);
+  if (!parts)
     return std::nullopt;
-  StringRef contents = (*file)->getBuffer();
-  if (!contents.consume_front(magic) || contents.size() < hashBytes + 8)
-    return std::nullopt;
-  StringRef expected = contents.take_front(hashBytes);
-  contents = contents.drop_front(hashBytes);
-  if (expected != hash(key, contents))
-    return std::nullopt;
-  std::uint64_t length = llvm::support::endian::read64le(contents.data());
-  contents = contents.drop_front(8);
-  if (length > contents.size())
-    return std::nullopt;
-  std::optional<Signature> signature =
-      support::readSignature(contents.take_front(length));
+  std::optional<Signature> signature = support::readSignature((*parts)[0]);
   if (!signature)
     return std::nullopt;
-  StringRef object = contents.drop_front(length);
+  const std::string &object = (*parts)[1];
   return CompiledObject{std::move(*signature), {object.begin(), object.end()}};
 }
 
 void ObjectCache::store(const std::string &key,
                         const CompiledObject &object) const {
-  std::string payload(8, '\0');
-  std::string signature = support::writeSignature(object.signature);
-  llvm::support::endian::write64le(payload.data(), signature.size());
-  payload += signature;
-  payload.append(object.object.begin(), object.object.end());
-  (void)writeAtomically(getPath(key), {magic, hash(key, payload), payload});
+  files.store(key,
+              {support::writeSignature(object.signature),
+               llvm::StringRef(object.object.data(), object.object.size())});
 }

@@ -8,14 +8,14 @@
 #ifndef ATTN_RUNTIME_JIT_OBJECTCACHE_H
 #define ATTN_RUNTIME_JIT_OBJECTCACHE_H
 
+#include "runtime/Bridge/FileCache.h"
 #include "runtime/JIT/Compiler.h"
 
 #include <optional>
 
 namespace attn::jit {
 
-/// A directory of compiled kernels, one file each. Engines and processes may
-/// share it: a file appears complete or not at all, and is checked when read.
+/// A directory of compiled kernels (see FileCache).
 class ObjectCache {
 public:
   /// Creates the directory if there is none. An error if it cannot be written.
@@ -29,11 +29,9 @@ public:
   void store(const std::string &key, const CompiledObject &object) const;
 
 private:
-  explicit ObjectCache(std::string directory)
-      : directory(std::move(directory)) {}
-  std::string getPath(const std::string &key) const;
+  explicit ObjectCache(FileCache files) : files(std::move(files)) {}
 
-  std::string directory;
+  FileCache files;
 };
 
 } // namespace attn::jit

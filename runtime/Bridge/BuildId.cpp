@@ -5,8 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/JIT/BuildId.h"
+#include "runtime/Bridge/BuildId.h"
 
+#include "llvm-c/Core.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <cstdint>
@@ -51,8 +53,17 @@ static int visitFile(dl_phdr_info *info, std::size_t, void *result) {
   return found;
 }
 
-std::string jit::getBuildId() {
+/// A hash of the library's own contents, which the static linker put into it.
+static std::string getBuildId() {
   std::string result;
   dl_iterate_phdr(visitFile, &result);
   return result;
+}
+
+std::string attn::identifyBuild() {
+  unsigned major, minor, patch;
+  LLVMGetVersion(&major, &minor, &patch);
+  return llvm::join_items('\0', ATTN_VERSION, llvm::toHex(getBuildId()),
+                          std::to_string(major), std::to_string(minor),
+                          std::to_string(patch));
 }

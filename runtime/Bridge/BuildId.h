@@ -5,17 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef ATTN_RUNTIME_JIT_BUILDID_H
-#define ATTN_RUNTIME_JIT_BUILDID_H
+#ifndef ATTN_RUNTIME_BRIDGE_BUILDID_H
+#define ATTN_RUNTIME_BRIDGE_BUILDID_H
 
 #include <string>
 
-namespace attn::jit {
+namespace attn {
 
-/// A hash of the library's own contents, which the static linker put into it.
-/// Another version of the compiler, or a changed one, has another.
-std::string getBuildId();
+/// Names the compiler, and the LLVM that it uses, for keys of what they made.
+/// Another version of either, or a changed one, has another name.
+std::string identifyBuild();
 
-} // namespace attn::jit
+} // namespace attn
 
-#endif // ATTN_RUNTIME_JIT_BUILDID_H
+#endif // ATTN_RUNTIME_BRIDGE_BUILDID_H
