@@ -41,6 +41,7 @@ RULES = {
     "runtime/Cache": STD + HOST + ["runtime/Support/"],
     "runtime/Builder": STD + HOST + ["runtime/Support/"],
     "runtime/Bridge": STD + MLIR + HOST,
+    "runtime/CUDA": STD + MLIR + HOST + ["lib/", "runtime/Bridge/"],
     "runtime/JIT": STD + MLIR + HOST + COMPILER + ["lib/", "runtime/"],
     "runtime/Interpreter": STD
     + MLIR
@@ -92,7 +93,7 @@ ONLY_IN = [
     ),
     (
         PASS_HEADERS,
-        ["lib", "runtime/JIT", "tools", "test"],
+        ["lib", "runtime/CUDA", "runtime/JIT", "tools", "test"],
         "passes are known in lib/ and above",
     ),
 ]

@@ -37,6 +37,13 @@ void buildCPUPipeline(OpPassManager &pm, const TargetDescription &target);
 /// architecture has the instructions that are in it.
 void buildGPUToNVVMPipeline(OpPassManager &pm);
 
+/// Those kernels for one architecture, such as "sm_80": what is an instruction
+/// of PTX without an intrinsic in LLVM becomes inline assembly. `features` are
+/// LLVM's, such as "+ptx80". An operation that the architecture lacks is an
+/// error.
+void buildNVVMToPTXPipeline(OpPassManager &pm, llvm::StringRef architecture,
+                            llvm::StringRef features);
+
 /// A lowering from prepared functions to the LLVM dialect, by name.
 struct Lowering {
   llvm::StringRef name;

@@ -19,6 +19,10 @@ namespace mlir::attn {
 /// compiles with.
 void registerKernelDialects(DialectRegistry &registry);
 
+/// The dialects of kernels of GPUs, and what their pipelines and the
+/// translation to LLVM IR need to know about them.
+void registerDeviceDialects(DialectRegistry &registry);
+
 /// The attn dialect and everything upstream. What the tools read.
 void registerAllDialects(DialectRegistry &registry);
 

@@ -1,0 +1,209 @@
+//===- DeviceCompiler.cpp - gpu.module to PTX and machine code ------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/CUDA/DeviceCompiler.h"
+
+#include "lib/Pipelines/Pipelines.h"
+#include "runtime/Bridge/BuildId.h"
+#include "runtime/Bridge/DiagnosticCollector.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Target/LLVM/ModuleToObject.h"
+#include "mlir/Target/LLVM/NVVM/Utils.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/TargetParser/Triple.h"
+
+using namespace attn;
+using namespace attn::cuda;
+using llvm::StringRef;
+
+static constexpr llvm::StringLiteral gpuTriple = "nvptx64-nvidia-cuda";
+
+//===----------------------------------------------------------------------===//
+// Architectures
+//===----------------------------------------------------------------------===//
+
+/// The number in "sm_90a"; 0 if there is none.
+static unsigned getNumber(StringRef architecture) {
+  unsigned number = 0;
+  if (!architecture.consume_front("sm_") ||
+      architecture.consumeInteger(10, number))
+    return 0;
+  return number;
+}
+
+/// 8.0 is in every driver since CUDA 12.0. Later architectures need more, for
+/// which LLVM takes the least that has them.
+static StringRef getFeatures(StringRef architecture) {
+  return getNumber(architecture) < 100 ? "+ptx80" : "";
+}
+
+static Status checkArchitecture(const std::string &architecture) {
+  mlir::NVVM::SerializeGPUModuleBase::init();
+  llvm::Triple parsed(gpuTriple);
+  std::string message;
+  const llvm::Target *target =
+      llvm::TargetRegistry::lookupTarget(parsed, message);
+  if (!target)
+    return Error{"LLVM has no code generator for GPUs: " + message, {}};
+  std::unique_ptr<llvm::MCSubtargetInfo> known(
+      target->createMCSubtargetInfo(parsed, "", ""));
+  // Asynchronous copies and products of bf16 begin there.
+  if (getNumber(architecture) < 80 || !known->isCPUStringValid(architecture))
+    return Error{"architecture: expected sm_80 or a later one that LLVM knows, "
+                 "got '" +
+                     architecture + "'",
+                 {}};
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// PTX
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Translates, optimizes and prints as upstream does, but reports errors of the
+/// code generator: LLVM's own handler prints them, and ends the process.
+class PTXWriter : public mlir::LLVM::ModuleToObject {
+public:
+  PTXWriter(mlir::gpu::GPUModuleOp kernels, StringRef architecture)
+      : ModuleToObject(*kernels, gpuTriple, architecture,
+                       getFeatures(architecture)) {}
+
+  const std::string &error() const { return failure; }
+
+private:
+  void handleModulePreLink(llvm::Module &llvmModule) override {
+    llvmModule.getContext().setDiagnosticHandlerCallBack(
+        [](const llvm::DiagnosticInfo *info, void *failure) {
+          if (info->getSeverity() != llvm::DS_Error)
+            return;
+          llvm::raw_string_ostream os(*static_cast<std::string *>(failure));
+          llvm::DiagnosticPrinterRawOStream printer(os);
+          info->print(printer);
+        },
+        &failure);
+  }
+
+  mlir::FailureOr<llvm::SmallVector<char, 0>>
+  moduleToObject(llvm::Module &llvmModule) override {
+    mlir::FailureOr<llvm::TargetMachine *> target = getOrCreateTargetMachine();
+    if (mlir::failed(target))
+      return mlir::failure();
+    auto emitError = [&] { return module.emitError(); };
+    mlir::FailureOr<llvm::SmallString<0>> ptx =
+        translateModuleToISA(llvmModule, **target, emitError);
+    if (mlir::failed(ptx) || !failure.empty())
+      return mlir::failure();
+    return llvm::SmallVector<char, 0>(ptx->begin(), ptx->end());
+  }
+
+  std::string failure;
+};
+} // namespace
+
+/// Names the first operation that the pipeline has left, which the translation
+/// to LLVM IR would only meet as a cast of types.
+static mlir::LogicalResult verifyLowered(mlir::gpu::GPUModuleOp kernels) {
+  mlir::WalkResult result =
+      kernels.getBodyRegion().walk([](mlir::Operation *op) {
+        if (llvm::isa_and_present<mlir::LLVM::LLVMDialect,
+                                  mlir::NVVM::NVVMDialect>(op->getDialect()) ||
+            llvm::isa<mlir::UnrealizedConversionCastOp>(op))
+          return mlir::WalkResult::advance();
+        op->emitOpError("is not lowered to NVVM");
+        return mlir::WalkResult::interrupt();
+      });
+  return mlir::failure(result.wasInterrupted());
+}
+
+static Expected<std::string> writePTX(mlir::gpu::GPUModuleOp kernels,
+                                      const std::string &architecture) {
+  DiagnosticCollector diagnostics(kernels.getContext());
+  mlir::OwningOpRef<mlir::ModuleOp> module =
+      mlir::ModuleOp::create(kernels.getLoc());
+  mlir::gpu::GPUModuleOp copy = kernels.clone();
+  module->push_back(copy);
+  mlir::PassManager pm(kernels.getContext());
+  mlir::attn::buildGPUToNVVMPipeline(pm);
+  mlir::attn::buildNVVMToPTXPipeline(pm, architecture,
+                                     getFeatures(architecture));
+  if (mlir::failed(pm.run(*module)) || mlir::failed(verifyLowered(copy)))
+    return diagnostics.takeError("cannot lower for " + architecture);
+
+  PTXWriter writer(copy, architecture);
+  std::optional<llvm::SmallVector<char, 0>> ptx = writer.run();
+  if (!ptx) {
+    Error error = diagnostics.takeError("cannot generate PTX");
+    if (!writer.error().empty())
+      error.message += ": " + writer.error();
+    return error;
+  }
+  return std::string(ptx->begin(), ptx->end());
+}
+
+//===----------------------------------------------------------------------===//
+// The compiler
+//===----------------------------------------------------------------------===//
+
+Expected<DeviceCompiler> DeviceCompiler::create(DeviceCompilerOptions options) {
+  if (Status status = checkArchitecture(options.architecture); !status)
+    return std::move(status).error();
+  std::optional<FileCache> cache;
+  if (!options.cacheDirectory.empty()) {
+    Expected<FileCache> opened = FileCache::open(options.cacheDirectory);
+    if (!opened)
+      return std::move(opened).error();
+    cache = std::move(*opened);
+  }
+  std::string identity = llvm::join_items(
+      '\0', identifyBuild(), options.architecture,
+      options.ptxas ? options.ptxas->version() : std::string("no ptxas"));
+  return DeviceCompiler(std::move(options), std::move(cache),
+                        std::move(identity));
+}
+
+Expected<DeviceCode>
+DeviceCompiler::compile(mlir::gpu::GPUModuleOp kernels) const {
+  std::string key;
+  if (cache) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    kernels->print(os, mlir::OpPrintingFlags().printGenericOpForm());
+    key = computeKey({identity, text});
+    if (auto parts = cache->load(key, 3))
+      return DeviceCode{options.architecture, std::move((*parts)[0]),
+                        std::move((*parts)[2]), readResources((*parts)[1])};
+  }
+
+  Expected<std::string> ptx = writePTX(kernels, options.architecture);
+  if (!ptx)
+    return std::move(ptx).error();
+  Assembly assembly;
+  if (options.ptxas) {
+    Expected<Assembly> result =
+        options.ptxas->assemble(*ptx, options.architecture);
+    if (!result)
+      return std::move(result).error();
+    assembly = std::move(*result);
+  }
+  if (cache)
+    cache->store(key, {*ptx, assembly.log, assembly.cubin});
+  return DeviceCode{options.architecture, std::move(*ptx),
+                    std::move(assembly.cubin), readResources(assembly.log)};
+}
