@@ -1,0 +1,337 @@
+//===- CUDADeviceTest.cpp - Memory, streams and launches ------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/CUDA/Program.h"
+#include "test/Unit/MockCUDADriver.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include <thread>
+
+using namespace attn;
+using namespace attn::cuda;
+using attn::test::MockDriver;
+using attn::test::MockLaunch;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::MatchesRegex;
+using testing::StartsWith;
+
+namespace {
+
+template <typename T> std::string errorOf(const Expected<T> &result) {
+  return result ? "" : result.error().message;
+}
+
+//===----------------------------------------------------------------------===//
+// Opening
+//===----------------------------------------------------------------------===//
+
+class CUDADevice : public testing::Test {
+protected:
+  CUDADevice() { driver.reset(); }
+  ~CUDADevice() override {
+    EXPECT_EQ(driver.countLive(), 0u);
+    EXPECT_EQ(MockDriver::current(), nullptr);
+  }
+
+  static Expected<Device> open(int ordinal = 0) {
+    return Device::open({.ordinal = ordinal, .driver = ATTN_MOCK_DRIVER});
+  }
+
+  MockDriver &driver = MockDriver::get();
+};
+
+TEST_F(CUDADevice, NoDriver) {
+  EXPECT_THAT(
+      errorOf(Device::open({.driver = "/no/libcuda.so.1"})),
+      StartsWith("no GPU: cannot load NVIDIA's driver: /no/libcuda.so.1: "));
+}
+
+TEST_F(CUDADevice, NotADriver) {
+  EXPECT_EQ(errorOf(Device::open({.driver = "libm.so.6"})),
+            "no GPU: libm.so.6 has no function cuGetErrorName");
+}
+
+TEST_F(CUDADevice, TheSystemsDriver) {
+  Expected<Device> device = Device::open();
+  if (!device)
+    EXPECT_THAT(device.error().message, StartsWith("no GPU: "));
+}
+
+TEST_F(CUDADevice, NoGPU) {
+  driver.fail(1, 100);
+  EXPECT_EQ(errorOf(open()),
+            "no GPU: cannot start the driver: CUDA_ERROR_NO_DEVICE (no "
+            "CUDA-capable device is detected)");
+  driver.reset();
+  driver.devices = 0;
+  EXPECT_EQ(errorOf(open()), "no GPU: the driver has none");
+}
+
+TEST_F(CUDADevice, Ordinals) {
+  driver.devices = 2;
+  EXPECT_EQ(errorOf(open(1)), "");
+  EXPECT_EQ(errorOf(open(2)), "ordinal: expected a GPU from 0 to 1, got 2");
+  EXPECT_EQ(errorOf(open(-1)), "ordinal: expected a GPU from 0 to 1, got -1");
+}
+
+TEST_F(CUDADevice, WhatItIs) {
+  for (auto [major, minor, architecture] :
+       {std::tuple(8, 0, "sm_80"), std::tuple(8, 6, "sm_86"),
+        std::tuple(9, 0, "sm_90a"), std::tuple(10, 0, "sm_100"),
+        std::tuple(12, 1, "sm_121")}) {
+    driver.major = major;
+    driver.minor = minor;
+    Expected<Device> device = open();
+    ASSERT_EQ(errorOf(device), "");
+    EXPECT_EQ(device->name(), "Mock GPU");
+    EXPECT_EQ(device->architecture(), architecture);
+  }
+}
+
+TEST_F(CUDADevice, UnknownErrors) {
+  driver.fail(1, 12345);
+  EXPECT_EQ(errorOf(open()), "no GPU: cannot start the driver: error 12345");
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+TEST_F(CUDADevice, Copies) {
+  Expected<Device> device = open();
+  Expected<Stream> stream = device->createStream();
+  ASSERT_EQ(errorOf(stream), "");
+  const int numbers[] = {1, 2, 3};
+  Expected<Buffer> buffer = device->allocate(sizeof(numbers));
+  ASSERT_EQ(errorOf(buffer), "");
+  EXPECT_EQ(buffer->size(), sizeof(numbers));
+  int copies[3] = {};
+  EXPECT_EQ(errorOf(buffer->upload(numbers, sizeof(numbers), *stream)), "");
+  EXPECT_EQ(errorOf(buffer->download(copies, 2 * sizeof(int), *stream)), "");
+  EXPECT_EQ(errorOf(stream->synchronize()), "");
+  EXPECT_THAT(copies, ElementsAre(1, 2, 0));
+
+  constexpr const char *tooMuch =
+      "expected at most 12 bytes to copy, the size of the buffer, got 13";
+  EXPECT_EQ(errorOf(buffer->upload(numbers, 13, *stream)), tooMuch);
+  EXPECT_EQ(errorOf(buffer->download(copies, 13, *stream)), tooMuch);
+}
+
+TEST_F(CUDADevice, Sizes) {
+  Expected<Device> device = open();
+  EXPECT_EQ(errorOf(device->allocate(0)), "");
+  EXPECT_EQ(errorOf(device->allocate(std::size_t(1) << 40)),
+            "cannot allocate 1099511627776 bytes on the GPU: "
+            "CUDA_ERROR_OUT_OF_MEMORY (out of memory)");
+}
+
+TEST_F(CUDADevice, OutlivesItsOwner) {
+  Expected<Device> device = open();
+  Expected<Buffer> first = device->allocate(4), second = device->allocate(8);
+  device = Error{};
+  EXPECT_EQ(driver.contexts, 1u);
+  EXPECT_EQ(driver.buffers.size(), 2u);
+  *first = std::move(*second); // Frees what it had, at the latest with second.
+  second = Error{};
+  EXPECT_EQ(driver.buffers.size(), 1u);
+  EXPECT_EQ(first->size(), 8u);
+}
+
+//===----------------------------------------------------------------------===//
+// Launches
+//===----------------------------------------------------------------------===//
+
+const DeviceCode code = {.architecture = "sm_90a",
+                         .ptx = "kernel saxpy 8\nkernel empty 0\n"};
+
+TEST_F(CUDADevice, Launch) {
+  Expected<Device> device = open();
+  Expected<Stream> stream = device->createStream();
+  Expected<Program> program = Program::load(*device, code);
+  ASSERT_EQ(errorOf(program), "");
+  Expected<Function> saxpy = program->getFunction("saxpy", 64 * 1024);
+  ASSERT_EQ(errorOf(saxpy), "");
+  Expected<Function> empty = program->getFunction("empty", 48 * 1024);
+  ASSERT_EQ(errorOf(empty), "");
+  program = Error{}; // Its functions keep the code.
+  LaunchArguments arguments;
+  arguments.add(2.0f);
+  const std::int64_t sizes[] = {3, 5}, strides[] = {10, 1};
+  arguments.addMemRef(0x1000, sizes, strides);
+  EXPECT_EQ(arguments.size(), 8u);
+  EXPECT_EQ(
+      errorOf(saxpy->launch({{7, 2, 3}, {128, 4, 5}}, arguments, *stream)), "");
+  EXPECT_EQ(errorOf(empty->launch({}, {}, *stream)), "");
+
+  ASSERT_EQ(driver.launches.size(), 2u);
+  const MockLaunch &launch = driver.launches[0];
+  EXPECT_EQ(launch.kernel, "saxpy");
+  EXPECT_THAT(launch.grid, ElementsAre(7, 2, 3));
+  EXPECT_THAT(launch.block, ElementsAre(128, 4, 5));
+  EXPECT_EQ(launch.sharedBytes, 64u * 1024);
+  EXPECT_EQ(launch.stream, stream->raw());
+  EXPECT_THAT(launch.arguments,
+              ElementsAre(0x40000000, 0x1000, 0x1000, 0, 3, 5, 10, 1));
+  EXPECT_EQ(driver.launches[1].kernel, "empty");
+  EXPECT_THAT(driver.launches[1].grid, ElementsAre(1, 1, 1));
+  // Only what is more than 48 KiB has to be asked for.
+  EXPECT_THAT(driver.sharedLimits,
+              ElementsAre(std::pair(std::string("saxpy"), 64 * 1024)));
+}
+
+TEST_F(CUDADevice, MachineCodeFirst) {
+  Expected<Device> device = open();
+  DeviceCode both = code;
+  both.cubin = "kernel other 0";
+  Expected<Program> program = Program::load(*device, both);
+  ASSERT_EQ(errorOf(program), "");
+  EXPECT_EQ(errorOf(program->getFunction("other")), "");
+}
+
+TEST_F(CUDADevice, WrongLaunches) {
+  Expected<Device> device = open();
+  Expected<Stream> stream = device->createStream();
+  EXPECT_EQ(
+      errorOf(Program::load(*device,
+                            {.architecture = "sm_90a", .ptx = "nonsense"})),
+      "cannot load kernels for sm_90a on Mock GPU: CUDA_ERROR_INVALID_PTX "
+      "(a PTX JIT compilation failed)\n"
+      "ptxas fatal : cannot compile 'nonsense'");
+  Expected<Program> program = Program::load(*device, code);
+  EXPECT_EQ(
+      errorOf(program->getFunction("sgemm")),
+      "cannot find kernel 'sgemm': CUDA_ERROR_NOT_FOUND (named symbol not "
+      "found)");
+  EXPECT_EQ(errorOf(program->getFunction("empty", 228 * 1024)),
+            "kernel 'empty' cannot have 233472 bytes of shared memory: "
+            "CUDA_ERROR_INVALID_VALUE (invalid argument)");
+  EXPECT_EQ(
+      errorOf(program->getFunction("empty")->launch({{0, 1, 1}}, {}, *stream)),
+      "cannot launch kernel 'empty': CUDA_ERROR_INVALID_VALUE (invalid "
+      "argument)");
+}
+
+//===----------------------------------------------------------------------===//
+// Failures
+//===----------------------------------------------------------------------===//
+
+/// Everything once.
+Status runEverything() {
+  Expected<Device> device =
+      Device::open({.ordinal = 0, .driver = ATTN_MOCK_DRIVER});
+  if (!device)
+    return device.error();
+  Expected<Stream> stream = device->createStream();
+  if (!stream)
+    return stream.error();
+  Expected<Event> start = device->createEvent(), end = device->createEvent();
+  if (!start || !end)
+    return start ? end.error() : start.error();
+  Expected<Buffer> buffer = device->allocate(4);
+  if (!buffer)
+    return buffer.error();
+  Expected<Program> program = Program::load(*device, code);
+  if (!program)
+    return program.error();
+  Expected<Function> function = program->getFunction("empty", 100000);
+  if (!function)
+    return function.error();
+  int number = 1;
+  Status status = start->record(*stream);
+  if (status)
+    status = buffer->upload(&number, sizeof(number), *stream);
+  if (status)
+    status = function->launch({}, {}, *stream);
+  if (status)
+    status = buffer->download(&number, sizeof(number), *stream);
+  if (status)
+    status = end->record(*stream);
+  if (status)
+    status = stream->wait(*start);
+  if (status)
+    status = end->synchronize();
+  if (status)
+    status = stream->synchronize();
+  if (!status)
+    return status;
+  Expected<float> time = end->millisecondsSince(*start);
+  if (!time)
+    return time.error();
+  EXPECT_EQ(*time, 1.5f);
+  return {};
+}
+
+/// What has nobody to report an error to; the context is for the others of it.
+constexpr const char *givesBack =
+    "cu(Ctx(Push|Pop)Current|DevicePrimaryCtxRelease|StreamDestroy|"
+    "EventDestroy|MemFree|ModuleUnload)(_v2)?";
+
+TEST_F(CUDADevice, EveryCallFails) {
+  driver.fail(0, 0);
+  ASSERT_EQ(errorOf(runEverything()), "");
+  const std::size_t calls = driver.calls;
+  ASSERT_GT(calls, 30u);
+  EXPECT_EQ(driver.countLive(), 0u);
+  for (bool forever : {false, true})
+    for (std::size_t call = 1; call <= calls; ++call) {
+      SCOPED_TRACE("call " + std::to_string(call));
+      driver.reset();
+      driver.fail(call, 719, forever);
+      Status status = runEverything();
+      EXPECT_EQ(driver.countLive(), 0u);
+      EXPECT_EQ(MockDriver::current(), nullptr);
+      if (status)
+        EXPECT_THAT(driver.failedFirst, MatchesRegex(givesBack));
+      else
+        EXPECT_THAT(status.error().message,
+                    HasSubstr(": CUDA_ERROR_LAUNCH_FAILED (unspecified launch "
+                              "failure)"));
+    }
+}
+
+TEST_F(CUDADevice, LostContext) {
+  Expected<Device> device = open();
+  Expected<Stream> stream = device->createStream();
+  driver.fail(1, 700, /*forever=*/true);
+  EXPECT_EQ(errorOf(stream->synchronize()),
+            "cannot use the GPU: CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory "
+            "access was encountered)");
+  driver.fail(2, 700, /*forever=*/true);
+  EXPECT_EQ(errorOf(stream->synchronize()),
+            "work on the GPU failed: CUDA_ERROR_ILLEGAL_ADDRESS (an illegal "
+            "memory access was encountered)");
+}
+
+TEST_F(CUDADevice, Threads) {
+  Expected<Device> device = open();
+  Expected<Program> program = Program::load(*device, code);
+  Expected<Function> function = program->getFunction("empty");
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 4; ++thread)
+    threads.emplace_back([&] {
+      for (int i = 0; i < 100; ++i) {
+        Expected<Stream> stream = device->createStream();
+        ASSERT_EQ(errorOf(stream), "");
+        Expected<Buffer> buffer = device->allocate(sizeof(i));
+        ASSERT_EQ(errorOf(buffer), "");
+        int copy = -1;
+        ASSERT_EQ(errorOf(buffer->upload(&i, sizeof(i), *stream)), "");
+        ASSERT_EQ(errorOf(function->launch({}, {}, *stream)), "");
+        ASSERT_EQ(errorOf(buffer->download(&copy, sizeof(i), *stream)), "");
+        ASSERT_EQ(errorOf(stream->synchronize()), "");
+        ASSERT_EQ(copy, i);
+      }
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(driver.launches.size(), 400u);
+}
+
+} // namespace

@@ -1,0 +1,375 @@
+//===- MockCUDADriver.cpp - A driver without a GPU ------------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/Unit/MockCUDADriver.h"
+
+#include <cstring>
+#include <memory>
+#include <sstream>
+
+using attn::test::MockDriver;
+
+MockDriver &MockDriver::get() {
+  static MockDriver driver;
+  return driver;
+}
+
+const void *&MockDriver::current() {
+  static thread_local const void *context = nullptr;
+  return context;
+}
+
+namespace {
+
+enum : int {
+  success = 0,
+  invalidValue = 1,
+  outOfMemory = 2,
+  invalidPTX = 218,
+  invalidContext = 201,
+  invalidHandle = 400,
+  notFound = 500,
+};
+
+/// One call of the driver: counted, with the state locked.
+class Call {
+public:
+  explicit Call(const char *function)
+      : driver(MockDriver::get()), lock(driver.mutex) {
+    ++driver.calls;
+    if (driver.failAt && (driver.calls == driver.failAt ||
+                          (driver.failForever && driver.calls > driver.failAt)))
+      code = driver.failure;
+    if (code != success && driver.failedFirst.empty())
+      driver.failedFirst = function;
+  }
+
+  /// Goes on if `condition` holds, which is what the driver demands.
+  Call &require(bool condition, int otherwise) {
+    if (code == success && !condition)
+      code = otherwise;
+    return *this;
+  }
+  Call &requireContext() {
+    return require(MockDriver::current() != nullptr, invalidContext);
+  }
+
+  template <typename Action> int then(Action action) {
+    if (code == success)
+      action();
+    return code;
+  }
+
+  /// Gives back a thing that there is, also where the call fails.
+  template <typename Things, typename Thing>
+  int release(Things &things, const Thing &thing) {
+    if (driver.failedFirst.empty())
+      requireContext();
+    bool isKnown = things.erase(thing) == 1;
+    return require(isKnown, invalidHandle).code;
+  }
+
+  MockDriver &driver;
+  int code = success;
+
+private:
+  std::lock_guard<std::mutex> lock;
+};
+
+/// A handle that is nobody else's. Lives on, so that it stays so.
+void *makeHandle() {
+  static std::vector<std::unique_ptr<char>> handles;
+  return handles.emplace_back(std::make_unique<char>()).get();
+}
+
+int primaryContext; // Its address is the handle.
+
+/// The bytes of a buffer at `address`; null if there are not `count`.
+std::byte *find(MockDriver &driver, std::uint64_t address, std::size_t count) {
+  auto buffer = driver.buffers.find(address);
+  if (buffer == driver.buffers.end() || buffer->second.size() < count)
+    return nullptr;
+  return buffer->second.data();
+}
+
+} // namespace
+
+extern "C" {
+
+ATTN_EXPORT int cuGetErrorName(int code, const char **name) {
+  static const std::map<int, const char *> names = {
+      {1, "CUDA_ERROR_INVALID_VALUE"},  {2, "CUDA_ERROR_OUT_OF_MEMORY"},
+      {100, "CUDA_ERROR_NO_DEVICE"},    {201, "CUDA_ERROR_INVALID_CONTEXT"},
+      {218, "CUDA_ERROR_INVALID_PTX"},  {400, "CUDA_ERROR_INVALID_HANDLE"},
+      {500, "CUDA_ERROR_NOT_FOUND"},    {700, "CUDA_ERROR_ILLEGAL_ADDRESS"},
+      {719, "CUDA_ERROR_LAUNCH_FAILED"}};
+  auto found = names.find(code);
+  *name = found == names.end() ? nullptr : found->second;
+  return *name ? success : invalidValue;
+}
+
+ATTN_EXPORT int cuGetErrorString(int code, const char **text) {
+  static const std::map<int, const char *> texts = {
+      {1, "invalid argument"},
+      {2, "out of memory"},
+      {100, "no CUDA-capable device is detected"},
+      {201, "invalid device context"},
+      {218, "a PTX JIT compilation failed"},
+      {400, "invalid resource handle"},
+      {500, "named symbol not found"},
+      {700, "an illegal memory access was encountered"},
+      {719, "unspecified launch failure"}};
+  auto found = texts.find(code);
+  *text = found == texts.end() ? nullptr : found->second;
+  return *text ? success : invalidValue;
+}
+
+ATTN_EXPORT int cuInit(unsigned) { return Call(__func__).code; }
+
+ATTN_EXPORT int cuDeviceGetCount(int *count) {
+  Call call(__func__);
+  return call.then([&] { *count = call.driver.devices; });
+}
+
+ATTN_EXPORT int cuDeviceGet(int *device, int ordinal) {
+  Call call(__func__);
+  return call
+      .require(ordinal >= 0 && ordinal < call.driver.devices, invalidValue)
+      .then([&] { *device = ordinal; });
+}
+
+ATTN_EXPORT int cuDeviceGetName(char *name, int size, int) {
+  return Call(__func__).then(
+      [&] { std::strncpy(name, "Mock GPU", std::size_t(size)); });
+}
+
+ATTN_EXPORT int cuDeviceGetAttribute(int *value, int attribute, int) {
+  Call call(__func__);
+  return call.require(attribute == 75 || attribute == 76, invalidValue)
+      .then([&] {
+        *value = attribute == 75 ? call.driver.major : call.driver.minor;
+      });
+}
+
+ATTN_EXPORT int cuDevicePrimaryCtxRetain(void **context, int) {
+  Call call(__func__);
+  return call.then([&] {
+    ++call.driver.contexts;
+    *context = &primaryContext;
+  });
+}
+
+ATTN_EXPORT int cuDevicePrimaryCtxRelease_v2(int) {
+  Call call(__func__);
+  if (call.driver.contexts == 0)
+    return invalidContext;
+  --call.driver.contexts;
+  return call.code;
+}
+
+ATTN_EXPORT int cuCtxPushCurrent_v2(void *context) {
+  Call call(__func__);
+  // The runtime does not nest them.
+  return call
+      .require(call.driver.contexts > 0 && context == &primaryContext &&
+                   !MockDriver::current(),
+               invalidContext)
+      .then([&] { MockDriver::current() = context; });
+}
+
+ATTN_EXPORT int cuCtxPopCurrent_v2(void **context) {
+  Call call(__func__);
+  *context = const_cast<void *>(MockDriver::current());
+  MockDriver::current() = nullptr;
+  return call.require(*context, invalidContext).code;
+}
+
+ATTN_EXPORT int cuModuleLoadDataEx(void **module, const void *image,
+                                   unsigned count, int *options,
+                                   void **values) {
+  Call call(__func__);
+  std::map<std::string, std::size_t> kernels;
+  std::istringstream lines(static_cast<const char *>(image));
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string word, name;
+    std::size_t arguments;
+    if (words >> word >> name >> arguments && word == "kernel") {
+      kernels[name] = arguments;
+      continue;
+    }
+    // CU_JIT_ERROR_LOG_BUFFER and its size.
+    if (count == 2 && options[0] == 5 && options[1] == 6)
+      std::strncpy(static_cast<char *>(values[0]),
+                   ("ptxas fatal : cannot compile '" + line + "'").c_str(),
+                   reinterpret_cast<std::size_t>(values[1]));
+    call.require(false, invalidPTX);
+  }
+  return call.requireContext().then([&] {
+    *module = makeHandle();
+    call.driver.modules[*module] = std::move(kernels);
+  });
+}
+
+ATTN_EXPORT int cuModuleUnload(void *module) {
+  Call call(__func__);
+  return call.release(call.driver.modules, module);
+}
+
+ATTN_EXPORT int cuModuleGetFunction(void **function, void *module,
+                                    const char *name) {
+  Call call(__func__);
+  auto loaded = call.driver.modules.find(module);
+  call.requireContext().require(loaded != call.driver.modules.end(),
+                                invalidHandle);
+  if (call.code != success)
+    return call.code;
+  auto kernel = loaded->second.find(name);
+  return call.require(kernel != loaded->second.end(), notFound).then([&] {
+    *function = &*kernel;
+  });
+}
+
+ATTN_EXPORT int cuFuncSetAttribute(void *function, int attribute, int value) {
+  Call call(__func__);
+  using Kernel = std::pair<const std::string, std::size_t>;
+  // Of sm_90.
+  return call.requireContext()
+      .require(attribute == 8 && value <= 227 * 1024, invalidValue)
+      .then([&] {
+        call.driver.sharedLimits[static_cast<Kernel *>(function)->first] =
+            value;
+      });
+}
+
+ATTN_EXPORT int cuLaunchKernel(void *function, unsigned gridX, unsigned gridY,
+                               unsigned gridZ, unsigned blockX, unsigned blockY,
+                               unsigned blockZ, unsigned sharedBytes,
+                               void *stream, void **arguments, void **extra) {
+  Call call(__func__);
+  using Kernel = std::pair<const std::string, std::size_t>;
+  call.requireContext()
+      .require(call.driver.streams.count(stream) == 1, invalidHandle)
+      .require(gridX && gridY && gridZ && blockX && blockY && blockZ && !extra,
+               invalidValue);
+  return call.then([&] {
+    const Kernel &kernel = *static_cast<Kernel *>(function);
+    std::vector<std::uint64_t> values(kernel.second);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      std::memcpy(&values[i], arguments[i], sizeof(values[i]));
+    call.driver.launches.push_back({kernel.first,
+                                    {gridX, gridY, gridZ},
+                                    {blockX, blockY, blockZ},
+                                    sharedBytes,
+                                    stream,
+                                    std::move(values)});
+  });
+}
+
+ATTN_EXPORT int cuStreamCreate(void **stream, unsigned flags) {
+  Call call(__func__);
+  return call.requireContext().require(flags == 1, invalidValue).then([&] {
+    *stream = makeHandle();
+    call.driver.streams.insert(*stream);
+  });
+}
+
+ATTN_EXPORT int cuStreamDestroy_v2(void *stream) {
+  Call call(__func__);
+  return call.release(call.driver.streams, stream);
+}
+
+ATTN_EXPORT int cuStreamSynchronize(void *stream) {
+  Call call(__func__);
+  return call.requireContext()
+      .require(call.driver.streams.count(stream), invalidHandle)
+      .code;
+}
+
+ATTN_EXPORT int cuStreamWaitEvent(void *stream, void *event, unsigned flags) {
+  Call call(__func__);
+  return call.requireContext()
+      .require(call.driver.streams.count(stream) &&
+                   call.driver.events.count(event) && flags == 0,
+               invalidHandle)
+      .code;
+}
+
+ATTN_EXPORT int cuEventCreate(void **event, unsigned flags) {
+  Call call(__func__);
+  return call.requireContext().require(flags == 0, invalidValue).then([&] {
+    *event = makeHandle();
+    call.driver.events.insert(*event);
+  });
+}
+
+ATTN_EXPORT int cuEventDestroy_v2(void *event) {
+  Call call(__func__);
+  return call.release(call.driver.events, event);
+}
+
+ATTN_EXPORT int cuEventRecord(void *event, void *stream) {
+  Call call(__func__);
+  return call.requireContext()
+      .require(call.driver.streams.count(stream) &&
+                   call.driver.events.count(event),
+               invalidHandle)
+      .code;
+}
+
+ATTN_EXPORT int cuEventSynchronize(void *event) {
+  Call call(__func__);
+  return call.requireContext()
+      .require(call.driver.events.count(event), invalidHandle)
+      .code;
+}
+
+ATTN_EXPORT int cuEventElapsedTime(float *milliseconds, void *start,
+                                   void *end) {
+  Call call(__func__);
+  return call.requireContext()
+      .require(call.driver.events.count(start) && call.driver.events.count(end),
+               invalidHandle)
+      .then([&] { *milliseconds = 1.5f; });
+}
+
+ATTN_EXPORT int cuMemAlloc_v2(std::uint64_t *address, std::size_t bytes) {
+  Call call(__func__);
+  return call.requireContext()
+      .require(bytes > 0, invalidValue)
+      .require(bytes <= std::size_t(1) << 30, outOfMemory)
+      .then([&] {
+        std::vector<std::byte> memory(bytes);
+        *address = reinterpret_cast<std::uint64_t>(memory.data());
+        call.driver.buffers.emplace(*address, std::move(memory));
+      });
+}
+
+ATTN_EXPORT int cuMemFree_v2(std::uint64_t address) {
+  Call call(__func__);
+  return call.release(call.driver.buffers, address);
+}
+
+ATTN_EXPORT int cuMemcpyHtoDAsync_v2(std::uint64_t to, const void *from,
+                                     std::size_t count, void *stream) {
+  Call call(__func__);
+  std::byte *memory = find(call.driver, to, count);
+  return call.requireContext()
+      .require(memory && call.driver.streams.count(stream), invalidValue)
+      .then([&] { std::memcpy(memory, from, count); });
+}
+
+ATTN_EXPORT int cuMemcpyDtoHAsync_v2(void *to, std::uint64_t from,
+                                     std::size_t count, void *stream) {
+  Call call(__func__);
+  const std::byte *memory = find(call.driver, from, count);
+  return call.requireContext()
+      .require(memory && call.driver.streams.count(stream), invalidValue)
+      .then([&] { std::memcpy(to, memory, count); });
+}
+
+} // extern "C"
