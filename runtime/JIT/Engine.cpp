@@ -9,6 +9,7 @@
 
 #include "runtime/Bridge/BuildId.h"
 #include "runtime/Bridge/FileCache.h"
+#include "runtime/CUDA/Device.h"
 #include "runtime/JIT/Compiler.h"
 #include "runtime/JIT/KernelCode.h"
 #include "runtime/JIT/Linker.h"
@@ -102,8 +103,21 @@ CodeOrError Engine::Impl::build(std::string_view text,
                                             std::move(*code), threads);
 }
 
+/// Why a kernel cannot run on a GPU: for want of one, or of a lowering.
+static Error explainGPU() {
+  Expected<cuda::Device> device = cuda::Device::open();
+  if (!device)
+    return std::move(device).error();
+  return Error{"pipeline 'gpu': attention is not lowered for GPUs yet, such as "
+               "the " +
+                   device->name() + " of this machine",
+               {}};
+}
+
 Expected<Kernel> Engine::Impl::compile(std::string_view text,
                                        const CompileOptions &options) {
+  if (options.pipeline == "gpu")
+    return explainGPU();
   Stopwatch stopwatch;
   CompileStats stats;
   std::string key = computeKey(text, options);

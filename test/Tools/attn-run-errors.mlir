@@ -27,6 +27,10 @@
 // RUN:   | FileCheck %s --check-prefix=PIPELINE
 // PIPELINE: attn-run: error: unknown pipeline 'fast'
 
+// RUN: not attn-run %s --entry sum --pipeline gpu 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=GPU --implicit-check-not={{.}}
+// GPU: attn-run: error: {{no GPU: |pipeline 'gpu': attention is not lowered for GPUs yet}}{{.+}}
+
 // RUN: not attn-run %s --entry sum --pipeline reference --threads 2 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=THREADS
 // THREADS: attn-run: error: --threads: pipeline 'reference' runs on 1 thread, got 2
