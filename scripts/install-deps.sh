@@ -34,6 +34,7 @@ packages=(
   clang-tidy-22
   libclang-rt-22-dev
   libbenchmark-dev
+  libgmock-dev
   libgtest-dev
   python3
 )
