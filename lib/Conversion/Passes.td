@@ -151,6 +151,17 @@ def ExpandMath : Pass<"attn-expand-math"> {
                            "::mlir::vector::VectorDialect"];
 }
 
+def ExternalizeSharedMemory
+    : Pass<"attn-externalize-shared-memory", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Declare dynamic shared memory as memory that a launch provides";
+  let description = [{
+    Gives every global of no elements in shared memory external linkage. Upstream
+    lowers `gpu.dynamic_shared_memory` to an internal one, for which LLVM reserves
+    a byte of static shared memory. A kernel that also has static buffers would then
+    find them where it takes its dynamic memory to be.
+  }];
+}
+
 def VectorizeContractions : Pass<"attn-vectorize-contractions"> {
   let summary = "Compute linalg contractions on buffers in vector registers";
   let description = [{

@@ -37,6 +37,7 @@ void attn::buildGPUToNVVMPipeline(OpPassManager &module) {
   pm.addPass(createCSEPass());
   pm.addPass(createConvertVectorToLLVMPass());
   pm.addPass(createConvertGpuOpsToNVVMOps());
+  pm.addPass(attn::createExternalizeSharedMemory());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(createReconcileUnrealizedCastsPass());

@@ -15,9 +15,13 @@
 !tile16 = memref<16x16xf16, #gpu.address_space<workgroup>>
 !tile8 = memref<8x16xf16, #gpu.address_space<workgroup>>
 
+// CHECK: gpu.module @kernels
+// CHECK: llvm.mlir.global external @__dynamic_shmem__0() {addr_space = 3 : i32
+
 // PTX-LABEL: gpu.binary @kernels
 // PTX-SAME: .version 8.0
 // PTX-SAME: .target sm_80
+// PTX-SAME: .extern .shared .align 16 .b8 __dynamic_shmem__0[];
 gpu.module @kernels {
   // A strided view, of any size.
   // CHECK-LABEL: llvm.func @saxpy(
@@ -41,7 +45,8 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // Shared memory, a barrier and a shuffle.
+  // Static shared memory, a barrier and a shuffle.
+  // CHECK: llvm.mlir.global internal @__wg_reverse_0() {addr_space = 3 : i32
   // CHECK-LABEL: llvm.func @reverse(
   // CHECK: llvm.store {{.*}}, !llvm.ptr<3>
   // CHECK: nvvm.barrier
