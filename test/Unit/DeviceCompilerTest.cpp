@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/CUDA/DeviceCompiler.h"
+#include "runtime/CUDA/Program.h"
 
 #include "lib/Registration/Registration.h"
 #include "test/Unit/FakePtxas.h"
@@ -17,6 +18,8 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+
+#include <sstream>
 
 using namespace attn;
 using namespace attn::cuda;
@@ -109,6 +112,38 @@ TEST(DeviceCompiler, PTX) {
     EXPECT_TRUE(code->resources.empty());
   }
   EXPECT_EQ(kernels.print(), before);
+}
+
+/// The bits of each parameter of a kernel, as PTX declares them.
+std::vector<int> readParameters(const std::string &ptx,
+                                const std::string &kernel) {
+  std::size_t begin = ptx.find(".entry " + kernel + "(");
+  std::istringstream words(ptx.substr(begin, ptx.find(')', begin) - begin));
+  std::vector<int> bits;
+  for (std::string word, type; words >> word;)
+    if (word == ".param" && words >> type)
+      bits.push_back(std::stoi(type.substr(2))); // After ".f", ".u" or ".b".
+  return bits;
+}
+
+TEST(DeviceCompiler, TakesWhatLaunchesPass) {
+  Kernels kernels = Kernels::parseExample();
+  Expected<DeviceCode> code =
+      DeviceCompiler::create({.architecture = "sm_80"})->compile(*kernels);
+  ASSERT_EQ(errorOf(code), "");
+  const std::int64_t sizes[] = {3, 5}, strides[] = {5, 1};
+  LaunchArguments saxpy;
+  saxpy.add(2.0f);
+  saxpy.addMemRef(0x1000, std::span(sizes, 1), std::span(strides, 1));
+  saxpy.addMemRef(0x2000, std::span(sizes, 1), std::span(strides, 1));
+  std::vector<int> bits(saxpy.size(), 64);
+  bits[0] = 32;
+  EXPECT_EQ(readParameters(code->ptx, "saxpy"), bits);
+  LaunchArguments products;
+  for (int i = 0; i < 3; ++i)
+    products.addMemRef(0x1000, sizes, strides);
+  EXPECT_EQ(readParameters(code->ptx, "products"),
+            std::vector<int>(products.size(), 64));
 }
 
 TEST(DeviceCompiler, Architectures) {
