@@ -92,6 +92,7 @@ public:
   /// Success, or "what: CUDA_ERROR_OUT_OF_MEMORY (out of memory)".
   Status check(CUresult code, const std::string &what) const;
 
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a declaration has none.
 #define ATTN_CUDA_MEMBER(name, symbol, parameters) CUresult(*name) parameters;
   ATTN_CUDA_FUNCTIONS(ATTN_CUDA_MEMBER)
 #undef ATTN_CUDA_MEMBER

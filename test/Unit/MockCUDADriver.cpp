@@ -98,6 +98,8 @@ std::byte *find(MockDriver &driver, std::uint64_t address, std::size_t count) {
 
 } // namespace
 
+// The names are the driver's.
+// NOLINTBEGIN(readability-identifier-naming)
 extern "C" {
 
 ATTN_EXPORT int cuGetErrorName(int code, const char **name) {
@@ -373,3 +375,4 @@ ATTN_EXPORT int cuMemcpyDtoHAsync_v2(void *to, std::uint64_t from,
 }
 
 } // extern "C"
+// NOLINTEND(readability-identifier-naming)
