@@ -212,9 +212,9 @@ func.func @relative(%s: memref<128x16xf32>, %m: memref<16xf32>, %b: index, %p: i
 
 // -----
 
-// The constants of a softcap are part of its polynomial, which small scores need
-// alone; for others, they are one multiplication
-// before the exponential and one FMA after it.
+// The constants of a softcap are part of its polynomials, which small scores need
+// alone, a short one if they are very small; for others, they are one
+// multiplication before the exponential and one FMA after it.
 // CHECK-LABEL: func @softcap
 //   CHECK-DAG:   %[[OUTER:.*]] = arith.constant dense<3.000000e+01> : vector<16xf32>
 //   CHECK-DAG:   %[[INNER:.*]] = arith.constant dense<0.0961796715> : vector<16xf32>
@@ -223,10 +223,17 @@ func.func @relative(%s: memref<128x16xf32>, %m: memref<16xf32>, %b: index, %p: i
 //       CHECK:     %[[LARGE:.*]] = arith.cmpf ugt, %[[SQUARE]],
 //       CHECK:     %[[ANY:.*]] = vector.reduction <or>, %[[LARGE]]
 //       CHECK:     scf.if %[[ANY]]
-//       CHECK:     arith.mulf %{{.*}}, %[[INNER]]
-//       CHECK:     {{math|vector}}.fma %{{.*}}, %{{.*}}, %[[OUTER]]
+//       CHECK:       %[[LARGER:.*]] = arith.cmpf ugt, %[[SQUARE]],
+//       CHECK:       %[[BEYOND:.*]] = vector.reduction <or>, %[[LARGER]]
+//       CHECK:       scf.if %[[BEYOND]]
+//       CHECK:         arith.mulf %{{.*}}, %[[INNER]]
+//       CHECK:         {{math|vector}}.fma %{{.*}}, %{{.*}}, %[[OUTER]]
+//       CHECK:       } else {
+// CHECK-COUNT-5:     {{math|vector}}.fma %{{.*}}, %[[SQUARE]],
+//       CHECK:       scf.yield
 //       CHECK:     } else {
-// CHECK-COUNT-5:   {{math|vector}}.fma %{{.*}}, %[[SQUARE]],
+// CHECK-COUNT-2:   {{math|vector}}.fma %{{.*}}, %[[SQUARE]],
+//   CHECK-NOT:     {{math|vector}}.fma
 //       CHECK:     scf.yield
 //   CHECK-NOT:   math.tanh
 func.func @softcap(%s: memref<128x16xf32>, %m: memref<16xf32>, %b: index, %p: index, %j: index, %nq: index, %nk: index) {

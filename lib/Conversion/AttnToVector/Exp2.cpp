@@ -21,6 +21,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numbers>
 
 using namespace mlir;
@@ -44,11 +45,18 @@ constexpr double kOfRemainder[] = {1.0,
                                    9.675541331e-03,
                                    1.327647217e-03};
 
-/// tanh(x) / x by powers of x^2, for |x| up to 0.75; relative error 3e-8.
+/// tanh(x) / x by powers of x^2, for |x| up to a limit.
+struct TanhNearZero {
+  double limit;
+  ArrayRef<double> coefficients;
+};
 constexpr double kOfTanh[] = {9.999999710e-01, -3.333295888e-01,
                               1.332540602e-01, -5.334443005e-02,
                               1.958290801e-02, -4.716257128e-03};
-constexpr double kTanhLimit = 0.75;
+constexpr double kOfSmallTanh[] = {9.999999811e-01, -3.333181708e-01,
+                                   1.315306566e-01};
+/// From the widest to the cheapest; relative errors 3e-8 and 2e-8.
+const TanhNearZero kTanhNearZero[] = {{0.75, kOfTanh}, {0.15, kOfSmallTanh}};
 
 constexpr double kLog2E = std::numbers::log2e;
 
@@ -170,10 +178,11 @@ Value buildAnyTanh(LaneBuilder &b, Value x, double inner, double factor) {
 
 /// The coefficients of factor * tanh(inner * x) / x, if they are normal
 /// numbers.
-std::optional<SmallVector<double>> scaleTanh(double inner, double factor) {
+std::optional<SmallVector<double>> scaleTanh(ArrayRef<double> ofTanh,
+                                             double inner, double factor) {
   SmallVector<double> coefficients;
   double scale = factor * inner;
-  for (double coefficient : kOfTanh) {
+  for (double coefficient : ofTanh) {
     double scaled = coefficient * scale;
     if (!(std::abs(scaled) > 1e-35 && std::abs(scaled) < 1e35))
       return std::nullopt;
@@ -228,32 +237,39 @@ Value attn::buildExp(LaneBuilder &b, Value x, double inner) {
 
 Pieces attn::buildTanh(LaneBuilder &b, const Pieces &row, double inner,
                        double factor) {
-  auto buildAny = [&] {
+  // Scores are seldom as large as their cap. All of a row are small nearly
+  // always, which costs half as much or less.
+  Pieces squares;
+  for (Value x : row)
+    squares.push_back(multiply(b, x, x));
+  std::function<Pieces()> build = [&] {
     Pieces results;
     for (Value x : row)
       results.push_back(buildAnyTanh(b, x, inner, factor));
     return results;
   };
-  std::optional<SmallVector<double>> coefficients = scaleTanh(inner, factor);
-  double limit = kTanhLimit / inner;
-  if (!coefficients || !(limit * limit < 1e35))
-    return buildAny();
-
-  // Scores are seldom as large as their cap: all of a row are small nearly
-  // always, which costs half as much.
-  Pieces squares;
-  Value beyond;
-  for (Value x : row) {
-    squares.push_back(multiply(b, x, x));
-    Value large = b.create<arith::CmpFOp>(
-        arith::CmpFPredicate::UGT, squares.back(), splat(b, x, limit * limit));
-    beyond = beyond ? b.create<arith::OrIOp>(beyond, large) : large;
+  for (const TanhNearZero &near : kTanhNearZero) {
+    std::optional<SmallVector<double>> coefficients =
+        scaleTanh(near.coefficients, inner, factor);
+    double limit = near.limit / inner;
+    if (!coefficients || !(limit * limit < 1e35))
+      break;
+    build = [&, coefficients, limit, beyond = std::move(build)] {
+      Value any;
+      for (Value square : squares) {
+        Value large = b.create<arith::CmpFOp>(arith::CmpFPredicate::UGT, square,
+                                              splat(b, square, limit * limit));
+        any = any ? b.create<arith::OrIOp>(any, large) : large;
+      }
+      any = b.create<vector::ReductionOp>(vector::CombiningKind::OR, any);
+      return b.branch(any, beyond, [&] {
+        Pieces results;
+        for (auto [x, square] : llvm::zip(row, squares))
+          results.push_back(
+              multiply(b, polynomial(b, square, *coefficients), x));
+        return results;
+      });
+    };
   }
-  Value any = b.create<vector::ReductionOp>(vector::CombiningKind::OR, beyond);
-  return b.branch(any, buildAny, [&] {
-    Pieces results;
-    for (auto [x, square] : llvm::zip(row, squares))
-      results.push_back(multiply(b, polynomial(b, square, *coefficients), x));
-    return results;
-  });
+  return build();
 }
