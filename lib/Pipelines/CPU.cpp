@@ -85,6 +85,7 @@ static void addTileBufferStage(OpPassManager &pm) {
   pm.addPass(createCanonicalizerPass());
   pm.addNestedPass<func::FuncOp>(bufferization::createBufferLoopHoistingPass());
   pm.addPass(attn::createPrefetchTiles());
+  pm.addPass(attn::createPackInTiles());
 }
 
 /// The tiles' operations on buffers to operations on vectors.

@@ -400,6 +400,25 @@ def PrefetchTiles : Pass<"attn-prefetch-tiles"> {
                            "::mlir::scf::SCFDialect"];
 }
 
+def PackInTiles : Pass<"attn-pack-in-tiles"> {
+  let summary = "Pack values in the tiles that read them";
+  let description = [{
+    Where a parallel loop packs the values of all heads for a parallel loop over
+    tiles after it, and a tile reads a range of packs that moves with it, as under a
+    sliding window, the tile packs those that the tile before it, on the same
+    thread, did not read. They go into a ring of packs, which is `attn.kept` from
+    one iteration to the next, and has room for twice as many as the tile reads.
+    What would have fetched packs for later tiles fetches the rows that they are
+    made of.
+
+    A range that begins at the first key is left alone: each thread would pack
+    again what others have.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
 def PrintBlocks : Pass<"attn-print-blocks", "::mlir::ModuleOp"> {
   let summary = "Show which blocks of queries and keys a kernel computes";
   let description = [{

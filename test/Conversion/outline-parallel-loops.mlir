@@ -142,6 +142,50 @@ func.func @empty() {
 
 // -----
 
+// What is kept is allocated for a range, of any size that is known before, and
+// what is stored into it at first is stored once.
+
+// CHECK-LABEL: func.func private @kept_parallel_0(
+// CHECK-DAG: %[[ZERO:.*]] = arith.constant 0 : index
+// CHECK-DAG: %[[NONE:.*]] = arith.constant -1 : index
+// CHECK: %[[RING:.*]] = memref.alloc(%[[SIZE:.*]]) {attn.kept}
+// CHECK: %[[STATE:.*]] = memref.alloc() {attn.kept}
+// CHECK: memref.store %[[NONE]], %[[STATE]][%[[ZERO]]]
+// CHECK: scf.for %[[I:.*]] =
+// CHECK-NOT: memref.store %[[NONE]]
+// CHECK: %[[LAST:.*]] = memref.load %[[STATE]][%[[ZERO]]]
+// CHECK: memref.store %[[LAST]], %[[RING]][%[[I]]]
+// CHECK: memref.copy %[[RING]]
+// CHECK: memref.store %[[I]], %[[STATE]][%[[ZERO]]]
+// CHECK: memref.alloc(%[[I]])
+// CHECK: memref.dealloc
+// CHECK: }
+// CHECK-DAG: memref.dealloc %[[STATE]]
+// CHECK-DAG: memref.dealloc %[[RING]]
+// CHECK: return
+func.func @kept(%out: memref<?xindex>, %n: index) {
+  scf.forall (%i) in (%n) {
+    %ring = memref.alloc(%n) {attn.kept} : memref<?xindex>
+    %state = memref.alloc() {attn.kept} : memref<1xindex>
+    %c0 = arith.constant 0 : index
+    %none = arith.constant -1 : index
+    memref.store %none, %state[%c0] : memref<1xindex>
+    %last = memref.load %state[%c0] : memref<1xindex>
+    memref.store %last, %ring[%i] : memref<?xindex>
+    memref.copy %ring, %out : memref<?xindex> to memref<?xindex>
+    memref.store %i, %state[%c0] : memref<1xindex>
+    %other = memref.alloc(%i) : memref<?xindex>
+    memref.copy %out, %other : memref<?xindex> to memref<?xindex>
+    memref.copy %other, %out : memref<?xindex> to memref<?xindex>
+    memref.dealloc %other : memref<?xindex>
+    memref.dealloc %state : memref<1xindex>
+    memref.dealloc %ring : memref<?xindex>
+  }
+  return
+}
+
+// -----
+
 // An inner loop runs in order. Scratch memory is allocated once for a range,
 // also where it is for an iteration of a loop in order.
 

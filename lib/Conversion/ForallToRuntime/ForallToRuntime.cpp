@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Conversion/Passes.h"
+#include "lib/Transforms/KeptBuffers.h"
 
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -69,26 +70,61 @@ static SmallVector<Value> createInductionVars(OpBuilder &builder,
   return result;
 }
 
-/// Takes buffers of constant size that live for an iteration of `loop` out of
-/// it, so that every iteration uses the same ones.
+/// The stores of constants into `alloc` that come right after it.
+static SmallVector<memref::StoreOp> findInitialStores(memref::AllocOp alloc) {
+  SmallVector<memref::StoreOp> stores;
+  for (Operation *op = alloc->getNextNode(); op; op = op->getNextNode()) {
+    auto store = dyn_cast<memref::StoreOp>(op);
+    if (store && store.getMemRef() == alloc &&
+        matchPattern(store.getValue(), m_Constant()) &&
+        llvm::all_of(store.getIndices(), [](Value index) {
+          return matchPattern(index, m_Constant());
+        }))
+      stores.push_back(store);
+    else if (!op->hasTrait<OpTrait::ConstantLike>())
+      break;
+  }
+  return stores;
+}
+
+/// Takes `alloc` out of `loop`, if it is of constant size or to keep, and lives
+/// for an iteration.
+static void hoistScratch(memref::AllocOp alloc, scf::ForOp loop) {
+  bool isKept = attn::isKeptBuffer(alloc);
+  if (!llvm::all_of(alloc->getOperands(), [&](Value size) {
+        return isKept && loop.isDefinedOutsideOfLoop(size);
+      }))
+    return;
+  memref::DeallocOp dealloc;
+  for (Operation *user : alloc->getUsers())
+    if (auto found = dyn_cast<memref::DeallocOp>(user))
+      dealloc = found;
+  if (!dealloc || dealloc->getBlock() != alloc->getBlock())
+    return;
+  // Other regions may run at the same time as themselves.
+  for (Operation *parent = alloc->getParentOp(); parent != loop;
+       parent = parent->getParentOp())
+    if (!isa<scf::ForOp, scf::WhileOp, scf::IfOp, scf::IndexSwitchOp>(parent))
+      return;
+  SmallVector<memref::StoreOp> stores;
+  if (isKept)
+    stores = findInitialStores(alloc);
+  alloc->moveBefore(loop);
+  dealloc->moveAfter(loop);
+  for (memref::StoreOp store : stores) {
+    for (Value operand : store->getOperands())
+      if (!loop.isDefinedOutsideOfLoop(operand))
+        operand.getDefiningOp()->moveBefore(loop);
+    store->moveBefore(loop);
+  }
+}
+
+/// Has every iteration of `loop` use the same scratch.
 static void hoistScratch(scf::ForOp loop) {
-  loop.walk([&](memref::AllocOp alloc) {
-    if (!alloc->getOperands().empty())
-      return;
-    memref::DeallocOp dealloc;
-    for (Operation *user : alloc->getUsers())
-      if (auto found = dyn_cast<memref::DeallocOp>(user))
-        dealloc = found;
-    if (!dealloc || dealloc->getBlock() != alloc->getBlock())
-      return;
-    // Other regions may run at the same time as themselves.
-    for (Operation *parent = alloc->getParentOp(); parent != loop;
-         parent = parent->getParentOp())
-      if (!isa<scf::ForOp, scf::WhileOp, scf::IfOp, scf::IndexSwitchOp>(parent))
-        return;
-    alloc->moveBefore(loop);
-    dealloc->moveAfter(loop);
-  });
+  SmallVector<memref::AllocOp> allocs;
+  loop.walk([&](memref::AllocOp alloc) { allocs.push_back(alloc); });
+  for (memref::AllocOp alloc : allocs)
+    hoistScratch(alloc, loop);
 }
 
 namespace {

@@ -1,0 +1,369 @@
+//===- PackInTiles.cpp - Values packed by the tiles that read them --------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+//   parallel for every pack of every head
+//     packs[head, i] = rows of it, transposed
+//   parallel for every head and tile
+//     blocks of packs[head, first to end]
+//
+// becomes, if `first` moves with the tile,
+//
+//   parallel for every head and tile
+//     state = {head, low, high, capacity}, kept from the iteration before
+//     if the ring does not have packs of this head next to [first, end)
+//       state = an empty ring with room for them
+//     for every pack i of [first, end) that the ring does not have
+//       ring[i mod capacity] = rows of it, transposed
+//     blocks of ring[first mod capacity ...]
+//
+// Packs of one window stay in the second-level cache, where those of all heads
+// do not, and rows are read next to where they are used, so that they can be
+// fetched while a tile computes. A range that begins at the first key for every
+// tile would be packed again by every thread: it stays as it is.
+//
+
+#include "lib/Transforms/KeptBuffers.h"
+#include "lib/Transforms/Passes.h"
+#include "lib/Transforms/SharedPacks.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace mlir::attn {
+#define GEN_PASS_DEF_PACKINTILES
+#include "lib/Transforms/Passes.h.inc"
+} // namespace mlir::attn
+
+using namespace mlir;
+using namespace mlir::attn;
+
+namespace {
+
+constexpr int64_t kCacheLineBytes = 64;
+/// Packs that a ring has room for at least, so that a range that grows seldom
+/// outgrows it. A fraction of the second-level cache.
+constexpr int64_t kMinimumCapacity = 32;
+
+/// Makes the tiles pack what they read.
+class PackMover {
+public:
+  PackMover(SharedPacks &packs, RewriterBase &rewriter)
+      : packs(packs), rewriter(rewriter),
+        b(packs.head.getLoc(), rewriter.getContext()),
+        pack(packs.head.getType().getShape().drop_front()),
+        elementType(packs.buffer.getType().getElementType()) {}
+
+  /// Fails, without a change, if what is known of the range depends on what
+  /// the tile computes.
+  LogicalResult move();
+
+private:
+  /// The packs that a ring has, in which pack `p` is at `p mod capacity`.
+  struct Ring {
+    Value buffer, low, high, capacity;
+  };
+
+  Value index(int64_t value) {
+    return arith::ConstantIndexOp::create(b, value);
+  }
+  Value toValue(OpFoldResult size) {
+    return getValueOrCreateConstantIndexOp(b, b.getLoc(), size);
+  }
+  template <typename Op> Value emit(Value lhs, Value rhs) {
+    return b.createOrFold<Op>(lhs, rhs);
+  }
+  Value isAtMost(Value lhs, Value rhs) {
+    return b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::sle, lhs, rhs);
+  }
+  Value select(Value condition, Value lhs, Value rhs) {
+    return b.createOrFold<arith::SelectOp>(condition, lhs, rhs);
+  }
+
+  Value emitCapacity();
+  Ring emitRing(Value first, Value count);
+  void emitPack(const Ring &ring, Value number, Value slot);
+  /// `start + offset`, of which the one is less than `capacity`, the other not
+  /// more.
+  Value emitSlot(const Ring &ring, Value start, Value offset);
+  memref::SubViewOp emitView(Value buffer, Value slot, OpFoldResult size,
+                             MemRefType type = {});
+  void replacePrefetches();
+  memref::SubViewOp findSource();
+  /// What the packing loop's values are for a pack of the tile's head.
+  IRMapping mapPack(Value number);
+
+  SharedPacks &packs;
+  RewriterBase &rewriter;
+  ImplicitLocOpBuilder b;
+  ArrayRef<int64_t> pack; ///< Sizes of one.
+  Type elementType;
+  Value most; ///< Packs of a head, and at least `kMinimumCapacity`.
+};
+
+LogicalResult PackMover::move() {
+  Operation *round = packs.tiles.getBody()->findAncestorOpInBlock(*packs.range);
+  SmallVector<Operation *> known;
+  for (OpFoldResult value :
+       {packs.range.getMixedOffsets()[0], packs.range.getMixedSizes()[0]}) {
+    auto dynamic = dyn_cast<Value>(value);
+    Operation *op = dynamic ? dynamic.getDefiningOp() : nullptr;
+    if (!dynamic || !round->isAncestor(dynamic.getParentBlock()->getParentOp()))
+      continue;
+    if (!op || !isPure(op) ||
+        llvm::any_of(op->getOperands(), [&](Value operand) {
+          return round->isAncestor(operand.getParentBlock()->getParentOp());
+        }))
+      return failure();
+    known.push_back(op);
+  }
+  for (Operation *op : known)
+    rewriter.moveOpBefore(op, round);
+  most = emitCapacity();
+  b.setInsertionPoint(round);
+  Value first = toValue(packs.range.getMixedOffsets()[0]);
+  Value count = toValue(packs.range.getMixedSizes()[0]);
+  Ring ring = emitRing(first, count);
+  Value start = emit<arith::RemUIOp>(first, ring.capacity);
+  auto loop = scf::ForOp::create(b, ring.low, ring.high, index(1));
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value number = loop.getInductionVar();
+    emitPack(ring, number,
+             emitSlot(ring, start, emit<arith::SubIOp>(number, first)));
+  }
+  for (memref::SubViewOp block : packs.blocks) {
+    b.setInsertionPoint(block);
+    Value slot = emitSlot(ring, start, toValue(block.getMixedOffsets()[0]));
+    rewriter.replaceOp(
+        block,
+        emitView(ring.buffer, slot, block.getMixedSizes()[0], block.getType()));
+  }
+  replacePrefetches();
+  OpFoldResult length = packs.head.getMixedSizes()[packs.numLeading()];
+  for (memref::DimOp dim : packs.lengths) {
+    b.setInsertionPoint(dim);
+    rewriter.replaceOp(dim, toValue(length));
+  }
+  rewriter.eraseOp(packs.range);
+  rewriter.eraseOp(packs.head);
+  rewriter.eraseOp(packs.packing);
+  rewriter.eraseOp(packs.buffer);
+  return success();
+}
+
+/// In front of the tiles.
+Value PackMover::emitCapacity() {
+  b.setInsertionPoint(packs.tiles);
+  MemRefType type = packs.buffer.getType();
+  unsigned dim = packs.numLeading();
+  if (!type.isDynamicDim(dim))
+    return index(std::max(type.getDimSize(dim), kMinimumCapacity));
+  return emit<arith::MaxSIOp>(
+      packs.buffer.getDynamicSizes()[type.getDynamicDimIndex(dim)],
+      index(kMinimumCapacity));
+}
+
+/// The ring of a tile that sees `count` packs from `first` on. It has them all
+/// but for `[low, high)`.
+PackMover::Ring PackMover::emitRing(Value first, Value count) {
+  // A block that goes past the end of the ring finds the first packs there.
+  std::optional<int64_t> constant = getConstantIntValue(most);
+  int64_t rest = packs.packsPerBlock - 1;
+  SmallVector<int64_t> shape = {constant ? *constant + rest
+                                         : ShapedType::kDynamic};
+  llvm::append_range(shape, pack);
+  SmallVector<Value> sizes;
+  if (!constant) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(packs.tiles);
+    sizes.push_back(emit<arith::AddIOp>(most, index(rest)));
+  }
+  Ring ring;
+  ring.buffer =
+      memref::AllocOp::create(b, MemRefType::get(shape, elementType), sizes,
+                              b.getI64IntegerAttr(kCacheLineBytes));
+  keepBuffer(ring.buffer);
+
+  unsigned numLeading = packs.numLeading();
+  SmallVector<OpFoldResult> leading = packs.head.getMixedOffsets();
+  Value state = memref::AllocOp::create(
+      b, MemRefType::get({numLeading + 3}, b.getIndexType()));
+  keepBuffer(state);
+  Value lowAt = index(numLeading), highAt = index(numLeading + 1),
+        capacityAt = index(numLeading + 2);
+  memref::StoreOp::create(b, index(-1), state, capacityAt);
+  auto load = [&](Value at) -> Value {
+    return memref::LoadOp::create(b, state, at);
+  };
+  Value end = emit<arith::AddIOp>(first, count);
+  Value capacity = load(capacityAt), low = load(lowAt), high = load(highAt);
+  Value isValid = isAtMost(count, capacity);
+  auto require = [&](Value condition) {
+    isValid = emit<arith::AndIOp>(isValid, condition);
+  };
+  for (unsigned dim = 0; dim < numLeading; ++dim)
+    if (auto offset = dyn_cast<Value>(leading[dim])) {
+      Value at = index(dim);
+      require(b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::eq, load(at),
+                                            offset));
+      memref::StoreOp::create(b, offset, state, at);
+    }
+  require(isAtMost(first, high));
+  require(isAtMost(low, end));
+  // New ones at one end only.
+  require(emit<arith::OrIOp>(isAtMost(low, first), isAtMost(end, high)));
+  Value room = emit<arith::MaxSIOp>(emit<arith::AddIOp>(count, count),
+                                    index(kMinimumCapacity));
+  ring.capacity = select(isValid, capacity, emit<arith::MinSIOp>(room, most));
+  low = select(isValid, low, first);
+  high = select(isValid, high, first);
+  Value isAbove = isAtMost(low, first);
+  ring.low = select(isAbove, high, first);
+  ring.high = select(isAbove, end, low);
+  // New ones take the place of those that are `capacity` away.
+  Value newLow = emit<arith::MinSIOp>(low, first),
+        newHigh = emit<arith::MaxSIOp>(high, end);
+  Value lastLow = emit<arith::SubIOp>(newHigh, ring.capacity),
+        lastHigh = emit<arith::AddIOp>(newLow, ring.capacity);
+  memref::StoreOp::create(
+      b, select(isAbove, emit<arith::MaxSIOp>(newLow, lastLow), newLow), state,
+      lowAt);
+  memref::StoreOp::create(
+      b, select(isAbove, newHigh, emit<arith::MinSIOp>(newHigh, lastHigh)),
+      state, highAt);
+  memref::StoreOp::create(b, ring.capacity, state, capacityAt);
+  return ring;
+}
+
+Value PackMover::emitSlot(const Ring &ring, Value start, Value offset) {
+  Value slot = emit<arith::AddIOp>(start, offset);
+  Value wrapped = emit<arith::SubIOp>(slot, ring.capacity);
+  return select(isAtMost(ring.capacity, slot), wrapped, slot);
+}
+
+memref::SubViewOp PackMover::emitView(Value buffer, Value slot,
+                                      OpFoldResult size, MemRefType type) {
+  OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
+  SmallVector<OpFoldResult> offsets = {slot, zero, zero},
+                            sizes = {size, b.getIndexAttr(pack[0]),
+                                     b.getIndexAttr(pack[1])},
+                            strides(3, one);
+  if (!type)
+    type = memref::SubViewOp::inferRankReducedResultType(
+        pack, cast<MemRefType>(buffer.getType()), offsets, sizes, strides);
+  return memref::SubViewOp::create(b, type, buffer, offsets, sizes, strides);
+}
+
+IRMapping PackMover::mapPack(Value number) {
+  IRMapping mapping;
+  unsigned numLeading = packs.numLeading();
+  auto from = packs.destination.getMixedOffsets();
+  auto to = packs.head.getMixedOffsets();
+  for (unsigned dim = 0; dim < numLeading; ++dim)
+    if (auto iv = dyn_cast<Value>(from[dim]))
+      mapping.map(iv, toValue(to[dim]));
+  mapping.map(cast<Value>(from[numLeading]), number);
+  return mapping;
+}
+
+/// Packs the rows of one number into the ring.
+void PackMover::emitPack(const Ring &ring, Value number, Value slot) {
+  OpFoldResult one = b.getIndexAttr(1);
+  Value view = emitView(ring.buffer, slot, one);
+  IRMapping mapping = mapPack(number);
+  mapping.map(packs.destination, view);
+  for (Operation &op : packs.packing.getBody()->without_terminator()) {
+    // Of the next pack of all.
+    bool prefetches = op.walk([](memref::PrefetchOp) {
+                          return WalkResult::interrupt();
+                        }).wasInterrupted();
+    if (&op != packs.destination && !prefetches)
+      b.clone(op, mapping);
+  }
+  if (packs.packsPerBlock == 1)
+    return;
+  Value isFirst = b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::slt, slot,
+                                                index(packs.packsPerBlock - 1));
+  auto ifOp = scf::IfOp::create(b, isFirst, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(ifOp.thenBlock());
+  Value past = emit<arith::AddIOp>(slot, ring.capacity);
+  memref::CopyOp::create(b, view, emitView(ring.buffer, past, one));
+}
+
+/// The rows that a pack is made of, of one tensor.
+memref::SubViewOp PackMover::findSource() {
+  memref::SubViewOp source;
+  packs.packing.walk([&](memref::SubViewOp view) {
+    if (view != packs.destination &&
+        packs.packing.isDefinedOutsideOfLoop(view.getSource()) &&
+        view.getSourceType().getRank() == int64_t(packs.numLeading()) + 2 &&
+        view.getSourceType().isLastDimUnitStride()) {
+      source = view;
+      return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return source;
+}
+
+/// A line of a pack that was fetched becomes a line of the rows that it will be
+/// made of.
+void PackMover::replacePrefetches() {
+  memref::SubViewOp source = findSource();
+  int64_t perLine = kCacheLineBytes * 8 / elementType.getIntOrFloatBitWidth();
+  for (memref::PrefetchOp prefetch : packs.prefetches) {
+    b.setInsertionPoint(prefetch);
+    if (source && pack[0] % perLine == 0 && pack[1] == perLine) {
+      unsigned dim = packs.numLeading();
+      Value number = prefetch.getIndices()[0], line = prefetch.getIndices()[1];
+      IRMapping mapping = mapPack(number);
+      SmallVector<Value> at;
+      SmallVector<OpFoldResult> offsets = source.getMixedOffsets();
+      offsets.resize(dim);
+      for (OpFoldResult offset : offsets)
+        at.push_back(isa<Value>(offset)
+                         ? mapping.lookupOrDefault(cast<Value>(offset))
+                         : toValue(offset));
+      Value lines = index(pack[0] / perLine);
+      Value row =
+          emit<arith::AddIOp>(emit<arith::MulIOp>(number, index(pack[1])),
+                              emit<arith::DivUIOp>(line, lines));
+      Value numRows = b.createOrFold<memref::DimOp>(source.getSource(), dim);
+      Value last = emit<arith::SubIOp>(numRows, index(1));
+      at.push_back(emit<arith::MinSIOp>(row, last));
+      at.push_back(emit<arith::MulIOp>(emit<arith::RemUIOp>(line, lines),
+                                       index(perLine)));
+      memref::PrefetchOp::create(
+          b, source.getSource(), at, prefetch.getIsWrite(),
+          prefetch.getLocalityHint(), prefetch.getIsDataCache());
+    }
+    rewriter.eraseOp(prefetch);
+  }
+}
+
+struct PackInTiles : attn::impl::PackInTilesBase<PackInTiles> {
+  void runOnOperation() override {
+    IRRewriter rewriter(&getContext());
+    SmallVector<SharedPacks> all;
+    getOperation()->walk([&](memref::AllocOp buffer) {
+      if (std::optional<SharedPacks> packs = SharedPacks::match(buffer))
+        all.push_back(std::move(*packs));
+    });
+    for (SharedPacks &packs : all)
+      (void)PackMover(packs, rewriter).move();
+  }
+};
+
+} // namespace
