@@ -392,8 +392,9 @@ def PrefetchTiles : Pass<"attn-prefetch-tiles"> {
     Where a view of rows moves with the last loop of an `scf.forall`, as those of
     query and output do, the rows of the next iteration are prefetched while this
     one computes. In a loop over blocks of keys, each block prefetches some of
-    them: at once they would wait for each other. So are keys, and packs of
-    values, that the tile does not see but later ones do if their range moves on.
+    them, those of different tensors between different steps: at once they would
+    wait for each other. So are keys, and packs of values, that the tile does not
+    see but later ones do if their range moves on.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::memref::MemRefDialect",

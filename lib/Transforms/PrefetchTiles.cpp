@@ -13,9 +13,12 @@
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Dominance.h"
+
+#include <array>
 
 namespace mlir::attn {
 #define GEN_PASS_DEF_PREFETCHTILES
@@ -138,13 +141,32 @@ OnlineSoftmaxOp findSoftmax(scf::ForallOp loop) {
   return keys && loop->isProperAncestor(keys) ? softmax : nullptr;
 }
 
-/// Prefetches rows in the blocks of a loop over keys, some in each: a processor
-/// has few requests under way, and all at once they would wait for each other.
+/// Prefetches rows in the blocks of a loop over keys, some in each, and those
+/// of different tensors between different steps of a block: a processor has few
+/// requests under way, and all at once they would wait for each other.
 class SpreadPrefetch {
 public:
   explicit SpreadPrefetch(OnlineSoftmaxOp softmax)
       : keys(softmax->getParentOfType<scf::ForOp>()), softmax(softmax),
-        loc(softmax.getLoc()) {}
+        loc(softmax.getLoc()) {
+    // Before the softmax, after it, before the product with values, and at
+    // first. In pairs the output's correction is a pass of its own, otherwise
+    // the product begins with it.
+    Operation *after = softmax->getNextNode(), *product = after;
+    SmallVector<linalg::LinalgOp> steps;
+    for (Operation *op = after; op; op = op->getNextNode())
+      op->walk([&](linalg::LinalgOp step) { steps.push_back(step); });
+    if (!steps.empty()) {
+      bool isInPairs = steps.back().getNumLoops() > 3;
+      product = steps[steps.size() - (isInPairs || steps.size() == 1 ? 1 : 2)];
+    }
+    places = {softmax, after, product, &keys.getBody()->front()};
+    // What a block that is skipped has no steps for is fetched instead of them.
+    if (auto choice = dyn_cast<scf::IfOp>(softmax->getParentOp());
+        choice && choice->getBlock() == keys.getBody() &&
+        choice.elseBlock() == softmax->getBlock())
+      skipped = choice.thenBlock()->getTerminator();
+  }
 
   /// Whether the loop comes after `value`.
   bool isAfter(Value value) const {
@@ -163,7 +185,7 @@ public:
         b, loc, arith::CeilDivSIOp::create(b, loc, numKeys, keys.getStep()),
         one);
     Value share = arith::CeilDivSIOp::create(b, loc, count, blocks);
-    b.setInsertionPointToStart(keys.getBody());
+    b.setInsertionPoint(places[3]);
     Value done = arith::SubIOp::create(b, loc, keys.getInductionVar(),
                                        keys.getLowerBound());
     Value block = arith::DivUIOp::create(b, loc, done, keys.getStep());
@@ -171,6 +193,12 @@ public:
         b, loc, range.first, arith::MulIOp::create(b, loc, block, share));
     Value last = arith::MinSIOp::create(
         b, loc, arith::AddIOp::create(b, loc, first, share), range.last);
+    Operation *place = places[numEmitted++ % places.size()];
+    b.setInsertionPoint(place);
+    emitPrefetch(b, loc, source, at, dim, {first, last});
+    if (!skipped || place->getBlock() == keys.getBody())
+      return;
+    b.setInsertionPoint(skipped);
     emitPrefetch(b, loc, source, at, dim, {first, last});
   }
 
@@ -250,6 +278,9 @@ private:
   scf::ForOp keys;
   OnlineSoftmaxOp softmax;
   Location loc;
+  std::array<Operation *, 4> places;
+  Operation *skipped = nullptr; ///< The end of what skips a block.
+  unsigned numEmitted = 0;
 };
 
 } // namespace

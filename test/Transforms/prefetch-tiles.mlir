@@ -48,7 +48,7 @@ func.func @others(%x: memref<4x100x32xf32>,
 
 // A tile of 16 queries sees 40 keys. Of 5 blocks of 8 keys, each prefetches 2 of
 // the 8 rows of a pack of values, 4 of the 16 keys that come after the range, and
-// 4 of the next queries.
+// 4 of the next queries, before and after the softmax.
 // CHECK-LABEL: func.func @keys
 // CHECK-SAME: %[[Q:[^:]*]]: memref<160x32xf32>, %[[K:[^:]*]]: memref<200x32xf32>, %[[V:[^:]*]]: memref<20x8x16xf32>
 // CHECK: scf.forall (%[[I:.*]]) =
@@ -62,23 +62,26 @@ func.func @others(%x: memref<4x100x32xf32>,
 // CHECK: %[[TO:.*]] = arith.minsi %[[END]], %{{.*}}
 // CHECK: %[[PACK:.*]] = arith.maxsi
 // CHECK: scf.for %[[J:.*]] = %{{.*}} to %{{.*}} step %[[C8:.*]] {
+// CHECK:   %[[DONE_Q:.*]] = arith.muli %{{.*}}, %c4
+// CHECK:   %[[AT_Q:.*]] = arith.addi %{{.*}}, %[[DONE_Q]]
+// CHECK:   %[[DONE_K:.*]] = arith.muli %{{.*}}, %c4
+// CHECK:   %[[AT_K:.*]] = arith.addi %[[FROM]], %[[DONE_K]]
+// CHECK:   arith.minsi %{{.*}}, %[[TO]]
 // CHECK:   %[[BLOCK:.*]] = arith.divui %[[J]], %[[C8]]
 // CHECK:   %[[DONE:.*]] = arith.muli %[[BLOCK]], %c2
-// CHECK:   scf.for %[[ROW:.*]] = %[[DONE]] to
-// CHECK-NEXT: memref.prefetch %[[V]][%[[PACK]], %[[ROW]], %{{.*}}]
-// CHECK-NEXT: }
-// CHECK:   %[[DONE_K:.*]] = arith.muli %{{.*}}, %c4
-// CHECK:   arith.addi %[[FROM]], %[[DONE_K]]
-// CHECK:   arith.minsi %{{.*}}, %[[TO]]
-// CHECK:   scf.for %[[ROW:.*]] =
-// CHECK-NEXT: memref.prefetch %[[K]][%[[ROW]], %c0]
-// CHECK-NEXT: memref.prefetch %[[K]][%[[ROW]], %c16]
-// CHECK-NEXT: }
-// CHECK:   scf.for %[[ROW:.*]] =
+// CHECK:   "test.use"
+// CHECK:   scf.for %[[ROW:.*]] = %[[AT_Q]]
 // CHECK-NEXT: memref.prefetch %[[Q]][%[[ROW]], %c0]
 // CHECK-NEXT: memref.prefetch %[[Q]][%[[ROW]], %c16]
 // CHECK-NEXT: }
-// CHECK:   "test.use"
+// CHECK:   attn.online_softmax
+// CHECK:   scf.for %[[ROW:.*]] = %[[AT_K]]
+// CHECK-NEXT: memref.prefetch %[[K]][%[[ROW]], %c0]
+// CHECK-NEXT: memref.prefetch %[[K]][%[[ROW]], %c16]
+// CHECK-NEXT: }
+// CHECK:   scf.for %[[ROW:.*]] = %[[DONE]] to
+// CHECK-NEXT: memref.prefetch %[[V]][%[[PACK]], %[[ROW]], %{{.*}}]
+// CHECK-NEXT: }
 func.func @keys(%q: memref<160x32xf32>, %k: memref<200x32xf32>,
                 %v: memref<20x8x16xf32>, %begins: memref<160xindex>,
                 %p: memref<16x16xf32>, %m: memref<16xf32>, %l: memref<16xf32>,
@@ -114,6 +117,79 @@ func.func @keys(%q: memref<160x32xf32>, %k: memref<200x32xf32>,
           outs(%p, %m, %l, %c : memref<16x16xf32>, memref<16xf32>, memref<16xf32>, memref<16xf32>)
           at(%c0, %c0, %i, %j) queries(%c16) keys(%c8) partial(%false)
           defined(%true) exact(%false)
+    }
+  }
+  return
+}
+
+// Each tensor between other steps of a block: before the softmax, after it, before
+// the correction of the output, and first of all. A block that is skipped fetches
+// its share at once.
+// CHECK-LABEL: func.func @steps
+// CHECK-SAME: %[[Q:[^:]*]]: memref<160x16xf32>, %[[O:[^:]*]]: memref<160x16xf32>, %[[K:[^:]*]]: memref<200x16xf32>, %[[V:[^:]*]]: memref<20x8x16xf32>
+// CHECK: scf.for
+// CHECK: memref.prefetch %[[V]]
+// CHECK: scf.if
+// CHECK: memref.prefetch %[[Q]]
+// CHECK: memref.prefetch %[[O]]
+// CHECK: memref.prefetch %[[K]]
+// CHECK: } else {
+// CHECK: "test.use"
+// CHECK: memref.prefetch %[[Q]]
+// CHECK: attn.online_softmax
+// CHECK: memref.prefetch %[[O]]
+// CHECK: "test.convert"
+// CHECK: memref.prefetch %[[K]]
+// CHECK: linalg.fill
+// CHECK: linalg.fill
+// CHECK-NOT: memref.prefetch
+// CHECK: return
+func.func @steps(%q: memref<160x16xf32>, %o: memref<160x16xf32>,
+                 %k: memref<200x16xf32>, %v: memref<20x8x16xf32>,
+                 %begins: memref<160xindex>, %skips: memref<160xi1>,
+                 %p: memref<16x16xf32>, %m: memref<16xf32>,
+                 %l: memref<16xf32>, %c: memref<16xf32>, %x: f32) {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %c16 = arith.constant 16 : index
+  %c40 = arith.constant 40 : index
+  %false = arith.constant false
+  %true = arith.constant true
+  scf.forall (%i) = (0) to (160) step (16) {
+    %t = memref.subview %q[%i, 0] [16, 16] [1, 1]
+        : memref<160x16xf32> to memref<16x16xf32, strided<[16, 1], offset: ?>>
+    %u = memref.subview %o[%i, 0] [16, 16] [1, 1]
+        : memref<160x16xf32> to memref<16x16xf32, strided<[16, 1], offset: ?>>
+    %first = memref.load %begins[%i] : memref<160xindex>
+    %keys = memref.subview %k[%first, 0] [40, 16] [1, 1]
+        : memref<200x16xf32> to memref<40x16xf32, strided<[16, 1], offset: ?>>
+    %number = arith.divui %first, %c16 : index
+    %packs = memref.subview %v[%number, 0, 0] [3, 8, 16] [1, 1, 1]
+        : memref<20x8x16xf32> to memref<3x8x16xf32, strided<[128, 16, 1], offset: ?>>
+    scf.for %j = %c0 to %c40 step %c8 {
+      %block = memref.subview %keys[%j, 0] [8, 16] [1, 1]
+          : memref<40x16xf32, strided<[16, 1], offset: ?>>
+          to memref<8x16xf32, strided<[16, 1], offset: ?>>
+      %pack = arith.divui %j, %c16 : index
+      %values = memref.subview %packs[%pack, 0, 0] [1, 8, 16] [1, 1, 1]
+          : memref<3x8x16xf32, strided<[128, 16, 1], offset: ?>>
+          to memref<1x8x16xf32, strided<[128, 16, 1], offset: ?>>
+      %skip = memref.load %skips[%j] : memref<160xi1>
+      scf.if %skip {
+      } else {
+        "test.use"(%t, %u, %block, %values)
+            : (memref<16x16xf32, strided<[16, 1], offset: ?>>,
+               memref<16x16xf32, strided<[16, 1], offset: ?>>,
+               memref<8x16xf32, strided<[16, 1], offset: ?>>,
+               memref<1x8x16xf32, strided<[128, 16, 1], offset: ?>>) -> ()
+        attn.online_softmax
+            outs(%p, %m, %l, %c : memref<16x16xf32>, memref<16xf32>, memref<16xf32>, memref<16xf32>)
+            at(%c0, %c0, %i, %j) queries(%c16) keys(%c8) partial(%false)
+            defined(%true) exact(%false)
+        "test.convert"(%p) : (memref<16x16xf32>) -> ()
+        linalg.fill ins(%x : f32) outs(%m : memref<16xf32>)
+        linalg.fill ins(%x : f32) outs(%p : memref<16x16xf32>)
+      }
     }
   }
   return
