@@ -6,12 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Conversion/Passes.h"
+#include "lib/Conversion/RuntimeSymbols.h"
 
 #include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
 #include "mlir/Conversion/LLVMCommon/Pattern.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
-#include "mlir/Dialect/LLVMIR/FunctionCallUtils.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -23,60 +23,13 @@ namespace mlir::attn {
 } // namespace mlir::attn
 
 using namespace mlir;
+using attn::RuntimeSymbols;
 
 /// Alignment of buffers whose allocation asks for none: a cache line, and the
 /// widest vector register.
 static constexpr uint64_t defaultAlignment = 64;
 
-/// The message with the place in the source in front, "file:line:column: ...".
-static std::string withLocation(StringRef message, Location loc) {
-  std::string result;
-  llvm::raw_string_ostream os(result);
-  if (auto place = loc->findInstanceOf<FileLineColLoc>())
-    os << place.getFilename().getValue() << ':' << place.getLine() << ':'
-       << place.getColumn() << ": ";
-  os << message;
-  return result;
-}
-
 namespace {
-/// What the patterns need in the module, each thing once.
-class RuntimeSymbols {
-public:
-  explicit RuntimeSymbols(ModuleOp module) : module(module) {}
-
-  FailureOr<LLVM::LLVMFuncOp> getFunction(OpBuilder &builder, StringRef name,
-                                          ArrayRef<Type> arguments,
-                                          Type result) {
-    return LLVM::lookupOrCreateFn(builder, module, name, arguments, result,
-                                  /*isVarArg=*/false, /*isReserved=*/false,
-                                  &symbols);
-  }
-
-  /// A zero-terminated constant string.
-  LLVM::GlobalOp getMessage(StringRef text) {
-    LLVM::GlobalOp &message = messages[text];
-    if (message)
-      return message;
-    OpBuilder builder(module.getContext());
-    std::string bytes = text.str();
-    bytes.push_back('\0');
-    message = LLVM::GlobalOp::create(
-        builder, module.getLoc(),
-        LLVM::LLVMArrayType::get(builder.getI8Type(), bytes.size()),
-        /*isConstant=*/true, LLVM::Linkage::Private, "attn_message",
-        builder.getStringAttr(bytes));
-    // Makes the name unique.
-    symbols.getSymbolTable(module).insert(message, module.getBody()->begin());
-    return message;
-  }
-
-private:
-  ModuleOp module;
-  SymbolTableCollection symbols;
-  llvm::StringMap<LLVM::GlobalOp> messages;
-};
-
 template <typename OpTy>
 class RuntimePattern : public ConvertOpToLLVMPattern<OpTy> {
 public:
@@ -99,7 +52,8 @@ struct AssertToRuntime : RuntimePattern<cf::AssertOp> {
     if (failed(fail))
       return failure();
     fail->setPassthroughAttr(rewriter.getStrArrayAttr({"cold", "noreturn"}));
-    LLVM::GlobalOp message = symbols.getMessage(withLocation(op.getMsg(), loc));
+    LLVM::GlobalOp message =
+        symbols.getMessage(attn::withLocation(op.getMsg(), loc));
 
     Block *head = op->getBlock();
     Block *rest = rewriter.splitBlock(head, op->getIterator());
