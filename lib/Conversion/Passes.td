@@ -120,6 +120,64 @@ def ConvertMemRefCopyToLinalg : Pass<"convert-memref-copy-to-linalg"> {
   let dependentDialects = ["::mlir::linalg::LinalgDialect"];
 }
 
+def ConvertNVVMToEmulator
+    : Pass<"convert-nvvm-to-emulator", "::mlir::ModuleOp"> {
+  let summary = "Convert kernels for NVIDIA GPUs to code for the emulator";
+  let description = [{
+    Converts kernels in the LLVM and NVVM dialects, the form that becomes PTX, to
+    code of this machine's for one thread of theirs, which calls the runtime's
+    emulator (`attn_emu_*`) for what threads do together. Functions of a
+    `gpu.module` become functions of the module.
+
+    - Operations of the NVVM dialect become calls. Their last argument is the
+      operation with its place in the source, for messages.
+    - Loads, stores and atomic operations are checked by `attn_emu_access` before
+      they take place.
+    - Variables in shared memory become offsets from `attn_emu_shared_memory()`,
+      those of dynamic size behind all others; pointers of all address spaces
+      become generic ones. An integer made from a pointer to shared memory is the
+      offset, as on a GPU.
+    - For each kernel `f`, `attn_emu_entry_f` calls it with arguments from an array
+      of pointers to their values, as cuLaunchKernel takes them. Its attribute
+      `attn.shared_bytes` is the static size of shared memory, and
+      `attn.block_size`, where it is there, the only size of a block.
+
+    What is not emulated is an error at its place.
+
+    ```mlir
+    gpu.module @kernels {
+      llvm.func @f(%out: !llvm.ptr<1>) attributes {nvvm.kernel} {
+        nvvm.barrier0
+        %id = nvvm.read.ptx.sreg.tid.x : i32
+        llvm.store %id, %out : i32, !llvm.ptr<1>
+        llvm.return
+      }
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    llvm.func @f(%out: !llvm.ptr) {
+      llvm.call @attn_emu_barrier_sync(%c0, %c0, %site0)
+          : (i32, i32, !llvm.ptr) -> ()
+      %id = llvm.call @attn_emu_thread_id(%c0) : (i32) -> i32
+      llvm.call @attn_emu_access(%out, %bytes, %alignment, %kind, %space, %site1)
+          : (!llvm.ptr, i64, i64, i32, i32, !llvm.ptr) -> ()
+      llvm.store %id, %out : i32, !llvm.ptr
+      llvm.return
+    }
+    llvm.func @attn_emu_entry_f(%arguments: !llvm.ptr)
+        attributes {attn.shared_bytes = 0 : i64} {
+      ... // Loads %out.
+      llvm.call @f(%out) : (!llvm.ptr) -> ()
+      llvm.return
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 def ConvertToRuntimeCalls
     : Pass<"convert-to-runtime-calls", "::mlir::ModuleOp"> {
   let summary = "Convert failing checks and memory to calls of the runtime";

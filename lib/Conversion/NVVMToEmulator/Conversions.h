@@ -1,0 +1,47 @@
+//===- Conversions.h - Parts of the conversion for emulation - -*- C++ -*--===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_CONVERSION_NVVMTOEMULATOR_CONVERSIONS_H
+#define ATTN_CONVERSION_NVVMTOEMULATOR_CONVERSIONS_H
+
+#include "lib/Conversion/NVVMToEmulator/EmulatorCalls.h"
+
+namespace mlir::attn {
+
+/// Where variables in shared memory lie.
+class SharedLayout {
+public:
+  /// Lays out the module's variables: those of constant size one after another,
+  /// then, all at one place, those of dynamic size. Fails, with a diagnostic,
+  /// where a variable is in another kind of memory or has an initial value.
+  static FailureOr<SharedLayout> compute(ModuleOp module);
+
+  uint64_t getStaticBytes() const { return staticBytes; }
+  /// From the begin of shared memory, in bytes.
+  uint64_t getOffset(StringRef variable) const {
+    return offsets.lookup(variable);
+  }
+  bool contains(StringRef variable) const { return offsets.contains(variable); }
+
+private:
+  llvm::StringMap<uint64_t> offsets;
+  uint64_t staticBytes = 0;
+};
+
+/// Replaces an operation of the NVVM dialect, or an intrinsic of NVVM's, by a
+/// call. Fails, with a diagnostic, if it is not emulated.
+LogicalResult convertNVVMOp(Operation *op, EmulatorCalls &calls);
+
+/// Creates a check of what an operation of the LLVM dialect loads or stores,
+/// and replaces addresses of shared memory. Fails, with a diagnostic, if `op`
+/// uses memory in another way, or leaves the kernel.
+LogicalResult convertMemoryAccess(Operation *op, const SharedLayout &layout,
+                                  EmulatorCalls &calls);
+
+} // namespace mlir::attn
+
+#endif // ATTN_CONVERSION_NVVMTOEMULATOR_CONVERSIONS_H
