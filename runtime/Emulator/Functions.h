@@ -1,0 +1,90 @@
+//===- Functions.h - What emulated kernels call -------------- -*- C++ -*--===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_RUNTIME_EMULATOR_FUNCTIONS_H
+#define ATTN_RUNTIME_EMULATOR_FUNCTIONS_H
+
+#include <cstdint>
+#include <span>
+
+namespace attn::emulator {
+
+struct Function {
+  const char *name;
+  void *address;
+};
+
+/// The functions below, by name.
+std::span<const Function> getFunctions();
+
+} // namespace attn::emulator
+
+// What `convert-nvvm-to-emulator` makes calls of, on the fiber of a thread.
+// `site` is an operation and its place in the source. Operations of a warp wait
+// for the lanes that take part. Semantics are those of PTX ISA 8.5.
+extern "C" {
+/// Special registers. `dimension` is 0 for x, 1 for y, 2 for z.
+std::int32_t attn_emu_thread_id(std::int32_t dimension);
+std::int32_t attn_emu_block_size(std::int32_t dimension);
+std::int32_t attn_emu_block_id(std::int32_t dimension);
+std::int32_t attn_emu_grid_size(std::int32_t dimension);
+std::int32_t attn_emu_lane_id();
+std::int32_t attn_emu_warp_id();
+std::int32_t attn_emu_num_warps();
+
+/// The begin of the block's shared memory.
+void *attn_emu_shared_memory();
+
+/// Checks an access before it takes place. `space` is the address space: 0
+/// generic, 1 global, 3 shared. `kind` is 0 for a load, 1 for a store, 2 for
+/// both.
+void attn_emu_access(void *address, std::int64_t bytes, std::int64_t alignment,
+                     std::int32_t kind, std::int32_t space, const char *site);
+
+/// cp.async of `bytes`, of which the last `bytes - source_bytes` become zero.
+void attn_emu_cp_async(void *target, const void *source, std::int32_t bytes,
+                       std::int32_t source_bytes, const char *site);
+void attn_emu_cp_async_commit_group();
+void attn_emu_cp_async_wait_group(std::int32_t count);
+
+/// barrier.cta.sync.aligned and .arrive.aligned; 0 threads: all of the block.
+void attn_emu_barrier_sync(std::int32_t barrier, std::int32_t num_threads,
+                           const char *site);
+void attn_emu_barrier_arrive(std::int32_t barrier, std::int32_t num_threads,
+                             const char *site);
+void attn_emu_warp_sync(std::int32_t mask, const char *site);
+
+/// shfl.sync of 32 bits. `kind` is 0 for bfly, 1 up, 2 down, 3 idx. `values`
+/// holds the value to give, and then the value taken and whether its lane was
+/// in range.
+void attn_emu_shuffle(std::int32_t *values, std::int32_t mask,
+                      std::int32_t offset, std::int32_t clamp,
+                      std::int32_t kind, const char *site);
+/// vote.sync. `kind` is 0 for any, 1 all, 2 ballot, 3 uni.
+std::int32_t attn_emu_vote(std::int32_t mask, bool predicate, std::int32_t kind,
+                           const char *site);
+/// redux.sync. `kind` is 1 for add, 2 and, 3 max, 4 min, 5 or, 6 umax, 7 umin,
+/// 8 xor.
+std::int32_t attn_emu_redux(std::int32_t value, std::int32_t mask,
+                            std::int32_t kind, const char *site);
+
+/// ldmatrix of `count` 8x8 matrices of 16 bits: `registers` gets one word of
+/// each. `row` is the address of the row that the lane names.
+void attn_emu_ldmatrix(std::int32_t *registers, const void *row,
+                       std::int32_t count, bool transpose, const char *site);
+/// mma.sync.m16n8k8 or k16 with f32 accumulators. `fragments` holds the words
+/// of A, of B and of C in this order, and gets those of D at its begin.
+void attn_emu_mma(std::int32_t *fragments, std::int32_t k, bool is_bf16,
+                  const char *site);
+
+/// ex2, lg2 and rsqrt, approx.ftz.f32; subnormal numbers are zero.
+float attn_emu_ex2_ftz(float value);
+float attn_emu_lg2_ftz(float value);
+float attn_emu_rsqrt_ftz(float value);
+}
+
+#endif // ATTN_RUNTIME_EMULATOR_FUNCTIONS_H
