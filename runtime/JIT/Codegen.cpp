@@ -33,17 +33,29 @@
 using namespace attn;
 using namespace attn::jit;
 
-/// Adds `attn_entry`, which takes the kernel's arguments out of an array, and
-/// hides every other function from the linker. Those that are called once
-/// become part of what calls them.
-static bool addEntry(llvm::Module &module) {
-  llvm::Function *kernel =
-      module.getFunction(("_mlir_ciface_" + kernelFunctionName).str());
-  if (!kernel)
-    return false;
+// Hides every other function from the linker. Those that are called once become
+// part of what calls them.
+Status jit::setEntry(llvm::Module &module, llvm::StringRef name) {
+  llvm::Function *entry = module.getFunction(name);
+  if (!entry)
+    return Error{"translation to LLVM IR: no function '" + name.str() + "'",
+                 {}};
   for (llvm::Function &function : module)
     if (!function.isDeclaration())
       function.setLinkage(llvm::GlobalValue::InternalLinkage);
+  entry->setName(entryName);
+  entry->setLinkage(llvm::GlobalValue::ExternalLinkage);
+  for (llvm::Function &function : module)
+    if (function.hasLocalLinkage() && function.hasOneUse())
+      function.addFnAttr(llvm::Attribute::AlwaysInline);
+  return {};
+}
+
+Status jit::addEntry(llvm::Module &module) {
+  std::string name = ("_mlir_ciface_" + kernelFunctionName).str();
+  llvm::Function *kernel = module.getFunction(name);
+  if (!kernel)
+    return Error{"translation to LLVM IR: no function '" + name + "'", {}};
 
   llvm::IRBuilder<> builder(module.getContext());
   auto *type = llvm::FunctionType::get(builder.getVoidTy(), builder.getPtrTy(),
@@ -64,10 +76,7 @@ static bool addEntry(llvm::Module &module) {
   }
   builder.CreateCall(kernel, arguments);
   builder.CreateRetVoid();
-  for (llvm::Function &function : module)
-    if (function.hasLocalLinkage() && function.hasOneUse())
-      function.addFnAttr(llvm::Attribute::AlwaysInline);
-  return true;
+  return setEntry(module, entryName);
 }
 
 /// What the code generator does not do by itself. Kernels come vectorised, and
@@ -130,13 +139,12 @@ jit::generateObject(mlir::ModuleOp mlirModule, llvm::TargetMachine &target,
 
   std::unique_ptr<llvm::Module> module =
       mlir::translateModuleToLLVMIR(mlirModule, context, "attn");
-  if (!module || !addEntry(*module))
+  if (!module)
     return Error{"translation to LLVM IR", {}};
   module->setTargetTriple(target.getTargetTriple());
   module->setDataLayout(target.createDataLayout());
-  if (finish)
-    if (Status status = finish(*module, target); !status)
-      return status.error();
+  if (Status status = finish(*module, target); !status)
+    return status.error();
   stats.translateMs = stopwatch.lap();
 
   optimize(*module, target);

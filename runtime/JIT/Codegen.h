@@ -28,12 +28,19 @@ namespace attn::jit {
 /// points to a memref descriptor or to a scalar; arguments first, then results.
 inline constexpr llvm::StringLiteral entryName = "attn_entry";
 
-/// Adds to the module of an object what else it shall offer.
+/// Makes `entryName`, the only function that the object will offer, of the
+/// kernel function in `module`.
+Status addEntry(llvm::Module &module);
+
+/// The same of a function that takes arguments as `entryName` does.
+Status setEntry(llvm::Module &module, llvm::StringRef function);
+
+/// Adds to the module of an object what it shall offer.
 using FinishModule =
     llvm::function_ref<Status(llvm::Module &, llvm::TargetMachine &)>;
 
-/// Machine code of the kernel function in `module`, as an object file. Stages
-/// add their time to `stats`.
+/// Machine code of `module`, as an object file. Stages add their time to
+/// `stats`.
 Expected<llvm::SmallVector<char, 0>> generateObject(mlir::ModuleOp module,
                                                     llvm::TargetMachine &target,
                                                     CompileStats &stats,

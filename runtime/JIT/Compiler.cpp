@@ -75,7 +75,9 @@ jit::compileObject(std::string_view text, const CompileOptions &options,
   stats.passesMs = stopwatch.lap();
 
   auto finishModule = [&](llvm::Module &module, llvm::TargetMachine &target) {
-    return finish ? finish(module, target, kernel->signature) : Status();
+    Status status = addEntry(module);
+    return status && finish ? finish(module, target, kernel->signature)
+                            : status;
   };
   Expected<llvm::SmallVector<char, 0>> object =
       generateObject(*kernel->module, **target, stats, finishModule);

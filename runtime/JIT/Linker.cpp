@@ -8,6 +8,7 @@
 #include "runtime/JIT/Linker.h"
 #include "runtime/JIT/Codegen.h"
 
+#include "runtime/Emulator/Functions.h"
 #include "runtime/Support/Call.h"
 #include "runtime/Support/Convert.h"
 #include "runtime/Support/ParallelFor.h"
@@ -20,7 +21,8 @@ using namespace attn;
 using namespace attn::jit;
 using namespace llvm::orc;
 
-/// Makes the functions of runtime/Support known under their names.
+/// Makes the functions of runtime/Support and runtime/Emulator known under
+/// their names.
 static llvm::Error defineSupport(LLJIT &jit, JITDylib &library) {
   SymbolMap symbols;
   auto define = [&](llvm::StringRef name, auto *function) {
@@ -32,6 +34,8 @@ static llvm::Error defineSupport(LLJIT &jit, JITDylib &library) {
   define("attn_rt_alloc", &attn_rt_alloc);
   define("attn_rt_free", &attn_rt_free);
   define("attn_rt_parallel_for", &attn_rt_parallel_for);
+  for (const emulator::Function &function : emulator::getFunctions())
+    define(function.name, function.address);
   // LLVM narrows arithmetic on extended numbers, and rounds what it computed.
   define("__truncsfbf2", &attn_rt_truncate_f32_to_bf16);
   define("__truncdfbf2", &attn_rt_truncate_f64_to_bf16);

@@ -1,0 +1,107 @@
+//===- EmulatorTesting.h - Kernels of GPUs in tests ---------- -*- C++ -*--===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_TEST_EXECUTION_EMULATORTESTING_H
+#define ATTN_TEST_EXECUTION_EMULATORTESTING_H
+
+#include "runtime/JIT/EmulatedKernel.h"
+#include "test/Execution/Random.h"
+
+#include <bit>
+#include <cmath>
+#include <deque>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace attn::test {
+
+/// Compiles the kernel `name` of the gpu.module in `text`.
+Expected<jit::EmulatedKernel> compileKernel(const std::string &text,
+                                            const std::string &name);
+
+/// `text` with every `from` replaced by `to`. Ends the test if there is none.
+std::string replaceAll(std::string text, const std::string &from,
+                       const std::string &to);
+
+/// Runs a kernel: an empty string, or what is wrong.
+using RunKernel =
+    std::function<std::string(const jit::EmulatedKernel &, std::uint64_t seed)>;
+
+/// The kernel is right with every seed.
+void expectRight(const std::string &text, const std::string &name,
+                 const RunKernel &run);
+
+/// A kernel with a planted fault is found out with some seed, with `message`.
+void expectCaught(const std::string &text, const std::string &name,
+                  const RunKernel &run, const std::string &message);
+
+/// Says where `actual` is not `expected`, within `tolerance`.
+template <typename T>
+std::string compare(const std::vector<T> &actual,
+                    const std::vector<double> &expected, double tolerance) {
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    if (!(std::abs(double(actual[i]) - expected[i]) <= tolerance))
+      return "wrong at " + std::to_string(i) + ": " +
+             std::to_string(double(actual[i])) + ", expected " +
+             std::to_string(expected[i]);
+  return "";
+}
+
+template <typename T>
+std::vector<T> makeNumbers(std::size_t count, std::uint64_t seed) {
+  Random random(seed);
+  std::vector<T> result;
+  for (std::size_t i = 0; i < count; ++i)
+    result.push_back(T(float(random.normal())));
+  return result;
+}
+
+/// Arguments of a kernel, and the buffers that they point to.
+class KernelArguments {
+public:
+  void addInteger(std::int64_t value) { values.push_back(value); }
+  void addFloat(float value) {
+    values.push_back(std::bit_cast<std::int32_t>(value));
+  }
+
+  /// A pointer to a buffer.
+  template <typename T>
+  void addPointer(std::vector<T> &data, const std::string &name,
+                  bool isWritable = true) {
+    buffers.push_back({data.data(), data.size() * sizeof(T), name, isWritable});
+    values.push_back(std::bit_cast<std::int64_t>(data.data()));
+  }
+
+  /// A contiguous memref on a buffer.
+  template <typename T>
+  void addMemRef(std::vector<T> &data, const std::vector<std::int64_t> &sizes,
+                 const std::string &name, bool isWritable = true) {
+    addPointer(data, name, isWritable);
+    values.push_back(values.back());
+    values.push_back(0);
+    values.insert(values.end(), sizes.begin(), sizes.end());
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      std::int64_t stride = 1;
+      for (std::size_t j = i + 1; j < sizes.size(); ++j)
+        stride *= sizes[j];
+      values.push_back(stride);
+    }
+  }
+
+  /// Launches with these buffers.
+  Status launch(const jit::EmulatedKernel &kernel,
+                emulator::LaunchOptions options);
+
+private:
+  std::deque<std::int64_t> values; // Little endian: narrow types come first.
+  std::vector<emulator::Buffer> buffers;
+};
+
+} // namespace attn::test
+
+#endif // ATTN_TEST_EXECUTION_EMULATORTESTING_H
