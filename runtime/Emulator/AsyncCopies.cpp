@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/Emulator/AsyncCopies.h"
-#include "runtime/Emulator/SharedMemory.h"
 
 #include <cstring>
 #include <utility>
@@ -23,12 +22,12 @@ void AsyncCopies::arrive(Issued &issued) {
 
 void AsyncCopies::commit() { groups.push_back(std::exchange(open, {})); }
 
-void AsyncCopies::wait(std::size_t count, SharedMemory &shared) {
+void AsyncCopies::wait(std::size_t count,
+                       const std::function<void(const Copy &)> &done) {
   for (; groups.size() > count; groups.pop_front())
     for (Issued &issued : groups.front()) {
       arrive(issued);
-      shared.setState(shared.getOffset(issued.copy.target), issued.copy.bytes,
-                      SharedMemory::State::written);
+      done(issued.copy);
     }
 }
 

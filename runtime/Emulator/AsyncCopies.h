@@ -10,11 +10,10 @@
 
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <vector>
 
 namespace attn::emulator {
-
-class SharedMemory;
 
 /// Copies from global to shared memory that a thread has issued by cp.async, in
 /// groups that it waits for in order. A copy takes place at some moment until
@@ -26,13 +25,15 @@ public:
     const char *source;
     std::size_t bytes;       ///< Of the target.
     std::size_t sourceBytes; ///< At most `bytes`; the rest becomes zero.
+    const char *site;
   };
 
   void issue(const Copy &copy) { open.push_back({copy, /*hasArrived=*/false}); }
   /// Makes what was issued since the last call a group.
   void commit();
-  /// Waits until all groups but the `count` youngest have arrived.
-  void wait(std::size_t count, SharedMemory &shared);
+  /// Waits until all groups but the `count` youngest have arrived, and calls
+  /// `done` for each of their copies.
+  void wait(std::size_t count, const std::function<void(const Copy &)> &done);
   /// Lets one copy arrive, which `choice` picks.
   void arriveEarly(std::size_t choice);
   bool hasPending() const { return !open.empty() || !groups.empty(); }

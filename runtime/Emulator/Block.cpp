@@ -54,8 +54,10 @@ bool Block::run(Dim3 index) {
     order.push_back(unsigned(order.size()));
   }
   std::shuffle(order.begin(), order.end(), random);
-  bool hasMemory =
-      sharedMemory.reset(kernel.staticSharedBytes + launch.dynamicSharedBytes);
+  std::size_t sharedBytes =
+      kernel.staticSharedBytes + launch.dynamicSharedBytes;
+  bool hasMemory = sharedMemory.reset(sharedBytes);
+  sharedRaces.reset(threads.size(), sharedBytes);
   for (const auto &thread : threads) {
     thread->site = nullptr;
     thread->copies.clear();
@@ -205,6 +207,18 @@ void Block::meet(const Meeting &meeting, void *slot) {
     suspend(meeting.site);
 }
 
+void Block::orderLanes(std::uint32_t lanes) {
+  VectorClocks::Clock clock;
+  auto forEachThread = [&](auto function) {
+    for (std::uint32_t rest = lanes; rest; rest &= rest - 1)
+      function(self().warp() * warpSize + unsigned(std::countr_zero(rest)));
+  };
+  forEachThread(
+      [&](unsigned thread) { sharedRaces.clocks.release(thread, clock); });
+  forEachThread(
+      [&](unsigned thread) { sharedRaces.clocks.acquire(thread, clock); });
+}
+
 //===----------------------------------------------------------------------===//
 // Barriers
 //===----------------------------------------------------------------------===//
@@ -212,6 +226,7 @@ void Block::meet(const Meeting &meeting, void *slot) {
 struct Block::BarrierArrival {
   const char *site;
   unsigned barrier, expected;
+  bool waits;
   std::uint64_t generation;
 };
 
@@ -223,21 +238,26 @@ void Block::arriveAtBarrier(const char *site, unsigned barrier,
     fail(site,
          "expected a multiple of %u threads, at most the block's %u, got %u",
          warpSize, numThreads(), expected);
-  BarrierArrival arrival = {site, barrier, expected, 0};
+  BarrierArrival arrival = {site, barrier, expected, waits, 0};
   auto together = [](void *const *slots, std::uint32_t lanes) {
     Block &block = current();
     auto &first =
         *static_cast<BarrierArrival *>(slots[std::countr_zero(lanes)]);
-    std::uint64_t generation = block.barriers[first.barrier].generation;
+    Barrier &barrier = block.barriers[first.barrier];
+    std::uint64_t generation = barrier.generation;
     for (std::uint32_t rest = lanes; rest; rest &= rest - 1) {
-      auto &lane =
-          *static_cast<BarrierArrival *>(slots[std::countr_zero(rest)]);
+      auto number = unsigned(std::countr_zero(rest));
+      auto &lane = *static_cast<BarrierArrival *>(slots[number]);
       if (lane.barrier != first.barrier || lane.expected != first.expected)
         block.fail(lane.site,
                    "expected the same barrier for the whole warp, "
                    "got %u and %u",
                    first.barrier, lane.barrier);
       lane.generation = generation;
+      unsigned thread = block.self().warp() * warpSize + number;
+      block.sharedRaces.clocks.release(thread, barrier.clock);
+      if (lane.waits)
+        barrier.learning.push_back(thread);
     }
     block.arrive(first, unsigned(std::popcount(lanes)));
   };
@@ -275,6 +295,10 @@ void Block::releaseIfComplete(Barrier &barrier) {
     return;
   barrier.numArrived = 0;
   ++barrier.generation;
+  for (unsigned thread : barrier.learning)
+    sharedRaces.clocks.acquire(thread, barrier.clock);
+  barrier.learning.clear();
+  barrier.clock.clear();
   for (unsigned thread : barrier.waiting)
     wake(thread);
   barrier.waiting.clear();

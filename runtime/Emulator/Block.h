@@ -11,6 +11,7 @@
 #include "runtime/Emulator/AsyncCopies.h"
 #include "runtime/Emulator/Fiber.h"
 #include "runtime/Emulator/Launch.h"
+#include "runtime/Emulator/Races.h"
 #include "runtime/Emulator/SharedMemory.h"
 
 #include <array>
@@ -76,6 +77,7 @@ public:
   Dim3 index() const { return blockIndex; }
   Thread &self() { return *running; }
   SharedMemory &shared() { return sharedMemory; }
+  Races &races() { return sharedRaces; }
   unsigned numThreads() const { return unsigned(threads.size()); }
 
   /// Ends the block, with a message that begins with the running thread and
@@ -91,6 +93,10 @@ public:
   /// `expected` threads have; 0: all that have not exited.
   void arriveAtBarrier(const char *site, unsigned barrier, unsigned expected,
                        bool waits);
+
+  /// Orders accesses to memory of these lanes of the running warp: all before
+  /// this comes before all after it.
+  void orderLanes(std::uint32_t lanes);
 
   /// Lets others run, now and then.
   void mayYield();
@@ -113,6 +119,9 @@ private:
     unsigned numArrived = 0;
     const char *site = nullptr; ///< Where the first one arrived.
     std::vector<unsigned> waiting;
+    /// What those know that arrived, and those that will know it.
+    VectorClocks::Clock clock;
+    std::vector<unsigned> learning;
     std::uint64_t generation = 0;
   };
   struct BarrierArrival;
@@ -136,6 +145,7 @@ private:
   Dim3 blockIndex;
   std::mt19937_64 random;
   SharedMemory sharedMemory;
+  Races sharedRaces;
   std::vector<std::unique_ptr<Thread>> threads;
   std::vector<Warp> warps;
   std::vector<unsigned> order; ///< Of warps, the first to run first.

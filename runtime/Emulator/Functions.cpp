@@ -125,6 +125,22 @@ static void checkAlignment(Block &block, const Access &access,
                access.name(), access.bytes, access.address, alignment);
 }
 
+static void checkOrder(Block &block, const Access &access, std::size_t offset) {
+  Races &races = block.races();
+  unsigned thread = block.self().index;
+  if (access.kind == AccessKind::both)
+    return races.updateAtomically(thread);
+  const Races::Access *other =
+      access.kind == AccessKind::load
+          ? races.load(thread, offset, access.bytes, access.site)
+          : races.store(thread, offset, access.bytes, access.site);
+  if (other)
+    block.fail(access.site,
+               "shared %s of %zu bytes at offset %zu is not ordered after what "
+               "thread %u of the block does there at %s",
+               access.name(), access.bytes, offset, other->thread, other->site);
+}
+
 static void checkShared(Block &block, const Access &access) {
   SharedMemory &shared = block.shared();
   std::size_t offset = shared.getOffset(access.address);
@@ -147,6 +163,7 @@ static void checkShared(Block &block, const Access &access) {
         access.name(), access.bytes, offset);
   if (access.kind != AccessKind::load)
     shared.setState(offset, access.bytes, SharedMemory::State::written);
+  checkOrder(block, access, offset);
 }
 
 static void checkGlobal(Block &block, const Access &access) {
@@ -203,7 +220,7 @@ void attn_emu_cp_async(void *target, const void *source, std::int32_t bytes,
                           SharedMemory::State::inFlight);
   block.self().copies.issue({static_cast<char *>(target),
                              static_cast<const char *>(source), size,
-                             std::size_t(sourceBytes)});
+                             std::size_t(sourceBytes), site});
 }
 
 void attn_emu_cp_async_commit_group() {
@@ -212,7 +229,14 @@ void attn_emu_cp_async_commit_group() {
 
 void attn_emu_cp_async_wait_group(std::int32_t count) {
   Block &block = Block::current();
-  block.self().copies.wait(std::size_t(count), block.shared());
+  block.self().copies.wait(
+      std::size_t(count), [&](const AsyncCopies::Copy &copy) {
+        std::size_t offset = block.shared().getOffset(copy.target);
+        block.shared().setState(offset, copy.bytes,
+                                SharedMemory::State::written);
+        block.races().finishStore(block.self().index, offset, copy.bytes,
+                                  copy.site);
+      });
 }
 
 //===----------------------------------------------------------------------===//

@@ -63,6 +63,8 @@ struct LaunchOptions {
 ///   aligned, or a store to a buffer that is not writable;
 /// - a read of shared memory that nothing has written, or whose copy has not
 ///   been waited for; any other access to the latter;
+/// - accesses to shared memory that no barrier orders, of two threads, one of
+///   them a store;
 /// - a barrier or an operation of a warp that some of its threads do not reach.
 /// What was written until then stays written. Shared memory that nothing has
 /// written holds NaNs.

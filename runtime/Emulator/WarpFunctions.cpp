@@ -30,7 +30,9 @@ static void forEachLane(void *const *slots, std::uint32_t lanes,
 
 void attn_emu_warp_sync(std::int32_t mask, const char *site) {
   Block::current().meet({site, std::uint32_t(mask), /*isAligned=*/false,
-                         [](void *const *, std::uint32_t) {}},
+                         [](void *const *, std::uint32_t lanes) {
+                           Block::current().orderLanes(lanes);
+                         }},
                         nullptr);
 }
 

@@ -265,7 +265,7 @@ TEST(EmulatedKernels, CatchesMissingBarrierBetweenStages) {
 
 TEST(EmulatedKernels, CatchesTooFewStages) {
   expectCaught(replaceAll(stagesText, "%c3 : index", "%c2 : index"), "reverse",
-               runStages, "has not been waited for");
+               runStages, "is not ordered after what thread");
 }
 
 TEST(EmulatedKernels, CatchesTooLittleDynamicMemory) {

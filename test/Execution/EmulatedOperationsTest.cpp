@@ -239,7 +239,9 @@ gpu.module @kernels {
   }
 })";
 
-std::string handOver(const std::string &text, std::uint64_t seed) {
+/// Runs a kernel that copies 32 numbers: an empty string, or what is wrong.
+std::string copy(const std::string &text, unsigned numThreads,
+                 std::uint64_t seed) {
   Expected<jit::EmulatedKernel> kernel = compileKernel(text, "f");
   if (!kernel)
     return kernel.error().message;
@@ -249,7 +251,7 @@ std::string handOver(const std::string &text, std::uint64_t seed) {
   arguments.addPointer(in, "in", /*isWritable=*/false);
   arguments.addPointer(out, "out");
   LaunchOptions options;
-  options.block = {64};
+  options.block = {numThreads};
   options.seed = seed;
   if (Status status = arguments.launch(*kernel, options); !status)
     return status.error().message;
@@ -257,14 +259,69 @@ std::string handOver(const std::string &text, std::uint64_t seed) {
 }
 
 TEST(EmulatedOperations, NamedBarriers) {
+  std::string other = replaceAll(handOverText, "nvvm.barrier.arrive id = %c5",
+                                 "nvvm.barrier.arrive id = %c0");
+  std::string none = replaceAll(
+      handOverText, "nvvm.barrier id = %c5 number_of_threads = %c64", "");
+  bool isUnordered = false;
   for (std::uint64_t seed = 0; seed < 8; ++seed) {
-    EXPECT_EQ(handOver(handOverText, seed), "") << "seed " << seed;
-    EXPECT_EQ(handOver(replaceAll(handOverText, "nvvm.barrier.arrive id = %c5",
-                                  "nvvm.barrier.arrive id = %c0"),
-                       seed),
+    EXPECT_EQ(copy(handOverText, 64, seed), "") << "seed " << seed;
+    EXPECT_EQ(copy(other, 64, seed),
               "kernel 'f', block (0, 0, 0): deadlock: threads 32-63 wait at "
               "-:21:5: nvvm.barrier")
         << "seed " << seed;
+    // Also where the first warp happened to be the first.
+    std::string result = copy(none, 64, seed);
+    EXPECT_NE(result, "") << "seed " << seed;
+    isUnordered |=
+        result.find("is not ordered after what thread") != std::string::npos;
+  }
+  EXPECT_TRUE(isUnordered);
+}
+
+/// Lanes exchange their numbers with their neighbours', twice.
+constexpr const char *exchangeText = R"(
+gpu.module @kernels {
+  llvm.mlir.global internal @numbers() {addr_space = 3 : i32} : !llvm.array<32 x i32>
+  llvm.func @f(%in: !llvm.ptr<1>, %out: !llvm.ptr<1>) attributes {nvvm.kernel} {
+    %lane = nvvm.read.ptx.sreg.laneid : i32
+    %c1 = llvm.mlir.constant(1 : i32) : i32
+    %all = llvm.mlir.constant(-1 : i32) : i32
+    %neighbour = llvm.xor %lane, %c1 : i32
+    %numbers = llvm.mlir.addressof @numbers : !llvm.ptr<3>
+    %own = llvm.getelementptr %numbers[%lane] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i32
+    %other = llvm.getelementptr %numbers[%neighbour] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i32
+    %p = llvm.getelementptr %in[%lane] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32
+    %q = llvm.getelementptr %out[%lane] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32
+    %v = llvm.load %p : !llvm.ptr<1> -> i32
+    llvm.store %v, %own : i32, !llvm.ptr<3>
+    nvvm.bar.warp.sync %all : i32 // 1
+    %w = llvm.load %other : !llvm.ptr<3> -> i32
+    nvvm.bar.warp.sync %all : i32 // 2
+    llvm.store %w, %own : i32, !llvm.ptr<3>
+    nvvm.bar.warp.sync %all : i32 // 3
+    %x = llvm.load %other : !llvm.ptr<3> -> i32
+    llvm.store %x, %q : i32, !llvm.ptr<1>
+    llvm.return
+  }
+})";
+
+TEST(EmulatedOperations, OrderInAWarp) {
+  // Votes bring lanes together, but do not order what they do to memory.
+  const std::string vote = "%t = llvm.mlir.constant(true) : i1\n"
+                           "%u = nvvm.vote.sync any %all, %t -> i1 //";
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    EXPECT_EQ(copy(exchangeText, 32, seed), "") << "seed " << seed;
+    for (const char *number : {"1", "2", "3"}) {
+      std::string result = copy(
+          replaceAll(exchangeText,
+                     std::string("nvvm.bar.warp.sync %all : i32 // ") + number,
+                     vote),
+          32, seed);
+      EXPECT_NE(result.find("is not ordered after what thread"),
+                std::string::npos)
+          << result << " seed " << seed;
+    }
   }
 }
 
