@@ -7,7 +7,7 @@
 
 // CHECK-DAG: llvm.mlir.global private constant @[[STORE:.*]]("{{.*}}nvvm-to-emulator.mlir:[[# @LINE + 35]]:5: llvm.store\00")
 
-gpu.module @kernels {
+gpu.module @memory {
   // At 0, 16, and behind them.
   llvm.mlir.global internal @small() {addr_space = 3 : i32} : !llvm.array<3 x i8>
   llvm.mlir.global internal @large() {addr_space = 3 : i32} : !llvm.array<33 x f32>

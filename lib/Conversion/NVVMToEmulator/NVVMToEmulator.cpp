@@ -28,6 +28,7 @@ static LogicalResult flatten(ModuleOp module) {
   SymbolTable symbols(module);
   for (auto kernels :
        llvm::make_early_inc_range(module.getOps<gpu::GPUModuleOp>())) {
+    symbols.remove(kernels); // A function in it may have its name.
     for (Operation &op :
          llvm::make_early_inc_range(kernels.getBody()->getOperations())) {
       if (auto symbol = dyn_cast<SymbolOpInterface>(op))
