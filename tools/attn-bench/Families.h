@@ -35,6 +35,9 @@ void registerAppend(const Options &options);
 /// The variants of examples/variants, against a causal mask.
 void registerVariants(const Options &options);
 
+/// Multi-token attention, with stages before and after the softmax.
+void registerMultiToken(const Options &options);
+
 /// Calls of kernels that have next to nothing to compute.
 void registerCall(const Options &options);
 

@@ -22,6 +22,11 @@ Status bench::checkRow(const std::string &name, const TensorView &row,
   Expected<reference::AttentionResult> expected = reference::attention(problem);
   if (!expected)
     return expected.error();
+  return compareRow(name, row, expected->output);
+}
+
+Status bench::compareRow(const std::string &name, const TensorView &row,
+                         const std::vector<double> &expected) {
   Expected<std::vector<double>> actual = reference::toDoubles("output", row);
   if (!actual)
     return actual.error();
@@ -34,7 +39,7 @@ Status bench::checkRow(const std::string &name, const TensorView &row,
     tolerance =
         reference::toleranceForQuantizedQueries(reference::Quantity::output);
   Expected<reference::Comparison> comparison =
-      reference::compare(*actual, expected->output, tolerance);
+      reference::compare(*actual, expected, tolerance);
   if (!comparison)
     return comparison.error();
   if (comparison->passed)

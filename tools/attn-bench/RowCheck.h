@@ -22,6 +22,10 @@ Status checkRow(const std::string &name, const TensorView &row,
                 const reference::AttentionProblem &problem,
                 bool quantizedQueries = false);
 
+/// The same with the row that is expected.
+Status compareRow(const std::string &name, const TensorView &row,
+                  const std::vector<double> &expected);
+
 /// That a whole output was written: it held nothing but NaN before.
 Status checkWritten(const TensorView &output);
 

@@ -69,6 +69,7 @@ int main(int argc, char **argv) {
   registerLayer(options);
   registerAppend(options);
   registerVariants(options);
+  registerMultiToken(options);
   registerCall(options);
   registerCompile(options);
   std::size_t run = benchmark::RunSpecifiedBenchmarks();
