@@ -35,6 +35,9 @@
 using namespace mlir;
 using namespace mlir::attn;
 
+/// Registers of sums at most.
+static constexpr int64_t mostRegisters = 4;
+
 /// The operation that combines the elements of a row, with its neutral element;
 /// or null.
 static Operation *matchRowReduction(linalg::LinalgOp op, TypedAttr &neutral) {
@@ -118,7 +121,13 @@ LogicalResult attn::vectorizeReduction(RewriterBase &rewriter,
     Value rest =
         arith::RemUIOp::create(rewriter, loc, sizes.back(), constant(lanes));
     Value whole = arith::SubIOp::create(rewriter, loc, sizes.back(), rest);
-    finish(createLoop(constant(0), whole, lanes, createPartial(lanes)));
+    // Several sums at once hide the latency of each.
+    int64_t many = mostRegisters * lanes;
+    Value wholeOfMany = arith::SubIOp::create(
+        rewriter, loc, sizes.back(),
+        arith::RemUIOp::create(rewriter, loc, sizes.back(), constant(many)));
+    finish(createLoop(constant(0), wholeOfMany, many, createPartial(many)));
+    finish(createLoop(wholeOfMany, whole, lanes, createPartial(lanes)));
     finish(createLoop(whole, sizes.back(), 1, createPartial(1)));
   } else {
     int64_t done = size - size % lanes;
