@@ -42,6 +42,15 @@ LogicalResult vectorizeContraction(RewriterBase &rewriter, linalg::LinalgOp op,
                                    const ContractionTarget &target,
                                    const RowPrefetch &prefetch);
 
+/// Whether the body is c + a * b, of numbers that may be converted first.
+bool multipliesAndAdds(linalg::LinalgOp op);
+
+/// Replaces C[r,j] += sum over e, a and k of A[e,r+a,j+k] * B[e,a,k], of f32 on
+/// buffers of static sizes, by loops that keep a block of C in registers.
+/// Fails, having changed nothing, on others.
+LogicalResult vectorizeConvolution(RewriterBase &rewriter, linalg::LinalgOp op,
+                                   const VectorRegisters &registers);
+
 /// Replaces C[m,n] += A[m,k] * B[n,k] on buffers, where n are static and no
 /// more than a vector has lanes and k fill vectors, by loops around vectors of
 /// k. The operation must be a sum of products, of f32 or, where the target

@@ -35,8 +35,7 @@ namespace mlir::attn {
 using namespace mlir;
 using namespace mlir::attn;
 
-/// Whether the body is c + a * b, of numbers that may be converted first.
-static bool multipliesAndAdds(linalg::LinalgOp op) {
+bool attn::multipliesAndAdds(linalg::LinalgOp op) {
   Block &body = *op.getBlock();
   auto isPlain = [](Operation &nested) {
     return isa<arith::ExtFOp, arith::SIToFPOp, arith::MulFOp, arith::AddFOp,
@@ -305,14 +304,17 @@ struct VectorizeContractions
   using VectorizeContractionsBase::VectorizeContractionsBase;
 
   void runOnOperation() override {
-    SmallVector<linalg::LinalgOp> contractions;
-    getOperation()->walk([&](linalg::LinalgOp op) {
-      if (isContraction(op))
-        contractions.push_back(op);
-    });
     IRRewriter rewriter(&getContext());
     ContractionTarget target = {
         {vectorBits, vectorRegisters}, bf16Dot, bf16Tiles, i8Dot};
+    SmallVector<linalg::LinalgOp> ops, contractions;
+    getOperation()->walk([&](linalg::LinalgOp op) {
+      if (isContraction(op))
+        ops.push_back(op);
+    });
+    for (linalg::LinalgOp op : ops)
+      if (failed(vectorizeConvolution(rewriter, op, target.registers)))
+        contractions.push_back(op);
     auto prefetches = emitRowPrefetches(rewriter, contractions);
     for (linalg::LinalgOp op : contractions)
       (void)vectorizeContraction(rewriter, op, target, prefetches.lookup(op));
