@@ -331,15 +331,16 @@ def MultiTokenToPanels : Pass<"attn-multi-token-to-panels"> {
     groups of heads that are mixed with each other, and tiles of rows of the
     output. An iteration computes panels `(heads, rows, keys)` of f32: the scores of
     its rows and of those before them that convolutions see, with the keys that a
-    row of them may see. Every step is a linalg op whose last loop is over keys, so
-    that `attn-vectorize-rows` computes it by vectors; a convolution is one
-    elementwise op on shifted views of its input, one for each tap.
+    row of them may see. Keys are transposed before, once, to blocks of 64. Every
+    step is a linalg op on such a block whose last loop is over keys, or a product
+    of matrices, so that `attn-vectorize-rows` and `attn-vectorize-contractions`
+    compute it by vectors.
 
     Ops of f64, with dropout, and with regions that load or may have no value are
     left to the reference lowering, with a remark.
   }];
   let options = [
-    Option<"tileRows", "tile-rows", "int64_t", "32",
+    Option<"tileRows", "tile-rows", "int64_t", "48",
            "Rows of the output of a tile">
   ];
   let dependentDialects = [

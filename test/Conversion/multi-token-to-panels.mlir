@@ -1,15 +1,20 @@
 // RUN: attn-opt %s --attn-multi-token-to-panels --split-input-file --verify-diagnostics | FileCheck %s
 
-// One tile of 32 rows has 5 rows before them for the convolution; the heads of
-// a group of mixing are computed together.
+// Keys are transposed once. A tile of 48 rows has at least 5 rows before them for
+// the convolution; the heads of a group of mixing are computed together.
 // CHECK-LABEL: func.func @paper
-// CHECK: scf.forall (%{{.*}}, %{{.*}}, %{{.*}}) = (0, 0, 0) to (%{{.*}}, 2, %{{.*}}) step (1, 1, 32)
+// CHECK: scf.forall (%{{.*}}, %{{.*}}) in (%{{.*}}, 2)
 // CHECK: linalg.transpose
-// CHECK: linalg.matmul {{.*}} outs(%{{.*}} : tensor<37x64xf32>)
-// CHECK-COUNT-66: tensor.extract_slice %{{.*}} : tensor<2x42x?xf32> to tensor<37x?xf32>
-// CHECK: math.exp
+// CHECK: scf.forall (%{{.*}}, %{{.*}}, %{{.*}}) = (0, 0, 0) to (%{{.*}}, 2, %{{.*}}) step (1, 1, 48)
+// CHECK: linalg.matmul {{.*}} outs(%{{.*}} : tensor<56x64xf32>)
+// A block that is full is not masked.
+// CHECK: scf.if
+// CHECK: linalg.index
+// A block with what its convolution reads around it.
+// CHECK: linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : tensor<1x53x74xf32>, tensor<1x6x11xf32>) outs(%{{.*}} : tensor<48x64xf32>)
+// CHECK: math.exp2
+// CHECK: linalg.matmul {{.*}} outs(%{{.*}} : tensor<48x8xf32>)
 // CHECK: attn.all_finite
-// CHECK: linalg.matmul {{.*}} outs(%{{.*}} : tensor<32x8xf32>)
 // CHECK: tensor.parallel_insert_slice
 // CHECK-NOT: attn.multi_token_attention
 func.func @paper(%query: tensor<?x4x?x8xf32>, %key: tensor<?x2x?x8xf32>,

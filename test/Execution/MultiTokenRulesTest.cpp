@@ -245,18 +245,18 @@ string writeStep(const std::vector<Stage> &stages) {
   return R"(
     func.func @f(%q: tensor<1x2x?x4xf32>, %key: tensor<1x1x1x4xf32>,
         %value: tensor<1x1x1x4xf32>,
-        %keys: tensor<1x1x64x4xf32> {bufferization.writable = true},
-        %values: tensor<1x1x64x4xf32> {bufferization.writable = true},
+        %keys: tensor<1x1x512x4xf32> {bufferization.writable = true},
+        %values: tensor<1x1x512x4xf32> {bufferization.writable = true},
         %before: tensor<1xi32>, %after: tensor<1xi32>, %n: index)" +
          parameters + R"()
-        -> (tensor<1x2x1x4xf32>, tensor<1x1x64x4xf32>, tensor<1x1x64x4xf32>) {
+        -> (tensor<1x2x1x4xf32>, tensor<1x1x512x4xf32>, tensor<1x1x512x4xf32>) {
       %ks = attn.cache_append ins(%key : tensor<1x1x1x4xf32>)
-          outs(%keys : tensor<1x1x64x4xf32>) lengths(%before : tensor<1xi32>)
+          outs(%keys : tensor<1x1x512x4xf32>) lengths(%before : tensor<1xi32>)
       %vs = attn.cache_append ins(%value : tensor<1x1x1x4xf32>)
-          outs(%values : tensor<1x1x64x4xf32>) lengths(%before : tensor<1xi32>)
-      %k = attn.cache_read ins(%ks : tensor<1x1x64x4xf32>)
+          outs(%values : tensor<1x1x512x4xf32>) lengths(%before : tensor<1xi32>)
+      %k = attn.cache_read ins(%ks : tensor<1x1x512x4xf32>)
           lengths(%after : tensor<1xi32>) size(%n) -> tensor<1x1x?x4xf32>
-      %v = attn.cache_read ins(%vs : tensor<1x1x64x4xf32>)
+      %v = attn.cache_read ins(%vs : tensor<1x1x512x4xf32>)
           lengths(%after : tensor<1xi32>) size(%n) -> tensor<1x1x?x4xf32>
       %o = tensor.empty() : tensor<1x2x1x4xf32>
       %0 = attn.multi_token_attention ins(%q, %k, %v : tensor<1x2x?x4xf32>,
@@ -265,8 +265,8 @@ string writeStep(const std::vector<Stage> &stages) {
           )" +
          clauses +
          R"(mask causal
-      return %0, %ks, %vs : tensor<1x2x1x4xf32>, tensor<1x1x64x4xf32>,
-          tensor<1x1x64x4xf32>
+      return %0, %ks, %vs : tensor<1x2x1x4xf32>, tensor<1x1x512x4xf32>,
+          tensor<1x1x512x4xf32>
     })";
 }
 
@@ -281,7 +281,7 @@ TestTensor takeRows(const TestTensor &tensor, Index begin, Index end) {
 }
 
 TEST(MultiToken, t2_decoding_equals_recomputation) {
-  const Index steps = 40;
+  const Index steps = 500;
   std::uint64_t seed = 8700;
   for (const char *placement : {"k", "kM", "kK", "xX"}) {
     SCOPED_TRACE("seed " + std::to_string(seed) + ", " + placement);
@@ -303,8 +303,8 @@ TEST(MultiToken, t2_decoding_equals_recomputation) {
 
     Expected<Kernel> step = getEngine().compile(writeStep(text.stages));
     ASSERT_TRUE(step.ok()) << step.error().message;
-    TestTensor keys(ElementType::f32, {1, 1, 64, 4}),
-        values(ElementType::f32, {1, 1, 64, 4}),
+    TestTensor keys(ElementType::f32, {1, 1, 512, 4}),
+        values(ElementType::f32, {1, 1, 512, 4}),
         output(ElementType::f32, {1, 2, 1, 4});
     std::vector<double> decoded((*expected)[0].values.size());
     for (Index t = 0; t < steps; ++t) {

@@ -136,7 +136,7 @@ TEST(MultiToken, t5_nothing_of_the_future) {
 
 TEST(MultiToken, random) {
   std::uint64_t seed = 8200;
-  for (int i = 0; i < 18; ++i, ++seed) {
+  for (int i = 0; i < 24; ++i, ++seed) {
     Random random(seed);
     MultiTokenText text;
     string placement = placements[std::size_t(i) % placements.size()];
@@ -153,8 +153,11 @@ TEST(MultiToken, random) {
     text.valueSize = random.between(1, 20);
     text.stages = createStages(placement, text.queryHeads, random);
     text.logSumExp = random.chance(0.5);
-    Index batch = random.between(1, 2), queries = random.between(0, 40),
-          keys = random.between(0, 50);
+    // Some of several tiles and blocks of keys.
+    bool isLong = random.chance(0.3);
+    Index batch = random.between(1, 2),
+          queries = random.between(0, isLong ? 110 : 40),
+          keys = random.between(0, isLong ? 200 : 50);
     text.past = random.chance(0.3) ? random.between(0, queries) : 0;
     if (random.chance(0.1))
       queries = text.past = 0;

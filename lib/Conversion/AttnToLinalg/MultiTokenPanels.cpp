@@ -23,6 +23,24 @@ namespace mlir::attn {
 using namespace mlir;
 using namespace mlir::attn;
 
+PanelLowering::PanelLowering(MultiTokenAttentionOp op, OpBuilder &builder,
+                             int64_t mostRows)
+    : PositionCode(builder, op), op(op), before(op.getStagesBefore()),
+      after(op.getStagesAfter()), f32(builder.getF32Type()),
+      heads(std::lcm(before.getNumMixedHeads(), after.getNumMixedHeads())),
+      halo(op.getHalo()), tileRows(mostRows) {
+  if (int64_t rows = cast<ShapedType>(op.getOutput().getType()).getDimSize(2);
+      !ShapedType::isDynamic(rows))
+    tileRows = std::min(tileRows, rows);
+  int64_t multiple = tileRows < kRowMultiple ? 1 : kRowMultiple;
+  weightRows = llvm::alignTo(tileRows + after.getQueryHalo(), multiple);
+  scoreRows = llvm::alignTo(weightRows + before.getQueryHalo(), multiple);
+  // At least one vector, which also keeps rows from being a power of two apart.
+  margin = llvm::alignTo(
+      std::max<int64_t>({before.getKeyHalo(), after.getKeyHalo(), 1}), 16);
+  scoreMargin = before.kernel ? 2 * margin : margin;
+}
+
 SmallVector<Value> PanelLowering::emit() {
   zero = index(0);
   scale = emitScale();
@@ -32,6 +50,7 @@ SmallVector<Value> PanelLowering::emit() {
       *operand = emitConverted(*operand, f32);
   numKeys = dim(op.getKey(), 2);
   numQueries = dim(op.getQuery(), 2);
+  keyBlocks = emitKeyBlocks();
   Value numRows = dim(op.getOutput(), 2);
   Value past = subtract(numQueries, numRows); // T2
   SmallVector<OpFoldResult> lower(3, b.getIndexAttr(0)),
@@ -48,7 +67,7 @@ SmallVector<Value> PanelLowering::emit() {
   tile.batch = ivs[0];
   tile.group = ivs[1];
   tile.firstHead = arith::MulIOp::create(b, loc, ivs[1], index(heads));
-  tile.first = subtract(add(past, ivs[2]), index(halo));
+  tile.first = subtract(add(past, ivs[2]), index(scoreRows - tileRows));
   tile.position = add(
       op.createFirstPosition(b, tile.batch, numQueries, numKeys), tile.first);
   emitKeys(tile);
@@ -67,49 +86,123 @@ SmallVector<Value> PanelLowering::emit() {
   return loop.getResults();
 }
 
+Value PanelLowering::emitKeyBlocks() {
+  auto type = cast<RankedTensorType>(op.getKey().getType());
+  int64_t size = type.getDimSize(3);
+  Value numBlocks = arith::CeilDivUIOp::create(b, loc, numKeys, index(kKeys));
+  SmallVector<OpFoldResult> sizes = {
+      OpFoldResult(dim(op.getKey(), 0)), b.getIndexAttr(type.getDimSize(1)),
+      OpFoldResult(numBlocks), b.getIndexAttr(size), b.getIndexAttr(kKeys)};
+  SmallVector<OpFoldResult> lower(2, b.getIndexAttr(0)),
+      upper = {sizes[0], sizes[1]}, steps(2, b.getIndexAttr(1));
+  auto forall =
+      scf::ForallOp::create(b, loc, lower, upper, steps, empty(sizes, f32),
+                            /*mapping=*/std::nullopt);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(forall.getBody());
+  SmallVector<OpFoldResult> offsets(5, b.getIndexAttr(0)),
+      ones(5, b.getIndexAttr(1));
+  SmallVector<Value> ivs(forall.getInductionVars());
+  offsets[0] = ivs[0];
+  offsets[1] = ivs[1];
+  sizes[0] = sizes[1] = b.getIndexAttr(1);
+  Value out = forall.getRegionIterArgs().front();
+  Value blocks =
+      extractBox(out, {offsets, sizes}, {ShapedType::kDynamic, size, kKeys});
+  auto emitBlock = [&](Value block, ValueRange blocks) {
+    Value first = arith::MulIOp::create(b, loc, block, index(kKeys));
+    Value count =
+        arith::MinUIOp::create(b, loc, subtract(numKeys, first), index(kKeys));
+    Value rows =
+        fill(empty({b.getIndexAttr(kKeys), b.getIndexAttr(size)}, f32), 0.0);
+    rows =
+        insert(emitConverted(
+                   extractRows(op.getKey(), ivs[0], ivs[1], first, count), f32),
+               rows,
+               {{b.getIndexAttr(0), b.getIndexAttr(0)},
+                {count, b.getIndexAttr(size)}});
+    Value transposed =
+        linalg::TransposeOp::create(
+            b, loc, rows,
+            empty({b.getIndexAttr(size), b.getIndexAttr(kKeys)}, f32),
+            ArrayRef<int64_t>{1, 0})
+            ->getResult(0);
+    return SmallVector<Value>{insert(
+        transposed, blocks[0],
+        {{block, b.getIndexAttr(0), b.getIndexAttr(0)},
+         {b.getIndexAttr(1), b.getIndexAttr(size), b.getIndexAttr(kKeys)}})};
+  };
+  blocks = loop(zero, numBlocks, blocks, emitBlock).front();
+  b.setInsertionPointToEnd(forall.getTerminator().getBody());
+  tensor::ParallelInsertSliceOp::create(b, loc, blocks, out, offsets, sizes,
+                                        ones);
+  return forall.getResult(0);
+}
+
 void PanelLowering::emitKeys(Tile &tile) {
-  tile.begin = zero;
+  Value begin = zero;
   tile.end = numKeys;
   if (op.hasMask() && op.getMask().getArgument(1).use_empty()) {
-    Value last = add(tile.position, index(rows - 1));
+    Value first = add(tile.position, index(scoreRows - tileRows - halo));
+    Value last = add(tile.position, index(scoreRows - 1));
     VisibleKeys keys =
-        emitVisibleKeys(b, loc, op.getMask(), tile.batch, zero,
-                        {tile.position, last}, numKeys, op.getMaskCaptures());
-    tile.begin = keys.begin;
+        emitVisibleKeys(b, loc, op.getMask(), tile.batch, zero, {first, last},
+                        numKeys, op.getMaskCaptures());
+    begin = keys.begin;
     tile.end = keys.end;
   }
-  Value count = subtract(tile.end, tile.begin);
-  Value blocks = arith::CeilDivUIOp::create(b, loc, count, index(kKeys));
-  tile.width = arith::MulIOp::create(b, loc, blocks, index(kKeys));
+  tile.firstBlock = arith::DivUIOp::create(b, loc, begin, index(kKeys));
+  tile.numBlocks =
+      subtract(arith::CeilDivUIOp::create(b, loc, tile.end, index(kKeys)),
+               tile.firstBlock);
 }
 
 std::pair<Value, Value> PanelLowering::emitTile(const Tile &tile) {
-  Value scores = emitScores(tile, emitDots(tile));
-  Value panel = scores;
+  Value panel = emitScores(tile);
   if (before.kernel || before.mixing)
-    panel = emitStages(tile, before, panel, scores, -kInfinity);
-  auto [weights, inverse, logSumExp] = emitSoftmax(tile, panel);
-  bool scaleLast = !after.kernel && !after.mixing;
-  if (!scaleLast) {
-    weights = map({weights, inverse}, panelLike(tile), [&](ValueRange x) {
-      return arith::MulFOp::create(b, loc, x[0], x[1]).getResult();
-    });
-    weights = emitStages(tile, after, weights, scores, 0.0);
-  }
-  Value output = emitOutput(tile, weights, scores);
-  Box tail{{b.getIndexAttr(0), b.getIndexAttr(halo)},
+    panel = emitStagesBefore(tile, panel);
+  Softmax softmax = emitSoftmax(tile, panel, weightRows);
+  Value output = emitOutput(tile, softmax);
+  Box tail{{b.getIndexAttr(0), b.getIndexAttr(weightRows - tileRows)},
            {b.getIndexAttr(heads), b.getIndexAttr(tileRows)}};
-  Value factors = extract(inverse, tail);
+  Value factors = extract(softmax.inverse, tail);
+  bool isNormalized = after.kernel || after.mixing;
   output =
       map({output, factors},
           empty(tensor::getMixedSizes(b, loc, output), op.getElementType()),
           [&](ValueRange x) {
             Value sum = x[0];
-            if (scaleLast)
+            if (!isNormalized)
               sum = arith::MulFOp::create(b, loc, sum, x[1]);
             return convert(sum, op.getElementType());
           });
-  return {output, extract(logSumExp, tail)};
+  return {output, extract(softmax.logSumExp, tail)};
+}
+
+Value PanelLowering::fillMargins(const Tile &tile, Value panel, int64_t column,
+                                 int64_t rows, double value) {
+  Box box = getKeyColumns(tile, column, rows);
+  OpFoldResult end = add(cast<Value>(box.sizes.back()), index(column));
+  box.sizes.back() = b.getIndexAttr(margin);
+  for (OpFoldResult first :
+       {OpFoldResult(b.getIndexAttr(column - margin)), end}) {
+    box.offsets.back() = first;
+    panel = insert(fill(extract(panel, box), value), panel, box);
+  }
+  return panel;
+}
+
+Value PanelLowering::forEachBlock(
+    const Tile &tile, int64_t firstColumn, Value initial,
+    function_ref<Value(Value, Value, Value)> body) {
+  return loop(zero, tile.numBlocks, initial,
+              [&](Value block, ValueRange carried) {
+                Value column =
+                    add(arith::MulIOp::create(b, loc, block, index(kKeys)),
+                        index(firstColumn));
+                return SmallVector<Value>{body(block, column, carried[0])};
+              })
+      .front();
 }
 
 void PanelLowering::insertParallel(scf::ForallOp loop, Value source,
@@ -127,8 +220,9 @@ void PanelLowering::insertParallel(scf::ForallOp loop, Value source,
 
 namespace {
 
-/// Taps of a kernel per head at most, as there is code for each: those of the
-/// paper's for 16 heads are 1056.
+/// Taps of a kernel per head at most, since a panel has rows for those of its
+/// queries and margins for those of its keys: those of the paper's for 16 heads
+/// are 1056.
 constexpr uint64_t kMostTapsOfKernel = 2048;
 
 /// Whether a region has a value everywhere and loads nothing, so that it can be

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // The fast form of the lowering: parallel tiles of some rows of the output and
-// the heads that are mixed with each other. Each computes panels
-// (heads, rows, visible keys) in f32, whose rows are computed by vectors: keys
-// are lanes.
+// the heads that are mixed with each other. A tile has panels
+// (heads, rows, columns) of f32, which are computed in blocks of kKeys keys
+// that stay in the first-level cache: keys are lanes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,32 +21,34 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
+#include "llvm/Support/MathExtras.h"
+
 #include <numeric>
 
 namespace mlir::attn {
 
-/// Keys that are computed together, which panels are padded to: four registers
-/// of 512 bits.
+/// Keys that are computed together: four registers of 512 bits.
 constexpr int64_t kKeys = 64;
+
+/// Rows of panels, but of the smallest, are a multiple of what products have of
+/// kKeys lanes in registers.
+constexpr int64_t kRowMultiple = 4;
 
 /// The rows and keys of a tile.
 struct PanelTile {
   Value batch, group;
   Value firstHead;
-  Value first;      ///< Row of the query that panel row 0 is; may be negative.
-  Value position;   ///< Position of panel row 0.
-  Value begin, end; ///< Visible keys.
-  Value width;      ///< Columns of a panel, a multiple of kKeys.
+  Value first;      ///< Row of the query that row 0 of scores is; may be < 0.
+  Value position;   ///< Position of row 0 of scores.
+  Value firstBlock; ///< Of keys.
+  Value numBlocks;  ///< Of keys that some row may see.
+  Value end;        ///< Of these keys.
 };
 
 /// Emits the lowering of one op.
 class PanelLowering : PositionCode<MultiTokenAttentionOp> {
 public:
-  PanelLowering(MultiTokenAttentionOp op, OpBuilder &builder, int64_t tileRows)
-      : PositionCode(builder, op), op(op), before(op.getStagesBefore()),
-        after(op.getStagesAfter()), f32(builder.getF32Type()),
-        heads(std::lcm(before.getNumMixedHeads(), after.getNumMixedHeads())),
-        tileRows(tileRows), halo(op.getHalo()), rows(tileRows + halo) {}
+  PanelLowering(MultiTokenAttentionOp op, OpBuilder &builder, int64_t mostRows);
 
   /// Returns the op's results.
   SmallVector<Value> emit();
@@ -55,7 +57,10 @@ private:
   using Stages = MultiTokenAttentionOp::Stages;
   using Tile = PanelTile;
 
-  /// The keys that some row of the tile may see.
+  /// Transposes keys to blocks (D, kKeys), 0 beyond the last, as f32: a tensor
+  /// (B, Hkv, blocks, D, kKeys).
+  Value emitKeyBlocks();
+  /// The blocks of keys that some row of the tile may see.
   void emitKeys(Tile &tile);
   /// Output (heads, tileRows, Dv) and log-sum-exp (heads, tileRows).
   std::pair<Value, Value> emitTile(const Tile &tile);
@@ -66,99 +71,123 @@ private:
 
   // Scores
 
-  /// The products of query and key rows, 0 for rows and keys that are not
-  /// there.
-  Value emitDots(const Tile &tile);
-  Value emitBlock(const Tile &tile, Value query, Value head, Value c,
-                  Value column, Value panel);
-  /// Scores after the regions, -inf where hidden.
-  Value emitScores(const Tile &tile, Value dots);
+  /// A panel of `scoreRows`: scores after the regions, -inf where hidden.
+  Value emitScores(const Tile &tile);
+  /// The rows of the query times the scale, 0 for those that are not there.
+  Value emitQueries(const Tile &tile, Value head);
+  /// A block (scoreRows, kKeys) of products.
+  Value emitDotBlock(const Tile &tile, Value head, Value query, Value block);
+  /// Makes scores of a block of products in a panel.
+  Value emitRegionBlock(const Tile &tile, Value c, Value block, Value column,
+                        Value panel);
+  /// A block (scoreRows, kKeys) of products after the regions.
+  Value emitRegions(const Tile &tile, Value head, Value firstKey, Value dots);
 
   // Stages
 
-  /// What the stages make of a panel; `hidden` where the score is -inf (T5).
-  Value emitStages(const Tile &tile, Stages stages, Value panel, Value scores,
-                   double hidden);
-  Value hide(const Tile &tile, Value panel, Value scores, double value);
-  Value emitConvolution(const Tile &tile, Stages stages, Value panel,
-                        Value scores, double hidden);
-  Value emitMixing(const Tile &tile, Stages stages, Value panel, Value scores,
-                   double hidden);
-  /// The sum of (rows, width) matrices times factors and of `start`, and
-  /// `hidden` where the score is -inf, if scores are given.
-  Value emitSums(const Tile &tile, ArrayRef<Value> matrices,
-                 ArrayRef<Value> factors, Value start, Value scores,
-                 double hidden);
+  /// What the stages read: a panel in which hidden positions are marked.
+  struct StageInput {
+    Value panel;
+    /// Factors of the last rows (heads, weightRows), or null.
+    Value factors;
+    /// Whether an element is hidden, and what a hidden one counts as.
+    llvm::function_ref<Value(Value)> isHidden;
+    bool marksAreZero; ///< Marks count as 0 as they are.
+    double mark;       ///< Of what is hidden in the result.
+  };
+
+  Value emitStagesBefore(const Tile &tile, Value scores);
+  /// What stages make of a block of keys of a panel, in `numRows` rows from
+  /// `destinationColumn` on of a tensor (heads, numRows, columns).
+  Value emitStages(const Tile &tile, Stages stages, const StageInput &input,
+                   Value column, int64_t numRows, Value destination,
+                   OpFoldResult destinationColumn);
+  Value emitConvolution(const Tile &tile, Stages stages,
+                        const StageInput &input, Value column, Value c,
+                        int64_t numRows);
+  Value emitMixing(const Tile &tile, Stages stages, const StageInput &input,
+                   Value column, Value c, int64_t numRows, Value convolved);
+  Value emitHidden(const StageInput &input, Value column, Value c,
+                   int64_t numRows, Value block, double mark);
 
   // Softmax and output
 
   struct Softmax {
-    Value weights;   ///< exp(s - m), a panel.
+    Value weights;   ///< exp(s - m), a panel; -0.0 where hidden.
     Value inverse;   ///< (heads, rows): 1 / sum, 0 for an empty row (T7).
     Value logSumExp; ///< (heads, rows)
   };
 
-  Softmax emitSoftmax(const Tile &tile, Value panel);
+  Softmax emitSoftmax(const Tile &tile, Value panel, int64_t rows);
   /// All keys of each row combined: (heads, rows).
-  template <typename Combine> Value emitRowSums(Value panel, double initial);
+  template <typename Combine>
+  Value emitRowSums(Value panel, int64_t rows, double initial);
   /// Sums over the keys that are not hidden: (heads, tileRows, Dv).
-  Value emitOutput(const Tile &tile, Value weights, Value scores);
+  Value emitOutput(const Tile &tile, const Softmax &softmax);
+  /// The same in place of `start`, with products of hidden keys if not `exact`.
+  Value emitSums(const Tile &tile, const Softmax &softmax, bool exact,
+                 Value start);
   /// T5: whatever a hidden value row holds.
-  Value emitExactSums(Value weights, Value scores, Value value, Value sums);
+  Value emitExactSums(Value weights, Value value, Value sums);
 
   // Panels
 
-  Value panelLike(const Tile &tile) {
-    return empty(
-        {b.getIndexAttr(heads), b.getIndexAttr(rows), OpFoldResult(tile.width)},
-        f32);
+  /// The last `rows` of a panel, whose keys begin at a column.
+  Box getKeyColumns(const Tile &tile, int64_t column, int64_t rows) {
+    Value width = arith::MulIOp::create(b, loc, tile.numBlocks, index(kKeys));
+    return {{b.getIndexAttr(0), b.getIndexAttr(scoreRows - rows),
+             b.getIndexAttr(column)},
+            {b.getIndexAttr(heads), b.getIndexAttr(rows), width}};
+  }
+  /// `value` in the margins around the keys that begin at `column`.
+  Value fillMargins(const Tile &tile, Value panel, int64_t column, int64_t rows,
+                    double value);
+  /// `body` for the first column of each block of the keys that begin at one.
+  Value
+  forEachBlock(const Tile &tile, int64_t firstColumn, Value initial,
+               function_ref<Value(Value block, Value column, Value)> body);
+  /// `count` columns and `numRows` rows of one head.
+  Value extractBlock(Value panel, Value head, int64_t row, int64_t numRows,
+                     OpFoldResult column, OpFoldResult count) {
+    return extractBox(
+        panel,
+        {{head, b.getIndexAttr(row), column},
+         {b.getIndexAttr(1), b.getIndexAttr(numRows), count}},
+        {numRows, getConstantIntValue(count).value_or(ShapedType::kDynamic)});
+  }
+  Value insertBlock(Value block, Value panel, Value head, OpFoldResult column) {
+    auto type = cast<RankedTensorType>(block.getType());
+    return insert(block, panel,
+                  {{head, b.getIndexAttr(0), column},
+                   {b.getIndexAttr(1), b.getIndexAttr(type.getDimSize(0)),
+                    b.getIndexAttr(type.getDimSize(1))}});
   }
   Value extractBox(Value panel, const Box &box, ArrayRef<int64_t> shape) {
     SmallVector<OpFoldResult> strides(box.sizes.size(), b.getIndexAttr(1));
+    auto element = cast<RankedTensorType>(panel.getType()).getElementType();
     return tensor::ExtractSliceOp::create(
-        b, loc, RankedTensorType::get(shape, f32), panel, box.offsets,
+        b, loc, RankedTensorType::get(shape, element), panel, box.offsets,
         box.sizes, strides);
-  }
-  /// (rows, width) of one head.
-  Value extractMatrix(const Tile &tile, Value panel, Value head,
-                      OpFoldResult row, OpFoldResult column) {
-    return extractBox(panel,
-                      {{head, row, column},
-                       {b.getIndexAttr(1), b.getIndexAttr(rows), tile.width}},
-                      {rows, ShapedType::kDynamic});
-  }
-  Value matrixOf(const Tile &tile, Value panel, Value head) {
-    return extractMatrix(tile, panel, head, b.getIndexAttr(0),
-                         b.getIndexAttr(0));
-  }
-  Value insertMatrix(const Tile &tile, Value matrix, Value panel, Value head) {
-    return insert(matrix, panel,
-                  {{head, b.getIndexAttr(0), b.getIndexAttr(0)},
-                   {b.getIndexAttr(1), b.getIndexAttr(rows), tile.width}});
   }
   Value extractRows(Value source, Value batch, Value head, Value row,
                     Value count) {
-    auto type = cast<RankedTensorType>(source.getType());
-    SmallVector<OpFoldResult> offsets = {batch, head, row, b.getIndexAttr(0)},
-                              sizes = {b.getIndexAttr(1), b.getIndexAttr(1),
-                                       count,
-                                       b.getIndexAttr(type.getDimSize(3))},
-                              strides(4, b.getIndexAttr(1));
-    return tensor::ExtractSliceOp::create(
-        b, loc,
-        RankedTensorType::get({ShapedType::kDynamic, type.getDimSize(3)},
-                              type.getElementType()),
-        source, offsets, sizes, strides);
+    int64_t size = cast<RankedTensorType>(source.getType()).getDimSize(3);
+    return extractBox(
+        source,
+        {{batch, head, row, b.getIndexAttr(0)},
+         {b.getIndexAttr(1), b.getIndexAttr(1), count, b.getIndexAttr(size)}},
+        {ShapedType::kDynamic, size});
   }
 
   Value emitKeyHead(Value head) { // A3
     return arith::DivUIOp::create(b, loc, head, index(op.getGroupSize()));
   }
-  /// `hidden` where `score` is -inf.
-  Value select(Value score, Value hidden, Value otherwise) {
-    return arith::SelectOp::create(b, loc, isEqual(score, minusInfinity()),
-                                   hidden, otherwise);
+  Value select(Value condition, Value yes, Value no) {
+    return arith::SelectOp::create(b, loc, condition, yes, no);
   }
+  Value isMinusInfinity(Value score) { return isEqual(score, minusInfinity()); }
+  /// Of a weight, which no visible position has.
+  Value isMinusZero(Value weight);
   Value compare(arith::CmpIPredicate predicate, Value lhs, Value rhs) {
     return arith::CmpIOp::create(b, loc, predicate, lhs, rhs);
   }
@@ -175,10 +204,14 @@ private:
   Stages before, after;
   FloatType f32;
   int64_t heads; ///< That are mixed with each other.
-  int64_t tileRows;
-  int64_t halo; ///< Rows before those of the output that they depend on.
-  int64_t rows; ///< Of a panel.
-  Value zero, scale, numKeys, numQueries;
+  int64_t halo;  ///< Rows before those of the output that they depend on.
+  /// Rows of a tile: of the output, of what the softmax is of, and of scores.
+  int64_t tileRows, weightRows, scoreRows;
+  /// Columns before and after those of keys, which convolutions read. Scores
+  /// begin later, so that what stages make of a block does not overwrite what
+  /// they read of the next one.
+  int64_t margin, scoreMargin;
+  Value zero, scale, numKeys, numQueries, keyBlocks;
 };
 
 } // namespace mlir::attn

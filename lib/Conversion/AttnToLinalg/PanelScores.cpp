@@ -1,99 +1,135 @@
-//===- PanelScores.cpp - Scores of a panel, and its stages ----------------===//
+//===- PanelScores.cpp - Scores of a panel --------------------------------===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-//
-// A convolution is one elementwise operation on as many shifted views of its
-// input as it has taps, so that its sums stay in registers.
-//
-//===----------------------------------------------------------------------===//
 
+#include "lib/Analysis/MaskAnalysis.h"
 #include "lib/Conversion/AttnToLinalg/PanelLowering.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 using namespace mlir::attn;
 
-/// Taps that one operation sums at most, so that it stays of a size that is
-/// compiled quickly.
-constexpr int64_t kMostTaps = 72;
-
-Value PanelLowering::emitDots(const Tile &tile) {
-  int64_t size = op.getQueryType().getDimSize(3);
-  // The rows of the query that are there.
-  Value low = arith::MaxSIOp::create(b, loc, tile.first, zero);
-  Value high =
-      arith::MinSIOp::create(b, loc, add(tile.first, index(rows)), numQueries);
-  Value count = subtract(high, low), skipped = subtract(low, tile.first);
-  return loop(zero, index(heads), panelLike(tile),
+Value PanelLowering::emitScores(const Tile &tile) {
+  Value width = arith::MulIOp::create(b, loc, tile.numBlocks, index(kKeys));
+  Value panel = empty({b.getIndexAttr(heads), b.getIndexAttr(scoreRows),
+                       OpFoldResult(add(width, index(scoreMargin + margin)))},
+                      f32);
+  if (before.kernel)
+    panel = fillMargins(tile, panel, scoreMargin, scoreRows, -kInfinity);
+  // Two loops over blocks, because of one that may change what it has just
+  // written, bufferization copies the panel.
+  return loop(zero, index(heads), panel,
               [&](Value c, ValueRange panels) {
                 Value head = add(tile.firstHead, c);
-                Value query = emitConverted(
-                    extractRows(op.getQuery(), tile.batch, head, low, count),
-                    f32);
-                Value all = fill(
-                    empty({b.getIndexAttr(rows), b.getIndexAttr(size)}, f32),
-                    0.0);
-                all = insert(query, all,
-                             {{skipped, b.getIndexAttr(0)},
-                              {count, b.getIndexAttr(size)}});
-                Value blocks =
-                    arith::DivUIOp::create(b, loc, tile.width, index(kKeys));
-                return loop(
-                    zero, blocks, panels, [&](Value block, ValueRange panels) {
-                      Value column =
-                          arith::MulIOp::create(b, loc, block, index(kKeys));
-                      return SmallVector<Value>{
-                          emitBlock(tile, all, head, c, column, panels[0])};
-                    });
+                Value query = emitQueries(tile, head);
+                auto emitDots = [&](Value block, Value column, Value panel) {
+                  return insertBlock(emitDotBlock(tile, head, query, block),
+                                     panel, c, column);
+                };
+                Value dots =
+                    forEachBlock(tile, scoreMargin, panels[0], emitDots);
+                auto emitRegions = [&](Value block, Value column, Value panel) {
+                  return emitRegionBlock(tile, c, block, column, panel);
+                };
+                return SmallVector<Value>{
+                    forEachBlock(tile, scoreMargin, dots, emitRegions)};
               })
       .front();
 }
 
-Value PanelLowering::emitBlock(const Tile &tile, Value query, Value head,
-                               Value c, Value column, Value panel) {
+Value PanelLowering::emitQueries(const Tile &tile, Value head) {
   int64_t size = op.getQueryType().getDimSize(3);
-  Value first = add(tile.begin, column);
-  Value count =
-      arith::MinUIOp::create(b, loc, subtract(numKeys, first), index(kKeys));
-  Value key =
-      extractRows(op.getKey(), tile.batch, emitKeyHead(head), first, count);
-  Value keys =
-      fill(empty({b.getIndexAttr(size), b.getIndexAttr(kKeys)}, f32), 0.0);
-  key = emitConverted(key, f32);
-  Box part{{b.getIndexAttr(0), b.getIndexAttr(0)},
-           {b.getIndexAttr(size), count}};
-  Value transposed =
-      linalg::TransposeOp::create(b, loc, key, extract(keys, part),
-                                  ArrayRef<int64_t>{1, 0})
-          ->getResult(0);
-  keys = insert(transposed, keys, part);
-  Value block =
-      fill(empty({b.getIndexAttr(rows), b.getIndexAttr(kKeys)}, f32), 0.0);
-  block = linalg::MatmulOp::create(b, loc, block.getType(),
-                                   ValueRange{query, keys}, block)
-              .getResult(0);
-  return insert(
-      block, panel,
-      {{c, b.getIndexAttr(0), column},
-       {b.getIndexAttr(1), b.getIndexAttr(rows), b.getIndexAttr(kKeys)}});
+  Value low = arith::MaxSIOp::create(b, loc, tile.first, zero);
+  Value high = arith::MinSIOp::create(b, loc, add(tile.first, index(scoreRows)),
+                                      numQueries);
+  Value count = subtract(high, low);
+  Value rows = extractRows(op.getQuery(), tile.batch, head, low, count);
+  Value scaled =
+      map(rows, empty(tensor::getMixedSizes(b, loc, rows), f32),
+          [&](ValueRange x) -> Value {
+            return arith::MulFOp::create(b, loc, convert(x[0], f32), scale);
+          });
+  Value queries =
+      fill(empty({b.getIndexAttr(scoreRows), b.getIndexAttr(size)}, f32), 0.0);
+  return insert(scaled, queries,
+                {{subtract(low, tile.first), b.getIndexAttr(0)},
+                 {count, b.getIndexAttr(size)}});
 }
 
-Value PanelLowering::emitScores(const Tile &tile, Value dots) {
-  return map(dots, panelLike(tile), [&](ValueRange elements) -> Value {
+Value PanelLowering::emitDotBlock(const Tile &tile, Value head, Value query,
+                                  Value block) {
+  int64_t size = op.getQueryType().getDimSize(3);
+  OpFoldResult one = b.getIndexAttr(1), none = b.getIndexAttr(0);
+  Value keys = extractBox(
+      keyBlocks,
+      {{tile.batch, emitKeyHead(head), add(tile.firstBlock, block), none, none},
+       {one, one, one, b.getIndexAttr(size), b.getIndexAttr(kKeys)}},
+      {size, kKeys});
+  Value dots =
+      fill(empty({b.getIndexAttr(scoreRows), b.getIndexAttr(kKeys)}, f32), 0.0);
+  return linalg::MatmulOp::create(b, loc, dots.getType(),
+                                  ValueRange{query, keys}, dots)
+      .getResult(0);
+}
+
+Value PanelLowering::emitRegionBlock(const Tile &tile, Value c, Value block,
+                                     Value column, Value panel) {
+  Value head = add(tile.firstHead, c);
+  Value firstKey =
+      arith::MulIOp::create(b, loc, add(tile.firstBlock, block), index(kKeys));
+  Value lastKey = add(firstKey, index(kKeys - 1));
+  auto emit = [&] {
+    Value dots =
+        extractBlock(panel, c, 0, scoreRows, column, b.getIndexAttr(kKeys));
+    return insertBlock(emitRegions(tile, head, firstKey, dots), panel, c,
+                       column);
+  };
+  if (op.hasScore())
+    return emit();
+  // Of most blocks, every position counts, and a product is a score.
+  Value isPartial = arith::OrIOp::create(
+      b, loc, compare(arith::CmpIPredicate::slt, tile.first, zero), // T4
+      compare(arith::CmpIPredicate::sge, lastKey, tile.end));
+  if (op.hasMask()) {
+    RegionTile region;
+    region.batch = tile.batch;
+    region.head = head;
+    region.positions = {tile.position,
+                        add(tile.position, index(scoreRows - 1))};
+    region.keys = {firstKey, lastKey};
+    region.captures = op.getMaskCaptures();
+    BlockVerdict verdict = emitBlockVerdict(b, loc, op.getMask(), region);
+    Value yes = arith::ConstantOp::create(b, loc, b.getBoolAttr(true));
+    isPartial = arith::OrIOp::create(
+        b, loc, isPartial, arith::XOrIOp::create(b, loc, verdict.isFull, yes));
+  }
+  return scf::IfOp::create(
+             b, loc, isPartial,
+             [&](OpBuilder &, Location) {
+               scf::YieldOp::create(b, loc, emit());
+             },
+             [&](OpBuilder &, Location) {
+               scf::YieldOp::create(b, loc, panel);
+             })
+      .getResult(0);
+}
+
+Value PanelLowering::emitRegions(const Tile &tile, Value head, Value firstKey,
+                                 Value dots) {
+  return map({}, dots, [&](ValueRange elements) -> Value {
     auto at = [&](int64_t dim, Value first) {
       return arith::AddIOp::create(b, loc, linalg::IndexOp::create(b, loc, dim),
                                    first)
           .getResult();
     };
-    Value h = at(0, tile.firstHead), row = at(1, tile.first),
-          p = at(1, tile.position), j = at(2, tile.begin);
-    SmallVector<Value> position = {tile.batch, h, p, j};
-    Value score = arith::MulFOp::create(b, loc, elements[0], scale);
+    Value row = at(0, tile.first), p = at(0, tile.position),
+          j = at(1, firstKey);
+    SmallVector<Value> position = {tile.batch, head, p, j};
+    Value score = elements[0];
     if (op.hasScore()) {
       SmallVector<Value> arguments = {score};
       llvm::append_range(arguments, position);
@@ -111,120 +147,5 @@ Value PanelLowering::emitScores(const Tile &tile, Value dots) {
           b, loc, keep, evaluateRegion(b, op.getMask(), arguments).value);
     }
     return arith::SelectOp::create(b, loc, keep, score, minusInfinity());
-  });
-}
-
-Value PanelLowering::emitStages(const Tile &tile, Stages stages, Value panel,
-                                Value scores, double hidden) {
-  if (stages.kernel)
-    panel = emitConvolution(tile, stages, panel, scores,
-                            stages.mixing ? 0.0 : hidden);
-  else if (hidden != 0.0)
-    panel = hide(tile, panel, scores, 0.0);
-  if (stages.mixing)
-    panel = emitMixing(tile, stages, panel, scores, hidden);
-  return panel;
-}
-
-Value PanelLowering::hide(const Tile &tile, Value panel, Value scores,
-                          double value) {
-  return map({panel, scores}, panelLike(tile), [&](ValueRange x) {
-    return select(x[1], real(f32, value), x[0]);
-  });
-}
-
-Value PanelLowering::emitConvolution(const Tile &tile, Stages stages,
-                                     Value panel, Value scores, double hidden) {
-  int64_t queries = stages.getQueryHalo(), keys = stages.getKeyHalo();
-  int64_t cq = queries + 1, ck = 2 * keys + 1;
-  bool mixes = cast<ShapedType>(stages.kernel.getType()).getRank() == 4;
-  int64_t mixed = mixes ? stages.getNumMixedHeads() : 1;
-  // T4, T5: with 0 around it and where it is hidden.
-  Value padded =
-      fill(empty({b.getIndexAttr(heads), b.getIndexAttr(rows + queries),
-                  OpFoldResult(add(tile.width, index(2 * keys)))},
-                 f32),
-           0.0);
-  Box inner{{b.getIndexAttr(0), b.getIndexAttr(queries), b.getIndexAttr(keys)},
-            {b.getIndexAttr(heads), b.getIndexAttr(rows), tile.width}};
-  Value visible =
-      map({panel, scores}, extract(padded, inner),
-          [&](ValueRange x) { return select(x[1], real(f32, 0.0), x[0]); });
-  padded = insert(visible, padded, inner);
-  return loop(zero, index(heads), panelLike(tile),
-              [&](Value c, ValueRange panels) {
-                Value first = arith::SubIOp::create(
-                    b, loc, c, arith::RemUIOp::create(b, loc, c, index(mixed)));
-                Value result;
-                SmallVector<Value> views, weights;
-                int64_t done = 0, taps = mixed * cq * ck;
-                for (int64_t e = 0; e < mixed; ++e)
-                  for (int64_t a = 0; a < cq; ++a)
-                    for (int64_t k = 0; k < ck; ++k) {
-                      views.push_back(
-                          extractMatrix(tile, padded, add(first, index(e)),
-                                        b.getIndexAttr(a), b.getIndexAttr(k)));
-                      SmallVector<Value> at = {add(tile.firstHead, c)};
-                      if (mixes)
-                        at.push_back(index(e));
-                      at.append({index(a), index(k)});
-                      weights.push_back(
-                          tensor::ExtractOp::create(b, loc, stages.kernel, at));
-                      bool isLast = ++done == taps;
-                      if (int64_t(views.size()) < kMostTaps && !isLast)
-                        continue;
-                      result = emitSums(
-                          tile, views, weights, result,
-                          isLast ? matrixOf(tile, scores, c) : Value(), hidden);
-                      views.clear();
-                      weights.clear();
-                    }
-                return SmallVector<Value>{
-                    insertMatrix(tile, result, panels[0], c)};
-              })
-      .front();
-}
-
-Value PanelLowering::emitMixing(const Tile &tile, Stages stages, Value panel,
-                                Value scores, double hidden) {
-  int64_t mixed = stages.getNumMixedHeads();
-  return loop(zero, index(heads), panelLike(tile),
-              [&](Value c, ValueRange panels) {
-                Value place = arith::RemUIOp::create(b, loc, c, index(mixed));
-                Value first = subtract(c, place);
-                Value group = arith::DivUIOp::create(
-                    b, loc, add(tile.firstHead, c), index(mixed));
-                SmallVector<Value> views, weights;
-                for (int64_t e = 0; e < mixed; ++e) {
-                  views.push_back(matrixOf(tile, panel, add(first, index(e))));
-                  weights.push_back(tensor::ExtractOp::create(
-                      b, loc, stages.mixing,
-                      ValueRange{group, index(e), place}));
-                }
-                Value result = emitSums(tile, views, weights, nullptr,
-                                        matrixOf(tile, scores, c), hidden);
-                return SmallVector<Value>{
-                    insertMatrix(tile, result, panels[0], c)};
-              })
-      .front();
-}
-
-Value PanelLowering::emitSums(const Tile &tile, ArrayRef<Value> matrices,
-                              ArrayRef<Value> factors, Value start,
-                              Value scores, double hidden) {
-  SmallVector<Value> inputs(matrices);
-  if (start)
-    inputs.push_back(start);
-  if (scores)
-    inputs.push_back(scores);
-  Value destination =
-      empty({b.getIndexAttr(rows), OpFoldResult(tile.width)}, f32);
-  return map(inputs, destination, [&](ValueRange x) {
-    Value sum = start ? x[matrices.size()] : Value();
-    for (auto [number, factor] : llvm::enumerate(factors))
-      sum =
-          sum ? math::FmaOp::create(b, loc, x[number], factor, sum).getResult()
-              : arith::MulFOp::create(b, loc, x[number], factor).getResult();
-    return scores ? select(x[inputs.size() - 1], real(f32, hidden), sum) : sum;
   });
 }
