@@ -23,12 +23,18 @@ namespace mlir::attn {
 using namespace mlir;
 using namespace mlir::attn;
 
+/// Rows of all heads of a tile, but of the smallest: of more, a panel would not
+/// stay in the second-level cache.
+static constexpr int64_t kMostRowsOfHeads = 384;
+
 PanelLowering::PanelLowering(MultiTokenAttentionOp op, OpBuilder &builder,
                              int64_t mostRows)
     : PositionCode(builder, op), op(op), before(op.getStagesBefore()),
       after(op.getStagesAfter()), f32(builder.getF32Type()),
       heads(std::lcm(before.getNumMixedHeads(), after.getNumMixedHeads())),
-      halo(op.getHalo()), tileRows(mostRows) {
+      halo(op.getHalo()),
+      tileRows(std::min(mostRows,
+                        std::max(kMostRowsOfHeads / heads, kRowMultiple))) {
   if (int64_t rows = cast<ShapedType>(op.getOutput().getType()).getDimSize(2);
       !ShapedType::isDynamic(rows))
     tileRows = std::min(tileRows, rows);

@@ -105,8 +105,15 @@ private:
   Value emitConvolution(const Tile &tile, Stages stages,
                         const StageInput &input, Value column, Value c,
                         int64_t numRows);
-  Value emitMixing(const Tile &tile, Stages stages, const StageInput &input,
-                   Value column, Value c, int64_t numRows, Value convolved);
+  /// The blocks of `count` heads from `c` on.
+  SmallVector<Value> emitMixing(const Tile &tile, Stages stages,
+                                const StageInput &input, Value column, Value c,
+                                int64_t count, int64_t numRows,
+                                Value convolved);
+  /// Weights (heads read, heads written) times the factors of the heads from
+  /// `first` on, for the last rows: (heads written, heads read, numRows).
+  Value emitRowWeights(Value weights, Value factors, Value first,
+                       int64_t numRows);
   Value emitHidden(const StageInput &input, Value column, Value c,
                    int64_t numRows, Value block, double mark);
 

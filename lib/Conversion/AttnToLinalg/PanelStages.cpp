@@ -19,6 +19,9 @@
 using namespace mlir;
 using namespace mlir::attn;
 
+/// Heads that are computed together by mixing at most.
+constexpr int64_t kMostMixed = 4;
+
 Value PanelLowering::isMinusZero(Value weight) {
   Type i32 = b.getI32Type();
   Value bits = arith::BitcastOp::create(b, loc, i32, weight);
@@ -71,13 +74,21 @@ Value PanelLowering::emitStages(const Tile &tile, Stages stages,
     if (isLast)
       return convolved;
   }
-  auto mix = [&](Value c, ValueRange blocks) {
-    Value block =
-        emitMixing(tile, stages, input, column, c, numRows, convolved);
-    return SmallVector<Value>{
-        insertBlock(block, blocks[0], c, destinationColumn)};
+  // Some heads at once, so that what they are mixed of is loaded once for all.
+  int64_t mixed = stages.getNumMixedHeads(),
+          count = std::min(mixed, kMostMixed);
+  while (mixed % count != 0)
+    --count;
+  auto mix = [&](Value step, ValueRange blocks) {
+    Value c = arith::MulIOp::create(b, loc, step, index(count)),
+          result = blocks[0];
+    for (auto [i, block] : llvm::enumerate(emitMixing(
+             tile, stages, input, column, c, count, numRows, convolved)))
+      result = insertBlock(block, result, add(c, index(int64_t(i))),
+                           destinationColumn);
+    return SmallVector<Value>{result};
   };
-  return loop(zero, index(heads), destination, mix).front();
+  return loop(zero, index(heads / count), destination, mix).front();
 }
 
 Value PanelLowering::emitHidden(const StageInput &input, Value column, Value c,
@@ -164,52 +175,104 @@ Value PanelLowering::emitConvolution(const Tile &tile, Stages stages,
       .getResult(0);
 }
 
-Value PanelLowering::emitMixing(const Tile &tile, Stages stages,
-                                const StageInput &input, Value column, Value c,
-                                int64_t numRows, Value convolved) {
+SmallVector<Value> PanelLowering::emitMixing(const Tile &tile, Stages stages,
+                                             const StageInput &input,
+                                             Value column, Value c,
+                                             int64_t count, int64_t numRows,
+                                             Value convolved) {
   int64_t mixed = stages.getNumMixedHeads(), skipped = scoreRows - numRows;
   Value place = arith::RemUIOp::create(b, loc, c, index(mixed));
   Value first = subtract(c, place);
   Value group =
       arith::DivUIOp::create(b, loc, add(tile.firstHead, c), index(mixed));
-  bool hasFactors = input.factors && !convolved;
-  OpFoldResult width = b.getIndexAttr(kKeys);
-  SmallVector<Value> blocks, weights, factors;
+  OpFoldResult width = b.getIndexAttr(kKeys), none = b.getIndexAttr(0),
+               one = b.getIndexAttr(1), rows = b.getIndexAttr(numRows);
+  auto extractMarks = [&](Value head) {
+    return extractBlock(input.panel, head, skipped, numRows, column, width);
+  };
+  SmallVector<Value> inputs, outputs;
   for (int64_t e = 0; e < mixed; ++e) {
     Value head = add(first, index(e));
-    blocks.push_back(convolved ? extractBlock(convolved, head, 0, numRows,
-                                              b.getIndexAttr(0), width)
-                               : extractBlock(input.panel, head, skipped,
-                                              numRows, column, width));
-    Value weight = tensor::ExtractOp::create(
-        b, loc, stages.mixing, ValueRange{group, index(e), place});
-    weights.push_back(weight);
-    if (!hasFactors)
-      continue;
-    Value ofRows = extractBox(input.factors,
-                              {{head, b.getIndexAttr(weightRows - numRows)},
-                               {b.getIndexAttr(1), b.getIndexAttr(numRows)}},
-                              {numRows});
-    factors.push_back(map(ofRows, empty({b.getIndexAttr(numRows)}, f32),
-                          [&](ValueRange x) -> Value {
-                            return arith::MulFOp::create(b, loc, x[0], weight);
-                          }));
+    inputs.push_back(
+        convolved ? extractBlock(convolved, head, 0, numRows, none, width)
+                  : extractMarks(head));
   }
-  SmallVector<Value> inputs(blocks);
-  llvm::append_range(inputs, factors);
-  inputs.push_back(
-      extractBlock(input.panel, c, skipped, numRows, column, width));
-  Value destination = empty({b.getIndexAttr(numRows), width}, f32);
-  return map(inputs, destination, [&](ValueRange x) {
-    Value sum;
-    for (int64_t e = 0; e < mixed; ++e) {
-      Value term = x[e], weight = hasFactors ? x[mixed + e] : weights[e];
-      if (!convolved && !input.marksAreZero)
-        term = select(input.isHidden(term), real(f32, 0.0), term);
-      sum = sum ? math::FmaOp::create(b, loc, term, weight, sum).getResult()
-                : arith::MulFOp::create(b, loc, term, weight).getResult();
+  for (int64_t o = 0; o < count; ++o) {
+    inputs.push_back(extractMarks(add(c, index(o))));
+    outputs.push_back(empty({rows, width}, f32));
+  }
+  // A number for each pair of heads, or one for each of their rows.
+  Value weights =
+      extractBox(stages.mixing,
+                 {{group, none, place},
+                  {one, b.getIndexAttr(mixed), b.getIndexAttr(count)}},
+                 {mixed, count});
+  bool hasFactors = input.factors && !convolved;
+  if (hasFactors)
+    weights = emitRowWeights(weights, input.factors, first, numRows);
+  for (int64_t o = 0; o < count; ++o)
+    for (int64_t e = 0; e < mixed; ++e)
+      inputs.push_back(
+          hasFactors ? extractBox(weights,
+                                  {{b.getIndexAttr(o), b.getIndexAttr(e), none},
+                                   {one, one, rows}},
+                                  {numRows})
+                     : tensor::ExtractOp::create(
+                           b, loc, weights, ValueRange{index(e), index(o)}));
+
+  SmallVector<AffineMap> maps;
+  for (Value input : inputs) {
+    auto type = dyn_cast<RankedTensorType>(input.getType());
+    AffineMap same = b.getMultiDimIdentityMap(2);
+    maps.push_back(type ? same.getMajorSubMap(type.getRank())
+                        : AffineMap::get(2, 0, b.getContext()));
+  }
+  maps.append(outputs.size(), b.getMultiDimIdentityMap(2));
+  SmallVector<utils::IteratorType> loops(2, utils::IteratorType::parallel);
+  auto body = [&](OpBuilder &, Location, ValueRange x) {
+    SmallVector<Value> results;
+    for (int64_t o = 0; o < count; ++o) {
+      Value sum;
+      for (int64_t e = 0; e < mixed; ++e) {
+        Value term = x[e], weight = x[mixed + count + o * mixed + e];
+        if (!convolved && !input.marksAreZero)
+          term = select(input.isHidden(term), real(f32, 0.0), term);
+        sum = sum ? math::FmaOp::create(b, loc, term, weight, sum).getResult()
+                  : arith::MulFOp::create(b, loc, term, weight).getResult();
+      }
+      results.push_back(
+          select(input.isHidden(x[mixed + o]), real(f32, input.mark), sum));
     }
-    return select(input.isHidden(x[inputs.size() - 1]), real(f32, input.mark),
-                  sum);
-  });
+    linalg::YieldOp::create(b, loc, results);
+  };
+  auto mix = linalg::GenericOp::create(b, loc, TypeRange(ValueRange(outputs)),
+                                       inputs, outputs, maps, loops, body);
+  return llvm::to_vector_of<Value>(mix.getResults());
+}
+
+Value PanelLowering::emitRowWeights(Value weights, Value factors, Value first,
+                                    int64_t numRows) {
+  auto type = cast<RankedTensorType>(weights.getType());
+  int64_t mixed = type.getDimSize(0), count = type.getDimSize(1);
+  OpFoldResult rows = b.getIndexAttr(numRows);
+  Value ofHeads = extractBox(factors,
+                             {{first, b.getIndexAttr(weightRows - numRows)},
+                              {b.getIndexAttr(mixed), rows}},
+                             {mixed, numRows});
+  Value destination =
+      empty({b.getIndexAttr(count), b.getIndexAttr(mixed), rows}, f32);
+  AffineExpr o, e, r;
+  bindDims(b.getContext(), o, e, r);
+  SmallVector<AffineMap> maps = AffineMap::inferFromExprList(
+      {ArrayRef<AffineExpr>{e, o}, {e, r}, {o, e, r}}, b.getContext());
+  SmallVector<utils::IteratorType> loops(3, utils::IteratorType::parallel);
+  return linalg::GenericOp::create(
+             b, loc, destination.getType(), ValueRange{weights, ofHeads},
+             destination, maps, loops,
+             [&](OpBuilder &, Location, ValueRange x) {
+               linalg::YieldOp::create(
+                   b, loc,
+                   arith::MulFOp::create(b, loc, x[0], x[1]).getResult());
+             })
+      .getResult(0);
 }
