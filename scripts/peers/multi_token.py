@@ -1,0 +1,125 @@
+# ===- multi_token.py - Multi-token attention in PyTorch -------------------===#
+#
+# Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# ===----------------------------------------------------------------------===#
+"""The unfused module of Golovneva et al. (arXiv:2504.00927): whole matrices.
+
+Runs in PyTorch's environment, on one thread, and prints one line of JSON for each
+case: {"case", "ms"}, a median, or {"case", "absent"} with the reason. A case is
+<placement>/S<length>, as in tools/attn-bench/MultiToken.cpp.
+"""
+
+import argparse
+import json
+import math
+import statistics
+import time
+
+import torch
+from torch.nn.functional import conv2d, pad
+
+HEADS, SIZE = 16, 64
+QUERIES, KEYS = 6, 11  # Of the kernel.
+TOLERANCE = 1e-4
+
+# Before and after the softmax: whether scores are convolved, and how many heads
+# are mixed.
+PLACEMENTS = {
+    "pre-kq": ((True, 1), (False, 1)),
+    "post-kq": ((False, 1), (True, 1)),
+    "pre-heads": ((False, 2), (False, 1)),
+    "post-heads": ((False, 1), (False, 2)),
+    "post-heads-of-16": ((False, 1), (False, 16)),
+    "paper": ((True, 1), (False, 2)),
+}
+
+
+def create_stages(side, dtype):
+    """A kernel (heads, 1, cq, ck) and weights (groups, read, written) or None."""
+    convolves, mixed = side
+    kernel = weights = None
+    if convolves:
+        kernel = torch.randn(HEADS, 1, QUERIES, KEYS, dtype=dtype)
+        kernel /= math.sqrt(QUERIES * KEYS)
+    if mixed > 1:
+        weights = torch.randn(HEADS // mixed, mixed, mixed, dtype=dtype)
+        weights /= math.sqrt(mixed)
+    return kernel, weights
+
+
+def run_stages(scores, stages, hidden, mark):
+    """`mark` where `hidden`, which counts as 0 in every stage."""
+    kernel, weights = stages
+    if kernel is None and weights is None:
+        return scores
+    scores = scores.masked_fill(hidden, 0)
+    if kernel is not None:
+        side = KEYS // 2
+        padded = pad(scores, (side, side, QUERIES - 1, 0))
+        scores = conv2d(padded, kernel, groups=HEADS)
+        scores = scores.masked_fill(hidden, 0 if weights is not None else mark)
+    if weights is not None:
+        groups = scores.unflatten(1, weights.shape[:2])
+        scores = torch.einsum("bgeij,geo->bgoij", groups, weights).flatten(1, 2)
+        scores = scores.masked_fill(hidden, mark)
+    return scores
+
+
+def attend(query, key, value, hidden, before, after):
+    scores = query @ key.transpose(-1, -2) / math.sqrt(SIZE)
+    scores = scores.masked_fill(hidden, -math.inf)
+    scores = run_stages(scores, before, hidden, -math.inf)
+    weights = run_stages(torch.softmax(scores, -1), after, hidden, 0)
+    return weights @ value
+
+
+def measure(case, seconds):
+    placement, length = case.split("/S")
+    length = int(length)
+    torch.manual_seed(1)
+    inputs = [torch.randn(1, HEADS, length, SIZE) for _ in range(3)]
+    stages = [create_stages(side, torch.float32) for side in PLACEMENTS[placement]]
+    hidden = torch.ones(length, length, dtype=torch.bool).triu(1)
+    # The first rows do not depend on what follows.
+    some = min(length, 128)
+    exact = attend(
+        *(x[:, :, :some].double() for x in inputs),
+        hidden[:some, :some],
+        *([None if x is None else x.double() for x in side] for side in stages),
+    )
+    result = attend(*inputs, hidden, *stages)[:, :, :some].double()
+    error = ((result - exact).abs().max() / exact.abs().max()).item()
+    if not error <= TOLERANCE:
+        raise RuntimeError(f"wrong result: relative error {error:.2g}")
+    del result
+    times = []
+    end = time.perf_counter() + seconds
+    while len(times) < 3 or time.perf_counter() < end:
+        start = time.perf_counter()
+        attend(*inputs, hidden, *stages)
+        times.append(time.perf_counter() - start)
+    return statistics.median(times) * 1e3
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--cases", required=True, help="with commas in between")
+    parser.add_argument("--seconds", type=float, default=1, help="for each case")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    for case in options.cases.split(","):
+        result = {"case": case}
+        try:
+            with torch.inference_mode():
+                result["ms"] = measure(case, options.seconds)
+        # PyTorch may raise anything; the others go on.
+        except Exception as error:  # pylint: disable=broad-except
+            lines = str(error).strip().splitlines() or [type(error).__name__]
+            result["absent"] = lines[0][:200]
+        print(json.dumps(result), flush=True)
+
+
+if __name__ == "__main__":
+    main()
