@@ -255,6 +255,10 @@ def VectorizeContractions : Pass<"attn-vectorize-contractions"> {
     // A loop over single rows, for fewer than 8.
     ```
 
+    Convolutions, C[r,j] += A[e,r+a,j+k] * B[e,a,k] of f32 and static sizes, keep a
+    block of C's rows and a column of B in registers, and load each vector of A once
+    for all of them.
+
     Contractions of other forms are left alone, with a remark.
   }];
   let options = [
