@@ -221,16 +221,21 @@ Value ProjectionTiles::gatherRows(OpFoldResult first, OpFoldResult count,
       first);
 }
 
+Value ProjectionTiles::getRows(OpFoldResult first, OpFoldResult count,
+                               int64_t capacity) {
+  OpFoldResult zero = index(0), one = index(1), k = index(numFeatures);
+  OpFoldResult box[] = {count, k};
+  ShapedType type = op.getInputType();
+  if (isOneBatch && type.getRank() == 3 &&
+      (type.getElementType() == multiplied || numParts > 1))
+    return slice(op.getInput(), {zero, first, zero}, {one, count, k}, box);
+  return slice(gatherRows(first, count, capacity), {zero, zero}, box, box);
+}
+
 Value ProjectionTiles::getFewRows(int64_t capacity) {
   OpFoldResult zero = index(0), one = index(1), k = index(numFeatures);
   OpFoldResult box[] = {numRows, k};
-  ShapedType type = op.getInputType();
-  Value whole;
-  if (isOneBatch && type.getRank() == 3 &&
-      (type.getElementType() == multiplied || numParts > 1))
-    whole = slice(op.getInput(), {zero, zero, zero}, {one, box[0], k}, box);
-  else
-    whole = slice(gatherRows(zero, box[0], capacity), {zero, zero}, box, box);
+  Value whole = getRows(zero, numRows, capacity);
   if (numParts == 1)
     return whole;
   SmallVector<AffineExpr> same = {b.getAffineDimExpr(0), b.getAffineDimExpr(1)};
@@ -261,8 +266,7 @@ Value ProjectionTiles::packRows() {
   Value pack = loop.getInductionVars()[0];
   OpFoldResult first = apply(i * size, {pack});
   AffineExpr whole = b.getAffineConstantExpr(size);
-  Value rows =
-      gatherRows(first, minimum({whole, n - i * size}, {pack, numRows}), size);
+  OpFoldResult numRowsOfPack = minimum({whole, n - i * size}, {pack, numRows});
   SmallVector<OpFoldResult> at(sizes.size(), zero), box(sizes);
   at[0] = pack;
   box[0] = one;
@@ -272,20 +276,24 @@ Value ProjectionTiles::packRows() {
   if (inPairs) {
     AffineExpr t, m, c;
     bindDims(b.getContext(), t, m, c);
-    Value tiles = expand(rows, 1, kFeaturesPerTile);
+    Value tiles =
+        expand(getRows(first, numRowsOfPack, size), 1, kFeaturesPerTile);
     packed = to;
     for (int64_t part = 0; part < numParts; ++part) {
       ArrayRef all = ArrayRef(sizes).drop_front();
       SmallVector<OpFoldResult> corner(all.size(), zero), onePart(all);
       corner[0] = index(part);
       onePart[0] = one;
-      Value partOfPack = slice(packed, corner, onePart, all.drop_front());
+      onePart[2] = numRowsOfPack;
+      Value partOfPack =
+          slice(packed, corner, onePart, ArrayRef(onePart).drop_front());
       partOfPack =
           convertElements(tiles, partOfPack, {m, t, c},
                           numParts > 1 ? std::optional(part) : std::nullopt);
       packed = insert(partOfPack, packed, corner, onePart);
     }
   } else {
+    Value rows = gatherRows(first, numRowsOfPack, size);
     packed =
         linalg::TransposeOp::create(b, loc, rows, to, ArrayRef<int64_t>{1, 0})
             ->getResult(0);

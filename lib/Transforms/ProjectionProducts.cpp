@@ -79,26 +79,27 @@ Value ProjectionTiles::multiplyFew(Value columns, OpFoldResult at,
 }
 
 Value ProjectionTiles::multiplyPack(OpFoldResult pack, OpFoldResult at,
-                                    int64_t count, Value columns, Value sums) {
+                                    int64_t count, Value columns, Value sums,
+                                    bool isFirst) {
   OpFoldResult zero = index(0), one = index(1), size = index(count),
                numRows = index(getRowsPerPack());
   AffineExpr m, n, k, p, e;
   bindDims(b.getContext(), m, n, k, p, e);
+  // The rounding of sums is nothing to that of an input of bf16.
+  bool isAdded = !isFirst && !(inPairs && numParts == 1);
+  Value products = sums;
+  if (isAdded)
+    products = empty(cast<RankedTensorType>(sums.getType()).getShape(),
+                     b.getF32Type());
+  if (isAdded || isFirst)
+    products = fillWithZero(products);
   if (!inPairs) {
     Value a =
         slice(rows, {pack, at, zero}, {one, size, numRows}, {size, numRows});
-    Value products = fillWithZero(empty(
-        cast<RankedTensorType>(sums.getType()).getShape(), b.getF32Type()));
-    return add(emitSumOfProducts(b, loc, {a, columns}, products,
-                                 {{k, m}, {k, n}, {m, n}}),
-               sums);
+    products = emitSumOfProducts(b, loc, {a, columns}, products,
+                                 {{k, m}, {k, n}, {m, n}});
+    return isAdded ? add(products, sums) : products;
   }
-  // The rounding of sums is nothing to that of an input of bf16.
-  Value products = numParts == 1
-                       ? sums
-                       : fillWithZero(empty(
-                             cast<RankedTensorType>(sums.getType()).getShape(),
-                             b.getF32Type()));
   OpFoldResult features = index(kFeaturesPerTile);
   // The smallest products first.
   for (int64_t part = numParts - 1; part >= 0; --part) {
@@ -108,5 +109,5 @@ Value ProjectionTiles::multiplyPack(OpFoldResult pack, OpFoldResult at,
     products = emitSumOfProducts(b, loc, {expand(a, 2, 2), columns}, products,
                                  {{k, m, p, e}, {k, p, n, e}, {m, n}});
   }
-  return numParts == 1 ? products : add(products, sums);
+  return isAdded ? add(products, sums) : products;
 }

@@ -27,7 +27,7 @@ static constexpr int64_t mostColumns = 64;
 static constexpr int64_t rowsPerPack = 6, rowsPerPackInPairs = 32;
 /// Features of a block. What it has of the weight stays in the first or second
 /// level of the caches while all packs of a tile are multiplied by it.
-static constexpr int64_t featuresPerBlock = 384, featuresPerBlockInPairs = 256;
+static constexpr int64_t featuresPerBlock = 384, featuresPerBlockInPairs = 512;
 /// Features of a block of few rows, which have the next one fetched.
 static constexpr int64_t featuresPerFewBlock = 256;
 /// Features of a block of few rows in parts: more would be rounded too often.
@@ -35,7 +35,7 @@ static constexpr int64_t featuresPerFewBlockInParts = 2048;
 /// Rows and columns of a tile, whose sums stay in the second-level cache, so
 /// that rows and weights are read from beyond it once for so many of the other.
 static constexpr int64_t rowsPerTile = 384, columnsPerTile = 256,
-                         rowsPerTileInPairs = 512, columnsPerTileInPairs = 512,
+                         rowsPerTileInPairs = 256, columnsPerTileInPairs = 512,
                          rowsPerTileInParts = 256, columnsPerTileInParts = 256;
 
 std::optional<int64_t> attn::chooseTileColumns(ProjectionOp op, Value out,
@@ -65,29 +65,35 @@ ProjectionTiles::ProjectionTiles(OpBuilder &b, ProjectionOp op, int64_t lanes,
     numParts = input.isF16() ? 2 : 3;
 }
 
-Value ProjectionTiles::forEach(OpFoldResult end, int64_t step, Value initial,
-                               function_ref<Value(Value, Value)> body) {
-  auto loop = scf::ForOp::create(b, loc, constant(0),
-                                 getValueOrCreateConstantIndexOp(b, loc, end),
-                                 constant(step), initial);
+SmallVector<Value> ProjectionTiles::forEach(
+    OpFoldResult first, OpFoldResult end, int64_t step, ValueRange initial,
+    function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+  auto loop = scf::ForOp::create(
+      b, loc, getValueOrCreateConstantIndexOp(b, loc, first),
+      getValueOrCreateConstantIndexOp(b, loc, end), constant(step), initial);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
-  Value next = body(loop.getInductionVar(), loop.getRegionIterArg(0));
+  SmallVector<Value> next =
+      body(loop.getInductionVar(), loop.getRegionIterArgs());
   scf::YieldOp::create(b, loc, next);
-  return loop.getResult(0);
+  return loop.getResults();
 }
 
-Value ProjectionTiles::forBlocks(
-    bool few, Value sums,
-    function_ref<Value(OpFoldResult, int64_t, Value)> multiply) {
-  int64_t steps = getNumSteps(), step;
-  if (inPairs && few)
+Value ProjectionTiles::forEach(OpFoldResult end, int64_t step, Value initial,
+                               function_ref<Value(Value, Value)> body) {
+  return forEach(index(0), end, step, initial,
+                 [&](Value i, ValueRange carried) -> SmallVector<Value> {
+                   return {body(i, carried.front())};
+                 })
+      .front();
+}
+
+Value ProjectionTiles::forFewBlocks(
+    Value sums, function_ref<Value(OpFoldResult, int64_t, Value)> multiply) {
+  int64_t steps = getNumSteps(), step = featuresPerFewBlock;
+  if (inPairs)
     step =
         numParts == 1 ? steps : featuresPerFewBlockInParts / kFeaturesPerTile;
-  else if (inPairs)
-    step = featuresPerBlockInPairs / kFeaturesPerTile;
-  else
-    step = few ? featuresPerFewBlock : featuresPerBlock;
   int64_t whole = steps / step * step;
   if (whole > 0)
     sums = forEach(index(whole), step, sums, [&](Value at, Value sums) {
@@ -158,9 +164,8 @@ Value ProjectionTiles::emitFewRows(const Tile &tile, int64_t mostRows,
   OpFoldResult zero = index(0), box[] = {numRows, index(tile.numColumns)};
   Value sums = slice(empty({mostRows, tile.numColumns}, b.getF32Type()),
                      {zero, zero}, box, box);
-  sums = forBlocks(
-      /*few=*/true, fillWithZero(sums),
-      [&](OpFoldResult at, int64_t count, Value sums) {
+  sums = forFewBlocks(
+      fillWithZero(sums), [&](OpFoldResult at, int64_t count, Value sums) {
         Value columns = getColumns(tile, zero, at, count, /*few=*/true);
         return multiplyFew(columns, at, count, sums);
       });
@@ -168,44 +173,65 @@ Value ProjectionTiles::emitFewRows(const Tile &tile, int64_t mostRows,
 }
 
 Value ProjectionTiles::emitTile(const Tile &tile, Value outTile) {
-  int64_t size = getRowsPerPack(), mostPacks = getPacksPerTile();
+  int64_t size = getRowsPerPack(), steps = getNumSteps(),
+          most = inPairs ? featuresPerBlockInPairs / kFeaturesPerTile
+                         : featuresPerBlock;
+  // Blocks of about the same size.
+  int64_t step = llvm::divideCeil(steps, llvm::divideCeil(steps, most));
   OpFoldResult zero = index(0), one = index(1);
   OpFoldResult box[] = {index(size), index(tile.numColumns)};
   AffineExpr i, j;
   bindDims(b.getContext(), i, j);
-  Value sums = fillWithZero(empty(
-      {tile.mostBlocks, mostPacks, size, tile.numColumns}, b.getF32Type()));
-  auto getColumn = [&](Value block) {
-    return apply(i * tile.numColumns, {block});
-  };
-  auto getPack = [&](Value block, Value pack, Value sums) {
-    return slice(sums, {block, pack, zero, zero}, {one, one, box[0], box[1]},
-                 box);
-  };
   OpFoldResult numPacks = apply(i.ceilDiv(size), {tile.numRows});
-  auto multiply = [&](OpFoldResult at, int64_t count, Value sums) {
-    return forEach(tile.numBlocks, 1, sums, [&](Value block, Value sums) {
-      Value columns =
-          getColumns(tile, getColumn(block), at, count, /*few=*/false);
-      return forEach(numPacks, 1, sums, [&](Value pack, Value sums) {
-        OpFoldResult number = apply(i + j.floorDiv(size), {pack, tile.row});
-        Value next = multiplyPack(number, at, count, columns,
-                                  getPack(block, pack, sums));
-        return insert(next, sums, {block, pack, zero, zero},
-                      {one, one, box[0], box[1]});
-      });
-    });
+  bool hasOneBlock = step == steps;
+  Value sums =
+      empty(hasOneBlock ? ArrayRef<int64_t>{size, tile.numColumns}
+                        : ArrayRef<int64_t>{tile.mostBlocks, getPacksPerTile(),
+                                            size, tile.numColumns},
+            b.getF32Type());
+  // Of a block of features: the first begins the sums, the last stores them.
+  auto multiply = [&](OpFoldResult at, int64_t count, ValueRange carried,
+                      bool isFirst, bool isLast) {
+    auto forPack = [&](Value block, OpFoldResult column, Value columns,
+                       Value pack, ValueRange carried) -> SmallVector<Value> {
+      Value sums = carried[0], outTile = carried[1];
+      OpFoldResult corner[] = {block, pack, zero, zero},
+                   sizes[] = {one, one, box[0], box[1]};
+      Value part = hasOneBlock ? sums : slice(sums, corner, sizes, box);
+      part = multiplyPack(apply(i + j.floorDiv(size), {pack, tile.row}), at,
+                          count, columns, part, isFirst);
+      // Before its place changes, or it would have another one.
+      if (isLast)
+        outTile =
+            storeRows(tile, column, part, apply(i * size, {pack}),
+                      minimum({b.getAffineConstantExpr(size), j - i * size},
+                              {pack, tile.numRows}),
+                      outTile);
+      sums = hasOneBlock ? part : insert(part, sums, corner, sizes);
+      return {sums, outTile};
+    };
+    return forEach(
+        zero, tile.numBlocks, 1, carried, [&](Value block, ValueRange carried) {
+          OpFoldResult column = apply(i * tile.numColumns, {block});
+          Value columns = getColumns(tile, column, at, count, /*few=*/false);
+          return forEach(
+              zero, numPacks, 1, carried, [&](Value pack, ValueRange carried) {
+                return forPack(block, column, columns, pack, carried);
+              });
+        });
   };
-  sums = forBlocks(/*few=*/false, sums, multiply);
-  return forEach(tile.numBlocks, 1, outTile, [&](Value block, Value outTile) {
-    return forEach(numPacks, 1, outTile, [&](Value pack, Value outTile) {
-      OpFoldResult first = apply(i * size, {pack});
-      OpFoldResult count = minimum(
-          {b.getAffineConstantExpr(size), j - i * size}, {pack, tile.numRows});
-      return storeRows(tile, getColumn(block), getPack(block, pack, sums),
-                       first, count, outTile);
-    });
-  });
+  int64_t last = (llvm::divideCeil(steps, step) - 1) * step;
+  SmallVector<Value> carried = {sums, outTile};
+  if (last > 0)
+    carried = multiply(zero, step, carried, /*isFirst=*/true, /*isLast=*/false);
+  if (last > step)
+    carried = forEach(index(step), index(last), step, carried,
+                      [&](Value at, ValueRange carried) {
+                        return multiply(at, step, carried, /*isFirst=*/false,
+                                        /*isLast=*/false);
+                      });
+  return multiply(index(last), steps - last, carried, /*isFirst=*/last == 0,
+                  /*isLast=*/true)[1];
 }
 
 ProjectionTiles::Box ProjectionTiles::getBox(const Tile &tile) {

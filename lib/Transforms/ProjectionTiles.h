@@ -101,6 +101,8 @@ private:
   Value gatherRows(OpFoldResult first, OpFoldResult count, int64_t capacity);
   Value gatherBlock(OpFoldResult batch, OpFoldResult row, OpFoldResult count,
                     OpFoldResult to, Value rows);
+  /// The same as a matrix of `count` rows, in the input if they lie there.
+  Value getRows(OpFoldResult first, OpFoldResult count, int64_t capacity);
   /// All rows as a matrix, or (rows, parts, K).
   Value getFewRows(int64_t capacity);
   /// All rows in packs: (packs, K, rows), or (packs, parts, K / 32, rows, 32).
@@ -114,8 +116,8 @@ private:
   Value getColumns(const Tile &tile, OpFoldResult column, OpFoldResult at,
                    int64_t count, bool few);
   /// `multiply` for all features, a block of them at a time.
-  Value forBlocks(
-      bool few, Value sums,
+  Value forFewBlocks(
+      Value sums,
       function_ref<Value(OpFoldResult at, int64_t count, Value sums)> multiply);
   Value add(Value part, Value sums);
   /// Adds the products of the same features of all rows and such columns.
@@ -124,11 +126,16 @@ private:
   /// added last.
   Value multiplyFewInParts(Value columns, OpFoldResult at, int64_t count,
                            Value sums);
-  /// The same of the rows of a pack. Sums of blocks are rounded less than one
-  /// long sum.
+  /// The same of the rows of a pack; if it is the first of its blocks, in the
+  /// place of `sums`. Sums of blocks are rounded less than one long sum.
   Value multiplyPack(OpFoldResult pack, OpFoldResult at, int64_t count,
-                     Value columns, Value sums);
-  /// for i = 0 to end step `step`
+                     Value columns, Value sums, bool isFirst);
+  /// for i = first to end step `step`
+  SmallVector<Value>
+  forEach(OpFoldResult first, OpFoldResult end, int64_t step,
+          ValueRange initial,
+          function_ref<SmallVector<Value>(Value i, ValueRange carried)> body);
+  /// The same from 0 on, with one value.
   Value forEach(OpFoldResult end, int64_t step, Value initial,
                 function_ref<Value(Value i, Value carried)> body);
   /// Scales sums of `count` rows, adds the bias, and stores them in the rows of

@@ -277,6 +277,33 @@ TEST(Projection, p4_wider_numbers_times_pairs) {
       }
 }
 
+/// Features that are multiplied in blocks: a first, others and a last, of
+/// another size; and more rows than a tile has.
+TEST(Projection, blocks_of_features) {
+  struct Case {
+    ElementType type, weightType;
+    bool inPairs;
+    Index features;
+  };
+  std::uint64_t seed = 8400;
+  for (Case c : {Case{ElementType::bf16, ElementType::bf16, true, 1088},
+                 Case{ElementType::bf16, ElementType::bf16, true, 544},
+                 Case{ElementType::f32, ElementType::bf16, true, 1088},
+                 Case{ElementType::f32, ElementType::f32, false, 1000}}) {
+    SCOPED_TRACE("seed " + std::to_string(++seed));
+    Random random(seed);
+    ProjectionSpec spec;
+    spec.type = c.type;
+    spec.weightType = c.weightType;
+    spec.input = {0, c.features};
+    spec.outs = {{3, 64}};
+    spec.panel = 64;
+    spec.inPairs = c.inPairs;
+    spec.batch = 1;
+    runSpec(spec, 1, /*length=*/300, random);
+  }
+}
+
 TEST(Projection, random) {
   std::uint64_t seed = 8100;
   for (int i = 0; i < 40; ++i, ++seed) {

@@ -10,6 +10,7 @@
 
 #include "lib/Conversion/LinalgToVector/LinalgToVector.h"
 #include "lib/Conversion/LinalgToVector/RowPrefetch.h"
+#include "lib/Conversion/LinalgToVector/TileStreams.h"
 
 #include "mlir/Dialect/Linalg/IR/LinalgInterfaces.h"
 
@@ -27,6 +28,8 @@ struct Contraction {
   linalg::LinalgOp producer;
   /// For rows of B.
   RowPrefetch prefetch;
+  /// Of products in tiles.
+  TileStreams streams;
 
   int64_t getNumRows() const { return c.getType().getDimSize(0); }
   int64_t getNumLanes() const { return c.getType().getDimSize(1); }

@@ -15,6 +15,7 @@
 namespace mlir::attn {
 
 struct RowPrefetch;
+struct TileStreams;
 
 /// A buffer for every thread, allocated outside of the loops over tiles around
 /// the insertion point.
@@ -40,7 +41,8 @@ struct ContractionTarget {
 /// another form; without a remark on other operations.
 LogicalResult vectorizeContraction(RewriterBase &rewriter, linalg::LinalgOp op,
                                    const ContractionTarget &target,
-                                   const RowPrefetch &prefetch);
+                                   const RowPrefetch &prefetch,
+                                   const TileStreams &streams);
 
 /// Whether the body is c + a * b, of numbers that may be converted first.
 bool multipliesAndAdds(linalg::LinalgOp op);

@@ -6,14 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Conversion/LinalgToVector/RowPrefetch.h"
+#include "lib/Conversion/LinalgToVector/LaterIteration.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/IRMapping.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -67,72 +65,6 @@ void RowPrefetch::emitRows(OpBuilder &b, Location loc, Value row,
   for (int64_t at = 0; at < numColumns; at += line)
     emit(b, loc, loop.getInductionVar(),
          arith::AddIOp::create(b, loc, first, index(at)));
-}
-
-namespace {
-
-/// What an iteration of a loop computes, for one that is `distance` later.
-class LaterIteration {
-public:
-  LaterIteration(OpBuilder &b, scf::ForOp loop, int64_t distance = 1)
-      : b(b), loop(loop) {
-    Location loc = loop.getLoc();
-    // Of the last iterations, themselves: what they load may end there.
-    Value iv = loop.getInductionVar(), step = loop.getStep();
-    if (distance != 1)
-      step = b.createOrFold<arith::MulIOp>(
-          loc, step, arith::ConstantIndexOp::create(b, loc, distance));
-    Value next = arith::AddIOp::create(b, loc, iv, step);
-    Value exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
-                                         next, loop.getUpperBound());
-    mapping.map(iv, arith::SelectOp::create(b, loc, exists, next, iv));
-  }
-
-  /// Null if it can not be computed ahead.
-  Value get(Value value) {
-    if (Value known = mapping.lookupOrNull(value))
-      return known;
-    if (loop.isDefinedOutsideOfLoop(value))
-      return value;
-    Operation *op = value.getDefiningOp();
-    if (!op || op->getBlock() != loop.getBody() || op->getNumRegions() != 0 ||
-        !(isMemoryEffectFree(op) || isa<memref::LoadOp>(op)))
-      return nullptr;
-    for (Value operand : op->getOperands())
-      if (!get(operand))
-        return nullptr;
-    b.clone(*op, mapping);
-    return mapping.lookup(value);
-  }
-
-private:
-  OpBuilder &b;
-  scf::ForOp loop;
-  IRMapping mapping;
-};
-
-} // namespace
-
-/// Whether `value` is computed from `iv`, by operations of which a view counts
-/// with where it begins.
-static bool dependsOn(Value value, Value iv) {
-  SmallVector<Value> open = {value};
-  llvm::SmallPtrSet<Operation *, 16> seen;
-  while (!open.empty()) {
-    Value next = open.pop_back_val();
-    if (next == iv)
-      return true;
-    Operation *op = next.getDefiningOp();
-    if (!op || !seen.insert(op).second)
-      continue;
-    if (auto view = dyn_cast<memref::SubViewOp>(op)) {
-      open.push_back(view.getSource());
-      llvm::append_range(open, view.getOffsets());
-    } else {
-      llvm::append_range(open, op->getOperands());
-    }
-  }
-  return false;
 }
 
 /// Whether no two iterations of the parallel loops around `view` read the same

@@ -9,6 +9,8 @@
 
 #include "mlir/Dialect/AMX/AMXDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -30,6 +32,43 @@ Value TileBlocks::load(TypedValue<MemRefType> from, ValueRange indices) {
   int64_t columns = element.isBF16() ? 2 * kSize : kSize;
   return amx::TileLoadOp::create(
       b, loc, amx::TileType::get({kSize, columns}, element), from, indices);
+}
+
+/// amx.tile_load has no hint.
+Value TileBlocks::loadOnce(TypedValue<MemRefType> from, ValueRange indices) {
+  MemRefType type = from.getType();
+  int64_t bytes = type.getElementTypeBitWidth() / 8;
+  Type i16 = b.getI16Type(), i64 = b.getI64Type();
+  auto metadata = memref::ExtractStridedMetadataOp::create(b, loc, from);
+  Value element = metadata.getOffset();
+  for (auto [index, stride] :
+       llvm::zip_equal(indices, metadata.getConstifiedMixedStrides()))
+    element = b.createOrFold<arith::AddIOp>(
+        loc, element,
+        b.createOrFold<arith::MulIOp>(
+            loc, index, getValueOrCreateConstantIndexOp(b, loc, stride)));
+  Value address = arith::AddIOp::create(
+      b, loc, memref::ExtractAlignedPointerAsIndexOp::create(b, loc, from),
+      b.createOrFold<arith::MulIOp>(loc, element, constant(bytes)));
+  Value pointer = LLVM::IntToPtrOp::create(
+      b, loc, LLVM::LLVMPointerType::get(b.getContext()),
+      Value(arith::IndexCastOp::create(b, loc, i64, address)));
+  Value pitch = b.createOrFold<arith::MulIOp>(
+      loc,
+      getValueOrCreateConstantIndexOp(
+          b, loc, metadata.getConstifiedMixedStrides().end()[-2]),
+      constant(bytes));
+  Value operands[] = {
+      arith::ConstantOp::create(b, loc, b.getIntegerAttr(i16, kSize)),
+      arith::ConstantOp::create(b, loc, b.getIntegerAttr(i16, 64)), pointer,
+      arith::IndexCastOp::create(b, loc, i64, pitch)};
+  Value tile = LLVM::CallIntrinsicOp::create(
+                   b, loc, LLVM::LLVMX86AMXType::get(b.getContext()),
+                   b.getStringAttr("llvm.x86.tileloaddt164.internal"), operands)
+                   ->getResult(0);
+  auto tileType = amx::TileType::get({kSize, 2 * kSize}, type.getElementType());
+  return UnrealizedConversionCastOp::create(b, loc, tileType, tile)
+      .getResult(0);
 }
 
 void TileBlocks::emit(Value row, Value column, int64_t rowTiles,
@@ -110,10 +149,14 @@ void TileBlocks::emitStep(ValueRange rows, ValueRange columns, ValueRange k,
   };
   SmallVector<Value> kOfA(k);
   kOfA.back() = twice(k.back());
+  contraction.streams.emitStep(b, loc, k.front());
   SmallVector<Value> tilesOfA, tilesOfB;
-  for (Value row : rows)
-    tilesOfA.push_back(load(
-        contraction.a, getIndices(contraction.mapOfA, row, Value(), kOfA)));
+  for (Value row : rows) {
+    SmallVector<Value> at = getIndices(contraction.mapOfA, row, Value(), kOfA);
+    tilesOfA.push_back(contraction.streams.readsAOnce
+                           ? loadOnce(contraction.a, at)
+                           : load(contraction.a, at));
+  }
   for (Value column : columns)
     tilesOfB.push_back(
         load(contraction.b,

@@ -31,6 +31,9 @@ private:
   Value constant(int64_t value);
   Value add(Value value, int64_t addend);
   Value load(TypedValue<MemRefType> from, ValueRange indices);
+  /// The same of a tile of pairs that is not read again soon: the load leaves
+  /// what the first-level cache has there.
+  Value loadOnce(TypedValue<MemRefType> from, ValueRange indices);
   void emitPrefetch(Value row, Value column, int64_t numRows,
                     int64_t numColumns);
   /// acc[m,n] += A[m,k...] * B[k...,n] for all k, of which `outer` are fixed.

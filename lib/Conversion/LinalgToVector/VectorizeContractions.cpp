@@ -252,7 +252,8 @@ static bool fillsWithZero(linalg::LinalgOp op) {
 LogicalResult attn::vectorizeContraction(RewriterBase &rewriter,
                                          linalg::LinalgOp op,
                                          const ContractionTarget &target,
-                                         const RowPrefetch &prefetch) {
+                                         const RowPrefetch &prefetch,
+                                         const TileStreams &streams) {
   if (!isContraction(op))
     return failure();
   if (multipliesAndAdds(op) &&
@@ -263,6 +264,7 @@ LogicalResult attn::vectorizeContraction(RewriterBase &rewriter,
     return op.emitRemark("not computed in vector registers: ") << reason;
   contraction.producer = findProducer(op, contraction.c);
   contraction.prefetch = prefetch;
+  contraction.streams = streams;
   rewriter.setInsertionPoint(op);
   if (contraction.inPairs && !hasKnownPairs(contraction.b)) {
     // Only the caller of a kernel knows how an argument lies.
@@ -316,8 +318,12 @@ struct VectorizeContractions
       if (failed(vectorizeConvolution(rewriter, op, target.registers)))
         contractions.push_back(op);
     auto prefetches = emitRowPrefetches(rewriter, contractions);
+    llvm::DenseMap<Operation *, TileStreams> streams;
+    if (bf16Tiles)
+      streams = emitTileStreams(rewriter, contractions);
     for (linalg::LinalgOp op : contractions)
-      (void)vectorizeContraction(rewriter, op, target, prefetches.lookup(op));
+      (void)vectorizeContraction(rewriter, op, target, prefetches.lookup(op),
+                                 streams.lookup(op));
   }
 };
 } // namespace

@@ -1,0 +1,38 @@
+//===- LaterIteration.h - What a loop computes later ------------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_CONVERSION_LINALGTOVECTOR_LATERITERATION_H
+#define ATTN_CONVERSION_LINALGTOVECTOR_LATERITERATION_H
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace mlir::attn {
+
+/// What an iteration of a loop computes, for one that is `distance` later.
+class LaterIteration {
+public:
+  LaterIteration(OpBuilder &b, scf::ForOp loop, int64_t distance = 1);
+
+  /// Of a value that is computed in the loop, before the insertion point, where
+  /// loops in between are in the same iteration. Null if it can not be computed
+  /// ahead.
+  Value get(Value value);
+
+private:
+  OpBuilder &b;
+  scf::ForOp loop;
+  IRMapping mapping;
+};
+
+/// Whether `value` is computed from `iv`, by operations of which a view counts
+/// with where it begins.
+bool dependsOn(Value value, Value iv);
+
+} // namespace mlir::attn
+
+#endif // ATTN_CONVERSION_LINALGTOVECTOR_LATERITERATION_H
