@@ -30,8 +30,6 @@ static constexpr int64_t rowsPerPack = 6, rowsPerPackInPairs = 32;
 static constexpr int64_t featuresPerBlock = 384, featuresPerBlockInPairs = 512;
 /// Features of a block of few rows, which have the next one fetched.
 static constexpr int64_t featuresPerFewBlock = 256;
-/// Features of a block of few rows in parts: more would be rounded too often.
-static constexpr int64_t featuresPerFewBlockInParts = 2048;
 /// Rows and columns of a tile, whose sums stay in the second-level cache, so
 /// that rows and weights are read from beyond it once for so many of the other.
 static constexpr int64_t rowsPerTile = 384, columnsPerTile = 256,
@@ -92,8 +90,7 @@ Value ProjectionTiles::forFewBlocks(
     Value sums, function_ref<Value(OpFoldResult, int64_t, Value)> multiply) {
   int64_t steps = getNumSteps(), step = featuresPerFewBlock;
   if (inPairs)
-    step =
-        numParts == 1 ? steps : featuresPerFewBlockInParts / kFeaturesPerTile;
+    step = numParts == 1 ? steps : featuresPerFewBlock / kFeaturesPerTile;
   int64_t whole = steps / step * step;
   if (whole > 0)
     sums = forEach(index(whole), step, sums, [&](Value at, Value sums) {

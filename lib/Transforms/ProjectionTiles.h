@@ -122,8 +122,8 @@ private:
   Value add(Value part, Value sums);
   /// Adds the products of the same features of all rows and such columns.
   Value multiplyFew(Value columns, OpFoldResult at, int64_t count, Value sums);
-  /// The same of rows in parts: each part is a row, and the sums of a row are
-  /// added last.
+  /// The same of rows in parts: each part is a row, so that the columns are
+  /// read once, and the sums of a row are added last.
   Value multiplyFewInParts(Value columns, OpFoldResult at, int64_t count,
                            Value sums);
   /// The same of the rows of a pack; if it is the first of its blocks, in the

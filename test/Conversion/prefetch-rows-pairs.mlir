@@ -82,3 +82,52 @@ func.func @packs(%k: !heads, %v: !heads, %q: memref<32x32x2xbf16>,
   }
   return
 }
+
+#row = affine_map<(m, n, t, p, e) -> (m, t, p, e)>
+#columns = affine_map<(m, n, t, p, e) -> (t, p, n, e)>
+#sums = affine_map<(m, n, t, p, e) -> (m, n)>
+
+// Few rows times a panel of pairs, which fetch the panel's next rows of pairs.
+// CHECK-LABEL: func.func @panel(
+// CHECK-SAME: %[[W:[^:]*]]: memref<4x?x64x2xbf16>
+// CHECK: scf.forall (%[[H:.*]]) in (4)
+// CHECK: scf.for
+// CHECK: memref.subview
+// CHECK: %[[NEXT:.*]] = memref.subview %[[W]][%[[H]], %{{.*}}, 0, 0] [1, 128, 64, 2]
+// CHECK: scf.for %[[T:[^ ]*]] = %c0 to %c8 step %c1
+// CHECK: scf.for %[[P:[^ ]*]] = %c0 to %c16 step %c2
+// CHECK: %[[FIRST:.*]] = arith.muli %[[T]], %c16
+// CHECK: %[[R:.*]] = arith.addi %[[FIRST]], %[[P]]
+// CHECK: memref.prefetch %[[NEXT]][%[[R]], %c0, %c0], read, locality<2>, data
+// CHECK: memref.prefetch %[[NEXT]][%[[R]], %c16, %c0], read, locality<2>, data
+// CHECK: memref.prefetch %[[NEXT]][%[[R]], %c32, %c0], read, locality<2>, data
+// CHECK: memref.prefetch %[[NEXT]][%[[R]], %c48, %c0], read, locality<2>, data
+func.func @panel(%w: memref<4x?x64x2xbf16>, %a: memref<3x8x16x2xbf16>,
+                 %c: memref<4x3x64xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c128 = arith.constant 128 : index
+  scf.forall (%h) in (4) {
+    %sums = memref.subview %c[%h, 0, 0] [1, 3, 64] [1, 1, 1]
+        : memref<4x3x64xf32> to memref<3x64xf32, strided<[64, 1], offset: ?>>
+    scf.for %j = %c0 to %n step %c128 {
+      %rows = memref.subview %w[%h, %j, 0, 0] [1, 128, 64, 2] [1, 1, 1, 1]
+          : memref<4x?x64x2xbf16> to memref<128x64x2xbf16, strided<[128, 2, 1], offset: ?>>
+      %pairs = memref.expand_shape %rows [[0, 1], [2], [3]] output_shape [8, 16, 64, 2]
+          : memref<128x64x2xbf16, strided<[128, 2, 1], offset: ?>>
+          into memref<8x16x64x2xbf16, strided<[2048, 128, 2, 1], offset: ?>>
+      linalg.generic {indexing_maps = [#row, #columns, #sums],
+          iterator_types = ["parallel", "parallel", "reduction", "reduction", "reduction"]}
+          ins(%a, %pairs : memref<3x8x16x2xbf16>,
+                           memref<8x16x64x2xbf16, strided<[2048, 128, 2, 1], offset: ?>>)
+          outs(%sums : memref<3x64xf32, strided<[64, 1], offset: ?>>) {
+      ^bb0(%x: bf16, %y: bf16, %sum: f32):
+        %0 = arith.extf %x : bf16 to f32
+        %1 = arith.extf %y : bf16 to f32
+        %2 = arith.mulf %0, %1 : f32
+        %3 = arith.addf %sum, %2 : f32
+        linalg.yield %3 : f32
+      }
+    }
+  }
+  return
+}

@@ -22,8 +22,11 @@ void RowPrefetch::emit(OpBuilder &b, Location loc, Value row,
                        Value column) const {
   if (!matrix)
     return;
+  SmallVector<Value> indices = {row, column};
+  if (matrix.getType().getRank() == 3)
+    indices.push_back(arith::ConstantIndexOp::create(b, loc, 0));
   // To the second level: the first has few lines under way at a time.
-  memref::PrefetchOp::create(b, loc, matrix, ValueRange{row, column},
+  memref::PrefetchOp::create(b, loc, matrix, indices,
                              /*isWrite=*/false, /*localityHint=*/2,
                              /*isDataCache=*/true);
 }
@@ -114,19 +117,30 @@ static void emitBeginnings(OpBuilder &b, scf::ForOp loop,
 /// Whether `view` are rows of memory that each iteration of `loop` reads others
 /// of.
 static bool isBlock(memref::SubViewOp view, scf::ForOp loop) {
-  return view->getBlock() == loop.getBody() && view.getType().getRank() == 2 &&
+  return view->getBlock() == loop.getBody() &&
          dependsOn(view, loop.getInductionVar()) && isReadOnce(view);
+}
+
+static bool isMatrix(memref::SubViewOp view) {
+  return view.getType().getRank() == 2;
+}
+
+/// Whether `view` are rows of pairs.
+static bool isPairs(memref::SubViewOp view) {
+  MemRefType type = view.getType();
+  return type.getRank() == 3 && type.getDimSize(2) == 2;
 }
 
 /// The rows that a contraction in `loop` reads from memory, a block in each
 /// iteration; or null.
-static memref::SubViewOp findBlock(linalg::LinalgOp contraction,
-                                   scf::ForOp loop) {
+static memref::SubViewOp
+findBlock(linalg::LinalgOp contraction, scf::ForOp loop,
+          function_ref<bool(memref::SubViewOp)> hasForm = isMatrix) {
   for (Value operand : contraction.getDpsInputs()) {
     if (auto pairs = operand.getDefiningOp<memref::ExpandShapeOp>())
       operand = pairs.getSrc();
     auto view = operand.getDefiningOp<memref::SubViewOp>();
-    if (view && isBlock(view, loop))
+    if (view && hasForm(view) && isBlock(view, loop))
       return view;
   }
   return nullptr;
@@ -137,7 +151,7 @@ static memref::SubViewOp findPackedBlock(scf::ForOp loop) {
   memref::SubViewOp block;
   loop.getBody()->walk([&](linalg::TransposeOp pack) {
     auto view = pack.getInput().getDefiningOp<memref::SubViewOp>();
-    while (view && !isBlock(view, loop))
+    while (view && !(isMatrix(view) && isBlock(view, loop)))
       view = view.getSource().getDefiningOp<memref::SubViewOp>();
     if (view)
       block = view;
@@ -177,6 +191,8 @@ attn::emitRowPrefetches(OpBuilder &b, ArrayRef<linalg::LinalgOp> contractions) {
         }) != 1)
       continue;
     memref::SubViewOp block = findBlock(op, loop);
+    if (!block)
+      block = findBlock(op, loop, isPairs);
     if (!block)
       continue;
     b.setInsertionPoint(op);

@@ -15,9 +15,10 @@ namespace mlir::attn {
 /// What is fetched from memory while a contraction computes: of a matrix, the
 /// rows that it reads of its own.
 struct RowPrefetch {
-  TypedValue<MemRefType> matrix; ///< Null: nothing is fetched.
-  Value own;                     ///< The operand that has those rows.
-  int64_t numRows = 0;           ///< Of the matrix, at most.
+  /// (rows, columns), or (rows, columns, 2) of pairs. Null: nothing is fetched.
+  TypedValue<MemRefType> matrix;
+  Value own;           ///< The operand that has those rows.
+  int64_t numRows = 0; ///< Of the matrix, at most.
 
   /// Fetches the line of an element.
   void emit(OpBuilder &b, Location loc, Value row, Value column) const;

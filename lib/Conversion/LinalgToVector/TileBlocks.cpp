@@ -97,7 +97,8 @@ void TileBlocks::emit(Value row, Value column, int64_t rowTiles,
 void TileBlocks::emitPrefetch(Value row, Value column, int64_t numRows,
                               int64_t numColumns) {
   const RowPrefetch &prefetch = contraction.prefetch;
-  if (!prefetch.matrix || prefetch.matrix.getType().isDynamicDim(1))
+  if (!prefetch.matrix || prefetch.matrix.getType().getRank() != 2 ||
+      prefetch.matrix.getType().isDynamicDim(1))
     return;
   auto scale = [&](Value value, int64_t from, int64_t to) {
     value = b.createOrFold<arith::MulIOp>(loc, value, constant(to));

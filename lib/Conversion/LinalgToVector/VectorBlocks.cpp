@@ -194,9 +194,10 @@ void VectorBlocks::emitStep(ValueRange rows, ValueRange columns, ValueRange k,
   for (auto [i, column] : llvm::enumerate(columns)) {
     SmallVector<Value> indices =
         getIndices(contraction.mapOfB, /*row=*/{}, times(column, factor), k);
-    int64_t bytes = int64_t(i) * width * typeOfB.getIntOrFloatBitWidth() / 8;
+    int64_t bytes =
+        int64_t(i) * factor * width * typeOfB.getIntOrFloatBitWidth() / 8;
     if (bytes % 64 == 0 && contraction.prefetch.own == contraction.b)
-      contraction.prefetch.emit(b, loc, k.back(), column);
+      contraction.prefetch.emit(b, loc, joinSteps(k), column);
     if (splitsColumns) {
       if (i % 2 == 0) {
         auto [even, odd] = loadSplit(b, loc, contraction.b, indices, width);
@@ -214,6 +215,15 @@ void VectorBlocks::emitStep(ValueRange rows, ValueRange columns, ValueRange k,
     emitDots(scalars, lanes, acc);
   else
     emitProducts(scalars, lanes, acc);
+}
+
+Value VectorBlocks::joinSteps(ValueRange k) {
+  Value row = k.front();
+  for (auto [i, inner] : llvm::enumerate(k.drop_front())) {
+    int64_t size = contraction.b.getType().getDimSize(i + 1);
+    row = b.createOrFold<arith::AddIOp>(loc, times(row, size), inner);
+  }
+  return row;
 }
 
 void VectorBlocks::emitPrefetch(ValueRange rows, Value k, int64_t numSteps) {

@@ -45,6 +45,8 @@ private:
   /// acc[m,n] += A[m,k...] * B[k...,n] for one k.
   void emitStep(ValueRange rows, ValueRange columns, ValueRange k,
                 SmallVector<Value> &acc);
+  /// The row of B, of all its contracted dimensions, at the steps `k`.
+  Value joinSteps(ValueRange k);
   /// Fetches what a block should while it computes `numSteps` steps from `k`
   /// on.
   void emitPrefetch(ValueRange rows, Value k, int64_t numSteps);

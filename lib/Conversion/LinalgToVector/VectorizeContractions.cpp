@@ -243,6 +243,15 @@ static linalg::LinalgOp findProducer(linalg::LinalgOp op, Value c) {
   return producer;
 }
 
+/// Joins the pairs of the operands, of which B may be what is fetched.
+static void joinOperands(OpBuilder &b, Location loc, Contraction &contraction,
+                         bool fetchesB) {
+  contraction.a = joinPairs(b, loc, contraction.a);
+  contraction.b = joinPairs(b, loc, contraction.b);
+  if (fetchesB)
+    contraction.prefetch.own = contraction.b;
+}
+
 /// Whether `op` fills a buffer with zeros.
 static bool fillsWithZero(linalg::LinalgOp op) {
   auto fill = dyn_cast<linalg::FillOp>(op.getOperation());
@@ -266,6 +275,7 @@ LogicalResult attn::vectorizeContraction(RewriterBase &rewriter,
   contraction.prefetch = prefetch;
   contraction.streams = streams;
   rewriter.setInsertionPoint(op);
+  bool fetchesB = prefetch.matrix && prefetch.matrix.getType().getRank() == 3;
   if (contraction.inPairs && !hasKnownPairs(contraction.b)) {
     // Only the caller of a kernel knows how an argument lies.
     auto [holds, known] = assumePairs(rewriter, contraction.b);
@@ -279,15 +289,13 @@ LogicalResult attn::vectorizeContraction(RewriterBase &rewriter,
     if (failed(linalg::linalgOpToLoops(rewriter, op)))
       return op.emitError("is not computed by loops");
     rewriter.setInsertionPoint(either.thenYield());
-    contraction.a = joinPairs(rewriter, op.getLoc(), contraction.a);
-    contraction.b = joinPairs(rewriter, op.getLoc(), contraction.b);
+    joinOperands(rewriter, op.getLoc(), contraction, fetchesB);
     emitContractionLoops(rewriter, op.getLoc(), contraction, target);
     rewriter.eraseOp(op);
     return success();
   }
   if (contraction.inPairs) {
-    contraction.a = joinPairs(rewriter, op.getLoc(), contraction.a);
-    contraction.b = joinPairs(rewriter, op.getLoc(), contraction.b);
+    joinOperands(rewriter, op.getLoc(), contraction, fetchesB);
     // Tiles are not computed with otherwise.
     if (target.tiles && contraction.hasTiles() && contraction.producer &&
         !fillsWithZero(contraction.producer))
