@@ -22,11 +22,12 @@ Status bench::checkRow(const std::string &name, const TensorView &row,
   Expected<reference::AttentionResult> expected = reference::attention(problem);
   if (!expected)
     return expected.error();
-  return compareRow(name, row, expected->output);
+  return compareRow(name, row, expected->output, quantizedQueries);
 }
 
 Status bench::compareRow(const std::string &name, const TensorView &row,
-                         const std::vector<double> &expected) {
+                         const std::vector<double> &expected,
+                         bool quantizedQueries) {
   Expected<std::vector<double>> actual = reference::toDoubles("output", row);
   if (!actual)
     return actual.error();

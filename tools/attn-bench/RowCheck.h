@@ -24,7 +24,8 @@ Status checkRow(const std::string &name, const TensorView &row,
 
 /// The same with the row that is expected.
 Status compareRow(const std::string &name, const TensorView &row,
-                  const std::vector<double> &expected);
+                  const std::vector<double> &expected,
+                  bool quantizedQueries = false);
 
 /// That a whole output was written: it held nothing but NaN before.
 Status checkWritten(const TensorView &output);
