@@ -18,7 +18,7 @@
 
 #include "dialect/AttnOps.h"
 #include "dialect/OnlinePacks.h"
-#include "lib/Analysis/MaskAnalysis.h"
+#include "lib/Transforms/BlockFacts.h"
 #include "lib/Transforms/IntegerScores.h"
 #include "lib/Transforms/OnlineInPairs.h"
 #include "lib/Transforms/Passes.h"
@@ -51,13 +51,6 @@ namespace {
 /// Rows that attn.online_softmax may write after the last key.
 constexpr int64_t kRowMultiple = 8;
 
-/// What is known of a block before its scores are.
-struct BlockFacts {
-  Value isEmpty;   ///< The mask keeps nothing; null if never.
-  Value isPartial; ///< It may not keep everything.
-  Value isDefined; ///< The regions have values everywhere.
-};
-
 /// Emits the steps of one block.
 class Decomposition {
 public:
@@ -74,7 +67,7 @@ public:
 
   SmallVector<Value> emit() {
     numKeys = tensor::getMixedSize(b, loc, op.getKey(), 0);
-    BlockFacts facts = emitFacts();
+    BlockFacts facts = emitBlockFacts(b, op);
     if (!facts.isEmpty)
       return emitBlock(facts);
     auto block = scf::IfOp::create(b, loc, TypeRange(op.getOuts()),
@@ -88,40 +81,6 @@ public:
   }
 
 private:
-  BlockFacts emitFacts() {
-    Value no = arith::ConstantOp::create(b, loc, b.getBoolAttr(false));
-    Value yes = arith::ConstantOp::create(b, loc, b.getBoolAttr(true));
-    BlockFacts facts = {Value(), no, yes};
-    if (!op.hasMask() && !op.hasScore())
-      return facts;
-    Value one = arith::ConstantIndexOp::create(b, loc, 1);
-    auto range = [&](Value first, Value count) -> IndexRange {
-      Value end = b.createOrFold<arith::AddIOp>(loc, first, count);
-      return {first, b.createOrFold<arith::SubIOp>(loc, end, one)};
-    };
-    Value keys = getValueOrCreateConstantIndexOp(b, loc, numKeys);
-    RegionTile tile;
-    tile.batch = op.getBatch();
-    tile.head = op.getHead();
-    tile.positions = range(op.getPosition(), op.getNumQueries());
-    tile.keys = range(op.getFirstKey(), keys);
-    if (op.hasMask()) {
-      tile.captures = op.getMaskCaptures();
-      BlockVerdict verdict = emitBlockVerdict(b, loc, op.getMaskRegion(), tile);
-      if (!matchPattern(verdict.isEmpty, m_Zero()))
-        facts.isEmpty = verdict.isEmpty;
-      facts.isPartial = b.createOrFold<arith::XOrIOp>(loc, verdict.isFull, yes);
-      facts.isDefined = emitIsDefined(b, loc, op.getMaskRegion(), tile);
-    }
-    if (op.hasScore()) {
-      tile.captures = op.getScoreCaptures();
-      facts.isDefined = b.createOrFold<arith::AndIOp>(
-          loc, facts.isDefined,
-          emitIsDefined(b, loc, op.getScoreRegion(), tile));
-    }
-    return facts;
-  }
-
   SmallVector<Value> emitBlock(const BlockFacts &facts) {
     Value scores = emitScores();
     SmallVector<Value> outs = {scores, op.getMaximum(), op.getSum(),
