@@ -7,6 +7,7 @@
 
 #include "dialect/AttnOps.h"
 #include "dialect/CastFolding.h"
+#include "dialect/MatrixUnits.h"
 #include "dialect/OnlinePacks.h"
 #include "dialect/PointwiseRegionAssembly.h"
 #include "dialect/RegionVerifier.h"
@@ -166,6 +167,9 @@ LogicalResult OnlineAttentionOp::verify() {
   auto query = cast<RankedTensorType>(getQuery().getType());
   Type type =
       isInPairs() ? Float32Type::get(getContext()) : query.getElementType();
+  // Narrower queries in rows are for matrix units.
+  if (isForMatrixUnits(*this) && (type.isF16() || type.isBF16()))
+    type = Float32Type::get(getContext());
   if ((query.getRank() != 2 && (!isInPairs() || getInRows())) ||
       !isa<FloatType>(type))
     return emitOpError() << "operand 'query': expected shape "

@@ -75,7 +75,9 @@ def Attn_OnlineAttentionOp : Attn_OnlineOp<"online_attention", [
     tiled along the keys at multiples of 32.
 
     In rows, for few queries, the lanes of vectors are elements of a head: with `n`
-    queries of at most `L`, `query` is `(n, Dk)` and O `(n, Dv)`.
+    queries of at most `L`, `query` is `(n, Dk)` and O `(n, Dv)`. For matrix units,
+    which multiply f16 and bf16 and sum in f32, `query` may be of the type of `key`
+    while the state is of f32.
 
     `batch` and `head` are the `b` and `h` that regions see; `position` is the
     position `p` of query 0, `first_key` the `j` of key 0. Only the first

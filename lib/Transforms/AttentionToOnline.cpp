@@ -8,6 +8,7 @@
 //
 //   query (n, Dk)  --scale, pad with 0-->  (L, Dk)  --transpose-->  (Dk, L)
 //   in pairs:      --pad with 0-->  (L, Dk/2, 2)  --transpose-->  (Dk/2, L, 2)
+//   for matrix units:  --pad with 0-->  (L, Dk)
 //   attn.online_attention over all keys, from an empty state or the sink
 //   O (Dv, L)  --divide by l, transpose-->  (L, Dv)  --first n rows-->  output
 //
@@ -47,7 +48,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// What is along the lanes of vectors; see attn.online_attention.
-enum class OnlineLayout { Lanes, Rows, Pairs };
+enum class OnlineLayout { Lanes, Rows, Pairs, Matrices };
 
 /// Emits the online form of one op.
 class OnlineForm {
@@ -56,8 +57,11 @@ public:
              int64_t lanes, SharedOperands &shared)
       : op(op), b(builder), loc(op.getLoc()), type(op.getAccumulationType()),
         isNarrow(op.getElementType() != type),
-        inRows(layout == OnlineLayout::Rows),
-        inPairs(layout == OnlineLayout::Pairs), lanes(lanes), shared(shared) {}
+        inRows(layout == OnlineLayout::Rows ||
+               layout == OnlineLayout::Matrices),
+        inPairs(layout == OnlineLayout::Pairs),
+        inMatrices(layout == OnlineLayout::Matrices), lanes(lanes),
+        shared(shared) {}
 
   SmallVector<Value> emit() {
     rows = tensor::getMixedSize(b, loc, op.getQuery(), 2);
@@ -74,9 +78,10 @@ private:
   using Body = function_ref<Value(ValueRange)>;
 
   OnlineAttentionOp emitOnline() {
-    Value query = inPairs  ? emitQueryInPairs()
-                  : inRows ? emitRows(op.getQueryType().getDimSize(2))
-                           : transpose(emitRows(lanes), {1, 0});
+    Value query = inPairs      ? emitQueryInPairs()
+                  : inMatrices ? emitPaddedRows()
+                  : inRows     ? emitRows(op.getQueryType().getDimSize(2))
+                               : transpose(emitRows(lanes), {1, 0});
     Value key = slice(op.getKey());
     Value value = inPairs && !isReadByOneTile(b, op.getValue())
                       ? shared.getPacks(b, loc, op.getValue())
@@ -97,6 +102,8 @@ private:
 
   /// Whether queries are multiplied by the scale: not if it would round them.
   bool scalesQuery() {
+    if (inMatrices)
+      return false;
     if (!inPairs)
       return true;
     std::optional<double> scale = op.getConstantScale();
@@ -150,6 +157,23 @@ private:
                                          strides);
   }
 
+  /// The queries as they are, with rows of 0 where there are none.
+  Value emitPaddedRows() {
+    Value query = slice(op.getQuery()); // (n, Dk)
+    auto type = cast<RankedTensorType>(query.getType());
+    Value zero =
+        arith::ConstantOp::create(b, loc, b.getZeroAttr(type.getElementType()));
+    AffineExpr n = b.getAffineSymbolExpr(0);
+    OpFoldResult missing =
+        affine::makeComposedFoldedAffineApply(b, loc, lanes - n, {rows});
+    OpFoldResult none = b.getIndexAttr(0);
+    return tensor::PadOp::create(
+        b, loc,
+        RankedTensorType::get({lanes, type.getDimSize(1)},
+                              type.getElementType()),
+        query, ArrayRef{none, none}, ArrayRef{missing, none}, zero);
+  }
+
   /// The factor of query and key's dot product, A4.
   Value emitScale() {
     if (std::optional<double> scale = op.getConstantScale())
@@ -160,7 +184,7 @@ private:
   /// Accumulator, maximum and sum of no key, or of the sink (A6).
   SmallVector<Value> emitInitialState() {
     int64_t valueSize = op.getValueType().getDimSize(3);
-    int64_t numRows = op.getQueryType().getDimSize(2);
+    int64_t numRows = inMatrices ? lanes : op.getQueryType().getDimSize(2);
     Value accumulator =
         inRows ? empty({numRows, valueSize}) : empty({valueSize, lanes});
     SmallVector<Value> state = {fill(accumulator, 0.0)};
@@ -351,7 +375,7 @@ private:
   Location loc;
   FloatType type; ///< Of scores and states.
   bool isNarrow;  ///< Query, key and value are, and the output.
-  bool inRows, inPairs;
+  bool inRows, inPairs, inMatrices;
   int64_t lanes;
   SharedOperands &shared;
   OpFoldResult rows; ///< Number of queries, n.
@@ -378,6 +402,7 @@ LogicalResult attn::convertAttentionToOnline(RewriterBase &rewriter,
                                              AttentionOp op,
                                              int64_t maximumLanes,
                                              int64_t laneMultiple, bool inPairs,
+                                             bool inMatrices,
                                              SharedOperands &shared) {
   ShapedType query = op.getQueryType();
   if (op->getNumResults() == 0 || op.isPacked() || op.hasDropout() ||
@@ -395,7 +420,9 @@ LogicalResult attn::convertAttentionToOnline(RewriterBase &rewriter,
   bool hasPairs = inPairs && canComputeInPairs(op);
   bool prefersPairs = hasPairs && query.getDimSize(2) > laneMultiple / 2 &&
                       query.getDimSize(3) % (2 * laneMultiple) == 0;
-  if (canComputeInRows(op, laneMultiple) && !prefersPairs)
+  if (inMatrices)
+    layout = OnlineLayout::Matrices;
+  else if (canComputeInRows(op, laneMultiple) && !prefersPairs)
     layout = OnlineLayout::Rows;
   else if (hasPairs)
     layout = OnlineLayout::Pairs;
@@ -424,7 +451,7 @@ struct AttentionToOnline
     SharedOperands shared;
     for (AttentionOp op : ops)
       (void)convertAttentionToOnline(rewriter, op, maximumLanes, laneMultiple,
-                                     inPairs, shared);
+                                     inPairs, inMatrices, shared);
   }
 };
 } // namespace

@@ -294,6 +294,9 @@ def AttentionToOnline : Pass<"attn-attention-to-online"> {
     With `in-pairs`, that of other bf16 with an even head size is in pairs, and its
     values become a `linalg.pack` outside of the parallel loops, if several tiles
     read them.
+
+    With `in-matrices`, for matrix units that multiply f16 and bf16, all is in rows:
+    queries stay as they are, padded with 0 to a whole tile, and scores are scaled.
   }];
   let options = [
     Option<"maximumLanes", "maximum-lanes", "int64_t", "64",
@@ -301,7 +304,9 @@ def AttentionToOnline : Pass<"attn-attention-to-online"> {
     Option<"laneMultiple", "lane-multiple", "int64_t", "16",
            "Elements of a vector register">,
     Option<"inPairs", "in-pairs", "bool", "false",
-           "Compute bf16 in pairs where it can be">];
+           "Compute bf16 in pairs where it can be">,
+    Option<"inMatrices", "in-matrices", "bool", "false",
+           "Keep queries as rows of their own type, for matrix units">];
   let dependentDialects = ["::mlir::affine::AffineDialect",
                            "::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect",

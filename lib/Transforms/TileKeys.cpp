@@ -23,6 +23,7 @@
 
 #include "dialect/AttnOps.h"
 #include "dialect/KnownMultiple.h"
+#include "dialect/MatrixUnits.h"
 #include "dialect/OnlinePacks.h"
 #include "lib/Transforms/CachedRows.h"
 #include "lib/Transforms/Passes.h"
@@ -147,6 +148,16 @@ int64_t getBlockInLanes(OnlineAttentionOp op, int64_t block) {
                              std::min<int64_t>(32, block), block);
 }
 
+/// Keys of a block for matrix units, at most `block`: fewer for long heads,
+/// whose output leaves few registers for scores.
+int64_t getBlockForMatrixUnits(OnlineAttentionOp op, int64_t block) {
+  constexpr int64_t kElements = 1 << 12;
+  auto value = cast<RankedTensorType>(op.getValue().getType());
+  int64_t keys = llvm::bit_floor<uint64_t>(
+      kElements / std::max<int64_t>(1, value.getDimSize(1)));
+  return std::clamp<int64_t>(keys, std::min<int64_t>(16, block), block);
+}
+
 /// The largest block of at most `block` keys that is a slice of the cache
 /// wherever it begins at a multiple of itself; 0 if none is worth it.
 int64_t findBlockInPlace(OnlineAttentionOp op, CachedOperands &cached,
@@ -178,7 +189,7 @@ std::optional<CachedOperands> findCached(OnlineAttentionOp op, int64_t &block) {
   if (!isEqualConstantIntOrValue(key->getFirst(), first) ||
       (value && !isEqualConstantIntOrValue(value->getFirst(), first)))
     return std::nullopt;
-  if (op.getInRows())
+  if (op.getInRows() && !isForMatrixUnits(op))
     block = getBlockInRows(op, key->getElementType());
   CachedOperands cached{*key, value};
   int64_t inPlace = findBlockInPlace(op, cached, block);
@@ -256,7 +267,9 @@ void readFromCache(RewriterBase &rewriter, OnlineAttentionOp block,
 
 LogicalResult attn::tileKeys(RewriterBase &rewriter, OnlineAttentionOp op,
                              int64_t block) {
-  if (op.getInRows() && block > 0)
+  if (isForMatrixUnits(op))
+    block = getBlockForMatrixUnits(op, block);
+  else if (op.getInRows() && block > 0)
     block = getBlockInRows(
         op, cast<RankedTensorType>(op.getKey().getType()).getElementType());
   else

@@ -99,11 +99,12 @@ LogicalResult tileAttention(RewriterBase &rewriter, AttentionOp op,
 /// Replaces the attention of at most `maximumLanes` queries of one head by its
 /// online form, on a number of lanes that is a multiple of `laneMultiple`. That
 /// is in f32, with keys and values of f16 and bf16 from `shared`; with
-/// `inPairs`, that of bf16 is in pairs where it can be.
+/// `inPairs`, that of bf16 is in pairs where it can be, and with `inMatrices`
+/// all is in rows, with queries as they are, for matrix units.
 LogicalResult convertAttentionToOnline(RewriterBase &rewriter, AttentionOp op,
                                        int64_t maximumLanes,
                                        int64_t laneMultiple, bool inPairs,
-                                       SharedOperands &shared);
+                                       bool inMatrices, SharedOperands &shared);
 
 /// Splits the keys of the only tile of a head into chunks that are computed in
 /// parallel and merged. Fails, without a change, if it is not the only one, or

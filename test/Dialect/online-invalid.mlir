@@ -383,6 +383,20 @@ func.func @rows_query_type(%q: tensor<3x16xi32>, %k: tensor<9x16xf16>, %v: tenso
 
 // -----
 
+// Narrower queries have the type of the keys, and a state of f32.
+func.func @matrices_state(%q: tensor<16x16xf16>, %k: tensor<9x16xf16>, %v: tensor<9x32xf16>,
+    %o: tensor<16x32xf64>, %m: tensor<16xf64>, %l: tensor<16xf64>, %n: index, %e: i1) {
+  // expected-error @below {{operand 'accumulator': expected shape (16, 32) of 'f32', got 'tensor<16x32xf64>'}}
+  %r:3 = attn.online_attention in_rows
+      ins(%q, %k, %v : tensor<16x16xf16>, tensor<9x16xf16>, tensor<9x32xf16>)
+      outs(%o, %m, %l : tensor<16x32xf64>, tensor<16xf64>, tensor<16xf64>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      -> tensor<16x32xf64>, tensor<16xf64>, tensor<16xf64>
+  return
+}
+
+// -----
+
 func.func @rows_any_number(%q: tensor<?x16xf32>, %k: tensor<9x16xf16>, %v: tensor<9x32xf16>,
     %o: tensor<3x32xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>, %n: index, %e: i1) {
   // expected-error @below {{operand 'query': expected dimension 0 to be static and at least 1, got 'tensor<?x16xf32>'}}

@@ -69,6 +69,20 @@ func.func @rows(%q: tensor<3x16xf32>, %k: tensor<?x16xf16>,
   return %r#0 : tensor<3x32xf32>
 }
 
+// For matrix units, the query is of the type of the keys, and the state of f32.
+// CHECK-LABEL: func.func @matrices(
+// CHECK: attn.online_attention in_rows ins(%{{.*}} : tensor<16x32xf16>, tensor<?x32xf16>, tensor<?x48xf16>)
+func.func @matrices(%q: tensor<16x32xf16>, %k: tensor<?x32xf16>,
+                    %v: tensor<?x48xf16>, %o: tensor<16x48xf32>,
+                    %m: tensor<16xf32>, %n: index, %e: i1) -> tensor<16x48xf32> {
+  %r:3 = attn.online_attention in_rows
+      ins(%q, %k, %v : tensor<16x32xf16>, tensor<?x32xf16>, tensor<?x48xf16>)
+      outs(%o, %m, %m : tensor<16x48xf32>, tensor<16xf32>, tensor<16xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      -> tensor<16x48xf32>, tensor<16xf32>, tensor<16xf32>
+  return %r#0 : tensor<16x48xf32>
+}
+
 // Arguments of regions are named after what they stand for.
 // CHECK-LABEL: func.func @regions(
 // CHECK: attn.online_attention
