@@ -64,3 +64,21 @@ func.func @host(%x: f32) -> f32 {
   %0 = math.exp2 %x : f32
   return %0 : f32
 }
+
+// What has no instruction that is accurate enough is computed by others.
+// CHECK-LABEL: gpu.func @expanded
+// CHECK: llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f"
+// CHECK: llvm.call_intrinsic "llvm.nvvm.lg2.approx.ftz.f"
+// CHECK: %[[T:.*]] = llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f"
+// CHECK: %[[Q:.*]] = arith.divf
+// CHECK: llvm.call_intrinsic "llvm.copysign"(%[[Q]],
+// CHECK-NOT: math.
+gpu.module @more {
+  gpu.func @expanded(%x: f32, %y: memref<f32>) kernel {
+    %0 = math.exp %x : f32
+    %1 = math.log %0 : f32
+    %2 = math.tanh %1 : f32
+    memref.store %2, %y[] : memref<f32>
+    gpu.return
+  }
+}

@@ -15,6 +15,8 @@
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
 
+#include <numbers>
+
 namespace mlir::attn {
 #define GEN_PASS_DEF_CONVERTMATHTONVVM
 #include "lib/Conversion/Passes.h.inc"
@@ -81,6 +83,53 @@ private:
   Support isSupported;
 };
 
+Value createReal(OpBuilder &b, Location loc, Type type, double value) {
+  Attribute attr = b.getFloatAttr(getElementTypeOrSelf(type), value);
+  if (auto vectorType = dyn_cast<VectorType>(type))
+    attr = DenseElementsAttr::get(vectorType, attr);
+  return arith::ConstantOp::create(b, loc, cast<TypedAttr>(attr));
+}
+
+/// e^x = 2^(x log2(e)).
+Value expandExp(OpBuilder &b, Location loc, Value x) {
+  Value factor = createReal(b, loc, x.getType(), std::numbers::log2e);
+  return math::Exp2Op::create(b, loc, arith::MulFOp::create(b, loc, x, factor));
+}
+
+/// log(x) = log2(x) log(2).
+Value expandLog(OpBuilder &b, Location loc, Value x) {
+  Value factor = createReal(b, loc, x.getType(), std::numbers::ln2);
+  return arith::MulFOp::create(b, loc, math::Log2Op::create(b, loc, x), factor);
+}
+
+/// (1 - t) / (1 + t) with the sign of x and t = e^(-2|x|), which never
+/// overflows. There is an instruction, but with an error of 2^-11.
+Value expandTanh(OpBuilder &b, Location loc, Value x) {
+  Value factor = createReal(b, loc, x.getType(), -2 * std::numbers::log2e);
+  Value absolute = math::AbsFOp::create(b, loc, x);
+  Value t = math::Exp2Op::create(
+      b, loc, arith::MulFOp::create(b, loc, absolute, factor));
+  Value one = createReal(b, loc, x.getType(), 1.0);
+  Value quotient =
+      arith::DivFOp::create(b, loc, arith::SubFOp::create(b, loc, one, t),
+                            arith::AddFOp::create(b, loc, one, t));
+  return math::CopySignOp::create(b, loc, quotient, x);
+}
+
+/// An operation on f32 to others that there are instructions for.
+template <typename SourceOp, Value (*expand)(OpBuilder &, Location, Value)>
+struct Expand : OpRewritePattern<SourceOp> {
+  using OpRewritePattern<SourceOp>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(SourceOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!isF32(getElementTypeOrSelf(op.getType())))
+      return rewriter.notifyMatchFailure(op, "there is no instruction");
+    rewriter.replaceOp(op, expand(rewriter, op.getLoc(), op.getOperand()));
+    return success();
+  }
+};
+
 struct ConvertMathToNVVM
     : attn::impl::ConvertMathToNVVMBase<ConvertMathToNVVM> {
   using ConvertMathToNVVMBase::ConvertMathToNVVMBase;
@@ -89,6 +138,11 @@ struct ConvertMathToNVVM
 };
 
 } // namespace
+
+static void populateExpansions(RewritePatternSet &patterns) {
+  patterns.add<Expand<math::ExpOp, expandExp>, Expand<math::LogOp, expandLog>,
+               Expand<math::TanhOp, expandTanh>>(patterns.getContext());
+}
 
 static void populatePatterns(RewritePatternSet &patterns) {
   MLIRContext *context = patterns.getContext();
@@ -117,6 +171,9 @@ static void populatePatterns(RewritePatternSet &patterns) {
 }
 
 void ConvertMathToNVVM::runOnOperation() {
+  RewritePatternSet expansions(&getContext());
+  populateExpansions(expansions);
+  walkAndApplyPatterns(getOperation(), std::move(expansions));
   RewritePatternSet patterns(&getContext());
   populatePatterns(patterns);
   walkAndApplyPatterns(getOperation(), std::move(patterns));
