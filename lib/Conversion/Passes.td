@@ -400,4 +400,82 @@ def OutlineParallelLoops
   ];
 }
 
+def ConvertOnlineToVector : Pass<"convert-online-to-vector"> {
+  let summary = "Convert tiles of online attention to vectors for matrix units";
+  let description = [{
+    Where a GPU takes over from what all targets share: in an `scf.forall` over tiles
+    of queries, tensors of the tile become vectors of the workgroup, in loops and
+    branches too. What stays a tensor is memory: what is read by
+    `vector.transfer_read` and written by `vector.transfer_write`, with as many rows
+    as there are.
+
+    The `attn.online_attention` of a block of keys becomes two `vector.contract`, and
+    vector code between them: reductions of rows, and the regions of score and mask
+    as elementwise operations on vectors. There, an index of a query is
+    `vector<Mx1xindex>`, one of a key `vector<1xNxindex>`, and what depends on both
+    has a shape of `MxN`.
+
+    A block that is computed exactly (A13) goes through its keys one by one, with the
+    weights in workgroup memory; -1 is the weight of a hidden position.
+
+    It is an error if anything of `attn` is left in a tile, with the reason.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
+    "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect",
+    "::mlir::vector::VectorDialect"
+  ];
+}
+
+def ConvertForallToGPU : Pass<"convert-forall-to-gpu"> {
+  let summary = "Launch parallel tiles as workgroups";
+  let description = [{
+    The `scf.forall` over batch entries, heads and tiles of queries becomes a
+    `gpu.launch`, with a workgroup for each iteration: the last loop is `x`, the one
+    before `y`. A workgroup has a warp for each 16 rows of the products in it.
+
+    Other loops in functions that have such tiles are an error: they would run on the
+    host, which has no access to buffers of the device.
+  }];
+  let dependentDialects = ["::mlir::affine::AffineDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::gpu::GPUDialect"];
+}
+
+def DistributeToLanes : Pass<"attn-distribute-to-lanes"> {
+  let summary = "Distribute vectors of a workgroup to the lanes of its warps";
+  let description = [{
+    Every vector in a `gpu.launch` becomes scalars of a thread. Which, its shape says,
+    for M rows of queries, 16 of each warp, and N columns. Lane `4 * g + t` of warp
+    `w` has, of rows `r = 16 * w + g + 8 * h` and columns `c = 8 * n + 2 * t + e`:
+
+    | layout        | type    | elements                   | number  |
+    |---------------|---------|----------------------------|---------|
+    | fragment      | `MxN`   | all its rows and columns   | `N / 2` |
+    | row slice     | `M`, `Mx1` | of its rows, in each of four lanes | 2 |
+    | column slice  | `1xN`   | of its columns, in each lane with this `t` | `N / 4` |
+    | shared copy   | `NxD`   | all, in workgroup memory   |         |
+
+    A fragment is the accumulator of `mma.sync` m16n8k16, and at the same time its
+    first operand, 16 columns at a time: weights become a factor without moving. A
+    shared copy is what a `vector.contract` reads as its second operand by `ldmatrix`:
+    rows in workgroup memory, 8 elements apart, so that 8 rows are in different banks.
+
+    Operations that are distributed: constants, elementwise ones, `vector.broadcast`,
+    `vector.shape_cast` between `M` and `Mx1`, `vector.step`,
+    `vector.multi_reduction` of columns or of all to i1, `vector.contract`,
+    `vector.transfer_read`, `vector.transfer_write`, and loops and branches of `scf`
+    that carry vectors. Any other one with a vector is an error that names it.
+
+    Workgroup memory is dynamic; the launch gets its size.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::nvgpu::NVGPUDialect",
+    "::mlir::NVVM::NVVMDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"
+  ];
+}
+
 #endif // ATTN_CONVERSION_PASSES_TD

@@ -1,0 +1,56 @@
+//===- LaneMemory.h - Memory of a workgroup for its lanes -------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_CONVERSION_VECTORTOLANES_LANEMEMORY_H
+#define ATTN_CONVERSION_VECTORTOLANES_LANEMEMORY_H
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace mlir::attn {
+
+constexpr int64_t kLanesOfWarp = 32, kRowsOfWarp = 16;
+
+/// Which lane a thread is; see attn-distribute-to-lanes.
+struct LaneIndex {
+  Value thread;      ///< In the workgroup.
+  Value lane;        ///< In its warp.
+  Value firstRow;    ///< 16 * w + g
+  Value firstColumn; ///< 2 * t
+  Value isLeader;    ///< i1: t is 0
+};
+
+/// Emits the index of this lane at the start of a launch.
+LaneIndex emitLaneIndex(ImplicitLocOpBuilder &builder, gpu::LaunchOp launch);
+
+/// Workgroup memory of a launch, all of it dynamic.
+class WorkgroupMemory {
+public:
+  explicit WorkgroupMemory(gpu::LaunchOp launch) : launch(launch) {}
+
+  /// Emits, at the start of the launch, a matrix of its own whose rows are
+  /// `stride` elements apart.
+  Value allocate(ArrayRef<int64_t> shape, int64_t stride, Type element);
+
+  /// Gives the launch the size of what was allocated.
+  void setSize();
+
+private:
+  gpu::LaunchOp launch;
+  Value base;
+  int64_t size = 0; ///< Bytes.
+};
+
+/// Copies the rows that `source` has into `shared`, with 0 after them, by all
+/// threads together. Rows have a multiple of 8 elements of 16 bits.
+void emitSharedCopy(ImplicitLocOpBuilder &builder, const LaneIndex &index,
+                    int64_t numThreads, Value source, Value shared);
+
+} // namespace mlir::attn
+
+#endif // ATTN_CONVERSION_VECTORTOLANES_LANEMEMORY_H

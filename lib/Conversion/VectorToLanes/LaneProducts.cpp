@@ -1,0 +1,126 @@
+//===- LaneProducts.cpp - Products of matrices by warps
+//--------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Conversion/VectorToLanes/LaneProducts.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+namespace {
+
+/// Products of mma.sync m16n8k16, whose second factor ldmatrix loads for two of
+/// them at a time: 16 columns of 16 rows.
+class ProductEmitter {
+public:
+  ProductEmitter(ImplicitLocOpBuilder &builder, const LaneIndex &index,
+                 Value rhs, bool isTransposed)
+      : b(builder), rhs(rhs), isTransposed(isTransposed),
+        element(cast<MemRefType>(rhs.getType()).getElementType()) {
+    // Lanes 8 * i to 8 * i + 7 have the addresses of the rows of matrix i. Of
+    // the four, the second is along k, and the last two along n.
+    Value eight = constant(8), two = constant(2);
+    Value row = arith::RemUIOp::create(b, index.lane, eight);
+    Value matrix = arith::DivUIOp::create(b, index.lane, eight);
+    Value alongK =
+        arith::MulIOp::create(b, arith::RemUIOp::create(b, matrix, two), eight);
+    Value alongN =
+        arith::MulIOp::create(b, arith::DivUIOp::create(b, matrix, two), eight);
+    (isTransposed ? alongN : alongK) =
+        arith::AddIOp::create(b, isTransposed ? alongN : alongK, row);
+    firstN = alongN;
+    firstK = alongK;
+  }
+
+  SmallVector<Value> emit(ArrayRef<Value> lhs, ArrayRef<Value> sums) {
+    SmallVector<Value> results(sums);
+    int64_t columns = sums.size() * 2, depth = lhs.size() * 2;
+    for (int64_t k = 0; k < depth; k += 16) {
+      SmallVector<Value> first = packRows(lhs.slice(k / 2, 8));
+      for (int64_t n = 0; n < columns; n += 16) {
+        Value tiles = load(n, k);
+        for (int64_t half : {0, 1})
+          multiply(first, tiles, half,
+                   MutableArrayRef(results).slice(n / 2 + 4 * half, 4));
+      }
+    }
+    return results;
+  }
+
+private:
+  /// The four registers of a first factor: rows 0 and 1 of columns 0 to 7, then
+  /// of columns 8 to 15, which is how a fragment has them.
+  SmallVector<Value> packRows(ArrayRef<Value> elements) {
+    SmallVector<Value> result;
+    for (int64_t i = 0; i < 8; i += 2)
+      result.push_back(toRegister(vector::FromElementsOp::create(
+          b, VectorType::get({2}, element), elements.slice(i, 2))));
+    return result;
+  }
+
+  /// Pairs of bf16 are i32 to mma.sync.
+  Value toRegister(Value pair) {
+    if (element.isF16())
+      return pair;
+    return LLVM::BitcastOp::create(b, b.getI32Type(), pair);
+  }
+
+  Value load(int64_t n, int64_t k) {
+    Value column = arith::AddIOp::create(b, firstN, constant(n));
+    Value depth = arith::AddIOp::create(b, firstK, constant(k));
+    SmallVector<Value> indices = {depth, column};
+    if (isTransposed)
+      std::swap(indices[0], indices[1]);
+    return nvgpu::LdMatrixOp::create(b, VectorType::get({4, 2}, element), rhs,
+                                     indices, /*transpose=*/!isTransposed,
+                                     /*numTiles=*/4);
+  }
+
+  void multiply(ArrayRef<Value> lhs, Value tiles, int64_t half,
+                MutableArrayRef<Value> sums) {
+    SmallVector<Value> second;
+    for (int64_t i : {0, 1})
+      second.push_back(
+          toRegister(vector::ExtractOp::create(b, tiles, 2 * half + i)));
+    Type f32 = b.getF32Type();
+    auto type =
+        LLVM::LLVMStructType::getLiteral(b.getContext(), {f32, f32, f32, f32});
+    auto kind = element.isF16() ? NVVM::MMATypes::f16 : NVVM::MMATypes::bf16;
+    Value product = NVVM::MmaOp::create(
+        b, type, lhs, second, ArrayRef<Value>(sums), {16, 8, 16},
+        /*b1Op=*/std::nullopt, /*intOverflow=*/std::nullopt,
+        std::array{kind, kind},
+        std::array{NVVM::MMALayout::row, NVVM::MMALayout::col});
+    for (auto [i, sum] : llvm::enumerate(sums))
+      sum = LLVM::ExtractValueOp::create(b, product, int64_t(i));
+  }
+
+  Value constant(int64_t value) {
+    return arith::ConstantIndexOp::create(b, value);
+  }
+
+  ImplicitLocOpBuilder &b;
+  Value rhs;
+  bool isTransposed;
+  Type element;
+  Value firstN, firstK; ///< Of the row whose address this lane has.
+};
+
+} // namespace
+
+SmallVector<Value> attn::emitProduct(ImplicitLocOpBuilder &b,
+                                     const LaneIndex &index,
+                                     ArrayRef<Value> lhs, Value rhs,
+                                     ArrayRef<Value> sums, bool isTransposed) {
+  return ProductEmitter(b, index, rhs, isTransposed).emit(lhs, sums);
+}

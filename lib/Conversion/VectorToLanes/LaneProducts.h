@@ -1,0 +1,25 @@
+//===- LaneProducts.h - Products of matrices by warps -----------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_CONVERSION_VECTORTOLANES_LANEPRODUCTS_H
+#define ATTN_CONVERSION_VECTORTOLANES_LANEPRODUCTS_H
+
+#include "lib/Conversion/VectorToLanes/LaneMemory.h"
+
+namespace mlir::attn {
+
+/// Adds to `sums`, a fragment (M, N) of f32, the product of `lhs`, a fragment
+/// (M, K) of f16 or bf16, and `rhs` in workgroup memory, (N, K) if it is
+/// transposed, else (K, N). N and K are multiples of 16.
+SmallVector<Value> emitProduct(ImplicitLocOpBuilder &builder,
+                               const LaneIndex &index, ArrayRef<Value> lhs,
+                               Value rhs, ArrayRef<Value> sums,
+                               bool isTransposed);
+
+} // namespace mlir::attn
+
+#endif // ATTN_CONVERSION_VECTORTOLANES_LANEPRODUCTS_H

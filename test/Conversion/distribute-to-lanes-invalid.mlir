@@ -1,0 +1,58 @@
+// RUN: attn-opt %s -attn-distribute-to-lanes -split-input-file -verify-diagnostics
+
+func.func @threads(%n: index) {
+  %c1 = arith.constant 1 : index
+  // expected-error @+1 {{expected a constant number of threads that is a multiple of 32}}
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %n, %sy = %c1, %sz = %c1) {
+    gpu.terminator
+  }
+  return
+}
+
+// -----
+
+func.func @layout(%out: memref<i1>) {
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c32, %sy = %c1, %sz = %c1) {
+    // expected-error @+1 {{'arith.constant' op has no layout in lanes for 'vector<32x8xf32>', in tiles of 16 rows}}
+    %x = arith.constant dense<1.0> : vector<32x8xf32>
+    %y = arith.addf %x, %x : vector<32x8xf32>
+    gpu.terminator
+  }
+  return
+}
+
+// -----
+
+func.func @operation(%x: f32) {
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c32, %sy = %c1, %sz = %c1) {
+    %v = vector.broadcast %x : f32 to vector<16x16xf32>
+    // expected-error @+1 {{'vector.transpose' op has no form for lanes of a GPU}}
+    %t = vector.transpose %v, [1, 0] : vector<16x16xf32> to vector<16x16xf32>
+    gpu.terminator
+  }
+  return
+}
+
+// -----
+
+// Sums of rows, not of columns.
+func.func @reduction(%x: f32, %y: f32) {
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c32, %sy = %c1, %sz = %c1) {
+    %v = vector.broadcast %x : f32 to vector<16x16xf32>
+    %w = vector.broadcast %y : f32 to vector<16xf32>
+    // expected-error @+1 {{'vector.multi_reduction' op has no form for lanes of a GPU}}
+    %t = vector.multi_reduction <add>, %v, %w [0] : vector<16x16xf32> to vector<16xf32>
+    gpu.terminator
+  }
+  return
+}

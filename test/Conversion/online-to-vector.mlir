@@ -1,0 +1,76 @@
+// RUN: attn-opt %s -convert-online-to-vector -canonicalize -cse \
+// RUN:   -mlir-print-local-scope | FileCheck %s
+
+!rows = tensor<?x64xf16>
+
+// A block of at most 32 keys, of which some may be missing and some masked. Indices
+// of queries are a column, those of keys a row.
+// CHECK-LABEL: func.func @block
+// CHECK-SAME: %[[Q:[^:]*]]: tensor<?x64xf16>, %[[K:[^:]*]]: tensor<?x64xf16>, %[[V:[^:]*]]: tensor<?x64xf16>
+// CHECK: scf.forall
+// CHECK: %[[QV:.*]] = vector.transfer_read %{{.*}} {in_bounds = [false, true]} : tensor<?x64xf16>, vector<16x64xf16>
+// CHECK: %[[KV:.*]] = vector.transfer_read %{{.*}} {in_bounds = [false, true]} : tensor<?x64xf16>, vector<32x64xf16>
+// CHECK: %[[S:.*]] = vector.contract {{.*}} %[[QV]], %[[KV]], %{{.*}} into vector<16x32xf32>
+// CHECK: %[[SCALED:.*]] = arith.mulf %[[S]]
+// CHECK: %[[T:.*]] = scf.if {{.*}} -> (vector<16x32xf32>)
+// CHECK: arith.cmpi slt, %{{.*}} : vector<1x32xindex>
+// CHECK: %[[KEEP:.*]] = arith.cmpi sle, %{{.*}} : vector<16x32xindex>
+// CHECK: arith.select %{{.*}}, %[[SCALED]], %{{.*}} : vector<16x32xi1>, vector<16x32xf32>
+// CHECK: else
+// CHECK: scf.yield %[[SCALED]]
+// CHECK: %[[M:.*]] = vector.multi_reduction <maximumf>, %[[T]], %{{.*}} [1] : vector<16x32xf32> to vector<16xf32>
+// CHECK: %[[P:.*]] = math.exp2 %{{.*}} : vector<16x32xf32>
+// CHECK: scf.if %{{.*}} -> (vector<16x64xf32>)
+// Key by key, without the hidden ones.
+// CHECK: memref.alloca() : memref<16x32xf32, #gpu.address_space<workgroup>>
+// CHECK: vector.transfer_write
+// CHECK: scf.for
+// CHECK: vector.transfer_read {{.*}} vector<16xf32>
+// CHECK: vector.transfer_read {{.*}} vector<1x64xf16>
+// CHECK: arith.select
+// CHECK: else
+// CHECK: %[[W:.*]] = arith.truncf %[[P]] : vector<16x32xf32> to vector<16x32xf16>
+// CHECK: vector.contract {{.*}} %[[W]], %{{.*}} : vector<16x32xf16>, vector<32x64xf16> into vector<16x64xf32>
+// As many rows as there are.
+// CHECK: vector.transfer_write %{{.*}} {in_bounds = [false, true]} : vector<16x64xf32>, tensor<?x64xf32>
+func.func @block(%q: !rows, %k: !rows, %v: !rows, %out: tensor<?x64xf32>,
+                 %n: index, %m: index, %exact: i1) -> tensor<?x64xf32> {
+  %c0 = arith.constant 0 : index
+  %f0 = arith.constant 0.0 : f32
+  %h0 = arith.constant 0.0 : f16
+  %low = arith.constant 0xFF800000 : f32
+  %scale = arith.constant 0.125 : f32
+  %r = scf.forall (%i) in (%m) shared_outs(%o = %out) -> (tensor<?x64xf32>) {
+    %rows = affine.min affine_map<()[s0] -> (s0, 16)>()[%n]
+    %keys = affine.min affine_map<()[s0] -> (s0, 32)>()[%m]
+    %missing = affine.apply affine_map<()[s0] -> (16 - s0)>()[%rows]
+    %qs = tensor.extract_slice %q[0, 0] [%rows, 64] [1, 1] : !rows to !rows
+    %ks = tensor.extract_slice %k[0, 0] [%keys, 64] [1, 1] : !rows to !rows
+    %vs = tensor.extract_slice %v[0, 0] [%keys, 64] [1, 1] : !rows to !rows
+    %os = tensor.extract_slice %o[0, 0] [%rows, 64] [1, 1] : tensor<?x64xf32> to tensor<?x64xf32>
+    %qp = tensor.pad %qs low[0, 0] high[%missing, 0] {
+    ^bb0(%a: index, %b: index):
+      tensor.yield %h0 : f16
+    } : !rows to tensor<16x64xf16>
+    %e0 = tensor.empty() : tensor<16x64xf32>
+    %e1 = tensor.empty() : tensor<16xf32>
+    %s0 = linalg.fill ins(%f0 : f32) outs(%e0 : tensor<16x64xf32>) -> tensor<16x64xf32>
+    %s1 = linalg.fill ins(%low : f32) outs(%e1 : tensor<16xf32>) -> tensor<16xf32>
+    %s2 = linalg.fill ins(%f0 : f32) outs(%e1 : tensor<16xf32>) -> tensor<16xf32>
+    %t:3 = attn.online_attention in_rows
+        ins(%qp, %ks, %vs : tensor<16x64xf16>, !rows, !rows)
+        outs(%s0, %s1, %s2 : tensor<16x64xf32>, tensor<16xf32>, tensor<16xf32>)
+        at(%c0, %c0, %c0, %c0) queries(%rows) exact(%exact) scale(%scale : f32)
+        mask {
+    ^bb0(%b: index, %h: index, %p: index, %j: index):
+      %keep = arith.cmpi sle, %j, %p : index
+      attn.yield %keep : i1
+    } -> tensor<16x64xf32>, tensor<16xf32>, tensor<16xf32>
+    %part = tensor.extract_slice %t#0[0, 0] [%rows, 64] [1, 1] : tensor<16x64xf32> to tensor<?x64xf32>
+    %ins = tensor.insert_slice %part into %os[0, 0] [%rows, 64] [1, 1] : tensor<?x64xf32> into tensor<?x64xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %ins into %o[0, 0] [%rows, 64] [1, 1] : tensor<?x64xf32> into tensor<?x64xf32>
+    }
+  }
+  return %r : tensor<?x64xf32>
+}
