@@ -7,6 +7,8 @@
 
 #include "lib/Conversion/Passes.h"
 #include "lib/Pipelines/Pipelines.h"
+#include "lib/Pipelines/Stages.h"
+#include "lib/Transforms/Passes.h"
 
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
@@ -24,6 +26,51 @@
 
 using namespace mlir;
 
+/// attn.attention to tiles of queries that workgroups compute, and those to
+/// blocks of keys, as on a CPU.
+static void addTilingStage(OpPassManager &pm) {
+  // Four warps of 16 rows, and as many keys: two blocks of them, the queries
+  // and the output fit registers and workgroup memory for heads of 128
+  // elements.
+  constexpr int64_t kQueries = 64, kKeys = 64;
+  attn::TileAttentionOptions tiling;
+  tiling.plainQueries = kQueries;
+  tiling.variantQueries = kQueries;
+  pm.addPass(attn::createTileAttention(tiling));
+  attn::AttentionToOnlineOptions online;
+  online.laneMultiple = 16; // Rows of a warp.
+  online.maximumLanes = kQueries;
+  online.inMatrices = true;
+  pm.addPass(attn::createAttentionToOnline(online));
+  attn::TileKeysOptions keys;
+  keys.block = kKeys;
+  pm.addPass(attn::createTileKeys(keys));
+}
+
+/// Tiles of tensors to vectors of a workgroup, and those to scalars of its
+/// lanes.
+static void addLaneStage(OpPassManager &pm) {
+  pm.addPass(attn::createConvertOnlineToVector());
+  pm.addPass(createCanonicalizerPass());
+  attn::addBufferStage(pm);
+  pm.addPass(createCSEPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(attn::createConvertForallToGPU());
+  pm.addPass(attn::createDistributeToLanes());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  // Constants and sizes are no arguments of kernels.
+  pm.addPass(createGpuLaunchSinkIndexComputationsPass());
+  pm.addPass(createGpuKernelOutliningPass());
+}
+
+void attn::buildGPUPipeline(OpPassManager &pm) {
+  addTensorStage(pm);
+  addTilingStage(pm);
+  addLaneStage(pm);
+  buildGPUToNVVMPipeline(pm);
+}
+
 void attn::buildGPUToNVVMPipeline(OpPassManager &module) {
   OpPassManager &pm = module.nest<gpu::GPUModuleOp>();
   pm.addPass(attn::createConvertMathToNVVM());
@@ -35,8 +82,9 @@ void attn::buildGPUToNVVMPipeline(OpPassManager &module) {
   pm.addPass(createSCFToControlFlowPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
-  pm.addPass(createConvertVectorToLLVMPass());
+  // First what knows the address spaces of GPUs.
   pm.addPass(createConvertGpuOpsToNVVMOps());
+  pm.addPass(createConvertVectorToLLVMPass());
   pm.addPass(attn::createExternalizeSharedMemory());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());

@@ -32,6 +32,11 @@ void buildReferencePipeline(OpPassManager &pm, const TargetDescription &target);
 /// fused and vectorised for the target, and its tiles run in parallel.
 void buildCPUPipeline(OpPassManager &pm, const TargetDescription &target);
 
+/// Prepared functions on tensors to gpu.module, with attention tiled, fused and
+/// distributed over the lanes of workgroups, in the LLVM and NVVM dialects, and
+/// to functions that launch its kernels. Everything else is an error.
+void buildGPUPipeline(OpPassManager &pm);
+
 /// The contents of every gpu.module, on memref, vector, gpu, nvgpu and nvvm, to
 /// the LLVM and NVVM dialects: what PTX is generated from, for whatever
 /// architecture has the instructions that are in it.

@@ -69,6 +69,13 @@ void attn::registerPasses() {
           buildPreparationPipeline(pm);
           build(pm, options.describe());
         });
+  PassPipelineRegistration<>(
+      "attn-gpu-pipeline",
+      "Lower kernels to NVVM, with the functions that launch them",
+      [](OpPassManager &pm) {
+        buildPreparationPipeline(pm);
+        buildGPUPipeline(pm);
+      });
   PassPipelineRegistration<>("attn-gpu-to-nvvm-pipeline",
                              "Lower gpu.module to the LLVM and NVVM dialects",
                              buildGPUToNVVMPipeline);

@@ -1,0 +1,72 @@
+// RUN: attn-opt %s -attn-gpu-pipeline -split-input-file -verify-diagnostics
+
+!f32 = tensor<1x2x128x64xf32>
+func.func @element_type(%q: !f32, %k: !f32, %v: !f32) -> !f32 {
+  %init = tensor.empty() : !f32
+  // expected-error @+1 {{is lowered for a GPU in f16 and bf16 only, got 'f32'}}
+  %o = attn.attention ins(%q, %k, %v : !f32, !f32, !f32) outs(%init : !f32)
+  return %o : !f32
+}
+
+// -----
+
+!narrow = tensor<1x2x128x72xf16>
+func.func @head_size(%q: !narrow, %k: !narrow, %v: !narrow) -> !narrow {
+  %init = tensor.empty() : !narrow
+  // expected-error @+1 {{is lowered for a GPU for head sizes that are multiples of 16 only, got 72}}
+  %o = attn.attention ins(%q, %k, %v : !narrow, !narrow, !narrow) outs(%init : !narrow)
+  return %o : !narrow
+}
+
+// -----
+
+!f64 = tensor<1x2x128x64xf64>
+func.func @whole(%q: !f64, %k: !f64, %v: !f64) -> !f64 {
+  %init = tensor.empty() : !f64
+  // expected-remark @+2 {{is lowered by the reference path, because its element type is f64}}
+  // expected-error @+1 {{'attn.attention' op has no lowering for a GPU}}
+  %o = attn.attention ins(%q, %k, %v : !f64, !f64, !f64) outs(%init : !f64)
+  return %o : !f64
+}
+
+// -----
+
+!f16 = tensor<1x2x128x64xf16>
+func.func @captured(%q: !f16, %k: !f16, %v: !f16, %bias: tensor<128xf32>) -> !f16 {
+  %init = tensor.empty() : !f16
+  // expected-error @+1 {{is not lowered for a GPU where its 'score' or 'mask' region may be undefined}}
+  %o = attn.attention ins(%q, %k, %v : !f16, !f16, !f16) outs(%init : !f16)
+      score (%s, %b, %h, %p, %j) captures(%t = %bias : tensor<128xf32>) {
+    %x = tensor.extract %t[%j] : tensor<128xf32>
+    %r = arith.addf %s, %x : f32
+    attn.yield %r : f32
+  }
+  return %o : !f16
+}
+
+// -----
+
+!f16 = tensor<1x2x128x64xf16>
+func.func @instruction(%q: !f16, %k: !f16, %v: !f16) -> !f16 {
+  %init = tensor.empty() : !f16
+  %o = attn.attention ins(%q, %k, %v : !f16, !f16, !f16) outs(%init : !f16)
+      score (%s, %b, %h, %p, %j) {
+    // expected-error @+1 {{'math.erf' op has no instruction on GPUs for 'f32'}}
+    %r = math.erf %s : f32
+    attn.yield %r : f32
+  }
+  return %o : !f16
+}
+
+// -----
+
+!f16 = tensor<1x2x128x64xf16>
+func.func @host(%q: !f16, %k: !f16, %v: !f16) -> !f16 {
+  %init = tensor.empty() : !f16
+  %o = attn.attention ins(%q, %k, %v : !f16, !f16, !f16) outs(%init : !f16)
+  %c0 = arith.constant 0 : index
+  %one = arith.constant 1.0 : f16
+  // expected-error @+1 {{runs on the host, which cannot access buffers of a GPU}}
+  %r = tensor.insert %one into %o[%c0, %c0, %c0, %c0] : !f16
+  return %r : !f16
+}

@@ -1,0 +1,76 @@
+// RUN: attn-opt %s -attn-gpu-pipeline | FileCheck %s
+// RUN: attn-opt %s -attn-gpu-pipeline -mlir-print-op-generic \
+// RUN:   | FileCheck %s --check-prefix=OPS
+// RUN: attn-opt %s -attn-gpu-pipeline -o /dev/null \
+// RUN:   -mlir-print-ir-after=convert-online-to-vector \
+// RUN:   -mlir-print-ir-after=attn-distribute-to-lanes 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=STAGES
+
+// Only the LLVM and NVVM dialects are left in the kernels.
+// OPS: "gpu.module"
+// OPS-NOT: {{^ *(%.* = )?"([^ln]|l[^l]|n[^v]|nv[^v])}}
+// OPS: "func.func"
+
+// Vectors of the workgroup: a tile of 64 queries times 64 keys.
+// STAGES-LABEL: IR Dump After ConvertOnlineToVector
+// STAGES-NOT: attn.online
+// STAGES: scf.forall
+// STAGES: vector.contract {{.*}} : vector<64x64xf16>, vector<64x64xf16> into vector<64x64xf32>
+// STAGES: vector.contract {{.*}} : vector<64x64xf16>, vector<64x64xf16> into vector<64x64xf32>
+
+// Scalars of the lanes.
+// STAGES-LABEL: IR Dump After DistributeToLanes
+// STAGES-NOT: vector.{{contract|multi_reduction|transfer|broadcast}}
+// STAGES: gpu.launch
+// STAGES-NOT: vector.{{contract|multi_reduction|transfer|broadcast}}
+// STAGES: nvvm.mma.sync
+// STAGES-NOT: vector.{{contract|multi_reduction|transfer|broadcast}}
+// STAGES: return
+
+// The last block of queries is x, heads are y, batch entries z.
+// CHECK-LABEL: func.func @causal
+// CHECK: cf.assert
+// CHECK: gpu.launch_func @causal_kernel::@causal_kernel
+// CHECK-SAME: blocks in (%{{.*}}, %c8, %{{.*}}) threads in (%c128, %c1, %c1)
+// CHECK-SAME: dynamic_shared_memory_size %c34816_i32
+// CHECK-SAME: args(%{{[^,]*}} : memref<?x8x?x64xf16, strided<[?, ?, ?, 1]>>, %{{[^,]*}} : memref<?x2x?x64xf16, strided<[?, ?, ?, 1]>>,
+// CHECK: gpu.module @causal_kernel
+// CHECK: llvm.func @causal_kernel(
+// CHECK-SAME: nvvm.kernel, nvvm.maxntid = array<i32: 128, 1, 1>
+// CHECK: nvvm.ldmatrix
+// CHECK: nvvm.mma.sync
+// CHECK-SAME: shape = #nvvm.shape<m = 16, n = 8, k = 16>
+// CHECK: nvvm.shfl.sync bfly
+// CHECK: llvm.nvvm.ex2.approx
+func.func @causal(%query: tensor<?x8x?x64xf16>, %key: tensor<?x2x?x64xf16>,
+                  %value: tensor<?x2x?x64xf16>) -> tensor<?x8x?x64xf16> {
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %batch = tensor.dim %query, %c0 : tensor<?x8x?x64xf16>
+  %length = tensor.dim %query, %c2 : tensor<?x8x?x64xf16>
+  %init = tensor.empty(%batch, %length) : tensor<?x8x?x64xf16>
+  %output = attn.attention
+      ins(%query, %key, %value
+          : tensor<?x8x?x64xf16>, tensor<?x2x?x64xf16>, tensor<?x2x?x64xf16>)
+      outs(%init : tensor<?x8x?x64xf16>) score softcap(20.0) mask causal
+  return %output : tensor<?x8x?x64xf16>
+}
+
+// Fewer queries than a tile has: two warps. The sink is where the state starts, and
+// the log-sum-exp a second result.
+// CHECK-LABEL: func.func @few
+// CHECK: gpu.launch_func {{.*}} threads in (%c64, %c1, %c1)
+// CHECK: gpu.module @few_kernel
+// CHECK: llvm.nvvm.lg2.approx
+func.func @few(%query: tensor<2x4x20x128xbf16>, %key: tensor<2x4x?x128xbf16>,
+               %value: tensor<2x4x?x80xbf16>, %sink: tensor<4xf32>)
+    -> (tensor<2x4x20x80xbf16>, tensor<2x4x20xf32>) {
+  %init = tensor.empty() : tensor<2x4x20x80xbf16>
+  %sums = tensor.empty() : tensor<2x4x20xf32>
+  %output:2 = attn.attention
+      ins(%query, %key, %value
+          : tensor<2x4x20x128xbf16>, tensor<2x4x?x128xbf16>, tensor<2x4x?x80xbf16>)
+      outs(%init, %sums : tensor<2x4x20x80xbf16>, tensor<2x4x20xf32>)
+      sink(%sink : tensor<4xf32>)
+  return %output#0, %output#1 : tensor<2x4x20x80xbf16>, tensor<2x4x20xf32>
+}
