@@ -1,0 +1,300 @@
+//===- BlockToVector.cpp - Attention of one block of keys as vectors ------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Conversion/OnlineToVector/BlockToVector.h"
+#include "lib/Conversion/OnlineToVector/RegionToVector.h"
+#include "lib/Transforms/BlockFacts.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Matchers.h"
+
+#include <limits>
+#include <numbers>
+
+using namespace mlir;
+using namespace mlir::attn;
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+VectorType vectorOf(ArrayRef<int64_t> shape, Type element) {
+  return VectorType::get(shape, element);
+}
+
+/// Emits the attention of one block of keys, whose query and state are vectors.
+class BlockEmitter {
+public:
+  BlockEmitter(OnlineAttentionOp op, OpBuilder &builder, int64_t keys)
+      : op(op), b(op.getLoc(), builder), f32(b.getF32Type()),
+        rows(cast<VectorType>(op.getQuery().getType()).getDimSize(0)),
+        keys(keys), state(op.getOuts()) {}
+
+  FailureOr<SmallVector<Value>> emit() {
+    BlockFacts facts = emitBlockFacts(b, op);
+    if (!matchPattern(facts.isDefined, m_One()))
+      return op.emitOpError(
+          "is not lowered for a GPU where its 'score' or 'mask' region may be "
+          "undefined, as one that loads from a tensor or divides may be");
+    numKeys = b.createOrFold<tensor::DimOp>(op.getKey(), 0);
+    if (!facts.isEmpty)
+      return emitSteps(facts);
+    auto block = scf::IfOp::create(b, TypeRange(state), facts.isEmpty,
+                                   /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(block.thenBlock());
+    scf::YieldOp::create(b, state);
+    b.setInsertionPointToStart(block.elseBlock());
+    FailureOr<SmallVector<Value>> after = emitSteps(facts);
+    if (failed(after))
+      return failure();
+    scf::YieldOp::create(b, *after);
+    return SmallVector<Value>(block.getResults());
+  }
+
+private:
+  FailureOr<SmallVector<Value>> emitSteps(const BlockFacts &facts) {
+    FailureOr<Value> scores = emitScores(facts);
+    if (failed(scores))
+      return failure();
+    Value maximum = state[1];
+    Value next = vector::MultiDimReductionOp::create(
+        b, *scores, maximum, {false, true}, vector::CombiningKind::MAXIMUMF);
+    // The difference of equal infinities would be NaN, here and of scores.
+    auto isEqual = [&](Value x, Value y) -> Value {
+      return arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x, y);
+    };
+    Value correction = arith::SelectOp::create(
+        b, isEqual(maximum, next), real(1.0, {rows}),
+        emitExp(arith::SubFOp::create(b, maximum, next)));
+    Value origin = arith::SelectOp::create(
+        b, isEqual(next, real(-kInfinity, {rows})), real(0.0, {rows}), next);
+    Value weights =
+        emitExp(arith::SubFOp::create(b, *scores, overKeys(origin)));
+    Value sum = vector::MultiDimReductionOp::create(
+        b, weights, arith::MulFOp::create(b, state[2], correction),
+        {false, true}, vector::CombiningKind::ADD);
+    return SmallVector<Value>{emitAccumulator(*scores, weights, correction),
+                              next, sum};
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Scores
+  //===--------------------------------------------------------------------===//
+
+  FailureOr<Value> emitScores(const BlockFacts &facts) {
+    AffineExpr q, j, d;
+    bindDims(b.getContext(), q, j, d);
+    Value scores = contract(op.getQuery(), read(op.getKey()),
+                            real(0.0, {rows, keys}), {{q, d}, {j, d}, {q, j}});
+    if (op.getScale())
+      scores = arith::MulFOp::create(
+          b, scores, broadcastTo(b, b.getLoc(), op.getScale(), {rows, keys}));
+    if (op.hasScore()) {
+      SmallVector<Value> arguments = {scores};
+      llvm::append_range(arguments, positions());
+      llvm::append_range(arguments, op.getScoreCaptures());
+      FailureOr<Value> changed =
+          vectorizeBody(b, op.getScoreRegion().front(), arguments);
+      if (failed(changed))
+        return failure();
+      scores = broadcastTo(b, b.getLoc(), *changed, {rows, keys});
+    }
+    return emitVisible(facts, scores);
+  }
+
+  /// -inf where a key is hidden, or not there (A10: after the score).
+  FailureOr<Value> emitVisible(const BlockFacts &facts, Value scores) {
+    Value isShort =
+        b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ne, numKeys,
+                                      arith::ConstantIndexOp::create(b, keys));
+    Value isPartial = b.createOrFold<arith::OrIOp>(facts.isPartial, isShort);
+    if (matchPattern(isPartial, m_Zero()))
+      return scores;
+    auto choice = scf::IfOp::create(b, scores.getType(), isPartial,
+                                    /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(choice.thenBlock());
+    Value number = column();
+    Value keep =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::slt, number,
+                              broadcastTo(b, b.getLoc(), numKeys, {1, keys}));
+    keep = broadcastTo(b, b.getLoc(), keep, {rows, keys});
+    if (op.hasMask()) {
+      SmallVector<Value> arguments = positions();
+      llvm::append_range(arguments, op.getMaskCaptures());
+      FailureOr<Value> mask =
+          vectorizeBody(b, op.getMaskRegion().front(), arguments);
+      if (failed(mask))
+        return failure();
+      keep = arith::AndIOp::create(
+          b, keep, broadcastTo(b, b.getLoc(), *mask, {rows, keys}));
+    }
+    Value visible = arith::SelectOp::create(b, keep, scores,
+                                            real(-kInfinity, {rows, keys}));
+    scf::YieldOp::create(b, visible);
+    b.setInsertionPointToStart(choice.elseBlock());
+    scf::YieldOp::create(b, scores);
+    return choice.getResult(0);
+  }
+
+  /// What regions see as b, h, p and j.
+  SmallVector<Value> positions() {
+    auto indices = [&](ArrayRef<int64_t> shape, Value first) -> Value {
+      int64_t size = shape[0] * shape[1];
+      Value steps = vector::ShapeCastOp::create(
+          b, vectorOf(shape, b.getIndexType()),
+          vector::StepOp::create(b, vectorOf({size}, b.getIndexType())));
+      return arith::AddIOp::create(b, steps,
+                                   broadcastTo(b, b.getLoc(), first, shape));
+    };
+    return {op.getBatch(), op.getHead(), indices({rows, 1}, op.getPosition()),
+            indices({1, keys}, op.getFirstKey())};
+  }
+
+  Value column() {
+    return vector::ShapeCastOp::create(
+        b, vectorOf({1, keys}, b.getIndexType()),
+        vector::StepOp::create(b, vectorOf({keys}, b.getIndexType())));
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Output
+  //===--------------------------------------------------------------------===//
+
+  /// `c * O + P * value`.
+  Value emitAccumulator(Value scores, Value weights, Value correction) {
+    auto type = cast<VectorType>(state[0].getType());
+    Value corrected = arith::MulFOp::create(
+        b, state[0], broadcastTo(b, b.getLoc(), correction, type.getShape()));
+    auto product = [&]() -> Value {
+      AffineExpr q, d, j;
+      bindDims(b.getContext(), q, d, j);
+      // Matrix units multiply numbers of one type.
+      Type element = getElementTypeOrSelf(op.getValue());
+      Value narrow =
+          arith::TruncFOp::create(b, vectorOf({rows, keys}, element), weights);
+      return contract(narrow, read(op.getValue()), corrected,
+                      {{q, j}, {j, d}, {q, d}});
+    };
+    if (matchPattern(op.getExact(), m_Zero()))
+      return product();
+    auto choice = scf::IfOp::create(b, type, op.getExact(),
+                                    /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(choice.thenBlock());
+    scf::YieldOp::create(b, emitExactSum(scores, weights, corrected));
+    b.setInsertionPointToStart(choice.elseBlock());
+    scf::YieldOp::create(b, product());
+    return choice.getResult(0);
+  }
+
+  /// Leaves out the products with hidden positions, key by key.
+  Value emitExactSum(Value scores, Value weights, Value corrected) {
+    auto type = cast<VectorType>(corrected.getType());
+    Value hidden = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, scores,
+                                         real(-kInfinity, {rows, keys}));
+    Value marked =
+        arith::SelectOp::create(b, hidden, real(-1.0, {rows, keys}), weights);
+    auto space = gpu::AddressSpaceAttr::get(
+        b.getContext(), gpu::GPUDialect::getWorkgroupAddressSpace());
+    Value memory = memref::AllocaOp::create(
+        b,
+        MemRefType::get({rows, keys}, f32, MemRefLayoutAttrInterface{}, space));
+    Value zero = arith::ConstantIndexOp::create(b, 0);
+    Value one = arith::ConstantIndexOp::create(b, 1);
+    vector::TransferWriteOp::create(b, marked, memory, ValueRange{zero, zero},
+                                    std::array{true, true});
+    auto loop = scf::ForOp::create(b, zero, numKeys, one, corrected);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value key = loop.getInductionVar(), before = loop.getRegionIterArg(0);
+    AffineMap columns = AffineMap::get(2, 0, b.getAffineDimExpr(0));
+    Value weight = vector::TransferReadOp::create(
+        b, vectorOf({rows}, f32), memory, ValueRange{zero, key},
+        realScalar(f32, 0.0), columns, std::array{true});
+    weight = broadcastTo(b, b.getLoc(), weight, type.getShape());
+    auto values = cast<RankedTensorType>(op.getValue().getType());
+    Value value = vector::TransferReadOp::create(
+        b, vectorOf({1, values.getDimSize(1)}, values.getElementType()),
+        op.getValue(), ValueRange{key, zero},
+        realScalar(values.getElementType(), 0.0), std::array{true, true});
+    value = arith::ExtFOp::create(b, vectorOf({1, values.getDimSize(1)}, f32),
+                                  value);
+    value = broadcastTo(b, b.getLoc(), value, type.getShape());
+    Value sum = arith::AddFOp::create(b, before,
+                                      arith::MulFOp::create(b, weight, value));
+    Value isHidden = arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, weight,
+                                           real(0.0, type.getShape()));
+    Value after = arith::SelectOp::create(b, isHidden, before, sum);
+    scf::YieldOp::create(b, after);
+    return loop.getResult(0);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Vectors
+  //===--------------------------------------------------------------------===//
+
+  /// The rows of a block, with 0 after the last.
+  Value read(Value matrix) {
+    auto type = cast<RankedTensorType>(matrix.getType());
+    Value zero = arith::ConstantIndexOp::create(b, 0);
+    return vector::TransferReadOp::create(
+        b, vectorOf({keys, type.getDimSize(1)}, type.getElementType()), matrix,
+        ValueRange{zero, zero}, realScalar(type.getElementType(), 0.0),
+        std::array{type.getDimSize(0) == keys, true});
+  }
+
+  Value contract(Value lhs, Value rhs, Value sums,
+                 ArrayRef<ArrayRef<AffineExpr>> indices) {
+    return vector::ContractionOp::create(b, lhs, rhs, sums, indices,
+                                         {vector::IteratorType::parallel,
+                                          vector::IteratorType::parallel,
+                                          vector::IteratorType::reduction});
+  }
+
+  Value overKeys(Value ofRows) {
+    return broadcastTo(b, b.getLoc(), ofRows, {rows, keys});
+  }
+
+  /// e^x = 2^(x log2(e)), of differences, which may overflow to -inf only.
+  Value emitExp(Value x) {
+    auto shape = cast<VectorType>(x.getType()).getShape();
+    return math::Exp2Op::create(
+        b, arith::MulFOp::create(b, x, real(std::numbers::log2e, shape)));
+  }
+
+  Value realScalar(Type type, double value) {
+    return arith::ConstantOp::create(b, b.getFloatAttr(type, value));
+  }
+  Value real(double value, ArrayRef<int64_t> shape) {
+    return arith::ConstantOp::create(
+        b, DenseElementsAttr::get(vectorOf(shape, f32),
+                                  b.getFloatAttr(f32, value).getValue()));
+  }
+
+  OnlineAttentionOp op;
+  ImplicitLocOpBuilder b;
+  FloatType f32;
+  int64_t rows, keys;
+  SmallVector<Value> state; ///< Accumulator, maximum and sum.
+  Value numKeys;
+};
+
+} // namespace
+
+FailureOr<SmallVector<Value>>
+attn::emitBlock(OpBuilder &b, OnlineAttentionOp op, int64_t keys) {
+  return BlockEmitter(op, b, keys).emit();
+}
