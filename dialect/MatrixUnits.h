@@ -13,10 +13,12 @@
 namespace mlir::attn {
 
 /// Whether what `op` multiplies is narrower than its state, in rows: matrix
-/// units multiply f16 and bf16, and sum in f32.
+/// units multiply f16 and bf16, and sum in f32. A query that a conversion has
+/// made a vector counts, too.
 inline bool isForMatrixUnits(OnlineAttentionOp op) {
   return op.getInRows() &&
-         cast<ShapedType>(op.getQuery().getType()).getElementType() !=
+         cast<ShapedType>(op.getQueryMutable().get().getType())
+                 .getElementType() !=
              cast<ShapedType>(op.getAccumulator().getType()).getElementType();
 }
 

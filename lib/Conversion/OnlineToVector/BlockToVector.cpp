@@ -38,8 +38,9 @@ class BlockEmitter {
 public:
   BlockEmitter(OnlineAttentionOp op, OpBuilder &builder, int64_t keys)
       : op(op), b(op.getLoc(), builder), f32(b.getF32Type()),
-        rows(cast<VectorType>(op.getQuery().getType()).getDimSize(0)),
-        keys(keys), state(op.getOuts()) {}
+        query(op.getQueryMutable().get()),
+        rows(cast<VectorType>(query.getType()).getDimSize(0)), keys(keys),
+        state(op.getOuts()) {}
 
   FailureOr<SmallVector<Value>> emit() {
     BlockFacts facts = emitBlockFacts(b, op);
@@ -96,8 +97,8 @@ private:
   FailureOr<Value> emitScores(const BlockFacts &facts) {
     AffineExpr q, j, d;
     bindDims(b.getContext(), q, j, d);
-    Value scores = contract(op.getQuery(), read(op.getKey()),
-                            real(0.0, {rows, keys}), {{q, d}, {j, d}, {q, j}});
+    Value scores = contract(query, read(op.getKey()), real(0.0, {rows, keys}),
+                            {{q, d}, {j, d}, {q, j}});
     if (op.getScale())
       scores = arith::MulFOp::create(
           b, scores, broadcastTo(b, b.getLoc(), op.getScale(), {rows, keys}));
@@ -287,6 +288,7 @@ private:
   OnlineAttentionOp op;
   ImplicitLocOpBuilder b;
   FloatType f32;
+  Value query; ///< A vector by now.
   int64_t rows, keys;
   SmallVector<Value> state; ///< Accumulator, maximum and sum.
   Value numKeys;

@@ -65,6 +65,8 @@ VectorType vectorOf(ArrayRef<int64_t> shape, Type element) {
 // A tile
 //===----------------------------------------------------------------------===//
 
+/// Tensors become vectors where they are, so operands may be vectors that the
+/// accessors of their ops do not expect.
 class TileConverter {
 public:
   explicit TileConverter(MLIRContext *context) : b(context) {}
@@ -216,28 +218,30 @@ private:
 
   /// Of a vector, all of it, or its first rows for an insertion.
   LogicalResult convertSlice(tensor::ExtractSliceOp slice) {
-    if (!isVector(slice.getSource()))
+    Value source = slice.getSourceMutable().get();
+    if (!isVector(source))
       return success();
     if (!llvm::all_of(slice.getMixedOffsets(), isZeroInteger) ||
         !slice.hasUnitStride())
       return slice.emitOpError("has no form for vectors of a tile on a GPU");
-    slice.getResult().replaceAllUsesWith(slice.getSource());
+    slice.getResult().replaceAllUsesWith(source);
     slice.erase();
     return success();
   }
 
   /// The first rows of a vector, as many as the destination has.
   LogicalResult convertInsert(tensor::InsertSliceOp insert) {
-    if (!isVector(insert.getSource()))
+    Value source = insert.getSourceMutable().get();
+    if (!isVector(source))
       return success();
-    Value destination = insert.getDest();
+    Value destination = insert.getDestMutable().get();
     if (isVector(destination) &&
         insert.getStaticSizes() ==
             cast<VectorType>(destination.getType()).getShape()) {
-      replace(insert, insert.getSource());
+      replace(insert, source);
       return success();
     }
-    auto vector = cast<VectorType>(insert.getSource().getType());
+    auto vector = cast<VectorType>(source.getType());
     auto type = dyn_cast<RankedTensorType>(destination.getType());
     if (!type || type.getRank() < vector.getRank() ||
         !llvm::all_of(insert.getMixedOffsets(), isZeroInteger) ||
@@ -248,7 +252,7 @@ private:
     inBounds[0] = type.getDimSize(type.getRank() - vector.getRank()) ==
                   vector.getDimSize(0);
     auto write = vector::TransferWriteOp::create(
-        b, insert.getLoc(), insert.getSource(), destination,
+        b, insert.getLoc(), source, destination,
         SmallVector<Value>(type.getRank(), zero), inBounds);
     replace(insert, write.getResult());
     return success();
