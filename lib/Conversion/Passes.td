@@ -256,6 +256,9 @@ def VectorizeContractions : Pass<"attn-vectorize-contractions"> {
     // A loop over single rows, for fewer than 8.
     ```
 
+    Where B is of bf16, and pairs along k lie side by side in A and B, A is of bf16
+    as well and they are multiplied in pairs, or it is of f32 and B's are widened.
+
     Convolutions, C[r,j] += A[e,r+a,j+k] * B[e,a,k] of f32 and static sizes, keep a
     block of C's rows and a column of B in registers, and load each vector of A once
     for all of them.

@@ -227,8 +227,8 @@ def TileProjections : Pass<"attn-tile-projections"> {
 
     A number of rows that is not static has both loops, one of which has no rows.
     Sums are of f32. With `in-pairs`, bf16 with a weight in pairs is multiplied in
-    pairs, if there are a multiple of 32 features, and so is f32 as the sum of
-    three numbers of bf16, or f16 of two; everything else in f32.
+    pairs, if there are a multiple of 32 features, and so are many rows of f32, each
+    number as the sum of three of bf16, or of f16, of two; everything else in f32.
 
     What is of f64, or whose heads or panels do not fill vectors of
     `lane-multiple`, is left to the reference lowering, with a remark.

@@ -233,19 +233,16 @@ Value ProjectionTiles::getRows(OpFoldResult first, OpFoldResult count,
 }
 
 Value ProjectionTiles::getFewRows(int64_t capacity) {
-  OpFoldResult zero = index(0), one = index(1), k = index(numFeatures);
-  OpFoldResult box[] = {numRows, k};
+  OpFoldResult zero = index(0), box[] = {numRows, index(numFeatures)};
   Value whole = getRows(zero, numRows, capacity);
-  if (numParts == 1)
+  Type f32 = b.getF32Type();
+  if (numParts == 1 ||
+      cast<ShapedType>(whole.getType()).getElementType() == f32)
     return whole;
-  SmallVector<AffineExpr> same = {b.getAffineDimExpr(0), b.getAffineDimExpr(1)};
-  Value parts = empty({capacity, numParts, numFeatures}, multiplied);
-  for (int64_t part = 0; part < numParts; ++part) {
-    OpFoldResult at[] = {zero, index(part), zero}, sizes[] = {box[0], one, k};
-    Value to = slice(parts, at, sizes, box);
-    parts = insert(convertElements(whole, to, same, part), parts, at, sizes);
-  }
-  return parts;
+  Value converted =
+      slice(empty({capacity, numFeatures}, f32), {zero, zero}, box, box);
+  return convertElements(whole, converted,
+                         {b.getAffineDimExpr(0), b.getAffineDimExpr(1)});
 }
 
 Value ProjectionTiles::packRows() {

@@ -28,41 +28,8 @@ Value ProjectionTiles::add(Value part, Value sums) {
       .getResult(0);
 }
 
-Value ProjectionTiles::multiplyFewInParts(Value columns, OpFoldResult at,
-                                          int64_t count, Value sums) {
-  OpFoldResult zero = index(0), one = index(1), parts = index(numParts),
-               k = index(count * kFeaturesPerTile),
-               first = apply(b.getAffineDimExpr(0) * kFeaturesPerTile, {at}),
-               numProducts = apply(b.getAffineDimExpr(0) * numParts, {numRows});
-  int64_t numColumns = cast<ShapedType>(sums.getType()).getDimSize(1),
-          capacity = cast<ShapedType>(rows.getType()).getDimSize(0);
-  OpFoldResult box[] = {numProducts, index(numColumns)},
-               all[] = {numRows, parts, k};
-  Value a = slice(rows, {zero, zero, first}, all, all);
-  a = tensor::CollapseShapeOp::create(
-      b, loc, a, SmallVector<ReassociationIndices>{{0, 1}, {2}});
-  Value products =
-      slice(empty({capacity * numParts, numColumns}, b.getF32Type()),
-            {zero, zero}, box, box);
-  AffineExpr m, n, l, p, e;
-  bindDims(b.getContext(), m, n, l, p, e);
-  Value pairs = expand(expand(a, 1, kFeaturesPerTile), 2, 2);
-  products = emitSumOfProducts(b, loc, {pairs, columns}, fillWithZero(products),
-                               {{m, l, p, e}, {l, p, n, e}, {m, n}});
-  for (int64_t part = numParts - 1; part >= 0; --part) {
-    Value ofPart = tensor::ExtractSliceOp::create(
-        b, loc, products, ArrayRef<OpFoldResult>{index(part), zero},
-        ArrayRef<OpFoldResult>{numRows, index(numColumns)},
-        ArrayRef<OpFoldResult>{parts, one});
-    sums = add(ofPart, sums);
-  }
-  return sums;
-}
-
 Value ProjectionTiles::multiplyFew(Value columns, OpFoldResult at,
                                    int64_t count, Value sums) {
-  if (numParts > 1)
-    return multiplyFewInParts(columns, at, count, sums);
   OpFoldResult zero = index(0),
                k = index(count * (numFeatures / getNumSteps()));
   AffineExpr m, n, l, p, e;

@@ -103,7 +103,8 @@ private:
                     OpFoldResult to, Value rows);
   /// The same as a matrix of `count` rows, in the input if they lie there.
   Value getRows(OpFoldResult first, OpFoldResult count, int64_t capacity);
-  /// All rows as a matrix, or (rows, parts, K).
+  /// All rows as a matrix: of bf16 where they are multiplied in pairs and have
+  /// no parts, else of f32.
   Value getFewRows(int64_t capacity);
   /// All rows in packs: (packs, K, rows), or (packs, parts, K / 32, rows, 32).
   Value packRows();
@@ -122,10 +123,6 @@ private:
   Value add(Value part, Value sums);
   /// Adds the products of the same features of all rows and such columns.
   Value multiplyFew(Value columns, OpFoldResult at, int64_t count, Value sums);
-  /// The same of rows in parts: each part is a row, so that the columns are
-  /// read once, and the sums of a row are added last.
-  Value multiplyFewInParts(Value columns, OpFoldResult at, int64_t count,
-                           Value sums);
   /// The same of the rows of a pack; if it is the first of its blocks, in the
   /// place of `sums`. Sums of blocks are rounded less than one long sum.
   Value multiplyPack(OpFoldResult pack, OpFoldResult at, int64_t count,

@@ -78,11 +78,11 @@ func.func @parts(%x: tensor<1x100x64xf32>, %w: tensor<2x32x64x2xbf16>,
 
 // -----
 
-// Of one row of f16, two parts are two rows.
+// One row of f16 has no parts, but is multiplied in f32 by the pairs.
 // CHECK-LABEL: func.func @few_parts(
-// CHECK: %[[PARTS:.*]] = tensor.empty() : tensor<16x2x64xbf16>
+// CHECK: arith.extf %{{.*}} : f16 to f32
 // CHECK: scf.forall
-// CHECK: linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : tensor<2x2x16x2xbf16>, tensor<2x16x64x2xbf16>) outs(%{{.*}} : tensor<2x64xf32>)
+// CHECK: linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : tensor<1x2x16x2xf32>, tensor<2x16x64x2xbf16>) outs(%{{.*}} : tensor<1x64xf32>)
 // CHECK: scf.forall.in_parallel
 // CHECK: return
 func.func @few_parts(%x: tensor<1x1x64xf16>, %w: tensor<2x32x64x2xbf16>,

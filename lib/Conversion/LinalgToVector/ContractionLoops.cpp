@@ -33,7 +33,8 @@ bool Contraction::hasRowsApart() const {
   // Steps of constant size become offsets of one pointer.
   SmallVector<int64_t> strides;
   int64_t offset;
-  return !inPairs || failed(a.getType().getStridesAndOffset(strides, offset)) ||
+  return !hasPairs() ||
+         failed(a.getType().getStridesAndOffset(strides, offset)) ||
          ShapedType::isDynamic(strides[position]);
 }
 

@@ -24,6 +24,9 @@ struct Contraction {
   /// From (m, n, k...) to the indices of A and of B, without those of pairs.
   AffineMap mapOfA, mapOfB;
   bool inPairs = false;
+  /// Whether B is of such pairs and A of f32, so that B is widened. All else is
+  /// as in pairs.
+  bool widensPairs = false;
   /// What C was computed by immediately before, elementwise; or null.
   linalg::LinalgOp producer;
   /// For rows of B.
@@ -31,6 +34,7 @@ struct Contraction {
   /// Of products in tiles.
   TileStreams streams;
 
+  bool hasPairs() const { return inPairs || widensPairs; }
   int64_t getNumRows() const { return c.getType().getDimSize(0); }
   int64_t getNumLanes() const { return c.getType().getDimSize(1); }
   /// Of C, and of the products.

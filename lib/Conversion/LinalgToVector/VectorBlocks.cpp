@@ -56,7 +56,7 @@ void VectorBlocks::emit(Value row, Value column, int64_t numRows,
     acc.push_back(loadRows(rows, start));
   splitsColumns = contraction.b.getType().getElementType().isBF16() &&
                   contraction.getElementType().isF32() &&
-                  !contraction.inPairs && numVectors % 2 == 0;
+                  !contraction.hasPairs() && numVectors % 2 == 0;
   if (splitsColumns)
     reorderColumns(acc, numRows, splitLanes);
   SmallVector<Value> rowsOfA = rows;
@@ -174,11 +174,11 @@ void VectorBlocks::emitInnerLoop(ValueRange rows, ValueRange columns,
 
 void VectorBlocks::emitStep(ValueRange rows, ValueRange columns, ValueRange k,
                             SmallVector<Value> &acc) {
-  int64_t factor = contraction.inPairs ? 2 : 1;
+  int64_t factor = contraction.hasPairs() ? 2 : 1;
   Type type = contraction.a.getType().getElementType();
   // Scalars, which become broadcasts from memory; loading a vector and
   // broadcasting its elements would keep the shuffle unit busy.
-  SmallVector<Value> scalars, lanes;
+  SmallVector<Value> scalars, lanes, oddScalars, oddLanes;
   SmallVector<Value> kOfA(k);
   kOfA.back() = times(k.back(), factor);
   for (Value row : rows) {
@@ -189,6 +189,11 @@ void VectorBlocks::emitStep(ValueRange rows, ValueRange columns, ValueRange k,
             ? Value(vector::LoadOp::create(b, loc, VectorType::get(2, type),
                                            contraction.a, indices))
             : Value(memref::LoadOp::create(b, loc, contraction.a, indices)));
+    if (!contraction.widensPairs)
+      continue;
+    indices.back() = add(indices.back(), 1);
+    oddScalars.push_back(
+        memref::LoadOp::create(b, loc, contraction.a, indices));
   }
   Type typeOfB = contraction.b.getType().getElementType();
   for (auto [i, column] : llvm::enumerate(columns)) {
@@ -198,6 +203,12 @@ void VectorBlocks::emitStep(ValueRange rows, ValueRange columns, ValueRange k,
         int64_t(i) * factor * width * typeOfB.getIntOrFloatBitWidth() / 8;
     if (bytes % 64 == 0 && contraction.prefetch.own == contraction.b)
       contraction.prefetch.emit(b, loc, joinSteps(k), column);
+    if (contraction.widensPairs) {
+      auto [even, odd] = loadSplit(b, loc, contraction.b, indices, width);
+      lanes.push_back(even);
+      oddLanes.push_back(odd);
+      continue;
+    }
     if (splitsColumns) {
       if (i % 2 == 0) {
         auto [even, odd] = loadSplit(b, loc, contraction.b, indices, width);
@@ -215,6 +226,8 @@ void VectorBlocks::emitStep(ValueRange rows, ValueRange columns, ValueRange k,
     emitDots(scalars, lanes, acc);
   else
     emitProducts(scalars, lanes, acc);
+  if (contraction.widensPairs)
+    emitProducts(oddScalars, oddLanes, acc);
 }
 
 Value VectorBlocks::joinSteps(ValueRange k) {

@@ -83,8 +83,7 @@ static bool endsWithPair(MemRefType type, AffineMap map, unsigned pair) {
   SmallVector<int64_t> strides;
   int64_t offset;
   unsigned rank = type.getRank();
-  return type.getElementType().isBF16() && rank >= 2 &&
-         type.getDimSize(rank - 1) == 2 &&
+  return rank >= 2 && type.getDimSize(rank - 1) == 2 &&
          map.getDimPosition(rank - 1) == pair &&
          succeeded(type.getStridesAndOffset(strides, offset)) &&
          strides[rank - 1] == 1 &&
@@ -143,11 +142,15 @@ static StringRef matchOperands(linalg::LinalgOp op, Contraction &contraction) {
   contraction.c = cast<TypedValue<MemRefType>>(op.getDpsInitOperand(0)->get());
   AffineMap mapOfA = maps[1 - b], mapOfB = maps[b];
   unsigned last = mapOfB.getDimPosition(mapOfB.getNumResults() - 1);
-  contraction.inPairs = last != n && last != m &&
-                        endsWithPair(contraction.a.getType(), mapOfA, last) &&
-                        hasKnownPairs(contraction.a) &&
-                        endsWithPair(contraction.b.getType(), mapOfB, last);
-  if (contraction.inPairs) {
+  bool hasPairs = last != n && last != m &&
+                  endsWithPair(contraction.a.getType(), mapOfA, last) &&
+                  hasKnownPairs(contraction.a) &&
+                  endsWithPair(contraction.b.getType(), mapOfB, last) &&
+                  contraction.b.getType().getElementType().isBF16();
+  Type typeOfA = contraction.a.getType().getElementType();
+  contraction.inPairs = hasPairs && typeOfA.isBF16();
+  contraction.widensPairs = hasPairs && typeOfA.isF32();
+  if (contraction.hasPairs()) {
     mapOfA = mapOfA.dropResult(mapOfA.getNumResults() - 1);
     mapOfB = mapOfB.dropResult(mapOfB.getNumResults() - 1);
   }
@@ -164,7 +167,7 @@ static StringRef matchOperands(linalg::LinalgOp op, Contraction &contraction) {
   if (mapOfB.getDimPosition(mapOfB.getNumResults() - 1) != n ||
       mapOfB.isFunctionOfDim(m) || mapOfA.isFunctionOfDim(n) ||
       mapOfA.getNumResults() != mapOfB.getNumResults() ||
-      numLoops + contraction.inPairs != op.getNumLoops() ||
+      numLoops + contraction.hasPairs() != op.getNumLoops() ||
       llvm::any_of(mapOfA.getResults(), [&](AffineExpr expr) {
         return !order[cast<AffineDimExpr>(expr).getPosition()];
       }))
@@ -182,17 +185,17 @@ static StringRef whyNotMultiplied(const Contraction &contraction,
   Type type = contraction.getElementType();
   if (!contraction.inPairs) {
     Type typeOfB = b.getElementType();
-    return (type.isF32() || type.isF64()) && a.getElementType() == type &&
-                   (typeOfB == type || isNarrow(typeOfB))
-               ? ""
-               : "is not all of f32 or all of f64";
-  }
-  if (!type.isF32() || !target.dot || target.registers.bits != 512)
+    if (!(type.isF32() || type.isF64()) || a.getElementType() != type ||
+        !(typeOfB == type || isNarrow(typeOfB)))
+      return "is not all of f32 or all of f64";
+  } else if (!type.isF32() || !target.dot || target.registers.bits != 512) {
     return "is in pairs, which the target does not multiply";
+  }
   // A's pairs are contiguous along the innermost contracted dimension.
   AffineMap map = contraction.mapOfA;
-  return map.getResults().back() ==
-                 getAffineDimExpr(map.getNumDims() - 1, map.getContext())
+  return !contraction.hasPairs() ||
+                 map.getResults().back() ==
+                     getAffineDimExpr(map.getNumDims() - 1, map.getContext())
              ? ""
              : "has pairs that do not follow each other";
 }
@@ -276,7 +279,7 @@ LogicalResult attn::vectorizeContraction(RewriterBase &rewriter,
   contraction.streams = streams;
   rewriter.setInsertionPoint(op);
   bool fetchesB = prefetch.matrix && prefetch.matrix.getType().getRank() == 3;
-  if (contraction.inPairs && !hasKnownPairs(contraction.b)) {
+  if (contraction.hasPairs() && !hasKnownPairs(contraction.b)) {
     // Only the caller of a kernel knows how an argument lies.
     auto [holds, known] = assumePairs(rewriter, contraction.b);
     auto either = scf::IfOp::create(rewriter, op.getLoc(), holds,
@@ -294,7 +297,7 @@ LogicalResult attn::vectorizeContraction(RewriterBase &rewriter,
     rewriter.eraseOp(op);
     return success();
   }
-  if (contraction.inPairs) {
+  if (contraction.hasPairs()) {
     joinOperands(rewriter, op.getLoc(), contraction, fetchesB);
     // Tiles are not computed with otherwise.
     if (target.tiles && contraction.hasTiles() && contraction.producer &&
