@@ -62,7 +62,7 @@ Model::Model(Kernels kernels, std::shared_ptr<const ModelWeights> weights,
     : kernels(std::move(kernels)), weights(std::move(weights)),
       cache(std::move(cache)), sequence(sequence), capacity(capacity) {
   TensorView embeddings = this->weights->logits.panels[0].view();
-  width = embeddings.size(1);
+  width = embeddings.size(1) * embeddings.size(3);
   vocabulary = embeddings.size(0) * Panels::width;
   logits.resize(std::size_t(vocabulary));
   for (std::int64_t position = 0; position < capacity; ++position)

@@ -39,8 +39,8 @@ static bool isWeight(const Parameter &parameter) {
 /// The sizes of the tensor of a file that an argument is made of.
 static std::vector<std::int64_t> fileSizes(const Parameter &argument) {
   std::vector<std::int64_t> sizes = argument.shape;
-  if (sizes.size() == 3)
-    sizes = {sizes[0] * sizes[2], sizes[1]};
+  if (sizes.size() == 4)
+    sizes = {sizes[0] * sizes[2], sizes[1] * sizes[3]};
   return sizes;
 }
 
@@ -48,7 +48,7 @@ static std::vector<std::int64_t> fileSizes(const Parameter &argument) {
 static Expected<PanelMemory> allocatePanels(const attn::Kernel &kernel) {
   std::size_t lines = 0;
   for (const Parameter &argument : kernel.signature().arguments)
-    if (isWeight(argument) && argument.shape.size() == 3)
+    if (isWeight(argument) && argument.shape.size() == 4)
       lines += PanelMemory::linesOf(fileSizes(argument));
   return PanelMemory::create(lines);
 }

@@ -90,9 +90,10 @@ Expected<PanelMemory> PanelMemory::create(std::size_t lines) {
 Expected<Panels> Panels::create(const GgufTensor &tensor,
                                 std::span<PanelMemory::Line> memory,
                                 RowOrder order) {
-  if (tensor.sizes.size() != 2 || tensor.sizes[0] % width != 0)
+  if (tensor.sizes.size() != 2 || tensor.sizes[0] % width != 0 ||
+      tensor.sizes[1] % 2 != 0)
     return Error{"expected a matrix of a multiple of " + std::to_string(width) +
-                     " rows",
+                     " rows and an even number of columns",
                  {}};
   std::int64_t panels = tensor.sizes[0] / width, inputs = tensor.sizes[1];
   constexpr std::int64_t lines = width / 32; // Of each input.
@@ -102,7 +103,7 @@ Expected<Panels> Panels::create(const GgufTensor &tensor,
                      std::to_string(memory.size()),
                  {}};
   Panels result;
-  result.sizes = {panels, inputs, width};
+  result.sizes = {panels, inputs / 2, width, 2};
   result.data = memory.data();
   std::vector<float> rows(std::size_t(width * inputs));
   for (std::int64_t panel = 0; panel < panels; ++panel) {
@@ -114,20 +115,21 @@ Expected<Panels> Panels::create(const GgufTensor &tensor,
                                             std::size_t(inputs)));
     }
     PanelMemory::Line *line = memory.data() + panel * inputs * lines;
-    for (std::int64_t input = 0; input < inputs; ++input, line += lines)
+    for (std::int64_t input = 0; input < inputs; input += 2, line += 2 * lines)
       for (std::int64_t output = 0; output < width; ++output)
-        line[output / 32].bits[output % 32] =
-            bf16(rows[std::size_t(output * inputs + input)]).bits;
+        for (std::int64_t i : {0, 1})
+          line[output / 16].bits[output % 16 * 2 + i] =
+              bf16(rows[std::size_t(output * inputs + input + i)]).bits;
   }
   return result;
 }
 
 void Panels::copyRow(std::int64_t row, std::span<float> result) const {
-  std::int64_t inputs = sizes[1], output = row % width;
+  constexpr std::int64_t lines = 2 * width / 32; // Of a pair of inputs.
+  std::int64_t inputs = 2 * sizes[1], output = row % width;
   const PanelMemory::Line *line =
-      data + row / width * inputs * (width / 32) + output / 32;
-  for (float &element : result) {
-    element = bf16::fromBits(line->bits[output % 32]);
-    line += width / 32;
-  }
+      data + row / width * sizes[1] * lines + output / 16;
+  for (std::int64_t input = 0; input < inputs; ++input)
+    result[std::size_t(input)] = bf16::fromBits(
+        line[input / 2 * lines].bits[output % 16 * 2 + input % 2]);
 }

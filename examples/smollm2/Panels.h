@@ -59,15 +59,17 @@ private:
   std::size_t count = 0;
 };
 
-/// A weight (outputs, inputs) in panels of 64 outputs: (outputs / 64, inputs,
-/// 64) of bf16, rounded to nearest, so that a kernel reads a panel from front
-/// to back.
+/// A weight (outputs, inputs) in panels of 64 outputs, in pairs of inputs:
+/// (outputs / 64, inputs / 2, 64, 2) of bf16, rounded to nearest, so that a
+/// kernel reads a panel from front to back, and multiplies pairs where the
+/// processor does.
 class Panels {
 public:
   static constexpr std::int64_t width = 64;
 
   /// Makes panels of `tensor` in `memory`, which outlives them. Errors: not a
-  /// matrix, outputs that do not fill panels, another size of the memory.
+  /// matrix, outputs that do not fill panels, an odd number of inputs, another
+  /// size of the memory.
   static attn::Expected<Panels> create(const GgufTensor &tensor,
                                        std::span<PanelMemory::Line> memory,
                                        RowOrder order = RowOrder::plain);

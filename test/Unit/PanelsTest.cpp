@@ -69,20 +69,20 @@ TEST(Dequantize, Blocks) {
   }
 }
 
-/// A matrix (outputs, 3) of outputs / 4 and inputs * 64, added.
-static GgufFile matrix(std::uint64_t outputs) {
+/// A matrix (outputs, inputs) of outputs / 4 and inputs * 64, added.
+static GgufFile matrix(std::uint64_t outputs, std::uint64_t inputs = 4) {
   std::string elements;
   for (std::uint64_t output = 0; output < outputs; ++output)
-    for (int input = 0; input < 3; ++input)
+    for (std::uint64_t input = 0; input < inputs; ++input)
       elements += bytesOf(float(output) / 4 + float(input) * 64);
   GgufWriter writer;
-  writer.addTensor("w", {3, outputs}, 0, elements);
+  writer.addTensor("w", {inputs, outputs}, 0, elements);
   return *parseGguf(writer.file());
 }
 
 TEST(Panels, Layout) {
   GgufFile file = matrix(128);
-  Expected<PanelMemory> memory = PanelMemory::create(12);
+  Expected<PanelMemory> memory = PanelMemory::create(16);
   ASSERT_TRUE(memory) << memory.error().message;
   for (RowOrder order : {RowOrder::plain, RowOrder::pairs}) {
     Expected<Panels> panels =
@@ -90,14 +90,14 @@ TEST(Panels, Layout) {
     ASSERT_TRUE(panels) << panels.error().message;
     attn::TensorView view = panels->view();
     ASSERT_EQ(std::vector(view.sizes().begin(), view.sizes().end()),
-              (std::vector<std::int64_t>{2, 3, 64}));
+              (std::vector<std::int64_t>{2, 2, 64, 2}));
     auto *bits = static_cast<const std::uint16_t *>(view.data());
     for (int output = 0; output < 128; ++output)
-      for (int input = 0; input < 3; ++input) {
+      for (int input = 0; input < 4; ++input) {
         int panel = output / 64, column = output % 64;
         if (order == RowOrder::pairs)
           column = column % 2 == 0 ? column / 2 : 32 + column / 2;
-        EXPECT_EQ(bits[(panel * 3 + input) * 64 + column],
+        EXPECT_EQ(bits[((panel * 2 + input / 2) * 64 + column) * 2 + input % 2],
                   bf16(float(output) / 4 + float(input) * 64).bits);
       }
   }
@@ -105,30 +105,37 @@ TEST(Panels, Layout) {
 
 TEST(Panels, CopyRow) {
   GgufFile file = matrix(128);
-  Expected<PanelMemory> memory = PanelMemory::create(12);
+  Expected<PanelMemory> memory = PanelMemory::create(16);
   ASSERT_TRUE(memory) << memory.error().message;
   Expected<Panels> panels =
       Panels::create(*file.findTensor("w"), memory->lines());
   ASSERT_TRUE(panels) << panels.error().message;
   for (int output : {0, 31, 32, 64, 127}) {
-    std::vector<float> row(3);
+    std::vector<float> row(4);
     panels->copyRow(output, row);
-    for (int input = 0; input < 3; ++input)
+    for (int input = 0; input < 4; ++input)
       EXPECT_EQ(row[std::size_t(input)],
                 float(bf16(float(output) / 4 + float(input) * 64)));
   }
 }
 
 TEST(Panels, Errors) {
-  Expected<PanelMemory> memory = PanelMemory::create(11);
+  Expected<PanelMemory> memory = PanelMemory::create(15);
   ASSERT_TRUE(memory) << memory.error().message;
   GgufFile ragged = matrix(65), larger = matrix(128);
   Expected<Panels> panels =
       Panels::create(*ragged.findTensor("w"), memory->lines());
   ASSERT_FALSE(panels);
   EXPECT_EQ(panels.error().message,
-            "expected a matrix of a multiple of 64 rows");
+            "expected a matrix of a multiple of 64 rows and an even number of "
+            "columns");
+  GgufFile odd = matrix(64, 3);
+  panels = Panels::create(*odd.findTensor("w"), memory->lines());
+  ASSERT_FALSE(panels);
+  EXPECT_EQ(panels.error().message,
+            "expected a matrix of a multiple of 64 rows and an even number of "
+            "columns");
   panels = Panels::create(*larger.findTensor("w"), memory->lines());
   ASSERT_FALSE(panels);
-  EXPECT_EQ(panels.error().message, "expected memory of 12 lines, got 11");
+  EXPECT_EQ(panels.error().message, "expected memory of 16 lines, got 15");
 }
