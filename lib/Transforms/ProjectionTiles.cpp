@@ -313,18 +313,19 @@ Value ProjectionTiles::emitResult(Value out, int64_t first, int64_t fewRows) {
   if (whole > 0) {
     // Tiles of rows as well where they are boxes of the result.
     bool splitsRows = fewRows == 0 && isOneBatch;
-    OpFoldResult numTiles =
-        splitsRows ? apply(i.ceilDiv(mostRows), {numRows})
-                   : minimum({b.getAffineConstantExpr(1), i}, {numRows});
-    auto loop = scf::ForallOp::create(
-        b, loc,
-        ArrayRef<OpFoldResult>{
-            numTiles, index(int64_t(llvm::divideCeil(whole, mostBlocks)))},
-        out, /*mapping=*/std::nullopt);
+    auto tiles = int64_t(llvm::divideCeil(whole, mostBlocks));
+    // No rows have no tiles. Tiles of columns alone are one loop, which shows
+    // that a part of the weight is read once, and is worth being fetched ahead.
+    SmallVector<OpFoldResult> numTiles = {
+        minimum({b.getAffineConstantExpr(tiles), i * tiles}, {numRows})};
+    if (splitsRows)
+      numTiles = {apply(i.ceilDiv(mostRows), {numRows}), index(tiles)};
+    auto loop = scf::ForallOp::create(b, loc, numTiles, out,
+                                      /*mapping=*/std::nullopt);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
-    OpFoldResult row = loop.getInductionVars()[0],
-                 tileNumber = loop.getInductionVars()[1];
+    OpFoldResult row = loop.getInductionVars().front(),
+                 tileNumber = loop.getInductionVars().back();
     Tile tile{loop.getRegionIterArgs()[0],
               first,
               headSize,

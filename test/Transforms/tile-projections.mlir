@@ -39,11 +39,14 @@ func.func @many(%x: tensor<1x100x64xf32>, %w: tensor<64x512xf16>,
 
 // -----
 
-// Any number of rows: one of two loops has none.
+// Any number of rows: one of two loops has none. It is a loop over tiles of columns
+// alone, which have no tiles of rows.
 // CHECK-LABEL: func.func @any(
 // CHECK: %[[FEW:.*]] = arith.cmpi ule, %[[ROWS:.*]], %{{.*}} : index
 // CHECK-DAG: arith.select %[[FEW]], %[[ROWS]], %c0
 // CHECK-DAG: arith.select %[[FEW]], %c0, %[[ROWS]]
+// CHECK: %[[TILES:.*]] = affine.min
+// CHECK: scf.forall (%{{[^,]*}}) in (%[[TILES]]) shared_outs({{.*}}) -> (tensor<?x?x128xf32>)
 // CHECK-COUNT-3: scf.forall.in_parallel
 // CHECK-NOT: attn.projection
 // CHECK: return
