@@ -21,11 +21,8 @@ Expected<Kernels> Kernels::compile(const attn::Engine &engine) {
   Expected<Kernel> layer = compileOne("layer");
   if (!layer)
     return layer.error();
-  Expected<Kernel> layerOfToken = compileOne("layer_of_token");
-  if (!layerOfToken)
-    return layerOfToken.error();
   Expected<Kernel> logits = compileOne("logits");
   if (!logits)
     return logits.error();
-  return Kernels{*layer, *layerOfToken, *logits};
+  return Kernels{*layer, *logits};
 }

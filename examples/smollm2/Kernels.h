@@ -17,7 +17,6 @@ namespace smollm2 {
 /// shape (outputs / 64, inputs / 2, 64, 2) is that of `Panels`.
 struct Kernels {
   attn::Kernel layer;
-  attn::Kernel layerOfToken; ///< The same for one token, and faster.
   attn::Kernel logits;
 
   static attn::Expected<Kernels> compile(const attn::Engine &engine);

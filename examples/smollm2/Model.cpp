@@ -98,8 +98,6 @@ Status Model::check(std::span<const std::int32_t> tokens) const {
 /// All layers, on (tokens, width) activations.
 Status Model::runLayers(const CacheStep &step, std::vector<float> &rows) const {
   std::vector<float> results(rows.size());
-  const attn::Kernel &layer =
-      rows.size() == std::size_t(width) ? kernels.layerOfToken : kernels.layer;
   std::int64_t tokens = std::int64_t(rows.size()) / width;
   constexpr std::int64_t pairs = Panels::width / 2;
   for (std::size_t i = 0; i < weights->layers.size(); ++i) {
@@ -115,7 +113,7 @@ Status Model::runLayers(const CacheStep &step, std::vector<float> &rows) const {
              step.lengths(), step.newLengths()})
       arguments.push_back(argument);
     const TensorView outputs[] = {viewOf(results, tokens, width), keys, values};
-    if (Status status = layer.run(arguments, outputs); !status)
+    if (Status status = kernels.layer.run(arguments, outputs); !status)
       return status;
     std::swap(rows, results);
   }

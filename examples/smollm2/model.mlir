@@ -5,7 +5,6 @@
 // each. Arguments of static shape have the names of the model file's tensors.
 
 !rows = tensor<?x576xf32>
-!row = tensor<1x576xf32>
 !tokens = tensor<1x?x576xf32>
 !vector = tensor<576xf32>
 !sums = tensor<?xf32>
@@ -130,7 +129,7 @@ func.func private @attend(
 }
 
 // Activations (n, 576) of n tokens of one sequence; angles (positions, 32); pages
-// as attn::PagedCache gives them. For a prompt.
+// as attn::PagedCache gives them.
 func.func @layer(
     %x: !rows, %attn_norm: !vector, %attn_q: !query_panels, %attn_k: !key_panels,
     %attn_v: !key_panels, %attn_output: !query_panels, %ffn_norm: !vector,
@@ -177,30 +176,6 @@ func.func @layer(
       outs(%tokens_init : !tokens)
   %x2 = call @add(%x1, %y1) : (!rows, !tokens) -> !rows
   return %x2, %keys, %values : !rows, !pages, !pages
-}
-
-// The same for the token after it. That it is one, attn.attention has to know: the
-// heads of a group are the rows of its tiles then, and not the tokens.
-func.func @layer_of_token(
-    %x: !row, %attn_norm: !vector, %attn_q: !query_panels, %attn_k: !key_panels,
-    %attn_v: !key_panels, %attn_output: !query_panels, %ffn_norm: !vector,
-    %ffn_gate: !hidden_panels, %ffn_up: !hidden_panels, %ffn_down: !down_panels,
-    %epsilon: f32, %cosine: !angles, %sine: !angles,
-    %key_pages: !pages {bufferization.writable = true},
-    %value_pages: !pages {bufferization.writable = true},
-    %table: tensor<?x?xi32>, %before: !lengths, %after: !lengths)
-    -> (!row, !pages, !pages) {
-  %rows = tensor.cast %x : !row to !rows
-  %result, %keys, %values = call @layer(
-      %rows, %attn_norm, %attn_q, %attn_k, %attn_v, %attn_output, %ffn_norm,
-      %ffn_gate, %ffn_up, %ffn_down, %epsilon, %cosine, %sine, %key_pages,
-      %value_pages, %table, %before, %after)
-      : (!rows, !vector, !query_panels, !key_panels, !key_panels, !query_panels,
-         !vector, !hidden_panels, !hidden_panels, !down_panels, f32, !angles,
-         !angles, !pages, !pages, tensor<?x?xi32>, !lengths, !lengths)
-      -> (!rows, !pages, !pages)
-  %row = tensor.cast %result : !rows to !row
-  return %row, %keys, %values : !row, !pages, !pages
 }
 
 // The logits of the token after the one of activations (1, 576).
