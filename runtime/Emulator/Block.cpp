@@ -223,65 +223,69 @@ void Block::orderLanes(std::uint32_t lanes) {
 // Barriers
 //===----------------------------------------------------------------------===//
 
-struct Block::BarrierArrival {
-  const char *site;
-  unsigned barrier, expected;
-  bool waits;
-  std::uint64_t generation;
-};
-
-void Block::arriveAtBarrier(const char *site, unsigned barrier,
-                            unsigned expected, bool waits) {
+BarrierCount Block::arriveAtBarrier(const BarrierArrival &arrival) {
+  auto [site, barrier, expected, waits, reduction, predicate] = arrival;
   if (barrier >= numBarriers)
     fail(site, "expected a barrier below %u, got %u", numBarriers, barrier);
   if (expected % warpSize != 0 || expected > numThreads())
     fail(site,
          "expected a multiple of %u threads, at most the block's %u, got %u",
          warpSize, numThreads(), expected);
-  BarrierArrival arrival = {site, barrier, expected, waits, 0};
+  struct Slot {
+    const BarrierArrival &arrival;
+    std::uint64_t generation = 0;
+  } slot = {arrival};
   auto together = [](void *const *slots, std::uint32_t lanes) {
     Block &block = current();
-    auto &first =
-        *static_cast<BarrierArrival *>(slots[std::countr_zero(lanes)]);
+    const BarrierArrival &first =
+        static_cast<Slot *>(slots[std::countr_zero(lanes)])->arrival;
     Barrier &barrier = block.barriers[first.barrier];
     std::uint64_t generation = barrier.generation;
+    unsigned numTrue = 0;
     for (std::uint32_t rest = lanes; rest; rest &= rest - 1) {
       auto number = unsigned(std::countr_zero(rest));
-      auto &lane = *static_cast<BarrierArrival *>(slots[number]);
+      auto &slot = *static_cast<Slot *>(slots[number]);
+      const BarrierArrival &lane = slot.arrival;
       if (lane.barrier != first.barrier || lane.expected != first.expected)
         block.fail(lane.site,
                    "expected the same barrier for the whole warp, "
                    "got %u and %u",
                    first.barrier, lane.barrier);
-      lane.generation = generation;
+      slot.generation = generation;
+      numTrue += lane.predicate;
       unsigned thread = block.self().warp() * warpSize + number;
       block.sharedRaces.clocks.release(thread, barrier.clock);
       if (lane.waits)
         barrier.learning.push_back(thread);
     }
-    block.arrive(first, unsigned(std::popcount(lanes)));
+    block.arrive(first, {unsigned(std::popcount(lanes)), numTrue});
   };
-  meet({site, warps[self().warp()].lanes, /*isAligned=*/true, together},
-       &arrival);
+  meet({site, warps[self().warp()].lanes, /*isAligned=*/true, together}, &slot);
   Barrier &joined = barriers[barrier];
-  if (waits && joined.generation == arrival.generation) {
+  if (waits && joined.generation == slot.generation) {
     joined.waiting.push_back(self().index);
     suspend(site);
   }
+  return self().count;
 }
 
-void Block::arrive(const BarrierArrival &arrival, unsigned numArriving) {
+void Block::arrive(const BarrierArrival &arrival, BarrierCount arriving) {
   Barrier &barrier = barriers[arrival.barrier];
   if (barrier.numArrived == 0) {
     barrier.expected = arrival.expected;
+    barrier.reduction = arrival.reduction;
     barrier.site = arrival.site;
   } else if (barrier.expected != arrival.expected) {
     fail(arrival.site,
          "expected as many threads as at %s for barrier %u, %u, "
          "got %u",
          barrier.site, arrival.barrier, barrier.expected, arrival.expected);
+  } else if (barrier.reduction != arrival.reduction) {
+    fail(arrival.site, "expected the same reduction as at %s for barrier %u",
+         barrier.site, arrival.barrier);
   }
-  barrier.numArrived += numArriving;
+  barrier.numArrived += arriving.numThreads;
+  barrier.numTrue += arriving.numTrue;
   if (barrier.expected && barrier.numArrived > barrier.expected)
     fail(arrival.site, "%u threads arrive at barrier %u, which is for %u",
          barrier.numArrived, arrival.barrier, barrier.expected);
@@ -293,10 +297,13 @@ void Block::releaseIfComplete(Barrier &barrier) {
       barrier.expected ? barrier.expected : numThreads() - numExited;
   if (barrier.numArrived == 0 || barrier.numArrived < expected)
     return;
-  barrier.numArrived = 0;
+  BarrierCount count = {std::exchange(barrier.numArrived, 0),
+                        std::exchange(barrier.numTrue, 0)};
   ++barrier.generation;
-  for (unsigned thread : barrier.learning)
+  for (unsigned thread : barrier.learning) {
     sharedRaces.clocks.acquire(thread, barrier.clock);
+    threads[thread]->count = count;
+  }
   barrier.learning.clear();
   barrier.clock.clear();
   for (unsigned thread : barrier.waiting)

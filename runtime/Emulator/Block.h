@@ -16,6 +16,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <random>
 
 namespace attn::emulator {
@@ -24,6 +25,22 @@ inline constexpr unsigned warpSize = 32;
 inline constexpr unsigned maximumThreads = 1024; ///< Of a block.
 inline constexpr unsigned numBarriers = 16;      ///< Of a block.
 
+/// Threads that arrived at a barrier, and those whose predicate was true.
+struct BarrierCount {
+  unsigned numThreads = 0, numTrue = 0;
+};
+
+/// How a thread arrives at a barrier.
+struct BarrierArrival {
+  const char *site;
+  unsigned barrier = 0;
+  unsigned expected = 0; ///< Threads; 0: all that have not exited.
+  bool waits = true;
+  /// All threads reduce their predicates in the same way; none: they do not.
+  std::optional<std::int32_t> reduction = {};
+  bool predicate = false;
+};
+
 /// A thread of a block. Generated code runs on its fiber.
 struct Thread {
   Fiber fiber;
@@ -31,6 +48,8 @@ struct Thread {
   /// The operation that it waits at, with its place in the source.
   const char *site = nullptr;
   AsyncCopies copies;
+  /// Of the barrier that it waited at last.
+  BarrierCount count;
 
   unsigned lane() const { return index % warpSize; }
   unsigned warp() const { return index / warpSize; }
@@ -89,10 +108,9 @@ public:
   /// runs `together`.
   void meet(const Meeting &meeting, void *slot);
 
-  /// Arrives at a barrier with the whole warp, and, if `waits`, waits until
-  /// `expected` threads have; 0: all that have not exited.
-  void arriveAtBarrier(const char *site, unsigned barrier, unsigned expected,
-                       bool waits);
+  /// Arrives at a barrier with the whole warp, and, if it waits, does until
+  /// the expected threads have. What it counts is for threads that wait.
+  BarrierCount arriveAtBarrier(const BarrierArrival &arrival);
 
   /// Orders accesses to memory of these lanes of the running warp: all before
   /// this comes before all after it.
@@ -117,6 +135,8 @@ private:
   struct Barrier {
     unsigned expected = 0; ///< 0: all threads that have not exited.
     unsigned numArrived = 0;
+    unsigned numTrue = 0;
+    std::optional<std::int32_t> reduction;
     const char *site = nullptr; ///< Where the first one arrived.
     std::vector<unsigned> waiting;
     /// What those know that arrived, and those that will know it.
@@ -124,8 +144,6 @@ private:
     std::vector<unsigned> learning;
     std::uint64_t generation = 0;
   };
-  struct BarrierArrival;
-
   static void runThread(void *thread);
   void exitThread();
   Thread *pickThread();
@@ -134,7 +152,7 @@ private:
   void switchToScheduler();
   bool isComplete(const Warp &warp, const Rendezvous &rendezvous) const;
   void complete(unsigned warp, std::size_t rendezvous);
-  void arrive(const BarrierArrival &arrival, unsigned numArriving);
+  void arrive(const BarrierArrival &arrival, BarrierCount arriving);
   void releaseIfComplete(Barrier &barrier);
   std::string describeDeadlock() const;
   bool chance(unsigned oneIn) { return random() % oneIn == 0; }

@@ -22,6 +22,7 @@ std::span<const Function> attn::emulator::getFunctions() {
   static const Function functions[] = {
       FUNCTION(attn_emu_access),
       FUNCTION(attn_emu_barrier_arrive),
+      FUNCTION(attn_emu_barrier_reduce),
       FUNCTION(attn_emu_barrier_sync),
       FUNCTION(attn_emu_block_id),
       FUNCTION(attn_emu_block_size),
@@ -245,14 +246,33 @@ void attn_emu_cp_async_wait_group(std::int32_t count) {
 
 void attn_emu_barrier_sync(std::int32_t barrier, std::int32_t numThreads,
                            const char *site) {
-  Block::current().arriveAtBarrier(site, unsigned(barrier),
-                                   unsigned(numThreads), /*waits=*/true);
+  Block::current().arriveAtBarrier({.site = site,
+                                    .barrier = unsigned(barrier),
+                                    .expected = unsigned(numThreads)});
+}
+
+std::int32_t attn_emu_barrier_reduce(std::int32_t predicate, std::int32_t kind,
+                                     const char *site) {
+  BarrierCount count = Block::current().arriveAtBarrier(
+      {.site = site, .reduction = kind, .predicate = predicate != 0});
+  enum { popc, all, any };
+  switch (kind) {
+  case popc:
+    return std::int32_t(count.numTrue);
+  case all:
+    return count.numTrue == count.numThreads;
+  case any:
+    return count.numTrue != 0;
+  }
+  __builtin_unreachable();
 }
 
 void attn_emu_barrier_arrive(std::int32_t barrier, std::int32_t numThreads,
                              const char *site) {
-  Block::current().arriveAtBarrier(site, unsigned(barrier),
-                                   unsigned(numThreads), /*waits=*/false);
+  Block::current().arriveAtBarrier({.site = site,
+                                    .barrier = unsigned(barrier),
+                                    .expected = unsigned(numThreads),
+                                    .waits = false});
 }
 
 //===----------------------------------------------------------------------===//

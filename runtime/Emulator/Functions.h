@@ -56,6 +56,9 @@ void attn_emu_barrier_sync(std::int32_t barrier, std::int32_t num_threads,
                            const char *site);
 void attn_emu_barrier_arrive(std::int32_t barrier, std::int32_t num_threads,
                              const char *site);
+/// barrier.cta.red.aligned.all at barrier 0. `kind` is 0 for popc, 1 and, 2 or.
+std::int32_t attn_emu_barrier_reduce(std::int32_t predicate, std::int32_t kind,
+                                     const char *site);
 void attn_emu_warp_sync(std::int32_t mask, const char *site);
 
 /// shfl.sync of 32 bits. `kind` is 0 for bfly, 1 up, 2 down, 3 idx. `values`

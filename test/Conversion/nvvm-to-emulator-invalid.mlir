@@ -33,16 +33,6 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
-  llvm.func @f(%p: i32) {
-    // expected-error @+1 {{'nvvm.barrier' op with a reduction is not emulated}}
-    %r = nvvm.barrier #nvvm.reduction<popc> %p -> i32
-    llvm.return
-  }
-}
-
-// -----
-
-gpu.module @kernels {
   llvm.func @f(%x: f32) {
     // expected-error @+1 {{'llvm.call_intrinsic' op of 'llvm.nvvm.sin.approx.ftz.f' is not emulated}}
     %y = llvm.call_intrinsic "llvm.nvvm.sin.approx.ftz.f"(%x) : (f32) -> f32

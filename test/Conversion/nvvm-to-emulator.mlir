@@ -90,6 +90,9 @@ gpu.module @memory {
     nvvm.barrier.arrive id = %block number_of_threads = %mask
     // CHECK: llvm.call @attn_emu_barrier_sync(
     nvvm.barrier id = %block
+    // CHECK: %[[OR:.*]] = llvm.mlir.constant(2 : i32)
+    // CHECK: llvm.call @attn_emu_barrier_reduce(%{{.*}}, %[[OR]], %{{.*}}) : (i32, i32, !llvm.ptr) -> i32
+    %or = nvvm.barrier #nvvm.reduction<or> %block -> i32
     // CHECK: llvm.call @attn_emu_ex2_ftz(
     %exp = llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f"(%x) : (f32) -> f32
     // CHECK: llvm.call_intrinsic "llvm.fabs"

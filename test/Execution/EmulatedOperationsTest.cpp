@@ -159,6 +159,30 @@ TEST(EmulatedOperations, Reductions) {
   reduce("umax", [](int a, int b) { return std::max(U(a), U(b)); });
 }
 
+TEST(EmulatedOperations, ReductionsAtBarriers) {
+  auto in = makeWords(96);
+  auto reduce = [](const std::string &kind) {
+    return "%p0 = llvm.icmp \"sgt\" %v, %c0 : i32\n"
+           "%isPositive = llvm.zext %p0 : i1 to i32\n"
+           "%r = nvvm.barrier #nvvm.reduction<" +
+           kind + "> %isPositive -> i32";
+  };
+  auto isPositive = [](std::int32_t word) { return word > 0; };
+  auto count = std::int32_t(std::count_if(in.begin(), in.end(), isPositive));
+  ASSERT_TRUE(count > 0 && count < 96);
+  expectLanes(reduce("popc"), in, [&](int) { return count; });
+  expectLanes(reduce("and"), in, [](int) { return 0; });
+  expectLanes(reduce("or"), in, [](int) { return 1; });
+  // One warp cannot decide for all.
+  std::vector<std::int32_t> ones(96, 1), zeros(96, 0);
+  expectLanes(reduce("and"), ones, [](int) { return 1; });
+  expectLanes(reduce("or"), zeros, [](int) { return 0; });
+  ones[95] = 0;
+  zeros[95] = 1;
+  expectLanes(reduce("and"), ones, [](int) { return 0; });
+  expectLanes(reduce("or"), zeros, [](int) { return 1; });
+}
+
 TEST(EmulatedOperations, Registers) {
   std::vector<std::int32_t> in(96);
   auto readRegister = [](const std::string &name) {
@@ -334,6 +358,19 @@ TEST(EmulatedOperations, BarrierErrors) {
   expectError("nvvm.barrier id = %tid number_of_threads = %c0\n"
               "%r = llvm.add %v, %v : i32",
               16, "expected the same barrier for the whole warp, got 0 and 1");
+  // Two warps do not reduce alike.
+  expectError(R"(
+    %isSecond = llvm.icmp "ugt" %tid, %c31 : i32
+    llvm.cond_br %isSecond, ^second, ^first
+  ^first:
+    nvvm.barrier0
+    llvm.br ^end
+  ^second:
+    %sum = nvvm.barrier #nvvm.reduction<popc> %c1 -> i32
+    llvm.br ^end
+  ^end:
+    %r = llvm.add %v, %v : i32)",
+              64, "expected the same reduction as at -:");
   // The other lanes wait elsewhere.
   expectError(R"(
     %isFirst = llvm.icmp "eq" %tid, %c0 : i32

@@ -38,6 +38,18 @@ public:
     return erase();
   }
 
+  LogicalResult convert(NVVM::BarrierOp barrier) {
+    std::optional<NVVM::BarrierReduction> reduction = barrier.getReductionOp();
+    if (!reduction)
+      return convertBarrier("barrier_sync", barrier.getBarrierId(),
+                            barrier.getNumberOfThreads());
+    return replace(
+        calls.call("barrier_reduce",
+                   {barrier.getReductionPredicate(),
+                    calls.createI32(int64_t(*reduction)), calls.createSite(op)},
+                   builder.getI32Type()));
+  }
+
   LogicalResult convert(NVVM::SyncWarpOp sync) {
     calls.call("warp_sync", {sync.getMask(), calls.createSite(op)});
     return erase();
@@ -217,20 +229,14 @@ LogicalResult attn::convertNVVMOp(Operation *op, EmulatorCalls &calls) {
       .Case([&](NVVM::Barrier0Op) {
         return conversion.convertBarrier("barrier_sync", {}, {});
       })
-      .Case([&](NVVM::BarrierOp barrier) -> LogicalResult {
-        if (barrier.getReductionOp())
-          return barrier.emitOpError("with a reduction is not emulated");
-        return conversion.convertBarrier("barrier_sync", barrier.getBarrierId(),
-                                         barrier.getNumberOfThreads());
-      })
       .Case([&](NVVM::BarrierArriveOp barrier) {
         return conversion.convertBarrier("barrier_arrive",
                                          barrier.getBarrierId(),
                                          barrier.getNumberOfThreads());
       })
-      .Case<NVVM::SyncWarpOp, NVVM::CpAsyncOp, NVVM::CpAsyncCommitGroupOp,
-            NVVM::CpAsyncWaitGroupOp, NVVM::ShflOp, NVVM::VoteSyncOp,
-            NVVM::ReduxOp, NVVM::LdMatrixOp, NVVM::MmaOp,
+      .Case<NVVM::BarrierOp, NVVM::SyncWarpOp, NVVM::CpAsyncOp,
+            NVVM::CpAsyncCommitGroupOp, NVVM::CpAsyncWaitGroupOp, NVVM::ShflOp,
+            NVVM::VoteSyncOp, NVVM::ReduxOp, NVVM::LdMatrixOp, NVVM::MmaOp,
             NVVM::RcpApproxFtzF32Op, LLVM::CallIntrinsicOp>(
           [&](auto known) { return conversion.convert(known); })
       .Case([&](NVVM::MembarOp) { return conversion.erase(); })
