@@ -18,6 +18,9 @@ llvm::ArrayRef<Lowering> attn::getLowerings() {
        "Lower kernels through plain linalg and loops: slow, and "
        "obviously right",
        buildReferencePipeline},
+      {"gpu-emulator",
+       "Lower kernels as for NVIDIA GPUs, for an emulator of them on the CPU",
+       buildGPUEmulatorPipeline, /*usesDevice=*/true},
   };
   return lowerings;
 }

@@ -37,6 +37,11 @@ void buildCPUPipeline(OpPassManager &pm, const TargetDescription &target);
 /// to functions that launch its kernels. Everything else is an error.
 void buildGPUPipeline(OpPassManager &pm);
 
+/// Prepared functions on tensors to the LLVM dialect, with the GPU's kernels as
+/// code for the emulator, which the functions call. The same for every target.
+void buildGPUEmulatorPipeline(OpPassManager &pm,
+                              const TargetDescription &target);
+
 /// The contents of every gpu.module, on memref, vector, gpu, nvgpu and nvvm, to
 /// the LLVM and NVVM dialects: what PTX is generated from, for whatever
 /// architecture has the instructions that are in it.
@@ -54,6 +59,8 @@ struct Lowering {
   llvm::StringRef name;
   llvm::StringRef summary;
   void (*build)(OpPassManager &pm, const TargetDescription &target);
+  /// Needs the dialects of `registerDeviceDialects` besides those of kernels.
+  bool usesDevice = false;
 };
 
 /// Every lowering. `attn-<name>-pipeline` is the preparation and the lowering.

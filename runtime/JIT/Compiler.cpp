@@ -48,7 +48,8 @@ jit::compileObject(std::string_view text, const CompileOptions &options,
     return std::move(*error);
 
   Stopwatch stopwatch;
-  mlir::MLIRContext context(getKernelRegistry(),
+  mlir::MLIRContext context((*lowering)->usesDevice ? getDeviceRegistry()
+                                                    : getKernelRegistry(),
                             mlir::MLIRContext::Threading::DISABLED);
   context.printOpOnDiagnostic(false); // Places say where; the text is known.
   DiagnosticCollector diagnostics(&context);

@@ -22,6 +22,10 @@ inline constexpr llvm::StringLiteral kernelFunctionName = "attn_kernel";
 /// Every kernel dialect, registered once.
 const mlir::DialectRegistry &getKernelRegistry();
 
+/// The same and those of kernels of GPUs, with which lowering for CPUs takes
+/// longer.
+const mlir::DialectRegistry &getDeviceRegistry();
+
 /// A module with one function, `kernelFunctionName`, prepared for a lowering.
 struct KernelModule {
   mlir::OwningOpRef<mlir::ModuleOp> module;

@@ -143,19 +143,6 @@ gpu.module @kernels {
 
 // -----
 
-// expected-note @+1 {{the other one}}
-llvm.func @f(%x: f32) {
-  llvm.return
-}
-gpu.module @kernels {
-  // expected-error @+1 {{op has the name of another one in the module, 'f'}}
-  llvm.func @f(%x: f32) {
-    llvm.return
-  }
-}
-
-// -----
-
 // expected-error @+1 {{'func.func' op is no part of a kernel's code}}
 func.func @host() {
   return

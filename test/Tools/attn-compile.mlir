@@ -46,6 +46,7 @@
 // RUN: not attn-compile %s -o %t.bad.o --header %t.bad.h --name memset 2>&1 | FileCheck %s --check-prefix=LIBRARY
 // RUN: not attn-compile %s -o %t.bad.o --header %t.bad.h --cpu abacus 2>&1 | FileCheck %s --check-prefix=CPU
 // RUN: not attn-compile %s -o %t.bad.o --header %t.bad.h --pipeline gpu 2>&1 | FileCheck %s --check-prefix=PIPELINE
+// RUN: not attn-compile %s -o %t.bad.o --header %t.bad.h --pipeline gpu-emulator 2>&1 | FileCheck %s --check-prefix=EMULATOR
 // RUN: not attn-compile %s -o %t.bad.o --header %t.bad.h --entry other 2>&1 | FileCheck %s --check-prefix=ENTRY
 // RUN: not attn-compile %s -o %t.bad.o --header %t.bad.no/folder.h 2>&1 | FileCheck %s --check-prefix=FOLDER
 // RUN: not attn-compile %S/Inputs/syntax-error.mlir -o %t.bad.o --header %t.bad.h 2>&1 | FileCheck %s --check-prefix=SYNTAX
@@ -61,6 +62,7 @@
 // LIBRARY: name: expected one that is not taken, got 'memset', which is a function of the C library
 // CPU: error: cpu: expected a processor that LLVM knows for {{.*}}, got 'abacus'
 // PIPELINE: error: unknown pipeline 'gpu'; there is 'cpu', 'reference'
+// EMULATOR: error: pipeline 'gpu-emulator': its kernels run only in the process that compiles them
 // ENTRY: error: no function 'other' in the module
 // FOLDER: folder.h: cannot write: No such file or directory
 // SYNTAX: syntax-error.mlir:{{.*}}error:

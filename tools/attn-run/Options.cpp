@@ -113,8 +113,10 @@ Expected<Options> attn::run::parseOptions(int argc, char **argv) {
   if (Status status = parseNumber(parsed, OPT_repeat, 1u, options.repeat);
       !status)
     return status.error();
-  if (options.pipeline == "reference" && options.threads != 1)
-    return Error{"--threads: pipeline 'reference' runs on 1 thread, got " +
+  if ((options.pipeline == "reference" || options.pipeline == "gpu-emulator") &&
+      options.threads != 1)
+    return Error{"--threads: pipeline '" + options.pipeline +
+                     "' runs on 1 thread, got " +
                      std::to_string(options.threads),
                  {}};
   return options;

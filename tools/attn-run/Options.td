@@ -41,8 +41,8 @@ def check : Flag<["--"], "check">, HelpText<
   "scalar operations computes in float64, as --expect does with\n"
   "files. Slow">;
 defm pipeline : Value<"pipeline", "<name>",
-  "Lowering: cpu (default), or reference, slow and plain, to\n"
-  "compare with">;
+  "Lowering: cpu (default); reference, slow and plain, to compare\n"
+  "with; or gpu-emulator, kernels for GPUs, executed on the CPU">;
 def quantize_queries : Flag<["--"], "quantize-queries">, HelpText<
   "Multiply keys in caches of i8 as integers, with queries\n"
   "rounded to i8, where the processor has dot products of them;\n"

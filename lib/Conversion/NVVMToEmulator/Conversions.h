@@ -10,6 +10,8 @@
 
 #include "lib/Conversion/NVVMToEmulator/EmulatorCalls.h"
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+
 namespace mlir::attn {
 
 /// Where variables in shared memory lie.
@@ -41,6 +43,12 @@ LogicalResult convertNVVMOp(Operation *op, EmulatorCalls &calls);
 /// uses memory in another way, or leaves the kernel.
 LogicalResult convertMemoryAccess(Operation *op, const SharedLayout &layout,
                                   EmulatorCalls &calls);
+
+/// Replaces a launch of `kernel`, which `entry` calls with arguments from
+/// memory, by a call. Fails, with a diagnostic, if it is not emulated.
+LogicalResult convertLaunch(gpu::LaunchFuncOp launch, LLVM::LLVMFuncOp kernel,
+                            LLVM::LLVMFuncOp entry, const SharedLayout &layout,
+                            EmulatorCalls &calls);
 
 } // namespace mlir::attn
 

@@ -42,9 +42,11 @@ Value EmulatorCalls::call(StringRef name, ValueRange operands, Type result) {
 }
 
 Value EmulatorCalls::createSite(Operation *op) {
-  LLVM::GlobalOp text = symbols.getMessage(
-      withLocation(op->getName().getStringRef(), op->getLoc()));
-  return LLVM::AddressOfOp::create(builder, loc, text);
+  return createText(withLocation(op->getName().getStringRef(), op->getLoc()));
+}
+
+Value EmulatorCalls::createText(StringRef text) {
+  return LLVM::AddressOfOp::create(builder, loc, symbols.getMessage(text));
 }
 
 Value EmulatorCalls::getScratch(Operation *op) {

@@ -40,6 +40,9 @@ public:
   /// A pointer to the operation's name with its place in the source.
   Value createSite(Operation *op);
 
+  /// A pointer to a zero-terminated constant string.
+  Value createText(StringRef text);
+
   /// Memory of the operation's function for words that are passed to a call and
   /// back: valid until the next call.
   Value getScratch(Operation *op);

@@ -8,7 +8,7 @@
 #include "lib/Conversion/NVVMToEmulator/Conversions.h"
 #include "lib/Conversion/Passes.h"
 
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 
@@ -23,22 +23,22 @@ using namespace mlir::attn;
 /// Names of the emulator's functions begin with this, those of entries too.
 static constexpr StringLiteral prefix = "attn_emu_";
 
-/// Moves what is in `gpu.module`s to the module.
+/// Moves what is in `gpu.module`s to the module. What has the name of another
+/// one gets a new name.
 static LogicalResult flatten(ModuleOp module) {
   SymbolTable symbols(module);
+  module->removeAttr(gpu::GPUDialect::getContainerModuleAttrName());
   for (auto kernels :
        llvm::make_early_inc_range(module.getOps<gpu::GPUModuleOp>())) {
     symbols.remove(kernels); // A function in it may have its name.
+    SymbolTable inner(kernels);
+    for (Operation &op : *kernels.getBody())
+      if (auto symbol = dyn_cast<SymbolOpInterface>(op))
+        if (symbols.lookup(symbol.getName()) &&
+            failed(inner.renameToUnique(&op, {&symbols})))
+          return op.emitOpError("cannot be renamed");
     for (Operation &op :
          llvm::make_early_inc_range(kernels.getBody()->getOperations())) {
-      if (auto symbol = dyn_cast<SymbolOpInterface>(op))
-        if (Operation *other = symbols.lookup(symbol.getName())) {
-          InFlightDiagnostic error =
-              op.emitOpError("has the name of another one in the module, '")
-              << symbol.getName() << "'";
-          error.attachNote(other->getLoc()) << "the other one";
-          return error;
-        }
       op.remove();
       if (isa<SymbolOpInterface>(op))
         symbols.insert(&op);
@@ -57,7 +57,7 @@ static bool isKernel(LLVM::LLVMFuncOp function) {
 
 static LogicalResult verifyModule(ModuleOp module) {
   for (Operation &op : module.getOps()) {
-    if (isa<LLVM::GlobalOp>(op))
+    if (isa<LLVM::GlobalOp, func::FuncOp>(op))
       continue;
     auto function = dyn_cast<LLVM::LLVMFuncOp>(op);
     if (!function)
@@ -121,7 +121,8 @@ static DenseI32ArrayAttr getBlockSize(LLVM::LLVMFuncOp kernel) {
 }
 
 /// Adds a function that calls the kernel with arguments from memory.
-static void addEntry(LLVM::LLVMFuncOp kernel, const SharedLayout &layout) {
+static LLVM::LLVMFuncOp addEntry(LLVM::LLVMFuncOp kernel,
+                                 const SharedLayout &layout) {
   OpBuilder builder(kernel);
   Location loc = kernel.getLoc();
   auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
@@ -145,6 +146,28 @@ static void addEntry(LLVM::LLVMFuncOp kernel, const SharedLayout &layout) {
   }
   LLVM::CallOp::create(builder, loc, kernel, arguments);
   LLVM::ReturnOp::create(builder, loc, ValueRange());
+  return entry;
+}
+
+/// Launches in functions of the host, with their kernels.
+static FailureOr<SmallVector<std::pair<gpu::LaunchFuncOp, LLVM::LLVMFuncOp>>>
+findLaunches(ModuleOp module) {
+  SmallVector<std::pair<gpu::LaunchFuncOp, LLVM::LLVMFuncOp>> launches;
+  SymbolTableCollection symbols;
+  WalkResult result = module.walk([&](gpu::LaunchFuncOp launch) {
+    auto kernel = symbols.lookupNearestSymbolFrom<LLVM::LLVMFuncOp>(
+        launch, launch.getKernel());
+    if (!kernel || !isKernel(kernel)) {
+      launch.emitOpError("of what is no kernel in the LLVM dialect, ")
+          << launch.getKernel();
+      return WalkResult::interrupt();
+    }
+    launches.emplace_back(launch, kernel);
+    return WalkResult::advance();
+  });
+  if (result.wasInterrupted())
+    return failure();
+  return launches;
 }
 
 /// Drops what only compilers for GPUs read.
@@ -165,7 +188,9 @@ struct ConvertNVVMToEmulator
   }
 
   static LogicalResult convert(ModuleOp module) {
-    if (failed(flatten(module)) || failed(verifyModule(module)))
+    auto launches = findLaunches(module);
+    if (failed(launches) || failed(flatten(module)) ||
+        failed(verifyModule(module)))
       return failure();
     FailureOr<SharedLayout> layout = SharedLayout::compute(module);
     if (failed(layout))
@@ -179,14 +204,19 @@ struct ConvertNVVMToEmulator
     for (LLVM::GlobalOp variable : variables)
       variable.erase();
     eraseAddressSpaces(module);
+    llvm::DenseMap<Operation *, LLVM::LLVMFuncOp> entries;
     for (LLVM::LLVMFuncOp function : functions) {
       if (isKernel(function))
-        addEntry(function, *layout);
+        entries[function] = addEntry(function, *layout);
       if (function.isExternal())
         function.erase(); // Nothing calls it.
       else
         dropAttributes(function);
     }
+    for (auto [launch, kernel] : *launches)
+      if (failed(convertLaunch(launch, kernel, entries.lookup(kernel), *layout,
+                               calls)))
+        return failure();
     return success();
   }
 };

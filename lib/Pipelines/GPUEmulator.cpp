@@ -1,0 +1,24 @@
+//===- GPUEmulator.cpp - The GPU pipeline, for the emulator ---------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Conversion/Passes.h"
+#include "lib/Pipelines/Pipelines.h"
+#include "lib/Pipelines/Stages.h"
+
+#include "mlir/Pass/PassManager.h"
+
+using namespace mlir;
+
+void attn::buildGPUEmulatorPipeline(OpPassManager &pm,
+                                    const TargetDescription &) {
+  buildGPUPipeline(pm);
+  pm.addPass(attn::createConvertNVVMToEmulator());
+  // The host's part; kernels are in the LLVM dialect.
+  addLoopStage(pm);
+  addSmallFloatStage(pm, /*roundsToBF16=*/false);
+  addLLVMStage(pm);
+}

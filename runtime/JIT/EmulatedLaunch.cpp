@@ -1,0 +1,84 @@
+//===- EmulatedLaunch.cpp - Kernels that kernels launch -------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/JIT/EmulatedLaunch.h"
+
+#include "runtime/Emulator/Launch.h"
+#include "runtime/Support/Call.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <limits>
+
+using namespace attn;
+using namespace attn::emulator;
+
+/// The bytes between the first and the last element, of strides of any sign.
+static Buffer findBuffer(void **arguments, const std::int64_t *memref) {
+  void **fields = arguments + memref[0];
+  std::int64_t rank = memref[1], elementBytes = memref[2];
+  auto word = [&](std::int64_t field) {
+    return *static_cast<const std::int64_t *>(fields[field]);
+  };
+  std::int64_t first = word(2), last = first;
+  bool isEmpty = false;
+  for (std::int64_t dim = 0; dim < rank; ++dim) {
+    std::int64_t size = word(3 + dim);
+    std::int64_t distance = (size - 1) * word(3 + rank + dim);
+    isEmpty |= size <= 0;
+    (distance < 0 ? first : last) += distance;
+  }
+  Buffer buffer;
+  buffer.name = "argument " + std::to_string(memref[0]);
+  buffer.data = *static_cast<char *const *>(fields[1]) + first * elementBytes;
+  buffer.bytes =
+      isEmpty ? 0 : std::size_t(last - first + 1) * std::size_t(elementBytes);
+  return buffer;
+}
+
+/// What does not fit becomes a size that no launch can have.
+static unsigned narrow(std::int64_t size) {
+  return unsigned(
+      std::clamp<std::int64_t>(size, 0, std::numeric_limits<unsigned>::max()));
+}
+
+static Status launchKernel(void (*entry)(void **), const char *name,
+                           const std::int64_t *sizes, void **arguments,
+                           const std::int64_t *memrefs,
+                           std::int64_t numMemrefs) {
+  static std::atomic<std::uint64_t> numLaunches = 0;
+  KernelCode kernel;
+  kernel.entry = entry;
+  kernel.name = name;
+  kernel.staticSharedBytes = std::size_t(sizes[7]);
+  LaunchOptions options;
+  options.grid = {narrow(sizes[0]), narrow(sizes[1]), narrow(sizes[2])};
+  options.block = {narrow(sizes[3]), narrow(sizes[4]), narrow(sizes[5])};
+  options.dynamicSharedBytes = std::size_t(sizes[6]);
+  options.seed = numLaunches++;
+  for (std::int64_t i = 0; i < numMemrefs; ++i)
+    options.buffers.push_back(findBuffer(arguments, memrefs + 3 * i));
+  return emulator::launch(kernel, arguments, options);
+}
+
+void attn_emu_launch(void (*entry)(void **), const char *name,
+                     const std::int64_t *sizes, void **arguments,
+                     const std::int64_t *memrefs, std::int64_t numMemrefs) {
+  if (*std::min_element(sizes, sizes + 3) == 0)
+    return;
+  // Outlives the jump out of the call.
+  static thread_local char message[1024];
+  {
+    Status status =
+        launchKernel(entry, name, sizes, arguments, memrefs, numMemrefs);
+    if (status)
+      return;
+    std::strncpy(message, status.error().message.c_str(), sizeof(message) - 1);
+  }
+  attn_rt_fail(message);
+}

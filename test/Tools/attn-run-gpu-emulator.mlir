@@ -1,0 +1,88 @@
+// Attention as lowered for GPUs, executed on the emulator, against the float64
+// interpreter.
+
+// RUN: attn-run %s --entry full --random 1 --check \
+// RUN:   --pipeline gpu-emulator | FileCheck %s
+// RUN: attn-run %s --entry causal --random 1 --check \
+// RUN:   --pipeline gpu-emulator | FileCheck %s
+// RUN: attn-run %s --entry window --random 1 --check \
+// RUN:   --pipeline gpu-emulator | FileCheck %s
+// RUN: attn-run %s --entry one --random 1 --check \
+// RUN:   --pipeline gpu-emulator | FileCheck %s
+// RUN: attn-run %s --entry offset --arg - --arg - --arg - --arg 57:index --random 1 --check \
+// RUN:   --pipeline gpu-emulator | FileCheck %s
+// RUN: attn-run %s --entry sink --random 1 --check \
+// RUN:   --pipeline gpu-emulator | FileCheck %s
+// RUN: not attn-run %s --entry single --random 1 --pipeline gpu-emulator 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=F32
+// F32: attn-run-gpu-emulator.mlir:{{[0-9]+}}:{{.*}}error:
+
+// RUN: not attn-run %s --entry full --random 1 --pipeline gpu-emulator \
+// RUN:   --threads 2 2>&1 | FileCheck %s --check-prefix=THREADS
+// THREADS: --threads: pipeline 'gpu-emulator' runs on 1 thread, got 2
+
+// CHECK: pipeline gpu-emulator
+// CHECK-NOT: failed:
+// CHECK: passed:
+// CHECK-NOT: failed:
+
+func.func @full(%query: tensor<1x2x77x64xf16>, %key: tensor<1x1x130x64xf16>,
+    %value: tensor<1x1x130x64xf16>) -> tensor<1x2x77x64xf16> {
+  %init = tensor.empty() : tensor<1x2x77x64xf16>
+  %output = attn.attention ins(%query, %key, %value : tensor<1x2x77x64xf16>, tensor<1x1x130x64xf16>,
+      tensor<1x1x130x64xf16>) outs(%init : tensor<1x2x77x64xf16>)
+      
+  return %output : tensor<1x2x77x64xf16>
+}
+
+func.func @causal(%query: tensor<1x2x130x80xbf16>, %key: tensor<1x2x130x80xbf16>,
+    %value: tensor<1x2x130x80xbf16>) -> tensor<1x2x130x80xbf16> {
+  %init = tensor.empty() : tensor<1x2x130x80xbf16>
+  %output = attn.attention ins(%query, %key, %value : tensor<1x2x130x80xbf16>, tensor<1x2x130x80xbf16>,
+      tensor<1x2x130x80xbf16>) outs(%init : tensor<1x2x130x80xbf16>)
+      mask causal
+  return %output : tensor<1x2x130x80xbf16>
+}
+
+func.func @window(%query: tensor<1x2x70x128xf16>, %key: tensor<1x1x77x128xf16>,
+    %value: tensor<1x1x77x128xf16>) -> tensor<1x2x70x128xf16> {
+  %init = tensor.empty() : tensor<1x2x70x128xf16>
+  %output = attn.attention ins(%query, %key, %value : tensor<1x2x70x128xf16>, tensor<1x1x77x128xf16>,
+      tensor<1x1x77x128xf16>) outs(%init : tensor<1x2x70x128xf16>)
+      score softcap(30.0) mask causal, sliding_window(20, 0)
+  return %output : tensor<1x2x70x128xf16>
+}
+
+func.func @one(%query: tensor<1x4x1x64xbf16>, %key: tensor<1x2x20x64xbf16>,
+    %value: tensor<1x2x20x64xbf16>) -> tensor<1x4x1x64xbf16> {
+  %init = tensor.empty() : tensor<1x4x1x64xbf16>
+  %output = attn.attention ins(%query, %key, %value : tensor<1x4x1x64xbf16>, tensor<1x2x20x64xbf16>,
+      tensor<1x2x20x64xbf16>) outs(%init : tensor<1x4x1x64xbf16>)
+  return %output : tensor<1x4x1x64xbf16>
+}
+
+func.func @offset(%query: tensor<1x2x20x80xf16>, %key: tensor<1x1x77x80xf16>,
+    %value: tensor<1x1x77x80xf16>, %offset: index) -> tensor<1x2x20x80xf16> {
+  %init = tensor.empty() : tensor<1x2x20x80xf16>
+  %output = attn.attention ins(%query, %key, %value : tensor<1x2x20x80xf16>, tensor<1x1x77x80xf16>,
+      tensor<1x1x77x80xf16>) outs(%init : tensor<1x2x20x80xf16>)
+      offset(%offset : index) mask causal
+  return %output : tensor<1x2x20x80xf16>
+}
+
+func.func @sink(%query: tensor<1x2x20x128xbf16>, %key: tensor<1x1x130x128xbf16>,
+    %value: tensor<1x1x130x128xbf16>, %sink: tensor<2xf32>) -> (tensor<1x2x20x128xbf16>, tensor<1x2x20xf32>) {
+  %init = tensor.empty() : tensor<1x2x20x128xbf16>
+  %sums = tensor.empty() : tensor<1x2x20xf32>
+  %output:2 = attn.attention ins(%query, %key, %value : tensor<1x2x20x128xbf16>, tensor<1x1x130x128xbf16>,
+      tensor<1x1x130x128xbf16>) outs(%init, %sums : tensor<1x2x20x128xbf16>, tensor<1x2x20xf32>)
+      sink(%sink : tensor<2xf32>)
+  return %output#0, %output#1 : tensor<1x2x20x128xbf16>, tensor<1x2x20xf32>
+}
+
+func.func @single(%query: tensor<1x1x4x64xf32>) -> tensor<1x1x4x64xf32> {
+  %init = tensor.empty() : tensor<1x1x4x64xf32>
+  %output = attn.attention ins(%query, %query, %query : tensor<1x1x4x64xf32>,
+      tensor<1x1x4x64xf32>, tensor<1x1x4x64xf32>) outs(%init : tensor<1x1x4x64xf32>)
+  return %output : tensor<1x1x4x64xf32>
+}
