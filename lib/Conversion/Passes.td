@@ -142,6 +142,9 @@ def ConvertNVVMToEmulator
       of pointers to their values, as cuLaunchKernel takes them. Its attribute
       `attn.shared_bytes` is the static size of shared memory, and
       `attn.block_size`, where it is there, the only size of a block.
+    - Of functions with the names of others all but one get new names.
+    - `gpu.launch_func` in functions of the host, which stay as they are, becomes a
+      call of `attn_emu_launch` with that entry, the sizes, and the arguments.
 
     What is not emulated is an error at its place.
 

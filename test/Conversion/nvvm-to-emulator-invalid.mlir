@@ -143,9 +143,7 @@ gpu.module @kernels {
 
 // -----
 
-// expected-error @+1 {{'func.func' op is no part of a kernel's code}}
-func.func @host() {
-  return
-}
+// expected-error @+1 {{'memref.global' op is no part of a kernel's code}}
+memref.global @host : memref<4xf32>
 gpu.module @kernels {
 }

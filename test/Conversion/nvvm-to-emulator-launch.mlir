@@ -1,0 +1,40 @@
+// RUN: attn-opt %s -convert-nvvm-to-emulator | FileCheck %s
+
+// A launch in code of the host becomes a call, with the memref's index, rank and
+// bytes of an element besides the arguments.
+// CHECK-NOT: gpu.
+// CHECK-LABEL: func.func @host
+// CHECK-SAME: %[[X:.*]]: memref<?xf16>
+// CHECK: %[[DESCRIPTOR:.*]] = builtin.unrealized_conversion_cast %[[X]] : memref<?xf16> to !llvm.struct
+// CHECK: llvm.extractvalue %[[DESCRIPTOR]][0]
+// CHECK: %[[ENTRY:.*]] = llvm.mlir.addressof @attn_emu_entry_f : !llvm.ptr
+// CHECK: llvm.call @attn_emu_launch(%[[ENTRY]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}})
+// CHECK: llvm.call @attn_emu_launch(
+// CHECK-NOT: gpu.
+module attributes {gpu.container_module} {
+  func.func @host(%x: memref<?xf16>, %grid: index, %bytes: i32) {
+    %c1 = arith.constant 1 : index
+    %c32 = arith.constant 32 : index
+    gpu.launch_func @kernels::@f blocks in (%grid, %c1, %c1)
+        threads in (%c32, %c1, %c1) dynamic_shared_memory_size %bytes
+        args(%x : memref<?xf16>)
+    gpu.launch_func @others::@f blocks in (%grid, %c1, %c1)
+        threads in (%c32, %c1, %c1) args(%grid : index)
+    return
+  }
+  // CHECK: llvm.func @f(
+  gpu.module @kernels {
+    llvm.func @f(%a: !llvm.ptr, %b: !llvm.ptr, %offset: i64, %size: i64, %stride: i64)
+        attributes {gpu.kernel, nvvm.kernel} {
+      nvvm.barrier0
+      llvm.return
+    }
+  }
+  // The other one of this name gets a new one.
+  // CHECK: llvm.func @attn_emu_entry_f_0(
+  gpu.module @others {
+    llvm.func @f(%n: i64) attributes {gpu.kernel, nvvm.kernel} {
+      llvm.return
+    }
+  }
+}
