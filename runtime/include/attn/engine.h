@@ -43,7 +43,8 @@ struct CompileOptions {
   /// function.
   std::string entry;
   /// Lowering: "cpu", fused, vectorised and parallel; or "reference", slow and
-  /// plain, on one thread, to compare with.
+  /// plain, on one thread, to compare with; or "gpu-emulator", as for GPUs, but
+  /// executed on the CPU, on one thread, to find faults.
   std::string pipeline = "cpu";
   /// Multiply keys in caches of i8 as integers, with queries rounded to i8,
   /// where the processor has dot products of them: faster, with an error of up
