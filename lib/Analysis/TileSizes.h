@@ -13,6 +13,9 @@
 
 namespace mlir::attn {
 
+/// Of a CPU.
+constexpr int64_t kCacheLineBytes = 64;
+
 /// The blocks of kernels for a CPU, in rows of queries and in keys.
 struct TileSizes {
   /// Queries of a tile in f32 without a score or mask region, and of others.

@@ -398,6 +398,11 @@ bool attn::canComputeInPairs(AttentionOp op) {
          headSize % 2 == 0 && headSize > 0;
 }
 
+bool attn::needsReferenceLowering(AttentionOp op) {
+  return op->getNumResults() == 0 || op.isPacked() || op.hasDropout() ||
+         op.isKnownEmpty() || op.getElementType().isF64();
+}
+
 LogicalResult attn::convertAttentionToOnline(RewriterBase &rewriter,
                                              AttentionOp op,
                                              int64_t maximumLanes,
@@ -405,9 +410,8 @@ LogicalResult attn::convertAttentionToOnline(RewriterBase &rewriter,
                                              bool inMatrices,
                                              SharedOperands &shared) {
   ShapedType query = op.getQueryType();
-  if (op->getNumResults() == 0 || op.isPacked() || op.hasDropout() ||
-      op.isKnownEmpty() || op.getElementType().isF64() ||
-      query.getDimSize(0) != 1 || query.getDimSize(1) != 1)
+  if (needsReferenceLowering(op) || query.getDimSize(0) != 1 ||
+      query.getDimSize(1) != 1)
     return rewriter.notifyMatchFailure(op, "not one head of one sequence");
   FailureOr<int64_t> bound = ValueBoundsConstraintSet::computeConstantBound(
       presburger::BoundType::UB, {op.getQuery(), 2},

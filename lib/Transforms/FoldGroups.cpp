@@ -209,8 +209,7 @@ private:
 LogicalResult attn::foldGroup(RewriterBase &rewriter, AttentionOp op,
                               int64_t maximumRows) {
   int64_t numQueries = op.getQueryType().getDimSize(2);
-  if (op->getNumResults() == 0 || op.isPacked() || op.hasDropout() ||
-      op.isKnownEmpty() || op.getElementType().isF64())
+  if (needsReferenceLowering(op))
     return rewriter.notifyMatchFailure(op, "is lowered by the reference path");
   if (ShapedType::isDynamic(numQueries) || op.getGroupSize() == 1 ||
       numQueries > maximumRows / op.getGroupSize())

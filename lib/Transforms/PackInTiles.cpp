@@ -27,6 +27,7 @@
 // tile would be packed again by every thread: it stays as it is.
 //
 
+#include "lib/Analysis/TileSizes.h"
 #include "lib/Transforms/KeptBuffers.h"
 #include "lib/Transforms/Passes.h"
 #include "lib/Transforms/SharedPacks.h"
@@ -49,7 +50,6 @@ using namespace mlir::attn;
 
 namespace {
 
-constexpr int64_t kCacheLineBytes = 64;
 /// Packs that a ring has room for at least, so that a range that grows seldom
 /// outgrows it. A fraction of the second-level cache.
 constexpr int64_t kMinimumCapacity = 32;

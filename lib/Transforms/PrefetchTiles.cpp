@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "lib/Analysis/TileSizes.h"
 #include "lib/Transforms/Passes.h"
 #include "lib/Transforms/Transforms.h"
 
@@ -30,7 +31,6 @@ using namespace mlir::attn;
 
 namespace {
 
-constexpr int64_t kCacheLineBytes = 64;
 /// Keys fetched ahead are less far away, so that they stay in the cache. A
 /// power of 2.
 constexpr int64_t kFarthestKey = 1024;

@@ -129,8 +129,7 @@ private:
 } // namespace
 
 LogicalResult attn::specializeQueries(RewriterBase &rewriter, AttentionOp op) {
-  if (op->getNumResults() == 0 || op.isPacked() || op.hasDropout() ||
-      op.isKnownEmpty() || op.getElementType().isF64())
+  if (needsReferenceLowering(op))
     return rewriter.notifyMatchFailure(op, "is lowered by the reference path");
   if (!op.getQueryType().isDynamicDim(2))
     return rewriter.notifyMatchFailure(op, "its number of queries is known");

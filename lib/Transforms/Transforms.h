@@ -61,6 +61,9 @@ LogicalResult bufferizeKernels(ModuleOp module);
 /// Replaces a packed batch by a loop over its sequences.
 void splitSequences(RewriterBase &rewriter, AttentionOp op);
 
+/// Whether only the reference path lowers `op`, whatever its sizes are.
+bool needsReferenceLowering(AttentionOp op);
+
 /// Puts beside an op on a dynamic number of queries the same op on one, and a
 /// condition that chooses.
 LogicalResult specializeQueries(RewriterBase &rewriter, AttentionOp op);

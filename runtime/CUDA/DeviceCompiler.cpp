@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/CUDA/DeviceCompiler.h"
+#include "runtime/Bridge/LLVMErrors.h"
 
 #include "lib/Pipelines/Pipelines.h"
 #include "runtime/Bridge/BuildId.h"
@@ -20,8 +21,6 @@
 #include "mlir/Target/LLVM/ModuleToObject.h"
 #include "mlir/Target/LLVM/NVVM/Utils.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/IR/DiagnosticInfo.h"
-#include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/MCSubtargetInfo.h"
@@ -89,15 +88,7 @@ public:
 
 private:
   void handleModulePreLink(llvm::Module &llvmModule) override {
-    llvmModule.getContext().setDiagnosticHandlerCallBack(
-        [](const llvm::DiagnosticInfo *info, void *failure) {
-          if (info->getSeverity() != llvm::DS_Error)
-            return;
-          llvm::raw_string_ostream os(*static_cast<std::string *>(failure));
-          llvm::DiagnosticPrinterRawOStream printer(os);
-          info->print(printer);
-        },
-        &failure);
+    collectErrors(llvmModule.getContext(), failure);
   }
 
   mlir::FailureOr<llvm::SmallVector<char, 0>>

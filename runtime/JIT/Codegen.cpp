@@ -6,13 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/JIT/Codegen.h"
+#include "runtime/Bridge/LLVMErrors.h"
 #include "runtime/JIT/Frontend.h"
 #include "runtime/JIT/Stopwatch.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Target/LLVMIR/Export.h"
-#include "llvm/IR/DiagnosticInfo.h"
-#include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
@@ -126,16 +125,7 @@ jit::generateObject(mlir::ModuleOp mlirModule, llvm::TargetMachine &target,
   Stopwatch stopwatch;
   std::string failure;
   llvm::LLVMContext context;
-  // LLVM's own handler prints, and ends the process on errors.
-  context.setDiagnosticHandlerCallBack(
-      [](const llvm::DiagnosticInfo *info, void *failure) {
-        if (info->getSeverity() != llvm::DS_Error)
-          return;
-        llvm::raw_string_ostream os(*static_cast<std::string *>(failure));
-        llvm::DiagnosticPrinterRawOStream printer(os);
-        info->print(printer);
-      },
-      &failure);
+  collectErrors(context, failure);
 
   std::unique_ptr<llvm::Module> module =
       mlir::translateModuleToLLVMIR(mlirModule, context, "attn");
