@@ -263,4 +263,21 @@ TEST_F(PagedCacheTest, Truncate) {
   EXPECT_TRUE(holds(cache, child, {1, 2, 3}));
 }
 
+TEST_F(PagedCacheTest, EvictToMakeRoom) {
+  SequenceId victim = create({6, 7, 8}), other = create();
+  auto room = std::size_t(cache.freePages() * cache.options().pageSize);
+  Tokens tokens(room, 9);
+  append(cache, other, tokens);
+  EXPECT_NE(errorOf(cache.append({other}, {1})), "");
+  EXPECT_EQ(errorOf(cache.truncate(victim, 0)), "");
+  append(cache, other, {10});
+  tokens.push_back(10);
+  EXPECT_TRUE(holds(cache, other, tokens));
+  // It comes back under its number, when there is room.
+  EXPECT_NE(errorOf(cache.append({victim}, {3})), "");
+  EXPECT_EQ(errorOf(cache.free(other)), "");
+  append(cache, victim, {6, 7, 8});
+  EXPECT_TRUE(holds(cache, victim, {6, 7, 8}));
+}
+
 } // namespace

@@ -139,7 +139,9 @@ public:
   Expected<SequenceId> fork(SequenceId sequence,
                             std::optional<std::int64_t> length = {});
 
-  /// Drops all tokens of a sequence but the first `length`.
+  /// Drops all tokens of a sequence but the first `length`. Length 0 evicts it:
+  /// pages that no other has are free, and the sequence stays, without tokens,
+  /// until they are computed anew.
   Status truncate(SequenceId sequence, std::int64_t length);
 
   /// Drops a sequence. Pages that no other has are free.

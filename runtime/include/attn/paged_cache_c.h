@@ -92,7 +92,8 @@ ATTN_EXPORT char *attn_paged_cache_create_sequence(attn_paged_cache *cache,
 ATTN_EXPORT char *attn_paged_cache_fork(attn_paged_cache *cache,
                                         attn_sequence sequence, int64_t length,
                                         attn_sequence *forked);
-/** Drops all tokens of a sequence but the first `length`. */
+/** Drops all tokens of a sequence but the first `length`; 0 evicts it, but for
+    its number. */
 ATTN_EXPORT char *attn_paged_cache_truncate(attn_paged_cache *cache,
                                             attn_sequence sequence,
                                             int64_t length);
