@@ -8,95 +8,17 @@
 #include "attn/multi_head_attention.h"
 
 #include "runtime/Builder/AttentionChecks.h"
+#include "runtime/Builder/LayerChecks.h"
 #include "runtime/Builder/Node.h"
 #include "runtime/Builder/Parameters.h"
 #include "runtime/Builder/RegionWriter.h"
 
-#include <algorithm>
-#include <cmath>
 #include <initializer_list>
 
 using namespace attn;
 using namespace attn::builder;
 using namespace attn::detail;
 using std::string;
-
-static Status check(const MultiHeadAttention &layer) {
-  const Attention &attention = layer.attention;
-  if (Status checked = builder::check(attention); !checked)
-    return checked;
-  if (attention.sequences || attention.logSumExp)
-    return expected(attention.sequences ? "attention.sequences"
-                                        : "attention.logSumExp",
-                    "none in a layer", "one");
-  if (attention.scale && !attention.scale->node()->as<double>())
-    return expected("attention.scale", "a number", "a Scalar");
-  if (attention.offset &&
-      std::holds_alternative<std::monostate>(attention.offset->value()))
-    return expected("attention.offset", "a number, a Scalar or a Tensor",
-                    "bottomRight()");
-  constexpr std::int64_t largest = std::int64_t(1) << 30;
-  for (auto [member, size] :
-       {std::pair("attention.queryHeads", attention.queryHeads),
-        std::pair("attention.headSize", attention.headSize),
-        std::pair("attention.valueHeadSize",
-                  attention.valueHeadSize.value_or(1))})
-    if (size > largest)
-      return expected(member, "at most 2^30", std::to_string(size));
-  for (auto [member, size] :
-       {std::pair("width", layer.width),
-        std::pair("outputWidth", layer.outputWidth.value_or(1)),
-        std::pair("sourceWidth", layer.sourceWidth.value_or(1))})
-    if (size < 1)
-      return expected(member, "at least 1", std::to_string(size));
-  bool isDouble = attention.type == ElementType::f64;
-  if (layer.weights != ElementType::i8 &&
-      (!isFloat(layer.weights) ||
-       (layer.weights == ElementType::f64 && !isDouble)))
-    return expected("weights",
-                    string(isDouble ? "f64, " : "") + "f32, f16, bf16 or i8",
-                    string(nameOf(layer.weights)));
-  if (layer.sourceWidth && layer.hasMemory)
-    return expected("sourceWidth", "none with hasMemory",
-                    std::to_string(*layer.sourceWidth));
-  bool isCross = layer.sourceWidth || layer.hasMemory;
-  if (isCross && layer.isFused.value_or(false))
-    return expected("isFused", "false where keys do not come from the input",
-                    "true");
-  if (!isCross && attention.keyLength != dynamic)
-    return expected("attention.keyLength",
-                    "dynamic where keys come from the input",
-                    std::to_string(attention.keyLength));
-  if (isCross && layer.isCached)
-    return expected("isCached", "false where keys do not come from the input",
-                    "true");
-  if (isCross && layer.rotary)
-    return expected("rotary", "none where keys do not come from the input",
-                    "one");
-  if (layer.isCached && attention.offset)
-    return expected("attention.offset", "none with isCached", "one");
-  if (layer.rotary && (layer.rotary->size < 2 || layer.rotary->size % 2 != 0 ||
-                       layer.rotary->size > attention.headSize))
-    return expected("rotary.size",
-                    "an even number from 2 to headSize, which is " +
-                        std::to_string(attention.headSize),
-                    std::to_string(layer.rotary->size));
-  if (layer.normEpsilon) {
-    double epsilon =
-        isDouble ? *layer.normEpsilon : double(float(*layer.normEpsilon));
-    if (!(epsilon > 0 && std::isfinite(epsilon)))
-      return expected("normEpsilon",
-                      string("a number that is positive and finite in ") +
-                          (isDouble ? "f64" : "f32"),
-                      writeNumber(*layer.normEpsilon));
-  }
-  if (!(layer.outputDropout >= 0 && layer.outputDropout < 1))
-    return expected("outputDropout", "a rate from 0 up to, but not, 1",
-                    writeNumber(layer.outputDropout));
-  if (layer.outputDropout > 0 && !attention.dropout)
-    return expected("attention.dropout", "one, for outputDropout", "none");
-  return {};
-}
 
 namespace {
 
@@ -107,7 +29,8 @@ public:
   explicit LayerWriter(const MultiHeadAttention &layer)
       : layer(layer), attention(layer.attention), type(attention.type),
         keyHeads(attention.keyValueHeads.value_or(attention.queryHeads)),
-        valueSize(attention.valueHeadSize.value_or(attention.headSize)) {}
+        valueSize(attention.valueHeadSize.value_or(attention.headSize)),
+        batch(attention.sequences ? 1 : attention.batch) {}
 
   Expected<string> write();
 
@@ -143,24 +66,34 @@ private:
                 std::int64_t columns, bool hasBias);
   void writeMaps();
   void writeRowOps();
+  /// The caches behind the output, in `outs` and as types of results.
+  void writeCache();
   void writeAttention();
   void writeItems(RegionKind kind, const std::vector<Item> &items);
 
   const MultiHeadAttention &layer;
   const Attention &attention;
   const ElementType type;
-  const std::int64_t keyHeads, valueSize;
+  const std::int64_t keyHeads, valueSize, batch;
   Parameters parameters;
   Status status;
-  string body, clauses;
-  unsigned numValues = 0;
+  string body, clauses, caches, results;
+  unsigned numValues = 0, numResults = 1;
 };
 
 void LayerWriter::writeMap(const string &keyword, const string &kind,
                            std::int64_t rows, std::int64_t columns,
                            bool hasBias) {
   string name = keyword + "_weight";
-  std::vector<DeclarationPtr> map = {add(name, layer.weights, {rows, columns})};
+  Shape shape = {rows, columns};
+  if (layer.panels) {
+    std::int64_t width = layer.panels->width,
+                 count = columns / width + (columns % width != 0);
+    shape = {count, rows, width};
+    if (layer.panels->inPairs)
+      shape = {count, rows / 2, width, 2};
+  }
+  std::vector<DeclarationPtr> map = {add(name, layer.weights, shape)};
   if (layer.weights == ElementType::i8)
     map.push_back(add(name + "_scales", ElementType::f32, {columns}));
   if (hasBias)
@@ -196,13 +129,20 @@ void LayerWriter::writeMaps() {
 }
 
 void LayerWriter::writeRowOps() {
-  if (layer.normEpsilon) {
-    std::vector<DeclarationPtr> norms = {
-        add("query_norm", type, {attention.headSize})};
-    if (!layer.hasMemory)
-      norms.push_back(add("key_norm", type, {attention.headSize}));
-    writeClause("norms", norms);
-    clauses += " epsilon(" + writeNumber(*layer.normEpsilon) + ")";
+  if (layer.headNorm) {
+    const HeadNorm &norm = *layer.headNorm;
+    if (norm.ofQueriesAndKeys) {
+      std::vector<DeclarationPtr> norms = {
+          add("query_norm", type, {attention.headSize})};
+      if (!layer.hasMemory)
+        norms.push_back(add("key_norm", type, {attention.headSize}));
+      writeClause("norms", norms);
+    }
+    if (norm.ofOutput)
+      writeClause("output_norm", {add("output_norm", type, {valueSize})});
+    if (norm.layer)
+      clauses += " layer(" + std::to_string(*norm.layer) + ")";
+    clauses += " epsilon(" + writeNumber(norm.epsilon) + ")";
   }
   if (layer.rotary) {
     Shape shape = {dynamic, layer.rotary->size / 2};
@@ -211,7 +151,52 @@ void LayerWriter::writeRowOps() {
     writeClause(layer.rotary->interleaved ? "rope interleaved"
                                           : "rope half_split",
                 {cosine, sine});
+    if (layer.rotary->hasPositions)
+      writeClause("positions", {add("positions", ElementType::i32,
+                                    {batch, attention.queryLength})});
   }
+  if (attention.sequences)
+    writeClause("sequences",
+                {add(attention.sequences->cumulativeQuery.declaration()),
+                 add(attention.sequences->cumulativeKey.declaration())});
+}
+
+void LayerWriter::writeCache() {
+  if (!layer.cache)
+    return;
+  const LayerCache &cache = *layer.cache;
+  ElementType element = cache.type.value_or(type);
+  // Rows of a sequence, or of a page.
+  Shape shape = {batch, keyHeads, dynamic};
+  if (cache.pageSize)
+    shape = {dynamic, keyHeads, *cache.pageSize};
+  auto addUpdated = [&](const string &name, ElementType of, Shape sizes) {
+    Declaration updated{name, of, true, std::move(sizes)};
+    updated.isUpdated = true;
+    add(DeclarationPtr(updated));
+    caches += ", %" + name;
+    results += ", " + writeType(updated);
+    ++numResults;
+  };
+  for (auto [name, size] : {std::pair("key_cache", attention.headSize),
+                            std::pair("value_cache", valueSize)}) {
+    Shape rows = shape;
+    rows.push_back(size);
+    addUpdated(name, element, rows);
+  }
+  if (element == ElementType::i8)
+    for (const char *name : {"key_scales", "value_scales"})
+      addUpdated(name, ElementType::f32, shape);
+  writeClause("lengths", {add("lengths", ElementType::i32, {batch})});
+  if (cache.hasCounts)
+    writeClause("counts", {add("counts", ElementType::i32, {batch})});
+  if (cache.isRing) {
+    clauses += "\n      ring size(" +
+               append("arith.index_cast %size : i64 to index") + ")";
+    add(DeclarationPtr(Declaration{"size", ElementType::i64, false, {}}));
+  }
+  if (cache.pageSize)
+    writeClause("table", {add("table", ElementType::i32, {batch, dynamic})});
 }
 
 void LayerWriter::writeItems(RegionKind kind, const std::vector<Item> &items) {
@@ -259,7 +244,7 @@ void LayerWriter::writeAttention() {
 }
 
 Expected<string> LayerWriter::write() {
-  std::int64_t batch = attention.batch, length = attention.queryLength;
+  std::int64_t length = attention.queryLength;
   auto input = add("input", type, {batch, length, layer.width});
   string from;
   if (layer.sourceWidth) {
@@ -276,18 +261,7 @@ Expected<string> LayerWriter::write() {
   }
   writeMaps();
   writeRowOps();
-  string caches, results;
-  if (layer.isCached)
-    for (auto [name, size] : {std::pair("key_cache", attention.headSize),
-                              std::pair("value_cache", valueSize)}) {
-      Declaration cache{name, type, true, {batch, keyHeads, dynamic, size}};
-      cache.isUpdated = true;
-      add(DeclarationPtr(cache));
-      caches += string(", %") + name;
-      results += ", " + writeType(cache);
-    }
-  if (layer.isCached)
-    writeClause("lengths", {add("lengths", ElementType::i32, {batch})});
+  writeCache();
   parameters.reserve();
   writeAttention();
   string sizes;
@@ -308,25 +282,29 @@ Expected<string> LayerWriter::write() {
   if (!status)
     return std::move(status).error();
 
-  string types = output + results, result = "%" + std::to_string(numValues);
+  string types = output + results, result = "%" + std::to_string(numValues),
+         returned = result, count;
+  if (numResults > 1) {
+    returned += "#0";
+    for (unsigned i = 1; i < numResults; ++i)
+      returned += ", " + result + "#" + std::to_string(i);
+    count = ":" + std::to_string(numResults);
+  }
   return "func.func @layer(\n    " + parameters.write() + ")\n    -> (" +
          types + ") {\n" + body + parameters.writeSummaries() + "  " + result +
-         (layer.isCached ? ":3" : "") + " = attn.multi_head_attention heads(" +
+         count + " = attn.multi_head_attention heads(" +
          std::to_string(attention.queryHeads) + ", " +
          std::to_string(keyHeads) + ") sizes(" +
          std::to_string(attention.headSize) + ", " + std::to_string(valueSize) +
          ")\n      ins(%input : " + writeType(*input) + ")" + from +
          "\n      outs(" + empty + caches + " : " + types + ")" + clauses +
-         "\n  return " +
-         (layer.isCached ? result + "#0, " + result + "#1, " + result + "#2"
-                         : result) +
-         " : " + types + "\n}\n";
+         "\n  return " + returned + " : " + types + "\n}\n";
 }
 
 } // namespace
 
 Expected<string> MultiHeadAttention::text() const {
-  if (Status checked = ::check(*this); !checked)
+  if (Status checked = builder::check(*this); !checked)
     return std::move(checked).error();
   return LayerWriter(*this).write();
 }

@@ -31,9 +31,12 @@ void runBuilt(const MultiHeadAttention &layer, std::vector<Shape> shapes,
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     tensors.emplace_back(kernel->signature().arguments[i].type, shapes[i]);
     Random random(40 + i);
-    bool isInt8 = tensors.back().type() == ElementType::i8;
+    ElementType type = tensors.back().type();
     tensors.back().fill([&] {
-      return isInt8 ? double(random.between(-9, 9)) : 0.4 * random.normal();
+      if (type == ElementType::i32)
+        return double(random.between(0, 3));
+      return type == ElementType::i8 ? double(random.between(-9, 9))
+                                     : 0.4 * random.normal();
     });
     arguments.push_back(tensors.back().view());
   }
@@ -53,9 +56,9 @@ TEST(LayerBuilder, with_a_cache) {
                            .weights = ElementType::bf16,
                            .hasBias = true,
                            .gate = MultiHeadAttention::Gate::ofHeads,
-                           .normEpsilon = 1e-6,
+                           .headNorm = HeadNorm{.epsilon = 1e-6},
                            .rotary = Rotary{.size = 8},
-                           .isCached = true};
+                           .cache = LayerCache{}};
   runBuilt(layer,
            {{2, 3, 12},
             {12, 64},
@@ -69,6 +72,71 @@ TEST(LayerBuilder, with_a_cache) {
             {2, 2, 9, 8},
             {2, 2, 9, 8}},
            {i32({2, 6})});
+}
+
+TEST(LayerBuilder, with_pages_of_i8_and_counts) {
+  MultiHeadAttention layer{
+      .attention = {.queryHeads = 4,
+                    .keyValueHeads = 2,
+                    .headSize = 8,
+                    .mask = causal()},
+      .width = 12,
+      .headNorm = HeadNorm{.epsilon = 1e-6, .ofOutput = true, .layer = 3},
+      .cache = LayerCache{
+          .type = ElementType::i8, .pageSize = 4, .hasCounts = true}};
+  runBuilt(layer,
+           {{2, 3, 12},
+            {12, 64},
+            {32, 12},
+            {8},
+            {8},
+            {8},
+            {5, 2, 4, 8},
+            {5, 2, 4, 8},
+            {5, 2, 4},
+            {5, 2, 4}},
+           {i32({3, 0}), i32({3, 2}),
+            TestTensor(ElementType::i32, {2, 2}, {4, 1, 2, 0})});
+}
+
+TEST(LayerBuilder, with_a_ring_and_positions) {
+  MultiHeadAttention layer{
+      .attention = {.queryHeads = 2,
+                    .headSize = 8,
+                    .mask = causal() && slidingWindow(2, 0)},
+      .width = 6,
+      .rotary = Rotary{.size = 4, .interleaved = true, .hasPositions = true},
+      .cache = LayerCache{.type = ElementType::bf16, .isRing = true}};
+  runBuilt(layer,
+           {{2, 2, 6},
+            {6, 48},
+            {16, 6},
+            {4, 2},
+            {4, 2},
+            {2, 2},
+            {2, 2, 5, 8},
+            {2, 2, 5, 8}},
+           {i32({9, 1}), std::int64_t(11)});
+}
+
+TEST(LayerBuilder, with_sequences_and_weights_in_pairs) {
+  Tensor<std::int32_t, 1> starts("starts");
+  MultiHeadAttention layer{.attention = {.queryHeads = 2,
+                                         .headSize = 8,
+                                         .sequences = Sequences{starts, starts},
+                                         .mask = causal()},
+                           .width = 6,
+                           .outputWidth = 7,
+                           .weights = ElementType::bf16,
+                           .panels = WeightPanels{.width = 32, .inPairs = true},
+                           .headNorm = HeadNorm{.epsilon = 1e-5,
+                                                .ofQueriesAndKeys = false,
+                                                .ofOutput = true},
+                           .rotary = Rotary{.size = 8, .hasPositions = true}};
+  runBuilt(
+      layer,
+      {{1, 7, 6}, {2, 3, 32, 2}, {1, 8, 32, 2}, {8}, {4, 4}, {4, 4}, {1, 7}},
+      {i32({0, 3, 3, 7})});
 }
 
 TEST(LayerBuilder, with_a_memory) {
@@ -151,9 +219,47 @@ TEST(LayerBuilder, says_which_member_is_wrong) {
   EXPECT_EQ(message({.width = 4, .rotary = Rotary{.size = 66}}),
             "rotary.size: expected an even number from 2 to headSize, which is "
             "64, got 66");
-  EXPECT_EQ(message({.width = 4, .hasMemory = true, .isCached = true}),
-            "isCached: expected false where keys do not come from the input, "
-            "got true");
+  EXPECT_EQ(message({.width = 4, .hasMemory = true, .cache = LayerCache{}}),
+            "cache: expected none where keys do not come from the input, got "
+            "one");
+  EXPECT_EQ(
+      message({.width = 4, .cache = LayerCache{.type = ElementType::f64}}),
+      "cache.type: expected f32, a narrower float or i8, got f64");
+  EXPECT_EQ(message({.attention = {.type = ElementType::f16},
+                     .width = 4,
+                     .cache = LayerCache{.type = ElementType::bf16}}),
+            "cache.type: expected f16, a narrower float or i8, got bf16");
+  EXPECT_EQ(message({.width = 4, .cache = LayerCache{.pageSize = 0}}),
+            "cache.pageSize: expected at least 1, or dynamic, got 0");
+  EXPECT_EQ(
+      message({.width = 4, .cache = LayerCache{.isRing = true, .pageSize = 8}}),
+      "cache.isRing: expected false with pages, got true");
+  Tensor<std::int32_t, 1> starts("starts");
+  Attention packed{.sequences = Sequences{starts, starts}};
+  EXPECT_EQ(message({.attention = packed, .width = 4, .cache = LayerCache{}}),
+            "attention.sequences: expected none with a cache, got one");
+  EXPECT_EQ(
+      message({.attention = packed, .width = 4, .rotary = Rotary{.size = 4}}),
+      "rotary.hasPositions: expected true with sequences, got false");
+  EXPECT_EQ(message({.width = 4, .panels = WeightPanels{.width = 0}}),
+            "panels.width: expected at least 1, got 0");
+  EXPECT_EQ(message({.width = 5,
+                     .panels = WeightPanels{.width = 16, .inPairs = true}}),
+            "panels.inPairs: expected false where width is odd, got true for "
+            "5");
+  EXPECT_EQ(message({.width = 4,
+                     .headNorm =
+                         HeadNorm{.epsilon = 1e-5, .ofQueriesAndKeys = false}}),
+            "headNorm: expected queries and keys or the output to normalise, "
+            "got neither");
+  EXPECT_EQ(
+      message({.width = 4, .headNorm = HeadNorm{.epsilon = 1e-5, .layer = 1}}),
+      "headNorm.layer: expected none without ofOutput, got 1");
+  EXPECT_EQ(
+      message({.width = 4,
+               .headNorm =
+                   HeadNorm{.epsilon = 1e-5, .ofOutput = true, .layer = -1}}),
+      "headNorm.layer: expected at least 0, got -1");
   constexpr std::int64_t huge = std::int64_t(1) << 40;
   EXPECT_EQ(message({.attention = {.queryHeads = huge, .headSize = huge},
                      .width = 4}),
@@ -166,18 +272,18 @@ TEST(LayerBuilder, says_which_member_is_wrong) {
   EXPECT_EQ(message({.width = 4, .isFused = true, .sourceWidth = 3}),
             "isFused: expected false where keys do not come from the input, "
             "got true");
-  EXPECT_EQ(message({.width = 4, .normEpsilon = 1e300}),
-            "normEpsilon: expected a number that is positive and finite in "
-            "f32, got 1.0e+300");
+  EXPECT_EQ(message({.width = 4, .headNorm = HeadNorm{.epsilon = 1e300}}),
+            "headNorm.epsilon: expected a number that is positive and finite "
+            "in f32, got 1.0e+300");
   EXPECT_EQ(message({.attention = {.type = ElementType::f64},
                      .width = 4,
-                     .normEpsilon = 1e300}),
+                     .headNorm = HeadNorm{.epsilon = 1e300}}),
             "");
-  EXPECT_NE(message({.width = 4, .normEpsilon = 0}), "");
+  EXPECT_NE(message({.width = 4, .headNorm = HeadNorm{.epsilon = 0}}), "");
   Tensor<std::int32_t, 1> lengths("lengths");
   EXPECT_EQ(message({.attention = {.mask = causal() && keyPadding(lengths)},
                      .width = 4,
-                     .isCached = true}),
+                     .cache = LayerCache{}}),
             "argument 'lengths': expected a name that is not one of the "
             "kernel's own arguments");
   EXPECT_EQ(message({.width = 4, .outputDropout = 0.5}),

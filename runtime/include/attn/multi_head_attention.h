@@ -17,6 +17,44 @@ namespace attn {
 struct Rotary {
   std::int64_t size;        ///< Of what is rotated of a head; even.
   bool interleaved = false; ///< Pairs (2k, 2k + 1) rather than halves.
+  /// Every token's position is an argument. If not, they count from the
+  /// lengths of caches or from the offset. Sequences need it.
+  bool hasPositions = false;
+};
+
+/// Normalises heads by the root of their mean square (Zhang and Sennrich,
+/// arXiv:1910.07467), times weights, of queries and keys or of the attention's
+/// output, or of both.
+struct HeadNorm {
+  double epsilon; ///< Positive.
+  bool ofQueriesAndKeys = true;
+  bool ofOutput = false;
+  /// The output also times 0.2 + 0.6 exp(-0.3 layer), from 0 on (Ye et al.,
+  /// arXiv:2410.05258).
+  std::optional<std::int64_t> layer = {};
+};
+
+/// Weights (rows, columns) as panels of columns, (ceil(columns / width), rows,
+/// width), or with pairs of rows side by side, of which there is an even
+/// number, (ceil(columns / width), rows / 2, width, 2): as products read them.
+struct WeightPanels {
+  std::int64_t width;
+  bool inPairs = false;
+};
+
+/// Caches to which the keys and values of a layer are appended, and all of
+/// which its queries attend to.
+struct LayerCache {
+  /// A float no wider than the attention's, whose type it is if absent, or i8,
+  /// with a scale for each row.
+  std::optional<ElementType> type = {};
+  /// Row p mod capacity has position p, and `size` positions are looked at.
+  bool isRing = false;
+  /// Pages of so many rows, or `dynamic`, which a table gives to sequences
+  /// (Kwon et al., arXiv:2309.06180).
+  std::optional<std::int64_t> pageSize = {};
+  /// How many of its tokens are new is said for each sequence.
+  bool hasCounts = false;
 };
 
 /// A layer of multi-head attention (Vaswani et al., arXiv:1706.03762): what
@@ -26,17 +64,24 @@ struct Rotary {
 ///   source                   (B, Skv, sourceWidth), or
 ///   key, value               (B, Hkv, Skv, Dk) and (B, Hkv, Skv, Dv)
 ///   qkv_weight, or query_weight, key_weight and value_weight; output_weight;
-///   gate_weight              (features, columns)
+///   gate_weight              (features, columns), or panels of it
 ///   query_norm, key_norm     (Dk)
+///   output_norm              (Dv)
 ///   cosine, sine             (S_max, rotary size / 2), f32
-///   key_cache, value_cache   (B, Hkv, capacity, D), updated in place
+///   positions                (B, S), i32
+///   key_cache, value_cache   (B, Hkv, capacity, D), updated in place, or
+///                            (pages, Hkv, pageSize, D)
+///   key_scales, value_scales the same without D, f32
 ///   lengths                  (B), i32: the rows that are in them
+///   counts                   (B), i32: the tokens of each sequence
+///   table                    (B, pages of a sequence), i32
+///   size                     i64
 ///
 /// and after them what `attention` mentions. A weight of i8 is followed by its
 /// scales, f32, such as qkv_weight_scales, and a weight with a bias by that,
 /// f32 (f64 if the layer is), such as qkv_weight_bias; both have one number for
 /// each column. The kernel gives the output (B, S, outputWidth), and the
-/// caches.
+/// caches with their scales.
 ///
 ///     MultiHeadAttention layer{.attention = {.queryHeads = 9,
 ///                                            .keyValueHeads = 3,
@@ -45,19 +90,20 @@ struct Rotary {
 ///                              .width = 576,
 ///                              .weights = ElementType::bf16,
 ///                              .rotary = Rotary{.size = 64},
-///                              .isCached = true};
+///                              .cache = LayerCache{}};
 ///     Expected<Kernel> kernel = engine.compile(*layer.text());
 struct MultiHeadAttention {
   /// Types, heads, sizes, score, mask and the rest of the attention itself.
-  /// Heads and their sizes are at most 2^30. There are no sequences and no
-  /// log-sum-exp, the scale is a number, and an offset is not
-  /// Offset::bottomRight(). The key length is that of a source or of finished
-  /// keys. Its tensors and scalars do not have the names above.
+  /// Heads and their sizes are at most 2^30. There is no log-sum-exp, the scale
+  /// is a number, and an offset is not Offset::bottomRight(). The key length is
+  /// that of a source or of finished keys. Its tensors and scalars do not have
+  /// the names above.
   Attention attention = {};
   std::int64_t width = 1;                       ///< Of the input, M.
   std::optional<std::int64_t> outputWidth = {}; ///< `width` if absent.
   /// f32, f16, bf16 or i8, or f64 if the layer is.
   ElementType weights = ElementType::f32;
+  std::optional<WeightPanels> panels = {};
   /// One weight of queries, keys and values, which they have if absent; not
   /// where keys do not come from the input.
   std::optional<bool> isFused = {};
@@ -71,11 +117,10 @@ struct MultiHeadAttention {
   /// Sigmoids that heads, or all their elements, are multiplied by (Qiu et al.,
   /// arXiv:2505.06708).
   enum class Gate { none, ofHeads, ofElements } gate = Gate::none;
-  /// Normalises queries and keys, with this epsilon.
-  std::optional<double> normEpsilon = {};
+  std::optional<HeadNorm> headNorm = {};
   std::optional<Rotary> rotary = {};
-  /// Appends to caches, and attends to all that they have.
-  bool isCached = false;
+  /// None with sequences.
+  std::optional<LayerCache> cache = {};
   /// Rate of the dropout of the output, in [0, 1). It takes seed and call of
   /// the attention's dropout, which may have the rate 0.
   double outputDropout = 0;
