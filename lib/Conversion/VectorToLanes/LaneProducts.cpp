@@ -1,5 +1,4 @@
-//===- LaneProducts.cpp - Products of matrices by warps
-//--------------------===//
+//===- LaneProducts.cpp - Products of matrices by warps -------------------===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,0 +1,53 @@
+//===- Conversions.h - Parts of the conversion to lanes ---------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_CONVERSION_VECTORTOLANES_CONVERSIONS_H
+#define ATTN_CONVERSION_VECTORTOLANES_CONVERSIONS_H
+
+#include "lib/Conversion/VectorToLanes/LaneValues.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+namespace mlir::attn {
+
+// Each function emits, at the builder of `lanes`, what one lane does of an
+// operation, which stays, without users. All fail with a diagnostic where the
+// operation has no form for lanes.
+
+/// Says so, and fails.
+LogicalResult rejectForLanes(Operation *op);
+
+/// Converts what a region moved to.
+using ConvertBlock = function_ref<LogicalResult(Block &)>;
+
+LogicalResult convertLoop(scf::ForOp loop, LaneValues &lanes,
+                          ConvertBlock convert);
+LogicalResult convertWhile(scf::WhileOp loop, LaneValues &lanes,
+                           ConvertBlock convert);
+LogicalResult convertBranch(scf::IfOp branch, LaneValues &lanes,
+                            ConvertBlock convert);
+
+/// Reductions of rows take shuffles between the lanes that have a row, one of
+/// all elements a barrier.
+LogicalResult convertReduction(vector::MultiDimReductionOp op,
+                               LaneValues &lanes);
+
+/// Whether a read is of rows that products contract as their second factor.
+bool isShared(vector::TransferReadOp read);
+/// Copies such rows to workgroup memory.
+LogicalResult convertSharedRead(vector::TransferReadOp read, LaneValues &lanes);
+LogicalResult convertProduct(vector::ContractionOp op, LaneValues &lanes);
+
+/// A matrix in workgroup memory.
+LogicalResult convertAlloca(memref::AllocaOp op, LaneValues &lanes);
+LogicalResult convertRead(vector::TransferReadOp read, LaneValues &lanes);
+LogicalResult convertWrite(vector::TransferWriteOp write, LaneValues &lanes);
+
+} // namespace mlir::attn
+
+#endif // ATTN_CONVERSION_VECTORTOLANES_CONVERSIONS_H

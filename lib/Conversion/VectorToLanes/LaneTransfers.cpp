@@ -1,0 +1,173 @@
+//===- LaneTransfers.cpp - Reads and writes of lanes ----------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Conversion/VectorToLanes/LaneTransfers.h"
+#include "lib/Conversion/VectorToLanes/Conversions.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+static bool isWorkgroup(Value memory) {
+  return gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(
+      cast<MemRefType>(memory.getType()));
+}
+
+LogicalResult attn::convertAlloca(memref::AllocaOp op, LaneValues &lanes) {
+  if (!isWorkgroup(op) || op.getType().getRank() != 2 ||
+      !op.getType().hasStaticShape())
+    return op.emitOpError("is not of workgroup memory");
+  op.replaceAllUsesWith(lanes.memory.allocate(op.getType().getShape(),
+                                              op.getType().getDimSize(1),
+                                              op.getType().getElementType()));
+  return success();
+}
+
+/// Whether each of the two rows is in memory; null if it is for certain.
+template <typename Transfer>
+static Value exists(ImplicitLocOpBuilder &b, Transfer op, int64_t dim,
+                    Value row) {
+  if (op.isDimInBounds(0))
+    return {};
+  Value count = b.createOrFold<memref::DimOp>(op.getBase(), dim);
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, row, count);
+}
+
+/// Indices with those of an element of the vector added to the last ones.
+static SmallVector<Value> offset(ImplicitLocOpBuilder &b, ValueRange indices,
+                                 ArrayRef<Value> more) {
+  SmallVector<Value> result(indices);
+  for (auto [i, value] : llvm::enumerate(more)) {
+    Value &index = result[result.size() - more.size() + i];
+    index = matchPattern(index, m_Zero())
+                ? value
+                : Value(arith::AddIOp::create(b, index, value));
+  }
+  return result;
+}
+
+/// A column of a matrix in workgroup memory.
+static LogicalResult convertRowRead(vector::TransferReadOp read,
+                                    LaneValues &lanes) {
+  ImplicitLocOpBuilder &b = lanes.b;
+  if (!isWorkgroup(read.getBase()) || !read.isDimInBounds(0) ||
+      read.getPermutationMap() != AffineMap::get(2, 0, b.getAffineDimExpr(0)))
+    return rejectForLanes(read);
+  SmallVector<Value> results;
+  for (int64_t half : {0, 1})
+    results.push_back(memref::LoadOp::create(
+        b, read.getBase(),
+        ValueRange{
+            arith::AddIOp::create(b, read.getIndices()[0], lanes.row(half)),
+            read.getIndices()[1]}));
+  lanes.set(read, std::move(results));
+  return success();
+}
+
+LogicalResult attn::convertRead(vector::TransferReadOp read,
+                                LaneValues &lanes) {
+  ImplicitLocOpBuilder &b = lanes.b;
+  VectorType type = read.getVectorType();
+  auto memory = dyn_cast<MemRefType>(read.getBase().getType());
+  if (!memory || read.getMask())
+    return rejectForLanes(read);
+  Layout layout = *lanes.getLayout(type);
+  if (layout == Layout::Rows)
+    return convertRowRead(read, lanes);
+  if (!isSimple(read) || !read.isDimInBounds(1))
+    return rejectForLanes(read);
+  if (layout == Layout::Columns) {
+    if (!read.isDimInBounds(0))
+      return rejectForLanes(read);
+    SmallVector<Value> results;
+    for (Value column : lanes.columns(type.getDimSize(1)))
+      results.push_back(memref::LoadOp::create(
+          b, read.getBase(),
+          offset(b, read.getIndices(), {lanes.constant(0), column})));
+    lanes.set(read, std::move(results));
+    return success();
+  }
+  // Where a row is missing, another is read and not used.
+  if (!isZero(read.getIndices()))
+    return rejectForLanes(read);
+  int64_t count = type.getDimSize(1) / 8, dim = memory.getRank() - 2;
+  auto pair = VectorType::get({2}, type.getElementType());
+  SmallVector<Value> results(lanes.getNumElements(type));
+  for (int64_t half : {0, 1}) {
+    Value number = lanes.row(half);
+    Value isThere = exists(b, read, dim, number);
+    if (isThere)
+      number = arith::SelectOp::create(b, isThere, number, lanes.constant(0));
+    for (int64_t n = 0; n < count; ++n) {
+      Value column = arith::AddIOp::create(b, lanes.index.firstColumn,
+                                           lanes.constant(8 * n));
+      Value loaded = vector::LoadOp::create(
+          b, pair, read.getBase(),
+          offset(b, read.getIndices(), {number, column}));
+      for (int64_t e : {0, 1}) {
+        Value element = vector::ExtractOp::create(b, loaded, e);
+        if (isThere)
+          element =
+              arith::SelectOp::create(b, isThere, element, read.getPadding());
+        results[(2 * n + half) * 2 + e] = element;
+      }
+    }
+  }
+  lanes.set(read, std::move(results));
+  return success();
+}
+
+LogicalResult attn::convertWrite(vector::TransferWriteOp write,
+                                 LaneValues &lanes) {
+  ImplicitLocOpBuilder &b = lanes.b;
+  VectorType type = write.getVectorType();
+  std::optional<Layout> layout = lanes.getLayout(type);
+  if (!isSimple(write) || !layout || *layout == Layout::Columns ||
+      !isZero(write.getIndices()))
+    return rejectForLanes(write);
+  auto memory = cast<MemRefType>(write.getBase().getType());
+  bool isRows = *layout == Layout::Rows;
+  if (isRows ? type.getRank() != 1 : !write.isDimInBounds(1))
+    return rejectForLanes(write);
+  SmallVector<Value> elements = lanes.get(write.getVector());
+  // What the memory held before may still be read.
+  if (isWorkgroup(write.getBase()))
+    gpu::BarrierOp::create(b);
+  for (int64_t half : {0, 1}) {
+    Value number = lanes.row(half);
+    Value condition =
+        exists(b, write, memory.getRank() - type.getRank(), number);
+    // One of the four lanes that have the row.
+    if (isRows)
+      condition =
+          condition
+              ? Value(arith::AndIOp::create(b, condition, lanes.index.isLeader))
+              : lanes.index.isLeader;
+    OpBuilder::InsertionGuard guard(b);
+    if (condition) {
+      auto branch = scf::IfOp::create(b, condition, /*withElseRegion=*/false);
+      b.setInsertionPointToStart(branch.thenBlock());
+    }
+    if (isRows) {
+      memref::StoreOp::create(b, elements[half], write.getBase(),
+                              offset(b, write.getIndices(), {number}));
+      continue;
+    }
+    auto pair = VectorType::get({2}, type.getElementType());
+    for (int64_t n = 0; n < type.getDimSize(1) / 8; ++n) {
+      int64_t first = (2 * n + half) * 2;
+      Value column = arith::AddIOp::create(b, lanes.index.firstColumn,
+                                           lanes.constant(8 * n));
+      Value both = vector::FromElementsOp::create(
+          b, pair, ValueRange{elements[first], elements[first + 1]});
+      vector::StoreOp::create(b, both, write.getBase(),
+                              offset(b, write.getIndices(), {number, column}));
+    }
+  }
+  if (isWorkgroup(write.getBase()))
+    gpu::BarrierOp::create(b);
+  return success();
+}

@@ -1,0 +1,29 @@
+//===- LaneTransfers.h - What lanes read and write --------------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_CONVERSION_VECTORTOLANES_LANETRANSFERS_H
+#define ATTN_CONVERSION_VECTORTOLANES_LANETRANSFERS_H
+
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
+
+namespace mlir::attn {
+
+inline bool isZero(ValueRange indices) {
+  return llvm::all_of(
+      indices, [](Value value) { return matchPattern(value, m_Zero()); });
+}
+
+/// No mask, and dimensions of memory in their order.
+template <typename Transfer> bool isSimple(Transfer op) {
+  return isa<MemRefType>(op.getBase().getType()) && !op.getMask() &&
+         op.getPermutationMap().isMinorIdentity();
+}
+
+} // namespace mlir::attn
+
+#endif // ATTN_CONVERSION_VECTORTOLANES_LANETRANSFERS_H
