@@ -37,14 +37,22 @@ static void addTilingStage(OpPassManager &pm) {
   pm.addPass(attn::createTileKeys(keys));
 }
 
+/// Leaves a loop over one tile a loop: what is in it runs on the GPU.
+static void addCanonicalizerOfTiles(OpPassManager &pm) {
+  pm.addPass(createCanonicalizerPass(
+      GreedyRewriteConfig(),
+      /*disabledPatterns=*/
+      {"(anonymous namespace)::ForallOpSingleOrZeroIterationDimsFolder"}));
+}
+
 /// Tiles of tensors to vectors of a workgroup, and those to scalars of its
 /// lanes.
 static void addLaneStage(OpPassManager &pm) {
   pm.addPass(attn::createConvertOnlineToVector());
-  pm.addPass(createCanonicalizerPass());
+  addCanonicalizerOfTiles(pm);
   attn::addBufferStage(pm);
   pm.addPass(createCSEPass());
-  pm.addPass(createCanonicalizerPass());
+  addCanonicalizerOfTiles(pm);
   pm.addPass(attn::createConvertForallToGPU());
   pm.addPass(attn::createDistributeToLanes());
   pm.addPass(createCanonicalizerPass());

@@ -56,3 +56,19 @@ func.func @reduction(%x: f32, %y: f32) {
   }
   return
 }
+
+// -----
+
+// It would be of columns, where a vector of rank 1 has what its rows have.
+func.func @broadcast(%x: f32) {
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c32, %sy = %c1, %sz = %c1) {
+    %v = vector.broadcast %x : f32 to vector<16xf32>
+    // expected-error @+1 {{'vector.broadcast' op has no form for lanes of a GPU}}
+    %w = vector.broadcast %v : vector<16xf32> to vector<16x16xf32>
+    gpu.terminator
+  }
+  return
+}

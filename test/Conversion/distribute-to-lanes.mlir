@@ -112,3 +112,28 @@ func.func @indices(%out: memref<i1>) {
   }
   return
 }
+
+// -----
+
+// A step that is broadcast as it is counts columns, whatever its size.
+// CHECK-LABEL: func.func @columns
+// CHECK-SAME: %[[N:.*]]: index, %[[OUT:.*]]: memref<i1>
+// CHECK: %[[C0:.*]] = arith.muli
+// CHECK: %[[C:.*]] = arith.addi %[[C0]], %c9
+// CHECK: arith.cmpi slt, %[[C]], %[[N]]
+func.func @columns(%n: index, %out: memref<i1>) {
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c32, %sy = %c1, %sz = %c1) {
+    %yes = arith.constant true
+    %j = vector.step : vector<16xindex>
+    %jw = vector.broadcast %j : vector<16xindex> to vector<16x16xindex>
+    %nw = vector.broadcast %n : index to vector<16x16xindex>
+    %k = arith.cmpi slt, %jw, %nw : vector<16x16xindex>
+    %all = vector.multi_reduction <and>, %k, %yes [0, 1] : vector<16x16xi1> to i1
+    memref.store %all, %out[] : memref<i1>
+    gpu.terminator
+  }
+  return
+}

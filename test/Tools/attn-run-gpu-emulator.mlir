@@ -13,6 +13,10 @@
 // RUN:   --pipeline gpu-emulator | FileCheck %s
 // RUN: attn-run %s --entry sink --random 1 --check \
 // RUN:   --pipeline gpu-emulator | FileCheck %s
+// RUN: attn-run %s --entry last --random 1 --check \
+// RUN:   --pipeline gpu-emulator | FileCheck %s
+// RUN: attn-run %s --entry tile --random 1 --check \
+// RUN:   --pipeline gpu-emulator | FileCheck %s
 // RUN: not attn-run %s --entry single --random 1 --pipeline gpu-emulator 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=F32
 // F32: attn-run-gpu-emulator.mlir:{{[0-9]+}}:{{.*}}error:
@@ -78,6 +82,25 @@ func.func @sink(%query: tensor<1x2x20x128xbf16>, %key: tensor<1x1x130x128xbf16>,
       tensor<1x1x130x128xbf16>) outs(%init, %sums : tensor<1x2x20x128xbf16>, tensor<1x2x20xf32>)
       sink(%sink : tensor<2xf32>)
   return %output#0, %output#1 : tensor<1x2x20x128xbf16>, tensor<1x2x20xf32>
+}
+
+// The last query of a causal mask.
+func.func @last(%query: tensor<1x4x1x64xbf16>, %key: tensor<1x2x20x64xbf16>,
+    %value: tensor<1x2x20x64xbf16>) -> tensor<1x4x1x64xbf16> {
+  %init = tensor.empty() : tensor<1x4x1x64xbf16>
+  %output = attn.attention ins(%query, %key, %value : tensor<1x4x1x64xbf16>, tensor<1x2x20x64xbf16>,
+      tensor<1x2x20x64xbf16>) outs(%init : tensor<1x4x1x64xbf16>)
+      offset(bottom_right) mask causal
+  return %output : tensor<1x4x1x64xbf16>
+}
+
+// One tile of queries in all.
+func.func @tile(%query: tensor<1x1x17x64xf16>, %key: tensor<1x1x20x64xf16>,
+    %value: tensor<1x1x20x64xf16>) -> tensor<1x1x17x64xf16> {
+  %init = tensor.empty() : tensor<1x1x17x64xf16>
+  %output = attn.attention ins(%query, %key, %value : tensor<1x1x17x64xf16>, tensor<1x1x20x64xf16>,
+      tensor<1x1x20x64xf16>) outs(%init : tensor<1x1x17x64xf16>) mask causal
+  return %output : tensor<1x1x17x64xf16>
 }
 
 func.func @single(%query: tensor<1x1x4x64xf32>) -> tensor<1x1x4x64xf32> {

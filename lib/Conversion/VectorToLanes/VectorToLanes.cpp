@@ -158,11 +158,16 @@ private:
       lanes.set(op, lanes.get(op.getSource()));
       return success();
     }
-    // A vector of rank 1 would have an element for each column.
-    if (from.getRank() != 2 || lanes.getLayout(type) != Layout::Fragment)
+    if (lanes.getLayout(type) != Layout::Fragment)
       return rejectForLanes(op);
-    SmallVector<Value> source = lanes.get(op.getSource());
-    bool isRows = lanes.getLayout(from) == Layout::Rows;
+    // A vector of rank 1 has an element for each column.
+    bool isStep =
+        isa_and_present<vector::StepOp>(op.getSource().getDefiningOp());
+    if (from.getRank() != 2 && !isStep)
+      return rejectForLanes(op);
+    SmallVector<Value> source =
+        isStep ? lanes.columns(from.getDimSize(0)) : lanes.get(op.getSource());
+    bool isRows = !isStep && lanes.getLayout(from) == Layout::Rows;
     SmallVector<Value> results;
     for (int64_t i = 0; i < count; ++i)
       results.push_back(isRows ? source[i / 2 % 2] : source[i / 4 * 2 + i % 2]);
@@ -185,11 +190,14 @@ private:
     return success();
   }
 
-  /// Of rows. One of columns is what its cast to `1xN` asks for.
+  /// Of rows. One of columns is what its cast to `1xN`, or its broadcast to
+  /// `MxN`, asks for.
   LogicalResult convertStep(vector::StepOp op) {
     if (lanes.getLayout(op.getType()))
       lanes.set(op, {lanes.row(0), lanes.row(1)});
-    else if (!llvm::all_of(op->getUsers(), llvm::IsaPred<vector::ShapeCastOp>))
+    else if (!llvm::all_of(
+                 op->getUsers(),
+                 llvm::IsaPred<vector::ShapeCastOp, vector::BroadcastOp>))
       return rejectForLanes(op);
     return success();
   }
