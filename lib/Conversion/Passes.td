@@ -182,6 +182,35 @@ def ConvertNVVMToEmulator
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
+def ConvertLaunchToRuntime
+    : Pass<"convert-launch-to-runtime", "::mlir::ModuleOp"> {
+  let summary = "Convert launches of kernels to calls of the runtime";
+  let description = [{
+    Converts every `gpu.launch_func` in functions of the host, which stay as they
+    are, to a call of `attn_gpu_launch` with the names of the `gpu.module` and of
+    the kernel, the sizes of the grid and of a block, the bytes of dynamic shared
+    memory, and the kernel's arguments, as cuLaunchKernel takes them: an array of
+    pointers to their values, of which a memref has two pointers, an offset, sizes
+    and strides. Every `gpu.module` is erased: the runtime has compiled it before.
+
+    A launch that is asynchronous, has clusters, or passes something else than the
+    kernel takes is an error.
+
+    ```mlir
+    gpu.launch_func @m::@f blocks in (%n, %c1, %c1) threads in (%c128, %c1, %c1)
+        args(%x : f32)
+    ```
+
+    becomes
+
+    ```mlir
+    llvm.call @attn_gpu_launch(%m, %f, %sizes, %arguments)
+        : (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> ()
+    ```
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 def ConvertToRuntimeCalls
     : Pass<"convert-to-runtime-calls", "::mlir::ModuleOp"> {
   let summary = "Convert failing checks and memory to calls of the runtime";

@@ -17,8 +17,6 @@ void attn::buildGPUEmulatorPipeline(OpPassManager &pm,
                                     const TargetDescription &) {
   buildGPUPipeline(pm);
   pm.addPass(attn::createConvertNVVMToEmulator());
-  // The host's part; kernels are in the LLVM dialect.
-  addLoopStage(pm);
-  addSmallFloatStage(pm, /*roundsToBF16=*/false);
-  addLLVMStage(pm);
+  // Kernels are in the LLVM dialect by now.
+  addHostStage(pm);
 }

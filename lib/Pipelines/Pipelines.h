@@ -37,6 +37,10 @@ void buildCPUPipeline(OpPassManager &pm, const TargetDescription &target);
 /// to functions that launch its kernels. Everything else is an error.
 void buildGPUPipeline(OpPassManager &pm);
 
+/// The functions that `buildGPUPipeline` leaves to the LLVM dialect, with calls
+/// of the runtime for their launches. Erases the kernels.
+void buildGPUHostPipeline(OpPassManager &pm, const TargetDescription &target);
+
 /// Prepared functions on tensors to the LLVM dialect, with the GPU's kernels as
 /// code for the emulator, which the functions call. The same for every target.
 void buildGPUEmulatorPipeline(OpPassManager &pm,

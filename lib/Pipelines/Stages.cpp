@@ -95,3 +95,9 @@ void attn::addLLVMStage(OpPassManager &pm) {
   pm.addPass(createReconcileUnrealizedCastsPass());
   pm.addPass(createCanonicalizerPass());
 }
+
+void attn::addHostStage(OpPassManager &pm) {
+  addLoopStage(pm);
+  addSmallFloatStage(pm, /*roundsToBF16=*/false);
+  addLLVMStage(pm);
+}

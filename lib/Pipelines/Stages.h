@@ -36,6 +36,10 @@ void addSmallFloatStage(OpPassManager &pm, bool roundsToBF16);
 /// What is left to the LLVM dialect.
 void addLLVMStage(OpPassManager &pm);
 
+/// Functions that compute sizes and launch kernels, on every target, to the
+/// LLVM dialect.
+void addHostStage(OpPassManager &pm);
+
 } // namespace mlir::attn
 
 #endif // ATTN_PIPELINES_STAGES_H
