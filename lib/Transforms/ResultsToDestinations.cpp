@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace mlir::attn {
@@ -86,9 +87,19 @@ LogicalResult attn::convertResultsToDestinations(func::FuncOp func) {
   func.walk([&](func::ReturnOp op) {
     OpBuilder builder(op);
     auto write = [&](unsigned index) {
+      Value result = op.getOperand(index), destination = destinations[index];
+      // Or what is computed in sizes that are known better would be copied.
+      if (auto better = result.getDefiningOp<tensor::CastOp>();
+          tensor::canFoldIntoConsumerOp(better)) {
+        result = better.getSource();
+        destination = memref::CastOp::create(
+            builder, op.getLoc(),
+            getKernelBufferType(cast<RankedTensorType>(result.getType())),
+            destination);
+      }
       bufferization::MaterializeInDestinationOp::create(
-          builder, op.getLoc(), /*result=*/Type(), op.getOperand(index),
-          destinations[index], /*restrict=*/true, /*writable=*/true);
+          builder, op.getLoc(), /*result=*/Type(), result, destination,
+          /*restrict=*/true, /*writable=*/true);
     };
     // What arguments held before may be a result too.
     for (unsigned index : converted.set_bits())

@@ -29,6 +29,26 @@ func.func @two_returns(%a: tensor<4xf32>, %b: tensor<4xf32>, %c: i1)
   return %b : tensor<4xf32>
 }
 
+// A result whose size is known is written in that size.
+// CHECK-LABEL: func.func @known_size
+// CHECK-SAME: %[[A:.*]]: tensor<4x?xf32> {{.*}}, %[[OUT:.*]]: memref<?x?xf32, strided<[?, 1]>>
+func.func @known_size(%a: tensor<4x?xf32>) -> tensor<?x?xf32> {
+  // CHECK: %[[DESTINATION:.*]] = memref.cast %[[OUT]] : memref<?x?xf32, strided<[?, 1]>> to memref<4x?xf32, strided<[?, 1]>>
+  // CHECK: bufferization.materialize_in_destination %[[A]] in restrict writable %[[DESTINATION]]
+  %cast = tensor.cast %a : tensor<4x?xf32> to tensor<?x?xf32>
+  return %cast : tensor<?x?xf32>
+}
+
+// One whose size has to be checked is not.
+// CHECK-LABEL: func.func @unknown_size
+// CHECK-SAME: %[[OUT:[^:]*]]: memref<4xf32>
+func.func @unknown_size(%a: tensor<?xf32>) -> tensor<4xf32> {
+  // CHECK: %[[CAST:.*]] = tensor.cast
+  // CHECK: bufferization.materialize_in_destination %[[CAST]] in restrict writable %[[OUT]]
+  %cast = tensor.cast %a : tensor<?xf32> to tensor<4xf32>
+  return %cast : tensor<4xf32>
+}
+
 // CHECK-LABEL: func.func private @private(
 // CHECK-SAME: %{{.*}}: tensor<4xf32>) -> tensor<4xf32>
 func.func private @private(%a: tensor<4xf32>) -> tensor<4xf32> {
