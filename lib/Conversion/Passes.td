@@ -497,6 +497,10 @@ def DistributeToLanes : Pass<"attn-distribute-to-lanes"> {
     shared copy is what a `vector.contract` reads as its second operand by `ldmatrix`:
     rows in workgroup memory, 8 elements apart, so that 8 rows are in different banks.
 
+    Of f32 the fragment of the first operand is written to workgroup memory, too, and
+    each lane adds up its elements of the product by FMAs, for `k` in their order:
+    there is no TF32.
+
     Operations that are distributed: constants, elementwise ones, `vector.broadcast`,
     `vector.shape_cast` between `M` and `Mx1`, `vector.step`,
     `vector.multi_reduction` of columns or of all to i1, `vector.contract`,

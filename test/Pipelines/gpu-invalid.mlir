@@ -1,15 +1,5 @@
 // RUN: attn-opt %s -attn-gpu-pipeline -split-input-file -verify-diagnostics
 
-!f32 = tensor<1x2x128x64xf32>
-func.func @element_type(%q: !f32, %k: !f32, %v: !f32) -> !f32 {
-  %init = tensor.empty() : !f32
-  // expected-error @+1 {{is lowered for a GPU in f16 and bf16 only, got 'f32'}}
-  %o = attn.attention ins(%q, %k, %v : !f32, !f32, !f32) outs(%init : !f32)
-  return %o : !f32
-}
-
-// -----
-
 !narrow = tensor<1x2x128x72xf16>
 func.func @head_size(%q: !narrow, %k: !narrow, %v: !narrow) -> !narrow {
   %init = tensor.empty() : !narrow

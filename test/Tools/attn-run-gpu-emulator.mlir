@@ -17,9 +17,11 @@
 // RUN:   --pipeline gpu-emulator | FileCheck %s
 // RUN: attn-run %s --entry tile --random 1 --check \
 // RUN:   --pipeline gpu-emulator | FileCheck %s
-// RUN: not attn-run %s --entry single --random 1 --pipeline gpu-emulator 2>&1 \
-// RUN:   | FileCheck %s --check-prefix=F32
-// F32: attn-run-gpu-emulator.mlir:{{[0-9]+}}:{{.*}}error:
+// RUN: attn-run %s --entry single --random 1 --check \
+// RUN:   --pipeline gpu-emulator | FileCheck %s
+// RUN: not attn-run %s --entry double --random 1 --pipeline gpu-emulator 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=F64
+// F64: attn-run-gpu-emulator.mlir:{{[0-9]+}}:{{.*}}error: 'attn.attention' op has no lowering for a GPU
 
 // RUN: not attn-run %s --entry full --random 1 --pipeline gpu-emulator \
 // RUN:   --threads 2 2>&1 | FileCheck %s --check-prefix=THREADS
@@ -103,9 +105,20 @@ func.func @tile(%query: tensor<1x1x17x64xf16>, %key: tensor<1x1x20x64xf16>,
   return %output : tensor<1x1x17x64xf16>
 }
 
-func.func @single(%query: tensor<1x1x4x64xf32>) -> tensor<1x1x4x64xf32> {
-  %init = tensor.empty() : tensor<1x1x4x64xf32>
-  %output = attn.attention ins(%query, %query, %query : tensor<1x1x4x64xf32>,
-      tensor<1x1x4x64xf32>, tensor<1x1x4x64xf32>) outs(%init : tensor<1x1x4x64xf32>)
-  return %output : tensor<1x1x4x64xf32>
+func.func @single(%query: tensor<1x2x70x48xf32>, %key: tensor<1x1x75x48xf32>,
+    %value: tensor<1x1x75x80xf32>) -> (tensor<1x2x70x80xf32>, tensor<1x2x70xf32>) {
+  %init = tensor.empty() : tensor<1x2x70x80xf32>
+  %init_lse = tensor.empty() : tensor<1x2x70xf32>
+  %output:2 = attn.attention ins(%query, %key, %value : tensor<1x2x70x48xf32>,
+      tensor<1x1x75x48xf32>, tensor<1x1x75x80xf32>)
+      outs(%init, %init_lse : tensor<1x2x70x80xf32>, tensor<1x2x70xf32>)
+      score softcap(30.0) mask causal
+  return %output#0, %output#1 : tensor<1x2x70x80xf32>, tensor<1x2x70xf32>
+}
+
+func.func @double(%query: tensor<1x1x4x64xf64>) -> tensor<1x1x4x64xf64> {
+  %init = tensor.empty() : tensor<1x1x4x64xf64>
+  %output = attn.attention ins(%query, %query, %query : tensor<1x1x4x64xf64>,
+      tensor<1x1x4x64xf64>, tensor<1x1x4x64xf64>) outs(%init : tensor<1x1x4x64xf64>)
+  return %output : tensor<1x1x4x64xf64>
 }

@@ -184,9 +184,11 @@ private:
       bindDims(b.getContext(), q, d, j);
       // Matrix units multiply numbers of one type.
       Type element = getElementTypeOrSelf(op.getValue());
-      Value narrow =
-          arith::TruncFOp::create(b, vectorOf({rows, keys}, element), weights);
-      return contract(narrow, read(op.getValue()), corrected,
+      Value factor = weights;
+      if (!element.isF32())
+        factor = arith::TruncFOp::create(b, vectorOf({rows, keys}, element),
+                                         weights);
+      return contract(factor, read(op.getValue()), corrected,
                       {{q, j}, {j, d}, {q, d}});
     };
     if (matchPattern(op.getExact(), m_Zero()))
@@ -231,8 +233,9 @@ private:
         b, vectorOf({1, values.getDimSize(1)}, values.getElementType()),
         op.getValue(), ValueRange{key, zero},
         realScalar(values.getElementType(), 0.0), std::array{true, true});
-    value = arith::ExtFOp::create(b, vectorOf({1, values.getDimSize(1)}, f32),
-                                  value);
+    if (!values.getElementType().isF32())
+      value = arith::ExtFOp::create(b, vectorOf({1, values.getDimSize(1)}, f32),
+                                    value);
     value = broadcastTo(b, b.getLoc(), value, type.getShape());
     Value sum = arith::AddFOp::create(b, before,
                                       arith::MulFOp::create(b, weight, value));

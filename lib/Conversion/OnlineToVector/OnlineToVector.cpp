@@ -9,9 +9,9 @@
 // A workgroup computes a tile of M queries, and all of its vectors are the
 // workgroup's:
 //
-//   query (M, Dk), O (M, Dv)   f16 or bf16, f32   vector<MxD>
+//   query (M, Dk), O (M, Dv)   any, f32           vector<MxD>
 //   m, l                       f32                vector<M>
-//   key, value (N, D)          f16 or bf16        vector.transfer_read of a
+//   key, value (N, D)          any                vector.transfer_read of a
 //   block
 //
 //   S = query * key^T                             vector.contract
@@ -259,9 +259,11 @@ private:
   }
 
   LogicalResult convertBlock(OnlineAttentionOp op) {
-    if (!isForMatrixUnits(op))
-      return op.emitOpError("is lowered for a GPU in f16 and bf16 only, got ")
-             << getElementTypeOrSelf(op.getKey());
+    if (Type element = getElementTypeOrSelf(op.getKey());
+        !isForMatrixUnits(op) && !element.isF32())
+      return op.emitOpError(
+                 "is lowered for a GPU in f16, bf16 and f32 only, got ")
+             << element;
     for (Value operand : {op.getKey(), op.getValue()})
       if (int64_t size = cast<ShapedType>(operand.getType()).getDimSize(1);
           size % kUnit != 0)
@@ -322,7 +324,8 @@ struct ConvertOnlineToVector
     for (scf::ForallOp loop : loops)
       if (failed(converter.convert(*loop.getBody())))
         return signalPassFailure();
-    auto result = getOperation()->walk([](Operation *op) {
+    // The operation before what is in its regions.
+    auto result = getOperation()->walk<WalkOrder::PreOrder>([](Operation *op) {
       if (!isa_and_present<AttnDialect>(op->getDialect()))
         return WalkResult::advance();
       op->emitOpError("has no lowering for a GPU");

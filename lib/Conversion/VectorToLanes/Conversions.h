@@ -41,6 +41,11 @@ LogicalResult convertReduction(vector::MultiDimReductionOp op,
 bool isShared(vector::TransferReadOp read);
 /// Copies such rows to workgroup memory.
 LogicalResult convertSharedRead(vector::TransferReadOp read, LaneValues &lanes);
+/// Whether a read is of rows of f32 that products contract as their first
+/// factor.
+bool isFirstFactor(vector::TransferReadOp read);
+/// Writes a fragment of f32 to workgroup memory, where products read it.
+Value storeFirstFactor(Value vector, LaneValues &lanes);
 LogicalResult convertProduct(vector::ContractionOp op, LaneValues &lanes);
 
 /// A matrix in workgroup memory.

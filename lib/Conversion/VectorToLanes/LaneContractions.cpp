@@ -20,6 +20,15 @@ bool attn::isShared(vector::TransferReadOp read) {
          });
 }
 
+/// Rows of whole 16 bytes, 16 more apart, are in different banks.
+static Value allocateFactor(VectorType type, LaneValues &lanes) {
+  Type element = type.getElementType();
+  return lanes.memory.allocate(
+      type.getShape(),
+      type.getDimSize(1) + 128 / int64_t(element.getIntOrFloatBitWidth()),
+      element);
+}
+
 LogicalResult attn::convertSharedRead(vector::TransferReadOp read,
                                       LaneValues &lanes) {
   ImplicitLocOpBuilder &b = lanes.b;
@@ -27,11 +36,10 @@ LogicalResult attn::convertSharedRead(vector::TransferReadOp read,
   if (type.getRank() != 2 || type.getDimSize(0) % 16 != 0 ||
       type.getDimSize(1) % 16 != 0 || !isZero(read.getIndices()) ||
       !isSimple(read) || read.getBase().getType().getRank() != 2 ||
-      !(type.getElementType().isF16() || type.getElementType().isBF16()))
+      !(type.getElementType().isF16() || type.getElementType().isBF16() ||
+        type.getElementType().isF32()))
     return rejectForLanes(read);
-  // Rows of whole 16 bytes, 16 more apart, are in different banks.
-  Value memory = lanes.memory.allocate(type.getShape(), type.getDimSize(1) + 8,
-                                       type.getElementType());
+  Value memory = allocateFactor(type, lanes);
   gpu::BarrierOp::create(b);
   emitSharedCopy(b, lanes.index, lanes.numThreads, read.getBase(), memory);
   gpu::BarrierOp::create(b);
@@ -55,6 +63,27 @@ static std::optional<bool> findTranspose(vector::ContractionOp op) {
   return std::nullopt;
 }
 
+bool attn::isFirstFactor(vector::TransferReadOp read) {
+  return read.getVectorType().getElementType().isF32() &&
+         llvm::any_of(read->getUses(), [](OpOperand &use) {
+           return isa<vector::ContractionOp>(use.getOwner()) &&
+                  use.getOperandNumber() == 0;
+         });
+}
+
+Value attn::storeFirstFactor(Value vector, LaneValues &lanes) {
+  ImplicitLocOpBuilder &b = lanes.b;
+  auto type = cast<VectorType>(vector.getType());
+  Value memory = allocateFactor(type, lanes);
+  // What it held before may still be read.
+  gpu::BarrierOp::create(b);
+  Value zeros[] = {lanes.constant(0), lanes.constant(0)};
+  for (int64_t half : {0, 1})
+    emitFragmentStore(lanes, lanes.get(vector), half, memory, zeros);
+  gpu::BarrierOp::create(b);
+  return memory;
+}
+
 LogicalResult attn::convertProduct(vector::ContractionOp op,
                                    LaneValues &lanes) {
   auto type = dyn_cast<VectorType>(op.getResultType());
@@ -64,6 +93,14 @@ LogicalResult attn::convertProduct(vector::ContractionOp op,
       op.getKind() != vector::CombiningKind::ADD ||
       getElementTypeOrSelf(op.getLhs()) != getElementTypeOrSelf(op.getRhs()))
     return rejectForLanes(op);
+  if (getElementTypeOrSelf(op.getLhs()).isF32()) {
+    Value first = lanes.shared.lookup(op.getLhs());
+    if (!first)
+      first = storeFirstFactor(op.getLhs(), lanes);
+    lanes.set(op, emitScalarProduct(lanes, first, memory,
+                                    lanes.get(op.getAcc()), *isTransposed));
+    return success();
+  }
   lanes.set(op, emitProduct(lanes.b, lanes.index, lanes.get(op.getLhs()),
                             memory, lanes.get(op.getAcc()), *isTransposed));
   return success();

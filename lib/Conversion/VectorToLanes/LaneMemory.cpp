@@ -15,8 +15,10 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-/// Elements of 16 bits of a copy, 16 bytes.
-static constexpr int64_t kChunk = 8;
+/// Elements of a copy, 16 bytes.
+static int64_t getChunk(Type element) {
+  return 128 / element.getIntOrFloatBitWidth();
+}
 
 LaneIndex attn::emitLaneIndex(ImplicitLocOpBuilder &b, gpu::LaunchOp launch) {
   auto index = [&](int64_t value) -> Value {
@@ -80,8 +82,9 @@ void WorkgroupMemory::setSize() {
 void attn::emitSharedCopy(ImplicitLocOpBuilder &b, const LaneIndex &index,
                           int64_t numThreads, Value source, Value shared) {
   auto type = cast<MemRefType>(shared.getType());
-  auto chunk = VectorType::get({kChunk}, type.getElementType());
-  int64_t chunksOfRow = type.getDimSize(1) / kChunk;
+  int64_t chunkSize = getChunk(type.getElementType());
+  auto chunk = VectorType::get({chunkSize}, type.getElementType());
+  int64_t chunksOfRow = type.getDimSize(1) / chunkSize;
   int64_t chunks = type.getDimSize(0) * chunksOfRow;
   auto constant = [&](int64_t value) -> Value {
     return arith::ConstantIndexOp::create(b, value);
@@ -93,7 +96,7 @@ void attn::emitSharedCopy(ImplicitLocOpBuilder &b, const LaneIndex &index,
     Value row = arith::DivUIOp::create(b, number, constant(chunksOfRow));
     Value column = arith::MulIOp::create(
         b, arith::RemUIOp::create(b, number, constant(chunksOfRow)),
-        constant(kChunk));
+        constant(chunkSize));
     Value exists =
         arith::CmpIOp::create(b, arith::CmpIPredicate::slt, row, numRows);
     auto read = scf::IfOp::create(

@@ -47,7 +47,7 @@ private:
 };
 
 /// Copies the rows that `source` has into `shared`, with 0 after them, by all
-/// threads together. Rows have a multiple of 8 elements of 16 bits.
+/// threads together. Rows have whole 16 bytes of elements.
 void emitSharedCopy(ImplicitLocOpBuilder &builder, const LaneIndex &index,
                     int64_t numThreads, Value source, Value shared);
 

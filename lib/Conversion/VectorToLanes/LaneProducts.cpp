@@ -11,6 +11,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -122,4 +123,34 @@ SmallVector<Value> attn::emitProduct(ImplicitLocOpBuilder &b,
                                      ArrayRef<Value> lhs, Value rhs,
                                      ArrayRef<Value> sums, bool isTransposed) {
   return ProductEmitter(b, index, rhs, isTransposed).emit(lhs, sums);
+}
+
+SmallVector<Value> attn::emitScalarProduct(LaneValues &lanes, Value lhs,
+                                           Value rhs, ArrayRef<Value> sums,
+                                           bool isTransposed) {
+  ImplicitLocOpBuilder &b = lanes.b;
+  int64_t depth = cast<MemRefType>(lhs.getType()).getDimSize(1);
+  Value rows[] = {lanes.row(0), lanes.row(1)};
+  SmallVector<Value> columns = lanes.columns(int64_t(sums.size()) * 2);
+  auto loop = scf::ForOp::create(b, lanes.constant(0), lanes.constant(depth),
+                                 lanes.constant(1), sums);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Value k = loop.getInductionVar();
+  Value first[2];
+  for (auto [element, row] : llvm::zip(first, rows))
+    element = memref::LoadOp::create(b, lhs, ValueRange{row, k});
+  SmallVector<Value> results(loop.getRegionIterArgs());
+  for (auto [i, column] : llvm::enumerate(columns)) {
+    SmallVector<Value> indices = {k, column};
+    if (isTransposed)
+      std::swap(indices[0], indices[1]);
+    Value second = memref::LoadOp::create(b, rhs, indices);
+    for (size_t half : {0, 1}) {
+      Value &sum = results[(i / 2 * 2 + half) * 2 + i % 2];
+      sum = LLVM::FMAOp::create(b, first[half], second, sum);
+    }
+  }
+  scf::YieldOp::create(b, results);
+  return SmallVector<Value>(loop.getResults());
 }

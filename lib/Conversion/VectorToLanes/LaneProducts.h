@@ -8,7 +8,7 @@
 #ifndef ATTN_CONVERSION_VECTORTOLANES_LANEPRODUCTS_H
 #define ATTN_CONVERSION_VECTORTOLANES_LANEPRODUCTS_H
 
-#include "lib/Conversion/VectorToLanes/LaneMemory.h"
+#include "lib/Conversion/VectorToLanes/LaneValues.h"
 
 namespace mlir::attn {
 
@@ -19,6 +19,11 @@ SmallVector<Value> emitProduct(ImplicitLocOpBuilder &builder,
                                const LaneIndex &index, ArrayRef<Value> lhs,
                                Value rhs, ArrayRef<Value> sums,
                                bool isTransposed);
+
+/// The same of f32, without matrix units: `lhs` (M, K) is in workgroup memory,
+/// too, and each lane adds up its own elements.
+SmallVector<Value> emitScalarProduct(LaneValues &lanes, Value lhs, Value rhs,
+                                     ArrayRef<Value> sums, bool isTransposed);
 
 } // namespace mlir::attn
 

@@ -120,6 +120,20 @@ LogicalResult attn::convertRead(vector::TransferReadOp read,
   return success();
 }
 
+void attn::emitFragmentStore(LaneValues &lanes, ArrayRef<Value> elements,
+                             int64_t half, Value memory, ValueRange indices) {
+  ImplicitLocOpBuilder &b = lanes.b;
+  auto pair = VectorType::get({2}, elements.front().getType());
+  Value row = lanes.row(half);
+  for (int64_t first = half * 2; first < int64_t(elements.size()); first += 4) {
+    Value column = arith::AddIOp::create(
+        b, lanes.index.firstColumn, lanes.constant(2 * (first - half * 2)));
+    Value both = vector::FromElementsOp::create(
+        b, pair, ValueRange{elements[first], elements[first + 1]});
+    vector::StoreOp::create(b, both, memory, offset(b, indices, {row, column}));
+  }
+}
+
 LogicalResult attn::convertWrite(vector::TransferWriteOp write,
                                  LaneValues &lanes) {
   ImplicitLocOpBuilder &b = lanes.b;
@@ -156,16 +170,8 @@ LogicalResult attn::convertWrite(vector::TransferWriteOp write,
                               offset(b, write.getIndices(), {number}));
       continue;
     }
-    auto pair = VectorType::get({2}, type.getElementType());
-    for (int64_t n = 0; n < type.getDimSize(1) / 8; ++n) {
-      int64_t first = (2 * n + half) * 2;
-      Value column = arith::AddIOp::create(b, lanes.index.firstColumn,
-                                           lanes.constant(8 * n));
-      Value both = vector::FromElementsOp::create(
-          b, pair, ValueRange{elements[first], elements[first + 1]});
-      vector::StoreOp::create(b, both, write.getBase(),
-                              offset(b, write.getIndices(), {number, column}));
-    }
+    emitFragmentStore(lanes, elements, half, write.getBase(),
+                      write.getIndices());
   }
   if (isWorkgroup(write.getBase()))
     gpu::BarrierOp::create(b);

@@ -8,6 +8,8 @@
 #ifndef ATTN_CONVERSION_VECTORTOLANES_LANETRANSFERS_H
 #define ATTN_CONVERSION_VECTORTOLANES_LANETRANSFERS_H
 
+#include "lib/Conversion/VectorToLanes/LaneValues.h"
+
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 
@@ -23,6 +25,11 @@ template <typename Transfer> bool isSimple(Transfer op) {
   return isa<MemRefType>(op.getBase().getType()) && !op.getMask() &&
          op.getPermutationMap().isMinorIdentity();
 }
+
+/// Stores the lane's elements of half the rows of a fragment, 0 or 1, in the
+/// last two dimensions of `memory`.
+void emitFragmentStore(LaneValues &lanes, ArrayRef<Value> elements,
+                       int64_t half, Value memory, ValueRange indices);
 
 } // namespace mlir::attn
 
