@@ -11,6 +11,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
@@ -30,6 +31,100 @@ static Value emitNumRows(OpBuilder &b, Location loc, Value matrix) {
       size = *reified;
   return getValueOrCreateConstantIndexOp(b, loc, size);
 }
+
+namespace {
+
+/// Leaves out what tables hide at both ends of a range of keys. Interval
+/// arithmetic knows a table's elements only where it is asked about few of
+/// them: several blocks of keys, and one where not all of these are hidden.
+class RangeEnds {
+public:
+  RangeEnds(OpBuilder &builder, OnlineAttentionOp op, IndexRange positions,
+            int64_t block)
+      : b(builder), loc(op.getLoc()), op(op), positions(positions),
+        narrow(index(block)), wide(index(block * kBlocksAtOnce)) {}
+
+  /// The first block of `[begin, end)` that may be visible, `end` if none is.
+  /// `begin` is a multiple of the block.
+  Value findBegin(Value begin, Value end) {
+    return search(begin, [&](Value at, Value step) -> Step {
+      Value next = minimum(emit<arith::AddIOp>(at, step), end);
+      return {isLess(at, end), at, next, next};
+    });
+  }
+
+  /// The end of the last one.
+  Value findEnd(Value begin, Value end) {
+    return search(end, [&](Value at, Value step) -> Step {
+      Value last = emit<arith::SubIOp>(at, index(1));
+      Value rest = emit<arith::RemUIOp>(last, narrow);
+      Value after =
+          emit<arith::AddIOp>(emit<arith::SubIOp>(last, rest), narrow);
+      Value next = maximum(emit<arith::SubIOp>(after, step), begin);
+      return {isLess(begin, at), next, at, next};
+    });
+  }
+
+private:
+  static constexpr int64_t kBlocksAtOnce = 4;
+
+  /// Whether there are keys left, some of them, and where to go on if they are
+  /// hidden.
+  struct Step {
+    Value isInside, begin, end, next;
+  };
+
+  Value index(int64_t value) {
+    return arith::ConstantIndexOp::create(b, loc, value);
+  }
+  template <typename Op> Value emit(Value lhs, Value rhs) {
+    return b.createOrFold<Op>(loc, lhs, rhs);
+  }
+  Value minimum(Value x, Value y) { return emit<arith::MinSIOp>(x, y); }
+  Value maximum(Value x, Value y) { return emit<arith::MaxSIOp>(x, y); }
+  Value isLess(Value x, Value y) {
+    return b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, x, y);
+  }
+
+  /// From `from` on, in wide steps and then in narrow ones.
+  Value search(Value from, function_ref<Step(Value, Value)> getStep) {
+    SmallVector<Type> types(2, b.getIndexType());
+    SmallVector<Location> locations(2, loc);
+    auto loop = scf::WhileOp::create(b, loc, types, ValueRange{from, wide});
+    OpBuilder::InsertionGuard guard(b);
+    Block *before = b.createBlock(&loop.getBefore(), {}, types, locations);
+    Value at = before->getArgument(0), size = before->getArgument(1);
+    Step step = getStep(at, size);
+    Value isHidden = emitIsHidden(step.begin, step.end);
+    Value goesOn = emit<arith::AndIOp>(
+        step.isInside, emit<arith::OrIOp>(isHidden, isLess(narrow, size)));
+    Value next = arith::SelectOp::create(b, loc, isHidden, step.next, at);
+    Value nextSize = arith::SelectOp::create(b, loc, isHidden, size, narrow);
+    scf::ConditionOp::create(b, loc, goesOn, ValueRange{next, nextSize});
+    Block *after = b.createBlock(&loop.getAfter(), {}, types, locations);
+    scf::YieldOp::create(b, loc, after->getArguments());
+    return loop.getResult(0);
+  }
+
+  /// Of no keys, nothing is asked: there is one at least.
+  Value emitIsHidden(Value begin, Value end) {
+    Value last = maximum(emit<arith::SubIOp>(end, index(1)), begin);
+    RegionTile tile{op.getBatch(),
+                    op.getHead(),
+                    positions,
+                    {begin, last},
+                    op.getMaskCaptures()};
+    return emitBlockVerdict(b, loc, op.getMaskRegion(), tile).isEmpty;
+  }
+
+  OpBuilder &b;
+  Location loc;
+  OnlineAttentionOp op;
+  IndexRange positions;
+  Value narrow, wide;
+};
+
+} // namespace
 
 RowRange attn::emitVisibleRange(OpBuilder &b, OnlineAttentionOp op,
                                 int64_t block) {
@@ -54,6 +149,10 @@ RowRange attn::emitVisibleRange(OpBuilder &b, OnlineAttentionOp op,
     Value size = arith::ConstantIndexOp::create(b, loc, block);
     Value rest = b.createOrFold<arith::RemUIOp>(loc, low, size);
     low = b.createOrFold<arith::SubIOp>(loc, low, rest);
+    RangeEnds ends(b, op, positions, block);
+    low = ends.findBegin(
+        b.createOrFold<arith::MaxSIOp>(loc, low, op.getFirstKey()), high);
+    high = ends.findEnd(low, high);
   }
   if (!matchPattern(op.getFirstKey(), m_Zero())) {
     auto toRow = [&](Value key) {

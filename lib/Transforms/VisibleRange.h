@@ -19,7 +19,9 @@ struct RowRange {
 
 /// The rows of the keys of `op` that its mask may keep, with
 /// `0 <= begin <= end`. Where the mask reads tables in blocks of `block` keys,
-/// they start at a multiple of that, counted from key 0, if `block` is not 0.
+/// they start at a multiple of that, counted from key 0, if `block` is not 0,
+/// and those at both ends that the tables hide are left out, by loops over
+/// them.
 RowRange emitVisibleRange(OpBuilder &b, OnlineAttentionOp op, int64_t block);
 
 } // namespace mlir::attn

@@ -77,13 +77,23 @@ func.func @static_window(%q: !q, %k: tensor<1000x16xf32>, %acc: !q, %m: !l,
 }
 
 // Where a table that the mask reads has ranges of blocks, blocks of keys start
-// where those do.
+// where those do, and those that it hides at both ends are left out, four at a
+// time and then one by one.
 // CHECK-LABEL: func.func @aligned
+// CHECK: %[[LOW:.*]]:2 = attn.block_range
 // CHECK: %[[BEGIN:.*]] = arith.minsi %{{.*}}, %c1000
 // CHECK: %[[REST:.*]] = arith.remui %[[BEGIN]], %c128
-// CHECK: %[[START:.*]] = arith.subi %[[BEGIN]], %[[REST]]
-// CHECK: scf.while
-// CHECK: tensor.extract_slice %{{.*}}[%[[START]], 0]
+// CHECK: %[[ALIGNED:.*]] = arith.subi %[[BEGIN]], %[[REST]]
+// CHECK: %[[FROM:.*]] = arith.maxsi %[[ALIGNED]], %c0
+// CHECK: %[[START:.*]]:2 = scf.while (%[[AT:.*]] = %[[FROM]], %[[SIZE:.*]] = %c512)
+// CHECK: %[[NEXT:.*]] = arith.addi %[[AT]], %[[SIZE]]
+// CHECK: tensor.extract %[[LOW]]#0
+// CHECK: scf.condition
+// CHECK: %[[END:.*]]:2 = scf.while (%{{.*}} = %{{.*}}, %{{.*}} = %c512)
+// CHECK: tensor.extract %[[LOW]]#0
+// CHECK: scf.condition
+// CHECK: %[[COUNT:.*]] = arith.subi %[[END]]#0, %[[START]]#0
+// CHECK: tensor.extract_slice %{{.*}}[%[[START]]#0, 0] [%[[COUNT]], 16]
 func.func @aligned(%q: !q, %k: tensor<1000x16xf32>, %acc: !q, %m: !l, %l: !l,
                    %t: tensor<1000xi1>, %o: tensor<8xi1>) -> (!q, !l, !l) {
   %c0 = arith.constant 0 : index
