@@ -10,7 +10,7 @@
 //   in pairs:      --pad with 0-->  (L, Dk/2, 2)  --transpose-->  (Dk/2, L, 2)
 //   for matrix units:  --pad with 0-->  (L, Dk)
 //   attn.online_attention over all keys, from an empty state or the sink
-//   O (Dv, L)  --divide by l, transpose-->  (L, Dv)  --first n rows-->  output
+//   O (Dv, L)  --divide by l, transposed-->  (L, Dv)  --first n rows-->  output
 //
 // n is the dynamic number of queries of a ragged tile, at most L.
 //
@@ -266,23 +266,21 @@ private:
           b, loc, inverse, ArrayRef<OpFoldResult>{b.getIndexAttr(0)},
           ArrayRef<OpFoldResult>{b.getIndexAttr(numRows)},
           ArrayRef<OpFoldResult>{b.getIndexAttr(1)});
-    AffineMap query = AffineMap::get(2, 0, b.getAffineDimExpr(inRows ? 0 : 1));
-    Value normalized =
-        map({accumulator, inverse}, accumulator, {identity(2), query},
-            [&](ValueRange arguments) {
-              return arith::MulFOp::create(b, loc, arguments[0], arguments[1])
-                  .getResult();
-            });
-    Value outputs = inRows ? normalized : transpose(normalized, {1, 0});
-    if (isNarrow)
-      outputs =
-          map({outputs},
-              tensor::EmptyOp::create(b, loc, ArrayRef<int64_t>{numRows, size},
-                                      op.getElementType()),
-              {identity(2)}, [&](ValueRange arguments) -> Value {
-                return arith::TruncFOp::create(b, loc, op.getElementType(),
-                                               arguments[0]);
-              });
+    // Transposed, divided and narrowed in one pass.
+    AffineExpr q = b.getAffineDimExpr(0), d = b.getAffineDimExpr(1);
+    AffineMap columns = AffineMap::get(2, 0, {d, q}, b.getContext());
+    Value init = tensor::EmptyOp::create(
+        b, loc, ArrayRef<int64_t>{numRows, size}, op.getElementType());
+    Value outputs = map(
+        {accumulator, inverse}, init,
+        {inRows ? identity(2) : columns, AffineMap::get(2, 0, q)},
+        [&](ValueRange arguments) -> Value {
+          Value output =
+              arith::MulFOp::create(b, loc, arguments[0], arguments[1]);
+          if (!isNarrow)
+            return output;
+          return arith::TruncFOp::create(b, loc, op.getElementType(), output);
+        });
     return insert(outputs, op.getOutput(), {rows, b.getIndexAttr(size)});
   }
 
