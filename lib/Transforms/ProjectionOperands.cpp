@@ -253,7 +253,7 @@ Value ProjectionTiles::packRows() {
   OpFoldResult count = apply(i.ceilDiv(size), {numRows});
   SmallVector<OpFoldResult> sizes = {count, index(numFeatures), index(size)};
   if (inPairs)
-    sizes = {count, index(numParts), index(numFeatures / kFeaturesPerTile),
+    sizes = {count, index(numFeatures / kFeaturesPerTile), index(numParts),
              index(size), index(kFeaturesPerTile)};
   Value packs = tensor::EmptyOp::create(b, loc, sizes, multiplied);
   auto loop = scf::ForallOp::create(b, loc, ArrayRef<OpFoldResult>{count},
@@ -279,11 +279,12 @@ Value ProjectionTiles::packRows() {
     for (int64_t part = 0; part < numParts; ++part) {
       ArrayRef all = ArrayRef(sizes).drop_front();
       SmallVector<OpFoldResult> corner(all.size(), zero), onePart(all);
-      corner[0] = index(part);
-      onePart[0] = one;
+      corner[1] = index(part);
+      onePart[1] = one;
       onePart[2] = numRowsOfPack;
-      Value partOfPack =
-          slice(packed, corner, onePart, ArrayRef(onePart).drop_front());
+      SmallVector<OpFoldResult> kept(onePart);
+      kept.erase(kept.begin() + 1);
+      Value partOfPack = slice(packed, corner, onePart, kept);
       partOfPack =
           convertElements(tiles, partOfPack, {m, t, c},
                           numParts > 1 ? std::optional(part) : std::nullopt);

@@ -58,8 +58,8 @@ Value ProjectionTiles::multiplyPack(OpFoldResult pack, OpFoldResult at,
                                     bool isFirst) {
   OpFoldResult zero = index(0), one = index(1), size = index(count),
                numRows = index(getRowsPerPack());
-  AffineExpr m, n, k, p, e;
-  bindDims(b.getContext(), m, n, k, p, e);
+  AffineExpr m, n, k, p, e, part;
+  bindDims(b.getContext(), m, n, k, p, e, part);
   // The rounding of sums is nothing to that of an input of bf16.
   bool isAdded = !isFirst && !(inPairs && numParts == 1);
   Value products = sums;
@@ -75,14 +75,16 @@ Value ProjectionTiles::multiplyPack(OpFoldResult pack, OpFoldResult at,
                                  {{k, m}, {k, n}, {m, n}});
     return isAdded ? add(products, sums) : products;
   }
-  OpFoldResult features = index(kFeaturesPerTile);
-  // The smallest products first.
-  for (int64_t part = numParts - 1; part >= 0; --part) {
-    Value a =
-        slice(rows, {pack, index(part), at, zero, zero},
-              {one, one, size, numRows, features}, {size, numRows, features});
-    products = emitSumOfProducts(b, loc, {expand(a, 2, 2), columns}, products,
-                                 {{k, m, p, e}, {k, p, n, e}, {m, n}});
+  OpFoldResult features = index(kFeaturesPerTile), parts = index(numParts);
+  SmallVector<OpFoldResult> kept = {size, parts, numRows, features};
+  SmallVector<AffineExpr> indices = {k, part, m, p, e};
+  if (numParts == 1) {
+    kept.erase(kept.begin() + 1);
+    indices.erase(indices.begin() + 1);
   }
+  Value a = slice(rows, {pack, at, zero, zero, zero},
+                  {one, size, parts, numRows, features}, kept);
+  products = emitSumOfProducts(b, loc, {expand(a, kept.size() - 1, 2), columns},
+                               products, {indices, {k, p, n, e}, {m, n}});
   return isAdded ? add(products, sums) : products;
 }

@@ -27,7 +27,7 @@ static constexpr int64_t mostColumns = 64;
 static constexpr int64_t rowsPerPack = 6, rowsPerPackInPairs = 32;
 /// Features of a block. What it has of the weight stays in the first or second
 /// level of the caches while all packs of a tile are multiplied by it.
-static constexpr int64_t featuresPerBlock = 384, featuresPerBlockInPairs = 512;
+static constexpr int64_t featuresPerBlock = 384, featuresPerBlockInPairs = 640;
 /// Features of a block of few rows, which have the next one fetched.
 static constexpr int64_t featuresPerFewBlock = 256;
 /// Rows and columns of a tile, whose sums stay in the second-level cache, so

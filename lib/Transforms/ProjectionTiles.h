@@ -106,7 +106,7 @@ private:
   /// All rows as a matrix: of bf16 where they are multiplied in pairs and have
   /// no parts, else of f32.
   Value getFewRows(int64_t capacity);
-  /// All rows in packs: (packs, K, rows), or (packs, parts, K / 32, rows, 32).
+  /// All rows in packs: (packs, K, rows), or (packs, K / 32, parts, rows, 32).
   Value packRows();
 
   /// Features, or in pairs tiles of them.

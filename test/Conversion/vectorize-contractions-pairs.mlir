@@ -8,7 +8,7 @@
 // RUN:   -attn-vectorize-contractions="vector-bits=512 vector-registers=32" 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=NONE
 
-// NONE-COUNT-6: remark: not computed in vector registers: is in pairs, which the target does not multiply
+// NONE-COUNT-8: remark: not computed in vector registers: is in pairs, which the target does not multiply
 // NONE-NOT: remark
 
 #key = affine_map<(j, q, d, e) -> (j, d, e)>
@@ -233,6 +233,80 @@ func.func @unknown_pairs(%k: memref<32x4x2xbf16>,
     %a = arith.extf %x : bf16 to f32
     %b = arith.extf %y : bf16 to f32
     %product = arith.mulf %a, %b : f32
+    %next = arith.addf %sum, %product : f32
+    linalg.yield %next : f32
+  }
+  return
+}
+
+// Zeros to begin with are in registers, and filled in for other loops only.
+// CHECK-LABEL: func.func @unknown_pairs_from_zero(
+// CHECK-NOT: linalg.fill
+// CHECK: scf.if
+// CHECK-NOT: linalg.fill
+// TILE-COUNT-2: amx.tile_zero
+// CHECK: } else {
+// CHECK: linalg.fill
+// CHECK: arith.mulf
+func.func @unknown_pairs_from_zero(
+    %k: memref<1x32x16x2xbf16>,
+    %q: memref<1x16x16x2xbf16, strided<[?, ?, ?, 1]>>, %s: memref<32x16xf32>) {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%s : memref<32x16xf32>)
+  linalg.generic {
+      indexing_maps = [affine_map<(m, n, t, p, e) -> (t, m, p, e)>,
+                       affine_map<(m, n, t, p, e) -> (t, p, n, e)>,
+                       affine_map<(m, n, t, p, e) -> (m, n)>],
+      iterator_types = ["parallel", "parallel", "reduction", "reduction", "reduction"]}
+      ins(%k, %q : memref<1x32x16x2xbf16>,
+                   memref<1x16x16x2xbf16, strided<[?, ?, ?, 1]>>)
+      outs(%s : memref<32x16xf32>) {
+  ^bb0(%x: bf16, %y: bf16, %sum: f32):
+    %a = arith.extf %x : bf16 to f32
+    %b = arith.extf %y : bf16 to f32
+    %product = arith.mulf %a, %b : f32
+    %next = arith.addf %sum, %product : f32
+    linalg.yield %next : f32
+  }
+  return
+}
+
+#terms = affine_map<(m, n, t, q, p, e) -> (t, q, m, p, e)>
+#columns = affine_map<(m, n, t, q, p, e) -> (t, p, n, e)>
+#sums = affine_map<(m, n, t, q, p, e) -> (m, n)>
+
+// Rows that are sums of two are multiplied by columns that are loaded once, the
+// last term first.
+// CHECK-LABEL: func.func @terms(
+// CHECK-SAME: %[[A:[^:]*]]: memref<4x2x16x16x2xbf16>, %[[B:[^:]*]]: memref<4x16x16x2xbf16>
+// CHECK: %[[ROWS:.*]] = memref.collapse_shape %[[A]] {{.*}} into memref<4x2x16x32xbf16>
+// CHECK: %[[COLUMNS:.*]] = memref.collapse_shape %[[B]] {{.*}} into memref<4x16x32xbf16>
+// CHECK: scf.for %[[T:.*]] = %c0 to %c4
+// TILE: %[[A1:.*]] = amx.tile_load %[[ROWS]][%[[T]], %c1, %c0, %c0]
+// TILE: %[[W:.*]] = amx.tile_load %[[COLUMNS]][%[[T]], %c0, %c0]
+// TILE: %[[SUM:.*]] = amx.tile_mulf %[[A1]], %[[W]], %{{.*}}
+// TILE: %[[A0:.*]] = amx.tile_load %[[ROWS]][%[[T]], %c0, %c0, %c0]
+// TILE: amx.tile_mulf %[[A0]], %[[W]], %[[SUM]]
+// TILE-NOT: amx.tile_mulf
+// DOT: %[[FIRST:.*]] = vector.load %[[ROWS]][%[[T]], %c0, %{{.*}}, %{{.*}}] : {{.*}}, vector<2xbf16>
+// DOT: %[[LAST:.*]] = vector.load %[[ROWS]][%[[T]], %c1, %{{.*}}, %{{.*}}] : {{.*}}, vector<2xbf16>
+// DOT: %[[W:.*]] = vector.load %[[COLUMNS]][%[[T]], %{{.*}}, %c0] : {{.*}}, vector<32xbf16>
+// DOT: vector.bitcast %[[LAST]]
+// DOT: %[[SUM:.*]] = x86vector.avx512.dot %{{.*}}, %{{.*}}, %[[W]]
+// DOT: vector.bitcast %[[FIRST]]
+// DOT: x86vector.avx512.dot %{{.*}}, %{{.*}}, %[[W]]
+func.func @terms(%a: memref<4x2x16x16x2xbf16>, %b: memref<4x16x16x2xbf16>,
+                 %c: memref<16x16xf32>) {
+  linalg.generic {
+      indexing_maps = [#terms, #columns, #sums],
+      iterator_types = ["parallel", "parallel", "reduction", "reduction",
+                        "reduction", "reduction"]}
+      ins(%a, %b : memref<4x2x16x16x2xbf16>, memref<4x16x16x2xbf16>)
+      outs(%c : memref<16x16xf32>) {
+  ^bb0(%x: bf16, %y: bf16, %sum: f32):
+    %u = arith.extf %x : bf16 to f32
+    %v = arith.extf %y : bf16 to f32
+    %product = arith.mulf %u, %v : f32
     %next = arith.addf %sum, %product : f32
     linalg.yield %next : f32
   }

@@ -60,17 +60,19 @@ func.func @any(%x: tensor<?x?x64xbf16>, %w: tensor<4x32x32x2xbf16>,
 // -----
 
 // f32 times pairs of bf16: three parts of bf16 are packed, and multiplied by the
-// same columns.
+// same columns in one product.
 // CHECK-LABEL: func.func @parts(
-// CHECK: %[[PACKS:.*]] = scf.forall {{.*}} -> (tensor<4x3x2x32x32xbf16>)
+// CHECK: %[[PACKS:.*]] = scf.forall {{.*}} -> (tensor<4x2x3x32x32xbf16>)
 // CHECK: arith.bitcast
 // CHECK: arith.andi
 // CHECK: arith.bitcast
 // CHECK: arith.cmpf oeq
 // CHECK: arith.truncf %{{.*}} : f32 to bf16
 // CHECK: scf.forall.in_parallel
-// CHECK-COUNT-3: tensor.extract_slice %[[PACKS]][%{{.*}}, {{[012]}}, 0, 0, 0] [1, 1, 2, 32, 32]
-// CHECK-NOT: tensor.extract_slice %[[PACKS]]
+// CHECK: %[[PACK:.*]] = tensor.extract_slice %[[PACKS]][%{{.*}}, 0, 0, 0, 0] [1, 2, 3, 32, 32]
+// CHECK: %[[PAIRS:.*]] = tensor.expand_shape %[[PACK]]
+// CHECK: linalg.generic {{.*}} ins(%[[PAIRS]], %{{.*}} : tensor<2x3x32x16x2xbf16>, tensor<2x16x64x2xbf16>)
+// CHECK-NOT: linalg.generic {{.*}} ins(%[[PAIRS]]
 // CHECK: return
 func.func @parts(%x: tensor<1x100x64xf32>, %w: tensor<2x32x64x2xbf16>,
                  %y: tensor<1x100x128xf32>) -> tensor<1x100x128xf32> {

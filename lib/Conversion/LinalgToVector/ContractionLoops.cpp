@@ -25,6 +25,13 @@ SmallVector<Value> attn::getIndices(AffineMap map, Value row, Value column,
   });
 }
 
+int64_t Contraction::getNumTerms() const {
+  AffineExpr term =
+      getAffineDimExpr(2 + getNumContracted(), mapOfA.getContext());
+  std::optional<unsigned> position = mapOfA.getResultPosition(term);
+  return position ? a.getType().getDimSize(*position) : 1;
+}
+
 bool Contraction::hasRowsApart() const {
   AffineExpr row = getAffineDimExpr(0, mapOfA.getContext());
   unsigned position = *mapOfA.getResultPosition(row);

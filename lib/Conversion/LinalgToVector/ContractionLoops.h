@@ -18,10 +18,12 @@ namespace mlir::attn {
 
 /// C[m,n] += A[m,k...] * B[k...,n], with A's indices in any order. In pairs, k
 /// counts pairs of bf16 that lie side by side in A and in B, and C is of f32:
-/// C[m,n] += A[m,k...,0] * B[k...,n,0] + A[m,k...,1] * B[k...,n,1].
+/// C[m,n] += A[m,k...,0] * B[k...,n,0] + A[m,k...,1] * B[k...,n,1], and A may
+/// be a sum of matrices, A[m,k...] = sum over t of A[m,k...,t].
 struct Contraction {
   TypedValue<MemRefType> a, b, c;
-  /// From (m, n, k...) to the indices of A and of B, without those of pairs.
+  /// From (m, n, k...) to the indices of A and of B, without those of pairs; of
+  /// A, with the number of a term after k.
   AffineMap mapOfA, mapOfB;
   bool inPairs = false;
   /// Whether B is of such pairs and A of f32, so that B is widened. All else is
@@ -37,6 +39,10 @@ struct Contraction {
   bool hasPairs() const { return inPairs || widensPairs; }
   int64_t getNumRows() const { return c.getType().getDimSize(0); }
   int64_t getNumLanes() const { return c.getType().getDimSize(1); }
+  /// Contracted dimensions of B.
+  unsigned getNumContracted() const { return mapOfB.getNumResults() - 1; }
+  /// Matrices that A is the sum of.
+  int64_t getNumTerms() const;
   /// Of C, and of the products.
   Type getElementType() const { return c.getType().getElementType(); }
   /// Whether each row of A has an address of its own in the inner loop.
@@ -47,7 +53,7 @@ struct Contraction {
 };
 
 /// The indices of A or B at a row and column of C, of which it has one, and at
-/// the steps `k` of the contracted dimensions.
+/// the steps `k` of the contracted dimensions, and of A's terms if it has any.
 SmallVector<Value> getIndices(AffineMap map, Value row, Value column,
                               ValueRange k);
 

@@ -123,7 +123,7 @@ void TileBlocks::emitSteps(ValueRange rows, ValueRange columns,
   unsigned position =
       *map.getResultPosition(getAffineDimExpr(depth + 2, map.getContext()));
   int64_t size = contraction.b.getType().getDimSize(position);
-  if (depth + 3 == map.getNumDims()) {
+  if (depth + 1 == contraction.getNumContracted()) {
     for (int64_t first = 0; first + kSize <= size; first += kSize) {
       SmallVector<Value> k(outer);
       k.push_back(constant(first));
@@ -151,19 +151,25 @@ void TileBlocks::emitStep(ValueRange rows, ValueRange columns, ValueRange k,
   SmallVector<Value> kOfA(k);
   kOfA.back() = twice(k.back());
   contraction.streams.emitStep(b, loc, k.front());
-  SmallVector<Value> tilesOfA, tilesOfB;
-  for (Value row : rows) {
+  auto loadRow = [&](Value row) {
     SmallVector<Value> at = getIndices(contraction.mapOfA, row, Value(), kOfA);
-    tilesOfA.push_back(contraction.streams.readsAOnce
-                           ? loadOnce(contraction.a, at)
-                           : load(contraction.a, at));
+    return contraction.streams.readsAOnce ? loadOnce(contraction.a, at)
+                                          : load(contraction.a, at);
+  };
+  SmallVector<Value> tilesOfA, tilesOfB;
+  kOfA.emplace_back();
+  for (int64_t term = contraction.getNumTerms() - 1; term >= 0; --term) {
+    kOfA.back() = constant(term);
+    tilesOfA = llvm::map_to_vector(rows, loadRow);
+    // Once for all terms.
+    if (tilesOfB.empty())
+      for (Value column : columns)
+        tilesOfB.push_back(
+            load(contraction.b,
+                 getIndices(contraction.mapOfB, Value(), twice(column), k)));
+    for (auto [i, sum] : llvm::enumerate(acc))
+      sum = amx::TileMulFOp::create(b, loc, sum.getType(),
+                                    tilesOfA[i / tilesOfB.size()],
+                                    tilesOfB[i % tilesOfB.size()], sum);
   }
-  for (Value column : columns)
-    tilesOfB.push_back(
-        load(contraction.b,
-             getIndices(contraction.mapOfB, Value(), twice(column), k)));
-  for (auto [i, sum] : llvm::enumerate(acc))
-    sum = amx::TileMulFOp::create(b, loc, sum.getType(),
-                                  tilesOfA[i / tilesOfB.size()],
-                                  tilesOfB[i % tilesOfB.size()], sum);
 }

@@ -70,8 +70,20 @@ static int64_t getMostIterations(scf::ForOp loop) {
   return succeeded(bound) ? *bound : 0;
 }
 
+/// Pairs (steps, terms, rows, pairs, 2) with all terms of a step as one matrix,
+/// null if they do not follow each other; others as they are.
+static Value joinTerms(OpBuilder &b, TypedValue<MemRefType> pairs) {
+  if (pairs.getType().getRank() == 4)
+    return pairs;
+  SmallVector<ReassociationIndices> groups = {{0}, {1, 2}, {3}, {4}};
+  if (!memref::CollapseShapeOp::isGuaranteedCollapsible(pairs.getType(),
+                                                        groups))
+    return nullptr;
+  return memref::CollapseShapeOp::create(b, pairs.getLoc(), pairs, groups);
+}
+
 /// The steps that follow those of an operand in what it is a view of, as far as
-/// there are as many; null if it is no such view.
+/// there are as many; null if it is no such view, or one of all steps.
 static Value getNextSteps(OpBuilder &b, Value operand) {
   auto pairs = operand.getDefiningOp<memref::ExpandShapeOp>();
   if (!pairs)
@@ -84,6 +96,8 @@ static Value getNextSteps(OpBuilder &b, Value operand) {
   while (view.getDroppedDims().test(dim))
     ++dim;
   int64_t numSteps = view.getType().getDimSize(0);
+  if (view.getSourceType().getDimSize(dim) == numSteps)
+    return nullptr;
   auto index = [&](int64_t value) {
     return arith::ConstantIndexOp::create(b, loc, value);
   };
@@ -99,8 +113,9 @@ static Value getNextSteps(OpBuilder &b, Value operand) {
   Value steps =
       memref::SubViewOp::create(b, loc, type, view.getSource(), offsets,
                                 view.getMixedSizes(), view.getMixedStrides());
-  return memref::ExpandShapeOp::create(b, loc, pairs.getType().getShape(),
-                                       steps, pairs.getReassociationIndices());
+  steps = memref::ExpandShapeOp::create(b, loc, pairs.getType().getShape(),
+                                        steps, pairs.getReassociationIndices());
+  return joinTerms(b, cast<TypedValue<MemRefType>>(steps));
 }
 
 /// Fetches a view in shares: those of all iterations of `sharers` are all of
@@ -118,9 +133,10 @@ static void addShare(Value view, scf::ForOp sharers, TileStreams &streams) {
 
 /// Whether pairs of an operand are whole lines of a static number of steps.
 static bool isStreamed(MemRefType type) {
-  return type.hasStaticShape() && type.getRank() == 4 &&
-         type.getElementType().isBF16() && type.getDimSize(3) == 2 &&
-         type.getDimSize(0) > 0 && type.getDimSize(2) % 16 == 0;
+  ArrayRef<int64_t> shape = type.getShape();
+  return type.hasStaticShape() && type.getRank() >= 4 &&
+         type.getElementType().isBF16() && shape.back() == 2 && shape[0] > 0 &&
+         shape.end()[-2] % 16 == 0;
 }
 
 static std::optional<TileStreams>
@@ -139,7 +155,8 @@ emitStreams(OpBuilder &b, linalg::LinalgOp op,
   Value pack = packs.getInductionVar();
   constexpr int64_t size = 2 * TileBlocks::kSize;
   if (!typeOfA || !typeOfB || !typeOfC || !isStreamed(typeOfA) ||
-      !isStreamed(typeOfB) || typeOfC.getShape() != ArrayRef({size, size}) ||
+      typeOfA.getRank() > 5 || !isStreamed(typeOfB) || typeOfB.getRank() != 4 ||
+      typeOfC.getShape() != ArrayRef({size, size}) ||
       countBytes(typeOfA) + countBytes(typeOfB) <= kFirstLevelBytes ||
       !op.getMatchingIndexingMap(op.getDpsInputOperand(0))
            .isFunctionOfDim(op.getMatchingIndexingMap(op.getDpsInitOperand(0))

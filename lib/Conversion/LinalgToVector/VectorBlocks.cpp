@@ -119,7 +119,7 @@ void VectorBlocks::emitSteps(ValueRange rows, ValueRange columns,
                              ValueRange outer, SmallVector<Value> &acc) {
   unsigned depth = outer.size();
   AffineMap map = contraction.mapOfB;
-  bool isInner = depth + 3 == map.getNumDims();
+  bool isInner = depth + 1 == contraction.getNumContracted();
   unsigned position =
       *map.getResultPosition(getAffineDimExpr(depth + 2, map.getContext()));
   int64_t size = contraction.b.getType().getDimSize(position);
@@ -181,19 +181,26 @@ void VectorBlocks::emitStep(ValueRange rows, ValueRange columns, ValueRange k,
   SmallVector<Value> scalars, lanes, oddScalars, oddLanes;
   SmallVector<Value> kOfA(k);
   kOfA.back() = times(k.back(), factor);
-  for (Value row : rows) {
+  for (Value row : contraction.inPairs ? ValueRange() : rows) {
     SmallVector<Value> indices =
         getIndices(contraction.mapOfA, row, /*column=*/{}, kOfA);
-    scalars.push_back(
-        contraction.inPairs
-            ? Value(vector::LoadOp::create(b, loc, VectorType::get(2, type),
-                                           contraction.a, indices))
-            : Value(memref::LoadOp::create(b, loc, contraction.a, indices)));
+    scalars.push_back(memref::LoadOp::create(b, loc, contraction.a, indices));
     if (!contraction.widensPairs)
       continue;
     indices.back() = add(indices.back(), 1);
     oddScalars.push_back(
         memref::LoadOp::create(b, loc, contraction.a, indices));
+  }
+  // Of each of A's terms.
+  SmallVector<SmallVector<Value>, 1> pairs(
+      contraction.inPairs ? contraction.getNumTerms() : 0);
+  kOfA.emplace_back();
+  for (auto [term, ofTerm] : llvm::enumerate(pairs)) {
+    kOfA.back() = constant(int64_t(term));
+    for (Value row : rows)
+      ofTerm.push_back(vector::LoadOp::create(
+          b, loc, VectorType::get(2, type), contraction.a,
+          getIndices(contraction.mapOfA, row, /*column=*/{}, kOfA)));
   }
   Type typeOfB = contraction.b.getType().getElementType();
   for (auto [i, column] : llvm::enumerate(columns)) {
@@ -222,10 +229,10 @@ void VectorBlocks::emitStep(ValueRange rows, ValueRange columns, ValueRange k,
     lanes.push_back(typeOfB == type ? vector
                                     : widenLanes(b, loc, vector, type));
   }
-  if (contraction.inPairs)
-    emitDots(scalars, lanes, acc);
-  else
+  if (!contraction.inPairs)
     emitProducts(scalars, lanes, acc);
+  for (ArrayRef<Value> term : llvm::reverse(pairs))
+    emitDots(term, lanes, acc);
   if (contraction.widensPairs)
     emitProducts(oddScalars, oddLanes, acc);
 }

@@ -154,7 +154,7 @@ static StringRef matchOperands(linalg::LinalgOp op, Contraction &contraction) {
     mapOfA = mapOfA.dropResult(mapOfA.getNumResults() - 1);
     mapOfB = mapOfB.dropResult(mapOfB.getNumResults() - 1);
   }
-  // Loops in the order of m, n and B's others, which A has too.
+  // Loops in the order of m, n, B's others, which A has too, and A's own.
   SmallVector<AffineExpr> order(maps[0].getNumDims());
   unsigned numLoops = 0;
   auto place = [&](unsigned loop) {
@@ -164,9 +164,16 @@ static StringRef matchOperands(linalg::LinalgOp op, Contraction &contraction) {
   place(n);
   for (AffineExpr expr : mapOfB.getResults().drop_back())
     place(cast<AffineDimExpr>(expr).getPosition());
+  // Of static size, so that its steps are not a loop.
+  for (auto [expr, size] :
+       llvm::zip(mapOfA.getResults(), contraction.a.getType().getShape()))
+    if (unsigned loop = cast<AffineDimExpr>(expr).getPosition();
+        !order[loop] && contraction.inPairs && ShapedType::isStatic(size))
+      place(loop);
   if (mapOfB.getDimPosition(mapOfB.getNumResults() - 1) != n ||
       mapOfB.isFunctionOfDim(m) || mapOfA.isFunctionOfDim(n) ||
-      mapOfA.getNumResults() != mapOfB.getNumResults() ||
+      mapOfA.getNumResults() + 1 != numLoops ||
+      mapOfA.getNumResults() > mapOfB.getNumResults() + 1 ||
       numLoops + contraction.hasPairs() != op.getNumLoops() ||
       llvm::any_of(mapOfA.getResults(), [&](AffineExpr expr) {
         return !order[cast<AffineDimExpr>(expr).getPosition()];
@@ -195,7 +202,8 @@ static StringRef whyNotMultiplied(const Contraction &contraction,
   AffineMap map = contraction.mapOfA;
   return !contraction.hasPairs() ||
                  map.getResults().back() ==
-                     getAffineDimExpr(map.getNumDims() - 1, map.getContext())
+                     getAffineDimExpr(1 + contraction.getNumContracted(),
+                                      map.getContext())
              ? ""
              : "has pairs that do not follow each other";
 }
@@ -285,7 +293,11 @@ LogicalResult attn::vectorizeContraction(RewriterBase &rewriter,
     auto either = scf::IfOp::create(rewriter, op.getLoc(), holds,
                                     /*withElseRegion=*/true);
     contraction.b = known;
-    contraction.producer = nullptr;
+    // Other loops than those in registers have zeros of their own.
+    if (contraction.producer && fillsWithZero(contraction.producer))
+      rewriter.moveOpBefore(contraction.producer, either.elseYield());
+    else
+      contraction.producer = nullptr;
     OpBuilder::InsertionGuard guard(rewriter);
     rewriter.setInsertionPoint(either.elseYield());
     rewriter.moveOpBefore(op, either.elseYield());
