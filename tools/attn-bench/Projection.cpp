@@ -31,6 +31,7 @@ struct ProjectionCase {
   Index tokens;
   /// Of the weight; the input's is f32 if that is i8.
   ElementType type;
+  ElementType activation = getActivationType(type);
   bool isPacked = true;
 
   std::vector<Index> weightSizes() const {
@@ -47,7 +48,6 @@ struct ProjectionCase {
         text += (text.empty() ? "" : "x") + std::to_string(size);
       return text;
     };
-    ElementType activation = getActivationType(type);
     std::string x = tensorText(join({1, tokens, features}), activation),
                 w = tensorText(join(weightSizes()), type),
                 y = tensorText(join({1, heads, tokens, headSize}), activation);
@@ -60,6 +60,11 @@ struct ProjectionCase {
            ") outs(%e : " + y + ")" +
            (isQuantized ? " scales(%s : " + scales + ")" : "") +
            "\n  return %0 : " + y + "\n}\n";
+  }
+  /// The type whose peak it is held to: of f32 times bf16 it is bf16's, of
+  /// which each number of f32 takes three products.
+  ElementType multiplied() const {
+    return type == ElementType::bf16 && isPacked ? type : activation;
   }
   double flops() const {
     return 2.0 * double(tokens) * double(features) * double(features);
@@ -93,11 +98,10 @@ private:
   ProjectionSeries(const ProjectionCase &projection, unsigned threads,
                    Kernel kernel)
       : projection(projection), threads(threads), kernel(std::move(kernel)),
-        input(getActivationType(projection.type),
-              {1, projection.tokens, features}),
+        input(projection.activation, {1, projection.tokens, features}),
         output(input.view().type(), {1, heads, projection.tokens, headSize}),
         scales(ElementType::f32, {features}), stream(threads),
-        peak(input.view().type(), threads) {}
+        peak(projection.multiplied(), threads) {}
   void fill();
   Status check();
   const Buffer &nextWeight() { return cold ? cold->next().key : *weight; }
@@ -258,5 +262,10 @@ void bench::registerProjection(const Options &options) {
         add("projection/S" + std::to_string(tokens), {tokens, type}, threads);
   // The weight as a file has it.
   for (ElementType type : {ElementType::f32, ElementType::bf16})
-    add("projection/plain/S1024", {1024, type, /*isPacked=*/false}, 1);
+    add("projection/plain/S1024", {1024, type, type, /*isPacked=*/false}, 1);
+  // f32 times bf16, as of a model that keeps its activations in f32.
+  for (Index tokens : {1, 512, 1024})
+    for (unsigned threads : {1u, 2u})
+      add("projection/f32/S" + std::to_string(tokens),
+          {tokens, ElementType::bf16, ElementType::f32}, threads);
 }
