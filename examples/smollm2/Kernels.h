@@ -14,7 +14,7 @@ namespace smollm2 {
 
 /// The functions of model.mlir, which is part of the program. Their arguments
 /// of static shape are weights, under the names that they have in a file; a
-/// shape (outputs / 64, inputs / 2, 64, 2) is that of `Panels`.
+/// shape (outputs / 32, inputs / 2, 32, 2) is that of `Panels`.
 struct Kernels {
   attn::Kernel layer;
   attn::Kernel logits;

@@ -47,7 +47,7 @@ Expected<Model> Model::create(Kernels kernels,
                           .pageSize = pageSize,
                           .layers = std::int64_t(weights->layers.size()),
                           .keyValueHeads = weights->keyValueHeads,
-                          .headSize = Panels::width});
+                          .headSize = headSize});
   if (!cache)
     return cache.error();
   Expected<SequenceId> sequence = cache->createSequence();
@@ -66,10 +66,10 @@ Model::Model(Kernels kernels, std::shared_ptr<const ModelWeights> weights,
   vocabulary = embeddings.size(0) * Panels::width;
   logits.resize(std::size_t(vocabulary));
   for (std::int64_t position = 0; position < capacity; ++position)
-    for (std::int64_t pair = 0; pair < Panels::width / 2; ++pair) {
+    for (std::int64_t pair = 0; pair < headSize / 2; ++pair) {
       double angle =
-          double(position) * std::pow(this->weights->rotaryBase,
-                                      -2.0 * double(pair) / Panels::width);
+          double(position) *
+          std::pow(this->weights->rotaryBase, -2.0 * double(pair) / headSize);
       cosines.push_back(float(std::cos(angle)));
       sines.push_back(float(std::sin(angle)));
     }
@@ -99,7 +99,7 @@ Status Model::check(std::span<const std::int32_t> tokens) const {
 Status Model::runLayers(const CacheStep &step, std::vector<float> &rows) const {
   std::vector<float> results(rows.size());
   std::int64_t tokens = std::int64_t(rows.size()) / width;
-  constexpr std::int64_t pairs = Panels::width / 2;
+  constexpr std::int64_t pairs = headSize / 2;
   for (std::size_t i = 0; i < weights->layers.size(); ++i) {
     TensorView keys = cache.keys(std::int64_t(i)),
                values = cache.values(std::int64_t(i));

@@ -128,7 +128,8 @@ static Status readNumber(const GgufFile &file, const char *key,
 /// Heads of a projection of the layer.
 static std::int64_t headsOf(const Kernels &kernels, std::string_view name) {
   auto &arguments = kernels.layer.signature().arguments;
-  return std::ranges::find(arguments, name, &Parameter::name)->shape[0];
+  auto &shape = std::ranges::find(arguments, name, &Parameter::name)->shape;
+  return shape[0] * shape[2] / headSize;
 }
 
 static Status readSettings(const GgufFile &file, const Kernels &kernels,
@@ -143,7 +144,7 @@ static Status readSettings(const GgufFile &file, const Kernels &kernels,
   const std::pair<const char *, std::int64_t> expected[] = {
       {"llama.attention.head_count", headsOf(kernels, "attn_q")},
       {"llama.attention.head_count_kv", weights.keyValueHeads},
-      {"llama.rope.dimension_count", Panels::width}};
+      {"llama.rope.dimension_count", headSize}};
   for (auto [key, value] : expected)
     if (Status status = expect(file, key, value); !status)
       return status;

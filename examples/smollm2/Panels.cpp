@@ -87,6 +87,14 @@ Expected<PanelMemory> PanelMemory::create(std::size_t lines) {
   return result;
 }
 
+/// The row of a tensor that an output is.
+static std::int64_t rowOf(std::int64_t output, RowOrder order) {
+  if (order == RowOrder::plain)
+    return output;
+  std::int64_t inHead = output % headSize, half = headSize / 2;
+  return output - inHead + inHead % half * 2 + inHead / half;
+}
+
 Expected<Panels> Panels::create(const GgufTensor &tensor,
                                 std::span<PanelMemory::Line> memory,
                                 RowOrder order) {
@@ -107,13 +115,10 @@ Expected<Panels> Panels::create(const GgufTensor &tensor,
   result.data = memory.data();
   std::vector<float> rows(std::size_t(width * inputs));
   for (std::int64_t panel = 0; panel < panels; ++panel) {
-    for (std::int64_t row = 0; row < width; ++row) {
-      std::int64_t to =
-          order == RowOrder::pairs ? row / 2 + row % 2 * (width / 2) : row;
-      dequantizeRow(tensor, panel * width + row,
-                    std::span(rows).subspan(std::size_t(to * inputs),
+    for (std::int64_t output = 0; output < width; ++output)
+      dequantizeRow(tensor, rowOf(panel * width + output, order),
+                    std::span(rows).subspan(std::size_t(output * inputs),
                                             std::size_t(inputs)));
-    }
     PanelMemory::Line *line = memory.data() + panel * inputs * lines;
     for (std::int64_t input = 0; input < inputs; input += 2, line += 2 * lines)
       for (std::int64_t output = 0; output < width; ++output)

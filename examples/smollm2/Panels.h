@@ -59,13 +59,16 @@ private:
   std::size_t count = 0;
 };
 
-/// A weight (outputs, inputs) in panels of 64 outputs, in pairs of inputs:
-/// (outputs / 64, inputs / 2, 64, 2) of bf16, rounded to nearest, so that a
+/// Features of a head.
+constexpr std::int64_t headSize = 64;
+
+/// A weight (outputs, inputs) in panels of 32 outputs, in pairs of inputs:
+/// (outputs / 32, inputs / 2, 32, 2) of bf16, rounded to nearest, so that a
 /// kernel reads a panel from front to back, and multiplies pairs where the
 /// processor does.
 class Panels {
 public:
-  static constexpr std::int64_t width = 64;
+  static constexpr std::int64_t width = 32;
 
   /// Makes panels of `tensor` in `memory`, which outlives them. Errors: not a
   /// matrix, outputs that do not fill panels, an odd number of inputs, another

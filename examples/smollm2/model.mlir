@@ -1,19 +1,18 @@
 // SmolLM2-135M: a layer, and the logits of a token. Any number of tokens.
 //
-// Weights (outputs, inputs) come in panels of 64 outputs, in pairs of inputs,
-// (outputs / 64, inputs / 2, 64, 2): those of queries, keys and values are a head
-// each. Arguments of static shape have the names of the model file's tensors.
+// Weights (outputs, inputs) come in panels of 32 outputs, in pairs of inputs,
+// (outputs / 32, inputs / 2, 32, 2). Arguments of static shape have the names of the model file's tensors.
 
 !rows = tensor<?x576xf32>
 !tokens = tensor<1x?x576xf32>
 !vector = tensor<576xf32>
 !sums = tensor<?xf32>
 
-!query_panels = tensor<9x288x64x2xbf16>
-!key_panels = tensor<3x288x64x2xbf16>
-!hidden_panels = tensor<24x288x64x2xbf16>
-!down_panels = tensor<9x768x64x2xbf16>
-!logit_panels = tensor<768x288x64x2xbf16>
+!query_panels = tensor<18x288x32x2xbf16>
+!key_panels = tensor<6x288x32x2xbf16>
+!hidden_panels = tensor<48x288x32x2xbf16>
+!down_panels = tensor<18x768x32x2xbf16>
+!logit_panels = tensor<1536x288x32x2xbf16>
 
 !query = tensor<1x9x?x64xf32>
 !key = tensor<1x3x?x64xf32>
