@@ -297,6 +297,43 @@ Value mlir::attn::assertDefined(OpBuilder &builder, Location loc,
   return region.value;
 }
 
+Value mlir::attn::emitScoreAt(OpBuilder &builder, Location loc,
+                              const ScoreRegions &regions, ValueRange position,
+                              function_ref<Value(OpBuilder &)> emitProduct) {
+  auto emitKept = [&](OpBuilder &b) -> Value {
+    Value score = emitProduct(b);
+    if (regions.score.empty())
+      return score;
+    SmallVector<Value> arguments = {score};
+    llvm::append_range(arguments, position);
+    llvm::append_range(arguments, regions.scoreCaptures);
+    return assertDefined(b, loc, evaluateRegion(b, regions.score, arguments),
+                         "score");
+  };
+  if (regions.mask.empty())
+    return emitKept(builder);
+  SmallVector<Value> arguments(position);
+  llvm::append_range(arguments, regions.maskCaptures);
+  Value keep = assertDefined(
+      builder, loc, evaluateRegion(builder, regions.mask, arguments), "mask");
+  FloatType type;
+  auto score = scf::IfOp::create(
+      builder, loc, keep,
+      [&](OpBuilder &b, Location loc) {
+        Value kept = emitKept(b);
+        type = cast<FloatType>(kept.getType());
+        scf::YieldOp::create(b, loc, kept);
+      },
+      [&](OpBuilder &b, Location loc) {
+        Value hidden = arith::ConstantOp::create(
+            b, loc,
+            b.getFloatAttr(type, APFloat::getInf(type.getFloatSemantics(),
+                                                 /*Negative=*/true)));
+        scf::YieldOp::create(b, loc, hidden);
+      });
+  return score.getResult(0);
+}
+
 void mlir::attn::dropPromises(Operation *op) {
   MLIRContext *context = op->getContext();
   auto fast = dyn_cast<arith::ArithFastMathInterface>(op);

@@ -1,5 +1,4 @@
-//===- RegionEvaluation.h - Score and mask regions as scalar code *- C++
-//-*-===//
+//===- RegionEvaluation.h - Regions as scalar code --------------*- C++ -*-===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -32,6 +31,20 @@ RegionValue evaluateRegion(OpBuilder &builder, Region &region,
 /// `opName` that of the op which the user wrote.
 Value assertDefined(OpBuilder &builder, Location loc, RegionValue region,
                     StringRef name, StringRef opName = "attn.attention");
+
+/// A score and a mask region, empty where there is none, and what they capture.
+struct ScoreRegions {
+  Region &score, &mask;
+  ValueRange scoreCaptures, maskCaptures;
+};
+
+/// The score at `position`, which is b, h, p and j; -inf where the mask hides
+/// it. The mask decides first: `emitProduct`, which gives the score before the
+/// region, and the region are computed, and may fail, only where it keeps the
+/// position (A12).
+Value emitScoreAt(OpBuilder &builder, Location loc, const ScoreRegions &regions,
+                  ValueRange position,
+                  function_ref<Value(OpBuilder &)> emitProduct);
 
 /// Drops flags like nsw, exact and nnan, which turn values into poison where
 /// their promise does not hold (A12).

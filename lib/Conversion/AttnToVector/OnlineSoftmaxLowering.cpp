@@ -290,36 +290,6 @@ private:
   // Scores, position by position
   //===--------------------------------------------------------------------===//
 
-  /// The mask decides first: a score is computed, and may fail, only where the
-  /// position is kept (A12).
-  Value buildScalarScore(Value dot, Value p, Value j) {
-    SmallVector<Value> position = {tile.batch, tile.head, p, j};
-    Value keep = b.constant(b.getBoolAttr(true));
-    if (op.hasMask()) {
-      SmallVector<Value> arguments(position);
-      llvm::append_range(arguments, op.getMaskCaptures());
-      keep = assertDefined(b, b.getLoc(),
-                           evaluateRegion(b, op.getMaskRegion(), arguments),
-                           "mask");
-    }
-    auto kept = [&]() -> SmallVector<Value> {
-      Value score = dot;
-      if (tile.scale)
-        score = b.create<arith::MulFOp>(score, tile.scale);
-      if (op.hasScore()) {
-        SmallVector<Value> arguments = {score};
-        llvm::append_range(arguments, position);
-        llvm::append_range(arguments, op.getScoreCaptures());
-        score = assertDefined(b, b.getLoc(),
-                              evaluateRegion(b, op.getScoreRegion(), arguments),
-                              "score");
-      }
-      return {score};
-    };
-    auto hidden = [&] { return Pieces{b.number(scalar, -kInfinity)}; };
-    return b.branch(keep, kept, hidden).front();
-  }
-
   void buildScalarScores() {
     Value zero = b.index(0);
     b.loop(zero, tile.numKeys, 1, [&](Value row) {
@@ -328,8 +298,16 @@ private:
         Value p = b.createOrFold<arith::AddIOp>(tile.position, lane);
         Value dot =
             b.create<memref::LoadOp>(tile.scores, ValueRange{row, lane});
-        b.create<memref::StoreOp>(buildScalarScore(dot, p, j), tile.scores,
-                                  ValueRange{row, lane});
+        Value score = emitScoreAt(
+            b, b.getLoc(),
+            {op.getScoreRegion(), op.getMaskRegion(), op.getScoreCaptures(),
+             op.getMaskCaptures()},
+            {tile.batch, tile.head, p, j}, [&](OpBuilder &inside) -> Value {
+              if (!tile.scale)
+                return dot;
+              return arith::MulFOp::create(inside, b.getLoc(), dot, tile.scale);
+            });
+        b.create<memref::StoreOp>(score, tile.scores, ValueRange{row, lane});
       });
       b.loop(tile.numQueries, b.index(b.getNumLanes()), 1, [&](Value lane) {
         b.create<memref::StoreOp>(b.number(scalar, -kInfinity), tile.scores,
