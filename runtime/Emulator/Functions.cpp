@@ -21,6 +21,7 @@ std::span<const Function> attn::emulator::getFunctions() {
   }
   static const Function functions[] = {
       FUNCTION(attn_emu_access),
+      FUNCTION(attn_emu_assert_fail),
       FUNCTION(attn_emu_barrier_arrive),
       FUNCTION(attn_emu_barrier_reduce),
       FUNCTION(attn_emu_barrier_sync),
@@ -47,6 +48,10 @@ std::span<const Function> attn::emulator::getFunctions() {
   };
 #undef FUNCTION
   return functions;
+}
+
+void attn_emu_assert_fail(const char *message, const char *site) {
+  Block::current().fail(site, "%s", message);
 }
 
 //===----------------------------------------------------------------------===//

@@ -4,8 +4,10 @@
 // NONE-NOT: {{^ *(%[0-9]+ = )?(nvvm|gpu)[.]}}
 // NONE-NOT: llvm.ptr<
 // NONE-NOT: @undefined
+// NONE-NOT: @__assertfail
 
-// CHECK-DAG: llvm.mlir.global private constant @[[STORE:.*]]("{{.*}}nvvm-to-emulator.mlir:[[# @LINE + 35]]:5: llvm.store\00")
+// CHECK-DAG: llvm.mlir.global private constant @[[STORE:.*]]("{{.*}}nvvm-to-emulator.mlir:[[# @LINE + 36]]:5: llvm.store\00")
+// CHECK-DAG: llvm.mlir.global private constant @[[MESSAGE:.*]]("the number is 0\00")
 
 gpu.module @memory {
   // At 0, 16, and behind them.
@@ -134,6 +136,20 @@ gpu.module @memory {
         {layoutA = #nvvm.mma_layout<row>, layoutB = #nvvm.mma_layout<col>,
          shape = #nvvm.shape<m = 16, n = 8, k = 16>}
         : (vector<2xf16>, vector<2xf16>, f32) -> !llvm.struct<(f32, f32, f32, f32)>
+    llvm.return
+  }
+}
+
+// The emulator says what an assertion says.
+// CHECK-LABEL: llvm.func @assertion(
+gpu.module @assertions {
+  llvm.mlir.global internal constant @message("the number is 0\00") {addr_space = 0 : i32}
+  llvm.func @__assertfail(!llvm.ptr, !llvm.ptr, i32, !llvm.ptr, i64)
+  llvm.func @assertion(%line: i32, %one: i64) {
+    %text = llvm.mlir.addressof @message : !llvm.ptr
+    // CHECK: %[[TEXT:.*]] = llvm.mlir.addressof @[[MESSAGE]]
+    // CHECK: llvm.call @attn_emu_assert_fail(%[[TEXT]], %{{.*}})
+    llvm.call @__assertfail(%text, %text, %line, %text, %one) : (!llvm.ptr, !llvm.ptr, i32, !llvm.ptr, i64) -> ()
     llvm.return
   }
 }

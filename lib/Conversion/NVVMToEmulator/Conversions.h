@@ -14,12 +14,16 @@
 
 namespace mlir::attn {
 
+/// The text of a constant string; nothing for another variable.
+std::optional<StringRef> getText(LLVM::GlobalOp variable);
+
 /// Where variables in shared memory lie.
 class SharedLayout {
 public:
-  /// Lays out the module's variables: those of constant size one after another,
-  /// then, all at one place, those of dynamic size. Fails, with a diagnostic,
-  /// where a variable is in another kind of memory or has an initial value.
+  /// Lays out the module's variables but for constant strings: those of
+  /// constant size one after another, then, all at one place, those of dynamic
+  /// size. Fails, with a diagnostic, where a variable is in another kind of
+  /// memory or has an initial value.
   static FailureOr<SharedLayout> compute(ModuleOp module);
 
   uint64_t getStaticBytes() const { return staticBytes; }

@@ -55,6 +55,14 @@ static void replace(Operation *op, Value value) {
 static LogicalResult convertAddressOf(LLVM::AddressOfOp op,
                                       const SharedLayout &layout,
                                       EmulatorCalls &calls) {
+  auto variable = SymbolTable::lookupNearestSymbolFrom<LLVM::GlobalOp>(
+      op, op.getGlobalNameAttr());
+  if (std::optional<StringRef> text =
+          variable ? getText(variable) : std::nullopt) {
+    calls.setInsertionPoint(op);
+    replace(op, calls.createText(*text));
+    return success();
+  }
   if (!layout.contains(op.getGlobalName()))
     return op.emitOpError("takes the address of '")
            << op.getGlobalName() << "', which is not emulated";
@@ -108,8 +116,15 @@ static LogicalResult convertIntToPtr(LLVM::IntToPtrOp op,
   return success();
 }
 
-static LogicalResult convertCall(LLVM::CallOp op) {
+static LogicalResult convertCall(LLVM::CallOp op, EmulatorCalls &calls) {
   auto callee = op.getCallee();
+  // CUDA's: message, file, line, function and the bytes of a character.
+  if (callee == "__assertfail" && op.getNumOperands() == 5) {
+    calls.setInsertionPoint(op);
+    calls.call("assert_fail", {op.getOperand(0), calls.createSite(op)});
+    op.erase();
+    return success();
+  }
   auto function = callee
                       ? SymbolTable::lookupNearestSymbolFrom<LLVM::LLVMFuncOp>(
                             op, op.getCalleeAttr().getAttr())
@@ -148,7 +163,7 @@ LogicalResult attn::convertMemoryAccess(Operation *op,
       })
       .Case([&](LLVM::PtrToIntOp cast) { return convertPtrToInt(cast, calls); })
       .Case([&](LLVM::IntToPtrOp cast) { return convertIntToPtr(cast, calls); })
-      .Case([&](LLVM::CallOp call) { return convertCall(call); })
+      .Case([&](LLVM::CallOp call) { return convertCall(call, calls); })
       // What only passes pointers on.
       .Case<LLVM::AddrSpaceCastOp, LLVM::AllocaOp, LLVM::BrOp, LLVM::CondBrOp,
             LLVM::ExtractElementOp, LLVM::ExtractValueOp, LLVM::FreezeOp,

@@ -19,6 +19,13 @@ static constexpr uint64_t minimumAlignment = 16;
 /// What a block may have at most: 227 KiB, on sm_90.
 static constexpr uint64_t maximumBytes = 227 * 1024;
 
+std::optional<StringRef> attn::getText(LLVM::GlobalOp variable) {
+  auto text = dyn_cast_or_null<StringAttr>(variable.getValueAttr());
+  if (!variable.getConstant() || !text)
+    return std::nullopt;
+  return text.getValue().rtrim('\0');
+}
+
 static LogicalResult verify(LLVM::GlobalOp variable) {
   if (variable.getAddrSpace() != sharedSpace)
     return variable.emitOpError("in address space ")
@@ -36,6 +43,8 @@ FailureOr<SharedLayout> SharedLayout::compute(ModuleOp module) {
   SmallVector<LLVM::GlobalOp> dynamic;
   uint64_t end = 0, dynamicAlignment = minimumAlignment;
   for (auto variable : module.getOps<LLVM::GlobalOp>()) {
+    if (getText(variable))
+      continue;
     if (failed(verify(variable)))
       return failure();
     Type type = variable.getGlobalType();
