@@ -72,13 +72,17 @@ func.func @host(%x: f32) -> f32 {
 // CHECK: %[[T:.*]] = llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f"
 // CHECK: %[[Q:.*]] = arith.divf
 // CHECK: llvm.call_intrinsic "llvm.copysign"(%[[Q]],
+// CHECK: %[[N:.*]] = arith.subi %c0{{.*}}, %[[I:.*]] : index
+// CHECK: arith.maxsi %[[I]], %[[N]] : index
 // CHECK-NOT: math.
 gpu.module @more {
-  gpu.func @expanded(%x: f32, %y: memref<f32>) kernel {
+  gpu.func @expanded(%x: f32, %y: memref<f32>, %i: index, %j: memref<index>) kernel {
     %0 = math.exp %x : f32
     %1 = math.log %0 : f32
     %2 = math.tanh %1 : f32
     memref.store %2, %y[] : memref<f32>
+    %3 = math.absi %i : index
+    memref.store %3, %j[] : memref<index>
     gpu.return
   }
 }

@@ -116,6 +116,21 @@ Value expandTanh(OpBuilder &b, Location loc, Value x) {
   return math::CopySignOp::create(b, loc, quotient, x);
 }
 
+/// Of the smallest number, itself.
+struct ExpandAbsI : OpRewritePattern<math::AbsIOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(math::AbsIOp op,
+                                PatternRewriter &rewriter) const override {
+    Value x = op.getOperand();
+    Value zero = arith::ConstantOp::create(rewriter, op.getLoc(),
+                                           rewriter.getZeroAttr(x.getType()));
+    Value negative = arith::SubIOp::create(rewriter, op.getLoc(), zero, x);
+    rewriter.replaceOpWithNewOp<arith::MaxSIOp>(op, x, negative);
+    return success();
+  }
+};
+
 /// An operation on f32 to others that there are instructions for.
 template <typename SourceOp, Value (*expand)(OpBuilder &, Location, Value)>
 struct Expand : OpRewritePattern<SourceOp> {
@@ -141,7 +156,8 @@ struct ConvertMathToNVVM
 
 static void populateExpansions(RewritePatternSet &patterns) {
   patterns.add<Expand<math::ExpOp, expandExp>, Expand<math::LogOp, expandLog>,
-               Expand<math::TanhOp, expandTanh>>(patterns.getContext());
+               Expand<math::TanhOp, expandTanh>, ExpandAbsI>(
+      patterns.getContext());
 }
 
 static void populatePatterns(RewritePatternSet &patterns) {
