@@ -72,3 +72,36 @@ func.func @broadcast(%x: f32) {
   }
   return
 }
+
+// -----
+
+func.func @iterations(%n: index, %x: f32, %out: memref<?xf32>) {
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c32, %sy = %c1, %sz = %c1) {
+    // expected-error @+1 {{'scf.forall' op has no form for lanes of a GPU}}
+    scf.forall (%i) in (%n) {
+      memref.store %x, %out[%i] : memref<?xf32>
+    }
+    gpu.terminator
+  }
+  return
+}
+
+// -----
+
+func.func @vector_in_an_iteration(%x: f32, %out: memref<vector<16xf32>>) {
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c32, %sy = %c1, %sz = %c1) {
+    // expected-error @+1 {{'scf.forall' op has no form for lanes of a GPU}}
+    scf.forall (%i) in (16) {
+      %v = vector.broadcast %x : f32 to vector<16xf32>
+      memref.store %v, %out[] : memref<vector<16xf32>>
+    }
+    gpu.terminator
+  }
+  return
+}

@@ -137,3 +137,87 @@ func.func @columns(%n: index, %out: memref<i1>) {
   }
   return
 }
+
+// -----
+
+// Elements of any memory, each with whether it is there: that of another row or
+// column is read otherwise.
+// CHECK-LABEL: func.func @elements
+// CHECK-SAME: %[[X:[a-z0-9]*]]: memref<?x?x?xi1, strided<[?, ?, ?]>>, %[[I:[a-z0-9]*]]: index, %[[J:[a-z0-9]*]]: index
+// CHECK: %[[ROWS:.*]] = memref.dim %[[X]], %c2
+// CHECK: %[[ROW:.*]] = arith.addi %[[J]], %{{.*}}
+// CHECK: %[[HASROW:.*]] = arith.cmpi slt, %[[ROW]], %[[ROWS]]
+// CHECK: %[[R:.*]] = arith.select %[[HASROW]], %[[ROW]], %[[J]]
+// CHECK: %[[COLUMNS:.*]] = memref.dim %[[X]], %c0
+// CHECK: %[[COLUMN:.*]] = arith.addi %[[I]], %{{.*}}
+// CHECK: %[[HASCOLUMN:.*]] = arith.cmpi slt, %[[COLUMN]], %[[COLUMNS]]
+// CHECK: %[[C:.*]] = arith.select %[[HASCOLUMN]], %[[COLUMN]], %[[I]]
+// CHECK: %[[HAS:.*]] = arith.andi %[[HASROW]], %[[HASCOLUMN]]
+// CHECK: %[[ELEMENT:.*]] = memref.load %[[X]][%[[C]], %c1{{.*}}, %[[R]]]
+// CHECK: arith.select %[[HAS]], %[[ELEMENT]], %false
+// CHECK-COUNT-7: memref.load
+// CHECK-NOT: memref.load
+func.func @elements(%x: memref<?x?x?xi1, strided<[?, ?, ?]>>, %i: index, %j: index, %out: memref<i1>) {
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  %no = arith.constant false
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c32, %sy = %c1, %sz = %c1) {
+    %yes = arith.constant true
+    %v = vector.transfer_read %x[%i, %c1, %j], %no
+        {in_bounds = [false, false], permutation_map = affine_map<(a, b, c) -> (c, a)>}
+        : memref<?x?x?xi1, strided<[?, ?, ?]>>, vector<16x16xi1>
+    %all = vector.multi_reduction <and>, %v, %yes [0, 1] : vector<16x16xi1> to i1
+    memref.store %all, %out[] : memref<i1>
+    gpu.terminator
+  }
+  return
+}
+
+// -----
+
+// One element for each row, which all columns share.
+// CHECK-LABEL: func.func @slice
+// CHECK-COUNT-2: memref.load
+// CHECK-NOT: memref.load
+func.func @slice(%x: memref<?xf32>, %i: index, %out: memref<16xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  %zero = arith.constant 0.0 : f32
+  %low = arith.constant dense<0.0> : vector<16xf32>
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c32, %sy = %c1, %sz = %c1) {
+    %v = vector.transfer_read %x[%i], %zero
+        {in_bounds = [false, true], permutation_map = affine_map<(a) -> (a, 0)>}
+        : memref<?xf32>, vector<16x1xf32>
+    %w = vector.broadcast %v : vector<16x1xf32> to vector<16x16xf32>
+    %m = vector.multi_reduction <maximumf>, %w, %low [1] : vector<16x16xf32> to vector<16xf32>
+    vector.transfer_write %m, %out[%c0] {in_bounds = [true]} : vector<16xf32>, memref<16xf32>
+    gpu.terminator
+  }
+  return
+}
+
+// -----
+
+// Threads share iterations, one after another, and wait for each other.
+// CHECK-LABEL: func.func @iterations
+// CHECK: gpu.barrier
+// CHECK: scf.for %[[N:.*]] = %{{.*}} to %c1024{{.*}} step %c64
+// CHECK-DAG: %[[J:.*]] = arith.remui %[[N]], %c32
+// CHECK-DAG: %[[I:.*]] = arith.divui %[[N]], %c32
+// CHECK: memref.store %{{.*}}, %{{.*}}[%{{.*}}, %[[J]]]
+// CHECK: gpu.barrier
+func.func @iterations(%x: f32, %out: memref<32x32xf32>) {
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c64, %sy = %c1, %sz = %c1) {
+    scf.forall (%i, %j) in (32, 32) {
+      memref.store %x, %out[%i, %j] : memref<32x32xf32>
+    }
+    gpu.terminator
+  }
+  return
+}

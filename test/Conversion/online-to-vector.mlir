@@ -9,6 +9,7 @@
 // CHECK-SAME: %[[Q:[^:]*]]: tensor<?x64xf16>, %[[K:[^:]*]]: tensor<?x64xf16>, %[[V:[^:]*]]: tensor<?x64xf16>
 // CHECK: scf.forall
 // CHECK: %[[QV:.*]] = vector.transfer_read %{{.*}} {in_bounds = [false, true]} : tensor<?x64xf16>, vector<16x64xf16>
+// CHECK: memref.alloca() : memref<16x32xf32, #gpu.address_space<workgroup>>
 // CHECK: %[[KV:.*]] = vector.transfer_read %{{.*}} {in_bounds = [false, true]} : tensor<?x64xf16>, vector<32x64xf16>
 // CHECK: %[[S:.*]] = vector.contract {{.*}} %[[QV]], %[[KV]], %{{.*}} into vector<16x32xf32>
 // CHECK: %[[SCALED:.*]] = arith.mulf %[[S]]
@@ -22,7 +23,6 @@
 // CHECK: %[[P:.*]] = math.exp2 %{{.*}} : vector<16x32xf32>
 // CHECK: scf.if %{{.*}} -> (vector<16x64xf32>)
 // Key by key, without the hidden ones.
-// CHECK: memref.alloca() : memref<16x32xf32, #gpu.address_space<workgroup>>
 // CHECK: vector.transfer_write
 // CHECK: scf.for
 // CHECK: vector.transfer_read {{.*}} vector<16xf32>
@@ -64,6 +64,142 @@ func.func @block(%q: !rows, %k: !rows, %v: !rows, %out: tensor<?x64xf32>,
         mask {
     ^bb0(%b: index, %h: index, %p: index, %j: index):
       %keep = arith.cmpi sle, %j, %p : index
+      attn.yield %keep : i1
+    } -> tensor<16x64xf32>, tensor<16xf32>, tensor<16xf32>
+    %part = tensor.extract_slice %t#0[0, 0] [%rows, 64] [1, 1] : tensor<16x64xf32> to tensor<?x64xf32>
+    %ins = tensor.insert_slice %part into %os[0, 0] [%rows, 64] [1, 1] : tensor<?x64xf32> into tensor<?x64xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %ins into %o[0, 0] [%rows, 64] [1, 1] : tensor<?x64xf32> into tensor<?x64xf32>
+    }
+  }
+  return %r : tensor<?x64xf32>
+}
+
+// Loads whose indices are positions, keys or neither are reads of a rectangle, a
+// row or a column of the tensor. Where the region may be undefined, threads share
+// the positions, and guard what they load.
+// CHECK-LABEL: func.func @rectangles
+// CHECK-SAME: %[[BIAS:[a-z0-9]*]]: tensor<?x?x?xf16>, %[[SLOPES:[a-z0-9]*]]: tensor<?xf32>, %[[IDS:[a-z0-9]*]]: tensor<?xi32>
+// CHECK: %[[MEMORY:.*]] = memref.alloca() : memref<16x32xf32, #gpu.address_space<workgroup>>
+// CHECK: scf.if %{{.*}} -> (vector<16x32xf32>)
+// CHECK: %[[X:.*]] = vector.transfer_read %[[BIAS]]{{.*}} {permutation_map = affine_map<(d0, d1, d2) -> (d2, d1)>} : tensor<?x?x?xf16>, vector<16x32xf16>
+// CHECK: arith.extf %[[X]] : vector<16x32xf16> to vector<16x32xf32>
+// CHECK: %[[SLOPE:.*]] = tensor.extract %[[SLOPES]]
+// CHECK: vector.broadcast %[[SLOPE]] : f32 to vector<16x32xf32>
+// CHECK: vector.transfer_read %[[IDS]]{{.*}} {in_bounds = [true, false], permutation_map = affine_map<(d0) -> (0, d0)>} : tensor<?xi32>, vector<1x32xi32>
+// CHECK: vector.transfer_read %[[IDS]]{{.*}} {in_bounds = [false, true], permutation_map = affine_map<(d0) -> (d0, 0)>} : tensor<?xi32>, vector<16x1xi32>
+// CHECK: else
+// CHECK: vector.transfer_write %{{.*}}, %[[MEMORY]]
+// CHECK: scf.forall (%[[I:.*]], %[[J:.*]]) in (16, 32)
+// CHECK: cf.assert {{.*}} 'mask' region
+// CHECK: scf.if
+// CHECK: memref.load %[[MEMORY]][%[[I]], %[[J]]]
+// CHECK: cf.assert {{.*}} 'score' region
+// CHECK: memref.store %{{.*}}, %[[MEMORY]][%[[I]], %[[J]]]
+// CHECK: vector.transfer_read %[[MEMORY]]
+func.func @rectangles(%q: !rows, %k: !rows, %v: !rows, %out: tensor<?x64xf32>,
+                 %n: index, %m: index, %exact: i1,
+                 %bias: tensor<?x?x?xf16>, %slopes: tensor<?xf32>, %ids: tensor<?xi32>) -> tensor<?x64xf32> {
+  %c0 = arith.constant 0 : index
+  %f0 = arith.constant 0.0 : f32
+  %h0 = arith.constant 0.0 : f16
+  %low = arith.constant 0xFF800000 : f32
+  %scale = arith.constant 0.125 : f32
+  %r = scf.forall (%i) in (%m) shared_outs(%o = %out) -> (tensor<?x64xf32>) {
+    %rows = affine.min affine_map<()[s0] -> (s0, 16)>()[%n]
+    %keys = affine.min affine_map<()[s0] -> (s0, 32)>()[%m]
+    %missing = affine.apply affine_map<()[s0] -> (16 - s0)>()[%rows]
+    %qs = tensor.extract_slice %q[0, 0] [%rows, 64] [1, 1] : !rows to !rows
+    %ks = tensor.extract_slice %k[0, 0] [%keys, 64] [1, 1] : !rows to !rows
+    %vs = tensor.extract_slice %v[0, 0] [%keys, 64] [1, 1] : !rows to !rows
+    %os = tensor.extract_slice %o[0, 0] [%rows, 64] [1, 1] : tensor<?x64xf32> to tensor<?x64xf32>
+    %qp = tensor.pad %qs low[0, 0] high[%missing, 0] {
+    ^bb0(%a: index, %b: index):
+      tensor.yield %h0 : f16
+    } : !rows to tensor<16x64xf16>
+    %e0 = tensor.empty() : tensor<16x64xf32>
+    %e1 = tensor.empty() : tensor<16xf32>
+    %s0 = linalg.fill ins(%f0 : f32) outs(%e0 : tensor<16x64xf32>) -> tensor<16x64xf32>
+    %s1 = linalg.fill ins(%low : f32) outs(%e1 : tensor<16xf32>) -> tensor<16xf32>
+    %s2 = linalg.fill ins(%f0 : f32) outs(%e1 : tensor<16xf32>) -> tensor<16xf32>
+    %t:3 = attn.online_attention in_rows
+        ins(%qp, %ks, %vs : tensor<16x64xf16>, !rows, !rows)
+        outs(%s0, %s1, %s2 : tensor<16x64xf32>, tensor<16xf32>, tensor<16xf32>)
+        at(%c0, %c0, %c0, %c0) queries(%rows) exact(%exact) scale(%scale : f32)
+        score(%bias, %slopes : tensor<?x?x?xf16>, tensor<?xf32>) {
+    ^bb0(%s: f32, %b: index, %h: index, %p: index, %j: index, %t: tensor<?x?x?xf16>, %u: tensor<?xf32>):
+      %c7 = arith.constant 7 : index
+      %row = arith.addi %p, %c7 : index
+      %x = tensor.extract %t[%h, %j, %row] : tensor<?x?x?xf16>
+      %w = arith.extf %x : f16 to f32
+      %slope = tensor.extract %u[%h] : tensor<?xf32>
+      %y = arith.addf %s, %w : f32
+      %r = arith.mulf %y, %slope : f32
+      attn.yield %r : f32
+    }
+        mask(%ids : tensor<?xi32>) {
+    ^bb0(%b: index, %h: index, %p: index, %j: index, %t: tensor<?xi32>):
+      %x = tensor.extract %t[%j] : tensor<?xi32>
+      %y = tensor.extract %t[%p] : tensor<?xi32>
+      %keep = arith.cmpi eq, %x, %y : i32
+      attn.yield %keep : i1
+    } -> tensor<16x64xf32>, tensor<16xf32>, tensor<16xf32>
+    %part = tensor.extract_slice %t#0[0, 0] [%rows, 64] [1, 1] : tensor<16x64xf32> to tensor<?x64xf32>
+    %ins = tensor.insert_slice %part into %os[0, 0] [%rows, 64] [1, 1] : tensor<?x64xf32> into tensor<?x64xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %ins into %o[0, 0] [%rows, 64] [1, 1] : tensor<?x64xf32> into tensor<?x64xf32>
+    }
+  }
+  return %r : tensor<?x64xf32>
+}
+
+// No rectangle, and a division by what may be 0 where there is no key: position
+// by position alone.
+// CHECK-LABEL: func.func @positions
+// CHECK-NOT: vector<16x1xindex>
+// CHECK: scf.forall
+// CHECK: arith.divsi %{{.*}} : index
+// CHECK-NOT: vector<16x1xindex>
+func.func @positions(%q: !rows, %k: !rows, %v: !rows, %out: tensor<?x64xf32>,
+                 %n: index, %m: index, %exact: i1,
+                 %table: tensor<?xf32>) -> tensor<?x64xf32> {
+  %c0 = arith.constant 0 : index
+  %f0 = arith.constant 0.0 : f32
+  %h0 = arith.constant 0.0 : f16
+  %low = arith.constant 0xFF800000 : f32
+  %scale = arith.constant 0.125 : f32
+  %r = scf.forall (%i) in (%m) shared_outs(%o = %out) -> (tensor<?x64xf32>) {
+    %rows = affine.min affine_map<()[s0] -> (s0, 16)>()[%n]
+    %keys = affine.min affine_map<()[s0] -> (s0, 32)>()[%m]
+    %missing = affine.apply affine_map<()[s0] -> (16 - s0)>()[%rows]
+    %qs = tensor.extract_slice %q[0, 0] [%rows, 64] [1, 1] : !rows to !rows
+    %ks = tensor.extract_slice %k[0, 0] [%keys, 64] [1, 1] : !rows to !rows
+    %vs = tensor.extract_slice %v[0, 0] [%keys, 64] [1, 1] : !rows to !rows
+    %os = tensor.extract_slice %o[0, 0] [%rows, 64] [1, 1] : tensor<?x64xf32> to tensor<?x64xf32>
+    %qp = tensor.pad %qs low[0, 0] high[%missing, 0] {
+    ^bb0(%a: index, %b: index):
+      tensor.yield %h0 : f16
+    } : !rows to tensor<16x64xf16>
+    %e0 = tensor.empty() : tensor<16x64xf32>
+    %e1 = tensor.empty() : tensor<16xf32>
+    %s0 = linalg.fill ins(%f0 : f32) outs(%e0 : tensor<16x64xf32>) -> tensor<16x64xf32>
+    %s1 = linalg.fill ins(%low : f32) outs(%e1 : tensor<16xf32>) -> tensor<16xf32>
+    %s2 = linalg.fill ins(%f0 : f32) outs(%e1 : tensor<16xf32>) -> tensor<16xf32>
+    %t:3 = attn.online_attention in_rows
+        ins(%qp, %ks, %vs : tensor<16x64xf16>, !rows, !rows)
+        outs(%s0, %s1, %s2 : tensor<16x64xf32>, tensor<16xf32>, tensor<16xf32>)
+        at(%c0, %c0, %c0, %c0) queries(%rows) exact(%exact) scale(%scale : f32)
+        score(%table : tensor<?xf32>) {
+    ^bb0(%s: f32, %b: index, %h: index, %p: index, %j: index, %t: tensor<?xf32>):
+      %d = arith.subi %p, %j : index
+      %x = tensor.extract %t[%d] : tensor<?xf32>
+      %r = arith.addf %s, %x : f32
+      attn.yield %r : f32
+    }
+        mask {
+    ^bb0(%b: index, %h: index, %p: index, %j: index):
+      %x = arith.divsi %p, %j : index
+      %keep = arith.cmpi sle, %x, %p : index
       attn.yield %keep : i1
     } -> tensor<16x64xf32>, tensor<16xf32>, tensor<16xf32>
     %part = tensor.extract_slice %t#0[0, 0] [%rows, 64] [1, 1] : tensor<16x64xf32> to tensor<?x64xf32>

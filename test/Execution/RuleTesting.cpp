@@ -79,7 +79,8 @@ Outcome attn::test::run(const Kernel &kernel,
 Outcome attn::test::run(const KernelText &text,
                         const std::vector<Argument> &arguments) {
   string written = text.write();
-  Expected<Kernel> kernel = getEngine().compile(written);
+  Expected<Kernel> kernel =
+      getEngine().compile(written, {.pipeline = text.pipeline});
   if (!kernel) {
     ADD_FAILURE() << kernel.error().message << "\n" << written;
     return {kernel.error().message, {}, {}};

@@ -28,9 +28,10 @@ inline constexpr double quietNaN = std::numeric_limits<double>::quiet_NaN();
 struct KernelText {
   ElementType type = ElementType::f64;
   Index queryHeads = 1, keyValueHeads = 1, keySize = 1, valueSize = 1;
-  std::string clauses = {};    ///< What follows `outs`.
-  std::string parameters = {}; ///< ", %x: type": what the clauses refer to.
-  std::string prologue = {};   ///< Operations before the attention.
+  std::string clauses = {};     ///< What follows `outs`.
+  std::string parameters = {};  ///< ", %x: type": what the clauses refer to.
+  std::string prologue = {};    ///< Operations before the attention.
+  std::string pipeline = "cpu"; ///< As CompileOptions has it.
 
   std::string write() const;
 };

@@ -22,21 +22,6 @@ func.func @whole(%q: !f64, %k: !f64, %v: !f64) -> !f64 {
 // -----
 
 !f16 = tensor<1x2x128x64xf16>
-func.func @captured(%q: !f16, %k: !f16, %v: !f16, %bias: tensor<128xf32>) -> !f16 {
-  %init = tensor.empty() : !f16
-  // expected-error @+1 {{is not lowered for a GPU where its 'score' or 'mask' region may be undefined}}
-  %o = attn.attention ins(%q, %k, %v : !f16, !f16, !f16) outs(%init : !f16)
-      score (%s, %b, %h, %p, %j) captures(%t = %bias : tensor<128xf32>) {
-    %x = tensor.extract %t[%j] : tensor<128xf32>
-    %r = arith.addf %s, %x : f32
-    attn.yield %r : f32
-  }
-  return %o : !f16
-}
-
-// -----
-
-!f16 = tensor<1x2x128x64xf16>
 func.func @instruction(%q: !f16, %k: !f16, %v: !f16) -> !f16 {
   %init = tensor.empty() : !f16
   %o = attn.attention ins(%q, %k, %v : !f16, !f16, !f16) outs(%init : !f16)

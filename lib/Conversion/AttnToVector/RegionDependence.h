@@ -54,16 +54,17 @@ public:
   /// everywhere.
   bool isDistance(Value value) const;
 
-  /// How to vectorize a load that depends on the lane.
-  LoadForm getForm(memref::LoadOp load) const;
-
-private:
   /// A value that is `position * p + key * j + something that depends on
   /// neither`, modulo its width.
   struct Linear {
     uint64_t position, key;
   };
   std::optional<Linear> getLinear(Value value) const;
+
+  /// How to vectorize a load that depends on the lane.
+  LoadForm getForm(memref::LoadOp load) const;
+
+private:
   std::optional<Linear> computeLinear(Operation &op) const;
   bool isOfDistances(Operation &op) const;
   bool isComparedByDistance(arith::CmpIOp op) const;

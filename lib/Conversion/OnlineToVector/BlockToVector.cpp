@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Conversion/OnlineToVector/BlockToVector.h"
+#include "lib/Conversion/OnlineToVector/PositionScores.h"
 #include "lib/Conversion/OnlineToVector/RegionToVector.h"
 #include "lib/Transforms/BlockFacts.h"
 
@@ -44,10 +45,6 @@ public:
 
   FailureOr<SmallVector<Value>> emit() {
     BlockFacts facts = emitBlockFacts(b, op);
-    if (!matchPattern(facts.isDefined, m_One()))
-      return op.emitOpError(
-          "is not lowered for a GPU where its 'score' or 'mask' region may be "
-          "undefined, as one that loads from a tensor or divides may be");
     numKeys = b.createOrFold<tensor::DimOp>(op.getKey(), 0);
     if (!facts.isEmpty)
       return emitSteps(facts);
@@ -66,6 +63,11 @@ public:
 
 private:
   FailureOr<SmallVector<Value>> emitSteps(const BlockFacts &facts) {
+    auto space = gpu::AddressSpaceAttr::get(
+        b.getContext(), gpu::GPUDialect::getWorkgroupAddressSpace());
+    scoreMemory = memref::AllocaOp::create(
+        b,
+        MemRefType::get({rows, keys}, f32, MemRefLayoutAttrInterface{}, space));
     FailureOr<Value> scores = emitScores(facts);
     if (failed(scores))
       return failure();
@@ -102,12 +104,35 @@ private:
     if (op.getScale())
       scores = arith::MulFOp::create(
           b, scores, broadcastTo(b, b.getLoc(), op.getScale(), {rows, keys}));
+    auto byPosition = [&] {
+      return emitPositionScores(b, op, scores, numKeys, scoreMemory);
+    };
+    if ((op.hasScore() &&
+         !isVectorizable(op.getScoreRegion(), /*isScore=*/true)) ||
+        (op.hasMask() &&
+         !isVectorizable(op.getMaskRegion(), /*isScore=*/false)) ||
+        matchPattern(facts.isDefined, m_Zero()))
+      return byPosition();
+    if (matchPattern(facts.isDefined, m_One()))
+      return emitVectorScores(facts, scores);
+    auto choice = scf::IfOp::create(b, scores.getType(), facts.isDefined,
+                                    /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(choice.thenBlock());
+    FailureOr<Value> ofVectors = emitVectorScores(facts, scores);
+    if (failed(ofVectors))
+      return failure();
+    scf::YieldOp::create(b, *ofVectors);
+    b.setInsertionPointToStart(choice.elseBlock());
+    scf::YieldOp::create(b, byPosition());
+    return choice.getResult(0);
+  }
+
+  /// Where regions are defined.
+  FailureOr<Value> emitVectorScores(const BlockFacts &facts, Value scores) {
     if (op.hasScore()) {
-      SmallVector<Value> arguments = {scores};
-      llvm::append_range(arguments, positions());
-      llvm::append_range(arguments, op.getScoreCaptures());
-      FailureOr<Value> changed =
-          vectorizeBody(b, op.getScoreRegion().front(), arguments);
+      FailureOr<Value> changed = vectorizeRegion(
+          b, op.getScoreRegion(), positions(), scores, op.getScoreCaptures());
       if (failed(changed))
         return failure();
       scores = broadcastTo(b, b.getLoc(), *changed, {rows, keys});
@@ -133,10 +158,9 @@ private:
                               broadcastTo(b, b.getLoc(), numKeys, {1, keys}));
     keep = broadcastTo(b, b.getLoc(), keep, {rows, keys});
     if (op.hasMask()) {
-      SmallVector<Value> arguments = positions();
-      llvm::append_range(arguments, op.getMaskCaptures());
       FailureOr<Value> mask =
-          vectorizeBody(b, op.getMaskRegion().front(), arguments);
+          vectorizeRegion(b, op.getMaskRegion(), positions(), /*score=*/Value(),
+                          op.getMaskCaptures());
       if (failed(mask))
         return failure();
       keep = arith::AndIOp::create(
@@ -150,18 +174,9 @@ private:
     return choice.getResult(0);
   }
 
-  /// What regions see as b, h, p and j.
-  SmallVector<Value> positions() {
-    auto indices = [&](ArrayRef<int64_t> shape, Value first) -> Value {
-      int64_t size = shape[0] * shape[1];
-      Value steps = vector::ShapeCastOp::create(
-          b, vectorOf(shape, b.getIndexType()),
-          vector::StepOp::create(b, vectorOf({size}, b.getIndexType())));
-      return arith::AddIOp::create(b, steps,
-                                   broadcastTo(b, b.getLoc(), first, shape));
-    };
-    return {op.getBatch(), op.getHead(), indices({rows, 1}, op.getPosition()),
-            indices({1, keys}, op.getFirstKey())};
+  PositionTile positions() {
+    return {op.getBatch(),    op.getHead(), op.getPosition(),
+            op.getFirstKey(), rows,         keys};
   }
 
   Value column() {
@@ -210,22 +225,17 @@ private:
                                          real(-kInfinity, {rows, keys}));
     Value marked =
         arith::SelectOp::create(b, hidden, real(-1.0, {rows, keys}), weights);
-    auto space = gpu::AddressSpaceAttr::get(
-        b.getContext(), gpu::GPUDialect::getWorkgroupAddressSpace());
-    Value memory = memref::AllocaOp::create(
-        b,
-        MemRefType::get({rows, keys}, f32, MemRefLayoutAttrInterface{}, space));
     Value zero = arith::ConstantIndexOp::create(b, 0);
     Value one = arith::ConstantIndexOp::create(b, 1);
-    vector::TransferWriteOp::create(b, marked, memory, ValueRange{zero, zero},
-                                    std::array{true, true});
+    vector::TransferWriteOp::create(
+        b, marked, scoreMemory, ValueRange{zero, zero}, std::array{true, true});
     auto loop = scf::ForOp::create(b, zero, numKeys, one, corrected);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     Value key = loop.getInductionVar(), before = loop.getRegionIterArg(0);
     AffineMap columns = AffineMap::get(2, 0, b.getAffineDimExpr(0));
     Value weight = vector::TransferReadOp::create(
-        b, vectorOf({rows}, f32), memory, ValueRange{zero, key},
+        b, vectorOf({rows}, f32), scoreMemory, ValueRange{zero, key},
         realScalar(f32, 0.0), columns, std::array{true});
     weight = broadcastTo(b, b.getLoc(), weight, type.getShape());
     auto values = cast<RankedTensorType>(op.getValue().getType());
@@ -295,6 +305,7 @@ private:
   int64_t rows, keys;
   SmallVector<Value> state; ///< Accumulator, maximum and sum.
   Value numKeys;
+  Value scoreMemory; ///< (M, N) in f32, of the workgroup.
 };
 
 } // namespace

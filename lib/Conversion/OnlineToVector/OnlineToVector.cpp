@@ -326,7 +326,9 @@ struct ConvertOnlineToVector
         return signalPassFailure();
     // The operation before what is in its regions.
     auto result = getOperation()->walk<WalkOrder::PreOrder>([](Operation *op) {
-      if (!isa_and_present<AttnDialect>(op->getDialect()))
+      // A table with its ranges is the table in memory.
+      if (!isa_and_present<AttnDialect>(op->getDialect()) ||
+          isa<WithBlockRangeOp>(op))
         return WalkResult::advance();
       op->emitOpError("has no lowering for a GPU");
       return WalkResult::interrupt();

@@ -6,11 +6,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Conversion/OnlineToVector/RegionToVector.h"
+#include "lib/Conversion/AttnToVector/RegionDependence.h"
 #include "lib/Transforms/RegionEvaluation.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/TypeUtilities.h"
 
@@ -49,8 +52,16 @@ static SmallVector<int64_t> joinShapes(ValueRange values) {
   return shape;
 }
 
-FailureOr<Value> attn::vectorizeBody(OpBuilder &b, Block &body,
-                                     ValueRange arguments) {
+static bool hasVectorForm(Operation &op) {
+  return OpTrait::hasElementwiseMappableTraits(&op) && op.getNumResults() == 1;
+}
+
+/// Gives the vector of an operation that is not elementwise.
+using EmitOther =
+    function_ref<FailureOr<Value>(Operation &op, IRMapping &values)>;
+
+static FailureOr<Value> vectorize(OpBuilder &b, Block &body,
+                                  ValueRange arguments, EmitOther emitOther) {
   IRMapping values;
   values.map(body.getArguments(), arguments);
   for (Operation &op : body.without_terminator()) {
@@ -58,13 +69,16 @@ FailureOr<Value> attn::vectorizeBody(OpBuilder &b, Block &body,
     for (Value operand : op.getOperands())
       operands.push_back(values.lookupOrDefault(operand));
     SmallVector<int64_t> shape = joinShapes(operands);
-    if (!shape.empty()) {
-      if (!OpTrait::hasElementwiseMappableTraits(&op) ||
-          op.getNumResults() != 1)
-        return op.emitOpError("has no form for vectors of a tile on a GPU");
+    if (!shape.empty() && !hasVectorForm(op)) {
+      FailureOr<Value> result = emitOther(op, values);
+      if (failed(result))
+        return failure();
+      values.map(op.getResult(0), *result);
+      continue;
+    }
+    if (!shape.empty())
       for (Value &operand : operands)
         operand = broadcastTo(b, op.getLoc(), operand, shape);
-    }
     Operation *copy = b.clone(op, values);
     copy->setOperands(operands);
     if (!shape.empty())
@@ -74,4 +88,156 @@ FailureOr<Value> attn::vectorizeBody(OpBuilder &b, Block &body,
     values.map(op.getResults(), copy->getResults());
   }
   return values.lookupOrDefault(body.getTerminator()->getOperand(0));
+}
+
+FailureOr<Value> attn::vectorizeBody(OpBuilder &b, Block &body,
+                                     ValueRange arguments) {
+  return vectorize(
+      b, body, arguments, [](Operation &op, IRMapping &) -> FailureOr<Value> {
+        return op.emitOpError("has no form for vectors of a tile on a GPU");
+      });
+}
+
+//===----------------------------------------------------------------------===//
+// Regions
+//===----------------------------------------------------------------------===//
+
+/// Elements that are not observable divide too, which a CPU that emulates a GPU
+/// traps.
+static bool mayTrap(Operation &op) {
+  if (!isa<arith::DivSIOp, arith::DivUIOp, arith::CeilDivSIOp,
+           arith::CeilDivUIOp, arith::FloorDivSIOp, arith::RemSIOp,
+           arith::RemUIOp>(op))
+    return false;
+  APInt divisor;
+  return !matchPattern(op.getOperand(1), m_ConstantInt(&divisor)) ||
+         divisor.isZero() || divisor.isAllOnes();
+}
+
+namespace {
+/// The dimensions of a tensor along which a load moves with positions and keys.
+struct LoadDims {
+  std::optional<unsigned> position, key;
+
+  /// None if it is not a rectangle of the tensor.
+  static std::optional<LoadDims> find(tensor::ExtractOp load,
+                                      const RegionDependence &dependence) {
+    LoadDims dims;
+    for (auto [dim, index] : llvm::enumerate(load.getIndices())) {
+      auto linear = dependence.getLinear(index);
+      if (!linear || linear->position + linear->key > 1 ||
+          (linear->position == 1 && dims.position) ||
+          (linear->key == 1 && dims.key))
+        return std::nullopt;
+      if (linear->position == 1)
+        dims.position = dim;
+      else if (linear->key == 1)
+        dims.key = dim;
+    }
+    return dims;
+  }
+};
+} // namespace
+
+static bool isVarying(Value value, const RegionDependence &dependence) {
+  return dependence.onLane(value) || dependence.onRow(value);
+}
+
+bool attn::isVectorizable(Region &region, bool isScore) {
+  RegionDependence dependence(region, isScore);
+  for (Operation &op : region.front().without_terminator()) {
+    if (llvm::none_of(op.getOperands(), [&](Value value) {
+          return isVarying(value, dependence);
+        }))
+      continue;
+    auto load = dyn_cast<tensor::ExtractOp>(op);
+    if (load ? !LoadDims::find(load, dependence)
+             : !hasVectorForm(op) || mayTrap(op))
+      return false;
+  }
+  return true;
+}
+
+namespace {
+/// Emits reads of rectangles of captured tensors.
+class TableReads {
+public:
+  TableReads(OpBuilder &builder, const PositionTile &tile,
+             const RegionDependence &dependence)
+      : b(builder), tile(tile), dependence(dependence) {}
+
+  FailureOr<Value> emit(Operation &op, IRMapping &values) {
+    auto load = cast<tensor::ExtractOp>(op);
+    LoadDims dims = *LoadDims::find(load, dependence);
+    SmallVector<Value> begin;
+    for (Value index : load.getIndices())
+      begin.push_back(emitAtOrigin(index, values));
+    auto type = cast<RankedTensorType>(load.getTensor().getType());
+    auto along = [&](std::optional<unsigned> dim) {
+      return dim ? b.getAffineDimExpr(*dim) : b.getAffineConstantExpr(0);
+    };
+    auto map =
+        AffineMap::get(unsigned(type.getRank()), 0,
+                       {along(dims.position), along(dims.key)}, b.getContext());
+    auto vector = VectorType::get(
+        {dims.position ? tile.rows : 1, dims.key ? tile.keys : 1},
+        type.getElementType());
+    Value padding = arith::ConstantOp::create(
+        b, op.getLoc(), b.getZeroAttr(type.getElementType()));
+    std::array inBounds = {!dims.position, !dims.key};
+    return vector::TransferReadOp::create(b, op.getLoc(), vector,
+                                          values.lookup(load.getTensor()),
+                                          begin, padding, map, inBounds)
+        .getResult();
+  }
+
+private:
+  /// What an index is at the first position and key.
+  Value emitAtOrigin(Value value, IRMapping &values) {
+    if (value == dependence.getArguments().position)
+      return tile.position;
+    if (value == dependence.getArguments().key)
+      return tile.firstKey;
+    if (!isVarying(value, dependence))
+      return values.lookupOrDefault(value);
+    Operation *op = value.getDefiningOp();
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(emitAtOrigin(operand, values));
+    Operation *copy = b.clone(*op);
+    copy->setOperands(operands);
+    dropPromises(copy);
+    return copy->getResult(0);
+  }
+
+  OpBuilder &b;
+  const PositionTile &tile;
+  const RegionDependence &dependence;
+};
+} // namespace
+
+FailureOr<Value> attn::vectorizeRegion(OpBuilder &b, Region &region,
+                                       const PositionTile &tile, Value score,
+                                       ValueRange captures) {
+  Location loc = region.getLoc();
+  auto indices = [&](ArrayRef<int64_t> shape, Value first) -> Value {
+    auto type = VectorType::get(shape, b.getIndexType());
+    Value steps = vector::StepOp::create(
+        b, loc, VectorType::get(type.getNumElements(), b.getIndexType()));
+    return arith::AddIOp::create(
+        b, loc, vector::ShapeCastOp::create(b, loc, type, steps),
+        broadcastTo(b, loc, first, shape));
+  };
+  SmallVector<Value> arguments;
+  if (score)
+    arguments.push_back(score);
+  llvm::append_values(arguments, tile.batch, tile.head,
+                      indices({tile.rows, 1}, tile.position),
+                      indices({1, tile.keys}, tile.firstKey));
+  llvm::append_range(arguments, captures);
+  RegionDependence dependence(region, /*isScore=*/score != nullptr);
+  TableReads reads(b, tile, dependence);
+  return vectorize(
+      b, region.front(), arguments,
+      [&](Operation &op, IRMapping &values) { return reads.emit(op, values); });
 }

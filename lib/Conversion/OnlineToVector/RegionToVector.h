@@ -24,6 +24,26 @@ Value broadcastTo(OpBuilder &builder, Location loc, Value value,
 FailureOr<Value> vectorizeBody(OpBuilder &builder, Block &body,
                                ValueRange arguments);
 
+/// Where a score or mask region is evaluated: `rows` positions of queries and
+/// `keys` keys, of which the first ones exist.
+struct PositionTile {
+  Value batch, head;
+  Value position; ///< `p` of row 0.
+  Value firstKey; ///< `j` of column 0.
+  int64_t rows, keys;
+};
+
+/// Whether `vectorizeRegion` has a form for a region: its operations on
+/// positions are elementwise and trap for no number, and its loads from tensors
+/// have indices that are `p`, `j` or neither, plus a scalar.
+bool isVectorizable(Region &region, bool isScore);
+
+/// Inlines a region for a tile where it is defined (A12). Positions are a
+/// column, keys a row; `score`, a vector of both, is null for a mask region.
+FailureOr<Value> vectorizeRegion(OpBuilder &builder, Region &region,
+                                 const PositionTile &tile, Value score,
+                                 ValueRange captures);
+
 } // namespace mlir::attn
 
 #endif // ATTN_CONVERSION_ONLINETOVECTOR_REGIONTOVECTOR_H

@@ -32,6 +32,10 @@ LogicalResult convertWhile(scf::WhileOp loop, LaneValues &lanes,
 LogicalResult convertBranch(scf::IfOp branch, LaneValues &lanes,
                             ConvertBlock convert);
 
+/// Iterations without vectors, of constant number, which the threads of the
+/// workgroup share. What they write to workgroup memory is there after them.
+LogicalResult convertForall(scf::ForallOp loop, LaneValues &lanes);
+
 /// Reductions of rows take shuffles between the lanes that have a row, one of
 /// all elements a barrier.
 LogicalResult convertReduction(vector::MultiDimReductionOp op,

@@ -85,3 +85,36 @@ LogicalResult attn::convertBranch(scf::IfOp branch, LaneValues &lanes,
   lanes.assign(branch.getResults(), lanesBranch.getResults());
   return success();
 }
+
+LogicalResult attn::convertForall(scf::ForallOp loop, LaneValues &lanes) {
+  ImplicitLocOpBuilder &b = lanes.b;
+  std::optional<SmallVector<int64_t>> sizes =
+      getConstantIntValues(loop.getMixedUpperBound());
+  WalkResult scalar = loop.getBody()->walk([](Operation *op) {
+    return hasVectors(op) ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  if (!loop.isNormalized() || !sizes || loop.getNumResults() > 0 ||
+      scalar.wasInterrupted())
+    return rejectForLanes(loop);
+  int64_t count = llvm::product_of(*sizes);
+  gpu::BarrierOp::create(b);
+  auto shared = scf::ForOp::create(b, lanes.index.thread, lanes.constant(count),
+                                   lanes.constant(lanes.numThreads));
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(shared.getBody());
+    Value number = shared.getInductionVar();
+    for (auto [size, index] :
+         llvm::reverse(llvm::zip_equal(*sizes, loop.getInductionVars()))) {
+      Value extent = lanes.constant(size);
+      index.replaceAllUsesWith(arith::RemUIOp::create(b, number, extent));
+      number = arith::DivUIOp::create(b, number, extent);
+    }
+  }
+  loop.getTerminator()->erase();
+  shared.getBody()->getOperations().splice(
+      shared.getBody()->getTerminator()->getIterator(),
+      loop.getBody()->getOperations());
+  gpu::BarrierOp::create(b);
+  return success();
+}

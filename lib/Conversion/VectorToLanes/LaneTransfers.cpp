@@ -49,20 +49,82 @@ static SmallVector<Value> offset(ImplicitLocOpBuilder &b, ValueRange indices,
   return result;
 }
 
-/// A column of a matrix in workgroup memory.
-static LogicalResult convertRowRead(vector::TransferReadOp read,
-                                    LaneValues &lanes) {
+namespace {
+/// Where the elements of a lane are along a dimension of a vector.
+struct Axis {
+  std::optional<unsigned> dim; ///< Of memory; none for a broadcast.
+  SmallVector<Value> indices;  ///< Of elements that are there, or of the first.
+  SmallVector<Value> areThere; ///< i1; empty if all are.
+};
+} // namespace
+
+static Axis findAxis(vector::TransferReadOp read, unsigned vectorDim,
+                     ArrayRef<Value> numbers, LaneValues &lanes) {
   ImplicitLocOpBuilder &b = lanes.b;
-  if (!isWorkgroup(read.getBase()) || !read.isDimInBounds(0) ||
-      read.getPermutationMap() != AffineMap::get(2, 0, b.getAffineDimExpr(0)))
-    return rejectForLanes(read);
+  auto dim =
+      dyn_cast<AffineDimExpr>(read.getPermutationMap().getResult(vectorDim));
+  if (!dim)
+    return {};
+  Axis axis;
+  axis.dim = dim.getPosition();
+  Value first = read.getIndices()[*axis.dim];
+  bool isInBounds = read.isDimInBounds(vectorDim);
+  Value size = isInBounds
+                   ? Value()
+                   : b.createOrFold<memref::DimOp>(read.getBase(), *axis.dim);
+  for (Value number : numbers) {
+    Value index = offset(b, first, number).front();
+    if (!isInBounds) {
+      Value isThere =
+          arith::CmpIOp::create(b, arith::CmpIPredicate::slt, index, size);
+      axis.areThere.push_back(isThere);
+      index = arith::SelectOp::create(b, isThere, index, first);
+    }
+    axis.indices.push_back(index);
+  }
+  return axis;
+}
+
+/// Element by element, of memory with any strides. Where one is missing, the
+/// first of the row or column is read, which exists, and not used.
+static LogicalResult convertElementRead(vector::TransferReadOp read,
+                                        LaneValues &lanes) {
+  ImplicitLocOpBuilder &b = lanes.b;
+  VectorType type = read.getVectorType();
+  Layout layout = *lanes.getLayout(type);
+  bool isFragment = layout == Layout::Fragment;
+  SmallVector<Value> rowNumbers = {lanes.row(0), lanes.row(1)},
+                     columnNumbers = {lanes.constant(0)};
+  if (layout == Layout::Columns)
+    rowNumbers = columnNumbers;
+  if (layout != Layout::Rows)
+    columnNumbers = lanes.columns(type.getDimSize(1));
+  Axis rows = findAxis(read, 0, rowNumbers, lanes), columns;
+  if (type.getRank() == 2)
+    columns = findAxis(read, 1, columnNumbers, lanes);
   SmallVector<Value> results;
-  for (int64_t half : {0, 1})
-    results.push_back(memref::LoadOp::create(
-        b, read.getBase(),
-        ValueRange{
-            arith::AddIOp::create(b, read.getIndices()[0], lanes.row(half)),
-            read.getIndices()[1]}));
+  for (int64_t i = 0, end = lanes.getNumElements(type); i < end; ++i) {
+    int64_t row = isFragment ? i / 2 % 2 : i % int64_t(rowNumbers.size());
+    int64_t column =
+        isFragment ? i / 4 * 2 + i % 2 : i % int64_t(columnNumbers.size());
+    SmallVector<Value> indices(read.getIndices());
+    Value isThere;
+    for (auto [axis, number] :
+         {std::pair(&rows, row), std::pair(&columns, column)}) {
+      if (!axis->dim)
+        continue;
+      indices[*axis->dim] = axis->indices[number];
+      if (axis->areThere.empty())
+        continue;
+      Value other = axis->areThere[number];
+      isThere =
+          isThere ? Value(arith::AndIOp::create(b, isThere, other)) : other;
+    }
+    Value element = memref::LoadOp::create(b, read.getBase(), indices);
+    if (isThere)
+      element = arith::SelectOp::create(b, isThere, element, read.getPadding());
+    results.push_back(element);
+  }
   lanes.set(read, std::move(results));
   return success();
 }
@@ -74,25 +136,12 @@ LogicalResult attn::convertRead(vector::TransferReadOp read,
   auto memory = dyn_cast<MemRefType>(read.getBase().getType());
   if (!memory || read.getMask())
     return rejectForLanes(read);
-  Layout layout = *lanes.getLayout(type);
-  if (layout == Layout::Rows)
-    return convertRowRead(read, lanes);
-  if (!isSimple(read) || !read.isDimInBounds(1))
-    return rejectForLanes(read);
-  if (layout == Layout::Columns) {
-    if (!read.isDimInBounds(0))
-      return rejectForLanes(read);
-    SmallVector<Value> results;
-    for (Value column : lanes.columns(type.getDimSize(1)))
-      results.push_back(memref::LoadOp::create(
-          b, read.getBase(),
-          offset(b, read.getIndices(), {lanes.constant(0), column})));
-    lanes.set(read, std::move(results));
-    return success();
-  }
-  // Where a row is missing, another is read and not used.
-  if (!isZero(read.getIndices()))
-    return rejectForLanes(read);
+  // Elements of i1 have a byte each.
+  if (lanes.getLayout(type) != Layout::Fragment || !isSimple(read) ||
+      !read.isDimInBounds(1) || !isZero(read.getIndices()) ||
+      type.getElementType().isInteger(1))
+    return convertElementRead(read, lanes);
+  // In pairs. Where a row is missing, another is read and not used.
   int64_t count = type.getDimSize(1) / 8, dim = memory.getRank() - 2;
   auto pair = VectorType::get({2}, type.getElementType());
   SmallVector<Value> results(lanes.getNumElements(type));

@@ -16,6 +16,11 @@ namespace mlir::attn {
 
 inline bool isVector(Value value) { return isa<VectorType>(value.getType()); }
 
+inline bool hasVectors(Operation *op) {
+  return llvm::any_of(op->getOperands(), isVector) ||
+         llvm::any_of(op->getResults(), isVector);
+}
+
 /// Which elements of a vector a lane has; see attn-distribute-to-lanes.
 enum class Layout { Fragment, Rows, Columns };
 

@@ -32,11 +32,6 @@ LogicalResult attn::rejectForLanes(Operation *op) {
 
 namespace {
 
-bool hasVectors(Operation *op) {
-  return llvm::any_of(op->getOperands(), isVector) ||
-         llvm::any_of(op->getResults(), isVector);
-}
-
 class Distribution {
 public:
   Distribution(gpu::LaunchOp launch, OpBuilder &builder, int64_t numThreads)
@@ -70,11 +65,13 @@ private:
     auto inside = [this](Block &block) {
       return convert(llvm::make_range(block.begin(), block.end()));
     };
-    if (isa<scf::ForOp, scf::WhileOp, scf::IfOp, memref::AllocaOp>(op)) {
+    if (isa<scf::ForOp, scf::ForallOp, scf::WhileOp, scf::IfOp,
+            memref::AllocaOp>(op)) {
       done.push_back(op);
       return llvm::TypeSwitch<Operation *, LogicalResult>(op)
           .Case(
               [&](scf::ForOp loop) { return convertLoop(loop, lanes, inside); })
+          .Case([&](scf::ForallOp loop) { return convertForall(loop, lanes); })
           .Case([&](scf::WhileOp loop) {
             return convertWhile(loop, lanes, inside);
           })
