@@ -4,7 +4,8 @@
 !rows = tensor<?x64xf16>
 
 // A block of at most 32 keys, of which some may be missing and some masked. Indices
-// of queries are a column, those of keys a row.
+// of queries are a column, those of keys a row. A small scale is part of the
+// exponent's factor, 0.125 log2(e).
 // CHECK-LABEL: func.func @block
 // CHECK-SAME: %[[Q:[^:]*]]: tensor<?x64xf16>, %[[K:[^:]*]]: tensor<?x64xf16>, %[[V:[^:]*]]: tensor<?x64xf16>
 // CHECK: scf.forall
@@ -12,15 +13,16 @@
 // CHECK: memref.alloca() : memref<16x32xf32, #gpu.address_space<workgroup>>
 // CHECK: %[[KV:.*]] = vector.transfer_read %{{.*}} {in_bounds = [false, true]} : tensor<?x64xf16>, vector<32x64xf16>
 // CHECK: %[[S:.*]] = vector.contract {{.*}} %[[QV]], %[[KV]], %{{.*}} into vector<16x32xf32>
-// CHECK: %[[SCALED:.*]] = arith.mulf %[[S]]
 // CHECK: %[[T:.*]] = scf.if {{.*}} -> (vector<16x32xf32>)
 // CHECK: arith.cmpi slt, %{{.*}} : vector<1x32xindex>
 // CHECK: %[[KEEP:.*]] = arith.cmpi sle, %{{.*}} : vector<16x32xindex>
-// CHECK: arith.select %{{.*}}, %[[SCALED]], %{{.*}} : vector<16x32xi1>, vector<16x32xf32>
+// CHECK: arith.select %{{.*}}, %[[S]], %{{.*}} : vector<16x32xi1>, vector<16x32xf32>
 // CHECK: else
-// CHECK: scf.yield %[[SCALED]]
+// CHECK: scf.yield %[[S]]
 // CHECK: %[[M:.*]] = vector.multi_reduction <maximumf>, %[[T]], %{{.*}} [1] : vector<16x32xf32> to vector<16xf32>
-// CHECK: %[[P:.*]] = math.exp2 %{{.*}} : vector<16x32xf32>
+// CHECK: arith.mulf %[[M]], %{{.*}} : vector<16xf32>
+// CHECK: %[[E:.*]] = math.fma %[[T]], %{{.*}}, %{{.*}} : vector<16x32xf32>
+// CHECK: %[[P:.*]] = math.exp2 %[[E]] : vector<16x32xf32>
 // CHECK: scf.if %{{.*}} -> (vector<16x64xf32>)
 // Key by key, without the hidden ones.
 // CHECK: vector.transfer_write

@@ -41,7 +41,7 @@ public:
       : op(op), b(op.getLoc(), builder), f32(b.getF32Type()),
         query(op.getQueryMutable().get()),
         rows(cast<VectorType>(query.getType()).getDimSize(0)), keys(keys),
-        state(op.getOuts()) {}
+        state(op.getOuts()), fusedScale(findFusedScale(op)) {}
 
   FailureOr<SmallVector<Value>> emit() {
     BlockFacts facts = emitBlockFacts(b, op);
@@ -72,8 +72,7 @@ private:
     if (failed(scores))
       return failure();
     Value maximum = state[1];
-    Value next = vector::MultiDimReductionOp::create(
-        b, *scores, maximum, {false, true}, vector::CombiningKind::MAXIMUMF);
+    Value next = emitMaximum(*scores, maximum);
     // The difference of equal infinities would be NaN, here and of scores.
     auto isEqual = [&](Value x, Value y) -> Value {
       return arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x, y);
@@ -83,13 +82,52 @@ private:
         emitExp(arith::SubFOp::create(b, maximum, next)));
     Value origin = arith::SelectOp::create(
         b, isEqual(next, real(-kInfinity, {rows})), real(0.0, {rows}), next);
-    Value weights =
-        emitExp(arith::SubFOp::create(b, *scores, overKeys(origin)));
+    Value weights = emitWeights(*scores, origin);
     Value sum = vector::MultiDimReductionOp::create(
         b, weights, arith::MulFOp::create(b, state[2], correction),
         {false, true}, vector::CombiningKind::ADD);
     return SmallVector<Value>{emitAccumulator(*scores, weights, correction),
                               next, sum};
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Softmax
+  //===--------------------------------------------------------------------===//
+
+  /// A scale that is part of the exponent's factor, so that scores stay as the
+  /// product left them; at most ln 2, with which no score overflows.
+  static std::optional<double> findFusedScale(OnlineAttentionOp op) {
+    FloatAttr scale;
+    if (op.hasScore() || !op.getScale() ||
+        !matchPattern(op.getScale(), m_Constant(&scale)))
+      return std::nullopt;
+    double value = scale.getValueAsDouble();
+    if (value > 0 && value <= std::numbers::ln2)
+      return value;
+    return std::nullopt;
+  }
+
+  Value emitMaximum(Value scores, Value maximum) {
+    auto reduce = [&](Value start) -> Value {
+      return vector::MultiDimReductionOp::create(
+          b, scores, start, {false, true}, vector::CombiningKind::MAXIMUMF);
+    };
+    if (!fusedScale)
+      return reduce(maximum);
+    Value own = arith::MulFOp::create(b, reduce(real(-kInfinity, {rows})),
+                                      real(*fusedScale, {rows}));
+    return arith::MaximumFOp::create(b, maximum, own);
+  }
+
+  /// e^(score - origin)
+  Value emitWeights(Value scores, Value origin) {
+    if (!fusedScale)
+      return emitExp(arith::SubFOp::create(b, scores, overKeys(origin)));
+    Value factor = real(*fusedScale * std::numbers::log2e, {rows, keys});
+    Value start =
+        arith::MulFOp::create(b, origin, real(-std::numbers::log2e, {rows}));
+    return math::Exp2Op::create(
+        b, math::FmaOp::create(b, scores, factor, overKeys(start)));
   }
 
   //===--------------------------------------------------------------------===//
@@ -101,7 +139,7 @@ private:
     bindDims(b.getContext(), q, j, d);
     Value scores = contract(query, read(op.getKey()), real(0.0, {rows, keys}),
                             {{q, d}, {j, d}, {q, j}});
-    if (op.getScale())
+    if (op.getScale() && !fusedScale)
       scores = arith::MulFOp::create(
           b, scores, broadcastTo(b, b.getLoc(), op.getScale(), {rows, keys}));
     auto byPosition = [&] {
@@ -306,6 +344,7 @@ private:
   SmallVector<Value> state; ///< Accumulator, maximum and sum.
   Value numKeys;
   Value scoreMemory; ///< (M, N) in f32, of the workgroup.
+  std::optional<double> fusedScale;
 };
 
 } // namespace
