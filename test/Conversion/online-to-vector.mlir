@@ -25,9 +25,10 @@
 // CHECK: %[[P:.*]] = math.exp2 %[[E]] : vector<16x32xf32>
 // CHECK: scf.if %{{.*}} -> (vector<16x64xf32>)
 // Key by key, without the hidden ones.
+// CHECK: memref.alloca() : memref<16x32xf16, #gpu.address_space<workgroup>>
 // CHECK: vector.transfer_write
 // CHECK: scf.for
-// CHECK: vector.transfer_read {{.*}} vector<16xf32>
+// CHECK: vector.transfer_read {{.*}} vector<16xf16>
 // CHECK: vector.transfer_read {{.*}} vector<1x64xf16>
 // CHECK: arith.select
 // CHECK: else

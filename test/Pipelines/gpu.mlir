@@ -32,7 +32,7 @@
 // CHECK: cf.assert
 // CHECK: gpu.launch_func @causal_kernel::@causal_kernel
 // CHECK-SAME: blocks in (%{{.*}}, %c8, %{{.*}}) threads in (%c128, %c1, %c1)
-// CHECK-SAME: dynamic_shared_memory_size %c34816_i32
+// CHECK-SAME: dynamic_shared_memory_size %c26624_i32
 // CHECK-SAME: args(%{{[^,]*}} : memref<?x8x?x64xf16, strided<[?, ?, ?, 1]>>, %{{[^,]*}} : memref<?x2x?x64xf16, strided<[?, ?, ?, 1]>>,
 // CHECK: gpu.module @causal_kernel
 // CHECK: llvm.func @causal_kernel(

@@ -63,11 +63,6 @@ public:
 
 private:
   FailureOr<SmallVector<Value>> emitSteps(const BlockFacts &facts) {
-    auto space = gpu::AddressSpaceAttr::get(
-        b.getContext(), gpu::GPUDialect::getWorkgroupAddressSpace());
-    scoreMemory = memref::AllocaOp::create(
-        b,
-        MemRefType::get({rows, keys}, f32, MemRefLayoutAttrInterface{}, space));
     FailureOr<Value> scores = emitScores(facts);
     if (failed(scores))
       return failure();
@@ -88,6 +83,15 @@ private:
         {false, true}, vector::CombiningKind::ADD);
     return SmallVector<Value>{emitAccumulator(*scores, weights, correction),
                               next, sum};
+  }
+
+  /// (M, N) of this type, in the workgroup's memory.
+  Value allocateInWorkgroup(Type element) {
+    auto space = gpu::AddressSpaceAttr::get(
+        b.getContext(), gpu::GPUDialect::getWorkgroupAddressSpace());
+    return memref::AllocaOp::create(
+        b, MemRefType::get({rows, keys}, element, MemRefLayoutAttrInterface{},
+                           space));
   }
 
   //===--------------------------------------------------------------------===//
@@ -143,7 +147,8 @@ private:
       scores = arith::MulFOp::create(
           b, scores, broadcastTo(b, b.getLoc(), op.getScale(), {rows, keys}));
     auto byPosition = [&] {
-      return emitPositionScores(b, op, scores, numKeys, scoreMemory);
+      return emitPositionScores(b, op, scores, numKeys,
+                                allocateInWorkgroup(f32));
     };
     if ((op.hasScore() &&
          !isVectorizable(op.getScoreRegion(), /*isScore=*/true)) ||
@@ -263,27 +268,35 @@ private:
                                          real(-kInfinity, {rows, keys}));
     Value marked =
         arith::SelectOp::create(b, hidden, real(-1.0, {rows, keys}), weights);
+    // Rounded as for the product.
+    Type element = getElementTypeOrSelf(op.getValue());
+    if (!element.isF32())
+      marked =
+          arith::TruncFOp::create(b, vectorOf({rows, keys}, element), marked);
+    Value memory = allocateInWorkgroup(element);
     Value zero = arith::ConstantIndexOp::create(b, 0);
     Value one = arith::ConstantIndexOp::create(b, 1);
-    vector::TransferWriteOp::create(
-        b, marked, scoreMemory, ValueRange{zero, zero}, std::array{true, true});
+    vector::TransferWriteOp::create(b, marked, memory, ValueRange{zero, zero},
+                                    std::array{true, true});
     auto loop = scf::ForOp::create(b, zero, numKeys, one, corrected);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     Value key = loop.getInductionVar(), before = loop.getRegionIterArg(0);
     AffineMap columns = AffineMap::get(2, 0, b.getAffineDimExpr(0));
     Value weight = vector::TransferReadOp::create(
-        b, vectorOf({rows}, f32), scoreMemory, ValueRange{zero, key},
-        realScalar(f32, 0.0), columns, std::array{true});
-    weight = broadcastTo(b, b.getLoc(), weight, type.getShape());
+        b, vectorOf({rows}, element), memory, ValueRange{zero, key},
+        realScalar(element, 0.0), columns, std::array{true});
     auto values = cast<RankedTensorType>(op.getValue().getType());
     Value value = vector::TransferReadOp::create(
-        b, vectorOf({1, values.getDimSize(1)}, values.getElementType()),
-        op.getValue(), ValueRange{key, zero},
-        realScalar(values.getElementType(), 0.0), std::array{true, true});
-    if (!values.getElementType().isF32())
+        b, vectorOf({1, values.getDimSize(1)}, element), op.getValue(),
+        ValueRange{key, zero}, realScalar(element, 0.0),
+        std::array{true, true});
+    if (!element.isF32()) {
+      weight = arith::ExtFOp::create(b, vectorOf({rows}, f32), weight);
       value = arith::ExtFOp::create(b, vectorOf({1, values.getDimSize(1)}, f32),
                                     value);
+    }
+    weight = broadcastTo(b, b.getLoc(), weight, type.getShape());
     value = broadcastTo(b, b.getLoc(), value, type.getShape());
     Value sum = arith::AddFOp::create(b, before,
                                       arith::MulFOp::create(b, weight, value));
@@ -343,7 +356,6 @@ private:
   int64_t rows, keys;
   SmallVector<Value> state; ///< Accumulator, maximum and sum.
   Value numKeys;
-  Value scoreMemory; ///< (M, N) in f32, of the workgroup.
   std::optional<double> fusedScale;
 };
 
