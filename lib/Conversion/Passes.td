@@ -484,6 +484,32 @@ def ConvertForallToGPU : Pass<"convert-forall-to-gpu"> {
                            "::mlir::gpu::GPUDialect"];
 }
 
+def CopyToWorkgroup : Pass<"attn-copy-to-workgroup"> {
+  let summary = "Copy factors of products to workgroup memory, ahead of their use";
+  let description = [{
+    In a `gpu.launch`, rows of f16 or bf16 that a `vector.contract` multiplies as
+    its second factor are read from a copy in workgroup memory, an `memref.alloca`
+    of stages of tiles with rows 16 bytes apart, so that the 8 rows that `ldmatrix`
+    reads at once are in different banks. So are rows of the first factor of more
+    than 128 elements, which are too many for registers.
+
+    Where the rows depend on the iteration of a loop, an iteration starts the copies
+    of a later one, if their places do not depend on what the loop carries: blocks
+    of keys and values arrive while others are computed with. There are at least two
+    stages, and up to four as long as two workgroups with them fit 100 KB. An
+    iteration has one barrier.
+
+    A copy is an `nvgpu.device_async_copy` of 16 bytes, with 0 for rows that are not
+    there, if a check at run time finds that each row begins at a multiple of 16
+    bytes, else a loop over elements.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::nvgpu::NVGPUDialect",
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"
+  ];
+}
+
 def DistributeToLanes : Pass<"attn-distribute-to-lanes"> {
   let summary = "Distribute vectors of a workgroup to the lanes of its warps";
   let description = [{
@@ -496,12 +522,12 @@ def DistributeToLanes : Pass<"attn-distribute-to-lanes"> {
     | fragment      | `MxN`   | all its rows and columns   | `N / 2` |
     | row slice     | `M`, `Mx1` | of its rows, in each of four lanes | 2 |
     | column slice  | `1xN`   | of its columns, in each lane with this `t` | `N / 4` |
-    | shared copy   | `NxD`   | all, in workgroup memory   |         |
+    | in workgroup memory | `NxD`, `MxD` | none of its own      |         |
 
     A fragment is the accumulator of `mma.sync` m16n8k16, and at the same time its
     first operand, 16 columns at a time: weights become a factor without moving. A
-    shared copy is what a `vector.contract` reads as its second operand by `ldmatrix`:
-    rows in workgroup memory, 8 elements apart, so that 8 rows are in different banks.
+    `vector.contract` reads its second operand, and its first if that is in
+    workgroup memory too, by `ldmatrix`: see `attn-copy-to-workgroup`.
 
     Of f32 the fragment of the first operand is written to workgroup memory, too, and
     each lane adds up its elements of the product by FMAs, for `k` in their order:

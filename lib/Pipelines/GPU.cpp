@@ -54,6 +54,9 @@ static void addLaneStage(OpPassManager &pm) {
   pm.addPass(createCSEPass());
   addCanonicalizerOfTiles(pm);
   pm.addPass(attn::createConvertForallToGPU());
+  pm.addPass(attn::createCopyToWorkgroup());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
   pm.addPass(attn::createDistributeToLanes());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());

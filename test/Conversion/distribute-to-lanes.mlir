@@ -1,21 +1,19 @@
 // RUN: attn-opt %s -attn-distribute-to-lanes -canonicalize -cse \
 // RUN:   -mlir-print-local-scope -split-input-file | FileCheck %s
 
-!shared = memref<?x16xf16>
+!tiles = memref<2x32x24xf16, #gpu.address_space<workgroup>>
+!tile = memref<32x16xf16, strided<[24, 1], offset: 768>, #gpu.address_space<workgroup>>
 
 // One warp: a product of 16 x 16 by 32 x 16, transposed, is four of m16n8k16. The
 // first factor comes from memory in the layout of the accumulator; the second one
-// from a copy whose rows are 24 elements apart.
+// stays in workgroup memory.
 // CHECK-LABEL: func.func @product
-// CHECK: gpu.launch {{.*}} dynamic_shared_memory_size %c1536_i32
+// CHECK: gpu.launch {{.*}} dynamic_shared_memory_size %c3072_i32
 // CHECK: %[[BASE:.*]] = gpu.dynamic_shared_memory
-// CHECK: %[[VIEW:.*]] = memref.view %[[BASE]]{{.*}} to memref<32x24xf16, #gpu.address_space<workgroup>>
-// CHECK: %[[COPY:.*]] = memref.subview %[[VIEW]]
+// CHECK: %[[VIEW:.*]] = memref.view %[[BASE]]{{.*}} to memref<2x32x24xf16, #gpu.address_space<workgroup>>
 // CHECK-COUNT-4: vector.load {{.*}} vector<2xf16>
-// CHECK: gpu.barrier
-// CHECK-COUNT-2: vector.store {{.*}} vector<8xf16>
-// CHECK: gpu.barrier
-// CHECK: nvgpu.ldmatrix {{.*}} {numTiles = 4 : i32, transpose = false}
+// CHECK: %[[TILE:.*]] = memref.subview %[[VIEW]]
+// CHECK: nvgpu.ldmatrix %[[TILE]]{{.*}} {numTiles = 4 : i32, transpose = false}
 // CHECK-COUNT-2: nvvm.mma.sync
 // CHECK: nvgpu.ldmatrix {{.*}} {numTiles = 4 : i32, transpose = false}
 // CHECK-COUNT-2: nvvm.mma.sync
@@ -26,7 +24,7 @@
 // CHECK-COUNT-16: math.exp2
 // CHECK-NOT: math.exp2
 // CHECK-COUNT-8: vector.store {{.*}} vector<2xf32>
-func.func @product(%x: memref<16x16xf16>, %y: !shared, %out: memref<16x32xf32>) {
+func.func @product(%x: memref<16x16xf16>, %out: memref<16x32xf32>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c32 = arith.constant 32 : index
@@ -36,7 +34,9 @@ func.func @product(%x: memref<16x16xf16>, %y: !shared, %out: memref<16x32xf32>) 
     %zero = arith.constant dense<0.0> : vector<16x32xf32>
     %low = arith.constant dense<0xFF800000> : vector<16xf32>
     %a = vector.transfer_read %x[%c0, %c0], %h0 {in_bounds = [true, true]} : memref<16x16xf16>, vector<16x16xf16>
-    %b = vector.transfer_read %y[%c0, %c0], %h0 {in_bounds = [false, true]} : !shared, vector<32x16xf16>
+    %tiles = memref.alloca() : !tiles
+    %y = memref.subview %tiles[1, 0, 0] [1, 32, 16] [1, 1, 1] : !tiles to !tile
+    %b = vector.transfer_read %y[%c0, %c0], %h0 {in_bounds = [true, true]} : !tile, vector<32x16xf16>
     %s = vector.contract {indexing_maps = [affine_map<(q, j, d) -> (q, d)>, affine_map<(q, j, d) -> (j, d)>, affine_map<(q, j, d) -> (q, j)>], iterator_types = ["parallel", "parallel", "reduction"]}
         %a, %b, %zero : vector<16x16xf16>, vector<32x16xf16> into vector<16x32xf32>
     %m = vector.multi_reduction <maximumf>, %s, %low [1] : vector<16x32xf32> to vector<16xf32>
@@ -52,29 +52,36 @@ func.func @product(%x: memref<16x16xf16>, %y: !shared, %out: memref<16x32xf32>) 
 
 // -----
 
+!factor = memref<16x16xbf16, #gpu.address_space<workgroup>>
+
 // The second factor as it is stored, of bf16: transposed on its way to registers.
-// Rows that are missing are not written. Loops carry scalars.
+// So is the first one, as it is. Rows that are missing are not written. Loops carry
+// scalars.
 // CHECK-LABEL: func.func @loop
 // CHECK: scf.for {{.*}} -> (f32, f32, f32, f32, f32, f32, f32, f32)
+// CHECK: nvgpu.ldmatrix {{.*}} {numTiles = 4 : i32, transpose = false}
+// CHECK-COUNT-4: llvm.bitcast {{.*}} : vector<2xbf16> to i32
 // CHECK: nvgpu.ldmatrix {{.*}} {numTiles = 4 : i32, transpose = true}
-// CHECK: llvm.bitcast {{.*}} : vector<2xbf16> to i32
+// CHECK-COUNT-2: llvm.bitcast {{.*}} : vector<2xbf16> to i32
 // CHECK: nvvm.mma.sync
 // CHECK: scf.yield {{.*}} : f32, f32, f32, f32, f32, f32, f32, f32
 // CHECK: %[[DIM:.*]] = memref.dim
 // CHECK: %[[IS:.*]] = arith.cmpi slt, %{{.*}}, %[[DIM]]
 // CHECK: scf.if %[[IS]]
 // CHECK: vector.store
-func.func @loop(%y: memref<?x16xbf16>, %out: memref<?x16xf32>, %n: index) {
+func.func @loop(%out: memref<?x16xf32>, %n: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c32 = arith.constant 32 : index
   %h0 = arith.constant 0.0 : bf16
   %zero = arith.constant dense<0.0> : vector<16x16xf32>
-  %a = arith.constant dense<1.0> : vector<16x16xbf16>
   gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
              threads(%tx, %ty, %tz) in (%sx = %c32, %sy = %c1, %sz = %c1) {
+    %x = memref.alloca() : !factor
+    %y = memref.alloca() : !factor
     %s = scf.for %i = %c0 to %n step %c1 iter_args(%r = %zero) -> (vector<16x16xf32>) {
-      %b = vector.transfer_read %y[%c0, %c0], %h0 {in_bounds = [false, true]} : memref<?x16xbf16>, vector<16x16xbf16>
+      %a = vector.transfer_read %x[%c0, %c0], %h0 {in_bounds = [true, true]} : !factor, vector<16x16xbf16>
+      %b = vector.transfer_read %y[%c0, %c0], %h0 {in_bounds = [true, true]} : !factor, vector<16x16xbf16>
       %t = vector.contract {indexing_maps = [affine_map<(q, d, j) -> (q, j)>, affine_map<(q, d, j) -> (j, d)>, affine_map<(q, d, j) -> (q, d)>], iterator_types = ["parallel", "parallel", "reduction"]}
           %a, %b, %r : vector<16x16xbf16>, vector<16x16xbf16> into vector<16x16xf32>
       scf.yield %t : vector<16x16xf32>

@@ -77,11 +77,13 @@ public:
     values.push_back(std::bit_cast<std::int64_t>(data.data()));
   }
 
-  /// A contiguous memref on a buffer.
+  /// A contiguous memref on a buffer, `offset` elements behind its beginning.
   template <typename T>
   void addMemRef(std::vector<T> &data, const std::vector<std::int64_t> &sizes,
-                 const std::string &name, bool isWritable = true) {
+                 const std::string &name, bool isWritable = true,
+                 std::int64_t offset = 0) {
     addPointer(data, name, isWritable);
+    values.back() += offset * std::int64_t(sizeof(T));
     values.push_back(values.back());
     values.push_back(0);
     values.insert(values.end(), sizes.begin(), sizes.end());

@@ -3,6 +3,7 @@
 // RUN:   | FileCheck %s --check-prefix=OPS
 // RUN: attn-opt %s -attn-gpu-pipeline -o /dev/null \
 // RUN:   -mlir-print-ir-after=convert-online-to-vector \
+// RUN:   -mlir-print-ir-after=attn-copy-to-workgroup \
 // RUN:   -mlir-print-ir-after=attn-distribute-to-lanes 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=STAGES
 
@@ -18,6 +19,17 @@
 // STAGES: vector.contract {{.*}} : vector<64x64xf16>, vector<64x64xf16> into vector<64x64xf32>
 // STAGES: vector.contract {{.*}} : vector<64x64xf16>, vector<64x64xf16> into vector<64x64xf32>
 
+// Two stages of keys and of values, which the loop over blocks has copied.
+// STAGES-LABEL: IR Dump After CopyToWorkgroup
+// STAGES: gpu.launch
+// STAGES-COUNT-2: memref.alloca() : memref<2x64x72xf16, #gpu.address_space<workgroup>>
+// STAGES: nvgpu.device_async_create_group
+// STAGES: scf.for
+// STAGES: nvgpu.device_async_wait %{{.*}} {numGroups = 0 : i32}
+// STAGES: gpu.barrier
+// STAGES: nvgpu.device_async_create_group
+// STAGES: vector.contract
+
 // Scalars of the lanes.
 // STAGES-LABEL: IR Dump After DistributeToLanes
 // STAGES-NOT: vector.{{contract|multi_reduction|transfer|broadcast}}
@@ -32,11 +44,14 @@
 // CHECK: cf.assert
 // CHECK: gpu.launch_func @causal_kernel::@causal_kernel
 // CHECK-SAME: blocks in (%{{.*}}, %c8, %{{.*}}) threads in (%c128, %c1, %c1)
-// CHECK-SAME: dynamic_shared_memory_size %c26624_i32
+// CHECK-SAME: dynamic_shared_memory_size %c45056_i32
 // CHECK-SAME: args(%{{[^,]*}} : memref<?x8x?x64xf16, strided<[?, ?, ?, 1]>>, %{{[^,]*}} : memref<?x2x?x64xf16, strided<[?, ?, ?, 1]>>,
 // CHECK: gpu.module @causal_kernel
 // CHECK: llvm.func @causal_kernel(
 // CHECK-SAME: nvvm.kernel, nvvm.maxntid = array<i32: 128, 1, 1>
+// CHECK: nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 16, cache = cg, %{{.*}}
+// CHECK: nvvm.cp.async.commit.group
+// CHECK: nvvm.cp.async.wait.group 0
 // CHECK: nvvm.ldmatrix
 // CHECK: nvvm.mma.sync
 // CHECK-SAME: shape = #nvvm.shape<m = 16, n = 8, k = 16>

@@ -29,6 +29,11 @@ LaterIteration::LaterIteration(OpBuilder &b, scf::ForOp loop, int64_t distance)
   mapping.map(iv, arith::SelectOp::create(b, loc, exists, next, iv));
 }
 
+LaterIteration::LaterIteration(OpBuilder &b, scf::ForOp loop, Value iv)
+    : b(b), loop(loop) {
+  mapping.map(loop.getInductionVar(), iv);
+}
+
 Value LaterIteration::get(Value value) {
   if (Value known = mapping.lookupOrNull(value))
     return known;

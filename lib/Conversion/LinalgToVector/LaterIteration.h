@@ -16,10 +16,14 @@ namespace mlir::attn {
 /// What an iteration of a loop computes, for one that is `distance` later.
 class LaterIteration {
 public:
+  /// The last iterations are their own later ones.
   LaterIteration(OpBuilder &b, scf::ForOp loop, int64_t distance = 1);
 
-  /// Of a value that is computed in the loop, before the insertion point, where
-  /// loops in between are in the same iteration. Null if it can not be computed
+  /// For the iteration in which the induction variable is `iv`.
+  LaterIteration(OpBuilder &b, scf::ForOp loop, Value iv);
+
+  /// Of a value that is computed in the loop, where loops in between are in the
+  /// same iteration. Null if it can not be computed
   /// ahead.
   Value get(Value value);
 

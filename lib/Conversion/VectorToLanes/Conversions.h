@@ -41,15 +41,10 @@ LogicalResult convertForall(scf::ForallOp loop, LaneValues &lanes);
 LogicalResult convertReduction(vector::MultiDimReductionOp op,
                                LaneValues &lanes);
 
-/// Whether a read is of rows that products contract as their second factor.
+/// Whether a read is of rows in workgroup memory that products contract, which
+/// they read themselves.
 bool isShared(vector::TransferReadOp read);
-/// Copies such rows to workgroup memory.
 LogicalResult convertSharedRead(vector::TransferReadOp read, LaneValues &lanes);
-/// Whether a read is of rows of f32 that products contract as their first
-/// factor.
-bool isFirstFactor(vector::TransferReadOp read);
-/// Writes a fragment of f32 to workgroup memory, where products read it.
-Value storeFirstFactor(Value vector, LaneValues &lanes);
 LogicalResult convertProduct(vector::ContractionOp op, LaneValues &lanes);
 
 /// A matrix in workgroup memory.

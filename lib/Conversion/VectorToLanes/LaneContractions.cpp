@@ -13,37 +13,24 @@ using namespace mlir;
 using namespace mlir::attn;
 
 bool attn::isShared(vector::TransferReadOp read) {
-  return !read->use_empty() &&
+  return isWorkgroup(read.getBase()) && !read->use_empty() &&
          llvm::all_of(read->getUses(), [](OpOperand &use) {
            return isa<vector::ContractionOp>(use.getOwner()) &&
-                  use.getOperandNumber() == 1;
+                  use.getOperandNumber() < 2;
          });
-}
-
-/// Rows of whole 16 bytes, 16 more apart, are in different banks.
-static Value allocateFactor(VectorType type, LaneValues &lanes) {
-  Type element = type.getElementType();
-  return lanes.memory.allocate(
-      type.getShape(),
-      type.getDimSize(1) + 128 / int64_t(element.getIntOrFloatBitWidth()),
-      element);
 }
 
 LogicalResult attn::convertSharedRead(vector::TransferReadOp read,
                                       LaneValues &lanes) {
-  ImplicitLocOpBuilder &b = lanes.b;
   VectorType type = read.getVectorType();
   if (type.getRank() != 2 || type.getDimSize(0) % 16 != 0 ||
       type.getDimSize(1) % 16 != 0 || !isZero(read.getIndices()) ||
       !isSimple(read) || read.getBase().getType().getRank() != 2 ||
+      !read.isDimInBounds(0) || !read.isDimInBounds(1) ||
       !(type.getElementType().isF16() || type.getElementType().isBF16() ||
         type.getElementType().isF32()))
     return rejectForLanes(read);
-  Value memory = allocateFactor(type, lanes);
-  gpu::BarrierOp::create(b);
-  emitSharedCopy(b, lanes.index, lanes.numThreads, read.getBase(), memory);
-  gpu::BarrierOp::create(b);
-  lanes.shared[read.getResult()] = memory;
+  lanes.shared[read.getResult()] = read.getBase();
   return success();
 }
 
@@ -63,18 +50,13 @@ static std::optional<bool> findTranspose(vector::ContractionOp op) {
   return std::nullopt;
 }
 
-bool attn::isFirstFactor(vector::TransferReadOp read) {
-  return read.getVectorType().getElementType().isF32() &&
-         llvm::any_of(read->getUses(), [](OpOperand &use) {
-           return isa<vector::ContractionOp>(use.getOwner()) &&
-                  use.getOperandNumber() == 0;
-         });
-}
-
-Value attn::storeFirstFactor(Value vector, LaneValues &lanes) {
+/// Writes a fragment of f32 to workgroup memory, where products read it. Rows
+/// are 16 bytes apart, so that lanes read different banks.
+static Value storeFirstFactor(Value vector, LaneValues &lanes) {
   ImplicitLocOpBuilder &b = lanes.b;
   auto type = cast<VectorType>(vector.getType());
-  Value memory = allocateFactor(type, lanes);
+  Value memory = lanes.memory.allocate(type.getShape(), type.getDimSize(1) + 4,
+                                       type.getElementType());
   // What it held before may still be read.
   gpu::BarrierOp::create(b);
   Value zeros[] = {lanes.constant(0), lanes.constant(0)};
@@ -93,15 +75,21 @@ LogicalResult attn::convertProduct(vector::ContractionOp op,
       op.getKind() != vector::CombiningKind::ADD ||
       getElementTypeOrSelf(op.getLhs()) != getElementTypeOrSelf(op.getRhs()))
     return rejectForLanes(op);
+  Value first = lanes.shared.lookup(op.getLhs());
   if (getElementTypeOrSelf(op.getLhs()).isF32()) {
-    Value first = lanes.shared.lookup(op.getLhs());
     if (!first)
       first = storeFirstFactor(op.getLhs(), lanes);
     lanes.set(op, emitScalarProduct(lanes, first, memory,
                                     lanes.get(op.getAcc()), *isTransposed));
     return success();
   }
-  lanes.set(op, emitProduct(lanes.b, lanes.index, lanes.get(op.getLhs()),
-                            memory, lanes.get(op.getAcc()), *isTransposed));
+  ProductFactors factors;
+  factors.rhs = memory;
+  factors.isTransposed = *isTransposed;
+  factors.lhs = first;
+  if (!first)
+    factors.lhsElements = lanes.get(op.getLhs());
+  lanes.set(op,
+            emitProduct(lanes.b, lanes.index, factors, lanes.get(op.getAcc())));
   return success();
 }

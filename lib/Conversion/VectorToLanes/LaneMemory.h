@@ -33,9 +33,9 @@ class WorkgroupMemory {
 public:
   explicit WorkgroupMemory(gpu::LaunchOp launch) : launch(launch) {}
 
-  /// Emits, at the start of the launch, a matrix of its own whose rows are
-  /// `stride` elements apart.
-  Value allocate(ArrayRef<int64_t> shape, int64_t stride, Type element);
+  /// Emits, at the start of the launch, memory of its own for a buffer of a
+  /// static shape.
+  Value allocate(MemRefType type);
 
   /// Gives the launch the size of what was allocated.
   void setSize();
@@ -45,11 +45,6 @@ private:
   Value base;
   int64_t size = 0; ///< Bytes.
 };
-
-/// Copies the rows that `source` has into `shared`, with 0 after them, by all
-/// threads together. Rows have whole 16 bytes of elements.
-void emitSharedCopy(ImplicitLocOpBuilder &builder, const LaneIndex &index,
-                    int64_t numThreads, Value source, Value shared);
 
 } // namespace mlir::attn
 

@@ -24,31 +24,42 @@ namespace {
 class ProductEmitter {
 public:
   ProductEmitter(ImplicitLocOpBuilder &builder, const LaneIndex &index,
-                 Value rhs, bool isTransposed)
-      : b(builder), rhs(rhs), isTransposed(isTransposed),
-        element(cast<MemRefType>(rhs.getType()).getElementType()) {
-    // Lanes 8 * i to 8 * i + 7 have the addresses of the rows of matrix i. Of
-    // the four, the second is along k, and the last two along n.
+                 const ProductFactors &factors)
+      : b(builder), factors(factors),
+        rhsType(cast<MemRefType>(factors.rhs.getType())),
+        element(rhsType.getElementType()) {
+    // Lanes 8 * i to 8 * i + 7 have the addresses of the rows of matrix i.
     Value eight = constant(8), two = constant(2);
     Value row = arith::RemUIOp::create(b, index.lane, eight);
     Value matrix = arith::DivUIOp::create(b, index.lane, eight);
-    Value alongK =
+    Value inner =
         arith::MulIOp::create(b, arith::RemUIOp::create(b, matrix, two), eight);
-    Value alongN =
+    Value outer =
         arith::MulIOp::create(b, arith::DivUIOp::create(b, matrix, two), eight);
-    (isTransposed ? alongN : alongK) =
-        arith::AddIOp::create(b, isTransposed ? alongN : alongK, row);
-    firstN = alongN;
-    firstK = alongK;
+    // Of the second factor, matrix 1 is along k, and the last two along n.
+    firstN = outer;
+    firstK = inner;
+    Value &rowsOfRhs = factors.isTransposed ? firstN : firstK;
+    rowsOfRhs = arith::AddIOp::create(b, rowsOfRhs, row);
+    if (!factors.lhs)
+      return;
+    // Of the first one, matrix 1 is along m.
+    Value warp =
+        arith::DivUIOp::create(b, index.thread, constant(kLanesOfWarp));
+    firstM = arith::AddIOp::create(
+        b, arith::MulIOp::create(b, warp, constant(kRowsOfWarp)),
+        arith::AddIOp::create(b, inner, row));
+    firstKOfLhs = outer;
   }
 
-  SmallVector<Value> emit(ArrayRef<Value> lhs, ArrayRef<Value> sums) {
+  SmallVector<Value> emit(ArrayRef<Value> sums) {
     SmallVector<Value> results(sums);
-    int64_t columns = sums.size() * 2, depth = lhs.size() * 2;
+    int64_t columns = sums.size() * 2;
+    int64_t depth = rhsType.getDimSize(factors.isTransposed ? 1 : 0);
     for (int64_t k = 0; k < depth; k += 16) {
-      SmallVector<Value> first = packRows(lhs.slice(k / 2, 8));
+      SmallVector<Value> first = getRows(k);
       for (int64_t n = 0; n < columns; n += 16) {
-        Value tiles = load(n, k);
+        Value tiles = loadRhs(n, k);
         for (int64_t half : {0, 1})
           multiply(first, tiles, half,
                    MutableArrayRef(results).slice(n / 2 + 4 * half, 4));
@@ -60,8 +71,16 @@ public:
 private:
   /// The four registers of a first factor: rows 0 and 1 of columns 0 to 7, then
   /// of columns 8 to 15, which is how a fragment has them.
-  SmallVector<Value> packRows(ArrayRef<Value> elements) {
+  SmallVector<Value> getRows(int64_t k) {
     SmallVector<Value> result;
+    if (factors.lhs) {
+      Value column = arith::AddIOp::create(b, firstKOfLhs, constant(k));
+      Value tiles = load(factors.lhs, {firstM, column}, /*transpose=*/false);
+      for (int64_t i = 0; i < 4; ++i)
+        result.push_back(toRegister(vector::ExtractOp::create(b, tiles, i)));
+      return result;
+    }
+    ArrayRef<Value> elements = ArrayRef(factors.lhsElements).slice(k / 2, 8);
     for (int64_t i = 0; i < 8; i += 2)
       result.push_back(toRegister(vector::FromElementsOp::create(
           b, VectorType::get({2}, element), elements.slice(i, 2))));
@@ -75,14 +94,17 @@ private:
     return LLVM::BitcastOp::create(b, b.getI32Type(), pair);
   }
 
-  Value load(int64_t n, int64_t k) {
+  Value loadRhs(int64_t n, int64_t k) {
     Value column = arith::AddIOp::create(b, firstN, constant(n));
     Value depth = arith::AddIOp::create(b, firstK, constant(k));
-    SmallVector<Value> indices = {depth, column};
-    if (isTransposed)
-      std::swap(indices[0], indices[1]);
-    return nvgpu::LdMatrixOp::create(b, VectorType::get({4, 2}, element), rhs,
-                                     indices, /*transpose=*/!isTransposed,
+    if (factors.isTransposed)
+      return load(factors.rhs, {column, depth}, /*transpose=*/false);
+    return load(factors.rhs, {depth, column}, /*transpose=*/true);
+  }
+
+  Value load(Value memory, ValueRange indices, bool transpose) {
+    return nvgpu::LdMatrixOp::create(b, VectorType::get({4, 2}, element),
+                                     memory, indices, transpose,
                                      /*numTiles=*/4);
   }
 
@@ -110,19 +132,20 @@ private:
   }
 
   ImplicitLocOpBuilder &b;
-  Value rhs;
-  bool isTransposed;
+  const ProductFactors &factors;
+  MemRefType rhsType;
   Type element;
-  Value firstN, firstK; ///< Of the row whose address this lane has.
+  // Where the rows begin whose addresses this lane has.
+  Value firstN, firstK, firstM, firstKOfLhs;
 };
 
 } // namespace
 
 SmallVector<Value> attn::emitProduct(ImplicitLocOpBuilder &b,
                                      const LaneIndex &index,
-                                     ArrayRef<Value> lhs, Value rhs,
-                                     ArrayRef<Value> sums, bool isTransposed) {
-  return ProductEmitter(b, index, rhs, isTransposed).emit(lhs, sums);
+                                     const ProductFactors &factors,
+                                     ArrayRef<Value> sums) {
+  return ProductEmitter(b, index, factors).emit(sums);
 }
 
 SmallVector<Value> attn::emitScalarProduct(LaneValues &lanes, Value lhs,

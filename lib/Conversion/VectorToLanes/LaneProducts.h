@@ -12,13 +12,21 @@
 
 namespace mlir::attn {
 
-/// Adds to `sums`, a fragment (M, N) of f32, the product of `lhs`, a fragment
-/// (M, K) of f16 or bf16, and `rhs` in workgroup memory, (N, K) if it is
-/// transposed, else (K, N). N and K are multiples of 16.
+/// Factors of f16 or bf16. N and K are multiples of 16.
+struct ProductFactors {
+  /// (M, K) as a fragment, or in workgroup memory.
+  SmallVector<Value> lhsElements;
+  Value lhs;
+  /// In workgroup memory: (N, K) if it is transposed, else (K, N).
+  Value rhs;
+  bool isTransposed = false;
+};
+
+/// Adds the product to `sums`, a fragment (M, N) of f32.
 SmallVector<Value> emitProduct(ImplicitLocOpBuilder &builder,
-                               const LaneIndex &index, ArrayRef<Value> lhs,
-                               Value rhs, ArrayRef<Value> sums,
-                               bool isTransposed);
+                               const LaneIndex &index,
+                               const ProductFactors &factors,
+                               ArrayRef<Value> sums);
 
 /// The same of f32, without matrix units: `lhs` (M, K) is in workgroup memory,
 /// too, and each lane adds up its own elements.

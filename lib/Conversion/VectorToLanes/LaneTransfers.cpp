@@ -11,18 +11,11 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-static bool isWorkgroup(Value memory) {
-  return gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(
-      cast<MemRefType>(memory.getType()));
-}
-
 LogicalResult attn::convertAlloca(memref::AllocaOp op, LaneValues &lanes) {
-  if (!isWorkgroup(op) || op.getType().getRank() != 2 ||
-      !op.getType().hasStaticShape())
+  if (!isWorkgroup(op) || !op.getType().hasStaticShape() ||
+      !op.getType().getLayout().isIdentity())
     return op.emitOpError("is not of workgroup memory");
-  op.replaceAllUsesWith(lanes.memory.allocate(op.getType().getShape(),
-                                              op.getType().getDimSize(1),
-                                              op.getType().getElementType()));
+  op.replaceAllUsesWith(lanes.memory.allocate(op.getType()));
   return success();
 }
 

@@ -10,6 +10,8 @@
 
 #include "lib/Conversion/VectorToLanes/LaneValues.h"
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 
@@ -18,6 +20,11 @@ namespace mlir::attn {
 inline bool isZero(ValueRange indices) {
   return llvm::all_of(
       indices, [](Value value) { return matchPattern(value, m_Zero()); });
+}
+
+inline bool isWorkgroup(Value memory) {
+  auto type = dyn_cast<MemRefType>(memory.getType());
+  return type && gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(type);
 }
 
 /// No mask, and dimensions of memory in their order.

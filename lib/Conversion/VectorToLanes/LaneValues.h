@@ -73,7 +73,7 @@ public:
   const int64_t numThreads, numRows;
   LaneIndex index;
   WorkgroupMemory memory;
-  DenseMap<Value, Value> shared; ///< Copies, by the vector read.
+  DenseMap<Value, Value> shared; ///< Workgroup memory, by the vector read.
 
 private:
   DenseMap<Value, SmallVector<Value>> scalars;

@@ -115,14 +115,8 @@ private:
       return convertReduction(reduction, lanes);
     if (auto product = dyn_cast<vector::ContractionOp>(op))
       return convertProduct(product, lanes);
-    if (auto read = dyn_cast<vector::TransferReadOp>(op)) {
-      if (failed(convertRead(read, lanes)))
-        return failure();
-      // Once, where it may be outside of a loop.
-      if (isFirstFactor(read))
-        lanes.shared[read] = storeFirstFactor(read, lanes);
-      return success();
-    }
+    if (auto read = dyn_cast<vector::TransferReadOp>(op))
+      return convertRead(read, lanes);
     if (auto write = dyn_cast<vector::TransferWriteOp>(op))
       return convertWrite(write, lanes);
     if (OpTrait::hasElementwiseMappableTraits(op) && op->getNumResults() == 1)

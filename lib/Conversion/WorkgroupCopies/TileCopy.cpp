@@ -1,0 +1,190 @@
+//===- TileCopy.cpp - A tile copied by a workgroup ------------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Conversion/WorkgroupCopies/TileCopy.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace mlir::attn;
+
+/// Bytes of one copy.
+static constexpr int64_t kChunkBytes = 16;
+
+static int64_t getElementBytes(ShapedType type) {
+  return type.getElementTypeBitWidth() / 8;
+}
+
+static MemRefType getBufferType(int64_t stages, VectorType tile) {
+  auto space = gpu::AddressSpaceAttr::get(
+      tile.getContext(), gpu::GPUDialect::getWorkgroupAddressSpace());
+  return MemRefType::get(
+      {stages, tile.getDimSize(0),
+       tile.getDimSize(1) + kChunkBytes / getElementBytes(tile)},
+      tile.getElementType(), MemRefLayoutAttrInterface{}, space);
+}
+
+Value attn::allocateTiles(WorkgroupThreads threads, int64_t stages,
+                          VectorType tile) {
+  auto b = OpBuilder::atBlockBegin(&threads.launch.getBody().front());
+  return memref::AllocaOp::create(b, threads.launch.getLoc(),
+                                  getBufferType(stages, tile));
+}
+
+int64_t attn::getTileBytes(int64_t stages, VectorType tile) {
+  return getBufferType(stages, tile).getNumElements() * getElementBytes(tile);
+}
+
+Value attn::emitTileView(ImplicitLocOpBuilder &b, Value buffer, Value stage,
+                         VectorType tile) {
+  OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
+  SmallVector<OpFoldResult> offsets = {getAsOpFoldResult(stage), zero, zero};
+  SmallVector<OpFoldResult> sizes = {one, b.getIndexAttr(tile.getDimSize(0)),
+                                     b.getIndexAttr(tile.getDimSize(1))};
+  SmallVector<OpFoldResult> strides(3, one);
+  auto type = memref::SubViewOp::inferRankReducedResultType(
+      tile.getShape(), cast<MemRefType>(buffer.getType()), offsets, sizes,
+      strides);
+  return memref::SubViewOp::create(b, type, buffer, offsets, sizes, strides);
+}
+
+namespace {
+
+class CopyEmitter {
+public:
+  CopyEmitter(ImplicitLocOpBuilder &builder, WorkgroupThreads threads,
+              Value source, Value tile)
+      : b(builder), thread(threads.launch.getThreadIds().x),
+        numThreads(threads.number), source(source), tile(tile),
+        type(cast<MemRefType>(tile.getType())),
+        elementBytes(getElementBytes(type)),
+        chunkSize(kChunkBytes / elementBytes),
+        chunks(type.getDimSize(1) / chunkSize),
+        numRows(b.createOrFold<memref::DimOp>(source, 0)) {}
+
+  void emit() {
+    auto branch = scf::IfOp::create(b, isAligned(), /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    emitAsynchronous();
+    b.setInsertionPointToStart(branch.elseBlock());
+    emitPlain();
+  }
+
+private:
+  /// Whether each row begins at a multiple of 16 bytes.
+  Value isAligned() {
+    auto parts = memref::ExtractStridedMetadataOp::create(b, source);
+    Value pointer = memref::ExtractAlignedPointerAsIndexOp::create(b, source);
+    Value bytes = constant(elementBytes);
+    Value offset = arith::MulIOp::create(b, parts.getOffset(), bytes);
+    Value stride = arith::MulIOp::create(b, parts.getStrides()[0], bytes);
+    Value first = arith::AddIOp::create(b, pointer, offset);
+    Value rest = arith::AndIOp::create(
+        b, arith::OrIOp::create(b, first, stride), constant(kChunkBytes - 1));
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, rest,
+                                 constant(0));
+  }
+
+  /// By neighbours in a row, as many as divide both it and the workgroup. So a
+  /// thread is in the same columns of each of its rows, and what differs
+  /// between its copies is constant.
+  void emitAsynchronous() {
+    int64_t neighbours = std::gcd(numThreads, chunks & -chunks);
+    int64_t rowsAtOnce = numThreads / neighbours;
+    Value width = constant(neighbours);
+    Value firstRow = arith::DivUIOp::create(b, thread, width);
+    Value firstColumn = arith::MulIOp::create(
+        b, arith::RemUIOp::create(b, thread, width), constant(chunkSize));
+    int64_t rows = type.getDimSize(0);
+    for (int64_t first = 0; first < rows; first += rowsAtOnce) {
+      Value row = arith::AddIOp::create(b, firstRow, constant(first));
+      OpBuilder::InsertionGuard guard(b);
+      if (first + rowsAtOnce > rows) {
+        auto branch = scf::IfOp::create(b, isBelow(row, constant(rows)),
+                                        /*withElseRegion=*/false);
+        b.setInsertionPointToStart(branch.thenBlock());
+      }
+      // Of a row that is not there, nothing is read.
+      Value elements = arith::SelectOp::create(
+          b, isBelow(row, numRows), constant(chunkSize), constant(0));
+      for (int64_t chunk = 0; chunk < chunks; chunk += neighbours) {
+        Value column =
+            arith::AddIOp::create(b, firstColumn, constant(chunk * chunkSize));
+        nvgpu::DeviceAsyncCopyOp::create(
+            b, nvgpu::DeviceAsyncTokenType::get(b.getContext()), tile,
+            ValueRange{row, column}, source, ValueRange{row, column},
+            b.getIndexAttr(chunkSize), elements, /*bypassL1=*/b.getUnitAttr());
+      }
+    }
+  }
+
+  /// Element by element, since this is rare.
+  void emitPlain() {
+    int64_t columns = type.getDimSize(1);
+    auto loop =
+        scf::ForOp::create(b, thread, constant(type.getDimSize(0) * columns),
+                           constant(numThreads));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value number = loop.getInductionVar(), width = constant(columns);
+    Value row = arith::DivUIOp::create(b, number, width);
+    Value column = arith::RemUIOp::create(b, number, width);
+    auto read = scf::IfOp::create(
+        b, isBelow(row, numRows),
+        [&](OpBuilder &b, Location loc) {
+          Value element =
+              memref::LoadOp::create(b, loc, source, ValueRange{row, column});
+          scf::YieldOp::create(b, loc, element);
+        },
+        [&](OpBuilder &b, Location loc) {
+          Value zero = arith::ConstantOp::create(
+              b, loc, b.getZeroAttr(type.getElementType()));
+          scf::YieldOp::create(b, loc, zero);
+        });
+    memref::StoreOp::create(b, read.getResult(0), tile,
+                            ValueRange{row, column});
+  }
+
+  Value isBelow(Value row, Value bound) {
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, row, bound);
+  }
+  Value constant(int64_t value) {
+    return arith::ConstantIndexOp::create(b, value);
+  }
+
+  ImplicitLocOpBuilder &b;
+  Value thread;
+  int64_t numThreads;
+  Value source, tile;
+  MemRefType type; ///< Of the tile.
+  int64_t elementBytes;
+  int64_t chunkSize; ///< Elements.
+  int64_t chunks;    ///< Of a row.
+  Value numRows;     ///< Of the source.
+};
+
+} // namespace
+
+void attn::emitTileCopy(ImplicitLocOpBuilder &b, WorkgroupThreads threads,
+                        Value source, Value tile) {
+  CopyEmitter(b, threads, source, tile).emit();
+}
+
+void attn::readTile(vector::TransferReadOp read, Value tile) {
+  OpBuilder b(read);
+  Value zero = arith::ConstantIndexOp::create(b, read.getLoc(), 0);
+  auto own = vector::TransferReadOp::create(
+      b, read.getLoc(), read.getVectorType(), tile, ValueRange{zero, zero},
+      read.getPadding(), std::array{true, true});
+  read.replaceAllUsesWith(own.getResult());
+  read.erase();
+}

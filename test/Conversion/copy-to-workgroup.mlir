@@ -1,0 +1,194 @@
+// RUN: attn-opt %s -attn-copy-to-workgroup -canonicalize -cse \
+// RUN:   -mlir-print-local-scope -split-input-file | FileCheck %s
+
+!rows = memref<?x256xf16>
+!block = memref<?x256xf16, strided<[256, 1], offset: ?>>
+
+// Two warps. Blocks of 64 rows of 256 elements: two stages, so that the copies of the
+// next block are started behind the barrier of this one, and arrive with the group
+// that its wait is for.
+// CHECK-LABEL: func.func @staged
+// CHECK-SAME: %[[Y:[^,]*]]: memref<?x256xf16>
+// CHECK: gpu.launch
+// CHECK-NOT: gpu.barrier
+// CHECK: %[[BUFFER:.*]] = memref.alloca() : memref<2x64x264xf16, #gpu.address_space<workgroup>>
+// The first block, if there is one.
+// CHECK: %[[HAS:.*]] = arith.cmpi sgt, %{{.*}}, %c0
+// CHECK: scf.if %[[HAS]]
+// CHECK: memref.extract_aligned_pointer_as_index
+// CHECK: scf.if
+// CHECK: nvgpu.device_async_copy
+// CHECK: %[[FIRST:.*]] = nvgpu.device_async_create_group
+// CHECK: scf.for %[[I:.*]] = %c0 to %[[N:.*]] step %c64 iter_args(%{{.*}}, %[[GROUP:.*]] = %[[FIRST]], %[[STAGE:.*]] = %c0)
+// CHECK: nvgpu.device_async_wait %[[GROUP]] {numGroups = 0 : i32}
+// CHECK-NEXT: gpu.barrier
+// CHECK: %[[NEXT:.*]] = arith.addi %[[I]], %c64
+// CHECK: %[[MORE:.*]] = arith.cmpi slt, %[[NEXT]], %[[N]]
+// CHECK: scf.if %[[MORE]]
+// CHECK: %[[ROWS:.*]] = affine.min {{.*}}(%[[NEXT]])[%[[N]]]
+// CHECK: %[[SOURCE:.*]] = memref.subview %[[Y]][%[[NEXT]], 0]
+// CHECK: scf.if %{{.*}} {
+// 32 neighbours in a row, and 2 rows at once; nothing is read of rows after the last.
+// CHECK: %[[IS:.*]] = arith.cmpi slt, %[[ROW:.*]], %[[ROWS]]
+// CHECK: %[[COUNT:.*]] = arith.select %[[IS]], %c8, %c0
+// CHECK: nvgpu.device_async_copy %[[SOURCE]][%[[ROW]], %[[COLUMN:.*]]], %{{.*}}[%[[ROW]], %[[COLUMN]]], 8, %[[COUNT]] {bypassL1}
+// CHECK-COUNT-31: nvgpu.device_async_copy
+// CHECK-NOT: nvgpu.device_async_copy
+// CHECK: } else {
+// CHECK: scf.for
+// CHECK: memref.load %[[SOURCE]]
+// CHECK: memref.store
+// CHECK: %[[NEW:.*]] = nvgpu.device_async_create_group
+// CHECK: %[[TILE:.*]] = memref.subview %[[BUFFER]][%[[STAGE]], 0, 0] [1, 64, 256]
+// CHECK-NOT: gpu.barrier
+// CHECK: %[[READ:.*]] = vector.transfer_read %[[TILE]]{{.*}} {in_bounds = [true, true]}
+// CHECK: vector.contract {{.*}} %[[READ]],
+// CHECK: scf.yield %{{.*}}, %[[NEW]], %{{.*}}
+func.func @staged(%y: !rows, %out: memref<32x256xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %h0 = arith.constant 0.0 : f16
+  %zero = arith.constant dense<0.0> : vector<32x256xf32>
+  %a = arith.constant dense<1.0> : vector<32x64xf16>
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c64, %sy = %c1, %sz = %c1) {
+    %s = scf.for %i = %c0 to %n step %c64 iter_args(%r = %zero) -> (vector<32x256xf32>) {
+      %count = affine.min affine_map<(d0)[s0] -> (s0 - d0, 64)>(%i)[%n]
+      %block = memref.subview %y[%i, 0] [%count, 256] [1, 1] : !rows to !block
+      %b = vector.transfer_read %block[%c0, %c0], %h0 {in_bounds = [false, true]} : !block, vector<64x256xf16>
+      %t = vector.contract {indexing_maps = [affine_map<(q, d, j) -> (q, j)>, affine_map<(q, d, j) -> (j, d)>, affine_map<(q, d, j) -> (q, d)>], iterator_types = ["parallel", "parallel", "reduction"]}
+          %a, %b, %r : vector<32x64xf16>, vector<64x256xf16> into vector<32x256xf32>
+      scf.yield %t : vector<32x256xf32>
+    }
+    vector.transfer_write %s, %out[%c0, %c0] {in_bounds = [true, true]} : vector<32x256xf32>, memref<32x256xf32>
+    gpu.terminator
+  }
+  return
+}
+
+// -----
+
+!rows = memref<?x16xbf16>
+!block = memref<16x16xbf16, strided<[16, 1], offset: ?>>
+
+// Small blocks have four stages: three groups are under way, and two may stay so. A
+// block that is not read is not copied. A loop in a loop begins with a barrier.
+// CHECK-LABEL: func.func @condition
+// CHECK: memref.alloca() : memref<4x16x24xbf16, #gpu.address_space<workgroup>>
+// CHECK: scf.for
+// CHECK: gpu.barrier
+// CHECK-COUNT-3: nvgpu.device_async_create_group
+// CHECK: scf.for %[[I:[^ ]*]] = %c0
+// CHECK: nvgpu.device_async_wait %{{.*}} {numGroups = 2 : i32}
+// CHECK-NEXT: gpu.barrier
+// CHECK: %[[NEXT:.*]] = arith.addi %[[I]], %c48
+// CHECK: scf.if
+// CHECK: %[[READ:.*]] = arith.cmpi sgt, %{{.*}}, %[[NEXT]]
+// CHECK: scf.if %[[READ]]
+// CHECK: nvgpu.device_async_copy
+func.func @condition(%y: !rows, %n: index, %bound: index, %times: index, %out: memref<16x16xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %c32 = arith.constant 32 : index
+  %h0 = arith.constant 0.0 : bf16
+  %zero = arith.constant dense<0.0> : vector<16x16xf32>
+  %a = arith.constant dense<1.0> : vector<16x16xbf16>
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c32, %sy = %c1, %sz = %c1) {
+    scf.for %k = %c0 to %times step %c1 {
+      %s = scf.for %i = %c0 to %n step %c16 iter_args(%r = %zero) -> (vector<16x16xf32>) {
+        %hidden = arith.cmpi sle, %bound, %i : index
+        %u = scf.if %hidden -> (vector<16x16xf32>) {
+          scf.yield %r : vector<16x16xf32>
+        } else {
+          %block = memref.subview %y[%i, 0] [16, 16] [1, 1] : !rows to !block
+          %b = vector.transfer_read %block[%c0, %c0], %h0 {in_bounds = [true, true]} : !block, vector<16x16xbf16>
+          %t = vector.contract {indexing_maps = [affine_map<(q, d, j) -> (q, j)>, affine_map<(q, d, j) -> (j, d)>, affine_map<(q, d, j) -> (q, d)>], iterator_types = ["parallel", "parallel", "reduction"]}
+              %a, %b, %r : vector<16x16xbf16>, vector<16x16xbf16> into vector<16x16xf32>
+          scf.yield %t : vector<16x16xf32>
+        }
+        scf.yield %u : vector<16x16xf32>
+      }
+      vector.transfer_write %s, %out[%c0, %c0] {in_bounds = [true, true]} : vector<16x16xf32>, memref<16x16xf32>
+    }
+    gpu.terminator
+  }
+  return
+}
+
+// -----
+
+!rows = memref<?x16xf16>
+!block = memref<16x16xf16, strided<[16, 1], offset: ?>>
+
+// What an iteration finds only when the one before is done is copied where it is
+// read, and waited for.
+// CHECK-LABEL: func.func @carried
+// CHECK: memref.alloca() : memref<1x16x24xf16, #gpu.address_space<workgroup>>
+// CHECK-NOT: nvgpu.device_async_copy
+// CHECK: scf.for
+// CHECK: gpu.barrier
+// CHECK: nvgpu.device_async_copy
+// CHECK: %[[GROUP:.*]] = nvgpu.device_async_create_group
+// CHECK-NEXT: nvgpu.device_async_wait %[[GROUP]] {numGroups = 0 : i32}
+// CHECK-NEXT: gpu.barrier
+// CHECK: vector.contract
+// CHECK-NOT: nvgpu.device_async_copy
+func.func @carried(%y: !rows, %n: index, %next: memref<?xindex>, %out: memref<16x16xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  %h0 = arith.constant 0.0 : f16
+  %zero = arith.constant dense<0.0> : vector<16x16xf32>
+  %a = arith.constant dense<1.0> : vector<16x16xf16>
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c32, %sy = %c1, %sz = %c1) {
+    %s:2 = scf.for %i = %c0 to %n step %c1 iter_args(%r = %zero, %at = %c0) -> (vector<16x16xf32>, index) {
+      %first = arith.addi %at, %i : index
+      %block = memref.subview %y[%first, 0] [16, 16] [1, 1] : !rows to !block
+      %b = vector.transfer_read %block[%c0, %c0], %h0 {in_bounds = [true, true]} : !block, vector<16x16xf16>
+      %t = vector.contract {indexing_maps = [affine_map<(q, d, j) -> (q, j)>, affine_map<(q, d, j) -> (j, d)>, affine_map<(q, d, j) -> (q, d)>], iterator_types = ["parallel", "parallel", "reduction"]}
+          %a, %b, %r : vector<16x16xf16>, vector<16x16xf16> into vector<16x16xf32>
+      %to = memref.load %next[%at] : memref<?xindex>
+      scf.yield %t, %to : vector<16x16xf32>, index
+    }
+    vector.transfer_write %s#0, %out[%c0, %c0] {in_bounds = [true, true]} : vector<16x16xf32>, memref<16x16xf32>
+    gpu.terminator
+  }
+  return
+}
+
+// -----
+
+!long = memref<16x256xf16>
+
+// A first factor of more than 128 elements is read where it is multiplied, from a
+// copy; 32 neighbours in a row are all of a warp. So is a second one without a loop.
+// Accumulators and what is not of 16 bits stay.
+// CHECK-LABEL: func.func @long
+// CHECK: gpu.launch
+// CHECK-DAG: %[[X:.*]] = memref.alloca() : memref<1x16x264xf16, #gpu.address_space<workgroup>>
+// CHECK-DAG: %[[Y:.*]] = memref.alloca() : memref<1x16x264xf16, #gpu.address_space<workgroup>>
+// CHECK-COUNT-32: nvgpu.device_async_copy
+// CHECK: vector.transfer_read %{{.*}} : memref<16x16xf32>, vector<16x16xf32>
+// CHECK: vector.contract
+func.func @long(%x: !long, %y: !long, %out: memref<16x16xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  %h0 = arith.constant 0.0 : f16
+  %f0 = arith.constant 0.0 : f32
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c32, %sy = %c1, %sz = %c1) {
+    %a = vector.transfer_read %x[%c0, %c0], %h0 {in_bounds = [true, true]} : !long, vector<16x256xf16>
+    %b = vector.transfer_read %y[%c0, %c0], %h0 {in_bounds = [true, true]} : !long, vector<16x256xf16>
+    %r = vector.transfer_read %out[%c0, %c0], %f0 {in_bounds = [true, true]} : memref<16x16xf32>, vector<16x16xf32>
+    %t = vector.contract {indexing_maps = [affine_map<(q, j, d) -> (q, d)>, affine_map<(q, j, d) -> (j, d)>, affine_map<(q, j, d) -> (q, j)>], iterator_types = ["parallel", "parallel", "reduction"]}
+        %a, %b, %r : vector<16x256xf16>, vector<16x256xf16> into vector<16x16xf32>
+    vector.transfer_write %t, %out[%c0, %c0] {in_bounds = [true, true]} : vector<16x16xf32>, memref<16x16xf32>
+    gpu.terminator
+  }
+  return
+}

@@ -1,0 +1,215 @@
+//===- EmulatedAttentionTest.cpp - Attention, and mutations of it ---------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// The kernel that the GPU pipeline makes of attention, with copies in stages,
+// and the same with what orders them taken away.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/Execution/EmulatorTesting.h"
+
+#include "attn/element_type.h"
+#include "lib/Pipelines/Pipelines.h"
+#include "lib/Registration/Registration.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+
+#include "gtest/gtest.h"
+
+using namespace attn;
+using namespace attn::test;
+
+namespace {
+
+constexpr std::int64_t numHeads = 2, numQueries = 20, numKeys = 266;
+
+/// What the pipeline makes of attention.
+struct LoweredAttention {
+  std::string kernels;
+  std::vector<unsigned> arguments; ///< Of the function, for the kernel.
+  emulator::LaunchOptions launch;
+};
+
+unsigned toConstant(mlir::Value value) {
+  llvm::APInt number;
+  bool isConstant = mlir::matchPattern(value, mlir::m_ConstantInt(&number));
+  EXPECT_TRUE(isConstant);
+  return isConstant ? unsigned(number.getZExtValue()) : 0;
+}
+
+LoweredAttention lower(std::int64_t headSize) {
+  std::string text = R"(
+!queries = tensor<1x2xQUERIESxHEADxf16>
+!keys = tensor<1x2xKEYSxHEADxf16>
+func.func @attend(%query: !queries, %key: !keys, %value: !keys) -> !queries {
+  %init = tensor.empty() : !queries
+  %output = attn.attention ins(%query, %key, %value : !queries, !keys, !keys)
+      outs(%init : !queries)
+  return %output : !queries
+})";
+  text = replaceAll(text, "QUERIES", std::to_string(numQueries));
+  text = replaceAll(text, "KEYS", std::to_string(numKeys));
+  text = replaceAll(text, "HEAD", std::to_string(headSize));
+  mlir::DialectRegistry registry;
+  mlir::attn::registerKernelDialects(registry);
+  mlir::attn::registerDeviceDialects(registry);
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+  mlir::PassManager passes(&context);
+  mlir::attn::buildPreparationPipeline(passes);
+  mlir::attn::buildGPUPipeline(passes);
+  LoweredAttention result;
+  if (!module || failed(passes.run(*module))) {
+    ADD_FAILURE() << "cannot lower attention";
+    return result;
+  }
+  module->walk([&](mlir::gpu::LaunchFuncOp launch) {
+    for (mlir::Value operand : launch.getKernelOperands()) {
+      auto argument = mlir::dyn_cast<mlir::BlockArgument>(operand);
+      EXPECT_TRUE(argument) << "an operand that the host computes";
+      result.arguments.push_back(argument ? argument.getArgNumber() : 0);
+    }
+    result.launch.grid = {toConstant(launch.getGridSizeX()),
+                          toConstant(launch.getGridSizeY()),
+                          toConstant(launch.getGridSizeZ())};
+    result.launch.block = {toConstant(launch.getBlockSizeX())};
+    result.launch.dynamicSharedBytes =
+        toConstant(launch.getDynamicSharedMemorySize());
+  });
+  llvm::raw_string_ostream os(result.kernels);
+  (*module->getOps<mlir::gpu::GPUModuleOp>().begin())->print(os);
+  return result;
+}
+
+std::vector<double> computeAttention(const std::vector<f16> &query,
+                                     const std::vector<f16> &key,
+                                     const std::vector<f16> &value,
+                                     std::int64_t headSize) {
+  std::vector<double> output(query.size());
+  for (std::int64_t q = 0; q < numHeads * numQueries; ++q) {
+    double sum = 0;
+    std::int64_t firstKey = q / numQueries * numKeys;
+    for (std::int64_t j = firstKey; j < firstKey + numKeys; ++j) {
+      double score = 0;
+      for (std::int64_t d = 0; d < headSize; ++d)
+        score += double(float(query[q * headSize + d])) *
+                 double(float(key[j * headSize + d]));
+      double weight = std::exp(score / std::sqrt(double(headSize)));
+      sum += weight;
+      for (std::int64_t d = 0; d < headSize; ++d)
+        output[q * headSize + d] +=
+            weight * double(float(value[j * headSize + d]));
+    }
+    for (std::int64_t d = 0; d < headSize; ++d)
+      output[q * headSize + d] /= sum;
+  }
+  return output;
+}
+
+/// Runs attention with numbers, and a schedule, that the seed decides. Key and
+/// value begin `shift` elements after an aligned address.
+RunKernel runWith(const LoweredAttention &attention, std::int64_t headSize,
+                  std::int64_t shift = 0) {
+  return [&attention, headSize, shift](const jit::EmulatedKernel &kernel,
+                                       std::uint64_t seed) -> std::string {
+    auto query = makeNumbers<f16>(numHeads * numQueries * headSize, seed);
+    auto key = makeNumbers<f16>(numHeads * numKeys * headSize, seed + 100);
+    auto value = makeNumbers<f16>(numHeads * numKeys * headSize, seed + 200);
+    std::vector<f16> output(query.size());
+    std::vector<double> expected =
+        computeAttention(query, key, value, headSize);
+    key.insert(key.begin(), shift, f16(0.0f));
+    value.insert(value.begin(), shift, f16(0.0f));
+    KernelArguments arguments;
+    for (unsigned argument : attention.arguments) {
+      std::vector<f16> *buffers[] = {&query, &key, &value, &output};
+      bool isKey = argument == 1 || argument == 2;
+      arguments.addMemRef(*buffers[argument],
+                          {1, numHeads, isKey ? numKeys : numQueries, headSize},
+                          "argument " + std::to_string(argument),
+                          /*isWritable=*/argument == 3, isKey ? shift : 0);
+    }
+    emulator::LaunchOptions options = attention.launch;
+    options.seed = seed;
+    if (Status status = arguments.launch(kernel, options); !status)
+      return status.error().message;
+    std::vector<float> floats(output.begin(), output.end());
+    return compare(floats, expected, 2e-3);
+  };
+}
+
+TEST(EmulatedAttention, TwoStages) {
+  LoweredAttention attention = lower(64);
+  expectRight(attention.kernels, "attend_kernel", runWith(attention, 64));
+}
+
+TEST(EmulatedAttention, FourStages) {
+  LoweredAttention attention = lower(16);
+  expectRight(attention.kernels, "attend_kernel", runWith(attention, 16));
+}
+
+/// Queries of long heads are read from workgroup memory too.
+TEST(EmulatedAttention, LongHeads) {
+  LoweredAttention attention = lower(256);
+  expectRight(attention.kernels, "attend_kernel", runWith(attention, 256));
+}
+
+TEST(EmulatedAttention, RowsThatAreNotAligned) {
+  LoweredAttention attention = lower(16);
+  expectRight(attention.kernels, "attend_kernel", runWith(attention, 16, 3));
+}
+
+TEST(EmulatedAttention, CatchesMissingWait) {
+  LoweredAttention attention = lower(64);
+  expectCaught(
+      replaceAll(attention.kernels, "nvvm.cp.async.wait.group 0\n", "\n"),
+      "attend_kernel", runWith(attention, 64), "has not been waited for");
+}
+
+TEST(EmulatedAttention, CatchesWaitForTooFew) {
+  LoweredAttention attention = lower(16);
+  expectCaught(replaceAll(attention.kernels, "nvvm.cp.async.wait.group 2",
+                          "nvvm.cp.async.wait.group 3"),
+               "attend_kernel", runWith(attention, 16),
+               "has not been waited for");
+}
+
+TEST(EmulatedAttention, CatchesMissingBarrier) {
+  LoweredAttention attention = lower(64);
+  std::string wait = "nvvm.cp.async.wait.group 0\n    ";
+  expectCaught(replaceAll(attention.kernels, wait + "nvvm.barrier0\n", wait),
+               "attend_kernel", runWith(attention, 64),
+               "which nothing has written");
+}
+
+TEST(EmulatedAttention, CatchesMissingGroup) {
+  LoweredAttention attention = lower(64);
+  expectCaught(
+      replaceAll(attention.kernels, "nvvm.cp.async.commit.group\n", "\n"),
+      "attend_kernel", runWith(attention, 64), "has not been waited for");
+}
+
+TEST(EmulatedAttention, CatchesTooLittleMemory) {
+  LoweredAttention attention = lower(64);
+  attention.launch.dynamicSharedBytes /= 2;
+  expectCaught(attention.kernels, "attend_kernel", runWith(attention, 64),
+               "is out of bounds");
+}
+
+TEST(EmulatedAttention, CatchesWrongTranspose) {
+  LoweredAttention attention = lower(64);
+  expectCaught(replaceAll(attention.kernels, "layout = #nvvm.mma_layout<col>",
+                          "layout = #nvvm.mma_layout<row>"),
+               "attend_kernel", runWith(attention, 64), "wrong at");
+}
+
+} // namespace
