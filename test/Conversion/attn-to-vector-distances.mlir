@@ -170,15 +170,19 @@ func.func @wrapping(%s: memref<128x16xf32>, %m: memref<16xf32>, %b: index, %p: i
 
 // -----
 
-// A bound of a magnitude takes one comparison, and a key is never negative.
+// A bound of a magnitude takes one comparison, and is added to what is the same
+// for all queries. A key is never negative.
 // CHECK-LABEL: func @near
 //   CHECK-DAG:   %[[THREE:.*]] = arith.constant dense<3> : vector<16xi32>
 //   CHECK-DAG:   %[[SIX:.*]] = arith.constant dense<6> : vector<16xi32>
 //       CHECK:   scf.for
-//       CHECK:     arith.divui
+//       CHECK:     %[[ROW:.*]] = arith.divui
 //   CHECK-NOT:     math.absi
-//       CHECK:     %[[RAISED:.*]] = arith.addi %{{.*}}, %[[THREE]]
-//       CHECK:     %[[KEEP:.*]] = arith.cmpi ule, %[[RAISED]], %[[SIX]]
+//       CHECK:     %[[NARROW:.*]] = arith.index_cast %[[ROW]] : index to i32
+//       CHECK:     %[[ROWS:.*]] = vector.broadcast %[[NARROW]] : i32 to vector<16xi32>
+//       CHECK:     %[[RAISED:.*]] = arith.addi %[[ROWS]], %[[THREE]]
+//       CHECK:     %[[SHIFTED:.*]] = arith.subi %[[RAISED]], %{{.*}}
+//       CHECK:     %[[KEEP:.*]] = arith.cmpi ule, %[[SHIFTED]], %[[SIX]]
 //       CHECK:     arith.select %[[KEEP]]
 func.func @near(%s: memref<128x16xf32>, %m: memref<16xf32>, %b: index, %p: index, %j: index, %nq: index, %nk: index) {
   %true = arith.constant true

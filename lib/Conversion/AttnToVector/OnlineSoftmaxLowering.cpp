@@ -264,6 +264,18 @@ private:
       mask->prepare();
     }
     auto body = [&](Value row) {
+      // A select of what is loaded and stored again would become a masked store
+      // with an inverted mask of its own.
+      if (mask && !score && !scales && b.getTarget().scalef) {
+        Pieces scores;
+        for (auto [piece, keep] : llvm::enumerate(mask->evaluateMask(row)))
+          scores.push_back(b.create<vector::MaskedLoadOp>(
+              vector, tile.scores,
+              ValueRange{row, b.index(int64_t(piece) * b.getWidth())}, keep,
+              minusInfinity()));
+        b.store(scores, tile.scores, row);
+        return scores;
+      }
       Pieces scores = b.load(tile.scores, row, scalar);
       if (scales)
         for (Value &piece : scores)

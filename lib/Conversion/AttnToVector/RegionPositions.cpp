@@ -199,7 +199,8 @@ FailureOr<LaneValue> RegionVectorizer::evaluateNarrow(Operation *op) {
   return LaneValue::varying(type, buildPieces(op, operands, element), bound);
 }
 
-/// |x| <= c in i32 is x + c <= 2 * c without signs.
+/// |x| <= c in i32 is x + c <= 2 * c without signs, and x + c of x = y - z is
+/// (y + c) - z, of which the sum is the same for all queries or all keys.
 FailureOr<LaneValue> RegionVectorizer::evaluateNear(Operation *op) {
   std::optional<CmpIPredicate> predicate = getPredicate(op);
   if (predicate != CmpIPredicate::sle && predicate != CmpIPredicate::slt)
@@ -213,12 +214,25 @@ FailureOr<LaneValue> RegionVectorizer::evaluateNear(Operation *op) {
   if (most < 0 || most > INT32_MAX / 2 || !arithmetic.isNarrow(number))
     return failure();
   VectorType vector = b.getPieceType(b.getI32Type());
-  Pieces pieces = arithmetic.toNarrowVectors(number);
-  for (Value &piece : pieces) {
-    Value raised = b.create<arith::AddIOp>(piece, b.integer(vector, most));
-    piece = b.create<arith::CmpIOp>(CmpIPredicate::ule, raised,
-                                    b.integer(vector, 2 * most));
+  Value shift = b.integer(vector, most);
+  Pieces pieces;
+  Operation *difference = magnitude.getOperand().getDefiningOp();
+  if (number.isVarying() && difference &&
+      isa<arith::SubIOp, index::SubOp>(difference) &&
+      arithmetic.isNarrow(get(difference->getOperand(0))) &&
+      arithmetic.isNarrow(get(difference->getOperand(1)))) {
+    Pieces from = arithmetic.toNarrowVectors(get(difference->getOperand(0)));
+    Pieces less = arithmetic.toNarrowVectors(get(difference->getOperand(1)));
+    for (auto [y, z] : llvm::zip_equal(from, less))
+      pieces.push_back(
+          b.create<arith::SubIOp>(b.create<arith::AddIOp>(y, shift), z));
+  } else {
+    for (Value piece : arithmetic.toNarrowVectors(number))
+      pieces.push_back(b.create<arith::AddIOp>(piece, shift));
   }
+  for (Value &piece : pieces)
+    piece = b.create<arith::CmpIOp>(CmpIPredicate::ule, piece,
+                                    b.integer(vector, 2 * most));
   return LaneValue::varying(b.getI1Type(), std::move(pieces));
 }
 
