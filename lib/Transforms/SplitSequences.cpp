@@ -62,12 +62,19 @@ Value extract(OpBuilder &b, Location loc, Value tensor, const Rows &rows) {
                                         rows.sizes, rows.strides);
 }
 
-/// Rows of no sequence: output 0, log-sum-exp -inf.
-Value fill(OpBuilder &b, Location loc, Value tensor, double value) {
+/// `tensor` with `value` in the rows [begin, end).
+Value fillRows(OpBuilder &b, Location loc, Value tensor, double value,
+               Value begin, Value end) {
   Type type = cast<RankedTensorType>(tensor.getType()).getElementType();
   Value constant =
       arith::ConstantOp::create(b, loc, b.getFloatAttr(type, value));
-  return linalg::FillOp::create(b, loc, constant, tensor).getResult(0);
+  Rows rows(b, loc, tensor, begin,
+            b.createOrFold<arith::SubIOp>(loc, end, begin));
+  Value filled =
+      linalg::FillOp::create(b, loc, constant, extract(b, loc, tensor, rows))
+          .getResult(0);
+  return tensor::InsertSliceOp::create(b, loc, filled, tensor, rows.offsets,
+                                       rows.sizes, rows.strides);
 }
 
 } // namespace
@@ -76,15 +83,27 @@ void attn::splitSequences(RewriterBase &rewriter, AttentionOp op) {
   OpBuilder &b = rewriter;
   Location loc = op.getLoc();
   rewriter.setInsertionPoint(op);
-  SmallVector<Value> inits = {fill(b, loc, op.getOuts()[0], 0.0)};
-  if (op.getLogSumExp())
-    inits.push_back(fill(b, loc, op.getOuts()[1],
-                         -std::numeric_limits<double>::infinity()));
   Value zero = arith::ConstantIndexOp::create(b, loc, 0);
   Value one = arith::ConstantIndexOp::create(b, loc, 1);
   Value bounds =
       b.createOrFold<tensor::DimOp>(loc, op.getCumulativeQuery(), zero);
   Value count = b.createOrFold<arith::SubIOp>(loc, bounds, one);
+
+  // Rows before the first and after the last sequence: output 0, log-sum-exp
+  // -inf. There are none between two.
+  auto bound = [&](Value n) {
+    return toIndex(
+        b, loc, tensor::ExtractOp::create(b, loc, op.getCumulativeQuery(), n));
+  };
+  Value first = bound(zero), last = bound(count);
+  Value numRows = tensor::DimOp::create(b, loc, op.getQuery(), 2);
+  SmallVector<Value> inits;
+  for (Value out : op.getOuts()) {
+    double value =
+        inits.empty() ? 0.0 : -std::numeric_limits<double>::infinity();
+    Value filled = fillRows(b, loc, out, value, zero, first);
+    inits.push_back(fillRows(b, loc, filled, value, last, numRows));
+  }
 
   auto body = [&](OpBuilder &b, Location loc, Value n, ValueRange results) {
     Value next = arith::AddIOp::create(b, loc, n, one);

@@ -3,12 +3,23 @@
 !t = tensor<1x4x?x16xf32>
 !kv = tensor<1x2x?x16xf32>
 
-// Rows of no sequence are filled; each sequence is attention on slices, with
-// its own offset, and its number in place of `b`.
+// Rows before the first and after the last sequence are filled, and no others;
+// each sequence is attention on slices, with its own offset, and its number in
+// place of `b`.
 // CHECK-LABEL: func.func @packed
 // CHECK-SAME: %[[Q:[^:]*]]: tensor<1x4x?x16xf32>, %[[K:[^:]*]]: tensor<1x2x?x16xf32>
 // CHECK-SAME: %[[CQ:[^:]*]]: tensor<?xi32>, %[[CK:[^:]*]]: tensor<?xi32>, %[[OFF:[^:]*]]: tensor<?xi64>, %[[LEN:[^:]*]]: tensor<?xindex>
-// CHECK: linalg.fill ins(%cst : f32)
+// CHECK: %[[BOUNDS:.*]] = tensor.dim %[[CQ]]
+// CHECK: %[[NUMBER:.*]] = arith.subi %[[BOUNDS]], %{{.*}}
+// CHECK: tensor.extract %[[CQ]][%c0]
+// CHECK: tensor.extract %[[CQ]][%[[NUMBER]]]
+// CHECK: %[[LENGTH:.*]] = tensor.dim %[[Q]], %{{.*}}
+// CHECK-NOT: linalg.fill {{.*}} tensor<1x4x?x16xf32>)
+// CHECK: %[[BEFORE:.*]] = tensor.extract_slice %{{.*}}[0, 0, %c0, 0] [1, 4, %[[FIRST:.*]], 16]
+// CHECK: linalg.fill ins(%cst : f32) outs(%[[BEFORE]]
+// CHECK: %[[REST:.*]] = arith.subi %[[LENGTH]], %[[LAST:.*]] : index
+// CHECK: %[[AFTER:.*]] = tensor.extract_slice %{{.*}}[0, 0, %[[LAST]], 0] [1, 4, %[[REST]], 16]
+// CHECK: linalg.fill ins(%{{.*}} : f32) outs(%[[AFTER]]
 // CHECK: %[[INF:.*]] = arith.constant 0xFF800000 : f32
 // CHECK: linalg.fill ins(%[[INF]] : f32)
 // CHECK: scf.for %[[N:.*]] = %{{.*}} to %{{.*}} step %{{.*}} iter_args
