@@ -110,7 +110,29 @@ LogicalResult attn::vectorizeReduction(RewriterBase &rewriter,
 
   OpOperand &output = *op.getDpsInitOperand(0);
   Value result = loadSlice(rewriter, output, loops, 1);
+  // LLVM reduces to a maximum or a minimum by scalars; half with half, it is by
+  // vectors.
+  bool isByHalves = kind == vector::CombiningKind::MAXIMUMF ||
+                    kind == vector::CombiningKind::MINIMUMF;
+  auto reduceByHalves = [&](Value partial) -> Value {
+    int64_t lanes = cast<VectorType>(partial.getType()).getDimSize(0);
+    for (int64_t half = lanes / 2; half > 0; half /= 2) {
+      auto slice = [&](int64_t first) -> Value {
+        return vector::ExtractStridedSliceOp::create(
+            rewriter, loc, partial, ArrayRef<int64_t>{first},
+            ArrayRef<int64_t>{half}, ArrayRef<int64_t>{1});
+      };
+      Value low = slice(0), high = slice(half);
+      partial = vector::makeArithReduction(rewriter, loc, kind, low, high);
+    }
+    return vector::ExtractOp::create(rewriter, loc, partial, int64_t(0));
+  };
   auto finish = [&](Value partial) {
+    if (isByHalves) {
+      result = vector::makeArithReduction(rewriter, loc, kind, result,
+                                          reduceByHalves(partial));
+      return;
+    }
     // The order is this one's anyway.
     result = vector::ReductionOp::create(rewriter, loc, kind, partial, result,
                                          arith::FastMathFlags::reassoc);
