@@ -312,3 +312,23 @@ func.func @rows_of_f32(%p: memref<?x4xf32>, %v: memref<?x32xf32, strided<[?, 1]>
       outs(%o : memref<4x32xf32>)
   return
 }
+
+// -----
+
+// Rows of A that are a constant distance apart share an address: 6 rows of 4
+// registers. Scalars are used row by row, since all of them together with a row of
+// B and the sums are more than there are registers.
+
+// CHECK-LABEL: func.func @rows_in_steps(
+// CHECK-NOT: llvm.inline_asm
+// CHECK: scf.for {{.*}} -> (vector<6x16xf32>, vector<6x16xf32>, vector<6x16xf32>, vector<6x16xf32>)
+// CHECK:   %[[FIRST:.*]] = vector.broadcast %{{.*}} : f32 to vector<16xf32>
+// CHECK-COUNT-4: vector.fma %[[FIRST]],
+// CHECK:   %[[SECOND:.*]] = vector.broadcast %{{.*}} : f32 to vector<16xf32>
+// CHECK:   vector.fma %[[SECOND]],
+func.func @rows_in_steps(%a: memref<48x64xf32>, %b: memref<64x64xf32>,
+                         %c: memref<48x64xf32>) {
+  linalg.matmul ins(%a, %b : memref<48x64xf32>, memref<64x64xf32>)
+      outs(%c : memref<48x64xf32>)
+  return
+}

@@ -32,17 +32,22 @@ int64_t Contraction::getNumTerms() const {
   return position ? a.getType().getDimSize(*position) : 1;
 }
 
-bool Contraction::hasRowsApart() const {
-  AffineExpr row = getAffineDimExpr(0, mapOfA.getContext());
-  unsigned position = *mapOfA.getResultPosition(row);
-  if (position + 1 == mapOfA.getNumResults())
-    return false;
-  // Steps of constant size become offsets of one pointer.
+static bool endsWithRow(AffineMap mapOfA) {
+  return mapOfA.getResults().back() == getAffineDimExpr(0, mapOfA.getContext());
+}
+
+bool Contraction::hasRowsInSteps() const {
   SmallVector<int64_t> strides;
   int64_t offset;
-  return !hasPairs() ||
-         failed(a.getType().getStridesAndOffset(strides, offset)) ||
-         ShapedType::isDynamic(strides[position]);
+  AffineExpr row = getAffineDimExpr(0, mapOfA.getContext());
+  // Blocks of fewer vectors have more rows, whose scalars would not be reused.
+  return (hasPairs() || getNumLanes() % 64 == 0) && !endsWithRow(mapOfA) &&
+         succeeded(a.getType().getStridesAndOffset(strides, offset)) &&
+         !ShapedType::isDynamic(strides[*mapOfA.getResultPosition(row)]);
+}
+
+bool Contraction::hasRowsApart() const {
+  return !endsWithRow(mapOfA) && !hasRowsInSteps();
 }
 
 bool Contraction::hasTiles() const {

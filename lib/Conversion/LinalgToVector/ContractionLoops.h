@@ -45,6 +45,9 @@ struct Contraction {
   int64_t getNumTerms() const;
   /// Of C, and of the products.
   Type getElementType() const { return c.getType().getElementType(); }
+  /// Whether rows of A are a constant distance from each other, which becomes
+  /// an offset of one address.
+  bool hasRowsInSteps() const;
   /// Whether each row of A has an address of its own in the inner loop.
   bool hasRowsApart() const;
   /// Whether tiles of A, without the dimension of pairs, have its rows as their

@@ -283,6 +283,21 @@ void VectorBlocks::emitProducts(ArrayRef<Value> scalars, ArrayRef<Value> lanes,
                                 SmallVector<Value> &acc) {
   Type type = contraction.getElementType();
   auto numRows = static_cast<int64_t>(scalars.size());
+  if (contraction.hasRowsInSteps() && !contraction.hasPairs()) {
+    // Row by row: few scalars are in registers at a time.
+    for (auto [i, scalar] : llvm::enumerate(scalars)) {
+      auto position = static_cast<int64_t>(i);
+      Value repeated = vector::BroadcastOp::create(
+          b, loc, VectorType::get(width, type), scalar);
+      for (auto [vectors, column] : llvm::zip_equal(acc, lanes)) {
+        Value sum = vector::ExtractOp::create(b, loc, vectors, position);
+        vectors =
+            insertRow(vector::FMAOp::create(b, loc, repeated, column, sum),
+                      vectors, position);
+      }
+    }
+    return;
+  }
   Value lhs = vector::FromElementsOp::create(
       b, loc, VectorType::get({1, numRows}, type), scalars);
   AffineExpr m, n, l;
