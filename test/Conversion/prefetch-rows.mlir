@@ -70,6 +70,33 @@ func.func @two_tiles(%k: !heads, %v: !heads, %q: !queries, %s: !scores,
   return
 }
 
+// But a product of many rows takes so long that other tiles' blocks have come between,
+// and a line of the next block costs it little.
+// CHECK-LABEL: func.func @many_rows(
+// CHECK-SAME: %[[K:[^:]*]]: memref<4x?x64xf32>
+// CHECK: scf.forall (%[[H:.*]], %{{.*}}) in (4, 2)
+// CHECK:   scf.for %[[J:[^ ]*]] = %c0 to %[[N:[^ ]*]] step %c8
+// CHECK:     %[[EXISTS:.*]] = arith.cmpi slt, %[[LATER:.*]], %[[N]]
+// CHECK:     %[[FIRST:.*]] = arith.select %[[EXISTS]], %[[LATER]], %[[J]]
+// CHECK:     %[[NEXT:.*]] = memref.subview %[[K]][%[[H]], %[[FIRST]], 0]
+// CHECK:     scf.if
+// CHECK-COUNT-4: memref.prefetch %[[NEXT]]
+func.func @many_rows(%k: !heads, %p: memref<24x8xf32>, %o: memref<24x64xf32>,
+                     %n: index, %condition: i1) {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  scf.forall (%h, %i) in (4, 2) {
+    scf.for %j = %c0 to %n step %c8 {
+      %keys = memref.subview %k[%h, %j, 0] [1, 8, 64] [1, 1, 1] : !heads to !block
+      scf.if %condition {
+        linalg.matmul ins(%p, %keys : memref<24x8xf32>, !block)
+            outs(%o : memref<24x64xf32>)
+      }
+    }
+  }
+  return
+}
+
 // Where each block is looked up, the processor does not see the next one coming: the
 // beginnings of the keys and values three blocks later, or of these, are fetched too,
 // every 4096 bytes.

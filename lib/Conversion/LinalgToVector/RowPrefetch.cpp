@@ -125,6 +125,24 @@ static bool isMatrix(memref::SubViewOp view) {
   return view.getType().getRank() == 2;
 }
 
+/// The block of rows that a contraction of many rows and lanes reads; or null.
+/// Other tiles may read it too, but before that, others have taken its place in
+/// the second-level cache. What fetches it costs such a contraction little.
+static memref::SubViewOp findBlockOfMany(linalg::LinalgOp op, scf::ForOp loop) {
+  constexpr int64_t leastRows = 24, leastLanes = 64;
+  if (op.getNumDpsInputs() != 2 || op.getNumLoops() != 3)
+    return nullptr;
+  auto output = dyn_cast<MemRefType>(op.getDpsInits().front().getType());
+  if (!output || output.getRank() != 2 || output.getDimSize(0) < leastRows ||
+      output.getDimSize(1) < leastLanes || !output.getElementType().isF32())
+    return nullptr;
+  auto view = op.getDpsInputs().back().getDefiningOp<memref::SubViewOp>();
+  return view && isMatrix(view) && view->getBlock() == loop.getBody() &&
+                 dependsOn(view, loop.getInductionVar())
+             ? view
+             : nullptr;
+}
+
 /// Whether `view` are rows of pairs.
 static bool isPairs(memref::SubViewOp view) {
   MemRefType type = view.getType();
@@ -181,6 +199,17 @@ attn::emitRowPrefetches(OpBuilder &b, ArrayRef<linalg::LinalgOp> contractions) {
     if (Value next = LaterIteration(b, loop).get(keys))
       prefetches[products] = {cast<TypedValue<MemRefType>>(next), values,
                               numRows};
+  }
+  for (linalg::LinalgOp op : contractions) {
+    auto loop = op->getParentOfType<scf::ForOp>();
+    if (!loop || prefetches.contains(op))
+      continue;
+    memref::SubViewOp block = findBlockOfMany(op, loop);
+    if (!block)
+      continue;
+    b.setInsertionPoint(loop.getBody()->findAncestorOpInBlock(*op));
+    if (Value next = LaterIteration(b, loop).get(block))
+      prefetches[op] = {cast<TypedValue<MemRefType>>(next), block};
   }
   // A contraction alone in its loop fetches what it will read next.
   for (linalg::LinalgOp op : contractions) {
