@@ -371,7 +371,7 @@ def MultiTokenToPanels : Pass<"attn-multi-token-to-panels"> {
     groups of heads that are mixed with each other, and tiles of rows of the
     output. An iteration computes panels `(heads, rows, keys)` of f32: the scores of
     its rows and of those before them that convolutions see, with the keys that a
-    row of them may see. Keys are transposed before, once, to blocks of 64. Every
+    row of them may see, or with a chunk of them after the other. Keys are transposed before, once, to blocks of 64. Every
     step is a linalg op on such a block whose last loop is over keys, or a product
     of matrices, so that `attn-vectorize-rows` and `attn-vectorize-contractions`
     compute it by vectors.

@@ -6,13 +6,15 @@
 // CHECK: scf.forall (%{{.*}}, %{{.*}}) in (%{{.*}}, 2)
 // CHECK: linalg.transpose
 // CHECK: scf.forall (%{{.*}}, %{{.*}}, %{{.*}}) = (0, 0, 0) to (%{{.*}}, 2, %{{.*}}) step (1, 1, 48)
-// CHECK: linalg.matmul {{.*}} outs(%{{.*}} : tensor<56x64xf32>)
+// CHECK: linalg.matmul {{.*}} outs(%{{.*}} : tensor<54x64xf32>)
 // A block that is full is not masked.
 // CHECK: scf.if
 // CHECK: linalg.index
 // A block with what its convolution reads around it.
 // CHECK: linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : tensor<1x53x74xf32>, tensor<1x6x11xf32>) outs(%{{.*}} : tensor<48x64xf32>)
 // CHECK: math.exp2
+// Products with what hidden values hold are left out only if they show.
+// CHECK: scf.while
 // CHECK: linalg.matmul {{.*}} outs(%{{.*}} : tensor<48x8xf32>)
 // CHECK: attn.all_finite
 // CHECK: tensor.parallel_insert_slice
@@ -29,6 +31,83 @@ func.func @paper(%query: tensor<?x4x?x8xf32>, %key: tensor<?x2x?x8xf32>,
       mix_after(%weights : tensor<2x2x2xf32>)
       mask causal
   return %0 : tensor<?x4x?x8xf32>
+}
+
+// -----
+
+// Without stages after the softmax, keys go through a panel of 8 blocks. A chunk
+// begins with the scores of the 32 keys around its first one, of which the later 16
+// are the chunk's before it: keys are transposed 48 positions earlier.
+// CHECK-LABEL: func.func @chunks
+// CHECK-DAG: %[[C48:.*]] = arith.constant 48 : index
+// CHECK: arith.subi %{{.*}}, %[[C48]]
+// CHECK: linalg.transpose
+// CHECK: scf.while
+// CHECK: linalg.matmul {{.*}} outs(%{{.*}} : tensor<54x32xf32>)
+// CHECK: scf.for {{.*}} -> (tensor<1x48x8xf32>, tensor<1x48xf32>, tensor<1x48xf32>, tensor<1x54x32xf32>)
+// CHECK: tensor.insert_slice %{{.*}} into %{{.*}}[0, 0, 0] [1, 54, 32] {{.*}} into tensor<1x54x560xf32>
+// CHECK: linalg.matmul {{.*}} outs(%{{.*}} : tensor<54x64xf32>)
+// CHECK: linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : tensor<1x53x74xf32>, tensor<1x6x11xf32>)
+// An online softmax: sums so far are multiplied by exp(m - new m).
+// CHECK: arith.maximumf
+// CHECK: math.exp2
+// CHECK: math.exp2
+// CHECK: linalg.matmul {{.*}} outs(%{{.*}} : tensor<48x8xf32>)
+// CHECK: attn.all_finite
+func.func @chunks(%query: tensor<?x4x?x8xf32>, %key: tensor<?x2x?x8xf32>,
+                  %value: tensor<?x2x?x8xf32>, %init: tensor<?x4x?x8xf32>,
+                  %kernel: tensor<4x6x11xf32>) -> tensor<?x4x?x8xf32> {
+  %0 = attn.multi_token_attention
+      ins(%query, %key, %value : tensor<?x4x?x8xf32>, tensor<?x2x?x8xf32>,
+          tensor<?x2x?x8xf32>)
+      outs(%init : tensor<?x4x?x8xf32>)
+      convolve_before(%kernel : tensor<4x6x11xf32>)
+      mask causal
+  return %0 : tensor<?x4x?x8xf32>
+}
+
+// -----
+
+// A kernel of more keys than chunks pass on to each other.
+// CHECK-LABEL: func.func @wide_kernel
+// CHECK-NOT: scf.while
+// CHECK: linalg.matmul {{.*}} outs(%{{.*}} : tensor<54x64xf32>)
+// CHECK: -> (tensor<1x54x?xf32>)
+// CHECK: math.exp2
+// CHECK: scf.while
+func.func @wide_kernel(%query: tensor<?x4x?x8xf32>, %key: tensor<?x2x?x8xf32>,
+                       %value: tensor<?x2x?x8xf32>, %init: tensor<?x4x?x8xf32>,
+                       %kernel: tensor<4x2x35xf32>) -> tensor<?x4x?x8xf32> {
+  %0 = attn.multi_token_attention
+      ins(%query, %key, %value : tensor<?x4x?x8xf32>, tensor<?x2x?x8xf32>,
+          tensor<?x2x?x8xf32>)
+      outs(%init : tensor<?x4x?x8xf32>)
+      convolve_before(%kernel : tensor<4x2x35xf32>)
+  return %0 : tensor<?x4x?x8xf32>
+}
+
+// -----
+
+// Many heads are mixed by products of matrices, row by row. A panel of all keys
+// would leave the second-level cache, so that scores are computed twice.
+// CHECK-LABEL: func.func @two_passes
+// CHECK: linalg.matmul {{.*}} outs(%{{.*}} : tensor<48x64xf32>)
+// CHECK: math.exp2
+// CHECK: scf.while
+// CHECK: linalg.matmul {{.*}} outs(%{{.*}} : tensor<48x64xf32>)
+// CHECK: math.exp2
+// CHECK: linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : tensor<8x8xf32>, tensor<8x64xf32>) outs(%{{.*}} : tensor<8x64xf32>)
+// CHECK: linalg.matmul {{.*}} outs(%{{.*}} : tensor<48x8xf32>)
+func.func @two_passes(%query: tensor<?x8x?x8xf32>, %key: tensor<?x2x2752x8xf32>,
+                      %init: tensor<?x8x?x8xf32>, %weights: tensor<1x8x8xf32>)
+    -> tensor<?x8x?x8xf32> {
+  %0 = attn.multi_token_attention
+      ins(%query, %key, %key : tensor<?x8x?x8xf32>, tensor<?x2x2752x8xf32>,
+          tensor<?x2x2752x8xf32>)
+      outs(%init : tensor<?x8x?x8xf32>)
+      mix_after(%weights : tensor<1x8x8xf32>)
+      mask causal
+  return %0 : tensor<?x8x?x8xf32>
 }
 
 // -----

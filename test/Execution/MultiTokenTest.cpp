@@ -134,6 +134,68 @@ TEST(MultiToken, t5_nothing_of_the_future) {
   }
 }
 
+/// Of more keys than a panel has: chunks that pass scores on to each other, and
+/// two passes. Some rows see no key, some only such of the last chunk.
+TEST(MultiToken, many_keys) {
+  struct Case {
+    string placement;
+    Index heads, keys;
+    bool isStatic;
+    string clauses;
+  };
+  std::uint64_t seed = 8300;
+  for (const Case &c : std::initializer_list<Case>{
+           {"k", 2, 1100, false, " mask causal"},
+           {"k", 1, 1050, true, " mask sliding_window(700, 0)"},
+           {"x", 2, 530, false, ""},
+           {"km", 2, 1090, false, " score softcap(5.0) mask causal"},
+           {"m", 6, 600, true, " mask causal"},
+           {"M", 8, 2800, true, " mask causal"},
+           {"M", 8, 2750, true,
+            " score softcap(5.0) mask sliding_window(900, 0)"}}) {
+    SCOPED_TRACE("seed " + std::to_string(seed) + ", " + c.placement + ", " +
+                 std::to_string(c.keys));
+    Random random(seed++);
+    MultiTokenText text{.type = ElementType::f32,
+                        .queryHeads = c.heads,
+                        .keyValueHeads = 1,
+                        .keySize = 5,
+                        .valueSize = 3,
+                        .stageType = ElementType::f32,
+                        .clauses = c.clauses};
+    for (char letter : c.placement)
+      if (letter == 'm' || letter == 'M')
+        text.stages.push_back({letter == 'm' ? "mix_before" : "mix_after",
+                               {1, c.heads, c.heads}});
+      else
+        text.stages.push_back(
+            createStages(string(1, letter), c.heads, random)[0]);
+    text.keys = c.isStatic ? c.keys : 0;
+    // Positions from before the first key on.
+    Index queries = 60;
+    text.offset = "offset(%offset : index) sink(%sink : tensor<" +
+                  std::to_string(c.heads) + "xf32>)";
+    text.parameters =
+        ", %offset: index, %sink: tensor<" + std::to_string(c.heads) + "xf32>";
+    for (Index offset : {Index(-10), c.keys - queries}) {
+      std::vector<TestTensor> tensors;
+      for (auto [heads, length, size] :
+           {std::tuple(c.heads, queries, 5), std::tuple(Index(1), c.keys, 5),
+            std::tuple(Index(1), c.keys, 3)}) {
+        tensors.emplace_back(text.type, Shape{1, heads, length, size});
+        tensors.back().fill([&] { return random.normal(); });
+      }
+      for (const Stage &stage : text.stages)
+        tensors.push_back(createStage(stage, text.stageType, random));
+      std::vector<TestArgument> arguments(tensors.begin(), tensors.end());
+      arguments.push_back(offset);
+      TestTensor sink = normal(text.type, {c.heads}, seed);
+      arguments.push_back(sink);
+      EXPECT_EQ(runEverywhere(text.write(), arguments).error, "");
+    }
+  }
+}
+
 TEST(MultiToken, random) {
   std::uint64_t seed = 8200;
   for (int i = 0; i < 24; ++i, ++seed) {

@@ -13,15 +13,19 @@ using namespace attn;
 using namespace attn::test;
 using std::string;
 
-static string tensor(Index heads, const string &size, ElementType type) {
-  return "tensor<?x" + std::to_string(heads) + "x?" + size + "x" +
+static string tensor(Index heads, const string &size, ElementType type,
+                     const string &length = "?") {
+  return "tensor<?x" + std::to_string(heads) + "x" + length + size + "x" +
          string(nameOf(type)) + ">";
 }
 
 string MultiTokenText::write() const {
-  string query = tensor(queryHeads, "x" + std::to_string(keySize), type),
-         key = tensor(keyValueHeads, "x" + std::to_string(keySize), type),
-         value = tensor(keyValueHeads, "x" + std::to_string(valueSize), type),
+  string length = keys > 0 ? std::to_string(keys) : "?",
+         query = tensor(queryHeads, "x" + std::to_string(keySize), type),
+         key =
+             tensor(keyValueHeads, "x" + std::to_string(keySize), type, length),
+         value = tensor(keyValueHeads, "x" + std::to_string(valueSize), type,
+                        length),
          output = tensor(queryHeads, "x" + std::to_string(valueSize), type),
          lse = tensor(queryHeads, "",
                       type == ElementType::f64 ? type : ElementType::f32);

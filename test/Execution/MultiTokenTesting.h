@@ -22,7 +22,7 @@ struct Stage {
   Shape shape;
 };
 
-/// A kernel with one op, on tensors of dynamic B, Sq and Skv.
+/// A kernel with one op, on tensors of dynamic B and Sq.
 struct MultiTokenText {
   ElementType type = ElementType::f64;
   Index queryHeads = 1, keyValueHeads = 1, keySize = 1, valueSize = 1;
@@ -31,6 +31,7 @@ struct MultiTokenText {
   std::string clauses;    ///< After the sink.
   std::string offset;     ///< A clause.
   std::string parameters; ///< ", %x: type": what the clauses refer to.
+  Index keys = 0;         ///< Skv if it is in the type, 0 if it is dynamic.
   Index past = 0;         ///< Rows of the query that the output does not have.
   bool logSumExp = true;
 

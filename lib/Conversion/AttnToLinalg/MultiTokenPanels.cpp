@@ -23,28 +23,13 @@ namespace mlir::attn {
 using namespace mlir;
 using namespace mlir::attn;
 
-/// Rows of all heads of a tile, but of the smallest: of more, a panel would not
-/// stay in the second-level cache.
-static constexpr int64_t kMostRowsOfHeads = 384;
-
 PanelLowering::PanelLowering(MultiTokenAttentionOp op, OpBuilder &builder,
                              int64_t mostRows)
     : PositionCode(builder, op), op(op), before(op.getStagesBefore()),
       after(op.getStagesAfter()), f32(builder.getF32Type()),
       heads(std::lcm(before.getNumMixedHeads(), after.getNumMixedHeads())),
-      halo(op.getHalo()),
-      tileRows(std::min(mostRows,
-                        std::max(kMostRowsOfHeads / heads, kRowMultiple))) {
-  if (int64_t rows = cast<ShapedType>(op.getOutput().getType()).getDimSize(2);
-      !ShapedType::isDynamic(rows))
-    tileRows = std::min(tileRows, rows);
-  int64_t multiple = tileRows < kRowMultiple ? 1 : kRowMultiple;
-  weightRows = llvm::alignTo(tileRows + after.getQueryHalo(), multiple);
-  scoreRows = llvm::alignTo(weightRows + before.getQueryHalo(), multiple);
-  // At least one vector, which also keeps rows from being a power of two apart.
-  margin = llvm::alignTo(
-      std::max<int64_t>({before.getKeyHalo(), after.getKeyHalo(), 1}), 16);
-  scoreMargin = before.kernel ? 2 * margin : margin;
+      halo(op.getHalo()) {
+  chooseTile(mostRows);
 }
 
 SmallVector<Value> PanelLowering::emit() {
@@ -77,6 +62,7 @@ SmallVector<Value> PanelLowering::emit() {
   tile.position = add(
       op.createFirstPosition(b, tile.batch, numQueries, numKeys), tile.first);
   emitKeys(tile);
+  emitQueries(tile);
   Value count = arith::MinUIOp::create(b, loc, subtract(numRows, ivs[2]),
                                        index(tileRows));
   auto [output, logSumExp] = emitTile(tile);
@@ -95,7 +81,11 @@ SmallVector<Value> PanelLowering::emit() {
 Value PanelLowering::emitKeyBlocks() {
   auto type = cast<RankedTensorType>(op.getKey().getType());
   int64_t size = type.getDimSize(3);
+  // Block n has the keys from n * kKeys on, or `shift` before.
+  int64_t shift = lead > 0 ? kKeys - lead : 0;
   Value numBlocks = arith::CeilDivUIOp::create(b, loc, numKeys, index(kKeys));
+  if (lead > 0)
+    numBlocks = add(numBlocks, index(1));
   SmallVector<OpFoldResult> sizes = {
       OpFoldResult(dim(op.getKey(), 0)), b.getIndexAttr(type.getDimSize(1)),
       OpFoldResult(numBlocks), b.getIndexAttr(size), b.getIndexAttr(kKeys)};
@@ -116,16 +106,19 @@ Value PanelLowering::emitKeyBlocks() {
   Value blocks =
       extractBox(out, {offsets, sizes}, {ShapedType::kDynamic, size, kKeys});
   auto emitBlock = [&](Value block, ValueRange blocks) {
-    Value first = arith::MulIOp::create(b, loc, block, index(kKeys));
-    Value count =
-        arith::MinUIOp::create(b, loc, subtract(numKeys, first), index(kKeys));
+    Value begin = subtract(arith::MulIOp::create(b, loc, block, index(kKeys)),
+                           index(shift));
+    Value first = arith::MaxSIOp::create(b, loc, begin, zero);
+    Value end =
+        arith::MinSIOp::create(b, loc, add(begin, index(kKeys)), numKeys);
+    Value count = arith::MaxSIOp::create(b, loc, subtract(end, first), zero);
     Value rows =
         fill(empty({b.getIndexAttr(kKeys), b.getIndexAttr(size)}, f32), 0.0);
     rows =
         insert(emitConverted(
                    extractRows(op.getKey(), ivs[0], ivs[1], first, count), f32),
                rows,
-               {{b.getIndexAttr(0), b.getIndexAttr(0)},
+               {{subtract(first, begin), b.getIndexAttr(0)},
                 {count, b.getIndexAttr(size)}});
     Value transposed =
         linalg::TransposeOp::create(
@@ -164,25 +157,31 @@ void PanelLowering::emitKeys(Tile &tile) {
 }
 
 std::pair<Value, Value> PanelLowering::emitTile(const Tile &tile) {
-  Value panel = emitScores(tile);
-  if (before.kernel || before.mixing)
-    panel = emitStagesBefore(tile, panel);
-  Softmax softmax = emitSoftmax(tile, panel, weightRows);
-  Value output = emitOutput(tile, softmax);
+  bool hasAfter = after.kernel || after.mixing;
+  TileResult result = chunkBlocks == 0 ? emitWholeTile(tile)
+                      : hasAfter       ? emitTwicePassedTile(tile)
+                                       : emitChunkedTile(tile);
   Box tail{{b.getIndexAttr(0), b.getIndexAttr(weightRows - tileRows)},
            {b.getIndexAttr(heads), b.getIndexAttr(tileRows)}};
-  Value factors = extract(softmax.inverse, tail);
-  bool isNormalized = after.kernel || after.mixing;
-  output =
-      map({output, factors},
-          empty(tensor::getMixedSizes(b, loc, output), op.getElementType()),
-          [&](ValueRange x) {
-            Value sum = x[0];
-            if (!isNormalized)
-              sum = arith::MulFOp::create(b, loc, sum, x[1]);
-            return convert(sum, op.getElementType());
-          });
-  return {output, extract(softmax.logSumExp, tail)};
+  Value factors = extract(result.normalization.inverse, tail);
+  Value output = map(
+      {result.sums, factors},
+      empty(tensor::getMixedSizes(b, loc, result.sums), op.getElementType()),
+      [&](ValueRange x) {
+        Value sum = x[0];
+        if (!hasAfter)
+          sum = arith::MulFOp::create(b, loc, sum, x[1]);
+        return convert(sum, op.getElementType());
+      });
+  return {output, extract(result.normalization.logSumExp, tail)};
+}
+
+OpFoldResult PanelLowering::getPanelWidth(const Tile &tile) {
+  // A margin in any case: it keeps rows from being a power of two apart.
+  if (chunkBlocks > 0)
+    return b.getIndexAttr(scoreColumn + chunkBlocks * kKeys + margin);
+  Value width = arith::MulIOp::create(b, loc, tile.numBlocks, index(kKeys));
+  return OpFoldResult(add(width, index(scoreColumn + margin)));
 }
 
 Value PanelLowering::fillMargins(const Tile &tile, Value panel, int64_t column,

@@ -8,7 +8,8 @@
 // The fast form of the lowering: parallel tiles of some rows of the output and
 // the heads that are mixed with each other. A tile has panels
 // (heads, rows, columns) of f32, which are computed in blocks of kKeys keys
-// that stay in the first-level cache: keys are lanes.
+// that stay in the first-level cache: keys are lanes. A panel has all keys that
+// a tile sees, or a chunk of them, if what follows can be computed by chunks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +33,7 @@ constexpr int64_t kKeys = 64;
 
 /// Rows of panels, but of the smallest, are a multiple of what products have of
 /// kKeys lanes in registers.
-constexpr int64_t kRowMultiple = 4;
+constexpr int64_t kRowMultiple = 6;
 
 /// The rows and keys of a tile.
 struct PanelTile {
@@ -40,9 +41,10 @@ struct PanelTile {
   Value firstHead;
   Value first;      ///< Row of the query that row 0 of scores is; may be < 0.
   Value position;   ///< Position of row 0 of scores.
+  Value queries;    ///< (heads, scoreRows, D): times the scale, 0 for none.
   Value firstBlock; ///< Of keys.
-  Value numBlocks;  ///< Of keys that some row may see.
-  Value end;        ///< Of these keys.
+  Value numBlocks;  ///< Of keys that some row may see, or of a chunk of them.
+  Value end;        ///< Of the keys that some row may see.
 };
 
 /// Emits the lowering of one op.
@@ -62,6 +64,7 @@ private:
   Value emitKeyBlocks();
   /// The blocks of keys that some row of the tile may see.
   void emitKeys(Tile &tile);
+  void emitQueries(Tile &tile);
   /// Output (heads, tileRows, Dv) and log-sum-exp (heads, tileRows).
   std::pair<Value, Value> emitTile(const Tile &tile);
   /// Inserts those rows of a result that there are.
@@ -71,16 +74,19 @@ private:
 
   // Scores
 
-  /// A panel of `scoreRows`: scores after the regions, -inf where hidden.
-  Value emitScores(const Tile &tile);
-  /// The rows of the query times the scale, 0 for those that are not there.
-  Value emitQueries(const Tile &tile, Value head);
-  /// A block (scoreRows, kKeys) of products.
-  Value emitDotBlock(const Tile &tile, Value head, Value query, Value block);
+  /// A panel of `scoreRows`: scores after the regions, -inf where hidden. A
+  /// chunk is given those of the keys around its first one.
+  Value emitScores(const Tile &tile, Value overlap = {});
+  /// The scores of the keys around the first chunk's first one:
+  /// (heads, scoreRows, 2 * lead).
+  Value emitOverlap(const Tile &tile);
+  /// Products (scoreRows, lanes) with the last lanes of a block of keys.
+  Value emitDotBlock(const Tile &tile, Value c, Value block,
+                     int64_t lanes = kKeys);
   /// Makes scores of a block of products in a panel.
   Value emitRegionBlock(const Tile &tile, Value c, Value block, Value column,
                         Value panel);
-  /// A block (scoreRows, kKeys) of products after the regions.
+  /// Products (scoreRows, lanes) after the regions.
   Value emitRegions(const Tile &tile, Value head, Value firstKey, Value dots);
 
   // Stages
@@ -110,6 +116,12 @@ private:
                                 const StageInput &input, Value column, Value c,
                                 int64_t count, int64_t numRows,
                                 Value convolved);
+  /// The same of many heads: products of weights and what all heads of a group
+  /// have in a row. In place of the destination's.
+  Value emitMixingProducts(const Tile &tile, Stages stages,
+                           const StageInput &input, Value column,
+                           int64_t numRows, Value convolved, Value destination,
+                           OpFoldResult destinationColumn);
   /// Weights (heads read, heads written) times the factors of the heads from
   /// `first` on, for the last rows: (heads written, heads read, numRows).
   Value emitRowWeights(Value weights, Value factors, Value first,
@@ -119,26 +131,85 @@ private:
 
   // Softmax and output
 
+  /// The rows of a softmax, all (heads, weightRows).
   struct Softmax {
-    Value weights;   ///< exp(s - m), a panel; -0.0 where hidden.
-    Value inverse;   ///< (heads, rows): 1 / sum, 0 for an empty row (T7).
-    Value logSumExp; ///< (heads, rows)
+    Value largest; ///< Score; -inf if all are hidden.
+    Value sum;     ///< Of exp(s - largest).
+  };
+  struct Normalization {
+    Value inverse; ///< What exp(s - largest) is multiplied by; 0 if T7.
+    Value logSumExp;
   };
 
-  Softmax emitSoftmax(const Tile &tile, Value panel, int64_t rows);
-  /// All keys of each row combined: (heads, rows).
-  template <typename Combine>
-  Value emitRowSums(Value panel, int64_t rows, double initial);
-  /// Sums over the keys that are not hidden: (heads, tileRows, Dv).
-  Value emitOutput(const Tile &tile, const Softmax &softmax);
-  /// The same in place of `start`, with products of hidden keys if not `exact`.
-  Value emitSums(const Tile &tile, const Softmax &softmax, bool exact,
-                 Value start);
+  Softmax createSoftmax();
+  /// 0 for a largest score of -inf, which cannot be subtracted.
+  Value finiteOrZero(Value largest);
+  /// Of a power of at most 0.
+  Value emitExp(Value power);
+  /// Turns the scores of a panel into exp(s - largest), -0.0 where hidden,
+  /// times `inverse` if it is not null.
+  Value emitWeights(const Tile &tile, Value panel, Value largest,
+                    Value inverse = {});
+  /// The largest scores and sums that a panel adds to those so far, with its
+  /// weights in its place, and what sums so far are multiplied by.
+  struct Update {
+    Softmax softmax;
+    Value panel, factor;
+  };
+  Update emitUpdate(const Tile &tile, Value panel, const Softmax &softmax);
+  Normalization emitNormalization(const Tile &tile, const Softmax &softmax);
+  /// All keys of each row combined, with what they were before: (heads, rows).
+  template <typename Combine> Value emitRowSums(Value panel, Value initial);
+  /// Adds the products of a panel's weights with the values to (heads,
+  /// tileRows, Dv), without those of hidden keys if `exact`.
+  Value emitSums(const Tile &tile, Value panel, Value factors, Value exact,
+                 Value sums);
   /// T5: whatever a hidden value row holds.
   Value emitExactSums(Value weights, Value value, Value sums);
+  /// What `body` makes of its arguments, of which the first must be finite:
+  /// otherwise once more, exactly.
+  SmallVector<Value>
+  emitUntilFinite(ValueRange destinations,
+                  function_ref<SmallVector<Value>(ValueRange, Value exact)>);
+
+  // Tiles
+
+  struct TileResult {
+    Value sums; ///< (heads, tileRows, Dv)
+    Normalization normalization;
+  };
+  /// Of one panel.
+  TileResult emitWholeTile(const Tile &tile);
+  /// Of a panel for each chunk of keys: an online softmax.
+  TileResult emitChunkedTile(const Tile &tile);
+  /// The same where stages after the softmax need its sums first: in two
+  /// passes.
+  TileResult emitTwicePassedTile(const Tile &tile);
+  /// `body` for each chunk of the tile's keys, with a panel of scores after the
+  /// stages before the softmax.
+  SmallVector<Value> forEachChunk(
+      const Tile &tile, ValueRange initial,
+      function_ref<SmallVector<Value>(const Tile &, Value, ValueRange)> body);
+  Value createSums() {
+    return empty({b.getIndexAttr(heads), b.getIndexAttr(tileRows),
+                  b.getIndexAttr(op.getValueType().getDimSize(3))},
+                 f32);
+  }
 
   // Panels
 
+  /// Sets the sizes of tiles and panels.
+  void chooseTile(int64_t mostRows);
+  /// Whether a panel of fewer keys than a tile sees serves.
+  bool canHaveChunks(int64_t mostRows);
+  OpFoldResult getPanelWidth(const Tile &tile);
+  /// The columns of a chunk's panel with the scores of the keys around its
+  /// first one; or from a column on, around the next chunk's.
+  Box getOverlap(OpFoldResult column) {
+    return {{b.getIndexAttr(0), b.getIndexAttr(0), column},
+            {b.getIndexAttr(heads), b.getIndexAttr(scoreRows),
+             b.getIndexAttr(2 * lead)}};
+  }
   /// The last `rows` of a panel, whose keys begin at a column.
   Box getKeyColumns(const Tile &tile, int64_t column, int64_t rows) {
     Value width = arith::MulIOp::create(b, loc, tile.numBlocks, index(kKeys));
@@ -214,10 +285,17 @@ private:
   int64_t halo;  ///< Rows before those of the output that they depend on.
   /// Rows of a tile: of the output, of what the softmax is of, and of scores.
   int64_t tileRows, weightRows, scoreRows;
-  /// Columns before and after those of keys, which convolutions read. Scores
-  /// begin later, so that what stages make of a block does not overwrite what
-  /// they read of the next one.
-  int64_t margin, scoreMargin;
+  /// Columns before and after those of a block that a convolution copies.
+  int64_t margin;
+  /// Blocks of keys of a chunk; 0 if panels have all that a tile sees.
+  int64_t chunkBlocks;
+  /// Scores of a chunk begin so many keys after its first: those before are of
+  /// the chunk before it.
+  int64_t lead;
+  /// Columns where the first key of a panel's scores, its stages' input, and
+  /// their result is. What stages make of a block does not overwrite what they
+  /// read of the next one.
+  int64_t scoreColumn, stageColumn, weightColumn;
   Value zero, scale, numKeys, numQueries, keyBlocks;
 };
 

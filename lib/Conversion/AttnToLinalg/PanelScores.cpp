@@ -13,64 +13,92 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-Value PanelLowering::emitScores(const Tile &tile) {
-  Value width = arith::MulIOp::create(b, loc, tile.numBlocks, index(kKeys));
-  Value panel = empty({b.getIndexAttr(heads), b.getIndexAttr(scoreRows),
-                       OpFoldResult(add(width, index(scoreMargin + margin)))},
-                      f32);
-  if (before.kernel)
-    panel = fillMargins(tile, panel, scoreMargin, scoreRows, -kInfinity);
+Value PanelLowering::emitScores(const Tile &tile, Value overlap) {
+  Value panel = empty(
+      {b.getIndexAttr(heads), b.getIndexAttr(scoreRows), getPanelWidth(tile)},
+      f32);
+  if (overlap)
+    panel = insert(overlap, panel, getOverlap(b.getIndexAttr(0)));
+  else if (before.kernel)
+    panel = fillMargins(tile, panel, scoreColumn, scoreRows, -kInfinity);
   // Two loops over blocks, because of one that may change what it has just
   // written, bufferization copies the panel.
   return loop(zero, index(heads), panel,
               [&](Value c, ValueRange panels) {
-                Value head = add(tile.firstHead, c);
-                Value query = emitQueries(tile, head);
                 auto emitDots = [&](Value block, Value column, Value panel) {
-                  return insertBlock(emitDotBlock(tile, head, query, block),
-                                     panel, c, column);
+                  return insertBlock(emitDotBlock(tile, c, block), panel, c,
+                                     column);
                 };
                 Value dots =
-                    forEachBlock(tile, scoreMargin, panels[0], emitDots);
+                    forEachBlock(tile, scoreColumn, panels[0], emitDots);
                 auto emitRegions = [&](Value block, Value column, Value panel) {
                   return emitRegionBlock(tile, c, block, column, panel);
                 };
                 return SmallVector<Value>{
-                    forEachBlock(tile, scoreMargin, dots, emitRegions)};
+                    forEachBlock(tile, scoreColumn, dots, emitRegions)};
               })
       .front();
 }
 
-Value PanelLowering::emitQueries(const Tile &tile, Value head) {
+Value PanelLowering::emitOverlap(const Tile &tile) {
+  int64_t lanes = 2 * lead;
+  Value firstKey =
+      subtract(arith::MulIOp::create(b, loc, tile.firstBlock, index(kKeys)),
+               index(lead));
+  auto emitHead = [&](Value c, ValueRange overlaps) {
+    // The block of keys before the first of a chunk's scores.
+    Value dots = emitDotBlock(tile, c, index(-1), lanes);
+    Value scores = emitRegions(tile, add(tile.firstHead, c), firstKey, dots);
+    return SmallVector<Value>{
+        insertBlock(scores, overlaps[0], c, b.getIndexAttr(0))};
+  };
+  Value overlap = empty(
+      {b.getIndexAttr(heads), b.getIndexAttr(scoreRows), b.getIndexAttr(lanes)},
+      f32);
+  return loop(zero, index(heads), overlap, emitHead).front();
+}
+
+void PanelLowering::emitQueries(Tile &tile) {
   int64_t size = op.getQueryType().getDimSize(3);
   Value low = arith::MaxSIOp::create(b, loc, tile.first, zero);
   Value high = arith::MinSIOp::create(b, loc, add(tile.first, index(scoreRows)),
                                       numQueries);
   Value count = subtract(high, low);
-  Value rows = extractRows(op.getQuery(), tile.batch, head, low, count);
+  OpFoldResult none = b.getIndexAttr(0), one = b.getIndexAttr(1),
+               all = b.getIndexAttr(heads), columns = b.getIndexAttr(size);
+  Value rows = extractBox(
+      op.getQuery(),
+      {{tile.batch, tile.firstHead, low, none}, {one, all, count, columns}},
+      {heads, ShapedType::kDynamic, size});
   Value scaled =
       map(rows, empty(tensor::getMixedSizes(b, loc, rows), f32),
           [&](ValueRange x) -> Value {
             return arith::MulFOp::create(b, loc, convert(x[0], f32), scale);
           });
-  Value queries =
-      fill(empty({b.getIndexAttr(scoreRows), b.getIndexAttr(size)}, f32), 0.0);
-  return insert(scaled, queries,
-                {{subtract(low, tile.first), b.getIndexAttr(0)},
-                 {count, b.getIndexAttr(size)}});
+  tile.queries = insert(
+      scaled, fill(empty({all, b.getIndexAttr(scoreRows), columns}, f32), 0.0),
+      {{none, subtract(low, tile.first), none}, {all, count, columns}});
 }
 
-Value PanelLowering::emitDotBlock(const Tile &tile, Value head, Value query,
-                                  Value block) {
+Value PanelLowering::emitDotBlock(const Tile &tile, Value c, Value block,
+                                  int64_t lanes) {
   int64_t size = op.getQueryType().getDimSize(3);
-  OpFoldResult one = b.getIndexAttr(1), none = b.getIndexAttr(0);
-  Value keys = extractBox(
-      keyBlocks,
-      {{tile.batch, emitKeyHead(head), add(tile.firstBlock, block), none, none},
-       {one, one, one, b.getIndexAttr(size), b.getIndexAttr(kKeys)}},
-      {size, kKeys});
+  OpFoldResult one = b.getIndexAttr(1), none = b.getIndexAttr(0),
+               columns = b.getIndexAttr(size);
+  Value number = add(tile.firstBlock, block);
+  if (lead > 0)
+    number = add(number, index(1));
+  Value keys = extractBox(keyBlocks,
+                          {{tile.batch, emitKeyHead(add(tile.firstHead, c)),
+                            number, none, b.getIndexAttr(kKeys - lanes)},
+                           {one, one, one, columns, b.getIndexAttr(lanes)}},
+                          {size, lanes});
+  Value query =
+      extractBox(tile.queries,
+                 {{c, none, none}, {one, b.getIndexAttr(scoreRows), columns}},
+                 {scoreRows, size});
   Value dots =
-      fill(empty({b.getIndexAttr(scoreRows), b.getIndexAttr(kKeys)}, f32), 0.0);
+      fill(empty({b.getIndexAttr(scoreRows), b.getIndexAttr(lanes)}, f32), 0.0);
   return linalg::MatmulOp::create(b, loc, dots.getType(),
                                   ValueRange{query, keys}, dots)
       .getResult(0);
@@ -79,8 +107,9 @@ Value PanelLowering::emitDotBlock(const Tile &tile, Value head, Value query,
 Value PanelLowering::emitRegionBlock(const Tile &tile, Value c, Value block,
                                      Value column, Value panel) {
   Value head = add(tile.firstHead, c);
-  Value firstKey =
-      arith::MulIOp::create(b, loc, add(tile.firstBlock, block), index(kKeys));
+  Value firstKey = add(
+      arith::MulIOp::create(b, loc, add(tile.firstBlock, block), index(kKeys)),
+      index(lead));
   Value lastKey = add(firstKey, index(kKeys - 1));
   auto emit = [&] {
     Value dots =
@@ -136,8 +165,8 @@ Value PanelLowering::emitRegions(const Tile &tile, Value head, Value firstKey,
       llvm::append_range(arguments, op.getScoreCaptures());
       score = evaluateRegion(b, op.getScore(), arguments).value;
     }
-    Value keep = compare(arith::CmpIPredicate::slt, j, tile.end);
-    // T4: rows before the first; unsigned for both ends.
+    // T4: unsigned for both ends.
+    Value keep = compare(arith::CmpIPredicate::ult, j, tile.end);
     keep = arith::AndIOp::create(
         b, loc, keep, compare(arith::CmpIPredicate::ult, row, numQueries));
     if (op.hasMask()) {

@@ -16,13 +16,11 @@ using namespace mlir;
 using namespace mlir::attn;
 
 template <typename Combine>
-Value PanelLowering::emitRowSums(Value panel, int64_t rows, double initial) {
+Value PanelLowering::emitRowSums(Value panel, Value initial) {
   AffineExpr c, r, j;
   bindDims(b.getContext(), c, r, j);
-  Value init =
-      fill(empty({b.getIndexAttr(heads), b.getIndexAttr(rows)}, f32), initial);
   return linalg::GenericOp::create(
-             b, loc, init.getType(), panel, init,
+             b, loc, initial.getType(), panel, initial,
              AffineMap::inferFromExprList(
                  {ArrayRef<AffineExpr>{c, r, j}, {c, r}}, b.getContext()),
              {utils::IteratorType::parallel, utils::IteratorType::parallel,
@@ -34,14 +32,68 @@ Value PanelLowering::emitRowSums(Value panel, int64_t rows, double initial) {
       .getResult(0);
 }
 
-PanelLowering::Softmax PanelLowering::emitSoftmax(const Tile &tile, Value panel,
-                                                  int64_t rows) {
+PanelLowering::Softmax PanelLowering::createSoftmax() {
   SmallVector<OpFoldResult> sizes = {b.getIndexAttr(heads),
-                                     b.getIndexAttr(rows)};
-  Box columns = getKeyColumns(tile, margin, rows);
-  Value scores = extract(panel, columns);
-  Value largest = emitRowSums<arith::MaximumFOp>(scores, rows, -kInfinity);
-  SmallVector<Value> inputs = {largest};
+                                     b.getIndexAttr(weightRows)};
+  return {fill(empty(sizes, f32), -kInfinity), fill(empty(sizes, f32), 0.0)};
+}
+
+Value PanelLowering::finiteOrZero(Value largest) {
+  return select(isMinusInfinity(largest), real(f32, 0.0), largest);
+}
+
+Value PanelLowering::emitExp(Value power) {
+  // Of a power that is at most 0, the error vanishes beside a weight of 1.
+  return math::Exp2Op::create(
+      b, loc,
+      arith::MulFOp::create(b, loc, power, real(f32, std::numbers::log2e)));
+}
+
+Value PanelLowering::emitWeights(const Tile &tile, Value panel, Value largest,
+                                 Value inverse) {
+  Box columns = getKeyColumns(tile, weightColumn, weightRows);
+  Value subtrahend =
+      map(largest, empty(tensor::getMixedSizes(b, loc, largest), f32),
+          [&](ValueRange x) { return finiteOrZero(x[0]); });
+  SmallVector<Value> inputs = {subtrahend};
+  if (inverse)
+    inputs.push_back(inverse);
+  // In place.
+  Value weights = map(inputs, extract(panel, columns), [&](ValueRange x) {
+    Value score = x.back();
+    Value weight = emitExp(arith::SubFOp::create(b, loc, score, x[0]));
+    if (inverse)
+      weight = arith::MulFOp::create(b, loc, weight, x[1]);
+    return select(isMinusInfinity(score), real(f32, -0.0), weight);
+  });
+  return insert(weights, panel, columns);
+}
+
+PanelLowering::Update PanelLowering::emitUpdate(const Tile &tile, Value panel,
+                                                const Softmax &softmax) {
+  Box columns = getKeyColumns(tile, weightColumn, weightRows);
+  Value largest =
+      emitRowSums<arith::MaximumFOp>(extract(panel, columns), softmax.largest);
+  Value factor = map(
+      {softmax.largest, largest},
+      empty(tensor::getMixedSizes(b, loc, largest), f32), [&](ValueRange x) {
+        Value power = arith::SubFOp::create(b, loc, x[0], finiteOrZero(x[1]));
+        // Nothing was summed where all so far is hidden.
+        return select(isMinusInfinity(x[0]), real(f32, 0.0), emitExp(power));
+      });
+  panel = emitWeights(tile, panel, largest);
+  Value sum = map(factor, softmax.sum, [&](ValueRange x) -> Value {
+    return arith::MulFOp::create(b, loc, x[1], x[0]);
+  });
+  sum = emitRowSums<arith::AddFOp>(extract(panel, columns), sum);
+  return {{largest, sum}, panel, factor};
+}
+
+PanelLowering::Normalization
+PanelLowering::emitNormalization(const Tile &tile, const Softmax &softmax) {
+  SmallVector<OpFoldResult> sizes =
+      tensor::getMixedSizes(b, loc, softmax.largest);
+  SmallVector<Value> inputs = {softmax.largest, softmax.sum};
   if (op.getSink()) { // A6
     Value sink = tensor::ExtractSliceOp::create(
         b, loc, op.getSink(), ArrayRef<OpFoldResult>{tile.firstHead},
@@ -49,87 +101,53 @@ PanelLowering::Softmax PanelLowering::emitSoftmax(const Tile &tile, Value panel,
         ArrayRef<OpFoldResult>{b.getIndexAttr(1)});
     inputs.push_back(emitConverted(sink, f32));
   }
-  Value zeroReal = real(f32, 0.0);
-  Value maximum = map(inputs, empty(sizes, f32), [&](ValueRange x) {
-    Value m = x[0];
-    if (op.getSink())
-      m = arith::MaximumFOp::create(b, loc, m, x[1]);
-    return select(isMinusInfinity(m), zeroReal, m);
-  });
-  // In place.
-  Value weights = map(maximum, scores, [&](ValueRange x) {
-    // Of a power that is at most 0, the error vanishes beside a weight of 1.
-    Value power =
-        arith::MulFOp::create(b, loc, arith::SubFOp::create(b, loc, x[1], x[0]),
-                              real(f32, std::numbers::log2e));
-    Value weight = math::Exp2Op::create(b, loc, power);
-    return select(isMinusInfinity(x[1]), real(f32, -0.0), weight);
-  });
-  Value sum = emitRowSums<arith::AddFOp>(weights, rows, 0.0);
-  panel = insert(weights, panel, columns);
-  if (after.kernel)
-    panel = fillMargins(tile, panel, margin, rows, 0.0);
-  auto total = [&](ValueRange x) -> Value {
-    if (!op.getSink())
-      return x[2];
-    Value own =
-        math::ExpOp::create(b, loc, arith::SubFOp::create(b, loc, x[3], x[1]));
-    return arith::AddFOp::create(b, loc, x[2], own);
+  // The largest of scores and sink, its exponentials' sum, and that of the
+  // largest score.
+  struct Terms {
+    Value maximum, total, factor;
   };
-  inputs = {largest, maximum, sum};
-  if (op.getSink())
-    inputs.push_back(emitConverted(
-        tensor::ExtractSliceOp::create(
-            b, loc, op.getSink(), ArrayRef<OpFoldResult>{tile.firstHead},
-            ArrayRef<OpFoldResult>{b.getIndexAttr(heads)},
-            ArrayRef<OpFoldResult>{b.getIndexAttr(1)}),
-        f32));
+  auto emitTerms = [&](ValueRange x) -> Terms {
+    Value one = real(f32, 1.0), largest = finiteOrZero(x[0]);
+    if (!op.getSink())
+      return {largest, x[1], one};
+    Value maximum = finiteOrZero(arith::MaximumFOp::create(b, loc, x[0], x[2]));
+    auto emitShare = [&](Value score) {
+      return emitExp(arith::SubFOp::create(b, loc, score, maximum));
+    };
+    Value factor = emitShare(largest);
+    Value total = arith::AddFOp::create(
+        b, loc, arith::MulFOp::create(b, loc, x[1], factor), emitShare(x[2]));
+    return {maximum, total, factor};
+  };
   Value inverse = map(inputs, empty(sizes, f32), [&](ValueRange x) {
-    Value quotient = arith::DivFOp::create(b, loc, real(f32, 1.0), total(x));
-    return select(isMinusInfinity(x[0]), zeroReal, quotient);
+    Terms terms = emitTerms(x);
+    Value quotient = arith::DivFOp::create(b, loc, terms.factor, terms.total);
+    return select(isMinusInfinity(x[0]), real(f32, 0.0), quotient);
   });
-  Value lse = map(inputs, empty(sizes, f32), [&](ValueRange x) {
-    Value log = arith::AddFOp::create(b, loc, x[1],
-                                      math::LogOp::create(b, loc, total(x)));
-    return select(isMinusInfinity(x[0]), op.getSink() ? x[3] : minusInfinity(),
+  Value logSumExp = map(inputs, empty(sizes, f32), [&](ValueRange x) {
+    Terms terms = emitTerms(x);
+    Value log = arith::AddFOp::create(b, loc, terms.maximum,
+                                      math::LogOp::create(b, loc, terms.total));
+    return select(isMinusInfinity(x[0]), op.getSink() ? x[2] : minusInfinity(),
                   log);
   });
-  return {panel, inverse, lse};
+  return {inverse, logSumExp};
 }
 
-Value PanelLowering::emitOutput(const Tile &tile, const Softmax &softmax) {
-  Value start = empty({b.getIndexAttr(heads), b.getIndexAttr(tileRows),
-                       b.getIndexAttr(op.getValueType().getDimSize(3))},
-                      f32);
-  // Weights of 0 make NaN of what a hidden row must not hold. That is rare.
-  Value sums = emitSums(tile, softmax, /*exact=*/false, start);
-  Value finite = AllFiniteOp::create(b, loc, b.getI1Type(), sums);
-  return scf::IfOp::create(
-             b, loc, finite,
-             [&](OpBuilder &, Location) { scf::YieldOp::create(b, loc, sums); },
-             [&](OpBuilder &, Location) {
-               scf::YieldOp::create(
-                   b, loc, emitSums(tile, softmax, /*exact=*/true, sums));
-             })
-      .getResult(0);
-}
-
-Value PanelLowering::emitSums(const Tile &tile, const Softmax &softmax,
-                              bool exact, Value start) {
+Value PanelLowering::emitSums(const Tile &tile, Value panel, Value factors,
+                              Value exact, Value sums) {
   int64_t size = op.getValueType().getDimSize(3);
   auto isHidden = [&](Value weight) { return isMinusZero(weight); };
-  StageInput input = {softmax.weights, softmax.inverse, isHidden,
-                      /*marksAreZero=*/true, -0.0};
+  StageInput input = {panel, factors, isHidden, /*marksAreZero=*/true, -0.0};
   OpFoldResult none = b.getIndexAttr(0), one = b.getIndexAttr(1),
                rows = b.getIndexAttr(tileRows), columns = b.getIndexAttr(size);
   return forEachBlock(
-      tile, margin, fill(start, 0.0),
-      [&](Value block, Value column, Value sums) {
+      tile, weightColumn, sums, [&](Value block, Value column, Value sums) {
         Value first = arith::MulIOp::create(b, loc, add(tile.firstBlock, block),
                                             index(kKeys));
         Value count = arith::MinUIOp::create(b, loc, subtract(tile.end, first),
                                              index(kKeys));
-        Value weights = softmax.weights;
+        Value weights = panel;
         int64_t row = scoreRows - tileRows;
         if (after.kernel || after.mixing) {
           Value staged =
@@ -147,10 +165,18 @@ Value PanelLowering::emitSums(const Tile &tile, const Softmax &softmax,
           Box box = {{c, none, none}, {one, rows, columns}};
           Value p = extractBlock(weights, c, row, tileRows, column, count);
           Value sum = extractBox(sums[0], box, {tileRows, size});
-          sum = exact ? emitExactSums(p, value, sum)
-                      : linalg::MatmulOp::create(b, loc, sum.getType(),
-                                                 ValueRange{p, value}, sum)
-                            .getResult(0);
+          sum =
+              scf::IfOp::create(
+                  b, loc, exact,
+                  [&](OpBuilder &, Location) {
+                    scf::YieldOp::create(b, loc, emitExactSums(p, value, sum));
+                  },
+                  [&](OpBuilder &, Location) {
+                    auto product = linalg::MatmulOp::create(
+                        b, loc, sum.getType(), ValueRange{p, value}, sum);
+                    scf::YieldOp::create(b, loc, product.getResult(0));
+                  })
+                  .getResult(0);
           return SmallVector<Value>{insert(sum, sums[0], box)};
         };
         return loop(zero, index(heads), sums, emitHead).front();

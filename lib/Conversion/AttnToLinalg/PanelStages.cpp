@@ -19,7 +19,7 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-/// Heads that are computed together by mixing at most.
+/// Heads that an elementwise operation mixes at most.
 constexpr int64_t kMostMixed = 4;
 
 Value PanelLowering::isMinusZero(Value weight) {
@@ -32,7 +32,7 @@ Value PanelLowering::isMinusZero(Value weight) {
 
 Value PanelLowering::emitStagesBefore(const Tile &tile, Value scores) {
   auto isHidden = [&](Value score) { return isMinusInfinity(score); };
-  Box box = getKeyColumns(tile, margin, weightRows);
+  Box box = getKeyColumns(tile, weightColumn, weightRows);
   box.sizes.back() = b.getIndexAttr(kKeys);
   // In place, by a copy: a panel more would not stay in the second-level cache.
   auto emitBlock = [&](Value, Value column, Value panel) {
@@ -43,12 +43,12 @@ Value PanelLowering::emitStagesBefore(const Tile &tile, Value scores) {
                          f32);
     staged = emitStages(tile, before, input, column, weightRows, staged,
                         b.getIndexAttr(0));
-    box.offsets.back() = subtract(column, index(scoreMargin - margin));
+    box.offsets.back() = subtract(column, index(stageColumn - weightColumn));
     Value copied =
         map(staged, extract(panel, box), [](ValueRange x) { return x[0]; });
     return insert(copied, panel, box);
   };
-  return forEachBlock(tile, scoreMargin, scores, emitBlock);
+  return forEachBlock(tile, stageColumn, scores, emitBlock);
 }
 
 Value PanelLowering::emitStages(const Tile &tile, Stages stages,
@@ -74,11 +74,11 @@ Value PanelLowering::emitStages(const Tile &tile, Stages stages,
     if (isLast)
       return convolved;
   }
+  if (stages.getNumMixedHeads() > kMostMixed)
+    return emitMixingProducts(tile, stages, input, column, numRows, convolved,
+                              destination, destinationColumn);
   // Some heads at once, so that what they are mixed of is loaded once for all.
-  int64_t mixed = stages.getNumMixedHeads(),
-          count = std::min(mixed, kMostMixed);
-  while (mixed % count != 0)
-    --count;
+  int64_t count = stages.getNumMixedHeads();
   auto mix = [&](Value step, ValueRange blocks) {
     Value c = arith::MulIOp::create(b, loc, step, index(count)),
           result = blocks[0];
@@ -275,4 +275,73 @@ Value PanelLowering::emitRowWeights(Value weights, Value factors, Value first,
                    arith::MulFOp::create(b, loc, x[0], x[1]).getResult());
              })
       .getResult(0);
+}
+
+Value PanelLowering::emitMixingProducts(const Tile &tile, Stages stages,
+                                        const StageInput &input, Value column,
+                                        int64_t numRows, Value convolved,
+                                        Value destination,
+                                        OpFoldResult destinationColumn) {
+  int64_t mixed = stages.getNumMixedHeads(), skipped = scoreRows - numRows;
+  OpFoldResult none = b.getIndexAttr(0), one = b.getIndexAttr(1),
+               count = b.getIndexAttr(mixed), width = b.getIndexAttr(kKeys);
+  Value firstGroup =
+      arith::DivUIOp::create(b, loc, tile.firstHead, index(mixed));
+  auto emitRow = [&](Value group, Value row, Value destination) {
+    Value first = arith::MulIOp::create(b, loc, group, index(mixed));
+    auto extractRow = [&](Value panel, Value row, OpFoldResult column) {
+      return extractBox(panel, {{first, row, column}, {count, one, width}},
+                        {mixed, kKeys});
+    };
+    Value weights =
+        extractBox(stages.mixing,
+                   {{add(firstGroup, group), none, none}, {one, count, count}},
+                   {mixed, mixed});
+    if (input.factors && !convolved) {
+      Value factors = extractBox(
+          input.factors,
+          {{first, add(row, index(weightRows - numRows))}, {count, one}},
+          {mixed});
+      weights = map({weights, factors}, empty({count, count}, f32),
+                    [&](ValueRange x) -> Value {
+                      return arith::MulFOp::create(b, loc, x[0], x[1]);
+                    });
+    }
+    Value marks = extractRow(input.panel, add(row, index(skipped)), column);
+    Value terms = convolved ? extractRow(convolved, row, none) : marks;
+    if (!convolved && !input.marksAreZero)
+      terms = map(marks, empty({count, width}, f32), [&](ValueRange x) {
+        return select(input.isHidden(x[0]), real(f32, 0.0), x[0]);
+      });
+    AffineExpr o, j, e;
+    bindDims(b.getContext(), o, j, e);
+    SmallVector<AffineMap> maps = AffineMap::inferFromExprList(
+        {ArrayRef<AffineExpr>{e, o}, {e, j}, {o, j}}, b.getContext());
+    SmallVector<utils::IteratorType> loops(3, utils::IteratorType::parallel);
+    loops.back() = utils::IteratorType::reduction;
+    Value sums = fill(empty({count, width}, f32), 0.0);
+    sums = linalg::GenericOp::create(
+               b, loc, sums.getType(), ValueRange{weights, terms}, sums, maps,
+               loops,
+               [&](OpBuilder &, Location, ValueRange x) {
+                 Value product = arith::MulFOp::create(b, loc, x[0], x[1]);
+                 linalg::YieldOp::create(
+                     b, loc,
+                     arith::AddFOp::create(b, loc, x[2], product).getResult());
+               })
+               .getResult(0);
+    sums = map(marks, sums, [&](ValueRange x) {
+      return select(input.isHidden(x[0]), real(f32, input.mark), x[1]);
+    });
+    return insert(sums, destination,
+                  {{first, row, destinationColumn}, {count, one, width}});
+  };
+  auto emitGroup = [&](Value group, ValueRange destinations) {
+    return loop(zero, index(numRows), destinations,
+                [&](Value row, ValueRange destinations) {
+                  return SmallVector<Value>{
+                      emitRow(group, row, destinations[0])};
+                });
+  };
+  return loop(zero, index(heads / mixed), destination, emitGroup).front();
 }
