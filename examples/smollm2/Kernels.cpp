@@ -9,14 +9,29 @@
 
 #include "examples/smollm2/ModelText.h"
 
+#include <string>
+
 using namespace smollm2;
+using attn::ElementType;
 using attn::Expected;
 using attn::Kernel;
 
-Expected<Kernels> Kernels::compile(const attn::Engine &engine) {
+/// What model.mlir expects before it, in its first line.
+static const char *prefixFor(ElementType factors) {
+  return factors == ElementType::bf16
+             ? "!factor = bf16 "
+               "func.func private @to_factor(%x: f32) -> bf16 { "
+               "%y = arith.truncf %x : f32 to bf16 return %y : bf16 } "
+             : "!factor = f32 "
+               "func.func private @to_factor(%x: f32) -> f32 { "
+               "return %x : f32 } ";
+}
+
+Expected<Kernels> Kernels::compile(const attn::Engine &engine,
+                                   ElementType factors) {
+  std::string text = std::string(prefixFor(factors)) + modelText;
   auto compileOne = [&](const char *entry) {
-    return engine.compile(modelText,
-                          {.entry = entry, .fileName = "model.mlir"});
+    return engine.compile(text, {.entry = entry, .fileName = "model.mlir"});
   };
   Expected<Kernel> layer = compileOne("layer");
   if (!layer)
@@ -24,5 +39,5 @@ Expected<Kernels> Kernels::compile(const attn::Engine &engine) {
   Expected<Kernel> logits = compileOne("logits");
   if (!logits)
     return logits.error();
-  return Kernels{*layer, *logits};
+  return Kernels{*layer, *logits, factors};
 }

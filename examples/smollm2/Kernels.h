@@ -18,8 +18,13 @@ namespace smollm2 {
 struct Kernels {
   attn::Kernel layer;
   attn::Kernel logits;
+  /// Of what weights are multiplied by, and of keys and values: f32, or bf16,
+  /// to which activations are rounded then.
+  attn::ElementType factors;
 
-  static attn::Expected<Kernels> compile(const attn::Engine &engine);
+  static attn::Expected<Kernels>
+  compile(const attn::Engine &engine,
+          attn::ElementType factors = attn::ElementType::f32);
 };
 
 } // namespace smollm2

@@ -47,7 +47,8 @@ Expected<Model> Model::create(Kernels kernels,
                           .pageSize = pageSize,
                           .layers = std::int64_t(weights->layers.size()),
                           .keyValueHeads = weights->keyValueHeads,
-                          .headSize = headSize});
+                          .headSize = headSize,
+                          .type = kernels.factors});
   if (!cache)
     return cache.error();
   Expected<SequenceId> sequence = cache->createSequence();

@@ -29,6 +29,10 @@ const char smollm2::usage[] =
     "                     the distribution, flatter the higher T is\n"
     "  --seed N           of the random choices (default: 0)\n"
     "  --threads N        0: one for each processor (default)\n"
+    "  --activations T    f32: multiply them as they are (default); bf16: "
+    "round "
+    "them,\n"
+    "                     which is faster, and may give other tokens\n"
     "  --cache-dir DIR    keep compiled kernels there, for the next time\n"
     "  --help             print this\n";
 
@@ -50,12 +54,23 @@ static Status readNumber(const char *option, std::string_view text, T least,
                {}};
 }
 
+static Status readType(const char *option, std::string_view text,
+                       attn::ElementType &type) {
+  if (text != "f32" && text != "bf16")
+    return Error{std::string("--") + option +
+                     ": expected 'f32' or 'bf16', got " + quoted(text),
+                 {}};
+  type = text == "f32" ? attn::ElementType::f32 : attn::ElementType::bf16;
+  return {};
+}
+
 Expected<Options> Options::parse(int argc, char **argv) {
   enum {
     tokensOption = 1,
     temperatureOption,
     seedOption,
     threadsOption,
+    activationsOption,
     cacheOption,
     helpOption
   };
@@ -64,6 +79,7 @@ Expected<Options> Options::parse(int argc, char **argv) {
       {"temperature", required_argument, nullptr, temperatureOption},
       {"seed", required_argument, nullptr, seedOption},
       {"threads", required_argument, nullptr, threadsOption},
+      {"activations", required_argument, nullptr, activationsOption},
       {"cache-dir", required_argument, nullptr, cacheOption},
       {"help", no_argument, nullptr, helpOption},
       {}};
@@ -88,6 +104,9 @@ Expected<Options> Options::parse(int argc, char **argv) {
       break;
     case threadsOption:
       status = readNumber("threads", optarg, 0u, 1024u, options.threads);
+      break;
+    case activationsOption:
+      status = readType("activations", optarg, options.activations);
       break;
     case cacheOption:
       options.cacheDirectory = optarg;

@@ -8,6 +8,7 @@
 #ifndef ATTN_EXAMPLES_SMOLLM2_OPTIONS_H
 #define ATTN_EXAMPLES_SMOLLM2_OPTIONS_H
 
+#include "attn/element_type.h"
 #include "attn/error.h"
 
 #include <cstdint>
@@ -22,6 +23,8 @@ struct Options {
   double temperature = 0;   ///< 0: always the most likely token.
   std::uint64_t seed = 0;
   unsigned threads = 0; ///< 0: one for each processor.
+  /// What activations are rounded to where they are multiplied: f32 or bf16.
+  attn::ElementType activations = attn::ElementType::f32;
   std::string cacheDirectory;
   bool help = false;
 

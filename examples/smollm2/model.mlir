@@ -1,10 +1,15 @@
 // SmolLM2-135M: a layer, and the logits of a token. Any number of tokens.
 //
+// What is multiplied by weights, and what attention works on, is of type !factor:
+// f32, or bf16 to which @to_factor rounds. Both come before this text.
+//
 // Weights (outputs, inputs) come in panels of 32 outputs, in pairs of inputs,
 // (outputs / 32, inputs / 2, 32, 2). Arguments of static shape have the names of the model file's tensors.
 
 !rows = tensor<?x576xf32>
 !tokens = tensor<1x?x576xf32>
+!factor_rows = tensor<?x576x!factor>
+!factor_tokens = tensor<1x?x576x!factor>
 !vector = tensor<576xf32>
 !sums = tensor<?xf32>
 
@@ -14,17 +19,18 @@
 !down_panels = tensor<18x768x32x2xbf16>
 !logit_panels = tensor<1536x288x32x2xbf16>
 
-!query = tensor<1x9x?x64xf32>
-!key = tensor<1x3x?x64xf32>
+!query = tensor<1x9x?x64x!factor>
+!key = tensor<1x3x?x64x!factor>
 !angles = tensor<?x32xf32>
-!pages = tensor<?x3x16x64xf32>
+!pages = tensor<?x3x16x64x!factor>
 !lengths = tensor<?xi32>
 !hidden = tensor<1x?x1536xf32>
+!factor_hidden = tensor<1x?x1536x!factor>
 !logits = tensor<1x1x49152xf32>
 
 // x / sqrt(mean(x^2) + epsilon) * weight, of each row (Zhang and Sennrich, "Root
 // Mean Square Layer Normalization", arXiv:1910.07467).
-func.func private @rms_norm(%x: !rows, %weight: !vector, %epsilon: f32) -> !rows {
+func.func private @rms_norm(%x: !rows, %weight: !vector, %epsilon: f32) -> !factor_rows {
   %c0 = arith.constant 0 : index
   %zero = arith.constant 0.0 : f32
   %width = arith.constant 576.0 : f32
@@ -40,40 +46,46 @@ func.func private @rms_norm(%x: !rows, %weight: !vector, %epsilon: f32) -> !rows
     %next = arith.addf %sum, %square : f32
     linalg.yield %next : f32
   } -> !sums
-  %init = tensor.empty(%n) : !rows
+  %init = tensor.empty(%n) : !factor_rows
   %normed = linalg.generic {
       indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>,
                        affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i, j)>],
       iterator_types = ["parallel", "parallel"]}
-      ins(%x, %sums, %weight : !rows, !sums, !vector) outs(%init : !rows) {
-  ^bb0(%element: f32, %sum: f32, %scale: f32, %unused: f32):
+      ins(%x, %sums, %weight : !rows, !sums, !vector) outs(%init : !factor_rows) {
+  ^bb0(%element: f32, %sum: f32, %scale: f32, %unused: !factor):
     %mean = arith.divf %sum, %width : f32
     %shifted = arith.addf %mean, %epsilon : f32
     %root = math.sqrt %shifted : f32
     %unit = arith.divf %element, %root : f32
     %scaled = arith.mulf %unit, %scale : f32
-    linalg.yield %scaled : f32
-  } -> !rows
-  return %normed : !rows
+    %factor = func.call @to_factor(%scaled) : (f32) -> !factor
+    linalg.yield %factor : !factor
+  } -> !factor_rows
+  return %normed : !factor_rows
 }
 
 // silu(gate) * up (Shazeer, "GLU Variants Improve Transformer", arXiv:2002.05202).
-func.func private @gated(%gate: !hidden, %up: !hidden) -> !hidden {
+func.func private @gated(%gate: !hidden, %up: !hidden) -> !factor_hidden {
+  %c1 = arith.constant 1 : index
   %one = arith.constant 1.0 : f32
+  %n = tensor.dim %gate, %c1 : !hidden
+  %init = tensor.empty(%n) : !factor_hidden
   %products = linalg.generic {
       indexing_maps = [affine_map<(b, i, j) -> (b, i, j)>,
+                       affine_map<(b, i, j) -> (b, i, j)>,
                        affine_map<(b, i, j) -> (b, i, j)>],
       iterator_types = ["parallel", "parallel", "parallel"]}
-      ins(%gate : !hidden) outs(%up : !hidden) {
-  ^bb0(%g: f32, %u: f32):
+      ins(%gate, %up : !hidden, !hidden) outs(%init : !factor_hidden) {
+  ^bb0(%g: f32, %u: f32, %unused: !factor):
     %negative = arith.negf %g : f32
     %exp = math.exp %negative : f32
     %denominator = arith.addf %exp, %one : f32
     %silu = arith.divf %g, %denominator : f32
     %product = arith.mulf %silu, %u : f32
-    linalg.yield %product : f32
-  } -> !hidden
-  return %products : !hidden
+    %factor = func.call @to_factor(%product) : (f32) -> !factor
+    linalg.yield %factor : !factor
+  } -> !factor_hidden
+  return %products : !factor_hidden
 }
 
 // x + y.
@@ -141,16 +153,16 @@ func.func @layer(
   %c0 = arith.constant 0 : index
   %n = tensor.dim %x, %c0 : !rows
   %normed = call @rms_norm(%x, %attn_norm, %epsilon)
-      : (!rows, !vector, f32) -> !rows
+      : (!rows, !vector, f32) -> !factor_rows
   %tokens = tensor.expand_shape %normed [[0, 1], [2]] output_shape [1, %n, 576]
-      : !rows into !tokens
+      : !factor_rows into !factor_tokens
   %query_init = tensor.empty(%n) : !query
   %key_init = tensor.empty(%n) : !key
-  %query = attn.projection ins(%tokens, %attn_q : !tokens, !query_panels)
+  %query = attn.projection ins(%tokens, %attn_q : !factor_tokens, !query_panels)
       outs(%query_init : !query)
-  %key = attn.projection ins(%tokens, %attn_k : !tokens, !key_panels)
+  %key = attn.projection ins(%tokens, %attn_k : !factor_tokens, !key_panels)
       outs(%key_init : !key)
-  %value = attn.projection ins(%tokens, %attn_v : !tokens, !key_panels)
+  %value = attn.projection ins(%tokens, %attn_v : !factor_tokens, !key_panels)
       outs(%key_init : !key)
   %attended, %keys, %values = call @attend(
       %query, %key, %value, %cosine, %sine, %key_pages, %value_pages, %table,
@@ -162,16 +174,17 @@ func.func @layer(
   %x1 = call @add(%x, %y) : (!rows, !tokens) -> !rows
 
   %normed1 = call @rms_norm(%x1, %ffn_norm, %epsilon)
-      : (!rows, !vector, f32) -> !rows
+      : (!rows, !vector, f32) -> !factor_rows
   %tokens1 = tensor.expand_shape %normed1 [[0, 1], [2]]
-      output_shape [1, %n, 576] : !rows into !tokens
+      output_shape [1, %n, 576] : !factor_rows into !factor_tokens
   %hidden_init = tensor.empty(%n) : !hidden
-  %gate = attn.projection ins(%tokens1, %ffn_gate : !tokens, !hidden_panels)
+  %gate = attn.projection ins(%tokens1, %ffn_gate : !factor_tokens, !hidden_panels)
       outs(%hidden_init : !hidden)
-  %up = attn.projection ins(%tokens1, %ffn_up : !tokens, !hidden_panels)
+  %up = attn.projection ins(%tokens1, %ffn_up : !factor_tokens, !hidden_panels)
       outs(%hidden_init : !hidden)
-  %hidden = call @gated(%gate, %up) : (!hidden, !hidden) -> !hidden
-  %y1 = attn.projection ins(%hidden, %ffn_down : !hidden, !down_panels)
+  %hidden = call @gated(%gate, %up)
+      : (!hidden, !hidden) -> !factor_hidden
+  %y1 = attn.projection ins(%hidden, %ffn_down : !factor_hidden, !down_panels)
       outs(%tokens_init : !tokens)
   %x2 = call @add(%x1, %y1) : (!rows, !tokens) -> !rows
   return %x2, %keys, %values : !rows, !pages, !pages
@@ -181,13 +194,13 @@ func.func @layer(
 func.func @logits(%x: !rows, %output_norm: !vector, %token_embd: !logit_panels,
                   %epsilon: f32) -> !logits {
   %normed = call @rms_norm(%x, %output_norm, %epsilon)
-      : (!rows, !vector, f32) -> !rows
-  %one_row = tensor.cast %normed : !rows to tensor<1x576xf32>
+      : (!rows, !vector, f32) -> !factor_rows
+  %one_row = tensor.cast %normed : !factor_rows to tensor<1x576x!factor>
   %token = tensor.expand_shape %one_row [[0], [1, 2]] output_shape [1, 1, 576]
-      : tensor<1x576xf32> into tensor<1x1x576xf32>
+      : tensor<1x576x!factor> into tensor<1x1x576x!factor>
   %init = tensor.empty() : !logits
   %logits = attn.projection
-      ins(%token, %token_embd : tensor<1x1x576xf32>, !logit_panels)
+      ins(%token, %token_embd : tensor<1x1x576x!factor>, !logit_panels)
       outs(%init : !logits)
   return %logits : !logits
 }

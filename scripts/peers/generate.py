@@ -39,10 +39,11 @@ READ = re.compile(r"Read (\d+) tokens in \S+ s \((\S+) tokens/s\)")
 WROTE = re.compile(r"wrote .* \((\S+) tokens/s\)")
 
 
-def run_ours(model, threads, options):
+def run_ours(model, threads, activations, options):
     """Tokens per second in reading and writing, medians of several runs."""
     program = options.build / "bin" / "smollm2"
     command = [program, f"--threads={threads}", f"--tokens={options.tokens}"]
+    command += [f"--activations={activations}"]
     reading, writing = [], []
     for _ in range(options.runs):
         result = subprocess.run(
@@ -57,7 +58,7 @@ def run_ours(model, threads, options):
         reading.append(int(read[1]) / float(read[2]))
         writing.append(float(wrote[1]))
     return {
-        "peer": "Attn",
+        "peer": f"Attn, activations of {activations}",
         "weights": "bf16",
         "first": statistics.median(reading),
         "speed": statistics.median(writing),
@@ -153,7 +154,7 @@ def main():
     compare.ENVIRONMENTS.mkdir(parents=True, exist_ok=True)
     results, starts = [], []
     for threads in map(int, options.threads.split(",")):
-        found = [run_ours(model, threads, options)]
+        found = [run_ours(model, threads, x, options) for x in ("f32", "bf16")]
         for name in filter(None, options.only.split(",")):
             print(f"{name}, {threads} threads", file=sys.stderr)
             found += run_peer(name, model, threads, options)

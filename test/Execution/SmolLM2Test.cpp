@@ -170,6 +170,33 @@ TEST_F(SmolLM2, ReadsInParts) {
   }
 }
 
+/// Activations rounded to bf16 change logits a little, in prompts and in steps.
+TEST_F(SmolLM2, RoundsActivations) {
+  Expected<Engine> engine = Engine::create();
+  ASSERT_TRUE(engine) << engine.error().message;
+  Expected<Kernels> rounding =
+      Kernels::compile(*engine, attn::ElementType::bf16);
+  ASSERT_TRUE(rounding) << rounding.error().message;
+  std::vector<std::int32_t> tokens = references()[3].promptTokens;
+  Expected<Model> exact = Model::create(*kernels, weights, 40),
+                  rounded = Model::create(*rounding, weights, 40);
+  ASSERT_TRUE(exact && rounded);
+  std::span<const std::int32_t> all(tokens);
+  for (auto part : {all.first(all.size() - 1), all.last(1)}) {
+    Expected<std::span<const float>> expected = exact->read(part),
+                                     got = rounded->read(part);
+    ASSERT_TRUE(expected) << expected.error().message;
+    ASSERT_TRUE(got) << got.error().message;
+    auto [least, most] = std::ranges::minmax(*expected);
+    double sum = 0;
+    for (std::size_t i = 0; i < got->size(); ++i)
+      sum += std::pow(double((*got)[i]) - (*expected)[i], 2);
+    double error = std::sqrt(sum / double(got->size())) / double(most - least);
+    EXPECT_LT(error, 0.01);
+    EXPECT_GT(error, 1e-5);
+  }
+}
+
 TEST_F(SmolLM2, CallsThatAreRefused) {
   auto message = [](const auto &result) {
     return result ? "no error" : result.error().message;
