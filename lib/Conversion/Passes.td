@@ -224,6 +224,8 @@ def ConvertToRuntimeCalls
       when there is no such memory. A size that does not fit 64 bits becomes the
       largest one.
     - `memref.dealloc` to `attn_rt_free(pointer)`.
+    - `gpu.alloc` and `gpu.dealloc`, which are not asynchronous, to the same for
+      memory of a GPU, `attn_gpu_alloc` and `attn_gpu_free`.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }

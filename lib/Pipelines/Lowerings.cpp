@@ -18,6 +18,8 @@ llvm::ArrayRef<Lowering> attn::getLowerings() {
        "Lower kernels through plain linalg and loops: slow, and "
        "obviously right",
        buildReferencePipeline},
+      {"gpu", "Lower kernels to NVVM, with the functions that launch them",
+       buildGPUHostPipeline, /*usesDevice=*/true, buildGPUPipeline},
       {"gpu-emulator",
        "Lower kernels as for NVIDIA GPUs, for an emulator of them on the CPU",
        buildGPUEmulatorPipeline, /*usesDevice=*/true},

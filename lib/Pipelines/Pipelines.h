@@ -58,16 +58,21 @@ void buildGPUToNVVMPipeline(OpPassManager &pm);
 void buildNVVMToPTXPipeline(OpPassManager &pm, llvm::StringRef architecture,
                             llvm::StringRef features);
 
-/// A lowering from prepared functions to the LLVM dialect, by name.
+/// A lowering from prepared functions to the LLVM dialect, by name. One with
+/// kernels that are compiled apart has two parts.
 struct Lowering {
   llvm::StringRef name;
   llvm::StringRef summary;
   void (*build)(OpPassManager &pm, const TargetDescription &target);
   /// Needs the dialects of `registerDeviceDialects` besides those of kernels.
   bool usesDevice = false;
+  /// Null, or what runs before `build`. It leaves kernels in gpu.modules, which
+  /// `build` erases.
+  void (*buildKernels)(OpPassManager &pm) = nullptr;
 };
 
-/// Every lowering. `attn-<name>-pipeline` is the preparation and the lowering.
+/// Every lowering. `attn-<name>-pipeline` is the preparation and the lowering,
+/// or its part that leaves kernels.
 llvm::ArrayRef<Lowering> getLowerings();
 
 } // namespace mlir::attn

@@ -64,18 +64,13 @@ void attn::registerPasses() {
   for (const Lowering &lowering : getLowerings())
     PassPipelineRegistration<TargetOptions>(
         "attn-" + lowering.name.str() + "-pipeline", lowering.summary,
-        [build = lowering.build](OpPassManager &pm,
-                                 const TargetOptions &options) {
+        [lowering](OpPassManager &pm, const TargetOptions &options) {
           buildPreparationPipeline(pm);
-          build(pm, options.describe());
+          if (lowering.buildKernels)
+            lowering.buildKernels(pm);
+          else
+            lowering.build(pm, options.describe());
         });
-  PassPipelineRegistration<>(
-      "attn-gpu-pipeline",
-      "Lower kernels to NVVM, with the functions that launch them",
-      [](OpPassManager &pm) {
-        buildPreparationPipeline(pm);
-        buildGPUPipeline(pm);
-      });
   PassPipelineRegistration<>("attn-gpu-to-nvvm-pipeline",
                              "Lower gpu.module to the LLVM and NVVM dialects",
                              buildGPUToNVVMPipeline);

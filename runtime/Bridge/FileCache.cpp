@@ -19,8 +19,8 @@ using namespace attn;
 using llvm::StringRef;
 
 // A file holds the magic, the hash of its key and of all that follows, and the
-// parts, each but the last after its length in 8 bytes (little-endian).
-static constexpr llvm::StringLiteral magic = "ATTNOBJ2";
+// parts, each after its length in 8 bytes (little-endian).
+static constexpr llvm::StringLiteral magic = "ATTNOBJ3";
 static constexpr std::size_t hashBytes = 32;
 
 static std::string hash(StringRef key, StringRef contents) {
@@ -84,7 +84,7 @@ std::string FileCache::getPath(const std::string &key) const {
 }
 
 std::optional<llvm::SmallVector<std::string>>
-FileCache::load(const std::string &key, std::size_t count) const {
+FileCache::load(const std::string &key) const {
   // Volatile: read, not mapped, so that nobody can change it under our hands.
   auto file = llvm::MemoryBuffer::getFile(getPath(key), /*IsText=*/false,
                                           /*RequiresNullTerminator=*/false,
@@ -99,7 +99,7 @@ FileCache::load(const std::string &key, std::size_t count) const {
   if (expected != hash(key, contents))
     return std::nullopt;
   llvm::SmallVector<std::string> parts;
-  while (parts.size() + 1 < count) {
+  while (!contents.empty()) {
     if (contents.size() < 8)
       return std::nullopt;
     std::uint64_t length = llvm::support::endian::read64le(contents.data());
@@ -109,19 +109,17 @@ FileCache::load(const std::string &key, std::size_t count) const {
     parts.push_back(contents.take_front(length).str());
     contents = contents.drop_front(length);
   }
-  parts.push_back(contents.str());
   return parts;
 }
 
 void FileCache::store(const std::string &key,
                       llvm::ArrayRef<StringRef> parts) const {
   std::string payload;
-  for (StringRef part : parts.drop_back()) {
+  for (StringRef part : parts) {
     char length[8];
     llvm::support::endian::write64le(length, part.size());
     payload.append(length, sizeof(length));
     payload += part;
   }
-  payload += parts.back();
   (void)writeAtomically(getPath(key), {magic, hash(key, payload), payload});
 }

@@ -30,10 +30,10 @@ public:
   /// Creates the directory if there is none. An error if it cannot be written.
   static Expected<FileCache> open(const std::string &directory);
 
-  /// The `count` parts stored under `key`; nothing if there are none, or if
-  /// their file is damaged.
-  std::optional<llvm::SmallVector<std::string>> load(const std::string &key,
-                                                     std::size_t count) const;
+  /// The parts stored under `key`; nothing if there are none, or if their file
+  /// is damaged.
+  std::optional<llvm::SmallVector<std::string>>
+  load(const std::string &key) const;
 
   /// Stores parts. A cache is only a help: that it fails is no error.
   void store(const std::string &key,

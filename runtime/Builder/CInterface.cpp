@@ -21,6 +21,7 @@ using support::failNull;
 
 struct attn_engine {
   Engine engine;
+  CompileOptions options; ///< Of all kernels.
 };
 struct attn_kernel {
   Kernel kernel;
@@ -81,6 +82,7 @@ static EngineOptions convert(const attn_engine_options &options) {
       options.cache_directory ? options.cache_directory : "";
   result.threads = options.threads;
   result.cpu = options.cpu ? options.cpu : "";
+  result.gpu = options.gpu;
   if (attn_parallel_for parallelFor = options.parallel_for)
     result.parallelFor = [parallelFor, context = options.parallel_for_context](
                              int count, const ParallelTask &task) {
@@ -101,7 +103,11 @@ char *attn_engine_create(const attn_engine_options *options,
       Engine::create(options ? convert(*options) : EngineOptions());
   if (!created)
     return fail(created.error());
-  *engine = new attn_engine{*created};
+  CompileOptions compileOptions;
+  if (options && options->pipeline)
+    compileOptions.pipeline = options->pipeline;
+  compileOptions.fallBackToCPU = options && options->fall_back_to_cpu;
+  *engine = new attn_engine{*created, compileOptions};
   return nullptr;
 }
 
@@ -153,7 +159,7 @@ char *attn_engine_compile(const attn_engine *engine, const char *text,
     return failNull("engine");
   if (!text)
     return failNull("text");
-  Expected<Kernel> compiled = engine->engine.compile(text);
+  Expected<Kernel> compiled = engine->engine.compile(text, engine->options);
   if (!compiled)
     return fail(compiled.error());
   *kernel = new attn_kernel{*compiled};
@@ -191,9 +197,11 @@ const char *attn_kernel_argument_name(const attn_kernel *kernel,
   return kernel->kernel.signature().arguments[index].name.c_str();
 }
 
-char *attn_kernel_run(const attn_kernel *kernel, const attn_argument *arguments,
-                      std::size_t numArguments, const attn_tensor *results,
-                      std::size_t numResults) {
+/// Calls `kernel` with the arguments and results of a call from C.
+template <typename Function>
+static char *call(const attn_kernel *kernel, const attn_argument *arguments,
+                  std::size_t numArguments, const attn_tensor *results,
+                  std::size_t numResults, const Function &function) {
   if (!kernel)
     return failNull("kernel");
   if (numArguments && !arguments)
@@ -217,6 +225,27 @@ char *attn_kernel_run(const attn_kernel *kernel, const attn_argument *arguments,
       return fail(output.error());
     outputs.push_back(*output);
   }
-  Status status = kernel->kernel.run(inputs, outputs);
+  Status status = function(kernel->kernel, inputs, outputs);
   return status ? nullptr : fail(status.error());
+}
+
+char *attn_kernel_run(const attn_kernel *kernel, const attn_argument *arguments,
+                      std::size_t numArguments, const attn_tensor *results,
+                      std::size_t numResults) {
+  return call(kernel, arguments, numArguments, results, numResults,
+              [](const Kernel &kernel, std::span<const Argument> inputs,
+                 std::span<const TensorView> outputs) {
+                return kernel.run(inputs, outputs);
+              });
+}
+
+char *attn_kernel_launch(const attn_kernel *kernel,
+                         const attn_argument *arguments,
+                         std::size_t numArguments, const attn_tensor *results,
+                         std::size_t numResults, void *stream) {
+  return call(kernel, arguments, numArguments, results, numResults,
+              [stream](const Kernel &kernel, std::span<const Argument> inputs,
+                       std::span<const TensorView> outputs) {
+                return kernel.launch(inputs, outputs, stream);
+              });
 }

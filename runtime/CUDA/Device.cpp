@@ -196,15 +196,45 @@ Expected<Event> Device::createEvent() const {
   return Event(Handle(state, event, &Driver::eventDestroy));
 }
 
-Expected<Buffer> Device::allocate(std::size_t bytes) const {
+/// Calls the driver for memory. `call` sets the address.
+template <typename Call>
+static Expected<CUdeviceptr> allocateBytes(const DeviceState &device,
+                                           std::size_t bytes, Call call) {
   CUdeviceptr address = 0;
   std::string what =
       "cannot allocate " + std::to_string(bytes) + " bytes on the GPU";
-  Status status = callDriver(*state, what.c_str(), [&](const Driver &driver) {
+  Status status = callDriver(device, what.c_str(), [&](const Driver &driver) {
     // The driver refuses 0.
-    return driver.memAlloc(&address, std::max<std::size_t>(bytes, 1));
+    return call(driver, &address, std::max<std::size_t>(bytes, 1));
   });
   if (!status)
     return std::move(status).error();
-  return Buffer(Handle(state, address, &Driver::memFree), bytes);
+  return address;
+}
+
+Expected<Buffer> Device::allocate(std::size_t bytes) const {
+  Expected<CUdeviceptr> address = allocateBytes(
+      *state, bytes,
+      [](const Driver &driver, CUdeviceptr *address, std::size_t count) {
+        return driver.memAlloc(address, count);
+      });
+  if (!address)
+    return std::move(address).error();
+  return Buffer(Handle(state, *address, &Driver::memFree), bytes);
+}
+
+Expected<CUdeviceptr> Device::allocateInStream(std::size_t bytes,
+                                               CUstream stream) const {
+  return allocateBytes(
+      *state, bytes,
+      [stream](const Driver &driver, CUdeviceptr *address, std::size_t count) {
+        return driver.memAllocAsync(address, count, stream);
+      });
+}
+
+Status Device::freeInStream(CUdeviceptr address, CUstream stream) const {
+  return callDriver(*state, "cannot free memory on the GPU",
+                    [&](const Driver &driver) {
+                      return driver.memFreeAsync(address, stream);
+                    });
 }

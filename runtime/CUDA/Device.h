@@ -170,6 +170,13 @@ public:
   /// Memory with unspecified contents. 0 bytes are fine.
   Expected<Buffer> allocate(std::size_t bytes) const;
 
+  /// Memory that exists in the order of a stream, where null is the default
+  /// stream: work before `allocateInStream` may not use it, nor work after
+  /// `freeInStream`.
+  Expected<CUdeviceptr> allocateInStream(std::size_t bytes,
+                                         CUstream stream) const;
+  Status freeInStream(CUdeviceptr address, CUstream stream) const;
+
   const std::shared_ptr<const DeviceState> &shared() const { return state; }
 
 private:

@@ -177,7 +177,7 @@ DeviceCompiler::compile(mlir::gpu::GPUModuleOp kernels) const {
     llvm::raw_string_ostream os(text);
     kernels->print(os, mlir::OpPrintingFlags().printGenericOpForm());
     key = computeKey({identity, text});
-    if (auto parts = cache->load(key, 3))
+    if (auto parts = cache->load(key); parts && parts->size() == 3)
       return DeviceCode{options.architecture, std::move((*parts)[0]),
                         std::move((*parts)[2]), readResources((*parts)[1])};
   }

@@ -75,6 +75,8 @@ inline constexpr unsigned streamNonBlocking = 1;
   X(eventElapsedTime, "cuEventElapsedTime", (float *, CUevent, CUevent))       \
   X(memAlloc, "cuMemAlloc_v2", (CUdeviceptr *, std::size_t))                   \
   X(memFree, "cuMemFree_v2", (CUdeviceptr))                                    \
+  X(memAllocAsync, "cuMemAllocAsync", (CUdeviceptr *, std::size_t, CUstream))  \
+  X(memFreeAsync, "cuMemFreeAsync", (CUdeviceptr, CUstream))                   \
   X(memcpyHtoDAsync, "cuMemcpyHtoDAsync_v2",                                   \
     (CUdeviceptr, const void *, std::size_t, CUstream))                        \
   X(memcpyDtoHAsync, "cuMemcpyDtoHAsync_v2",                                   \

@@ -91,17 +91,21 @@ Expected<Function> Program::getFunction(const std::string &name,
 Status Function::launch(const LaunchSize &size,
                         const LaunchArguments &arguments,
                         const Stream &stream) const {
+  return launch(size, arguments.pointers().data(), stream.raw());
+}
+
+Status Function::launch(const LaunchSize &size, void **arguments,
+                        CUstream stream) const {
   const DeviceState &device = *module->owner();
   const Driver &driver = *device.driver;
   ContextScope scope(device);
   if (!scope.status())
     return scope.status();
-  std::vector<void *> pointers = arguments.pointers();
   const auto &[gridX, gridY, gridZ] = size.grid;
   const auto &[blockX, blockY, blockZ] = size.block;
   return driver.check(driver.launchKernel(function, gridX, gridY, gridZ, blockX,
                                           blockY, blockZ, dynamicSharedBytes,
-                                          stream.raw(), pointers.data(),
+                                          stream, arguments,
                                           /*extra=*/nullptr),
                       "cannot launch kernel '" + name + "'");
 }

@@ -60,6 +60,10 @@ public:
   /// itself show up later.
   Status launch(const LaunchSize &size, const LaunchArguments &arguments,
                 const Stream &stream) const;
+  /// The same for addresses of arguments, as the driver wants them, and for a
+  /// stream of whoever made it; null is the default stream.
+  Status launch(const LaunchSize &size, void **arguments,
+                CUstream stream) const;
 
 private:
   friend class Program;

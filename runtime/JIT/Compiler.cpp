@@ -13,10 +13,12 @@
 #include "runtime/JIT/Target.h"
 
 #include "runtime/Bridge/DiagnosticCollector.h"
+#include "runtime/CUDA/DeviceCompiler.h"
 
 #include "lib/Pipelines/Pipelines.h"
 #include "lib/Pipelines/TargetDescription.h"
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
@@ -36,10 +38,46 @@ findLowering(const std::string &name) {
   return Error{"unknown pipeline '" + name + "'; there is " + available, {}};
 }
 
+/// Lowers a kernel. What it launches on a GPU is compiled between the
+/// lowering's two parts.
+static Expected<std::vector<DeviceModule>>
+lower(mlir::ModuleOp module, const mlir::attn::Lowering &lowering,
+      const mlir::attn::TargetDescription &target,
+      const cuda::DeviceCompiler *deviceCompiler,
+      DiagnosticCollector &diagnostics, CompileStats &stats) {
+  auto run = [&](auto build) {
+    mlir::PassManager pm(module.getContext());
+    // After each of some fifty passes it takes longer than they do: once at the
+    // end. The tools verify after each.
+    pm.enableVerifier(false);
+    build(pm);
+    return mlir::failed(pm.run(module)) || mlir::failed(mlir::verify(module));
+  };
+  Stopwatch stopwatch;
+  std::vector<DeviceModule> devices;
+  if (lowering.buildKernels) {
+    if (run(lowering.buildKernels))
+      return diagnostics.takeError("cannot lower");
+    stats.passesMs += stopwatch.lap();
+    for (auto kernels : module.getOps<mlir::gpu::GPUModuleOp>()) {
+      Expected<cuda::DeviceCode> code = deviceCompiler->compile(kernels);
+      if (!code)
+        return std::move(code).error();
+      devices.push_back({kernels.getName().str(), std::move(*code)});
+    }
+    stats.deviceMs += stopwatch.lap();
+  }
+  if (run([&](mlir::OpPassManager &pm) { lowering.build(pm, target); }))
+    return diagnostics.takeError("cannot lower");
+  stats.passesMs += stopwatch.lap();
+  return devices;
+}
+
 Expected<CompiledObject>
 jit::compileObject(std::string_view text, const CompileOptions &options,
                    const llvm::orc::JITTargetMachineBuilder &targetBuilder,
-                   CompileStats &stats, FinishKernel finish) {
+                   CompileStats &stats, FinishKernel finish,
+                   const cuda::DeviceCompiler *deviceCompiler) {
   Expected<const mlir::attn::Lowering *> lowering =
       findLowering(options.pipeline);
   if (!lowering)
@@ -63,17 +101,13 @@ jit::compileObject(std::string_view text, const CompileOptions &options,
       builder.createTargetMachine();
   if (!target)
     return Error{llvm::toString(target.takeError()), {}};
-  mlir::PassManager pm(&context);
-  // After each of some fifty passes it takes longer than they do: once at the
-  // end. The tools verify after each.
-  pm.enableVerifier(false);
   mlir::attn::TargetDescription description = describeTarget(**target);
   description.quantizeQueries = options.quantizeQueries;
-  (*lowering)->build(pm, description);
-  if (mlir::failed(pm.run(*kernel->module)) ||
-      mlir::failed(mlir::verify(*kernel->module)))
-    return diagnostics.takeError("cannot lower");
-  stats.passesMs = stopwatch.lap();
+  Expected<std::vector<DeviceModule>> devices =
+      lower(*kernel->module, **lowering, description, deviceCompiler,
+            diagnostics, stats);
+  if (!devices)
+    return std::move(devices).error();
 
   auto finishModule = [&](llvm::Module &module, llvm::TargetMachine &target) {
     Status status = addEntry(module);
@@ -88,5 +122,6 @@ jit::compileObject(std::string_view text, const CompileOptions &options,
       error.message += ": " + object.error().message;
     return error;
   }
-  return CompiledObject{std::move(kernel->signature), std::move(*object)};
+  return CompiledObject{std::move(kernel->signature), std::move(*object),
+                        std::move(*devices)};
 }

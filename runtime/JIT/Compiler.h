@@ -9,6 +9,7 @@
 #define ATTN_RUNTIME_JIT_COMPILER_H
 
 #include "attn/engine.h"
+#include "runtime/JIT/DeviceKernels.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
@@ -18,23 +19,30 @@ namespace llvm {
 class Module;
 } // namespace llvm
 
+namespace attn::cuda {
+class DeviceCompiler;
+} // namespace attn::cuda
+
 namespace attn::jit {
 
 /// A compiled kernel before it is linked: what a cache keeps.
 struct CompiledObject {
   Signature signature;
   llvm::SmallVector<char, 0> object;
+  std::vector<DeviceModule> devices; ///< What it launches on a GPU.
 };
 
 /// Adds to the module of a kernel what else its object shall offer.
 using FinishKernel = llvm::function_ref<Status(
     llvm::Module &, llvm::TargetMachine &, const Signature &)>;
 
-/// Compiles `text` for `target`. Safe to call from several threads.
+/// Compiles `text` for `target`. Safe to call from several threads. Pipeline
+/// "gpu" needs a compiler for its kernels.
 Expected<CompiledObject>
 compileObject(std::string_view text, const CompileOptions &options,
               const llvm::orc::JITTargetMachineBuilder &target,
-              CompileStats &stats, FinishKernel finish = nullptr);
+              CompileStats &stats, FinishKernel finish = nullptr,
+              const cuda::DeviceCompiler *deviceCompiler = nullptr);
 
 } // namespace attn::jit
 

@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 #include <limits>
 
 using namespace attn;
@@ -71,14 +70,13 @@ void attn_emu_launch(void (*entry)(void **), const char *name,
                      const std::int64_t *memrefs, std::int64_t numMemrefs) {
   if (*std::min_element(sizes, sizes + 3) == 0)
     return;
-  // Outlives the jump out of the call.
-  static thread_local char message[1024];
+  const char *message;
   {
     Status status =
         launchKernel(entry, name, sizes, arguments, memrefs, numMemrefs);
     if (status)
       return;
-    std::strncpy(message, status.error().message.c_str(), sizeof(message) - 1);
+    message = support::keepMessage(status.error().message);
   }
   attn_rt_fail(message);
 }

@@ -9,8 +9,8 @@
 
 #include "runtime/Bridge/BuildId.h"
 #include "runtime/Bridge/FileCache.h"
-#include "runtime/CUDA/Device.h"
 #include "runtime/JIT/Compiler.h"
+#include "runtime/JIT/DeviceTarget.h"
 #include "runtime/JIT/KernelCode.h"
 #include "runtime/JIT/Linker.h"
 #include "runtime/JIT/ObjectCache.h"
@@ -35,16 +35,21 @@ using CodeOrError = Expected<std::shared_ptr<const KernelCode>>;
 struct __attribute__((visibility("hidden"))) Engine::Impl {
   Impl(JITTargetMachineBuilder target, std::shared_ptr<Linker> linker,
        std::optional<ObjectCache> disk,
-       std::shared_ptr<const support::Threads> threads)
+       std::shared_ptr<const support::Threads> threads, cuda::DeviceOptions gpu)
       : target(std::move(target)), linker(std::move(linker)),
         disk(std::move(disk)), threads(std::move(threads)),
-        compilerIdentity(identifyCompiler()) {}
+        compilerIdentity(identifyCompiler()), gpu(std::move(gpu)) {}
 
   std::string identifyCompiler() const;
-  std::string computeKey(std::string_view text,
-                         const CompileOptions &options) const;
+  std::string computeKey(std::string_view text, const CompileOptions &options,
+                         const DeviceTarget *device) const;
   CodeOrError build(std::string_view text, const CompileOptions &options,
-                    const std::string &key, CompileStats &stats) const;
+                    const DeviceTarget *device, const std::string &key,
+                    CompileStats &stats) const;
+  /// Compiles for this machine, and for `device` if it is not null.
+  Expected<Kernel> compileFor(std::string_view text,
+                              const CompileOptions &options,
+                              const DeviceTarget *device);
   Expected<Kernel> compile(std::string_view text,
                            const CompileOptions &options);
 
@@ -53,6 +58,7 @@ struct __attribute__((visibility("hidden"))) Engine::Impl {
   const std::optional<ObjectCache> disk;
   const std::shared_ptr<const support::Threads> threads;
   const std::string compilerIdentity;
+  LazyDeviceTarget gpu;
 
   /// By key. A kernel that is still being compiled is here too, so that whoever
   /// asks for it meanwhile waits.
@@ -67,16 +73,19 @@ std::string Engine::Impl::identifyCompiler() const {
 }
 
 std::string Engine::Impl::computeKey(std::string_view text,
-                                     const CompileOptions &options) const {
+                                     const CompileOptions &options,
+                                     const DeviceTarget *device) const {
   // The name of the file is in the messages of checks in the code.
-  return attn::computeKey(
-      {compilerIdentity, text, options.entry, options.pipeline,
-       options.quantizeQueries ? "quantize-queries" : "", options.fileName});
+  return attn::computeKey({compilerIdentity, text, options.entry,
+                           options.pipeline,
+                           options.quantizeQueries ? "quantize-queries" : "",
+                           options.fileName, device ? device->identity : ""});
 }
 
 /// From the disk or from the text.
 CodeOrError Engine::Impl::build(std::string_view text,
                                 const CompileOptions &options,
+                                const DeviceTarget *device,
                                 const std::string &key,
                                 CompileStats &stats) const {
   std::optional<CompiledObject> compiled;
@@ -86,7 +95,8 @@ CodeOrError Engine::Impl::build(std::string_view text,
     stats.source = CompileStats::Source::diskCache;
   } else {
     Expected<CompiledObject> object =
-        compileObject(text, options, target, stats);
+        compileObject(text, options, target, stats, /*finish=*/nullptr,
+                      device ? &device->compiler : nullptr);
     if (!object)
       return std::move(object).error();
     compiled = std::move(*object);
@@ -99,28 +109,45 @@ CodeOrError Engine::Impl::build(std::string_view text,
   if (!code)
     return std::move(code).error();
   stats.linkMs = stopwatch.lap();
-  return std::make_shared<const KernelCode>(std::move(compiled->signature),
-                                            std::move(*code), threads);
-}
-
-/// Why a kernel cannot run on a GPU: for want of one, or of a lowering.
-static Error explainGPU() {
-  Expected<cuda::Device> device = cuda::Device::open();
-  if (!device)
-    return std::move(device).error();
-  return Error{"pipeline 'gpu': attention is not lowered for GPUs yet, such as "
-               "the " +
-                   device->name() + " of this machine",
-               {}};
+  std::shared_ptr<const DeviceKernels> kernels;
+  if (device) {
+    auto loaded = DeviceKernels::load(device->device, compiled->devices);
+    if (!loaded)
+      return std::move(loaded).error();
+    kernels = std::move(*loaded);
+    stats.deviceMs += stopwatch.lap();
+  }
+  return std::make_shared<const KernelCode>(
+      std::move(compiled->signature), std::move(*code), threads,
+      options.pipeline, std::move(kernels));
 }
 
 Expected<Kernel> Engine::Impl::compile(std::string_view text,
                                        const CompileOptions &options) {
-  if (options.pipeline == "gpu")
-    return explainGPU();
+  if (options.pipeline != "gpu")
+    return compileFor(text, options, nullptr);
+  Error error;
+  if (auto target = gpu.get()) {
+    Expected<Kernel> kernel = compileFor(text, options, target->get());
+    if (kernel)
+      return kernel;
+    error = std::move(kernel).error();
+  } else {
+    error = std::move(target).error();
+  }
+  if (!options.fallBackToCPU)
+    return error;
+  CompileOptions onCPU = options;
+  onCPU.pipeline = "cpu";
+  return compileFor(text, onCPU, nullptr);
+}
+
+Expected<Kernel> Engine::Impl::compileFor(std::string_view text,
+                                          const CompileOptions &options,
+                                          const DeviceTarget *device) {
   Stopwatch stopwatch;
   CompileStats stats;
-  std::string key = computeKey(text, options);
+  std::string key = computeKey(text, options, device);
   std::promise<CodeOrError> promise;
   std::shared_future<CodeOrError> kernel;
   bool isMine;
@@ -133,7 +160,7 @@ Expected<Kernel> Engine::Impl::compile(std::string_view text,
     kernel = entry->second;
   }
   if (isMine) {
-    CodeOrError code = build(text, options, key, stats);
+    CodeOrError code = build(text, options, device, key, stats);
     if (!code) {
       std::lock_guard lock(mutex);
       kernels.erase(key);
@@ -175,8 +202,11 @@ Expected<Engine> Engine::create(const EngineOptions &options) {
   Expected<std::shared_ptr<Linker>> linker = Linker::create(*target);
   if (!linker)
     return std::move(linker).error();
-  return Engine(std::make_shared<Impl>(std::move(*target), std::move(*linker),
-                                       std::move(disk), findThreads(options)));
+  return Engine(
+      std::make_shared<Impl>(std::move(*target), std::move(*linker),
+                             std::move(disk), findThreads(options),
+                             cuda::DeviceOptions{.ordinal = options.gpu,
+                                                 .driver = options.gpuDriver}));
 }
 
 Expected<Kernel> Engine::compile(std::string_view text,

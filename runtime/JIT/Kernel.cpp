@@ -7,6 +7,7 @@
 
 #include "attn/kernel.h"
 
+#include "runtime/JIT/HostTensors.h"
 #include "runtime/JIT/KernelCode.h"
 #include "runtime/Support/CallChecks.h"
 #include "runtime/Support/KernelCall.h"
@@ -18,6 +19,8 @@ Kernel::Kernel(std::shared_ptr<const detail::KernelCode> code,
     : code(std::move(code)), compileStats(stats) {}
 
 const Signature &Kernel::signature() const { return code->signature; }
+
+const std::string &Kernel::pipeline() const { return code->pipeline; }
 
 const CompileStats &Kernel::stats() const { return compileStats; }
 
@@ -41,6 +44,17 @@ Kernel::resultShapes(std::span<const Argument> arguments) const {
 
 Status Kernel::run(std::span<const Argument> arguments,
                    std::span<const TensorView> results) const {
+  if (code->device)
+    return jit::runOnHostTensors(*code, arguments, results);
   return support::callKernel(code->signature, code->code->getEntry(),
                              code->threads.get(), arguments, results);
+}
+
+Status Kernel::launch(std::span<const Argument> arguments,
+                      std::span<const TensorView> results, void *stream) const {
+  if (!code->device)
+    return Error{"expected a kernel of pipeline 'gpu' to launch, got one of '" +
+                     code->pipeline + "'",
+                 {}};
+  return code->launch(arguments, results, static_cast<cuda::CUstream>(stream));
 }

@@ -8,6 +8,7 @@
 #ifndef ATTN_RUNTIME_JIT_KERNELCODE_H
 #define ATTN_RUNTIME_JIT_KERNELCODE_H
 
+#include "runtime/JIT/DeviceKernels.h"
 #include "runtime/JIT/Linker.h"
 
 #include "runtime/Support/ParallelFor.h"
@@ -20,6 +21,18 @@ struct KernelCode {
   Signature signature;
   std::unique_ptr<jit::LinkedCode> code;
   std::shared_ptr<const support::Threads> threads; ///< What calls run on.
+  std::string pipeline;
+  /// What it launches; null unless the pipeline is "gpu".
+  std::shared_ptr<const jit::DeviceKernels> device;
+
+  /// Checks and makes a call on `device`, whose tensors are in its memory.
+  Status launch(std::span<const Argument> arguments,
+                std::span<const TensorView> results,
+                cuda::CUstream stream) const {
+    jit::DeviceCall call(*device, stream);
+    return support::callKernel(signature, code->getEntry(), threads.get(),
+                               arguments, results, &call);
+  }
 };
 
 } // namespace attn::detail

@@ -7,6 +7,7 @@
 
 #include "runtime/JIT/Linker.h"
 #include "runtime/JIT/Codegen.h"
+#include "runtime/JIT/DeviceKernels.h"
 #include "runtime/JIT/EmulatedLaunch.h"
 
 #include "runtime/Emulator/Functions.h"
@@ -35,6 +36,9 @@ static llvm::Error defineSupport(LLJIT &jit, JITDylib &library) {
   define("attn_rt_alloc", &attn_rt_alloc);
   define("attn_rt_free", &attn_rt_free);
   define("attn_rt_parallel_for", &attn_rt_parallel_for);
+  define("attn_gpu_launch", &attn_gpu_launch);
+  define("attn_gpu_alloc", &attn_gpu_alloc);
+  define("attn_gpu_free", &attn_gpu_free);
   define("attn_emu_launch", &attn_emu_launch);
   for (const emulator::Function &function : emulator::getFunctions())
     define(function.name, function.address);

@@ -16,9 +16,10 @@ using namespace attn::jit;
 
 Expected<ObjectFile> attn::compileToObject(std::string_view text,
                                            const ObjectOptions &options) {
-  if (options.pipeline == "gpu-emulator")
-    return Error{"pipeline 'gpu-emulator': its kernels run only in the process "
-                 "that compiles them, not from object files",
+  if (options.pipeline == "gpu" || options.pipeline == "gpu-emulator")
+    return Error{"pipeline '" + options.pipeline +
+                     "': its kernels run only in the process that compiles "
+                     "them, not from object files",
                  {}};
   if (!options.name.empty())
     if (Status status = checkStaticName(options.name); !status)

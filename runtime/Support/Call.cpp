@@ -11,9 +11,11 @@
 #include <oneapi/tbb/scalable_allocator.h>
 #endif
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 using namespace attn::support;
 
@@ -60,6 +62,14 @@ const char *attn::support::runGuarded(ParallelBody body, void *context,
                                       std::int64_t begin, std::int64_t end,
                                       CallRecord &record) {
   return guard(record, [=] { body(context, begin, end); });
+}
+
+const char *attn::support::keepMessage(std::string_view message) {
+  static thread_local char kept[4096];
+  std::size_t size = std::min(message.size(), sizeof(kept) - 1);
+  std::memcpy(kept, message.data(), size);
+  kept[size] = '\0';
+  return kept;
 }
 
 CallRecord &attn::support::getCurrentCall() { return *currentCall; }

@@ -18,6 +18,7 @@
 #include <csetjmp>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace attn::support {
 
@@ -38,6 +39,8 @@ struct BlockHeader {
 struct CallRecord {
   /// Where parallel loops of this call run; null: on this thread.
   const Threads *threads = nullptr;
+  /// What uses of a GPU in this call need: a jit::DeviceCall; null: none.
+  void *device = nullptr;
   std::jmp_buf failure;
   CallRecord *outer;   ///< The call around this one, on the same thread.
   BlockHeader *blocks; ///< What this call allocated and has not freed.
@@ -53,6 +56,11 @@ const char *runGuarded(void (*entry)(void **), void **arguments,
 /// The same for `body(context, begin, end)`. A record may be used again.
 const char *runGuarded(ParallelBody body, void *context, std::int64_t begin,
                        std::int64_t end, CallRecord &record);
+
+/// A copy of a message for `attn_rt_fail`, cut if it is long: whoever fails
+/// must not hold what has a destructor. It lives until this thread keeps
+/// another.
+const char *keepMessage(std::string_view message);
 
 /// The innermost call on this thread; only within `runGuarded`.
 CallRecord &getCurrentCall();

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/Support/CallChecks.h"
+#include "runtime/Support/ByteRange.h"
 #include "runtime/Support/CallMessages.h"
 
 #include <algorithm>
@@ -67,11 +68,6 @@ static MaybeError checkScalar(const Parameter &parameter,
 // Tensors
 //===----------------------------------------------------------------------===//
 
-static bool isEmpty(const TensorView &view) {
-  auto sizes = view.sizes();
-  return std::find(sizes.begin(), sizes.end(), 0) != sizes.end();
-}
-
 /// Element type, rank and sizes.
 static MaybeError checkShape(const Parameter &parameter, const TensorView &view,
                              Describe describe) {
@@ -101,40 +97,6 @@ static MaybeError checkShape(const Parameter &parameter, const TensorView &view,
                  {}};
   }
   return std::nullopt;
-}
-
-namespace {
-/// Addresses from `begin` up to `end`; none if they are equal.
-struct ByteRange {
-  std::uintptr_t begin = 0;
-  std::uintptr_t end = 0;
-  bool overlaps(const ByteRange &other) const {
-    return begin < other.end && other.begin < end;
-  }
-};
-} // namespace
-
-/// Sets `range` to the bytes that `view` covers. False if there are no such
-/// addresses.
-static bool computeByteRange(const TensorView &view, ByteRange &range) {
-  range = {};
-  if (isEmpty(view))
-    return true;
-  std::int64_t low = 0, high = 0; // Offsets of the outermost elements.
-  std::int64_t elementSize = std::int64_t(sizeOf(view.type()));
-  for (int dim = 0; dim < view.rank(); ++dim) {
-    std::int64_t extent;
-    if (__builtin_mul_overflow(view.size(dim) - 1, view.stride(dim), &extent) ||
-        __builtin_mul_overflow(extent, elementSize, &extent))
-      return false;
-    std::int64_t &end = extent < 0 ? low : high;
-    if (__builtin_add_overflow(end, extent, &end))
-      return false;
-  }
-  auto address = reinterpret_cast<std::uintptr_t>(view.data());
-  return !__builtin_add_overflow(high, elementSize, &high) &&
-         !__builtin_add_overflow(address, low, &range.begin) &&
-         !__builtin_add_overflow(address, high, &range.end);
 }
 
 /// Strides and address, and the bytes that the view covers.

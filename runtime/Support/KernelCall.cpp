@@ -100,7 +100,7 @@ static std::size_t countWords(const Signature &signature) {
 Status support::callKernel(const Signature &signature, KernelEntry entry,
                            const Threads *threads,
                            std::span<const Argument> arguments,
-                           std::span<const TensorView> results) {
+                           std::span<const TensorView> results, void *device) {
   if (std::optional<Error> error = checkArguments(signature, arguments))
     return std::move(*error);
   if (std::optional<Error> error = checkResults(signature, arguments, results))
@@ -119,6 +119,7 @@ Status support::callKernel(const Signature &signature, KernelEntry entry,
 
   CallRecord record;
   record.threads = threads;
+  record.device = device;
   if (const char *failure = runGuarded(entry, frame.data(), record))
     return Error{failure, {}};
   return {};

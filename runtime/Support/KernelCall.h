@@ -21,9 +21,10 @@ struct Threads;
 using KernelEntry = void (*)(void **arguments);
 
 /// Checks a call against the signature as `Kernel::run` says, and makes it.
+/// `device` is CallRecord's.
 Status callKernel(const Signature &signature, KernelEntry entry,
                   const Threads *threads, std::span<const Argument> arguments,
-                  std::span<const TensorView> results);
+                  std::span<const TensorView> results, void *device = nullptr);
 
 } // namespace attn::support
 

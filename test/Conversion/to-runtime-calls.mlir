@@ -6,6 +6,9 @@
 // CHECK-DAG: llvm.func @attn_rt_alloc(i64, i64) -> !llvm.ptr
 // CHECK-DAG: llvm.func @attn_rt_free(!llvm.ptr)
 
+// CHECK-DAG: llvm.func @attn_gpu_alloc(i64, i64) -> !llvm.ptr
+// CHECK-DAG: llvm.func @attn_gpu_free(!llvm.ptr)
+
 // CHECK-LABEL: func.func @assert(
 // CHECK-SAME: %[[OK:.*]]: i1
 // CHECK: cf.cond_br %[[OK]], ^[[REST:.*]], ^[[FAIL:.*]]
@@ -41,5 +44,17 @@ func.func @assert_unknown(%ok: i1) {
 func.func @alloc(%n: index, %m: index) {
   %a = memref.alloc(%n, %m) {alignment = 32 : i64} : memref<?x?xf32>
   memref.dealloc %a : memref<?x?xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @alloc_gpu(
+// CHECK-DAG: %[[ALIGNMENT:.*]] = llvm.mlir.constant(64 : index)
+// CHECK: %[[BYTES:.*]] = llvm.select
+// CHECK: %[[POINTER:.*]] = llvm.call @attn_gpu_alloc(%[[BYTES]], %[[ALIGNMENT]])
+// CHECK: llvm.insertvalue %[[POINTER]], %{{.*}}[1]
+// CHECK: llvm.call @attn_gpu_free
+func.func @alloc_gpu(%n: index) {
+  %a = gpu.alloc (%n) : memref<?x4xf32>
+  gpu.dealloc %a : memref<?x4xf32>
   return
 }

@@ -61,7 +61,7 @@
 // OWN: error: name: expected one that is not taken, got 'attn_rt_alloc'
 // LIBRARY: name: expected one that is not taken, got 'memset', which is a function of the C library
 // CPU: error: cpu: expected a processor that LLVM knows for {{.*}}, got 'abacus'
-// PIPELINE: error: unknown pipeline 'gpu'; there is 'cpu', 'reference'
+// PIPELINE: error: pipeline 'gpu': its kernels run only in the process that compiles them
 // EMULATOR: error: pipeline 'gpu-emulator': its kernels run only in the process that compiles them
 // ENTRY: error: no function 'other' in the module
 // FOLDER: folder.h: cannot write: No such file or directory

@@ -27,9 +27,13 @@
 // RUN:   | FileCheck %s --check-prefix=PIPELINE
 // PIPELINE: attn-run: error: unknown pipeline 'fast'
 
-// RUN: not attn-run %s --entry sum --pipeline gpu 2>&1 \
+// Without a driver, or with one that shows no GPU.
+// RUN: env CUDA_VISIBLE_DEVICES= not attn-run %s --entry sum --pipeline gpu 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=GPU --implicit-check-not={{.}}
-// GPU: attn-run: error: {{no GPU: |pipeline 'gpu': attention is not lowered for GPUs yet}}{{.+}}
+// GPU: attn-run: error: no GPU: {{.+}}
+// RUN: env CUDA_VISIBLE_DEVICES= attn-run %s --entry matrix --pipeline gpu \
+// RUN:   --fall-back-to-cpu | FileCheck %s --check-prefix=FALLBACK
+// FALLBACK: pipeline cpu
 
 // RUN: not attn-run %s --entry sum --pipeline reference --threads 2 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=THREADS

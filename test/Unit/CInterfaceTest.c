@@ -170,6 +170,28 @@ static void run_in_order(void *context, int count,
     task(task_context, index);
 }
 
+/* There is no GPU of this number, whatever the machine. */
+static void test_gpu(void) {
+  attn_engine_options options = {.pipeline = "gpu", .gpu = -1};
+  attn_engine *engine;
+  attn_kernel *kernel;
+  CHECK_SUCCESS(attn_engine_create(&options, &engine));
+  CHECK_ERROR(attn_engine_compile_attention(engine, &variant, &kernel),
+              "GPU");
+  CHECK(kernel == NULL);
+  attn_engine_destroy(engine);
+
+  options.fall_back_to_cpu = true;
+  CHECK_SUCCESS(attn_engine_create(&options, &engine));
+  CHECK_SUCCESS(attn_engine_compile_attention(engine, &variant, &kernel));
+  test_run(kernel);
+  CHECK_ERROR(attn_kernel_launch(kernel, NULL, 0, NULL, 0, NULL),
+              "expected a kernel of pipeline 'gpu' to launch, got one of "
+              "'cpu'");
+  attn_kernel_destroy(kernel);
+  attn_engine_destroy(engine);
+}
+
 int main(void) {
   attn_engine *engine = NULL;
   CHECK_SUCCESS(attn_engine_create(NULL, &engine));
@@ -184,6 +206,8 @@ int main(void) {
   test_compile(engine);
   CHECK(calls > 0);
   attn_engine_destroy(engine);
+
+  test_gpu();
 
   options.cpu = "abacus";
   CHECK_ERROR(attn_engine_create(&options, &engine), "abacus");

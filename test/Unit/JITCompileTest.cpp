@@ -89,7 +89,7 @@ TEST(JITCompile, UnknownPipeline) {
   CompileOptions options;
   options.pipeline = "fast";
   EXPECT_EQ(compileError(matmulText("f32"), options).message,
-            "unknown pipeline 'fast'; there is 'cpu', 'reference', "
+            "unknown pipeline 'fast'; there is 'cpu', 'reference', 'gpu', "
             "'gpu-emulator'");
 }
 

@@ -12,6 +12,7 @@
 #include <sstream>
 
 using attn::test::MockDriver;
+using attn::test::MockKernels;
 
 MockDriver &MockDriver::get() {
   static MockDriver driver;
@@ -57,6 +58,10 @@ public:
   Call &requireContext() {
     return require(MockDriver::current() != nullptr, invalidContext);
   }
+  /// Null is the default stream.
+  Call &requireStream(void *stream) {
+    return require(!stream || driver.streams.count(stream), invalidHandle);
+  }
 
   template <typename Action> int then(Action action) {
     if (code == success)
@@ -87,6 +92,40 @@ void *makeHandle() {
 }
 
 int primaryContext; // Its address is the handle.
+
+/// The kernels of PTX: ".visible .entry NAME(", and a line for each parameter,
+/// such as ".param .u64 .ptr .align 1 NAME_param_0,".
+MockKernels readPTX(const std::string &text) {
+  MockKernels kernels;
+  std::vector<std::size_t> *parameters = nullptr;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    constexpr const char *entry = ".entry ";
+    if (std::size_t at = line.find(entry); at != std::string::npos) {
+      at += std::strlen(entry);
+      parameters = &kernels[line.substr(at, line.find('(') - at)];
+      continue;
+    }
+    std::istringstream words(line);
+    std::string word, type;
+    if (parameters && words >> word >> type && word == ".param")
+      parameters->push_back(std::stoul(type.substr(2)) / 8);
+    else if (line.find(')') != std::string::npos)
+      parameters = nullptr;
+  }
+  return kernels;
+}
+
+int allocate(Call &call, std::uint64_t *address, std::size_t bytes) {
+  return call.requireContext()
+      .require(bytes > 0, invalidValue)
+      .require(bytes <= call.driver.largestBuffer, outOfMemory)
+      .then([&] {
+        std::vector<std::byte> memory(bytes);
+        *address = reinterpret_cast<std::uint64_t>(memory.data());
+        call.driver.buffers.emplace(*address, std::move(memory));
+      });
+}
 
 /// The bytes of a buffer at `address`; null if there are not `count`.
 std::byte *find(MockDriver &driver, std::uint64_t address, std::size_t count) {
@@ -194,14 +233,19 @@ ATTN_EXPORT int cuModuleLoadDataEx(void **module, const void *image,
                                    unsigned count, int *options,
                                    void **values) {
   Call call(__func__);
-  std::map<std::string, std::size_t> kernels;
-  std::istringstream lines(static_cast<const char *>(image));
+  std::string text = static_cast<const char *>(image);
+  MockKernels kernels;
+  if (text.find(".version") != std::string::npos) {
+    kernels = readPTX(text);
+    text.clear();
+  }
+  std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     std::istringstream words(line);
     std::string word, name;
     std::size_t arguments;
     if (words >> word >> name >> arguments && word == "kernel") {
-      kernels[name] = arguments;
+      kernels[name].assign(arguments, sizeof(std::uint64_t));
       continue;
     }
     // CU_JIT_ERROR_LOG_BUFFER and its size.
@@ -238,10 +282,11 @@ ATTN_EXPORT int cuModuleGetFunction(void **function, void *module,
 
 ATTN_EXPORT int cuFuncSetAttribute(void *function, int attribute, int value) {
   Call call(__func__);
-  using Kernel = std::pair<const std::string, std::size_t>;
+  using Kernel = MockKernels::value_type;
   // Of sm_90.
   return call.requireContext()
-      .require(attribute == 8 && value <= 227 * 1024, invalidValue)
+      .require(attribute == 8 && value >= 0 && value <= 227 * 1024,
+               invalidValue)
       .then([&] {
         call.driver.sharedLimits[static_cast<Kernel *>(function)->first] =
             value;
@@ -253,22 +298,23 @@ ATTN_EXPORT int cuLaunchKernel(void *function, unsigned gridX, unsigned gridY,
                                unsigned blockZ, unsigned sharedBytes,
                                void *stream, void **arguments, void **extra) {
   Call call(__func__);
-  using Kernel = std::pair<const std::string, std::size_t>;
-  call.requireContext()
-      .require(call.driver.streams.count(stream) == 1, invalidHandle)
-      .require(gridX && gridY && gridZ && blockX && blockY && blockZ && !extra,
-               invalidValue);
+  using Kernel = MockKernels::value_type;
+  call.requireContext().requireStream(stream).require(
+      gridX && gridY && gridZ && blockX && blockY && blockZ && !extra,
+      invalidValue);
   return call.then([&] {
     const Kernel &kernel = *static_cast<Kernel *>(function);
-    std::vector<std::uint64_t> values(kernel.second);
+    std::vector<std::uint64_t> values(kernel.second.size());
     for (std::size_t i = 0; i < values.size(); ++i)
-      std::memcpy(&values[i], arguments[i], sizeof(values[i]));
+      std::memcpy(&values[i], arguments[i], kernel.second[i]);
     call.driver.launches.push_back({kernel.first,
                                     {gridX, gridY, gridZ},
                                     {blockX, blockY, blockZ},
                                     sharedBytes,
                                     stream,
                                     std::move(values)});
+    if (call.driver.execute)
+      call.driver.execute(call.driver.launches.back());
   });
 }
 
@@ -341,19 +387,23 @@ ATTN_EXPORT int cuEventElapsedTime(float *milliseconds, void *start,
 
 ATTN_EXPORT int cuMemAlloc_v2(std::uint64_t *address, std::size_t bytes) {
   Call call(__func__);
-  return call.requireContext()
-      .require(bytes > 0, invalidValue)
-      .require(bytes <= std::size_t(1) << 30, outOfMemory)
-      .then([&] {
-        std::vector<std::byte> memory(bytes);
-        *address = reinterpret_cast<std::uint64_t>(memory.data());
-        call.driver.buffers.emplace(*address, std::move(memory));
-      });
+  return allocate(call, address, bytes);
 }
 
 ATTN_EXPORT int cuMemFree_v2(std::uint64_t address) {
   Call call(__func__);
   return call.release(call.driver.buffers, address);
+}
+
+ATTN_EXPORT int cuMemAllocAsync(std::uint64_t *address, std::size_t bytes,
+                                void *stream) {
+  Call call(__func__);
+  return allocate(call.requireStream(stream), address, bytes);
+}
+
+ATTN_EXPORT int cuMemFreeAsync(std::uint64_t address, void *stream) {
+  Call call(__func__);
+  return call.requireStream(stream).release(call.driver.buffers, address);
 }
 
 ATTN_EXPORT int cuMemcpyHtoDAsync_v2(std::uint64_t to, const void *from,

@@ -10,7 +10,8 @@
 // written down. What the driver would refuse is refused with its codes, such as
 // a call without a current context.
 //
-// The image of a module is text: "kernel NAME ARGUMENTS" on each line. Any
+// The image of a module is PTX, of which the parameters of kernels are read, or
+// text: "kernel NAME ARGUMENTS" on each line, with arguments of 8 bytes. Any
 // other line does not compile.
 //
 //===----------------------------------------------------------------------===//
@@ -23,6 +24,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <set>
@@ -40,6 +42,9 @@ struct MockLaunch {
   std::vector<std::uint64_t> arguments;
 };
 
+/// The kernels of a module, with the bytes of each parameter.
+using MockKernels = std::map<std::string, std::vector<std::size_t>>;
+
 /// The driver's state, between tests too: start with reset().
 struct MockDriver {
   ATTN_EXPORT static MockDriver &get();
@@ -47,6 +52,7 @@ struct MockDriver {
   void reset() {
     std::lock_guard lock(mutex);
     devices = 1;
+    largestBuffer = std::size_t(1) << 30;
     major = 9;
     minor = 0;
     calls = failAt = 0;
@@ -55,6 +61,7 @@ struct MockDriver {
     failedFirst.clear();
     launches.clear();
     sharedLimits.clear();
+    execute = nullptr;
     current() = nullptr;
   }
 
@@ -77,17 +84,20 @@ struct MockDriver {
   std::mutex mutex;
   // What there is.
   int devices = 1, major = 9, minor = 0;
+  std::size_t largestBuffer = std::size_t(1) << 30; ///< Bytes.
   // What goes wrong.
   std::size_t calls = 0, failAt = 0;
   int failure = 0;
   bool failForever = false;
+  /// What a launch does; nothing if it is empty.
+  std::function<void(const MockLaunch &)> execute;
   // What happened.
   std::string failedFirst; ///< The function of the first call that failed so.
   std::vector<MockLaunch> launches;
   std::map<std::string, int> sharedLimits; ///< By kernel, where asked for.
   // What is not given back.
   std::size_t contexts = 0; ///< How often the primary one is retained.
-  std::map<const void *, std::map<std::string, std::size_t>> modules;
+  std::map<const void *, MockKernels> modules;
   std::set<const void *> streams, events;
   std::map<std::uint64_t, std::vector<std::byte>> buffers;
   /// The calling thread's current context; null if it has none.

@@ -27,6 +27,7 @@ struct Options {
   std::vector<std::string> expectedFiles;
   bool check = false;
   std::string pipeline = "cpu";
+  bool fallBackToCPU = false;
   bool quantizeQueries = false;
   std::string cpu;
   unsigned threads = 1;

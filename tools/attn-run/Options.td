@@ -42,7 +42,10 @@ def check : Flag<["--"], "check">, HelpText<
   "files. Slow">;
 defm pipeline : Value<"pipeline", "<name>",
   "Lowering: cpu (default); reference, slow and plain, to compare\n"
-  "with; or gpu-emulator, kernels for GPUs, executed on the CPU">;
+  "with; gpu, for the machine's NVIDIA GPU; or gpu-emulator,\n"
+  "kernels for GPUs, executed on the CPU">;
+def fall_back_to_cpu : Flag<["--"], "fall-back-to-cpu">, HelpText<
+  "Use pipeline cpu where gpu fails, as without a GPU">;
 def quantize_queries : Flag<["--"], "quantize-queries">, HelpText<
   "Multiply keys in caches of i8 as integers, with queries\n"
   "rounded to i8, where the processor has dot products of them;\n"

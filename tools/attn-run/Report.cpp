@@ -25,7 +25,8 @@ static constexpr std::pair<const char *, double CompileStats::*> stages[] = {
     {"translate", &CompileStats::translateMs},
     {"optimize", &CompileStats::optimizeMs},
     {"codegen", &CompileStats::codegenMs},
-    {"link", &CompileStats::linkMs}};
+    {"link", &CompileStats::linkMs},
+    {"device", &CompileStats::deviceMs}};
 
 static const char *sourceName(CompileStats::Source source) {
   switch (source) {

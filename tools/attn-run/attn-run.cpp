@@ -47,6 +47,7 @@ static Expected<Kernel> compile(const Options &options, llvm::StringRef text) {
   CompileOptions compileOptions;
   compileOptions.entry = options.entry;
   compileOptions.pipeline = options.pipeline;
+  compileOptions.fallBackToCPU = options.fallBackToCPU;
   compileOptions.quantizeQueries = options.quantizeQueries;
   compileOptions.fileName = options.inputFile;
   Progress progress("compiling");
@@ -140,7 +141,7 @@ static Expected<bool> runFile(const Options &options) {
 
   Report report;
   report.file = options.inputFile;
-  report.pipeline = options.pipeline;
+  report.pipeline = kernel->pipeline();
   report.entry = signature.entry;
   report.compile = kernel->stats();
   Expected<std::vector<HostArgument>> hostArguments =

@@ -12,6 +12,7 @@
 #include "mlir/Conversion/LLVMCommon/Pattern.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -69,35 +70,45 @@ struct AssertToRuntime : RuntimePattern<cf::AssertOp> {
   }
 };
 
-struct AllocToRuntime : RuntimePattern<memref::AllocOp> {
-  using RuntimePattern::RuntimePattern;
+uint64_t getAlignment(memref::AllocOp op) {
+  return op.getAlignment().value_or(defaultAlignment);
+}
+uint64_t getAlignment(gpu::AllocOp) { return defaultAlignment; }
+
+/// Of memory of the host, or of a GPU.
+template <typename OpTy> struct AllocToRuntime : RuntimePattern<OpTy> {
+  AllocToRuntime(const LLVMTypeConverter &converter, RuntimeSymbols &symbols,
+                 StringRef function)
+      : RuntimePattern<OpTy>(converter, symbols), function(function) {}
 
   LogicalResult
-  matchAndRewrite(memref::AllocOp op, OpAdaptor adaptor,
+  matchAndRewrite(OpTy op, typename OpTy::Adaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
-    MemRefType type = op.getType();
-    if (!isConvertibleAndHasIdentityMaps(type))
+    auto type = cast<MemRefType>(op.getMemref().getType());
+    if (!this->isConvertibleAndHasIdentityMaps(type))
       return rewriter.notifyMatchFailure(op, "buffer is not contiguous");
-    FailureOr<LLVM::LLVMFuncOp> alloc =
-        symbols.getFunction(rewriter, "attn_rt_alloc",
-                            {getIndexType(), getIndexType()}, getPtrType());
+    if (op->getNumResults() != 1 ||
+        op->getNumOperands() != op.getDynamicSizes().size())
+      return rewriter.notifyMatchFailure(op, "is asynchronous");
+    Type word = this->getIndexType();
+    FailureOr<LLVM::LLVMFuncOp> alloc = this->symbols.getFunction(
+        rewriter, function, {word, word}, this->getPtrType());
     if (failed(alloc))
       return failure();
 
     SmallVector<Value> sizes, strides;
     Value wrappingSize;
-    getMemRefDescriptorSizes(loc, type, adaptor.getDynamicSizes(), rewriter,
-                             sizes, strides, wrappingSize);
+    this->getMemRefDescriptorSizes(loc, type, adaptor.getDynamicSizes(),
+                                   rewriter, sizes, strides, wrappingSize);
     Value alignment =
-        createIndexAttrConstant(rewriter, loc, getIndexType(),
-                                op.getAlignment().value_or(defaultAlignment));
+        this->createIndexAttrConstant(rewriter, loc, word, getAlignment(op));
     Value pointer = LLVM::CallOp::create(
                         rewriter, loc, *alloc,
                         {createByteSize(loc, type, sizes, rewriter), alignment})
                         .getResult();
-    Value descriptor = createMemRefDescriptor(loc, type, pointer, pointer,
-                                              sizes, strides, rewriter);
+    Value descriptor = this->createMemRefDescriptor(loc, type, pointer, pointer,
+                                                    sizes, strides, rewriter);
     rewriter.replaceOp(op, descriptor);
     return success();
   }
@@ -107,10 +118,11 @@ private:
   /// fit. A negative size is a huge one here.
   Value createByteSize(Location loc, MemRefType type, ArrayRef<Value> sizes,
                        ConversionPatternRewriter &rewriter) const {
-    Value result = getSizeInBytes(loc, type.getElementType(), rewriter);
-    Value largest = createIndexAttrConstant(rewriter, loc, getIndexType(), -1);
+    Value result = this->getSizeInBytes(loc, type.getElementType(), rewriter);
+    Value largest =
+        this->createIndexAttrConstant(rewriter, loc, this->getIndexType(), -1);
     Type pair = LLVM::LLVMStructType::getLiteral(
-        rewriter.getContext(), {getIndexType(), rewriter.getI1Type()});
+        rewriter.getContext(), {this->getIndexType(), rewriter.getI1Type()});
     for (Value size : sizes) {
       Value product =
           LLVM::UMulWithOverflowOp::create(rewriter, loc, pair, result, size);
@@ -120,18 +132,24 @@ private:
     }
     return result;
   }
+
+  StringRef function;
 };
 
-struct DeallocToRuntime : RuntimePattern<memref::DeallocOp> {
-  using RuntimePattern::RuntimePattern;
+template <typename OpTy> struct DeallocToRuntime : RuntimePattern<OpTy> {
+  DeallocToRuntime(const LLVMTypeConverter &converter, RuntimeSymbols &symbols,
+                   StringRef function)
+      : RuntimePattern<OpTy>(converter, symbols), function(function) {}
 
   LogicalResult
-  matchAndRewrite(memref::DeallocOp op, OpAdaptor adaptor,
+  matchAndRewrite(OpTy op, typename OpTy::Adaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     if (!isa<MemRefType>(op.getMemref().getType()))
       return rewriter.notifyMatchFailure(op, "unranked buffer");
-    FailureOr<LLVM::LLVMFuncOp> free = symbols.getFunction(
-        rewriter, "attn_rt_free", getPtrType(), getVoidType());
+    if (op->getNumResults() != 0 || op->getNumOperands() != 1)
+      return rewriter.notifyMatchFailure(op, "is asynchronous");
+    FailureOr<LLVM::LLVMFuncOp> free = this->symbols.getFunction(
+        rewriter, function, this->getPtrType(), this->getVoidType());
     if (failed(free))
       return failure();
     Value pointer = MemRefDescriptor(adaptor.getMemref())
@@ -139,6 +157,9 @@ struct DeallocToRuntime : RuntimePattern<memref::DeallocOp> {
     rewriter.replaceOpWithNewOp<LLVM::CallOp>(op, *free, pointer);
     return success();
   }
+
+private:
+  StringRef function;
 };
 
 struct ConvertToRuntimeCalls
@@ -147,11 +168,19 @@ struct ConvertToRuntimeCalls
     LLVMTypeConverter converter(&getContext());
     RewritePatternSet patterns(&getContext());
     RuntimeSymbols symbols(getOperation());
-    patterns.add<AssertToRuntime, AllocToRuntime, DeallocToRuntime>(converter,
-                                                                    symbols);
+    patterns.add<AssertToRuntime>(converter, symbols);
+    patterns.add<AllocToRuntime<memref::AllocOp>>(converter, symbols,
+                                                  "attn_rt_alloc");
+    patterns.add<DeallocToRuntime<memref::DeallocOp>>(converter, symbols,
+                                                      "attn_rt_free");
+    patterns.add<AllocToRuntime<gpu::AllocOp>>(converter, symbols,
+                                               "attn_gpu_alloc");
+    patterns.add<DeallocToRuntime<gpu::DeallocOp>>(converter, symbols,
+                                                   "attn_gpu_free");
     ConversionTarget target(getContext());
     target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
-    target.addIllegalOp<cf::AssertOp, memref::AllocOp, memref::DeallocOp>();
+    target.addIllegalOp<cf::AssertOp, memref::AllocOp, memref::DeallocOp,
+                        gpu::AllocOp, gpu::DeallocOp>();
     if (failed(applyPartialConversion(getOperation(), target,
                                       std::move(patterns))))
       signalPassFailure();

@@ -47,6 +47,12 @@ typedef struct attn_engine_options {
   attn_parallel_for parallel_for; /**< The host's threads; NULL: a pool. */
   void *parallel_for_context;
   const char *cpu; /**< LLVM's name of a processor; NULL: this one. */
+  /** Lowering of all kernels: "gpu", say; see CompileOptions in attn/engine.h.
+      NULL: "cpu". */
+  const char *pipeline;
+  /** Use "cpu" where "gpu" fails. */
+  bool fall_back_to_cpu;
+  int gpu; /**< The GPU of "gpu", in the driver's order. */
 } attn_engine_options;
 
 /** `options` may be NULL. On failure, `*engine` is NULL. */
@@ -134,6 +140,15 @@ ATTN_EXPORT char *attn_kernel_run(const attn_kernel *kernel,
                                   size_t num_arguments,
                                   const attn_tensor *results,
                                   size_t num_results);
+
+/** Starts a kernel of "gpu" on tensors in the GPU's memory, in a stream (a
+    CUstream or cudaStream_t) of its primary context, and returns. NULL is the
+    default stream. */
+ATTN_EXPORT char *attn_kernel_launch(const attn_kernel *kernel,
+                                     const attn_argument *arguments,
+                                     size_t num_arguments,
+                                     const attn_tensor *results,
+                                     size_t num_results, void *stream);
 
 #ifdef __cplusplus
 }

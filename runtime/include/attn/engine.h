@@ -36,6 +36,10 @@ struct EngineOptions {
   /// "x86-64-v3". Kernels run here, so its vector instructions must be ones
   /// that this machine has. Empty: this machine.
   std::string cpu;
+  /// The GPU of pipeline "gpu", in the driver's order.
+  int gpu = 0;
+  /// Path of the library of NVIDIA's driver. Empty: the system's.
+  std::string gpuDriver;
 };
 
 struct CompileOptions {
@@ -43,9 +47,14 @@ struct CompileOptions {
   /// function.
   std::string entry;
   /// Lowering: "cpu", fused, vectorised and parallel; or "reference", slow and
-  /// plain, on one thread, to compare with; or "gpu-emulator", as for GPUs, but
-  /// executed on the CPU, on one thread, to find faults.
+  /// plain, on one thread, to compare with; or "gpu", for the engine's GPU; or
+  /// "gpu-emulator", as for GPUs, but executed on the CPU, on one thread, to
+  /// find faults.
   std::string pipeline = "cpu";
+  /// Compile with "cpu" where "gpu" fails, as without a GPU (an error that
+  /// starts with "no GPU: ") or for what is not lowered for one.
+  /// `Kernel::pipeline` says which it was.
+  bool fallBackToCPU = false;
   /// Multiply keys in caches of i8 as integers, with queries rounded to i8,
   /// where the processor has dot products of them: faster, with an error of up
   /// to 2e-2 of the output's largest element on normally distributed numbers.

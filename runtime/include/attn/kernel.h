@@ -102,6 +102,7 @@ struct CompileStats {
   double optimizeMs = 0;  ///< LLVM IR passes.
   double codegenMs = 0;   ///< LLVM IR to machine code.
   double linkMs = 0;      ///< Object to callable address.
+  double deviceMs = 0;    ///< Kernels of a GPU to code that it has loaded.
   double totalMs = 0;
 };
 
@@ -115,6 +116,8 @@ struct KernelCode;
 class ATTN_EXPORT Kernel {
 public:
   const Signature &signature() const;
+  /// The lowering that it was compiled with; see CompileOptions.
+  const std::string &pipeline() const;
   const CompileStats &stats() const;
 
   /// Sizes of every result for these arguments: what the caller must provide.
@@ -133,12 +136,31 @@ public:
   /// A check that only the kernel can make (such as an index loaded from a
   /// tensor that leads outside another) also ends in an error; the contents of
   /// `results` are then unspecified.
+  ///
+  /// A kernel of pipeline "gpu" runs on copies of the tensors, in memory that
+  /// is allocated for the call: see `launch`.
   Status run(std::span<const Argument> arguments,
              std::span<const TensorView> results) const;
   Status run(std::initializer_list<Argument> arguments,
              std::initializer_list<TensorView> results) const {
     return run(std::span(arguments.begin(), arguments.size()),
                std::span(results.begin(), results.size()));
+  }
+
+  /// Starts a kernel of pipeline "gpu" on tensors in the GPU's memory, and
+  /// returns. `stream` is a CUstream or cudaStream_t of the GPU's primary
+  /// context, which is the one of CUDA's runtime and of PyTorch; null is the
+  /// default stream. The tensors must live until it is done.
+  ///
+  /// Checks are those of `run`; nothing is read or written here. The driver's
+  /// refusal to launch is an error with its text. What goes wrong while the
+  /// kernel runs is an error of whatever next waits for the stream.
+  Status launch(std::span<const Argument> arguments,
+                std::span<const TensorView> results, void *stream) const;
+  Status launch(std::initializer_list<Argument> arguments,
+                std::initializer_list<TensorView> results, void *stream) const {
+    return launch(std::span(arguments.begin(), arguments.size()),
+                  std::span(results.begin(), results.size()), stream);
   }
 
 private:

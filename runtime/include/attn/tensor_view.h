@@ -17,9 +17,10 @@
 
 namespace attn {
 
-/// A non-owning view of a strided tensor in host memory: address of the first
-/// element, element type, sizes, and strides in elements (not bytes). Strides
-/// of inputs may be zero (a broadcast) or negative.
+/// A non-owning view of a strided tensor in host memory, or, for
+/// `Kernel::launch`, in a GPU's: address of the first element, element type,
+/// sizes, and strides in elements (not bytes). Strides of inputs may be zero (a
+/// broadcast) or negative.
 ///
 /// A kernel accepts views whose last dimension is contiguous, so a
 /// (B, S, H, D) buffer is passed as (B, H, S, D) by swapping two sizes and two

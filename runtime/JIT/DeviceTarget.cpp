@@ -1,0 +1,31 @@
+//===- DeviceTarget.cpp - The GPU of an engine ----------------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/JIT/DeviceTarget.h"
+
+using namespace attn;
+using namespace attn::jit;
+
+Expected<std::shared_ptr<const DeviceTarget>> LazyDeviceTarget::get() {
+  std::lock_guard lock(mutex);
+  if (target)
+    return target;
+  Expected<cuda::Device> device = cuda::Device::open(options);
+  if (!device)
+    return std::move(device).error();
+  std::optional<cuda::Ptxas> ptxas = cuda::Ptxas::find();
+  std::string architecture = device->architecture();
+  std::string identity =
+      architecture + (ptxas ? ", " + ptxas->version() : std::string());
+  Expected<cuda::DeviceCompiler> compiler = cuda::DeviceCompiler::create(
+      {.architecture = architecture, .ptxas = std::move(ptxas)});
+  if (!compiler)
+    return std::move(compiler).error();
+  target = std::make_shared<const DeviceTarget>(
+      std::move(*device), std::move(*compiler), std::move(identity));
+  return target;
+}

@@ -1,0 +1,44 @@
+//===- DeviceTarget.h - The GPU of an engine --------------------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_RUNTIME_JIT_DEVICETARGET_H
+#define ATTN_RUNTIME_JIT_DEVICETARGET_H
+
+#include "runtime/CUDA/Device.h"
+#include "runtime/CUDA/DeviceCompiler.h"
+
+#include <mutex>
+
+namespace attn::jit {
+
+/// A GPU, and what compiles for it.
+struct DeviceTarget {
+  cuda::Device device;
+  cuda::DeviceCompiler compiler;
+  /// What decides, besides the kernels, which code comes out.
+  std::string identity;
+};
+
+/// The GPU of an engine, which is opened when the first kernel needs it. May be
+/// used from several threads at once.
+class LazyDeviceTarget {
+public:
+  explicit LazyDeviceTarget(cuda::DeviceOptions options)
+      : options(std::move(options)) {}
+
+  /// Errors as for cuda::Device::open. After one, the next call tries again.
+  Expected<std::shared_ptr<const DeviceTarget>> get();
+
+private:
+  const cuda::DeviceOptions options;
+  std::mutex mutex;
+  std::shared_ptr<const DeviceTarget> target;
+};
+
+} // namespace attn::jit
+
+#endif // ATTN_RUNTIME_JIT_DEVICETARGET_H
