@@ -16,6 +16,7 @@
 #define ATTN_EXAMPLES_VARIANTS_GALLERY_H
 
 #include "attn/attention.h"
+#include "attn/multi_token_attention.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -239,6 +240,30 @@ inline void combineDifferential(std::span<float> output,
                                 std::span<const float> second, float lambda) {
   for (std::size_t i = 0; i < output.size(); ++i)
     output[i] -= lambda * second[i];
+}
+
+//===----------------------------------------------------------------------===//
+// Neighbouring tokens and heads
+//===----------------------------------------------------------------------===//
+
+/// Scores are convolved over queries and keys, and probabilities mixed over
+/// groups of heads.
+inline MultiTokenAttention multiToken(Attention attention,
+                                      std::int64_t queries = 6,
+                                      std::int64_t keys = 11,
+                                      std::int64_t group = 2) {
+  attention.mask = causal();
+  return {.attention = attention,
+          .before = {.kernel = {{.queries = queries, .keys = keys}}},
+          .after = {.mixedHeads = group}};
+}
+
+/// All heads are mixed, before the softmax and after it.
+inline MultiTokenAttention talkingHeads(Attention attention) {
+  std::int64_t heads = attention.queryHeads;
+  return {.attention = attention,
+          .before = {.mixedHeads = heads},
+          .after = {.mixedHeads = heads}};
 }
 
 } // namespace attn::gallery

@@ -26,10 +26,8 @@ namespace {
 /// cannot have.
 class FunctionWriter {
 public:
-  FunctionWriter(const Attention &attention, std::string_view moreArguments,
-                 std::string_view moreClauses)
-      : attention(attention), moreArguments(moreArguments),
-        moreClauses(moreClauses) {}
+  FunctionWriter(const Attention &attention, const Additions &additions)
+      : attention(attention), additions(additions) {}
 
   Expected<string> write();
 
@@ -55,9 +53,12 @@ private:
   void writeDropout();
   void writeItems(RegionKind kind, const std::vector<Item> &items);
   string writeDynamicSizes(const Declaration &query);
+  /// Names and types of the results.
+  string writeResults(const string &types, const DeclarationPtr &output,
+                      const string &empty);
 
   const Attention &attention;
-  const std::string_view moreArguments, moreClauses;
+  const Additions &additions;
   Parameters parameters;
   Status status;
   string body, clauses;
@@ -132,11 +133,32 @@ string FunctionWriter::writeDynamicSizes(const Declaration &query) {
     if (query.shape[dim] == dynamic) {
       string number =
           append("arith.constant " + std::to_string(dim) + " : index");
-      sizes +=
-          (sizes.empty() ? "" : ", ") +
+      string size =
           append("tensor.dim %query, " + number + " : " + writeType(query));
+      if (dim == 2 && additions.past > 0)
+        size = append("arith.subi " + size + ", " +
+                      append("arith.constant " +
+                             std::to_string(additions.past) + " : index") +
+                      " : index");
+      sizes += (sizes.empty() ? "" : ", ") + size;
     }
   return sizes;
+}
+
+string FunctionWriter::writeResults(const string &types,
+                                    const DeclarationPtr &output,
+                                    const string &empty) {
+  bool isPair = attention.logSumExp;
+  string first = "%" + std::to_string(numValues++), second = first + "#1";
+  if (isPair)
+    first += "#0";
+  body.clear();
+  if (additions.finish)
+    first = additions.finish(
+        [this](const string &operation) { return append(operation); }, first,
+        empty, writeType(*output));
+  return body + "  return " + first + (isPair ? ", " + second : "") + " : " +
+         types;
 }
 
 Expected<string> FunctionWriter::write() {
@@ -155,22 +177,29 @@ Expected<string> FunctionWriter::write() {
                        {batch, keyValueHeads, attention.keyLength, valueSize});
   string inputs =
       writeType(*query) + ", " + writeType(*key) + ", " + writeType(*value);
+  std::int64_t rows = attention.queryLength == dynamic
+                          ? dynamic
+                          : attention.queryLength - additions.past;
   std::vector<DeclarationPtr> results = {
-      declare("", type,
-              {batch, attention.queryHeads, attention.queryLength, valueSize})};
+      declare("", type, {batch, attention.queryHeads, rows, valueSize})};
   if (attention.logSumExp)
-    results.push_back(
-        declare("", getAccumulationType(attention),
-                {batch, attention.queryHeads, attention.queryLength}));
+    results.push_back(declare("", getAccumulationType(attention),
+                              {batch, attention.queryHeads, rows}));
 
   for (const DeclarationPtr &input : {query, key, value})
     add(input);
+  for (const auto &[keyword, stage] : additions.stages)
+    add(stage);
+  for (const DeclarationPtr &argument : additions.moreArguments)
+    add(argument);
   parameters.reserve();
-  string sizes = writeDynamicSizes(*query), empty, types;
+  string sizes = writeDynamicSizes(*query), firstEmpty, empty, types;
   for (const DeclarationPtr &result : results) {
-    string type = writeType(*result);
-    empty += (empty.empty() ? "" : ", ") +
-             append("tensor.empty(" + sizes + ") : " + type);
+    string type = writeType(*result),
+           tensor = append("tensor.empty(" + sizes + ") : " + type);
+    if (firstEmpty.empty())
+      firstEmpty = tensor;
+    empty += (empty.empty() ? "" : ", ") + tensor;
     types += (types.empty() ? "" : ", ") + type;
   }
   writeScale();
@@ -181,6 +210,9 @@ Expected<string> FunctionWriter::write() {
     writeClause("sequences",
                 {attention.sequences->cumulativeQuery.declaration(),
                  attention.sequences->cumulativeKey.declaration()});
+  for (const auto &[keyword, stage] : additions.stages)
+    clauses += "\n      " + keyword + "(%" + stage->name + " : " +
+               writeType(*stage) + ")";
   writeDropout();
   writeItems(RegionKind::score, attention.score.items());
   writeItems(RegionKind::mask, attention.mask.items());
@@ -188,34 +220,30 @@ Expected<string> FunctionWriter::write() {
     return std::move(status).error();
 
   string arguments = parameters.write();
-  if (!moreArguments.empty())
-    arguments += ",\n    " + string(moreArguments);
-  if (!moreClauses.empty())
-    clauses += "\n      " + string(moreClauses);
-  string output = "%" + std::to_string(numValues);
-  bool isPair = attention.logSumExp;
-  return "func.func @attention(\n    " + arguments + ")\n    -> (" + types +
-         ") {\n" + body + parameters.writeSummaries() + "  " + output +
-         (isPair ? ":2" : "") +
-         " = attn.attention\n      ins(%query, %key, %value : " + inputs +
-         ")\n      outs(" + empty + " : " + types + ")" + clauses +
-         "\n  return " + (isPair ? output + "#0, " + output + "#1" : output) +
-         " : " + types + "\n}\n";
+  if (!additions.arguments.empty())
+    arguments += ",\n    " + string(additions.arguments);
+  if (!additions.clauses.empty())
+    clauses += "\n      " + string(additions.clauses);
+  string function =
+      "func.func @attention(\n    " + arguments + ")\n    -> (" + types +
+      ") {\n" + body + parameters.writeSummaries() + "  %" +
+      std::to_string(numValues) + (attention.logSumExp ? ":2" : "") + " = " +
+      string(additions.operation) +
+      "\n      ins(%query, %key, %value : " + inputs + ")\n      outs(" +
+      empty + " : " + types + ")" + clauses + "\n";
+  return function + writeResults(types, results[0], firstEmpty) + "\n}\n";
 }
 
 } // namespace
 
 Expected<string> builder::writeAttention(const Attention &attention,
-                                         std::string_view moreArguments,
-                                         std::string_view moreClauses) {
+                                         const Additions &additions) {
   if (Status checked = check(attention); !checked)
     return std::move(checked).error();
-  return FunctionWriter(attention, moreArguments, moreClauses).write();
+  return FunctionWriter(attention, additions).write();
 }
 
-Expected<string> Attention::text() const {
-  return writeAttention(*this, {}, {});
-}
+Expected<string> Attention::text() const { return writeAttention(*this, {}); }
 
 Expected<Kernel> Engine::compile(const Attention &attention,
                                  const CompileOptions &options) const {

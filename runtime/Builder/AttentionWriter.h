@@ -10,15 +10,36 @@
 
 #include "attn/attention.h"
 
+#include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace attn::builder {
 
-/// The text of a variant, with more arguments and clauses that are already IR.
+/// What a kernel has beside an Attention.
+struct Additions {
+  /// Last, and already IR.
+  std::string_view arguments, clauses;
+  std::string_view operation = "attn.attention";
+  /// Clauses with an argument each, which come after query, key and value.
+  std::vector<std::pair<std::string, detail::DeclarationPtr>> stages = {};
+  /// Arguments after those.
+  std::vector<detail::DeclarationPtr> moreArguments = {};
+  /// First rows of the query that the output does not have.
+  std::int64_t past = 0;
+  /// Appends an operation, and returns the name of its result.
+  using Append = std::function<std::string(const std::string &)>;
+  /// Appends what becomes of an output of a type, with an empty tensor for it.
+  std::function<std::string(const Append &, const std::string &output,
+                            const std::string &empty, const std::string &type)>
+      finish = {};
+};
+
+/// The text of a variant.
 Expected<std::string> writeAttention(const Attention &attention,
-                                     std::string_view moreArguments,
-                                     std::string_view moreClauses);
+                                     const Additions &additions);
 
 } // namespace attn::builder
 

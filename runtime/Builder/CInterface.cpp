@@ -132,9 +132,9 @@ static Expected<string> write(const attn_attention &attention) {
   result.queryLength = attention.query_length;
   result.keyLength = attention.key_length;
   result.logSumExp = attention.log_sum_exp;
-  return builder::writeAttention(result,
-                                 attention.arguments ? attention.arguments : "",
-                                 attention.clauses ? attention.clauses : "");
+  return builder::writeAttention(
+      result, {.arguments = attention.arguments ? attention.arguments : "",
+               .clauses = attention.clauses ? attention.clauses : ""});
 }
 
 char *attn_attention_text(const attn_attention *attention, char **text) {
