@@ -18,14 +18,29 @@ func.func @vectors(%x: vector<32xf32>) -> vector<32xf32> {
   return %r : vector<32xf32>
 }
 
+// Of each lane by itself: there is no branch that other lanes decide.
+// CHECK-LABEL: func.func @tanh
+// CHECK-NOT: math.tanh
+// CHECK-NOT: scf.if
+// CHECK: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
+// CHECK: vector.insert_strided_slice
+// CHECK-NOT: math.tanh
+func.func @tanh(%x: vector<32xf32>) -> vector<32xf32> {
+  %r = math.tanh %x : vector<32xf32>
+  return %r : vector<32xf32>
+}
+
 // CHECK-LABEL: func.func @others
 // CHECK-COUNT-4: math.exp2
+// CHECK: math.tanh
 func.func @others(%a: f32, %b: vector<32xf64>, %c: vector<17xf32>,
                   %d: vector<[16]xf32>)
-    -> (f32, vector<32xf64>, vector<17xf32>, vector<[16]xf32>) {
+    -> (f32, vector<32xf64>, vector<17xf32>, vector<[16]xf32>, f32) {
   %0 = math.exp2 %a : f32
   %1 = math.exp2 %b : vector<32xf64>
   %2 = math.exp2 %c : vector<17xf32>
   %3 = math.exp2 %d : vector<[16]xf32>
-  return %0, %1, %2, %3 : f32, vector<32xf64>, vector<17xf32>, vector<[16]xf32>
+  %4 = math.tanh %a : f32
+  return %0, %1, %2, %3, %4
+      : f32, vector<32xf64>, vector<17xf32>, vector<[16]xf32>, f32
 }

@@ -94,7 +94,9 @@ TEST(MultiToken, t5_nothing_of_the_future) {
                         .valueSize = 8,
                         .stages = createStages(placement, 2, random),
                         .stageType = ElementType::f32,
-                        .clauses = "mask causal"};
+                        .clauses = seed % 2 == 0
+                                       ? "mask causal"
+                                       : "score softcap(2.0) mask causal"};
     Index length = 70, seen = random.between(1, length - 1);
     std::vector<TestTensor> tensors;
     for (Index heads : {2, 1, 1}) {

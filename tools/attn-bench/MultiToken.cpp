@@ -333,6 +333,8 @@ void bench::registerMultiToken(const Options &options) {
                                         {"post-kq", {}, {true, 1}},
                                         {"pre-heads", {false, 2}, {}},
                                         {"post-heads", {}, {false, 2}},
+                                        {"post-heads-of-4", {}, {false, 4}},
+                                        {"post-heads-of-8", {}, {false, 8}},
                                         {"post-heads-of-16", {}, {false, 16}},
                                         {"paper", {true, 1}, {false, 2}}}) {
     for (Index length : {1024, 2048, 4096, 8192})

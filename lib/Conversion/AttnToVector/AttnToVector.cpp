@@ -24,24 +24,26 @@ namespace mlir::attn {
 using namespace mlir;
 using namespace mlir::attn;
 
-/// Vectors of f32, as those of what merges states; no others.
-static void lowerExp2(math::Exp2Op op, const VectorTarget &target) {
-  auto type = dyn_cast<VectorType>(op.getType());
+/// math.exp2 and math.tanh of vectors of f32, as those of what merges states
+/// and of panels; no others.
+static void lowerFunction(Operation *op, const VectorTarget &target) {
+  auto type = dyn_cast<VectorType>(op->getResult(0).getType());
   if (!type || type.getRank() != 1 || type.isScalable() ||
       !type.getElementType().isF32() ||
       type.getDimSize(0) % (target.vectorBits / 32) != 0)
     return;
   LaneBuilder b(op, target, type.getDimSize(0));
   b.setInsertionPoint(op);
-  Value result = op.getOperand();
+  Value operand = op->getOperand(0), result = operand;
   for (int64_t first = 0; first < b.getNumLanes(); first += b.getWidth()) {
-    Value piece = b.create<vector::ExtractStridedSliceOp>(
-        op.getOperand(), first, b.getWidth(), 1);
-    result = b.create<vector::InsertStridedSliceOp>(buildExp2(b, piece), result,
-                                                    first, 1);
+    Value piece = b.create<vector::ExtractStridedSliceOp>(operand, first,
+                                                          b.getWidth(), 1);
+    piece = isa<math::TanhOp>(op) ? buildTanhOfLanes(b, piece)
+                                  : buildExp2(b, piece);
+    result = b.create<vector::InsertStridedSliceOp>(piece, result, first, 1);
   }
-  op.replaceAllUsesWith(result);
-  op.erase();
+  op->getResult(0).replaceAllUsesWith(result);
+  op->erase();
 }
 
 namespace {
@@ -54,7 +56,8 @@ struct ConvertAttnToVector
     VectorTarget target = {vectorBits, scalef};
     SmallVector<Operation *> ops;
     getOperation()->walk([&](Operation *op) {
-      if (isa<OnlineSoftmaxOp, AllFiniteOp, BlockRangeOp, math::Exp2Op>(op))
+      if (isa<OnlineSoftmaxOp, AllFiniteOp, BlockRangeOp, math::Exp2Op,
+              math::TanhOp>(op))
         ops.push_back(op);
     });
     for (Operation *op : ops)
@@ -67,8 +70,8 @@ struct ConvertAttnToVector
       return lowerOnlineSoftmax(softmax, target);
     if (auto range = dyn_cast<BlockRangeOp>(op))
       return lowerBlockRange(range, target);
-    if (auto power = dyn_cast<math::Exp2Op>(op)) {
-      lowerExp2(power, target);
+    if (isa<math::Exp2Op, math::TanhOp>(op)) {
+      lowerFunction(op, target);
       return success();
     }
     return lowerAllFinite(cast<AllFiniteOp>(op), target);

@@ -235,6 +235,10 @@ Value attn::buildExp(LaneBuilder &b, Value x, double inner) {
   return scaleByHalf(b, remainder, rounded.power);
 }
 
+Value attn::buildTanhOfLanes(LaneBuilder &b, Value x) {
+  return buildAnyTanh(b, x, /*inner=*/1.0, /*factor=*/1.0);
+}
+
 Pieces attn::buildTanh(LaneBuilder &b, const Pieces &row, double inner,
                        double factor) {
   // Scores are seldom as large as their cap. All of a row are small nearly

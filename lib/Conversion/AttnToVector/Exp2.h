@@ -33,6 +33,10 @@ Value buildExp(LaneBuilder &b, Value x, double inner = 1.0);
 Pieces buildTanh(LaneBuilder &b, const Pieces &row, double inner = 1.0,
                  double factor = 1.0);
 
+/// tanh(x) with an absolute error of at most 3e-7, whatever other lanes hold:
+/// buildTanh computes all of a row in the same way.
+Value buildTanhOfLanes(LaneBuilder &b, Value x);
+
 } // namespace mlir::attn
 
 #endif // ATTN_CONVERSION_ATTNTOVECTOR_EXP2_H
