@@ -357,14 +357,19 @@ Value ProjectionTiles::emitResult(Value out, int64_t first, int64_t fewRows) {
   return insert(outTile, out, box.offsets, box.sizes);
 }
 
-SmallVector<Value> ProjectionTiles::emit(OpFoldResult count, int64_t fewRows,
-                                         ValueRange outs) {
+ProjectionRows ProjectionTiles::prepare(OpFoldResult count, int64_t most) {
   numRows = count;
-  rows = fewRows > 0 ? getFewRows(fewRows) : packRows();
+  return {count, most, most > 0 ? getFewRows(most) : packRows()};
+}
+
+SmallVector<Value> ProjectionTiles::emit(const ProjectionRows &prepared,
+                                         ValueRange outs) {
+  numRows = prepared.count;
+  rows = prepared.rows;
   SmallVector<Value> results;
   int64_t first = 0;
   for (auto [out, features] : llvm::zip(outs, op.getNumOutputFeatures())) {
-    results.push_back(emitResult(out, first, fewRows));
+    results.push_back(emitResult(out, first, prepared.most));
     first += features;
   }
   return results;

@@ -14,6 +14,10 @@
 
 #include <optional>
 
+namespace mlir {
+class RewriterBase;
+} // namespace mlir
+
 namespace mlir::attn {
 
 /// Columns of the tiles of a result whose columns begin at `first` in the
@@ -21,6 +25,20 @@ namespace mlir::attn {
 /// None if there is no such number.
 std::optional<int64_t> chooseTileColumns(ProjectionOp op, Value out,
                                          int64_t first, int64_t lanes);
+
+/// Rows of a projection's input as its tiles read them.
+struct ProjectionRows {
+  /// How many there are: all of them or none.
+  OpFoldResult count;
+  /// The most that there can be if all are in each tile; 0 if they are packed.
+  int64_t most;
+  Value rows;
+};
+
+/// Rows of inputs that were prepared in a block, for operations after it there
+/// that are in pairs or not.
+using PreparedRows = llvm::DenseMap<std::tuple<Block *, Value, unsigned>,
+                                    SmallVector<ProjectionRows, 2>>;
 
 /// Emits a projection on tensors as parallel tiles of contractions. A row is a
 /// token: `row = b * S + s`.
@@ -30,11 +48,12 @@ public:
 
   /// B * S.
   OpFoldResult getNumRows();
-  /// Writes `numRows` rows, all or none of them, into `outs`, and gives the
-  /// results: if `fewRows` is not 0, it is the most that there can be, and all
-  /// rows are in each tile; else they are packed first.
-  SmallVector<Value> emit(OpFoldResult numRows, int64_t fewRows,
-                          ValueRange outs);
+  /// Whether pairs of bf16 are multiplied; f32 otherwise.
+  bool multipliesPairs() const { return inPairs; }
+  /// The rows of the input, packed unless there are few: `most` at most.
+  ProjectionRows prepare(OpFoldResult count, int64_t most);
+  /// Writes these rows' results into `outs`.
+  SmallVector<Value> emit(const ProjectionRows &prepared, ValueRange outs);
 
 private:
   /// Features of a tile of 16 pairs of bf16, 64 bytes.
@@ -151,7 +170,6 @@ private:
   Location loc;
   ProjectionOp op;
   int64_t lanes;
-  /// Whether pairs of bf16 are multiplied; f32 otherwise.
   bool inPairs;
   Type multiplied;
   /// Parts of bf16 that an element of the input is the sum of.
@@ -160,9 +178,17 @@ private:
   bool isOneBatch;
   /// That are computed.
   OpFoldResult numRows;
-  /// All rows, as `emit` prepared them.
+  /// All rows, as they were prepared.
   Value rows;
 };
+
+/// Replaces a projection by parallel tiles of columns, computed in f32 by
+/// vectors of `lanes`, or where `inPairs` says so and it can be, in pairs of
+/// bf16. Rows are those that operations before it in the block have `prepared`
+/// of the same input. Fails, without a change, if the op can not be tiled.
+LogicalResult tileProjection(RewriterBase &rewriter, ProjectionOp op,
+                             int64_t lanes, bool inPairs,
+                             PreparedRows &prepared);
 
 } // namespace mlir::attn
 

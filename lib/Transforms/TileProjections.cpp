@@ -15,7 +15,6 @@
 #include "dialect/AttnOps.h"
 #include "lib/Transforms/Passes.h"
 #include "lib/Transforms/ProjectionTiles.h"
-#include "lib/Transforms/Transforms.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -52,30 +51,37 @@ static StringRef findObstacle(ProjectionOp op, int64_t lanes) {
   return "";
 }
 
+/// The rows of an input: of a number that is not static, few rows and many, of
+/// which one has none. An scf.if would give its results buffers.
+static SmallVector<ProjectionRows, 2> prepareRows(OpBuilder &b, Location loc,
+                                                  ProjectionTiles &tiles) {
+  OpFoldResult numRows = tiles.getNumRows();
+  if (std::optional<int64_t> rows = getConstantIntValue(numRows))
+    return {tiles.prepare(numRows, *rows <= mostFewRows ? mostFewRows : 0)};
+  auto all = cast<Value>(numRows);
+  Value zero = arith::ConstantIndexOp::create(b, loc, 0);
+  Value limit = arith::ConstantIndexOp::create(b, loc, mostFewRows);
+  Value isFew =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ule, all, limit);
+  Value few = arith::SelectOp::create(b, loc, isFew, all, zero),
+        many = arith::SelectOp::create(b, loc, isFew, zero, all);
+  return {tiles.prepare(few, mostFewRows), tiles.prepare(many, 0)};
+}
+
 LogicalResult attn::tileProjection(RewriterBase &rewriter, ProjectionOp op,
-                                   int64_t lanes, bool inPairs) {
+                                   int64_t lanes, bool inPairs,
+                                   PreparedRows &prepared) {
   if (StringRef obstacle = findObstacle(op, lanes); !obstacle.empty())
     return rewriter.notifyMatchFailure(op, obstacle);
   rewriter.setInsertionPoint(op);
-  Location loc = op.getLoc();
   ProjectionTiles tiles(rewriter, op, lanes, inPairs);
-  OpFoldResult numRows = tiles.getNumRows();
-  SmallVector<Value> results;
-  if (std::optional<int64_t> rows = getConstantIntValue(numRows)) {
-    results = tiles.emit(numRows, *rows <= mostFewRows ? mostFewRows : 0,
-                         op.getOuts());
-  } else {
-    // One of both has no rows. An scf.if would give its results buffers.
-    auto all = cast<Value>(numRows);
-    Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
-    Value limit = arith::ConstantIndexOp::create(rewriter, loc, mostFewRows);
-    Value isFew = arith::CmpIOp::create(rewriter, loc,
-                                        arith::CmpIPredicate::ule, all, limit);
-    Value few = arith::SelectOp::create(rewriter, loc, isFew, all, zero),
-          many = arith::SelectOp::create(rewriter, loc, isFew, zero, all);
-    results = tiles.emit(few, mostFewRows, op.getOuts());
-    results = tiles.emit(many, 0, results);
-  }
+  SmallVector<ProjectionRows, 2> &ofInput =
+      prepared[{op->getBlock(), op.getInput(), tiles.multipliesPairs()}];
+  if (ofInput.empty())
+    ofInput = prepareRows(rewriter, op.getLoc(), tiles);
+  SmallVector<Value> results(op.getOuts());
+  for (const ProjectionRows &rows : ofInput)
+    results = tiles.emit(rows, results);
   rewriter.replaceOp(op, results);
   return success();
 }
@@ -91,6 +97,7 @@ struct TileProjections : attn::impl::TileProjectionsBase<TileProjections> {
       return signalPassFailure();
     }
     IRRewriter rewriter(&getContext());
+    PreparedRows prepared;
     SmallVector<ProjectionOp> ops;
     getOperation()->walk([&](ProjectionOp op) { ops.push_back(op); });
     for (ProjectionOp op : ops) {
@@ -99,7 +106,7 @@ struct TileProjections : attn::impl::TileProjectionsBase<TileProjections> {
         op.emitRemark() << "is lowered by the reference path, because "
                         << obstacle;
       else
-        (void)tileProjection(rewriter, op, laneMultiple, inPairs);
+        (void)tileProjection(rewriter, op, laneMultiple, inPairs, prepared);
     }
   }
 };

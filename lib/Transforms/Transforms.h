@@ -132,12 +132,6 @@ struct ScoreOptions {
 LogicalResult decomposeOnline(RewriterBase &rewriter, OnlineAttentionOp op,
                               const ScoreOptions &options);
 
-/// Replaces a projection by parallel tiles of columns, computed in f32 by
-/// vectors of `lanes`, or where `inPairs` says so and it can be, in pairs of
-/// bf16. Fails, without a change, if the op can not be tiled.
-LogicalResult tileProjection(RewriterBase &rewriter, ProjectionOp op,
-                             int64_t lanes, bool inPairs);
-
 /// Prefetches the rows that the views of the next iteration of `loop` are of.
 void prefetchTiles(scf::ForallOp loop);
 

@@ -45,9 +45,9 @@ func.func @many(%x: tensor<1x100x64xf32>, %w: tensor<64x512xf16>,
 // CHECK: %[[FEW:.*]] = arith.cmpi ule, %[[ROWS:.*]], %{{.*}} : index
 // CHECK-DAG: arith.select %[[FEW]], %[[ROWS]], %c0
 // CHECK-DAG: arith.select %[[FEW]], %c0, %[[ROWS]]
-// CHECK: %[[TILES:.*]] = affine.min
-// CHECK: scf.forall (%{{[^,]*}}) in (%[[TILES]]) shared_outs({{.*}}) -> (tensor<?x?x128xf32>)
-// CHECK-COUNT-3: scf.forall.in_parallel
+// CHECK: %[[TILES:.*]] = affine.min #{{.*}}()[
+// CHECK-NEXT: %{{.*}} = scf.forall (%{{[^,]*}}) in (%[[TILES]]) shared_outs({{.*}}) -> (tensor<?x?x128xf32>)
+// CHECK-COUNT-2: scf.forall.in_parallel
 // CHECK-NOT: attn.projection
 // CHECK: return
 func.func @any(%x: tensor<?x?x64xbf16>, %w: tensor<4x32x32x2xbf16>,
@@ -115,4 +115,52 @@ func.func @f64(%x: tensor<1x4x16xf64>, %w: tensor<16x16xf64>,
   %0 = attn.projection ins(%x, %w : tensor<1x4x16xf64>, tensor<16x16xf64>)
       outs(%y : tensor<1x4x16xf64>)
   return %0 : tensor<1x4x16xf64>
+}
+
+// -----
+
+// Projections of one input read the same rows: one of pairs twice, whose packs of
+// bf16 are not those of the one in f32.
+// CHECK-LABEL: func.func @shared_rows(
+// CHECK: %[[PAIRS:.*]] = scf.forall {{.*}} -> (tensor<4x2x1x32x32xbf16>)
+// CHECK: tensor.extract_slice %[[PAIRS]]
+// CHECK-NOT: -> (tensor<4x2x1x32x32xbf16>)
+// CHECK: tensor.extract_slice %[[PAIRS]]
+// CHECK: %[[ROWS:.*]] = scf.forall {{.*}} -> (tensor<17x64x6xf32>)
+// CHECK: tensor.extract_slice %[[ROWS]]
+// CHECK: return
+func.func @shared_rows(%x: tensor<1x100x64xbf16>, %v: tensor<4x32x32x2xbf16>,
+                       %w: tensor<64x128xbf16>, %y: tensor<1x100x128xbf16>)
+    -> (tensor<1x100x128xbf16>, tensor<1x100x128xbf16>, tensor<1x100x128xbf16>) {
+  %0 = attn.projection ins(%x, %v : tensor<1x100x64xbf16>, tensor<4x32x32x2xbf16>)
+      outs(%y : tensor<1x100x128xbf16>)
+  %1 = attn.projection ins(%x, %v : tensor<1x100x64xbf16>, tensor<4x32x32x2xbf16>)
+      outs(%y : tensor<1x100x128xbf16>)
+  %2 = attn.projection ins(%x, %w : tensor<1x100x64xbf16>, tensor<64x128xbf16>)
+      outs(%y : tensor<1x100x128xbf16>)
+  return %0, %1, %2
+      : tensor<1x100x128xbf16>, tensor<1x100x128xbf16>, tensor<1x100x128xbf16>
+}
+
+// -----
+
+// Rows of a block are not known in another.
+// CHECK-LABEL: func.func @rows_of_blocks(
+// CHECK: scf.if
+// CHECK: scf.forall {{.*}} -> (tensor<17x64x6xf32>)
+// CHECK: scf.forall {{.*}} -> (tensor<17x64x6xf32>)
+// CHECK: return
+func.func @rows_of_blocks(%x: tensor<1x100x64xf32>, %w: tensor<64x128xf32>,
+                          %y: tensor<1x100x128xf32>, %which: i1)
+    -> (tensor<1x100x128xf32>, tensor<1x100x128xf32>) {
+  %0 = scf.if %which -> tensor<1x100x128xf32> {
+    %1 = attn.projection ins(%x, %w : tensor<1x100x64xf32>, tensor<64x128xf32>)
+        outs(%y : tensor<1x100x128xf32>)
+    scf.yield %1 : tensor<1x100x128xf32>
+  } else {
+    scf.yield %y : tensor<1x100x128xf32>
+  }
+  %2 = attn.projection ins(%x, %w : tensor<1x100x64xf32>, tensor<64x128xf32>)
+      outs(%y : tensor<1x100x128xf32>)
+  return %0, %2 : tensor<1x100x128xf32>, tensor<1x100x128xf32>
 }
