@@ -451,12 +451,14 @@ def ConvertOnlineToVector : Pass<"convert-online-to-vector"> {
     as elementwise operations on vectors. There, an index of a query is
     `vector<Mx1xindex>`, one of a key `vector<1xNxindex>`, and what depends on both
     has a shape of `MxN`. A load from a captured tensor at positions, keys or neither,
-    plus a number, is a `vector.transfer_read` of a rectangle, a row or a column.
+    plus a number, is a `vector.transfer_read` of a rectangle, a row or a column; one
+    whose last index alone varies in another way is a `vector.gather`.
 
-    Where a region is undefined somewhere in the block (A12), or has other loads, or
-    divides by what may be 0, it is evaluated position by position instead: in an
+    Where a region may be undefined somewhere in the block (A12), or has other loads,
+    or divides by what may be 0, it is evaluated position by position instead: in an
     `scf.forall` over the block's scores, which are in workgroup memory, with loads
-    that are guarded and an assertion of what is observable.
+    that are guarded and an assertion of what is observable. A mask that keeps all of
+    a block is not evaluated there.
 
     A block that is computed exactly (A13) goes through its keys one by one, with the
     weights in workgroup memory; -1 is the weight of a hidden position.
@@ -538,8 +540,8 @@ def DistributeToLanes : Pass<"attn-distribute-to-lanes"> {
     Operations that are distributed: constants, elementwise ones, `vector.broadcast`,
     `vector.shape_cast` between `M` and `Mx1`, `vector.step`,
     `vector.multi_reduction` of columns or of all to i1, `vector.contract`,
-    `vector.transfer_read`, `vector.transfer_write`, and loops and branches of `scf`
-    that carry vectors. Any other one with a vector is an error that names it. Rows
+    `vector.transfer_read`, `vector.transfer_write`, `vector.gather`, and loops and
+    branches of `scf` that carry vectors. Any other one with a vector is an error that names it. Rows
     in pairs aside, elements are read one by one, from memory with any strides.
 
     Threads share the iterations of an `scf.forall` of scalar code, between two

@@ -208,6 +208,36 @@ func.func @slice(%x: memref<?xf32>, %i: index, %out: memref<16xf32>) {
 
 // -----
 
+// CHECK-LABEL: func.func @gather
+// CHECK-SAME: %[[X:[a-z0-9]*]]: memref<?x?xf32>, %[[I:[a-z0-9]*]]: index
+// CHECK: %[[HAS:.*]] = arith.cmpi
+// CHECK: scf.if %{{.*}} -> (f32)
+// CHECK: memref.load %[[X]][%[[I]], %{{.*}}]
+// CHECK: else
+// CHECK: scf.yield %{{.*}} : f32
+func.func @gather(%x: memref<?x?xf32>, %i: index, %n: index, %out: memref<16xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  %none = arith.constant dense<1.0> : vector<16x16xf32>
+  %low = arith.constant dense<0.0> : vector<16xf32>
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c32, %sy = %c1, %sz = %c1) {
+    %j = vector.step : vector<16xindex>
+    %jw = vector.broadcast %j : vector<16xindex> to vector<16x16xindex>
+    %nw = vector.broadcast %n : index to vector<16x16xindex>
+    %has = arith.cmpi slt, %jw, %nw : vector<16x16xindex>
+    %v = vector.gather %x[%i, %c0] [%jw], %has, %none
+        : memref<?x?xf32>, vector<16x16xindex>, vector<16x16xi1>, vector<16x16xf32> into vector<16x16xf32>
+    %m = vector.multi_reduction <maximumf>, %v, %low [1] : vector<16x16xf32> to vector<16xf32>
+    vector.transfer_write %m, %out[%c0] {in_bounds = [true]} : vector<16xf32>, memref<16xf32>
+    gpu.terminator
+  }
+  return
+}
+
+// -----
+
 // Threads share iterations, one after another, and wait for each other.
 // CHECK-LABEL: func.func @iterations
 // CHECK: gpu.barrier

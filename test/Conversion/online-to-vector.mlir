@@ -156,16 +156,22 @@ func.func @rectangles(%q: !rows, %k: !rows, %v: !rows, %out: tensor<?x64xf32>,
   return %r : tensor<?x64xf32>
 }
 
-// No rectangle, and a division by what may be 0 where there is no key: position
-// by position alone.
+// Elements of one row are gathered. Those of several rows are loaded position by
+// position, unless the mask keeps all of the block.
 // CHECK-LABEL: func.func @positions
-// CHECK-NOT: vector<16x1xindex>
+// CHECK-SAME: %[[TABLE:[a-z0-9]*]]: tensor<?xf32>, %[[BLOCKS:[a-z0-9]*]]: tensor<?x?xi1>
+// CHECK: scf.if %{{.*}} -> (vector<16x32xf32>)
+// CHECK: %[[E:.*]] = arith.subi %{{.*}} : vector<16x32xindex>
+// CHECK: %[[D:.*]] = arith.addi %[[E]], %{{.*}} : vector<16x32xindex>
+// CHECK: %[[HAS:.*]] = arith.cmpi ult, %[[D]], %{{.*}} : vector<16x32xindex>
+// CHECK: vector.gather %[[TABLE]][%c0] [%[[D]]], %[[HAS]], %{{.*}} into vector<16x32xf32>
+// CHECK-NOT: arith.select {{.*}} vector<16x32xf32>
+// CHECK: else
 // CHECK: scf.forall
-// CHECK: arith.divsi %{{.*}} : index
-// CHECK-NOT: vector<16x1xindex>
+// CHECK: tensor.extract %[[BLOCKS]]
 func.func @positions(%q: !rows, %k: !rows, %v: !rows, %out: tensor<?x64xf32>,
                  %n: index, %m: index, %exact: i1,
-                 %table: tensor<?xf32>) -> tensor<?x64xf32> {
+                 %table: tensor<?xf32>, %blocks: tensor<?x?xi1>) -> tensor<?x64xf32> {
   %c0 = arith.constant 0 : index
   %f0 = arith.constant 0.0 : f32
   %h0 = arith.constant 0.0 : f16
@@ -194,15 +200,19 @@ func.func @positions(%q: !rows, %k: !rows, %v: !rows, %out: tensor<?x64xf32>,
         at(%c0, %c0, %c0, %c0) queries(%rows) exact(%exact) scale(%scale : f32)
         score(%table : tensor<?xf32>) {
     ^bb0(%s: f32, %b: index, %h: index, %p: index, %j: index, %t: tensor<?xf32>):
-      %d = arith.subi %p, %j : index
+      %c40 = arith.constant 40 : index
+      %e = arith.subi %p, %j : index
+      %d = arith.addi %e, %c40 : index
       %x = tensor.extract %t[%d] : tensor<?xf32>
       %r = arith.addf %s, %x : f32
       attn.yield %r : f32
     }
-        mask {
-    ^bb0(%b: index, %h: index, %p: index, %j: index):
-      %x = arith.divsi %p, %j : index
-      %keep = arith.cmpi sle, %x, %p : index
+        mask(%blocks : tensor<?x?xi1>) {
+    ^bb0(%b: index, %h: index, %p: index, %j: index, %t: tensor<?x?xi1>):
+      %c32 = arith.constant 32 : index
+      %row = arith.divui %p, %c32 : index
+      %column = arith.divui %j, %c32 : index
+      %keep = tensor.extract %t[%row, %column] : tensor<?x?xi1>
       attn.yield %keep : i1
     } -> tensor<16x64xf32>, tensor<16xf32>, tensor<16xf32>
     %part = tensor.extract_slice %t#0[0, 0] [%rows, 64] [1, 1] : tensor<16x64xf32> to tensor<?x64xf32>

@@ -180,6 +180,69 @@ TEST(EmulatedRegions, limits_of_each_query) {
   });
 }
 
+/// A row of a tensor by p - j, and an element for each 32 positions and keys,
+/// which decides some blocks as a whole.
+TEST(EmulatedRegions, tables_at_distances_and_of_blocks) {
+  KernelText text = createText(ElementType::f16);
+  text.parameters = ", %distances: tensor<2x?xf32>, %blocks: tensor<?x?xi1>";
+  text.clauses = R"(score(%s, %b, %h, %p, %j)
+      captures(%bias = %distances : tensor<2x?xf32>) {
+    %c200 = arith.constant 200 : index
+    %d = arith.subi %p, %j : index
+    %at = arith.addi %d, %c200 : index
+    %x = tensor.extract %bias[%h, %at] : tensor<2x?xf32>
+    %r = arith.addf %s, %x : f32
+    attn.yield %r : f32
+  } mask(%b, %h, %p, %j) captures(%table = %blocks : tensor<?x?xi1>) {
+    %c32 = arith.constant 32 : index
+    %row = arith.divui %p, %c32 : index
+    %column = arith.divui %j, %c32 : index
+    %keep = tensor.extract %table[%row, %column] : tensor<?x?xi1>
+    attn.yield %keep : i1
+  })";
+  forSeeds([&](Random &random) {
+    Inputs inputs(1, random.between(1, 150), random.between(1, 200),
+                  ElementType::f16, random);
+    TestTensor distances(ElementType::f32, {queryHeads, 200 + inputs.queries}),
+        blocks(ElementType::i1,
+               {(inputs.queries + 31) / 32, (inputs.keys + 31) / 32});
+    distances.fill([&] { return random.normal(); });
+    blocks.fill([&](const Shape &at) {
+      return double(at[0] == at[1] || random.chance(0.3));
+    });
+    inputs.poison([&](Index, Index j) {
+      for (Index row = 0; row < blocks.size(0); ++row)
+        if (*blocks.get({row, j / 32}) != 0)
+          return true;
+      return false;
+    });
+    expectFinite(
+        run(text, inputs.arguments({distances.view(), blocks.view()})));
+  });
+}
+
+/// Ranges that came with a tensor decide blocks.
+TEST(EmulatedRegions, documents_with_their_ranges) {
+  KernelText text = createText(ElementType::f16);
+  text.parameters = ", %documents: tensor<?x?xi32>, %ranges: tensor<2x?x?xi32>";
+  text.prologue = "%table = attn.with_block_range %documents, %ranges "
+                  "blocks [1, 32] : tensor<?x?xi32>, tensor<2x?x?xi32>\n";
+  text.clauses = "mask document(%table, %table : tensor<?x?xi32>, "
+                 "tensor<?x?xi32>)";
+  Random random(1);
+  Index length = 150;
+  Inputs inputs(1, length, length, ElementType::f16, random);
+  TestTensor documents(ElementType::i32, {1, length}),
+      ranges(ElementType::i32, {2, 1, (length + 31) / 32});
+  auto id = [](Index j) { return double(j / 40); };
+  documents.fill([&](const Shape &at) { return id(at[1]); });
+  ranges.fill([&](const Shape &at) {
+    Index first = at[2] * 32;
+    return id(at[0] == 0 ? first : std::min(first + 31, length - 1));
+  });
+  expectFinite(run(text, inputs.arguments({documents.view(), ranges.view()})));
+}
+
 /// Indices from a tensor, which nothing is known of: position by position.
 TEST(EmulatedRegions, tables_of_tables) {
   KernelText text = createText(ElementType::bf16);

@@ -146,23 +146,24 @@ private:
     if (op.getScale() && !fusedScale)
       scores = arith::MulFOp::create(
           b, scores, broadcastTo(b, b.getLoc(), op.getScale(), {rows, keys}));
+    Value isShort =
+        b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ne, numKeys,
+                                      arith::ConstantIndexOp::create(b, keys));
+    Value isMasked = b.createOrFold<arith::OrIOp>(facts.isPartial, isShort);
+    Value hasVectors = findVectorForm(facts.isDefined, isMasked);
     auto byPosition = [&] {
       return emitPositionScores(b, op, scores, numKeys,
                                 allocateInWorkgroup(f32));
     };
-    if ((op.hasScore() &&
-         !isVectorizable(op.getScoreRegion(), /*isScore=*/true)) ||
-        (op.hasMask() &&
-         !isVectorizable(op.getMaskRegion(), /*isScore=*/false)) ||
-        matchPattern(facts.isDefined, m_Zero()))
+    if (matchPattern(hasVectors, m_Zero()))
       return byPosition();
-    if (matchPattern(facts.isDefined, m_One()))
-      return emitVectorScores(facts, scores);
-    auto choice = scf::IfOp::create(b, scores.getType(), facts.isDefined,
+    if (matchPattern(hasVectors, m_One()))
+      return emitVectorScores(scores, isMasked);
+    auto choice = scf::IfOp::create(b, scores.getType(), hasVectors,
                                     /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(choice.thenBlock());
-    FailureOr<Value> ofVectors = emitVectorScores(facts, scores);
+    FailureOr<Value> ofVectors = emitVectorScores(scores, isMasked);
     if (failed(ofVectors))
       return failure();
     scf::YieldOp::create(b, *ofVectors);
@@ -171,8 +172,22 @@ private:
     return choice.getResult(0);
   }
 
+  /// An i1: whether the block's scores can be computed as vectors.
+  Value findVectorForm(Value isDefined, Value isMasked) {
+    if (op.hasScore() && !isVectorizable(op.getScoreRegion(), /*isScore=*/true))
+      return arith::ConstantOp::create(b, b.getBoolAttr(false));
+    isMaskVectorized =
+        !op.hasMask() || isVectorizable(op.getMaskRegion(), /*isScore=*/false);
+    if (isMaskVectorized)
+      return isDefined;
+    // Without the mask.
+    Value isWhole = b.createOrFold<arith::XOrIOp>(
+        isMasked, arith::ConstantOp::create(b, b.getBoolAttr(true)));
+    return b.createOrFold<arith::AndIOp>(isDefined, isWhole);
+  }
+
   /// Where regions are defined.
-  FailureOr<Value> emitVectorScores(const BlockFacts &facts, Value scores) {
+  FailureOr<Value> emitVectorScores(Value scores, Value isMasked) {
     if (op.hasScore()) {
       FailureOr<Value> changed = vectorizeRegion(
           b, op.getScoreRegion(), positions(), scores, op.getScoreCaptures());
@@ -180,18 +195,14 @@ private:
         return failure();
       scores = broadcastTo(b, b.getLoc(), *changed, {rows, keys});
     }
-    return emitVisible(facts, scores);
+    return isMaskVectorized ? emitVisible(scores, isMasked) : scores;
   }
 
   /// -inf where a key is hidden, or not there (A10: after the score).
-  FailureOr<Value> emitVisible(const BlockFacts &facts, Value scores) {
-    Value isShort =
-        b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ne, numKeys,
-                                      arith::ConstantIndexOp::create(b, keys));
-    Value isPartial = b.createOrFold<arith::OrIOp>(facts.isPartial, isShort);
-    if (matchPattern(isPartial, m_Zero()))
+  FailureOr<Value> emitVisible(Value scores, Value isMasked) {
+    if (matchPattern(isMasked, m_Zero()))
       return scores;
-    auto choice = scf::IfOp::create(b, scores.getType(), isPartial,
+    auto choice = scf::IfOp::create(b, scores.getType(), isMasked,
                                     /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(choice.thenBlock());
@@ -357,6 +368,7 @@ private:
   SmallVector<Value> state; ///< Accumulator, maximum and sum.
   Value numKeys;
   std::optional<double> fusedScale;
+  bool isMaskVectorized = true;
 };
 
 } // namespace

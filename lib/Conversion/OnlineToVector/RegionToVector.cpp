@@ -125,14 +125,16 @@ struct LoadDims {
     LoadDims dims;
     for (auto [dim, index] : llvm::enumerate(load.getIndices())) {
       auto linear = dependence.getLinear(index);
-      if (!linear || linear->position + linear->key > 1 ||
-          (linear->position == 1 && dims.position) ||
-          (linear->key == 1 && dims.key))
+      if (!linear)
         return std::nullopt;
-      if (linear->position == 1)
-        dims.position = dim;
-      else if (linear->key == 1)
-        dims.key = dim;
+      if (linear->position == 0 && linear->key == 0)
+        continue;
+      bool ofPosition = linear->position == 1 && linear->key == 0;
+      bool ofKey = linear->position == 0 && linear->key == 1;
+      std::optional<unsigned> &own = ofPosition ? dims.position : dims.key;
+      if (own || (!ofPosition && !ofKey))
+        return std::nullopt;
+      own = dim;
     }
     return dims;
   }
@@ -143,6 +145,14 @@ static bool isVarying(Value value, const RegionDependence &dependence) {
   return dependence.onLane(value) || dependence.onRow(value);
 }
 
+/// Whether a load is of one row of its tensor everywhere.
+static bool isOfOneRow(tensor::ExtractOp load,
+                       const RegionDependence &dependence) {
+  return llvm::none_of(load.getIndices().drop_back(), [&](Value index) {
+    return isVarying(index, dependence);
+  });
+}
+
 bool attn::isVectorizable(Region &region, bool isScore) {
   RegionDependence dependence(region, isScore);
   for (Operation &op : region.front().without_terminator()) {
@@ -151,15 +161,16 @@ bool attn::isVectorizable(Region &region, bool isScore) {
         }))
       continue;
     auto load = dyn_cast<tensor::ExtractOp>(op);
-    if (load ? !LoadDims::find(load, dependence)
-             : !hasVectorForm(op) || mayTrap(op))
+    if (load
+            ? !LoadDims::find(load, dependence) && !isOfOneRow(load, dependence)
+            : !hasVectorForm(op) || mayTrap(op))
       return false;
   }
   return true;
 }
 
 namespace {
-/// Emits reads of rectangles of captured tensors.
+/// Emits reads of captured tensors.
 class TableReads {
 public:
   TableReads(OpBuilder &builder, const PositionTile &tile,
@@ -168,7 +179,14 @@ public:
 
   FailureOr<Value> emit(Operation &op, IRMapping &values) {
     auto load = cast<tensor::ExtractOp>(op);
-    LoadDims dims = *LoadDims::find(load, dependence);
+    std::optional<LoadDims> dims = LoadDims::find(load, dependence);
+    return dims ? emitRectangle(load, *dims, values) : emitGather(load, values);
+  }
+
+private:
+  Value emitRectangle(tensor::ExtractOp load, const LoadDims &dims,
+                      IRMapping &values) {
+    Location loc = load.getLoc();
     SmallVector<Value> begin;
     for (Value index : load.getIndices())
       begin.push_back(emitAtOrigin(index, values));
@@ -182,16 +200,35 @@ public:
     auto vector = VectorType::get(
         {dims.position ? tile.rows : 1, dims.key ? tile.keys : 1},
         type.getElementType());
-    Value padding = arith::ConstantOp::create(
-        b, op.getLoc(), b.getZeroAttr(type.getElementType()));
+    Value padding =
+        arith::ConstantOp::create(b, loc, b.getZeroAttr(type.getElementType()));
     std::array inBounds = {!dims.position, !dims.key};
-    return vector::TransferReadOp::create(b, op.getLoc(), vector,
+    return vector::TransferReadOp::create(b, loc, vector,
                                           values.lookup(load.getTensor()),
-                                          begin, padding, map, inBounds)
-        .getResult();
+                                          begin, padding, map, inBounds);
   }
 
-private:
+  Value emitGather(tensor::ExtractOp load, IRMapping &values) {
+    Location loc = load.getLoc();
+    Value table = values.lookup(load.getTensor());
+    Value indices = values.lookup(load.getIndices().back());
+    auto shape = cast<VectorType>(indices.getType()).getShape();
+    SmallVector<Value> begin;
+    for (Value index : load.getIndices().drop_back())
+      begin.push_back(values.lookupOrDefault(index));
+    begin.push_back(arith::ConstantIndexOp::create(b, loc, 0));
+    // Where no query or key is, an index may be outside.
+    Value size = b.createOrFold<tensor::DimOp>(
+        loc, table, int64_t(load.getIndices().size()) - 1);
+    Value isInside =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, indices,
+                              broadcastTo(b, loc, size, shape));
+    auto type = VectorType::get(shape, load.getType());
+    Value none = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
+    return vector::GatherOp::create(b, loc, type, table, begin, indices,
+                                    isInside, none);
+  }
+
   /// What an index is at the first position and key.
   Value emitAtOrigin(Value value, IRMapping &values) {
     if (value == dependence.getArguments().position)

@@ -35,7 +35,8 @@ struct PositionTile {
 
 /// Whether `vectorizeRegion` has a form for a region: its operations on
 /// positions are elementwise and trap for no number, and its loads from tensors
-/// have indices that are `p`, `j` or neither, plus a scalar.
+/// have indices that are `p`, `j` or neither, plus a scalar, or only a last
+/// index that varies.
 bool isVectorizable(Region &region, bool isScore);
 
 /// Inlines a region for a tile where it is defined (A12). Positions are a

@@ -50,6 +50,7 @@ LogicalResult convertProduct(vector::ContractionOp op, LaneValues &lanes);
 /// A matrix in workgroup memory.
 LogicalResult convertAlloca(memref::AllocaOp op, LaneValues &lanes);
 LogicalResult convertRead(vector::TransferReadOp read, LaneValues &lanes);
+LogicalResult convertGather(vector::GatherOp gather, LaneValues &lanes);
 LogicalResult convertWrite(vector::TransferWriteOp write, LaneValues &lanes);
 
 } // namespace mlir::attn

@@ -162,6 +162,32 @@ LogicalResult attn::convertRead(vector::TransferReadOp read,
   return success();
 }
 
+LogicalResult attn::convertGather(vector::GatherOp gather, LaneValues &lanes) {
+  ImplicitLocOpBuilder &b = lanes.b;
+  if (!isa<MemRefType>(gather.getBase().getType()))
+    return rejectForLanes(gather);
+  SmallVector<Value> results;
+  for (auto [index, isThere, other] : llvm::zip_equal(
+           lanes.get(gather.getIndices()), lanes.get(gather.getMask()),
+           lanes.get(gather.getPassThru()))) {
+    Value last = index;
+    if (!last.getType().isIndex())
+      last = arith::IndexCastOp::create(b, b.getIndexType(), last);
+    SmallVector<Value> indices = offset(b, gather.getOffsets(), last);
+    auto element = scf::IfOp::create(b, other.getType(), isThere,
+                                     /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(element.thenBlock());
+    Value loaded = memref::LoadOp::create(b, gather.getBase(), indices);
+    scf::YieldOp::create(b, loaded);
+    b.setInsertionPointToStart(element.elseBlock());
+    scf::YieldOp::create(b, other);
+    results.push_back(element.getResult(0));
+  }
+  lanes.set(gather, std::move(results));
+  return success();
+}
+
 void attn::emitFragmentStore(LaneValues &lanes, ArrayRef<Value> elements,
                              int64_t half, Value memory, ValueRange indices) {
   ImplicitLocOpBuilder &b = lanes.b;

@@ -117,6 +117,8 @@ private:
       return convertProduct(product, lanes);
     if (auto read = dyn_cast<vector::TransferReadOp>(op))
       return convertRead(read, lanes);
+    if (auto gather = dyn_cast<vector::GatherOp>(op))
+      return convertGather(gather, lanes);
     if (auto write = dyn_cast<vector::TransferWriteOp>(op))
       return convertWrite(write, lanes);
     if (OpTrait::hasElementwiseMappableTraits(op) && op->getNumResults() == 1)
