@@ -480,8 +480,9 @@ def ConvertForallToGPU : Pass<"convert-forall-to-gpu"> {
     `gpu.launch`, with a workgroup for each iteration: the last loop is `x`, the one
     before `y`. A workgroup has a warp for each 16 rows of the products in it.
 
-    Other loops in functions that have such tiles are an error: they would run on the
-    host, which has no access to buffers of the device.
+    Assertions that depend on what buffers hold, and loops of them, become launches of
+    one warp. Other accesses to buffers are an error: they would run on the host, which
+    has no access to those of the device.
   }];
   let dependentDialects = ["::mlir::affine::AffineDialect",
                            "::mlir::arith::ArithDialect",

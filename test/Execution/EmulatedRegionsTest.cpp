@@ -316,3 +316,17 @@ TEST(EmulatedRegions, divisions) {
                 .error.find("an integer operation without a result"),
             std::string::npos);
 }
+
+/// What is asserted of arguments in memory is asserted on the device.
+TEST(EmulatedRegions, offsets_of_a_batch) {
+  KernelText text = createText(ElementType::f16);
+  text.parameters = ", %offsets: tensor<?xi64>";
+  text.clauses = "offset(%offsets : tensor<?xi64>) mask causal";
+  Random random(1);
+  Inputs inputs(2, 20, 70, ElementType::f16, random);
+  for (double last : {7.0, -30.0, 0x1p62}) {
+    TestTensor offsets(ElementType::i64, {2}, {50, last});
+    std::string error = run(text, inputs.arguments({offsets.view()})).error;
+    EXPECT_EQ(error.find("offset") != std::string::npos, last > 100) << error;
+  }
+}

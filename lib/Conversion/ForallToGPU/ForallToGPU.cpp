@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "lib/Conversion/ForallToGPU/HostChecks.h"
 #include "lib/Conversion/Passes.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -123,6 +124,8 @@ struct ConvertForallToGPU
       if (failed(convertLoop(rewriter, loop)))
         return signalPassFailure();
     getOperation()->walk([&](FunctionOpInterface function) {
+      for (Block &block : function.getFunctionBody())
+        attn::moveChecksToDevice(block);
       if (failed(checkHost(function)))
         signalPassFailure();
     });
