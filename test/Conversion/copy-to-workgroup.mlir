@@ -16,6 +16,7 @@
 // CHECK: %[[HAS:.*]] = arith.cmpi sgt, %{{.*}}, %c0
 // CHECK: scf.if %[[HAS]]
 // CHECK: memref.extract_aligned_pointer_as_index
+// CHECK: scf.for
 // CHECK: scf.if
 // CHECK: nvgpu.device_async_copy
 // CHECK: %[[FIRST:.*]] = nvgpu.device_async_create_group
@@ -27,12 +28,13 @@
 // CHECK: scf.if %[[MORE]]
 // CHECK: %[[ROWS:.*]] = affine.min {{.*}}(%[[NEXT]])[%[[N]]]
 // CHECK: %[[SOURCE:.*]] = memref.subview %[[Y]][%[[NEXT]], 0]
+// 8 neighbours in a row, and 8 rows at once; nothing is read of rows after the last.
+// CHECK: scf.for %[[ROW:.*]] = %{{.*}} to %c64 step %c8
+// CHECK: %[[IS:.*]] = arith.cmpi slt, %[[ROW]], %[[ROWS]]
 // CHECK: scf.if %{{.*}} {
-// 32 neighbours in a row, and 2 rows at once; nothing is read of rows after the last.
-// CHECK: %[[IS:.*]] = arith.cmpi slt, %[[ROW:.*]], %[[ROWS]]
 // CHECK: %[[COUNT:.*]] = arith.select %[[IS]], %c8, %c0
 // CHECK: nvgpu.device_async_copy %[[SOURCE]][%[[ROW]], %[[COLUMN:.*]]], %{{.*}}[%[[ROW]], %[[COLUMN]]], 8, %[[COUNT]] {bypassL1}
-// CHECK-COUNT-31: nvgpu.device_async_copy
+// CHECK-COUNT-3: nvgpu.device_async_copy
 // CHECK-NOT: nvgpu.device_async_copy
 // CHECK: } else {
 // CHECK: scf.for
@@ -165,13 +167,13 @@ func.func @carried(%y: !rows, %n: index, %next: memref<?xindex>, %out: memref<16
 !long = memref<16x256xf16>
 
 // A first factor of more than 128 elements is read where it is multiplied, from a
-// copy; 32 neighbours in a row are all of a warp. So is a second one without a loop.
+// copy. So is a second one without a loop.
 // Accumulators and what is not of 16 bits stay.
 // CHECK-LABEL: func.func @long
 // CHECK: gpu.launch
 // CHECK-DAG: %[[X:.*]] = memref.alloca() : memref<1x16x264xf16, #gpu.address_space<workgroup>>
 // CHECK-DAG: %[[Y:.*]] = memref.alloca() : memref<1x16x264xf16, #gpu.address_space<workgroup>>
-// CHECK-COUNT-32: nvgpu.device_async_copy
+// CHECK-COUNT-8: nvgpu.device_async_copy
 // CHECK: vector.transfer_read %{{.*}} : memref<16x16xf32>, vector<16x16xf32>
 // CHECK: vector.contract
 func.func @long(%x: !long, %y: !long, %out: memref<16x16xf32>) {

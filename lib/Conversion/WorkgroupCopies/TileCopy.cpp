@@ -11,6 +11,7 @@
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
+#include <algorithm>
 #include <numeric>
 
 using namespace mlir;
@@ -70,18 +71,34 @@ public:
         chunks(type.getDimSize(1) / chunkSize),
         numRows(b.createOrFold<memref::DimOp>(source, 0)) {}
 
+  /// A row is copied by neighbours, as many as divide both it and the
+  /// workgroup, up to a line of 128 bytes; each of them is in the same columns
+  /// of every row. A loop goes through the rows: unrolled, it would hold their
+  /// addresses in registers for as long as what is around it runs.
   void emit() {
-    auto branch = scf::IfOp::create(b, isAligned(), /*withElseRegion=*/true);
+    Value isAligned = emitIsAligned();
+    int64_t neighbours =
+        std::gcd(std::min<int64_t>(8, numThreads), chunks & -chunks);
+    Value width = constant(neighbours);
+    Value firstRow = arith::DivUIOp::create(b, thread, width);
+    Value place = arith::RemUIOp::create(b, thread, width);
+    auto loop = scf::ForOp::create(b, firstRow, constant(type.getDimSize(0)),
+                                   constant(numThreads / neighbours));
     OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value row = loop.getInductionVar();
+    Value exists =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::slt, row, numRows);
+    auto branch = scf::IfOp::create(b, isAligned, /*withElseRegion=*/true);
     b.setInsertionPointToStart(branch.thenBlock());
-    emitAsynchronous();
+    emitAsynchronous(row, exists, place, neighbours);
     b.setInsertionPointToStart(branch.elseBlock());
-    emitPlain();
+    emitPlain(row, exists, place, width);
   }
 
 private:
   /// Whether each row begins at a multiple of 16 bytes.
-  Value isAligned() {
+  Value emitIsAligned() {
     auto parts = memref::ExtractStridedMetadataOp::create(b, source);
     Value pointer = memref::ExtractAlignedPointerAsIndexOp::create(b, source);
     Value bytes = constant(elementBytes);
@@ -94,52 +111,31 @@ private:
                                  constant(0));
   }
 
-  /// By neighbours in a row, as many as divide both it and the workgroup. So a
-  /// thread is in the same columns of each of its rows, and what differs
-  /// between its copies is constant.
-  void emitAsynchronous() {
-    int64_t neighbours = std::gcd(numThreads, chunks & -chunks);
-    int64_t rowsAtOnce = numThreads / neighbours;
-    Value width = constant(neighbours);
-    Value firstRow = arith::DivUIOp::create(b, thread, width);
-    Value firstColumn = arith::MulIOp::create(
-        b, arith::RemUIOp::create(b, thread, width), constant(chunkSize));
-    int64_t rows = type.getDimSize(0);
-    for (int64_t first = 0; first < rows; first += rowsAtOnce) {
-      Value row = arith::AddIOp::create(b, firstRow, constant(first));
-      OpBuilder::InsertionGuard guard(b);
-      if (first + rowsAtOnce > rows) {
-        auto branch = scf::IfOp::create(b, isBelow(row, constant(rows)),
-                                        /*withElseRegion=*/false);
-        b.setInsertionPointToStart(branch.thenBlock());
-      }
-      // Of a row that is not there, nothing is read.
-      Value elements = arith::SelectOp::create(
-          b, isBelow(row, numRows), constant(chunkSize), constant(0));
-      for (int64_t chunk = 0; chunk < chunks; chunk += neighbours) {
-        Value column =
-            arith::AddIOp::create(b, firstColumn, constant(chunk * chunkSize));
-        nvgpu::DeviceAsyncCopyOp::create(
-            b, nvgpu::DeviceAsyncTokenType::get(b.getContext()), tile,
-            ValueRange{row, column}, source, ValueRange{row, column},
-            b.getIndexAttr(chunkSize), elements, /*bypassL1=*/b.getUnitAttr());
-      }
+  void emitAsynchronous(Value row, Value exists, Value place,
+                        int64_t neighbours) {
+    // Of a row that is not there, nothing is read.
+    Value elements =
+        arith::SelectOp::create(b, exists, constant(chunkSize), constant(0));
+    Value first = arith::MulIOp::create(b, place, constant(chunkSize));
+    for (int64_t chunk = 0; chunk < chunks; chunk += neighbours) {
+      Value column =
+          arith::AddIOp::create(b, first, constant(chunk * chunkSize));
+      nvgpu::DeviceAsyncCopyOp::create(
+          b, nvgpu::DeviceAsyncTokenType::get(b.getContext()), tile,
+          ValueRange{row, column}, source, ValueRange{row, column},
+          b.getIndexAttr(chunkSize), elements, /*bypassL1=*/b.getUnitAttr());
     }
   }
 
   /// Element by element, since this is rare.
-  void emitPlain() {
-    int64_t columns = type.getDimSize(1);
+  void emitPlain(Value row, Value exists, Value place, Value neighbours) {
     auto loop =
-        scf::ForOp::create(b, thread, constant(type.getDimSize(0) * columns),
-                           constant(numThreads));
+        scf::ForOp::create(b, place, constant(type.getDimSize(1)), neighbours);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
-    Value number = loop.getInductionVar(), width = constant(columns);
-    Value row = arith::DivUIOp::create(b, number, width);
-    Value column = arith::RemUIOp::create(b, number, width);
+    Value column = loop.getInductionVar();
     auto read = scf::IfOp::create(
-        b, isBelow(row, numRows),
+        b, exists,
         [&](OpBuilder &b, Location loc) {
           Value element =
               memref::LoadOp::create(b, loc, source, ValueRange{row, column});
@@ -154,9 +150,6 @@ private:
                             ValueRange{row, column});
   }
 
-  Value isBelow(Value row, Value bound) {
-    return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, row, bound);
-  }
   Value constant(int64_t value) {
     return arith::ConstantIndexOp::create(b, value);
   }
