@@ -123,12 +123,12 @@ func.func @indices(%out: memref<i1>) {
 // -----
 
 // A step that is broadcast as it is counts columns, whatever its size.
-// CHECK-LABEL: func.func @columns
+// CHECK-LABEL: func.func @step
 // CHECK-SAME: %[[N:.*]]: index, %[[OUT:.*]]: memref<i1>
 // CHECK: %[[C0:.*]] = arith.muli
 // CHECK: %[[C:.*]] = arith.addi %[[C0]], %c9
 // CHECK: arith.cmpi slt, %[[C]], %[[N]]
-func.func @columns(%n: index, %out: memref<i1>) {
+func.func @step(%n: index, %out: memref<i1>) {
   %c1 = arith.constant 1 : index
   %c32 = arith.constant 32 : index
   gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
@@ -254,6 +254,47 @@ func.func @iterations(%x: f32, %out: memref<32x32xf32>) {
     scf.forall (%i, %j) in (32, 32) {
       memref.store %x, %out[%i, %j] : memref<32x32xf32>
     }
+    gpu.terminator
+  }
+  return
+}
+
+// -----
+
+// Columns are compared as constants with what is left of the other side, one
+// difference for each of the lane's two rows; a sum that may overflow is compared
+// as it is.
+// CHECK-LABEL: func.func @columns
+// CHECK-SAME: %[[FIRST:[^:]*]]: index
+// CHECK: %[[ORIGIN:.*]] = arith.addi %{{.*}}, %[[FIRST]] : index
+// CHECK: %[[D0:.*]] = arith.subi %{{.*}}, %[[ORIGIN]] : index
+// CHECK: arith.cmpi sge, %[[D0]], %c0 : index
+// CHECK: arith.cmpi sge, %[[D0]], %c1 : index
+// CHECK: %[[D1:.*]] = arith.subi %{{.*}}, %[[ORIGIN]] : index
+// CHECK: arith.cmpi sge, %[[D1]], %c0 : index
+// CHECK-NOT: arith.subi
+// CHECK: arith.cmpi sge, %[[D1]], %c9 : index
+// CHECK-COUNT-8: arith.cmpi slt, %{{.*}}, %{{.*}} : index
+func.func @columns(%first: index, %out: memref<i1>) {
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c32, %sy = %c1, %sz = %c1) {
+    %yes = arith.constant true
+    %p = vector.step : vector<16xindex>
+    %ps = vector.shape_cast %p : vector<16xindex> to vector<16x1xindex>
+    %js = vector.shape_cast %p : vector<16xindex> to vector<1x16xindex>
+    %f = vector.broadcast %first : index to vector<1x16xindex>
+    %jf = arith.addi %js, %f overflow<nsw> : vector<1x16xindex>
+    %jo = arith.addi %js, %f : vector<1x16xindex>
+    %pw = vector.broadcast %ps : vector<16x1xindex> to vector<16x16xindex>
+    %jfw = vector.broadcast %jf : vector<1x16xindex> to vector<16x16xindex>
+    %jow = vector.broadcast %jo : vector<1x16xindex> to vector<16x16xindex>
+    %k = arith.cmpi sle, %jfw, %pw : vector<16x16xindex>
+    %l = arith.cmpi slt, %jow, %pw : vector<16x16xindex>
+    %kl = arith.andi %k, %l : vector<16x16xi1>
+    %all = vector.multi_reduction <and>, %kl, %yes [0, 1] : vector<16x16xi1> to i1
+    memref.store %all, %out[] : memref<i1>
     gpu.terminator
   }
   return

@@ -263,7 +263,7 @@ FailureOr<Value> attn::vectorizeRegion(OpBuilder &b, Region &region,
         b, loc, VectorType::get(type.getNumElements(), b.getIndexType()));
     return arith::AddIOp::create(
         b, loc, vector::ShapeCastOp::create(b, loc, type, steps),
-        broadcastTo(b, loc, first, shape));
+        broadcastTo(b, loc, first, shape), arith::IntegerOverflowFlags::nsw);
   };
   SmallVector<Value> arguments;
   if (score)

@@ -41,6 +41,10 @@ LogicalResult convertForall(scf::ForallOp loop, LaneValues &lanes);
 LogicalResult convertReduction(vector::MultiDimReductionOp op,
                                LaneValues &lanes);
 
+/// Converts a comparison of the index of a column with something of its row or
+/// of all; returns false for another one, which is elementwise.
+bool convertColumnComparison(arith::CmpIOp op, LaneValues &lanes);
+
 /// Whether a read is of rows in workgroup memory that products contract, which
 /// they read themselves.
 bool isShared(vector::TransferReadOp read);

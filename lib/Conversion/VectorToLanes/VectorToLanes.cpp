@@ -121,6 +121,9 @@ private:
       return convertGather(gather, lanes);
     if (auto write = dyn_cast<vector::TransferWriteOp>(op))
       return convertWrite(write, lanes);
+    if (auto comparison = dyn_cast<arith::CmpIOp>(op);
+        comparison && convertColumnComparison(comparison, lanes))
+      return success();
     if (OpTrait::hasElementwiseMappableTraits(op) && op->getNumResults() == 1)
       return convertElementwise(op);
     return rejectForLanes(op);
