@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// random-specs [--seed N] [--count N] [--cpu NAME] [--type NAME]
+// random-specs [--gpu] [--seed N] [--count N] [--cpu NAME] [--type NAME]
 //
 // Each spec is a kernel and a call of it, computed by the kernel that every
 // pipeline compiles, by the oracle on a problem that plain C++ builds, and by
@@ -16,19 +16,20 @@
 // processor, as attn::EngineOptions has it; --type bf16 leaves out the kernels
 // of other types.
 //
-// A spec depends on its number and --type alone: "--seed 17 --count 1" repeats
-// number 17.
+// With --gpu, specs are of what is lowered for GPUs, and also run on the
+// emulator, twice: it runs threads in another order each time, and the bits
+// must be the same. A kernel that has no lowering for GPUs must say so.
+//
+// A spec depends on its number, --gpu and --type alone: "--seed 17 --count 1"
+// repeats number 17.
 //
 //===----------------------------------------------------------------------===//
 
 #include "attn/engine.h"
-#include "runtime/Interpreter/Interpreter.h"
-#include "runtime/Reference/Compare.h"
-#include "test/Execution/Specs.h"
+#include "test/Execution/SpecAnswers.h"
 
 #include <chrono>
 #include <cinttypes>
-#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -48,6 +49,8 @@ namespace {
 constexpr ElementType floatTypes[] = {ElementType::f64, ElementType::f32,
                                       ElementType::f16, ElementType::bf16};
 
+constexpr const char *emulatorName = "gpu-emulator";
+
 /// This many specs in a row share a kernel.
 constexpr std::uint64_t callsPerKernel = 6;
 
@@ -56,6 +59,7 @@ struct Options {
   std::uint64_t count = 600;
   string cpu;
   std::optional<ElementType> type;
+  bool gpu = false;
 };
 
 /// A way to compile and run.
@@ -69,20 +73,15 @@ struct Configuration {
 struct CompiledKernel {
   KernelSpec spec;
   string text;
+  /// Without the emulator's where it is not lowered for GPUs.
   std::vector<Kernel> kernels;
-};
-
-/// What a call gives, or why it gives nothing.
-struct Answer {
-  string error;
-  std::vector<std::vector<double>> results;
 };
 
 class Runner {
 public:
   Runner(std::vector<Configuration> configurations,
-         std::optional<ElementType> type)
-      : configurations(std::move(configurations)), type(type) {}
+         std::optional<ElementType> type, bool gpu)
+      : configurations(std::move(configurations)), type(type), gpu(gpu) {}
 
   /// Checks one spec. False if something is wrong, which has been printed.
   bool run(std::uint64_t number);
@@ -90,6 +89,10 @@ public:
   void printSummary() const;
   /// Features that no spec had.
   std::vector<string> missingFeatures() const;
+  /// Whether many specs have been emulated, where that is asked for.
+  bool hasEmulatedMany() const {
+    return !gpu || 8 * numEmulated >= numNotLowered;
+  }
 
 private:
   const CompiledKernel *compile(std::uint64_t number);
@@ -99,7 +102,9 @@ private:
                   std::uint64_t number, std::vector<Answer> &answers);
 
   bool fail(std::uint64_t number, const string &text, const string &message) {
-    string only = type ? " --type " + string(nameOf(*type)) : "";
+    string only = gpu ? " --gpu" : "";
+    if (type)
+      only += " --type " + string(nameOf(*type));
     std::printf("spec %" PRIu64 " (--seed %" PRIu64 " --count 1%s): %s\n%s\n",
                 number, number, only.c_str(), message.c_str(), text.c_str());
     return false;
@@ -108,9 +113,11 @@ private:
   /// The first two must agree bit for bit.
   std::vector<Configuration> configurations;
   std::optional<ElementType> type; ///< Of all specs; any where it is missing.
+  bool gpu;
   std::optional<CompiledKernel> current;
   std::uint64_t currentNumber = 0;
   std::uint64_t numKernels = 0, numErrors = 0;
+  std::uint64_t numEmulated = 0, numNotLowered = 0;
   double compileMs = 0;
   std::map<string, double> largestErrors;
   std::map<string, int> featureCounts;
@@ -118,12 +125,26 @@ private:
 
 } // namespace
 
+/// Whether the pipeline for GPUs refuses a kernel, naming an operation.
+static bool hasNoLowering(const Error &error) {
+  // The load is one of a check, which is made of data before the launch.
+  constexpr const char *reasons[] = {
+      "lowered for a GPU", "has no lowering for a GPU",
+      "has no instruction on GPUs", "has no form for lanes of a GPU",
+      "'memref.load' op runs on the host"};
+  for (const Diagnostic &each : error.diagnostics)
+    for (const char *reason : reasons)
+      if (each.message.find(reason) != string::npos)
+        return true;
+  return false;
+}
+
 const CompiledKernel *Runner::compile(std::uint64_t number) {
   std::uint64_t kernelNumber = number / callsPerKernel;
   if (current && currentNumber == kernelNumber)
     return &*current;
   Random random(kernelNumber * 2);
-  KernelSpec spec = createKernelSpec(random, type);
+  KernelSpec spec = createKernelSpec(random, type, gpu);
   string text = spec.text();
   std::vector<Kernel> kernels;
   for (const Configuration &configuration : configurations) {
@@ -131,6 +152,9 @@ const CompiledKernel *Runner::compile(std::uint64_t number) {
     compileOptions.pipeline = configuration.pipeline;
     Expected<Kernel> kernel =
         configuration.engine.compile(text, compileOptions);
+    if (!kernel && configuration.pipeline == emulatorName &&
+        hasNoLowering(kernel.error()))
+      continue;
     if (!kernel) {
       fail(number, text, configuration.name + ": " + kernel.error().message);
       return nullptr;
@@ -145,92 +169,15 @@ const CompiledKernel *Runner::compile(std::uint64_t number) {
   return &*current;
 }
 
-static Answer runKernel(const Kernel &kernel, const Call &call) {
-  Answer answer;
-  if (Status status = kernel.run(call.arguments(), call.results()); !status) {
-    answer.error = status.error().message;
-    return answer;
-  }
-  answer.results.push_back(call.output.elements());
-  if (call.logSumExp)
-    answer.results.push_back(call.logSumExp->elements());
-  return answer;
-}
-
-static Answer runOracle(const Call &call) {
-  Answer answer;
-  Expected<AttentionResult> result = attention(call.problem);
-  if (!result) {
-    answer.error = result.error().message;
-    return answer;
-  }
-  answer.results.push_back(std::move(result->output));
-  if (call.logSumExp)
-    answer.results.push_back(std::move(result->logSumExp));
-  return answer;
-}
-
-static Answer runInterpreter(const string &text, const Call &call) {
-  Answer answer;
-  Expected<std::vector<ReferenceResult>> results =
-      interpret(text, "spec.mlir", "attention", call.arguments());
-  if (!results) {
-    answer.error = results.error().message;
-    return answer;
-  }
-  for (ReferenceResult &result : *results)
-    answer.results.push_back(std::move(result.values));
-  return answer;
-}
-
-/// "" or how `actual` differs.
-static string describeDifference(const std::vector<double> &actual,
-                                 const std::vector<double> &expected,
-                                 const Tolerance &tolerance, double *error) {
-  Expected<Comparison> comparison = compare(actual, expected, tolerance);
-  if (!comparison)
-    return comparison.error().message;
-  if (error)
-    *error = std::max(*error, comparison->error);
-  if (comparison->passed)
-    return "";
-  char text[160];
-  std::snprintf(text, sizeof(text),
-                "error %g, allowed %g: element %lld is %.17g, expected %.17g",
-                comparison->error, tolerance.bound,
-                static_cast<long long>(comparison->index), comparison->actual,
-                comparison->expected);
-  return text;
-}
-
-static std::vector<std::vector<std::byte>> copyArguments(const Call &call) {
-  std::vector<std::vector<std::byte>> copies;
-  for (const Value &value : call.values)
-    if (const TestTensor *tensor = std::get_if<TestTensor>(&value))
-      copies.push_back(tensor->bytes());
-  return copies;
-}
-
-/// NaNs are equal here, whatever their bits.
-static bool haveSameBits(const Answer &lhs, const Answer &rhs) {
-  if (lhs.results.size() != rhs.results.size())
-    return false;
-  for (std::size_t i = 0; i < lhs.results.size(); ++i)
-    for (std::size_t j = 0; j < lhs.results[i].size(); ++j) {
-      double a = lhs.results[i][j], b = rhs.results[i][j];
-      bool same = a == b && std::signbit(a) == std::signbit(b);
-      if (!same && !(std::isnan(a) && std::isnan(b)))
-        return false;
-    }
-  return true;
-}
-
 bool Runner::runKernels(const CompiledKernel &kernel, const Call &call,
                         std::uint64_t number, std::vector<Answer> &answers) {
   std::vector<std::vector<std::byte>> before = copyArguments(call);
-  for (std::size_t i = 0; i < configurations.size(); ++i) {
+  for (std::size_t i = 0; i < kernel.kernels.size(); ++i) {
     answers.push_back(runKernel(kernel.kernels[i], call));
     const string &name = configurations[i].name;
+    if (configurations[i].pipeline == emulatorName &&
+        !haveSameBits(answers.back(), runKernel(kernel.kernels[i], call)))
+      return fail(number, kernel.text, name + " depends on its schedule");
     if (copyArguments(call) != before)
       return fail(number, kernel.text, name + " changed an argument");
     if (!call.output.gapsAreUntouched() ||
@@ -249,6 +196,7 @@ bool Runner::checkCall(const CompiledKernel &kernel, const Call &call,
   std::vector<Answer> compiled;
   if (!runKernels(kernel, call, number, compiled))
     return false;
+  ++(compiled.size() < configurations.size() ? numNotLowered : numEmulated);
   Answer oracle = runOracle(call);
   Answer interpreted = runInterpreter(kernel.text, call);
   bool agree = interpreted.error.empty() == oracle.error.empty();
@@ -310,6 +258,10 @@ void Runner::printSummary() const {
               " specs fail as they "
               "should\n",
               numKernels, compileMs / 1000, numErrors);
+  if (gpu)
+    std::printf("  %" PRIu64 " specs were emulated, %" PRIu64
+                " have no lowering for GPUs\n",
+                numEmulated, numNotLowered);
   for (const auto &[name, error] : largestErrors)
     std::printf("  largest error of %s: %.2g\n", name.c_str(), error);
   for (const auto &[feature, count] : featureCounts)
@@ -378,6 +330,11 @@ static std::optional<ElementType> findType(const string &name) {
 }
 
 static bool parseOptions(int argc, char **argv, Options &options) {
+  if (argc > 1 && !std::strcmp(argv[1], "--gpu")) {
+    options.gpu = true;
+    --argc;
+    ++argv;
+  }
   for (int i = 1; i + 1 < argc; i += 2) {
     if (!std::strcmp(argv[i], "--seed"))
       options.seed = std::strtoull(argv[i + 1], nullptr, 10);
@@ -397,7 +354,7 @@ int main(int argc, char **argv) {
   Options options;
   if (!parseOptions(argc, argv, options)) {
     std::fprintf(stderr,
-                 "usage: %s [--seed N] [--count N] [--cpu NAME] "
+                 "usage: %s [--gpu] [--seed N] [--count N] [--cpu NAME] "
                  "[--type f64|f32|f16|bf16]\n",
                  argv[0]);
     return 2;
@@ -410,10 +367,13 @@ int main(int argc, char **argv) {
     return 1;
   }
   std::vector<Configuration> configurations;
-  for (auto [name, pipeline, threads] :
-       {std::tuple("cpu on one thread", "cpu", 1u),
-        std::tuple("cpu on two threads", "cpu", 2u),
-        std::tuple("reference", "reference", 1u)}) {
+  std::vector<std::tuple<const char *, const char *, unsigned>> ways = {
+      {"cpu on one thread", "cpu", 1},
+      {"cpu on two threads", "cpu", 2},
+      {"reference", "reference", 1}};
+  if (options.gpu)
+    ways.push_back({"the emulator", emulatorName, 1});
+  for (auto [name, pipeline, threads] : ways) {
     EngineOptions engineOptions;
     engineOptions.threads = threads;
     engineOptions.cpu = options.cpu;
@@ -428,7 +388,7 @@ int main(int argc, char **argv) {
   std::printf("seed %" PRIu64 ", %" PRIu64 " specs\n", options.seed,
               options.count);
   auto start = std::chrono::steady_clock::now();
-  Runner runner(std::move(configurations), options.type);
+  Runner runner(std::move(configurations), options.type, options.gpu);
   std::uint64_t failures = 0;
   for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT})
     std::signal(signal, reportCrash);
@@ -444,10 +404,14 @@ int main(int argc, char **argv) {
               options.count, elapsed.count());
   runner.printSummary();
   // A long run that never met a feature does not test what it should.
-  if (options.count >= 500)
+  if (options.count >= 500 && !options.gpu)
     for (const string &feature : runner.missingFeatures()) {
       std::printf("no spec had: %s\n", feature.c_str());
       ++failures;
     }
+  if (options.count >= 60 && !runner.hasEmulatedMany()) {
+    std::printf("hardly a spec has a lowering for GPUs\n");
+    ++failures;
+  }
   return failures ? 1 : 0;
 }

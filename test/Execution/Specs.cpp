@@ -83,6 +83,20 @@ static void chooseDecoding(KernelSpec &spec, Random &random) {
     spec.sink.reset();
 }
 
+/// Types and head sizes that matrices on GPUs have, and no packed sequences.
+static void restrictToGPU(KernelSpec &spec, Random &random,
+                          std::optional<ElementType> type) {
+  spec.type = type.value_or(random.pick<ElementType>(
+      {ElementType::f16, ElementType::bf16, ElementType::f32}));
+  spec.keySize = random.pick<Index>({16, 32, 48, 64, 80, 128});
+  spec.valueSize =
+      random.chance(0.7) ? spec.keySize : random.pick<Index>({16, 32, 48, 96});
+  spec.packed = false;
+  spec.dropoutRate.reset();
+  if (spec.sink == ElementType::f64)
+    spec.sink = ElementType::f32;
+}
+
 static void chooseForms(KernelSpec &spec, Random &random) {
   Index scores = random.pick<Index>({0, 0, 1, 1, 1, 2, 3});
   Index masks = random.pick<Index>({0, 1, 1, 1, 1, 2, 3});
@@ -106,13 +120,16 @@ static Index pickLength(Random &random) {
 }
 
 KernelSpec attn::test::createKernelSpec(Random &random,
-                                        std::optional<ElementType> type) {
+                                        std::optional<ElementType> type,
+                                        bool forGPU) {
   KernelSpec spec;
   chooseShapes(spec, random, type);
   chooseOperands(spec, random);
   bool isDecoding = random.chance(0.25);
   if (isDecoding)
     chooseDecoding(spec, random);
+  if (forGPU)
+    restrictToGPU(spec, random, type);
   chooseForms(spec, random);
   if (isDecoding)
     spec.fixedSizes.queryLength = random.pick<Index>({1, 1, 1, 2, 3, 4, 7});

@@ -52,8 +52,10 @@ struct KernelSpec {
   std::set<std::string> features() const;
 };
 
-/// Of `type` where it is given, and otherwise of any.
-KernelSpec createKernelSpec(Random &random, std::optional<ElementType> type);
+/// Of `type` where it is given, and otherwise of any. With `forGPU`, of what is
+/// lowered for GPUs, but for scores and masks, which may be any.
+KernelSpec createKernelSpec(Random &random, std::optional<ElementType> type,
+                            bool forGPU);
 
 /// Arguments and results of one call of a kernel, and what it should compute.
 struct Call {
