@@ -58,5 +58,6 @@ for name, path in (
     ("plugin", os.path.join(config.build_dir, "lib", "AttnPlugin.so")),
     ("examples", os.path.join(config.source_dir, "examples")),
     ("scripts", os.path.join(config.source_dir, "scripts")),
+    ("build", config.build_dir),
 ):
     config.substitutions.append((rf"%{name}\b", f'"{path}"'))
