@@ -42,7 +42,13 @@ VARIANTS = {
         lambda b, h, p, j: (j <= p) & (p - j <= 1023),
     ),
     "prefix": (
-        "mask prefix_lm(1024)",
+        """mask (%b, %h, %p, %j) {
+        %count = arith.constant 1024 : index
+        %early = arith.cmpi slt, %j, %count : index
+        %past = arith.cmpi sle, %j, %p : index
+        %keep = arith.ori %early, %past : i1
+        attn.yield %keep : i1
+      }""",
         None,
         lambda b, h, p, j: (j <= p) | (j < 1024),
     ),
