@@ -90,6 +90,19 @@ void LaneBuilder::store(ArrayRef<Value> pieces, Value memref, ValueRange row) {
     storePiece(value, int64_t(piece), memref, row);
 }
 
+Pieces LaneBuilder::loadWhere(ArrayRef<Value> keep, Value memref,
+                              ValueRange row, Value otherwise) {
+  Pieces pieces;
+  SmallVector<Value> indices(row);
+  indices.emplace_back();
+  for (auto [piece, mask] : llvm::enumerate(keep)) {
+    indices.back() = index(int64_t(piece) * width);
+    pieces.push_back(create<vector::MaskedLoadOp>(otherwise.getType(), memref,
+                                                  indices, mask, otherwise));
+  }
+  return pieces;
+}
+
 Value LaneBuilder::allocate(MemRefType type) {
   InsertionGuard guard(*this);
   Operation *thread = anchor->getParentOfType<scf::ForallOp>();

@@ -60,6 +60,10 @@ public:
   /// The pieces of a row of `memref`, which has the lanes as last dimension.
   Pieces load(Value memref, ValueRange row, Type elementType);
   void store(ArrayRef<Value> pieces, Value memref, ValueRange row);
+  /// The pieces of a row where `keep` is true, `otherwise` elsewhere. Slow on
+  /// machines without masks for loads.
+  Pieces loadWhere(ArrayRef<Value> keep, Value memref, ValueRange row,
+                   Value otherwise);
   /// One of them.
   Value loadPiece(int64_t piece, Value memref, ValueRange row,
                   Type elementType);

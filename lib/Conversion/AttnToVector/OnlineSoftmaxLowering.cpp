@@ -263,26 +263,20 @@ private:
                    arithmetic, b);
       mask->prepare();
     }
+    // LLVM makes a masked store, with a mask of its own, of a select of what is
+    // loaded from the same place.
+    bool masksLoads = mask && !score && !scales && b.getTarget().scalef;
     auto body = [&](Value row) {
-      // A select of what is loaded and stored again would become a masked store
-      // with an inverted mask of its own.
-      if (mask && !score && !scales && b.getTarget().scalef) {
-        Pieces scores;
-        for (auto [piece, keep] : llvm::enumerate(mask->evaluateMask(row)))
-          scores.push_back(b.create<vector::MaskedLoadOp>(
-              vector, tile.scores,
-              ValueRange{row, b.index(int64_t(piece) * b.getWidth())}, keep,
-              minusInfinity()));
-        b.store(scores, tile.scores, row);
-        return scores;
-      }
-      Pieces scores = b.load(tile.scores, row, scalar);
+      Pieces scores = masksLoads
+                          ? b.loadWhere(mask->evaluateMask(row), tile.scores,
+                                        row, minusInfinity())
+                          : b.load(tile.scores, row, scalar);
       if (scales)
         for (Value &piece : scores)
           piece = b.create<arith::MulFOp>(piece, scales);
       if (score)
         scores = score->evaluateScore(row, scores);
-      if (mask) { // A10: after the score.
+      if (mask && !masksLoads) { // A10: after the score.
         for (auto [piece, keep] : llvm::zip(scores, mask->evaluateMask(row)))
           piece = b.create<arith::SelectOp>(keep, piece, minusInfinity());
       }
