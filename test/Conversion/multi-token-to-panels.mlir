@@ -96,18 +96,36 @@ func.func @wide_kernel(%query: tensor<?x4x?x8xf32>, %key: tensor<?x2x?x8xf32>,
 // CHECK: scf.while
 // CHECK: linalg.matmul {{.*}} outs(%{{.*}} : tensor<48x64xf32>)
 // CHECK: math.exp2
-// CHECK: linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : tensor<8x8xf32>, tensor<8x64xf32>) outs(%{{.*}} : tensor<8x64xf32>)
+// CHECK: linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : tensor<16x16xf32>, tensor<16x64xf32>) outs(%{{.*}} : tensor<16x64xf32>)
 // CHECK: linalg.matmul {{.*}} outs(%{{.*}} : tensor<48x8xf32>)
-func.func @two_passes(%query: tensor<?x8x?x8xf32>, %key: tensor<?x2x2752x8xf32>,
-                      %init: tensor<?x8x?x8xf32>, %weights: tensor<1x8x8xf32>)
-    -> tensor<?x8x?x8xf32> {
+func.func @two_passes(%query: tensor<?x16x?x8xf32>, %key: tensor<?x2x2752x8xf32>,
+                      %init: tensor<?x16x?x8xf32>, %weights: tensor<1x16x16xf32>)
+    -> tensor<?x16x?x8xf32> {
   %0 = attn.multi_token_attention
-      ins(%query, %key, %key : tensor<?x8x?x8xf32>, tensor<?x2x2752x8xf32>,
+      ins(%query, %key, %key : tensor<?x16x?x8xf32>, tensor<?x2x2752x8xf32>,
           tensor<?x2x2752x8xf32>)
-      outs(%init : tensor<?x8x?x8xf32>)
-      mix_after(%weights : tensor<1x8x8xf32>)
+      outs(%init : tensor<?x16x?x8xf32>)
+      mix_after(%weights : tensor<1x16x16xf32>)
       mask causal
-  return %0 : tensor<?x8x?x8xf32>
+  return %0 : tensor<?x16x?x8xf32>
+}
+
+// -----
+
+// A shorter one, of which 30 rows fit beside keys and values.
+// CHECK-LABEL: func.func @fewer_rows
+// CHECK: linalg.matmul {{.*}} outs(%{{.*}} : tensor<30x64xf32>)
+// CHECK: scf.while
+func.func @fewer_rows(%query: tensor<?x4x?x8xf32>, %key: tensor<?x2x2048x8xf32>,
+                      %init: tensor<?x4x?x8xf32>, %weights: tensor<1x4x4xf32>)
+    -> tensor<?x4x?x8xf32> {
+  %0 = attn.multi_token_attention
+      ins(%query, %key, %key : tensor<?x4x?x8xf32>, tensor<?x2x2048x8xf32>,
+          tensor<?x2x2048x8xf32>)
+      outs(%init : tensor<?x4x?x8xf32>)
+      mix_after(%weights : tensor<1x4x4xf32>)
+      mask causal
+  return %0 : tensor<?x4x?x8xf32>
 }
 
 // -----

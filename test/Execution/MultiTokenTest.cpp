@@ -152,9 +152,8 @@ TEST(MultiToken, many_keys) {
            {"x", 2, 530, false, ""},
            {"km", 2, 1090, false, " score softcap(5.0) mask causal"},
            {"m", 6, 600, true, " mask causal"},
-           {"M", 8, 2800, true, " mask causal"},
-           {"M", 8, 2750, true,
-            " score softcap(5.0) mask sliding_window(900, 0)"}}) {
+           {"M", 16, 2800, true,
+            " score softcap(5.0) mask sliding_window(700, 0)"}}) {
     SCOPED_TRACE("seed " + std::to_string(seed) + ", " + c.placement + ", " +
                  std::to_string(c.keys));
     Random random(seed++);

@@ -200,6 +200,8 @@ private:
 
   /// Sets the sizes of tiles and panels.
   void chooseTile(int64_t mostRows);
+  /// Of a tile with a panel of all keys.
+  int64_t getRowsOfPanel(int64_t mostRows);
   /// Whether a panel of fewer keys than a tile sees serves.
   bool canHaveChunks(int64_t mostRows);
   OpFoldResult getPanelWidth(const Tile &tile);

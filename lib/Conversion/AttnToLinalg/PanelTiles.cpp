@@ -25,6 +25,11 @@ using namespace mlir::attn;
 /// of more, it would not stay in the second-level cache.
 static constexpr int64_t kMostRowsOfHeads = 384;
 
+/// Elements of a panel that leaves room for keys and values beside it, and rows
+/// of fewer than which keys and values would be read too often.
+static constexpr int64_t kBestOfPanel = 256 * 1024;
+static constexpr int64_t kLeastRowsOfPanel = 24;
+
 /// Elements of a panel of all keys, from which on it takes longer than to
 /// compute scores twice: twice what the second-level cache holds.
 static constexpr int64_t kMostOfPanel = 1024 * 1024;
@@ -36,8 +41,16 @@ static constexpr int64_t kMostOfChunk = 64 * 1024;
 /// done once for a chunk no cheaper.
 static constexpr int64_t kMostBlocksOfChunk = 8;
 
-static int64_t getRowsOfPanel(int64_t heads, int64_t mostRows) {
-  return std::min(mostRows, std::max(kMostRowsOfHeads / heads, kRowMultiple));
+int64_t PanelLowering::getRowsOfPanel(int64_t mostRows) {
+  int64_t rows = std::min(mostRows,
+                          std::max(kMostRowsOfHeads / heads, kRowMultiple)),
+          keys = op.getKeyType().getDimSize(2);
+  // With kernels, fewer rows would have more of a halo.
+  if (before.kernel || after.kernel || ShapedType::isDynamic(keys))
+    return rows;
+  int64_t fitting = kBestOfPanel / std::max<int64_t>(heads * keys, 1);
+  return std::min(
+      rows, std::max(fitting / kRowMultiple * kRowMultiple, kLeastRowsOfPanel));
 }
 
 bool PanelLowering::canHaveChunks(int64_t mostRows) {
@@ -49,14 +62,14 @@ bool PanelLowering::canHaveChunks(int64_t mostRows) {
     return true;
   int64_t keys = op.getKeyType().getDimSize(2);
   return !before.kernel && !before.mixing && !ShapedType::isDynamic(keys) &&
-         keys > kMostOfPanel / (heads * getRowsOfPanel(heads, mostRows));
+         keys > kMostOfPanel / (heads * getRowsOfPanel(mostRows));
 }
 
 void PanelLowering::chooseTile(int64_t mostRows) {
   margin = llvm::alignTo(
       std::max<int64_t>({before.getKeyHalo(), after.getKeyHalo(), 1}), 16);
   bool hasChunks = canHaveChunks(mostRows);
-  tileRows = hasChunks ? mostRows : getRowsOfPanel(heads, mostRows);
+  tileRows = hasChunks ? mostRows : getRowsOfPanel(mostRows);
   if (int64_t rows = cast<ShapedType>(op.getOutput().getType()).getDimSize(2);
       !ShapedType::isDynamic(rows))
     tileRows = std::min(tileRows, rows);
