@@ -153,3 +153,14 @@ gpu.module @assertions {
     llvm.return
   }
 }
+
+// Two kernels declare the same function.
+// CHECK-LABEL: llvm.func @another_assertion(
+gpu.module @more_assertions {
+  llvm.func @__assertfail(!llvm.ptr, !llvm.ptr, i32, !llvm.ptr, i64)
+  llvm.func @another_assertion(%text: !llvm.ptr, %line: i32, %one: i64) {
+    // CHECK: llvm.call @attn_emu_assert_fail(
+    llvm.call @__assertfail(%text, %text, %line, %text, %one) : (!llvm.ptr, !llvm.ptr, i32, !llvm.ptr, i64) -> ()
+    llvm.return
+  }
+}

@@ -23,8 +23,15 @@ using namespace mlir::attn;
 /// Names of the emulator's functions begin with this, those of entries too.
 static constexpr StringLiteral prefix = "attn_emu_";
 
+/// Whether both declare a function that is defined elsewhere.
+static bool areDeclarations(Operation *lhs, Operation *rhs) {
+  auto first = dyn_cast_or_null<LLVM::LLVMFuncOp>(lhs);
+  auto second = dyn_cast_or_null<LLVM::LLVMFuncOp>(rhs);
+  return first && second && first.isExternal() && second.isExternal();
+}
+
 /// Moves what is in `gpu.module`s to the module. What has the name of another
-/// one gets a new name.
+/// one gets a new name, but for declarations.
 static LogicalResult flatten(ModuleOp module) {
   SymbolTable symbols(module);
   module->removeAttr(gpu::GPUDialect::getContainerModuleAttrName());
@@ -34,13 +41,17 @@ static LogicalResult flatten(ModuleOp module) {
     SymbolTable inner(kernels);
     for (Operation &op : *kernels.getBody())
       if (auto symbol = dyn_cast<SymbolOpInterface>(op))
-        if (symbols.lookup(symbol.getName()) &&
+        if (Operation *other = symbols.lookup(symbol.getName());
+            other && !areDeclarations(other, &op) &&
             failed(inner.renameToUnique(&op, {&symbols})))
           return op.emitOpError("cannot be renamed");
     for (Operation &op :
          llvm::make_early_inc_range(kernels.getBody()->getOperations())) {
       op.remove();
-      if (isa<SymbolOpInterface>(op))
+      auto symbol = dyn_cast<SymbolOpInterface>(op);
+      if (symbol && symbols.lookup(symbol.getName()))
+        op.erase();
+      else if (symbol)
         symbols.insert(&op);
       else
         module.push_back(&op);
