@@ -72,6 +72,8 @@ func.func @host(%x: f32) -> f32 {
 // CHECK: %[[T:.*]] = llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f"
 // CHECK: %[[Q:.*]] = arith.divf
 // CHECK: llvm.call_intrinsic "llvm.copysign"(%[[Q]],
+// CHECK: %[[U:.*]] = arith.addf
+// CHECK: llvm.call_intrinsic "llvm.nvvm.lg2.approx.ftz.f"(%[[U]])
 // CHECK: %[[N:.*]] = arith.subi %c0{{.*}}, %[[I:.*]] : index
 // CHECK: arith.maxsi %[[I]], %[[N]] : index
 // CHECK-NOT: math.
@@ -81,6 +83,8 @@ gpu.module @more {
     %1 = math.log %0 : f32
     %2 = math.tanh %1 : f32
     memref.store %2, %y[] : memref<f32>
+    %4 = math.log1p %2 : f32
+    memref.store %4, %y[] : memref<f32>
     %3 = math.absi %i : index
     memref.store %3, %j[] : memref<index>
     gpu.return

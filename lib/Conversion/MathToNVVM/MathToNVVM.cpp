@@ -15,6 +15,7 @@
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
 
+#include <limits>
 #include <numbers>
 
 namespace mlir::attn {
@@ -102,6 +103,25 @@ Value expandLog(OpBuilder &b, Location loc, Value x) {
   return arith::MulFOp::create(b, loc, math::Log2Op::create(b, loc, x), factor);
 }
 
+/// With u = 1 + x as rounded, log(u) x / (u - 1), in which the rounding cancels
+/// (Goldberg, "What every computer scientist should know about floating-point
+/// arithmetic", theorem 4), or x where u is 1 or infinite.
+Value expandLog1p(OpBuilder &b, Location loc, Value x) {
+  Value one = createReal(b, loc, x.getType(), 1.0);
+  Value u = arith::AddFOp::create(b, loc, one, x);
+  Value difference = arith::SubFOp::create(b, loc, u, one);
+  Value ratio = arith::DivFOp::create(b, loc, x, difference);
+  Value product = arith::MulFOp::create(b, loc, expandLog(b, loc, u), ratio);
+  auto isEqual = [&](Value lhs, Value rhs) -> Value {
+    return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, lhs, rhs);
+  };
+  Value infinity =
+      createReal(b, loc, x.getType(), std::numeric_limits<double>::infinity());
+  Value isPlain =
+      arith::OrIOp::create(b, loc, isEqual(u, one), isEqual(u, infinity));
+  return arith::SelectOp::create(b, loc, isPlain, x, product);
+}
+
 /// (1 - t) / (1 + t) with the sign of x and t = e^(-2|x|), which never
 /// overflows. There is an instruction, but with an error of 2^-11.
 Value expandTanh(OpBuilder &b, Location loc, Value x) {
@@ -156,6 +176,7 @@ struct ConvertMathToNVVM
 
 static void populateExpansions(RewritePatternSet &patterns) {
   patterns.add<Expand<math::ExpOp, expandExp>, Expand<math::LogOp, expandLog>,
+               Expand<math::Log1pOp, expandLog1p>,
                Expand<math::TanhOp, expandTanh>, ExpandAbsI>(
       patterns.getContext());
 }
