@@ -16,6 +16,7 @@ func.func @whole(%q: !f64, %k: !f64, %v: !f64) -> !f64 {
   // expected-remark @+2 {{is lowered by the reference path, because its element type is f64}}
   // expected-error @+1 {{'attn.attention' op has no lowering for a GPU}}
   %o = attn.attention ins(%q, %k, %v : !f64, !f64, !f64) outs(%init : !f64)
+      mask causal
   return %o : !f64
 }
 
