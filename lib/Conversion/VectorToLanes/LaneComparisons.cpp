@@ -18,6 +18,7 @@
 
 #include "lib/Conversion/VectorToLanes/Conversions.h"
 
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/DenseSet.h"
 
@@ -67,6 +68,29 @@ static bool isSignedOrEquality(arith::CmpIPredicate predicate) {
                             predicate);
 }
 
+/// Whether elements are far from where a difference overflows: positions, which
+/// are sums that do not, or these and a constant.
+static bool isBounded(Value vector) {
+  constexpr int64_t kMost = int64_t(1) << 61;
+  Operation *op = vector.getDefiningOp();
+  if (auto broadcast = dyn_cast_or_null<vector::BroadcastOp>(op))
+    return isBounded(broadcast.getSource());
+  if (auto cast = dyn_cast_or_null<vector::ShapeCastOp>(op))
+    return isBounded(cast.getSource());
+  auto isPosition = [](Value value) {
+    auto sum = value.getDefiningOp<arith::AddIOp>();
+    return sum && bitEnumContainsAll(sum.getOverflowFlags(),
+                                     arith::IntegerOverflowFlags::nsw);
+  };
+  if (isa_and_present<vector::StepOp>(op) || isPosition(vector))
+    return true;
+  APInt constant;
+  return isa_and_present<arith::AddIOp, arith::SubIOp>(op) &&
+         isPosition(op->getOperand(0)) &&
+         matchPattern(op->getOperand(1), m_ConstantInt(&constant)) &&
+         constant.abs().ule(kMost);
+}
+
 bool attn::convertColumnComparison(arith::CmpIOp op, LaneValues &lanes) {
   ImplicitLocOpBuilder &b = lanes.b;
   auto type = dyn_cast<VectorType>(op.getType());
@@ -81,22 +105,25 @@ bool attn::convertColumnComparison(arith::CmpIOp op, LaneValues &lanes) {
     origin = findOrigin(op.getRhs(), lanes);
   if (!origin)
     return false;
-  SmallVector<Value> others =
-      lanes.get(isColumnLhs ? op.getRhs() : op.getLhs());
+  Value otherVector = isColumnLhs ? op.getRhs() : op.getLhs();
+  SmallVector<Value> others = lanes.get(otherVector);
   if (llvm::SmallDenseSet<Value>(others.begin(), others.end()).size() > 2)
     return false; // Not of rows.
   // A number that is larger is one of no column.
-  Value most = lanes.constant(int64_t(1) << 62);
-  Value least = lanes.constant(-(int64_t(1) << 62));
+  auto bound = [&](Value number) -> Value {
+    constexpr int64_t kMost = int64_t(1) << 62;
+    if (isBounded(otherVector))
+      return number;
+    return arith::MaxSIOp::create(
+        b, arith::MinSIOp::create(b, number, lanes.constant(kMost)),
+        lanes.constant(-kMost));
+  };
   DenseMap<Value, Value> differences;
   SmallVector<Value> results;
   for (auto [i, other] : llvm::enumerate(others)) {
     Value &difference = differences[other];
-    if (!difference) {
-      Value bounded = arith::MaxSIOp::create(
-          b, arith::MinSIOp::create(b, other, most), least);
-      difference = arith::SubIOp::create(b, bounded, origin);
-    }
+    if (!difference)
+      difference = arith::SubIOp::create(b, bound(other), origin);
     Value column = lanes.constant(getColumn(*layout, i));
     results.push_back(arith::CmpIOp::create(b, op.getPredicate(),
                                             isColumnLhs ? column : difference,

@@ -97,16 +97,23 @@ public:
   }
 
 private:
-  /// Whether each row begins at a multiple of 16 bytes.
+  /// Whether each row begins at a multiple of 16 bytes, because the pointer,
+  /// the stride and the offset are such multiples. Only the last one depends on
+  /// the tile, so that the pointer takes no registers beside the address.
   Value emitIsAligned() {
     auto parts = memref::ExtractStridedMetadataOp::create(b, source);
     Value pointer = memref::ExtractAlignedPointerAsIndexOp::create(b, source);
-    Value bytes = constant(elementBytes);
-    Value offset = arith::MulIOp::create(b, parts.getOffset(), bytes);
-    Value stride = arith::MulIOp::create(b, parts.getStrides()[0], bytes);
-    Value first = arith::AddIOp::create(b, pointer, offset);
-    Value rest = arith::AndIOp::create(
-        b, arith::OrIOp::create(b, first, stride), constant(kChunkBytes - 1));
+    Value stride =
+        arith::MulIOp::create(b, parts.getStrides()[0], constant(elementBytes));
+    return arith::AndIOp::create(
+        b,
+        emitIsMultiple(arith::OrIOp::create(b, pointer, stride), kChunkBytes),
+        emitIsMultiple(parts.getOffset(), chunkSize));
+  }
+
+  /// Of a power of two.
+  Value emitIsMultiple(Value number, int64_t of) {
+    Value rest = arith::AndIOp::create(b, number, constant(of - 1));
     return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, rest,
                                  constant(0));
   }
