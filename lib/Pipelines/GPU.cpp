@@ -58,7 +58,8 @@ static void addLaneStage(OpPassManager &pm) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(attn::createDistributeToLanes());
-  pm.addPass(createCanonicalizerPass());
+  // Loops carry hundreds of scalars now, with which canonicalizing them takes
+  // longer than everything else; that waits until they are branches.
   pm.addPass(createCSEPass());
   // Constants and sizes are no arguments of kernels.
   pm.addPass(createGpuLaunchSinkIndexComputationsPass());
