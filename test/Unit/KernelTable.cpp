@@ -1,0 +1,211 @@
+//===- KernelTable.cpp - What kernels for GPUs may take -------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/Unit/KernelTable.h"
+
+#include "lib/Pipelines/Pipelines.h"
+#include "lib/Registration/Registration.h"
+#include "runtime/Bridge/DiagnosticCollector.h"
+#include "runtime/CUDA/DeviceCompiler.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+
+#include <fstream>
+#include <sstream>
+
+using namespace attn;
+using namespace attn::test;
+
+namespace {
+
+struct Variant {
+  const char *name;
+  const char *attributes;
+};
+constexpr Variant variants[] = {
+    {"full", ""},
+    {"causal", "mask causal"},
+    {"window", "mask causal, sliding_window(256, 0)"},
+    {"softcap", "score softcap(20.0) mask causal"},
+};
+
+constexpr const char *numberNames[] = {
+    "shared_bytes", "mma",      "ldmatrix",  "ex2",        "shfl",
+    "cp_async",     "barriers", "registers", "spill_bytes"};
+static_assert(std::size(numberNames) == numKernelNumbers);
+
+/// What instructions begin with, from `mma` to `barriers`.
+const std::vector<std::string> instructions[] = {{"mma.sync"},
+                                                 {"ldmatrix.sync"},
+                                                 {"ex2.approx"},
+                                                 {"shfl.sync"},
+                                                 {"cp.async.cg", "cp.async.ca"},
+                                                 {"bar.", "barrier."}};
+static_assert(mma + std::size(instructions) == registers);
+
+std::string replace(std::string text, const std::string &from,
+                    const std::string &to) {
+  for (std::size_t at = text.find(from); at != std::string::npos;
+       at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+  return text;
+}
+
+std::string writeKernel(const std::string &element, int headSize,
+                        const std::string &attributes) {
+  std::string text = R"(
+!queries = tensor<?x8x?xHEADxTYPE>
+!keys = tensor<?x2x?xHEADxTYPE>
+func.func @attend(%query: !queries, %key: !keys, %value: !keys) -> !queries {
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %batch = tensor.dim %query, %c0 : !queries
+  %length = tensor.dim %query, %c2 : !queries
+  %init = tensor.empty(%batch, %length) : !queries
+  %output = attn.attention ins(%query, %key, %value : !queries, !keys, !keys)
+      outs(%init : !queries) ATTRIBUTES
+  return %output : !queries
+})";
+  text = replace(text, "HEAD", std::to_string(headSize));
+  return replace(replace(text, "TYPE", element), "ATTRIBUTES", attributes);
+}
+
+long countInstructions(const std::string &ptx,
+                       const std::vector<std::string> &prefixes) {
+  long count = 0;
+  std::istringstream words(ptx);
+  for (std::string word; words >> word;)
+    for (const std::string &prefix : prefixes)
+      count += word.starts_with(prefix);
+  return count;
+}
+
+/// What the launch asks for.
+long findSharedBytes(mlir::ModuleOp module) {
+  llvm::APInt bytes;
+  module.walk([&](mlir::gpu::LaunchFuncOp launch) {
+    if (mlir::Value size = launch.getDynamicSharedMemorySize())
+      mlir::matchPattern(size, mlir::m_ConstantInt(&bytes));
+  });
+  return bytes.getSExtValue();
+}
+
+} // namespace
+
+const char *test::getNumberName(int number) { return numberNames[number]; }
+
+std::vector<std::string> test::getVariants() {
+  std::vector<std::string> names;
+  for (const Variant &variant : variants)
+    names.push_back(variant.name);
+  return names;
+}
+
+Expected<std::vector<MeasuredKernel>>
+test::measureKernels(const std::string &element, int headSize,
+                     const std::string &variant,
+                     const std::vector<std::string> &architectures,
+                     const std::optional<cuda::Ptxas> &ptxas) {
+  using Clock = std::chrono::steady_clock;
+  const Variant &known = *std::find_if(
+      std::begin(variants), std::end(variants),
+      [&](const Variant &candidate) { return candidate.name == variant; });
+  static const mlir::DialectRegistry registry = [] {
+    mlir::DialectRegistry result;
+    mlir::attn::registerKernelDialects(result);
+    mlir::attn::registerDeviceDialects(result);
+    return result;
+  }();
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  Clock::time_point start = Clock::now();
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  {
+    DiagnosticCollector diagnostics(&context);
+    module = mlir::parseSourceString<mlir::ModuleOp>(
+        writeKernel(element, headSize, known.attributes), &context);
+    mlir::PassManager passes(&context);
+    mlir::attn::buildPreparationPipeline(passes);
+    mlir::attn::buildGPUPipeline(passes);
+    if (!module || failed(passes.run(*module)))
+      return diagnostics.takeError("cannot lower");
+  }
+  auto lowering = Clock::now() - start;
+  mlir::gpu::GPUModuleOp kernels =
+      *module->getOps<mlir::gpu::GPUModuleOp>().begin();
+  std::vector<MeasuredKernel> results;
+  for (const std::string &architecture : architectures) {
+    start = Clock::now();
+    Expected<cuda::DeviceCompiler> compiler =
+        cuda::DeviceCompiler::create({.architecture = architecture});
+    if (!compiler)
+      return compiler.error();
+    Expected<cuda::DeviceCode> code = compiler->compile(kernels);
+    if (!code)
+      return code.error();
+    MeasuredKernel result;
+    result.toPTX = lowering + (Clock::now() - start);
+    result.numbers[sharedBytes] = findSharedBytes(*module);
+    for (std::size_t i = 0; i < std::size(instructions); ++i)
+      result.numbers[mma + i] = countInstructions(code->ptx, instructions[i]);
+    if (ptxas) {
+      start = Clock::now();
+      Expected<cuda::Assembly> assembly =
+          ptxas->assemble(code->ptx, architecture);
+      if (!assembly)
+        return assembly.error();
+      result.toMachineCode = Clock::now() - start;
+      cuda::KernelResources resources =
+          cuda::readResources(assembly->log).at(0);
+      result.numbers[registers] = resources.registers;
+      result.numbers[spillBytes] =
+          resources.spillStoreBytes + resources.spillLoadBytes;
+    }
+    results.push_back(result);
+  }
+  return results;
+}
+
+std::string test::printKernelTable(const KernelTable &table) {
+  std::ostringstream text;
+  text << "element,head_size,variant,architecture";
+  for (const char *name : numberNames)
+    text << "," << name;
+  text << "\n";
+  for (const auto &[key, numbers] : table) {
+    text << key.element << "," << key.headSize << "," << key.variant << ","
+         << key.architecture;
+    for (long number : numbers)
+      text << "," << number;
+    text << "\n";
+  }
+  return text.str();
+}
+
+Expected<KernelTable> test::readKernelTable(const std::string &path) {
+  std::ifstream file(path);
+  std::string line;
+  if (!std::getline(file, line))
+    return Error{path + ": cannot be read", {}};
+  KernelTable table;
+  for (int number = 2; std::getline(file, line); ++number) {
+    std::istringstream fields(replace(line, ",", " "));
+    KernelConfiguration key;
+    KernelNumbers numbers;
+    fields >> key.element >> key.headSize >> key.variant >> key.architecture;
+    for (long &value : numbers)
+      fields >> value;
+    if (!fields || !table.emplace(key, numbers).second)
+      return Error{path + ":" + std::to_string(number) +
+                       ": not a row of the table, or one that is there twice",
+                   {}};
+  }
+  return table;
+}
