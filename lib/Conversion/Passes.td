@@ -493,7 +493,7 @@ def CopyToWorkgroup : Pass<"attn-copy-to-workgroup"> {
   let summary = "Copy factors of products to workgroup memory, ahead of their use";
   let description = [{
     In a `gpu.launch`, rows of f16 or bf16 that a `vector.contract` multiplies as
-    its second factor are read from a copy in workgroup memory, an `memref.alloca`
+    its second factor are read from a copy in workgroup memory, a `memref.alloca`
     of stages of tiles with rows 16 bytes apart, so that the 8 rows that `ldmatrix`
     reads at once are in different banks. So are rows of the first factor of more
     than 128 elements, which are too many for registers.

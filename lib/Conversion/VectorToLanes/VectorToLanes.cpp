@@ -7,7 +7,7 @@
 
 // Walks a launch from top to bottom and emits, in front of every operation with
 // vectors, what one lane does of it. Nothing is computed across lanes but
-// reductions, products and copies to workgroup memory.
+// reductions and products.
 
 #include "lib/Conversion/Passes.h"
 #include "lib/Conversion/VectorToLanes/Conversions.h"
