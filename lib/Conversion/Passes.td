@@ -102,8 +102,8 @@ def ConvertMathToNVVM
     `floor`, `trunc`, `roundeven`, `copysign` and `fma`, with `arith.maxnumf` and
     `arith.minnumf`; `sqrt` of f32 and f64; and of f32 `exp2`, `log2` and `rsqrt`,
     which are approximations with a relative error of about 2^-22 and take subnormal
-    numbers for 0. Of f32, `exp`, `log` and `tanh` are computed by these; `tanh` has
-    an absolute error of about 2^-22.
+    numbers for 0. Of f32, `exp`, `log`, `log1p` and `tanh` are computed by these;
+    `log1p` and `tanh` have an absolute error of about 2^-22. `absi` is a maximum.
 
     Every other operation of math is an error, as is `arith.remf`: upstream's
     conversion makes it a call of libdevice, a library which is not linked.
