@@ -145,6 +145,7 @@ def ConvertNVVMToEmulator
     - Of functions with the names of others all but one get new names.
     - `gpu.launch_func` in functions of the host, which stay as they are, becomes a
       call of `attn_emu_launch` with that entry, the sizes, and the arguments.
+      `gpu.alloc` and `gpu.dealloc` become those of memref.
 
     What is not emulated is an error at its place.
 
@@ -179,7 +180,8 @@ def ConvertNVVMToEmulator
     }
     ```
   }];
-  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect",
+                           "::mlir::memref::MemRefDialect"];
 }
 
 def ConvertLaunchToRuntime
@@ -474,19 +476,27 @@ def ConvertOnlineToVector : Pass<"convert-online-to-vector"> {
 }
 
 def ConvertForallToGPU : Pass<"convert-forall-to-gpu"> {
-  let summary = "Launch parallel tiles as workgroups";
+  let summary = "Launch parallel tiles as workgroups, and elements as threads";
   let description = [{
     The `scf.forall` over batch entries, heads and tiles of queries becomes a
     `gpu.launch`, with a workgroup for each iteration: the last loop is `x`, the one
     before `y`. A workgroup has a warp for each 16 rows of the products in it.
 
-    Assertions that depend on what buffers hold, and loops of them, become launches of
-    one warp. Other accesses to buffers are an error: they would run on the host, which
-    has no access to those of the device.
+    An `scf.forall` without vectors, over elements, becomes a `gpu.launch` with a
+    thread for each iteration, 128 in a workgroup. So does an elementwise linalg
+    operation on buffers outside of such loops.
+
+    The host has no access to buffers of the device. What it allocates is memory of
+    the GPU, `gpu.alloc`, freed where its block ends. An assertion about what buffers
+    hold is launched with what it reads: a loop of assertions with a workgroup for
+    each iteration, and the loops in it with their iterations shared by 128 threads.
+    Other code that touches buffers on the host is an error.
   }];
   let dependentDialects = ["::mlir::affine::AffineDialect",
                            "::mlir::arith::ArithDialect",
-                           "::mlir::gpu::GPUDialect"];
+                           "::mlir::gpu::GPUDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect"];
 }
 
 def CopyToWorkgroup : Pass<"attn-copy-to-workgroup"> {

@@ -32,20 +32,133 @@ func.func @loops(%n: index, %m: index, %x: vector<48x16xf16>,
 // -----
 
 func.func @no_products(%n: index, %out: memref<?xf32>) {
-  %zero = arith.constant 0.0 : f32
+  %zero = arith.constant dense<0.0> : vector<1xf32>
   // expected-error @+1 {{expected products of one number of rows that is a multiple of 16 in a tile for a GPU}}
   scf.forall (%i) in (%n) {
-    memref.store %zero, %out[%i] : memref<?xf32>
+    %one = math.exp %zero : vector<1xf32>
+    vector.store %one, %out[%i] : memref<?xf32>, vector<1xf32>
   }
   return
 }
 
 // -----
 
-func.func @host(%out: memref<4xf32>) {
+// Without vectors, an iteration is a thread, and neighbours are in the last loop.
+// CHECK-LABEL: func.func @elements
+// CHECK-SAME: %[[N:[^:]*]]: index, %[[OUT:[^:]*]]: memref
+// CHECK: %[[COUNT:.*]] = arith.muli %[[N]], %{{.*}} : index
+// CHECK: %[[BLOCKS:.*]] = arith.ceildivui %[[COUNT]], %c128
+// CHECK: gpu.launch blocks(%[[BX:[^,]*]], {{.*}}) in (%{{.*}} = %[[BLOCKS]], {{.*}}) threads(%[[TX:[^,]*]], {{.*}}) in (%{{.*}} = %c128
+// CHECK: %[[BASE:.*]] = arith.muli %[[BX]], %c128
+// CHECK: %[[NUMBER:.*]] = arith.addi %[[BASE]], %[[TX]]
+// CHECK: %[[EXISTS:.*]] = arith.cmpi ult, %[[NUMBER]], %[[COUNT]]
+// CHECK: scf.if %[[EXISTS]] {
+// CHECK: %[[LAST:.*]] = arith.remui %[[NUMBER]], %[[M:.*]] : index
+// CHECK: %[[FIRST:.*]] = arith.divui %[[NUMBER]], %[[M]] : index
+// CHECK: affine.apply affine_map<()[s0] -> (s0 * 2)>()[%[[LAST]]]
+// CHECK: memref.store %{{.*}}, %[[OUT]][%[[FIRST]],
+// CHECK: gpu.terminator
+func.func @elements(%n: index, %out: memref<?x?xf32>) {
   %zero = arith.constant 0.0 : f32
+  scf.forall (%i, %j) = (0, 0) to (%n, 7) step (1, 2) {
+    memref.store %zero, %out[%i, %j] : memref<?x?xf32>
+  }
+  return
+}
+
+// -----
+
+// Buffers of the host are the GPU's, and what is elementwise runs there. A copy
+// between them is one.
+// CHECK-LABEL: func.func @host
+// CHECK-SAME: %[[IN:[^:]*]]: memref<4x?xf16>, %[[OUT:[^:]*]]: memref<?x4xf32>
+// CHECK: %[[BUFFER:.*]] = gpu.alloc (%{{.*}}) : memref<4x?xf32>
+// CHECK: gpu.launch
+// CHECK: %[[X:.*]] = memref.load %[[IN]][%[[I:.*]], %[[J:.*]]]
+// CHECK: %[[Y:.*]] = arith.extf %[[X]]
+// CHECK: memref.store %[[Y]], %[[BUFFER]][%[[I]], %[[J]]]
+// CHECK: gpu.launch
+// CHECK: memref.load %[[BUFFER]][%[[I:.*]], %[[J:.*]]]
+// CHECK: memref.store %{{.*}}, %[[OUT]][%[[J]], %[[I]]]
+// CHECK: gpu.dealloc %[[BUFFER]]
+// CHECK-NEXT: return
+func.func @host(%in: memref<4x?xf16>, %out: memref<?x4xf32>, %n: index) {
+  %buffer = memref.alloc(%n) : memref<4x?xf32>
+  linalg.generic {
+      indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
+      iterator_types = ["parallel", "parallel"]}
+      ins(%in : memref<4x?xf16>) outs(%buffer : memref<4x?xf32>) {
+  ^bb0(%x: f16, %y: f32):
+    %z = arith.extf %x : f16 to f32
+    linalg.yield %z : f32
+  }
+  linalg.transpose ins(%buffer : memref<4x?xf32>) outs(%out : memref<?x4xf32>)
+      permutation = [1, 0]
+  return
+}
+
+// -----
+
+// Checks of what buffers hold, with all that they read; others stay.
+// CHECK-LABEL: func.func @checks
+// CHECK-SAME: %[[LENGTHS:[^:]*]]: memref<?xi32>, %[[TABLE:[^:]*]]: memref<?x?xi32>, %[[N:[^:]*]]: index, %[[OK:[^:]*]]: i1
+// CHECK: cf.assert %[[OK]], "host"
+// CHECK: gpu.launch blocks(%[[BX:[^,]*]], {{.*}}) threads(%[[TX:[^,]*]], {{.*}}) in (%{{.*}} = %c128
+// CHECK: %[[LENGTH:.*]] = memref.load %[[LENGTHS]][%[[B:.*]]]
+// CHECK: cf.assert %{{.*}}, "length"
+// CHECK: scf.for
+// CHECK: %[[ENTRY:.*]] = memref.load %[[TABLE]][%[[B]], %{{.*}}]
+// CHECK: cf.assert %{{.*}}, "table"
+// CHECK: gpu.terminator
+// CHECK: gpu.launch
+// CHECK-NEXT: %[[FIRST:.*]] = memref.load %[[LENGTHS]]
+// CHECK-NEXT: %[[IS:.*]] = arith.cmpi eq, %[[FIRST]]
+// CHECK-NEXT: cf.assert %[[IS]], "first"
+// CHECK-NEXT: gpu.terminator
+// CHECK-NOT: memref.load
+// CHECK: return
+func.func @checks(%lengths: memref<?xi32>, %table: memref<?x?xi32>, %n: index, %ok: i1) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0 : i32
+  cf.assert %ok, "host"
+  scf.for %b = %c0 to %n step %c1 {
+    %length = memref.load %lengths[%b] : memref<?xi32>
+    %positive = arith.cmpi sge, %length, %zero : i32
+    cf.assert %positive, "length"
+    %count = arith.index_cast %length : i32 to index
+    scf.for %i = %c0 to %count step %c1 {
+      %page = memref.load %table[%b, %i] : memref<?x?xi32>
+      %exists = arith.cmpi sge, %page, %zero : i32
+      cf.assert %exists, "table"
+    }
+  }
+  %first = memref.load %lengths[%c0] : memref<?xi32>
+  %is = arith.cmpi eq, %first, %zero : i32
+  cf.assert %is, "first"
+  return
+}
+
+// -----
+
+func.func @load(%lengths: memref<?xi32>) -> i32 {
+  %c0 = arith.constant 0 : index
   // expected-error @+1 {{runs on the host, which cannot access buffers of a GPU}}
-  linalg.fill ins(%zero : f32) outs(%out : memref<4xf32>)
+  %first = memref.load %lengths[%c0] : memref<?xi32>
+  return %first : i32
+}
+
+// -----
+
+func.func @leaves(%x: i1, %n: index) {
+  scf.if %x -> memref<?xf32> {
+    // expected-error @+1 {{leaves its block, and nobody would free its memory of the GPU}}
+    %a = memref.alloc(%n) : memref<?xf32>
+    scf.yield %a : memref<?xf32>
+  } else {
+    %b = memref.alloc(%n) : memref<?xf32>
+    scf.yield %b : memref<?xf32>
+  }
   return
 }
 

@@ -6,20 +6,24 @@
 // CHECK-LABEL: func.func @host
 // CHECK-SAME: %[[X:.*]]: memref<?xf16>
 // CHECK: %[[DESCRIPTOR:.*]] = builtin.unrealized_conversion_cast %[[X]] : memref<?xf16> to !llvm.struct
+// CHECK: %[[BUFFER:.*]] = memref.alloc(%{{.*}}) : memref<?xf16>
 // CHECK: llvm.extractvalue %[[DESCRIPTOR]][0]
 // CHECK: %[[ENTRY:.*]] = llvm.mlir.addressof @attn_emu_entry_f : !llvm.ptr
 // CHECK: llvm.call @attn_emu_launch(%[[ENTRY]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}})
 // CHECK: llvm.call @attn_emu_launch(
+// CHECK: memref.dealloc %[[BUFFER]]
 // CHECK-NOT: gpu.
 module attributes {gpu.container_module} {
   func.func @host(%x: memref<?xf16>, %grid: index, %bytes: i32) {
     %c1 = arith.constant 1 : index
     %c32 = arith.constant 32 : index
+    %buffer = gpu.alloc (%grid) : memref<?xf16>
     gpu.launch_func @kernels::@f blocks in (%grid, %c1, %c1)
         threads in (%c32, %c1, %c1) dynamic_shared_memory_size %bytes
         args(%x : memref<?xf16>)
     gpu.launch_func @others::@f blocks in (%grid, %c1, %c1)
         threads in (%c32, %c1, %c1) args(%grid : index)
+    gpu.dealloc %buffer : memref<?xf16>
     return
   }
   // CHECK: llvm.func @f(

@@ -5,13 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Conversion/ForallToGPU/HostChecks.h"
+#include "lib/Conversion/ForallToGPU/HostCode.h"
 #include "lib/Conversion/Passes.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
-#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -24,6 +23,7 @@ namespace mlir::attn {
 } // namespace mlir::attn
 
 using namespace mlir;
+using namespace mlir::attn;
 
 namespace {
 
@@ -46,75 +46,131 @@ FailureOr<int64_t> findNumThreads(scf::ForallOp loop) {
   return rows / kRowsOfWarp * kLanes;
 }
 
-LogicalResult convertLoop(RewriterBase &rewriter, scf::ForallOp loop) {
-  Location loc = loop.getLoc();
-  if (loop.getRank() > 3 || loop.getNumResults() > 0)
-    return loop.emitOpError("expected at most 3 loops on buffers for a GPU");
-  FailureOr<int64_t> threads = findNumThreads(loop);
-  if (failed(threads))
-    return failure();
-  rewriter.setInsertionPoint(loop);
-  Value one = arith::ConstantIndexOp::create(rewriter, loc, 1);
-  SmallVector<Value> sizes;
-  AffineExpr begin, end, step, number;
+/// Emits before `loop` how many iterations each of its dimensions has.
+SmallVector<Value> emitExtents(RewriterBase &rewriter, scf::ForallOp loop) {
+  SmallVector<Value> extents;
+  AffineExpr begin, end, step;
   bindSymbols(rewriter.getContext(), begin, end, step);
-  number = rewriter.getAffineDimExpr(0);
   for (auto [low, high, by] :
        llvm::zip(loop.getMixedLowerBound(), loop.getMixedUpperBound(),
                  loop.getMixedStep()))
-    sizes.push_back(getValueOrCreateConstantIndexOp(
-        rewriter, loc,
+    extents.push_back(getValueOrCreateConstantIndexOp(
+        rewriter, loop.getLoc(),
+        affine::makeComposedFoldedAffineApply(rewriter, loop.getLoc(),
+                                              (end - begin).ceilDiv(step),
+                                              {low, high, by})));
+  return extents;
+}
+
+/// Moves the body of `loop` to the insertion point, for the iteration
+/// `numbers`.
+void moveBody(RewriterBase &rewriter, scf::ForallOp loop, ValueRange numbers) {
+  AffineExpr low, step;
+  bindSymbols(rewriter.getContext(), low, step);
+  AffineExpr number = rewriter.getAffineDimExpr(0);
+  SmallVector<Value> indices;
+  for (auto [i, first, by] :
+       llvm::zip(numbers, loop.getMixedLowerBound(), loop.getMixedStep()))
+    indices.push_back(getValueOrCreateConstantIndexOp(
+        rewriter, loop.getLoc(),
         affine::makeComposedFoldedAffineApply(
-            rewriter, loc, (end - begin).ceilDiv(step), {low, high, by})));
+            rewriter, loop.getLoc(), low + number * step, {i, first, by})));
+  rewriter.eraseOp(loop.getTerminator());
+  rewriter.inlineBlockBefore(loop.getBody(), rewriter.getInsertionBlock(),
+                             rewriter.getInsertionPoint(), indices);
+  rewriter.eraseOp(loop);
+}
+
+/// Emits an empty launch before `loop`, to insert into.
+gpu::LaunchOp emitLaunch(RewriterBase &rewriter, scf::ForallOp loop,
+                         ArrayRef<Value> grid, int64_t threads) {
+  Location loc = loop.getLoc();
+  Value one = arith::ConstantIndexOp::create(rewriter, loc, 1);
+  SmallVector<Value> sizes(grid);
+  sizes.resize(3, one);
+  Value size = arith::ConstantIndexOp::create(rewriter, loc, threads);
+  auto launch = gpu::LaunchOp::create(rewriter, loc, sizes[0], sizes[1],
+                                      sizes[2], size, one, one);
+  rewriter.setInsertionPointToStart(&launch.getBody().front());
+  auto end = gpu::TerminatorOp::create(rewriter, loc);
+  rewriter.setInsertionPoint(end);
+  return launch;
+}
+
+/// An iteration for a workgroup, which has its vectors.
+LogicalResult convertTiles(RewriterBase &rewriter, scf::ForallOp loop) {
+  if (loop.getRank() > 3)
+    return loop.emitOpError("expected at most 3 loops over tiles for a GPU");
+  FailureOr<int64_t> threads = findNumThreads(loop);
+  if (failed(threads))
+    return failure();
   // x is the last loop.
-  SmallVector<Value> grid(llvm::reverse(sizes));
-  grid.resize(3, one);
-  Value size = arith::ConstantIndexOp::create(rewriter, loc, *threads);
-  auto launch = gpu::LaunchOp::create(rewriter, loc, grid[0], grid[1], grid[2],
-                                      size, one, one);
-  Block &body = launch.getBody().front();
-  rewriter.setInsertionPointToStart(&body);
+  SmallVector<Value> grid(llvm::reverse(emitExtents(rewriter, loop)));
+  gpu::LaunchOp launch = emitLaunch(rewriter, loop, grid, *threads);
   gpu::KernelDim3 ids = launch.getBlockIds();
   Value blocks[] = {ids.x, ids.y, ids.z};
-  SmallVector<Value> indices;
-  for (auto [i, bounds] : llvm::enumerate(
-           llvm::zip(loop.getMixedLowerBound(), loop.getMixedStep()))) {
-    auto [low, by] = bounds;
-    OpFoldResult index = affine::makeComposedFoldedAffineApply(
-        rewriter, loc,
-        rewriter.getAffineSymbolExpr(0) +
-            number * rewriter.getAffineSymbolExpr(1),
-        {blocks[loop.getRank() - 1 - i], low, by});
-    indices.push_back(getValueOrCreateConstantIndexOp(rewriter, loc, index));
-  }
-  rewriter.eraseOp(loop.getTerminator());
-  rewriter.mergeBlocks(loop.getBody(), &body, indices);
-  rewriter.setInsertionPointToEnd(&body);
-  gpu::TerminatorOp::create(rewriter, loc);
-  rewriter.eraseOp(loop);
+  SmallVector<Value> numbers(
+      llvm::reverse(ArrayRef(blocks).take_front(loop.getRank())));
+  moveBody(rewriter, loop, numbers);
   return success();
 }
 
-/// What is left on the host must not touch buffers.
-LogicalResult checkHost(FunctionOpInterface function) {
-  auto result = function.walk<WalkOrder::PreOrder>([](Operation *op) {
-    if (isa<gpu::LaunchOp>(op))
-      return WalkResult::skip();
-    if (op->hasTrait<OpTrait::IsTerminator>() ||
-        (op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() &&
-         !isa<MemoryEffectOpInterface>(op)) ||
-        isa<FunctionOpInterface, cf::AssertOp>(op) || isMemoryEffectFree(op))
-      return WalkResult::advance();
-    op->emitOpError("runs on the host, which cannot access buffers of a GPU");
-    return WalkResult::interrupt();
-  });
-  return failure(result.wasInterrupted());
+/// An iteration for a thread; neighbours are next to each other in the last
+/// loop.
+void convertElements(RewriterBase &rewriter, scf::ForallOp loop) {
+  constexpr int64_t kThreads = 4 * kLanes;
+  Location loc = loop.getLoc();
+  SmallVector<Value> extents = emitExtents(rewriter, loop);
+  Value count = extents.front();
+  for (Value extent : ArrayRef(extents).drop_front())
+    count = rewriter.createOrFold<arith::MulIOp>(loc, count, extent);
+  Value size = arith::ConstantIndexOp::create(rewriter, loc, kThreads);
+  Value blocks = rewriter.createOrFold<arith::CeilDivUIOp>(loc, count, size);
+  gpu::LaunchOp launch = emitLaunch(rewriter, loop, blocks, kThreads);
+  Value rest = arith::AddIOp::create(
+      rewriter, loc,
+      arith::MulIOp::create(rewriter, loc, launch.getBlockIds().x, size),
+      launch.getThreadIds().x);
+  auto exists = scf::IfOp::create(
+      rewriter, loc,
+      arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ult, rest,
+                            count),
+      /*withElseRegion=*/false);
+  rewriter.setInsertionPointToStart(exists.thenBlock());
+  SmallVector<Value> numbers;
+  for (Value extent : llvm::reverse(ArrayRef(extents).drop_front())) {
+    numbers.push_back(arith::RemUIOp::create(rewriter, loc, rest, extent));
+    rest = arith::DivUIOp::create(rewriter, loc, rest, extent);
+  }
+  numbers.push_back(rest);
+  moveBody(rewriter, loop, SmallVector<Value>(llvm::reverse(numbers)));
+}
+
+bool hasVectors(scf::ForallOp loop) {
+  return loop
+      .walk([](Operation *op) {
+        return llvm::any_of(op->getResultTypes(), llvm::IsaPred<VectorType>)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+LogicalResult convertLoop(RewriterBase &rewriter, scf::ForallOp loop) {
+  if (loop.getRank() == 0 || loop.getNumResults() > 0)
+    return loop.emitOpError("expected loops on buffers for a GPU");
+  rewriter.setInsertionPoint(loop);
+  if (hasVectors(loop))
+    return convertTiles(rewriter, loop);
+  convertElements(rewriter, loop);
+  return success();
 }
 
 struct ConvertForallToGPU
     : attn::impl::ConvertForallToGPUBase<ConvertForallToGPU> {
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
+    convertElementwiseToLoops(rewriter, getOperation());
     SmallVector<scf::ForallOp> loops;
     getOperation()->walk<WalkOrder::PreOrder>([&](scf::ForallOp loop) {
       loops.push_back(loop);
@@ -124,9 +180,7 @@ struct ConvertForallToGPU
       if (failed(convertLoop(rewriter, loop)))
         return signalPassFailure();
     getOperation()->walk([&](FunctionOpInterface function) {
-      for (Block &block : function.getFunctionBody())
-        attn::moveChecksToDevice(block);
-      if (failed(checkHost(function)))
+      if (failed(convertHostCode(rewriter, function)))
         signalPassFailure();
     });
   }

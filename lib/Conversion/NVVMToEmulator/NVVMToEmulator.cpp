@@ -10,7 +10,9 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/AttrTypeSubElements.h"
+#include "mlir/IR/PatternMatch.h"
 
 namespace mlir::attn {
 #define GEN_PASS_DEF_CONVERTNVVMTOEMULATOR
@@ -23,11 +25,12 @@ using namespace mlir::attn;
 /// Names of the emulator's functions begin with this, those of entries too.
 static constexpr StringLiteral prefix = "attn_emu_";
 
-/// Whether both declare a function that is defined elsewhere.
+/// Whether both declare one function that is defined elsewhere.
 static bool areDeclarations(Operation *lhs, Operation *rhs) {
   auto first = dyn_cast_or_null<LLVM::LLVMFuncOp>(lhs);
   auto second = dyn_cast_or_null<LLVM::LLVMFuncOp>(rhs);
-  return first && second && first.isExternal() && second.isExternal();
+  return first && second && first.isExternal() && second.isExternal() &&
+         first.getFunctionType() == second.getFunctionType();
 }
 
 /// Moves what is in `gpu.module`s to the module. What has the name of another
@@ -181,6 +184,23 @@ findLaunches(ModuleOp module) {
   return launches;
 }
 
+/// Memory of the GPU is the host's.
+static void convertAllocations(ModuleOp module) {
+  IRRewriter rewriter(module.getContext());
+  module.walk([&](Operation *op) {
+    rewriter.setInsertionPoint(op);
+    if (auto alloc = dyn_cast<gpu::AllocOp>(op);
+        alloc && !alloc.getAsyncToken())
+      rewriter.replaceOpWithNewOp<memref::AllocOp>(
+          alloc, alloc.getType(), alloc.getDynamicSizes(),
+          alloc.getSymbolOperands(), /*alignment=*/IntegerAttr());
+    else if (auto dealloc = dyn_cast<gpu::DeallocOp>(op);
+             dealloc && !dealloc.getAsyncToken())
+      rewriter.replaceOpWithNewOp<memref::DeallocOp>(dealloc,
+                                                     dealloc.getMemref());
+  });
+}
+
 /// Drops what only compilers for GPUs read.
 static void dropAttributes(LLVM::LLVMFuncOp function) {
   for (NamedAttribute attribute :
@@ -228,6 +248,7 @@ struct ConvertNVVMToEmulator
       if (failed(convertLaunch(launch, kernel, entries.lookup(kernel), *layout,
                                calls)))
         return failure();
+    convertAllocations(module);
     return success();
   }
 };
