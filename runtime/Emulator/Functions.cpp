@@ -188,6 +188,9 @@ static void checkGlobal(Block &block, const Access &access) {
     block.fail(access.site,
                "global %s to buffer '%s', which may not be written",
                access.name(), place.buffer->name.c_str());
+  if (access.kind != AccessKind::store && block.options().bytesLoaded)
+    (*block.options().bytesLoaded)[std::size_t(
+        place.buffer - block.options().buffers.data())] += access.bytes;
 }
 
 void *attn_emu_shared_memory() { return Block::current().shared().data(); }

@@ -50,6 +50,8 @@ struct LaunchOptions {
   /// What decides the order in which threads run and asynchronous copies
   /// arrive. The same seed makes the same execution.
   std::uint64_t seed = 0;
+  /// If it is there, becomes the bytes that were loaded from each buffer.
+  std::vector<std::uint64_t> *bytesLoaded = nullptr;
 };
 
 /// Executes a kernel for every thread of the grid, one block after another, in

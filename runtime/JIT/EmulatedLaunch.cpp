@@ -17,6 +17,11 @@
 using namespace attn;
 using namespace attn::emulator;
 
+static thread_local jit::EmulatedLoads *currentLoads = nullptr;
+
+jit::EmulatedLoads::EmulatedLoads() { currentLoads = this; }
+jit::EmulatedLoads::~EmulatedLoads() { currentLoads = nullptr; }
+
 /// The bytes between the first and the last element, of strides of any sign.
 static Buffer findBuffer(void **arguments, const std::int64_t *memref) {
   void **fields = arguments + memref[0];
@@ -62,7 +67,13 @@ static Status launchKernel(void (*entry)(void **), const char *name,
   options.seed = numLaunches++;
   for (std::int64_t i = 0; i < numMemrefs; ++i)
     options.buffers.push_back(findBuffer(arguments, memrefs + 3 * i));
-  return emulator::launch(kernel, arguments, options);
+  std::vector<std::uint64_t> bytesLoaded;
+  if (currentLoads)
+    options.bytesLoaded = &bytesLoaded;
+  Status status = emulator::launch(kernel, arguments, options);
+  for (std::size_t i = 0; i < bytesLoaded.size(); ++i)
+    currentLoads->add(options.buffers[i].data, bytesLoaded[i]);
+  return status;
 }
 
 void attn_emu_launch(void (*entry)(void **), const char *name,

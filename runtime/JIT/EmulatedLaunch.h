@@ -9,6 +9,33 @@
 #define ATTN_RUNTIME_JIT_EMULATEDLAUNCH_H
 
 #include <cstdint>
+#include <map>
+
+namespace attn::jit {
+
+/// Adds up what the launches on this thread load from global memory, while it
+/// lives. There is one at a time on a thread.
+class EmulatedLoads {
+public:
+  EmulatedLoads();
+  ~EmulatedLoads();
+  EmulatedLoads(const EmulatedLoads &) = delete;
+  EmulatedLoads &operator=(const EmulatedLoads &) = delete;
+
+  /// Adds `bytes` of a buffer that begins at `data`.
+  void add(const void *data, std::uint64_t bytes) { loaded[data] += bytes; }
+
+  /// The bytes that were loaded from buffers that begin at `data`.
+  std::uint64_t bytesFrom(const void *data) const {
+    auto found = loaded.find(data);
+    return found == loaded.end() ? 0 : found->second;
+  }
+
+private:
+  std::map<const void *, std::uint64_t> loaded;
+};
+
+} // namespace attn::jit
 
 extern "C" {
 /// What `convert-nvvm-to-emulator` makes of `gpu.launch_func`: launches a
