@@ -22,13 +22,24 @@ static void addTilingStage(OpPassManager &pm) {
   // Four warps of 16 rows, and as many keys: two blocks of them, the queries
   // and the output fit registers and workgroup memory for heads of 128
   // elements.
-  constexpr int64_t kQueries = 64, kKeys = 64;
+  constexpr int64_t kQueries = 64, kKeys = 64, kRowsOfWarp = 16;
+  pm.addPass(attn::createSpecializeQueries());
+  // Query heads that share keys as rows of one matrix unit.
+  attn::FoldGroupsOptions groups;
+  groups.maximumRows = kRowsOfWarp;
+  groups.plainRows = kRowsOfWarp;
+  pm.addPass(attn::createFoldGroups(groups));
+  attn::SplitDecodingOptions decoding;
+  decoding.maximumRows = kRowsOfWarp;
+  decoding.laneMultiple = kRowsOfWarp;
+  pm.addPass(attn::createSplitDecoding(decoding));
+  pm.addPass(attn::createLowerMerges());
   attn::TileAttentionOptions tiling;
   tiling.plainQueries = kQueries;
   tiling.variantQueries = kQueries;
   pm.addPass(attn::createTileAttention(tiling));
   attn::AttentionToOnlineOptions online;
-  online.laneMultiple = 16; // Rows of a warp.
+  online.laneMultiple = kRowsOfWarp;
   online.maximumLanes = kQueries;
   online.inMatrices = true;
   pm.addPass(attn::createAttentionToOnline(online));
@@ -53,6 +64,7 @@ static void addLaneStage(OpPassManager &pm) {
   attn::addBufferStage(pm);
   pm.addPass(createCSEPass());
   addCanonicalizerOfTiles(pm);
+  pm.addPass(attn::createConvertMemRefCopyToLinalg());
   pm.addPass(attn::createConvertForallToGPU());
   pm.addPass(attn::createCopyToWorkgroup());
   pm.addPass(createCanonicalizerPass());

@@ -17,6 +17,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/AttnOps.h"
+#include "lib/Transforms/OnlineForm.h"
 #include "lib/Transforms/Passes.h"
 #include "lib/Transforms/SharedOperands.h"
 #include "lib/Transforms/Transforms.h"
@@ -64,7 +65,6 @@ public:
         shared(shared) {}
 
   SmallVector<Value> emit() {
-    rows = tensor::getMixedSize(b, loc, op.getQuery(), 2);
     auto online = emitOnline();
     SmallVector<Value> results = {
         emitOutput(online.getResult(0), online.getResult(2))};
@@ -74,10 +74,8 @@ public:
     return results;
   }
 
-private:
-  using Body = function_ref<Value(ValueRange)>;
-
   OnlineAttentionOp emitOnline() {
+    rows = tensor::getMixedSize(b, loc, op.getQuery(), 2);
     Value query = inPairs      ? emitQueryInPairs()
                   : inMatrices ? emitPaddedRows()
                   : inRows     ? emitRows(op.getQueryType().getDimSize(2))
@@ -99,6 +97,9 @@ private:
     online.getMaskRegion().takeBody(op.getMask());
     return online;
   }
+
+private:
+  using Body = function_ref<Value(ValueRange)>;
 
   /// Whether queries are multiplied by the scale: not if it would round them.
   bool scalesQuery() {
@@ -433,6 +434,12 @@ LogicalResult attn::convertAttentionToOnline(RewriterBase &rewriter,
   rewriter.replaceOp(op,
                      OnlineForm(op, rewriter, layout, lanes, shared).emit());
   return success();
+}
+
+OnlineAttentionOp attn::emitOnlineInMatrices(OpBuilder &b, AttentionOp op,
+                                             int64_t lanes) {
+  SharedOperands shared;
+  return OnlineForm(op, b, OnlineLayout::Matrices, lanes, shared).emitOnline();
 }
 
 namespace {

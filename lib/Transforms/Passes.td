@@ -337,6 +337,49 @@ def SplitKeys : Pass<"attn-split-keys"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def SplitDecoding : Pass<"attn-split-decoding"> {
+  let summary = "Compute parts of the keys of few queries in parallel";
+  let description = [{
+    Few queries of one head have as many `scf.forall` iterations as there are batch
+    entries and heads, too few for a GPU, so the keys of each are split as well. An
+    `scf.forall` over batch entries, heads and parts computes the state of each part
+    by an `attn.online_attention` for matrix units. Another one, whose iterations are
+    single elements, merges them into the output, a third one into the
+    log-sum-exp, if it is asked for. A sink takes part in the merge.
+
+    There are `workgroups` parts of all heads, if that leaves each at least 256 keys.
+    Parts are of the keys that the mask may keep and, of a cache, that are stored, and
+    begin at multiples of 64. Of few such keys, the last parts are empty, with a
+    maximum of -inf and so the weight 0. How many there are depends on sizes alone.
+  }];
+  let options = [
+    Option<"workgroups", "workgroups", "int64_t", "512",
+           "Parts of all heads, four for each multiprocessor of a large GPU">,
+    Option<"maximumRows", "maximum-rows", "int64_t", "16",
+           "Largest number of queries of a head">,
+    Option<"laneMultiple", "lane-multiple", "int64_t", "16",
+           "Rows of a matrix unit">];
+  let dependentDialects = ["::mlir::affine::AffineDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def LowerMerges : Pass<"attn-lower-merges"> {
+  let summary = "Merge attentions element by element, in parallel";
+  let description = [{
+    An `attn.merge` becomes an `scf.forall` over the elements of its output, and one
+    over those of its log-sum-exp, if it is asked for. Each computes the weights that
+    it needs, so that nothing is stored in between.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def TileKeys : Pass<"attn-tile-keys"> {
   let summary = "Go through the keys that a mask may keep in blocks";
   let description = [{

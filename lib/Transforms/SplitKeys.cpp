@@ -26,7 +26,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/AttnOps.h"
-#include "lib/Transforms/CachedRows.h"
 #include "lib/Transforms/Passes.h"
 #include "lib/Transforms/SharedOperands.h"
 #include "lib/Transforms/Transforms.h"
@@ -131,16 +130,6 @@ private:
         b.eraseOp(clone);
   }
 
-  /// The keys that `tile` may see, from a multiple of the unit on.
-  RowRange emitKeys(OnlineAttentionOp tile) {
-    auto [begin, end] = emitVisibleRange(b, tile, /*block=*/0);
-    for (Value rows : {tile.getKey(), tile.getValue()})
-      if (auto cached = CachedRows::match(rows))
-        std::tie(begin, end) = cached->clampToStored(b, loc, begin, end);
-    begin = b.createOrFold<arith::AndIOp>(loc, begin, constant(-kChunkUnit));
-    return {begin, end};
-  }
-
   /// The most chunks that the keys of a batch entry and head have.
   Value emitCount() {
     auto bounds = [&](ArrayRef<OpFoldResult> mixed) {
@@ -154,7 +143,8 @@ private:
           OpBuilder::InsertionGuard guard(b);
           b.setInsertionPoint(nested.getInsertionBlock(),
                               nested.getInsertionPoint());
-          auto [begin, end] = emitKeys(cloneFor(ivs));
+          auto [begin, end] =
+              emitVisibleStoredRange(b, cloneFor(ivs), kChunkUnit);
           eraseClone();
           Value size = b.createOrFold<arith::SubIOp>(loc, end, begin);
           return scf::ValueVector{
@@ -221,7 +211,7 @@ private:
   /// The state of one chunk, from nothing.
   SmallVector<Value> emitChunk(ArrayRef<Value> ivs) {
     OnlineAttentionOp whole = cloneFor(ivs.drop_back());
-    auto [first, end] = emitKeys(whole);
+    auto [first, end] = emitVisibleStoredRange(b, whole, kChunkUnit);
     Value begin = b.createOrFold<arith::AddIOp>(
         loc, first, arith::MulIOp::create(b, loc, ivs.back(), constant(chunk)));
     Value next = arith::AddIOp::create(b, loc, begin, constant(chunk));

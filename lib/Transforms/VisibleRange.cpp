@@ -8,6 +8,7 @@
 #include "lib/Transforms/VisibleRange.h"
 #include "lib/Analysis/MaskAnalysis.h"
 #include "lib/Analysis/TableRanges.h"
+#include "lib/Transforms/CachedRows.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -163,4 +164,16 @@ RowRange attn::emitVisibleRange(OpBuilder &b, OnlineAttentionOp op,
     high = toRow(high);
   }
   return {low, high};
+}
+
+RowRange attn::emitVisibleStoredRange(OpBuilder &b, OnlineAttentionOp op,
+                                      int64_t unit) {
+  Location loc = op.getLoc();
+  auto [begin, end] = emitVisibleRange(b, op, /*block=*/0);
+  for (Value rows : {op.getKey(), op.getValue()})
+    if (auto cached = CachedRows::match(rows))
+      std::tie(begin, end) = cached->clampToStored(b, loc, begin, end);
+  begin = b.createOrFold<arith::AndIOp>(
+      loc, begin, arith::ConstantIndexOp::create(b, loc, -unit));
+  return {begin, end};
 }

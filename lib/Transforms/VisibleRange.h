@@ -24,6 +24,11 @@ struct RowRange {
 /// them.
 RowRange emitVisibleRange(OpBuilder &b, OnlineAttentionOp op, int64_t block);
 
+/// The same, of a cache those that are stored, from a multiple of `unit` on,
+/// which is a power of 2. There may be none: `end` may be less than `begin`.
+RowRange emitVisibleStoredRange(OpBuilder &b, OnlineAttentionOp op,
+                                int64_t unit);
+
 } // namespace mlir::attn
 
 #endif // ATTN_TRANSFORMS_VISIBLERANGE_H

@@ -59,15 +59,14 @@ static Results runCompiled(const std::string &text,
   return results;
 }
 
-Results
-attn::test::runEverywhere(const std::string &text,
-                          const std::vector<TestArgument> &testArguments,
-                          bool quantizeQueries) {
+Results attn::test::runEverywhere(
+    const std::string &text, const std::vector<TestArgument> &testArguments,
+    bool quantizeQueries, const std::vector<std::string> &pipelines) {
   std::vector<Argument> arguments(testArguments.begin(), testArguments.end());
   auto expected = interpret(text, "test.mlir", "f", arguments);
   Results results;
-  for (const char *pipeline : {"reference", "cpu"}) {
-    SCOPED_TRACE(std::string(pipeline) + " of\n" + text);
+  for (const std::string &pipeline : pipelines) {
+    SCOPED_TRACE(pipeline + " of\n" + text);
     results = runCompiled(
         text, {.pipeline = pipeline, .quantizeQueries = quantizeQueries},
         arguments);

@@ -19,7 +19,7 @@ namespace attn::test {
 
 /// What a kernel gives.
 struct Results {
-  std::string error; ///< Of the CPU pipeline; empty if there is none.
+  std::string error; ///< Of the last pipeline; empty if there is none.
   std::vector<TestTensor> tensors;
 };
 
@@ -30,14 +30,16 @@ struct TestArgument : Argument {
   TestArgument(const TestTensor &tensor) : Argument(tensor.view()) {}
 };
 
-/// Runs the function of `text` by both pipelines and by the interpreter. Where
+/// Runs the function of `text` by the pipelines and by the interpreter. Where
 /// one fails, all must, and what the compiled kernels give must be what the
 /// interpreter gives, within the tolerance of the result's type. A kernel that
 /// fails may not have written anything. `quantizeQueries` is that of
 /// CompileOptions, for queries that are of i8 already, times a scale.
 Results runEverywhere(const std::string &text,
                       const std::vector<TestArgument> &arguments,
-                      bool quantizeQueries = false);
+                      bool quantizeQueries = false,
+                      const std::vector<std::string> &pipelines = {"reference",
+                                                                   "cpu"});
 
 /// The bytes of the results of a kernel on some threads. A failed call is a
 /// test failure.

@@ -1,0 +1,275 @@
+//===- EmulatedDecodingTest.cpp - Decoding on GPUs ------------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Few queries of each head, whose keys are split over workgroups and merged,
+// executed on the emulator, against the interpreter.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/Execution/EverywhereRun.h"
+#include "test/Execution/Random.h"
+#include "test/Execution/RuleTesting.h"
+
+#include "gtest/gtest.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <functional>
+#include <numeric>
+
+using namespace attn;
+using namespace attn::test;
+using std::string;
+
+namespace {
+
+/// Runs `test` with several seeds, or with that of the environment.
+void forSeeds(std::uint64_t last, const std::function<void(Random &)> &test) {
+  std::uint64_t first = 1;
+  if (const char *text = std::getenv("ATTN_EMULATED_DECODING_SEED"))
+    first = last = std::strtoull(text, nullptr, 10);
+  for (std::uint64_t seed = first; seed <= last; ++seed) {
+    SCOPED_TRACE("ATTN_EMULATED_DECODING_SEED=" + std::to_string(seed));
+    Random random(seed);
+    test(random);
+    if (testing::Test::HasFailure())
+      return;
+  }
+}
+
+TestTensor i32Of(const std::vector<Index> &values) {
+  return i32(std::vector<double>(values.begin(), values.end()));
+}
+
+struct Variant {
+  string parameters, clauses;
+  bool hasSink = false, hasLengths = false;
+};
+
+const std::vector<Variant> variants = {
+    {"", ""},
+    {", %sink: tensor<?xf32>", "sink(%sink : tensor<?xf32>)", true},
+    {", %sink: tensor<?xf32>",
+     "sink(%sink : tensor<?xf32>) offset(bottom_right) score alibi "
+     "mask causal, sliding_window(300, 0)",
+     true},
+    {", %lengths: tensor<?xi32>", "mask key_padding(%lengths : tensor<?xi32>)",
+     false, true},
+    {", %lengths: tensor<?xi32>",
+     "offset(%lengths : tensor<?xi32>) score softcap(5.0) mask causal", false,
+     true},
+};
+
+} // namespace
+
+/// One kernel for any lengths, 0, 1 and such as have several parts included.
+TEST(EmulatedDecoding, dynamicLengths) {
+  forSeeds(5, [](Random &random) {
+    const Variant &variant = random.pick(variants);
+    KernelText text{
+        .type = random.pick<ElementType>({ElementType::f16, ElementType::bf16}),
+        .keyValueHeads = random.pick<Index>({1, 2}),
+        .keySize = random.pick<Index>({16, 64, 80}),
+        .clauses = variant.clauses,
+        .parameters = variant.parameters,
+        .pipeline = "gpu-emulator"};
+    text.queryHeads = text.keyValueHeads * random.pick<Index>({1, 3, 4, 8});
+    text.valueSize = random.pick<Index>({16, text.keySize});
+    Index batch = random.between(1, 3);
+    for (Index keys : {Index(0), Index(1), random.between(2, 100),
+                       random.between(520, 900)}) {
+      SCOPED_TRACE(std::to_string(keys) + " keys of\n" + text.write());
+      TestTensor query(text.type, {batch, text.queryHeads, 1, text.keySize}),
+          key(text.type, {batch, text.keyValueHeads, keys, text.keySize}),
+          value(text.type, {batch, text.keyValueHeads, keys, text.valueSize}),
+          sink(ElementType::f32, {text.queryHeads}),
+          lengths(ElementType::i32, {batch});
+      for (TestTensor *tensor : {&query, &key, &value, &sink})
+        tensor->fill([&] { return random.normal(); });
+      lengths.fill([&] { return double(random.between(0, keys)); });
+      std::vector<Argument> arguments = {query.view(), key.view(),
+                                         value.view()};
+      if (variant.hasSink)
+        arguments.push_back(sink.view());
+      if (variant.hasLengths)
+        arguments.push_back(lengths.view());
+      EXPECT_EQ(run(text, arguments).error, "");
+    }
+  });
+}
+
+/// Several queries of each head as further rows, and hidden keys of NaN.
+TEST(EmulatedDecoding, fewQueries) {
+  forSeeds(3, [](Random &random) {
+    Index group = random.pick<Index>({1, 2, 5}), heads = 2,
+          queries = random.between(2, 16 / group),
+          keys = random.between(1, 700);
+    ElementType type =
+        random.pick<ElementType>({ElementType::f16, ElementType::bf16});
+    auto tensor = [&](Index heads, Index length) {
+      return "tensor<2x" + std::to_string(heads) + "x" +
+             std::to_string(length) + "x32x" + string(nameOf(type)) + ">";
+    };
+    string query = tensor(heads * group, queries), key = tensor(heads, keys);
+    string text =
+        "func.func @f(%q: " + query + ", %k: " + key + ", %v: " + key +
+        ", %padding: tensor<2x" + std::to_string(keys) + "xi1>) -> " + query +
+        " {\n%init = tensor.empty() : " + query +
+        "\n%o = attn.attention ins(%q, %k, %v : " + query + ", " + key + ", " +
+        key + ") outs(%init : " + query +
+        ") offset(bottom_right) mask causal, "
+        "key_padding(%padding : tensor<2x" +
+        std::to_string(keys) + "xi1>)\nreturn %o : " + query + "\n}\n";
+    TestTensor q(type, {2, heads * group, queries, 32}),
+        k(type, {2, heads, keys, 32}), v(type, {2, heads, keys, 32}),
+        padding(ElementType::i1, {2, keys});
+    padding.fill([&] { return random.chance(0.8); });
+    q.fill([&] { return random.normal(); });
+    for (TestTensor *rows : {&k, &v})
+      rows->fill([&](const Shape &at) {
+        return *padding.get({at[0], at[2]}) != 0 ? random.normal() : quietNaN;
+      });
+    EXPECT_EQ(
+        runEverywhere(text, {q, k, v, padding}, false, {"gpu-emulator"}).error,
+        "");
+  });
+}
+
+namespace {
+
+/// Attention of one query of each head on contiguous or paged caches.
+string writeCached(ElementType type, Index heads, Index group, Index pageSize,
+                   bool isPaged) {
+  string element(nameOf(type)), h = std::to_string(heads);
+  string query = "tensor<?x" + std::to_string(heads * group) + "x1x32x" +
+                 element + ">",
+         key = "tensor<?x" + h + "x?x32x" + element + ">",
+         cache = "tensor<?x" + h + "x" +
+                 (isPaged ? std::to_string(pageSize) : "?") + "x32x" + element +
+                 ">";
+  string text = "func.func @f(%q: " + query + ", %keys: " + cache +
+                ", %values: " + cache + ", %lengths: tensor<?xi32>, " +
+                (isPaged ? "%table: tensor<?x?xi32>, " : "") +
+                "%n: index) -> " + query +
+                " {\n%c0 = arith.constant 0 : index\n"
+                "%batch = tensor.dim %q, %c0 : " +
+                query + "\n%init = tensor.empty(%batch) : " + query + "\n";
+  for (string name : {"key", "value"})
+    text += "%" + name + " = attn.cache_read ins(%" + name + "s : " + cache +
+            ") lengths(%lengths : tensor<?xi32>)" +
+            (isPaged ? " table(%table : tensor<?x?xi32>)" : "") +
+            " size(%n) -> " + key + "\n";
+  return text + "%o = attn.attention ins(%q, %key, %value : " + query + ", " +
+         key + ", " + key + ") outs(%init : " + query +
+         ") mask key_padding(%lengths : tensor<?xi32>)\nreturn %o : " + query +
+         "\n}\n";
+}
+
+} // namespace
+
+/// Sequences of different lengths. Rows that are not stored are NaN, and
+/// entries of the table after the used ones no pages.
+TEST(EmulatedDecoding, caches) {
+  forSeeds(4, [](Random &random) {
+    ElementType type =
+        random.pick<ElementType>({ElementType::f16, ElementType::bf16});
+    bool isPaged = random.chance(0.7);
+    Index heads = random.between(1, 2), group = random.pick<Index>({1, 4}),
+          pageSize = random.pick<Index>({8, 16, 32, 128, 24});
+    std::vector<Index> lengths = {0, random.between(1, 40),
+                                  random.between(300, 700)};
+    Index batch = Index(lengths.size()), n = lengths.back() + 3,
+          ofSequence = (n + pageSize - 1) / pageSize,
+          entries = isPaged ? batch * ofSequence : batch,
+          rows = isPaged ? pageSize : n;
+    TestTensor query(type, {batch, heads * group, 1, 32}),
+        keys(type, {entries, heads, rows, 32}),
+        values(type, {entries, heads, rows, 32}),
+        table(ElementType::i32, {batch, ofSequence});
+    query.fill([&] { return random.normal(); });
+    // A multiplication by a number that has no common factor shuffles.
+    auto page = [&](Index b, Index number) {
+      return (b * ofSequence + number) * 7919 % entries;
+    };
+    table.fill([&](const Shape &at) {
+      bool isUsed = at[1] * pageSize < lengths[std::size_t(at[0])];
+      return double(isUsed ? page(at[0], at[1]) : -1);
+    });
+    for (TestTensor *cache : {&keys, &values}) {
+      cache->fill([&] { return quietNaN; });
+      for (Index b = 0; b < batch; ++b)
+        for (Index j = 0; j < lengths[std::size_t(b)]; ++j)
+          for (Index h = 0; h < heads; ++h)
+            for (Index d = 0; d < 32; ++d)
+              cache->set({isPaged ? page(b, j / pageSize) : b, h,
+                          isPaged ? j % pageSize : j, d},
+                         random.normal());
+    }
+    std::vector<TestArgument> arguments = {query, keys, values, i32Of(lengths)};
+    if (isPaged)
+      arguments.push_back(table);
+    arguments.push_back(n);
+    string text = writeCached(type, heads, group, pageSize, isPaged);
+    EXPECT_EQ(runEverywhere(text, arguments, false, {"gpu-emulator"}).error,
+              "");
+  });
+}
+
+/// What is wrong with lengths and tables ends the launch of the check.
+TEST(EmulatedDecoding, wrongLengths) {
+  string text = writeCached(ElementType::f16, 1, 4, 16, /*isPaged=*/true);
+  TestTensor query = normal(ElementType::f16, {2, 4, 1, 32}),
+             cache = normal(ElementType::f16, {4, 1, 16, 32}),
+             table(ElementType::i32, {2, 2});
+  auto runWith = [&](const std::vector<double> &lengths, double lastPage) {
+    table.fill([&](const Shape &at) {
+      return at[0] == 1 && at[1] == 1 ? lastPage : double(at[0] + at[1]);
+    });
+    return runEverywhere(text,
+                         {query, cache, cache, i32(lengths), table, Index(32)},
+                         false, {"gpu-emulator"})
+        .error;
+  };
+  EXPECT_EQ(runWith({3, 32}, 3), "");
+  EXPECT_NE(runWith({3, 33}, 3).find("a sequence is longer than its pages"),
+            string::npos);
+  EXPECT_NE(runWith({-1, 32}, 3).find("expected numbers from 0"), string::npos);
+  EXPECT_NE(runWith({3, 32}, 4).find("not one of the cache's"), string::npos);
+  EXPECT_EQ(runWith({3, 16}, 4), "");
+}
+
+/// Parts of one attention, the second of which has no keys for some queries.
+TEST(EmulatedDecoding, merge) {
+  for (ElementType type :
+       {ElementType::f32, ElementType::f16, ElementType::bf16}) {
+    string tensor = "tensor<?x3x?x16x" + string(nameOf(type)) + ">",
+           sums = "tensor<?x3x?xf32>";
+    string text =
+        "func.func @f(%o1: " + tensor + ", %l1: " + sums + ", %o2: " + tensor +
+        ", %l2: " + sums + ") -> (" + tensor + ", " + sums +
+        ") {\n%c0 = arith.constant 0 : index\n%c2 = arith.constant 2 : index\n"
+        "%b = tensor.dim %o1, %c0 : " +
+        tensor + "\n%n = tensor.dim %o1, %c2 : " + tensor +
+        "\n%o = tensor.empty(%b, %n) : " + tensor +
+        "\n%l = tensor.empty(%b, %n) : " + sums +
+        "\n%r:2 = attn.merge ins(%o1, %l1, %o2, %l2 : " + tensor + ", " + sums +
+        ", " + tensor + ", " + sums + ") outs(%o, %l : " + tensor + ", " +
+        sums + ")\nreturn %r#0, %r#1 : " + tensor + ", " + sums + "\n}\n";
+    TestTensor o1 = normal(type, {2, 3, 5, 16}, 1),
+               o2 = normal(type, {2, 3, 5, 16}, 2),
+               l1 = normal(ElementType::f32, {2, 3, 5}, 3),
+               l2 = normal(ElementType::f32, {2, 3, 5}, 4);
+    for (Index d = 0; d < 16; ++d)
+      o2.set({1, 2, 3, d}, quietNaN);
+    l2.set({1, 2, 3}, -inf);
+    l1.set({0, 0, 0}, -inf);
+    l2.set({0, 0, 0}, -inf);
+    EXPECT_EQ(
+        runEverywhere(text, {o1, l1, o2, l2}, false, {"gpu-emulator"}).error,
+        "");
+  }
+}

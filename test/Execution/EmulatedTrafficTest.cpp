@@ -1,0 +1,166 @@
+//===- EmulatedTrafficTest.cpp - What decoding reads on a GPU -------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Bytes that the emulator loads from keys and values, for one query of each
+// head: each key and value that is visible, once for all heads that share it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Pipelines/Pipelines.h"
+#include "lib/Pipelines/TargetDescription.h"
+#include "lib/Registration/Registration.h"
+#include "runtime/JIT/Codegen.h"
+#include "runtime/JIT/EmulatedLaunch.h"
+#include "runtime/JIT/Linker.h"
+#include "runtime/JIT/Target.h"
+#include "runtime/Support/Call.h"
+
+#include "mlir/ExecutionEngine/CRunnerUtils.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Target/TargetMachine.h"
+
+#include "gtest/gtest.h"
+
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+using namespace attn;
+using namespace attn::jit;
+
+namespace {
+
+using Half = std::uint16_t;
+
+/// The function of `text`, for the emulator.
+std::unique_ptr<LinkedCode> compile(const std::string &text) {
+  mlir::DialectRegistry registry;
+  mlir::attn::registerKernelDialects(registry);
+  mlir::attn::registerDeviceDialects(registry);
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+  mlir::PassManager pm(&context);
+  mlir::attn::buildGPUEmulatorPipeline(pm, mlir::attn::TargetDescription());
+  if (!module || mlir::failed(pm.run(*module)))
+    return nullptr;
+  auto builder = selectTarget("");
+  auto target = cantFail(builder->createTargetMachine());
+  CompileStats stats;
+  auto object = generateObject(
+      *module, *target, stats,
+      [](llvm::Module &code, llvm::TargetMachine &) { return addEntry(code); });
+  auto linker = Linker::create(*builder);
+  if (!object || !linker)
+    return nullptr;
+  auto code = (*linker)->link({object->data(), object->size()});
+  return code ? std::move(*code) : nullptr;
+}
+
+/// A buffer of zeros, of contiguous rows.
+template <typename Element, int rank> struct Tensor {
+  explicit Tensor(const std::array<std::int64_t, rank> &shape) {
+    std::int64_t count = 1;
+    for (int dim = rank - 1; dim >= 0; --dim) {
+      view.sizes[dim] = shape[std::size_t(dim)];
+      view.strides[dim] = count;
+      count *= shape[std::size_t(dim)];
+    }
+    elements.resize(std::size_t(count));
+    view.basePtr = view.data = elements.data();
+    view.offset = 0;
+  }
+  std::vector<Element> elements;
+  StridedMemRefType<Element, rank> view;
+};
+
+void call(const LinkedCode &code, std::vector<void *> arguments) {
+  support::CallRecord record;
+  const char *failure =
+      support::runGuarded(code.getEntry(), arguments.data(), record);
+  EXPECT_EQ(failure, nullptr) << failure;
+}
+
+constexpr std::int64_t size = 64;
+
+} // namespace
+
+/// Eight query heads on two key/value heads; the mask hides some keys.
+TEST(EmulatedTraffic, contiguous) {
+  const char *text = R"(
+    func.func @f(%q: tensor<2x8x1x64xf16>, %k: tensor<2x2x?x64xf16>,
+                 %v: tensor<2x2x?x64xf16>) -> tensor<2x8x1x64xf16> {
+      %init = tensor.empty() : tensor<2x8x1x64xf16>
+      %o = attn.attention ins(%q, %k, %v : tensor<2x8x1x64xf16>,
+          tensor<2x2x?x64xf16>, tensor<2x2x?x64xf16>)
+          outs(%init : tensor<2x8x1x64xf16>)
+          offset(bottom_right) mask sliding_window(2000, 0)
+      return %o : tensor<2x8x1x64xf16>
+    })";
+  std::unique_ptr<LinkedCode> code = compile(text);
+  ASSERT_TRUE(code);
+  // Of 2300 keys 2001 are visible; a block begins at a multiple of 64.
+  for (auto [keys, read] : {std::pair<std::int64_t, std::int64_t>{0, 0},
+                            {1, 1},
+                            {777, 777},
+                            {2300, 2300 - 256}}) {
+    SCOPED_TRACE(keys);
+    Tensor<Half, 4> query({2, 8, 1, size}), key({2, 2, keys, size}),
+        value({2, 2, keys, size}), output({2, 8, 1, size});
+    EmulatedLoads loads;
+    call(*code, {&query.view, &key.view, &value.view, &output.view});
+    std::uint64_t bytes = std::uint64_t(2 * 2 * read * size) * sizeof(Half);
+    if (keys > 0) {
+      EXPECT_EQ(loads.bytesFrom(key.view.data), bytes);
+      EXPECT_EQ(loads.bytesFrom(value.view.data), bytes);
+    }
+  }
+}
+
+/// Pages of sequences of different lengths, which read what is stored.
+TEST(EmulatedTraffic, paged) {
+  const char *text = R"(
+    !cache = tensor<?x2x32x64xf16>
+    !key = tensor<?x2x?x64xf16>
+    func.func @f(%q: tensor<3x8x1x64xf16>, %keys: !cache, %values: !cache,
+                 %lengths: tensor<3xi32>, %table: tensor<3x?xi32>, %n: index)
+        -> tensor<3x8x1x64xf16> {
+      %init = tensor.empty() : tensor<3x8x1x64xf16>
+      %k = attn.cache_read ins(%keys : !cache) lengths(%lengths : tensor<3xi32>)
+          table(%table : tensor<3x?xi32>) size(%n) -> !key
+      %v = attn.cache_read ins(%values : !cache)
+          lengths(%lengths : tensor<3xi32>) table(%table : tensor<3x?xi32>)
+          size(%n) -> !key
+      %o = attn.attention ins(%q, %k, %v : tensor<3x8x1x64xf16>, !key, !key)
+          outs(%init : tensor<3x8x1x64xf16>)
+          mask key_padding(%lengths : tensor<3xi32>)
+      return %o : tensor<3x8x1x64xf16>
+    })";
+  std::unique_ptr<LinkedCode> code = compile(text);
+  ASSERT_TRUE(code);
+  constexpr std::int64_t pages = 20, ofSequence = 10, pageSize = 32;
+  Tensor<Half, 4> query({3, 8, 1, size}), output({3, 8, 1, size}),
+      keys({pages, 2, pageSize, size}), values({pages, 2, pageSize, size});
+  Tensor<std::int32_t, 1> lengths({3});
+  Tensor<std::int32_t, 2> table({3, ofSequence});
+  lengths.elements = {300, 0, 45};
+  // Only the used ones are read; others are no pages.
+  for (std::size_t i = 0; i < table.elements.size(); ++i)
+    table.elements[i] = i < 10               ? std::int32_t(19 - i)
+                        : i == 20 || i == 21 ? std::int32_t(i - 20)
+                                             : -1;
+  std::int64_t n = ofSequence * pageSize;
+  EmulatedLoads loads;
+  call(*code, {&query.view, &keys.view, &values.view, &lengths.view,
+               &table.view, &n, &output.view});
+  std::uint64_t bytes = (300 + 45) * 2 * size * sizeof(Half);
+  EXPECT_EQ(loads.bytesFrom(keys.view.data), bytes);
+  EXPECT_EQ(loads.bytesFrom(values.view.data), bytes);
+}
