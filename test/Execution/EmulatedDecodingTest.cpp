@@ -54,7 +54,8 @@ const std::vector<Variant> variants = {
     {"", ""},
     {", %sink: tensor<?xf32>", "sink(%sink : tensor<?xf32>)", true},
     {", %sink: tensor<?xf32>",
-     "sink(%sink : tensor<?xf32>) offset(bottom_right) score alibi "
+     "offset(bottom_right) sink(%sink : tensor<?xf32>) "
+     "score alibi(%sink : tensor<?xf32>) "
      "mask causal, sliding_window(300, 0)",
      true},
     {", %lengths: tensor<?xi32>", "mask key_padding(%lengths : tensor<?xi32>)",

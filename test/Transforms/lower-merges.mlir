@@ -24,7 +24,7 @@ func.func @merge(%o1: tensor<?x3x?x16xbf16>, %l1: tensor<?x3x?xf32>,
 // Without a log-sum-exp, one loop.
 // CHECK-LABEL: func.func @output
 // CHECK: scf.forall
-// CHECK-NOT: scf.forall
+// CHECK-NOT: scf.forall (
 // CHECK: return
 func.func @output(%o1: tensor<1x3x2x16xf32>, %l1: tensor<1x3x2xf32>,
                   %o: tensor<1x3x2x16xf32>) -> tensor<1x3x2x16xf32> {

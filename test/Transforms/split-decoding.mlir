@@ -19,7 +19,7 @@
 // CHECK: scf.for
 // CHECK: tensor.extract %[[STATES]]#0[%[[B2]], %[[H2]], %{{.*}}, %[[R]], %[[D]]]
 // CHECK: arith.truncf %{{.*}} : f32 to f16
-// CHECK-NOT: scf.forall
+// CHECK-NOT: scf.forall (
 // CHECK: return
 
 // FEW-LABEL: func.func @static
@@ -67,9 +67,9 @@ func.func @dynamic(%q: tensor<?x8x1x128xbf16>, %k: tensor<?x8x?x128xbf16>,
 
 // Neither too many queries nor an unknown number of them, nor heads that share keys.
 // CHECK-LABEL: func.func @others
-// CHECK-NOT: scf.forall
+// CHECK-NOT: scf.forall (
 // CHECK-COUNT-3: attn.attention
-// CHECK-NOT: scf.forall
+// CHECK-NOT: scf.forall (
 func.func @others(%q: tensor<1x2x17x64xf16>, %n: tensor<1x2x?x64xf16>,
                   %g: tensor<1x4x1x64xf16>, %k: tensor<1x2x3000x64xf16>)
     -> (tensor<1x2x17x64xf16>, tensor<1x2x?x64xf16>, tensor<1x4x1x64xf16>) {
