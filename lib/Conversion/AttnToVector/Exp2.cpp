@@ -236,7 +236,14 @@ Value attn::buildExp(LaneBuilder &b, Value x, double inner) {
 }
 
 Value attn::buildTanhOfLanes(LaneBuilder &b, Value x) {
-  return buildAnyTanh(b, x, /*inner=*/1.0, /*factor=*/1.0);
+  const TanhNearZero &near = kTanhNearZero[0];
+  Value square = multiply(b, x, x);
+  Value small = multiply(b, polynomial(b, square, near.coefficients), x);
+  Value isSmall =
+      b.create<arith::CmpFOp>(arith::CmpFPredicate::OLT, square,
+                              splat(b, square, near.limit * near.limit));
+  Value any = buildAnyTanh(b, x, /*inner=*/1.0, /*factor=*/1.0);
+  return b.create<arith::SelectOp>(isSmall, small, any);
 }
 
 Pieces attn::buildTanh(LaneBuilder &b, const Pieces &row, double inner,

@@ -33,8 +33,9 @@ Value buildExp(LaneBuilder &b, Value x, double inner = 1.0);
 Pieces buildTanh(LaneBuilder &b, const Pieces &row, double inner = 1.0,
                  double factor = 1.0);
 
-/// tanh(x) with an absolute error of at most 3e-7, whatever other lanes hold:
-/// buildTanh computes all of a row in the same way.
+/// tanh(x) with a relative error of at most 5e-7, whatever other lanes hold:
+/// buildTanh computes all of a row in the same way. So the sums of convolutions
+/// of small scores lose nothing.
 Value buildTanhOfLanes(LaneBuilder &b, Value x);
 
 } // namespace mlir::attn
