@@ -97,7 +97,7 @@ func.func @loop(%out: memref<?x16xf32>, %n: index) {
 // Indices are arithmetic on the lane's, and a verdict of all is a barrier's.
 // CHECK-LABEL: func.func @indices
 // CHECK-NOT: vector.step
-// CHECK: arith.cmpi sle, %{{.*}} : index
+// CHECK: arith.cmpi sge, %{{.*}} : index
 // CHECK: nvvm.barrier #nvvm.reduction<and>
 // CHECK: memref.store
 func.func @indices(%out: memref<i1>) {
@@ -122,12 +122,15 @@ func.func @indices(%out: memref<i1>) {
 
 // -----
 
-// A step that is broadcast as it is counts columns, whatever its size.
+// A step that is broadcast as it is counts columns, whatever its size. What they are
+// compared with may be any number.
 // CHECK-LABEL: func.func @step
 // CHECK-SAME: %[[N:.*]]: index, %[[OUT:.*]]: memref<i1>
 // CHECK: %[[C0:.*]] = arith.muli
-// CHECK: %[[C:.*]] = arith.addi %[[C0]], %c9
-// CHECK: arith.cmpi slt, %[[C]], %[[N]]
+// CHECK: %[[LOW:.*]] = arith.minsi %[[N]], %c4611686018427387904
+// CHECK: %[[BOUND:.*]] = arith.maxsi %[[LOW]], %c-4611686018427387904
+// CHECK: %[[REST:.*]] = arith.subi %[[BOUND]], %[[C0]]
+// CHECK: arith.cmpi sgt, %[[REST]], %c9
 func.func @step(%n: index, %out: memref<i1>) {
   %c1 = arith.constant 1 : index
   %c32 = arith.constant 32 : index

@@ -164,43 +164,6 @@ func.func @leaves(%x: i1, %n: index) {
 
 // -----
 
-// What is asserted of a buffer's elements is asserted on the device.
-// CHECK-LABEL: func.func @checks
-// CHECK-SAME: %[[N:[a-z0-9]*]]: index, %[[X:[a-z0-9]*]]: memref<?xi64>
-// CHECK: %[[POSITIVE:.*]] = arith.cmpi sgt, %[[N]]
-// CHECK-NOT: memref.load
-// CHECK: cf.assert %[[POSITIVE]]
-// CHECK: gpu.launch {{.*}} threads({{.*}}) in (%{{.*}} = %c32,
-// CHECK: %[[FIRST:.*]] = memref.load %[[X]][%{{.*}}]
-// CHECK: %[[SMALL:.*]] = arith.cmpi slt, %[[FIRST]]
-// CHECK: cf.assert %[[SMALL]], "first"
-// CHECK: gpu.terminator
-// CHECK: gpu.launch
-// CHECK: scf.for
-// CHECK: memref.load %[[X]]
-// CHECK: cf.assert %{{.*}}, "each"
-// CHECK: gpu.terminator
-// CHECK-NOT: memref.load
-// CHECK: return
-func.func @checks(%n: index, %x: memref<?xi64>) {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %limit = arith.constant 100 : i64
-  %first = memref.load %x[%c0] : memref<?xi64>
-  %positive = arith.cmpi sgt, %n, %c0 : index
-  cf.assert %positive, "host"
-  %small = arith.cmpi slt, %first, %limit : i64
-  cf.assert %small, "first"
-  scf.for %i = %c0 to %n step %c1 {
-    %element = memref.load %x[%i] : memref<?xi64>
-    %below = arith.cmpi sle, %element, %first : i64
-    cf.assert %below, "each"
-  }
-  return
-}
-
-// -----
-
 // A value that the host needs cannot be loaded.
 func.func @needed(%x: memref<?xindex>) -> index {
   %c0 = arith.constant 0 : index

@@ -5,8 +5,8 @@
 // CHECK-NOT: gpu.
 // CHECK-LABEL: func.func @host
 // CHECK-SAME: %[[X:.*]]: memref<?xf16>
-// CHECK: %[[DESCRIPTOR:.*]] = builtin.unrealized_conversion_cast %[[X]] : memref<?xf16> to !llvm.struct
 // CHECK: %[[BUFFER:.*]] = memref.alloc(%{{.*}}) : memref<?xf16>
+// CHECK: %[[DESCRIPTOR:.*]] = builtin.unrealized_conversion_cast %[[X]] : memref<?xf16> to !llvm.struct
 // CHECK: llvm.extractvalue %[[DESCRIPTOR]][0]
 // CHECK: %[[ENTRY:.*]] = llvm.mlir.addressof @attn_emu_entry_f : !llvm.ptr
 // CHECK: llvm.call @attn_emu_launch(%[[ENTRY]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}})

@@ -49,6 +49,7 @@ func.func @alloc(%n: index, %m: index) {
 
 // CHECK-LABEL: func.func @alloc_gpu(
 // CHECK-DAG: %[[ALIGNMENT:.*]] = llvm.mlir.constant(64 : index)
+// CHECK-COUNT-2: "llvm.intr.umul.with.overflow"
 // CHECK: %[[BYTES:.*]] = llvm.select
 // CHECK: %[[POINTER:.*]] = llvm.call @attn_gpu_alloc(%[[BYTES]], %[[ALIGNMENT]])
 // CHECK: llvm.insertvalue %[[POINTER]], %{{.*}}[1]

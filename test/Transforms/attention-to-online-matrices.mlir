@@ -29,9 +29,9 @@ func.func @ragged(%q: !q, %k: !q, %v: !q, %o: !o, %n: index) -> !o {
   return %r : !o
 }
 
-// Heads of 128 elements leave registers for 32 keys, those of 256 for 16.
+// Heads of 128 elements leave registers for 64 keys, those of 256 for 16.
 // KEYS-LABEL: func.func @longer
-// KEYS: scf.for {{.*}} step %c32
+// KEYS: scf.for {{.*}} step %c64
 // KEYS-LABEL: func.func @longest
 // KEYS: scf.for {{.*}} step %c16
 func.func @longer(%q: tensor<1x1x64x128xbf16>, %k: tensor<1x1x?x128xbf16>)

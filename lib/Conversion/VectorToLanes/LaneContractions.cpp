@@ -55,8 +55,15 @@ static std::optional<bool> findTranspose(vector::ContractionOp op) {
 static Value storeFirstFactor(Value vector, LaneValues &lanes) {
   ImplicitLocOpBuilder &b = lanes.b;
   auto type = cast<VectorType>(vector.getType());
-  Value memory = lanes.memory.allocate(type.getShape(), type.getDimSize(1) + 4,
-                                       type.getElementType());
+  auto space = gpu::AddressSpaceAttr::get(
+      b.getContext(), gpu::GPUDialect::getWorkgroupAddressSpace());
+  Value buffer = lanes.memory.allocate(MemRefType::get(
+      {type.getDimSize(0), type.getDimSize(1) + 4}, type.getElementType(),
+      MemRefLayoutAttrInterface{}, space));
+  SmallVector<OpFoldResult> offsets(2, b.getIndexAttr(0)),
+      strides(2, b.getIndexAttr(1)),
+      sizes = getAsIndexOpFoldResult(b.getContext(), type.getShape());
+  Value memory = memref::SubViewOp::create(b, buffer, offsets, sizes, strides);
   // What it held before may still be read.
   gpu::BarrierOp::create(b);
   Value zeros[] = {lanes.constant(0), lanes.constant(0)};
