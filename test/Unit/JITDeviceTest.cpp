@@ -140,7 +140,7 @@ TEST_F(JITDevice, Launch) {
   EXPECT_EQ(kernel->pipeline(), "gpu");
   EXPECT_EQ(kernel->stats().source, Source::compiler);
   EXPECT_GT(kernel->stats().deviceMs, 0);
-  EXPECT_EQ(ptxas.calls(), 1u);
+  EXPECT_GT(ptxas.calls(), 0u);
 
   // Nobody reads what is there.
   auto at = [](std::uintptr_t address) {
@@ -334,13 +334,15 @@ TEST_F(JITDevice, Caches) {
   };
   Engine first = createEngine(options);
   EXPECT_EQ(compileAndRun(first), Source::compiler);
+  std::size_t calls = ptxas.calls(); // One for each launch in the kernel.
+  EXPECT_GT(calls, 0u);
   EXPECT_EQ(compileAndRun(first), Source::memoryCache);
   EXPECT_EQ(compileAndRun(createEngine(options)), Source::diskCache);
-  EXPECT_EQ(ptxas.calls(), 1u);
+  EXPECT_EQ(ptxas.calls(), calls);
   driver.major = 8;
   EXPECT_EQ(compileAndRun(createEngine(options)), Source::compiler);
   EXPECT_EQ(compileAndRun(createEngine(options)), Source::diskCache);
-  EXPECT_EQ(ptxas.calls(), 2u);
+  EXPECT_EQ(ptxas.calls(), 2 * calls);
 }
 
 } // namespace

@@ -90,14 +90,15 @@ TEST(Panels, Layout) {
     ASSERT_TRUE(panels) << panels.error().message;
     attn::TensorView view = panels->view();
     ASSERT_EQ(std::vector(view.sizes().begin(), view.sizes().end()),
-              (std::vector<std::int64_t>{2, 2, 64, 2}));
+              (std::vector<std::int64_t>{4, 2, 32, 2}));
     auto *bits = static_cast<const std::uint16_t *>(view.data());
     for (int output = 0; output < 128; ++output)
       for (int input = 0; input < 4; ++input) {
-        int panel = output / 64, column = output % 64;
+        int place = output % 64; // In its head.
         if (order == RowOrder::pairs)
-          column = column % 2 == 0 ? column / 2 : 32 + column / 2;
-        EXPECT_EQ(bits[((panel * 2 + input / 2) * 64 + column) * 2 + input % 2],
+          place = place % 2 == 0 ? place / 2 : 32 + place / 2;
+        int panel = output / 64 * 2 + place / 32, column = place % 32;
+        EXPECT_EQ(bits[((panel * 2 + input / 2) * 32 + column) * 2 + input % 2],
                   bf16(float(output) / 4 + float(input) * 64).bits);
       }
   }
@@ -127,13 +128,13 @@ TEST(Panels, Errors) {
       Panels::create(*ragged.findTensor("w"), memory->lines());
   ASSERT_FALSE(panels);
   EXPECT_EQ(panels.error().message,
-            "expected a matrix of a multiple of 64 rows and an even number of "
+            "expected a matrix of a multiple of 32 rows and an even number of "
             "columns");
   GgufFile odd = matrix(64, 3);
   panels = Panels::create(*odd.findTensor("w"), memory->lines());
   ASSERT_FALSE(panels);
   EXPECT_EQ(panels.error().message,
-            "expected a matrix of a multiple of 64 rows and an even number of "
+            "expected a matrix of a multiple of 32 rows and an even number of "
             "columns");
   panels = Panels::create(*larger.findTensor("w"), memory->lines());
   ASSERT_FALSE(panels);
