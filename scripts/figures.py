@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # ===----------------------------------------------------------------------===#
-"""Runs attn-bench and writes what it measured into docs/benchmarks.md.
+"""Runs attn-bench and writes what it measured into docs/.
 
     python3 scripts/figures.py [prefill|decode] [--filter REGEX]
                                [--min-time SECONDS]
@@ -22,16 +22,20 @@ import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "benchmarks.md"
 
 
 def replace_section(name, text):
-    """Puts `text` between the marks of a section of the page."""
+    """Puts `text` between the marks of a section, on the page that has them."""
     begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
-    page = PAGE.read_text(encoding="utf-8")
-    before, rest = page.split(begin)
-    after = rest.split(end)[1]
-    PAGE.write_text(f"{before}{begin}\n\n{text}\n\n{end}{after}", encoding="utf-8")
+    for path in (ROOT / "docs").glob("benchmarks-*.md"):
+        page = path.read_text(encoding="utf-8")
+        if begin in page:
+            before, rest = page.split(begin)
+            after = rest.split(end)[1]
+            page = f"{before}{begin}\n\n{text}\n\n{end}{after}"
+            path.write_text(page, encoding="utf-8")
+            return
+    raise LookupError(f"no page in docs has a section '{name}'")
 
 
 def machine():

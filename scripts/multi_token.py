@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # ===----------------------------------------------------------------------===#
-"""Measures multi-token attention on one thread, into docs/benchmarks.md.
+"""Measures multi-token attention on one thread, into docs/benchmarks-multi-token.md.
 
     python3 scripts/multi_token.py [--only REGEX] [--no-peer]
 

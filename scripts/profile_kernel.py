@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # ===----------------------------------------------------------------------===#
-"""Profiles benchmarks on this machine and writes a table into docs/benchmarks.md.
+"""Profiles benchmarks, and writes a table into docs/benchmarks-prefill.md.
 
     python3 scripts/profile_kernel.py [--print] [BENCHMARK...]
 

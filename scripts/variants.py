@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # ===----------------------------------------------------------------------===#
-"""Measures examples/variants, and calls, on one thread, into docs/benchmarks.md.
+"""Measures variants and calls on one thread, into docs/benchmarks-variants.md.
 
     python3 scripts/variants.py [--only window,documents] [--no-peer]
 

@@ -10,7 +10,7 @@
                                      [--cases P1,P1c]
 
 Installs each peer in a Python environment of its own in build/peers, measures it
-there, and writes a table, of prefill with a plot, into docs/benchmarks.md. A peer
+there, and writes a table, of prefill with a plot, into docs/benchmarks-peers.md. A peer
 that cannot be had, or cannot do a case, is named with the reason; the others go on.
 """
 

@@ -9,7 +9,7 @@
     python3 scripts/peers/generate.py [--only llama,pytorch] [--threads 1,2]
 
 All run SmolLM2-135M with the same weights, read the same prompt of 512 tokens and
-continue it with the most likely tokens. Writes a table into docs/benchmarks.md.
+continue it with the most likely tokens. Writes a table into docs/benchmarks-layers.md.
 A peer that cannot be had is named with the reason; the others go on.
 """
 

@@ -124,7 +124,7 @@ TEST_F(QuantizedCapture, ErrorOfTheOutput) {
   report("keys of i8", viewOf(keys), value.view());
   report("values of i8", key.view(), viewOf(values));
   Errors both = report("both of i8", viewOf(keys), viewOf(values));
-  // What docs/benchmarks.md says: 2.2e-2 and 2.3e-2, mostly the keys'.
+  // What docs/benchmarks-decode.md says: 2.2e-2 and 2.3e-2, mostly the keys'.
   EXPECT_LT(both.largest, 3e-2);
   EXPECT_LT(both.mean, 3e-2);
   EXPECT_GT(both.largest, 1e-4); // It was quantized.
