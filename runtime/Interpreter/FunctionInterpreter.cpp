@@ -71,7 +71,9 @@ public:
     Expected<reference::AttentionResult> &result = *computed;
     if (!result)
       return emitError() << result.error().message;
-    define(0, std::move(result->output), reference::Quantity::output);
+    define(0, std::move(result->output),
+           isMultiToken ? reference::Quantity::multiTokenOutput
+                        : reference::Quantity::output);
     if (op.getLogSumExp())
       define(1, std::move(result->logSumExp), reference::Quantity::logSumExp);
     return success();
