@@ -13,8 +13,6 @@ scripts/peers/compare.py makes: its matrices of longer ones take several GB.
 """
 
 import argparse
-import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -24,7 +22,6 @@ sys.path.insert(0, str(figures.ROOT / "scripts" / "peers"))
 
 import compare  # pylint: disable=wrong-import-position
 
-PEER = figures.ROOT / "scripts" / "peers" / "multi_token.py"
 LONGEST_OF_PEER = 2048
 HEADS = [
     "case",
@@ -35,22 +32,6 @@ HEADS = [
     "PyTorch, ms",
     "times ours",
 ]
-
-
-def run_peer(cases, options):
-    """{case: milliseconds, or why there are none}."""
-    cases = [case for case in cases if int(case.split("/S")[1]) <= LONGEST_OF_PEER]
-    if options.no_peer or not cases:
-        return {}
-    try:
-        python = compare.make_environment("pytorch", compare.PEERS["pytorch"])
-    except (RuntimeError, subprocess.TimeoutExpired) as error:
-        return {case: f"cannot be installed: {error}" for case in cases}
-    command = [str(python), str(PEER), f"--cases={','.join(cases)}"]
-    command += [f"--seconds={options.min_time}"]
-    result = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
-    lines = [json.loads(x) for x in result.stdout.splitlines() if x.startswith("{")]
-    return {x["case"]: x.get("ms", x.get("absent")) for x in lines}
 
 
 def describe(benchmarks, theirs):
@@ -93,7 +74,13 @@ def main():
     }
     if not benchmarks:
         sys.exit(f"no case is called {options.only}")
-    text = describe(benchmarks, run_peer(benchmarks, options))
+    cases = [x for x in benchmarks if int(x.split("/S")[1]) <= LONGEST_OF_PEER]
+    theirs = {}
+    if cases and not options.no_peer:
+        theirs = compare.run_pytorch(
+            "multi_token.py", "case", cases, options.min_time
+        )
+    text = describe(benchmarks, theirs)
     text = f"{figures.machine()}\n\n{text}"
     if options.print:
         print(text)

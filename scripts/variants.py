@@ -13,9 +13,7 @@ scripts/peers/compare.py makes. A variant of which it fails has no number there.
 """
 
 import argparse
-import json
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -25,7 +23,6 @@ sys.path.insert(0, str(figures.ROOT / "scripts" / "peers"))
 
 import compare  # pylint: disable=wrong-import-position
 
-PEER = figures.ROOT / "scripts" / "peers" / "flex_variants.py"
 TYPES = ("f32", "bf16")
 
 
@@ -38,19 +35,6 @@ def run_ours(options):
         for bench in figures.run_bench(options.bench, pattern, options.min_time):
             found.setdefault(bench["name"].split("/")[1], {})[dtype] = bench
     return found
-
-
-def run_peer(variants, options):
-    """{variant: milliseconds, or why there are none}."""
-    try:
-        python = compare.make_environment("pytorch", compare.PEERS["pytorch"])
-    except (RuntimeError, subprocess.TimeoutExpired) as error:
-        return {name: f"cannot be installed: {error}" for name in variants}
-    command = [str(python), str(PEER), f"--variants={','.join(variants)}"]
-    command += [f"--seconds={options.min_time}"]
-    result = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
-    lines = [json.loads(x) for x in result.stdout.splitlines() if x.startswith("{")]
-    return {x["variant"]: x.get("ms", x.get("absent")) for x in lines}
 
 
 def describe(ours, theirs):
@@ -103,7 +87,11 @@ def main():
     ours = run_ours(options)
     if not ours:
         sys.exit(f"no variant is called {options.only}")
-    theirs = {} if options.no_peer else run_peer(ours, options)
+    theirs = {}
+    if not options.no_peer:
+        theirs = compare.run_pytorch(
+            "flex_variants.py", "variant", ours, options.min_time
+        )
     text = f"{figures.machine()}\n\n{describe(ours, theirs)}"
     calls = describe_calls(options)
     if options.print:
