@@ -135,24 +135,24 @@ static Status checkRowOps(const MultiHeadAttention &layer) {
     if (attention.sequences && !layer.rotary->hasPositions)
       return expected("rotary.hasPositions", "true with sequences", "false");
   }
-  if (!layer.headNorm)
+  if (!layer.headNorms)
     return {};
-  const HeadNorm &norm = *layer.headNorm;
+  const HeadNorms &norm = *layer.headNorms;
   bool isDouble = attention.type == ElementType::f64;
   double epsilon = isDouble ? norm.epsilon : double(float(norm.epsilon));
   if (!(epsilon > 0 && std::isfinite(epsilon)))
-    return expected("headNorm.epsilon",
+    return expected("headNorms.epsilon",
                     string("a number that is positive and finite in ") +
                         (isDouble ? "f64" : "f32"),
                     writeNumber(norm.epsilon));
   if (!norm.ofQueriesAndKeys && !norm.ofOutput)
-    return expected("headNorm", "queries and keys or the output to normalise",
+    return expected("headNorms", "queries and keys or the output to normalise",
                     "neither");
   if (norm.layer && !norm.ofOutput)
-    return expected("headNorm.layer", "none without ofOutput",
+    return expected("headNorms.layer", "none without ofOutput",
                     std::to_string(*norm.layer));
   if (norm.layer && *norm.layer < 0)
-    return expected("headNorm.layer", "at least 0",
+    return expected("headNorms.layer", "at least 0",
                     std::to_string(*norm.layer));
   return {};
 }

@@ -129,8 +129,8 @@ void LayerWriter::writeMaps() {
 }
 
 void LayerWriter::writeRowOps() {
-  if (layer.headNorm) {
-    const HeadNorm &norm = *layer.headNorm;
+  if (layer.headNorms) {
+    const HeadNorms &norm = *layer.headNorms;
     if (norm.ofQueriesAndKeys) {
       std::vector<DeclarationPtr> norms = {
           add("query_norm", type, {attention.headSize})};

@@ -56,7 +56,7 @@ TEST(LayerBuilder, with_a_cache) {
                            .weights = ElementType::bf16,
                            .hasBias = true,
                            .gate = MultiHeadAttention::Gate::ofHeads,
-                           .headNorm = HeadNorm{.epsilon = 1e-6},
+                           .headNorms = HeadNorms{.epsilon = 1e-6},
                            .rotary = Rotary{.size = 8},
                            .cache = LayerCache{}};
   runBuilt(layer,
@@ -81,7 +81,7 @@ TEST(LayerBuilder, with_pages_of_i8_and_counts) {
                     .headSize = 8,
                     .mask = causal()},
       .width = 12,
-      .headNorm = HeadNorm{.epsilon = 1e-6, .ofOutput = true, .layer = 3},
+      .headNorms = HeadNorms{.epsilon = 1e-6, .ofOutput = true, .layer = 3},
       .cache = LayerCache{
           .type = ElementType::i8, .pageSize = 4, .hasCounts = true}};
   runBuilt(layer,
@@ -129,9 +129,9 @@ TEST(LayerBuilder, with_sequences_and_weights_in_pairs) {
                            .outputWidth = 7,
                            .weights = ElementType::bf16,
                            .panels = WeightPanels{.width = 32, .inPairs = true},
-                           .headNorm = HeadNorm{.epsilon = 1e-5,
-                                                .ofQueriesAndKeys = false,
-                                                .ofOutput = true},
+                           .headNorms = HeadNorms{.epsilon = 1e-5,
+                                                  .ofQueriesAndKeys = false,
+                                                  .ofOutput = true},
                            .rotary = Rotary{.size = 8, .hasPositions = true}};
   runBuilt(
       layer,
@@ -248,18 +248,18 @@ TEST(LayerBuilder, says_which_member_is_wrong) {
             "panels.inPairs: expected false where width is odd, got true for "
             "5");
   EXPECT_EQ(message({.width = 4,
-                     .headNorm =
-                         HeadNorm{.epsilon = 1e-5, .ofQueriesAndKeys = false}}),
-            "headNorm: expected queries and keys or the output to normalise, "
+                     .headNorms = HeadNorms{.epsilon = 1e-5,
+                                            .ofQueriesAndKeys = false}}),
+            "headNorms: expected queries and keys or the output to normalise, "
             "got neither");
-  EXPECT_EQ(
-      message({.width = 4, .headNorm = HeadNorm{.epsilon = 1e-5, .layer = 1}}),
-      "headNorm.layer: expected none without ofOutput, got 1");
+  EXPECT_EQ(message({.width = 4,
+                     .headNorms = HeadNorms{.epsilon = 1e-5, .layer = 1}}),
+            "headNorms.layer: expected none without ofOutput, got 1");
   EXPECT_EQ(
       message({.width = 4,
-               .headNorm =
-                   HeadNorm{.epsilon = 1e-5, .ofOutput = true, .layer = -1}}),
-      "headNorm.layer: expected at least 0, got -1");
+               .headNorms =
+                   HeadNorms{.epsilon = 1e-5, .ofOutput = true, .layer = -1}}),
+      "headNorms.layer: expected at least 0, got -1");
   constexpr std::int64_t huge = std::int64_t(1) << 40;
   EXPECT_EQ(message({.attention = {.queryHeads = huge, .headSize = huge},
                      .width = 4}),
@@ -272,14 +272,14 @@ TEST(LayerBuilder, says_which_member_is_wrong) {
   EXPECT_EQ(message({.width = 4, .isFused = true, .sourceWidth = 3}),
             "isFused: expected false where keys do not come from the input, "
             "got true");
-  EXPECT_EQ(message({.width = 4, .headNorm = HeadNorm{.epsilon = 1e300}}),
-            "headNorm.epsilon: expected a number that is positive and finite "
+  EXPECT_EQ(message({.width = 4, .headNorms = HeadNorms{.epsilon = 1e300}}),
+            "headNorms.epsilon: expected a number that is positive and finite "
             "in f32, got 1.0e+300");
   EXPECT_EQ(message({.attention = {.type = ElementType::f64},
                      .width = 4,
-                     .headNorm = HeadNorm{.epsilon = 1e300}}),
+                     .headNorms = HeadNorms{.epsilon = 1e300}}),
             "");
-  EXPECT_NE(message({.width = 4, .headNorm = HeadNorm{.epsilon = 0}}), "");
+  EXPECT_NE(message({.width = 4, .headNorms = HeadNorms{.epsilon = 0}}), "");
   Tensor<std::int32_t, 1> lengths("lengths");
   EXPECT_EQ(message({.attention = {.mask = causal() && keyPadding(lengths)},
                      .width = 4,

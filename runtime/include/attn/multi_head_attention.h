@@ -25,7 +25,7 @@ struct Rotary {
 /// Normalises heads by the root of their mean square (Zhang and Sennrich,
 /// arXiv:1910.07467), times weights, of queries and keys or of the attention's
 /// output, or of both.
-struct HeadNorm {
+struct HeadNorms {
   double epsilon; ///< Positive.
   bool ofQueriesAndKeys = true;
   bool ofOutput = false;
@@ -117,7 +117,7 @@ struct MultiHeadAttention {
   /// Sigmoids that heads, or all their elements, are multiplied by (Qiu et al.,
   /// arXiv:2505.06708).
   enum class Gate { none, ofHeads, ofElements } gate = Gate::none;
-  std::optional<HeadNorm> headNorm = {};
+  std::optional<HeadNorms> headNorms = {};
   std::optional<Rotary> rotary = {};
   /// None with sequences.
   std::optional<LayerCache> cache = {};
