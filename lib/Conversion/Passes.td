@@ -103,7 +103,8 @@ def ConvertMathToNVVM
     `arith.minnumf`; `sqrt` of f32 and f64; and of f32 `exp2`, `log2` and `rsqrt`,
     which are approximations with a relative error of about 2^-22 and take subnormal
     numbers for 0. Of f32, `exp`, `log`, `log1p` and `tanh` are computed by these;
-    `log1p` and `tanh` have an absolute error of about 2^-22. `absi` is a maximum.
+    `log1p` and `tanh` have an error of about 2^-22, absolute for results below 1 and
+    else relative. `absi` is a maximum.
 
     Every other operation of math is an error, as is `arith.remf`: upstream's
     conversion makes it a call of libdevice, a library which is not linked.
@@ -502,17 +503,18 @@ def ConvertForallToGPU : Pass<"convert-forall-to-gpu"> {
 def CopyToWorkgroup : Pass<"attn-copy-to-workgroup"> {
   let summary = "Copy factors of products to workgroup memory, ahead of their use";
   let description = [{
-    In a `gpu.launch`, rows of f16 or bf16 that a `vector.contract` multiplies as
-    its second factor are read from a copy in workgroup memory, a `memref.alloca`
-    of stages of tiles with rows 16 bytes apart, so that the 8 rows that `ldmatrix`
-    reads at once are in different banks. So are rows of the first factor of more
-    than 128 elements, which are too many for registers.
+    In a `gpu.launch`, rows of f32, f16 or bf16 that a `vector.contract` multiplies
+    as its second factor are read from a copy in workgroup memory, a `memref.alloca`
+    of stages of tiles. Rows in it are 16 bytes longer than their elements, so that
+    the 8 that `ldmatrix` reads at once are in different banks. So are rows of the
+    first factor that are of f32, which matrix units do not multiply exactly, or of
+    more than 128 elements, which are too many for registers.
 
     Where the rows depend on the iteration of a loop, an iteration starts the copies
     of a later one, if their places do not depend on what the loop carries: blocks
-    of keys and values arrive while others are computed with. There are at least two
-    stages, and up to four as long as two workgroups with them fit 100 KB. An
-    iteration has one barrier.
+    of keys and values arrive while others are computed with. There are up to four
+    stages as long as two workgroups with them fit 100 KB, else two if 96 KB have
+    room for them. An iteration has one barrier. Other copies are waited for at once.
 
     A copy is an `nvgpu.device_async_copy` of 16 bytes, with 0 for rows that are not
     there, if a check at run time finds that each row begins at a multiple of 16

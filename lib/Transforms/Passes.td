@@ -347,7 +347,7 @@ def SplitDecoding : Pass<"attn-split-decoding"> {
     single elements, merges them into the output, a third one into the
     log-sum-exp, if it is asked for. A sink takes part in the merge.
 
-    There are `workgroups` parts of all heads, if that leaves each at least 256 keys.
+    There are `workgroups` parts of all heads, if that leaves each about 256 keys.
     Parts are of the keys that the mask may keep and, of a cache, that are stored, and
     begin at multiples of 64. Of few such keys, the last parts are empty, with a
     maximum of -inf and so the weight 0. How many there are depends on sizes alone.

@@ -60,7 +60,8 @@ namespace {
 /// page.
 constexpr int64_t kPartUnit = 64;
 
-/// Keys below which another part costs more than it saves.
+/// About as many keys as a part has at least: another one would cost more than
+/// it saves.
 constexpr int64_t kLeastKeys = 256;
 
 /// Splits the keys of one op, whose number of queries is known.

@@ -51,7 +51,7 @@ static std::optional<bool> findTranspose(vector::ContractionOp op) {
 }
 
 /// Writes a fragment of f32 to workgroup memory, where products read it. Rows
-/// are 16 bytes apart, so that lanes read different banks.
+/// are 16 bytes longer than their elements, so that lanes read different banks.
 static Value storeFirstFactor(Value vector, LaneValues &lanes) {
   ImplicitLocOpBuilder &b = lanes.b;
   auto type = cast<VectorType>(vector.getType());

@@ -17,8 +17,8 @@ namespace mlir::attn {
 
 /// Makes `reads`, of tiles that depend on the iteration of `loop`, reads of
 /// buffers in workgroup memory with several stages, into which iterations copy
-/// what later ones read. Fails, with everything as it was, where a tile can not
-/// be found ahead.
+/// what later ones read. Fails where a tile cannot be found ahead, or two
+/// stages do not fit; the loop computes what it did then.
 LogicalResult stageLoop(scf::ForOp loop, ArrayRef<vector::TransferReadOp> reads,
                         WorkgroupThreads threads);
 

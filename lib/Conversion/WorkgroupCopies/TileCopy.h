@@ -22,7 +22,8 @@ struct WorkgroupThreads {
 };
 
 /// A buffer in workgroup memory for `stages` tiles (rows, columns) of f32, f16
-/// or bf16, at the start of the launch. Rows are 16 bytes apart, so that the 8
+/// or bf16, at the start of the launch. Rows are 16 bytes longer than
+/// their elements, so that the 8
 /// that `ldmatrix` reads at once are in different banks.
 Value allocateTiles(WorkgroupThreads threads, int64_t stages, VectorType tile);
 
