@@ -123,6 +123,19 @@ static mlir::LogicalResult verifyLowered(mlir::gpu::GPUModuleOp kernels) {
   return mlir::failure(result.wasInterrupted());
 }
 
+/// Lets a kernel whose blocks have a known size take all registers: ptxas spills
+/// some, at its own judgement, to have room for more blocks at once, if it does
+/// not know that one is enough.
+static void allowAllRegisters(mlir::gpu::GPUModuleOp kernels) {
+  mlir::Builder builder(kernels.getContext());
+  kernels.walk([&](mlir::LLVM::LLVMFuncOp function) {
+    StringRef name = mlir::NVVM::NVVMDialect::getMinctasmAttrName();
+    if (function->hasAttr(mlir::NVVM::NVVMDialect::getMaxntidAttrName()) &&
+        !function->hasAttr(name))
+      function->setAttr(name, builder.getI32IntegerAttr(1));
+  });
+}
+
 static Expected<std::string> writePTX(mlir::gpu::GPUModuleOp kernels,
                                       const std::string &architecture) {
   DiagnosticCollector diagnostics(kernels.getContext());
@@ -136,6 +149,7 @@ static Expected<std::string> writePTX(mlir::gpu::GPUModuleOp kernels,
                                      getFeatures(architecture));
   if (mlir::failed(pm.run(*module)) || mlir::failed(verifyLowered(copy)))
     return diagnostics.takeError("cannot lower for " + architecture);
+  allowAllRegisters(copy);
 
   PTXWriter writer(copy, architecture);
   std::optional<llvm::SmallVector<char, 0>> ptx = writer.run();

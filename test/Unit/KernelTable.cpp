@@ -26,15 +26,19 @@ using namespace attn::test;
 
 namespace {
 
+/// Lengths are static: a kernel of any number of queries has the form for one
+/// beside the other.
 struct Variant {
   const char *name;
   const char *attributes;
+  const char *queryLength = "4096";
 };
 constexpr Variant variants[] = {
     {"full", ""},
     {"causal", "mask causal"},
     {"window", "mask causal, sliding_window(256, 0)"},
     {"softcap", "score softcap(20.0) mask causal"},
+    {"decode", "offset(bottom_right) mask causal", "1"},
 };
 
 constexpr const char *numberNames[] = {
@@ -60,22 +64,22 @@ std::string replace(std::string text, const std::string &from,
 }
 
 std::string writeKernel(const std::string &element, int headSize,
-                        const std::string &attributes) {
+                        const Variant &variant) {
   std::string text = R"(
-!queries = tensor<?x8x?xHEADxTYPE>
+!queries = tensor<?x8xLENGTHxHEADxTYPE>
 !keys = tensor<?x2x?xHEADxTYPE>
 func.func @attend(%query: !queries, %key: !keys, %value: !keys) -> !queries {
   %c0 = arith.constant 0 : index
-  %c2 = arith.constant 2 : index
   %batch = tensor.dim %query, %c0 : !queries
-  %length = tensor.dim %query, %c2 : !queries
-  %init = tensor.empty(%batch, %length) : !queries
+  %init = tensor.empty(%batch) : !queries
   %output = attn.attention ins(%query, %key, %value : !queries, !keys, !keys)
       outs(%init : !queries) ATTRIBUTES
   return %output : !queries
 })";
   text = replace(text, "HEAD", std::to_string(headSize));
-  return replace(replace(text, "TYPE", element), "ATTRIBUTES", attributes);
+  text = replace(text, "LENGTH", variant.queryLength);
+  text = replace(text, "ATTRIBUTES", variant.attributes);
+  return replace(text, "TYPE", element);
 }
 
 long countInstructions(const std::string &ptx,
@@ -88,14 +92,47 @@ long countInstructions(const std::string &ptx,
   return count;
 }
 
-/// What the launch asks for.
+/// The most that a launch asks for.
 long findSharedBytes(mlir::ModuleOp module) {
-  llvm::APInt bytes;
+  long most = 0;
   module.walk([&](mlir::gpu::LaunchFuncOp launch) {
-    if (mlir::Value size = launch.getDynamicSharedMemorySize())
-      mlir::matchPattern(size, mlir::m_ConstantInt(&bytes));
+    llvm::APInt bytes;
+    if (mlir::Value size = launch.getDynamicSharedMemorySize();
+        size && mlir::matchPattern(size, mlir::m_ConstantInt(&bytes)))
+      most = std::max<long>(most, bytes.getSExtValue());
   });
-  return bytes.getSExtValue();
+  return most;
+}
+
+/// Compiles one module of kernels, and adds what they take to `result`.
+Status measureModule(mlir::gpu::GPUModuleOp kernels,
+                     const cuda::DeviceCompiler &compiler,
+                     const std::string &architecture,
+                     const std::optional<cuda::Ptxas> &ptxas,
+                     MeasuredKernel &result) {
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point start = Clock::now();
+  Expected<cuda::DeviceCode> code = compiler.compile(kernels);
+  if (!code)
+    return std::move(code).error();
+  result.toPTX += Clock::now() - start;
+  for (std::size_t i = 0; i < std::size(instructions); ++i)
+    result.numbers[mma + i] += countInstructions(code->ptx, instructions[i]);
+  if (!ptxas)
+    return {};
+  start = Clock::now();
+  Expected<cuda::Assembly> assembly = ptxas->assemble(code->ptx, architecture);
+  if (!assembly)
+    return std::move(assembly).error();
+  result.toMachineCode += Clock::now() - start;
+  long &most = result.numbers[registers];
+  for (const cuda::KernelResources &kernel :
+       cuda::readResources(assembly->log)) {
+    most = std::max<long>(most, kernel.registers);
+    result.numbers[spillBytes] +=
+        kernel.spillStoreBytes + kernel.spillLoadBytes;
+  }
+  return {};
 }
 
 } // namespace
@@ -130,7 +167,7 @@ test::measureKernels(const std::string &element, int headSize,
   {
     DiagnosticCollector diagnostics(&context);
     module = mlir::parseSourceString<mlir::ModuleOp>(
-        writeKernel(element, headSize, known.attributes), &context);
+        writeKernel(element, headSize, known), &context);
     mlir::PassManager passes(&context);
     mlir::attn::buildPreparationPipeline(passes);
     mlir::attn::buildGPUPipeline(passes);
@@ -138,36 +175,20 @@ test::measureKernels(const std::string &element, int headSize,
       return diagnostics.takeError("cannot lower");
   }
   auto lowering = Clock::now() - start;
-  mlir::gpu::GPUModuleOp kernels =
-      *module->getOps<mlir::gpu::GPUModuleOp>().begin();
   std::vector<MeasuredKernel> results;
   for (const std::string &architecture : architectures) {
-    start = Clock::now();
     Expected<cuda::DeviceCompiler> compiler =
         cuda::DeviceCompiler::create({.architecture = architecture});
     if (!compiler)
       return compiler.error();
-    Expected<cuda::DeviceCode> code = compiler->compile(kernels);
-    if (!code)
-      return code.error();
     MeasuredKernel result;
-    result.toPTX = lowering + (Clock::now() - start);
+    result.toPTX = lowering;
     result.numbers[sharedBytes] = findSharedBytes(*module);
-    for (std::size_t i = 0; i < std::size(instructions); ++i)
-      result.numbers[mma + i] = countInstructions(code->ptx, instructions[i]);
-    if (ptxas) {
-      start = Clock::now();
-      Expected<cuda::Assembly> assembly =
-          ptxas->assemble(code->ptx, architecture);
-      if (!assembly)
-        return assembly.error();
-      result.toMachineCode = Clock::now() - start;
-      cuda::KernelResources resources =
-          cuda::readResources(assembly->log).at(0);
-      result.numbers[registers] = resources.registers;
-      result.numbers[spillBytes] =
-          resources.spillStoreBytes + resources.spillLoadBytes;
-    }
+    for (auto kernels : module->getOps<mlir::gpu::GPUModuleOp>())
+      if (Status measured =
+              measureModule(kernels, *compiler, architecture, ptxas, result);
+          !measured)
+        return std::move(measured).error();
     results.push_back(result);
   }
   return results;

@@ -20,9 +20,11 @@
 
 namespace attn::test {
 
-/// A kernel of attention for an architecture: a row of the table.
+/// A kernel of attention for an architecture: a row of the table. Numbers are
+/// of all its launches: instructions in sum, registers and memory of the
+/// largest.
 struct KernelConfiguration {
-  std::string element; ///< "f16" or "bf16".
+  std::string element; ///< "f32", "f16" or "bf16".
   int headSize;
   std::string variant; ///< A name of `getVariants`.
   std::string architecture;
@@ -52,7 +54,7 @@ std::vector<std::string> getVariants();
 /// A kernel, and what compiling it took.
 struct MeasuredKernel {
   KernelNumbers numbers = {};
-  std::chrono::duration<double, std::milli> toPTX, toMachineCode;
+  std::chrono::duration<double, std::milli> toPTX = {}, toMachineCode = {};
 };
 
 /// Lowers and compiles attention of each of `architectures`, with ptxas if
