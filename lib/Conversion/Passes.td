@@ -487,6 +487,9 @@ def ConvertForallToGPU : Pass<"convert-forall-to-gpu"> {
     thread for each iteration, 128 in a workgroup. So does an elementwise linalg
     operation on buffers outside of such loops.
 
+    The launches of a function `f` name a module `f_kernels`, to which
+    `gpu-kernel-outlining` outlines them all, and which is compiled at once.
+
     The host has no access to buffers of the device. What it allocates is memory of
     the GPU, `gpu.alloc`, freed where its block ends. An assertion about what buffers
     hold is launched with what it reads: a loop of assertions with a workgroup for

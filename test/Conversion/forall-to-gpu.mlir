@@ -69,15 +69,15 @@ func.func @elements(%n: index, %out: memref<?x?xf32>) {
 // -----
 
 // Buffers of the host are the GPU's, and what is elementwise runs there. A copy
-// between them is one.
+// between them is one. All launches of a function have kernels in one module.
 // CHECK-LABEL: func.func @host
 // CHECK-SAME: %[[IN:[^:]*]]: memref<4x?xf16>, %[[OUT:[^:]*]]: memref<?x4xf32>
 // CHECK: %[[BUFFER:.*]] = gpu.alloc (%{{.*}}) : memref<4x?xf32>
-// CHECK: gpu.launch
+// CHECK: gpu.launch {{.*}} module(@host_kernels)
 // CHECK: %[[X:.*]] = memref.load %[[IN]][%[[I:.*]], %[[J:.*]]]
 // CHECK: %[[Y:.*]] = arith.extf %[[X]]
 // CHECK: memref.store %[[Y]], %[[BUFFER]][%[[I]], %[[J]]]
-// CHECK: gpu.launch
+// CHECK: gpu.launch {{.*}} module(@host_kernels)
 // CHECK: memref.load %[[BUFFER]][%[[I:.*]], %[[J:.*]]]
 // CHECK: memref.store %{{.*}}, %[[OUT]][%[[J]], %[[I]]]
 // CHECK: gpu.dealloc %[[BUFFER]]

@@ -43,12 +43,14 @@
 // heads are y, batch entries z.
 // CHECK-LABEL: func.func @causal
 // CHECK: cf.assert
-// CHECK: gpu.launch_func @causal_kernel_3::@causal_kernel
+// CHECK: gpu.launch_func @causal_kernels::@causal_kernel_3
 // CHECK-SAME: blocks in (%{{.*}}, %c8, %{{.*}}) threads in (%c128, %c1, %c1)
 // CHECK-SAME: dynamic_shared_memory_size %c45056_i32
 // CHECK-SAME: args(%{{[^,]*}} : memref<?x8x?x64xf16, strided<[?, ?, ?, 1]>>, %{{[^,]*}} : memref<?x2x?x64xf16, strided<[?, ?, ?, 1]>>,
-// CHECK: gpu.module @causal_kernel_3
-// CHECK: llvm.func @causal_kernel(
+// All kernels of a function are in one module.
+// CHECK: gpu.module @causal_kernels
+// CHECK-NOT: gpu.module
+// CHECK: llvm.func @causal_kernel_3(
 // CHECK-SAME: nvvm.kernel, nvvm.maxntid = array<i32: 128, 1, 1>
 // CHECK: nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 16, cache = cg, %{{.*}}
 // CHECK: nvvm.cp.async.commit.group
@@ -76,7 +78,7 @@ func.func @causal(%query: tensor<?x8x?x64xf16>, %key: tensor<?x2x?x64xf16>,
 // the log-sum-exp a second result.
 // CHECK-LABEL: func.func @few
 // CHECK: gpu.launch_func {{.*}} threads in (%c64, %c1, %c1)
-// CHECK: gpu.module @few_kernel
+// CHECK: gpu.module @few_kernels
 // CHECK: llvm.nvvm.lg2.approx
 func.func @few(%query: tensor<2x4x20x128xbf16>, %key: tensor<2x4x?x128xbf16>,
                %value: tensor<2x4x?x80xbf16>, %sink: tensor<4xf32>)

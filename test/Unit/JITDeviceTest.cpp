@@ -140,7 +140,7 @@ TEST_F(JITDevice, Launch) {
   EXPECT_EQ(kernel->pipeline(), "gpu");
   EXPECT_EQ(kernel->stats().source, Source::compiler);
   EXPECT_GT(kernel->stats().deviceMs, 0);
-  EXPECT_GT(ptxas.calls(), 0u);
+  EXPECT_EQ(ptxas.calls(), 1u);
 
   // Nobody reads what is there.
   auto at = [](std::uintptr_t address) {
@@ -184,7 +184,7 @@ TEST_F(JITDevice, LaunchesThatAreRefused) {
   int notAStream;
   EXPECT_EQ(errorOf(kernel->launch({views.query, views.key, views.value, 30.0},
                                    {views.output}, &notAStream)),
-            "cannot launch kernel 'attn_kernel_kernel': "
+            "cannot launch kernel 'attn_kernel_kernel_3': "
             "CUDA_ERROR_INVALID_HANDLE (invalid resource handle)");
   Kernel onCPU = test::compile(attentionText("f16"));
   EXPECT_EQ(errorOf(onCPU.launch({views.query, views.key, views.value, 30.0},
@@ -334,15 +334,14 @@ TEST_F(JITDevice, Caches) {
   };
   Engine first = createEngine(options);
   EXPECT_EQ(compileAndRun(first), Source::compiler);
-  std::size_t calls = ptxas.calls(); // One for each launch in the kernel.
-  EXPECT_GT(calls, 0u);
+  EXPECT_EQ(ptxas.calls(), 1u); // For all kernels that are launched.
   EXPECT_EQ(compileAndRun(first), Source::memoryCache);
   EXPECT_EQ(compileAndRun(createEngine(options)), Source::diskCache);
-  EXPECT_EQ(ptxas.calls(), calls);
+  EXPECT_EQ(ptxas.calls(), 1u);
   driver.major = 8;
   EXPECT_EQ(compileAndRun(createEngine(options)), Source::compiler);
   EXPECT_EQ(compileAndRun(createEngine(options)), Source::diskCache);
-  EXPECT_EQ(ptxas.calls(), 2 * calls);
+  EXPECT_EQ(ptxas.calls(), 2u);
 }
 
 } // namespace

@@ -167,6 +167,14 @@ LogicalResult convertLoop(RewriterBase &rewriter, scf::ForallOp loop) {
   return success();
 }
 
+/// Has all kernels of a function outlined to one gpu.module, so that compilers
+/// for GPUs run once for a function, not once for a launch.
+void nameKernelModule(FunctionOpInterface function) {
+  auto name = FlatSymbolRefAttr::get(function.getContext(),
+                                     (function.getName() + "_kernels").str());
+  function.walk([&](gpu::LaunchOp launch) { launch.setModuleAttr(name); });
+}
+
 struct ConvertForallToGPU
     : attn::impl::ConvertForallToGPUBase<ConvertForallToGPU> {
   void runOnOperation() override {
@@ -182,7 +190,8 @@ struct ConvertForallToGPU
         return signalPassFailure();
     getOperation()->walk([&](FunctionOpInterface function) {
       if (failed(convertHostCode(rewriter, function)))
-        signalPassFailure();
+        return signalPassFailure();
+      nameKernelModule(function);
     });
   }
 };
