@@ -7,6 +7,8 @@
 
 #include "runtime/CUDA/Program.h"
 
+#include <algorithm>
+
 using namespace attn;
 using namespace attn::cuda;
 
@@ -96,6 +98,9 @@ Status Function::launch(const LaunchSize &size,
 
 Status Function::launch(const LaunchSize &size, void **arguments,
                         CUstream stream) const {
+  // The driver refuses empty grids.
+  if (*std::ranges::min_element(size.grid) == 0)
+    return {};
   const DeviceState &device = *module->owner();
   const Driver &driver = *device.driver;
   ContextScope scope(device);

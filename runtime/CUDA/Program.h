@@ -57,7 +57,7 @@ struct LaunchSize {
 class Function {
 public:
   /// Runs the kernel in the order of `stream`, where errors of the kernel
-  /// itself show up later.
+  /// itself show up later. Launches nothing if the grid has no blocks.
   Status launch(const LaunchSize &size, const LaunchArguments &arguments,
                 const Stream &stream) const;
   /// The same for addresses of arguments, as the driver wants them, and for a

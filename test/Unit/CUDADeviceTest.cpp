@@ -186,6 +186,19 @@ TEST_F(CUDADevice, Launch) {
               ElementsAre(std::pair(std::string("saxpy"), 64 * 1024)));
 }
 
+TEST_F(CUDADevice, EmptyGrids) {
+  Expected<Device> device = open();
+  Expected<Stream> stream = device->createStream();
+  Expected<Program> program = Program::load(*device, code);
+  ASSERT_EQ(errorOf(program), "");
+  Expected<Function> empty = program->getFunction("empty");
+  ASSERT_EQ(errorOf(empty), "");
+  for (std::array<unsigned, 3> grid :
+       {std::array{0u, 1u, 1u}, {1u, 0u, 1u}, {1u, 1u, 0u}})
+    EXPECT_EQ(errorOf(empty->launch({.grid = grid}, {}, *stream)), "");
+  EXPECT_TRUE(driver.launches.empty());
+}
+
 TEST_F(CUDADevice, MachineCodeFirst) {
   Expected<Device> device = open();
   DeviceCode both = code;
@@ -212,10 +225,10 @@ TEST_F(CUDADevice, WrongLaunches) {
   EXPECT_EQ(errorOf(program->getFunction("empty", 228 * 1024)),
             "kernel 'empty' cannot have 233472 bytes of shared memory: "
             "CUDA_ERROR_INVALID_VALUE (invalid argument)");
-  EXPECT_EQ(
-      errorOf(program->getFunction("empty")->launch({{0, 1, 1}}, {}, *stream)),
-      "cannot launch kernel 'empty': CUDA_ERROR_INVALID_VALUE (invalid "
-      "argument)");
+  EXPECT_EQ(errorOf(program->getFunction("empty")->launch({.block = {0}}, {},
+                                                          *stream)),
+            "cannot launch kernel 'empty': CUDA_ERROR_INVALID_VALUE (invalid "
+            "argument)");
 }
 
 //===----------------------------------------------------------------------===//

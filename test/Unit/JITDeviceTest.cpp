@@ -163,14 +163,33 @@ TEST_F(JITDevice, Launch) {
               launch.arguments.end());
   }
   EXPECT_THAT(launch.arguments, testing::Contains(0x41f00000u)); // 30.0f
+}
 
-  // No blocks: nothing to launch.
-  const std::int64_t none[] = {0, 4, 70, 16}, noKeys[] = {0, 2, 90, 16};
-  TensorView query(static_cast<f16 *>(nullptr), none),
-      key(static_cast<f16 *>(nullptr), noKeys);
-  EXPECT_EQ(errorOf(kernel->launch({query, key, key, 30.0}, {query}, nullptr)),
-            "");
-  EXPECT_EQ(driver.launches.size(), 1u);
+/// Sizes of 0 in the call: the driver refuses a grid without blocks.
+TEST_F(JITDevice, EmptyGrids) {
+  Expected<Kernel> kernel = compile(createEngine());
+  ASSERT_EQ(errorOf(kernel), "");
+  std::vector<f16> memory(4096);
+  auto launch = [&](std::int64_t batch, std::int64_t queries,
+                    std::int64_t keys) {
+    const std::int64_t querySizes[] = {batch, 4, queries, 16},
+                       keySizes[] = {batch, 2, keys, 16};
+    TensorView query(memory.data(), querySizes),
+        key(memory.data() + 1024, keySizes),
+        output(memory.data() + 2048, querySizes);
+    driver.launches.clear();
+    return errorOf(kernel->launch({query, key, key, 30.0}, {output}, nullptr));
+  };
+  for (std::int64_t queries : {1, 5}) {
+    SCOPED_TRACE(queries);
+    EXPECT_EQ(launch(/*batch=*/0, queries, /*keys=*/9), "");
+    EXPECT_THAT(driver.launches, testing::IsEmpty());
+    // Outputs become 0.
+    EXPECT_EQ(launch(/*batch=*/1, queries, /*keys=*/0), "");
+    EXPECT_THAT(driver.launches, testing::Not(testing::IsEmpty()));
+  }
+  EXPECT_EQ(launch(/*batch=*/1, /*queries=*/0, /*keys=*/9), "");
+  EXPECT_THAT(driver.launches, testing::IsEmpty());
 }
 
 TEST_F(JITDevice, LaunchesThatAreRefused) {
