@@ -37,7 +37,7 @@
 
 // RUN: not attn-run %s --entry sum --pipeline reference --threads 2 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=THREADS
-// THREADS: attn-run: error: --threads: pipeline 'reference' runs on 1 thread, got 2
+// THREADS: attn-run: error: --threads: pipeline 'reference' has 1 thread of the CPU, got 2
 
 // RUN: not attn-run %s --entry sum --threads -1 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=NEGATIVE

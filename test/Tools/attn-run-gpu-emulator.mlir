@@ -25,7 +25,7 @@
 
 // RUN: not attn-run %s --entry full --random 1 --pipeline gpu-emulator \
 // RUN:   --threads 2 2>&1 | FileCheck %s --check-prefix=THREADS
-// THREADS: --threads: pipeline 'gpu-emulator' runs on 1 thread, got 2
+// THREADS: --threads: pipeline 'gpu-emulator' has 1 thread of the CPU, got 2
 
 // CHECK: pipeline gpu-emulator
 // CHECK-NOT: failed:

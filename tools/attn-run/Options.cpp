@@ -114,10 +114,12 @@ Expected<Options> attn::run::parseOptions(int argc, char **argv) {
   if (Status status = parseNumber(parsed, OPT_repeat, 1u, options.repeat);
       !status)
     return status.error();
-  if ((options.pipeline == "reference" || options.pipeline == "gpu-emulator") &&
-      options.threads != 1)
+  bool hasThreads =
+      options.pipeline == "cpu" ||
+      (options.pipeline == "gpu" && parsed.hasArg(OPT_fall_back_to_cpu));
+  if (!hasThreads && options.threads != 1)
     return Error{"--threads: pipeline '" + options.pipeline +
-                     "' runs on 1 thread, got " +
+                     "' has 1 thread of the CPU, got " +
                      std::to_string(options.threads),
                  {}};
   return options;

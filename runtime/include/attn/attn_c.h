@@ -143,7 +143,7 @@ ATTN_EXPORT char *attn_kernel_run(const attn_kernel *kernel,
 
 /** Starts a kernel of "gpu" on tensors in the GPU's memory, in a stream (a
     CUstream or cudaStream_t) of its primary context, and returns. NULL is the
-    default stream. */
+    default stream. The tensors and the kernel must live until it is done. */
 ATTN_EXPORT char *attn_kernel_launch(const attn_kernel *kernel,
                                      const attn_argument *arguments,
                                      size_t num_arguments,
