@@ -104,10 +104,10 @@ LogicalResult attn::convertForall(scf::ForallOp loop, LaneValues &lanes) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(shared.getBody());
     Value number = shared.getInductionVar();
-    for (auto [size, index] :
-         llvm::reverse(llvm::zip_equal(*sizes, loop.getInductionVars()))) {
-      Value extent = lanes.constant(size);
-      index.replaceAllUsesWith(arith::RemUIOp::create(b, number, extent));
+    for (size_t dim = sizes->size(); dim-- > 0;) {
+      Value extent = lanes.constant((*sizes)[dim]);
+      loop.getInductionVar(int64_t(dim))
+          .replaceAllUsesWith(arith::RemUIOp::create(b, number, extent));
       number = arith::DivUIOp::create(b, number, extent);
     }
   }
