@@ -18,7 +18,7 @@
 //
 // With --gpu, specs are of what is lowered for GPUs, and also run on the
 // emulator, twice: it runs threads in another order each time, and the bits
-// must be the same. A kernel that has no lowering for GPUs must say so.
+// must be the same. None may be refused.
 //
 // A spec depends on its number, --gpu and --type alone: "--seed 17 --count 1"
 // repeats number 17.
@@ -73,7 +73,6 @@ struct Configuration {
 struct CompiledKernel {
   KernelSpec spec;
   string text;
-  /// Without the emulator's where it is not lowered for GPUs.
   std::vector<Kernel> kernels;
 };
 
@@ -89,10 +88,6 @@ public:
   void printSummary() const;
   /// Features that no spec had.
   std::vector<string> missingFeatures() const;
-  /// Whether many specs have been emulated, where that is asked for.
-  bool hasEmulatedMany() const {
-    return !gpu || 8 * numEmulated >= numNotLowered;
-  }
 
 private:
   const CompiledKernel *compile(std::uint64_t number);
@@ -117,27 +112,12 @@ private:
   std::optional<CompiledKernel> current;
   std::uint64_t currentNumber = 0;
   std::uint64_t numKernels = 0, numErrors = 0;
-  std::uint64_t numEmulated = 0, numNotLowered = 0;
   double compileMs = 0;
   std::map<string, double> largestErrors;
   std::map<string, int> featureCounts;
 };
 
 } // namespace
-
-/// Whether the pipeline for GPUs refuses a kernel, naming an operation.
-static bool hasNoLowering(const Error &error) {
-  // The load is one of a check, which is made of data before the launch.
-  constexpr const char *reasons[] = {
-      "lowered for a GPU", "has no lowering for a GPU",
-      "has no instruction on GPUs", "has no form for lanes of a GPU",
-      "'memref.load' op runs on the host"};
-  for (const Diagnostic &each : error.diagnostics)
-    for (const char *reason : reasons)
-      if (each.message.find(reason) != string::npos)
-        return true;
-  return false;
-}
 
 const CompiledKernel *Runner::compile(std::uint64_t number) {
   std::uint64_t kernelNumber = number / callsPerKernel;
@@ -152,9 +132,6 @@ const CompiledKernel *Runner::compile(std::uint64_t number) {
     compileOptions.pipeline = configuration.pipeline;
     Expected<Kernel> kernel =
         configuration.engine.compile(text, compileOptions);
-    if (!kernel && configuration.pipeline == emulatorName &&
-        hasNoLowering(kernel.error()))
-      continue;
     if (!kernel) {
       fail(number, text, configuration.name + ": " + kernel.error().message);
       return nullptr;
@@ -196,7 +173,6 @@ bool Runner::checkCall(const CompiledKernel &kernel, const Call &call,
   std::vector<Answer> compiled;
   if (!runKernels(kernel, call, number, compiled))
     return false;
-  ++(compiled.size() < configurations.size() ? numNotLowered : numEmulated);
   Answer oracle = runOracle(call);
   Answer interpreted = runInterpreter(kernel.text, call);
   bool agree = interpreted.error.empty() == oracle.error.empty();
@@ -258,10 +234,6 @@ void Runner::printSummary() const {
               " specs fail as they "
               "should\n",
               numKernels, compileMs / 1000, numErrors);
-  if (gpu)
-    std::printf("  %" PRIu64 " specs were emulated, %" PRIu64
-                " have no lowering for GPUs\n",
-                numEmulated, numNotLowered);
   for (const auto &[name, error] : largestErrors)
     std::printf("  largest error of %s: %.2g\n", name.c_str(), error);
   for (const auto &[feature, count] : featureCounts)
@@ -409,9 +381,5 @@ int main(int argc, char **argv) {
       std::printf("no spec had: %s\n", feature.c_str());
       ++failures;
     }
-  if (options.count >= 60 && !runner.hasEmulatedMany()) {
-    std::printf("hardly a spec has a lowering for GPUs\n");
-    ++failures;
-  }
   return failures ? 1 : 0;
 }
