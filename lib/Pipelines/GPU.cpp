@@ -24,13 +24,13 @@ static void addTilingStage(OpPassManager &pm) {
   // elements.
   constexpr int64_t kQueries = 64, kKeys = 64, kRowsOfWarp = 16;
   pm.addPass(attn::createSpecializeQueries());
-  // Query heads that share keys as rows of one matrix unit.
+  // Query heads that share keys as rows of one workgroup.
   attn::FoldGroupsOptions groups;
-  groups.maximumRows = kRowsOfWarp;
-  groups.plainRows = kRowsOfWarp;
+  groups.maximumRows = kQueries;
+  groups.plainRows = kQueries;
   pm.addPass(attn::createFoldGroups(groups));
   attn::SplitDecodingOptions decoding;
-  decoding.maximumRows = kRowsOfWarp;
+  decoding.maximumRows = kQueries;
   decoding.laneMultiple = kRowsOfWarp;
   pm.addPass(attn::createSplitDecoding(decoding));
   pm.addPass(attn::createLowerMerges());

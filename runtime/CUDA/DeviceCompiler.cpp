@@ -123,9 +123,9 @@ static mlir::LogicalResult verifyLowered(mlir::gpu::GPUModuleOp kernels) {
   return mlir::failure(result.wasInterrupted());
 }
 
-/// Lets a kernel whose blocks have a known size take all registers: ptxas spills
-/// some, at its own judgement, to have room for more blocks at once, if it does
-/// not know that one is enough.
+/// Lets a kernel whose blocks have a known size take all registers: ptxas
+/// spills some, at its own judgement, to have room for more blocks at once, if
+/// it does not know that one is enough.
 static void allowAllRegisters(mlir::gpu::GPUModuleOp kernels) {
   mlir::Builder builder(kernels.getContext());
   kernels.walk([&](mlir::LLVM::LLVMFuncOp function) {

@@ -131,6 +131,29 @@ TEST(EmulatedTraffic, contiguous) {
   }
 }
 
+/// Query heads of one key/value head that fill several warps of a workgroup.
+TEST(EmulatedTraffic, one_key_head) {
+  const char *text = R"(
+    func.func @attn_kernel(%q: tensor<1x40x1x64xf16>, %k: tensor<1x1x?x64xf16>,
+                 %v: tensor<1x1x?x64xf16>) -> tensor<1x40x1x64xf16> {
+      %init = tensor.empty() : tensor<1x40x1x64xf16>
+      %o = attn.attention ins(%q, %k, %v : tensor<1x40x1x64xf16>,
+          tensor<1x1x?x64xf16>, tensor<1x1x?x64xf16>)
+          outs(%init : tensor<1x40x1x64xf16>)
+      return %o : tensor<1x40x1x64xf16>
+    })";
+  Expected<std::unique_ptr<LinkedCode>> code = compile(text);
+  ASSERT_TRUE(code) << code.error().message;
+  constexpr std::int64_t keys = 301;
+  Tensor<Half, 4> query({1, 40, 1, size}), key({1, 1, keys, size}),
+      value({1, 1, keys, size}), output({1, 40, 1, size});
+  EmulatedLoads loads;
+  call(**code, {&query.view, &key.view, &value.view, &output.view});
+  std::uint64_t bytes = keys * size * sizeof(Half);
+  EXPECT_EQ(loads.bytesFrom(key.view.data), bytes);
+  EXPECT_EQ(loads.bytesFrom(value.view.data), bytes);
+}
+
 /// Pages of sequences of different lengths, which read what is stored.
 TEST(EmulatedTraffic, paged) {
   const char *text = R"(

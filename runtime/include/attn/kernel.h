@@ -150,8 +150,8 @@ public:
   /// Starts a kernel of pipeline "gpu" on tensors in the GPU's memory, and
   /// returns. `stream` is a CUstream or cudaStream_t of the GPU's primary
   /// context, which is the one of CUDA's runtime and of PyTorch; null is the
-  /// default stream. The tensors and a copy of this kernel must live until it is
-  /// done.
+  /// default stream. The tensors and a copy of this kernel must live until it
+  /// is done.
   ///
   /// Checks are those of `run`; nothing is read or written here. The driver's
   /// refusal to launch is an error with its text. What goes wrong while the
