@@ -30,7 +30,7 @@ using namespace attn::test;
 
 namespace {
 
-constexpr std::int64_t numHeads = 2, numQueries = 20, numKeys = 266;
+constexpr std::int64_t numHeads = 2, numQueries = 70, numKeys = 266;
 
 /// What the pipeline makes of attention.
 struct LoweredAttention {

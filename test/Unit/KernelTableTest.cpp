@@ -84,7 +84,7 @@ TEST_P(KernelTableRows, AreNotExceeded) {
       auto row =
           getTable().find({element, headSize, variant, architectures[i]});
       ASSERT_TRUE(row != getTable().end());
-      EXPECT_GT((*kernels)[i].numbers[mma], 0) << "not a kernel of attention";
+      EXPECT_EQ((*kernels)[i].numbers[mma] > 0, element != "f32");
       for (int n = 0; n < (getPtxas() ? numKernelNumbers : registers); ++n)
         EXPECT_LE((*kernels)[i].numbers[n], row->second[n])
             << getNumberName(n) << " of " << variant << " for "
