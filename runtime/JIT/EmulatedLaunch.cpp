@@ -39,9 +39,13 @@ static Buffer findBuffer(void **arguments, const std::int64_t *memref) {
   }
   Buffer buffer;
   buffer.name = "argument " + std::to_string(memref[0]);
-  buffer.data = *static_cast<char *const *>(fields[1]) + first * elementBytes;
-  buffer.bytes =
-      isEmpty ? 0 : std::size_t(last - first + 1) * std::size_t(elementBytes);
+  char *data = *static_cast<char *const *>(fields[1]);
+  if (isEmpty) { // There may be no memory.
+    buffer.data = data;
+    return buffer;
+  }
+  buffer.data = data + first * elementBytes;
+  buffer.bytes = std::size_t(last - first + 1) * std::size_t(elementBytes);
   return buffer;
 }
 
