@@ -156,23 +156,10 @@ Value PanelLowering::emitConvolution(const Tile &tile, Stages stages,
 
   AffineExpr r, j, e, a, k;
   bindDims(b.getContext(), r, j, e, a, k);
-  SmallVector<AffineMap> maps = AffineMap::inferFromExprList(
-      {ArrayRef<AffineExpr>{e, r + a, j + k}, {e, a, k}, {r, j}},
-      b.getContext());
-  SmallVector<utils::IteratorType> loops(5, utils::IteratorType::reduction);
-  loops[0] = loops[1] = utils::IteratorType::parallel;
   Value sums =
       fill(empty({b.getIndexAttr(numRows), b.getIndexAttr(kKeys)}, f32), 0.0);
-  return linalg::GenericOp::create(
-             b, loc, sums.getType(), ValueRange{visible, kernel}, sums, maps,
-             loops,
-             [&](OpBuilder &, Location, ValueRange x) {
-               Value product = arith::MulFOp::create(b, loc, x[0], x[1]);
-               linalg::YieldOp::create(
-                   b, loc,
-                   arith::AddFOp::create(b, loc, x[2], product).getResult());
-             })
-      .getResult(0);
+  return multiplyAdd({{e, r + a, j + k}, {e, a, k}, {r, j}}, {visible, kernel},
+                     sums, /*numReductions=*/3);
 }
 
 SmallVector<Value> PanelLowering::emitMixing(const Tile &tile, Stages stages,
@@ -315,21 +302,9 @@ Value PanelLowering::emitMixingProducts(const Tile &tile, Stages stages,
       });
     AffineExpr o, j, e;
     bindDims(b.getContext(), o, j, e);
-    SmallVector<AffineMap> maps = AffineMap::inferFromExprList(
-        {ArrayRef<AffineExpr>{e, o}, {e, j}, {o, j}}, b.getContext());
-    SmallVector<utils::IteratorType> loops(3, utils::IteratorType::parallel);
-    loops.back() = utils::IteratorType::reduction;
-    Value sums = fill(empty({count, width}, f32), 0.0);
-    sums = linalg::GenericOp::create(
-               b, loc, sums.getType(), ValueRange{weights, terms}, sums, maps,
-               loops,
-               [&](OpBuilder &, Location, ValueRange x) {
-                 Value product = arith::MulFOp::create(b, loc, x[0], x[1]);
-                 linalg::YieldOp::create(
-                     b, loc,
-                     arith::AddFOp::create(b, loc, x[2], product).getResult());
-               })
-               .getResult(0);
+    Value sums =
+        multiplyAdd({{e, o}, {e, j}, {o, j}}, {weights, terms},
+                    fill(empty({count, width}, f32), 0.0), /*numReductions=*/1);
     sums = map(marks, sums, [&](ValueRange x) {
       return select(input.isHidden(x[0]), real(f32, input.mark), x[1]);
     });

@@ -35,15 +35,15 @@ Value StageCode::emitConvolution(Stages stages, Value panel) {
   if (cast<ShapedType>(stages.kernel.getType()).getRank() == 3) {
     AffineExpr h, r, j, a, c;
     bindDims(b.getContext(), h, r, j, a, c);
-    return emitSums({{h, r + a, j + c}, {h, a, c}, {h, r, j}}, {padded, kernel},
-                    result, /*numReductions=*/2);
+    return multiplyAdd({{h, r + a, j + c}, {h, a, c}, {h, r, j}},
+                       {padded, kernel}, result, /*numReductions=*/2);
   }
   AffineExpr g, o, r, j, e, a, c;
   bindDims(b.getContext(), g, o, r, j, e, a, c);
   int64_t mixed = stages.getNumMixedHeads();
-  return join(emitSums({{g, e, r + a, j + c}, {g, o, e, a, c}, {g, o, r, j}},
-                       {split(padded, mixed), split(kernel, mixed)},
-                       split(result, mixed), /*numReductions=*/3));
+  return join(multiplyAdd({{g, e, r + a, j + c}, {g, o, e, a, c}, {g, o, r, j}},
+                          {split(padded, mixed), split(kernel, mixed)},
+                          split(result, mixed), /*numReductions=*/3));
 }
 
 Value StageCode::emitLastRows(Stages stages, Value count) {
@@ -60,30 +60,10 @@ Value StageCode::emitMixing(Stages stages, Value panel) {
   AffineExpr g, o, r, j, e;
   bindDims(b.getContext(), g, o, r, j, e);
   int64_t mixed = stages.getNumMixedHeads();
-  return join(emitSums({{g, e, r, j}, {g, e, o}, {g, o, r, j}},
-                       {split(panel, mixed), stages.mixing},
-                       split(zerosLike(panel), mixed),
-                       /*numReductions=*/1));
-}
-
-Value StageCode::emitSums(ArrayRef<SmallVector<AffineExpr, 4>> exprs,
-                          ValueRange inputs, Value result,
-                          unsigned numReductions) {
-  SmallVector<AffineMap> maps =
-      AffineMap::inferFromExprList(exprs, b.getContext());
-  SmallVector<utils::IteratorType> loops(maps.front().getNumDims(),
-                                         utils::IteratorType::parallel);
-  std::fill(loops.end() - numReductions, loops.end(),
-            utils::IteratorType::reduction);
-  return linalg::GenericOp::create(
-             b, loc, result.getType(), inputs, result, maps, loops,
-             [&](OpBuilder &, Location, ValueRange args) {
-               Value product = arith::MulFOp::create(b, loc, args[0], args[1]);
-               linalg::YieldOp::create(
-                   b, loc,
-                   arith::AddFOp::create(b, loc, args[2], product).getResult());
-             })
-      .getResult(0);
+  return join(multiplyAdd({{g, e, r, j}, {g, e, o}, {g, o, r, j}},
+                          {split(panel, mixed), stages.mixing},
+                          split(zerosLike(panel), mixed),
+                          /*numReductions=*/1));
 }
 
 Value StageCode::split(Value tensor, int64_t mixed) {

@@ -30,9 +30,6 @@ public:
 private:
   /// The last `count` query rows of a kernel.
   Value emitLastRows(Stages stages, Value count);
-  /// `result += input * weight`; the last loops are reductions.
-  Value emitSums(ArrayRef<SmallVector<AffineExpr, 4>> exprs, ValueRange inputs,
-                 Value result, unsigned numReductions);
   /// `(Hq, ...)` as `(Hq / mixed, mixed, ...)`, and back.
   Value split(Value tensor, int64_t mixed);
   Value join(Value tensor);

@@ -125,3 +125,23 @@ Value TensorCode::map(ValueRange inputs, Value destination,
              })
       .getResult(0);
 }
+
+Value TensorCode::multiplyAdd(ArrayRef<SmallVector<AffineExpr, 4>> exprs,
+                              ValueRange inputs, Value result,
+                              unsigned numReductions) {
+  SmallVector<AffineMap> maps =
+      AffineMap::inferFromExprList(exprs, b.getContext());
+  SmallVector<utils::IteratorType> loops(maps.front().getNumDims(),
+                                         utils::IteratorType::parallel);
+  std::fill(loops.end() - numReductions, loops.end(),
+            utils::IteratorType::reduction);
+  return linalg::GenericOp::create(
+             b, loc, result.getType(), inputs, result, maps, loops,
+             [&](OpBuilder &, Location, ValueRange args) {
+               Value product = arith::MulFOp::create(b, loc, args[0], args[1]);
+               linalg::YieldOp::create(
+                   b, loc,
+                   arith::AddFOp::create(b, loc, args[2], product).getResult());
+             })
+      .getResult(0);
+}

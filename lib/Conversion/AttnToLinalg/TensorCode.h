@@ -59,6 +59,11 @@ struct TensorCode {
   Value map(ValueRange inputs, Value destination,
             function_ref<Value(ValueRange)> body,
             ArrayRef<bool> alignLast = {});
+
+  /// `result += x * y` of two inputs; indices of both and of the result are
+  /// expressions of loops, of which the last ones are reductions.
+  Value multiplyAdd(ArrayRef<SmallVector<AffineExpr, 4>> exprs,
+                    ValueRange inputs, Value result, unsigned numReductions);
 };
 
 } // namespace mlir::attn
