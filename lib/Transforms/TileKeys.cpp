@@ -150,15 +150,12 @@ int64_t getBlockInLanes(OnlineAttentionOp op, int64_t block) {
 
 /// Keys of a block for matrix units, at most `block`: fewer for long heads,
 /// whose output leaves few registers for scores, and whose queries take
-/// workgroup memory, and for f32, which takes twice as much of that. With heads
-/// of up to 128 elements, 99 KB are enough, which sm_86 and sm_89 have.
+/// workgroup memory.
 int64_t getBlockForMatrixUnits(OnlineAttentionOp op, int64_t block) {
   auto key = cast<RankedTensorType>(op.getKey().getType());
   auto value = cast<RankedTensorType>(op.getValue().getType());
   int64_t size = std::max<int64_t>({1, key.getDimSize(1), value.getDimSize(1)});
-  int64_t elements = key.getElementType().isF32() ? 1 << 11
-                     : size > 128                 ? 1 << 12
-                                                  : 1 << 13;
+  int64_t elements = size > 128 ? 1 << 12 : 1 << 13;
   int64_t keys = llvm::bit_floor<uint64_t>(elements / size);
   return std::clamp<int64_t>(keys, std::min<int64_t>(16, block), block);
 }
