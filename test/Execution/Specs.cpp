@@ -88,7 +88,7 @@ static void restrictToGPU(KernelSpec &spec, Random &random,
                           std::optional<ElementType> type) {
   spec.type = type.value_or(random.pick<ElementType>(
       {ElementType::f16, ElementType::bf16, ElementType::f32}));
-  spec.keySize = random.pick<Index>({16, 32, 48, 64, 80, 128});
+  spec.keySize = random.pick<Index>({16, 32, 48, 64, 80, 128, 256});
   spec.valueSize =
       random.chance(0.7) ? spec.keySize : random.pick<Index>({16, 32, 48, 96});
   spec.packed = false;
