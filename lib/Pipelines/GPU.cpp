@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Conversion/Passes.h"
+#include "lib/Conversion/Warps.h"
 #include "lib/Pipelines/Pipelines.h"
 #include "lib/Pipelines/Stages.h"
 #include "lib/Transforms/Passes.h"
@@ -19,10 +20,10 @@ using namespace mlir;
 /// attn.attention to tiles of queries that workgroups compute, and those to
 /// blocks of keys, as on a CPU.
 static void addTilingStage(OpPassManager &pm) {
-  // Four warps of 16 rows, and as many keys: two blocks of them, the queries
+  // The rows of four warps, and as many keys: two blocks of them, the queries
   // and the output fit registers and workgroup memory for heads of 128
   // elements.
-  constexpr int64_t kQueries = 64, kKeys = 64, kRowsOfWarp = 16;
+  constexpr int64_t kQueries = 4 * attn::kRowsOfWarp, kKeys = kQueries;
   pm.addPass(attn::createSpecializeQueries());
   // Query heads that share keys as rows of one workgroup.
   attn::FoldGroupsOptions groups;
@@ -31,7 +32,7 @@ static void addTilingStage(OpPassManager &pm) {
   pm.addPass(attn::createFoldGroups(groups));
   attn::SplitDecodingOptions decoding;
   decoding.maximumRows = kQueries;
-  decoding.laneMultiple = kRowsOfWarp;
+  decoding.laneMultiple = attn::kRowsOfWarp;
   pm.addPass(attn::createSplitDecoding(decoding));
   pm.addPass(attn::createLowerMerges());
   attn::TileAttentionOptions tiling;
@@ -39,7 +40,7 @@ static void addTilingStage(OpPassManager &pm) {
   tiling.variantQueries = kQueries;
   pm.addPass(attn::createTileAttention(tiling));
   attn::AttentionToOnlineOptions online;
-  online.laneMultiple = kRowsOfWarp;
+  online.laneMultiple = attn::kRowsOfWarp;
   online.maximumLanes = kQueries;
   online.inMatrices = true;
   pm.addPass(attn::createAttentionToOnline(online));

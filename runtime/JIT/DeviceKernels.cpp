@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/JIT/DeviceKernels.h"
+#include "runtime/JIT/LaunchSizes.h"
 #include "runtime/Support/Call.h"
 
 #include <algorithm>
-#include <limits>
 
 using namespace attn;
 using namespace attn::jit;
@@ -45,12 +45,6 @@ DeviceKernels::getFunction(const std::string &module, const std::string &kernel,
   return function;
 }
 
-/// What does not fit becomes a size that the driver refuses.
-static unsigned narrow(std::int64_t size) {
-  return unsigned(
-      std::clamp<std::int64_t>(size, 0, std::numeric_limits<unsigned>::max()));
-}
-
 DeviceCall::~DeviceCall() {
   // Where the context is lost, so is its memory.
   for (cuda::CUdeviceptr buffer : buffers)
@@ -60,12 +54,14 @@ DeviceCall::~DeviceCall() {
 Status DeviceCall::launch(const char *module, const char *kernel,
                           const std::int64_t *sizes, void **arguments) const {
   Expected<cuda::Function> function =
-      kernels.getFunction(module, kernel, narrow(sizes[6]));
+      kernels.getFunction(module, kernel, toLaunchSize(sizes[6]));
   if (!function)
     return std::move(function).error();
   return function->launch(
-      {.grid = {narrow(sizes[0]), narrow(sizes[1]), narrow(sizes[2])},
-       .block = {narrow(sizes[3]), narrow(sizes[4]), narrow(sizes[5])}},
+      {.grid = {toLaunchSize(sizes[0]), toLaunchSize(sizes[1]),
+                toLaunchSize(sizes[2])},
+       .block = {toLaunchSize(sizes[3]), toLaunchSize(sizes[4]),
+                 toLaunchSize(sizes[5])}},
       arguments, stream);
 }
 

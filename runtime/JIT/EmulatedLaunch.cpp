@@ -8,14 +8,15 @@
 #include "runtime/JIT/EmulatedLaunch.h"
 
 #include "runtime/Emulator/Launch.h"
+#include "runtime/JIT/LaunchSizes.h"
 #include "runtime/Support/Call.h"
 
 #include <algorithm>
 #include <atomic>
-#include <limits>
 
 using namespace attn;
 using namespace attn::emulator;
+using attn::jit::toLaunchSize;
 
 static thread_local jit::EmulatedLoads *currentLoads = nullptr;
 
@@ -49,12 +50,6 @@ static Buffer findBuffer(void **arguments, const std::int64_t *memref) {
   return buffer;
 }
 
-/// What does not fit becomes a size that no launch can have.
-static unsigned narrow(std::int64_t size) {
-  return unsigned(
-      std::clamp<std::int64_t>(size, 0, std::numeric_limits<unsigned>::max()));
-}
-
 static Status launchKernel(void (*entry)(void **), const char *name,
                            const std::int64_t *sizes, void **arguments,
                            const std::int64_t *memrefs,
@@ -65,8 +60,10 @@ static Status launchKernel(void (*entry)(void **), const char *name,
   kernel.name = name;
   kernel.staticSharedBytes = std::size_t(sizes[7]);
   LaunchOptions options;
-  options.grid = {narrow(sizes[0]), narrow(sizes[1]), narrow(sizes[2])};
-  options.block = {narrow(sizes[3]), narrow(sizes[4]), narrow(sizes[5])};
+  options.grid = {toLaunchSize(sizes[0]), toLaunchSize(sizes[1]),
+                  toLaunchSize(sizes[2])};
+  options.block = {toLaunchSize(sizes[3]), toLaunchSize(sizes[4]),
+                   toLaunchSize(sizes[5])};
   options.dynamicSharedBytes = std::size_t(sizes[6]);
   options.seed = numLaunches++;
   for (std::int64_t i = 0; i < numMemrefs; ++i)

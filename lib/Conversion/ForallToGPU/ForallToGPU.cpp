@@ -7,6 +7,7 @@
 
 #include "lib/Conversion/ForallToGPU/HostCode.h"
 #include "lib/Conversion/Passes.h"
+#include "lib/Conversion/Warps.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -28,8 +29,6 @@ using namespace mlir::attn;
 
 namespace {
 
-constexpr int64_t kRowsOfWarp = 16, kLanes = 32;
-
 /// A warp for each 16 rows of the products in a tile.
 FailureOr<int64_t> findNumThreads(scf::ForallOp loop) {
   int64_t rows = 0;
@@ -44,7 +43,7 @@ FailureOr<int64_t> findNumThreads(scf::ForallOp loop) {
     return loop.emitOpError("expected products of one number of rows that is a "
                             "multiple of ")
            << kRowsOfWarp << " in a tile for a GPU";
-  return rows / kRowsOfWarp * kLanes;
+  return rows / kRowsOfWarp * kLanesOfWarp;
 }
 
 /// Emits before `loop` how many iterations each of its dimensions has.
@@ -119,7 +118,7 @@ LogicalResult convertTiles(RewriterBase &rewriter, scf::ForallOp loop) {
 /// An iteration for a thread; neighbours are next to each other in the last
 /// loop.
 void convertElements(RewriterBase &rewriter, scf::ForallOp loop) {
-  constexpr int64_t kThreads = 4 * kLanes;
+  constexpr int64_t kThreads = 4 * kLanesOfWarp;
   Location loc = loop.getLoc();
   SmallVector<Value> extents = emitExtents(rewriter, loop);
   Value count = extents.front();

@@ -8,13 +8,13 @@
 #ifndef ATTN_CONVERSION_VECTORTOLANES_LANEMEMORY_H
 #define ATTN_CONVERSION_VECTORTOLANES_LANEMEMORY_H
 
+#include "lib/Conversion/Warps.h"
+
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace mlir::attn {
-
-constexpr int64_t kLanesOfWarp = 32, kRowsOfWarp = 16;
 
 /// Which lane a thread is; see attn-distribute-to-lanes.
 struct LaneIndex {
