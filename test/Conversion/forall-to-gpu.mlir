@@ -173,3 +173,38 @@ func.func @needed(%x: memref<?xindex>) -> index {
   cf.assert %positive, "n"
   return %n : index
 }
+
+// -----
+
+// A loop of checks that only uses what was read before it is launched with that.
+// CHECK-LABEL: func.func @uses
+// CHECK-NOT: memref.load
+// CHECK: gpu.launch
+// CHECK: memref.load
+// CHECK: cf.assert %{{.*}}, "each"
+// CHECK: gpu.terminator
+// CHECK-NOT: memref.load
+// CHECK: return
+func.func @uses(%n: index, %x: memref<?xindex>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %first = memref.load %x[%c0] : memref<?xindex>
+  scf.for %i = %c0 to %n step %c1 {
+    %below = arith.cmpi sle, %i, %first : index
+    cf.assert %below, "each"
+  }
+  return
+}
+
+// -----
+
+func.func @select(%x: i1, %n: index, %in: memref<?xf32>) {
+  // expected-error @+1 {{leaves its block, and nobody would free its memory of the GPU}}
+  %a = memref.alloc(%n) : memref<?xf32>
+  %b = arith.select %x, %a, %in : memref<?xf32>
+  scf.forall (%i) in (%n) {
+    %zero = arith.constant 0.0 : f32
+    memref.store %zero, %b[%i] : memref<?xf32>
+  }
+  return
+}

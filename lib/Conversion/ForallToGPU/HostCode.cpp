@@ -17,6 +17,7 @@
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -35,12 +36,14 @@ static WalkResult walkHost(Operation *root, Visit visit) {
 // Allocations
 //===----------------------------------------------------------------------===//
 
-/// Whether `buffer`, or a view of it, is passed on by the end of a block.
+/// Whether `buffer`, or a view of it, is passed on by the end of a block, or by
+/// an operation that may give another buffer instead.
 static bool leavesBlock(Value buffer) {
   return llvm::any_of(buffer.getUsers(), [](Operation *user) {
     if (isa<ViewLikeOpInterface>(user))
       return llvm::any_of(user->getResults(), leavesBlock);
-    return user->hasTrait<OpTrait::IsTerminator>();
+    return user->hasTrait<OpTrait::IsTerminator>() ||
+           llvm::any_of(user->getResultTypes(), llvm::IsaPred<BaseMemRefType>);
   });
 }
 
@@ -118,9 +121,12 @@ static SetVector<Operation *> findReaders(Operation *check) {
   SetVector<Operation *> slice, readers;
   (void)getBackwardSlice(check, &slice, options);
   for (Operation *op : slice) {
+    SetVector<Value> used;
+    used.insert_range(op->getOperands());
+    getUsedValuesDefinedAbove(op->getRegions(), used);
     bool dependsOnMemory =
-        readsMemory(op) || llvm::any_of(op->getOperands(), [&](Value operand) {
-          return readers.contains(operand.getDefiningOp());
+        readsMemory(op) || llvm::any_of(used, [&](Value value) {
+          return readers.contains(value.getDefiningOp());
         });
     if (dependsOnMemory)
       readers.insert(op);
