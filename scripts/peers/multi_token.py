@@ -31,6 +31,8 @@ PLACEMENTS = {
     "post-kq": ((False, 1), (True, 1)),
     "pre-heads": ((False, 2), (False, 1)),
     "post-heads": ((False, 1), (False, 2)),
+    "post-heads-of-4": ((False, 1), (False, 4)),
+    "post-heads-of-8": ((False, 1), (False, 8)),
     "post-heads-of-16": ((False, 1), (False, 16)),
     "paper": ((True, 1), (False, 2)),
 }
