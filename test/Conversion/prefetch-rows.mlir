@@ -71,7 +71,8 @@ func.func @two_tiles(%k: !heads, %v: !heads, %q: !queries, %s: !scores,
 }
 
 // But a product of many rows takes so long that other tiles' blocks have come between,
-// and a line of the next block costs it little.
+// and a line of the next block costs it little. Each of the blocks of 6 rows in registers
+// fetches a quarter of it.
 // CHECK-LABEL: func.func @many_rows(
 // CHECK-SAME: %[[K:[^:]*]]: memref<4x?x64xf32>
 // CHECK: scf.forall (%[[H:.*]], %{{.*}}) in (4, 2)
@@ -80,7 +81,17 @@ func.func @two_tiles(%k: !heads, %v: !heads, %q: !queries, %s: !scores,
 // CHECK:     %[[FIRST:.*]] = arith.select %[[EXISTS]], %[[LATER]], %[[J]]
 // CHECK:     %[[NEXT:.*]] = memref.subview %[[K]][%[[H]], %[[FIRST]], 0]
 // CHECK:     scf.if
-// CHECK-COUNT-4: memref.prefetch %[[NEXT]]
+// CHECK:       scf.for %[[ROW:[^ ]*]] = %c0 to %c24 step %c6
+// CHECK:         %[[BLOCK:.*]] = arith.divui %[[ROW]], %c6
+// CHECK:         %[[FETCHED:.*]] = arith.muli %[[BLOCK]], %c128
+// CHECK:         %[[BEGIN:.*]] = arith.divui %[[FETCHED]], %c64
+// CHECK:         scf.for %[[STEP:[^ ]*]] = %c0 to %c8 step %c2
+// CHECK:           %[[SHARE:.*]] = arith.muli %[[STEP]], %c16
+// CHECK:           %[[LINE:.*]] = arith.divui %[[SHARE]], %c64
+// CHECK:           %[[AT:.*]] = arith.addi %[[BEGIN]], %[[LINE]]
+// CHECK:           memref.prefetch %[[NEXT]][%[[AT]], %{{.*}}], read, locality<2>, data
+// CHECK:           memref.prefetch %[[NEXT]]
+// CHECK-NOT:       memref.prefetch
 func.func @many_rows(%k: !heads, %p: memref<24x8xf32>, %o: memref<24x64xf32>,
                      %n: index, %condition: i1) {
   %c0 = arith.constant 0 : index

@@ -63,6 +63,7 @@ void VectorBlocks::emit(Value row, Value column, int64_t numRows,
   if (contraction.hasRowsApart() && numRows > 1)
     rowsOfA = llvm::map_to_vector(
         rows, [&](Value row) { return hideRelation(b, loc, row); });
+  sharePrefetch(row, column, numRows, numVectors);
   emitSteps(rowsOfA, columns, {}, acc);
   if (splitsColumns)
     reorderColumns(acc, numRows, joinLanes);
@@ -208,7 +209,8 @@ void VectorBlocks::emitStep(ValueRange rows, ValueRange columns, ValueRange k,
         getIndices(contraction.mapOfB, /*row=*/{}, times(column, factor), k);
     int64_t bytes =
         int64_t(i) * factor * width * typeOfB.getIntOrFloatBitWidth() / 8;
-    if (bytes % 64 == 0 && contraction.prefetch.own == contraction.b)
+    if (bytes % 64 == 0 && contraction.prefetch.own == contraction.b &&
+        shareOfStep == 0)
       contraction.prefetch.emit(b, loc, joinSteps(k), column);
     if (contraction.widensPairs) {
       auto [even, odd] = loadSplit(b, loc, contraction.b, indices, width);
@@ -246,7 +248,36 @@ Value VectorBlocks::joinSteps(ValueRange k) {
   return row;
 }
 
+void VectorBlocks::sharePrefetch(Value row, Value column, int64_t numRows,
+                                 int64_t numVectors) {
+  shareOfStep = 0;
+  int64_t numLanes = contraction.getNumLanes(), numColumns = numVectors * width;
+  if (contraction.prefetch.own != contraction.b || contraction.hasPairs() ||
+      contraction.getNumContracted() != 1 ||
+      ShapedType::isDynamic(contraction.getNumRows()))
+    return;
+  int64_t columnBlocks = numLanes / numColumns;
+  int64_t numBlocks =
+      columnBlocks * llvm::divideCeil(contraction.getNumRows(), numRows);
+  if (numBlocks == 1)
+    return;
+  shareOfStep = llvm::PowerOf2Ceil(llvm::divideCeil(numLanes, numBlocks));
+  auto divide = [&](Value value, int64_t divisor) {
+    return b.createOrFold<arith::DivUIOp>(loc, value, constant(divisor));
+  };
+  Value number = b.createOrFold<arith::AddIOp>(
+      loc, times(divide(row, numRows), columnBlocks),
+      divide(column, numColumns));
+  Value numSteps = b.createOrFold<memref::DimOp>(loc, contraction.b, 0);
+  Value elements =
+      b.createOrFold<arith::MulIOp>(loc, times(number, shareOfStep), numSteps);
+  firstOfShare = divide(elements, numLanes);
+}
+
 void VectorBlocks::emitPrefetch(ValueRange rows, Value k, int64_t numSteps) {
+  if (shareOfStep > 0)
+    return contraction.prefetch.emitShare(b, loc, firstOfShare, shareOfStep, k,
+                                          numSteps);
   if (contraction.prefetch.own != contraction.a)
     return;
   Value row = rows.front();

@@ -47,6 +47,10 @@ private:
                 SmallVector<Value> &acc);
   /// The row of B, of all its contracted dimensions, at the steps `k`.
   Value joinSteps(ValueRange k);
+  /// Divides what is fetched among the blocks of C, of which this one is at
+  /// `row` and `column`, if each would fetch all of it.
+  void sharePrefetch(Value row, Value column, int64_t numRows,
+                     int64_t numVectors);
   /// Fetches what a block should while it computes `numSteps` steps from `k`
   /// on.
   void emitPrefetch(ValueRange rows, Value k, int64_t numSteps);
@@ -63,6 +67,11 @@ private:
   int64_t width;
   /// Whether pairs of columns hold even and odd elements while they are summed.
   bool splitsColumns = false;
+  /// Elements of rows like those of B that a block fetches in each step, and
+  /// the first of its rows. Of 0, it fetches all columns that it reads in the
+  /// step.
+  int64_t shareOfStep = 0;
+  Value firstOfShare;
 };
 
 /// Whether what `op` computes is the same in every row, and reads nothing that
