@@ -88,22 +88,31 @@ func.func @wide_kernel(%query: tensor<?x4x?x8xf32>, %key: tensor<?x2x?x8xf32>,
 
 // -----
 
-// Many heads are mixed by products of matrices, row by row. A panel of all keys
-// would leave the second-level cache, so that scores are computed twice.
-// CHECK-LABEL: func.func @two_passes
+// Many heads are mixed by products of matrices, row by row. Head by head, an online
+// softmax stores the weights of chunks of 8 blocks and the largest scores that they are
+// relative to. As many fit as there are keys, whatever a tile sees of them.
+// CHECK-LABEL: func.func @stored_weights
+// CHECK: %[[KEYS:.*]] = tensor.dim %arg1, %c2
+// CHECK: scf.forall (%{{.*}}, %{{.*}}, %{{.*}}) = (0, 0, 0)
+// CHECK: %[[CHUNKS:.*]] = arith.ceildivui %[[KEYS]], %c512
+// CHECK: tensor.empty(%[[CHUNKS]]) : tensor<?x16x48x528xf32>
+// CHECK: tensor.empty(%[[CHUNKS]]) : tensor<?x16x48xf32>
+// CHECK: scf.for %[[HEAD:[^ ]*]] = {{.*}} -> (tensor<?x16x48x528xf32>, tensor<?x16x48xf32>, tensor<16x48xf32>, tensor<16x48xf32>)
+// CHECK: %[[FIRST:.*]] = arith.muli %[[HEAD]], %{{.*}}
+// CHECK: scf.for %[[CHUNK:[^ ]*]] = {{.*}} -> (tensor<?x16x48x528xf32>, tensor<?x16x48xf32>, tensor<1x48xf32>, tensor<1x48xf32>)
 // CHECK: linalg.matmul {{.*}} outs(%{{.*}} : tensor<48x64xf32>)
-// CHECK: math.exp2
+// CHECK: arith.maximumf
+// CHECK: tensor.insert_slice %{{.*}} into %{{.*}}[%[[CHUNK]], %[[FIRST]], 0, 0]
 // CHECK: scf.while
-// CHECK: linalg.matmul {{.*}} outs(%{{.*}} : tensor<48x64xf32>)
-// CHECK: math.exp2
+// CHECK-NOT: linalg.matmul {{.*}} outs(%{{.*}} : tensor<48x64xf32>)
 // CHECK: linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : tensor<16x16xf32>, tensor<16x64xf32>) outs(%{{.*}} : tensor<16x64xf32>)
 // CHECK: linalg.matmul {{.*}} outs(%{{.*}} : tensor<48x8xf32>)
-func.func @two_passes(%query: tensor<?x16x?x8xf32>, %key: tensor<?x2x2752x8xf32>,
-                      %init: tensor<?x16x?x8xf32>, %weights: tensor<1x16x16xf32>)
+func.func @stored_weights(%query: tensor<?x16x?x8xf32>, %key: tensor<?x2x?x8xf32>,
+                          %init: tensor<?x16x?x8xf32>, %weights: tensor<1x16x16xf32>)
     -> tensor<?x16x?x8xf32> {
   %0 = attn.multi_token_attention
-      ins(%query, %key, %key : tensor<?x16x?x8xf32>, tensor<?x2x2752x8xf32>,
-          tensor<?x2x2752x8xf32>)
+      ins(%query, %key, %key : tensor<?x16x?x8xf32>, tensor<?x2x?x8xf32>,
+          tensor<?x2x?x8xf32>)
       outs(%init : tensor<?x16x?x8xf32>)
       mix_after(%weights : tensor<1x16x16xf32>)
       mask causal
@@ -112,20 +121,43 @@ func.func @two_passes(%query: tensor<?x16x?x8xf32>, %key: tensor<?x2x2752x8xf32>
 
 // -----
 
-// A shorter one, of which 30 rows fit beside keys and values.
-// CHECK-LABEL: func.func @fewer_rows
-// CHECK: linalg.matmul {{.*}} outs(%{{.*}} : tensor<30x64xf32>)
+// Heads that are mixed before the softmax have a chunk together, and one of no more
+// keys than there are.
+// CHECK-LABEL: func.func @mixed_twice
+// CHECK: tensor.empty() : tensor<1x6x48x208xf32>
+// CHECK: scf.for {{.*}} -> (tensor<1x6x48x208xf32>, tensor<1x6x48xf32>, tensor<2x48xf32>, tensor<2x48xf32>)
 // CHECK: scf.while
-func.func @fewer_rows(%query: tensor<?x4x?x8xf32>, %key: tensor<?x2x2048x8xf32>,
-                      %init: tensor<?x4x?x8xf32>, %weights: tensor<1x4x4xf32>)
-    -> tensor<?x4x?x8xf32> {
+func.func @mixed_twice(%query: tensor<?x6x?x8xf32>, %key: tensor<?x2x150x8xf32>,
+                       %init: tensor<?x6x?x8xf32>, %before: tensor<3x2x2xf32>,
+                       %after: tensor<2x3x3xf32>) -> tensor<?x6x?x8xf32> {
   %0 = attn.multi_token_attention
-      ins(%query, %key, %key : tensor<?x4x?x8xf32>, tensor<?x2x2048x8xf32>,
-          tensor<?x2x2048x8xf32>)
-      outs(%init : tensor<?x4x?x8xf32>)
-      mix_after(%weights : tensor<1x4x4xf32>)
+      ins(%query, %key, %key : tensor<?x6x?x8xf32>, tensor<?x2x150x8xf32>,
+          tensor<?x2x150x8xf32>)
+      outs(%init : tensor<?x6x?x8xf32>)
+      mix_before(%before : tensor<3x2x2xf32>)
+      mix_after(%after : tensor<2x3x3xf32>)
+  return %0 : tensor<?x6x?x8xf32>
+}
+
+// -----
+
+// Of a convolution after the softmax, no chunk of weights is complete, and 16 heads have
+// 24 rows of a panel of all keys.
+// CHECK-LABEL: func.func @panel_of_all_keys
+// CHECK: linalg.matmul {{.*}} outs(%{{.*}} : tensor<30x64xf32>)
+// CHECK: -> (tensor<16x30x?xf32>)
+// CHECK: scf.while
+func.func @panel_of_all_keys(%query: tensor<?x16x?x8xf32>, %key: tensor<?x2x?x8xf32>,
+                             %init: tensor<?x16x?x8xf32>, %kernel: tensor<16x2x3xf32>,
+                             %weights: tensor<1x16x16xf32>) -> tensor<?x16x?x8xf32> {
+  %0 = attn.multi_token_attention
+      ins(%query, %key, %key : tensor<?x16x?x8xf32>, tensor<?x2x?x8xf32>,
+          tensor<?x2x?x8xf32>)
+      outs(%init : tensor<?x16x?x8xf32>)
+      convolve_after(%kernel : tensor<16x2x3xf32>)
+      mix_after(%weights : tensor<1x16x16xf32>)
       mask causal
-  return %0 : tensor<?x4x?x8xf32>
+  return %0 : tensor<?x16x?x8xf32>
 }
 
 // -----

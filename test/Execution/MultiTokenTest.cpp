@@ -137,7 +137,8 @@ TEST(MultiToken, t5_nothing_of_the_future) {
 }
 
 /// Of more keys than a panel has: chunks that pass scores on to each other, and
-/// two passes. Some rows see no key, some only such of the last chunk.
+/// whose weights are stored. Some rows see no key, some only such of the last
+/// chunk.
 TEST(MultiToken, many_keys) {
   struct Case {
     string placement;
@@ -152,8 +153,10 @@ TEST(MultiToken, many_keys) {
            {"x", 2, 530, false, ""},
            {"km", 2, 1090, false, " score softcap(5.0) mask causal"},
            {"m", 6, 600, true, " mask causal"},
-           {"M", 16, 2800, true,
-            " score softcap(5.0) mask sliding_window(700, 0)"}}) {
+           {"M", 16, 1100, true,
+            " score softcap(5.0) mask sliding_window(700, 0)"},
+           {"mM", 3, 600, false, ""},
+           {"kM", 2, 1090, false, " mask causal"}}) {
     SCOPED_TRACE("seed " + std::to_string(seed) + ", " + c.placement + ", " +
                  std::to_string(c.keys));
     Random random(seed++);

@@ -57,6 +57,7 @@ SmallVector<Value> PanelLowering::emit() {
   Tile tile;
   tile.batch = ivs[0];
   tile.group = ivs[1];
+  tile.numHeads = heads;
   tile.firstHead = arith::MulIOp::create(b, loc, ivs[1], index(heads));
   tile.first = subtract(add(past, ivs[2]), index(scoreRows - tileRows));
   tile.position = add(
@@ -159,7 +160,7 @@ void PanelLowering::emitKeys(Tile &tile) {
 std::pair<Value, Value> PanelLowering::emitTile(const Tile &tile) {
   bool hasAfter = after.kernel || after.mixing;
   TileResult result = chunkBlocks == 0 ? emitWholeTile(tile)
-                      : hasAfter       ? emitTwicePassedTile(tile)
+                      : hasAfter       ? emitStoredTile(tile)
                                        : emitChunkedTile(tile);
   Box tail{{b.getIndexAttr(0), b.getIndexAttr(weightRows - tileRows)},
            {b.getIndexAttr(heads), b.getIndexAttr(tileRows)}};

@@ -38,6 +38,7 @@ constexpr int64_t kRowMultiple = 6;
 /// The rows and keys of a tile.
 struct PanelTile {
   Value batch, group;
+  int64_t numHeads; ///< That a panel has.
   Value firstHead;
   Value first;      ///< Row of the query that row 0 of scores is; may be < 0.
   Value position;   ///< Position of row 0 of scores.
@@ -45,6 +46,7 @@ struct PanelTile {
   Value firstBlock; ///< Of keys.
   Value numBlocks;  ///< Of keys that some row may see, or of a chunk of them.
   Value end;        ///< Of the keys that some row may see.
+  Value chunk;      ///< Its number, if these are its blocks.
 };
 
 /// Emits the lowering of one op.
@@ -100,6 +102,10 @@ private:
     llvm::function_ref<Value(Value)> isHidden;
     bool marksAreZero; ///< Marks count as 0 as they are.
     double mark;       ///< Of what is hidden in the result.
+
+    int64_t getNumRows() const {
+      return cast<RankedTensorType>(panel.getType()).getDimSize(1);
+    }
   };
 
   Value emitStagesBefore(const Tile &tile, Value scores);
@@ -141,22 +147,23 @@ private:
     Value logSumExp;
   };
 
-  Softmax createSoftmax();
+  Softmax createSoftmax(int64_t numHeads);
   /// 0 for a largest score of -inf, which cannot be subtracted.
   Value finiteOrZero(Value largest);
   /// Of a power of at most 0.
   Value emitExp(Value power);
-  /// Turns the scores of a panel into exp(s - largest), -0.0 where hidden,
-  /// times `inverse` if it is not null.
-  Value emitWeights(const Tile &tile, Value panel, Value largest,
-                    Value inverse = {});
-  /// The largest scores and sums that a panel adds to those so far, with its
-  /// weights in its place, and what sums so far are multiplied by.
+  /// Makes of scores exp(s - largest), -0.0 where hidden: in their place, or in
+  /// that of `destination` if it is not null.
+  Value emitWeights(Value scores, Value largest, Value destination);
+  /// The largest scores and sums that scores add to those so far, with their
+  /// weights, as `emitWeights` places them, and what sums so far are multiplied
+  /// by.
   struct Update {
     Softmax softmax;
-    Value panel, factor;
+    Value weights, factor;
   };
-  Update emitUpdate(const Tile &tile, Value panel, const Softmax &softmax);
+  Update emitUpdate(Value scores, const Softmax &softmax,
+                    Value destination = {});
   Normalization emitNormalization(const Tile &tile, const Softmax &softmax);
   /// All keys of each row combined, with what they were before: (heads, rows).
   template <typename Combine> Value emitRowSums(Value panel, Value initial);
@@ -182,14 +189,26 @@ private:
   TileResult emitWholeTile(const Tile &tile);
   /// Of a panel for each chunk of keys: an online softmax.
   TileResult emitChunkedTile(const Tile &tile);
-  /// The same where stages after the softmax need its sums first: in two
-  /// passes.
-  TileResult emitTwicePassedTile(const Tile &tile);
-  /// `body` for each chunk of the tile's keys, with a panel of scores after the
+  /// The same where mixing after the softmax needs its sums first: from the
+  /// stored weights of all chunks.
+  TileResult emitStoredTile(const Tile &tile);
+  /// `body` for each chunk of the tile's keys.
+  SmallVector<Value> loopOverChunks(
+      const Tile &tile, ValueRange initial,
+      function_ref<SmallVector<Value>(const Tile &, ValueRange)> body);
+  /// The same with a panel of scores after the
   /// stages before the softmax.
   SmallVector<Value> forEachChunk(
       const Tile &tile, ValueRange initial,
       function_ref<SmallVector<Value>(const Tile &, Value, ValueRange)> body);
+  /// What the chunks of all heads leave.
+  struct Store {
+    Value weights; ///< (chunks, heads, weightRows, columns of a chunk)
+    Value largest; ///< Scores up to each chunk: (chunks, heads, weightRows).
+    Softmax softmax;
+  };
+  Store createStore();
+  Store storeWeights(const Tile &tile);
   Value createSums() {
     return empty({b.getIndexAttr(heads), b.getIndexAttr(tileRows),
                   b.getIndexAttr(op.getValueType().getDimSize(3))},
@@ -200,16 +219,19 @@ private:
 
   /// Sets the sizes of tiles and panels.
   void chooseTile(int64_t mostRows);
-  /// Of a tile with a panel of all keys.
-  int64_t getRowsOfPanel(int64_t mostRows);
   /// Whether a panel of fewer keys than a tile sees serves.
-  bool canHaveChunks(int64_t mostRows);
+  bool canHaveChunks();
+  /// Heads of a chunk: without mixing after the softmax, of which the weights
+  /// of all heads are stored first, those of the tile.
+  int64_t getChunkHeads() {
+    return after.mixing ? before.getNumMixedHeads() : heads;
+  }
   OpFoldResult getPanelWidth(const Tile &tile);
   /// The columns of a chunk's panel with the scores of the keys around its
   /// first one; or from a column on, around the next chunk's.
-  Box getOverlap(OpFoldResult column) {
+  Box getOverlap(const Tile &tile, OpFoldResult column) {
     return {{b.getIndexAttr(0), b.getIndexAttr(0), column},
-            {b.getIndexAttr(heads), b.getIndexAttr(scoreRows),
+            {b.getIndexAttr(tile.numHeads), b.getIndexAttr(scoreRows),
              b.getIndexAttr(2 * lead)}};
   }
   /// The last `rows` of a panel, whose keys begin at a column.
@@ -217,7 +239,7 @@ private:
     Value width = arith::MulIOp::create(b, loc, tile.numBlocks, index(kKeys));
     return {{b.getIndexAttr(0), b.getIndexAttr(scoreRows - rows),
              b.getIndexAttr(column)},
-            {b.getIndexAttr(heads), b.getIndexAttr(rows), width}};
+            {b.getIndexAttr(tile.numHeads), b.getIndexAttr(rows), width}};
   }
   /// `value` in the margins around the keys that begin at `column`.
   Value fillMargins(const Tile &tile, Value panel, int64_t column, int64_t rows,

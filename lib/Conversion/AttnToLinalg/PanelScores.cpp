@@ -14,16 +14,16 @@ using namespace mlir;
 using namespace mlir::attn;
 
 Value PanelLowering::emitScores(const Tile &tile, Value overlap) {
-  Value panel = empty(
-      {b.getIndexAttr(heads), b.getIndexAttr(scoreRows), getPanelWidth(tile)},
-      f32);
+  Value panel = empty({b.getIndexAttr(tile.numHeads), b.getIndexAttr(scoreRows),
+                       getPanelWidth(tile)},
+                      f32);
   if (overlap)
-    panel = insert(overlap, panel, getOverlap(b.getIndexAttr(0)));
+    panel = insert(overlap, panel, getOverlap(tile, b.getIndexAttr(0)));
   else if (before.kernel)
     panel = fillMargins(tile, panel, scoreColumn, scoreRows, -kInfinity);
   // Two loops over blocks, because of one that may change what it has just
   // written, bufferization copies the panel.
-  return loop(zero, index(heads), panel,
+  return loop(zero, index(tile.numHeads), panel,
               [&](Value c, ValueRange panels) {
                 auto emitDots = [&](Value block, Value column, Value panel) {
                   return insertBlock(emitDotBlock(tile, c, block), panel, c,
@@ -52,10 +52,10 @@ Value PanelLowering::emitOverlap(const Tile &tile) {
     return SmallVector<Value>{
         insertBlock(scores, overlaps[0], c, b.getIndexAttr(0))};
   };
-  Value overlap = empty(
-      {b.getIndexAttr(heads), b.getIndexAttr(scoreRows), b.getIndexAttr(lanes)},
-      f32);
-  return loop(zero, index(heads), overlap, emitHead).front();
+  Value overlap = empty({b.getIndexAttr(tile.numHeads),
+                         b.getIndexAttr(scoreRows), b.getIndexAttr(lanes)},
+                        f32);
+  return loop(zero, index(tile.numHeads), overlap, emitHead).front();
 }
 
 void PanelLowering::emitQueries(Tile &tile) {
@@ -65,11 +65,12 @@ void PanelLowering::emitQueries(Tile &tile) {
                                       numQueries);
   Value count = subtract(high, low);
   OpFoldResult none = b.getIndexAttr(0), one = b.getIndexAttr(1),
-               all = b.getIndexAttr(heads), columns = b.getIndexAttr(size);
+               all = b.getIndexAttr(tile.numHeads),
+               columns = b.getIndexAttr(size);
   Value rows = extractBox(
       op.getQuery(),
       {{tile.batch, tile.firstHead, low, none}, {one, all, count, columns}},
-      {heads, ShapedType::kDynamic, size});
+      {tile.numHeads, ShapedType::kDynamic, size});
   Value scaled =
       map(rows, empty(tensor::getMixedSizes(b, loc, rows), f32),
           [&](ValueRange x) -> Value {

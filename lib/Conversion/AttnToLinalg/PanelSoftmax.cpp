@@ -32,8 +32,8 @@ Value PanelLowering::emitRowSums(Value panel, Value initial) {
       .getResult(0);
 }
 
-PanelLowering::Softmax PanelLowering::createSoftmax() {
-  SmallVector<OpFoldResult> sizes = {b.getIndexAttr(heads),
+PanelLowering::Softmax PanelLowering::createSoftmax(int64_t numHeads) {
+  SmallVector<OpFoldResult> sizes = {b.getIndexAttr(numHeads),
                                      b.getIndexAttr(weightRows)};
   return {fill(empty(sizes, f32), -kInfinity), fill(empty(sizes, f32), 0.0)};
 }
@@ -49,31 +49,25 @@ Value PanelLowering::emitExp(Value power) {
       arith::MulFOp::create(b, loc, power, real(f32, std::numbers::log2e)));
 }
 
-Value PanelLowering::emitWeights(const Tile &tile, Value panel, Value largest,
-                                 Value inverse) {
-  Box columns = getKeyColumns(tile, weightColumn, weightRows);
+Value PanelLowering::emitWeights(Value scores, Value largest,
+                                 Value destination) {
   Value subtrahend =
       map(largest, empty(tensor::getMixedSizes(b, loc, largest), f32),
           [&](ValueRange x) { return finiteOrZero(x[0]); });
   SmallVector<Value> inputs = {subtrahend};
-  if (inverse)
-    inputs.push_back(inverse);
-  // In place.
-  Value weights = map(inputs, extract(panel, columns), [&](ValueRange x) {
-    Value score = x.back();
-    Value weight = emitExp(arith::SubFOp::create(b, loc, score, x[0]));
-    if (inverse)
-      weight = arith::MulFOp::create(b, loc, weight, x[1]);
-    return select(isMinusInfinity(score), real(f32, -0.0), weight);
+  if (destination)
+    inputs.push_back(scores);
+  // In place, a score is the old element, which comes next too.
+  return map(inputs, destination ? destination : scores, [&](ValueRange x) {
+    Value weight = emitExp(arith::SubFOp::create(b, loc, x[1], x[0]));
+    return select(isMinusInfinity(x[1]), real(f32, -0.0), weight);
   });
-  return insert(weights, panel, columns);
 }
 
-PanelLowering::Update PanelLowering::emitUpdate(const Tile &tile, Value panel,
-                                                const Softmax &softmax) {
-  Box columns = getKeyColumns(tile, weightColumn, weightRows);
-  Value largest =
-      emitRowSums<arith::MaximumFOp>(extract(panel, columns), softmax.largest);
+PanelLowering::Update PanelLowering::emitUpdate(Value scores,
+                                                const Softmax &softmax,
+                                                Value destination) {
+  Value largest = emitRowSums<arith::MaximumFOp>(scores, softmax.largest);
   Value factor = map(
       {softmax.largest, largest},
       empty(tensor::getMixedSizes(b, loc, largest), f32), [&](ValueRange x) {
@@ -81,12 +75,12 @@ PanelLowering::Update PanelLowering::emitUpdate(const Tile &tile, Value panel,
         // Nothing was summed where all so far is hidden.
         return select(isMinusInfinity(x[0]), real(f32, 0.0), emitExp(power));
       });
-  panel = emitWeights(tile, panel, largest);
+  Value weights = emitWeights(scores, largest, destination);
   Value sum = map(factor, softmax.sum, [&](ValueRange x) -> Value {
     return arith::MulFOp::create(b, loc, x[1], x[0]);
   });
-  sum = emitRowSums<arith::AddFOp>(extract(panel, columns), sum);
-  return {{largest, sum}, panel, factor};
+  sum = emitRowSums<arith::AddFOp>(weights, sum);
+  return {{largest, sum}, weights, factor};
 }
 
 PanelLowering::Normalization
@@ -97,7 +91,7 @@ PanelLowering::emitNormalization(const Tile &tile, const Softmax &softmax) {
   if (op.getSink()) { // A6
     Value sink = tensor::ExtractSliceOp::create(
         b, loc, op.getSink(), ArrayRef<OpFoldResult>{tile.firstHead},
-        ArrayRef<OpFoldResult>{b.getIndexAttr(heads)},
+        ArrayRef<OpFoldResult>{b.getIndexAttr(tile.numHeads)},
         ArrayRef<OpFoldResult>{b.getIndexAttr(1)});
     inputs.push_back(emitConverted(sink, f32));
   }
@@ -148,7 +142,7 @@ Value PanelLowering::emitSums(const Tile &tile, Value panel, Value factors,
         Value count = arith::MinUIOp::create(b, loc, subtract(tile.end, first),
                                              index(kKeys));
         Value weights = panel;
-        int64_t row = scoreRows - tileRows;
+        int64_t row = input.getNumRows() - tileRows;
         if (after.kernel || after.mixing) {
           Value staged =
               empty({b.getIndexAttr(heads), rows, b.getIndexAttr(kKeys)}, f32);

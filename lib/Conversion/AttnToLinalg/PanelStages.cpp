@@ -38,8 +38,8 @@ Value PanelLowering::emitStagesBefore(const Tile &tile, Value scores) {
   auto emitBlock = [&](Value, Value column, Value panel) {
     StageInput input = {panel, Value(), isHidden, /*marksAreZero=*/false,
                         -kInfinity};
-    Value staged = empty({b.getIndexAttr(heads), b.getIndexAttr(weightRows),
-                          b.getIndexAttr(kKeys)},
+    Value staged = empty({b.getIndexAttr(tile.numHeads),
+                          b.getIndexAttr(weightRows), b.getIndexAttr(kKeys)},
                          f32);
     staged = emitStages(tile, before, input, column, weightRows, staged,
                         b.getIndexAttr(0));
@@ -60,8 +60,8 @@ Value PanelLowering::emitStages(const Tile &tile, Stages stages,
     bool isLast = !stages.mixing;
     Value blocks = isLast
                        ? destination
-                       : empty({b.getIndexAttr(heads), b.getIndexAttr(numRows),
-                                b.getIndexAttr(kKeys)},
+                       : empty({b.getIndexAttr(tile.numHeads),
+                                b.getIndexAttr(numRows), b.getIndexAttr(kKeys)},
                                f32);
     OpFoldResult place = isLast ? destinationColumn : b.getIndexAttr(0);
     auto convolve = [&](Value c, ValueRange blocks) {
@@ -70,7 +70,7 @@ Value PanelLowering::emitStages(const Tile &tile, Stages stages,
                          isLast ? input.mark : 0.0);
       return SmallVector<Value>{insertBlock(block, blocks[0], c, place)};
     };
-    convolved = loop(zero, index(heads), blocks, convolve).front();
+    convolved = loop(zero, index(tile.numHeads), blocks, convolve).front();
     if (isLast)
       return convolved;
   }
@@ -88,13 +88,13 @@ Value PanelLowering::emitStages(const Tile &tile, Stages stages,
                            destinationColumn);
     return SmallVector<Value>{result};
   };
-  return loop(zero, index(heads / count), destination, mix).front();
+  return loop(zero, index(tile.numHeads / count), destination, mix).front();
 }
 
 Value PanelLowering::emitHidden(const StageInput &input, Value column, Value c,
                                 int64_t numRows, Value block, double mark) {
-  Value marks = extractBlock(input.panel, c, scoreRows - numRows, numRows,
-                             column, b.getIndexAttr(kKeys));
+  Value marks = extractBlock(input.panel, c, input.getNumRows() - numRows,
+                             numRows, column, b.getIndexAttr(kKeys));
   return map(marks, block, [&](ValueRange x) {
     return select(input.isHidden(x[0]), real(f32, mark), x[1]);
   });
@@ -108,7 +108,7 @@ Value PanelLowering::emitConvolution(const Tile &tile, Stages stages,
   bool mixes = kernelType.getRank() == 4;
   int64_t mixed = mixes ? stages.getNumMixedHeads() : 1;
   int64_t readRows = numRows + cq - 1, readColumns = kKeys + 2 * margin;
-  int64_t skipped = scoreRows - readRows;
+  int64_t skipped = input.getNumRows() - readRows;
   Value first =
       mixes ? subtract(c, arith::RemUIOp::create(b, loc, c, index(mixed))) : c;
   OpFoldResult none = b.getIndexAttr(0), one = b.getIndexAttr(1);
@@ -167,7 +167,8 @@ SmallVector<Value> PanelLowering::emitMixing(const Tile &tile, Stages stages,
                                              Value column, Value c,
                                              int64_t count, int64_t numRows,
                                              Value convolved) {
-  int64_t mixed = stages.getNumMixedHeads(), skipped = scoreRows - numRows;
+  int64_t mixed = stages.getNumMixedHeads(),
+          skipped = input.getNumRows() - numRows;
   Value place = arith::RemUIOp::create(b, loc, c, index(mixed));
   Value first = subtract(c, place);
   Value group =
@@ -269,7 +270,8 @@ Value PanelLowering::emitMixingProducts(const Tile &tile, Stages stages,
                                         int64_t numRows, Value convolved,
                                         Value destination,
                                         OpFoldResult destinationColumn) {
-  int64_t mixed = stages.getNumMixedHeads(), skipped = scoreRows - numRows;
+  int64_t mixed = stages.getNumMixedHeads(),
+          skipped = input.getNumRows() - numRows;
   OpFoldResult none = b.getIndexAttr(0), one = b.getIndexAttr(1),
                count = b.getIndexAttr(mixed), width = b.getIndexAttr(kKeys);
   Value firstGroup =
@@ -318,5 +320,6 @@ Value PanelLowering::emitMixingProducts(const Tile &tile, Stages stages,
                       emitRow(group, row, destinations[0])};
                 });
   };
-  return loop(zero, index(heads / mixed), destination, emitGroup).front();
+  return loop(zero, index(tile.numHeads / mixed), destination, emitGroup)
+      .front();
 }

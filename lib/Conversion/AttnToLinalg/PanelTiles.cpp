@@ -6,11 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Without stages after the softmax, it is an online softmax: what was summed
-// before a chunk is multiplied by exp(m - new m). With mixing alone after it,
-// whose result the sums of all keys divide before heads are added up, scores
-// are computed twice: for the sums, head by head, and for the output. That is
-// less than what a panel of all keys costs that does not stay in the
-// second-level cache.
+// before a chunk is multiplied by exp(m - new m).
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,15 +21,6 @@ using namespace mlir::attn;
 /// of more, it would not stay in the second-level cache.
 static constexpr int64_t kMostRowsOfHeads = 384;
 
-/// Elements of a panel that leaves room for keys and values beside it, and rows
-/// of fewer than which keys and values would be read too often.
-static constexpr int64_t kBestOfPanel = 256 * 1024;
-static constexpr int64_t kLeastRowsOfPanel = 24;
-
-/// Elements of a panel of all keys, from which on it takes longer than to
-/// compute scores twice: twice what the second-level cache holds.
-static constexpr int64_t kMostOfPanel = 1024 * 1024;
-
 /// Elements of a chunk's panel at most, but of one of the smallest.
 static constexpr int64_t kMostOfChunk = 64 * 1024;
 
@@ -41,35 +28,19 @@ static constexpr int64_t kMostOfChunk = 64 * 1024;
 /// done once for a chunk no cheaper.
 static constexpr int64_t kMostBlocksOfChunk = 8;
 
-int64_t PanelLowering::getRowsOfPanel(int64_t mostRows) {
-  int64_t rows = std::min(mostRows,
-                          std::max(kMostRowsOfHeads / heads, kRowMultiple)),
-          keys = op.getKeyType().getDimSize(2);
-  // With kernels, fewer rows would have more of a halo.
-  if (before.kernel || after.kernel || ShapedType::isDynamic(keys))
-    return rows;
-  int64_t fitting = kBestOfPanel / std::max<int64_t>(heads * keys, 1);
-  return std::min(
-      rows, std::max(fitting / kRowMultiple * kRowMultiple, kLeastRowsOfPanel));
-}
-
-bool PanelLowering::canHaveChunks(int64_t mostRows) {
-  // Rows of different sums are added up; and two convolutions read more than
-  // what a chunk passes on to the next one.
-  if (after.kernel || (before.kernel && margin > 16))
-    return false;
-  if (!after.mixing)
-    return true;
-  int64_t keys = op.getKeyType().getDimSize(2);
-  return !before.kernel && !before.mixing && !ShapedType::isDynamic(keys) &&
-         keys > kMostOfPanel / (heads * getRowsOfPanel(mostRows));
+bool PanelLowering::canHaveChunks() {
+  // A convolution after the softmax reads across chunks; and one before it, of
+  // more keys than what a chunk passes on to the next one.
+  return !after.kernel && (!before.kernel || margin <= 16);
 }
 
 void PanelLowering::chooseTile(int64_t mostRows) {
   margin = llvm::alignTo(
       std::max<int64_t>({before.getKeyHalo(), after.getKeyHalo(), 1}), 16);
-  bool hasChunks = canHaveChunks(mostRows);
-  tileRows = hasChunks ? mostRows : getRowsOfPanel(mostRows);
+  bool hasChunks = canHaveChunks();
+  tileRows = hasChunks ? mostRows
+                       : std::min(mostRows, std::max(kMostRowsOfHeads / heads,
+                                                     kRowMultiple));
   if (int64_t rows = cast<ShapedType>(op.getOutput().getType()).getDimSize(2);
       !ShapedType::isDynamic(rows))
     tileRows = std::min(tileRows, rows);
@@ -82,7 +53,7 @@ void PanelLowering::chooseTile(int64_t mostRows) {
     scoreColumn = stageColumn = before.kernel ? 2 * margin : margin;
     return;
   }
-  int64_t blocks = kMostOfChunk / (heads * scoreRows * kKeys);
+  int64_t blocks = kMostOfChunk / (getChunkHeads() * scoreRows * kKeys);
   if (int64_t keys = op.getKeyType().getDimSize(2);
       !ShapedType::isDynamic(keys))
     blocks = std::min(blocks, int64_t(llvm::divideCeil(keys, kKeys)));
@@ -124,8 +95,9 @@ PanelLowering::TileResult PanelLowering::emitWholeTile(const Tile &tile) {
   Value panel = emitScores(tile);
   if (before.kernel || before.mixing)
     panel = emitStagesBefore(tile, panel);
-  Update update = emitUpdate(tile, panel, createSoftmax());
-  panel = update.panel;
+  Box columns = getKeyColumns(tile, weightColumn, weightRows);
+  Update update = emitUpdate(extract(panel, columns), createSoftmax(heads));
+  panel = insert(update.weights, panel, columns);
   if (after.kernel)
     panel = fillMargins(tile, panel, weightColumn, weightRows, 0.0);
   Normalization normalization = emitNormalization(tile, update.softmax);
@@ -137,6 +109,22 @@ PanelLowering::TileResult PanelLowering::emitWholeTile(const Tile &tile) {
   return {emitUntilFinite(createSums(), emitRound).front(), normalization};
 }
 
+SmallVector<Value> PanelLowering::loopOverChunks(
+    const Tile &tile, ValueRange initial,
+    function_ref<SmallVector<Value>(const Tile &, ValueRange)> body) {
+  Value size = index(chunkBlocks);
+  Value count = arith::CeilDivUIOp::create(b, loc, tile.numBlocks, size);
+  return loop(zero, count, initial, [&](Value number, ValueRange carried) {
+    Tile chunk = tile;
+    Value skipped = arith::MulIOp::create(b, loc, number, size);
+    chunk.chunk = number;
+    chunk.firstBlock = add(tile.firstBlock, skipped);
+    chunk.numBlocks =
+        arith::MinUIOp::create(b, loc, subtract(tile.numBlocks, skipped), size);
+    return body(chunk, carried);
+  });
+}
+
 SmallVector<Value> PanelLowering::forEachChunk(
     const Tile &tile, ValueRange initial,
     function_ref<SmallVector<Value>(const Tile &, Value, ValueRange)> body) {
@@ -144,19 +132,12 @@ SmallVector<Value> PanelLowering::forEachChunk(
   SmallVector<Value> carried(initial);
   if (lead > 0)
     carried.push_back(emitOverlap(tile));
-  Value size = index(chunkBlocks);
-  Value count = arith::CeilDivUIOp::create(b, loc, tile.numBlocks, size);
-  auto emitChunk = [&](Value number, ValueRange carried) {
-    Tile chunk = tile;
-    Value skipped = arith::MulIOp::create(b, loc, number, size);
-    chunk.firstBlock = add(tile.firstBlock, skipped);
-    chunk.numBlocks =
-        arith::MinUIOp::create(b, loc, subtract(tile.numBlocks, skipped), size);
+  auto emitChunk = [&](const Tile &chunk, ValueRange carried) {
     Value panel = emitScores(chunk, lead > 0 ? carried.back() : Value());
     Value next;
     if (lead > 0) {
       Value end = arith::MulIOp::create(b, loc, chunk.numBlocks, index(kKeys));
-      next = map(extract(panel, getOverlap(end)), carried.back(),
+      next = map(extract(panel, getOverlap(chunk, end)), carried.back(),
                  [](ValueRange x) { return x[0]; });
     }
     if (before.kernel || before.mixing)
@@ -167,19 +148,21 @@ SmallVector<Value> PanelLowering::forEachChunk(
       results.push_back(next);
     return results;
   };
-  SmallVector<Value> results = loop(zero, count, carried, emitChunk);
+  SmallVector<Value> results = loopOverChunks(tile, carried, emitChunk);
   results.truncate(initial.size());
   return results;
 }
 
 PanelLowering::TileResult PanelLowering::emitChunkedTile(const Tile &tile) {
-  Softmax start = createSoftmax();
+  Softmax start = createSoftmax(heads);
   auto emitRound = [&](ValueRange destinations, Value exact) {
     SmallVector<Value> initial = {fill(destinations[0], 0.0),
                                   fill(destinations[1], -kInfinity),
                                   fill(destinations[2], 0.0)};
     auto emitChunk = [&](const Tile &chunk, Value panel, ValueRange carried) {
-      Update update = emitUpdate(chunk, panel, {carried[1], carried[2]});
+      Box columns = getKeyColumns(chunk, weightColumn, weightRows);
+      Update update =
+          emitUpdate(extract(panel, columns), {carried[1], carried[2]});
       Value factor =
           extract(update.factor,
                   {{b.getIndexAttr(0), b.getIndexAttr(weightRows - tileRows)},
@@ -187,7 +170,8 @@ PanelLowering::TileResult PanelLowering::emitChunkedTile(const Tile &tile) {
       Value sums = map(factor, carried[0], [&](ValueRange x) -> Value {
         return arith::MulFOp::create(b, loc, x[1], x[0]);
       });
-      sums = emitSums(chunk, update.panel, Value(), exact, sums);
+      panel = insert(update.weights, panel, columns);
+      sums = emitSums(chunk, panel, Value(), exact, sums);
       return SmallVector<Value>{sums, update.softmax.largest,
                                 update.softmax.sum};
     };
@@ -196,25 +180,4 @@ PanelLowering::TileResult PanelLowering::emitChunkedTile(const Tile &tile) {
   SmallVector<Value> results =
       emitUntilFinite({createSums(), start.largest, start.sum}, emitRound);
   return {results[0], emitNormalization(tile, {results[1], results[2]})};
-}
-
-PanelLowering::TileResult PanelLowering::emitTwicePassedTile(const Tile &tile) {
-  Softmax start = createSoftmax();
-  auto sumChunk = [&](const Tile &chunk, Value panel, ValueRange carried) {
-    Update update = emitUpdate(chunk, panel, {carried[0], carried[1]});
-    return SmallVector<Value>{update.softmax.largest, update.softmax.sum};
-  };
-  SmallVector<Value> rows =
-      forEachChunk(tile, {start.largest, start.sum}, sumChunk);
-  Softmax softmax = {rows[0], rows[1]};
-  Normalization normalization = emitNormalization(tile, softmax);
-  auto emitRound = [&](ValueRange destinations, Value exact) {
-    auto emitChunk = [&](const Tile &chunk, Value panel, ValueRange carried) {
-      panel = emitWeights(chunk, panel, softmax.largest, normalization.inverse);
-      return SmallVector<Value>{
-          emitSums(chunk, panel, Value(), exact, carried[0])};
-    };
-    return forEachChunk(tile, fill(destinations[0], 0.0), emitChunk);
-  };
-  return {emitUntilFinite(createSums(), emitRound).front(), normalization};
 }
