@@ -15,7 +15,9 @@ KeySet KeySetArithmetic::intersect(const KeySet &lhs, const KeySet &rhs) {
     return lhs;
   if (rhs.isNone() || isAll(lhs))
     return rhs;
-  return {n.max(lhs.low, rhs.low), n.min(lhs.high, rhs.high)};
+  KeySet both = {n.max(lhs.low, rhs.low), n.min(lhs.high, rhs.high)};
+  both.hasGaps = lhs.hasGaps || rhs.hasGaps;
+  return both;
 }
 
 KeySet KeySetArithmetic::unite(const KeySet &lhs, const KeySet &rhs) {
@@ -24,14 +26,18 @@ KeySet KeySetArithmetic::unite(const KeySet &lhs, const KeySet &rhs) {
   if (rhs.isNone() || isAll(lhs))
     return lhs;
   KeySet a = makeNoneIfEmpty(lhs), b = makeNoneIfEmpty(rhs);
-  return {n.min(a.low, b.low), n.max(a.high, b.high), true};
+  // Of two ranges with one end in common, the one is a part of the other.
+  bool isNested = lhs.low.isSameAs(rhs.low) || lhs.high.isSameAs(rhs.high);
+  return {n.min(a.low, b.low), n.max(a.high, b.high), true,
+          lhs.hasGaps || rhs.hasGaps || !isNested};
 }
 
 KeySet KeySetArithmetic::select(const SymbolicFlag &condition,
                                 const KeySet &ifTrue, const KeySet &ifFalse) {
   return {n.select(condition, ifTrue.low, ifFalse.low),
           n.select(condition, ifTrue.high, ifFalse.high),
-          ifTrue.isNoneIfEmpty && ifFalse.isNoneIfEmpty};
+          ifTrue.isNoneIfEmpty && ifFalse.isNoneIfEmpty,
+          ifTrue.hasGaps || ifFalse.hasGaps};
 }
 
 KeySet KeySetArithmetic::makeNoneIfEmpty(const KeySet &keys) {

@@ -22,6 +22,8 @@ struct KeySet {
   SymbolicNumber low, high;
   /// If there are none, that is said as `KeySetArithmetic::none` says it.
   bool isNoneIfEmpty = false;
+  /// Where it is not the case may lie between keys where it is.
+  bool hasGaps = false;
 
   /// Empty for certain, whatever the rest of the block.
   bool isNone() const { return low.least >= high.greatest; }

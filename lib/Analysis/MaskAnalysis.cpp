@@ -40,6 +40,21 @@ RegionAnalysis analyzeTile(SymbolicArithmetic &numbers,
   return analysis;
 }
 
+/// Of `keys`, which end before `end`.
+VisibleKeys emitKeys(SymbolicArithmetic &numbers, Region &mask,
+                     const RegionTile &tile, IntegerInterval keys,
+                     SymbolicNumber end) {
+  if (mask.empty())
+    return {numbers.toIndex(keys.low), numbers.toIndex(end)};
+  KeySetArithmetic sets(numbers, keys.low, end);
+  RegionFact kept = analyzeTile(numbers, sets, mask, tile, keys).getYielded();
+  KeySet visible = sets.unite(kept.canBeTrue, kept.undefined);
+  // An empty set may lie anywhere.
+  SymbolicNumber low = numbers.min(visible.low, end);
+  SymbolicNumber high = numbers.max(visible.high, low);
+  return {numbers.toIndex(low), numbers.toIndex(high), kept.canBeTrue.hasGaps};
+}
+
 } // namespace
 
 BlockVerdict mlir::attn::emitBlockVerdict(OpBuilder &builder, Location loc,
@@ -65,19 +80,17 @@ VisibleKeys mlir::attn::emitVisibleKeys(OpBuilder &builder, Location loc,
                                         ValueRange captures) {
   SymbolicArithmetic numbers(builder, loc);
   SymbolicNumber end = numbers.read(keyCount, 0, kMaxRows);
-  if (mask.empty())
-    return {numbers.toIndex(0), numbers.toIndex(end)};
-  IntegerInterval keys(0, *numbers.add(end, -1));
-  KeySetArithmetic sets(numbers, 0, end);
-  RegionFact kept =
-      analyzeTile(numbers, sets, mask,
-                  {batch, head, positions, /*keys=*/{}, captures}, keys)
-          .getYielded();
-  KeySet visible = sets.unite(kept.canBeTrue, kept.undefined);
-  // An empty set may lie anywhere.
-  SymbolicNumber low = numbers.min(visible.low, end);
-  SymbolicNumber high = numbers.max(visible.high, low);
-  return {numbers.toIndex(low), numbers.toIndex(high)};
+  return emitKeys(numbers, mask,
+                  {batch, head, positions, /*keys=*/{}, captures},
+                  {0, *numbers.add(end, -1)}, end);
+}
+
+VisibleKeys mlir::attn::emitVisibleKeys(OpBuilder &builder, Location loc,
+                                        Region &mask, const RegionTile &tile) {
+  SymbolicArithmetic numbers(builder, loc);
+  IntegerInterval keys(numbers.read(tile.keys.low, 0, kMaxRows),
+                       numbers.read(tile.keys.high, 0, kMaxRows));
+  return emitKeys(numbers, mask, tile, keys, *numbers.add(keys.high, 1));
 }
 
 Value mlir::attn::emitIsDefined(OpBuilder &builder, Location loc,

@@ -57,6 +57,9 @@ BlockVerdict emitBlockVerdict(OpBuilder &builder, Location loc, Region &mask,
 /// The keys `begin <= j < end`, with `0 <= begin <= end <= key count`.
 struct VisibleKeys {
   Value begin, end;
+  /// The mask may hide keys between two that it keeps from a tile, so that the
+  /// range of a few of them can be shorter than what it has of this one.
+  bool hasGaps = false;
 };
 
 /// A range with every key that the mask keeps, or leaves undefined, for any of
@@ -66,6 +69,10 @@ struct VisibleKeys {
 VisibleKeys emitVisibleKeys(OpBuilder &builder, Location loc, Region &mask,
                             Value batch, Value head, IndexRange positions,
                             Value keyCount, ValueRange captures);
+
+/// The same for the keys of a tile: a range within them.
+VisibleKeys emitVisibleKeys(OpBuilder &builder, Location loc, Region &mask,
+                            const RegionTile &tile);
 
 /// An i1: every operation of the region has a result everywhere in the tile
 /// (A12), so that it may be evaluated without guards: each load is inside its

@@ -299,7 +299,8 @@ void RegionAnalysis::evaluateSelect(Operation *op) {
         intervals.select(sets.isEmpty(condition.canBeTrue), ifFalse.range,
                          intervals.hull(ifTrue.range, ifFalse.range)));
   }
-  fact.isExact = false;
+  // A bound is traced back where one of both is never chosen.
+  fact.isExact = condition.canBeTrue.isNone() != condition.canBeFalse.isNone();
 }
 
 //===----------------------------------------------------------------------===//

@@ -98,6 +98,8 @@ private:
   KeySet findKeysOfOperand(Operation *op, Side side,
                            const SymbolicNumber &bound);
   KeySet findKeysOfSum(Operation *op, Side side, const SymbolicNumber &bound);
+  KeySet findKeysOfRemainder(Operation *op, Side side,
+                             const SymbolicNumber &bound);
   KeySet findKeysOfDifference(Operation *op, Side side,
                               const SymbolicNumber &bound);
 

@@ -17,9 +17,13 @@
 //   a - x < c       x >= low - c + 1       a - x >= c       x < high - c + 1
 //   x * k < c       x < ceil(c / k)        x * k >= c       x >= ceil(c / k)
 //   x div k < c     x < c * k              x div k >= c     x >= c * k
+//   x mod k < c     x < high div k * k + c
+//   x mod k >= c    x >= low div k * k + c, where x is in [low, high]
 //   |x| < c         x < c and x >= 1 - c
 //
-// where k > 0 is a number, and x not negative if division rounds to zero.
+// where k > 0 is a number, and x not negative if division rounds to zero, as
+// for remainders that are not rounded down. These bound the first and the last
+// period in a block.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,6 +31,7 @@
 
 #include "mlir/Dialect/Index/IR/IndexOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -218,6 +223,31 @@ static SymbolicNumber getFactor(const IntegerInterval &factor, bool isShift) {
   return constant >= 0 && constant < 62 ? int64_t(1) << constant : 0;
 }
 
+/// Of `x and 2^k - 1` too, which is the remainder of a negative x as well if
+/// that is rounded down.
+KeySet RegionAnalysis::findKeysOfRemainder(Operation *op, Side side,
+                                           const SymbolicNumber &bound) {
+  Value lhs = op->getOperand(0);
+  SymbolicNumber divisor =
+      getFactor(getRange(op->getOperand(1)), /*isShift=*/false);
+  IntegerInterval x = getRange(lhs);
+  if (isa<arith::AndIOp, index::AndOp>(op)) {
+    bool isMask = llvm::isMask_64(uint64_t(divisor.least));
+    divisor =
+        isMask && divisor.least < SymbolicNumber::kMax ? divisor.least + 1 : 0;
+  } else if (x.low.least < 0) {
+    return sets.all();
+  }
+  if (divisor.least < 1)
+    return sets.all();
+  SymbolicNumber period =
+      n.floorDivide(side == Side::Below ? x.high : x.low, divisor);
+  std::optional<SymbolicNumber> start = n.multiply(period, divisor);
+  KeySet keys = findKeys(lhs, side, start ? n.add(*start, bound) : start);
+  keys.hasGaps = !sets.isAll(keys);
+  return keys;
+}
+
 KeySet RegionAnalysis::findKeysOfOperand(Operation *op, Side side,
                                          const SymbolicNumber &bound) {
   if (isa<arith::AddIOp, index::AddOp>(op))
@@ -242,6 +272,15 @@ KeySet RegionAnalysis::findKeysOfOperand(Operation *op, Side side,
     if (factor.least > 0)
       return findKeys(lhs, side, n.ceilDivide(bound, factor));
     return sets.all();
+  }
+
+  if (isa<arith::RemSIOp, arith::RemUIOp, index::RemSOp, index::RemUOp,
+          arith::AndIOp, index::AndOp>(op))
+    return findKeysOfRemainder(op, side, bound);
+  if (auto select = dyn_cast<arith::SelectOp>(op)) { // See `evaluateSelect`.
+    bool isFalse = getFact(lhs).canBeTrue.isNone();
+    return findKeys(isFalse ? select.getFalseValue() : select.getTrueValue(),
+                    side, bound);
   }
 
   bool isShift =

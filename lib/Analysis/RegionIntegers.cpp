@@ -69,11 +69,11 @@ void RegionAnalysis::evaluateInteger(Operation *op) {
               [&](auto) { return divide(Rounding::Up, false); })
           .Case<arith::RemSIOp, index::RemSOp>([&](auto) {
             return Result{intervals.remainder(range(0), range(1), width, true),
-                          false};
+                          true};
           })
           .Case<arith::RemUIOp, index::RemUOp>([&](auto) {
             return Result{intervals.remainder(range(0), range(1), width, false),
-                          false};
+                          true};
           })
           .Case<arith::MinSIOp, index::MinSOp>([&](auto) {
             return Result{intervals.min(range(0), range(1), width, true),
@@ -93,7 +93,7 @@ void RegionAnalysis::evaluateInteger(Operation *op) {
           })
           .Case<arith::AndIOp, index::AndOp>([&](auto) {
             return Result{intervals.bitwiseAnd(range(0), range(1), width),
-                          false};
+                          true};
           })
           .Case<arith::OrIOp, index::OrOp>([&](auto) {
             return Result{intervals.bitwiseOr(range(0), range(1), width),

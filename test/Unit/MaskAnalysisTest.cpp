@@ -324,6 +324,84 @@ TEST_F(MaskAnalysisTest, ByHead) {
                   Demand::Sound);
 }
 
+TEST_F(MaskAnalysisTest, Periods) {
+  // The third of four keys, and of three.
+  for (auto [remainder, length] :
+       {std::pair("%c3 = arith.constant 3 : index\n"
+                  "%r = arith.andi %j, %c3 : index\n",
+                  Index(4)),
+        std::pair("%c4 = arith.constant 4 : index\n"
+                  "%r = arith.remui %j, %c4 : index\n",
+                  Index(4)),
+        // Rounded down, as the builder writes it.
+        std::pair("%c3 = arith.constant 3 : index\n"
+                  "%c0 = arith.constant 0 : index\n"
+                  "%s = arith.remsi %j, %c3 : index\n"
+                  "%below = arith.cmpi slt, %s, %c0 : index\n"
+                  "%shifted = arith.addi %s, %c3 : index\n"
+                  "%r = arith.select %below, %shifted, %s : index\n",
+                  Index(3))}) {
+    Mask third{
+        region(remainder + std::string("%c2 = arith.constant 2 : index\n"
+                                       "%keep = arith.cmpi eq, %r, %c2 : "
+                                       "index"))};
+    checkEverywhere(third, Demand::Sound);
+    load(third);
+    EXPECT_TRUE(hasGaps) << remainder;
+    for (Index first = 0; first + length <= kNumKeys; first += length) {
+      Answer answer = ask({0, 0, 0, 1, first, first + length - 1, kNumKeys});
+      EXPECT_EQ(answer.blockBegin, first + 2) << remainder;
+      EXPECT_EQ(answer.blockEnd, first + 3) << remainder;
+    }
+    // The first and the last of two periods.
+    Answer answer = ask({0, 0, 0, 1, 1, length + 2, kNumKeys});
+    EXPECT_EQ(answer.blockBegin, 2) << remainder;
+    EXPECT_EQ(answer.blockEnd, length + 3) << remainder;
+  }
+  // Of a number that may be negative, what is rounded to zero says nothing.
+  checkEverywhere({region("%c4 = arith.constant 4 : index\n"
+                          "%d = arith.subi %j, %c4 : index\n"
+                          "%r = arith.remsi %d, %c4 : index\n"
+                          "%c0 = arith.constant 0 : index\n"
+                          "%keep = arith.cmpi sgt, %r, %c0 : index")},
+                  Demand::Sound);
+  // Low bits do, of one that is not above all keys too.
+  checkEverywhere({region("%c3 = arith.constant 3 : index\n"
+                          "%d = arith.subi %j, %p : index\n"
+                          "%r = arith.andi %d, %c3 : index\n"
+                          "%keep = arith.cmpi eq, %r, %c3 : index")},
+                  Demand::Sound);
+  Answer answer = ask({0, 0, 2, 2, 2, 5, kNumKeys});
+  EXPECT_EQ(answer.blockBegin, 5);
+  EXPECT_EQ(answer.blockEnd, 6);
+}
+
+TEST_F(MaskAnalysisTest, Gaps) {
+  load({"causal"});
+  EXPECT_FALSE(hasGaps);
+  load({"sliding_window(2, 1)"});
+  EXPECT_FALSE(hasGaps);
+  // One range is a part of the other.
+  load({"prefix_lm(%n : tensor<?xi32>)", {lengths("i32", 5, 1)}});
+  EXPECT_FALSE(hasGaps);
+  load({"causal, key_padding(%n : tensor<?xi32>)", {lengths("i32", 4, 1)}});
+  EXPECT_FALSE(hasGaps);
+  // The first key, and those from the one before the query on.
+  load({region(R"(
+      %c1 = arith.constant 1 : index
+      %d = arith.subi %p, %j : index
+      %near = arith.cmpi sle, %d, %c1 : index
+      %first = arith.cmpi slt, %j, %c1 : index
+      %keep = arith.ori %first, %near : i1)")});
+  EXPECT_TRUE(hasGaps);
+  Answer answer = ask({0, 0, 6, 7, 0, 3, kNumKeys});
+  EXPECT_EQ(answer.blockBegin, 0);
+  EXPECT_EQ(answer.blockEnd, 1);
+  answer = ask({0, 0, 6, 7, 4, 7, kNumKeys});
+  EXPECT_EQ(answer.blockBegin, 5);
+  EXPECT_EQ(answer.blockEnd, 8);
+}
+
 TEST_F(MaskAnalysisTest, Undefined) {
   // `false and` makes the load harmless, though it is outside.
   for (std::string logic : {"%in = arith.cmpi slt, %j, %c3 : index\n"

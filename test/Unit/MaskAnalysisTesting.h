@@ -243,7 +243,8 @@ struct Rectangle {
 
 struct Answer {
   bool isEmpty, isFull, isDefined;
-  Index begin, end;
+  Index begin, end;           ///< Of all keys, those that are visible.
+  Index blockBegin, blockEnd; ///< Of the rectangle's.
 };
 
 class MaskAnalysisTest : public testing::Test {
@@ -364,13 +365,17 @@ protected:
   }
 
   Answer bestAnswer(const Rectangle &at) {
-    Answer best{true, true, true, kNumKeys, 0};
+    Answer best{true, true, true, kNumKeys, 0, kNumKeys, 0};
     for (Index p = at.firstPosition; p <= at.lastPosition; ++p) {
       for (Index j = at.firstKey; j <= at.lastKey; ++j) {
         const Truth &here = truth(at.batch, at.head, p, j);
         best.isEmpty &= here.isFalse;
         best.isFull &= here.isTrue;
         best.isDefined &= !here.hadUndefined;
+        if (!here.isFalse) {
+          best.blockBegin = std::min(best.blockBegin, j);
+          best.blockEnd = std::max(best.blockEnd, j + 1);
+        }
       }
       for (Index j = 0; j < at.keyCount; ++j)
         if (!truth(at.batch, at.head, p, j).isFalse) {
@@ -402,8 +407,10 @@ protected:
     VisibleKeys visible =
         emitVisibleKeys(b, loc, region, tile.batch, tile.head, tile.positions,
                         position[6], captures);
-    return {verdict.isEmpty, verdict.isFull, isDefined, visible.begin,
-            visible.end};
+    VisibleKeys ofBlock = emitVisibleKeys(b, loc, region, tile);
+    hasGaps = ofBlock.hasGaps;
+    return {verdict.isEmpty, verdict.isFull, isDefined,  visible.begin,
+            visible.end,     ofBlock.begin,  ofBlock.end};
   }
 
   /// The analysis as a function of the rectangle and of the captures.
@@ -451,7 +458,7 @@ protected:
       return value ? value->getSExtValue() : 0;
     };
     return {number(0) != 0, number(1) != 0, number(2) != 0, number(3),
-            number(4)};
+            number(4),      number(5),      number(6)};
   }
 
   /// Asks about constants, which must fold the answer if `mustFold`.
@@ -475,7 +482,7 @@ protected:
       results.push_back(constant.getSExtValue());
     }
     return Answer{results[0] != 0, results[1] != 0, results[2] != 0, results[3],
-                  results[4]};
+                  results[4],      results[5],      results[6]};
   }
 
   static std::array<Index, 7> numbersOf(const Rectangle &at) {
@@ -505,6 +512,14 @@ protected:
       EXPECT_LE(answer.begin, best.begin);
       EXPECT_GE(answer.end, best.end);
     }
+    EXPECT_LE(at.firstKey, answer.blockBegin);
+    EXPECT_LE(answer.blockBegin, answer.blockEnd);
+    EXPECT_LE(answer.blockEnd, at.lastKey + 1);
+    bool seesBlock = best.blockBegin < best.blockEnd;
+    if (seesBlock) {
+      EXPECT_LE(answer.blockBegin, best.blockBegin);
+      EXPECT_GE(answer.blockEnd, best.blockEnd);
+    }
     if (demand == Demand::Sound)
       return;
     EXPECT_EQ(answer.isEmpty, best.isEmpty);
@@ -513,6 +528,8 @@ protected:
     if (demand == Demand::Verdict)
       return;
     EXPECT_EQ(answer.end - answer.begin, seesKeys ? best.end - best.begin : 0);
+    EXPECT_EQ(answer.blockEnd - answer.blockBegin,
+              seesBlock ? best.blockEnd - best.blockBegin : 0);
   }
 
   /// All rectangles, in a dynamic form; a few also as constants.
@@ -544,6 +561,7 @@ protected:
   llvm::SmallVector<Datum> captured;
   std::vector<Truth> truths;
   std::unique_ptr<BlockEvaluator> evaluator;
+  bool hasGaps = false; ///< Of the mask.
 };
 
 } // namespace attn::test
