@@ -25,6 +25,7 @@
 #include "lib/Transforms/StoredElements.h"
 #include "lib/Transforms/Sums.h"
 #include "lib/Transforms/Transforms.h"
+#include "lib/Transforms/TrimBlock.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -66,7 +67,6 @@ public:
         withIntegers(withIntegers) {}
 
   SmallVector<Value> emit() {
-    numKeys = tensor::getMixedSize(b, loc, op.getKey(), 0);
     BlockFacts facts = emitBlockFacts(b, op);
     if (!facts.isEmpty)
       return emitBlock(facts);
@@ -82,6 +82,19 @@ public:
 
 private:
   SmallVector<Value> emitBlock(const BlockFacts &facts) {
+    OnlineAttentionOp whole = op;
+    FailureOr<OnlineAttentionOp> trimmed =
+        emitTrimmedBlock(b, whole, facts.isPartial, maximumKeys);
+    if (succeeded(trimmed))
+      op = *trimmed;
+    numKeys = tensor::getMixedSize(b, loc, op.getKey(), 0);
+    SmallVector<Value> state = emitSteps(facts);
+    if (op != whole)
+      op.erase();
+    return state;
+  }
+
+  SmallVector<Value> emitSteps(const BlockFacts &facts) {
     Value scores = emitScores();
     SmallVector<Value> outs = {scores, op.getMaximum(), op.getSum(),
                                empty({lanes})};

@@ -29,6 +29,7 @@
 #include "lib/Transforms/Passes.h"
 #include "lib/Transforms/StoredElements.h"
 #include "lib/Transforms/Transforms.h"
+#include "lib/Transforms/TrimBlock.h"
 #include "lib/Transforms/VisibleRange.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -42,6 +43,7 @@
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "llvm/ADT/bit.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
 #include <numeric>
@@ -62,13 +64,15 @@ namespace {
 std::pair<OpFoldResult, OpFoldResult>
 emitRows(OpBuilder &b, OnlineAttentionOp op, int64_t block) {
   Location loc = op.getLoc();
-  auto [begin, end] = emitVisibleRange(b, op, block);
-  // At the beginning of a pack of values.
-  if (op.isInPairs())
+  auto [begin, end, hasGaps] = emitVisibleRange(b, op, block);
+  // At the beginning of a pack of values. A mask that repeats itself mostly
+  // does so at multiples of a block, which can then be trimmed.
+  int64_t unit = op.isInPairs() ? OnlineAttentionOp::kKeysPerPack : 1;
+  if (hasGaps && canTrimBlocks(op) && llvm::isPowerOf2_64(uint64_t(block)))
+    unit = std::max(unit, block);
+  if (unit > 1)
     begin = b.createOrFold<arith::AndIOp>(
-        loc, begin,
-        arith::ConstantIndexOp::create(b, loc,
-                                       -OnlineAttentionOp::kKeysPerPack));
+        loc, begin, arith::ConstantIndexOp::create(b, loc, -unit));
   return {getAsOpFoldResult(begin),
           getAsOpFoldResult(b.createOrFold<arith::SubIOp>(loc, end, begin))};
 }

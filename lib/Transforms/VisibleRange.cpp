@@ -127,18 +127,23 @@ private:
 
 } // namespace
 
-RowRange attn::emitVisibleRange(OpBuilder &b, OnlineAttentionOp op,
-                                int64_t block) {
+/// The `count` numbers from `first` on.
+static IndexRange emitRange(OpBuilder &b, Location loc, Value first,
+                            Value count) {
+  Value one = arith::ConstantIndexOp::create(b, loc, 1);
+  Value end = b.createOrFold<arith::AddIOp>(loc, first, count);
+  return {first, b.createOrFold<arith::SubIOp>(loc, end, one)};
+}
+
+VisibleRows attn::emitVisibleRange(OpBuilder &b, OnlineAttentionOp op,
+                                   int64_t block) {
   Location loc = op.getLoc();
   Value zero = arith::ConstantIndexOp::create(b, loc, 0);
   Value count = emitNumRows(b, loc, op.getKey());
   if (!op.hasMask())
     return {zero, count};
-  Value one = arith::ConstantIndexOp::create(b, loc, 1);
-  Value end =
-      b.createOrFold<arith::AddIOp>(loc, op.getPosition(), op.getNumQueries());
-  IndexRange positions = {op.getPosition(),
-                          b.createOrFold<arith::SubIOp>(loc, end, one)};
+  IndexRange positions =
+      emitRange(b, loc, op.getPosition(), op.getNumQueries());
   Value numKeys = b.createOrFold<arith::AddIOp>(loc, op.getFirstKey(), count);
   VisibleKeys keys =
       emitVisibleKeys(b, loc, op.getMaskRegion(), op.getBatch(), op.getHead(),
@@ -163,13 +168,28 @@ RowRange attn::emitVisibleRange(OpBuilder &b, OnlineAttentionOp op,
     low = toRow(low);
     high = toRow(high);
   }
-  return {low, high};
+  return {low, high, keys.hasGaps};
+}
+
+VisibleRows attn::emitVisibleRowsOfBlock(OpBuilder &b,
+                                         OnlineAttentionOp block) {
+  Location loc = block.getLoc();
+  Value count = emitNumRows(b, loc, block.getKey());
+  RegionTile tile{block.getBatch(), block.getHead(),
+                  emitRange(b, loc, block.getPosition(), block.getNumQueries()),
+                  emitRange(b, loc, block.getFirstKey(), count),
+                  block.getMaskCaptures()};
+  VisibleKeys keys = emitVisibleKeys(b, loc, block.getMaskRegion(), tile);
+  auto toRow = [&](Value key) {
+    return b.createOrFold<arith::SubIOp>(loc, key, block.getFirstKey());
+  };
+  return {toRow(keys.begin), toRow(keys.end), keys.hasGaps};
 }
 
 RowRange attn::emitVisibleStoredRange(OpBuilder &b, OnlineAttentionOp op,
                                       int64_t unit) {
   Location loc = op.getLoc();
-  auto [begin, end] = emitVisibleRange(b, op, /*block=*/0);
+  auto [begin, end, hasGaps] = emitVisibleRange(b, op, /*block=*/0);
   for (Value rows : {op.getKey(), op.getValue()})
     if (auto cached = CachedRows::match(rows))
       std::tie(begin, end) = cached->clampToStored(b, loc, begin, end);

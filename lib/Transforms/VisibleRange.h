@@ -17,15 +17,26 @@ struct RowRange {
   Value begin, end;
 };
 
+/// Those that a mask may keep.
+struct VisibleRows {
+  Value begin, end;
+  bool hasGaps = false; ///< As those of `VisibleKeys`.
+};
+
 /// The rows of the keys of `op` that its mask may keep, with
 /// `0 <= begin <= end`. Where the mask reads tables in blocks of `block` keys,
 /// they start at a multiple of that, counted from key 0, if `block` is not 0,
 /// and those at both ends that the tables hide are left out, by loops over
 /// them.
-RowRange emitVisibleRange(OpBuilder &b, OnlineAttentionOp op, int64_t block);
+VisibleRows emitVisibleRange(OpBuilder &b, OnlineAttentionOp op, int64_t block);
 
-/// The same, of a cache those that are stored, from a multiple of `unit` on,
-/// which is a power of 2. There may be none: `end` may be less than `begin`.
+/// The same for the mask on a block of keys alone, of which there is one at
+/// least.
+VisibleRows emitVisibleRowsOfBlock(OpBuilder &b, OnlineAttentionOp block);
+
+/// The same as `emitVisibleRange`, of a cache those that are stored, from a
+/// multiple of `unit` on, which is a power of 2. There may be none: `end` may
+/// be less than `begin`.
 RowRange emitVisibleStoredRange(OpBuilder &b, OnlineAttentionOp op,
                                 int64_t unit);
 

@@ -171,10 +171,12 @@ TEST(Variants, Dilated) {
 }
 
 TEST(Variants, StridedSparse) {
-  check({.attention = attn::gallery::stridedSparse(base(), 32),
-         .mask = [](Integer, Integer, Integer q, Integer k) {
-           return k <= q && (q - k < 32 || k % 32 == 31);
-         }});
+  for (auto type : {ElementType::f32, ElementType::bf16})
+    for (Integer n : {32, 90, 128}) // Blocks are trimmed to a key, or two.
+      check({.attention = attn::gallery::stridedSparse(base(type), n),
+             .mask = [=](Integer, Integer, Integer q, Integer k) {
+               return k <= q && (q - k < n || k % n == n - 1);
+             }});
 }
 
 TEST(Variants, GlobalAndLocal) {
@@ -185,10 +187,11 @@ TEST(Variants, GlobalAndLocal) {
 }
 
 TEST(Variants, SinkAndWindow) {
-  check({.attention = attn::gallery::sinkAndWindow(base(), 64, 4),
-         .mask = [](Integer, Integer, Integer q, Integer k) {
-           return k <= q && (k < 4 || q - k < 64);
-         }});
+  for (auto type : {ElementType::f32, ElementType::bf16})
+    check({.attention = attn::gallery::sinkAndWindow(base(type), 64, 4),
+           .mask = [](Integer, Integer, Integer q, Integer k) {
+             return k <= q && (k < 4 || q - k < 64);
+           }});
 }
 
 TEST(Variants, BlockDiagonal) {
@@ -206,12 +209,14 @@ TEST(Variants, Chunked) {
 }
 
 TEST(Variants, Neighborhood2D) {
-  check({.attention = attn::gallery::neighborhood2D(base(), 15, 20, 2),
-         .mask = [](Integer, Integer, Integer q, Integer k) {
-           Integer row = std::clamp<Integer>(q / 20, 2, 12);
-           Integer column = std::clamp<Integer>(q % 20, 2, 17);
-           return std::abs(k / 20 - row) <= 2 && std::abs(k % 20 - column) <= 2;
-         }});
+  for (auto type : {ElementType::f32, ElementType::bf16})
+    check({.attention = attn::gallery::neighborhood2D(base(type), 15, 20, 2),
+           .mask = [](Integer, Integer, Integer q, Integer k) {
+             Integer row = std::clamp<Integer>(q / 20, 2, 12);
+             Integer column = std::clamp<Integer>(q % 20, 2, 17);
+             return std::abs(k / 20 - row) <= 2 &&
+                    std::abs(k % 20 - column) <= 2;
+           }});
 }
 
 //===----------------------------------------------------------------------===//
