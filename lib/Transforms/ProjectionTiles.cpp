@@ -268,12 +268,18 @@ int64_t ProjectionTiles::getRowsPerPack() {
   return inPairs ? rowsPerPackInPairs : rowsPerPack;
 }
 
-/// Blocks of `columns` columns in a tile of `most` columns, of heads of `size`
-/// unless that is 0: whole heads, or one block of a head.
-static int64_t chooseBlocks(int64_t columns, int64_t size, int64_t most) {
-  if (size == 0)
-    return std::max<int64_t>(most / columns, 1);
-  return size > most ? 1 : most / size * (size / columns);
+/// Blocks of `columns` columns in each tile of `count` blocks, of at most
+/// `most` columns and about the same size. Of heads of `size`, unless that is
+/// 0, these are whole heads, or one block of a head.
+static int64_t chooseBlocks(int64_t count, int64_t columns, int64_t size,
+                            int64_t most) {
+  if (size > most)
+    return 1;
+  int64_t unit = size == 0 ? 1 : size / columns,
+          perTile = std::max<int64_t>(most / (unit * columns), 1);
+  auto units = int64_t(llvm::divideCeil(std::max<int64_t>(count, 1), unit)),
+       tiles = int64_t(llvm::divideCeil(units, perTile));
+  return int64_t(llvm::divideCeil(units, tiles)) * unit;
 }
 
 Value ProjectionTiles::emitResult(Value out, int64_t first, int64_t fewRows) {
@@ -283,13 +289,12 @@ Value ProjectionTiles::emitResult(Value out, int64_t first, int64_t fewRows) {
               headSize ? type.getDimSize(1) * headSize : type.getDimSize(2);
   int64_t columns = *chooseTileColumns(op, out, first, lanes);
   int64_t whole = features / columns, rest = features % columns;
-  int64_t mostBlocks =
-      fewRows > 0 ? 1
-                  : std::min(chooseBlocks(columns, headSize,
+  int64_t mostBlocks = fewRows > 0
+                           ? 1
+                           : chooseBlocks(whole, columns, headSize,
                                           numParts > 1 ? columnsPerTileInParts
                                           : inPairs    ? columnsPerTileInPairs
-                                                       : columnsPerTile),
-                             std::max<int64_t>(whole, 1));
+                                                       : columnsPerTile);
   int64_t mostRows = getPacksPerTile() * getRowsPerPack();
   AffineExpr i, n;
   bindDims(b.getContext(), i, n);

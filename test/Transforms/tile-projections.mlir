@@ -59,6 +59,41 @@ func.func @any(%x: tensor<?x?x64xbf16>, %w: tensor<4x32x32x2xbf16>,
 
 // -----
 
+// Tiles of about the same size, though one of the most columns and a small one would
+// be as many: 9 of 18 blocks each.
+// CHECK-DAG: #[[FIRST:.*]] = affine_map<(d0) -> (d0 * 288)>
+// CHECK-LABEL: func.func @even_tiles(
+// CHECK: scf.forall (%[[TILE:.*]]) in (2) shared_outs(%[[OUT:.*]] = %{{.*}}) -> (tensor<1x100x576xf32>)
+// CHECK: %[[COLUMN:.*]] = affine.apply #[[FIRST]](%[[TILE]])
+// CHECK: tensor.extract_slice %[[OUT]][0, 0, %[[COLUMN]]] [1, 100, 288]
+// CHECK: return
+func.func @even_tiles(%x: tensor<1x100x64xbf16>, %w: tensor<18x32x32x2xbf16>,
+                      %y: tensor<1x100x576xf32>) -> tensor<1x100x576xf32> {
+  %0 = attn.projection ins(%x, %w : tensor<1x100x64xbf16>, tensor<18x32x32x2xbf16>)
+      outs(%y : tensor<1x100x576xf32>)
+  return %0 : tensor<1x100x576xf32>
+}
+
+// -----
+
+// The same of whole heads: 5 of them and 4, of 2 blocks each.
+// CHECK-DAG: #[[BLOCKS:.*]] = affine_map<(d0) -> (d0 * -10 + 18, 10)>
+// CHECK-DAG: #[[FIRST:.*]] = affine_map<(d0) -> (d0 * 5)>
+// CHECK-LABEL: func.func @even_heads(
+// CHECK: scf.forall (%[[TILE:.*]]) in (2) shared_outs(%[[OUT:.*]] = %{{.*}}) -> (tensor<1x9x100x64xf32>)
+// CHECK: affine.min #[[BLOCKS]](%[[TILE]])
+// CHECK: %[[HEAD:.*]] = affine.apply #[[FIRST]](%[[TILE]])
+// CHECK: tensor.extract_slice %[[OUT]][0, %[[HEAD]], 0, 0] [1, %{{.*}}, 100, 64]
+// CHECK: return
+func.func @even_heads(%x: tensor<1x100x64xbf16>, %w: tensor<18x32x32x2xbf16>,
+                      %y: tensor<1x9x100x64xf32>) -> tensor<1x9x100x64xf32> {
+  %0 = attn.projection ins(%x, %w : tensor<1x100x64xbf16>, tensor<18x32x32x2xbf16>)
+      outs(%y : tensor<1x9x100x64xf32>)
+  return %0 : tensor<1x9x100x64xf32>
+}
+
+// -----
+
 // f32 times pairs of bf16: three parts of bf16 are packed, and multiplied by the
 // same columns in one product.
 // CHECK-LABEL: func.func @parts(
