@@ -34,7 +34,7 @@ static constexpr int64_t featuresPerFewBlock = 256;
 /// that rows and weights are read from beyond it once for so many of the other.
 static constexpr int64_t rowsPerTile = 384, columnsPerTile = 256,
                          rowsPerTileInPairs = 256, columnsPerTileInPairs = 512,
-                         rowsPerTileInParts = 256, columnsPerTileInParts = 256;
+                         rowsPerTileInParts = 256, columnsPerTileInParts = 768;
 
 std::optional<int64_t> attn::chooseTileColumns(ProjectionOp op, Value out,
                                                int64_t first, int64_t lanes) {

@@ -94,6 +94,21 @@ func.func @even_heads(%x: tensor<1x100x64xbf16>, %w: tensor<18x32x32x2xbf16>,
 
 // -----
 
+// One tile has more columns where an input has parts, which are more bytes.
+// CHECK-LABEL: func.func @wide_tile_of_parts(
+// CHECK: scf.forall {{.*}} -> (tensor<4x2x3x32x32xbf16>)
+// CHECK: tensor.empty() : tensor<32x32xf32>
+// CHECK-NOT: scf.forall
+// CHECK: return
+func.func @wide_tile_of_parts(%x: tensor<1x100x64xf32>, %w: tensor<18x32x32x2xbf16>,
+                              %y: tensor<1x100x576xf32>) -> tensor<1x100x576xf32> {
+  %0 = attn.projection ins(%x, %w : tensor<1x100x64xf32>, tensor<18x32x32x2xbf16>)
+      outs(%y : tensor<1x100x576xf32>)
+  return %0 : tensor<1x100x576xf32>
+}
+
+// -----
+
 // f32 times pairs of bf16: three parts of bf16 are packed, and multiplied by the
 // same columns in one product.
 // CHECK-LABEL: func.func @parts(
