@@ -304,6 +304,29 @@ TEST(Projection, blocks_of_features) {
   }
 }
 
+/// Columns in several tiles of about the same size, the last of which is
+/// smaller: heads of two blocks, and blocks of no heads with columns to spare.
+TEST(Projection, tiles_of_columns) {
+  std::uint64_t seed = 8500;
+  for (auto [type, weightType] :
+       {std::pair(ElementType::f32, ElementType::f32),
+        std::pair(ElementType::bf16, ElementType::bf16),
+        std::pair(ElementType::f32, ElementType::bf16)})
+    for (Index batch : {1, 2}) {
+      SCOPED_TRACE("seed " + std::to_string(++seed));
+      Random random(seed);
+      ProjectionSpec spec;
+      spec.type = type;
+      spec.weightType = weightType;
+      spec.input = {0, 32};
+      spec.outs = {{13, 64}, {0, 932}};
+      spec.panel = 32;
+      spec.inPairs = weightType == ElementType::bf16;
+      spec.batch = batch;
+      runSpec(spec, batch, /*length=*/20, random);
+    }
+}
+
 TEST(Projection, random) {
   std::uint64_t seed = 8100;
   for (int i = 0; i < 40; ++i, ++seed) {
