@@ -71,6 +71,7 @@ static void addTilingStage(OpPassManager &pm, const TargetDescription &target) {
   pm.addPass(attn::createDecomposeOnline(scores));
   pm.addPass(attn::createLowerPacks()); // Of blocks.
   pm.addPass(attn::createMultiTokenToPanels());
+  pm.addPass(attn::createTileRows());
   // What was not tiled.
   pm.addPass(attn::createConvertAttnToLinalg());
   // No CSE: two tensors that are filled alike must become two buffers.

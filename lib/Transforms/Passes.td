@@ -246,6 +246,26 @@ def TileProjections : Pass<"attn-tile-projections"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def TileRows : Pass<"attn-tile-rows"> {
+  let summary = "Compute rows of elementwise operations in parallel";
+  let description = [{
+    A `linalg.generic`, `attn.rope` or `attn.head_norm` of a function's body becomes
+    an `scf.forall` over tiles of rows, together with the operations before it that
+    compute its rows from the same rows of their operands: a sum of tensors, the
+    squares' sums of its rows and what is divided by them are one loop, in which a
+    tile is read from memory once.
+
+    Rows are those of the last parallel loop of dynamic size, else of the largest
+    one, but not of the innermost. A tile has so many of them that handing it to a
+    thread pays; what fits into one tile, such as the row of a single token, is
+    computed by the caller's thread, and a static number of that size left alone.
+  }];
+  let dependentDialects = ["::mlir::affine::AffineDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def TileAttention : Pass<"attn-tile-attention"> {
   let summary = "Tile batch, heads and queries in parallel";
   let description = [{
@@ -442,7 +462,8 @@ def PrefetchTiles : Pass<"attn-prefetch-tiles"> {
     one computes. In a loop over blocks of keys, each block prefetches some of
     them, those of different tensors between different steps: at once they would
     wait for each other. So are keys, and packs of values, that the tile does not
-    see but later ones do if their range moves on.
+    see but later ones do if their range moves on. Loops of element-wise operations
+    and sums of rows, which read memory in order, are left to the processor.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::memref::MemRefDialect",

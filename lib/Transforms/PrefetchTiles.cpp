@@ -324,13 +324,34 @@ void attn::prefetchTiles(scf::ForallOp loop) {
       spread->emitBeyond(b, range, ofQueries->isBackward, *queries);
 }
 
+/// Whether an operand is read or written from front to back.
+static bool isInOrder(AffineMap map) {
+  SmallVector<unsigned> dims;
+  for (AffineExpr expr : map.getResults())
+    if (auto dim = dyn_cast<AffineDimExpr>(expr))
+      dims.push_back(dim.getPosition());
+  return dims.size() == map.getNumResults() && llvm::is_sorted(dims);
+}
+
+/// Whether a loop only goes through rows from front to back, as element-wise
+/// operations and sums of rows do: processors fetch that ahead themselves.
+static bool isInOrder(scf::ForallOp loop) {
+  return llvm::all_of(loop.getBody()->without_terminator(), [](Operation &op) {
+    if (auto onRows = dyn_cast<linalg::LinalgOp>(op))
+      return llvm::all_of(onRows.getIndexingMapsArray(),
+                          [](AffineMap map) { return isInOrder(map); });
+    return isa<memref::AllocOp>(op) || isMemoryEffectFree(&op);
+  });
+}
+
 namespace {
 struct PrefetchTiles : attn::impl::PrefetchTilesBase<PrefetchTiles> {
   void runOnOperation() override {
     SmallVector<scf::ForallOp> loops;
     getOperation()->walk([&](scf::ForallOp loop) { loops.push_back(loop); });
     for (scf::ForallOp loop : loops)
-      prefetchTiles(loop);
+      if (!isInOrder(loop))
+        prefetchTiles(loop);
   }
 };
 } // namespace

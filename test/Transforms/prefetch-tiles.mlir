@@ -194,3 +194,18 @@ func.func @steps(%q: memref<160x16xf32>, %o: memref<160x16xf32>,
   }
   return
 }
+
+// Element-wise operations read rows in order.
+// CHECK-LABEL: func.func @in_order
+// CHECK-NOT: memref.prefetch
+func.func @in_order(%x: memref<100x32xf32>, %y: memref<100x32xf32>) {
+  scf.forall (%i) = (0) to (100) step (10) {
+    %t = memref.subview %x[%i, 0] [10, 32] [1, 1]
+        : memref<100x32xf32> to memref<10x32xf32, strided<[32, 1], offset: ?>>
+    %u = memref.subview %y[%i, 0] [10, 32] [1, 1]
+        : memref<100x32xf32> to memref<10x32xf32, strided<[32, 1], offset: ?>>
+    linalg.exp ins(%t : memref<10x32xf32, strided<[32, 1], offset: ?>>)
+        outs(%u : memref<10x32xf32, strided<[32, 1], offset: ?>>)
+  }
+  return
+}
