@@ -22,8 +22,12 @@ static const char *prefixFor(ElementType factors) {
              ? "!factor = bf16 "
                "func.func private @to_factor(%x: f32) -> bf16 { "
                "%y = arith.truncf %x : f32 to bf16 return %y : bf16 } "
+               "func.func private @from_factor(%x: bf16) -> f32 { "
+               "%y = arith.extf %x : bf16 to f32 return %y : f32 } "
              : "!factor = f32 "
                "func.func private @to_factor(%x: f32) -> f32 { "
+               "return %x : f32 } "
+               "func.func private @from_factor(%x: f32) -> f32 { "
                "return %x : f32 } ";
 }
 

@@ -1,7 +1,8 @@
 // SmolLM2-135M: a layer, and the logits of a token. Any number of tokens.
 //
 // What is multiplied by weights, and what attention works on, is of type !factor:
-// f32, or bf16 to which @to_factor rounds. Both come before this text.
+// f32, or bf16, to which @to_factor rounds and from which @from_factor converts.
+// They come before this text.
 //
 // Weights (outputs, inputs) come in panels of 32 outputs, in pairs of inputs,
 // (outputs / 32, inputs / 2, 32, 2). Arguments of static shape have the names of the model file's tensors.
@@ -24,7 +25,6 @@
 !angles = tensor<?x32xf32>
 !pages = tensor<?x3x16x64x!factor>
 !lengths = tensor<?xi32>
-!hidden = tensor<1x?x1536xf32>
 !factor_hidden = tensor<1x?x1536x!factor>
 !logits = tensor<1x1x49152xf32>
 
@@ -33,6 +33,7 @@
 func.func private @rms_norm(%x: !rows, %weight: !vector, %epsilon: f32) -> !factor_rows {
   %c0 = arith.constant 0 : index
   %zero = arith.constant 0.0 : f32
+  %one = arith.constant 1.0 : f32
   %width = arith.constant 576.0 : f32
   %n = tensor.dim %x, %c0 : !rows
   %sums_init = tensor.empty(%n) : !sums
@@ -56,7 +57,8 @@ func.func private @rms_norm(%x: !rows, %weight: !vector, %epsilon: f32) -> !fact
     %mean = arith.divf %sum, %width : f32
     %shifted = arith.addf %mean, %epsilon : f32
     %root = math.sqrt %shifted : f32
-    %unit = arith.divf %element, %root : f32
+    %reciprocal = arith.divf %one, %root : f32 // One for a row.
+    %unit = arith.mulf %element, %reciprocal : f32
     %scaled = arith.mulf %unit, %scale : f32
     %factor = func.call @to_factor(%scaled) : (f32) -> !factor
     linalg.yield %factor : !factor
@@ -65,18 +67,22 @@ func.func private @rms_norm(%x: !rows, %weight: !vector, %epsilon: f32) -> !fact
 }
 
 // silu(gate) * up (Shazeer, "GLU Variants Improve Transformer", arXiv:2002.05202).
-func.func private @gated(%gate: !hidden, %up: !hidden) -> !factor_hidden {
+func.func private @gated(%gate: !factor_hidden, %up: !factor_hidden)
+    -> !factor_hidden {
   %c1 = arith.constant 1 : index
   %one = arith.constant 1.0 : f32
-  %n = tensor.dim %gate, %c1 : !hidden
+  %n = tensor.dim %gate, %c1 : !factor_hidden
   %init = tensor.empty(%n) : !factor_hidden
   %products = linalg.generic {
       indexing_maps = [affine_map<(b, i, j) -> (b, i, j)>,
                        affine_map<(b, i, j) -> (b, i, j)>,
                        affine_map<(b, i, j) -> (b, i, j)>],
       iterator_types = ["parallel", "parallel", "parallel"]}
-      ins(%gate, %up : !hidden, !hidden) outs(%init : !factor_hidden) {
-  ^bb0(%g: f32, %u: f32, %unused: !factor):
+      ins(%gate, %up : !factor_hidden, !factor_hidden)
+      outs(%init : !factor_hidden) {
+  ^bb0(%gate_factor: !factor, %up_factor: !factor, %unused: !factor):
+    %g = func.call @from_factor(%gate_factor) : (!factor) -> f32
+    %u = func.call @from_factor(%up_factor) : (!factor) -> f32
     %negative = arith.negf %g : f32
     %exp = math.exp %negative : f32
     %denominator = arith.addf %exp, %one : f32
@@ -90,13 +96,17 @@ func.func private @gated(%gate: !hidden, %up: !hidden) -> !factor_hidden {
 
 // x + y.
 func.func private @add(%x: !rows, %y: !tokens) -> !rows {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : !rows
   %y_rows = tensor.collapse_shape %y [[0, 1], [2]] : !tokens into !rows
+  %init = tensor.empty(%n) : !rows
   %sum = linalg.generic {
       indexing_maps = [affine_map<(i, j) -> (i, j)>,
+                       affine_map<(i, j) -> (i, j)>,
                        affine_map<(i, j) -> (i, j)>],
       iterator_types = ["parallel", "parallel"]}
-      ins(%x : !rows) outs(%y_rows : !rows) {
-  ^bb0(%a: f32, %b: f32):
+      ins(%x, %y_rows : !rows, !rows) outs(%init : !rows) {
+  ^bb0(%a: f32, %b: f32, %unused: f32):
     %result = arith.addf %a, %b : f32
     linalg.yield %result : f32
   } -> !rows
@@ -177,13 +187,13 @@ func.func @layer(
       : (!rows, !vector, f32) -> !factor_rows
   %tokens1 = tensor.expand_shape %normed1 [[0, 1], [2]]
       output_shape [1, %n, 576] : !factor_rows into !factor_tokens
-  %hidden_init = tensor.empty(%n) : !hidden
+  %hidden_init = tensor.empty(%n) : !factor_hidden
   %gate = attn.projection ins(%tokens1, %ffn_gate : !factor_tokens, !hidden_panels)
-      outs(%hidden_init : !hidden)
+      outs(%hidden_init : !factor_hidden)
   %up = attn.projection ins(%tokens1, %ffn_up : !factor_tokens, !hidden_panels)
-      outs(%hidden_init : !hidden)
+      outs(%hidden_init : !factor_hidden)
   %hidden = call @gated(%gate, %up)
-      : (!hidden, !hidden) -> !factor_hidden
+      : (!factor_hidden, !factor_hidden) -> !factor_hidden
   %y1 = attn.projection ins(%hidden, %ffn_down : !factor_hidden, !down_panels)
       outs(%tokens_init : !tokens)
   %x2 = call @add(%x1, %y1) : (!rows, !tokens) -> !rows
