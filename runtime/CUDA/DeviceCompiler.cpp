@@ -6,11 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/CUDA/DeviceCompiler.h"
-#include "runtime/Bridge/LLVMErrors.h"
 
 #include "lib/Pipelines/Pipelines.h"
 #include "runtime/Bridge/BuildId.h"
 #include "runtime/Bridge/DiagnosticCollector.h"
+#include "runtime/CUDA/PTXWriter.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -18,11 +18,8 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Target/LLVM/ModuleToObject.h"
 #include "mlir/Target/LLVM/NVVM/Utils.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/IR/LLVMContext.h"
-#include "llvm/IR/Module.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/TargetParser/Triple.h"
@@ -30,8 +27,6 @@
 using namespace attn;
 using namespace attn::cuda;
 using llvm::StringRef;
-
-static constexpr llvm::StringLiteral gpuTriple = "nvptx64-nvidia-cuda";
 
 //===----------------------------------------------------------------------===//
 // Architectures
@@ -74,39 +69,6 @@ static Status checkArchitecture(const std::string &architecture) {
 //===----------------------------------------------------------------------===//
 // PTX
 //===----------------------------------------------------------------------===//
-
-namespace {
-/// Translates, optimizes and prints as upstream does, but reports errors of the
-/// code generator: LLVM's own handler prints them, and ends the process.
-class PTXWriter : public mlir::LLVM::ModuleToObject {
-public:
-  PTXWriter(mlir::gpu::GPUModuleOp kernels, StringRef architecture)
-      : ModuleToObject(*kernels, gpuTriple, architecture,
-                       getFeatures(architecture)) {}
-
-  const std::string &error() const { return failure; }
-
-private:
-  void handleModulePreLink(llvm::Module &llvmModule) override {
-    collectErrors(llvmModule.getContext(), failure);
-  }
-
-  mlir::FailureOr<llvm::SmallVector<char, 0>>
-  moduleToObject(llvm::Module &llvmModule) override {
-    mlir::FailureOr<llvm::TargetMachine *> target = getOrCreateTargetMachine();
-    if (mlir::failed(target))
-      return mlir::failure();
-    auto emitError = [&] { return module.emitError(); };
-    mlir::FailureOr<llvm::SmallString<0>> ptx =
-        translateModuleToISA(llvmModule, **target, emitError);
-    if (mlir::failed(ptx) || !failure.empty())
-      return mlir::failure();
-    return llvm::SmallVector<char, 0>(ptx->begin(), ptx->end());
-  }
-
-  std::string failure;
-};
-} // namespace
 
 /// Names the first operation that the pipeline has left, which the translation
 /// to LLVM IR would only meet as a cast of types.
@@ -151,15 +113,16 @@ static Expected<std::string> writePTX(mlir::gpu::GPUModuleOp kernels,
     return diagnostics.takeError("cannot lower for " + architecture);
   allowAllRegisters(copy);
 
-  PTXWriter writer(copy, architecture);
-  std::optional<llvm::SmallVector<char, 0>> ptx = writer.run();
+  std::string failure;
+  std::optional<std::string> ptx =
+      translateToPTX(copy, architecture, getFeatures(architecture), failure);
   if (!ptx) {
     Error error = diagnostics.takeError("cannot generate PTX");
-    if (!writer.error().empty())
-      error.message += ": " + writer.error();
+    if (!failure.empty())
+      error.message += ": " + failure;
     return error;
   }
-  return std::string(ptx->begin(), ptx->end());
+  return std::move(*ptx);
 }
 
 //===----------------------------------------------------------------------===//

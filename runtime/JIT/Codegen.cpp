@@ -7,6 +7,7 @@
 
 #include "runtime/JIT/Codegen.h"
 #include "runtime/Bridge/LLVMErrors.h"
+#include "runtime/Bridge/Optimizer.h"
 #include "runtime/JIT/Frontend.h"
 #include "runtime/JIT/Stopwatch.h"
 
@@ -16,18 +17,8 @@
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
-#include "llvm/Transforms/IPO/AlwaysInliner.h"
-#include "llvm/Transforms/InstCombine/InstCombine.h"
-#include "llvm/Transforms/Scalar/EarlyCSE.h"
-#include "llvm/Transforms/Scalar/IndVarSimplify.h"
-#include "llvm/Transforms/Scalar/LICM.h"
-#include "llvm/Transforms/Scalar/LoopPassManager.h"
-#include "llvm/Transforms/Scalar/LoopRotation.h"
-#include "llvm/Transforms/Scalar/SROA.h"
-#include "llvm/Transforms/Scalar/SimplifyCFG.h"
 
 using namespace attn;
 using namespace attn::jit;
@@ -76,47 +67,6 @@ Status jit::addEntry(llvm::Module &module) {
   builder.CreateCall(kernel, arguments);
   builder.CreateRetVoid();
   return setEntry(module, entryName);
-}
-
-/// What the code generator does not do by itself. Kernels come vectorised, and
-/// unrolled where it pays; more passes, as in LLVM's own pipelines, take twice
-/// as long and do not make kernels faster.
-static llvm::ModulePassManager buildOptimizationPipeline() {
-  llvm::LoopPassManager loops;
-  loops.addPass(llvm::LoopRotatePass());
-  loops.addPass(llvm::LICMPass(llvm::LICMOptions()));
-
-  llvm::FunctionPassManager functions;
-  functions.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
-  functions.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
-  functions.addPass(llvm::SimplifyCFGPass());
-  functions.addPass(llvm::InstCombinePass());
-  functions.addPass(llvm::createFunctionToLoopPassAdaptor(
-      std::move(loops), /*UseMemorySSA=*/true));
-  // Loops end when a counter equals its bound, which can then be an address.
-  functions.addPass(
-      llvm::createFunctionToLoopPassAdaptor(llvm::IndVarSimplifyPass()));
-  functions.addPass(llvm::SimplifyCFGPass());
-
-  llvm::ModulePassManager modules;
-  modules.addPass(llvm::AlwaysInlinerPass(/*InsertLifetime=*/false));
-  modules.addPass(
-      llvm::createModuleToFunctionPassAdaptor(std::move(functions)));
-  return modules;
-}
-
-static void optimize(llvm::Module &module, llvm::TargetMachine &target) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder passes(&target);
-  passes.registerModuleAnalyses(modules);
-  passes.registerCGSCCAnalyses(components);
-  passes.registerFunctionAnalyses(functions);
-  passes.registerLoopAnalyses(loops);
-  passes.crossRegisterProxies(loops, functions, components, modules);
-  buildOptimizationPipeline().run(module, modules);
 }
 
 Expected<llvm::SmallVector<char, 0>>

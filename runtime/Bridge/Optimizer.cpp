@@ -1,0 +1,81 @@
+//===- Optimizer.cpp - LLVM IR passes for kernels -------------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/Bridge/Optimizer.h"
+
+#include "llvm/IR/Module.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/Transforms/IPO/AlwaysInliner.h"
+#include "llvm/Transforms/InstCombine/InstCombine.h"
+#include "llvm/Transforms/Scalar/EarlyCSE.h"
+#include "llvm/Transforms/Scalar/IndVarSimplify.h"
+#include "llvm/Transforms/Scalar/LICM.h"
+#include "llvm/Transforms/Scalar/LoopPassManager.h"
+#include "llvm/Transforms/Scalar/LoopRotation.h"
+#include "llvm/Transforms/Scalar/SROA.h"
+#include "llvm/Transforms/Scalar/SeparateConstOffsetFromGEP.h"
+#include "llvm/Transforms/Scalar/SimplifyCFG.h"
+
+static void addLoopPasses(llvm::FunctionPassManager &functions) {
+  llvm::LoopPassManager loops;
+  loops.addPass(llvm::LoopRotatePass());
+  loops.addPass(llvm::LICMPass(llvm::LICMOptions()));
+  functions.addPass(llvm::createFunctionToLoopPassAdaptor(
+      std::move(loops), /*UseMemorySSA=*/true));
+  // Loops end when a counter equals its bound, which can then be an address.
+  functions.addPass(
+      llvm::createFunctionToLoopPassAdaptor(llvm::IndVarSimplifyPass()));
+  functions.addPass(llvm::SimplifyCFGPass());
+}
+
+static void addScalarPasses(llvm::FunctionPassManager &functions) {
+  functions.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+  functions.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
+  functions.addPass(llvm::SimplifyCFGPass());
+  functions.addPass(llvm::InstCombinePass());
+}
+
+/// Inlines what must be, and runs `functions` on what is left.
+static void run(llvm::Module &module, llvm::TargetMachine &target,
+                llvm::FunctionPassManager functions) {
+  llvm::LoopAnalysisManager loopAnalyses;
+  llvm::FunctionAnalysisManager functionAnalyses;
+  llvm::CGSCCAnalysisManager componentAnalyses;
+  llvm::ModuleAnalysisManager moduleAnalyses;
+  llvm::PassBuilder passes(&target);
+  passes.registerModuleAnalyses(moduleAnalyses);
+  passes.registerCGSCCAnalyses(componentAnalyses);
+  passes.registerFunctionAnalyses(functionAnalyses);
+  passes.registerLoopAnalyses(loopAnalyses);
+  passes.crossRegisterProxies(loopAnalyses, functionAnalyses, componentAnalyses,
+                              moduleAnalyses);
+  llvm::ModulePassManager modules;
+  modules.addPass(llvm::AlwaysInlinerPass(/*InsertLifetime=*/false));
+  modules.addPass(
+      llvm::createModuleToFunctionPassAdaptor(std::move(functions)));
+  modules.run(module, moduleAnalyses);
+}
+
+void attn::optimize(llvm::Module &module, llvm::TargetMachine &target) {
+  llvm::FunctionPassManager functions;
+  addScalarPasses(functions);
+  addLoopPasses(functions);
+  run(module, target, std::move(functions));
+}
+
+void attn::optimizeForGPU(llvm::Module &module, llvm::TargetMachine &target) {
+  llvm::FunctionPassManager functions;
+  addScalarPasses(functions);
+  // One address for all that differ by constants, before loops hoist each, and
+  // the code generator compares each with each.
+  functions.addPass(llvm::SeparateConstOffsetFromGEPPass());
+  functions.addPass(llvm::EarlyCSEPass());
+  addLoopPasses(functions);
+  functions.addPass(llvm::InstCombinePass());
+  run(module, target, std::move(functions));
+}
