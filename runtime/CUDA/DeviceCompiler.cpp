@@ -17,6 +17,7 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVM/NVVM/Utils.h"
 #include "llvm/ADT/StringExtras.h"
@@ -70,19 +71,27 @@ static Status checkArchitecture(const std::string &architecture) {
 // PTX
 //===----------------------------------------------------------------------===//
 
-/// Names the first operation that the pipeline has left, which the translation
-/// to LLVM IR would only meet as a cast of types.
+/// The first operation that is not of the LLVM or NVVM dialects, or a cast of
+/// types; null if there is none.
+static mlir::Operation *findUnlowered(mlir::gpu::GPUModuleOp kernels) {
+  mlir::Operation *found = nullptr;
+  kernels.getBodyRegion().walk([&](mlir::Operation *op) {
+    if (llvm::isa_and_present<mlir::LLVM::LLVMDialect, mlir::NVVM::NVVMDialect>(
+            op->getDialect()) ||
+        llvm::isa<mlir::UnrealizedConversionCastOp>(op))
+      return mlir::WalkResult::advance();
+    found = op;
+    return mlir::WalkResult::interrupt();
+  });
+  return found;
+}
+
+/// Names what the pipeline has left, which the translation to LLVM IR would
+/// only meet as a cast of types.
 static mlir::LogicalResult verifyLowered(mlir::gpu::GPUModuleOp kernels) {
-  mlir::WalkResult result =
-      kernels.getBodyRegion().walk([](mlir::Operation *op) {
-        if (llvm::isa_and_present<mlir::LLVM::LLVMDialect,
-                                  mlir::NVVM::NVVMDialect>(op->getDialect()) ||
-            llvm::isa<mlir::UnrealizedConversionCastOp>(op))
-          return mlir::WalkResult::advance();
-        op->emitOpError("is not lowered to NVVM");
-        return mlir::WalkResult::interrupt();
-      });
-  return mlir::failure(result.wasInterrupted());
+  if (mlir::Operation *op = findUnlowered(kernels))
+    return op->emitOpError("is not lowered to NVVM");
+  return mlir::verify(kernels);
 }
 
 /// Lets a kernel whose blocks have a known size take all registers: ptxas
@@ -106,7 +115,11 @@ static Expected<std::string> writePTX(mlir::gpu::GPUModuleOp kernels,
   mlir::gpu::GPUModuleOp copy = kernels.clone();
   module->push_back(copy);
   mlir::PassManager pm(kernels.getContext());
-  mlir::attn::buildGPUToNVVMPipeline(pm);
+  // As for kernels of the CPU: once, at the end.
+  pm.enableVerifier(false);
+  // Attention comes lowered.
+  if (findUnlowered(copy))
+    mlir::attn::buildGPUToNVVMPipeline(pm);
   mlir::attn::buildNVVMToPTXPipeline(pm, architecture,
                                      getFeatures(architecture));
   if (mlir::failed(pm.run(*module)) || mlir::failed(verifyLowered(copy)))
