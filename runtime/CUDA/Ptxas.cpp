@@ -85,6 +85,9 @@ static Expected<std::string> run(const std::string &program,
                    StringRef(*log).rtrim());
 }
 
+/// Compiles kernels in parallel, with as many threads as there are CPUs for 0.
+static constexpr llvm::StringLiteral splitOption = "--split-compile";
+
 Expected<Ptxas> Ptxas::open(const std::string &path) {
   Expected<std::string> version = run(path, {"--version"});
   if (!version)
@@ -94,7 +97,11 @@ Expected<Ptxas> Ptxas::open(const std::string &path) {
                      ": expected NVIDIA's ptxas, got a program that "
                      "calls itself '" +
                      StringRef(*version).split('\n').first + "'");
-  return Ptxas(path, std::move(*version));
+  Expected<std::string> help = run(path, {"--help"});
+  if (!help)
+    return std::move(help).error();
+  return Ptxas(path, std::move(*version),
+               StringRef(*help).contains(splitOption));
 }
 
 Expected<Assembly> Ptxas::assemble(StringRef ptx,
@@ -115,9 +122,12 @@ Expected<Assembly> Ptxas::assemble(StringRef ptx,
   if (error)
     return makeError(input->path() + ": " + error.message());
 
-  Expected<std::string> log =
-      run(programPath,
-          {"-arch=" + architecture, "-v", "-o", output->path(), input->path()});
+  std::string target = "-arch=" + architecture;
+  llvm::SmallVector<StringRef> arguments = {target, "-v", "-o", output->path(),
+                                            input->path()};
+  if (isParallel)
+    arguments.append({splitOption, "0"});
+  Expected<std::string> log = run(programPath, arguments);
   if (!log)
     return std::move(log).error();
   llvm::SmallVector<StringRef> lines;

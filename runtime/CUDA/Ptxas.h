@@ -41,15 +41,19 @@ public:
 
   /// Machine code of `ptx` for an architecture such as "sm_90a". An error has
   /// ptxas's own words. So do warnings that it serialises wgmma or ignores
-  /// setmaxnreg (C75xx): such code is right, but useless.
+  /// setmaxnreg (C75xx): such code is right, but useless. Kernels are compiled
+  /// in parallel, if this ptxas can.
   Expected<Assembly> assemble(llvm::StringRef ptx,
                               const std::string &architecture) const;
 
 private:
-  Ptxas(std::string path, std::string version)
-      : programPath(std::move(path)), versionText(std::move(version)) {}
+  Ptxas(std::string path, std::string version, bool isParallel)
+      : programPath(std::move(path)), versionText(std::move(version)),
+        isParallel(isParallel) {}
 
   std::string programPath, versionText;
+  /// Whether it can compile several kernels at once.
+  bool isParallel;
 };
 
 /// The resources of every kernel in a log of ptxas.

@@ -41,7 +41,8 @@ inline void writeProgram(const std::filesystem::path &path,
   std::filesystem::permissions(path, std::filesystem::perms::owner_all);
 }
 
-/// A shell script that has a version, counts its calls, and does `script`.
+/// A shell script that has a version and a help, counts its calls, and does
+/// `script`.
 class FakePtxas {
 public:
   /// Ends with the output's name in $4, as the real one is called, and with one
@@ -51,11 +52,18 @@ public:
       "echo \"ptxas info    : Compiling entry function 'f' for 'sm_80'\"\n"
       "echo 'ptxas info    : Used 12 registers, 440 bytes cmem[0]'";
 
-  FakePtxas(const std::string &version, const std::string &script) {
+  FakePtxas(const std::string &version, const std::string &script,
+            const std::string &help = "") {
     writeProgram(path(), "if [ \"$1\" = --version ]; then\n"
                          "  echo 'ptxas: NVIDIA (R) Ptx optimizing assembler'\n"
                          "  echo 'release " +
                              version +
+                             "'\n"
+                             "  exit 0\n"
+                             "fi\n"
+                             "if [ \"$1\" = --help ]; then\n"
+                             "  echo '" +
+                             help +
                              "'\n"
                              "  exit 0\n"
                              "fi\n"

@@ -69,14 +69,24 @@ std::string assemblyError(const std::string &script) {
 }
 
 TEST(Ptxas, Arguments) {
-  FakePtxas program("1", "echo \"$1 $2 $3\"; cat \"$5\" > \"$4\"");
+  FakePtxas program("1", "echo \"$1 $2 $3 $6\"; cat \"$5\" > \"$4\"");
   Expected<Ptxas> ptxas = Ptxas::open(program.path());
   ASSERT_TRUE(ptxas.ok());
   EXPECT_THAT(ptxas->version(), HasSubstr("release 1"));
   Expected<Assembly> assembly = ptxas->assemble("// PTX", "sm_90a");
   ASSERT_TRUE(assembly.ok()) << assembly.error().message;
-  EXPECT_EQ(assembly->log, "-arch=sm_90a -v -o\n");
+  EXPECT_EQ(assembly->log, "-arch=sm_90a -v -o \n");
   EXPECT_EQ(assembly->cubin, "// PTX");
+}
+
+TEST(Ptxas, CompilesInParallelIfItCan) {
+  FakePtxas program("1", "echo \"$6 $7\"",
+                    "--split-compile <N>   (-split-compile)");
+  Expected<Ptxas> ptxas = Ptxas::open(program.path());
+  ASSERT_TRUE(ptxas.ok());
+  Expected<Assembly> assembly = ptxas->assemble("// PTX", "sm_80");
+  ASSERT_TRUE(assembly.ok()) << assembly.error().message;
+  EXPECT_EQ(assembly->log, "--split-compile 0\n");
 }
 
 TEST(Ptxas, Failures) {
