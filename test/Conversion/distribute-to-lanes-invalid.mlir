@@ -42,6 +42,22 @@ func.func @operation(%x: f32) {
 
 // -----
 
+// Of columns from a multiple of 8 on.
+func.func @slice(%x: f32) {
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c32, %sy = %c1, %sz = %c1) {
+    %v = vector.broadcast %x : f32 to vector<16x16xf32>
+    // expected-error @+1 {{'vector.extract_strided_slice' op has no form for lanes of a GPU}}
+    %t = vector.extract_strided_slice %v {offsets = [0, 4], sizes = [16, 8], strides = [1, 1]} : vector<16x16xf32> to vector<16x8xf32>
+    gpu.terminator
+  }
+  return
+}
+
+// -----
+
 // Sums of rows, not of columns.
 func.func @reduction(%x: f32, %y: f32) {
   %c1 = arith.constant 1 : index

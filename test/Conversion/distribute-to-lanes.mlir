@@ -122,6 +122,38 @@ func.func @indices(%out: memref<i1>) {
 
 // -----
 
+// Columns of a vector: some of a lane's elements.
+// CHECK-LABEL: func.func @columns
+// CHECK-SAME: %[[X:[a-z0-9]*]]: memref<16x32xf32>, %[[OUT:[a-z0-9]*]]: memref<16x16xf32>
+// CHECK: %[[NEXT:.*]] = arith.addi %[[FIRST:.*]], %c8
+// CHECK: %[[PAIR:.*]] = vector.load %[[X]][%[[ROW:.*]], %[[NEXT]]]
+// CHECK: %[[E:.*]] = vector.extract %[[PAIR]][0]
+// CHECK: arith.addi %[[FIRST]], %c16
+// CHECK-COUNT-3: vector.load %[[X]]
+// CHECK-NOT: vector.load
+// CHECK: %[[P:.*]] = math.exp2 %[[E]]
+// CHECK-COUNT-7: math.exp2
+// CHECK-NOT: math.exp2
+// CHECK: %[[STORED:.*]] = vector.from_elements %[[P]], %{{.*}}
+// CHECK: vector.store %[[STORED]], %[[OUT]][%[[ROW]], %[[FIRST]]]
+func.func @columns(%x: memref<16x32xf32>, %out: memref<16x16xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  %f0 = arith.constant 0.0 : f32
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c32, %sy = %c1, %sz = %c1) {
+    %a = vector.transfer_read %x[%c0, %c0], %f0 {in_bounds = [true, true]} : memref<16x32xf32>, vector<16x32xf32>
+    %s = vector.extract_strided_slice %a {offsets = [0, 8], sizes = [16, 16], strides = [1, 1]} : vector<16x32xf32> to vector<16x16xf32>
+    %p = math.exp2 %s : vector<16x16xf32>
+    vector.transfer_write %p, %out[%c0, %c0] {in_bounds = [true, true]} : vector<16x16xf32>, memref<16x16xf32>
+    gpu.terminator
+  }
+  return
+}
+
+// -----
+
 // A step that is broadcast as it is counts columns, whatever its size. What they are
 // compared with may be any number.
 // CHECK-LABEL: func.func @step

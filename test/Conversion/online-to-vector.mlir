@@ -29,10 +29,18 @@
 // CHECK: scf.for
 // CHECK: vector.transfer_read {{.*}} vector<16xf16>
 // CHECK: vector.transfer_read {{.*}} vector<1x64xf16>
+// CHECK: math.fma {{.*}} vector<16x64xf32>
 // CHECK: arith.select
 // CHECK: else
 // CHECK: %[[W:.*]] = arith.truncf %[[P]] : vector<16x32xf32> to vector<16x32xf16>
 // CHECK: vector.contract {{.*}} %[[W]], %{{.*}} : vector<16x32xf16>, vector<32x64xf16> into vector<16x64xf32>
+// Whether all are finite: products with 0, added up.
+// CHECK: %[[Z0:.*]] = math.fma %{{.*}}, %[[ZERO:.*]], %[[ZERO]] : vector<16x16xf32>
+// CHECK-COUNT-2: math.fma {{.*}} vector<16x16xf32>
+// CHECK: %[[LAST:.*]] = vector.extract_strided_slice %{{.*}} {offsets = [0, 48], sizes = [16, 16], strides = [1, 1]}
+// CHECK: %[[ZEROS:.*]] = math.fma %[[LAST]], %[[ZERO]], %{{.*}} : vector<16x16xf32>
+// CHECK: %[[FINITE:.*]] = arith.cmpf oeq, %[[ZEROS]], %[[ZERO]] : vector<16x16xf32>
+// CHECK: vector.multi_reduction <and>, %[[FINITE]], %true [0, 1] : vector<16x16xi1> to i1
 // As many rows as there are.
 // CHECK: vector.transfer_write %{{.*}} {in_bounds = [false, true]} : vector<16x64xf32>, tensor<?x64xf32>
 func.func @block(%q: !rows, %k: !rows, %v: !rows, %out: tensor<?x64xf32>,
@@ -68,6 +76,8 @@ func.func @block(%q: !rows, %k: !rows, %v: !rows, %out: tensor<?x64xf32>,
       %keep = arith.cmpi sle, %j, %p : index
       attn.yield %keep : i1
     } -> tensor<16x64xf32>, tensor<16xf32>, tensor<16xf32>
+    %finite = attn.all_finite %t#0 : tensor<16x64xf32>
+    cf.assert %finite, "finite"
     %part = tensor.extract_slice %t#0[0, 0] [%rows, 64] [1, 1] : tensor<16x64xf32> to tensor<?x64xf32>
     %ins = tensor.insert_slice %part into %os[0, 0] [%rows, 64] [1, 1] : tensor<?x64xf32> into tensor<?x64xf32>
     scf.forall.in_parallel {
@@ -156,7 +166,8 @@ func.func @rectangles(%q: !rows, %k: !rows, %v: !rows, %out: tensor<?x64xf32>,
 }
 
 // Elements of one row are gathered. Those of several rows are loaded position by
-// position, unless the mask keeps all of the block.
+// position, unless the mask keeps all of the block. A division by one number is a
+// product, unless a jump is near.
 // CHECK-LABEL: func.func @positions
 // CHECK-SAME: %[[TABLE:[a-z0-9]*]]: tensor<?xf32>, %[[BLOCKS:[a-z0-9]*]]: tensor<?x?xi1>
 // CHECK: scf.if %{{.*}} -> (vector<16x32xf32>)

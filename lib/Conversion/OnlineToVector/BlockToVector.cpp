@@ -309,8 +309,7 @@ private:
     }
     weight = broadcastTo(b, b.getLoc(), weight, type.getShape());
     value = broadcastTo(b, b.getLoc(), value, type.getShape());
-    Value sum = arith::AddFOp::create(b, before,
-                                      arith::MulFOp::create(b, weight, value));
+    Value sum = math::FmaOp::create(b, weight, value, before);
     Value isHidden = arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, weight,
                                            real(0.0, type.getShape()));
     Value after = arith::SelectOp::create(b, isHidden, before, sum);

@@ -285,21 +285,31 @@ private:
     return success();
   }
 
-  /// No element times 0 is anything but 0.
+  /// Products with 0 are 0 or NaN, and so are their sums: of each row as many
+  /// as a unit has columns, each of a lane's own elements.
   LogicalResult convertAllFinite(AllFiniteOp op) {
-    auto type = dyn_cast<VectorType>(op.getSource().getType());
-    if (!type)
+    Value source = op.getSource();
+    auto type = dyn_cast<VectorType>(source.getType());
+    if (!type || type.getRank() != 2 || type.getDimSize(1) % kUnit != 0)
       return op.emitOpError("has no form for vectors of a tile on a GPU");
     Location loc = op.getLoc();
-    Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
-    Value product = arith::MulFOp::create(b, loc, op.getSource(), zero);
+    SmallVector<int64_t> sizes = {type.getDimSize(0), kUnit};
+    Value zero = arith::ConstantOp::create(
+        b, loc, b.getZeroAttr(vectorOf(sizes, type.getElementType())));
+    Value sum = zero;
+    for (int64_t column = 0; column < type.getDimSize(1); column += kUnit)
+      sum =
+          math::FmaOp::create(b, loc,
+                              vector::ExtractStridedSliceOp::create(
+                                  b, loc, source, ArrayRef<int64_t>{0, column},
+                                  sizes, ArrayRef<int64_t>{1, 1}),
+                              zero, sum);
     Value finite =
-        arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, product, zero);
+        arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, sum, zero);
     Value yes = arith::ConstantOp::create(b, loc, b.getBoolAttr(true));
-    replace(op,
-            vector::MultiDimReductionOp::create(
-                b, loc, finite, yes, SmallVector<bool>(type.getRank(), true),
-                vector::CombiningKind::AND));
+    replace(op, vector::MultiDimReductionOp::create(
+                    b, loc, finite, yes, SmallVector<bool>{true, true},
+                    vector::CombiningKind::AND));
     return success();
   }
 

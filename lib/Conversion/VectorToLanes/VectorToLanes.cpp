@@ -109,6 +109,8 @@ private:
       return convertBroadcast(broadcast);
     if (auto cast = dyn_cast<vector::ShapeCastOp>(op))
       return convertShapeCast(cast);
+    if (auto slice = dyn_cast<vector::ExtractStridedSliceOp>(op))
+      return convertSlice(slice);
     if (auto step = dyn_cast<vector::StepOp>(op))
       return convertStep(step);
     if (auto reduction = dyn_cast<vector::MultiDimReductionOp>(op))
@@ -189,6 +191,21 @@ private:
         lanes.getLayout(to) != Layout::Rows)
       return rejectForLanes(op);
     lanes.set(op, lanes.get(op.getSource()));
+    return success();
+  }
+
+  /// Of columns: eight of them are four elements of a lane.
+  LogicalResult convertSlice(vector::ExtractStridedSliceOp op) {
+    auto offset = [&](unsigned dim) {
+      return cast<IntegerAttr>(op.getOffsets()[dim]).getInt();
+    };
+    VectorType type = op.getType();
+    if (lanes.getLayout(type) != Layout::Fragment || op.hasNonUnitStrides() ||
+        op.getOffsets().size() != 2 || offset(0) != 0 || offset(1) % 8 != 0)
+      return rejectForLanes(op);
+    SmallVector<Value> source = lanes.get(op.getSource());
+    lanes.set(op, SmallVector<Value>(ArrayRef(source).slice(
+                      offset(1) / 2, lanes.getNumElements(type))));
     return success();
   }
 
