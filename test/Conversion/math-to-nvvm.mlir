@@ -70,7 +70,8 @@ func.func @host(%x: f32) -> f32 {
 // CHECK: llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f"
 // CHECK: llvm.call_intrinsic "llvm.nvvm.lg2.approx.ftz.f"
 // CHECK: %[[T:.*]] = llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f"
-// CHECK: %[[Q:.*]] = arith.divf
+// CHECK: %[[R:.*]] = llvm.call_intrinsic "llvm.nvvm.rcp.approx.ftz.f"
+// CHECK: %[[Q:.*]] = arith.mulf %{{.*}}, %[[R]]
 // CHECK: llvm.call_intrinsic "llvm.copysign"(%[[Q]],
 // CHECK: %[[U:.*]] = arith.addf
 // CHECK: llvm.call_intrinsic "llvm.nvvm.lg2.approx.ftz.f"(%[[U]])

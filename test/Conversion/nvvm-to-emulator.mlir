@@ -101,6 +101,8 @@ gpu.module @memory {
     %abs = llvm.call_intrinsic "llvm.fabs"(%x) : (f32) -> f32
     // CHECK: llvm.fdiv
     %inverse = nvvm.rcp.approx.ftz.f %x : f32
+    // CHECK: llvm.fdiv
+    %reciprocal = llvm.call_intrinsic "llvm.nvvm.rcp.approx.ftz.f"(%x) : (f32) -> f32
     // CHECK-NOT: barrier
     nvvm.memory.barrier #nvvm.mem_scope<cta>
     // CHECK: llvm.return

@@ -175,6 +175,10 @@ func.func @rectangles(%q: !rows, %k: !rows, %v: !rows, %out: tensor<?x64xf32>,
 // CHECK: %[[D:.*]] = arith.addi %[[E]], %{{.*}} : vector<16x32xindex>
 // CHECK: %[[HAS:.*]] = arith.cmpi ult, %[[D]], %{{.*}} : vector<16x32xindex>
 // CHECK: vector.gather %[[TABLE]][%c0] [%[[D]]], %[[HAS]], %{{.*}} into vector<16x32xf32>
+// CHECK: arith.divf %{{.*}}, %{{.*}} : vector<16x32xf32>
+// CHECK: math.floor
+// CHECK-NOT: arith.divf
+// CHECK: arith.mulf %{{.*}}, %cst{{.*}} : vector<16x32xf32>
 // CHECK-NOT: arith.select {{.*}} vector<16x32xf32>
 // CHECK: else
 // CHECK: scf.forall
@@ -214,7 +218,11 @@ func.func @positions(%q: !rows, %k: !rows, %v: !rows, %out: tensor<?x64xf32>,
       %e = arith.subi %p, %j : index
       %d = arith.addi %e, %c40 : index
       %x = tensor.extract %t[%d] : tensor<?xf32>
-      %r = arith.addf %s, %x : f32
+      %c20 = arith.constant 20.0 : f32
+      %scaled = arith.divf %s, %c20 : f32
+      %floor = math.floor %scaled : f32
+      %sum = arith.addf %floor, %x : f32
+      %r = arith.divf %sum, %c20 : f32
       attn.yield %r : f32
     }
         mask(%blocks : tensor<?x?xi1>) {

@@ -148,16 +148,15 @@ public:
   }
 
   LogicalResult convert(NVVM::RcpApproxFtzF32Op reciprocal) {
-    Value one = LLVM::ConstantOp::create(builder, loc, builder.getF32Type(),
-                                         builder.getF32FloatAttr(1));
-    return replace(
-        LLVM::FDivOp::create(builder, loc, one, reciprocal.getArg()));
+    return convertReciprocal(reciprocal.getArg());
   }
 
   LogicalResult convert(LLVM::CallIntrinsicOp intrinsic) {
     StringRef name = intrinsic.getIntrin();
     if (!name.consume_front("llvm.nvvm."))
       return success(); // This machine has it as well.
+    if (name == "rcp.approx.ftz.f")
+      return convertReciprocal(intrinsic.getArgs()[0]);
     StringRef function = llvm::StringSwitch<StringRef>(name)
                              .Case("ex2.approx.ftz.f", "ex2_ftz")
                              .Case("lg2.approx.ftz.f", "lg2_ftz")
@@ -177,6 +176,12 @@ public:
   }
 
 private:
+  LogicalResult convertReciprocal(Value x) {
+    Value one = LLVM::ConstantOp::create(builder, loc, builder.getF32Type(),
+                                         builder.getF32FloatAttr(1));
+    return replace(LLVM::FDivOp::create(builder, loc, one, x));
+  }
+
   Value createI1(bool value) {
     return LLVM::ConstantOp::create(builder, loc, builder.getI1Type(),
                                     builder.getBoolAttr(value));

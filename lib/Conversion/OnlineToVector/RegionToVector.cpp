@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Conversion/OnlineToVector/RegionToVector.h"
+#include "lib/Conversion/AttnToVector/Reciprocal.h"
 #include "lib/Conversion/AttnToVector/RegionDependence.h"
 #include "lib/Transforms/RegionEvaluation.h"
 
@@ -56,6 +57,26 @@ static bool hasVectorForm(Operation &op) {
   return OpTrait::hasElementwiseMappableTraits(&op) && op.getNumResults() == 1;
 }
 
+/// Whether a quotient of vectors has the same divisor everywhere, and may be
+/// rounded in another way. A division takes ten instructions on GPUs.
+static bool isByOneNumber(arith::DivFOp division, Value divisor) {
+  return !isa<VectorType>(divisor.getType()) && division.getType().isF32() &&
+         hasSmoothUses(division);
+}
+
+/// A vector divided by a number.
+static Value emitProduct(OpBuilder &builder, Location loc,
+                         ValueRange operands) {
+  ImplicitLocOpBuilder b(loc, builder);
+  auto [inverse, power] = emitReciprocal(b, operands[1]);
+  ArrayRef<int64_t> shape = cast<VectorType>(operands[0].getType()).getShape();
+  Value product = operands[0];
+  for (Value factor : {inverse, power})
+    product = b.createOrFold<arith::MulFOp>(product,
+                                            broadcastTo(b, loc, factor, shape));
+  return product;
+}
+
 /// Gives the vector of an operation that is not elementwise.
 using EmitOther =
     function_ref<FailureOr<Value>(Operation &op, IRMapping &values)>;
@@ -74,6 +95,11 @@ static FailureOr<Value> vectorize(OpBuilder &b, Block &body,
       if (failed(result))
         return failure();
       values.map(op.getResult(0), *result);
+      continue;
+    }
+    if (auto division = dyn_cast<arith::DivFOp>(op);
+        division && !shape.empty() && isByOneNumber(division, operands[1])) {
+      values.map(division, emitProduct(b, op.getLoc(), operands));
       continue;
     }
     if (!shape.empty())
