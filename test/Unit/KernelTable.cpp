@@ -13,13 +13,14 @@
 #include "runtime/CUDA/DeviceCompiler.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 
 #include <fstream>
+#include <set>
 #include <sstream>
 
 using namespace attn;
@@ -27,8 +28,8 @@ using namespace attn::test;
 
 namespace {
 
-/// A kernel of any number of queries, as which only the launch for many is
-/// measured, or of one query.
+/// A kernel of any number of queries, of which only the launch for many is in
+/// the table, or of one query.
 struct Variant {
   const char *name;
   const char *attributes;
@@ -97,36 +98,48 @@ long countInstructions(const std::string &ptx,
   return count;
 }
 
-/// Leaves only the launch for many queries, which is the last one, and its
-/// kernel.
-void keepLastLaunch(mlir::ModuleOp module) {
+/// The launches that count: of a kernel of any number of queries that for many,
+/// which is the last one.
+llvm::SmallVector<mlir::gpu::LaunchFuncOp>
+findLaunches(mlir::ModuleOp module, const Variant &variant) {
   llvm::SmallVector<mlir::gpu::LaunchFuncOp> launches;
   module.walk(
       [&](mlir::gpu::LaunchFuncOp launch) { launches.push_back(launch); });
-  auto last = launches.pop_back_val();
-  for (mlir::gpu::LaunchFuncOp launch : launches)
-    launch.erase();
-  module.walk([&](mlir::LLVM::LLVMFuncOp kernel) {
-    if (kernel->hasAttr(mlir::gpu::GPUDialect::getKernelFuncAttrName()) &&
-        kernel.getSymNameAttr() != last.getKernelName())
-      kernel.erase();
-  });
+  if (!variant.hasOneQuery)
+    launches = {launches.back()};
+  return launches;
 }
 
 /// The most that a launch asks for.
-long findSharedBytes(mlir::ModuleOp module) {
+long findSharedBytes(llvm::ArrayRef<mlir::gpu::LaunchFuncOp> launches) {
   long most = 0;
-  module.walk([&](mlir::gpu::LaunchFuncOp launch) {
+  for (mlir::gpu::LaunchFuncOp launch : launches) {
     llvm::APInt bytes;
     if (mlir::Value size = launch.getDynamicSharedMemorySize();
         size && mlir::matchPattern(size, mlir::m_ConstantInt(&bytes)))
       most = std::max<long>(most, bytes.getSExtValue());
-  });
+  }
   return most;
 }
 
-/// Compiles one module of kernels, and adds what they take to `result`.
+/// The text of some kernels in PTX.
+std::string findKernels(const std::string &ptx,
+                        const std::set<std::string> &names) {
+  const std::string start = ".entry ";
+  std::string result;
+  for (std::size_t at = ptx.find(start); at != std::string::npos;) {
+    std::size_t name = at + start.size(), next = ptx.find(start, name);
+    if (names.contains(ptx.substr(name, ptx.find('(', name) - name)))
+      result += ptx.substr(at, next - at);
+    at = next;
+  }
+  return result;
+}
+
+/// Compiles a module of kernels, and adds what some of them take to `result`,
+/// and how long all took.
 Status measureModule(mlir::gpu::GPUModuleOp kernels,
+                     const std::set<std::string> &names,
                      const cuda::DeviceCompiler &compiler,
                      const std::string &architecture,
                      const std::optional<cuda::Ptxas> &ptxas,
@@ -137,8 +150,9 @@ Status measureModule(mlir::gpu::GPUModuleOp kernels,
   if (!code)
     return std::move(code).error();
   result.toPTX += Clock::now() - start;
+  std::string measured = findKernels(code->ptx, names);
   for (std::size_t i = 0; i < std::size(instructions); ++i)
-    result.numbers[mma + i] += countInstructions(code->ptx, instructions[i]);
+    result.numbers[mma + i] += countInstructions(measured, instructions[i]);
   if (!ptxas)
     return {};
   start = Clock::now();
@@ -149,6 +163,8 @@ Status measureModule(mlir::gpu::GPUModuleOp kernels,
   long &most = result.numbers[registers];
   for (const cuda::KernelResources &kernel :
        cuda::readResources(assembly->log)) {
+    if (!names.contains(kernel.name))
+      continue;
     most = std::max<long>(most, kernel.registers);
     result.numbers[spillBytes] +=
         kernel.spillStoreBytes + kernel.spillLoadBytes;
@@ -190,14 +206,18 @@ test::measureKernels(const std::string &element, int headSize,
     module = mlir::parseSourceString<mlir::ModuleOp>(
         writeKernel(element, headSize, known), &context);
     mlir::PassManager passes(&context);
+    passes.enableVerifier(false); // As in the engine.
     mlir::attn::buildPreparationPipeline(passes);
     mlir::attn::buildGPUPipeline(passes);
-    if (!module || failed(passes.run(*module)))
+    if (!module || failed(passes.run(*module)) || failed(mlir::verify(*module)))
       return diagnostics.takeError("cannot lower");
   }
   auto lowering = Clock::now() - start;
-  if (!known.hasOneQuery)
-    keepLastLaunch(*module);
+  llvm::SmallVector<mlir::gpu::LaunchFuncOp> launches =
+      findLaunches(*module, known);
+  std::set<std::string> names;
+  for (mlir::gpu::LaunchFuncOp launch : launches)
+    names.insert(launch.getKernelName().str());
   std::vector<MeasuredKernel> results;
   for (const std::string &architecture : architectures) {
     Expected<cuda::DeviceCompiler> compiler =
@@ -206,10 +226,10 @@ test::measureKernels(const std::string &element, int headSize,
       return compiler.error();
     MeasuredKernel result;
     result.toPTX = lowering;
-    result.numbers[sharedBytes] = findSharedBytes(*module);
+    result.numbers[sharedBytes] = findSharedBytes(launches);
     for (auto kernels : module->getOps<mlir::gpu::GPUModuleOp>())
-      if (Status measured =
-              measureModule(kernels, *compiler, architecture, ptxas, result);
+      if (Status measured = measureModule(kernels, names, *compiler,
+                                          architecture, ptxas, result);
           !measured)
         return std::move(measured).error();
     results.push_back(result);

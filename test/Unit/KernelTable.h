@@ -51,7 +51,7 @@ using KernelNumbers = std::array<long, numKernelNumbers>;
 const char *getNumberName(int number);
 std::vector<std::string> getVariants();
 
-/// A kernel, and what compiling it took.
+/// A kernel, and what compiling all of it took.
 struct MeasuredKernel {
   KernelNumbers numbers = {};
   std::chrono::duration<double, std::milli> toPTX = {}, toMachineCode = {};
