@@ -177,10 +177,17 @@ func.func @needed(%x: memref<?xindex>) -> index {
 // -----
 
 // A loop of checks that only uses what was read before it is launched with that.
+// Its iterations are threads, as there is no loop in it.
 // CHECK-LABEL: func.func @uses
 // CHECK-NOT: memref.load
-// CHECK: gpu.launch
+// CHECK: %[[COUNT:.*]] = arith.maxsi
+// CHECK: %[[BLOCKS:.*]] = arith.ceildivui %[[COUNT]], %c128
+// CHECK: gpu.launch blocks(%[[BX:[^,]*]], {{.*}}) in (%{{.*}} = %[[BLOCKS]], {{.*}}) threads(%[[TX:[^,]*]], {{.*}}) in (%{{.*}} = %c128
 // CHECK: memref.load
+// CHECK: %[[BASE:.*]] = arith.muli %[[BX]], %c128
+// CHECK: %[[NUMBER:.*]] = arith.addi %[[TX]], %[[BASE]]
+// CHECK: %[[EXISTS:.*]] = arith.cmpi ult, %[[NUMBER]], %[[COUNT]]
+// CHECK: scf.if %[[EXISTS]]
 // CHECK: cf.assert %{{.*}}, "each"
 // CHECK: gpu.terminator
 // CHECK-NOT: memref.load

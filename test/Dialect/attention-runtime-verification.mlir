@@ -104,7 +104,7 @@ func.func @attention_a5_magnitude(%x: tensor<1x2x3x4xf32>, %n: index, %i: i32,
       : tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>
 }
 
-// Also the numbers: from 0 to the length, never decreasing.
+// Also the numbers: from 0 to the length, never decreasing, each by itself.
 // CHECK-LABEL: func.func @attention_a7(
 // CHECK-SAME: %[[X:[^:]*]]: tensor<?x2x?x4xf32>, %[[CQ:[^:]*]]: tensor<?xi32>, %[[CK:[^:]*]]: tensor<?xi32>
 // CHECK: cf.assert {{.*}}operand 'query': dimension 0 (batch size of packed sequences) is not 1
@@ -114,14 +114,19 @@ func.func @attention_a5_magnitude(%x: tensor<1x2x3x4xf32>, %n: index, %i: i32,
 // CHECK: %[[COUNT:.*]] = tensor.dim %[[CQ]], %c0
 // CHECK: %[[SOME:.*]] = arith.cmpi sge, %[[COUNT]], %c1
 // CHECK: cf.assert %[[SOME]], {{.*}}operand 'cumulative_query': expected numbers that do not decrease, from 0 to the query length
-// CHECK: scf.for %[[N:.*]] = %c0{{.*}} to %[[COUNT]] step %c1{{.*}} iter_args(%[[BEFORE:.*]] = %c0{{.*}})
+// CHECK: scf.for %[[N:.*]] = %c0{{.*}} to %[[COUNT]] step %c1{{.*}} {
 // CHECK: %[[E:.*]] = tensor.extract %[[CQ]][%[[N]]]
 // CHECK: %[[I:.*]] = arith.index_cast %[[E]] : i32 to index
+// CHECK: %[[IS_FIRST:.*]] = arith.cmpi eq, %[[N]], %c0
+// CHECK: %[[MOST:.*]] = arith.maxui %[[N]], %c1
+// CHECK: %[[LAST:.*]] = arith.subi %[[MOST]], %c1
+// CHECK: %[[F:.*]] = tensor.extract %[[CQ]][%[[LAST]]]
+// CHECK: %[[G:.*]] = arith.index_cast %[[F]] : i32 to index
+// CHECK: %[[BEFORE:.*]] = arith.select %[[IS_FIRST]], %c0{{.*}}, %[[G]]
 // CHECK: %[[ORDERED:.*]] = arith.cmpi sge, %[[I]], %[[BEFORE]] : index
 // CHECK: %[[INSIDE:.*]] = arith.cmpi sle, %[[I]], %[[ROWS]] : index
 // CHECK: %[[BOTH:.*]] = arith.andi %[[ORDERED]], %[[INSIDE]] : i1
 // CHECK: cf.assert %[[BOTH]], {{.*}}operand 'cumulative_query'
-// CHECK: scf.yield %[[I]]
 // CHECK: scf.for
 // CHECK: tensor.extract %[[CK]]
 // CHECK: cf.assert {{.*}}operand 'cumulative_key': expected numbers that do not decrease, from 0 to the key/value length

@@ -135,7 +135,7 @@ static SetVector<Operation *> findReaders(Operation *check) {
 }
 
 /// Launches a check with what it reads: the iterations of a loop as workgroups,
-/// and those of the loops in it as threads.
+/// and those of the loops in it as threads; if there are none in it, its own.
 static void launchCheck(RewriterBase &rewriter, Operation *check,
                         ArrayRef<Operation *> readers) {
   constexpr int64_t kThreads = 128;
@@ -143,15 +143,19 @@ static void launchCheck(RewriterBase &rewriter, Operation *check,
   rewriter.setInsertionPoint(check);
   Value one = arith::ConstantIndexOp::create(rewriter, loc, 1);
   Value threads = arith::ConstantIndexOp::create(rewriter, loc, kThreads);
-  Value blocks = one;
+  Value blocks = one, count;
   auto loop = dyn_cast<scf::ForOp>(check);
+  bool isInThreads = loop && loop.getBody()->getOps<scf::ForOp>().empty();
   if (loop) {
     Value size = arith::SubIOp::create(rewriter, loc, loop.getUpperBound(),
                                        loop.getLowerBound());
-    blocks = arith::MaxSIOp::create(
+    count = arith::MaxSIOp::create(
         rewriter, loc,
         arith::CeilDivSIOp::create(rewriter, loc, size, loop.getStep()),
         arith::ConstantIndexOp::create(rewriter, loc, 0));
+    blocks = count;
+    if (isInThreads)
+      blocks = arith::CeilDivUIOp::create(rewriter, loc, count, threads);
   }
   auto launch =
       gpu::LaunchOp::create(rewriter, loc, blocks, one, one, threads, one, one);
@@ -168,9 +172,19 @@ static void launchCheck(RewriterBase &rewriter, Operation *check,
           rewriter, loc, low,
           arith::MulIOp::create(rewriter, loc, first, step));
     };
+    OpBuilder::InsertionGuard guard(rewriter);
+    Value number = launch.getBlockIds().x;
+    if (isInThreads) {
+      number = shift(launch.getThreadIds().x, threads, number);
+      auto exists = scf::IfOp::create(
+          rewriter, loc,
+          arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ult,
+                                number, count),
+          /*withElseRegion=*/false);
+      rewriter.setInsertionPointToStart(exists.thenBlock());
+    }
     mapping.map(loop.getInductionVar(),
-                shift(map(loop.getLowerBound()), map(loop.getStep()),
-                      launch.getBlockIds().x));
+                shift(map(loop.getLowerBound()), map(loop.getStep()), number));
     for (Operation &op : loop.getBody()->without_terminator()) {
       auto inner = dyn_cast<scf::ForOp>(rewriter.clone(op, mapping));
       if (!inner || inner.getNumResults() > 0)
