@@ -38,6 +38,7 @@ static void addTilingStage(OpPassManager &pm) {
   attn::TileAttentionOptions tiling;
   tiling.plainQueries = kQueries;
   tiling.variantQueries = kQueries;
+  tiling.packed = true;
   pm.addPass(attn::createTileAttention(tiling));
   attn::AttentionToOnlineOptions online;
   online.laneMultiple = attn::kRowsOfWarp;

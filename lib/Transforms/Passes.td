@@ -274,6 +274,11 @@ def TileAttention : Pass<"attn-tile-attention"> {
     an `attn.rope` computes for it alone are rotated there, tile by tile. What can
     not be tiled is left to the reference lowering, with a remark.
 
+    With `packed`, a packed batch of `N` sequences in `Sq` rows becomes a loop over
+    query heads and `Sq / queries + N` tiles, enough for sequences of any lengths.
+    Each finds its sequence by a search of the cumulative lengths; some have no
+    rows. Another loop fills the rows of no sequence.
+
     ```mlir
     scf.forall (%b, %h, %i) = (0, 0, 0) to (%B, 8, %Sq) step (1, 1, 64)
         shared_outs(%out = %init) -> (tensor<?x8x?x64xf32>) {
@@ -289,7 +294,8 @@ def TileAttention : Pass<"attn-tile-attention"> {
     Option<"variantQueries", "variant-queries", "int64_t", "32",
            "Query rows of a tile with a score or mask region, or in pairs">,
     Option<"inPairs", "in-pairs", "bool", "false",
-           "bf16 will be computed in pairs, where it can be">];
+           "bf16 will be computed in pairs, where it can be">,
+    Option<"packed", "packed", "bool", "false", "Tile packed batches, too">];
   let dependentDialects = ["::mlir::affine::AffineDialect",
                            "::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect",

@@ -7,6 +7,7 @@
 
 #include "dialect/AttnOps.h"
 #include "lib/Transforms/Passes.h"
+#include "lib/Transforms/Sequences.h"
 #include "lib/Transforms/Transforms.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -25,31 +26,40 @@ namespace mlir::attn {
 using namespace mlir;
 using namespace mlir::attn;
 
-namespace {
-
-Value toIndex(OpBuilder &b, Location loc, Value value) {
-  return b.createOrFold<arith::IndexCastOp>(loc, b.getIndexType(), value);
+Value attn::emitNumSequences(OpBuilder &b, AttentionOp op) {
+  Location loc = op.getLoc();
+  Value zero = arith::ConstantIndexOp::create(b, loc, 0);
+  Value one = arith::ConstantIndexOp::create(b, loc, 1);
+  Value bounds =
+      b.createOrFold<tensor::DimOp>(loc, op.getCumulativeQuery(), zero);
+  return b.createOrFold<arith::SubIOp>(loc, bounds, one);
 }
 
-/// First row and number of rows of sequence `n`, A7.
-std::pair<Value, Value> emitRows(OpBuilder &b, Location loc, Value cumulative,
-                                 Value n, Value next) {
-  Value begin =
-      toIndex(b, loc, tensor::ExtractOp::create(b, loc, cumulative, n));
+Value attn::emitBound(OpBuilder &b, Location loc, Value cumulative, Value n) {
+  return b.createOrFold<arith::IndexCastOp>(
+      loc, b.getIndexType(), tensor::ExtractOp::create(b, loc, cumulative, n));
+}
+
+SequenceRows attn::emitSequenceRows(OpBuilder &b, Location loc,
+                                    Value cumulative, Value n) {
+  Value one = arith::ConstantIndexOp::create(b, loc, 1);
+  Value begin = emitBound(b, loc, cumulative, n);
   Value end =
-      toIndex(b, loc, tensor::ExtractOp::create(b, loc, cumulative, next));
+      emitBound(b, loc, cumulative, arith::AddIOp::create(b, loc, n, one));
   return {begin, b.createOrFold<arith::SubIOp>(loc, end, begin)};
 }
 
+namespace {
+
 /// Offsets, sizes and strides of some rows (dimension 2) of a tensor.
-struct Rows {
-  Rows(OpBuilder &b, Location loc, Value tensor, Value first, Value count)
+struct Slice {
+  Slice(OpBuilder &b, Location loc, Value tensor, SequenceRows rows)
       : offsets(rank(tensor), b.getIndexAttr(0)),
         sizes(tensor::getMixedSizes(b, loc, tensor)),
         strides(rank(tensor), b.getIndexAttr(1)) {
-    offsets[2] = first;
+    offsets[2] = rows.first;
     sizes[0] = b.getIndexAttr(1);
-    sizes[2] = count;
+    sizes[2] = rows.count;
   }
   static int64_t rank(Value tensor) {
     return cast<RankedTensorType>(tensor.getType()).getRank();
@@ -57,9 +67,9 @@ struct Rows {
   SmallVector<OpFoldResult> offsets, sizes, strides;
 };
 
-Value extract(OpBuilder &b, Location loc, Value tensor, const Rows &rows) {
-  return tensor::ExtractSliceOp::create(b, loc, tensor, rows.offsets,
-                                        rows.sizes, rows.strides);
+Value extract(OpBuilder &b, Location loc, Value tensor, const Slice &slice) {
+  return tensor::ExtractSliceOp::create(b, loc, tensor, slice.offsets,
+                                        slice.sizes, slice.strides);
 }
 
 /// `tensor` with `value` in the rows [begin, end).
@@ -68,8 +78,8 @@ Value fillRows(OpBuilder &b, Location loc, Value tensor, double value,
   Type type = cast<RankedTensorType>(tensor.getType()).getElementType();
   Value constant =
       arith::ConstantOp::create(b, loc, b.getFloatAttr(type, value));
-  Rows rows(b, loc, tensor, begin,
-            b.createOrFold<arith::SubIOp>(loc, end, begin));
+  Slice rows(b, loc, tensor,
+             {begin, b.createOrFold<arith::SubIOp>(loc, end, begin)});
   Value filled =
       linalg::FillOp::create(b, loc, constant, extract(b, loc, tensor, rows))
           .getResult(0);
@@ -79,23 +89,50 @@ Value fillRows(OpBuilder &b, Location loc, Value tensor, double value,
 
 } // namespace
 
+Value attn::extractRows(OpBuilder &b, Location loc, Value tensor,
+                        SequenceRows rows) {
+  return extract(b, loc, tensor, Slice(b, loc, tensor, rows));
+}
+
+AttentionOp attn::emitSequence(OpBuilder &b, AttentionOp op, Value n,
+                               SequenceRows queries, SequenceRows keys,
+                               ValueRange outs) {
+  Location loc = op.getLoc();
+  Value query = extractRows(b, loc, op.getQuery(), queries);
+  Value key = extractRows(b, loc, op.getKey(), keys);
+  Value value = extractRows(b, loc, op.getValue(), keys);
+  Value offset = op.getOffset();
+  if (offset && isa<RankedTensorType>(offset.getType()))
+    offset = tensor::ExtractOp::create(b, loc, offset, n);
+
+  auto sequence = cast<AttentionOp>(b.clone(*op));
+  sequence.getQueryMutable().assign(query);
+  sequence.getKeyMutable().assign(key);
+  sequence.getValueMutable().assign(value);
+  sequence.getOutsMutable().assign(outs);
+  sequence.getCumulativeQueryMutable().clear();
+  sequence.getCumulativeKeyMutable().clear();
+  if (offset)
+    sequence.getOffsetMutable().assign(offset);
+  sequence.shiftRegionIndex(b, AttentionOp::RegionIndex::Batch, n,
+                            b.getIndexAttr(1));
+  for (auto [result, out] : llvm::zip(sequence.getResults(), outs))
+    result.setType(cast<RankedTensorType>(out.getType()));
+  return sequence;
+}
+
 void attn::splitSequences(RewriterBase &rewriter, AttentionOp op) {
   OpBuilder &b = rewriter;
   Location loc = op.getLoc();
   rewriter.setInsertionPoint(op);
   Value zero = arith::ConstantIndexOp::create(b, loc, 0);
   Value one = arith::ConstantIndexOp::create(b, loc, 1);
-  Value bounds =
-      b.createOrFold<tensor::DimOp>(loc, op.getCumulativeQuery(), zero);
-  Value count = b.createOrFold<arith::SubIOp>(loc, bounds, one);
+  Value count = emitNumSequences(b, op);
 
   // Rows before the first and after the last sequence: output 0, log-sum-exp
   // -inf. There are none between two.
-  auto bound = [&](Value n) {
-    return toIndex(
-        b, loc, tensor::ExtractOp::create(b, loc, op.getCumulativeQuery(), n));
-  };
-  Value first = bound(zero), last = bound(count);
+  Value first = emitBound(b, loc, op.getCumulativeQuery(), zero);
+  Value last = emitBound(b, loc, op.getCumulativeQuery(), count);
   Value numRows = tensor::DimOp::create(b, loc, op.getQuery(), 2);
   SmallVector<Value> inits;
   for (Value out : op.getOuts()) {
@@ -106,45 +143,21 @@ void attn::splitSequences(RewriterBase &rewriter, AttentionOp op) {
   }
 
   auto body = [&](OpBuilder &b, Location loc, Value n, ValueRange results) {
-    Value next = arith::AddIOp::create(b, loc, n, one);
-    auto [firstQuery, numQueries] =
-        emitRows(b, loc, op.getCumulativeQuery(), n, next);
-    auto [firstKey, numKeys] = emitRows(b, loc, op.getCumulativeKey(), n, next);
-    auto keyRows = [&](Value tensor) {
-      return extract(b, loc, tensor, Rows(b, loc, tensor, firstKey, numKeys));
-    };
-    Value query = extract(b, loc, op.getQuery(),
-                          Rows(b, loc, op.getQuery(), firstQuery, numQueries));
-    Value key = keyRows(op.getKey()), value = keyRows(op.getValue());
-    SmallVector<Rows> destinations;
+    SequenceRows queries = emitSequenceRows(b, loc, op.getCumulativeQuery(), n);
+    SequenceRows keys = emitSequenceRows(b, loc, op.getCumulativeKey(), n);
+    SmallVector<Slice> destinations;
     SmallVector<Value> outs;
     for (Value result : results) {
-      destinations.emplace_back(b, loc, result, firstQuery, numQueries);
+      destinations.emplace_back(b, loc, result, queries);
       outs.push_back(extract(b, loc, result, destinations.back()));
     }
-    Value offset = op.getOffset();
-    if (offset && isa<RankedTensorType>(offset.getType()))
-      offset = tensor::ExtractOp::create(b, loc, offset, n);
-
-    auto sequence = cast<AttentionOp>(b.clone(*op));
-    sequence.getQueryMutable().assign(query);
-    sequence.getKeyMutable().assign(key);
-    sequence.getValueMutable().assign(value);
-    sequence.getOutsMutable().assign(outs);
-    sequence.getCumulativeQueryMutable().clear();
-    sequence.getCumulativeKeyMutable().clear();
-    if (offset)
-      sequence.getOffsetMutable().assign(offset);
-    sequence.shiftRegionIndex(b, AttentionOp::RegionIndex::Batch, n,
-                              b.getIndexAttr(1));
+    AttentionOp sequence = emitSequence(b, op, n, queries, keys, outs);
     SmallVector<Value> written;
-    for (auto [result, out, destination, value] :
-         llvm::zip(sequence.getResults(), outs, destinations, results)) {
-      result.setType(cast<RankedTensorType>(out.getType()));
+    for (auto [result, destination, value] :
+         llvm::zip(sequence.getResults(), destinations, results))
       written.push_back(tensor::InsertSliceOp::create(
           b, loc, result, value, destination.offsets, destination.sizes,
           destination.strides));
-    }
     scf::YieldOp::create(b, loc, written);
   };
   auto loop = scf::ForOp::create(b, loc, zero, count, one, inits, body);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/AttnOps.h"
+#include "lib/Transforms/AttentionTile.h"
 #include "lib/Transforms/Passes.h"
 #include "lib/Transforms/RowFusion.h"
 #include "lib/Transforms/Transforms.h"
@@ -24,35 +25,25 @@ namespace mlir::attn {
 using namespace mlir;
 using namespace mlir::attn;
 
-/// Why an op stays whole, for the reference lowering; empty if it is tiled.
-static StringRef findObstacle(AttentionOp op) {
+/// Why an op stays whole, for the reference lowering; empty if it is tiled,
+/// packed batches only with `packed`.
+static StringRef findObstacle(AttentionOp op, bool packed) {
   if (op->getNumResults() == 0)
     return "it works on memrefs";
-  if (op.isKnownEmpty())
+  // That no key is there does not show in the types of packed sequences.
+  if (op.isKnownEmpty() && !(packed && op.isPacked()))
     return "it is empty";
   if (op.getElementType().isF64())
     return "its element type is f64";
-  if (op.isPacked())
+  if (op.isPacked() && !packed)
     return "its sequences are packed";
   if (op.hasDropout())
     return "it has dropout";
   return {};
 }
 
-namespace {
-
-/// The rows of queries of a tile.
-struct QueryRows {
-  OpFoldResult first, count;
-};
-
-} // namespace
-
-/// The rows of the tile at `iv`, of `queries` but for a smaller one, which has
-/// the first rows rather than the last: a causal mask leaves those the fewest
-/// keys to waste lanes on.
-static QueryRows emitRows(OpBuilder &b, Location loc, Value iv,
-                          OpFoldResult length, int64_t queries) {
+QueryRows attn::emitQueryRows(OpBuilder &b, Location loc, Value iv,
+                              OpFoldResult length, int64_t queries) {
   OpFoldResult size = b.getIndexAttr(queries);
   std::optional<int64_t> constant = getConstantIntValue(length);
   if (constant == queries)
@@ -80,7 +71,7 @@ static FailureOr<AttentionOp> emitTile(OpBuilder &b, AttentionOp op,
   whole.getOutsMutable().assign(loop.getRegionIterArgs());
   OpFoldResult one = b.getIndexAttr(1);
   SmallVector<Value> ivs(loop.getInductionVars());
-  QueryRows rows = emitRows(b, loc, ivs[2], length, queries);
+  QueryRows rows = emitQueryRows(b, loc, ivs[2], length, queries);
   SmallVector<OpFoldResult> offsets = {ivs[0], ivs[1], rows.first},
                             sizes = {one, one, rows.count};
   FailureOr<TilingResult> tile =
@@ -104,7 +95,8 @@ static FailureOr<AttentionOp> emitTile(OpBuilder &b, AttentionOp op,
 
 LogicalResult attn::tileAttention(RewriterBase &rewriter, AttentionOp op,
                                   int64_t queries) {
-  if (StringRef obstacle = findObstacle(op); !obstacle.empty())
+  if (StringRef obstacle = findObstacle(op, /*packed=*/false);
+      !obstacle.empty())
     return rewriter.notifyMatchFailure(op, obstacle);
   Location loc = op.getLoc();
   rewriter.setInsertionPoint(op);
@@ -153,7 +145,7 @@ struct TileAttention : attn::impl::TileAttentionBase<TileAttention> {
     SmallVector<AttentionOp> ops;
     getOperation()->walk([&](AttentionOp op) { ops.push_back(op); });
     for (AttentionOp op : ops) {
-      if (StringRef obstacle = findObstacle(op); !obstacle.empty()) {
+      if (StringRef obstacle = findObstacle(op, packed); !obstacle.empty()) {
         op.emitRemark() << "is lowered by the reference path, because "
                         << obstacle;
         continue;
@@ -167,7 +159,8 @@ struct TileAttention : attn::impl::TileAttentionBase<TileAttention> {
       bool isPlain = !op.hasMask() && !op.hasScore() &&
                      (isOnly || !(inPairs && canComputeInPairs(op)));
       int64_t queries = isPlain ? plainQueries : variantQueries;
-      if (failed(tileAttention(rewriter, op, queries))) {
+      if (failed(op.isPacked() ? tileSequences(rewriter, op, queries)
+                               : tileAttention(rewriter, op, queries))) {
         op.emitError("could not be tiled");
         return signalPassFailure();
       }

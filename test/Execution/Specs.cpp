@@ -81,7 +81,7 @@ static void chooseDecoding(KernelSpec &spec, Random &random) {
     spec.sink.reset();
 }
 
-/// Types and head sizes that matrices on GPUs have, and no packed sequences.
+/// Types and head sizes that matrices on GPUs have.
 static void restrictToGPU(KernelSpec &spec, Random &random,
                           std::optional<ElementType> type) {
   spec.type = type.value_or(random.pick<ElementType>(
@@ -89,7 +89,6 @@ static void restrictToGPU(KernelSpec &spec, Random &random,
   spec.keySize = random.pick<Index>({16, 32, 48, 64, 80, 128, 256});
   spec.valueSize =
       random.chance(0.7) ? spec.keySize : random.pick<Index>({16, 32, 48, 96});
-  spec.packed = false;
   spec.dropoutRate.reset();
   if (spec.sink == ElementType::f64)
     spec.sink = ElementType::f32;

@@ -92,3 +92,24 @@ func.func @few(%query: tensor<2x4x20x128xbf16>, %key: tensor<2x4x?x128xbf16>,
       sink(%sink : tensor<4xf32>)
   return %output#0, %output#1 : tensor<2x4x20x80xbf16>, tensor<2x4x20xf32>
 }
+
+// Cumulative lengths are the GPU's: two launches check them, one fills the rows of
+// no sequence, and the last one has a workgroup for each tile that there may be.
+// CHECK-LABEL: func.func @packed
+// CHECK-COUNT-3: gpu.launch_func {{.*}} threads in (%c128, %c1, %c1)
+// CHECK: gpu.launch_func @packed_kernels::@packed_kernel_2 blocks in (%{{.*}}, %c8, %c1) threads in (%c128, %c1, %c1)
+// CHECK-NOT: gpu.launch_func
+// CHECK: gpu.module @packed_kernels
+func.func @packed(%query: tensor<1x8x?x64xf16>, %key: tensor<1x2x?x64xf16>,
+                  %value: tensor<1x2x?x64xf16>, %cq: tensor<?xi32>,
+                  %ck: tensor<?xi32>) -> tensor<1x8x?x64xf16> {
+  %c2 = arith.constant 2 : index
+  %length = tensor.dim %query, %c2 : tensor<1x8x?x64xf16>
+  %init = tensor.empty(%length) : tensor<1x8x?x64xf16>
+  %output = attn.attention
+      ins(%query, %key, %value
+          : tensor<1x8x?x64xf16>, tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>)
+      outs(%init : tensor<1x8x?x64xf16>)
+      sequences(%cq, %ck : tensor<?xi32>, tensor<?xi32>) mask causal
+  return %output : tensor<1x8x?x64xf16>
+}

@@ -34,6 +34,7 @@ struct Variant {
   const char *name;
   const char *attributes;
   bool hasOneQuery = false;
+  const char *parameters = ""; ///< What attributes refer to.
 };
 constexpr Variant variants[] = {
     {"full", ""},
@@ -41,6 +42,8 @@ constexpr Variant variants[] = {
     {"window", "mask causal, sliding_window(256, 0)"},
     {"softcap", "score softcap(20.0) mask causal"},
     {"decode", "offset(bottom_right) mask causal", /*hasOneQuery=*/true},
+    {"packed", "sequences(%cq, %ck : tensor<?xi32>, tensor<?xi32>) mask causal",
+     /*hasOneQuery=*/false, ", %cq: tensor<?xi32>, %ck: tensor<?xi32>"},
 };
 
 constexpr const char *numberNames[] = {
@@ -70,7 +73,8 @@ std::string writeKernel(const std::string &element, int headSize,
   std::string text = R"(
 !queries = tensor<?x8xLENGTHxHEADxTYPE>
 !keys = tensor<?x2x?xHEADxTYPE>
-func.func @attend(%query: !queries, %key: !keys, %value: !keys) -> !queries {
+func.func @attend(%query: !queries, %key: !keys, %value: !keys
+                  PARAMETERS) -> !queries {
   %c0 = arith.constant 0 : index
   %c2 = arith.constant 2 : index
   %batch = tensor.dim %query, %c0 : !queries
@@ -84,6 +88,7 @@ func.func @attend(%query: !queries, %key: !keys, %value: !keys) -> !queries {
   text = replace(text, "LENGTH", variant.hasOneQuery ? "1" : "?");
   text = replace(text, "SIZES",
                  variant.hasOneQuery ? "%batch" : "%batch, %length");
+  text = replace(text, "PARAMETERS", variant.parameters);
   text = replace(text, "ATTRIBUTES", variant.attributes);
   return replace(text, "TYPE", element);
 }
