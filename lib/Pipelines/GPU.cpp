@@ -20,6 +20,7 @@ using namespace mlir;
 /// attn.attention to tiles of queries that workgroups compute, and those to
 /// blocks of keys, as on a CPU.
 static void addTilingStage(OpPassManager &pm) {
+  pm.addPass(attn::createFillEmptyAttention());
   // The rows of four warps, and as many keys: two blocks of them, the queries
   // and the output fit registers and workgroup memory for heads of 128
   // elements.

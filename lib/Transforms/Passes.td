@@ -266,6 +266,17 @@ def TileRows : Pass<"attn-tile-rows"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def FillEmptyAttention : Pass<"attn-fill-empty-attention"> {
+  let summary = "Replace attention to no keys by what it is";
+  let description = [{
+    An `attn.attention` whose type has no keys is 0, and its log-sum-exp the sink,
+    or -inf (A14); one that has no queries is nothing. Packed sequences with
+    queries stay: which rows have a sink is in their cumulative lengths.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect"];
+}
+
 def TileAttention : Pass<"attn-tile-attention"> {
   let summary = "Tile batch, heads and queries in parallel";
   let description = [{

@@ -137,12 +137,6 @@ KernelSpec attn::test::createKernelSpec(Random &random,
   else if (random.chance(0.15))
     spec.fixedSizes = {spec.packed ? 1 : random.between(0, 2),
                        pickLength(random), pickLength(random)};
-  // Sizes of 0 in types are not lowered for GPUs.
-  KernelSpec::FixedSizes &sizes = spec.fixedSizes;
-  for (std::optional<Index> *size :
-       {&sizes.batch, &sizes.queryLength, &sizes.keyLength})
-    if (forGPU && *size)
-      *size = std::max<Index>(**size, 1);
   // Bottom right gives negative positions where there are more queries than
   // keys, which is an error where a tensor is indexed by them.
   if (spec.offset == KernelSpec::Offset::bottomRight &&
