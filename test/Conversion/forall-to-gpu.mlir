@@ -10,9 +10,11 @@
 // The last loop is x. Products of 48 rows take three warps.
 // CHECK-LABEL: func.func @loops
 // CHECK-SAME: %[[N:[^:]*]]: index, %[[M:[^:]*]]: index,
-// CHECK-DAG: %[[X:.*]] = affine.apply affine_map<()[s0] -> (s0 ceildiv 48)>()[%[[M]]]
-// CHECK-DAG: %[[THREADS:.*]] = arith.constant 96 : index
-// CHECK: gpu.launch blocks(%[[BX:[^,]*]], %[[BY:[^,]*]], %{{[^)]*}}) in (%{{.*}} = %[[X]], %{{.*}} = %[[N]], %{{.*}} = %{{.*}}) threads({{.*}}) in (%{{.*}} = %[[THREADS]],
+// CHECK: %[[X:.*]] = affine.apply affine_map<()[s0] -> (s0 ceildiv 48)>()[%[[M]]]
+// CHECK: scf.for %[[FIRST:.*]] = %c0{{.*}} to %[[N]] step
+// CHECK: %[[COUNT:.*]] = arith.minui
+// CHECK: %[[THREADS:.*]] = arith.constant 96 : index
+// CHECK: gpu.launch blocks(%[[BX:[^,]*]], %[[BY:[^,]*]], %{{[^)]*}}) in (%{{.*}} = %[[X]], %{{.*}} = %[[COUNT]], %{{.*}} = %{{.*}}) threads({{.*}}) in (%{{.*}} = %[[THREADS]],
 // CHECK-DAG: affine.apply affine_map<()[s0] -> (s0 * 48)>()[%[[BX]]]
 // CHECK: vector.contract
 // CHECK: gpu.terminator
@@ -25,6 +27,29 @@ func.func @loops(%n: index, %m: index, %x: vector<48x16xf16>,
         : vector<48x16xf16>, vector<16x16xf16> into vector<48x16xf32>
     %e = vector.extract %s[0, 0] : f32 from vector<48x16xf32>
     memref.store %e, %out[%i, %j] : memref<?x?xf32>
+  }
+  return
+}
+
+// In y and z, a launch has at most 65535 workgroups: what may be more, and only
+// that, is several.
+// CHECK-LABEL: func.func @many
+// CHECK-SAME: %[[N:[^:]*]]: index,
+// CHECK: scf.for %[[FIRST:.*]] = %c0{{.*}} to %[[N]] step %c65535
+// CHECK-DAG: %[[REST:.*]] = arith.subi %[[N]], %[[FIRST]]
+// CHECK-DAG: %[[COUNT:.*]] = arith.minui %[[REST]], %c65535
+// CHECK-NOT: scf.for
+// CHECK: gpu.launch blocks(%[[BX:[^,]*]], %[[BY:[^,]*]], %[[BZ:[^)]*]]) in (%{{.*}} = %c70000{{[^,]*}}, %{{.*}} = %c65535{{[^,]*}}, %{{.*}} = %[[COUNT]])
+// CHECK: %[[Z:.*]] = arith.addi %[[FIRST]], %[[BZ]]
+// CHECK: memref.store %{{.*}}, %{{.*}}[%[[Z]], %[[BY]], %[[BX]]]
+// CHECK-NOT: gpu.launch
+func.func @many(%n: index, %x: vector<16x16xf16>, %z: vector<16x16xf32>,
+                %out: memref<?x?x?xf32>) {
+  scf.forall (%i, %j, %k) in (%n, 65535, 70000) {
+    %s = vector.contract #contraction %x, %x, %z
+        : vector<16x16xf16>, vector<16x16xf16> into vector<16x16xf32>
+    %e = vector.extract %s[0, 0] : f32 from vector<16x16xf32>
+    memref.store %e, %out[%i, %j, %k] : memref<?x?x?xf32>
   }
   return
 }

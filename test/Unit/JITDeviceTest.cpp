@@ -192,6 +192,28 @@ TEST_F(JITDevice, EmptyGrids) {
   EXPECT_THAT(driver.launches, testing::IsEmpty());
 }
 
+/// The driver takes 65535 workgroups in z, so that there are several launches.
+TEST_F(JITDevice, ManyBatchEntries) {
+  Expected<Kernel> kernel = compile(createEngine());
+  ASSERT_EQ(errorOf(kernel), "");
+  auto makeView = [](std::uintptr_t address, std::int64_t heads) {
+    const std::int64_t sizes[] = {65540, heads, 2, 16};
+    return TensorView(reinterpret_cast<f16 *>(address), sizes);
+  };
+  // Nobody reads what is there.
+  TensorView query = makeView(std::uintptr_t(1) << 32, 4),
+             key = makeView(std::uintptr_t(2) << 32, 2),
+             output = makeView(std::uintptr_t(3) << 32, 4);
+  ASSERT_EQ(errorOf(kernel->launch({query, key, key, 30.0}, {output}, nullptr)),
+            "");
+  ASSERT_EQ(driver.launches.size(), 2u);
+  EXPECT_THAT(driver.launches[0].grid, ElementsAre(1, 4, 65535));
+  EXPECT_THAT(driver.launches[0].arguments,
+              testing::Not(testing::Contains(65535u)));
+  EXPECT_THAT(driver.launches[1].grid, ElementsAre(1, 4, 5));
+  EXPECT_THAT(driver.launches[1].arguments, testing::Contains(65535u));
+}
+
 TEST_F(JITDevice, LaunchesThatAreRefused) {
   Expected<Kernel> kernel = compile(createEngine());
   ASSERT_EQ(errorOf(kernel), "");

@@ -97,6 +97,26 @@ gpu::LaunchOp emitLaunch(RewriterBase &rewriter, scf::ForallOp loop,
   return launch;
 }
 
+/// The most workgroups that a launch has in y and in z; in x, it has 2^31 - 1.
+constexpr int64_t kMostInDimension = 65535;
+
+/// Emits a loop for launches of at most `kMostInDimension` of `extent`, if that
+/// may be more, and inserts into it. Makes `extent` that of a launch, and
+/// returns the number of its first workgroup; nothing if it is 0.
+Value emitLaunches(RewriterBase &rewriter, Location loc, Value &extent) {
+  std::optional<int64_t> constant = getConstantIntValue(extent);
+  if (constant && *constant <= kMostInDimension)
+    return {};
+  Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
+  Value most = arith::ConstantIndexOp::create(rewriter, loc, kMostInDimension);
+  auto launches = scf::ForOp::create(rewriter, loc, zero, extent, most);
+  rewriter.setInsertionPointToStart(launches.getBody());
+  Value first = launches.getInductionVar();
+  extent = arith::MinUIOp::create(
+      rewriter, loc, arith::SubIOp::create(rewriter, loc, extent, first), most);
+  return first;
+}
+
 /// An iteration for a workgroup, which has its vectors.
 LogicalResult convertTiles(RewriterBase &rewriter, scf::ForallOp loop) {
   if (loop.getRank() > 3)
@@ -104,14 +124,20 @@ LogicalResult convertTiles(RewriterBase &rewriter, scf::ForallOp loop) {
   FailureOr<int64_t> threads = findNumThreads(loop);
   if (failed(threads))
     return failure();
+  Location loc = loop.getLoc();
   // x is the last loop.
   SmallVector<Value> grid(llvm::reverse(emitExtents(rewriter, loop)));
+  SmallVector<Value> firsts(grid.size());
+  for (size_t dim = 1; dim < grid.size(); ++dim)
+    firsts[dim] = emitLaunches(rewriter, loc, grid[dim]);
   gpu::LaunchOp launch = emitLaunch(rewriter, loop, grid, *threads);
   gpu::KernelDim3 ids = launch.getBlockIds();
-  Value blocks[] = {ids.x, ids.y, ids.z};
-  SmallVector<Value> numbers(
-      llvm::reverse(ArrayRef(blocks).take_front(loop.getRank())));
-  moveBody(rewriter, loop, numbers);
+  SmallVector<Value> numbers = {ids.x, ids.y, ids.z};
+  numbers.truncate(grid.size());
+  for (auto [number, first] : llvm::zip(numbers, firsts))
+    if (first)
+      number = arith::AddIOp::create(rewriter, loc, first, number);
+  moveBody(rewriter, loop, SmallVector<Value>(llvm::reverse(numbers)));
   return success();
 }
 
