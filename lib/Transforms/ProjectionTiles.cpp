@@ -36,6 +36,14 @@ static constexpr int64_t rowsPerTile = 384, columnsPerTile = 256,
                          rowsPerTileInPairs = 256, columnsPerTileInPairs = 512,
                          rowsPerTileInParts = 256, columnsPerTileInParts = 768;
 
+/// As many of `count` in each part as make the fewest parts of at most `most`,
+/// of about the same size.
+static int64_t divideEvenly(int64_t count, int64_t most) {
+  count = std::max<int64_t>(count, 1);
+  auto parts = int64_t(llvm::divideCeil(count, std::max<int64_t>(most, 1)));
+  return int64_t(llvm::divideCeil(count, parts));
+}
+
 std::optional<int64_t> attn::chooseTileColumns(ProjectionOp op, Value out,
                                                int64_t first, int64_t lanes) {
   auto type = cast<ShapedType>(out.getType());
@@ -173,8 +181,7 @@ Value ProjectionTiles::emitTile(const Tile &tile, Value outTile) {
   int64_t size = getRowsPerPack(), steps = getNumSteps(),
           most = inPairs ? featuresPerBlockInPairs / kFeaturesPerTile
                          : featuresPerBlock;
-  // Blocks of about the same size.
-  int64_t step = llvm::divideCeil(steps, llvm::divideCeil(steps, most));
+  int64_t step = divideEvenly(steps, most);
   OpFoldResult zero = index(0), one = index(1);
   OpFoldResult box[] = {index(size), index(tile.numColumns)};
   AffineExpr i, j;
@@ -253,15 +260,13 @@ ProjectionTiles::Box ProjectionTiles::getBox(const Tile &tile) {
 }
 
 int64_t ProjectionTiles::getPacksPerTile() {
-  int64_t most = (numParts > 1 ? rowsPerTileInParts
-                  : inPairs    ? rowsPerTileInPairs
-                               : rowsPerTile) /
-                 getRowsPerPack();
+  int64_t most = numParts > 1 ? rowsPerTileInParts
+                 : inPairs    ? rowsPerTileInPairs
+                              : rowsPerTile;
+  int64_t size = getRowsPerPack(), packs = most / size;
   if (std::optional<int64_t> rows = getConstantIntValue(numRows))
-    most =
-        std::min<int64_t>(most, llvm::divideCeil(std::max<int64_t>(*rows, 1),
-                                                 uint64_t(getRowsPerPack())));
-  return std::max<int64_t>(most, 1);
+    return divideEvenly(int64_t(llvm::divideCeil(*rows, size)), packs);
+  return packs;
 }
 
 int64_t ProjectionTiles::getRowsPerPack() {
@@ -275,11 +280,10 @@ static int64_t chooseBlocks(int64_t count, int64_t columns, int64_t size,
                             int64_t most) {
   if (size > most)
     return 1;
-  int64_t unit = size == 0 ? 1 : size / columns,
-          perTile = std::max<int64_t>(most / (unit * columns), 1);
-  auto units = int64_t(llvm::divideCeil(std::max<int64_t>(count, 1), unit)),
-       tiles = int64_t(llvm::divideCeil(units, perTile));
-  return int64_t(llvm::divideCeil(units, tiles)) * unit;
+  int64_t unit = size == 0 ? 1 : size / columns;
+  return divideEvenly(int64_t(llvm::divideCeil(count, unit)),
+                      most / (unit * columns)) *
+         unit;
 }
 
 Value ProjectionTiles::emitResult(Value out, int64_t first, int64_t fewRows) {

@@ -304,9 +304,9 @@ TEST(Projection, blocks_of_features) {
   }
 }
 
-/// Columns in several tiles of about the same size, the last of which is
-/// smaller: heads of two blocks, and blocks of no heads with columns to spare.
-TEST(Projection, tiles_of_columns) {
+/// Tiles of about the same size, the last of which is smaller: columns in heads
+/// of two blocks, and in blocks of no heads with some to spare; and rows.
+TEST(Projection, tiles) {
   std::uint64_t seed = 8500;
   for (auto [type, weightType] :
        {std::pair(ElementType::f32, ElementType::f32),
@@ -324,6 +324,10 @@ TEST(Projection, tiles_of_columns) {
       spec.inPairs = weightType == ElementType::bf16;
       spec.batch = batch;
       runSpec(spec, batch, /*length=*/20, random);
+
+      spec.outs = {{1, 64}};
+      spec.length = 410;
+      runSpec(spec, batch, spec.length, random);
     }
 }
 

@@ -76,6 +76,23 @@ func.func @even_tiles(%x: tensor<1x100x64xbf16>, %w: tensor<18x32x32x2xbf16>,
 
 // -----
 
+// The same of rows: 86 packs of 6 are twice 43.
+// CHECK-DAG: #[[ROW:.*]] = affine_map<(d0) -> (d0 * 258)>
+// CHECK-DAG: #[[ROWS:.*]] = affine_map<(d0) -> (d0 * -258 + 512, 258)>
+// CHECK-LABEL: func.func @even_rows(
+// CHECK: scf.forall (%[[TILE:.*]]) in (2) shared_outs(%[[OUT:.*]] = %{{.*}}) -> (tensor<1x512x64xf32>)
+// CHECK-DAG: affine.apply #[[ROW]](%[[TILE]])
+// CHECK-DAG: affine.min #[[ROWS]](%[[TILE]])
+// CHECK: return
+func.func @even_rows(%x: tensor<1x512x64xf32>, %w: tensor<64x64xf32>,
+                     %y: tensor<1x512x64xf32>) -> tensor<1x512x64xf32> {
+  %0 = attn.projection ins(%x, %w : tensor<1x512x64xf32>, tensor<64x64xf32>)
+      outs(%y : tensor<1x512x64xf32>)
+  return %0 : tensor<1x512x64xf32>
+}
+
+// -----
+
 // The same of whole heads: 5 of them and 4, of 2 blocks each.
 // CHECK-DAG: #[[BLOCKS:.*]] = affine_map<(d0) -> (d0 * -10 + 18, 10)>
 // CHECK-DAG: #[[FIRST:.*]] = affine_map<(d0) -> (d0 * 5)>
