@@ -47,10 +47,14 @@ def measure(length, dtype, threads, seconds):
     with torch.inference_mode():
         verify(dtype, module, tokens, project(tokens))
         end = time.perf_counter() + seconds
+        busy = time.process_time()
         while len(times) < 3 or time.perf_counter() < end:
             start = time.perf_counter()
             project(tokens)
             times.append(time.perf_counter() - start)
+        busy = (time.process_time() - busy) / sum(times)
+    if busy < 0.9 * threads:  # Something else ran.
+        raise ValueError(f"{busy:.1f} processors")
     return 1e3 * statistics.median(times)
 
 
