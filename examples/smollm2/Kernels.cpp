@@ -16,7 +16,7 @@ using attn::ElementType;
 using attn::Expected;
 using attn::Kernel;
 
-/// What model.mlir expects before it, in its first line.
+/// What activations.mlir expects before it, in its first line.
 static const char *prefixFor(ElementType factors) {
   return factors == ElementType::bf16
              ? "!factor = bf16 "
@@ -32,8 +32,10 @@ static const char *prefixFor(ElementType factors) {
 }
 
 Expected<Kernels> Kernels::compile(const attn::Engine &engine,
-                                   ElementType factors) {
-  std::string text = std::string(prefixFor(factors)) + modelText;
+                                   ElementType factors, ElementType weights) {
+  std::string text = std::string(prefixFor(factors)) + activationsText;
+  text += weights == ElementType::i8 ? i8WeightsText : bf16WeightsText;
+  text += modelText;
   auto compileOne = [&](const char *entry) {
     return engine.compile(text, {.entry = entry, .fileName = "model.mlir"});
   };

@@ -13,8 +13,9 @@
 namespace smollm2 {
 
 /// The functions of model.mlir, which is part of the program. Their arguments
-/// of static shape are weights, under the names that they have in a file; a
-/// shape (outputs / 32, inputs / 2, 32, 2) is that of `Panels`.
+/// of static shape are weights, under the names that they have in a file; of
+/// more than one dimension they are those of `Panels`, each with an argument
+/// for its scales after it.
 struct Kernels {
   attn::Kernel layer;
   attn::Kernel logits;
@@ -22,9 +23,11 @@ struct Kernels {
   /// to which activations are rounded then.
   attn::ElementType factors;
 
+  /// `weights` are bf16 or i8.
   static attn::Expected<Kernels>
   compile(const attn::Engine &engine,
-          attn::ElementType factors = attn::ElementType::f32);
+          attn::ElementType factors = attn::ElementType::f32,
+          attn::ElementType weights = attn::ElementType::bf16);
 };
 
 } // namespace smollm2

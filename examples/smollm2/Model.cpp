@@ -62,9 +62,9 @@ Model::Model(Kernels kernels, std::shared_ptr<const ModelWeights> weights,
              PagedCache cache, SequenceId sequence, std::int64_t capacity)
     : kernels(std::move(kernels)), weights(std::move(weights)),
       cache(std::move(cache)), sequence(sequence), capacity(capacity) {
-  TensorView embeddings = this->weights->logits.panels[0].view();
-  width = embeddings.size(1) * embeddings.size(3);
-  vocabulary = embeddings.size(0) * Panels::width;
+  const Panels &embeddings = this->weights->logits.panels[0];
+  width = embeddings.inputs();
+  vocabulary = embeddings.outputs();
   logits.resize(std::size_t(vocabulary));
   for (std::int64_t position = 0; position < capacity; ++position)
     for (std::int64_t pair = 0; pair < headSize / 2; ++pair) {

@@ -39,8 +39,9 @@ static bool isWeight(const Parameter &parameter) {
 /// The sizes of the tensor of a file that an argument is made of.
 static std::vector<std::int64_t> fileSizes(const Parameter &argument) {
   std::vector<std::int64_t> sizes = argument.shape;
-  if (sizes.size() == 4)
-    sizes = {sizes[0] * sizes[2], sizes[1] * sizes[3]};
+  if (sizes.size() > 1) // Of panels.
+    sizes = {sizes[0] * sizes[2],
+             sizes[1] * (sizes.size() == 4 ? sizes[3] : 1)};
   return sizes;
 }
 
@@ -48,8 +49,8 @@ static std::vector<std::int64_t> fileSizes(const Parameter &argument) {
 static Expected<PanelMemory> allocatePanels(const attn::Kernel &kernel) {
   std::size_t lines = 0;
   for (const Parameter &argument : kernel.signature().arguments)
-    if (isWeight(argument) && argument.shape.size() == 4)
-      lines += PanelMemory::linesOf(fileSizes(argument));
+    if (isWeight(argument) && argument.shape.size() > 1)
+      lines += PanelMemory::linesOf(fileSizes(argument), argument.type);
   return PanelMemory::create(lines);
 }
 
@@ -66,6 +67,10 @@ static Expected<KernelWeights> loadKernel(const GgufFile &file,
   for (const Parameter &argument : kernel.signature().arguments) {
     if (!isWeight(argument))
       continue;
+    if (argument.name.ends_with("_scales")) {
+      weights.views.push_back(weights.panels.back().scalesView());
+      continue;
+    }
     std::string name = prefix + argument.name + ".weight";
     const GgufTensor *tensor = file.findTensor(name);
     if (!tensor)
@@ -84,9 +89,9 @@ static Expected<KernelWeights> loadKernel(const GgufFile &file,
       continue;
     }
     bool isRotated = argument.name == "attn_q" || argument.name == "attn_k";
-    std::size_t lines = PanelMemory::linesOf(sizes);
+    std::size_t lines = PanelMemory::linesOf(sizes, argument.type);
     Expected<Panels> panels =
-        Panels::create(*tensor, free.first(lines),
+        Panels::create(*tensor, argument.type, free.first(lines),
                        isRotated ? RowOrder::pairs : RowOrder::plain);
     if (!panels)
       return Error{"tensor " + quoted(name) + ": " + panels.error().message,

@@ -26,7 +26,7 @@ struct KernelWeights {
   PanelMemory memory; ///< Of all panels.
   std::vector<Panels> panels;
   std::vector<std::vector<float>> vectors;
-  std::vector<attn::TensorView> views; ///< Of both.
+  std::vector<attn::TensorView> views; ///< Of both, and of scales.
 };
 
 /// What a file says of a model of the llama kind.

@@ -14,6 +14,7 @@
 #include <string_view>
 
 using namespace smollm2;
+using attn::ElementType;
 using attn::Error;
 using attn::Expected;
 using attn::Status;
@@ -33,6 +34,9 @@ const char smollm2::usage[] =
     "round "
     "them,\n"
     "                     which is faster, and may give other tokens\n"
+    "  --weights T        bf16: round them (default); i8: quantise them, each "
+    "output\n"
+    "                     with a scale, so that a token reads half as much\n"
     "  --cache-dir DIR    keep compiled kernels there, for the next time\n"
     "  --help             print this\n";
 
@@ -54,14 +58,19 @@ static Status readNumber(const char *option, std::string_view text, T least,
                {}};
 }
 
+/// Reads a type, which is `first` or `second`.
 static Status readType(const char *option, std::string_view text,
-                       attn::ElementType &type) {
-  if (text != "f32" && text != "bf16")
-    return Error{std::string("--") + option +
-                     ": expected 'f32' or 'bf16', got " + quoted(text),
-                 {}};
-  type = text == "f32" ? attn::ElementType::f32 : attn::ElementType::bf16;
-  return {};
+                       ElementType first, ElementType second,
+                       ElementType &type) {
+  for (ElementType known : {first, second})
+    if (text == attn::nameOf(known)) {
+      type = known;
+      return {};
+    }
+  return Error{std::string("--") + option + ": expected '" +
+                   std::string(attn::nameOf(first)) + "' or '" +
+                   std::string(attn::nameOf(second)) + "', got " + quoted(text),
+               {}};
 }
 
 Expected<Options> Options::parse(int argc, char **argv) {
@@ -71,6 +80,7 @@ Expected<Options> Options::parse(int argc, char **argv) {
     seedOption,
     threadsOption,
     activationsOption,
+    weightsOption,
     cacheOption,
     helpOption
   };
@@ -80,6 +90,7 @@ Expected<Options> Options::parse(int argc, char **argv) {
       {"seed", required_argument, nullptr, seedOption},
       {"threads", required_argument, nullptr, threadsOption},
       {"activations", required_argument, nullptr, activationsOption},
+      {"weights", required_argument, nullptr, weightsOption},
       {"cache-dir", required_argument, nullptr, cacheOption},
       {"help", no_argument, nullptr, helpOption},
       {}};
@@ -106,7 +117,12 @@ Expected<Options> Options::parse(int argc, char **argv) {
       status = readNumber("threads", optarg, 0u, 1024u, options.threads);
       break;
     case activationsOption:
-      status = readType("activations", optarg, options.activations);
+      status = readType("activations", optarg, ElementType::f32,
+                        ElementType::bf16, options.activations);
+      break;
+    case weightsOption:
+      status = readType("weights", optarg, ElementType::bf16, ElementType::i8,
+                        options.weights);
       break;
     case cacheOption:
       options.cacheDirectory = optarg;

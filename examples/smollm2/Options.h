@@ -25,6 +25,7 @@ struct Options {
   unsigned threads = 0; ///< 0: one for each processor.
   /// What activations are rounded to where they are multiplied: f32 or bf16.
   attn::ElementType activations = attn::ElementType::f32;
+  attn::ElementType weights = attn::ElementType::bf16; ///< Or i8.
   std::string cacheDirectory;
   bool help = false;
 

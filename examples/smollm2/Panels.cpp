@@ -7,14 +7,15 @@
 
 #include "examples/smollm2/Panels.h"
 
-#include "attn/element_type.h"
-
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include <sys/mman.h>
 
 using namespace smollm2;
 using attn::bf16;
+using attn::ElementType;
 using attn::Error;
 using attn::Expected;
 using attn::f16;
@@ -67,10 +68,13 @@ void smollm2::dequantizeRow(const GgufTensor &tensor, std::int64_t row,
   }
 }
 
-std::size_t PanelMemory::linesOf(std::span<const std::int64_t> sizes) {
-  return std::size_t(sizes[0] * sizes[1] *
-                     std::int64_t(sizeof(std::uint16_t))) /
-         sizeof(Line);
+static std::int64_t bytesOf(ElementType type) {
+  return type == ElementType::i8 ? 1 : 2;
+}
+
+std::size_t PanelMemory::linesOf(std::span<const std::int64_t> sizes,
+                                 ElementType type) {
+  return std::size_t(sizes[0] * sizes[1] * bytesOf(type)) / sizeof(Line);
 }
 
 Expected<PanelMemory> PanelMemory::create(std::size_t lines) {
@@ -95,46 +99,87 @@ static std::int64_t rowOf(std::int64_t output, RowOrder order) {
   return output - inHead + inHead % half * 2 + inHead / half;
 }
 
-Expected<Panels> Panels::create(const GgufTensor &tensor,
+Expected<Panels> Panels::create(const GgufTensor &tensor, ElementType type,
                                 std::span<PanelMemory::Line> memory,
                                 RowOrder order) {
+  std::int64_t width = widthOf(type);
   if (tensor.sizes.size() != 2 || tensor.sizes[0] % width != 0 ||
       tensor.sizes[1] % 2 != 0)
     return Error{"expected a matrix of a multiple of " + std::to_string(width) +
                      " rows and an even number of columns",
                  {}};
-  std::int64_t panels = tensor.sizes[0] / width, inputs = tensor.sizes[1];
-  constexpr std::int64_t lines = width / 32; // Of each input.
-  if (memory.size() != std::size_t(panels * inputs * lines))
-    return Error{"expected memory of " +
-                     std::to_string(panels * inputs * lines) + " lines, got " +
-                     std::to_string(memory.size()),
+  std::size_t lines = PanelMemory::linesOf(tensor.sizes, type);
+  if (memory.size() != lines)
+    return Error{"expected memory of " + std::to_string(lines) +
+                     " lines, got " + std::to_string(memory.size()),
                  {}};
   Panels result;
-  result.sizes = {panels, inputs / 2, width, 2};
-  result.data = memory.data();
+  std::int64_t panels = tensor.sizes[0] / width, inputs = tensor.sizes[1];
+  auto *bytes = reinterpret_cast<std::byte *>(memory.data());
+  result.type = type;
+  result.data = bytes;
+  result.numInputs = inputs;
+  bool isQuantized = type == ElementType::i8;
+  if (isQuantized) {
+    result.sizes = {panels, inputs, width};
+    result.scales.resize(std::size_t(tensor.sizes[0]));
+  } else {
+    result.sizes = {panels, inputs / 2, width, 2};
+  }
   std::vector<float> rows(std::size_t(width * inputs));
   for (std::int64_t panel = 0; panel < panels; ++panel) {
     for (std::int64_t output = 0; output < width; ++output)
       dequantizeRow(tensor, rowOf(panel * width + output, order),
                     std::span(rows).subspan(std::size_t(output * inputs),
                                             std::size_t(inputs)));
-    PanelMemory::Line *line = memory.data() + panel * inputs * lines;
-    for (std::int64_t input = 0; input < inputs; input += 2, line += 2 * lines)
-      for (std::int64_t output = 0; output < width; ++output)
-        for (std::int64_t i : {0, 1})
-          line[output / 16].bits[output % 16 * 2 + i] =
-              bf16(rows[std::size_t(output * inputs + input + i)]).bits;
+    if (isQuantized)
+      result.writeQuantized(rows, panel * width, bytes);
+    else
+      result.writePairs(rows, bytes);
+    bytes += width * inputs * bytesOf(type);
   }
   return result;
 }
 
+void Panels::writePairs(std::span<const float> rows, std::byte *panel) const {
+  std::int64_t width = widthOf(type);
+  for (std::int64_t input = 0; input < numInputs; input += 2)
+    for (std::int64_t output = 0; output < width; ++output)
+      for (std::int64_t i : {0, 1}) {
+        std::uint16_t bits =
+            bf16(rows[std::size_t(output * numInputs + input + i)]).bits;
+        std::memcpy(panel, &bits, sizeof(bits));
+        panel += sizeof(bits);
+      }
+}
+
+void Panels::writeQuantized(std::span<const float> rows,
+                            std::int64_t firstOutput, std::byte *panel) {
+  std::int64_t width = widthOf(type);
+  for (std::int64_t output = 0; output < width; ++output) {
+    auto row =
+        rows.subspan(std::size_t(output * numInputs), std::size_t(numInputs));
+    float most = 0;
+    for (float weight : row)
+      most = std::max(most, std::abs(weight));
+    // Of zeros, any scale is one.
+    float scale = most > 0 ? most / 127 : 1;
+    scales[std::size_t(firstOutput + output)] = scale;
+    for (std::int64_t input = 0; input < numInputs; ++input)
+      panel[input * width + output] = static_cast<std::byte>(
+          std::int8_t(std::lround(row[std::size_t(input)] / scale)));
+  }
+}
+
 void Panels::copyRow(std::int64_t row, std::span<float> result) const {
-  constexpr std::int64_t lines = 2 * width / 32; // Of a pair of inputs.
-  std::int64_t inputs = 2 * sizes[1], output = row % width;
-  const PanelMemory::Line *line =
-      data + row / width * sizes[1] * lines + output / 16;
-  for (std::int64_t input = 0; input < inputs; ++input)
-    result[std::size_t(input)] = bf16::fromBits(
-        line[input / 2 * lines].bits[output % 16 * 2 + input % 2]);
+  std::int64_t width = widthOf(type), output = row % width;
+  const std::byte *panel =
+      data + row / width * width * numInputs * bytesOf(type);
+  for (std::int64_t input = 0; input < numInputs; ++input)
+    result[std::size_t(input)] =
+        type == ElementType::i8
+            ? scales[std::size_t(row)] *
+                  float(load<std::int8_t>(panel + input * width + output))
+            : float(bf16::fromBits(load<std::uint16_t>(
+                  panel + 2 * ((input / 2 * width + output) * 2 + input % 2))));
 }

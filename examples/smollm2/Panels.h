@@ -8,10 +8,13 @@
 #ifndef ATTN_EXAMPLES_SMOLLM2_PANELS_H
 #define ATTN_EXAMPLES_SMOLLM2_PANELS_H
 
+#include "attn/element_type.h"
 #include "attn/error.h"
 #include "attn/tensor_view.h"
 #include "examples/smollm2/GgufFile.h"
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
@@ -42,11 +45,12 @@ enum class RowOrder {
 class PanelMemory {
 public:
   struct alignas(64) Line {
-    std::uint16_t bits[32];
+    std::byte bytes[64];
   };
 
-  /// Lines of panels of a matrix of these sizes.
-  static std::size_t linesOf(std::span<const std::int64_t> sizes);
+  /// Lines of panels of a matrix of these sizes, of bf16 or i8.
+  static std::size_t linesOf(std::span<const std::int64_t> sizes,
+                             attn::ElementType type);
   static attn::Expected<PanelMemory> create(std::size_t lines);
 
   std::span<Line> lines() const { return {data.get(), count}; }
@@ -62,30 +66,52 @@ private:
 /// Features of a head.
 constexpr std::int64_t headSize = 64;
 
-/// A weight (outputs, inputs) in panels of 32 outputs, in pairs of inputs:
-/// (outputs / 32, inputs / 2, 32, 2) of bf16, rounded to nearest, so that a
-/// kernel reads a panel from front to back, and multiplies pairs where the
-/// processor does.
+/// A weight (outputs, inputs) in panels, so that a kernel reads a panel from
+/// front to back:
+///
+/// - of bf16, rounded to nearest, in 32 outputs and pairs of inputs,
+///   (outputs / 32, inputs / 2, 32, 2), which a kernel multiplies as pairs
+///   where the processor does;
+/// - of i8, in 64 outputs, (outputs / 64, inputs, 64), each output with the
+/// scale
+///   at which its largest weight is 127 or -127.
 class Panels {
 public:
-  static constexpr std::int64_t width = 32;
+  /// Outputs of a panel.
+  static constexpr std::int64_t widthOf(attn::ElementType type) {
+    return type == attn::ElementType::i8 ? 64 : 32;
+  }
 
-  /// Makes panels of `tensor` in `memory`, which outlives them. Errors: not a
-  /// matrix, outputs that do not fill panels, an odd number of inputs, another
-  /// size of the memory.
+  /// Makes panels of `tensor`, of bf16 or i8, in `memory`, which outlives them.
+  /// Errors: not a matrix, outputs that do not fill panels, an odd number of
+  /// inputs, another size of the memory.
   static attn::Expected<Panels> create(const GgufTensor &tensor,
+                                       attn::ElementType type,
                                        std::span<PanelMemory::Line> memory,
                                        RowOrder order = RowOrder::plain);
 
-  attn::TensorView view() const {
-    return {data, attn::ElementType::bf16, sizes, true};
+  std::int64_t outputs() const { return sizes[0] * sizes[2]; }
+  std::int64_t inputs() const { return numInputs; }
+  attn::TensorView view() const { return {data, type, sizes, true}; }
+  /// (outputs) of i8, or (0).
+  attn::TensorView scalesView() const {
+    return {scales.data(), attn::ElementType::f32,
+            std::array{std::int64_t(scales.size())}, true};
   }
   /// Writes the weights of one output, (inputs), as f32.
   void copyRow(std::int64_t row, std::span<float> result) const;
 
 private:
-  const PanelMemory::Line *data = nullptr;
+  /// Writes weights (outputs, inputs) of a panel.
+  void writePairs(std::span<const float> rows, std::byte *panel) const;
+  void writeQuantized(std::span<const float> rows, std::int64_t firstOutput,
+                      std::byte *panel);
+
+  attn::ElementType type = attn::ElementType::bf16;
+  const std::byte *data = nullptr;
+  std::int64_t numInputs = 0;
   std::vector<std::int64_t> sizes;
+  std::vector<float> scales;
 };
 
 } // namespace smollm2

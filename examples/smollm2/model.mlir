@@ -1,32 +1,6 @@
-// SmolLM2-135M: a layer, and the logits of a token. Any number of tokens.
-//
-// What is multiplied by weights, and what attention works on, is of type !factor:
-// f32, or bf16, to which @to_factor rounds and from which @from_factor converts.
-// They come before this text.
-//
-// Weights (outputs, inputs) come in panels of 32 outputs, in pairs of inputs,
-// (outputs / 32, inputs / 2, 32, 2). Arguments of static shape have the names of the model file's tensors.
-
-!rows = tensor<?x576xf32>
-!tokens = tensor<1x?x576xf32>
-!factor_rows = tensor<?x576x!factor>
-!factor_tokens = tensor<1x?x576x!factor>
-!vector = tensor<576xf32>
-!sums = tensor<?xf32>
-
-!query_panels = tensor<18x288x32x2xbf16>
-!key_panels = tensor<6x288x32x2xbf16>
-!hidden_panels = tensor<48x288x32x2xbf16>
-!down_panels = tensor<18x768x32x2xbf16>
-!logit_panels = tensor<1536x288x32x2xbf16>
-
-!query = tensor<1x9x?x64x!factor>
-!key = tensor<1x3x?x64x!factor>
-!angles = tensor<?x32xf32>
-!pages = tensor<?x3x16x64x!factor>
-!lengths = tensor<?xi32>
-!factor_hidden = tensor<1x?x1536x!factor>
-!logits = tensor<1x1x49152xf32>
+// SmolLM2-135M: a layer, and the logits of a token. Any number of tokens. After
+// activations.mlir and the weights of one type, whose arguments are called as in the
+// model file, and their scales `<name>_scales`.
 
 // x / sqrt(mean(x^2) + epsilon) * weight, of each row (Zhang and Sennrich, "Root
 // Mean Square Layer Normalization", arXiv:1910.07467).
@@ -152,9 +126,15 @@ func.func private @attend(
 // Activations (n, 576) of n tokens of one sequence; angles (positions, 32); pages
 // as attn::PagedCache gives them.
 func.func @layer(
-    %x: !rows, %attn_norm: !vector, %attn_q: !query_panels, %attn_k: !key_panels,
-    %attn_v: !key_panels, %attn_output: !query_panels, %ffn_norm: !vector,
-    %ffn_gate: !hidden_panels, %ffn_up: !hidden_panels, %ffn_down: !down_panels,
+    %x: !rows, %attn_norm: !vector,
+    %attn_q: !query_panels, %attn_q_scales: !query_scales,
+    %attn_k: !key_panels, %attn_k_scales: !key_scales,
+    %attn_v: !key_panels, %attn_v_scales: !key_scales,
+    %attn_output: !query_panels, %attn_output_scales: !query_scales,
+    %ffn_norm: !vector,
+    %ffn_gate: !hidden_panels, %ffn_gate_scales: !hidden_scales,
+    %ffn_up: !hidden_panels, %ffn_up_scales: !hidden_scales,
+    %ffn_down: !down_panels, %ffn_down_scales: !down_scales,
     %epsilon: f32, %cosine: !angles, %sine: !angles,
     %key_pages: !pages {bufferization.writable = true},
     %value_pages: !pages {bufferization.writable = true},
@@ -168,19 +148,23 @@ func.func @layer(
       : !factor_rows into !factor_tokens
   %query_init = tensor.empty(%n) : !query
   %key_init = tensor.empty(%n) : !key
-  %query = attn.projection ins(%tokens, %attn_q : !factor_tokens, !query_panels)
-      outs(%query_init : !query)
-  %key = attn.projection ins(%tokens, %attn_k : !factor_tokens, !key_panels)
-      outs(%key_init : !key)
-  %value = attn.projection ins(%tokens, %attn_v : !factor_tokens, !key_panels)
-      outs(%key_init : !key)
+  %query = call @project_query(
+      %tokens, %attn_q, %attn_q_scales, %query_init)
+      : (!factor_tokens, !query_panels, !query_scales, !query) -> !query
+  %key = call @project_key(
+      %tokens, %attn_k, %attn_k_scales, %key_init)
+      : (!factor_tokens, !key_panels, !key_scales, !key) -> !key
+  %value = call @project_key(
+      %tokens, %attn_v, %attn_v_scales, %key_init)
+      : (!factor_tokens, !key_panels, !key_scales, !key) -> !key
   %attended, %keys, %values = call @attend(
       %query, %key, %value, %cosine, %sine, %key_pages, %value_pages, %table,
       %before, %after) : (!query, !key, !key, !angles, !angles, !pages, !pages,
       tensor<?x?xi32>, !lengths, !lengths) -> (!query, !pages, !pages)
   %tokens_init = tensor.empty(%n) : !tokens
-  %y = attn.projection ins(%attended, %attn_output : !query, !query_panels)
-      outs(%tokens_init : !tokens)
+  %y = call @project_heads(
+      %attended, %attn_output, %attn_output_scales, %tokens_init)
+      : (!query, !query_panels, !query_scales, !tokens) -> !tokens
   %x1 = call @add(%x, %y) : (!rows, !tokens) -> !rows
 
   %normed1 = call @rms_norm(%x1, %ffn_norm, %epsilon)
@@ -188,29 +172,34 @@ func.func @layer(
   %tokens1 = tensor.expand_shape %normed1 [[0, 1], [2]]
       output_shape [1, %n, 576] : !factor_rows into !factor_tokens
   %hidden_init = tensor.empty(%n) : !factor_hidden
-  %gate = attn.projection ins(%tokens1, %ffn_gate : !factor_tokens, !hidden_panels)
-      outs(%hidden_init : !factor_hidden)
-  %up = attn.projection ins(%tokens1, %ffn_up : !factor_tokens, !hidden_panels)
-      outs(%hidden_init : !factor_hidden)
+  %gate = call @project_hidden(
+      %tokens1, %ffn_gate, %ffn_gate_scales, %hidden_init)
+      : (!factor_tokens, !hidden_panels, !hidden_scales, !factor_hidden)
+      -> !factor_hidden
+  %up = call @project_hidden(
+      %tokens1, %ffn_up, %ffn_up_scales, %hidden_init)
+      : (!factor_tokens, !hidden_panels, !hidden_scales, !factor_hidden)
+      -> !factor_hidden
   %hidden = call @gated(%gate, %up)
       : (!factor_hidden, !factor_hidden) -> !factor_hidden
-  %y1 = attn.projection ins(%hidden, %ffn_down : !factor_hidden, !down_panels)
-      outs(%tokens_init : !tokens)
+  %y1 = call @project_down(
+      %hidden, %ffn_down, %ffn_down_scales, %tokens_init)
+      : (!factor_hidden, !down_panels, !down_scales, !tokens) -> !tokens
   %x2 = call @add(%x1, %y1) : (!rows, !tokens) -> !rows
   return %x2, %keys, %values : !rows, !pages, !pages
 }
 
 // The logits of the token after the one of activations (1, 576).
 func.func @logits(%x: !rows, %output_norm: !vector, %token_embd: !logit_panels,
-                  %epsilon: f32) -> !logits {
+                  %token_embd_scales: !logit_scales, %epsilon: f32) -> !logits {
   %normed = call @rms_norm(%x, %output_norm, %epsilon)
       : (!rows, !vector, f32) -> !factor_rows
   %one_row = tensor.cast %normed : !factor_rows to tensor<1x576x!factor>
   %token = tensor.expand_shape %one_row [[0], [1, 2]] output_shape [1, 1, 576]
-      : tensor<1x576x!factor> into tensor<1x1x576x!factor>
+      : tensor<1x576x!factor> into !factor_token
   %init = tensor.empty() : !logits
-  %logits = attn.projection
-      ins(%token, %token_embd : tensor<1x1x576x!factor>, !logit_panels)
-      outs(%init : !logits)
+  %logits = call @project_logits(
+      %token, %token_embd, %token_embd_scales, %init)
+      : (!factor_token, !logit_panels, !logit_scales, !logits) -> !logits
   return %logits : !logits
 }

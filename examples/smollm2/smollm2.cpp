@@ -61,7 +61,7 @@ static Expected<Kernels> compile(const Options &options) {
       {.cacheDirectory = options.cacheDirectory, .threads = options.threads});
   if (!engine)
     return engine.error();
-  return Kernels::compile(*engine, options.activations);
+  return Kernels::compile(*engine, options.activations, options.weights);
 }
 
 static Expected<ModelWeights> load(const GgufFile &file,

@@ -148,26 +148,52 @@ TEST_F(SmolLM2, Continues) {
   }
 }
 
-/// A prompt may be read in parts of any sizes.
-TEST_F(SmolLM2, ReadsInParts) {
-  std::vector<std::int32_t> tokens = references()[3].promptTokens;
-  Expected<Model> whole = Model::create(*kernels, weights, 40),
-                  parts = Model::create(*kernels, weights, 40);
+/// Reads `tokens` in parts of any sizes, which gives what reading them at once
+/// does.
+static void expectSameInParts(const Kernels &kernels,
+                              std::shared_ptr<const ModelWeights> weights,
+                              std::span<const std::int32_t> tokens) {
+  Expected<Model> whole = Model::create(kernels, weights, 40),
+                  parts = Model::create(kernels, weights, 40);
   ASSERT_TRUE(whole && parts);
   Expected<std::span<const float>> expected = whole->read(tokens);
   ASSERT_TRUE(expected) << expected.error().message;
-  std::span<const std::int32_t> rest(tokens);
   for (std::size_t size : {1, 7, 2, 0}) {
-    std::size_t count = size ? size : rest.size();
-    Expected<std::span<const float>> got = parts->read(rest.first(count));
+    std::size_t count = size ? size : tokens.size();
+    Expected<std::span<const float>> got = parts->read(tokens.first(count));
     ASSERT_TRUE(got) << got.error().message;
-    rest = rest.subspan(count);
-    if (!rest.empty())
+    tokens = tokens.subspan(count);
+    if (!tokens.empty())
       continue;
     float most = *std::ranges::max_element(*expected);
     for (std::size_t i = 0; i < got->size(); ++i)
       ASSERT_NEAR((*got)[i], (*expected)[i], 1e-4f * most) << i;
   }
+}
+
+/// Reads `tokens`, all but the last and then that one, with both models. The
+/// logits differ, in root mean square, by a share of their range from `least`
+/// to `most`.
+static void expectDifference(Model &exact, Model &rounded,
+                             std::span<const std::int32_t> tokens, double least,
+                             double most) {
+  for (auto part : {tokens.first(tokens.size() - 1), tokens.last(1)}) {
+    Expected<std::span<const float>> expected = exact.read(part),
+                                     got = rounded.read(part);
+    ASSERT_TRUE(expected) << expected.error().message;
+    ASSERT_TRUE(got) << got.error().message;
+    auto [low, high] = std::ranges::minmax(*expected);
+    double sum = 0;
+    for (std::size_t i = 0; i < got->size(); ++i)
+      sum += std::pow(double((*got)[i]) - (*expected)[i], 2);
+    double error = std::sqrt(sum / double(got->size())) / double(high - low);
+    EXPECT_LT(error, most);
+    EXPECT_GT(error, least);
+  }
+}
+
+TEST_F(SmolLM2, ReadsInParts) {
+  expectSameInParts(*kernels, weights, references()[3].promptTokens);
 }
 
 /// Activations rounded to bf16 change logits a little, in prompts and in steps.
@@ -177,24 +203,28 @@ TEST_F(SmolLM2, RoundsActivations) {
   Expected<Kernels> rounding =
       Kernels::compile(*engine, attn::ElementType::bf16);
   ASSERT_TRUE(rounding) << rounding.error().message;
-  std::vector<std::int32_t> tokens = references()[3].promptTokens;
   Expected<Model> exact = Model::create(*kernels, weights, 40),
                   rounded = Model::create(*rounding, weights, 40);
   ASSERT_TRUE(exact && rounded);
-  std::span<const std::int32_t> all(tokens);
-  for (auto part : {all.first(all.size() - 1), all.last(1)}) {
-    Expected<std::span<const float>> expected = exact->read(part),
-                                     got = rounded->read(part);
-    ASSERT_TRUE(expected) << expected.error().message;
-    ASSERT_TRUE(got) << got.error().message;
-    auto [least, most] = std::ranges::minmax(*expected);
-    double sum = 0;
-    for (std::size_t i = 0; i < got->size(); ++i)
-      sum += std::pow(double((*got)[i]) - (*expected)[i], 2);
-    double error = std::sqrt(sum / double(got->size())) / double(most - least);
-    EXPECT_LT(error, 0.01);
-    EXPECT_GT(error, 1e-5);
-  }
+  expectDifference(*exact, *rounded, references()[3].promptTokens, 1e-5, 0.01);
+}
+
+/// Weights of i8 give other logits, but the same in whatever parts they read.
+TEST_F(SmolLM2, QuantizesWeights) {
+  Expected<Engine> engine = Engine::create();
+  ASSERT_TRUE(engine) << engine.error().message;
+  Expected<Kernels> narrow =
+      Kernels::compile(*engine, attn::ElementType::f32, attn::ElementType::i8);
+  ASSERT_TRUE(narrow) << narrow.error().message;
+  Expected<ModelWeights> loaded = ModelWeights::load(*file, *narrow);
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  auto quantized = std::make_shared<const ModelWeights>(std::move(*loaded));
+  std::vector<std::int32_t> tokens = references()[3].promptTokens;
+  expectSameInParts(*narrow, quantized, tokens);
+  Expected<Model> exact = Model::create(*kernels, weights, 40),
+                  rounded = Model::create(*narrow, quantized, 40);
+  ASSERT_TRUE(exact && rounded);
+  expectDifference(*exact, *rounded, tokens, 1e-4, 0.05);
 }
 
 TEST_F(SmolLM2, CallsThatAreRefused) {

@@ -10,8 +10,11 @@
 
 #include "gtest/gtest.h"
 
+#include <cmath>
+
 using namespace smollm2;
 using attn::bf16;
+using attn::ElementType;
 using attn::Expected;
 using attn::f16;
 
@@ -85,8 +88,8 @@ TEST(Panels, Layout) {
   Expected<PanelMemory> memory = PanelMemory::create(16);
   ASSERT_TRUE(memory) << memory.error().message;
   for (RowOrder order : {RowOrder::plain, RowOrder::pairs}) {
-    Expected<Panels> panels =
-        Panels::create(*file.findTensor("w"), memory->lines(), order);
+    Expected<Panels> panels = Panels::create(
+        *file.findTensor("w"), ElementType::bf16, memory->lines(), order);
     ASSERT_TRUE(panels) << panels.error().message;
     attn::TensorView view = panels->view();
     ASSERT_EQ(std::vector(view.sizes().begin(), view.sizes().end()),
@@ -109,7 +112,7 @@ TEST(Panels, CopyRow) {
   Expected<PanelMemory> memory = PanelMemory::create(16);
   ASSERT_TRUE(memory) << memory.error().message;
   Expected<Panels> panels =
-      Panels::create(*file.findTensor("w"), memory->lines());
+      Panels::create(*file.findTensor("w"), ElementType::bf16, memory->lines());
   ASSERT_TRUE(panels) << panels.error().message;
   for (int output : {0, 31, 32, 64, 127}) {
     std::vector<float> row(4);
@@ -120,23 +123,76 @@ TEST(Panels, CopyRow) {
   }
 }
 
+TEST(Panels, Quantized) {
+  GgufFile file = matrix(128);
+  Expected<PanelMemory> memory = PanelMemory::create(8);
+  ASSERT_TRUE(memory) << memory.error().message;
+  Expected<Panels> panels =
+      Panels::create(*file.findTensor("w"), ElementType::i8, memory->lines());
+  ASSERT_TRUE(panels) << panels.error().message;
+  attn::TensorView view = panels->view(), scales = panels->scalesView();
+  ASSERT_EQ(std::vector(view.sizes().begin(), view.sizes().end()),
+            (std::vector<std::int64_t>{2, 4, 64}));
+  ASSERT_EQ(std::vector(scales.sizes().begin(), scales.sizes().end()),
+            (std::vector<std::int64_t>{128}));
+  auto *numbers = static_cast<const std::int8_t *>(view.data());
+  auto *factors = static_cast<const float *>(scales.data());
+  for (int output = 0; output < 128; ++output) {
+    float scale = (float(output) / 4 + 3 * 64) / 127; // Of the last input.
+    EXPECT_EQ(factors[output], scale);
+    std::vector<float> row(4);
+    panels->copyRow(output, row);
+    for (int input = 0; input < 4; ++input) {
+      float weight = float(output) / 4 + float(input) * 64;
+      std::int8_t number =
+          numbers[(output / 64 * 4 + input) * 64 + output % 64];
+      EXPECT_EQ(number, std::lround(weight / scale));
+      EXPECT_EQ(row[std::size_t(input)], float(number) * scale);
+    }
+  }
+}
+
+/// All numbers of an output may be 0.
+TEST(Panels, QuantizedZeros) {
+  GgufWriter writer;
+  writer.addTensor("w", {2, 64}, 0, std::string(512, '\0'));
+  GgufFile file = *parseGguf(writer.file());
+  Expected<PanelMemory> memory = PanelMemory::create(2);
+  ASSERT_TRUE(memory) << memory.error().message;
+  Expected<Panels> panels =
+      Panels::create(*file.findTensor("w"), ElementType::i8, memory->lines());
+  ASSERT_TRUE(panels) << panels.error().message;
+  std::vector<float> row(2, 1.0f);
+  panels->copyRow(63, row);
+  EXPECT_EQ(row, (std::vector<float>{0, 0}));
+}
+
 TEST(Panels, Errors) {
   Expected<PanelMemory> memory = PanelMemory::create(15);
   ASSERT_TRUE(memory) << memory.error().message;
   GgufFile ragged = matrix(65), larger = matrix(128);
-  Expected<Panels> panels =
-      Panels::create(*ragged.findTensor("w"), memory->lines());
+  Expected<Panels> panels = Panels::create(*ragged.findTensor("w"),
+                                           ElementType::bf16, memory->lines());
   ASSERT_FALSE(panels);
   EXPECT_EQ(panels.error().message,
             "expected a matrix of a multiple of 32 rows and an even number of "
             "columns");
   GgufFile odd = matrix(64, 3);
-  panels = Panels::create(*odd.findTensor("w"), memory->lines());
+  panels =
+      Panels::create(*odd.findTensor("w"), ElementType::bf16, memory->lines());
   ASSERT_FALSE(panels);
   EXPECT_EQ(panels.error().message,
             "expected a matrix of a multiple of 32 rows and an even number of "
             "columns");
-  panels = Panels::create(*larger.findTensor("w"), memory->lines());
+  panels = Panels::create(*larger.findTensor("w"), ElementType::bf16,
+                          memory->lines());
   ASSERT_FALSE(panels);
   EXPECT_EQ(panels.error().message, "expected memory of 16 lines, got 15");
+  GgufFile half = matrix(96);
+  panels =
+      Panels::create(*half.findTensor("w"), ElementType::i8, memory->lines());
+  ASSERT_FALSE(panels);
+  EXPECT_EQ(panels.error().message,
+            "expected a matrix of a multiple of 64 rows and an even number of "
+            "columns");
 }

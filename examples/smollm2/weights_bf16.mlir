@@ -1,0 +1,67 @@
+// Weights of SmolLM2-135M in bf16, and how they are multiplied; before model.mlir.
+//
+// Weights (outputs, inputs) come in panels of 32 outputs, in pairs of inputs,
+// (outputs / 32, inputs / 2, 32, 2). They have no scales.
+
+!query_panels = tensor<18x288x32x2xbf16>
+!key_panels = tensor<6x288x32x2xbf16>
+!hidden_panels = tensor<48x288x32x2xbf16>
+!down_panels = tensor<18x768x32x2xbf16>
+!logit_panels = tensor<1536x288x32x2xbf16>
+
+!query_scales = tensor<0xf32>
+!key_scales = tensor<0xf32>
+!hidden_scales = tensor<0xf32>
+!down_scales = tensor<0xf32>
+!logit_scales = tensor<0xf32>
+
+func.func private @project_query(
+    %x: !factor_tokens, %weight: !query_panels, %scales: !query_scales,
+    %init: !query)
+    -> !query {
+  %y = attn.projection ins(%x, %weight : !factor_tokens, !query_panels)
+      outs(%init : !query)
+  return %y : !query
+}
+
+func.func private @project_key(
+    %x: !factor_tokens, %weight: !key_panels, %scales: !key_scales, %init: !key)
+    -> !key {
+  %y = attn.projection ins(%x, %weight : !factor_tokens, !key_panels)
+      outs(%init : !key)
+  return %y : !key
+}
+
+func.func private @project_heads(
+    %x: !query, %weight: !query_panels, %scales: !query_scales,
+    %init: !tokens)
+    -> !tokens {
+  %y = attn.projection ins(%x, %weight : !query, !query_panels)
+      outs(%init : !tokens)
+  return %y : !tokens
+}
+
+func.func private @project_hidden(
+    %x: !factor_tokens, %weight: !hidden_panels, %scales: !hidden_scales,
+    %init: !factor_hidden)
+    -> !factor_hidden {
+  %y = attn.projection ins(%x, %weight : !factor_tokens, !hidden_panels)
+      outs(%init : !factor_hidden)
+  return %y : !factor_hidden
+}
+
+func.func private @project_down(
+    %x: !factor_hidden, %weight: !down_panels, %scales: !down_scales, %init: !tokens)
+    -> !tokens {
+  %y = attn.projection ins(%x, %weight : !factor_hidden, !down_panels)
+      outs(%init : !tokens)
+  return %y : !tokens
+}
+
+func.func private @project_logits(
+    %x: !factor_token, %weight: !logit_panels, %scales: !logit_scales, %init: !logits)
+    -> !logits {
+  %y = attn.projection ins(%x, %weight : !factor_token, !logit_panels)
+      outs(%init : !logits)
+  return %y : !logits
+}

@@ -1,0 +1,67 @@
+// Weights of SmolLM2-135M in i8, and how they are multiplied; before model.mlir.
+//
+// Weights (outputs, inputs) come in panels of 64 outputs, (outputs / 64, inputs, 64),
+// each output with a scale.
+
+!query_panels = tensor<9x576x64xi8>
+!key_panels = tensor<3x576x64xi8>
+!hidden_panels = tensor<24x576x64xi8>
+!down_panels = tensor<9x1536x64xi8>
+!logit_panels = tensor<768x576x64xi8>
+
+!query_scales = tensor<576xf32>
+!key_scales = tensor<192xf32>
+!hidden_scales = tensor<1536xf32>
+!down_scales = tensor<576xf32>
+!logit_scales = tensor<49152xf32>
+
+func.func private @project_query(
+    %x: !factor_tokens, %weight: !query_panels, %scales: !query_scales,
+    %init: !query)
+    -> !query {
+  %y = attn.projection ins(%x, %weight : !factor_tokens, !query_panels)
+      outs(%init : !query) scales(%scales : !query_scales)
+  return %y : !query
+}
+
+func.func private @project_key(
+    %x: !factor_tokens, %weight: !key_panels, %scales: !key_scales, %init: !key)
+    -> !key {
+  %y = attn.projection ins(%x, %weight : !factor_tokens, !key_panels)
+      outs(%init : !key) scales(%scales : !key_scales)
+  return %y : !key
+}
+
+func.func private @project_heads(
+    %x: !query, %weight: !query_panels, %scales: !query_scales,
+    %init: !tokens)
+    -> !tokens {
+  %y = attn.projection ins(%x, %weight : !query, !query_panels)
+      outs(%init : !tokens) scales(%scales : !query_scales)
+  return %y : !tokens
+}
+
+func.func private @project_hidden(
+    %x: !factor_tokens, %weight: !hidden_panels, %scales: !hidden_scales,
+    %init: !factor_hidden)
+    -> !factor_hidden {
+  %y = attn.projection ins(%x, %weight : !factor_tokens, !hidden_panels)
+      outs(%init : !factor_hidden) scales(%scales : !hidden_scales)
+  return %y : !factor_hidden
+}
+
+func.func private @project_down(
+    %x: !factor_hidden, %weight: !down_panels, %scales: !down_scales, %init: !tokens)
+    -> !tokens {
+  %y = attn.projection ins(%x, %weight : !factor_hidden, !down_panels)
+      outs(%init : !tokens) scales(%scales : !down_scales)
+  return %y : !tokens
+}
+
+func.func private @project_logits(
+    %x: !factor_token, %weight: !logit_panels, %scales: !logit_scales, %init: !logits)
+    -> !logits {
+  %y = attn.projection ins(%x, %weight : !factor_token, !logit_panels)
+      outs(%init : !logits) scales(%scales : !logit_scales)
+  return %y : !logits
+}
