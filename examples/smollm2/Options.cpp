@@ -38,6 +38,9 @@ const char smollm2::usage[] =
     "output\n"
     "                     with a scale, so that a token reads half as much\n"
     "  --cache-dir DIR    keep compiled kernels there, for the next time\n"
+    "  --repeat N         read the prompt N times, and say how long it took "
+    "in\n"
+    "                     the median (default: 1)\n"
     "  --help             print this\n";
 
 /// Reads all of `text` as a number from `least` to `most`.
@@ -82,6 +85,7 @@ Expected<Options> Options::parse(int argc, char **argv) {
     activationsOption,
     weightsOption,
     cacheOption,
+    repeatOption,
     helpOption
   };
   static const option known[] = {
@@ -92,6 +96,7 @@ Expected<Options> Options::parse(int argc, char **argv) {
       {"activations", required_argument, nullptr, activationsOption},
       {"weights", required_argument, nullptr, weightsOption},
       {"cache-dir", required_argument, nullptr, cacheOption},
+      {"repeat", required_argument, nullptr, repeatOption},
       {"help", no_argument, nullptr, helpOption},
       {}};
   Options options;
@@ -126,6 +131,10 @@ Expected<Options> Options::parse(int argc, char **argv) {
       break;
     case cacheOption:
       options.cacheDirectory = optarg;
+      break;
+    case repeatOption:
+      status =
+          readNumber<std::int64_t>("repeat", optarg, 1, 1000, options.repeat);
       break;
     case helpOption:
       options.help = true;

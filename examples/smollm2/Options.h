@@ -27,6 +27,7 @@ struct Options {
   attn::ElementType activations = attn::ElementType::f32;
   attn::ElementType weights = attn::ElementType::bf16; ///< Or i8.
   std::string cacheDirectory;
+  std::int64_t repeat = 1; ///< How often the prompt is read.
   bool help = false;
 
   /// Errors name the argument, what was expected and what came.

@@ -15,11 +15,13 @@
 #include "examples/smollm2/Sampler.h"
 #include "examples/smollm2/Tokenizer.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <vector>
 
 using namespace smollm2;
 using attn::Error;
@@ -75,16 +77,48 @@ static void print(std::string_view text) {
   std::fflush(stdout);
 }
 
+/// A model that has read the prompt.
+struct Reading {
+  Model model;
+  std::span<const float> logits; ///< Of the next token, in the model.
+  double seconds;                ///< The median of all times.
+};
+
+/// Reads the prompt as often as the options say, each time into a new model.
+static Expected<Reading>
+readPrompt(const Options &options, std::span<const std::int32_t> prompt,
+           const Kernels &kernels,
+           const std::shared_ptr<const ModelWeights> &weights) {
+  std::vector<double> times;
+  while (true) {
+    Expected<Model> model = Model::create(
+        kernels, weights, std::int64_t(prompt.size()) + options.tokens);
+    if (!model)
+      return model.error();
+    Stopwatch reading;
+    Expected<std::span<const float>> logits = model->read(prompt);
+    if (!logits)
+      return logits.error();
+    times.push_back(reading.seconds());
+    if (std::int64_t(times.size()) < options.repeat)
+      continue;
+    auto median = times.begin() + std::ptrdiff_t(times.size() / 2);
+    std::ranges::nth_element(times, median);
+    return Reading{std::move(*model), *logits, *median};
+  }
+}
+
 /// Prints the prompt and what the model continues it with.
 static Status generate(const Options &options, const Tokenizer &tokenizer,
-                       std::span<const std::int32_t> prompt, Model &model) {
+                       std::span<const std::int32_t> prompt,
+                       const Kernels &kernels,
+                       const std::shared_ptr<const ModelWeights> &weights) {
   Sampler sampler(options.temperature, options.seed);
   print(options.prompt);
-  Stopwatch reading;
-  Expected<std::span<const float>> logits = model.read(prompt);
-  if (!logits)
-    return logits.error();
-  double readingTime = reading.seconds();
+  Expected<Reading> reading = readPrompt(options, prompt, kernels, weights);
+  if (!reading)
+    return reading.error();
+  Expected<std::span<const float>> logits = reading->logits;
   Stopwatch writing;
   std::int64_t written = 0;
   while (written < options.tokens) {
@@ -94,14 +128,15 @@ static Status generate(const Options &options, const Tokenizer &tokenizer,
     print(tokenizer.decode(token));
     if (++written == options.tokens)
       break;
-    logits = model.read(std::span(&token, 1));
+    logits = reading->model.read(std::span(&token, 1));
     if (!logits)
       return logits.error();
   }
   double writingTime = writing.seconds();
   print("\n");
   std::fprintf(stderr, "Read %zu tokens in %.2f s (%.1f tokens/s)",
-               prompt.size(), readingTime, double(prompt.size()) / readingTime);
+               prompt.size(), reading->seconds,
+               double(prompt.size()) / reading->seconds);
   // The first one came of reading.
   if (written > 1)
     std::fprintf(stderr,
@@ -134,13 +169,9 @@ static Status run(const Options &options) {
   Expected<ModelWeights> weights = load(*file, *kernels);
   if (!weights)
     return inFile(weights.error());
-  Expected<Model> model = Model::create(
-      *kernels, std::make_shared<const ModelWeights>(std::move(*weights)),
-      std::int64_t(prompt->size()) + options.tokens);
-  if (!model)
-    return model.error();
   *file = GgufFile();
-  return generate(options, *tokenizer, *prompt, *model);
+  return generate(options, *tokenizer, *prompt, *kernels,
+                  std::make_shared<const ModelWeights>(std::move(*weights)));
 }
 
 int main(int argc, char **argv) {

@@ -74,8 +74,9 @@ PLOT_PACKAGES = ["matplotlib"]
 INSTALL_SECONDS = 1800
 
 
-def make_environment(name, packages):
-    """The Python of an environment with these packages."""
+def make_environment(name, packages, variables=None):
+    """The Python of an environment with these packages, built with these environment
+    variables."""
     folder = ENVIRONMENTS / name
     python = folder / "bin" / "python"
     stamp = folder / "installed"
@@ -93,6 +94,7 @@ def make_environment(name, packages):
             text=True,
             check=False,
             timeout=INSTALL_SECONDS,
+            env=dict(os.environ, **(variables or {})),
         )
         if result.returncode != 0:
             raise RuntimeError(last_line(result.stderr))

@@ -17,6 +17,7 @@ import argparse
 import json
 import os
 import re
+import shutil
 import statistics
 import subprocess
 import sys
@@ -33,17 +34,30 @@ PEERS = {
     "llama": ["llama-cpp-python", "numpy"],  # Compiled for this machine.
     "pytorch": ["torch", "gguf", "numpy", "pyyaml"],
 }
+# llama.cpp is compiled for this machine by the compiler of this project where there
+# is one: with that of Debian 12 it ends with a segmentation fault. Only what is
+# measured is built.
+LLAMA_PARTS = ["TOOLS", "EXAMPLES", "TESTS", "SERVER"]
+LLAMA_OPTIONS = [f"-DLLAMA_BUILD_{part}=OFF" for part in LLAMA_PARTS]
+LLAMA_OPTIONS += ["-DLLAVA_BUILD=OFF", "-DMTMD_BUILD=OFF", "-DLLAMA_CURL=OFF"]
+VARIABLES = {"llama": {"CMAKE_ARGS": " ".join(LLAMA_OPTIONS)}}
+if shutil.which("clang-22") and shutil.which("clang++-22"):
+    VARIABLES["llama"].update(CC="clang-22", CXX="clang++-22")
+# What the program is measured with, (activations, weights).
+OURS = [("f32", "bf16"), ("bf16", "bf16"), ("f32", "i8"), ("bf16", "i8")]
 PROMPT = "The" + " the" * 511  # A token each.
 SHORT_PROMPT = "The" + " the" * 31
 READ = re.compile(r"Read (\d+) tokens in \S+ s \((\S+) tokens/s\)")
 WROTE = re.compile(r"wrote .* \((\S+) tokens/s\)")
 
 
-def run_ours(model, threads, activations, options):
-    """Tokens per second in reading and writing, medians of several runs."""
+def run_ours(model, threads, activations, weights, options):
+    """Seconds to the first token, of a prompt that is read several times by each
+    process, and tokens per second after it, medians of several runs."""
     program = options.build / "bin" / "smollm2"
     command = [program, f"--threads={threads}", f"--tokens={options.tokens}"]
-    command += [f"--activations={activations}"]
+    command += [f"--activations={activations}", f"--weights={weights}"]
+    command += [f"--repeat={options.runs}"]
     reading, writing = [], []
     for _ in range(options.runs):
         result = subprocess.run(
@@ -59,7 +73,7 @@ def run_ours(model, threads, activations, options):
         writing.append(float(wrote[1]))
     return {
         "peer": f"Attn, activations of {activations}",
-        "weights": "bf16",
+        "weights": weights,
         "first": statistics.median(reading),
         "speed": statistics.median(writing),
     }
@@ -91,7 +105,9 @@ def measure_start(model, threads, options):
 def run_peer(name, model, threads, options):
     """The results of one peer; {"peer", "absent"} if there are none."""
     try:
-        python = compare.make_environment(name, PEERS[name])
+        python = compare.make_environment(
+            name, PEERS[name], VARIABLES.get(name)
+        )
     except (RuntimeError, subprocess.TimeoutExpired) as error:
         return [{"peer": name, "absent": f"cannot be installed: {error}"}]
     command = [
@@ -154,7 +170,7 @@ def main():
     compare.ENVIRONMENTS.mkdir(parents=True, exist_ok=True)
     results, starts = [], []
     for threads in map(int, options.threads.split(",")):
-        found = [run_ours(model, threads, x, options) for x in ("f32", "bf16")]
+        found = [run_ours(model, threads, *types, options) for types in OURS]
         for name in filter(None, options.only.split(",")):
             print(f"{name}, {threads} threads", file=sys.stderr)
             found += run_peer(name, model, threads, options)
