@@ -85,5 +85,5 @@ void attn::buildGPUPipeline(OpPassManager &pm) {
   addTensorStage(pm);
   addTilingStage(pm);
   addLaneStage(pm);
-  buildGPUToNVVMPipeline(pm);
+  addNVVMStage(pm);
 }

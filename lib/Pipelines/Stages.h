@@ -36,6 +36,10 @@ void addSmallFloatStage(OpPassManager &pm, bool roundsToBF16);
 /// What is left to the LLVM dialect.
 void addLLVMStage(OpPassManager &pm);
 
+/// The contents of every gpu.module to the LLVM and NVVM dialects, without
+/// transfers of vectors, of which lanes have none.
+void addNVVMStage(OpPassManager &pm);
+
 /// Functions that compute sizes and launch kernels, on every target, to the
 /// LLVM dialect.
 void addHostStage(OpPassManager &pm);
