@@ -101,7 +101,9 @@ public:
 private:
   using Body = function_ref<Value(ValueRange)>;
 
-  /// Whether queries are multiplied by the scale: not if it would round them.
+  /// Whether queries are multiplied by the scale: not if it would round them,
+  /// nor if nothing needs the scores before their exponentials, which multiply
+  /// by a power of 2 at no cost.
   bool scalesQuery() {
     if (inMatrices)
       return false;
@@ -109,8 +111,8 @@ private:
       return true;
     std::optional<double> scale = op.getConstantScale();
     int exponent = 0;
-    return scale && std::frexp(*scale, &exponent) == 0.5 && exponent <= 1 &&
-           exponent > -16;
+    return op.hasScore() && scale && std::frexp(*scale, &exponent) == 0.5 &&
+           exponent <= 1 && exponent > -16;
   }
 
   /// The queries as columns of pairs.

@@ -94,6 +94,57 @@ func.func @scale(%s: memref<13x16xf32>, %m: memref<16xf32>, %l: memref<16xf32>, 
 
 // -----
 
+// One that rounds no score waits for the weights: the maximum of the products is
+// scaled, and the weights' difference from it is a multiply-add.
+// CHECK-LABEL: func @exact_scale
+//  CHECK-SAME:     %[[S:.*]]: memref<13x16xf32>, %[[M:[a-z0-9]*]]: memref<16xf32>
+//   CHECK-DAG:   %[[SCALES:.*]] = arith.constant dense<1.250000e-01> : vector<16xf32>
+//   CHECK-DAG:   %[[NONE:.*]] = arith.constant dense<0xFF800000> : vector<16xf32>
+//       CHECK:   %[[BEFORE:.*]] = vector.load %[[M]]
+//       CHECK:   %[[MAXIMUM:.*]] = scf.for {{.*}} iter_args(%{{.*}} = %[[NONE]])
+//   CHECK-NOT:     vector.store
+//       CHECK:   %[[SCALED:.*]] = arith.mulf %[[MAXIMUM]], %[[SCALES]]
+//       CHECK:   arith.cmpf ogt, %[[SCALED]], %[[BEFORE]]
+//       CHECK:   %[[NEGATED:.*]] = arith.negf
+//       CHECK:   scf.for
+//       CHECK:     %[[PRODUCT:.*]] = vector.load %[[S]]
+//       CHECK:     vector.fma %[[PRODUCT]], %[[SCALES]], %[[NEGATED]]
+//       CHECK:   return
+func.func @exact_scale(%s: memref<13x16xf32>, %m: memref<16xf32>, %l: memref<16xf32>, %c: memref<16xf32>,
+                       %b: index, %p: index, %j: index, %nq: index, %nk: index) {
+  %true = arith.constant true
+  %false = arith.constant false
+  %scale = arith.constant 0.125 : f32
+  attn.online_softmax
+      outs(%s, %m, %l, %c : memref<13x16xf32>, memref<16xf32>, memref<16xf32>, memref<16xf32>)
+      at(%b, %b, %p, %j) queries(%nq) keys(%nk)
+      partial(%false) defined(%true) exact(%false) scale(%scale : f32)
+  return
+}
+
+// -----
+
+// Above 1, a product that is finite could become an infinite score.
+// CHECK-LABEL: func @large_scale
+//       CHECK:   %[[SCALES:.*]] = arith.constant dense<2.000000e+00> : vector<16xf32>
+//       CHECK:   scf.for
+//       CHECK:     %[[SCORE:.*]] = arith.mulf %{{.*}}, %[[SCALES]]
+//       CHECK:     vector.store %[[SCORE]]
+//       CHECK:   return
+func.func @large_scale(%s: memref<13x16xf32>, %m: memref<16xf32>, %l: memref<16xf32>, %c: memref<16xf32>,
+                       %b: index, %p: index, %j: index, %nq: index, %nk: index) {
+  %true = arith.constant true
+  %false = arith.constant false
+  %scale = arith.constant 2.0 : f32
+  attn.online_softmax
+      outs(%s, %m, %l, %c : memref<13x16xf32>, memref<16xf32>, memref<16xf32>, memref<16xf32>)
+      at(%b, %b, %p, %j) queries(%nq) keys(%nk)
+      partial(%false) defined(%true) exact(%false) scale(%scale : f32)
+  return
+}
+
+// -----
+
 // The score region sees scaled scores; a tile that the mask does not cut needs
 // them as well.
 // CHECK-LABEL: func @scale_before_regions

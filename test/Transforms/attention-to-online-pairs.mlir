@@ -8,18 +8,18 @@
 !v = tensor<1x1x?x24xbf16>
 !o = tensor<1x1x20x24xbf16>
 
-// The state is of f32. A scale that is a power of 2 does not round the queries.
+// The state is of f32. The scale is left to the softmax.
 // CHECK-LABEL: func.func @query
-// CHECK-DAG: %[[SCALE:.*]] = arith.constant 2.500000e-01 : bf16
+// CHECK-DAG: %[[SCALE:.*]] = arith.constant 2.500000e-01 : f32
 // CHECK-DAG: %[[ZERO:.*]] = arith.constant 0.000000e+00 : bf16
 // CHECK: linalg.fill ins(%[[ZERO]] : bf16) outs(%{{.*}} : tensor<32x16xbf16>)
-// CHECK: arith.mulf %{{.*}}, %[[SCALE]] : bf16
+// CHECK: linalg.copy
 // CHECK: %[[ROWS:.*]] = tensor.insert_slice %{{.*}} [20, 16] [1, 1] : tensor<20x16xbf16> into tensor<32x16xbf16>
 // CHECK: %[[PAIRS:.*]] = tensor.expand_shape %[[ROWS]] {{\[\[}}0], [1, 2]] output_shape [32, 8, 2]
 // CHECK: %[[Q:.*]] = linalg.transpose ins(%[[PAIRS]] : tensor<32x8x2xbf16>) outs(%{{.*}} : tensor<8x32x2xbf16>) permutation = [1, 0, 2]
 // CHECK: attn.online_attention ins(%[[Q]], %{{.*}}, %{{.*}} : tensor<8x32x2xbf16>, tensor<?x16xbf16>, tensor<?x24x32xbf16>)
 // CHECK-SAME: outs(%{{.*}} : tensor<24x32xf32>, tensor<32xf32>, tensor<32xf32>)
-// CHECK-SAME: queries(%c20) exact(%false) -> tensor<24x32xf32>
+// CHECK-SAME: queries(%c20) exact(%false) scale(%[[SCALE]] : f32) -> tensor<24x32xf32>
 // CHECK-NOT: linalg.transpose
 // CHECK: linalg.generic {indexing_maps = [#[[COLUMNS]], #{{.*}}, #{{.*}}], {{.*}} outs(%{{.*}} : tensor<32x24xbf16>)
 // CHECK: arith.mulf
@@ -29,7 +29,31 @@ func.func @query(%q: !h, %k: !k, %v: !v, %o: !o) -> !o {
   return %r : !o
 }
 
-// Other scales are left to the scores.
+// A score region needs scaled scores. A scale that is a power of 2 does not round
+// the queries.
+// CHECK-LABEL: func.func @score
+// CHECK: %[[SCALE:.*]] = arith.constant 2.500000e-01 : bf16
+// CHECK: arith.mulf %{{.*}}, %[[SCALE]] : bf16
+// CHECK: attn.online_attention
+// CHECK-NOT: scale(
+// CHECK: return
+func.func @score(%q: !h, %k: !k, %v: !v, %o: !o) -> !o {
+  %r = attn.attention ins(%q, %k, %v : !h, !k, !v) outs(%o : !o)
+      score softcap(30.0)
+  return %r : !o
+}
+
+// Other scales are left to the scores there, too.
+// CHECK-LABEL: func.func @other_scale
+// CHECK: %[[SCALE:.*]] = arith.constant 3.000000e-01 : f32
+// CHECK: linalg.copy
+// CHECK: attn.online_attention {{.*}} scale(%[[SCALE]] : f32)
+func.func @other_scale(%q: !h, %k: !k, %v: !v, %o: !o) -> !o {
+  %r = attn.attention ins(%q, %k, %v : !h, !k, !v) outs(%o : !o) scale(0.3)
+      score softcap(30.0)
+  return %r : !o
+}
+
 // CHECK-LABEL: func.func @constant_scale
 // CHECK: %[[SCALE:.*]] = arith.constant 3.000000e-01 : f32
 // CHECK: linalg.copy

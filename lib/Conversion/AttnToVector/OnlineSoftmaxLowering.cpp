@@ -12,7 +12,9 @@
 //   1. scale, score region, mask region, maximum
 //   2. weights and their sum
 //
-// The first stores the scores, unless they are the products as they came.
+// The first stores the scores, unless they are the products as they came. It
+// leaves a scale that rounds nothing to the second, if there is no score region
+// that needs it: the difference from the maximum is a multiply-add then.
 //
 // Lanes without a query are computed like the others, on a query of 0 and on 0
 // for what regions load there; what happens in a lane stays in it.
@@ -28,6 +30,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 
+#include <climits>
 #include <limits>
 
 using namespace mlir;
@@ -54,8 +57,13 @@ public:
     });
     if (tile.scale)
       scales = b.create<vector::BroadcastOp>(vector, tile.scale);
+    if (!op.hasScore() && hasExactScale()) {
+      std::swap(scales, weightScales);
+      tile.scale = {};
+    }
     Pieces before = b.load(op.getMaximum(), {}, scalar);
-    Pieces after = buildScores(before);
+    Pieces after =
+        weightScales ? buildScaledMaximum(before) : buildScores(before);
     Pieces sums = b.load(op.getSum(), {}, scalar);
     Pieces corrections, origins;
     for (auto [m, next, sum] : llvm::zip(before, after, sums)) {
@@ -140,6 +148,23 @@ private:
   //===--------------------------------------------------------------------===//
   // Scores
   //===--------------------------------------------------------------------===//
+
+  /// Whether no score is rounded or overflows when it is scaled.
+  bool hasExactScale() {
+    FloatAttr scale;
+    if (!tile.scale || !matchPattern(tile.scale, m_Constant(&scale)))
+      return false;
+    int exponent = scale.getValue().getExactLog2();
+    return exponent != INT_MIN && exponent <= 0;
+  }
+
+  /// The new maximum, where the scores are stored without their scale.
+  Pieces buildScaledMaximum(const Pieces &maximum) {
+    Pieces results = buildScores(Pieces(b.getNumPieces(), minusInfinity()));
+    for (auto [result, before] : llvm::zip(results, maximum))
+      result = b.maximum(b.create<arith::MulFOp>(result, weightScales), before);
+    return results;
+  }
 
   /// Makes scores of the products, and returns the new maximum.
   Pieces buildScores(const Pieces &maximum) {
@@ -328,13 +353,21 @@ private:
 
   /// Makes weights of the scores, and returns the sums with them added.
   Pieces buildWeights(const Pieces &origins, const Pieces &sums, bool exact) {
+    Pieces negated;
+    if (weightScales)
+      for (Value origin : origins)
+        negated.push_back(b.create<arith::NegFOp>(origin));
     auto body = [&](Value row) {
       // One piece after the other, which needs few registers.
       Pieces weights;
       for (auto [piece, origin] : llvm::enumerate(origins)) {
         Value score = b.loadPiece(int64_t(piece), tile.scores, row, scalar);
-        Value weight =
-            buildExpOfNegative(b, b.create<arith::SubFOp>(score, origin));
+        Value difference =
+            weightScales
+                ? b.create<vector::FMAOp>(score, weightScales, negated[piece])
+                      .getResult()
+                : b.create<arith::SubFOp>(score, origin).getResult();
+        Value weight = buildExpOfNegative(b, difference);
         weights.push_back(weight);
         if (exact)
           weight = b.create<arith::SelectOp>(isEqual(score, minusInfinity()),
@@ -362,6 +395,8 @@ private:
   VectorType vector;
   ScoreTile tile;
   Value scales; ///< The scale in a vector; null if it is 1.
+  /// The same, if scores get it with their exponentials.
+  Value weightScales;
   int64_t unroll;
   Value paddedKeys;
 };
