@@ -479,8 +479,11 @@ def PrefetchTiles : Pass<"attn-prefetch-tiles"> {
     one computes. In a loop over blocks of keys, each block prefetches some of
     them, those of different tensors between different steps: at once they would
     wait for each other. So are keys, and packs of values, that the tile does not
-    see but later ones do if their range moves on. Loops of element-wise operations
-    and sums of rows, which read memory in order, are left to the processor.
+    see but later ones do if their range moves on. Where every tile of a head sees
+    the keys from the first on, and there are at most 1024, each prefetches as many
+    of the next head as it has queries. A loop that transposes blocks of rows, as
+    into packs, prefetches the next block. Loops of element-wise operations and
+    sums of rows, which read memory in order, are left to the processor.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::memref::MemRefDialect",

@@ -5,11 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Analysis/TileSizes.h"
 #include "lib/Transforms/Passes.h"
+#include "lib/Transforms/SpreadPrefetch.h"
 #include "lib/Transforms/Transforms.h"
-
-#include "dialect/AttnOps.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -17,9 +15,6 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/Dominance.h"
-
-#include <array>
 
 namespace mlir::attn {
 #define GEN_PASS_DEF_PREFETCHTILES
@@ -31,15 +26,13 @@ using namespace mlir::attn;
 
 namespace {
 
-/// Keys fetched ahead are less far away, so that they stay in the cache. A
-/// power of 2.
-constexpr int64_t kFarthestKey = 1024;
-
 /// How a view moves with a loop.
 struct Movement {
   unsigned dim;
   /// By how many rows in an iteration: the step, or as many back.
   bool isBackward;
+  /// Rows for each number of an iteration, as of packs.
+  int64_t rows = 1;
 };
 
 /// Whether `offset` counts back from an end as `iv` goes on.
@@ -61,6 +54,21 @@ bool countsBack(Value offset, Value iv) {
   return false;
 }
 
+/// How many rows `offset` moves on with each number of `iv` that it is a
+/// multiple of; 0 if it is not.
+int64_t getMultiple(Value offset, Value iv) {
+  auto apply = offset.getDefiningOp<affine::AffineApplyOp>();
+  if (!apply || apply.getMapOperands().size() != 1 ||
+      apply.getMapOperands()[0] != iv)
+    return 0;
+  auto product =
+      dyn_cast<AffineBinaryOpExpr>(apply.getAffineMap().getResult(0));
+  if (!product || product.getKind() != AffineExprKind::Mul)
+    return 0;
+  auto factor = dyn_cast<AffineConstantExpr>(product.getRHS());
+  return factor && factor.getValue() > 0 ? factor.getValue() : 0;
+}
+
 /// The dimension of a view that moves with a loop, or none. Rows of it must be
 /// contiguous in the last dimension.
 std::optional<Movement> findMovement(memref::SubViewOp view, Value iv) {
@@ -76,6 +84,8 @@ std::optional<Movement> findMovement(memref::SubViewOp view, Value iv) {
       return Movement{unsigned(dim), /*isBackward=*/false};
     if (countsBack(value, iv))
       return Movement{unsigned(dim), /*isBackward=*/true};
+    if (int64_t rows = getMultiple(value, iv))
+      return Movement{unsigned(dim), /*isBackward=*/false, rows};
   }
   return std::nullopt;
 }
@@ -86,17 +96,18 @@ struct MovingView {
   Movement movement;
 };
 
-/// Rows [first, last).
-struct RowRange {
-  Value first, last;
-};
+/// The first row of a view.
+Value getRow(OpBuilder &b, MovingView moving) {
+  return getValueOrCreateConstantIndexOp(
+      b, moving.view.getLoc(),
+      moving.view.getMixedOffsets()[moving.movement.dim]);
+}
 
 /// The rows of `view` that the next iteration moves to, as far as they are in
 /// [0, end).
 RowRange nextRows(OpBuilder &b, MovingView moving, Value step, Value end) {
   Location loc = moving.view.getLoc();
-  Value here = getValueOrCreateConstantIndexOp(
-      b, loc, moving.view.getMixedOffsets()[moving.movement.dim]);
+  Value here = getRow(b, moving);
   if (moving.movement.isBackward) {
     Value zero = arith::ConstantIndexOp::create(b, loc, 0);
     Value before = arith::SubIOp::create(b, loc, here, step);
@@ -105,27 +116,6 @@ RowRange nextRows(OpBuilder &b, MovingView moving, Value step, Value end) {
   Value first = arith::AddIOp::create(b, loc, here, step);
   Value after = arith::AddIOp::create(b, loc, first, step);
   return {first, arith::MinSIOp::create(b, loc, after, end)};
-}
-
-/// Prefetches the lines of `source` at `indices`, for the indices of `range` in
-/// dimension `dim` and all in the last.
-void emitPrefetch(OpBuilder &b, Location loc, Value source,
-                  ArrayRef<OpFoldResult> at, unsigned dim, RowRange range) {
-  OpBuilder::InsertionGuard guard(b);
-  auto type = cast<MemRefType>(source.getType());
-  SmallVector<Value> indices;
-  for (OpFoldResult index : at)
-    indices.push_back(getValueOrCreateConstantIndexOp(b, loc, index));
-  Value one = arith::ConstantIndexOp::create(b, loc, 1);
-  auto rows = scf::ForOp::create(b, loc, range.first, range.last, one);
-  b.setInsertionPointToStart(rows.getBody());
-  indices[dim] = rows.getInductionVar();
-  int64_t perLine = kCacheLineBytes * 8 / type.getElementTypeBitWidth();
-  for (int64_t column = 0; column < type.getShape().back(); column += perLine) {
-    indices.back() = arith::ConstantIndexOp::create(b, loc, column);
-    memref::PrefetchOp::create(b, loc, source, indices, /*isWrite=*/false,
-                               /*localityHint=*/2, /*isDataCache=*/true);
-  }
 }
 
 /// The softmax step in the loop over the blocks of keys of a tile, if any.
@@ -141,149 +131,73 @@ OnlineSoftmaxOp findSoftmax(scf::ForallOp loop) {
   return keys && loop->isProperAncestor(keys) ? softmax : nullptr;
 }
 
-/// Prefetches rows in the blocks of a loop over keys, some in each, and those
-/// of different tensors between different steps of a block: a processor has few
-/// requests under way, and all at once they would wait for each other.
-class SpreadPrefetch {
-public:
-  explicit SpreadPrefetch(OnlineSoftmaxOp softmax)
-      : keys(softmax->getParentOfType<scf::ForOp>()), softmax(softmax),
-        loc(softmax.getLoc()) {
-    // Before the softmax, after it, before the product with values, and at
-    // first. In pairs the output's correction is a pass of its own, otherwise
-    // the product begins with it.
-    Operation *after = softmax->getNextNode(), *product = after;
-    SmallVector<linalg::LinalgOp> steps;
-    for (Operation *op = after; op; op = op->getNextNode())
-      op->walk([&](linalg::LinalgOp step) { steps.push_back(step); });
-    if (!steps.empty()) {
-      bool isInPairs = steps.back().getNumLoops() > 3;
-      product = steps[steps.size() - (isInPairs || steps.size() == 1 ? 1 : 2)];
-    }
-    places = {softmax, after, product, &keys.getBody()->front()};
-    // What a block that is skipped has no steps for is fetched instead of them.
-    if (auto choice = dyn_cast<scf::IfOp>(softmax->getParentOp());
-        choice && choice->getBlock() == keys.getBody() &&
-        choice.elseBlock() == softmax->getBlock())
-      skipped = choice.thenBlock()->getTerminator();
-  }
-
-  /// Whether the loop comes after `value`.
-  bool isAfter(Value value) const {
-    return DominanceInfo().properlyDominates(value, keys);
-  }
-
-  /// As `emitPrefetch`, of at most `count` rows.
-  void emit(OpBuilder &b, Value source, ArrayRef<OpFoldResult> at, unsigned dim,
-            RowRange range, Value count) {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPoint(keys);
-    Value one = arith::ConstantIndexOp::create(b, loc, 1);
-    Value numKeys = arith::SubIOp::create(b, loc, keys.getUpperBound(),
-                                          keys.getLowerBound());
-    Value blocks = arith::MaxSIOp::create(
-        b, loc, arith::CeilDivSIOp::create(b, loc, numKeys, keys.getStep()),
-        one);
-    Value share = arith::CeilDivSIOp::create(b, loc, count, blocks);
-    b.setInsertionPoint(places[3]);
-    Value done = arith::SubIOp::create(b, loc, keys.getInductionVar(),
-                                       keys.getLowerBound());
-    Value block = arith::DivUIOp::create(b, loc, done, keys.getStep());
-    Value first = arith::AddIOp::create(
-        b, loc, range.first, arith::MulIOp::create(b, loc, block, share));
-    Value last = arith::MinSIOp::create(
-        b, loc, arith::AddIOp::create(b, loc, first, share), range.last);
-    Operation *place = places[numEmitted++ % places.size()];
-    b.setInsertionPoint(place);
-    emitPrefetch(b, loc, source, at, dim, {first, last});
-    if (!skipped || place->getBlock() == keys.getBody())
-      return;
-    b.setInsertionPoint(skipped);
-    emitPrefetch(b, loc, source, at, dim, {first, last});
-  }
-
-  /// What `range`, the keys that a tile sees or packs of them, does not have
-  /// but those of later tiles will. A window moves on by the `queries` of a
-  /// tile. Where a range stays for some tiles and then jumps, as between
-  /// documents, each of these fetches others of the next keys: as far away as
-  /// the tile's queries still are from where the range ends.
-  void emitBeyond(OpBuilder &b, memref::SubViewOp range, bool isBackward,
-                  int64_t queries) {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPoint(keys);
-    auto index = [&](int64_t value) {
-      return arith::ConstantIndexOp::create(b, loc, value).getResult();
-    };
-    MemRefType type = range.getSourceType();
-    int64_t keysPerRow = type.getRank() == 2 ? 1 : type.getShape().back();
-    SmallVector<OpFoldResult> at = range.getMixedOffsets();
-    auto apply = [&](AffineExpr expression, OpFoldResult last) {
-      return getValueOrCreateConstantIndexOp(
-          b, loc,
-          affine::makeComposedFoldedAffineApply(
-              b, loc, expression, {at[0], range.getMixedSizes()[0], last}));
-    };
-    AffineExpr first = b.getAffineSymbolExpr(0),
-               size = b.getAffineSymbolExpr(1),
-               other = b.getAffineSymbolExpr(2);
-    Value distance =
-        apply(isBackward ? other - first * keysPerRow
-                         : (first + size) * keysPerRow - other - queries,
-              softmax.getPosition());
-    Value ahead =
-        arith::AndIOp::create(b, loc, distance, index(kFarthestKey - 1));
-    Value begin =
-        apply(isBackward ? first - (other + queries).floorDiv(keysPerRow)
-                         : first + size + other.floorDiv(keysPerRow),
-              ahead);
-    Value end = memref::DimOp::create(b, loc, range.getSource(), 0);
-    if (keysPerRow == 1) {
-      Value rows = index(queries);
-      Value after = arith::AddIOp::create(b, loc, begin, rows);
-      begin = arith::MaxSIOp::create(b, loc, begin, index(0));
-      emit(b, range.getSource(), at, 0,
-           {begin, arith::MinSIOp::create(b, loc, after, end)}, rows);
-      return;
-    }
-    // One pack, or again one that is there.
-    Value lastPack = arith::SubIOp::create(b, loc, end, index(1));
-    Value pack = arith::MinSIOp::create(b, loc, begin, lastPack);
-    at[0] = arith::MaxSIOp::create(b, loc, pack, index(0)).getResult();
-    Value rows = index(type.getDimSize(1));
-    emit(b, range.getSource(), at, 1, {index(0), rows}, rows);
-  }
-
-  /// The ranges of keys that blocks are cut from.
-  SmallVector<memref::SubViewOp> findRanges() {
-    SmallVector<memref::SubViewOp> ranges;
-    if (!isAfter(softmax.getPosition()))
-      return ranges;
-    for (auto block : keys.getBody()->getOps<memref::SubViewOp>()) {
-      auto range = block.getSource().getDefiningOp<memref::SubViewOp>();
-      if (!range || !keys.isDefinedOutsideOfLoop(range) ||
-          range.getDroppedDims().any())
-        continue;
-      MemRefType type = range.getSourceType();
-      bool isDynamic = isa<Value>(range.getMixedOffsets()[0]) ||
-                       isa<Value>(range.getMixedSizes()[0]);
-      if (isDynamic && (type.getRank() == 2 || type.getRank() == 3) &&
-          type.isLastDimUnitStride() && type.getElementType().isIntOrFloat() &&
-          llvm::none_of(type.getShape().drop_front(), ShapedType::isDynamic))
-        ranges.push_back(range);
-    }
-    return ranges;
-  }
-
-private:
-  scf::ForOp keys;
-  OnlineSoftmaxOp softmax;
-  Location loc;
-  std::array<Operation *, 4> places;
-  Operation *skipped = nullptr; ///< The end of what skips a block.
-  unsigned numEmitted = 0;
-};
-
 } // namespace
+
+/// Prefetches the rows that the next iteration of a loop makes a pack of, where
+/// an iteration views as many, from a multiple of its number on.
+static void prefetchPackedRows(scf::ForallOp loop) {
+  if (!loop.isNormalized())
+    return;
+  OpBuilder b(loop.getContext());
+  Value iv = loop.getInductionVars().back();
+  llvm::SmallDenseSet<Value> done;
+  loop.getBody()->walk([&](memref::SubViewOp view) {
+    std::optional<Movement> movement;
+    if (loop.isDefinedOutsideOfLoop(view.getSource()) &&
+        llvm::any_of(view->getUsers(), llvm::IsaPred<linalg::TransposeOp>))
+      movement = findMovement(view, iv);
+    if (!movement || movement->rows == 1 ||
+        !done.insert(view.getSource()).second)
+      return;
+    Location loc = view.getLoc();
+    b.setInsertionPoint(loop.getBody()->findAncestorOpInBlock(*view));
+    Value rows = arith::ConstantIndexOp::create(b, loc, movement->rows);
+    Value end = memref::DimOp::create(b, loc, view.getSource(), movement->dim);
+    emitPrefetch(b, loc, view.getSource(), view.getMixedOffsets(),
+                 movement->dim, nextRows(b, {view, *movement}, rows, end));
+  });
+}
+
+/// Prefetches keys of the next head, as many as a tile has queries: those of
+/// the first tile of a short head would all be missing.
+static void prefetchNextHead(OpBuilder &b, scf::ForallOp loop,
+                             SpreadPrefetch &spread, MovingView queries,
+                             Value step) {
+  SmallVector<Value> ivs = loop.getInductionVars();
+  if (ivs.size() < 2)
+    return;
+  unsigned numHead = ivs.size() - 2;
+  for (auto view : loop.getBody()->getOps<memref::SubViewOp>()) {
+    SmallVector<OpFoldResult> at = view.getMixedOffsets();
+    MemRefType type = view.getSourceType();
+    constexpr unsigned dim = 2; // Of batch, head, key and element.
+    if (type.getRank() != 4 || at[1] != OpFoldResult(ivs[numHead]) ||
+        !isZeroInteger(at[dim]) ||
+        !loop.isDefinedOutsideOfLoop(view.getSource()) || !spread.reads(view))
+      continue;
+    Location loc = view.getLoc();
+    spread.setInsertionPointBefore(b, loop);
+    auto create = [&](OpFoldResult value) {
+      return getValueOrCreateConstantIndexOp(b, loc, value);
+    };
+    Value next = arith::AddIOp::create(b, loc, ivs[numHead],
+                                       create(loop.getMixedStep()[numHead]));
+    Value length = create(view.getMixedSizes()[dim]);
+    Value exists =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, next,
+                              create(loop.getMixedUpperBound()[numHead]));
+    Value isShort = arith::CmpIOp::create(
+        b, loc, arith::CmpIPredicate::sle, length,
+        arith::ConstantIndexOp::create(b, loc, kFarthestKey));
+    Value first = getRow(b, queries);
+    Value last = arith::MinSIOp::create(
+        b, loc, arith::AddIOp::create(b, loc, first, step), length);
+    last = arith::SelectOp::create(
+        b, loc, arith::AndIOp::create(b, loc, exists, isShort), last, first);
+    at[1] = next;
+    spread.emit(b, view.getSource(), at, dim, {first, last}, step);
+  }
+}
 
 void attn::prefetchTiles(scf::ForallOp loop) {
   OpBuilder b(loop.getContext());
@@ -292,7 +206,8 @@ void attn::prefetchTiles(scf::ForallOp loop) {
   SmallVector<MovingView> views;
   for (auto view : loop.getBody()->getOps<memref::SubViewOp>())
     if (loop.isDefinedOutsideOfLoop(view.getSource()))
-      if (std::optional<Movement> movement = findMovement(view, iv))
+      if (std::optional<Movement> movement = findMovement(view, iv);
+          movement && movement->rows == 1)
         views.push_back({view, *movement});
   if (views.empty())
     return;
@@ -303,7 +218,7 @@ void attn::prefetchTiles(scf::ForallOp loop) {
   if (OnlineSoftmaxOp softmax = findSoftmax(loop))
     spread.emplace(softmax);
   // Of the queries, which come before the keys. Chunks of keys move on without.
-  std::optional<Movement> ofQueries;
+  std::optional<MovingView> ofQueries;
   for (auto [view, movement] : views) {
     b.setInsertionPointAfter(view);
     Value step = create(loop.getMixedStep().back());
@@ -315,13 +230,23 @@ void attn::prefetchTiles(scf::ForallOp loop) {
       continue;
     }
     spread->emit(b, view.getSource(), at, movement.dim, rows, step);
-    ofQueries = movement;
+    ofQueries = MovingView{view, movement};
   }
   std::optional<int64_t> queries =
       getConstantIntValue(loop.getMixedStep().back());
-  if (ofQueries && queries)
-    for (memref::SubViewOp range : spread->findRanges())
-      spread->emitBeyond(b, range, ofQueries->isBackward, *queries);
+  if (!ofQueries || !queries)
+    return;
+  bool isBackward = ofQueries->movement.isBackward, movesOn = false;
+  for (memref::SubViewOp range : spread->findRanges()) {
+    // There is nothing before the first key.
+    if (isBackward && isZeroInteger(range.getMixedOffsets()[0]))
+      continue;
+    spread->emitBeyond(b, range, isBackward, *queries);
+    movesOn = true;
+  }
+  if (!movesOn)
+    prefetchNextHead(b, loop, *spread, *ofQueries,
+                     create(loop.getMixedStep().back()));
 }
 
 /// Whether an operand is read or written from front to back.
@@ -349,9 +274,12 @@ struct PrefetchTiles : attn::impl::PrefetchTilesBase<PrefetchTiles> {
   void runOnOperation() override {
     SmallVector<scf::ForallOp> loops;
     getOperation()->walk([&](scf::ForallOp loop) { loops.push_back(loop); });
-    for (scf::ForallOp loop : loops)
-      if (!isInOrder(loop))
-        prefetchTiles(loop);
+    for (scf::ForallOp loop : loops) {
+      if (isInOrder(loop))
+        continue;
+      prefetchPackedRows(loop);
+      prefetchTiles(loop);
+    }
   }
 };
 } // namespace

@@ -209,3 +209,88 @@ func.func @in_order(%x: memref<100x32xf32>, %y: memref<100x32xf32>) {
   }
   return
 }
+
+// Packs: an iteration fetches the rows that the next one transposes, once, if there
+// are any.
+// CHECK-LABEL: func.func @packs
+// CHECK-SAME: %[[V:[^:]*]]: memref<2x100x32xf32>
+// CHECK-DAG: %[[C16:.*]] = arith.constant 16 : index
+// CHECK-DAG: %[[C100:.*]] = arith.constant 100 : index
+// CHECK: scf.forall (%[[H:.*]], %[[I:.*]]) in (2, 7)
+// CHECK: %[[HERE:.*]] = affine.apply affine_map<(d0) -> (d0 * 16)>(%[[I]])
+// CHECK: %[[FIRST:.*]] = arith.addi %[[HERE]], %[[C16]]
+// CHECK: %[[AFTER:.*]] = arith.addi %[[HERE]], %c32
+// CHECK: %[[LAST:.*]] = arith.minsi %[[AFTER]], %[[C100]]
+// CHECK: scf.for %[[ROW:.*]] = %[[FIRST]] to %[[LAST]] step
+// CHECK: memref.prefetch %[[V]][%[[H]], %[[ROW]], %c0]
+// CHECK: memref.prefetch %[[V]][%[[H]], %[[ROW]], %{{.*}}]
+// CHECK: scf.if
+// CHECK-NOT: memref.prefetch
+// CHECK: return
+func.func @packs(%v: memref<2x100x32xf32>, %whole: i1, %pack: memref<32x16xf32>) {
+  scf.forall (%h, %i) in (2, 7) {
+    %row = affine.apply affine_map<(i) -> (i * 16)>(%i)
+    scf.if %whole {
+      %t = memref.subview %v[%h, %row, 0] [1, 16, 32] [1, 1, 1]
+          : memref<2x100x32xf32> to memref<16x32xf32, strided<[32, 1], offset: ?>>
+      linalg.transpose ins(%t : memref<16x32xf32, strided<[32, 1], offset: ?>>)
+          outs(%pack : memref<32x16xf32>) permutation = [1, 0]
+    } else {
+      %t = memref.subview %v[%h, %row, 0] [1, 4, 32] [1, 1, 1]
+          : memref<2x100x32xf32> to memref<4x32xf32, strided<[32, 1], offset: ?>>
+      "test.use"(%t) : (memref<4x32xf32, strided<[32, 1], offset: ?>>) -> ()
+    }
+  }
+  return
+}
+
+// All tiles of a head see the keys from the first on: each fetches as many of the
+// next head as it has queries, if heads are short. The last head has no next.
+// CHECK-LABEL: func.func @heads
+// CHECK-SAME: %[[Q:[^:]*]]: memref<1x8x?x16xf32>, %[[K:[^:]*]]: memref<1x8x?x16xf32>
+// CHECK: %[[N:.*]] = memref.dim %[[K]]
+// CHECK: scf.forall (%[[H:.*]], %[[I:.*]]) =
+// CHECK: %[[NEXT:.*]] = arith.addi %[[H]], %c1
+// CHECK-DAG: %[[EXISTS:.*]] = arith.cmpi slt, %[[NEXT]], %c8
+// CHECK-DAG: %[[SHORT:.*]] = arith.cmpi sle, %[[N]], %c1024
+// CHECK: %[[AFTER:.*]] = arith.addi %[[I]], %c16
+// CHECK: %[[END:.*]] = arith.minsi %[[AFTER]], %[[N]]
+// CHECK: %[[BOTH:.*]] = arith.andi %[[EXISTS]], %[[SHORT]]
+// CHECK: %[[LAST:.*]] = arith.select %[[BOTH]], %[[END]], %[[I]]
+// CHECK: scf.for
+// CHECK: arith.minsi %{{.*}}, %[[LAST]]
+// CHECK: memref.prefetch %[[Q]]
+// CHECK: attn.online_softmax
+// CHECK: memref.prefetch %[[K]][%c0, %[[NEXT]],
+// CHECK-NOT: memref.prefetch
+// CHECK: return
+func.func @heads(%q: memref<1x8x?x16xf32>, %k: memref<1x8x?x16xf32>,
+                 %p: memref<16x16xf32>, %m: memref<16xf32>, %l: memref<16xf32>,
+                 %c: memref<16xf32>) {
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %c8 = arith.constant 8 : index
+  %c16 = arith.constant 16 : index
+  %false = arith.constant false
+  %true = arith.constant true
+  %n = memref.dim %k, %c2 : memref<1x8x?x16xf32>
+  scf.forall (%h, %i) = (0, 0) to (8, 160) step (1, 16) {
+    %t = memref.subview %q[0, %h, %i, 0] [1, 1, 16, 16] [1, 1, 1, 1]
+        : memref<1x8x?x16xf32> to memref<16x16xf32, strided<[16, 1], offset: ?>>
+    %keys = memref.subview %k[0, %h, 0, 0] [1, 1, %n, 16] [1, 1, 1, 1]
+        : memref<1x8x?x16xf32> to memref<?x16xf32, strided<[16, 1], offset: ?>>
+    scf.for %j = %c0 to %n step %c8 {
+      %block = memref.subview %keys[%j, 0] [8, 16] [1, 1]
+          : memref<?x16xf32, strided<[16, 1], offset: ?>>
+          to memref<8x16xf32, strided<[16, 1], offset: ?>>
+      "test.use"(%t, %block)
+          : (memref<16x16xf32, strided<[16, 1], offset: ?>>,
+             memref<8x16xf32, strided<[16, 1], offset: ?>>) -> ()
+      attn.online_softmax
+          outs(%p, %m, %l, %c : memref<16x16xf32>, memref<16xf32>, memref<16xf32>, memref<16xf32>)
+          at(%c0, %h, %i, %j) queries(%c16) keys(%c8) partial(%false)
+          defined(%true) exact(%false)
+    }
+  }
+  return
+}
