@@ -214,10 +214,20 @@ func.func @relative(%s: memref<128x16xf32>, %m: memref<16xf32>, %b: index, %p: i
 
 // The constants of a softcap are part of its polynomials, which small scores need
 // alone, a short one if they are very small; for others, they are one
-// multiplication before the exponential and one FMA after it.
+// multiplication before the exponential and one FMA after it. If all scores of a
+// block are very small, as the least and the greatest tell, the exponentials
+// compute the cap too, and nothing else does.
 // CHECK-LABEL: func @softcap
 //   CHECK-DAG:   %[[OUTER:.*]] = arith.constant dense<3.000000e+01> : vector<16xf32>
 //   CHECK-DAG:   %[[INNER:.*]] = arith.constant dense<0.0961796715> : vector<16xf32>
+//   CHECK-DAG:   %[[LOG2E:.*]] = arith.constant dense<-1.44269502> : vector<16xf32>
+//       CHECK:   %[[ENDS:.*]]:2 = scf.for
+//   CHECK-DAG:     arith.cmpf olt,
+//   CHECK-DAG:     arith.cmpf ogt,
+//       CHECK:   arith.cmpf ult, %[[ENDS]]#0,
+//       CHECK:   arith.cmpf ugt, %[[ENDS]]#1,
+//       CHECK:   %[[LARGE:.*]] = vector.reduction <or>,
+//       CHECK:   scf.if %[[LARGE]]
 //       CHECK:   scf.for
 //       CHECK:     %[[SQUARE:.*]] = arith.mulf %[[X:.*]], %[[X]]
 //       CHECK:     %[[LARGE:.*]] = arith.cmpf ugt, %[[SQUARE]],
@@ -235,6 +245,13 @@ func.func @relative(%s: memref<128x16xf32>, %m: memref<16xf32>, %b: index, %p: i
 // CHECK-COUNT-2:   {{math|vector}}.fma %{{.*}}, %[[SQUARE]],
 //   CHECK-NOT:     {{math|vector}}.fma
 //       CHECK:     scf.yield
+//       CHECK:   %[[SHIFT:.*]] = arith.mulf %{{.*}}, %[[LOG2E]]
+//       CHECK:   scf.for
+//       CHECK:     %[[SMALL:.*]] = vector.load
+//       CHECK:     %[[SMALL2:.*]] = arith.mulf %[[SMALL]], %[[SMALL]]
+// CHECK-COUNT-2:   vector.fma %{{.*}}, %[[SMALL2]],
+//       CHECK:     vector.fma %[[SMALL]], %{{.*}}, %[[SHIFT]]
+//       CHECK:     vector.store
 //   CHECK-NOT:   math.tanh
 func.func @softcap(%s: memref<128x16xf32>, %m: memref<16xf32>, %b: index, %p: index, %j: index, %nq: index, %nk: index) {
   %true = arith.constant true

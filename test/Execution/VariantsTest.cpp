@@ -325,11 +325,14 @@ TEST(Variants, RelativeBias) {
 }
 
 TEST(Variants, CappedScores) {
-  check({.attention = attn::gallery::cappedScores(base(), 30),
-         .mask = isCausal,
-         .score = [](double s, Integer, Integer, Integer, Integer) {
-           return 30 * std::tanh(s / 30);
-         }});
+  // Of a small cap, all blocks have scores that are not small; of 20, some.
+  for (auto type : {ElementType::f32, ElementType::bf16})
+    for (float cap : {1.f, 20.f, 50.f})
+      check({.attention = attn::gallery::cappedScores(base(type), cap),
+             .mask = isCausal,
+             .score = [=](double s, Integer, Integer, Integer, Integer) {
+               return cap * std::tanh(s / cap);
+             }});
 }
 
 TEST(Variants, DistanceDecay) {

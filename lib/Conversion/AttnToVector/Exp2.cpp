@@ -235,6 +235,30 @@ Value attn::buildExp(LaneBuilder &b, Value x, double inner) {
   return scaleByHalf(b, remainder, rounded.power);
 }
 
+std::optional<SmallTanh> attn::getSmallTanh(double inner, double factor) {
+  const TanhNearZero &near = kTanhNearZero[1];
+  std::optional<SmallVector<double>> coefficients =
+      scaleTanh(near.coefficients, inner, factor);
+  if (!coefficients)
+    return std::nullopt;
+  return SmallTanh{near.limit / std::abs(inner), std::move(*coefficients)};
+}
+
+Value attn::buildSmallTanh(LaneBuilder &b, const SmallTanh &tanh, Value x) {
+  Value square = multiply(b, x, x);
+  return multiply(b, polynomial(b, square, tanh.coefficients), x);
+}
+
+Value attn::buildExpOfSmallTanh(LaneBuilder &b, const SmallTanh &tanh, Value x,
+                                Value shift) {
+  SmallVector<double> coefficients(tanh.coefficients);
+  for (double &coefficient : coefficients)
+    coefficient *= kLog2E;
+  Value square = multiply(b, x, x);
+  return buildExp2(b, b.create<vector::FMAOp>(
+                          x, polynomial(b, square, coefficients), shift));
+}
+
 Value attn::buildTanhOfLanes(LaneBuilder &b, Value x) {
   const TanhNearZero &near = kTanhNearZero[0];
   Value square = multiply(b, x, x);

@@ -10,6 +10,8 @@
 
 #include "lib/Conversion/AttnToVector/LaneBuilder.h"
 
+#include <optional>
+
 namespace mlir::attn {
 
 // Of pieces of f32. NaN gives NaN everywhere.
@@ -32,6 +34,19 @@ Value buildExp(LaneBuilder &b, Value x, double inner = 1.0);
 /// at most 3e-7 * factor.
 Pieces buildTanh(LaneBuilder &b, const Pieces &row, double inner = 1.0,
                  double factor = 1.0);
+
+/// factor * tanh(inner * x) for |x| <= `limit`, as accurately: x times a
+/// polynomial of its square, from the lowest power on.
+struct SmallTanh {
+  double limit;
+  SmallVector<double> coefficients;
+};
+/// Nothing if these are not normal numbers.
+std::optional<SmallTanh> getSmallTanh(double inner, double factor);
+Value buildSmallTanh(LaneBuilder &b, const SmallTanh &tanh, Value x);
+/// e^(that) * 2^shift.
+Value buildExpOfSmallTanh(LaneBuilder &b, const SmallTanh &tanh, Value x,
+                          Value shift);
 
 /// tanh(x) with a relative error of at most 5e-7, whatever other lanes hold:
 /// buildTanh computes all of a row in the same way. So the sums of convolutions

@@ -157,3 +157,9 @@ Value LaneBuilder::maximum(Value first, Value second) {
       create<arith::CmpFOp>(arith::CmpFPredicate::OGT, first, second);
   return create<arith::SelectOp>(larger, first, second);
 }
+
+Value LaneBuilder::minimum(Value first, Value second) {
+  Value smaller =
+      create<arith::CmpFOp>(arith::CmpFPredicate::OLT, first, second);
+  return create<arith::SelectOp>(smaller, first, second);
+}

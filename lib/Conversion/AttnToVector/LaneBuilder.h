@@ -92,6 +92,8 @@ public:
   /// The larger number; the second if one of them is NaN. One instruction on
   /// x86.
   Value maximum(Value first, Value second);
+  /// The same of the smaller number.
+  Value minimum(Value first, Value second);
 
 private:
   Operation *anchor;

@@ -16,6 +16,12 @@
 // leaves a scale that rounds nothing to the second, if there is no score region
 // that needs it: the difference from the maximum is a multiply-add then.
 //
+// Scores that are a cap of the products change neither their order nor, where
+// they are small, more than a polynomial of few terms can tell. If all of a
+// block are, the cap is a part of the second pass, and the first only asks for
+// the least and the greatest product. A block that a mask cuts is computed as
+// others are, which costs little: there are few.
+//
 // Lanes without a query are computed like the others, on a query of 0 and on 0
 // for what regions load there; what happens in a lane stays in it.
 //
@@ -31,7 +37,10 @@
 #include "mlir/IR/Matchers.h"
 
 #include <climits>
+#include <functional>
 #include <limits>
+#include <numbers>
+#include <optional>
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -62,8 +71,30 @@ public:
       tile.scale = {};
     }
     Pieces before = b.load(op.getMaximum(), {}, scalar);
-    Pieces after =
-        weightScales ? buildScaledMaximum(before) : buildScores(before);
+    auto buildAny = [&]() -> Pieces {
+      finish(
+          before,
+          weightScales ? buildScaledMaximum(before) : buildScores(before),
+          [&](const Pieces &origins, const Pieces &sums) {
+            return b.branch(
+                op.getExact(),
+                [&] { return buildWeights(origins, sums, /*exact=*/true); },
+                [&] { return buildWeights(origins, sums, /*exact=*/false); });
+          });
+      return {};
+    };
+    if (std::optional<SmallTanh> cap = findCap())
+      buildCapped(*cap, before, buildAny);
+    else
+      buildAny();
+    op.erase();
+  }
+
+private:
+  using BuildWeights = function_ref<Pieces(const Pieces &, const Pieces &)>;
+
+  /// Stores the state with a new maximum and the weights of the block.
+  void finish(const Pieces &before, const Pieces &after, BuildWeights build) {
     Pieces sums = b.load(op.getSum(), {}, scalar);
     Pieces corrections, origins;
     for (auto [m, next, sum] : llvm::zip(before, after, sums)) {
@@ -78,15 +109,108 @@ public:
     }
     b.store(corrections, op.getCorrection(), {});
     b.store(after, op.getMaximum(), {});
-    sums = b.branch(
-        op.getExact(),
-        [&] { return buildWeights(origins, sums, /*exact=*/true); },
-        [&] { return buildWeights(origins, sums, /*exact=*/false); });
-    b.store(sums, op.getSum(), {});
-    op.erase();
+    b.store(build(origins, sums), op.getSum(), {});
   }
 
-private:
+  //===--------------------------------------------------------------------===//
+  // Caps
+  //===--------------------------------------------------------------------===//
+
+  /// What the score region computes of a small product, if it is a cap.
+  std::optional<SmallTanh> findCap() {
+    if (!op.hasScore())
+      return std::nullopt;
+    APFloat scale(1.0f);
+    if (tile.scale && !matchPattern(tile.scale, m_ConstantFloat(&scale)))
+      return std::nullopt;
+    RegionDependence dependence(op.getScoreRegion(), /*isScore=*/true);
+    auto cap = RegionVectorizer(op.getScoreRegion(), dependence, tile,
+                                op.getScoreCaptures(), arithmetic, b)
+                   .getCap();
+    double inner = cap ? cap->inner * scale.convertToDouble() : 0;
+    if (!cap || !(inner > 0) || !(cap->factor > 0))
+      return std::nullopt;
+    return getSmallTanh(inner, cap->factor);
+  }
+
+  /// As a cap if all products are small, else `otherwise`.
+  void buildCapped(const SmallTanh &cap, const Pieces &before,
+                   function_ref<Pieces()> otherwise) {
+    Value yes = b.constant(b.getBoolAttr(true));
+    Value isCut = b.createOrFold<arith::OrIOp>(op.getPartial(), op.getExact());
+    Value isWhole = b.createOrFold<arith::AndIOp>(
+        op.getDefined(), b.createOrFold<arith::XOrIOp>(isCut, yes));
+    // Their limits, where nothing is computed, are beyond those of the cap.
+    size_t count = before.size();
+    Pieces least = b.branch(
+        isWhole, [&] { return buildExtremes(); },
+        [&] { return Pieces(2 * count, minusInfinity()); });
+    Pieces greatest(llvm::drop_begin(least, count));
+    least.resize(count);
+    Value isLarge;
+    for (auto [low, high] : llvm::zip(least, greatest)) {
+      Value isBelow = b.create<arith::CmpFOp>(arith::CmpFPredicate::ULT, low,
+                                              real(-cap.limit));
+      Value isAbove = b.create<arith::CmpFOp>(arith::CmpFPredicate::UGT, high,
+                                              real(cap.limit));
+      Value outside = b.create<arith::OrIOp>(isBelow, isAbove);
+      isLarge = isLarge ? b.create<arith::OrIOp>(isLarge, outside) : outside;
+    }
+    isLarge = b.create<vector::ReductionOp>(vector::CombiningKind::OR, isLarge);
+    b.branch(isLarge, otherwise, [&]() -> Pieces {
+      Pieces after;
+      for (auto [m, high] : llvm::zip(before, greatest))
+        after.push_back(b.maximum(buildSmallTanh(b, cap, high), m));
+      finish(before, after, [&](const Pieces &origins, const Pieces &sums) {
+        return buildCappedWeights(cap, origins, sums);
+      });
+      return {};
+    });
+  }
+
+  /// The least and then the greatest product of each lane.
+  Pieces buildExtremes() {
+    Pieces initial(b.getNumPieces(), real(kInfinity));
+    initial.append(b.getNumPieces(), minusInfinity());
+    auto body = [&](Value first, ValueRange carried) -> SmallVector<Value> {
+      SmallVector<Pieces> columns(b.getNumPieces());
+      for (int64_t i = 0; i < unroll; ++i) {
+        Value row = b.createOrFold<arith::AddIOp>(first, b.index(i));
+        for (auto [piece, x] :
+             llvm::enumerate(b.load(tile.scores, row, scalar)))
+          columns[piece].push_back(x);
+      }
+      Pieces results;
+      for (auto [i, value] : llvm::enumerate(carried)) {
+        bool isLeast = i < columns.size();
+        Pieces column = columns[i % columns.size()];
+        results.push_back(combine(column, value, [&](Value x, Value y) {
+          return isLeast ? b.minimum(x, y) : b.maximum(x, y);
+        }));
+      }
+      return results;
+    };
+    return b.loop(b.index(0), paddedKeys, unroll, initial, body);
+  }
+
+  Pieces buildCappedWeights(const SmallTanh &cap, const Pieces &origins,
+                            const Pieces &sums) {
+    Pieces shifts;
+    for (Value origin : origins)
+      shifts.push_back(
+          b.create<arith::MulFOp>(origin, real(-std::numbers::log2e)));
+    auto body = [&](Value row) {
+      Pieces weights;
+      for (auto [piece, shift] : llvm::enumerate(shifts)) {
+        Value score = b.loadPiece(int64_t(piece), tile.scores, row, scalar);
+        weights.push_back(buildExpOfSmallTanh(b, cap, score, shift));
+        b.storePiece(weights.back(), int64_t(piece), tile.scores, row);
+      }
+      return weights;
+    };
+    return loopOverRows(b.index(0), paddedKeys, unroll, sums, body, add);
+  }
+
   //===--------------------------------------------------------------------===//
   // Rows
   //===--------------------------------------------------------------------===//
@@ -377,9 +501,7 @@ private:
       return weights;
     };
     return loopOverRows(b.index(0), paddedKeys, exact ? 1 : unroll, sums, body,
-                        [&](Value x, Value y) -> Value {
-                          return b.create<arith::AddFOp>(x, y);
-                        });
+                        add);
   }
 
   Value real(double value) { return b.number(vector, value); }
@@ -399,6 +521,9 @@ private:
   Value weightScales;
   int64_t unroll;
   Value paddedKeys;
+  std::function<Value(Value, Value)> add = [this](Value x, Value y) -> Value {
+    return b.create<arith::AddFOp>(x, y);
+  };
 };
 
 } // namespace

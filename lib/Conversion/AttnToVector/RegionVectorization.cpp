@@ -301,6 +301,16 @@ void RegionVectorizer::findScaledTanh() {
   deferred.insert_range(products);
 }
 
+std::optional<RegionVectorizer::Cap> RegionVectorizer::getCap() const {
+  if (!scaledTanh)
+    return std::nullopt;
+  double inner = 1;
+  math::TanhOp tanh = scaledTanh;
+  if (stripDivisor(tanh.getOperand(), inner) != dependence.getArguments().score)
+    return std::nullopt;
+  return Cap{inner, tanhFactor};
+}
+
 Pieces RegionVectorizer::evaluateScore(Value row, ArrayRef<Value> scores) {
   current.clear();
   Value score = dependence.getArguments().score;

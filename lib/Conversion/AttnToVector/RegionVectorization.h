@@ -28,6 +28,11 @@ public:
                    const ScoreTile &tile, ValueRange captures,
                    LaneArithmetic &arithmetic, LaneBuilder &b);
 
+  /// A score region that is factor * tanh(inner * score), and no more.
+  struct Cap {
+    double inner, factor;
+  };
+  std::optional<Cap> getCap() const;
   /// Builds what is the same in all rows, before the loop over them.
   void prepare();
   /// Builds a mask region for a row.
