@@ -29,6 +29,7 @@
 #include "lib/Conversion/AttnToVector/AttnToVector.h"
 #include "lib/Conversion/AttnToVector/Exp2.h"
 #include "lib/Conversion/AttnToVector/RegionVectorization.h"
+#include "lib/Conversion/AttnToVector/SoftmaxRows.h"
 #include "lib/Transforms/RegionEvaluation.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -37,8 +38,6 @@
 #include "mlir/IR/Matchers.h"
 
 #include <climits>
-#include <functional>
-#include <limits>
 #include <numbers>
 #include <optional>
 
@@ -47,17 +46,10 @@ using namespace mlir::attn;
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-class SoftmaxLowering {
+class SoftmaxLowering : SoftmaxRows {
 public:
   SoftmaxLowering(OnlineSoftmaxOp op, const VectorTarget &target)
-      : op(op), b(op, target, op.getNumLanes()), arithmetic(b),
-        scalar(b.getF32Type()), vector(b.getPieceType(scalar)),
-        tile{op.getScores(),     op.getScale(),    op.getBatch(),
-             op.getHead(),       op.getPosition(), op.getFirstKey(),
-             op.getNumQueries(), op.getNumKeys()},
-        unroll(getUnroll()) {}
+      : SoftmaxRows(op, target) {}
 
   void lower() {
     paddedKeys = roundUpToUnroll(tile.numKeys);
@@ -91,27 +83,6 @@ public:
   }
 
 private:
-  using BuildWeights = function_ref<Pieces(const Pieces &, const Pieces &)>;
-
-  /// Stores the state with a new maximum and the weights of the block.
-  void finish(const Pieces &before, const Pieces &after, BuildWeights build) {
-    Pieces sums = b.load(op.getSum(), {}, scalar);
-    Pieces corrections, origins;
-    for (auto [m, next, sum] : llvm::zip(before, after, sums)) {
-      // The difference of equal infinities would be NaN, here and of scores.
-      Value difference = b.create<arith::SubFOp>(m, next);
-      Value correction = b.create<arith::SelectOp>(
-          isEqual(m, next), real(1.0), buildExpOfNegative(b, difference));
-      corrections.push_back(correction);
-      sum = b.create<arith::MulFOp>(sum, correction);
-      origins.push_back(b.create<arith::SelectOp>(
-          isEqual(next, minusInfinity()), real(0.0), next));
-    }
-    b.store(corrections, op.getCorrection(), {});
-    b.store(after, op.getMaximum(), {});
-    b.store(build(origins, sums), op.getSum(), {});
-  }
-
   //===--------------------------------------------------------------------===//
   // Caps
   //===--------------------------------------------------------------------===//
@@ -209,64 +180,6 @@ private:
       return weights;
     };
     return loopOverRows(b.index(0), paddedKeys, unroll, sums, body, add);
-  }
-
-  //===--------------------------------------------------------------------===//
-  // Rows
-  //===--------------------------------------------------------------------===//
-
-  /// Rows per iteration: a power of two that divides all rows, because the last
-  /// iteration runs over `numKeys`. More than four pieces are not faster.
-  int64_t getUnroll() {
-    constexpr int64_t kPieces = 4;
-    int64_t rows = cast<ShapedType>(op.getScores().getType()).getDimSize(0);
-    int64_t unroll = kPieces;
-    while (unroll > 1 &&
-           (unroll * b.getNumPieces() > kPieces || rows % unroll != 0))
-      unroll /= 2;
-    return unroll;
-  }
-
-  Value roundUpToUnroll(Value count) {
-    if (unroll == 1)
-      return count;
-    Value raised = b.createOrFold<arith::AddIOp>(count, b.index(unroll - 1));
-    return b.createOrFold<arith::AndIOp>(raised, b.index(-unroll));
-  }
-
-  /// Combines values pairwise, the rows of an iteration before what was
-  /// carried.
-  Value combine(MutableArrayRef<Value> values, Value carried,
-                function_ref<Value(Value, Value)> combiner) {
-    while (values.size() > 1) {
-      size_t half = values.size() / 2;
-      for (size_t i = 0; i < half; ++i)
-        values[i] = combiner(values[2 * i], values[2 * i + 1]);
-      values = values.take_front(half);
-    }
-    return combiner(values.front(), carried);
-  }
-
-  /// Loops over rows, `step` at a time, and combines what `body` returns for
-  /// each with what is carried.
-  Pieces loopOverRows(Value lower, Value upper, int64_t step, Pieces initial,
-                      function_ref<Pieces(Value)> body,
-                      function_ref<Value(Value, Value)> combiner) {
-    return b.loop(lower, upper, step, initial,
-                  [&](Value first, ValueRange carried) -> SmallVector<Value> {
-                    SmallVector<Pieces> rows;
-                    for (int64_t i = 0; i < step; ++i)
-                      rows.push_back(body(
-                          b.createOrFold<arith::AddIOp>(first, b.index(i))));
-                    Pieces results;
-                    for (auto [piece, value] : llvm::enumerate(carried)) {
-                      SmallVector<Value> column;
-                      for (const Pieces &row : rows)
-                        column.push_back(row[piece]);
-                      results.push_back(combine(column, value, combiner));
-                    }
-                    return results;
-                  });
   }
 
   //===--------------------------------------------------------------------===//
@@ -503,27 +416,6 @@ private:
     return loopOverRows(b.index(0), paddedKeys, exact ? 1 : unroll, sums, body,
                         add);
   }
-
-  Value real(double value) { return b.number(vector, value); }
-  Value minusInfinity() { return real(-kInfinity); }
-  Value isEqual(Value lhs, Value rhs) {
-    return b.create<arith::CmpFOp>(arith::CmpFPredicate::OEQ, lhs, rhs);
-  }
-
-  OnlineSoftmaxOp op;
-  LaneBuilder b;
-  LaneArithmetic arithmetic;
-  Type scalar;
-  VectorType vector;
-  ScoreTile tile;
-  Value scales; ///< The scale in a vector; null if it is 1.
-  /// The same, if scores get it with their exponentials.
-  Value weightScales;
-  int64_t unroll;
-  Value paddedKeys;
-  std::function<Value(Value, Value)> add = [this](Value x, Value y) -> Value {
-    return b.create<arith::AddFOp>(x, y);
-  };
 };
 
 } // namespace
