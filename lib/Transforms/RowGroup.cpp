@@ -85,7 +85,7 @@ static std::optional<unsigned> chooseLoop(Operation *op) {
   SmallVector<int64_t> sizes = RowGroup::Member{op, 0}.getStaticLoops();
   bool isLinalg = isa<linalg::LinalgOp>(op);
   std::optional<unsigned> chosen;
-  for (unsigned loop = 0; loop < sizes.size() - isLinalg; ++loop) {
+  for (unsigned loop = 0; loop + isLinalg < sizes.size(); ++loop) {
     if (types[loop] != utils::IteratorType::parallel ||
         (!isLinalg && loop == 1)) // Heads stay together.
       continue;

@@ -157,3 +157,17 @@ func.func @small(%x: tensor<4x512xf32>, %y: tensor<4x512xf32>) -> tensor<4x512xf
   } -> tensor<4x512xf32>
   return %0 : tensor<4x512xf32>
 }
+
+// Nor what has no rows.
+// CHECK-LABEL: func.func @scalar(
+// CHECK-NOT: scf.forall
+func.func @scalar(%x: tensor<f32>, %y: tensor<f32>) -> tensor<f32> {
+  %0 = linalg.generic {indexing_maps = [affine_map<() -> ()>, affine_map<() -> ()>],
+                       iterator_types = []}
+      ins(%x : tensor<f32>) outs(%y : tensor<f32>) {
+  ^bb0(%a: f32, %b: f32):
+    %1 = arith.addf %a, %b : f32
+    linalg.yield %1 : f32
+  } -> tensor<f32>
+  return %0 : tensor<f32>
+}
