@@ -98,6 +98,13 @@ static std::optional<unsigned> chooseLoop(Operation *op) {
   return chosen;
 }
 
+int64_t RowGroup::getRowElements() const {
+  int64_t most = 1;
+  for (const Member &member : members)
+    most = std::max(most, member.getRowElements());
+  return most;
+}
+
 Value RowGroup::getDestination(Value result) const {
   while (isMember(result.getDefiningOp()))
     result = cast<DestinationStyleOpInterface>(result.getDefiningOp())

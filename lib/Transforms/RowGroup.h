@@ -46,6 +46,8 @@ public:
   ArrayRef<Member> getMembers() const { return members; }
   Operation *getRoot() const { return members.back().op; }
   bool isMember(Operation *op) const { return ops.contains(op); }
+  /// Elements of a row, of the member that has the most.
+  int64_t getRowElements() const;
   /// The tensor outside of the group that a result is written into.
   Value getDestination(Value result) const;
   /// Results that others use.

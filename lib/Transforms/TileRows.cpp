@@ -255,8 +255,8 @@ struct TileRows : attn::impl::TileRowsBase<TileRows> {
         std::optional<RowGroup> group = RowGroup::find(op);
         if (!group)
           continue;
-        int64_t rows = llvm::bit_ceil<uint64_t>(llvm::divideCeil(
-            elementsPerTile, group->getMembers().back().getRowElements()));
+        int64_t rows = llvm::bit_ceil<uint64_t>(
+            llvm::divideCeil(elementsPerTile, group->getRowElements()));
         int64_t all = group->getMembers().back().getStaticRows();
         if (!ShapedType::isDynamic(all) && all <= rows)
           continue;

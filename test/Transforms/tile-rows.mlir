@@ -171,3 +171,29 @@ func.func @scalar(%x: tensor<f32>, %y: tensor<f32>) -> tensor<f32> {
   } -> tensor<f32>
   return %0 : tensor<f32>
 }
+
+// Where rows of what is computed on the way are longer, those count.
+// CHECK-LABEL: func.func @longer(
+// CHECK: scf.forall (%{{.*}}) = (0) to (%{{.*}}) step (2)
+func.func @longer(%x: tensor<?x4096xf32>, %y: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %n = tensor.dim %x, %c0 : tensor<?x4096xf32>
+  %sums = tensor.empty(%n) : tensor<?xf32>
+  %zeros = linalg.fill ins(%zero : f32) outs(%sums : tensor<?xf32>) -> tensor<?xf32>
+  %sum = linalg.generic {indexing_maps = [#rows, affine_map<(i, j) -> (i)>],
+                         iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<?x4096xf32>) outs(%zeros : tensor<?xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %1 = arith.addf %a, %b : f32
+    linalg.yield %1 : f32
+  } -> tensor<?xf32>
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i)>, #rows],
+                       iterator_types = ["parallel", "parallel"]}
+      ins(%sum : tensor<?xf32>) outs(%y : tensor<?x4xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %1 = arith.addf %a, %b : f32
+    linalg.yield %1 : f32
+  } -> tensor<?x4xf32>
+  return %0 : tensor<?x4xf32>
+}
