@@ -24,8 +24,10 @@ static bool isOnRows(Operation *op) {
   auto style = dyn_cast<DestinationStyleOpInterface>(op);
   if (!style || !style.hasPureTensorSemantics())
     return false;
+  // Without elements; a size of 0 would tell `TilingInterface` not to tile.
   if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
-    return linalgOp.hasOnlyProjectedPermutations();
+    return linalgOp.hasOnlyProjectedPermutations() &&
+           !llvm::is_contained(linalgOp.getStaticLoopRanges(), 0);
   return isa<RopeOp, HeadNormOp>(op);
 }
 

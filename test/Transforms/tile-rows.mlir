@@ -158,7 +158,7 @@ func.func @small(%x: tensor<4x512xf32>, %y: tensor<4x512xf32>) -> tensor<4x512xf
   return %0 : tensor<4x512xf32>
 }
 
-// Nor what has no rows.
+// Nor what has no rows, or no elements in them.
 // CHECK-LABEL: func.func @scalar(
 // CHECK-NOT: scf.forall
 func.func @scalar(%x: tensor<f32>, %y: tensor<f32>) -> tensor<f32> {
@@ -170,6 +170,19 @@ func.func @scalar(%x: tensor<f32>, %y: tensor<f32>) -> tensor<f32> {
     linalg.yield %1 : f32
   } -> tensor<f32>
   return %0 : tensor<f32>
+}
+
+// CHECK-LABEL: func.func @empty(
+// CHECK-NOT: scf.forall
+func.func @empty(%x: tensor<?x0xf32>, %y: tensor<?x0xf32>) -> tensor<?x0xf32> {
+  %0 = linalg.generic {indexing_maps = [#rows, #rows],
+                       iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<?x0xf32>) outs(%y : tensor<?x0xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %1 = arith.addf %a, %b : f32
+    linalg.yield %1 : f32
+  } -> tensor<?x0xf32>
+  return %0 : tensor<?x0xf32>
 }
 
 // Where rows of what is computed on the way are longer, those count.
