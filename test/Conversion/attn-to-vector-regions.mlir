@@ -344,3 +344,28 @@ func.func @decay(%s: memref<128x16xf32>, %m: memref<16xf32>, %b: index, %p: inde
     }
   return
 }
+
+// -----
+
+// Where the first position is a constant, the positions of other lanes are not: twice
+// lane `i` is `2 * i - 14`.
+// CHECK-LABEL: func @constant_position
+//   CHECK-DAG:   %[[LANES:.*]] = arith.constant dense<[0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30]> : vector<16xi32>
+//       CHECK:   arith.cmpi {{.*}}%[[LANES]]
+func.func @constant_position(%s: memref<128x16xf32>, %m: memref<16xf32>, %b: index, %j: index, %nq: index, %nk: index) {
+  %true = arith.constant true
+  %false = arith.constant false
+  %p = arith.constant -7 : index
+  attn.online_softmax
+      outs(%s, %m, %m, %m : memref<128x16xf32>, memref<16xf32>, memref<16xf32>, memref<16xf32>)
+      at(%b, %b, %p, %j) queries(%nq) keys(%nk)
+      partial(%true) defined(%true) exact(%false)
+      mask {
+    ^bb0(%rb: index, %rh: index, %rp: index, %rj: index):
+      %c2 = arith.constant 2 : index
+      %twice = arith.muli %rp, %c2 : index
+      %keep = arith.cmpi sge, %twice, %rj : index
+      attn.yield %keep : i1
+    }
+  return
+}

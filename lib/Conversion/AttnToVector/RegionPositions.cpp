@@ -125,7 +125,8 @@ FailureOr<LaneValue> RegionVectorizer::evaluateAffine(Operation *op) {
     for (unsigned side : {0, 1}) {
       std::optional<int64_t> factor = getConstant(operands[side].scalar);
       const LaneValue &other = operands[1 - side];
-      if (factor && *factor != 0 && std::abs(*factor) <= kMaxFactor &&
+      if (factor && operands[side].isUniform() && *factor != 0 &&
+          std::abs(*factor) <= kMaxFactor &&
           std::abs(other.stride) <= kMaxFactor)
         return checked(arithmetic.multiplyAffine(other, *factor));
     }
