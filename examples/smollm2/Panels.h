@@ -73,8 +73,7 @@ constexpr std::int64_t headSize = 64;
 ///   (outputs / 32, inputs / 2, 32, 2), which a kernel multiplies as pairs
 ///   where the processor does;
 /// - of i8, in 64 outputs, (outputs / 64, inputs, 64), each output with the
-/// scale
-///   at which its largest weight is 127 or -127.
+///   scale at which its largest weight is 127 or -127.
 class Panels {
 public:
   /// Outputs of a panel.

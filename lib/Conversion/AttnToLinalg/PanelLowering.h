@@ -196,8 +196,7 @@ private:
   SmallVector<Value> loopOverChunks(
       const Tile &tile, ValueRange initial,
       function_ref<SmallVector<Value>(const Tile &, ValueRange)> body);
-  /// The same with a panel of scores after the
-  /// stages before the softmax.
+  /// The same with a panel of scores after the stages before the softmax.
   SmallVector<Value> forEachChunk(
       const Tile &tile, ValueRange initial,
       function_ref<SmallVector<Value>(const Tile &, Value, ValueRange)> body);
