@@ -175,8 +175,8 @@ TEST(MultiToken, many_keys) {
         text.stages.push_back(
             createStages(string(1, letter), c.heads, random)[0]);
     text.keys = c.isStatic ? c.keys : 0;
-    // Positions from before the first key on.
-    Index queries = 60;
+    // Two tiles of rows, of positions from before the first key on.
+    Index queries = 70;
     text.offset = "offset(%offset : index) sink(%sink : tensor<" +
                   std::to_string(c.heads) + "xf32>)";
     text.parameters =

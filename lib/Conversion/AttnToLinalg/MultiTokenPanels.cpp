@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Analysis/MaskAnalysis.h"
 #include "lib/Conversion/AttnToLinalg/PanelLowering.h"
 #include "lib/Conversion/Passes.h"
 
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/PatternMatch.h"
@@ -83,10 +83,10 @@ Value PanelLowering::emitKeyBlocks() {
   auto type = cast<RankedTensorType>(op.getKey().getType());
   int64_t size = type.getDimSize(3);
   // Block n has the keys from n * kKeys on, or `shift` before.
-  int64_t shift = lead > 0 ? kKeys - lead : 0;
-  Value numBlocks = arith::CeilDivUIOp::create(b, loc, numKeys, index(kKeys));
-  if (lead > 0)
-    numBlocks = add(numBlocks, index(1));
+  int64_t shift = leadBlocks * kKeys - lead;
+  Value numBlocks =
+      add(arith::CeilDivUIOp::create(b, loc, numKeys, index(kKeys)),
+          index(leadBlocks));
   SmallVector<OpFoldResult> sizes = {
       OpFoldResult(dim(op.getKey(), 0)), b.getIndexAttr(type.getDimSize(1)),
       OpFoldResult(numBlocks), b.getIndexAttr(size), b.getIndexAttr(kKeys)};
@@ -113,24 +113,39 @@ Value PanelLowering::emitKeyBlocks() {
     Value end =
         arith::MinSIOp::create(b, loc, add(begin, index(kKeys)), numKeys);
     Value count = arith::MaxSIOp::create(b, loc, subtract(end, first), zero);
-    Value rows =
-        fill(empty({b.getIndexAttr(kKeys), b.getIndexAttr(size)}, f32), 0.0);
-    rows =
-        insert(emitConverted(
-                   extractRows(op.getKey(), ivs[0], ivs[1], first, count), f32),
-               rows,
-               {{subtract(first, begin), b.getIndexAttr(0)},
-                {count, b.getIndexAttr(size)}});
-    Value transposed =
-        linalg::TransposeOp::create(
-            b, loc, rows,
-            empty({b.getIndexAttr(size), b.getIndexAttr(kKeys)}, f32),
-            ArrayRef<int64_t>{1, 0})
-            ->getResult(0);
-    return SmallVector<Value>{insert(
-        transposed, blocks[0],
-        {{block, b.getIndexAttr(0), b.getIndexAttr(0)},
-         {b.getIndexAttr(1), b.getIndexAttr(size), b.getIndexAttr(kKeys)}})};
+    auto emitTransposed = [&](Value rows) {
+      Value transposed =
+          linalg::TransposeOp::create(
+              b, loc, rows,
+              empty({b.getIndexAttr(size), b.getIndexAttr(kKeys)}, f32),
+              ArrayRef<int64_t>{1, 0})
+              ->getResult(0);
+      transposed = insert(
+          transposed, blocks[0],
+          {{block, b.getIndexAttr(0), b.getIndexAttr(0)},
+           {b.getIndexAttr(1), b.getIndexAttr(size), b.getIndexAttr(kKeys)}});
+      scf::YieldOp::create(b, loc, transposed);
+    };
+    Value padded = empty({b.getIndexAttr(kKeys), b.getIndexAttr(size)}, f32);
+    auto either = scf::IfOp::create(
+        b, loc, compare(arith::CmpIPredicate::eq, count, index(kKeys)),
+        [&](OpBuilder &, Location) {
+          Value rows =
+              extractBox(op.getKey(),
+                         {{ivs[0], ivs[1], first, b.getIndexAttr(0)},
+                          {b.getIndexAttr(1), b.getIndexAttr(1),
+                           b.getIndexAttr(kKeys), b.getIndexAttr(size)}},
+                         {kKeys, size});
+          emitTransposed(emitConverted(rows, f32));
+        },
+        [&](OpBuilder &, Location) {
+          Value rows = emitConverted(
+              extractRows(op.getKey(), ivs[0], ivs[1], first, count), f32);
+          emitTransposed(insert(rows, fill(padded, 0.0),
+                                {{subtract(first, begin), b.getIndexAttr(0)},
+                                 {count, b.getIndexAttr(size)}}));
+        });
+    return SmallVector<Value>{either.getResult(0)};
   };
   blocks = loop(zero, numBlocks, blocks, emitBlock).front();
   b.setInsertionPointToEnd(forall.getTerminator().getBody());
@@ -142,7 +157,7 @@ Value PanelLowering::emitKeyBlocks() {
 void PanelLowering::emitKeys(Tile &tile) {
   Value begin = zero;
   tile.end = numKeys;
-  if (op.hasMask() && op.getMask().getArgument(1).use_empty()) {
+  if (canBoundKeys()) {
     Value first = add(tile.position, index(scoreRows - tileRows - halo));
     Value last = add(tile.position, index(scoreRows - 1));
     VisibleKeys keys =
@@ -180,33 +195,29 @@ std::pair<Value, Value> PanelLowering::emitTile(const Tile &tile) {
 OpFoldResult PanelLowering::getPanelWidth(const Tile &tile) {
   // A margin in any case: it keeps rows from being a power of two apart.
   if (chunkBlocks > 0)
-    return b.getIndexAttr(scoreColumn + chunkBlocks * kKeys + margin);
-  Value width = arith::MulIOp::create(b, loc, tile.numBlocks, index(kKeys));
-  return OpFoldResult(add(width, index(scoreColumn + margin)));
+    return b.getIndexAttr(firstColumn + chunkBlocks * kKeys + margin);
+  return OpFoldResult(add(getColumn(tile.numBlocks), index(margin)));
 }
 
-Value PanelLowering::fillMargins(const Tile &tile, Value panel, int64_t column,
-                                 int64_t rows, double value) {
-  Box box = getKeyColumns(tile, column, rows);
-  OpFoldResult end = add(cast<Value>(box.sizes.back()), index(column));
+Value PanelLowering::fillMargins(const Tile &tile, Value panel) {
+  Box box = getKeyColumns(tile);
+  OpFoldResult end = getColumn(tile.numBlocks);
   box.sizes.back() = b.getIndexAttr(margin);
   for (OpFoldResult first :
-       {OpFoldResult(b.getIndexAttr(column - margin)), end}) {
+       {OpFoldResult(b.getIndexAttr(firstColumn - margin)), end}) {
     box.offsets.back() = first;
-    panel = insert(fill(extract(panel, box), value), panel, box);
+    panel = insert(fill(extract(panel, box), 0.0), panel, box);
   }
   return panel;
 }
 
 Value PanelLowering::forEachBlock(
-    const Tile &tile, int64_t firstColumn, Value initial,
+    const Tile &tile, Value initial,
     function_ref<Value(Value, Value, Value)> body) {
   return loop(zero, tile.numBlocks, initial,
               [&](Value block, ValueRange carried) {
-                Value column =
-                    add(arith::MulIOp::create(b, loc, block, index(kKeys)),
-                        index(firstColumn));
-                return SmallVector<Value>{body(block, column, carried[0])};
+                return SmallVector<Value>{
+                    body(block, getColumn(block), carried[0])};
               })
       .front();
 }

@@ -17,6 +17,7 @@
 #define ATTN_CONVERSION_ATTNTOLINALG_PANELLOWERING_H
 
 #include "dialect/AttnOps.h"
+#include "lib/Analysis/MaskAnalysis.h"
 #include "lib/Conversion/AttnToLinalg/PositionCode.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -34,6 +35,15 @@ constexpr int64_t kKeys = 64;
 /// Rows of panels, but of the smallest, are a multiple of what products have of
 /// kKeys lanes in registers.
 constexpr int64_t kRowMultiple = 6;
+
+/// Rows of a part of so many rows: few, and a multiple of kRowMultiple; or all
+/// of them. Parts whose keys are hidden are left out.
+inline int64_t choosePartRows(int64_t rows) {
+  for (int64_t part : {18, 24, 12, 6})
+    if (rows % part == 0)
+      return part;
+  return rows;
+}
 
 /// The rows and keys of a tile.
 struct PanelTile {
@@ -67,6 +77,10 @@ private:
   /// The blocks of keys that some row of the tile may see.
   void emitKeys(Tile &tile);
   void emitQueries(Tile &tile);
+  /// Whether the mask tells what keys some positions see, of all heads.
+  bool canBoundKeys() {
+    return op.hasMask() && op.getMask().getArgument(1).use_empty();
+  }
   /// Output (heads, tileRows, Dv) and log-sum-exp (heads, tileRows).
   std::pair<Value, Value> emitTile(const Tile &tile);
   /// Inserts those rows of a result that there are.
@@ -76,18 +90,39 @@ private:
 
   // Scores
 
-  /// A panel of `scoreRows`: scores after the regions, -inf where hidden. A
-  /// chunk is given those of the keys around its first one.
-  Value emitScores(const Tile &tile, Value overlap = {});
-  /// The scores of the keys around the first chunk's first one:
-  /// (heads, scoreRows, 2 * lead).
+  /// A panel of scores after the regions, -inf where hidden, and after the
+  /// stages before the softmax. These are given what windows overlap by at the
+  /// first block, and it becomes that at the last one's end; or null.
+  Value emitPanel(const Tile &tile, Value &overlap);
+  Value emitScores(const Tile &tile);
+  /// The scores (heads, scoreRows, 2 * lead) of the keys around a tile's first
+  /// one, or null if windows do not overlap.
   Value emitOverlap(const Tile &tile);
-  /// Products (scoreRows, lanes) with the last lanes of a block of keys.
-  Value emitDotBlock(const Tile &tile, Value c, Value block,
-                     int64_t lanes = kKeys);
-  /// Makes scores of a block of products in a panel.
+  /// Writes a block of keys of the panel, of the heads that stages before the
+  /// softmax mix, from `head` on: scores in a window
+  /// (mixed heads, scoreRows, 2 * lead + kKeys), and what stages make of it.
+  /// Carried are the panel, and what windows overlap by if they do.
+  SmallVector<Value> emitWindow(const Tile &tile, Value head, Value block,
+                                ValueRange carried);
+  /// Products (numRows, lanes) of rows with lanes of a block of keys.
+  Value emitDots(const Tile &tile, Value c, Value block, Value row,
+                 int64_t numRows, Value lane, int64_t lanes);
+  /// Writes the products with a block of keys into a window, but for parts in
+  /// which the mask hides all.
+  Value emitVisibleDots(const Tile &tile, Value c, Value block, Value column,
+                        Value window);
+  /// What the mask makes of `numRows` rows of scores by `keys` keys.
+  BlockVerdict emitVerdict(const Tile &tile, Value head, Value row,
+                           int64_t numRows, Value key, int64_t keys);
+  Value getFirstKey(const Tile &tile, Value block) {
+    return arith::MulIOp::create(b, loc, add(tile.firstBlock, block),
+                                 index(kKeys));
+  }
+  /// Makes scores of a block of products in a panel. Those of the columns
+  /// before it may be hidden once more: of an operation on the block alone, the
+  /// canonicalizer makes one on the products, which is then copied to a panel.
   Value emitRegionBlock(const Tile &tile, Value c, Value block, Value column,
-                        Value panel);
+                        Value panel, int64_t columnsBefore = 0);
   /// Products (scoreRows, lanes) after the regions.
   Value emitRegions(const Tile &tile, Value head, Value firstKey, Value dots);
 
@@ -102,21 +137,24 @@ private:
     llvm::function_ref<Value(Value)> isHidden;
     bool marksAreZero; ///< Marks count as 0 as they are.
     double mark;       ///< Of what is hidden in the result.
+    Value firstKey;    ///< Of the block, before the softmax.
 
     int64_t getNumRows() const {
       return cast<RankedTensorType>(panel.getType()).getDimSize(1);
     }
   };
 
-  Value emitStagesBefore(const Tile &tile, Value scores);
   /// What stages make of a block of keys of a panel, in `numRows` rows from
-  /// `destinationColumn` on of a tensor (heads, numRows, columns).
+  /// `destinationColumn` on of a tensor of as many heads,
+  /// (heads, numRows, columns).
   Value emitStages(const Tile &tile, Stages stages, const StageInput &input,
                    Value column, int64_t numRows, Value destination,
                    OpFoldResult destinationColumn);
+  /// Writes a head's block convolved, with `mark` where it is hidden.
   Value emitConvolution(const Tile &tile, Stages stages,
                         const StageInput &input, Value column, Value c,
-                        int64_t numRows);
+                        int64_t numRows, double mark, Value destination,
+                        OpFoldResult destinationColumn);
   /// The blocks of `count` heads from `c` on.
   SmallVector<Value> emitMixing(const Tile &tile, Stages stages,
                                 const StageInput &input, Value column, Value c,
@@ -132,8 +170,10 @@ private:
   /// `first` on, for the last rows: (heads written, heads read, numRows).
   Value emitRowWeights(Value weights, Value factors, Value first,
                        int64_t numRows);
-  Value emitHidden(const StageInput &input, Value column, Value c,
-                   int64_t numRows, Value block, double mark);
+  /// `block`, of as many rows and lanes, with `mark` where what stages read
+  /// from a row and a column on is hidden.
+  Value emitHidden(const StageInput &input, Value row, Value column, Value c,
+                   Value block, double mark);
 
   // Softmax and output
 
@@ -171,6 +211,9 @@ private:
   /// tileRows, Dv), without those of hidden keys if `exact`.
   Value emitSums(const Tile &tile, Value panel, Value factors, Value exact,
                  Value sums);
+  /// Keys of the block from `first` on that rows of the output from `row` on
+  /// may see, without those after the last one.
+  Value emitKeyCount(const Tile &tile, Value row, int64_t numRows, Value first);
   /// T5: whatever a hidden value row holds.
   Value emitExactSums(Value weights, Value value, Value sums);
   /// What `body` makes of its arguments, of which the first must be finite:
@@ -218,34 +261,30 @@ private:
 
   /// Sets the sizes of tiles and panels.
   void chooseTile(int64_t mostRows);
-  /// Whether a panel of fewer keys than a tile sees serves.
-  bool canHaveChunks();
+  /// Of a tile of at most `mostRows`: those with which all tiles compute the
+  /// fewest.
+  int64_t chooseRows(int64_t mostRows);
   /// Heads of a chunk: without mixing after the softmax, of which the weights
   /// of all heads are stored first, those of the tile.
   int64_t getChunkHeads() {
     return after.mixing ? before.getNumMixedHeads() : heads;
   }
   OpFoldResult getPanelWidth(const Tile &tile);
-  /// The columns of a chunk's panel with the scores of the keys around its
-  /// first one; or from a column on, around the next chunk's.
-  Box getOverlap(const Tile &tile, OpFoldResult column) {
-    return {{b.getIndexAttr(0), b.getIndexAttr(0), column},
-            {b.getIndexAttr(tile.numHeads), b.getIndexAttr(scoreRows),
-             b.getIndexAttr(2 * lead)}};
-  }
-  /// The last `rows` of a panel, whose keys begin at a column.
-  Box getKeyColumns(const Tile &tile, int64_t column, int64_t rows) {
+  /// What a panel has of keys.
+  Box getKeyColumns(const Tile &tile) {
     Value width = arith::MulIOp::create(b, loc, tile.numBlocks, index(kKeys));
-    return {{b.getIndexAttr(0), b.getIndexAttr(scoreRows - rows),
-             b.getIndexAttr(column)},
-            {b.getIndexAttr(tile.numHeads), b.getIndexAttr(rows), width}};
+    return {{b.getIndexAttr(0), b.getIndexAttr(0), b.getIndexAttr(firstColumn)},
+            {b.getIndexAttr(tile.numHeads), b.getIndexAttr(weightRows), width}};
   }
-  /// `value` in the margins around the keys that begin at `column`.
-  Value fillMargins(const Tile &tile, Value panel, int64_t column, int64_t rows,
-                    double value);
-  /// `body` for the first column of each block of the keys that begin at one.
+  Value getColumn(Value block) {
+    return add(arith::MulIOp::create(b, loc, block, index(kKeys)),
+               index(firstColumn));
+  }
+  /// Zeros in the margins around a panel's keys.
+  Value fillMargins(const Tile &tile, Value panel);
+  /// `body` for the first column of each block of keys of a panel.
   Value
-  forEachBlock(const Tile &tile, int64_t firstColumn, Value initial,
+  forEachBlock(const Tile &tile, Value initial,
                function_ref<Value(Value block, Value column, Value)> body);
   /// `count` columns and `numRows` rows of one head.
   Value extractBlock(Value panel, Value head, int64_t row, int64_t numRows,
@@ -308,17 +347,15 @@ private:
   int64_t halo;  ///< Rows before those of the output that they depend on.
   /// Rows of a tile: of the output, of what the softmax is of, and of scores.
   int64_t tileRows, weightRows, scoreRows;
-  /// Columns before and after those of a block that a convolution copies.
+  /// Columns before and after those of a block that a convolution reads.
   int64_t margin;
   /// Blocks of keys of a chunk; 0 if panels have all that a tile sees.
   int64_t chunkBlocks;
-  /// Scores of a chunk begin so many keys after its first: those before are of
-  /// the chunk before it.
-  int64_t lead;
-  /// Columns where the first key of a panel's scores, its stages' input, and
-  /// their result is. What stages make of a block does not overwrite what they
-  /// read of the next one.
-  int64_t scoreColumn, stageColumn, weightColumn;
+  /// Scores of a window begin so many keys after its block's first: those
+  /// before are of the block before it. Blocks of keys that they reach beyond
+  /// the last one.
+  int64_t lead, leadBlocks;
+  int64_t firstColumn; ///< Of a panel's keys.
   Value zero, scale, numKeys, numQueries, keyBlocks;
 };
 

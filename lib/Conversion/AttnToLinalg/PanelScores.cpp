@@ -5,56 +5,148 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Analysis/MaskAnalysis.h"
 #include "lib/Conversion/AttnToLinalg/PanelLowering.h"
 
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 using namespace mlir;
 using namespace mlir::attn;
 
-Value PanelLowering::emitScores(const Tile &tile, Value overlap) {
+Value PanelLowering::emitPanel(const Tile &tile, Value &overlap) {
+  if (!before.kernel && !before.mixing)
+    return emitScores(tile);
+  SmallVector<Value> carried = {
+      empty({b.getIndexAttr(tile.numHeads), b.getIndexAttr(weightRows),
+             getPanelWidth(tile)},
+            f32)};
+  if (overlap)
+    carried.push_back(overlap);
+  int64_t mixed = before.getNumMixedHeads();
+  auto emitGroup = [&](Value group, ValueRange carried) {
+    Value head = arith::MulIOp::create(b, loc, group, index(mixed));
+    return loop(zero, tile.numBlocks, carried,
+                [&](Value block, ValueRange carried) {
+                  return emitWindow(tile, head, block, carried);
+                });
+  };
+  SmallVector<Value> results =
+      loop(zero, index(tile.numHeads / mixed), carried, emitGroup);
+  if (overlap)
+    overlap = results[1];
+  return results[0];
+}
+
+SmallVector<Value> PanelLowering::emitWindow(const Tile &tile, Value head,
+                                             Value block, ValueRange carried) {
+  int64_t mixed = before.getNumMixedHeads();
+  Tile part = tile;
+  part.numHeads = mixed;
+  part.firstHead = add(tile.firstHead, head);
+  part.queries =
+      extractBox(tile.queries,
+                 {{head, b.getIndexAttr(0), b.getIndexAttr(0)},
+                  {b.getIndexAttr(mixed), b.getIndexAttr(scoreRows),
+                   b.getIndexAttr(op.getQueryType().getDimSize(3))}},
+                 {mixed, scoreRows, op.getQueryType().getDimSize(3)});
+  auto getColumns = [&](OpFoldResult first, int64_t column, int64_t columns) {
+    return Box{{first, b.getIndexAttr(0), b.getIndexAttr(column)},
+               {b.getIndexAttr(mixed), b.getIndexAttr(scoreRows),
+                b.getIndexAttr(columns)}};
+  };
+  OpFoldResult none = b.getIndexAttr(0);
+  Value window = empty({b.getIndexAttr(mixed), b.getIndexAttr(scoreRows),
+                        b.getIndexAttr(2 * lead + kKeys)},
+                       f32);
+  Box overlap = getColumns(head, 0, 2 * lead);
+  if (lead > 0)
+    window = insert(extract(carried[1], overlap), window,
+                    getColumns(none, 0, 2 * lead));
+  Value column = index(2 * lead);
+  auto emitDots = [&](Value c, ValueRange windows) {
+    return SmallVector<Value>{
+        emitVisibleDots(part, c, block, column, windows[0])};
+  };
+  auto emitRegions = [&](Value c, ValueRange windows) {
+    return SmallVector<Value>{
+        emitRegionBlock(part, c, block, column, windows[0], 2 * lead)};
+  };
+  window = loop(zero, index(mixed), window, emitDots).front();
+  window = loop(zero, index(mixed), window, emitRegions).front();
+
+  auto isHidden = [&](Value score) { return isMinusInfinity(score); };
+  StageInput input = {window,     Value(),
+                      isHidden,   /*marksAreZero=*/false,
+                      -kInfinity, getFirstKey(tile, block)};
+  Box target{{head, none, getColumn(block)},
+             {b.getIndexAttr(mixed), b.getIndexAttr(weightRows),
+              b.getIndexAttr(kKeys)}};
+  Value staged = emitStages(
+      part, before, input, index(lead), weightRows,
+      extractBox(carried[0], target, {mixed, weightRows, kKeys}), none);
+  SmallVector<Value> results = {insert(staged, carried[0], target)};
+  if (lead > 0) {
+    // Not a view of the window, which the next one takes the place of.
+    auto next = bufferization::MaterializeInDestinationOp::create(
+        b, loc, extract(window, getColumns(none, kKeys, 2 * lead)),
+        extract(carried[1], overlap));
+    results.push_back(insert(next.getResult(), carried[1], overlap));
+  }
+  return results;
+}
+
+Value PanelLowering::emitScores(const Tile &tile) {
   Value panel = empty({b.getIndexAttr(tile.numHeads), b.getIndexAttr(scoreRows),
                        getPanelWidth(tile)},
                       f32);
-  if (overlap)
-    panel = insert(overlap, panel, getOverlap(tile, b.getIndexAttr(0)));
-  else if (before.kernel)
-    panel = fillMargins(tile, panel, scoreColumn, scoreRows, -kInfinity);
   // Two loops over blocks, because of one that may change what it has just
   // written, bufferization copies the panel.
   return loop(zero, index(tile.numHeads), panel,
               [&](Value c, ValueRange panels) {
                 auto emitDots = [&](Value block, Value column, Value panel) {
-                  return insertBlock(emitDotBlock(tile, c, block), panel, c,
-                                     column);
+                  return insertBlock(this->emitDots(tile, c, block, zero,
+                                                    scoreRows, zero, kKeys),
+                                     panel, c, column);
                 };
-                Value dots =
-                    forEachBlock(tile, scoreColumn, panels[0], emitDots);
+                Value dots = forEachBlock(tile, panels[0], emitDots);
                 auto emitRegions = [&](Value block, Value column, Value panel) {
                   return emitRegionBlock(tile, c, block, column, panel);
                 };
                 return SmallVector<Value>{
-                    forEachBlock(tile, scoreColumn, dots, emitRegions)};
+                    forEachBlock(tile, dots, emitRegions)};
               })
       .front();
 }
 
 Value PanelLowering::emitOverlap(const Tile &tile) {
-  int64_t lanes = 2 * lead;
-  Value firstKey =
-      subtract(arith::MulIOp::create(b, loc, tile.firstBlock, index(kKeys)),
-               index(lead));
-  auto emitHead = [&](Value c, ValueRange overlaps) {
-    // The block of keys before the first of a chunk's scores.
-    Value dots = emitDotBlock(tile, c, index(-1), lanes);
-    Value scores = emitRegions(tile, add(tile.firstHead, c), firstKey, dots);
-    return SmallVector<Value>{
-        insertBlock(scores, overlaps[0], c, b.getIndexAttr(0))};
+  if (lead == 0)
+    return nullptr;
+  Value firstKey = arith::MulIOp::create(b, loc, tile.firstBlock, index(kKeys));
+  // The scores of the last keys of a block before the first one's window.
+  auto emitBlock = [&](Value c, Value block, int64_t lanes, Value overlap) {
+    Value shift = arith::MulIOp::create(b, loc, block, index(kKeys));
+    Value key = add(add(firstKey, shift), index(lead + kKeys - lanes));
+    Value dots =
+        emitDots(tile, c, block, zero, scoreRows, index(kKeys - lanes), lanes);
+    return insertBlock(
+        emitRegions(tile, add(tile.firstHead, c), key, dots), overlap, c,
+        OpFoldResult(add(shift, index(2 * lead + kKeys - lanes))));
   };
-  Value overlap = empty({b.getIndexAttr(tile.numHeads),
-                         b.getIndexAttr(scoreRows), b.getIndexAttr(lanes)},
-                        f32);
+  auto emitHead = [&](Value c, ValueRange overlaps) {
+    Value overlap = emitBlock(c, index(-leadBlocks),
+                              lead - (leadBlocks - 1) * kKeys, overlaps[0]);
+    return loop(index(1 - leadBlocks), zero, overlap,
+                [&](Value block, ValueRange overlaps) {
+                  return SmallVector<Value>{
+                      emitBlock(c, block, kKeys, overlaps[0])};
+                });
+  };
+  // What is before the first key counts as 0, as all that is hidden.
+  Value overlap =
+      fill(empty({b.getIndexAttr(tile.numHeads), b.getIndexAttr(scoreRows),
+                  b.getIndexAttr(2 * lead)},
+                 f32),
+           0.0);
   return loop(zero, index(tile.numHeads), overlap, emitHead).front();
 }
 
@@ -81,58 +173,116 @@ void PanelLowering::emitQueries(Tile &tile) {
       {{none, subtract(low, tile.first), none}, {all, count, columns}});
 }
 
-Value PanelLowering::emitDotBlock(const Tile &tile, Value c, Value block,
-                                  int64_t lanes) {
+Value PanelLowering::emitDots(const Tile &tile, Value c, Value block, Value row,
+                              int64_t numRows, Value lane, int64_t lanes) {
   int64_t size = op.getQueryType().getDimSize(3);
   OpFoldResult one = b.getIndexAttr(1), none = b.getIndexAttr(0),
                columns = b.getIndexAttr(size);
-  Value number = add(tile.firstBlock, block);
-  if (lead > 0)
-    number = add(number, index(1));
-  Value keys = extractBox(keyBlocks,
-                          {{tile.batch, emitKeyHead(add(tile.firstHead, c)),
-                            number, none, b.getIndexAttr(kKeys - lanes)},
-                           {one, one, one, columns, b.getIndexAttr(lanes)}},
-                          {size, lanes});
-  Value query =
-      extractBox(tile.queries,
-                 {{c, none, none}, {one, b.getIndexAttr(scoreRows), columns}},
-                 {scoreRows, size});
+  Value number = add(add(tile.firstBlock, block), index(leadBlocks));
+  Value keys = extractBox(
+      keyBlocks,
+      {{tile.batch, emitKeyHead(add(tile.firstHead, c)), number, none, lane},
+       {one, one, one, columns, b.getIndexAttr(lanes)}},
+      {size, lanes});
+  Value query = extractBox(
+      tile.queries, {{c, row, none}, {one, b.getIndexAttr(numRows), columns}},
+      {numRows, size});
   Value dots =
-      fill(empty({b.getIndexAttr(scoreRows), b.getIndexAttr(lanes)}, f32), 0.0);
+      fill(empty({b.getIndexAttr(numRows), b.getIndexAttr(lanes)}, f32), 0.0);
   return linalg::MatmulOp::create(b, loc, dots.getType(),
                                   ValueRange{query, keys}, dots)
       .getResult(0);
 }
 
+Value PanelLowering::emitVisibleDots(const Tile &tile, Value c, Value block,
+                                     Value column, Value window) {
+  auto emitPart = [&](Value window, Value row, int64_t numRows, Value lane,
+                      int64_t lanes) {
+    Value dots = emitDots(tile, c, block, row, numRows, lane, lanes);
+    return insert(
+        dots, window,
+        {{c, row, add(column, lane)},
+         {b.getIndexAttr(1), b.getIndexAttr(numRows), b.getIndexAttr(lanes)}});
+  };
+  if (!op.hasMask())
+    return emitPart(window, zero, scoreRows, zero, kKeys);
+  int64_t numRows = choosePartRows(scoreRows), lanes = kKeys / 2;
+  Value head = add(tile.firstHead, c),
+        firstKey = add(getFirstKey(tile, block), index(lead));
+  auto emitUnlessEmpty = [&](Value window, Value row, Value lane) {
+    BlockVerdict verdict =
+        emitVerdict(tile, head, row, numRows, add(firstKey, lane), lanes);
+    return scf::IfOp::create(
+               b, loc, verdict.isEmpty,
+               [&](OpBuilder &, Location) {
+                 scf::YieldOp::create(b, loc, window);
+               },
+               [&](OpBuilder &, Location) {
+                 scf::YieldOp::create(
+                     b, loc, emitPart(window, row, numRows, lane, lanes));
+               })
+        .getResult(0);
+  };
+  auto emitRows = [&](Value i, ValueRange windows) {
+    Value row = arith::MulIOp::create(b, loc, i, index(numRows));
+    return loop(
+        zero, index(kKeys / lanes), windows, [&](Value i, ValueRange windows) {
+          Value lane = arith::MulIOp::create(b, loc, i, index(lanes));
+          return SmallVector<Value>{emitUnlessEmpty(windows[0], row, lane)};
+        });
+  };
+  BlockVerdict verdict =
+      emitVerdict(tile, head, zero, scoreRows, firstKey, kKeys);
+  return scf::IfOp::create(
+             b, loc, verdict.isFull,
+             [&](OpBuilder &, Location) {
+               scf::YieldOp::create(
+                   b, loc, emitPart(window, zero, scoreRows, zero, kKeys));
+             },
+             [&](OpBuilder &, Location) {
+               scf::YieldOp::create(
+                   b, loc,
+                   loop(zero, index(scoreRows / numRows), window, emitRows));
+             })
+      .getResult(0);
+}
+
+BlockVerdict PanelLowering::emitVerdict(const Tile &tile, Value head, Value row,
+                                        int64_t numRows, Value key,
+                                        int64_t keys) {
+  Value position = add(tile.position, row);
+  RegionTile region;
+  region.batch = tile.batch;
+  region.head = head;
+  region.positions = {position, add(position, index(numRows - 1))};
+  region.keys = {key, add(key, index(keys - 1))};
+  region.captures = op.getMaskCaptures();
+  return emitBlockVerdict(b, loc, op.getMask(), region);
+}
+
 Value PanelLowering::emitRegionBlock(const Tile &tile, Value c, Value block,
-                                     Value column, Value panel) {
+                                     Value column, Value panel,
+                                     int64_t columnsBefore) {
   Value head = add(tile.firstHead, c);
-  Value firstKey = add(
-      arith::MulIOp::create(b, loc, add(tile.firstBlock, block), index(kKeys)),
-      index(lead));
+  Value firstKey = add(getFirstKey(tile, block), index(lead));
   Value lastKey = add(firstKey, index(kKeys - 1));
-  auto emit = [&] {
-    Value dots =
-        extractBlock(panel, c, 0, scoreRows, column, b.getIndexAttr(kKeys));
-    return insertBlock(emitRegions(tile, head, firstKey, dots), panel, c,
-                       column);
+  auto emit = [&](int64_t columnsBefore) {
+    Value skipped = index(columnsBefore), first = subtract(column, skipped);
+    Value dots = extractBlock(panel, c, 0, scoreRows, first,
+                              b.getIndexAttr(columnsBefore + kKeys));
+    return insertBlock(
+        emitRegions(tile, head, subtract(firstKey, skipped), dots), panel, c,
+        first);
   };
   if (op.hasScore())
-    return emit();
+    return emit(0);
   // Of most blocks, every position counts, and a product is a score.
   Value isPartial = arith::OrIOp::create(
       b, loc, compare(arith::CmpIPredicate::slt, tile.first, zero), // T4
       compare(arith::CmpIPredicate::sge, lastKey, tile.end));
   if (op.hasMask()) {
-    RegionTile region;
-    region.batch = tile.batch;
-    region.head = head;
-    region.positions = {tile.position,
-                        add(tile.position, index(scoreRows - 1))};
-    region.keys = {firstKey, lastKey};
-    region.captures = op.getMaskCaptures();
-    BlockVerdict verdict = emitBlockVerdict(b, loc, op.getMask(), region);
+    BlockVerdict verdict =
+        emitVerdict(tile, head, zero, scoreRows, firstKey, kKeys);
     Value yes = arith::ConstantOp::create(b, loc, b.getBoolAttr(true));
     isPartial = arith::OrIOp::create(
         b, loc, isPartial, arith::XOrIOp::create(b, loc, verdict.isFull, yes));
@@ -140,7 +290,7 @@ Value PanelLowering::emitRegionBlock(const Tile &tile, Value c, Value block,
   return scf::IfOp::create(
              b, loc, isPartial,
              [&](OpBuilder &, Location) {
-               scf::YieldOp::create(b, loc, emit());
+               scf::YieldOp::create(b, loc, emit(columnsBefore));
              },
              [&](OpBuilder &, Location) {
                scf::YieldOp::create(b, loc, panel);

@@ -132,49 +132,71 @@ Value PanelLowering::emitSums(const Tile &tile, Value panel, Value factors,
                               Value exact, Value sums) {
   int64_t size = op.getValueType().getDimSize(3);
   auto isHidden = [&](Value weight) { return isMinusZero(weight); };
-  StageInput input = {panel, factors, isHidden, /*marksAreZero=*/true, -0.0};
+  StageInput input = {panel, factors, isHidden, /*marksAreZero=*/true,
+                      -0.0,  Value()};
   OpFoldResult none = b.getIndexAttr(0), one = b.getIndexAttr(1),
                rows = b.getIndexAttr(tileRows), columns = b.getIndexAttr(size);
-  return forEachBlock(
-      tile, weightColumn, sums, [&](Value block, Value column, Value sums) {
-        Value first = arith::MulIOp::create(b, loc, add(tile.firstBlock, block),
-                                            index(kKeys));
-        Value count = arith::MinUIOp::create(b, loc, subtract(tile.end, first),
-                                             index(kKeys));
-        Value weights = panel;
-        int64_t row = input.getNumRows() - tileRows;
-        if (after.kernel || after.mixing) {
-          Value staged =
-              empty({b.getIndexAttr(heads), rows, b.getIndexAttr(kKeys)}, f32);
-          weights =
-              emitStages(tile, after, input, column, tileRows, staged, none);
-          column = zero;
-          row = 0;
-        }
-        auto emitHead = [&](Value c, ValueRange sums) {
-          Value value = emitConverted(
-              extractRows(op.getValue(), tile.batch,
-                          emitKeyHead(add(tile.firstHead, c)), first, count),
-              f32);
-          Box box = {{c, none, none}, {one, rows, columns}};
-          Value p = extractBlock(weights, c, row, tileRows, column, count);
-          Value sum = extractBox(sums[0], box, {tileRows, size});
-          sum =
-              scf::IfOp::create(
+  // Of keys that are hidden from some rows, others have products.
+  bool hasRowEnds = canBoundKeys();
+  int64_t groupRows = hasRowEnds ? choosePartRows(tileRows) : tileRows;
+  return forEachBlock(tile, sums, [&](Value block, Value column, Value sums) {
+    Value first = arith::MulIOp::create(b, loc, add(tile.firstBlock, block),
+                                        index(kKeys));
+    Value count =
+        arith::MinUIOp::create(b, loc, subtract(tile.end, first), index(kKeys));
+    Value weights = panel;
+    int64_t row = weightRows - tileRows;
+    if (after.kernel || after.mixing) {
+      Value staged =
+          empty({b.getIndexAttr(heads), rows, b.getIndexAttr(kKeys)}, f32);
+      weights = emitStages(tile, after, input, column, tileRows, staged, none);
+      column = zero;
+      row = 0;
+    }
+    auto emitHead = [&](Value c, ValueRange sums) {
+      Value value = emitConverted(
+          extractRows(op.getValue(), tile.batch,
+                      emitKeyHead(add(tile.firstHead, c)), first, count),
+          f32);
+      auto emitRows = [&](Value group, ValueRange sums) {
+        Value begin = arith::MulIOp::create(b, loc, group, index(groupRows));
+        Value visible =
+            hasRowEnds ? emitKeyCount(tile, begin, groupRows, first) : count;
+        Box box = {{c, begin, none}, {one, b.getIndexAttr(groupRows), columns}};
+        Value p = extractBox(weights,
+                             {{c, add(begin, index(row)), column},
+                              {one, b.getIndexAttr(groupRows), visible}},
+                             {groupRows, ShapedType::kDynamic});
+        Value v = extract(value, {{none, none}, {visible, columns}});
+        Value sum = extractBox(sums[0], box, {groupRows, size});
+        sum = scf::IfOp::create(
                   b, loc, exact,
                   [&](OpBuilder &, Location) {
-                    scf::YieldOp::create(b, loc, emitExactSums(p, value, sum));
+                    scf::YieldOp::create(b, loc, emitExactSums(p, v, sum));
                   },
                   [&](OpBuilder &, Location) {
                     auto product = linalg::MatmulOp::create(
-                        b, loc, sum.getType(), ValueRange{p, value}, sum);
+                        b, loc, sum.getType(), ValueRange{p, v}, sum);
                     scf::YieldOp::create(b, loc, product.getResult(0));
                   })
                   .getResult(0);
-          return SmallVector<Value>{insert(sum, sums[0], box)};
-        };
-        return loop(zero, index(heads), sums, emitHead).front();
-      });
+        return SmallVector<Value>{insert(sum, sums[0], box)};
+      };
+      return loop(zero, index(tileRows / groupRows), sums, emitRows);
+    };
+    return loop(zero, index(heads), sums, emitHead).front();
+  });
+}
+
+Value PanelLowering::emitKeyCount(const Tile &tile, Value row, int64_t numRows,
+                                  Value first) {
+  Value position = add(tile.position, add(row, index(scoreRows - tileRows)));
+  VisibleKeys keys =
+      emitVisibleKeys(b, loc, op.getMask(), tile.batch, zero,
+                      {position, add(position, index(numRows - 1))}, tile.end,
+                      op.getMaskCaptures());
+  Value count = arith::MaxSIOp::create(b, loc, subtract(keys.end, first), zero);
+  return arith::MinSIOp::create(b, loc, count, index(kKeys));
 }
 
 Value PanelLowering::emitExactSums(Value weights, Value value, Value sums) {

@@ -5,19 +5,23 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A block of keys is copied with its margins, with 0 where it is hidden, and
-// convolved there. What is hidden is marked in the panel that stages read: as a
-// score of -inf, or a weight of -0.0.
+// What is hidden is marked in the panel that stages read: as a score of -inf,
+// or a weight of -0.0. Before it is convolved, a block of keys with hidden ones
+// is copied with its margins, with 0 there.
 //
 //===----------------------------------------------------------------------===//
 
 #include "lib/Conversion/AttnToLinalg/PanelLowering.h"
 
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 using namespace mlir::attn;
+
+/// Lanes of a part of a block that is convolved unless all of it is hidden.
+constexpr int64_t kPartLanes = 16;
 
 /// Heads that an elementwise operation mixes at most.
 constexpr int64_t kMostMixed = 4;
@@ -28,27 +32,6 @@ Value PanelLowering::isMinusZero(Value weight) {
   Value sign = arith::ConstantOp::create(
       b, loc, b.getIntegerAttr(i32, APInt::getSignMask(32)));
   return compare(arith::CmpIPredicate::eq, bits, sign);
-}
-
-Value PanelLowering::emitStagesBefore(const Tile &tile, Value scores) {
-  auto isHidden = [&](Value score) { return isMinusInfinity(score); };
-  Box box = getKeyColumns(tile, weightColumn, weightRows);
-  box.sizes.back() = b.getIndexAttr(kKeys);
-  // In place, by a copy: a panel more would not stay in the second-level cache.
-  auto emitBlock = [&](Value, Value column, Value panel) {
-    StageInput input = {panel, Value(), isHidden, /*marksAreZero=*/false,
-                        -kInfinity};
-    Value staged = empty({b.getIndexAttr(tile.numHeads),
-                          b.getIndexAttr(weightRows), b.getIndexAttr(kKeys)},
-                         f32);
-    staged = emitStages(tile, before, input, column, weightRows, staged,
-                        b.getIndexAttr(0));
-    box.offsets.back() = subtract(column, index(stageColumn - weightColumn));
-    Value copied =
-        map(staged, extract(panel, box), [](ValueRange x) { return x[0]; });
-    return insert(copied, panel, box);
-  };
-  return forEachBlock(tile, stageColumn, scores, emitBlock);
 }
 
 Value PanelLowering::emitStages(const Tile &tile, Stages stages,
@@ -65,10 +48,9 @@ Value PanelLowering::emitStages(const Tile &tile, Stages stages,
                                f32);
     OpFoldResult place = isLast ? destinationColumn : b.getIndexAttr(0);
     auto convolve = [&](Value c, ValueRange blocks) {
-      Value block = emitConvolution(tile, stages, input, column, c, numRows);
-      block = emitHidden(input, column, c, numRows, block,
-                         isLast ? input.mark : 0.0);
-      return SmallVector<Value>{insertBlock(block, blocks[0], c, place)};
+      return SmallVector<Value>{
+          emitConvolution(tile, stages, input, column, c, numRows,
+                          isLast ? input.mark : 0.0, blocks[0], place)};
     };
     convolved = loop(zero, index(tile.numHeads), blocks, convolve).front();
     if (isLast)
@@ -91,10 +73,16 @@ Value PanelLowering::emitStages(const Tile &tile, Stages stages,
   return loop(zero, index(tile.numHeads / count), destination, mix).front();
 }
 
-Value PanelLowering::emitHidden(const StageInput &input, Value column, Value c,
-                                int64_t numRows, Value block, double mark) {
-  Value marks = extractBlock(input.panel, c, input.getNumRows() - numRows,
-                             numRows, column, b.getIndexAttr(kKeys));
+Value PanelLowering::emitHidden(const StageInput &input, Value row,
+                                Value column, Value c, Value block,
+                                double mark) {
+  auto type = cast<RankedTensorType>(block.getType());
+  Value marks =
+      extractBox(input.panel,
+                 {{c, row, column},
+                  {b.getIndexAttr(1), b.getIndexAttr(type.getDimSize(0)),
+                   b.getIndexAttr(type.getDimSize(1))}},
+                 type.getShape());
   return map(marks, block, [&](ValueRange x) {
     return select(input.isHidden(x[0]), real(f32, mark), x[1]);
   });
@@ -102,7 +90,9 @@ Value PanelLowering::emitHidden(const StageInput &input, Value column, Value c,
 
 Value PanelLowering::emitConvolution(const Tile &tile, Stages stages,
                                      const StageInput &input, Value column,
-                                     Value c, int64_t numRows) {
+                                     Value c, int64_t numRows, double mark,
+                                     Value destination,
+                                     OpFoldResult destinationColumn) {
   int64_t cq = stages.getQueryHalo() + 1, ck = 2 * stages.getKeyHalo() + 1;
   auto kernelType = cast<RankedTensorType>(stages.kernel.getType());
   bool mixes = kernelType.getRank() == 4;
@@ -113,7 +103,36 @@ Value PanelLowering::emitConvolution(const Tile &tile, Stages stages,
       mixes ? subtract(c, arith::RemUIOp::create(b, loc, c, index(mixed))) : c;
   OpFoldResult none = b.getIndexAttr(0), one = b.getIndexAttr(1);
 
-  // T4, T5: 0 around the panel and where it is hidden.
+  SmallVector<OpFoldResult> offsets(kernelType.getRank(), none),
+      sizes(kernelType.getRank(), one);
+  offsets[0] = add(tile.firstHead, c);
+  for (int64_t dim = 1; dim < kernelType.getRank(); ++dim)
+    sizes[dim] = b.getIndexAttr(kernelType.getDimSize(dim));
+  Value kernel = extractBox(stages.kernel, {offsets, sizes}, {mixed, cq, ck});
+  AffineExpr r, j, e, a, k;
+  bindDims(b.getContext(), r, j, e, a, k);
+  // Some rows and lanes of the result, from those of a block with its margins.
+  auto getPart = [&](Value row, int64_t rows, Value lane, int64_t lanes) {
+    return Box{
+        {c, row,
+         add(getValueOrCreateConstantIndexOp(b, loc, destinationColumn), lane)},
+        {one, b.getIndexAttr(rows), b.getIndexAttr(lanes)}};
+  };
+  auto convolve = [&](Value block, Value destination, Value row, int64_t rows,
+                      Value lane, int64_t lanes) {
+    Value read =
+        extractBox(block,
+                   {{none, row, add(lane, index(margin - stages.getKeyHalo()))},
+                    {b.getIndexAttr(mixed), b.getIndexAttr(rows + cq - 1),
+                     b.getIndexAttr(lanes + ck - 1)}},
+                   {mixed, rows + cq - 1, lanes + ck - 1});
+    Value sums = fill(
+        extractBox(destination, getPart(row, rows, lane, lanes), {rows, lanes}),
+        0.0);
+    return multiplyAdd({{e, r + a, j + k}, {e, a, k}, {r, j}}, {read, kernel},
+                       sums, /*numReductions=*/3);
+  };
+
   Value source = extractBox(
       input.panel,
       {{first, b.getIndexAttr(skipped), subtract(column, index(margin))},
@@ -127,39 +146,78 @@ Value PanelLowering::emitConvolution(const Tile &tile, Stages stages,
                    {{first, b.getIndexAttr(weightRows - readRows)},
                     {b.getIndexAttr(mixed), b.getIndexAttr(readRows)}},
                    {mixed, readRows}));
-  Value visible =
-      map(inputs,
-          empty({b.getIndexAttr(mixed), b.getIndexAttr(readRows),
-                 b.getIndexAttr(readColumns)},
-                f32),
-          [&](ValueRange x) {
-            Value result = x[0];
-            if (!input.marksAreZero)
-              result = select(input.isHidden(result), real(f32, 0.0), result);
-            if (input.factors)
-              result = arith::MulFOp::create(b, loc, result, x[1]);
-            return result;
+  // Here, and not where it is used, for a buffer that all blocks have.
+  Value copy = empty({b.getIndexAttr(mixed), b.getIndexAttr(readRows),
+                      b.getIndexAttr(readColumns)},
+                     f32);
+  auto emitVisible = [&] {
+    // T4, T5: 0 around the panel and where it is hidden.
+    Value visible = map(inputs, copy, [&](ValueRange x) {
+      Value result = x[0];
+      if (!input.marksAreZero)
+        result = select(input.isHidden(result), real(f32, 0.0), result);
+      if (input.factors)
+        result = arith::MulFOp::create(b, loc, result, x[1]);
+      return result;
+    });
+    // After the softmax, every block is copied, and most have nothing hidden.
+    bool inParts = op.hasMask() && !input.marksAreZero;
+    int64_t rows = inParts ? choosePartRows(numRows) : numRows,
+            lanes = inParts ? kPartLanes : kKeys;
+    auto emitPart = [&](Value row, Value lane, Value destination) {
+      Value block = convolve(visible, destination, row, rows, lane, lanes);
+      block = emitHidden(input, add(row, index(input.getNumRows() - numRows)),
+                         add(column, lane), c, block, mark);
+      return insert(block, destination, getPart(row, rows, lane, lanes));
+    };
+    if (!inParts)
+      return emitPart(zero, zero, destination);
+    auto emitRows = [&](Value i, ValueRange destinations) {
+      Value row = arith::MulIOp::create(b, loc, i, index(rows));
+      return loop(
+          zero, index(kKeys / lanes), destinations,
+          [&](Value i, ValueRange destinations) {
+            Value lane = arith::MulIOp::create(b, loc, i, index(lanes)),
+                  destination = destinations[0];
+            BlockVerdict verdict =
+                emitVerdict(tile, add(tile.firstHead, c),
+                            add(row, index(scoreRows - numRows)), rows,
+                            add(input.firstKey, lane), lanes);
+            auto either = scf::IfOp::create(
+                b, loc, verdict.isEmpty,
+                [&](OpBuilder &, Location) {
+                  Box part = getPart(row, rows, lane, lanes);
+                  Value marks =
+                      fill(extractBox(destination, part, {rows, lanes}), mark);
+                  scf::YieldOp::create(b, loc,
+                                       insert(marks, destination, part));
+                },
+                [&](OpBuilder &, Location) {
+                  scf::YieldOp::create(b, loc,
+                                       emitPart(row, lane, destination));
+                });
+            return SmallVector<Value>{either.getResult(0)};
           });
-  visible =
-      extractBox(visible,
-                 {{none, none, b.getIndexAttr(margin - stages.getKeyHalo())},
-                  {b.getIndexAttr(mixed), b.getIndexAttr(readRows),
-                   b.getIndexAttr(kKeys + ck - 1)}},
-                 {mixed, readRows, kKeys + ck - 1});
-
-  SmallVector<OpFoldResult> offsets(kernelType.getRank(), none),
-      sizes(kernelType.getRank(), one);
-  offsets[0] = add(tile.firstHead, c);
-  for (int64_t dim = 1; dim < kernelType.getRank(); ++dim)
-    sizes[dim] = b.getIndexAttr(kernelType.getDimSize(dim));
-  Value kernel = extractBox(stages.kernel, {offsets, sizes}, {mixed, cq, ck});
-
-  AffineExpr r, j, e, a, k;
-  bindDims(b.getContext(), r, j, e, a, k);
-  Value sums =
-      fill(empty({b.getIndexAttr(numRows), b.getIndexAttr(kKeys)}, f32), 0.0);
-  return multiplyAdd({{e, r + a, j + k}, {e, a, k}, {r, j}}, {visible, kernel},
-                     sums, /*numReductions=*/3);
+    };
+    return loop(zero, index(numRows / rows), destination, emitRows).front();
+  };
+  if (input.marksAreZero)
+    return emitVisible();
+  // Nothing is hidden in most blocks, so that they need no copy.
+  return scf::IfOp::create(
+             b, loc, AllFiniteOp::create(b, loc, b.getI1Type(), source),
+             [&](OpBuilder &, Location) {
+               Value block =
+                   convolve(source, destination, zero, numRows, zero, kKeys);
+               scf::YieldOp::create(
+                   b, loc,
+                   insert(block, destination,
+                          getPart(zero, numRows, zero, kKeys)));
+             },
+             [&](OpBuilder &, Location) {
+               scf::YieldOp::create(b, loc, emitVisible());
+             })
+      .getResult(0);
 }
 
 SmallVector<Value> PanelLowering::emitMixing(const Tile &tile, Stages stages,

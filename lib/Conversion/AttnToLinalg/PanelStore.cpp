@@ -44,7 +44,7 @@ PanelLowering::Store PanelLowering::storeWeights(const Tile &tile) {
          {some, b.getIndexAttr(scoreRows), b.getIndexAttr(features)}},
         {count, scoreRows, features});
     auto storeChunk = [&](const Tile &chunk, Value panel, ValueRange carried) {
-      Box columns = getKeyColumns(chunk, weightColumn, weightRows);
+      Box columns = getKeyColumns(chunk);
       Box place = {{chunk.chunk, c, none, none},
                    {one, some, rows, columns.sizes.back()}};
       Value destination = extractBox(carried[0], place,

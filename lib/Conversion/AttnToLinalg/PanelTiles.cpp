@@ -28,40 +28,54 @@ static constexpr int64_t kMostOfChunk = 64 * 1024;
 /// done once for a chunk no cheaper.
 static constexpr int64_t kMostBlocksOfChunk = 8;
 
-bool PanelLowering::canHaveChunks() {
-  // A convolution after the softmax reads across chunks; and one before it, of
-  // more keys than what a chunk passes on to the next one.
-  return !after.kernel && (!before.kernel || margin <= 16);
+/// Tiles have fewer rows than may be, but not fewer than these, if the last one
+/// is fuller then.
+static constexpr int64_t kLeastRowsOfChoice = 48;
+
+int64_t PanelLowering::chooseRows(int64_t mostRows) {
+  int64_t numRows = cast<ShapedType>(op.getOutput().getType()).getDimSize(2);
+  int64_t largest = llvm::alignDown(mostRows, kRowMultiple);
+  if (!ShapedType::isDynamic(numRows) && numRows <= mostRows)
+    return numRows;
+  if (largest < kLeastRowsOfChoice)
+    return mostRows;
+  if (ShapedType::isDynamic(numRows))
+    return largest;
+  // Twice those of the output, for the stages and the values.
+  auto countRows = [&](int64_t rows) {
+    return llvm::divideCeil(numRows, rows) *
+           (2 * rows + llvm::alignTo(rows + op.getHalo(), kRowMultiple));
+  };
+  int64_t best = largest;
+  for (int64_t rows = largest; rows >= kLeastRowsOfChoice; rows -= kRowMultiple)
+    if (countRows(rows) < countRows(best))
+      best = rows;
+  return best;
 }
 
 void PanelLowering::chooseTile(int64_t mostRows) {
   margin = llvm::alignTo(
       std::max<int64_t>({before.getKeyHalo(), after.getKeyHalo(), 1}), 16);
-  bool hasChunks = canHaveChunks();
-  tileRows = hasChunks ? mostRows
-                       : std::min(mostRows, std::max(kMostRowsOfHeads / heads,
-                                                     kRowMultiple));
-  if (int64_t rows = cast<ShapedType>(op.getOutput().getType()).getDimSize(2);
-      !ShapedType::isDynamic(rows))
-    tileRows = std::min(tileRows, rows);
+  // A convolution after the softmax reads across chunks.
+  bool hasChunks = !after.kernel;
+  if (!hasChunks)
+    mostRows =
+        std::min(mostRows, std::max(kMostRowsOfHeads / heads, kRowMultiple));
+  tileRows = chooseRows(mostRows);
   int64_t multiple = tileRows < kRowMultiple ? 1 : kRowMultiple;
   weightRows = llvm::alignTo(tileRows + after.getQueryHalo(), multiple);
   scoreRows = llvm::alignTo(weightRows + before.getQueryHalo(), multiple);
-  if (!hasChunks) {
-    chunkBlocks = lead = 0;
-    weightColumn = margin;
-    scoreColumn = stageColumn = before.kernel ? 2 * margin : margin;
+  lead = before.kernel ? margin : 0;
+  leadBlocks = llvm::divideCeil(lead, kKeys);
+  firstColumn = after.kernel ? margin : 0;
+  chunkBlocks = 0;
+  if (!hasChunks)
     return;
-  }
   int64_t blocks = kMostOfChunk / (getChunkHeads() * scoreRows * kKeys);
   if (int64_t keys = op.getKeyType().getDimSize(2);
       !ShapedType::isDynamic(keys))
     blocks = std::min(blocks, int64_t(llvm::divideCeil(keys, kKeys)));
   chunkBlocks = std::clamp<int64_t>(blocks, 1, kMostBlocksOfChunk);
-  lead = before.kernel ? margin : 0;
-  weightColumn = 0;
-  stageColumn = lead;
-  scoreColumn = 2 * lead;
 }
 
 SmallVector<Value> PanelLowering::emitUntilFinite(
@@ -92,14 +106,11 @@ SmallVector<Value> PanelLowering::emitUntilFinite(
 }
 
 PanelLowering::TileResult PanelLowering::emitWholeTile(const Tile &tile) {
-  Value panel = emitScores(tile);
-  if (before.kernel || before.mixing)
-    panel = emitStagesBefore(tile, panel);
-  Box columns = getKeyColumns(tile, weightColumn, weightRows);
+  Value overlap = emitOverlap(tile);
+  Value panel = emitPanel(tile, overlap);
+  Box columns = getKeyColumns(tile);
   Update update = emitUpdate(extract(panel, columns), createSoftmax(heads));
-  panel = insert(update.weights, panel, columns);
-  if (after.kernel)
-    panel = fillMargins(tile, panel, weightColumn, weightRows, 0.0);
+  panel = fillMargins(tile, insert(update.weights, panel, columns));
   Normalization normalization = emitNormalization(tile, update.softmax);
   // Weights of 0 make NaN of what a hidden row must not hold. That is rare.
   auto emitRound = [&](ValueRange destinations, Value exact) {
@@ -130,22 +141,15 @@ SmallVector<Value> PanelLowering::forEachChunk(
     function_ref<SmallVector<Value>(const Tile &, Value, ValueRange)> body) {
   // What convolutions read of the chunk before goes along.
   SmallVector<Value> carried(initial);
-  if (lead > 0)
-    carried.push_back(emitOverlap(tile));
+  if (Value overlap = emitOverlap(tile))
+    carried.push_back(overlap);
   auto emitChunk = [&](const Tile &chunk, ValueRange carried) {
-    Value panel = emitScores(chunk, lead > 0 ? carried.back() : Value());
-    Value next;
-    if (lead > 0) {
-      Value end = arith::MulIOp::create(b, loc, chunk.numBlocks, index(kKeys));
-      next = map(extract(panel, getOverlap(chunk, end)), carried.back(),
-                 [](ValueRange x) { return x[0]; });
-    }
-    if (before.kernel || before.mixing)
-      panel = emitStagesBefore(chunk, panel);
+    Value overlap = lead > 0 ? carried.back() : Value();
+    Value panel = emitPanel(chunk, overlap);
     SmallVector<Value> results =
-        body(chunk, panel, lead > 0 ? carried.drop_back() : carried);
-    if (lead > 0)
-      results.push_back(next);
+        body(chunk, panel, carried.take_front(initial.size()));
+    if (overlap)
+      results.push_back(overlap);
     return results;
   };
   SmallVector<Value> results = loopOverChunks(tile, carried, emitChunk);
@@ -160,7 +164,7 @@ PanelLowering::TileResult PanelLowering::emitChunkedTile(const Tile &tile) {
                                   fill(destinations[1], -kInfinity),
                                   fill(destinations[2], 0.0)};
     auto emitChunk = [&](const Tile &chunk, Value panel, ValueRange carried) {
-      Box columns = getKeyColumns(chunk, weightColumn, weightRows);
+      Box columns = getKeyColumns(chunk);
       Update update =
           emitUpdate(extract(panel, columns), {carried[1], carried[2]});
       Value factor =

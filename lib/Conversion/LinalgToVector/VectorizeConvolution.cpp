@@ -92,6 +92,15 @@ static linalg::LinalgOp findConsumer(linalg::LinalgOp op) {
   return consumer;
 }
 
+/// Rows of a block of at most `most`: those that leave no rest if they are not
+/// much fewer, so that there is code for one number.
+static int64_t divideRows(int64_t numRows, int64_t most) {
+  for (int64_t rows = most; 3 * rows >= 2 * most; --rows)
+    if (numRows % rows == 0)
+      return rows;
+  return llvm::divideCeil(numRows, llvm::divideCeil(numRows, most));
+}
+
 namespace {
 class ConvolutionEmitter {
 public:
@@ -225,7 +234,7 @@ LogicalResult attn::vectorizeConvolution(RewriterBase &rewriter,
   int64_t most = std::max<int64_t>(
       int64_t(registers.count) - std::min(kernel.getDimSize(1), kMostTaps) - 2,
       1);
-  int64_t rows = llvm::divideCeil(numRows, llvm::divideCeil(numRows, most));
+  int64_t rows = divideRows(numRows, most);
   auto columns =
       scf::ForOp::create(rewriter, loc, constant(0),
                          constant(output.getDimSize(1)), constant(width));
