@@ -159,8 +159,27 @@ func.func @mixed_twice(%query: tensor<?x6x?x8xf32>, %key: tensor<?x2x150x8xf32>,
 
 // -----
 
-// Of a convolution after the softmax, no chunk of weights is complete, and 16 heads have
-// 24 rows of a panel of all keys.
+// Of a convolution after the softmax, no chunk of weights is complete: 48 rows have a
+// panel of all keys.
+// CHECK-LABEL: func.func @rows_of_panel
+// CHECK: step (1, 1, 48)
+// CHECK: -> (tensor<1x54x?xf32>)
+// CHECK: scf.while
+func.func @rows_of_panel(%query: tensor<?x2x?x8xf32>, %key: tensor<?x2x?x8xf32>,
+                         %init: tensor<?x2x?x8xf32>, %kernel: tensor<2x6x3xf32>)
+    -> tensor<?x2x?x8xf32> {
+  %0 = attn.multi_token_attention
+      ins(%query, %key, %key : tensor<?x2x?x8xf32>, tensor<?x2x?x8xf32>,
+          tensor<?x2x?x8xf32>)
+      outs(%init : tensor<?x2x?x8xf32>)
+      convolve_after(%kernel : tensor<2x6x3xf32>)
+      mask causal
+  return %0 : tensor<?x2x?x8xf32>
+}
+
+// -----
+
+// 16 heads have 24 rows of one.
 // CHECK-LABEL: func.func @panel_of_all_keys
 // CHECK: linalg.matmul {{.*}} outs(%{{.*}} : tensor<30x64xf32>)
 // CHECK: -> (tensor<16x30x?xf32>)

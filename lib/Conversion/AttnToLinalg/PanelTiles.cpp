@@ -17,9 +17,9 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-/// Rows of all heads of a tile with a panel of all keys, but of the smallest:
-/// of more, it would not stay in the second-level cache.
-static constexpr int64_t kMostRowsOfHeads = 384;
+/// Rows of a tile with a panel of all keys, and of all its heads, but of the
+/// smallest: of more, it would not stay in the second-level cache.
+static constexpr int64_t kMostRowsOfPanel = 48, kMostRowsOfHeads = 384;
 
 /// Elements of a chunk's panel at most, but of one of the smallest.
 static constexpr int64_t kMostOfChunk = 64 * 1024;
@@ -59,8 +59,8 @@ void PanelLowering::chooseTile(int64_t mostRows) {
   // A convolution after the softmax reads across chunks.
   bool hasChunks = !after.kernel;
   if (!hasChunks)
-    mostRows =
-        std::min(mostRows, std::max(kMostRowsOfHeads / heads, kRowMultiple));
+    mostRows = std::min({mostRows, kMostRowsOfPanel,
+                         std::max(kMostRowsOfHeads / heads, kRowMultiple)});
   tileRows = chooseRows(mostRows);
   int64_t multiple = tileRows < kRowMultiple ? 1 : kRowMultiple;
   weightRows = llvm::alignTo(tileRows + after.getQueryHalo(), multiple);
