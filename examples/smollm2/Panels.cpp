@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
+#include <string>
 
 #include <sys/mman.h>
 
@@ -132,10 +134,12 @@ Expected<Panels> Panels::create(const GgufTensor &tensor, ElementType type,
       dequantizeRow(tensor, rowOf(panel * width + output, order),
                     std::span(rows).subspan(std::size_t(output * inputs),
                                             std::size_t(inputs)));
-    if (isQuantized)
-      result.writeQuantized(rows, panel * width, bytes);
-    else
+    if (!isQuantized)
       result.writePairs(rows, bytes);
+    else if (attn::Status status =
+                 result.writeQuantized(rows, panel * width, bytes);
+             !status)
+      return status.error();
     bytes += width * inputs * bytesOf(type);
   }
   return result;
@@ -153,22 +157,31 @@ void Panels::writePairs(std::span<const float> rows, std::byte *panel) const {
       }
 }
 
-void Panels::writeQuantized(std::span<const float> rows,
-                            std::int64_t firstOutput, std::byte *panel) {
+attn::Status Panels::writeQuantized(std::span<const float> rows,
+                                    std::int64_t firstOutput,
+                                    std::byte *panel) {
   std::int64_t width = widthOf(type);
   for (std::int64_t output = 0; output < width; ++output) {
     auto row =
         rows.subspan(std::size_t(output * numInputs), std::size_t(numInputs));
     float most = 0;
-    for (float weight : row)
+    for (float weight : row) {
+      if (!std::isfinite(weight))
+        return Error{"expected finite weights, got " + std::to_string(weight) +
+                         ", which i8 does not have",
+                     {}};
       most = std::max(most, std::abs(weight));
-    // Of zeros, any scale is one.
-    float scale = most > 0 ? most / 127 : 1;
+    }
+    // Of zeros, any scale is one; smaller scales would not be exact.
+    float scale = most / 127;
+    if (scale < std::numeric_limits<float>::min())
+      scale = 1;
     scales[std::size_t(firstOutput + output)] = scale;
     for (std::int64_t input = 0; input < numInputs; ++input)
       panel[input * width + output] = static_cast<std::byte>(
           std::int8_t(std::lround(row[std::size_t(input)] / scale)));
   }
+  return {};
 }
 
 void Panels::copyRow(std::int64_t row, std::span<float> result) const {

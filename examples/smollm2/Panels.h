@@ -83,7 +83,7 @@ public:
 
   /// Makes panels of `tensor`, of bf16 or i8, in `memory`, which outlives them.
   /// Errors: not a matrix, outputs that do not fill panels, an odd number of
-  /// inputs, another size of the memory.
+  /// inputs, another size of the memory, weights for i8 that are not finite.
   static attn::Expected<Panels> create(const GgufTensor &tensor,
                                        attn::ElementType type,
                                        std::span<PanelMemory::Line> memory,
@@ -103,8 +103,8 @@ public:
 private:
   /// Writes weights (outputs, inputs) of a panel.
   void writePairs(std::span<const float> rows, std::byte *panel) const;
-  void writeQuantized(std::span<const float> rows, std::int64_t firstOutput,
-                      std::byte *panel);
+  attn::Status writeQuantized(std::span<const float> rows,
+                              std::int64_t firstOutput, std::byte *panel);
 
   attn::ElementType type = attn::ElementType::bf16;
   const std::byte *data = nullptr;

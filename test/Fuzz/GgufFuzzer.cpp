@@ -28,10 +28,13 @@ static void readTensors(const GgufFile &file) {
     std::vector<float> row(std::size_t(tensor.sizes.back()));
     for (std::int64_t i = 0; i < rows; ++i)
       dequantizeRow(tensor, i, row);
-    std::vector<PanelMemory::Line> memory;
-    if (tensor.sizes.size() == 2)
-      memory.resize(PanelMemory::linesOf(tensor.sizes));
-    (void)Panels::create(tensor, memory);
+    for (attn::ElementType type :
+         {attn::ElementType::bf16, attn::ElementType::i8}) {
+      std::vector<PanelMemory::Line> memory;
+      if (tensor.sizes.size() == 2)
+        memory.resize(PanelMemory::linesOf(tensor.sizes, type));
+      (void)Panels::create(tensor, type, memory);
+    }
   }
 }
 

@@ -11,6 +11,8 @@
 #include "gtest/gtest.h"
 
 #include <cmath>
+#include <limits>
+#include <string>
 
 using namespace smollm2;
 using attn::bf16;
@@ -152,19 +154,44 @@ TEST(Panels, Quantized) {
   }
 }
 
-/// All numbers of an output may be 0.
-TEST(Panels, QuantizedZeros) {
+/// A matrix (64, 2) of one number.
+static GgufFile filled(float number) {
+  std::string bytes;
+  for (int i = 0; i < 128; ++i)
+    bytes.append(reinterpret_cast<const char *>(&number), sizeof(number));
   GgufWriter writer;
-  writer.addTensor("w", {2, 64}, 0, std::string(512, '\0'));
-  GgufFile file = *parseGguf(writer.file());
+  writer.addTensor("w", {2, 64}, 0, bytes);
+  return *parseGguf(writer.file());
+}
+
+/// All numbers of an output may be 0, or too small for a scale.
+TEST(Panels, QuantizedZeros) {
   Expected<PanelMemory> memory = PanelMemory::create(2);
   ASSERT_TRUE(memory) << memory.error().message;
-  Expected<Panels> panels =
-      Panels::create(*file.findTensor("w"), ElementType::i8, memory->lines());
-  ASSERT_TRUE(panels) << panels.error().message;
-  std::vector<float> row(2, 1.0f);
-  panels->copyRow(63, row);
-  EXPECT_EQ(row, (std::vector<float>{0, 0}));
+  for (float number : {0.0f, -1e-44f, 1e-37f}) {
+    GgufFile file = filled(number);
+    Expected<Panels> panels =
+        Panels::create(*file.findTensor("w"), ElementType::i8, memory->lines());
+    ASSERT_TRUE(panels) << panels.error().message;
+    std::vector<float> row(2, 1.0f);
+    panels->copyRow(63, row);
+    EXPECT_EQ(row, (std::vector<float>{0, 0})) << number;
+  }
+}
+
+TEST(Panels, QuantizedIsFinite) {
+  Expected<PanelMemory> memory = PanelMemory::create(2);
+  ASSERT_TRUE(memory) << memory.error().message;
+  for (float number : {std::numeric_limits<float>::quiet_NaN(),
+                       -std::numeric_limits<float>::infinity()}) {
+    GgufFile file = filled(number);
+    Expected<Panels> panels =
+        Panels::create(*file.findTensor("w"), ElementType::i8, memory->lines());
+    ASSERT_FALSE(panels);
+    EXPECT_EQ(panels.error().message, "expected finite weights, got " +
+                                          std::to_string(number) +
+                                          ", which i8 does not have");
+  }
 }
 
 TEST(Panels, Errors) {
