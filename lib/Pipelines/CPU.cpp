@@ -50,6 +50,7 @@ static void addTilingStage(OpPassManager &pm, const TargetDescription &target) {
   attn::TileProjectionsOptions projections;
   projections.laneMultiple = lanes;
   projections.inPairs = target.hasPairs();
+  projections.bf16Tiles = target.bf16Tiles;
   pm.addPass(attn::createTileProjections(projections));
   attn::AttentionToOnlineOptions online;
   online.laneMultiple = lanes;

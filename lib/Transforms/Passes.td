@@ -229,6 +229,8 @@ def TileProjections : Pass<"attn-tile-projections"> {
     Sums are of f32. With `in-pairs`, bf16 with a weight in pairs is multiplied in
     pairs, if there are a multiple of 32 features, and so are many rows of f32, each
     number as the sum of three of bf16, or of f16, of two; everything else in f32.
+    For many rows, panels of i8, or of bf16 that are not in pairs, are converted to
+    pairs first, in parallel; with an input of f32 or f16 if there are `bf16-tiles`.
 
     What is of f64, or whose heads or panels do not fill vectors of
     `lane-multiple`, is left to the reference lowering, with a remark.
@@ -237,7 +239,9 @@ def TileProjections : Pass<"attn-tile-projections"> {
     Option<"laneMultiple", "lane-multiple", "int64_t", "8",
            "Numbers of f32 in a vector">,
     Option<"inPairs", "in-pairs", "bool", "false",
-           "Multiply bf16 in pairs">
+           "Multiply bf16 in pairs">,
+    Option<"bf16Tiles", "bf16-tiles", "bool", "false",
+           "Tile registers multiply pairs, as AMX's">
   ];
   let dependentDialects = ["::mlir::affine::AffineDialect",
                            "::mlir::arith::ArithDialect",

@@ -57,18 +57,29 @@ std::optional<int64_t> attn::chooseTileColumns(ProjectionOp op, Value out,
 }
 
 ProjectionTiles::ProjectionTiles(OpBuilder &b, ProjectionOp op, int64_t lanes,
-                                 bool inPairs)
+                                 PairsOfProjections pairs)
     : b(b), loc(op.getLoc()), op(op), lanes(lanes),
       numFeatures(op.getNumInputFeatures()),
       isOneBatch(op.getInputType().getDimSize(0) == 1) {
-  this->inPairs = inPairs && op.isInPairs() &&
-                  op.getWeightType().getElementType().isBF16() &&
-                  numFeatures % kFeaturesPerTile == 0;
-  multiplied = this->inPairs ? Type(b.getBF16Type()) : Type(b.getF32Type());
+  Type input = op.getInputType().getElementType(),
+       weight = op.getWeightType().getElementType();
+  hasPairs = pairs != PairsOfProjections::none && op.isInPairs() &&
+             weight.isBF16() && numFeatures % kFeaturesPerTile == 0;
+  // Parts pay for a conversion in tiles alone.
+  makesPairs = !hasPairs && op.isPacked() &&
+               (weight.isBF16() || weight.isInteger(8)) &&
+               numFeatures % kFeaturesPerTile == 0 &&
+               (pairs == PairsOfProjections::inTiles ||
+                (pairs == PairsOfProjections::inVectors && input.isBF16()));
+}
+
+void ProjectionTiles::setRows(OpFoldResult count, int64_t most) {
+  numRows = count;
+  inPairs = hasPairs || (makesPairs && most == 0);
+  multiplied = inPairs ? Type(b.getBF16Type()) : Type(b.getF32Type());
   // bf16 has 8 bits, f16 11 and f32 24.
   Type input = op.getInputType().getElementType();
-  if (this->inPairs && !input.isBF16())
-    numParts = input.isF16() ? 2 : 3;
+  numParts = !inPairs || input.isBF16() ? 1 : input.isF16() ? 2 : 3;
 }
 
 SmallVector<Value> ProjectionTiles::forEach(
@@ -367,14 +378,15 @@ Value ProjectionTiles::emitResult(Value out, int64_t first, int64_t fewRows) {
 }
 
 ProjectionRows ProjectionTiles::prepare(OpFoldResult count, int64_t most) {
-  numRows = count;
+  setRows(count, most);
   return {count, most, most > 0 ? getFewRows(most) : packRows()};
 }
 
 SmallVector<Value> ProjectionTiles::emit(const ProjectionRows &prepared,
                                          ValueRange outs) {
-  numRows = prepared.count;
+  setRows(prepared.count, prepared.most);
   rows = prepared.rows;
+  weight = inPairs && !hasPairs ? convertToPairs() : op.getWeight();
   SmallVector<Value> results;
   int64_t first = 0;
   for (auto [out, features] : llvm::zip(outs, op.getNumOutputFeatures())) {

@@ -35,8 +35,11 @@ struct ProjectionRows {
   Value rows;
 };
 
+/// What pairs of bf16 are multiplied by, if they are.
+enum class PairsOfProjections { none, inVectors, inTiles };
+
 /// Rows of inputs that were prepared in a block, for operations after it there
-/// that are in pairs or not.
+/// that have the same `getForm`.
 using PreparedRows = llvm::DenseMap<std::tuple<Block *, Value, unsigned>,
                                     SmallVector<ProjectionRows, 2>>;
 
@@ -44,12 +47,14 @@ using PreparedRows = llvm::DenseMap<std::tuple<Block *, Value, unsigned>,
 /// token: `row = b * S + s`.
 class ProjectionTiles {
 public:
-  ProjectionTiles(OpBuilder &b, ProjectionOp op, int64_t lanes, bool inPairs);
+  ProjectionTiles(OpBuilder &b, ProjectionOp op, int64_t lanes,
+                  PairsOfProjections pairs);
 
   /// B * S.
   OpFoldResult getNumRows();
-  /// Whether pairs of bf16 are multiplied; f32 otherwise.
-  bool multipliesPairs() const { return inPairs; }
+  /// Tells apart what multiplies pairs of bf16: any rows, many rows, or none,
+  /// which f32 is multiplied of.
+  unsigned getForm() const { return hasPairs ? 2 : makesPairs ? 1 : 0; }
   /// The rows of the input, packed unless there are few: `most` at most.
   ProjectionRows prepare(OpFoldResult count, int64_t most);
   /// Writes these rows' results into `outs`.
@@ -106,6 +111,9 @@ private:
 
   /// S.
   OpFoldResult getLength();
+  /// From now on emits code for `count` rows, `most` at most, or 0 if they are
+  /// packed.
+  void setRows(OpFoldResult count, int64_t most);
   int64_t getRowsPerPack();
   int64_t getPacksPerTile();
   /// Runs through `count` rows from `first` on, which are those of any batch
@@ -128,6 +136,9 @@ private:
   /// All rows in packs: (packs, K, rows), or (packs, K / 32, parts, rows, 32).
   Value packRows();
 
+  /// The weight's panels in pairs of bf16, computed in parallel; none if there
+  /// are no rows.
+  Value convertToPairs();
   /// Features, or in pairs tiles of them.
   int64_t getNumSteps();
   /// The weight's columns of a block, which begins at `column` of the tile, for
@@ -170,24 +181,30 @@ private:
   Location loc;
   ProjectionOp op;
   int64_t lanes;
+  int64_t numFeatures;
+  bool isOneBatch;
+  /// Whether the weight has the pairs that are multiplied, or is converted to
+  /// them for many rows.
+  bool hasPairs, makesPairs;
+  /// Whether pairs of bf16 are multiplied; f32 otherwise.
   bool inPairs;
   Type multiplied;
   /// Parts of bf16 that an element of the input is the sum of.
-  int64_t numParts = 1;
-  int64_t numFeatures;
-  bool isOneBatch;
+  int64_t numParts;
   /// That are computed.
   OpFoldResult numRows;
+  /// The weight, or its pairs.
+  Value weight;
   /// All rows, as they were prepared.
   Value rows;
 };
 
 /// Replaces a projection by parallel tiles of columns, computed in f32 by
-/// vectors of `lanes`, or where `inPairs` says so and it can be, in pairs of
-/// bf16. Rows are those that operations before it in the block have `prepared`
+/// vectors of `lanes`, or where it can be, in the `pairs` of bf16 that there
+/// are. Rows are those that operations before it in the block have `prepared`
 /// of the same input. Fails, without a change, if the op can not be tiled.
 LogicalResult tileProjection(RewriterBase &rewriter, ProjectionOp op,
-                             int64_t lanes, bool inPairs,
+                             int64_t lanes, PairsOfProjections pairs,
                              PreparedRows &prepared);
 
 } // namespace mlir::attn

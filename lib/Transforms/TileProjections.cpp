@@ -7,8 +7,8 @@
 
 //
 // Rows are tokens. Few rows are multiplied by the weight as it lies, once
-// through. Many rows are packed, and so are the weight's columns of a tile if
-// they are not of the type that is multiplied.
+// through. Many rows are packed. A weight is converted if it is not what is
+// multiplied: to pairs of bf16 as a whole, to f32 in each tile.
 //
 //===----------------------------------------------------------------------===//
 
@@ -69,14 +69,14 @@ static SmallVector<ProjectionRows, 2> prepareRows(OpBuilder &b, Location loc,
 }
 
 LogicalResult attn::tileProjection(RewriterBase &rewriter, ProjectionOp op,
-                                   int64_t lanes, bool inPairs,
+                                   int64_t lanes, PairsOfProjections pairs,
                                    PreparedRows &prepared) {
   if (StringRef obstacle = findObstacle(op, lanes); !obstacle.empty())
     return rewriter.notifyMatchFailure(op, obstacle);
   rewriter.setInsertionPoint(op);
-  ProjectionTiles tiles(rewriter, op, lanes, inPairs);
+  ProjectionTiles tiles(rewriter, op, lanes, pairs);
   SmallVector<ProjectionRows, 2> &ofInput =
-      prepared[{op->getBlock(), op.getInput(), tiles.multipliesPairs()}];
+      prepared[{op->getBlock(), op.getInput(), tiles.getForm()}];
   if (ofInput.empty())
     ofInput = prepareRows(rewriter, op.getLoc(), tiles);
   SmallVector<Value> results(op.getOuts());
@@ -98,6 +98,9 @@ struct TileProjections : attn::impl::TileProjectionsBase<TileProjections> {
     }
     IRRewriter rewriter(&getContext());
     PreparedRows prepared;
+    PairsOfProjections pairs = !inPairs    ? PairsOfProjections::none
+                               : bf16Tiles ? PairsOfProjections::inTiles
+                                           : PairsOfProjections::inVectors;
     SmallVector<ProjectionOp> ops;
     getOperation()->walk([&](ProjectionOp op) { ops.push_back(op); });
     for (ProjectionOp op : ops) {
@@ -106,7 +109,7 @@ struct TileProjections : attn::impl::TileProjectionsBase<TileProjections> {
         op.emitRemark() << "is lowered by the reference path, because "
                         << obstacle;
       else
-        (void)tileProjection(rewriter, op, laneMultiple, inPairs, prepared);
+        (void)tileProjection(rewriter, op, laneMultiple, pairs, prepared);
     }
   }
 };

@@ -51,8 +51,8 @@ func.func @pack(%a: memref<32x64xbf16>, %b: memref<64x32xbf16>) {
 // CHECK: scf.for %[[T:.*]] = %c0 to %{{.*}} step %c1
 // CHECK: scf.for %[[P:.*]] = %c0 to %c16 step %c1
 // CHECK: %[[X:.*]] = vector.load %[[A]][%[[T]], %[[P]], %c0, %c0]
-// CHECK: %[[EVEN:.*]] = x86vector.avx512.cvt.packed.f32_to_bf16 %[[X]] : vector<16xf32> -> vector<16xbf16>
 // CHECK: %[[Y:.*]] = vector.load %[[A]][%[[T]], %[[P]], %c1, %c0]
+// CHECK: %[[EVEN:.*]] = x86vector.avx512.cvt.packed.f32_to_bf16 %[[X]] : vector<16xf32> -> vector<16xbf16>
 // CHECK: %[[ODD:.*]] = x86vector.avx512.cvt.packed.f32_to_bf16 %[[Y]]
 // CHECK: %[[PAIRS:.*]] = vector.interleave %[[EVEN]], %[[ODD]]
 // CHECK: vector.store %[[PAIRS]], %[[TO]][%[[T]], %[[P]], %c0]
@@ -66,6 +66,70 @@ func.func @round(%a: memref<?x16x2x32xf32>, %b: memref<?x16x32x2xbf16>) {
       ins(%a : memref<?x16x2x32xf32>) outs(%b : memref<?x16x32x2xbf16>) {
   ^bb0(%x: f32, %y: bf16):
     %0 = arith.truncf %x : f32 to bf16
+    linalg.yield %0 : bf16
+  }
+  return
+}
+
+// Integers are exact in the upper halves of numbers of f32.
+
+// CHECK-LABEL: func.func @integers(
+// CHECK-SAME: %[[A:[^:]*]]: memref<16x2x32xi8>, %[[B:[^:]*]]: memref<16x32x2xbf16>)
+// CHECK: %[[TO:.*]] = memref.collapse_shape %[[B]] {{.*}} into memref<16x64xbf16>
+// CHECK: %[[EVEN:.*]] = vector.load %[[A]][%[[P:.*]], %c0, %c0] : memref<16x2x32xi8>, vector<16xi8>
+// CHECK: %[[ODD:.*]] = vector.load %[[A]][%[[P]], %c1, %c0]
+// CHECK: %[[X:.*]] = arith.sitofp %[[EVEN]] : vector<16xi8> to vector<16xf32>
+// CHECK: %[[XBITS:.*]] = arith.bitcast %[[X]]
+// CHECK: %[[LOW:.*]] = arith.shrui %[[XBITS]], %{{.*}} : vector<16xi32>
+// CHECK: %[[Y:.*]] = arith.sitofp %[[ODD]]
+// CHECK: %[[HIGH:.*]] = arith.bitcast %[[Y]]
+// CHECK: %[[WORDS:.*]] = arith.ori %[[LOW]], %[[HIGH]]
+// CHECK: %[[PAIRS:.*]] = vector.bitcast %[[WORDS]] : vector<16xi32> to vector<32xbf16>
+// CHECK: vector.store %[[PAIRS]], %[[TO]][%[[P]], %c0]
+func.func @integers(%a: memref<16x2x32xi8>, %b: memref<16x32x2xbf16>) {
+  linalg.generic {
+      indexing_maps = [affine_map<(p, q, e) -> (p, e, q)>,
+                       affine_map<(p, q, e) -> (p, q, e)>],
+      iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%a : memref<16x2x32xi8>) outs(%b : memref<16x32x2xbf16>) {
+  ^bb0(%x: i8, %y: bf16):
+    %0 = arith.sitofp %x : i8 to bf16
+    linalg.yield %0 : bf16
+  }
+  return
+}
+
+// Numbers of bf16 are interleaved as they are.
+
+// CHECK-LABEL: func.func @interleave(
+// CHECK: %[[EVEN:.*]] = vector.load %{{.*}}[%[[P:.*]], %c0, %c0] : memref<16x2x16xbf16>
+// CHECK: %[[ODD:.*]] = vector.load %{{.*}}[%[[P]], %c1, %c0]
+// CHECK: vector.interleave %[[EVEN]], %[[ODD]]
+func.func @interleave(%a: memref<16x2x16xbf16>, %b: memref<16x16x2xbf16>) {
+  linalg.generic {
+      indexing_maps = [affine_map<(p, q, e) -> (p, e, q)>,
+                       affine_map<(p, q, e) -> (p, q, e)>],
+      iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%a : memref<16x2x16xbf16>) outs(%b : memref<16x16x2xbf16>) {
+  ^bb0(%x: bf16, %y: bf16):
+    linalg.yield %x : bf16
+  }
+  return
+}
+
+// Larger integers have more bits than bf16.
+
+// CHECK-LABEL: func.func @large_integers(
+// CHECK-NOT: arith.ori
+// CHECK: return
+func.func @large_integers(%a: memref<16x2x16xi16>, %b: memref<16x16x2xbf16>) {
+  linalg.generic {
+      indexing_maps = [affine_map<(p, q, e) -> (p, e, q)>,
+                       affine_map<(p, q, e) -> (p, q, e)>],
+      iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%a : memref<16x2x16xi16>) outs(%b : memref<16x16x2xbf16>) {
+  ^bb0(%x: i16, %y: bf16):
+    %0 = arith.sitofp %x : i16 to bf16
     linalg.yield %0 : bf16
   }
   return

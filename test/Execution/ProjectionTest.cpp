@@ -277,6 +277,35 @@ TEST(Projection, p4_wider_numbers_times_pairs) {
       }
 }
 
+/// Panels of integers, and of bf16 that is in no pairs, are converted to pairs
+/// for many rows.
+TEST(Projection, p4_panels_become_pairs) {
+  std::uint64_t seed = 8600;
+  for (ElementType weightType : {ElementType::i8, ElementType::bf16})
+    for (bool inPairs : {false, true})
+      for (ElementType type :
+           {ElementType::f32, ElementType::f16, ElementType::bf16})
+        for (Index length : {5, 17, 70}) {
+          if (weightType == ElementType::bf16 && (inPairs || length != 70))
+            continue;
+          SCOPED_TRACE("seed " + std::to_string(++seed));
+          Random random(seed);
+          ProjectionSpec spec;
+          spec.type = type;
+          spec.weightType = weightType;
+          spec.input = {3, 96};
+          spec.outs = {{3, 32}, {0, 100}};
+          spec.panel = length == 17 ? 32 : 64;
+          spec.inPairs = inPairs;
+          spec.hasBias = true;
+          if (length != 17)
+            spec.batch = 1;
+          if (length == 70)
+            spec.length = length;
+          runSpec(spec, length == 17 ? 2 : 1, length, random);
+        }
+}
+
 /// Features that are multiplied in blocks: a first, others and a last, of
 /// another size; and more rows than a tile has.
 TEST(Projection, blocks_of_features) {

@@ -157,45 +157,75 @@ static LogicalResult transposePairs(RewriterBase &rewriter, PairOp pairs) {
   return success();
 }
 
-/// Whether the body rounds f32 to bf16.
-static bool roundsToBF16(linalg::LinalgOp op) {
+/// Whether the body yields an element of f32, bf16 or i8 as bf16.
+static bool convertsToBF16(linalg::LinalgOp op) {
   Block &body = *op.getBlock();
-  auto rounding =
-      body.getTerminator()->getOperand(0).getDefiningOp<arith::TruncFOp>();
-  return rounding && rounding.getIn() == body.getArgument(0) &&
-         rounding.getIn().getType().isF32() && rounding.getType().isBF16();
+  Value result = body.getTerminator()->getOperand(0);
+  if (!result.getType().isBF16())
+    return false;
+  Operation *conversion = result.getDefiningOp();
+  if (auto rounding = dyn_cast_or_null<arith::TruncFOp>(conversion);
+      rounding && rounding.getIn().getType().isF32())
+    result = rounding.getIn();
+  else if (auto integer = dyn_cast_or_null<arith::SIToFPOp>(conversion);
+           integer && integer.getIn().getType().isInteger(8))
+    result = integer.getIn();
+  return result == body.getArgument(0);
 }
 
-/// Rounds `width` columns from `indices` (..., j) on of two rows of f32 to a
-/// row of pairs.
-static void emitRoundedPairs(OpBuilder &b, Location loc, Value source,
-                             Value destination, ArrayRef<Value> indices) {
+/// `width` pairs of bf16 of the same columns of two rows of f32, bf16 or i8.
+static Value emitPairs(OpBuilder &b, Location loc, Value first, Value second) {
   auto f32 = VectorType::get(width, b.getF32Type());
   auto bf16 = VectorType::get(width, b.getBF16Type());
-  SmallVector<Value> rounded;
+  Type element = cast<VectorType>(first.getType()).getElementType();
+  if (element.isF32()) {
+    first = x86vector::CvtPackedF32ToBF16Op::create(b, loc, bf16, first);
+    second = x86vector::CvtPackedF32ToBF16Op::create(b, loc, bf16, second);
+  }
+  if (!element.isInteger(8))
+    return vector::InterleaveOp::create(b, loc, first, second);
+  // Integers of 8 bits are numbers of f32 with 16 lower bits of 0.
+  auto i32 = VectorType::get(width, b.getI32Type());
+  auto getBits = [&](Value integers) -> Value {
+    return arith::BitcastOp::create(
+        b, loc, i32, arith::SIToFPOp::create(b, loc, f32, integers));
+  };
+  Value half = arith::ConstantOp::create(
+      b, loc, DenseElementsAttr::get(i32, b.getI32IntegerAttr(16)));
+  Value low = arith::ShRUIOp::create(b, loc, getBits(first), half),
+        words = arith::OrIOp::create(b, loc, low, getBits(second));
+  return vector::BitCastOp::create(
+      b, loc, VectorType::get(2 * width, b.getBF16Type()), words);
+}
+
+/// Writes `width` columns from `indices` (..., j) on of two rows as a row of
+/// pairs.
+static void emitPairsOfRows(OpBuilder &b, Location loc,
+                            TypedValue<MemRefType> source, Value destination,
+                            ArrayRef<Value> indices) {
+  auto type = VectorType::get(width, source.getType().getElementType());
+  SmallVector<Value> rows;
   for (int64_t row : {0, 1}) {
     SmallVector<Value> from(indices);
     from.insert(from.end() - 1, arith::ConstantIndexOp::create(b, loc, row));
-    Value values = vector::LoadOp::create(b, loc, f32, source, from);
-    rounded.push_back(
-        x86vector::CvtPackedF32ToBF16Op::create(b, loc, bf16, values));
+    rows.push_back(vector::LoadOp::create(b, loc, type, source, from));
   }
   SmallVector<Value> to(indices);
   to.back() = arith::MulIOp::create(b, loc, to.back(),
                                     arith::ConstantIndexOp::create(b, loc, 2));
-  Value pairs = vector::InterleaveOp::create(b, loc, rounded[0], rounded[1]);
-  vector::StoreOp::create(b, loc, pairs, destination, to);
+  vector::StoreOp::create(b, loc, emitPairs(b, loc, rows[0], rows[1]),
+                          destination, to);
 }
 
-/// (..., j, e) = round(..., e, j): two rows become one of pairs.
-static LogicalResult roundToPairs(RewriterBase &rewriter, PairOp pairs) {
+/// (..., j, e) = bf16(..., e, j): two rows become one of pairs.
+static LogicalResult convertToPairs(RewriterBase &rewriter, PairOp pairs) {
   auto numLoops = static_cast<int64_t>(pairs.op.getNumLoops());
   SmallVector<int64_t> permutation =
       llvm::to_vector(llvm::seq<int64_t>(numLoops));
   std::swap(permutation[numLoops - 2], permutation[numLoops - 1]);
   if (pairs.sourceMap !=
           AffineMap::getPermutationMap(permutation, rewriter.getContext()) ||
-      !roundsToBF16(pairs.op) || pairs.getNumColumns() % width != 0)
+      !convertsToBF16(pairs.op) || pairs.getNumColumns() % width != 0)
     return failure();
   SmallVector<int64_t> strides;
   int64_t offset;
@@ -218,7 +248,7 @@ static LogicalResult roundToPairs(RewriterBase &rewriter, PairOp pairs) {
     SmallVector<Value> indices(ivs);
     indices.back() = rewriter.createOrFold<arith::AddIOp>(
         loc, ivs.back(), arith::ConstantIndexOp::create(rewriter, loc, column));
-    emitRoundedPairs(rewriter, loc, pairs.source, to, indices);
+    emitPairsOfRows(rewriter, loc, pairs.source, to, indices);
   }
   rewriter.eraseOp(pairs.op);
   return success();
@@ -231,5 +261,5 @@ LogicalResult attn::vectorizePairs(RewriterBase &rewriter,
     return failure();
   if (succeeded(transposePairs(rewriter, *pairs)))
     return success();
-  return roundToPairs(rewriter, *pairs);
+  return convertToPairs(rewriter, *pairs);
 }
