@@ -38,19 +38,22 @@ void attn::emitPrefetch(OpBuilder &b, Location loc, Value source,
 
 SpreadPrefetch::SpreadPrefetch(OnlineSoftmaxOp softmax)
     : keys(softmax->getParentOfType<scf::ForOp>()), softmax(softmax),
-      loc(softmax.getLoc()) {
+      loc(softmax.getLoc()), front(&keys.getBody()->front()) {
   // Before the softmax, after it, before the product with values, and at
   // first. In pairs the output's correction is a pass of its own, otherwise
-  // the product begins with it.
+  // the product begins with it; and the softmax and the product, which fetch
+  // what comes before them as they go, have it all.
   Operation *after = softmax->getNextNode(), *product = after;
   SmallVector<linalg::LinalgOp> steps;
+  bool isInPairs = false;
   for (Operation *op = after; op; op = op->getNextNode())
     op->walk([&](linalg::LinalgOp step) { steps.push_back(step); });
   if (!steps.empty()) {
-    bool isInPairs = steps.back().getNumLoops() > 3;
+    isInPairs = steps.back().getNumLoops() > 3;
     product = steps[steps.size() - (isInPairs || steps.size() == 1 ? 1 : 2)];
   }
-  places = {softmax, after, product, &keys.getBody()->front()};
+  places = {softmax, isInPairs ? softmax : after, product,
+            isInPairs ? product : front};
   // What a block that is skipped has no steps for is fetched instead of them.
   if (auto choice = dyn_cast<scf::IfOp>(softmax->getParentOp());
       choice && choice->getBlock() == keys.getBody() &&
@@ -68,7 +71,7 @@ void SpreadPrefetch::emit(OpBuilder &b, Value source, ArrayRef<OpFoldResult> at,
   Value blocks = arith::MaxSIOp::create(
       b, loc, arith::CeilDivSIOp::create(b, loc, numKeys, keys.getStep()), one);
   Value share = arith::CeilDivSIOp::create(b, loc, count, blocks);
-  b.setInsertionPoint(places[3]);
+  b.setInsertionPoint(front);
   Value done = arith::SubIOp::create(b, loc, keys.getInductionVar(),
                                      keys.getLowerBound());
   Value block = arith::DivUIOp::create(b, loc, done, keys.getStep());

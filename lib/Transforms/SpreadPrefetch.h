@@ -33,7 +33,7 @@ void emitPrefetch(OpBuilder &b, Location loc, Value source,
                   ArrayRef<OpFoldResult> at, unsigned dim, RowRange range);
 
 /// Prefetches rows in the blocks of a loop over keys, some in each, and those
-/// of different tensors between different steps of a block: a processor has few
+/// of different tensors before different steps of a block: a processor has few
 /// requests under way, and all at once they would wait for each other.
 class SpreadPrefetch {
 public:
@@ -71,6 +71,7 @@ private:
   scf::ForOp keys;
   OnlineSoftmaxOp softmax;
   Location loc;
+  Operation *front; ///< Of a block.
   std::array<Operation *, 4> places;
   Operation *skipped = nullptr; ///< The end of what skips a block.
   unsigned numEmitted = 0;

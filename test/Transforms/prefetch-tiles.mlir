@@ -195,6 +195,58 @@ func.func @steps(%q: memref<160x16xf32>, %o: memref<160x16xf32>,
   return
 }
 
+// In pairs, before the softmax and the product with values alone.
+// CHECK-LABEL: func.func @pairs
+// CHECK-SAME: %[[Q:[^:]*]]: memref<160x16xf32>, %[[O:[^:]*]]: memref<160x16xf32>
+// CHECK: scf.for
+// CHECK-NOT: memref.prefetch
+// CHECK: "test.use"
+// CHECK: memref.prefetch %[[Q]]
+// CHECK: memref.prefetch %[[O]]
+// CHECK: attn.online_softmax
+// CHECK-NOT: memref.prefetch
+// CHECK: return
+func.func @pairs(%q: memref<160x16xf32>, %o: memref<160x16xf32>,
+                 %keys: memref<40x16xf32>, %values: memref<16x16x2xbf16>,
+                 %weights: memref<16x16x2xbf16>, %p: memref<16x16xf32>,
+                 %m: memref<16xf32>, %l: memref<16xf32>, %c: memref<16xf32>) {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %c16 = arith.constant 16 : index
+  %c40 = arith.constant 40 : index
+  %false = arith.constant false
+  %true = arith.constant true
+  scf.forall (%i) = (0) to (160) step (16) {
+    %t = memref.subview %q[%i, 0] [16, 16] [1, 1]
+        : memref<160x16xf32> to memref<16x16xf32, strided<[16, 1], offset: ?>>
+    %u = memref.subview %o[%i, 0] [16, 16] [1, 1]
+        : memref<160x16xf32> to memref<16x16xf32, strided<[16, 1], offset: ?>>
+    scf.for %j = %c0 to %c40 step %c8 {
+      "test.use"(%t, %u)
+          : (memref<16x16xf32, strided<[16, 1], offset: ?>>,
+             memref<16x16xf32, strided<[16, 1], offset: ?>>) -> ()
+      attn.online_softmax
+          outs(%p, %m, %l, %c : memref<16x16xf32>, memref<16xf32>, memref<16xf32>, memref<16xf32>)
+          at(%c0, %c0, %i, %j) queries(%c16) keys(%c8) partial(%false)
+          defined(%true) exact(%false)
+      linalg.generic {indexing_maps = [affine_map<(m, n, k, e) -> (m, k, e)>,
+                                       affine_map<(m, n, k, e) -> (k, n, e)>,
+                                       affine_map<(m, n, k, e) -> (m, n)>],
+          iterator_types = ["parallel", "parallel", "reduction", "reduction"]}
+          ins(%values, %weights : memref<16x16x2xbf16>, memref<16x16x2xbf16>)
+          outs(%p : memref<16x16xf32>) {
+      ^bb0(%x: bf16, %y: bf16, %sum: f32):
+        %0 = arith.extf %x : bf16 to f32
+        %1 = arith.extf %y : bf16 to f32
+        %2 = arith.mulf %0, %1 : f32
+        %3 = arith.addf %sum, %2 : f32
+        linalg.yield %3 : f32
+      }
+    }
+  }
+  return
+}
+
 // Element-wise operations read rows in order.
 // CHECK-LABEL: func.func @in_order
 // CHECK-NOT: memref.prefetch

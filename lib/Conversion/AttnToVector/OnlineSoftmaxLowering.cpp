@@ -10,7 +10,7 @@
 // (queries) in registers:
 //
 //   1. scale, score region, mask region, maximum
-//   2. weights and their sum
+//   2. weights and their sum, while rows are fetched
 //
 // The first stores the scores, unless they are the products as they came. It
 // leaves a scale that rounds nothing to the second, if there is no score region
@@ -30,6 +30,7 @@
 #include "lib/Conversion/AttnToVector/Exp2.h"
 #include "lib/Conversion/AttnToVector/RegionVectorization.h"
 #include "lib/Conversion/AttnToVector/SoftmaxRows.h"
+#include "lib/Conversion/PrefetchShares.h"
 #include "lib/Transforms/RegionEvaluation.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -49,7 +50,7 @@ namespace {
 class SoftmaxLowering : SoftmaxRows {
 public:
   SoftmaxLowering(OnlineSoftmaxOp op, const VectorTarget &target)
-      : SoftmaxRows(op, target) {}
+      : SoftmaxRows(op, target), shares(op) {}
 
   void lower() {
     paddedKeys = roundUpToUnroll(tile.numKeys);
@@ -79,6 +80,7 @@ public:
       buildCapped(*cap, before, buildAny);
     else
       buildAny();
+    shares.eraseLoops();
     op.erase();
   }
 
@@ -179,7 +181,7 @@ private:
       }
       return weights;
     };
-    return loopOverRows(b.index(0), paddedKeys, unroll, sums, body, add);
+    return loopOverWeights(sums, body);
   }
 
   //===--------------------------------------------------------------------===//
@@ -413,9 +415,32 @@ private:
       }
       return weights;
     };
-    return loopOverRows(b.index(0), paddedKeys, exact ? 1 : unroll, sums, body,
-                        add);
+    if (exact)
+      return loopOverRows(b.index(0), paddedKeys, 1, sums, body, add);
+    return loopOverWeights(sums, body);
   }
+
+  /// Adds up weights, and fetches meanwhile what is to be.
+  Pieces loopOverWeights(const Pieces &sums, function_ref<Pieces(Value)> body) {
+    if (shares.empty())
+      return loopOverRows(b.index(0), paddedKeys, unroll, sums, body, add);
+    // Few rows, so that what they fetch need not wait, and not one by one.
+    constexpr int64_t kRows = 16;
+    Value count = b.index(kRows);
+    shares.cut(b, b.getLoc(),
+               b.createOrFold<arith::CeilDivUIOp>(paddedKeys, count));
+    return b.loop(
+        b.index(0), paddedKeys, kRows, sums,
+        [&](Value first, ValueRange carried) -> SmallVector<Value> {
+          shares.emit(b, b.getLoc(),
+                      b.createOrFold<arith::DivUIOp>(first, count));
+          Value last = b.createOrFold<arith::MinSIOp>(
+              b.createOrFold<arith::AddIOp>(first, count), paddedKeys);
+          return loopOverRows(first, last, unroll, Pieces(carried), body, add);
+        });
+  }
+
+  PrefetchShares shares; ///< Of what is fetched with the weights.
 };
 
 } // namespace

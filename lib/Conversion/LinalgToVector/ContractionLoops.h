@@ -11,6 +11,7 @@
 #include "lib/Conversion/LinalgToVector/LinalgToVector.h"
 #include "lib/Conversion/LinalgToVector/RowPrefetch.h"
 #include "lib/Conversion/LinalgToVector/TileStreams.h"
+#include "lib/Conversion/PrefetchShares.h"
 
 #include "mlir/Dialect/Linalg/IR/LinalgInterfaces.h"
 
@@ -35,6 +36,7 @@ struct Contraction {
   RowPrefetch prefetch;
   /// Of products in tiles.
   TileStreams streams;
+  PrefetchShares shares; ///< The same.
 
   bool hasPairs() const { return inPairs || widensPairs; }
   int64_t getNumRows() const { return c.getType().getDimSize(0); }

@@ -17,6 +17,51 @@
 using namespace mlir;
 using namespace mlir::attn;
 
+TileBlocks::TileBlocks(OpBuilder &b, Location loc,
+                       const Contraction &contraction)
+    : b(b), loc(loc), contraction(contraction), shares(contraction.shares) {
+  if (shares.empty())
+    return;
+  Value count = getBlock(b.createOrFold<memref::DimOp>(loc, contraction.c, 0));
+  count = multiply(count, getBlock(constant(contraction.getNumLanes())));
+  for (unsigned depth = 0; depth < contraction.getNumContracted(); ++depth)
+    count = multiply(count, getNumSteps(depth));
+  shares.cut(b, loc, count);
+}
+
+Value TileBlocks::getBlock(Value index) {
+  return b.createOrFold<arith::CeilDivUIOp>(loc, index, constant(2 * kSize));
+}
+
+Value TileBlocks::multiply(Value lhs, Value rhs) {
+  return b.createOrFold<arith::MulIOp>(loc, lhs, rhs);
+}
+
+Value TileBlocks::getNumSteps(unsigned depth) {
+  AffineMap map = contraction.mapOfB;
+  unsigned position =
+      *map.getResultPosition(getAffineDimExpr(depth + 2, map.getContext()));
+  Value size = b.createOrFold<memref::DimOp>(loc, contraction.b, position);
+  return depth + 1 == contraction.getNumContracted()
+             ? b.createOrFold<arith::DivUIOp>(loc, size, constant(kSize))
+             : size;
+}
+
+void TileBlocks::emitShare(Value row, Value column, ValueRange k) {
+  if (shares.empty())
+    return;
+  Value number =
+      multiply(getBlock(row), getBlock(constant(contraction.getNumLanes())));
+  number = b.createOrFold<arith::AddIOp>(loc, number, getBlock(column));
+  for (auto [depth, step] : llvm::enumerate(k)) {
+    if (depth + 1 == k.size())
+      step = b.createOrFold<arith::DivUIOp>(loc, step, constant(kSize));
+    number = b.createOrFold<arith::AddIOp>(
+        loc, multiply(number, getNumSteps(depth)), step);
+  }
+  shares.emit(b, loc, number);
+}
+
 Value TileBlocks::constant(int64_t value) {
   return arith::ConstantIndexOp::create(b, loc, value);
 }
@@ -151,6 +196,7 @@ void TileBlocks::emitStep(ValueRange rows, ValueRange columns, ValueRange k,
   SmallVector<Value> kOfA(k);
   kOfA.back() = twice(k.back());
   contraction.streams.emitStep(b, loc, k.front());
+  emitShare(rows.front(), columns.front(), k);
   auto loadRow = [&](Value row) {
     SmallVector<Value> at = getIndices(contraction.mapOfA, row, Value(), kOfA);
     return contraction.streams.readsAOnce ? loadOnce(contraction.a, at)

@@ -19,8 +19,7 @@ public:
   /// Rows and columns of a tile, and pairs in its rows.
   static constexpr int64_t kSize = 16;
 
-  TileBlocks(OpBuilder &b, Location loc, const Contraction &contraction)
-      : b(b), loc(loc), contraction(contraction) {}
+  TileBlocks(OpBuilder &b, Location loc, const Contraction &contraction);
 
   /// Computes the block of C at `row` and `column` of `rowTiles` by
   /// `columnTiles` tiles. At most 2 by 2: with
@@ -29,6 +28,13 @@ public:
 
 private:
   Value constant(int64_t value);
+  Value multiply(Value lhs, Value rhs);
+  /// The number of the block that a row or column is in.
+  Value getBlock(Value index);
+  /// Of the contracted dimension of a number.
+  Value getNumSteps(unsigned depth);
+  /// Fetches the share of a step at `k`, of as many as the product has.
+  void emitShare(Value row, Value column, ValueRange k);
   Value add(Value value, int64_t addend);
   Value load(TypedValue<MemRefType> from, ValueRange indices);
   /// The same of a tile of pairs that is not read again soon: the load leaves
@@ -46,6 +52,7 @@ private:
   OpBuilder &b;
   Location loc;
   const Contraction &contraction;
+  PrefetchShares shares;
 };
 
 } // namespace mlir::attn

@@ -230,13 +230,6 @@ static StringRef match(linalg::LinalgOp op, const ContractionTarget &target,
   return "";
 }
 
-/// Whether `op` neither reads nor writes memory that was there before.
-static bool touchesNoMemory(Operation *op) {
-  auto effects = dyn_cast<MemoryEffectOpInterface>(op);
-  return isMemoryEffectFree(op) ||
-         (effects && effects.onlyHasEffect<MemoryEffects::Allocate>());
-}
-
 /// The operation that computes C elementwise, with nothing that touches memory
 /// between it and `op`; or null.
 static linalg::LinalgOp findProducer(linalg::LinalgOp op, Value c) {
@@ -285,6 +278,8 @@ LogicalResult attn::vectorizeContraction(RewriterBase &rewriter,
   contraction.producer = findProducer(op, contraction.c);
   contraction.prefetch = prefetch;
   contraction.streams = streams;
+  if (target.tiles && contraction.hasTiles())
+    contraction.shares = PrefetchShares(op, contraction.producer);
   rewriter.setInsertionPoint(op);
   bool fetchesB = prefetch.matrix && prefetch.matrix.getType().getRank() == 3;
   if (contraction.hasPairs() && !hasKnownPairs(contraction.b)) {
@@ -306,6 +301,7 @@ LogicalResult attn::vectorizeContraction(RewriterBase &rewriter,
     rewriter.setInsertionPoint(either.thenYield());
     joinOperands(rewriter, op.getLoc(), contraction, fetchesB);
     emitContractionLoops(rewriter, op.getLoc(), contraction, target);
+    contraction.shares.eraseLoops();
     rewriter.eraseOp(op);
     return success();
   }
@@ -317,6 +313,7 @@ LogicalResult attn::vectorizeContraction(RewriterBase &rewriter,
       contraction.producer = nullptr;
   }
   emitContractionLoops(rewriter, op.getLoc(), contraction, target);
+  contraction.shares.eraseLoops();
   rewriter.eraseOp(op);
   if (contraction.producer)
     rewriter.eraseOp(contraction.producer);
