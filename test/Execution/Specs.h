@@ -57,6 +57,9 @@ struct KernelSpec {
 KernelSpec createKernelSpec(Random &random, std::optional<ElementType> type,
                             bool forGPU);
 
+/// Mostly short, sometimes of several tiles and blocks; what i8 can hold.
+Index pickLength(Random &random);
+
 /// Arguments and results of one call of a kernel, and what it should compute.
 struct Call {
   std::vector<Value> values;
