@@ -38,6 +38,14 @@ def replace_section(name, text):
     raise LookupError(f"no page in docs has a section '{name}'")
 
 
+def publish(options, name, text):
+    """Puts `text` into a section, or prints it where --print says so."""
+    if options.print:
+        print(text, end="\n\n")
+    else:
+        replace_section(name, text)
+
+
 def machine():
     """One line about where and when something was measured."""
     model = platform.machine()
@@ -78,8 +86,21 @@ def run_bench(binary, pattern, min_time):
 
 
 def number(benchmark, counter, digits):
-    value = benchmark.get(counter)
+    value = None if benchmark.get("error_occurred") else benchmark.get(counter)
     return "" if value is None else f"{value:.{digits}f}"
+
+
+def create_parser(doc, min_time=1):
+    """Of options that all have who run attn-bench; `doc` is the script's."""
+    parser = argparse.ArgumentParser(description=doc.split("\n", maxsplit=1)[0])
+    parser.add_argument(
+        "--bench", type=Path, default=ROOT / "build" / "release" / "bin" / "attn-bench"
+    )
+    parser.add_argument(
+        "--min-time", type=float, default=min_time, help="seconds for each"
+    )
+    parser.add_argument("--print", action="store_true", help="leave the page alone")
+    return parser
 
 
 # Counters of a family: the heads of their columns, their names, digits.
@@ -132,22 +153,14 @@ def family_table(columns, benchmarks):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser = create_parser(__doc__)
     parser.add_argument("family", nargs="?", default="prefill", choices=[*COLUMNS])
     parser.add_argument("--filter", help="of benchmarks (default: the family)")
-    parser.add_argument("--min-time", type=float, default=1)
-    parser.add_argument(
-        "--bench", type=Path, default=ROOT / "build" / "release" / "bin" / "attn-bench"
-    )
-    parser.add_argument("--print", action="store_true", help="leave the page alone")
     options = parser.parse_args()
     pattern = options.filter or f"^{options.family}/"
     benchmarks = run_bench(options.bench, pattern, options.min_time)
     text = f"{machine()}\n\n{family_table(COLUMNS[options.family], benchmarks)}"
-    if options.print:
-        print(text)
-    else:
-        replace_section(options.family, text)
+    publish(options, options.family, text)
 
 
 if __name__ == "__main__":

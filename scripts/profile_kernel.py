@@ -175,13 +175,9 @@ def self_test():
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser = figures.create_parser(__doc__, min_time=3)
     parser.add_argument("benchmark", nargs="*", default=BENCHMARKS)
-    parser.add_argument("--min-time", type=float, default=3, help="seconds for each")
-    bench = figures.ROOT / "build" / "release" / "bin" / "attn-bench"
-    parser.add_argument("--bench", type=Path, default=bench)
     parser.add_argument("--objdump", default="llvm-objdump-22")
-    parser.add_argument("--print", action="store_true", help="leave the page alone")
     parser.add_argument("--self-test", action="store_true")
     options = parser.parse_args()
     if options.self_test:
@@ -192,10 +188,7 @@ def main():
     for dtype in types:
         names = [name for name in options.benchmark if name.endswith(f"/{dtype}")]
         text += "\n\n" + table(names, [profile(name, options) for name in names])
-    if options.print:
-        print(text)
-    else:
-        figures.replace_section("profile", text)
+    figures.publish(options, "profile", text)
 
 
 if __name__ == "__main__":

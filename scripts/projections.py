@@ -12,15 +12,8 @@ PyTorch's Linear runs beside those of one type, in the environment that
 scripts/peers/compare.py makes.
 """
 
-import argparse
-import sys
-from pathlib import Path
-
+import beside_pytorch
 import figures
-
-sys.path.insert(0, str(figures.ROOT / "scripts" / "peers"))
-
-import compare  # pylint: disable=wrong-import-position
 
 HEADS = [
     "tokens",
@@ -40,7 +33,7 @@ def describe(benchmarks, theirs):
     rows, notes = [], []
     for case, bench in benchmarks.items():
         if bench.get("error_occurred"):
-            notes.append(f"- {case}: {bench['error_message']}")
+            notes.append(f"{case}: {bench['error_message']}")
             continue
         *given, length, weight, threads = case.split("/")
         row = [
@@ -52,45 +45,27 @@ def describe(benchmarks, theirs):
             figures.number(bench, "fraction_of_peak", 2),
         ]
         peer = theirs.get(case)
-        if isinstance(peer, float):
-            row += [f"{peer:.2f}", f"{peer / bench['real_time']:.2f}"]
-        else:
-            row += ["", ""]
-            if isinstance(peer, str):
-                notes.append(f"- {case}, PyTorch: {peer}")
+        row += beside_pytorch.compare_times(peer, bench, 2)
+        if isinstance(peer, str):
+            notes.append(f"{case}, PyTorch: {peer}")
         if bench["processors"] < 0.9 * int(threads.removeprefix("threads:")):
             processors = figures.number(bench, "processors", 1)
-            notes.append(f"- {case}: {processors} processors")
+            notes.append(f"{case}: {processors} processors")
         rows.append(row)
-    text = figures.table(HEADS, rows)
-    return "\n".join([text, "", *notes]) if notes else text
+    return beside_pytorch.describe(HEADS, rows, notes)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--only", default=CASES, help="cases, a regular expression")
-    parser.add_argument("--min-time", type=float, default=1)
-    bench = figures.ROOT / "build" / "release" / "bin" / "attn-bench"
-    parser.add_argument("--bench", type=Path, default=bench)
-    parser.add_argument("--no-peer", action="store_true")
-    parser.add_argument("--print", action="store_true", help="leave the page alone")
-    options = parser.parse_args()
-    pattern = PATTERN.format(options.only)
-    benchmarks = {
-        bench["name"].removeprefix("projection/").removesuffix("/manual_time"): bench
-        for bench in figures.run_bench(options.bench, pattern, options.min_time)
-    }
-    if not benchmarks:
-        sys.exit(f"no case is called {options.only}")
-    theirs = {}
+    options = beside_pytorch.parse(__doc__, CASES)
+    benchmarks = beside_pytorch.run_ours(
+        options,
+        PATTERN.format(options.only),
+        lambda x: x.removeprefix("projection/").removesuffix("/manual_time"),
+    )
     cases = [case for case in benchmarks if case.startswith("S")]
-    if cases and not options.no_peer:
-        theirs = compare.run_pytorch("projection.py", "case", cases, options.min_time)
+    theirs = beside_pytorch.run_theirs(options, "projection.py", cases)
     text = f"{figures.machine()}\n\n{describe(benchmarks, theirs)}"
-    if options.print:
-        print(text)
-    else:
-        figures.replace_section("projections", text)
+    figures.publish(options, "projections", text)
 
 
 if __name__ == "__main__":

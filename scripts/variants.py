@@ -12,28 +12,30 @@ FlexAttention, compiled, runs beside what it can express, in the environment tha
 scripts/peers/compare.py makes. A variant of which it fails has no number there.
 """
 
-import argparse
-import re
-import sys
-from pathlib import Path
-
+import beside_pytorch
 import figures
 
-sys.path.insert(0, str(figures.ROOT / "scripts" / "peers"))
-
-import compare  # pylint: disable=wrong-import-position
-
 TYPES = ("f32", "bf16")
+HEADS = [
+    "variant",
+    "f32",
+    "bf16",
+    "causal / variant",
+    "ms, f32",
+    "FlexAttention, ms",
+    "times ours",
+]
 
 
 def run_ours(options):
     """{variant: {type: benchmark}}, in the order of the gallery."""
-    names = options.only.replace(",", "|") or ".*"
+    pattern = f"^variant/({options.only})/({'|'.join(TYPES)})/threads:1/"
     found = {}
-    for dtype in TYPES:
-        pattern = f"^variant/({names})/{dtype}/threads:1/"
-        for bench in figures.run_bench(options.bench, pattern, options.min_time):
-            found.setdefault(bench["name"].split("/")[1], {})[dtype] = bench
+    benchmarks = beside_pytorch.run_ours(
+        options, pattern, lambda x: tuple(x.split("/")[1:3])
+    )
+    for (name, dtype), bench in benchmarks.items():
+        found.setdefault(name, {})[dtype] = bench
     return found
 
 
@@ -44,23 +46,16 @@ def describe(ours, theirs):
         for dtype in TYPES:
             bench = types.get(dtype, {})
             if bench.get("error_occurred"):
-                notes.append(f"- {name}, {dtype}: {bench['error_message']}")
+                notes.append(f"{name}, {dtype}: {bench['error_message']}")
             cells.append(figures.number(bench, "vs_causal", 2))
         single = types.get("f32", {})
-        time = single.get("real_time")
-        peer = theirs.get(name)
         cells += [figures.number(single, "times_faster", 2)]
         cells += [figures.number(single, "real_time", 1)]
-        if isinstance(peer, float) and time:
-            cells += [f"{peer:.1f}", f"{peer / time:.1f}"]
-        else:
-            cells += ["", ""]
-            if peer:
-                notes.append(f"- {name}, FlexAttention: {peer}")
-        rows.append([name, *cells])
-    heads = ["variant", "f32", "bf16", "causal / variant", "ms, f32"]
-    text = figures.table([*heads, "FlexAttention, ms", "times ours"], rows)
-    return "\n".join([text, "", *notes]) if notes else text
+        peer = theirs.get(name)
+        if isinstance(peer, str):
+            notes.append(f"{name}, FlexAttention: {peer}")
+        rows.append([name, *cells, *beside_pytorch.compare_times(peer, single, 1)])
+    return beside_pytorch.describe(HEADS, rows, notes)
 
 
 def describe_calls(options):
@@ -74,31 +69,12 @@ def describe_calls(options):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--only", default="", help="variants, with commas in between")
-    parser.add_argument("--min-time", type=float, default=1)
-    bench = figures.ROOT / "build" / "release" / "bin" / "attn-bench"
-    parser.add_argument("--bench", type=Path, default=bench)
-    parser.add_argument("--no-peer", action="store_true")
-    parser.add_argument("--print", action="store_true", help="leave the page alone")
-    options = parser.parse_args()
-    if not re.fullmatch(r"[\w,]*", options.only):
-        parser.error(f"--only: expected names with commas, got '{options.only}'")
+    options = beside_pytorch.parse(__doc__)
     ours = run_ours(options)
-    if not ours:
-        sys.exit(f"no variant is called {options.only}")
-    theirs = {}
-    if not options.no_peer:
-        theirs = compare.run_pytorch(
-            "flex_variants.py", "variant", ours, options.min_time
-        )
+    theirs = beside_pytorch.run_theirs(options, "flex_variants.py", ours)
     text = f"{figures.machine()}\n\n{describe(ours, theirs)}"
-    calls = describe_calls(options)
-    if options.print:
-        print(f"{text}\n\n{calls}")
-        return
-    figures.replace_section("variants", text)
-    figures.replace_section("calls", calls)
+    figures.publish(options, "variants", text)
+    figures.publish(options, "calls", describe_calls(options))
 
 
 if __name__ == "__main__":

@@ -106,18 +106,17 @@ def last_line(text):
     return (text.strip().splitlines() or ["no message"])[-1][:200]
 
 
-def run_pytorch(script, key, names, seconds):
-    """{name: milliseconds, or why there are none} of a program for PyTorch, which
-    takes `--<key>s` and prints a JSON object with `key` for each."""
+def run_pytorch(script, cases, seconds):
+    """{case: milliseconds, or why there are none} of a program for PyTorch."""
     try:
         python = make_environment("pytorch", PEERS["pytorch"])
     except (RuntimeError, subprocess.TimeoutExpired) as error:
-        return {name: f"cannot be installed: {error}" for name in names}
-    command = [str(python), str(HERE / script), f"--{key}s={','.join(names)}"]
+        return {case: f"cannot be installed: {error}" for case in cases}
+    command = [str(python), str(HERE / script), f"--cases={','.join(cases)}"]
     command += [f"--seconds={seconds}"]
     result = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     lines = [json.loads(x) for x in result.stdout.splitlines() if x.startswith("{")]
-    return {x[key]: x.get("ms", x.get("absent")) for x in lines}
+    return {x["case"]: x.get("ms", x.get("absent")) for x in lines}
 
 
 def run_peer(name, dtype, threads, options):

@@ -7,16 +7,13 @@
 """Variants of examples/variants as PyTorch says them, compiled, on one thread.
 
 Runs in PyTorch's environment and prints one line of JSON for each variant:
-{"variant", "ms"}, a median, or {"variant", "absent"} with the reason.
+{"case", "ms"}, a median, or {"case", "absent"} with the reason.
 """
-
-import argparse
-import json
-import statistics
-import time
 
 import torch
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+import report
 
 HEADS, LENGTH, SIZE = 8, 4096, 64  # As in tools/attn-bench/GalleryCases.h.
 TOLERANCE = 1e-4
@@ -95,35 +92,11 @@ def measure(name, seconds):
         )
     torch._dynamo.reset()
     attend = torch.compile(flex_attention, dynamic=False)
-    times = []
     with torch.inference_mode():
         verify(name, inputs, attend(*inputs, **options))
-        end = time.perf_counter() + seconds
-        while len(times) < 3 or time.perf_counter() < end:
-            start = time.perf_counter()
-            attend(*inputs, **options)
-            times.append(time.perf_counter() - start)
-    return 1e3 * statistics.median(times)
-
-
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--variants", default=",".join({**MASKS, **SCORES}))
-    parser.add_argument("--seconds", type=float, default=1, help="for each variant")
-    options = parser.parse_args()
-    torch.set_num_threads(1)
-    for name in options.variants.split(","):
-        if name not in MASKS and name not in SCORES:
-            continue
-        result = {"variant": name}
-        try:
-            result["ms"] = measure(name, options.seconds)
-        # PyTorch may raise anything; the others go on.
-        except Exception as error:  # pylint: disable=broad-except
-            lines = str(error).strip().splitlines() or [type(error).__name__]
-            result["absent"] = lines[0][:200]
-        print(json.dumps(result), flush=True)
+        return report.time_calls(lambda: attend(*inputs, **options), seconds)
 
 
 if __name__ == "__main__":
-    main()
+    torch.set_num_threads(1)
+    report.main(__doc__, measure, lambda name: name in MASKS or name in SCORES)

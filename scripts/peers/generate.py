@@ -184,10 +184,7 @@ def main():
         f"kernels from the disk cache: {', '.join(starts)}."
     )
     text = "\n\n".join([figures.machine(), describe(results), start])
-    if options.print:
-        print(text)
-    else:
-        figures.replace_section("generation", text)
+    figures.publish(options, "generation", text)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
 import attn
+import report
 
 TOLERANCE = 2e-2  # Of the largest element, for f16 and bf16.
 
@@ -185,8 +186,7 @@ def compare(family, name, case, work, library, seconds):
                 raise ValueError(f"wrong by {error:.2g}")
             found[who] = {"speed": work / measure(run, seconds)}
         except Exception as error:  # pylint: disable=broad-exception-caught
-            lines = str(error).strip().splitlines() or [type(error).__name__]
-            found[who] = {"absent": lines[0][:80]}
+            found[who] = {"absent": report.reason(error)}
     for who in ("Attn", "cuDNN", "FlexAttention", "Triton"):
         show(family=family, case=name, who=who, **found[who])
 

@@ -11,14 +11,12 @@ case: {"case", "ms"}, a median, or {"case", "absent"} with the reason. A case is
 <placement>/S<length>, as in tools/attn-bench/MultiToken.cpp.
 """
 
-import argparse
-import json
 import math
-import statistics
-import time
 
 import torch
 from torch.nn.functional import conv2d, pad
+
+import report
 
 HEADS, SIZE = 16, 64
 QUERIES, KEYS = 6, 11  # Of the kernel.
@@ -77,6 +75,7 @@ def attend(query, key, value, hidden, before, after):
     return weights @ value
 
 
+@torch.inference_mode()
 def measure(case, seconds):
     placement, length = case.split("/S")
     length = int(length)
@@ -96,32 +95,9 @@ def measure(case, seconds):
     if not error <= TOLERANCE:
         raise RuntimeError(f"wrong result: relative error {error:.2g}")
     del result
-    times = []
-    end = time.perf_counter() + seconds
-    while len(times) < 3 or time.perf_counter() < end:
-        start = time.perf_counter()
-        attend(*inputs, hidden, *stages)
-        times.append(time.perf_counter() - start)
-    return statistics.median(times) * 1e3
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--cases", required=True, help="with commas in between")
-    parser.add_argument("--seconds", type=float, default=1, help="for each case")
-    options = parser.parse_args()
-    torch.set_num_threads(1)
-    for case in options.cases.split(","):
-        result = {"case": case}
-        try:
-            with torch.inference_mode():
-                result["ms"] = measure(case, options.seconds)
-        # PyTorch may raise anything; the others go on.
-        except Exception as error:  # pylint: disable=broad-except
-            lines = str(error).strip().splitlines() or [type(error).__name__]
-            result["absent"] = lines[0][:200]
-        print(json.dumps(result), flush=True)
+    return report.time_calls(lambda: attend(*inputs, hidden, *stages), seconds)
 
 
 if __name__ == "__main__":
-    main()
+    torch.set_num_threads(1)
+    report.main(__doc__, measure)

@@ -12,12 +12,14 @@ implementations, and so prints one line of JSON for each measurement.
 
 import argparse
 import ctypes
-import json
+import functools
 import statistics
 import time
 from dataclasses import dataclass
 
 import numpy as np
+
+import report
 
 
 class Absent(Exception):
@@ -192,11 +194,7 @@ def main(*families):
         wanted = [case for case in cases if case.name in options.cases.split(",")]
         for name, build in implementations.items():
             for case in wanted:
-                result = {"peer": name, "case": case.name}
-                try:
-                    result.update(measure_case(case, build, options))
-                # A library may raise anything; the others go on.
-                except Exception as error:  # pylint: disable=broad-except
-                    lines = str(error).strip().splitlines() or [type(error).__name__]
-                    result["absent"] = lines[0][:200]
-                print(json.dumps(result), flush=True)
+                report.attempt(
+                    {"peer": name, "case": case.name},
+                    functools.partial(measure_case, case, build, options),
+                )
