@@ -56,12 +56,13 @@ function(attn_use_mlir name)
   attn_precompile_mlir(${name})
 endfunction()
 
-# Parsing MLIR's headers is three quarters of the time that a file takes. Builds
-# with sanitizers parse them once; the others show what a file forgets to include.
+# Parsing MLIR's headers is three quarters of the time that a file takes. They are
+# parsed once, except where ccache is used, which precompiled headers would keep
+# from sharing results among clones; such builds show what a file forgets to include.
 function(attn_precompile_mlir name)
   get_target_property(type ${name} TYPE)
   # Executables are compiled for other places in memory than libraries.
-  if(NOT ATTN_SANITIZERS OR NOT type STREQUAL STATIC_LIBRARY)
+  if((ATTN_CCACHE AND NOT ATTN_SANITIZERS) OR NOT type STREQUAL STATIC_LIBRARY)
     return()
   endif()
   if(NOT TARGET AttnMLIRHeaders)

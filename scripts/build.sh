@@ -8,7 +8,7 @@
 #
 # Usage: build.sh PRESET [TARGET...]
 # Builds the targets (all when none is named) in build/PRESET. The compiler's
-# output is shown when something fails.
+# output is shown when something fails. CCACHE_DISABLE=1 does without ccache.
 #
 #===------------------------------------------------------------------------===#
 
@@ -32,6 +32,6 @@ export CCACHE_BASEDIR=$PWD
 
 echo "Building ${*:-everything} in build/$preset"
 SECONDS=0
-run cmake --preset "$preset"
+run cmake --preset "$preset" ${CCACHE_DISABLE:+-DATTN_CCACHE=OFF}
 run cmake --build --preset "$preset" --parallel "$(nproc)" ${1:+--target "$@"}
 echo "Built in $SECONDS s"

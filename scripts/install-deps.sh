@@ -19,7 +19,6 @@ packages=(
   lld-22
   cmake
   ninja-build
-  ccache
   # MLIR, its tools, FileCheck and lit.
   libmlir-22-dev
   llvm-22-dev
