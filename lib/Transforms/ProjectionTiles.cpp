@@ -164,9 +164,11 @@ Value ProjectionTiles::storeRows(const Tile &tile, OpFoldResult column,
                                  Value sums, OpFoldResult first,
                                  OpFoldResult count, Value outTile) {
   OpFoldResult zero = index(0), one = index(1);
-  if (isOneBatch)
-    return storeBlock(tile, column, sums, zero, count, zero, first, outTile);
   AffineExpr i = b.getAffineDimExpr(0), j = b.getAffineDimExpr(1);
+  if (isOneBatch) // Of which `outTile` has the tile's rows, or all.
+    return storeBlock(tile, column, sums, zero, count, zero,
+                      tile.isOneTile ? first : apply(i + j, {tile.row, first}),
+                      outTile);
   return forRows(
       count, outTile,
       [&](Value i, OpFoldResult batch, OpFoldResult row, Value outTile) {

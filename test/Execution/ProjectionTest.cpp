@@ -354,7 +354,7 @@ TEST(Projection, tiles) {
       spec.batch = batch;
       runSpec(spec, batch, /*length=*/20, random);
 
-      spec.outs = {{1, 64}};
+      spec.outs = {{1, 64}, {0, 40}};
       spec.length = 410;
       runSpec(spec, batch, spec.length, random);
     }
