@@ -82,3 +82,52 @@ void test::expectCaught(const std::string &text, const std::string &name,
   }
   FAIL() << "no '" << message << "' in\n" << all;
 }
+
+std::string test::makeLaneText(const std::string &body) {
+  return R"(
+gpu.module @kernels {
+  llvm.func @f(%in: !llvm.ptr<1>, %out: !llvm.ptr<1>) attributes {nvvm.kernel} {
+    %tid = nvvm.read.ptx.sreg.tid.x : i32
+    %p = llvm.getelementptr %in[%tid] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32
+    %q = llvm.getelementptr %out[%tid] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32
+    %v = llvm.load %p : !llvm.ptr<1> -> i32
+    %c0 = llvm.mlir.constant(0 : i32) : i32
+    %c1 = llvm.mlir.constant(1 : i32) : i32
+    %c3 = llvm.mlir.constant(3 : i32) : i32
+    %c31 = llvm.mlir.constant(31 : i32) : i32
+    %segments = llvm.mlir.constant(0x181F : i32) : i32 // Of 8 lanes.
+    %c64 = llvm.mlir.constant(64 : i32) : i32
+    %all = llvm.mlir.constant(-1 : i32) : i32
+)" + body +
+         R"(
+    llvm.store %r, %q : i32, !llvm.ptr<1>
+    llvm.return
+  }
+})";
+}
+
+Expected<std::vector<std::int32_t>>
+test::computeLanes(const std::string &body, std::vector<std::int32_t> in,
+                   std::uint64_t seed) {
+  Expected<jit::EmulatedKernel> kernel = compileKernel(makeLaneText(body), "f");
+  if (!kernel)
+    return std::move(kernel).error();
+  std::vector<std::int32_t> out(in.size());
+  KernelArguments arguments;
+  arguments.addPointer(in, "in", /*isWritable=*/false);
+  arguments.addPointer(out, "out");
+  emulator::LaunchOptions options;
+  options.block = {unsigned(in.size())};
+  options.seed = seed;
+  if (Status status = arguments.launch(*kernel, options); !status)
+    return status.error();
+  return out;
+}
+
+std::vector<std::int32_t> test::makeWords(std::size_t count) {
+  Random random(7);
+  std::vector<std::int32_t> result(count);
+  for (std::int32_t &value : result)
+    value = std::int32_t(random.bits());
+  return result;
+}

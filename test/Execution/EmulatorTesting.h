@@ -104,6 +104,18 @@ private:
   std::vector<emulator::Buffer> buffers;
 };
 
+/// A kernel of one warp's worth of numbers in and out, at which lane i finds
+/// its own at %p and puts its result at %q. `body` computes %r of %v.
+std::string makeLaneText(const std::string &body);
+
+/// What `body` computes of `in`, with one thread each.
+Expected<std::vector<std::int32_t>> computeLanes(const std::string &body,
+                                                 std::vector<std::int32_t> in,
+                                                 std::uint64_t seed = 0);
+
+/// Random numbers, always the same.
+std::vector<std::int32_t> makeWords(std::size_t count);
+
 } // namespace attn::test
 
 #endif // ATTN_TEST_EXECUTION_EMULATORTESTING_H

@@ -4,87 +4,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-//
-// Small cases whose answers are computed by hand. Most have Dk = 1 and scale 1,
-// so that a score is simply query * key.
-//
-//===----------------------------------------------------------------------===//
 
-#include "runtime/Reference/Attention.h"
 #include "runtime/Reference/Philox.h"
+#include "test/Unit/ReferenceTesting.h"
 
-#include "gtest/gtest.h"
-
-#include <array>
-#include <cmath>
-#include <limits>
-#include <string>
 #include <tuple>
-#include <utility>
 
 using namespace attn;
 using namespace attn::reference;
-
-using Index = std::int64_t;
-
-constexpr double inf = std::numeric_limits<double>::infinity();
-constexpr double quietNaN = std::numeric_limits<double>::quiet_NaN();
-
-namespace {
-/// A (B, H, S, D) tensor.
-struct Tensor {
-  std::array<Index, 4> shape;
-  std::vector<double> data;
-
-  Tensor(std::array<Index, 4> shape, std::vector<double> values)
-      : shape(shape), data(std::move(values)) {
-    EXPECT_EQ(Index(data.size()), shape[0] * shape[1] * shape[2] * shape[3]);
-  }
-  Tensor(std::array<Index, 4> shape, double value)
-      : Tensor(shape, std::vector<double>(
-                          shape[0] * shape[1] * shape[2] * shape[3], value)) {}
-  operator TensorView() const { return TensorView(data.data(), shape); }
-};
-} // namespace
-
-static AttentionProblem problem(const Tensor &query, const Tensor &key,
-                                const Tensor &value) {
-  AttentionProblem result;
-  result.query = query;
-  result.key = key;
-  result.value = value;
-  result.scale = 1;
-  return result;
-}
-
-static AttentionResult run(const AttentionProblem &problem) {
-  Expected<AttentionResult> result = attention(problem);
-  EXPECT_TRUE(result.ok()) << (result ? "" : result.error().message);
-  return result ? *result : AttentionResult();
-}
-
-static std::string failure(const AttentionProblem &problem) {
-  Expected<AttentionResult> result = attention(problem);
-  return result ? "no error" : result.error().message;
-}
-
-static void expectNear(const std::vector<double> &got,
-                       const std::vector<double> &expected) {
-  ASSERT_EQ(got.size(), expected.size());
-  for (std::size_t i = 0; i < got.size(); ++i) {
-    if (std::isnan(expected[i]))
-      EXPECT_TRUE(std::isnan(got[i])) << "at " << i;
-    else if (std::isinf(expected[i]))
-      EXPECT_EQ(got[i], expected[i]) << "at " << i;
-    else
-      EXPECT_NEAR(got[i], expected[i], 1e-14 * (1 + std::abs(expected[i])))
-          << "at " << i;
-  }
-}
-
-static std::optional<bool> causal(Index, Index, Index p, Index j) {
-  return j <= p;
-}
+using namespace attn::test;
 
 //===----------------------------------------------------------------------===//
 // The formula
@@ -379,69 +307,6 @@ TEST(Attention, VisiblePlusInfinityIsNaN) {
 }
 
 //===----------------------------------------------------------------------===//
-// Packed batches
-//===----------------------------------------------------------------------===//
-
-TEST(Attention, PackedSequencesDoNotSeeEachOther) {
-  Tensor q({1, 1, 4, 1}, 0.0), k({1, 1, 5, 1}, 0.0),
-      v({1, 1, 5, 1}, {1, 3, 10, 20, 60});
-  AttentionProblem p = problem(q, k, v);
-  p.cuQuery = {0, 1, 1, 4};
-  p.cuKey = {0, 2, 2, 5};
-  p.mask = causal;
-  expectNear(run(p).output, {1, 10, 15, 30});
-  p.bottomRight = true; // Offsets 1, 0, 0.
-  expectNear(run(p).output, {2, 10, 15, 30});
-}
-
-TEST(Attention, PackedRegionsSeePositionsInTheSequence) {
-  Tensor q({1, 1, 3, 1}, 0.0), k({1, 1, 2, 1}, 0.0), v({1, 1, 2, 1}, 0.0);
-  AttentionProblem p = problem(q, k, v);
-  p.cuQuery = {0, 1, 3};
-  p.cuKey = {0, 1, 2};
-  p.offsets = {10, 20};
-  std::string seen;
-  p.mask = [&](Index b, Index, Index p, Index j) {
-    seen += std::to_string(b) + "," + std::to_string(p) + "," +
-            std::to_string(j) + " ";
-    return true;
-  };
-  run(p);
-  EXPECT_EQ(seen, "0,10,0 1,20,0 1,21,0 ");
-}
-
-TEST(Attention, PackedRowsOutsideEverySequence) {
-  Tensor q({1, 1, 4, 1}, 0.0), k({1, 1, 4, 1}, 0.0),
-      v({1, 1, 4, 1}, {9, 2, 4, 9});
-  AttentionProblem p = problem(q, k, v);
-  p.cuQuery = {1, 2};
-  p.cuKey = {1, 3};
-  p.sink = {0};
-  AttentionResult result = run(p);
-  expectNear(result.output, {0, 2, 0, 0});
-  expectNear(result.logSumExp, {-inf, std::log(3), -inf, -inf});
-}
-
-TEST(Attention, PackedWithoutKeysIsAnEmptyRow) {
-  Tensor q({1, 1, 1, 1}, 0.0), k({1, 1, 1, 1}, 0.0), v({1, 1, 1, 1}, 9);
-  AttentionProblem p = problem(q, k, v);
-  p.cuQuery = {0, 1};
-  p.cuKey = {0, 0};
-  p.sink = {2};
-  AttentionResult result = run(p);
-  expectNear(result.output, {0});
-  expectNear(result.logSumExp, {2});
-}
-
-TEST(Attention, PackedNoSequences) {
-  Tensor q({1, 1, 1, 1}, 0.0), k({1, 1, 1, 1}, 0.0), v({1, 1, 1, 1}, 9);
-  AttentionProblem p = problem(q, k, v);
-  p.cuQuery = {0};
-  p.cuKey = {0};
-  expectNear(run(p).logSumExp, {-inf});
-}
-
-//===----------------------------------------------------------------------===//
 // Dropout
 //===----------------------------------------------------------------------===//
 
@@ -508,85 +373,4 @@ TEST(Attention, DropoutCounter) {
         }
     expectNear(run(p).output, expected);
   }
-}
-
-//===----------------------------------------------------------------------===//
-// Malformed problems
-//===----------------------------------------------------------------------===//
-
-TEST(Attention, MalformedProblems) {
-  Tensor q({2, 4, 3, 8}, 0.0), k({2, 2, 5, 8}, 0.0), v({2, 2, 5, 6}, 0.0);
-  AttentionProblem good = problem(q, k, v);
-  ASSERT_TRUE(attention(good).ok());
-  auto broken = [&](auto change) {
-    AttentionProblem p = good;
-    change(p);
-    return failure(p);
-  };
-  auto as = [](const Tensor &tensor, std::array<Index, 4> shape) {
-    return TensorView(tensor.data.data(), shape);
-  };
-
-  EXPECT_EQ(broken([&](auto &p) { p.query = TensorView(); }),
-            "query: expected 4 dimensions, got 0");
-  EXPECT_EQ(broken([&](auto &p) {
-              p.query = TensorView(nullptr, ElementType::i32, q.shape, true);
-            }),
-            "query: expected a float type, got i32");
-  EXPECT_EQ(broken([&](auto &p) {
-              p.query = TensorView(nullptr, ElementType::f64, q.shape, true);
-            }),
-            "query: the data pointer is null");
-  EXPECT_EQ(broken([&](auto &p) { p.query = as(q, {1, 4, 3, 8}); }),
-            "batch of key: expected 1, got 2");
-  EXPECT_EQ(broken([&](auto &p) { p.value = as(v, {1, 2, 5, 6}); }),
-            "batch of value: expected 2, got 1");
-  EXPECT_EQ(broken([&](auto &p) { p.value = as(v, {2, 1, 5, 6}); }),
-            "heads of value: expected 2, got 1");
-  EXPECT_EQ(broken([&](auto &p) { p.value = as(v, {2, 2, 4, 6}); }),
-            "length of value: expected 5, got 4");
-  EXPECT_EQ(broken([&](auto &p) { p.query = as(q, {2, 4, 3, 7}); }),
-            "head size of key: expected 7, got 8");
-  EXPECT_EQ(broken([&](auto &p) { p.query = as(q, {2, 3, 3, 8}); }),
-            "heads of query: expected a multiple of the 2 heads of key, got 3");
-  EXPECT_EQ(broken([&](auto &p) {
-              p.query = as(q, {1, 1, Index(1) << 40, 0});
-              p.key = as(k, {1, 1, 0, 0});
-              p.value = as(v, {1, 1, 0, Index(1) << 40});
-            }),
-            "output: the number of elements overflows");
-  EXPECT_EQ(broken([](auto &p) { p.sink = {1}; }),
-            "size of sink: expected 4, got 1");
-  EXPECT_EQ(broken([](auto &p) { p.offsets = {1, 2, 3}; }),
-            "size of offsets: expected 0, 1 or 2, got 3");
-  EXPECT_EQ(broken([](auto &p) {
-              p.offsets = {1};
-              p.bottomRight = true;
-            }),
-            "expected offsets or bottomRight, not both");
-  for (double rate : {1.0, -0.5, quietNaN})
-    EXPECT_TRUE(broken([=](auto &p) {
-                  p.dropout.emplace(rate, 0, 0);
-                }).starts_with("dropout rate: expected a number in [0, 1)"));
-  EXPECT_EQ(broken([](auto &p) { p.cuQuery = p.cuKey = {0, 3}; }),
-            "batch of query: expected 1 in a packed batch, got 2");
-}
-
-TEST(Attention, MalformedPackedProblems) {
-  Tensor q({1, 1, 3, 1}, 0.0), k({1, 1, 5, 1}, 0.0);
-  AttentionProblem p = problem(q, k, k);
-  auto broken = [&](std::vector<Index> cuQuery, std::vector<Index> cuKey) {
-    p.cuQuery = std::move(cuQuery);
-    p.cuKey = std::move(cuKey);
-    return failure(p);
-  };
-  EXPECT_EQ(broken({0, 3}, {}), "expected cuQuery and cuKey, or neither");
-  EXPECT_EQ(broken({}, {0, 3}), "expected cuQuery and cuKey, or neither");
-  EXPECT_EQ(broken({0, 3}, {0, 3, 5}), "size of cuKey: expected 2, got 3");
-  EXPECT_EQ(broken({0, 4}, {0, 5}), "cuQuery[1]: expected 0 to 3, got 4");
-  EXPECT_EQ(broken({-1, 3}, {0, 5}), "cuQuery[0]: expected 0 to 3, got -1");
-  EXPECT_EQ(broken({0, 3, 3}, {0, 4, 2}),
-            "cuKey[2]: expected at least 4, the entry before it, got 2");
-  p.offsets = {1, 2};
-  EXPECT_EQ(broken({0, 3}, {0, 5}), "size of offsets: expected 0 or 1, got 2");
 }
