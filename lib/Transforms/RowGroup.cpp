@@ -139,7 +139,7 @@ void RowGroup::addProducer(Operation *op) {
           return;
         continue;
       }
-      auto member = llvm::find_if(
+      auto *member = llvm::find_if(
           members, [&](const Member &m) { return m.op == use.getOwner(); });
       std::optional<unsigned> dim = member->getRowDim(use);
       std::optional<unsigned> found =

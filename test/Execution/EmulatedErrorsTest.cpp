@@ -210,7 +210,7 @@ TEST(EmulatedOperations, LaunchErrors) {
   Expected<jit::EmulatedKernel> kernel =
       compileKernel(makeLaneText("%r = llvm.add %v, %v : i32"), "f");
   ASSERT_TRUE(kernel) << kernel.error().message;
-  auto launch = [&](LaunchOptions options) {
+  auto launch = [&](const LaunchOptions &options) {
     Status status = kernel->launch(nullptr, options);
     return status ? "" : status.error().message;
   };

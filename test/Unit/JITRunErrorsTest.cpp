@@ -188,7 +188,7 @@ TEST(JITRun, FailedCallLeaksNothing) {
   std::size_t before = allocated();
   for (int i = 0; i < 50; ++i)
     fail();
-  EXPECT_LT(allocated(), before + 1024 * 1024);
+  EXPECT_LT(allocated(), before + 0x100000);
 }
 
 TEST(JITRun, ManyThreadsOneKernel) {
