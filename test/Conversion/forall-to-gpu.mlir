@@ -56,12 +56,54 @@ func.func @many(%n: index, %x: vector<16x16xf16>, %z: vector<16x16xf32>,
 
 // -----
 
-func.func @no_products(%n: index, %out: memref<?xf32>) {
+func.func @vectors_of_no_rows(%n: index, %out: memref<?xf32>) {
   %zero = arith.constant dense<0.0> : vector<1xf32>
-  // expected-error @+1 {{expected products of one number of rows that is a multiple of 16 in a tile for a GPU}}
+  // expected-error @+1 {{expected products and writes of one number of rows that is a multiple of 16 in a tile for a GPU}}
   scf.forall (%i) in (%n) {
     %one = math.exp %zero : vector<1xf32>
     vector.store %one, %out[%i] : memref<?xf32>, vector<1xf32>
+  }
+  return
+}
+
+// -----
+
+// Where all keys are hidden, a tile has no products: its rows are those that it
+// writes, of constants that are before the loop.
+// CHECK-LABEL: func.func @no_products
+// CHECK-NOT: scf.forall
+// CHECK: gpu.launch {{.*}} threads({{.*}}) in (%{{.*}} = %c64
+// CHECK: vector.transfer_write %{{.*}} : vector<32x16xf32>
+// CHECK-NEXT: vector.transfer_write %{{.*}} : vector<32xf32>
+func.func @no_products(%n: index, %out: memref<?x32x16xf32>, %sums: memref<?x32xf32>) {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant dense<0.0> : vector<32x16xf32>
+  %infinite = arith.constant dense<0xFF800000> : vector<32xf32>
+  scf.forall (%i) in (%n) {
+    vector.transfer_write %zero, %out[%i, %c0, %c0] {in_bounds = [true, true]}
+        : vector<32x16xf32>, memref<?x32x16xf32>
+    vector.transfer_write %infinite, %sums[%i, %c0] {in_bounds = [true]}
+        : vector<32xf32>, memref<?x32xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @writes_of_other_rows(%n: index, %x: vector<16x16xf16>, %z: vector<16x16xf32>,
+                                %out: memref<32xf32>) {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant dense<0.0> : vector<32xf32>
+  // expected-error @+1 {{expected products and writes of one number of rows}}
+  scf.forall (%i) in (%n) {
+    %s = vector.contract {
+          indexing_maps = [affine_map<(m, n, k) -> (m, k)>,
+                           affine_map<(m, n, k) -> (n, k)>,
+                           affine_map<(m, n, k) -> (m, n)>],
+          iterator_types = ["parallel", "parallel", "reduction"]} %x, %x, %z
+        : vector<16x16xf16>, vector<16x16xf16> into vector<16x16xf32>
+    vector.transfer_write %zero, %out[%c0] {in_bounds = [true]}
+        : vector<32xf32>, memref<32xf32>
   }
   return
 }

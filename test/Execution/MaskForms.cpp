@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "test/Execution/FormCreation.h"
+#include "test/Execution/RandomRegions.h"
 
 using namespace attn;
 using namespace attn::test;
@@ -265,6 +266,7 @@ static const Creators<MaskFunction> maskCreators = {
     {"mask region: window per head", createHeadWindowMask},
     {"mask region: blocks", createBlockMask},
     {"mask region: guarded load", createGuardedMask},
+    {"mask region: random", createRandomMask},
 };
 
 const std::vector<string> &attn::test::getMaskNames() {

@@ -51,8 +51,9 @@ constexpr ElementType floatTypes[] = {ElementType::f64, ElementType::f32,
 
 constexpr const char *emulatorName = "gpu-emulator";
 
-/// This many specs in a row share a kernel.
-constexpr std::uint64_t callsPerKernel = 6;
+/// This many specs in a row share a kernel: fewer where running takes longer
+/// than compiling.
+std::uint64_t countCallsPerKernel(bool gpu) { return gpu ? 3 : 6; }
 
 struct Options {
   std::uint64_t seed = 1;
@@ -120,7 +121,7 @@ private:
 } // namespace
 
 const CompiledKernel *Runner::compile(std::uint64_t number) {
-  std::uint64_t kernelNumber = number / callsPerKernel;
+  std::uint64_t kernelNumber = number / countCallsPerKernel(gpu);
   if (current && currentNumber == kernelNumber)
     return &*current;
   Random random(kernelNumber * 2);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "test/Execution/FormCreation.h"
+#include "test/Execution/RandomRegions.h"
 
 #include <cmath>
 #include <limits>
@@ -203,6 +204,7 @@ static const Creators<ScoreFunction> scoreCreators = {
     {"score region: relative bias", createRelativeBias},
     {"score region: distance decay", createDistanceDecay},
     {"score region: local boost", createLocalBoost},
+    {"score region: random", createRandomScore},
 };
 
 const std::vector<string> &attn::test::getScoreNames() {

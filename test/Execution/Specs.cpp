@@ -89,19 +89,25 @@ static void restrictToGPU(KernelSpec &spec, Random &random,
     spec.sink = ElementType::f32;
 }
 
-static void chooseForms(KernelSpec &spec, Random &random) {
+/// With `forGPU`, more often random regions, which few kernels are to cover.
+static void chooseForms(KernelSpec &spec, Random &random, bool forGPU) {
   Index scores = random.pick<Index>({0, 0, 1, 1, 1, 2, 3});
   Index masks = random.pick<Index>({0, 1, 1, 1, 1, 2, 3});
+  auto pickName = [&](const std::vector<string> &names, const string &written) {
+    return forGPU && random.chance(0.4) ? written : random.pick(names);
+  };
   for (Index i = 0; i < scores; ++i)
-    spec.scores.push_back(createScore(random.pick(getScoreNames()),
-                                      {spec.queryHeads, spec.accumulation(),
-                                       "score" + std::to_string(i) + "_"},
-                                      random));
+    spec.scores.push_back(
+        createScore(pickName(getScoreNames(), "score region: random"),
+                    {spec.queryHeads, spec.accumulation(),
+                     "score" + std::to_string(i) + "_"},
+                    random));
   for (Index i = 0; i < masks; ++i)
-    spec.masks.push_back(createMask(random.pick(getMaskNames()),
-                                    {spec.queryHeads, spec.accumulation(),
-                                     "mask" + std::to_string(i) + "_"},
-                                    random));
+    spec.masks.push_back(
+        createMask(pickName(getMaskNames(), "mask region: random"),
+                   {spec.queryHeads, spec.accumulation(),
+                    "mask" + std::to_string(i) + "_"},
+                   random));
 }
 
 Index attn::test::pickLength(Random &random) {
@@ -125,7 +131,7 @@ KernelSpec attn::test::createKernelSpec(Random &random,
   // are of order 1, as the tolerances have it.
   spec.scaleFactor = random.pick<double>({0.5, 0.7, 1.25, -1, 0}) /
                      std::sqrt(double(spec.keySize));
-  chooseForms(spec, random);
+  chooseForms(spec, random, forGPU);
   if (isDecoding)
     spec.fixedSizes.queryLength = random.pick<Index>({1, 1, 1, 2, 3, 4, 7});
   else if (random.chance(0.15))

@@ -29,19 +29,23 @@ using namespace mlir::attn;
 
 namespace {
 
-/// A warp for each 16 rows of the products in a tile.
+/// A warp for each 16 rows of the products in a tile and of what it writes. Of
+/// keys that are all hidden, there are no products.
 FailureOr<int64_t> findNumThreads(scf::ForallOp loop) {
   int64_t rows = 0;
   bool agree = true;
-  loop.walk([&](vector::ContractionOp op) {
-    auto type = dyn_cast<VectorType>(op.getResultType());
-    int64_t own = type ? type.getDimSize(0) : 0;
+  auto addRows = [&](Type type) {
+    auto vector = dyn_cast<VectorType>(type);
+    int64_t own = vector && vector.getRank() > 0 ? vector.getDimSize(0) : 0;
     agree &= own > 0 && own % kRowsOfWarp == 0 && (rows == 0 || rows == own);
     rows = own;
-  });
+  };
+  loop.walk([&](vector::ContractionOp op) { addRows(op.getResultType()); });
+  loop.walk([&](vector::TransferWriteOp op) { addRows(op.getVectorType()); });
   if (rows == 0 || !agree)
-    return loop.emitOpError("expected products of one number of rows that is a "
-                            "multiple of ")
+    return loop.emitOpError(
+               "expected products and writes of one number of rows "
+               "that is a multiple of ")
            << kRowsOfWarp << " in a tile for a GPU";
   return rows / kRowsOfWarp * kLanesOfWarp;
 }
@@ -175,7 +179,10 @@ void convertElements(RewriterBase &rewriter, scf::ForallOp loop) {
 bool hasVectors(scf::ForallOp loop) {
   return loop
       .walk([](Operation *op) {
-        return llvm::any_of(op->getResultTypes(), llvm::IsaPred<VectorType>)
+        // A constant vector may be before the loop.
+        return llvm::any_of(op->getOperandTypes(), llvm::IsaPred<VectorType>) ||
+                       llvm::any_of(op->getResultTypes(),
+                                    llvm::IsaPred<VectorType>)
                    ? WalkResult::interrupt()
                    : WalkResult::advance();
       })
