@@ -37,8 +37,9 @@ def ConvertAttnToVector : Pass<"convert-attn-to-vector"> {
   let summary = "Convert the inner ops of attention to vector code";
   let description = [{
     Converts `attn.online_softmax`, `attn.all_finite` and `attn.block_range` on
-    buffers to loops over vectors, and `math.exp2` and `math.tanh` of whole vectors of
-    f32. In a softmax step, the lanes of vectors are the queries of a tile; score and mask
+    buffers to loops over vectors, and `math.exp2`, `math.tanh`, and `math.exp` with `afn`
+    of whole vectors of f32. With `scalef` and 512 bits, `arith.divf` with `arcp` becomes
+    a product with the reciprocal. In a softmax step, the lanes of vectors are the queries of a tile; score and mask
     regions are evaluated for all of them at once:
 
     - what does not depend on the query stays scalar, and what does not depend on

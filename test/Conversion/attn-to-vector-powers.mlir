@@ -44,3 +44,30 @@ func.func @others(%a: f32, %b: vector<32xf64>, %c: vector<17xf32>,
   return %0, %1, %2, %3, %4
       : f32, vector<32xf64>, vector<17xf32>, vector<[16]xf32>, f32
 }
+
+// `afn` allows a power of 2 in the place of one of e, and `arcp` a product with the
+// reciprocal, which is its estimate where a step of Newton's method would fail.
+// CHECK-LABEL: func.func @fast
+// CHECK: scalef
+// CHECK: %[[R:.*]] = llvm.call_intrinsic "llvm.x86.avx512.rcp14.ps.512"
+// CHECK: %[[E:.*]] = math.fma
+// CHECK: %[[OK:.*]] = arith.cmpf ogt, %[[E]]
+// CHECK: %[[BETTER:.*]] = math.fma %[[E]], %[[R]], %[[R]]
+// CHECK: arith.select %[[OK]], %[[BETTER]], %[[R]]
+// CHECK: arith.mulf
+// CHECK-NOT: arith.divf
+// CHECK-LABEL: func.func @exact
+// CHECK: math.exp
+// CHECK: arith.divf
+// NARROW-LABEL: func.func @fast
+// NARROW: arith.divf
+func.func @fast(%x: vector<16xf32>, %y: vector<16xf32>) -> vector<16xf32> {
+  %0 = math.exp %x fastmath<afn> : vector<16xf32>
+  %r = arith.divf %y, %0 fastmath<arcp> : vector<16xf32>
+  return %r : vector<16xf32>
+}
+func.func @exact(%x: vector<16xf32>, %y: vector<16xf32>) -> vector<16xf32> {
+  %0 = math.exp %x : vector<16xf32>
+  %r = arith.divf %y, %0 : vector<16xf32>
+  return %r : vector<16xf32>
+}

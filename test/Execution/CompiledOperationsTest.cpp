@@ -16,7 +16,9 @@
 
 #include "gtest/gtest.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 using namespace attn;
 using namespace attn::test;
@@ -123,5 +125,74 @@ INSTANTIATE_TEST_SUITE_P(Families, CompiledOperationsTest,
                          [](const auto &info) {
                            return std::string(info.param);
                          });
+
+/// Functions of vectors, whatever their elements.
+TEST(CompiledFunctions, of_vectors) {
+  auto text = [](const char *body) {
+    return std::string(R"(
+      #map = affine_map<(i) -> (i)>
+      func.func @f(%x: tensor<64xf32>) -> tensor<64xf32> {
+        %e = tensor.empty() : tensor<64xf32>
+        %0 = linalg.generic {indexing_maps = [#map, #map],
+                             iterator_types = ["parallel"]}
+            ins(%x : tensor<64xf32>) outs(%e : tensor<64xf32>) {
+        ^bb0(%a: f32, %unused: f32):
+          %one = arith.constant 1.0 : f32
+          %r = )") +
+           body + R"( : f32
+          linalg.yield %r : f32
+        } -> tensor<64xf32>
+        return %0 : tensor<64xf32>
+      })";
+  };
+  struct Function {
+    const char *body;
+    double (*compute)(double);
+    double error, errorOfArgument; ///< Relative, and that times the argument.
+    double small;                  ///< Numbers that may be rounded to 0.
+  };
+  auto exponential = [](double x) { return std::exp(x); };
+  constexpr double least = std::numeric_limits<float>::min();
+  const Function functions[] = {
+      {"math.exp %a fastmath<afn>", exponential, 4e-7, 1.2e-7, least},
+      {"arith.divf %one, %a fastmath<arcp>", [](double x) { return 1 / x; },
+       4e-7, 0, 4e-45}};
+  constexpr double inf = std::numeric_limits<double>::infinity(),
+                   quietNaN = std::numeric_limits<double>::quiet_NaN();
+  for (const Function &function : functions) {
+    SCOPED_TRACE(function.body);
+    auto kernel = Engine::create()->compile(text(function.body));
+    ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+    TestTensor x(ElementType::f32, {64}), y(ElementType::f32, {64});
+    const double special[] = {
+        0.0,  -0.0,  inf,  -inf, quietNaN, 0x1p-149, -0x1p-130, 0x1p-126,
+        3e38, -3e38, 88.7, 89.0, -87.0,    -104.0,   1.0,       -3.0};
+    x.fill([&](const Shape &i) {
+      auto n = std::size_t(i[0]);
+      return n < std::size(special)
+                 ? special[n]
+                 : std::ldexp(1.0 + double(n) / 99, int(n) - 40) *
+                       (n % 2 ? 1 : -1);
+    });
+    ASSERT_TRUE(kernel->run({x.view()}, {y.mutableView()}));
+    for (Index i = 0; i < 64; ++i) {
+      double argument = *x.get({i}), expected = function.compute(argument),
+             actual = *y.get({i});
+      SCOPED_TRACE(argument);
+      if (std::isnan(expected)) {
+        EXPECT_TRUE(std::isnan(actual)) << actual;
+        continue;
+      }
+      if (std::abs(expected) > double(std::numeric_limits<float>::max())) {
+        EXPECT_EQ(actual, std::copysign(inf, expected));
+        continue;
+      }
+      double error = function.error + function.errorOfArgument *
+                                          std::min(std::abs(argument), 104.0);
+      EXPECT_NEAR(actual, expected,
+                  function.small + error * std::abs(expected));
+    }
+  }
+}
 
 } // namespace

@@ -24,24 +24,49 @@ namespace mlir::attn {
 using namespace mlir;
 using namespace mlir::attn;
 
-/// math.exp2 and math.tanh of vectors of f32, as those of what merges states
-/// and of panels; no others.
-static void lowerFunction(Operation *op, const VectorTarget &target) {
+/// Whether `op` computes a function of vectors of f32 that is lowered here: an
+/// exponential by that of 2, and a quotient by the reciprocal's estimate, if
+/// their flags allow it.
+static bool isVectorFunction(Operation *op, const VectorTarget &target) {
+  if (!isa<math::ExpOp, math::Exp2Op, math::TanhOp, arith::DivFOp>(op))
+    return false;
   auto type = dyn_cast<VectorType>(op->getResult(0).getType());
   if (!type || type.getRank() != 1 || type.isScalable() ||
       !type.getElementType().isF32() ||
       type.getDimSize(0) % (target.vectorBits / 32) != 0)
-    return;
+    return false;
+  if (auto exp = dyn_cast<math::ExpOp>(op))
+    return bitEnumContainsAll(exp.getFastmath(), arith::FastMathFlags::afn);
+  if (auto division = dyn_cast<arith::DivFOp>(op))
+    return target.scalef && target.vectorBits == 512 &&
+           bitEnumContainsAll(division.getFastmath(),
+                              arith::FastMathFlags::arcp);
+  return true;
+}
+
+static Value buildFunction(LaneBuilder &b, Operation *op, Value piece) {
+  if (isa<math::TanhOp>(op))
+    return buildTanhOfLanes(b, piece);
+  if (isa<math::ExpOp>(op))
+    return buildFastExp(b, piece);
+  return isa<math::Exp2Op>(op) ? buildExp2(b, piece)
+                               : buildReciprocal(b, piece);
+}
+
+static void lowerFunction(Operation *op, const VectorTarget &target) {
+  auto type = cast<VectorType>(op->getResult(0).getType());
   LaneBuilder b(op, target, type.getDimSize(0));
   b.setInsertionPoint(op);
-  Value operand = op->getOperand(0), result = operand;
+  bool isDivision = isa<arith::DivFOp>(op);
+  Value operand = op->getOperand(isDivision ? 1 : 0), result = operand;
   for (int64_t first = 0; first < b.getNumLanes(); first += b.getWidth()) {
     Value piece = b.create<vector::ExtractStridedSliceOp>(operand, first,
                                                           b.getWidth(), 1);
-    piece = isa<math::TanhOp>(op) ? buildTanhOfLanes(b, piece)
-                                  : buildExp2(b, piece);
+    piece = buildFunction(b, op, piece);
     result = b.create<vector::InsertStridedSliceOp>(piece, result, first, 1);
   }
+  if (isDivision)
+    result = b.create<arith::MulFOp>(op->getOperand(0), result);
   op->getResult(0).replaceAllUsesWith(result);
   op->erase();
 }
@@ -56,8 +81,8 @@ struct ConvertAttnToVector
     VectorTarget target = {vectorBits, scalef};
     SmallVector<Operation *> ops;
     getOperation()->walk([&](Operation *op) {
-      if (isa<OnlineSoftmaxOp, AllFiniteOp, BlockRangeOp, math::Exp2Op,
-              math::TanhOp>(op))
+      if (isa<OnlineSoftmaxOp, AllFiniteOp, BlockRangeOp>(op) ||
+          isVectorFunction(op, target))
         ops.push_back(op);
     });
     for (Operation *op : ops)
@@ -70,11 +95,10 @@ struct ConvertAttnToVector
       return lowerOnlineSoftmax(softmax, target);
     if (auto range = dyn_cast<BlockRangeOp>(op))
       return lowerBlockRange(range, target);
-    if (isa<math::Exp2Op, math::TanhOp>(op)) {
-      lowerFunction(op, target);
-      return success();
-    }
-    return lowerAllFinite(cast<AllFiniteOp>(op), target);
+    if (auto finite = dyn_cast<AllFiniteOp>(op))
+      return lowerAllFinite(finite, target);
+    lowerFunction(op, target);
+    return success();
   }
 };
 

@@ -116,15 +116,22 @@ Value scale(LaneBuilder &b, Value x, Value y) {
                     b.integer(b.getIntegerType(32), 4)});
 }
 
+Value estimateReciprocal(LaneBuilder &b, Value x) {
+  return intrinsic(b, "llvm.x86.avx512.rcp14.ps.512",
+                   {x, x, b.integer(b.getIntegerType(16), -1)});
+}
+
+/// 1 - x * estimate, for a step of Newton's method, from 14 bits to 28.
+Value errorOfReciprocal(LaneBuilder &b, Value x, Value estimate) {
+  return fma(b, b.create<arith::NegFOp>(x), estimate, splat(b, x, 1.0));
+}
+
 /// 1 / x for x in [1, 2^64].
 Value reciprocal(LaneBuilder &b, Value x) {
   if (!hasScalef(b))
     return b.create<arith::DivFOp>(splat(b, x, 1.0), x);
-  Value estimate = intrinsic(b, "llvm.x86.avx512.rcp14.ps.512",
-                             {x, x, b.integer(b.getIntegerType(16), -1)});
-  // A step of Newton's method, from 14 bits to 28.
-  Value error = fma(b, b.create<arith::NegFOp>(x), estimate, splat(b, x, 1.0));
-  return fma(b, error, estimate, estimate);
+  Value estimate = estimateReciprocal(b, x);
+  return fma(b, errorOfReciprocal(b, x, estimate), estimate, estimate);
 }
 
 //===----------------------------------------------------------------------===//
@@ -233,6 +240,20 @@ Value attn::buildExp(LaneBuilder &b, Value x, double inner) {
   Value remainder = fma(b, clamped, nearest, negated);
   remainder = fma(b, clamped, splat(b, x, factor - high), remainder);
   return scaleByHalf(b, remainder, rounded.power);
+}
+
+Value attn::buildFastExp(LaneBuilder &b, Value x) {
+  return buildExp2(b, multiply(b, x, splat(b, x, kLog2E)));
+}
+
+Value attn::buildReciprocal(LaneBuilder &b, Value x) {
+  Value estimate = estimateReciprocal(b, x);
+  Value error = errorOfReciprocal(b, x, estimate);
+  // Of 0 and infinity, the estimate is the result, and the error is none.
+  Value isFinite = b.create<arith::CmpFOp>(arith::CmpFPredicate::OGT, error,
+                                           splat(b, x, -1.0));
+  Value better = fma(b, error, estimate, estimate);
+  return b.create<arith::SelectOp>(isFinite, better, estimate);
 }
 
 std::optional<SmallTanh> attn::getSmallTanh(double inner, double factor) {

@@ -30,6 +30,14 @@ Value buildExp2(LaneBuilder &b, Value x);
 /// magnitude.
 Value buildExp(LaneBuilder &b, Value x, double inner = 1.0);
 
+/// e^x with a relative error of at most 2e-7 + 1e-7 * |x|; 0 below about -87,
+/// inf from 88.73 on.
+Value buildFastExp(LaneBuilder &b, Value x);
+
+/// 1 / x with a relative error of at most 2e-7, and the sign of x: 0 if x is
+/// infinite, and infinite if that is the nearest number. For AVX-512.
+Value buildReciprocal(LaneBuilder &b, Value x);
+
 /// factor * tanh(inner * x) of the pieces of a row, with an absolute error of
 /// at most 3e-7 * factor.
 Pieces buildTanh(LaneBuilder &b, const Pieces &row, double inner = 1.0,
