@@ -24,14 +24,19 @@ using attn::TensorView;
 /// Tokens in a page of the cache, as in model.mlir.
 static constexpr std::int64_t pageSize = 16;
 
-static TensorView viewOf(std::vector<float> &elements, std::int64_t rows,
-                         std::int64_t columns) {
-  return {elements.data(), std::array<std::int64_t, 2>{rows, columns}};
+/// Activations (1, tokens, width).
+template <typename Elements>
+static TensorView rowsOf(Elements &elements, std::int64_t width) {
+  return {elements.data(),
+          std::array<std::int64_t, 3>{1, std::int64_t(elements.size()) / width,
+                                      width}};
 }
 
-static TensorView viewOf(const std::vector<float> &elements, std::int64_t rows,
-                         std::int64_t columns) {
-  return {elements.data(), std::array<std::int64_t, 2>{rows, columns}};
+/// Angles (positions, pairs of a head).
+static TensorView anglesOf(const std::vector<float> &elements) {
+  constexpr std::int64_t pairs = headSize / 2;
+  return {elements.data(), std::array<std::int64_t, 2>{
+                               std::int64_t(elements.size()) / pairs, pairs}};
 }
 
 Expected<Model> Model::create(Kernels kernels,
@@ -99,21 +104,17 @@ Status Model::check(std::span<const std::int32_t> tokens) const {
 /// All layers, on (tokens, width) activations.
 Status Model::runLayers(const CacheStep &step, std::vector<float> &rows) const {
   std::vector<float> results(rows.size());
-  std::int64_t tokens = std::int64_t(rows.size()) / width;
-  constexpr std::int64_t pairs = headSize / 2;
   for (std::size_t i = 0; i < weights->layers.size(); ++i) {
     TensorView keys = cache.keys(std::int64_t(i)),
                values = cache.values(std::int64_t(i));
-    std::vector<Argument> arguments = {
-        viewOf(std::as_const(rows), tokens, width)};
+    std::vector<Argument> arguments = {rowsOf(std::as_const(rows), width)};
     for (const TensorView &view : weights->layers[i].views)
       arguments.emplace_back(view);
     for (const Argument &argument : std::initializer_list<Argument>{
-             weights->epsilon, viewOf(cosines, capacity, pairs),
-             viewOf(sines, capacity, pairs), keys, values, step.table(),
-             step.lengths(), step.newLengths()})
+             weights->epsilon, anglesOf(cosines), anglesOf(sines), keys, values,
+             step.table(), step.lengths(), step.newLengths()})
       arguments.push_back(argument);
-    const TensorView outputs[] = {viewOf(results, tokens, width), keys, values};
+    const TensorView outputs[] = {rowsOf(results, width), keys, values};
     if (Status status = kernels.layer.run(arguments, outputs); !status)
       return status;
     std::swap(rows, results);
@@ -137,7 +138,7 @@ Model::read(std::span<const std::int32_t> tokens) {
   if (Status status = runLayers(*step, rows); !status)
     return status.error();
   rows.erase(rows.begin(), rows.end() - width);
-  std::vector<Argument> arguments = {viewOf(std::as_const(rows), 1, width)};
+  std::vector<Argument> arguments = {rowsOf(std::as_const(rows), width)};
   for (const TensorView &view : weights->logits.views)
     arguments.emplace_back(view);
   arguments.emplace_back(weights->epsilon);

@@ -4,12 +4,10 @@
 // f32, or bf16, to which @to_factor rounds and from which @from_factor converts.
 // They come before this text.
 
-!rows = tensor<?x576xf32>
-!tokens = tensor<1x?x576xf32>
-!factor_rows = tensor<?x576x!factor>
-!factor_tokens = tensor<1x?x576x!factor>
+!rows = tensor<1x?x576xf32>
+!factor_rows = tensor<1x?x576x!factor>
 !vector = tensor<576xf32>
-!sums = tensor<?xf32>
+!sums = tensor<1x?xf32>
 !query = tensor<1x9x?x64x!factor>
 !key = tensor<1x3x?x64x!factor>
 !angles = tensor<?x32xf32>

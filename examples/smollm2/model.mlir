@@ -5,16 +5,17 @@
 // x / sqrt(mean(x^2) + epsilon) * weight, of each row (Zhang and Sennrich, "Root
 // Mean Square Layer Normalization", arXiv:1910.07467).
 func.func private @rms_norm(%x: !rows, %weight: !vector, %epsilon: f32) -> !factor_rows {
-  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
   %zero = arith.constant 0.0 : f32
   %one = arith.constant 1.0 : f32
   %width = arith.constant 576.0 : f32
-  %n = tensor.dim %x, %c0 : !rows
+  %n = tensor.dim %x, %c1 : !rows
   %sums_init = tensor.empty(%n) : !sums
   %zeros = linalg.fill ins(%zero : f32) outs(%sums_init : !sums) -> !sums
   %sums = linalg.generic {
-      indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
-      iterator_types = ["parallel", "reduction"]}
+      indexing_maps = [affine_map<(b, i, j) -> (b, i, j)>,
+                       affine_map<(b, i, j) -> (b, i)>],
+      iterator_types = ["parallel", "parallel", "reduction"]}
       ins(%x : !rows) outs(%zeros : !sums) {
   ^bb0(%element: f32, %sum: f32):
     %square = arith.mulf %element, %element : f32
@@ -23,9 +24,11 @@ func.func private @rms_norm(%x: !rows, %weight: !vector, %epsilon: f32) -> !fact
   } -> !sums
   %init = tensor.empty(%n) : !factor_rows
   %normed = linalg.generic {
-      indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>,
-                       affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i, j)>],
-      iterator_types = ["parallel", "parallel"]}
+      indexing_maps = [affine_map<(b, i, j) -> (b, i, j)>,
+                       affine_map<(b, i, j) -> (b, i)>,
+                       affine_map<(b, i, j) -> (j)>,
+                       affine_map<(b, i, j) -> (b, i, j)>],
+      iterator_types = ["parallel", "parallel", "parallel"]}
       ins(%x, %sums, %weight : !rows, !sums, !vector) outs(%init : !factor_rows) {
   ^bb0(%element: f32, %sum: f32, %scale: f32, %unused: !factor):
     %mean = arith.divf %sum, %width : f32
@@ -58,9 +61,9 @@ func.func private @gated(%gate: !factor_hidden, %up: !factor_hidden)
     %g = func.call @from_factor(%gate_factor) : (!factor) -> f32
     %u = func.call @from_factor(%up_factor) : (!factor) -> f32
     %negative = arith.negf %g : f32
-    %exp = math.exp %negative : f32
+    %exp = math.exp %negative fastmath<afn> : f32
     %denominator = arith.addf %exp, %one : f32
-    %silu = arith.divf %g, %denominator : f32
+    %silu = arith.divf %g, %denominator fastmath<arcp> : f32
     %product = arith.mulf %silu, %u : f32
     %factor = func.call @to_factor(%product) : (f32) -> !factor
     linalg.yield %factor : !factor
@@ -69,17 +72,16 @@ func.func private @gated(%gate: !factor_hidden, %up: !factor_hidden)
 }
 
 // x + y.
-func.func private @add(%x: !rows, %y: !tokens) -> !rows {
-  %c0 = arith.constant 0 : index
-  %n = tensor.dim %x, %c0 : !rows
-  %y_rows = tensor.collapse_shape %y [[0, 1], [2]] : !tokens into !rows
+func.func private @add(%x: !rows, %y: !rows) -> !rows {
+  %c1 = arith.constant 1 : index
+  %n = tensor.dim %x, %c1 : !rows
   %init = tensor.empty(%n) : !rows
   %sum = linalg.generic {
-      indexing_maps = [affine_map<(i, j) -> (i, j)>,
-                       affine_map<(i, j) -> (i, j)>,
-                       affine_map<(i, j) -> (i, j)>],
-      iterator_types = ["parallel", "parallel"]}
-      ins(%x, %y_rows : !rows, !rows) outs(%init : !rows) {
+      indexing_maps = [affine_map<(b, i, j) -> (b, i, j)>,
+                       affine_map<(b, i, j) -> (b, i, j)>,
+                       affine_map<(b, i, j) -> (b, i, j)>],
+      iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x, %y : !rows, !rows) outs(%init : !rows) {
   ^bb0(%a: f32, %b: f32, %unused: f32):
     %result = arith.addf %a, %b : f32
     linalg.yield %result : f32
@@ -123,7 +125,7 @@ func.func private @attend(
   return %attended, %keys, %values : !query, !pages, !pages
 }
 
-// Activations (n, 576) of n tokens of one sequence; angles (positions, 32); pages
+// Activations (1, n, 576) of n tokens of one sequence; angles (positions, 32); pages
 // as attn::PagedCache gives them.
 func.func @layer(
     %x: !rows, %attn_norm: !vector,
@@ -140,63 +142,57 @@ func.func @layer(
     %value_pages: !pages {bufferization.writable = true},
     %table: tensor<?x?xi32>, %before: !lengths, %after: !lengths)
     -> (!rows, !pages, !pages) {
-  %c0 = arith.constant 0 : index
-  %n = tensor.dim %x, %c0 : !rows
+  %c1 = arith.constant 1 : index
+  %n = tensor.dim %x, %c1 : !rows
   %normed = call @rms_norm(%x, %attn_norm, %epsilon)
       : (!rows, !vector, f32) -> !factor_rows
-  %tokens = tensor.expand_shape %normed [[0, 1], [2]] output_shape [1, %n, 576]
-      : !factor_rows into !factor_tokens
   %query_init = tensor.empty(%n) : !query
   %key_init = tensor.empty(%n) : !key
   %query = call @project_query(
-      %tokens, %attn_q, %attn_q_scales, %query_init)
-      : (!factor_tokens, !query_panels, !query_scales, !query) -> !query
+      %normed, %attn_q, %attn_q_scales, %query_init)
+      : (!factor_rows, !query_panels, !query_scales, !query) -> !query
   %key = call @project_key(
-      %tokens, %attn_k, %attn_k_scales, %key_init)
-      : (!factor_tokens, !key_panels, !key_scales, !key) -> !key
+      %normed, %attn_k, %attn_k_scales, %key_init)
+      : (!factor_rows, !key_panels, !key_scales, !key) -> !key
   %value = call @project_key(
-      %tokens, %attn_v, %attn_v_scales, %key_init)
-      : (!factor_tokens, !key_panels, !key_scales, !key) -> !key
+      %normed, %attn_v, %attn_v_scales, %key_init)
+      : (!factor_rows, !key_panels, !key_scales, !key) -> !key
   %attended, %keys, %values = call @attend(
       %query, %key, %value, %cosine, %sine, %key_pages, %value_pages, %table,
       %before, %after) : (!query, !key, !key, !angles, !angles, !pages, !pages,
       tensor<?x?xi32>, !lengths, !lengths) -> (!query, !pages, !pages)
-  %tokens_init = tensor.empty(%n) : !tokens
+  %rows_init = tensor.empty(%n) : !rows
   %y = call @project_heads(
-      %attended, %attn_output, %attn_output_scales, %tokens_init)
-      : (!query, !query_panels, !query_scales, !tokens) -> !tokens
-  %x1 = call @add(%x, %y) : (!rows, !tokens) -> !rows
+      %attended, %attn_output, %attn_output_scales, %rows_init)
+      : (!query, !query_panels, !query_scales, !rows) -> !rows
+  %x1 = call @add(%x, %y) : (!rows, !rows) -> !rows
 
   %normed1 = call @rms_norm(%x1, %ffn_norm, %epsilon)
       : (!rows, !vector, f32) -> !factor_rows
-  %tokens1 = tensor.expand_shape %normed1 [[0, 1], [2]]
-      output_shape [1, %n, 576] : !factor_rows into !factor_tokens
   %hidden_init = tensor.empty(%n) : !factor_hidden
   %gate = call @project_hidden(
-      %tokens1, %ffn_gate, %ffn_gate_scales, %hidden_init)
-      : (!factor_tokens, !hidden_panels, !hidden_scales, !factor_hidden)
+      %normed1, %ffn_gate, %ffn_gate_scales, %hidden_init)
+      : (!factor_rows, !hidden_panels, !hidden_scales, !factor_hidden)
       -> !factor_hidden
   %up = call @project_hidden(
-      %tokens1, %ffn_up, %ffn_up_scales, %hidden_init)
-      : (!factor_tokens, !hidden_panels, !hidden_scales, !factor_hidden)
+      %normed1, %ffn_up, %ffn_up_scales, %hidden_init)
+      : (!factor_rows, !hidden_panels, !hidden_scales, !factor_hidden)
       -> !factor_hidden
   %hidden = call @gated(%gate, %up)
       : (!factor_hidden, !factor_hidden) -> !factor_hidden
   %y1 = call @project_down(
-      %hidden, %ffn_down, %ffn_down_scales, %tokens_init)
-      : (!factor_hidden, !down_panels, !down_scales, !tokens) -> !tokens
-  %x2 = call @add(%x1, %y1) : (!rows, !tokens) -> !rows
+      %hidden, %ffn_down, %ffn_down_scales, %rows_init)
+      : (!factor_hidden, !down_panels, !down_scales, !rows) -> !rows
+  %x2 = call @add(%x1, %y1) : (!rows, !rows) -> !rows
   return %x2, %keys, %values : !rows, !pages, !pages
 }
 
-// The logits of the token after the one of activations (1, 576).
+// The logits of the token after the one of activations (1, 1, 576).
 func.func @logits(%x: !rows, %output_norm: !vector, %token_embd: !logit_panels,
                   %token_embd_scales: !logit_scales, %epsilon: f32) -> !logits {
   %normed = call @rms_norm(%x, %output_norm, %epsilon)
       : (!rows, !vector, f32) -> !factor_rows
-  %one_row = tensor.cast %normed : !factor_rows to tensor<1x576x!factor>
-  %token = tensor.expand_shape %one_row [[0], [1, 2]] output_shape [1, 1, 576]
-      : tensor<1x576x!factor> into !factor_token
+  %token = tensor.cast %normed : !factor_rows to !factor_token
   %init = tensor.empty() : !logits
   %logits = call @project_logits(
       %token, %token_embd, %token_embd_scales, %init)

@@ -16,46 +16,46 @@
 !logit_scales = tensor<0xf32>
 
 func.func private @project_query(
-    %x: !factor_tokens, %weight: !query_panels, %scales: !query_scales,
+    %x: !factor_rows, %weight: !query_panels, %scales: !query_scales,
     %init: !query)
     -> !query {
-  %y = attn.projection ins(%x, %weight : !factor_tokens, !query_panels)
+  %y = attn.projection ins(%x, %weight : !factor_rows, !query_panels)
       outs(%init : !query)
   return %y : !query
 }
 
 func.func private @project_key(
-    %x: !factor_tokens, %weight: !key_panels, %scales: !key_scales, %init: !key)
+    %x: !factor_rows, %weight: !key_panels, %scales: !key_scales, %init: !key)
     -> !key {
-  %y = attn.projection ins(%x, %weight : !factor_tokens, !key_panels)
+  %y = attn.projection ins(%x, %weight : !factor_rows, !key_panels)
       outs(%init : !key)
   return %y : !key
 }
 
 func.func private @project_heads(
     %x: !query, %weight: !query_panels, %scales: !query_scales,
-    %init: !tokens)
-    -> !tokens {
+    %init: !rows)
+    -> !rows {
   %y = attn.projection ins(%x, %weight : !query, !query_panels)
-      outs(%init : !tokens)
-  return %y : !tokens
+      outs(%init : !rows)
+  return %y : !rows
 }
 
 func.func private @project_hidden(
-    %x: !factor_tokens, %weight: !hidden_panels, %scales: !hidden_scales,
+    %x: !factor_rows, %weight: !hidden_panels, %scales: !hidden_scales,
     %init: !factor_hidden)
     -> !factor_hidden {
-  %y = attn.projection ins(%x, %weight : !factor_tokens, !hidden_panels)
+  %y = attn.projection ins(%x, %weight : !factor_rows, !hidden_panels)
       outs(%init : !factor_hidden)
   return %y : !factor_hidden
 }
 
 func.func private @project_down(
-    %x: !factor_hidden, %weight: !down_panels, %scales: !down_scales, %init: !tokens)
-    -> !tokens {
+    %x: !factor_hidden, %weight: !down_panels, %scales: !down_scales, %init: !rows)
+    -> !rows {
   %y = attn.projection ins(%x, %weight : !factor_hidden, !down_panels)
-      outs(%init : !tokens)
-  return %y : !tokens
+      outs(%init : !rows)
+  return %y : !rows
 }
 
 func.func private @project_logits(

@@ -232,6 +232,11 @@ def TileProjections : Pass<"attn-tile-projections"> {
     For many rows, panels of i8, or of bf16 that are not in pairs, are converted to
     pairs first, in parallel; with an input of f32 or f16 if there are `bf16-tiles`.
 
+    A `linalg.generic` that alone reads a result, element by element, is computed as
+    the result is stored, with what else it reads. If it reads several projections of
+    one input and one type, as of a gate and of what it opens, blocks of theirs are
+    computed in turns, and none is stored as a whole.
+
     What is of f64, or whose heads or panels do not fill vectors of
     `lane-multiple`, is left to the reference lowering, with a remark.
   }];

@@ -57,10 +57,14 @@ std::optional<int64_t> attn::chooseTileColumns(ProjectionOp op, Value out,
 }
 
 ProjectionTiles::ProjectionTiles(OpBuilder &b, ProjectionOp op, int64_t lanes,
-                                 PairsOfProjections pairs)
+                                 PairsOfProjections pairs,
+                                 const ProjectionEpilogue *epilogue)
     : b(b), loc(op.getLoc()), op(op), lanes(lanes),
       numFeatures(op.getNumInputFeatures()),
-      isOneBatch(op.getInputType().getDimSize(0) == 1) {
+      isOneBatch(op.getInputType().getDimSize(0) == 1), epilogue(epilogue) {
+  if (epilogue)
+    for (OpOperand *operand : epilogue->others)
+      others.emplace_back(b, epilogue->getProjection(operand), lanes, pairs);
   Type input = op.getInputType().getElementType(),
        weight = op.getWeightType().getElementType();
   hasPairs = pairs != PairsOfProjections::none && op.isInPairs() &&
@@ -116,65 +120,6 @@ Value ProjectionTiles::forFewBlocks(
       return multiply(at, step, sums);
     });
   return whole < steps ? multiply(index(whole), steps - whole, sums) : sums;
-}
-
-Value ProjectionTiles::storeBlock(const Tile &tile, OpFoldResult column,
-                                  Value sums, OpFoldResult first,
-                                  OpFoldResult count, OpFoldResult batch,
-                                  OpFoldResult row, Value outTile) {
-  OpFoldResult zero = index(0), one = index(1), width = index(tile.width);
-  OpFoldResult box[] = {count, width};
-  AffineExpr c = b.getAffineDimExpr(0), d = b.getAffineDimExpr(1);
-  SmallVector<OpFoldResult> at = {batch, row, column},
-                            sizes = {one, count, width};
-  if (int64_t size = tile.headSize) {
-    at = {batch, apply(c.floorDiv(size), {column}), row,
-          apply(c % size, {column})};
-    sizes = {one, one, count, width};
-  }
-  Value to = slice(outTile, at, sizes, box);
-  SmallVector<Value> inputs = {slice(sums, {first, zero}, box, box)};
-  SmallVector<AffineMap> maps = {b.getMultiDimIdentityMap(2)};
-  OpFoldResult ofWeight = apply(c + d + tile.first, {tile.column, column});
-  for (Value columns : {op.getScales(), op.getBias()})
-    if (columns) {
-      inputs.push_back(slice(columns, {ofWeight}, {width}, {width}));
-      maps.push_back(AffineMap::get(2, 0, b.getAffineDimExpr(1)));
-    }
-  maps.push_back(maps[0]);
-  Type f32 = b.getF32Type();
-  auto type = cast<RankedTensorType>(to.getType());
-  SmallVector<utils::IteratorType> parallel(2, utils::IteratorType::parallel);
-  auto store = linalg::GenericOp::create(
-      b, loc, type, inputs, to, maps, parallel,
-      [&](OpBuilder &b, Location loc, ValueRange e) {
-        Value result = e[0];
-        if (op.getScales())
-          result = arith::MulFOp::create(b, loc, result, e[1]);
-        if (op.getBias())
-          result = arith::AddFOp::create(
-              b, loc, result, convert(b, loc, e[inputs.size() - 1], f32));
-        linalg::YieldOp::create(b, loc,
-                                convert(b, loc, result, type.getElementType()));
-      });
-  return insert(store.getResult(0), outTile, at, sizes);
-}
-
-Value ProjectionTiles::storeRows(const Tile &tile, OpFoldResult column,
-                                 Value sums, OpFoldResult first,
-                                 OpFoldResult count, Value outTile) {
-  OpFoldResult zero = index(0), one = index(1);
-  AffineExpr i = b.getAffineDimExpr(0), j = b.getAffineDimExpr(1);
-  if (isOneBatch) // Of which `outTile` has the tile's rows, or all.
-    return storeBlock(tile, column, sums, zero, count, zero,
-                      tile.isOneTile ? first : apply(i + j, {tile.row, first}),
-                      outTile);
-  return forRows(
-      count, outTile,
-      [&](Value i, OpFoldResult batch, OpFoldResult row, Value outTile) {
-        return storeBlock(tile, column, sums, i, one, batch, row, outTile);
-      },
-      apply(i + j, {tile.row, first}));
 }
 
 Value ProjectionTiles::emitFewRows(const Tile &tile, int64_t mostRows,
@@ -318,16 +263,15 @@ Value ProjectionTiles::emitResult(Value out, int64_t first, int64_t fewRows) {
   AffineExpr most = b.getAffineConstantExpr(mostRows);
   auto emitRows = [&](Tile tile) {
     Box box = getBox(tile);
+    tile.offsets = box.offsets;
     Value outTile = slice(tile.out, box.offsets, box.sizes, box.sizes);
-    if (fewRows > 0)
-      return std::pair(emitFewRows(tile, fewRows, outTile), box);
-    if (tile.isOneTile)
-      return std::pair(emitTile(tile, outTile), box);
+    if (fewRows > 0 || tile.isOneTile)
+      return std::pair(emitBlocks(tile, fewRows, outTile), box);
     outTile = forEach(numRows, mostRows, outTile, [&](Value row, Value out) {
       Tile part = tile;
       part.row = row;
       part.numRows = minimum({most, n - i}, {row, numRows});
-      return emitTile(part, out);
+      return emitBlocks(part, fewRows, out);
     });
     return std::pair(outTile, box);
   };
@@ -363,7 +307,10 @@ Value ProjectionTiles::emitResult(Value out, int64_t first, int64_t fewRows) {
               splitsRows ? apply(i * mostRows, {row}) : zero,
               splitsRows ? minimum({most, n - i * mostRows}, {row, numRows})
                          : numRows,
-              /*isOneTile=*/splitsRows};
+              /*isOneTile=*/splitsRows,
+              /*firstColumn=*/zero,
+              /*offsets=*/{},
+              /*otherTiles=*/{}};
     auto [outTile, box] = emitRows(tile);
     SmallVector<OpFoldResult> strides(box.offsets.size(), index(1));
     b.setInsertionPointToStart(loop.getTerminator().getBody());
@@ -373,8 +320,20 @@ Value ProjectionTiles::emitResult(Value out, int64_t first, int64_t fewRows) {
   }
   if (rest == 0)
     return out;
-  Tile tile{out,      first, headSize, index(whole * columns), columns, rest, 1,
-            index(1), zero,  numRows,  /*isOneTile=*/false};
+  Tile tile{out,
+            first,
+            headSize,
+            index(whole * columns),
+            columns,
+            rest,
+            1,
+            index(1),
+            zero,
+            numRows,
+            /*isOneTile=*/false,
+            /*firstColumn=*/zero,
+            /*offsets=*/{},
+            /*otherTiles=*/{}};
   auto [outTile, box] = emitRows(tile);
   return insert(outTile, out, box.offsets, box.sizes);
 }
@@ -384,11 +343,17 @@ ProjectionRows ProjectionTiles::prepare(OpFoldResult count, int64_t most) {
   return {count, most, most > 0 ? getFewRows(most) : packRows()};
 }
 
-SmallVector<Value> ProjectionTiles::emit(const ProjectionRows &prepared,
-                                         ValueRange outs) {
+void ProjectionTiles::use(const ProjectionRows &prepared) {
   setRows(prepared.count, prepared.most);
   rows = prepared.rows;
   weight = inPairs && !hasPairs ? convertToPairs() : op.getWeight();
+  for (ProjectionTiles &other : others)
+    other.use(prepared);
+}
+
+SmallVector<Value> ProjectionTiles::emit(const ProjectionRows &prepared,
+                                         ValueRange outs) {
+  use(prepared);
   SmallVector<Value> results;
   int64_t first = 0;
   for (auto [out, features] : llvm::zip(outs, op.getNumOutputFeatures())) {

@@ -8,11 +8,12 @@
 #ifndef ATTN_TRANSFORMS_PROJECTIONTILES_H
 #define ATTN_TRANSFORMS_PROJECTIONTILES_H
 
-#include "dialect/AttnOps.h"
+#include "lib/Transforms/ProjectionEpilogue.h"
 
 #include "mlir/IR/Builders.h"
 
 #include <optional>
+#include <vector>
 
 namespace mlir {
 class RewriterBase;
@@ -47,8 +48,10 @@ using PreparedRows = llvm::DenseMap<std::tuple<Block *, Value, unsigned>,
 /// token: `row = b * S + s`.
 class ProjectionTiles {
 public:
+  /// `epilogue`, if there is one, is computed instead of the result.
   ProjectionTiles(OpBuilder &b, ProjectionOp op, int64_t lanes,
-                  PairsOfProjections pairs);
+                  PairsOfProjections pairs,
+                  const ProjectionEpilogue *epilogue = nullptr);
 
   /// B * S.
   OpFoldResult getNumRows();
@@ -79,6 +82,11 @@ private:
     OpFoldResult row, numRows;
     /// Whether these are no more rows than a tile may have.
     bool isOneTile;
+    /// In the part of `out` that is written, which begins at `offsets`.
+    OpFoldResult firstColumn;
+    SmallVector<OpFoldResult> offsets;
+    /// What `others` have for these rows and columns.
+    SmallVector<Value> otherTiles;
   };
   /// A box of a tensor.
   struct Box {
@@ -111,6 +119,8 @@ private:
 
   /// S.
   OpFoldResult getLength();
+  /// From now on emits code for these rows, and first of all for the weights.
+  void use(const ProjectionRows &prepared);
   /// From now on emits code for `count` rows, `most` at most, or 0 if they are
   /// packed.
   void setRows(OpFoldResult count, int64_t most);
@@ -172,8 +182,22 @@ private:
   Value storeBlock(const Tile &tile, OpFoldResult column, Value sums,
                    OpFoldResult first, OpFoldResult count, OpFoldResult batch,
                    OpFoldResult row, Value outTile);
+  /// `count` rows from `row` on of a block of columns, of the dimensions of a
+  /// result.
+  Box getBlock(const Tile &tile, OpFoldResult column, OpFoldResult count,
+               OpFoldResult batch, OpFoldResult row);
+  /// What the epilogue reads of such a box of the result besides the result,
+  /// with maps from rows and columns.
+  void addOperands(const Tile &tile, const Box &inTile, const Box &inOut,
+                   SmallVectorImpl<Value> &inputs,
+                   SmallVectorImpl<AffineMap> &maps);
+  /// Elements of the epilogue from those of the result and what it reads.
+  Value emitEpilogue(OpBuilder &b, Value result, ValueRange operands);
   Value emitFewRows(const Tile &tile, int64_t mostRows, Value outTile);
   Value emitTile(const Tile &tile, Value outTile);
+  /// A tile, or of the blocks of `others` and of this one each in turn, so that
+  /// theirs stay in the first two levels of the caches.
+  Value emitBlocks(const Tile &tile, int64_t fewRows, Value outTile);
   Box getBox(const Tile &tile);
   Value emitResult(Value out, int64_t first, int64_t fewRows);
 
@@ -183,6 +207,9 @@ private:
   int64_t lanes;
   int64_t numFeatures;
   bool isOneBatch;
+  const ProjectionEpilogue *epilogue;
+  /// Those that the epilogue has.
+  std::vector<ProjectionTiles> others;
   /// Whether the weight has the pairs that are multiplied, or is converted to
   /// them for many rows.
   bool hasPairs, makesPairs;
@@ -202,10 +229,12 @@ private:
 /// Replaces a projection by parallel tiles of columns, computed in f32 by
 /// vectors of `lanes`, or where it can be, in the `pairs` of bf16 that there
 /// are. Rows are those that operations before it in the block have `prepared`
-/// of the same input. Fails, without a change, if the op can not be tiled.
+/// of the same input. An `epilogue`, before which its projections are, is
+/// replaced as well. Fails, without a change, if the op can not be tiled.
 LogicalResult tileProjection(RewriterBase &rewriter, ProjectionOp op,
                              int64_t lanes, PairsOfProjections pairs,
-                             PreparedRows &prepared);
+                             PreparedRows &prepared,
+                             const ProjectionEpilogue *epilogue = nullptr);
 
 } // namespace mlir::attn
 

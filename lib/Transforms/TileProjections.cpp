@@ -70,19 +70,32 @@ static SmallVector<ProjectionRows, 2> prepareRows(OpBuilder &b, Location loc,
 
 LogicalResult attn::tileProjection(RewriterBase &rewriter, ProjectionOp op,
                                    int64_t lanes, PairsOfProjections pairs,
-                                   PreparedRows &prepared) {
+                                   PreparedRows &prepared,
+                                   const ProjectionEpilogue *epilogue) {
   if (StringRef obstacle = findObstacle(op, lanes); !obstacle.empty())
     return rewriter.notifyMatchFailure(op, obstacle);
   rewriter.setInsertionPoint(op);
-  ProjectionTiles tiles(rewriter, op, lanes, pairs);
+  ProjectionTiles tiles(rewriter, op, lanes, pairs, epilogue);
   SmallVector<ProjectionRows, 2> &ofInput =
       prepared[{op->getBlock(), op.getInput(), tiles.getForm()}];
   if (ofInput.empty())
     ofInput = prepareRows(rewriter, op.getLoc(), tiles);
   SmallVector<Value> results(op.getOuts());
+  linalg::GenericOp followed = epilogue ? epilogue->op : nullptr;
+  if (followed)
+    results.assign({followed.getDpsInits()[0]});
   for (const ProjectionRows &rows : ofInput)
     results = tiles.emit(rows, results);
-  rewriter.replaceOp(op, results);
+  if (!followed) {
+    rewriter.replaceOp(op, results);
+    return success();
+  }
+  SmallVector<Operation *> replaced = {op};
+  for (OpOperand *operand : epilogue->others)
+    replaced.push_back(epilogue->getProjection(operand));
+  rewriter.replaceOp(followed, results);
+  for (Operation *projection : replaced)
+    rewriter.eraseOp(projection);
   return success();
 }
 
@@ -102,14 +115,35 @@ struct TileProjections : attn::impl::TileProjectionsBase<TileProjections> {
                                : bf16Tiles ? PairsOfProjections::inTiles
                                            : PairsOfProjections::inVectors;
     SmallVector<ProjectionOp> ops;
-    getOperation()->walk([&](ProjectionOp op) { ops.push_back(op); });
-    for (ProjectionOp op : ops) {
+    getOperation()->walk([&](ProjectionOp op) {
       if (StringRef obstacle = findObstacle(op, laneMultiple);
           !obstacle.empty())
         op.emitRemark() << "is lowered by the reference path, because "
                         << obstacle;
       else
-        (void)tileProjection(rewriter, op, laneMultiple, pairs, prepared);
+        ops.push_back(op);
+    });
+    llvm::MapVector<Operation *, ProjectionEpilogue> epilogues;
+    for (ProjectionOp op : ops)
+      if (auto epilogue = ProjectionEpilogue::find(op))
+        epilogues[op] = *epilogue;
+    llvm::DenseSet<Operation *> others;
+    for (auto &[op, epilogue] : epilogues) {
+      epilogue.moveProjections(rewriter);
+      for (OpOperand *operand : epilogue.others)
+        others.insert(epilogue.getProjection(operand));
+    }
+    // In the order in which they are now, because of the rows that they share.
+    ops.clear();
+    getOperation()->walk([&](ProjectionOp op) {
+      if (findObstacle(op, laneMultiple).empty() && !others.contains(op))
+        ops.push_back(op);
+    });
+    for (ProjectionOp op : ops) {
+      auto epilogue = epilogues.find(op);
+      (void)tileProjection(rewriter, op, laneMultiple, pairs, prepared,
+                           epilogue == epilogues.end() ? nullptr
+                                                       : &epilogue->second);
     }
   }
 };
