@@ -9,6 +9,7 @@
 #define ATTN_TOOLS_ATTN_BENCH_PROCESSORTIME_H
 
 #include <ctime>
+#include <vector>
 
 namespace attn::bench {
 
@@ -21,10 +22,16 @@ inline double getSeconds(clockid_t clock) {
 /// Seconds that the calling thread has had a processor.
 inline double getThreadSeconds() { return getSeconds(CLOCK_THREAD_CPUTIME_ID); }
 
-/// Seconds that all threads of the process have had one, added up.
-inline double getProcessSeconds() {
-  return getSeconds(CLOCK_PROCESS_CPUTIME_ID);
-}
+/// The seconds that threads have had a processor, added up: of the calling one,
+/// or of all that the process has when this is made.
+class BusyClock {
+public:
+  explicit BusyClock(bool ofAllThreads);
+  double getSeconds() const;
+
+private:
+  std::vector<clockid_t> clocks;
+};
 
 } // namespace attn::bench
 

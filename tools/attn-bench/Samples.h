@@ -25,13 +25,15 @@ struct Call {
 /// Times a call on so many threads. `run` gives its seconds, or an error.
 template <typename Run> Expected<Call> timeCall(unsigned threads, Run run) {
   // Threads of a pool may still look for work when only one is wanted.
-  auto *getBusySeconds = threads == 1 ? getThreadSeconds : getProcessSeconds;
-  double busy = getBusySeconds();
+  const BusyClock clock(/*ofAllThreads=*/threads > 1);
+  double start = getSeconds(CLOCK_MONOTONIC), busy = clock.getSeconds();
   Expected<double> seconds = run();
-  busy = getBusySeconds() - busy;
+  double elapsed = getSeconds(CLOCK_MONOTONIC) - start;
+  busy = clock.getSeconds() - busy;
   if (!seconds)
     return seconds.error();
-  return Call{*seconds, busy / *seconds};
+  // More if the thread was stopped between two clocks.
+  return Call{*seconds, std::min(busy / elapsed, double(threads))};
 }
 
 /// A call has fewer processors than others when another process takes one.
