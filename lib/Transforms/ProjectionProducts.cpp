@@ -29,7 +29,7 @@ Value ProjectionTiles::add(Value part, Value sums) {
 }
 
 Value ProjectionTiles::multiplyFew(Value columns, OpFoldResult at,
-                                   int64_t count, Value sums) {
+                                   int64_t count, Value sums, bool isOnly) {
   OpFoldResult zero = index(0),
                k = index(count * (numFeatures / getNumSteps()));
   AffineExpr m, n, l, p, e;
@@ -38,19 +38,22 @@ Value ProjectionTiles::multiplyFew(Value columns, OpFoldResult at,
       zero,
       inPairs ? apply(b.getAffineDimExpr(0) * kFeaturesPerTile, {at}) : at};
   Value part = slice(rows, corner, box, box);
-  Value products = fillWithZero(tensor::EmptyOp::create(
-      b, loc, tensor::getMixedSizes(b, loc, sums), b.getF32Type()));
+  Value products = fillWithZero(
+      isOnly
+          ? sums
+          : tensor::EmptyOp::create(b, loc, tensor::getMixedSizes(b, loc, sums),
+                                    b.getF32Type()));
   if (inPairs) {
     bindDims(b.getContext(), m, n, l, p, e);
     Value pairs = expand(expand(part, 1, kFeaturesPerTile), 2, 2);
-    return add(emitSumOfProducts(b, loc, {pairs, columns}, products,
-                                 {{m, l, p, e}, {l, p, n, e}, {m, n}}),
-               sums);
+    products = emitSumOfProducts(b, loc, {pairs, columns}, products,
+                                 {{m, l, p, e}, {l, p, n, e}, {m, n}});
+  } else {
+    bindDims(b.getContext(), m, n, l);
+    products = emitSumOfProducts(b, loc, {part, columns}, products,
+                                 {{m, l}, {l, n}, {m, n}});
   }
-  bindDims(b.getContext(), m, n, l);
-  return add(emitSumOfProducts(b, loc, {part, columns}, products,
-                               {{m, l}, {l, n}, {m, n}}),
-             sums);
+  return isOnly ? products : add(products, sums);
 }
 
 Value ProjectionTiles::multiplyPack(OpFoldResult pack, OpFoldResult at,

@@ -28,8 +28,9 @@ static constexpr int64_t rowsPerPack = 6, rowsPerPackInPairs = 32;
 /// Features of a block. What it has of the weight stays in the first or second
 /// level of the caches while all packs of a tile are multiplied by it.
 static constexpr int64_t featuresPerBlock = 384, featuresPerBlockInPairs = 640;
-/// Features of a block of few rows, which have the next one fetched.
-static constexpr int64_t featuresPerFewBlock = 256;
+/// Features of a block of few rows, which the second-level cache has room for,
+/// and for the next one, which is fetched meanwhile.
+static constexpr int64_t featuresPerFewBlock = 2048;
 /// Rows and columns of a tile, whose sums stay in the second-level cache, so
 /// that rows and weights are read from beyond it once for so many of the other.
 static constexpr int64_t rowsPerTile = 384, columnsPerTile = 256,
@@ -110,16 +111,23 @@ Value ProjectionTiles::forEach(OpFoldResult end, int64_t step, Value initial,
 }
 
 Value ProjectionTiles::forFewBlocks(
-    Value sums, function_ref<Value(OpFoldResult, int64_t, Value)> multiply) {
-  int64_t steps = getNumSteps(), step = featuresPerFewBlock;
-  if (inPairs)
-    step = numParts == 1 ? steps : featuresPerFewBlock / kFeaturesPerTile;
+    Value sums,
+    function_ref<Value(OpFoldResult, int64_t, Value, bool)> multiply) {
+  int64_t steps = getNumSteps();
+  int64_t step =
+      divideEvenly(steps, inPairs ? featuresPerFewBlock / kFeaturesPerTile
+                                  : featuresPerFewBlock);
+  if (step == steps)
+    return multiply(index(0), steps, sums, /*isOnly=*/true);
+  sums = fillWithZero(sums);
   int64_t whole = steps / step * step;
   if (whole > 0)
     sums = forEach(index(whole), step, sums, [&](Value at, Value sums) {
-      return multiply(at, step, sums);
+      return multiply(at, step, sums, /*isOnly=*/false);
     });
-  return whole < steps ? multiply(index(whole), steps - whole, sums) : sums;
+  if (whole == steps)
+    return sums;
+  return multiply(index(whole), steps - whole, sums, /*isOnly=*/false);
 }
 
 Value ProjectionTiles::emitFewRows(const Tile &tile, int64_t mostRows,
@@ -128,9 +136,9 @@ Value ProjectionTiles::emitFewRows(const Tile &tile, int64_t mostRows,
   Value sums = slice(empty({mostRows, tile.numColumns}, b.getF32Type()),
                      {zero, zero}, box, box);
   sums = forFewBlocks(
-      fillWithZero(sums), [&](OpFoldResult at, int64_t count, Value sums) {
+      sums, [&](OpFoldResult at, int64_t count, Value sums, bool isOnly) {
         Value columns = getColumns(tile, zero, at, count, /*few=*/true);
-        return multiplyFew(columns, at, count, sums);
+        return multiplyFew(columns, at, count, sums, isOnly);
       });
   return storeRows(tile, zero, sums, zero, numRows, outTile);
 }

@@ -157,12 +157,15 @@ private:
   Value getColumns(const Tile &tile, OpFoldResult column, OpFoldResult at,
                    int64_t count, bool few);
   /// `multiply` for all features, a block of them at a time.
-  Value forFewBlocks(
-      Value sums,
-      function_ref<Value(OpFoldResult at, int64_t count, Value sums)> multiply);
+  Value forFewBlocks(Value sums,
+                     function_ref<Value(OpFoldResult at, int64_t count,
+                                        Value sums, bool isOnly)>
+                         multiply);
   Value add(Value part, Value sums);
-  /// Adds the products of the same features of all rows and such columns.
-  Value multiplyFew(Value columns, OpFoldResult at, int64_t count, Value sums);
+  /// Adds the products of the same features of all rows and such columns; if
+  /// there are no other features, in the place of `sums`.
+  Value multiplyFew(Value columns, OpFoldResult at, int64_t count, Value sums,
+                    bool isOnly);
   /// The same of the rows of a pack; if it is the first of its blocks, in the
   /// place of `sums`. Sums of blocks are rounded less than one long sum.
   Value multiplyPack(OpFoldResult pack, OpFoldResult at, int64_t count,

@@ -87,21 +87,27 @@ func.func @packs(%k: !heads, %v: !heads, %q: memref<32x32x2xbf16>,
 #columns = affine_map<(m, n, t, p, e) -> (t, p, n, e)>
 #sums = affine_map<(m, n, t, p, e) -> (m, n)>
 
-// Few rows times a panel of pairs, which fetch the panel's next rows of pairs.
+// Few rows times a panel of pairs, whose halves are read at once, and which fetch the
+// panel's next rows of pairs.
 // CHECK-LABEL: func.func @panel(
 // CHECK-SAME: %[[W:[^:]*]]: memref<4x?x64x2xbf16>
 // CHECK: scf.forall (%[[H:.*]]) in (4)
 // CHECK: scf.for
 // CHECK: memref.subview
 // CHECK: %[[NEXT:.*]] = memref.subview %[[W]][%[[H]], %{{.*}}, 0, 0] [1, 128, 64, 2]
-// CHECK: scf.for %[[T:[^ ]*]] = %c0 to %c8 step %c1
-// CHECK: scf.for %[[P:[^ ]*]] = %c0 to %c16 step %c2
+// CHECK: scf.for %[[T:[^ ]*]] = %c0 to %c4 step %c1
+// CHECK: scf.for %[[P:[^ ]*]] = %c0 to %c16 step %c1
 // CHECK: %[[FIRST:.*]] = arith.muli %[[T]], %c16
 // CHECK: %[[R:.*]] = arith.addi %[[FIRST]], %[[P]]
 // CHECK: memref.prefetch %[[NEXT]][%[[R]], %c0, %c0], read, locality<2>, data
 // CHECK: memref.prefetch %[[NEXT]][%[[R]], %c16, %c0], read, locality<2>, data
 // CHECK: memref.prefetch %[[NEXT]][%[[R]], %c32, %c0], read, locality<2>, data
 // CHECK: memref.prefetch %[[NEXT]][%[[R]], %c48, %c0], read, locality<2>, data
+// CHECK: %[[HALF:.*]] = arith.addi %[[T]], %c4
+// CHECK: %[[OTHER:.*]] = arith.muli %[[HALF]], %c16
+// CHECK: %[[R1:.*]] = arith.addi %[[OTHER]], %[[P]]
+// CHECK-COUNT-4: memref.prefetch %[[NEXT]][%[[R1]],
+// CHECK-NOT: memref.prefetch
 func.func @panel(%w: memref<4x?x64x2xbf16>, %a: memref<3x8x16x2xbf16>,
                  %c: memref<4x3x64xf32>, %n: index) {
   %c0 = arith.constant 0 : index

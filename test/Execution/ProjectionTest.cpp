@@ -307,18 +307,25 @@ TEST(Projection, p4_panels_become_pairs) {
 }
 
 /// Features that are multiplied in blocks: a first, others and a last, of
-/// another size; and more rows than a tile has.
+/// another size; and more rows than a tile has. Of few rows, weights are read
+/// in two streams, or in one of an odd number.
 TEST(Projection, blocks_of_features) {
   struct Case {
     ElementType type, weightType;
     bool inPairs;
-    Index features;
+    Index features, length = 300;
   };
   std::uint64_t seed = 8400;
   for (Case c : {Case{ElementType::bf16, ElementType::bf16, true, 1088},
                  Case{ElementType::bf16, ElementType::bf16, true, 544},
                  Case{ElementType::f32, ElementType::bf16, true, 1088},
-                 Case{ElementType::f32, ElementType::f32, false, 1000}}) {
+                 Case{ElementType::f32, ElementType::f32, false, 1000},
+                 Case{ElementType::f32, ElementType::i8, false, 576, 1},
+                 Case{ElementType::bf16, ElementType::i8, false, 2100, 7},
+                 Case{ElementType::f32, ElementType::f32, false, 2055, 1},
+                 Case{ElementType::f16, ElementType::f16, false, 321, 1},
+                 Case{ElementType::bf16, ElementType::bf16, true, 2112, 3},
+                 Case{ElementType::f32, ElementType::bf16, true, 576, 1}}) {
     SCOPED_TRACE("seed " + std::to_string(++seed));
     Random random(seed);
     ProjectionSpec spec;
@@ -329,7 +336,9 @@ TEST(Projection, blocks_of_features) {
     spec.panel = 64;
     spec.inPairs = c.inPairs;
     spec.batch = 1;
-    runSpec(spec, 1, /*length=*/300, random);
+    if (c.length == 1)
+      spec.length = 1;
+    runSpec(spec, 1, c.length, random);
   }
 }
 

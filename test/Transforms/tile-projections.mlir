@@ -4,10 +4,10 @@
 // CHECK-LABEL: func.func @few(
 // CHECK-SAME: %[[X:.*]]: tensor<1x1x512xf32>, %[[W:.*]]: tensor<2x512x64xi8>
 // CHECK: scf.forall (%[[N:.*]]) in (2)
-// CHECK: scf.for %[[K:.*]] = %{{.*}} to %{{.*}} step %{{.*}}
-// CHECK: %[[PART:.*]] = tensor.extract_slice %[[W]][%[[N]], %[[K]], 0] [1, 256, 64]
-// CHECK-SAME: to tensor<256x64xi8>
-// CHECK: linalg.generic {{.*}} ins(%{{.*}}, %[[PART]] : tensor<1x256xf32>, tensor<256x64xi8>)
+// CHECK-NOT: scf.for
+// CHECK: %[[PART:.*]] = tensor.extract_slice %[[W]][%[[N]], 0, 0] [1, 512, 64]
+// CHECK-SAME: to tensor<512x64xi8>
+// CHECK: linalg.generic {{.*}} ins(%{{.*}}, %[[PART]] : tensor<1x512xf32>, tensor<512x64xi8>)
 // CHECK: scf.forall.in_parallel
 // CHECK-NOT: attn.projection
 // CHECK: return
@@ -15,6 +15,24 @@ func.func @few(%x: tensor<1x1x512xf32>, %w: tensor<2x512x64xi8>,
                %s: tensor<128xf32>, %y: tensor<1x2x1x64xf32>)
     -> tensor<1x2x1x64xf32> {
   %0 = attn.projection ins(%x, %w : tensor<1x1x512xf32>, tensor<2x512x64xi8>)
+      outs(%y : tensor<1x2x1x64xf32>) scales(%s : tensor<128xf32>)
+  return %0 : tensor<1x2x1x64xf32>
+}
+
+// -----
+
+// Of more features than the caches have room for, a block at a time.
+// CHECK-LABEL: func.func @few_in_blocks(
+// CHECK-SAME: %[[W:[^:]*]]: tensor<2x5000x64xi8>
+// CHECK: scf.forall (%[[N:.*]]) in (2)
+// CHECK: scf.for %[[K:.*]] = %c0 to %c3334 step %c1667
+// CHECK: tensor.extract_slice %[[W]][%[[N]], %[[K]], 0] [1, 1667, 64]
+// CHECK: tensor.extract_slice %[[W]][%[[N]], 3334, 0] [1, 1666, 64]
+// CHECK: scf.forall.in_parallel
+func.func @few_in_blocks(%x: tensor<1x1x5000xf32>, %w: tensor<2x5000x64xi8>,
+                         %s: tensor<128xf32>, %y: tensor<1x2x1x64xf32>)
+    -> tensor<1x2x1x64xf32> {
+  %0 = attn.projection ins(%x, %w : tensor<1x1x5000xf32>, tensor<2x5000x64xi8>)
       outs(%y : tensor<1x2x1x64xf32>) scales(%s : tensor<128xf32>)
   return %0 : tensor<1x2x1x64xf32>
 }

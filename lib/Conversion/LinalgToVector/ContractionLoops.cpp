@@ -114,6 +114,11 @@ Emitter::Emitter(OpBuilder &b, Location loc, const Contraction &contraction,
     blockRows = {2 * TileBlocks::kSize, TileBlocks::kSize};
   else
     blockRows = {vectorBlock.rows};
+  // Each block reads all of B, which is all that a few rows take time for.
+  if (contraction.prefetch.block &&
+      ShapedType::isDynamic(contraction.getNumRows()))
+    for (int64_t rows = blockRows.back() / 2; rows > 1; rows /= 2)
+      blockRows.push_back(rows);
 }
 
 void Emitter::emitLoop(Value lower, Value upper, int64_t step,

@@ -8,6 +8,7 @@
 #include "lib/Conversion/LinalgToVector/LaterIteration.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -15,23 +16,27 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-LaterIteration::LaterIteration(OpBuilder &b, scf::ForOp loop, int64_t distance)
+LaterIteration::LaterIteration(OpBuilder &b, LoopLikeOpInterface loop,
+                               int64_t distance)
     : b(b), loop(loop) {
   Location loc = loop.getLoc();
+  auto create = [&](std::optional<OpFoldResult> number) {
+    return getValueOrCreateConstantIndexOp(b, loc, *number);
+  };
   // Of the last iterations, themselves: what they load may end there.
-  Value iv = loop.getInductionVar(), step = loop.getStep();
+  Value iv = *loop.getSingleInductionVar(), step = create(loop.getSingleStep());
   if (distance != 1)
     step = b.createOrFold<arith::MulIOp>(
         loc, step, arith::ConstantIndexOp::create(b, loc, distance));
   Value next = arith::AddIOp::create(b, loc, iv, step);
   Value exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, next,
-                                       loop.getUpperBound());
+                                       create(loop.getSingleUpperBound()));
   mapping.map(iv, arith::SelectOp::create(b, loc, exists, next, iv));
 }
 
-LaterIteration::LaterIteration(OpBuilder &b, scf::ForOp loop, Value iv)
+LaterIteration::LaterIteration(OpBuilder &b, LoopLikeOpInterface loop, Value iv)
     : b(b), loop(loop) {
-  mapping.map(loop.getInductionVar(), iv);
+  mapping.map(*loop.getSingleInductionVar(), iv);
 }
 
 Value LaterIteration::get(Value value) {

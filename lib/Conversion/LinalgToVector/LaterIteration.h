@@ -10,17 +10,19 @@
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 
 namespace mlir::attn {
 
-/// What an iteration of a loop computes, for one that is `distance` later.
+/// What an iteration of a loop with one induction variable computes, for one
+/// that is `distance` later.
 class LaterIteration {
 public:
   /// The last iterations are their own later ones.
-  LaterIteration(OpBuilder &b, scf::ForOp loop, int64_t distance = 1);
+  LaterIteration(OpBuilder &b, LoopLikeOpInterface loop, int64_t distance = 1);
 
   /// For the iteration in which the induction variable is `iv`.
-  LaterIteration(OpBuilder &b, scf::ForOp loop, Value iv);
+  LaterIteration(OpBuilder &b, LoopLikeOpInterface loop, Value iv);
 
   /// Of a value that is computed in the loop, where loops in between are in the
   /// same iteration. Null if it can not be computed
@@ -29,7 +31,7 @@ public:
 
 private:
   OpBuilder &b;
-  scf::ForOp loop;
+  LoopLikeOpInterface loop;
   IRMapping mapping;
 };
 

@@ -116,9 +116,9 @@ static void emitBeginnings(OpBuilder &b, scf::ForOp loop,
 
 /// Whether `view` are rows of memory that each iteration of `loop` reads others
 /// of.
-static bool isBlock(memref::SubViewOp view, scf::ForOp loop) {
-  return view->getBlock() == loop.getBody() &&
-         dependsOn(view, loop.getInductionVar()) && isReadOnce(view);
+static bool isBlock(memref::SubViewOp view, LoopLikeOpInterface loop) {
+  return view->getParentOp() == loop &&
+         dependsOn(view, *loop.getSingleInductionVar()) && isReadOnce(view);
 }
 
 static bool isMatrix(memref::SubViewOp view) {
@@ -152,7 +152,7 @@ static bool isPairs(memref::SubViewOp view) {
 /// The rows that a contraction in `loop` reads from memory, a block in each
 /// iteration; or null.
 static memref::SubViewOp
-findBlock(linalg::LinalgOp contraction, scf::ForOp loop,
+findBlock(linalg::LinalgOp contraction, LoopLikeOpInterface loop,
           function_ref<bool(memref::SubViewOp)> hasForm = isMatrix) {
   for (Value operand : contraction.getDpsInputs()) {
     if (auto pairs = operand.getDefiningOp<memref::ExpandShapeOp>())
@@ -213,8 +213,8 @@ attn::emitRowPrefetches(OpBuilder &b, ArrayRef<linalg::LinalgOp> contractions) {
   }
   // A contraction alone in its loop fetches what it will read next.
   for (linalg::LinalgOp op : contractions) {
-    auto loop = op->getParentOfType<scf::ForOp>();
-    if (!loop || op->getBlock() != loop.getBody() || prefetches.contains(op) ||
+    auto loop = dyn_cast<LoopLikeOpInterface>(op->getParentOp());
+    if (!loop || !loop.getSingleInductionVar() || prefetches.contains(op) ||
         llvm::count_if(contractions, [&](linalg::LinalgOp other) {
           return other->getBlock() == op->getBlock();
         }) != 1)
@@ -226,7 +226,8 @@ attn::emitRowPrefetches(OpBuilder &b, ArrayRef<linalg::LinalgOp> contractions) {
       continue;
     b.setInsertionPoint(op);
     if (Value next = LaterIteration(b, loop).get(block))
-      prefetches[op] = {cast<TypedValue<MemRefType>>(next), block};
+      prefetches[op] = {cast<TypedValue<MemRefType>>(next), block,
+                        /*numRows=*/0, block.getResult()};
   }
   return prefetches;
 }

@@ -19,6 +19,9 @@ struct RowPrefetch {
   TypedValue<MemRefType> matrix;
   Value own;           ///< The operand that has those rows.
   int64_t numRows = 0; ///< Of the matrix, at most.
+  /// Its own rows, in the same form, if nothing else comes from memory while it
+  /// reads them; or null.
+  TypedValue<MemRefType> block{};
 
   /// Fetches the line of an element.
   void emit(OpBuilder &b, Location loc, Value row, Value column) const;

@@ -59,12 +59,15 @@ void VectorBlocks::emit(Value row, Value column, int64_t numRows,
                   !contraction.hasPairs() && numVectors % 2 == 0;
   if (splitsColumns)
     reorderColumns(acc, numRows, splitLanes);
+  sharePrefetch(row, column, numRows, numVectors);
   SmallVector<Value> rowsOfA = rows;
   if (contraction.hasRowsApart() && numRows > 1)
     rowsOfA = llvm::map_to_vector(
         rows, [&](Value row) { return hideRelation(b, loc, row); });
-  sharePrefetch(row, column, numRows, numVectors);
-  emitSteps(rowsOfA, columns, {}, acc);
+  if (readsStreams())
+    emitInStreams(rowsOfA, columns, acc);
+  else
+    emitAllSteps(rowsOfA, columns, {}, acc);
   if (splitsColumns)
     reorderColumns(acc, numRows, joinLanes);
   for (auto [vectors, start] : llvm::zip_equal(acc, columns))
@@ -116,46 +119,62 @@ Value VectorBlocks::loadRows(ValueRange rows, Value column) {
   return vectors;
 }
 
-void VectorBlocks::emitSteps(ValueRange rows, ValueRange columns,
-                             ValueRange outer, SmallVector<Value> &acc) {
-  unsigned depth = outer.size();
+int64_t VectorBlocks::getNumSteps(unsigned number) const {
   AffineMap map = contraction.mapOfB;
+  AffineExpr dimension = getAffineDimExpr(number + 2, map.getContext());
+  return contraction.b.getType().getDimSize(*map.getResultPosition(dimension));
+}
+
+void VectorBlocks::emitAllSteps(ValueRange rows, ValueRange columns,
+                                ValueRange outer, SmallVector<Value> &acc) {
+  emitSteps(rows, columns, outer, 0, getNumSteps(outer.size()), acc);
+}
+
+void VectorBlocks::emitSteps(ValueRange rows, ValueRange columns,
+                             ValueRange outer, int64_t first, int64_t end,
+                             SmallVector<Value> &acc) {
+  unsigned depth = outer.size();
   bool isInner = depth + 1 == contraction.getNumContracted();
-  unsigned position =
-      *map.getResultPosition(getAffineDimExpr(depth + 2, map.getContext()));
-  int64_t size = contraction.b.getType().getDimSize(position);
-  if (isInner && !ShapedType::isDynamic(size)) {
+  if (isInner && !ShapedType::isDynamic(end)) {
     // The more steps at once, the earlier LLVM moves loads of scalars, which
     // then spill; one alone has too much of the loop's own.
-    constexpr int64_t stride = 2;
-    int64_t rest = size % stride;
-    emitInnerLoop(rows, columns, outer, constant(size - rest), stride, acc);
+    int64_t stride = numStreams > 1 ? 1 : 2;
+    int64_t rest = (end - first) % stride;
+    emitInnerLoop(rows, columns, outer, first, constant(end - rest), stride,
+                  acc);
     for (; rest > 0; --rest) {
       SmallVector<Value> k(outer);
-      k.push_back(constant(size - rest));
-      emitStep(rows, columns, k, acc);
+      k.push_back(constant(end - rest));
+      emitStreams(rows, columns, k, acc);
     }
     return;
   }
-  Value end = memref::DimOp::create(b, loc, contraction.b, position);
+  Value upper = constant(end);
+  if (ShapedType::isDynamic(end)) {
+    AffineMap map = contraction.mapOfB;
+    AffineExpr dimension = getAffineDimExpr(depth + 2, map.getContext());
+    upper = memref::DimOp::create(b, loc, contraction.b,
+                                  *map.getResultPosition(dimension));
+  }
   if (isInner)
-    return emitInnerLoop(rows, columns, outer, end, 1, acc);
-  auto loop = scf::ForOp::create(b, loc, constant(0), end, constant(1), acc);
+    return emitInnerLoop(rows, columns, outer, first, upper, 1, acc);
+  auto loop =
+      scf::ForOp::create(b, loc, constant(first), upper, constant(1), acc);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   SmallVector<Value> k(outer);
   k.push_back(loop.getInductionVar());
   acc = llvm::to_vector_of<Value>(loop.getRegionIterArgs());
-  emitSteps(rows, columns, k, acc);
+  emitAllSteps(rows, columns, k, acc);
   scf::YieldOp::create(b, loc, acc);
   acc = loop.getResults();
 }
 
 void VectorBlocks::emitInnerLoop(ValueRange rows, ValueRange columns,
-                                 ValueRange outer, Value end, int64_t stride,
-                                 SmallVector<Value> &acc) {
+                                 ValueRange outer, int64_t first, Value end,
+                                 int64_t stride, SmallVector<Value> &acc) {
   auto loop =
-      scf::ForOp::create(b, loc, constant(0), end, constant(stride), acc);
+      scf::ForOp::create(b, loc, constant(first), end, constant(stride), acc);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   acc = llvm::to_vector_of<Value>(loop.getRegionIterArgs());
@@ -167,14 +186,14 @@ void VectorBlocks::emitInnerLoop(ValueRange rows, ValueRange columns,
     // index, of which f16 costs more: its conversion reads from memory.
     if (contraction.b.getType().getElementType().isF16())
       k.back() = hideRelation(b, loc, k.back());
-    emitStep(rows, columns, k, acc);
+    emitStreams(rows, columns, k, acc);
   }
   scf::YieldOp::create(b, loc, acc);
   acc = loop.getResults();
 }
 
 void VectorBlocks::emitStep(ValueRange rows, ValueRange columns, ValueRange k,
-                            SmallVector<Value> &acc) {
+                            MutableArrayRef<Value> acc) {
   int64_t factor = contraction.hasPairs() ? 2 : 1;
   Type type = contraction.a.getType().getElementType();
   // Scalars, which become broadcasts from memory; loading a vector and
@@ -211,7 +230,7 @@ void VectorBlocks::emitStep(ValueRange rows, ValueRange columns, ValueRange k,
         int64_t(i) * factor * width * typeOfB.getIntOrFloatBitWidth() / 8;
     if (bytes % 64 == 0 && contraction.prefetch.own == contraction.b &&
         shareOfStep == 0)
-      contraction.prefetch.emit(b, loc, joinSteps(k), column);
+      fetchRow(k, column);
     if (contraction.widensPairs) {
       auto [even, odd] = loadSplit(b, loc, contraction.b, indices, width);
       lanes.push_back(even);
@@ -290,7 +309,7 @@ void VectorBlocks::emitPrefetch(ValueRange rows, Value k, int64_t numSteps) {
 }
 
 void VectorBlocks::emitDots(ArrayRef<Value> pairs, ArrayRef<Value> lanes,
-                            SmallVector<Value> &acc) {
+                            MutableArrayRef<Value> acc) {
   Type i32 = b.getI32Type();
   for (auto [i, pair] : llvm::enumerate(pairs)) {
     Value bits =
@@ -311,7 +330,7 @@ void VectorBlocks::emitDots(ArrayRef<Value> pairs, ArrayRef<Value> lanes,
 }
 
 void VectorBlocks::emitProducts(ArrayRef<Value> scalars, ArrayRef<Value> lanes,
-                                SmallVector<Value> &acc) {
+                                MutableArrayRef<Value> acc) {
   Type type = contraction.getElementType();
   auto numRows = static_cast<int64_t>(scalars.size());
   if (contraction.hasRowsInSteps() && !contraction.hasPairs()) {

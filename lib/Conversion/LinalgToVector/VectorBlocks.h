@@ -36,28 +36,45 @@ private:
   Value insertRow(Value lanes, Value rows, int64_t row);
   /// The start of the accumulators of one register for each row.
   Value loadRows(ValueRange rows, Value column);
+  /// Steps of a contracted dimension, counted from the outermost, or dynamic.
+  int64_t getNumSteps(unsigned number) const;
   /// acc[m,n] += A[m,k...] * B[k...,n] for all k, of which `outer` are fixed.
+  void emitAllSteps(ValueRange rows, ValueRange columns, ValueRange outer,
+                    SmallVector<Value> &acc);
+  /// The same for steps in [first, end) of the outermost that is not fixed.
   void emitSteps(ValueRange rows, ValueRange columns, ValueRange outer,
-                 SmallVector<Value> &acc);
-  /// The same for the innermost dimension up to `end`, `stride` at a time.
+                 int64_t first, int64_t end, SmallVector<Value> &acc);
+  /// The same for the innermost dimension, `stride` steps at a time.
   void emitInnerLoop(ValueRange rows, ValueRange columns, ValueRange outer,
-                     Value end, int64_t stride, SmallVector<Value> &acc);
+                     int64_t first, Value end, int64_t stride,
+                     SmallVector<Value> &acc);
+  /// Whether B is all that comes from memory, and known to be read once.
+  bool readsStreams() const;
+  /// acc[m,n] += A[m,k...] * B[k...,n] for all k, with B read as streams.
+  void emitInStreams(ValueRange rows, ValueRange columns,
+                     SmallVector<Value> &acc);
+  /// acc[m,n] += A[m,k...] * B[k...,n] for one k of each stream, of which `k`
+  /// is that of the first.
+  void emitStreams(ValueRange rows, ValueRange columns, ValueRange k,
+                   SmallVector<Value> &acc);
   /// acc[m,n] += A[m,k...] * B[k...,n] for one k.
   void emitStep(ValueRange rows, ValueRange columns, ValueRange k,
-                SmallVector<Value> &acc);
+                MutableArrayRef<Value> acc);
   /// The row of B, of all its contracted dimensions, at the steps `k`.
   Value joinSteps(ValueRange k);
   /// Divides what is fetched among the blocks of C, of which this one is at
   /// `row` and `column`, if each would fetch all of it.
   void sharePrefetch(Value row, Value column, int64_t numRows,
                      int64_t numVectors);
+  /// Fetches what is to be fetched for the row of B at the steps `k`.
+  void fetchRow(ValueRange k, Value column);
   /// Fetches what a block should while it computes `numSteps` steps from `k`
   /// on.
   void emitPrefetch(ValueRange rows, Value k, int64_t numSteps);
   void emitDots(ArrayRef<Value> pairs, ArrayRef<Value> lanes,
-                SmallVector<Value> &acc);
+                MutableArrayRef<Value> acc);
   void emitProducts(ArrayRef<Value> scalars, ArrayRef<Value> lanes,
-                    SmallVector<Value> &acc);
+                    MutableArrayRef<Value> acc);
 
   OpBuilder &b;
   Location loc;
@@ -67,6 +84,12 @@ private:
   int64_t width;
   /// Whether pairs of columns hold even and odd elements while they are summed.
   bool splitsColumns = false;
+  /// Parts of the outermost contracted dimension that are run through at once.
+  int64_t numStreams = 1;
+  /// What is fetched for each row of B, the row so many outermost steps further
+  /// on; or null, for what `prefetch` says.
+  TypedValue<MemRefType> fetched;
+  int64_t stepsAhead = 0;
   /// Elements of rows like those of B that a block fetches in each step, and
   /// the first of its rows. Of 0, it fetches all columns that it reads in the
   /// step.

@@ -1,0 +1,90 @@
+// Products that only wait for a matrix from memory read it as two streams.
+// RUN: attn-opt %s -attn-vectorize-contractions="vector-bits=512 vector-registers=32" -canonicalize -cse \
+// RUN:   | FileCheck %s
+
+!panels = memref<8x64x64xf32>
+!panel = memref<64x64xf32, strided<[64, 1], offset: ?>>
+
+// One row: 8 rows of 256 bytes ahead in each half, of this panel, then of the next one.
+// CHECK-LABEL: func.func @one_row(
+// CHECK-SAME: %[[W:[^:]*]]: memref<8x64x64xf32>
+// CHECK: scf.forall (%[[I:.*]]) in (8)
+// CHECK:   %[[OWN:.*]] = memref.subview %[[W]][%[[I]], 0, 0]
+// CHECK:   %[[LATER:.*]] = arith.addi %[[I]], %c1
+// CHECK:   %[[EXISTS:.*]] = arith.cmpi slt, %[[LATER]], %c8
+// CHECK:   %[[NUMBER:.*]] = arith.select %[[EXISTS]], %[[LATER]], %[[I]]
+// CHECK:   %[[NEXT:.*]] = memref.subview %[[W]][%[[NUMBER]], 0, 0]
+// CHECK:   %[[SUMS:.*]]:8 = scf.for %[[K:[^ ]*]] = %c0 to %c24 step %c1
+// CHECK:     %[[AHEAD:.*]] = arith.addi %[[K]], %c8
+// CHECK:     memref.prefetch %[[OWN]][%[[AHEAD]], %c0], read, locality<2>, data
+// CHECK:     vector.load %[[OWN]][%[[K]], %c0]
+// CHECK:     %[[K1:.*]] = arith.addi %[[K]], %c32
+// CHECK:     %[[AHEAD1:.*]] = arith.addi %[[K]], %c40
+// CHECK:     memref.prefetch %[[OWN]][%[[AHEAD1]], %c0]
+// CHECK:     vector.load %[[OWN]][%[[K1]], %c0]
+// CHECK:   %[[ALL:.*]]:8 = scf.for %[[K:[^ ]*]] = %c24 to %c32 step %c1 iter_args(%{{.*}} = %[[SUMS]]#0,
+// CHECK:     %[[BEGIN:.*]] = arith.addi %[[K]], %c-24
+// CHECK:     memref.prefetch %[[NEXT]][%[[BEGIN]], %c0]
+// CHECK:     vector.load %[[OWN]][%[[K]], %c0]
+// CHECK:     %[[MIDDLE:.*]] = arith.addi %[[K]], %c8
+// CHECK:     memref.prefetch %[[NEXT]][%[[MIDDLE]], %c0]
+// CHECK:   arith.addf %[[ALL]]#{{[0-7]}}, %[[ALL]]#{{[0-7]}} : vector<1x16xf32>
+func.func @one_row(%w: !panels, %x: memref<1x64xf32>, %y: memref<8x1x64xf32>) {
+  %zero = arith.constant 0.0 : f32
+  scf.forall (%i) in (8) {
+    %panel = memref.subview %w[%i, 0, 0] [1, 64, 64] [1, 1, 1] : !panels to !panel
+    %sums = memref.subview %y[%i, 0, 0] [1, 1, 64] [1, 1, 1]
+        : memref<8x1x64xf32> to memref<1x64xf32, strided<[64, 1], offset: ?>>
+    linalg.fill ins(%zero : f32) outs(%sums : memref<1x64xf32, strided<[64, 1], offset: ?>>)
+    linalg.matmul ins(%x, %panel : memref<1x64xf32>, !panel)
+        outs(%sums : memref<1x64xf32, strided<[64, 1], offset: ?>>)
+  }
+  return
+}
+
+// Any rows: blocks of 4, 2 and 1, so that few read the panel once. Those of several fetch
+// the next panel as they go, for other rows find this one in the cache.
+// CHECK-LABEL: func.func @any_rows(
+// CHECK: %[[NUMBER:.*]] = arith.select
+// CHECK: %[[NEXT:.*]] = memref.subview %{{.*}}[%[[NUMBER]], 0, 0] [1, 64, 64]
+// CHECK: scf.for %[[K:[^ ]*]] = %c0 to %c32 step %c1 {{.*}}vector<4x16xf32>
+// CHECK: memref.prefetch %[[NEXT]][%[[K]], %c0]
+// CHECK: scf.for %[[K:[^ ]*]] = %c0 to %c32 step %c1 {{.*}}vector<2x16xf32>
+// CHECK: memref.prefetch %[[NEXT]][%[[K]], %c0]
+// CHECK: scf.for %{{.*}} = %c0 to %c24 step %c1 {{.*}}vector<1x16xf32>
+func.func @any_rows(%w: !panels, %x: memref<?x64xf32, strided<[64, 1]>>,
+                    %y: memref<8x?x64xf32>, %n: index) {
+  %zero = arith.constant 0.0 : f32
+  scf.forall (%i) in (8) {
+    %panel = memref.subview %w[%i, 0, 0] [1, 64, 64] [1, 1, 1] : !panels to !panel
+    %sums = memref.subview %y[%i, 0, 0] [1, %n, 64] [1, 1, 1]
+        : memref<8x?x64xf32> to memref<?x64xf32, strided<[64, 1], offset: ?>>
+    linalg.fill ins(%zero : f32) outs(%sums : memref<?x64xf32, strided<[64, 1], offset: ?>>)
+    linalg.matmul ins(%x, %panel : memref<?x64xf32, strided<[64, 1]>>, !panel)
+        outs(%sums : memref<?x64xf32, strided<[64, 1], offset: ?>>)
+  }
+  return
+}
+
+// An odd number of rows has no halves. A panel that all iterations read is in a cache.
+// CHECK-LABEL: func.func @odd(
+// CHECK: scf.for %{{.*}} = %c0 to %c54 step %c2
+// CHECK: scf.for %{{.*}} = %c55 to %c63 step %c2
+// CHECK-LABEL: func.func @shared(
+// CHECK: scf.for %{{.*}} = %c0 to %c64 step %c2
+// CHECK-NOT: memref.prefetch
+func.func @odd(%w: memref<8x63x64xf32>, %x: memref<1x63xf32>, %y: memref<1x64xf32>) {
+  scf.forall (%i) in (8) {
+    %panel = memref.subview %w[%i, 0, 0] [1, 63, 64] [1, 1, 1]
+        : memref<8x63x64xf32> to memref<63x64xf32, strided<[64, 1], offset: ?>>
+    linalg.matmul ins(%x, %panel : memref<1x63xf32>, memref<63x64xf32, strided<[64, 1], offset: ?>>)
+        outs(%y : memref<1x64xf32>)
+  }
+  return
+}
+func.func @shared(%w: memref<64x64xf32>, %x: memref<1x64xf32>, %y: memref<1x64xf32>) {
+  scf.forall (%i) in (8) {
+    linalg.matmul ins(%x, %w : memref<1x64xf32>, memref<64x64xf32>) outs(%y : memref<1x64xf32>)
+  }
+  return
+}
