@@ -154,7 +154,7 @@ private:
   /// The rows of the keys that there are, each times its scale: once for a row,
   /// where i8 would be multiplied element by element.
   Value emitScaledRows(OpBuilder &b, Value matrix, Value scales) {
-    return emitProduct(b, rows(b, matrix), scales, b.getAffineDimExpr(0));
+    return emitProduct(b, loc, rows(b, matrix), scales, b.getAffineDimExpr(0));
   }
 
   /// `c * O + value * P`. The correction stands right before the product, whose
@@ -211,73 +211,33 @@ private:
           b, loc, correction, ArrayRef<OpFoldResult>{b.getIndexAttr(0)},
           ArrayRef<OpFoldResult>{b.getIndexAttr(op.getNumRows())},
           ArrayRef<OpFoldResult>{b.getIndexAttr(1)});
-    return emitProduct(b, op.getAccumulator(), correction,
+    return emitProduct(b, loc, op.getAccumulator(), correction,
                        b.getAffineDimExpr(op.getInRows() ? 0 : 1));
-  }
-
-  /// A matrix times a factor for each of one of its dimensions.
-  Value emitProduct(OpBuilder &b, Value matrix, Value factors,
-                    AffineExpr dimension) {
-    SmallVector<utils::IteratorType> parallel(2, utils::IteratorType::parallel);
-    return linalg::GenericOp::create(
-               b, loc, matrix.getType(), factors, matrix,
-               {AffineMap::get(2, 0, dimension), b.getMultiDimIdentityMap(2)},
-               parallel,
-               [](OpBuilder &b, Location loc, ValueRange arguments) {
-                 Value product =
-                     arith::MulFOp::create(b, loc, arguments[0], arguments[1]);
-                 linalg::YieldOp::create(b, loc, product);
-               })
-        .getResult(0);
   }
 
   /// Leaves out the products with hidden positions. Lanes are the last loop.
   Value emitExactSum(OpBuilder &b, StoredElements value, Value weights,
                      Value accumulator) {
-    auto body = [&](OpBuilder &b, Location loc, ValueRange arguments) {
-      emitVisibleProduct(b, loc, arguments);
-    };
     AffineExpr d, j, i, q;
     if (hasPacks(op)) {
       bindDims(b.getContext(), d, j, i, q);
       Value packs = emitPackedRows(b, loc, weights, numPacks(b));
-      return emitSum(b, loc, {value.elements, packs}, accumulator,
-                     {{j, d, i}, {j, i, q}, {d, q}}, body);
+      return emitVisibleSum(b, loc, {value.elements, packs}, accumulator,
+                            {{j, d, i}, {j, i, q}, {d, q}});
     }
     if (op.getInRows()) {
       bindDims(b.getContext(), q, j, d);
       SmallVector<Value> inputs = {value.elements, queries(b, weights)};
       if (!value.scales)
-        return emitSum(b, loc, inputs, accumulator, {{j, d}, {j, q}, {q, d}},
-                       body);
+        return emitVisibleSum(b, loc, inputs, accumulator,
+                              {{j, d}, {j, q}, {q, d}});
       inputs.push_back(value.scales);
-      return emitSum(b, loc, inputs, accumulator, {{j, d}, {j, q}, {j}, {q, d}},
-                     body);
+      return emitVisibleSum(b, loc, inputs, accumulator,
+                            {{j, d}, {j, q}, {j}, {q, d}});
     }
     bindDims(b.getContext(), d, j, q);
-    return emitSum(b, loc, {value.elements, rows(b, weights)}, accumulator,
-                   {{j, d}, {j, q}, {d, q}}, body);
-  }
-
-  /// Of a value, its weight, the scale of its row if there is one, and the sum
-  /// so far. Weights are not negative, except for -0.0, which is hidden.
-  void emitVisibleProduct(OpBuilder &b, Location loc, ValueRange arguments) {
-    Type bits = b.getIntegerType(type.getIntOrFloatBitWidth());
-    Value pattern = arith::BitcastOp::create(b, loc, bits, arguments[1]);
-    Value hiddenPattern = arith::ConstantOp::create(
-        b, loc,
-        b.getIntegerAttr(bits,
-                         APInt::getSignMask(type.getIntOrFloatBitWidth())));
-    Value isHidden = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
-                                           pattern, hiddenPattern);
-    Value value = arguments[0], before = arguments.back();
-    if (value.getType() != type)
-      value = emitElement(b, loc, value,
-                          arguments.size() > 3 ? arguments[2] : Value(), type);
-    Value product = arith::MulFOp::create(b, loc, value, arguments[1]);
-    Value sum = arith::AddFOp::create(b, loc, before, product);
-    Value result = arith::SelectOp::create(b, loc, isHidden, before, sum);
-    linalg::YieldOp::create(b, loc, result);
+    return emitVisibleSum(b, loc, {value.elements, rows(b, weights)},
+                          accumulator, {{j, d}, {j, q}, {d, q}});
   }
 
   //===--------------------------------------------------------------------===//

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Transforms/Sums.h"
+#include "lib/Transforms/StoredElements.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -53,4 +54,45 @@ Value attn::emitSumOfProducts(OpBuilder &b, Location loc, ValueRange factors,
                          b, loc, before, arith::MulFOp::create(b, loc, x, y));
                    linalg::YieldOp::create(b, loc, sum);
                  });
+}
+
+Value attn::emitVisibleSum(OpBuilder &b, Location loc, ValueRange inputs,
+                           Value init, ArrayRef<ArrayRef<AffineExpr>> indices) {
+  Type type = getElementTypeOrSelf(init.getType());
+  unsigned bits = type.getIntOrFloatBitWidth();
+  return emitSum(
+      b, loc, inputs, init, indices,
+      [&](OpBuilder &b, Location loc, ValueRange arguments) {
+        Value pattern = arith::BitcastOp::create(b, loc, b.getIntegerType(bits),
+                                                 arguments[1]);
+        Value hiddenPattern = arith::ConstantOp::create(
+            b, loc,
+            b.getIntegerAttr(b.getIntegerType(bits), APInt::getSignMask(bits)));
+        Value isHidden = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                               pattern, hiddenPattern);
+        Value value = arguments[0], before = arguments.back();
+        if (value.getType() != type)
+          value =
+              emitElement(b, loc, value,
+                          arguments.size() > 3 ? arguments[2] : Value(), type);
+        Value product = arith::MulFOp::create(b, loc, value, arguments[1]);
+        Value sum = arith::AddFOp::create(b, loc, before, product);
+        Value result = arith::SelectOp::create(b, loc, isHidden, before, sum);
+        linalg::YieldOp::create(b, loc, result);
+      });
+}
+
+Value attn::emitProduct(OpBuilder &b, Location loc, Value matrix, Value factors,
+                        AffineExpr dimension) {
+  SmallVector<utils::IteratorType> parallel(2, utils::IteratorType::parallel);
+  return linalg::GenericOp::create(
+             b, loc, matrix.getType(), factors, matrix,
+             {AffineMap::get(2, 0, dimension), b.getMultiDimIdentityMap(2)},
+             parallel,
+             [](OpBuilder &b, Location loc, ValueRange arguments) {
+               Value product =
+                   arith::MulFOp::create(b, loc, arguments[0], arguments[1]);
+               linalg::YieldOp::create(b, loc, product);
+             })
+      .getResult(0);
 }

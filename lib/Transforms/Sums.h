@@ -24,6 +24,17 @@ Value emitSum(OpBuilder &b, Location loc, ValueRange inputs, Value init,
 Value emitSumOfProducts(OpBuilder &b, Location loc, ValueRange factors,
                         Value init, ArrayRef<ArrayRef<AffineExpr>> indices);
 
+/// The same of values and weights, the first inputs, of which values may be
+/// stored in a type with a scale for each row, the third. It leaves out
+/// products with a weight of -0.0, which only a hidden position has: others are
+/// not negative.
+Value emitVisibleSum(OpBuilder &b, Location loc, ValueRange inputs, Value init,
+                     ArrayRef<ArrayRef<AffineExpr>> indices);
+
+/// A matrix times a factor for each of one of its dimensions.
+Value emitProduct(OpBuilder &b, Location loc, Value matrix, Value factors,
+                  AffineExpr dimension);
+
 } // namespace mlir::attn
 
 #endif // ATTN_TRANSFORMS_SUMS_H
