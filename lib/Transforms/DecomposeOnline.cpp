@@ -83,11 +83,17 @@ public:
 private:
   SmallVector<Value> emitBlock(const BlockFacts &facts) {
     OnlineAttentionOp whole = op;
-    FailureOr<OnlineAttentionOp> trimmed =
+    FailureOr<TrimmedBlock> trimmed =
         emitTrimmedBlock(b, whole, facts.isPartial, maximumKeys);
-    if (succeeded(trimmed))
-      op = *trimmed;
-    numKeys = tensor::getMixedSize(b, loc, op.getKey(), 0);
+    if (succeeded(trimmed)) {
+      op = trimmed->op;
+      lead = trimmed->lead;
+    }
+    numValues = numKeys = tensor::getMixedSize(b, loc, op.getKey(), 0);
+    if (lead)
+      numKeys = affine::makeComposedFoldedAffineApply(
+          b, loc, b.getAffineSymbolExpr(0) - b.getAffineSymbolExpr(1),
+          {numValues, lead});
     SmallVector<Value> state = emitSteps(facts);
     if (op != whole)
       op.erase();
@@ -95,26 +101,33 @@ private:
   }
 
   SmallVector<Value> emitSteps(const BlockFacts &facts) {
-    Value scores = emitScores();
+    // Weights in pairs begin with a pack, scores after its lead.
+    Value all = empty(
+        {maximumKeys + (lead ? OnlineAttentionOp::kKeysPerPack : 0), lanes});
+    Value firstKey = op.getFirstKey();
+    if (lead)
+      firstKey = arith::AddIOp::create(b, loc, firstKey, lead);
+    Value scores = emitScores(lead ? afterLead(all) : all);
     SmallVector<Value> outs = {scores, op.getMaximum(), op.getSum(),
                                empty({lanes})};
     auto softmax = OnlineSoftmaxOp::create(
         b, loc, TypeRange(outs), outs, op.getBatch(), op.getHead(),
-        op.getPosition(), op.getFirstKey(), op.getNumQueries(),
+        op.getPosition(), firstKey, op.getNumQueries(),
         getValueOrCreateConstantIndexOp(b, loc, numKeys), facts.isPartial,
         facts.isDefined, op.getExact(), op.getScale(), op.getScoreCaptures(),
         op.getMaskCaptures());
     softmax.getScoreRegion().takeBody(op.getScoreRegion());
     softmax.getMaskRegion().takeBody(op.getMaskRegion());
-    Value accumulator =
-        emitAccumulator(softmax.getResult(0), softmax.getResult(3));
+    Value weights = softmax.getResult(0);
+    if (lead)
+      weights = tensor::InsertSliceOp::create(
+          b, loc, weights, all, leadOffsets(), maximumSizes(), strides());
+    Value accumulator = emitAccumulator(weights, softmax.getResult(3));
     return {accumulator, softmax.getResult(1), softmax.getResult(2)};
   }
 
-  /// The products of key and query, in the first rows of a buffer of fixed
-  /// size.
-  Value emitScores() {
-    Value all = empty({maximumKeys, lanes});
+  /// The products of key and query, in the first rows of `all`, (K, L).
+  Value emitScores(Value all) {
     if (withIntegers)
       return emitIntegerScores(b, loc, stored(op.getKey()), op.getQuery(), all);
     Value zero = arith::ConstantOp::create(b, loc, b.getFloatAttr(type, 0.0));
@@ -126,7 +139,7 @@ private:
     if (!op.isInPairs())
       wideKeys = widen(b, op.getKey());
     part = op.isInPairs()
-               ? emitScoresInPairs(b, loc, op.getKey(), op.getQuery(), part)
+               ? emitScoresInPairs(b, loc, keys(), op.getQuery(), part)
                : linalg::MatmulOp::create(b, loc, part.getType(),
                                           ValueRange{wideKeys, op.getQuery()},
                                           ValueRange{part})
@@ -161,7 +174,7 @@ private:
   /// accumulators it becomes the start of.
   Value emitAccumulator(Value weights, Value correction) {
     if (op.isInPairs())
-      weights = emitHiddenRows(b, loc, weights, numKeys);
+      weights = emitHiddenRows(b, loc, weights, lead, numValues);
     StoredElements value = stored(op.getValue());
     auto product = [&](OpBuilder &b) -> Value {
       if (op.isInPairs()) {
@@ -249,7 +262,7 @@ private:
       return tensor::getMixedSize(b, loc, op.getValue(), 0);
     AffineExpr n = b.getAffineSymbolExpr(0);
     return affine::makeComposedFoldedAffineApply(
-        b, loc, n.ceilDiv(OnlineAttentionOp::kKeysPerPack), numKeys);
+        b, loc, n.ceilDiv(OnlineAttentionOp::kKeysPerPack), numValues);
   }
   int64_t maximumPacks() {
     return maximumKeys / OnlineAttentionOp::kKeysPerPack;
@@ -283,6 +296,24 @@ private:
     return elements.value_or(StoredElements{matrix, {}});
   }
 
+  /// The keys that are multiplied in pairs.
+  Value keys() {
+    if (!lead)
+      return op.getKey();
+    OpFoldResult size = tensor::getMixedSize(b, loc, op.getKey(), 1);
+    return tensor::ExtractSliceOp::create(b, loc, op.getKey(), leadOffsets(),
+                                          ArrayRef<OpFoldResult>{numKeys, size},
+                                          strides());
+  }
+  /// The rows of weights that are scores before.
+  Value afterLead(Value all) {
+    return tensor::ExtractSliceOp::create(b, loc, all, leadOffsets(),
+                                          maximumSizes(), strides());
+  }
+  SmallVector<OpFoldResult> leadOffsets() { return {lead, b.getIndexAttr(0)}; }
+  SmallVector<OpFoldResult> maximumSizes() {
+    return {b.getIndexAttr(maximumKeys), b.getIndexAttr(lanes)};
+  }
   /// The rows of the keys that there are.
   Value rows(OpBuilder &b, Value matrix) {
     return tensor::ExtractSliceOp::create(b, loc, matrix, offsets(), sizes(),
@@ -310,7 +341,9 @@ private:
   Type type;
   int64_t lanes, maximumKeys;
   bool withIntegers; ///< Keys of i8 are multiplied as integers.
-  OpFoldResult numKeys;
+  /// Keys that are multiplied; values, which are `lead` more.
+  OpFoldResult numKeys, numValues;
+  Value lead;     ///< Of a trimmed block; null if 0.
   Value wideKeys; ///< Where products need keys in the type of the state.
 };
 

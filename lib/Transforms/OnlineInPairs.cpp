@@ -78,23 +78,31 @@ Value attn::emitScoresInPairs(OpBuilder &b, Location loc, Value key,
                            {{j, d, e}, {d, q, e}, {j, q}});
 }
 
-Value attn::emitHiddenRows(OpBuilder &b, Location loc, Value weights,
-                           OpFoldResult numKeys) {
-  AffineExpr n = b.getAffineSymbolExpr(0);
-  OpFoldResult count = affine::makeComposedFoldedAffineApply(
-      b, loc, n.ceilDiv(kKeysPerPack) * kKeysPerPack - n, numKeys);
-  if (isZeroInteger(count))
-    return weights;
+/// Makes rows [offset, offset + size) of weights those of hidden positions.
+static Value hideRows(OpBuilder &b, Location loc, Value weights,
+                      OpFoldResult offset, OpFoldResult size) {
   auto type = cast<RankedTensorType>(weights.getType());
-  Value rest = sliceRows(b, loc, weights, numKeys, count);
+  Value rows = sliceRows(b, loc, weights, offset, size);
   Value hidden = arith::ConstantOp::create(
       b, loc, b.getFloatAttr(type.getElementType(), -0.0));
-  rest = linalg::FillOp::create(b, loc, hidden, rest).getResult(0);
+  rows = linalg::FillOp::create(b, loc, hidden, rows).getResult(0);
   OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
   return tensor::InsertSliceOp::create(
-      b, loc, rest, weights, ArrayRef<OpFoldResult>{numKeys, zero},
-      ArrayRef<OpFoldResult>{count, b.getIndexAttr(type.getDimSize(1))},
+      b, loc, rows, weights, ArrayRef<OpFoldResult>{offset, zero},
+      ArrayRef<OpFoldResult>{size, b.getIndexAttr(type.getDimSize(1))},
       ArrayRef<OpFoldResult>{one, one});
+}
+
+Value attn::emitHiddenRows(OpBuilder &b, Location loc, Value weights,
+                           Value lead, OpFoldResult numValues) {
+  if (lead)
+    weights = hideRows(b, loc, weights, b.getIndexAttr(0), lead);
+  AffineExpr n = b.getAffineSymbolExpr(0);
+  OpFoldResult count = affine::makeComposedFoldedAffineApply(
+      b, loc, n.ceilDiv(kKeysPerPack) * kKeysPerPack - n, numValues);
+  if (isZeroInteger(count))
+    return weights;
+  return hideRows(b, loc, weights, numValues, count);
 }
 
 Value attn::emitPacks(OpBuilder &b, Location loc, Value value,

@@ -23,10 +23,10 @@ namespace mlir::attn {
 Value emitScoresInPairs(OpBuilder &b, Location loc, Value key, Value query,
                         Value scores);
 
-/// Weights `(K, L)`, of which the first `numKeys` rows are those of keys, with
-/// hidden positions after them to the end of the pack.
-Value emitHiddenRows(OpBuilder &b, Location loc, Value weights,
-                     OpFoldResult numKeys);
+/// Weights `(K, L)` of `numValues` values with hidden positions in the first
+/// `lead` rows, if that is not null, and after the last to the end of its pack.
+Value emitHiddenRows(OpBuilder &b, Location loc, Value weights, Value lead,
+                     OpFoldResult numValues);
 
 /// The packs `(T, Dv, 32)` of a block's values `(n, Dv)`, in a buffer for
 /// `maximumPacks`.

@@ -25,10 +25,10 @@ bool attn::canTrimBlocks(OnlineAttentionOp op) {
   return op.hasMask() && !op.getInRows() && !isForMatrixUnits(op);
 }
 
-FailureOr<OnlineAttentionOp> attn::emitTrimmedBlock(OpBuilder &b,
-                                                    OnlineAttentionOp block,
-                                                    Value isPartial,
-                                                    int64_t maximumKeys) {
+FailureOr<TrimmedBlock> attn::emitTrimmedBlock(OpBuilder &b,
+                                               OnlineAttentionOp block,
+                                               Value isPartial,
+                                               int64_t maximumKeys) {
   if (!canTrimBlocks(block))
     return failure();
   Location loc = block.getLoc();
@@ -53,13 +53,13 @@ FailureOr<OnlineAttentionOp> attn::emitTrimmedBlock(OpBuilder &b,
   AffineExpr s0 = b.getAffineSymbolExpr(0), s1 = b.getAffineSymbolExpr(1),
              s2 = b.getAffineSymbolExpr(2);
   // Where the range is empty, the last keys are left.
-  Value begin = affine::AffineMinOp::create(
+  Value first = affine::AffineMinOp::create(
       b, loc, AffineMap::get(0, 2, {s0, s1 - 1}, b.getContext()),
       ValueRange{range.getResult(0), all});
   int64_t unit =
       block.isInPairs() ? OnlineAttentionOp::kKeysPerPack : kLeastKeys;
-  begin = arith::AndIOp::create(b, loc, begin,
-                                arith::ConstantIndexOp::create(b, loc, -unit));
+  Value begin = arith::AndIOp::create(
+      b, loc, first, arith::ConstantIndexOp::create(b, loc, -unit));
   Value wanted = affine::AffineMaxOp::create(
       b, loc,
       AffineMap::get(0, 2, {s1 - s0, b.getAffineConstantExpr(kLeastKeys)},
@@ -74,5 +74,18 @@ FailureOr<OnlineAttentionOp> attn::emitTrimmedBlock(OpBuilder &b,
       b, {OpFoldResult(begin)}, {OpFoldResult(size)});
   if (failed(trimmed))
     return failure();
-  return cast<OnlineAttentionOp>(trimmed->tiledOps.front());
+  TrimmedBlock result = {cast<OnlineAttentionOp>(trimmed->tiledOps.front()),
+                         Value()};
+  if (!block.isInPairs())
+    return result;
+  // Of that, products of keys begin with any.
+  Value most = affine::AffineMaxOp::create(
+      b, loc,
+      AffineMap::get(0, 1, {s0 - kLeastKeys, b.getAffineConstantExpr(0)},
+                     b.getContext()),
+      size);
+  result.lead = affine::AffineMinOp::create(
+      b, loc, AffineMap::get(0, 3, {s0 - s1, s2}, b.getContext()),
+      ValueRange{first, begin, most});
+  return result;
 }

@@ -105,6 +105,32 @@ TEST(LargeSizes, attention_a13_nothing_leaks_out_of_masked_places) {
     }
 }
 
+/// A block of keys is trimmed to those that are visible, from the 14th of a
+/// pack on.
+TEST(LargeSizes, attention_a13_masked_keys_before_those_of_a_block) {
+  for (ElementType type : fastTypes)
+    for (bool inKey : {false, true}) {
+      KernelText text = textOf(type);
+      text.clauses = R"(mask(%b, %h, %p, %j) {
+                          %c127 = arith.constant 127 : index
+                          %rest = arith.andi %j, %c127 : index
+                          %c77 = arith.constant 77 : index
+                          %keep = arith.cmpi sge, %rest, %c77 : index
+                          attn.yield %keep : i1
+                        })";
+      Inputs inputs(type);
+      Outcome clean = run(text, inputs.arguments());
+      for (Index j : {64, 70, 76})
+        setRow(inKey ? inputs.key : inputs.value, 0, j, quietNaN);
+      Outcome outcome = run(text, inputs.arguments());
+      // Which sums are computed first may depend on whether all is finite.
+      double tolerance = type == ElementType::bf16 ? 0x1p-7 : 0x1p-10;
+      ASSERT_EQ(outcome.output.size(), clean.output.size());
+      for (size_t i = 0; i < clean.output.size(); ++i)
+        ASSERT_NEAR(outcome.output[i], clean.output[i], tolerance) << i;
+    }
+}
+
 TEST(LargeSizes, attention_a13_a_masked_row_of_the_diagonal_block) {
   // Every tile of queries has its own last block; the poisoned key is visible
   // to the rows from it on, and only to those.

@@ -50,15 +50,22 @@ func.func @sinks(%k: !k, %q: !q, %acc: !q, %m: !l, %l: !l, %i0: index,
   return %r#0, %r#1, %r#2 : !q, !l, !l
 }
 
-// In packs, the first key is that of a pack: of keys 64 to 127, every 128th but
-// the first 127 is the last.
+// In packs, values begin with a pack, and keys where the mask may keep one or 16
+// are left: of keys 64 to 127, every 128th but the first 127 is the last. Rows of
+// weights before those are hidden.
 // CHECK-LABEL: func.func @packs
 // CHECK-SAME: %[[K:[^:]*]]: tensor<64x32xbf16>, %[[V:[^:]*]]: tensor<2x16x32xbf16>
+// CHECK: %[[HIDDEN:.*]] = arith.constant -0.000000e+00 : f32
 // CHECK-NOT: scf.if
-// CHECK: %[[KEYS:.*]] = tensor.extract_slice %[[K]][32, 0] [32, 32] [1, 1]
+// CHECK: %[[PACK:.*]] = tensor.extract_slice %[[K]][32, 0] [32, 32] [1, 1]
 // CHECK: %[[VALUES:.*]] = tensor.extract_slice %[[V]][1, 0, 0] [1, 16, 32] [1, 1, 1]
+// CHECK: %[[ALL:.*]] = tensor.empty() : tensor<96x32xf32>
+// CHECK: %[[KEYS:.*]] = tensor.extract_slice %[[PACK]][16, 0] [16, 32] [1, 1]
 // CHECK: tensor.expand_shape %[[KEYS]]
-// CHECK: attn.online_softmax {{.*}} at(%c0, %c0, %c500, %c96) queries(%c32) keys(%c32)
+// CHECK: %[[SOFTMAX:.*]]:4 = attn.online_softmax {{.*}} at(%c0, %c0, %c500, %c112) queries(%c32) keys(%c16)
+// CHECK: %[[WEIGHTS:.*]] = tensor.insert_slice %[[SOFTMAX]]#0 into %[[ALL]][16, 0] [64, 32] [1, 1]
+// CHECK: %[[LEAD:.*]] = tensor.extract_slice %[[WEIGHTS]][0, 0] [16, 32] [1, 1]
+// CHECK: linalg.fill ins(%[[HIDDEN]] : f32) outs(%[[LEAD]] :
 // CHECK: tensor.expand_shape %[[VALUES]]
 func.func @packs(%k: tensor<64x32xbf16>, %v: tensor<2x16x32xbf16>,
                  %q: tensor<16x32x2xbf16>, %acc: !q, %m: !l, %l: !l)
