@@ -1,0 +1,43 @@
+//===- ScorePass.h - Scores of a softmax step as vector code ----*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_CONVERSION_ATTNTOVECTOR_SCOREPASS_H
+#define ATTN_CONVERSION_ATTNTOVECTOR_SCOREPASS_H
+
+#include "lib/Conversion/AttnToVector/SoftmaxRows.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace mlir::attn {
+
+/// The pass over the rows that stores scores, hidden ones as -inf, in the place
+/// of products.
+class ScorePass : protected SoftmaxRows {
+protected:
+  using SoftmaxRows::SoftmaxRows;
+
+  /// Makes scores of the products, and returns the new maximum.
+  Pieces buildScores(const Pieces &maximum);
+
+private:
+  Pieces inlineThen(scf::IfOp ifOp);
+  bool isVectorizable();
+  /// Whether positions are so small that their vectors can have elements of
+  /// i32.
+  Value buildGuard();
+  /// The maximum alone. Rows up to the padding hold -inf.
+  Pieces buildMaximum(const Pieces &maximum);
+  Pieces buildUnmasked(const Pieces &maximum);
+  Pieces buildVectorScores(const Pieces &maximum);
+  Pieces buildPass(const Pieces &maximum, bool masked);
+  Pieces buildRows(const Pieces &maximum, bool masked);
+  void buildScalarScores();
+};
+
+} // namespace mlir::attn
+
+#endif // ATTN_CONVERSION_ATTNTOVECTOR_SCOREPASS_H
