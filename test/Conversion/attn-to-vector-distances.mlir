@@ -17,13 +17,28 @@
 //       CHECK:     vector.store %{{.*}}, %[[BUFFER]][%[[FIRST]]]
 //       CHECK:     %[[SECOND:.*]] = arith.addi %[[FIRST]], %[[C16]]
 //       CHECK:     vector.store %{{.*}}, %[[BUFFER]][%[[SECOND]]]
-//       CHECK:   scf.for %[[ROW:[a-z0-9]*]] =
-//   CHECK-NOT:     vector.gather
-//       CHECK:     %[[DOT:.*]] = vector.load %[[S]][%[[ROW]],
-//       CHECK:     %[[LAST_ROW:.*]] = arith.subi %[[NK]], %[[C1]]
-//       CHECK:     %[[AT:.*]] = arith.subi %[[LAST_ROW]], %[[ROW]]
-//       CHECK:     %[[BIAS:.*]] = vector.load %[[BUFFER]][%[[AT]]]
-//       CHECK:     arith.addf %[[DOT]], %[[BIAS]]
+// Rows 16 apart share the lanes that one has first and the other last. Scores are
+// stored when all are built.
+//       CHECK:   scf.for %{{[a-z0-9]*}} = %{{.*}} to %{{.*}} step %[[C64:.*]] iter_args
+//       CHECK:     scf.for %[[ROW:[a-z0-9]*]] =
+//   CHECK-NOT:       vector.gather
+//       CHECK:       %[[DOT:.*]] = vector.load %[[S]][%[[ROW]],
+//       CHECK:       %[[LAST_ROW:.*]] = arith.subi %[[NK]], %[[C1]]
+//       CHECK:       %[[AT:.*]] = arith.subi %[[LAST_ROW]], %[[ROW]]
+//       CHECK:       %[[BIAS:.*]] = vector.load %[[BUFFER]][%[[AT]]]
+//       CHECK:       %[[AFTER:.*]] = arith.addi %[[AT]], %[[C16]]
+//       CHECK:       vector.load %[[BUFFER]][%[[AFTER]]]
+//       CHECK:       arith.addf %[[DOT]], %[[BIAS]]
+//       CHECK:       %[[NEXT:.*]] = arith.addi %[[ROW]], %[[C16]]
+//       CHECK:       vector.load %[[BUFFER]]
+//   CHECK-NOT:       vector.load %[[BUFFER]]
+//       CHECK:       arith.addf %{{.*}}, %[[BIAS]]
+// CHECK-COUNT-2:     vector.load %[[BUFFER]]
+//   CHECK-NOT:       vector.load %[[BUFFER]]
+// CHECK-COUNT-8:     vector.store
+// The other rows, as many as fill no such group.
+//       CHECK:   scf.for
+//       CHECK:     vector.load %[[BUFFER]]
 //   CHECK-NOT:   vector.gather
 //       CHECK:   return
 func.func @relative(%s: memref<128x32xf32>, %m: memref<32xf32>, %b: index, %p: index, %j: index, %nq: index, %nk: index, %table: memref<?xf32>) {

@@ -115,7 +115,8 @@ void RegionVectorizer::storeInTables(Value first) {
           piece, buffer,
           b.createOrFold<arith::AddIOp>(
               first, b.index(int64_t(number) * b.getWidth())));
-    tables[value] = {buffer, element, lanes.bound};
+    tables[value] = {buffer, element, value.getType().isInteger(1),
+                     lanes.bound};
   }
   current.clear();
   existingLanes = std::move(ofQueries);
@@ -130,20 +131,31 @@ void RegionVectorizer::buildTables() {
          [&](Value first) { storeInTables(first); });
 }
 
-LaneValue RegionVectorizer::readTable(Value value, Value row) {
+LaneValue RegionVectorizer::readTable(Value value, TileRow row) {
   const DistanceTable &table = tables.at(value);
-  Value last = b.createOrFold<arith::SubIOp>(tile.numKeys, b.index(1));
-  Value first = b.createOrFold<arith::SubIOp>(last, row);
-  VectorType vector = b.getPieceType(table.type);
   Pieces pieces;
-  for (int64_t piece = 0; piece < b.getNumPieces(); ++piece) {
-    Value at =
-        b.createOrFold<arith::AddIOp>(first, b.index(piece * b.getWidth()));
-    Value lanes = b.create<vector::LoadOp>(vector, table.buffer, at);
-    if (value.getType().isInteger(1))
-      lanes = b.create<arith::CmpIOp>(arith::CmpIPredicate::ne, lanes,
-                                      b.integer(vector, 0));
-    pieces.push_back(lanes);
-  }
+  for (int64_t piece = 0; piece < b.getNumPieces(); ++piece)
+    pieces.push_back(
+        loadFromTable(table, row.first, piece * b.getWidth() - row.offset));
   return LaneValue::varying(value.getType(), std::move(pieces), table.bound);
+}
+
+/// The lanes of a piece, `offset` after the first of row `first`.
+Value RegionVectorizer::loadFromTable(const DistanceTable &table, Value first,
+                                      int64_t offset) {
+  if (loadedFirst != first)
+    loaded.clear();
+  loadedFirst = first;
+  Value &lanes = loaded[{table.buffer, offset}];
+  if (lanes)
+    return lanes;
+  Value last = b.createOrFold<arith::SubIOp>(tile.numKeys, b.index(1));
+  Value at = b.createOrFold<arith::AddIOp>(
+      b.createOrFold<arith::SubIOp>(last, first), b.index(offset));
+  VectorType vector = b.getPieceType(table.type);
+  lanes = b.create<vector::LoadOp>(vector, table.buffer, at);
+  if (table.isBoolean)
+    lanes = b.create<arith::CmpIOp>(arith::CmpIPredicate::ne, lanes,
+                                    b.integer(vector, 0));
+  return lanes;
 }

@@ -86,18 +86,19 @@ void RegionVectorizer::prepare() {
   buildTables();
 }
 
-void RegionVectorizer::evaluateRow(Value row) {
+void RegionVectorizer::evaluateRow(TileRow at) {
   Bound count = {kMaxCount, 2 * kGuardedPosition, /*nonNegative=*/true};
+  Value row = b.createOrFold<arith::AddIOp>(at.first, b.index(at.offset));
   Value key = b.createOrFold<arith::AddIOp>(tile.firstKey, row);
   current[dependence.getArguments().key] = LaneValue::uniform(key, count);
   for (Value value : tabulated)
-    current[value] = readTable(value, row);
+    current[value] = readTable(value, at);
   for (Operation &op : region.front().without_terminator())
     if (inRows.contains(&op) && !deferred.contains(&op))
       evaluate(&op, row);
 }
 
-Pieces RegionVectorizer::evaluateMask(Value row) {
+Pieces RegionVectorizer::evaluateMask(TileRow row) {
   current.clear();
   evaluateRow(row);
   return arithmetic.toVectors(get(getYielded(region)));
@@ -311,7 +312,7 @@ std::optional<RegionVectorizer::Cap> RegionVectorizer::getCap() const {
   return Cap{inner, tanhFactor};
 }
 
-Pieces RegionVectorizer::evaluateScore(Value row, ArrayRef<Value> scores) {
+Pieces RegionVectorizer::evaluateScore(TileRow row, ArrayRef<Value> scores) {
   current.clear();
   Value score = dependence.getArguments().score;
   current[score] = LaneValue::varying(score.getType(), Pieces(scores));

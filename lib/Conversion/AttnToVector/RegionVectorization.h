@@ -15,6 +15,12 @@
 
 namespace mlir::attn {
 
+/// Row `first + offset` of a tile.
+struct TileRow {
+  Value first;
+  int64_t offset = 0;
+};
+
 /// Evaluates a score or mask region for all queries of a tile at once, key by
 /// key. Every value in it must have a result at every position of the tile that
 /// exists, and the region must have no obstacle.
@@ -36,14 +42,17 @@ public:
   /// Builds what is the same in all rows, before the loop over them.
   void prepare();
   /// Builds a mask region for a row.
-  Pieces evaluateMask(Value row);
+  Pieces evaluateMask(TileRow row);
   /// Builds a score region for a row.
-  Pieces evaluateScore(Value row, ArrayRef<Value> scores);
+  Pieces evaluateScore(TileRow row, ArrayRef<Value> scores);
+  /// Whether rows that are a piece's lanes apart share most of what they load,
+  /// if they have the same `first`, in one basic block.
+  bool sharesPieces() const { return !tabulated.empty(); }
 
 private:
   LaneValue get(Value value) const;
   bool isOnRow(Operation &op) const;
-  void evaluateRow(Value row);
+  void evaluateRow(TileRow row);
   void evaluate(Operation *op, Value row);
   /// Finds a tanh that is only multiplied by constants to give the score.
   void findScaledTanh();
@@ -61,13 +70,15 @@ private:
   struct DistanceTable {
     Value buffer;
     Type type;
+    bool isBoolean;
     Bound bound;
   };
   /// Finds the values to keep in tables, and what rows evaluate besides.
   void findTables();
   void buildTables();
   void storeInTables(Value first);
-  LaneValue readTable(Value value, Value row);
+  LaneValue readTable(Value value, TileRow row);
+  Value loadFromTable(const DistanceTable &table, Value first, int64_t offset);
 
   /// These fail if the op is not of their kind.
   FailureOr<LaneValue> evaluateAffine(Operation *op);
@@ -100,6 +111,9 @@ private:
   /// In the order of the region; `inTables` are the ops that they are made of.
   SmallVector<Value> tabulated;
   DenseMap<Value, DistanceTable> tables;
+  /// Lanes of a table's buffer from an offset on, for rows of `loadedFirst`.
+  DenseMap<std::pair<Value, int64_t>, Value> loaded;
+  Value loadedFirst;
   SmallPtrSet<Operation *, 8> inTables, inRows;
   /// Factors that products are quotients of a division with.
   DenseMap<Operation *, std::pair<Value, Value>> reciprocals;

@@ -6,11 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Conversion/AttnToVector/ScorePass.h"
-#include "lib/Conversion/AttnToVector/RegionVectorization.h"
 #include "lib/Transforms/RegionEvaluation.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Matchers.h"
+
+#include "llvm/ADT/bit.h"
 
 #include <optional>
 
@@ -138,29 +139,70 @@ Pieces ScorePass::buildRows(const Pieces &maximum, bool masked) {
   // LLVM makes a masked store, with a mask of its own, of a select of what is
   // loaded from the same place.
   bool masksLoads = mask && !score && !scales && b.getTarget().scalef;
-  auto body = [&](Value row) {
-    Pieces scores = masksLoads ? b.loadWhere(mask->evaluateMask(row),
+  auto build = [&](TileRow at) {
+    Value row = b.createOrFold<arith::AddIOp>(at.first, b.index(at.offset));
+    Pieces scores = masksLoads ? b.loadWhere(mask->evaluateMask(at),
                                              tile.scores, row, minusInfinity())
                                : b.load(tile.scores, row, scalar);
     if (scales)
       for (Value &piece : scores)
         piece = b.create<arith::MulFOp>(piece, scales);
     if (score)
-      scores = score->evaluateScore(row, scores);
+      scores = score->evaluateScore(at, scores);
     if (mask && !masksLoads) { // A10: after the score.
-      for (auto [piece, keep] : llvm::zip(scores, mask->evaluateMask(row)))
+      for (auto [piece, keep] : llvm::zip(scores, mask->evaluateMask(at)))
         piece = b.create<arith::SelectOp>(keep, piece, minusInfinity());
     }
-    b.store(scores, tile.scores, row);
     return scores;
   };
-  auto combiner = [&](Value x, Value y) { return b.maximum(x, y); };
+  Pieces result = maximum;
+  Value done = b.index(0);
+  int64_t apart = getRowsApart();
+  if (apart > 1 &&
+      ((mask && mask->sharesPieces()) || (score && score->sharesPieces()))) {
+    int64_t size = apart * b.getWidth();
+    Value end = b.createOrFold<arith::AndIOp>(tile.numKeys, b.index(-size));
+    auto body = [&](Value first, ValueRange carried) -> SmallVector<Value> {
+      Value after = b.createOrFold<arith::AddIOp>(first, b.index(b.getWidth()));
+      return storeRows(first, after, {.count = apart, .stride = b.getWidth()},
+                       Pieces(carried), build);
+    };
+    result = b.loop(done, end, size, result, body);
+    done = end;
+  }
   Value whole = b.createOrFold<arith::AndIOp>(tile.numKeys, b.index(-unroll));
-  Pieces result =
-      loopOverRows(b.index(0), whole, unroll, maximum, body, combiner);
-  if (unroll == 1)
-    return result;
-  return loopOverRows(whole, tile.numKeys, 1, result, body, combiner);
+  result = storeRows(done, whole, {.count = unroll}, result, build);
+  return unroll == 1
+             ? result
+             : storeRows(whole, tile.numKeys, {.count = 1}, result, build);
+}
+
+Pieces ScorePass::storeRows(Value lower, Value upper, RowGroup group,
+                            const Pieces &maximum,
+                            function_ref<Pieces(TileRow)> build) {
+  auto body = [&](Value first, ValueRange carried) -> SmallVector<Value> {
+    SmallVector<Pieces> rows;
+    for (int64_t i = 0; i < group.count; ++i)
+      rows.push_back(build({first, i * group.stride}));
+    for (auto [i, scores] : llvm::enumerate(rows))
+      b.store(scores, tile.scores,
+              b.createOrFold<arith::AddIOp>(
+                  first, b.index(int64_t(i) * group.stride)));
+    return combineRows(rows, carried,
+                       [&](Value x, Value y) { return b.maximum(x, y); });
+  };
+  return b.loop(lower, upper, group.stride == 1 ? group.count : 1, maximum,
+                body);
+}
+
+int64_t ScorePass::getRowsApart() {
+  constexpr int64_t kPieces = 8;
+  int64_t pieces = b.getNumPieces();
+  int64_t rows = cast<ShapedType>(op.getScores().getType()).getDimSize(0);
+  if (pieces == 1)
+    return 1;
+  return int64_t(llvm::bit_floor(
+      uint64_t(std::min(kPieces / pieces, rows / b.getWidth()))));
 }
 
 void ScorePass::buildScalarScores() {

@@ -8,6 +8,7 @@
 #ifndef ATTN_CONVERSION_ATTNTOVECTOR_SCOREPASS_H
 #define ATTN_CONVERSION_ATTNTOVECTOR_SCOREPASS_H
 
+#include "lib/Conversion/AttnToVector/RegionVectorization.h"
 #include "lib/Conversion/AttnToVector/SoftmaxRows.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -35,6 +36,18 @@ private:
   Pieces buildVectorScores(const Pieces &maximum);
   Pieces buildPass(const Pieces &maximum, bool masked);
   Pieces buildRows(const Pieces &maximum, bool masked);
+  /// Rows that are built together: `first`, `first + stride` and so on.
+  struct RowGroup {
+    int64_t count, stride = 1;
+  };
+  /// Builds groups that begin with the rows from `lower` to `upper`, stores the
+  /// rows of each when all are built, and returns the new maximum. Groups of a
+  /// stride other than 1 begin with every row.
+  Pieces storeRows(Value lower, Value upper, RowGroup group,
+                   const Pieces &maximum, function_ref<Pieces(TileRow)> build);
+  /// A power of two of rows, a piece's lanes apart, that are built together
+  /// where they share pieces.
+  int64_t getRowsApart();
   void buildScalarScores();
 };
 

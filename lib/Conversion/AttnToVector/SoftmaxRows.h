@@ -96,15 +96,20 @@ protected:
                     for (int64_t i = 0; i < step; ++i)
                       rows.push_back(body(
                           b.createOrFold<arith::AddIOp>(first, b.index(i))));
-                    Pieces results;
-                    for (auto [piece, value] : llvm::enumerate(carried)) {
-                      SmallVector<Value> column;
-                      for (const Pieces &row : rows)
-                        column.push_back(row[piece]);
-                      results.push_back(combine(column, value, combiner));
-                    }
-                    return results;
+                    return combineRows(rows, carried, combiner);
                   });
+  }
+
+  Pieces combineRows(ArrayRef<Pieces> rows, ValueRange carried,
+                     function_ref<Value(Value, Value)> combiner) {
+    Pieces results;
+    for (auto [piece, value] : llvm::enumerate(carried)) {
+      SmallVector<Value> column;
+      for (const Pieces &row : rows)
+        column.push_back(row[piece]);
+      results.push_back(combine(column, value, combiner));
+    }
+    return results;
   }
 
   Value real(double value) { return b.number(vector, value); }
