@@ -186,19 +186,31 @@ func.func @wrapping(%s: memref<128x16xf32>, %m: memref<16xf32>, %b: index, %p: i
 // -----
 
 // A bound of a magnitude takes one comparison, and is added to what is the same
-// for all queries. A key is never negative.
+// for all queries, or taken from what is the same for all keys. A quotient of the
+// key is the same for all keys of most blocks, and so is the mask then.
 // CHECK-LABEL: func @near
+//  CHECK-SAME:     memref<16xf32>, %{{[a-z0-9]*}}: index, %{{[a-z0-9]*}}: index, %[[J0:[a-z0-9]*]]: index, %{{[a-z0-9]*}}: index, %[[NK:[a-z0-9]*]]: index
 //   CHECK-DAG:   %[[THREE:.*]] = arith.constant dense<3> : vector<16xi32>
 //   CHECK-DAG:   %[[SIX:.*]] = arith.constant dense<6> : vector<16xi32>
-//       CHECK:   scf.for
-//       CHECK:     %[[ROW:.*]] = arith.divui
+//       CHECK:   %[[END:.*]] = arith.addi %[[J0]], %{{.*}}
+//       CHECK:   %[[FIRST:.*]] = arith.divui %[[J0]], %[[C64:.*]] :
+//       CHECK:   %[[LAST:.*]] = arith.divui %[[END]], %[[C64]]
+//       CHECK:   %[[SAME:.*]] = arith.cmpi eq, %[[FIRST]], %[[LAST]]
+//       CHECK:   scf.if %[[SAME]]
 //   CHECK-NOT:     math.absi
-//       CHECK:     %[[NARROW:.*]] = arith.index_cast %[[ROW]] : index to i32
+//       CHECK:     %[[NARROW:.*]] = arith.index_cast %[[FIRST]] : index to i32
 //       CHECK:     %[[ROWS:.*]] = vector.broadcast %[[NARROW]] : i32 to vector<16xi32>
-//       CHECK:     %[[RAISED:.*]] = arith.addi %[[ROWS]], %[[THREE]]
-//       CHECK:     %[[SHIFTED:.*]] = arith.subi %[[RAISED]], %{{.*}}
+//       CHECK:     %[[LOWERED:.*]] = arith.subi %{{.*}}, %[[THREE]]
+//       CHECK:     %[[SHIFTED:.*]] = arith.subi %[[ROWS]], %[[LOWERED]]
 //       CHECK:     %[[KEEP:.*]] = arith.cmpi ule, %[[SHIFTED]], %[[SIX]]
-//       CHECK:     arith.select %[[KEEP]]
+//       CHECK:     scf.for
+//   CHECK-NOT:       arith.cmpi
+//       CHECK:       arith.select %[[KEEP]]
+//       CHECK:   } else {
+//       CHECK:     scf.for
+//       CHECK:       %[[ROW:.*]] = arith.divui
+//       CHECK:       %[[KEEP:.*]] = arith.cmpi ule
+//       CHECK:       arith.select %[[KEEP]]
 func.func @near(%s: memref<128x16xf32>, %m: memref<16xf32>, %b: index, %p: index, %j: index, %nq: index, %nk: index) {
   %true = arith.constant true
   %false = arith.constant false

@@ -33,8 +33,33 @@ RegionArguments::RegionArguments(Region &region, bool isScore)
   key = region.getArgument(first + 3);
 }
 
-RegionDependence::RegionDependence(Region &region, bool isScore)
-    : arguments(region, isScore) {
+/// The constant that an op divides the key by, if it is at least 2, or else 0.
+/// Keys are not negative.
+static int64_t getKeyDivisor(Operation &op, Value key) {
+  if (!isa<arith::FloorDivSIOp, arith::DivSIOp, arith::DivUIOp>(op) ||
+      op.getOperand(0) != key)
+    return 0;
+  APInt divisor;
+  if (!matchPattern(op.getOperand(1), m_ConstantInt(&divisor)))
+    return 0;
+  return divisor.sgt(1) ? divisor.getSExtValue() : 0;
+}
+
+SmallVector<int64_t> attn::getKeyDivisors(Region &region, bool isScore) {
+  SmallVector<int64_t> divisors;
+  if (region.empty())
+    return divisors;
+  Value key = RegionArguments(region, isScore).key;
+  for (Operation &op : region.front())
+    if (int64_t divisor = getKeyDivisor(op, key);
+        divisor && !llvm::is_contained(divisors, divisor))
+      divisors.push_back(divisor);
+  return divisors;
+}
+
+RegionDependence::RegionDependence(Region &region, bool isScore,
+                                   bool sameQuotients)
+    : arguments(region, isScore), sameQuotients(sameQuotients) {
   if (isScore) {
     lanes.insert(arguments.score);
     rows.insert(arguments.score);
@@ -42,10 +67,12 @@ RegionDependence::RegionDependence(Region &region, bool isScore)
   lanes.insert(arguments.position);
   rows.insert(arguments.key);
   for (Operation &op : region.front()) {
+    bool isSame = sameQuotients && getKeyDivisor(op, arguments.key);
     for (Value result : op.getResults()) {
       if (llvm::any_of(op.getOperands(), [&](Value v) { return onLane(v); }))
         lanes.insert(result);
-      if (llvm::any_of(op.getOperands(), [&](Value v) { return onRow(v); }))
+      if (!isSame &&
+          llvm::any_of(op.getOperands(), [&](Value v) { return onRow(v); }))
         rows.insert(result);
     }
     if (op.getNumResults() != 1)

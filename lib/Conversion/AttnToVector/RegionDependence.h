@@ -42,8 +42,11 @@ enum class LoadForm {
 /// (the key), and which of those only with the distance between both.
 class RegionDependence {
 public:
-  RegionDependence(Region &region, bool isScore);
+  /// `sameQuotients` says that quotients of the key by constants are the same
+  /// in all rows.
+  RegionDependence(Region &region, bool isScore, bool sameQuotients = false);
 
+  bool hasSameQuotients() const { return sameQuotients; }
   const RegionArguments &getArguments() const { return arguments; }
   bool onLane(Value value) const { return lanes.contains(value); }
   bool onRow(Value value) const { return rows.contains(value); }
@@ -70,10 +73,15 @@ private:
   bool isComparedByDistance(arith::CmpIOp op) const;
 
   RegionArguments arguments;
+  bool sameQuotients;
   DenseSet<Value> lanes, rows, distances;
   /// Of results that vary.
   DenseMap<Value, Linear> linear;
 };
+
+/// The constants, at least 2, that a region divides the key by; none of one
+/// without a block.
+SmallVector<int64_t> getKeyDivisors(Region &region, bool isScore);
 
 /// What keeps a region from being vectorized.
 struct VectorizationObstacle {

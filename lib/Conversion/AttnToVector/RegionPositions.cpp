@@ -201,7 +201,7 @@ FailureOr<LaneValue> RegionVectorizer::evaluateNarrow(Operation *op) {
 }
 
 /// |x| <= c in i32 is x + c <= 2 * c without signs, and x + c of x = y - z is
-/// (y + c) - z, of which the sum is the same for all queries or all keys.
+/// (y + c) - z or y - (z - c). One of y and z is the same for all keys.
 FailureOr<LaneValue> RegionVectorizer::evaluateNear(Operation *op) {
   std::optional<CmpIPredicate> predicate = getPredicate(op);
   if (predicate != CmpIPredicate::sle && predicate != CmpIPredicate::slt)
@@ -224,9 +224,14 @@ FailureOr<LaneValue> RegionVectorizer::evaluateNear(Operation *op) {
       arithmetic.isNarrow(get(difference->getOperand(1)))) {
     Pieces from = arithmetic.toNarrowVectors(get(difference->getOperand(0)));
     Pieces less = arithmetic.toNarrowVectors(get(difference->getOperand(1)));
-    for (auto [y, z] : llvm::zip_equal(from, less))
-      pieces.push_back(
-          b.create<arith::SubIOp>(b.create<arith::AddIOp>(y, shift), z));
+    bool shiftsLess = !dependence.onRow(difference->getOperand(1));
+    for (auto [y, z] : llvm::zip_equal(from, less)) {
+      if (shiftsLess)
+        z = b.create<arith::SubIOp>(z, shift);
+      else
+        y = b.create<arith::AddIOp>(y, shift);
+      pieces.push_back(b.create<arith::SubIOp>(y, z));
+    }
   } else {
     for (Value piece : arithmetic.toNarrowVectors(number))
       pieces.push_back(b.create<arith::AddIOp>(piece, shift));

@@ -39,6 +39,8 @@ RegionVectorizer::RegionVectorizer(Region &region,
   invariant[arguments.batch] = LaneValue::uniform(tile.batch, count);
   invariant[arguments.head] = LaneValue::uniform(tile.head, count);
   invariant[arguments.position] = LaneValue::affine(tile.position, 1, position);
+  if (dependence.hasSameQuotients())
+    invariant[arguments.key] = LaneValue::uniform(tile.firstKey, count);
   for (auto [argument, capture] : llvm::zip(arguments.captures, captures))
     invariant[argument] = LaneValue::uniform(capture);
   if (arguments.score)

@@ -112,7 +112,7 @@ Pieces ScorePass::buildVectorScores(const Pieces &maximum) {
 }
 
 Pieces ScorePass::buildPass(const Pieces &maximum, bool masked) {
-  auto build = [&] { return buildRows(maximum, masked); };
+  auto build = [&] { return buildRowsByQuotients(maximum, masked); };
   // What is loaded before the loop may not exist without keys.
   if (!hasLoads(op.getScoreRegion()) && !hasLoads(op.getMaskRegion()))
     return build();
@@ -121,17 +121,40 @@ Pieces ScorePass::buildPass(const Pieces &maximum, bool masked) {
   return b.branch(any, build, [&] { return maximum; });
 }
 
-Pieces ScorePass::buildRows(const Pieces &maximum, bool masked) {
+Pieces ScorePass::buildRowsByQuotients(const Pieces &maximum, bool masked) {
+  SmallVector<int64_t> divisors = getKeyDivisors(op.getScoreRegion(), true);
+  if (masked)
+    llvm::append_range(divisors, getKeyDivisors(op.getMaskRegion(), false));
+  if (divisors.empty())
+    return buildRows(maximum, masked, /*sameQuotients=*/false);
+  Value last = b.createOrFold<arith::AddIOp>(
+      tile.firstKey, b.createOrFold<arith::SubIOp>(tile.numKeys, b.index(1)));
+  Value areSame;
+  for (int64_t divisor : divisors) {
+    Value isSame = b.createOrFold<arith::CmpIOp>(
+        arith::CmpIPredicate::eq,
+        b.createOrFold<arith::DivUIOp>(tile.firstKey, b.index(divisor)),
+        b.createOrFold<arith::DivUIOp>(last, b.index(divisor)));
+    areSame = areSame ? b.createOrFold<arith::AndIOp>(areSame, isSame) : isSame;
+  }
+  return b.branch(
+      areSame,
+      [&] { return buildRows(maximum, masked, /*sameQuotients=*/true); },
+      [&] { return buildRows(maximum, masked, /*sameQuotients=*/false); });
+}
+
+Pieces ScorePass::buildRows(const Pieces &maximum, bool masked,
+                            bool sameQuotients) {
   std::optional<RegionDependence> ofScore, ofMask;
   std::optional<RegionVectorizer> score, mask;
   if (op.hasScore()) {
-    ofScore.emplace(op.getScoreRegion(), /*isScore=*/true);
+    ofScore.emplace(op.getScoreRegion(), /*isScore=*/true, sameQuotients);
     score.emplace(op.getScoreRegion(), *ofScore, tile, op.getScoreCaptures(),
                   arithmetic, b);
     score->prepare();
   }
   if (masked) {
-    ofMask.emplace(op.getMaskRegion(), /*isScore=*/false);
+    ofMask.emplace(op.getMaskRegion(), /*isScore=*/false, sameQuotients);
     mask.emplace(op.getMaskRegion(), *ofMask, tile, op.getMaskCaptures(),
                  arithmetic, b);
     mask->prepare();

@@ -35,7 +35,10 @@ private:
   Pieces buildUnmasked(const Pieces &maximum);
   Pieces buildVectorScores(const Pieces &maximum);
   Pieces buildPass(const Pieces &maximum, bool masked);
-  Pieces buildRows(const Pieces &maximum, bool masked);
+  /// Where regions divide keys by a number, what they make of the quotient is
+  /// built once if it is the same in all rows, as in most blocks.
+  Pieces buildRowsByQuotients(const Pieces &maximum, bool masked);
+  Pieces buildRows(const Pieces &maximum, bool masked, bool sameQuotients);
   /// Rows that are built together: `first`, `first + stride` and so on.
   struct RowGroup {
     int64_t count, stride = 1;
