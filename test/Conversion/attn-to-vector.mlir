@@ -260,6 +260,21 @@ func.func @all_finite(%x: memref<?x77xf32, strided<[?, 1], offset: ?>>) -> i1 {
 
 // -----
 
+// The few registers of a row are one vector, for chains of maxima of their own.
+// CHECK-LABEL: func @all_finite_tile
+//  CHECK-SAME:     %[[X:.*]]: memref<64x32xf32
+//       CHECK:   scf.for %[[ROW:[a-z0-9]*]] =
+//   CHECK-NOT:     scf.for
+//       CHECK:     vector.load %[[X]][%[[ROW]], %{{.*}}] : memref<64x32xf32>, vector<32xf32>
+//       CHECK:     arith.maxui {{.*}} : vector<32xi32>
+//       CHECK:   vector.reduction <maxui>,
+func.func @all_finite_tile(%x: memref<64x32xf32>) -> i1 {
+  %r = attn.all_finite %x : memref<64x32xf32>
+  return %r : i1
+}
+
+// -----
+
 // CHECK-LABEL: func @all_finite_strided
 //   CHECK-NOT:   vector.load
 //       CHECK:   memref.load

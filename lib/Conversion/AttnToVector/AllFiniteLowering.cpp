@@ -25,7 +25,8 @@ public:
   AllFiniteLowering(AllFiniteOp op, const VectorTarget &target)
       : source(op.getSource()), type(cast<MemRefType>(source.getType())),
         floatType(cast<FloatType>(type.getElementType())), b(op, target, 1),
-        lanes(std::max(1u, target.vectorBits / floatType.getWidth())),
+        lanes(getLanes(type,
+                       std::max(1u, target.vectorBits / floatType.getWidth()))),
         bits(b.getIntegerType(floatType.getWidth())) {}
 
   Value lower() {
@@ -41,6 +42,14 @@ public:
   }
 
 private:
+  /// Those of a register, or of the few that a row has.
+  static int64_t getLanes(MemRefType type, int64_t width) {
+    constexpr int64_t kRegisters = 4;
+    int64_t row = type.getRank() > 0 ? type.getShape().back() : 0;
+    bool fits = row > 0 && row % width == 0 && row <= kRegisters * width;
+    return fits ? row : width;
+  }
+
   /// Loops over the dimensions after `outer`, carrying the largest bits of each
   /// lane and those of single elements.
   SmallVector<Value> buildLoops(ArrayRef<Value> outer, ValueRange carried) {
