@@ -31,6 +31,7 @@
 #include "lib/Transforms/KeptBuffers.h"
 #include "lib/Transforms/Passes.h"
 #include "lib/Transforms/SharedPacks.h"
+#include "lib/Transforms/SpreadPrefetch.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -318,38 +319,42 @@ memref::SubViewOp PackMover::findSource() {
   return source;
 }
 
-/// A line of a pack that was fetched becomes a line of the rows that it will be
-/// made of.
+/// A loop that fetches lines of a pack becomes one over the rows that those
+/// will be made of. Other prefetches of packs go.
 void PackMover::replacePrefetches() {
   memref::SubViewOp source = findSource();
   int64_t perLine = kCacheLineBytes * 8 / elementType.getIntOrFloatBitWidth();
   for (memref::PrefetchOp prefetch : packs.prefetches) {
-    b.setInsertionPoint(prefetch);
-    if (source && pack[0] % perLine == 0 && pack[1] == perLine) {
+    Value number = prefetch.getIndices()[0];
+    auto lines = dyn_cast<scf::ForOp>(prefetch->getParentOp());
+    if (source && pack[0] % perLine == 0 && pack[1] == perLine && lines &&
+        lines.isDefinedOutsideOfLoop(number) &&
+        prefetch.getIndices()[1] == lines.getInductionVar() &&
+        isOneInteger(OpFoldResult(lines.getStep()))) {
+      b.setInsertionPoint(lines);
       unsigned dim = packs.numLeading();
-      Value number = prefetch.getIndices()[0], line = prefetch.getIndices()[1];
       IRMapping mapping = mapPack(number);
-      SmallVector<Value> at;
-      SmallVector<OpFoldResult> offsets = source.getMixedOffsets();
-      offsets.resize(dim);
-      for (OpFoldResult offset : offsets)
-        at.push_back(isa<Value>(offset)
-                         ? mapping.lookupOrDefault(cast<Value>(offset))
-                         : toValue(offset));
-      Value lines = index(pack[0] / perLine);
-      Value row =
-          emit<arith::AddIOp>(emit<arith::MulIOp>(number, index(pack[1])),
-                              emit<arith::DivUIOp>(line, lines));
+      SmallVector<OpFoldResult> at = source.getMixedOffsets();
+      for (OpFoldResult &offset : MutableArrayRef(at).take_front(dim))
+        if (auto value = dyn_cast<Value>(offset))
+          offset = mapping.lookupOrDefault(value);
+      at.back() = b.getIndexAttr(0);
+      // Those of which the first line is among the lines.
+      int64_t linesPerRow = pack[0] / perLine;
+      Value firstRow = emit<arith::MulIOp>(number, index(pack[1]));
+      auto getRow = [&](Value line) {
+        Value above = emit<arith::AddIOp>(line, index(linesPerRow - 1));
+        return emit<arith::AddIOp>(
+            firstRow, emit<arith::DivUIOp>(above, index(linesPerRow)));
+      };
       Value numRows = b.createOrFold<memref::DimOp>(source.getSource(), dim);
-      Value last = emit<arith::SubIOp>(numRows, index(1));
-      at.push_back(emit<arith::MinSIOp>(row, last));
-      at.push_back(emit<arith::MulIOp>(emit<arith::RemUIOp>(line, lines),
-                                       index(perLine)));
-      memref::PrefetchOp::create(
-          b, source.getSource(), at, prefetch.getIsWrite(),
-          prefetch.getLocalityHint(), prefetch.getIsDataCache());
+      Value end = emit<arith::MinSIOp>(getRow(lines.getUpperBound()), numRows);
+      emitPrefetch(b, b.getLoc(), source.getSource(), at, dim,
+                   {getRow(lines.getLowerBound()), end});
     }
     rewriter.eraseOp(prefetch);
+    if (lines && isOpTriviallyDead(lines))
+      rewriter.eraseOp(lines);
   }
 }
 

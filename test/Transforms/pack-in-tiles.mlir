@@ -7,8 +7,8 @@
 
 // A tile packs what its window has and the tile's before it had not. The ring has
 // room for twice as many packs as it sees, at least 32, at most 64, and one more,
-// because blocks of two packs go on where the ring ends. A line of a pack that was
-// fetched becomes one of the rows.
+// because blocks of two packs go on where the ring ends. Lines of a pack that were
+// fetched become rows.
 // CHECK-LABEL: func.func @window
 // CHECK-SAME: %[[V:[^:]*]]: memref<2x8x2048x64xbf16>, %[[FIRSTS:[^:]*]]: memref<64xindex>
 // CHECK-NOT: memref.alloc
@@ -51,14 +51,19 @@
 // CHECK:     memref.copy %[[TO]], %[[AGAIN]]
 // CHECK: scf.while
 // CHECK:   scf.for %[[J:.*]] =
-// CHECK:     %[[LINE:.*]] = arith.divui %[[J]], %c2
-// CHECK:     %[[AT:.*]] = arith.addi %[[LINE]], %c96
-// CHECK:     %[[COLUMN:.*]] = arith.muli %{{.*}}, %c32
-// CHECK:     memref.prefetch %[[V]][%[[B]], %[[H]], %{{.*}}, %[[COLUMN]]]
+// CHECK-NOT: memref.prefetch
+// CHECK:     %[[ABOVE:.*]] = arith.addi %[[J]], %c1
+// CHECK:     %[[FIRST_ROW:.*]] = arith.divui %[[ABOVE]], %c2
+// CHECK:     scf.for %[[ROW:.*]] = %{{.*}} to %{{.*}} step %c1 {
+// CHECK-NEXT:  memref.prefetch %[[V]][%[[B]], %[[H]], %[[ROW]], %c0]
+// CHECK-NEXT:  memref.prefetch %[[V]][%[[B]], %[[H]], %[[ROW]], %c32]
+// CHECK-NEXT: }
+// CHECK-NOT: memref.prefetch
 // CHECK:     %[[BLOCK:.*]] = memref.subview %[[RING]][%{{.*}}, 0, 0] [2, 64, 32]
 // CHECK:     "test.use"(%[[BLOCK]])
 func.func @window(%v: memref<2x8x2048x64xbf16>, %firsts: memref<64xindex>) {
   %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
   %c2 = arith.constant 2 : index
   %c3 = arith.constant 3 : index
   %c8 = arith.constant 8 : index
@@ -84,7 +89,9 @@ func.func @window(%v: memref<2x8x2048x64xbf16>, %firsts: memref<64xindex>) {
       %range = memref.subview %head[%number, 0, 0] [9, 64, 32] [1, 1, 1]
           : !head to memref<9x64x32xbf16, strided<[2048, 32, 1], offset: ?>>
       scf.for %j = %c0 to %c8 step %c2 {
-        memref.prefetch %head[%c3, %j, %c0], read, locality<2>, data : !head
+        scf.for %line = %j to %c8 step %c1 {
+          memref.prefetch %head[%c3, %line, %c0], read, locality<2>, data : !head
+        }
         %block = memref.subview %range[%j, 0, 0] [2, 64, 32] [1, 1, 1]
             : memref<9x64x32xbf16, strided<[2048, 32, 1], offset: ?>>
             to memref<2x64x32xbf16, strided<[2048, 32, 1], offset: ?>>
