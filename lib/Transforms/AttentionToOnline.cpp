@@ -78,8 +78,9 @@ public:
     rows = tensor::getMixedSize(b, loc, op.getQuery(), 2);
     Value query = inPairs      ? emitQueryInPairs()
                   : inMatrices ? emitPaddedRows()
-                  : inRows     ? emitRows(op.getQueryType().getDimSize(2))
-                               : transpose(emitRows(lanes), {1, 0});
+                  : inRows
+                      ? emitRows(emptyRows(op.getQueryType().getDimSize(2)))
+                      : transpose(emitRows(emptyRows(lanes)), {1, 0});
     Value key = slice(op.getKey());
     Value value = inPairs && !isReadByOneTile(b, op.getValue())
                       ? shared.getPacks(b, loc, op.getValue())
@@ -115,28 +116,69 @@ private:
            exponent <= 1 && exponent > -16;
   }
 
-  /// The queries as columns of pairs.
+  /// The queries as columns of pairs. A whole tile of them is read where it is.
   Value emitQueryInPairs() {
-    Value queries = emitRows(lanes);
-    auto rows = cast<RankedTensorType>(queries.getType());
-    auto pairs = RankedTensorType::get({lanes, rows.getDimSize(1) / 2, 2},
-                                       rows.getElementType());
-    SmallVector<ReassociationIndices> groups = {{0}, {1, 2}};
-    return transpose(
-        tensor::ExpandShapeOp::create(b, loc, pairs, queries, groups),
-        {1, 0, 2});
+    int64_t size = op.getQueryType().getDimSize(3);
+    std::optional<int64_t> known = getConstantIntValue(rows);
+    if (scalesQuery() || (known && *known != lanes))
+      return transposePairs(emitRows(emptyRows(lanes)));
+    Value query = slice(op.getQuery());
+    if (known)
+      return transposePairs(query);
+    Value padded = emptyRows(lanes);
+    Value columns = tensor::EmptyOp::create(
+        b, loc, ArrayRef<int64_t>{size / 2, lanes, 2}, op.getElementType());
+    Value isWhole =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                              getValueOrCreateConstantIndexOp(b, loc, rows),
+                              arith::ConstantIndexOp::create(b, loc, lanes));
+    auto ifOp = scf::IfOp::create(b, loc, columns.getType(), isWhole,
+                                  /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(ifOp.thenBlock());
+    OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
+    Value whole = tensor::ExtractSliceOp::create(
+        b, loc, query, ArrayRef{zero, zero},
+        ArrayRef<OpFoldResult>{b.getIndexAttr(lanes), b.getIndexAttr(size)},
+        ArrayRef{one, one});
+    scf::YieldOp::create(b, loc, transposePairs(whole, columns));
+    b.setInsertionPointToStart(ifOp.elseBlock());
+    scf::YieldOp::create(b, loc, transposePairs(emitRows(padded), columns));
+    return ifOp.getResult(0);
   }
 
-  /// The queries as `count` rows of size Dk, scaled, with 0 where there are
-  /// none.
-  Value emitRows(int64_t count) {
+  /// `(L, Dk)` as `(Dk/2, L, 2)`, in `columns` if given.
+  Value transposePairs(Value queries, Value columns = {}) {
+    auto type = cast<RankedTensorType>(queries.getType());
+    int64_t numPairs = type.getDimSize(1) / 2;
+    if (!columns)
+      columns = tensor::EmptyOp::create(
+          b, loc, ArrayRef<int64_t>{numPairs, lanes, 2}, type.getElementType());
+    auto pairs =
+        RankedTensorType::get({lanes, numPairs, 2}, type.getElementType());
+    SmallVector<ReassociationIndices> groups = {{0}, {1, 2}};
+    Value expanded =
+        tensor::ExpandShapeOp::create(b, loc, pairs, queries, groups);
+    return linalg::TransposeOp::create(b, loc, expanded, columns,
+                                       ArrayRef<int64_t>{1, 0, 2})
+        ->getResult(0);
+  }
+
+  /// For `count` rows of queries.
+  Value emptyRows(int64_t count) {
+    return tensor::EmptyOp::create(
+        b, loc, ArrayRef<int64_t>{count, op.getQueryType().getDimSize(3)},
+        inPairs ? op.getElementType() : type);
+  }
+
+  /// The queries as rows of size Dk, scaled, with 0 where there are none, in
+  /// `empty`.
+  Value emitRows(Value empty) {
     Value query = slice(op.getQuery()); // (n, Dk)
     int64_t size = cast<RankedTensorType>(query.getType()).getDimSize(1);
     FloatType element = inPairs ? op.getElementType() : type;
-    Value padded =
-        fill(tensor::EmptyOp::create(b, loc, ArrayRef<int64_t>{count, size},
-                                     element),
-             arith::ConstantOp::create(b, loc, b.getFloatAttr(element, 0.0)));
+    Value padded = fill(
+        empty, arith::ConstantOp::create(b, loc, b.getFloatAttr(element, 0.0)));
     OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
     SmallVector<OpFoldResult> offsets = {zero, zero}, strides = {one, one};
     SmallVector<OpFoldResult> sizes = {rows, b.getIndexAttr(size)};

@@ -29,6 +29,45 @@ func.func @query(%q: !h, %k: !k, %v: !v, %o: !o) -> !o {
   return %r : !o
 }
 
+!some = tensor<1x1x?x16xbf16>
+
+// A whole tile of queries is read where it is.
+// CHECK-LABEL: func.func @tile
+// CHECK: %[[QUERIES:.*]] = tensor.extract_slice {{.*}} to tensor<?x16xbf16>
+// CHECK: %[[COLUMNS:.*]] = tensor.empty() : tensor<8x32x2xbf16>
+// CHECK: %[[IS_WHOLE:.*]] = arith.cmpi eq, %{{.*}}, %c32
+// CHECK: %[[Q:.*]] = scf.if %[[IS_WHOLE]]
+// CHECK:   %[[WHOLE:.*]] = tensor.extract_slice %[[QUERIES]][0, 0] [32, 16]
+// CHECK:   %[[PAIRS:.*]] = tensor.expand_shape %[[WHOLE]]
+// CHECK:   linalg.transpose ins(%[[PAIRS]] : {{.*}}) outs(%[[COLUMNS]] :
+// CHECK: } else {
+// CHECK:   linalg.fill
+// CHECK:   linalg.copy
+// CHECK:   linalg.transpose {{.*}} outs(%[[COLUMNS]] :
+// CHECK: attn.online_attention ins(%[[Q]],
+func.func @tile(%q: tensor<1x1x100x16xbf16>, %k: !k, %o: !some, %first: index,
+                %size: index) -> !some {
+  %n = affine.min affine_map<()[s0] -> (32, s0)>()[%size]
+  %tile = tensor.extract_slice %q[0, 0, %first, 0] [1, 1, %n, 16] [1, 1, 1, 1]
+      : tensor<1x1x100x16xbf16> to !some
+  %r = attn.attention ins(%tile, %k, %k : !some, !k, !k) outs(%o : !some)
+  return %r : !some
+}
+
+// CHECK-LABEL: func.func @whole
+// CHECK-SAME: %[[QUERIES:[^:]*]]: tensor<1x1x32x16xbf16>
+// CHECK-NOT: linalg.fill ins(%{{.*}} : bf16)
+// CHECK: linalg.transpose ins(%{{.*}} : tensor<32x8x2xbf16>)
+// CHECK-NOT: linalg.copy
+// CHECK: attn.online_attention
+func.func @whole(%q: tensor<1x1x32x16xbf16>, %k: !k, %o: tensor<1x1x32x16xbf16>)
+    -> tensor<1x1x32x16xbf16> {
+  %r = attn.attention
+      ins(%q, %k, %k : tensor<1x1x32x16xbf16>, !k, !k)
+      outs(%o : tensor<1x1x32x16xbf16>)
+  return %r : tensor<1x1x32x16xbf16>
+}
+
 // A score region needs scaled scores. A scale that is a power of 2 does not round
 // the queries.
 // CHECK-LABEL: func.func @score
