@@ -39,21 +39,23 @@ void attn::emitPrefetch(OpBuilder &b, Location loc, Value source,
 SpreadPrefetch::SpreadPrefetch(OnlineSoftmaxOp softmax)
     : keys(softmax->getParentOfType<scf::ForOp>()), softmax(softmax),
       loc(softmax.getLoc()), front(&keys.getBody()->front()) {
-  // Before the softmax, after it, before the product with values, and at
-  // first. In pairs the output's correction is a pass of its own, otherwise
-  // the product begins with it; and the softmax and the product, which fetch
-  // what comes before them as they go, have it all.
   Operation *after = softmax->getNextNode(), *product = after;
   SmallVector<linalg::LinalgOp> steps;
-  bool isInPairs = false;
   for (Operation *op = after; op; op = op->getNextNode())
     op->walk([&](linalg::LinalgOp step) { steps.push_back(step); });
-  if (!steps.empty()) {
-    isInPairs = steps.back().getNumLoops() > 3;
-    product = steps[steps.size() - (isInPairs || steps.size() == 1 ? 1 : 2)];
+  // In pairs, the softmax and the product with values fetch what comes before
+  // them as they go: few lines of each tensor at a time, so that the processor
+  // is ahead of them. Otherwise each tensor has one place: before the softmax,
+  // after it, before the product, which begins with the output's correction,
+  // or at first.
+  isShared = !steps.empty() && steps.back().getNumLoops() > 3;
+  if (isShared) {
+    places = {softmax, steps.back()};
+  } else {
+    if (!steps.empty())
+      product = steps[steps.size() - (steps.size() == 1 ? 1 : 2)];
+    places = {softmax, after, product, front};
   }
-  places = {softmax, isInPairs ? softmax : after, product,
-            isInPairs ? product : front};
   // What a block that is skipped has no steps for is fetched instead of them.
   if (auto choice = dyn_cast<scf::IfOp>(softmax->getParentOp());
       choice && choice->getBlock() == keys.getBody() &&
@@ -65,27 +67,39 @@ void SpreadPrefetch::emit(OpBuilder &b, Value source, ArrayRef<OpFoldResult> at,
                           unsigned dim, RowRange range, Value count) {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(keys);
+  SmallVector<Operation *, 4> where(places);
+  if (!isShared)
+    where = {places[numEmitted++ % places.size()]};
   Value one = arith::ConstantIndexOp::create(b, loc, 1);
+  Value perBlock = arith::ConstantIndexOp::create(b, loc, where.size());
   Value numKeys =
       arith::SubIOp::create(b, loc, keys.getUpperBound(), keys.getLowerBound());
   Value blocks = arith::MaxSIOp::create(
       b, loc, arith::CeilDivSIOp::create(b, loc, numKeys, keys.getStep()), one);
-  Value share = arith::CeilDivSIOp::create(b, loc, count, blocks);
+  Value share = arith::CeilDivSIOp::create(
+      b, loc, count, b.createOrFold<arith::MulIOp>(loc, blocks, perBlock));
   b.setInsertionPoint(front);
   Value done = arith::SubIOp::create(b, loc, keys.getInductionVar(),
                                      keys.getLowerBound());
   Value block = arith::DivUIOp::create(b, loc, done, keys.getStep());
-  Value first = arith::AddIOp::create(
-      b, loc, range.first, arith::MulIOp::create(b, loc, block, share));
-  Value last = arith::MinSIOp::create(
-      b, loc, arith::AddIOp::create(b, loc, first, share), range.last);
-  Operation *place = places[numEmitted++ % places.size()];
-  b.setInsertionPoint(place);
-  emitPrefetch(b, loc, source, at, dim, {first, last});
-  if (!skipped || place->getBlock() == keys.getBody())
+  Value number = b.createOrFold<arith::MulIOp>(loc, block, perBlock);
+  Value next = arith::AddIOp::create(
+      b, loc, range.first, arith::MulIOp::create(b, loc, number, share));
+  RowRange all = {next, next};
+  bool isSkipped = false;
+  for (Operation *place : where) {
+    b.setInsertionPoint(front);
+    Value first = next;
+    next = arith::AddIOp::create(b, loc, first, share);
+    all.last = arith::MinSIOp::create(b, loc, next, range.last);
+    b.setInsertionPoint(place);
+    emitPrefetch(b, loc, source, at, dim, {first, all.last});
+    isSkipped |= place->getBlock() != keys.getBody();
+  }
+  if (!skipped || !isSkipped)
     return;
   b.setInsertionPoint(skipped);
-  emitPrefetch(b, loc, source, at, dim, {first, last});
+  emitPrefetch(b, loc, source, at, dim, all);
 }
 
 void SpreadPrefetch::emitBeyond(OpBuilder &b, memref::SubViewOp range,

@@ -32,9 +32,9 @@ struct RowRange {
 void emitPrefetch(OpBuilder &b, Location loc, Value source,
                   ArrayRef<OpFoldResult> at, unsigned dim, RowRange range);
 
-/// Prefetches rows in the blocks of a loop over keys, some in each, and those
-/// of different tensors before different steps of a block: a processor has few
-/// requests under way, and all at once they would wait for each other.
+/// Prefetches rows in the blocks of a loop over keys, some in each, before
+/// different steps of a block: a processor has few requests under way, and all
+/// at once they would wait for each other.
 class SpreadPrefetch {
 public:
   explicit SpreadPrefetch(OnlineSoftmaxOp softmax);
@@ -72,7 +72,8 @@ private:
   OnlineSoftmaxOp softmax;
   Location loc;
   Operation *front; ///< Of a block.
-  std::array<Operation *, 4> places;
+  SmallVector<Operation *, 4> places;
+  bool isShared = false; ///< Each tensor has all places, not one of them.
   Operation *skipped = nullptr; ///< The end of what skips a block.
   unsigned numEmitted = 0;
 };

@@ -67,7 +67,7 @@ func.func @product(%rows: memref<100x64xbf16>, %first: index, %last: index,
 
 // -----
 
-// A share before the weights of each 16 keys, of every loop. Exact weights, which are
+// A share before the weights of each 8 keys, of every loop. Exact weights, which are
 // rare, fetch nothing.
 // CHECK-LABEL: func.func @softmax(
 // CHECK-SAME: %[[ROWS:[^:]*]]: memref<100x16xf32>, %[[OTHERS:[^:]*]]: memref<50x16xf32>
@@ -75,12 +75,12 @@ func.func @product(%rows: memref<100x64xbf16>, %first: index, %last: index,
 // CHECK: scf.if %{{.*}} -> (vector<16xf32>)
 // CHECK-NOT: memref.prefetch
 // CHECK: } else {
-// CHECK: %[[SHARES:.*]] = arith.ceildivui %{{.*}}, %c16
-// CHECK: scf.for %[[KEY:[^ ]*]] = %c0 to %[[KEYS:.*]] step %c16
-// CHECK: arith.divui %[[KEY]], %c16
+// CHECK: %[[SHARES:.*]] = arith.ceildivui %{{.*}}, %c8
+// CHECK: scf.for %[[KEY:[^ ]*]] = %c0 to %[[KEYS:.*]] step %c8
+// CHECK: arith.divui %[[KEY]], %c8
 // CHECK: memref.prefetch %[[OTHERS]]
 // CHECK: memref.prefetch %[[ROWS]]
-// CHECK: %[[AFTER:.*]] = arith.addi %[[KEY]], %c16
+// CHECK: %[[AFTER:.*]] = arith.addi %[[KEY]], %c8
 // CHECK: %[[END:.*]] = arith.minsi %[[AFTER]], %[[KEYS]]
 // CHECK: scf.for %{{.*}} = %[[KEY]] to %[[END]]
 // CHECK-NOT: memref.prefetch

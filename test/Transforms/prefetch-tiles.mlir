@@ -195,15 +195,27 @@ func.func @steps(%q: memref<160x16xf32>, %o: memref<160x16xf32>,
   return
 }
 
-// In pairs, before the softmax and the product with values alone.
+// In pairs, some of each before the softmax and some before the product with values:
+// 5 blocks have 2 of the 16 rows before each.
 // CHECK-LABEL: func.func @pairs
 // CHECK-SAME: %[[Q:[^:]*]]: memref<160x16xf32>, %[[O:[^:]*]]: memref<160x16xf32>
 // CHECK: scf.for
+// CHECK: %[[BEFORE:.*]] = arith.muli %{{.*}}, %c4
+// CHECK: %[[FIRST:.*]] = arith.addi %{{.*}}, %[[BEFORE]]
+// CHECK: %[[NEXT:.*]] = arith.addi %[[FIRST]], %c2
+// CHECK: %[[MIDDLE:.*]] = arith.minsi %[[NEXT]], %[[END:.*]] : index
+// CHECK: %[[AFTER:.*]] = arith.addi %[[FIRST]], %c4
+// CHECK: %[[LAST:.*]] = arith.minsi %[[AFTER]], %[[END]] : index
 // CHECK-NOT: memref.prefetch
 // CHECK: "test.use"
-// CHECK: memref.prefetch %[[Q]]
+// CHECK: scf.for %[[ROW:.*]] = %[[FIRST]] to %[[MIDDLE]] step
+// CHECK: memref.prefetch %[[Q]][%[[ROW]],
 // CHECK: memref.prefetch %[[O]]
 // CHECK: attn.online_softmax
+// CHECK: scf.for %[[ROW:.*]] = %[[NEXT]] to %[[LAST]] step
+// CHECK: memref.prefetch %[[Q]][%[[ROW]],
+// CHECK: memref.prefetch %[[O]]
+// CHECK: linalg.generic
 // CHECK-NOT: memref.prefetch
 // CHECK: return
 func.func @pairs(%q: memref<160x16xf32>, %o: memref<160x16xf32>,

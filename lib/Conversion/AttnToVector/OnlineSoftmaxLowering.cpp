@@ -241,7 +241,7 @@ private:
     if (shares.empty())
       return loopOverRows(b.index(0), paddedKeys, unroll, sums, body, add);
     // Few rows, so that what they fetch need not wait, and not one by one.
-    constexpr int64_t kRows = 16;
+    constexpr int64_t kRows = 8;
     Value count = b.index(kRows);
     shares.cut(b, b.getLoc(),
                b.createOrFold<arith::CeilDivUIOp>(paddedKeys, count));
