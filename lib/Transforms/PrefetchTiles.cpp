@@ -90,6 +90,18 @@ std::optional<Movement> findMovement(memref::SubViewOp view, Value iv) {
   return std::nullopt;
 }
 
+/// Whether rows are written to `view`, or to a part of it.
+bool isWritten(Value view) {
+  return llvm::any_of(view.getUses(), [&](OpOperand &use) {
+    if (auto part = dyn_cast<memref::SubViewOp>(use.getOwner()))
+      return isWritten(part);
+    if (auto copy = dyn_cast<memref::CopyOp>(use.getOwner()))
+      return copy.getTarget() == view;
+    auto op = dyn_cast<DestinationStyleOpInterface>(use.getOwner());
+    return op && op.isDpsInit(&use);
+  });
+}
+
 /// A view of rows that moves with the tiles.
 struct MovingView {
   memref::SubViewOp view;
@@ -230,6 +242,16 @@ void attn::prefetchTiles(scf::ForallOp loop) {
       continue;
     }
     spread->emit(b, view.getSource(), at, movement.dim, rows, step);
+    if (isWritten(view)) {
+      // Stores of a whole tile would wait for one line after the other.
+      OpBuilder::InsertionGuard guard(b);
+      spread->setInsertionPointAfter(b, loop);
+      Value first = getRow(b, {view, movement});
+      Value last = arith::AddIOp::create(
+          b, loc, first, create(view.getMixedSizes()[movement.dim]));
+      emitPrefetch(b, loc, view.getSource(), at, movement.dim, {first, last},
+                   /*isWrite=*/true);
+    }
     ofQueries = MovingView{view, movement};
   }
   std::optional<int64_t> queries =

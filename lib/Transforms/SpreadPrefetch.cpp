@@ -17,8 +17,8 @@ using namespace mlir;
 using namespace mlir::attn;
 
 void attn::emitPrefetch(OpBuilder &b, Location loc, Value source,
-                        ArrayRef<OpFoldResult> at, unsigned dim,
-                        RowRange range) {
+                        ArrayRef<OpFoldResult> at, unsigned dim, RowRange range,
+                        bool isWrite) {
   OpBuilder::InsertionGuard guard(b);
   auto type = cast<MemRefType>(source.getType());
   SmallVector<Value> indices;
@@ -31,8 +31,9 @@ void attn::emitPrefetch(OpBuilder &b, Location loc, Value source,
   int64_t perLine = kCacheLineBytes * 8 / type.getElementTypeBitWidth();
   for (int64_t column = 0; column < type.getShape().back(); column += perLine) {
     indices.back() = arith::ConstantIndexOp::create(b, loc, column);
-    memref::PrefetchOp::create(b, loc, source, indices, /*isWrite=*/false,
-                               /*localityHint=*/2, /*isDataCache=*/true);
+    memref::PrefetchOp::create(b, loc, source, indices, isWrite,
+                               /*localityHint=*/isWrite ? 3 : 2,
+                               /*isDataCache=*/true);
   }
 }
 

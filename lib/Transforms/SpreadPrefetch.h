@@ -28,9 +28,11 @@ struct RowRange {
 };
 
 /// Prefetches the lines of `source` at `indices`, for the indices of `range` in
-/// dimension `dim` and all in the last.
+/// dimension `dim` and all in the last: into the second-level cache to read, or
+/// into the first to write.
 void emitPrefetch(OpBuilder &b, Location loc, Value source,
-                  ArrayRef<OpFoldResult> at, unsigned dim, RowRange range);
+                  ArrayRef<OpFoldResult> at, unsigned dim, RowRange range,
+                  bool isWrite = false);
 
 /// Prefetches rows in the blocks of a loop over keys, some in each, before
 /// different steps of a block: a processor has few requests under way, and all
@@ -63,6 +65,11 @@ public:
 
   /// Whether blocks are cut from `view`, through other views.
   bool reads(memref::SubViewOp view);
+
+  /// After all blocks of a tile in the body of `loop`.
+  void setInsertionPointAfter(OpBuilder &b, scf::ForallOp loop) {
+    b.setInsertionPointAfter(loop.getBody()->findAncestorOpInBlock(*keys));
+  }
 
   /// The ranges of keys that blocks are cut from.
   SmallVector<memref::SubViewOp> findRanges();

@@ -196,9 +196,11 @@ func.func @steps(%q: memref<160x16xf32>, %o: memref<160x16xf32>,
 }
 
 // In pairs, some of each before the softmax and some before the product with values:
-// 5 blocks have 2 of the 16 rows before each.
+// 5 blocks have 2 of the 16 rows before each. Rows that are written are fetched again
+// when all blocks are done, those of this tile, into the first-level cache.
 // CHECK-LABEL: func.func @pairs
 // CHECK-SAME: %[[Q:[^:]*]]: memref<160x16xf32>, %[[O:[^:]*]]: memref<160x16xf32>
+// CHECK: scf.forall (%[[I:.*]]) =
 // CHECK: scf.for
 // CHECK: %[[BEFORE:.*]] = arith.muli %{{.*}}, %c4
 // CHECK: %[[FIRST:.*]] = arith.addi %{{.*}}, %[[BEFORE]]
@@ -217,6 +219,11 @@ func.func @steps(%q: memref<160x16xf32>, %o: memref<160x16xf32>,
 // CHECK: memref.prefetch %[[O]]
 // CHECK: linalg.generic
 // CHECK-NOT: memref.prefetch
+// CHECK: %[[ALL:.*]] = arith.addi %[[I]], %c16
+// CHECK: scf.for %[[ROW:.*]] = %[[I]] to %[[ALL]] step
+// CHECK-NEXT: memref.prefetch %[[O]][%[[ROW]], %{{.*}}], write, locality<3>
+// CHECK-NOT: memref.prefetch
+// CHECK: linalg.copy
 // CHECK: return
 func.func @pairs(%q: memref<160x16xf32>, %o: memref<160x16xf32>,
                  %keys: memref<40x16xf32>, %values: memref<16x16x2xbf16>,
@@ -255,6 +262,8 @@ func.func @pairs(%q: memref<160x16xf32>, %o: memref<160x16xf32>,
         linalg.yield %3 : f32
       }
     }
+    linalg.copy ins(%p : memref<16x16xf32>)
+        outs(%u : memref<16x16xf32, strided<[16, 1], offset: ?>>)
   }
   return
 }
