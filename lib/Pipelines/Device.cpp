@@ -39,6 +39,7 @@ void attn::addNVVMStage(OpPassManager &module) {
             .setRegionSimplificationLevel(GreedySimplifyRegionLevel::Normal));
   };
   OpPassManager &pm = module.nest<gpu::GPUModuleOp>();
+  pm.addPass(attn::createExpandMath());
   pm.addPass(attn::createConvertMathToNVVM());
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(memref::createExpandOpsPass());

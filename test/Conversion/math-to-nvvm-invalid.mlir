@@ -1,10 +1,10 @@
 // RUN: attn-opt %s -convert-math-to-nvvm -split-input-file -verify-diagnostics
 
 gpu.module @sine {
-  func.func @f(%x: f32) -> f32 {
-    // expected-error @below {{'math.sin' op has no instruction on GPUs for 'f32'}}
-    %0 = math.sin %x : f32
-    return %0 : f32
+  func.func @f(%x: f64) -> f64 {
+    // expected-error @below {{'math.sin' op has no instruction on GPUs for 'f64'}}
+    %0 = math.sin %x : f64
+    return %0 : f64
   }
 }
 
@@ -41,9 +41,9 @@ gpu.module @f8 {
 // -----
 
 gpu.module @remainder {
-  func.func @f(%x: f32, %y: f32) -> f32 {
-    // expected-error @below {{'arith.remf' op has no instruction on GPUs for 'f32'}}
-    %0 = arith.remf %x, %y : f32
-    return %0 : f32
+  func.func @f(%x: f64, %y: f64) -> f64 {
+    // expected-error @below {{'arith.remf' op has no instruction on GPUs for 'f64'}}
+    %0 = arith.remf %x, %y : f64
+    return %0 : f64
   }
 }

@@ -27,8 +27,10 @@ func.func @instruction(%q: !f16, %k: !f16, %v: !f16) -> !f16 {
   %init = tensor.empty() : !f16
   %o = attn.attention ins(%q, %k, %v : !f16, !f16, !f16) outs(%init : !f16)
       score (%s, %b, %h, %p, %j) {
-    // expected-error @+1 {{'math.erf' op has no instruction on GPUs for 'f32'}}
-    %r = math.erf %s : f32
+    %wide = arith.extf %s : f32 to f64
+    // expected-error @+1 {{'math.erf' op has no instruction on GPUs for 'f64'}}
+    %x = math.erf %wide : f64
+    %r = arith.truncf %x : f64 to f32
     attn.yield %r : f32
   }
   return %o : !f16

@@ -162,17 +162,17 @@ TEST(DeviceCompiler, Architectures) {
 TEST(DeviceCompiler, WhatGPUsHaveNoInstructionFor) {
   EXPECT_EQ(errorOf(R"(
 gpu.module @kernels {
-  gpu.func @sine(%x: memref<f32>) kernel {
-    %0 = memref.load %x[] : memref<f32>
-    %1 = math.sin %0 : f32
-    memref.store %1, %x[] : memref<f32>
+  gpu.func @sine(%x: memref<f64>) kernel {
+    %0 = memref.load %x[] : memref<f64>
+    %1 = math.sin %0 : f64
+    memref.store %1, %x[] : memref<f64>
     gpu.return
   }
 })",
                     "sm_80"),
             "cannot lower for sm_80: -:5:10: 'math.sin' op has no "
-            "instruction on GPUs for 'f32'\n"
-            "5: 'math.sin' op has no instruction on GPUs for 'f32'");
+            "instruction on GPUs for 'f64'\n"
+            "5: 'math.sin' op has no instruction on GPUs for 'f64'");
 }
 
 constexpr const char *clusters = R"(

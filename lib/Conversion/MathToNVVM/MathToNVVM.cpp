@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "lib/Conversion/MathToNVVM/MathBuilder.h"
 #include "lib/Conversion/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -15,15 +16,39 @@
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
 
-#include <limits>
-#include <numbers>
-
 namespace mlir::attn {
 #define GEN_PASS_DEF_CONVERTMATHTONVVM
 #include "lib/Conversion/Passes.h.inc"
 } // namespace mlir::attn
 
 using namespace mlir;
+using namespace mlir::attn;
+
+Value attn::createIntrinsic(OpBuilder &b, Location loc, StringRef intrinsic,
+                            ValueRange operands) {
+  Type type = operands[0].getType();
+  auto create = [&](ValueRange scalars) -> Value {
+    return LLVM::CallIntrinsicOp::create(b, loc, getElementTypeOrSelf(type),
+                                         b.getStringAttr(intrinsic), scalars)
+        .getResult(0);
+  };
+  auto vectorType = dyn_cast<VectorType>(type);
+  if (!vectorType)
+    return create(operands);
+  int64_t count = vectorType.getNumElements();
+  SmallVector<SmallVector<Value>> elements;
+  for (Value operand : operands)
+    if (isa<VectorType>(operand.getType()))
+      elements.push_back(llvm::to_vector_of<Value>(
+          vector::ToElementsOp::create(b, loc, operand).getResults()));
+    else
+      elements.emplace_back(count, operand);
+  SmallVector<Value> results;
+  for (int64_t i = 0; i < count; ++i)
+    results.push_back(create(llvm::map_to_vector(
+        elements, [&](const auto &operand) { return operand[i]; })));
+  return vector::FromElementsOp::create(b, loc, vectorType, results);
+}
 
 namespace {
 
@@ -38,29 +63,6 @@ bool isWideFloat(Type type) { return type.isF32() || type.isF64(); }
 bool isScalable(Type type) {
   auto vectorType = dyn_cast<VectorType>(type);
   return vectorType && vectorType.isScalable();
-}
-
-/// An intrinsic of scalars, or of the elements of vectors, of the same type.
-Value createIntrinsic(OpBuilder &b, Location loc, StringRef intrinsic,
-                      ValueRange operands) {
-  Type type = operands[0].getType();
-  auto create = [&](ValueRange scalars) -> Value {
-    return LLVM::CallIntrinsicOp::create(b, loc, getElementTypeOrSelf(type),
-                                         b.getStringAttr(intrinsic), scalars)
-        .getResult(0);
-  };
-  auto vectorType = dyn_cast<VectorType>(type);
-  if (!vectorType)
-    return create(operands);
-  SmallVector<SmallVector<Value>> elements;
-  for (Value operand : operands)
-    elements.push_back(llvm::to_vector_of<Value>(
-        vector::ToElementsOp::create(b, loc, operand).getResults()));
-  SmallVector<Value> results;
-  for (int64_t i = 0; i < vectorType.getNumElements(); ++i)
-    results.push_back(create(llvm::map_to_vector(
-        elements, [&](const auto &operand) { return operand[i]; })));
-  return vector::FromElementsOp::create(b, loc, vectorType, results);
 }
 
 /// An operation on scalars or vectors to an intrinsic that becomes
@@ -87,88 +89,70 @@ private:
   Support isSupported;
 };
 
-Value createReal(OpBuilder &b, Location loc, Type type, double value) {
-  Attribute attr = b.getFloatAttr(getElementTypeOrSelf(type), value);
-  if (auto vectorType = dyn_cast<VectorType>(type))
-    attr = DenseElementsAttr::get(vectorType, attr);
-  return arith::ConstantOp::create(b, loc, cast<TypedAttr>(attr));
+bool isNarrowFloat(Type type) {
+  Type element = getElementTypeOrSelf(type);
+  return element.isF16() || element.isBF16();
 }
 
-/// e^x = 2^(x log2(e)).
-Value expandExp(OpBuilder &b, Location loc, Value x) {
-  Value factor = createReal(b, loc, x.getType(), std::numbers::log2e);
-  return math::Exp2Op::create(b, loc, arith::MulFOp::create(b, loc, x, factor));
-}
+/// Functions of f16 and bf16 by those of f32, rounded.
+struct WidenNarrow : RewritePattern {
+  WidenNarrow(MLIRContext *context)
+      : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/1, context) {}
 
-/// log(x) = log2(x) log(2).
-Value expandLog(OpBuilder &b, Location loc, Value x) {
-  Value factor = createReal(b, loc, x.getType(), std::numbers::ln2);
-  return arith::MulFOp::create(b, loc, math::Log2Op::create(b, loc, x), factor);
-}
-
-/// With u = 1 + x as rounded, log(u) x / (u - 1), in which the rounding cancels
-/// (Goldberg, "What every computer scientist should know about floating-point
-/// arithmetic", theorem 4), or x where u is 1 or infinite.
-Value expandLog1p(OpBuilder &b, Location loc, Value x) {
-  Value one = createReal(b, loc, x.getType(), 1.0);
-  Value u = arith::AddFOp::create(b, loc, one, x);
-  Value difference = arith::SubFOp::create(b, loc, u, one);
-  Value ratio = arith::DivFOp::create(b, loc, x, difference);
-  Value product = arith::MulFOp::create(b, loc, expandLog(b, loc, u), ratio);
-  auto isEqual = [&](Value lhs, Value rhs) -> Value {
-    return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, lhs, rhs);
-  };
-  Value infinity =
-      createReal(b, loc, x.getType(), std::numeric_limits<double>::infinity());
-  Value isPlain =
-      arith::OrIOp::create(b, loc, isEqual(u, one), isEqual(u, infinity));
-  return arith::SelectOp::create(b, loc, isPlain, x, product);
-}
-
-/// (1 - t) / (1 + t) with the sign of x and t = e^(-2|x|), which never
-/// overflows. There is an instruction, but with an error of 2^-11. The
-/// reciprocal's is 2^-23, where a division takes ten instructions.
-Value expandTanh(OpBuilder &b, Location loc, Value x) {
-  Value factor = createReal(b, loc, x.getType(), -2 * std::numbers::log2e);
-  Value absolute = math::AbsFOp::create(b, loc, x);
-  Value t = math::Exp2Op::create(
-      b, loc, arith::MulFOp::create(b, loc, absolute, factor));
-  Value one = createReal(b, loc, x.getType(), 1.0);
-  Value reciprocal =
-      createIntrinsic(b, loc, "llvm.nvvm.rcp.approx.ftz.f",
-                      arith::AddFOp::create(b, loc, one, t).getResult());
-  Value quotient = arith::MulFOp::create(
-      b, loc, arith::SubFOp::create(b, loc, one, t), reciprocal);
-  return math::CopySignOp::create(b, loc, quotient, x);
-}
-
-/// Of the smallest number, itself.
-struct ExpandAbsI : OpRewritePattern<math::AbsIOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(math::AbsIOp op,
+  LogicalResult matchAndRewrite(Operation *op,
                                 PatternRewriter &rewriter) const override {
-    Value x = op.getOperand();
-    Value zero = arith::ConstantOp::create(rewriter, op.getLoc(),
-                                           rewriter.getZeroAttr(x.getType()));
-    Value negative = arith::SubIOp::create(rewriter, op.getLoc(), zero, x);
-    rewriter.replaceOpWithNewOp<arith::MaxSIOp>(op, x, negative);
+    if (!(isa<math::MathDialect>(op->getDialect()) || isa<arith::RemFOp>(op)) ||
+        isa<math::AbsFOp, math::CeilOp, math::FloorOp, math::TruncOp,
+            math::RoundOp, math::RoundEvenOp, math::CopySignOp, math::FmaOp>(
+            op) ||
+        !llvm::all_of(op->getResultTypes(), isNarrowFloat))
+      return rewriter.notifyMatchFailure(op, "not a function of few bits");
+    MathBuilder b(op->getLoc(), rewriter);
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands()) {
+      Type wide = MathBuilder::withElement(operand, b.getF32Type());
+      operands.push_back(isNarrowFloat(operand.getType())
+                             ? arith::ExtFOp::create(b, wide, operand)
+                             : operand);
+    }
+    SmallVector<Type> types;
+    for (Value result : op->getResults())
+      types.push_back(MathBuilder::withElement(result, b.getF32Type()));
+    OperationState state(op->getLoc(), op->getName(), operands, types,
+                         op->getDiscardableAttrDictionary().getValue());
+    state.propertiesAttr = op->getPropertiesAsAttribute();
+    SmallVector<Value> results;
+    for (auto [wide, narrow] :
+         llvm::zip_equal(b.create(state)->getResults(), op->getResultTypes()))
+      results.push_back(arith::TruncFOp::create(b, narrow, wide));
+    rewriter.replaceOp(op, results);
     return success();
   }
 };
 
-/// An operation on f32 to others that there are instructions for.
-template <typename SourceOp, Value (*expand)(OpBuilder &, Location, Value)>
-struct Expand : OpRewritePattern<SourceOp> {
-  using OpRewritePattern<SourceOp>::OpRewritePattern;
+/// Counts of bits. Of the intrinsics that count zeros, 0 has as many as bits.
+template <typename SourceOp>
+class CountToIntrinsic : public OpRewritePattern<SourceOp> {
+public:
+  CountToIntrinsic(MLIRContext *context, StringRef intrinsic)
+      : OpRewritePattern<SourceOp>(context), intrinsic(intrinsic) {}
 
   LogicalResult matchAndRewrite(SourceOp op,
                                 PatternRewriter &rewriter) const override {
-    if (!isF32(getElementTypeOrSelf(op.getType())) || isScalable(op.getType()))
+    Type type = op.getType();
+    if (!isa<IntegerType>(getElementTypeOrSelf(type)) || isScalable(type))
       return rewriter.notifyMatchFailure(op, "there is no instruction");
-    rewriter.replaceOp(op, expand(rewriter, op.getLoc(), op.getOperand()));
+    SmallVector<Value> operands = {op.getOperand()};
+    if (!isa<math::CtPopOp>(op))
+      operands.push_back(arith::ConstantOp::create(
+          rewriter, op.getLoc(), rewriter.getBoolAttr(false)));
+    rewriter.replaceOp(
+        op, createIntrinsic(rewriter, op.getLoc(), intrinsic, operands));
     return success();
   }
+
+private:
+  StringRef intrinsic;
 };
 
 struct ConvertMathToNVVM
@@ -179,13 +163,6 @@ struct ConvertMathToNVVM
 };
 
 } // namespace
-
-static void populateExpansions(RewritePatternSet &patterns) {
-  patterns.add<Expand<math::ExpOp, expandExp>, Expand<math::LogOp, expandLog>,
-               Expand<math::Log1pOp, expandLog1p>,
-               Expand<math::TanhOp, expandTanh>, ExpandAbsI>(
-      patterns.getContext());
-}
 
 static void populatePatterns(RewritePatternSet &patterns) {
   MLIRContext *context = patterns.getContext();
@@ -211,11 +188,21 @@ static void populatePatterns(RewritePatternSet &patterns) {
                                           isF32);
   patterns.add<ToIntrinsic<math::RsqrtOp>>(
       context, "llvm.nvvm.rsqrt.approx.ftz.f", isF32);
+  patterns.add<CountToIntrinsic<math::CountLeadingZerosOp>>(context,
+                                                            "llvm.ctlz");
+  patterns.add<CountToIntrinsic<math::CountTrailingZerosOp>>(context,
+                                                             "llvm.cttz");
+  patterns.add<CountToIntrinsic<math::CtPopOp>>(context, "llvm.ctpop");
 }
 
 void ConvertMathToNVVM::runOnOperation() {
+  RewritePatternSet widening(&getContext());
+  widening.add<WidenNarrow>(&getContext());
+  walkAndApplyPatterns(getOperation(), std::move(widening));
   RewritePatternSet expansions(&getContext());
   populateExpansions(expansions);
+  populateTrigonometry(expansions);
+  populatePowers(expansions);
   walkAndApplyPatterns(getOperation(), std::move(expansions));
   RewritePatternSet patterns(&getContext());
   populatePatterns(patterns);
