@@ -144,19 +144,25 @@ TEST(EmulatedDecoding, fewQueries) {
 
 namespace {
 
-/// Attention of one query of each head on contiguous or paged caches.
-string writeCached(ElementType type, Index heads, Index group, Index pageSize,
-                   bool isPaged) {
+enum class Kind { contiguous, ring, paged };
+
+/// Attention of one query of each head on caches. Of a ring, to the tokens that
+/// it holds, by their distance.
+string writeCached(ElementType type, Index heads, Index group, Index rows,
+                   Kind kind) {
+  bool isPaged = kind == Kind::paged, isRing = kind == Kind::ring;
   string element(nameOf(type)), h = std::to_string(heads);
   string query = "tensor<?x" + std::to_string(heads * group) + "x1x32x" +
                  element + ">",
          key = "tensor<?x" + h + "x?x32x" + element + ">",
          cache = "tensor<?x" + h + "x" +
-                 (isPaged ? std::to_string(pageSize) : "?") + "x32x" + element +
-                 ">";
+                 (isPaged || isRing ? std::to_string(rows) : "?") + "x32x" +
+                 element + ">";
   string text = "func.func @f(%q: " + query + ", %keys: " + cache +
                 ", %values: " + cache + ", %lengths: tensor<?xi32>, " +
-                (isPaged ? "%table: tensor<?x?xi32>, " : "") +
+                (isPaged  ? "%table: tensor<?x?xi32>, "
+                 : isRing ? "%offsets: tensor<?xi32>, "
+                          : "") +
                 "%n: index) -> " + query +
                 " {\n%c0 = arith.constant 0 : index\n"
                 "%batch = tensor.dim %q, %c0 : " +
@@ -164,12 +170,17 @@ string writeCached(ElementType type, Index heads, Index group, Index pageSize,
   for (string name : {"key", "value"})
     text += "%" + name + " = attn.cache_read ins(%" + name + "s : " + cache +
             ") lengths(%lengths : tensor<?xi32>)" +
-            (isPaged ? " table(%table : tensor<?x?xi32>)" : "") +
+            (isPaged  ? " table(%table : tensor<?x?xi32>)"
+             : isRing ? " ring"
+                      : "") +
             " size(%n) -> " + key + "\n";
   return text + "%o = attn.attention ins(%q, %key, %value : " + query + ", " +
-         key + ", " + key + ") outs(%init : " + query +
-         ") mask key_padding(%lengths : tensor<?xi32>)\nreturn %o : " + query +
-         "\n}\n";
+         key + ", " + key + ") outs(%init : " + query + ") " +
+         (isRing ? "offset(%offsets : tensor<?xi32>) mask causal, "
+                   "sliding_window(" +
+                       std::to_string(rows - 1) + ", 0)"
+                 : string("mask key_padding(%lengths : tensor<?xi32>)")) +
+         "\nreturn %o : " + query + "\n}\n";
 }
 
 } // namespace
@@ -217,15 +228,49 @@ TEST(EmulatedDecoding, caches) {
     if (isPaged)
       arguments.push_back(table);
     arguments.push_back(n);
-    string text = writeCached(type, heads, group, pageSize, isPaged);
+    string text = writeCached(type, heads, group, pageSize,
+                              isPaged ? Kind::paged : Kind::contiguous);
     EXPECT_EQ(runEverywhere(text, arguments, false, {"gpu-emulator"}).error,
               "");
   });
 }
 
+/// Token j is in row j mod C, if there are not C later ones. A length of C ends
+/// with the last row, and a block may have both ends of longer ones.
+TEST(EmulatedDecoding, rings) {
+  forSeeds(3, [](Random &random) {
+    ElementType type = random.pick<ElementType>(
+        {ElementType::f16, ElementType::bf16, ElementType::f32});
+    Index heads = random.between(1, 2), group = random.pick<Index>({1, 4}),
+          capacity = random.pick<Index>({8, 24, 64, 320});
+    std::vector<Index> lengths = {random.between(1, capacity), capacity,
+                                  random.between(capacity + 1, 3 * capacity)};
+    Index batch = Index(lengths.size()), n = lengths.back() + 3;
+    TestTensor query(type, {batch, heads * group, 1, 32}),
+        keys(type, {batch, heads, capacity, 32}),
+        values(type, {batch, heads, capacity, 32}),
+        offsets(ElementType::i32, {batch});
+    query.fill([&] { return random.normal(); });
+    for (TestTensor *cache : {&keys, &values})
+      cache->fill([&](const Shape &at) {
+        bool isStored = at[2] < lengths[std::size_t(at[0])];
+        return isStored ? random.normal() : quietNaN;
+      });
+    offsets.fill([&](const Shape &at) {
+      return double(lengths[std::size_t(at[0])] - 1);
+    });
+    EXPECT_EQ(
+        runEverywhere(writeCached(type, heads, group, capacity, Kind::ring),
+                      {query, keys, values, i32Of(lengths), offsets, n}, false,
+                      {"gpu-emulator"})
+            .error,
+        "");
+  });
+}
+
 /// What is wrong with lengths and tables ends the launch of the check.
 TEST(EmulatedDecoding, wrongLengths) {
-  string text = writeCached(ElementType::f16, 1, 4, 16, /*isPaged=*/true);
+  string text = writeCached(ElementType::f16, 1, 4, 16, Kind::paged);
   TestTensor query = normal(ElementType::f16, {2, 4, 1, 32}),
              cache = normal(ElementType::f16, {4, 1, 16, 32}),
              table(ElementType::i32, {2, 2});
