@@ -317,6 +317,31 @@ TEST(EmulatedRegions, divisions) {
             std::string::npos);
 }
 
+/// Known to hide all keys, also as part of a mask, so that no products are
+/// left, in tiles of many queries and of one.
+TEST(EmulatedRegions, no_key_is_seen) {
+  for (ElementType type : {ElementType::bf16, ElementType::f32}) {
+    KernelText text = createText(type);
+    text.parameters = ", %sink: tensor<2xf32>";
+    text.clauses =
+        R"(sink(%sink : tensor<2xf32>) mask causal, (%b, %h, %p, %j) {
+      %minus = arith.constant -1 : index
+      %keep = arith.cmpi sle, %j, %minus : index
+      attn.yield %keep : i1
+    })";
+    Random random(1);
+    TestTensor sink(ElementType::f32, {queryHeads}, {0.5, -2.0});
+    for (Index queries : {70, 1}) {
+      Inputs inputs(1, queries, 40, type, random);
+      inputs.poison([](Index, Index) { return false; });
+      Outcome outcome = run(text, inputs.arguments({sink.view()}));
+      EXPECT_EQ(outcome.error, "");
+      for (double element : outcome.output)
+        EXPECT_EQ(element, 0);
+    }
+  }
+}
+
 /// What is asserted of arguments in memory is asserted on the device.
 TEST(EmulatedRegions, offsets_of_a_batch) {
   KernelText text = createText(ElementType::f16);
