@@ -31,6 +31,9 @@ static constexpr int64_t featuresPerBlock = 384, featuresPerBlockInPairs = 640;
 /// Features of a block of few rows, which the second-level cache has room for,
 /// and for the next one, which is fetched meanwhile.
 static constexpr int64_t featuresPerFewBlock = 2048;
+/// Of rows of a tile, which stay in the second-level cache while all panels of
+/// the weight go by, as do two of those and the sums of one.
+static constexpr int64_t mostKeptBytes = 5 << 18;
 /// Rows and columns of a tile, whose sums stay in the second-level cache, so
 /// that rows and weights are read from beyond it once for so many of the other.
 static constexpr int64_t rowsPerTile = 384, columnsPerTile = 256,
@@ -153,19 +156,21 @@ Value ProjectionTiles::emitTile(const Tile &tile, Value outTile) {
   AffineExpr i, j;
   bindDims(b.getContext(), i, j);
   OpFoldResult numPacks = apply(i.ceilDiv(size), {tile.numRows});
-  bool hasOneBlock = step == steps;
-  Value sums =
-      empty(hasOneBlock ? ArrayRef<int64_t>{size, tile.numColumns}
-                        : ArrayRef<int64_t>{tile.mostBlocks, getPacksPerTile(),
-                                            size, tile.numColumns},
-            b.getF32Type());
+  bool hasOneBlock = step == steps, keepsRows = keepsRowsOfTile();
+  SmallVector<int64_t> shapeOfSums = {size, tile.numColumns};
+  if (!hasOneBlock)
+    shapeOfSums.insert(shapeOfSums.begin(),
+                       {keepsRows ? 1 : tile.mostBlocks, getPacksPerTile()});
+  Value sums = empty(shapeOfSums, b.getF32Type());
   // Of a block of features: the first begins the sums, the last stores them.
-  auto multiply = [&](OpFoldResult at, int64_t count, ValueRange carried,
-                      bool isFirst, bool isLast) {
-    auto forPack = [&](Value block, OpFoldResult column, Value columns,
-                       Value pack, ValueRange carried) -> SmallVector<Value> {
+  auto multiply = [&](Value block, OpFoldResult at, int64_t count,
+                      ValueRange carried, bool isFirst, bool isLast) {
+    OpFoldResult column = apply(i * tile.numColumns, {block});
+    Value columns = getColumns(tile, column, at, count, /*few=*/false);
+    auto forPack = [&](Value pack, ValueRange carried) -> SmallVector<Value> {
       Value sums = carried[0], outTile = carried[1];
-      OpFoldResult corner[] = {block, pack, zero, zero},
+      OpFoldResult corner[] = {keepsRows ? zero : OpFoldResult(block), pack,
+                               zero, zero},
                    sizes[] = {one, one, box[0], box[1]};
       Value part = hasOneBlock ? sums : slice(sums, corner, sizes, box);
       part = multiplyPack(apply(i + j.floorDiv(size), {pack, tile.row}), at,
@@ -180,28 +185,58 @@ Value ProjectionTiles::emitTile(const Tile &tile, Value outTile) {
       sums = hasOneBlock ? part : insert(part, sums, corner, sizes);
       return {sums, outTile};
     };
-    return forEach(
-        zero, tile.numBlocks, 1, carried, [&](Value block, ValueRange carried) {
-          OpFoldResult column = apply(i * tile.numColumns, {block});
-          Value columns = getColumns(tile, column, at, count, /*few=*/false);
-          return forEach(
-              zero, numPacks, 1, carried, [&](Value pack, ValueRange carried) {
-                return forPack(block, column, columns, pack, carried);
-              });
-        });
+    return forEach(zero, numPacks, 1, carried, forPack);
   };
-  int64_t last = (llvm::divideCeil(steps, step) - 1) * step;
+  auto forBlocks =
+      [&](ValueRange carried,
+          function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+        return forEach(zero, tile.numBlocks, 1, carried, body);
+      };
   SmallVector<Value> carried = {sums, outTile};
+  if (keepsRows)
+    return forBlocks(carried, [&](Value block, ValueRange carried) {
+      return forFeatures(step, carried,
+                         [&](OpFoldResult at, int64_t count, ValueRange carried,
+                             bool isFirst, bool isLast) {
+                           return multiply(block, at, count, carried, isFirst,
+                                           isLast);
+                         });
+    })[1];
+  return forFeatures(
+      step, carried,
+      [&](OpFoldResult at, int64_t count, ValueRange carried, bool isFirst,
+          bool isLast) {
+        return forBlocks(carried, [&](Value block, ValueRange carried) {
+          return multiply(block, at, count, carried, isFirst, isLast);
+        });
+      })[1];
+}
+
+SmallVector<Value> ProjectionTiles::forFeatures(
+    int64_t step, ValueRange initial,
+    function_ref<SmallVector<Value>(OpFoldResult at, int64_t count,
+                                    ValueRange carried, bool isFirst,
+                                    bool isLast)>
+        body) {
+  int64_t steps = getNumSteps(),
+          last = (llvm::divideCeil(steps, step) - 1) * step;
+  SmallVector<Value> carried(initial);
   if (last > 0)
-    carried = multiply(zero, step, carried, /*isFirst=*/true, /*isLast=*/false);
+    carried = body(index(0), step, carried, /*isFirst=*/true, /*isLast=*/false);
   if (last > step)
     carried = forEach(index(step), index(last), step, carried,
                       [&](Value at, ValueRange carried) {
-                        return multiply(at, step, carried, /*isFirst=*/false,
-                                        /*isLast=*/false);
+                        return body(at, step, carried, /*isFirst=*/false,
+                                    /*isLast=*/false);
                       });
-  return multiply(index(last), steps - last, carried, /*isFirst=*/last == 0,
-                  /*isLast=*/true)[1];
+  return body(index(last), steps - last, carried, /*isFirst=*/last == 0,
+              /*isLast=*/true);
+}
+
+bool ProjectionTiles::keepsRowsOfTile() {
+  return inPairs && numParts == 1 &&
+         getPacksPerTile() * getRowsPerPack() * numFeatures * 2 <=
+             mostKeptBytes;
 }
 
 ProjectionTiles::Box ProjectionTiles::getBox(const Tile &tile) {

@@ -201,6 +201,17 @@ private:
   /// A tile, or of the blocks of `others` and of this one each in turn, so that
   /// theirs stay in the first two levels of the caches.
   Value emitBlocks(const Tile &tile, int64_t fewRows, Value outTile);
+  /// `body` for all features, `step` of them at a time.
+  SmallVector<Value>
+  forFeatures(int64_t step, ValueRange initial,
+              function_ref<SmallVector<Value>(OpFoldResult at, int64_t count,
+                                              ValueRange carried, bool isFirst,
+                                              bool isLast)>
+                  body);
+  /// Whether all features of a panel go by before the next panel, since a
+  /// tile's rows stay in the second-level cache. Otherwise a block of features
+  /// of all panels goes by before the next block.
+  bool keepsRowsOfTile();
   Box getBox(const Tile &tile);
   Value emitResult(Value out, int64_t first, int64_t fewRows);
 

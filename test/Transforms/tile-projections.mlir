@@ -249,3 +249,48 @@ func.func @rows_of_blocks(%x: tensor<1x100x64xf32>, %w: tensor<64x128xf32>,
       outs(%y : tensor<1x100x128xf32>)
   return %0, %2 : tensor<1x100x128xf32>, tensor<1x100x128xf32>
 }
+
+// -----
+
+// Rows of 1024 features in pairs stay in the second-level cache: all blocks of
+// features of a panel go by before the next panel, with sums of that panel alone.
+// CHECK-LABEL: func.func @rows_stay(
+// CHECK-SAME: %{{[^:]*}}: tensor<1x100x1024xbf16>, %[[W:[^:]*]]: tensor<4x512x32x2xbf16>
+// CHECK: %[[SUMS:.*]] = tensor.empty() : tensor<1x4x32x32xf32>
+// CHECK: scf.for %[[PANEL:[^ ]*]] = %c0 to %c4 step %c1 iter_args(%{{[^ ]*}} = %[[SUMS]],
+// CHECK: tensor.extract_slice %[[W]][%[[PANEL]], 0, 0, 0] [1, 256, 32, 2]
+// CHECK: scf.for %{{[^ ]*}} = %c0 to %c4
+// CHECK: linalg.fill
+// CHECK: linalg.generic {{.*}} tensor<16x16x32x2xbf16>)
+// CHECK: tensor.extract_slice %[[W]][%[[PANEL]], 256, 0, 0] [1, 256, 32, 2]
+// CHECK: scf.for %{{[^ ]*}} = %c0 to %c4
+// CHECK-NOT: linalg.fill
+// CHECK: linalg.generic {{.*}} tensor<16x16x32x2xbf16>)
+// CHECK: arith.truncf %{{.*}} : f32 to bf16
+// CHECK: return
+func.func @rows_stay(%x: tensor<1x100x1024xbf16>, %w: tensor<4x512x32x2xbf16>,
+                     %y: tensor<1x100x128xbf16>) -> tensor<1x100x128xbf16> {
+  %0 = attn.projection ins(%x, %w : tensor<1x100x1024xbf16>, tensor<4x512x32x2xbf16>)
+      outs(%y : tensor<1x100x128xbf16>)
+  return %0 : tensor<1x100x128xbf16>
+}
+
+// -----
+
+// 256 rows of 4096 features do not stay: a block of features of all panels goes by
+// before the next block.
+// CHECK-LABEL: func.func @rows_go(
+// CHECK-SAME: %{{[^:]*}}: tensor<1x256x4096xbf16>, %[[W:[^:]*]]: tensor<4x2048x32x2xbf16>
+// CHECK: %[[SUMS:.*]] = tensor.empty() : tensor<4x8x32x32xf32>
+// CHECK: scf.for %[[FIRST:[^ ]*]] = %c0 to %c4 step %c1 iter_args(%{{[^ ]*}} = %[[SUMS]])
+// CHECK: tensor.extract_slice %[[W]][%[[FIRST]], 0, 0, 0] [1, 304, 32, 2]
+// CHECK: scf.for %[[AT:[^ ]*]] = %c19 to %c114 step %c19
+// CHECK: scf.for %[[PANEL:[^ ]*]] = %c0 to %c4
+// CHECK: tensor.extract_slice %[[W]][%[[PANEL]], %{{.*}}, 0, 0] [1, 304, 32, 2]
+// CHECK: return
+func.func @rows_go(%x: tensor<1x256x4096xbf16>, %w: tensor<4x2048x32x2xbf16>,
+                   %y: tensor<1x256x128xbf16>) -> tensor<1x256x128xbf16> {
+  %0 = attn.projection ins(%x, %w : tensor<1x256x4096xbf16>, tensor<4x2048x32x2xbf16>)
+      outs(%y : tensor<1x256x128xbf16>)
+  return %0 : tensor<1x256x128xbf16>
+}

@@ -41,11 +41,10 @@ void TileStreams::emitStep(OpBuilder &b, Location loc, Value step) const {
     Value first = arith::MulIOp::create(b, loc, next.share ? next.share : step,
                                         index(next.linesPerStep));
     for (int64_t i = 0; i < next.linesPerStep; ++i) {
-      Value number = arith::RemUIOp::create(
-          b, loc, arith::AddIOp::create(b, loc, first, index(i)),
-          index(numRows * perRow));
+      Value number = arith::AddIOp::create(b, loc, first, index(i));
       Value row = arith::DivUIOp::create(b, loc, number, index(perRow));
       Value rest = arith::RemUIOp::create(b, loc, number, index(perRow));
+      row = arith::RemUIOp::create(b, loc, row, index(numRows));
       SmallVector<Value> indices = {row};
       if (next.share) {
         Value pair = arith::MulIOp::create(b, loc, rest, index(line / 2));
@@ -82,45 +81,89 @@ static Value joinTerms(OpBuilder &b, TypedValue<MemRefType> pairs) {
   return memref::CollapseShapeOp::create(b, pairs.getLoc(), pairs, groups);
 }
 
-/// The steps that follow those of an operand in what it is a view of, as far as
-/// there are as many; null if it is no such view, or one of all steps.
-static Value getNextSteps(OpBuilder &b, Value operand) {
+namespace {
+/// An operand that is a view of some steps of pairs.
+struct StepsView {
+  /// The steps of dimension `dim` of what `view` is a view of.
+  memref::ExpandShapeOp pairs;
+  memref::SubViewOp view;
+  unsigned dim;
+  int64_t numSteps;
+
+  static std::optional<StepsView> of(Value operand);
+  /// Whether no steps follow, as far as that is known.
+  bool areLast() {
+    return getConstantIntValue(view.getMixedOffsets()[dim]) ==
+           view.getSourceType().getDimSize(dim) - numSteps;
+  }
+  /// As many steps from `first` on.
+  Value get(OpBuilder &b, OpFoldResult first);
+  /// Those that follow, as far as there are as many.
+  Value getNext(OpBuilder &b);
+};
+} // namespace
+
+/// None if it is no such view, or one of all steps.
+std::optional<StepsView> StepsView::of(Value operand) {
   auto pairs = operand.getDefiningOp<memref::ExpandShapeOp>();
   if (!pairs)
-    return nullptr;
+    return std::nullopt;
   auto view = pairs.getSrc().getDefiningOp<memref::SubViewOp>();
   if (!view)
-    return nullptr;
-  Location loc = operand.getLoc();
+    return std::nullopt;
   unsigned dim = 0;
   while (view.getDroppedDims().test(dim))
     ++dim;
   int64_t numSteps = view.getType().getDimSize(0);
   if (view.getSourceType().getDimSize(dim) == numSteps)
-    return nullptr;
-  auto index = [&](int64_t value) {
-    return arith::ConstantIndexOp::create(b, loc, value);
-  };
+    return std::nullopt;
+  return StepsView{pairs, view, dim, numSteps};
+}
+
+Value StepsView::get(OpBuilder &b, OpFoldResult first) {
+  Location loc = pairs.getLoc();
   SmallVector<OpFoldResult> offsets = view.getMixedOffsets();
-  Value here = getValueOrCreateConstantIndexOp(b, loc, offsets[dim]);
-  Value next = arith::AddIOp::create(b, loc, here, index(numSteps));
-  Value end = memref::DimOp::create(b, loc, view.getSource(), dim);
-  Value last = arith::SubIOp::create(b, loc, end, index(numSteps));
-  offsets[dim] = arith::MinUIOp::create(b, loc, next, last).getResult();
+  offsets[dim] = first;
   MemRefType type = memref::SubViewOp::inferRankReducedResultType(
       view.getType().getShape(), view.getSourceType(), offsets,
       view.getMixedSizes(), view.getMixedStrides());
   Value steps =
       memref::SubViewOp::create(b, loc, type, view.getSource(), offsets,
                                 view.getMixedSizes(), view.getMixedStrides());
-  steps = memref::ExpandShapeOp::create(b, loc, pairs.getType().getShape(),
-                                        steps, pairs.getReassociationIndices());
-  return joinTerms(b, cast<TypedValue<MemRefType>>(steps));
+  return memref::ExpandShapeOp::create(b, loc, pairs.getType().getShape(),
+                                       steps, pairs.getReassociationIndices());
+}
+
+Value StepsView::getNext(OpBuilder &b) {
+  Location loc = pairs.getLoc();
+  Value count = arith::ConstantIndexOp::create(b, loc, numSteps);
+  Value here =
+      getValueOrCreateConstantIndexOp(b, loc, view.getMixedOffsets()[dim]);
+  Value next = arith::AddIOp::create(b, loc, here, count);
+  Value end = memref::DimOp::create(b, loc, view.getSource(), dim);
+  Value last = arith::SubIOp::create(b, loc, end, count);
+  return get(b, arith::MinUIOp::create(b, loc, next, last).getResult());
+}
+
+/// What comes next of B: the panel's next steps if they do before the next
+/// panel, or what the next panel begins with; else the same of the next panel.
+static Value getNextOfPanel(OpBuilder &b, Value panel, scf::ForOp panels,
+                            bool hasSumsOfPanel) {
+  std::optional<StepsView> steps = StepsView::of(panel);
+  if (steps && hasSumsOfPanel) {
+    if (!steps->areLast())
+      return steps->getNext(b);
+    panel = steps->get(b, b.getIndexAttr(0));
+  }
+  return LaterIteration(b, panels).get(panel);
 }
 
 /// Fetches a view in shares: those of all iterations of `sharers` are all of
 /// it.
-static void addShare(Value view, scf::ForOp sharers, TileStreams &streams) {
+static void addShare(OpBuilder &b, Value view, scf::ForOp sharers,
+                     TileStreams &streams) {
+  if (view)
+    view = joinTerms(b, cast<TypedValue<MemRefType>>(view));
   if (!view)
     return;
   auto type = cast<MemRefType>(view.getType());
@@ -166,12 +209,19 @@ emitStreams(OpBuilder &b, linalg::LinalgOp op,
   TileStreams streams;
   streams.readsAOnce = true;
   b.setInsertionPoint(op);
+  // Blocks of k may go by before the next panel.
   auto panels = dyn_cast<scf::ForOp>(packs->getParentOp());
-  if (panels && dependsOn(panel, panels.getInductionVar()) &&
-      !dependsOn(a, panels.getInductionVar())) {
+  while (panels && dependsOn(a, panels.getInductionVar()))
+    panels = dyn_cast<scf::ForOp>(panels->getParentOp());
+  if (panels && dependsOn(panel, panels.getInductionVar())) {
+    bool hasSumsOfPanel = !dependsOn(c, panels.getInductionVar());
     if (fetched.insert({op->getBlock(), panel}).second)
-      addShare(LaterIteration(b, panels).get(panel), packs, streams);
-    addShare(getNextSteps(b, a), panels, streams);
+      addShare(b, getNextOfPanel(b, panel, panels, hasSumsOfPanel), packs,
+               streams);
+    // All of the packs are read for each panel.
+    if (std::optional<StepsView> steps = StepsView::of(a);
+        steps && !hasSumsOfPanel)
+      addShare(b, steps->getNext(b), panels, streams);
   }
   if (dependsOn(c, pack))
     if (Value next = LaterIteration(b, packs).get(c))

@@ -20,7 +20,9 @@ namespace mlir::attn {
 ///
 /// A panel stays in the first-level cache, so that the packs may not: they are
 /// read from the second level, for once. Meanwhile that gets the next panel,
-/// and the packs' next block of k, which come from beyond it.
+/// and the packs' next block of k, which come from beyond it. If blocks of k go
+/// by before the next panel, what comes next of B is the panel's next block,
+/// and the packs stay.
 struct TileStreams {
   /// A view of what is read later, of which each block fetches its share.
   struct Later {
