@@ -107,7 +107,8 @@ func.func @small(%rows: memref<4x4x32x16x2xbf16>, %b: memref<4x16x32x2xbf16>,
 #id = affine_map<(m, n) -> (m, n)>
 
 // Both blocks of a panel go by before the next panel. What comes next is the second
-// block, and then the first one of the next panel; rows stay.
+// block, and then the first one of the next panel; rows stay. The second one's
+// results get their lines, of which there may be fewer than of a product.
 // CHECK-LABEL: func.func @blocks(
 // CHECK-SAME: %{{[^:]*}}: memref<4x32x32x32xbf16>, %[[W:[^:]*]]: memref<8x512x32x2xbf16>
 // CHECK: scf.for %[[PANEL:[^ ]*]] = %c0 to %c8
@@ -122,9 +123,11 @@ func.func @small(%rows: memref<4x4x32x16x2xbf16>, %b: memref<4x16x32x2xbf16>,
 // CHECK: %[[LATER:.*]] = arith.select %{{.*}}, %{{.*}}, %[[PANEL]]
 // CHECK: %[[FIRST:.*]] = memref.subview %[[W]][%[[LATER]], 0, 0, 0] [1, 256, 32, 2]
 // CHECK: %[[FIRST_PAIRS:.*]] = memref.expand_shape %[[FIRST]]
+// CHECK: %[[RESULT:.*]] = memref.subview %{{.*}} : memref<?x256xbf16> to memref<?x32xbf16
 // CHECK: scf.for %[[STEP:[^ ]*]] = %c0 to %c16
 // CHECK-COUNT-8: memref.prefetch %[[FIRST_PAIRS]][%[[STEP]], {{.*}} read, locality<2>
 // CHECK-COUNT-4: memref.prefetch %{{.*}} read, locality<3>
+// CHECK-COUNT-2: memref.prefetch %[[RESULT]][{{.*}} write, locality<3>
 // CHECK-NOT: memref.prefetch
 // CHECK: linalg.generic
 // CHECK: arith.truncf

@@ -8,6 +8,7 @@
 #include "lib/Conversion/LinalgToVector/TileStreams.h"
 #include "lib/Conversion/LinalgToVector/LaterIteration.h"
 #include "lib/Conversion/LinalgToVector/TileBlocks.h"
+#include "lib/Conversion/PrefetchShares.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -34,17 +35,23 @@ void TileStreams::emitStep(OpBuilder &b, Location loc, Value step) const {
     MemRefType type = next.view.getType();
     ArrayRef<int64_t> shape = type.getShape();
     // A row of C, or of the pairs of a step.
-    int64_t numRows = shape[next.share ? 1 : 0],
-            rowElements = next.share ? shape[2] * shape[3] : shape[1],
+    unsigned rowDim = next.share ? 1 : 0;
+    int64_t rowElements = next.share ? shape[2] * shape[3] : shape[1],
             line = kLineBytes * 8 / type.getElementTypeBitWidth(),
             perRow = rowElements / line;
+    Value numRows = b.createOrFold<memref::DimOp>(loc, next.view, rowDim);
     Value first = arith::MulIOp::create(b, loc, next.share ? next.share : step,
                                         index(next.linesPerStep));
     for (int64_t i = 0; i < next.linesPerStep; ++i) {
       Value number = arith::AddIOp::create(b, loc, first, index(i));
       Value row = arith::DivUIOp::create(b, loc, number, index(perRow));
       Value rest = arith::RemUIOp::create(b, loc, number, index(perRow));
-      row = arith::RemUIOp::create(b, loc, row, index(numRows));
+      // No more lines than there are.
+      row = type.isDynamicDim(rowDim)
+                ? Value(arith::MinUIOp::create(
+                      b, loc, row,
+                      arith::SubIOp::create(b, loc, numRows, index(1))))
+                : Value(arith::RemUIOp::create(b, loc, row, numRows));
       SmallVector<Value> indices = {row};
       if (next.share) {
         Value pair = arith::MulIOp::create(b, loc, rest, index(line / 2));
@@ -52,7 +59,7 @@ void TileStreams::emitStep(OpBuilder &b, Location loc, Value step) const {
       } else {
         indices.push_back(arith::MulIOp::create(b, loc, rest, index(line)));
       }
-      memref::PrefetchOp::create(b, loc, next.view, indices, /*isWrite=*/false,
+      memref::PrefetchOp::create(b, loc, next.view, indices, next.isWritten,
                                  next.locality, /*isDataCache=*/true);
     }
   }
@@ -158,6 +165,30 @@ static Value getNextOfPanel(OpBuilder &b, Value panel, scf::ForOp panels,
   return LaterIteration(b, panels).get(panel);
 }
 
+/// Where the elements of a product are stored, of whole lines: by the next
+/// operation that touches memory, in the same order. Null if they are not.
+static Value findResult(linalg::LinalgOp op, Value c) {
+  Operation *next = op->getNextNode();
+  while (next && touchesNoMemory(next))
+    next = next->getNextNode();
+  auto store = dyn_cast_or_null<linalg::LinalgOp>(next);
+  if (!store || !store.hasPureBufferSemantics() ||
+      store.getNumParallelLoops() != 2 || store.getNumLoops() != 2 ||
+      store.getNumDpsInits() != 1 || store.getNumDpsInputs() == 0 ||
+      !store.getMatchingIndexingMap(store.getDpsInitOperand(0)).isIdentity())
+    return nullptr;
+  Value from = store.getDpsInputs()[0], to = store.getDpsInits()[0];
+  if (auto view = from.getDefiningOp<memref::SubViewOp>())
+    from = view.getSource();
+  auto type = cast<MemRefType>(to.getType());
+  return from == c && type.getRank() == 2 && !type.isDynamicDim(1) &&
+                 type.getDimSize(1) * type.getElementTypeBitWidth() %
+                         (8 * kLineBytes) ==
+                     0
+             ? to
+             : nullptr;
+}
+
 /// Fetches a view in shares: those of all iterations of `sharers` are all of
 /// it.
 static void addShare(OpBuilder &b, Value view, scf::ForOp sharers,
@@ -223,13 +254,22 @@ emitStreams(OpBuilder &b, linalg::LinalgOp op,
         steps && !hasSumsOfPanel)
       addShare(b, steps->getNext(b), panels, streams);
   }
+  // Lines of C, or of what it is stored in, in equal parts.
+  auto addLines = [&](Value view, bool isWritten) {
+    if (!view)
+      return;
+    auto type = cast<MemRefType>(view.getType());
+    int64_t numLines = size * type.getDimSize(1) *
+                       type.getElementTypeBitWidth() / (8 * kLineBytes);
+    streams.later.push_back(
+        {cast<TypedValue<MemRefType>>(view), /*share=*/nullptr,
+         int64_t(llvm::divideCeil(numLines, typeOfA.getDimSize(0))),
+         /*locality=*/3, isWritten});
+  };
   if (dependsOn(c, pack))
-    if (Value next = LaterIteration(b, packs).get(c))
-      streams.later.push_back(
-          {cast<TypedValue<MemRefType>>(next), /*share=*/nullptr,
-           int64_t(llvm::divideCeil(countBytes(typeOfC) / kLineBytes,
-                                    typeOfA.getDimSize(0))),
-           /*locality=*/3});
+    addLines(LaterIteration(b, packs).get(c), /*isWritten=*/false);
+  if (Value result = findResult(op, c))
+    addLines(LaterIteration(b, packs, pack).get(result), /*isWritten=*/true);
   return streams;
 }
 

@@ -22,21 +22,25 @@ namespace mlir::attn {
 /// read from the second level, for once. Meanwhile that gets the next panel,
 /// and the packs' next block of k, which come from beyond it. If blocks of k go
 /// by before the next panel, what comes next of B is the panel's next block,
-/// and the packs stay.
+/// and the packs stay. What is stored of C after the last block gets its lines
+/// while the product is computed, or stores would wait for them.
 struct TileStreams {
-  /// A view of what is read later, of which each block fetches its share.
+  /// A view of what is read or written later, of which each block fetches its
+  /// share.
   struct Later {
-    /// (steps, rows, columns, 2) of pairs, or (rows, columns) of C.
+    /// (steps, rows, columns, 2) of pairs, or (rows, columns) of C, of which
+    /// there may be fewer rows than a product has.
     TypedValue<MemRefType> view;
     /// Of the lines of each step, the part with this number; null: all lines,
     /// as many in each step.
     Value share;
     int64_t linesPerStep;
     unsigned locality;
+    bool isWritten = false;
   };
   /// Whether loads of A leave the first-level cache alone.
   bool readsAOnce = false;
-  SmallVector<Later, 3> later;
+  SmallVector<Later, 4> later;
 
   /// Fetches what step `step` of a block has to.
   void emitStep(OpBuilder &b, Location loc, Value step) const;
