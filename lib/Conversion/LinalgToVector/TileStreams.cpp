@@ -7,14 +7,13 @@
 
 #include "lib/Conversion/LinalgToVector/TileStreams.h"
 #include "lib/Conversion/LinalgToVector/LaterIteration.h"
+#include "lib/Conversion/LinalgToVector/StepsView.h"
 #include "lib/Conversion/LinalgToVector/TileBlocks.h"
 #include "lib/Conversion/PrefetchShares.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Interfaces/ValueBoundsOpInterface.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -22,10 +21,6 @@ using namespace mlir::attn;
 static constexpr int64_t kLineBytes = 64;
 /// Of the first-level cache of processors that have tiles.
 static constexpr int64_t kFirstLevelBytes = 48 * 1024;
-
-static int64_t countBytes(MemRefType type) {
-  return type.getNumElements() * type.getElementTypeBitWidth() / 8;
-}
 
 void TileStreams::emitStep(OpBuilder &b, Location loc, Value step) const {
   auto index = [&](int64_t value) {
@@ -65,17 +60,6 @@ void TileStreams::emitStep(OpBuilder &b, Location loc, Value step) const {
   }
 }
 
-/// How often a loop runs at most; 0 if that is not known.
-static int64_t getMostIterations(scf::ForOp loop) {
-  if (getConstantIntValue(loop.getLowerBound()) != 0 ||
-      getConstantIntValue(loop.getStep()) != 1)
-    return 0;
-  FailureOr<int64_t> bound = ValueBoundsConstraintSet::computeConstantBound(
-      presburger::BoundType::UB, {loop.getUpperBound()},
-      /*stopCondition=*/nullptr, /*closedUB=*/true);
-  return succeeded(bound) ? *bound : 0;
-}
-
 /// Pairs (steps, terms, rows, pairs, 2) with all terms of a step as one matrix,
 /// null if they do not follow each other; others as they are.
 static Value joinTerms(OpBuilder &b, TypedValue<MemRefType> pairs) {
@@ -86,70 +70,6 @@ static Value joinTerms(OpBuilder &b, TypedValue<MemRefType> pairs) {
                                                         groups))
     return nullptr;
   return memref::CollapseShapeOp::create(b, pairs.getLoc(), pairs, groups);
-}
-
-namespace {
-/// An operand that is a view of some steps of pairs.
-struct StepsView {
-  /// The steps of dimension `dim` of what `view` is a view of.
-  memref::ExpandShapeOp pairs;
-  memref::SubViewOp view;
-  unsigned dim;
-  int64_t numSteps;
-
-  static std::optional<StepsView> of(Value operand);
-  /// Whether no steps follow, as far as that is known.
-  bool areLast() {
-    return getConstantIntValue(view.getMixedOffsets()[dim]) ==
-           view.getSourceType().getDimSize(dim) - numSteps;
-  }
-  /// As many steps from `first` on.
-  Value get(OpBuilder &b, OpFoldResult first);
-  /// Those that follow, as far as there are as many.
-  Value getNext(OpBuilder &b);
-};
-} // namespace
-
-/// None if it is no such view, or one of all steps.
-std::optional<StepsView> StepsView::of(Value operand) {
-  auto pairs = operand.getDefiningOp<memref::ExpandShapeOp>();
-  if (!pairs)
-    return std::nullopt;
-  auto view = pairs.getSrc().getDefiningOp<memref::SubViewOp>();
-  if (!view)
-    return std::nullopt;
-  unsigned dim = 0;
-  while (view.getDroppedDims().test(dim))
-    ++dim;
-  int64_t numSteps = view.getType().getDimSize(0);
-  if (view.getSourceType().getDimSize(dim) == numSteps)
-    return std::nullopt;
-  return StepsView{pairs, view, dim, numSteps};
-}
-
-Value StepsView::get(OpBuilder &b, OpFoldResult first) {
-  Location loc = pairs.getLoc();
-  SmallVector<OpFoldResult> offsets = view.getMixedOffsets();
-  offsets[dim] = first;
-  MemRefType type = memref::SubViewOp::inferRankReducedResultType(
-      view.getType().getShape(), view.getSourceType(), offsets,
-      view.getMixedSizes(), view.getMixedStrides());
-  Value steps =
-      memref::SubViewOp::create(b, loc, type, view.getSource(), offsets,
-                                view.getMixedSizes(), view.getMixedStrides());
-  return memref::ExpandShapeOp::create(b, loc, pairs.getType().getShape(),
-                                       steps, pairs.getReassociationIndices());
-}
-
-Value StepsView::getNext(OpBuilder &b) {
-  Location loc = pairs.getLoc();
-  Value count = arith::ConstantIndexOp::create(b, loc, numSteps);
-  Value here =
-      getValueOrCreateConstantIndexOp(b, loc, view.getMixedOffsets()[dim]);
-  Value next = arith::AddIOp::create(b, loc, here, count);
-  Value end = memref::DimOp::create(b, loc, view.getSource(), dim);
-  Value last = arith::SubIOp::create(b, loc, end, count);
-  return get(b, arith::MinUIOp::create(b, loc, next, last).getResult());
 }
 
 /// What comes next of B: the panel's next steps if they do before the next
