@@ -10,6 +10,7 @@
 
 #include "lib/Conversion/LinalgToVector/LinalgToVector.h"
 #include "lib/Conversion/LinalgToVector/RowPrefetch.h"
+#include "lib/Conversion/LinalgToVector/RowStreams.h"
 #include "lib/Conversion/LinalgToVector/TileStreams.h"
 #include "lib/Conversion/PrefetchShares.h"
 
@@ -34,6 +35,8 @@ struct Contraction {
   linalg::LinalgOp producer;
   /// For rows of B.
   RowPrefetch prefetch;
+  /// Of products in vectors of one contracted dimension.
+  SmallVector<LaterRows, 2> laterRows;
   /// Of products in tiles.
   TileStreams streams;
   PrefetchShares shares; ///< The same.

@@ -14,6 +14,7 @@
 
 namespace mlir::attn {
 
+struct LaterRows;
 struct RowPrefetch;
 struct TileStreams;
 
@@ -42,7 +43,8 @@ struct ContractionTarget {
 LogicalResult vectorizeContraction(RewriterBase &rewriter, linalg::LinalgOp op,
                                    const ContractionTarget &target,
                                    const RowPrefetch &prefetch,
-                                   const TileStreams &streams);
+                                   const TileStreams &streams,
+                                   ArrayRef<LaterRows> laterRows);
 
 /// Whether the body is c + a * b, of numbers that may be converted first.
 bool multipliesAndAdds(linalg::LinalgOp op);

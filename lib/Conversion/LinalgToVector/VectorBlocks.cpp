@@ -60,6 +60,7 @@ void VectorBlocks::emit(Value row, Value column, int64_t numRows,
   if (splitsColumns)
     reorderColumns(acc, numRows, splitLanes);
   sharePrefetch(row, column, numRows, numVectors);
+  shareLaterRows(row, column, numRows, numVectors);
   SmallVector<Value> rowsOfA = rows;
   if (contraction.hasRowsApart() && numRows > 1)
     rowsOfA = llvm::map_to_vector(
@@ -139,9 +140,11 @@ void VectorBlocks::emitSteps(ValueRange rows, ValueRange columns,
     // The more steps at once, the earlier LLVM moves loads of scalars, which
     // then spill; one alone has too much of the loop's own.
     int64_t stride = numStreams > 1 ? 1 : 2;
+    if (!laterShares.empty())
+      first = emitFetchingSteps(rows, columns, first, end, stride, acc);
     int64_t rest = (end - first) % stride;
-    emitInnerLoop(rows, columns, outer, first, constant(end - rest), stride,
-                  acc);
+    emitInnerLoop(rows, columns, outer, constant(first), constant(end - rest),
+                  stride, acc);
     for (; rest > 0; --rest) {
       SmallVector<Value> k(outer);
       k.push_back(constant(end - rest));
@@ -157,7 +160,7 @@ void VectorBlocks::emitSteps(ValueRange rows, ValueRange columns,
                                   *map.getResultPosition(dimension));
   }
   if (isInner)
-    return emitInnerLoop(rows, columns, outer, first, upper, 1, acc);
+    return emitInnerLoop(rows, columns, outer, constant(first), upper, 1, acc);
   auto loop =
       scf::ForOp::create(b, loc, constant(first), upper, constant(1), acc);
   OpBuilder::InsertionGuard guard(b);
@@ -171,10 +174,9 @@ void VectorBlocks::emitSteps(ValueRange rows, ValueRange columns,
 }
 
 void VectorBlocks::emitInnerLoop(ValueRange rows, ValueRange columns,
-                                 ValueRange outer, int64_t first, Value end,
+                                 ValueRange outer, Value first, Value end,
                                  int64_t stride, SmallVector<Value> &acc) {
-  auto loop =
-      scf::ForOp::create(b, loc, constant(first), end, constant(stride), acc);
+  auto loop = scf::ForOp::create(b, loc, first, end, constant(stride), acc);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   acc = llvm::to_vector_of<Value>(loop.getRegionIterArgs());
@@ -265,47 +267,6 @@ Value VectorBlocks::joinSteps(ValueRange k) {
     row = b.createOrFold<arith::AddIOp>(loc, times(row, size), inner);
   }
   return row;
-}
-
-void VectorBlocks::sharePrefetch(Value row, Value column, int64_t numRows,
-                                 int64_t numVectors) {
-  shareOfStep = 0;
-  int64_t numLanes = contraction.getNumLanes(), numColumns = numVectors * width;
-  if (contraction.prefetch.own != contraction.b || contraction.hasPairs() ||
-      contraction.getNumContracted() != 1 ||
-      ShapedType::isDynamic(contraction.getNumRows()))
-    return;
-  int64_t columnBlocks = numLanes / numColumns;
-  int64_t numBlocks =
-      columnBlocks * llvm::divideCeil(contraction.getNumRows(), numRows);
-  if (numBlocks == 1)
-    return;
-  shareOfStep = llvm::PowerOf2Ceil(llvm::divideCeil(numLanes, numBlocks));
-  auto divide = [&](Value value, int64_t divisor) {
-    return b.createOrFold<arith::DivUIOp>(loc, value, constant(divisor));
-  };
-  Value number = b.createOrFold<arith::AddIOp>(
-      loc, times(divide(row, numRows), columnBlocks),
-      divide(column, numColumns));
-  Value numSteps = b.createOrFold<memref::DimOp>(loc, contraction.b, 0);
-  Value elements =
-      b.createOrFold<arith::MulIOp>(loc, times(number, shareOfStep), numSteps);
-  firstOfShare = divide(elements, numLanes);
-}
-
-void VectorBlocks::emitPrefetch(ValueRange rows, Value k, int64_t numSteps) {
-  if (shareOfStep > 0)
-    return contraction.prefetch.emitShare(b, loc, firstOfShare, shareOfStep, k,
-                                          numSteps);
-  if (contraction.prefetch.own != contraction.a)
-    return;
-  Value row = rows.front();
-  auto numRows = static_cast<int64_t>(rows.size());
-  AffineExpr m = getAffineDimExpr(0, contraction.mapOfA.getContext());
-  if (contraction.mapOfA.getResult(0) == m)
-    return contraction.prefetch.emitShare(b, loc, row, numRows, k, numSteps);
-  for (int64_t i = 0; i < numSteps; ++i)
-    contraction.prefetch.emit(b, loc, add(k, i), row);
 }
 
 void VectorBlocks::emitDots(ArrayRef<Value> pairs, ArrayRef<Value> lanes,

@@ -46,8 +46,13 @@ private:
                  int64_t first, int64_t end, SmallVector<Value> &acc);
   /// The same for the innermost dimension, `stride` steps at a time.
   void emitInnerLoop(ValueRange rows, ValueRange columns, ValueRange outer,
-                     int64_t first, Value end, int64_t stride,
+                     Value first, Value end, int64_t stride,
                      SmallVector<Value> &acc);
+  /// The same for steps from `first` on as far as they are whole lines of what
+  /// is read later, which they fetch; returns the first of the others.
+  int64_t emitFetchingSteps(ValueRange rows, ValueRange columns, int64_t first,
+                            int64_t end, int64_t stride,
+                            SmallVector<Value> &acc);
   /// Whether B is all that comes from memory, and known to be read once.
   bool readsStreams() const;
   /// acc[m,n] += A[m,k...] * B[k...,n] for all k, with B read as streams.
@@ -66,6 +71,13 @@ private:
   /// `row` and `column`, if each would fetch all of it.
   void sharePrefetch(Value row, Value column, int64_t numRows,
                      int64_t numVectors);
+  /// Divides what is read later among the blocks of C, in the same way.
+  void shareLaterRows(Value row, Value column, int64_t numRows,
+                      int64_t numVectors);
+  /// How many blocks of C there are, all of a static number of rows, and the
+  /// number of the one at `row` and `column`.
+  std::pair<int64_t, Value> countBlocks(Value row, Value column,
+                                        int64_t numRows, int64_t numVectors);
   /// Fetches what is to be fetched for the row of B at the steps `k`.
   void fetchRow(ValueRange k, Value column);
   /// Fetches what a block should while it computes `numSteps` steps from `k`
@@ -95,6 +107,14 @@ private:
   /// step.
   int64_t shareOfStep = 0;
   Value firstOfShare;
+  /// Of what is read later, what a block fetches: elements in each step, and
+  /// the row from which on.
+  struct LaterShare {
+    RowPrefetch prefetch;
+    Value first;
+    int64_t elementsPerStep;
+  };
+  SmallVector<LaterShare, 2> laterShares;
 };
 
 /// Whether what `op` computes is the same in every row, and reads nothing that

@@ -266,7 +266,8 @@ LogicalResult attn::vectorizeContraction(RewriterBase &rewriter,
                                          linalg::LinalgOp op,
                                          const ContractionTarget &target,
                                          const RowPrefetch &prefetch,
-                                         const TileStreams &streams) {
+                                         const TileStreams &streams,
+                                         ArrayRef<LaterRows> laterRows) {
   if (!isContraction(op))
     return failure();
   if (multipliesAndAdds(op) &&
@@ -278,6 +279,7 @@ LogicalResult attn::vectorizeContraction(RewriterBase &rewriter,
   contraction.producer = findProducer(op, contraction.c);
   contraction.prefetch = prefetch;
   contraction.streams = streams;
+  contraction.laterRows.assign(laterRows.begin(), laterRows.end());
   if (target.tiles && contraction.hasTiles())
     contraction.shares = PrefetchShares(op, contraction.producer);
   rewriter.setInsertionPoint(op);
@@ -341,9 +343,15 @@ struct VectorizeContractions
     llvm::DenseMap<Operation *, TileStreams> streams;
     if (bf16Tiles)
       streams = emitTileStreams(rewriter, contractions);
-    for (linalg::LinalgOp op : contractions)
-      (void)vectorizeContraction(rewriter, op, target, prefetches.lookup(op),
-                                 streams.lookup(op));
+    auto rowStreams = emitRowStreams(rewriter, contractions);
+    for (linalg::LinalgOp op : contractions) {
+      // What is fetched in shares is not fetched by each product as well.
+      SmallVector<LaterRows, 2> laterRows = rowStreams.lookup(op);
+      (void)vectorizeContraction(rewriter, op, target,
+                                 laterRows.empty() ? prefetches.lookup(op)
+                                                   : RowPrefetch(),
+                                 streams.lookup(op), laterRows);
+    }
   }
 };
 } // namespace
