@@ -8,6 +8,7 @@
 #ifndef ATTN_CONVERSION_LINALGTOVECTOR_CONTRACTIONLOOPS_H
 #define ATTN_CONVERSION_LINALGTOVECTOR_CONTRACTIONLOOPS_H
 
+#include "lib/Conversion/LinalgToVector/DelayedStore.h"
 #include "lib/Conversion/LinalgToVector/LinalgToVector.h"
 #include "lib/Conversion/LinalgToVector/RowPrefetch.h"
 #include "lib/Conversion/LinalgToVector/RowStreams.h"
@@ -40,6 +41,7 @@ struct Contraction {
   /// Of products in tiles.
   TileStreams streams;
   PrefetchShares shares; ///< The same.
+  DelayedStore store;    ///< The same.
 
   bool hasPairs() const { return inPairs || widensPairs; }
   int64_t getNumRows() const { return c.getType().getDimSize(0); }

@@ -196,6 +196,7 @@ void TileBlocks::emitStep(ValueRange rows, ValueRange columns, ValueRange k,
   SmallVector<Value> kOfA(k);
   kOfA.back() = twice(k.back());
   contraction.streams.emitStep(b, loc, k.front());
+  contraction.store.emitStep(b, loc, k.front());
   emitShare(rows.front(), columns.front(), k);
   auto loadRow = [&](Value row) {
     SmallVector<Value> at = getIndices(contraction.mapOfA, row, Value(), kOfA);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Conversion/LinalgToVector/TileStreams.h"
+#include "lib/Conversion/LinalgToVector/DelayedStore.h"
 #include "lib/Conversion/LinalgToVector/LaterIteration.h"
 #include "lib/Conversion/LinalgToVector/StepsView.h"
 #include "lib/Conversion/LinalgToVector/TileBlocks.h"
@@ -85,28 +86,19 @@ static Value getNextOfPanel(OpBuilder &b, Value panel, scf::ForOp panels,
   return LaterIteration(b, panels).get(panel);
 }
 
-/// Where the elements of a product are stored, of whole lines: by the next
-/// operation that touches memory, in the same order. Null if they are not.
+/// Where the elements of a product are stored, if it is in whole lines; or
+/// null.
 static Value findResult(linalg::LinalgOp op, Value c) {
-  Operation *next = op->getNextNode();
-  while (next && touchesNoMemory(next))
-    next = next->getNextNode();
-  auto store = dyn_cast_or_null<linalg::LinalgOp>(next);
-  if (!store || !store.hasPureBufferSemantics() ||
-      store.getNumParallelLoops() != 2 || store.getNumLoops() != 2 ||
-      store.getNumDpsInits() != 1 || store.getNumDpsInputs() == 0 ||
-      !store.getMatchingIndexingMap(store.getDpsInitOperand(0)).isIdentity())
+  linalg::LinalgOp store = findStore(op, c);
+  if (!store)
     return nullptr;
-  Value from = store.getDpsInputs()[0], to = store.getDpsInits()[0];
-  if (auto view = from.getDefiningOp<memref::SubViewOp>())
-    from = view.getSource();
+  Value to = store.getDpsInits()[0];
   auto type = cast<MemRefType>(to.getType());
-  return from == c && type.getRank() == 2 && !type.isDynamicDim(1) &&
-                 type.getDimSize(1) * type.getElementTypeBitWidth() %
-                         (8 * kLineBytes) ==
-                     0
-             ? to
-             : nullptr;
+  bool isInLines =
+      type.getRank() == 2 && !type.isDynamicDim(1) &&
+      type.getDimSize(1) * type.getElementTypeBitWidth() % (8 * kLineBytes) ==
+          0;
+  return isInLines ? to : nullptr;
 }
 
 /// Fetches a view in shares: those of all iterations of `sharers` are all of

@@ -9,6 +9,7 @@
 #include "lib/Conversion/LinalgToVector/LinalgToVector.h"
 #include "lib/Conversion/LinalgToVector/RowPrefetch.h"
 #include "lib/Conversion/LinalgToVector/RowSlices.h"
+#include "lib/Conversion/LinalgToVector/TileBlocks.h"
 #include "lib/Conversion/LinalgToVector/WidenLanes.h"
 #include "lib/Conversion/Passes.h"
 
@@ -262,6 +263,23 @@ static bool fillsWithZero(linalg::LinalgOp op) {
   return fill && matchPattern(fill.value(), m_AnyZeroFloat());
 }
 
+/// Of a product that is one block of tiles, and one loop of steps.
+static DelayedStore delayStoreOfTiles(OpBuilder &b, linalg::LinalgOp op,
+                                      const Contraction &contraction) {
+  constexpr int64_t size = 2 * TileBlocks::kSize;
+  AffineExpr step = b.getAffineDimExpr(2);
+  linalg::LinalgOp producer = contraction.producer;
+  if (contraction.c.getType().getShape() != ArrayRef({size, size}) ||
+      contraction.getNumContracted() != 2 ||
+      contraction.b.getType().getShape()[*contraction.mapOfB.getResultPosition(
+          b.getAffineDimExpr(3))] != TileBlocks::kSize ||
+      (producer && !fillsWithZero(producer)))
+    return {};
+  return delayStore(b, op, producer, size,
+                    contraction.b.getType().getDimSize(
+                        *contraction.mapOfB.getResultPosition(step)));
+}
+
 LogicalResult attn::vectorizeContraction(RewriterBase &rewriter,
                                          linalg::LinalgOp op,
                                          const ContractionTarget &target,
@@ -280,8 +298,10 @@ LogicalResult attn::vectorizeContraction(RewriterBase &rewriter,
   contraction.prefetch = prefetch;
   contraction.streams = streams;
   contraction.laterRows.assign(laterRows.begin(), laterRows.end());
-  if (target.tiles && contraction.hasTiles())
+  if (target.tiles && contraction.hasTiles()) {
     contraction.shares = PrefetchShares(op, contraction.producer);
+    contraction.store = delayStoreOfTiles(rewriter, op, contraction);
+  }
   rewriter.setInsertionPoint(op);
   bool fetchesB = prefetch.matrix && prefetch.matrix.getType().getRank() == 3;
   if (contraction.hasPairs() && !hasKnownPairs(contraction.b)) {
@@ -296,6 +316,9 @@ LogicalResult attn::vectorizeContraction(RewriterBase &rewriter,
     else
       contraction.producer = nullptr;
     OpBuilder::InsertionGuard guard(rewriter);
+    // Before anything else writes C.
+    rewriter.setInsertionPointToStart(either.elseBlock());
+    contraction.store.emitInsteadOfSteps(rewriter, op.getLoc());
     rewriter.setInsertionPoint(either.elseYield());
     rewriter.moveOpBefore(op, either.elseYield());
     if (failed(linalg::linalgOpToLoops(rewriter, op)))
