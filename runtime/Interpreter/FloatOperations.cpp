@@ -36,6 +36,13 @@ convertRoundingMode(std::optional<mlir::arith::RoundingMode> mode) {
   llvm_unreachable("unknown rounding mode");
 }
 
+void interpreter::roundIfNarrow(mlir::OpResult result, Datum &value) {
+  mlir::Type type = result.getType();
+  double *number = std::get_if<double>(&value);
+  if (number && (type.isF16() || type.isBF16()))
+    *number = roundTo(type, *number).convertToDouble();
+}
+
 static std::optional<APInt> toInteger(Operation *op, double value,
                                       bool isSigned) {
   APSInt result(resultWidth(op), /*isUnsigned=*/!isSigned);

@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Floats are computed in double, whatever their type; only constants, truncf
-// and what looks at a float's bits round to it. Integers wrap around. Promises
-// that an operation carries, such as `overflow<nsw>`, change nothing.
+// Floats are computed in double, whatever their type. Results of f16 and bf16
+// are rounded to it, since kernels compute each such operation; of f32, only
+// constants, truncf and what looks at a float's bits are. Integers wrap around.
+// Promises that an operation carries, such as `overflow<nsw>`, change nothing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,6 +17,7 @@
 
 #include "runtime/Interpreter/Operations.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
 
 #include <optional>
@@ -74,6 +76,9 @@ void store(llvm::MutableArrayRef<Datum> results, std::pair<T, T> values) {
   store(results.drop_front(), std::move(values.second));
 }
 
+/// Rounds a result of an op to its type if that is f16 or bf16.
+void roundIfNarrow(mlir::OpResult result, Datum &value);
+
 /// An evaluator that leaves all results undefined if an operand is.
 template <typename... Operands, typename Function>
 Evaluator createStrict(Function function) {
@@ -88,6 +93,8 @@ Evaluator createStrict(Function function) {
       store(results,
             function(op, std::get<std::decay_t<Operands>>(operands[I])...));
     }(std::index_sequence_for<Operands...>());
+    for (auto [result, value] : llvm::zip_equal(op->getResults(), results))
+      roundIfNarrow(result, value);
   };
 }
 

@@ -206,6 +206,10 @@ static const Line lines[] = {
     {"float", "%r = arith.subf %a, %b : f32", "f32 1, f32 2", "f32 -1"},
     {"float", "%r = arith.mulf %a, %b : bf16", "bf16 3, bf16 2", "bf16 6"},
     {"float", "%r = arith.divf %a, %b : f16", "f16 3, f16 2", "f16 1.5"},
+    {"float", "%0 = arith.addf %a, %b : f16\n%r = arith.subf %0, %a : f16",
+     "f16 2048, f16 1", "f16 0"},
+    {"float", "%0 = math.exp %a : bf16\n%r = arith.subf %0, %b : bf16",
+     "bf16 1, bf16 2.71875", "bf16 0"},
     {"float", "%r = arith.divf %a, %b : f32", "f32 -3, f32 0", "f32 -inf"},
     {"float", "%r = arith.remf %a, %b : f32", "f32 -7, f32 4", "f32 -3"},
     {"float", "%r = arith.maximumf %a, %b : f32", "f32 nan, f32 4", "f32 nan"},
@@ -285,8 +289,8 @@ static const Line lines[] = {
     {"math", "%r = math.tan %a : f64", "f64 1", "f64 1.5574077246549023"},
     {"math", "%r = math.tanh %a : f64", "f64 1", "f64 0.76159415595576485"},
     {"math", "%r = math.tanh %a : f32", "f32 0.5", "f32 0.46211715726"},
-    {"math", "%r = math.exp %a : bf16", "bf16 1", "bf16 2.71828182845904"},
-    {"math", "%r = math.sqrt %a : f16", "f16 2", "f16 1.41421356237"},
+    {"math", "%r = math.exp %a : bf16", "bf16 1", "bf16 2.71875"},
+    {"math", "%r = math.sqrt %a : f16", "f16 2", "f16 1.4140625"},
     {"math", "%r = math.trunc %a : f32", "f32 -2.5", "f32 -2"},
 
     // %u and %v, i8 and i1, are undefined here. What does not look at them is
