@@ -351,9 +351,7 @@ Value ProjectionTiles::emitResult(Value out, int64_t first, int64_t fewRows) {
               splitsRows ? minimum({most, n - i * mostRows}, {row, numRows})
                          : numRows,
               /*isOneTile=*/splitsRows,
-              /*firstColumn=*/zero,
-              /*offsets=*/{},
-              /*otherTiles=*/{}};
+              /*firstColumn=*/zero};
     auto [outTile, box] = emitRows(tile);
     SmallVector<OpFoldResult> strides(box.offsets.size(), index(1));
     b.setInsertionPointToStart(loop.getTerminator().getBody());
@@ -374,9 +372,7 @@ Value ProjectionTiles::emitResult(Value out, int64_t first, int64_t fewRows) {
             zero,
             numRows,
             /*isOneTile=*/false,
-            /*firstColumn=*/zero,
-            /*offsets=*/{},
-            /*otherTiles=*/{}};
+            /*firstColumn=*/zero};
   auto [outTile, box] = emitRows(tile);
   return insert(outTile, out, box.offsets, box.sizes);
 }

@@ -84,9 +84,9 @@ private:
     bool isOneTile;
     /// In the part of `out` that is written, which begins at `offsets`.
     OpFoldResult firstColumn;
-    SmallVector<OpFoldResult> offsets;
+    SmallVector<OpFoldResult> offsets = {};
     /// What `others` have for these rows and columns.
-    SmallVector<Value> otherTiles;
+    SmallVector<Value> otherTiles = {};
   };
   /// A box of a tensor.
   struct Box {
