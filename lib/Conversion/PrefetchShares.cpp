@@ -37,10 +37,12 @@ PrefetchShares::PrefetchShares(Operation *op, Operation *producer) {
   for (Operation *before = op->getPrevNode(); before;
        before = before->getPrevNode()) {
     auto loop = dyn_cast<scf::ForOp>(before);
-    if (loop && onlyPrefetches(loop))
+    if (loop && onlyPrefetches(loop)) {
       loops.push_back(loop);
-    else if (before != producer && !touchesNoMemory(before))
+    } else if (before != producer && !touchesNoMemory(before)) {
+      previous = before;
       return;
+    }
   }
 }
 

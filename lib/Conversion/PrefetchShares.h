@@ -23,6 +23,8 @@ public:
   explicit PrefetchShares(Operation *op, Operation *producer = nullptr);
 
   bool empty() const { return loops.empty(); }
+  /// The last operation before the loops that touches memory; or null.
+  Operation *getPrevious() const { return previous; }
   /// Cuts the rows of each loop into `numShares`, an index, for what is emitted
   /// from here on.
   void cut(OpBuilder &b, Location loc, Value numShares);
@@ -36,6 +38,7 @@ public:
 private:
   SmallVector<scf::ForOp, 2> loops;
   SmallVector<Value, 2> sizes; ///< Of a share of each.
+  Operation *previous = nullptr;
 };
 
 /// Whether `op` neither reads nor writes memory that was there before.

@@ -66,6 +66,7 @@ static void addTilingStage(OpPassManager &pm, const TargetDescription &target) {
   pm.addPass(attn::createTileKeys(keys));
   attn::DecomposeOnlineOptions scores;
   scores.quantizeQueries = target.quantizeQueries;
+  scores.bf16Tiles = target.bf16Tiles;
   // Narrower vectors have no such instructions.
   if (target.i8Dot && (target.vectorBits == 256 || target.vectorBits == 512))
     scores.i8Dot = target.vectorBits / 8;

@@ -19,6 +19,7 @@
 #include "dialect/AttnOps.h"
 #include "dialect/OnlinePacks.h"
 #include "lib/Transforms/BlockFacts.h"
+#include "lib/Transforms/FirstBlock.h"
 #include "lib/Transforms/IntegerScores.h"
 #include "lib/Transforms/OnlineInPairs.h"
 #include "lib/Transforms/Passes.h"
@@ -56,7 +57,7 @@ constexpr int64_t kRowMultiple = 8;
 class Decomposition {
 public:
   Decomposition(OnlineAttentionOp op, OpBuilder &builder, int64_t maximumKeys,
-                bool withIntegers)
+                bool withIntegers, Value isFirst)
       : op(op), b(builder), loc(op.getLoc()),
         type(cast<RankedTensorType>(op.getAccumulator().getType())
                  .getElementType()),
@@ -64,7 +65,7 @@ public:
         maximumKeys(llvm::alignTo(
             std::max<int64_t>(1, maximumKeys),
             op.isInPairs() ? OnlineAttentionOp::kKeysPerPack : kRowMultiple)),
-        withIntegers(withIntegers) {}
+        withIntegers(withIntegers), isFirst(isFirst) {}
 
   SmallVector<Value> emit() {
     BlockFacts facts = emitBlockFacts(b, op);
@@ -74,7 +75,10 @@ public:
                                    facts.isEmpty, /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(block.thenBlock());
-    scf::YieldOp::create(b, loc, op.getOuts());
+    SmallVector<Value> state(op.getOuts());
+    state[0] = emitZerosIf(b, loc, isFirst, state[0],
+                           [&](OpBuilder &) { return state[0]; });
+    scf::YieldOp::create(b, loc, state);
     b.setInsertionPointToStart(block.elseBlock());
     scf::YieldOp::create(b, loc, emitBlock(facts));
     return block.getResults();
@@ -183,7 +187,7 @@ private:
           packs = emitPacks(b, loc, packs, maximumPacks(), numPacks(b));
         Value pairs = emitWeightsInPairs(b, loc, weights, numPacks(b));
         return emitOutputInPairs(b, loc, packs, pairs,
-                                 emitCorrected(b, correction));
+                                 emitStart(b, correction));
       }
       Value factors = weights;
       if (value.scales)
@@ -215,6 +219,13 @@ private:
           scf::YieldOp::create(b, loc, product(b));
         });
     return choice.getResult(0);
+  }
+
+  /// What was summed before, if anything was.
+  Value emitStart(OpBuilder &b, Value correction) {
+    return emitZerosIf(b, loc, isFirst, op.getAccumulator(), [&](OpBuilder &b) {
+      return emitCorrected(b, correction);
+    });
   }
 
   /// What was summed before, in the units of the new maximum.
@@ -341,6 +352,7 @@ private:
   Type type;
   int64_t lanes, maximumKeys;
   bool withIntegers; ///< Keys of i8 are multiplied as integers.
+  Value isFirst;     ///< Sums begin at zero; null: never.
   /// Keys that are multiplied; values, which are `lead` more.
   OpFoldResult numKeys, numValues;
   Value lead;     ///< Of a trimmed block; null if 0.
@@ -360,8 +372,11 @@ LogicalResult attn::decomposeOnline(RewriterBase &rewriter,
   rewriter.setInsertionPoint(op);
   bool withIntegers =
       options.quantizeQueries && hasIntegerScores(op, options.i8Dot);
-  rewriter.replaceOp(op,
-                     Decomposition(op, rewriter, *bound, withIntegers).emit());
+  Value isFirst;
+  if (options.bf16Tiles && op.isInPairs())
+    isFirst = beginSumsInFirstBlock(rewriter, op);
+  rewriter.replaceOp(
+      op, Decomposition(op, rewriter, *bound, withIntegers, isFirst).emit());
   return success();
 }
 
@@ -374,7 +389,8 @@ struct DecomposeOnline : attn::impl::DecomposeOnlineBase<DecomposeOnline> {
     SmallVector<OnlineAttentionOp> ops;
     getOperation()->walk([&](OnlineAttentionOp op) { ops.push_back(op); });
     for (OnlineAttentionOp op : ops)
-      if (failed(decomposeOnline(rewriter, op, {quantizeQueries, i8Dot}))) {
+      if (failed(decomposeOnline(rewriter, op,
+                                 {quantizeQueries, i8Dot, bf16Tiles}))) {
         op.emitError("expected a constant bound of the number of keys: tile "
                      "the keys first");
         return signalPassFailure();

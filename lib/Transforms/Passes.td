@@ -466,12 +466,17 @@ def DecomposeOnline : Pass<"attn-decompose-online"> {
     `attn.cache_append`: half a step, 1/254 of the row's largest element, at most.
     Sums are exact, in i32, and multiplied by both scales. Other keys of i8 become
     f32, and a remark says why.
+
+    With `bf16-tiles`, sums in pairs begin at zero in the first block of a tile: no
+    zeros are written before it, and nothing is corrected.
   }];
   let options = [
     Option<"quantizeQueries", "quantize-queries", "bool", "false",
            "Multiply keys of i8 as integers, with queries rounded to i8">,
     Option<"i8Dot", "i8-dot", "int64_t", "0",
-           "Numbers of i8 that a dot product of the target takes; 0: none">
+           "Numbers of i8 that a dot product of the target takes; 0: none">,
+    Option<"bf16Tiles", "bf16-tiles", "bool", "false",
+           "Products of pairs are in tiles, which can begin at zero">
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect",

@@ -125,6 +125,8 @@ struct ScoreOptions {
   bool quantizeQueries = false;
   /// Numbers of i8 that a dot product of the target takes; 0: it has none.
   int64_t i8Dot = 0;
+  /// Products of pairs are in AMX tiles, which can begin at zero.
+  bool bf16Tiles = false;
 };
 
 /// Replaces the attention of one block of keys by contractions and a softmax

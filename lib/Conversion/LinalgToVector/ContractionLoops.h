@@ -34,6 +34,8 @@ struct Contraction {
   bool widensPairs = false;
   /// What C was computed by immediately before, elementwise; or null.
   linalg::LinalgOp producer;
+  /// In tiles: whether C is zero before, whatever it holds; or null.
+  Value isZero;
   /// For rows of B.
   RowPrefetch prefetch;
   /// Of products in vectors of one contracted dimension.

@@ -124,18 +124,37 @@ void TileBlocks::emit(Value row, Value column, int64_t rowTiles,
   for (int64_t i = 0; i < columnTiles; ++i)
     columns.push_back(add(column, i * kSize));
   emitPrefetch(row, column, rowTiles * kSize, columnTiles * kSize);
-  auto type = amx::TileType::get({kSize, kSize}, contraction.getElementType());
-  for (Value i : rows)
-    for (Value j : columns)
-      acc.push_back(contraction.producer
-                        ? Value(amx::TileZeroOp::create(b, loc, type))
-                        : load(contraction.c, {i, j}));
+  acc = emitStart(rows, columns);
   emitSteps(rows, columns, {}, acc);
   for (auto [i, tile] : llvm::enumerate(acc))
     amx::TileStoreOp::create(
         b, loc, contraction.c,
         ValueRange{rows[i / columns.size()], columns[i % columns.size()]},
         tile);
+}
+
+/// What products are added to.
+SmallVector<Value> TileBlocks::emitStart(ValueRange rows, ValueRange columns) {
+  auto type = amx::TileType::get({kSize, kSize}, contraction.getElementType());
+  auto emit = [&](bool isZero) {
+    SmallVector<Value> tiles;
+    for (Value i : rows)
+      for (Value j : columns)
+        tiles.push_back(isZero ? Value(amx::TileZeroOp::create(b, loc, type))
+                               : load(contraction.c, {i, j}));
+    return tiles;
+  };
+  if (!contraction.isZero)
+    return emit(bool(contraction.producer));
+  SmallVector<Type> types(rows.size() * columns.size(), type);
+  auto either = scf::IfOp::create(b, loc, types, contraction.isZero,
+                                  /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(either.thenBlock());
+  scf::YieldOp::create(b, loc, emit(/*isZero=*/true));
+  b.setInsertionPointToStart(either.elseBlock());
+  scf::YieldOp::create(b, loc, emit(/*isZero=*/false));
+  return either.getResults();
 }
 
 /// The share of a block of C in what is fetched during all of them.

@@ -40,6 +40,7 @@ private:
   /// The same of a tile of pairs that is not read again soon: the load leaves
   /// what the first-level cache has there.
   Value loadOnce(TypedValue<MemRefType> from, ValueRange indices);
+  SmallVector<Value> emitStart(ValueRange rows, ValueRange columns);
   void emitPrefetch(Value row, Value column, int64_t numRows,
                     int64_t numColumns);
   /// acc[m,n] += A[m,k...] * B[k...,n] for all k, of which `outer` are fixed.

@@ -280,6 +280,23 @@ static DelayedStore delayStoreOfTiles(OpBuilder &b, linalg::LinalgOp op,
                         *contraction.mapOfB.getResultPosition(step)));
 }
 
+/// Where `choice` fills C with zeros or does something else with it: the fill;
+/// or null.
+static linalg::LinalgOp findZeros(scf::IfOp choice, Value c) {
+  if (!choice || choice.getNumResults() != 0)
+    return nullptr;
+  linalg::LinalgOp zeros;
+  for (Operation &op : choice.thenBlock()->without_terminator()) {
+    if (touchesNoMemory(&op))
+      continue;
+    auto fill = dyn_cast<linalg::LinalgOp>(op);
+    if (zeros || !fill || !fillsWithZero(fill) || fill.getDpsInits()[0] != c)
+      return nullptr;
+    zeros = fill;
+  }
+  return zeros;
+}
+
 LogicalResult attn::vectorizeContraction(RewriterBase &rewriter,
                                          linalg::LinalgOp op,
                                          const ContractionTarget &target,
@@ -298,8 +315,17 @@ LogicalResult attn::vectorizeContraction(RewriterBase &rewriter,
   contraction.prefetch = prefetch;
   contraction.streams = streams;
   contraction.laterRows.assign(laterRows.begin(), laterRows.end());
+  linalg::LinalgOp zeros;
   if (target.tiles && contraction.hasTiles()) {
     contraction.shares = PrefetchShares(op, contraction.producer);
+    auto choice = dyn_cast_or_null<scf::IfOp>(contraction.shares.getPrevious());
+    // Rows that fill no tile are added to what is in memory.
+    if (int64_t rows = contraction.getNumRows(); !contraction.producer &&
+                                                 !ShapedType::isDynamic(rows) &&
+                                                 rows % TileBlocks::kSize == 0)
+      zeros = findZeros(choice, contraction.c);
+    if (zeros)
+      contraction.isZero = choice.getCondition();
     contraction.store = delayStoreOfTiles(rewriter, op, contraction);
   }
   rewriter.setInsertionPoint(op);
@@ -342,6 +368,8 @@ LogicalResult attn::vectorizeContraction(RewriterBase &rewriter,
   rewriter.eraseOp(op);
   if (contraction.producer)
     rewriter.eraseOp(contraction.producer);
+  if (zeros)
+    rewriter.eraseOp(zeros);
   return success();
 }
 
