@@ -18,6 +18,8 @@
 
 #include "dialect/AttnOps.h"
 #include "lib/Transforms/OnlineForm.h"
+#include "lib/Transforms/OnlineQuery.h"
+#include "lib/Transforms/OnlineTensors.h"
 #include "lib/Transforms/Passes.h"
 #include "lib/Transforms/SharedOperands.h"
 #include "lib/Transforms/Transforms.h"
@@ -28,12 +30,10 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/ValueBoundsOpInterface.h"
 #include "llvm/Support/MathExtras.h"
 
-#include <cmath>
 #include <limits>
 
 namespace mlir::attn {
@@ -48,15 +48,12 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// What is along the lanes of vectors; see attn.online_attention.
-enum class OnlineLayout { Lanes, Rows, Pairs, Matrices };
-
 /// Emits the online form of one op.
-class OnlineForm {
+class OnlineForm : OnlineTensors {
 public:
   OnlineForm(AttentionOp op, OpBuilder &builder, OnlineLayout layout,
              int64_t lanes, SharedOperands &shared)
-      : op(op), b(builder), loc(op.getLoc()), type(op.getAccumulationType()),
+      : OnlineTensors(builder, op), layout(layout),
         isNarrow(op.getElementType() != type),
         inRows(layout == OnlineLayout::Rows ||
                layout == OnlineLayout::Matrices),
@@ -76,11 +73,7 @@ public:
 
   OnlineAttentionOp emitOnline() {
     rows = tensor::getMixedSize(b, loc, op.getQuery(), 2);
-    Value query = inPairs      ? emitQueryInPairs()
-                  : inMatrices ? emitPaddedRows()
-                  : inRows
-                      ? emitRows(emptyRows(op.getQueryType().getDimSize(2)))
-                      : transpose(emitRows(emptyRows(lanes)), {1, 0});
+    Value query = emitOnlineQuery(b, op, layout, lanes, rows);
     Value key = slice(op.getKey());
     Value value = inPairs && !isReadByOneTile(b, op.getValue())
                       ? shared.getPacks(b, loc, op.getValue())
@@ -92,7 +85,7 @@ public:
         b, loc, TypeRange(state), query, key, value, state,
         /*batch=*/zero, /*head=*/zero, emitPosition(), /*first_key=*/zero,
         getValueOrCreateConstantIndexOp(b, loc, rows), exact,
-        scalesQuery() ? Value() : emitScale(), op.getScoreCaptures(),
+        scalesQuery(op, layout) ? Value() : emitScale(), op.getScoreCaptures(),
         op.getMaskCaptures(), inRows);
     online.getScoreRegion().takeBody(op.getScore());
     online.getMaskRegion().takeBody(op.getMask());
@@ -100,132 +93,6 @@ public:
   }
 
 private:
-  using Body = function_ref<Value(ValueRange)>;
-
-  /// Whether queries are multiplied by the scale: not if it would round them,
-  /// nor if nothing needs the scores before their exponentials, which multiply
-  /// by a power of 2 at no cost.
-  bool scalesQuery() {
-    if (inMatrices)
-      return false;
-    if (!inPairs)
-      return true;
-    std::optional<double> scale = op.getConstantScale();
-    int exponent = 0;
-    return op.hasScore() && scale && std::frexp(*scale, &exponent) == 0.5 &&
-           exponent <= 1 && exponent > -16;
-  }
-
-  /// The queries as columns of pairs. A whole tile of them is read where it is.
-  Value emitQueryInPairs() {
-    int64_t size = op.getQueryType().getDimSize(3);
-    std::optional<int64_t> known = getConstantIntValue(rows);
-    if (scalesQuery() || (known && *known != lanes))
-      return transposePairs(emitRows(emptyRows(lanes)));
-    Value query = slice(op.getQuery());
-    if (known)
-      return transposePairs(query);
-    Value padded = emptyRows(lanes);
-    Value columns = tensor::EmptyOp::create(
-        b, loc, ArrayRef<int64_t>{size / 2, lanes, 2}, op.getElementType());
-    Value isWhole =
-        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
-                              getValueOrCreateConstantIndexOp(b, loc, rows),
-                              arith::ConstantIndexOp::create(b, loc, lanes));
-    auto ifOp = scf::IfOp::create(b, loc, columns.getType(), isWhole,
-                                  /*withElseRegion=*/true);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(ifOp.thenBlock());
-    OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
-    Value whole = tensor::ExtractSliceOp::create(
-        b, loc, query, ArrayRef{zero, zero},
-        ArrayRef<OpFoldResult>{b.getIndexAttr(lanes), b.getIndexAttr(size)},
-        ArrayRef{one, one});
-    scf::YieldOp::create(b, loc, transposePairs(whole, columns));
-    b.setInsertionPointToStart(ifOp.elseBlock());
-    scf::YieldOp::create(b, loc, transposePairs(emitRows(padded), columns));
-    return ifOp.getResult(0);
-  }
-
-  /// `(L, Dk)` as `(Dk/2, L, 2)`, in `columns` if given.
-  Value transposePairs(Value queries, Value columns = {}) {
-    auto type = cast<RankedTensorType>(queries.getType());
-    int64_t numPairs = type.getDimSize(1) / 2;
-    if (!columns)
-      columns = tensor::EmptyOp::create(
-          b, loc, ArrayRef<int64_t>{numPairs, lanes, 2}, type.getElementType());
-    auto pairs =
-        RankedTensorType::get({lanes, numPairs, 2}, type.getElementType());
-    SmallVector<ReassociationIndices> groups = {{0}, {1, 2}};
-    Value expanded =
-        tensor::ExpandShapeOp::create(b, loc, pairs, queries, groups);
-    return linalg::TransposeOp::create(b, loc, expanded, columns,
-                                       ArrayRef<int64_t>{1, 0, 2})
-        ->getResult(0);
-  }
-
-  /// For `count` rows of queries.
-  Value emptyRows(int64_t count) {
-    return tensor::EmptyOp::create(
-        b, loc, ArrayRef<int64_t>{count, op.getQueryType().getDimSize(3)},
-        inPairs ? op.getElementType() : type);
-  }
-
-  /// The queries as rows of size Dk, scaled, with 0 where there are none, in
-  /// `empty`.
-  Value emitRows(Value empty) {
-    Value query = slice(op.getQuery()); // (n, Dk)
-    int64_t size = cast<RankedTensorType>(query.getType()).getDimSize(1);
-    FloatType element = inPairs ? op.getElementType() : type;
-    Value padded = fill(
-        empty, arith::ConstantOp::create(b, loc, b.getFloatAttr(element, 0.0)));
-    OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
-    SmallVector<OpFoldResult> offsets = {zero, zero}, strides = {one, one};
-    SmallVector<OpFoldResult> sizes = {rows, b.getIndexAttr(size)};
-    Value part =
-        tensor::ExtractSliceOp::create(b, loc, padded, offsets, sizes, strides);
-    if (scalesQuery()) {
-      Value factor =
-          inPairs ? arith::ConstantOp::create(
-                        b, loc, b.getFloatAttr(element, *op.getConstantScale()))
-                  : emitScale();
-      part = map({query}, part, {identity(2)}, [&](ValueRange arguments) {
-        Value element = arguments[0];
-        if (element.getType() != factor.getType())
-          element = arith::ExtFOp::create(b, loc, type, element);
-        return arith::MulFOp::create(b, loc, element, factor).getResult();
-      });
-    } else {
-      part = linalg::CopyOp::create(b, loc, query, part).getResult(0);
-    }
-    return tensor::InsertSliceOp::create(b, loc, part, padded, offsets, sizes,
-                                         strides);
-  }
-
-  /// The queries as they are, with rows of 0 where there are none.
-  Value emitPaddedRows() {
-    Value query = slice(op.getQuery()); // (n, Dk)
-    auto type = cast<RankedTensorType>(query.getType());
-    Value zero =
-        arith::ConstantOp::create(b, loc, b.getZeroAttr(type.getElementType()));
-    AffineExpr n = b.getAffineSymbolExpr(0);
-    OpFoldResult missing =
-        affine::makeComposedFoldedAffineApply(b, loc, lanes - n, {rows});
-    OpFoldResult none = b.getIndexAttr(0);
-    return tensor::PadOp::create(
-        b, loc,
-        RankedTensorType::get({lanes, type.getDimSize(1)},
-                              type.getElementType()),
-        query, ArrayRef{none, none}, ArrayRef{missing, none}, zero);
-  }
-
-  /// The factor of query and key's dot product, A4.
-  Value emitScale() {
-    if (std::optional<double> scale = op.getConstantScale())
-      return real(*scale);
-    return op.getScale();
-  }
-
   /// Accumulator, maximum and sum of no key, or of the sink (A6).
   SmallVector<Value> emitInitialState() {
     int64_t valueSize = op.getValueType().getDimSize(3);
@@ -339,23 +206,6 @@ private:
     return insert(all, op.getLogSumExp(), {rows});
   }
 
-  //===--------------------------------------------------------------------===//
-  // Tensors
-  //===--------------------------------------------------------------------===//
-
-  /// The only batch entry and head of a tensor, as a matrix.
-  Value slice(Value tensor) {
-    auto from = cast<RankedTensorType>(tensor.getType());
-    auto to = RankedTensorType::get(from.getShape().drop_front(2),
-                                    from.getElementType());
-    SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, tensor);
-    sizes[0] = sizes[1] = b.getIndexAttr(1);
-    SmallVector<OpFoldResult> offsets(4, b.getIndexAttr(0));
-    SmallVector<OpFoldResult> strides(4, b.getIndexAttr(1));
-    return tensor::ExtractSliceOp::create(b, loc, to, tensor, offsets, sizes,
-                                          strides);
-  }
-
   /// Writes the first rows of `source` as the only batch entry and head of
   /// `destination`.
   Value insert(Value source, Value destination, ArrayRef<OpFoldResult> sizes) {
@@ -371,53 +221,8 @@ private:
                                          whole, strides);
   }
 
-  Value empty(ArrayRef<int64_t> shape) {
-    return tensor::EmptyOp::create(b, loc, shape, type);
-  }
-  Value fill(Value tensor, Value value) {
-    return linalg::FillOp::create(b, loc, value, tensor).getResult(0);
-  }
-  Value fill(Value tensor, double value) { return fill(tensor, real(value)); }
-
-  Value transpose(Value tensor, ArrayRef<int64_t> permutation) {
-    auto from = cast<RankedTensorType>(tensor.getType());
-    Value to = tensor::EmptyOp::create(
-        b, loc, applyPermutation(from.getShape(), permutation),
-        from.getElementType());
-    return linalg::TransposeOp::create(b, loc, tensor, to, permutation)
-        ->getResult(0);
-  }
-
-  AffineMap identity(unsigned rank) { return b.getMultiDimIdentityMap(rank); }
-
-  /// An elementwise op; the output's map is the identity.
-  Value map(ValueRange inputs, Value init, ArrayRef<AffineMap> inputMaps,
-            Body body) {
-    unsigned rank = cast<RankedTensorType>(init.getType()).getRank();
-    SmallVector<AffineMap> maps(inputMaps);
-    maps.push_back(identity(rank));
-    SmallVector<utils::IteratorType> parallel(rank,
-                                              utils::IteratorType::parallel);
-    auto generic = linalg::GenericOp::create(
-        b, loc, init.getType(), inputs, init, maps, parallel,
-        [&](OpBuilder &nested, Location, ValueRange arguments) {
-          OpBuilder::InsertionGuard guard(b);
-          b.setInsertionPoint(nested.getInsertionBlock(),
-                              nested.getInsertionPoint());
-          linalg::YieldOp::create(b, loc, body(arguments));
-        });
-    return generic.getResult(0);
-  }
-
-  Value real(double value) {
-    return arith::ConstantOp::create(b, loc, b.getFloatAttr(type, value));
-  }
-
-  AttentionOp op;
-  OpBuilder &b;
-  Location loc;
-  FloatType type; ///< Of scores and states.
-  bool isNarrow;  ///< Query, key and value are, and the output.
+  OnlineLayout layout;
+  bool isNarrow; ///< Query, key and value are, and the output.
   bool inRows, inPairs, inMatrices;
   int64_t lanes;
   SharedOperands &shared;
