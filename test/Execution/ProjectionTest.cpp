@@ -6,149 +6,19 @@
 //===----------------------------------------------------------------------===//
 
 #include "test/Execution/EverywhereRun.h"
+#include "test/Execution/ProjectionSpec.h"
 #include "test/Execution/Random.h"
 #include "test/Execution/RuleTesting.h"
 
 #include "gtest/gtest.h"
 
 #include <limits>
-#include <sstream>
 
 using namespace attn;
 using namespace attn::test;
 using std::string;
 
 namespace {
-
-/// Tokens of (B, S, features), or (B, H, S, D) into or out of heads.
-struct Tokens {
-  Index heads = 0; ///< 0: features are those of no heads.
-  Index size = 1;
-
-  Index features() const { return heads ? heads * size : size; }
-  string typeText(ElementType type, Index batch, Index length) const {
-    auto size = [](Index n) { return n < 0 ? "?" : std::to_string(n); };
-    string text = "tensor<" + size(batch) + "x";
-    if (heads)
-      text += std::to_string(heads) + "x";
-    return text + size(length) + "x" + std::to_string(this->size) + "x" +
-           string(nameOf(type)) + ">";
-  }
-  Shape shape(Index batch, Index length) const {
-    return heads ? Shape{batch, heads, length, size}
-                 : Shape{batch, length, size};
-  }
-};
-
-struct ProjectionSpec {
-  ElementType type = ElementType::f32, weightType = ElementType::f32,
-              outType = ElementType::f32;
-  /// In the types; negative if they are not.
-  Index batch = -1, length = -1;
-  Tokens input;
-  std::vector<Tokens> outs;
-  Index panel = 0; ///< Columns of one, 0 for a weight that is not packed.
-  bool inPairs = false;
-  bool hasBias = false;
-  ElementType biasType = ElementType::f32;
-
-  Index columns() const {
-    Index sum = 0;
-    for (const Tokens &out : outs)
-      sum += out.features();
-    return sum;
-  }
-  Shape weightShape() const {
-    Index rows = input.features();
-    if (!panel)
-      return {rows, columns()};
-    Index panels = (columns() + panel - 1) / panel;
-    return inPairs ? Shape{panels, rows / 2, panel, 2}
-                   : Shape{panels, rows, panel};
-  }
-  bool isQuantized() const { return weightType == ElementType::i8; }
-
-  string text() const {
-    string in = input.typeText(type, batch, length), weight = "tensor<";
-    for (Index size : weightShape())
-      weight += std::to_string(size) + "x";
-    weight += string(nameOf(weightType)) + ">";
-    auto vector = [&](ElementType element) {
-      return "tensor<" + std::to_string(columns()) + "x" +
-             string(nameOf(element)) + ">";
-    };
-    std::ostringstream o;
-    string results, empties, names;
-    for (std::size_t i = 0; i < outs.size(); ++i) {
-      string separator = i ? ", " : "";
-      results += separator + outs[i].typeText(outType, batch, length);
-      empties += separator + "%e" + std::to_string(i);
-      names += separator + "%r#" + std::to_string(i);
-    }
-    o << "func.func @f(%x: " << in << ", %w: " << weight;
-    if (isQuantized())
-      o << ", %scales: " << vector(ElementType::f32);
-    if (hasBias)
-      o << ", %bias: " << vector(biasType);
-    o << ") -> (" << results << ") {\n%c0 = arith.constant 0 : index\n"
-      << "%c1 = arith.constant " << (input.heads ? 2 : 1) << " : index\n"
-      << "%b = tensor.dim %x, %c0 : " << in
-      << "\n%s = tensor.dim %x, %c1 : " << in << "\n";
-    for (std::size_t i = 0; i < outs.size(); ++i)
-      o << "%e" << i << " = tensor.empty("
-        << (batch < 0    ? length < 0 ? "%b, %s" : "%b"
-            : length < 0 ? "%s"
-                         : "")
-        << ") : " << outs[i].typeText(outType, batch, length) << "\n";
-    o << "%r:" << outs.size() << " = attn.projection ins(%x, %w : " << in
-      << ", " << weight << ") outs(" << empties << " : " << results << ")";
-    if (isQuantized())
-      o << " scales(%scales : " << vector(ElementType::f32) << ")";
-    if (hasBias)
-      o << " bias(%bias : " << vector(biasType) << ")";
-    o << "\nreturn " << names << " : " << results << "\n}\n";
-    return o.str();
-  }
-};
-
-struct ProjectionCall {
-  TestTensor input, weight, scales, bias;
-
-  ProjectionCall(const ProjectionSpec &spec, Index batch, Index length,
-                 Random &random)
-      : input(spec.type, spec.input.shape(batch, length), layout(random)),
-        weight(spec.weightType, spec.weightShape()),
-        scales(ElementType::f32, {spec.columns()}),
-        bias(spec.biasType, {spec.columns()}) {
-    input.fill([&] { return random.normal(); });
-    weight.fill([&] {
-      return spec.isQuantized() ? double(random.between(-127, 127))
-                                : random.normal();
-    });
-    scales.fill([&] { return 0.01 * (1 + double(random.between(0, 9))); });
-    bias.fill([&] { return random.normal(); });
-  }
-  static Layout layout(Random &random) {
-    Layout layout;
-    layout.rowPadding = random.between(0, 2);
-    return layout;
-  }
-  std::vector<TestArgument> arguments(const ProjectionSpec &spec) const {
-    std::vector<TestArgument> result = {input, weight};
-    if (spec.isQuantized())
-      result.push_back(scales);
-    if (spec.hasBias)
-      result.push_back(bias);
-    return result;
-  }
-};
-
-void runSpec(const ProjectionSpec &spec, Index batch, Index length,
-             Random &random) {
-  ProjectionCall call(spec, batch, length, random);
-  Results results = runEverywhere(spec.text(), call.arguments(spec));
-  EXPECT_EQ(results.error, "");
-}
 
 TEST(Projection, p2_columns_follow_each_other) {
   // Column n of the weight is n + 1, and the input's features add to 3.
