@@ -99,6 +99,7 @@ private:
   memref::SubViewOp emitView(Value buffer, Value slot, OpFoldResult size,
                              MemRefType type = {});
   void replacePrefetches();
+  void erasePrefetch(memref::PrefetchOp prefetch);
   memref::SubViewOp findSource();
   /// What the packing loop's values are for a pack of the tile's head.
   IRMapping mapPack(Value number);
@@ -352,10 +353,20 @@ void PackMover::replacePrefetches() {
       emitPrefetch(b, b.getLoc(), source.getSource(), at, dim,
                    {getRow(lines.getLowerBound()), end});
     }
-    rewriter.eraseOp(prefetch);
-    if (lines && isOpTriviallyDead(lines))
-      rewriter.eraseOp(lines);
+    erasePrefetch(prefetch);
   }
+  // Of the packs of the next head.
+  for (Operation *user : llvm::make_early_inc_range(packs.buffer->getUsers()))
+    if (auto prefetch = dyn_cast<memref::PrefetchOp>(user))
+      erasePrefetch(prefetch);
+}
+
+/// And the loop around it, if there is nothing else in it.
+void PackMover::erasePrefetch(memref::PrefetchOp prefetch) {
+  Operation *loop = prefetch->getParentOp();
+  rewriter.eraseOp(prefetch);
+  if (isOpTriviallyDead(loop))
+    rewriter.eraseOp(loop);
 }
 
 struct PackInTiles : attn::impl::PackInTilesBase<PackInTiles> {

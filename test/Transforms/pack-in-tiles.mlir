@@ -8,7 +8,7 @@
 // A tile packs what its window has and the tile's before it had not. The ring has
 // room for twice as many packs as it sees, at least 32, at most 64, and one more,
 // because blocks of two packs go on where the ring ends. Lines of a pack that were
-// fetched become rows.
+// fetched become rows; packs of other heads, which are none now, are not fetched.
 // CHECK-LABEL: func.func @window
 // CHECK-SAME: %[[V:[^:]*]]: memref<2x8x2048x64xbf16>, %[[FIRSTS:[^:]*]]: memref<64xindex>
 // CHECK-NOT: memref.alloc
@@ -91,6 +91,9 @@ func.func @window(%v: memref<2x8x2048x64xbf16>, %firsts: memref<64xindex>) {
       scf.for %j = %c0 to %c8 step %c2 {
         scf.for %line = %j to %c8 step %c1 {
           memref.prefetch %head[%c3, %line, %c0], read, locality<2>, data : !head
+        }
+        scf.for %other = %c2 to %c8 step %c1 {
+          memref.prefetch %packs[%c0, %other, %c0, %c0, %c0], read, locality<2>, data : memref<2x8x64x64x32xbf16>
         }
         %block = memref.subview %range[%j, 0, 0] [2, 64, 32] [1, 1, 1]
             : memref<9x64x32xbf16, strided<[2048, 32, 1], offset: ?>>
