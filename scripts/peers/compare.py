@@ -32,7 +32,7 @@ PLOT = figures.ROOT / "docs" / "peers.svg"
 
 # Peer -> the packages of PyPI that it needs. Its file is peer_<name>.py.
 PEERS = {
-    "pytorch": ["torch", "numpy"],
+    "pytorch": ["torch", "numpy", "gguf", "pyyaml"],  # The last two to read models.
     "onnxruntime": ["onnxruntime", "onnx", "numpy"],
     "openvino": ["openvino", "numpy"],
     "onednn": ["onednn-devel", "numpy"],

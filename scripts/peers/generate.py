@@ -32,7 +32,7 @@ figures = compare.figures
 # Peer -> the packages of PyPI that it needs. Its file is generate_<name>.py.
 PEERS = {
     "llama": ["llama-cpp-python", "numpy"],  # Compiled for this machine.
-    "pytorch": ["torch", "gguf", "numpy", "pyyaml"],
+    "pytorch": compare.PEERS["pytorch"],  # One environment serves both.
 }
 # llama.cpp is compiled for this machine by the compiler of this project where there
 # is one: with that of Debian 12 it ends with a segmentation fault. Only what is
