@@ -7,12 +7,14 @@
 
 #include "lib/Conversion/LinalgToVector/DelayedStore.h"
 #include "lib/Conversion/LinalgToVector/LaterIteration.h"
+#include "lib/Conversion/LinalgToVector/RowSlices.h"
 #include "lib/Conversion/PrefetchShares.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -110,6 +112,17 @@ static bool readsNothingOf(linalg::LinalgOp store, linalg::LinalgOp op) {
                       [&](Value input) { return skipViews(input) != written; });
 }
 
+/// Whether `store` computes the same from parts of its operands, before and
+/// after the loop.
+static bool canMove(linalg::LinalgOp store, scf::ForOp loop) {
+  llvm::SetVector<Value> captured;
+  getUsedValuesDefinedAbove(store->getRegions(), captured);
+  return !store.hasIndexSemantics() && whyNoRowSlices(store).empty() &&
+         llvm::all_of(captured, [&](Value value) {
+           return loop.isDefinedOutsideOfLoop(value);
+         });
+}
+
 DelayedStore attn::delayStore(OpBuilder &b, linalg::LinalgOp op,
                               linalg::LinalgOp producer, int64_t rows,
                               int64_t numSteps) {
@@ -117,7 +130,7 @@ DelayedStore attn::delayStore(OpBuilder &b, linalg::LinalgOp op,
   linalg::LinalgOp store = findStore(op, op.getDpsInits()[0]);
   if (!packs || !packs.getInitArgs().empty() ||
       getConstantIntValue(packs.getStep()) != 1 || !store ||
-      store.getNumDpsInputs() == 1 || numSteps <= 0 ||
+      store.getNumDpsInputs() == 1 || numSteps <= 0 || !canMove(store, packs) ||
       !areAlone(op, producer, store) || !readsNothingOf(store, op))
     return {};
   int64_t rowsPerStep = llvm::divideCeil(rows, numSteps),
