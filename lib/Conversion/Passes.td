@@ -265,6 +265,15 @@ def ExternalizeSharedMemory
   }];
 }
 
+def KeepRounding : Pass<"attn-keep-rounding"> {
+  let summary = "Round results of small floats before the next operation";
+  let description = [{
+    Removes the flags of `arith.extf` and `arith.truncf`. Upstream computes with f16
+    and bf16 in f32 and lets its conversions be contracted, so that a result is not
+    rounded where the next operation takes it.
+  }];
+}
+
 def VectorizeContractions : Pass<"attn-vectorize-contractions"> {
   let summary = "Compute linalg contractions on buffers in vector registers";
   let description = [{

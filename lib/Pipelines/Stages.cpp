@@ -18,7 +18,6 @@
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Conversion/TensorToLinalg/TensorToLinalgPass.h"
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -66,29 +65,12 @@ void attn::addLoopStage(OpPassManager &pm) {
   pm.addPass(createSCFToControlFlowPass());
 }
 
-namespace {
-/// Upstream lets conversions to and from f32 be contracted, after which results
-/// of f16 and bf16 are not rounded before the next operation.
-struct KeepRounding : PassWrapper<KeepRounding, OperationPass<>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(KeepRounding)
-
-  void runOnOperation() override {
-    getOperation()->walk([](Operation *op) {
-      if (auto wide = dyn_cast<arith::ExtFOp>(op))
-        wide.removeFastmathAttr();
-      else if (auto narrow = dyn_cast<arith::TruncFOp>(op))
-        narrow.removeFastmathAttr();
-    });
-  }
-};
-} // namespace
-
 void attn::addSmallFloatStage(OpPassManager &pm, bool roundsToBF16) {
   pm.addPass(math::createMathExtendToSupportedTypes());
   arith::ArithEmulateUnsupportedFloatsOptions emulation;
   emulation.sourceTypeStrs = {"bf16", "f16"};
   pm.addPass(arith::createArithEmulateUnsupportedFloats(emulation));
-  pm.addPass(std::make_unique<KeepRounding>());
+  pm.addPass(attn::createKeepRounding());
   // Without it, x86 before AVX512-BF16 calls a function of the compiler's own
   // run-time library.
   arith::ArithExpandOpsPassOptions expansion;
