@@ -27,6 +27,7 @@
 #include "dialect/OnlinePacks.h"
 #include "lib/Transforms/CachedRows.h"
 #include "lib/Transforms/Passes.h"
+#include "lib/Transforms/SharedRanges.h"
 #include "lib/Transforms/StoredElements.h"
 #include "lib/Transforms/Transforms.h"
 #include "lib/Transforms/TrimBlock.h"
@@ -65,6 +66,10 @@ std::pair<OpFoldResult, OpFoldResult>
 emitRows(OpBuilder &b, OnlineAttentionOp op, int64_t block) {
   Location loc = op.getLoc();
   auto [begin, end, hasGaps] = emitVisibleRange(b, op, block);
+  // In rows, tiles are those of a GPU, or chunks of the keys of a few queries.
+  if (auto tiles = dyn_cast<scf::ForallOp>(op->getParentOp());
+      tiles && !op.getInRows())
+    std::tie(begin, end) = shareAmongHeads(b, tiles, {begin, end});
   // At the beginning of a pack of values. A mask that repeats itself mostly
   // does so at multiples of a block, which can then be trimmed.
   int64_t unit = op.isInPairs() ? OnlineAttentionOp::kKeysPerPack : 1;

@@ -124,35 +124,51 @@ TestTensor createDocuments(ElementType type, Index batch, Index length,
   return result;
 }
 
+/// Queries, the last of the keys, see the keys of their documents.
+void expectDocuments(const Sizes &sizes, Random &random) {
+  auto type = random.pick<ElementType>({ElementType::f32, ElementType::bf16});
+  auto idType = random.pick<ElementType>(
+      {ElementType::i8, ElementType::i16, ElementType::i32, ElementType::i64});
+  std::string table = "tensor<?x?x" + std::string(nameOf(idType)) + ">";
+  KernelText text = textOf(sizes, type);
+  text.parameters = ", %documents: " + table;
+  text.clauses = "offset(bottom_right) mask ";
+  text.clauses += random.chance(0.5) ? "causal, " : "";
+  text.clauses +=
+      "document(%documents, %documents : " + table + ", " + table + ")";
+  TestTensor documents =
+      createDocuments(idType, sizes.batch, sizes.keys, random);
+  Inputs inputs(sizes, type, random);
+  inputs.poison([&](Index b, Index j) {
+    for (Index p = sizes.keys - sizes.queries; p < sizes.keys; ++p)
+      if (*documents.get({b, p}) == *documents.get({b, j}))
+        return true;
+    return false;
+  });
+  expectFinite(run(text, inputs.arguments({documents.view()})));
+}
+
 } // namespace
 
 TEST(DataMasks, documents) {
   forSeeds([](Random &random) {
     Sizes sizes = pickSizes(random);
     sizes.keys = std::max(sizes.keys, sizes.queries);
-    auto type = random.pick<ElementType>({ElementType::f32, ElementType::bf16});
-    auto idType =
-        random.pick<ElementType>({ElementType::i8, ElementType::i16,
-                                  ElementType::i32, ElementType::i64});
-    std::string table = "tensor<?x?x" + std::string(nameOf(idType)) + ">";
-    // Queries are the last of the keys.
-    KernelText text = textOf(sizes, type);
-    text.parameters = ", %documents: " + table;
-    text.clauses = "offset(bottom_right) mask ";
-    text.clauses += random.chance(0.5) ? "causal, " : "";
-    text.clauses +=
-        "document(%documents, %documents : " + table + ", " + table + ")";
-    TestTensor documents =
-        createDocuments(idType, sizes.batch, sizes.keys, random);
-    Inputs inputs(sizes, type, random);
-    inputs.poison([&](Index b, Index j) {
-      for (Index p = sizes.keys - sizes.queries; p < sizes.keys; ++p)
-        if (*documents.get({b, p}) == *documents.get({b, j}))
-          return true;
-      return false;
-    });
-    expectFinite(run(text, inputs.arguments({documents.view()})));
+    expectDocuments(sizes, random);
   });
+}
+
+// More tiles than one thread searches for at a time.
+TEST(DataMasks, documents_of_many_tiles) {
+  Random random(13);
+  SCOPED_TRACE("seed 13");
+  Index queries = random.between(1025, 1100);
+  expectDocuments({.batch = 2,
+                   .queryHeads = 2,
+                   .keyValueHeads = 1,
+                   .queries = queries,
+                   .keys = queries + random.between(0, 70)},
+                  random);
 }
 
 TEST(DataMasks, documents_of_a_packed_batch) {
