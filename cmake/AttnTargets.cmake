@@ -15,6 +15,8 @@ endif()
 if(ATTN_BUILD_FUZZERS)
   add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
+# Executables as libraries, so that they can share precompiled headers.
+add_compile_options(-fPIC)
 
 separate_arguments(ATTN_LLVM_DEFINITIONS NATIVE_COMMAND ${LLVM_DEFINITIONS})
 
@@ -28,6 +30,7 @@ function(attn_add_library name)
     ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}
     ${PROJECT_SOURCE_DIR}/runtime/include)
   target_link_libraries(${name} PUBLIC ${ARG_LINK})
+  attn_reuse_headers(${name} AttnHostHeaders)
 endfunction()
 
 # attn_add_executable(NAME sources... [LINK targets...]) adds an executable that
@@ -43,6 +46,7 @@ function(attn_add_executable name)
     target_sources(${name} PRIVATE
       ${PROJECT_SOURCE_DIR}/cmake/SanitizerOptions.cpp)
   endif()
+  attn_reuse_headers(${name} AttnHostHeaders)
 endfunction()
 
 # attn_use_mlir(NAME) makes MLIR's and LLVM's headers and libMLIR.so, libLLVM.so
@@ -53,36 +57,5 @@ function(attn_use_mlir name)
   target_compile_definitions(${name} PUBLIC ${ATTN_LLVM_DEFINITIONS})
   target_compile_options(${name} PRIVATE -fno-exceptions)
   target_link_libraries(${name} PUBLIC MLIR LLVM)
-  attn_precompile_mlir(${name})
-endfunction()
-
-# Parsing MLIR's headers is three quarters of the time that a file takes. They are
-# parsed once, except where ccache is used, which precompiled headers would keep
-# from sharing results among clones; such builds show what a file forgets to include.
-function(attn_precompile_mlir name)
-  get_target_property(type ${name} TYPE)
-  # Executables are compiled for other places in memory than libraries.
-  if((ATTN_CCACHE AND NOT ATTN_SANITIZERS) OR NOT type STREQUAL STATIC_LIBRARY)
-    return()
-  endif()
-  if(NOT TARGET AttnMLIRHeaders)
-    add_library(AttnMLIRHeaders STATIC ${PROJECT_SOURCE_DIR}/cmake/MLIRHeaders.cpp)
-    target_include_directories(AttnMLIRHeaders SYSTEM PRIVATE
-      ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
-    target_compile_definitions(AttnMLIRHeaders PRIVATE ${ATTN_LLVM_DEFINITIONS})
-    target_compile_options(AttnMLIRHeaders PRIVATE -fno-exceptions)
-    target_precompile_headers(AttnMLIRHeaders PRIVATE
-      <mlir/Dialect/Affine/IR/AffineOps.h>
-      <mlir/Dialect/Bufferization/IR/Bufferization.h>
-      <mlir/Dialect/LLVMIR/LLVMDialect.h>
-      <mlir/Dialect/Linalg/IR/Linalg.h>
-      <mlir/Dialect/Math/IR/Math.h>
-      <mlir/Dialect/MemRef/IR/MemRef.h>
-      <mlir/Dialect/SCF/IR/SCF.h>
-      <mlir/Dialect/Tensor/IR/Tensor.h>
-      <mlir/Dialect/Vector/IR/VectorOps.h>
-      <mlir/IR/PatternMatch.h>
-      <mlir/Pass/PassManager.h>)
-  endif()
-  target_precompile_headers(${name} REUSE_FROM AttnMLIRHeaders)
+  attn_reuse_headers(${name} AttnMLIRHeaders)
 endfunction()

@@ -1,4 +1,4 @@
-//===- MLIRHeaders.cpp - Where MLIR's headers are precompiled -------------===//
+//===- PrecompiledHeaders.cpp - Where headers are precompiled -------------===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
