@@ -17,6 +17,9 @@ if(ATTN_BUILD_FUZZERS)
 endif()
 # Executables as libraries, so that they can share precompiled headers.
 add_compile_options(-fPIC)
+if(ATTN_SANITIZERS)
+  add_library(AttnSanitizerOptions OBJECT cmake/SanitizerOptions.cpp)
+endif()
 
 separate_arguments(ATTN_LLVM_DEFINITIONS NATIVE_COMMAND ${LLVM_DEFINITIONS})
 
@@ -43,8 +46,7 @@ function(attn_add_executable name)
     ${PROJECT_SOURCE_DIR}/runtime/include)
   target_link_libraries(${name} PRIVATE ${ARG_LINK})
   if(ATTN_SANITIZERS)
-    target_sources(${name} PRIVATE
-      ${PROJECT_SOURCE_DIR}/cmake/SanitizerOptions.cpp)
+    target_sources(${name} PRIVATE $<TARGET_OBJECTS:AttnSanitizerOptions>)
   endif()
   attn_reuse_headers(${name} AttnHostHeaders)
 endfunction()
