@@ -92,7 +92,9 @@ std::vector<std::vector<std::byte>>
 attn::test::runOnThreads(unsigned threads, const std::string &text,
                          const std::vector<TestArgument> &testArguments) {
   std::vector<Argument> arguments(testArguments.begin(), testArguments.end());
-  auto engine = Engine::create({.threads = threads});
+  // The same object for any number of threads.
+  auto engine = Engine::create(
+      {.cacheDirectory = getCacheDirectory(), .threads = threads});
   auto kernel = engine->compile(text);
   auto shapes = kernel->resultShapes(arguments);
   std::vector<TestTensor> results;

@@ -13,6 +13,8 @@
 #include "gtest/gtest.h"
 
 #include <cmath>
+#include <cstdlib>
+#include <filesystem>
 
 using namespace attn;
 using namespace attn::test;
@@ -44,8 +46,22 @@ string KernelText::write() const {
          "\n}\n";
 }
 
+const std::string &attn::test::getCacheDirectory() {
+  struct Directory {
+    std::string path = testing::TempDir() + "attn-kernels-XXXXXX";
+    Directory() { EXPECT_NE(mkdtemp(path.data()), nullptr) << path; }
+    ~Directory() {
+      std::error_code ignored;
+      std::filesystem::remove_all(path, ignored);
+    }
+  };
+  static const Directory directory;
+  return directory.path;
+}
+
 Engine attn::test::getEngine() {
-  static Expected<Engine> engine = Engine::create();
+  static Expected<Engine> engine =
+      Engine::create({.cacheDirectory = getCacheDirectory()});
   EXPECT_TRUE(engine.ok()) << (engine ? "" : engine.error().message);
   return *engine;
 }
