@@ -29,7 +29,7 @@ constexpr Index headSize = 8;
 
 /// Runs `test` with several seeds, or with that of the environment.
 void forSeeds(const std::function<void(Random &)> &test) {
-  std::uint64_t first = 1, last = 12;
+  std::uint64_t first = 1, last = numCases(12);
   if (const char *text = std::getenv("ATTN_DATA_MASKS_SEED"))
     first = last = std::strtoull(text, nullptr, 10);
   for (std::uint64_t seed = first; seed <= last; ++seed) {

@@ -30,6 +30,7 @@ namespace {
 /// Runs `test` with several seeds, or with that of the environment.
 void forSeeds(std::uint64_t last, const std::function<void(Random &)> &test) {
   std::uint64_t first = 1;
+  last = numCases(int(last));
   if (const char *text = std::getenv("ATTN_EMULATED_DECODING_SEED"))
     first = last = std::strtoull(text, nullptr, 10);
   for (std::uint64_t seed = first; seed <= last; ++seed) {

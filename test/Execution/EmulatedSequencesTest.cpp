@@ -59,7 +59,7 @@ TestTensor accumulate(const std::vector<Index> &lengths, Index first) {
 /// Lengths that end within tiles and where tiles do, with rows of no sequence
 /// before and after them.
 TEST(EmulatedSequences, lengths) {
-  std::uint64_t first = 1, last = 6;
+  std::uint64_t first = 1, last = numCases(6);
   if (const char *text = std::getenv("ATTN_EMULATED_SEQUENCES_SEED"))
     first = last = std::strtoull(text, nullptr, 10);
   for (std::uint64_t seed = first; seed <= last; ++seed) {

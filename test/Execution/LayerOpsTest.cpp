@@ -88,7 +88,7 @@ TEST(Rope, r4_positions_outside_of_the_tables) {
 
 TEST(Rope, random) {
   std::uint64_t seed = 7300;
-  for (int i = 0; i < 40; ++i, ++seed) {
+  for (int i = 0; i < numCases(40); ++i, ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
     ElementType type =
@@ -224,7 +224,7 @@ TEST(Merge, is_one_attention) {
 
 TEST(Merge, random) {
   std::uint64_t seed = 7500;
-  for (int i = 0; i < 24; ++i, ++seed) {
+  for (int i = 0; i < numCases(24); ++i, ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
     ElementType type =

@@ -202,7 +202,7 @@ TEST(MultiToken, many_keys) {
 
 TEST(MultiToken, random) {
   std::uint64_t seed = 8200;
-  for (int i = 0; i < 24; ++i, ++seed) {
+  for (int i = 0; i < numCases(24); ++i, ++seed) {
     Random random(seed);
     MultiTokenText text;
     string placement = placements[std::size_t(i) % placements.size()];

@@ -243,7 +243,7 @@ TEST(Projection, tiles) {
 
 TEST(Projection, random) {
   std::uint64_t seed = 8100;
-  for (int i = 0; i < 40; ++i, ++seed) {
+  for (int i = 0; i < numCases(40); ++i, ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
     ProjectionSpec spec = createSpec(random);

@@ -15,6 +15,17 @@
 
 namespace attn::test {
 
+/// How many cases a random test runs where that of the optimised build runs
+/// `count`. Under sanitizers each takes three times as long, and code that is
+/// not generated, which they watch, does much the same in all.
+constexpr int numCases(int count) {
+#ifdef ATTN_FEW_CASES
+  return (count + 3) / 4;
+#else
+  return count;
+#endif
+}
+
 /// The same seed makes the same choices.
 class Random {
 public:

@@ -68,7 +68,7 @@ TEST(HeadNorm, n3_rows_of_zeros) {
 
 TEST(HeadNorm, random) {
   std::uint64_t seed = 7600;
-  for (int i = 0; i < 24; ++i, ++seed) {
+  for (int i = 0; i < numCases(24); ++i, ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
     ElementType type =
@@ -202,7 +202,7 @@ TEST(Dropout, d3_drops_its_share_whatever_it_was) {
 
 TEST(Dropout, random) {
   std::uint64_t seed = 7700;
-  for (int i = 0; i < 16; ++i, ++seed) {
+  for (int i = 0; i < numCases(16); ++i, ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
     ElementType type =
