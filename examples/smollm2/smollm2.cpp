@@ -102,9 +102,11 @@ readPrompt(const Options &options, std::span<const std::int32_t> prompt,
     times.push_back(reading.seconds());
     if (std::int64_t(times.size()) < options.repeat)
       continue;
-    auto median = times.begin() + std::ptrdiff_t(times.size() / 2);
-    std::ranges::nth_element(times, median);
-    return Reading{std::move(*model), *logits, *median};
+    std::ranges::sort(times);
+    // Of an even number, the mean of the two in the middle.
+    double median =
+        (times[(times.size() - 1) / 2] + times[times.size() / 2]) / 2;
+    return Reading{std::move(*model), *logits, median};
   }
 }
 

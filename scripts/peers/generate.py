@@ -43,8 +43,8 @@ LLAMA_OPTIONS += ["-DLLAVA_BUILD=OFF", "-DMTMD_BUILD=OFF", "-DLLAMA_CURL=OFF"]
 VARIABLES = {"llama": {"CMAKE_ARGS": " ".join(LLAMA_OPTIONS)}}
 if shutil.which("clang-22") and shutil.which("clang++-22"):
     VARIABLES["llama"].update(CC="clang-22", CXX="clang++-22")
-# What the program is measured with, (activations, weights).
-OURS = [("f32", "bf16"), ("bf16", "bf16"), ("f32", "i8"), ("bf16", "i8")]
+# What the program is measured with, activations/weights.
+OURS = ["f32/bf16", "bf16/bf16", "f32/i8", "bf16/i8"]
 PROMPT = "The" + " the" * 511  # A token each.
 SHORT_PROMPT = "The" + " the" * 31
 READ = re.compile(r"Read (\d+) tokens in \S+ s \((\S+) tokens/s\)")
@@ -52,12 +52,12 @@ WROTE = re.compile(r"wrote .* \((\S+) tokens/s\)")
 
 
 def run_ours(model, threads, activations, weights, options):
-    """Seconds to the first token, of a prompt that is read several times by each
-    process, and tokens per second after it, medians of several runs."""
+    """Seconds to the first token, of a prompt that each process reads as often as
+    those of peers do, and tokens per second after it, medians of several runs."""
     program = options.build / "bin" / "smollm2"
     command = [program, f"--threads={threads}", f"--tokens={options.tokens}"]
     command += [f"--activations={activations}", f"--weights={weights}"]
-    command += [f"--repeat={options.runs}"]
+    command += [f"--repeat={options.prompts}"]
     reading, writing = [], []
     for _ in range(options.runs):
         result = subprocess.run(
@@ -117,6 +117,7 @@ def run_peer(name, model, threads, options):
         f"--prompt={PROMPT}",
         f"--threads={threads}",
         f"--tokens={options.tokens}",
+        f"--prompts={options.prompts}",
         f"--runs={options.runs}",
     ]
     environment = dict(os.environ, OMP_NUM_THREADS=str(threads))
@@ -155,14 +156,27 @@ def describe(results):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--only", default=",".join(PEERS), help="these peers")
+    parser.add_argument(
+        "--types", default=",".join(OURS), help="of our activations/weights"
+    )
     parser.add_argument("--threads", default="1,2")
     parser.add_argument("--tokens", type=int, default=64, help="that are written")
-    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument(
+        "--prompts", type=int, default=5, help="how often a process reads the prompt"
+    )
+    parser.add_argument(
+        "--runs", type=int, default=3, help="how often tokens are written"
+    )
     parser.add_argument(
         "--build", type=Path, default=figures.ROOT / "build" / "release"
     )
     parser.add_argument("--print", action="store_true", help="leave the page alone")
     options = parser.parse_args()
+    if options.prompts < options.runs:
+        parser.error("--prompts: expected at least as many as --runs")
+    types = options.types.split(",")
+    if unknown := set(types) - set(OURS):
+        parser.error(f"--types: expected of {', '.join(OURS)}, got {unknown.pop()}")
     fetch = figures.ROOT / "scripts" / "fetch-model.sh"
     model = subprocess.run(
         [str(fetch)], capture_output=True, text=True, check=True
@@ -170,7 +184,7 @@ def main():
     compare.ENVIRONMENTS.mkdir(parents=True, exist_ok=True)
     results, starts = [], []
     for threads in map(int, options.threads.split(",")):
-        found = [run_ours(model, threads, *types, options) for types in OURS]
+        found = [run_ours(model, threads, *x.split("/"), options) for x in types]
         for name in filter(None, options.only.split(",")):
             print(f"{name}, {threads} threads", file=sys.stderr)
             found += run_peer(name, model, threads, options)

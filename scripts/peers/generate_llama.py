@@ -56,12 +56,14 @@ def measure(path, options):
         return int(np.argmax(np.ctypeslib.as_array(logits(model.ctx), (vocabulary,))))
 
     firsts, speeds = [], []
-    for _ in range(options.runs):
+    for left in range(options.prompts, 0, -1):
         model.reset()
         start = time.perf_counter()
         model.eval(prompt)
         token = most_likely()
         firsts.append(time.perf_counter() - start)
+        if left > options.runs:  # Tokens are written after the last ones.
+            continue
         start = time.perf_counter()
         for _ in range(options.tokens - 1):
             model.eval([token])
@@ -74,7 +76,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--prompt", required=True)
-    for name in ("threads", "tokens", "runs"):
+    for name in ("threads", "tokens", "prompts", "runs"):
         parser.add_argument(f"--{name}", type=int, required=True)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:

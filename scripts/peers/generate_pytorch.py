@@ -100,7 +100,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--prompt", required=True)
-    for name in ("threads", "tokens", "runs"):
+    for name in ("threads", "tokens", "prompts", "runs"):
         parser.add_argument(f"--{name}", type=int, required=True)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
@@ -109,11 +109,13 @@ def main():
     model = Model(options.model, len(prompt) + options.tokens)
     firsts, speeds = [], []
     with torch.inference_mode():
-        for _ in range(options.runs):
+        for left in range(options.prompts, 0, -1):
             model.length = 0
             start = time.perf_counter()
             token = int(model.read(prompt).argmax())
             firsts.append(time.perf_counter() - start)
+            if left > options.runs:  # Tokens are written after the last ones.
+                continue
             start = time.perf_counter()
             for _ in range(options.tokens - 1):
                 token = int(model.read([token]).argmax())
