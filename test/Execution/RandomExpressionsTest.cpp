@@ -332,7 +332,8 @@ void checkRandomVariant(std::uint64_t seed) {
 TEST(RandomExpressions, AgreeWithPlainFunctions) {
   const char *first = std::getenv("ATTN_RANDOM_EXPRESSIONS_SEED");
   std::uint64_t begin = first ? std::strtoull(first, nullptr, 10) : 1;
-  for (std::uint64_t seed = begin; seed < begin + attn::test::numCases(40); ++seed) {
+  for (std::uint64_t seed = begin; seed < begin + attn::test::numCases(40);
+       ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     checkRandomVariant(seed);
     if (testing::Test::HasFailure())
