@@ -195,7 +195,7 @@ void TileBlocks::emitSteps(ValueRange rows, ValueRange columns,
     }
     return;
   }
-  Value end = memref::DimOp::create(b, loc, contraction.b, position);
+  Value end = b.createOrFold<memref::DimOp>(loc, contraction.b, position);
   auto loop = scf::ForOp::create(b, loc, constant(0), end, constant(1), acc);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Conversion/LinalgToVector/ContractionLoops.h"
+#include "lib/Conversion/LinalgToVector/DelayedSums.h"
 #include "lib/Conversion/LinalgToVector/LinalgToVector.h"
 #include "lib/Conversion/LinalgToVector/MatchContraction.h"
 #include "lib/Conversion/LinalgToVector/RowPrefetch.h"
@@ -249,6 +250,8 @@ struct VectorizeContractions
                                                    : RowPrefetch(),
                                  streams.lookup(op), laterRows);
     }
+    if (bf16Tiles)
+      delaySums(rewriter, getOperation());
   }
 };
 } // namespace
