@@ -100,6 +100,7 @@ static_assert(!isMask<int (*)(Index, Index, Index, Index)>);
 static_assert(!isMask<void (*)(Index, Index, Index, Index)>);
 static_assert(!isMask<Bool (*)(Index, Index, Index)>);
 static_assert(isScore<Real (*)(Real, Index, Index, Index, Index)>);
+static_assert(isScore<Expr (*)(Expr, Index, Index, Index, Index)>);
 static_assert(isScore<Index (*)(Real, Index, Index, Index, Index)>);
 static_assert(isScore<float (*)(Real, Index, Index, Index, Index)>);
 static_assert(!isScore<Bool (*)(Real, Index, Index, Index, Index)>);

@@ -115,6 +115,9 @@ public:
                                            {value.node()})) {}
 };
 
+/// The score that a lambda of `score` changes.
+using Expr = Real;
+
 /// True or false. It cannot be branched on: C++ runs once, kernels at every
 /// position. See `select`.
 class Bool : public detail::Expression {

@@ -35,7 +35,7 @@ private:
 /// position of the query and position of the key. The score is the scaled dot
 /// product, in natural-log units:
 ///
-///     score([](Real s, Index b, Index h, Index q, Index k) {
+///     score([](Expr s, Index b, Index h, Index q, Index k) {
 ///       return s * exp(-abs(q - k) / 100.0f);
 ///     })
 template <std::invocable<Real, Index, Index, Index, Index> Function>
