@@ -296,4 +296,18 @@ TEST(JITRun, KernelOutlivesItsEngine) {
   EXPECT_EQ(out.data[0], 12.0f);
 }
 
+TEST(JITRun, MovingLeavesThemUsable) {
+  Expected<Engine> engine = Engine::create();
+  ASSERT_TRUE(engine.ok());
+  // NOLINTBEGIN(bugprone-use-after-move)
+  Engine other = std::move(*engine);
+  Expected<Kernel> compiled = engine->compile(matmulText("f32"));
+  ASSERT_TRUE(compiled.ok());
+  Kernel kernel = std::move(*compiled);
+  Tensor<float> lhs({1, 1}, 3.0f), rhs({1, 1}, 4.0f), out({1, 1});
+  EXPECT_TRUE(compiled->run({lhs.view(), rhs.view()}, {out.view()}).ok());
+  // NOLINTEND(bugprone-use-after-move)
+  EXPECT_EQ(out.data[0], 12.0f);
+}
+
 } // namespace

@@ -65,9 +65,13 @@ struct CompileOptions {
 };
 
 /// Compiles MLIR text for the machine it runs on. Copies share one engine. All
-/// members may be called from several threads at once.
+/// members may be called from several threads at once. Copied, never moved
+/// from, so that every Engine can be called.
 class ATTN_EXPORT Engine {
 public:
+  Engine(const Engine &) = default;
+  Engine &operator=(const Engine &) = default;
+
   static Expected<Engine> create(const EngineOptions &options = {});
 
   /// Compiles one function of `text`. The same text and options compiled again

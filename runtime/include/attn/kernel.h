@@ -112,9 +112,13 @@ struct KernelCode;
 
 /// A compiled kernel. Copies share the code; the code lives as long as any
 /// copy, also after its Engine is gone. `run` may be called from several
-/// threads at once.
+/// threads at once. Copied, never moved from, so that every Kernel can be
+/// called.
 class ATTN_EXPORT Kernel {
 public:
+  Kernel(const Kernel &) = default;
+  Kernel &operator=(const Kernel &) = default;
+
   const Signature &signature() const;
   /// The lowering that it was compiled with; see CompileOptions.
   const std::string &pipeline() const;
