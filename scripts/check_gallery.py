@@ -1,0 +1,111 @@
+# ===- check_gallery.py - What the gallery of variants says of itself ------===#
+#
+# Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# ===----------------------------------------------------------------------===#
+"""Holds examples/variants/README.md to the code next to it.
+
+Every variant of gallery.h has a row with the number of its lines, at most
+MOST_LINES, and is run by a test and by attn-bench. Prints what is not so, and
+exits with 1 if there is anything.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+MOST_LINES = 5
+TESTS = ["VariantsTest.cpp", "MultiTokenBuilderTest.cpp"]
+FUNCTION = re.compile(
+    r"^inline (Attention|MultiTokenAttention) (\w+)\([^{]*\) \{\n(.*?)^\}", re.M | re.S
+)
+ROW = re.compile(r"^\| `(\w+)` \|.*?\| (\d+) \|", re.M)
+
+
+def count_lines(code):
+    """The lines of each variant, without the function around them."""
+    lines = {}
+    for result, name, body in FUNCTION.findall(code):
+        own = [line for line in body.splitlines() if line.strip()]
+        if result == "Attention":
+            own.remove("  return attention;")
+        lines[name] = len(own)
+    return lines
+
+
+def check(code, readme, tests, benchmarks):
+    lines, rows = count_lines(code), {n: int(k) for n, k in ROW.findall(readme)}
+    if not lines:
+        yield "gallery.h: no variants"
+    for name in sorted(lines.keys() ^ rows.keys()):
+        yield f"{name}: only in {'gallery.h' if name in lines else 'README.md'}"
+    for name in sorted(lines.keys() & rows.keys()):
+        if lines[name] != rows[name]:
+            yield f"{name}: {lines[name]} lines, README.md says {rows[name]}"
+    for name, number in lines.items():
+        if number > MOST_LINES:
+            yield f"{name}: {number} lines, more than {MOST_LINES}"
+        use = re.compile(rf"gallery::{name}\b")
+        if not use.search(tests):
+            yield f"{name}: in none of {', '.join(TESTS)}"
+        # Multi-token attention is another operation, with benchmarks of its own.
+        if f"inline Attention {name}(" in code and not use.search(benchmarks):
+            yield f"{name}: not in attn-bench"
+
+
+def self_test():
+    """Whether what is wrong is found."""
+    code = (
+        "inline Attention one(Attention attention,\n"
+        "                     int n = 1) {\n"
+        "  attention.mask =\n"
+        "      f(n);\n"
+        "  return attention;\n"
+        "}\n"
+    )
+    use = "gallery::one"
+    readme = "| `one` | a | 2 | b |\n"
+    planted = [
+        (code, "| `one` | a | 3 | b |\n", use, use),
+        (code, readme + "| `two` | a | 1 | b |\n", use, use),
+        (code, "", use, use),
+        (code, readme, "gallery::ones", use),
+        (code, readme, use, ""),
+        (
+            code.replace("f(n)", "f(\n1,\n2,\n3,\n4)"),
+            readme.replace("2", "6"),
+            use,
+            use,
+        ),
+        ("", "", use, use),
+    ]
+    missed = [case for case in planted if not list(check(*case))]
+    wrong = list(check(code, readme, use, use))
+    for problem in wrong + missed:
+        print("self-test:", problem)
+    return not wrong and not missed
+
+
+def main():
+    if sys.argv[1:] == ["--self-test"]:
+        sys.exit(0 if self_test() else 1)
+    variants = ROOT / "examples" / "variants"
+    tests = [(ROOT / "test" / "Execution" / name).read_text() for name in TESTS]
+    bench = (ROOT / "tools" / "attn-bench" / "GalleryCases.cpp").read_text()
+    problems = list(
+        check(
+            (variants / "gallery.h").read_text(),
+            (variants / "README.md").read_text(),
+            "".join(tests),
+            bench,
+        )
+    )
+    for problem in problems:
+        print(problem)
+    sys.exit(1 if problems else 0)
+
+
+if __name__ == "__main__":
+    main()
