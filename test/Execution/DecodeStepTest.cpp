@@ -59,7 +59,7 @@ protected:
     text << stream.rdbuf();
     Expected<Kernel> compiled = engine->compile(text.str());
     ASSERT_TRUE(compiled) << compiled.error().message;
-    kernel.emplace(std::move(*compiled));
+    kernel.emplace(*compiled);
   }
 
   Rows random(std::int64_t count) {

@@ -299,14 +299,14 @@ TEST(JITRun, KernelOutlivesItsEngine) {
 TEST(JITRun, MovingLeavesThemUsable) {
   Expected<Engine> engine = Engine::create();
   ASSERT_TRUE(engine.ok());
-  // NOLINTBEGIN(bugprone-use-after-move)
+  // NOLINTBEGIN(bugprone-use-after-move,performance-move-const-arg)
   Engine other = std::move(*engine);
   Expected<Kernel> compiled = engine->compile(matmulText("f32"));
   ASSERT_TRUE(compiled.ok());
   Kernel kernel = std::move(*compiled);
   Tensor<float> lhs({1, 1}, 3.0f), rhs({1, 1}, 4.0f), out({1, 1});
   EXPECT_TRUE(compiled->run({lhs.view(), rhs.view()}, {out.view()}).ok());
-  // NOLINTEND(bugprone-use-after-move)
+  // NOLINTEND(bugprone-use-after-move,performance-move-const-arg)
   EXPECT_EQ(out.data[0], 12.0f);
 }
 

@@ -69,7 +69,7 @@ public:
 
 private:
   AppendSeries(AppendCase append, ElementType type, unsigned threads,
-               Kernel kernel);
+               const Kernel &kernel);
   Expected<double> run(const ColdCaches::Cache &cache, Index calls);
   /// `before` has not been appended to.
   Status check(const Buffer &cache, const Buffer &before,
@@ -111,9 +111,9 @@ std::string AppendCase::text(ElementType type) const {
 }
 
 AppendSeries::AppendSeries(AppendCase appendCase, ElementType type,
-                           unsigned threads, Kernel kernel)
+                           unsigned threads, const Kernel &kernel)
     : append(std::move(appendCase)), type(type), threads(threads),
-      kernel(std::move(kernel)), keyRows(type, append.rowsSizes()),
+      kernel(kernel), keyRows(type, append.rowsSizes()),
       valueRows(type, append.rowsSizes()),
       lengths(ElementType::i32, {AppendCase::batches}),
       caches(type, append.cacheSizes()) {
@@ -131,7 +131,7 @@ Expected<std::unique_ptr<Series>> AppendSeries::create(const AppendCase &append,
   if (!kernel)
     return kernel.error();
   std::unique_ptr<AppendSeries> series(
-      new AppendSeries(append, type, threads, std::move(*kernel)));
+      new AppendSeries(append, type, threads, *kernel));
   const ColdCaches::Cache &cache = series->caches.next();
   if (Expected<double> seconds = series->run(cache, 0); !seconds)
     return seconds.error();

@@ -17,8 +17,8 @@ using namespace attn;
 using namespace attn::bench;
 
 DecodeWorkload::DecodeWorkload(DecodePointer decodeCase, ElementType type,
-                               Kernel kernel)
-    : decode(std::move(decodeCase)), type(type), kernel(std::move(kernel)),
+                               const Kernel &kernel)
+    : decode(std::move(decodeCase)), type(type), kernel(kernel),
       query(getActivationType(type), decode->querySizes()),
       output(query.view().type(), decode->querySizes()),
       caches(type, decode->cacheSizes()) {
@@ -38,7 +38,7 @@ Expected<DecodeWorkload> DecodeWorkload::create(const DecodePointer &decode,
       compileText(decode->name, decode->text(type), threads, options);
   if (!kernel)
     return kernel.error();
-  DecodeWorkload workload(decode, type, std::move(*kernel));
+  DecodeWorkload workload(decode, type, *kernel);
   const ColdCaches::Cache &cache = workload.nextCache();
   if (Expected<double> seconds = workload.run(cache); !seconds)
     return seconds.error();

@@ -32,7 +32,7 @@ public:
   const CompileStats &compileStats() const { return kernel.stats(); }
 
 private:
-  DecodeWorkload(DecodePointer decode, ElementType type, Kernel kernel);
+  DecodeWorkload(DecodePointer decode, ElementType type, const Kernel &kernel);
   Status check(const ColdCaches::Cache &cache, bool quantizedQueries) const;
   Status checkAt(const ColdCaches::Cache &cache, Index batch, Index head,
                  Index query, bool quantizedQueries) const;

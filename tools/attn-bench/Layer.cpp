@@ -219,7 +219,7 @@ Expected<std::unique_ptr<Series>> LayerSeries::create(ElementType type,
         engine->compile(moduleText(type), {.entry = name, .fileName = "layer"});
     if (!kernel)
       return kernel.error();
-    series->kernels.push_back(std::move(*kernel));
+    series->kernels.push_back(*kernel);
   }
   series->fill();
   if (Status status = series->check(); !status)

@@ -89,8 +89,8 @@ public:
   const CompileStats &compileStats() const { return kernel.stats(); }
 
 private:
-  Runner(const MultiTokenCase &attention, Kernel kernel)
-      : attention(attention), kernel(std::move(kernel)) {}
+  Runner(const MultiTokenCase &attention, const Kernel &kernel)
+      : attention(attention), kernel(kernel) {}
   void fill(ElementType type);
   Status checkAt(Index row) const;
 
@@ -245,7 +245,7 @@ Expected<Runner> Runner::create(const MultiTokenCase &attention,
       compileText(attention.name, attention.text(type), threads, options);
   if (!kernel)
     return kernel.error();
-  Runner runner(attention, std::move(*kernel));
+  Runner runner(attention, *kernel);
   runner.fill(type);
   if (Expected<double> seconds = runner.run(); !seconds)
     return seconds.error();

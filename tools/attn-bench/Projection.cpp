@@ -96,8 +96,8 @@ public:
 
 private:
   ProjectionSeries(const ProjectionCase &projection, unsigned threads,
-                   Kernel kernel)
-      : projection(projection), threads(threads), kernel(std::move(kernel)),
+                   const Kernel &kernel)
+      : projection(projection), threads(threads), kernel(kernel),
         input(projection.activation, {1, projection.tokens, features}),
         output(input.view().type(), {1, heads, projection.tokens, headSize}),
         scales(ElementType::f32, {features}), stream(threads),
@@ -207,7 +207,7 @@ ProjectionSeries::create(const ProjectionCase &projection, unsigned threads,
   if (!kernel)
     return kernel.error();
   std::unique_ptr<ProjectionSeries> series(
-      new ProjectionSeries(projection, threads, std::move(*kernel)));
+      new ProjectionSeries(projection, threads, *kernel));
   series->fill();
   if (Status status = series->check(); !status)
     return status.error();

@@ -41,7 +41,7 @@ public:
   double compileMs() const { return kernel.stats().totalMs; }
 
 private:
-  explicit Runner(Kernel kernel) : kernel(std::move(kernel)) {}
+  explicit Runner(const Kernel &kernel) : kernel(kernel) {}
   Status addArgument(const GalleryCase &variant, const Parameter &parameter);
   void addTensor(ElementType type, std::vector<Index> sizes) {
     std::mt19937_64 random(arguments.size());

@@ -15,8 +15,9 @@
 using namespace attn;
 using namespace attn::bench;
 
-Workload::Workload(AttentionCase attentionCase, ElementType type, Kernel kernel)
-    : attention(std::move(attentionCase)), kernel(std::move(kernel)),
+Workload::Workload(AttentionCase attentionCase, ElementType type,
+                   const Kernel &kernel)
+    : attention(std::move(attentionCase)), kernel(kernel),
       query(type,
             {1, attention.queryHeads, attention.length, attention.headSize}),
       key(type,
@@ -46,7 +47,7 @@ Expected<Workload> Workload::create(const AttentionCase &attention,
       compileText(attention.name, attention.text(type), threads, options);
   if (!kernel)
     return kernel.error();
-  Workload workload(attention, type, std::move(*kernel));
+  Workload workload(attention, type, *kernel);
   if (Expected<double> seconds = workload.run(); !seconds)
     return seconds.error();
   if (Status status = workload.check(); !status)

@@ -31,7 +31,7 @@ public:
   const CompileStats &compileStats() const { return kernel.stats(); }
 
 private:
-  Workload(AttentionCase attention, ElementType type, Kernel kernel);
+  Workload(AttentionCase attention, ElementType type, const Kernel &kernel);
   Status checkAt(Index head, Index row) const;
   Status check() const;
 
