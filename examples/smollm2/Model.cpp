@@ -64,9 +64,10 @@ Expected<Model> Model::create(Kernels kernels,
 }
 
 Model::Model(Kernels kernels, std::shared_ptr<const ModelWeights> weights,
-             PagedCache cache, SequenceId sequence, std::int64_t capacity)
-    : kernels(std::move(kernels)), weights(std::move(weights)),
-      cache(std::move(cache)), sequence(sequence), capacity(capacity) {
+             const PagedCache &cache, SequenceId sequence,
+             std::int64_t capacity)
+    : kernels(std::move(kernels)), weights(std::move(weights)), cache(cache),
+      sequence(sequence), capacity(capacity) {
   const Panels &embeddings = this->weights->logits.panels[0];
   width = embeddings.inputs();
   vocabulary = embeddings.outputs();

@@ -37,7 +37,7 @@ public:
 
 private:
   Model(Kernels kernels, std::shared_ptr<const ModelWeights> weights,
-        attn::PagedCache cache, attn::SequenceId sequence,
+        const attn::PagedCache &cache, attn::SequenceId sequence,
         std::int64_t capacity);
 
   attn::Status check(std::span<const std::int32_t> tokens) const;

@@ -48,7 +48,7 @@ protected:
                                                        .keyValueHeads = heads,
                                                        .headSize = headSize});
     ASSERT_TRUE(created) << created.error().message;
-    cache.emplace(std::move(*created));
+    cache.emplace(*created);
   }
 
   void compile(const std::string &file) {

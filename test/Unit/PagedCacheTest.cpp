@@ -51,6 +51,14 @@ TEST_F(PagedCacheTest, Views) {
     EXPECT_LE(ranges[i - 1].second, ranges[i].first);
 }
 
+TEST_F(PagedCacheTest, MovingLeavesItUsable) {
+  // NOLINTBEGIN(bugprone-use-after-move,performance-move-const-arg)
+  PagedCache other = std::move(cache);
+  EXPECT_TRUE(cache.createSequence().ok());
+  EXPECT_EQ(cache.keys(0).data(), other.keys(0).data());
+  // NOLINTEND(bugprone-use-after-move,performance-move-const-arg)
+}
+
 TEST_F(PagedCacheTest, NoSuchView) {
   for (std::int64_t layer : {std::int64_t(-1), std::int64_t(2), huge, -huge})
     for (const TensorView &view :

@@ -112,9 +112,13 @@ private:
 /// Copies share one cache. All members may be called from several threads at
 /// once, and while kernels run: a kernel writes only the new rows of its own
 /// step, in pages that no other sequence has, and reads only rows that nothing
-/// changes while the step lives.
+/// changes while the step lives. Copied, never moved from, so that every
+/// PagedCache can be called.
 class ATTN_EXPORT PagedCache {
 public:
+  PagedCache(const PagedCache &) = default;
+  PagedCache &operator=(const PagedCache &) = default;
+
   /// Errors: a size below 1, too many pages, another element type, no memory.
   static Expected<PagedCache> create(const PagedCacheOptions &options);
 
