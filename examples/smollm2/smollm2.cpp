@@ -77,12 +77,14 @@ static void print(std::string_view text) {
   std::fflush(stdout);
 }
 
+namespace {
 /// A model that has read the prompt.
 struct Reading {
   Model model;
   std::span<const float> logits; ///< Of the next token, in the model.
   double seconds;                ///< The median of all times.
 };
+} // namespace
 
 /// Reads the prompt as often as the options say, each time into a new model.
 static Expected<Reading>

@@ -184,7 +184,7 @@ TEST(JITRun, StridedViews) {
   Kernel kernel = compile(matmulText("f32"));
   // Rows of the left side backwards, one row of the right side for all, and the
   // result inside a wider buffer.
-  std::vector<float> lhs = {1, 2, 3, 4}, rhs = {10, 20, 30}, out(2 * 8, -1.0f);
+  std::vector<float> lhs = {1, 2, 3, 4}, rhs = {10, 20, 30}, out(16, -1.0f);
   std::vector<std::int64_t> lhsSizes = {2, 2}, lhsStrides = {-2, 1},
                             rhsSizes = {2, 3}, rhsStrides = {0, 1},
                             outSizes = {2, 3}, outStrides = {8, 1};

@@ -136,7 +136,7 @@ Expected<std::unique_ptr<Series>> AppendSeries::create(const AppendCase &append,
   if (Expected<double> seconds = series->run(cache, 0); !seconds)
     return seconds.error();
   const ColdCaches::Cache &before = series->caches.next();
-  for (Status status :
+  for (const Status &status :
        {series->check(cache.key, before.key, series->keyRows),
         series->check(cache.value, before.value, series->valueRows)})
     if (!status)

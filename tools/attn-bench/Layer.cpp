@@ -145,7 +145,8 @@ void LayerSeries::fill() {
     weight->fill([&](Index) { return normal(random); });
   auto angle = [](Index i) {
     constexpr Index pairs = headSize / 2;
-    return double(i / pairs) *
+    Index position = i / pairs;
+    return double(position) *
            std::pow(10000, -double(i % pairs) / double(pairs));
   };
   cosine.fill([&](Index i) { return std::cos(angle(i)); });

@@ -315,7 +315,7 @@ void MultiTokenSeries::report(benchmark::State &state) const {
 }
 
 void bench::registerMultiToken(const Options &options) {
-  auto add = [&](MultiTokenCase attention, unsigned threads) {
+  auto add = [&](const MultiTokenCase &attention, unsigned threads) {
     registerSeries(
         "mta/" + attention.name + "/S" + std::to_string(attention.length),
         ElementType::f32, threads, [=] {

@@ -217,7 +217,7 @@ ProjectionSeries::create(const ProjectionCase &projection, unsigned threads,
 Expected<double> ProjectionSeries::sample() {
   constexpr double burst = 100e-6;
   double peakBefore = peak.measure(burst), streamBefore = measureStream();
-  const Buffer *timed = weight ? &*weight : nullptr;
+  const Buffer *timed = cold ? nullptr : &*weight;
   if (cold) {
     const ColdCaches::Cache &cache = cold->next();
     timed = &cache.key;
