@@ -176,6 +176,24 @@ TEST(BlockSummary, ServesManyKernels) {
   });
 }
 
+TEST(BlockSummary, MovingLeavesItUsable) {
+  auto known = Input<std::int32_t, 2>("documents").summarized(1, 32);
+  Random random(1);
+  TestTensor documents = createDocuments(1, 40, random);
+  Expected<BlockSummary> summary = summarize(known, documents);
+  auto kernel = compile(attentionWith(document(known, known)));
+  ASSERT_TRUE(summary && kernel);
+  // NOLINTBEGIN(bugprone-use-after-move,performance-move-const-arg)
+  {
+    BlockSummary other = std::move(*summary);
+  }
+  Inputs inputs(ElementType::f32, 1, 40, random);
+  Outcome outcome =
+      run(*kernel, inputs.arguments({documents.view(), *summary}));
+  // NOLINTEND(bugprone-use-after-move,performance-move-const-arg)
+  EXPECT_EQ(outcome.error, "");
+}
+
 TEST(BlockSummary, OfFlagsInFourDimensions) {
   forSeeds([](Random &random) {
     Index length = random.between(1, 300);

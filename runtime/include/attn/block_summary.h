@@ -38,9 +38,13 @@ namespace attn {
 /// It must be that of the elements which the tensor has in the call. Nobody
 /// checks that: where elements changed since, results are wrong. A summary of
 /// other blocks, or of a tensor with another number of them, is an error of the
-/// call. Copies share their memory, which a call needs.
+/// call. Copies share their memory, which a call needs. Copied, never moved
+/// from, so that every BlockSummary can be passed.
 class BlockSummary {
 public:
+  BlockSummary(const BlockSummary &) = default;
+  BlockSummary &operator=(const BlockSummary &) = default;
+
   /// Of `table`, which is passed for `tensor`. An error names the argument that
   /// is wrong, what was expected and what came.
   template <typename T, int Rank>
