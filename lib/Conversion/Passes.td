@@ -418,9 +418,11 @@ def OutlineParallelLoops
   let summary = "Outline scf.forall for the threads of the runtime";
   let description = [{
     Moves the body of each `scf.forall` on buffers to a function of its own,
-    which runs a range of the loop's iterations, counted with the last dimension
-    fastest, and hands it to the runtime's `attn_rt_parallel_for`. Loops within a
-    parallel loop run in order. Iterations must not depend on each other.
+    which runs ranges of the loop's iterations, counted with the last dimension
+    fastest, and hands it to the runtime's `attn_rt_parallel_for`. The runtime
+    calls the function once on a thread, with a range, and the function asks for
+    the next ones, until there are none. Loops within a parallel loop run in
+    order. Iterations must not depend on each other.
 
     ```mlir
     func.func @f(%buffer: memref<?xf32>, %value: f32, %n: index) {
@@ -440,17 +442,26 @@ def OutlineParallelLoops
       llvm.call @attn_rt_parallel_for(%f_parallel_0, %context, %n)
       return
     }
-    func.func private @f_parallel_0(%context: !llvm.ptr, %begin: i64, %end: i64) {
+    func.func private @f_parallel_0(%context: !llvm.ptr, %first: !llvm.ptr) {
       ... // Loads %buffer and %value.
-      scf.for %i = %begin to %end step %c1 {
-        memref.store %value, %buffer[%i] : memref<?xf32>
+      scf.while (%range = %first) : (!llvm.ptr) -> !llvm.ptr {
+        ... // Loads %begin and %end of the range.
+        scf.for %i = %begin to %end step %c1 {
+          memref.store %value, %buffer[%i] : memref<?xf32>
+        }
+        %next = llvm.call @attn_rt_next_range(%range)
+        %more = llvm.icmp "ne" %next, %null : !llvm.ptr
+        scf.condition(%more) %next : !llvm.ptr
+      } do {
+      ^bb0(%range: !llvm.ptr):
+        scf.yield %range : !llvm.ptr
       }
       return
     }
     ```
 
     Constants are copied instead. A buffer of constant size that is allocated and
-    deallocated in the body is allocated once for a range.
+    deallocated in the body is allocated once for a thread.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",

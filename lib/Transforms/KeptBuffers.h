@@ -16,8 +16,8 @@ namespace mlir::attn {
 /// A unit attribute of a `memref.alloc` in an iteration of a parallel loop:
 /// what the iteration before left in the buffer, on the same thread, may be
 /// found there. Only constants that are stored right after the allocation are
-/// stored for the first iteration alone. What is computed must not depend on
-/// whether there was an iteration before.
+/// stored for a thread's first iteration alone. What is computed must not
+/// depend on whether there was an iteration before.
 inline constexpr StringRef kKeptAttribute = "attn.kept";
 
 inline bool isKeptBuffer(memref::AllocOp alloc) {

@@ -59,9 +59,9 @@ const char *attn::support::runGuarded(void (*entry)(void **), void **arguments,
 }
 
 const char *attn::support::runGuarded(ParallelBody body, void *context,
-                                      std::int64_t begin, std::int64_t end,
+                                      ParallelRange *range,
                                       CallRecord &record) {
-  return guard(record, [=] { body(context, begin, end); });
+  return guard(record, [=] { body(context, range); });
 }
 
 const char *attn::support::keepMessage(std::string_view message) {

@@ -23,10 +23,10 @@
 namespace attn::support {
 
 struct Threads;
+struct ParallelRange;
 
-/// The body of a parallel loop, over a range of its indices.
-using ParallelBody = void (*)(void *context, std::int64_t begin,
-                              std::int64_t end);
+/// The body of a parallel loop, from a range of its indices on.
+using ParallelBody = void (*)(void *context, ParallelRange *range);
 
 /// Put before every block that the call allocates.
 struct BlockHeader {
@@ -35,7 +35,8 @@ struct BlockHeader {
   void *allocation; ///< What the allocator returned.
 };
 
-/// One call of generated code on this thread, or a range of a parallel loop.
+/// One call of generated code on this thread, or of the body of a parallel
+/// loop.
 struct CallRecord {
   /// Where parallel loops of this call run; null: on this thread.
   const Threads *threads = nullptr;
@@ -53,9 +54,9 @@ struct CallRecord {
 const char *runGuarded(void (*entry)(void **), void **arguments,
                        CallRecord &record);
 
-/// The same for `body(context, begin, end)`. A record may be used again.
-const char *runGuarded(ParallelBody body, void *context, std::int64_t begin,
-                       std::int64_t end, CallRecord &record);
+/// The same for `body(context, range)`. A record may be used again.
+const char *runGuarded(ParallelBody body, void *context, ParallelRange *range,
+                       CallRecord &record);
 
 /// A copy of a message for `attn_rt_fail`, cut if it is long: whoever fails
 /// must not hold what has a destructor. It lives until this thread keeps
@@ -74,8 +75,8 @@ extern "C" {
 /// At least `size` bytes at a multiple of `alignment`, a power of two. Ends the
 /// call if there is no such memory.
 ATTN_EXPORT void *attn_rt_alloc(std::size_t size, std::size_t alignment);
-/// Frees what `attn_rt_alloc` returned in the same call, and in the same range
-/// of a parallel loop.
+/// Frees what `attn_rt_alloc` returned in the same call, of a kernel or of the
+/// body of a parallel loop.
 ATTN_EXPORT void attn_rt_free(void *pointer);
 }
 

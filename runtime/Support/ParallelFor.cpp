@@ -16,7 +16,7 @@
 
 using namespace attn::support;
 
-namespace {
+namespace attn::support {
 /// One loop, which several threads work on.
 ///
 /// Each task has a share of the indices, and helps with the others' when it is
@@ -45,14 +45,21 @@ public:
   void work(int task) {
     CallRecord record; // Without threads: a loop in this one runs right here.
     (void)limit.load(std::memory_order_acquire);
-    for (int i = 0; i < numShares; ++i) {
-      Share &share = shares[(unsigned(task) + unsigned(i)) % numShares];
-      std::int64_t begin, end;
-      while (takeRange(share, begin, end))
-        if (const char *message = runGuarded(body, context, begin, end, record))
-          fail(begin, message, record);
-    }
+    ParallelRange range{.begin = 0, .end = 0, .loop = this, .task = task};
+    while (takeNext(range))
+      if (const char *message = runGuarded(body, context, &range, record))
+        fail(range.begin, message, record);
     numFinished.fetch_add(1, std::memory_order_acq_rel);
+  }
+
+  /// Moves `range` to the next indices for its task. False if none are left.
+  bool takeNext(ParallelRange &range) {
+    for (; range.numSharesDone < numShares; ++range.numSharesDone) {
+      unsigned share = unsigned(range.task) + unsigned(range.numSharesDone);
+      if (takeRange(shares[share % unsigned(numShares)], range))
+        return true;
+    }
+    return false;
   }
 
   /// After the last task has returned: why the loop failed, or null. A message
@@ -81,8 +88,8 @@ private:
 
   /// Ranges are taken in order and become smaller, so that work that is uneven,
   /// as under a causal mask, is even at the end.
-  bool takeRange(Share &share, std::int64_t &begin, std::int64_t &end) {
-    begin = share.next.load(std::memory_order_acquire);
+  bool takeRange(Share &share, ParallelRange &range) {
+    std::int64_t begin = share.next.load(std::memory_order_acquire), end;
     do {
       if (begin >= share.end || begin >= limit.load(std::memory_order_acquire))
         return false;
@@ -90,6 +97,8 @@ private:
             std::max<std::int64_t>(1, (share.end - begin) / rangesPerShare);
     } while (!share.next.compare_exchange_weak(begin, end,
                                                std::memory_order_acq_rel));
+    range.begin = begin;
+    range.end = end;
     return true;
   }
 
@@ -121,7 +130,7 @@ private:
   const char *message = nullptr;
   char text[sizeof(CallRecord::text)];
 };
-} // namespace
+} // namespace attn::support
 
 /// Apart from its caller, so that a failing call jumps over no destructor.
 static const char *runInParallel(ParallelBody body, void *context,
@@ -148,9 +157,15 @@ void attn_rt_parallel_for(ParallelBody body, void *context,
   if (count <= 0)
     return;
   CallRecord &call = getCurrentCall();
-  if (!call.threads || call.threads->count <= 1 || count == 1)
-    return body(context, 0, count);
+  if (!call.threads || call.threads->count <= 1 || count == 1) {
+    ParallelRange all{.begin = 0, .end = count};
+    return body(context, &all);
+  }
   if (const char *message =
           runInParallel(body, context, count, *call.threads, call))
     attn_rt_fail(message);
+}
+
+ParallelRange *attn_rt_next_range(ParallelRange *range) {
+  return range->loop && range->loop->takeNext(*range) ? range : nullptr;
 }

@@ -11,7 +11,8 @@
 
 // A buffer and a scalar are passed on, a constant is copied.
 
-// CHECK: llvm.func @attn_rt_parallel_for(!llvm.ptr, !llvm.ptr, i64)
+// CHECK-DAG: llvm.func @attn_rt_parallel_for(!llvm.ptr, !llvm.ptr, i64)
+// CHECK-DAG: llvm.func @attn_rt_next_range(!llvm.ptr) -> !llvm.ptr
 // CHECK-LABEL: func.func @rank_1(
 // CHECK-SAME: %[[BUFFER:.*]]: memref<?xf32, strided<[?]>>, %[[VALUE:.*]]: f32, %[[N:.*]]: index)
 // CHECK-DAG: %[[ZERO:.*]] = arith.constant 0 : index
@@ -28,16 +29,25 @@
 // CHECK-NEXT: return
 
 // CHECK-LABEL: func.func private @rank_1_parallel_0(
-// CHECK-SAME: %[[CONTEXT:.*]]: !llvm.ptr, %[[BEGIN:.*]]: i64, %[[END:.*]]: i64)
+// CHECK-SAME: %[[CONTEXT:.*]]: !llvm.ptr, %[[START:.*]]: !llvm.ptr)
+// CHECK-DAG: %[[NULL:.*]] = llvm.mlir.zero
 // CHECK-DAG: %[[CONSTANT:.*]] = arith.constant 2.000000e+00 : f32
 // CHECK-DAG: %[[FROM:.*]] = llvm.getelementptr inbounds %[[CONTEXT]][0, 0]
 // CHECK-DAG: %[[VALUE:.*]] = llvm.load %[[FROM]] : !llvm.ptr -> f32
 // CHECK-DAG: %[[BUFFER:.*]] = builtin.unrealized_conversion_cast %{{.*}} to memref<?xf32, strided<[?]>>
-// CHECK-DAG: %[[FIRST:.*]] = arith.index_cast %[[BEGIN]]
-// CHECK-DAG: %[[LAST:.*]] = arith.index_cast %[[END]]
+// CHECK: scf.while (%[[RANGE:.*]] = %[[START]])
+// CHECK: %[[BEGIN:.*]] = llvm.load %[[RANGE]] : !llvm.ptr -> i64
+// CHECK: %[[FIRST:.*]] = arith.index_cast %[[BEGIN]]
+// CHECK: %[[SECOND:.*]] = llvm.getelementptr inbounds %[[RANGE]][1]
+// CHECK: %[[END:.*]] = llvm.load %[[SECOND]] : !llvm.ptr -> i64
+// CHECK: %[[LAST:.*]] = arith.index_cast %[[END]]
 // CHECK: scf.for %[[I:.*]] = %[[FIRST]] to %[[LAST]]
 // CHECK: %[[SUM:.*]] = arith.addf %[[VALUE]], %[[CONSTANT]]
 // CHECK: memref.store %[[SUM]], %[[BUFFER]][%[[I]]]
+// CHECK: }
+// CHECK: %[[NEXT:.*]] = llvm.call @attn_rt_next_range(%[[RANGE]])
+// CHECK: %[[MORE:.*]] = llvm.icmp "ne" %[[NEXT]], %[[NULL]]
+// CHECK: scf.condition(%[[MORE]]) %[[NEXT]]
 func.func @rank_1(%buffer: memref<?xf32, strided<[?]>>, %value: f32, %n: index) {
   %constant = arith.constant 2.0 : f32
   scf.forall (%i) in (%n) {
@@ -142,8 +152,8 @@ func.func @empty() {
 
 // -----
 
-// What is kept is allocated for a range, of any size that is known before, and
-// what is stored into it at first is stored once.
+// What is kept is allocated for all ranges of a thread, of any size that is known
+// before, and what is stored into it at first is stored once.
 
 // CHECK-LABEL: func.func private @kept_parallel_0(
 // CHECK-DAG: %[[ZERO:.*]] = arith.constant 0 : index
@@ -151,6 +161,7 @@ func.func @empty() {
 // CHECK: %[[RING:.*]] = memref.alloc(%[[SIZE:.*]]) {attn.kept}
 // CHECK: %[[STATE:.*]] = memref.alloc() {attn.kept}
 // CHECK: memref.store %[[NONE]], %[[STATE]][%[[ZERO]]]
+// CHECK: scf.while
 // CHECK: scf.for %[[I:.*]] =
 // CHECK-NOT: memref.store %[[NONE]]
 // CHECK: %[[LAST:.*]] = memref.load %[[STATE]][%[[ZERO]]]
@@ -159,6 +170,8 @@ func.func @empty() {
 // CHECK: memref.store %[[I]], %[[STATE]][%[[ZERO]]]
 // CHECK: memref.alloc(%[[I]])
 // CHECK: memref.dealloc
+// CHECK: }
+// CHECK: scf.condition
 // CHECK: }
 // CHECK-DAG: memref.dealloc %[[STATE]]
 // CHECK-DAG: memref.dealloc %[[RING]]
@@ -186,12 +199,13 @@ func.func @kept(%out: memref<?xindex>, %n: index) {
 
 // -----
 
-// An inner loop runs in order. Scratch memory is allocated once for a range,
-// also where it is for an iteration of a loop in order.
+// An inner loop runs in order. Scratch memory is allocated once for a thread, also
+// where it is for an iteration of a loop in order.
 
 // CHECK-LABEL: func.func private @nested_parallel_0(
 // CHECK: %[[OUTER:.*]] = memref.alloc() {alignment = 64 : i64} : memref<8xf32>
 // CHECK: %[[INNER:.*]] = memref.alloc() : memref<4xf32>
+// CHECK: scf.while
 // CHECK: scf.for
 // CHECK: %[[DYNAMIC:.*]] = memref.alloc(%{{.*}})
 // CHECK: scf.for
@@ -199,6 +213,8 @@ func.func @kept(%out: memref<?xindex>, %n: index) {
 // CHECK: memref.store %{{.*}}, %[[INNER]]
 // CHECK: memref.dealloc %[[DYNAMIC]]
 // CHECK: }
+// CHECK: scf.yield
+// CHECK-NEXT: }
 // CHECK-NEXT: memref.dealloc %[[INNER]] : memref<4xf32>
 // CHECK-NEXT: memref.dealloc %[[OUTER]] : memref<8xf32>
 // CHECK-NEXT: return

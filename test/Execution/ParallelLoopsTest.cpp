@@ -100,6 +100,7 @@ protected:
                                  llvm::JITSymbolFlags::Exported};
       };
       define("attn_rt_parallel_for", &attn_rt_parallel_for);
+      define("attn_rt_next_range", &attn_rt_next_range);
       define("attn_rt_alloc", &attn_rt_alloc);
       define("attn_rt_free", &attn_rt_free);
       define("attn_rt_fail", &attn_rt_fail);

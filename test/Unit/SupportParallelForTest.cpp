@@ -29,8 +29,10 @@ namespace {
 
 using Body = std::function<void(std::int64_t begin, std::int64_t end)>;
 
-void callBody(void *body, std::int64_t begin, std::int64_t end) {
-  (*static_cast<Body *>(body))(begin, end);
+void callBody(void *body, ParallelRange *range) {
+  do
+    (*static_cast<Body *>(body))(range->begin, range->end);
+  while ((range = attn_rt_next_range(range)));
 }
 
 /// What generated code does.
@@ -185,6 +187,31 @@ TEST(SupportParallelFor, TasksBeginWithTheirShare) {
     const std::int64_t shares[] = {0, 34, 67};
     EXPECT_EQ(begins.front(), shares[first]);
   }
+}
+
+/// So what a body keeps from one range to the next is kept for a whole share.
+TEST(SupportParallelFor, TasksRunOneBodyUntilItFails) {
+  struct Counts {
+    int bodies = 0, ranges = 0;
+    std::int64_t failing = -1;
+  };
+  auto body = [](void *context, ParallelRange *range) {
+    auto &counts = *static_cast<Counts *>(context);
+    ++counts.bodies;
+    do {
+      ++counts.ranges;
+      if (range->begin <= counts.failing && counts.failing < range->end)
+        attn_rt_fail("no");
+    } while ((range = attn_rt_next_range(range)));
+  };
+  Threads threads{2, [](int, const ParallelTask &task) { task(1); }};
+  Counts all, some{.failing = 90};
+  EXPECT_EQ(run(threads, [&] { attn_rt_parallel_for(body, &all, 100); }), "");
+  EXPECT_EQ(all.bodies, 1);
+  EXPECT_GT(all.ranges, 8);
+  EXPECT_EQ(run(threads, [&] { attn_rt_parallel_for(body, &some, 100); }),
+            "no");
+  EXPECT_EQ(some.bodies, 2); // The second one runs what is before the failure.
 }
 
 /// Some begin in the same share then.

@@ -89,7 +89,7 @@ static SmallVector<memref::StoreOp> findInitialStores(memref::AllocOp alloc) {
 
 /// Takes `alloc` out of `loop`, if it is of constant size or to keep, and lives
 /// for an iteration.
-static void hoistScratch(memref::AllocOp alloc, scf::ForOp loop) {
+static void hoistScratch(memref::AllocOp alloc, scf::WhileOp loop) {
   bool isKept = attn::isKeptBuffer(alloc);
   if (!llvm::all_of(alloc->getOperands(), [&](Value size) {
         return isKept && loop.isDefinedOutsideOfLoop(size);
@@ -119,8 +119,8 @@ static void hoistScratch(memref::AllocOp alloc, scf::ForOp loop) {
   }
 }
 
-/// Has every iteration of `loop` use the same scratch.
-static void hoistScratch(scf::ForOp loop) {
+/// Has every iteration of `loop`, and of what is in it, use the same scratch.
+static void hoistScratch(scf::WhileOp loop) {
   SmallVector<memref::AllocOp> allocs;
   loop.walk([&](memref::AllocOp alloc) { allocs.push_back(alloc); });
   for (memref::AllocOp alloc : allocs)
@@ -136,6 +136,9 @@ public:
         converter(module.getContext()),
         pointer(LLVM::LLVMPointerType::get(module.getContext())) {}
 
+  /// Declares what generated code calls of the runtime.
+  LogicalResult declareRuntime();
+
   /// `number` counts the loops of `kernel`.
   LogicalResult outline(scf::ForallOp loop, func::FuncOp kernel,
                         std::size_t number);
@@ -143,20 +146,40 @@ public:
 private:
   LogicalResult check(scf::ForallOp loop);
   LogicalResult convertInnerLoops(scf::ForallOp loop);
-  func::FuncOp createRangeFunction(scf::ForallOp loop, func::FuncOp kernel,
-                                   const Twine &name, ArrayRef<Value> sizes);
+  func::FuncOp createBodyFunction(scf::ForallOp loop, func::FuncOp kernel,
+                                  const Twine &name, ArrayRef<Value> sizes);
+  scf::ForOp createRangeLoop(Location loc, Value range);
   Value passCaptures(scf::ForallOp loop, func::FuncOp kernel,
-                     func::FuncOp range);
-  void createCall(Location loc, LLVM::LLVMFuncOp run, func::FuncOp range,
-                  Value context, ArrayRef<Value> sizes);
+                     func::FuncOp body);
+  void createCall(Location loc, func::FuncOp body, Value context,
+                  ArrayRef<Value> sizes);
 
   ModuleOp module;
   SymbolTable symbols;
   IRRewriter rewriter;
   LLVMTypeConverter converter;
   LLVM::LLVMPointerType pointer;
+  LLVM::LLVMFuncOp parallelFor, nextRange;
 };
 } // namespace
+
+LogicalResult Outliner::declareRuntime() {
+  auto declare = [&](StringRef name, ArrayRef<Type> arguments, Type result,
+                     LLVM::LLVMFuncOp &function) -> LogicalResult {
+    FailureOr<LLVM::LLVMFuncOp> found =
+        LLVM::lookupOrCreateFn(rewriter, module, name, arguments, result);
+    if (failed(found))
+      return failure();
+    function = *found;
+    return success();
+  };
+  Type nothing = LLVM::LLVMVoidType::get(rewriter.getContext());
+  return success(
+      succeeded(declare("attn_rt_parallel_for",
+                        {pointer, pointer, rewriter.getI64Type()}, nothing,
+                        parallelFor)) &&
+      succeeded(declare("attn_rt_next_range", pointer, pointer, nextRange)));
+}
 
 /// Whether `loop` is on buffers, and all that it uses can be passed on.
 LogicalResult Outliner::check(scf::ForallOp loop) {
@@ -189,30 +212,52 @@ LogicalResult Outliner::convertInnerLoops(scf::ForallOp loop) {
   return success();
 }
 
-/// A function of (context, begin, end) that runs a range of iterations, with
-/// the body of `loop`. It still uses values that are defined outside.
-func::FuncOp Outliner::createRangeFunction(scf::ForallOp loop,
-                                           func::FuncOp kernel,
-                                           const Twine &name,
-                                           ArrayRef<Value> sizes) {
-  Location loc = loop.getLoc();
+/// A loop over the indices of `range`, a structure that begins with the first
+/// one and the end.
+scf::ForOp Outliner::createRangeLoop(Location loc, Value range) {
   Type i64 = rewriter.getI64Type();
-  auto range = func::FuncOp::create(
-      loc, name.str(),
-      rewriter.getFunctionType({pointer, i64, i64}, TypeRange()));
-  range.setPrivate();
-  symbols.insert(range, std::next(kernel->getIterator()));
-
-  Block *entry = range.addEntryBlock();
-  rewriter.setInsertionPointToStart(entry);
-  Type index = rewriter.getIndexType();
-  Value begin =
-      arith::IndexCastOp::create(rewriter, loc, index, range.getArgument(1));
-  Value end =
-      arith::IndexCastOp::create(rewriter, loc, index, range.getArgument(2));
+  auto createBound = [&](std::int32_t field) -> Value {
+    Value address = LLVM::GEPOp::create(rewriter, loc, pointer, i64, range,
+                                        ArrayRef<LLVM::GEPArg>{field},
+                                        LLVM::GEPNoWrapFlags::inbounds);
+    Value bound = LLVM::LoadOp::create(rewriter, loc, i64, address);
+    return arith::IndexCastOp::create(rewriter, loc, rewriter.getIndexType(),
+                                      bound);
+  };
+  Value begin = createBound(0), end = createBound(1);
   Value one = arith::ConstantIndexOp::create(rewriter, loc, 1);
-  auto iterations = scf::ForOp::create(rewriter, loc, begin, end, one);
+  return scf::ForOp::create(rewriter, loc, begin, end, one);
+}
+
+/// A function of (context, range) that runs the iterations of a range and of
+/// those that the runtime has for the same thread after it, with the body of
+/// `loop`. It still uses values that are defined outside.
+func::FuncOp Outliner::createBodyFunction(scf::ForallOp loop,
+                                          func::FuncOp kernel,
+                                          const Twine &name,
+                                          ArrayRef<Value> sizes) {
+  Location loc = loop.getLoc();
+  auto body = func::FuncOp::create(
+      loc, name.str(),
+      rewriter.getFunctionType({pointer, pointer}, TypeRange()));
+  body.setPrivate();
+  symbols.insert(body, std::next(kernel->getIterator()));
+
+  rewriter.setInsertionPointToStart(body.addEntryBlock());
+  auto ranges =
+      scf::WhileOp::create(rewriter, loc, pointer, body.getArgument(1));
   func::ReturnOp::create(rewriter, loc);
+  rewriter.createBlock(&ranges.getAfter(), {}, pointer, loc);
+  scf::YieldOp::create(rewriter, loc, ranges.getAfterArguments());
+  rewriter.createBlock(&ranges.getBefore(), {}, pointer, loc);
+  scf::ForOp iterations = createRangeLoop(loc, ranges.getBeforeArguments()[0]);
+  Value next = LLVM::CallOp::create(rewriter, loc, nextRange,
+                                    ranges.getBeforeArguments())
+                   .getResult();
+  Value none = LLVM::ZeroOp::create(rewriter, loc, pointer);
+  Value isThere =
+      LLVM::ICmpOp::create(rewriter, loc, LLVM::ICmpPredicate::ne, next, none);
+  scf::ConditionOp::create(rewriter, loc, isThere, next);
 
   rewriter.setInsertionPointToStart(iterations.getBody());
   SmallVector<Value> inductionVars =
@@ -220,27 +265,27 @@ func::FuncOp Outliner::createRangeFunction(scf::ForallOp loop,
   rewriter.eraseOp(loop.getTerminator());
   rewriter.inlineBlockBefore(
       loop.getBody(), iterations.getBody()->getTerminator(), inductionVars);
-  hoistScratch(iterations);
-  return range;
+  hoistScratch(ranges);
+  return body;
 }
 
-/// Replaces what `range` uses of `kernel`: constants by copies, other values by
+/// Replaces what `body` uses of `kernel`: constants by copies, other values by
 /// what it loads from a structure on the kernel's stack. Gives its address.
 Value Outliner::passCaptures(scf::ForallOp loop, func::FuncOp kernel,
-                             func::FuncOp range) {
+                             func::FuncOp body) {
   Location loc = loop.getLoc();
   SetVector<Value> captures;
-  range.walk([&](Operation *op) {
+  body.walk([&](Operation *op) {
     for (Value operand : op->getOperands())
-      if (!range->isAncestor(operand.getParentBlock()->getParentOp()))
+      if (!body->isAncestor(operand.getParentBlock()->getParentOp()))
         captures.insert(operand);
   });
   auto replace = [&](Value value, Value copy) {
     rewriter.replaceUsesWithIf(value, copy, [&](OpOperand &use) {
-      return range->isProperAncestor(use.getOwner());
+      return body->isProperAncestor(use.getOwner());
     });
   };
-  rewriter.setInsertionPointToStart(&range.getBody().front());
+  rewriter.setInsertionPointToStart(&body.getBody().front());
   captures.remove_if([&](Value value) {
     if (!matchPattern(value, m_Constant()))
       return false;
@@ -276,16 +321,15 @@ Value Outliner::passCaptures(scf::ForallOp loop, func::FuncOp kernel,
     rewriter.setInsertionPoint(loop);
     LLVM::StoreOp::create(rewriter, loc, createCast(field, value),
                           createAddress(context));
-    rewriter.setInsertionPointToStart(&range.getBody().front());
+    rewriter.setInsertionPointToStart(&body.getBody().front());
     Value loaded = LLVM::LoadOp::create(rewriter, loc, field,
-                                        createAddress(range.getArgument(0)));
+                                        createAddress(body.getArgument(0)));
     replace(value, createCast(value.getType(), loaded));
   }
   return context;
 }
 
-void Outliner::createCall(Location loc, LLVM::LLVMFuncOp run,
-                          func::FuncOp range, Value context,
+void Outliner::createCall(Location loc, func::FuncOp body, Value context,
                           ArrayRef<Value> sizes) {
   Value count = arith::ConstantIndexOp::create(rewriter, loc, 1);
   for (Value size : sizes)
@@ -293,28 +337,25 @@ void Outliner::createCall(Location loc, LLVM::LLVMFuncOp run,
   count =
       arith::IndexCastOp::create(rewriter, loc, rewriter.getI64Type(), count);
   Value function = func::ConstantOp::create(
-      rewriter, loc, range.getFunctionType(), range.getName());
+      rewriter, loc, body.getFunctionType(), body.getName());
   Value address =
       UnrealizedConversionCastOp::create(rewriter, loc, pointer, function)
           .getResult(0);
-  LLVM::CallOp::create(rewriter, loc, run, {address, context, count});
+  LLVM::CallOp::create(rewriter, loc, parallelFor, {address, context, count});
 }
 
 LogicalResult Outliner::outline(scf::ForallOp loop, func::FuncOp kernel,
                                 std::size_t number) {
-  Type i64 = rewriter.getI64Type();
-  FailureOr<LLVM::LLVMFuncOp> run = LLVM::lookupOrCreateFn(
-      rewriter, module, "attn_rt_parallel_for", {pointer, pointer, i64},
-      LLVM::LLVMVoidType::get(rewriter.getContext()));
-  if (failed(run) || failed(check(loop)) || failed(convertInnerLoops(loop)))
+  if (failed(declareRuntime()) || failed(check(loop)) ||
+      failed(convertInnerLoops(loop)))
     return failure();
   rewriter.setInsertionPoint(loop);
   SmallVector<Value> sizes = createSizes(rewriter, loop);
-  func::FuncOp range = createRangeFunction(
+  func::FuncOp body = createBodyFunction(
       loop, kernel, kernel.getName() + "_parallel_" + Twine(number), sizes);
-  Value context = passCaptures(loop, kernel, range);
+  Value context = passCaptures(loop, kernel, body);
   rewriter.setInsertionPoint(loop);
-  createCall(loop.getLoc(), *run, range, context, sizes);
+  createCall(loop.getLoc(), body, context, sizes);
   rewriter.eraseOp(loop);
   return success();
 }
