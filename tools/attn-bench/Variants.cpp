@@ -22,6 +22,7 @@
 #include "tools/attn-bench/Series.h"
 
 #include <memory>
+#include <optional>
 
 // Inside, so that Index is the benchmarks' and not that of expressions.
 namespace attn::bench {
@@ -114,7 +115,7 @@ Expected<Runner> Runner::create(const GalleryCase &variant,
 
 namespace {
 
-/// Each time with a causal kernel after it.
+/// Each time with a causal kernel after it, unless it runs alone.
 class VariantSeries : public Series {
 public:
   static Expected<std::unique_ptr<Series>> create(const GalleryCase &variant,
@@ -126,10 +127,11 @@ public:
   void report(benchmark::State &state) const override;
 
 private:
-  VariantSeries(Runner variant, Runner causal, double share)
+  VariantSeries(Runner variant, std::optional<Runner> causal, double share)
       : variant(std::move(variant)), causal(std::move(causal)), share(share) {}
 
-  Runner variant, causal;
+  Runner variant;
+  std::optional<Runner> causal;
   double share; ///< Of pairs, of the variant in the causal kernel.
   std::vector<double> quotients; ///< Time of the variant by that of causal.
 };
@@ -143,21 +145,25 @@ VariantSeries::create(const GalleryCase &variant, ElementType type,
       Runner::create(variant, variant.attention(type), threads, options);
   if (!runner)
     return runner.error();
-  Expected<Runner> causal =
-      Runner::create(variant, variant.causal(type), threads, options);
-  if (!causal)
-    return causal.error();
+  std::optional<Runner> causal;
+  if (!options.alone) {
+    Expected<Runner> created =
+        Runner::create(variant, variant.causal(type), threads, options);
+    if (!created)
+      return created.error();
+    causal = std::move(*created);
+  }
   double share =
       double(variant.countPairs()) / double(variant.countCausalPairs());
   return std::unique_ptr<Series>(
-      new VariantSeries(std::move(*runner), std::move(*causal), share));
+      new VariantSeries(std::move(*runner), std::move(causal), share));
 }
 
 Expected<double> VariantSeries::sample() {
   Expected<double> seconds = variant.run();
-  if (!seconds)
+  if (!seconds || !causal)
     return seconds;
-  Expected<double> other = causal.run();
+  Expected<double> other = causal->run();
   if (!other)
     return other;
   quotients.push_back(*seconds / *other);
@@ -165,11 +171,13 @@ Expected<double> VariantSeries::sample() {
 }
 
 void VariantSeries::report(benchmark::State &state) const {
+  state.counters["blocks"] = share;
+  state.counters["compile_ms"] = variant.compileMs();
+  if (!causal)
+    return;
   double quotient = median(quotients);
   state.counters["vs_causal"] = quotient / share;
   state.counters["times_faster"] = 1 / quotient;
-  state.counters["blocks"] = share;
-  state.counters["compile_ms"] = variant.compileMs();
 }
 
 void registerVariants(const Options &options) {

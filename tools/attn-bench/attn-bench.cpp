@@ -22,7 +22,7 @@ Options of attn-bench's own:
           [--pipeline=<name>]    lowering (default: the library's)
           [--cpu=<name>]         processor to compile for (default: this one)
           [--cache-dir=<dir>]    keep compiled kernels here, and take them
-          [--alone]              run no kernels to compare prefill with
+          [--alone]              run no kernels to compare with
 )";
 
 /// Takes our options from the command line. Leaves the others.
