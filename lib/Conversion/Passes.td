@@ -368,7 +368,8 @@ def VectorizeRows : Pass<"attn-vectorize-rows"> {
 
     An operand that is read transposed is loaded in parts of 128 bits, of elements
     or of pairs of 16 bits, that are transposed in registers; and two rows of f32
-    that are rounded to a row of pairs of bf16 are interleaved there. Operations of
+    that are rounded to a row of pairs of bf16 are interleaved there, as are two
+    columns that are rounded to rows, before pairs are transposed. Operations of
     other forms are left alone, with a remark; among them those on buffers of i1,
     which has a byte in memory but a bit in a vector there.
   }];
@@ -379,9 +380,9 @@ def VectorizeRows : Pass<"attn-vectorize-rows"> {
            "Write pairs of bf16 with AVX512-BF16, by vectors of 512 bits">
   ];
   let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
-    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect",
-    "::mlir::x86vector::X86VectorDialect"
+    "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+    "::mlir::vector::VectorDialect"
   ];
 }
 

@@ -3,7 +3,7 @@
 // RUN: attn-opt %s -attn-vectorize-rows="vector-bits=512" -canonicalize -cse -o - 2>/dev/null \
 // RUN:   | FileCheck %s --check-prefix=NONE
 
-// NONE-NOT: x86vector
+// NONE-NOT: cvtne2ps2bf16
 
 // Strips of four rows of 16 pairs, which are numbers of 32 bits; the last ones
 // overlap.
@@ -52,9 +52,8 @@ func.func @pack(%a: memref<32x64xbf16>, %b: memref<64x32xbf16>) {
 // CHECK: scf.for %[[P:.*]] = %c0 to %c16 step %c1
 // CHECK: %[[X:.*]] = vector.load %[[A]][%[[T]], %[[P]], %c0, %c0]
 // CHECK: %[[Y:.*]] = vector.load %[[A]][%[[T]], %[[P]], %c1, %c0]
-// CHECK: %[[EVEN:.*]] = x86vector.avx512.cvt.packed.f32_to_bf16 %[[X]] : vector<16xf32> -> vector<16xbf16>
-// CHECK: %[[ODD:.*]] = x86vector.avx512.cvt.packed.f32_to_bf16 %[[Y]]
-// CHECK: %[[PAIRS:.*]] = vector.interleave %[[EVEN]], %[[ODD]]
+// CHECK: %[[BOTH:.*]] = llvm.call_intrinsic "llvm.x86.avx512bf16.cvtne2ps2bf16.512"(%[[Y]], %[[X]])
+// CHECK: %[[PAIRS:.*]] = vector.shuffle %[[BOTH]], %[[BOTH]] [0, 16, 1, 17, {{.*}} 15, 31]
 // CHECK: vector.store %[[PAIRS]], %[[TO]][%[[T]], %[[P]], %c0]
 // CHECK: vector.load %[[A]][%[[T]], %[[P]], %c0, %c16]
 // CHECK: vector.store %{{.*}}, %[[TO]][%[[T]], %[[P]], %c32]
@@ -64,6 +63,56 @@ func.func @round(%a: memref<?x16x2x32xf32>, %b: memref<?x16x32x2xbf16>) {
                        affine_map<(t, p, q, e) -> (t, p, q, e)>],
       iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
       ins(%a : memref<?x16x2x32xf32>) outs(%b : memref<?x16x32x2xbf16>) {
+  ^bb0(%x: f32, %y: bf16):
+    %0 = arith.truncf %x : f32 to bf16
+    linalg.yield %0 : bf16
+  }
+  return
+}
+
+// Columns of f32 that are rounded to rows become pairs first, then squares of 16
+// pairs are transposed: 4x4 words in each quarter of registers, then quarters.
+
+// CHECK-LABEL: func.func @round_columns(
+// CHECK-SAME: %[[A:[^:]*]]: memref<64x32xf32>, %[[S:[^:]*]]: memref<32xf32>, %[[B:[^:]*]]: memref<32x64xbf16, strided<[?, 1]>>)
+// CHECK: scf.for %[[I:.*]] = %c0 to %c32 step %c16
+// CHECK: scf.for %[[J:.*]] = %c0 to %c64 step %c32
+// CHECK: %[[X:.*]] = vector.load %[[A]][%[[J]], %[[I]]] : memref<64x32xf32>, vector<16xf32>
+// CHECK: %[[FACTORS:.*]] = vector.load %[[S]][%[[I]]] : memref<32xf32>, vector<16xf32>
+// CHECK: %[[EVEN:.*]] = arith.mulf %[[X]], %[[FACTORS]] : vector<16xf32>
+// CHECK: %[[ODD:.*]] = arith.mulf %{{.*}}, %[[FACTORS]] : vector<16xf32>
+// CHECK-NOT: arith.truncf
+// CHECK: %[[BOTH:.*]] = llvm.call_intrinsic "llvm.x86.avx512bf16.cvtne2ps2bf16.512"(%[[ODD]], %[[EVEN]])
+// CHECK: %[[PAIRS:.*]] = vector.shuffle %[[BOTH]], %[[BOTH]]
+// CHECK: vector.bitcast %[[PAIRS]] : vector<32xbf16> to vector<16xi32>
+// CHECK-COUNT-64: vector.shuffle {{.*}} : vector<16xi32>, vector<16xi32>
+// CHECK-NOT: vector.shuffle
+// CHECK-COUNT-16: vector.store {{.*}}, %[[B]]{{.*}}, vector<32xbf16>
+func.func @round_columns(%a: memref<64x32xf32>, %s: memref<32xf32>, %b: memref<32x64xbf16, strided<[?, 1]>>) {
+  linalg.generic {
+      indexing_maps = [affine_map<(q, d) -> (d, q)>, affine_map<(q, d) -> (q)>,
+                       affine_map<(q, d) -> (q, d)>],
+      iterator_types = ["parallel", "parallel"]}
+      ins(%a, %s : memref<64x32xf32>, memref<32xf32>)
+      outs(%b : memref<32x64xbf16, strided<[?, 1]>>) {
+  ^bb0(%x: f32, %f: f32, %y: bf16):
+    %0 = arith.mulf %x, %f : f32
+    %1 = arith.truncf %0 : f32 to bf16
+    linalg.yield %1 : bf16
+  }
+  return
+}
+
+// Squares that are not whole are transposed before they are rounded.
+
+// CHECK-LABEL: func.func @round_few_columns(
+// CHECK-COUNT-4: arith.truncf {{.*}} : vector<16xf32> to vector<16xbf16>
+// CHECK-NOT: cvtne2ps2bf16
+func.func @round_few_columns(%a: memref<80x32xf32>, %b: memref<32x80xbf16>) {
+  linalg.generic {
+      indexing_maps = [affine_map<(q, d) -> (d, q)>, affine_map<(q, d) -> (q, d)>],
+      iterator_types = ["parallel", "parallel"]}
+      ins(%a : memref<80x32xf32>) outs(%b : memref<32x80xbf16>) {
   ^bb0(%x: f32, %y: bf16):
     %0 = arith.truncf %x : f32 to bf16
     linalg.yield %0 : bf16

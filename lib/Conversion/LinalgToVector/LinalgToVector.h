@@ -91,6 +91,17 @@ LogicalResult vectorizeTranspose(RewriterBase &rewriter, linalg::LinalgOp op,
 /// of AVX512-BF16. Fails, having changed nothing, on others.
 LogicalResult vectorizePairs(RewriterBase &rewriter, linalg::LinalgOp op);
 
+/// Replaces an elementwise operation that writes rows of bf16, rounded from
+/// columns of f32, by loops around squares of pairs that are transposed in
+/// registers of 512 bits: half as much as before the rounding. Fails, having
+/// changed nothing, on others.
+LogicalResult vectorizeRoundedColumns(RewriterBase &rewriter,
+                                      linalg::LinalgOp op);
+
+/// A register of pairs of bf16, from one of 16 elements of f32, bf16 or i8 for
+/// the first elements and one for the second.
+Value emitPairs(OpBuilder &b, Location loc, Value first, Value second);
+
 /// A view of `buffer` with its last two dimensions, the last of which is of
 /// contiguous pairs, as one.
 TypedValue<MemRefType> joinPairs(OpBuilder &b, Location loc,

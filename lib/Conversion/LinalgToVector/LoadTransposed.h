@@ -16,6 +16,11 @@ namespace mlir::attn {
 /// insert from memory into a wider register without a shuffle.
 inline constexpr int64_t transposedBits = 128;
 
+/// Transposes squares in each part of `rows`, registers whose number is a power
+/// of two and that of a part's units, of `unit` elements each.
+void transposeParts(OpBuilder &b, Location loc, MutableArrayRef<Value> rows,
+                    int64_t unit);
+
 /// The `size` columns of `width` rows, each a vector of `width` elements.
 /// `load` gives the `size` elements of a row. Both are powers of two, and
 /// `size` elements should fill `transposedBits`.

@@ -11,10 +11,10 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/Dialect/X86Vector/X86VectorDialect.h"
 #include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
@@ -173,14 +173,22 @@ static bool convertsToBF16(linalg::LinalgOp op) {
   return result == body.getArgument(0);
 }
 
-/// `width` pairs of bf16 of the same columns of two rows of f32, bf16 or i8.
-static Value emitPairs(OpBuilder &b, Location loc, Value first, Value second) {
+Value attn::emitPairs(OpBuilder &b, Location loc, Value first, Value second) {
   auto f32 = VectorType::get(width, b.getF32Type());
-  auto bf16 = VectorType::get(width, b.getBF16Type());
   Type element = cast<VectorType>(first.getType()).getElementType();
   if (element.isF32()) {
-    first = x86vector::CvtPackedF32ToBF16Op::create(b, loc, bf16, first);
-    second = x86vector::CvtPackedF32ToBF16Op::create(b, loc, bf16, second);
+    // Both in one instruction, and words in their places in another: less than
+    // to convert each, and to interleave two registers.
+    auto both = VectorType::get(2 * width, b.getBF16Type());
+    Value halves = LLVM::CallIntrinsicOp::create(
+                       b, loc, both,
+                       b.getStringAttr("llvm.x86.avx512bf16.cvtne2ps2bf16.512"),
+                       ValueRange{second, first})
+                       .getResult(0);
+    SmallVector<int64_t> places;
+    for (int64_t i = 0; i < width; ++i)
+      places.append({i, width + i});
+    return vector::ShuffleOp::create(b, loc, halves, halves, places);
   }
   if (!element.isInteger(8))
     return vector::InterleaveOp::create(b, loc, first, second);

@@ -11,11 +11,11 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/Dialect/X86Vector/X86VectorDialect.h"
 #include "mlir/IR/PatternMatch.h"
 
 #include "llvm/ADT/bit.h"
@@ -124,7 +124,8 @@ struct VectorizeRows : attn::impl::VectorizeRowsBase<VectorizeRows> {
     IRRewriter rewriter(&getContext());
     VectorRegisters registers = {vectorBits, /*count=*/0};
     for (linalg::LinalgOp op : ops)
-      if (!(bf16Dot && succeeded(vectorizePairs(rewriter, op))) &&
+      if (!(bf16Dot && (succeeded(vectorizePairs(rewriter, op)) ||
+                        succeeded(vectorizeRoundedColumns(rewriter, op)))) &&
           failed(vectorizeTranspose(rewriter, op, registers)) &&
           failed(vectorizeReduction(rewriter, op, registers)))
         (void)vectorizeRows(rewriter, op, registers);

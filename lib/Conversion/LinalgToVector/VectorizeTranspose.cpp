@@ -83,25 +83,23 @@ static Value concatenate(OpBuilder &b, Location loc, SmallVector<Value> parts) {
   return parts.front();
 }
 
-/// Part k of register i is loaded from row k * size + i, for i from 0 to
-/// `size`; then squares of `size` are transposed in each part of the registers.
 /// To interleave registers that are `stride` apart exchanges one bit of their
-/// number with one of an element's place in its part.
-SmallVector<Value> attn::loadTransposed(OpBuilder &b, Location loc,
-                                        int64_t size, int64_t width,
-                                        function_ref<Value(int64_t)> load) {
-  SmallVector<Value> rows;
+/// number with one of a unit's place in its part.
+void attn::transposeParts(OpBuilder &b, Location loc,
+                          MutableArrayRef<Value> rows, int64_t unit) {
+  auto size = int64_t(rows.size());
+  int64_t width = cast<VectorType>(rows[0].getType()).getNumElements();
+  int64_t half = size / 2 * unit;
   SmallVector<int64_t> low, high;
-  for (int64_t i = 0; i < size; ++i) {
-    SmallVector<Value> parts;
-    for (int64_t k = i; k < width; k += size)
-      parts.push_back(load(k));
-    rows.push_back(concatenate(b, loc, std::move(parts)));
-  }
-  for (int64_t part = 0; part < width; part += size)
-    for (int64_t i = part; i < part + size / 2; ++i) {
-      low.append({i, width + i});
-      high.append({i + size / 2, width + i + size / 2});
+  auto append = [unit](SmallVector<int64_t> &mask, int64_t first) {
+    llvm::append_range(mask, llvm::seq(first, first + unit));
+  };
+  for (int64_t part = 0; part < width; part += size * unit)
+    for (int64_t i = part; i < part + half; i += unit) {
+      append(low, i);
+      append(low, width + i);
+      append(high, i + half);
+      append(high, width + i + half);
     }
   for (int64_t stride = size / 2; stride > 0; stride /= 2)
     for (int64_t i = 0; i < size; ++i) {
@@ -111,6 +109,21 @@ SmallVector<Value> attn::loadTransposed(OpBuilder &b, Location loc,
       rows[i] = vector::ShuffleOp::create(b, loc, lhs, rhs, low);
       rows[i + stride] = vector::ShuffleOp::create(b, loc, lhs, rhs, high);
     }
+}
+
+/// Part k of register i is loaded from row k * size + i, for i from 0 to
+/// `size`; then squares of `size` are transposed in each part.
+SmallVector<Value> attn::loadTransposed(OpBuilder &b, Location loc,
+                                        int64_t size, int64_t width,
+                                        function_ref<Value(int64_t)> load) {
+  SmallVector<Value> rows;
+  for (int64_t i = 0; i < size; ++i) {
+    SmallVector<Value> parts;
+    for (int64_t k = i; k < width; k += size)
+      parts.push_back(load(k));
+    rows.push_back(concatenate(b, loc, std::move(parts)));
+  }
+  transposeParts(b, loc, rows, /*unit=*/1);
   return rows;
 }
 
