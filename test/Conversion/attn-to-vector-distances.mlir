@@ -1,4 +1,6 @@
 // RUN: attn-opt %s --convert-attn-to-vector="vector-bits=512" --canonicalize --cse --split-input-file | FileCheck %s
+// RUN: attn-opt %s --convert-attn-to-vector="vector-bits=512 scalef" --canonicalize --cse --split-input-file \
+// RUN:   | FileCheck %s --check-prefix=MASKS
 
 // What only the distance of query and key decides is computed once for each
 // distance, from that of the last key and the first query on. Loads are guarded
@@ -80,6 +82,54 @@ func.func @dilated(%s: memref<128x16xf32>, %m: memref<16xf32>, %b: index, %p: in
   %false = arith.constant false
   attn.online_softmax
       outs(%s, %m, %m, %m : memref<128x16xf32>, memref<16xf32>, memref<16xf32>, memref<16xf32>)
+      at(%b, %b, %p, %j) queries(%nq) keys(%nk)
+      partial(%true) defined(%true) exact(%false)
+      mask {
+    ^bb0(%rb: index, %rh: index, %rp: index, %rj: index):
+      %c0 = arith.constant 0 : index
+      %c3 = arith.constant 3 : index
+      %c512 = arith.constant 512 : index
+      %distance = arith.subi %rp, %rj : index
+      %near = arith.cmpi slt, %distance, %c512 : index
+      %rest = arith.remsi %distance, %c3 : index
+      %hit = arith.cmpi eq, %rest, %c0 : index
+      %keep = arith.andi %near, %hit : i1
+      attn.yield %keep : i1
+    }
+  return
+}
+
+// -----
+
+// With masks in registers, they are bits of a number, of which a word has the lanes
+// of some rows.
+// MASKS-LABEL: func @bits
+//   MASKS-NOT:   memref.alloc
+//   MASKS-DAG:   %[[LANES:.*]] = arith.constant 32 : i128
+//   MASKS-DAG:   %[[NONE:.*]] = arith.constant 0 : i128
+//       MASKS:   %[[BITS:.*]] = scf.for %[[FIRST:[a-z0-9]*]] = {{.*}} iter_args(%[[BEFORE:.*]] = %[[NONE]]) -> (i128)
+//       MASKS:     arith.remsi {{.*}} : vector<16xi32>
+//       MASKS:     %[[PLACE:.*]] = arith.index_castui %[[FIRST]] : index to i128
+//       MASKS:     %[[KEPT:.*]] = vector.bitcast %{{.*}} : vector<16xi1> to vector<1xi16>
+//       MASKS:     %[[NUMBER:.*]] = vector.extract %[[KEPT]][0]
+//       MASKS:     %[[WIDE:.*]] = arith.extui %[[NUMBER]] : i16 to i128
+//       MASKS:     %[[AFTER:.*]] = arith.addi %[[PLACE]], %[[LANES]] : i128
+//       MASKS:     %[[MOVED:.*]] = arith.shli %[[WIDE]], %[[AFTER]] : i128
+//       MASKS:     arith.ori %[[BEFORE]], %[[MOVED]] : i128
+//       MASKS:   scf.for
+//   MASKS-NOT:     arith.remsi
+//       MASKS:     %[[WINDOW:.*]] = arith.shrui %[[BITS]], %{{.*}} : i128
+//       MASKS:     %[[WORD:.*]] = arith.trunci %[[WINDOW]] : i128 to i64
+//       MASKS:     arith.shrui %[[WORD]], %{{.*}} : i64
+//       MASKS:     vector.bitcast {{.*}} to vector<16xi1>
+// MASKS-COUNT-7:   arith.shrui %[[WORD]], %{{.*}} : i64
+//   MASKS-NOT:     arith.shrui
+//       MASKS:     scf.yield
+func.func @bits(%s: memref<64x16xf32>, %m: memref<16xf32>, %b: index, %p: index, %j: index, %nq: index, %nk: index) {
+  %true = arith.constant true
+  %false = arith.constant false
+  attn.online_softmax
+      outs(%s, %m, %m, %m : memref<64x16xf32>, memref<16xf32>, memref<16xf32>, memref<16xf32>)
       at(%b, %b, %p, %j) queries(%nq) keys(%nk)
       partial(%true) defined(%true) exact(%false)
       mask {

@@ -27,7 +27,10 @@ struct TileRow {
 ///
 /// What depends on the distance of query and key is the same along each
 /// diagonal of the tile. If it is worth it, it is computed once for each
-/// distance, into a table in which the lanes of a row are consecutive.
+/// distance, into a table in which the lanes of a row are consecutive. Truths
+/// are bits of an integer where vectors of them are masks in registers: what is
+/// stored would be loaded before it has left the processor, at other places
+/// than it was stored at, and would wait for all stores before it.
 class RegionVectorizer {
 public:
   RegionVectorizer(Region &region, const RegionDependence &dependence,
@@ -47,7 +50,9 @@ public:
   Pieces evaluateScore(TileRow row, ArrayRef<Value> scores);
   /// Whether rows that are a piece's lanes apart share most of what they load,
   /// if they have the same `first`, in one basic block.
-  bool sharesPieces() const { return !tabulated.empty(); }
+  bool sharesPieces() const;
+  /// Whether rows that follow each other share what they take masks out of.
+  bool readsBits() const;
 
 private:
   LaneValue get(Value value) const;
@@ -68,7 +73,8 @@ private:
   /// A value in a table by distance: of row r and lane i, at
   /// `numKeys - 1 - r + i`.
   struct DistanceTable {
-    Value buffer;
+    Value buffer; ///< Null if it is in `bits`.
+    Value bits;
     Type type;
     bool isBoolean;
     Bound bound;
@@ -76,8 +82,13 @@ private:
   /// Finds the values to keep in tables, and what rows evaluate besides.
   void findTables();
   void buildTables();
-  void storeInTables(Value first);
+  /// Adds the lanes from a distance on to the tables, and gives those in bits.
+  SmallVector<Value> addToTables(Value first, ValueRange bits);
+  bool isInBits(Value value);
+  Value addToBits(Value bits, Value first, ArrayRef<Value> pieces);
+  Value storeInBuffer(Value first, ArrayRef<Value> pieces);
   LaneValue readTable(Value value, TileRow row);
+  Pieces readBits(Value bits, TileRow row);
   Value loadFromTable(const DistanceTable &table, Value first, int64_t offset);
 
   /// These fail if the op is not of their kind.
@@ -111,7 +122,8 @@ private:
   /// In the order of the region; `inTables` are the ops that they are made of.
   SmallVector<Value> tabulated;
   DenseMap<Value, DistanceTable> tables;
-  /// Lanes of a table's buffer from an offset on, for rows of `loadedFirst`.
+  /// Lanes of a table's buffer, or a word of its bits, from an offset on, for
+  /// rows of `loadedFirst`.
   DenseMap<std::pair<Value, int64_t>, Value> loaded;
   Value loadedFirst;
   SmallPtrSet<Operation *, 8> inTables, inRows;

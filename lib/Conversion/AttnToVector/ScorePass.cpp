@@ -193,9 +193,12 @@ Pieces ScorePass::buildRows(const Pieces &maximum, bool masked,
     result = b.loop(done, end, size, result, body);
     done = end;
   }
-  Value whole = b.createOrFold<arith::AndIOp>(tile.numKeys, b.index(-unroll));
-  result = storeRows(done, whole, {.count = unroll}, result, build);
-  return unroll == 1
+  int64_t count = unroll;
+  if ((mask && mask->readsBits()) || (score && score->readsBits()))
+    count *= 2;
+  Value whole = b.createOrFold<arith::AndIOp>(tile.numKeys, b.index(-count));
+  result = storeRows(done, whole, {.count = count}, result, build);
+  return count == 1
              ? result
              : storeRows(whole, tile.numKeys, {.count = 1}, result, build);
 }
