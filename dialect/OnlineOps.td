@@ -138,8 +138,11 @@ def Attn_OnlineSoftmaxOp : Attn_OnlineOp<"online_softmax"> {
     - the products `dot(key[j,:], query[:,q])`, `(K, L)`, which become the
       weights `P`. Only the first `num_keys` rows are read and written with
       meaning; up to 7 rows after them may be written, with 0;
-    - the running maximum m `(L)` and the running sum l `(L)`, updated;
-    - the correction c `(L)`, written only, of what was summed before.
+    - what scores are relative to, m `(L)`, and the running sum l `(L)`, updated.
+      m is the running maximum, or less by so little that weights, which are
+      larger than 1 then, are not too large;
+    - the correction c `(L)`, written only, of what was summed before. It is 1
+      where m stays, as in most blocks.
 
     `scale` is that of `attn.online_attention`: a score starts as it times the
     product. `partial` is false if the mask keeps every position of the tile for
@@ -148,7 +151,7 @@ def Attn_OnlineSoftmaxOp : Attn_OnlineOp<"online_softmax"> {
     without guards (A12). With `exact`, the weight of a position whose score is
     -inf is -0.0, which no other position can have; without, it is some zero.
 
-    A maximum that is -inf stays so, with weights 0 and correction 1.
+    While all scores are -inf, m is, with weights 0 and correction 1.
   }];
   let arguments = (ins
     Variadic<AnyShaped>:$outs,

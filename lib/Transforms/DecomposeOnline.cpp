@@ -32,7 +32,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
@@ -223,8 +222,12 @@ private:
 
   /// What was summed before, if anything was.
   Value emitStart(OpBuilder &b, Value correction) {
-    return emitZerosIf(b, loc, isFirst, op.getAccumulator(), [&](OpBuilder &b) {
-      return emitCorrected(b, correction);
+    Value before = op.getAccumulator();
+    auto correct = [&](OpBuilder &b) { return emitCorrected(b, correction); };
+    if (!isFirst)
+      return correct(b);
+    return emitZerosIf(b, loc, isFirst, before, [&](OpBuilder &b) {
+      return emitUnlessOnes(b, loc, correction, before, correct);
     });
   }
 

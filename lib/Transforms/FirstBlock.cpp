@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -38,6 +39,44 @@ Value attn::emitZerosIf(OpBuilder &b, Location loc, Value isFirst, Value tensor,
              },
              [&](OpBuilder &b, Location loc) {
                scf::YieldOp::create(b, loc, other(b));
+             })
+      .getResult(0);
+}
+
+/// Whether an element of a vector is not 1, an i1.
+static Value emitIsNotOnes(OpBuilder &b, Location loc, Value vector) {
+  Type i32 = b.getI32Type();
+  Value zero = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(0));
+  Value none = tensor::EmptyOp::create(b, loc, ArrayRef<int64_t>{1}, i32);
+  none = linalg::FillOp::create(b, loc, zero, none).getResult(0);
+  auto any = linalg::GenericOp::create(
+      b, loc, none.getType(), vector, none,
+      {AffineMap::get(2, 0, b.getAffineDimExpr(1)),
+       AffineMap::get(2, 0, b.getAffineDimExpr(0))},
+      {utils::IteratorType::parallel, utils::IteratorType::reduction},
+      [](OpBuilder &b, Location loc, ValueRange arguments) {
+        Value one = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(1.0));
+        Value differs = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE,
+                                              arguments[0], one);
+        differs = arith::ExtUIOp::create(b, loc, b.getI32Type(), differs);
+        Value either = arith::OrIOp::create(b, loc, arguments[1], differs);
+        linalg::YieldOp::create(b, loc, either);
+      });
+  Value first = arith::ConstantIndexOp::create(b, loc, 0);
+  Value word = tensor::ExtractOp::create(b, loc, any.getResult(0), first);
+  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, word, zero);
+}
+
+Value attn::emitUnlessOnes(OpBuilder &b, Location loc, Value factors,
+                           Value tensor,
+                           function_ref<Value(OpBuilder &)> other) {
+  return scf::IfOp::create(
+             b, loc, emitIsNotOnes(b, loc, factors),
+             [&](OpBuilder &b, Location loc) {
+               scf::YieldOp::create(b, loc, other(b));
+             },
+             [&](OpBuilder &b, Location loc) {
+               scf::YieldOp::create(b, loc, tensor);
              })
       .getResult(0);
 }

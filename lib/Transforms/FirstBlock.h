@@ -28,6 +28,11 @@ Value beginSumsInFirstBlock(OpBuilder &b, OnlineAttentionOp block);
 Value emitZerosIf(OpBuilder &b, Location loc, Value isFirst, Value tensor,
                   function_ref<Value(OpBuilder &)> other);
 
+/// `tensor` if `factors`, a vector of f32, are all 1, else what `other` emits
+/// for it.
+Value emitUnlessOnes(OpBuilder &b, Location loc, Value factors, Value tensor,
+                     function_ref<Value(OpBuilder &)> other);
+
 } // namespace mlir::attn
 
 #endif // ATTN_TRANSFORMS_FIRSTBLOCK_H

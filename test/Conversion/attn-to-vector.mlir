@@ -9,6 +9,7 @@
 //   CHECK-DAG:   %[[MINUS:.*]] = arith.constant dense<0xFF800000> : vector<16xf32>
 //   CHECK-DAG:   %[[ZERO:.*]] = arith.constant dense<0.000000e+00> : vector<16xf32>
 //   CHECK-DAG:   %[[ONE:.*]] = arith.constant dense<1.000000e+00> : vector<16xf32>
+//   CHECK-DAG:   %[[FIVE:.*]] = arith.constant dense<5.000000e+00> : vector<16xf32>
 //   CHECK-DAG:   %[[C1:.*]] = arith.constant 1 : index
 //   CHECK-DAG:   %[[C2:.*]] = arith.constant 2 : index
 //       CHECK:   %[[RAISED:.*]] = arith.addi %[[NK]], %[[C1]]
@@ -24,12 +25,16 @@
 //       CHECK:     arith.cmpf ogt, %[[LARGEST]], %[[CARRIED]]
 //   CHECK-NOT:     vector.store
 //       CHECK:     scf.yield
-// A maximum that stays gives correction 1, also if it is infinite.
-//       CHECK:   %[[DIFFERENCE:.*]] = arith.subf %[[BEFORE]], %[[AFTER]]#0
-//       CHECK:   %[[SAME:.*]] = arith.cmpf oeq, %[[BEFORE]], %[[AFTER]]#0
+// A maximum stays unless it grows by much. It gives correction 1 then, also if it
+// is infinite.
+//       CHECK:   %[[LIMIT:.*]] = arith.addf %[[BEFORE]], %[[FIVE]]
+//       CHECK:   %[[FAR:.*]] = arith.cmpf ugt, %[[AFTER]]#0, %[[LIMIT]]
+//       CHECK:   %[[NEXT:.*]] = arith.select %[[FAR]], %[[AFTER]]#0, %[[BEFORE]]
+//       CHECK:   %[[DIFFERENCE:.*]] = arith.subf %[[BEFORE]], %[[NEXT]]
+//       CHECK:   %[[SAME:.*]] = arith.cmpf oeq, %[[BEFORE]], %[[NEXT]]
 //       CHECK:   arith.select %[[SAME]], %[[ONE]],
-//       CHECK:   %[[EMPTY:.*]] = arith.cmpf oeq, %[[AFTER]]#0, %[[MINUS]]
-//       CHECK:   %[[ORIGIN:.*]] = arith.select %[[EMPTY]], %[[ZERO]], %[[AFTER]]#0
+//       CHECK:   %[[EMPTY:.*]] = arith.cmpf oeq, %[[NEXT]], %[[MINUS]]
+//       CHECK:   %[[ORIGIN:.*]] = arith.select %[[EMPTY]], %[[ZERO]], %[[NEXT]]
 //       CHECK:   vector.store %{{.*}}, %[[C]]
 //       CHECK:   vector.store %{{.*}}, %[[M]]
 //       CHECK:   scf.for {{.*}} to %[[END]] step %[[C2]]

@@ -14,11 +14,20 @@
 // CHECK: scf.if %{{.*}} -> (tensor<64x32xf32>, tensor<32xf32>, tensor<32xf32>) {
 // CHECK-NEXT: scf.if %[[FIRST]]
 // CHECK-NEXT: linalg.fill {{.*}} outs(%[[SUM]]
-// CHECK: attn.online_softmax
+// What other blocks summed before is corrected, if there is anything to correct.
+// CHECK: %[[SOFTMAX:.*]]:4 = attn.online_softmax
 // CHECK: %[[BEGIN:.*]] = scf.if %[[FIRST]]
 // CHECK-NEXT: linalg.fill {{.*}} outs(%[[SUM]]
 // CHECK: } else {
-// CHECK-NEXT: linalg.generic {{.*}} outs(%[[SUM]]
+// CHECK: %[[ANY:.*]] = linalg.generic {{.*}} iterator_types = ["parallel", "reduction"]} ins(%[[SOFTMAX]]#3
+// CHECK: arith.cmpf une, %{{.*}}, %[[ONE:.*]] : f32
+// CHECK: arith.ori
+// CHECK: %[[BIT:.*]] = tensor.extract %[[ANY]]
+// CHECK: %[[CORRECTED:.*]] = arith.cmpi ne, %[[BIT]],
+// CHECK: scf.if %[[CORRECTED]]
+// CHECK-NEXT: linalg.generic {{.*}} ins(%[[SOFTMAX]]#3 {{.*}} outs(%[[SUM]]
+// CHECK: } else {
+// CHECK-NEXT: scf.yield %[[SUM]]
 // CHECK: linalg.generic {{.*}} outs(%[[BEGIN]]
 
 // DOT-LABEL: func.func @tile

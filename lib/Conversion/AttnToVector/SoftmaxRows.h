@@ -35,10 +35,12 @@ protected:
   using BuildWeights = function_ref<Pieces(const Pieces &, const Pieces &)>;
 
   /// Stores the state with a new maximum and the weights of the block.
-  void finish(const Pieces &before, const Pieces &after, BuildWeights build) {
+  void finish(const Pieces &before, const Pieces &maxima, BuildWeights build) {
     Pieces sums = b.load(op.getSum(), {}, scalar);
-    Pieces corrections, origins;
-    for (auto [m, next, sum] : llvm::zip(before, after, sums)) {
+    Pieces after, corrections, origins;
+    for (auto [m, maximum, sum] : llvm::zip(before, maxima, sums)) {
+      Value next = keepUnlessFar(m, maximum);
+      after.push_back(next);
       // The difference of equal infinities would be NaN, here and of scores.
       Value difference = b.create<arith::SubFOp>(m, next);
       Value correction = b.create<arith::SelectOp>(
@@ -51,6 +53,17 @@ protected:
     b.store(corrections, op.getCorrection(), {});
     b.store(after, op.getMaximum(), {});
     b.store(build(origins, sums), op.getSum(), {});
+  }
+
+  /// `before`, unless the maximum is so much larger that weights could become
+  /// too large for what they are multiplied in. So most blocks correct nothing.
+  /// (The method is that of FlashAttention-4.)
+  Value keepUnlessFar(Value before, Value maximum) {
+    constexpr double kFar = 5.0; // In natural units: weights of 148 at most.
+    Value limit = b.create<arith::AddFOp>(before, real(kFar));
+    Value isFar =
+        b.create<arith::CmpFOp>(arith::CmpFPredicate::UGT, maximum, limit);
+    return b.create<arith::SelectOp>(isFar, maximum, before);
   }
 
   /// Rows per iteration: a power of two that divides all rows, because the last
