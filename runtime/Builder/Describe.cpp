@@ -33,7 +33,7 @@ constexpr int unary = 9;
 class Printer {
 public:
   void print(const Node &node, int precedence) {
-    if (result.size() > maxCharacters)
+    if (isCut())
       return;
     if (const Operator *op = node.as<Operator>())
       printOperation(node, *op, precedence);
@@ -41,20 +41,35 @@ public:
       printLeaf(node);
   }
 
-  std::string result;
+  /// All of it, or as many whole words as fit.
+  std::string takeText() {
+    if (isCut()) {
+      std::size_t space = result.rfind(' ', maxCharacters);
+      result.resize(space == std::string::npos ? maxCharacters : space);
+      result += " ...";
+    }
+    return std::move(result);
+  }
 
 private:
+  bool isCut() const { return result.size() > maxCharacters; }
+  void write(std::string_view text) {
+    if (!isCut())
+      result += text;
+  }
   static Spelling getSpelling(Operator op);
   void printLeaf(const Node &node);
   void printOperation(const Node &node, Operator op, int precedence);
   void printList(const Node &node) {
-    result += "(";
+    write("(");
     for (std::size_t i = 0; i < node.operands.size(); ++i) {
-      result += i == 0 ? "" : ", ";
+      write(i == 0 ? "" : ", ");
       print(*node.operands[i], 0);
     }
-    result += ")";
+    write(")");
   }
+
+  std::string result;
 };
 } // namespace
 
@@ -110,45 +125,45 @@ Spelling Printer::getSpelling(Operator op) {
 
 void Printer::printLeaf(const Node &node) {
   if (const Symbol *symbol = node.as<Symbol>()) {
-    result += "sbhqk"[std::size_t(*symbol)];
+    write({&"sbhqk"[std::size_t(*symbol)], 1});
   } else if (const std::int64_t *integer = node.as<std::int64_t>()) {
-    result += std::to_string(*integer);
+    write(std::to_string(*integer));
   } else if (const double *real = node.as<double>()) {
-    result += writeNumber(*real);
+    write(writeNumber(*real));
   } else if (const bool *boolean = node.as<bool>()) {
-    result += *boolean ? "true" : "false";
+    write(*boolean ? "true" : "false");
   } else if (const detail::Scalar *scalar = node.as<detail::Scalar>()) {
-    result += scalar->declaration->name;
+    write(scalar->declaration->name);
   } else if (const Load *load = node.as<Load>()) {
-    result += load->declaration->name;
+    write(load->declaration->name);
     printList(node);
   } else if (const Invalid *invalid = node.as<Invalid>()) {
-    result += invalid->text;
+    write(invalid->text);
   }
 }
 
 void Printer::printOperation(const Node &node, Operator op, int precedence) {
   if (node.operands.empty()) { // Too deep to have any.
-    result += "...";
+    write("...");
     return;
   }
   if (op == Operator::toReal)
     return print(*node.operands[0], precedence);
   Spelling spelling = getSpelling(op);
   bool isNested = spelling.precedence < precedence;
-  result += isNested ? "(" : "";
+  write(isNested ? "(" : "");
   if (spelling.isInfix) {
     print(*node.operands[0], spelling.precedence);
-    result += " " + std::string(spelling.text) + " ";
+    write(" " + std::string(spelling.text) + " ");
     print(*node.operands[1], spelling.precedence + 1);
   } else {
-    result += spelling.text;
+    write(spelling.text);
     if (spelling.precedence == unary)
       print(*node.operands[0], unary);
     else
       printList(node);
   }
-  result += isNested ? ")" : "";
+  write(isNested ? ")" : "");
 }
 
 std::string detail::writeNumber(double value) {
@@ -164,9 +179,5 @@ std::string detail::writeNumber(double value) {
 std::string detail::describe(const Node &node) {
   Printer printer;
   printer.print(node, 0);
-  std::string &text = printer.result;
-  if (text.size() > maxCharacters)
-    text = text.substr(0, maxCharacters / 2) + " ... " +
-           text.substr(text.size() - maxCharacters / 4);
-  return text;
+  return printer.takeText();
 }

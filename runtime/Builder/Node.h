@@ -55,8 +55,8 @@ NodePtr createInvalid(NodeType type, std::string text, std::string problem);
 /// and thus a float in IR too.
 std::string writeNumber(double value);
 
-/// An expression as C++ writes it, for messages; its middle is left out if it
-/// is long.
+/// An expression as C++ writes it, for messages; what follows its beginning is
+/// left out if it is long.
 std::string describe(const Node &node);
 
 } // namespace attn::detail

@@ -214,6 +214,21 @@ TEST(BuilderErrors, Broadcasts) {
             "boolean(allowed): expected dimension 3 of size 7 or 1, got 6");
 }
 
+/// The words that fit 160 characters.
+TEST(BuilderErrors, LongExpressions) {
+  string words = "k / 0 < q";
+  while (words.size() + 4 <= 160)
+    words += " + q";
+  EXPECT_EQ(errorOf(mask([](Index b, Index h, Index q, Index k) {
+              Index x = q;
+              for (int i = 0; i < 100; ++i)
+                x = x + q;
+              return k / 0 < x;
+            })),
+            "mask '" + words +
+                " + ...': expected no division by 0, got 'k / 0'");
+}
+
 TEST(BuilderErrors, DeepExpressions) {
   auto nest = [](int depth) {
     return mask([depth](Index b, Index h, Index q, Index k) {
