@@ -92,13 +92,13 @@ LogicalResult verifyMainOperands(Op op, StringRef rows) { // A1, A2, A3
              value = op.getValueType(),
              output = cast<ShapedType>(op.getOutput().getType());
   if (failed(verifyStaticSize(op, query, "query", 1, "query heads")) ||
-      failed(verifyStaticSize(op, query, "query", 3, "head size")) ||
+      failed(verifyHeadSize(op, query, "query")) ||
       failed(verifyStaticSize(op, key, "key", 1, "key/value heads")) ||
-      failed(verifyStaticSize(op, key, "key", 3, "head size")) ||
+      failed(verifyHeadSize(op, key, "key")) ||
       failed(verifyStaticSize(op, value, "value", 1, "key/value heads")) ||
-      failed(verifyStaticSize(op, value, "value", 3, "head size")) ||
+      failed(verifyHeadSize(op, value, "value")) ||
       failed(verifyStaticSize(op, output, "output", 1, "query heads")) ||
-      failed(verifyStaticSize(op, output, "output", 3, "head size")))
+      failed(verifyHeadSize(op, output, "output")))
     return failure();
   if (Value lse = op.getLogSumExp())
     if (failed(verifyStaticSize(op, cast<ShapedType>(lse.getType()),

@@ -79,8 +79,8 @@ def Attn_AttentionOp : Attn_Op<"attention", [
 
     - (A1) `query` is `(B, Hq, Sq, Dk)`, `key` `(B, Hkv, Skv, Dk)`, `value`
       `(B, Hkv, Skv, Dv)`, `outs` holds the output `(B, Hq, Sq, Dv)` and, if a
-      second one is given, the log-sum-exp `(B, Hq, Sq)`. Heads and head sizes
-      are static and at least 1. `B`, `Sq` and `Skv` may be dynamic, and 0.
+      second one is given, the log-sum-exp `(B, Hq, Sq)`. Heads are at least 1,
+      head sizes 1 to 4096; all static. `B`, `Sq`, `Skv` may be dynamic, and 0.
     - (A2) `query`, `key`, `value` and the output have one element type: f64,
       f32, f16 or bf16. Sums are accumulated in f32, for f64 in f64. The score
       that a region sees, and the log-sum-exp, have the accumulation type.

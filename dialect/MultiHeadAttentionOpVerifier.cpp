@@ -22,12 +22,16 @@ static LogicalResult verifySizes(MultiHeadAttentionOp op) {
   constexpr int64_t largest = int64_t(1) << 30;
   for (auto [size, name] :
        {std::pair<int64_t, StringRef>(op.getQueryHeads(), "query heads"),
-        {op.getKeyValueHeads(), "key/value heads"},
-        {op.getKeySize(), "size of keys"},
-        {op.getValueSize(), "size of values"}})
+        {op.getKeyValueHeads(), "key/value heads"}})
     if (size < 1 || size > largest)
       return op.emitOpError() << "expected the " << name
                               << " to be from 1 to 2^30, got " << size;
+  for (auto [size, name] :
+       {std::pair<int64_t, StringRef>(op.getKeySize(), "size of keys"),
+        {op.getValueSize(), "size of values"}})
+    if (size < 1 || size > maxHeadSize)
+      return op.emitOpError() << "expected the " << name << " to be from 1 to "
+                              << maxHeadSize << ", got " << size;
   if (op.getQueryHeads() % op.getKeyValueHeads() != 0)
     return op.emitOpError()
            << "expected the number of query heads to be a multiple of the "

@@ -77,6 +77,19 @@ LogicalResult attn::verifyStaticSize(Operation *op, ShapedType type,
   return error << size;
 }
 
+LogicalResult attn::verifyHeadSize(Operation *op, ShapedType type,
+                                   StringRef name) {
+  if (failed(verifyStaticSize(op, type, name, 3, "head size")))
+    return failure();
+  int64_t size = type.getDimSize(3);
+  if (size <= maxHeadSize)
+    return success();
+  return op->emitOpError() << "operand '" << name
+                           << "': expected dimension 3 (head size) to be at "
+                              "most "
+                           << maxHeadSize << ", got " << size;
+}
+
 LogicalResult attn::verifySegments(Operation *op, ArrayRef<int32_t> sizes,
                                    ArrayRef<StringRef> names) {
   for (auto [size, name] : llvm::zip(sizes, names))

@@ -35,6 +35,14 @@ LogicalResult verifyFloat(Operation *op, Value operand, StringRef name);
 LogicalResult verifyStaticSize(Operation *op, ShapedType type, StringRef name,
                                int64_t dimension, StringRef meaning);
 
+/// The largest head size. Kernels keep whole rows of a head in tiles that are
+/// unrolled, so that time and memory of compilation grow with it; the largest
+/// in use are a few hundred.
+inline constexpr int64_t maxHeadSize = 4096;
+
+/// Verifies that a head size is static, and from 1 to the largest.
+LogicalResult verifyHeadSize(Operation *op, ShapedType type, StringRef name);
+
 /// Verifies a `(B, H, S, D)` operand of floats, with static heads and head
 /// size.
 LogicalResult verifyHeadRows(Operation *op, Value operand, StringRef name,

@@ -23,14 +23,18 @@ static Status checkSizes(const Attention &attention) {
                     string(nameOf(attention.type)));
   std::int64_t keyValueHeads =
       attention.keyValueHeads.value_or(attention.queryHeads);
-  for (auto [member, size] :
-       {std::pair("queryHeads", attention.queryHeads),
-        std::pair("keyValueHeads", keyValueHeads),
-        std::pair("headSize", attention.headSize),
-        std::pair("valueHeadSize",
-                  attention.valueHeadSize.value_or(attention.headSize))})
+  for (auto [member, size] : {std::pair("queryHeads", attention.queryHeads),
+                              std::pair("keyValueHeads", keyValueHeads)})
     if (size < 1)
       return expected(member, "at least 1", std::to_string(size));
+  constexpr std::int64_t largest = 4096; // A1.
+  for (auto [member, size] :
+       {std::pair("headSize", attention.headSize),
+        std::pair("valueHeadSize",
+                  attention.valueHeadSize.value_or(attention.headSize))})
+    if (size < 1 || size > largest)
+      return expected(member, "1 to " + std::to_string(largest),
+                      std::to_string(size));
   if (attention.queryHeads % keyValueHeads)
     return expected("queryHeads",
                     "a multiple of keyValueHeads, which is " +

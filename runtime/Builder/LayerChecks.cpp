@@ -34,13 +34,9 @@ static Status checkAttention(const Attention &attention) {
     return expected("attention.offset", "a number, a Scalar or a Tensor",
                     "bottomRight()");
   constexpr std::int64_t largest = std::int64_t(1) << 30;
-  for (auto [member, size] :
-       {std::pair("attention.queryHeads", attention.queryHeads),
-        std::pair("attention.headSize", attention.headSize),
-        std::pair("attention.valueHeadSize",
-                  attention.valueHeadSize.value_or(1))})
-    if (size > largest)
-      return expected(member, "at most 2^30", std::to_string(size));
+  if (attention.queryHeads > largest)
+    return expected("attention.queryHeads", "at most 2^30",
+                    std::to_string(attention.queryHeads));
   return {};
 }
 

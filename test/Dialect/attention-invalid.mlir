@@ -771,6 +771,30 @@ func.func @key_heads(%q: tensor<1x2x3x4xf32>, %k: tensor<1x?x3x4xf32>,
 
 // -----
 
+func.func @query_head_size_huge(%q: tensor<1x2x3x4097xf32>,
+                                %v: tensor<1x2x3x4xf32>) {
+  // expected-error @below {{'attn.attention' op operand 'query': expected dimension 3 (head size) to be at most 4096, got 4097}}
+  %r = attn.attention
+      ins(%q, %q, %v : tensor<1x2x3x4097xf32>,
+          tensor<1x2x3x4097xf32>, tensor<1x2x3x4xf32>)
+      outs(%v : tensor<1x2x3x4xf32>)
+  return
+}
+
+// -----
+
+func.func @value_head_size_huge(%q: tensor<1x2x3x4xf32>,
+                                %v: tensor<1x2x3x1099511627776xf32>) {
+  // expected-error @below {{'attn.attention' op operand 'value': expected dimension 3 (head size) to be at most 4096, got 1099511627776}}
+  %r = attn.attention
+      ins(%q, %q, %v : tensor<1x2x3x4xf32>,
+          tensor<1x2x3x4xf32>, tensor<1x2x3x1099511627776xf32>)
+      outs(%v : tensor<1x2x3x1099511627776xf32>)
+  return
+}
+
+// -----
+
 func.func @key_head_size(%q: tensor<1x2x3x4xf32>, %k: tensor<1x2x3x0xf32>,
                          %v: tensor<1x2x3x4xf32>, %o: tensor<1x2x3x4xf32>) {
   // expected-error @below {{'attn.attention' op operand 'key': expected dimension 3 (head size) to be static and at least 1, got 0}}

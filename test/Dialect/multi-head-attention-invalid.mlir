@@ -16,6 +16,14 @@ func.func @l1_no_heads(%x: tensor<1x3x6xf32>, %w: tensor<6x16xf32>, %wo: tensor<
 
 // -----
 
+func.func @l1_size_of_keys(%x: tensor<1x3x6xf32>, %w: tensor<6x16xf32>, %wo: tensor<8x6xf32>) {
+  // expected-error@+1 {{expected the size of keys to be from 1 to 4096, got 4097}}
+  %0 = attn.multi_head_attention heads(2, 1) sizes(4097, 4) ins(%x : tensor<1x3x6xf32>) outs(%x : tensor<1x3x6xf32>) qkv(%w : tensor<6x16xf32>) output(%wo : tensor<8x6xf32>)
+  return
+}
+
+// -----
+
 func.func @l1_output(%x: tensor<1x3x6xf32>, %h: tensor<1x3x6xf16>, %w: tensor<6x16xf32>, %wo: tensor<8x6xf32>) {
   // expected-error@+1 {{operand 'outs': expected element type 'f32', got 'f16'}}
   %0 = attn.multi_head_attention heads(2, 1) sizes(4, 4) ins(%x : tensor<1x3x6xf32>) outs(%h : tensor<1x3x6xf16>) qkv(%w : tensor<6x16xf32>) output(%wo : tensor<8x6xf32>)

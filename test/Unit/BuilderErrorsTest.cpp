@@ -42,9 +42,12 @@ TEST(BuilderErrors, Sizes) {
   EXPECT_EQ(errorOf(Attention{.keyValueHeads = -1}),
             "keyValueHeads: expected at least 1, got -1");
   EXPECT_EQ(errorOf(Attention{.headSize = 0}),
-            "headSize: expected at least 1, got 0");
-  EXPECT_EQ(errorOf(Attention{.valueHeadSize = 0}),
-            "valueHeadSize: expected at least 1, got 0");
+            "headSize: expected 1 to 4096, got 0");
+  EXPECT_EQ(errorOf(Attention{.headSize = 4097}),
+            "headSize: expected 1 to 4096, got 4097");
+  for (std::int64_t size : {std::int64_t(0), std::int64_t(1) << 40})
+    EXPECT_EQ(errorOf(Attention{.valueHeadSize = size}),
+              "valueHeadSize: expected 1 to 4096, got " + std::to_string(size));
   EXPECT_EQ(errorOf(Attention{.queryHeads = 8, .keyValueHeads = 3}),
             "queryHeads: expected a multiple of keyValueHeads, which is 3, "
             "got 8");

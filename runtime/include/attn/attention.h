@@ -97,7 +97,7 @@ struct Attention {
   std::int64_t queryHeads = 1; ///< Hq, a multiple of Hkv.
   /// Hkv; as many as query heads if absent.
   std::optional<std::int64_t> keyValueHeads = {};
-  std::int64_t headSize = 64;                     ///< Dk.
+  std::int64_t headSize = 64;                     ///< Dk, 1 to 4096.
   std::optional<std::int64_t> valueHeadSize = {}; ///< Dv; Dk if absent.
   std::int64_t batch = dynamic;                   ///< B.
   std::int64_t queryLength = dynamic;             ///< Sq.

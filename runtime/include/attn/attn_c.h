@@ -73,7 +73,7 @@ typedef struct attn_kernel attn_kernel;
 
 /** A variant of attention: of query (B, Hq, Sq, Dk), key (B, Hkv, Skv, Dk) and
     value (B, Hkv, Skv, Dv) the output (B, Hq, Sq, Dv). Sizes may be
-    ATTN_DYNAMIC, but for heads and head sizes. */
+    ATTN_DYNAMIC, but for heads and head sizes; the latter are at most 4096. */
 typedef struct attn_attention {
   attn_element_type type; /**< Of the four tensors: a float. */
   int64_t query_heads;

@@ -94,10 +94,10 @@ struct LayerCache {
 ///     Expected<Kernel> kernel = engine.compile(*layer.text());
 struct MultiHeadAttention {
   /// Types, heads, sizes, score, mask and the rest of the attention itself.
-  /// Heads and their sizes are at most 2^30. There is no log-sum-exp, the scale
-  /// is a number, and an offset is not Offset::bottomRight(). The key length is
-  /// that of a source or of finished keys. Its tensors and scalars do not have
-  /// the names above.
+  /// Heads are at most 2^30. There is no log-sum-exp, the scale is a number,
+  /// and an offset is not Offset::bottomRight(). The key length is that of a
+  /// source or of finished keys. Its tensors and scalars do not have the names
+  /// above.
   Attention attention = {};
   std::int64_t width = 1;                       ///< Of the input, M.
   std::optional<std::int64_t> outputWidth = {}; ///< `width` if absent.
