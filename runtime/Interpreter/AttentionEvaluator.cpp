@@ -1,0 +1,316 @@
+//===- AttentionEvaluator.cpp - Evaluates an attention --------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/Interpreter/AttentionEvaluator.h"
+#include "runtime/Interpreter/CacheEvaluator.h"
+#include "runtime/Interpreter/RegionInterpreter.h"
+
+#include "dialect/AttnOps.h"
+#include "runtime/Reference/Attention.h"
+#include "runtime/Reference/Cache.h"
+#include "runtime/Reference/MultiToken.h"
+#include "runtime/Reference/Values.h"
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Diagnostics.h"
+
+using namespace attn;
+using namespace attn::interpreter;
+using llvm::APInt;
+using mlir::failed;
+using mlir::failure;
+using mlir::LogicalResult;
+using mlir::success;
+using mlir::attn::AttentionOp;
+using mlir::attn::MultiTokenAttentionOp;
+using reference::AttentionProblem;
+using TensorPtr = std::shared_ptr<const Tensor>;
+
+std::vector<Datum> interpreter::lookup(const Values &values,
+                                       mlir::ValueRange operands) {
+  std::vector<Datum> result;
+  for (mlir::Value operand : operands)
+    result.push_back(values.at(operand));
+  return result;
+}
+
+namespace {
+
+/// Hands one attention to its oracle.
+template <typename Op> class AttentionEvaluator {
+  static constexpr bool isMultiToken =
+      std::is_same_v<Op, MultiTokenAttentionOp>;
+
+public:
+  AttentionEvaluator(Op op, Values &values) : op(op), values(values) {}
+
+  LogicalResult evaluate() {
+    if (failed(checkSizes()) || failed(setTensors()) ||
+        failed(setSequences()) || failed(setScalars()) || failed(setMask()) ||
+        failed(setScore()) || failed(setAbsentRows()))
+      return failure();
+    mlir::FailureOr<Expected<reference::AttentionResult>> computed = compute();
+    if (failed(computed))
+      return failure();
+    Expected<reference::AttentionResult> &result = *computed;
+    if (!result)
+      return emitError() << result.error().message;
+    define(0, std::move(result->output),
+           isMultiToken ? reference::Quantity::multiTokenOutput
+                        : reference::Quantity::output);
+    if (op.getLogSumExp())
+      define(1, std::move(result->logSumExp), reference::Quantity::logSumExp);
+    return success();
+  }
+
+  /// Adds the operations of a product for each pair of a query and a key, once
+  /// with the key and once with the value. The results stay unknown.
+  LogicalResult count(double &flops) {
+    if (failed(checkSizes()) || failed(setSequences()))
+      return failure();
+    const TensorView &query = getTensor(op.getQuery()).view,
+                     &value = getTensor(op.getValue()).view;
+    // Of the queries that are no past (T2).
+    double pairs = double(query.size(0)) *
+                   double(getTensor(op.getOutput()).view.size(2)) *
+                   double(value.size(2));
+    if (isPacked()) {
+      pairs = 0;
+      for (std::size_t n = 0; n + 1 < problem.cuQuery.size(); ++n)
+        pairs += double(problem.cuQuery[n + 1] - problem.cuQuery[n]) *
+                 double(problem.cuKey[n + 1] - problem.cuKey[n]);
+    }
+    flops += 2 * pairs * double(query.size(1)) *
+             double(query.size(3) + value.size(3));
+    for (auto [result, init] : llvm::zip(op.getResults(), op.getOuts())) {
+      const Tensor &tensor = getTensor(init);
+      values[result] = std::make_shared<const Tensor>(
+          Tensor{tensor.elementType,
+                 TensorView(nullptr, tensor.view.type(), tensor.view.sizes(),
+                            /*readOnly=*/true),
+                 nullptr});
+    }
+    return success();
+  }
+
+private:
+  bool isPacked() {
+    if constexpr (!isMultiToken)
+      return op.isPacked();
+    return false;
+  }
+
+  mlir::FailureOr<Expected<reference::AttentionResult>> compute() {
+    if constexpr (!isMultiToken) {
+      return reference::attention(problem);
+    } else {
+      reference::MultiTokenProblem stages{problem, {}, {}, {}};
+      stages.outputLength = getTensor(op.getOutput()).view.size(2); // T2
+      for (auto [operand, view, name] :
+           {std::tuple(op.getKernelBefore(), &stages.before.kernel,
+                       "kernel_before"),
+            std::tuple(op.getMixingBefore(), &stages.before.mixing,
+                       "mixing_before"),
+            std::tuple(op.getKernelAfter(), &stages.after.kernel,
+                       "kernel_after"),
+            std::tuple(op.getMixingAfter(), &stages.after.mixing,
+                       "mixing_after")})
+        if (operand && failed(setView(view->emplace(), operand, name)))
+          return failure();
+      return reference::multiTokenAttention(stages);
+    }
+  }
+
+  mlir::InFlightDiagnostic emitError() { return mlir::emitError(op.getLoc()); }
+
+  const Tensor &getTensor(mlir::Value value) {
+    return *std::get<TensorPtr>(values.at(value));
+  }
+
+  /// What the verifier could not see in dynamic sizes.
+  LogicalResult checkSizes() {
+    auto sizeOf = [&](const mlir::attn::OperandSize &size) {
+      return getTensor(size.operand).view.size(int(size.dimension));
+    };
+    for (const mlir::attn::SizeConstraint &constraint :
+         op.getSizeConstraints()) {
+      std::uint64_t expected = constraint.delta; // Sizes go up to 2^63 - 1.
+      if (constraint.reference.operand)
+        expected += sizeOf(constraint.reference);
+      if (std::int64_t size = sizeOf(constraint.size);
+          std::uint64_t(size) != expected)
+        return emitError() << "operand '" << constraint.size.name
+                           << "': dimension " << constraint.size.dimension
+                           << " (" << constraint.meaning << ") is " << size
+                           << ", expected " << expected;
+    }
+    return success();
+  }
+
+  /// Sets `view` to a float operand.
+  LogicalResult setView(TensorView &view, mlir::Value operand,
+                        llvm::StringRef name) {
+    const Tensor &tensor = getTensor(operand);
+    view = tensor.view;
+    return tensor.isKnown() ? success() : emitUnknown(name);
+  }
+
+  /// Sets `elements` to those of a vector of integers.
+  LogicalResult setIntegers(std::vector<std::int64_t> &elements,
+                            mlir::Value operand, llvm::StringRef name) {
+    const Tensor &tensor = getTensor(operand);
+    if (!tensor.isKnown())
+      return emitUnknown(name);
+    for (std::int64_t i = 0; i < tensor.view.size(0); ++i)
+      elements.push_back(std::get<APInt>(tensor.load(i)).getSExtValue());
+    return success();
+  }
+
+  LogicalResult emitUnknown(llvm::StringRef name) {
+    return emitError() << "operand '" << name << "' was never written";
+  }
+
+  LogicalResult setTensors() {
+    if (failed(setView(problem.query, op.getQuery(), "query")) ||
+        failed(setView(problem.key, op.getKey(), "key")) ||
+        failed(setView(problem.value, op.getValue(), "value")))
+      return failure();
+    if (mlir::Value sink = op.getSink()) { // A6
+      TensorView view;
+      if (failed(setView(view, sink, "sink")))
+        return failure();
+      problem.sink = *reference::toDoubles("sink", view);
+    }
+    return success();
+  }
+
+  LogicalResult setSequences() { // A7
+    if constexpr (isMultiToken)
+      return success();
+    else
+      return setCumulative();
+  }
+  LogicalResult setCumulative() {
+    if (!op.isPacked())
+      return success();
+    if (getTensor(op.getCumulativeQuery()).view.size(0) == 0)
+      return emitError() << "operand 'cumulative_query': expected at least 1 "
+                            "element, got 0";
+    if (failed(setIntegers(problem.cuQuery, op.getCumulativeQuery(),
+                           "cumulative_query")))
+      return failure();
+    return setIntegers(problem.cuKey, op.getCumulativeKey(), "cumulative_key");
+  }
+
+  LogicalResult setScalars() {
+    problem.scale = op.getConstantScale(); // A4
+    if (mlir::Value scale = op.getScale())
+      problem.scale = std::get<double>(values.at(scale));
+    if (op.hasDropout()) // A8
+      problem.dropout = {
+          op.getDropoutRate()->convertToDouble(),
+          std::get<APInt>(values.at(op.getDropoutSeed())).getZExtValue(),
+          std::uint32_t(
+              std::get<APInt>(values.at(op.getDropoutCall())).getZExtValue())};
+    problem.bottomRight = op.getBottomRight(); // A5
+    mlir::Value offset = op.getOffset();
+    if (!offset)
+      return success();
+    if (llvm::isa<mlir::ShapedType>(offset.getType()))
+      return setIntegers(problem.offsets, offset, "offset");
+    problem.offsets = {std::get<APInt>(values.at(offset)).getSExtValue()};
+    return success();
+  }
+
+  LogicalResult setMask() { // A10
+    if (!op.hasMask())
+      return success();
+    auto mask = createMask(op.getMask(), lookup(values, op.getMaskCaptures()));
+    if (failed(mask))
+      return failure();
+    problem.mask = std::move(*mask);
+    return success();
+  }
+
+  LogicalResult setScore() { // A10
+    if (!op.hasScore())
+      return success();
+    auto score =
+        createScore(op.getScore(), lookup(values, op.getScoreCaptures()));
+    if (failed(score))
+      return failure();
+    problem.score = std::move(*score);
+    return success();
+  }
+
+  /// C12: of the caches that key and value are read from.
+  LogicalResult setAbsentRows() {
+    struct Rows {
+      std::vector<std::int64_t> lengths;
+      std::int64_t ringCapacity;
+    };
+    std::vector<Rows> caches;
+    for (mlir::Value operand : {op.getKey(), op.getValue()}) {
+      while (auto cast = operand.template getDefiningOp<mlir::tensor::CastOp>())
+        operand = cast.getSource();
+      if (auto read = operand.template getDefiningOp<mlir::attn::CacheReadOp>())
+        caches.push_back(
+            {getIntegers(getTensor(read.getLengths())),
+             read.getRing() ? getTensor(read.getCache()).view.size(2) : -1});
+    }
+    if (caches.empty())
+      return success();
+    problem.isAbsent = [caches](std::int64_t b, std::int64_t j) {
+      return llvm::any_of(caches, [&](const Rows &rows) {
+        return !reference::isStored(j, rows.lengths[std::size_t(b)],
+                                    rows.ringCapacity);
+      });
+    };
+    if (isPacked())
+      for (std::int64_t j = 0; j < getTensor(op.getKey()).view.size(2); ++j)
+        if (problem.isAbsent(0, j))
+          return emitError() << "row " << j << " is absent from a cache that a "
+                             << "packed batch reads";
+    return success();
+  }
+
+  /// Sets result `number`, which has the size of its init.
+  void define(unsigned number, std::vector<double> elements,
+              reference::Quantity quantity) {
+    const Tensor &init = getTensor(op.getOuts()[number]);
+    auto sizes = init.view.sizes();
+    values[op->getResult(number)] =
+        Tensor::create(init.elementType, {sizes.data(), sizes.size()},
+                       std::move(elements), quantity);
+  }
+
+  Op op;
+  Values &values;
+  AttentionProblem problem;
+};
+
+} // namespace
+
+bool interpreter::isAttention(mlir::Operation *op) {
+  return llvm::isa<AttentionOp, MultiTokenAttentionOp>(op);
+}
+
+LogicalResult interpreter::evaluateAttention(mlir::Operation *op,
+                                             Values &values) {
+  if (auto attention = llvm::dyn_cast<AttentionOp>(op))
+    return AttentionEvaluator(attention, values).evaluate();
+  return AttentionEvaluator(llvm::cast<MultiTokenAttentionOp>(op), values)
+      .evaluate();
+}
+
+LogicalResult interpreter::countAttention(mlir::Operation *op, Values &values,
+                                          double &flops) {
+  if (auto attention = llvm::dyn_cast<AttentionOp>(op))
+    return AttentionEvaluator(attention, values).count(flops);
+  return AttentionEvaluator(llvm::cast<MultiTokenAttentionOp>(op), values)
+      .count(flops);
+}
