@@ -9,6 +9,8 @@
 
 #include "dialect/AttnOps.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -79,6 +81,15 @@ public:
     }
   }
 
+  /// Two sizes that the program says are equal.
+  void visit(cf::AssertOp op) {
+    auto compare = op.getArg().getDefiningOp<arith::CmpIOp>();
+    if (compare && compare.getPredicate() == arith::CmpIPredicate::eq &&
+        compare.getLhs().getType().isIndex())
+      add(sizes.get(compare.getLhs()), sizes.get(compare.getRhs()),
+          op.getMsg());
+  }
+
   /// Dimensions of operands that one loop runs over have one size.
   void visit(linalg::LinalgOp op) {
     SmallVector<std::optional<LinearSize>> loops(op.getNumLoops());
@@ -135,8 +146,8 @@ FailureOr<KernelSizes> attn::computeKernelSizes(func::FuncOp entry) {
   ConstraintCollector collector(sizes, result.constraints);
   for (Operation &op : entry.front())
     llvm::TypeSwitch<Operation *>(&op)
-        .Case<AttentionOp, CacheAppendOp, CacheReadOp, DropoutOp, HeadNormOp,
-              MergeOp, MultiTokenAttentionOp, ProjectionOp, RopeOp,
+        .Case<cf::AssertOp, AttentionOp, CacheAppendOp, CacheReadOp, DropoutOp,
+              HeadNormOp, MergeOp, MultiTokenAttentionOp, ProjectionOp, RopeOp,
               linalg::LinalgOp>([&](auto op) { collector.visit(op); });
   return result;
 }

@@ -51,6 +51,10 @@ public:
   std::optional<LinearSize> get(Value value, int64_t dim) {
     return compute({value, dim});
   }
+  /// The value of an index.
+  std::optional<LinearSize> get(Value index) {
+    return compute({index, std::nullopt});
+  }
 
 private:
   /// A tensor and a dimension, or an index and nothing.

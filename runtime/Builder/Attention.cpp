@@ -10,6 +10,7 @@
 
 #include "runtime/Builder/AttentionChecks.h"
 #include "runtime/Builder/AttentionWriter.h"
+#include "runtime/Builder/CapturedSizes.h"
 #include "runtime/Builder/Node.h"
 #include "runtime/Builder/RegionWriter.h"
 
@@ -52,6 +53,7 @@ private:
   void writeOffset();
   void writeDropout();
   void writeItems(RegionKind kind, const std::vector<Item> &items);
+  void writeSizeChecks(const Declaration &query, const Declaration &key);
   string writeDynamicSizes(const Declaration &query);
   /// Names and types of the results.
   string writeResults(const string &types, const DeclarationPtr &output,
@@ -122,6 +124,26 @@ void FunctionWriter::writeItems(RegionKind kind,
       items, kind, getAccumulationType(attention), parameters);
   if (written)
     clauses += *written;
+  else if (status)
+    status = std::move(written).error();
+}
+
+void FunctionWriter::writeSizeChecks(const Declaration &query,
+                                     const Declaration &key) {
+  Extents extents;
+  if (attention.sequences) {
+    extents = getPackedExtents(attention);
+  } else {
+    extents = {getExtent("batch size", query, 0),
+               getExtent("number of query heads", query, 1),
+               getExtent("query length", query, 2),
+               getExtent("key length", key, 2)};
+    if (attention.offset) // Positions of queries start elsewhere.
+      extents[2].reset();
+  }
+  Expected<string> written = builder::writeSizeChecks(attention, extents);
+  if (written)
+    body += *written;
   else if (status)
     status = std::move(written).error();
 }
@@ -214,6 +236,7 @@ Expected<string> FunctionWriter::write() {
     clauses += "\n      " + keyword + "(%" + stage->name + " : " +
                writeType(*stage) + ")";
   writeDropout();
+  writeSizeChecks(*query, *key);
   writeItems(RegionKind::score, attention.score.items());
   writeItems(RegionKind::mask, attention.mask.items());
   if (!status)

@@ -97,46 +97,8 @@ static Status checkOperands(const Attention &attention) {
   return {};
 }
 
-/// How long the dimensions (b, h, q, k) are, as far as it is known.
-static std::vector<std::int64_t> getExtents(const Attention &attention) {
-  bool isPacked = attention.sequences.has_value();
-  bool isMoved = isPacked || attention.offset.has_value();
-  return {isPacked ? dynamic : attention.batch, attention.queryHeads,
-          isMoved ? dynamic : attention.queryLength,
-          isPacked ? dynamic : attention.keyLength};
-}
-
-/// Tensors that are read at (b, h, q, k), or the last of these.
-static Status checkBroadcasts(const Attention &attention,
-                              const std::vector<Item> &items) {
-  std::vector<std::int64_t> extents = getExtents(attention);
-  for (const Item &item : items) {
-    bool isAlibi = item.name == "alibi";
-    if (!isAlibi && item.name != "bias" && item.name != "boolean")
-      continue;
-    const Declaration &tensor = *item.arguments[0];
-    std::size_t rank = tensor.shape.size();
-    std::size_t first = isAlibi ? 1 : extents.size() - rank;
-    for (std::size_t dim = 0; dim < rank; ++dim) {
-      std::int64_t size = tensor.shape[dim], extent = extents[first + dim];
-      if (size == dynamic || extent == dynamic || size == extent ||
-          (size == 1 && !isAlibi))
-        continue;
-      return expected(item.name + "(" + tensor.name + ")",
-                      "dimension " + std::to_string(dim) + " of size " +
-                          std::to_string(extent) + (isAlibi ? "" : " or 1"),
-                      std::to_string(size));
-    }
-  }
-  return {};
-}
-
 Status builder::check(const Attention &attention) {
-  for (const Status &status :
-       {checkSizes(attention), checkOperands(attention),
-        checkBroadcasts(attention, attention.score.items()),
-        checkBroadcasts(attention, attention.mask.items())})
-    if (!status)
-      return status;
-  return {};
+  if (Status checked = checkSizes(attention); !checked)
+    return checked;
+  return checkOperands(attention);
 }

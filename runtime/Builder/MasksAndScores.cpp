@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 
 using namespace attn;
 using namespace attn::detail;
@@ -35,8 +36,17 @@ static Bool combine(const Mask &mask) {
   return result;
 }
 
-static Mask createMask(const Bool &keep) {
-  return Mask(Item{keep.node(), {}, {}, {}});
+/// A mask without a name, of the value that `||` or `!` made of `operands`.
+static Mask createMask(const Bool &keep,
+                       std::initializer_list<const Mask *> operands) {
+  std::vector<Item> parts;
+  for (const Mask *operand : operands)
+    for (const Item &item : operand->items()) {
+      parts.insert(parts.end(), item.parts.begin(), item.parts.end());
+      if (!item.arguments.empty())
+        parts.push_back(item);
+    }
+  return Mask(Item{keep.node(), {}, {}, {}, std::move(parts)});
 }
 
 Mask attn::operator&&(const Mask &a, const Mask &b) {
@@ -47,10 +57,10 @@ Mask attn::operator&&(const Mask &a, const Mask &b) {
 }
 
 Mask attn::operator||(const Mask &a, const Mask &b) {
-  return createMask(combine(a) || combine(b));
+  return createMask(combine(a) || combine(b), {&a, &b});
 }
 
-Mask attn::operator!(const Mask &a) { return createMask(!combine(a)); }
+Mask attn::operator!(const Mask &a) { return createMask(!combine(a), {&a}); }
 
 Score attn::operator|(const Score &a, const Score &b) {
   Score result = a;

@@ -8,6 +8,7 @@
 #include "attn/multi_head_attention.h"
 
 #include "runtime/Builder/AttentionChecks.h"
+#include "runtime/Builder/CapturedSizes.h"
 #include "runtime/Builder/LayerChecks.h"
 #include "runtime/Builder/Node.h"
 #include "runtime/Builder/Parameters.h"
@@ -70,6 +71,9 @@ private:
   void writeCache();
   void writeAttention();
   void writeItems(RegionKind kind, const std::vector<Item> &items);
+  /// `source` is what keys come from, and `dim` its dimension of them.
+  void writeSizeChecks(const Declaration &input, const Declaration &source,
+                       std::size_t dim);
 
   const MultiHeadAttention &layer;
   const Attention &attention;
@@ -208,6 +212,26 @@ void LayerWriter::writeItems(RegionKind kind, const std::vector<Item> &items) {
     status = std::move(written).error();
 }
 
+void LayerWriter::writeSizeChecks(const Declaration &input,
+                                  const Declaration &source, std::size_t dim) {
+  Extents extents;
+  if (attention.sequences) {
+    extents = getPackedExtents(attention);
+  } else {
+    extents[0] = getExtent("batch size", input, 0);
+    extents[1] = Extent{"number of query heads", attention.queryHeads};
+    if (!layer.cache && !attention.offset)
+      extents[2] = getExtent("query length", input, 1);
+    if (!layer.cache)
+      extents[3] = getExtent("key length", source, dim);
+  }
+  Expected<string> written = builder::writeSizeChecks(attention, extents);
+  if (written)
+    body += *written;
+  else if (status)
+    status = std::move(written).error();
+}
+
 void LayerWriter::writeAttention() {
   if (attention.offset) {
     const auto &value = attention.offset->value();
@@ -246,11 +270,14 @@ void LayerWriter::writeAttention() {
 Expected<string> LayerWriter::write() {
   std::int64_t length = attention.queryLength;
   auto input = add("input", type, {batch, length, layer.width});
+  DeclarationPtr keySource = input;
+  std::size_t keyDim = 1;
   string from;
   if (layer.sourceWidth) {
     auto source =
         add("source", type, {batch, attention.keyLength, *layer.sourceWidth});
     from = "\n      source(%source : " + writeType(*source) + ")";
+    keySource = source;
   } else if (layer.hasMemory) {
     auto key = add("key", type,
                    {batch, keyHeads, attention.keyLength, attention.headSize});
@@ -258,11 +285,14 @@ Expected<string> LayerWriter::write() {
         add("value", type, {batch, keyHeads, attention.keyLength, valueSize});
     from = "\n      memory(%key, %value : " + writeType(*key) + ", " +
            writeType(*value) + ")";
+    keySource = key;
+    keyDim = 2;
   }
   writeMaps();
   writeRowOps();
   writeCache();
   parameters.reserve();
+  writeSizeChecks(*input, *keySource, keyDim);
   writeAttention();
   string sizes;
   for (std::size_t dim : {0, 1})

@@ -12,6 +12,7 @@
 
 #include "dialect/AttnOps.h"
 
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -51,6 +52,11 @@ static LogicalResult evaluateWithBlockRange(mlir::attn::WithBlockRangeOp op,
 static LogicalResult evaluateOp(mlir::Operation *op, Values &values) {
   if (auto summarized = llvm::dyn_cast<mlir::attn::WithBlockRangeOp>(op))
     return evaluateWithBlockRange(summarized, values);
+  if (auto assertion = llvm::dyn_cast<mlir::cf::AssertOp>(op)) {
+    if (std::get<llvm::APInt>(values.at(assertion.getArg())).isZero())
+      return assertion.emitError(assertion.getMsg());
+    return success();
+  }
   if (auto results =
           evaluateBesideAttention(op, lookup(values, op->getOperands()))) {
     if (failed(*results))

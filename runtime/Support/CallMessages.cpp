@@ -45,8 +45,10 @@ std::string support::describeSize(const Signature &signature,
   }
   if (result.empty())
     return std::to_string(size.constant);
-  if (size.constant)
+  if (size.constant > 0)
     result += " + " + std::to_string(size.constant);
+  if (size.constant < 0)
+    result += " - " + std::to_string(size.constant).substr(1);
   return result;
 }
 

@@ -217,6 +217,25 @@ TEST(BuilderErrors, Broadcasts) {
             "boolean(allowed): expected dimension 3 of size 7 or 1, got 6");
 }
 
+/// Of parts of other masks too.
+TEST(BuilderErrors, BroadcastsOfParts) {
+  Input<bool, 2> allowed("allowed", 5, 6);
+  Mask named = boolean(allowed);
+  for (const Mask &other : {!named, causal() || named, !(causal() || !named)})
+    EXPECT_EQ(errorOf(Attention{.keyLength = 7, .mask = other}),
+              "boolean(allowed): expected dimension 1 of size 7 or 1, got 6");
+  Input<std::int32_t, 2> ids("ids", 2, 6);
+  EXPECT_EQ(errorOf(Attention{.batch = 3, .mask = document(ids, ids)}),
+            "document(ids): expected dimension 0 of size 3, got 2");
+  // Positions of queries start elsewhere, those of keys do not.
+  EXPECT_EQ(errorOf(Attention{.batch = 2,
+                              .queryLength = 1,
+                              .keyLength = 7,
+                              .offset = Offset::bottomRight(),
+                              .mask = document(ids, ids)}),
+            "document(ids): expected dimension 1 of size 7, got 6");
+}
+
 /// The words that fit 160 characters.
 TEST(BuilderErrors, LongExpressions) {
   string words = "k / 0 < q";

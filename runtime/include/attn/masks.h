@@ -32,6 +32,7 @@ struct Item {
   std::string name; ///< Empty: the value is written out.
   std::string literals;
   std::vector<DeclarationPtr> arguments;
+  std::vector<Item> parts = {}; ///< Named ones that `||` and `!` combined.
 };
 
 } // namespace detail

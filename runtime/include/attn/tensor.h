@@ -71,7 +71,10 @@ using ExpressionOf =
 /// takes as an argument called `name`. `slopes(h)` is one of its elements: an
 /// Index if `T` is an integer, a Bool if it is `bool`, otherwise a Real. An
 /// element outside of it is an error of the call where a visible position
-/// depends on it.
+/// depends on it. What is passed for a tensor that a named mask or score reads
+/// must have the sizes of the call's batch, heads, queries and keys: that of
+/// queries is free where an offset moves their positions, and so are those of
+/// queries and keys in packed sequences.
 template <typename T, int Rank> class Tensor {
   static_assert(Rank >= 1 && Rank <= TensorView::maxRank);
 
