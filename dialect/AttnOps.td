@@ -163,7 +163,8 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     | `mask boolean(%t : type)` | `t[b, h, p, j]`, true to attend |
 
     `bias` and `boolean` tensors broadcast: missing leading dimensions, and
-    dimensions of static size 1, are not indexed. A region is written out as
+    dimensions of static size 1, are not indexed. Tensors may be larger than
+    what is read of them. A region is written out as
 
     ```mlir
     score(%s, %b, %h, %p, %j) captures(%t = %table : tensor<8xf32>) {

@@ -32,6 +32,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/CastInterfaces.h"
 
 #include <cmath>
 
@@ -77,7 +78,7 @@ public:
       evaluate(&op);
     }
     Value yielded = cast<YieldOp>(block.getTerminator()).getValue();
-    return {values.lookup(yielded), undefined.lookup(yielded)};
+    return {values.lookup(yielded), undefined.lookup(yielded), tables};
   }
 
 private:
@@ -183,6 +184,7 @@ private:
     };
     if (!inside) // Rank 0.
       return define(op.getResult(), load(b, loc), bad);
+    addTable(source);
     auto loaded = scf::IfOp::create(
         b, loc, inside,
         [&](OpBuilder &builder, Location loc) {
@@ -231,6 +233,17 @@ private:
     define(op->getResult(0), result, bad);
   }
 
+  /// `source` is a function's argument, or a cast of one.
+  void addTable(Value source) {
+    while (Operation *cast = source.getDefiningOp()) {
+      if (!isa<CastOpInterface>(cast))
+        return;
+      source = cast->getOperand(0);
+    }
+    if (auto named = dyn_cast<NameLoc>(source.getLoc()))
+      tables.insert(named.getName());
+  }
+
   void define(Value original, Value value, Value bad) {
     values.map(original, value);
     if (bad)
@@ -271,6 +284,7 @@ private:
   /// By value of the original region; values that are always defined are
   /// absent.
   DenseMap<Value, Value> undefined;
+  llvm::SmallSetVector<StringAttr, 2> tables;
 };
 
 } // namespace
@@ -281,18 +295,23 @@ RegionValue mlir::attn::evaluateRegion(OpBuilder &builder, Region &region,
 }
 
 Value mlir::attn::assertDefined(OpBuilder &builder, Location loc,
-                                RegionValue region, StringRef name,
+                                const RegionValue &region, StringRef name,
                                 StringRef opName) {
   if (!region.undefined)
     return region.value;
+  std::string tables;
+  for (StringAttr table : region.tables)
+    tables += (tables.empty() ? " ('" : " or '") + table.str() + "'";
+  if (!tables.empty())
+    tables += ")";
   Value isTrue =
       arith::ConstantOp::create(builder, loc, builder.getBoolAttr(true));
   Value defined = arith::XOrIOp::create(builder, loc, region.undefined, isTrue);
   cf::AssertOp::create(
       builder, loc, defined,
       ("'" + opName + "' op '" + name +
-       "' region: the value depends on a load outside its tensor, or on an "
-       "integer operation without a result")
+       "' region: the value depends on a load outside its tensor" + tables +
+       ", or on an integer operation without a result")
           .str());
   return region.value;
 }

@@ -10,15 +10,18 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Region.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace mlir::attn {
 
 /// What a region yields at one position, and an i1 that is true if that depends
 /// on something without a result (A12): a load outside its tensor, a division
-/// by zero. Null if it never does.
+/// by zero. Null if it never does. `tables` are the names of the function's
+/// arguments that a load may be outside of, where it has any.
 struct RegionValue {
   Value value;
   Value undefined;
+  llvm::SmallSetVector<StringAttr, 2> tables;
 };
 
 /// Inlines a score or mask region, safe to run anywhere: a load outside its
@@ -29,7 +32,7 @@ RegionValue evaluateRegion(OpBuilder &builder, Region &region,
 
 /// The region's value, asserted to be defined. `name` is that of the region,
 /// `opName` that of the op which the user wrote.
-Value assertDefined(OpBuilder &builder, Location loc, RegionValue region,
+Value assertDefined(OpBuilder &builder, Location loc, const RegionValue &region,
                     StringRef name, StringRef opName = "attn.attention");
 
 /// A score and a mask region, empty where there is none, and what they capture.

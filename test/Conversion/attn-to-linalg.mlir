@@ -340,6 +340,26 @@ func.func @attention_a12_load(%x: tensor<1x1x33x4xf32>, %t: tensor<?xf32>)
 
 // -----
 
+// The message names the function's arguments that are read.
+// CHECK-LABEL: func.func @attention_a12_names(
+// CHECK: cf.assert %{{.*}}, "'attn.attention' op 'mask' region: the value depends on a load outside its tensor ('lengths'), or on
+// CHECK: cf.assert %{{.*}}, "'attn.attention' op 'score' region: the value depends on a load outside its tensor ('terms' or 'more'), or on
+func.func @attention_a12_names(%x: tensor<1x1x3x4xf32>,
+                               %lengths: tensor<?xi32> loc("lengths"),
+                               %terms: tensor<?x3xf32> loc("terms"),
+                               %more: tensor<?xf32> loc("more"))
+    -> tensor<1x1x3x4xf32> {
+  %a = attn.attention
+      ins(%x, %x, %x : tensor<1x1x3x4xf32>, tensor<1x1x3x4xf32>,
+          tensor<1x1x3x4xf32>)
+      outs(%x : tensor<1x1x3x4xf32>)
+      score bias(%terms : tensor<?x3xf32>), bias(%more : tensor<?xf32>)
+      mask key_padding(%lengths : tensor<?xi32>)
+  return %a : tensor<1x1x3x4xf32>
+}
+
+// -----
+
 // `false and` a load, and a select, decide whether it counts.
 // CHECK-LABEL: func.func @attention_a12_and(
 // CHECK: %[[FIRST:.*]] = arith.cmpi sge

@@ -93,6 +93,20 @@
 // RUN:   | FileCheck %s --check-prefix=RANK
 // RANK: attn-run: error: argument 0 'x': rank is 1, expected 2
 
+// So do its assertions, of sizes before it runs.
+// RUN: not attn-run %s --entry equal --arg %t/matrix.npy --arg %t/vector.npy \
+// RUN:   2>&1 | FileCheck %s --check-prefix=SIZES
+// SIZES: attn-run: error: argument 0 'x': dimension 1 is 3, expected 2 (a row of y, as in dimension 0 of argument 1 'y')
+// RUN: attn-run %s --entry equal --arg %t/matrix.npy --random 1 --check \
+// RUN:   | FileCheck %s --check-prefix=EQUAL
+// EQUAL: argument 1 'y': 3xf32 from random
+// EQUAL: passed
+
+// What is too small for the positions that read it.
+// RUN: not attn-run %s --entry biased --random 1 --arg - --arg %t/vector.npy \
+// RUN:   2>&1 | FileCheck %s --check-prefix=OUTSIDE
+// OUTSIDE: attn-run: error: {{.*}}'score' region: the value depends on a load outside its tensor ('terms'), or on an integer operation without a result
+
 // RUN: not attn-run %s --entry matrix --expect %t/vector.npy --out %t/new.npy \
 // RUN:   2>&1 | FileCheck %s --check-prefix=SHAPE
 // RUN: not ls %t/new.npy
@@ -137,6 +151,26 @@ func.func @sum(%x: tensor<?x3xf32>, %y: tensor<?x3xf32>, %n: i8, %f: f32)
     -> tensor<?x3xf32> {
   %sum = arith.addf %x, %y : tensor<?x3xf32>
   return %sum : tensor<?x3xf32>
+}
+
+func.func @equal(%x: tensor<?x?xf32>, %y: tensor<?xf32>) -> tensor<?x?xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %columns = tensor.dim %x, %c1 : tensor<?x?xf32>
+  %size = tensor.dim %y, %c0 : tensor<?xf32>
+  %same = arith.cmpi eq, %columns, %size : index
+  cf.assert %same, "a row of y"
+  return %x : tensor<?x?xf32>
+}
+
+func.func @biased(%x: tensor<1x1x3x4xf32>, %terms: tensor<?xf32>)
+    -> tensor<1x1x3x4xf32> {
+  %biased = attn.attention
+      ins(%x, %x, %x : tensor<1x1x3x4xf32>, tensor<1x1x3x4xf32>,
+          tensor<1x1x3x4xf32>)
+      outs(%x : tensor<1x1x3x4xf32>)
+      score bias(%terms : tensor<?xf32>)
+  return %biased : tensor<1x1x3x4xf32>
 }
 
 func.func @large(%x: tensor<4000000000x4000000000xf32>) -> tensor<1xf32> {

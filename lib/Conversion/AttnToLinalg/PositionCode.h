@@ -88,7 +88,7 @@ public:
   }
 
 private:
-  Value define(RegionValue region, StringRef name) { // A12
+  Value define(const RegionValue &region, StringRef name) { // A12
     return assertDefined(b, loc, region, name, Op::getOperationName());
   }
 
