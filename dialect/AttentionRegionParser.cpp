@@ -66,13 +66,13 @@ private:
       return parseSoftcap();
     Value tensor;
     if (name == "alibi") {
-      if (parseTensor(tensor, 1, 1, llvm::IsaPred<FloatType>, "floats"))
+      if (parseTensor(tensor, name, 1, 1, llvm::IsaPred<FloatType>, "floats"))
         return failure();
       value = buildAlibi(at(), scoreSoFar(), position(), tensor);
       return success();
     }
     if (name == "bias") {
-      if (parseTensor(tensor, 0, 4, llvm::IsaPred<FloatType>, "floats"))
+      if (parseTensor(tensor, name, 0, 4, llvm::IsaPred<FloatType>, "floats"))
         return failure();
       value = buildBias(at(), scoreSoFar(), position(), tensor);
       return success();
@@ -129,7 +129,7 @@ private:
       return success();
     }
     if (name == "prefix_lm") {
-      if (parseTensor(first, 1, 1, isInteger, "integers"))
+      if (parseTensor(first, name, 1, 1, isInteger, "integers"))
         return failure();
       addMask(buildPrefixLM(at(), position(), first));
       return success();
@@ -137,12 +137,13 @@ private:
     if (name == "key_padding") {
       SMLoc loc = parser.getCurrentLocation();
       auto isElement = [](Type type) { return type.isSignlessIntOrIndex(); };
-      if (parseTensor(first, 1, 2, isElement, "integers or i1"))
+      if (parseTensor(first, name, 1, 2, isElement, "integers or i1"))
         return failure();
       auto type = cast<ShapedType>(first.getType());
       if (type.getElementType().isInteger(1) != (type.getRank() == 2))
         return parser.emitError(loc)
-               << "expected integers of shape (B) or i1 of shape (B, Skv), got "
+               << "key_padding: expected integers of shape (B) or i1 of shape "
+                  "(B, Skv), got "
                << type;
       addMask(buildKeyPadding(at(), position(), first));
       return success();
@@ -165,7 +166,7 @@ private:
       return success();
     }
     if (name == "boolean") {
-      if (parseTensor(first, 0, 4, isBoolean, "i1"))
+      if (parseTensor(first, name, 0, 4, isBoolean, "i1"))
         return failure();
       addMask(buildBoolean(at(), position(), first));
       return success();
@@ -205,9 +206,10 @@ private:
     return success();
   }
 
-  /// `(%operand : type)`, a tensor of rank `minRank` to `maxRank`.
-  ParseResult parseTensor(Value &argument, int64_t minRank, int64_t maxRank,
-                          function_ref<bool(Type)> isElement,
+  /// `(%operand : type)`, a tensor of rank `minRank` to `maxRank` that the item
+  /// called `name` reads.
+  ParseResult parseTensor(Value &argument, StringRef name, int64_t minRank,
+                          int64_t maxRank, function_ref<bool(Type)> isElement,
                           StringRef elements) {
     if (parser.parseLParen())
       return failure();
@@ -222,7 +224,8 @@ private:
         shaped.getRank() < minRank || shaped.getRank() > maxRank ||
         !isElement(shaped.getElementType())) {
       InFlightDiagnostic error = parser.emitError(loc)
-                                 << "expected a tensor of " << elements
+                                 << name << "(" << operand.name
+                                 << "): expected a tensor of " << elements
                                  << " and of rank " << minRank;
       if (maxRank != minRank)
         error << " to " << maxRank;

@@ -110,6 +110,36 @@ static void test_run(const attn_kernel *kernel) {
   CHECK(memcmp(again, output, sizeof(again)) == 0);
 }
 
+/* What only the kernel can check, and its argument's name. */
+static void test_sizes(const attn_engine *engine) {
+  attn_attention dynamic = variant;
+  dynamic.log_sum_exp = false;
+  dynamic.clauses = "score alibi(%slopes : tensor<?xf32>)";
+  dynamic.arguments = "%slopes: tensor<?xf32>";
+  attn_kernel *kernel = NULL;
+  CHECK_SUCCESS(attn_engine_compile_attention(engine, &dynamic, &kernel));
+  const float zeros[6] = {0};
+  float output[6];
+  int64_t num_slopes = 1;
+  const attn_argument arguments[] = {read_from(dense(zeros, 4, query_sizes)),
+                                     read_from(dense(zeros, 4, key_sizes)),
+                                     read_from(dense(zeros, 4, key_sizes)),
+                                     read_from(dense(zeros, 1, &num_slopes))};
+  const attn_tensor result = dense(output, 4, query_sizes);
+  CHECK_ERROR(attn_kernel_run(kernel, arguments, 4, &result, 1),
+              "'score' region: the value depends on a load outside its tensor "
+              "('slopes')");
+  num_slopes = 2;
+  CHECK_SUCCESS(attn_kernel_run(kernel, arguments, 4, &result, 1));
+  num_slopes = -1;
+  CHECK_ERROR(attn_kernel_run(kernel, arguments, 4, &result, 1),
+              "argument 3 'slopes': dimension 0 is -1");
+  num_slopes = INT64_MAX;
+  CHECK_ERROR(attn_kernel_run(kernel, arguments, 4, &result, 1),
+              "argument 3 'slopes': the view spans more memory than there is");
+  attn_kernel_destroy(kernel);
+}
+
 static void test_compile(const attn_engine *engine) {
   attn_kernel *kernel = NULL;
   CHECK_SUCCESS(attn_engine_compile_attention(engine, &variant, &kernel));
@@ -145,6 +175,22 @@ static void test_compile(const attn_engine *engine) {
   bad.clauses = "mask casual";
   CHECK_ERROR(attn_engine_compile_attention(engine, &bad, &kernel),
               "unknown mask 'casual'");
+  bad.clauses = "score alibi(%slopes : tensor<2x1xf32>)";
+  bad.arguments = "%slopes: tensor<2x1xf32>";
+  CHECK_ERROR(attn_engine_compile_attention(engine, &bad, &kernel),
+              "alibi(%slopes): expected a tensor of floats and of rank 1, got "
+              "'tensor<2x1xf32>'");
+  bad.clauses = NULL;
+  bad.arguments = "%query: f32";
+  CHECK_ERROR(attn_engine_compile_attention(engine, &bad, &kernel),
+              "argument '%query' is already in use");
+  bad.arguments = "%\xff: f32";
+  CHECK_ERROR(attn_engine_compile_attention(engine, &bad, &kernel),
+              "invalid SSA name");
+  bad = variant;
+  bad.head_size = INT64_MAX;
+  CHECK_ERROR(attn_engine_compile_attention(engine, &bad, &kernel),
+              "headSize: expected 1 to 4096, got 9223372036854775807");
   bad = variant;
   bad.type = (attn_element_type)-1;
   CHECK_ERROR(attn_attention_text(&bad, &text),
@@ -196,6 +242,7 @@ int main(void) {
   attn_engine *engine = NULL;
   CHECK_SUCCESS(attn_engine_create(NULL, &engine));
   test_compile(engine);
+  test_sizes(engine);
   attn_engine_destroy(engine);
 
   int calls = 0;

@@ -86,7 +86,9 @@ typedef struct attn_attention {
   /** Also gives the log-sum-exp (B, Hq, Sq). */
   bool log_sum_exp;
   /** What the operation `attn.attention` says after its `outs`, such as
-      "score alibi(%slopes : tensor<8xf32>) mask causal"; NULL: nothing. */
+      "score alibi(%slopes : tensor<8xf32>) mask causal"; NULL: nothing. A
+      tensor that is too small for the positions which read it is found where
+      they do, when some of the output may be written. */
   const char *clauses;
   /** The arguments of the kernel after query, key and value that `clauses`
       read, such as "%slopes: tensor<8xf32>"; NULL: none. */
