@@ -79,7 +79,9 @@ static MaybeError checkShape(const Parameter &parameter, const TensorView &view,
   if (view.rank() < 0)
     return Error{describe() + ": the view has more than " +
                      std::to_string(TensorView::maxRank) +
-                     " dimensions, or not one stride for each size",
+                     " dimensions, not one stride for each size, or nothing "
+                     "to show: its step is committed, or its cache has no such "
+                     "tensor",
                  {}};
   if (std::size_t(view.rank()) != parameter.shape.size())
     return Error{describe() + ": rank is " + std::to_string(view.rank()) +

@@ -12,12 +12,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "attn/engine.h"
+#include "attn/multi_head_attention.h"
 #include "attn/paged_cache.h"
 #include "runtime/Reference/Attention.h"
 #include "runtime/Reference/Compare.h"
 
 #include "gtest/gtest.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -235,6 +238,84 @@ TEST_F(DecodeStep, ExhaustionLeavesSequencesIntact) {
   ASSERT_TRUE(cache->free(second));
   sequences.erase(second);
   decode(all());
+}
+
+/// What a layer gives for a prompt and two more tokens, one sequence on pages
+/// of its own.
+std::vector<float> runLayer(const Engine &engine, ElementType type) {
+  constexpr std::int64_t width = 32, pageSize = 4;
+  MultiHeadAttention layer{.attention = {.queryHeads = queryHeads,
+                                         .keyValueHeads = heads,
+                                         .headSize = headSize,
+                                         .mask = causal()},
+                           .width = width,
+                           .cache =
+                               LayerCache{.type = type, .pageSize = pageSize}};
+  Expected<Kernel> kernel = engine.compile(*layer.text());
+  Expected<PagedCache> cache = PagedCache::create({.pages = 3,
+                                                   .pageSize = pageSize,
+                                                   .keyValueHeads = heads,
+                                                   .headSize = headSize,
+                                                   .type = type});
+  EXPECT_TRUE(kernel && cache);
+  Expected<SequenceId> sequence = cache->createSequence();
+
+  std::mt19937 random(7);
+  auto draw = [&](std::int64_t count, float deviation) {
+    std::normal_distribution<float> normal(0, deviation);
+    std::vector<float> result(std::size_t(count), 0);
+    std::generate(result.begin(), result.end(), [&] { return normal(random); });
+    return result;
+  };
+  const std::int64_t qkvSizes[] = {width, (queryHeads + 2 * heads) * headSize},
+                     outputSizes[] = {queryHeads * headSize, width};
+  std::vector<float> qkv = draw(qkvSizes[0] * qkvSizes[1], 0.2f),
+                     output = draw(outputSizes[0] * outputSizes[1], 0.05f), all;
+  for (std::int64_t count : {6, 1, 1}) {
+    Expected<CacheStep> step = cache->append({*sequence}, {count});
+    EXPECT_TRUE(step);
+    const std::int64_t sizes[] = {1, count, width};
+    std::vector<float> input = draw(count * width, 1), result(input.size());
+    std::vector<TensorView> updated = {cache->keys(), cache->values()};
+    if (type == ElementType::i8)
+      updated.insert(updated.end(), {cache->keyScales(), cache->valueScales()});
+    std::vector<Argument> arguments = {TensorView(input.data(), sizes),
+                                       TensorView(qkv.data(), qkvSizes),
+                                       TensorView(output.data(), outputSizes)};
+    arguments.insert(arguments.end(), updated.begin(), updated.end());
+    arguments.insert(arguments.end(), {step->lengths(), step->table()});
+    std::vector<TensorView> results = {TensorView(result.data(), sizes)};
+    results.insert(results.end(), updated.begin(), updated.end());
+    Status status = kernel->run(arguments, results);
+    EXPECT_TRUE(status) << status.error().message;
+    step->commit();
+    all.insert(all.end(), result.begin(), result.end());
+
+    arguments[arguments.size() - 2] = step->lengths();
+    EXPECT_NE(kernel->run(arguments, results)
+                  .error()
+                  .message.find(
+                      "'lengths': the view has more than 8 dimensions, not one "
+                      "stride for each size, or nothing to show: its step is "
+                      "committed"),
+              std::string::npos);
+  }
+  return all;
+}
+
+/// Rows are rounded to 1/254 of their largest element.
+TEST(LayerOnPages, OfI8) {
+  Expected<Engine> engine = Engine::create();
+  ASSERT_TRUE(engine) << engine.error().message;
+  std::vector<float> exact = runLayer(*engine, ElementType::f32),
+                     rounded = runLayer(*engine, ElementType::i8);
+  float largest = 0, error = 0;
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    largest = std::max(largest, std::abs(exact[i]));
+    error = std::max(error, std::abs(exact[i] - rounded[i]));
+  }
+  EXPECT_LE(error, 2e-2f * largest);
+  EXPECT_GT(error, 0);
 }
 
 } // namespace

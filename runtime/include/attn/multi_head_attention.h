@@ -92,6 +92,15 @@ struct LayerCache {
 ///                              .rotary = Rotary{.size = 64},
 ///                              .cache = LayerCache{}};
 ///     Expected<Kernel> kernel = engine.compile(*layer.text());
+///
+/// On the pages of a PagedCache of i8, with `.cache = LayerCache{.type =
+/// ElementType::i8, .pageSize = 16}` and the `lengths` before the step:
+///
+///     kernel->run({input, qkv, output, cosine, sine, pages.keys(),
+///                  pages.values(), pages.keyScales(), pages.valueScales(),
+///                  step->lengths(), step->table()},
+///                 {result, pages.keys(), pages.values(), pages.keyScales(),
+///                  pages.valueScales()});
 struct MultiHeadAttention {
   /// Types, heads, sizes, score, mask and the rest of the attention itself.
   /// Heads are at most 2^30. There is no log-sum-exp, the scale is a number,

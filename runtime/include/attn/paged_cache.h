@@ -105,6 +105,11 @@ private:
 ///         return report(status.error()); // Nor here.
 ///     step->commit();
 ///
+/// The kernel gives keys and values as results too, which are the same views:
+/// they are updated. One for a cache of i8 takes `keyScales` and `valueScales`
+/// after them, and gives them after them. `LayerCache` in
+/// multi_head_attention.h writes such kernels, from the input of a layer on.
+///
 /// Fresh pages hold zeros, others what they held last. Memory is used as pages
 /// are. Errors name the argument, what was expected and what came, or the
 /// memory that there is not, and leave everything as it was.
