@@ -46,6 +46,9 @@ static void test_options(void) {
               "type: there is no element type 9");
   bad.type = ATTN_F64;
   CHECK_ERROR(attn_paged_cache_create(&bad, &cache), "type: expected f32");
+  bad = options;
+  bad.head_size = INT64_MAX;
+  CHECK_ERROR(attn_paged_cache_create(&bad, &cache), "memory");
 }
 
 static void test_tensors(void) {
@@ -128,14 +131,21 @@ static void test_sequences(void) {
   CHECK_ERROR(attn_paged_cache_truncate(cache, sequences[0], 2), "'length'");
   CHECK_SUCCESS(attn_paged_cache_free_sequence(cache, forked));
   CHECK_ERROR(attn_paged_cache_length(cache, forked, &length), "'sequence'");
+  CHECK_ERROR(attn_paged_cache_free_sequence(cache, forked),
+              "'sequence': expected a sequence of this cache that was not freed");
   CHECK(attn_paged_cache_free_pages(cache) == 2);
 
-  const int64_t many[] = {100, 0}, negative[] = {-1, 0};
+  const int64_t many[] = {100, 0}, negative[] = {-1, 0}, huge[] = {0, INT64_MAX};
+  const attn_sequence twice[] = {sequences[0], sequences[0]};
   CHECK_ERROR(attn_paged_cache_append(cache, sequences, many, 2, &step),
               "pages");
   CHECK(step == NULL);
   CHECK_ERROR(attn_paged_cache_append(cache, sequences, negative, 2, &step),
               "'counts'");
+  CHECK_ERROR(attn_paged_cache_append(cache, sequences, huge, 2, &step),
+              "'counts': expected at most 2147483646 for sequence 1");
+  CHECK_ERROR(attn_paged_cache_append(cache, twice, counts, 2, &step),
+              "'sequences': expected each sequence once");
   CHECK_ERROR(attn_paged_cache_append(cache, NULL, counts, 2, &step),
               "sequences: expected a pointer, got NULL");
   CHECK_ERROR(attn_paged_cache_append(cache, sequences, NULL, 2, &step),
