@@ -46,13 +46,17 @@ VisibleKeys emitKeys(SymbolicArithmetic &numbers, Region &mask,
                      SymbolicNumber end) {
   if (mask.empty())
     return {numbers.toIndex(keys.low), numbers.toIndex(end)};
+  EmittedCode code(numbers.getBuilder());
   KeySetArithmetic sets(numbers, keys.low, end);
   RegionFact kept = analyzeTile(numbers, sets, mask, tile, keys).getYielded();
   KeySet visible = sets.unite(kept.canBeTrue, kept.undefined);
   // An empty set may lie anywhere.
   SymbolicNumber low = numbers.min(visible.low, end);
   SymbolicNumber high = numbers.max(visible.high, low);
-  return {numbers.toIndex(low), numbers.toIndex(high), kept.canBeTrue.hasGaps};
+  VisibleKeys result{numbers.toIndex(low), numbers.toIndex(high),
+                     kept.canBeTrue.hasGaps};
+  code.eraseAllBut({result.begin, result.end});
+  return result;
 }
 
 } // namespace
@@ -60,6 +64,7 @@ VisibleKeys emitKeys(SymbolicArithmetic &numbers, Region &mask,
 BlockVerdict mlir::attn::emitBlockVerdict(OpBuilder &builder, Location loc,
                                           Region &mask,
                                           const RegionTile &tile) {
+  EmittedCode code(builder);
   SymbolicArithmetic numbers(builder, loc);
   if (mask.empty())
     return {numbers.toI1(false), numbers.toI1(true)};
@@ -71,7 +76,9 @@ BlockVerdict mlir::attn::emitBlockVerdict(OpBuilder &builder, Location loc,
   auto isNever = [&](const KeySet &keys) {
     return numbers.toI1(numbers.both(isDefined, sets.isEmpty(keys)));
   };
-  return {isNever(kept.canBeTrue), isNever(kept.canBeFalse)};
+  BlockVerdict verdict{isNever(kept.canBeTrue), isNever(kept.canBeFalse)};
+  code.eraseAllBut({verdict.isEmpty, verdict.isFull});
+  return verdict;
 }
 
 VisibleKeys mlir::attn::emitVisibleKeys(OpBuilder &builder, Location loc,
@@ -95,6 +102,7 @@ VisibleKeys mlir::attn::emitVisibleKeys(OpBuilder &builder, Location loc,
 
 Value mlir::attn::emitIsDefined(OpBuilder &builder, Location loc,
                                 Region &region, const RegionTile &tile) {
+  EmittedCode code(builder);
   SymbolicArithmetic numbers(builder, loc);
   if (region.empty())
     return numbers.toI1(true);
@@ -102,5 +110,8 @@ Value mlir::attn::emitIsDefined(OpBuilder &builder, Location loc,
                        numbers.read(tile.keys.high, 0, kMaxRows));
   KeySetArithmetic sets(numbers, keys.low, *numbers.add(keys.high, 1));
   RegionAnalysis analysis = analyzeTile(numbers, sets, region, tile, keys);
-  return numbers.toI1(sets.isEmpty(analysis.getUndefinedOperations()));
+  Value isDefined =
+      numbers.toI1(sets.isEmpty(analysis.getUndefinedOperations()));
+  code.eraseAllBut(isDefined);
+  return isDefined;
 }

@@ -9,6 +9,9 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
@@ -20,6 +23,52 @@ using Flag = SymbolicFlag;
 using Number = SymbolicNumber;
 
 //===----------------------------------------------------------------------===//
+// Little code
+//===----------------------------------------------------------------------===//
+
+// Upstream's canonicalization looks at all loops around an operation whenever
+// it changes one. It takes quadratic time where there is much to clean up.
+
+Value SymbolicArithmetic::emitOnce(Key key, function_ref<Value()> create) {
+  Value &value = emitted[key];
+  if (!value)
+    value = create();
+  return value;
+}
+
+template <typename Op>
+Value SymbolicArithmetic::emitOnce(Value lhs, Value rhs) {
+  return emitOnce(Key(TypeID::get<Op>(), 0, lhs, rhs, Value()),
+                  [&] { return b.createOrFold<Op>(loc, lhs, rhs); });
+}
+
+/// Null if the insertion point is at the start of its block.
+static Operation *getOperationBefore(OpBuilder &b) {
+  Block::iterator point = b.getInsertionPoint();
+  return point == b.getInsertionBlock()->begin() ? nullptr : &*std::prev(point);
+}
+
+EmittedCode::EmittedCode(OpBuilder &builder)
+    : b(builder), last(getOperationBefore(builder)) {}
+
+void EmittedCode::eraseAllBut(ValueRange results) {
+  SmallPtrSet<Operation *, 4> needed;
+  for (Value result : results)
+    if (Operation *op = result ? result.getDefiningOp() : nullptr)
+      needed.insert(op);
+  auto *listener = dyn_cast_or_null<RewriterBase::Listener>(b.getListener());
+  for (Operation *op = getOperationBefore(b), *previous; op != last;
+       op = previous) {
+    previous = op->getPrevNode();
+    if (!needed.contains(op) && isOpTriviallyDead(op)) {
+      if (listener)
+        listener->notifyOperationErased(op);
+      op->erase();
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
 // In and out of IR
 //===----------------------------------------------------------------------===//
 
@@ -29,8 +78,12 @@ Number SymbolicArithmetic::read(Value integer, int64_t least,
   if (matchPattern(integer, m_ConstantInt(&constant)))
     return constant.getSExtValue();
   if (!integer.getType().isIndex())
-    integer =
-        b.createOrFold<arith::IndexCastOp>(loc, b.getIndexType(), integer);
+    integer = emitOnce(
+        Key(TypeID::get<arith::IndexCastOp>(), 0, integer, Value(), Value()),
+        [&] {
+          return b.createOrFold<arith::IndexCastOp>(loc, b.getIndexType(),
+                                                    integer);
+        });
   return Number(integer, least, greatest);
 }
 
@@ -42,9 +95,13 @@ Flag SymbolicArithmetic::read(Value i1) {
 }
 
 Value SymbolicArithmetic::toIndex(const Number &number) {
-  if (number.isConstant())
-    return arith::ConstantIndexOp::create(b, loc, number.least);
-  return number.value;
+  if (!number.isConstant())
+    return number.value;
+  return emitOnce(Key(TypeID::get<arith::ConstantIndexOp>(), number.least,
+                      Value(), Value(), Value()),
+                  [&]() -> Value {
+                    return arith::ConstantIndexOp::create(b, loc, number.least);
+                  });
 }
 
 Value SymbolicArithmetic::toI1(const Flag &flag) {
@@ -59,8 +116,7 @@ Number SymbolicArithmetic::emit(const Number &lhs, const Number &rhs,
                                 int64_t least, int64_t greatest) {
   if (least == greatest)
     return least;
-  return read(b.createOrFold<Op>(loc, toIndex(lhs), toIndex(rhs)), least,
-              greatest);
+  return read(emitOnce<Op>(toIndex(lhs), toIndex(rhs)), least, greatest);
 }
 
 //===----------------------------------------------------------------------===//
@@ -173,8 +229,10 @@ Number SymbolicArithmetic::select(const Flag &condition, const Number &ifTrue,
     return ifTrue;
   if (condition.isFalse())
     return ifFalse;
-  Value value = b.createOrFold<arith::SelectOp>(
-      loc, condition.getValue(), toIndex(ifTrue), toIndex(ifFalse));
+  Value i1 = condition.getValue(), x = toIndex(ifTrue), y = toIndex(ifFalse);
+  Value value = emitOnce(Key(TypeID::get<arith::SelectOp>(), 0, i1, x, y), [&] {
+    return b.createOrFold<arith::SelectOp>(loc, i1, x, y);
+  });
   return read(value, std::min(ifTrue.least, ifFalse.least),
               std::max(ifTrue.greatest, ifFalse.greatest));
 }
@@ -183,13 +241,20 @@ Number SymbolicArithmetic::select(const Flag &condition, const Number &ifTrue,
 // Comparisons and logic
 //===----------------------------------------------------------------------===//
 
+Flag SymbolicArithmetic::compare(arith::CmpIPredicate predicate,
+                                 const Number &lhs, const Number &rhs) {
+  Value x = toIndex(lhs), y = toIndex(rhs);
+  return read(emitOnce(
+      Key(TypeID::get<arith::CmpIOp>(), int64_t(predicate), x, y, Value()),
+      [&] { return b.createOrFold<arith::CmpIOp>(loc, predicate, x, y); }));
+}
+
 Flag SymbolicArithmetic::isLess(const Number &lhs, const Number &rhs) {
   if (lhs.greatest < rhs.least)
     return true;
   if (lhs.least >= rhs.greatest)
     return false;
-  return read(b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::slt,
-                                            toIndex(lhs), toIndex(rhs)));
+  return compare(arith::CmpIPredicate::slt, lhs, rhs);
 }
 
 Flag SymbolicArithmetic::isAtMost(const Number &lhs, const Number &rhs) {
@@ -197,8 +262,7 @@ Flag SymbolicArithmetic::isAtMost(const Number &lhs, const Number &rhs) {
     return true;
   if (lhs.least > rhs.greatest)
     return false;
-  return read(b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::sle,
-                                            toIndex(lhs), toIndex(rhs)));
+  return compare(arith::CmpIPredicate::sle, lhs, rhs);
 }
 
 Flag SymbolicArithmetic::isEqual(const Number &lhs, const Number &rhs) {
@@ -206,8 +270,7 @@ Flag SymbolicArithmetic::isEqual(const Number &lhs, const Number &rhs) {
     return true;
   if (lhs.greatest < rhs.least || rhs.greatest < lhs.least)
     return false;
-  return read(b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::eq,
-                                            toIndex(lhs), toIndex(rhs)));
+  return compare(arith::CmpIPredicate::eq, lhs, rhs);
 }
 
 Flag SymbolicArithmetic::both(const Flag &lhs, const Flag &rhs) {
@@ -215,8 +278,7 @@ Flag SymbolicArithmetic::both(const Flag &lhs, const Flag &rhs) {
     return rhs;
   if (rhs.isTrue() || lhs.isFalse())
     return lhs;
-  return read(
-      b.createOrFold<arith::AndIOp>(loc, lhs.getValue(), rhs.getValue()));
+  return read(emitOnce<arith::AndIOp>(lhs.getValue(), rhs.getValue()));
 }
 
 Flag SymbolicArithmetic::either(const Flag &lhs, const Flag &rhs) {
@@ -224,12 +286,15 @@ Flag SymbolicArithmetic::either(const Flag &lhs, const Flag &rhs) {
     return rhs;
   if (rhs.isFalse() || lhs.isTrue())
     return lhs;
-  return read(
-      b.createOrFold<arith::OrIOp>(loc, lhs.getValue(), rhs.getValue()));
+  return read(emitOnce<arith::OrIOp>(lhs.getValue(), rhs.getValue()));
 }
 
 Flag SymbolicArithmetic::negate(const Flag &flag) {
   if (!flag.getValue())
     return flag.isFalse();
-  return read(b.createOrFold<arith::XOrIOp>(loc, flag.getValue(), toI1(true)));
+  Value i1 = flag.getValue();
+  return read(
+      emitOnce(Key(TypeID::get<arith::XOrIOp>(), 0, i1, Value(), Value()), [&] {
+        return b.createOrFold<arith::XOrIOp>(loc, i1, toI1(true));
+      }));
 }

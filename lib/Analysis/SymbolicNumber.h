@@ -14,11 +14,14 @@
 #ifndef ATTN_ANALYSIS_SYMBOLICNUMBER_H
 #define ATTN_ANALYSIS_SYMBOLICNUMBER_H
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/DenseMap.h"
 
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <tuple>
 
 namespace mlir::attn {
 
@@ -59,8 +62,9 @@ struct SymbolicNumber {
   Value value;
 };
 
-/// Emits the operations of symbolic numbers at a builder's insertion point.
-/// Where the result may not fit 64 bits there is none.
+/// Emits the operations of symbolic numbers at a builder's insertion point,
+/// each once, which must stay behind what was emitted. Where the result may not
+/// fit 64 bits there is none.
 class SymbolicArithmetic {
 public:
   using Flag = SymbolicFlag;
@@ -105,6 +109,13 @@ public:
   Location getLoc() const { return loc; }
 
 private:
+  /// An operation, its constant or predicate, and its operands.
+  using Key = std::tuple<TypeID, int64_t, Value, Value, Value>;
+
+  Value emitOnce(Key key, function_ref<Value()> create);
+  template <typename Op> Value emitOnce(Value lhs, Value rhs);
+  Flag compare(arith::CmpIPredicate predicate, const Number &lhs,
+               const Number &rhs);
   template <typename Op>
   Number emit(const Number &lhs, const Number &rhs, int64_t least,
               int64_t greatest);
@@ -114,6 +125,22 @@ private:
 
   OpBuilder &b;
   Location loc;
+  DenseMap<Key, Value> emitted;
+};
+
+/// Erases what is emitted during its life and then of no use.
+class EmittedCode {
+public:
+  explicit EmittedCode(OpBuilder &builder);
+  EmittedCode(const EmittedCode &) = delete;
+  EmittedCode &operator=(const EmittedCode &) = delete;
+
+  /// Leaves what `results` need.
+  void eraseAllBut(ValueRange results);
+
+private:
+  OpBuilder &b;
+  Operation *last; ///< What is before the code; null if nothing is.
 };
 
 } // namespace mlir::attn
