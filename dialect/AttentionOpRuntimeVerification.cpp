@@ -80,14 +80,14 @@ void AttentionOp::generateRuntimeVerification(
                   createFirstDim(builder, loc, getQuery(), 2),
                   generateErrorMessage(
                       *this, "operand 'cumulative_query': expected numbers "
-                             "that do not decrease, from 0 to the query "
-                             "length"));
+                             "that do not decrease, none below 0 or "
+                             "above the query length"));
   checkCumulative(
       builder, loc, getCumulativeKey(),
       createFirstDim(builder, loc, getKey(), 2),
       generateErrorMessage(*this, "operand 'cumulative_key': expected numbers "
-                                  "that do not decrease, from 0 to the "
-                                  "key/value length"));
+                                  "that do not decrease, none below 0 or "
+                                  "above the key/value length"));
 }
 
 void MultiTokenAttentionOp::generateRuntimeVerification(

@@ -113,7 +113,7 @@ func.func @attention_a5_magnitude(%x: tensor<1x2x3x4xf32>, %n: index, %i: i32,
 // CHECK: %[[ROWS:.*]] = tensor.dim %[[X]], %c2
 // CHECK: %[[COUNT:.*]] = tensor.dim %[[CQ]], %c0
 // CHECK: %[[SOME:.*]] = arith.cmpi sge, %[[COUNT]], %c1
-// CHECK: cf.assert %[[SOME]], {{.*}}operand 'cumulative_query': expected numbers that do not decrease, from 0 to the query length
+// CHECK: cf.assert %[[SOME]], {{.*}}operand 'cumulative_query': expected numbers that do not decrease, none below 0 or above the query length
 // CHECK: scf.for %[[N:.*]] = %c0{{.*}} to %[[COUNT]] step %c1{{.*}} {
 // CHECK: %[[E:.*]] = tensor.extract %[[CQ]][%[[N]]]
 // CHECK: %[[I:.*]] = arith.index_cast %[[E]] : i32 to index
@@ -129,7 +129,7 @@ func.func @attention_a5_magnitude(%x: tensor<1x2x3x4xf32>, %n: index, %i: i32,
 // CHECK: cf.assert %[[BOTH]], {{.*}}operand 'cumulative_query'
 // CHECK: scf.for
 // CHECK: tensor.extract %[[CK]]
-// CHECK: cf.assert {{.*}}operand 'cumulative_key': expected numbers that do not decrease, from 0 to the key/value length
+// CHECK: cf.assert {{.*}}operand 'cumulative_key': expected numbers that do not decrease, none below 0 or above the key/value length
 // CHECK: attn.attention
 func.func @attention_a7(%x: tensor<?x2x?x4xf32>, %cq: tensor<?xi32>,
                         %ck: tensor<?xi32>, %n: tensor<?xi32>)
