@@ -81,6 +81,7 @@ private:
   IntegerInterval getRange(Value value);
   Operand getOperand(Value value) { return {value, getRange(value)}; }
 
+  bool isMovedKey(Value value);
   /// Where the operands may compare like this.
   KeySet canBeLess(const Operand &lhs, const Operand &rhs);
   KeySet canBeAtMost(const Operand &lhs, const Operand &rhs);

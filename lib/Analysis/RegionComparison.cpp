@@ -46,6 +46,32 @@ static constexpr unsigned kMaxDepth = 16;
 // Comparisons
 //===----------------------------------------------------------------------===//
 
+/// Whether a value is the key plus or minus what does not depend on it, so that
+/// its bounds are exactly those of keys.
+bool RegionAnalysis::isMovedKey(Value value) {
+  constexpr int64_t limit = (int64_t(1) << 62) - 2; // No sum of two overflows.
+  auto isSmall = [](const IntegerInterval &x) {
+    return x.low.least >= -limit && x.high.greatest <= limit;
+  };
+  for (unsigned step = 0; value && step < kMaxDepth; ++step) {
+    if (value == key)
+      return true;
+    Operation *op = value.getDefiningOp();
+    RegionFact fact = getFact(value);
+    if (!isa_and_nonnull<arith::AddIOp, index::AddOp, arith::SubIOp,
+                         index::SubOp>(op) ||
+        !fact.isExact.isTrue() || !isSmall(fact.range))
+      return false;
+    Value moved = op->getOperand(0), distance = op->getOperand(1);
+    if (!getFact(moved).dependsOnKey)
+      std::swap(moved, distance);
+    if (getFact(distance).dependsOnKey || !isSmall(getRange(distance)))
+      return false;
+    value = moved;
+  }
+  return false;
+}
+
 KeySet RegionAnalysis::canBeLess(const Operand &lhs, const Operand &rhs) {
   if (lhs.value && lhs.value == rhs.value)
     return KeySetArithmetic::none();
@@ -54,7 +80,7 @@ KeySet RegionAnalysis::canBeLess(const Operand &lhs, const Operand &rhs) {
       n.add(n.min(lhs.range.low, SymbolicNumber::kMax - 1), 1);
   KeySet keys = sets.intersect(findKeys(lhs.value, Side::Below, rhs.range.high),
                                findKeys(rhs.value, Side::From, next));
-  if (lhs.value == key || rhs.value == key)
+  if (isMovedKey(lhs.value) || isMovedKey(rhs.value))
     return keys; // Empty where the next condition is false.
   return sets.intersect(keys,
                         sets.when(n.isLess(lhs.range.low, rhs.range.high)));
@@ -73,7 +99,7 @@ KeySet RegionAnalysis::canBeAtMost(const Operand &lhs, const Operand &rhs) {
     keys =
         sets.intersect(keys, findKeys(lhs.value, Side::Below, n.add(bound, 1)));
   }
-  if (lhs.value == key || rhs.value == key)
+  if (isMovedKey(lhs.value) || isMovedKey(rhs.value))
     return keys; // Empty where the next condition is false.
   return sets.intersect(keys,
                         sets.when(n.isAtMost(lhs.range.low, rhs.range.high)));

@@ -7,6 +7,7 @@
 
 #include "runtime/Bridge/Optimizer.h"
 
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Target/TargetMachine.h"
@@ -21,15 +22,38 @@
 #include "llvm/Transforms/Scalar/SeparateConstOffsetFromGEP.h"
 #include "llvm/Transforms/Scalar/SimplifyCFG.h"
 
+namespace {
+
+/// Makes loops end when a counter equals its bound, which can then be an
+/// address. Not among the thousands of integers of the code for a long mask: it
+/// would look at all of them for each, and bounds of other loops depend on
+/// them.
+struct SimplifyCounters : llvm::PassInfoMixin<SimplifyCounters> {
+  static constexpr size_t maxIntegers = 1 << 13;
+
+  static llvm::PreservedAnalyses run(llvm::Loop &loop,
+                                     llvm::LoopAnalysisManager &analyses,
+                                     llvm::LoopStandardAnalysisResults &results,
+                                     llvm::LPMUpdater &updater) {
+    size_t integers = 0;
+    for (llvm::Instruction &instruction :
+         llvm::instructions(loop.getHeader()->getParent()))
+      integers += instruction.getType()->isIntegerTy();
+    if (integers > maxIntegers)
+      return llvm::PreservedAnalyses::all();
+    return llvm::IndVarSimplifyPass().run(loop, analyses, results, updater);
+  }
+};
+
+} // namespace
+
 static void addLoopPasses(llvm::FunctionPassManager &functions) {
   llvm::LoopPassManager loops;
   loops.addPass(llvm::LoopRotatePass());
   loops.addPass(llvm::LICMPass(llvm::LICMOptions()));
   functions.addPass(llvm::createFunctionToLoopPassAdaptor(
       std::move(loops), /*UseMemorySSA=*/true));
-  // Loops end when a counter equals its bound, which can then be an address.
-  functions.addPass(
-      llvm::createFunctionToLoopPassAdaptor(llvm::IndVarSimplifyPass()));
+  functions.addPass(llvm::createFunctionToLoopPassAdaptor(SimplifyCounters()));
   functions.addPass(llvm::SimplifyCFGPass());
 }
 
