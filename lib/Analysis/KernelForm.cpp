@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Analysis/KernelForm.h"
+#include "dialect/AttnOps.h"
 
 #include "mlir/Analysis/CallGraph.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -122,6 +123,25 @@ LogicalResult attn::verifyInlinedSizes(ModuleOp module) {
                << " operations, and may have up to " << maxInlinedOps;
     }
   return success();
+}
+
+/// Every operation becomes a dozen for each kind of block that kernels have. The
+/// builder has the same limit.
+static constexpr size_t maxRegionOps = 4096;
+
+LogicalResult attn::verifyRegionSizes(Operation *root) {
+  WalkResult result = root->walk([](YieldOp yield) {
+    Region &region = *yield->getParentRegion();
+    size_t size = region.front().getOperations().size() - 1;
+    if (size <= maxRegionOps)
+      return WalkResult::advance();
+    StringRef name = region.getRegionNumber() == 0 ? "score" : "mask";
+    region.getParentOp()->emitOpError()
+        << "'" << name << "' region: expected at most " << maxRegionOps
+        << " operations, got " << size;
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
 }
 
 LogicalResult attn::verifyKernelForm(ModuleOp module) {

@@ -21,6 +21,9 @@ namespace mlir::attn {
 /// every one of them.
 LogicalResult verifyInlinedSizes(ModuleOp module);
 
+/// Emits an error for score and mask regions that are too large to compile.
+LogicalResult verifyRegionSizes(Operation *root);
+
 /// Emits an error for everything in a prepared module that a kernel may not
 /// contain: operations on memory that is not its own, calls that could not be
 /// inlined, constants too large to compile.

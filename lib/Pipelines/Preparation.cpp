@@ -15,6 +15,7 @@
 using namespace mlir;
 
 void attn::buildPreparationPipeline(OpPassManager &pm) {
+  pm.addPass(attn::createCheckRegionSizes());
   pm.addPass(attn::createFoldTrivialComparisons());
   pm.addPass(attn::createDecomposeLayer());
   pm.addPass(createInlinerPass());

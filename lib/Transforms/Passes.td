@@ -40,6 +40,15 @@ def ResultsToDestinations
                            "::mlir::memref::MemRefDialect"];
 }
 
+def CheckRegionSizes : Pass<"attn-check-region-sizes"> {
+  let summary = "Refuse score and mask regions that are too large to compile";
+  let description = [{
+    A region of more than 4096 operations is an error at its operation. Passes make
+    a dozen operations of each, for every kind of block that a kernel has, so this
+    runs before them.
+  }];
+}
+
 def FoldTrivialComparisons : Pass<"attn-fold-trivial-comparisons"> {
   let summary = "Replace comparisons that do not compare by constants";
   let description = [{

@@ -49,10 +49,19 @@ static Mask createMask(const Bool &keep,
   return Mask(Item{keep.node(), {}, {}, {}, std::move(parts)});
 }
 
+/// The items of both; of lists that are refused, a part.
+static std::vector<Item> join(const std::vector<Item> &a,
+                              const std::vector<Item> &b) {
+  if (a.size() > Item::maxItems)
+    return {a.begin(), a.begin() + Item::maxItems + 1};
+  std::vector<Item> result = a;
+  result.insert(result.end(), b.begin(), b.end());
+  return result;
+}
+
 Mask attn::operator&&(const Mask &a, const Mask &b) {
-  Mask result = a;
-  result.conjunction.insert(result.conjunction.end(), b.conjunction.begin(),
-                            b.conjunction.end());
+  Mask result;
+  result.conjunction = join(a.conjunction, b.conjunction);
   return result;
 }
 
@@ -63,9 +72,8 @@ Mask attn::operator||(const Mask &a, const Mask &b) {
 Mask attn::operator!(const Mask &a) { return createMask(!combine(a), {&a}); }
 
 Score attn::operator|(const Score &a, const Score &b) {
-  Score result = a;
-  result.sequence.insert(result.sequence.end(), b.sequence.begin(),
-                         b.sequence.end());
+  Score result;
+  result.sequence = join(a.sequence, b.sequence);
   return result;
 }
 

@@ -39,6 +39,8 @@ struct Node {
 
   /// Deeper expressions are refused, so that what walks them may recurse.
   static constexpr unsigned maxDepth = 1000;
+  /// So are larger ones. A kernel's region may not have more operations either.
+  static constexpr unsigned maxOperations = 4096;
 
   NodeType type;
   Kind kind;

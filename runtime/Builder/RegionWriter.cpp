@@ -32,6 +32,9 @@ public:
 
   Expected<string> write(const Node &root) {
     string yielded = writeValue(root);
+    if (numValues > Node::maxOperations)
+      fail("expected at most " + std::to_string(Node::maxOperations) +
+           " operations, got " + std::to_string(numValues));
     bool isScore = kind == RegionKind::score;
     if (problem)
       return Error{(isScore ? "score '" : "mask '") + describe(root) +
@@ -62,7 +65,8 @@ private:
   }
   string append(const string &operation) {
     string result = "%" + std::to_string(numValues++);
-    body += "        " + result + " = " + operation + "\n";
+    if (numValues <= Node::maxOperations) // Else they are only counted.
+      body += "        " + result + " = " + operation + "\n";
     return result;
   }
   string append(const string &op, const string &a, const string &b,
@@ -358,6 +362,11 @@ Expected<string> builder::writeItems(const std::vector<Item> &items,
                                      RegionKind kind, ElementType accumulation,
                                      Parameters &parameters) {
   string keyword = kind == RegionKind::score ? "score" : "mask", list;
+  if (items.size() > Item::maxItems)
+    return Error{keyword + " '" + describe(*items.front().value) +
+                     "' and what it is combined with: expected at most " +
+                     std::to_string(Item::maxItems) + " items, got more",
+                 {}};
   for (const Item &item : items) {
     Expected<string> written = writeItem(item, kind, accumulation, parameters);
     if (!written)

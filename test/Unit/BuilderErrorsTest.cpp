@@ -10,6 +10,7 @@
 
 #include <limits>
 #include <optional>
+#include <vector>
 
 using namespace attn;
 using attn::test::getEngine;
@@ -268,6 +269,49 @@ TEST(BuilderErrors, DeepExpressions) {
       << message;
   EXPECT_LT(message.size(), 400U);
   EXPECT_FALSE(Attention{.mask = nest(10'000'000)}.text().ok());
+}
+
+TEST(BuilderErrors, LargeExpressions) {
+  // A tree, which is not deep.
+  auto spread = [](std::int64_t terms) {
+    return mask([terms](Index, Index, Index, Index k) {
+      std::vector<Bool> level;
+      for (std::int64_t i = 0; i < terms; ++i)
+        level.push_back(k == i);
+      while (level.size() > 1) {
+        std::vector<Bool> next;
+        for (std::size_t i = 0; i + 1 < level.size(); i += 2)
+          next.push_back(level[i] || level[i + 1]);
+        level = std::move(next);
+      }
+      return level.front();
+    });
+  };
+  // A constant, a comparison and nearly an `or` for each.
+  EXPECT_TRUE(Attention{.mask = spread(1024)}.text().ok());
+  string message = errorOf(spread(2048));
+  EXPECT_NE(message.find("expected at most 4096 operations, got 6143"),
+            string::npos)
+      << message;
+  EXPECT_LT(message.size(), 400U);
+}
+
+TEST(BuilderErrors, ManyItems) {
+  auto combine = [](int items) {
+    Mask all = causal();
+    for (int i = 1; i < items; ++i)
+      all = all && slidingWindow(i, 0);
+    return all;
+  };
+  EXPECT_TRUE(Attention{.mask = combine(1000)}.text().ok());
+  EXPECT_EQ(errorOf(combine(20000)),
+            "mask 'k <= q' and what it is combined with: expected at most 1000 "
+            "items, got more");
+  EXPECT_EQ(errorOf(combine(1001)), errorOf(combine(20000)));
+  Score capped = softcap(30.F);
+  for (int i = 0; i < 1000; ++i)
+    capped = capped | softcap(30.F);
+  EXPECT_FALSE(Attention{.score = capped}.text().ok());
 }
 
 } // namespace

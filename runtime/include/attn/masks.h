@@ -28,6 +28,9 @@ inline Index getPosition(Symbol symbol) { return Index(getSymbol(symbol)); }
 
 /// One item of a mask or a score: its value, and the name it has in IR.
 struct Item {
+  /// Lists of more are refused, and do not grow further.
+  static constexpr std::size_t maxItems = 1000;
+
   NodePtr value;
   std::string name; ///< Empty: the value is written out.
   std::string literals;
