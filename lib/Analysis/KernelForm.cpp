@@ -125,8 +125,8 @@ LogicalResult attn::verifyInlinedSizes(ModuleOp module) {
   return success();
 }
 
-/// Every operation becomes a dozen for each kind of block that kernels have. The
-/// builder has the same limit.
+/// Every operation becomes a dozen for each kind of block that kernels have.
+/// The builder has the same limit.
 static constexpr size_t maxRegionOps = 4096;
 
 LogicalResult attn::verifyRegionSizes(Operation *root) {
