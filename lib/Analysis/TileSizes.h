@@ -16,6 +16,10 @@ namespace mlir::attn {
 /// Of a CPU.
 constexpr int64_t kCacheLineBytes = 64;
 
+/// Of rows of a projection's tile, which stay in the second-level cache while
+/// all panels of the weight go by, as do two of those and the sums of one.
+constexpr int64_t kMostPackBytes = 5 << 18;
+
 /// The blocks of kernels for a CPU, in rows of queries and in keys.
 struct TileSizes {
   /// Queries of a tile in f32 without a score or mask region, and of others.

@@ -7,6 +7,8 @@
 
 #include "lib/Transforms/ProjectionTiles.h"
 
+#include "lib/Analysis/TileSizes.h"
+
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -31,9 +33,6 @@ static constexpr int64_t featuresPerBlock = 384, featuresPerBlockInPairs = 640;
 /// Features of a block of few rows, which the second-level cache has room for,
 /// and for the next one, which is fetched meanwhile.
 static constexpr int64_t featuresPerFewBlock = 2048;
-/// Of rows of a tile, which stay in the second-level cache while all panels of
-/// the weight go by, as do two of those and the sums of one.
-static constexpr int64_t mostKeptBytes = 5 << 18;
 /// Rows and columns of a tile, whose sums stay in the second-level cache, so
 /// that rows and weights are read from beyond it once for so many of the other.
 static constexpr int64_t rowsPerTile = 384, columnsPerTile = 256,
@@ -192,7 +191,7 @@ Value ProjectionTiles::emitTile(const Tile &tile, Value outTile) {
 bool ProjectionTiles::keepsRowsOfTile() {
   return inPairs && numParts == 1 &&
          getPacksPerTile() * getRowsPerPack() * numFeatures * 2 <=
-             mostKeptBytes;
+             kMostPackBytes;
 }
 
 ProjectionTiles::Box ProjectionTiles::getBox(const Tile &tile) {

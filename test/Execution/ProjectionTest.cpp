@@ -238,6 +238,12 @@ TEST(Projection, tiles) {
       spec.outs = {{1, 64}, {0, 40}};
       spec.length = 410;
       runSpec(spec, batch, spec.length, random);
+
+      // Tiles pack their rows.
+      spec.outs = {{9, 64}};
+      spec.length = -1;
+      if (batch == 1 && spec.inPairs)
+        runSpec(spec, batch, /*length=*/410, random);
     }
 }
 
@@ -270,6 +276,21 @@ TEST(Projection, threads) {
     EXPECT_EQ(runOnThreads(1, spec.text(), call.arguments(spec)),
               runOnThreads(3, spec.text(), call.arguments(spec)));
   }
+}
+
+/// Nor do they where each thread packs the rows of its tiles.
+TEST(Projection, threads_pack_rows) {
+  ProjectionSpec spec;
+  spec.type = spec.weightType = ElementType::bf16;
+  spec.batch = 1;
+  spec.input = {0, 64};
+  spec.outs = {{9, 64}};
+  spec.panel = 32;
+  spec.inPairs = true;
+  Random random(8700);
+  ProjectionCall call(spec, 1, /*length=*/1000, random);
+  EXPECT_EQ(runOnThreads(1, spec.text(), call.arguments(spec)),
+            runOnThreads(3, spec.text(), call.arguments(spec)));
 }
 
 } // namespace
