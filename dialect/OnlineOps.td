@@ -139,8 +139,8 @@ def Attn_OnlineSoftmaxOp : Attn_OnlineOp<"online_softmax"> {
       weights `P`. Only the first `num_keys` rows are read and written with
       meaning; up to 7 rows after them may be written, with 0;
     - what scores are relative to, m `(L)`, and the running sum l `(L)`, updated.
-      m is the running maximum, or less by so little that weights, which are
-      larger than 1 then, are not too large;
+      m is the running maximum, or, unless `exact`, less by at most 5, so that
+      weights are 148 at most;
     - the correction c `(L)`, written only, of what was summed before. It is 1
       where m stays, as in most blocks.
 

@@ -236,7 +236,7 @@ func.func @relative(%s: memref<128x16xf32>, %m: memref<16xf32>, %b: index, %p: i
 //       CHECK:       %[[LARGER:.*]] = arith.cmpf ugt, %[[SQUARE]],
 //       CHECK:       %[[BEYOND:.*]] = vector.reduction <or>, %[[LARGER]]
 //       CHECK:       scf.if %[[BEYOND]]
-//       CHECK:         arith.mulf %{{.*}}, %[[INNER]]
+//       CHECK:         arith.mulf %{{.*}}, %[[INNER]] :
 //       CHECK:         {{math|vector}}.fma %{{.*}}, %{{.*}}, %[[OUTER]]
 //       CHECK:       } else {
 // CHECK-COUNT-5:     {{math|vector}}.fma %{{.*}}, %[[SQUARE]],
@@ -245,7 +245,7 @@ func.func @relative(%s: memref<128x16xf32>, %m: memref<16xf32>, %b: index, %p: i
 // CHECK-COUNT-2:   {{math|vector}}.fma %{{.*}}, %[[SQUARE]],
 //   CHECK-NOT:     {{math|vector}}.fma
 //       CHECK:     scf.yield
-//       CHECK:   %[[SHIFT:.*]] = arith.mulf %{{.*}}, %[[LOG2E]]
+//       CHECK:   %[[SHIFT:.*]] = arith.mulf %{{.*}}, %[[LOG2E]] :
 //       CHECK:   scf.for
 //       CHECK:     %[[SMALL:.*]] = vector.load
 //       CHECK:     %[[SMALL2:.*]] = arith.mulf %[[SMALL]], %[[SMALL]]

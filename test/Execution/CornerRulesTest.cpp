@@ -79,6 +79,31 @@ TEST(Rules, attention_a13_a_visible_nan_reaches_the_output) {
   expectNear(outcome.logSumExp, {1, quietNaN, quietNaN});
 }
 
+/// Also where weights that are relative to an earlier maximum would make a
+/// product infinite.
+TEST(Rules, attention_a13_large_values_stay_finite) {
+  for (ElementType type : {ElementType::f32, ElementType::bf16}) {
+    KernelText text{.type = type, .keySize = 64, .valueSize = 64};
+    TestTensor query = normal(type, {1, 1, 40, 64}),
+               key = normal(type, {1, 1, 200, 64}),
+               value = normal(type, {1, 1, 200, 64});
+    for (Index d = 0; d < 64; ++d) {
+      for (Index i = 0; i < 40; ++i)
+        query.set({0, 0, i, d}, d == 0);
+      for (Index j = 0; j < 200; ++j) {
+        key.set({0, 0, j, d}, d == 0 && j == 150 ? 39 : 0); // Scaled, 4.875.
+        value.set({0, 0, j, d}, j == 150 ? 0x1p123 : 1);
+      }
+    }
+    Outcome outcome = run(text, {query.view(), key.view(), value.view()});
+    double weight = std::exp(4.875);
+    double expected = weight / (weight + 199) * 0x1p123;
+    for (double element : outcome.output)
+      EXPECT_NEAR(element / expected, 1,
+                  type == ElementType::f32 ? 1e-5 : 1e-2);
+  }
+}
+
 TEST(Rules, attention_a14_rows_that_see_nothing) {
   for (ElementType type : {ElementType::f64, ElementType::f32, ElementType::f16,
                            ElementType::bf16}) {

@@ -201,7 +201,7 @@ std::optional<SmallVector<double>> scaleTanh(ArrayRef<double> ofTanh,
 
 } // namespace
 
-Value attn::buildExpOfNegative(LaneBuilder &b, Value x) {
+Value attn::buildExpOfWeight(LaneBuilder &b, Value x) {
   Value power = multiply(b, x, splat(b, x, kLog2E));
   if (hasScalef(b))
     return buildExp2(b, power);

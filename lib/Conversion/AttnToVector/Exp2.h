@@ -16,11 +16,11 @@ namespace mlir::attn {
 
 // Of pieces of f32. NaN gives NaN everywhere.
 
-/// e^x for x <= 0, with a relative error of at most 2e-7 - 8e-8 * x, which
-/// costs less than that of buildExp and vanishes beside weights of 1. Exact at
-/// 0; below about -87 too small by at most 2^-126, and 0 at -inf. Of a positive
-/// x it gives some number.
-Value buildExpOfNegative(LaneBuilder &b, Value x);
+/// e^x for x <= 5, as weights are of, with a relative error of at most 2e-7 +
+/// 8e-8 * |x|, which costs less than that of buildExp and vanishes beside
+/// weights of 1. Exact at 0; below about -87 too small by at most 2^-126, and 0
+/// at -inf. Of a larger x it gives some number.
+Value buildExpOfWeight(LaneBuilder &b, Value x);
 
 /// 2^x with a relative error of at most 2e-7; 0 below about -125.5, inf from
 /// 128 on.

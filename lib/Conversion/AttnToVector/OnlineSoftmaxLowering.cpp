@@ -222,7 +222,7 @@ private:
                 ? b.create<vector::FMAOp>(score, weightScales, negated[piece])
                       .getResult()
                 : b.create<arith::SubFOp>(score, origin).getResult();
-        Value weight = buildExpOfNegative(b, difference);
+        Value weight = buildExpOfWeight(b, difference);
         weights.push_back(weight);
         if (exact)
           weight = b.create<arith::SelectOp>(isEqual(score, minusInfinity()),

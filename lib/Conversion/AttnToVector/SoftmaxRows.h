@@ -44,7 +44,7 @@ protected:
       // The difference of equal infinities would be NaN, here and of scores.
       Value difference = b.create<arith::SubFOp>(m, next);
       Value correction = b.create<arith::SelectOp>(
-          isEqual(m, next), real(1.0), buildExpOfNegative(b, difference));
+          isEqual(m, next), real(1.0), buildExpOfWeight(b, difference));
       corrections.push_back(correction);
       sum = b.create<arith::MulFOp>(sum, correction);
       origins.push_back(b.create<arith::SelectOp>(
@@ -55,12 +55,16 @@ protected:
     b.store(build(origins, sums), op.getSum(), {});
   }
 
-  /// `before`, unless the maximum is so much larger that weights could become
-  /// too large for what they are multiplied in. So most blocks correct nothing.
-  /// (The method is that of FlashAttention-4.)
+  /// `before`, unless the maximum is larger by much, so that most blocks
+  /// correct nothing. (The method is that of FlashAttention-4.) Weights are 148
+  /// at most then. If that makes a product infinite, it is computed once more,
+  /// exactly, with weights of at most 1.
   Value keepUnlessFar(Value before, Value maximum) {
-    constexpr double kFar = 5.0; // In natural units: weights of 148 at most.
-    Value limit = b.create<arith::AddFOp>(before, real(kFar));
+    constexpr double kFar = 5.0; // In natural units.
+    Value far = b.createOrFold<arith::SelectOp>(
+        op.getExact(), b.number(scalar, 0.0), b.number(scalar, kFar));
+    Value limit = b.create<arith::AddFOp>(
+        before, b.create<vector::BroadcastOp>(vector, far));
     Value isFar =
         b.create<arith::CmpFOp>(arith::CmpFPredicate::UGT, maximum, limit);
     return b.create<arith::SelectOp>(isFar, maximum, before);
