@@ -120,6 +120,36 @@ func.func @round_few_columns(%a: memref<80x32xf32>, %b: memref<32x80xbf16>) {
   return
 }
 
+// Nor are numbers that were rounded before, or of which the result is not all.
+
+// CHECK-LABEL: func.func @rounded_before(
+// CHECK-NOT: cvtne2ps2bf16
+func.func @rounded_before(%a: memref<64x32xf32>, %x: f32, %b: memref<32x64xbf16>) {
+  %0 = arith.truncf %x : f32 to bf16
+  linalg.generic {
+      indexing_maps = [affine_map<(q, d) -> (d, q)>, affine_map<(q, d) -> (q, d)>],
+      iterator_types = ["parallel", "parallel"]}
+      ins(%a : memref<64x32xf32>) outs(%b : memref<32x64xbf16>) {
+  ^bb0(%y: f32, %z: bf16):
+    linalg.yield %0 : bf16
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @no_matrix(
+// CHECK-NOT: cvtne2ps2bf16
+func.func @no_matrix(%s: memref<32xf32>, %b: memref<32x64xbf16>) {
+  linalg.generic {
+      indexing_maps = [affine_map<(q, d) -> (q)>, affine_map<(q, d) -> (q, d)>],
+      iterator_types = ["parallel", "parallel"]}
+      ins(%s : memref<32xf32>) outs(%b : memref<32x64xbf16>) {
+  ^bb0(%x: f32, %y: bf16):
+    %0 = arith.truncf %x : f32 to bf16
+    linalg.yield %0 : bf16
+  }
+  return
+}
+
 // Integers are exact in the upper halves of numbers of f32.
 
 // CHECK-LABEL: func.func @integers(

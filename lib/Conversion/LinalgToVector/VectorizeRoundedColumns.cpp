@@ -21,6 +21,12 @@ using namespace mlir::attn;
 /// Pairs of bf16, or numbers of f32, in a register of 512 bits.
 static constexpr int64_t width = 16;
 
+/// Whether `operand`, of an operation of two loops, is read transposed.
+static bool isTransposed(OpOperand *operand) {
+  auto op = cast<linalg::LinalgOp>(operand->getOwner());
+  return op.getMatchingIndexingMap(operand).getNumResults() == 2;
+}
+
 /// Whether `operand`, of an operation of two loops, is read along the first.
 static bool isReadInColumns(OpOperand *operand) {
   auto op = cast<linalg::LinalgOp>(operand->getOwner());
@@ -44,6 +50,7 @@ static bool writesRoundedRows(linalg::LinalgOp op) {
          isContiguousAlongRows(type) &&
          op.getMatchingIndexingMap(&output).isIdentity() &&
          !op.payloadUsesValueFromOperand(&output) && rounding &&
+         rounding->getBlock() == op.getBlock() && rounding->hasOneUse() &&
          rounding.getIn().getType().isF32();
 }
 
@@ -56,7 +63,8 @@ static bool matches(linalg::LinalgOp op) {
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
   return !ShapedType::isDynamic(sizes[0]) && sizes[0] % width == 0 &&
          !ShapedType::isDynamic(sizes[1]) && sizes[1] % (2 * width) == 0 &&
-         llvm::all_of(op.getDpsInputOperands(), isReadInColumns);
+         llvm::all_of(op.getDpsInputOperands(), isReadInColumns) &&
+         llvm::any_of(op.getDpsInputOperands(), isTransposed);
 }
 
 /// `width` elements from a row and a column on, along the column, before they
