@@ -36,15 +36,33 @@ static Bool combine(const Mask &mask) {
   return result;
 }
 
-/// A mask without a name, of the value that `||` or `!` made of `operands`.
+/// A mask without a name, of the value that `||` or `!` made of `operands`, and
+/// what is named in them, once. Of very many, the last are not checked before a
+/// call.
 static Mask createMask(const Bool &keep,
                        std::initializer_list<const Mask *> operands) {
   std::vector<Item> parts;
+  auto add = [&](const Item &item) {
+    bool isNew =
+        !item.arguments.empty() && parts.size() < Item::maxItems &&
+        std::none_of(
+            parts.begin(), parts.end(),
+            [&](const Item &part) {
+              return part.name == item.name &&
+                     std::equal(part.arguments.begin(), part.arguments.end(),
+                                item.arguments.begin(), item.arguments.end(),
+                                [](const auto &x, const auto &y) {
+                                  return &*x == &*y;
+                                });
+            });
+    if (isNew)
+      parts.push_back({item.value, item.name, item.literals, item.arguments});
+  };
   for (const Mask *operand : operands)
     for (const Item &item : operand->items()) {
-      parts.insert(parts.end(), item.parts.begin(), item.parts.end());
-      if (!item.arguments.empty())
-        parts.push_back(item);
+      for (const Item &part : item.parts)
+        add(part);
+      add(item);
     }
   return Mask(Item{keep.node(), {}, {}, {}, std::move(parts)});
 }

@@ -49,6 +49,17 @@ protected:
   std::optional<Kernel> kernel;
 };
 
+/// What is combined with itself is one expression, and checked once.
+TEST_F(BuilderCall, MaskCombinedWithItself) {
+  Mask mask = keyPadding(Input<std::int32_t, 1>("lengths"));
+  for (int i = 0; i < 64; ++i)
+    mask = mask || mask;
+  compile({.mask = mask});
+  Ints right({2}, 3), wrong({3}, 3);
+  EXPECT_EQ(call({right.view()}), "");
+  EXPECT_NE(call({wrong.view()}), "");
+}
+
 TEST_F(BuilderCall, Scores) {
   compile({.score = alibi(Input<float, 1>("slopes")) |
                     bias(Input<float, 2>("terms"))});
