@@ -217,7 +217,9 @@ bool RowPacks::matchRead(memref::SubViewOp read) {
       tile = iv;
       packsPerTile = found;
     }
-  if (factor <= 0)
+  // Tiles of the same rows must follow each other.
+  if (factor <= 0 ||
+      (tiles.getRank() > 1 && tile == tiles.getInductionVars().back()))
     return false;
   AffineExpr at, number;
   bindDims(read.getContext(), at, number);

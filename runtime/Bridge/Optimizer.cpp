@@ -37,10 +37,11 @@ struct SimplifyCounters : llvm::PassInfoMixin<SimplifyCounters> {
                                      llvm::LPMUpdater &updater) {
     size_t integers = 0;
     for (llvm::Instruction &instruction :
-         llvm::instructions(loop.getHeader()->getParent()))
+         llvm::instructions(loop.getHeader()->getParent())) {
       integers += instruction.getType()->isIntegerTy();
-    if (integers > maxIntegers)
-      return llvm::PreservedAnalyses::all();
+      if (integers > maxIntegers)
+        return llvm::PreservedAnalyses::all();
+    }
     return llvm::IndVarSimplifyPass().run(loop, analyses, results, updater);
   }
 };
