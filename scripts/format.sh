@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-#===- format.sh - Formats the C++ files with clang-format --------------------===#
+#===- format.sh - Formats the C and C++ files with clang-format ------------===#
 #
 # Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,5 +19,5 @@ if [[ ${1:-} == --check ]]; then
   mode=(--dry-run -Werror --ferror-limit=1)
 fi
 find dialect examples lib runtime test tools cmake \
-  \( -name '*.h' -o -name '*.cpp' \) -print0 |
+  \( -name '*.h' -o -name '*.cpp' -o -name '*.c' \) -print0 |
   xargs -0 clang-format-22 "${mode[@]}"

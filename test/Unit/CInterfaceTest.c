@@ -222,8 +222,7 @@ static void test_gpu(void) {
   attn_engine *engine;
   attn_kernel *kernel;
   CHECK_SUCCESS(attn_engine_create(&options, &engine));
-  CHECK_ERROR(attn_engine_compile_attention(engine, &variant, &kernel),
-              "GPU");
+  CHECK_ERROR(attn_engine_compile_attention(engine, &variant, &kernel), "GPU");
   CHECK(kernel == NULL);
   attn_engine_destroy(engine);
 

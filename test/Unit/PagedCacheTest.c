@@ -131,11 +131,13 @@ static void test_sequences(void) {
   CHECK_ERROR(attn_paged_cache_truncate(cache, sequences[0], 2), "'length'");
   CHECK_SUCCESS(attn_paged_cache_free_sequence(cache, forked));
   CHECK_ERROR(attn_paged_cache_length(cache, forked, &length), "'sequence'");
-  CHECK_ERROR(attn_paged_cache_free_sequence(cache, forked),
-              "'sequence': expected a sequence of this cache that was not freed");
+  CHECK_ERROR(
+      attn_paged_cache_free_sequence(cache, forked),
+      "'sequence': expected a sequence of this cache that was not freed");
   CHECK(attn_paged_cache_free_pages(cache) == 2);
 
-  const int64_t many[] = {100, 0}, negative[] = {-1, 0}, huge[] = {0, INT64_MAX};
+  const int64_t many[] = {100, 0}, negative[] = {-1, 0},
+                huge[] = {0, INT64_MAX};
   const attn_sequence twice[] = {sequences[0], sequences[0]};
   CHECK_ERROR(attn_paged_cache_append(cache, sequences, many, 2, &step),
               "pages");
