@@ -101,6 +101,10 @@ private:
   void replacePrefetches();
   void erasePrefetch(memref::PrefetchOp prefetch);
   memref::SubViewOp findSource();
+  /// Where the rows of a pack of the tile's head are in what `source` is a view
+  /// of.
+  SmallVector<OpFoldResult> getRowsAt(memref::SubViewOp source, Value number);
+  void emitFetch(const Ring &ring, Value number);
   /// What the packing loop's values are for a pack of the tile's head.
   IRMapping mapPack(Value number);
 
@@ -141,6 +145,7 @@ LogicalResult PackMover::move() {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     Value number = loop.getInductionVar();
+    emitFetch(ring, number);
     emitPack(ring, number,
              emitSlot(ring, start, emit<arith::SubIOp>(number, first)));
   }
@@ -320,6 +325,35 @@ memref::SubViewOp PackMover::findSource() {
   return source;
 }
 
+SmallVector<OpFoldResult> PackMover::getRowsAt(memref::SubViewOp source,
+                                               Value number) {
+  IRMapping mapping = mapPack(number);
+  SmallVector<OpFoldResult> at = source.getMixedOffsets();
+  for (OpFoldResult &offset :
+       MutableArrayRef(at).take_front(packs.numLeading()))
+    if (auto value = dyn_cast<Value>(offset))
+      offset = mapping.lookupOrDefault(value);
+  at.back() = b.getIndexAttr(0);
+  return at;
+}
+
+/// Fetches the rows of the pack after one, if the ring lacks both: what the
+/// first tile of a head packs, no tile before it has fetched.
+void PackMover::emitFetch(const Ring &ring, Value number) {
+  memref::SubViewOp source = findSource();
+  if (!source)
+    return;
+  unsigned dim = packs.numLeading();
+  Value next = emit<arith::AddIOp>(number, index(1));
+  Value end =
+      emit<arith::MinSIOp>(emit<arith::AddIOp>(next, index(1)), ring.high);
+  Value numRows = b.createOrFold<memref::DimOp>(source.getSource(), dim);
+  Value last =
+      emit<arith::MinSIOp>(emit<arith::MulIOp>(end, index(pack[1])), numRows);
+  emitPrefetch(b, b.getLoc(), source.getSource(), getRowsAt(source, number),
+               dim, {emit<arith::MulIOp>(next, index(pack[1])), last});
+}
+
 /// A loop that fetches lines of a pack becomes one over the rows that those
 /// will be made of. Other prefetches of packs go.
 void PackMover::replacePrefetches() {
@@ -334,12 +368,6 @@ void PackMover::replacePrefetches() {
         isOneInteger(OpFoldResult(lines.getStep()))) {
       b.setInsertionPoint(lines);
       unsigned dim = packs.numLeading();
-      IRMapping mapping = mapPack(number);
-      SmallVector<OpFoldResult> at = source.getMixedOffsets();
-      for (OpFoldResult &offset : MutableArrayRef(at).take_front(dim))
-        if (auto value = dyn_cast<Value>(offset))
-          offset = mapping.lookupOrDefault(value);
-      at.back() = b.getIndexAttr(0);
       // Those of which the first line is among the lines.
       int64_t linesPerRow = pack[0] / perLine;
       Value firstRow = emit<arith::MulIOp>(number, index(pack[1]));
@@ -350,8 +378,8 @@ void PackMover::replacePrefetches() {
       };
       Value numRows = b.createOrFold<memref::DimOp>(source.getSource(), dim);
       Value end = emit<arith::MinSIOp>(getRow(lines.getUpperBound()), numRows);
-      emitPrefetch(b, b.getLoc(), source.getSource(), at, dim,
-                   {getRow(lines.getLowerBound()), end});
+      emitPrefetch(b, b.getLoc(), source.getSource(), getRowsAt(source, number),
+                   dim, {getRow(lines.getLowerBound()), end});
     }
     erasePrefetch(prefetch);
   }

@@ -9,6 +9,7 @@
 // room for twice as many packs as it sees, at least 32, at most 64, and one more,
 // because blocks of two packs go on where the ring ends. Lines of a pack that were
 // fetched become rows; packs of other heads, which are none now, are not fetched.
+// Where it packs several, the rows of the next one are fetched.
 // CHECK-LABEL: func.func @window
 // CHECK-SAME: %[[V:[^:]*]]: memref<2x8x2048x64xbf16>, %[[FIRSTS:[^:]*]]: memref<64xindex>
 // CHECK-NOT: memref.alloc
@@ -38,7 +39,17 @@
 // CHECK: memref.store %{{.*}}, %[[STATE]][%c3]
 // CHECK: memref.store %[[ROOM]], %[[STATE]][%c4]
 // CHECK: %[[START:.*]] = arith.remui %[[NUMBER]], %[[ROOM]]
-// CHECK: scf.for %[[P:.*]] = %{{.*}} to %{{.*}} step %c1 {
+// CHECK: scf.for %[[P:.*]] = %{{.*}} to %[[LAST:.*]] step %c1 {
+// CHECK:   %[[NEXT:.*]] = arith.addi %[[P]], %c1
+// CHECK:   %[[AFTER:.*]] = arith.addi %[[P]], %c2
+// CHECK:   %[[LIMIT:.*]] = arith.minsi %[[AFTER]], %[[LAST]]
+// CHECK:   %[[ROWS:.*]] = arith.muli %[[LIMIT]], %c32
+// CHECK:   %[[END_ROW:.*]] = arith.minsi %[[ROWS]], %c2048
+// CHECK:   %[[NEXT_ROW:.*]] = arith.muli %[[NEXT]], %c32
+// CHECK:   scf.for %[[ROW:.*]] = %[[NEXT_ROW]] to %[[END_ROW]] step %c1 {
+// CHECK-NEXT: memref.prefetch %[[V]][%[[B]], %[[H]], %[[ROW]], %c0]
+// CHECK-NEXT: memref.prefetch %[[V]][%[[B]], %[[H]], %[[ROW]], %c32]
+// CHECK-NEXT: }
 // CHECK:   %[[SLOT:.*]] = arith.select
 // CHECK:   %[[TO:.*]] = memref.subview %[[RING]][%[[SLOT]], 0, 0] [1, 64, 32]
 // CHECK:   %[[ROW:.*]] = affine.apply affine_map<(d0) -> (d0 * 32)>(%[[P]])
