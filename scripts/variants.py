@@ -4,22 +4,22 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # ===----------------------------------------------------------------------===#
-"""Measures variants and calls on one thread, into docs/benchmarks-variants.md.
+"""Measures variants and calls, into docs/benchmarks-variants.md.
 
     python3 scripts/variants.py [--only window,documents] [--no-peer]
 
-FlexAttention, compiled, runs beside what it can express, in the environment that
-scripts/peers/compare.py makes. A variant of which it fails has no number there.
+FlexAttention, compiled, runs beside what it can express, on one thread, in the
+environment that scripts/peers/compare.py makes. A variant of which it fails has no
+number there.
 """
 
 import beside_pytorch
 import figures
 
-TYPES = ("f32", "bf16")
+COLUMNS = [(dtype, threads) for threads in (1, 2) for dtype in ("f32", "bf16")]
 HEADS = [
     "variant",
-    "f32",
-    "bf16",
+    *(f"{dtype}, {threads}" for dtype, threads in COLUMNS),
     "causal / variant",
     "ms, f32",
     "FlexAttention, ms",
@@ -28,27 +28,28 @@ HEADS = [
 
 
 def run_ours(options):
-    """{variant: {type: benchmark}}, in the order of the gallery."""
-    pattern = f"^variant/({options.only})/({'|'.join(TYPES)})/threads:1/"
+    """{variant: {(type, threads): benchmark}}, in the order of the gallery."""
+    pattern = f"^variant/({options.only})/(f32|bf16)/threads:(1|2)/"
     found = {}
     benchmarks = beside_pytorch.run_ours(
-        options, pattern, lambda x: tuple(x.split("/")[1:3])
+        options, pattern, lambda x: tuple(x.split("/")[1:4])
     )
-    for (name, dtype), bench in benchmarks.items():
-        found.setdefault(name, {})[dtype] = bench
+    for (name, dtype, threads), bench in benchmarks.items():
+        column = (dtype, int(threads.removeprefix("threads:")))
+        found.setdefault(name, {})[column] = bench
     return found
 
 
 def describe(ours, theirs):
     rows, notes = [], []
-    for name, types in ours.items():
+    for name, benchmarks in ours.items():
         cells = []
-        for dtype in TYPES:
-            bench = types.get(dtype, {})
+        for column in COLUMNS:
+            bench = benchmarks.get(column, {})
             if bench.get("error_occurred"):
-                notes.append(f"{name}, {dtype}: {bench['error_message']}")
+                notes.append(f"{name}, {column}: {bench['error_message']}")
             cells.append(figures.number(bench, "vs_causal", 2))
-        single = types.get("f32", {})
+        single = benchmarks.get(("f32", 1), {})
         cells += [figures.number(single, "times_faster", 2)]
         cells += [figures.number(single, "real_time", 1)]
         peer = theirs.get(name)
