@@ -82,6 +82,8 @@ Expected<GgufFile> GgufFile::read(const std::string &path) {
   std::uintmax_t size = std::filesystem::file_size(path, code);
   if (code)
     return fail("cannot read: " + code.message());
+  if (Status fits = checkGgufSize(size); !fits)
+    return fail(fits.error().message);
   std::shared_ptr<std::byte[]> bytes(new (std::nothrow)
                                          std::byte[std::size_t(size)]);
   if (!bytes)

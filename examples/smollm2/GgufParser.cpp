@@ -110,10 +110,16 @@ Expected<GgufParser::Place> GgufParser::parseTensor() {
                    std::uint64_t(block.bytes)};
 }
 
-Status GgufParser::parse() {
+Status smollm2::checkGgufSize(std::uint64_t size) {
   // Products of two sizes of the file fit 64 bits.
   if (size >> 31)
     return Error{"expected a file below 2 GiB", {}};
+  return {};
+}
+
+Status GgufParser::parse() {
+  if (Status status = checkGgufSize(size); !status)
+    return status;
   if (asText(cursor.take(4)) != "GGUF")
     return Error{"expected the magic bytes of a GGUF file", {}};
   auto version = cursor.take<std::uint32_t>();

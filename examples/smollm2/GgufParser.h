@@ -36,6 +36,9 @@ private:
   Cursor cursor;
 };
 
+/// Whether a file of so many bytes is one that is parsed: below 2 GiB.
+attn::Status checkGgufSize(std::uint64_t size);
+
 } // namespace smollm2
 
 #endif // ATTN_EXAMPLES_SMOLLM2_GGUFPARSER_H

@@ -246,5 +246,8 @@ TEST(GgufFile, Files) {
   EXPECT_EQ(message(path), "no error");
   std::ofstream(path, std::ios::binary) << bytes.substr(0, 9);
   EXPECT_EQ(message(path), path + ": truncated in the header");
+  // Refused before memory is taken for it.
+  std::filesystem::resize_file(path, std::uintmax_t(1) << 40);
+  EXPECT_EQ(message(path), path + ": expected a file below 2 GiB");
   std::filesystem::remove(path);
 }
