@@ -173,6 +173,13 @@ static Status run(const Options &options) {
   Expected<ModelWeights> weights = load(*file, *kernels);
   if (!weights)
     return inFile(weights.error());
+  // Each token has a row of the embedding, and each row a text.
+  if (std::int64_t rows = weights->logits.panels[0].outputs();
+      rows != tokenizer->size())
+    return inFile({"'tokenizer.ggml.tokens': expected " + std::to_string(rows) +
+                       " tokens, as the embedding has rows, got " +
+                       std::to_string(tokenizer->size()),
+                   {}});
   *file = GgufFile();
   return generate(options, *tokenizer, *prompt, *kernels,
                   std::make_shared<const ModelWeights>(std::move(*weights)));
@@ -180,11 +187,14 @@ static Status run(const Options &options) {
 
 int main(int argc, char **argv) {
   Expected<Options> options = Options::parse(argc, argv);
-  if (options && options->help) {
+  if (options && options->help)
     print(usage);
-    return EXIT_SUCCESS;
-  }
-  Status status = options ? run(*options) : Status(options.error());
+  Status status = !options        ? Status(options.error())
+                  : options->help ? Status()
+                                  : run(*options);
+  // What was printed before may be in no file, such as on a full disk.
+  if (status && std::ferror(stdout))
+    status = Error{"cannot write the text", {}};
   if (status)
     return EXIT_SUCCESS;
   std::fflush(stdout);
