@@ -8,7 +8,8 @@
 // Counters, the first two medians over the repetitions:
 //
 // - `vs_causal`: time for each visible pair, divided by that of the causal
-//   kernel on the same sizes, run in turns with it. Pairs are counted in blocks.
+//   kernel on the same sizes, run in turns with it. Pairs are counted in
+//   blocks.
 // - `times_faster`: the causal kernel's time, divided by the variant's.
 // - `blocks`: share of the causal kernel's pairs.
 // - `compile_ms`: what compiling cost, once.
