@@ -137,14 +137,29 @@ static std::int64_t headsOf(const Kernels &kernels, std::string_view name) {
   return shape[0] * shape[2] / headSize;
 }
 
-static Status readSettings(const GgufFile &file, const Kernels &kernels,
-                           ModelWeights &weights) {
+Expected<std::int64_t> smollm2::readContext(const GgufFile &file) {
   Expected<std::string_view> kind = file.text("general.architecture");
   if (!kind)
     return kind.error();
   if (*kind != "llama")
     return Error{
         "'general.architecture': expected 'llama', got " + quoted(*kind), {}};
+  // Of each position, tables have two rows of 128 bytes.
+  constexpr std::int64_t most = 1 << 20;
+  Expected<std::int64_t> context = file.integer("llama.context_length");
+  if (context && (*context < 1 || *context > most))
+    return Error{"'llama.context_length': expected 1 to " +
+                     std::to_string(most) + ", got " + std::to_string(*context),
+                 {}};
+  return context;
+}
+
+static Status readSettings(const GgufFile &file, const Kernels &kernels,
+                           ModelWeights &weights) {
+  Expected<std::int64_t> context = readContext(file);
+  if (!context)
+    return context.error();
+  weights.context = *context;
   weights.keyValueHeads = headsOf(kernels, "attn_k");
   const std::pair<const char *, std::int64_t> expected[] = {
       {"llama.attention.head_count", headsOf(kernels, "attn_q")},
@@ -161,10 +176,6 @@ static Status readSettings(const GgufFile &file, const Kernels &kernels,
           readNumber(file, "llama.rope.freq_base", weights.rotaryBase);
       !status)
     return status;
-  Expected<std::int64_t> context = file.integer("llama.context_length");
-  if (!context)
-    return context.error();
-  weights.context = *context;
   return {};
 }
 

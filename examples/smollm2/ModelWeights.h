@@ -29,6 +29,10 @@ struct KernelWeights {
   std::vector<attn::TensorView> views; ///< Of both, and of scales.
 };
 
+/// How many tokens the model of a file was made for. Errors: a model of another
+/// kind, no such number, or one that is not from 1 to 2^20.
+attn::Expected<std::int64_t> readContext(const GgufFile &file);
+
 /// What a file says of a model of the llama kind.
 struct ModelWeights {
   std::vector<KernelWeights> layers;

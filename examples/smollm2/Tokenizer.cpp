@@ -222,10 +222,13 @@ void Tokenizer::encodePiece(std::vector<std::int32_t> &symbols) const {
   std::erase(symbols, -1);
 }
 
-/// The tokens of text without control tokens, added to `result`.
-Status Tokenizer::encodeText(std::string_view text,
+/// The tokens of text from one place to another, where it has no control
+/// tokens, added to `result`.
+Status Tokenizer::encodeText(std::string_view text, std::size_t begin,
+                             std::size_t end,
                              std::vector<std::int32_t> &result) const {
-  Expected<std::vector<std::string_view>> pieces = splitWords(text);
+  Expected<std::vector<std::string_view>> pieces =
+      splitWords(text.substr(begin, end - begin), begin);
   if (!pieces)
     return pieces.error();
   for (std::string_view piece : *pieces) {
@@ -259,13 +262,12 @@ Tokenizer::encode(std::string_view text) const {
       ++i;
       continue;
     }
-    if (Status status = encodeText(text.substr(begin, i - begin), result);
-        !status)
+    if (Status status = encodeText(text, begin, i, result); !status)
       return status.error();
     result.push_back(longest);
     begin = i += tokens[std::size_t(longest)].size();
   }
-  if (Status status = encodeText(text.substr(begin), result); !status)
+  if (Status status = encodeText(text, begin, text.size(), result); !status)
     return status.error();
   return result;
 }

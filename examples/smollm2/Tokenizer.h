@@ -50,7 +50,8 @@ private:
 
   attn::Status addTokens(const GgufFile &file);
   attn::Status addMerges(const GgufFile &file);
-  attn::Status encodeText(std::string_view text,
+  attn::Status encodeText(std::string_view text, std::size_t begin,
+                          std::size_t end,
                           std::vector<std::int32_t> &result) const;
   void encodePiece(std::vector<std::int32_t> &symbols) const;
 

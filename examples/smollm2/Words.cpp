@@ -87,7 +87,7 @@ static std::size_t takePiece(std::span<const Character> rest,
 }
 
 Expected<std::vector<std::string_view>>
-smollm2::splitWords(std::string_view text) {
+smollm2::splitWords(std::string_view text, std::size_t numBefore) {
   std::vector<Character> characters;
   for (std::size_t i = 0; i < text.size();) {
     std::int32_t codepoint = -1;
@@ -97,7 +97,7 @@ smollm2::splitWords(std::string_view text) {
     if (length < 1)
       return Error{"expected UTF-8, got byte " +
                        std::to_string(std::uint8_t(text[i])) + " at " +
-                       std::to_string(i),
+                       std::to_string(numBefore + i),
                    {}};
     characters.push_back({i, classOf(codepoint)});
     i += std::size_t(length);

@@ -23,8 +23,9 @@ namespace smollm2 {
 ///     ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
 ///
 /// The pieces are parts of `text`, one after the other. Error: bytes that are
-/// not UTF-8.
-attn::Expected<std::vector<std::string_view>> splitWords(std::string_view text);
+/// not UTF-8, at a place that counts the `numBefore` bytes before the text.
+attn::Expected<std::vector<std::string_view>>
+splitWords(std::string_view text, std::size_t numBefore = 0);
 
 } // namespace smollm2
 

@@ -167,6 +167,17 @@ static Status run(const Options &options) {
     return Error{"the prompt: " + prompt.error().message, {}};
   if (prompt->empty())
     return Error{"the prompt: expected text, got none", {}};
+  Expected<std::int64_t> context = readContext(*file);
+  if (!context)
+    return inFile(context.error());
+  if (auto length = std::int64_t(prompt->size());
+      length + options.tokens > *context)
+    return Error{"the prompt and --tokens: expected at most " +
+                     std::to_string(*context) +
+                     " tokens, for which the model was made, got " +
+                     std::to_string(length) + " and " +
+                     std::to_string(options.tokens),
+                 {}};
   Expected<Kernels> kernels = compile(options);
   if (!kernels)
     return kernels.error();

@@ -301,6 +301,10 @@ TEST(SmolLM2Weights, Errors) {
   EXPECT_EQ(message(metadata("llama.rope.freq_base", 0, -1)),
             "'llama.rope.freq_base': expected a number above 0, got "
             "-1.000000");
+  for (std::uint32_t context : {0u, 1048577u})
+    EXPECT_EQ(message(metadata("llama.context_length", context)),
+              "'llama.context_length': expected 1 to 1048576, got " +
+                  std::to_string(context));
   for (std::uint32_t layers : {0u, 2u, ~0u})
     EXPECT_EQ(message(metadata("llama.block_count", layers)),
               "'llama.block_count': expected 1 to 1 layers, got " +

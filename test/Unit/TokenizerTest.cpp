@@ -113,7 +113,7 @@ TEST(Tokenizer, Texts) {
     return tokens ? "no error" : tokens.error().message;
   };
   EXPECT_EQ(message("a\x16"), "the vocabulary has no token for byte 22");
-  EXPECT_EQ(message("<start>\xff"), "expected UTF-8, got byte 255 at 0");
+  EXPECT_EQ(message("<start>\xff"), "expected UTF-8, got byte 255 at 7");
 }
 
 TEST(Tokenizer, Vocabularies) {
