@@ -28,7 +28,7 @@
 //
 
 #include "lib/Analysis/TileSizes.h"
-#include "lib/Transforms/KeptBuffers.h"
+#include "lib/Transforms/PackRing.h"
 #include "lib/Transforms/Passes.h"
 #include "lib/Transforms/SharedPacks.h"
 #include "lib/Transforms/SpreadPrefetch.h"
@@ -51,10 +51,6 @@ using namespace mlir::attn;
 
 namespace {
 
-/// Packs that a ring has room for at least, so that a range that grows seldom
-/// outgrows it. A fraction of the second-level cache.
-constexpr int64_t kMinimumCapacity = 32;
-
 /// Makes the tiles pack what they read.
 class PackMover {
 public:
@@ -69,11 +65,6 @@ public:
   LogicalResult move();
 
 private:
-  /// The packs that a ring has, in which pack `p` is at `p mod capacity`.
-  struct Ring {
-    Value buffer, low, high, capacity;
-  };
-
   Value index(int64_t value) {
     return arith::ConstantIndexOp::create(b, value);
   }
@@ -83,19 +74,8 @@ private:
   template <typename Op> Value emit(Value lhs, Value rhs) {
     return b.createOrFold<Op>(lhs, rhs);
   }
-  Value isAtMost(Value lhs, Value rhs) {
-    return b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::sle, lhs, rhs);
-  }
-  Value select(Value condition, Value lhs, Value rhs) {
-    return b.createOrFold<arith::SelectOp>(condition, lhs, rhs);
-  }
 
-  Value emitCapacity();
-  Ring emitRing(Value first, Value count);
-  void emitPack(const Ring &ring, Value number, Value slot);
-  /// `start + offset`, of which the one is less than `capacity`, the other not
-  /// more.
-  Value emitSlot(const Ring &ring, Value start, Value offset);
+  void emitPack(const PackRing &ring, Value number, Value slot);
   memref::SubViewOp emitView(Value buffer, Value slot, OpFoldResult size,
                              MemRefType type = {});
   void replacePrefetches();
@@ -104,7 +84,7 @@ private:
   /// Where the rows of a pack of the tile's head are in what `source` is a view
   /// of.
   SmallVector<OpFoldResult> getRowsAt(memref::SubViewOp source, Value number);
-  void emitFetch(const Ring &ring, Value number);
+  void emitFetch(const PackRing &ring, Value number);
   /// What the packing loop's values are for a pack of the tile's head.
   IRMapping mapPack(Value number);
 
@@ -113,7 +93,6 @@ private:
   ImplicitLocOpBuilder b;
   ArrayRef<int64_t> pack; ///< Sizes of one.
   Type elementType;
-  Value most; ///< Packs of a head, and at least `kMinimumCapacity`.
 };
 
 LogicalResult PackMover::move() {
@@ -134,12 +113,10 @@ LogicalResult PackMover::move() {
   }
   for (Operation *op : known)
     rewriter.moveOpBefore(op, round);
-  most = emitCapacity();
   b.setInsertionPoint(round);
   Value first = toValue(packs.range.getMixedOffsets()[0]);
   Value count = toValue(packs.range.getMixedSizes()[0]);
-  Ring ring = emitRing(first, count);
-  Value start = emit<arith::RemUIOp>(first, ring.capacity);
+  PackRing ring = PackRing::emit(b, packs, first, count);
   auto loop = scf::ForOp::create(b, ring.low, ring.high, index(1));
   {
     OpBuilder::InsertionGuard guard(b);
@@ -147,11 +124,11 @@ LogicalResult PackMover::move() {
     Value number = loop.getInductionVar();
     emitFetch(ring, number);
     emitPack(ring, number,
-             emitSlot(ring, start, emit<arith::SubIOp>(number, first)));
+             ring.emitSlot(b, emit<arith::SubIOp>(number, first)));
   }
   for (memref::SubViewOp block : packs.blocks) {
     b.setInsertionPoint(block);
-    Value slot = emitSlot(ring, start, toValue(block.getMixedOffsets()[0]));
+    Value slot = ring.emitSlot(b, toValue(block.getMixedOffsets()[0]));
     rewriter.replaceOp(
         block,
         emitView(ring.buffer, slot, block.getMixedSizes()[0], block.getType()));
@@ -167,96 +144,6 @@ LogicalResult PackMover::move() {
   rewriter.eraseOp(packs.packing);
   rewriter.eraseOp(packs.buffer);
   return success();
-}
-
-/// In front of the tiles.
-Value PackMover::emitCapacity() {
-  b.setInsertionPoint(packs.tiles);
-  MemRefType type = packs.buffer.getType();
-  unsigned dim = packs.numLeading();
-  if (!type.isDynamicDim(dim))
-    return index(std::max(type.getDimSize(dim), kMinimumCapacity));
-  return emit<arith::MaxSIOp>(
-      packs.buffer.getDynamicSizes()[type.getDynamicDimIndex(dim)],
-      index(kMinimumCapacity));
-}
-
-/// The ring of a tile that sees `count` packs from `first` on. It has them all
-/// but for `[low, high)`.
-PackMover::Ring PackMover::emitRing(Value first, Value count) {
-  // A block that goes past the end of the ring finds the first packs there.
-  std::optional<int64_t> constant = getConstantIntValue(most);
-  int64_t rest = packs.packsPerBlock - 1;
-  SmallVector<int64_t> shape = {constant ? *constant + rest
-                                         : ShapedType::kDynamic};
-  llvm::append_range(shape, pack);
-  SmallVector<Value> sizes;
-  if (!constant) {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPoint(packs.tiles);
-    sizes.push_back(emit<arith::AddIOp>(most, index(rest)));
-  }
-  Ring ring;
-  ring.buffer =
-      memref::AllocOp::create(b, MemRefType::get(shape, elementType), sizes,
-                              b.getI64IntegerAttr(kCacheLineBytes));
-  keepBuffer(ring.buffer);
-
-  unsigned numLeading = packs.numLeading();
-  SmallVector<OpFoldResult> leading = packs.head.getMixedOffsets();
-  Value state = memref::AllocOp::create(
-      b, MemRefType::get({numLeading + 3}, b.getIndexType()));
-  keepBuffer(state);
-  Value lowAt = index(numLeading), highAt = index(numLeading + 1),
-        capacityAt = index(numLeading + 2);
-  memref::StoreOp::create(b, index(-1), state, capacityAt);
-  auto load = [&](Value at) -> Value {
-    return memref::LoadOp::create(b, state, at);
-  };
-  Value end = emit<arith::AddIOp>(first, count);
-  Value capacity = load(capacityAt), low = load(lowAt), high = load(highAt);
-  Value isValid = isAtMost(count, capacity);
-  auto require = [&](Value condition) {
-    isValid = emit<arith::AndIOp>(isValid, condition);
-  };
-  for (unsigned dim = 0; dim < numLeading; ++dim)
-    if (auto offset = dyn_cast<Value>(leading[dim])) {
-      Value at = index(dim);
-      require(b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::eq, load(at),
-                                            offset));
-      memref::StoreOp::create(b, offset, state, at);
-    }
-  require(isAtMost(first, high));
-  require(isAtMost(low, end));
-  // New ones at one end only.
-  require(emit<arith::OrIOp>(isAtMost(low, first), isAtMost(end, high)));
-  Value room = emit<arith::MaxSIOp>(emit<arith::AddIOp>(count, count),
-                                    index(kMinimumCapacity));
-  ring.capacity = select(isValid, capacity, emit<arith::MinSIOp>(room, most));
-  low = select(isValid, low, first);
-  high = select(isValid, high, first);
-  Value isAbove = isAtMost(low, first);
-  ring.low = select(isAbove, high, first);
-  ring.high = select(isAbove, end, low);
-  // New ones take the place of those that are `capacity` away.
-  Value newLow = emit<arith::MinSIOp>(low, first),
-        newHigh = emit<arith::MaxSIOp>(high, end);
-  Value lastLow = emit<arith::SubIOp>(newHigh, ring.capacity),
-        lastHigh = emit<arith::AddIOp>(newLow, ring.capacity);
-  memref::StoreOp::create(
-      b, select(isAbove, emit<arith::MaxSIOp>(newLow, lastLow), newLow), state,
-      lowAt);
-  memref::StoreOp::create(
-      b, select(isAbove, newHigh, emit<arith::MinSIOp>(newHigh, lastHigh)),
-      state, highAt);
-  memref::StoreOp::create(b, ring.capacity, state, capacityAt);
-  return ring;
-}
-
-Value PackMover::emitSlot(const Ring &ring, Value start, Value offset) {
-  Value slot = emit<arith::AddIOp>(start, offset);
-  Value wrapped = emit<arith::SubIOp>(slot, ring.capacity);
-  return select(isAtMost(ring.capacity, slot), wrapped, slot);
 }
 
 memref::SubViewOp PackMover::emitView(Value buffer, Value slot,
@@ -285,7 +172,7 @@ IRMapping PackMover::mapPack(Value number) {
 }
 
 /// Packs the rows of one number into the ring.
-void PackMover::emitPack(const Ring &ring, Value number, Value slot) {
+void PackMover::emitPack(const PackRing &ring, Value number, Value slot) {
   OpFoldResult one = b.getIndexAttr(1);
   Value view = emitView(ring.buffer, slot, one);
   IRMapping mapping = mapPack(number);
@@ -339,7 +226,7 @@ SmallVector<OpFoldResult> PackMover::getRowsAt(memref::SubViewOp source,
 
 /// Fetches the rows of the pack after one, if the ring lacks both: what the
 /// first tile of a head packs, no tile before it has fetched.
-void PackMover::emitFetch(const Ring &ring, Value number) {
+void PackMover::emitFetch(const PackRing &ring, Value number) {
   memref::SubViewOp source = findSource();
   if (!source)
     return;
