@@ -196,14 +196,23 @@ void PackMover::emitPack(const PackRing &ring, Value number, Value slot) {
   memref::CopyOp::create(b, view, emitView(ring.buffer, past, one));
 }
 
-/// The rows that a pack is made of, of one tensor.
+/// The rows that a pack is made of, of one tensor. Those of a page, which the
+/// loop over packs looks up, are not known where it does not.
 memref::SubViewOp PackMover::findSource() {
+  auto isOfHead = [&](OpFoldResult offset) {
+    auto value = dyn_cast<Value>(offset);
+    return !value || packs.packing.isDefinedOutsideOfLoop(value) ||
+           llvm::is_contained(packs.packing.getInductionVars(), value);
+  };
   memref::SubViewOp source;
   packs.packing.walk([&](memref::SubViewOp view) {
     if (view != packs.destination &&
         packs.packing.isDefinedOutsideOfLoop(view.getSource()) &&
         view.getSourceType().getRank() == int64_t(packs.numLeading()) + 2 &&
-        view.getSourceType().isLastDimUnitStride()) {
+        view.getSourceType().isLastDimUnitStride() &&
+        llvm::all_of(
+            ArrayRef(view.getMixedOffsets()).take_front(packs.numLeading()),
+            isOfHead)) {
       source = view;
       return WalkResult::interrupt();
     }

@@ -119,6 +119,44 @@ func.func @window(%v: memref<2x8x2048x64xbf16>, %firsts: memref<64xindex>) {
   return
 }
 
+// Which page rows are on is looked up for each pack: those of the next one are
+// not fetched.
+// CHECK-LABEL: func.func @pages
+// CHECK: scf.for
+// CHECK-NOT: memref.prefetch
+// CHECK:   memref.load
+// CHECK:   linalg.transpose
+// CHECK-NOT: memref.prefetch
+// CHECK: return
+func.func @pages(%v: memref<?x8x32x64xbf16>, %table: memref<2x64xindex>, %firsts: memref<64xindex>) {
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %c8 = arith.constant 8 : index
+  %packs = memref.alloc() : memref<2x8x64x64x32xbf16>
+  scf.forall (%b, %h, %i) in (2, 8, 64) {
+    %to = memref.subview %packs[%b, %h, %i, 0, 0] [1, 1, 1, 64, 32] [1, 1, 1, 1, 1]
+        : memref<2x8x64x64x32xbf16> to !pack
+    %page = memref.load %table[%b, %i] : memref<2x64xindex>
+    %from = memref.subview %v[%page, %h, 0, 0] [1, 1, 32, 64] [1, 1, 1, 1]
+        : memref<?x8x32x64xbf16> to !rows
+    linalg.transpose ins(%from : !rows) outs(%to : !pack) permutation = [1, 0]
+  }
+  scf.forall (%b, %h, %i) in (2, 8, 64) {
+    %head = memref.subview %packs[%b, %h, 0, 0, 0] [1, 1, 64, 64, 32] [1, 1, 1, 1, 1]
+        : memref<2x8x64x64x32xbf16> to !head
+    %first = memref.load %firsts[%i] : memref<64xindex>
+    %range = memref.subview %head[%first, 0, 0] [8, 64, 32] [1, 1, 1]
+        : !head to memref<8x64x32xbf16, strided<[2048, 32, 1], offset: ?>>
+    scf.for %j = %c0 to %c8 step %c2 {
+      %block = memref.subview %range[%j, 0, 0] [2, 64, 32] [1, 1, 1]
+          : memref<8x64x32xbf16, strided<[2048, 32, 1], offset: ?>>
+          to memref<2x64x32xbf16, strided<[2048, 32, 1], offset: ?>>
+      "test.use"(%block) : (memref<2x64x32xbf16, strided<[2048, 32, 1], offset: ?>>) -> ()
+    }
+  }
+  return
+}
+
 // What begins at the first key for every tile is packed once for all.
 // CHECK-LABEL: func.func @causal
 // CHECK: memref.alloc
