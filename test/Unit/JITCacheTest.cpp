@@ -5,9 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "test/Unit/JITTesting.h"
+#include "test/Unit/JITCacheTesting.h"
 
-#include <filesystem>
 #include <fstream>
 #include <thread>
 
@@ -16,53 +15,6 @@ using namespace attn::test;
 namespace fs = std::filesystem;
 
 namespace {
-
-using Source = CompileStats::Source;
-
-Engine createEngine(const fs::path &directory = {}) {
-  EngineOptions options;
-  options.cacheDirectory = directory.string();
-  Expected<Engine> engine = Engine::create(options);
-  if (!engine) {
-    ADD_FAILURE() << engine.error().message;
-    std::abort();
-  }
-  return *engine;
-}
-
-/// Compiles a matmul, checks that it works, and returns where it came from.
-Source compileAndRun(const Engine &engine, const CompileOptions &options = {}) {
-  Expected<Kernel> kernel = engine.compile(matmulText("f32"), options);
-  EXPECT_TRUE(kernel.ok());
-  if (!kernel)
-    return Source::compiler;
-  EXPECT_EQ(kernel->signature().arguments[1].name, "rhs");
-  EXPECT_EQ(kernel->signature().constraints.size(), 1u);
-  Tensor<float> lhs({1, 2}, {3, 4}), rhs({2, 1}, {5, 6}), out({1, 1});
-  EXPECT_TRUE(kernel->run({lhs.view(), rhs.view()}, {out.view()}).ok());
-  EXPECT_EQ(out.data[0], 39.0f);
-  return kernel->stats().source;
-}
-
-/// A directory of its own for each test.
-class JITCache : public testing::Test {
-protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "attn-cache-XXXXXX");
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    directory = name;
-  }
-  ~JITCache() override { fs::remove_all(directory); }
-
-  std::vector<fs::path> files() const {
-    std::vector<fs::path> result;
-    for (const auto &entry : fs::directory_iterator(directory))
-      result.push_back(entry.path());
-    return result;
-  }
-
-  fs::path directory;
-};
 
 TEST_F(JITCache, Memory) {
   Engine engine = createEngine();

@@ -42,7 +42,9 @@ typedef void (*attn_parallel_for)(void *context, int count,
 
 /** All zero: the defaults. */
 typedef struct attn_engine_options {
-  const char *cache_directory;    /**< Of compiled objects; NULL: none. */
+  /** Of compiled objects, which are executed: nobody but this user may be able
+      to write it (see EngineOptions in attn/engine.h). NULL: none. */
+  const char *cache_directory;
   unsigned threads;               /**< 0: as many as there are processors. */
   attn_parallel_for parallel_for; /**< The host's threads; NULL: a pool. */
   void *parallel_for_context;

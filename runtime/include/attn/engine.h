@@ -22,8 +22,15 @@ namespace attn {
 struct Attention;
 
 struct EngineOptions {
-  /// Directory of compiled objects, shared by engines and processes; created
-  /// when missing. Empty: kernels are cached in memory only.
+  /// Directory of compiled objects, shared by engines and processes of one
+  /// user; created when missing, for that user alone. Empty: kernels are cached
+  /// in memory only.
+  ///
+  /// What is in it is executed, so whoever can write it can do all that this
+  /// process can. It is an error if the directory is not the effective user's,
+  /// or if its mode lets group or others write; files of which that is so are
+  /// compiled again and replaced. Parents of the directory are not checked. It
+  /// is held open: an engine keeps to it when another comes in its place.
   std::string cacheDirectory;
   /// Threads that work on one call of a kernel, the calling one included. 0: as
   /// many as there are processors. 1: everything runs in the calling thread.
