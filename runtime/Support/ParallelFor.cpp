@@ -8,6 +8,7 @@
 #include "runtime/Support/ParallelFor.h"
 #include "runtime/Support/Call.h"
 #include "runtime/Support/DefaultPool.h"
+#include "runtime/Support/HostPool.h"
 
 #include <algorithm>
 #include <atomic>
@@ -138,15 +139,14 @@ static const char *runInParallel(ParallelBody body, void *context,
                                  CallRecord &call) {
   auto numTasks = int(std::min<std::int64_t>(threads.count, count));
   ParallelLoop loop(body, context, count, numTasks);
-  if (threads.host)
-    threads.host(numTasks, [&loop](int task) { loop.work(task); });
-  else
-    runOnDefaultPool(
-        numTasks,
-        [](void *loop, int task) {
-          static_cast<ParallelLoop *>(loop)->work(task);
-        },
-        &loop);
+  auto work = [](void *loop, int task) {
+    static_cast<ParallelLoop *>(loop)->work(task);
+  };
+  if (!threads.host)
+    runOnDefaultPool(numTasks, work, &loop);
+  else if (const char *message =
+               runOnHostPool(threads.host, numTasks, work, &loop))
+    return message;
   // A host that is shutting down may not have run all tasks.
   loop.work(0);
   return loop.takeFailure(call);

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <limits>
 #include <malloc.h>
+#include <stdexcept>
 #include <thread>
 
 using namespace attn;
@@ -189,6 +190,39 @@ TEST(JITRun, FailedCallLeaksNothing) {
   for (int i = 0; i < 50; ++i)
     fail();
   EXPECT_LT(allocated(), before + 0x100000);
+}
+
+/// Is an error, not the end of the process, and the engine goes on.
+TEST(JITRun, PoolThatThrows) {
+  bool fails = true;
+  Expected<Engine> engine = Engine::create(
+      {.threads = 4, .parallelFor = [&](int count, const ParallelTask &task) {
+         for (int i = 0; i < count; ++i) {
+           if (fails && i == 2)
+             throw std::runtime_error("no more threads");
+           task(i);
+         }
+       }});
+  ASSERT_TRUE(engine.ok());
+  Expected<Kernel> kernel = engine->compile(R"(
+func.func @attend(%query: tensor<2x8x64x16xf32>, %key: tensor<2x8x64x16xf32>,
+                  %value: tensor<2x8x64x16xf32>) -> tensor<2x8x64x16xf32> {
+  %init = tensor.empty() : tensor<2x8x64x16xf32>
+  %output = attn.attention
+      ins(%query, %key, %value : tensor<2x8x64x16xf32>, tensor<2x8x64x16xf32>,
+          tensor<2x8x64x16xf32>)
+      outs(%init : tensor<2x8x64x16xf32>)
+  return %output : tensor<2x8x64x16xf32>
+})");
+  ASSERT_TRUE(kernel.ok());
+  Tensor<float> in({2, 8, 64, 16}, 1.0f), out({2, 8, 64, 16});
+  expectFailure(*kernel, {in.view(), in.view(), in.view()}, {out.view()},
+                "parallelFor: expected no exception, got 'no more threads'");
+  fails = false;
+  ASSERT_TRUE(
+      kernel->run({in.view(), in.view(), in.view()}, {out.view()}).ok());
+  for (float element : out.data)
+    EXPECT_NEAR(element, 1.0f, 1e-6f);
 }
 
 TEST(JITRun, ManyThreadsOneKernel) {

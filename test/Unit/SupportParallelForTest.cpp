@@ -19,6 +19,7 @@
 #include <limits>
 #include <mutex>
 #include <numeric>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -140,6 +141,61 @@ TEST(SupportParallelFor, HostThatRunsNothing) {
 }
 
 /// Work that grows with the index, as under a causal mask, is shared evenly.
+TEST(SupportParallelFor, HostThatThrows) {
+  std::atomic<int> visits = 0;
+  Body body = [&](std::int64_t begin, std::int64_t end) {
+    visits += int(end - begin);
+  };
+  auto runOn = [&](const ParallelFor &host) {
+    visits = 0;
+    return run({4, host}, [&] { parallelFor(100, body); });
+  };
+  EXPECT_EQ(runOn([](int, const ParallelTask &) {
+              throw std::runtime_error("no threads");
+            }),
+            "parallelFor: expected no exception, got 'no threads'");
+  EXPECT_EQ(visits, 0);
+  EXPECT_EQ(runOn([](int, const ParallelTask &task) {
+              task(1);
+              throw 7;
+            }),
+            "parallelFor: expected no exception, got one of an unknown type");
+  EXPECT_EQ(runOn(runOnNewThreads), "");
+  EXPECT_EQ(visits, 100);
+}
+
+/// It still has one task that runs, by reference, and others that it has not
+/// started, as copies and by reference.
+TEST(SupportParallelFor, HostThatThrowsWithTasksLeft) {
+  std::atomic<bool> isRunning = false, isEnding = false;
+  std::atomic<int> visits = 0;
+  Body body = [&](std::int64_t begin, std::int64_t end) {
+    isRunning = true;
+    isRunning.notify_all();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_FALSE(isEnding); // What it uses would be gone.
+    visits += int(end - begin);
+  };
+  std::vector<std::thread> threads;
+  std::vector<std::function<void()>> queue;
+  Threads host{4, [&](int, const ParallelTask &task) {
+                 threads.emplace_back([&task] { task(1); });
+                 queue.emplace_back([&task] { task(2); });
+                 queue.emplace_back([task] { task(3); });
+                 isRunning.wait(false);
+                 throw std::runtime_error("no room");
+               }};
+  EXPECT_EQ(run(host, [&] { parallelFor(100, body); }),
+            "parallelFor: expected no exception, got 'no room'");
+  isEnding = true;
+  int before = visits;
+  for (std::thread &thread : threads)
+    thread.join();
+  for (const std::function<void()> &task : queue)
+    task();
+  EXPECT_EQ(visits, before);
+}
+
 TEST(SupportParallelFor, BalancesUnevenWork) {
   // A unit of work takes a unit of time: a thread goes on only when the other
   // has worked as long, or has nothing left to do.

@@ -35,7 +35,8 @@ extern "C" {
 typedef struct attn_engine attn_engine;
 
 /** Calls `task(task_context, 0)` to `task(task_context, count - 1)`, each once,
-    in any order and on any threads, and returns when all have returned. */
+    in any order and on any threads, and returns when all have returned. Must
+    return, but may throw where it is C++; see attn/parallel_for.h. */
 typedef void (*attn_parallel_for)(void *context, int count,
                                   void (*task)(void *task_context, int index),
                                   void *task_context);
