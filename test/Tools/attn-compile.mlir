@@ -52,6 +52,23 @@
 // RUN: not attn-compile %S/Inputs/syntax-error.mlir -o %t.bad.o --header %t.bad.h 2>&1 | FileCheck %s --check-prefix=SYNTAX
 // RUN: not ls %t.bad.o %t.bad.h
 
+// No file is lost, whatever it is called.
+// RUN: cp %s %t.input.mlir && ln -f %t.input.mlir %t.link.mlir
+// RUN: ln -sf %t.input.mlir %t.symbolic.mlir
+// RUN: not attn-compile %t.input.mlir -o %t.input.mlir --header %t.h 2>&1 | FileCheck %s --check-prefix=ITSELF
+// RUN: not attn-compile %t.input.mlir -o %t.link.mlir --header %t.h 2>&1 | FileCheck %s --check-prefix=ITSELF
+// RUN: not attn-compile %t.symbolic.mlir -o %t.o --header %t.input.mlir 2>&1 | FileCheck %s --check-prefix=HEADER-ITSELF
+// RUN: cmp %s %t.input.mlir
+// RUN: rm -rf %t.folder && mkdir %t.folder
+// RUN: not attn-compile %s -o %t.folder/x --header %t.folder/x 2>&1 | FileCheck %s --check-prefix=ONE
+// RUN: not attn-compile %s -o %t.folder/x --header %t.folder/none/../x 2>&1 | FileCheck %s --check-prefix=ONE
+// RUN: cd %t.folder && not attn-compile %s -o x --header %t.folder/x 2>&1 | FileCheck %s --check-prefix=ONE
+// RUN: not ls %t.folder/x
+// RUN: attn-compile %s -o /dev/null --header /dev/null
+// ITSELF: attn-compile: error: -o: expected another file than that of the input, got '{{.*}}.mlir'
+// HEADER-ITSELF: attn-compile: error: --header: expected another file than that of the input, got '{{.*}}input.mlir'
+// ONE: attn-compile: error: --header: expected another file than that of -o, got '{{.*}}x'
+
 // OUTPUT: attn-compile: error: -o: expected the name of the object file
 // HEADER: attn-compile: error: --header: expected the name of the header
 // INPUT: attn-compile: error: expected one input file, got 0; see --help

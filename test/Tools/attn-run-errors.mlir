@@ -107,6 +107,26 @@
 // RUN:   2>&1 | FileCheck %s --check-prefix=OUTSIDE
 // OUTSIDE: attn-run: error: {{.*}}'score' region: the value depends on a load outside its tensor ('terms'), or on an integer operation without a result
 
+// No file is lost, whatever it is called; a result may replace an argument.
+// RUN: cp %s %t/input.mlir && ln %t/input.mlir %t/link.mlir
+// RUN: not attn-run %t/input.mlir --entry matrix --out %t/link.mlir 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=ITSELF
+// RUN: cmp %s %t/input.mlir
+// ITSELF: attn-run: error: --out: expected another file than that of the input, got '{{.*}}link.mlir'
+// RUN: not attn-run %s --entry matrix --expect %t/matrix.npy \
+// RUN:   --out %t/./matrix.npy 2>&1 | FileCheck %s --check-prefix=EXPECTED
+// EXPECTED: attn-run: error: --out: expected another file than that of --expect, got '{{.*}}matrix.npy'
+// RUN: not attn-run %s --entry matrix --out %t/a --out %t/a 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=TWICE
+// TWICE: attn-run: error: --out: expected another file than that of --out, got '{{.*}}a'
+// RUN: not attn-run %s --entry sum --arg %t/matrix.npy --random 1 \
+// RUN:   --json %t/matrix.npy 2>&1 | FileCheck %s --check-prefix=JSON-ARGUMENT
+// JSON-ARGUMENT: attn-run: error: --json: expected another file than that of --arg, got '{{.*}}matrix.npy'
+// RUN: cp %t/matrix.npy %t/updated.npy
+// RUN: attn-run %s --entry sum --arg %t/updated.npy --arg %t/updated.npy \
+// RUN:   --random 1 --out %t/updated.npy
+// RUN: not cmp %t/matrix.npy %t/updated.npy
+
 // RUN: not attn-run %s --entry matrix --expect %t/vector.npy --out %t/new.npy \
 // RUN:   2>&1 | FileCheck %s --check-prefix=SHAPE
 // RUN: not ls %t/new.npy

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tools/OutputFiles.h"
 #include "tools/PrintError.h"
 #include "tools/attn-compile/Options.h"
 
@@ -33,6 +34,11 @@ writeFile(const std::string &path, llvm::StringRef contents) {
 }
 
 static Status compileFile(const Options &options) {
+  if (Status status = checkOutputFiles(
+          {{"-o", options.outputFile}, {"--header", options.headerFile}},
+          {{"the input", options.inputFile}});
+      !status)
+    return status;
   auto text =
       llvm::MemoryBuffer::getFileOrSTDIN(options.inputFile, /*IsText=*/true);
   if (!text)

@@ -7,6 +7,7 @@
 
 #include "attn/engine.h"
 #include "runtime/Npy/Npy.h"
+#include "tools/OutputFiles.h"
 #include "tools/PrintError.h"
 #include "tools/attn-run/Arguments.h"
 #include "tools/attn-run/Check.h"
@@ -119,8 +120,27 @@ runKernel(const Kernel &kernel, std::span<const Argument> arguments,
   return times;
 }
 
+/// An error if a file would be lost. Results may replace arguments, which have
+/// been read by then: so steps update caches.
+static Status checkFiles(const Options &options) {
+  std::vector<NamedFile> inputs = {{"the input", options.inputFile}};
+  for (const std::string &path : options.expectedFiles)
+    inputs.push_back({"--expect", path});
+  std::vector<NamedFile> outputs;
+  for (const std::string &path : options.outputFiles)
+    outputs.push_back({"--out", path});
+  if (Status status = checkOutputFiles(outputs, inputs); !status)
+    return status;
+  llvm::append_range(inputs, outputs);
+  for (const std::string &path : options.arguments)
+    inputs.push_back({"--arg", path});
+  return checkOutputFiles({{"--json", options.jsonFile}}, inputs);
+}
+
 /// Does everything. True if the results are as expected.
 static Expected<bool> runFile(const Options &options) {
+  if (Status status = checkFiles(options); !status)
+    return status.error();
   auto text =
       llvm::MemoryBuffer::getFileOrSTDIN(options.inputFile, /*IsText=*/true);
   if (!text)

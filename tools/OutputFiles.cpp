@@ -1,0 +1,53 @@
+//===- OutputFiles.cpp - Files that a tool may write ----------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/OutputFiles.h"
+
+#include "llvm/Support/FileSystem.h"
+
+#include <filesystem>
+
+using namespace attn;
+
+/// Whether both are one file, which may not be there yet. Of devices nothing is
+/// lost.
+static bool areSame(const std::string &a, const std::string &b) {
+  for (const std::string &path : {a, b})
+    if (path.empty() || path == "-" ||
+        (llvm::sys::fs::exists(path) && !llvm::sys::fs::is_regular_file(path)))
+      return false;
+  if (llvm::sys::fs::equivalent(a, b))
+    return true;
+  auto resolve = [](const std::string &path) {
+    std::error_code ignored;
+    return std::filesystem::weakly_canonical(
+        std::filesystem::absolute(path, ignored), ignored);
+  };
+  return resolve(a) == resolve(b);
+}
+
+static Status checkFile(const NamedFile &output,
+                        llvm::ArrayRef<NamedFile> others) {
+  for (const NamedFile &other : others)
+    if (areSame(output.path, other.path))
+      return Error{(output.what + ": expected another file than that of " +
+                    other.what + ", got '" + output.path + "'")
+                       .str(),
+                   {}};
+  return {};
+}
+
+Status attn::checkOutputFiles(llvm::ArrayRef<NamedFile> outputs,
+                              llvm::ArrayRef<NamedFile> inputs) {
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (Status status = checkFile(outputs[i], inputs); !status)
+      return status;
+    if (Status status = checkFile(outputs[i], outputs.take_front(i)); !status)
+      return status;
+  }
+  return {};
+}
