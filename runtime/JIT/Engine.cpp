@@ -13,24 +13,20 @@
 #include "runtime/JIT/DeviceTarget.h"
 #include "runtime/JIT/KernelCode.h"
 #include "runtime/JIT/Linker.h"
+#include "runtime/JIT/MemoryCache.h"
 #include "runtime/JIT/ObjectCache.h"
 #include "runtime/JIT/Stopwatch.h"
 #include "runtime/JIT/Target.h"
 
 #include "llvm/ADT/StringExtras.h"
 
-#include <future>
 #include <limits>
-#include <mutex>
 #include <thread>
-#include <unordered_map>
 
 using namespace attn;
 using namespace attn::jit;
 using detail::KernelCode;
 using llvm::orc::JITTargetMachineBuilder;
-
-using CodeOrError = Expected<std::shared_ptr<const KernelCode>>;
 
 struct __attribute__((visibility("hidden"))) Engine::Impl {
   Impl(JITTargetMachineBuilder target, std::shared_ptr<Linker> linker,
@@ -43,9 +39,9 @@ struct __attribute__((visibility("hidden"))) Engine::Impl {
   std::string identifyCompiler() const;
   std::string computeKey(std::string_view text, const CompileOptions &options,
                          const DeviceTarget *device) const;
-  CodeOrError build(std::string_view text, const CompileOptions &options,
-                    const DeviceTarget *device, const std::string &key,
-                    CompileStats &stats) const;
+  Expected<CodePtr> build(std::string_view text, const CompileOptions &options,
+                          const DeviceTarget *device, const std::string &key,
+                          CompileStats &stats) const;
   /// Compiles for this machine, and for `device` if it is not null.
   Expected<Kernel> compileFor(std::string_view text,
                               const CompileOptions &options,
@@ -60,10 +56,7 @@ struct __attribute__((visibility("hidden"))) Engine::Impl {
   const std::string compilerIdentity;
   LazyDeviceTarget gpu;
 
-  /// By key. A kernel that is still being compiled is here too, so that whoever
-  /// asks for it meanwhile waits.
-  std::mutex mutex;
-  std::unordered_map<std::string, std::shared_future<CodeOrError>> kernels;
+  MemoryCache kernels;
 };
 
 /// Everything but the text and the options that decides what code comes out.
@@ -83,11 +76,11 @@ std::string Engine::Impl::computeKey(std::string_view text,
 }
 
 /// From the disk or from the text.
-CodeOrError Engine::Impl::build(std::string_view text,
-                                const CompileOptions &options,
-                                const DeviceTarget *device,
-                                const std::string &key,
-                                CompileStats &stats) const {
+Expected<CodePtr> Engine::Impl::build(std::string_view text,
+                                      const CompileOptions &options,
+                                      const DeviceTarget *device,
+                                      const std::string &key,
+                                      CompileStats &stats) const {
   std::optional<CompiledObject> compiled;
   if (disk)
     compiled = disk->load(key);
@@ -148,30 +141,13 @@ Expected<Kernel> Engine::Impl::compileFor(std::string_view text,
   Stopwatch stopwatch;
   CompileStats stats;
   std::string key = computeKey(text, options, device);
-  std::promise<CodeOrError> promise;
-  std::shared_future<CodeOrError> kernel;
-  bool isMine;
-  {
-    std::lock_guard lock(mutex);
-    auto [entry, inserted] = kernels.try_emplace(key);
-    isMine = inserted;
-    if (isMine)
-      entry->second = promise.get_future().share();
-    kernel = entry->second;
-  }
-  if (isMine) {
-    CodeOrError code = build(text, options, device, key, stats);
-    if (!code) {
-      std::lock_guard lock(mutex);
-      kernels.erase(key);
-    }
-    promise.set_value(std::move(code));
-  } else {
-    stats.source = CompileStats::Source::memoryCache;
-  }
-  const CodeOrError &code = kernel.get();
+  stats.source = CompileStats::Source::memoryCache;
+  Expected<CodePtr> code = kernels.get(key, [&] {
+    stats.source = CompileStats::Source::compiler;
+    return build(text, options, device, key, stats);
+  });
   if (!code)
-    return code.error();
+    return std::move(code).error();
   stats.totalMs = stopwatch.lap();
   return Kernel(*code, stats);
 }

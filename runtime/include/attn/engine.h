@@ -82,7 +82,10 @@ public:
   static Expected<Engine> create(const EngineOptions &options = {});
 
   /// Compiles one function of `text`. The same text and options compiled again
-  /// give the same code from the cache. An error carries the MLIR diagnostics
+  /// give the same code, from memory if a Kernel of it lives or if it is among
+  /// the last 128 that the engine was asked for. The code of other kernels is
+  /// freed. Each that lives has two mappings of memory, of which Linux gives a
+  /// process 65,530 (vm.max_map_count). An error carries the MLIR diagnostics
   /// with their locations.
   Expected<Kernel> compile(std::string_view text,
                            const CompileOptions &options = {}) const;
