@@ -420,10 +420,10 @@ def OutlineParallelLoops
   let description = [{
     Moves the body of each `scf.forall` on buffers to a function of its own,
     which runs ranges of the loop's iterations, counted with the last dimension
-    fastest, and hands it to the runtime's `attn_rt_parallel_for`. The runtime
-    calls the function once on a thread, with a range, and the function asks for
-    the next ones, until there are none. Loops within a parallel loop run in
-    order. Iterations must not depend on each other.
+    fastest, and hands it to the runtime's `attn_rt_parallel_ranges`. The
+    runtime calls the function once on a thread, with a range, and the function
+    asks for the next ones, until there are none. Loops within a parallel loop
+    run in order. Iterations must not depend on each other.
 
     ```mlir
     func.func @f(%buffer: memref<?xf32>, %value: f32, %n: index) {
@@ -440,7 +440,7 @@ def OutlineParallelLoops
     func.func @f(%buffer: memref<?xf32>, %value: f32, %n: index) {
       %context = llvm.alloca ... x !llvm.struct<(..., f32)> : (i64) -> !llvm.ptr
       ... // Stores %buffer and %value there.
-      llvm.call @attn_rt_parallel_for(%f_parallel_0, %context, %n)
+      llvm.call @attn_rt_parallel_ranges(%f_parallel_0, %context, %n)
       return
     }
     func.func private @f_parallel_0(%context: !llvm.ptr, %first: !llvm.ptr) {

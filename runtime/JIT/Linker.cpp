@@ -35,7 +35,7 @@ static llvm::Error defineSupport(LLJIT &jit, JITDylib &library) {
   define("attn_rt_fail", &attn_rt_fail);
   define("attn_rt_alloc", &attn_rt_alloc);
   define("attn_rt_free", &attn_rt_free);
-  define("attn_rt_parallel_for", &attn_rt_parallel_for);
+  define("attn_rt_parallel_ranges", &attn_rt_parallel_ranges);
   define("attn_rt_next_range", &attn_rt_next_range);
   define("attn_gpu_launch", &attn_gpu_launch);
   define("attn_gpu_alloc", &attn_gpu_alloc);

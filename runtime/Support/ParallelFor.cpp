@@ -152,8 +152,8 @@ static const char *runInParallel(ParallelBody body, void *context,
   return loop.takeFailure(call);
 }
 
-void attn_rt_parallel_for(ParallelBody body, void *context,
-                          std::int64_t count) {
+void attn_rt_parallel_ranges(ParallelBody body, void *context,
+                             std::int64_t count) {
   if (count <= 0)
     return;
   CallRecord &call = getCurrentCall();

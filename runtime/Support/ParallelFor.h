@@ -37,7 +37,9 @@ struct Threads {
 
 } // namespace attn::support
 
-// What generated code calls, and only within `runGuarded`.
+// What generated code calls, and only within `runGuarded`. Objects that were
+// compiled ahead of time call it too: what they must not be linked with any more
+// gets another name.
 extern "C" {
 /// Calls `body(context, range)` once on each thread of the call that finds
 /// work; within another parallel loop, on the calling thread. A body runs the
@@ -46,7 +48,7 @@ extern "C" {
 /// none after it starts any more, what is before it is run by further calls of
 /// `body`, and the call ends with the message of the first range that failed,
 /// first by index.
-ATTN_EXPORT void attn_rt_parallel_for(
+ATTN_EXPORT void attn_rt_parallel_ranges(
     void (*body)(void *context, attn::support::ParallelRange *range),
     void *context, std::int64_t count);
 /// The range with the next indices for this thread in it; null if none are

@@ -11,7 +11,7 @@
 
 // A buffer and a scalar are passed on, a constant is copied.
 
-// CHECK-DAG: llvm.func @attn_rt_parallel_for(!llvm.ptr, !llvm.ptr, i64)
+// CHECK-DAG: llvm.func @attn_rt_parallel_ranges(!llvm.ptr, !llvm.ptr, i64)
 // CHECK-DAG: llvm.func @attn_rt_next_range(!llvm.ptr) -> !llvm.ptr
 // CHECK-LABEL: func.func @rank_1(
 // CHECK-SAME: %[[BUFFER:.*]]: memref<?xf32, strided<[?]>>, %[[VALUE:.*]]: f32, %[[N:.*]]: index)
@@ -25,7 +25,7 @@
 // CHECK: llvm.store %[[DESCRIPTOR]]
 // CHECK: %[[COUNT64:.*]] = arith.index_cast %[[COUNT]] : index to i64
 // CHECK: %[[ADDRESS:.*]] = builtin.unrealized_conversion_cast %[[FUNCTION]]
-// CHECK: llvm.call @attn_rt_parallel_for(%[[ADDRESS]], %[[CONTEXT]], %[[COUNT64]])
+// CHECK: llvm.call @attn_rt_parallel_ranges(%[[ADDRESS]], %[[CONTEXT]], %[[COUNT64]])
 // CHECK-NEXT: return
 
 // CHECK-LABEL: func.func private @rank_1_parallel_0(
@@ -112,11 +112,11 @@ func.func @rank_3(%buffer: memref<?x?x64xf32, strided<[?, ?, 1]>>,
 // CHECK-DAG: %[[F0:.*]] = constant @two_parallel_0
 // CHECK-DAG: %[[F1:.*]] = constant @two_parallel_1
 // CHECK: %[[A0:.*]] = builtin.unrealized_conversion_cast %[[F0]]
-// CHECK: llvm.call @attn_rt_parallel_for(%[[A0]], %[[FIRST]],
+// CHECK: llvm.call @attn_rt_parallel_ranges(%[[A0]], %[[FIRST]],
 // CHECK: scf.for
 // CHECK-NOT: llvm.alloca
 // CHECK: %[[A1:.*]] = builtin.unrealized_conversion_cast %[[F1]]
-// CHECK: llvm.call @attn_rt_parallel_for(%[[A1]], %[[SECOND]],
+// CHECK: llvm.call @attn_rt_parallel_ranges(%[[A1]], %[[SECOND]],
 // CHECK: func.func private @two_parallel_0(
 // CHECK: func.func private @two_parallel_1(
 func.func @two(%buffer: memref<?xindex>, %n: index) {
@@ -139,7 +139,7 @@ func.func @two(%buffer: memref<?xindex>, %n: index) {
 
 // CHECK-LABEL: func.func @empty(
 // CHECK: %[[NOTHING:.*]] = llvm.mlir.zero
-// CHECK: llvm.call @attn_rt_parallel_for(%{{.*}}, %[[NOTHING]], %c0
+// CHECK: llvm.call @attn_rt_parallel_ranges(%{{.*}}, %[[NOTHING]], %c0
 // CHECK-LABEL: func.func private @empty_parallel_0(
 func.func @empty() {
   scf.forall (%i, %j) in (0, 7) {
@@ -218,7 +218,7 @@ func.func @kept(%out: memref<?xindex>, %n: index) {
 // CHECK-NEXT: memref.dealloc %[[INNER]] : memref<4xf32>
 // CHECK-NEXT: memref.dealloc %[[OUTER]] : memref<8xf32>
 // CHECK-NEXT: return
-// CHECK-NOT: attn_rt_parallel_for
+// CHECK-NOT: attn_rt_parallel_ranges
 func.func @nested(%buffer: memref<?xf32>, %value: f32, %n: index) {
   scf.forall (%i) in (%n) {
     %outer = memref.alloc() {alignment = 64 : i64} : memref<8xf32>

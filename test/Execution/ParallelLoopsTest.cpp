@@ -99,7 +99,7 @@ protected:
         symbols[mangle(name)] = {llvm::orc::ExecutorAddr::fromPtr(function),
                                  llvm::JITSymbolFlags::Exported};
       };
-      define("attn_rt_parallel_for", &attn_rt_parallel_for);
+      define("attn_rt_parallel_ranges", &attn_rt_parallel_ranges);
       define("attn_rt_next_range", &attn_rt_next_range);
       define("attn_rt_alloc", &attn_rt_alloc);
       define("attn_rt_free", &attn_rt_free);

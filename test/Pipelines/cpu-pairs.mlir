@@ -18,10 +18,10 @@
 
 // Values are packed in parallel, then tiles computed.
 // TILE-LABEL: llvm.func @attention(
-// TILE-COUNT-2: llvm.call @attn_rt_parallel_for
+// TILE-COUNT-2: llvm.call @attn_rt_parallel_ranges
 // TILE: llvm.x86.tdpbf16ps.internal
 // DOT-LABEL: llvm.func @attention(
-// DOT-COUNT-2: llvm.call @attn_rt_parallel_for
+// DOT-COUNT-2: llvm.call @attn_rt_parallel_ranges
 // DOT: llvm.x86.avx512bf16.dpbf16ps.512
 // DOT-NOT: llvm.x86.t
 

@@ -16,7 +16,7 @@
 // Nothing has the size of all scores: buffers are those of a tile of queries,
 // but for the result, which the caller's buffer need not be.
 // CHECK-LABEL: llvm.func @attention(
-// CHECK: llvm.call @attn_rt_parallel_for
+// CHECK: llvm.call @attn_rt_parallel_ranges
 // BUFFERS-LABEL: func.func @attention(
 // BUFFERS: memref.alloc() {{.*}} : memref<1x8x2048x64xf32>
 // BUFFERS-NOT: memref.alloc{{.*}}2048
@@ -30,7 +30,7 @@ func.func @attention(%q: !x, %k: !x, %v: !x, %o: !x) -> !x {
 }
 
 // CHECK-LABEL: llvm.func @half(
-// CHECK: llvm.call @attn_rt_parallel_for
+// CHECK: llvm.call @attn_rt_parallel_ranges
 // BUFFERS-LABEL: func.func @half(
 func.func @half(%q: !h, %k: !h, %v: !h, %o: !h) -> !h {
   %r = attn.attention ins(%q, %k, %v : !h, !h, !h) outs(%o : !h) mask causal
@@ -38,7 +38,7 @@ func.func @half(%q: !h, %k: !h, %v: !h, %o: !h) -> !h {
 }
 
 // CHECK-LABEL: llvm.func @packed(
-// CHECK: llvm.call @attn_rt_parallel_for
+// CHECK: llvm.call @attn_rt_parallel_ranges
 // BUFFERS-LABEL: func.func @packed(
 // BUFFERS: scf.forall
 func.func @packed(%q: tensor<1x8x?x64xf32>, %o: tensor<1x8x?x64xf32>,
@@ -54,7 +54,7 @@ func.func @packed(%q: tensor<1x8x?x64xf32>, %o: tensor<1x8x?x64xf32>,
 
 // What takes the reference path says so.
 // CHECK-LABEL: llvm.func @double(
-// CHECK-NOT: llvm.call @attn_rt_parallel_for
+// CHECK-NOT: llvm.call @attn_rt_parallel_ranges
 func.func @double(%q: !d, %k: !d, %v: !d, %o: !d) -> !d {
   // expected-remark @below {{is lowered by the reference path, because its element type is f64}}
   // expected-remark @below {{not computed by vectors: has a reduction in the last loop}}
@@ -63,7 +63,7 @@ func.func @double(%q: !d, %k: !d, %v: !d, %o: !d) -> !d {
 }
 
 // CHECK-LABEL: llvm.func @dropout(
-// CHECK-NOT: llvm.call @attn_rt_parallel_for
+// CHECK-NOT: llvm.call @attn_rt_parallel_ranges
 func.func @dropout(%q: !x, %k: !x, %v: !x, %o: !x, %seed: i64, %call: i32)
     -> !x {
   // expected-remark @below {{is lowered by the reference path, because it has dropout}}
@@ -75,7 +75,7 @@ func.func @dropout(%q: !x, %k: !x, %v: !x, %o: !x, %seed: i64, %call: i32)
 
 // A region without a form in vectors is computed position by position.
 // CHECK-LABEL: llvm.func @erf(
-// CHECK: llvm.call @attn_rt_parallel_for
+// CHECK: llvm.call @attn_rt_parallel_ranges
 func.func @erf(%q: !x, %k: !x, %v: !x, %o: !x) -> !x {
   %r = attn.attention ins(%q, %k, %v : !x, !x, !x) outs(%o : !x)
       score(%s, %b, %h, %p, %j) {

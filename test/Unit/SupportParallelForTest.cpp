@@ -38,7 +38,7 @@ void callBody(void *body, ParallelRange *range) {
 
 /// What generated code does.
 void parallelFor(std::int64_t count, Body &body) {
-  attn_rt_parallel_for(callBody, &body, count);
+  attn_rt_parallel_ranges(callBody, &body, count);
 }
 
 /// Runs `function` as a call of generated code. Gives the reason if it failed,
@@ -262,10 +262,11 @@ TEST(SupportParallelFor, TasksRunOneBodyUntilItFails) {
   };
   Threads threads{2, [](int, const ParallelTask &task) { task(1); }};
   Counts all, some{.failing = 90};
-  EXPECT_EQ(run(threads, [&] { attn_rt_parallel_for(body, &all, 100); }), "");
+  EXPECT_EQ(run(threads, [&] { attn_rt_parallel_ranges(body, &all, 100); }),
+            "");
   EXPECT_EQ(all.bodies, 1);
   EXPECT_GT(all.ranges, 8);
-  EXPECT_EQ(run(threads, [&] { attn_rt_parallel_for(body, &some, 100); }),
+  EXPECT_EQ(run(threads, [&] { attn_rt_parallel_ranges(body, &some, 100); }),
             "no");
   EXPECT_EQ(some.bodies, 2); // The second one runs what is before the failure.
 }

@@ -175,7 +175,7 @@ LogicalResult Outliner::declareRuntime() {
   };
   Type nothing = LLVM::LLVMVoidType::get(rewriter.getContext());
   return success(
-      succeeded(declare("attn_rt_parallel_for",
+      succeeded(declare("attn_rt_parallel_ranges",
                         {pointer, pointer, rewriter.getI64Type()}, nothing,
                         parallelFor)) &&
       succeeded(declare("attn_rt_next_range", pointer, pointer, nextRange)));
