@@ -38,8 +38,8 @@ struct Threads {
 } // namespace attn::support
 
 // What generated code calls, and only within `runGuarded`. Objects that were
-// compiled ahead of time call it too: what they must not be linked with any more
-// gets another name.
+// compiled ahead of time call it too: what they must not be linked with any
+// more gets another name.
 extern "C" {
 /// Calls `body(context, range)` once on each thread of the call that finds
 /// work; within another parallel loop, on the calling thread. A body runs the
