@@ -243,10 +243,13 @@ Expected<string> FunctionWriter::write() {
     return std::move(status).error();
 
   string arguments = parameters.write();
-  if (!additions.arguments.empty())
-    arguments += ",\n    " + string(additions.arguments);
-  if (!additions.clauses.empty())
-    clauses += "\n      " + string(additions.clauses);
+  const Verbatim &verbatim = additions.verbatim;
+  if (!verbatim.arguments.empty())
+    arguments += ",\n    " + string(verbatim.arguments);
+  if (!verbatim.operations.empty())
+    body += "  " + string(verbatim.operations) + "\n";
+  if (!verbatim.clauses.empty())
+    clauses += "\n      " + string(verbatim.clauses);
   string function =
       "func.func @attention(\n    " + arguments + ")\n    -> (" + types +
       ") {\n" + body + parameters.writeSummaries() + "  %" +

@@ -8,7 +8,8 @@
 #ifndef ATTN_RUNTIME_BUILDER_ATTENTIONWRITER_H
 #define ATTN_RUNTIME_BUILDER_ATTENTIONWRITER_H
 
-#include "attn/attention.h"
+#include "attn/multi_head_attention.h"
+#include "attn/multi_token_attention.h"
 
 #include <functional>
 #include <string>
@@ -18,10 +19,14 @@
 
 namespace attn::builder {
 
+/// What comes last in a kernel, and is already IR.
+struct Verbatim {
+  std::string_view arguments = {}, operations = {}, clauses = {};
+};
+
 /// What a kernel has beside an Attention.
 struct Additions {
-  /// Last, and already IR.
-  std::string_view arguments, clauses;
+  Verbatim verbatim = {};
   std::string_view operation = "attn.attention";
   /// Clauses with an argument each, which come after query, key and value.
   std::vector<std::pair<std::string, detail::DeclarationPtr>> stages = {};
@@ -40,6 +45,15 @@ struct Additions {
 /// The text of a variant.
 Expected<std::string> writeAttention(const Attention &attention,
                                      const Additions &additions);
+
+/// The text of multi-token attention.
+Expected<std::string>
+writeMultiTokenAttention(const MultiTokenAttention &description,
+                         const Verbatim &verbatim);
+
+/// The text of a layer.
+Expected<std::string> writeLayer(const MultiHeadAttention &layer,
+                                 const Verbatim &verbatim);
 
 } // namespace attn::builder
 

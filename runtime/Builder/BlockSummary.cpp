@@ -7,6 +7,7 @@
 
 #include "attn/block_summary.h"
 
+#include "runtime/Builder/BlockRanges.h"
 #include "runtime/Builder/Parameters.h"
 
 #include <algorithm>
@@ -55,9 +56,10 @@ static string writeSummarize(const Declaration &table) {
          "  return %3 : " + joint + "\n}\n";
 }
 
-Expected<BlockSummary>
-BlockSummary::create(const Engine &engine, const detail::DeclarationPtr &tensor,
-                     const TensorView &table) {
+Expected<BlockRanges>
+builder::computeBlockRanges(const Engine &engine,
+                            const detail::DeclarationPtr &tensor,
+                            const TensorView &table) {
   if (tensor->blocks.empty())
     return Error{"argument '" + tensor->name +
                      "': expected a tensor that is summarized, got one without "
@@ -99,5 +101,14 @@ BlockSummary::create(const Engine &engine, const detail::DeclarationPtr &tensor,
   if (Status status = kernel->run(arguments, results); !status)
     return std::move(status).error();
   TensorView ranges = view(true);
-  return BlockSummary(std::move(memory), ranges);
+  return BlockRanges{std::move(memory), ranges};
+}
+
+Expected<BlockSummary>
+BlockSummary::create(const Engine &engine, const detail::DeclarationPtr &tensor,
+                     const TensorView &table) {
+  Expected<BlockRanges> computed = computeBlockRanges(engine, tensor, table);
+  if (!computed)
+    return std::move(computed).error();
+  return BlockSummary(std::move(computed->memory), computed->ranges);
 }

@@ -5,24 +5,19 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "attn/attn_c.h"
+#include "runtime/Builder/CInterface.h"
 
-#include "attn/engine.h"
-#include "runtime/Builder/AttentionWriter.h"
 #include "runtime/Support/MessageForC.h"
 #include "runtime/Support/TensorConversion.h"
 
 #include <vector>
 
 using namespace attn;
+using namespace attn::builder;
 using std::string;
 using support::copyForC;
 using support::failNull;
 
-struct attn_engine {
-  Engine engine;
-  CompileOptions options; ///< Of all kernels.
-};
 struct attn_kernel {
   Kernel kernel;
 };
@@ -41,7 +36,7 @@ static const char *describe(Diagnostic::Severity severity) {
   return "";
 }
 
-static char *fail(const Error &error) {
+char *builder::failForC(const Error &error) {
   string text = error.message;
   for (const Diagnostic &diagnostic : error.diagnostics)
     // The message already has the first error.
@@ -50,6 +45,13 @@ static char *fail(const Error &error) {
               ":" + std::to_string(diagnostic.column) + ": " +
               describe(diagnostic.severity) + diagnostic.message;
   return copyForC(text);
+}
+
+char *builder::storeForC(const Expected<string> &text, char **result) {
+  if (!text)
+    return failForC(text.error());
+  *result = copyForC(*text);
+  return nullptr;
 }
 
 static Expected<Argument> convert(const attn_argument &argument,
@@ -78,10 +80,9 @@ static Expected<Argument> convert(const attn_argument &argument,
 
 static EngineOptions convert(const attn_engine_options &options) {
   EngineOptions result;
-  result.cacheDirectory =
-      options.cache_directory ? options.cache_directory : "";
+  result.cacheDirectory = getText(options.cache_directory);
   result.threads = options.threads;
-  result.cpu = options.cpu ? options.cpu : "";
+  result.cpu = getText(options.cpu);
   result.gpu = options.gpu;
   if (attn_parallel_for parallelFor = options.parallel_for)
     result.parallelFor = [parallelFor, context = options.parallel_for_context](
@@ -102,7 +103,7 @@ char *attn_engine_create(const attn_engine_options *options,
   Expected<Engine> created =
       Engine::create(options ? convert(*options) : EngineOptions());
   if (!created)
-    return fail(created.error());
+    return failForC(created.error());
   CompileOptions compileOptions;
   if (options && options->pipeline)
     compileOptions.pipeline = options->pipeline;
@@ -117,13 +118,21 @@ void attn_engine_destroy(attn_engine *engine) { delete engine; }
 // Kernels
 //===----------------------------------------------------------------------===//
 
-static Expected<string> write(const attn_attention &attention) {
-  if (attention.type < ATTN_F64 || attention.type > ATTN_I1)
-    return Error{"type: there is no element type " +
-                     std::to_string(int(attention.type)),
+Expected<ElementType> builder::convertType(const char *member,
+                                           attn_element_type type) {
+  if (type < ATTN_F64 || type > ATTN_I1)
+    return Error{string(member) + ": there is no element type " +
+                     std::to_string(int(type)),
                  {}};
+  return ElementType(type);
+}
+
+Expected<Attention> builder::convert(const attn_attention &attention) {
+  Expected<ElementType> type = convertType("type", attention.type);
+  if (!type)
+    return std::move(type).error();
   Attention result;
-  result.type = ElementType(attention.type);
+  result.type = *type;
   result.queryHeads = attention.query_heads;
   result.keyValueHeads = attention.key_value_heads;
   result.headSize = attention.head_size;
@@ -132,9 +141,20 @@ static Expected<string> write(const attn_attention &attention) {
   result.queryLength = attention.query_length;
   result.keyLength = attention.key_length;
   result.logSumExp = attention.log_sum_exp;
-  return builder::writeAttention(
-      result, {.arguments = attention.arguments ? attention.arguments : "",
-               .clauses = attention.clauses ? attention.clauses : ""});
+  return result;
+}
+
+Verbatim builder::getVerbatim(const attn_attention &attention) {
+  return {.arguments = getText(attention.arguments),
+          .operations = getText(attention.operations),
+          .clauses = getText(attention.clauses)};
+}
+
+static Expected<string> write(const attn_attention &attention) {
+  Expected<Attention> converted = builder::convert(attention);
+  if (!converted)
+    return std::move(converted).error();
+  return writeAttention(*converted, {.verbatim = getVerbatim(attention)});
 }
 
 char *attn_attention_text(const attn_attention *attention, char **text) {
@@ -143,11 +163,7 @@ char *attn_attention_text(const attn_attention *attention, char **text) {
   *text = nullptr;
   if (!attention)
     return failNull("attention");
-  Expected<string> written = write(*attention);
-  if (!written)
-    return fail(written.error());
-  *text = copyForC(*written);
-  return nullptr;
+  return storeForC(write(*attention), text);
 }
 
 char *attn_engine_compile(const attn_engine *engine, const char *text,
@@ -161,7 +177,7 @@ char *attn_engine_compile(const attn_engine *engine, const char *text,
     return failNull("text");
   Expected<Kernel> compiled = engine->engine.compile(text, engine->options);
   if (!compiled)
-    return fail(compiled.error());
+    return failForC(compiled.error());
   *kernel = new attn_kernel{*compiled};
   return nullptr;
 }
@@ -176,7 +192,7 @@ char *attn_engine_compile_attention(const attn_engine *engine,
     return failNull("attention");
   Expected<string> written = write(*attention);
   if (!written)
-    return fail(written.error());
+    return failForC(written.error());
   return attn_engine_compile(engine, written->c_str(), kernel);
 }
 
@@ -213,7 +229,7 @@ static char *call(const attn_kernel *kernel, const attn_argument *arguments,
     Expected<Argument> input =
         convert(arguments[i], "argument " + std::to_string(i));
     if (!input)
-      return fail(input.error());
+      return failForC(input.error());
     inputs.push_back(*input);
   }
   std::vector<TensorView> outputs;
@@ -222,11 +238,11 @@ static char *call(const attn_kernel *kernel, const attn_argument *arguments,
         support::convertTensor(&results[i], /*readOnly=*/false,
                                [i] { return "result " + std::to_string(i); });
     if (!output)
-      return fail(output.error());
+      return failForC(output.error());
     outputs.push_back(*output);
   }
   Status status = function(kernel->kernel, inputs, outputs);
-  return status ? nullptr : fail(status.error());
+  return status ? nullptr : failForC(status.error());
 }
 
 char *attn_kernel_run(const attn_kernel *kernel, const attn_argument *arguments,

@@ -8,6 +8,7 @@
 #include "attn/multi_head_attention.h"
 
 #include "runtime/Builder/AttentionChecks.h"
+#include "runtime/Builder/AttentionWriter.h"
 #include "runtime/Builder/CapturedSizes.h"
 #include "runtime/Builder/LayerChecks.h"
 #include "runtime/Builder/Node.h"
@@ -27,8 +28,9 @@ namespace {
 /// cannot have.
 class LayerWriter {
 public:
-  explicit LayerWriter(const MultiHeadAttention &layer)
-      : layer(layer), attention(layer.attention), type(attention.type),
+  LayerWriter(const MultiHeadAttention &layer, const Verbatim &verbatim)
+      : layer(layer), verbatim(verbatim), attention(layer.attention),
+        type(attention.type),
         keyHeads(attention.keyValueHeads.value_or(attention.queryHeads)),
         valueSize(attention.valueHeadSize.value_or(attention.headSize)),
         batch(attention.sequences ? 1 : attention.batch) {}
@@ -76,6 +78,7 @@ private:
                        std::size_t dim);
 
   const MultiHeadAttention &layer;
+  const Verbatim &verbatim;
   const Attention &attention;
   const ElementType type;
   const std::int64_t keyHeads, valueSize, batch;
@@ -320,9 +323,16 @@ Expected<string> LayerWriter::write() {
       returned += ", " + result + "#" + std::to_string(i);
     count = ":" + std::to_string(numResults);
   }
-  return "func.func @layer(\n    " + parameters.write() + ")\n    -> (" +
-         types + ") {\n" + body + parameters.writeSummaries() + "  " + result +
-         count + " = attn.multi_head_attention heads(" +
+  string arguments = parameters.write();
+  if (!verbatim.arguments.empty())
+    arguments += ",\n    " + string(verbatim.arguments);
+  if (!verbatim.operations.empty())
+    body += "  " + string(verbatim.operations) + "\n";
+  if (!verbatim.clauses.empty())
+    clauses += "\n      " + string(verbatim.clauses);
+  return "func.func @layer(\n    " + arguments + ")\n    -> (" + types +
+         ") {\n" + body + parameters.writeSummaries() + "  " + result + count +
+         " = attn.multi_head_attention heads(" +
          std::to_string(attention.queryHeads) + ", " +
          std::to_string(keyHeads) + ") sizes(" +
          std::to_string(attention.headSize) + ", " + std::to_string(valueSize) +
@@ -333,8 +343,13 @@ Expected<string> LayerWriter::write() {
 
 } // namespace
 
-Expected<string> MultiHeadAttention::text() const {
-  if (Status checked = builder::check(*this); !checked)
+Expected<string> builder::writeLayer(const MultiHeadAttention &layer,
+                                     const Verbatim &verbatim) {
+  if (Status checked = check(layer); !checked)
     return std::move(checked).error();
-  return LayerWriter(*this).write();
+  return LayerWriter(layer, verbatim).write();
+}
+
+Expected<string> MultiHeadAttention::text() const {
+  return writeLayer(*this, {});
 }

@@ -152,15 +152,21 @@ static string writeGate(const Additions::Append &append, const string &output,
       " : " + element + "\n  } -> " + type);
 }
 
-Expected<string> MultiTokenAttention::text() const {
-  if (Status checked = ::check(*this); !checked)
+Expected<string>
+builder::writeMultiTokenAttention(const MultiTokenAttention &description,
+                                  const Verbatim &verbatim) {
+  if (Status checked = ::check(description); !checked)
     return std::move(checked).error();
-  std::int64_t heads = attention.queryHeads;
+  const Attention &attention = description.attention;
+  ElementType weights = description.weights;
+  std::int64_t heads = attention.queryHeads, past = description.past;
+  const std::optional<HeadNorm> &headNorm = description.headNorm;
   Additions additions;
+  additions.verbatim = verbatim;
   additions.operation = "attn.multi_token_attention";
   additions.past = past;
-  addStages(additions, "before", before, heads, weights);
-  addStages(additions, "after", after, heads, weights);
+  addStages(additions, "before", description.before, heads, weights);
+  addStages(additions, "after", description.after, heads, weights);
   Declaration weight{"head_norm",
                      weights,
                      true,
@@ -174,7 +180,7 @@ Expected<string> MultiTokenAttention::text() const {
                         : attention.queryLength - past}};
   if (headNorm)
     additions.moreArguments.emplace_back(weight);
-  if (hasGate)
+  if (description.hasGate)
     additions.moreArguments.emplace_back(gate);
   additions.finish = [&](const Additions::Append &append, string output,
                          const string &empty, const string &type) {
@@ -185,8 +191,13 @@ Expected<string> MultiTokenAttention::text() const {
           ") epsilon(" + writeNumber(headNorm->epsilon) + ")" +
           (headNorm->layer ? " layer(" + std::to_string(*headNorm->layer) + ")"
                            : ""));
-    return hasGate ? writeGate(append, output, empty, type, gate, attention)
-                   : output;
+    return description.hasGate
+               ? writeGate(append, output, empty, type, gate, attention)
+               : output;
   };
   return writeAttention(attention, additions);
+}
+
+Expected<string> MultiTokenAttention::text() const {
+  return writeMultiTokenAttention(*this, {});
 }

@@ -6,7 +6,9 @@
 |*===----------------------------------------------------------------------===*|
 |*
 |* Errors are as attn/error_c.h says; the compiler's diagnostics follow, a line
-|* each. Caches of keys and values are in attn/paged_cache_c.h.
+|* each. Layers are in attn/multi_head_attention_c.h and
+|* attn/multi_token_attention_c.h, caches of keys and values in
+|* attn/paged_cache_c.h, kernels compiled ahead of time in attn/object_c.h.
 |*
 |*     attn_engine *engine;
 |*     char *error = attn_engine_create(NULL, &engine);
@@ -96,6 +98,10 @@ typedef struct attn_attention {
   /** The arguments of the kernel after query, key and value that `clauses`
       read, such as "%slopes: tensor<8xf32>"; NULL: none. */
   const char *arguments;
+  /** Operations before the attention, such as `attn.with_block_range` of an
+      argument and its attn_block_summary; NULL: none. Values in them have names
+      and not numbers. */
+  const char *operations;
 } attn_attention;
 
 /** The kernel as IR, which the caller frees with attn_free. */
@@ -154,6 +160,33 @@ ATTN_EXPORT char *attn_kernel_launch(const attn_kernel *kernel,
                                      size_t num_arguments,
                                      const attn_tensor *results,
                                      size_t num_results, void *stream);
+
+/*===----------------------------------------------------------------------===*\
+|* Summaries of what masks read
+\*===----------------------------------------------------------------------===*/
+
+/** The smallest and the largest element of each block of a tensor that masks
+    read, computed once for many calls; see attn/block_summary.h. Kernels take
+    it as an argument of their own, which `attn.with_block_range` joins to the
+    tensor:
+
+        .clauses = "mask document(%s, %s : tensor<?x?xi32>, tensor<?x?xi32>)",
+        .arguments = "%ids: tensor<?x?xi32>, %ranges: tensor<2x?x?xi32>",
+        .operations = "%s = attn.with_block_range %ids, %ranges blocks [1, 32]"
+                      " : tensor<?x?xi32>, tensor<2x?x?xi32>" */
+typedef struct attn_block_summary attn_block_summary;
+
+/** Of `table`, a tensor of integers or of i1, in blocks of `table->rank` sizes,
+    which are powers of two. */
+ATTN_EXPORT char *attn_block_summary_create(const attn_engine *engine,
+                                            const attn_tensor *table,
+                                            const int64_t *blocks,
+                                            attn_block_summary **summary);
+/** What a kernel takes. It lives as long as the summary. */
+ATTN_EXPORT char *attn_block_summary_ranges(const attn_block_summary *summary,
+                                            attn_tensor *ranges);
+/** NULL is fine. */
+ATTN_EXPORT void attn_block_summary_destroy(attn_block_summary *summary);
 
 #ifdef __cplusplus
 }
