@@ -107,6 +107,11 @@
 // RUN:   2>&1 | FileCheck %s --check-prefix=OUTSIDE
 // OUTSIDE: attn-run: error: {{.*}}'score' region: the value depends on a load outside its tensor ('terms'), or on an integer operation without a result
 
+// RUN: mkdir %t/shared && chmod 777 %t/shared
+// RUN: not attn-run %s --entry matrix --cache-dir %t/shared 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=SHARED
+// SHARED: attn-run: error: cannot use cache directory '{{.*}}shared': expected a directory that only its user may write, got mode 0777
+
 // No file is lost, whatever it is called; a result may replace an argument.
 // RUN: cp %s %t/input.mlir && ln %t/input.mlir %t/link.mlir
 // RUN: not attn-run %t/input.mlir --entry matrix --out %t/link.mlir 2>&1 \

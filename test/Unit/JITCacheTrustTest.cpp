@@ -97,6 +97,7 @@ TEST_F(JITCacheTrust, DirectoryOfAnotherUser) {
 TEST_F(JITCacheTrust, LinkToADirectory) {
   fs::path link = directory / "link";
   fs::create_directory(directory / "cache");
+  fs::permissions(directory / "cache", fs::perms(0700));
   fs::create_directory_symlink(directory / "cache", link);
   EXPECT_EQ(compileAndRun(createEngine(link)), Source::compiler);
   EXPECT_EQ(compileAndRun(createEngine(link)), Source::diskCache);

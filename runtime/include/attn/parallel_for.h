@@ -22,11 +22,11 @@ namespace attn {
 ///
 /// Tasks may run in any order and on any thread, also the calling one. Each has
 /// its own part of a loop, best on the same thread every time, and then helps
-/// the others, so that one may start late. They do not throw. Where a pool
+/// the others, so that one may start late. They do not throw. Where the pool
 /// does, the call ends with an error that has the exception's text, after the
-/// tasks that run have returned; the pool may still hold others then, or the
-/// reference to `task`: it is valid for as long as the process lives, and does
-/// nothing.
+/// tasks that run have returned. The pool may hold others then, by copies of
+/// `task` or by reference to it: from now on they do nothing, and stay valid
+/// for as long as the process lives.
 using ParallelTask = std::function<void(int)>;
 using ParallelFor = std::function<void(int count, const ParallelTask &task)>;
 
