@@ -61,5 +61,7 @@ if(TARGET AttnMLIRHeaders)
   target_include_directories(AttnMLIRHeaders SYSTEM PRIVATE
     ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
   target_compile_definitions(AttnMLIRHeaders PRIVATE ${ATTN_LLVM_DEFINITIONS})
-  add_dependencies(AttnMLIRHeaders AttnDialectIncGen)
+  if(TARGET AttnDialectIncGen)
+    add_dependencies(AttnMLIRHeaders AttnDialectIncGen)
+  endif()
 endif()

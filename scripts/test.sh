@@ -6,13 +6,28 @@
 #
 #===------------------------------------------------------------------------===#
 #
-# In this order: all tests of the optimised build, all tests and bounded fuzz
-# runs with AddressSanitizer and UndefinedBehaviorSanitizer, and the tests that
-# use threads with ThreadSanitizer.
+# Usage: test.sh [--all]
+# In this order: the tests of the optimised build; FileCheck and unit tests,
+# bounded fuzz runs and random attention with AddressSanitizer and
+# UndefinedBehaviorSanitizer; and the tests that use threads with
+# ThreadSanitizer, which watches the runtime. Lists the tests that it leaves out.
+# --all leaves out none, and makes random tests four times as long: an hour.
 #
 #===------------------------------------------------------------------------===#
 
 set -euo pipefail
+
+case ${1-} in
+"") select=(--label-exclude nightly) ;;
+--all)
+  select=()
+  export ATTN_ALL_CASES=1
+  ;;
+*)
+  echo "test.sh: expected no argument or --all, got '$1'" >&2
+  exit 1
+  ;;
+esac
 
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
@@ -20,17 +35,28 @@ scripts/install-deps.sh
 scripts/fetch-model.sh >/dev/null ||
   echo "test.sh: no weights of SmolLM2: only one layer's attention is compared, no tokens"
 
+left_out=()
+# Builds a preset's tests, and runs them.
 test_preset() {
-  local preset=$1
+  local preset=$1 name
   shift
-  ctest --preset "$preset" --parallel "$(nproc)" "$@"
+  scripts/build.sh "$preset" "$@"
+  ctest --preset "$preset" --parallel "$(nproc)" "${select[@]}"
+  [[ ${#select[@]} -gt 0 ]] || return 0
+  while read -r name; do
+    left_out+=("$preset: $name")
+  done < <(ctest --preset "$preset" -N --label-regex nightly | sed -n 's/^ *Test *#[0-9]*: //p')
 }
 
-scripts/build.sh release
+# Everything of the optimised build: tools, examples and benchmarks, too.
 test_preset release
-
-scripts/build.sh asan-ubsan
-test_preset asan-ubsan
-
-scripts/build.sh tsan attn-thread-tests
-test_preset tsan --label-regex threads
+if [[ ${#select[@]} -gt 0 ]]; then
+  test_preset asan-ubsan attn-gate-tests
+  test_preset tsan attn-gate-tests
+  printf 'Left out, without --all (and three quarters of the cases of random tests):\n'
+  printf '  %s\n' "${left_out[@]}"
+else
+  test_preset asan-ubsan
+  test_preset tsan
+fi
+echo "Tested in $SECONDS s"
