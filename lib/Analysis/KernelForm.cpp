@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/SCCIterator.h"
@@ -140,6 +141,37 @@ LogicalResult attn::verifyRegionSizes(Operation *root) {
         << "'" << name << "' region: expected at most " << maxRegionOps
         << " operations, got " << size;
     return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
+static LogicalResult verifyDimension(tensor::DimOp op) {
+  auto type = dyn_cast<RankedTensorType>(op.getSource().getType());
+  std::optional<int64_t> index = op.getConstantIndex();
+  if (!type || !index || (*index >= 0 && *index < type.getRank()))
+    return success();
+  return op.emitOpError("index ")
+         << *index << " is outside of rank " << type.getRank();
+}
+
+/// Other loops have a verifier for it.
+static LogicalResult verifyStep(scf::ForOp op) {
+  std::optional<APInt> step = op.getConstantStep();
+  if (!step ||
+      (op.getUnsignedCmp() ? !step->isZero() : step->isStrictlyPositive()))
+    return success();
+  return op.emitOpError("expected a positive step, got ")
+         << toString(*step, /*Radix=*/10, /*Signed=*/true);
+}
+
+LogicalResult attn::verifyConstantOperands(Operation *root) {
+  WalkResult result = root->walk([](Operation *op) {
+    auto dim = dyn_cast<tensor::DimOp>(op);
+    auto loop = dyn_cast<scf::ForOp>(op);
+    return (dim && failed(verifyDimension(dim))) ||
+                   (loop && failed(verifyStep(loop)))
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
   });
   return failure(result.wasInterrupted());
 }

@@ -24,6 +24,11 @@ LogicalResult verifyInlinedSizes(ModuleOp module);
 /// Emits an error for score and mask regions that are too large to compile.
 LogicalResult verifyRegionSizes(Operation *root);
 
+/// Emits an error for operations that constant operands leave undefined, and
+/// that passes could crash on: sizes of dimensions that a tensor does not have,
+/// loops whose step is not positive.
+LogicalResult verifyConstantOperands(Operation *root);
+
 /// Emits an error for everything in a prepared module that a kernel may not
 /// contain: operations on memory that is not its own, calls that could not be
 /// inlined, constants too large to compile.

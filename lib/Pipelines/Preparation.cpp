@@ -16,9 +16,12 @@ using namespace mlir;
 
 void attn::buildPreparationPipeline(OpPassManager &pm) {
   pm.addPass(attn::createCheckRegionSizes());
+  pm.addPass(attn::createCheckConstantOperands());
   pm.addPass(attn::createFoldTrivialComparisons());
   pm.addPass(attn::createDecomposeLayer());
   pm.addPass(createInlinerPass());
   pm.addPass(createSymbolDCEPass());
+  // Arguments of functions are constants now.
+  pm.addPass(attn::createCheckConstantOperands());
   pm.addPass(createConvertElementwiseToLinalgPass());
 }

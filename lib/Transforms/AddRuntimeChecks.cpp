@@ -55,6 +55,44 @@ static void hoistIntegers(Operation *root) {
   });
 }
 
+/// Keeps a step that passes fold to a constant positive.
+static void limitStep(OpBuilder &builder, Location loc, OpOperand &step,
+                      bool isUnsigned) {
+  Value value = step.get();
+  if (getConstantIntValue(value))
+    return;
+  Value one = arith::ConstantOp::create(builder, loc,
+                                        builder.getOneAttr(value.getType()));
+  if (isUnsigned)
+    step.set(arith::MaxUIOp::create(builder, loc, value, one));
+  else
+    step.set(arith::MaxSIOp::create(builder, loc, value, one));
+}
+
+/// Keeps an index that passes fold to a constant inside the rank.
+static void limitIndex(OpBuilder &builder, tensor::DimOp dim) {
+  auto type = dyn_cast<RankedTensorType>(dim.getSource().getType());
+  if (!type || dim.getConstantIndex())
+    return;
+  Location loc = dim.getLoc();
+  Value last = arith::ConstantIndexOp::create(builder, loc, type.getRank() - 1);
+  dim.getIndexMutable().assign(
+      arith::MinUIOp::create(builder, loc, dim.getIndex(), last));
+}
+
+/// Brings operands that have been checked into their range: analyses of later
+/// passes do not check again.
+static void limitOperands(OpBuilder &builder, Operation *op) {
+  if (auto dim = dyn_cast<tensor::DimOp>(op))
+    limitIndex(builder, dim);
+  else if (auto loop = dyn_cast<scf::ForOp>(op))
+    limitStep(builder, op->getLoc(), loop.getStepMutable(),
+              loop.getUnsignedCmp());
+  else if (auto loop = dyn_cast<scf::ParallelOp>(op))
+    for (OpOperand &step : loop.getStepMutable())
+      limitStep(builder, op->getLoc(), step, /*isUnsigned=*/false);
+}
+
 void attn::addRuntimeChecks(Operation *root) {
   hoistIntegers(root);
   // Collected first: the checks themselves are not to be checked.
@@ -76,6 +114,7 @@ void attn::addRuntimeChecks(Operation *root) {
     OpBuilder builder(op);
     checkCacheReads(builder, op, describe);
     op.generateRuntimeVerification(builder, op.getLoc(), describe);
+    limitOperands(builder, op);
   }
 }
 

@@ -40,6 +40,16 @@ def ResultsToDestinations
                            "::mlir::memref::MemRefDialect"];
 }
 
+def CheckConstantOperands : Pass<"attn-check-constant-operands"> {
+  let summary = "Refuse constant operands that leave an operation undefined";
+  let description = [{
+    `tensor.dim` with a constant index outside of the tensor's rank is an error at
+    its operation, and so is `scf.for` with a constant step that is not positive.
+    Analyses read foreign memory at the one, and the other never ends. Values that
+    are not constants are left to `attn-add-runtime-checks`.
+  }];
+}
+
 def CheckRegionSizes : Pass<"attn-check-region-sizes"> {
   let summary = "Refuse score and mask regions that are too large to compile";
   let description = [{
@@ -78,8 +88,10 @@ def AddRuntimeChecks : Pass<"attn-add-runtime-checks"> {
   let description = [{
     Puts a `cf.assert` before every operation that would be undefined for some
     values of its operands: an index outside a tensor, sizes that do not fit
-    together, a division by zero. Operations say what to check through the
-    upstream `RuntimeVerifiableOpInterface`. Sizes and offsets are computed as early
+    together, a division by zero, a loop whose step is not positive. Operations say
+    what to check through the upstream `RuntimeVerifiableOpInterface`. What later
+    passes fold to a constant that leaves the operation undefined, an index of
+    `tensor.dim` or a step, is brought into its range behind the check. Sizes and offsets are computed as early
     as they can be, so that what is wrong with them is found before anything is
     written.
 

@@ -12,6 +12,7 @@
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Index/IR/IndexDialect.h"
 #include "mlir/Dialect/Index/IR/IndexOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/RuntimeVerifiableOpInterface.h"
 
@@ -38,6 +39,16 @@ struct Checks {
   void require(Value condition, const Twine &message) {
     cf::AssertOp::create(builder, loc, condition, describe(op, message.str()));
   }
+  void requirePositive(Value step, bool isUnsigned) {
+    // Constants have been checked.
+    if (getConstantIntValue(step))
+      return;
+    Value zero = arith::ConstantOp::create(builder, loc,
+                                           builder.getZeroAttr(step.getType()));
+    auto predicate =
+        isUnsigned ? arith::CmpIPredicate::ugt : arith::CmpIPredicate::sgt;
+    require(compare(predicate, step, zero), "step is not positive");
+  }
 };
 
 /// Division by zero, and if `isSigned` a quotient that is one too large.
@@ -62,6 +73,28 @@ struct DivisionModel
         builder, loc, checks.differs(dividend, APInt::getSignedMinValue(width)),
         checks.differs(divisor, APInt::getAllOnes(width)));
     checks.require(fits, "quotient does not fit its type");
+  }
+};
+
+/// A step that is not positive never comes to the end.
+struct ForModel
+    : RuntimeVerifiableOpInterface::ExternalModel<ForModel, scf::ForOp> {
+  void generateRuntimeVerification(Operation *op, OpBuilder &builder,
+                                   Location loc, DescribeFn describe) const {
+    auto loop = cast<scf::ForOp>(op);
+    Checks checks{builder, loc, op, describe};
+    checks.requirePositive(loop.getStep(), loop.getUnsignedCmp());
+  }
+};
+
+struct ParallelModel
+    : RuntimeVerifiableOpInterface::ExternalModel<ParallelModel,
+                                                  scf::ParallelOp> {
+  void generateRuntimeVerification(Operation *op, OpBuilder &builder,
+                                   Location loc, DescribeFn describe) const {
+    Checks checks{builder, loc, op, describe};
+    for (Value step : cast<scf::ParallelOp>(op).getStep())
+      checks.requirePositive(step, /*isUnsigned=*/false);
   }
 };
 
@@ -143,6 +176,10 @@ void attn::registerRuntimeVerificationModels(DialectRegistry &registry) {
                          index::RemSOp>(context);
     attachUnsignedDivision<index::DivUOp, index::CeilDivUOp, index::RemUOp>(
         context);
+  });
+  registry.addExtension(+[](MLIRContext *context, scf::SCFDialect *) {
+    scf::ForOp::attachInterface<ForModel>(*context);
+    scf::ParallelOp::attachInterface<ParallelModel>(*context);
   });
   registry.addExtension(+[](MLIRContext *context, tensor::TensorDialect *) {
     tensor::ConcatOp::attachInterface<ConcatModel>(*context);

@@ -15,7 +15,7 @@ class DialectRegistry;
 namespace mlir::attn {
 
 /// Checks at run time for upstream operations that come without: integer
-/// divisions, and tensor operations whose sizes must agree.
+/// divisions, steps of loops, and tensor operations whose sizes must agree.
 void registerRuntimeVerificationModels(DialectRegistry &registry);
 
 } // namespace mlir::attn

@@ -132,6 +132,19 @@
 // RUN:   --random 1 --out %t/updated.npy
 // RUN: not cmp %t/matrix.npy %t/updated.npy
 
+// What would read foreign memory, or never end.
+// RUN: not attn-run %s --entry fill --random 1 --arg - --arg -1:index \
+// RUN:   --arg 1:index 2>&1 | FileCheck %s --check-prefix=DIMENSION
+// RUN: not attn-run %s --entry fill --random 1 --arg - --arg 2:index \
+// RUN:   --arg 1:index 2>&1 | FileCheck %s --check-prefix=DIMENSION
+// DIMENSION: attn-run: error: {{.*}}'tensor.dim' op index is out of bounds
+// RUN: not attn-run %s --entry fill --random 1 --arg - --arg 1:index \
+// RUN:   --arg 0:index 2>&1 | FileCheck %s --check-prefix=STEP
+// RUN: not attn-run %s --entry fill --random 1 --arg - --arg 1:index \
+// RUN:   --arg -1:index 2>&1 | FileCheck %s --check-prefix=STEP
+// STEP: attn-run: error: {{.*}}'scf.for' op step is not positive
+// RUN: attn-run %s --entry fill --random 1 --arg - --arg 1:index --arg 2:index
+
 // RUN: not attn-run %s --entry matrix --expect %t/vector.npy --out %t/new.npy \
 // RUN:   2>&1 | FileCheck %s --check-prefix=SHAPE
 // RUN: not ls %t/new.npy
@@ -201,4 +214,20 @@ func.func @biased(%x: tensor<1x1x3x4xf32>, %terms: tensor<?xf32>)
 func.func @large(%x: tensor<4000000000x4000000000xf32>) -> tensor<1xf32> {
   %values = arith.constant dense<1.0> : tensor<1xf32>
   return %values : tensor<1xf32>
+}
+
+func.func @fill(%x: tensor<?x4xf32>, %dimension: index, %step: index)
+    -> tensor<4xf32> {
+  %c0 = arith.constant 0 : index
+  %one = arith.constant 1.0 : f32
+  %empty = tensor.empty() : tensor<4xf32>
+  %ones = linalg.fill ins(%one : f32) outs(%empty : tensor<4xf32>)
+      -> tensor<4xf32>
+  %size = tensor.dim %x, %dimension : tensor<?x4xf32>
+  %filled = scf.for %i = %c0 to %size step %step
+      iter_args(%y = %ones) -> tensor<4xf32> {
+    %z = tensor.insert %one into %y[%i] : tensor<4xf32>
+    scf.yield %z : tensor<4xf32>
+  }
+  return %filled : tensor<4xf32>
 }

@@ -60,6 +60,68 @@ func.func @expand_shape(%a: tensor<?xf32>, %n: index, %m: index)
   return %b : tensor<?x?xf32>
 }
 
+// Later passes may find the index to be a constant: one of the tensor's then.
+// CHECK-LABEL: func.func @dimension(
+// CHECK-SAME: %[[I:[^:]*]]: index
+// CHECK: cf.assert %{{.*}}, "'tensor.dim' op index is out of bounds"
+// CHECK: %[[IN_RANK:.*]] = arith.minui %[[I]], %c1
+// CHECK: tensor.dim %{{.*}}, %[[IN_RANK]]
+func.func @dimension(%i: index, %a: tensor<?x?xf32>) -> index {
+  %n = tensor.dim %a, %i : tensor<?x?xf32>
+  return %n : index
+}
+
+// CHECK-LABEL: func.func @step(
+// CHECK-SAME: %[[STEP:[^:]*]]: index
+// CHECK: %[[POSITIVE:.*]] = arith.cmpi sgt, %[[STEP]], %c0
+// CHECK: cf.assert %[[POSITIVE]], "'scf.for' op step is not positive"
+// CHECK: %[[LIMITED:.*]] = arith.maxsi %[[STEP]], %c1
+// CHECK: scf.for %{{.*}} = %c0 to %{{.*}} step %[[LIMITED]]
+func.func @step(%step: index, %n: index, %a: i32) -> i32 {
+  %c0 = arith.constant 0 : index
+  %0 = scf.for %i = %c0 to %n step %step iter_args(%x = %a) -> i32 {
+    %y = arith.addi %x, %x : i32
+    scf.yield %y : i32
+  }
+  return %0 : i32
+}
+
+// CHECK-LABEL: func.func @unsigned_step(
+// CHECK-SAME: %[[STEP:[^:]*]]: i8
+// CHECK: %[[POSITIVE:.*]] = arith.cmpi ugt, %[[STEP]], %c0_i8
+// CHECK: cf.assert %[[POSITIVE]], "'scf.for' op step is not positive"
+// CHECK: %[[LIMITED:.*]] = arith.maxui %[[STEP]], %c1_i8
+// CHECK: scf.for unsigned %{{.*}} = %c0_i8 to %{{.*}} step %[[LIMITED]]
+func.func @unsigned_step(%step: i8, %n: i8, %a: i32) -> i32 {
+  %c0 = arith.constant 0 : i8
+  %0 = scf.for unsigned %i = %c0 to %n step %step iter_args(%x = %a) -> i32
+      : i8 {
+    %y = arith.addi %x, %x : i32
+    scf.yield %y : i32
+  }
+  return %0 : i32
+}
+
+// CHECK-LABEL: func.func @parallel_steps(
+// CHECK-SAME: %[[STEP:[^:]*]]: index
+// CHECK: cf.assert %{{.*}}, "'scf.parallel' op step is not positive"
+// CHECK-NOT: cf.assert
+// CHECK: %[[LIMITED:.*]] = arith.maxsi %[[STEP]], %c1
+// CHECK: scf.parallel {{.*}} step (%[[LIMITED]], %c2)
+func.func @parallel_steps(%step: index, %n: index, %a: i32) -> i32 {
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %0 = scf.parallel (%i, %j) = (%c0, %c0) to (%n, %n) step (%step, %c2)
+      init (%a) -> i32 {
+    scf.reduce(%a : i32) {
+    ^bb0(%x: i32, %y: i32):
+      %z = arith.addi %x, %y : i32
+      scf.reduce.return %z : i32
+    }
+  }
+  return %0 : i32
+}
+
 // The region is the lowering's: what it yields may not count.
 // CHECK-LABEL: func.func @attention_region(
 // CHECK-NOT: arith.divsi' op
