@@ -265,6 +265,15 @@ def ExternalizeSharedMemory
   }];
 }
 
+def CheckLowered : Pass<"attn-check-lowered"> {
+  let summary = "Refuse what no pass has lowered";
+  let description = [{
+    An operation that is neither of the LLVM nor of the NVVM dialect is an error:
+    the first one, and a cast between types only if there is no other. Upstream's
+    conversions leave what they do not know, and say nothing.
+  }];
+}
+
 def KeepRounding : Pass<"attn-keep-rounding"> {
   let summary = "Round results of small floats before the next operation";
   let description = [{

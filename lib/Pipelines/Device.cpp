@@ -55,6 +55,7 @@ void attn::addNVVMStage(OpPassManager &module) {
   pm.addPass(canonicalize());
   pm.addPass(createCSEPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
+  pm.addPass(attn::createCheckLowered());
 }
 
 void attn::buildNVVMToPTXPipeline(OpPassManager &module, StringRef architecture,

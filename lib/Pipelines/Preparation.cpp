@@ -23,5 +23,6 @@ void attn::buildPreparationPipeline(OpPassManager &pm) {
   pm.addPass(createSymbolDCEPass());
   // Arguments of functions are constants now.
   pm.addPass(attn::createCheckConstantOperands());
+  pm.addPass(attn::createDecomposeAggregates());
   pm.addPass(createConvertElementwiseToLinalgPass());
 }

@@ -95,6 +95,7 @@ void attn::addLLVMStage(OpPassManager &pm) {
   pm.addPass(createConvertToLLVMPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
   pm.addPass(createCanonicalizerPass());
+  pm.addPass(attn::createCheckLowered());
 }
 
 void attn::addHostStage(OpPassManager &pm) {

@@ -83,6 +83,19 @@ def DecomposeLayer : Pass<"attn-decompose-layer"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def DecomposeAggregates : Pass<"attn-decompose-aggregates"> {
+  let summary = "Rewrite linalg ops that stand for several to those";
+  let description = [{
+    Operations on tensors with upstream's `AggregatedOpInterface`, which is
+    `linalg.softmax`, become the operations that they say they are made of. They are
+    no structured operations, and no other pass takes them.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def AddRuntimeChecks : Pass<"attn-add-runtime-checks"> {
   let summary = "Check at run time what no verifier can know";
   let description = [{

@@ -195,4 +195,39 @@ TEST(CompiledFunctions, of_vectors) {
   }
 }
 
+TEST(CompiledFunctions, softmax_beside_attention) {
+  constexpr const char *text = R"(
+    func.func @f(%q: tensor<1x1x?x16xf32>, %x: tensor<?x5xf32>)
+        -> (tensor<1x1x?x16xf32>, tensor<?x5xf32>) {
+      %0 = attn.attention
+          ins(%q, %q, %q : tensor<1x1x?x16xf32>, tensor<1x1x?x16xf32>,
+              tensor<1x1x?x16xf32>)
+          outs(%q : tensor<1x1x?x16xf32>)
+      %1 = linalg.softmax dimension(1) ins(%x : tensor<?x5xf32>)
+          outs(%x : tensor<?x5xf32>) -> tensor<?x5xf32>
+      return %0, %1 : tensor<1x1x?x16xf32>, tensor<?x5xf32>
+    })";
+  for (const char *pipeline : {"cpu", "reference"}) {
+    SCOPED_TRACE(pipeline);
+    CompileOptions options;
+    options.pipeline = pipeline;
+    auto kernel = Engine::create()->compile(text, options);
+    ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+    TestTensor q(ElementType::f32, {1, 1, 3, 16}),
+        o(ElementType::f32, {1, 1, 3, 16}), x(ElementType::f32, {4, 5}),
+        y(ElementType::f32, {4, 5});
+    q.fill([](const Shape &) { return 1.0; });
+    x.fill([](const Shape &i) { return double(i[0] * i[1] - 2 * i[0]); });
+    ASSERT_TRUE(
+        kernel->run({q.view(), x.view()}, {o.mutableView(), y.mutableView()}));
+    for (Index row = 0; row < 4; ++row) {
+      double sum = 0;
+      for (Index i = 0; i < 5; ++i)
+        sum += std::exp(*x.get({row, i}));
+      for (Index i = 0; i < 5; ++i)
+        EXPECT_NEAR(*y.get({row, i}), std::exp(*x.get({row, i})) / sum, 1e-6);
+    }
+  }
+}
+
 } // namespace
