@@ -285,11 +285,19 @@ void packInTiles(RowPacks &packs, RewriterBase &rewriter) {
   Value isOther =
       arith::CmpIOp::create(b, arith::CmpIPredicate::ne, packed, packs.tile);
   auto ifOp = scf::IfOp::create(b, isOther, /*withElseRegion=*/false);
+  IRMapping mapping;
+  auto map = [&](SmallVector<OpFoldResult> values) {
+    for (OpFoldResult &each : values)
+      if (auto value = dyn_cast<Value>(each))
+        each = mapping.lookupOrDefault(value);
+    return values;
+  };
   auto view = [&](memref::SubViewOp of, Value number) -> Value {
-    SmallVector<OpFoldResult> offsets = of.getMixedOffsets();
+    SmallVector<OpFoldResult> offsets = map(of.getMixedOffsets());
     offsets[0] = number;
     return memref::SubViewOp::create(b, of.getType(), local, offsets,
-                                     of.getMixedSizes(), of.getMixedStrides());
+                                     map(of.getMixedSizes()),
+                                     map(of.getMixedStrides()));
   };
   {
     OpBuilder::InsertionGuard guard(b);
@@ -303,17 +311,17 @@ void packInTiles(RowPacks &packs, RewriterBase &rewriter) {
     auto loop = scf::ForOp::create(b, first, end, one);
     b.setInsertionPointToStart(loop.getBody());
     Value number = loop.getInductionVar();
-    IRMapping mapping;
     mapping.map(packs.packing.getInductionVar(0), number);
-    mapping.map(
-        packs.destination.getResult(),
-        view(packs.destination, arith::SubIOp::create(b, number, first)));
     for (Operation &op : packs.packing.getBody()->without_terminator()) {
       bool fetchesPacks =
           llvm::any_of(packs.prefetches, [&](memref::PrefetchOp prefetch) {
             return op.isAncestor(prefetch);
           });
-      if (&op != packs.destination && !fetchesPacks)
+      if (&op == packs.destination)
+        mapping.map(
+            packs.destination.getResult(),
+            view(packs.destination, arith::SubIOp::create(b, number, first)));
+      else if (!fetchesPacks)
         b.clone(op, mapping);
     }
   }

@@ -383,3 +383,44 @@ func.func @wide(%x: memref<?x2048xf32>, %y: memref<4x2048x32xf32>, %n: index,
   }
   return
 }
+
+// The last pack may have fewer rows, and the loop that packs says how many.
+// CHECK-LABEL: func.func @fewer_rows
+// CHECK: scf.forall (%[[R:.*]], %{{.*}}) in
+// CHECK: %[[PACKS:.*]] = memref.alloc() {alignment = 64 : i64, attn.kept} : memref<4x4096x32xbf16>
+// CHECK: scf.for %[[I:.*]] = %
+// CHECK:   %[[SIZE:.*]] = affine.min affine_map<(d0) -> (d0 * -32 + 287, 32)>(%[[I]])
+// CHECK:   %[[P:.*]] = arith.subi %[[I]]
+// CHECK:   memref.subview %[[PACKS]][%[[P]], 0, 0] [1, 4096, %[[SIZE]]]
+// CHECK:   linalg.transpose
+// CHECK: return
+func.func @fewer_rows(%x: memref<?x4096xbf16>, %y: memref<4x4096x32xbf16>,
+                      %n: index, %tiles: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %packs = memref.alloc() : memref<9x4096x32xbf16>
+  scf.forall (%i) in (9) {
+    %size = affine.min affine_map<(d0) -> (d0 * -32 + 287, 32)>(%i)
+    %to = memref.subview %packs[%i, 0, 0] [1, 4096, %size] [1, 1, 1]
+        : memref<9x4096x32xbf16> to memref<4096x?xbf16, strided<[32, 1], offset: ?>>
+    %row = affine.apply affine_map<(d0) -> (d0 * 32)>(%i)
+    %from = memref.subview %x[%row, 0] [%size, 4096] [1, 1]
+        : memref<?x4096xbf16> to memref<?x4096xbf16, strided<[4096, 1], offset: ?>>
+    linalg.transpose
+        ins(%from : memref<?x4096xbf16, strided<[4096, 1], offset: ?>>)
+        outs(%to : memref<4096x?xbf16, strided<[32, 1], offset: ?>>)
+        permutation = [1, 0]
+  }
+  scf.forall (%r, %c) in (%tiles, 4) {
+    %rest = affine.min affine_map<(d0)[s0] -> (4, s0 - d0 * 4)>(%r)[%n]
+    %to = memref.subview %y[%c, 0, 0] [1, 4096, 32] [1, 1, 1]
+        : memref<4x4096x32xbf16> to !pack
+    scf.for %p = %c0 to %rest step %c1 {
+      %number = affine.apply affine_map<(d0, d1) -> (d0 + d1 * 4)>(%p, %r)
+      %pack = memref.subview %packs[%number, 0, 0] [1, 4096, 32] [1, 1, 1]
+          : memref<9x4096x32xbf16> to !pack
+      linalg.copy ins(%pack : !pack) outs(%to : !pack)
+    }
+  }
+  return
+}
