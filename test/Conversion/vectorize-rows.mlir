@@ -256,3 +256,21 @@ func.func @dynamic_reduction(%x: memref<2x?xf32>, %m: memref<2xf32>) {
       }
   return
 }
+
+// -----
+
+// Columns take no sums along rows, whatever the loop is called.
+// CHECK-LABEL: func.func @columns_called_reduction(
+// CHECK: linalg.generic
+func.func @columns_called_reduction(%x: memref<?x40xf32>, %sums: memref<40xf32>) {
+  // expected-remark @below {{not computed by vectors: has a reduction in the last loop}}
+  linalg.generic {
+      indexing_maps = [affine_map<(i, k) -> (i, k)>, affine_map<(i, k) -> (k)>],
+      iterator_types = ["parallel", "reduction"]}
+      ins(%x : memref<?x40xf32>) outs(%sums : memref<40xf32>) {
+    ^bb0(%a: f32, %sum: f32):
+      %0 = arith.addf %sum, %a : f32
+      linalg.yield %0 : f32
+  }
+  return
+}

@@ -48,8 +48,10 @@ static Operation *matchRowReduction(linalg::LinalgOp op, TypedAttr &neutral) {
       !whyNoVectorBody(op).empty())
     return nullptr;
   OpOperand &output = *op.getDpsInitOperand(0);
+  AffineMap map = op.getMatchingIndexingMap(&output);
+  // A loop may be called a reduction and still have elements of its own.
   if (!isa<MemRefType>(output.get().getType()) ||
-      !op.getMatchingIndexingMap(&output).isProjectedPermutation())
+      !map.isProjectedPermutation() || map.isFunctionOfDim(numLoops - 1))
     return nullptr;
   for (OpOperand *input : op.getDpsInputOperands())
     if (!whyNoRow(*input).empty())
