@@ -5,7 +5,7 @@
 
 // A block of at most 32 keys, of which some may be missing and some masked. Indices
 // of queries are a column, those of keys a row. A small scale is part of the
-// exponent's factor, 0.125 log2(e).
+// exponent's factor, 0.125 log2(e), of what is left of a score by the largest.
 // CHECK-LABEL: func.func @block
 // CHECK-SAME: %[[Q:[^:]*]]: tensor<?x64xf16>, %[[K:[^:]*]]: tensor<?x64xf16>, %[[V:[^:]*]]: tensor<?x64xf16>
 // CHECK: scf.forall
@@ -20,7 +20,8 @@
 // CHECK: scf.yield %[[S]]
 // CHECK: %[[M:.*]] = vector.multi_reduction <maximumf>, %[[T]], %{{.*}} [1] : vector<16x32xf32> to vector<16xf32>
 // CHECK: arith.mulf %[[M]], %{{.*}} : vector<16xf32>
-// CHECK: %[[E:.*]] = math.fma %[[T]], %{{.*}}, %{{.*}} : vector<16x32xf32>
+// CHECK: %[[D:.*]] = arith.subf %[[T]], %{{.*}} : vector<16x32xf32>
+// CHECK: %[[E:.*]] = math.fma %[[D]], %{{.*}}, %{{.*}} : vector<16x32xf32>
 // CHECK: %[[P:.*]] = math.exp2 %[[E]] : vector<16x32xf32>
 // CHECK: scf.if %{{.*}} -> (vector<16x64xf32>)
 // Key by key, without the hidden ones.

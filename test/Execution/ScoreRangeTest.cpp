@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/Interpreter/Interpreter.h"
 #include "test/Execution/RuleTesting.h"
 
 #include "gtest/gtest.h"
@@ -74,6 +75,79 @@ TEST(ScoreRange, attention_a10_scores_and_sinks_as_large_as_floats) {
       std::vector<double> expected(numQueries, std::ldexp(3, 126));
       expectNear(outcome.logSumExp, expected, 0);
     }
+}
+
+/// What a query and a key have as their first two elements; 0 is the rest.
+struct LargeScores {
+  double query[2], key[2];
+  /// Multiplies the first, or the second, element of each key.
+  double (*ofFirst)(Index j), (*ofSecond)(Index j);
+};
+
+double repeat(Index j) { return double(j * 5 % 7) - 3; }
+double grow(Index j) { return double(j / 20 + j % 3); }
+double one(Index) { return 1; }
+
+/// The log-sum-exp is held to the digits that f32 has of it.
+void expectOfInterpreter(const KernelText &text,
+                         const std::vector<Argument> &arguments) {
+  std::string written = text.write();
+  SCOPED_TRACE(text.pipeline + "\n" + written);
+  Expected<Kernel> kernel =
+      getEngine().compile(written, {.pipeline = text.pipeline});
+  ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+  Outcome outcome = run(*kernel, arguments);
+  ASSERT_EQ(outcome.error, "");
+  auto expected = interpret(written, "large.mlir", "attention", arguments);
+  ASSERT_TRUE(expected.ok()) << expected.error().message;
+  auto compare = [](const std::vector<double> &actual,
+                    const std::vector<double> &values,
+                    reference::Tolerance tolerance) {
+    auto comparison = reference::compare(actual, values, tolerance);
+    EXPECT_TRUE(comparison.ok() && comparison->passed)
+        << comparison->actual << " for " << comparison->expected << " at "
+        << comparison->index;
+  };
+  compare(outcome.output, (*expected)[0].values,
+          reference::toleranceFor(text.type, reference::Quantity::output));
+  compare(outcome.logSumExp, (*expected)[1].values, {.bound = 2e-7});
+}
+
+/// Products that are exact, as large as floats have them, or so large that
+/// scores differ by less than the rounding of what they are multiplied by.
+TEST(ScoreRange, attention_a2_products_as_large_as_floats) {
+  for (std::string pipeline : {"cpu", "reference", "gpu-emulator"})
+    for (ElementType type : fastTypes)
+      for (Index size : {16, 32})
+        for (Index queries : {40, 2})
+          for (const char *clauses : {"", "mask causal"}) {
+            double large = type == ElementType::f16 ? 0x1p14 : 0x1p63;
+            std::vector<LargeScores> cases = {
+                {{large / 2, large / 2}, {large, large}, repeat, repeat},
+                {{-large, 0}, {large, 0}, repeat, one}};
+            // Elsewhere the scale rounds scores to what they differ by.
+            if (size == 16)
+              cases.push_back({{0x1p11, 1}, {0x1p11, 1}, one, grow});
+            KernelText text{.type = type,
+                            .keySize = size,
+                            .valueSize = size,
+                            .clauses = clauses,
+                            .pipeline = pipeline};
+            for (const LargeScores &scores : cases) {
+              TestTensor query(type, {1, 1, queries, size}),
+                  key(type, {1, 1, 300, size}),
+                  value = normal(type, {1, 1, 300, size});
+              query.fill([&](const Shape &at) {
+                return at[3] < 2 ? scores.query[at[3]] : 0;
+              });
+              key.fill([&](const Shape &at) {
+                auto factor = at[3] ? scores.ofSecond : scores.ofFirst;
+                return at[3] < 2 ? scores.key[at[3]] * factor(at[2]) : 0;
+              });
+              expectOfInterpreter(text,
+                                  {query.view(), key.view(), value.view()});
+            }
+          }
 }
 
 //===----------------------------------------------------------------------===//

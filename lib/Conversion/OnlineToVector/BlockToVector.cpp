@@ -67,7 +67,12 @@ private:
     if (failed(scores))
       return failure();
     Value maximum = state[1];
-    Value next = emitMaximum(*scores, maximum);
+    Value highest = emitMaximum(*scores);
+    Value own = fusedScale ? arith::MulFOp::create(b, highest,
+                                                   real(*fusedScale, {rows}))
+                                 .getResult()
+                           : highest;
+    Value next = arith::MaximumFOp::create(b, maximum, own);
     // The difference of equal infinities would be NaN, here and of scores.
     auto isEqual = [&](Value x, Value y) -> Value {
       return arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x, y);
@@ -77,7 +82,11 @@ private:
         emitExp(arith::SubFOp::create(b, maximum, next)));
     Value origin = arith::SelectOp::create(
         b, isEqual(next, real(-kInfinity, {rows})), real(0.0, {rows}), next);
-    Value weights = emitWeights(*scores, origin);
+    Value weights =
+        fusedScale
+            ? emitScaledWeights(*scores, highest,
+                                arith::SubFOp::create(b, own, origin))
+            : emitExp(arith::SubFOp::create(b, *scores, overKeys(origin)));
     Value sum = vector::MultiDimReductionOp::create(
         b, weights, arith::MulFOp::create(b, state[2], correction),
         {false, true}, vector::CombiningKind::ADD);
@@ -99,39 +108,37 @@ private:
   //===--------------------------------------------------------------------===//
 
   /// A scale that is part of the exponent's factor, so that scores stay as the
-  /// product left them; at most ln 2, with which no score overflows.
+  /// product left them. It is at most ln 2, with which no score overflows, and
+  /// so large that a difference of scores overflows only if its weight is 0.
   static std::optional<double> findFusedScale(OnlineAttentionOp op) {
     FloatAttr scale;
     if (op.hasScore() || !op.getScale() ||
         !matchPattern(op.getScale(), m_Constant(&scale)))
       return std::nullopt;
     double value = scale.getValueAsDouble();
-    if (value > 0 && value <= std::numbers::ln2)
+    if (value >= 0x1p-100 && value <= std::numbers::ln2)
       return value;
     return std::nullopt;
   }
 
-  Value emitMaximum(Value scores, Value maximum) {
-    auto reduce = [&](Value start) -> Value {
-      return vector::MultiDimReductionOp::create(
-          b, scores, start, {false, true}, vector::CombiningKind::MAXIMUMF);
-    };
-    if (!fusedScale)
-      return reduce(maximum);
-    Value own = arith::MulFOp::create(b, reduce(real(-kInfinity, {rows})),
-                                      real(*fusedScale, {rows}));
-    return arith::MaximumFOp::create(b, maximum, own);
+  Value emitMaximum(Value scores) {
+    return vector::MultiDimReductionOp::create(
+        b, scores, real(-kInfinity, {rows}), {false, true},
+        vector::CombiningKind::MAXIMUMF);
   }
 
-  /// e^(score - origin)
-  Value emitWeights(Value scores, Value origin) {
-    if (!fusedScale)
-      return emitExp(arith::SubFOp::create(b, scores, overKeys(origin)));
+  /// e^(scale (score - highest) + rest). What is subtracted is subtracted
+  /// first: products with the scale are rounded, by hundreds if they are large.
+  Value emitScaledWeights(Value scores, Value highest, Value rest) {
+    // The difference of equal infinities would be NaN.
+    Value isNone = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, highest,
+                                         real(-kInfinity, {rows}));
+    highest = arith::SelectOp::create(b, isNone, real(0.0, {rows}), highest);
+    Value difference = arith::SubFOp::create(b, scores, overKeys(highest));
     Value factor = real(*fusedScale * std::numbers::log2e, {rows, keys});
-    Value start =
-        arith::MulFOp::create(b, origin, real(-std::numbers::log2e, {rows}));
+    rest = arith::MulFOp::create(b, rest, real(std::numbers::log2e, {rows}));
     return math::Exp2Op::create(
-        b, math::FmaOp::create(b, scores, factor, overKeys(start)));
+        b, math::FmaOp::create(b, difference, factor, overKeys(rest)));
   }
 
   //===--------------------------------------------------------------------===//
