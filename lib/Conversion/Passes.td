@@ -102,15 +102,14 @@ def ConvertMathToNVVM
     instructions for to intrinsics, on vectors element by element: `absf`, `ceil`,
     `floor`, `trunc`, `roundeven`, `copysign` and `fma`, with `arith.maxnumf` and
     `arith.minnumf`; `sqrt` of f32 and f64; `ctlz`, `cttz` and `ctpop`; and of f32
-    `exp2`, `log2` and `rsqrt`, which are approximations with a relative error of
-    about 2^-22 and take subnormal numbers for 0.
+    `exp2` and `rsqrt`, which are approximations with a relative error of about 2^-22,
+    the first with subnormal numbers taken for 0.
 
-    Others of f32 are computed by these and by polynomials, with an error of about
-    2^-21, absolute for results below 1 and else relative, and 2^-23 more for each
-    power of e in `exp`, `sinh` and `cosh`: `log`, `log10`, `log1p`, `tanh`, `asinh`,
-    `acosh`, `atanh`, `erf`, `erfc`, `sin`, `cos`, `sincos`, `tan`, `asin`, `acos`,
-    `atan`, `atan2`, `powf`, `fpowi`, `cbrt`, and `arith.remf`, which is exact. Those
-    of f16 and bf16 are those of f32, rounded. `round`, `isnan`, `isfinite` and `absi`
+    Others of f32 are computed by these and by polynomials, with a relative error of
+    at most 2^-20 everywhere, but that a result below 2^-126 may be 0: `exp`, `sinh`,
+    `cosh`, `log`, `log2`, `log10`, `log1p`, `tanh`, `asinh`, `acosh`, `atanh`, `erf`,
+    `erfc`, `sin`, `cos`, `sincos`, `tan`, `asin`, `acos`, `atan`, `atan2`, `powf`,
+    `fpowi`, `cbrt`, and `arith.remf`, which is exact. Those of f16 and bf16 are those of f32, rounded. `round`, `isnan`, `isfinite` and `absi`
     are arithmetic of their types.
 
     Every other operation of math is an error, as these are of f64: upstream's

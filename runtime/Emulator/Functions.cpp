@@ -34,11 +34,10 @@ std::span<const Function> attn::emulator::getFunctions() {
       FUNCTION(attn_emu_grid_size),
       FUNCTION(attn_emu_lane_id),
       FUNCTION(attn_emu_ldmatrix),
-      FUNCTION(attn_emu_lg2_ftz),
       FUNCTION(attn_emu_mma),
       FUNCTION(attn_emu_num_warps),
       FUNCTION(attn_emu_redux),
-      FUNCTION(attn_emu_rsqrt_ftz),
+      FUNCTION(attn_emu_rsqrt),
       FUNCTION(attn_emu_shared_memory),
       FUNCTION(attn_emu_shuffle),
       FUNCTION(attn_emu_thread_id),
@@ -294,5 +293,4 @@ static float flush(float value) {
 }
 
 float attn_emu_ex2_ftz(float value) { return flush(std::exp2(flush(value))); }
-float attn_emu_lg2_ftz(float value) { return flush(std::log2(flush(value))); }
-float attn_emu_rsqrt_ftz(float value) { return 1 / std::sqrt(flush(value)); }
+float attn_emu_rsqrt(float value) { return 1 / std::sqrt(value); }

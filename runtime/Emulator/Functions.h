@@ -87,10 +87,10 @@ void attn_emu_ldmatrix(std::int32_t *registers, const void *row,
 void attn_emu_mma(std::int32_t *fragments, std::int32_t k, bool is_bf16,
                   const char *site);
 
-/// ex2, lg2 and rsqrt, approx.ftz.f32; subnormal numbers are zero.
+/// ex2.approx.ftz.f32, with subnormal numbers taken for zero.
 float attn_emu_ex2_ftz(float value);
-float attn_emu_lg2_ftz(float value);
-float attn_emu_rsqrt_ftz(float value);
+/// rsqrt.approx.f32
+float attn_emu_rsqrt(float value);
 }
 
 #endif // ATTN_RUNTIME_EMULATOR_FUNCTIONS_H

@@ -7,7 +7,8 @@
 // CHECK-SAME: %[[X:.*]]: bf16
 // CHECK: %[[WIDE:.*]] = arith.extf %[[X]] : bf16 to f32
 // CHECK: %[[EXP:.*]] = llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f"
-// CHECK: %[[NARROW:.*]] = arith.truncf %[[EXP]] : f32 to bf16
+// CHECK: %[[PRODUCT:.*]] = arith.mulf %[[EXP]], %{{.*}} : f32
+// CHECK: %[[NARROW:.*]] = arith.truncf %[[PRODUCT]] : f32 to bf16
 // CHECK-NEXT: return %[[NARROW]]
 gpu.module @kernels {
   func.func @narrow(%x: bf16) -> bf16 {
@@ -65,7 +66,8 @@ gpu.module @kernels {
 
   // Of vectors, too, element by element where intrinsics are.
   // CHECK-LABEL: func.func @vectors
-  // CHECK-COUNT-2: llvm.call_intrinsic "llvm.nvvm.lg2.approx.ftz.f"
+  // CHECK: arith.shrsi %{{.*}} : vector<2xi32>
+  // CHECK-COUNT-2: llvm.call_intrinsic "llvm.fma"
   // CHECK: arith.mulf %{{.*}} : vector<2xf32>
   // CHECK: arith.shli %{{.*}} : vector<2xi64>
   // CHECK-NOT: math.

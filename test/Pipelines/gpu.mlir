@@ -79,7 +79,8 @@ func.func @causal(%query: tensor<?x8x?x64xf16>, %key: tensor<?x2x?x64xf16>,
 // CHECK-LABEL: func.func @few
 // CHECK: gpu.launch_func {{.*}} threads in (%c64, %c1, %c1)
 // CHECK: gpu.module @few_kernels
-// CHECK: llvm.nvvm.lg2.approx
+// CHECK: llvm.nvvm.ex2.approx
+// CHECK: llvm.ashr
 func.func @few(%query: tensor<2x4x20x128xbf16>, %key: tensor<2x4x?x128xbf16>,
                %value: tensor<2x4x?x80xbf16>, %sink: tensor<4xf32>)
     -> (tensor<2x4x20x80xbf16>, tensor<2x4x20xf32>) {

@@ -171,8 +171,8 @@ Value scaleByHalf(LaneBuilder &b, Value remainder, Value half) {
   return multiply(b, add(b, power, power), half);
 }
 
-/// factor * tanh(inner * x) for every x.
-Value buildAnyTanh(LaneBuilder &b, Value x, double inner, double factor) {
+/// factor * tanh(inner * x) for large x.
+Value buildLargeTanh(LaneBuilder &b, Value x, double inner, double factor) {
   // 1 - 2 / (1 + e^2x), where e^2x need not be larger than 2^64.
   Value power = multiply(b, x, splat(b, x, 2.0 * kLog2E * inner));
   Value larger = b.create<arith::CmpFOp>(arith::CmpFPredicate::OGT, power,
@@ -181,6 +181,21 @@ Value buildAnyTanh(LaneBuilder &b, Value x, double inner, double factor) {
   Value sum = add(b, buildExp2(b, power), splat(b, x, 1.0));
   return fma(b, reciprocal(b, sum), splat(b, x, -2.0 * factor),
              splat(b, x, factor));
+}
+
+/// factor * tanh(inner * x) for every x.
+Value buildAnyTanh(LaneBuilder &b, Value x, double inner, double factor) {
+  const TanhNearZero &near = kTanhNearZero[0];
+  Value argument = multiply(b, x, splat(b, x, inner));
+  Value square = multiply(b, argument, argument);
+  // Not of the argument, which may be subnormal where the result is not.
+  Value small = multiply(b, polynomial(b, square, near.coefficients),
+                         multiply(b, x, splat(b, x, factor * inner)));
+  Value isSmall =
+      b.create<arith::CmpFOp>(arith::CmpFPredicate::OLT, square,
+                              splat(b, square, near.limit * near.limit));
+  return b.create<arith::SelectOp>(isSmall, small,
+                                   buildLargeTanh(b, x, inner, factor));
 }
 
 /// The coefficients of factor * tanh(inner * x) / x, if they are normal
@@ -224,7 +239,9 @@ Value attn::buildExp(LaneBuilder &b, Value x, double inner) {
   // whole power, not that of the remainder.
   double factor = inner * kLog2E;
   double high = static_cast<float>(factor);
-  auto [lower, upper] = std::minmax({-87.33654 / inner, 88.7228394 / inner});
+  // With either, what is less gives 0.
+  double least = hasScalef(b) ? -104.0 : -87.33654;
+  auto [lower, upper] = std::minmax({least / inner, 88.7228394 / inner});
   Value clamped = clamp(b, x, lower, upper);
   Value nearest = splat(b, x, high);
   if (hasScalef(b)) {
@@ -281,14 +298,7 @@ Value attn::buildExpOfSmallTanh(LaneBuilder &b, const SmallTanh &tanh, Value x,
 }
 
 Value attn::buildTanhOfLanes(LaneBuilder &b, Value x) {
-  const TanhNearZero &near = kTanhNearZero[0];
-  Value square = multiply(b, x, x);
-  Value small = multiply(b, polynomial(b, square, near.coefficients), x);
-  Value isSmall =
-      b.create<arith::CmpFOp>(arith::CmpFPredicate::OLT, square,
-                              splat(b, square, near.limit * near.limit));
-  Value any = buildAnyTanh(b, x, /*inner=*/1.0, /*factor=*/1.0);
-  return b.create<arith::SelectOp>(isSmall, small, any);
+  return buildAnyTanh(b, x, /*inner=*/1.0, /*factor=*/1.0);
 }
 
 Pieces attn::buildTanh(LaneBuilder &b, const Pieces &row, double inner,

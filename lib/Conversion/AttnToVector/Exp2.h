@@ -38,8 +38,8 @@ Value buildFastExp(LaneBuilder &b, Value x);
 /// infinite, and infinite if that is the nearest number. For AVX-512.
 Value buildReciprocal(LaneBuilder &b, Value x);
 
-/// factor * tanh(inner * x) of the pieces of a row, with an absolute error of
-/// at most 3e-7 * factor.
+/// factor * tanh(inner * x) of the pieces of a row, with a relative error of at
+/// most 5e-7.
 Pieces buildTanh(LaneBuilder &b, const Pieces &row, double inner = 1.0,
                  double factor = 1.0);
 
@@ -56,9 +56,7 @@ Value buildSmallTanh(LaneBuilder &b, const SmallTanh &tanh, Value x);
 Value buildExpOfSmallTanh(LaneBuilder &b, const SmallTanh &tanh, Value x,
                           Value shift);
 
-/// tanh(x) with a relative error of at most 5e-7, whatever other lanes hold:
-/// buildTanh computes all of a row in the same way. So the sums of convolutions
-/// of small scores lose nothing.
+/// tanh(x), as accurately, and without a branch.
 Value buildTanhOfLanes(LaneBuilder &b, Value x);
 
 } // namespace mlir::attn

@@ -70,13 +70,13 @@ public:
   /// (... (c0 x + c1) x + ...) x + cn
   Value polynomial(Value x, ArrayRef<double> coefficients);
 
-  // Of f32, not correctly rounded: to 2^-22 (PTX ISA, "ex2", "lg2", "rcp"),
+  // Of f32, not correctly rounded: to 2^-22 (PTX ISA, "ex2", "rcp"),
   // with subnormal numbers taken for 0.
   Value exp2(Value x) { return unary("llvm.nvvm.ex2.approx.ftz.f", x); }
-  Value log2(Value x) { return unary("llvm.nvvm.lg2.approx.ftz.f", x); }
   Value reciprocal(Value x) { return unary("llvm.nvvm.rcp.approx.ftz.f", x); }
   Value exp(Value x);
-  Value log(Value x);
+  /// log(x) * unit
+  Value log(Value x, double unit = 1.0);
   Value log1p(Value x);
 
 private:

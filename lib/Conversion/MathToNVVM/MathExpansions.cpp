@@ -51,11 +51,56 @@ Value MathBuilder::polynomial(Value x, ArrayRef<double> coefficients) {
   return sum;
 }
 
-/// e^x = 2^(x log2(e)).
-Value MathBuilder::exp(Value x) { return exp2(mul(x, std::numbers::log2e)); }
+/// e^x = 2^(x log2(e)), times e to the power of what is rounded off from the
+/// exponent, which would be an error of 2^-18.
+Value MathBuilder::exp(Value x) {
+  Value power = mul(x, std::numbers::log2e);
+  constexpr double high = float(std::numbers::log2e);
+  Value rest = fma(x, real(x, high), negate(power));
+  Value factor = fma(rest, real(x, std::numbers::ln2), real(x, 1.0));
+  factor =
+      fma(x, real(x, (std::numbers::log2e - high) * std::numbers::ln2), factor);
+  // Of what is infinite, or 0, the rest may be NaN.
+  factor = select(isLess(abs(x), 128.0), factor, real(x, 1.0));
+  return mul(exp2(power), factor);
+}
 
-/// log(x) = log2(x) log(2).
-Value MathBuilder::log(Value x) { return mul(log2(x), std::numbers::ln2); }
+/// The instruction has an absolute error near 1, where logarithms are small,
+/// and takes subnormal numbers for 0. With m in [sqrt(1/2), sqrt(2)], log(m) is
+/// a polynomial of m - 1 (S. L. Moshier, Cephes, "logf.c").
+Value MathBuilder::log(Value x, double unit) {
+  Type i32 = withElement(x, getI32Type());
+  constexpr double smallest = 0x1p-126;
+  Value isSubnormal = isLess(x, smallest);
+  Value normal = select(isSubnormal, mul(x, 0x1p24), x);
+  // In units of the exponent, from sqrt(1/2) on.
+  constexpr uint64_t kRootOfHalf = 0x3f3504f3;
+  Value bits = arith::BitcastOp::create(*this, i32, normal);
+  Value above = arith::SubIOp::create(*this, bits, integer(i32, kRootOfHalf));
+  Value exponent = arith::SIToFPOp::create(
+      *this, x.getType(),
+      arith::ShRSIOp::create(*this, above, integer(i32, 23)));
+  exponent = select(isSubnormal, add(exponent, -24.0), exponent);
+  Value mantissa = arith::AddIOp::create(
+      *this, bitAnd(above, integer(i32, 0x7fffff)), integer(i32, kRootOfHalf));
+  Value f = add(arith::BitcastOp::create(*this, x.getType(), mantissa), -1.0);
+  Value square = mul(f, f);
+  Value rest =
+      mul(mul(square, f),
+          polynomial(f, {7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1,
+                         -1.2420140846e-1, 1.4249322787e-1, -1.6668057665e-1,
+                         2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1}));
+  Value ofMantissa = add(f, fma(square, real(x, -0.5), rest));
+  Value result =
+      fma(exponent, real(x, std::numbers::ln2 * unit), mul(ofMantissa, unit));
+  // Also of NaN; of less than 0, NaN.
+  Value isPlain = bitAnd(isLess(0.0, x), isLess(x, kInfinity));
+  Value special =
+      select(isEqual(x, 0.0), real(x, -kInfinity),
+             select(isLess(x, 0.0),
+                    real(x, std::numeric_limits<double>::quiet_NaN()), x));
+  return select(isPlain, result, special);
+}
 
 /// With u = 1 + x as rounded, log(u) x / (u - 1), in which the rounding cancels
 /// (Goldberg, "What every computer scientist should know about floating-point
@@ -75,25 +120,34 @@ static Value expandExp(MathBuilder &b, ValueRange x) { return b.exp(x[0]); }
 static Value expandLog(MathBuilder &b, ValueRange x) { return b.log(x[0]); }
 static Value expandLog1p(MathBuilder &b, ValueRange x) { return b.log1p(x[0]); }
 
+static Value expandLog2(MathBuilder &b, ValueRange x) {
+  return b.log(x[0], std::numbers::log2e);
+}
 static Value expandLog10(MathBuilder &b, ValueRange x) {
-  return b.mul(b.log2(x[0]), std::numbers::ln2 / std::numbers::ln10);
+  return b.log(x[0], std::numbers::log10e);
 }
 
 /// (1 - t) / (1 + t) with the sign of x and t = e^(-2|x|), which never
-/// overflows. There is an instruction, but with an error of 2^-11. The
-/// reciprocal's is 2^-23, where a division takes ten instructions.
+/// overflows; a polynomial where the difference loses digits. There is an
+/// instruction, but with an error of 2^-11. The reciprocal's is 2^-23, where a
+/// division takes ten instructions.
 static Value expandTanh(MathBuilder &b, ValueRange x) {
-  Value t = b.exp2(b.mul(b.abs(x[0]), -2 * std::numbers::log2e));
+  Value absolute = b.abs(x[0]), square = b.mul(x[0], x[0]);
+  Value t = b.exp2(b.mul(absolute, -2 * std::numbers::log2e));
   Value inverse = b.reciprocal(b.add(t, 1.0));
-  Value quotient = b.mul(b.sub(1.0, t), inverse);
-  return b.copySign(quotient, x[0]);
+  Value quotient = b.copySign(b.mul(b.sub(1.0, t), inverse), x[0]);
+  // Of the least maximum of the relative error, 4e-8.
+  Value series = b.polynomial(square, {1.645876362e-2, -5.268414641e-2,
+                                       1.332094195e-1, -3.333295750e-1, 0.0});
+  return b.select(b.isLess(absolute, 0.55), b.fma(series, x[0], x[0]),
+                  quotient);
 }
 
 /// Halves of e^|x| and e^-|x|, where neither overflows before the result.
 static std::pair<Value, Value> emitHalves(MathBuilder &b, Value absolute) {
-  Value larger = b.exp(b.add(absolute, -std::numbers::ln2));
-  Value smaller = b.exp(b.sub(-std::numbers::ln2, absolute));
-  return {larger, smaller};
+  Value root = b.exp(b.mul(absolute, 0.5));
+  Value larger = b.mul(b.mul(root, 0.5), root);
+  return {larger, b.div(0.25, larger)};
 }
 
 static Value expandCosh(MathBuilder &b, ValueRange x) {
@@ -154,6 +208,8 @@ static std::pair<Value, Value> emitErrorFunctions(MathBuilder &b, Value x) {
                                5.188327685732524e-3, -2.685381193529856e-2,
                                1.128358514861418e-1, -3.761262582423300e-1,
                                1.128379165726710}));
+  // From 20 on, erfc is 0.
+  a = b.select(b.isLess(20.0, a), b.real(a, 20.0), a);
   Value inverse = b.div(1.0, a), q = b.mul(inverse, inverse);
   Value below2 = b.polynomial(
       q, {2.326819970068386e-2, -1.387039388740657e-1, 3.687424674597105e-1,
@@ -163,7 +219,10 @@ static std::pair<Value, Value> emitErrorFunctions(MathBuilder &b, Value x) {
                                   -7.495518717768503, 2.921019019210786,
                                   -1.015265279202700, 4.218463358204948e-1,
                                   -2.820767439740514e-1, 5.641895067754075e-1});
-  Value factor = b.mul(b.exp(b.negate(square)), inverse);
+  // With what is rounded off from the square, an exponent.
+  Value large = b.mul(a, a), lost = b.fma(a, a, b.negate(large));
+  Value factor = b.mul(b.exp(b.negate(large)), inverse);
+  factor = b.mul(factor, b.sub(1.0, lost));
   // Of |x|.
   Value rest = b.mul(factor, b.select(b.isLess(a, 2.0), below2, above2));
   Value erf = b.select(isSmall, small, b.copySign(b.sub(1.0, rest), x));
@@ -246,6 +305,7 @@ void attn::populateExpansions(RewritePatternSet &patterns) {
   patterns.add<
       ExpandF32<math::ExpOp, expandExp>, ExpandF32<math::LogOp, expandLog>,
       ExpandF32<math::Log1pOp, expandLog1p>,
+      ExpandF32<math::Log2Op, expandLog2>,
       ExpandF32<math::Log10Op, expandLog10>,
       ExpandF32<math::TanhOp, expandTanh>, ExpandF32<math::SinhOp, expandSinh>,
       ExpandF32<math::CoshOp, expandCosh>,

@@ -180,14 +180,12 @@ static void populatePatterns(RewritePatternSet &patterns) {
   patterns.add<ToIntrinsic<arith::MinNumFOp>>(context, "llvm.minnum",
                                               isAnyFloat);
   patterns.add<ToIntrinsic<math::SqrtOp>>(context, "llvm.sqrt", isWideFloat);
-  // Not correctly rounded: to 2^-22 (PTX ISA, "ex2", "lg2", "rsqrt"), with
+  // Not correctly rounded: to 2^-22 (PTX ISA, "ex2", "rsqrt"), the first with
   // subnormal numbers taken for 0.
   patterns.add<ToIntrinsic<math::Exp2Op>>(context, "llvm.nvvm.ex2.approx.ftz.f",
                                           isF32);
-  patterns.add<ToIntrinsic<math::Log2Op>>(context, "llvm.nvvm.lg2.approx.ftz.f",
-                                          isF32);
-  patterns.add<ToIntrinsic<math::RsqrtOp>>(
-      context, "llvm.nvvm.rsqrt.approx.ftz.f", isF32);
+  patterns.add<ToIntrinsic<math::RsqrtOp>>(context, "llvm.nvvm.rsqrt.approx.f",
+                                           isF32);
   patterns.add<CountToIntrinsic<math::CountLeadingZerosOp>>(context,
                                                             "llvm.ctlz");
   patterns.add<CountToIntrinsic<math::CountTrailingZerosOp>>(context,

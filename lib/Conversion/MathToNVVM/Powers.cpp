@@ -89,12 +89,12 @@ static Value emitPower(MathBuilder &b, Value absolute, Value y) {
   return emitExp2(b, b.mul(emitLog2(b, absolute), y));
 }
 
-/// |x|^y, of any numbers, but 1 for y = 0.
+/// |x|^y, of any x of f32 and y of f64, but 1 for y = 0.
 static Value emitPowerOfAbsolute(MathBuilder &b, Value x, Value y) {
   Value absolute = b.abs(x);
   Value isInfinite = b.isEqual(absolute, kInfinity);
   Value isExtreme = b.bitOr(isInfinite, b.isEqual(absolute, 0.0));
-  Value result = emitPower(b, absolute, toF64(b, y));
+  Value result = emitPower(b, absolute, y);
   Value zero = b.real(x, 0.0), infinity = b.real(x, kInfinity);
   Value isPositive = b.isLess(0.0, y);
   Value ofExtreme = b.select(isInfinite, b.select(isPositive, infinity, zero),
@@ -102,8 +102,10 @@ static Value emitPowerOfAbsolute(MathBuilder &b, Value x, Value y) {
   result = b.select(isExtreme, ofExtreme, result);
   // Also with an infinite exponent.
   result = b.select(b.isEqual(absolute, 1.0), b.real(x, 1.0), result);
-  Value isNaN = b.compare(arith::CmpFPredicate::UNO, x, y);
-  return b.select(isNaN, b.add(x, y), result);
+  Value isNaN = b.bitOr(b.compare(arith::CmpFPredicate::UNO, x, x),
+                        b.compare(arith::CmpFPredicate::UNO, y, y));
+  return b.select(isNaN, b.real(x, std::numeric_limits<double>::quiet_NaN()),
+                  result);
 }
 
 /// As C's pow has it.
@@ -112,7 +114,7 @@ static Value expandPowF(MathBuilder &b, ValueRange operands) {
   Value isWhole = b.isEqual(b.floor(y), y);
   Value isOdd = b.bitAnd(
       isWhole, b.compare(arith::CmpFPredicate::ONE, b.floor(half), half));
-  Value result = emitPowerOfAbsolute(b, x, y);
+  Value result = emitPowerOfAbsolute(b, x, toF64(b, y));
   result = b.select(isOdd, b.copySign(result, x), result);
   Value isRoot = b.bitAnd(b.bitAnd(b.isLess(x, 0.0), b.isLess(-kInfinity, x)),
                           b.compare(arith::CmpFPredicate::ONE, b.floor(y), y));
@@ -176,7 +178,8 @@ struct ExpandFPowI : OpRewritePattern<math::FPowIOp> {
     if (!getElementTypeOrSelf(x).isF32() || (vector && vector.isScalable()))
       return rewriter.notifyMatchFailure(op, "there is no expansion");
     MathBuilder b(op.getLoc(), rewriter);
-    Value y = arith::SIToFPOp::create(b, x.getType(), exponent);
+    Value y =
+        arith::SIToFPOp::create(b, b.withElement(x, b.getF64Type()), exponent);
     Value result = emitPowerOfAbsolute(b, x, y);
     Type type = exponent.getType();
     Value isOdd = arith::CmpIOp::create(b, arith::CmpIPredicate::ne,

@@ -159,8 +159,7 @@ public:
       return convertReciprocal(intrinsic.getArgs()[0]);
     StringRef function = llvm::StringSwitch<StringRef>(name)
                              .Case("ex2.approx.ftz.f", "ex2_ftz")
-                             .Case("lg2.approx.ftz.f", "lg2_ftz")
-                             .Case("rsqrt.approx.ftz.f", "rsqrt_ftz")
+                             .Case("rsqrt.approx.f", "rsqrt")
                              .Default("");
     if (function.empty())
       return op->emitOpError("of '")
