@@ -18,6 +18,7 @@ void attn::buildPreparationPipeline(OpPassManager &pm) {
   pm.addPass(attn::createCheckRegionSizes());
   pm.addPass(attn::createCheckConstantOperands());
   pm.addPass(attn::createFoldTrivialComparisons());
+  pm.addPass(attn::createSplitIndexCasts());
   pm.addPass(attn::createDecomposeLayer());
   pm.addPass(createInlinerPass());
   pm.addPass(createSymbolDCEPass());

@@ -69,6 +69,19 @@ def FoldTrivialComparisons : Pass<"attn-fold-trivial-comparisons"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def SplitIndexCasts : Pass<"attn-split-index-casts"> {
+  let summary = "Truncate and extend indices as i64";
+  let description = [{
+    `arith.index_cast` and `arith.index_castui` from an index to an integer of fewer
+    or more than 64 bits, or from one of more, become a cast of i64 and an
+    `arith.trunci`, `arith.extsi` or `arith.extui`. Upstream's canonicalization
+    replaces a cast of a cast by what was cast first, whatever the width in between:
+    an index that was truncated to i8 would be the index again. So this runs before
+    any canonicalization.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def DecomposeLayer : Pass<"attn-decompose-layer"> {
   let summary = "Rewrite layers to the ops that they are made of";
   let description = [{

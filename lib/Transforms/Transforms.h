@@ -47,6 +47,10 @@ LogicalResult convertResultsToDestinations(func::FuncOp func);
 /// constants.
 void foldTrivialComparisons(Operation *root);
 
+/// Makes casts in `root` between an index and an integer of another width than
+/// 64 bits casts of i64 and truncations or extensions.
+void splitIndexCasts(Operation *root);
+
 /// Replaces a layer by the ops that it is made of.
 void decomposeLayer(RewriterBase &rewriter, MultiHeadAttentionOp op);
 

@@ -203,4 +203,42 @@ TEST(Rules, attention_a12_a_kernel_works_after_an_error) {
   }
 }
 
+/// In the region and before it, a cast to few bits and back is a truncation.
+TEST(Rules, attention_a11_casts_lose_what_does_not_fit) {
+  for (std::string cast :
+       {"arith.index_cast", "arith.index_castui", "index.casts", "index.castu"})
+    for (const char *pipeline : {"cpu", "reference", "gpu-emulator"}) {
+      SCOPED_TRACE(cast + " on " + pipeline);
+      KernelText text{.type = ElementType::f32,
+                      .keySize = 16,
+                      .valueSize = 16,
+                      .clauses = "score(%s, %b, %h, %p, %j) captures(%before = "
+                                 "%wide : index) {\n%n = " +
+                                 cast + " %p : index to i8\n%w = " + cast +
+                                 " %n : i8 to index\n" + R"(
+                        %c1000 = arith.constant 1000 : index
+                        %0 = arith.muli %before, %c1000 : index
+                        %1 = arith.addi %0, %w : index
+                        %2 = arith.index_cast %1 : index to i64
+                        %r = arith.sitofp %2 : i64 to f32
+                        attn.yield %r : f32
+                      })",
+                      .parameters = ", %number: index",
+                      .prologue = "%narrow = " + cast +
+                                  " %number : index to i8\n%wide = " + cast +
+                                  " %narrow : i8 to index\n",
+                      .pipeline = pipeline};
+      TestTensor query(ElementType::f32, {1, 1, 300, 16}),
+          key(ElementType::f32, {1, 1, 1, 16});
+      Outcome outcome = run(
+          text, {query.view(), key.view(), key.view(), std::int64_t(0x1ff)});
+      bool isSigned = cast == "arith.index_cast";
+      std::vector<double> expected;
+      for (int p = 0; p < 300; ++p)
+        expected.push_back(isSigned ? std::int8_t(p) - 1000
+                                    : std::uint8_t(p) + 255000);
+      expectNear(outcome.logSumExp, expected, 0);
+    }
+}
+
 } // namespace
