@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/AttnOps.h"
+#include "dialect/Clauses.h"
 #include "dialect/DestinationStyle.h"
 #include "dialect/PointwiseRegionAssembly.h"
 

@@ -5,25 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-//   op ins(q, k, v : types) outs(output[, log-sum-exp] : types)
-//       [scale(number | %s : type)] [offset(bottom_right | %o : type)]
-//       [sink(%s : type)]
-//       [sequences(%cu_q, %cu_k : types)]       attn.attention only
-//       [convolve_before(%k : type)]            attn.multi_token_attention
-//       only: [mix_before(%w : type)]                 these four
-//       [convolve_after(%k : type)]
-//       [mix_after(%w : type)]
-//       [dropout(number, %seed, %call)]
-//       [score item, ...] [mask item, ...] [attr-dict]
-//
-// An item of score and mask is a name (see NamedMasksAndScores.h) or a region.
-// All items of a list become one region, which is what the printer shows.
+// The ops' descriptions have their syntax.
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialect/AttentionOpAssembly.h"
 #include "dialect/AttentionRegionParser.h"
 #include "dialect/AttnOps.h"
-#include "dialect/PointwiseRegionAssembly.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -31,44 +19,45 @@
 using namespace mlir;
 using namespace mlir::attn;
 
+//===----------------------------------------------------------------------===//
+// Parsing
+//===----------------------------------------------------------------------===//
+
+Clause attn::scoreClause(OpAsmParser &parser, Region &region,
+                         OperandSegment &captures, const OperandSegment &rows) {
+  return {"score", [&]() -> ParseResult {
+            captures.loc = parser.getCurrentLocation();
+            // The region's types follow the rows'; the verifier, which runs
+            // later, has more to say about them.
+            Type type = rows.types[0];
+            auto element = dyn_cast<FloatType>(getElementTypeOrSelf(type));
+            if (!element)
+              return parser.emitError(captures.loc)
+                     << "a score needs a tensor of floats, got " << type;
+            return parseScores(parser, region, captures,
+                               AttentionOp::getAccumulationType(element));
+          }};
+}
+
+Clause attn::maskClause(OpAsmParser &parser, Region &region,
+                        OperandSegment &captures) {
+  return {"mask", [&] {
+            captures.loc = parser.getCurrentLocation();
+            return parseMasks(parser, region, captures);
+          }};
+}
+
 namespace {
 
-/// `keyword ( %operand : type )`, if the keyword is there.
-ParseResult parseOptionalClause(OpAsmParser &parser, StringRef keyword,
-                                OperandSegment &segment) {
-  if (failed(parser.parseOptionalKeyword(keyword)))
-    return success();
-  return failure(parser.parseLParen() ||
-                 parser.parseOperand(segment.operands.emplace_back()) ||
-                 parser.parseColonType(segment.types.emplace_back()) ||
-                 parser.parseRParen());
-}
-
-/// `keyword ( %operands : types )`.
-ParseResult parseOperandsAndTypes(OpAsmParser &parser,
-                                  OperandSegment &segment) {
-  segment.loc = parser.getCurrentLocation();
-  return failure(
-      parser.parseLParen() || parser.parseOperandList(segment.operands) ||
-      parser.parseColonTypeList(segment.types) || parser.parseRParen());
-}
-
 /// What the ops have in common.
-struct CommonClauses {
+struct CommonOperands {
   OperandSegment inputs, outs, scale, offset, sink, dropout, scoreCaptures,
       maskCaptures;
-  SMLoc attributesLoc;
 };
 
-/// `ins` to `sink`.
-template <typename Op>
-ParseResult parseOperands(OpAsmParser &parser, OperationState &state,
-                          CommonClauses &clauses) {
-  Builder &builder = parser.getBuilder();
-  auto &properties = state.getOrAddProperties<typename Op::Properties>();
-  auto &[inputs, outs, scale, offset, sink, dropout, scoreCaptures,
-         maskCaptures, attributesLoc] = clauses;
-
+/// `ins` and `outs`.
+ParseResult parseMainOperands(OpAsmParser &parser, CommonOperands &operands) {
+  OperandSegment &inputs = operands.inputs;
   if (parser.parseKeyword("ins") || parseOperandsAndTypes(parser, inputs))
     return failure();
   if (inputs.operands.size() != 3 || inputs.types.size() != 3)
@@ -76,110 +65,119 @@ ParseResult parseOperands(OpAsmParser &parser, OperationState &state,
            << "expected 3 operands 'ins' (query, key, value) with their types, "
               "got "
            << inputs.operands.size() << " and " << inputs.types.size();
-  if (parser.parseKeyword("outs") || parseOperandsAndTypes(parser, outs))
-    return failure();
-
-  if (succeeded(parser.parseOptionalKeyword("scale"))) {
-    if (parser.parseLParen())
-      return failure();
-    OptionalParseResult operand =
-        parser.parseOptionalOperand(scale.operands.emplace_back());
-    if (operand.has_value()) {
-      if (*operand || parser.parseColonType(scale.types.emplace_back()))
-        return failure();
-    } else {
-      scale.operands.clear();
-      double number;
-      if (parser.parseFloat(number))
-        return failure();
-      properties.static_scale = builder.getF64FloatAttr(number);
-    }
-    if (parser.parseRParen())
-      return failure();
-  }
-
-  if (succeeded(parser.parseOptionalKeyword("offset"))) {
-    if (parser.parseLParen())
-      return failure();
-    if (succeeded(parser.parseOptionalKeyword("bottom_right")))
-      properties.bottom_right = builder.getUnitAttr();
-    else if (parser.parseOperand(offset.operands.emplace_back()) ||
-             parser.parseColonType(offset.types.emplace_back()))
-      return failure();
-    if (parser.parseRParen())
-      return failure();
-  }
-
-  return parseOptionalClause(parser, "sink", sink);
+  return failure(parser.parseKeyword("outs") ||
+                 parseOperandsAndTypes(parser, operands.outs));
 }
 
-/// `dropout` to the attributes.
-template <typename Op>
-ParseResult parseRegions(OpAsmParser &parser, OperationState &state,
-                         CommonClauses &clauses) {
+/// `(number)` or `(%s : type)`.
+ParseResult parseScale(OpAsmParser &parser, OperandSegment &scale,
+                       FloatAttr &number) {
+  if (parser.parseLParen())
+    return failure();
+  OptionalParseResult operand =
+      parser.parseOptionalOperand(scale.operands.emplace_back());
+  if (operand.has_value()) {
+    if (*operand || parser.parseColonType(scale.types.emplace_back()))
+      return failure();
+  } else {
+    scale.operands.clear();
+    double value;
+    if (parser.parseFloat(value))
+      return failure();
+    number = parser.getBuilder().getF64FloatAttr(value);
+  }
+  return parser.parseRParen();
+}
+
+/// `(bottom_right)` or `(%o : type)`.
+ParseResult parseOffset(OpAsmParser &parser, OperandSegment &offset,
+                        UnitAttr &bottomRight) {
+  if (parser.parseLParen())
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("bottom_right")))
+    bottomRight = parser.getBuilder().getUnitAttr();
+  else if (parser.parseOperand(offset.operands.emplace_back()) ||
+           parser.parseColonType(offset.types.emplace_back()))
+    return failure();
+  return parser.parseRParen();
+}
+
+/// `(number, %seed, %call)`.
+ParseResult parseDropout(OpAsmParser &parser, OperandSegment &dropout,
+                         FloatAttr &rate) {
   Builder &builder = parser.getBuilder();
+  double number;
+  dropout.operands.resize(2);
+  if (parser.parseLParen() || parser.parseFloat(number) ||
+      parser.parseComma() || parser.parseOperand(dropout.operands[0]) ||
+      parser.parseComma() || parser.parseOperand(dropout.operands[1]) ||
+      parser.parseRParen())
+    return failure();
+  rate = builder.getF64FloatAttr(number);
+  dropout.types = {builder.getI64Type(), builder.getI32Type()};
+  return success();
+}
+
+/// The clauses that all ops have, behind the op's own, and the attributes.
+template <typename Op>
+ParseResult parseClausesOf(OpAsmParser &parser, OperationState &state,
+                           CommonOperands &operands,
+                           SmallVector<Clause> clauses) {
   auto &properties = state.getOrAddProperties<typename Op::Properties>();
-  auto &[inputs, outs, scale, offset, sink, dropout, scoreCaptures,
-         maskCaptures, attributesLoc] = clauses;
-
-  if (succeeded(parser.parseOptionalKeyword("dropout"))) {
-    double rate;
-    dropout.operands.resize(2);
-    if (parser.parseLParen() || parser.parseFloat(rate) ||
-        parser.parseComma() || parser.parseOperand(dropout.operands[0]) ||
-        parser.parseComma() || parser.parseOperand(dropout.operands[1]) ||
-        parser.parseRParen())
-      return failure();
-    properties.dropout_rate = builder.getF64FloatAttr(rate);
-    dropout.types = {builder.getI64Type(), builder.getI32Type()};
-  }
-
   Region *score = state.addRegion(), *mask = state.addRegion();
-  scoreCaptures.loc = maskCaptures.loc = parser.getCurrentLocation();
-  if (parseScoreAndMask(parser, *score, scoreCaptures.operands,
-                        scoreCaptures.types, *mask, maskCaptures.operands,
-                        maskCaptures.types, inputs.types[0]))
-    return failure();
-
-  attributesLoc = parser.getCurrentLocation();
-  if (parser.parseOptionalAttrDict(state.attributes))
-    return failure();
-  for (StringAttr name : state.name.getAttributeNames())
-    if (state.attributes.get(name))
-      return parser.emitError(attributesLoc)
-             << "expected '" << name.getValue()
-             << "' in its clause, not in the attribute dictionary";
-  return success();
+  clauses.append(
+      {{"scale",
+        [&] {
+          return parseScale(parser, operands.scale, properties.static_scale);
+        }},
+       {"offset",
+        [&] {
+          return parseOffset(parser, operands.offset, properties.bottom_right);
+        }},
+       operandClause(parser, "sink", operands.sink),
+       {"dropout",
+        [&] {
+          return parseDropout(parser, operands.dropout,
+                              properties.dropout_rate);
+        }},
+       scoreClause(parser, *score, operands.scoreCaptures, operands.inputs),
+       maskClause(parser, *mask, operands.maskCaptures)});
+  return failure(parseClauses(parser, clauses) ||
+                 parseAttributes(parser, state));
 }
 
-/// Resolves the operands of all segments, in the order of the op.
+/// Resolves the operands of all segments behind the three inputs.
+template <typename Op>
 ParseResult resolve(OpAsmParser &parser, OperationState &state,
+                    CommonOperands &operands,
                     ArrayRef<OperandSegment *> segments) {
-  for (OperandSegment *segment : segments)
-    if (parser.resolveOperands(segment->operands, segment->types, segment->loc,
-                               state.operands))
-      return failure();
-  return success();
-}
-
-int32_t count(const OperandSegment &segment) {
-  return int32_t(segment.operands.size());
-}
-
-void addResultTypes(OperationState &state, const OperandSegment &outs) { // A9
-  for (Type type : outs.types)
+  auto &sizes =
+      state.getOrAddProperties<typename Op::Properties>().operandSegmentSizes;
+  int32_t numInputs;
+  if (resolveSegments(parser, state, &operands.inputs, numInputs) ||
+      resolveSegments(parser, state, segments,
+                      MutableArrayRef(sizes).drop_front(3)))
+    return failure();
+  std::fill_n(sizes.begin(), 3, 1);
+  for (Type type : operands.outs.types) // A9
     if (isa<RankedTensorType>(type))
       state.addTypes(type);
+  return success();
+}
+
+/// One of two operands of a clause as a segment of its own.
+OperandSegment getOnly(const OperandSegment &both, size_t index) {
+  if (both.operands.empty())
+    return {};
+  return {{both.operands[index]}, {both.types[index]}, both.loc};
 }
 
 } // namespace
 
 ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
-  CommonClauses clauses;
+  CommonOperands operands;
   OperandSegment sequences;
-  if (parseOperands<AttentionOp>(parser, state, clauses))
-    return failure();
-  if (succeeded(parser.parseOptionalKeyword("sequences"))) {
+  auto parseSequences = [&]() -> ParseResult {
     if (parseOperandsAndTypes(parser, sequences))
       return failure();
     if (sequences.operands.size() != 2 || sequences.types.size() != 2)
@@ -188,103 +186,51 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
                 "(cumulative_query, cumulative_key) with "
                 "their types, got "
              << sequences.operands.size() << " and " << sequences.types.size();
-  }
-
-  if (parseRegions<AttentionOp>(parser, state, clauses) ||
-      resolve(parser, state,
-              {&clauses.inputs, &clauses.outs, &clauses.scale, &clauses.offset,
-               &clauses.sink, &sequences, &clauses.dropout,
-               &clauses.scoreCaptures, &clauses.maskCaptures}))
+    return success();
+  };
+  if (parseMainOperands(parser, operands) ||
+      parseClausesOf<AttentionOp>(parser, state, operands,
+                                  {{"sequences", parseSequences}}))
     return failure();
-  int32_t perSequence = count(sequences) / 2,
-          perDropout = count(clauses.dropout) / 2;
-  state.getOrAddProperties<Properties>().operandSegmentSizes = {
-      1,
-      1,
-      1,
-      count(clauses.outs),
-      count(clauses.scale),
-      count(clauses.offset),
-      count(clauses.sink),
-      perSequence,
-      perSequence,
-      perDropout,
-      perDropout,
-      count(clauses.scoreCaptures),
-      count(clauses.maskCaptures)};
-  addResultTypes(state, clauses.outs);
-  return success();
-}
-
-/// An error if a clause comes that has no place where the parser is.
-static ParseResult parseNoMoreStages(OpAsmParser &parser) {
-  SMLoc loc = parser.getCurrentLocation();
-  if (succeeded(parser.parseOptionalKeyword("sequences")))
-    return parser.emitError(loc)
-           << "'sequences' is not supported by attn.multi_token_attention";
-  for (StringRef keyword :
-       {"convolve_before", "mix_before", "convolve_after", "mix_after"})
-    if (succeeded(parser.parseOptionalKeyword(keyword)))
-      return parser.emitError(loc)
-             << "expected 'convolve_before', 'mix_before', 'convolve_after' "
-                "and "
-                "'mix_after' once and in this order, before dropout, score and "
-                "mask; got '"
-             << keyword << "' too late";
-  return success();
+  OperandSegment ofQuery = getOnly(sequences, 0), ofKey = getOnly(sequences, 1),
+                 seed = getOnly(operands.dropout, 0),
+                 call = getOnly(operands.dropout, 1);
+  return resolve<AttentionOp>(parser, state, operands,
+                              {&operands.outs, &operands.scale,
+                               &operands.offset, &operands.sink, &ofQuery,
+                               &ofKey, &seed, &call, &operands.scoreCaptures,
+                               &operands.maskCaptures});
 }
 
 ParseResult MultiTokenAttentionOp::parse(OpAsmParser &parser,
                                          OperationState &state) {
-  CommonClauses clauses;
+  CommonOperands operands;
   OperandSegment kernelBefore, mixingBefore, kernelAfter, mixingAfter;
-  if (parseOperands<MultiTokenAttentionOp>(parser, state, clauses) ||
-      parseOptionalClause(parser, "convolve_before", kernelBefore) ||
-      parseOptionalClause(parser, "mix_before", mixingBefore) ||
-      parseOptionalClause(parser, "convolve_after", kernelAfter) ||
-      parseOptionalClause(parser, "mix_after", mixingAfter) ||
-      parseNoMoreStages(parser) ||
-      parseRegions<MultiTokenAttentionOp>(parser, state, clauses) ||
-      parseNoMoreStages(parser) ||
-      resolve(parser, state,
-              {&clauses.inputs, &clauses.outs, &clauses.scale, &clauses.offset,
-               &clauses.sink, &kernelBefore, &mixingBefore, &kernelAfter,
-               &mixingAfter, &clauses.dropout, &clauses.scoreCaptures,
-               &clauses.maskCaptures}))
+  if (parseMainOperands(parser, operands) ||
+      parseClausesOf<MultiTokenAttentionOp>(
+          parser, state, operands,
+          {operandClause(parser, "convolve_before", kernelBefore),
+           operandClause(parser, "mix_before", mixingBefore),
+           operandClause(parser, "convolve_after", kernelAfter),
+           operandClause(parser, "mix_after", mixingAfter)}))
     return failure();
-  int32_t perDropout = count(clauses.dropout) / 2;
-  state.getOrAddProperties<Properties>().operandSegmentSizes = {
-      1,
-      1,
-      1,
-      count(clauses.outs),
-      count(clauses.scale),
-      count(clauses.offset),
-      count(clauses.sink),
-      count(kernelBefore),
-      count(mixingBefore),
-      count(kernelAfter),
-      count(mixingAfter),
-      perDropout,
-      perDropout,
-      count(clauses.scoreCaptures),
-      count(clauses.maskCaptures)};
-  addResultTypes(state, clauses.outs);
-  return success();
+  OperandSegment seed = getOnly(operands.dropout, 0),
+                 call = getOnly(operands.dropout, 1);
+  return resolve<MultiTokenAttentionOp>(
+      parser, state, operands,
+      {&operands.outs, &operands.scale, &operands.offset, &operands.sink,
+       &kernelBefore, &mixingBefore, &kernelAfter, &mixingAfter, &seed, &call,
+       &operands.scoreCaptures, &operands.maskCaptures});
 }
 
-static void printOperands(OpAsmPrinter &printer, StringRef keyword,
-                          ValueRange operands) {
-  if (operands.empty())
-    return;
-  printer << ' ' << keyword << '(' << operands << " : " << operands.getTypes()
-          << ')';
-}
+//===----------------------------------------------------------------------===//
+// Printing
+//===----------------------------------------------------------------------===//
 
 static void printRegion(OpAsmPrinter &printer, StringRef keyword,
                         Region &region, OperandRange captures,
                         unsigned leading) {
-  printer << keyword << '(';
+  printer << ' ' << keyword << '(';
   llvm::interleaveComma(region.getArguments().take_front(leading), printer);
   printer << ')';
   if (!captures.empty()) {
@@ -304,48 +250,12 @@ static void printRegion(OpAsmPrinter &printer, StringRef keyword,
   printer.printRegion(region, /*printEntryBlockArgs=*/false);
 }
 
-ParseResult attn::parseScoreAndMask(
-    OpAsmParser &parser, Region &score,
-    SmallVectorImpl<OpAsmParser::UnresolvedOperand> &scoreCaptures,
-    SmallVectorImpl<Type> &scoreTypes, Region &mask,
-    SmallVectorImpl<OpAsmParser::UnresolvedOperand> &maskCaptures,
-    SmallVectorImpl<Type> &maskTypes, Type rows) {
-  OperandSegment ofScore, ofMask;
-  SMLoc loc = parser.getCurrentLocation();
-  if (succeeded(parser.parseOptionalKeyword("score"))) {
-    // The region's types follow the rows'; the verifier, which runs later, has
-    // more to say about them.
-    auto element = dyn_cast<FloatType>(getElementTypeOrSelf(rows));
-    if (!element)
-      return parser.emitError(loc)
-             << "a score needs a tensor of floats, got " << rows;
-    if (parseScores(parser, score, ofScore,
-                    AttentionOp::getAccumulationType(element)))
-      return failure();
-  }
-  if (succeeded(parser.parseOptionalKeyword("mask"))) {
-    if (parseMasks(parser, mask, ofMask))
-      return failure();
-    SMLoc after = parser.getCurrentLocation();
-    if (succeeded(parser.parseOptionalKeyword("score")))
-      return parser.emitError(after) << "expected 'score' before 'mask'";
-  }
-  llvm::append_range(scoreCaptures, ofScore.operands);
-  llvm::append_range(scoreTypes, ofScore.types);
-  llvm::append_range(maskCaptures, ofMask.operands);
-  llvm::append_range(maskTypes, ofMask.types);
-  return success();
-}
-
-void attn::printScoreAndMask(OpAsmPrinter &printer, Operation *, Region &score,
-                             OperandRange scoreCaptures, TypeRange,
-                             Region &mask, OperandRange maskCaptures, TypeRange,
-                             Type) {
+void attn::printScoreAndMask(OpAsmPrinter &printer, Region &score,
+                             OperandRange scoreCaptures, Region &mask,
+                             OperandRange maskCaptures) {
   if (!score.empty())
     printRegion(printer, "score", score, scoreCaptures,
                 AttentionOp::kNumScoreArguments);
-  if (!score.empty() && !mask.empty())
-    printer << ' ';
   if (!mask.empty())
     printRegion(printer, "mask", mask, maskCaptures,
                 AttentionOp::kNumMaskArguments);
@@ -354,21 +264,18 @@ void attn::printScoreAndMask(OpAsmPrinter &printer, Operation *, Region &score,
 /// `ins` to `sink`.
 template <typename Op>
 static void printCommonOperands(OpAsmPrinter &printer, Op op) {
-  printOperands(printer, "ins", {op.getQuery(), op.getKey(), op.getValue()});
-  printOperands(printer, "outs", op.getOuts());
-  if (FloatAttr scale = op.getStaticScaleAttr()) {
-    printer << " scale(";
-    printer.printFloat(scale.getValue());
-    printer << ')';
-  }
+  printOperandsClause(printer, "ins",
+                      {op.getQuery(), op.getKey(), op.getValue()});
+  printOperandsClause(printer, "outs", op.getOuts());
+  printNumberClause(printer, "scale", op.getStaticScaleAttr());
   if (Value scale = op.getScale())
-    printOperands(printer, "scale", scale);
+    printOperandsClause(printer, "scale", scale);
   if (op.getBottomRight())
     printer << " offset(bottom_right)";
   if (Value offset = op.getOffset())
-    printOperands(printer, "offset", offset);
+    printOperandsClause(printer, "offset", offset);
   if (Value sink = op.getSink())
-    printOperands(printer, "sink", sink);
+    printOperandsClause(printer, "sink", sink);
 }
 
 /// `dropout` to the attributes.
@@ -379,20 +286,16 @@ template <typename Op> static void printRegions(OpAsmPrinter &printer, Op op) {
     printer << ", " << op.getDropoutSeed() << ", " << op.getDropoutCall()
             << ')';
   }
-  if (op.hasScore() || op.hasMask())
-    printer << ' ';
-  printScoreAndMask(printer, op, op.getScore(), op.getScoreCaptures(),
-                    op.getScoreCaptures().getTypes(), op.getMask(),
-                    op.getMaskCaptures(), op.getMaskCaptures().getTypes(),
-                    op.getQuery().getType());
+  printScoreAndMask(printer, op.getScore(), op.getScoreCaptures(), op.getMask(),
+                    op.getMaskCaptures());
   printer.printOptionalAttrDict(op->getDiscardableAttrDictionary().getValue());
 }
 
 void AttentionOp::print(OpAsmPrinter &printer) {
   printCommonOperands(printer, *this);
   if (isPacked())
-    printOperands(printer, "sequences",
-                  {getCumulativeQuery(), getCumulativeKey()});
+    printOperandsClause(printer, "sequences",
+                        {getCumulativeQuery(), getCumulativeKey()});
   printRegions(printer, *this);
 }
 
@@ -404,6 +307,6 @@ void MultiTokenAttentionOp::print(OpAsmPrinter &printer) {
         std::pair("convolve_after", getKernelAfter()),
         std::pair("mix_after", getMixingAfter())})
     if (operand)
-      printOperands(printer, keyword, operand);
+      printOperandsClause(printer, keyword, operand);
   printRegions(printer, *this);
 }

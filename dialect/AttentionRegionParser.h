@@ -9,16 +9,9 @@
 #ifndef ATTN_DIALECT_ATTENTIONREGIONPARSER_H
 #define ATTN_DIALECT_ATTENTIONREGIONPARSER_H
 
-#include "mlir/IR/OpImplementation.h"
+#include "dialect/Clauses.h"
 
 namespace mlir::attn {
-
-/// Operands of one segment with their types, resolved once all are parsed.
-struct OperandSegment {
-  SmallVector<OpAsmParser::UnresolvedOperand> operands;
-  SmallVector<Type> types;
-  SMLoc loc; ///< Of the list, for messages.
-};
 
 /// Parses the items behind `score`, names or regions, into one region.
 /// `scoreType` is the type of its first argument.

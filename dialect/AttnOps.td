@@ -75,6 +75,27 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     }
     ```
 
+    #### Syntax
+
+    ```
+    attention ::= `attn.attention` `ins` `(` query `,` key `,` value `:` types `)`
+                  `outs` `(` output (`,` log-sum-exp)? `:` types `)`
+                  clause* attr-dict
+    clause    ::= `scale` `(` (number | operand `:` type) `)`
+                | `offset` `(` (`bottom_right` | operand `:` type) `)`
+                | `sink` `(` operand `:` type `)`
+                | `sequences` `(` operand `,` operand `:` types `)`
+                | `dropout` `(` rate `,` seed `,` call `)`
+                | `score` item (`,` item)*
+                | `mask` item (`,` item)*
+    item      ::= name (`(` arguments `)`)?             // see Spellings
+                | `(` arguments `)` (`captures` `(` capture (`,` capture)* `)`)? region
+    capture   ::= argument (`:` type)? `=` operand `:` type
+    ```
+
+    Clauses may stand in any order, each at most once. Printing keeps the order
+    above.
+
     #### Operands
 
     - (A1) `query` is `(B, Hq, Sq, Dk)`, `key` `(B, Hkv, Skv, Dk)`, `value`

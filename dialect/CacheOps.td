@@ -112,8 +112,9 @@ def Attn_CacheAppendOp : Attn_CacheOp<"cache_append", [
   let assemblyFormat = [{
     `ins` `(` $rows `:` type($rows) `)` `outs` `(` $outs `:` type($outs) `)`
     `lengths` `(` $lengths `:` type($lengths) `)`
-    (`counts` `(` $counts^ `:` type($counts) `)`)?
-    (`ring` $ring^)? (`table` `(` $table^ `:` type($table) `)`)? attr-dict
+    oilist(`counts` `(` $counts `:` type($counts) `)` | `ring` $ring
+           | `table` `(` $table `:` type($table) `)`)
+    `` custom<EndOfClauses>("{\"counts\", \"ring\", \"table\"}") attr-dict
   }];
   let extraClassDeclaration = cacheDeclaration # [{
     Value getCache() { return getOuts()[0]; }
@@ -172,8 +173,10 @@ def Attn_CacheReadOp : Attn_CacheOp<"cache_read", [
   let assemblyFormat = [{
     `ins` `(` $cache (`,` $scales^)? `:` type($cache) (`,` type($scales)^)? `)`
     `lengths` `(` $lengths `:` type($lengths) `)`
-    (`ring` $ring^)? (`table` `(` $table^ `:` type($table) `)`)?
-    (`size` `(` $size^ `)`)? attr-dict `->` type($result)
+    oilist(`ring` $ring | `table` `(` $table `:` type($table) `)`
+           | `size` `(` $size `)`)
+    `` custom<EndOfClauses>("{\"ring\", \"table\", \"size\"}") attr-dict
+    `->` type($result)
   }];
   let hasCanonicalizer = 1;
   let extraClassDeclaration = cacheDeclaration # [{

@@ -86,8 +86,9 @@ def Attn_RopeOp : Attn_LayerOp<"rope", [
   let assemblyFormat = [{
     $pairing `ins` `(` $input `,` $cosine `,` $sine `:` type($input) `,`
     type($cosine) `,` type($sine) `)` `outs` `(` $outs `:` type($outs) `)`
-    (`offset` `(` $offset^ `:` type($offset) `)`)?
-    (`positions` `(` $positions^ `:` type($positions) `)`)? attr-dict
+    oilist(`offset` `(` $offset `:` type($offset) `)`
+           | `positions` `(` $positions `:` type($positions) `)`)
+    `` custom<EndOfClauses>("{\"offset\", \"positions\"}") attr-dict
   }];
   let hasCanonicalizer = 1;
   let extraClassDeclaration = layerDeclaration # [{
@@ -192,8 +193,9 @@ def Attn_HeadNormOp : Attn_LayerOp<"head_norm", [
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = [{
     `ins` `(` $input (`,` $weight^)? `:` type($input) (`,` type($weight)^)? `)`
-    `outs` `(` $outs `:` type($outs) `)` (`epsilon` `(` $epsilon^ `)`)?
-    (`layer` `(` $layer^ `)`)? attr-dict
+    `outs` `(` $outs `:` type($outs) `)`
+    oilist(`epsilon` `(` $epsilon `)` | `layer` `(` $layer `)`)
+    `` custom<EndOfClauses>("{\"epsilon\", \"layer\"}") attr-dict
   }];
   let extraClassDeclaration = layerDeclaration # [{
     ShapedType getInputType() { return cast<ShapedType>(getInput().getType()); }

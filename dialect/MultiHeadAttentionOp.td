@@ -64,6 +64,28 @@ def Attn_MultiHeadAttentionOp : Attn_Op<"multi_head_attention", [
         lengths(%stored : tensor<?xi32>) mask causal
     ```
 
+    Syntax; `item` is that of `attn.attention`:
+
+    ```
+    layer  ::= `attn.multi_head_attention` `heads` `(` number `,` number `)`
+               `sizes` `(` number `,` number `)` `ins` `(` input `:` type `)`
+               clause* attr-dict
+    clause ::= (`source` | `output_norm` | `positions` | `offset` | `lengths`
+               | `counts` | `table` | `sink`) `(` operand `:` type `)`
+             | (`memory` | `outs` | `qkv` | `query` | `key` | `value` | `output`
+               | `norms` | `sequences`) `(` operands `:` types `)`
+             | `gate` (`heads` | `elements`) `(` operands `:` types `)`
+             | `rope` (`half_split` | `interleaved`) `(` operands `:` types `)`
+             | (`layer` | `epsilon` | `scale`) `(` number `)`
+             | `ring`
+             | `size` `(` operand `)`
+             | `dropout` `(` rate `,` rate `,` seed `,` call `)`
+             | (`score` | `mask`) item (`,` item)*
+    ```
+
+    Clauses may stand in any order, each at most once; `outs` and `output` have to
+    be there.
+
     The op works on tensors. `attn-decompose-layer` rewrites it to the ops that it
     is made of, whose rules its operands follow; what they check at run time is
     checked before any of them writes anything.
@@ -136,40 +158,6 @@ def Attn_MultiHeadAttentionOp : Attn_Op<"multi_head_attention", [
     OptionalAttr<F64Attr>:$probability_rate, OptionalAttr<F64Attr>:$output_rate);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region AnyRegion:$score, AnyRegion:$mask);
-  let assemblyFormat = [{
-    `heads` `(` $query_heads `,` $key_value_heads `)`
-    `sizes` `(` $key_size `,` $value_size `)`
-    `ins` `(` $input `:` type($input) `)`
-    (`source` `(` $source^ `:` type($source) `)`)?
-    (`memory` `(` $memory^ `:` type($memory) `)`)?
-    `outs` `(` $outs `:` type($outs) `)`
-    (`qkv` `(` $qkv^ `:` type($qkv) `)`)?
-    (`query` `(` $query^ `:` type($query) `)`)?
-    (`key` `(` $key^ `:` type($key) `)`)?
-    (`value` `(` $value^ `:` type($value) `)`)?
-    `output` `(` $output `:` type($output) `)`
-    (`gate` $gate_kind^ `(` $gate `:` type($gate) `)`)?
-    (`norms` `(` $norms^ `:` type($norms) `)`)?
-    (`output_norm` `(` $output_norm^ `:` type($output_norm) `)`)?
-    (`layer` `(` $layer^ `)`)?
-    (`epsilon` `(` $epsilon^ `)`)?
-    (`rope` $pairing^ `(` $rope `:` type($rope) `)`)?
-    (`positions` `(` $positions^ `:` type($positions) `)`)?
-    (`sequences` `(` $sequences^ `:` type($sequences) `)`)?
-    (`offset` `(` $offset^ `:` type($offset) `)`)?
-    (`lengths` `(` $lengths^ `:` type($lengths) `)`)?
-    (`counts` `(` $counts^ `:` type($counts) `)`)?
-    (`ring` $ring^)? (`table` `(` $table^ `:` type($table) `)`)?
-    (`size` `(` $size^ `)`)?
-    (`scale` `(` $static_scale^ `)`)?
-    (`sink` `(` $sink^ `:` type($sink) `)`)?
-    (`dropout` `(` $probability_rate^ `,` $output_rate `,` $dropout_seed `,`
-      $dropout_call `)`)?
-    custom<ScoreAndMask>($score, $score_captures, type($score_captures),
-                         $mask, $mask_captures, type($mask_captures),
-                         ref(type($input)))
-    attr-dict
-  }];
   let extraClassDeclaration = [{
     /// The weight, scales and bias that these operands are, by the name of their
     /// clause (L2).
@@ -204,6 +192,7 @@ def Attn_MultiHeadAttentionOp : Attn_Op<"multi_head_attention", [
 
     MutableOperandRange getDpsInitsMutable() { return getOutsMutable(); }
   }];
+  let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
 }

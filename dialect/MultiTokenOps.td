@@ -72,6 +72,15 @@ def Attn_MultiTokenAttentionOp : Attn_Op<"multi_token_attention", [
         mask causal
     ```
 
+    The syntax is that of `attn.attention`, but for `sequences`, with four clauses
+    for the stages:
+
+    ```
+    clause ::= ...
+             | (`convolve_before` | `mix_before` | `convolve_after` | `mix_after`)
+               `(` operand `:` type `)`
+    ```
+
     - (T1) `query`, `key`, `value`, `outs`, `scale`, `offset`, `sink`, `dropout`,
       `score` and `mask` are those of `attn.attention`, by its rules A1 to A6 and
       A8 to A13, but for what follows here. The sink is `(Hq)`. There is no

@@ -22,20 +22,6 @@ void printPointwiseRegion(OpAsmPrinter &printer, Operation *op, StringRef name,
                           Region &region, OperandRange captures,
                           TypeRange types);
 
-/// `[score item, ...] [mask item, ...]` behind an op on `rows`, whose elements
-/// decide the type of scores. An item is a name (see NamedMasksAndScores.h) or
-/// a region; all items of a list become one region, which is what is printed.
-ParseResult parseScoreAndMask(
-    OpAsmParser &parser, Region &score,
-    SmallVectorImpl<OpAsmParser::UnresolvedOperand> &scoreCaptures,
-    SmallVectorImpl<Type> &scoreTypes, Region &mask,
-    SmallVectorImpl<OpAsmParser::UnresolvedOperand> &maskCaptures,
-    SmallVectorImpl<Type> &maskTypes, Type rows);
-void printScoreAndMask(OpAsmPrinter &printer, Operation *op, Region &score,
-                       OperandRange scoreCaptures, TypeRange scoreTypes,
-                       Region &mask, OperandRange maskCaptures,
-                       TypeRange maskTypes, Type rows);
-
 } // namespace mlir::attn
 
 #endif // ATTN_DIALECT_POINTWISEREGIONASSEMBLY_H

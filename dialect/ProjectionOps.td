@@ -69,8 +69,9 @@ def Attn_ProjectionOp : Attn_LayerOp<"projection", [AttrSizedOperandSegments]> {
   let assemblyFormat = [{
     `ins` `(` $input `,` $weight `:` type($input) `,` type($weight) `)`
     `outs` `(` $outs `:` type($outs) `)`
-    (`scales` `(` $scales^ `:` type($scales) `)`)?
-    (`bias` `(` $bias^ `:` type($bias) `)`)? attr-dict
+    oilist(`scales` `(` $scales `:` type($scales) `)`
+           | `bias` `(` $bias `:` type($bias) `)`)
+    `` custom<EndOfClauses>("{\"scales\", \"bias\"}") attr-dict
   }];
   let extraClassDeclaration = layerDeclaration # [{
     ShapedType getInputType() { return cast<ShapedType>(getInput().getType()); }

@@ -154,19 +154,6 @@ func.func @segments_in_attributes(%x: tensor<1x2x3x4xf32>) {
 
 // -----
 
-func.func @mask_before_score(%x: tensor<1x2x3x4xf32>) {
-  %r = attn.attention
-      ins(%x, %x, %x : tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>,
-          tensor<1x2x3x4xf32>)
-      outs(%x : tensor<1x2x3x4xf32>)
-      mask causal
-      // expected-error @below {{expected 'score' before 'mask'}}
-      score softcap(2.0)
-  return
-}
-
-// -----
-
 //===----------------------------------------------------------------------===//
 // Names
 //===----------------------------------------------------------------------===//

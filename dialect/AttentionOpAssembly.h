@@ -1,0 +1,34 @@
+//===- AttentionOpAssembly.h - Score and mask in an op's text ---*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The clauses `score item, ...` and `mask item, ...`. An item is a name (see
+// NamedMasksAndScores.h) or a region; all items of a list become one region,
+// which is what is printed.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_DIALECT_ATTENTIONOPASSEMBLY_H
+#define ATTN_DIALECT_ATTENTIONOPASSEMBLY_H
+
+#include "dialect/Clauses.h"
+
+namespace mlir::attn {
+
+/// The elements of `rows`, which is parsed before, decide the type of scores.
+Clause scoreClause(OpAsmParser &parser, Region &region,
+                   OperandSegment &captures, const OperandSegment &rows);
+Clause maskClause(OpAsmParser &parser, Region &region,
+                  OperandSegment &captures);
+
+/// Both, where they are there.
+void printScoreAndMask(OpAsmPrinter &printer, Region &score,
+                       OperandRange scoreCaptures, Region &mask,
+                       OperandRange maskCaptures);
+
+} // namespace mlir::attn
+
+#endif // ATTN_DIALECT_ATTENTIONOPASSEMBLY_H
