@@ -485,7 +485,8 @@ def ConvertOnlineToVector : Pass<"convert-online-to-vector"> {
     of queries, tensors of the tile become vectors of the workgroup, in loops and
     branches too. What stays a tensor is memory: what is read by
     `vector.transfer_read` and written by `vector.transfer_write`, with as many rows
-    as there are.
+    as there are. Heads of a size that is no multiple of 16 are vectors of the next
+    one, with zeros behind what is read and a write of the others.
 
     The `attn.online_attention` of a block of keys becomes two `vector.contract`, and
     vector code between them: reductions of rows, and the regions of score and mask
@@ -557,8 +558,8 @@ def CopyToWorkgroup : Pass<"attn-copy-to-workgroup"> {
     stages as long as two workgroups with them fit 100 KB, else two if 96 KB have
     room for them. An iteration has one barrier. Other copies are waited for at once.
 
-    A copy is an `nvgpu.device_async_copy` of 16 bytes, with 0 for rows that are not
-    there, if a check at run time finds that each row begins at a multiple of 16
+    A copy is an `nvgpu.device_async_copy` of 16 bytes, with 0 for rows and ends of
+    rows that are not there, if a check at run time finds that each row begins at a multiple of 16
     bytes, else a loop over elements.
   }];
   let dependentDialects = [

@@ -194,3 +194,42 @@ func.func @long(%x: !long, %y: !long, %out: memref<16x16xf32>) {
   }
   return
 }
+
+// -----
+
+!rows = memref<64x36xf16>
+
+// Rows of 36 elements in a tile of 48 columns end with zeros: of a chunk, as many
+// elements are read as there are.
+// CHECK-LABEL: func.func @columns
+// CHECK-SAME: %[[Y:[^:]*]]: memref<64x36xf16>
+// CHECK: memref.alloca() : memref<1x64x56xf16, #gpu.address_space<workgroup>>
+// CHECK: scf.for
+// CHECK: scf.if
+// CHECK: %[[LEFT:.*]] = arith.subi %c36, %[[COLUMN:.*]] : index
+// CHECK: %[[SOME:.*]] = arith.maxsi %[[LEFT]], %c0
+// CHECK: %[[MOST:.*]] = arith.minsi %[[SOME]], %c8
+// CHECK: %[[COUNT:.*]] = arith.select %{{.*}}, %[[MOST]], %c0
+// CHECK: nvgpu.device_async_copy %[[Y]][%{{.*}}, %[[COLUMN]]], %{{.*}}, 8, %[[COUNT]] {bypassL1}
+// CHECK: } else {
+// CHECK: scf.for %[[I:.*]] = %{{.*}} to %c48
+// CHECK: %[[IN:.*]] = arith.cmpi slt, %[[I]], %c36
+// CHECK: arith.andi %{{.*}}, %[[IN]]
+// CHECK: memref.load %[[Y]]
+func.func @columns(%y: !rows, %out: memref<32x48xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %h0 = arith.constant 0.0 : f16
+  %zero = arith.constant dense<0.0> : vector<32x48xf32>
+  %a = arith.constant dense<1.0> : vector<32x64xf16>
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c64, %sy = %c1, %sz = %c1) {
+    %b = vector.transfer_read %y[%c0, %c0], %h0 {in_bounds = [true, false]} : !rows, vector<64x48xf16>
+    %t = vector.contract {indexing_maps = [affine_map<(q, d, j) -> (q, j)>, affine_map<(q, d, j) -> (j, d)>, affine_map<(q, d, j) -> (q, d)>], iterator_types = ["parallel", "parallel", "reduction"]}
+        %a, %b, %zero : vector<32x64xf16>, vector<64x48xf16> into vector<32x48xf32>
+    vector.transfer_write %t, %out[%c0, %c0] {in_bounds = [true, true]} : vector<32x48xf32>, memref<32x48xf32>
+    gpu.terminator
+  }
+  return
+}

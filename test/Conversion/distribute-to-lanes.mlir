@@ -334,3 +334,29 @@ func.func @columns(%first: index, %out: memref<i1>) {
   }
   return
 }
+
+// -----
+
+// Of 13 columns, the first 8 are stored in pairs, the others one by one, and of the
+// vector's last 3, nothing.
+// CHECK-LABEL: func.func @missing_columns
+// CHECK-SAME: %{{.*}}: f32, %[[OUT:.*]]: memref<?x13xf32>
+// CHECK: scf.if
+// CHECK: vector.store %{{.*}}, %[[OUT]]{{.*}} vector<2xf32>
+// CHECK-COUNT-2: arith.cmpi slt, %{{.*}}, %c13 : index
+// CHECK-NOT: vector.store
+// CHECK: scf.if
+// CHECK: vector.store %{{.*}}, %[[OUT]]{{.*}} vector<2xf32>
+// CHECK-NOT: vector.store
+func.func @missing_columns(%x: f32, %out: memref<?x13xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c32, %sy = %c1, %sz = %c1) {
+    %v = vector.broadcast %x : f32 to vector<16x16xf32>
+    vector.transfer_write %v, %out[%c0, %c0] {in_bounds = [false, false]} : vector<16x16xf32>, memref<?x13xf32>
+    gpu.terminator
+  }
+  return
+}

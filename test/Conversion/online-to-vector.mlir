@@ -242,3 +242,64 @@ func.func @positions(%q: !rows, %k: !rows, %v: !rows, %out: tensor<?x64xf32>,
   }
   return %r : tensor<?x64xf32>
 }
+
+// Heads of 40 and of 5 elements are vectors of 48 and 16, in and after a loop over
+// blocks: what is read ends with zeros, and only what there is, is written.
+// CHECK-LABEL: func.func @heads
+// CHECK: vector.transfer_read %{{.*}} {in_bounds = [true, false]} : tensor<16x40xf16>, vector<16x48xf16>
+// CHECK: scf.for {{.*}} -> (vector<16x16xf32>, vector<16xf32>, vector<16xf32>)
+// CHECK: vector.transfer_read %{{.*}} {in_bounds = [true, false]} : tensor<32x40xf16>, vector<32x48xf16>
+// CHECK: vector.contract {{.*}} : vector<16x48xf16>, vector<32x48xf16> into vector<16x32xf32>
+// CHECK: scf.if %{{.*}} -> (vector<16x16xf32>)
+// CHECK: vector.transfer_read {{.*}} {in_bounds = [true, false]} : tensor<32x5xf16>, vector<1x16xf16>
+// CHECK: else
+// CHECK: vector.transfer_read %{{.*}} {in_bounds = [true, false]} : tensor<32x5xf16>, vector<32x16xf16>
+// CHECK: vector.contract {{.*}} : vector<16x32xf16>, vector<32x16xf16> into vector<16x16xf32>
+// CHECK: arith.truncf %{{.*}} : vector<16x16xf32> to vector<16x16xf16>
+// CHECK: vector.transfer_write %{{.*}} {in_bounds = [true, false]} : vector<16x16xf16>, tensor<16x5xf16>
+#identity = affine_map<(q, d) -> (q, d)>
+func.func @heads(%q: tensor<16x40xf16>, %k: tensor<?x40xf16>, %v: tensor<?x5xf16>,
+                 %out: tensor<16x5xf16>, %n: index, %m: index, %exact: i1)
+    -> tensor<16x5xf16> {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %rows = arith.constant 16 : index
+  %f0 = arith.constant 0.0 : f32
+  %h0 = arith.constant 0.0 : f16
+  %low = arith.constant 0xFF800000 : f32
+  %r = scf.forall (%i) in (%m) shared_outs(%o = %out) -> (tensor<16x5xf16>) {
+    %qp = tensor.pad %q low[0, 0] high[0, 0] {
+    ^bb0(%a: index, %b: index):
+      tensor.yield %h0 : f16
+    } : tensor<16x40xf16> to tensor<16x40xf16>
+    %e0 = tensor.empty() : tensor<16x5xf32>
+    %e1 = tensor.empty() : tensor<16xf32>
+    %s0 = linalg.fill ins(%f0 : f32) outs(%e0 : tensor<16x5xf32>) -> tensor<16x5xf32>
+    %s1 = linalg.fill ins(%low : f32) outs(%e1 : tensor<16xf32>) -> tensor<16xf32>
+    %s2 = linalg.fill ins(%f0 : f32) outs(%e1 : tensor<16xf32>) -> tensor<16xf32>
+    %t:3 = scf.for %j = %c0 to %n step %c32 iter_args(%a0 = %s0, %a1 = %s1, %a2 = %s2)
+        -> (tensor<16x5xf32>, tensor<16xf32>, tensor<16xf32>) {
+      %ks = tensor.extract_slice %k[%j, 0] [32, 40] [1, 1] : tensor<?x40xf16> to tensor<32x40xf16>
+      %vs = tensor.extract_slice %v[%j, 0] [32, 5] [1, 1] : tensor<?x5xf16> to tensor<32x5xf16>
+      %u:3 = attn.online_attention in_rows
+          ins(%qp, %ks, %vs : tensor<16x40xf16>, tensor<32x40xf16>, tensor<32x5xf16>)
+          outs(%a0, %a1, %a2 : tensor<16x5xf32>, tensor<16xf32>, tensor<16xf32>)
+          at(%c0, %c0, %c0, %j) queries(%rows) exact(%exact)
+          -> tensor<16x5xf32>, tensor<16xf32>, tensor<16xf32>
+      %w = tensor.insert_slice %u#0 into %a0[0, 0] [16, 5] [1, 1] : tensor<16x5xf32> into tensor<16x5xf32>
+      scf.yield %w, %u#1, %u#2 : tensor<16x5xf32>, tensor<16xf32>, tensor<16xf32>
+    }
+    %e2 = tensor.empty() : tensor<16x5xf16>
+    %narrow = linalg.generic {indexing_maps = [#identity, #identity], iterator_types = ["parallel", "parallel"]}
+        ins(%t#0 : tensor<16x5xf32>) outs(%e2 : tensor<16x5xf16>) {
+    ^bb0(%x: f32, %y: f16):
+      %z = arith.truncf %x : f32 to f16
+      linalg.yield %z : f16
+    } -> tensor<16x5xf16>
+    %ins = tensor.insert_slice %narrow into %o[0, 0] [16, 5] [1, 1] : tensor<16x5xf16> into tensor<16x5xf16>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %ins into %o[0, 0] [16, 5] [1, 1] : tensor<16x5xf16> into tensor<16x5xf16>
+    }
+  }
+  return %r : tensor<16x5xf16>
+}

@@ -150,15 +150,14 @@ enum class Kind { contiguous, ring, paged };
 /// Attention of one query of each head on caches. Of a ring, to the tokens that
 /// it holds, by their distance.
 string writeCached(ElementType type, Index heads, Index group, Index rows,
-                   Kind kind) {
+                   Index headSize, Kind kind) {
   bool isPaged = kind == Kind::paged, isRing = kind == Kind::ring;
-  string element(nameOf(type)), h = std::to_string(heads);
-  string query = "tensor<?x" + std::to_string(heads * group) + "x1x32x" +
-                 element + ">",
-         key = "tensor<?x" + h + "x?x32x" + element + ">",
+  string h = std::to_string(heads), size = "x" + std::to_string(headSize) +
+                                           "x" + string(nameOf(type)) + ">";
+  string query = "tensor<?x" + std::to_string(heads * group) + "x1" + size,
+         key = "tensor<?x" + h + "x?" + size,
          cache = "tensor<?x" + h + "x" +
-                 (isPaged || isRing ? std::to_string(rows) : "?") + "x32x" +
-                 element + ">";
+                 (isPaged || isRing ? std::to_string(rows) : "?") + size;
   string text = "func.func @f(%q: " + query + ", %keys: " + cache +
                 ", %values: " + cache + ", %lengths: tensor<?xi32>, " +
                 (isPaged  ? "%table: tensor<?x?xi32>, "
@@ -189,21 +188,22 @@ string writeCached(ElementType type, Index heads, Index group, Index rows,
 /// Sequences of different lengths. Rows that are not stored are NaN, and
 /// entries of the table after the used ones no pages.
 TEST(EmulatedDecoding, caches) {
-  forSeeds(4, [](Random &random) {
+  forSeeds(6, [](Random &random) {
     ElementType type =
         random.pick<ElementType>({ElementType::f16, ElementType::bf16});
     bool isPaged = random.chance(0.7);
     Index heads = random.between(1, 2), group = random.pick<Index>({1, 4}),
-          pageSize = random.pick<Index>({8, 16, 32, 128, 24});
+          pageSize = random.pick<Index>({8, 16, 32, 128, 24}),
+          headSize = random.pick<Index>({32, 40, 5});
     std::vector<Index> lengths = {0, random.between(1, 40),
                                   random.between(300, 700)};
     Index batch = Index(lengths.size()), n = lengths.back() + 3,
           ofSequence = (n + pageSize - 1) / pageSize,
           entries = isPaged ? batch * ofSequence : batch,
           rows = isPaged ? pageSize : n;
-    TestTensor query(type, {batch, heads * group, 1, 32}),
-        keys(type, {entries, heads, rows, 32}),
-        values(type, {entries, heads, rows, 32}),
+    TestTensor query(type, {batch, heads * group, 1, headSize}),
+        keys(type, {entries, heads, rows, headSize}),
+        values(type, {entries, heads, rows, headSize}),
         table(ElementType::i32, {batch, ofSequence});
     query.fill([&] { return random.normal(); });
     // A multiplication by a number that has no common factor shuffles.
@@ -219,7 +219,7 @@ TEST(EmulatedDecoding, caches) {
       for (Index b = 0; b < batch; ++b)
         for (Index j = 0; j < lengths[std::size_t(b)]; ++j)
           for (Index h = 0; h < heads; ++h)
-            for (Index d = 0; d < 32; ++d)
+            for (Index d = 0; d < headSize; ++d)
               cache->set({isPaged ? page(b, j / pageSize) : b, h,
                           isPaged ? j % pageSize : j, d},
                          random.normal());
@@ -229,7 +229,7 @@ TEST(EmulatedDecoding, caches) {
     if (isPaged)
       arguments.push_back(table);
     arguments.push_back(n);
-    string text = writeCached(type, heads, group, pageSize,
+    string text = writeCached(type, heads, group, pageSize, headSize,
                               isPaged ? Kind::paged : Kind::contiguous);
     EXPECT_EQ(runEverywhere(text, arguments, false, {"gpu-emulator"}).error,
               "");
@@ -261,7 +261,7 @@ TEST(EmulatedDecoding, rings) {
       return double(lengths[std::size_t(at[0])] - 1);
     });
     EXPECT_EQ(
-        runEverywhere(writeCached(type, heads, group, capacity, Kind::ring),
+        runEverywhere(writeCached(type, heads, group, capacity, 32, Kind::ring),
                       {query, keys, values, i32Of(lengths), offsets, n}, false,
                       {"gpu-emulator"})
             .error,
@@ -271,7 +271,7 @@ TEST(EmulatedDecoding, rings) {
 
 /// What is wrong with lengths and tables ends the launch of the check.
 TEST(EmulatedDecoding, wrongLengths) {
-  string text = writeCached(ElementType::f16, 1, 4, 16, Kind::paged);
+  string text = writeCached(ElementType::f16, 1, 4, 16, 32, Kind::paged);
   TestTensor query = normal(ElementType::f16, {2, 4, 1, 32}),
              cache = normal(ElementType::f16, {4, 1, 16, 32}),
              table(ElementType::i32, {2, 2});

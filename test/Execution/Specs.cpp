@@ -76,14 +76,16 @@ static void chooseDecoding(KernelSpec &spec, Random &random) {
     spec.sink.reset();
 }
 
-/// Types and head sizes that matrices on GPUs have.
+/// Types that matrices on GPUs have, and head sizes that they have or that are
+/// padded.
 static void restrictToGPU(KernelSpec &spec, Random &random,
                           std::optional<ElementType> type) {
   spec.type = type.value_or(random.pick<ElementType>(
       {ElementType::f16, ElementType::bf16, ElementType::f32}));
-  spec.keySize = random.pick<Index>({16, 32, 48, 64, 80, 128, 256});
-  spec.valueSize =
-      random.chance(0.7) ? spec.keySize : random.pick<Index>({16, 32, 48, 96});
+  spec.keySize = random.pick<Index>({5, 16, 32, 40, 48, 64, 80, 128, 256});
+  spec.valueSize = random.chance(0.7)
+                       ? spec.keySize
+                       : random.pick<Index>({1, 16, 32, 48, 72, 96});
   spec.dropoutRate.reset();
   if (spec.sink == ElementType::f64)
     spec.sink = ElementType::f32;

@@ -1,15 +1,5 @@
 // RUN: attn-opt %s -attn-gpu-pipeline -split-input-file -verify-diagnostics
 
-!narrow = tensor<1x2x128x72xf16>
-func.func @head_size(%q: !narrow, %k: !narrow, %v: !narrow) -> !narrow {
-  %init = tensor.empty() : !narrow
-  // expected-error @+1 {{is lowered for a GPU for head sizes that are multiples of 16 only, got 72}}
-  %o = attn.attention ins(%q, %k, %v : !narrow, !narrow, !narrow) outs(%init : !narrow)
-  return %o : !narrow
-}
-
-// -----
-
 !f64 = tensor<1x2x128x64xf64>
 func.func @whole(%q: !f64, %k: !f64, %v: !f64) -> !f64 {
   %init = tensor.empty() : !f64

@@ -304,15 +304,15 @@ private:
     Value weight = vector::TransferReadOp::create(
         b, vectorOf({rows}, element), memory, ValueRange{zero, key},
         realScalar(element, 0.0), columns, std::array{true});
-    auto values = cast<RankedTensorType>(op.getValue().getType());
+    int64_t stored =
+        cast<RankedTensorType>(op.getValue().getType()).getDimSize(1);
+    int64_t size = type.getDimSize(1);
     Value value = vector::TransferReadOp::create(
-        b, vectorOf({1, values.getDimSize(1)}, element), op.getValue(),
-        ValueRange{key, zero}, realScalar(element, 0.0),
-        std::array{true, true});
+        b, vectorOf({1, size}, element), op.getValue(), ValueRange{key, zero},
+        realScalar(element, 0.0), std::array{true, stored == size});
     if (!element.isF32()) {
       weight = arith::ExtFOp::create(b, vectorOf({rows}, f32), weight);
-      value = arith::ExtFOp::create(b, vectorOf({1, values.getDimSize(1)}, f32),
-                                    value);
+      value = arith::ExtFOp::create(b, vectorOf({1, size}, f32), value);
     }
     weight = broadcastTo(b, b.getLoc(), weight, type.getShape());
     value = broadcastTo(b, b.getLoc(), value, type.getShape());
@@ -328,14 +328,16 @@ private:
   // Vectors
   //===--------------------------------------------------------------------===//
 
-  /// The rows of a block, with 0 after the last.
+  /// The rows of a block, with 0 after the last, and after the last element of
+  /// each.
   Value read(Value matrix) {
     auto type = cast<RankedTensorType>(matrix.getType());
     Value zero = arith::ConstantIndexOp::create(b, 0);
+    int64_t size = padHeadSize(type.getDimSize(1));
     return vector::TransferReadOp::create(
-        b, vectorOf({keys, type.getDimSize(1)}, type.getElementType()), matrix,
+        b, vectorOf({keys, size}, type.getElementType()), matrix,
         ValueRange{zero, zero}, realScalar(type.getElementType(), 0.0),
-        std::array{type.getDimSize(0) == keys, true});
+        std::array{type.getDimSize(0) == keys, type.getDimSize(1) == size});
   }
 
   Value contract(Value lhs, Value rhs, Value sums,

@@ -10,11 +10,22 @@
 
 #include "dialect/AttnOps.h"
 
+#include "llvm/Support/MathExtras.h"
+
 namespace mlir::attn {
 
+/// Rows and columns of what matrix units multiply.
+inline constexpr int64_t kMatrixUnit = 16;
+
+/// The columns of vectors of heads of `size` elements: those after the last
+/// element are 0, which changes no score, or are not stored.
+inline int64_t padHeadSize(int64_t size) {
+  return llvm::alignTo(size, kMatrixUnit);
+}
+
 /// Emits the attention of one block of at most `keys` keys; query and state of
-/// `op` are vectors. Returns the state after it. Emits an error for regions
-/// that have no form for vectors.
+/// `op` are vectors, with heads of `padHeadSize`. Returns the state after it.
+/// Emits an error for regions that have no form for vectors.
 FailureOr<SmallVector<Value>> emitBlock(OpBuilder &builder,
                                         OnlineAttentionOp op, int64_t keys);
 

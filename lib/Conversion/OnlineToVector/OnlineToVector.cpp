@@ -52,13 +52,19 @@ using namespace mlir::attn;
 
 namespace {
 
-/// Rows and columns of what matrix units multiply.
-constexpr int64_t kUnit = 16;
-
 bool isVector(Value value) { return isa<VectorType>(value.getType()); }
 
 VectorType vectorOf(ArrayRef<int64_t> shape, Type element) {
   return VectorType::get(shape, element);
+}
+
+/// The shape of the vector that a tensor of a tile becomes: (rows) or (rows,
+/// elements of a head).
+SmallVector<int64_t> getVectorShape(ShapedType type) {
+  SmallVector<int64_t> shape(type.getShape());
+  if (shape.size() == 2)
+    shape.back() = padHeadSize(shape.back());
+  return shape;
 }
 
 //===----------------------------------------------------------------------===//
@@ -159,8 +165,8 @@ private:
     auto type = cast<ShapedType>(fill.getOutputs()[0].getType());
     if (!isTile(fill.getOutputs()[0]) || !type.hasStaticShape())
       return success();
-    Value value =
-        broadcastTo(b, fill.getLoc(), fill.getInputs()[0], type.getShape());
+    Value value = broadcastTo(b, fill.getLoc(), fill.getInputs()[0],
+                              getVectorShape(type));
     replace(fill, value);
     return success();
   }
@@ -176,6 +182,7 @@ private:
         !isTile(op.getOutputs()[0]))
       return op.emitOpError("has no form for vectors of a tile on a GPU");
     Location loc = op.getLoc();
+    SmallVector<int64_t> shape = getVectorShape(type);
     SmallVector<Value> arguments;
     for (OpOperand &operand : op->getOpOperands()) {
       AffineMap map = op.getMatchingIndexingMap(&operand);
@@ -186,18 +193,27 @@ private:
         if (!op.getMatchingBlockArgument(&operand).use_empty())
           return op.emitOpError("reads a tensor that is not of the tile");
         value = arith::ConstantOp::create(
-            b, loc,
-            b.getZeroAttr(vectorOf(type.getShape(), type.getElementType())));
+            b, loc, b.getZeroAttr(vectorOf(shape, type.getElementType())));
       } else if (!map.isIdentity() && !isRows) {
         return op.emitOpError("has no form for vectors of a tile on a GPU");
       }
-      arguments.push_back(broadcastTo(b, loc, value, type.getShape()));
+      arguments.push_back(broadcastTo(b, loc, value, shape));
     }
     FailureOr<Value> result = vectorizeBody(b, *op.getBlock(), arguments);
     if (failed(result))
       return failure();
-    replace(op, broadcastTo(b, loc, *result, type.getShape()));
+    replace(op, broadcastTo(b, loc, *result, shape));
     return success();
+  }
+
+  /// Whether no element of the vector is outside memory of `shape`, dimension
+  /// by dimension. Only rows may be missing, and the padding of heads.
+  static SmallVector<bool> findInBounds(ArrayRef<int64_t> vector,
+                                        ArrayRef<int64_t> shape) {
+    SmallVector<bool> inBounds;
+    for (auto [size, stored] : llvm::zip_equal(vector, shape))
+      inBounds.push_back(size == stored);
+    return inBounds;
   }
 
   /// Rows of memory, and of 0 up to a whole tile.
@@ -206,13 +222,12 @@ private:
     if (!type.hasStaticShape() || !pad.getConstantPaddingValue())
       return pad.emitOpError("has no form for vectors of a tile on a GPU");
     Value zero = arith::ConstantIndexOp::create(b, pad.getLoc(), 0);
-    SmallVector<bool> inBounds(type.getRank(), true);
-    inBounds[0] = pad.getSourceType().getDimSize(0) == type.getDimSize(0);
+    SmallVector<int64_t> shape = getVectorShape(type);
     replace(pad, vector::TransferReadOp::create(
-                     b, pad.getLoc(),
-                     vectorOf(type.getShape(), type.getElementType()),
+                     b, pad.getLoc(), vectorOf(shape, type.getElementType()),
                      pad.getSource(), SmallVector<Value>(type.getRank(), zero),
-                     pad.getConstantPaddingValue(), inBounds));
+                     pad.getConstantPaddingValue(),
+                     findInBounds(shape, pad.getSourceType().getShape())));
     return success();
   }
 
@@ -229,15 +244,15 @@ private:
     return success();
   }
 
-  /// The first rows of a vector, as many as the destination has.
+  /// The first rows of a vector, as many as the destination has, and as many
+  /// elements of each.
   LogicalResult convertInsert(tensor::InsertSliceOp insert) {
     Value source = insert.getSourceMutable().get();
     if (!isVector(source))
       return success();
     Value destination = insert.getDestMutable().get();
     if (isVector(destination) &&
-        insert.getStaticSizes() ==
-            cast<VectorType>(destination.getType()).getShape()) {
+        insert.getStaticSizes() == insert.getResultType().getShape()) {
       replace(insert, source);
       return success();
     }
@@ -248,12 +263,11 @@ private:
         !insert.hasUnitStride())
       return insert.emitOpError("has no form for vectors of a tile on a GPU");
     Value zero = arith::ConstantIndexOp::create(b, insert.getLoc(), 0);
-    SmallVector<bool> inBounds(vector.getRank(), true);
-    inBounds[0] = type.getDimSize(type.getRank() - vector.getRank()) ==
-                  vector.getDimSize(0);
     auto write = vector::TransferWriteOp::create(
         b, insert.getLoc(), source, destination,
-        SmallVector<Value>(type.getRank(), zero), inBounds);
+        SmallVector<Value>(type.getRank(), zero),
+        findInBounds(vector.getShape(),
+                     type.getShape().take_back(vector.getRank())));
     replace(insert, write.getResult());
     return success();
   }
@@ -264,19 +278,13 @@ private:
       return op.emitOpError(
                  "is lowered for a GPU in f16, bf16 and f32 only, got ")
              << element;
-    for (Value operand : {op.getKey(), op.getValue()})
-      if (int64_t size = cast<ShapedType>(operand.getType()).getDimSize(1);
-          size % kUnit != 0)
-        return op.emitOpError("is lowered for a GPU for head sizes that are "
-                              "multiples of ")
-               << kUnit << " only, got " << size;
     FailureOr<int64_t> bound = ValueBoundsConstraintSet::computeConstantBound(
         presburger::BoundType::UB, {op.getKey(), 0}, /*stopCondition=*/nullptr,
         /*closedUB=*/true);
     if (failed(bound))
       return op.emitOpError("expected a constant bound of the number of keys: "
                             "tile the keys first");
-    int64_t keys = llvm::alignTo(std::max<int64_t>(1, *bound), kUnit);
+    int64_t keys = llvm::alignTo(std::max<int64_t>(1, *bound), kMatrixUnit);
     FailureOr<SmallVector<Value>> state = emitBlock(b, op, keys);
     if (failed(state))
       return failure();
@@ -290,14 +298,14 @@ private:
   LogicalResult convertAllFinite(AllFiniteOp op) {
     Value source = op.getSource();
     auto type = dyn_cast<VectorType>(source.getType());
-    if (!type || type.getRank() != 2 || type.getDimSize(1) % kUnit != 0)
+    if (!type || type.getRank() != 2 || type.getDimSize(1) % kMatrixUnit != 0)
       return op.emitOpError("has no form for vectors of a tile on a GPU");
     Location loc = op.getLoc();
-    SmallVector<int64_t> sizes = {type.getDimSize(0), kUnit};
+    SmallVector<int64_t> sizes = {type.getDimSize(0), kMatrixUnit};
     Value zero = arith::ConstantOp::create(
         b, loc, b.getZeroAttr(vectorOf(sizes, type.getElementType())));
     Value sum = zero;
-    for (int64_t column = 0; column < type.getDimSize(1); column += kUnit)
+    for (int64_t column = 0; column < type.getDimSize(1); column += kMatrixUnit)
       sum =
           math::FmaOp::create(b, loc,
                               vector::ExtractStridedSliceOp::create(

@@ -188,14 +188,41 @@ LogicalResult attn::convertGather(vector::GatherOp gather, LaneValues &lanes) {
   return success();
 }
 
+/// Stores neighbours in a row, as far as that has so many columns.
+static void storeExisting(ImplicitLocOpBuilder &b, ArrayRef<Value> elements,
+                          Value memory, SmallVector<Value> indices,
+                          int64_t numColumns) {
+  Value end = arith::ConstantIndexOp::create(b, numColumns);
+  Value one = arith::ConstantIndexOp::create(b, 1);
+  for (Value element : elements) {
+    Value exists = arith::CmpIOp::create(b, arith::CmpIPredicate::slt,
+                                         indices.back(), end);
+    auto branch = scf::IfOp::create(b, exists, /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    memref::StoreOp::create(b, element, memory, indices);
+    b.setInsertionPointAfter(branch);
+    indices.back() = arith::AddIOp::create(b, indices.back(), one);
+  }
+}
+
 void attn::emitFragmentStore(LaneValues &lanes, ArrayRef<Value> elements,
                              int64_t half, Value memory, ValueRange indices) {
   ImplicitLocOpBuilder &b = lanes.b;
   auto pair = VectorType::get({2}, elements.front().getType());
   Value row = lanes.row(half);
+  int64_t numColumns = cast<MemRefType>(memory.getType()).getShape().back();
   for (int64_t first = half * 2; first < int64_t(elements.size()); first += 4) {
-    Value column = arith::AddIOp::create(
-        b, lanes.index.firstColumn, lanes.constant(2 * (first - half * 2)));
+    int64_t block = 2 * (first - half * 2);
+    if (block >= numColumns)
+      return;
+    Value column = arith::AddIOp::create(b, lanes.index.firstColumn,
+                                         lanes.constant(block));
+    if (block + 8 > numColumns) {
+      storeExisting(b, elements.slice(first, 2), memory,
+                    offset(b, indices, {row, column}), numColumns);
+      return;
+    }
     Value both = vector::FromElementsOp::create(
         b, pair, ValueRange{elements[first], elements[first + 1]});
     vector::StoreOp::create(b, both, memory, offset(b, indices, {row, column}));
@@ -212,7 +239,7 @@ LogicalResult attn::convertWrite(vector::TransferWriteOp write,
     return rejectForLanes(write);
   auto memory = cast<MemRefType>(write.getBase().getType());
   bool isRows = *layout == Layout::Rows;
-  if (isRows ? type.getRank() != 1 : !write.isDimInBounds(1))
+  if (isRows ? type.getRank() != 1 : memory.isDynamicDim(memory.getRank() - 1))
     return rejectForLanes(write);
   SmallVector<Value> elements = lanes.get(write.getVector());
   // What the memory held before may still be read.

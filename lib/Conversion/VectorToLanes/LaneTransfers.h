@@ -34,7 +34,8 @@ template <typename Transfer> bool isSimple(Transfer op) {
 }
 
 /// Stores the lane's elements of half the rows of a fragment, 0 or 1, in the
-/// last two dimensions of `memory`.
+/// last two dimensions of `memory`, of as many columns as that has, which are
+/// known.
 void emitFragmentStore(LaneValues &lanes, ArrayRef<Value> elements,
                        int64_t half, Value memory, ValueRange indices);
 

@@ -48,7 +48,7 @@ bool isCopied(vector::TransferReadOp read) {
              read.getIndices(),
              [](Value index) { return matchPattern(index, m_Zero()); }) &&
          !read.getMask() && read.getPermutationMap().isMinorIdentity() &&
-         read.isDimInBounds(1);
+         !memory.isDynamicDim(1);
 }
 
 /// A first factor is in registers, but for heads whose output takes them, and

@@ -69,7 +69,8 @@ public:
         elementBytes(getElementBytes(type)),
         chunkSize(kChunkBytes / elementBytes),
         chunks(type.getDimSize(1) / chunkSize),
-        numRows(b.createOrFold<memref::DimOp>(source, 0)) {}
+        numRows(b.createOrFold<memref::DimOp>(source, 0)),
+        numColumns(cast<MemRefType>(source.getType()).getDimSize(1)) {}
 
   /// A row is copied by neighbours, as many as divide both it and the
   /// workgroup, up to a line of 128 bytes; each of them is in the same columns
@@ -120,18 +121,27 @@ private:
 
   void emitAsynchronous(Value row, Value exists, Value place,
                         int64_t neighbours) {
-    // Of a row that is not there, nothing is read.
-    Value elements =
-        arith::SelectOp::create(b, exists, constant(chunkSize), constant(0));
     Value first = arith::MulIOp::create(b, place, constant(chunkSize));
     for (int64_t chunk = 0; chunk < chunks; chunk += neighbours) {
       Value column =
           arith::AddIOp::create(b, first, constant(chunk * chunkSize));
+      // Of a row that is not there, nothing is read.
+      Value elements =
+          arith::SelectOp::create(b, exists, countInChunk(column), constant(0));
       nvgpu::DeviceAsyncCopyOp::create(
           b, nvgpu::DeviceAsyncTokenType::get(b.getContext()), tile,
           ValueRange{row, column}, source, ValueRange{row, column},
           b.getIndexAttr(chunkSize), elements, /*bypassL1=*/b.getUnitAttr());
     }
+  }
+
+  /// How many elements of a row there are from `column` on, up to a chunk.
+  Value countInChunk(Value column) {
+    if (isWhole())
+      return constant(chunkSize);
+    Value left = arith::SubIOp::create(b, constant(numColumns), column);
+    left = arith::MaxSIOp::create(b, left, constant(0));
+    return arith::MinSIOp::create(b, left, constant(chunkSize));
   }
 
   /// Element by element, since this is rare.
@@ -141,6 +151,11 @@ private:
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     Value column = loop.getInductionVar();
+    if (!isWhole()) {
+      Value isInRow = arith::CmpIOp::create(b, arith::CmpIPredicate::slt,
+                                            column, constant(numColumns));
+      exists = arith::AndIOp::create(b, exists, isInRow);
+    }
     auto read = scf::IfOp::create(
         b, exists,
         [&](OpBuilder &b, Location loc) {
@@ -157,6 +172,9 @@ private:
                             ValueRange{row, column});
   }
 
+  /// Whether rows of the source are those of the tile.
+  bool isWhole() { return numColumns == type.getDimSize(1); }
+
   Value constant(int64_t value) {
     return arith::ConstantIndexOp::create(b, value);
   }
@@ -170,6 +188,7 @@ private:
   int64_t chunkSize; ///< Elements.
   int64_t chunks;    ///< Of a row.
   Value numRows;     ///< Of the source.
+  int64_t numColumns;
 };
 
 } // namespace

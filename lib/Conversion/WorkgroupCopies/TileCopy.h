@@ -34,13 +34,14 @@ int64_t getTileBytes(int64_t stages, VectorType tile);
 Value emitTileView(ImplicitLocOpBuilder &builder, Value buffer, Value stage,
                    VectorType tile);
 
-/// Starts to copy the rows that `source` has to `tile`, with 0 after them, by
-/// all threads of a workgroup. Rows that are not aligned to 16 bytes are copied
+/// Starts to copy the rows that `source` has, of a known number of elements, to
+/// `tile`, with 0 after them and after the last one, by all threads of a
+/// workgroup. Rows that are not aligned to 16 bytes are copied
 /// at once; others arrive with the group that is created next.
 void emitTileCopy(ImplicitLocOpBuilder &builder, WorkgroupThreads threads,
                   Value source, Value tile);
 
-/// Makes a read of as many rows as there are one of `tile`.
+/// Makes a read of as many rows and columns as there are one of `tile`.
 void readTile(vector::TransferReadOp read, Value tile);
 
 } // namespace mlir::attn
