@@ -152,7 +152,9 @@ def ConvertNVVMToEmulator
     - Of functions with the names of others all but one get new names.
     - `gpu.launch_func` in functions of the host, which stay as they are, becomes a
       call of `attn_emu_launch` with that entry, the sizes, and the arguments.
-      `gpu.alloc` and `gpu.dealloc` become those of memref.
+      `gpu.alloc` and `gpu.dealloc` become those of memref. Constants in a
+      `gpu.module` are passed to each launch behind the arguments, as memrefs of
+      their bytes: what a kernel may read is what memrefs cover.
 
     What is not emulated is an error at its place.
 
@@ -540,6 +542,16 @@ def ConvertForallToGPU : Pass<"convert-forall-to-gpu"> {
                            "::mlir::gpu::GPUDialect",
                            "::mlir::memref::MemRefDialect",
                            "::mlir::scf::SCFDialect"];
+}
+
+def ConvertConstantsToKernels : Pass<"convert-constants-to-kernels"> {
+  let summary = "Move constants to the kernels that read them";
+  let description = [{
+    A `memref.get_global` that a `gpu.launch` uses, with views of it, is moved into
+    the launch. `gpu-kernel-outlining` copies the `memref.global` to the module of
+    the kernel then, so that it is loaded with that, and in memory of the GPU.
+  }];
+  let dependentDialects = ["::mlir::memref::MemRefDialect"];
 }
 
 def CopyToWorkgroup : Pass<"attn-copy-to-workgroup"> {

@@ -78,7 +78,9 @@ static void addLaneStage(OpPassManager &pm) {
   pm.addPass(createCSEPass());
   // Constants and sizes are no arguments of kernels.
   pm.addPass(createGpuLaunchSinkIndexComputationsPass());
+  pm.addPass(attn::createConvertConstantsToKernels());
   pm.addPass(createGpuKernelOutliningPass());
+  pm.addPass(createSymbolDCEPass()); // Constants that are in kernels alone.
 }
 
 void attn::buildGPUPipeline(OpPassManager &pm) {

@@ -105,7 +105,7 @@ gpu.module @kernels {
 
 gpu.module @kernels {
   // expected-error @+1 {{op in address space 0 is not emulated, only those in shared memory, 3, are}}
-  llvm.mlir.global internal constant @table(dense<1.0> : tensor<4xf32>) : !llvm.array<4 x f32>
+  llvm.mlir.global internal @table(dense<1.0> : tensor<4xf32>) : !llvm.array<4 x f32>
 }
 
 // -----

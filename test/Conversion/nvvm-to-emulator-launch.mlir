@@ -1,4 +1,4 @@
-// RUN: attn-opt %s -convert-nvvm-to-emulator | FileCheck %s
+// RUN: attn-opt %s -convert-nvvm-to-emulator -split-input-file | FileCheck %s
 
 // A launch in code of the host becomes a call, with the memref's index, rank and
 // bytes of an element besides the arguments.
@@ -38,6 +38,42 @@ module attributes {gpu.container_module} {
   // CHECK: llvm.func @attn_emu_entry_f_0(
   gpu.module @others {
     llvm.func @f(%n: i64) attributes {gpu.kernel, nvvm.kernel} {
+      llvm.return
+    }
+  }
+}
+
+// -----
+
+// A constant in a kernel's module is one of the host, and passed as a buffer of its
+// bytes, so that the emulator knows what may be read.
+// CHECK-LABEL: func.func @constants
+// CHECK: %[[ADDRESS:.*]] = llvm.mlir.addressof @table : !llvm.ptr
+// CHECK: %[[BYTES:.*]] = llvm.mlir.constant(16 : i64)
+// CHECK: llvm.store %[[ADDRESS]]
+// CHECK: llvm.store %[[ADDRESS]]
+// CHECK: llvm.store %[[BYTES]]
+// CHECK: llvm.call @attn_emu_launch(
+// CHECK: llvm.mlir.global private constant @table(dense<1.000000e+00> : tensor<4xf32>)
+// CHECK-SAME: {addr_space = 0 : i32} : !llvm.array<4 x f32>
+// CHECK: llvm.func @f(
+// CHECK: llvm.mlir.addressof @table : !llvm.ptr
+// CHECK: llvm.call @attn_emu_access(
+module attributes {gpu.container_module} {
+  func.func @constants(%x: memref<f32>) {
+    %c1 = arith.constant 1 : index
+    gpu.launch_func @kernels::@f blocks in (%c1, %c1, %c1)
+        threads in (%c1, %c1, %c1) args(%x : memref<f32>)
+    return
+  }
+  gpu.module @kernels {
+    llvm.mlir.global private constant @table(dense<1.0> : tensor<4xf32>)
+        {addr_space = 1 : i32} : !llvm.array<4 x f32>
+    llvm.func @f(%a: !llvm.ptr, %b: !llvm.ptr, %offset: i64)
+        attributes {gpu.kernel, nvvm.kernel} {
+      %table = llvm.mlir.addressof @table : !llvm.ptr<1>
+      %y = llvm.load %table : !llvm.ptr<1> -> f32
+      llvm.store %y, %b : f32, !llvm.ptr
       llvm.return
     }
   }

@@ -17,10 +17,13 @@ namespace mlir::attn {
 /// The text of a constant string; nothing for another variable.
 std::optional<StringRef> getText(LLVM::GlobalOp variable);
 
+/// Whether a variable is a constant in global memory, which is the host's.
+bool isConstantData(LLVM::GlobalOp variable);
+
 /// Where variables in shared memory lie.
 class SharedLayout {
 public:
-  /// Lays out the module's variables but for constant strings: those of
+  /// Lays out the module's variables but for constants: those of
   /// constant size one after another, then, all at one place, those of dynamic
   /// size. Fails, with a diagnostic, where a variable is in another kind of
   /// memory or has an initial value.
@@ -49,9 +52,11 @@ LogicalResult convertMemoryAccess(Operation *op, const SharedLayout &layout,
                                   EmulatorCalls &calls);
 
 /// Replaces a launch of `kernel`, which `entry` calls with arguments from
-/// memory, by a call. Fails, with a diagnostic, if it is not emulated.
+/// memory, by a call that also passes where `constants` are. Fails, with a
+/// diagnostic, if it is not emulated.
 LogicalResult convertLaunch(gpu::LaunchFuncOp launch, LLVM::LLVMFuncOp kernel,
                             LLVM::LLVMFuncOp entry, const SharedLayout &layout,
+                            ArrayRef<LLVM::GlobalOp> constants,
                             EmulatorCalls &calls);
 
 } // namespace mlir::attn

@@ -63,6 +63,8 @@ static LogicalResult convertAddressOf(LLVM::AddressOfOp op,
     replace(op, calls.createText(*text));
     return success();
   }
+  if (variable && isConstantData(variable))
+    return success();
   if (!layout.contains(op.getGlobalName()))
     return op.emitOpError("takes the address of '")
            << op.getGlobalName() << "', which is not emulated";

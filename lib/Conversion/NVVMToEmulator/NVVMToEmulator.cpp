@@ -71,7 +71,9 @@ static bool isKernel(LLVM::LLVMFuncOp function) {
 
 static LogicalResult verifyModule(ModuleOp module) {
   for (Operation &op : module.getOps()) {
-    if (isa<LLVM::GlobalOp, func::FuncOp>(op))
+    auto global = dyn_cast<memref::GlobalOp>(op);
+    bool isConstantOfHost = global && global.getConstant();
+    if (isConstantOfHost || isa<LLVM::GlobalOp, func::FuncOp>(op))
       continue;
     auto function = dyn_cast<LLVM::LLVMFuncOp>(op);
     if (!function)
@@ -232,8 +234,14 @@ struct ConvertNVVMToEmulator
     for (LLVM::LLVMFuncOp function : functions)
       if (failed(convertBody(function, *layout, calls)))
         return failure();
+    SmallVector<LLVM::GlobalOp> constants;
     for (LLVM::GlobalOp variable : variables)
-      variable.erase();
+      if (isConstantData(variable)) {
+        variable.setAddrSpace(genericSpace);
+        constants.push_back(variable);
+      } else {
+        variable.erase();
+      }
     eraseAddressSpaces(module);
     llvm::DenseMap<Operation *, LLVM::LLVMFuncOp> entries;
     for (LLVM::LLVMFuncOp function : functions) {
@@ -246,7 +254,7 @@ struct ConvertNVVMToEmulator
     }
     for (auto [launch, kernel] : *launches)
       if (failed(convertLaunch(launch, kernel, entries.lookup(kernel), *layout,
-                               calls)))
+                               constants, calls)))
         return failure();
     convertAllocations(module);
     return success();

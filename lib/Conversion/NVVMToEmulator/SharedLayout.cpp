@@ -26,6 +26,11 @@ std::optional<StringRef> attn::getText(LLVM::GlobalOp variable) {
   return text.getValue().rtrim('\0');
 }
 
+bool attn::isConstantData(LLVM::GlobalOp variable) {
+  return variable.getConstant() && variable.getValueAttr() &&
+         !getText(variable) && variable.getAddrSpace() != sharedSpace;
+}
+
 static LogicalResult verify(LLVM::GlobalOp variable) {
   if (variable.getAddrSpace() != sharedSpace)
     return variable.emitOpError("in address space ")
@@ -43,7 +48,7 @@ FailureOr<SharedLayout> SharedLayout::compute(ModuleOp module) {
   SmallVector<LLVM::GlobalOp> dynamic;
   uint64_t end = 0, dynamicAlignment = minimumAlignment;
   for (auto variable : module.getOps<LLVM::GlobalOp>()) {
-    if (getText(variable))
+    if (getText(variable) || isConstantData(variable))
       continue;
     if (failed(verify(variable)))
       return failure();
