@@ -532,10 +532,12 @@ def ConvertForallToGPU : Pass<"convert-forall-to-gpu"> {
     `gpu-kernel-outlining` outlines them all, and which is compiled at once.
 
     The host has no access to buffers of the device. What it allocates is memory of
-    the GPU, `gpu.alloc`, freed where its block ends. An assertion about what buffers
+    the GPU, `gpu.alloc`, freed where its block ends, or that around the branches
+    which give it as a result. An assertion about what buffers
     hold is launched with what it reads: a loop of assertions with a workgroup for
     each iteration, and the loops in it with their iterations shared by 128 threads.
-    Other code that touches buffers on the host is an error.
+    Other code that touches buffers on the host, but for loads from constants, is an
+    error.
   }];
   let dependentDialects = ["::mlir::affine::AffineDialect",
                            "::mlir::arith::ArithDialect",

@@ -21,6 +21,8 @@ using namespace mlir;
 /// blocks of keys, as on a CPU.
 static void addTilingStage(OpPassManager &pm) {
   pm.addPass(attn::createFillEmptyAttention());
+  pm.addPass(attn::createCheckForGPU());
+  pm.addPass(attn::createOwnDestinations());
   // The rows of four warps, and as many keys: two blocks of them, the queries
   // and the output fit registers and workgroup memory for heads of 128
   // elements.

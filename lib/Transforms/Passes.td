@@ -322,6 +322,29 @@ def TileRows : Pass<"attn-tile-rows"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def CheckForGPU : Pass<"attn-check-for-gpu"> {
+  let summary = "Refuse what is not lowered for GPUs";
+  let description = [{
+    What the pipeline for GPUs cannot lower is an error at the operation that was
+    written, and says what of it that is, before passes make other operations of
+    it: attention with dropout or in f64, caches of another element type than the
+    query's, pages and rings whose size is no multiple of 8, other operations of
+    the dialect, and operations on tensors that do not go element by element.
+    Parallel loops are not looked into.
+  }];
+}
+
+def OwnDestinations : Pass<"attn-own-destinations"> {
+  let summary = "Give each attention a destination of its own";
+  let description = [{
+    An `attn.attention` or `attn.merge` that writes into a `tensor.empty` that has
+    other uses, into a constant or into an argument gets a `tensor.empty` of its
+    own. Otherwise bufferization would allocate a buffer for the second one where
+    it is written, which may be in a branch that nothing leaves but the result.
+  }];
+  let dependentDialects = ["::mlir::tensor::TensorDialect"];
+}
+
 def FillEmptyAttention : Pass<"attn-fill-empty-attention"> {
   let summary = "Replace attention to no keys by what it is";
   let description = [{

@@ -210,20 +210,106 @@ func.func @checks(%lengths: memref<?xi32>, %table: memref<?x?xi32>, %n: index, %
 
 func.func @load(%lengths: memref<?xi32>) -> i32 {
   %c0 = arith.constant 0 : index
-  // expected-error @+1 {{runs on the host, which cannot access buffers of a GPU}}
+  // expected-error @+1 {{the host cannot read elements of tensors, which are in memory of the GPU}}
   %first = memref.load %lengths[%c0] : memref<?xi32>
   return %first : i32
 }
 
 // -----
 
-func.func @leaves(%x: i1, %n: index) {
-  scf.if %x -> memref<?xf32> {
-    // expected-error @+1 {{leaves its block, and nobody would free its memory of the GPU}}
-    %a = memref.alloc(%n) : memref<?xf32>
+func.func @store(%lengths: memref<?xi32>, %x: i32) {
+  %c0 = arith.constant 0 : index
+  // expected-error @+1 {{the host cannot write elements of tensors, which are in memory of the GPU}}
+  memref.store %x, %lengths[%c0] : memref<?xi32>
+  return
+}
+
+// -----
+
+// A constant is in memory of the host, too.
+// CHECK-LABEL: func.func @constant
+// CHECK: memref.load
+memref.global "private" constant @table : memref<2xf32> = dense<[1.0, 2.0]>
+func.func @constant(%i: index) -> f32 {
+  %table = memref.get_global @table : memref<2xf32>
+  %x = memref.load %table[%i] : memref<2xf32>
+  return %x : f32
+}
+
+// -----
+
+// What branches give is allocated before them, if its size is known there.
+// CHECK-LABEL: func.func @branches
+// CHECK-SAME: %[[X:[^:]*]]: i1, %[[N:[^:]*]]: index, %[[IN:[^:]*]]: memref<?xf32>
+// CHECK: %[[A:.*]] = gpu.alloc (%[[N]])
+// CHECK: %[[R:.*]] = scf.if %[[X]]
+// CHECK: scf.yield %[[A]]
+// CHECK: scf.yield %[[IN]]
+// CHECK: gpu.launch
+// CHECK: memref.store %{{.*}}, %[[R]]
+// CHECK: gpu.dealloc %[[A]]
+// CHECK-NEXT: return
+func.func @branches(%x: i1, %n: index, %in: memref<?xf32>) {
+  %r = scf.if %x -> memref<?xf32> {
+    %s = scf.if %x -> memref<?xf32> {
+      %a = memref.alloc(%n) : memref<?xf32>
+      scf.yield %a : memref<?xf32>
+    } else {
+      scf.yield %in : memref<?xf32>
+    }
+    scf.yield %s : memref<?xf32>
+  } else {
+    scf.yield %in : memref<?xf32>
+  }
+  scf.forall (%i) in (%n) {
+    %zero = arith.constant 0.0 : f32
+    memref.store %zero, %r[%i] : memref<?xf32>
+  }
+  return
+}
+
+// -----
+
+// CHECK-LABEL: func.func @select
+// CHECK: %[[A:.*]] = gpu.alloc
+// CHECK: arith.select %{{.*}}, %[[A]]
+// CHECK: gpu.launch
+// CHECK: gpu.dealloc %[[A]]
+// CHECK-NEXT: return
+func.func @select(%x: i1, %n: index, %in: memref<?xf32>) {
+  %a = memref.alloc(%n) : memref<?xf32>
+  %b = arith.select %x, %a, %in : memref<?xf32>
+  scf.forall (%i) in (%n) {
+    %zero = arith.constant 0.0 : f32
+    memref.store %zero, %b[%i] : memref<?xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @size(%x: i1, %n: index, %in: memref<?xf32>) {
+  %c1 = arith.constant 1 : index
+  // expected-error @+1 {{'scf.if' op is not lowered for a GPU where it gives a tensor that is computed in it: nobody would free its memory of the GPU}}
+  %r = scf.if %x -> memref<?xf32> {
+    %m = arith.subi %n, %c1 : index
+    %a = memref.alloc(%m) : memref<?xf32>
     scf.yield %a : memref<?xf32>
   } else {
-    %b = memref.alloc(%n) : memref<?xf32>
+    scf.yield %in : memref<?xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @loop(%n: index, %in: memref<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  // expected-error @+1 {{'scf.for' op is not lowered for a GPU where it gives a tensor that is computed in it}}
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%x = %in) -> memref<?xf32> {
+    %a = memref.alloc(%n) : memref<?xf32>
+    %b = memref.cast %a : memref<?xf32> to memref<?xf32>
     scf.yield %b : memref<?xf32>
   }
   return
@@ -234,7 +320,7 @@ func.func @leaves(%x: i1, %n: index) {
 // A value that the host needs cannot be loaded.
 func.func @needed(%x: memref<?xindex>) -> index {
   %c0 = arith.constant 0 : index
-  // expected-error @+1 {{runs on the host, which cannot access buffers of a GPU}}
+  // expected-error @+1 {{the host cannot read elements of tensors, which are in memory of the GPU}}
   %n = memref.load %x[%c0] : memref<?xindex>
   %positive = arith.cmpi sgt, %n, %c0 : index
   cf.assert %positive, "n"
@@ -266,19 +352,6 @@ func.func @uses(%n: index, %x: memref<?xindex>) {
   scf.for %i = %c0 to %n step %c1 {
     %below = arith.cmpi sle, %i, %first : index
     cf.assert %below, "each"
-  }
-  return
-}
-
-// -----
-
-func.func @select(%x: i1, %n: index, %in: memref<?xf32>) {
-  // expected-error @+1 {{leaves its block, and nobody would free its memory of the GPU}}
-  %a = memref.alloc(%n) : memref<?xf32>
-  %b = arith.select %x, %a, %in : memref<?xf32>
-  scf.forall (%i) in (%n) {
-    %zero = arith.constant 0.0 : f32
-    memref.store %zero, %b[%i] : memref<?xf32>
   }
   return
 }

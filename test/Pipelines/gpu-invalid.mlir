@@ -3,8 +3,7 @@
 !f64 = tensor<1x2x128x64xf64>
 func.func @whole(%q: !f64, %k: !f64, %v: !f64) -> !f64 {
   %init = tensor.empty() : !f64
-  // expected-remark @+2 {{is lowered by the reference path, because its element type is f64}}
-  // expected-error @+1 {{'attn.attention' op has no lowering for a GPU}}
+  // expected-error @+1 {{'attn.attention' op is lowered for a GPU in f32, f16 and bf16 only, got f64}}
   %o = attn.attention ins(%q, %k, %v : !f64, !f64, !f64) outs(%init : !f64)
       mask causal
   return %o : !f64
@@ -34,7 +33,30 @@ func.func @host(%q: !f16, %k: !f16, %v: !f16) -> !f16 {
   %o = attn.attention ins(%q, %k, %v : !f16, !f16, !f16) outs(%init : !f16)
   %c0 = arith.constant 0 : index
   %one = arith.constant 1.0 : f16
-  // expected-error @+1 {{runs on the host, which cannot access buffers of a GPU}}
+  // expected-error @+1 {{'tensor.insert' op is not lowered for a GPU: the host cannot write elements of tensors, which are in its memory}}
   %r = tensor.insert %one into %o[%c0, %c0, %c0, %c0] : !f16
   return %r : !f16
+}
+
+// -----
+
+!f16 = tensor<1x2x128x64xf16>
+func.func @host_loads(%q: !f16, %k: !f16, %v: !f16, %scales: tensor<1xf32>) -> !f16 {
+  %init = tensor.empty() : !f16
+  %c0 = arith.constant 0 : index
+  // expected-error @+1 {{the host cannot read elements of tensors, which are in memory of the GPU}}
+  %s = tensor.extract %scales[%c0] : tensor<1xf32>
+  %o = attn.attention ins(%q, %k, %v : !f16, !f16, !f16) outs(%init : !f16)
+      scale(%s : f32)
+  return %o : !f16
+}
+
+// -----
+
+!long = tensor<1x1x64x1024xf32>
+func.func @long_heads(%q: !long) -> !long {
+  %init = tensor.empty() : !long
+  // expected-error @+1 {{needs 403968 bytes of workgroup memory, of which GPUs have at most 232448: heads of fewer elements need less}}
+  %o = attn.attention ins(%q, %q, %q : !long, !long, !long) outs(%init : !long)
+  return %o : !long
 }

@@ -21,7 +21,7 @@
 // RUN:   --pipeline gpu-emulator | FileCheck %s
 // RUN: not attn-run %s --entry double --random 1 --pipeline gpu-emulator 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=F64
-// F64: attn-run-gpu-emulator.mlir:{{[0-9]+}}:{{.*}}error: 'attn.attention' op has no lowering for a GPU
+// F64: attn-run-gpu-emulator.mlir:{{[0-9]+}}:{{.*}}error: 'attn.attention' op is lowered for a GPU in f32, f16 and bf16 only, got f64
 
 // RUN: not attn-run %s --entry full --random 1 --pipeline gpu-emulator \
 // RUN:   --threads 2 2>&1 | FileCheck %s --check-prefix=THREADS

@@ -304,7 +304,8 @@ TEST_F(JITDevice, NotLoweredForGPUs) {
   EXPECT_THAT(kernel.error().diagnostics,
               testing::Contains(testing::Field(
                   &Diagnostic::message,
-                  HasSubstr("'attn.attention' op has no lowering for a GPU"))))
+                  HasSubstr("'attn.attention' op is lowered for a GPU in "
+                            "f32, f16 and bf16 only, got f64"))))
       << errorOf(kernel);
   kernel = compile(engine, "f64", /*fallBackToCPU=*/true);
   ASSERT_EQ(errorOf(kernel), "");

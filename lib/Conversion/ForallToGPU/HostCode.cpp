@@ -36,15 +36,37 @@ static WalkResult walkHost(Operation *root, Visit visit) {
 // Allocations
 //===----------------------------------------------------------------------===//
 
-/// Whether `buffer`, or a view of it, is passed on by the end of a block, or by
-/// an operation that may give another buffer instead.
-static bool leavesBlock(Value buffer) {
-  return llvm::any_of(buffer.getUsers(), [](Operation *user) {
-    if (isa<ViewLikeOpInterface>(user))
-      return llvm::any_of(user->getResults(), leavesBlock);
-    return user->hasTrait<OpTrait::IsTerminator>() ||
-           llvm::any_of(user->getResultTypes(), llvm::IsaPred<BaseMemRefType>);
-  });
+/// The operation at whose end `buffer`, or what it may be the memory of, is
+/// passed on from `home`; null if there is none.
+static Operation *findLeaving(Value buffer, Block *home) {
+  auto follow = [&](Operation *op) -> Operation * {
+    for (Value result : op->getResults())
+      if (isa<BaseMemRefType>(result.getType()))
+        if (Operation *leaving = findLeaving(result, home))
+          return leaving;
+    return nullptr;
+  };
+  for (Operation *user : buffer.getUsers()) {
+    bool isEnd = user->hasTrait<OpTrait::IsTerminator>();
+    if (isEnd && user->getBlock() == home)
+      return user->getParentOp();
+    if (Operation *leaving = follow(isEnd ? user->getParentOp() : user))
+      return leaving;
+  }
+  return nullptr;
+}
+
+/// Moves an allocation before the branches that give its buffer as a result, as
+/// far as its size is known there, so that it can be freed after their users.
+static void moveOutOfBranches(memref::AllocOp alloc) {
+  while (auto branch = dyn_cast<scf::IfOp>(alloc->getParentOp())) {
+    bool isSizeKnown = llvm::all_of(alloc->getOperands(), [&](Value size) {
+      return !branch->isAncestor(size.getParentRegion()->getParentOp());
+    });
+    if (!isSizeKnown || findLeaving(alloc, alloc->getBlock()) != branch)
+      return;
+    alloc->moveBefore(branch);
+  }
 }
 
 static LogicalResult convertAllocations(RewriterBase &rewriter,
@@ -56,9 +78,11 @@ static LogicalResult convertAllocations(RewriterBase &rewriter,
     return WalkResult::advance();
   });
   for (memref::AllocOp alloc : allocs) {
-    if (leavesBlock(alloc))
-      return alloc.emitOpError("leaves its block, and nobody would free its "
-                               "memory of the GPU");
+    moveOutOfBranches(alloc);
+    if (Operation *op = findLeaving(alloc, alloc->getBlock()))
+      return op->emitOpError("is not lowered for a GPU where it gives a tensor "
+                             "that is computed in it: nobody would free its "
+                             "memory of the GPU");
     rewriter.setInsertionPoint(alloc->getBlock()->getTerminator());
     gpu::DeallocOp::create(rewriter, alloc.getLoc(), /*asyncToken=*/Type(),
                            /*asyncDependencies=*/ValueRange(), alloc);
@@ -221,7 +245,19 @@ static void launchChecks(RewriterBase &rewriter, Operation *function) {
 // What is left
 //===----------------------------------------------------------------------===//
 
-/// What is left on the host must not touch buffers.
+/// Whether `op` loads from a constant, which the host has too.
+static bool loadsConstant(Operation *op) {
+  auto load = dyn_cast<memref::LoadOp>(op);
+  if (!load)
+    return false;
+  Value buffer = load.getMemRef();
+  while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>())
+    buffer = view.getViewSource();
+  return buffer.getDefiningOp<memref::GetGlobalOp>();
+}
+
+/// What is left on the host must not touch buffers. Of loads and stores, users
+/// have written other operations.
 static LogicalResult checkHost(FunctionOpInterface function) {
   WalkResult result = walkHost(function, [](Operation *op) {
     if (op->hasTrait<OpTrait::IsTerminator>() ||
@@ -229,9 +265,15 @@ static LogicalResult checkHost(FunctionOpInterface function) {
          !isa<MemoryEffectOpInterface>(op)) ||
         isa<FunctionOpInterface, cf::AssertOp, gpu::AllocOp, gpu::DeallocOp>(
             op) ||
-        isMemoryEffectFree(op))
+        isMemoryEffectFree(op) || loadsConstant(op))
       return WalkResult::advance();
-    op->emitOpError("runs on the host, which cannot access buffers of a GPU");
+    if (isa<memref::LoadOp, memref::StoreOp>(op))
+      emitError(op->getLoc())
+          << "the host cannot " << (isa<memref::LoadOp>(op) ? "read" : "write")
+          << " elements of tensors, which are in memory of the GPU";
+    else
+      op->emitOpError(
+          "runs on the host, which cannot access memory of the GPU");
     return WalkResult::interrupt();
   });
   return failure(result.wasInterrupted());

@@ -20,9 +20,10 @@ namespace mlir::attn {
 /// over elements.
 void convertElementwiseToLoops(RewriterBase &rewriter, Operation *root);
 
-/// Makes what `function` allocates memory of the GPU, freed where its block
-/// ends, and launches the checks of what buffers hold. Emits an error for other
-/// code that touches buffers, and for a buffer that leaves its block.
+/// Makes what `function` allocates memory of the GPU, freed at the end of its
+/// block, or of that around the branches which give it as a result, and
+/// launches the checks of what buffers hold. Emits an error for other code that
+/// touches buffers, and for a buffer that leaves its block.
 LogicalResult convertHostCode(RewriterBase &rewriter,
                               FunctionOpInterface function);
 

@@ -48,10 +48,18 @@ Value WorkgroupMemory::allocate(MemRefType type) {
   return memref::ViewOp::create(b, type, base, offset, ValueRange{});
 }
 
-void WorkgroupMemory::setSize() {
+LogicalResult WorkgroupMemory::setSize() {
+  /// What a workgroup may have at most, on sm_90.
+  constexpr int64_t kMostBytes = 227 << 10;
   if (size == 0)
-    return;
+    return success();
+  if (size > kMostBytes)
+    return emitError(launch.getLoc())
+           << "needs " << size << " bytes of workgroup memory, of which GPUs "
+           << "have at most " << kMostBytes
+           << ": heads of fewer elements need less";
   OpBuilder b(launch);
   launch.getDynamicSharedMemorySizeMutable().assign(
       arith::ConstantIntOp::create(b, launch.getLoc(), b.getI32Type(), size));
+  return success();
 }

@@ -37,8 +37,9 @@ public:
   /// static shape.
   Value allocate(MemRefType type);
 
-  /// Gives the launch the size of what was allocated.
-  void setSize();
+  /// Gives the launch the size of what was allocated. Emits an error if it is
+  /// more than a workgroup may have.
+  LogicalResult setSize();
 
 private:
   gpu::LaunchOp launch;

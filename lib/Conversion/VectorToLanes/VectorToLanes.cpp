@@ -43,8 +43,7 @@ public:
       return failure();
     for (Operation *op : llvm::reverse(done))
       op->erase();
-    lanes.memory.setSize();
-    return success();
+    return lanes.memory.setSize();
   }
 
 private:

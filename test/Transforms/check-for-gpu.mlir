@@ -1,0 +1,161 @@
+// RUN: attn-opt %s -attn-check-for-gpu -split-input-file -verify-diagnostics | FileCheck %s
+
+!rows = tensor<1x2x20x40xf16>
+!cache = tensor<5x2x24x40xf16>
+
+// What is lowered: attention to rows of caches, merges, constants, and operations
+// element by element. Regions have other ones.
+// CHECK-LABEL: func.func @lowered
+func.func @lowered(%q: !rows, %c: !cache, %t: tensor<1x2xi32>, %l: tensor<1xi32>,
+                   %table: tensor<?xf32>) -> !rows {
+  %c2 = arith.constant 2 : index
+  %init = tensor.empty() : !rows
+  %sums = tensor.empty() : tensor<1x2x20xf32>
+  %k = attn.cache_read ins(%c : !cache) lengths(%l : tensor<1xi32>)
+      table(%t : tensor<1x2xi32>) -> tensor<1x2x48x40xf16>
+  %n = tensor.dim %k, %c2 : tensor<1x2x48x40xf16>
+  %a:2 = attn.attention ins(%q, %k, %k : !rows, tensor<1x2x48x40xf16>, tensor<1x2x48x40xf16>)
+      outs(%init, %sums : !rows, tensor<1x2x20xf32>) mask (%b, %h, %p, %j)
+      captures(%x = %table : tensor<?xf32>) {
+    %e = tensor.extract %x[%j] : tensor<?xf32>
+    %zero = arith.constant 0.0 : f32
+    %keep = arith.cmpf oge, %e, %zero : f32
+    attn.yield %keep : i1
+  }
+  %m = attn.merge ins(%a#0, %a#1, %a#0, %a#1 : !rows, tensor<1x2x20xf32>, !rows, tensor<1x2x20xf32>)
+      outs(%init : !rows)
+  %r = arith.addf %m, %q : !rows
+  return %r : !rows
+}
+
+// -----
+
+!rows = tensor<1x2x20x16xf16>
+func.func @dropout(%q: !rows, %seed: i64, %call: i32) -> !rows {
+  %init = tensor.empty() : !rows
+  // expected-error @+1 {{'attn.attention' op is not lowered for a GPU with dropout}}
+  %r = attn.attention ins(%q, %q, %q : !rows, !rows, !rows) outs(%init : !rows)
+      dropout(0.5, %seed, %call)
+  return %r : !rows
+}
+
+// -----
+
+!rows = memref<1x2x20x16xf16>
+func.func @memrefs(%q: !rows, %o: !rows) {
+  // expected-error @+1 {{'attn.attention' op is lowered for a GPU on tensors only, got memrefs}}
+  attn.attention ins(%q, %q, %q : !rows, !rows, !rows) outs(%o : !rows)
+  return
+}
+
+// -----
+
+!rows = tensor<1x2x20x16xf64>
+func.func @merge(%q: !rows, %l: tensor<1x2x20xf64>) -> !rows {
+  %init = tensor.empty() : !rows
+  // expected-error @+1 {{'attn.merge' op is lowered for a GPU in f32, f16 and bf16 only, got f64}}
+  %r = attn.merge ins(%q, %l, %q, %l : !rows, tensor<1x2x20xf64>, !rows, tensor<1x2x20xf64>)
+      outs(%init : !rows)
+  return %r : !rows
+}
+
+// -----
+
+!rows = tensor<1x2x1x16xf32>
+!cache = tensor<1x2x64x16xf16>
+!keys = tensor<1x2x64x16xf32>
+func.func @types(%q: !rows, %c: !cache, %l: tensor<1xi32>) -> !rows {
+  %init = tensor.empty() : !rows
+  %k = attn.cache_read ins(%c : !cache) lengths(%l : tensor<1xi32>) -> !keys
+  // expected-error @+1 {{'attn.attention' op is lowered for a GPU with caches of the query's element type only, got a query of 'f32' with a cache of 'f16'}}
+  %r = attn.attention ins(%q, %k, %k : !rows, !keys, !keys) outs(%init : !rows)
+  return %r : !rows
+}
+
+// -----
+
+!rows = tensor<1x2x1x16xf16>
+!keys = tensor<1x2x64x16xf16>
+func.func @one_cache(%q: !rows, %c: !keys, %v: !keys, %l: tensor<1xi32>) -> !rows {
+  %init = tensor.empty() : !rows
+  %k = attn.cache_read ins(%c : !keys) lengths(%l : tensor<1xi32>) -> !keys
+  // expected-error @+1 {{'attn.attention' op is lowered for a GPU with keys and values that are both in caches, or neither}}
+  %r = attn.attention ins(%q, %k, %v : !rows, !keys, !keys) outs(%init : !rows)
+  return %r : !rows
+}
+
+// -----
+
+!keys = tensor<1x2x64x16xf16>
+func.func @packed(%q: !keys, %c: !keys, %l: tensor<1xi32>, %s: tensor<3xi32>) -> !keys {
+  %init = tensor.empty() : !keys
+  %k = attn.cache_read ins(%c : !keys) lengths(%l : tensor<1xi32>) -> !keys
+  // expected-error @+1 {{'attn.attention' op is not lowered for a GPU with packed sequences and keys or values in a cache}}
+  %r = attn.attention ins(%q, %k, %k : !keys, !keys, !keys) outs(%init : !keys)
+      sequences(%s, %s : tensor<3xi32>, tensor<3xi32>)
+  return %r : !keys
+}
+
+// -----
+
+!keys = tensor<1x2x64x16xf16>
+func.func @other_use(%c: !keys, %l: tensor<1xi32>) -> !keys {
+  // expected-error @+1 {{'attn.cache_read' op is lowered for a GPU as the key and the value of an 'attn.attention' only}}
+  %k = attn.cache_read ins(%c : !keys) lengths(%l : tensor<1xi32>) -> !keys
+  // expected-note @+1 {{another use is here}}
+  %r = arith.addf %k, %k : !keys
+  return %r : !keys
+}
+
+// -----
+
+!rows = tensor<1x2x1x16xf16>
+!keys = tensor<1x2x64x16xf16>
+func.func @pages(%q: !rows, %c: tensor<8x2x12x16xf16>, %t: tensor<1x8xi32>, %l: tensor<1xi32>) -> !rows {
+  %init = tensor.empty() : !rows
+  // expected-error @+1 {{'attn.cache_read' op is lowered for a GPU for pages of a number of rows that is known while compiling and a multiple of 8, got 12}}
+  %k = attn.cache_read ins(%c : tensor<8x2x12x16xf16>) lengths(%l : tensor<1xi32>)
+      table(%t : tensor<1x8xi32>) -> !keys
+  %r = attn.attention ins(%q, %k, %k : !rows, !keys, !keys) outs(%init : !rows)
+  return %r : !rows
+}
+
+// -----
+
+!rows = tensor<1x2x1x16xf16>
+!keys = tensor<1x2x64x16xf16>
+func.func @ring(%q: !rows, %c: tensor<1x2x?x16xf16>, %l: tensor<1xi32>) -> !rows {
+  %init = tensor.empty() : !rows
+  // expected-error @+1 {{'attn.cache_read' op is lowered for a GPU for rings of a capacity that is known while compiling and a multiple of 8, got a dynamic size}}
+  %k = attn.cache_read ins(%c : tensor<1x2x?x16xf16>) lengths(%l : tensor<1xi32>)
+      ring -> !keys
+  %r = attn.attention ins(%q, %k, %k : !rows, !keys, !keys) outs(%init : !rows)
+  return %r : !rows
+}
+
+// -----
+
+!rows = tensor<1x2x20x16xf16>
+func.func @norm(%q: !rows) -> !rows {
+  %init = tensor.empty() : !rows
+  // expected-error @+1 {{'attn.head_norm' op is not lowered for a GPU}}
+  %r = attn.head_norm ins(%q : !rows) outs(%init : !rows)
+  return %r : !rows
+}
+
+// -----
+
+func.func @matmul(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  // expected-error @+1 {{'linalg.matmul' op is not lowered for a GPU: beside attention, operations are that compute one tensor, of at least one dimension, element by element}}
+  %r = linalg.matmul ins(%x, %x : tensor<4x4xf32>, tensor<4x4xf32>)
+      outs(%x : tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %r : tensor<4x4xf32>
+}
+
+// -----
+
+func.func @elements(%x: f32) -> tensor<2xf32> {
+  // expected-error @+1 {{'tensor.from_elements' op is not lowered for a GPU: the host cannot write elements of tensors, which are in its memory}}
+  %r = tensor.from_elements %x, %x : tensor<2xf32>
+  return %r : tensor<2xf32>
+}
