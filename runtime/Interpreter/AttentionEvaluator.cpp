@@ -88,11 +88,8 @@ public:
              double(query.size(3) + value.size(3));
     for (auto [result, init] : llvm::zip(op.getResults(), op.getOuts())) {
       const Tensor &tensor = getTensor(init);
-      values[result] = std::make_shared<const Tensor>(
-          Tensor{tensor.elementType,
-                 TensorView(nullptr, tensor.view.type(), tensor.view.sizes(),
-                            /*readOnly=*/true),
-                 nullptr});
+      values[result] =
+          Tensor::createUnknown(tensor.elementType, tensor.shape());
     }
     return success();
   }

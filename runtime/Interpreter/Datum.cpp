@@ -8,8 +8,8 @@
 #include "runtime/Interpreter/Datum.h"
 
 #include "mlir/IR/BuiltinTypes.h"
+#include "llvm/ADT/STLExtras.h"
 
-#include <algorithm>
 #include <cstring>
 
 using namespace attn;
@@ -37,9 +37,13 @@ llvm::APFloat interpreter::roundTo(mlir::Type type, double value,
   return number;
 }
 
+std::int64_t interpreter::toInt64(const llvm::APInt &value) {
+  return value.getBitWidth() == 1 ? std::int64_t(value.getZExtValue())
+                                  : value.getSExtValue();
+}
+
 bool Tensor::isKnown() const {
-  auto sizes = view.sizes();
-  return view.data() || std::find(sizes.begin(), sizes.end(), 0) != sizes.end();
+  return !written && (view.data() || llvm::is_contained(shape(), 0));
 }
 
 template <typename T> static T read(const std::byte *address) {
@@ -78,15 +82,61 @@ static Datum readElement(const std::byte *address, ElementType type,
 }
 
 Datum Tensor::load(llvm::ArrayRef<std::int64_t> indices) const {
-  std::int64_t offset = 0;
+  std::int64_t offset = 0, number = 0;
   for (auto [dim, index] : llvm::enumerate(indices)) {
     if (index < 0 || index >= view.size(int(dim)))
       return Undefined();
     offset += index * view.stride(int(dim));
+    number = number * view.size(int(dim)) + index;
   }
-  if (!view.data())
+  if (!view.data() || (written && !(*written)[std::size_t(number)]))
     return Undefined();
   return readElement(static_cast<const std::byte *>(view.data()) +
                          offset * std::int64_t(sizeOf(view.type())),
                      view.type(), elementType);
+}
+
+std::shared_ptr<const Tensor> Tensor::createPartial(
+    mlir::Type elementType, llvm::ArrayRef<std::int64_t> shape,
+    llvm::ArrayRef<Datum> elements, reference::Quantity quantity) {
+  std::vector<bool> written;
+  for (const Datum &element : elements)
+    written.push_back(!std::holds_alternative<Undefined>(element));
+  if (!elements.empty() && !llvm::is_contained(written, true))
+    return createUnknown(elementType, shape);
+  std::shared_ptr<const Tensor> result;
+  if (llvm::isa<mlir::FloatType>(elementType)) {
+    std::vector<double> numbers;
+    for (const Datum &element : elements) {
+      const double *number = std::get_if<double>(&element);
+      numbers.push_back(number ? *number : 0);
+    }
+    result = create(elementType, shape, std::move(numbers), quantity);
+  } else {
+    std::vector<std::int64_t> numbers;
+    for (const Datum &element : elements) {
+      const llvm::APInt *number = std::get_if<llvm::APInt>(&element);
+      numbers.push_back(number ? toInt64(*number) : 0);
+    }
+    result = create(elementType, shape, std::move(numbers), quantity);
+  }
+  if (!llvm::is_contained(written, false))
+    return result;
+  Tensor partial = *result;
+  partial.written =
+      std::make_shared<const std::vector<bool>>(std::move(written));
+  return std::make_shared<const Tensor>(std::move(partial));
+}
+
+std::shared_ptr<const Tensor>
+Tensor::createUnknown(mlir::Type elementType,
+                      llvm::ArrayRef<std::int64_t> shape) {
+  Tensor tensor;
+  tensor.elementType = elementType;
+  tensor.view =
+      llvm::isa<mlir::FloatType>(elementType)
+          ? TensorView(static_cast<const double *>(nullptr), std::span(shape))
+          : TensorView(static_cast<const std::int64_t *>(nullptr),
+                       std::span(shape));
+  return std::make_shared<const Tensor>(std::move(tensor));
 }

@@ -39,6 +39,9 @@ bool isSupportedScalar(mlir::Type type);
 /// Width of an integer, or of index.
 unsigned widthOf(mlir::Type type);
 
+/// An integer as tensors keep it: i1 is 0 or 1, the others are signed.
+std::int64_t toInt64(const llvm::APInt &value);
+
 /// `value` rounded to `type`, a float type.
 llvm::APFloat
 roundTo(mlir::Type type, double value,
@@ -53,7 +56,14 @@ struct Tensor {
   /// Keeps alive what `view` points to, if an operation computed it.
   std::shared_ptr<const void> storage;
   reference::Quantity quantity = reference::Quantity::output;
+  /// Which elements are known, in row-major order, where that are some but not
+  /// all; null otherwise.
+  std::shared_ptr<const std::vector<bool>> written = nullptr;
 
+  llvm::ArrayRef<std::int64_t> shape() const {
+    return {view.sizes().data(), view.sizes().size()};
+  }
+  /// True if all elements are known.
   bool isKnown() const;
   /// One element; nothing outside the tensor, or if it is not known.
   Datum load(llvm::ArrayRef<std::int64_t> indices) const;
@@ -70,16 +80,16 @@ struct Tensor {
         Tensor{elementType, view, storage, quantity});
   }
 
-  /// A tensor whose elements are all `element`.
-  template <typename T>
+  /// A tensor of computed elements, in row-major order; those that are
+  /// undefined are not known.
   static std::shared_ptr<const Tensor>
-  createSplat(mlir::Type elementType, llvm::ArrayRef<std::int64_t> shape,
-              T element) {
-    auto storage = std::make_shared<const T>(element);
-    std::vector<std::int64_t> strides(shape.size(), 0);
-    TensorView view(storage.get(), std::span(shape), std::span(strides));
-    return std::make_shared<const Tensor>(Tensor{elementType, view, storage});
-  }
+  createPartial(mlir::Type elementType, llvm::ArrayRef<std::int64_t> shape,
+                llvm::ArrayRef<Datum> elements,
+                reference::Quantity quantity = reference::Quantity::output);
+
+  /// A tensor that was never written.
+  static std::shared_ptr<const Tensor>
+  createUnknown(mlir::Type elementType, llvm::ArrayRef<std::int64_t> shape);
 };
 
 } // namespace attn::interpreter

@@ -37,7 +37,7 @@ convertRoundingMode(std::optional<mlir::arith::RoundingMode> mode) {
 }
 
 void interpreter::roundIfNarrow(mlir::OpResult result, Datum &value) {
-  mlir::Type type = result.getType();
+  mlir::Type type = mlir::getElementTypeOrSelf(result);
   double *number = std::get_if<double>(&value);
   if (number && (type.isF16() || type.isBF16()))
     *number = roundTo(type, *number).convertToDouble();
@@ -156,15 +156,15 @@ void interpreter::addFloatOps(Table &table) {
       strict(+[](double a) { return std::pair(std::sin(a), std::cos(a)); });
 
   table["math.isfinite"] = strict(+[](Operation *op, double a) {
-    return roundTo(op->getOperand(0).getType(), a).isFinite();
+    return roundTo(operandType(op), a).isFinite();
   });
   table["math.isinf"] = strict(+[](Operation *op, double a) {
-    return roundTo(op->getOperand(0).getType(), a).isInfinity();
+    return roundTo(operandType(op), a).isInfinity();
   });
   table["math.isnan"] = strict(+[](Operation *op, double a) {
-    return roundTo(op->getOperand(0).getType(), a).isNaN();
+    return roundTo(operandType(op), a).isNaN();
   });
   table["math.isnormal"] = strict(+[](Operation *op, double a) {
-    return roundTo(op->getOperand(0).getType(), a).isNormal();
+    return roundTo(operandType(op), a).isNormal();
   });
 }

@@ -6,14 +6,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/Interpreter/FunctionInterpreter.h"
-#include "runtime/Interpreter/AttentionEvaluator.h"
+#include "runtime/Interpreter/BlockEvaluator.h"
 #include "runtime/Interpreter/CacheEvaluator.h"
-#include "runtime/Interpreter/Operations.h"
 
 #include "dialect/AttnOps.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace attn;
@@ -23,12 +24,6 @@ using mlir::failure;
 using mlir::LogicalResult;
 using mlir::success;
 using TensorPtr = std::shared_ptr<const Tensor>;
-
-static void define(Values &values, mlir::ValueRange results,
-                   llvm::ArrayRef<Datum> data) {
-  for (auto [result, datum] : llvm::zip_equal(results, data))
-    values[result] = datum;
-}
 
 /// Gives the table. What its ranges are makes no difference.
 static LogicalResult evaluateWithBlockRange(mlir::attn::WithBlockRangeOp op,
@@ -48,68 +43,64 @@ static LogicalResult evaluateWithBlockRange(mlir::attn::WithBlockRangeOp op,
   return success();
 }
 
-/// Of no attention.
-static LogicalResult evaluateOp(mlir::Operation *op, Values &values) {
-  if (auto summarized = llvm::dyn_cast<mlir::attn::WithBlockRangeOp>(op))
-    return evaluateWithBlockRange(summarized, values);
-  if (auto assertion = llvm::dyn_cast<mlir::cf::AssertOp>(op)) {
-    if (std::get<llvm::APInt>(values.at(assertion.getArg())).isZero())
-      return assertion.emitError(assertion.getMsg());
-    return success();
-  }
-  if (auto results =
-          evaluateBesideAttention(op, lookup(values, op->getOperands()))) {
-    if (failed(*results))
-      return failure();
-    define(values, op->getResults(), **results);
-    return success();
-  }
-  const Evaluator *evaluate = lookupEvaluator(op);
-  if (!evaluate)
-    return mlir::emitError(op->getLoc())
-           << "cannot evaluate '" << op->getName() << "'";
-  std::vector<Datum> results(op->getNumResults());
-  (*evaluate)(op, lookup(values, op->getOperands()), results);
-  for (const Datum &result : results)
-    if (std::holds_alternative<Undefined>(result))
-      return mlir::emitError(op->getLoc())
-             << "'" << op->getName() << "' has no result for its operands";
-  define(values, op->getResults(), results);
+static LogicalResult evaluateAssert(mlir::cf::AssertOp op, Values &values) {
+  if (std::get<llvm::APInt>(values.at(op.getArg())).isZero())
+    return op.emitError(op.getMsg());
   return success();
 }
 
-/// `handleAttention` says what becomes of an attention.
-static mlir::FailureOr<std::vector<Datum>>
-runFunction(mlir::func::FuncOp function, llvm::ArrayRef<Datum> arguments,
-            llvm::function_ref<LogicalResult(mlir::Operation *, Values &)>
-                handleAttention) {
-  Values values;
-  define(values, function.getArguments(), arguments);
-  for (mlir::Operation &op : function.getBody().front()) {
-    if (llvm::isa<mlir::func::ReturnOp>(op))
-      return lookup(values, op.getOperands());
-    if (failed(isAttention(&op) ? handleAttention(&op, values)
-                                : evaluateOp(&op, values)))
-      return failure();
-  }
-  // Another terminator is nothing that evaluateOp knows.
-  llvm_unreachable("a block without terminator");
+/// Of attn, and what is a check; nothing for other operations.
+static std::optional<LogicalResult> evaluateAttn(mlir::Operation *op,
+                                                 Values &values) {
+  if (isAttention(op))
+    return evaluateAttention(op, values);
+  if (auto summarized = llvm::dyn_cast<mlir::attn::WithBlockRangeOp>(op))
+    return evaluateWithBlockRange(summarized, values);
+  if (auto assertion = llvm::dyn_cast<mlir::cf::AssertOp>(op))
+    return evaluateAssert(assertion, values);
+  auto results = evaluateBesideAttention(op, lookup(values, op->getOperands()));
+  if (!results)
+    return std::nullopt;
+  if (failed(*results))
+    return failure();
+  for (auto [result, datum] : llvm::zip_equal(op->getResults(), **results))
+    values[result] = datum;
+  return success();
 }
 
 mlir::FailureOr<std::vector<Datum>>
 interpreter::evaluateFunction(mlir::func::FuncOp function,
                               llvm::ArrayRef<Datum> arguments) {
-  return runFunction(function, arguments, evaluateAttention);
+  return BlockEvaluator(evaluateAttn).call(function, arguments);
+}
+
+/// Floats are what sizes, lengths and offsets do not depend on.
+static bool hasOnlyFloats(mlir::Operation *op) {
+  return llvm::all_of(op->getResultTypes(), [](mlir::Type type) {
+    return llvm::isa<mlir::FloatType>(mlir::getElementTypeOrSelf(type));
+  });
 }
 
 mlir::FailureOr<double>
 interpreter::countDenseFlops(mlir::func::FuncOp function,
                              llvm::ArrayRef<Datum> arguments) {
   double flops = 0;
-  if (failed(runFunction(function, arguments,
-                         [&](mlir::Operation *op, Values &values) {
-                           return countAttention(op, values, flops);
-                         })))
+  auto count = [&](mlir::Operation *op,
+                   Values &values) -> std::optional<LogicalResult> {
+    if (isAttention(op))
+      return countAttention(op, values, flops);
+    auto written = llvm::dyn_cast<mlir::DestinationStyleOpInterface>(op);
+    if (!written || !written.hasPureTensorSemantics() || !hasOnlyFloats(op))
+      return evaluateAttn(op, values);
+    for (auto [result, init] :
+         llvm::zip_equal(op->getResults(), written.getDpsInits())) {
+      const Tensor &tensor = *std::get<TensorPtr>(values.at(init));
+      values[result] =
+          Tensor::createUnknown(tensor.elementType, tensor.shape());
+    }
+    return success();
+  };
+  if (failed(BlockEvaluator(count).call(function, arguments)))
     return failure();
   return flops;
 }

@@ -14,8 +14,8 @@
 
 namespace attn::interpreter {
 
-/// Evaluates a function of one block for arguments of its types. Emits an error
-/// for what it cannot evaluate and for what has no result.
+/// Evaluates a function for arguments of its types. Emits an error for what it
+/// cannot evaluate and for what has no result.
 mlir::FailureOr<std::vector<Datum>>
 evaluateFunction(mlir::func::FuncOp function, llvm::ArrayRef<Datum> arguments);
 

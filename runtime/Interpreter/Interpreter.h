@@ -34,11 +34,9 @@ struct ReferenceResult {
   std::vector<double> values; ///< Row-major.
 };
 
-/// Evaluates function `entry` of MLIR text. The function may consist of
-/// attn.attention, attn.multi_head_attention, attn.multi_token_attention,
-/// attn.projection, attn.head_norm, attn.rope, attn.dropout, attn.merge,
-/// attn.cache_append, attn.cache_read, scalar operations of arith, math and
-/// index, linalg.fill, and constant, empty, dim, cast and extract of tensors.
+/// Evaluates function `entry` of MLIR text, which may be written in whatever
+/// kernels may be, but forms of attention that only lowerings make. Elements of
+/// linalg are computed one by one: slowly.
 ///
 /// An error says, with the place in the text, which operation cannot be
 /// evaluated, or why it has no result for these arguments.

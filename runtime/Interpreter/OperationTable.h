@@ -17,6 +17,7 @@
 
 #include "runtime/Interpreter/Operations.h"
 
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -36,8 +37,15 @@ void addIntegerOps(Table &table);
 /// Operations with floats.
 void addFloatOps(Table &table);
 
+/// Operations on tensors, but those that have regions or work on elements.
+void addTensorOps(Table &table);
+
+/// Of a scalar, or of an element where the operation works on tensors.
+inline mlir::Type operandType(mlir::Operation *op) {
+  return mlir::getElementTypeOrSelf(op->getOperand(0));
+}
 inline mlir::Type resultType(mlir::Operation *op) {
-  return op->getResult(0).getType();
+  return mlir::getElementTypeOrSelf(op->getResult(0));
 }
 inline unsigned resultWidth(mlir::Operation *op) {
   return widthOf(resultType(op));

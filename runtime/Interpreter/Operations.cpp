@@ -9,8 +9,8 @@
 
 #include "runtime/Interpreter/OperationTable.h"
 
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace attn;
 using namespace attn::interpreter;
@@ -57,20 +57,49 @@ static Datum convertConstant(mlir::Attribute attribute) {
   if (auto values = elements.tryGetValues<APInt>()) {
     std::vector<std::int64_t> numbers;
     for (const APInt &value : *values)
-      numbers.push_back(value.getSExtValue());
+      numbers.push_back(toInt64(value));
     return Tensor::create(elementType, type.getShape(), std::move(numbers));
   }
   return Undefined();
 }
 
-static void addGeneralOps(Table &table) {
+/// The result of an affine map, or the largest or smallest of its results.
+static void evaluateAffine(Operation *op, llvm::ArrayRef<Datum> operands,
+                           llvm::MutableArrayRef<Datum> results) {
+  results[0] = Undefined();
+  mlir::AffineMap map =
+      llvm::cast<mlir::AffineMapAttr>(op->getAttr("map")).getValue();
+  llvm::SmallVector<mlir::Attribute> numbers, values;
+  for (const Datum &operand : operands) {
+    const APInt *number = std::get_if<APInt>(&operand);
+    if (!number)
+      return;
+    numbers.push_back(mlir::IntegerAttr::get(resultType(op), *number));
+  }
+  if (mlir::failed(map.constantFold(numbers, values)))
+    return;
+  auto isLess = [](mlir::Attribute a, mlir::Attribute b) {
+    return llvm::cast<mlir::IntegerAttr>(a).getInt() <
+           llvm::cast<mlir::IntegerAttr>(b).getInt();
+  };
+  mlir::Attribute chosen = llvm::isa<mlir::affine::AffineMaxOp>(op)
+                               ? *llvm::max_element(values, isLess)
+                               : *llvm::min_element(values, isLess);
+  results[0] = llvm::cast<mlir::IntegerAttr>(chosen).getValue();
+}
+
+static void addConstant(Table &table) {
   table["arith.constant"] = strict(+[](Operation *op) {
     return convertConstant(llvm::cast<mlir::arith::ConstantOp>(op).getValue());
   });
+}
+
+static void addGeneralOps(Table &table) {
+  addConstant(table);
   table["arith.bitcast"] = [](Operation *op, llvm::ArrayRef<Datum> operands,
                               llvm::MutableArrayRef<Datum> results) {
     results[0] = operands[0];
-    mlir::Type from = op->getOperand(0).getType(), to = resultType(op);
+    mlir::Type from = operandType(op), to = resultType(op);
     if (const double *number = std::get_if<double>(&results[0]))
       results[0] = roundTo(from, *number).bitcastToAPInt();
     if (const APInt *bits = std::get_if<APInt>(&results[0]);
@@ -92,65 +121,12 @@ static void addGeneralOps(Table &table) {
                  : condition->isOne() ? operands[1]
                                       : operands[2];
   };
+  for (llvm::StringRef name : {"affine.apply", "affine.max", "affine.min"})
+    table[name] = evaluateAffine;
   table["ub.poison"] = [](Operation *, llvm::ArrayRef<Datum>,
                           llvm::MutableArrayRef<Datum> results) {
     results[0] = Undefined();
   };
-}
-
-//===----------------------------------------------------------------------===//
-// Tensors
-//===----------------------------------------------------------------------===//
-
-static void evaluateExtract(Operation *, llvm::ArrayRef<Datum> operands,
-                            llvm::MutableArrayRef<Datum> results) {
-  results[0] = Undefined();
-  llvm::SmallVector<std::int64_t> indices;
-  for (const Datum &operand : operands.drop_front()) {
-    const APInt *index = std::get_if<APInt>(&operand);
-    if (!index)
-      return;
-    indices.push_back(index->getSExtValue());
-  }
-  if (const TensorPtr *tensor = std::get_if<TensorPtr>(&operands[0]))
-    results[0] = (*tensor)->load(indices);
-}
-
-static void evaluateEmpty(Operation *op, llvm::ArrayRef<Datum> operands,
-                          llvm::MutableArrayRef<Datum> results) {
-  results[0] = Undefined();
-  auto type = llvm::cast<mlir::RankedTensorType>(resultType(op));
-  llvm::SmallVector<std::int64_t> shape(type.getShape());
-  for (std::int64_t &size : shape) {
-    if (!mlir::ShapedType::isDynamic(size))
-      continue;
-    const APInt *given = std::get_if<APInt>(&operands.front());
-    if (!given || given->isNegative())
-      return;
-    size = given->getSExtValue();
-    operands = operands.drop_front();
-  }
-  results[0] = std::make_shared<const Tensor>(
-      Tensor{type.getElementType(),
-             TensorView(static_cast<const double *>(nullptr), std::span(shape)),
-             nullptr});
-}
-
-static void evaluateFill(Operation *op, llvm::ArrayRef<Datum> operands,
-                         llvm::MutableArrayRef<Datum> results) {
-  results[0] = Undefined();
-  const TensorPtr *init = std::get_if<TensorPtr>(&operands[1]);
-  mlir::Type elementType =
-      llvm::cast<mlir::RankedTensorType>(resultType(op)).getElementType();
-  if (!init || op->getOperand(0).getType() != elementType)
-    return;
-  auto sizes = (*init)->view.sizes();
-  llvm::ArrayRef<std::int64_t> shape(sizes.data(), sizes.size());
-  if (const double *number = std::get_if<double>(&operands[0]))
-    results[0] = Tensor::createSplat(elementType, shape, *number);
-  if (const APInt *number = std::get_if<APInt>(&operands[0]))
-    results[0] =
-        Tensor::createSplat(elementType, shape, number->getSExtValue());
 }
 
 //===----------------------------------------------------------------------===//
@@ -167,52 +143,36 @@ static Table createScalarTable() {
 
 static Table createTensorTable() {
   Table table;
-  table["arith.constant"] = strict(+[](Operation *op) {
-    return convertConstant(llvm::cast<mlir::arith::ConstantOp>(op).getValue());
-  });
-  table["linalg.fill"] = evaluateFill;
-  table["tensor.empty"] = evaluateEmpty;
-  table["tensor.extract"] = evaluateExtract;
-  table["tensor.dim"] = strict(
-      +[](const TensorPtr &tensor, const APInt &dim) -> std::optional<APInt> {
-        if (dim.uge(std::uint64_t(tensor->view.rank())))
-          return std::nullopt;
-        return APInt(mlir::IndexType::kInternalStorageBitWidth,
-                     std::uint64_t(tensor->view.size(int(dim.getZExtValue()))));
-      });
-  table["tensor.cast"] = strict(
-      +[](Operation *op, const TensorPtr &tensor) -> std::optional<TensorPtr> {
-        auto type = llvm::dyn_cast<mlir::RankedTensorType>(resultType(op));
-        for (auto [dim, size] : llvm::enumerate(type.getShape()))
-          if (!mlir::ShapedType::isDynamic(size) &&
-              size != tensor->view.size(int(dim)))
-            return std::nullopt;
-        return tensor;
-      });
+  addConstant(table);
+  addTensorOps(table);
   return table;
 }
 
-/// A tensor whose elements are supported.
-static bool isSupportedTensor(mlir::Type type) {
+bool interpreter::isSupported(mlir::Type type) {
   auto tensor = llvm::dyn_cast<mlir::RankedTensorType>(type);
-  return tensor && !tensor.getEncoding() &&
-         tensor.getRank() <= TensorView::maxRank &&
+  if (!tensor)
+    return isSupportedScalar(type);
+  return !tensor.getEncoding() && tensor.getRank() <= TensorView::maxRank &&
          isSupportedScalar(tensor.getElementType());
+}
+
+bool interpreter::isElementwise(Operation *op) {
+  return mlir::OpTrait::hasElementwiseMappableTraits(op) &&
+         llvm::any_of(op->getOperandTypes(),
+                      llvm::IsaPred<mlir::RankedTensorType>);
 }
 
 const Evaluator *interpreter::lookupEvaluator(Operation *op) {
   static const Table scalarTable = createScalarTable();
   static const Table tensorTable = createTensorTable();
-  bool hasTensor = false;
-  for (auto types : {mlir::TypeRange(op->getOperandTypes()),
-                     mlir::TypeRange(op->getResultTypes())})
-    for (mlir::Type type : types) {
-      if (isSupportedTensor(type))
-        hasTensor = true;
-      else if (!isSupportedScalar(type))
-        return nullptr;
-    }
-  const Table &table = hasTensor ? tensorTable : scalarTable;
+  auto isTensor = llvm::IsaPred<mlir::RankedTensorType>;
+  if (!llvm::all_of(op->getOperandTypes(), isSupported) ||
+      !llvm::all_of(op->getResultTypes(), isSupported))
+    return nullptr;
+  bool hasTensor = llvm::any_of(op->getOperandTypes(), isTensor) ||
+                   llvm::any_of(op->getResultTypes(), isTensor);
+  const Table &table =
+      hasTensor && !isElementwise(op) ? tensorTable : scalarTable;
   auto found = table.find(op->getName().getStringRef());
   return found == table.end() ? nullptr : &found->second;
 }

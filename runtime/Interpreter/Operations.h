@@ -21,8 +21,15 @@ using Evaluator =
     std::function<void(mlir::Operation *op, llvm::ArrayRef<Datum> operands,
                        llvm::MutableArrayRef<Datum> results)>;
 
-/// How to evaluate `op`, in a function or in a region; null if the interpreter
-/// does not know it. Lives as long as the program.
+/// True for tensors and scalars that data can be.
+bool isSupported(mlir::Type type);
+
+/// Whether `op` is one of scalars that is applied to the elements of tensors.
+bool isElementwise(mlir::Operation *op);
+
+/// How to evaluate `op`, in a function or in a region, or an element of it if
+/// it is elementwise; null if the interpreter does not know it. Lives as long
+/// as the program.
 const Evaluator *lookupEvaluator(mlir::Operation *op);
 
 } // namespace attn::interpreter

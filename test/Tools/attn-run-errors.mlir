@@ -154,10 +154,17 @@
 // RUN:   | FileCheck %s --check-prefix=BOTH
 // BOTH: attn-run: error: expected --check or --expect, not both
 
-// The interpreter knows fewer operations than the compiler.
-// RUN: not attn-run %s --entry sum --random 1 --check 2>&1 \
+// The interpreter knows fewer types than the compiler.
+// RUN: not attn-run %s --entry wide --check 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=INTERPRET
-// INTERPRET: attn-run-errors.mlir:{{[0-9]+}}:{{[0-9]+}}: error:
+// INTERPRET: attn-run-errors.mlir:[[# @LINE + 3]]:11: error: cannot evaluate a value of type 'i128'
+func.func @wide() -> tensor<1xi64> {
+  %c7 = arith.constant 7 : i64
+  %wide = arith.extsi %c7 : i64 to i128
+  %narrow = arith.trunci %wide : i128 to i64
+  %result = tensor.from_elements %narrow : tensor<1xi64>
+  return %result : tensor<1xi64>
+}
 
 // RUN: not attn-run %s --entry matrix --expect %t/none.npy 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=EXPECT

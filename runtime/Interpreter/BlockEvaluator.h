@@ -1,0 +1,79 @@
+//===- BlockEvaluator.h - Evaluates operations in blocks --------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_RUNTIME_INTERPRETER_BLOCKEVALUATOR_H
+#define ATTN_RUNTIME_INTERPRETER_BLOCKEVALUATOR_H
+
+#include "runtime/Interpreter/AttentionEvaluator.h"
+#include "runtime/Interpreter/Operations.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/SmallPtrSet.h"
+
+#include <functional>
+#include <optional>
+
+namespace attn::interpreter {
+
+/// Evaluates a function, with the regions in it and what it calls.
+class BlockEvaluator {
+public:
+  /// Does what others do not do, or do otherwise; nothing for the rest.
+  using Handler = std::function<std::optional<mlir::LogicalResult>(
+      mlir::Operation *, Values &)>;
+
+  explicit BlockEvaluator(Handler handler) : handler(std::move(handler)) {}
+
+  /// What a function returns.
+  mlir::FailureOr<std::vector<Datum>> call(mlir::func::FuncOp function,
+                                           llvm::ArrayRef<Datum> arguments);
+
+  /// Evaluates a region from its first block on. Gives the terminator at which
+  /// it ends.
+  mlir::FailureOr<mlir::Operation *> run(mlir::Region &region,
+                                         llvm::ArrayRef<Datum> arguments);
+
+  /// The operands of that terminator.
+  mlir::FailureOr<std::vector<Datum>> yield(mlir::Region &region,
+                                            llvm::ArrayRef<Datum> arguments);
+
+  const Datum &get(mlir::Value value) const;
+  std::vector<Datum> get(mlir::ValueRange range) const {
+    return lookup(values, range);
+  }
+  std::int64_t getInteger(mlir::Value value) const;
+  const Tensor &getTensor(mlir::Value value) const;
+  void define(mlir::ValueRange results, llvm::ArrayRef<Datum> data);
+
+  /// Where the loops of the linalg op around the current block are.
+  llvm::ArrayRef<std::int64_t> iteration;
+
+private:
+  mlir::LogicalResult evaluate(mlir::Operation *op);
+  mlir::LogicalResult evaluate(mlir::Operation *op, const Evaluator &compute);
+  mlir::LogicalResult evaluateElements(mlir::Operation *op,
+                                       const Evaluator &compute);
+
+  Handler handler;
+  Values values;
+  /// Of operations that have none of the other ways, which are looked up once.
+  llvm::DenseMap<mlir::Operation *, const Evaluator *> evaluators;
+  llvm::SmallPtrSet<mlir::Operation *, 4> active; ///< Functions.
+};
+
+/// Evaluates an operation of scf, with its regions; nothing for others.
+std::optional<mlir::LogicalResult> evaluateControlFlow(mlir::Operation *op,
+                                                       BlockEvaluator &blocks);
+
+/// The same for an operation of linalg and those of tensors that have a region,
+/// whose elements are computed one by one.
+std::optional<mlir::LogicalResult> evaluateStructured(mlir::Operation *op,
+                                                      BlockEvaluator &blocks);
+
+} // namespace attn::interpreter
+
+#endif // ATTN_RUNTIME_INTERPRETER_BLOCKEVALUATOR_H
