@@ -8,6 +8,7 @@
 #include "tools/attn-run/Arguments.h"
 
 #include <charconv>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <random>
@@ -265,8 +266,9 @@ private:
 } // namespace
 
 template <typename T>
-static void fillNormal(NpyArray &array, std::mt19937_64 &random) {
-  std::normal_distribution<double> normal;
+static void fillNormal(NpyArray &array, double deviation,
+                       std::mt19937_64 &random) {
+  std::normal_distribution<double> normal(0, deviation);
   std::span<std::byte> bytes = array.bytes();
   for (std::size_t i = 0; i < bytes.size(); i += sizeof(T)) {
     T element;
@@ -285,6 +287,7 @@ static void fillBooleans(NpyArray &array, std::mt19937_64 &random) {
 
 static Expected<HostArgument> makeRandom(const Parameter &parameter,
                                          std::vector<std::int64_t> shape,
+                                         const std::vector<int> &summed,
                                          std::mt19937_64 random) {
   bool isRandom = isFloat(parameter.type) ||
                   (parameter.isTensor && parameter.type == ElementType::i1);
@@ -296,22 +299,26 @@ static Expected<HostArgument> makeRandom(const Parameter &parameter,
         roundTo(parameter.type, std::normal_distribution<double>()(random)),
         source};
   }
+  double terms = 1;
+  for (int dim : summed)
+    terms *= double(shape[std::size_t(dim)]);
+  double deviation = terms > 0 ? 1 / std::sqrt(terms) : 1;
   Expected<NpyArray> array =
       NpyArray::allocate(parameter.type, std::move(shape));
   if (!array)
     return array.error();
   switch (parameter.type) {
   case ElementType::f64:
-    fillNormal<double>(*array, random);
+    fillNormal<double>(*array, deviation, random);
     break;
   case ElementType::f32:
-    fillNormal<float>(*array, random);
+    fillNormal<float>(*array, deviation, random);
     break;
   case ElementType::f16:
-    fillNormal<f16>(*array, random);
+    fillNormal<f16>(*array, deviation, random);
     break;
   case ElementType::bf16:
-    fillNormal<bf16>(*array, random);
+    fillNormal<bf16>(*array, deviation, random);
     break;
   case ElementType::i1:
     fillBooleans(*array, random);
@@ -325,7 +332,8 @@ static Expected<HostArgument> makeRandom(const Parameter &parameter,
 Expected<std::vector<HostArgument>>
 attn::run::loadArguments(const Signature &signature,
                          std::span<const std::string> given,
-                         std::optional<std::uint64_t> seed) {
+                         std::optional<std::uint64_t> seed,
+                         std::span<const std::vector<int>> weights) {
   std::size_t count = signature.arguments.size();
   if (given.size() > count)
     return makeError("@" + signature.entry + " takes " + std::to_string(count) +
@@ -353,7 +361,7 @@ attn::run::loadArguments(const Signature &signature,
       // A stream for each argument: giving one leaves the others as they are.
       std::seed_seq sequence{*seed & 0xffffffff, *seed >> 32, std::uint64_t(i)};
       Expected<HostArgument> argument =
-          makeRandom(signature.arguments[i], std::move(sizes[i]),
+          makeRandom(signature.arguments[i], std::move(sizes[i]), weights[i],
                      std::mt19937_64(sequence));
       if (!argument)
         return makeError(describe(signature, i) + ": " +

@@ -39,10 +39,15 @@ struct HostArgument {
 /// given, and 64 if they leave it open. f32 files are rounded for bf16
 /// arguments.
 ///
+/// `weights` has the dimensions of each argument over which products with it
+/// are summed: where there are any, its numbers are divided by the square root
+/// of how many are, so that the sums are as large as what they are made of.
+///
 /// Checks only what it needs; Kernel::run checks types and sizes.
 Expected<std::vector<HostArgument>>
 loadArguments(const Signature &signature, std::span<const std::string> given,
-              std::optional<std::uint64_t> seed);
+              std::optional<std::uint64_t> seed,
+              std::span<const std::vector<int>> weights);
 
 /// "1x8x?x64xf32", or "f32" for a scalar.
 std::string formatType(std::span<const std::int64_t> shape, ElementType type);

@@ -26,7 +26,8 @@ defm arg : Value<"arg", "<file|number:type|->",
   "file is rounded for a bf16 argument">;
 defm random : Value<"random", "<seed>",
   "Fill arguments that are not given: floats from the standard\n"
-  "normal distribution, tensors of i1 with 0 or 1, other\n"
+  "normal distribution, weights divided by the square root of\n"
+  "the number of inputs, tensors of i1 with 0 or 1, other\n"
   "integers with 0. A dynamic size is what the given arguments\n"
   "require, or else 64">;
 defm out : Value<"out", "<file|->",
@@ -37,9 +38,8 @@ defm expect : Value<"expect", "<file>",
   "largest error, and exit with 1 if it exceeds the tolerance of\n"
   "the result's type">;
 def check : Flag<["--"], "check">, HelpText<
-  "Compare every result with what an interpreter of attn and\n"
-  "scalar operations computes in float64, as --expect does with\n"
-  "files. Slow">;
+  "Compare every result with what an interpreter computes in\n"
+  "float64, as --expect does with files. Slow">;
 defm pipeline : Value<"pipeline", "<name>",
   "Lowering: cpu (default); reference, slow and plain, to compare\n"
   "with; gpu, for the machine's NVIDIA GPU; or gpu-emulator,\n"

@@ -14,6 +14,7 @@
 #include "tools/attn-run/Options.h"
 #include "tools/attn-run/Progress.h"
 #include "tools/attn-run/Report.h"
+#include "tools/attn-run/Weights.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -164,8 +165,12 @@ static Expected<bool> runFile(const Options &options) {
   report.pipeline = kernel->pipeline();
   report.entry = signature.entry;
   report.compile = kernel->stats();
+  Expected<std::vector<std::vector<int>>> weights =
+      findWeights((*text)->getBuffer(), options.inputFile, signature.entry);
+  if (!weights)
+    return weights.error();
   Expected<std::vector<HostArgument>> hostArguments =
-      loadArguments(signature, options.arguments, options.randomSeed);
+      loadArguments(signature, options.arguments, options.randomSeed, *weights);
   if (!hostArguments)
     return hostArguments.error();
   std::vector<Argument> arguments;

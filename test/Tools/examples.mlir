@@ -1,0 +1,117 @@
+// Every example passes its check with random arguments, on both pipelines for CPUs.
+
+// RUN: rm -rf %t && mkdir %t
+// RUN: attn-run %s --entry sequences --out %t/before.npy --out %t/after.npy \
+// RUN:   --out %t/table.npy --out %t/tokens.npy --out %t/narrow.npy
+// RUN: attn-run %s --entry forks --out %t/fork-before.npy \
+// RUN:   --out %t/fork-after.npy --out %t/fork-table.npy
+// RUN: attn-run %s --entry sequence --out %t/model-before.npy \
+// RUN:   --out %t/model-after.npy --out %t/model-table.npy --out %t/model-tokens.npy
+
+// DEFINE: %{file} =
+// DEFINE: %{arguments} =
+// DEFINE: %{check} = attn-run %{file} %{arguments} --random 1 --check
+
+// REDEFINE: %{file} = %examples/smollm2/attention.mlir
+// RUN: %{check} && %{check} --pipeline reference
+
+// REDEFINE: %{file} = %examples/multi_token/paper.mlir
+// RUN: %{check} && %{check} --pipeline reference
+
+// REDEFINE: %{file} = %examples/layer/decoder.mlir
+// RUN: %{check}
+// REDEFINE: %{arguments} = --arg %t/tokens.npy --arg - --arg - --arg - --arg - \
+// REDEFINE:   --arg - --arg - --arg %t/before.npy
+// RUN: %{check} && %{check} --pipeline reference
+
+// REDEFINE: %{file} = %examples/layer/cross.mlir
+// REDEFINE: %{arguments} = --entry memory
+// RUN: %{check}
+// REDEFINE: %{arguments} = --entry layer --arg %t/narrow.npy --arg - --arg - \
+// REDEFINE:   --arg %t/after.npy
+// RUN: %{check} && %{check} --pipeline reference
+
+// REDEFINE: %{file} = %examples/decode/step.mlir
+// REDEFINE: %{arguments} = --arg - --arg - --arg - --arg - --arg - \
+// REDEFINE:   --arg %t/table.npy --arg %t/before.npy --arg %t/after.npy
+// RUN: %{check} && %{check} --pipeline reference
+
+// REDEFINE: %{file} = %examples/decode/shared_prefix.mlir
+// REDEFINE: %{arguments} = --arg - --arg - --arg - --arg - --arg - \
+// REDEFINE:   --arg %t/fork-table.npy --arg %t/fork-before.npy \
+// REDEFINE:   --arg %t/fork-after.npy --arg 1:index
+// RUN: %{check} && %{check} --pipeline reference
+
+// A layer of a model, with weights of either type.
+// RUN: cat %S/Inputs/f32-factors.mlir %examples/smollm2/activations.mlir \
+// RUN:   %examples/smollm2/weights_bf16.mlir %examples/smollm2/model.mlir \
+// RUN:   > %t/model-bf16.mlir
+// RUN: cat %S/Inputs/f32-factors.mlir %examples/smollm2/activations.mlir \
+// RUN:   %examples/smollm2/weights_i8.mlir %examples/smollm2/model.mlir \
+// RUN:   > %t/model-i8.mlir
+// REDEFINE: %{arguments} = --entry layer --arg %t/model-tokens.npy \
+// REDEFINE:   --arg - --arg - --arg - --arg - --arg - --arg - --arg - --arg - \
+// REDEFINE:   --arg - --arg - --arg - --arg - --arg - --arg - --arg - --arg - \
+// REDEFINE:   --arg 0.00001:f32 --arg - --arg - --arg - --arg - \
+// REDEFINE:   --arg %t/model-table.npy --arg %t/model-before.npy \
+// REDEFINE:   --arg %t/model-after.npy
+// REDEFINE: %{file} = %t/model-bf16.mlir
+// RUN: %{check} && %{check} --pipeline reference
+// REDEFINE: %{file} = %t/model-i8.mlir
+// RUN: %{check} && %{check} --pipeline reference
+
+// Three sequences with one new token each for decoding, or seven for a layer.
+func.func @sequences() -> (tensor<3xi32>, tensor<3xi32>, tensor<3x3xi32>,
+                           tensor<3x7x576xf32>, tensor<3x7x512xf32>) {
+  %before = arith.constant dense<[17, 0, 40]> : tensor<3xi32>
+  %after = arith.constant dense<[18, 1, 41]> : tensor<3xi32>
+  %table = arith.constant dense<[[3, 9, -1], [60, -1, -1], [7, 0, 8]]> : tensor<3x3xi32>
+  %tokens = tensor.generate {
+  ^bb0(%i: index, %j: index, %k: index):
+    %number = func.call @wave(%i, %j, %k) : (index, index, index) -> f32
+    tensor.yield %number : f32
+  } : tensor<3x7x576xf32>
+  %narrow = tensor.extract_slice %tokens[0, 0, 0] [3, 7, 512] [1, 1, 1]
+      : tensor<3x7x576xf32> to tensor<3x7x512xf32>
+  return %before, %after, %table, %tokens, %narrow
+      : tensor<3xi32>, tensor<3xi32>, tensor<3x3xi32>, tensor<3x7x576xf32>,
+        tensor<3x7x512xf32>
+}
+
+// Two sequences with one page in common.
+func.func @forks() -> (tensor<2xi32>, tensor<2xi32>, tensor<2x3xi32>) {
+  %before = arith.constant dense<[16, 40]> : tensor<2xi32>
+  %after = arith.constant dense<[17, 41]> : tensor<2xi32>
+  %table = arith.constant dense<[[5, 2, -1], [5, 63, 4]]> : tensor<2x3xi32>
+  return %before, %after, %table : tensor<2xi32>, tensor<2xi32>, tensor<2x3xi32>
+}
+
+// One sequence with five new tokens.
+func.func @sequence() -> (tensor<1xi32>, tensor<1xi32>, tensor<1x2xi32>,
+                          tensor<1x5x576xf32>) {
+  %before = arith.constant dense<14> : tensor<1xi32>
+  %after = arith.constant dense<19> : tensor<1xi32>
+  %table = arith.constant dense<[[11, 1]]> : tensor<1x2xi32>
+  %tokens = tensor.generate {
+  ^bb0(%i: index, %j: index, %k: index):
+    %number = func.call @wave(%i, %j, %k) : (index, index, index) -> f32
+    tensor.yield %number : f32
+  } : tensor<1x5x576xf32>
+  return %before, %after, %table, %tokens
+      : tensor<1xi32>, tensor<1xi32>, tensor<1x2xi32>, tensor<1x5x576xf32>
+}
+
+// Numbers that look random.
+func.func private @wave(%i: index, %j: index, %k: index) -> f32 {
+  %c37 = arith.constant 37 : index
+  %row = arith.muli %i, %c37 : index
+  %line = arith.addi %row, %j : index
+  %next = arith.muli %line, %c37 : index
+  %sum = arith.addi %next, %k : index
+  %square = arith.muli %sum, %sum : index
+  %integer = arith.index_cast %square : index to i64
+  %angle = arith.sitofp %integer : i64 to f64
+  %sine = math.sin %angle : f64
+  %number = arith.truncf %sine : f64 to f32
+  return %number : f32
+}
