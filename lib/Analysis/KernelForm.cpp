@@ -8,15 +8,12 @@
 #include "lib/Analysis/KernelForm.h"
 #include "dialect/AttnOps.h"
 
-#include "mlir/Analysis/CallGraph.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/SymbolTable.h"
-#include "llvm/ADT/SCCIterator.h"
 
 using namespace mlir;
 
@@ -79,6 +76,27 @@ static LogicalResult verifyConstant(arith::ConstantOp op) {
   return success();
 }
 
+/// The one dynamic size that a group may have follows from the others, which it
+/// is divided by.
+static LogicalResult verifyExpansion(tensor::ExpandShapeOp op) {
+  RankedTensorType result = op.getResultType();
+  for (auto [source, group] : llvm::enumerate(op.getReassociationIndices())) {
+    if (group.size() == 1 || !op.getSrcType().isDynamicDim(source))
+      continue;
+    auto dynamic = llvm::count_if(
+        group, [&](int64_t dim) { return result.isDynamicDim(dim); });
+    if (dynamic > 1)
+      return op.emitOpError("expected dimension ")
+             << source << " to become at most one dynamic size, got "
+             << dynamic;
+    if (llvm::any_of(group,
+                     [&](int64_t dim) { return result.getDimSize(dim) == 0; }))
+      return op.emitOpError("expected dimension ")
+             << source << " to become sizes above 0, got 0";
+  }
+  return success();
+}
+
 static LogicalResult verifyOp(Operation *op) {
   if (auto func = dyn_cast<func::FuncOp>(op)) {
     if (func.isExternal())
@@ -95,54 +113,9 @@ static LogicalResult verifyOp(Operation *op) {
                            "functions of its module, and not recursively");
   if (auto constant = dyn_cast<arith::ConstantOp>(op))
     return verifyConstant(constant);
+  if (auto expansion = dyn_cast<tensor::ExpandShapeOp>(op))
+    return verifyExpansion(expansion);
   return success();
-}
-
-/// Far above what anyone writes.
-static constexpr uint64_t maxInlinedOps = 100000;
-
-LogicalResult attn::verifyInlinedSizes(ModuleOp module) {
-  SymbolTableCollection symbols;
-  const CallGraph graph(module);
-  llvm::DenseMap<CallGraphNode *, uint64_t> sizes;
-  // What is called comes first; a recursion counts once, and is an error later.
-  for (auto cycle = llvm::scc_begin(&graph); !cycle.isAtEnd(); ++cycle)
-    for (CallGraphNode *node : *cycle) {
-      if (node->isExternal())
-        continue;
-      uint64_t size = 0;
-      node->getCallableRegion()->walk([&](Operation *op) {
-        ++size;
-        if (auto call = dyn_cast<CallOpInterface>(op))
-          size = llvm::SaturatingAdd(
-              size, sizes.lookup(graph.resolveCallable(call, symbols)));
-      });
-      sizes[node] = size;
-      if (size > maxInlinedOps)
-        return emitError(node->getCallableRegion()->getLoc())
-               << "function with all that it calls has " << size
-               << " operations, and may have up to " << maxInlinedOps;
-    }
-  return success();
-}
-
-/// Every operation becomes a dozen for each kind of block that kernels have.
-/// The builder has the same limit.
-static constexpr size_t maxRegionOps = 4096;
-
-LogicalResult attn::verifyRegionSizes(Operation *root) {
-  WalkResult result = root->walk([](YieldOp yield) {
-    Region &region = *yield->getParentRegion();
-    size_t size = region.front().getOperations().size() - 1;
-    if (size <= maxRegionOps)
-      return WalkResult::advance();
-    StringRef name = region.getRegionNumber() == 0 ? "score" : "mask";
-    region.getParentOp()->emitOpError()
-        << "'" << name << "' region: expected at most " << maxRegionOps
-        << " operations, got " << size;
-    return WalkResult::interrupt();
-  });
-  return failure(result.wasInterrupted());
 }
 
 static LogicalResult verifyDimension(tensor::DimOp op) {

@@ -16,14 +16,6 @@ class ModuleOp;
 
 namespace mlir::attn {
 
-/// Emits an error for a function that is too large to compile once all that it
-/// calls is part of it: functions that each call the next one twice double with
-/// every one of them.
-LogicalResult verifyInlinedSizes(ModuleOp module);
-
-/// Emits an error for score and mask regions that are too large to compile.
-LogicalResult verifyRegionSizes(Operation *root);
-
 /// Emits an error for operations that constant operands leave undefined, and
 /// that passes could crash on: sizes of dimensions that a tensor does not have,
 /// loops whose step is not positive.

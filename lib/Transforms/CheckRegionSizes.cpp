@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Analysis/KernelForm.h"
+#include "lib/Analysis/KernelLimits.h"
 #include "lib/Transforms/Passes.h"
 
 namespace mlir::attn {

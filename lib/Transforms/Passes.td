@@ -53,9 +53,10 @@ def CheckConstantOperands : Pass<"attn-check-constant-operands"> {
 def CheckRegionSizes : Pass<"attn-check-region-sizes"> {
   let summary = "Refuse score and mask regions that are too large to compile";
   let description = [{
-    A region of more than 4096 operations is an error at its operation. Passes make
-    a dozen operations of each, for every kind of block that a kernel has, so this
-    runs before them.
+    A region of more than 4096 operations, or of more than 64 functions of the math
+    dialect, is an error at its operation. Passes make a dozen operations of each,
+    and some hundred of a function, for every kind of block that a kernel has, so
+    this runs before them.
   }];
 }
 

@@ -9,6 +9,7 @@
 #include "runtime/JIT/KernelSignature.h"
 
 #include "lib/Analysis/KernelForm.h"
+#include "lib/Analysis/KernelLimits.h"
 #include "lib/Pipelines/Pipelines.h"
 #include "lib/Registration/Registration.h"
 
@@ -160,7 +161,8 @@ FailureOr<KernelModule> jit::parseKernel(std::string_view text,
   entry->setPublic();
   mlir::PassManager pm(context);
   mlir::attn::buildPreparationPipeline(pm);
-  if (failed(mlir::attn::verifyInlinedSizes(*result.module)) ||
+  if (failed(mlir::attn::verifyTypes(*result.module)) ||
+      failed(mlir::attn::verifyInlinedSizes(*result.module)) ||
       failed(pm.run(*result.module)) ||
       failed(mlir::attn::verifyKernelForm(*result.module)))
     return failure();
