@@ -100,7 +100,7 @@ ONLY_IN = [
 ]
 
 # POSIX and compiler headers that count as the standard library.
-SYSTEM = re.compile(r"^(dlfcn|elf|fcntl|getopt|link|malloc|pthread|sched|stdbool|stddef|stdint|stdio|string|ucontext|unistd|\w*intrin|arm_neon)\.h$|^(sys|sanitizer)/")
+SYSTEM = re.compile(r"^(dlfcn|elf|fcntl|getopt|link|malloc|pthread|sched|setjmp|signal|stdbool|stddef|stdint|stdio|string|ucontext|unistd|\w*intrin|arm_neon)\.h$|^(sys|sanitizer)/")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^">]+)[">]')
 SUFFIXES = {".h", ".cpp"}

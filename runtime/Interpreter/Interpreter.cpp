@@ -9,13 +9,14 @@
 #include "runtime/Interpreter/FunctionInterpreter.h"
 
 #include "lib/Registration/Registration.h"
+#include "runtime/Bridge/CompileThread.h"
+#include "runtime/Bridge/CompileTrace.h"
 #include "runtime/Bridge/DiagnosticCollector.h"
 #include "runtime/Bridge/ElementTypes.h"
 #include "runtime/Reference/Values.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
-#include "mlir/Parser/Parser.h"
 
 using namespace attn;
 using namespace attn::interpreter;
@@ -136,23 +137,23 @@ convertResult(std::size_t number, mlir::Type type, const Datum &datum) {
 // From text to results
 //===----------------------------------------------------------------------===//
 
-/// Parses the text and hands its function to `use`, with the arguments, for a
-/// result or a failure that was diagnosed.
 template <typename T>
-static Expected<T> withFunction(
-    std::string_view text, std::string_view fileName, std::string_view entry,
-    std::span<const Argument> arguments,
-    llvm::function_ref<mlir::FailureOr<Expected<T>>(mlir::func::FuncOp,
-                                                    llvm::ArrayRef<Datum>)>
-        use) {
-  static const std::string what = "reference interpreter";
+using UseFunction = llvm::function_ref<mlir::FailureOr<Expected<T>>(
+    mlir::func::FuncOp, llvm::ArrayRef<Datum>)>;
+
+static const std::string what = "reference interpreter";
+
+template <typename T>
+static Expected<T> withParsed(std::string_view text, std::string_view entry,
+                              std::span<const Argument> arguments,
+                              UseFunction<T> use, CompileTrace &trace) {
   mlir::DialectRegistry registry;
   mlir::attn::registerKernelDialects(registry);
-  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
-  DiagnosticCollector diagnostics(&context);
+  auto context = std::make_unique<mlir::MLIRContext>(
+      registry, mlir::MLIRContext::Threading::DISABLED);
+  DiagnosticCollector diagnostics(context.get());
 
-  auto module = mlir::parseSourceString<mlir::ModuleOp>(
-      text, mlir::ParserConfig(&context), fileName);
+  mlir::OwningOpRef<mlir::ModuleOp> module = trace.parse(text, context.get());
   if (!module)
     return diagnostics.takeError(what);
   auto function = module->lookupSymbol<mlir::func::FuncOp>(entry);
@@ -162,10 +163,26 @@ static Expected<T> withFunction(
   Expected<std::vector<Datum>> inputs = convertArguments(function, arguments);
   if (!inputs)
     return inputs.error();
+  trace.enter("while evaluating this", function.getLoc());
   mlir::FailureOr<Expected<T>> result = use(function, *inputs);
   if (mlir::failed(result))
     return diagnostics.takeError(what);
   return std::move(*result);
+}
+
+/// Parses the text and hands its function to `use`, with the arguments, for a
+/// result or a failure that was diagnosed.
+template <typename T>
+static Expected<T>
+withFunction(std::string_view text, std::string_view fileName,
+             std::string_view entry, std::span<const Argument> arguments,
+             UseFunction<T> use) {
+  return callOnThread<T>([&] {
+    return compileGuarded<T>(
+        what, std::string(fileName), [&](CompileTrace &trace) {
+          return withParsed<T>(text, entry, arguments, use, trace);
+        });
+  });
 }
 
 static Expected<std::vector<ReferenceResult>>

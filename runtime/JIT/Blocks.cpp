@@ -8,9 +8,10 @@
 #include "attn/blocks.h"
 
 #include "runtime/JIT/Frontend.h"
-#include "runtime/JIT/ParserLimits.h"
 #include "runtime/JIT/Target.h"
 
+#include "runtime/Bridge/CompileThread.h"
+#include "runtime/Bridge/CompileTrace.h"
 #include "runtime/Bridge/DiagnosticCollector.h"
 
 #include "lib/Pipelines/TargetDescription.h"
@@ -23,37 +24,29 @@
 using namespace attn;
 using namespace attn::jit;
 using mlir::attn::BlockMap;
+using mlir::attn::TargetDescription;
 
-Expected<std::string> attn::showBlocks(std::string_view text,
-                                       const BlockOptions &options) {
-  Expected<llvm::orc::JITTargetMachineBuilder> builder =
-      selectTarget(options.cpu);
-  if (!builder)
-    return std::move(builder).error();
-  llvm::Expected<std::unique_ptr<llvm::TargetMachine>> target =
-      builder->createTargetMachine();
-  if (!target)
-    return Error{llvm::toString(target.takeError()), {}};
-  CompileOptions source = {.entry = options.entry,
-                           .fileName = options.fileName};
-  if (std::optional<Error> error = checkParserLimits(text, source))
-    return std::move(*error);
-
-  mlir::MLIRContext context(getKernelRegistry(),
-                            mlir::MLIRContext::Threading::DISABLED);
-  context.printOpOnDiagnostic(false);
-  DiagnosticCollector diagnostics(&context);
-  mlir::FailureOr<KernelModule> kernel = parseKernel(text, source, &context);
+static Expected<std::string> showBlocks(std::string_view text,
+                                        const CompileOptions &source,
+                                        const BlockOptions &options,
+                                        const TargetDescription &target,
+                                        CompileTrace &trace) {
+  auto context = std::make_unique<mlir::MLIRContext>(
+      getKernelRegistry(), mlir::MLIRContext::Threading::DISABLED);
+  context->printOpOnDiagnostic(false);
+  DiagnosticCollector diagnostics(context.get());
+  mlir::FailureOr<KernelModule> kernel =
+      parseKernel(text, source, context.get(), trace);
   if (mlir::failed(kernel))
     return diagnostics.takeError("cannot show blocks");
-  mlir::attn::TargetDescription description = describeTarget(**target);
+  trace.enter("while looking at blocks");
   mlir::FailureOr<std::vector<BlockMap>> maps = mlir::attn::computeBlockMaps(
       *kernel->module, {.batch = options.batch,
                         .queryLength = options.queryLength,
                         .keyLength = options.keyLength,
                         .offset = options.offset,
-                        .vectorBits = description.vectorBits,
-                        .inPairs = description.hasPairs()});
+                        .vectorBits = target.vectorBits,
+                        .inPairs = target.hasPairs()});
   if (mlir::failed(maps))
     return diagnostics.takeError("cannot show blocks");
   for (BlockMap &map : *maps)
@@ -65,4 +58,25 @@ Expected<std::string> attn::showBlocks(std::string_view text,
   else
     mlir::attn::printBlockMaps(os, *maps);
   return result;
+}
+
+Expected<std::string> attn::showBlocks(std::string_view text,
+                                       const BlockOptions &options) {
+  Expected<llvm::orc::JITTargetMachineBuilder> builder =
+      selectTarget(options.cpu);
+  if (!builder)
+    return std::move(builder).error();
+  llvm::Expected<std::unique_ptr<llvm::TargetMachine>> target =
+      builder->createTargetMachine();
+  if (!target)
+    return Error{llvm::toString(target.takeError()), {}};
+  TargetDescription description = describeTarget(**target);
+  CompileOptions source = {.entry = options.entry,
+                           .fileName = options.fileName};
+  return callOnThread<std::string>([&] {
+    return compileGuarded<std::string>(
+        "cannot show blocks", options.fileName, [&](CompileTrace &trace) {
+          return ::showBlocks(text, source, options, description, trace);
+        });
+  });
 }

@@ -8,7 +8,7 @@
 #include "runtime/JIT/Compiler.h"
 #include "runtime/JIT/Codegen.h"
 #include "runtime/JIT/Frontend.h"
-#include "runtime/JIT/ParserLimits.h"
+#include "runtime/JIT/PassTrace.h"
 #include "runtime/JIT/Stopwatch.h"
 #include "runtime/JIT/Target.h"
 
@@ -44,12 +44,14 @@ static Expected<std::vector<DeviceModule>>
 lower(mlir::ModuleOp module, const mlir::attn::Lowering &lowering,
       const mlir::attn::TargetDescription &target,
       const cuda::DeviceCompiler *deviceCompiler,
-      DiagnosticCollector &diagnostics, CompileStats &stats) {
+      DiagnosticCollector &diagnostics, CompileStats &stats,
+      CompileTrace &trace) {
   auto run = [&](auto build) {
     mlir::PassManager pm(module.getContext());
     // After each of some fifty passes it takes longer than they do: once at the
     // end. The tools verify after each.
     pm.enableVerifier(false);
+    tracePasses(pm, trace);
     build(pm);
     return mlir::failed(pm.run(module)) || mlir::failed(mlir::verify(module));
   };
@@ -59,6 +61,7 @@ lower(mlir::ModuleOp module, const mlir::attn::Lowering &lowering,
     if (run(lowering.buildKernels))
       return diagnostics.takeError("cannot lower");
     stats.passesMs += stopwatch.lap();
+    trace.enter("while compiling for a GPU");
     for (auto kernels : module.getOps<mlir::gpu::GPUModuleOp>()) {
       Expected<cuda::DeviceCode> code = deviceCompiler->compile(kernels);
       if (!code)
@@ -73,25 +76,21 @@ lower(mlir::ModuleOp module, const mlir::attn::Lowering &lowering,
   return devices;
 }
 
-Expected<CompiledObject>
-jit::compileObject(std::string_view text, const CompileOptions &options,
-                   const llvm::orc::JITTargetMachineBuilder &targetBuilder,
-                   CompileStats &stats, FinishKernel finish,
-                   const cuda::DeviceCompiler *deviceCompiler) {
-  Expected<const mlir::attn::Lowering *> lowering =
-      findLowering(options.pipeline);
-  if (!lowering)
-    return std::move(lowering).error();
-  if (std::optional<Error> error = checkParserLimits(text, options))
-    return std::move(*error);
-
+/// What `compileObject` does, where a crash ends only the compilation.
+static Expected<CompiledObject>
+compileText(std::string_view text, const CompileOptions &options,
+            const mlir::attn::Lowering &lowering,
+            const llvm::orc::JITTargetMachineBuilder &targetBuilder,
+            CompileStats &stats, FinishKernel finish,
+            const cuda::DeviceCompiler *deviceCompiler, CompileTrace &trace) {
   Stopwatch stopwatch;
-  mlir::MLIRContext context((*lowering)->usesDevice ? getDeviceRegistry()
-                                                    : getKernelRegistry(),
-                            mlir::MLIRContext::Threading::DISABLED);
-  context.printOpOnDiagnostic(false); // Places say where; the text is known.
-  DiagnosticCollector diagnostics(&context);
-  mlir::FailureOr<KernelModule> kernel = parseKernel(text, options, &context);
+  auto context = std::make_unique<mlir::MLIRContext>(
+      lowering.usesDevice ? getDeviceRegistry() : getKernelRegistry(),
+      mlir::MLIRContext::Threading::DISABLED);
+  context->printOpOnDiagnostic(false); // Places say where; the text is known.
+  DiagnosticCollector diagnostics(context.get());
+  mlir::FailureOr<KernelModule> kernel =
+      parseKernel(text, options, context.get(), trace);
   if (mlir::failed(kernel))
     return diagnostics.takeError("cannot compile");
   stats.parseMs = stopwatch.lap();
@@ -104,8 +103,8 @@ jit::compileObject(std::string_view text, const CompileOptions &options,
   mlir::attn::TargetDescription description = describeTarget(**target);
   description.quantizeQueries = options.quantizeQueries;
   Expected<std::vector<DeviceModule>> devices =
-      lower(*kernel->module, **lowering, description, deviceCompiler,
-            diagnostics, stats);
+      lower(*kernel->module, lowering, description, deviceCompiler, diagnostics,
+            stats, trace);
   if (!devices)
     return std::move(devices).error();
 
@@ -114,6 +113,7 @@ jit::compileObject(std::string_view text, const CompileOptions &options,
     return status && finish ? finish(module, target, kernel->signature)
                             : status;
   };
+  trace.enter("while generating code");
   Expected<llvm::SmallVector<char, 0>> object =
       generateObject(*kernel->module, **target, stats, finishModule);
   if (!object) {
@@ -124,4 +124,20 @@ jit::compileObject(std::string_view text, const CompileOptions &options,
   }
   return CompiledObject{std::move(kernel->signature), std::move(*object),
                         std::move(*devices)};
+}
+
+Expected<CompiledObject>
+jit::compileObject(std::string_view text, const CompileOptions &options,
+                   const llvm::orc::JITTargetMachineBuilder &targetBuilder,
+                   CompileStats &stats, FinishKernel finish,
+                   const cuda::DeviceCompiler *deviceCompiler) {
+  Expected<const mlir::attn::Lowering *> lowering =
+      findLowering(options.pipeline);
+  if (!lowering)
+    return std::move(lowering).error();
+  return compileGuarded<CompiledObject>(
+      "cannot compile", options.fileName, [&](CompileTrace &trace) {
+        return compileText(text, options, **lowering, targetBuilder, stats,
+                           finish, deviceCompiler, trace);
+      });
 }

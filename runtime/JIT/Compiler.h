@@ -36,8 +36,9 @@ struct CompiledObject {
 using FinishKernel = llvm::function_ref<Status(
     llvm::Module &, llvm::TargetMachine &, const Signature &)>;
 
-/// Compiles `text` for `target`. Safe to call from several threads. Pipeline
-/// "gpu" needs a compiler for its kernels.
+/// Compiles `text` for `target`. Safe to call from several threads, which are
+/// of `runOnThread`; that the compiler crashes is an error. Pipeline "gpu"
+/// needs a compiler for its kernels.
 Expected<CompiledObject>
 compileObject(std::string_view text, const CompileOptions &options,
               const llvm::orc::JITTargetMachineBuilder &target,

@@ -8,6 +8,7 @@
 #include "attn/engine.h"
 
 #include "runtime/Bridge/BuildId.h"
+#include "runtime/Bridge/CompileThread.h"
 #include "runtime/Bridge/FileCache.h"
 #include "runtime/JIT/Compiler.h"
 #include "runtime/JIT/DeviceTarget.h"
@@ -144,7 +145,8 @@ Expected<Kernel> Engine::Impl::compileFor(std::string_view text,
   stats.source = CompileStats::Source::memoryCache;
   Expected<CodePtr> code = kernels.get(key, [&] {
     stats.source = CompileStats::Source::compiler;
-    return build(text, options, device, key, stats);
+    return callOnThread<CodePtr>(
+        [&] { return build(text, options, device, key, stats); });
   });
   if (!code)
     return std::move(code).error();

@@ -7,20 +7,16 @@
 
 #include "runtime/JIT/Frontend.h"
 #include "runtime/JIT/KernelSignature.h"
+#include "runtime/JIT/PassTrace.h"
 
 #include "lib/Analysis/KernelForm.h"
 #include "lib/Analysis/KernelLimits.h"
 #include "lib/Pipelines/Pipelines.h"
 #include "lib/Registration/Registration.h"
 
-#include "mlir/AsmParser/AsmParser.h"
-#include "mlir/AsmParser/AsmParserState.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
-#include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/SourceMgr.h"
 
 using namespace attn;
 using namespace attn::jit;
@@ -129,21 +125,10 @@ static void dropDiscardableAttributes(mlir::ModuleOp module,
 
 FailureOr<KernelModule> jit::parseKernel(std::string_view text,
                                          const CompileOptions &options,
-                                         mlir::MLIRContext *context) {
-  llvm::SourceMgr sources;
-  sources.AddNewSourceBuffer(
-      llvm::MemoryBuffer::getMemBufferCopy(text, options.fileName),
-      llvm::SMLoc());
-  mlir::Block block;
-  mlir::AsmParserState state;
-  mlir::ParserConfig config(context);
-  if (failed(mlir::parseAsmSourceFile(sources, &block, config, &state)))
-    return failure();
+                                         mlir::MLIRContext *context,
+                                         CompileTrace &trace) {
   KernelModule result;
-  result.module =
-      mlir::detail::constructContainerOpForParserIfNecessary<mlir::ModuleOp>(
-          &block, context,
-          mlir::FileLineColLoc::get(context, options.fileName, 1, 1));
+  result.module = trace.parse(text, context);
   if (!result.module)
     return failure();
 
@@ -151,7 +136,8 @@ FailureOr<KernelModule> jit::parseKernel(std::string_view text,
       findEntry(*result.module, options.entry);
   if (failed(entry))
     return failure();
-  std::vector<std::string> argumentNames = readArgumentNames(*entry, state);
+  std::vector<std::string> argumentNames =
+      readArgumentNames(*entry, trace.getParserState());
   setArgumentNames(*entry, argumentNames);
 
   dropDiscardableAttributes(*result.module, *entry);
@@ -159,7 +145,9 @@ FailureOr<KernelModule> jit::parseKernel(std::string_view text,
   for (auto func : result.module->getOps<mlir::func::FuncOp>())
     func.setPrivate();
   entry->setPublic();
+  trace.enter("while checking this", entry->getLoc());
   mlir::PassManager pm(context);
+  tracePasses(pm, trace);
   mlir::attn::buildPreparationPipeline(pm);
   if (failed(mlir::attn::verifyTypes(*result.module)) ||
       failed(mlir::attn::verifyInlinedSizes(*result.module)) ||

@@ -13,6 +13,10 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
+namespace attn {
+class CompileTrace;
+} // namespace attn
+
 namespace attn::jit {
 
 /// Name of the kernel's function below, whatever it is called in the text: no
@@ -35,7 +39,8 @@ struct KernelModule {
 /// Parses `text` and prepares the function that `options` names.
 mlir::FailureOr<KernelModule> parseKernel(std::string_view text,
                                           const CompileOptions &options,
-                                          mlir::MLIRContext *context);
+                                          mlir::MLIRContext *context,
+                                          CompileTrace &trace);
 
 } // namespace attn::jit
 

@@ -7,6 +7,7 @@
 
 #include "attn/object.h"
 
+#include "runtime/Bridge/CompileThread.h"
 #include "runtime/JIT/Compiler.h"
 #include "runtime/JIT/StaticEntry.h"
 #include "runtime/JIT/Target.h"
@@ -43,8 +44,9 @@ Expected<ObjectFile> attn::compileToObject(std::string_view text,
                                    .quantizeQueries = options.quantizeQueries,
                                    .fileName = options.fileName};
   CompileStats stats;
-  Expected<CompiledObject> compiled =
-      compileObject(text, compileOptions, *target, stats, finish);
+  Expected<CompiledObject> compiled = callOnThread<CompiledObject>([&] {
+    return compileObject(text, compileOptions, *target, stats, finish);
+  });
   if (!compiled)
     return std::move(compiled).error();
   std::string source = "@" + compiled->signature.entry + " of " +

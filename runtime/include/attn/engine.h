@@ -74,6 +74,30 @@ struct CompileOptions {
 /// Compiles MLIR text for the machine it runs on. Copies share one engine. All
 /// members may be called from several threads at once. Copied, never moved
 /// from, so that every Engine can be called.
+///
+/// What a text may cost is limited; beyond it there is an error with its place:
+/// nesting 256 levels deep, with what aliases stand for; 65536 words that an
+/// alias of aliases stands for; integers of 128 bits; rank 32 (arguments: 8);
+/// vectors of 1024 elements; constants of 64 MiB; 4096 elements that are
+/// listed; 1024 arguments and 256 results; 100000 operations once calls are
+/// inlined; 4096 operations, and 64 functions of the math dialect, in a score
+/// or a mask.
+///
+/// Compiling, `compileToObject` and `showBlocks` work on a thread of Attn's
+/// own, with 16 MiB of stack, and wait for it: 64 KB are enough for the thread
+/// that calls. That the system has no thread to give is an error; so is a crash
+/// of the compiler (SIGSEGV, SIGBUS, SIGABRT, SIGFPE or SIGILL that its thread
+/// raises, or that LLVM gives up): "the compiler crashed", with what it was
+/// doing and, where that is known, the place in the text. The engine and other
+/// compilations go on. What the crashed one had allocated is lost, some MB; the
+/// promise cannot go further than the memory that it did not write to.
+///
+/// Handlers of these signals are set only while something compiles, on the
+/// stack that `sigaltstack` gives. Signals of other threads, and such as
+/// another process sends, go to the handler that the host had, with its siginfo
+/// and context, or do what they do without one. A handler that the host sets
+/// meanwhile stays; what crashes then reaches it first. LLVM's fatal error
+/// handler is taken too, and removed, if the host shares the library libLLVM.
 class ATTN_EXPORT Engine {
 public:
   Engine(const Engine &) = default;
@@ -82,11 +106,11 @@ public:
   static Expected<Engine> create(const EngineOptions &options = {});
 
   /// Compiles one function of `text`. The same text and options compiled again
-  /// give the same code, from memory if a Kernel of it lives or if it is among
-  /// the last 128 that the engine was asked for. The code of other kernels is
-  /// freed. Each that lives has two mappings of memory, of which Linux gives a
-  /// process 65,530 (vm.max_map_count). An error carries the MLIR diagnostics
-  /// with their locations.
+  /// give the same code, from memory (and without a thread) if a Kernel of it
+  /// lives or if it is among the last 128 that the engine was asked for. The
+  /// code of other kernels is freed. Each that lives has two mappings of memory,
+  /// of which Linux gives a process 65,530 (vm.max_map_count). An error carries
+  /// the MLIR diagnostics with their locations.
   Expected<Kernel> compile(std::string_view text,
                            const CompileOptions &options = {}) const;
 
