@@ -89,13 +89,19 @@ void ProjectionTiles::setRows(OpFoldResult count, int64_t most) {
   numParts = !inPairs || input.isBF16() ? 1 : input.isF16() ? 2 : 3;
 }
 
+int64_t ProjectionTiles::getStepsOfBlock(int64_t most) {
+  int64_t steps = divideEvenly(getNumSteps(), most);
+  // Features that the weight has in pairs stay together.
+  return !inPairs && op.isInPairs() ? int64_t(llvm::alignTo(uint64_t(steps), 2))
+                                    : steps;
+}
+
 Value ProjectionTiles::forFewBlocks(
     Value sums,
     function_ref<Value(OpFoldResult, int64_t, Value, bool)> multiply) {
   int64_t steps = getNumSteps();
-  int64_t step =
-      divideEvenly(steps, inPairs ? featuresPerFewBlock / kFeaturesPerTile
-                                  : featuresPerFewBlock);
+  int64_t step = getStepsOfBlock(
+      inPairs ? featuresPerFewBlock / kFeaturesPerTile : featuresPerFewBlock);
   if (step == steps)
     return multiply(index(0), steps, sums, /*isOnly=*/true);
   sums = fillWithZero(sums);
@@ -126,7 +132,7 @@ Value ProjectionTiles::emitTile(const Tile &tile, Value outTile) {
   int64_t size = getRowsPerPack(), steps = getNumSteps(),
           most = inPairs ? featuresPerBlockInPairs / kFeaturesPerTile
                          : featuresPerBlock;
-  int64_t step = divideEvenly(steps, most);
+  int64_t step = getStepsOfBlock(most);
   OpFoldResult zero = index(0), one = index(1);
   OpFoldResult box[] = {index(size), index(tile.numColumns)};
   AffineExpr i, j;

@@ -151,6 +151,9 @@ private:
   Value convertToPairs();
   /// Features, or in pairs tiles of them.
   int64_t getNumSteps();
+  /// Those of a block: of blocks of about the same size, of at most `most`, the
+  /// fewest.
+  int64_t getStepsOfBlock(int64_t most);
   /// The weight's columns of a block, which begins at `column` of the tile, for
   /// `count` features from `at` on: (count, n). In pairs these are tiles of
   /// features: (count, 16, n, 2).
