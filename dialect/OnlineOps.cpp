@@ -9,6 +9,7 @@
 #include "dialect/CastFolding.h"
 #include "dialect/MatrixUnits.h"
 #include "dialect/OnlinePacks.h"
+#include "dialect/OperandVerifier.h"
 #include "dialect/PointwiseRegionAssembly.h"
 #include "dialect/RegionVerifier.h"
 
@@ -58,6 +59,11 @@ LogicalResult verifyStaticSizes(Operation *op, Value operand, StringRef name,
       return op->emitOpError()
              << "operand '" << name << "': expected dimension " << dim
              << " to be static and at least 1, got " << type;
+  for (unsigned dim = begin; dim < end; ++dim)
+    if (type.getDimSize(dim) > maxHeadSize)
+      return op->emitOpError()
+             << "operand '" << name << "': expected dimension " << dim
+             << " to be at most " << maxHeadSize << ", got " << type;
   return success();
 }
 

@@ -71,6 +71,19 @@ func.func @lanes(%q: tensor<16x0xf32>, %k: tensor<9x16xf32>, %v: tensor<9x4xf32>
 
 // -----
 
+func.func @most_lanes(%q: tensor<16x4097xf32>, %k: tensor<9x16xf32>, %v: tensor<9x4xf32>,
+    %o: tensor<4x4097xf32>, %m: tensor<4097xf32>, %l: tensor<4097xf32>, %n: index, %e: i1) {
+  // expected-error @below {{operand 'query': expected dimension 1 to be at most 4096, got 'tensor<16x4097xf32>'}}
+  %r:3 = attn.online_attention
+      ins(%q, %k, %v : tensor<16x4097xf32>, tensor<9x16xf32>, tensor<9x4xf32>)
+      outs(%o, %m, %l : tensor<4x4097xf32>, tensor<4097xf32>, tensor<4097xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      -> tensor<4x4097xf32>, tensor<4097xf32>, tensor<4097xf32>
+  return
+}
+
+// -----
+
 func.func @value_size(%q: tensor<16x8xf32>, %k: tensor<9x16xf32>, %v: tensor<9x?xf32>,
     %o: tensor<4x8xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>, %n: index, %e: i1) {
   // expected-error @below {{operand 'value': expected dimension 1 to be static and at least 1, got 'tensor<9x?xf32>'}}
