@@ -9,6 +9,7 @@
 #include "lib/Pipelines/Pipelines.h"
 #include "lib/Pipelines/TargetDescription.h"
 #include "lib/Registration/Registration.h"
+#include "lib/Transforms/OptionChecks.h"
 #include "lib/Transforms/Passes.h"
 
 #include "mlir/Pass/PassManager.h"
@@ -48,6 +49,13 @@ struct TargetOptions : PassPipelineOptions<TargetOptions> {
                      "rounded to i8, where i8-dot allows it"),
       llvm::cl::init(target.quantizeQueries)};
 
+  /// Nothing, or what is wrong with an option.
+  std::string check() const {
+    std::string problem = attn::checkVectorBits(vectorBits);
+    return problem.empty() ? attn::checkVectorRegisters(vectorRegisters)
+                           : problem;
+  }
+
   attn::TargetDescription describe() const {
     return {vectorBits, vectorRegisters, scalef,         bf16Dot,
             bf16Tiles,  i8Dot,           quantizeQueries};
@@ -58,19 +66,36 @@ private:
 };
 } // namespace
 
+/// Registers the preparation and a lowering, which PassPipelineRegistration
+/// could not refuse to build.
+static void registerLowering(const attn::Lowering &lowering) {
+  auto build =
+      [lowering](OpPassManager &pm, StringRef text,
+                 llvm::function_ref<LogicalResult(const Twine &)> onError) {
+        TargetOptions options;
+        if (failed(options.parseFromString(text)))
+          return failure();
+        if (std::string problem = options.check(); !problem.empty())
+          return onError(problem);
+        attn::buildPreparationPipeline(pm);
+        if (lowering.buildKernels)
+          lowering.buildKernels(pm);
+        else
+          lowering.build(pm, options.describe());
+        return success();
+      };
+  registerPassPipeline(
+      ("attn-" + lowering.name + "-pipeline").str(), lowering.summary, build,
+      [](llvm::function_ref<void(const mlir::detail::PassOptions &)> take) {
+        take(TargetOptions());
+      });
+}
+
 void attn::registerPasses() {
   registerAttnTransformsPasses();
   registerAttnConversionPasses();
   for (const Lowering &lowering : getLowerings())
-    PassPipelineRegistration<TargetOptions>(
-        "attn-" + lowering.name.str() + "-pipeline", lowering.summary,
-        [lowering](OpPassManager &pm, const TargetOptions &options) {
-          buildPreparationPipeline(pm);
-          if (lowering.buildKernels)
-            lowering.buildKernels(pm);
-          else
-            lowering.build(pm, options.describe());
-        });
+    registerLowering(lowering);
   PassPipelineRegistration<>("attn-gpu-to-nvvm-pipeline",
                              "Lower gpu.module to the LLVM and NVVM dialects",
                              buildGPUToNVVMPipeline);

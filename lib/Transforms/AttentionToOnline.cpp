@@ -20,6 +20,7 @@
 #include "lib/Transforms/OnlineForm.h"
 #include "lib/Transforms/OnlineQuery.h"
 #include "lib/Transforms/OnlineTensors.h"
+#include "lib/Transforms/OptionChecks.h"
 #include "lib/Transforms/Passes.h"
 #include "lib/Transforms/SharedOperands.h"
 #include "lib/Transforms/Transforms.h"
@@ -297,12 +298,10 @@ struct AttentionToOnline
   using AttentionToOnlineBase::AttentionToOnlineBase;
 
   void runOnOperation() override {
-    if (maximumLanes < 1 || laneMultiple < 1) {
-      getOperation()->emitError("expected at least 1 lane, got ")
-          << int64_t(maximumLanes) << ", and a multiple of "
-          << int64_t(laneMultiple);
+    if (failed(reportOptions(getOperation(),
+                             {checkRange(maximumLanes, 1, kMostOfTile),
+                              checkLaneMultiple(laneMultiple)})))
       return signalPassFailure();
-    }
     IRRewriter rewriter(&getContext());
     SmallVector<AttentionOp> ops;
     getOperation()->walk([&](AttentionOp op) { ops.push_back(op); });

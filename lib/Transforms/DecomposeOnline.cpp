@@ -22,6 +22,7 @@
 #include "lib/Transforms/FirstBlock.h"
 #include "lib/Transforms/IntegerScores.h"
 #include "lib/Transforms/OnlineInPairs.h"
+#include "lib/Transforms/OptionChecks.h"
 #include "lib/Transforms/Passes.h"
 #include "lib/Transforms/StoredElements.h"
 #include "lib/Transforms/Sums.h"
@@ -388,6 +389,9 @@ struct DecomposeOnline : attn::impl::DecomposeOnlineBase<DecomposeOnline> {
   using DecomposeOnlineBase::DecomposeOnlineBase;
 
   void runOnOperation() override {
+    if (failed(
+            reportOptions(getOperation(), {checkChoice(i8Dot, {0, 32, 64})})))
+      return signalPassFailure();
     IRRewriter rewriter(&getContext());
     SmallVector<OnlineAttentionOp> ops;
     getOperation()->walk([&](OnlineAttentionOp op) { ops.push_back(op); });

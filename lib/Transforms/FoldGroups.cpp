@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/AttnOps.h"
+#include "lib/Transforms/OptionChecks.h"
 #include "lib/Transforms/Passes.h"
 #include "lib/Transforms/Transforms.h"
 
@@ -224,6 +225,10 @@ struct FoldGroups : attn::impl::FoldGroupsBase<FoldGroups> {
   using FoldGroupsBase::FoldGroupsBase;
 
   void runOnOperation() override {
+    if (failed(reportOptions(getOperation(),
+                             {checkRange(maximumRows, 1, kMostOfTile),
+                              checkRange(plainRows, 1, kMostOfTile)})))
+      return signalPassFailure();
     IRRewriter rewriter(&getContext());
     SmallVector<AttentionOp> ops;
     getOperation()->walk([&](AttentionOp op) { ops.push_back(op); });

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/AttnOps.h"
+#include "lib/Transforms/OptionChecks.h"
 #include "lib/Transforms/Passes.h"
 #include "lib/Transforms/Transforms.h"
 
@@ -123,11 +124,10 @@ struct PadHeads : attn::impl::PadHeadsBase<PadHeads> {
   using PadHeadsBase::PadHeadsBase;
 
   void runOnOperation() override {
-    if (multiple < 1 || laneMultiple < 1) {
-      getOperation()->emitError("expected multiples of at least 1, got ")
-          << int64_t(multiple) << " and " << int64_t(laneMultiple);
+    if (failed(
+            reportOptions(getOperation(), {checkRange(multiple, 1, kMostOfTile),
+                                           checkLaneMultiple(laneMultiple)})))
       return signalPassFailure();
-    }
     IRRewriter rewriter(&getContext());
     SmallVector<AttentionOp> ops;
     getOperation()->walk([&](AttentionOp op) { ops.push_back(op); });

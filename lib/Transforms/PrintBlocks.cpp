@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Transforms/BlockMap.h"
+#include "lib/Transforms/OptionChecks.h"
 #include "lib/Transforms/Passes.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -47,6 +48,8 @@ struct PrintBlocks : attn::impl::PrintBlocksBase<PrintBlocks> {
   using PrintBlocksBase::PrintBlocksBase;
 
   void runOnOperation() override {
+    if (failed(reportOptions(getOperation(), {checkVectorBits(vectorBits)})))
+      return signalPassFailure();
     auto given = [](const Option<int64_t> &option) {
       return option.hasValue() ? std::optional<int64_t>(option.getValue())
                                : std::nullopt;

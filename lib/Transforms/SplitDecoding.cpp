@@ -27,6 +27,7 @@
 
 #include "dialect/AttnOps.h"
 #include "lib/Transforms/OnlineForm.h"
+#include "lib/Transforms/OptionChecks.h"
 #include "lib/Transforms/ParallelElements.h"
 #include "lib/Transforms/Passes.h"
 #include "lib/Transforms/Transforms.h"
@@ -319,12 +320,11 @@ struct SplitDecoding : attn::impl::SplitDecodingBase<SplitDecoding> {
   using SplitDecodingBase::SplitDecodingBase;
 
   void runOnOperation() override {
-    if (workgroups < 1 || laneMultiple < 1) {
-      getOperation()->emitError("expected at least 1 workgroup, got ")
-          << int64_t(workgroups) << ", and a multiple of "
-          << int64_t(laneMultiple);
+    if (failed(reportOptions(getOperation(),
+                             {checkRange(workgroups, 1, kMostNumber),
+                              checkRange(maximumRows, 1, kMostOfTile),
+                              checkLaneMultiple(laneMultiple)})))
       return signalPassFailure();
-    }
     IRRewriter rewriter(&getContext());
     SmallVector<AttentionOp> ops;
     getOperation()->walk([&](AttentionOp op) { ops.push_back(op); });

@@ -26,6 +26,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/AttnOps.h"
+#include "lib/Transforms/OptionChecks.h"
 #include "lib/Transforms/Passes.h"
 #include "lib/Transforms/SharedOperands.h"
 #include "lib/Transforms/Transforms.h"
@@ -304,11 +305,10 @@ struct SplitKeys : attn::impl::SplitKeysBase<SplitKeys> {
   using SplitKeysBase::SplitKeysBase;
 
   void runOnOperation() override {
-    if (chunk < kChunkUnit || chunk % kChunkUnit != 0) {
-      getOperation()->emitError("expected chunks of a multiple of ")
-          << kChunkUnit << " keys, got " << int64_t(chunk);
+    if (failed(reportOptions(
+            getOperation(),
+            {checkRange(chunk, kChunkUnit, kMostNumber, kChunkUnit)})))
       return signalPassFailure();
-    }
     IRRewriter rewriter(&getContext());
     SmallVector<OnlineAttentionOp> ops;
     getOperation()->walk([&](OnlineAttentionOp op) { ops.push_back(op); });

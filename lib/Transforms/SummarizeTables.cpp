@@ -7,6 +7,7 @@
 
 #include "dialect/AttnOps.h"
 #include "lib/Analysis/TableRanges.h"
+#include "lib/Transforms/OptionChecks.h"
 #include "lib/Transforms/Passes.h"
 #include "lib/Transforms/Transforms.h"
 
@@ -110,11 +111,10 @@ struct SummarizeTables : attn::impl::SummarizeTablesBase<SummarizeTables> {
   using SummarizeTablesBase::SummarizeTablesBase;
 
   void runOnOperation() override {
-    if (queries < 1 || keys < 1) {
-      getOperation()->emitError("expected sizes of at least 1, got queries ")
-          << int64_t(queries) << " and keys " << int64_t(keys);
+    if (failed(
+            reportOptions(getOperation(), {checkRange(queries, 1, kMostOfTile),
+                                           checkRange(keys, 1, kMostOfTile)})))
       return signalPassFailure();
-    }
     SmallVector<AttentionOp> ops;
     getOperation()->walk([&](AttentionOp op) { ops.push_back(op); });
     IRRewriter rewriter(&getContext());

@@ -7,6 +7,7 @@
 
 #include "dialect/AttnOps.h"
 #include "lib/Transforms/AttentionTile.h"
+#include "lib/Transforms/OptionChecks.h"
 #include "lib/Transforms/Passes.h"
 #include "lib/Transforms/RowFusion.h"
 #include "lib/Transforms/Transforms.h"
@@ -136,11 +137,10 @@ struct TileAttention : attn::impl::TileAttentionBase<TileAttention> {
   using TileAttentionBase::TileAttentionBase;
 
   void runOnOperation() override {
-    if (plainQueries < 1 || variantQueries < 1) {
-      getOperation()->emitError("expected tiles of at least 1 query, got ")
-          << int64_t(plainQueries) << " and " << int64_t(variantQueries);
+    if (failed(reportOptions(getOperation(),
+                             {checkRange(plainQueries, 1, kMostOfTile),
+                              checkRange(variantQueries, 1, kMostOfTile)})))
       return signalPassFailure();
-    }
     IRRewriter rewriter(&getContext());
     SmallVector<AttentionOp> ops;
     getOperation()->walk([&](AttentionOp op) { ops.push_back(op); });

@@ -26,6 +26,7 @@
 #include "dialect/MatrixUnits.h"
 #include "dialect/OnlinePacks.h"
 #include "lib/Transforms/CachedRows.h"
+#include "lib/Transforms/OptionChecks.h"
 #include "lib/Transforms/Passes.h"
 #include "lib/Transforms/SharedRanges.h"
 #include "lib/Transforms/StoredElements.h"
@@ -341,6 +342,9 @@ struct TileKeys : attn::impl::TileKeysBase<TileKeys> {
   using TileKeysBase::TileKeysBase;
 
   void runOnOperation() override {
+    if (failed(
+            reportOptions(getOperation(), {checkRange(block, 1, kMostOfTile)})))
+      return signalPassFailure();
     IRRewriter rewriter(&getContext());
     SmallVector<OnlineAttentionOp> ops;
     getOperation()->walk([&](OnlineAttentionOp op) { ops.push_back(op); });

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/AttnOps.h"
+#include "lib/Transforms/OptionChecks.h"
 #include "lib/Transforms/Passes.h"
 #include "lib/Transforms/ProjectionTiles.h"
 
@@ -104,11 +105,9 @@ struct TileProjections : attn::impl::TileProjectionsBase<TileProjections> {
   using TileProjectionsBase::TileProjectionsBase;
 
   void runOnOperation() override {
-    if (laneMultiple < 1) {
-      getOperation()->emitError("expected vectors of at least 1 lane, got ")
-          << int64_t(laneMultiple);
+    if (failed(
+            reportOptions(getOperation(), {checkLaneMultiple(laneMultiple)})))
       return signalPassFailure();
-    }
     IRRewriter rewriter(&getContext());
     PreparedRows prepared;
     PairsOfProjections pairs = !inPairs    ? PairsOfProjections::none

@@ -7,6 +7,7 @@
 
 #include "lib/Conversion/AttnToLinalg/PanelLowering.h"
 #include "lib/Conversion/Passes.h"
+#include "lib/Transforms/OptionChecks.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -291,11 +292,9 @@ struct MultiTokenToPanels
   using MultiTokenToPanelsBase::MultiTokenToPanelsBase;
 
   void runOnOperation() override {
-    if (tileRows < 1) {
-      getOperation()->emitError("expected tiles of at least 1 row, got ")
-          << int64_t(tileRows);
+    if (failed(reportOptions(getOperation(),
+                             {checkRange(tileRows, 1, kMostOfTile)})))
       return signalPassFailure();
-    }
     SmallVector<MultiTokenAttentionOp> ops;
     getOperation()->walk([&](MultiTokenAttentionOp op) { ops.push_back(op); });
     IRRewriter rewriter(&getContext());

@@ -8,6 +8,7 @@
 #include "lib/Conversion/AttnToVector/AttnToVector.h"
 #include "lib/Conversion/AttnToVector/Exp2.h"
 #include "lib/Conversion/Passes.h"
+#include "lib/Transforms/OptionChecks.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -78,6 +79,8 @@ struct ConvertAttnToVector
   using ConvertAttnToVectorBase::ConvertAttnToVectorBase;
 
   void runOnOperation() override {
+    if (failed(reportOptions(getOperation(), {checkVectorBits(vectorBits)})))
+      return signalPassFailure();
     VectorTarget target = {vectorBits, scalef};
     SmallVector<Operation *> ops;
     getOperation()->walk([&](Operation *op) {

@@ -14,6 +14,7 @@
 #include "lib/Conversion/LinalgToVector/TileBlocks.h"
 #include "lib/Conversion/LinalgToVector/WidenLanes.h"
 #include "lib/Conversion/Passes.h"
+#include "lib/Transforms/OptionChecks.h"
 
 #include "mlir/Dialect/AMX/AMXDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -226,6 +227,10 @@ struct VectorizeContractions
   using VectorizeContractionsBase::VectorizeContractionsBase;
 
   void runOnOperation() override {
+    if (failed(reportOptions(getOperation(),
+                             {checkVectorBits(vectorBits),
+                              checkVectorRegisters(vectorRegisters)})))
+      return signalPassFailure();
     IRRewriter rewriter(&getContext());
     ContractionTarget target = {
         {vectorBits, vectorRegisters}, bf16Dot, bf16Tiles, i8Dot};

@@ -8,6 +8,7 @@
 #include "lib/Conversion/LinalgToVector/LinalgToVector.h"
 #include "lib/Conversion/LinalgToVector/RowSlices.h"
 #include "lib/Conversion/Passes.h"
+#include "lib/Transforms/OptionChecks.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -119,6 +120,8 @@ struct VectorizeRows : attn::impl::VectorizeRowsBase<VectorizeRows> {
   using VectorizeRowsBase::VectorizeRowsBase;
 
   void runOnOperation() override {
+    if (failed(reportOptions(getOperation(), {checkVectorBits(vectorBits)})))
+      return signalPassFailure();
     SmallVector<linalg::LinalgOp> ops;
     getOperation()->walk([&](linalg::LinalgOp op) { ops.push_back(op); });
     IRRewriter rewriter(&getContext());
