@@ -39,6 +39,7 @@ void attn::addTensorStage(OpPassManager &pm) {
 }
 
 void attn::addBufferStage(OpPassManager &pm) {
+  pm.addPass(attn::createSeparateResults());
   pm.addPass(bufferization::createEmptyTensorEliminationPass());
   pm.addPass(attn::createBufferizeKernels());
 }

@@ -135,6 +135,18 @@ def AddRuntimeChecks : Pass<"attn-add-runtime-checks"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def SeparateResults : Pass<"attn-separate-results"> {
+  let summary = "Keep results out of the buffers of other results";
+  let description = [{
+    A `tensor.empty` from which several results of a function are computed, such as
+    the destination of a `linalg.fill` that two products start from, becomes a
+    `bufferization.alloc_tensor`. Upstream's elimination of empty tensors would
+    replace it by the buffer of the first result, which is then written before the
+    second, that is in it too, is read.
+  }];
+  let dependentDialects = ["::mlir::bufferization::BufferizationDialect"];
+}
+
 def BufferizeKernels : Pass<"attn-bufferize-kernels", "::mlir::ModuleOp"> {
   let summary = "One-shot bufferization for kernels";
   let description = [{

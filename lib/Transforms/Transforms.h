@@ -58,6 +58,10 @@ void decomposeLayer(RewriterBase &rewriter, MultiHeadAttentionOp op);
 /// some values of its operands.
 void addRuntimeChecks(Operation *root);
 
+/// Replaces empty tensors that several results are computed from by buffers of
+/// their own, as upstream's elimination of empty tensors expects.
+void separateResults(Operation *root);
+
 /// One-shot bufferization with tensor arguments of functions as buffers of
 /// `getKernelBufferType`.
 LogicalResult bufferizeKernels(ModuleOp module);

@@ -8,6 +8,8 @@
 // RUN: %{check} products && %{check} products --pipeline reference
 // RUN: %{check} windows && %{check} windows --pipeline reference
 // RUN: %{check} reduced && %{check} reduced --pipeline reference
+// RUN: %{check} shared && %{check} shared --pipeline reference
+// RUN: %{check} rewritten && %{check} rewritten --pipeline reference
 // RUN: %{check} mapped && %{check} mapped --pipeline reference
 // RUN: %{check} loops && %{check} loops --pipeline reference
 // RUN: %{check} parallel && %{check} parallel --pipeline reference
@@ -119,6 +121,28 @@ func.func @products(%x: tensor<4x?xf32>, %n: index) -> tensor<4x4xf32> {
   %result = linalg.matmul ins(%x, %turned : tensor<4x?xf32>, tensor<?x4xf32>)
       outs(%zeros : tensor<4x4xf32>) -> tensor<4x4xf32>
   return %result : tensor<4x4xf32>
+}
+
+// Both start from the same zeros.
+func.func @shared(%x: tensor<4x?xf32>, %n: index) -> (tensor<4xf32>, tensor<4xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %init = tensor.empty() : tensor<4xf32>
+  %zeros = linalg.fill ins(%zero : f32) outs(%init : tensor<4xf32>) -> tensor<4xf32>
+  %sums = linalg.reduce {arith.addf} ins(%x : tensor<4x?xf32>)
+      outs(%zeros : tensor<4xf32>) dimensions = [1]
+  %most = linalg.reduce {arith.maximumf} ins(%x : tensor<4x?xf32>)
+      outs(%zeros : tensor<4xf32>) dimensions = [1]
+  return %sums, %most : tensor<4xf32>, tensor<4xf32>
+}
+
+// One result and what it becomes.
+func.func @rewritten(%x: tensor<4x?xf32>, %n: index) -> (tensor<4xf32>, tensor<4xf32>) {
+  %one = arith.constant 1.0 : f32
+  %init = tensor.empty() : tensor<4xf32>
+  %ones = linalg.fill ins(%one : f32) outs(%init : tensor<4xf32>) -> tensor<4xf32>
+  %sums = linalg.reduce {arith.addf} ins(%x : tensor<4x?xf32>)
+      outs(%ones : tensor<4xf32>) dimensions = [1]
+  return %sums, %ones : tensor<4xf32>, tensor<4xf32>
 }
 
 func.func @windows(%x: tensor<4x?xf32>, %n: index) -> tensor<62xf32> {

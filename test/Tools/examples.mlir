@@ -25,8 +25,8 @@
 // RUN: %{check} && %{check} --pipeline reference
 
 // REDEFINE: %{file} = %examples/layer/cross.mlir
-// REDEFINE: %{arguments} = --entry memory
-// RUN: %{check}
+// REDEFINE: %{arguments} = --entry memory --arg %t/narrow.npy
+// RUN: %{check} && %{check} --pipeline reference
 // REDEFINE: %{arguments} = --entry layer --arg %t/narrow.npy --arg - --arg - \
 // REDEFINE:   --arg %t/after.npy
 // RUN: %{check} && %{check} --pipeline reference
