@@ -16,6 +16,15 @@
 
 using namespace attn;
 
+CompileTrace::CompileTrace(std::string what, std::string fileName,
+                           const mlir::DialectRegistry &registry)
+    : what(std::move(what)), fileName(std::move(fileName)),
+      context(std::make_unique<mlir::MLIRContext>(
+          registry, mlir::MLIRContext::Threading::DISABLED)),
+      diagnostics(std::make_unique<DiagnosticCollector>(context.get())) {
+  context->printOpOnDiagnostic(false); // Places say where; the text is known.
+}
+
 void CompileTrace::setPlace(mlir::Location location) {
   if (auto place = location->findInstanceOf<mlir::FileLineColLoc>()) {
     line = place.getLine();
@@ -28,11 +37,10 @@ void CompileTrace::enter(std::string stage, mlir::Location location) {
   setPlace(location);
 }
 
-mlir::OwningOpRef<mlir::ModuleOp>
-CompileTrace::parse(std::string_view text, mlir::MLIRContext *context) {
+mlir::OwningOpRef<mlir::ModuleOp> CompileTrace::parse(std::string_view text) {
   if (std::optional<TextFault> fault = findTextFault(text)) {
-    mlir::emitError(mlir::FileLineColLoc::get(context, fileName, fault->line,
-                                              fault->column))
+    mlir::emitError(mlir::FileLineColLoc::get(context.get(), fileName,
+                                              fault->line, fault->column))
         << fault->message;
     return nullptr;
   }
@@ -43,13 +51,14 @@ CompileTrace::parse(std::string_view text, mlir::MLIRContext *context) {
   isParsing = true;
   if (mlir::failed(mlir::parseAsmSourceFile(
           sources, &block,
-          mlir::ParserConfig(context, /*verifyAfterParse=*/false),
+          mlir::ParserConfig(context.get(), /*verifyAfterParse=*/false),
           &parserState)))
     return nullptr;
   isParsing = false;
   mlir::OwningOpRef<mlir::ModuleOp> module =
       mlir::detail::constructContainerOpForParserIfNecessary<mlir::ModuleOp>(
-          &block, context, mlir::FileLineColLoc::get(context, fileName, 1, 1));
+          &block, context.get(),
+          mlir::FileLineColLoc::get(context.get(), fileName, 1, 1));
   if (!module)
     return nullptr;
   enter("verifying this");
@@ -99,8 +108,7 @@ void CompileTrace::findVerified() {
   line = column = 0;
 }
 
-Error CompileTrace::describe(const std::string &what,
-                             const std::string &crash) {
+Error CompileTrace::describe(const std::string &crash) {
   // What crashed once is in no state to be relied on: without a place, then.
   (void)runGuarded([&] {
     if (isParsing)
@@ -108,13 +116,22 @@ Error CompileTrace::describe(const std::string &what,
     else if (verified)
       findVerified();
   });
-  Diagnostic diagnostic;
+  Error error = takeError(what);
+  bool isExplained = !error.diagnostics.empty();
+  (void)diagnostics.release();
+  (void)context.release();
+
+  Diagnostic &diagnostic = error.diagnostics.emplace_back();
   diagnostic.file = fileName;
   diagnostic.line = line;
   diagnostic.column = column;
   diagnostic.message = "the compiler crashed " + stage + " (" + crash + ")";
-  std::string place = fileName;
-  if (line)
-    place += ":" + std::to_string(line) + ":" + std::to_string(column);
-  return {what + ": " + place + ": " + diagnostic.message, {diagnostic}};
+  if (!isExplained) {
+    error.message = what + ": " + fileName + ": ";
+    if (line)
+      error.message = what + ": " + fileName + ":" + std::to_string(line) +
+                      ":" + std::to_string(column) + ": ";
+    error.message += diagnostic.message;
+  }
+  return error;
 }

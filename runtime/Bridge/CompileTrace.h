@@ -10,26 +10,36 @@
 
 #include "attn/error.h"
 #include "runtime/Bridge/CrashGuard.h"
+#include "runtime/Bridge/DiagnosticCollector.h"
 
 #include "mlir/AsmParser/AsmParserState.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/Support/SourceMgr.h"
 
+#include <memory>
 #include <string_view>
 
 namespace attn {
 
-/// What a compilation is doing, and where in the text, so that a crash can be
-/// told like any other error.
+/// What a compilation works in, is doing, and where in the text, so that a
+/// crash can be told like any other error.
 class CompileTrace {
 public:
-  explicit CompileTrace(std::string fileName) : fileName(std::move(fileName)) {}
+  CompileTrace(std::string what, std::string fileName,
+               const mlir::DialectRegistry &registry);
+
+  mlir::MLIRContext *getContext() { return context.get(); }
+
+  /// What was diagnosed, as an error that says that `what` failed.
+  Error takeError(const std::string &what) {
+    return diagnostics->takeError(what);
+  }
 
   /// Parses and verifies the text of a module. Null after diagnostics, also for
   /// text that is beyond the parser's limits.
-  mlir::OwningOpRef<mlir::ModuleOp> parse(std::string_view text,
-                                          mlir::MLIRContext *context);
+  mlir::OwningOpRef<mlir::ModuleOp> parse(std::string_view text);
 
   /// The text's names and places, after `parse`.
   const mlir::AsmParserState &getParserState() const { return parserState; }
@@ -38,15 +48,18 @@ public:
   void enter(std::string stage) { this->stage = std::move(stage); }
   void enter(std::string stage, mlir::Location location);
 
-  /// The error that `what` failed because of `crash`, which `runGuarded` gave.
-  Error describe(const std::string &what, const std::string &crash);
+  /// The error for `crash`, which `runGuarded` gave: what was diagnosed before,
+  /// if anything was, and the crash. Leaves the context as it is, for good.
+  Error describe(const std::string &crash);
 
 private:
   void setPlace(mlir::Location location);
   void findParsed();
   void findVerified();
 
-  const std::string fileName;
+  const std::string what, fileName;
+  std::unique_ptr<mlir::MLIRContext> context;
+  std::unique_ptr<DiagnosticCollector> diagnostics;
   std::string stage;
   unsigned line = 0, column = 0; ///< Where it is; 0 if that is not known.
   llvm::SourceMgr sources;
@@ -55,18 +68,18 @@ private:
   mlir::Operation *verified = nullptr; ///< While it is.
 };
 
-/// The result of `compile`, which makes its MLIR context on the heap; or an
-/// error if it crashes, after which the context is never used or freed.
+/// The result of `compile`, or an error if it crashes.
 template <typename T>
 Expected<T>
-compileGuarded(const std::string &what, const std::string &fileName,
+compileGuarded(std::string what, std::string fileName,
+               const mlir::DialectRegistry &registry,
                llvm::function_ref<Expected<T>(CompileTrace &)> compile) {
-  CompileTrace trace(fileName);
+  CompileTrace trace(std::move(what), std::move(fileName), registry);
   std::optional<Expected<T>> result;
   std::optional<std::string> crash =
       runGuarded([&] { result.emplace(compile(trace)); });
   if (crash)
-    return trace.describe(what, *crash);
+    return trace.describe(*crash);
   return std::move(*result);
 }
 

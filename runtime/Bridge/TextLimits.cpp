@@ -202,18 +202,25 @@ void Scanner::trackNesting(StringRef word) {
            "nested more than " + std::to_string(maxNesting) + " levels deep");
 }
 
-/// Reports a list that does not hold integers only, for which the parser of
-/// some operations has no error.
+/// Reports what is no list of integers, for which the parser of some operations
+/// has no error that it survives.
 void Scanner::checkIntegers(StringRef word) {
   StringRef list = peek();
-  if (!list.consume_front("=") || !(list = list.ltrim()).consume_front("["))
+  if (!list.consume_front("="))
     return;
-  list = list.drop_while([](char c) {
-    return llvm::isDigit(c) || llvm::isSpace(c) || c == ',' || c == '-';
+  list = list.ltrim();
+  bool isList = list.consume_front("[");
+  StringRef items = list.take_until([](char c) { return c == ']'; });
+  llvm::SmallVector<StringRef> parts;
+  if (isList && !items.trim().empty())
+    items.split(parts, ',');
+  int64_t integer;
+  auto wrong = llvm::find_if(parts, [&](StringRef part) {
+    return part.trim().getAsInteger(0, integer);
   });
-  if (!list.starts_with("]"))
-    report(list.take_front(1),
-           "'" + word.str() + "': expected a list of integers");
+  if (!isList || wrong != parts.end())
+    report(isList ? wrong->ltrim() : list,
+           "'" + word.str() + "': expected a list of integers of 64 bits");
 }
 
 /// Reports a type of more elements than can be listed.

@@ -11,12 +11,10 @@
 #include "lib/Registration/Registration.h"
 #include "runtime/Bridge/CompileThread.h"
 #include "runtime/Bridge/CompileTrace.h"
-#include "runtime/Bridge/DiagnosticCollector.h"
 #include "runtime/Bridge/ElementTypes.h"
 #include "runtime/Reference/Values.h"
 
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/MLIRContext.h"
 
 using namespace attn;
 using namespace attn::interpreter;
@@ -147,15 +145,9 @@ template <typename T>
 static Expected<T> withParsed(std::string_view text, std::string_view entry,
                               std::span<const Argument> arguments,
                               UseFunction<T> use, CompileTrace &trace) {
-  mlir::DialectRegistry registry;
-  mlir::attn::registerKernelDialects(registry);
-  auto context = std::make_unique<mlir::MLIRContext>(
-      registry, mlir::MLIRContext::Threading::DISABLED);
-  DiagnosticCollector diagnostics(context.get());
-
-  mlir::OwningOpRef<mlir::ModuleOp> module = trace.parse(text, context.get());
+  mlir::OwningOpRef<mlir::ModuleOp> module = trace.parse(text);
   if (!module)
-    return diagnostics.takeError(what);
+    return trace.takeError(what);
   auto function = module->lookupSymbol<mlir::func::FuncOp>(entry);
   if (!function || function.isExternal())
     return Error{
@@ -166,7 +158,7 @@ static Expected<T> withParsed(std::string_view text, std::string_view entry,
   trace.enter("while evaluating this", function.getLoc());
   mlir::FailureOr<Expected<T>> result = use(function, *inputs);
   if (mlir::failed(result))
-    return diagnostics.takeError(what);
+    return trace.takeError(what);
   return std::move(*result);
 }
 
@@ -177,9 +169,11 @@ static Expected<T>
 withFunction(std::string_view text, std::string_view fileName,
              std::string_view entry, std::span<const Argument> arguments,
              UseFunction<T> use) {
+  mlir::DialectRegistry registry;
+  mlir::attn::registerKernelDialects(registry);
   return callOnThread<T>([&] {
     return compileGuarded<T>(
-        what, std::string(fileName), [&](CompileTrace &trace) {
+        what, std::string(fileName), registry, [&](CompileTrace &trace) {
           return withParsed<T>(text, entry, arguments, use, trace);
         });
   });

@@ -12,12 +12,10 @@
 
 #include "runtime/Bridge/CompileThread.h"
 #include "runtime/Bridge/CompileTrace.h"
-#include "runtime/Bridge/DiagnosticCollector.h"
 
 #include "lib/Pipelines/TargetDescription.h"
 #include "lib/Transforms/BlockMap.h"
 
-#include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 
@@ -31,14 +29,9 @@ static Expected<std::string> showBlocks(std::string_view text,
                                         const BlockOptions &options,
                                         const TargetDescription &target,
                                         CompileTrace &trace) {
-  auto context = std::make_unique<mlir::MLIRContext>(
-      getKernelRegistry(), mlir::MLIRContext::Threading::DISABLED);
-  context->printOpOnDiagnostic(false);
-  DiagnosticCollector diagnostics(context.get());
-  mlir::FailureOr<KernelModule> kernel =
-      parseKernel(text, source, context.get(), trace);
+  mlir::FailureOr<KernelModule> kernel = parseKernel(text, source, trace);
   if (mlir::failed(kernel))
-    return diagnostics.takeError("cannot show blocks");
+    return trace.takeError("cannot show blocks");
   trace.enter("while looking at blocks");
   mlir::FailureOr<std::vector<BlockMap>> maps = mlir::attn::computeBlockMaps(
       *kernel->module, {.batch = options.batch,
@@ -48,7 +41,7 @@ static Expected<std::string> showBlocks(std::string_view text,
                         .vectorBits = target.vectorBits,
                         .inPairs = target.hasPairs()});
   if (mlir::failed(maps))
-    return diagnostics.takeError("cannot show blocks");
+    return trace.takeError("cannot show blocks");
   for (BlockMap &map : *maps)
     map.function = kernel->signature.entry;
   std::string result;
@@ -75,7 +68,8 @@ Expected<std::string> attn::showBlocks(std::string_view text,
                            .fileName = options.fileName};
   return callOnThread<std::string>([&] {
     return compileGuarded<std::string>(
-        "cannot show blocks", options.fileName, [&](CompileTrace &trace) {
+        "cannot show blocks", options.fileName, getKernelRegistry(),
+        [&](CompileTrace &trace) {
           return ::showBlocks(text, source, options, description, trace);
         });
   });

@@ -12,14 +12,12 @@
 #include "runtime/JIT/Stopwatch.h"
 #include "runtime/JIT/Target.h"
 
-#include "runtime/Bridge/DiagnosticCollector.h"
 #include "runtime/CUDA/DeviceCompiler.h"
 
 #include "lib/Pipelines/Pipelines.h"
 #include "lib/Pipelines/TargetDescription.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Target/TargetMachine.h"
@@ -43,8 +41,7 @@ findLowering(const std::string &name) {
 static Expected<std::vector<DeviceModule>>
 lower(mlir::ModuleOp module, const mlir::attn::Lowering &lowering,
       const mlir::attn::TargetDescription &target,
-      const cuda::DeviceCompiler *deviceCompiler,
-      DiagnosticCollector &diagnostics, CompileStats &stats,
+      const cuda::DeviceCompiler *deviceCompiler, CompileStats &stats,
       CompileTrace &trace) {
   auto run = [&](auto build) {
     mlir::PassManager pm(module.getContext());
@@ -59,7 +56,7 @@ lower(mlir::ModuleOp module, const mlir::attn::Lowering &lowering,
   std::vector<DeviceModule> devices;
   if (lowering.buildKernels) {
     if (run(lowering.buildKernels))
-      return diagnostics.takeError("cannot lower");
+      return trace.takeError("cannot lower");
     stats.passesMs += stopwatch.lap();
     trace.enter("while compiling for a GPU");
     for (auto kernels : module.getOps<mlir::gpu::GPUModuleOp>()) {
@@ -71,7 +68,7 @@ lower(mlir::ModuleOp module, const mlir::attn::Lowering &lowering,
     stats.deviceMs += stopwatch.lap();
   }
   if (run([&](mlir::OpPassManager &pm) { lowering.build(pm, target); }))
-    return diagnostics.takeError("cannot lower");
+    return trace.takeError("cannot lower");
   stats.passesMs += stopwatch.lap();
   return devices;
 }
@@ -84,15 +81,9 @@ compileText(std::string_view text, const CompileOptions &options,
             CompileStats &stats, FinishKernel finish,
             const cuda::DeviceCompiler *deviceCompiler, CompileTrace &trace) {
   Stopwatch stopwatch;
-  auto context = std::make_unique<mlir::MLIRContext>(
-      lowering.usesDevice ? getDeviceRegistry() : getKernelRegistry(),
-      mlir::MLIRContext::Threading::DISABLED);
-  context->printOpOnDiagnostic(false); // Places say where; the text is known.
-  DiagnosticCollector diagnostics(context.get());
-  mlir::FailureOr<KernelModule> kernel =
-      parseKernel(text, options, context.get(), trace);
+  mlir::FailureOr<KernelModule> kernel = parseKernel(text, options, trace);
   if (mlir::failed(kernel))
-    return diagnostics.takeError("cannot compile");
+    return trace.takeError("cannot compile");
   stats.parseMs = stopwatch.lap();
 
   auto builder = targetBuilder;
@@ -102,9 +93,8 @@ compileText(std::string_view text, const CompileOptions &options,
     return Error{llvm::toString(target.takeError()), {}};
   mlir::attn::TargetDescription description = describeTarget(**target);
   description.quantizeQueries = options.quantizeQueries;
-  Expected<std::vector<DeviceModule>> devices =
-      lower(*kernel->module, lowering, description, deviceCompiler, diagnostics,
-            stats, trace);
+  Expected<std::vector<DeviceModule>> devices = lower(
+      *kernel->module, lowering, description, deviceCompiler, stats, trace);
   if (!devices)
     return std::move(devices).error();
 
@@ -117,7 +107,7 @@ compileText(std::string_view text, const CompileOptions &options,
   Expected<llvm::SmallVector<char, 0>> object =
       generateObject(*kernel->module, **target, stats, finishModule);
   if (!object) {
-    Error error = diagnostics.takeError("cannot generate code");
+    Error error = trace.takeError("cannot generate code");
     if (error.diagnostics.empty())
       error.message += ": " + object.error().message;
     return error;
@@ -136,7 +126,9 @@ jit::compileObject(std::string_view text, const CompileOptions &options,
   if (!lowering)
     return std::move(lowering).error();
   return compileGuarded<CompiledObject>(
-      "cannot compile", options.fileName, [&](CompileTrace &trace) {
+      "cannot compile", options.fileName,
+      (*lowering)->usesDevice ? getDeviceRegistry() : getKernelRegistry(),
+      [&](CompileTrace &trace) {
         return compileText(text, options, **lowering, targetBuilder, stats,
                            finish, deviceCompiler, trace);
       });

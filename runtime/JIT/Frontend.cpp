@@ -125,10 +125,9 @@ static void dropDiscardableAttributes(mlir::ModuleOp module,
 
 FailureOr<KernelModule> jit::parseKernel(std::string_view text,
                                          const CompileOptions &options,
-                                         mlir::MLIRContext *context,
                                          CompileTrace &trace) {
   KernelModule result;
-  result.module = trace.parse(text, context);
+  result.module = trace.parse(text);
   if (!result.module)
     return failure();
 
@@ -146,7 +145,7 @@ FailureOr<KernelModule> jit::parseKernel(std::string_view text,
     func.setPrivate();
   entry->setPublic();
   trace.enter("while checking this", entry->getLoc());
-  mlir::PassManager pm(context);
+  mlir::PassManager pm(trace.getContext());
   tracePasses(pm, trace);
   mlir::attn::buildPreparationPipeline(pm);
   if (failed(mlir::attn::verifyTypes(*result.module)) ||

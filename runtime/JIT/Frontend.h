@@ -39,7 +39,6 @@ struct KernelModule {
 /// Parses `text` and prepares the function that `options` names.
 mlir::FailureOr<KernelModule> parseKernel(std::string_view text,
                                           const CompileOptions &options,
-                                          mlir::MLIRContext *context,
                                           CompileTrace &trace);
 
 } // namespace attn::jit

@@ -5,12 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "attn/attention.h"
 #include "attn/blocks.h"
 #include "attn/object.h"
 #include "runtime/Bridge/CrashGuard.h"
 #include "test/Unit/JITTesting.h"
 
+#include <atomic>
 #include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <thread>
 #include <unistd.h>
@@ -118,7 +122,15 @@ void runOnSmallStack(void (*function)()) {
   pthread_attr_destroy(&attributes);
 }
 
-TEST(CompileThread, CallerWithALittleStack) {
+class CompileThread : public testing::Test {
+protected:
+  void SetUp() override {
+    if (!catchesCrashes)
+      GTEST_SKIP() << "a sanitizer's frames are larger";
+  }
+};
+
+TEST_F(CompileThread, CallerWithALittleStack) {
   runOnSmallStack([] {
     compileAnew(1000);
     compileAnew(1000); // From the cache.
@@ -136,7 +148,17 @@ func.func @f(%q: tensor<1x1x8x4xf32>) -> tensor<1x1x8x4xf32> {
   });
 }
 
-TEST(CompileThread, EngineOfACallerWithALittleStack) {
+TEST_F(CompileThread, BuilderOfACallerWithALittleStack) {
+  runOnSmallStack([] {
+    Attention attention;
+    attention.mask = causal() && slidingWindow(100, 0);
+    attention.score = softcap(30.0);
+    Expected<Kernel> kernel = getEngine().compile(attention);
+    EXPECT_TRUE(kernel.ok()) << kernel.error().message;
+  });
+}
+
+TEST_F(CompileThread, EngineOfACallerWithALittleStack) {
   runOnSmallStack([] {
     Expected<Engine> engine =
         Engine::create({.cacheDirectory = testing::TempDir() + "small-stack"});
@@ -158,6 +180,45 @@ TEST(CompileThread, EngineOfACallerWithALittleStack) {
   bool isRight = !kernel && kernel.error().message.starts_with(
                                 "cannot start a thread to compile on: ");
   _exit(isRight ? 0 : 1);
+}
+
+/// A host's handler, which puts a page where one was missing.
+void allowPage(int, siginfo_t *info, void *context) {
+  auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
+  auto size = std::uintptr_t(sysconf(_SC_PAGESIZE));
+  if (!context || mprotect(reinterpret_cast<void *>(address / size * size),
+                           size, PROT_READ | PROT_WRITE) != 0)
+    _exit(1);
+}
+
+TEST_F(CompileCrashes, HostThatLivesFromFaults) {
+  auto pageSize = std::size_t(sysconf(_SC_PAGESIZE));
+  void *page =
+      mmap(nullptr, pageSize, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(page, MAP_FAILED);
+  struct sigaction action = {}, before;
+  action.sa_sigaction = allowPage;
+  action.sa_flags = SA_SIGINFO;
+  sigaction(SIGSEGV, &action, &before);
+
+  std::atomic<bool> stop = false;
+  std::thread host([&] {
+    do {
+      mprotect(page, pageSize, PROT_NONE);
+      *static_cast<volatile char *>(page) = 1; // Or the process ends here.
+    } while (!stop);
+  });
+  for (int round = 0; round < 5; ++round) {
+    compileAnew(3000 + round);
+    expectCrash(compileError(crashingText, {.fileName = "kernel.mlir"}),
+                "cannot compile");
+  }
+  stop = true;
+  host.join();
+  sigaction(SIGSEGV, nullptr, &action);
+  EXPECT_EQ(action.sa_sigaction, allowPage);
+  sigaction(SIGSEGV, &before, nullptr);
+  munmap(page, pageSize);
 }
 
 TEST_F(CompileCrashes, NoThreadToBeHad) {

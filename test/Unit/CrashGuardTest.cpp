@@ -7,6 +7,7 @@
 
 #include "runtime/Bridge/CrashGuard.h"
 #include "runtime/Bridge/CompileThread.h"
+#include "runtime/Bridge/CompileTrace.h"
 
 #include "llvm/Support/ErrorHandling.h"
 #include "gtest/gtest.h"
@@ -190,6 +191,25 @@ TEST_F(CrashGuard, HandlersSetMeanwhile) {
   host.reset(); // Puts back the guard's.
   EXPECT_EQ(guardOnThread([] { *nowhere = 1; }), "SIGSEGV");
   EXPECT_EQ(currentHandler(), nullptr);
+}
+
+TEST_F(CrashGuard, WhatWasDiagnosedBefore) {
+  auto crash = [](CompileTrace &trace) -> Expected<int> {
+    trace.enter("in a test");
+    mlir::emitError(
+        mlir::FileLineColLoc::get(trace.getContext(), "a.mlir", 3, 4))
+        << "this is wrong";
+    *nowhere = 1;
+    return 0;
+  };
+  mlir::DialectRegistry registry;
+  Expected<int> result =
+      compileGuarded<int>("cannot test", "a.mlir", registry, crash);
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().message, "cannot test: a.mlir:3:4: this is wrong");
+  ASSERT_EQ(result.error().diagnostics.size(), 2u);
+  EXPECT_EQ(result.error().diagnostics[1].message,
+            "the compiler crashed in a test (SIGSEGV)");
 }
 
 TEST_F(CrashGuard, ManyThreads) {
