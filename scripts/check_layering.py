@@ -60,6 +60,12 @@ RULES = {
     + HOST
     + COMPILER
     + ["lib/", "runtime/", "examples/", "gtest/", "gmock/"],
+    # What attn-run does, with text that no one would write.
+    "test/Fuzz": STD
+    + MLIR
+    + HOST
+    + COMPILER
+    + ["lib/", "runtime/", "examples/", "test/", "tools/attn-run/"],
     # Programs of a user's, and the example in README.md.
     "test/Package": STD + HOST + ["readme/"],
     "examples": STD + HOST,

@@ -192,12 +192,12 @@ public:
                           : signature.arguments[i].shape);
   }
 
-  std::vector<std::vector<std::int64_t>> solve() {
+  std::vector<std::vector<std::int64_t>> solve(std::int64_t unknownSize) {
     propagate();
     for (std::vector<std::int64_t> &shape : sizes)
       for (std::int64_t &size : shape)
         if (size == Parameter::dynamic) {
-          size = 64;
+          size = unknownSize;
           propagate();
         }
     return std::move(sizes);
@@ -333,7 +333,8 @@ Expected<std::vector<HostArgument>>
 attn::run::loadArguments(const Signature &signature,
                          std::span<const std::string> given,
                          std::optional<std::uint64_t> seed,
-                         std::span<const std::vector<int>> weights) {
+                         std::span<const std::vector<int>> weights,
+                         std::int64_t unknownSize) {
   std::size_t count = signature.arguments.size();
   if (given.size() > count)
     return makeError("@" + signature.entry + " takes " + std::to_string(count) +
@@ -354,7 +355,7 @@ attn::run::loadArguments(const Signature &signature,
   }
 
   std::vector<std::vector<std::int64_t>> sizes =
-      SizeSolver(signature, loaded).solve();
+      SizeSolver(signature, loaded).solve(unknownSize);
   std::vector<HostArgument> arguments;
   for (std::size_t i = 0; i < count; ++i) {
     if (!loaded[i]) {

@@ -36,8 +36,8 @@ struct HostArgument {
 /// given, at the end or by "-", is an error without `seed` and filled with one:
 /// floats from the standard normal distribution, integers with 0. A dynamic
 /// size is then what the signature's constraints make of the sizes that are
-/// given, and 64 if they leave it open. f32 files are rounded for bf16
-/// arguments.
+/// given, and `unknownSize` if they leave it open. f32 files are rounded for
+/// bf16 arguments.
 ///
 /// `weights` has the dimensions of each argument over which products with it
 /// are summed: where there are any, its numbers are divided by the square root
@@ -47,7 +47,8 @@ struct HostArgument {
 Expected<std::vector<HostArgument>>
 loadArguments(const Signature &signature, std::span<const std::string> given,
               std::optional<std::uint64_t> seed,
-              std::span<const std::vector<int>> weights);
+              std::span<const std::vector<int>> weights,
+              std::int64_t unknownSize = 64);
 
 /// "1x8x?x64xf32", or "f32" for a scalar.
 std::string formatType(std::span<const std::int64_t> shape, ElementType type);

@@ -1,0 +1,149 @@
+//===- KernelCheck.cpp - Compiles, runs and checks any text ---------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/Fuzz/KernelCheck.h"
+
+#include "runtime/Interpreter/Interpreter.h"
+#include "tools/attn-run/Arguments.h"
+#include "tools/attn-run/Check.h"
+#include "tools/attn-run/Weights.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace attn;
+using namespace attn::test;
+
+/// Elements of all arguments, and of all results: what takes no time.
+static constexpr std::int64_t maxElements = std::int64_t(1) << 18;
+
+static KernelOutcome refuse(const Error &error) {
+  bool crashed = error.message.find(crashMessage) != std::string::npos;
+  return {crashed ? KernelOutcome::failed : KernelOutcome::refused,
+          error.message};
+}
+
+/// The product of the sizes, with `unknown` for those that are dynamic; at most
+/// a little more than `maxElements`.
+static std::int64_t countElements(std::span<const std::int64_t> shape,
+                                  std::int64_t unknown) {
+  std::int64_t count = 1;
+  for (std::int64_t size : shape) {
+    if (size == Parameter::dynamic)
+      size = unknown;
+    count = count > maxElements / std::max<std::int64_t>(size, 1)
+                ? maxElements + 1
+                : count * size;
+  }
+  return count;
+}
+
+/// Control flow that only ends if its numbers say so. The interpreter does not
+/// follow it, so that nothing tells how long it takes.
+static bool mayLoop(const std::string &text) {
+  for (const char *name : {"scf.", "cf."})
+    if (text.find(name) != std::string::npos)
+      return true;
+  return false;
+}
+
+static void copyUpdatedArguments(const Signature &signature,
+                                 std::vector<Argument> &arguments,
+                                 std::vector<NpyArray> &results) {
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    int updated = signature.results[i].updates;
+    if (updated < 0)
+      continue;
+    TensorView from = *arguments[std::size_t(updated)].view();
+    std::span<std::byte> bytes = results[i].bytes();
+    if (!bytes.empty())
+      std::memcpy(bytes.data(), from.data(), bytes.size());
+    arguments[std::size_t(updated)] = results[i].view();
+  }
+}
+
+static KernelOutcome compareResults(std::span<const NpyArray> results,
+                                    std::span<const ReferenceResult> expected) {
+  Expected<std::vector<run::Check>> checks =
+      run::checkResults(results, expected, /*quantizedQueries=*/false);
+  if (!checks)
+    return {KernelOutcome::differs, checks.error().message};
+  for (std::size_t i = 0; i < checks->size(); ++i) {
+    const reference::Comparison &comparison = (*checks)[i].comparison;
+    if (!comparison.passed)
+      return {KernelOutcome::differs,
+              "result " + std::to_string(i) + ", element " +
+                  std::to_string(comparison.index) + ": expected " +
+                  std::to_string(comparison.expected) + ", got " +
+                  std::to_string(comparison.actual) + " (error " +
+                  std::to_string(comparison.error) + ")"};
+  }
+  return {KernelOutcome::passed, {}};
+}
+
+/// Everything after compiling.
+static KernelOutcome runKernel(const Kernel &kernel, const std::string &text,
+                               std::uint64_t seed) {
+  constexpr std::int64_t unknownSizes[] = {1, 5, 19, 33};
+  std::int64_t unknown = unknownSizes[seed % std::size(unknownSizes)];
+  const Signature &signature = kernel.signature();
+  std::int64_t elements = 0;
+  for (const Parameter &argument : signature.arguments)
+    elements += countElements(argument.shape, unknown);
+  if (elements > maxElements)
+    return {KernelOutcome::skipped, "large arguments"};
+  Expected<std::vector<std::vector<int>>> weights =
+      run::findWeights(text, "kernel.mlir", signature.entry);
+  if (!weights)
+    return refuse(weights.error());
+  Expected<std::vector<run::HostArgument>> loaded =
+      run::loadArguments(signature, {}, seed, *weights, unknown);
+  if (!loaded)
+    return refuse(loaded.error());
+  std::vector<Argument> arguments;
+  for (const run::HostArgument &argument : *loaded)
+    arguments.push_back(argument.argument());
+
+  Expected<std::vector<std::vector<std::int64_t>>> shapes =
+      kernel.resultShapes(arguments);
+  if (!shapes)
+    return refuse(shapes.error());
+  elements = 0;
+  for (const std::vector<std::int64_t> &shape : *shapes)
+    elements += countElements(shape, unknown);
+  if (elements > maxElements)
+    return {KernelOutcome::skipped, "large results"};
+  std::vector<NpyArray> results;
+  for (std::size_t i = 0; i < shapes->size(); ++i) {
+    Expected<NpyArray> array =
+        NpyArray::allocate(signature.results[i].type, (*shapes)[i]);
+    if (!array)
+      return refuse(array.error());
+    results.push_back(std::move(*array));
+  }
+
+  Expected<std::vector<ReferenceResult>> expected =
+      interpret(text, "kernel.mlir", signature.entry, arguments);
+  if (!expected && mayLoop(text))
+    return {KernelOutcome::skipped, expected.error().message};
+  copyUpdatedArguments(signature, arguments, results);
+  std::vector<TensorView> views;
+  for (NpyArray &result : results)
+    views.push_back(result.view());
+  if (Status status = kernel.run(arguments, views); !status)
+    return refuse(status.error());
+  return expected ? compareResults(results, *expected)
+                  : refuse(expected.error());
+}
+
+KernelOutcome attn::test::checkKernel(const Engine &engine,
+                                      const std::string &text,
+                                      const CompileOptions &options,
+                                      std::uint64_t seed) {
+  Expected<Kernel> kernel = engine.compile(text, options);
+  return kernel ? runKernel(*kernel, text, seed) : refuse(kernel.error());
+}
