@@ -23,36 +23,42 @@ using namespace mlir::attn;
 // Parsing
 //===----------------------------------------------------------------------===//
 
-Clause attn::scoreClause(OpAsmParser &parser, Region &region,
-                         OperandSegment &captures, const OperandSegment &rows) {
+Clause attn::scoreClause(OpAsmParser &parser, ParsedRegion &score,
+                         const OperandSegment &rows) {
   return {"score", [&]() -> ParseResult {
-            captures.loc = parser.getCurrentLocation();
+            SMLoc loc = score.captures.loc = parser.getCurrentLocation();
             // The region's types follow the rows'; the verifier, which runs
             // later, has more to say about them.
             Type type = rows.types[0];
             auto element = dyn_cast<FloatType>(getElementTypeOrSelf(type));
             if (!element)
-              return parser.emitError(captures.loc)
+              return parser.emitError(loc)
                      << "a score needs a tensor of floats, got " << type;
-            return parseScores(parser, region, captures,
+            return parseScores(parser, score,
                                AttentionOp::getAccumulationType(element));
           }};
 }
 
-Clause attn::maskClause(OpAsmParser &parser, Region &region,
-                        OperandSegment &captures) {
+Clause attn::maskClause(OpAsmParser &parser, ParsedRegion &mask) {
   return {"mask", [&] {
-            captures.loc = parser.getCurrentLocation();
-            return parseMasks(parser, region, captures);
+            mask.captures.loc = parser.getCurrentLocation();
+            return parseMasks(parser, mask);
           }};
+}
+
+ParseResult attn::finishScoreAndMask(OpAsmParser &parser, ParsedRegion &score,
+                                     ParsedRegion &mask, CallShape shape) {
+  shape.unpack();
+  return failure(finishRegion(parser, score, shape, /*firstIndex=*/1) ||
+                 finishRegion(parser, mask, shape, /*firstIndex=*/0));
 }
 
 namespace {
 
 /// What the ops have in common.
 struct CommonOperands {
-  OperandSegment inputs, outs, scale, offset, sink, dropout, scoreCaptures,
-      maskCaptures;
+  OperandSegment inputs, outs, scale, offset, sink, sequences, dropout;
+  ParsedRegion score, mask;
 };
 
 /// `ins` and `outs`.
@@ -124,7 +130,8 @@ ParseResult parseClausesOf(OpAsmParser &parser, OperationState &state,
                            CommonOperands &operands,
                            SmallVector<Clause> clauses) {
   auto &properties = state.getOrAddProperties<typename Op::Properties>();
-  Region *score = state.addRegion(), *mask = state.addRegion();
+  operands.score.region = state.addRegion();
+  operands.mask.region = state.addRegion();
   clauses.append(
       {{"scale",
         [&] {
@@ -140,10 +147,16 @@ ParseResult parseClausesOf(OpAsmParser &parser, OperationState &state,
           return parseDropout(parser, operands.dropout,
                               properties.dropout_rate);
         }},
-       scoreClause(parser, *score, operands.scoreCaptures, operands.inputs),
-       maskClause(parser, *mask, operands.maskCaptures)});
-  return failure(parseClauses(parser, clauses) ||
-                 parseAttributes(parser, state));
+       scoreClause(parser, operands.score, operands.inputs),
+       maskClause(parser, operands.mask)});
+  Type query = operands.inputs.types[0], key = operands.inputs.types[1];
+  if (parseClauses(parser, clauses) || parseAttributes(parser, state))
+    return failure();
+  return finishScoreAndMask(parser, operands.score, operands.mask,
+                            {getStaticSize(query, 0), getStaticSize(query, 1),
+                             getStaticSize(query, 2), getStaticSize(key, 2),
+                             operands.offset, operands.sequences,
+                             bool(properties.bottom_right)});
 }
 
 /// Resolves the operands of all segments behind the three inputs.
@@ -176,7 +189,7 @@ OperandSegment getOnly(const OperandSegment &both, size_t index) {
 
 ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
   CommonOperands operands;
-  OperandSegment sequences;
+  OperandSegment &sequences = operands.sequences;
   auto parseSequences = [&]() -> ParseResult {
     if (parseOperandsAndTypes(parser, sequences))
       return failure();
@@ -198,8 +211,8 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
   return resolve<AttentionOp>(parser, state, operands,
                               {&operands.outs, &operands.scale,
                                &operands.offset, &operands.sink, &ofQuery,
-                               &ofKey, &seed, &call, &operands.scoreCaptures,
-                               &operands.maskCaptures});
+                               &ofKey, &seed, &call, &operands.score.captures,
+                               &operands.mask.captures});
 }
 
 ParseResult MultiTokenAttentionOp::parse(OpAsmParser &parser,
@@ -220,7 +233,7 @@ ParseResult MultiTokenAttentionOp::parse(OpAsmParser &parser,
       parser, state, operands,
       {&operands.outs, &operands.scale, &operands.offset, &operands.sink,
        &kernelBefore, &mixingBefore, &kernelAfter, &mixingAfter, &seed, &call,
-       &operands.scoreCaptures, &operands.maskCaptures});
+       &operands.score.captures, &operands.mask.captures});
 }
 
 //===----------------------------------------------------------------------===//

@@ -14,15 +14,18 @@
 #ifndef ATTN_DIALECT_ATTENTIONOPASSEMBLY_H
 #define ATTN_DIALECT_ATTENTIONOPASSEMBLY_H
 
-#include "dialect/Clauses.h"
+#include "dialect/ItemReads.h"
 
 namespace mlir::attn {
 
 /// The elements of `rows`, which is parsed before, decide the type of scores.
-Clause scoreClause(OpAsmParser &parser, Region &region,
-                   OperandSegment &captures, const OperandSegment &rows);
-Clause maskClause(OpAsmParser &parser, Region &region,
-                  OperandSegment &captures);
+Clause scoreClause(OpAsmParser &parser, ParsedRegion &score,
+                   const OperandSegment &rows);
+Clause maskClause(OpAsmParser &parser, ParsedRegion &mask);
+
+/// Finishes both, of which none need be there, when all clauses are parsed.
+ParseResult finishScoreAndMask(OpAsmParser &parser, ParsedRegion &score,
+                               ParsedRegion &mask, CallShape shape);
 
 /// Both, where they are there.
 void printScoreAndMask(OpAsmPrinter &printer, Region &score,

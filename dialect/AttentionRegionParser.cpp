@@ -21,10 +21,10 @@ namespace {
 /// The part of an op that its `score` or its `mask` list describes.
 class RegionParser {
 public:
-  RegionParser(OpAsmParser &parser, Region &region, OperandSegment &captures,
+  RegionParser(OpAsmParser &parser, ParsedRegion &parsed,
                ArrayRef<Type> leading, bool isScore)
-      : parser(parser), builder(parser.getContext()), region(region),
-        captures(captures), isScore(isScore) {
+      : parser(parser), builder(parser.getContext()), parsed(parsed),
+        region(*parsed.region), captures(parsed.captures), isScore(isScore) {
     Block &block = region.emplaceBlock();
     Location loc = parser.getEncodedSourceLoc(parser.getCurrentLocation());
     for (Type type : leading)
@@ -66,15 +66,17 @@ private:
       return parseSoftcap();
     Value tensor;
     if (name == "alibi") {
-      if (parseTensor(tensor, name, 1, 1, llvm::IsaPred<FloatType>, "floats"))
+      if (parseTensor(tensor, name, {1, {Axis::Head}}, llvm::IsaPred<FloatType>,
+                      "floats"))
         return failure();
       value = buildAlibi(at(), scoreSoFar(), position(), tensor);
       return success();
     }
     if (name == "bias") {
-      if (parseTensor(tensor, name, 0, 4, llvm::IsaPred<FloatType>, "floats"))
+      auto [pos, axes] = parseOptionalRows(name);
+      if (parseTensor(tensor, name, axes, llvm::IsaPred<FloatType>, "floats"))
         return failure();
-      value = buildBias(at(), scoreSoFar(), position(), tensor);
+      value = buildBias(at(), scoreSoFar(), pos, tensor);
       return success();
     }
     return parser.emitError(itemLoc)
@@ -129,7 +131,7 @@ private:
       return success();
     }
     if (name == "prefix_lm") {
-      if (parseTensor(first, name, 1, 1, isInteger, "integers"))
+      if (parseTensor(first, name, {1, {Axis::Batch}}, isInteger, "integers"))
         return failure();
       addMask(buildPrefixLM(at(), position(), first));
       return success();
@@ -137,7 +139,8 @@ private:
     if (name == "key_padding") {
       SMLoc loc = parser.getCurrentLocation();
       auto isElement = [](Type type) { return type.isSignlessIntOrIndex(); };
-      if (parseTensor(first, name, 1, 2, isElement, "integers or i1"))
+      if (parseTensor(first, name, {1, {Axis::Batch, Axis::Key}}, isElement,
+                      "integers or i1"))
         return failure();
       auto type = cast<ShapedType>(first.getType());
       if (type.getElementType().isInteger(1) != (type.getRank() == 2))
@@ -152,7 +155,10 @@ private:
       SMLoc loc = parser.getCurrentLocation();
       if (parseDocument(first, second))
         return failure();
-      for (Value tensor : {first, second}) {
+      Axis query[] = {Axis::Batch, Axis::Position},
+           key[] = {Axis::Batch, Axis::Key};
+      for (auto [tensor, axes] : {std::pair(first, ArrayRef(query)),
+                                  std::pair(second, ArrayRef(key))}) {
         auto type = dyn_cast<ShapedType>(tensor.getType());
         if (!isa<RankedTensorType, MemRefType>(tensor.getType()) ||
             type.getRank() != 2 || !isInteger(type.getElementType()) ||
@@ -161,14 +167,16 @@ private:
                  << "document: expected two tensors of one integer type and of "
                     "shape (B, S), got "
                  << first.getType() << " and " << second.getType();
+        addReads(loc, name, tensor.getType(), {2, SmallVector<Axis>(axes)});
       }
       addMask(buildDocument(at(), position(), first, second));
       return success();
     }
     if (name == "boolean") {
-      if (parseTensor(first, name, 0, 4, isBoolean, "i1"))
+      auto [pos, axes] = parseOptionalRows(name);
+      if (parseTensor(first, name, axes, isBoolean, "i1"))
         return failure();
-      addMask(buildBoolean(at(), position(), first));
+      addMask(buildBoolean(at(), pos, first));
       return success();
     }
     return parser.emitError(itemLoc)
@@ -179,6 +187,43 @@ private:
 
   void addMask(Value keep) {
     value = value ? arith::AndIOp::create(builder, loc(), value, keep) : keep;
+  }
+
+  /// The dimensions of a tensor that is read.
+  struct Axes {
+    int64_t minRank;
+    SmallVector<Axis> axes;
+    bool broadcasts = false; ///< Dimensions are the last of the axes.
+    StringRef suffix = "";   ///< Of the item's name.
+
+    ArrayRef<Axis> of(int64_t rank) const {
+      ArrayRef<Axis> all = axes;
+      return broadcasts ? all.take_back(size_t(rank))
+                        : all.take_front(size_t(rank));
+    }
+  };
+
+  /// `rows` behind the name of an item whose tensor broadcasts: where it reads,
+  /// by the row of the query instead of its position.
+  std::pair<Position, Axes> parseOptionalRows(StringRef name) {
+    Position pos = position();
+    Axes axes{0, {Axis::Batch, Axis::Head, Axis::Position, Axis::Key}, true};
+    if (succeeded(parser.parseOptionalKeyword("rows"))) {
+      pos.p = arith::ConstantIndexOp::create(builder, loc(), 0);
+      axes.axes[2] = Axis::Row;
+      axes.suffix = " rows";
+      parsed.rows.push_back(
+          {itemLoc, (name + axes.suffix).str(), pos.p.getDefiningOp()});
+    }
+    return {pos, axes};
+  }
+
+  void addReads(SMLoc loc, const Twine &reader, Type type, const Axes &axes) {
+    auto shaped = cast<ShapedType>(type);
+    for (auto [dim, axis] : llvm::enumerate(axes.of(shaped.getRank())))
+      parsed.reads.push_back({loc, reader.str(), int64_t(dim),
+                              shaped.getDimSize(unsigned(dim)), axis,
+                              axes.broadcasts});
   }
 
   ParseResult parseWindowSize(int64_t &size) {
@@ -206,11 +251,11 @@ private:
     return success();
   }
 
-  /// `(%operand : type)`, a tensor of rank `minRank` to `maxRank` that the item
-  /// called `name` reads.
-  ParseResult parseTensor(Value &argument, StringRef name, int64_t minRank,
-                          int64_t maxRank, function_ref<bool(Type)> isElement,
+  /// `(%operand : type)`, a tensor that the item called `name` reads.
+  ParseResult parseTensor(Value &argument, StringRef name, const Axes &axes,
+                          function_ref<bool(Type)> isElement,
                           StringRef elements) {
+    int64_t minRank = axes.minRank, maxRank = int64_t(axes.axes.size());
     if (parser.parseLParen())
       return failure();
     SMLoc loc = parser.getCurrentLocation();
@@ -224,13 +269,14 @@ private:
         shaped.getRank() < minRank || shaped.getRank() > maxRank ||
         !isElement(shaped.getElementType())) {
       InFlightDiagnostic error = parser.emitError(loc)
-                                 << name << "(" << operand.name
+                                 << name << axes.suffix << "(" << operand.name
                                  << "): expected a tensor of " << elements
                                  << " and of rank " << minRank;
       if (maxRank != minRank)
         error << " to " << maxRank;
       return error << ", got " << type;
     }
+    addReads(loc, name + axes.suffix + "(" + operand.name + ")", type, axes);
     argument = addCapture(operand, type);
     return success();
   }
@@ -339,6 +385,7 @@ private:
 
   OpAsmParser &parser;
   OpBuilder builder;
+  ParsedRegion &parsed;
   Region &region;
   OperandSegment &captures;
   bool isScore;
@@ -348,19 +395,17 @@ private:
 
 } // namespace
 
-ParseResult mlir::attn::parseScores(OpAsmParser &parser, Region &region,
-                                    OperandSegment &captures, Type scoreType) {
+ParseResult mlir::attn::parseScores(OpAsmParser &parser, ParsedRegion &parsed,
+                                    Type scoreType) {
   Type index = IndexType::get(parser.getContext());
-  return RegionParser(parser, region, captures,
-                      {scoreType, index, index, index, index},
+  return RegionParser(parser, parsed, {scoreType, index, index, index, index},
                       /*isScore=*/true)
       .parse();
 }
 
-ParseResult mlir::attn::parseMasks(OpAsmParser &parser, Region &region,
-                                   OperandSegment &captures) {
+ParseResult mlir::attn::parseMasks(OpAsmParser &parser, ParsedRegion &parsed) {
   Type index = IndexType::get(parser.getContext());
-  return RegionParser(parser, region, captures, {index, index, index, index},
+  return RegionParser(parser, parsed, {index, index, index, index},
                       /*isScore=*/false)
       .parse();
 }

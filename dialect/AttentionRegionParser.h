@@ -9,18 +9,17 @@
 #ifndef ATTN_DIALECT_ATTENTIONREGIONPARSER_H
 #define ATTN_DIALECT_ATTENTIONREGIONPARSER_H
 
-#include "dialect/Clauses.h"
+#include "dialect/ItemReads.h"
 
 namespace mlir::attn {
 
 /// Parses the items behind `score`, names or regions, into one region.
 /// `scoreType` is the type of its first argument.
-ParseResult parseScores(OpAsmParser &parser, Region &region,
-                        OperandSegment &captures, Type scoreType);
+ParseResult parseScores(OpAsmParser &parser, ParsedRegion &parsed,
+                        Type scoreType);
 
 /// Parses the items behind `mask` into one region.
-ParseResult parseMasks(OpAsmParser &parser, Region &region,
-                       OperandSegment &captures);
+ParseResult parseMasks(OpAsmParser &parser, ParsedRegion &parsed);
 
 } // namespace mlir::attn
 

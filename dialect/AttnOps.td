@@ -88,7 +88,7 @@ def Attn_AttentionOp : Attn_Op<"attention", [
                 | `dropout` `(` rate `,` seed `,` call `)`
                 | `score` item (`,` item)*
                 | `mask` item (`,` item)*
-    item      ::= name (`(` arguments `)`)?             // see Spellings
+    item      ::= name `rows`? (`(` arguments `)`)?     // see Spellings
                 | `(` arguments `)` (`captures` `(` capture (`,` capture)* `)`)? region
     capture   ::= argument (`:` type)? `=` operand `:` type
     ```
@@ -176,16 +176,26 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     | `score softcap(c)` | `c * tanh(s / c)`; `c` a number or a scalar operand |
     | `score alibi(%slopes : type)` | `s - slopes[h] * abs(p - j)` |
     | `score bias(%t : type)` | `s + t[b, h, p, j]` |
+    | `score bias rows(%t : type)` | `s + t[b, h, i, j]` |
     | `mask causal` | `j <= p` |
     | `mask sliding_window(L, R)` | `p - L <= j <= p + R`; -1 is unbounded, else at most 2^61 |
     | `mask prefix_lm(%n : type)` | `j < n[b]` or `j <= p` |
     | `mask key_padding(%len : type)` | `j < len[b]`, or `len[b, j]` if i1 |
     | `mask document(%q, %k : types)` | `q[b, p] == k[b, j]` |
     | `mask boolean(%t : type)` | `t[b, h, p, j]`, true to attend |
+    | `mask boolean rows(%t : type)` | `t[b, h, i, j]`, true to attend |
 
     `bias` and `boolean` tensors broadcast: missing leading dimensions, and
-    dimensions of static size 1, are not indexed. Tensors may be larger than
-    what is read of them. A region is written out as
+    dimensions of static size 1, are not indexed. They are indexed by the
+    position `p = i + offset[b]` of a query or, with `rows`, by its row `i`, as in
+    PyTorch and ONNX: for a tensor of the call's queries rather than of all
+    positions. The two differ where there is an offset. In a packed batch, `b` is
+    the sequence and rows count within it (A7). Rows are not known from
+    `bottom_right` of lengths that are dynamic, but of a packed batch.
+
+    Tensors may be larger than what is read of them. A static size that is smaller
+    than that of the batch, the query heads, the keys, or of the queries where
+    they are counted from 0, is an error. A region is written out as
 
     ```mlir
     score(%s, %b, %h, %p, %j) captures(%t = %table : tensor<8xf32>) {

@@ -74,8 +74,8 @@ namespace {
 struct Operands {
   OperandSegment input, source, memory, outs, qkv, query, key, value, output,
       gate, norms, outputNorm, rope, positions, sequences, offset, lengths,
-      counts, table, size, sink, dropoutSeed, dropoutCall, scoreCaptures,
-      maskCaptures;
+      counts, table, size, sink, dropoutSeed, dropoutCall;
+  ParsedRegion score, mask;
 };
 
 using Properties = MultiHeadAttentionOp::Properties;
@@ -109,8 +109,7 @@ static ParseResult parseSize(OpAsmParser &parser, OperandSegment &size) {
 }
 
 static SmallVector<Clause> getClauses(OpAsmParser &parser, Operands &operands,
-                                      Properties &properties, Region &score,
-                                      Region &mask) {
+                                      Properties &properties) {
   return {
       operandClause(parser, "source", operands.source),
       operandsClause(parser, "memory", operands.memory),
@@ -149,21 +148,42 @@ static SmallVector<Clause> getClauses(OpAsmParser &parser, Operands &operands,
       {"scale", [&] { return parseNumber(parser, properties.static_scale); }},
       operandClause(parser, "sink", operands.sink),
       {"dropout", [&] { return parseDropout(parser, operands, properties); }},
-      scoreClause(parser, score, operands.scoreCaptures, operands.input),
-      maskClause(parser, mask, operands.maskCaptures)};
+      scoreClause(parser, operands.score, operands.input),
+      maskClause(parser, operands.mask)};
+}
+
+/// Of the attention of a layer, which reads as many keys as a cache says.
+static CallShape getCallShape(const Operands &operands,
+                              const Properties &properties) {
+  Type input = operands.input.types[0];
+  int64_t keys = getStaticSize(input, 1);
+  bool hasCache = !operands.lengths.operands.empty();
+  if (hasCache)
+    keys = ShapedType::kDynamic;
+  else if (!operands.source.types.empty())
+    keys = getStaticSize(operands.source.types[0], 1);
+  else if (!operands.memory.types.empty())
+    keys = getStaticSize(operands.memory.types[0], 2);
+  return {getStaticSize(input, 0),
+          properties.query_heads.getInt(),
+          getStaticSize(input, 1),
+          keys,
+          hasCache ? operands.lengths : operands.offset,
+          operands.sequences};
 }
 
 ParseResult MultiHeadAttentionOp::parse(OpAsmParser &parser,
                                         OperationState &state) {
   auto &properties = state.getOrAddProperties<Properties>();
   Operands all;
-  Region *score = state.addRegion(), *mask = state.addRegion();
+  all.score.region = state.addRegion();
+  all.mask.region = state.addRegion();
   if (parsePair(parser, "heads", properties.query_heads,
                 properties.key_value_heads) ||
       parsePair(parser, "sizes", properties.key_size, properties.value_size) ||
       parser.parseKeyword("ins") ||
       operandClause(parser, "ins", all.input).parse() ||
-      parseClauses(parser, getClauses(parser, all, properties, *score, *mask)))
+      parseClauses(parser, getClauses(parser, all, properties)))
     return failure();
   for (auto [keyword, segment] :
        {std::pair("outs", &all.outs), std::pair("output", &all.output)})
@@ -171,16 +191,18 @@ ParseResult MultiHeadAttentionOp::parse(OpAsmParser &parser,
       return parser.emitError(parser.getCurrentLocation())
              << "expected clause '" << keyword << "'";
   if (parseAttributes(parser, state) ||
+      finishScoreAndMask(parser, all.score, all.mask,
+                         getCallShape(all, properties)) ||
       resolveSegments(parser, state,
-                      {&all.input,       &all.source,      &all.memory,
-                       &all.outs,        &all.qkv,         &all.query,
-                       &all.key,         &all.value,       &all.output,
-                       &all.gate,        &all.norms,       &all.outputNorm,
-                       &all.rope,        &all.positions,   &all.sequences,
-                       &all.offset,      &all.lengths,     &all.counts,
-                       &all.table,       &all.size,        &all.sink,
-                       &all.dropoutSeed, &all.dropoutCall, &all.scoreCaptures,
-                       &all.maskCaptures},
+                      {&all.input,        &all.source,      &all.memory,
+                       &all.outs,         &all.qkv,         &all.query,
+                       &all.key,          &all.value,       &all.output,
+                       &all.gate,         &all.norms,       &all.outputNorm,
+                       &all.rope,         &all.positions,   &all.sequences,
+                       &all.offset,       &all.lengths,     &all.counts,
+                       &all.table,        &all.size,        &all.sink,
+                       &all.dropoutSeed,  &all.dropoutCall, &all.score.captures,
+                       &all.mask.captures},
                       properties.operandSegmentSizes))
     return failure();
   state.addTypes(all.outs.types); // L10

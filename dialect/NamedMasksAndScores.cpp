@@ -44,13 +44,6 @@ Value loadBroadcast(RegionBuilder at, Value source, ArrayRef<Value> indices) {
   return load(at, source, used);
 }
 
-Value toIndex(RegionBuilder at, Value integer) {
-  if (integer.getType().isIndex())
-    return integer;
-  return arith::IndexCastOp::create(at.builder, at.loc,
-                                    at.builder.getIndexType(), integer);
-}
-
 /// Converts a float between widths; f16 and bf16 meet in f32.
 Value toFloat(RegionBuilder at, Value value, Type type) {
   unsigned from = value.getType().getIntOrFloatBitWidth();
@@ -63,6 +56,16 @@ Value toFloat(RegionBuilder at, Value value, Type type) {
 }
 
 } // namespace
+
+Value mlir::attn::buildIndex(RegionBuilder at, Value integer,
+                             ValueRange element) {
+  if (!element.empty())
+    integer = load(at, integer, element);
+  if (integer.getType().isIndex())
+    return integer;
+  return arith::IndexCastOp::create(at.builder, at.loc,
+                                    at.builder.getIndexType(), integer);
+}
 
 Value mlir::attn::buildSoftcap(RegionBuilder at, Value s, Value cap) {
   cap = toFloat(at, cap, s.getType());
@@ -120,7 +123,7 @@ Value mlir::attn::buildSlidingWindow(RegionBuilder at, const Position &pos,
 
 Value mlir::attn::buildPrefixLM(RegionBuilder at, const Position &pos,
                                 Value lengths) {
-  Value length = toIndex(at, load(at, lengths, pos.b));
+  Value length = buildIndex(at, lengths, pos.b);
   Value prefix = compare(at, arith::CmpIPredicate::slt, pos.j, length);
   return arith::OrIOp::create(at.builder, at.loc, prefix, buildCausal(at, pos));
 }
@@ -129,7 +132,7 @@ Value mlir::attn::buildKeyPadding(RegionBuilder at, const Position &pos,
                                   Value padding) {
   if (cast<ShapedType>(padding.getType()).getElementType().isInteger(1))
     return load(at, padding, {pos.b, pos.j});
-  Value length = toIndex(at, load(at, padding, pos.b));
+  Value length = buildIndex(at, padding, pos.b);
   return compare(at, arith::CmpIPredicate::slt, pos.j, length);
 }
 

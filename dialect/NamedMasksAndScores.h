@@ -19,7 +19,8 @@
 namespace mlir::attn {
 
 /// The index arguments of a score or mask region: batch (or sequence), query
-/// head, query position, key column.
+/// head, query position, key column. Tensors that are read by rows get the row
+/// of the query for its position.
 struct Position {
   Value b, h, p, j;
 };
@@ -29,6 +30,9 @@ struct RegionBuilder {
   OpBuilder &builder;
   Location loc;
 };
+
+/// `integer` as an index, or an element of a tensor of integers.
+Value buildIndex(RegionBuilder at, Value integer, ValueRange element = {});
 
 //===----------------------------------------------------------------------===//
 // Scores: from the score so far to the new one
