@@ -112,17 +112,14 @@ static LogicalResult check(CacheReadOp read) {
 
 static LogicalResult check(linalg::LinalgOp op) {
   bool isElementwise =
-      op.getNumDpsInits() == 1 && op.getNumLoops() > 0 &&
-      op.getNumParallelLoops() == op.getNumLoops() && !op.hasIndexSemantics() &&
+      op.getNumParallelLoops() == op.getNumLoops() &&
       llvm::all_of(op.getIndexingMapsArray(), [](AffineMap map) {
         return map.isProjectedPermutation(/*allowZeroInResults=*/false);
       });
   if (isElementwise)
     return success();
-  return op.emitOpError(
-      "is not lowered for a GPU: beside attention, operations "
-      "are that compute one tensor, of at least one "
-      "dimension, element by element");
+  return op.emitOpError("is not lowered for a GPU: beside attention, only "
+                        "operations element by element are");
 }
 
 static LogicalResult check(Operation *op) {
@@ -132,12 +129,15 @@ static LogicalResult check(Operation *op) {
     return check(merge);
   if (auto read = dyn_cast<CacheReadOp>(op))
     return check(read);
+  if (isa<ProjectionOp>(op)) // The first that a layer has become.
+    return op->emitOpError("is not lowered for a GPU, and neither is an "
+                           "'attn.multi_head_attention', which has some");
   // A table with its ranges is the table in memory.
   if (isa<AttnDialect>(op->getDialect()) && !isa<WithBlockRangeOp>(op))
     return op->emitOpError("is not lowered for a GPU");
   if (auto linalg = dyn_cast<linalg::LinalgOp>(op))
     return check(linalg);
-  if (isa<tensor::FromElementsOp, tensor::GenerateOp, tensor::InsertOp>(op))
+  if (isa<tensor::FromElementsOp, tensor::InsertOp>(op))
     return op->emitOpError("is not lowered for a GPU: the host cannot write "
                            "elements of tensors, which are in its memory");
   return success();

@@ -355,3 +355,34 @@ func.func @uses(%n: index, %x: memref<?xindex>) {
   }
   return
 }
+
+// -----
+
+// Of several outputs, with the element's place, and of no dimension.
+// CHECK-LABEL: func.func @outputs
+// CHECK-SAME: %[[X:[^:]*]]: memref<?xf32>, %[[Y:[^:]*]]: memref<?xindex>, %[[Z:[^:]*]]: memref<f32>
+// CHECK: gpu.launch
+// CHECK: %[[ELEMENT:.*]] = memref.load %[[X]][%[[I:.*]]]
+// CHECK: %[[SUM:.*]] = arith.addf %[[ELEMENT]], %[[ELEMENT]]
+// CHECK: memref.store %[[SUM]], %[[X]][%[[I]]]
+// CHECK: memref.store %[[I]], %[[Y]][%[[I]]]
+// CHECK: gpu.launch
+// CHECK: memref.load %[[Z]][]
+// CHECK: memref.store %{{.*}}, %[[Z]][]
+func.func @outputs(%x: memref<?xf32>, %y: memref<?xindex>, %z: memref<f32>) {
+  linalg.generic {
+      indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>],
+      iterator_types = ["parallel"]} outs(%x, %y : memref<?xf32>, memref<?xindex>) {
+  ^bb0(%a: f32, %b: index):
+    %i = linalg.index 0 : index
+    %s = arith.addf %a, %a : f32
+    linalg.yield %s, %i : f32, index
+  }
+  linalg.generic {indexing_maps = [affine_map<() -> ()>], iterator_types = []}
+      outs(%z : memref<f32>) {
+  ^bb0(%a: f32):
+    %s = arith.addf %a, %a : f32
+    linalg.yield %s : f32
+  }
+  return
+}

@@ -159,4 +159,55 @@ func.func @f(%q: !q, %k: !q) -> (!q, !q) {
               "");
 }
 
+/// Elements computed from where they are, several at once, and one alone.
+TEST(EmulatedTensors, elements) {
+  string text = R"(
+!q = tensor<1x2x4x16xf32>
+#all = affine_map<(b, h, i, d) -> (b, h, i, d)>
+func.func @f(%q: !q, %x: tensor<f32>) -> (!q, !q, tensor<2xf32>, tensor<f32>) {
+  %slopes = tensor.generate {
+  ^bb0(%h: index):
+    %i = arith.index_cast %h : index to i32
+    %f = arith.sitofp %i : i32 to f32
+    tensor.yield %f : f32
+  } : tensor<2xf32>
+  %init = tensor.empty() : !q
+  %o = attn.attention ins(%q, %q, %q : !q, !q, !q) outs(%init : !q)
+      score alibi(%slopes : tensor<2xf32>)
+  %r:2 = linalg.generic {indexing_maps = [#all, #all, #all],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%o : !q) outs(%init, %init : !q, !q) {
+  ^bb0(%e: f32, %y: f32, %z: f32):
+    %s = arith.addf %e, %e : f32
+    %n = arith.negf %e : f32
+    linalg.yield %s, %n : f32, f32
+  } -> (!q, !q)
+  %y = arith.addf %x, %x : tensor<f32>
+  return %r#0, %r#1, %slopes, %y : !q, !q, tensor<2xf32>, tensor<f32>
+})";
+  // The interpreter has no such operations.
+  Shape shape = {1, 2, 4, 16};
+  TestTensor query = normal(ElementType::f32, shape),
+             one = normal(ElementType::f32, {});
+  std::vector<std::vector<TestTensor>> results;
+  for (const char *pipeline : {"reference", "gpu-emulator"}) {
+    CompileOptions options;
+    options.pipeline = pipeline;
+    Expected<Kernel> kernel = getEngine().compile(text, options);
+    ASSERT_TRUE(kernel) << kernel.error().message;
+    std::vector<TestTensor> own;
+    for (const Shape &size : {shape, shape, Shape{2}, Shape{}})
+      own.emplace_back(ElementType::f32, size);
+    std::vector<TensorView> views;
+    for (TestTensor &result : own)
+      views.push_back(result.mutableView());
+    Status status =
+        kernel->run(std::vector<Argument>{query.view(), one.view()}, views);
+    ASSERT_TRUE(status) << status.error().message;
+    results.push_back(std::move(own));
+  }
+  for (std::size_t i = 0; i < 4; ++i)
+    expectNear(results[1][i].elements(), results[0][i].elements(), 1e-5);
+}
+
 } // namespace

@@ -145,8 +145,19 @@ func.func @norm(%q: !rows) -> !rows {
 
 // -----
 
+// The first of what a layer is made of.
+func.func @projection(%x: tensor<1x4x8xf32>, %w: tensor<8x16xf32>) -> tensor<1x1x4x16xf32> {
+  %init = tensor.empty() : tensor<1x1x4x16xf32>
+  // expected-error @+1 {{'attn.projection' op is not lowered for a GPU, and neither is an 'attn.multi_head_attention', which has some}}
+  %r = attn.projection ins(%x, %w : tensor<1x4x8xf32>, tensor<8x16xf32>)
+      outs(%init : tensor<1x1x4x16xf32>)
+  return %r : tensor<1x1x4x16xf32>
+}
+
+// -----
+
 func.func @matmul(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
-  // expected-error @+1 {{'linalg.matmul' op is not lowered for a GPU: beside attention, operations are that compute one tensor, of at least one dimension, element by element}}
+  // expected-error @+1 {{'linalg.matmul' op is not lowered for a GPU: beside attention, only operations element by element are}}
   %r = linalg.matmul ins(%x, %x : tensor<4x4xf32>, tensor<4x4xf32>)
       outs(%x : tensor<4x4xf32>) -> tensor<4x4xf32>
   return %r : tensor<4x4xf32>

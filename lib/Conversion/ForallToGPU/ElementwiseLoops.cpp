@@ -16,11 +16,10 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-/// Whether each element of one output is computed from elements of buffers.
+/// Whether each element of the outputs is computed from elements of buffers.
 static bool isElementwise(linalg::LinalgOp op) {
-  return op.hasPureBufferSemantics() && op.getNumDpsInits() == 1 &&
-         op.getNumLoops() > 0 && op.getNumParallelLoops() == op.getNumLoops() &&
-         !op.hasIndexSemantics() &&
+  return op.hasPureBufferSemantics() &&
+         op.getNumParallelLoops() == op.getNumLoops() &&
          llvm::all_of(op.getIndexingMapsArray(), [](AffineMap map) {
            return map.isProjectedPermutation(/*allowZeroInResults=*/false);
          });
@@ -32,6 +31,8 @@ static void convert(RewriterBase &rewriter, linalg::LinalgOp op) {
   SmallVector<OpFoldResult> ends;
   for (Range range : op.createLoopRanges(rewriter, loc))
     ends.push_back(range.size);
+  if (ends.empty()) // Of a buffer of no dimension, one element.
+    ends.push_back(rewriter.getIndexAttr(1));
   auto loop = scf::ForallOp::create(rewriter, loc, ends, ValueRange(),
                                     /*mapping=*/std::nullopt);
   rewriter.setInsertionPointToStart(loop.getBody());
@@ -54,12 +55,17 @@ static void convert(RewriterBase &rewriter, linalg::LinalgOp op) {
     }
     mapping.map(argument, element);
   }
-  for (Operation &nested : op.getBlock()->without_terminator())
-    rewriter.clone(nested, mapping);
-  Value result =
-      mapping.lookupOrDefault(op.getBlock()->getTerminator()->getOperand(0));
-  OpOperand &output = *op.getDpsInitOperand(0);
-  memref::StoreOp::create(rewriter, loc, result, output.get(), indices(output));
+  for (Operation &nested : op.getBlock()->without_terminator()) {
+    if (auto index = dyn_cast<linalg::IndexOp>(nested))
+      mapping.map(index.getResult(), loop.getInductionVar(index.getDim()));
+    else
+      rewriter.clone(nested, mapping);
+  }
+  ValueRange results = op.getBlock()->getTerminator()->getOperands();
+  for (auto [result, output] :
+       llvm::zip_equal(results, op.getDpsInitsMutable()))
+    memref::StoreOp::create(rewriter, loc, mapping.lookupOrDefault(result),
+                            output.get(), indices(output));
   rewriter.eraseOp(op);
 }
 
