@@ -50,7 +50,8 @@ private:
   void writeClause(const string &keyword,
                    std::initializer_list<DeclarationPtr> arguments);
   void writeScale();
-  void writeOffset();
+  void writeOffset(const Declaration &query, const Declaration &key);
+  void writeBottomRight(const Declaration &query, const Declaration &key);
   void writeDropout();
   void writeItems(RegionKind kind, const std::vector<Item> &items);
   void writeSizeChecks(const Declaration &query, const Declaration &key);
@@ -63,6 +64,7 @@ private:
   const Additions &additions;
   Parameters parameters;
   Status status;
+  FirstPosition first;
   string body, clauses;
   unsigned numValues = 0;
 };
@@ -88,23 +90,54 @@ void FunctionWriter::writeScale() {
     clauses += "\n      scale(" + writeNumber(*scale.as<double>()) + ")";
 }
 
-void FunctionWriter::writeOffset() {
+void FunctionWriter::writeOffset(const Declaration &query,
+                                 const Declaration &key) {
   if (!attention.offset)
     return;
   const auto &value = attention.offset->value();
-  if (const auto *tensor = std::get_if<DeclarationPtr>(&value))
+  if (const auto *tensor = std::get_if<DeclarationPtr>(&value)) {
+    first = {{{"%" + (*tensor)->name, writeType(**tensor)}}, true};
     return writeClause("offset", {*tensor});
+  }
   const Index *tokens = std::get_if<Index>(&value);
   if (!tokens) {
-    clauses += "\n      offset(bottom_right)";
+    writeBottomRight(query, key);
   } else if (const auto *scalar = tokens->node()->as<detail::Scalar>()) {
+    const Declaration &declaration = *scalar->declaration;
+    first = {{{"%" + declaration.name, writeType(declaration)}}};
     writeClause("offset", {scalar->declaration});
   } else {
     string number = append("arith.constant " +
                            std::to_string(*tokens->node()->as<std::int64_t>()) +
                            " : index");
+    first = {{{number, "index"}}};
     clauses += "\n      offset(" + number + " : index)";
   }
+}
+
+/// As a number where rows are read, which IR does not know otherwise.
+void FunctionWriter::writeBottomRight(const Declaration &query,
+                                      const Declaration &key) {
+  if (attention.sequences)
+    for (const Tensor<std::int32_t, 1> &lengths :
+         {attention.sequences->cumulativeQuery,
+          attention.sequences->cumulativeKey})
+      first.values.push_back({"%" + lengths.declaration()->name,
+                              writeType(*lengths.declaration())});
+  if (attention.sequences || !(readRows(attention.score.items()) ||
+                               readRows(attention.mask.items()))) {
+    clauses += "\n      offset(bottom_right)";
+    return;
+  }
+  string two = append("arith.constant 2 : index");
+  auto appendLength = [&](const Declaration &rows) {
+    return append("tensor.dim %" + rows.name + ", " + two + " : " +
+                  writeType(rows));
+  };
+  string keys = appendLength(key), queries = appendLength(query),
+         number = append("arith.subi " + keys + ", " + queries + " : index");
+  first = {{{number, "index"}}};
+  clauses += "\n      offset(" + number + " : index)";
 }
 
 void FunctionWriter::writeDropout() {
@@ -121,7 +154,7 @@ void FunctionWriter::writeDropout() {
 void FunctionWriter::writeItems(RegionKind kind,
                                 const std::vector<Item> &items) {
   Expected<string> written = builder::writeItems(
-      items, kind, getAccumulationType(attention), parameters);
+      items, kind, getAccumulationType(attention), first, parameters);
   if (written)
     clauses += *written;
   else if (status)
@@ -137,7 +170,8 @@ void FunctionWriter::writeSizeChecks(const Declaration &query,
     extents = {getExtent("batch size", query, 0),
                getExtent("number of query heads", query, 1),
                getExtent("query length", query, 2),
-               getExtent("key length", key, 2)};
+               getExtent("key length", key, 2),
+               getExtent("query length", query, 2)};
     if (attention.offset) // Positions of queries start elsewhere.
       extents[2].reset();
   }
@@ -225,7 +259,7 @@ Expected<string> FunctionWriter::write() {
     types += (types.empty() ? "" : ", ") + type;
   }
   writeScale();
-  writeOffset();
+  writeOffset(*query, *key);
   if (attention.sink)
     writeClause("sink", {attention.sink->declaration()});
   if (attention.sequences)

@@ -34,8 +34,15 @@ Extents builder::getPackedExtents(const Attention &attention) {
   Extent heads{"number of query heads", attention.queryHeads};
   const Declaration &cumulative =
       *attention.sequences->cumulativeQuery.declaration();
-  return {getExtent("number of sequences", cumulative, 0, -1), heads, {}, {}};
+  return {getExtent("number of sequences", cumulative, 0, -1), heads};
 }
+
+/// Whether dimensions of size 1 stand for any.
+static bool isBroadcast(const Item &item) {
+  return item.name.starts_with("bias") || item.name.starts_with("boolean");
+}
+
+static bool isByRow(const Item &item) { return item.name.ends_with(" rows"); }
 
 /// The positions at which a named mask or score reads its argument `index`;
 /// none of others, which may read anything.
@@ -49,9 +56,10 @@ static std::vector<Symbol> getSymbols(const Item &item, std::size_t index) {
     return {Symbol::batch, Symbol::key};
   if (item.name == "document")
     return {Symbol::batch, index == 0 ? Symbol::query : Symbol::key};
-  if (item.name != "bias" && item.name != "boolean")
+  if (!isBroadcast(item))
     return {};
-  std::vector<Symbol> all = {Symbol::batch, Symbol::head, Symbol::query,
+  std::vector<Symbol> all = {Symbol::batch, Symbol::head,
+                             isByRow(item) ? Symbol::row : Symbol::query,
                              Symbol::key};
   return {all.end() - std::ptrdiff_t(rank), all.end()};
 }
@@ -105,8 +113,11 @@ private:
 void CheckWriter::add(const Item &item, std::size_t index) {
   const Declaration &tensor = *item.arguments[index];
   std::vector<Symbol> symbols = getSymbols(item, index);
-  bool broadcasts = item.name == "bias" || item.name == "boolean";
+  bool broadcasts = isBroadcast(item);
   string reader = item.name + "(" + tensor.name + ")";
+  if (isByRow(item)) // As C++ writes it.
+    reader = item.name.substr(0, item.name.find(' ')) + "(rows(" + tensor.name +
+             "))";
   for (std::size_t dim = 0; dim < symbols.size(); ++dim) {
     const std::optional<Extent> &extent =
         extents[std::size_t(symbols[dim]) - std::size_t(Symbol::batch)];

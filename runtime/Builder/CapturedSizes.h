@@ -31,9 +31,9 @@ struct Extent {
 Extent getExtent(std::string meaning, const detail::Declaration &argument,
                  std::size_t dim, std::int64_t delta = 0);
 
-/// Of batch (or sequence), query head, query and key; nothing where positions
-/// are not counted from 0 to a size.
-using Extents = std::array<std::optional<Extent>, 4>;
+/// Of batch (or sequence), query head, query, key, and row of the query;
+/// nothing where positions are not counted from 0 to a size.
+using Extents = std::array<std::optional<Extent>, 5>;
 
 /// The number of sequences, and nothing of positions in them.
 Extents getPackedExtents(const Attention &attention);

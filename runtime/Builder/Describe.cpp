@@ -125,7 +125,7 @@ Spelling Printer::getSpelling(Operator op) {
 
 void Printer::printLeaf(const Node &node) {
   if (const Symbol *symbol = node.as<Symbol>()) {
-    write({&"sbhqk"[std::size_t(*symbol)], 1});
+    write({&"sbhqki"[std::size_t(*symbol)], 1});
   } else if (const std::int64_t *integer = node.as<std::int64_t>()) {
     write(std::to_string(*integer));
   } else if (const double *real = node.as<double>()) {

@@ -139,10 +139,9 @@ Mask detail::createDocument(const Bool &keep, const DeclarationPtr &ofQuery,
   return Mask(Item{keep.node(), "document", {}, {ofQuery, ofKey}});
 }
 
-/// `tensor(b, h, q, k)`, broadcast.
-static NodePtr loadBroadcast(const DeclarationPtr &tensor) {
-  constexpr Symbol symbols[] = {Symbol::batch, Symbol::head, Symbol::query,
-                                Symbol::key};
+/// `tensor(b, h, q, k)`, broadcast, with the query's position or its row.
+static NodePtr loadBroadcast(const DeclarationPtr &tensor, Symbol query) {
+  const Symbol symbols[] = {Symbol::batch, Symbol::head, query, Symbol::key};
   std::size_t rank = tensor->shape.size();
   std::vector<NodePtr> indices;
   for (std::size_t dim = 0; dim < rank; ++dim)
@@ -152,8 +151,13 @@ static NodePtr loadBroadcast(const DeclarationPtr &tensor) {
   return createLoad(tensor, std::move(indices));
 }
 
-Mask detail::createBoolean(const DeclarationPtr &allowed) {
-  return Mask(Item{loadBroadcast(allowed), "boolean", {}, {allowed}});
+static std::string nameBy(Symbol query, const char *name) {
+  return std::string(name) + (query == Symbol::row ? " rows" : "");
+}
+
+Mask detail::createBoolean(const DeclarationPtr &allowed, Symbol query) {
+  return Mask(Item{
+      loadBroadcast(allowed, query), nameBy(query, "boolean"), {}, {allowed}});
 }
 
 //===----------------------------------------------------------------------===//
@@ -183,8 +187,10 @@ Score detail::createAlibi(const Real &slope, const DeclarationPtr &slopes) {
   return Score(Item{(s - slope * abs(q - k)).node(), "alibi", {}, {slopes}});
 }
 
-Score detail::createBias(const DeclarationPtr &bias) {
+Score detail::createBias(const DeclarationPtr &bias, Symbol query) {
   Real s(getSymbol(Symbol::score));
-  return Score(
-      Item{(s + Real(loadBroadcast(bias))).node(), "bias", {}, {bias}});
+  return Score(Item{(s + Real(loadBroadcast(bias, query))).node(),
+                    nameBy(query, "bias"),
+                    {},
+                    {bias}});
 }

@@ -86,6 +86,7 @@ private:
   Status status;
   string body, clauses, caches, results;
   unsigned numValues = 0, numResults = 1;
+  FirstPosition first;
 };
 
 void LayerWriter::writeMap(const string &keyword, const string &kind,
@@ -194,7 +195,9 @@ void LayerWriter::writeCache() {
   if (element == ElementType::i8)
     for (const char *name : {"key_scales", "value_scales"})
       addUpdated(name, ElementType::f32, shape);
-  writeClause("lengths", {add("lengths", ElementType::i32, {batch})});
+  auto lengths = add("lengths", ElementType::i32, {batch});
+  first = {{{"%lengths", writeType(*lengths)}}, true};
+  writeClause("lengths", {lengths});
   if (cache.hasCounts)
     writeClause("counts", {add("counts", ElementType::i32, {batch})});
   if (cache.isRing) {
@@ -208,7 +211,7 @@ void LayerWriter::writeCache() {
 
 void LayerWriter::writeItems(RegionKind kind, const std::vector<Item> &items) {
   Expected<string> written = builder::writeItems(
-      items, kind, getAccumulationType(attention), parameters);
+      items, kind, getAccumulationType(attention), first, parameters);
   if (written)
     clauses += *written;
   else if (status)
@@ -225,6 +228,7 @@ void LayerWriter::writeSizeChecks(const Declaration &input,
     extents[1] = Extent{"number of query heads", attention.queryHeads};
     if (!layer.cache && !attention.offset)
       extents[2] = getExtent("query length", input, 1);
+    extents[4] = getExtent("query length", input, 1);
     if (!layer.cache)
       extents[3] = getExtent("key length", source, dim);
   }
@@ -239,17 +243,21 @@ void LayerWriter::writeAttention() {
   if (attention.offset) {
     const auto &value = attention.offset->value();
     if (const auto *tensor = std::get_if<DeclarationPtr>(&value)) {
+      first = {{{"%" + (*tensor)->name, writeType(**tensor)}}, true};
       writeClause("offset", {add(*tensor)});
     } else {
       const Node &tokens = *std::get<Index>(value).node();
-      if (const auto *scalar = tokens.as<detail::Scalar>())
+      if (const auto *scalar = tokens.as<detail::Scalar>()) {
+        const Declaration &declaration = *scalar->declaration;
+        first = {{{"%" + declaration.name, writeType(declaration)}}};
         writeClause("offset", {add(scalar->declaration)});
-      else
-        clauses +=
-            "\n      offset(" +
+      } else {
+        string number =
             append("arith.constant " +
-                   std::to_string(*tokens.as<std::int64_t>()) + " : index") +
-            " : index)";
+                   std::to_string(*tokens.as<std::int64_t>()) + " : index");
+        first = {{{number, "index"}}};
+        clauses += "\n      offset(" + number + " : index)";
+      }
     }
   }
   if (attention.scale)

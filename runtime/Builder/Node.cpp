@@ -63,12 +63,13 @@ NodePtr detail::createLoad(const DeclarationPtr &tensor,
 
 NodePtr detail::getSymbol(Symbol symbol) {
   // One node for each, so that expressions that share it compute it once.
-  static const std::array<NodePtr, 5> symbols = {
+  static const std::array<NodePtr, 6> symbols = {
       create(NodeType::real, Symbol::score),
       create(NodeType::index, Symbol::batch),
       create(NodeType::index, Symbol::head),
       create(NodeType::index, Symbol::query),
-      create(NodeType::index, Symbol::key)};
+      create(NodeType::index, Symbol::key),
+      create(NodeType::index, Symbol::row)};
   return symbols[std::size_t(symbol)];
 }
 

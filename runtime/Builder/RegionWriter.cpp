@@ -8,11 +8,13 @@
 #include "runtime/Builder/RegionWriter.h"
 #include "runtime/Builder/Node.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdio>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 
 using namespace attn;
 using namespace attn::builder;
@@ -26,9 +28,10 @@ namespace {
 class RegionWriter {
 public:
   RegionWriter(RegionKind kind, ElementType accumulation,
-               Parameters &parameters)
+               const FirstPosition &first, Parameters &parameters)
       : kind(kind), accumulation(accumulation),
-        real(string(nameOf(accumulation))), parameters(parameters) {}
+        real(string(nameOf(accumulation))), first(first),
+        parameters(parameters) {}
 
   Expected<string> write(const Node &root) {
     string yielded = writeValue(root);
@@ -50,6 +53,8 @@ private:
   string writeValue(const Node &node);
   string writeNew(const Node &node);
   string writeSymbol(Symbol symbol);
+  string writeRow();
+  string writeInteger(const string &value, const string &type);
   string writeReal(double value);
   string writeLoad(const Node &node, const Load &load);
   string writeOperation(const Node &node, Operator op);
@@ -89,6 +94,7 @@ private:
   const RegionKind kind;
   const ElementType accumulation;
   const string real; ///< The accumulation type in IR.
+  const FirstPosition &first;
   Parameters &parameters;
   std::optional<string> problem;
   string body, captures;
@@ -134,7 +140,47 @@ string RegionWriter::writeNew(const Node &node) {
 string RegionWriter::writeSymbol(Symbol symbol) {
   if (symbol == Symbol::score && kind == RegionKind::mask)
     return fail("expected no use of the score, which is not known yet");
+  if (symbol == Symbol::row)
+    return writeRow();
   return string("%") + "sbhqk"[std::size_t(symbol)];
+}
+
+/// An integer of a type as an index.
+string RegionWriter::writeInteger(const string &value, const string &type) {
+  return type == "index"
+             ? value
+             : append("arith.index_cast " + value + " : " + type + " to index");
+}
+
+/// The query's position less that of the first.
+string RegionWriter::writeRow() {
+  if (first.values.empty())
+    return "%q";
+  std::vector<string> names;
+  for (const FirstPosition::Captured &value : first.values) {
+    names.push_back("%first." + std::to_string(names.size()));
+    captures += (captures.empty() ? "" : ", ") + names.back() + " = " +
+                value.name + " : " + value.type;
+  }
+  auto load = [&](std::size_t which, const string &index) {
+    const string &type = first.values[which].type;
+    string element =
+        append("tensor.extract " + names[which] + "[" + index + "] : " + type);
+    std::size_t begin = type.rfind('x') + 1; // Of "i32>".
+    return writeInteger(element, type.substr(begin, type.size() - begin - 1));
+  };
+  string position;
+  if (names.size() == 2) {
+    string next = append("arith.addi", "%b", constant("1", "index"), "index");
+    string queries =
+        append("arith.subi", load(0, next), load(0, "%b"), "index");
+    string keys = append("arith.subi", load(1, next), load(1, "%b"), "index");
+    position = append("arith.subi", keys, queries, "index");
+  } else {
+    position = first.isPerBatch ? load(0, "%b")
+                                : writeInteger(names[0], first.values[0].type);
+  }
+  return append("arith.subi", "%q", position, "index");
 }
 
 string RegionWriter::writeReal(double value) {
@@ -338,10 +384,11 @@ string RegionWriter::writeRemainder(const Node &node, const string &a,
 /// The name of an item, or its region.
 static Expected<string> writeItem(const Item &item, RegionKind kind,
                                   ElementType accumulation,
+                                  const FirstPosition &first,
                                   Parameters &parameters) {
   // Also what has a name, to find what is wrong with it.
   Parameters unused;
-  RegionWriter writer(kind, accumulation,
+  RegionWriter writer(kind, accumulation, first,
                       item.name.empty() ? parameters : unused);
   Expected<string> region = writer.write(*item.value);
   if (!region || item.name.empty())
@@ -358,8 +405,27 @@ static Expected<string> writeItem(const Item &item, RegionKind kind,
   return item.name + (item.literals.empty() ? "" : "(" + item.literals + ")");
 }
 
+/// Each node is looked at once, as many may share it.
+static bool readsRow(const Node &node, std::unordered_set<const Node *> &seen) {
+  if (!seen.insert(&node).second || node.depth > Node::maxDepth)
+    return false;
+  const Symbol *symbol = node.as<Symbol>();
+  return (symbol && *symbol == Symbol::row) ||
+         std::any_of(
+             node.operands.begin(), node.operands.end(),
+             [&](const NodePtr &operand) { return readsRow(*operand, seen); });
+}
+
+bool builder::readRows(const std::vector<Item> &items) {
+  std::unordered_set<const Node *> seen;
+  return std::any_of(items.begin(), items.end(), [&](const Item &item) {
+    return readsRow(*item.value, seen);
+  });
+}
+
 Expected<string> builder::writeItems(const std::vector<Item> &items,
                                      RegionKind kind, ElementType accumulation,
+                                     const FirstPosition &first,
                                      Parameters &parameters) {
   string keyword = kind == RegionKind::score ? "score" : "mask", list;
   if (items.size() > Item::maxItems)
@@ -368,7 +434,8 @@ Expected<string> builder::writeItems(const std::vector<Item> &items,
                      std::to_string(Item::maxItems) + " items, got more",
                  {}};
   for (const Item &item : items) {
-    Expected<string> written = writeItem(item, kind, accumulation, parameters);
+    Expected<string> written =
+        writeItem(item, kind, accumulation, first, parameters);
     if (!written)
       return written;
     list += (list.empty() ? "\n      " + keyword + " " : ", ") + *written;

@@ -14,6 +14,7 @@
 #include "runtime/Builder/Parameters.h"
 
 #include <string>
+#include <vector>
 
 namespace attn::builder {
 
@@ -23,8 +24,23 @@ enum class RegionKind { score, mask };
 /// A `score` or `mask` clause on a line of its own, of names and regions;
 /// nothing without items. `accumulation` is the type of scores. Adds the
 /// arguments that it reads. An error names the expression.
+/// What the position of the first query is computed from: nothing if it is 0,
+/// one integer, a vector with one for each batch, or the two cumulative lengths
+/// of sequences that end with their keys.
+struct FirstPosition {
+  struct Captured {
+    std::string name, type; ///< In IR.
+  };
+  std::vector<Captured> values = {};
+  bool isPerBatch = false;
+};
+
+/// Whether an item reads a tensor by the row of the query.
+bool readRows(const std::vector<detail::Item> &items);
+
 Expected<std::string> writeItems(const std::vector<detail::Item> &items,
                                  RegionKind kind, ElementType accumulation,
+                                 const FirstPosition &first,
                                  Parameters &parameters);
 
 } // namespace attn::builder

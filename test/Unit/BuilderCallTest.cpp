@@ -49,6 +49,102 @@ protected:
   std::optional<Kernel> kernel;
 };
 
+/// Whatever an offset is, also where the mask has no name.
+TEST_F(BuilderCall, RowsStayWhereOffsetsMovePositions) {
+  for (std::size_t i = 0; i < key.data.size(); ++i)
+    key.data[i] = float(i % 7) - 0.25f * float(i % 5);
+  const bool elements[] = {false, false, true,  true,  false, //
+                           true,  false, true,  false, false, //
+                           true,  false, false, true,  true};
+  TensorView allowed(elements, Sizes{3, 5});
+  Ints offsets({2}, 4);
+  offsets.data[1] = -3;
+  std::int64_t number = 7;
+  auto run = [&](Attention attention, std::vector<Argument> captured) {
+    compile(std::move(attention));
+    Floats out({2, 2, 3, 4});
+    std::vector<Argument> arguments = {query.view(), key.view(), key.view()};
+    arguments.insert(arguments.end(), captured.begin(), captured.end());
+    TensorView results[] = {out.view()};
+    Status status = kernel->run(arguments, results);
+    EXPECT_TRUE(status.ok()) << status.error().message;
+    return out.data;
+  };
+  Input<bool, 2> table("allowed");
+  std::vector<float> expected = run({.mask = boolean(table)}, {allowed});
+  for (const Mask &mask : {boolean(rows(table)), !!boolean(rows(table))}) {
+    EXPECT_EQ(run({.mask = mask}, {allowed}), expected);
+    EXPECT_EQ(run({.offset = 7, .mask = mask}, {allowed}), expected);
+    EXPECT_EQ(run({.offset = attn::Scalar<std::int64_t>("past"), .mask = mask},
+                  {number, allowed}),
+              expected);
+    EXPECT_EQ(run({.offset = Input<std::int32_t, 1>("past"), .mask = mask},
+                  {offsets.view(), allowed}),
+              expected);
+    EXPECT_EQ(run({.offset = Offset::bottomRight(), .mask = mask}, {allowed}),
+              expected);
+    EXPECT_EQ(run({.queryLength = 3,
+                   .keyLength = 5,
+                   .offset = Offset::bottomRight(),
+                   .mask = mask},
+                  {allowed}),
+              expected);
+  }
+}
+
+/// Rows count within the sequence, from either end.
+TEST_F(BuilderCall, RowsOfSequences) {
+  Input<bool, 3> table("allowed");
+  Input<std::int32_t, 1> cumulativeQuery("cumulative_query"),
+      cumulativeKey("cumulative_key");
+  for (std::size_t i = 0; i < key.data.size(); ++i)
+    key.data[i] = float(i % 7);
+  Floats packedQuery({1, 2, 3, 4}, 1.0f), packedKey({1, 2, 5, 4});
+  std::copy_n(key.data.begin(), packedKey.data.size(), packedKey.data.begin());
+  Ints ofQuery({3}), ofKey({3});
+  ofQuery.data = {0, 2, 3};
+  ofKey.data = {0, 3, 5};
+  const bool elements[] = {false, true,  true, true, false, true, //
+                           true,  false, true, true, true,  true};
+  TensorView allowed(elements, Sizes{2, 2, 3});
+  std::vector<std::vector<float>> outputs;
+  for (bool bottomRight : {false, true})
+    for (const Mask &mask : {boolean(rows(table)), !!boolean(rows(table))}) {
+      Attention attention{
+          .sequences = Sequences{cumulativeQuery, cumulativeKey}, .mask = mask};
+      if (bottomRight)
+        attention.offset = Offset::bottomRight();
+      compile(attention);
+      Floats out({1, 2, 3, 4});
+      Argument arguments[] = {packedQuery.view(), packedKey.view(),
+                              packedKey.view(),   ofQuery.view(),
+                              ofKey.view(),       allowed};
+      TensorView results[] = {out.view()};
+      Status status = kernel->run(arguments, results);
+      ASSERT_TRUE(status.ok()) << status.error().message;
+      outputs.push_back(out.data);
+    }
+  compile({.sequences = Sequences{cumulativeQuery, cumulativeKey},
+           .mask = boolean(table)});
+  Floats out({1, 2, 3, 4});
+  Argument arguments[] = {packedQuery.view(), packedKey.view(),
+                          packedKey.view(),   ofQuery.view(),
+                          ofKey.view(),       allowed};
+  TensorView results[] = {out.view()};
+  ASSERT_TRUE(kernel->run(arguments, results).ok());
+  for (const std::vector<float> &output : outputs)
+    EXPECT_EQ(output, out.data);
+}
+
+TEST_F(BuilderCall, SizesOfRows) {
+  compile({.offset = 4, .mask = boolean(rows(Input<bool, 2>("allowed")))});
+  const bool elements[35] = {};
+  EXPECT_EQ(call({TensorView(elements, Sizes{3, 5})}), "");
+  EXPECT_NE(call({TensorView(elements, Sizes{7, 5})})
+                .find("query length of boolean(rows(allowed))"),
+            string::npos);
+}
+
 /// What is combined with itself is one expression, and checked once.
 TEST_F(BuilderCall, MaskCombinedWithItself) {
   Mask mask = keyPadding(Input<std::int32_t, 1>("lengths"));

@@ -218,6 +218,21 @@ TEST(BuilderErrors, Broadcasts) {
             "boolean(allowed): expected dimension 3 of size 7 or 1, got 6");
 }
 
+/// An offset leaves rows where they are.
+TEST(BuilderErrors, SizesOfRows) {
+  attn::Scalar<std::int64_t> past("past");
+  Input<bool, 2> allowed("allowed", 2, 7);
+  Input<float, 3> terms("terms", 3, dynamic, dynamic);
+  for (const Mask &mask : {boolean(rows(allowed)), !boolean(rows(allowed))})
+    EXPECT_EQ(
+        errorOf(Attention{.queryLength = 5, .offset = past, .mask = mask}),
+        "boolean(rows(allowed)): expected dimension 0 of size 5 or 1, "
+        "got 2");
+  EXPECT_EQ(errorOf(Attention{
+                .queryHeads = 6, .offset = past, .score = bias(rows(terms))}),
+            "bias(rows(terms)): expected dimension 0 of size 6 or 1, got 3");
+}
+
 /// Of parts of other masks too.
 TEST(BuilderErrors, BroadcastsOfParts) {
   Input<bool, 2> allowed("allowed", 5, 6);

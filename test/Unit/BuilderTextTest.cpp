@@ -105,6 +105,8 @@ TEST(BuilderText, NamedMasks) {
             "document(%of_query, %of_key : tensor<?x?xi64>, tensor<?x?xi64>)");
   EXPECT_EQ(writeMask(boolean(allowed)),
             "boolean(%allowed : tensor<4x1x?xi1>)");
+  EXPECT_EQ(writeMask(boolean(rows(allowed))),
+            "boolean rows(%allowed : tensor<4x1x?xi1>)");
   EXPECT_EQ(writeMask(Mask()), "");
 }
 
@@ -115,6 +117,8 @@ TEST(BuilderText, NamedScores) {
   EXPECT_EQ(writeScore(alibi(slopes) | softcap(30) | bias(terms)),
             "alibi(%slopes : tensor<4xf16>), softcap(30.0), "
             "bias(%terms : tensor<1x4x?x?xf32>)");
+  EXPECT_EQ(writeScore(bias(rows(terms))),
+            "bias rows(%terms : tensor<1x4x?x?xf32>)");
   EXPECT_EQ(writeScore(softcap(cap) | softcap(1e-7f)),
             "softcap(%cap : f32), softcap(1.0000000116860974e-07)");
   EXPECT_EQ(writeScore(softcap(1e20)), "softcap(1.0e+20)");

@@ -21,8 +21,8 @@ namespace attn {
 
 namespace detail {
 
-/// What a lambda's arguments are.
-enum class Symbol : std::uint8_t { score, batch, head, query, key };
+/// What a lambda's arguments are, and the row that a query has in the call.
+enum class Symbol : std::uint8_t { score, batch, head, query, key, row };
 ATTN_EXPORT NodePtr getSymbol(Symbol symbol);
 inline Index getPosition(Symbol symbol) { return Index(getSymbol(symbol)); }
 
@@ -84,7 +84,7 @@ ATTN_EXPORT Mask createKeyPadding(const Bool &keep,
                                   const DeclarationPtr &padding);
 ATTN_EXPORT Mask createDocument(const Bool &keep, const DeclarationPtr &ofQuery,
                                 const DeclarationPtr &ofKey);
-ATTN_EXPORT Mask createBoolean(const DeclarationPtr &allowed);
+ATTN_EXPORT Mask createBoolean(const DeclarationPtr &allowed, Symbol query);
 } // namespace detail
 
 /// The first `lengths(b)` keys, and those up to the query's position.
@@ -120,12 +120,34 @@ Mask document(const Tensor<T, 2> &ofQuery, const Tensor<T, 2> &ofKey) {
                                 ofQuery.declaration(), ofKey.declaration());
 }
 
-/// Where `allowed(b, h, q, k)`. Leading dimensions may be missing, and a
-/// dimension of a size that is known to be 1 stands for any.
+/// Where `allowed(b, h, q, k)`, with the position `q` of the query, which an
+/// offset moves: a tensor of all positions. Leading dimensions may be missing,
+/// and a dimension of a size that is known to be 1 stands for any.
 template <int Rank>
   requires(Rank <= 4)
 Mask boolean(const Tensor<bool, Rank> &allowed) {
-  return detail::createBoolean(allowed.declaration());
+  return detail::createBoolean(allowed.declaration(), detail::Symbol::query);
+}
+
+/// A tensor that `boolean` and `bias` index by the row of the query in the call
+/// (or in its sequence), whatever its position is, as PyTorch and ONNX do: of
+/// the sizes of the call.
+template <typename T, int Rank> struct Rows {
+  Tensor<T, Rank> tensor;
+};
+template <typename T, int Rank>
+Rows<T, Rank> rows(const Tensor<T, Rank> &tensor) {
+  return {tensor};
+}
+
+/// Where `allowed(b, h, i, k)`, with the row `i` of the query:
+///
+///     boolean(rows(allowed))
+template <int Rank>
+  requires(Rank <= 4)
+Mask boolean(const Rows<bool, Rank> &allowed) {
+  return detail::createBoolean(allowed.tensor.declaration(),
+                               detail::Symbol::row);
 }
 
 } // namespace attn

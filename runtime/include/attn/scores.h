@@ -55,7 +55,7 @@ ATTN_EXPORT Score softcap(const Real &cap);
 
 namespace detail {
 ATTN_EXPORT Score createAlibi(const Real &slope, const DeclarationPtr &slopes);
-ATTN_EXPORT Score createBias(const DeclarationPtr &bias);
+ATTN_EXPORT Score createBias(const DeclarationPtr &bias, Symbol query);
 } // namespace detail
 
 /// `s - slopes(h) * abs(q - k)`, with one slope for each query head (Press et
@@ -67,12 +67,22 @@ Score alibi(const Tensor<T, 1> &slopes) {
                              slopes.declaration());
 }
 
-/// `s + terms(b, h, q, k)`. Leading dimensions may be missing, and a dimension
-/// of a size that is known to be 1 stands for any.
+/// `s + terms(b, h, q, k)`, with the position `q` of the query, which an offset
+/// moves: a tensor of all positions. Leading dimensions may be missing, and a
+/// dimension of a size that is known to be 1 stands for any.
 template <typename T, int Rank>
   requires(std::same_as<detail::ExpressionOf<T>, Real> && Rank <= 4)
 Score bias(const Tensor<T, Rank> &terms) {
-  return detail::createBias(terms.declaration());
+  return detail::createBias(terms.declaration(), detail::Symbol::query);
+}
+
+/// `s + terms(b, h, i, k)`, with the row `i` of the query (see Rows):
+///
+///     bias(rows(terms))
+template <typename T, int Rank>
+  requires(std::same_as<detail::ExpressionOf<T>, Real> && Rank <= 4)
+Score bias(const Rows<T, Rank> &terms) {
+  return detail::createBias(terms.tensor.declaration(), detail::Symbol::row);
 }
 
 } // namespace attn

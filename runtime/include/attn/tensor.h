@@ -73,8 +73,9 @@ using ExpressionOf =
 /// element outside of it is an error of the call where a visible position
 /// depends on it. What is passed for a tensor that a named mask or score reads
 /// must have the sizes of the call's batch, heads, queries and keys: that of
-/// queries is free where an offset moves their positions, and so are those of
-/// queries and keys in packed sequences.
+/// queries is free where an offset moves their positions, but for tensors that
+/// are read by `rows`, and so are those of queries and keys in packed
+/// sequences.
 template <typename T, int Rank> class Tensor {
   static_assert(Rank >= 1 && Rank <= TensorView::maxRank);
 
