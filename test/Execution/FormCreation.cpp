@@ -68,6 +68,7 @@ ArgumentForm attn::test::tensorArgument(const FormContext &context,
       Index size = dim == Dim::batch      ? extents.batches
                    : dim == Dim::head     ? heads
                    : dim == Dim::position ? extents.positions
+                   : dim == Dim::row      ? extents.rows
                    : dim == Dim::key      ? extents.keyLength
                                           : 1;
       bool isDynamic = dim != Dim::head && dim != Dim::one;
@@ -95,8 +96,8 @@ attn::test::scalarArgument(const FormContext &context, const string &name,
           [create](const Extents &, Random &random) { return create(random); }};
 }
 
-std::vector<Dim> attn::test::broadcastDims(Random &random) {
-  std::vector<Dim> dims = {Dim::batch, Dim::head, Dim::position, Dim::key};
+std::vector<Dim> attn::test::broadcastDims(Random &random, Dim query) {
+  std::vector<Dim> dims = {Dim::batch, Dim::head, query, Dim::key};
   dims.erase(dims.begin(), dims.begin() + random.between(0, 4));
   for (Dim &dim : dims)
     if (random.chance(0.3))

@@ -31,12 +31,12 @@ std::optional<double> element(const Value &value, const Shape &index,
                               ElementType accumulation);
 
 /// A dimension of a captured tensor.
-enum class Dim { batch, head, position, key, one };
+enum class Dim { batch, head, position, row, key, one };
 
 /// Dimensions of a tensor that broadcasts to (B, Hq, Sq, Skv): the last ones,
-/// some of them of size 1.
-std::vector<Dim> broadcastDims(Random &random);
-/// Where (b, h, p, j) lies in such a tensor.
+/// some of them of size 1. Queries are counted by position or by row.
+std::vector<Dim> broadcastDims(Random &random, Dim query);
+/// Where (b, h, p, j) lies in such a tensor, or (b, h, i, j).
 Shape broadcastIndex(const std::vector<Dim> &dims, Index b, Index h, Index p,
                      Index j);
 bool hasPosition(const std::vector<Dim> &dims);

@@ -31,6 +31,7 @@ using Value = std::variant<TestTensor, Index, double>;
 struct Extents {
   Index batches = 0;   ///< Or sequences: b is below it.
   Index positions = 0; ///< p is below it.
+  Index rows = 0;      ///< i is below it.
   Index keyLength = 0; ///< j is below it.
 };
 
@@ -55,6 +56,8 @@ template <typename Function> struct Form {
   std::function<Function(const std::vector<Value> &)> bind;
   /// A tensor is indexed by p, so p must not be negative.
   bool indexesPosition = false;
+  /// The function wants the query's row in the call for its position.
+  bool indexesRow = false;
 };
 using MaskForm = Form<MaskFunction>;
 using ScoreForm = Form<ScoreFunction>;

@@ -131,8 +131,9 @@ static MaskForm createDocument(const FormContext &context, Random &random) {
           /*indexesPosition=*/true};
 }
 
-static MaskForm createBoolean(const FormContext &context, Random &random) {
-  std::vector<Dim> dims = broadcastDims(random);
+static MaskForm createBooleanBy(Dim query, const string &name,
+                                const FormContext &context, Random &random) {
+  std::vector<Dim> dims = broadcastDims(random, query);
   ArgumentForm keep = tensorArgument(context, "keep", dims, "i1", inRuns(coin));
   auto bind = [dims](const std::vector<Value> &values) -> MaskFunction {
     return [dims, t = values[0]](Index b, Index h, Index p,
@@ -141,10 +142,19 @@ static MaskForm createBoolean(const FormContext &context, Random &random) {
     };
   };
   return {"",
-          "boolean(%" + keep.name + " : " + keep.type + ")",
+          name + "(%" + keep.name + " : " + keep.type + ")",
           {keep},
           bind,
-          hasPosition(dims)};
+          hasPosition(dims),
+          /*indexesRow=*/query == Dim::row};
+}
+
+static MaskForm createBoolean(const FormContext &context, Random &random) {
+  return createBooleanBy(Dim::position, "boolean", context, random);
+}
+
+static MaskForm createBooleanRows(const FormContext &context, Random &random) {
+  return createBooleanBy(Dim::row, "boolean rows", context, random);
 }
 
 //===----------------------------------------------------------------------===//
@@ -262,6 +272,7 @@ static const Creators<MaskFunction> maskCreators = {
     {"key_padding of i1", createKeyPaddingBoolean},
     {"document", createDocument},
     {"boolean", createBoolean},
+    {"boolean rows", createBooleanRows},
     {"mask region: dilated", createDilatedMask},
     {"mask region: window per head", createHeadWindowMask},
     {"mask region: blocks", createBlockMask},

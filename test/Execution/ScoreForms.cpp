@@ -64,9 +64,10 @@ static ScoreForm createAlibi(const FormContext &context, Random &random) {
       "", "alibi(%" + slopes.name + " : " + slopes.type + ")", {slopes}, bind};
 }
 
-static ScoreForm createBias(const FormContext &context, Random &random) {
+static ScoreForm createBiasBy(Dim query, const string &name,
+                              const FormContext &context, Random &random) {
   ElementType accumulation = context.accumulation;
-  std::vector<Dim> dims = broadcastDims(random);
+  std::vector<Dim> dims = broadcastDims(random, query);
   ArgumentForm bias = tensorArgument(
       context, "bias", dims, anyFloat(random), [](const Extents &, Random &r) {
         return r.chance(0.1) ? -std::numeric_limits<double>::infinity()
@@ -81,10 +82,19 @@ static ScoreForm createBias(const FormContext &context, Random &random) {
     };
   };
   return {"",
-          "bias(%" + bias.name + " : " + bias.type + ")",
+          name + "(%" + bias.name + " : " + bias.type + ")",
           {bias},
           bind,
-          hasPosition(dims)};
+          hasPosition(dims),
+          /*indexesRow=*/query == Dim::row};
+}
+
+static ScoreForm createBias(const FormContext &context, Random &random) {
+  return createBiasBy(Dim::position, "bias", context, random);
+}
+
+static ScoreForm createBiasRows(const FormContext &context, Random &random) {
+  return createBiasBy(Dim::row, "bias rows", context, random);
 }
 
 //===----------------------------------------------------------------------===//
@@ -200,6 +210,7 @@ static const Creators<ScoreFunction> scoreCreators = {
     {"softcap of an operand", createSoftcapOperand},
     {"alibi", createAlibi},
     {"bias", createBias},
+    {"bias rows", createBiasRows},
     {"score region: affine", createAffineScore},
     {"score region: relative bias", createRelativeBias},
     {"score region: distance decay", createDistanceDecay},

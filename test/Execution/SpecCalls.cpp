@@ -160,6 +160,7 @@ private:
       Index length = sequence.queryEnd - sequence.queryBegin;
       if (sequence.offset < 0)
         features.insert("negative offset");
+      extents.rows = std::max(extents.rows, length);
       // A tensor of absurd size helps nobody.
       if (sequence.offset <= 1000)
         extents.positions =
@@ -300,9 +301,24 @@ private:
       for (const ArgumentForm &argument : form.arguments)
         own.push_back(argument.create(extents, random));
       values.insert(values.end(), own.begin(), own.end());
-      result.push_back(form.bind(own));
+      result.push_back(form.indexesRow ? ofRows(form.bind(own))
+                                       : form.bind(own));
     }
     return result;
+  }
+
+  /// Functions of positions of those that want rows.
+  MaskFunction ofRows(const MaskFunction &function) const {
+    return
+        [function, sequences = sequences](Index b, Index h, Index p, Index j) {
+          return function(b, h, p - sequences[std::size_t(b)].offset, j);
+        };
+  }
+  ScoreFunction ofRows(const ScoreFunction &function) const {
+    return [function, sequences = sequences](double s, Index b, Index h,
+                                             Index p, Index j) {
+      return function(s, b, h, p - sequences[std::size_t(b)].offset, j);
+    };
   }
 
   /// Fills rows of query, key and value that no kept position reads with NaN

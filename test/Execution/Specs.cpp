@@ -21,6 +21,12 @@ bool KernelSpec::indexesPosition() const {
          std::any_of(masks.begin(), masks.end(), indexes);
 }
 
+bool KernelSpec::indexesRow() const {
+  auto indexes = [](const auto &form) { return form.indexesRow; };
+  return std::any_of(scores.begin(), scores.end(), indexes) ||
+         std::any_of(masks.begin(), masks.end(), indexes);
+}
+
 std::optional<Index> KernelSpec::decodedRows() const {
   Index rows = queryHeads / keyValueHeads * fixedSizes.queryLength.value_or(0);
   if (rows < 1 || rows > 16 || packed || dropoutRate ||
@@ -144,6 +150,11 @@ KernelSpec attn::test::createKernelSpec(Random &random,
   if (spec.offset == KernelSpec::Offset::bottomRight &&
       spec.indexesPosition() && (spec.packed || spec.fixedSizes.keyLength))
     spec.offset = KernelSpec::Offset::none;
+  // Rows are not known from bottom right of dynamic lengths, but of sequences.
+  if (spec.offset == KernelSpec::Offset::bottomRight && spec.indexesRow() &&
+      !spec.packed &&
+      !(spec.fixedSizes.queryLength && spec.fixedSizes.keyLength))
+    spec.offset = KernelSpec::Offset::scalar;
   return spec;
 }
 

@@ -43,6 +43,7 @@ struct KernelSpec {
     return type == ElementType::f64 ? ElementType::f64 : ElementType::f32;
   }
   bool indexesPosition() const;
+  bool indexesRow() const;
   /// Queries that read one key/value head, if they are few: what decoding is
   /// computed for.
   std::optional<Index> decodedRows() const;
