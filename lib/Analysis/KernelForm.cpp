@@ -137,14 +137,24 @@ static LogicalResult verifyStep(scf::ForOp op) {
          << toString(*step, /*Radix=*/10, /*Signed=*/true);
 }
 
+static LogicalResult verifyPadding(tensor::PadOp op) {
+  for (auto padding : {op.getMixedLowPad(), op.getMixedHighPad()})
+    for (OpFoldResult each : padding)
+      if (std::optional<int64_t> count = getConstantIntValue(each);
+          count && *count < 0)
+        return op.emitOpError("expected padding of at least 0, got ") << *count;
+  return success();
+}
+
 LogicalResult attn::verifyConstantOperands(Operation *root) {
-  WalkResult result = root->walk([](Operation *op) {
-    auto dim = dyn_cast<tensor::DimOp>(op);
-    auto loop = dyn_cast<scf::ForOp>(op);
-    return (dim && failed(verifyDimension(dim))) ||
-                   (loop && failed(verifyStep(loop)))
-               ? WalkResult::interrupt()
-               : WalkResult::advance();
+  WalkResult result = root->walk([](Operation *op) -> WalkResult {
+    if (auto dim = dyn_cast<tensor::DimOp>(op))
+      return verifyDimension(dim);
+    if (auto loop = dyn_cast<scf::ForOp>(op))
+      return verifyStep(loop);
+    if (auto pad = dyn_cast<tensor::PadOp>(op))
+      return verifyPadding(pad);
+    return WalkResult::advance();
   });
   return failure(result.wasInterrupted());
 }

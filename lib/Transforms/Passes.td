@@ -44,8 +44,10 @@ def CheckConstantOperands : Pass<"attn-check-constant-operands"> {
   let summary = "Refuse constant operands that leave an operation undefined";
   let description = [{
     `tensor.dim` with a constant index outside of the tensor's rank is an error at
-    its operation, and so is `scf.for` with a constant step that is not positive.
-    Analyses read foreign memory at the one, and the other never ends. Values that
+    its operation, and so are `scf.for` with a constant step that is not positive
+    and `tensor.pad` with constant padding that is negative. Analyses read foreign
+    memory at the first, the second never ends, and the third becomes a slice that
+    lies outside of its tensor. Values that
     are not constants are left to `attn-add-runtime-checks`.
   }];
 }

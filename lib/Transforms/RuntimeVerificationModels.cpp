@@ -98,6 +98,86 @@ struct ParallelModel
   }
 };
 
+/// A slice that is written lies inside of the tensor, and is as large as what
+/// is written to it.
+struct InsertSliceModel
+    : RuntimeVerifiableOpInterface::ExternalModel<InsertSliceModel,
+                                                  tensor::InsertSliceOp> {
+  void generateRuntimeVerification(Operation *op, OpBuilder &builder,
+                                   Location loc, DescribeFn describe) const {
+    auto insert = cast<tensor::InsertSliceOp>(op);
+    for (int64_t dim = 0; dim < insert.getDestType().getRank(); ++dim)
+      if (!isKnownInside(insert, dim))
+        checkDimension(insert, dim, {builder, loc, op, describe});
+    checkSizes(insert, {builder, loc, op, describe});
+  }
+
+  static void checkSizes(tensor::InsertSliceOp insert, Checks checks) {
+    OpBuilder &b = checks.builder;
+    llvm::SmallBitVector dropped = insert.getDroppedDims();
+    int64_t from = 0;
+    for (auto [dim, size] : llvm::enumerate(insert.getMixedSizes())) {
+      if (dropped.test(unsigned(dim)))
+        continue;
+      if (isa<Value>(size) || insert.getSourceType().isDynamicDim(from)) {
+        Value given =
+            tensor::DimOp::create(b, checks.loc, insert.getSource(), from);
+        Value expected = getValueOrCreateConstantIndexOp(b, checks.loc, size);
+        checks.require(
+            checks.compare(arith::CmpIPredicate::eq, given, expected),
+            "dimension " + Twine(from) + " of the source is not the slice's");
+      }
+      ++from;
+    }
+  }
+
+  static bool isKnownInside(tensor::InsertSliceOp insert, int64_t dim) {
+    int64_t offset = insert.getStaticOffset(dim),
+            size = insert.getStaticSize(dim),
+            stride = insert.getStaticStride(dim),
+            whole = insert.getDestType().getDimSize(dim);
+    if (ShapedType::isDynamic(size) || ShapedType::isDynamic(whole))
+      return false;
+    if (size == 0)
+      return true;
+    int64_t product, last;
+    return !ShapedType::isDynamic(offset) && !ShapedType::isDynamic(stride) &&
+           offset >= 0 && !llvm::MulOverflow(size - 1, stride, product) &&
+           !llvm::AddOverflow(offset, product, last) && last >= 0 &&
+           last < whole;
+  }
+
+  static void checkDimension(tensor::InsertSliceOp insert, int64_t dim,
+                             Checks checks) {
+    OpBuilder &b = checks.builder;
+    Location loc = checks.loc;
+    auto index = [&](OpFoldResult value) {
+      return getValueOrCreateConstantIndexOp(b, loc, value);
+    };
+    Value offset = index(insert.getMixedOffsets()[dim]),
+          size = index(insert.getMixedSizes()[dim]),
+          stride = index(insert.getMixedStrides()[dim]),
+          whole = tensor::DimOp::create(b, loc, insert.getDest(), dim),
+          zero = arith::ConstantIndexOp::create(b, loc, 0),
+          one = arith::ConstantIndexOp::create(b, loc, 1);
+    // As unsigned numbers, negative ones are too large, too. No product wraps
+    // once its factors are no larger than the tensor.
+    auto isAtMost = [&](Value value, Value limit) {
+      return checks.compare(arith::CmpIPredicate::ule, value, limit);
+    };
+    Value last = arith::AddIOp::create(
+        b, loc, offset,
+        arith::MulIOp::create(b, loc, arith::SubIOp::create(b, loc, size, one),
+                              stride));
+    Value inside = checks.compare(arith::CmpIPredicate::ult, last, whole);
+    for (Value each : {offset, size, stride})
+      inside = arith::AndIOp::create(b, loc, inside, isAtMost(each, whole));
+    Value empty = checks.compare(arith::CmpIPredicate::eq, size, zero);
+    checks.require(arith::OrIOp::create(b, loc, empty, inside),
+                   "slice runs out-of-bounds along dimension " + Twine(dim));
+  }
+};
+
 /// All inputs have the result's sizes, but along the concatenated dimension.
 struct ConcatModel
     : RuntimeVerifiableOpInterface::ExternalModel<ConcatModel,
@@ -184,5 +264,6 @@ void attn::registerRuntimeVerificationModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, tensor::TensorDialect *) {
     tensor::ConcatOp::attachInterface<ConcatModel>(*context);
     tensor::ExpandShapeOp::attachInterface<ExpandShapeModel>(*context);
+    tensor::InsertSliceOp::attachInterface<InsertSliceModel>(*context);
   });
 }

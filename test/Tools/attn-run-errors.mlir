@@ -145,6 +145,19 @@
 // STEP: attn-run: error: {{.*}}'scf.for' op step is not positive
 // RUN: attn-run %s --entry fill --random 1 --arg - --arg 1:index --arg 2:index
 
+// What would be written beside a result.
+// RUN: not attn-run %s --entry insert --random 1 --arg - --arg - --arg 5:index \
+// RUN:   2>&1 | FileCheck %s --check-prefix=SLICE
+// RUN: not attn-run %s --entry insert --random 1 --arg - --arg - --arg -1:index \
+// RUN:   2>&1 | FileCheck %s --check-prefix=SLICE
+// RUN: not attn-run %s --entry pad --random 1 --arg - --arg -2:index \
+// RUN:   --arg 4:index 2>&1 | FileCheck %s --check-prefix=SLICE
+// RUN: not attn-run %s --entry pad --random 1 --arg - --arg 2:index \
+// RUN:   --arg -3:index 2>&1 | FileCheck %s --check-prefix=SLICE
+// SLICE: attn-run: error: {{.*}}'tensor.insert_slice' op slice runs out-of-bounds along dimension 0
+// RUN: attn-run %s --entry insert --random 1 --arg - --arg - --arg 4:index
+// RUN: attn-run %s --entry pad --random 1 --arg - --arg 2:index --arg 0:index
+
 // RUN: not attn-run %s --entry matrix --expect %t/vector.npy --out %t/new.npy \
 // RUN:   2>&1 | FileCheck %s --check-prefix=SHAPE
 // RUN: not ls %t/new.npy
@@ -237,4 +250,21 @@ func.func @fill(%x: tensor<?x4xf32>, %dimension: index, %step: index)
     scf.yield %z : tensor<4xf32>
   }
   return %filled : tensor<4xf32>
+}
+
+func.func @insert(%x: tensor<4x16xf32>, %y: tensor<8x16xf32>, %offset: index)
+    -> tensor<8x16xf32> {
+  %z = tensor.insert_slice %x into %y[%offset, 0] [4, 16] [1, 1]
+      : tensor<4x16xf32> into tensor<8x16xf32>
+  return %z : tensor<8x16xf32>
+}
+
+func.func @pad(%x: tensor<4x16xf32>, %low: index, %high: index)
+    -> tensor<?x16xf32> {
+  %one = arith.constant 1.0 : f32
+  %y = tensor.pad %x low[%low, 0] high[%high, 0] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %one : f32
+  } : tensor<4x16xf32> to tensor<?x16xf32>
+  return %y : tensor<?x16xf32>
 }

@@ -60,6 +60,33 @@ func.func @expand_shape(%a: tensor<?xf32>, %n: index, %m: index)
   return %b : tensor<?x?xf32>
 }
 
+// CHECK-LABEL: func.func @insert_slice(
+// CHECK-SAME: %[[OFFSET:[^:]*]]: index
+// CHECK: %[[LAST:.*]] = arith.addi %[[OFFSET]], %c3
+// CHECK: arith.cmpi ult, %[[LAST]], %c8
+// CHECK: cf.assert %{{.*}}, "'tensor.insert_slice' op slice runs out-of-bounds along dimension 0"
+// CHECK-NOT: along dimension 1
+// CHECK: tensor.insert_slice
+func.func @insert_slice(%offset: index, %a: tensor<4x16xf32>,
+                        %b: tensor<8x16xf32>) -> tensor<8x16xf32> {
+  %c = tensor.insert_slice %a into %b[%offset, 0] [4, 16] [1, 1]
+      : tensor<4x16xf32> into tensor<8x16xf32>
+  return %c : tensor<8x16xf32>
+}
+
+// CHECK-LABEL: func.func @insert_source(
+// CHECK-SAME: %[[SIZE:[^:]*]]: index
+// CHECK: %[[SOURCE:.*]] = tensor.dim %{{.*}}, %c1
+// CHECK: %[[SAME:.*]] = arith.cmpi eq, %[[SOURCE]], %[[SIZE]]
+// CHECK: cf.assert %[[SAME]], "'tensor.insert_slice' op dimension 1 of the source is not the slice's"
+// CHECK: tensor.insert_slice
+func.func @insert_source(%size: index, %a: tensor<4x?xf32>,
+                         %b: tensor<1x4x?xf32>) -> tensor<1x4x?xf32> {
+  %c = tensor.insert_slice %a into %b[0, 0, 0] [1, 4, %size] [1, 1, 1]
+      : tensor<4x?xf32> into tensor<1x4x?xf32>
+  return %c : tensor<1x4x?xf32>
+}
+
 // Later passes may find the index to be a constant: one of the tensor's then.
 // CHECK-LABEL: func.func @dimension(
 // CHECK-SAME: %[[I:[^:]*]]: index

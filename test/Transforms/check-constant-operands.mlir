@@ -73,3 +73,15 @@ func.func @large_unsigned_step(%n: i8, %a: i32) -> i32 {
   }
   return %0 : i32
 }
+
+// -----
+
+func.func @negative_padding(%a: tensor<4xf32>, %x: f32) -> tensor<8xf32> {
+  %minus_five = arith.constant -5 : index
+  // expected-error @+1 {{'tensor.pad' op expected padding of at least 0, got -5}}
+  %0 = tensor.pad %a low[%minus_five] high[9] {
+  ^bb0(%i: index):
+    tensor.yield %x : f32
+  } : tensor<4xf32> to tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
