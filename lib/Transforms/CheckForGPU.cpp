@@ -122,7 +122,7 @@ static LogicalResult check(linalg::LinalgOp op) {
                         "operations element by element are");
 }
 
-static LogicalResult check(Operation *op) {
+static LogicalResult checkOfDialect(Operation *op) {
   if (auto attention = dyn_cast<AttentionOp>(op))
     return check(attention);
   if (auto merge = dyn_cast<MergeOp>(op))
@@ -135,6 +135,10 @@ static LogicalResult check(Operation *op) {
   // A table with its ranges is the table in memory.
   if (isa<AttnDialect>(op->getDialect()) && !isa<WithBlockRangeOp>(op))
     return op->emitOpError("is not lowered for a GPU");
+  return success();
+}
+
+static LogicalResult checkOther(Operation *op) {
   if (auto linalg = dyn_cast<linalg::LinalgOp>(op))
     return check(linalg);
   if (isa<tensor::FromElementsOp, tensor::InsertOp>(op))
@@ -143,19 +147,27 @@ static LogicalResult check(Operation *op) {
   return success();
 }
 
+/// Checks what is beside parallel loops and regions of elements.
+static LogicalResult checkAll(Operation *root,
+                              LogicalResult (*check)(Operation *)) {
+  auto result = root->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (!op->getDialect() || isa<scf::ForallOp>(op))
+      return WalkResult::skip();
+    if (failed(check(op)))
+      return WalkResult::interrupt();
+    bool isOfElements = isa<linalg::LinalgOp, AttentionOp>(op);
+    return isOfElements ? WalkResult::skip() : WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
 namespace {
 struct CheckForGPU : attn::impl::CheckForGPUBase<CheckForGPU> {
   void runOnOperation() override {
-    auto result = getOperation()->walk<WalkOrder::PreOrder>([](Operation *op) {
-      if (!op->getDialect() || isa<scf::ForallOp>(op))
-        return WalkResult::skip();
-      if (failed(check(op)))
-        return WalkResult::interrupt();
-      // Regions of both are of elements.
-      bool isOfElements = isa<linalg::LinalgOp, AttentionOp>(op);
-      return isOfElements ? WalkResult::skip() : WalkResult::advance();
-    });
-    if (result.wasInterrupted())
+    // Checks at run time, which are other operations, come before what they are
+    // of.
+    if (failed(checkAll(getOperation(), checkOfDialect)) ||
+        failed(checkAll(getOperation(), checkOther)))
       signalPassFailure();
   }
 };

@@ -60,3 +60,16 @@ func.func @long_heads(%q: !long) -> !long {
   %o = attn.attention ins(%q, %q, %q : !long, !long, !long) outs(%init : !long)
   return %o : !long
 }
+
+// -----
+
+// Before the append comes its check, which writes tensors.
+!rows = tensor<2x1x1x64xf16>
+!pages = tensor<4x1x16x64xf16>
+func.func @append(%rows: !rows, %pages: !pages {bufferization.writable = true},
+                  %t: tensor<2x2xi32>, %l: tensor<2xi32>) -> !pages {
+  // expected-error @+1 {{'attn.cache_append' op is not lowered for a GPU}}
+  %r = attn.cache_append ins(%rows : !rows) outs(%pages : !pages)
+      lengths(%l : tensor<2xi32>) table(%t : tensor<2x2xi32>)
+  return %r : !pages
+}
