@@ -47,10 +47,10 @@ beginStep(CacheState &cache, std::span<const SequenceId> sequences,
   }
   if (std::int64_t free = cache.pool.countFree(); *newPages > free) {
     giveBack(cache, std::move(step));
-    return makeError("argument 'counts'",
-                     "tokens for as many new pages as are free, " +
-                         std::to_string(free),
-                     std::to_string(*newPages));
+    return Error{
+        "argument 'counts': the new tokens need " + std::to_string(*newPages) +
+            " new pages, and the cache has " + std::to_string(free) + " free",
+        {}};
   }
   cache.begin(*step);
   return step;

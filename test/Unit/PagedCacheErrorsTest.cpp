@@ -154,11 +154,12 @@ TEST_F(PagedCacheErrors, Exhaustion) {
   EXPECT_EQ(countNew({a, b, c}, {2, 1, 29}), 2 + 1 + 7);
   EXPECT_EQ(cache.freePages(), 8);
   EXPECT_EQ(errorOf(cache.append({a, b, c}, {2, 1, 29})),
-            "argument 'counts': expected tokens for as many new pages as are "
-            "free, 8, got 10");
-  EXPECT_EQ(errorOf(cache.append({c}, {2147483646})),
-            "argument 'counts': expected tokens for as many new pages as are "
-            "free, 8, got 536870911");
+            "argument \'counts\': the new tokens need 10 new pages, and the "
+            "cache has 8 free");
+  EXPECT_EQ(
+      errorOf(cache.append({c}, {2147483646})),
+      "argument \'counts\': the new tokens need 536870911 new pages, and the "
+      "cache has 8 free");
   EXPECT_EQ(usedPages(), 2);
   EXPECT_TRUE(holds(cache, a, {1, 2, 3}));
   EXPECT_TRUE(holds(cache, b, {1, 2, 3}));
@@ -171,8 +172,8 @@ TEST_F(PagedCacheErrors, Exhaustion) {
   append(cache, c, Tokens(tokens.begin() + 1, tokens.end()));
   EXPECT_EQ(cache.freePages(), 0);
   EXPECT_EQ(errorOf(cache.append({a}, {1})),
-            "argument 'counts': expected tokens for as many new pages as are "
-            "free, 0, got 1");
+            "argument \'counts\': the new tokens need 1 new pages, and the "
+            "cache has 0 free");
   EXPECT_TRUE(holds(cache, c, tokens));
   EXPECT_EQ(errorOf(cache.free(b)), "");
   append(cache, a, {4});
