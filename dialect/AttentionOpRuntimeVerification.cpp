@@ -25,14 +25,23 @@ using namespace mlir::attn;
 namespace {
 
 /// A7: `0 <= cumulative[0] <= ... <= cumulative[N] <= rows`.
-void checkCumulative(OpBuilder &builder, Location loc, Value cumulative,
-                     Value rows, const std::string &message) {
+void checkCumulative(OpBuilder &builder, Location loc, Operation *op,
+                     Value cumulative, StringRef name, Value rows,
+                     StringRef meaning, DescribeCheck describe) {
+  std::string operand = describeOperand(cumulative, name);
   Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
   Value one = arith::ConstantIndexOp::create(builder, loc, 1);
   Value count = createDim(builder, loc, cumulative, 0);
   Value notEmpty =
       createCompare(builder, loc, arith::CmpIPredicate::sge, count, one);
-  cf::AssertOp::create(builder, loc, notEmpty, message);
+  cf::AssertOp::create(
+      builder, loc, notEmpty,
+      describe(op, operand + ": expected at least 1 element, got 0"));
+  std::string message =
+      describe(op, operand +
+                       ": expected numbers that do not decrease, none "
+                       "below 0 or above the " +
+                       meaning.str());
   auto load = [&](OpBuilder &b, Location loc, Value n) -> Value {
     return arith::IndexCastOp::create(b, loc, b.getIndexType(),
                                       createLoad(b, loc, cumulative, n));
@@ -62,8 +71,9 @@ void checkCommonOperands(OpBuilder &builder, Location loc, Op op,
   checkSizes(builder, loc, op, op.getSizeConstraints(), describe);
   if (op.getOffset())
     checkOffset(builder, loc, op.getOffset(),
-                describe(op, "operand 'offset': expected a number of at most "
-                             "2^61 in magnitude"));
+                describe(op, describeOperand(op.getOffset(), "offset") +
+                                 ": expected a number of at most 2^61 in "
+                                 "magnitude"));
 }
 
 } // namespace
@@ -76,18 +86,12 @@ void AttentionOp::generateRuntimeVerification(
   checkCommonOperands(builder, loc, *this, generateErrorMessage);
   if (!isPacked())
     return;
-  checkCumulative(builder, loc, getCumulativeQuery(),
-                  createFirstDim(builder, loc, getQuery(), 2),
-                  generateErrorMessage(
-                      *this, "operand 'cumulative_query': expected numbers "
-                             "that do not decrease, none below 0 or "
-                             "above the query length"));
-  checkCumulative(
-      builder, loc, getCumulativeKey(),
-      createFirstDim(builder, loc, getKey(), 2),
-      generateErrorMessage(*this, "operand 'cumulative_key': expected numbers "
-                                  "that do not decrease, none below 0 or "
-                                  "above the key/value length"));
+  checkCumulative(builder, loc, *this, getCumulativeQuery(), "cumulative_query",
+                  createFirstDim(builder, loc, getQuery(), 2), "query length",
+                  generateErrorMessage);
+  checkCumulative(builder, loc, *this, getCumulativeKey(), "cumulative_key",
+                  createFirstDim(builder, loc, getKey(), 2), "key/value length",
+                  generateErrorMessage);
 }
 
 void MultiTokenAttentionOp::generateRuntimeVerification(

@@ -82,7 +82,8 @@ struct CacheChecks {
   Value loadLength(Value lengths, Value n) {
     Value length = load(lengths, n);
     require(isAtMost(length, index(AttentionOp::kMaxOffset)),
-            "operand 'lengths': expected numbers from 0 to 2^61");
+            describeOperand(lengths, "lengths") +
+                ": expected numbers from 0 to 2^61");
     return length;
   }
 };
@@ -210,15 +211,15 @@ void CacheAppendOp::generateRuntimeVerification(
     Value length = checks.loadLength(getLengths(), n), count = loadCount(n);
     if (getCounts())
       checks.require(checks.isAtMost(count, numRows),
-                     "operand 'counts': expected numbers from 0 to the number "
-                     "of rows");
+                     describeOperand(getCounts(), "counts") +
+                         ": expected numbers from 0 to the number of rows");
     if (getRing())
       checks.require(checks.isAtMost(count, capacity),
                      "more rows are appended than the ring holds");
     else if (isPaged())
       pages->requireRoom(checks.add(length, count),
-                         "a sequence would be longer than its pages in "
-                         "'table' hold");
+                         "a sequence would be longer than its pages in " +
+                             describeOperand(getTable(), "table") + " hold");
     else
       checks.require(checks.isAtMost(checks.add(length, count), capacity),
                      "a sequence would be longer than the cache's capacity");
@@ -239,11 +240,13 @@ void CacheAppendOp::generateRuntimeVerification(
     checks.loop(begin, end, [&](Value k) {
       Value page = pages->loadPage(n, k);
       checks.require(pages->isPage(page),
-                     "operand 'table': a page to be written is not one of the "
-                     "cache's");
+                     describeOperand(getTable(), "table") +
+                         ": a page to be written is not one of the "
+                         "cache's");
       checks.require(uses.isUsedOnce(page),
-                     "operand 'table': a page to be written stands elsewhere "
-                     "in the used part of the table");
+                     describeOperand(getTable(), "table") +
+                         ": a page to be written stands elsewhere "
+                         "in the used part of the table");
     });
   });
   uses.free();
@@ -270,7 +273,8 @@ void CacheReadOp::generateRuntimeVerification(
   if (getSize())
     checks.require(createCompare(builder, loc, arith::CmpIPredicate::sge, size,
                                  checks.index(0)),
-                   "operand 'size': expected a number of at least 0");
+                   describeOperand(getSize(), "size") +
+                       ": expected a number of at least 0");
   Value capacity = checks.dim(getCache(), 2);
   std::optional<PageChecks> pages;
   if (isPaged())
@@ -281,16 +285,20 @@ void CacheReadOp::generateRuntimeVerification(
       return;
     if (!isPaged()) {
       checks.require(checks.isAtMost(length, capacity),
-                     "operand 'lengths': a sequence is longer than the cache's "
-                     "capacity");
+                     describeOperand(getLengths(), "lengths") +
+                         ": a sequence is longer than the cache's "
+                         "capacity");
       return;
     }
-    pages->requireRoom(length, "operand 'lengths': a sequence is longer than "
-                               "its pages in 'table' hold");
+    pages->requireRoom(length, describeOperand(getLengths(), "lengths") +
+                                   ": a sequence is longer than its pages in " +
+                                   describeOperand(getTable(), "table") +
+                                   " hold");
     Value read = arith::MinUIOp::create(builder, loc, length, size);
     checks.loop(checks.index(0), pages->countPages(read), [&](Value k) {
       checks.require(pages->isPage(pages->loadPage(n, k)),
-                     "operand 'table': a used page is not one of the cache's");
+                     describeOperand(getTable(), "table") +
+                         ": a used page is not one of the cache's");
     });
   });
 }

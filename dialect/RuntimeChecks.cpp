@@ -8,13 +8,31 @@
 #include "dialect/RuntimeChecks.h"
 
 #include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/CastInterfaces.h"
 
 using namespace mlir;
 using namespace mlir::attn;
+
+StringAttr attn::getArgumentName(Value value) {
+  while (Operation *cast = value.getDefiningOp()) {
+    if (!isa<CastOpInterface, bufferization::ToTensorOp>(cast))
+      return nullptr;
+    value = cast->getOperand(0);
+  }
+  auto named = dyn_cast<NameLoc>(value.getLoc());
+  return named ? named.getName() : nullptr;
+}
+
+std::string attn::describeOperand(Value value, StringRef name) {
+  if (StringAttr argument = getArgumentName(value))
+    return "argument '" + argument.str() + "'";
+  return "operand '" + name.str() + "'";
+}
 
 Value attn::getFirstDestination(Value value) {
   while (auto result = dyn_cast<OpResult>(value)) {
@@ -142,11 +160,13 @@ void attn::checkSizes(OpBuilder &builder, Location loc, Operation *op,
     }
     std::string message;
     llvm::raw_string_ostream stream(message);
-    stream << "operand '" << constraint.size.name << "': dimension "
-           << constraint.size.dimension << " (" << constraint.meaning
-           << ") is not ";
+    stream << describeOperand(constraint.size.operand, constraint.size.name)
+           << ": dimension " << constraint.size.dimension << " ("
+           << constraint.meaning << ") is not ";
     if (constraint.reference.operand)
-      stream << "that of '" << constraint.reference.name << "'";
+      stream << "that of "
+             << describeOperand(constraint.reference.operand,
+                                constraint.reference.name);
     else
       stream << constraint.delta;
     cf::AssertOp::create(

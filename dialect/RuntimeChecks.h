@@ -24,6 +24,14 @@ namespace mlir::attn {
 /// Writes the message of a check of an operation.
 using DescribeCheck = function_ref<std::string(Operation *, StringRef)>;
 
+/// The name of the argument of a function that `value` is, perhaps cast; null
+/// if it has none.
+StringAttr getArgumentName(Value value);
+
+/// "argument 'lens'", by that name, or "operand 'lengths'", by that of the
+/// operand that `value` is.
+std::string describeOperand(Value value, StringRef name);
+
 /// The tensor that `value` was written into first: the destination of the
 /// destination-style ops that computed it. It has the same sizes.
 Value getFirstDestination(Value value);

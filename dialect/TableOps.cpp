@@ -7,6 +7,7 @@
 
 #include "dialect/AttnOps.h"
 #include "dialect/DestinationStyle.h"
+#include "dialect/RuntimeChecks.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -51,11 +52,8 @@ static void checkNumBlocks(
       arith::ConstantIndexOp::create(builder, loc, block));
   Value same = builder.createOrFold<arith::CmpIOp>(
       loc, arith::CmpIPredicate::eq, createDim(counted), expected);
-  std::string name = "operand '" + operand.str() + "'";
-  if (isa<BlockArgument>(counted.first))
-    if (auto named = dyn_cast<NameLoc>(counted.first.getLoc()))
-      name = "argument '" + named.getName().str() + "'";
-  std::string message = name + ": dimension " + std::to_string(counted.second) +
+  std::string message = describeOperand(counted.first, operand) +
+                        ": dimension " + std::to_string(counted.second) +
                         " is not the number of blocks of " +
                         std::to_string(block) + " in dimension " +
                         std::to_string(table.second) + " of the table";

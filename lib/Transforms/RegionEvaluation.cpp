@@ -22,6 +22,7 @@
 
 #include "lib/Transforms/RegionEvaluation.h"
 #include "dialect/AttnOps.h"
+#include "dialect/RuntimeChecks.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -32,7 +33,6 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/Interfaces/CastInterfaces.h"
 
 #include <cmath>
 
@@ -184,7 +184,8 @@ private:
     };
     if (!inside) // Rank 0.
       return define(op.getResult(), load(b, loc), bad);
-    addTable(source);
+    if (StringAttr name = getArgumentName(source))
+      tables.insert(name);
     auto loaded = scf::IfOp::create(
         b, loc, inside,
         [&](OpBuilder &builder, Location loc) {
@@ -231,17 +232,6 @@ private:
     if (badRhs)
       bad = either(bad, both(badRhs, isAnd ? lhs : negate(lhs)));
     define(op->getResult(0), result, bad);
-  }
-
-  /// `source` is a function's argument, or a cast of one.
-  void addTable(Value source) {
-    while (Operation *cast = source.getDefiningOp()) {
-      if (!isa<CastOpInterface>(cast))
-        return;
-      source = cast->getOperand(0);
-    }
-    if (auto named = dyn_cast<NameLoc>(source.getLoc()))
-      tables.insert(named.getName());
   }
 
   void define(Value original, Value value, Value bad) {

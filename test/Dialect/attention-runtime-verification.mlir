@@ -18,17 +18,17 @@ func.func @static(%x: tensor<1x2x3x4xf32>) -> tensor<1x2x3x4xf32> {
 // CHECK: %[[KB:.*]] = tensor.dim %[[K]], %c0
 // CHECK: %[[QB:.*]] = tensor.dim %[[Q]], %c0
 // CHECK: %[[EQ:.*]] = arith.cmpi eq, %[[KB]], %[[QB]] : index
-// CHECK: cf.assert %[[EQ]], {{.*}}operand 'key': dimension 0 (batch size) is not that of 'query'
-// CHECK: cf.assert {{.*}}operand 'value': dimension 0 (batch size) is not that of 'query'
-// CHECK: cf.assert {{.*}}operand 'value': dimension 2 (key/value length) is not that of 'key'
-// CHECK: cf.assert {{.*}}operand 'output': dimension 0 (batch size) is not that of 'query'
-// CHECK: cf.assert {{.*}}operand 'output': dimension 2 (query length) is not that of 'query'
-// CHECK: cf.assert {{.*}}operand 'log-sum-exp': dimension 0 (batch size) is not that of 'query'
-// CHECK: cf.assert {{.*}}operand 'log-sum-exp': dimension 2 (query length) is not that of 'query'
+// CHECK: cf.assert %[[EQ]], {{.*}}operand 'key': dimension 0 (batch size) is not that of operand 'query'
+// CHECK: cf.assert {{.*}}operand 'value': dimension 0 (batch size) is not that of operand 'query'
+// CHECK: cf.assert {{.*}}operand 'value': dimension 2 (key/value length) is not that of operand 'key'
+// CHECK: cf.assert {{.*}}operand 'output': dimension 0 (batch size) is not that of operand 'query'
+// CHECK: cf.assert {{.*}}operand 'output': dimension 2 (query length) is not that of operand 'query'
+// CHECK: cf.assert {{.*}}operand 'log-sum-exp': dimension 0 (batch size) is not that of operand 'query'
+// CHECK: cf.assert {{.*}}operand 'log-sum-exp': dimension 2 (query length) is not that of operand 'query'
 // CHECK-NOT: cf.assert
 // CHECK: attn.attention
 // SHORT-LABEL: func.func @attention_a1_dynamic(
-// SHORT: cf.assert %{{.*}}, "'attn.attention' op operand 'key': dimension 0 (batch size) is not that of 'query'"
+// SHORT: cf.assert %{{.*}}, "'attn.attention' op operand 'key': dimension 0 (batch size) is not that of operand 'query'"
 func.func @attention_a1_dynamic(
     %q: tensor<?x2x?x4xf32>, %k: tensor<?x1x?x4xf32>, %v: tensor<?x1x?x6xf32>,
     %o: tensor<?x2x?x6xf32>, %l: tensor<?x2x?xf32>)
@@ -44,7 +44,7 @@ func.func @attention_a1_dynamic(
 // CHECK-LABEL: func.func @half_static(
 // CHECK: %[[N:.*]] = tensor.dim
 // CHECK: %[[EQ:.*]] = arith.cmpi eq, %[[N]], %{{.*}} : index
-// CHECK: cf.assert %[[EQ]], {{.*}}operand 'output': dimension 2 (query length) is not that of 'query'
+// CHECK: cf.assert %[[EQ]], {{.*}}operand 'output': dimension 2 (query length) is not that of operand 'query'
 // CHECK-NOT: cf.assert
 // CHECK: attn.attention
 func.func @half_static(%q: tensor<1x2x3x4xf32>, %o: tensor<1x2x?x4xf32>)
@@ -57,8 +57,8 @@ func.func @half_static(%q: tensor<1x2x3x4xf32>, %o: tensor<1x2x?x4xf32>)
 }
 
 // CHECK-LABEL: func.func @attention_a5_a6(
-// CHECK: cf.assert {{.*}}operand 'sink': dimension 0 (number of query heads) is not that of 'query'
-// CHECK: cf.assert {{.*}}operand 'offset': dimension 0 (batch size) is not that of 'query'
+// CHECK: cf.assert {{.*}}operand 'sink': dimension 0 (number of query heads) is not that of operand 'query'
+// CHECK: cf.assert {{.*}}operand 'offset': dimension 0 (batch size) is not that of operand 'query'
 // CHECK: attn.attention
 func.func @attention_a5_a6(%x: tensor<1x2x3x4xf32>, %n: tensor<?xi32>,
                            %s: tensor<?xf32>) -> tensor<1x2x3x4xf32> {
@@ -108,12 +108,12 @@ func.func @attention_a5_magnitude(%x: tensor<1x2x3x4xf32>, %n: index, %i: i32,
 // CHECK-LABEL: func.func @attention_a7(
 // CHECK-SAME: %[[X:[^:]*]]: tensor<?x2x?x4xf32>, %[[CQ:[^:]*]]: tensor<?xi32>, %[[CK:[^:]*]]: tensor<?xi32>
 // CHECK: cf.assert {{.*}}operand 'query': dimension 0 (batch size of packed sequences) is not 1
-// CHECK: cf.assert {{.*}}operand 'cumulative_key': dimension 0 (number of sequences + 1) is not that of 'cumulative_query'
-// CHECK: cf.assert {{.*}}operand 'cumulative_query': dimension 0 (number of sequences + 1) is not that of 'offset'
+// CHECK: cf.assert {{.*}}operand 'cumulative_key': dimension 0 (number of sequences + 1) is not that of operand 'cumulative_query'
+// CHECK: cf.assert {{.*}}operand 'cumulative_query': dimension 0 (number of sequences + 1) is not that of operand 'offset'
 // CHECK: %[[ROWS:.*]] = tensor.dim %[[X]], %c2
 // CHECK: %[[COUNT:.*]] = tensor.dim %[[CQ]], %c0
 // CHECK: %[[SOME:.*]] = arith.cmpi sge, %[[COUNT]], %c1
-// CHECK: cf.assert %[[SOME]], {{.*}}operand 'cumulative_query': expected numbers that do not decrease, none below 0 or above the query length
+// CHECK: cf.assert %[[SOME]], {{.*}}operand 'cumulative_query': expected at least 1 element, got 0
 // CHECK: scf.for %[[N:.*]] = %c0{{.*}} to %[[COUNT]] step %c1{{.*}} {
 // CHECK: %[[E:.*]] = tensor.extract %[[CQ]][%[[N]]]
 // CHECK: %[[I:.*]] = arith.index_cast %[[E]] : i32 to index

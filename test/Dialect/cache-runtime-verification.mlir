@@ -66,7 +66,7 @@ func.func @c9_ring(%k: tensor<?x2x?x4xf32>, %keys: tensor<?x2x16x4xf32>,
 // -----
 
 // CHECK-LABEL: func.func @c9_paged(
-// CHECK: "'attn.cache_append' op a sequence would be longer than its pages in 'table' hold"
+// CHECK: "'attn.cache_append' op a sequence would be longer than its pages in operand 'table' hold"
 // CHECK: "'attn.cache_append' op operand 'table': a page to be written is not one of the cache's"
 // CHECK: "'attn.cache_append' op operand 'table': a page to be written stands elsewhere in the used part of the table"
 func.func @c9_paged(%k: tensor<?x2x?x4xf32>, %keys: tensor<?x2x16x4xf32>,
@@ -96,9 +96,9 @@ func.func @c9_paged_buffers(%k: memref<?x2x?x4xf32>, %keys: memref<?x2x16x4xf32>
 // -----
 
 // CHECK-LABEL: func.func @c13(
-// CHECK: "'attn.cache_read' op operand 'scales': dimension 0 (number of pages) is not that of 'cache'"
+// CHECK: "'attn.cache_read' op operand 'scales': dimension 0 (number of pages) is not that of operand 'cache'"
 // CHECK: "'attn.cache_read' op operand 'size': expected a number of at least 0"
-// CHECK: "'attn.cache_read' op operand 'lengths': a sequence is longer than its pages in 'table' hold"
+// CHECK: "'attn.cache_read' op operand 'lengths': a sequence is longer than its pages in operand 'table' hold"
 // CHECK: "'attn.cache_read' op operand 'table': a used page is not one of the cache's"
 func.func @c13(%keys: tensor<?x2x16x4xi8>, %scales: tensor<?x2x16xf32>,
                %lengths: tensor<?xi32>, %table: tensor<?x?xi32>, %n: index)

@@ -6,8 +6,8 @@
 // CHECK: %[[QKV:.*]]:3 = attn.projection ins(%{{.*}}, %{{.*}} : tensor<?x?x12xf32>, tensor<12x16xbf16>) outs(%{{.*}}, %{{.*}}, %{{.*}} : tensor<?x2x?x4xf32>, tensor<?x1x?x4xf32>, tensor<?x1x?x4xf32>)
 // CHECK-NEXT: attn.projection ins(%[[QKV]]#0, %{{.*}} : tensor<?x2x?x4xf32>, tensor<8x12xf32>) outs(%{{.*}} : tensor<?x?x12xf32>) bias(%{{.*}} : tensor<12xf32>)
 // RUNTIME-LABEL: func.func @heads(
-// RUNTIME-DAG: "'attn.projection' op operand 'outs': dimension 0 (batch size) is not that of 'input'"
-// RUNTIME-DAG: "'attn.projection' op operand 'outs': dimension 2 (sequence length) is not that of 'input'"
+// RUNTIME-DAG: "'attn.projection' op operand 'outs': dimension 0 (batch size) is not that of operand 'input'"
+// RUNTIME-DAG: "'attn.projection' op operand 'outs': dimension 2 (sequence length) is not that of operand 'input'"
 func.func @heads(%x: tensor<?x?x12xf32>, %w: tensor<12x16xbf16>,
                  %wo: tensor<8x12xf32>, %bias: tensor<12xf32>,
                  %q: tensor<?x2x?x4xf32>, %k: tensor<?x1x?x4xf32>,

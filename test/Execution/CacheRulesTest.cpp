@@ -160,7 +160,7 @@ TEST(CacheRules, c9_pages) {
   expectError(append({0, 1, 0, 3}, {1, 0}), "stands elsewhere");
   expectError(append({0, 1, 0, 3}, {1, 2}), "stands elsewhere");
   expectError(append({0, 0, 2, 3}, {2, 0}), "stands elsewhere");
-  expectError(append({0, 1, 2, 3}, {4, 0}), "pages in 'table'");
+  expectError(append({0, 1, 2, 3}, {4, 0}), "pages in argument 'table' hold");
 }
 
 /// Reads a cache of one head of one element, and attends to it.
