@@ -16,8 +16,9 @@
 
 namespace attn::test {
 
-/// How many of `count` cases a random test runs: a quarter, or all of them where
-/// the environment has ATTN_ALL_CASES, as `scripts/test.sh --all` sees to.
+/// How many of `count` cases a random test runs: a quarter, or all of them
+/// where the environment has ATTN_ALL_CASES, as `scripts/test.sh --all` sees
+/// to.
 inline int numCases(int count) {
   return std::getenv("ATTN_ALL_CASES") ? count : (count + 3) / 4;
 }

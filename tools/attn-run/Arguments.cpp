@@ -329,12 +329,10 @@ static Expected<HostArgument> makeRandom(const Parameter &parameter,
   return HostArgument{std::move(*array), source};
 }
 
-Expected<std::vector<HostArgument>>
-attn::run::loadArguments(const Signature &signature,
-                         std::span<const std::string> given,
-                         std::optional<std::uint64_t> seed,
-                         std::span<const std::vector<int>> weights,
-                         std::int64_t unknownSize) {
+Expected<std::vector<HostArgument>> attn::run::loadArguments(
+    const Signature &signature, std::span<const std::string> given,
+    std::optional<std::uint64_t> seed,
+    std::span<const std::vector<int>> weights, std::int64_t unknownSize) {
   std::size_t count = signature.arguments.size();
   if (given.size() > count)
     return makeError("@" + signature.entry + " takes " + std::to_string(count) +

@@ -110,9 +110,9 @@ public:
   /// Compiles one function of `text`. The same text and options compiled again
   /// give the same code, from memory (and without a thread) if a Kernel of it
   /// lives or if it is among the last 128 that the engine was asked for. The
-  /// code of other kernels is freed. Each that lives has two mappings of memory,
-  /// of which Linux gives a process 65,530 (vm.max_map_count). An error carries
-  /// the MLIR diagnostics with their locations.
+  /// code of other kernels is freed. Each that lives has two mappings of
+  /// memory, of which Linux gives a process 65,530 (vm.max_map_count). An error
+  /// carries the MLIR diagnostics with their locations.
   Expected<Kernel> compile(std::string_view text,
                            const CompileOptions &options = {}) const;
 
