@@ -9,7 +9,7 @@
 #define ATTN_DIALECT_ATTNOPS_H
 
 #include "dialect/AttnDialect.h"
-#include "dialect/SizeConstraint.h"
+#include "dialect/Shared/SizeConstraint.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinTypes.h"

@@ -8,15 +8,15 @@
 #ifndef ATTN_DIALECT_ATTNOPS_TD
 #define ATTN_DIALECT_ATTNOPS_TD
 
-include "dialect/AttentionDeclaration.td"
+include "dialect/Attention/AttentionDeclaration.td"
 include "dialect/AttnDialect.td"
-include "dialect/CacheOps.td"
-include "dialect/LayerOps.td"
-include "dialect/MultiHeadAttentionOp.td"
-include "dialect/MultiTokenOps.td"
-include "dialect/OnlineOps.td"
-include "dialect/ProjectionOps.td"
-include "dialect/TableOps.td"
+include "dialect/Cache/CacheOps.td"
+include "dialect/Layer/LayerOps.td"
+include "dialect/Layer/MultiHeadAttentionOp.td"
+include "dialect/Attention/MultiTokenOps.td"
+include "dialect/Online/OnlineOps.td"
+include "dialect/Layer/ProjectionOps.td"
+include "dialect/Attention/TableOps.td"
 include "mlir/IR/BuiltinAttributes.td"
 include "mlir/IR/OpAsmInterface.td"
 include "mlir/Interfaces/DestinationStyleOpInterface.td"

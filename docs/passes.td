@@ -5,5 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-include "lib/Conversion/Passes.td"
-include "lib/Transforms/Passes.td"
+include "lib/Attention/Passes.td"
+include "lib/BlockMap/Passes.td"
+include "lib/CPU/Passes.td"
+include "lib/GPU/Passes.td"
+include "lib/Kernel/Passes.td"
+include "lib/Layer/Passes.td"
+include "lib/Memory/Passes.td"
+include "lib/MultiToken/Passes.td"
+include "lib/Online/Passes.td"
+include "lib/Projection/Passes.td"
+include "lib/Reference/Passes.td"
+include "lib/SplitKV/Passes.td"

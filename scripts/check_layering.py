@@ -26,13 +26,36 @@ HOST = ["attn/"]
 COMPILER = ["dialect/"]
 RULES = {
     "dialect": STD + MLIR,
-    "lib/Analysis": STD + MLIR + COMPILER,
-    "lib/Transforms": STD + MLIR + COMPILER + ["lib/Analysis/"],
-    "lib/Conversion": STD + MLIR + COMPILER + ["lib/Analysis/", "lib/Transforms/"],
-    "lib/Pipelines": STD
+    "lib/Plan": STD + MLIR + COMPILER,
+    "lib/Regions": STD + MLIR + COMPILER,
+    "lib/Kernel": STD + MLIR + COMPILER + ["lib/Regions/"],
+    "lib/Layer": STD + MLIR + COMPILER,
+    "lib/Online": STD + MLIR + COMPILER + ["lib/Plan/", "lib/Regions/"],
+    "lib/Attention": STD
     + MLIR
     + COMPILER
-    + ["lib/Analysis/", "lib/Transforms/", "lib/Conversion/"],
+    + ["lib/Layer/", "lib/Online/", "lib/Plan/", "lib/Regions/"],
+    "lib/SplitKV": STD + MLIR + COMPILER + ["lib/Kernel/", "lib/Online/", "lib/Plan/"],
+    "lib/Projection": STD + MLIR + COMPILER + ["lib/Online/", "lib/Plan/"],
+    "lib/Memory": STD + MLIR + COMPILER + ["lib/Kernel/", "lib/Online/", "lib/Plan/"],
+    "lib/BlockMap": STD
+    + MLIR
+    + COMPILER
+    + ["lib/Attention/", "lib/Online/", "lib/Plan/", "lib/Regions/"],
+    "lib/Reference": STD
+    + MLIR
+    + COMPILER
+    + ["lib/Layer/", "lib/Online/", "lib/Regions/"],
+    "lib/MultiToken": STD
+    + MLIR
+    + COMPILER
+    + ["lib/Plan/", "lib/Reference/", "lib/Regions/"],
+    "lib/CPU": STD + MLIR + COMPILER + ["lib/Memory/", "lib/Plan/", "lib/Regions/"],
+    "lib/GPU": STD
+    + MLIR
+    + COMPILER
+    + ["lib/Kernel/", "lib/Memory/", "lib/Online/", "lib/Regions/"],
+    "lib/Pipelines": STD + MLIR + COMPILER + ["lib/"],
     "lib/Registration": STD + MLIR + COMPILER + ["lib/"],
     "runtime/include": STD + HOST,
     "runtime/Support": STD + HOST + ["oneapi/tbb/"],
@@ -168,12 +191,12 @@ def check_links(build):
 def self_test():
     """Plants violations and fails unless each of them is found."""
     planted = {
-        "dialect/A.cpp": '#include "lib/Transforms/TileAttention.h"',
+        "dialect/A.cpp": '#include "lib/Attention/AttentionTile.h"',
         "dialect/B.cpp": '#include "mlir/Pass/Pass.h"',
         "dialect/C.cpp": '#include "B.h"',
-        "lib/Analysis/A.cpp": '#include "lib/Transforms/Transforms.h"',
-        "lib/Conversion/A.cpp": '#include "mlir/Conversion/Passes.h"',
-        "lib/Transforms/A.cpp": '#include "lib/Pipelines/Pipelines.h"',
+        "lib/Regions/A.cpp": '#include "lib/Kernel/Transforms.h"',
+        "lib/CPU/A.cpp": '#include "mlir/Conversion/Passes.h"',
+        "lib/Online/A.cpp": '#include "lib/Pipelines/Pipelines.h"',
         "lib/Pipelines/A.cpp": '#include "llvm/Support/CommandLine.h"',
         "lib/Registration/A.cpp": '#include "attn/engine.h"',
         "lib/New/A.cpp": "#include <vector>",

@@ -5,12 +5,20 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Analysis/TileSizes.h"
-#include "lib/Conversion/Passes.h"
+#include "lib/Attention/Passes.h"
+#include "lib/CPU/Passes.h"
+#include "lib/Kernel/Passes.h"
+#include "lib/Layer/Passes.h"
+#include "lib/Memory/Passes.h"
+#include "lib/MultiToken/Passes.h"
+#include "lib/Online/Passes.h"
 #include "lib/Pipelines/Pipelines.h"
 #include "lib/Pipelines/Stages.h"
-#include "lib/Pipelines/TargetDescription.h"
-#include "lib/Transforms/Passes.h"
+#include "lib/Plan/TargetDescription.h"
+#include "lib/Plan/TileSizes.h"
+#include "lib/Projection/Passes.h"
+#include "lib/Reference/Passes.h"
+#include "lib/SplitKV/Passes.h"
 
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -5,11 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Conversion/Passes.h"
-#include "lib/Conversion/Warps.h"
+#include "lib/Attention/Passes.h"
+#include "lib/GPU/Passes.h"
+#include "lib/GPU/Warps.h"
+#include "lib/Kernel/Passes.h"
+#include "lib/Online/Passes.h"
 #include "lib/Pipelines/Pipelines.h"
 #include "lib/Pipelines/Stages.h"
-#include "lib/Transforms/Passes.h"
+#include "lib/SplitKV/Passes.h"
 
 #include "mlir/Dialect/GPU/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Conversion/Passes.h"
+#include "lib/GPU/Passes.h"
 #include "lib/Pipelines/Pipelines.h"
 #include "lib/Pipelines/Stages.h"
 

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "lib/Kernel/Passes.h"
+#include "lib/Layer/Passes.h"
 #include "lib/Pipelines/Pipelines.h"
-#include "lib/Transforms/Passes.h"
 
 #include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Pass/PassManager.h"

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Conversion/Passes.h"
 #include "lib/Pipelines/Pipelines.h"
 #include "lib/Pipelines/Stages.h"
+#include "lib/Reference/Passes.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"

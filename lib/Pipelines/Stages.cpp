@@ -6,8 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Pipelines/Stages.h"
-#include "lib/Conversion/Passes.h"
-#include "lib/Transforms/Passes.h"
+#include "lib/Kernel/Passes.h"
 
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/BufferizationToMemRef/BufferizationToMemRef.h"

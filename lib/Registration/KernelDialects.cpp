@@ -8,10 +8,10 @@
 #include "lib/Registration/Registration.h"
 
 #include "dialect/AttnDialect.h"
-#include "dialect/BufferizableOpInterfaceImpl.h"
-#include "lib/Analysis/MemoryEffectModels.h"
-#include "lib/Analysis/ValueBoundsModels.h"
-#include "lib/Transforms/RuntimeVerificationModels.h"
+#include "dialect/Shared/BufferizableOpInterfaceImpl.h"
+#include "lib/Kernel/MemoryEffectModels.h"
+#include "lib/Kernel/RuntimeVerificationModels.h"
+#include "lib/Kernel/ValueBoundsModels.h"
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"

@@ -5,12 +5,22 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Conversion/Passes.h"
+#include "lib/Attention/Passes.h"
+#include "lib/BlockMap/Passes.h"
+#include "lib/CPU/Passes.h"
+#include "lib/GPU/Passes.h"
+#include "lib/Kernel/Passes.h"
+#include "lib/Layer/Passes.h"
+#include "lib/Memory/Passes.h"
+#include "lib/MultiToken/Passes.h"
+#include "lib/Online/Passes.h"
 #include "lib/Pipelines/Pipelines.h"
-#include "lib/Pipelines/TargetDescription.h"
+#include "lib/Plan/OptionChecks.h"
+#include "lib/Plan/TargetDescription.h"
+#include "lib/Projection/Passes.h"
+#include "lib/Reference/Passes.h"
 #include "lib/Registration/Registration.h"
-#include "lib/Transforms/OptionChecks.h"
-#include "lib/Transforms/Passes.h"
+#include "lib/SplitKV/Passes.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassOptions.h"
@@ -92,8 +102,18 @@ static void registerLowering(const attn::Lowering &lowering) {
 }
 
 void attn::registerPasses() {
-  registerAttnTransformsPasses();
-  registerAttnConversionPasses();
+  registerAttnAttentionPasses();
+  registerAttnBlockMapPasses();
+  registerAttnCPUPasses();
+  registerAttnGPUPasses();
+  registerAttnKernelPasses();
+  registerAttnLayerPasses();
+  registerAttnMemoryPasses();
+  registerAttnMultiTokenPasses();
+  registerAttnOnlinePasses();
+  registerAttnProjectionPasses();
+  registerAttnReferencePasses();
+  registerAttnSplitKVPasses();
   for (const Lowering &lowering : getLowerings())
     registerLowering(lowering);
   PassPipelineRegistration<>("attn-gpu-to-nvvm-pipeline",

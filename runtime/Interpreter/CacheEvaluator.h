@@ -8,7 +8,7 @@
 #ifndef ATTN_RUNTIME_INTERPRETER_CACHEEVALUATOR_H
 #define ATTN_RUNTIME_INTERPRETER_CACHEEVALUATOR_H
 
-#include "dialect/SizeConstraint.h"
+#include "dialect/Shared/SizeConstraint.h"
 #include "runtime/Interpreter/Datum.h"
 
 #include "mlir/IR/Operation.h"

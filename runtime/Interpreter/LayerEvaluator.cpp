@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/Interpreter/LayerEvaluator.h"
-#include "dialect/OperandGroups.h"
+#include "dialect/Shared/OperandGroups.h"
 #include "runtime/Bridge/ElementTypes.h"
 #include "runtime/Interpreter/CacheEvaluator.h"
 #include "runtime/Interpreter/RegionInterpreter.h"

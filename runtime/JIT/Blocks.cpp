@@ -13,8 +13,8 @@
 #include "runtime/Bridge/CompileThread.h"
 #include "runtime/Bridge/CompileTrace.h"
 
-#include "lib/Pipelines/TargetDescription.h"
-#include "lib/Transforms/BlockMap.h"
+#include "lib/BlockMap/BlockMap.h"
+#include "lib/Plan/TargetDescription.h"
 
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"

@@ -15,7 +15,7 @@
 #include "runtime/CUDA/DeviceCompiler.h"
 
 #include "lib/Pipelines/Pipelines.h"
-#include "lib/Pipelines/TargetDescription.h"
+#include "lib/Plan/TargetDescription.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/Verifier.h"

@@ -12,7 +12,7 @@
 
 #include "runtime/Bridge/DiagnosticCollector.h"
 
-#include "lib/Conversion/Passes.h"
+#include "lib/GPU/Passes.h"
 #include "lib/Pipelines/Pipelines.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"

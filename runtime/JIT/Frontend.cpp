@@ -9,8 +9,8 @@
 #include "runtime/JIT/KernelSignature.h"
 #include "runtime/JIT/PassTrace.h"
 
-#include "lib/Analysis/KernelForm.h"
-#include "lib/Analysis/KernelLimits.h"
+#include "lib/Kernel/KernelForm.h"
+#include "lib/Kernel/KernelLimits.h"
 #include "lib/Pipelines/Pipelines.h"
 #include "lib/Registration/Registration.h"
 

@@ -7,8 +7,8 @@
 
 #include "runtime/JIT/KernelSignature.h"
 
-#include "lib/Analysis/KernelSizes.h"
-#include "lib/Analysis/UpdatedArguments.h"
+#include "lib/Kernel/KernelSizes.h"
+#include "lib/Kernel/UpdatedArguments.h"
 #include "runtime/Bridge/ElementTypes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

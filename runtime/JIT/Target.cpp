@@ -7,7 +7,7 @@
 
 #include "runtime/JIT/Target.h"
 
-#include "lib/Pipelines/TargetDescription.h"
+#include "lib/Plan/TargetDescription.h"
 #include "runtime/Support/TileState.h"
 
 #include "llvm/ADT/STLExtras.h"

@@ -11,7 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Pipelines/Pipelines.h"
-#include "lib/Pipelines/TargetDescription.h"
+#include "lib/Plan/TargetDescription.h"
 #include "lib/Registration/Registration.h"
 #include "runtime/Bridge/DiagnosticCollector.h"
 #include "runtime/JIT/Codegen.h"

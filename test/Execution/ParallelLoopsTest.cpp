@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Conversion/Passes.h"
+#include "lib/Kernel/Passes.h"
 #include "lib/Registration/Registration.h"
 #include "runtime/Support/Call.h"
 #include "runtime/Support/ParallelFor.h"

@@ -13,9 +13,19 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/AttnOps.h"
-#include "dialect/BufferizableOpInterfaceImpl.h"
-#include "lib/Conversion/Passes.h"
-#include "lib/Transforms/Passes.h"
+#include "dialect/Shared/BufferizableOpInterfaceImpl.h"
+#include "lib/Attention/Passes.h"
+#include "lib/BlockMap/Passes.h"
+#include "lib/CPU/Passes.h"
+#include "lib/GPU/Passes.h"
+#include "lib/Kernel/Passes.h"
+#include "lib/Layer/Passes.h"
+#include "lib/Memory/Passes.h"
+#include "lib/MultiToken/Passes.h"
+#include "lib/Online/Passes.h"
+#include "lib/Projection/Passes.h"
+#include "lib/Reference/Passes.h"
+#include "lib/SplitKV/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Transforms/BufferizableOpInterfaceImpl.h"

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the blocks are is tested by test/Transforms/print-blocks.mlir. Sizes
+// What the blocks are is tested by test/BlockMap/print-blocks.mlir. Sizes
 // here are so small that they do not depend on the machine.
 //
 //===----------------------------------------------------------------------===//

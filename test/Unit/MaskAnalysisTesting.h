@@ -16,7 +16,7 @@
 
 #include "dialect/AttnDialect.h"
 #include "dialect/AttnOps.h"
-#include "lib/Analysis/MaskAnalysis.h"
+#include "lib/Regions/MaskAnalysis.h"
 #include "test/Unit/BlockEvaluator.h"
 
 #include "mlir/AsmParser/AsmParser.h"

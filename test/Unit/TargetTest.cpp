@@ -7,7 +7,7 @@
 
 #include "runtime/JIT/Target.h"
 
-#include "lib/Pipelines/TargetDescription.h"
+#include "lib/Plan/TargetDescription.h"
 
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"

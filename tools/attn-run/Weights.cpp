@@ -8,7 +8,7 @@
 #include "tools/attn-run/Weights.h"
 
 #include "dialect/AttnOps.h"
-#include "dialect/OperandGroups.h"
+#include "dialect/Shared/OperandGroups.h"
 #include "lib/Registration/Registration.h"
 #include "runtime/Bridge/DiagnosticCollector.h"
 

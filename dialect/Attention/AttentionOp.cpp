@@ -1,0 +1,146 @@
+//===- AttentionOp.cpp - The attention ops: types and sizes ---------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/Attention/Clauses.h"
+#include "dialect/Attention/PointwiseRegionAssembly.h"
+#include "dialect/AttnOps.h"
+#include "dialect/Shared/DestinationStyle.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Builders.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace mlir::attn;
+
+#include "dialect/AttnEnums.cpp.inc"
+
+#define GET_OP_CLASSES
+#include "dialect/AttnOps.cpp.inc"
+
+//===----------------------------------------------------------------------===//
+// Building and properties
+//===----------------------------------------------------------------------===//
+
+void AttentionOp::build(OpBuilder &builder, OperationState &state, Value query,
+                        Value key, Value value, ValueRange outs) {
+  SmallVector<Type> results;
+  inferResultTypes(outs, results); // A9
+  build(builder, state, results, query, key, value, outs, /*scale=*/Value(),
+        /*offset=*/Value(), /*sink=*/Value(), /*cumulative_query=*/Value(),
+        /*cumulative_key=*/Value(), /*dropout_seed=*/Value(),
+        /*dropout_call=*/Value(), /*score_captures=*/ValueRange(),
+        /*mask_captures=*/ValueRange(), /*static_scale=*/FloatAttr(),
+        /*bottom_right=*/false, /*dropout_rate=*/FloatAttr());
+}
+
+void MultiTokenAttentionOp::build(OpBuilder &builder, OperationState &state,
+                                  Value query, Value key, Value value,
+                                  ValueRange outs) {
+  SmallVector<Type> results;
+  inferResultTypes(outs, results); // T11
+  build(builder, state, results, query, key, value, outs, /*scale=*/Value(),
+        /*offset=*/Value(), /*sink=*/Value(), /*kernel_before=*/Value(),
+        /*mixing_before=*/Value(), /*kernel_after=*/Value(),
+        /*mixing_after=*/Value(), /*dropout_seed=*/Value(),
+        /*dropout_call=*/Value(), /*score_captures=*/ValueRange(),
+        /*mask_captures=*/ValueRange(), /*static_scale=*/FloatAttr(),
+        /*bottom_right=*/false, /*dropout_rate=*/FloatAttr());
+}
+
+FloatType AttentionOp::getAccumulationType(FloatType elementType) { // A2
+  MLIRContext *context = elementType.getContext();
+  return elementType.isF64() ? FloatType(Float64Type::get(context))
+                             : FloatType(Float32Type::get(context));
+}
+
+//===----------------------------------------------------------------------===//
+// Sizes
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+OperandSize dim(OperandSize size, int64_t dimension) {
+  size.dimension = dimension;
+  return size;
+}
+
+OperandSize getQuerySize(Value query) { return {query, 0, "query"}; }
+
+/// The sizes of query, key, value, output and log-sum-exp, but for the query
+/// length of the last two, which is that of `rows`.
+template <typename Op>
+SmallVector<SizeConstraint> getMainConstraints(Op op, OperandSize rows) { // A1
+  OperandSize query = getQuerySize(op.getQuery()), key{op.getKey(), 0, "key"},
+              value{op.getValue(), 0, "value"},
+              output{op.getOutput(), 0, "output"};
+  SmallVector<SizeConstraint> result = {
+      {dim(key, 0), dim(query, 0), "batch size"},
+      {dim(key, 3), dim(query, 3), "head size of query and key"},
+      {dim(value, 0), dim(query, 0), "batch size"},
+      {dim(value, 1), dim(key, 1), "number of key/value heads"},
+      {dim(value, 2), dim(key, 2), "key/value length"},
+      {dim(output, 0), dim(query, 0), "batch size"},
+      {dim(output, 1), dim(query, 1), "number of query heads"}};
+  if (rows.operand != op.getOutput())
+    result.push_back({dim(output, 2), dim(rows, 2), "query length"});
+  result.push_back({dim(output, 3), dim(value, 3), "head size of value"});
+  if (Value lse = op.getLogSumExp()) {
+    OperandSize logSumExp{lse, 0, "log-sum-exp"};
+    result.push_back({dim(logSumExp, 0), dim(query, 0), "batch size"});
+    result.push_back(
+        {dim(logSumExp, 1), dim(query, 1), "number of query heads"});
+    result.push_back({dim(logSumExp, 2), dim(rows, 2), "query length"});
+  }
+  return result;
+}
+
+} // namespace
+
+SmallVector<SizeConstraint> AttentionOp::getSizeConstraints() {
+  OperandSize query = getQuerySize(getQuery());
+  SmallVector<SizeConstraint> result = getMainConstraints(*this, query);
+  if (getSink()) { // A6
+    OperandSize sink{getSink(), 0, "sink"};
+    result.push_back({sink, dim(query, 1), "number of query heads"});
+    if (cast<ShapedType>(getSink().getType()).getRank() == 2)
+      result.push_back({dim(sink, 1), dim(query, 2), "query length"});
+  }
+  bool offsetPerBatch = getOffset() && isa<ShapedType>(getOffset().getType());
+  OperandSize offset{getOffset(), 0, "offset"};
+  if (isPacked()) { // A7
+    OperandSize cumulative{getCumulativeQuery(), 0, "cumulative_query"};
+    result.push_back({dim(query, 0), {}, "batch size of packed sequences", 1});
+    result.push_back({{getCumulativeKey(), 0, "cumulative_key"},
+                      cumulative,
+                      "number of sequences + 1"});
+    if (offsetPerBatch)
+      result.push_back({cumulative, offset, "number of sequences + 1", 1});
+  } else if (offsetPerBatch) { // A5
+    result.push_back({offset, dim(query, 0), "batch size"});
+  }
+  return result;
+}
+
+SmallVector<SizeConstraint> MultiTokenAttentionOp::getSizeConstraints() {
+  OperandSize query = getQuerySize(getQuery()),
+              output{getOutput(), 0, "output"};
+  SmallVector<SizeConstraint> result = getMainConstraints(*this, output); // T2
+  if (getSink())                                                          // A6
+    result.push_back(
+        {{getSink(), 0, "sink"}, dim(query, 1), "number of query heads"});
+  if (getOffset() && isa<ShapedType>(getOffset().getType())) // A5
+    result.push_back({{getOffset(), 0, "offset"}, query, "batch size"});
+  for (auto [kernel, name] : {std::pair(getKernelBefore(), "kernel_before"),
+                              std::pair(getKernelAfter(), "kernel_after")})
+    if (kernel) // T3
+      result.push_back(
+          {{kernel, 0, name}, dim(query, 1), "number of query heads"});
+  return result;
+}

@@ -1,0 +1,325 @@
+//===- AttentionOpAssembly.cpp - The attention ops' text ------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The ops' descriptions have their syntax.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/Attention/AttentionOpAssembly.h"
+#include "dialect/Attention/AttentionRegionParser.h"
+#include "dialect/AttnOps.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+//===----------------------------------------------------------------------===//
+// Parsing
+//===----------------------------------------------------------------------===//
+
+Clause attn::scoreClause(OpAsmParser &parser, ParsedRegion &score,
+                         const OperandSegment &rows) {
+  return {"score", [&]() -> ParseResult {
+            SMLoc loc = score.captures.loc = parser.getCurrentLocation();
+            // The region's types follow the rows'; the verifier, which runs
+            // later, has more to say about them.
+            Type type = rows.types[0];
+            auto element = dyn_cast<FloatType>(getElementTypeOrSelf(type));
+            if (!element)
+              return parser.emitError(loc)
+                     << "a score needs a tensor of floats, got " << type;
+            return parseScores(parser, score,
+                               AttentionOp::getAccumulationType(element));
+          }};
+}
+
+Clause attn::maskClause(OpAsmParser &parser, ParsedRegion &mask) {
+  return {"mask", [&] {
+            mask.captures.loc = parser.getCurrentLocation();
+            return parseMasks(parser, mask);
+          }};
+}
+
+ParseResult attn::finishScoreAndMask(OpAsmParser &parser, ParsedRegion &score,
+                                     ParsedRegion &mask, CallShape shape) {
+  shape.unpack();
+  return failure(finishRegion(parser, score, shape, /*firstIndex=*/1) ||
+                 finishRegion(parser, mask, shape, /*firstIndex=*/0));
+}
+
+namespace {
+
+/// What the ops have in common.
+struct CommonOperands {
+  OperandSegment inputs, outs, scale, offset, sink, sequences, dropout;
+  ParsedRegion score, mask;
+};
+
+/// `ins` and `outs`.
+ParseResult parseMainOperands(OpAsmParser &parser, CommonOperands &operands) {
+  OperandSegment &inputs = operands.inputs;
+  if (parser.parseKeyword("ins") || parseOperandsAndTypes(parser, inputs))
+    return failure();
+  if (inputs.operands.size() != 3 || inputs.types.size() != 3)
+    return parser.emitError(inputs.loc)
+           << "expected 3 operands 'ins' (query, key, value) with their types, "
+              "got "
+           << inputs.operands.size() << " and " << inputs.types.size();
+  return failure(parser.parseKeyword("outs") ||
+                 parseOperandsAndTypes(parser, operands.outs));
+}
+
+/// `(number)` or `(%s : type)`.
+ParseResult parseScale(OpAsmParser &parser, OperandSegment &scale,
+                       FloatAttr &number) {
+  if (parser.parseLParen())
+    return failure();
+  OptionalParseResult operand =
+      parser.parseOptionalOperand(scale.operands.emplace_back());
+  if (operand.has_value()) {
+    if (*operand || parser.parseColonType(scale.types.emplace_back()))
+      return failure();
+  } else {
+    scale.operands.clear();
+    double value;
+    if (parser.parseFloat(value))
+      return failure();
+    number = parser.getBuilder().getF64FloatAttr(value);
+  }
+  return parser.parseRParen();
+}
+
+/// `(bottom_right)` or `(%o : type)`.
+ParseResult parseOffset(OpAsmParser &parser, OperandSegment &offset,
+                        UnitAttr &bottomRight) {
+  if (parser.parseLParen())
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("bottom_right")))
+    bottomRight = parser.getBuilder().getUnitAttr();
+  else if (parser.parseOperand(offset.operands.emplace_back()) ||
+           parser.parseColonType(offset.types.emplace_back()))
+    return failure();
+  return parser.parseRParen();
+}
+
+/// `(number, %seed, %call)`.
+ParseResult parseDropout(OpAsmParser &parser, OperandSegment &dropout,
+                         FloatAttr &rate) {
+  Builder &builder = parser.getBuilder();
+  double number;
+  dropout.operands.resize(2);
+  if (parser.parseLParen() || parser.parseFloat(number) ||
+      parser.parseComma() || parser.parseOperand(dropout.operands[0]) ||
+      parser.parseComma() || parser.parseOperand(dropout.operands[1]) ||
+      parser.parseRParen())
+    return failure();
+  rate = builder.getF64FloatAttr(number);
+  dropout.types = {builder.getI64Type(), builder.getI32Type()};
+  return success();
+}
+
+/// The clauses that all ops have, behind the op's own, and the attributes.
+template <typename Op>
+ParseResult parseClausesOf(OpAsmParser &parser, OperationState &state,
+                           CommonOperands &operands,
+                           SmallVector<Clause> clauses) {
+  auto &properties = state.getOrAddProperties<typename Op::Properties>();
+  operands.score.region = state.addRegion();
+  operands.mask.region = state.addRegion();
+  clauses.append(
+      {{"scale",
+        [&] {
+          return parseScale(parser, operands.scale, properties.static_scale);
+        }},
+       {"offset",
+        [&] {
+          return parseOffset(parser, operands.offset, properties.bottom_right);
+        }},
+       operandClause(parser, "sink", operands.sink),
+       {"dropout",
+        [&] {
+          return parseDropout(parser, operands.dropout,
+                              properties.dropout_rate);
+        }},
+       scoreClause(parser, operands.score, operands.inputs),
+       maskClause(parser, operands.mask)});
+  Type query = operands.inputs.types[0], key = operands.inputs.types[1];
+  if (parseClauses(parser, clauses) || parseAttributes(parser, state))
+    return failure();
+  return finishScoreAndMask(parser, operands.score, operands.mask,
+                            {getStaticSize(query, 0), getStaticSize(query, 1),
+                             getStaticSize(query, 2), getStaticSize(key, 2),
+                             operands.offset, operands.sequences,
+                             bool(properties.bottom_right)});
+}
+
+/// Resolves the operands of all segments behind the three inputs.
+template <typename Op>
+ParseResult resolve(OpAsmParser &parser, OperationState &state,
+                    CommonOperands &operands,
+                    ArrayRef<OperandSegment *> segments) {
+  auto &sizes =
+      state.getOrAddProperties<typename Op::Properties>().operandSegmentSizes;
+  int32_t numInputs;
+  if (resolveSegments(parser, state, &operands.inputs, numInputs) ||
+      resolveSegments(parser, state, segments,
+                      MutableArrayRef(sizes).drop_front(3)))
+    return failure();
+  std::fill_n(sizes.begin(), 3, 1);
+  for (Type type : operands.outs.types) // A9
+    if (isa<RankedTensorType>(type))
+      state.addTypes(type);
+  return success();
+}
+
+/// One of two operands of a clause as a segment of its own.
+OperandSegment getOnly(const OperandSegment &both, size_t index) {
+  if (both.operands.empty())
+    return {};
+  return {{both.operands[index]}, {both.types[index]}, both.loc};
+}
+
+} // namespace
+
+ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
+  CommonOperands operands;
+  OperandSegment &sequences = operands.sequences;
+  auto parseSequences = [&]() -> ParseResult {
+    if (parseOperandsAndTypes(parser, sequences))
+      return failure();
+    if (sequences.operands.size() != 2 || sequences.types.size() != 2)
+      return parser.emitError(sequences.loc)
+             << "expected 2 operands 'sequences' "
+                "(cumulative_query, cumulative_key) with "
+                "their types, got "
+             << sequences.operands.size() << " and " << sequences.types.size();
+    return success();
+  };
+  if (parseMainOperands(parser, operands) ||
+      parseClausesOf<AttentionOp>(parser, state, operands,
+                                  {{"sequences", parseSequences}}))
+    return failure();
+  OperandSegment ofQuery = getOnly(sequences, 0), ofKey = getOnly(sequences, 1),
+                 seed = getOnly(operands.dropout, 0),
+                 call = getOnly(operands.dropout, 1);
+  return resolve<AttentionOp>(parser, state, operands,
+                              {&operands.outs, &operands.scale,
+                               &operands.offset, &operands.sink, &ofQuery,
+                               &ofKey, &seed, &call, &operands.score.captures,
+                               &operands.mask.captures});
+}
+
+ParseResult MultiTokenAttentionOp::parse(OpAsmParser &parser,
+                                         OperationState &state) {
+  CommonOperands operands;
+  OperandSegment kernelBefore, mixingBefore, kernelAfter, mixingAfter;
+  if (parseMainOperands(parser, operands) ||
+      parseClausesOf<MultiTokenAttentionOp>(
+          parser, state, operands,
+          {operandClause(parser, "convolve_before", kernelBefore),
+           operandClause(parser, "mix_before", mixingBefore),
+           operandClause(parser, "convolve_after", kernelAfter),
+           operandClause(parser, "mix_after", mixingAfter)}))
+    return failure();
+  OperandSegment seed = getOnly(operands.dropout, 0),
+                 call = getOnly(operands.dropout, 1);
+  return resolve<MultiTokenAttentionOp>(
+      parser, state, operands,
+      {&operands.outs, &operands.scale, &operands.offset, &operands.sink,
+       &kernelBefore, &mixingBefore, &kernelAfter, &mixingAfter, &seed, &call,
+       &operands.score.captures, &operands.mask.captures});
+}
+
+//===----------------------------------------------------------------------===//
+// Printing
+//===----------------------------------------------------------------------===//
+
+static void printRegion(OpAsmPrinter &printer, StringRef keyword,
+                        Region &region, OperandRange captures,
+                        unsigned leading) {
+  printer << ' ' << keyword << '(';
+  llvm::interleaveComma(region.getArguments().take_front(leading), printer);
+  printer << ')';
+  if (!captures.empty()) {
+    printer << " captures(";
+    llvm::interleaveComma(
+        llvm::zip(region.getArguments().drop_front(leading), captures), printer,
+        [&](auto pair) {
+          auto [argument, operand] = pair;
+          printer << argument;
+          if (argument.getType() != operand.getType())
+            printer << " : " << argument.getType();
+          printer << " = " << operand << " : " << operand.getType();
+        });
+    printer << ')';
+  }
+  printer << ' ';
+  printer.printRegion(region, /*printEntryBlockArgs=*/false);
+}
+
+void attn::printScoreAndMask(OpAsmPrinter &printer, Region &score,
+                             OperandRange scoreCaptures, Region &mask,
+                             OperandRange maskCaptures) {
+  if (!score.empty())
+    printRegion(printer, "score", score, scoreCaptures,
+                AttentionOp::kNumScoreArguments);
+  if (!mask.empty())
+    printRegion(printer, "mask", mask, maskCaptures,
+                AttentionOp::kNumMaskArguments);
+}
+
+/// `ins` to `sink`.
+template <typename Op>
+static void printCommonOperands(OpAsmPrinter &printer, Op op) {
+  printOperandsClause(printer, "ins",
+                      {op.getQuery(), op.getKey(), op.getValue()});
+  printOperandsClause(printer, "outs", op.getOuts());
+  printNumberClause(printer, "scale", op.getStaticScaleAttr());
+  if (Value scale = op.getScale())
+    printOperandsClause(printer, "scale", scale);
+  if (op.getBottomRight())
+    printer << " offset(bottom_right)";
+  if (Value offset = op.getOffset())
+    printOperandsClause(printer, "offset", offset);
+  if (Value sink = op.getSink())
+    printOperandsClause(printer, "sink", sink);
+}
+
+/// `dropout` to the attributes.
+template <typename Op> static void printRegions(OpAsmPrinter &printer, Op op) {
+  if (FloatAttr rate = op.getDropoutRateAttr()) {
+    printer << " dropout(";
+    printer.printFloat(rate.getValue());
+    printer << ", " << op.getDropoutSeed() << ", " << op.getDropoutCall()
+            << ')';
+  }
+  printScoreAndMask(printer, op.getScore(), op.getScoreCaptures(), op.getMask(),
+                    op.getMaskCaptures());
+  printer.printOptionalAttrDict(op->getDiscardableAttrDictionary().getValue());
+}
+
+void AttentionOp::print(OpAsmPrinter &printer) {
+  printCommonOperands(printer, *this);
+  if (isPacked())
+    printOperandsClause(printer, "sequences",
+                        {getCumulativeQuery(), getCumulativeKey()});
+  printRegions(printer, *this);
+}
+
+void MultiTokenAttentionOp::print(OpAsmPrinter &printer) {
+  printCommonOperands(printer, *this);
+  for (auto [keyword, operand] :
+       {std::pair("convolve_before", getKernelBefore()),
+        std::pair("mix_before", getMixingBefore()),
+        std::pair("convolve_after", getKernelAfter()),
+        std::pair("mix_after", getMixingAfter())})
+    if (operand)
+      printOperandsClause(printer, keyword, operand);
+  printRegions(printer, *this);
+}

@@ -1,0 +1,303 @@
+//===- AttentionOpVerifier.cpp - What attention ops must hold -------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/Attention/RegionVerifier.h"
+#include "dialect/AttnOps.h"
+#include "dialect/Shared/OperandGroups.h"
+#include "dialect/Shared/OperandVerifier.h"
+
+#include "llvm/ADT/APFloat.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+LogicalResult attn::verifyStaticScale(Operation *op, FloatAttr scale,
+                                      FloatType rows) {
+  if (!scale)
+    return success();
+  FloatType sums = AttentionOp::getAccumulationType(rows);
+  APFloat rounded = scale.getValue();
+  bool losesInfo;
+  rounded.convert(sums.getFloatSemantics(), APFloat::rmNearestTiesToEven,
+                  &losesInfo);
+  if (rounded.isFinite())
+    return success();
+  return op->emitOpError() << "expected a 'scale' that is finite in " << sums
+                           << ", got " << scale.getValueAsDouble();
+}
+
+LogicalResult attn::verifyNoWiderThanSums(Operation *op, Value operand,
+                                          StringRef name, FloatType rows) {
+  FloatType sums = AttentionOp::getAccumulationType(rows);
+  Type element = cast<ShapedType>(operand.getType()).getElementType();
+  if (isa<FloatType>(element) && isSupportedScalar(element) &&
+      element.getIntOrFloatBitWidth() <= sums.getWidth())
+    return success();
+  return op->emitOpError() << "operand '" << name
+                           << "': expected element type f64, f32, f16 or "
+                              "bf16, no wider than "
+                           << sums << ", got " << element;
+}
+
+LogicalResult attn::verifyCumulativeLengths(Operation *op, Value operand,
+                                            StringRef name) {
+  if (failed(verifyShaped(op, operand, name, {"N+1"},
+                          IntegerType::get(op->getContext(), 32))))
+    return failure();
+  if (cast<ShapedType>(operand.getType()).getDimSize(0) == 0)
+    return op->emitOpError()
+           << "operand '" << name << "': expected at least 1 element, got 0";
+  return success();
+}
+
+namespace {
+
+template <typename Op> FloatType getRowType(Op op) {
+  return cast<FloatType>(op.getQueryType().getElementType());
+}
+
+/// `rows` is the name of the output's length.
+template <typename Op>
+LogicalResult verifyMainOperands(Op op, StringRef rows) { // A1, A2, A3
+  Type elementType;
+  if (ShapedType query = getPlainShapedType(op.getQuery().getType()))
+    elementType = query.getElementType();
+  if (failed(verifyShaped(op, op.getQuery(), "query", {"B", "Hq", "Sq", "Dk"},
+                          nullptr)))
+    return failure();
+  if (failed(verifyFloat(op, op.getQuery(), "query")) ||
+      failed(verifyShaped(op, op.getKey(), "key", {"B", "Hkv", "Skv", "Dk"},
+                          elementType)) ||
+      failed(verifyShaped(op, op.getValue(), "value", {"B", "Hkv", "Skv", "Dv"},
+                          elementType)))
+    return failure();
+
+  if (op.getOuts().empty() || op.getOuts().size() > 2)
+    return op.emitOpError() << "expected 1 or 2 operands 'outs' (output and "
+                               "log-sum-exp), got "
+                            << op.getOuts().size();
+  if (failed(verifyShaped(op, op.getOutput(), "output", {"B", "Hq", rows, "Dv"},
+                          elementType)))
+    return failure();
+  if (Value lse = op.getLogSumExp())
+    if (failed(verifyShaped(op, lse, "log-sum-exp", {"B", "Hq", rows},
+                            op.getAccumulationType())))
+      return failure();
+
+  ShapedType query = op.getQueryType(), key = op.getKeyType(),
+             value = op.getValueType(),
+             output = cast<ShapedType>(op.getOutput().getType());
+  if (failed(verifyStaticSize(op, query, "query", 1, "query heads")) ||
+      failed(verifyHeadSize(op, query, "query")) ||
+      failed(verifyStaticSize(op, key, "key", 1, "key/value heads")) ||
+      failed(verifyHeadSize(op, key, "key")) ||
+      failed(verifyStaticSize(op, value, "value", 1, "key/value heads")) ||
+      failed(verifyHeadSize(op, value, "value")) ||
+      failed(verifyStaticSize(op, output, "output", 1, "query heads")) ||
+      failed(verifyHeadSize(op, output, "output")))
+    return failure();
+  if (Value lse = op.getLogSumExp())
+    if (failed(verifyStaticSize(op, cast<ShapedType>(lse.getType()),
+                                "log-sum-exp", 1, "query heads")))
+      return failure();
+  if (query.getDimSize(1) % key.getDimSize(1) != 0) // A3
+    return op.emitOpError()
+           << "expected the number of query heads to be a multiple of the "
+              "number of key/value heads, got "
+           << query.getDimSize(1) << " and " << key.getDimSize(1);
+  return success();
+}
+
+template <typename Op> LogicalResult verifyScale(Op op) { // A4
+  if (op.getScale() && op.getStaticScaleAttr())
+    return op.emitOpError(
+        "expected 'scale' as a constant or as an operand, got both");
+  if (failed(verifyStaticScale(op, op.getStaticScaleAttr(), getRowType(op))))
+    return failure();
+  if (Value scale = op.getScale())
+    if (scale.getType() != op.getAccumulationType())
+      return op.emitOpError()
+             << "operand 'scale': expected " << op.getAccumulationType()
+             << ", got " << scale.getType();
+  return success();
+}
+
+/// `shape` is that of an offset that is a tensor.
+template <typename Op>
+LogicalResult verifyFirstPosition(Op op, StringRef shape) { // A5
+  if (!op.getOffset())
+    return success();
+  if (op.getBottomRight())
+    return op.emitOpError(
+        "expected 'offset' as an operand or as bottom_right, got both");
+  return verifyOffset(op, op.getOffset(), shape);
+}
+
+LogicalResult verifySink(AttentionOp op) { // A6
+  Value sink = op.getSink();
+  if (!sink)
+    return success();
+  ShapedType type = getPlainShapedType(sink.getType());
+  if (!type || type.getRank() < 1 || type.getRank() > 2)
+    return op.emitOpError() << "operand 'sink': expected a tensor or memref "
+                               "of shape (Hq) or (Hq, Sq), got "
+                            << sink.getType();
+  return verifyNoWiderThanSums(op, sink, "sink", getRowType(op));
+}
+
+LogicalResult verifySequences(AttentionOp op) { // A7
+  if (!op.getCumulativeQuery() != !op.getCumulativeKey())
+    return op.emitOpError("expected 'cumulative_query' and 'cumulative_key' "
+                          "together, got only one");
+  if (op.isPacked()) {
+    for (auto [operand, name] :
+         {std::pair(op.getCumulativeQuery(), "cumulative_query"),
+          std::pair(op.getCumulativeKey(), "cumulative_key")})
+      if (failed(verifyCumulativeLengths(op, operand, name)))
+        return failure();
+  }
+  return success();
+}
+
+template <typename Op> LogicalResult verifyDropout(Op op) { // A8
+  bool any = op.hasDropout() || op.getDropoutSeed() || op.getDropoutCall();
+  bool all = op.hasDropout() && op.getDropoutSeed() && op.getDropoutCall();
+  if (any && !all)
+    return op.emitOpError(
+        "expected 'dropout_rate', 'dropout_seed' and 'dropout_call' together");
+  return all ? verifyDropoutRate(op, op.getDropoutRateAttr(), "dropout_rate")
+             : success();
+}
+
+/// T3: the stages on one side of the softmax; `side` is "before" or "after".
+LogicalResult verifyStages(MultiTokenAttentionOp op,
+                           MultiTokenAttentionOp::Stages stages,
+                           StringRef side) {
+  int64_t heads = op.getNumQueryHeads();
+  auto verifyOperand = [&](Value operand, StringRef name,
+                           ArrayRef<StringRef> dims) -> LogicalResult {
+    if (failed(verifyShaped(op, operand, name, dims, nullptr)))
+      return failure();
+    auto type = cast<ShapedType>(operand.getType());
+    if (failed(verifyNoWiderThanSums(op, operand, name, getRowType(op))))
+      return failure();
+    for (auto [dimension, meaning] : llvm::enumerate(dims))
+      if (failed(verifyStaticSize(op, type, name, int64_t(dimension), meaning)))
+        return failure();
+    return success();
+  };
+  auto verifyMixed = [&](int64_t mixed, StringRef name) -> LogicalResult {
+    if (heads % mixed == 0)
+      return success();
+    return op.emitOpError()
+           << "operand '" << name << "': expected ch, which is " << mixed
+           << ", to divide the " << heads << " query heads";
+  };
+  if (stages.kernel) {
+    std::string name = ("kernel_" + side).str();
+    ShapedType type = getPlainShapedType(stages.kernel.getType());
+    if (!type || (type.getRank() != 3 && type.getRank() != 4))
+      return op.emitOpError()
+             << "operand '" << name
+             << "': expected a tensor or memref of shape (Hq, cq, ck) or "
+                "(Hq, ch, cq, ck), got "
+             << stages.kernel.getType();
+    bool mixes = type.getRank() == 4;
+    if (failed(
+            mixes ? verifyOperand(stages.kernel, name, {"Hq", "ch", "cq", "ck"})
+                  : verifyOperand(stages.kernel, name, {"Hq", "cq", "ck"})))
+      return failure();
+    int64_t rank = type.getRank();
+    if (mixes && failed(verifyMixed(type.getDimSize(1), name)))
+      return failure();
+    if (type.getDimSize(unsigned(rank - 1)) % 2 == 0)
+      return op.emitOpError()
+             << "operand '" << name << "': expected dimension " << rank - 1
+             << " (ck) to be odd, got " << type.getDimSize(unsigned(rank - 1));
+    if (mixes && stages.mixing)
+      return op.emitOpError() << "expected no 'mixing_" << side
+                              << "' beside a kernel with heads, got both";
+  }
+  if (stages.mixing) {
+    std::string name = ("mixing_" + side).str();
+    if (failed(verifyOperand(stages.mixing, name, {"Hq / ch", "ch", "ch"})))
+      return failure();
+    auto type = cast<ShapedType>(stages.mixing.getType());
+    if (type.getDimSize(1) != type.getDimSize(2))
+      return op.emitOpError()
+             << "operand '" << name
+             << "': expected dimensions 1 and 2 (ch) to be equal, got "
+             << type.getDimSize(1) << " and " << type.getDimSize(2);
+    if (failed(verifyMixed(type.getDimSize(1), name)))
+      return failure();
+    if (type.getDimSize(0) != heads / type.getDimSize(1))
+      return op.emitOpError() << "operand '" << name << "': dimension 0 (Hq / "
+                              << "ch) is " << type.getDimSize(0)
+                              << ", expected " << heads / type.getDimSize(1);
+  }
+  return success();
+}
+
+/// The regions, A10 and A11.
+template <typename Op> LogicalResult verifyRegionsOf(Op op) {
+  Type index = IndexType::get(op.getContext());
+  Type i1 = IntegerType::get(op.getContext(), 1);
+  Type accumulation = op.getAccumulationType();
+  if (failed(verifyPointwiseRegion(op, op.getScore(), "score",
+                                   {accumulation, index, index, index, index},
+                                   op.getScoreCaptures(), accumulation)))
+    return failure();
+  return verifyPointwiseRegion(op, op.getMask(), "mask",
+                               {index, index, index, index},
+                               op.getMaskCaptures(), i1);
+}
+
+} // namespace
+
+LogicalResult AttentionOp::verify() {
+  if (failed(verifySegments(*this, getProperties().operandSegmentSizes,
+                            {"query", "key", "value"})) ||
+      failed(verifyMainOperands(*this, "Sq")) || failed(verifyOneKind(*this)))
+    return failure();
+  if (failed(verifyScale(*this)) ||
+      failed(verifyFirstPosition(*this, isPacked() ? "N" : "B")) ||
+      failed(verifySink(*this)) || failed(verifySequences(*this)) ||
+      failed(verifyDropout(*this)))
+    return failure();
+  return verifySizes(*this, getSizeConstraints());
+}
+
+LogicalResult AttentionOp::verifyRegions() { return verifyRegionsOf(*this); }
+
+LogicalResult MultiTokenAttentionOp::verify() {
+  if (failed(verifySegments(*this, getProperties().operandSegmentSizes,
+                            {"query", "key", "value"})) ||
+      failed(verifyMainOperands(*this, "So")) || failed(verifyOneKind(*this)))
+    return failure();
+  if (failed(verifyScale(*this)) || failed(verifyFirstPosition(*this, "B")))
+    return failure();
+  if (Value sink = getSink()) // T1
+    if (failed(verifyShaped(*this, sink, "sink", {"Hq"}, nullptr)) ||
+        failed(verifyNoWiderThanSums(*this, sink, "sink", getRowType(*this))))
+      return failure();
+  if (failed(verifyDropout(*this)) ||
+      failed(verifyStages(*this, getStagesBefore(), "before")) ||
+      failed(verifyStages(*this, getStagesAfter(), "after")) ||
+      failed(verifySizes(*this, getSizeConstraints())))
+    return failure();
+  int64_t queries = getQueryType().getDimSize(2); // T2
+  int64_t rows = cast<ShapedType>(getOutput().getType()).getDimSize(2);
+  if (!ShapedType::isDynamic(queries) && rows > queries)
+    return emitOpError() << "operand 'output': dimension 2 (output length) is "
+                         << rows << ", expected at most " << queries
+                         << ", the query length";
+  return success();
+}
+
+LogicalResult MultiTokenAttentionOp::verifyRegions() {
+  return verifyRegionsOf(*this);
+}

@@ -1,0 +1,206 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// What attn.attention becomes on its way to a machine: the softmax computed
+// online, block of keys by block of keys, on a tile of queries.
+//
+
+#ifndef ATTN_DIALECT_ONLINE_ONLINEOPS_TD
+#define ATTN_DIALECT_ONLINE_ONLINEOPS_TD
+
+include "dialect/AttnDialect.td"
+include "mlir/IR/BuiltinAttributes.td"
+include "mlir/IR/OpAsmInterface.td"
+include "mlir/Interfaces/DestinationStyleOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/Interfaces/TilingInterface.td"
+
+class Attn_OnlineOp<string mnemonic, list<Trait> traits = []>
+    : Attn_Op<mnemonic, traits # [
+        AttrSizedOperandSegments, IsolatedFromAbove, SingleBlock,
+        DestinationStyleOpInterface,
+        DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+        DeclareOpInterfaceMethods<OpAsmOpInterface,
+                                  ["getAsmBlockArgumentNames"]>]> {
+  let regions = (region AnyRegion:$score_region, AnyRegion:$mask_region);
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+  let hasCanonicalizer = 1;
+}
+
+def Attn_OnlineAttentionOp : Attn_OnlineOp<"online_attention", [
+    DeclareOpInterfaceMethods<TilingInterface,
+        ["getLoopIteratorTypes", "getIterationDomain", "getTiledImplementation",
+         "getResultTilePosition"]>,
+    DeclareOpInterfaceMethods<PartialReductionOpInterface,
+        ["generateInitialTensorForPartialReduction", "tileToPartialReduction",
+         "mergeReductions", "getPartialResultTilePosition"]>]> {
+  let summary = "attention of one tile of queries, with a running softmax";
+  let description = [{
+    Continues the attention of a tile of `L` queries of one head over `Skv` more
+    keys, with the online softmax of Milakov and Gimelshein, "Online normalizer
+    calculation for softmax" (arXiv:1805.02867), as in FlashAttention-2
+    (arXiv:2307.08691). Queries are the last dimension everywhere: they are the
+    lanes of vectors, and nothing is ever reduced across them.
+
+    ```
+    t[j,q]   = score(scale * dot(key[j,:], query[:,q]), ...)
+               -inf where mask(...) is false
+    m'[q]    = max(m[q], max over j of t[j,q])
+    P[j,q]   = exp(t[j,q] - m'[q])
+    c[q]     = exp(m[q] - m'[q])
+    l'[q]    = c[q] * l[q] + sum over j of P[j,q]
+    O'[d,q]  = c[q] * O[d,q] + sum over j of value[j,d] * P[j,q]
+    ```
+
+    `query` is `(Dk, L)`, `key` `(Skv, Dk)`, `value` `(Skv, Dv)`; `outs` holds
+    O `(Dv, L)`, m `(L)` and l `(L)`, which start at 0, -inf and 0, or at 0, the
+    sink and 1; the log-sum-exp is `m + log(l)`. The sizes `Dk`, `Dv` and `L`
+    are static. All of it has one element type, but for `key` and `value`, which may
+    be of a narrower float type; so has the scalar `scale`, which is 1 where it is
+    absent: of a query that is scaled already.
+
+    In pairs, for instructions that multiply and add pairs of bf16, the state and
+    `scale` are of f32 and the rest of bf16: `query` is `(Dk/2, L, 2)`, with
+    elements `2i` and `2i+1` of a query side by side, and `key` is `(Skv, Dk)`.
+    `value` is `(Skv, Dv)`, which is packed with its block, or in packs for several
+    tiles, `(ceil(Skv/32), Dv, 32)`, where `[t,d,i]` is element `d` of the value of
+    key `32*t + i`, and 0 after the last key. The weights are rounded to bf16 before
+    they are multiplied by values, not before they are summed. With packs, it is
+    tiled along the keys at multiples of 32.
+
+    In rows, for few queries, the lanes of vectors are elements of a head: with `n`
+    queries of at most `L`, `query` is `(n, Dk)` and O `(n, Dv)`. For matrix units,
+    which multiply f16 and bf16 and sum in f32, `query` may be of the type of `key`
+    while the state is of f32.
+
+    `batch` and `head` are the `b` and `h` that regions see; `position` is the
+    position `p` of query 0, `first_key` the `j` of key 0. Only the first
+    `num_queries` queries exist; regions are not observable at the others.
+
+    With `exact`, positions of which the score is -inf or that are masked
+    contribute nothing to O even where the value is NaN or infinite (A13).
+    Without, they contribute 0 times the value.
+
+    Tiling it along the keys gives blocks; its partial reduction gives split-KV
+    decoding, merged by log-sum-exp.
+  }];
+  let arguments = (ins
+    AnyRankedTensor:$query, AnyRankedTensor:$key, AnyRankedTensor:$value,
+    Variadic<AnyRankedTensor>:$outs,
+    Index:$batch, Index:$head, Index:$position, Index:$first_key,
+    Index:$num_queries, I1:$exact, Optional<AnyFloat>:$scale,
+    Variadic<AnyType>:$score_captures, Variadic<AnyType>:$mask_captures,
+    UnitAttr:$in_rows);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = [{
+    (`in_rows` $in_rows^)?
+    `ins` `(` $query `,` $key `,` $value `:` type($query) `,` type($key) `,` type($value) `)`
+    `outs` `(` $outs `:` type($outs) `)`
+    `at` `(` $batch `,` $head `,` $position `,` $first_key `)`
+    `queries` `(` $num_queries `)` `exact` `(` $exact `)`
+    (`scale` `(` $scale^ `:` type($scale) `)`)?
+    custom<PointwiseRegion>("\"score\"", $score_region, $score_captures,
+                            type($score_captures))
+    custom<PointwiseRegion>("\"mask\"", $mask_region, $mask_captures,
+                            type($mask_captures))
+    attr-dict `->` type($results)
+  }];
+  let extraClassDeclaration = [{
+    Value getAccumulator() { return getOuts()[0]; }
+    Value getMaximum() { return getOuts()[1]; }
+    Value getSum() { return getOuts()[2]; }
+    bool hasScore() { return !getScoreRegion().empty(); }
+    bool hasMask() { return !getMaskRegion().empty(); }
+    /// Whether pairs of bf16 are multiplied.
+    bool isInPairs() { return cast<ShapedType>(getQuery().getType()).getRank() == 3; }
+    /// Keys whose values lie side by side in pairs.
+    static constexpr int64_t kKeysPerPack = 32;
+    /// Queries of the tile, `L`.
+    int64_t getNumLanes() { return cast<ShapedType>(getMaximum().getType()).getDimSize(0); }
+    /// Rows of query and O in rows, `n`.
+    int64_t getNumRows() { return cast<ShapedType>(getQuery().getType()).getDimSize(0); }
+    MutableOperandRange getDpsInitsMutable() { return getOutsMutable(); }
+  }];
+}
+
+def Attn_OnlineSoftmaxOp : Attn_OnlineOp<"online_softmax"> {
+  let summary = "the softmax step of one block of keys";
+  let description = [{
+    The middle of `attn.online_attention`, between its two contractions. `outs`
+    holds
+
+    - the products `dot(key[j,:], query[:,q])`, `(K, L)`, which become the
+      weights `P`. Only the first `num_keys` rows are read and written with
+      meaning; up to 7 rows after them may be written, with 0;
+    - what scores are relative to, m `(L)`, and the running sum l `(L)`, updated.
+      m is the running maximum, or, unless `exact`, less by at most 5, so that
+      weights are 148 at most;
+    - the correction c `(L)`, written only, of what was summed before. It is 1
+      where m stays, as in most blocks.
+
+    `scale` is that of `attn.online_attention`: a score starts as it times the
+    product. `partial` is false if the mask keeps every position of the tile for
+    certain; `defined` is true if every value in the regions has a result at
+    every position of the tile, so that they may be evaluated for vectors
+    without guards (A12). With `exact`, the weight of a position whose score is
+    -inf is -0.0, which no other position can have; without, it is some zero.
+
+    While all scores are -inf, m is, with weights 0 and correction 1.
+  }];
+  let arguments = (ins
+    Variadic<AnyShaped>:$outs,
+    Index:$batch, Index:$head, Index:$position, Index:$first_key,
+    Index:$num_queries, Index:$num_keys,
+    I1:$partial, I1:$defined, I1:$exact, Optional<AnyFloat>:$scale,
+    Variadic<AnyType>:$score_captures, Variadic<AnyType>:$mask_captures);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = [{
+    `outs` `(` $outs `:` type($outs) `)`
+    `at` `(` $batch `,` $head `,` $position `,` $first_key `)`
+    `queries` `(` $num_queries `)` `keys` `(` $num_keys `)`
+    `partial` `(` $partial `)` `defined` `(` $defined `)` `exact` `(` $exact `)`
+    (`scale` `(` $scale^ `:` type($scale) `)`)?
+    custom<PointwiseRegion>("\"score\"", $score_region, $score_captures,
+                            type($score_captures))
+    custom<PointwiseRegion>("\"mask\"", $mask_region, $mask_captures,
+                            type($mask_captures))
+    attr-dict (`->` type($results)^)?
+  }];
+  let extraClassDeclaration = [{
+    Value getScores() { return getOuts()[0]; }
+    Value getMaximum() { return getOuts()[1]; }
+    Value getSum() { return getOuts()[2]; }
+    Value getCorrection() { return getOuts()[3]; }
+    /// The captured operand that a region argument stands for.
+    Value getCapture(BlockArgument argument);
+    /// Whether the op reads what an operand holds: all but the correction.
+    bool readsOperand(OpOperand &operand) {
+      return operand.getOperandNumber() != 3;
+    }
+    bool hasScore() { return !getScoreRegion().empty(); }
+    bool hasMask() { return !getMaskRegion().empty(); }
+    /// Queries of the tile, `L`.
+    int64_t getNumLanes() { return cast<ShapedType>(getScores().getType()).getDimSize(1); }
+    MutableOperandRange getDpsInitsMutable() { return getOutsMutable(); }
+  }];
+}
+
+def Attn_AllFiniteOp : Attn_Op<"all_finite", [
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "whether every element is finite";
+  let description = [{
+    True if no element of a tensor or memref of floats is NaN or infinite.
+  }];
+  let arguments = (ins AnyShaped:$source);
+  let results = (outs I1:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source)";
+  let hasVerifier = 1;
+}
+
+#endif // ATTN_DIALECT_ONLINE_ONLINEOPS_TD

@@ -1,0 +1,216 @@
+//===- BufferizableOpInterfaceImpl.cpp - Bufferization of attn ops --------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/Shared/BufferizableOpInterfaceImpl.h"
+#include "dialect/AttnOps.h"
+
+#include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Bufferization/IR/DstBufferizableOpInterfaceImpl.h"
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+using namespace mlir::bufferization;
+
+/// Creates `op` on buffers, with its regions; null if an operand has no buffer.
+static Operation *createOnBuffers(Operation *op, RewriterBase &rewriter,
+                                  const BufferizationOptions &options,
+                                  BufferizationState &state) {
+  OperationState newState(op->getLoc(), op->getName());
+  for (Value operand : op->getOperands()) {
+    if (isa<TensorType>(operand.getType())) {
+      FailureOr<Value> buffer = getBuffer(rewriter, operand, options, state);
+      if (failed(buffer))
+        return nullptr;
+      operand = *buffer;
+    }
+    newState.addOperands(operand);
+  }
+  newState.addAttributes(op->getAttrs());
+  newState.propertiesAttr = op->getPropertiesAsAttribute();
+  for (Region &region : op->getRegions())
+    newState.addRegion()->takeBody(region);
+  return rewriter.create(newState);
+}
+
+namespace {
+
+/// Ops in destination style with score and mask regions.
+template <typename Op>
+struct RegionOpInterface
+    : DstBufferizableOpInterfaceExternalModel<RegionOpInterface<Op>, Op> {
+  bool bufferizesToMemoryRead(Operation *op, OpOperand &operand,
+                              const AnalysisState &state) const {
+    return cast<Op>(op).readsOperand(operand);
+  }
+
+  /// Region arguments for captured tensors are read-only views of them.
+  bool isWritable(Operation *op, Value value,
+                  const AnalysisState &state) const {
+    return isa<OpResult>(value);
+  }
+
+  FailureOr<BufferLikeType>
+  getBufferType(Operation *op, Value value, const BufferizationOptions &options,
+                const BufferizationState &state,
+                SmallVector<Value> &invocationStack) const {
+    if (auto argument = dyn_cast<BlockArgument>(value))
+      return bufferization::getBufferType(cast<Op>(op).getCapture(argument),
+                                          options, state, invocationStack);
+    auto destination = cast<DestinationStyleOpInterface>(op);
+    return bufferization::getBufferType(
+        destination.getTiedOpOperand(cast<OpResult>(value))->get(), options,
+        state, invocationStack);
+  }
+
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
+                          const BufferizationOptions &options,
+                          BufferizationState &state) const {
+    if (op->getNumResults() == 0)
+      return success(); // Already on buffers.
+
+    auto buffered =
+        cast_or_null<Op>(createOnBuffers(op, rewriter, options, state));
+    if (!buffered)
+      return failure();
+
+    // Each captured tensor is a buffer in the region too. Its loads were
+    // bufferized before this op, on a buffer of the old argument.
+    for (Region &region : buffered->getRegions()) {
+      if (region.empty())
+        continue;
+      OpBuilder::InsertionGuard guard(rewriter);
+      rewriter.setInsertionPointToStart(&region.front());
+      for (BlockArgument argument : region.getArguments()) {
+        auto tensorType = dyn_cast<RankedTensorType>(argument.getType());
+        if (!tensorType)
+          continue;
+        argument.setType(buffered.getCapture(argument).getType());
+        for (Operation *user :
+             llvm::make_early_inc_range(argument.getUsers())) {
+          auto toBuffer = dyn_cast<ToBufferOp>(user);
+          if (!toBuffer)
+            return user->emitError("expected a bufferized load of a captured "
+                                   "tensor");
+          rewriter.replaceOp(toBuffer, argument);
+        }
+      }
+    }
+
+    SmallVector<Value> results(buffered.getOuts());
+    replaceOpWithBufferizedValues(rewriter, op, results);
+    return success();
+  }
+};
+
+/// Ops in destination style without regions.
+template <typename Op>
+struct DestinationOpInterface
+    : DstBufferizableOpInterfaceExternalModel<DestinationOpInterface<Op>, Op> {
+  bool bufferizesToMemoryRead(Operation *op, OpOperand &operand,
+                              const AnalysisState &) const {
+    return cast<Op>(op).readsOperand(operand);
+  }
+
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
+                          const BufferizationOptions &options,
+                          BufferizationState &state) const {
+    if (op->getNumResults() == 0)
+      return success(); // Already on buffers.
+    auto buffered =
+        cast_or_null<Op>(createOnBuffers(op, rewriter, options, state));
+    if (!buffered)
+      return failure();
+    SmallVector<Value> results(buffered.getOuts());
+    replaceOpWithBufferizedValues(rewriter, op, results);
+    return success();
+  }
+};
+
+struct AllFiniteOpInterface
+    : BufferizableOpInterface::ExternalModel<AllFiniteOpInterface,
+                                             AllFiniteOp> {
+  bool bufferizesToMemoryRead(Operation *, OpOperand &,
+                              const AnalysisState &) const {
+    return true;
+  }
+  bool bufferizesToMemoryWrite(Operation *, OpOperand &,
+                               const AnalysisState &) const {
+    return false;
+  }
+  AliasingValueList getAliasingValues(Operation *, OpOperand &,
+                                      const AnalysisState &) const {
+    return {};
+  }
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
+                          const BufferizationOptions &options,
+                          BufferizationState &state) const {
+    FailureOr<Value> source =
+        getBuffer(rewriter, cast<AllFiniteOp>(op).getSource(), options, state);
+    if (failed(source))
+      return failure();
+    replaceOpWithNewBufferizedOp<AllFiniteOp>(rewriter, op,
+                                              rewriter.getI1Type(), *source);
+    return success();
+  }
+};
+
+/// Is its table.
+struct WithBlockRangeOpInterface
+    : BufferizableOpInterface::ExternalModel<WithBlockRangeOpInterface,
+                                             WithBlockRangeOp> {
+  bool bufferizesToMemoryRead(Operation *, OpOperand &,
+                              const AnalysisState &) const {
+    return false;
+  }
+  bool bufferizesToMemoryWrite(Operation *, OpOperand &,
+                               const AnalysisState &) const {
+    return false;
+  }
+  AliasingValueList getAliasingValues(Operation *op, OpOperand &operand,
+                                      const AnalysisState &) const {
+    if (operand.get() != cast<WithBlockRangeOp>(op).getTable())
+      return {};
+    return {{op->getResult(0), BufferRelation::Equivalent}};
+  }
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
+                          const BufferizationOptions &options,
+                          BufferizationState &state) const {
+    FailureOr<Value> table = getBuffer(
+        rewriter, cast<WithBlockRangeOp>(op).getTable(), options, state);
+    if (failed(table))
+      return failure();
+    replaceOpWithBufferizedValues(rewriter, op, *table);
+    return success();
+  }
+};
+
+} // namespace
+
+void mlir::attn::registerBufferizableOpInterfaceExternalModels(
+    DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, AttnDialect *) {
+    AttentionOp::attachInterface<RegionOpInterface<AttentionOp>>(*context);
+    MultiTokenAttentionOp::attachInterface<
+        RegionOpInterface<MultiTokenAttentionOp>>(*context);
+    OnlineSoftmaxOp::attachInterface<RegionOpInterface<OnlineSoftmaxOp>>(
+        *context);
+    AllFiniteOp::attachInterface<AllFiniteOpInterface>(*context);
+    BlockRangeOp::attachInterface<DestinationOpInterface<BlockRangeOp>>(
+        *context);
+    CacheAppendOp::attachInterface<DestinationOpInterface<CacheAppendOp>>(
+        *context);
+    DropoutOp::attachInterface<DestinationOpInterface<DropoutOp>>(*context);
+    HeadNormOp::attachInterface<DestinationOpInterface<HeadNormOp>>(*context);
+    MergeOp::attachInterface<DestinationOpInterface<MergeOp>>(*context);
+    ProjectionOp::attachInterface<DestinationOpInterface<ProjectionOp>>(
+        *context);
+    RopeOp::attachInterface<DestinationOpInterface<RopeOp>>(*context);
+    WithBlockRangeOp::attachInterface<WithBlockRangeOpInterface>(*context);
+  });
+}

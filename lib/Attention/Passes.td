@@ -1,0 +1,153 @@
+//===- Passes.td - Passes of attention before its online form -*- tablegen -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_ATTENTION_PASSES_TD
+#define ATTN_ATTENTION_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def SplitSequences : Pass<"attn-split-sequences"> {
+  let summary = "Turn a packed batch into a loop over its sequences";
+  let description = [{
+    An `attn.attention` with `sequences(...)` becomes a loop over the sequences
+    around an `attn.attention` of one of them, on slices. The number of the
+    sequence becomes a capture of the regions. Rows of no sequence are filled
+    beforehand. Dropout stays packed, because its random numbers count the
+    sequences of the whole op.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def SpecializeQueries : Pass<"attn-specialize-queries"> {
+  let summary = "Give attention of any number of queries a form for one";
+  let description = [{
+    A step of generation has one query, and is lowered in another way than many
+    (see `attn-fold-groups` and `attn-attention-to-online`). An `attn.attention` with
+    a dynamic number of queries becomes two, one of them of a single query, in the
+    branches of an `scf.if` that looks at their number. A result that is only written
+    to a buffer of the caller is written in the branches.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def FoldGroups : Pass<"attn-fold-groups"> {
+  let summary = "Make the query heads of a group rows of one head";
+  let description = [{
+    With few queries, as in decoding, the query heads that share a key/value head
+    are the rows of a matrix that its keys and values are multiplied with: each is
+    read once for all of them. An `attn.attention` with a static number of queries
+    Sq, and `G * Sq` of at most `maximum-rows`, or `plain-rows` where it has no
+    regions, becomes one on a query `(B, Hkv, G * Sq, Dk)`. Row `r` of
+    head `h` is query `r mod Sq` of query head `G * h + r / Sq`, from which the
+    regions compute what they are given; its sink is that of the head.
+  }];
+  let options = [Option<"maximumRows", "maximum-rows", "int64_t", "32",
+                        "Largest number of queries of a group">,
+                 Option<"plainRows", "plain-rows", "int64_t", "64",
+                        "The same without a score or mask region">];
+  let dependentDialects = ["::mlir::affine::AffineDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def PadHeads : Pass<"attn-pad-heads"> {
+  let summary = "Pad bf16 heads to what instructions on pairs multiply at once";
+  let description = [{
+    Queries and keys of bf16 whose head size is not a multiple of `multiple` are
+    copied once, in parallel, into rows that end with zeros. The scale stays that
+    of the original size. Values need no padding: their head size is that of the
+    output, not of a sum. What will be computed in rows (see
+    `attn-attention-to-online`) is left alone.
+  }];
+  let options = [
+    Option<"multiple", "multiple", "int64_t", "32",
+           "Elements that head sizes become a multiple of">,
+    Option<"laneMultiple", "lane-multiple", "int64_t", "16",
+           "Elements of a vector register">];
+  let dependentDialects = ["::mlir::affine::AffineDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def SummarizeTables : Pass<"attn-summarize-tables"> {
+  let summary = "Find the ranges of what masks load, block by block";
+  let description = [{
+    A tensor of integers that a mask region loads from, at indices that follow
+    the positions of queries or keys, gets an `attn.block_range`, computed once
+    where the tensor is defined. From it, the mask analysis knows what a load
+    can yield in a tile of queries and a block of keys, so that a mask of
+    documents skips the blocks that no document has keys in, and evaluates
+    nothing in those that lie within one document. Blocks are as large as those
+    of the kernel, and the ranges of a table are never more numbers than that
+    leaves of it. A table whose elements each serve many positions is small
+    already and gets none, nor does one with an `attn.with_block_range`. A remark
+    names the loads that decide nothing, and says why.
+  }];
+  let options = [
+    Option<"queries", "queries", "int64_t", "32", "Query rows of a block">,
+    Option<"keys", "keys", "int64_t", "64", "Keys of a block">];
+  let dependentDialects = ["::mlir::affine::AffineDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def FillEmptyAttention : Pass<"attn-fill-empty-attention"> {
+  let summary = "Replace attention to no keys by what it is";
+  let description = [{
+    An `attn.attention` whose type has no keys is 0, and its log-sum-exp the sink,
+    or -inf (A14); one that has no queries is nothing. Packed sequences with
+    queries stay: which rows have a sink is in their cumulative lengths.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect"];
+}
+
+def TileAttention : Pass<"attn-tile-attention"> {
+  let summary = "Tile batch, heads and queries in parallel";
+  let description = [{
+    An `attn.attention` becomes an `scf.forall` over batch entries, query heads
+    and tiles of query rows, around an `attn.attention` of one tile. Queries that
+    an `attn.rope` computes for it alone are rotated there, tile by tile. What can
+    not be tiled is left to the reference lowering, with a remark.
+
+    With `packed`, a packed batch of `N` sequences in `Sq` rows becomes a loop over
+    query heads and `Sq / queries + N` tiles, enough for sequences of any lengths.
+    Each finds its sequence by a search of the cumulative lengths; some have no
+    rows. Another loop fills the rows of no sequence.
+
+    ```mlir
+    scf.forall (%b, %h, %i) = (0, 0, 0) to (%B, 8, %Sq) step (1, 1, 64)
+        shared_outs(%out = %init) -> (tensor<?x8x?x64xf32>) {
+      // slices of one head: rows %i to %i + 64 of the query, all keys
+      %tile = attn.attention ins(...) outs(...) offset(%i : index)
+      scf.forall.in_parallel { ... }
+    }
+    ```
+  }];
+  let options = [
+    Option<"plainQueries", "plain-queries", "int64_t", "64",
+           "Query rows of a tile in f32 without regions">,
+    Option<"variantQueries", "variant-queries", "int64_t", "32",
+           "Query rows of a tile with a score or mask region, or in pairs">,
+    Option<"inPairs", "in-pairs", "bool", "false",
+           "bf16 will be computed in pairs, where it can be">,
+    Option<"packed", "packed", "bool", "false", "Tile packed batches, too">];
+  let dependentDialects = ["::mlir::affine::AffineDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+#endif // ATTN_ATTENTION_PASSES_TD

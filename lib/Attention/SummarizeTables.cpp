@@ -1,0 +1,124 @@
+//===- SummarizeTables.cpp - Ranges of blocks of captured tensors ---------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/AttnOps.h"
+#include "lib/Attention/Passes.h"
+#include "lib/Attention/Transforms.h"
+#include "lib/Plan/OptionChecks.h"
+#include "lib/Regions/TableRanges.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/PatternMatch.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace mlir::attn {
+#define GEN_PASS_DEF_SUMMARIZETABLES
+#include "lib/Attention/Passes.h.inc"
+} // namespace mlir::attn
+
+using namespace mlir;
+using namespace mlir::attn;
+
+namespace {
+
+/// The sizes of blocks of captured tensors, each the smallest that a load asks
+/// for.
+using BlockSizes = llvm::MapVector<Value, SmallVector<int64_t>>;
+
+/// Why the range of what a load yields is not known; empty if it is.
+StringRef findObstacle(const TableLoad &load,
+                       const std::optional<SmallVector<int64_t>> &sizes) {
+  auto type = cast<ShapedType>(load.table.getType());
+  if (!BlockRangeOp::isElementType(type.getElementType()))
+    return "its elements are not integers of at most 64 bits";
+  if (!sizes)
+    return "its index is not a sum, difference, quotient or remainder of "
+           "positions";
+  return {};
+}
+
+void addBlockSizes(AttentionOp op, TileShape tile, BlockSizes &tables) {
+  if (!op.hasMask())
+    return;
+  Region &mask = op.getMask();
+  IndexMovements movements(mask);
+  for (Operation &operation : mask.front().without_terminator()) {
+    std::optional<TableLoad> load = TableLoad::match(&operation);
+    if (!load || llvm::all_of(load->indices, [&](Value index) {
+          std::optional<IndexMovement> movement = movements.find(index);
+          return movement && movement->isConstant();
+        }))
+      continue;
+    auto argument = dyn_cast<BlockArgument>(load->table);
+    if (!argument || argument.getOwner() != &mask.front())
+      continue;
+    Value table = op.getCapture(argument);
+    if (!isa<RankedTensorType>(table.getType()) ||
+        table.getDefiningOp<WithBlockRangeOp>())
+      continue;
+    std::optional<SmallVector<int64_t>> sizes =
+        findBlockSizes(movements, *load, tile);
+    if (StringRef obstacle = findObstacle(*load, sizes); !obstacle.empty()) {
+      operation.emitRemark()
+          << "decides no block of keys as a whole, because " << obstacle;
+      continue;
+    }
+    auto [known, isNew] = tables.try_emplace(table, *sizes);
+    if (isNew)
+      continue;
+    for (auto [size, other] : llvm::zip_equal(known->second, *sizes))
+      size = std::min(size, other);
+  }
+}
+
+void emitBlockRange(OpBuilder &b, Value table, ArrayRef<int64_t> sizes) {
+  b.setInsertionPointAfterValue(table);
+  Location loc = table.getLoc();
+  SmallVector<OpFoldResult> counts;
+  for (auto [dim, size] : llvm::enumerate(sizes))
+    counts.push_back(affine::makeComposedFoldedAffineApply(
+        b, loc, b.getAffineSymbolExpr(0).ceilDiv(size),
+        tensor::getMixedSize(b, loc, table, int64_t(dim))));
+  Type type = cast<RankedTensorType>(table.getType()).getElementType();
+  SmallVector<Value> outs;
+  for (int i = 0; i < 2; ++i)
+    outs.push_back(tensor::EmptyOp::create(b, loc, counts, type));
+  BlockRangeOp::create(b, loc, TypeRange(outs), table, outs, sizes);
+}
+
+} // namespace
+
+void attn::summarizeTables(RewriterBase &rewriter, ArrayRef<AttentionOp> ops,
+                           int64_t queries, int64_t keys) {
+  BlockSizes tables;
+  for (AttentionOp op : ops)
+    addBlockSizes(op, {queries, keys}, tables);
+  for (auto &[table, sizes] : tables) {
+    // The elements themselves are as few.
+    bool isSmall = llvm::all_of(sizes, [](int64_t size) { return size == 1; });
+    if (!isSmall)
+      emitBlockRange(rewriter, table, sizes);
+  }
+}
+
+namespace {
+struct SummarizeTables : attn::impl::SummarizeTablesBase<SummarizeTables> {
+  using SummarizeTablesBase::SummarizeTablesBase;
+
+  void runOnOperation() override {
+    if (failed(
+            reportOptions(getOperation(), {checkRange(queries, 1, kMostOfTile),
+                                           checkRange(keys, 1, kMostOfTile)})))
+      return signalPassFailure();
+    SmallVector<AttentionOp> ops;
+    getOperation()->walk([&](AttentionOp op) { ops.push_back(op); });
+    IRRewriter rewriter(&getContext());
+    summarizeTables(rewriter, ops, queries, keys);
+  }
+};
+} // namespace

@@ -1,0 +1,171 @@
+//===- TileAttention.cpp - Parallel tiles of batch, head and queries ------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/AttnOps.h"
+#include "lib/Attention/AttentionTile.h"
+#include "lib/Attention/Passes.h"
+#include "lib/Attention/Transforms.h"
+#include "lib/Layer/RowFusion.h"
+#include "lib/Online/Transforms.h"
+#include "lib/Plan/OptionChecks.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/PatternMatch.h"
+
+namespace mlir::attn {
+#define GEN_PASS_DEF_TILEATTENTION
+#include "lib/Attention/Passes.h.inc"
+} // namespace mlir::attn
+
+using namespace mlir;
+using namespace mlir::attn;
+
+/// Why an op stays whole, for the reference lowering; empty if it is tiled,
+/// packed batches only with `packed`.
+static StringRef findObstacle(AttentionOp op, bool packed) {
+  if (op->getNumResults() == 0)
+    return "it works on memrefs";
+  // That no key is there does not show in the types of packed sequences.
+  if (op.isKnownEmpty() && !(packed && op.isPacked()))
+    return "it is empty";
+  if (op.getElementType().isF64())
+    return "its element type is f64";
+  if (op.isPacked() && !packed)
+    return "its sequences are packed";
+  if (op.hasDropout())
+    return "it has dropout";
+  return {};
+}
+
+QueryRows attn::emitQueryRows(OpBuilder &b, Location loc, Value iv,
+                              OpFoldResult length, int64_t queries) {
+  OpFoldResult size = b.getIndexAttr(queries);
+  std::optional<int64_t> constant = getConstantIntValue(length);
+  if (constant == queries)
+    return {b.getIndexAttr(0), size};
+  if (constant && *constant % queries == 0)
+    return {iv, size};
+  AffineExpr i = b.getAffineDimExpr(0), n = b.getAffineSymbolExpr(0),
+             count = b.getAffineSymbolExpr(1);
+  AffineMap rest = AffineMap::get(
+      1, 1, {b.getAffineConstantExpr(queries), n - i}, b.getContext());
+  size = affine::makeComposedFoldedAffineMin(b, loc, rest, {iv, length});
+  return {affine::makeComposedFoldedAffineApply(b, loc, n - i - count,
+                                                {iv, length, size}),
+          size};
+}
+
+/// Emits a tile within `loop`, and what it inserts into the loop's results.
+static FailureOr<AttentionOp> emitTile(OpBuilder &b, AttentionOp op,
+                                       scf::ForallOp loop, OpFoldResult length,
+                                       int64_t queries) {
+  Location loc = op.getLoc();
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  auto whole = cast<AttentionOp>(b.clone(*op));
+  whole.getOutsMutable().assign(loop.getRegionIterArgs());
+  OpFoldResult one = b.getIndexAttr(1);
+  SmallVector<Value> ivs(loop.getInductionVars());
+  QueryRows rows = emitQueryRows(b, loc, ivs[2], length, queries);
+  SmallVector<OpFoldResult> offsets = {ivs[0], ivs[1], rows.first},
+                            sizes = {one, one, rows.count};
+  FailureOr<TilingResult> tile =
+      whole.getTiledImplementation(b, offsets, sizes);
+  if (failed(tile))
+    return failure();
+  for (auto [number, value] : llvm::enumerate(tile->tiledValues)) {
+    SmallVector<OpFoldResult> at, extent;
+    if (failed(
+            whole.getResultTilePosition(b, number, offsets, sizes, at, extent)))
+      return failure();
+    SmallVector<OpFoldResult> strides(at.size(), one);
+    OpBuilder::InsertionGuard inner(b);
+    b.setInsertionPointToEnd(loop.getTerminator().getBody());
+    tensor::ParallelInsertSliceOp::create(
+        b, loc, value, loop.getRegionIterArgs()[number], at, extent, strides);
+  }
+  whole.erase();
+  return cast<AttentionOp>(tile->tiledOps.front());
+}
+
+LogicalResult attn::tileAttention(RewriterBase &rewriter, AttentionOp op,
+                                  int64_t queries) {
+  if (StringRef obstacle = findObstacle(op, /*packed=*/false);
+      !obstacle.empty())
+    return rewriter.notifyMatchFailure(op, obstacle);
+  Location loc = op.getLoc();
+  rewriter.setInsertionPoint(op);
+  OpFoldResult zero = rewriter.getIndexAttr(0), one = rewriter.getIndexAttr(1);
+  SmallVector<OpFoldResult> ends =
+      tensor::getMixedSizes(rewriter, loc, op.getQuery());
+  ends.resize(3);
+  // One tile of all queries has their number.
+  if (std::optional<int64_t> length = getConstantIntValue(ends[2]))
+    queries = std::min(queries, *length);
+  auto loop = scf::ForallOp::create(
+      rewriter, loc, SmallVector<OpFoldResult>(3, zero), ends,
+      {one, one, rewriter.getIndexAttr(queries)}, op.getOuts(),
+      /*mapping=*/std::nullopt);
+  SmallVector<TilingInterface> rows = getFusableRows(op.getQuery());
+  FailureOr<AttentionOp> tile = emitTile(rewriter, op, loop, ends[2], queries);
+  if (failed(tile)) {
+    rewriter.eraseOp(loop);
+    return failure();
+  }
+  rewriter.replaceOp(op, loop.getResults());
+  if (rows.empty())
+    return success();
+  auto slice = tile->getQuery().getDefiningOp<tensor::ExtractSliceOp>();
+  if (succeeded(fuseRows(rewriter, rows, slice)))
+    // Only their sizes are asked for.
+    for (TilingInterface producer : rows)
+      if (llvm::all_of(producer->getUsers(), llvm::IsaPred<tensor::DimOp>))
+        rewriter.replaceOp(
+            producer,
+            cast<DestinationStyleOpInterface>(*producer).getDpsInits());
+  return success();
+}
+
+namespace {
+struct TileAttention : attn::impl::TileAttentionBase<TileAttention> {
+  using TileAttentionBase::TileAttentionBase;
+
+  void runOnOperation() override {
+    if (failed(reportOptions(getOperation(),
+                             {checkRange(plainQueries, 1, kMostOfTile),
+                              checkRange(variantQueries, 1, kMostOfTile)})))
+      return signalPassFailure();
+    IRRewriter rewriter(&getContext());
+    SmallVector<AttentionOp> ops;
+    getOperation()->walk([&](AttentionOp op) { ops.push_back(op); });
+    for (AttentionOp op : ops) {
+      if (StringRef obstacle = findObstacle(op, packed); !obstacle.empty()) {
+        op.emitRemark() << "is lowered by the reference path, because "
+                        << obstacle;
+        continue;
+      }
+      // A mask that ends within a tile wastes part of it, more so of a large
+      // one; a captured tensor needs room in the cache beside the scores, and
+      // so do their weights in pairs. But one tile of all queries is the only
+      // one to read a head.
+      int64_t length = op.getQueryType().getDimSize(2);
+      bool isOnly = !ShapedType::isDynamic(length) && length <= plainQueries;
+      bool isPlain = !op.hasMask() && !op.hasScore() &&
+                     (isOnly || !(inPairs && canComputeInPairs(op)));
+      int64_t queries = isPlain ? plainQueries : variantQueries;
+      if (failed(op.isPacked() ? tileSequences(rewriter, op, queries)
+                               : tileAttention(rewriter, op, queries))) {
+        op.emitError("could not be tiled");
+        return signalPassFailure();
+      }
+    }
+  }
+};
+} // namespace

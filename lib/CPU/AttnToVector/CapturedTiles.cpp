@@ -1,0 +1,227 @@
+//===- CapturedTiles.cpp - What a tile sees of captured buffers -----------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/CPU/AttnToVector/CapturedTiles.h"
+#include "lib/CPU/AttnToVector/BlockTranspose.h"
+#include "lib/CPU/HideRelation.h"
+#include "lib/Regions/RegionEvaluation.h"
+
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+CapturedTiles::CapturedTiles(LaneBuilder &b, const ScoreTile &tile,
+                             const RegionDependence &dependence,
+                             ValueRange captures)
+    : b(b), tile(tile), dependence(dependence) {
+  const RegionArguments &arguments = dependence.getArguments();
+  captured[arguments.batch] = tile.batch;
+  captured[arguments.head] = tile.head;
+  for (auto [argument, capture] : llvm::zip(arguments.captures, captures))
+    captured[argument] = capture;
+}
+
+Value attn::viewAsBytes(LaneBuilder &b, Value buffer) {
+  auto type = cast<MemRefType>(buffer.getType());
+  if (!type.getElementType().isInteger(1))
+    return buffer;
+  // Both types have the same descriptor, so that the cast disappears with them.
+  auto bytes = MemRefType::get(type.getShape(), b.getI8Type(), type.getLayout(),
+                               type.getMemorySpace());
+  return b.create<UnrealizedConversionCastOp>(bytes, buffer).getResult(0);
+}
+
+//===----------------------------------------------------------------------===//
+// One element
+//===----------------------------------------------------------------------===//
+
+Value CapturedTiles::evaluate(Value value, Value lane, Value row,
+                              Scalars &known) {
+  if (Value found = known.lookup(value))
+    return found;
+  const RegionArguments &arguments = dependence.getArguments();
+  Value result;
+  if (value == arguments.position) {
+    result = b.createOrFold<arith::AddIOp>(tile.position, lane);
+  } else if (value == arguments.key) {
+    result =
+        row ? b.createOrFold<arith::AddIOp>(tile.firstKey, row) : tile.firstKey;
+  } else if (value == arguments.score) {
+    result = b.create<memref::LoadOp>(tile.scores, ValueRange{row, lane});
+    if (tile.scale)
+      result = b.create<arith::MulFOp>(result, tile.scale);
+  } else {
+    Operation *op = value.getDefiningOp();
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(evaluate(operand, lane, row, known));
+    Operation *copy = b.clone(*op);
+    copy->setOperands(operands);
+    dropPromises(copy);
+    result = copy->getResult(0);
+  }
+  known[value] = result;
+  return result;
+}
+
+SmallVector<Value> CapturedTiles::evaluateIndices(memref::LoadOp load,
+                                                  Value lane, Value row) {
+  Scalars known = captured;
+  SmallVector<Value> indices;
+  for (Value index : load.getIndices())
+    indices.push_back(evaluate(index, lane, row, known));
+  return indices;
+}
+
+/// An element as it is kept in vectors.
+Value CapturedTiles::loadElement(memref::LoadOp load, Value lane, Value row) {
+  Value source = captured.lookup(load.getMemRef());
+  Value element =
+      b.create<memref::LoadOp>(source, evaluateIndices(load, lane, row));
+  if (element.getType().isInteger(1))
+    return b.create<arith::ExtUIOp>(b.getI8Type(), element);
+  if (element.getType().isIndex())
+    return b.create<arith::IndexCastOp>(b.getI64Type(), element);
+  return element;
+}
+
+Value CapturedTiles::widen(Value element) {
+  Type type = getElementTypeOrSelf(element.getType());
+  if (type.getIntOrFloatBitWidth() == 32)
+    return element;
+  Type wide = isa<FloatType>(type) ? Type(b.getF32Type()) : b.getI32Type();
+  if (auto vector = dyn_cast<VectorType>(element.getType()))
+    wide = vector.clone(wide);
+  if (isa<FloatType>(type))
+    return b.create<arith::ExtFOp>(wide, element);
+  return b.create<arith::ExtSIOp>(wide, element);
+}
+
+//===----------------------------------------------------------------------===//
+// Element by element
+//===----------------------------------------------------------------------===//
+
+static Type getStoredType(LaneBuilder &b, Type type) {
+  if (type.isInteger(1))
+    return b.getI8Type();
+  return type.isIndex() ? Type(b.getI64Type()) : type;
+}
+
+Value CapturedTiles::buildPerLane(memref::LoadOp load) {
+  Type type = getStoredType(b, load.getType());
+  Value buffer = b.allocate(MemRefType::get({b.getNumLanes()}, type));
+  b.loop(b.index(0), tile.numQueries, 1, [&](Value lane) {
+    b.create<memref::StoreOp>(loadElement(load, lane, nullptr), buffer, lane);
+  });
+  Value zero = b.create<arith::ConstantOp>(b.getZeroAttr(type));
+  b.loop(tile.numQueries, b.index(b.getNumLanes()), 1,
+         [&](Value lane) { b.create<memref::StoreOp>(zero, buffer, lane); });
+  return buffer;
+}
+
+void CapturedTiles::clearOtherLanes(Value buffer) {
+  Type type = cast<MemRefType>(buffer.getType()).getElementType();
+  Value zero = b.create<arith::ConstantOp>(b.getZeroAttr(type));
+  b.loop(tile.numQueries, b.index(b.getNumLanes()), 1, [&](Value lane) {
+    b.loop(b.index(0), tile.numKeys, 1, [&](Value row) {
+      b.create<memref::StoreOp>(zero, buffer, ValueRange{row, lane});
+    });
+  });
+}
+
+void CapturedTiles::copyElements(memref::LoadOp load, Value buffer,
+                                 Value firstRow, Value endRow, Value firstLane,
+                                 Value endLane, bool widened) {
+  b.loop(firstLane, endLane, 1, [&](Value lane) {
+    b.loop(firstRow, endRow, 1, [&](Value row) {
+      Value element = loadElement(load, lane, row);
+      b.create<memref::StoreOp>(widened ? widen(element) : element, buffer,
+                                ValueRange{row, lane});
+    });
+  });
+}
+
+static MemRefType getTileType(LaneBuilder &b, Value scores, Type type) {
+  auto scoresType = cast<MemRefType>(scores.getType());
+  return MemRefType::get(scoresType.getShape(), type);
+}
+
+Value CapturedTiles::buildPerElement(memref::LoadOp load) {
+  Type type = getStoredType(b, load.getType());
+  Value buffer = b.allocate(getTileType(b, tile.scores, type));
+  copyElements(load, buffer, b.index(0), tile.numKeys, b.index(0),
+               tile.numQueries, /*widened=*/false);
+  clearOtherLanes(buffer);
+  return buffer;
+}
+
+//===----------------------------------------------------------------------===//
+// Transposed
+//===----------------------------------------------------------------------===//
+
+void CapturedTiles::transposeBlock(Value source, Value buffer,
+                                   ValueRange origin, unsigned laneDim,
+                                   Value row, Value lane) {
+  Type elementType = cast<MemRefType>(source.getType()).getElementType();
+  auto vector =
+      VectorType::get(128 / elementType.getIntOrFloatBitWidth(), elementType);
+  SmallVector<Value> first(origin);
+  first[laneDim] = b.createOrFold<arith::AddIOp>(first[laneDim], lane);
+  first.back() = b.createOrFold<arith::AddIOp>(first.back(), row);
+  auto load = [&](int64_t offset) -> Value {
+    SmallVector<Value> indices(first);
+    Value moved =
+        b.createOrFold<arith::AddIOp>(indices[laneDim], b.index(offset));
+    indices[laneDim] = hideRelation(b, b.getLoc(), moved);
+    return b.create<vector::LoadOp>(vector, source, indices);
+  };
+  for (auto [i, column] :
+       llvm::enumerate(buildTransposedBlock(b, elementType, load))) {
+    Value target = b.createOrFold<arith::AddIOp>(row, b.index(int64_t(i)));
+    b.create<vector::StoreOp>(column, buffer, ValueRange{target, lane});
+  }
+}
+
+Value CapturedTiles::buildTransposed(memref::LoadOp load) {
+  Value source = viewAsBytes(b, captured.lookup(load.getMemRef()));
+  Type elementType = cast<MemRefType>(source.getType()).getElementType();
+  Type wideType =
+      isa<FloatType>(elementType) ? Type(b.getF32Type()) : b.getI32Type();
+  Value buffer = b.allocate(getTileType(b, tile.scores, wideType));
+  clearOtherLanes(buffer);
+  Value zero = b.index(0);
+  if (!canTransposeBlocks(b, elementType)) {
+    copyElements(load, buffer, zero, tile.numKeys, zero, tile.numQueries,
+                 /*widened=*/true);
+    return buffer;
+  }
+
+  // Blocks that exist as a whole, and what is left below and beside them.
+  SmallVector<Value> origin = evaluateIndices(load, zero, nullptr);
+  unsigned laneDim = 0;
+  while (!dependence.onLane(load.getIndices()[laneDim]))
+    ++laneDim;
+  auto roundDown = [&](Value count, int64_t step) {
+    Value rest = b.createOrFold<arith::RemUIOp>(count, b.index(step));
+    return b.createOrFold<arith::SubIOp>(count, rest);
+  };
+  int64_t columns = getBlockColumns(elementType);
+  Value fullLanes = roundDown(tile.numQueries, b.getWidth());
+  Value fullRows = roundDown(tile.numKeys, columns);
+  b.loop(zero, fullLanes, b.getWidth(), [&](Value lane) {
+    b.loop(zero, fullRows, columns, [&](Value row) {
+      transposeBlock(source, buffer, origin, laneDim, row, lane);
+    });
+  });
+  copyElements(load, buffer, fullRows, tile.numKeys, zero, fullLanes,
+               /*widened=*/true);
+  copyElements(load, buffer, zero, tile.numKeys, fullLanes, tile.numQueries,
+               /*widened=*/true);
+  return buffer;
+}

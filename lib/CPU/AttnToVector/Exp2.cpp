@@ -1,0 +1,341 @@
+//===- Exp2.cpp - Exponentials of vectors of f32 --------------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// 2^x = 2^n * 2^f, 2^f by a polynomial whose relative error was made as small
+// as it can be (Remez). With AVX-512, n = floor(x): vreduce gives x - n, with 0
+// for an infinite x, and vscalef multiplies by 2^floor(x), so that n itself is
+// never computed. Elsewhere n is the nearest integer, which falls out of an
+// addition of 1.5 * 2^23, together with the bits of 2^n.
+//
+
+#include "lib/CPU/AttnToVector/Exp2.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numbers>
+
+using namespace mlir;
+using namespace mlir::attn;
+
+namespace {
+
+/// On [0, 1], exact at both ends; relative error 9.3e-8, in f32 1.6e-7.
+constexpr double kOfFraction[] = {1.0,
+                                  6.931517124e-01,
+                                  2.401592731e-01,
+                                  5.581867695e-02,
+                                  8.990994655e-03,
+                                  1.879318617e-03};
+
+/// On [-0.5, 0.5], exact at 0; relative error 7.5e-8, in f32 2e-7.
+constexpr double kOfRemainder[] = {1.0,
+                                   6.931469671e-01,
+                                   2.402211972e-01,
+                                   5.550713273e-02,
+                                   9.675541331e-03,
+                                   1.327647217e-03};
+
+/// tanh(x) / x by powers of x^2, for |x| up to a limit.
+struct TanhNearZero {
+  double limit;
+  ArrayRef<double> coefficients;
+};
+constexpr double kOfTanh[] = {9.999999710e-01, -3.333295888e-01,
+                              1.332540602e-01, -5.334443005e-02,
+                              1.958290801e-02, -4.716257128e-03};
+constexpr double kOfSmallTanh[] = {9.999999811e-01, -3.333181708e-01,
+                                   1.315306566e-01};
+/// From the widest to the cheapest; relative errors 3e-8 and 2e-8.
+const TanhNearZero kTanhNearZero[] = {{0.75, kOfTanh}, {0.15, kOfSmallTanh}};
+
+constexpr double kLog2E = std::numbers::log2e;
+
+Value splat(LaneBuilder &b, Value like, double value) {
+  return b.number(like.getType(), value);
+}
+Value add(LaneBuilder &b, Value lhs, Value rhs) {
+  return b.create<arith::AddFOp>(lhs, rhs);
+}
+Value subtract(LaneBuilder &b, Value lhs, Value rhs) {
+  return b.create<arith::SubFOp>(lhs, rhs);
+}
+Value multiply(LaneBuilder &b, Value lhs, Value rhs) {
+  return b.create<arith::MulFOp>(lhs, rhs);
+}
+Value fma(LaneBuilder &b, Value x, Value y, Value z) {
+  return b.create<math::FmaOp>(x, y, z);
+}
+
+Value polynomial(LaneBuilder &b, Value x, ArrayRef<double> coefficients) {
+  // Not math.fma, which without such an instruction is a call for each lane.
+  Value sum = splat(b, x, coefficients.back());
+  for (double coefficient : llvm::reverse(coefficients.drop_back()))
+    sum = b.create<vector::FMAOp>(sum, x, splat(b, x, coefficient));
+  return sum;
+}
+
+//===----------------------------------------------------------------------===//
+// AVX-512
+//===----------------------------------------------------------------------===//
+
+bool hasScalef(LaneBuilder &b) {
+  return b.getTarget().scalef && b.getTarget().vectorBits == 512 &&
+         b.getWidth() == 16;
+}
+
+Value intrinsic(LaneBuilder &b, StringRef name, ValueRange arguments) {
+  return b
+      .create<LLVM::CallIntrinsicOp>(arguments.front().getType(),
+                                     b.getStringAttr(name), arguments)
+      .getResult(0);
+}
+
+/// x - floor(x), 0 if x is infinite.
+Value fraction(LaneBuilder &b, Value x) {
+  constexpr int64_t kFloorQuietly = 9;
+  return intrinsic(b, "llvm.x86.avx512.mask.reduce.ps.512",
+                   {x, b.integer(b.getIntegerType(32), kFloorQuietly), x,
+                    b.integer(b.getIntegerType(16), -1),
+                    b.integer(b.getIntegerType(32), 4)});
+}
+
+/// x * 2^floor(y).
+Value scale(LaneBuilder &b, Value x, Value y) {
+  return intrinsic(b, "llvm.x86.avx512.mask.scalef.ps.512",
+                   {x, y, x, b.integer(b.getIntegerType(16), -1),
+                    b.integer(b.getIntegerType(32), 4)});
+}
+
+Value estimateReciprocal(LaneBuilder &b, Value x) {
+  return intrinsic(b, "llvm.x86.avx512.rcp14.ps.512",
+                   {x, x, b.integer(b.getIntegerType(16), -1)});
+}
+
+/// 1 - x * estimate, for a step of Newton's method, from 14 bits to 28.
+Value errorOfReciprocal(LaneBuilder &b, Value x, Value estimate) {
+  return fma(b, b.create<arith::NegFOp>(x), estimate, splat(b, x, 1.0));
+}
+
+/// 1 / x for x in [1, 2^64].
+Value reciprocal(LaneBuilder &b, Value x) {
+  if (!hasScalef(b))
+    return b.create<arith::DivFOp>(splat(b, x, 1.0), x);
+  Value estimate = estimateReciprocal(b, x);
+  return fma(b, errorOfReciprocal(b, x, estimate), estimate, estimate);
+}
+
+//===----------------------------------------------------------------------===//
+// Elsewhere
+//===----------------------------------------------------------------------===//
+
+/// x in [lower, upper], or NaN: what is not larger is returned.
+Value clamp(LaneBuilder &b, Value x, double lower, double upper) {
+  Value raised = b.maximum(splat(b, x, lower), x);
+  Value larger = b.create<arith::CmpFOp>(arith::CmpFPredicate::OGT, raised,
+                                         splat(b, x, upper));
+  return b.create<arith::SelectOp>(larger, splat(b, x, upper), raised);
+}
+
+struct Rounded {
+  Value nearest; ///< The integer n nearest to a number, as f32.
+  Value power;   ///< 2^(n - lowered).
+};
+
+/// In 1.5 * 2^23 + 127 + x the last bits of the fraction are n + 127, which is
+/// the exponent of 2^n, or 0 for n = -127. Nothing that is computed from an n
+/// outside of [-127, 128] survives the callers.
+Rounded roundToPower(LaneBuilder &b, Value x, int64_t lowered) {
+  Value magic = splat(b, x, 12582912.0 + 127.0 - double(lowered));
+  Value shifted = add(b, x, magic);
+  Type integers = b.getPieceType(b.getI32Type());
+  Value bits = b.create<arith::BitcastOp>(integers, shifted);
+  Value exponent =
+      b.create<arith::ShLIOp>(bits, b.integer(integers, 23)).getResult();
+  return {subtract(b, shifted, magic),
+          b.create<arith::BitcastOp>(x.getType(), exponent)};
+}
+
+/// 2^remainder * 2^n, which overflows only where the product does.
+Value scaleByHalf(LaneBuilder &b, Value remainder, Value half) {
+  Value power = polynomial(b, remainder, kOfRemainder);
+  return multiply(b, add(b, power, power), half);
+}
+
+/// factor * tanh(inner * x) for large x.
+Value buildLargeTanh(LaneBuilder &b, Value x, double inner, double factor) {
+  // 1 - 2 / (1 + e^2x), where e^2x need not be larger than 2^64.
+  Value power = multiply(b, x, splat(b, x, 2.0 * kLog2E * inner));
+  Value larger = b.create<arith::CmpFOp>(arith::CmpFPredicate::OGT, power,
+                                         splat(b, x, 64.0));
+  power = b.create<arith::SelectOp>(larger, splat(b, x, 64.0), power);
+  Value sum = add(b, buildExp2(b, power), splat(b, x, 1.0));
+  return fma(b, reciprocal(b, sum), splat(b, x, -2.0 * factor),
+             splat(b, x, factor));
+}
+
+/// factor * tanh(inner * x) for every x.
+Value buildAnyTanh(LaneBuilder &b, Value x, double inner, double factor) {
+  const TanhNearZero &near = kTanhNearZero[0];
+  Value argument = multiply(b, x, splat(b, x, inner));
+  Value square = multiply(b, argument, argument);
+  // Not of the argument, which may be subnormal where the result is not.
+  Value small = multiply(b, polynomial(b, square, near.coefficients),
+                         multiply(b, x, splat(b, x, factor * inner)));
+  Value isSmall =
+      b.create<arith::CmpFOp>(arith::CmpFPredicate::OLT, square,
+                              splat(b, square, near.limit * near.limit));
+  return b.create<arith::SelectOp>(isSmall, small,
+                                   buildLargeTanh(b, x, inner, factor));
+}
+
+/// The coefficients of factor * tanh(inner * x) / x, if they are normal
+/// numbers.
+std::optional<SmallVector<double>> scaleTanh(ArrayRef<double> ofTanh,
+                                             double inner, double factor) {
+  SmallVector<double> coefficients;
+  double scale = factor * inner;
+  for (double coefficient : ofTanh) {
+    double scaled = coefficient * scale;
+    if (!(std::abs(scaled) > 1e-35 && std::abs(scaled) < 1e35))
+      return std::nullopt;
+    coefficients.push_back(scaled);
+    scale *= inner * inner;
+  }
+  return coefficients;
+}
+
+} // namespace
+
+Value attn::buildExpOfWeight(LaneBuilder &b, Value x) {
+  Value power = multiply(b, x, splat(b, x, kLog2E));
+  if (hasScalef(b))
+    return buildExp2(b, power);
+  Value clamped = b.maximum(splat(b, x, -127.0), power);
+  Rounded rounded = roundToPower(b, clamped, 0);
+  Value remainder = subtract(b, clamped, rounded.nearest);
+  return multiply(b, polynomial(b, remainder, kOfRemainder), rounded.power);
+}
+
+Value attn::buildExp2(LaneBuilder &b, Value x) {
+  if (hasScalef(b))
+    return scale(b, polynomial(b, fraction(b, x), kOfFraction), x);
+  Value clamped = clamp(b, x, -126.0, 128.0);
+  Rounded rounded = roundToPower(b, clamped, 1);
+  return scaleByHalf(b, subtract(b, clamped, rounded.nearest), rounded.power);
+}
+
+Value attn::buildExp(LaneBuilder &b, Value x, double inner) {
+  // inner * log2(e) in two parts, because in one the error would be that of the
+  // whole power, not that of the remainder.
+  double factor = inner * kLog2E;
+  double high = static_cast<float>(factor);
+  // With either, what is less gives 0.
+  double least = hasScalef(b) ? -104.0 : -87.33654;
+  auto [lower, upper] = std::minmax({least / inner, 88.7228394 / inner});
+  Value clamped = clamp(b, x, lower, upper);
+  Value nearest = splat(b, x, high);
+  if (hasScalef(b)) {
+    Value power = multiply(b, clamped, nearest);
+    Value error =
+        fma(b, clamped, nearest, b.create<arith::NegFOp>(power).getResult());
+    error = fma(b, clamped, splat(b, x, factor - high), error);
+    Value rest = add(b, fraction(b, power), error);
+    return scale(b, polynomial(b, rest, kOfFraction), power);
+  }
+  Rounded rounded = roundToPower(b, multiply(b, clamped, nearest), 1);
+  Value negated = b.create<arith::NegFOp>(rounded.nearest);
+  Value remainder = fma(b, clamped, nearest, negated);
+  remainder = fma(b, clamped, splat(b, x, factor - high), remainder);
+  return scaleByHalf(b, remainder, rounded.power);
+}
+
+Value attn::buildFastExp(LaneBuilder &b, Value x) {
+  return buildExp2(b, multiply(b, x, splat(b, x, kLog2E)));
+}
+
+Value attn::buildReciprocal(LaneBuilder &b, Value x) {
+  Value estimate = estimateReciprocal(b, x);
+  Value error = errorOfReciprocal(b, x, estimate);
+  // Of 0 and infinity, the estimate is the result, and the error is none.
+  Value isFinite = b.create<arith::CmpFOp>(arith::CmpFPredicate::OGT, error,
+                                           splat(b, x, -1.0));
+  Value better = fma(b, error, estimate, estimate);
+  return b.create<arith::SelectOp>(isFinite, better, estimate);
+}
+
+std::optional<SmallTanh> attn::getSmallTanh(double inner, double factor) {
+  const TanhNearZero &near = kTanhNearZero[1];
+  std::optional<SmallVector<double>> coefficients =
+      scaleTanh(near.coefficients, inner, factor);
+  if (!coefficients)
+    return std::nullopt;
+  return SmallTanh{near.limit / std::abs(inner), std::move(*coefficients)};
+}
+
+Value attn::buildSmallTanh(LaneBuilder &b, const SmallTanh &tanh, Value x) {
+  Value square = multiply(b, x, x);
+  return multiply(b, polynomial(b, square, tanh.coefficients), x);
+}
+
+Value attn::buildExpOfSmallTanh(LaneBuilder &b, const SmallTanh &tanh, Value x,
+                                Value shift) {
+  SmallVector<double> coefficients(tanh.coefficients);
+  for (double &coefficient : coefficients)
+    coefficient *= kLog2E;
+  Value square = multiply(b, x, x);
+  return buildExp2(b, b.create<vector::FMAOp>(
+                          x, polynomial(b, square, coefficients), shift));
+}
+
+Value attn::buildTanhOfLanes(LaneBuilder &b, Value x) {
+  return buildAnyTanh(b, x, /*inner=*/1.0, /*factor=*/1.0);
+}
+
+Pieces attn::buildTanh(LaneBuilder &b, const Pieces &row, double inner,
+                       double factor) {
+  // Scores are seldom as large as their cap. All of a row are small nearly
+  // always, which costs half as much or less.
+  Pieces squares;
+  for (Value x : row)
+    squares.push_back(multiply(b, x, x));
+  std::function<Pieces()> build = [&] {
+    Pieces results;
+    for (Value x : row)
+      results.push_back(buildAnyTanh(b, x, inner, factor));
+    return results;
+  };
+  for (const TanhNearZero &near : kTanhNearZero) {
+    std::optional<SmallVector<double>> coefficients =
+        scaleTanh(near.coefficients, inner, factor);
+    double limit = near.limit / inner;
+    if (!coefficients || !(limit * limit < 1e35))
+      break;
+    build = [&, coefficients, limit, beyond = std::move(build)] {
+      Value any;
+      for (Value square : squares) {
+        Value large = b.create<arith::CmpFOp>(arith::CmpFPredicate::UGT, square,
+                                              splat(b, square, limit * limit));
+        any = any ? b.create<arith::OrIOp>(any, large) : large;
+      }
+      any = b.create<vector::ReductionOp>(vector::CombiningKind::OR, any);
+      return b.branch(any, beyond, [&] {
+        Pieces results;
+        for (auto [x, square] : llvm::zip(row, squares))
+          results.push_back(
+              multiply(b, polynomial(b, square, *coefficients), x));
+        return results;
+      });
+    };
+  }
+  return build();
+}

@@ -1,0 +1,109 @@
+//===- LaneBuilder.h - Building code over the lanes of a tile ---*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_CPU_ATTNTOVECTOR_LANEBUILDER_H
+#define ATTN_CPU_ATTNTOVECTOR_LANEBUILDER_H
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Builders.h"
+
+namespace mlir::attn {
+
+/// What the vector code depends on of a machine.
+struct VectorTarget {
+  unsigned vectorBits;
+  /// AVX-512's vscalef and vreduce, on vectors of `vectorBits`.
+  bool scalef;
+};
+
+/// One row of a tile: a value for every lane, cut into pieces of the size of a
+/// register. They are cut here because masks do not survive LLVM's own cutting
+/// well.
+using Pieces = SmallVector<Value>;
+
+/// Builds code over the lanes of one tile. Constants are built once.
+class LaneBuilder : public ImplicitLocOpBuilder {
+public:
+  /// Constants are built before `anchor`, before which or in which everything
+  /// else is.
+  LaneBuilder(Operation *anchor, const VectorTarget &target, int64_t numLanes);
+
+  const VectorTarget &getTarget() const { return target; }
+  int64_t getNumLanes() const { return numLanes; }
+  /// Lanes of a piece.
+  int64_t getWidth() const { return width; }
+  int64_t getNumPieces() const { return numLanes / width; }
+  VectorType getPieceType(Type elementType) const {
+    return VectorType::get(width, elementType);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Constants
+  //===--------------------------------------------------------------------===//
+
+  Value constant(TypedAttr value);
+  Value index(int64_t value) { return constant(getIndexAttr(value)); }
+  /// A number of a scalar type, or in every lane of a vector.
+  Value number(Type type, double value);
+  Value integer(Type type, int64_t value);
+  /// `stride` times the number of each lane of a piece, as i32 or i64.
+  Value laneNumbers(int64_t piece, int64_t stride, Type elementType);
+
+  //===--------------------------------------------------------------------===//
+  // Memory
+  //===--------------------------------------------------------------------===//
+
+  /// The pieces of a row of `memref`, which has the lanes as last dimension.
+  Pieces load(Value memref, ValueRange row, Type elementType);
+  void store(ArrayRef<Value> pieces, Value memref, ValueRange row);
+  /// The pieces of a row where `keep` is true, `otherwise` elsewhere. Slow on
+  /// machines without masks for loads.
+  Pieces loadWhere(ArrayRef<Value> keep, Value memref, ValueRange row,
+                   Value otherwise);
+  /// One of them.
+  Value loadPiece(int64_t piece, Value memref, ValueRange row,
+                  Type elementType);
+  void storePiece(Value value, int64_t piece, Value memref, ValueRange row);
+  /// A buffer of the parallel iteration, or else the function, that runs the
+  /// anchor. Deallocation comes after the conversion.
+  Value allocate(MemRefType type);
+
+  //===--------------------------------------------------------------------===//
+  // Control flow
+  //===--------------------------------------------------------------------===//
+
+  /// `for i in [lower, upper) step`, carrying `initial` along.
+  SmallVector<Value>
+  loop(Value lower, Value upper, int64_t step, ValueRange initial,
+       function_ref<SmallVector<Value>(Value, ValueRange)> body);
+  /// The same without anything to carry.
+  void loop(Value lower, Value upper, int64_t step,
+            function_ref<void(Value)> body);
+  /// `then` or `otherwise`. Only one of them is built if the condition is
+  /// constant.
+  SmallVector<Value> branch(Value condition,
+                            function_ref<SmallVector<Value>()> then,
+                            function_ref<SmallVector<Value>()> otherwise);
+
+  /// The larger number; the second if one of them is NaN. One instruction on
+  /// x86.
+  Value maximum(Value first, Value second);
+  /// The same of the smaller number.
+  Value minimum(Value first, Value second);
+
+private:
+  Operation *anchor;
+  /// What precedes all that is built, null at the start of the block.
+  Operation *before;
+  VectorTarget target;
+  int64_t numLanes, width;
+  DenseMap<Attribute, Value> constants;
+};
+
+} // namespace mlir::attn
+
+#endif // ATTN_CPU_ATTNTOVECTOR_LANEBUILDER_H

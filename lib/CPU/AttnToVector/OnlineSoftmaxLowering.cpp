@@ -1,0 +1,275 @@
+//===- OnlineSoftmaxLowering.cpp - attn.online_softmax as vector code -----===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// Two passes over the rows (keys) of the tile of scores, with the lanes
+// (queries) in registers:
+//
+//   1. scale, score region, mask region, maximum
+//   2. weights and their sum, while rows are fetched
+//
+// The first stores the scores, unless they are the products as they came. It
+// leaves a scale that rounds nothing to the second, if there is no score region
+// that needs it: the difference from the maximum is a multiply-add then.
+//
+// Scores that are a cap of the products change neither their order nor, where
+// they are small, more than a polynomial of few terms can tell. If all of a
+// block are, the cap is a part of the second pass, and the first only asks for
+// the least and the greatest product. A block that a mask cuts is computed as
+// others are, which costs little: there are few.
+//
+// Lanes without a query are computed like the others, on a query of 0 and on 0
+// for what regions load there; what happens in a lane stays in it.
+//
+
+#include "lib/CPU/AttnToVector/AttnToVector.h"
+#include "lib/CPU/AttnToVector/Exp2.h"
+#include "lib/CPU/AttnToVector/RegionVectorization.h"
+#include "lib/CPU/AttnToVector/ScorePass.h"
+#include "lib/Memory/PrefetchShares.h"
+
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
+
+#include <climits>
+#include <numbers>
+#include <optional>
+
+using namespace mlir;
+using namespace mlir::attn;
+
+namespace {
+
+class SoftmaxLowering : ScorePass {
+public:
+  SoftmaxLowering(OnlineSoftmaxOp op, const VectorTarget &target)
+      : ScorePass(op, target), shares(op) {}
+
+  void lower() {
+    paddedKeys = roundUpToUnroll(tile.numKeys);
+    b.loop(tile.numKeys, paddedKeys, 1, [&](Value row) {
+      b.store(Pieces(b.getNumPieces(), minusInfinity()), tile.scores, row);
+    });
+    if (tile.scale)
+      scales = b.create<vector::BroadcastOp>(vector, tile.scale);
+    if (!op.hasScore() && hasExactScale()) {
+      std::swap(scales, weightScales);
+      tile.scale = {};
+    }
+    Pieces before = b.load(op.getMaximum(), {}, scalar);
+    auto buildAny = [&]() -> Pieces {
+      finish(
+          before,
+          weightScales ? buildScaledMaximum(before) : buildScores(before),
+          [&](const Pieces &origins, const Pieces &sums) {
+            return b.branch(
+                op.getExact(),
+                [&] { return buildWeights(origins, sums, /*exact=*/true); },
+                [&] { return buildWeights(origins, sums, /*exact=*/false); });
+          });
+      return {};
+    };
+    if (std::optional<SmallTanh> cap = findCap())
+      buildCapped(*cap, before, buildAny);
+    else
+      buildAny();
+    shares.eraseLoops();
+    op.erase();
+  }
+
+private:
+  //===--------------------------------------------------------------------===//
+  // Caps
+  //===--------------------------------------------------------------------===//
+
+  /// What the score region computes of a small product, if it is a cap.
+  std::optional<SmallTanh> findCap() {
+    if (!op.hasScore())
+      return std::nullopt;
+    APFloat scale(1.0f);
+    if (tile.scale && !matchPattern(tile.scale, m_ConstantFloat(&scale)))
+      return std::nullopt;
+    RegionDependence dependence(op.getScoreRegion(), /*isScore=*/true);
+    auto cap = RegionVectorizer(op.getScoreRegion(), dependence, tile,
+                                op.getScoreCaptures(), arithmetic, b)
+                   .getCap();
+    double inner = cap ? cap->inner * scale.convertToDouble() : 0;
+    if (!cap || !(inner > 0) || !(cap->factor > 0))
+      return std::nullopt;
+    return getSmallTanh(inner, cap->factor);
+  }
+
+  /// As a cap if all products are small, else `otherwise`.
+  void buildCapped(const SmallTanh &cap, const Pieces &before,
+                   function_ref<Pieces()> otherwise) {
+    Value yes = b.constant(b.getBoolAttr(true));
+    Value isCut = b.createOrFold<arith::OrIOp>(op.getPartial(), op.getExact());
+    Value isWhole = b.createOrFold<arith::AndIOp>(
+        op.getDefined(), b.createOrFold<arith::XOrIOp>(isCut, yes));
+    // Their limits, where nothing is computed, are beyond those of the cap.
+    size_t count = before.size();
+    Pieces least = b.branch(
+        isWhole, [&] { return buildExtremes(); },
+        [&] { return Pieces(2 * count, minusInfinity()); });
+    Pieces greatest(llvm::drop_begin(least, count));
+    least.resize(count);
+    Value isLarge;
+    for (auto [low, high] : llvm::zip(least, greatest)) {
+      Value isBelow = b.create<arith::CmpFOp>(arith::CmpFPredicate::ULT, low,
+                                              real(-cap.limit));
+      Value isAbove = b.create<arith::CmpFOp>(arith::CmpFPredicate::UGT, high,
+                                              real(cap.limit));
+      Value outside = b.create<arith::OrIOp>(isBelow, isAbove);
+      isLarge = isLarge ? b.create<arith::OrIOp>(isLarge, outside) : outside;
+    }
+    isLarge = b.create<vector::ReductionOp>(vector::CombiningKind::OR, isLarge);
+    b.branch(isLarge, otherwise, [&]() -> Pieces {
+      Pieces after;
+      for (auto [m, high] : llvm::zip(before, greatest))
+        after.push_back(b.maximum(buildSmallTanh(b, cap, high), m));
+      finish(before, after, [&](const Pieces &origins, const Pieces &sums) {
+        return buildCappedWeights(cap, origins, sums);
+      });
+      return {};
+    });
+  }
+
+  /// The least and then the greatest product of each lane.
+  Pieces buildExtremes() {
+    Pieces initial(b.getNumPieces(), real(kInfinity));
+    initial.append(b.getNumPieces(), minusInfinity());
+    auto body = [&](Value first, ValueRange carried) -> SmallVector<Value> {
+      SmallVector<Pieces> columns(b.getNumPieces());
+      for (int64_t i = 0; i < unroll; ++i) {
+        Value row = b.createOrFold<arith::AddIOp>(first, b.index(i));
+        for (auto [piece, x] :
+             llvm::enumerate(b.load(tile.scores, row, scalar)))
+          columns[piece].push_back(x);
+      }
+      Pieces results;
+      for (auto [i, value] : llvm::enumerate(carried)) {
+        bool isLeast = i < columns.size();
+        Pieces column = columns[i % columns.size()];
+        results.push_back(combine(column, value, [&](Value x, Value y) {
+          return isLeast ? b.minimum(x, y) : b.maximum(x, y);
+        }));
+      }
+      return results;
+    };
+    return b.loop(b.index(0), paddedKeys, unroll, initial, body);
+  }
+
+  Pieces buildCappedWeights(const SmallTanh &cap, const Pieces &origins,
+                            const Pieces &sums) {
+    Pieces shifts;
+    for (Value origin : origins)
+      shifts.push_back(
+          b.create<arith::MulFOp>(origin, real(-std::numbers::log2e)));
+    auto body = [&](Value row) {
+      Pieces weights;
+      for (auto [piece, shift] : llvm::enumerate(shifts)) {
+        Value score = b.loadPiece(int64_t(piece), tile.scores, row, scalar);
+        weights.push_back(buildExpOfSmallTanh(b, cap, score, shift));
+        b.storePiece(weights.back(), int64_t(piece), tile.scores, row);
+      }
+      return weights;
+    };
+    return loopOverWeights(sums, body);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Scores
+  //===--------------------------------------------------------------------===//
+
+  /// Whether no score is rounded or overflows when it is scaled.
+  bool hasExactScale() {
+    FloatAttr scale;
+    if (!tile.scale || !matchPattern(tile.scale, m_Constant(&scale)))
+      return false;
+    int exponent = scale.getValue().getExactLog2();
+    return exponent != INT_MIN && exponent <= 0;
+  }
+
+  /// The new maximum, where the scores are stored without their scale.
+  Pieces buildScaledMaximum(const Pieces &maximum) {
+    Pieces results = buildScores(Pieces(b.getNumPieces(), minusInfinity()));
+    for (auto [result, before] : llvm::zip(results, maximum))
+      result = b.maximum(b.create<arith::MulFOp>(result, weightScales), before);
+    return results;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Weights
+  //===--------------------------------------------------------------------===//
+
+  /// Makes weights of the scores, and returns the sums with them added.
+  Pieces buildWeights(const Pieces &origins, const Pieces &sums, bool exact) {
+    Pieces negated;
+    if (weightScales)
+      for (Value origin : origins)
+        negated.push_back(b.create<arith::NegFOp>(origin));
+    auto body = [&](Value row) {
+      // One piece after the other, which needs few registers.
+      Pieces weights;
+      for (auto [piece, origin] : llvm::enumerate(origins)) {
+        Value score = b.loadPiece(int64_t(piece), tile.scores, row, scalar);
+        Value difference =
+            weightScales
+                ? b.create<vector::FMAOp>(score, weightScales, negated[piece])
+                      .getResult()
+                : b.create<arith::SubFOp>(score, origin).getResult();
+        Value weight = buildExpOfWeight(b, difference);
+        weights.push_back(weight);
+        if (exact)
+          weight = b.create<arith::SelectOp>(isEqual(score, minusInfinity()),
+                                             real(-0.0), weight);
+        b.storePiece(weight, int64_t(piece), tile.scores, row);
+      }
+      return weights;
+    };
+    if (exact)
+      return loopOverRows(b.index(0), paddedKeys, 1, sums, body, add);
+    return loopOverWeights(sums, body);
+  }
+
+  /// Adds up weights, and fetches meanwhile what is to be.
+  Pieces loopOverWeights(const Pieces &sums, function_ref<Pieces(Value)> body) {
+    if (shares.empty())
+      return loopOverRows(b.index(0), paddedKeys, unroll, sums, body, add);
+    // Few rows, so that what they fetch need not wait, and not one by one.
+    constexpr int64_t kRows = 8;
+    Value count = b.index(kRows);
+    shares.cut(b, b.getLoc(),
+               b.createOrFold<arith::CeilDivUIOp>(paddedKeys, count));
+    return b.loop(
+        b.index(0), paddedKeys, kRows, sums,
+        [&](Value first, ValueRange carried) -> SmallVector<Value> {
+          shares.emit(b, b.getLoc(),
+                      b.createOrFold<arith::DivUIOp>(first, count));
+          Value last = b.createOrFold<arith::MinSIOp>(
+              b.createOrFold<arith::AddIOp>(first, count), paddedKeys);
+          return loopOverRows(first, last, unroll, Pieces(carried), body, add);
+        });
+  }
+
+  PrefetchShares shares; ///< Of what is fetched with the weights.
+};
+
+} // namespace
+
+LogicalResult attn::lowerOnlineSoftmax(OnlineSoftmaxOp op,
+                                       const VectorTarget &target) {
+  for (Value out : op.getOuts()) {
+    auto type = dyn_cast<MemRefType>(out.getType());
+    if (!type || !type.getElementType().isF32() || !type.isLastDimUnitStride())
+      return op.emitOpError() << "is lowered on memrefs of f32 whose last "
+                                 "dimension is contiguous only, got "
+                              << out.getType();
+  }
+  SoftmaxLowering(op, target).lower();
+  return success();
+}

@@ -1,0 +1,156 @@
+//===- SoftmaxRows.h - Rows of a softmax step as vector code ----*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_CPU_ATTNTOVECTOR_SOFTMAXROWS_H
+#define ATTN_CPU_ATTNTOVECTOR_SOFTMAXROWS_H
+
+#include "dialect/AttnOps.h"
+#include "lib/CPU/AttnToVector/CapturedTiles.h"
+#include "lib/CPU/AttnToVector/Exp2.h"
+#include "lib/CPU/AttnToVector/LaneValue.h"
+
+#include <functional>
+#include <limits>
+
+namespace mlir::attn {
+
+/// What the lowerings of all kinds of scores have in common: loops over the
+/// rows (keys) of an attn.online_softmax, and its state.
+class SoftmaxRows {
+protected:
+  static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+  SoftmaxRows(OnlineSoftmaxOp op, const VectorTarget &target)
+      : op(op), b(op, target, op.getNumLanes()), arithmetic(b),
+        scalar(b.getF32Type()), vector(b.getPieceType(scalar)),
+        tile{op.getScores(),     op.getScale(),    op.getBatch(),
+             op.getHead(),       op.getPosition(), op.getFirstKey(),
+             op.getNumQueries(), op.getNumKeys()},
+        unroll(getUnroll()) {}
+
+  using BuildWeights = function_ref<Pieces(const Pieces &, const Pieces &)>;
+
+  /// Stores the state with a new maximum and the weights of the block.
+  void finish(const Pieces &before, const Pieces &maxima, BuildWeights build) {
+    Pieces sums = b.load(op.getSum(), {}, scalar);
+    Pieces after, corrections, origins;
+    for (auto [m, maximum, sum] : llvm::zip(before, maxima, sums)) {
+      Value next = keepUnlessFar(m, maximum);
+      after.push_back(next);
+      // The difference of equal infinities would be NaN, here and of scores.
+      Value difference = b.create<arith::SubFOp>(m, next);
+      Value correction = b.create<arith::SelectOp>(
+          isEqual(m, next), real(1.0), buildExpOfWeight(b, difference));
+      corrections.push_back(correction);
+      sum = b.create<arith::MulFOp>(sum, correction);
+      origins.push_back(b.create<arith::SelectOp>(
+          isEqual(next, minusInfinity()), real(0.0), next));
+    }
+    b.store(corrections, op.getCorrection(), {});
+    b.store(after, op.getMaximum(), {});
+    b.store(build(origins, sums), op.getSum(), {});
+  }
+
+  /// `before`, unless the maximum is larger by much, so that most blocks
+  /// correct nothing. (The method is that of FlashAttention-4.) Weights are 148
+  /// at most then. If that makes a product infinite, it is computed once more,
+  /// exactly, with weights of at most 1.
+  Value keepUnlessFar(Value before, Value maximum) {
+    constexpr double kFar = 5.0; // In natural units.
+    Value far = b.createOrFold<arith::SelectOp>(
+        op.getExact(), b.number(scalar, 0.0), b.number(scalar, kFar));
+    Value limit = b.create<arith::AddFOp>(
+        before, b.create<vector::BroadcastOp>(vector, far));
+    Value isFar =
+        b.create<arith::CmpFOp>(arith::CmpFPredicate::UGT, maximum, limit);
+    return b.create<arith::SelectOp>(isFar, maximum, before);
+  }
+
+  /// Rows per iteration: a power of two that divides all rows, because the last
+  /// iteration runs over `numKeys`. More than four pieces are not faster.
+  int64_t getUnroll() {
+    constexpr int64_t kPieces = 4;
+    int64_t rows = cast<ShapedType>(op.getScores().getType()).getDimSize(0);
+    int64_t unroll = kPieces;
+    while (unroll > 1 &&
+           (unroll * b.getNumPieces() > kPieces || rows % unroll != 0))
+      unroll /= 2;
+    return unroll;
+  }
+
+  Value roundUpToUnroll(Value count) {
+    if (unroll == 1)
+      return count;
+    Value raised = b.createOrFold<arith::AddIOp>(count, b.index(unroll - 1));
+    return b.createOrFold<arith::AndIOp>(raised, b.index(-unroll));
+  }
+
+  /// Combines values pairwise, the rows of an iteration before what was
+  /// carried.
+  Value combine(MutableArrayRef<Value> values, Value carried,
+                function_ref<Value(Value, Value)> combiner) {
+    while (values.size() > 1) {
+      size_t half = values.size() / 2;
+      for (size_t i = 0; i < half; ++i)
+        values[i] = combiner(values[2 * i], values[2 * i + 1]);
+      values = values.take_front(half);
+    }
+    return combiner(values.front(), carried);
+  }
+
+  /// Loops over rows, `step` at a time, and combines what `body` returns for
+  /// each with what is carried.
+  Pieces loopOverRows(Value lower, Value upper, int64_t step, Pieces initial,
+                      function_ref<Pieces(Value)> body,
+                      function_ref<Value(Value, Value)> combiner) {
+    return b.loop(lower, upper, step, initial,
+                  [&](Value first, ValueRange carried) -> SmallVector<Value> {
+                    SmallVector<Pieces> rows;
+                    for (int64_t i = 0; i < step; ++i)
+                      rows.push_back(body(
+                          b.createOrFold<arith::AddIOp>(first, b.index(i))));
+                    return combineRows(rows, carried, combiner);
+                  });
+  }
+
+  Pieces combineRows(ArrayRef<Pieces> rows, ValueRange carried,
+                     function_ref<Value(Value, Value)> combiner) {
+    Pieces results;
+    for (auto [piece, value] : llvm::enumerate(carried)) {
+      SmallVector<Value> column;
+      for (const Pieces &row : rows)
+        column.push_back(row[piece]);
+      results.push_back(combine(column, value, combiner));
+    }
+    return results;
+  }
+
+  Value real(double value) { return b.number(vector, value); }
+  Value minusInfinity() { return real(-kInfinity); }
+  Value isEqual(Value lhs, Value rhs) {
+    return b.create<arith::CmpFOp>(arith::CmpFPredicate::OEQ, lhs, rhs);
+  }
+
+  OnlineSoftmaxOp op;
+  LaneBuilder b;
+  LaneArithmetic arithmetic;
+  Type scalar;
+  VectorType vector;
+  ScoreTile tile;
+  Value scales; ///< The scale in a vector; null if it is 1.
+  /// The same, if scores get it with their exponentials.
+  Value weightScales;
+  int64_t unroll;
+  Value paddedKeys;
+  std::function<Value(Value, Value)> add = [this](Value x, Value y) -> Value {
+    return b.create<arith::AddFOp>(x, y);
+  };
+};
+
+} // namespace mlir::attn
+
+#endif // ATTN_CPU_ATTNTOVECTOR_SOFTMAXROWS_H

@@ -1,0 +1,80 @@
+//===- ContractionLoops.h - Loops around products in registers --*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_CPU_LINALGTOVECTOR_CONTRACTIONLOOPS_H
+#define ATTN_CPU_LINALGTOVECTOR_CONTRACTIONLOOPS_H
+
+#include "lib/CPU/LinalgToVector/DelayedStore.h"
+#include "lib/CPU/LinalgToVector/LinalgToVector.h"
+#include "lib/CPU/LinalgToVector/RowPrefetch.h"
+#include "lib/CPU/LinalgToVector/RowStreams.h"
+#include "lib/CPU/LinalgToVector/TileStreams.h"
+#include "lib/Memory/PrefetchShares.h"
+
+#include "mlir/Dialect/Linalg/IR/LinalgInterfaces.h"
+
+namespace mlir::attn {
+
+/// C[m,n] += A[m,k...] * B[k...,n], with A's indices in any order. In pairs, k
+/// counts pairs of bf16 that lie side by side in A and in B, and C is of f32:
+/// C[m,n] += A[m,k...,0] * B[k...,n,0] + A[m,k...,1] * B[k...,n,1], and A may
+/// be a sum of matrices, A[m,k...] = sum over t of A[m,k...,t].
+struct Contraction {
+  TypedValue<MemRefType> a, b, c;
+  /// From (m, n, k...) to the indices of A and of B, without those of pairs; of
+  /// A, with the number of a term after k.
+  AffineMap mapOfA, mapOfB;
+  bool inPairs = false;
+  /// Whether B is of such pairs and A of f32, so that B is widened. All else is
+  /// as in pairs.
+  bool widensPairs = false;
+  /// What C was computed by immediately before, elementwise; or null.
+  linalg::LinalgOp producer;
+  /// In tiles: whether C is zero before, whatever it holds; or null.
+  Value isZero;
+  /// For rows of B.
+  RowPrefetch prefetch;
+  /// Of products in vectors of one contracted dimension.
+  SmallVector<LaterRows, 2> laterRows;
+  /// Of products in tiles.
+  TileStreams streams;
+  PrefetchShares shares; ///< The same.
+  DelayedStore store;    ///< The same.
+
+  bool hasPairs() const { return inPairs || widensPairs; }
+  int64_t getNumRows() const { return c.getType().getDimSize(0); }
+  int64_t getNumLanes() const { return c.getType().getDimSize(1); }
+  /// Contracted dimensions of B.
+  unsigned getNumContracted() const { return mapOfB.getNumResults() - 1; }
+  /// Matrices that A is the sum of.
+  int64_t getNumTerms() const;
+  /// Of C, and of the products.
+  Type getElementType() const { return c.getType().getElementType(); }
+  /// Whether rows of A are a constant distance from each other, which becomes
+  /// an offset of one address.
+  bool hasRowsInSteps() const;
+  /// Whether each row of A has an address of its own in the inner loop.
+  bool hasRowsApart() const;
+  /// Whether tiles of A, without the dimension of pairs, have its rows as their
+  /// rows, and B's pairs fill tiles for certain.
+  bool hasTiles() const;
+};
+
+/// The indices of A or B at a row and column of C, of which it has one, and at
+/// the steps `k` of the contracted dimensions, and of A's terms if it has any.
+SmallVector<Value> getIndices(AffineMap map, Value row, Value column,
+                              ValueRange k);
+
+/// Emits loops that compute `contraction` and its producer, by blocks of C in
+/// registers.
+void emitContractionLoops(OpBuilder &b, Location loc,
+                          const Contraction &contraction,
+                          const ContractionTarget &target);
+
+} // namespace mlir::attn
+
+#endif // ATTN_CPU_LINALGTOVECTOR_CONTRACTIONLOOPS_H

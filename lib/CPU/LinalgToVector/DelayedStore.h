@@ -1,0 +1,56 @@
+//===- DelayedStore.h - Stores during the next product ----------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_CPU_LINALGTOVECTOR_DELAYEDSTORE_H
+#define ATTN_CPU_LINALGTOVECTOR_DELAYEDSTORE_H
+
+#include "mlir/Dialect/Linalg/IR/LinalgInterfaces.h"
+
+namespace mlir::attn {
+
+/// What is computed elementwise of a product in tiles, and stored, in a loop
+/// over packs of rows:
+///
+///     for a pack of A:
+///       C = A[pack] * B
+///       out[pack] = f(C, ...)
+///
+/// The store of a pack is delayed until the product of the next one, whose
+/// steps each store some rows, so that vectors and tiles are computed at the
+/// same time. The product's sums are in registers until its last step, so that
+/// C still has the ones of the pack before. The last pack's store follows the
+/// loop.
+struct DelayedStore {
+  /// That of the last pack; null if nothing is delayed.
+  linalg::LinalgOp last;
+  /// Its operands of the pack before.
+  SmallVector<Value> operands;
+  /// Whether steps store the pack before: there is one, of all rows.
+  Value isInSteps;
+  int64_t rowsPerStep = 0;
+
+  /// Stores what step `step` has to.
+  void emitStep(OpBuilder &b, Location loc, Value step) const;
+  /// Stores all that steps would have to, where there are none.
+  void emitInsteadOfSteps(OpBuilder &b, Location loc) const;
+};
+
+/// The operation that stores the elements of the product `op` in `c`, in whole
+/// rows: the next one that touches memory. Null if there is none.
+linalg::LinalgOp findStore(linalg::LinalgOp op, Value c);
+
+/// Delays the store of `op`, which multiplies `rows` rows in tiles in
+/// `numSteps` steps, if it is in a loop that does nothing but this and filling
+/// C by `producer`, which may be null. Nothing is delayed if not, nor if the
+/// store reads nothing but C: a conversion takes less than what a delay adds.
+DelayedStore delayStore(OpBuilder &b, linalg::LinalgOp op,
+                        linalg::LinalgOp producer, int64_t rows,
+                        int64_t numSteps);
+
+} // namespace mlir::attn
+
+#endif // ATTN_CPU_LINALGTOVECTOR_DELAYEDSTORE_H

@@ -1,0 +1,241 @@
+//===- TileBlocks.cpp - Blocks of a product in AMX tiles ------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/CPU/LinalgToVector/TileBlocks.h"
+
+#include "mlir/Dialect/AMX/AMXDialect.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+TileBlocks::TileBlocks(OpBuilder &b, Location loc,
+                       const Contraction &contraction)
+    : b(b), loc(loc), contraction(contraction), shares(contraction.shares) {
+  if (shares.empty())
+    return;
+  Value count = getBlock(b.createOrFold<memref::DimOp>(loc, contraction.c, 0));
+  count = multiply(count, getBlock(constant(contraction.getNumLanes())));
+  for (unsigned depth = 0; depth < contraction.getNumContracted(); ++depth)
+    count = multiply(count, getNumSteps(depth));
+  shares.cut(b, loc, count);
+}
+
+Value TileBlocks::getBlock(Value index) {
+  return b.createOrFold<arith::CeilDivUIOp>(loc, index, constant(2 * kSize));
+}
+
+Value TileBlocks::multiply(Value lhs, Value rhs) {
+  return b.createOrFold<arith::MulIOp>(loc, lhs, rhs);
+}
+
+Value TileBlocks::getNumSteps(unsigned depth) {
+  AffineMap map = contraction.mapOfB;
+  unsigned position =
+      *map.getResultPosition(getAffineDimExpr(depth + 2, map.getContext()));
+  Value size = b.createOrFold<memref::DimOp>(loc, contraction.b, position);
+  return depth + 1 == contraction.getNumContracted()
+             ? b.createOrFold<arith::DivUIOp>(loc, size, constant(kSize))
+             : size;
+}
+
+void TileBlocks::emitShare(Value row, Value column, ValueRange k) {
+  if (shares.empty())
+    return;
+  Value number =
+      multiply(getBlock(row), getBlock(constant(contraction.getNumLanes())));
+  number = b.createOrFold<arith::AddIOp>(loc, number, getBlock(column));
+  for (auto [depth, step] : llvm::enumerate(k)) {
+    if (depth + 1 == k.size())
+      step = b.createOrFold<arith::DivUIOp>(loc, step, constant(kSize));
+    number = b.createOrFold<arith::AddIOp>(
+        loc, multiply(number, getNumSteps(depth)), step);
+  }
+  shares.emit(b, loc, number);
+}
+
+Value TileBlocks::constant(int64_t value) {
+  return arith::ConstantIndexOp::create(b, loc, value);
+}
+
+Value TileBlocks::add(Value value, int64_t addend) {
+  if (addend == 0)
+    return value;
+  return b.createOrFold<arith::AddIOp>(loc, value, constant(addend));
+}
+
+Value TileBlocks::load(TypedValue<MemRefType> from, ValueRange indices) {
+  Type element = from.getType().getElementType();
+  int64_t columns = element.isBF16() ? 2 * kSize : kSize;
+  return amx::TileLoadOp::create(
+      b, loc, amx::TileType::get({kSize, columns}, element), from, indices);
+}
+
+/// amx.tile_load has no hint.
+Value TileBlocks::loadOnce(TypedValue<MemRefType> from, ValueRange indices) {
+  MemRefType type = from.getType();
+  int64_t bytes = type.getElementTypeBitWidth() / 8;
+  Type i16 = b.getI16Type(), i64 = b.getI64Type();
+  auto metadata = memref::ExtractStridedMetadataOp::create(b, loc, from);
+  Value element = metadata.getOffset();
+  for (auto [index, stride] :
+       llvm::zip_equal(indices, metadata.getConstifiedMixedStrides()))
+    element = b.createOrFold<arith::AddIOp>(
+        loc, element,
+        b.createOrFold<arith::MulIOp>(
+            loc, index, getValueOrCreateConstantIndexOp(b, loc, stride)));
+  Value address = arith::AddIOp::create(
+      b, loc, memref::ExtractAlignedPointerAsIndexOp::create(b, loc, from),
+      b.createOrFold<arith::MulIOp>(loc, element, constant(bytes)));
+  Value pointer = LLVM::IntToPtrOp::create(
+      b, loc, LLVM::LLVMPointerType::get(b.getContext()),
+      Value(arith::IndexCastOp::create(b, loc, i64, address)));
+  Value pitch = b.createOrFold<arith::MulIOp>(
+      loc,
+      getValueOrCreateConstantIndexOp(
+          b, loc, metadata.getConstifiedMixedStrides().end()[-2]),
+      constant(bytes));
+  Value operands[] = {
+      arith::ConstantOp::create(b, loc, b.getIntegerAttr(i16, kSize)),
+      arith::ConstantOp::create(b, loc, b.getIntegerAttr(i16, 64)), pointer,
+      arith::IndexCastOp::create(b, loc, i64, pitch)};
+  Value tile = LLVM::CallIntrinsicOp::create(
+                   b, loc, LLVM::LLVMX86AMXType::get(b.getContext()),
+                   b.getStringAttr("llvm.x86.tileloaddt164.internal"), operands)
+                   ->getResult(0);
+  auto tileType = amx::TileType::get({kSize, 2 * kSize}, type.getElementType());
+  return UnrealizedConversionCastOp::create(b, loc, tileType, tile)
+      .getResult(0);
+}
+
+void TileBlocks::emit(Value row, Value column, int64_t rowTiles,
+                      int64_t columnTiles) {
+  SmallVector<Value> rows, columns, acc;
+  for (int64_t i = 0; i < rowTiles; ++i)
+    rows.push_back(add(row, i * kSize));
+  for (int64_t i = 0; i < columnTiles; ++i)
+    columns.push_back(add(column, i * kSize));
+  emitPrefetch(row, column, rowTiles * kSize, columnTiles * kSize);
+  acc = emitStart(rows, columns);
+  emitSteps(rows, columns, {}, acc);
+  for (auto [i, tile] : llvm::enumerate(acc))
+    amx::TileStoreOp::create(
+        b, loc, contraction.c,
+        ValueRange{rows[i / columns.size()], columns[i % columns.size()]},
+        tile);
+}
+
+/// What products are added to.
+SmallVector<Value> TileBlocks::emitStart(ValueRange rows, ValueRange columns) {
+  auto type = amx::TileType::get({kSize, kSize}, contraction.getElementType());
+  auto emit = [&](bool isZero) {
+    SmallVector<Value> tiles;
+    for (Value i : rows)
+      for (Value j : columns)
+        tiles.push_back(isZero ? Value(amx::TileZeroOp::create(b, loc, type))
+                               : load(contraction.c, {i, j}));
+    return tiles;
+  };
+  if (!contraction.isZero)
+    return emit(bool(contraction.producer));
+  SmallVector<Type> types(rows.size() * columns.size(), type);
+  auto either = scf::IfOp::create(b, loc, types, contraction.isZero,
+                                  /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(either.thenBlock());
+  scf::YieldOp::create(b, loc, emit(/*isZero=*/true));
+  b.setInsertionPointToStart(either.elseBlock());
+  scf::YieldOp::create(b, loc, emit(/*isZero=*/false));
+  return either.getResults();
+}
+
+/// The share of a block of C in what is fetched during all of them.
+void TileBlocks::emitPrefetch(Value row, Value column, int64_t numRows,
+                              int64_t numColumns) {
+  const RowPrefetch &prefetch = contraction.prefetch;
+  if (!prefetch.matrix || prefetch.matrix.getType().getRank() != 2 ||
+      prefetch.matrix.getType().isDynamicDim(1))
+    return;
+  auto scale = [&](Value value, int64_t from, int64_t to) {
+    value = b.createOrFold<arith::MulIOp>(loc, value, constant(to));
+    return b.createOrFold<arith::DivUIOp>(loc, value, constant(from));
+  };
+  // Scores have a row for each one of the values.
+  int64_t rowsOfC = contraction.getNumRows();
+  if (!ShapedType::isDynamic(rowsOfC)) {
+    row = scale(row, rowsOfC, prefetch.numRows);
+    numRows = numRows * prefetch.numRows / rowsOfC;
+  }
+  int64_t lanes = contraction.getNumLanes(),
+          length = prefetch.matrix.getType().getDimSize(1);
+  prefetch.emitRows(b, loc, row, numRows, scale(column, lanes, length),
+                    numColumns * length / lanes);
+}
+
+void TileBlocks::emitSteps(ValueRange rows, ValueRange columns,
+                           ValueRange outer, SmallVector<Value> &acc) {
+  unsigned depth = outer.size();
+  AffineMap map = contraction.mapOfB;
+  unsigned position =
+      *map.getResultPosition(getAffineDimExpr(depth + 2, map.getContext()));
+  int64_t size = contraction.b.getType().getDimSize(position);
+  if (depth + 1 == contraction.getNumContracted()) {
+    for (int64_t first = 0; first + kSize <= size; first += kSize) {
+      SmallVector<Value> k(outer);
+      k.push_back(constant(first));
+      emitStep(rows, columns, k, acc);
+    }
+    return;
+  }
+  Value end = b.createOrFold<memref::DimOp>(loc, contraction.b, position);
+  auto loop = scf::ForOp::create(b, loc, constant(0), end, constant(1), acc);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  SmallVector<Value> k(outer);
+  k.push_back(loop.getInductionVar());
+  acc = llvm::to_vector_of<Value>(loop.getRegionIterArgs());
+  emitSteps(rows, columns, k, acc);
+  scf::YieldOp::create(b, loc, acc);
+  acc = loop.getResults();
+}
+
+void TileBlocks::emitStep(ValueRange rows, ValueRange columns, ValueRange k,
+                          SmallVector<Value> &acc) {
+  auto twice = [&](Value value) {
+    return b.createOrFold<arith::MulIOp>(loc, value, constant(2));
+  };
+  SmallVector<Value> kOfA(k);
+  kOfA.back() = twice(k.back());
+  contraction.streams.emitStep(b, loc, k.front());
+  contraction.store.emitStep(b, loc, k.front());
+  emitShare(rows.front(), columns.front(), k);
+  auto loadRow = [&](Value row) {
+    SmallVector<Value> at = getIndices(contraction.mapOfA, row, Value(), kOfA);
+    return contraction.streams.readsAOnce ? loadOnce(contraction.a, at)
+                                          : load(contraction.a, at);
+  };
+  SmallVector<Value> tilesOfA, tilesOfB;
+  kOfA.emplace_back();
+  for (int64_t term = contraction.getNumTerms() - 1; term >= 0; --term) {
+    kOfA.back() = constant(term);
+    tilesOfA = llvm::map_to_vector(rows, loadRow);
+    // Once for all terms.
+    if (tilesOfB.empty())
+      for (Value column : columns)
+        tilesOfB.push_back(
+            load(contraction.b,
+                 getIndices(contraction.mapOfB, Value(), twice(column), k)));
+    for (auto [i, sum] : llvm::enumerate(acc))
+      sum = amx::TileMulFOp::create(b, loc, sum.getType(),
+                                    tilesOfA[i / tilesOfB.size()],
+                                    tilesOfB[i % tilesOfB.size()], sum);
+  }
+}

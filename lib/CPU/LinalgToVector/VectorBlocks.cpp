@@ -1,0 +1,326 @@
+//===- VectorBlocks.cpp - Blocks of a product in vectors ------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/CPU/LinalgToVector/VectorBlocks.h"
+#include "lib/CPU/HideRelation.h"
+#include "lib/CPU/LinalgToVector/RowSlices.h"
+#include "lib/CPU/LinalgToVector/SplitBF16.h"
+#include "lib/CPU/LinalgToVector/WidenLanes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Dialect/X86Vector/X86VectorDialect.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+bool attn::hasEqualRows(linalg::LinalgOp op) {
+  auto isRead = [&](OpOperand &operand) {
+    return isa<MemRefType>(operand.get().getType()) &&
+           op.payloadUsesValueFromOperand(&operand);
+  };
+  return !op.hasIndexSemantics() && llvm::none_of(op->getOpOperands(), isRead);
+}
+
+Value VectorBlocks::constant(int64_t value) {
+  return arith::ConstantIndexOp::create(b, loc, value);
+}
+
+Value VectorBlocks::add(Value value, int64_t addend) {
+  if (addend == 0)
+    return value;
+  return b.createOrFold<arith::AddIOp>(loc, value, constant(addend));
+}
+
+Value VectorBlocks::times(Value value, int64_t factor) {
+  if (factor == 1)
+    return value;
+  return b.createOrFold<arith::MulIOp>(loc, value, constant(factor));
+}
+
+void VectorBlocks::emit(Value row, Value column, int64_t numRows,
+                        int64_t numVectors) {
+  SmallVector<Value> rows, columns, acc;
+  for (int64_t i = 0; i < numRows; ++i)
+    rows.push_back(add(row, i));
+  for (int64_t i = 0; i < numVectors; ++i)
+    columns.push_back(add(column, i * width));
+  for (Value start : columns)
+    acc.push_back(loadRows(rows, start));
+  splitsColumns = contraction.b.getType().getElementType().isBF16() &&
+                  contraction.getElementType().isF32() &&
+                  !contraction.hasPairs() && numVectors % 2 == 0;
+  if (splitsColumns)
+    reorderColumns(acc, numRows, splitLanes);
+  sharePrefetch(row, column, numRows, numVectors);
+  shareLaterRows(row, column, numRows, numVectors);
+  SmallVector<Value> rowsOfA = rows;
+  if (contraction.hasRowsApart() && numRows > 1)
+    rowsOfA = llvm::map_to_vector(
+        rows, [&](Value row) { return hideRelation(b, loc, row); });
+  if (readsStreams())
+    emitInStreams(rowsOfA, columns, acc);
+  else
+    emitAllSteps(rowsOfA, columns, {}, acc);
+  if (splitsColumns)
+    reorderColumns(acc, numRows, joinLanes);
+  for (auto [vectors, start] : llvm::zip_equal(acc, columns))
+    for (auto [i, index] : llvm::enumerate(rows))
+      vector::StoreOp::create(b, loc,
+                              vector::ExtractOp::create(b, loc, vectors, i),
+                              contraction.c, ValueRange{index, start});
+}
+
+void VectorBlocks::reorderColumns(
+    SmallVector<Value> &acc, int64_t numRows,
+    function_ref<std::pair<Value, Value>(OpBuilder &, Location, Value, Value)>
+        reorder) {
+  for (size_t i = 0; i < acc.size(); i += 2)
+    for (int64_t row = 0; row < numRows; ++row) {
+      auto [first, second] =
+          reorder(b, loc, vector::ExtractOp::create(b, loc, acc[i], row),
+                  vector::ExtractOp::create(b, loc, acc[i + 1], row));
+      acc[i] = insertRow(first, acc[i], row);
+      acc[i + 1] = insertRow(second, acc[i + 1], row);
+    }
+}
+
+Value VectorBlocks::insertRow(Value lanes, Value rows, int64_t row) {
+  // Not vector.insert, chains of which fold into single elements.
+  return vector::InsertStridedSliceOp::create(
+      b, loc, lanes, rows, ArrayRef<int64_t>{row, 0}, ArrayRef<int64_t>{1});
+}
+
+Value VectorBlocks::loadRows(ValueRange rows, Value column) {
+  Type type = contraction.getElementType();
+  auto numRows = static_cast<int64_t>(rows.size());
+  auto blockType = VectorType::get({numRows, width}, type);
+  linalg::LinalgOp producer = contraction.producer;
+  if (producer && hasEqualRows(producer)) {
+    Value lanes = computeSlice(b, producer, {rows[0], column}, width)[0];
+    return vector::BroadcastOp::create(b, loc, blockType, lanes);
+  }
+  Value vectors = ub::PoisonOp::create(b, loc, blockType);
+  for (auto [i, row] : llvm::enumerate(rows)) {
+    Value indices[] = {row, column};
+    Value lanes =
+        producer
+            ? computeSlice(b, producer, indices, width)[0]
+            : Value(vector::LoadOp::create(b, loc, VectorType::get(width, type),
+                                           contraction.c, indices));
+    vectors = insertRow(lanes, vectors, static_cast<int64_t>(i));
+  }
+  return vectors;
+}
+
+int64_t VectorBlocks::getNumSteps(unsigned number) const {
+  AffineMap map = contraction.mapOfB;
+  AffineExpr dimension = getAffineDimExpr(number + 2, map.getContext());
+  return contraction.b.getType().getDimSize(*map.getResultPosition(dimension));
+}
+
+void VectorBlocks::emitAllSteps(ValueRange rows, ValueRange columns,
+                                ValueRange outer, SmallVector<Value> &acc) {
+  emitSteps(rows, columns, outer, 0, getNumSteps(outer.size()), acc);
+}
+
+void VectorBlocks::emitSteps(ValueRange rows, ValueRange columns,
+                             ValueRange outer, int64_t first, int64_t end,
+                             SmallVector<Value> &acc) {
+  unsigned depth = outer.size();
+  bool isInner = depth + 1 == contraction.getNumContracted();
+  if (isInner && !ShapedType::isDynamic(end)) {
+    // The more steps at once, the earlier LLVM moves loads of scalars, which
+    // then spill; one alone has too much of the loop's own.
+    int64_t stride = numStreams > 1 ? 1 : 2;
+    if (!laterShares.empty())
+      first = emitFetchingSteps(rows, columns, first, end, stride, acc);
+    int64_t rest = (end - first) % stride;
+    emitInnerLoop(rows, columns, outer, constant(first), constant(end - rest),
+                  stride, acc);
+    for (; rest > 0; --rest) {
+      SmallVector<Value> k(outer);
+      k.push_back(constant(end - rest));
+      emitStreams(rows, columns, k, acc);
+    }
+    return;
+  }
+  Value upper = constant(end);
+  if (ShapedType::isDynamic(end)) {
+    AffineMap map = contraction.mapOfB;
+    AffineExpr dimension = getAffineDimExpr(depth + 2, map.getContext());
+    upper = memref::DimOp::create(b, loc, contraction.b,
+                                  *map.getResultPosition(dimension));
+  }
+  if (isInner)
+    return emitInnerLoop(rows, columns, outer, constant(first), upper, 1, acc);
+  auto loop =
+      scf::ForOp::create(b, loc, constant(first), upper, constant(1), acc);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  SmallVector<Value> k(outer);
+  k.push_back(loop.getInductionVar());
+  acc = llvm::to_vector_of<Value>(loop.getRegionIterArgs());
+  emitAllSteps(rows, columns, k, acc);
+  scf::YieldOp::create(b, loc, acc);
+  acc = loop.getResults();
+}
+
+void VectorBlocks::emitInnerLoop(ValueRange rows, ValueRange columns,
+                                 ValueRange outer, Value first, Value end,
+                                 int64_t stride, SmallVector<Value> &acc) {
+  auto loop = scf::ForOp::create(b, loc, first, end, constant(stride), acc);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  acc = llvm::to_vector_of<Value>(loop.getRegionIterArgs());
+  emitPrefetch(rows, loop.getInductionVar(), stride);
+  for (int64_t i = 0; i < stride; ++i) {
+    SmallVector<Value> k(outer);
+    k.push_back(add(loop.getInductionVar(), i));
+    // Loop strength reduction gives each vector of a row an address with an
+    // index, of which f16 costs more: its conversion reads from memory.
+    if (contraction.b.getType().getElementType().isF16())
+      k.back() = hideRelation(b, loc, k.back());
+    emitStreams(rows, columns, k, acc);
+  }
+  scf::YieldOp::create(b, loc, acc);
+  acc = loop.getResults();
+}
+
+void VectorBlocks::emitStep(ValueRange rows, ValueRange columns, ValueRange k,
+                            MutableArrayRef<Value> acc) {
+  int64_t factor = contraction.hasPairs() ? 2 : 1;
+  Type type = contraction.a.getType().getElementType();
+  // Scalars, which become broadcasts from memory; loading a vector and
+  // broadcasting its elements would keep the shuffle unit busy.
+  SmallVector<Value> scalars, lanes, oddScalars, oddLanes;
+  SmallVector<Value> kOfA(k);
+  kOfA.back() = times(k.back(), factor);
+  for (Value row : contraction.inPairs ? ValueRange() : rows) {
+    SmallVector<Value> indices =
+        getIndices(contraction.mapOfA, row, /*column=*/{}, kOfA);
+    scalars.push_back(memref::LoadOp::create(b, loc, contraction.a, indices));
+    if (!contraction.widensPairs)
+      continue;
+    indices.back() = add(indices.back(), 1);
+    oddScalars.push_back(
+        memref::LoadOp::create(b, loc, contraction.a, indices));
+  }
+  // Of each of A's terms.
+  SmallVector<SmallVector<Value>, 1> pairs(
+      contraction.inPairs ? contraction.getNumTerms() : 0);
+  kOfA.emplace_back();
+  for (auto [term, ofTerm] : llvm::enumerate(pairs)) {
+    kOfA.back() = constant(int64_t(term));
+    for (Value row : rows)
+      ofTerm.push_back(vector::LoadOp::create(
+          b, loc, VectorType::get(2, type), contraction.a,
+          getIndices(contraction.mapOfA, row, /*column=*/{}, kOfA)));
+  }
+  Type typeOfB = contraction.b.getType().getElementType();
+  for (auto [i, column] : llvm::enumerate(columns)) {
+    SmallVector<Value> indices =
+        getIndices(contraction.mapOfB, /*row=*/{}, times(column, factor), k);
+    int64_t bytes =
+        int64_t(i) * factor * width * typeOfB.getIntOrFloatBitWidth() / 8;
+    if (bytes % 64 == 0 && contraction.prefetch.own == contraction.b &&
+        shareOfStep == 0)
+      fetchRow(k, column);
+    if (contraction.widensPairs) {
+      auto [even, odd] = loadSplit(b, loc, contraction.b, indices, width);
+      lanes.push_back(even);
+      oddLanes.push_back(odd);
+      continue;
+    }
+    if (splitsColumns) {
+      if (i % 2 == 0) {
+        auto [even, odd] = loadSplit(b, loc, contraction.b, indices, width);
+        lanes.append({even, odd});
+      }
+      continue;
+    }
+    Value vector =
+        vector::LoadOp::create(b, loc, VectorType::get(factor * width, typeOfB),
+                               contraction.b, indices);
+    lanes.push_back(typeOfB == type ? vector
+                                    : widenLanes(b, loc, vector, type));
+  }
+  if (!contraction.inPairs)
+    emitProducts(scalars, lanes, acc);
+  for (ArrayRef<Value> term : llvm::reverse(pairs))
+    emitDots(term, lanes, acc);
+  if (contraction.widensPairs)
+    emitProducts(oddScalars, oddLanes, acc);
+}
+
+Value VectorBlocks::joinSteps(ValueRange k) {
+  Value row = k.front();
+  for (auto [i, inner] : llvm::enumerate(k.drop_front())) {
+    int64_t size = contraction.b.getType().getDimSize(i + 1);
+    row = b.createOrFold<arith::AddIOp>(loc, times(row, size), inner);
+  }
+  return row;
+}
+
+void VectorBlocks::emitDots(ArrayRef<Value> pairs, ArrayRef<Value> lanes,
+                            MutableArrayRef<Value> acc) {
+  Type i32 = b.getI32Type();
+  for (auto [i, pair] : llvm::enumerate(pairs)) {
+    Value bits =
+        vector::BitCastOp::create(b, loc, VectorType::get(1, i32), pair);
+    Value repeated = vector::BroadcastOp::create(
+        b, loc, VectorType::get(width, i32),
+        vector::ExtractOp::create(b, loc, bits, int64_t(0)));
+    Value scalars =
+        vector::BitCastOp::create(b, loc, lanes.front().getType(), repeated);
+    auto position = static_cast<int64_t>(i);
+    for (auto [vectors, column] : llvm::zip_equal(acc, lanes)) {
+      Value sum = vector::ExtractOp::create(b, loc, vectors, position);
+      sum = x86vector::DotBF16Op::create(b, loc, sum.getType(), sum, scalars,
+                                         column);
+      vectors = insertRow(sum, vectors, position);
+    }
+  }
+}
+
+void VectorBlocks::emitProducts(ArrayRef<Value> scalars, ArrayRef<Value> lanes,
+                                MutableArrayRef<Value> acc) {
+  Type type = contraction.getElementType();
+  auto numRows = static_cast<int64_t>(scalars.size());
+  if (contraction.hasRowsInSteps() && !contraction.hasPairs()) {
+    // Row by row: few scalars are in registers at a time.
+    for (auto [i, scalar] : llvm::enumerate(scalars)) {
+      auto position = static_cast<int64_t>(i);
+      Value repeated = vector::BroadcastOp::create(
+          b, loc, VectorType::get(width, type), scalar);
+      for (auto [vectors, column] : llvm::zip_equal(acc, lanes)) {
+        Value sum = vector::ExtractOp::create(b, loc, vectors, position);
+        vectors =
+            insertRow(vector::FMAOp::create(b, loc, repeated, column, sum),
+                      vectors, position);
+      }
+    }
+    return;
+  }
+  Value lhs = vector::FromElementsOp::create(
+      b, loc, VectorType::get({1, numRows}, type), scalars);
+  AffineExpr m, n, l;
+  bindDims(b.getContext(), m, n, l);
+  using vector::IteratorType;
+  for (auto [vectors, column] : llvm::zip_equal(acc, lanes)) {
+    Value rhs = vector::BroadcastOp::create(
+        b, loc, VectorType::get({1, width}, type), column);
+    vectors = vector::ContractionOp::create(
+        b, loc, lhs, rhs, vectors,
+        ArrayRef<ArrayRef<AffineExpr>>{{l, m}, {l, n}, {m, n}},
+        {IteratorType::parallel, IteratorType::parallel,
+         IteratorType::reduction});
+  }
+}

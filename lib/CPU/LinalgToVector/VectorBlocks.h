@@ -1,0 +1,126 @@
+//===- VectorBlocks.h - Blocks of a product in vectors ----------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_CPU_LINALGTOVECTOR_VECTORBLOCKS_H
+#define ATTN_CPU_LINALGTOVECTOR_VECTORBLOCKS_H
+
+#include "lib/CPU/LinalgToVector/ContractionLoops.h"
+
+namespace mlir::attn {
+
+/// Emits blocks of a contraction that are kept in vector registers of `width`
+/// elements while the contracted dimensions are run through.
+class VectorBlocks {
+public:
+  VectorBlocks(OpBuilder &b, Location loc, const Contraction &contraction,
+               int64_t width)
+      : b(b), loc(loc), contraction(contraction), width(width) {}
+
+  /// Computes the block of C at `row` and `column` of `numRows` rows of
+  /// `numVectors` registers each, and its producer.
+  void emit(Value row, Value column, int64_t numRows, int64_t numVectors);
+
+private:
+  Value constant(int64_t value);
+  Value add(Value value, int64_t addend);
+  Value times(Value value, int64_t factor);
+  /// Replaces neighbouring columns, row by row.
+  void reorderColumns(
+      SmallVector<Value> &acc, int64_t numRows,
+      function_ref<std::pair<Value, Value>(OpBuilder &, Location, Value, Value)>
+          reorder);
+  Value insertRow(Value lanes, Value rows, int64_t row);
+  /// The start of the accumulators of one register for each row.
+  Value loadRows(ValueRange rows, Value column);
+  /// Steps of a contracted dimension, counted from the outermost, or dynamic.
+  int64_t getNumSteps(unsigned number) const;
+  /// acc[m,n] += A[m,k...] * B[k...,n] for all k, of which `outer` are fixed.
+  void emitAllSteps(ValueRange rows, ValueRange columns, ValueRange outer,
+                    SmallVector<Value> &acc);
+  /// The same for steps in [first, end) of the outermost that is not fixed.
+  void emitSteps(ValueRange rows, ValueRange columns, ValueRange outer,
+                 int64_t first, int64_t end, SmallVector<Value> &acc);
+  /// The same for the innermost dimension, `stride` steps at a time.
+  void emitInnerLoop(ValueRange rows, ValueRange columns, ValueRange outer,
+                     Value first, Value end, int64_t stride,
+                     SmallVector<Value> &acc);
+  /// The same for steps from `first` on as far as they are whole lines of what
+  /// is read later, which they fetch; returns the first of the others.
+  int64_t emitFetchingSteps(ValueRange rows, ValueRange columns, int64_t first,
+                            int64_t end, int64_t stride,
+                            SmallVector<Value> &acc);
+  /// Whether B is all that comes from memory, and known to be read once.
+  bool readsStreams() const;
+  /// acc[m,n] += A[m,k...] * B[k...,n] for all k, with B read as streams.
+  void emitInStreams(ValueRange rows, ValueRange columns,
+                     SmallVector<Value> &acc);
+  /// acc[m,n] += A[m,k...] * B[k...,n] for one k of each stream, of which `k`
+  /// is that of the first.
+  void emitStreams(ValueRange rows, ValueRange columns, ValueRange k,
+                   SmallVector<Value> &acc);
+  /// acc[m,n] += A[m,k...] * B[k...,n] for one k.
+  void emitStep(ValueRange rows, ValueRange columns, ValueRange k,
+                MutableArrayRef<Value> acc);
+  /// The row of B, of all its contracted dimensions, at the steps `k`.
+  Value joinSteps(ValueRange k);
+  /// Divides what is fetched among the blocks of C, of which this one is at
+  /// `row` and `column`, if each would fetch all of it.
+  void sharePrefetch(Value row, Value column, int64_t numRows,
+                     int64_t numVectors);
+  /// Divides what is read later among the blocks of C, in the same way.
+  void shareLaterRows(Value row, Value column, int64_t numRows,
+                      int64_t numVectors);
+  /// How many blocks of C there are, all of a static number of rows, and the
+  /// number of the one at `row` and `column`.
+  std::pair<int64_t, Value> countBlocks(Value row, Value column,
+                                        int64_t numRows, int64_t numVectors);
+  /// Fetches what is to be fetched for the row of B at the steps `k`.
+  void fetchRow(ValueRange k, Value column);
+  /// Fetches what a block should while it computes `numSteps` steps from `k`
+  /// on.
+  void emitPrefetch(ValueRange rows, Value k, int64_t numSteps);
+  void emitDots(ArrayRef<Value> pairs, ArrayRef<Value> lanes,
+                MutableArrayRef<Value> acc);
+  void emitProducts(ArrayRef<Value> scalars, ArrayRef<Value> lanes,
+                    MutableArrayRef<Value> acc);
+
+  OpBuilder &b;
+  Location loc;
+  const Contraction &contraction;
+  /// Lanes of a register. Vectors are that wide, not as wide as the block: LLVM
+  /// does badly with vectors of other sizes than powers of two.
+  int64_t width;
+  /// Whether pairs of columns hold even and odd elements while they are summed.
+  bool splitsColumns = false;
+  /// Parts of the outermost contracted dimension that are run through at once.
+  int64_t numStreams = 1;
+  /// What is fetched for each row of B, the row so many outermost steps further
+  /// on; or null, for what `prefetch` says.
+  TypedValue<MemRefType> fetched;
+  int64_t stepsAhead = 0;
+  /// Elements of rows like those of B that a block fetches in each step, and
+  /// the first of its rows. Of 0, it fetches all columns that it reads in the
+  /// step.
+  int64_t shareOfStep = 0;
+  Value firstOfShare;
+  /// Of what is read later, what a block fetches: elements in each step, and
+  /// the row from which on.
+  struct LaterShare {
+    RowPrefetch prefetch;
+    Value first;
+    int64_t elementsPerStep;
+  };
+  SmallVector<LaterShare, 2> laterShares;
+};
+
+/// Whether what `op` computes is the same in every row, and reads nothing that
+/// a contraction after it writes.
+bool hasEqualRows(linalg::LinalgOp op);
+
+} // namespace mlir::attn
+
+#endif // ATTN_CPU_LINALGTOVECTOR_VECTORBLOCKS_H

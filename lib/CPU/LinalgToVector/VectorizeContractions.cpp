@@ -1,0 +1,262 @@
+//===- VectorizeContractions.cpp - Contractions in registers --------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/CPU/LinalgToVector/ContractionLoops.h"
+#include "lib/CPU/LinalgToVector/DelayedSums.h"
+#include "lib/CPU/LinalgToVector/LinalgToVector.h"
+#include "lib/CPU/LinalgToVector/MatchContraction.h"
+#include "lib/CPU/LinalgToVector/RowPrefetch.h"
+#include "lib/CPU/LinalgToVector/RowSlices.h"
+#include "lib/CPU/LinalgToVector/TileBlocks.h"
+#include "lib/CPU/LinalgToVector/WidenLanes.h"
+#include "lib/CPU/Passes.h"
+#include "lib/Plan/OptionChecks.h"
+
+#include "mlir/Dialect/AMX/AMXDialect.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Dialect/X86Vector/X86VectorDialect.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace mlir::attn {
+#define GEN_PASS_DEF_VECTORIZECONTRACTIONS
+#include "lib/CPU/Passes.h.inc"
+} // namespace mlir::attn
+
+using namespace mlir;
+using namespace mlir::attn;
+
+static bool isContraction(linalg::LinalgOp op) {
+  if (!op.hasPureBufferSemantics() || op.getNumParallelLoops() != 2 ||
+      op.getNumReductionLoops() == 0)
+    return false;
+  // A sum of matrices, times factors of their rows, is computed row by row.
+  for (OpOperand *operand : op.getDpsInputOperands())
+    if (op.getMatchingIndexingMap(operand).getNumResults() == op.getNumLoops())
+      return false;
+  return linalg::isaContractionOpInterface(op) ||
+         (op.getNumDpsInputs() == 2 && op.getNumDpsInits() == 1 &&
+          multipliesAndAdds(op));
+}
+
+/// Whether pairs lie side by side, and a view of `buffer` that says so.
+static std::pair<Value, TypedValue<MemRefType>>
+assumePairs(OpBuilder &b, TypedValue<MemRefType> buffer) {
+  Location loc = buffer.getLoc();
+  auto metadata = memref::ExtractStridedMetadataOp::create(b, loc, buffer);
+  MemRefType type = buffer.getType();
+  auto rank = static_cast<unsigned>(type.getRank());
+  Value two = arith::ConstantIndexOp::create(b, loc, 2);
+  Value holds = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                      metadata.getStrides()[rank - 2], two);
+  SmallVector<OpFoldResult> strides = metadata.getConstifiedMixedStrides();
+  strides[rank - 2] = b.getIndexAttr(2);
+  SmallVector<int64_t> staticStrides;
+  SmallVector<Value> dynamic;
+  dispatchIndexOpFoldResults(strides, dynamic, staticStrides);
+  auto [typeStrides, offset] = type.getStridesAndOffset();
+  auto known = MemRefType::get(
+      type.getShape(), type.getElementType(),
+      StridedLayoutAttr::get(b.getContext(), offset, staticStrides));
+  Value view = memref::ReinterpretCastOp::create(
+      b, loc, known, metadata.getBaseBuffer(),
+      metadata.getConstifiedMixedOffset(), metadata.getConstifiedMixedSizes(),
+      strides);
+  return {holds, cast<TypedValue<MemRefType>>(view)};
+}
+
+/// The operation that computes C elementwise, with nothing that touches memory
+/// between it and `op`; or null.
+static linalg::LinalgOp findProducer(linalg::LinalgOp op, Value c) {
+  Operation *previous = op->getPrevNode();
+  while (previous && touchesNoMemory(previous))
+    previous = previous->getPrevNode();
+  auto producer = dyn_cast_or_null<linalg::LinalgOp>(previous);
+  if (!producer || producer.getNumDpsInits() != 1 ||
+      producer.getDpsInitOperand(0)->get() != c ||
+      producer.getNumLoops() != 2 || producer.getNumParallelLoops() != 2 ||
+      !producer.getMatchingIndexingMap(producer.getDpsInitOperand(0))
+           .isIdentity() ||
+      !whyNoRowSlices(producer).empty())
+    return nullptr;
+  return producer;
+}
+
+/// Joins the pairs of the operands, of which B may be what is fetched.
+static void joinOperands(OpBuilder &b, Location loc, Contraction &contraction,
+                         bool fetchesB) {
+  contraction.a = joinPairs(b, loc, contraction.a);
+  contraction.b = joinPairs(b, loc, contraction.b);
+  if (fetchesB)
+    contraction.prefetch.own = contraction.b;
+}
+
+/// Whether `op` fills a buffer with zeros.
+static bool fillsWithZero(linalg::LinalgOp op) {
+  auto fill = dyn_cast<linalg::FillOp>(op.getOperation());
+  return fill && matchPattern(fill.value(), m_AnyZeroFloat());
+}
+
+/// Of a product that is one block of tiles, and one loop of steps.
+static DelayedStore delayStoreOfTiles(OpBuilder &b, linalg::LinalgOp op,
+                                      const Contraction &contraction) {
+  constexpr int64_t size = 2 * TileBlocks::kSize;
+  AffineExpr step = b.getAffineDimExpr(2);
+  linalg::LinalgOp producer = contraction.producer;
+  if (contraction.c.getType().getShape() != ArrayRef({size, size}) ||
+      contraction.getNumContracted() != 2 ||
+      contraction.b.getType().getShape()[*contraction.mapOfB.getResultPosition(
+          b.getAffineDimExpr(3))] != TileBlocks::kSize ||
+      (producer && !fillsWithZero(producer)))
+    return {};
+  return delayStore(b, op, producer, size,
+                    contraction.b.getType().getDimSize(
+                        *contraction.mapOfB.getResultPosition(step)));
+}
+
+/// Where `choice` fills C with zeros or does something else with it: the fill;
+/// or null.
+static linalg::LinalgOp findZeros(scf::IfOp choice, Value c) {
+  if (!choice || choice.getNumResults() != 0)
+    return nullptr;
+  linalg::LinalgOp zeros;
+  for (Operation &op : choice.thenBlock()->without_terminator()) {
+    if (touchesNoMemory(&op))
+      continue;
+    auto fill = dyn_cast<linalg::LinalgOp>(op);
+    if (zeros || !fill || !fillsWithZero(fill) || fill.getDpsInits()[0] != c)
+      return nullptr;
+    zeros = fill;
+  }
+  return zeros;
+}
+
+LogicalResult attn::vectorizeContraction(RewriterBase &rewriter,
+                                         linalg::LinalgOp op,
+                                         const ContractionTarget &target,
+                                         const RowPrefetch &prefetch,
+                                         const TileStreams &streams,
+                                         ArrayRef<LaterRows> laterRows) {
+  if (!isContraction(op))
+    return failure();
+  if (multipliesAndAdds(op) &&
+      succeeded(vectorizeDots(rewriter, op, target, prefetch)))
+    return success();
+  Contraction contraction;
+  if (StringRef reason = matchContraction(op, target, contraction);
+      !reason.empty())
+    return op.emitRemark("not computed in vector registers: ") << reason;
+  contraction.producer = findProducer(op, contraction.c);
+  contraction.prefetch = prefetch;
+  contraction.streams = streams;
+  contraction.laterRows.assign(laterRows.begin(), laterRows.end());
+  linalg::LinalgOp zeros;
+  if (target.tiles && contraction.hasTiles()) {
+    contraction.shares = PrefetchShares(op, contraction.producer);
+    auto choice = dyn_cast_or_null<scf::IfOp>(contraction.shares.getPrevious());
+    // Rows that fill no tile are added to what is in memory.
+    if (int64_t rows = contraction.getNumRows(); !contraction.producer &&
+                                                 !ShapedType::isDynamic(rows) &&
+                                                 rows % TileBlocks::kSize == 0)
+      zeros = findZeros(choice, contraction.c);
+    if (zeros)
+      contraction.isZero = choice.getCondition();
+    contraction.store = delayStoreOfTiles(rewriter, op, contraction);
+  }
+  rewriter.setInsertionPoint(op);
+  bool fetchesB = prefetch.matrix && prefetch.matrix.getType().getRank() == 3;
+  if (contraction.hasPairs() && !hasKnownPairs(contraction.b)) {
+    // Only the caller of a kernel knows how an argument lies.
+    auto [holds, known] = assumePairs(rewriter, contraction.b);
+    auto either = scf::IfOp::create(rewriter, op.getLoc(), holds,
+                                    /*withElseRegion=*/true);
+    contraction.b = known;
+    // Other loops than those in registers have zeros of their own.
+    if (contraction.producer && fillsWithZero(contraction.producer))
+      rewriter.moveOpBefore(contraction.producer, either.elseYield());
+    else
+      contraction.producer = nullptr;
+    OpBuilder::InsertionGuard guard(rewriter);
+    // Before anything else writes C.
+    rewriter.setInsertionPointToStart(either.elseBlock());
+    contraction.store.emitInsteadOfSteps(rewriter, op.getLoc());
+    rewriter.setInsertionPoint(either.elseYield());
+    rewriter.moveOpBefore(op, either.elseYield());
+    if (failed(linalg::linalgOpToLoops(rewriter, op)))
+      return op.emitError("is not computed by loops");
+    rewriter.setInsertionPoint(either.thenYield());
+    joinOperands(rewriter, op.getLoc(), contraction, fetchesB);
+    emitContractionLoops(rewriter, op.getLoc(), contraction, target);
+    contraction.shares.eraseLoops();
+    rewriter.eraseOp(op);
+    return success();
+  }
+  if (contraction.hasPairs()) {
+    joinOperands(rewriter, op.getLoc(), contraction, fetchesB);
+    // Tiles are not computed with otherwise.
+    if (target.tiles && contraction.hasTiles() && contraction.producer &&
+        !fillsWithZero(contraction.producer))
+      contraction.producer = nullptr;
+  }
+  emitContractionLoops(rewriter, op.getLoc(), contraction, target);
+  contraction.shares.eraseLoops();
+  rewriter.eraseOp(op);
+  if (contraction.producer)
+    rewriter.eraseOp(contraction.producer);
+  if (zeros)
+    rewriter.eraseOp(zeros);
+  return success();
+}
+
+namespace {
+struct VectorizeContractions
+    : attn::impl::VectorizeContractionsBase<VectorizeContractions> {
+  using VectorizeContractionsBase::VectorizeContractionsBase;
+
+  void runOnOperation() override {
+    if (failed(reportOptions(getOperation(),
+                             {checkVectorBits(vectorBits),
+                              checkVectorRegisters(vectorRegisters)})))
+      return signalPassFailure();
+    IRRewriter rewriter(&getContext());
+    ContractionTarget target = {
+        {vectorBits, vectorRegisters}, bf16Dot, bf16Tiles, i8Dot};
+    SmallVector<linalg::LinalgOp> ops, contractions;
+    getOperation()->walk([&](linalg::LinalgOp op) {
+      if (isContraction(op))
+        ops.push_back(op);
+    });
+    for (linalg::LinalgOp op : ops)
+      if (failed(vectorizeConvolution(rewriter, op, target.registers)))
+        contractions.push_back(op);
+    auto prefetches = emitRowPrefetches(rewriter, contractions);
+    llvm::DenseMap<Operation *, TileStreams> streams;
+    if (bf16Tiles)
+      streams = emitTileStreams(rewriter, contractions);
+    auto rowStreams = emitRowStreams(rewriter, contractions);
+    for (linalg::LinalgOp op : contractions) {
+      // What is fetched in shares is not fetched by each product as well.
+      SmallVector<LaterRows, 2> laterRows = rowStreams.lookup(op);
+      (void)vectorizeContraction(rewriter, op, target,
+                                 laterRows.empty() ? prefetches.lookup(op)
+                                                   : RowPrefetch(),
+                                 streams.lookup(op), laterRows);
+    }
+    if (bf16Tiles)
+      delaySums(rewriter, getOperation());
+  }
+};
+} // namespace

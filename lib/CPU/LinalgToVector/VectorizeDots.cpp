@@ -1,0 +1,324 @@
+//===- VectorizeDots.cpp - Products of rows with few rows -----------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// C[m,n] += A[m,k] * B[n,k] with few n: both operands are contiguous along k,
+// so that vectors are of k, and what is left in their lanes is summed at the
+// end, for as many sums at once as a vector has lanes. A comes from memory: of
+// each row, a step reads 64 bytes, a line.
+//
+// Of i8 and i32, an instruction multiplies four elements of A for each lane, as
+// unsigned, with as many of B. So A is taken to have 128 more in each element,
+// and the sum of a row of B, 128 times, is subtracted in the end.
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/CPU/LinalgToVector/LinalgToVector.h"
+#include "lib/CPU/LinalgToVector/RowPrefetch.h"
+#include "lib/CPU/LinalgToVector/RowSlices.h"
+#include "lib/CPU/LinalgToVector/SplitBF16.h"
+#include "lib/CPU/LinalgToVector/WidenLanes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/PatternMatch.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+namespace {
+
+class DotLoops {
+public:
+  DotLoops(OpBuilder &b, linalg::LinalgOp op, int64_t width,
+           const RowPrefetch &prefetch)
+      : b(b), loc(op.getLoc()), a(op.getDpsInputOperand(0)->get()),
+        rhs(op.getDpsInputOperand(1)->get()), c(op.getDpsInitOperand(0)->get()),
+        type(cast<MemRefType>(c.getType()).getElementType()), width(width),
+        numColumns(cast<MemRefType>(c.getType()).getDimSize(1)),
+        paddedColumns(llvm::PowerOf2Ceil(numColumns)),
+        length(cast<MemRefType>(rhs.getType()).getDimSize(1)),
+        prefetch(prefetch), ofIntegers(type.isInteger()),
+        depth(ofIntegers ? 4 * width : width) {
+    if (ofIntegers)
+      return;
+    Type typeOfA = cast<MemRefType>(a.getType()).getElementType();
+    int64_t perLine = 32 / typeOfA.getIntOrFloatBitWidth();
+    if (length % (perLine * width) == 0)
+      vectorsPerStep = perLine;
+    isSplit = typeOfA.isBF16() && vectorsPerStep == 2;
+  }
+
+  void emit() {
+    if (isSplit)
+      splitRows();
+    if (ofIntegers)
+      excess = emitExcess();
+    Value numRows = memref::DimOp::create(b, loc, c, 0);
+    int64_t rowsPerBlock = width / paddedColumns;
+    Value rest = arith::RemUIOp::create(b, loc, numRows, index(rowsPerBlock));
+    Value whole = arith::SubIOp::create(b, loc, numRows, rest);
+    emitLoop(index(0), whole, rowsPerBlock);
+    if (rowsPerBlock > 1)
+      emitLoop(whole, numRows, 1);
+  }
+
+private:
+  Value index(int64_t value) {
+    return arith::ConstantIndexOp::create(b, loc, value);
+  }
+  Value add(Value value, int64_t addend) {
+    if (addend == 0)
+      return value;
+    return arith::AddIOp::create(b, loc, value, index(addend));
+  }
+
+  /// Replaces B by a copy in the order of split vectors.
+  void splitRows() {
+    Value copy =
+        allocateForThread(b, loc, MemRefType::get({numColumns, length}, type));
+    for (int64_t row = 0; row < numColumns; ++row) {
+      auto loop =
+          scf::ForOp::create(b, loc, index(0), index(length), index(2 * width));
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(loop.getBody());
+      Value i = index(row), k = loop.getInductionVar(), next = add(k, width);
+      auto [even, odd] =
+          splitLanes(b, loc, load(rhs, i, k), load(rhs, i, next));
+      vector::StoreOp::create(b, loc, even, copy, ValueRange{i, k});
+      vector::StoreOp::create(b, loc, odd, copy, ValueRange{i, next});
+    }
+    rhs = copy;
+  }
+
+  void emitLoop(Value lower, Value upper, int64_t numRows) {
+    auto loop = scf::ForOp::create(b, loc, lower, upper, index(numRows));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    SmallVector<Value> rows;
+    for (int64_t i = 0; i < numRows; ++i)
+      rows.push_back(add(loop.getInductionVar(), i));
+    emitStores(rows, sumLanes(emitProducts(rows)));
+  }
+
+  /// A vector of products for each row and column, in this order.
+  SmallVector<Value> emitProducts(ArrayRef<Value> rows) {
+    Value zero = arith::ConstantOp::create(
+        b, loc, b.getZeroAttr(VectorType::get(width, type)));
+    SmallVector<Value> zeros(rows.size() * numColumns, zero);
+    auto loop = scf::ForOp::create(b, loc, index(0), index(length),
+                                   index(vectorsPerStep * depth), zeros);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value k = loop.getInductionVar();
+    SmallVector<Value> sums(loop.getRegionIterArgs());
+    for (int64_t first = 0; first < vectorsPerStep; first += mostVectors) {
+      SmallVector<SmallVector<Value>> ofA;
+      for (Value row : rows)
+        ofA.push_back(loadVectors(row, add(k, first * depth)));
+      if (first == 0)
+        for (Value row : rows)
+          prefetch.emit(b, loc, row, k);
+      for (size_t i = 0; i < ofA.front().size(); ++i)
+        for (int64_t column = 0; column < numColumns; ++column) {
+          Value y = load(rhs, index(column), add(k, (first + i) * depth));
+          for (auto [row, x] : llvm::enumerate(ofA)) {
+            Value &sum = sums[row * numColumns + column];
+            sum = multiplyAndAdd(x[i], y, sum);
+          }
+        }
+    }
+    scf::YieldOp::create(b, loc, sums);
+    return loop.getResults();
+  }
+
+  Value multiplyAndAdd(Value x, Value y, Value sum) {
+    if (!ofIntegers)
+      return vector::FMAOp::create(b, loc, x, y, sum);
+    StringRef name = width == 16 ? "llvm.x86.avx512.vpdpbusd.512"
+                                 : "llvm.x86.avx512.vpdpbusd.256";
+    return LLVM::CallIntrinsicOp::create(b, loc, sum.getType(),
+                                         b.getStringAttr(name),
+                                         ValueRange{sum, x, y})
+        .getResult(0);
+  }
+
+  /// 128 in each element, as unsigned numbers: the sign bit of signed ones.
+  Value bias() {
+    auto lanes = VectorType::get(depth, b.getI8Type());
+    return arith::ConstantOp::create(
+        b, loc, lanes, DenseElementsAttr::get(lanes, b.getI8IntegerAttr(-128)));
+  }
+
+  /// 128 times the sum of each row of B, in the lanes that products with it end
+  /// up in.
+  Value emitExcess() {
+    Value zero = arith::ConstantOp::create(
+        b, loc, b.getZeroAttr(VectorType::get(width, type)));
+    SmallVector<Value> zeros(numColumns, zero);
+    Value ofA = bias();
+    auto loop = scf::ForOp::create(b, loc, index(0), index(length),
+                                   index(depth), zeros);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    SmallVector<Value> sums;
+    for (int64_t column = 0; column < numColumns; ++column)
+      sums.push_back(
+          multiplyAndAdd(ofA, load(rhs, index(column), loop.getInductionVar()),
+                         loop.getRegionIterArg(unsigned(column))));
+    scf::YieldOp::create(b, loc, sums);
+    b.setInsertionPointAfter(loop);
+    return sumLanes(llvm::to_vector_of<Value>(loop.getResults()));
+  }
+
+  /// The next vectors of a row of A that a step multiplies.
+  SmallVector<Value> loadVectors(Value row, Value k) {
+    if (isSplit) {
+      auto [even, odd] = loadSplit(b, loc, a, {row, k}, width);
+      return {even, odd};
+    }
+    SmallVector<Value> vectors;
+    for (int64_t i = 0; i < std::min(vectorsPerStep, mostVectors); ++i)
+      vectors.push_back(load(a, row, add(k, i * depth)));
+    if (ofIntegers)
+      for (Value &elements : vectors)
+        elements = arith::XOrIOp::create(b, loc, elements, bias());
+    return vectors;
+  }
+
+  Value load(Value buffer, Value row, Value k) {
+    Type from = cast<MemRefType>(buffer.getType()).getElementType();
+    Value lanes = vector::LoadOp::create(b, loc, VectorType::get(depth, from),
+                                         buffer, ValueRange{row, k});
+    return from == type || ofIntegers ? lanes : widenLanes(b, loc, lanes, type);
+  }
+
+  /// One vector with the sum of the lanes of vector `row * numColumns + column`
+  /// in lane `row * paddedColumns + column`.
+  Value sumLanes(ArrayRef<Value> products) {
+    SmallVector<Value> vectors;
+    for (auto [i, product] : llvm::enumerate(products)) {
+      vectors.push_back(product);
+      if ((int64_t(i) + 1) % numColumns == 0)
+        vectors.append(paddedColumns - numColumns, product); // Of no meaning.
+    }
+    int64_t group = 1; // Lanes that hold the sums of different vectors.
+    for (; vectors.size() > 1; group *= 2) {
+      SmallVector<Value> merged;
+      for (size_t i = 0; i < vectors.size(); i += 2)
+        merged.push_back(merge(vectors[i], vectors[i + 1], group));
+      vectors = merged;
+    }
+    Value sums = vectors.front();
+    for (; group < width; group *= 2)
+      sums = merge(sums, sums, group);
+    return sums;
+  }
+
+  /// Adds neighbouring groups of lanes: those of x, then those of y, and so on.
+  Value merge(Value x, Value y, int64_t group) {
+    SmallVector<int64_t> even, odd;
+    for (int64_t lane = 0; lane < width; ++lane) {
+      int64_t source = lane / (2 * group) * 2 * group + lane % group +
+                       (lane / group % 2) * width;
+      even.push_back(source);
+      odd.push_back(source + group);
+    }
+    return add(vector::ShuffleOp::create(b, loc, x, y, even),
+               vector::ShuffleOp::create(b, loc, x, y, odd));
+  }
+
+  Value add(Value x, Value y) {
+    if (ofIntegers)
+      return arith::AddIOp::create(b, loc, x, y);
+    return arith::AddFOp::create(b, loc, x, y);
+  }
+
+  void emitStores(ArrayRef<Value> rows, Value sums) {
+    if (ofIntegers)
+      sums = arith::SubIOp::create(b, loc, sums, excess);
+    auto rowType = VectorType::get(numColumns, type);
+    for (auto [i, row] : llvm::enumerate(rows)) {
+      Value part = vector::ExtractStridedSliceOp::create(
+          b, loc, sums, ArrayRef<int64_t>{int64_t(i) * paddedColumns},
+          ArrayRef<int64_t>{numColumns}, ArrayRef<int64_t>{1});
+      SmallVector<Value> indices = {row, index(0)};
+      Value before = vector::LoadOp::create(b, loc, rowType, c, indices);
+      vector::StoreOp::create(b, loc, add(before, part), c, indices);
+    }
+  }
+
+  /// Vectors of a row of A that are in registers at once. More would spill.
+  static constexpr int64_t mostVectors = 2;
+
+  OpBuilder &b;
+  Location loc;
+  Value a, rhs, c;
+  Type type;
+  int64_t width;
+  int64_t numColumns, paddedColumns, length;
+  const RowPrefetch &prefetch;
+  bool ofIntegers;
+  int64_t depth;              ///< Elements of a row in a vector.
+  Value excess;               ///< In the sums of integers.
+  int64_t vectorsPerStep = 1; ///< Of a row of A.
+  bool isSplit = false;       ///< They are the even and the odd bf16.
+};
+
+} // namespace
+
+bool attn::isDots(linalg::LinalgOp op, const ContractionTarget &target) {
+  int64_t width = target.registers.getWidth(32);
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  if (op.getNumLoops() != 3 || op.getNumDpsInputs() != 2 ||
+      !llvm::all_of(maps, [](AffineMap map) {
+        return map.isProjectedPermutation() && map.getNumResults() == 2;
+      }))
+    return false;
+  unsigned m = maps[2].getDimPosition(0), n = maps[2].getDimPosition(1),
+           k = 3 - m - n;
+  SmallVector<utils::IteratorType> iterators = op.getIteratorTypesArray();
+  if (iterators[k] != utils::IteratorType::reduction)
+    return false;
+  auto is = [](AffineMap map, unsigned row, unsigned column) {
+    return map.getDimPosition(0) == row && map.getDimPosition(1) == column;
+  };
+  auto a = cast<MemRefType>(op.getDpsInputOperand(0)->get().getType());
+  auto b = cast<MemRefType>(op.getDpsInputOperand(1)->get().getType());
+  auto c = cast<MemRefType>(op.getDpsInitOperand(0)->get().getType());
+  bool ofIntegers = c.getElementType().isInteger(32) && target.i8Dot &&
+                    (width == 8 || width == 16);
+  auto isVector = [&](MemRefType type) {
+    Type element = type.getElementType();
+    return isContiguousAlongRows(type) &&
+           (ofIntegers ? element.isInteger(8)
+                       : element.isF32() || isNarrow(element));
+  };
+  int64_t columns = c.getDimSize(1), length = b.getDimSize(1),
+          depth = ofIntegers ? 4 * width : width;
+  return is(maps[0], m, k) && is(maps[1], n, k) && isVector(a) && isVector(b) &&
+         isContiguousAlongRows(c) &&
+         (ofIntegers || c.getElementType().isF32()) &&
+         !ShapedType::isDynamic(columns) && columns >= 1 && columns <= width &&
+         !ShapedType::isDynamic(length) && length > 0 && length % depth == 0;
+}
+
+LogicalResult attn::vectorizeDots(RewriterBase &rewriter, linalg::LinalgOp op,
+                                  const ContractionTarget &target,
+                                  const RowPrefetch &prefetch) {
+  if (!isDots(op, target))
+    return failure();
+  rewriter.setInsertionPoint(op);
+  DotLoops(rewriter, op, target.registers.getWidth(32), prefetch).emit();
+  rewriter.eraseOp(op);
+  return success();
+}

@@ -1,0 +1,273 @@
+//===- VectorizePairs.cpp - Rearranging pairs of 16 bits ------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/CPU/LinalgToVector/LinalgToVector.h"
+#include "lib/CPU/LinalgToVector/LoadTransposed.h"
+#include "lib/CPU/LinalgToVector/RowSlices.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+/// Pairs of 16 bits in a register of 512.
+static constexpr int64_t width = 16;
+
+/// Whether the last dimension is a contiguous pair of 16 bits, one after the
+/// other along the dimension before it.
+static bool endsWithPairs(MemRefType type) {
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  int64_t rank = type.getRank();
+  return rank >= 2 && type.getDimSize(rank - 1) == 2 &&
+         type.getElementType().isIntOrFloat() &&
+         type.getElementTypeBitWidth() == 16 &&
+         succeeded(type.getStridesAndOffset(strides, offset)) &&
+         strides[rank - 1] == 1 && strides[rank - 2] == 2;
+}
+
+TypedValue<MemRefType> attn::joinPairs(OpBuilder &b, Location loc,
+                                       TypedValue<MemRefType> buffer) {
+  SmallVector<ReassociationIndices> groups;
+  for (int64_t i = 0; i + 1 < buffer.getType().getRank(); ++i)
+    groups.push_back({i});
+  groups.back().push_back(buffer.getType().getRank() - 1);
+  return memref::CollapseShapeOp::create(b, loc, buffer, groups).getResult();
+}
+
+namespace {
+
+/// An operation on buffers that writes pairs, in loops of which the last two
+/// are over the columns of the output and over the pair.
+struct PairOp {
+  linalg::LinalgOp op;
+  TypedValue<MemRefType> source, destination;
+  AffineMap sourceMap;
+
+  int64_t getNumColumns() const {
+    return destination.getType().getShape().end()[-2];
+  }
+};
+
+} // namespace
+
+static FailureOr<PairOp> match(linalg::LinalgOp op) {
+  if (!op.hasPureBufferSemantics() || op.getNumDpsInputs() != 1 ||
+      op.getNumDpsInits() != 1 || op.getNumLoops() < 3 ||
+      op.getNumParallelLoops() != op.getNumLoops() || op.hasIndexSemantics() ||
+      !isa<MemRefType>(op.getDpsInputOperand(0)->get().getType()))
+    return failure();
+  PairOp pairs;
+  pairs.op = op;
+  pairs.source = cast<TypedValue<MemRefType>>(op.getDpsInputOperand(0)->get());
+  pairs.destination =
+      cast<TypedValue<MemRefType>>(op.getDpsInitOperand(0)->get());
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  pairs.sourceMap = maps[0];
+  if (!endsWithPairs(pairs.destination.getType()) || !maps[1].isIdentity() ||
+      !maps[0].isPermutation() || ShapedType::isDynamic(pairs.getNumColumns()))
+    return failure();
+  return pairs;
+}
+
+/// Loops over `sizes`, by `steps`.
+static SmallVector<Value> emitLoops(RewriterBase &rewriter, Location loc,
+                                    ArrayRef<OpFoldResult> sizes,
+                                    ArrayRef<int64_t> steps) {
+  SmallVector<Value> ivs;
+  Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
+  for (auto [size, step] : llvm::zip_equal(sizes, steps)) {
+    auto loop =
+        scf::ForOp::create(rewriter, loc, zero,
+                           getValueOrCreateConstantIndexOp(rewriter, loc, size),
+                           arith::ConstantIndexOp::create(rewriter, loc, step));
+    rewriter.setInsertionPointToStart(loop.getBody());
+    ivs.push_back(loop.getInductionVar());
+  }
+  return ivs;
+}
+
+/// Whether the body yields what it is given.
+static bool copies(linalg::LinalgOp op) {
+  Block &body = *op.getBlock();
+  return body.getTerminator()->getOperand(0) == body.getArgument(0);
+}
+
+/// (i, j, e) = (j, i, e), as words of 32 bits.
+static LogicalResult transposePairs(RewriterBase &rewriter, PairOp pairs) {
+  MemRefType type = pairs.destination.getType();
+  constexpr int64_t numRows = transposedBits / 32;
+  AffineExpr i, j, e;
+  bindDims(rewriter.getContext(), i, j, e);
+  if (pairs.sourceMap !=
+          AffineMap::get(3, 0, {j, i, e}, rewriter.getContext()) ||
+      !endsWithPairs(pairs.source.getType()) || !type.hasStaticShape() ||
+      type.getDimSize(0) < numRows || type.getDimSize(1) % width != 0 ||
+      !copies(pairs.op))
+    return failure();
+  Location loc = pairs.op.getLoc();
+  rewriter.setInsertionPoint(pairs.op);
+  auto from = joinPairs(rewriter, loc, pairs.source);
+  auto to = joinPairs(rewriter, loc, pairs.destination);
+  auto part = VectorType::get(2 * numRows, type.getElementType());
+  auto halves = VectorType::get(2 * width, type.getElementType());
+  auto words = VectorType::get(numRows, rewriter.getI32Type());
+  auto add = [&](Value value, int64_t addend) {
+    return rewriter.createOrFold<arith::AddIOp>(
+        loc, value, arith::ConstantIndexOp::create(rewriter, loc, addend));
+  };
+  auto twice = [&](Value value) -> Value {
+    return arith::MulIOp::create(
+        rewriter, loc, value, arith::ConstantIndexOp::create(rewriter, loc, 2));
+  };
+  int64_t upper = type.getDimSize(0);
+  // The source is read along its rows.
+  SmallVector<Value> ivs = emitLoops(
+      rewriter, loc,
+      {rewriter.getIndexAttr(type.getDimSize(1)), rewriter.getIndexAttr(upper)},
+      {width, numRows});
+  Value column = ivs[0], row = ivs[1];
+  // The last rows move back to where they are whole.
+  if (upper % numRows != 0)
+    row = arith::MinSIOp::create(
+        rewriter, loc, row,
+        arith::ConstantIndexOp::create(rewriter, loc, upper - numRows));
+  Value fromColumn = twice(row), toColumn = twice(column);
+  SmallVector<Value> rows =
+      loadTransposed(rewriter, loc, numRows, width, [&](int64_t i) -> Value {
+        Value loaded = vector::LoadOp::create(
+            rewriter, loc, part, from, ValueRange{add(column, i), fromColumn});
+        return vector::BitCastOp::create(rewriter, loc, words, loaded);
+      });
+  for (auto [i, value] : llvm::enumerate(rows))
+    vector::StoreOp::create(
+        rewriter, loc, vector::BitCastOp::create(rewriter, loc, halves, value),
+        to, ValueRange{add(row, i), toColumn});
+  rewriter.eraseOp(pairs.op);
+  return success();
+}
+
+/// Whether the body yields an element of f32, bf16 or i8 as bf16.
+static bool convertsToBF16(linalg::LinalgOp op) {
+  Block &body = *op.getBlock();
+  Value result = body.getTerminator()->getOperand(0);
+  if (!result.getType().isBF16())
+    return false;
+  Operation *conversion = result.getDefiningOp();
+  if (auto rounding = dyn_cast_or_null<arith::TruncFOp>(conversion);
+      rounding && rounding.getIn().getType().isF32())
+    result = rounding.getIn();
+  else if (auto integer = dyn_cast_or_null<arith::SIToFPOp>(conversion);
+           integer && integer.getIn().getType().isInteger(8))
+    result = integer.getIn();
+  return result == body.getArgument(0);
+}
+
+Value attn::emitPairs(OpBuilder &b, Location loc, Value first, Value second) {
+  auto f32 = VectorType::get(width, b.getF32Type());
+  Type element = cast<VectorType>(first.getType()).getElementType();
+  if (element.isF32()) {
+    // Both in one instruction, and words in their places in another: less than
+    // to convert each, and to interleave two registers.
+    auto both = VectorType::get(2 * width, b.getBF16Type());
+    Value halves = LLVM::CallIntrinsicOp::create(
+                       b, loc, both,
+                       b.getStringAttr("llvm.x86.avx512bf16.cvtne2ps2bf16.512"),
+                       ValueRange{second, first})
+                       .getResult(0);
+    SmallVector<int64_t> places;
+    for (int64_t i = 0; i < width; ++i)
+      places.append({i, width + i});
+    return vector::ShuffleOp::create(b, loc, halves, halves, places);
+  }
+  if (!element.isInteger(8))
+    return vector::InterleaveOp::create(b, loc, first, second);
+  // Integers of 8 bits are numbers of f32 with 16 lower bits of 0.
+  auto i32 = VectorType::get(width, b.getI32Type());
+  auto getBits = [&](Value integers) -> Value {
+    return arith::BitcastOp::create(
+        b, loc, i32, arith::SIToFPOp::create(b, loc, f32, integers));
+  };
+  Value half = arith::ConstantOp::create(
+      b, loc, DenseElementsAttr::get(i32, b.getI32IntegerAttr(16)));
+  Value low = arith::ShRUIOp::create(b, loc, getBits(first), half),
+        words = arith::OrIOp::create(b, loc, low, getBits(second));
+  return vector::BitCastOp::create(
+      b, loc, VectorType::get(2 * width, b.getBF16Type()), words);
+}
+
+/// Writes `width` columns from `indices` (..., j) on of two rows as a row of
+/// pairs.
+static void emitPairsOfRows(OpBuilder &b, Location loc,
+                            TypedValue<MemRefType> source, Value destination,
+                            ArrayRef<Value> indices) {
+  auto type = VectorType::get(width, source.getType().getElementType());
+  SmallVector<Value> rows;
+  for (int64_t row : {0, 1}) {
+    SmallVector<Value> from(indices);
+    from.insert(from.end() - 1, arith::ConstantIndexOp::create(b, loc, row));
+    rows.push_back(vector::LoadOp::create(b, loc, type, source, from));
+  }
+  SmallVector<Value> to(indices);
+  to.back() = arith::MulIOp::create(b, loc, to.back(),
+                                    arith::ConstantIndexOp::create(b, loc, 2));
+  vector::StoreOp::create(b, loc, emitPairs(b, loc, rows[0], rows[1]),
+                          destination, to);
+}
+
+/// (..., j, e) = bf16(..., e, j): two rows become one of pairs.
+static LogicalResult convertToPairs(RewriterBase &rewriter, PairOp pairs) {
+  auto numLoops = static_cast<int64_t>(pairs.op.getNumLoops());
+  SmallVector<int64_t> permutation =
+      llvm::to_vector(llvm::seq<int64_t>(numLoops));
+  std::swap(permutation[numLoops - 2], permutation[numLoops - 1]);
+  if (pairs.sourceMap !=
+          AffineMap::getPermutationMap(permutation, rewriter.getContext()) ||
+      !convertsToBF16(pairs.op) || pairs.getNumColumns() % width != 0)
+    return failure();
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (failed(pairs.source.getType().getStridesAndOffset(strides, offset)) ||
+      strides.back() != 1)
+    return failure();
+  Location loc = pairs.op.getLoc();
+  rewriter.setInsertionPoint(pairs.op);
+  auto to = joinPairs(rewriter, loc, pairs.destination);
+  SmallVector<OpFoldResult> sizes =
+      memref::getMixedSizes(rewriter, loc, pairs.destination);
+  sizes.pop_back();
+  SmallVector<int64_t> steps(sizes.size(), 1);
+  // Two registers at once, or the loop takes as long as its body.
+  int64_t columns =
+      pairs.getNumColumns() % (2 * width) == 0 ? 2 * width : width;
+  steps.back() = columns;
+  SmallVector<Value> ivs = emitLoops(rewriter, loc, sizes, steps);
+  for (int64_t column = 0; column < columns; column += width) {
+    SmallVector<Value> indices(ivs);
+    indices.back() = rewriter.createOrFold<arith::AddIOp>(
+        loc, ivs.back(), arith::ConstantIndexOp::create(rewriter, loc, column));
+    emitPairsOfRows(rewriter, loc, pairs.source, to, indices);
+  }
+  rewriter.eraseOp(pairs.op);
+  return success();
+}
+
+LogicalResult attn::vectorizePairs(RewriterBase &rewriter,
+                                   linalg::LinalgOp op) {
+  FailureOr<PairOp> pairs = match(op);
+  if (failed(pairs))
+    return failure();
+  if (succeeded(transposePairs(rewriter, *pairs)))
+    return success();
+  return convertToPairs(rewriter, *pairs);
+}

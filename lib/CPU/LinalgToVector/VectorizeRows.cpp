@@ -1,0 +1,137 @@
+//===- VectorizeRows.cpp - Elementwise operations as vectors --------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/CPU/LinalgToVector/LinalgToVector.h"
+#include "lib/CPU/LinalgToVector/RowSlices.h"
+#include "lib/CPU/Passes.h"
+#include "lib/Plan/OptionChecks.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/PatternMatch.h"
+
+#include "llvm/ADT/bit.h"
+
+namespace mlir::attn {
+#define GEN_PASS_DEF_VECTORIZEROWS
+#include "lib/CPU/Passes.h.inc"
+} // namespace mlir::attn
+
+using namespace mlir;
+using namespace mlir::attn;
+
+/// Registers that a slice of a row fills at most.
+static constexpr int64_t mostRegisters = 4;
+
+namespace {
+/// Emits the last loop of an operation, inside of the others.
+class RowEmitter {
+public:
+  RowEmitter(OpBuilder &b, linalg::LinalgOp op, SmallVector<Value> outerLoops,
+             int64_t lanes)
+      : b(b), loc(op.getLoc()), op(op), loops(std::move(outerLoops)),
+        lanes(lanes) {
+    loops.emplace_back();
+  }
+
+  /// Whole slices, and the rest in powers of two: LLVM does badly with other
+  /// vectors.
+  void emitStatic(int64_t size) {
+    int64_t done = 0;
+    if (size >= 2 * lanes) {
+      done = size - size % lanes;
+      emitLoop(constant(0), constant(done), lanes);
+    }
+    while (done < size) {
+      int64_t fitting = llvm::bit_floor<uint64_t>(size - done);
+      int64_t slice = std::min(lanes, fitting);
+      emitSlice(constant(done), slice);
+      done += slice;
+    }
+  }
+
+  /// Whole slices, and the rest one by one.
+  void emitDynamic(Value size) {
+    Value rest = arith::RemUIOp::create(b, loc, size, constant(lanes));
+    Value whole = arith::SubIOp::create(b, loc, size, rest);
+    emitLoop(constant(0), whole, lanes);
+    emitLoop(whole, size, 1);
+  }
+
+private:
+  Value constant(int64_t value) {
+    return arith::ConstantIndexOp::create(b, loc, value);
+  }
+
+  void emitLoop(Value lower, Value upper, int64_t slice) {
+    auto loop = scf::ForOp::create(b, loc, lower, upper, constant(slice));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    emitSlice(loop.getInductionVar(), slice);
+  }
+
+  void emitSlice(Value position, int64_t slice) {
+    loops.back() = position;
+    SmallVector<Value> results = computeSlice(b, op, loops, slice);
+    for (auto [result, output] :
+         llvm::zip_equal(results, op.getDpsInitsMutable()))
+      storeSlice(b, result, output, loops);
+  }
+
+  OpBuilder &b;
+  Location loc;
+  linalg::LinalgOp op;
+  SmallVector<Value> loops;
+  int64_t lanes;
+};
+} // namespace
+
+LogicalResult attn::vectorizeRows(RewriterBase &rewriter, linalg::LinalgOp op,
+                                  const VectorRegisters &registers) {
+  if (!op.hasPureBufferSemantics())
+    return failure();
+  if (StringRef reason = whyNoRowSlices(op); !reason.empty())
+    return op.emitRemark("not computed by vectors: ") << reason;
+  rewriter.setInsertionPoint(op);
+  SmallVector<Value> sizes;
+  SmallVector<Value> loops = emitOuterLoops(rewriter, op, sizes);
+  int64_t width = registers.getWidth(getWidestElementBits(op));
+  RowEmitter emitter(rewriter, op, std::move(loops), mostRegisters * width);
+  if (int64_t size = op.getStaticLoopRanges().back();
+      !ShapedType::isDynamic(size))
+    emitter.emitStatic(size);
+  else
+    emitter.emitDynamic(sizes.back());
+  rewriter.eraseOp(op);
+  return success();
+}
+
+namespace {
+struct VectorizeRows : attn::impl::VectorizeRowsBase<VectorizeRows> {
+  using VectorizeRowsBase::VectorizeRowsBase;
+
+  void runOnOperation() override {
+    if (failed(reportOptions(getOperation(), {checkVectorBits(vectorBits)})))
+      return signalPassFailure();
+    SmallVector<linalg::LinalgOp> ops;
+    getOperation()->walk([&](linalg::LinalgOp op) { ops.push_back(op); });
+    IRRewriter rewriter(&getContext());
+    VectorRegisters registers = {vectorBits, /*count=*/0};
+    for (linalg::LinalgOp op : ops)
+      if (!(bf16Dot && (succeeded(vectorizePairs(rewriter, op)) ||
+                        succeeded(vectorizeRoundedColumns(rewriter, op)))) &&
+          failed(vectorizeTranspose(rewriter, op, registers)) &&
+          failed(vectorizeReduction(rewriter, op, registers)))
+        (void)vectorizeRows(rewriter, op, registers);
+  }
+};
+} // namespace

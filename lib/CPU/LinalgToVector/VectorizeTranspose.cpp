@@ -1,0 +1,216 @@
+//===- VectorizeTranspose.cpp - Transposition in registers ----------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/CPU/LinalgToVector/LinalgToVector.h"
+#include "lib/CPU/LinalgToVector/LoadTransposed.h"
+#include "lib/CPU/LinalgToVector/RowSlices.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/PatternMatch.h"
+
+#include "llvm/ADT/bit.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+/// Whether `operand`, of an operation of two loops, is read transposed.
+static bool isTransposed(OpOperand &operand) {
+  auto op = cast<linalg::LinalgOp>(operand.getOwner());
+  AffineMap map = op.getMatchingIndexingMap(&operand);
+  auto type = dyn_cast<MemRefType>(operand.get().getType());
+  return type && map.isPermutation() && !map.isIdentity() &&
+         hasVectorLayout(type.getElementType()) && isContiguousAlongRows(type);
+}
+
+/// Whether `operand` is written row by row and not read, so that writing an
+/// element twice does not matter.
+static bool isWrittenInRows(OpOperand &operand) {
+  auto op = cast<linalg::LinalgOp>(operand.getOwner());
+  auto type = cast<MemRefType>(operand.get().getType());
+  return op.getMatchingIndexingMap(&operand).isIdentity() &&
+         hasVectorLayout(type.getElementType()) &&
+         isContiguousAlongRows(type) &&
+         !op.payloadUsesValueFromOperand(&operand);
+}
+
+/// Whether `operand` is read along rows, or does not depend on the columns.
+static bool isReadInRows(OpOperand &operand) {
+  auto op = cast<linalg::LinalgOp>(operand.getOwner());
+  AffineMap map = op.getMatchingIndexingMap(&operand);
+  auto type = dyn_cast<MemRefType>(operand.get().getType());
+  if (!type)
+    return operand.get().getType().isIntOrIndexOrFloat();
+  return map.isProjectedPermutation() &&
+         hasVectorLayout(type.getElementType()) &&
+         (!map.isFunctionOfDim(1) ||
+          (map.getResults().back() == getAffineDimExpr(1, map.getContext()) &&
+           isContiguousAlongRows(type)));
+}
+
+static bool matches(linalg::LinalgOp op) {
+  auto isMissing = [](int64_t size) {
+    return ShapedType::isDynamic(size) || size == 0;
+  };
+  return op.hasPureBufferSemantics() && op.getNumLoops() == 2 &&
+         op.getNumParallelLoops() == 2 &&
+         llvm::none_of(op.getStaticLoopRanges(), isMissing) &&
+         llvm::any_of(op->getOpOperands(), isTransposed) &&
+         llvm::all_of(op.getDpsInitsMutable(), isWrittenInRows) &&
+         llvm::all_of(op.getDpsInputOperands(),
+                      [](OpOperand *operand) {
+                        return isTransposed(*operand) || isReadInRows(*operand);
+                      }) &&
+         whyNoVectorBody(op).empty();
+}
+
+/// One vector of the parts, whose number is a power of two, in order.
+static Value concatenate(OpBuilder &b, Location loc, SmallVector<Value> parts) {
+  while (parts.size() > 1) {
+    int64_t size = cast<VectorType>(parts[0].getType()).getNumElements();
+    auto mask = llvm::to_vector(llvm::seq<int64_t>(0, 2 * size));
+    for (size_t i = 0; i < parts.size() / 2; ++i)
+      parts[i] = vector::ShuffleOp::create(b, loc, parts[2 * i],
+                                           parts[2 * i + 1], mask);
+    parts.resize(parts.size() / 2);
+  }
+  return parts.front();
+}
+
+/// To interleave registers that are `stride` apart exchanges one bit of their
+/// number with one of a unit's place in its part.
+void attn::transposeParts(OpBuilder &b, Location loc,
+                          MutableArrayRef<Value> rows, int64_t unit) {
+  auto size = int64_t(rows.size());
+  int64_t width = cast<VectorType>(rows[0].getType()).getNumElements();
+  int64_t half = size / 2 * unit;
+  SmallVector<int64_t> low, high;
+  auto append = [unit](SmallVector<int64_t> &mask, int64_t first) {
+    llvm::append_range(mask, llvm::seq(first, first + unit));
+  };
+  for (int64_t part = 0; part < width; part += size * unit)
+    for (int64_t i = part; i < part + half; i += unit) {
+      append(low, i);
+      append(low, width + i);
+      append(high, i + half);
+      append(high, width + i + half);
+    }
+  for (int64_t stride = size / 2; stride > 0; stride /= 2)
+    for (int64_t i = 0; i < size; ++i) {
+      if (i & stride)
+        continue;
+      Value lhs = rows[i], rhs = rows[i + stride];
+      rows[i] = vector::ShuffleOp::create(b, loc, lhs, rhs, low);
+      rows[i + stride] = vector::ShuffleOp::create(b, loc, lhs, rhs, high);
+    }
+}
+
+/// Part k of register i is loaded from row k * size + i, for i from 0 to
+/// `size`; then squares of `size` are transposed in each part.
+SmallVector<Value> attn::loadTransposed(OpBuilder &b, Location loc,
+                                        int64_t size, int64_t width,
+                                        function_ref<Value(int64_t)> load) {
+  SmallVector<Value> rows;
+  for (int64_t i = 0; i < size; ++i) {
+    SmallVector<Value> parts;
+    for (int64_t k = i; k < width; k += size)
+      parts.push_back(load(k));
+    rows.push_back(concatenate(b, loc, std::move(parts)));
+  }
+  transposeParts(b, loc, rows, /*unit=*/1);
+  return rows;
+}
+
+namespace {
+/// Emits `numRows` rows of `width` results at a row and a column.
+class StripEmitter {
+public:
+  StripEmitter(OpBuilder &b, linalg::LinalgOp op, int64_t numRows,
+               int64_t width)
+      : b(b), loc(op.getLoc()), op(op), numRows(numRows), width(width) {}
+
+  void emit(Value row, Value column) {
+    SmallVector<SmallVector<Value>> transposed;
+    for (OpOperand *operand : op.getDpsInputOperands())
+      transposed.push_back(isTransposed(*operand) ? load(*operand, row, column)
+                                                  : SmallVector<Value>());
+    for (int64_t i = 0; i < numRows; ++i)
+      emitRow({add(row, i), column}, i, transposed);
+  }
+
+private:
+  Value add(Value value, int64_t addend) {
+    Value constant = arith::ConstantIndexOp::create(b, loc, addend);
+    return b.createOrFold<arith::AddIOp>(loc, value, constant);
+  }
+
+  SmallVector<Value> load(OpOperand &operand, Value row, Value column) {
+    auto type = cast<MemRefType>(operand.get().getType());
+    auto part = VectorType::get(numRows, type.getElementType());
+    return loadTransposed(b, loc, numRows, width, [&](int64_t i) -> Value {
+      return vector::LoadOp::create(b, loc, part, operand.get(),
+                                    ValueRange{add(column, i), row});
+    });
+  }
+
+  void emitRow(ValueRange loops, int64_t i,
+               ArrayRef<SmallVector<Value>> transposed) {
+    SmallVector<Value> operands;
+    for (auto [operand, rows] :
+         llvm::zip_equal(op.getDpsInputOperands(), transposed))
+      operands.push_back(rows.empty() ? loadSlice(b, *operand, loops, width)
+                                      : rows[i]);
+    operands.resize(op.getBlock()->getNumArguments());
+    for (auto [result, output] :
+         llvm::zip_equal(computeSlice(b, op, loops, width, operands),
+                         op.getDpsInitsMutable()))
+      storeSlice(b, result, output, loops);
+  }
+
+  OpBuilder &b;
+  Location loc;
+  linalg::LinalgOp op;
+  int64_t numRows, width;
+};
+} // namespace
+
+/// The last strips move back to where they are whole.
+LogicalResult attn::vectorizeTranspose(RewriterBase &rewriter,
+                                       linalg::LinalgOp op,
+                                       const VectorRegisters &registers) {
+  if (!matches(op))
+    return failure();
+  Location loc = op.getLoc();
+  rewriter.setInsertionPoint(op);
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  int64_t bits = getWidestElementBits(op);
+  auto fit = [](int64_t size, int64_t available) {
+    return std::min<int64_t>(size, llvm::bit_floor<uint64_t>(available));
+  };
+  int64_t width = fit(registers.getWidth(bits), sizes[1]);
+  int64_t part = std::max<int64_t>(transposedBits / bits, 1);
+  int64_t numRows = std::min(fit(part, sizes[0]), width);
+  Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
+  auto emitLoop = [&](int64_t upper, int64_t size) -> Value {
+    Value end = arith::ConstantIndexOp::create(rewriter, loc, upper);
+    Value step = arith::ConstantIndexOp::create(rewriter, loc, size);
+    auto loop = scf::ForOp::create(rewriter, loc, zero, end, step);
+    rewriter.setInsertionPointToStart(loop.getBody());
+    if (upper % size == 0)
+      return loop.getInductionVar();
+    Value last = arith::ConstantIndexOp::create(rewriter, loc, upper - size);
+    return arith::MinSIOp::create(rewriter, loc, loop.getInductionVar(), last);
+  };
+  // What is read transposed is read along its rows.
+  Value column = emitLoop(sizes[1], width);
+  Value row = emitLoop(sizes[0], numRows);
+  StripEmitter(rewriter, op, numRows, width).emit(row, column);
+  rewriter.eraseOp(op);
+  return success();
+}

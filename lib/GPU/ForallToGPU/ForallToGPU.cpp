@@ -1,0 +1,231 @@
+//===- ForallToGPU.cpp - Parallel tiles as workgroups ---------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/GPU/ForallToGPU/HostCode.h"
+#include "lib/GPU/Passes.h"
+#include "lib/GPU/Warps.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+namespace mlir::attn {
+#define GEN_PASS_DEF_CONVERTFORALLTOGPU
+#include "lib/GPU/Passes.h.inc"
+} // namespace mlir::attn
+
+using namespace mlir;
+using namespace mlir::attn;
+
+namespace {
+
+/// A warp for each 16 rows of the products in a tile and of what it writes. Of
+/// keys that are all hidden, there are no products.
+FailureOr<int64_t> findNumThreads(scf::ForallOp loop) {
+  int64_t rows = 0;
+  bool agree = true;
+  auto addRows = [&](Type type) {
+    auto vector = dyn_cast<VectorType>(type);
+    int64_t own = vector && vector.getRank() > 0 ? vector.getDimSize(0) : 0;
+    agree &= own > 0 && own % kRowsOfWarp == 0 && (rows == 0 || rows == own);
+    rows = own;
+  };
+  loop.walk([&](vector::ContractionOp op) { addRows(op.getResultType()); });
+  loop.walk([&](vector::TransferWriteOp op) { addRows(op.getVectorType()); });
+  if (rows == 0 || !agree)
+    return loop.emitOpError(
+               "expected products and writes of one number of rows "
+               "that is a multiple of ")
+           << kRowsOfWarp << " in a tile for a GPU";
+  return rows / kRowsOfWarp * kLanesOfWarp;
+}
+
+/// Emits before `loop` how many iterations each of its dimensions has.
+SmallVector<Value> emitExtents(RewriterBase &rewriter, scf::ForallOp loop) {
+  SmallVector<Value> extents;
+  AffineExpr begin, end, step;
+  bindSymbols(rewriter.getContext(), begin, end, step);
+  for (auto [low, high, by] :
+       llvm::zip(loop.getMixedLowerBound(), loop.getMixedUpperBound(),
+                 loop.getMixedStep()))
+    extents.push_back(getValueOrCreateConstantIndexOp(
+        rewriter, loop.getLoc(),
+        affine::makeComposedFoldedAffineApply(rewriter, loop.getLoc(),
+                                              (end - begin).ceilDiv(step),
+                                              {low, high, by})));
+  return extents;
+}
+
+/// Moves the body of `loop` to the insertion point, for the iteration
+/// `numbers`.
+void moveBody(RewriterBase &rewriter, scf::ForallOp loop, ValueRange numbers) {
+  AffineExpr low, step;
+  bindSymbols(rewriter.getContext(), low, step);
+  AffineExpr number = rewriter.getAffineDimExpr(0);
+  SmallVector<Value> indices;
+  for (auto [i, first, by] :
+       llvm::zip(numbers, loop.getMixedLowerBound(), loop.getMixedStep()))
+    indices.push_back(getValueOrCreateConstantIndexOp(
+        rewriter, loop.getLoc(),
+        affine::makeComposedFoldedAffineApply(
+            rewriter, loop.getLoc(), low + number * step, {i, first, by})));
+  rewriter.eraseOp(loop.getTerminator());
+  rewriter.inlineBlockBefore(loop.getBody(), rewriter.getInsertionBlock(),
+                             rewriter.getInsertionPoint(), indices);
+  rewriter.eraseOp(loop);
+}
+
+/// Emits an empty launch before `loop`, to insert into.
+gpu::LaunchOp emitLaunch(RewriterBase &rewriter, scf::ForallOp loop,
+                         ArrayRef<Value> grid, int64_t threads) {
+  Location loc = loop.getLoc();
+  Value one = arith::ConstantIndexOp::create(rewriter, loc, 1);
+  SmallVector<Value> sizes(grid);
+  sizes.resize(3, one);
+  Value size = arith::ConstantIndexOp::create(rewriter, loc, threads);
+  auto launch = gpu::LaunchOp::create(rewriter, loc, sizes[0], sizes[1],
+                                      sizes[2], size, one, one);
+  rewriter.setInsertionPointToStart(&launch.getBody().front());
+  auto end = gpu::TerminatorOp::create(rewriter, loc);
+  rewriter.setInsertionPoint(end);
+  return launch;
+}
+
+/// The most workgroups that a launch has in y and in z; in x, it has 2^31 - 1.
+constexpr int64_t kMostInDimension = 65535;
+
+/// Emits a loop for launches of at most `kMostInDimension` of `extent`, if that
+/// may be more, and inserts into it. Makes `extent` that of a launch, and
+/// returns the number of its first workgroup; nothing if it is 0.
+Value emitLaunches(RewriterBase &rewriter, Location loc, Value &extent) {
+  std::optional<int64_t> constant = getConstantIntValue(extent);
+  if (constant && *constant <= kMostInDimension)
+    return {};
+  Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
+  Value most = arith::ConstantIndexOp::create(rewriter, loc, kMostInDimension);
+  auto launches = scf::ForOp::create(rewriter, loc, zero, extent, most);
+  rewriter.setInsertionPointToStart(launches.getBody());
+  Value first = launches.getInductionVar();
+  extent = arith::MinUIOp::create(
+      rewriter, loc, arith::SubIOp::create(rewriter, loc, extent, first), most);
+  return first;
+}
+
+/// An iteration for a workgroup, which has its vectors.
+LogicalResult convertTiles(RewriterBase &rewriter, scf::ForallOp loop) {
+  if (loop.getRank() > 3)
+    return loop.emitOpError("expected at most 3 loops over tiles for a GPU");
+  FailureOr<int64_t> threads = findNumThreads(loop);
+  if (failed(threads))
+    return failure();
+  Location loc = loop.getLoc();
+  // x is the last loop.
+  SmallVector<Value> grid(llvm::reverse(emitExtents(rewriter, loop)));
+  SmallVector<Value> firsts(grid.size());
+  for (size_t dim = 1; dim < grid.size(); ++dim)
+    firsts[dim] = emitLaunches(rewriter, loc, grid[dim]);
+  gpu::LaunchOp launch = emitLaunch(rewriter, loop, grid, *threads);
+  gpu::KernelDim3 ids = launch.getBlockIds();
+  SmallVector<Value> numbers = {ids.x, ids.y, ids.z};
+  numbers.truncate(grid.size());
+  for (auto [number, first] : llvm::zip(numbers, firsts))
+    if (first)
+      number = arith::AddIOp::create(rewriter, loc, first, number);
+  moveBody(rewriter, loop, SmallVector<Value>(llvm::reverse(numbers)));
+  return success();
+}
+
+/// An iteration for a thread; neighbours are next to each other in the last
+/// loop.
+void convertElements(RewriterBase &rewriter, scf::ForallOp loop) {
+  constexpr int64_t kThreads = 4 * kLanesOfWarp;
+  Location loc = loop.getLoc();
+  SmallVector<Value> extents = emitExtents(rewriter, loop);
+  Value count = extents.front();
+  for (Value extent : ArrayRef(extents).drop_front())
+    count = rewriter.createOrFold<arith::MulIOp>(loc, count, extent);
+  Value size = arith::ConstantIndexOp::create(rewriter, loc, kThreads);
+  Value blocks = rewriter.createOrFold<arith::CeilDivUIOp>(loc, count, size);
+  gpu::LaunchOp launch = emitLaunch(rewriter, loop, blocks, kThreads);
+  Value rest = arith::AddIOp::create(
+      rewriter, loc,
+      arith::MulIOp::create(rewriter, loc, launch.getBlockIds().x, size),
+      launch.getThreadIds().x);
+  auto exists = scf::IfOp::create(
+      rewriter, loc,
+      arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ult, rest,
+                            count),
+      /*withElseRegion=*/false);
+  rewriter.setInsertionPointToStart(exists.thenBlock());
+  SmallVector<Value> numbers;
+  for (Value extent : llvm::reverse(ArrayRef(extents).drop_front())) {
+    numbers.push_back(arith::RemUIOp::create(rewriter, loc, rest, extent));
+    rest = arith::DivUIOp::create(rewriter, loc, rest, extent);
+  }
+  numbers.push_back(rest);
+  moveBody(rewriter, loop, SmallVector<Value>(llvm::reverse(numbers)));
+}
+
+bool hasVectors(scf::ForallOp loop) {
+  return loop
+      .walk([](Operation *op) {
+        // A constant vector may be before the loop.
+        return llvm::any_of(op->getOperandTypes(), llvm::IsaPred<VectorType>) ||
+                       llvm::any_of(op->getResultTypes(),
+                                    llvm::IsaPred<VectorType>)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+LogicalResult convertLoop(RewriterBase &rewriter, scf::ForallOp loop) {
+  if (loop.getRank() == 0 || loop.getNumResults() > 0)
+    return loop.emitOpError("expected loops on buffers for a GPU");
+  rewriter.setInsertionPoint(loop);
+  if (hasVectors(loop))
+    return convertTiles(rewriter, loop);
+  convertElements(rewriter, loop);
+  return success();
+}
+
+/// Has all kernels of a function outlined to one gpu.module, so that compilers
+/// for GPUs run once for a function, not once for a launch.
+void nameKernelModule(FunctionOpInterface function) {
+  auto name = FlatSymbolRefAttr::get(function.getContext(),
+                                     (function.getName() + "_kernels").str());
+  function.walk([&](gpu::LaunchOp launch) { launch.setModuleAttr(name); });
+}
+
+struct ConvertForallToGPU
+    : attn::impl::ConvertForallToGPUBase<ConvertForallToGPU> {
+  void runOnOperation() override {
+    IRRewriter rewriter(&getContext());
+    convertElementwiseToLoops(rewriter, getOperation());
+    SmallVector<scf::ForallOp> loops;
+    getOperation()->walk<WalkOrder::PreOrder>([&](scf::ForallOp loop) {
+      loops.push_back(loop);
+      return WalkResult::skip();
+    });
+    for (scf::ForallOp loop : loops)
+      if (failed(convertLoop(rewriter, loop)))
+        return signalPassFailure();
+    getOperation()->walk([&](FunctionOpInterface function) {
+      if (failed(convertHostCode(rewriter, function)))
+        return signalPassFailure();
+      nameKernelModule(function);
+    });
+  }
+};
+
+} // namespace

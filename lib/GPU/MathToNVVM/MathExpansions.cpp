@@ -1,0 +1,317 @@
+//===- MathExpansions.cpp - Functions by exponents and logarithms ---------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/GPU/MathToNVVM/MathBuilder.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+
+#include <limits>
+#include <numbers>
+
+using namespace mlir;
+using namespace mlir::attn;
+
+static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+//===----------------------------------------------------------------------===//
+// MathBuilder
+//===----------------------------------------------------------------------===//
+
+Value MathBuilder::real(Value like, double value) {
+  Type type = like.getType();
+  TypedAttr attr = getFloatAttr(getElementTypeOrSelf(type), value);
+  if (auto vector = dyn_cast<VectorType>(type))
+    attr = DenseElementsAttr::get(vector, Attribute(attr));
+  return arith::ConstantOp::create(*this, attr);
+}
+
+Value MathBuilder::integer(Type type, uint64_t value) {
+  Type element = getElementTypeOrSelf(type);
+  APInt bits(64, value);
+  TypedAttr attr =
+      getIntegerAttr(element, bits.trunc(element.getIntOrFloatBitWidth()));
+  if (auto vector = dyn_cast<VectorType>(type))
+    attr = DenseElementsAttr::get(vector, Attribute(attr));
+  return arith::ConstantOp::create(*this, attr);
+}
+
+Type MathBuilder::withElement(Value like, Type element) {
+  auto vector = dyn_cast<VectorType>(like.getType());
+  return vector ? Type(vector.clone(element)) : element;
+}
+
+Value MathBuilder::polynomial(Value x, ArrayRef<double> coefficients) {
+  Value sum = real(x, coefficients.front());
+  for (double coefficient : coefficients.drop_front())
+    sum = fma(sum, x, real(x, coefficient));
+  return sum;
+}
+
+/// e^x = 2^(x log2(e)), times e to the power of what is rounded off from the
+/// exponent, which would be an error of 2^-18.
+Value MathBuilder::exp(Value x) {
+  Value power = mul(x, std::numbers::log2e);
+  constexpr double high = float(std::numbers::log2e);
+  Value rest = fma(x, real(x, high), negate(power));
+  Value factor = fma(rest, real(x, std::numbers::ln2), real(x, 1.0));
+  factor =
+      fma(x, real(x, (std::numbers::log2e - high) * std::numbers::ln2), factor);
+  // Of what is infinite, or 0, the rest may be NaN.
+  factor = select(isLess(abs(x), 128.0), factor, real(x, 1.0));
+  return mul(exp2(power), factor);
+}
+
+/// The instruction has an absolute error near 1, where logarithms are small,
+/// and takes subnormal numbers for 0. With m in [sqrt(1/2), sqrt(2)], log(m) is
+/// a polynomial of m - 1 (S. L. Moshier, Cephes, "logf.c").
+Value MathBuilder::log(Value x, double unit) {
+  Type i32 = withElement(x, getI32Type());
+  constexpr double smallest = 0x1p-126;
+  Value isSubnormal = isLess(x, smallest);
+  Value normal = select(isSubnormal, mul(x, 0x1p24), x);
+  // In units of the exponent, from sqrt(1/2) on.
+  constexpr uint64_t kRootOfHalf = 0x3f3504f3;
+  Value bits = arith::BitcastOp::create(*this, i32, normal);
+  Value above = arith::SubIOp::create(*this, bits, integer(i32, kRootOfHalf));
+  Value exponent = arith::SIToFPOp::create(
+      *this, x.getType(),
+      arith::ShRSIOp::create(*this, above, integer(i32, 23)));
+  exponent = select(isSubnormal, add(exponent, -24.0), exponent);
+  Value mantissa = arith::AddIOp::create(
+      *this, bitAnd(above, integer(i32, 0x7fffff)), integer(i32, kRootOfHalf));
+  Value f = add(arith::BitcastOp::create(*this, x.getType(), mantissa), -1.0);
+  Value square = mul(f, f);
+  Value rest =
+      mul(mul(square, f),
+          polynomial(f, {7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1,
+                         -1.2420140846e-1, 1.4249322787e-1, -1.6668057665e-1,
+                         2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1}));
+  Value ofMantissa = add(f, fma(square, real(x, -0.5), rest));
+  Value result =
+      fma(exponent, real(x, std::numbers::ln2 * unit), mul(ofMantissa, unit));
+  // Also of NaN; of less than 0, NaN.
+  Value isPlain = bitAnd(isLess(0.0, x), isLess(x, kInfinity));
+  Value special =
+      select(isEqual(x, 0.0), real(x, -kInfinity),
+             select(isLess(x, 0.0),
+                    real(x, std::numeric_limits<double>::quiet_NaN()), x));
+  return select(isPlain, result, special);
+}
+
+/// With u = 1 + x as rounded, log(u) x / (u - 1), in which the rounding cancels
+/// (Goldberg, "What every computer scientist should know about floating-point
+/// arithmetic", theorem 4), or x where u is 1 or infinite.
+Value MathBuilder::log1p(Value x) {
+  Value u = add(x, 1.0);
+  Value ratio = div(x, add(u, -1.0));
+  Value isPlain = bitOr(isEqual(u, 1.0), isEqual(u, kInfinity));
+  return select(isPlain, x, mul(log(u), ratio));
+}
+
+//===----------------------------------------------------------------------===//
+// Expansions
+//===----------------------------------------------------------------------===//
+
+static Value expandExp(MathBuilder &b, ValueRange x) { return b.exp(x[0]); }
+static Value expandLog(MathBuilder &b, ValueRange x) { return b.log(x[0]); }
+static Value expandLog1p(MathBuilder &b, ValueRange x) { return b.log1p(x[0]); }
+
+static Value expandLog2(MathBuilder &b, ValueRange x) {
+  return b.log(x[0], std::numbers::log2e);
+}
+static Value expandLog10(MathBuilder &b, ValueRange x) {
+  return b.log(x[0], std::numbers::log10e);
+}
+
+/// (1 - t) / (1 + t) with the sign of x and t = e^(-2|x|), which never
+/// overflows; a polynomial where the difference loses digits. There is an
+/// instruction, but with an error of 2^-11. The reciprocal's is 2^-23, where a
+/// division takes ten instructions.
+static Value expandTanh(MathBuilder &b, ValueRange x) {
+  Value absolute = b.abs(x[0]), square = b.mul(x[0], x[0]);
+  Value t = b.exp2(b.mul(absolute, -2 * std::numbers::log2e));
+  Value inverse = b.reciprocal(b.add(t, 1.0));
+  Value quotient = b.copySign(b.mul(b.sub(1.0, t), inverse), x[0]);
+  // Of the least maximum of the relative error, 4e-8.
+  Value series = b.polynomial(square, {1.645876362e-2, -5.268414641e-2,
+                                       1.332094195e-1, -3.333295750e-1, 0.0});
+  return b.select(b.isLess(absolute, 0.55), b.fma(series, x[0], x[0]),
+                  quotient);
+}
+
+/// Halves of e^|x| and e^-|x|, where neither overflows before the result.
+static std::pair<Value, Value> emitHalves(MathBuilder &b, Value absolute) {
+  Value root = b.exp(b.mul(absolute, 0.5));
+  Value larger = b.mul(b.mul(root, 0.5), root);
+  return {larger, b.div(0.25, larger)};
+}
+
+static Value expandCosh(MathBuilder &b, ValueRange x) {
+  auto [larger, smaller] = emitHalves(b, b.abs(x[0]));
+  return b.add(larger, smaller);
+}
+
+/// By Taylor's series below 1, where the difference loses digits.
+static Value expandSinh(MathBuilder &b, ValueRange x) {
+  Value absolute = b.abs(x[0]), square = b.mul(x[0], x[0]);
+  auto [larger, smaller] = emitHalves(b, absolute);
+  Value series =
+      b.polynomial(square, {1.0 / 362880, 1.0 / 5040, 1.0 / 120, 1.0 / 6, 1.0});
+  Value result = b.select(b.isLess(absolute, 1.0), b.mul(series, absolute),
+                          b.sub(larger, smaller));
+  return b.copySign(result, x[0]);
+}
+
+/// log(2x), of what is so large that 1 is lost in it.
+static Value emitLogOfTwice(MathBuilder &b, Value x) {
+  return b.add(b.log(x), std::numbers::ln2);
+}
+static constexpr double kLarge = 0x1p13;
+
+/// log(a + sqrt(a^2 + 1)) with the sign of x, a = |x|.
+static Value expandAsinh(MathBuilder &b, ValueRange x) {
+  Value a = b.abs(x[0]), square = b.mul(a, a);
+  Value root = b.sqrt(b.add(square, 1.0));
+  Value small = b.log1p(b.add(a, b.div(square, b.add(root, 1.0))));
+  Value result = b.select(b.isLess(a, kLarge), small, emitLogOfTwice(b, a));
+  return b.copySign(result, x[0]);
+}
+
+/// log(x + sqrt(x^2 - 1)); NaN below 1, by the root of -1.
+static Value expandAcosh(MathBuilder &b, ValueRange x) {
+  Value above = b.add(x[0], -1.0);
+  Value root = b.sqrt(b.mul(above, b.add(x[0], 1.0)));
+  Value result = b.select(b.isLess(x[0], kLarge), b.log1p(b.add(above, root)),
+                          emitLogOfTwice(b, x[0]));
+  Value nan = b.real(x[0], std::numeric_limits<double>::quiet_NaN());
+  return b.select(b.isLess(x[0], 1.0), nan, result);
+}
+
+/// log((1 + a) / (1 - a)) / 2 with the sign of x, a = |x|.
+static Value expandAtanh(MathBuilder &b, ValueRange x) {
+  Value a = b.abs(x[0]);
+  Value ratio = b.div(b.mul(a, 2.0), b.sub(1.0, a));
+  return b.copySign(b.mul(b.log1p(ratio), 0.5), x[0]);
+}
+
+/// Of |x| < 1, by a polynomial, and of others by that of erfc (S. L. Moshier,
+/// Cephes, "ndtrf.c"). Errors are below 3e-7 of the smaller of the two.
+static std::pair<Value, Value> emitErrorFunctions(MathBuilder &b, Value x) {
+  Value a = b.abs(x), square = b.mul(x, x);
+  Value isSmall = b.isLess(a, 1.0);
+  Value small = b.mul(
+      x, b.polynomial(square, {7.853861353153693e-5, -8.010193625184903e-4,
+                               5.188327685732524e-3, -2.685381193529856e-2,
+                               1.128358514861418e-1, -3.761262582423300e-1,
+                               1.128379165726710}));
+  // From 20 on, erfc is 0.
+  a = b.select(b.isLess(20.0, a), b.real(a, 20.0), a);
+  Value inverse = b.div(1.0, a), q = b.mul(inverse, inverse);
+  Value below2 = b.polynomial(
+      q, {2.326819970068386e-2, -1.387039388740657e-1, 3.687424674597105e-1,
+          -5.824733027278666e-1, 6.210004621745983e-1, -4.944515323274145e-1,
+          3.404879937665872e-1, -2.741127028184656e-1, 5.638259427386472e-1});
+  Value above2 = b.polynomial(q, {-1.047766399936249e+1, 1.297719955372516e+1,
+                                  -7.495518717768503, 2.921019019210786,
+                                  -1.015265279202700, 4.218463358204948e-1,
+                                  -2.820767439740514e-1, 5.641895067754075e-1});
+  // With what is rounded off from the square, an exponent.
+  Value large = b.mul(a, a), lost = b.fma(a, a, b.negate(large));
+  Value factor = b.mul(b.exp(b.negate(large)), inverse);
+  factor = b.mul(factor, b.sub(1.0, lost));
+  // Of |x|.
+  Value rest = b.mul(factor, b.select(b.isLess(a, 2.0), below2, above2));
+  Value erf = b.select(isSmall, small, b.copySign(b.sub(1.0, rest), x));
+  Value erfc = b.select(isSmall, b.sub(1.0, small),
+                        b.select(b.isLess(x, 0.0), b.sub(2.0, rest), rest));
+  return {erf, erfc};
+}
+
+static Value expandErf(MathBuilder &b, ValueRange x) {
+  return emitErrorFunctions(b, x[0]).first;
+}
+static Value expandErfc(MathBuilder &b, ValueRange x) {
+  return emitErrorFunctions(b, x[0]).second;
+}
+
+//===----------------------------------------------------------------------===//
+// Of every type
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Of the smallest number, itself.
+struct ExpandAbsI : OpRewritePattern<math::AbsIOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(math::AbsIOp op,
+                                PatternRewriter &rewriter) const override {
+    Value x = op.getOperand();
+    Value zero = arith::ConstantOp::create(rewriter, op.getLoc(),
+                                           rewriter.getZeroAttr(x.getType()));
+    Value negative = arith::SubIOp::create(rewriter, op.getLoc(), zero, x);
+    rewriter.replaceOpWithNewOp<arith::MaxSIOp>(op, x, negative);
+    return success();
+  }
+};
+
+struct ExpandIsNaN : OpRewritePattern<math::IsNaNOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(math::IsNaNOp op,
+                                PatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<arith::CmpFOp>(
+        op, arith::CmpFPredicate::UNO, op.getOperand(), op.getOperand());
+    return success();
+  }
+};
+
+/// x - x is 0.
+struct ExpandIsFinite : OpRewritePattern<math::IsFiniteOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(math::IsFiniteOp op,
+                                PatternRewriter &rewriter) const override {
+    MathBuilder b(op.getLoc(), rewriter);
+    Value x = op.getOperand();
+    rewriter.replaceOp(op, b.isEqual(b.sub(x, x), 0.0));
+    return success();
+  }
+};
+
+/// Halves away from 0, by the truncated number and what it leaves, both exact.
+struct ExpandRound : OpRewritePattern<math::RoundOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(math::RoundOp op,
+                                PatternRewriter &rewriter) const override {
+    MathBuilder b(op.getLoc(), rewriter);
+    Value x = op.getOperand(), absolute = b.abs(x);
+    Value whole = b.floor(absolute);
+    Value isBelowHalf = b.isLess(b.sub(absolute, whole), 0.5);
+    Value rounded = b.select(isBelowHalf, whole, b.add(whole, 1.0));
+    // inf - inf is NaN.
+    Value result = b.select(b.isEqual(absolute, kInfinity), absolute, rounded);
+    rewriter.replaceOp(op, b.copySign(result, x));
+    return success();
+  }
+};
+} // namespace
+
+void attn::populateExpansions(RewritePatternSet &patterns) {
+  patterns.add<
+      ExpandF32<math::ExpOp, expandExp>, ExpandF32<math::LogOp, expandLog>,
+      ExpandF32<math::Log1pOp, expandLog1p>,
+      ExpandF32<math::Log2Op, expandLog2>,
+      ExpandF32<math::Log10Op, expandLog10>,
+      ExpandF32<math::TanhOp, expandTanh>, ExpandF32<math::SinhOp, expandSinh>,
+      ExpandF32<math::CoshOp, expandCosh>,
+      ExpandF32<math::AsinhOp, expandAsinh>,
+      ExpandF32<math::AcoshOp, expandAcosh>,
+      ExpandF32<math::AtanhOp, expandAtanh>, ExpandF32<math::ErfOp, expandErf>,
+      ExpandF32<math::ErfcOp, expandErfc>, ExpandAbsI, ExpandIsNaN,
+      ExpandIsFinite, ExpandRound>(patterns.getContext());
+}

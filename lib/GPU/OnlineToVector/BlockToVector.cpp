@@ -1,0 +1,387 @@
+//===- BlockToVector.cpp - Attention of one block of keys as vectors ------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/GPU/OnlineToVector/BlockToVector.h"
+#include "lib/GPU/OnlineToVector/PositionScores.h"
+#include "lib/GPU/OnlineToVector/RegionToVector.h"
+#include "lib/Online/BlockFacts.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Matchers.h"
+
+#include <limits>
+#include <numbers>
+
+using namespace mlir;
+using namespace mlir::attn;
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+VectorType vectorOf(ArrayRef<int64_t> shape, Type element) {
+  return VectorType::get(shape, element);
+}
+
+/// Emits the attention of one block of keys, whose query and state are vectors.
+class BlockEmitter {
+public:
+  BlockEmitter(OnlineAttentionOp op, OpBuilder &builder, int64_t keys)
+      : op(op), b(op.getLoc(), builder), f32(b.getF32Type()),
+        query(op.getQueryMutable().get()),
+        rows(cast<VectorType>(query.getType()).getDimSize(0)), keys(keys),
+        state(op.getOuts()), fusedScale(findFusedScale(op)) {}
+
+  FailureOr<SmallVector<Value>> emit() {
+    BlockFacts facts = emitBlockFacts(b, op);
+    numKeys = b.createOrFold<tensor::DimOp>(op.getKey(), 0);
+    if (!facts.isEmpty)
+      return emitSteps(facts);
+    auto block = scf::IfOp::create(b, TypeRange(state), facts.isEmpty,
+                                   /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(block.thenBlock());
+    scf::YieldOp::create(b, state);
+    b.setInsertionPointToStart(block.elseBlock());
+    FailureOr<SmallVector<Value>> after = emitSteps(facts);
+    if (failed(after))
+      return failure();
+    scf::YieldOp::create(b, *after);
+    return SmallVector<Value>(block.getResults());
+  }
+
+private:
+  FailureOr<SmallVector<Value>> emitSteps(const BlockFacts &facts) {
+    FailureOr<Value> scores = emitScores(facts);
+    if (failed(scores))
+      return failure();
+    Value maximum = state[1];
+    Value highest = emitMaximum(*scores);
+    Value own = fusedScale ? arith::MulFOp::create(b, highest,
+                                                   real(*fusedScale, {rows}))
+                                 .getResult()
+                           : highest;
+    Value next = arith::MaximumFOp::create(b, maximum, own);
+    // The difference of equal infinities would be NaN, here and of scores.
+    auto isEqual = [&](Value x, Value y) -> Value {
+      return arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x, y);
+    };
+    Value correction = arith::SelectOp::create(
+        b, isEqual(maximum, next), real(1.0, {rows}),
+        emitExp(arith::SubFOp::create(b, maximum, next)));
+    Value origin = arith::SelectOp::create(
+        b, isEqual(next, real(-kInfinity, {rows})), real(0.0, {rows}), next);
+    Value weights =
+        fusedScale
+            ? emitScaledWeights(*scores, highest,
+                                arith::SubFOp::create(b, own, origin))
+            : emitExp(arith::SubFOp::create(b, *scores, overKeys(origin)));
+    Value sum = vector::MultiDimReductionOp::create(
+        b, weights, arith::MulFOp::create(b, state[2], correction),
+        {false, true}, vector::CombiningKind::ADD);
+    return SmallVector<Value>{emitAccumulator(*scores, weights, correction),
+                              next, sum};
+  }
+
+  /// (M, N) of this type, in the workgroup's memory.
+  Value allocateInWorkgroup(Type element) {
+    auto space = gpu::AddressSpaceAttr::get(
+        b.getContext(), gpu::GPUDialect::getWorkgroupAddressSpace());
+    return memref::AllocaOp::create(
+        b, MemRefType::get({rows, keys}, element, MemRefLayoutAttrInterface{},
+                           space));
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Softmax
+  //===--------------------------------------------------------------------===//
+
+  /// A scale that is part of the exponent's factor, so that scores stay as the
+  /// product left them. It is at most ln 2, with which no score overflows, and
+  /// so large that a difference of scores overflows only if its weight is 0.
+  static std::optional<double> findFusedScale(OnlineAttentionOp op) {
+    FloatAttr scale;
+    if (op.hasScore() || !op.getScale() ||
+        !matchPattern(op.getScale(), m_Constant(&scale)))
+      return std::nullopt;
+    double value = scale.getValueAsDouble();
+    if (value >= 0x1p-100 && value <= std::numbers::ln2)
+      return value;
+    return std::nullopt;
+  }
+
+  Value emitMaximum(Value scores) {
+    return vector::MultiDimReductionOp::create(
+        b, scores, real(-kInfinity, {rows}), {false, true},
+        vector::CombiningKind::MAXIMUMF);
+  }
+
+  /// e^(scale (score - highest) + rest). What is subtracted is subtracted
+  /// first: products with the scale are rounded, by hundreds if they are large.
+  Value emitScaledWeights(Value scores, Value highest, Value rest) {
+    // The difference of equal infinities would be NaN.
+    Value isNone = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, highest,
+                                         real(-kInfinity, {rows}));
+    highest = arith::SelectOp::create(b, isNone, real(0.0, {rows}), highest);
+    Value difference = arith::SubFOp::create(b, scores, overKeys(highest));
+    Value factor = real(*fusedScale * std::numbers::log2e, {rows, keys});
+    rest = arith::MulFOp::create(b, rest, real(std::numbers::log2e, {rows}));
+    return math::Exp2Op::create(
+        b, math::FmaOp::create(b, difference, factor, overKeys(rest)));
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Scores
+  //===--------------------------------------------------------------------===//
+
+  FailureOr<Value> emitScores(const BlockFacts &facts) {
+    AffineExpr q, j, d;
+    bindDims(b.getContext(), q, j, d);
+    Value scores = contract(query, read(op.getKey()), real(0.0, {rows, keys}),
+                            {{q, d}, {j, d}, {q, j}});
+    if (op.getScale() && !fusedScale)
+      scores = arith::MulFOp::create(
+          b, scores, broadcastTo(b, b.getLoc(), op.getScale(), {rows, keys}));
+    Value isShort =
+        b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ne, numKeys,
+                                      arith::ConstantIndexOp::create(b, keys));
+    Value isMasked = b.createOrFold<arith::OrIOp>(facts.isPartial, isShort);
+    Value hasVectors = findVectorForm(facts.isDefined, isMasked);
+    auto byPosition = [&] {
+      return emitPositionScores(b, op, scores, numKeys,
+                                allocateInWorkgroup(f32));
+    };
+    if (matchPattern(hasVectors, m_Zero()))
+      return byPosition();
+    if (matchPattern(hasVectors, m_One()))
+      return emitVectorScores(scores, isMasked);
+    auto choice = scf::IfOp::create(b, scores.getType(), hasVectors,
+                                    /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(choice.thenBlock());
+    FailureOr<Value> ofVectors = emitVectorScores(scores, isMasked);
+    if (failed(ofVectors))
+      return failure();
+    scf::YieldOp::create(b, *ofVectors);
+    b.setInsertionPointToStart(choice.elseBlock());
+    scf::YieldOp::create(b, byPosition());
+    return choice.getResult(0);
+  }
+
+  /// An i1: whether the block's scores can be computed as vectors.
+  Value findVectorForm(Value isDefined, Value isMasked) {
+    if (op.hasScore() && !isVectorizable(op.getScoreRegion(), /*isScore=*/true))
+      return arith::ConstantOp::create(b, b.getBoolAttr(false));
+    isMaskVectorized =
+        !op.hasMask() || isVectorizable(op.getMaskRegion(), /*isScore=*/false);
+    if (isMaskVectorized)
+      return isDefined;
+    // Without the mask.
+    Value isWhole = b.createOrFold<arith::XOrIOp>(
+        isMasked, arith::ConstantOp::create(b, b.getBoolAttr(true)));
+    return b.createOrFold<arith::AndIOp>(isDefined, isWhole);
+  }
+
+  /// Where regions are defined.
+  FailureOr<Value> emitVectorScores(Value scores, Value isMasked) {
+    if (op.hasScore()) {
+      FailureOr<Value> changed = vectorizeRegion(
+          b, op.getScoreRegion(), positions(), scores, op.getScoreCaptures());
+      if (failed(changed))
+        return failure();
+      scores = broadcastTo(b, b.getLoc(), *changed, {rows, keys});
+    }
+    return isMaskVectorized ? emitVisible(scores, isMasked) : scores;
+  }
+
+  /// -inf where a key is hidden, or not there (A10: after the score).
+  FailureOr<Value> emitVisible(Value scores, Value isMasked) {
+    if (matchPattern(isMasked, m_Zero()))
+      return scores;
+    auto choice = scf::IfOp::create(b, scores.getType(), isMasked,
+                                    /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(choice.thenBlock());
+    Value number = column();
+    Value keep =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::slt, number,
+                              broadcastTo(b, b.getLoc(), numKeys, {1, keys}));
+    keep = broadcastTo(b, b.getLoc(), keep, {rows, keys});
+    if (op.hasMask()) {
+      FailureOr<Value> mask =
+          vectorizeRegion(b, op.getMaskRegion(), positions(), /*score=*/Value(),
+                          op.getMaskCaptures());
+      if (failed(mask))
+        return failure();
+      keep = arith::AndIOp::create(
+          b, keep, broadcastTo(b, b.getLoc(), *mask, {rows, keys}));
+    }
+    Value visible = arith::SelectOp::create(b, keep, scores,
+                                            real(-kInfinity, {rows, keys}));
+    scf::YieldOp::create(b, visible);
+    b.setInsertionPointToStart(choice.elseBlock());
+    scf::YieldOp::create(b, scores);
+    return choice.getResult(0);
+  }
+
+  PositionTile positions() {
+    return {op.getBatch(),    op.getHead(), op.getPosition(),
+            op.getFirstKey(), rows,         keys};
+  }
+
+  Value column() {
+    return vector::ShapeCastOp::create(
+        b, vectorOf({1, keys}, b.getIndexType()),
+        vector::StepOp::create(b, vectorOf({keys}, b.getIndexType())));
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Output
+  //===--------------------------------------------------------------------===//
+
+  /// `c * O + P * value`.
+  Value emitAccumulator(Value scores, Value weights, Value correction) {
+    auto type = cast<VectorType>(state[0].getType());
+    Value corrected = arith::MulFOp::create(
+        b, state[0], broadcastTo(b, b.getLoc(), correction, type.getShape()));
+    auto product = [&]() -> Value {
+      AffineExpr q, d, j;
+      bindDims(b.getContext(), q, d, j);
+      // Matrix units multiply numbers of one type.
+      Type element = getElementTypeOrSelf(op.getValue());
+      Value factor = weights;
+      if (!element.isF32())
+        factor = arith::TruncFOp::create(b, vectorOf({rows, keys}, element),
+                                         weights);
+      return contract(factor, read(op.getValue()), corrected,
+                      {{q, j}, {j, d}, {q, d}});
+    };
+    if (matchPattern(op.getExact(), m_Zero()))
+      return product();
+    auto choice = scf::IfOp::create(b, type, op.getExact(),
+                                    /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(choice.thenBlock());
+    scf::YieldOp::create(b, emitExactSum(scores, weights, corrected));
+    b.setInsertionPointToStart(choice.elseBlock());
+    scf::YieldOp::create(b, product());
+    return choice.getResult(0);
+  }
+
+  /// Leaves out the products with hidden positions, key by key.
+  Value emitExactSum(Value scores, Value weights, Value corrected) {
+    auto type = cast<VectorType>(corrected.getType());
+    Value hidden = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, scores,
+                                         real(-kInfinity, {rows, keys}));
+    Value marked =
+        arith::SelectOp::create(b, hidden, real(-1.0, {rows, keys}), weights);
+    // Rounded as for the product.
+    Type element = getElementTypeOrSelf(op.getValue());
+    if (!element.isF32())
+      marked =
+          arith::TruncFOp::create(b, vectorOf({rows, keys}, element), marked);
+    Value memory = allocateInWorkgroup(element);
+    Value zero = arith::ConstantIndexOp::create(b, 0);
+    Value one = arith::ConstantIndexOp::create(b, 1);
+    vector::TransferWriteOp::create(b, marked, memory, ValueRange{zero, zero},
+                                    std::array{true, true});
+    auto loop = scf::ForOp::create(b, zero, numKeys, one, corrected);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value key = loop.getInductionVar(), before = loop.getRegionIterArg(0);
+    AffineMap columns = AffineMap::get(2, 0, b.getAffineDimExpr(0));
+    Value weight = vector::TransferReadOp::create(
+        b, vectorOf({rows}, element), memory, ValueRange{zero, key},
+        realScalar(element, 0.0), columns, std::array{true});
+    int64_t stored =
+        cast<RankedTensorType>(op.getValue().getType()).getDimSize(1);
+    int64_t size = type.getDimSize(1);
+    Value value = vector::TransferReadOp::create(
+        b, vectorOf({1, size}, element), op.getValue(), ValueRange{key, zero},
+        realScalar(element, 0.0), std::array{true, stored == size});
+    if (!element.isF32()) {
+      weight = arith::ExtFOp::create(b, vectorOf({rows}, f32), weight);
+      value = arith::ExtFOp::create(b, vectorOf({1, size}, f32), value);
+    }
+    weight = broadcastTo(b, b.getLoc(), weight, type.getShape());
+    value = broadcastTo(b, b.getLoc(), value, type.getShape());
+    Value sum = math::FmaOp::create(b, weight, value, before);
+    Value isHidden = arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, weight,
+                                           real(0.0, type.getShape()));
+    Value after = arith::SelectOp::create(b, isHidden, before, sum);
+    scf::YieldOp::create(b, after);
+    return loop.getResult(0);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Vectors
+  //===--------------------------------------------------------------------===//
+
+  /// The rows of a block, with 0 after the last, and after the last element of
+  /// each.
+  Value read(Value matrix) {
+    auto type = cast<RankedTensorType>(matrix.getType());
+    Value zero = arith::ConstantIndexOp::create(b, 0);
+    int64_t size = padHeadSize(type.getDimSize(1));
+    return vector::TransferReadOp::create(
+        b, vectorOf({keys, size}, type.getElementType()), matrix,
+        ValueRange{zero, zero}, realScalar(type.getElementType(), 0.0),
+        std::array{type.getDimSize(0) == keys, type.getDimSize(1) == size});
+  }
+
+  Value contract(Value lhs, Value rhs, Value sums,
+                 ArrayRef<ArrayRef<AffineExpr>> indices) {
+    return vector::ContractionOp::create(b, lhs, rhs, sums, indices,
+                                         {vector::IteratorType::parallel,
+                                          vector::IteratorType::parallel,
+                                          vector::IteratorType::reduction});
+  }
+
+  Value overKeys(Value ofRows) {
+    return broadcastTo(b, b.getLoc(), ofRows, {rows, keys});
+  }
+
+  /// e^x = 2^(x log2(e)), of differences, which may overflow to -inf only.
+  Value emitExp(Value x) {
+    auto shape = cast<VectorType>(x.getType()).getShape();
+    return math::Exp2Op::create(
+        b, arith::MulFOp::create(b, x, real(std::numbers::log2e, shape)));
+  }
+
+  Value realScalar(Type type, double value) {
+    return arith::ConstantOp::create(b, b.getFloatAttr(type, value));
+  }
+  Value real(double value, ArrayRef<int64_t> shape) {
+    return arith::ConstantOp::create(
+        b, DenseElementsAttr::get(vectorOf(shape, f32),
+                                  b.getFloatAttr(f32, value).getValue()));
+  }
+
+  OnlineAttentionOp op;
+  ImplicitLocOpBuilder b;
+  FloatType f32;
+  Value query; ///< A vector by now.
+  int64_t rows, keys;
+  SmallVector<Value> state; ///< Accumulator, maximum and sum.
+  Value numKeys;
+  std::optional<double> fusedScale;
+  bool isMaskVectorized = true;
+};
+
+} // namespace
+
+FailureOr<SmallVector<Value>>
+attn::emitBlock(OpBuilder &b, OnlineAttentionOp op, int64_t keys) {
+  return BlockEmitter(op, b, keys).emit();
+}

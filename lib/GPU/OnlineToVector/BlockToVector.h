@@ -1,0 +1,34 @@
+//===- BlockToVector.h - Attention of a block as vectors --------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_GPU_ONLINETOVECTOR_BLOCKTOVECTOR_H
+#define ATTN_GPU_ONLINETOVECTOR_BLOCKTOVECTOR_H
+
+#include "dialect/AttnOps.h"
+
+#include "llvm/Support/MathExtras.h"
+
+namespace mlir::attn {
+
+/// Rows and columns of what matrix units multiply.
+inline constexpr int64_t kMatrixUnit = 16;
+
+/// The columns of vectors of heads of `size` elements: those after the last
+/// element are 0, which changes no score, or are not stored.
+inline int64_t padHeadSize(int64_t size) {
+  return llvm::alignTo(size, kMatrixUnit);
+}
+
+/// Emits the attention of one block of at most `keys` keys; query and state of
+/// `op` are vectors, with heads of `padHeadSize`. Returns the state after it.
+/// Emits an error for regions that have no form for vectors.
+FailureOr<SmallVector<Value>> emitBlock(OpBuilder &builder,
+                                        OnlineAttentionOp op, int64_t keys);
+
+} // namespace mlir::attn
+
+#endif // ATTN_GPU_ONLINETOVECTOR_BLOCKTOVECTOR_H

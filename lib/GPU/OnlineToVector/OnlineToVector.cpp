@@ -1,0 +1,359 @@
+//===- OnlineToVector.cpp - Tiles of online attention as vectors ----------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// A workgroup computes a tile of M queries, and all of its vectors are the
+// workgroup's:
+//
+//   query (M, Dk), O (M, Dv)   any, f32           vector<MxD>
+//   m, l                       f32                vector<M>
+//   key, value (N, D)          any                vector.transfer_read of a
+//   block
+//
+//   S = query * key^T                             vector.contract
+//   S = score(scale * S), -inf where hidden       elementwise
+//   m' = max(m, rows of S), P = exp(S - m'), l' = c * l + sums of P
+//   O = c * O + P * value                         vector.contract
+//
+// Types of tensors are changed in place, operation by operation, from the ones
+// that make a tile to those that use it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/AttnOps.h"
+#include "dialect/Online/MatrixUnits.h"
+#include "lib/GPU/OnlineToVector/BlockToVector.h"
+#include "lib/GPU/OnlineToVector/RegionToVector.h"
+#include "lib/GPU/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Interfaces/ValueBoundsOpInterface.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace mlir::attn {
+#define GEN_PASS_DEF_CONVERTONLINETOVECTOR
+#include "lib/GPU/Passes.h.inc"
+} // namespace mlir::attn
+
+using namespace mlir;
+using namespace mlir::attn;
+
+namespace {
+
+bool isVector(Value value) { return isa<VectorType>(value.getType()); }
+
+VectorType vectorOf(ArrayRef<int64_t> shape, Type element) {
+  return VectorType::get(shape, element);
+}
+
+/// The shape of the vector that a tensor of a tile becomes: (rows) or (rows,
+/// elements of a head).
+SmallVector<int64_t> getVectorShape(ShapedType type) {
+  SmallVector<int64_t> shape(type.getShape());
+  if (shape.size() == 2)
+    shape.back() = padHeadSize(shape.back());
+  return shape;
+}
+
+//===----------------------------------------------------------------------===//
+// A tile
+//===----------------------------------------------------------------------===//
+
+/// Tensors become vectors where they are, so operands may be vectors that the
+/// accessors of their ops do not expect.
+class TileConverter {
+public:
+  explicit TileConverter(MLIRContext *context) : b(context) {}
+
+  LogicalResult convert(Block &block) {
+    for (Operation &op : llvm::make_early_inc_range(block))
+      if (failed(convert(&op)))
+        return failure();
+    return success();
+  }
+
+private:
+  LogicalResult convert(Operation *op) {
+    b.setInsertionPoint(op);
+    if (auto loop = dyn_cast<scf::ForOp>(op))
+      return convertLoop(loop);
+    if (auto loop = dyn_cast<scf::WhileOp>(op))
+      return convertWhile(loop);
+    if (auto branch = dyn_cast<scf::IfOp>(op))
+      return convertBranch(branch);
+    if (auto fill = dyn_cast<linalg::FillOp>(op))
+      return convertFill(fill);
+    if (auto generic = dyn_cast<linalg::GenericOp>(op))
+      return convertElementwise(generic);
+    if (auto pad = dyn_cast<tensor::PadOp>(op))
+      return convertPad(pad);
+    if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
+      return convertSlice(slice);
+    if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))
+      return convertInsert(insert);
+    if (auto online = dyn_cast<OnlineAttentionOp>(op))
+      return convertBlock(online);
+    if (auto finite = dyn_cast<AllFiniteOp>(op))
+      return convertAllFinite(finite);
+    if (auto copy = dyn_cast<linalg::CopyOp>(op);
+        copy && isVector(copy.getInputs()[0])) {
+      replace(op, copy.getInputs()[0]);
+      return success();
+    }
+    if (isa<AttnDialect>(op->getDialect()))
+      return op->emitOpError("has no lowering for a GPU");
+    if (!isa<scf::YieldOp, scf::ConditionOp>(op) &&
+        llvm::any_of(op->getOperands(), isVector) &&
+        llvm::none_of(op->getResultTypes(), llvm::IsaPred<VectorType>))
+      return op->emitOpError("has no form for vectors of a tile on a GPU");
+    return success();
+  }
+
+  void replace(Operation *op, Value value) {
+    op->getResult(0).replaceAllUsesWith(value);
+    op->erase();
+  }
+
+  static void takeTypes(ValueRange to, ValueRange from) {
+    for (auto [value, source] : llvm::zip_equal(to, from))
+      value.setType(source.getType());
+  }
+
+  LogicalResult convertLoop(scf::ForOp loop) {
+    takeTypes(loop.getRegionIterArgs(), loop.getInitArgs());
+    takeTypes(loop.getResults(), loop.getInitArgs());
+    return convert(*loop.getBody());
+  }
+
+  LogicalResult convertWhile(scf::WhileOp loop) {
+    takeTypes(loop.getBeforeArguments(), loop.getInits());
+    if (failed(convert(*loop.getBeforeBody())))
+      return failure();
+    takeTypes(loop.getAfterArguments(), loop.getConditionOp().getArgs());
+    takeTypes(loop.getResults(), loop.getConditionOp().getArgs());
+    return convert(*loop.getAfterBody());
+  }
+
+  LogicalResult convertBranch(scf::IfOp branch) {
+    for (Region &region : branch->getRegions())
+      for (Block &block : region)
+        if (failed(convert(block)))
+          return failure();
+    if (branch.getNumResults() > 0)
+      takeTypes(branch.getResults(), branch.thenYield().getOperands());
+    return success();
+  }
+
+  /// Whether a tensor is of a tile, and not in memory.
+  static bool isTile(Value value) {
+    return isVector(value) || value.getDefiningOp<tensor::EmptyOp>();
+  }
+
+  LogicalResult convertFill(linalg::FillOp fill) {
+    auto type = cast<ShapedType>(fill.getOutputs()[0].getType());
+    if (!isTile(fill.getOutputs()[0]) || !type.hasStaticShape())
+      return success();
+    Value value = broadcastTo(b, fill.getLoc(), fill.getInputs()[0],
+                              getVectorShape(type));
+    replace(fill, value);
+    return success();
+  }
+
+  /// Of parallel loops over a tile, with inputs of all of it or of its rows.
+  LogicalResult convertElementwise(linalg::GenericOp op) {
+    auto type = cast<ShapedType>(op.getOutputs()[0].getType());
+    bool isVectorized = llvm::any_of(op->getOperands(), isVector);
+    if (!isVectorized)
+      return success();
+    if (op.getNumResults() != 1 || !type.hasStaticShape() ||
+        op.getNumParallelLoops() != op.getNumLoops() ||
+        !isTile(op.getOutputs()[0]))
+      return op.emitOpError("has no form for vectors of a tile on a GPU");
+    Location loc = op.getLoc();
+    SmallVector<int64_t> shape = getVectorShape(type);
+    SmallVector<Value> arguments;
+    for (OpOperand &operand : op->getOpOperands()) {
+      AffineMap map = op.getMatchingIndexingMap(&operand);
+      Value value = operand.get();
+      bool isRows = map.getNumResults() == 1 && map.isFunctionOfDim(0);
+      if (!isVector(value)) {
+        // The output, of which only the shape counts.
+        if (!op.getMatchingBlockArgument(&operand).use_empty())
+          return op.emitOpError("reads a tensor that is not of the tile");
+        value = arith::ConstantOp::create(
+            b, loc, b.getZeroAttr(vectorOf(shape, type.getElementType())));
+      } else if (!map.isIdentity() && !isRows) {
+        return op.emitOpError("has no form for vectors of a tile on a GPU");
+      }
+      arguments.push_back(broadcastTo(b, loc, value, shape));
+    }
+    FailureOr<Value> result = vectorizeBody(b, *op.getBlock(), arguments);
+    if (failed(result))
+      return failure();
+    replace(op, broadcastTo(b, loc, *result, shape));
+    return success();
+  }
+
+  /// Whether no element of the vector is outside memory of `shape`, dimension
+  /// by dimension. Only rows may be missing, and the padding of heads.
+  static SmallVector<bool> findInBounds(ArrayRef<int64_t> vector,
+                                        ArrayRef<int64_t> shape) {
+    SmallVector<bool> inBounds;
+    for (auto [size, stored] : llvm::zip_equal(vector, shape))
+      inBounds.push_back(size == stored);
+    return inBounds;
+  }
+
+  /// Rows of memory, and of 0 up to a whole tile.
+  LogicalResult convertPad(tensor::PadOp pad) {
+    auto type = pad.getResultType();
+    if (!type.hasStaticShape() || !pad.getConstantPaddingValue())
+      return pad.emitOpError("has no form for vectors of a tile on a GPU");
+    Value zero = arith::ConstantIndexOp::create(b, pad.getLoc(), 0);
+    SmallVector<int64_t> shape = getVectorShape(type);
+    replace(pad, vector::TransferReadOp::create(
+                     b, pad.getLoc(), vectorOf(shape, type.getElementType()),
+                     pad.getSource(), SmallVector<Value>(type.getRank(), zero),
+                     pad.getConstantPaddingValue(),
+                     findInBounds(shape, pad.getSourceType().getShape())));
+    return success();
+  }
+
+  /// Of a vector, all of it, or its first rows for an insertion.
+  LogicalResult convertSlice(tensor::ExtractSliceOp slice) {
+    Value source = slice.getSourceMutable().get();
+    if (!isVector(source))
+      return success();
+    if (!llvm::all_of(slice.getMixedOffsets(), isZeroInteger) ||
+        !slice.hasUnitStride())
+      return slice.emitOpError("has no form for vectors of a tile on a GPU");
+    slice.getResult().replaceAllUsesWith(source);
+    slice.erase();
+    return success();
+  }
+
+  /// The first rows of a vector, as many as the destination has, and as many
+  /// elements of each.
+  LogicalResult convertInsert(tensor::InsertSliceOp insert) {
+    Value source = insert.getSourceMutable().get();
+    if (!isVector(source))
+      return success();
+    Value destination = insert.getDestMutable().get();
+    if (isVector(destination) &&
+        insert.getStaticSizes() == insert.getResultType().getShape()) {
+      replace(insert, source);
+      return success();
+    }
+    auto vector = cast<VectorType>(source.getType());
+    auto type = dyn_cast<RankedTensorType>(destination.getType());
+    if (!type || type.getRank() < vector.getRank() ||
+        !llvm::all_of(insert.getMixedOffsets(), isZeroInteger) ||
+        !insert.hasUnitStride())
+      return insert.emitOpError("has no form for vectors of a tile on a GPU");
+    Value zero = arith::ConstantIndexOp::create(b, insert.getLoc(), 0);
+    auto write = vector::TransferWriteOp::create(
+        b, insert.getLoc(), source, destination,
+        SmallVector<Value>(type.getRank(), zero),
+        findInBounds(vector.getShape(),
+                     type.getShape().take_back(vector.getRank())));
+    replace(insert, write.getResult());
+    return success();
+  }
+
+  LogicalResult convertBlock(OnlineAttentionOp op) {
+    if (Type element = getElementTypeOrSelf(op.getKey());
+        !isForMatrixUnits(op) && !element.isF32())
+      return op.emitOpError(
+                 "is lowered for a GPU in f16, bf16 and f32 only, got ")
+             << element;
+    FailureOr<int64_t> bound = ValueBoundsConstraintSet::computeConstantBound(
+        presburger::BoundType::UB, {op.getKey(), 0}, /*stopCondition=*/nullptr,
+        /*closedUB=*/true);
+    if (failed(bound))
+      return op.emitOpError("expected a constant bound of the number of keys: "
+                            "tile the keys first");
+    int64_t keys = llvm::alignTo(std::max<int64_t>(1, *bound), kMatrixUnit);
+    FailureOr<SmallVector<Value>> state = emitBlock(b, op, keys);
+    if (failed(state))
+      return failure();
+    op->replaceAllUsesWith(*state);
+    op.erase();
+    return success();
+  }
+
+  /// Products with 0 are 0 or NaN, and so are their sums: of each row as many
+  /// as a unit has columns, each of a lane's own elements.
+  LogicalResult convertAllFinite(AllFiniteOp op) {
+    Value source = op.getSource();
+    auto type = dyn_cast<VectorType>(source.getType());
+    if (!type || type.getRank() != 2 || type.getDimSize(1) % kMatrixUnit != 0)
+      return op.emitOpError("has no form for vectors of a tile on a GPU");
+    Location loc = op.getLoc();
+    SmallVector<int64_t> sizes = {type.getDimSize(0), kMatrixUnit};
+    Value zero = arith::ConstantOp::create(
+        b, loc, b.getZeroAttr(vectorOf(sizes, type.getElementType())));
+    Value sum = zero;
+    for (int64_t column = 0; column < type.getDimSize(1); column += kMatrixUnit)
+      sum =
+          math::FmaOp::create(b, loc,
+                              vector::ExtractStridedSliceOp::create(
+                                  b, loc, source, ArrayRef<int64_t>{0, column},
+                                  sizes, ArrayRef<int64_t>{1, 1}),
+                              zero, sum);
+    Value finite =
+        arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, sum, zero);
+    Value yes = arith::ConstantOp::create(b, loc, b.getBoolAttr(true));
+    replace(op, vector::MultiDimReductionOp::create(
+                    b, loc, finite, yes, SmallVector<bool>{true, true},
+                    vector::CombiningKind::AND));
+    return success();
+  }
+
+  OpBuilder b;
+};
+
+struct ConvertOnlineToVector
+    : attn::impl::ConvertOnlineToVectorBase<ConvertOnlineToVector> {
+  void runOnOperation() override {
+    SmallVector<scf::ForallOp> loops;
+    getOperation()->walk([&](OnlineAttentionOp op) {
+      auto loop = op->getParentOfType<scf::ForallOp>();
+      if (!loop) {
+        op.emitOpError("is lowered for a GPU in an 'scf.forall' only");
+        return WalkResult::interrupt();
+      }
+      if (!llvm::is_contained(loops, loop))
+        loops.push_back(loop);
+      return WalkResult::advance();
+    });
+    TileConverter converter(&getContext());
+    for (scf::ForallOp loop : loops)
+      if (failed(converter.convert(*loop.getBody())))
+        return signalPassFailure();
+    // The operation before what is in its regions.
+    auto result = getOperation()->walk<WalkOrder::PreOrder>([](Operation *op) {
+      // A table with its ranges is the table in memory.
+      if (!isa_and_present<AttnDialect>(op->getDialect()) ||
+          isa<WithBlockRangeOp>(op))
+        return WalkResult::advance();
+      op->emitOpError("has no lowering for a GPU");
+      return WalkResult::interrupt();
+    });
+    if (result.wasInterrupted())
+      signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,312 @@
+//===- Passes.td - Passes of kernels of GPUs ---------------*- tablegen -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_GPU_PASSES_TD
+#define ATTN_GPU_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def CheckForGPU : Pass<"attn-check-for-gpu"> {
+  let summary = "Refuse what is not lowered for GPUs";
+  let description = [{
+    What the pipeline for GPUs cannot lower is an error at the operation that was
+    written, and says what of it that is, before passes make other operations of
+    it: attention with dropout or in f64, caches of another element type than the
+    query's, pages and rings whose size is no multiple of 8, other operations of
+    the dialect, and operations on tensors that do not go element by element.
+    Parallel loops are not looked into.
+  }];
+}
+
+def OwnDestinations : Pass<"attn-own-destinations"> {
+  let summary = "Give each attention a destination of its own";
+  let description = [{
+    An `attn.attention` or `attn.merge` that writes into a `tensor.empty` that has
+    other uses, into a constant or into an argument gets a `tensor.empty` of its
+    own. Otherwise bufferization would allocate a buffer for the second one where
+    it is written, which may be in a branch that nothing leaves but the result.
+  }];
+  let dependentDialects = ["::mlir::tensor::TensorDialect"];
+}
+
+def ConvertMathToNVVM
+    : Pass<"convert-math-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Convert math operations in kernels to instructions of GPUs";
+  let description = [{
+    Converts operations of the math dialect in a `gpu.module` that NVIDIA GPUs have
+    instructions for to intrinsics, on vectors element by element: `absf`, `ceil`,
+    `floor`, `trunc`, `roundeven`, `copysign` and `fma`, with `arith.maxnumf` and
+    `arith.minnumf`; `sqrt` of f32 and f64; `ctlz`, `cttz` and `ctpop`; and of f32
+    `exp2` and `rsqrt`, which are approximations with a relative error of about 2^-22,
+    the first with subnormal numbers taken for 0.
+
+    Others of f32 are computed by these and by polynomials, with a relative error of
+    at most 2^-20 everywhere, but that a result below 2^-126 may be 0: `exp`, `sinh`,
+    `cosh`, `log`, `log2`, `log10`, `log1p`, `tanh`, `asinh`, `acosh`, `atanh`, `erf`,
+    `erfc`, `sin`, `cos`, `sincos`, `tan`, `asin`, `acos`, `atan`, `atan2`, `powf`,
+    `fpowi`, `cbrt`, and `arith.remf`, which is exact. Those of f16 and bf16 are those of f32, rounded. `round`, `isnan`, `isfinite` and `absi`
+    are arithmetic of their types.
+
+    Every other operation of math is an error, as these are of f64: upstream's
+    conversion makes them calls of libdevice, a library which is not linked.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
+def ConvertNVVMToEmulator
+    : Pass<"convert-nvvm-to-emulator", "::mlir::ModuleOp"> {
+  let summary = "Convert kernels for NVIDIA GPUs to code for the emulator";
+  let description = [{
+    Converts kernels in the LLVM and NVVM dialects, the form that becomes PTX, to
+    code of this machine's for one thread of theirs, which calls the runtime's
+    emulator (`attn_emu_*`) for what threads do together. Functions of a
+    `gpu.module` become functions of the module.
+
+    - Operations of the NVVM dialect become calls. Their last argument is the
+      operation with its place in the source, for messages.
+    - Loads, stores and atomic operations are checked by `attn_emu_access` before
+      they take place.
+    - Variables in shared memory become offsets from `attn_emu_shared_memory()`,
+      those of dynamic size behind all others; pointers of all address spaces
+      become generic ones. An integer made from a pointer to shared memory is the
+      offset, as on a GPU.
+    - For each kernel `f`, `attn_emu_entry_f` calls it with arguments from an array
+      of pointers to their values, as cuLaunchKernel takes them. Its attribute
+      `attn.shared_bytes` is the static size of shared memory, and
+      `attn.block_size`, where it is there, the only size of a block.
+    - Of functions with the names of others all but one get new names.
+    - `gpu.launch_func` in functions of the host, which stay as they are, becomes a
+      call of `attn_emu_launch` with that entry, the sizes, and the arguments.
+      `gpu.alloc` and `gpu.dealloc` become those of memref. Constants in a
+      `gpu.module` are passed to each launch behind the arguments, as memrefs of
+      their bytes: what a kernel may read is what memrefs cover.
+
+    What is not emulated is an error at its place.
+
+    ```mlir
+    gpu.module @kernels {
+      llvm.func @f(%out: !llvm.ptr<1>) attributes {nvvm.kernel} {
+        nvvm.barrier0
+        %id = nvvm.read.ptx.sreg.tid.x : i32
+        llvm.store %id, %out : i32, !llvm.ptr<1>
+        llvm.return
+      }
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    llvm.func @f(%out: !llvm.ptr) {
+      llvm.call @attn_emu_barrier_sync(%c0, %c0, %site0)
+          : (i32, i32, !llvm.ptr) -> ()
+      %id = llvm.call @attn_emu_thread_id(%c0) : (i32) -> i32
+      llvm.call @attn_emu_access(%out, %bytes, %alignment, %kind, %space, %site1)
+          : (!llvm.ptr, i64, i64, i32, i32, !llvm.ptr) -> ()
+      llvm.store %id, %out : i32, !llvm.ptr
+      llvm.return
+    }
+    llvm.func @attn_emu_entry_f(%arguments: !llvm.ptr)
+        attributes {attn.shared_bytes = 0 : i64} {
+      ... // Loads %out.
+      llvm.call @f(%out) : (!llvm.ptr) -> ()
+      llvm.return
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect",
+                           "::mlir::memref::MemRefDialect"];
+}
+
+def ConvertLaunchToRuntime
+    : Pass<"convert-launch-to-runtime", "::mlir::ModuleOp"> {
+  let summary = "Convert launches of kernels to calls of the runtime";
+  let description = [{
+    Converts every `gpu.launch_func` in functions of the host, which stay as they
+    are, to a call of `attn_gpu_launch` with the names of the `gpu.module` and of
+    the kernel, the sizes of the grid and of a block, the bytes of dynamic shared
+    memory, and the kernel's arguments, as cuLaunchKernel takes them: an array of
+    pointers to their values, of which a memref has two pointers, an offset, sizes
+    and strides. Every `gpu.module` is erased: the runtime has compiled it before.
+
+    A launch that is asynchronous, has clusters, or passes something else than the
+    kernel takes is an error.
+
+    ```mlir
+    gpu.launch_func @m::@f blocks in (%n, %c1, %c1) threads in (%c128, %c1, %c1)
+        args(%x : f32)
+    ```
+
+    becomes
+
+    ```mlir
+    llvm.call @attn_gpu_launch(%m, %f, %sizes, %arguments)
+        : (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> ()
+    ```
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+def ExternalizeSharedMemory
+    : Pass<"attn-externalize-shared-memory", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Declare dynamic shared memory as memory that a launch provides";
+  let description = [{
+    Gives every global of no elements in shared memory external linkage. Upstream
+    lowers `gpu.dynamic_shared_memory` to an internal one, for which LLVM reserves
+    a byte of static shared memory. A kernel that also has static buffers would then
+    find them where it takes its dynamic memory to be.
+  }];
+}
+
+def ConvertOnlineToVector : Pass<"convert-online-to-vector"> {
+  let summary = "Convert tiles of online attention to vectors for matrix units";
+  let description = [{
+    Where a GPU takes over from what all targets share: in an `scf.forall` over tiles
+    of queries, tensors of the tile become vectors of the workgroup, in loops and
+    branches too. What stays a tensor is memory: what is read by
+    `vector.transfer_read` and written by `vector.transfer_write`, with as many rows
+    as there are. Heads of a size that is no multiple of 16 are vectors of the next
+    one, with zeros behind what is read and a write of the others.
+
+    The `attn.online_attention` of a block of keys becomes two `vector.contract`, and
+    vector code between them: reductions of rows, and the regions of score and mask
+    as elementwise operations on vectors. There, an index of a query is
+    `vector<Mx1xindex>`, one of a key `vector<1xNxindex>`, and what depends on both
+    has a shape of `MxN`. A load from a captured tensor at positions, keys or neither,
+    plus a number, is a `vector.transfer_read` of a rectangle, a row or a column; one
+    whose last index alone varies in another way is a `vector.gather`.
+
+    Where a region may be undefined somewhere in the block (A12), or has other loads,
+    or divides by what may be 0, it is evaluated position by position instead: in an
+    `scf.forall` over the block's scores, which are in workgroup memory, with loads
+    that are guarded and an assertion of what is observable. A mask that keeps all of
+    a block is not evaluated there.
+
+    A block that is computed exactly (A13) goes through its keys one by one, with the
+    weights in workgroup memory; -1 is the weight of a hidden position.
+
+    It is an error if anything of `attn` is left in a tile, with the reason.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
+    "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect",
+    "::mlir::vector::VectorDialect"
+  ];
+}
+
+def ConvertForallToGPU : Pass<"convert-forall-to-gpu"> {
+  let summary = "Launch parallel tiles as workgroups, and elements as threads";
+  let description = [{
+    The `scf.forall` over batch entries, heads and tiles of queries becomes a
+    `gpu.launch`, with a workgroup for each iteration: the last loop is `x`, the one
+    before `y`. A workgroup has a warp for each 16 rows of the products in it.
+
+    An `scf.forall` without vectors, over elements, becomes a `gpu.launch` with a
+    thread for each iteration, 128 in a workgroup. So does an elementwise linalg
+    operation on buffers outside of such loops.
+
+    The launches of a function `f` name a module `f_kernels`, to which
+    `gpu-kernel-outlining` outlines them all, and which is compiled at once.
+
+    The host has no access to buffers of the device. What it allocates is memory of
+    the GPU, `gpu.alloc`, freed where its block ends, or that around the branches
+    which give it as a result. An assertion about what buffers
+    hold is launched with what it reads: a loop of assertions with a workgroup for
+    each iteration, and the loops in it with their iterations shared by 128 threads.
+    Other code that touches buffers on the host, but for loads from constants, is an
+    error.
+  }];
+  let dependentDialects = ["::mlir::affine::AffineDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::gpu::GPUDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
+def ConvertConstantsToKernels : Pass<"convert-constants-to-kernels"> {
+  let summary = "Move constants to the kernels that read them";
+  let description = [{
+    A `memref.get_global` that a `gpu.launch` uses, with views of it, is moved into
+    the launch. `gpu-kernel-outlining` copies the `memref.global` to the module of
+    the kernel then, so that it is loaded with that, and in memory of the GPU.
+  }];
+  let dependentDialects = ["::mlir::memref::MemRefDialect"];
+}
+
+def CopyToWorkgroup : Pass<"attn-copy-to-workgroup"> {
+  let summary = "Copy factors of products to workgroup memory, ahead of their use";
+  let description = [{
+    In a `gpu.launch`, rows of f32, f16 or bf16 that a `vector.contract` multiplies
+    as its second factor are read from a copy in workgroup memory, a `memref.alloca`
+    of stages of tiles. Rows in it are 16 bytes longer than their elements, so that
+    the 8 that `ldmatrix` reads at once are in different banks. So are rows of the
+    first factor that are of f32, which matrix units do not multiply exactly, or of
+    more than 128 elements, which are too many for registers.
+
+    Where the rows depend on the iteration of a loop, an iteration starts the copies
+    of a later one, if their places do not depend on what the loop carries: blocks
+    of keys and values arrive while others are computed with. There are up to four
+    stages as long as two workgroups with them fit 100 KB, else two if 96 KB have
+    room for them. An iteration has one barrier. Other copies are waited for at once.
+
+    A copy is an `nvgpu.device_async_copy` of 16 bytes, with 0 for rows and ends of
+    rows that are not there, if a check at run time finds that each row begins at a multiple of 16
+    bytes, else a loop over elements.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::nvgpu::NVGPUDialect",
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"
+  ];
+}
+
+def DistributeToLanes : Pass<"attn-distribute-to-lanes"> {
+  let summary = "Distribute vectors of a workgroup to the lanes of its warps";
+  let description = [{
+    Every vector in a `gpu.launch` becomes scalars of a thread. Which, its shape says,
+    for M rows of queries, 16 of each warp, and N columns. Lane `4 * g + t` of warp
+    `w` has, of rows `r = 16 * w + g + 8 * h` and columns `c = 8 * n + 2 * t + e`:
+
+    | layout        | type    | elements                   | number  |
+    |---------------|---------|----------------------------|---------|
+    | fragment      | `MxN`   | all its rows and columns   | `N / 2` |
+    | row slice     | `M`, `Mx1` | of its rows, in each of four lanes | 2 |
+    | column slice  | `1xN`   | of its columns, in each lane with this `t` | `N / 4` |
+    | in workgroup memory | `NxD`, `MxD` | none of its own      |         |
+
+    A fragment is the accumulator of `mma.sync` m16n8k16, and at the same time its
+    first operand, 16 columns at a time: weights become a factor without moving. A
+    `vector.contract` reads its second operand, and its first if that is in
+    workgroup memory too, by `ldmatrix`: see `attn-copy-to-workgroup`.
+
+    Of f32 the fragment of the first operand is written to workgroup memory, too, and
+    each lane adds up its elements of the product by FMAs, for `k` in their order:
+    there is no TF32.
+
+    Operations that are distributed: constants, elementwise ones, `vector.broadcast`,
+    `vector.shape_cast` between `M` and `Mx1`, `vector.step`,
+    `vector.multi_reduction` of columns or of all to i1, `vector.contract`,
+    `vector.transfer_read`, `vector.transfer_write`, `vector.gather`, and loops and
+    branches of `scf` that carry vectors. Any other one with a vector is an error that names it. Rows
+    in pairs aside, elements are read one by one, from memory with any strides.
+
+    Threads share the iterations of an `scf.forall` of scalar code, between two
+    barriers.
+
+    Workgroup memory is dynamic; the launch gets its size.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::nvgpu::NVGPUDialect",
+    "::mlir::NVVM::NVVMDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"
+  ];
+}
+
+#endif // ATTN_GPU_PASSES_TD

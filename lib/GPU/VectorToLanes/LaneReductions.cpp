@@ -1,0 +1,83 @@
+//===- LaneReductions.cpp - Reductions across lanes -----------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/GPU/VectorToLanes/Conversions.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Vector/Utils/VectorUtils.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+static Value combine(ImplicitLocOpBuilder &b, vector::CombiningKind kind,
+                     Value x, Value y) {
+  return vector::makeArithReduction(b, b.getLoc(), kind, x, y);
+}
+
+/// In a tree, for sums that do not wait for each other.
+static Value combinePairwise(ImplicitLocOpBuilder &b,
+                             vector::CombiningKind kind,
+                             MutableArrayRef<Value> values) {
+  while (values.size() > 1) {
+    size_t half = values.size() / 2;
+    for (size_t i = 0; i < half; ++i)
+      values[i] = combine(b, kind, values[i], values[values.size() - 1 - i]);
+    values = values.drop_back(half);
+  }
+  return values.front();
+}
+
+LogicalResult attn::convertReduction(vector::MultiDimReductionOp op,
+                                     LaneValues &lanes) {
+  ImplicitLocOpBuilder &b = lanes.b;
+  auto source = cast<VectorType>(op.getSource().getType());
+  if (lanes.getLayout(source) != Layout::Fragment)
+    return rejectForLanes(op);
+  vector::CombiningKind kind = op.getKind();
+  SmallVector<Value> elements = lanes.get(op.getSource());
+  if (ArrayRef<int64_t> dims = op.getReductionDims(); dims.size() == 2) {
+    // Of all threads, a barrier does it.
+    if (!source.getElementType().isInteger(1) ||
+        kind != vector::CombiningKind::AND)
+      return rejectForLanes(op);
+    Value all = elements.front();
+    for (Value element : ArrayRef(elements).drop_front())
+      all = combine(b, kind, all, element);
+    Type i32 = b.getI32Type();
+    Value vote = NVVM::BarrierOp::create(
+                     b, TypeRange{i32}, Value(), Value(),
+                     NVVM::BarrierReductionAttr::get(
+                         b.getContext(), NVVM::BarrierReduction::AND),
+                     arith::ExtUIOp::create(b, i32, all))
+                     .getResult(0);
+    Value zero = arith::ConstantIntOp::create(b, i32, 0);
+    Value isTrue =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::ne, vote, zero);
+    op.getDest().replaceAllUsesWith(combine(b, kind, isTrue, op.getAcc()));
+    return success();
+  } else if (dims != ArrayRef<int64_t>{1}) {
+    return rejectForLanes(op);
+  }
+  SmallVector<Value> results;
+  for (int64_t half : {0, 1}) {
+    SmallVector<Value> own;
+    for (auto [i, element] : llvm::enumerate(elements))
+      if (int64_t(i) / 2 % 2 == half)
+        own.push_back(element);
+    Value value = combinePairwise(b, kind, own);
+    // Four lanes have the row.
+    for (int32_t offset : {1, 2}) {
+      Value other = gpu::ShuffleOp::create(b, value, offset, kLanesOfWarp,
+                                           gpu::ShuffleMode::XOR)
+                        .getShuffleResult();
+      value = combine(b, kind, value, other);
+    }
+    results.push_back(combine(b, kind, value, lanes.get(op.getAcc())[half]));
+  }
+  lanes.set(op.getDest(), std::move(results));
+  return success();
+}

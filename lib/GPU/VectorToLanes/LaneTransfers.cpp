@@ -1,0 +1,274 @@
+//===- LaneTransfers.cpp - Reads and writes of lanes ----------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/GPU/VectorToLanes/LaneTransfers.h"
+#include "lib/GPU/VectorToLanes/Conversions.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+LogicalResult attn::convertAlloca(memref::AllocaOp op, LaneValues &lanes) {
+  if (!isWorkgroup(op) || !op.getType().hasStaticShape() ||
+      !op.getType().getLayout().isIdentity())
+    return op.emitOpError("is not of workgroup memory");
+  op.replaceAllUsesWith(lanes.memory.allocate(op.getType()));
+  return success();
+}
+
+/// Whether each of the two rows is in memory; null if it is for certain.
+template <typename Transfer>
+static Value exists(ImplicitLocOpBuilder &b, Transfer op, int64_t dim,
+                    Value row) {
+  if (op.isDimInBounds(0))
+    return {};
+  Value count = b.createOrFold<memref::DimOp>(op.getBase(), dim);
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, row, count);
+}
+
+/// Indices with those of an element of the vector added to the last ones.
+static SmallVector<Value> offset(ImplicitLocOpBuilder &b, ValueRange indices,
+                                 ArrayRef<Value> more) {
+  SmallVector<Value> result(indices);
+  for (auto [i, value] : llvm::enumerate(more)) {
+    Value &index = result[result.size() - more.size() + i];
+    index = matchPattern(index, m_Zero())
+                ? value
+                : Value(arith::AddIOp::create(b, index, value));
+  }
+  return result;
+}
+
+namespace {
+/// Where the elements of a lane are along a dimension of a vector.
+struct Axis {
+  std::optional<unsigned> dim; ///< Of memory; none for a broadcast.
+  SmallVector<Value> indices;  ///< Of elements that are there, or of the first.
+  SmallVector<Value> areThere; ///< i1; empty if all are.
+};
+} // namespace
+
+static Axis findAxis(vector::TransferReadOp read, unsigned vectorDim,
+                     ArrayRef<Value> numbers, LaneValues &lanes) {
+  ImplicitLocOpBuilder &b = lanes.b;
+  auto dim =
+      dyn_cast<AffineDimExpr>(read.getPermutationMap().getResult(vectorDim));
+  if (!dim)
+    return {};
+  Axis axis;
+  axis.dim = dim.getPosition();
+  Value first = read.getIndices()[*axis.dim];
+  bool isInBounds = read.isDimInBounds(vectorDim);
+  Value size = isInBounds
+                   ? Value()
+                   : b.createOrFold<memref::DimOp>(read.getBase(), *axis.dim);
+  for (Value number : numbers) {
+    Value index = offset(b, first, number).front();
+    if (!isInBounds) {
+      Value isThere =
+          arith::CmpIOp::create(b, arith::CmpIPredicate::slt, index, size);
+      axis.areThere.push_back(isThere);
+      index = arith::SelectOp::create(b, isThere, index, first);
+    }
+    axis.indices.push_back(index);
+  }
+  return axis;
+}
+
+/// Element by element, of memory with any strides. Where one is missing, the
+/// first of the row or column is read, which exists, and not used.
+static LogicalResult convertElementRead(vector::TransferReadOp read,
+                                        LaneValues &lanes) {
+  ImplicitLocOpBuilder &b = lanes.b;
+  VectorType type = read.getVectorType();
+  Layout layout = *lanes.getLayout(type);
+  bool isFragment = layout == Layout::Fragment;
+  SmallVector<Value> rowNumbers = {lanes.row(0), lanes.row(1)},
+                     columnNumbers = {lanes.constant(0)};
+  if (layout == Layout::Columns)
+    rowNumbers = columnNumbers;
+  if (layout != Layout::Rows)
+    columnNumbers = lanes.columns(type.getDimSize(1));
+  Axis rows = findAxis(read, 0, rowNumbers, lanes), columns;
+  if (type.getRank() == 2)
+    columns = findAxis(read, 1, columnNumbers, lanes);
+  SmallVector<Value> results;
+  for (int64_t i = 0, end = lanes.getNumElements(type); i < end; ++i) {
+    int64_t row = isFragment ? i / 2 % 2 : i % int64_t(rowNumbers.size());
+    int64_t column =
+        isFragment ? i / 4 * 2 + i % 2 : i % int64_t(columnNumbers.size());
+    SmallVector<Value> indices(read.getIndices());
+    Value isThere;
+    for (auto [axis, number] :
+         {std::pair(&rows, row), std::pair(&columns, column)}) {
+      if (!axis->dim)
+        continue;
+      indices[*axis->dim] = axis->indices[number];
+      if (axis->areThere.empty())
+        continue;
+      Value other = axis->areThere[number];
+      isThere =
+          isThere ? Value(arith::AndIOp::create(b, isThere, other)) : other;
+    }
+    Value element = memref::LoadOp::create(b, read.getBase(), indices);
+    if (isThere)
+      element = arith::SelectOp::create(b, isThere, element, read.getPadding());
+    results.push_back(element);
+  }
+  lanes.set(read, std::move(results));
+  return success();
+}
+
+LogicalResult attn::convertRead(vector::TransferReadOp read,
+                                LaneValues &lanes) {
+  ImplicitLocOpBuilder &b = lanes.b;
+  VectorType type = read.getVectorType();
+  auto memory = dyn_cast<MemRefType>(read.getBase().getType());
+  if (!memory || read.getMask())
+    return rejectForLanes(read);
+  // Elements of i1 have a byte each.
+  if (lanes.getLayout(type) != Layout::Fragment || !isSimple(read) ||
+      !read.isDimInBounds(1) || !isZero(read.getIndices()) ||
+      type.getElementType().isInteger(1))
+    return convertElementRead(read, lanes);
+  // In pairs. Where a row is missing, another is read and not used.
+  int64_t count = type.getDimSize(1) / 8, dim = memory.getRank() - 2;
+  auto pair = VectorType::get({2}, type.getElementType());
+  SmallVector<Value> results(lanes.getNumElements(type));
+  for (int64_t half : {0, 1}) {
+    Value number = lanes.row(half);
+    Value isThere = exists(b, read, dim, number);
+    if (isThere)
+      number = arith::SelectOp::create(b, isThere, number, lanes.constant(0));
+    for (int64_t n = 0; n < count; ++n) {
+      Value column = arith::AddIOp::create(b, lanes.index.firstColumn,
+                                           lanes.constant(8 * n));
+      Value loaded = vector::LoadOp::create(
+          b, pair, read.getBase(),
+          offset(b, read.getIndices(), {number, column}));
+      for (int64_t e : {0, 1}) {
+        Value element = vector::ExtractOp::create(b, loaded, e);
+        if (isThere)
+          element =
+              arith::SelectOp::create(b, isThere, element, read.getPadding());
+        results[(2 * n + half) * 2 + e] = element;
+      }
+    }
+  }
+  lanes.set(read, std::move(results));
+  return success();
+}
+
+LogicalResult attn::convertGather(vector::GatherOp gather, LaneValues &lanes) {
+  ImplicitLocOpBuilder &b = lanes.b;
+  if (!isa<MemRefType>(gather.getBase().getType()))
+    return rejectForLanes(gather);
+  SmallVector<Value> results;
+  for (auto [index, isThere, other] : llvm::zip_equal(
+           lanes.get(gather.getIndices()), lanes.get(gather.getMask()),
+           lanes.get(gather.getPassThru()))) {
+    Value last = index;
+    if (!last.getType().isIndex())
+      last = arith::IndexCastOp::create(b, b.getIndexType(), last);
+    SmallVector<Value> indices = offset(b, gather.getOffsets(), last);
+    auto element = scf::IfOp::create(b, other.getType(), isThere,
+                                     /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(element.thenBlock());
+    Value loaded = memref::LoadOp::create(b, gather.getBase(), indices);
+    scf::YieldOp::create(b, loaded);
+    b.setInsertionPointToStart(element.elseBlock());
+    scf::YieldOp::create(b, other);
+    results.push_back(element.getResult(0));
+  }
+  lanes.set(gather, std::move(results));
+  return success();
+}
+
+/// Stores neighbours in a row, as far as that has so many columns.
+static void storeExisting(ImplicitLocOpBuilder &b, ArrayRef<Value> elements,
+                          Value memory, SmallVector<Value> indices,
+                          int64_t numColumns) {
+  Value end = arith::ConstantIndexOp::create(b, numColumns);
+  Value one = arith::ConstantIndexOp::create(b, 1);
+  for (Value element : elements) {
+    Value exists = arith::CmpIOp::create(b, arith::CmpIPredicate::slt,
+                                         indices.back(), end);
+    auto branch = scf::IfOp::create(b, exists, /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    memref::StoreOp::create(b, element, memory, indices);
+    b.setInsertionPointAfter(branch);
+    indices.back() = arith::AddIOp::create(b, indices.back(), one);
+  }
+}
+
+void attn::emitFragmentStore(LaneValues &lanes, ArrayRef<Value> elements,
+                             int64_t half, Value memory, ValueRange indices) {
+  ImplicitLocOpBuilder &b = lanes.b;
+  auto pair = VectorType::get({2}, elements.front().getType());
+  Value row = lanes.row(half);
+  int64_t numColumns = cast<MemRefType>(memory.getType()).getShape().back();
+  for (int64_t first = half * 2; first < int64_t(elements.size()); first += 4) {
+    int64_t block = 2 * (first - half * 2);
+    if (block >= numColumns)
+      return;
+    Value column = arith::AddIOp::create(b, lanes.index.firstColumn,
+                                         lanes.constant(block));
+    if (block + 8 > numColumns) {
+      storeExisting(b, elements.slice(first, 2), memory,
+                    offset(b, indices, {row, column}), numColumns);
+      return;
+    }
+    Value both = vector::FromElementsOp::create(
+        b, pair, ValueRange{elements[first], elements[first + 1]});
+    vector::StoreOp::create(b, both, memory, offset(b, indices, {row, column}));
+  }
+}
+
+LogicalResult attn::convertWrite(vector::TransferWriteOp write,
+                                 LaneValues &lanes) {
+  ImplicitLocOpBuilder &b = lanes.b;
+  VectorType type = write.getVectorType();
+  std::optional<Layout> layout = lanes.getLayout(type);
+  if (!isSimple(write) || !layout || *layout == Layout::Columns ||
+      !isZero(write.getIndices()))
+    return rejectForLanes(write);
+  auto memory = cast<MemRefType>(write.getBase().getType());
+  bool isRows = *layout == Layout::Rows;
+  if (isRows ? type.getRank() != 1 : memory.isDynamicDim(memory.getRank() - 1))
+    return rejectForLanes(write);
+  SmallVector<Value> elements = lanes.get(write.getVector());
+  // What the memory held before may still be read.
+  if (isWorkgroup(write.getBase()))
+    gpu::BarrierOp::create(b);
+  for (int64_t half : {0, 1}) {
+    Value number = lanes.row(half);
+    Value condition =
+        exists(b, write, memory.getRank() - type.getRank(), number);
+    // One of the four lanes that have the row.
+    if (isRows)
+      condition =
+          condition
+              ? Value(arith::AndIOp::create(b, condition, lanes.index.isLeader))
+              : lanes.index.isLeader;
+    OpBuilder::InsertionGuard guard(b);
+    if (condition) {
+      auto branch = scf::IfOp::create(b, condition, /*withElseRegion=*/false);
+      b.setInsertionPointToStart(branch.thenBlock());
+    }
+    if (isRows) {
+      memref::StoreOp::create(b, elements[half], write.getBase(),
+                              offset(b, write.getIndices(), {number}));
+      continue;
+    }
+    emitFragmentStore(lanes, elements, half, write.getBase(),
+                      write.getIndices());
+  }
+  if (isWorkgroup(write.getBase()))
+    gpu::BarrierOp::create(b);
+  return success();
+}

@@ -1,0 +1,84 @@
+//===- LaneValues.h - Scalars of a lane for vectors -------------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_GPU_VECTORTOLANES_LANEVALUES_H
+#define ATTN_GPU_VECTORTOLANES_LANEVALUES_H
+
+#include "lib/GPU/VectorToLanes/LaneMemory.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+namespace mlir::attn {
+
+inline bool isVector(Value value) { return isa<VectorType>(value.getType()); }
+
+inline bool hasVectors(Operation *op) {
+  return llvm::any_of(op->getOperands(), isVector) ||
+         llvm::any_of(op->getResults(), isVector);
+}
+
+/// Which elements of a vector a lane has; see attn-distribute-to-lanes.
+enum class Layout { Fragment, Rows, Columns };
+
+/// The scalars that a lane has of the vectors of a launch, in this order:
+///
+///   fragment (M, N)    element (2 * n + h) * 2 + e  is row h, column (n, e)
+///   row slice (M)      element h
+///   column slice (N)   element 2 * n + e
+class LaneValues {
+public:
+  /// Emits the index of the lane at the start of `launch`, and sets `b` behind
+  /// it. `numThreads`, of a workgroup, are whole warps.
+  LaneValues(gpu::LaunchOp launch, OpBuilder &builder, int64_t numThreads);
+
+  /// Nothing for a type that is not distributed.
+  std::optional<Layout> getLayout(VectorType type) const;
+
+  /// How many scalars a lane has of a vector with a layout.
+  int64_t getNumElements(VectorType type) const;
+
+  /// Whether a vector was converted, or can be where it is used.
+  bool isKnown(Value vector) const;
+
+  /// The lane's elements of a vector that was converted, or of a constant,
+  /// which may stand before the launch.
+  SmallVector<Value> get(Value vector);
+
+  void set(Value vector, SmallVector<Value> elements) {
+    scalars[vector] = std::move(elements);
+  }
+
+  /// Replaces vectors by their elements; other values stay.
+  SmallVector<Value> flatten(ValueRange values);
+  SmallVector<Type> flattenTypes(TypeRange types);
+
+  /// Says that `to` are the values of `from`, flattened.
+  void assign(ValueRange from, ValueRange to);
+
+  Value constant(int64_t value) {
+    return arith::ConstantIndexOp::create(b, value);
+  }
+  /// The number of the lane's row `half`, 0 or 1, in the tile.
+  Value row(int64_t half) {
+    return arith::AddIOp::create(b, index.firstRow, constant(8 * half));
+  }
+  /// The numbers of the lane's columns of `count`, in the order of a slice.
+  SmallVector<Value> columns(int64_t count);
+
+  ImplicitLocOpBuilder b; ///< In front of what is converted.
+  const int64_t numThreads, numRows;
+  LaneIndex index;
+  WorkgroupMemory memory;
+  DenseMap<Value, Value> shared; ///< Workgroup memory, by the vector read.
+
+private:
+  DenseMap<Value, SmallVector<Value>> scalars;
+};
+
+} // namespace mlir::attn
+
+#endif // ATTN_GPU_VECTORTOLANES_LANEVALUES_H

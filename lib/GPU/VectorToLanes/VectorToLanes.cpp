@@ -1,0 +1,249 @@
+//===- VectorToLanes.cpp - Vectors of a workgroup to its lanes ------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+// Walks a launch from top to bottom and emits, in front of every operation with
+// vectors, what one lane does of it. Nothing is computed across lanes but
+// reductions and products.
+
+#include "lib/GPU/Passes.h"
+#include "lib/GPU/VectorToLanes/Conversions.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace mlir::attn {
+#define GEN_PASS_DEF_DISTRIBUTETOLANES
+#include "lib/GPU/Passes.h.inc"
+} // namespace mlir::attn
+
+using namespace mlir;
+using namespace mlir::attn;
+
+LogicalResult attn::rejectForLanes(Operation *op) {
+  return op->emitOpError("has no form for lanes of a GPU");
+}
+
+namespace {
+
+class Distribution {
+public:
+  Distribution(gpu::LaunchOp launch, OpBuilder &builder, int64_t numThreads)
+      : body(launch.getBody().front()), lanes(launch, builder, numThreads),
+        b(lanes.b) {}
+
+  LogicalResult run() {
+    if (failed(convert(llvm::make_range(b.getInsertionPoint(), body.end()))))
+      return failure();
+    for (Operation *op : llvm::reverse(done))
+      op->erase();
+    return lanes.memory.setSize();
+  }
+
+private:
+  LogicalResult convert(llvm::iterator_range<Block::iterator> ops) {
+    for (Operation &op : llvm::make_early_inc_range(ops))
+      if (failed(convert(&op)))
+        return failure();
+    return success();
+  }
+
+  LogicalResult convert(Operation *op) {
+    b.setInsertionPoint(op);
+    b.setLoc(op->getLoc());
+    if (isa<scf::YieldOp, scf::ConditionOp>(op)) {
+      op->setOperands(lanes.flatten(op->getOperands()));
+      return success();
+    }
+    auto inside = [this](Block &block) {
+      return convert(llvm::make_range(block.begin(), block.end()));
+    };
+    if (isa<scf::ForOp, scf::ForallOp, scf::WhileOp, scf::IfOp,
+            memref::AllocaOp>(op)) {
+      done.push_back(op);
+      return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+          .Case(
+              [&](scf::ForOp loop) { return convertLoop(loop, lanes, inside); })
+          .Case([&](scf::ForallOp loop) { return convertForall(loop, lanes); })
+          .Case([&](scf::WhileOp loop) {
+            return convertWhile(loop, lanes, inside);
+          })
+          .Case([&](scf::IfOp branch) {
+            return convertBranch(branch, lanes, inside);
+          })
+          .Case([&](memref::AllocaOp alloca) {
+            return convertAlloca(alloca, lanes);
+          });
+    }
+    if (op->getNumRegions() > 0)
+      return rejectForLanes(op);
+    if (!hasVectors(op))
+      return success();
+    done.push_back(op);
+    for (Value operand : op->getOperands())
+      if (isVector(operand) && !lanes.isKnown(operand))
+        return op->emitOpError("uses a vector that has no form for lanes of a "
+                               "GPU");
+    return convertVectors(op);
+  }
+
+  LogicalResult convertVectors(Operation *op) {
+    if (auto read = dyn_cast<vector::TransferReadOp>(op);
+        read && isShared(read))
+      return convertSharedRead(read, lanes);
+    for (Type type : op->getResultTypes())
+      if (auto vector = dyn_cast<VectorType>(type);
+          vector && !lanes.getLayout(vector) && !isa<vector::StepOp>(op))
+        return op->emitOpError("has no layout in lanes for ")
+               << vector << ", in tiles of " << lanes.numRows << " rows";
+    if (isa<arith::ConstantOp>(op))
+      return success();
+    if (auto broadcast = dyn_cast<vector::BroadcastOp>(op))
+      return convertBroadcast(broadcast);
+    if (auto cast = dyn_cast<vector::ShapeCastOp>(op))
+      return convertShapeCast(cast);
+    if (auto slice = dyn_cast<vector::ExtractStridedSliceOp>(op))
+      return convertSlice(slice);
+    if (auto step = dyn_cast<vector::StepOp>(op))
+      return convertStep(step);
+    if (auto reduction = dyn_cast<vector::MultiDimReductionOp>(op))
+      return convertReduction(reduction, lanes);
+    if (auto product = dyn_cast<vector::ContractionOp>(op))
+      return convertProduct(product, lanes);
+    if (auto read = dyn_cast<vector::TransferReadOp>(op))
+      return convertRead(read, lanes);
+    if (auto gather = dyn_cast<vector::GatherOp>(op))
+      return convertGather(gather, lanes);
+    if (auto write = dyn_cast<vector::TransferWriteOp>(op))
+      return convertWrite(write, lanes);
+    if (auto comparison = dyn_cast<arith::CmpIOp>(op);
+        comparison && convertColumnComparison(comparison, lanes))
+      return success();
+    if (OpTrait::hasElementwiseMappableTraits(op) && op->getNumResults() == 1)
+      return convertElementwise(op);
+    return rejectForLanes(op);
+  }
+
+  LogicalResult convertElementwise(Operation *op) {
+    auto type = dyn_cast<VectorType>(op->getResult(0).getType());
+    if (!type)
+      return rejectForLanes(op);
+    SmallVector<Value> results;
+    for (int64_t i = 0, end = lanes.getNumElements(type); i < end; ++i) {
+      SmallVector<Value> operands;
+      for (Value operand : op->getOperands())
+        operands.push_back(isVector(operand) ? lanes.get(operand)[i] : operand);
+      OperationState state(op->getLoc(), op->getName(), operands,
+                           {type.getElementType()},
+                           op->getDiscardableAttrDictionary().getValue());
+      state.propertiesAttr = op->getPropertiesAsAttribute();
+      results.push_back(b.create(state)->getResult(0));
+    }
+    lanes.set(op->getResult(0), std::move(results));
+    return success();
+  }
+
+  LogicalResult convertBroadcast(vector::BroadcastOp op) {
+    auto type = cast<VectorType>(op.getType());
+    int64_t count = lanes.getNumElements(type);
+    auto from = dyn_cast<VectorType>(op.getSource().getType());
+    if (!from) {
+      lanes.set(op, SmallVector<Value>(count, op.getSource()));
+      return success();
+    }
+    if (from == type) {
+      lanes.set(op, lanes.get(op.getSource()));
+      return success();
+    }
+    if (lanes.getLayout(type) != Layout::Fragment)
+      return rejectForLanes(op);
+    // A vector of rank 1 has an element for each column.
+    bool isStep =
+        isa_and_present<vector::StepOp>(op.getSource().getDefiningOp());
+    if (from.getRank() != 2 && !isStep)
+      return rejectForLanes(op);
+    SmallVector<Value> source =
+        isStep ? lanes.columns(from.getDimSize(0)) : lanes.get(op.getSource());
+    bool isRows = !isStep && lanes.getLayout(from) == Layout::Rows;
+    SmallVector<Value> results;
+    for (int64_t i = 0; i < count; ++i)
+      results.push_back(isRows ? source[i / 2 % 2] : source[i / 4 * 2 + i % 2]);
+    lanes.set(op, std::move(results));
+    return success();
+  }
+
+  LogicalResult convertShapeCast(vector::ShapeCastOp op) {
+    auto from = cast<VectorType>(op.getSource().getType());
+    auto to = cast<VectorType>(op.getType());
+    if (auto step = op.getSource().getDefiningOp<vector::StepOp>();
+        step && lanes.getLayout(to) == Layout::Columns) {
+      lanes.set(op, lanes.columns(to.getDimSize(1)));
+      return success();
+    }
+    if (lanes.getLayout(from) != Layout::Rows ||
+        lanes.getLayout(to) != Layout::Rows)
+      return rejectForLanes(op);
+    lanes.set(op, lanes.get(op.getSource()));
+    return success();
+  }
+
+  /// Of columns: eight of them are four elements of a lane.
+  LogicalResult convertSlice(vector::ExtractStridedSliceOp op) {
+    auto offset = [&](unsigned dim) {
+      return cast<IntegerAttr>(op.getOffsets()[dim]).getInt();
+    };
+    VectorType type = op.getType();
+    if (lanes.getLayout(type) != Layout::Fragment || op.hasNonUnitStrides() ||
+        op.getOffsets().size() != 2 || offset(0) != 0 || offset(1) % 8 != 0)
+      return rejectForLanes(op);
+    SmallVector<Value> source = lanes.get(op.getSource());
+    lanes.set(op, SmallVector<Value>(ArrayRef(source).slice(
+                      offset(1) / 2, lanes.getNumElements(type))));
+    return success();
+  }
+
+  /// Of rows. One of columns is what its cast to `1xN`, or its broadcast to
+  /// `MxN`, asks for.
+  LogicalResult convertStep(vector::StepOp op) {
+    if (lanes.getLayout(op.getType()))
+      lanes.set(op, {lanes.row(0), lanes.row(1)});
+    else if (!llvm::all_of(
+                 op->getUsers(),
+                 llvm::IsaPred<vector::ShapeCastOp, vector::BroadcastOp>))
+      return rejectForLanes(op);
+    return success();
+  }
+
+  Block &body;
+  LaneValues lanes;
+  ImplicitLocOpBuilder &b;
+  SmallVector<Operation *> done; ///< To be erased, users last.
+};
+
+struct DistributeToLanes
+    : attn::impl::DistributeToLanesBase<DistributeToLanes> {
+  void runOnOperation() override {
+    OpBuilder builder(&getContext());
+    getOperation()->walk([&](gpu::LaunchOp launch) {
+      APInt threads;
+      if (!matchPattern(launch.getBlockSizeOperandValues().x,
+                        m_ConstantInt(&threads)) ||
+          threads.getSExtValue() % kLanesOfWarp != 0) {
+        launch.emitOpError("expected a constant number of threads that is a "
+                           "multiple of ")
+            << kLanesOfWarp;
+        return signalPassFailure();
+      }
+      if (failed(Distribution(launch, builder, threads.getSExtValue()).run()))
+        signalPassFailure();
+    });
+  }
+};
+
+} // namespace

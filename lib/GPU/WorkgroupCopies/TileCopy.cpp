@@ -1,0 +1,209 @@
+//===- TileCopy.cpp - A tile copied by a workgroup ------------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/GPU/WorkgroupCopies/TileCopy.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include <algorithm>
+#include <numeric>
+
+using namespace mlir;
+using namespace mlir::attn;
+
+/// Bytes of one copy.
+static constexpr int64_t kChunkBytes = 16;
+
+static int64_t getElementBytes(ShapedType type) {
+  return type.getElementTypeBitWidth() / 8;
+}
+
+static MemRefType getBufferType(int64_t stages, VectorType tile) {
+  auto space = gpu::AddressSpaceAttr::get(
+      tile.getContext(), gpu::GPUDialect::getWorkgroupAddressSpace());
+  return MemRefType::get(
+      {stages, tile.getDimSize(0),
+       tile.getDimSize(1) + kChunkBytes / getElementBytes(tile)},
+      tile.getElementType(), MemRefLayoutAttrInterface{}, space);
+}
+
+Value attn::allocateTiles(WorkgroupThreads threads, int64_t stages,
+                          VectorType tile) {
+  auto b = OpBuilder::atBlockBegin(&threads.launch.getBody().front());
+  return memref::AllocaOp::create(b, threads.launch.getLoc(),
+                                  getBufferType(stages, tile));
+}
+
+int64_t attn::getTileBytes(int64_t stages, VectorType tile) {
+  return getBufferType(stages, tile).getNumElements() * getElementBytes(tile);
+}
+
+Value attn::emitTileView(ImplicitLocOpBuilder &b, Value buffer, Value stage,
+                         VectorType tile) {
+  OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
+  SmallVector<OpFoldResult> offsets = {getAsOpFoldResult(stage), zero, zero};
+  SmallVector<OpFoldResult> sizes = {one, b.getIndexAttr(tile.getDimSize(0)),
+                                     b.getIndexAttr(tile.getDimSize(1))};
+  SmallVector<OpFoldResult> strides(3, one);
+  auto type = memref::SubViewOp::inferRankReducedResultType(
+      tile.getShape(), cast<MemRefType>(buffer.getType()), offsets, sizes,
+      strides);
+  return memref::SubViewOp::create(b, type, buffer, offsets, sizes, strides);
+}
+
+namespace {
+
+class CopyEmitter {
+public:
+  CopyEmitter(ImplicitLocOpBuilder &builder, WorkgroupThreads threads,
+              Value source, Value tile)
+      : b(builder), thread(threads.launch.getThreadIds().x),
+        numThreads(threads.number), source(source), tile(tile),
+        type(cast<MemRefType>(tile.getType())),
+        elementBytes(getElementBytes(type)),
+        chunkSize(kChunkBytes / elementBytes),
+        chunks(type.getDimSize(1) / chunkSize),
+        numRows(b.createOrFold<memref::DimOp>(source, 0)),
+        numColumns(cast<MemRefType>(source.getType()).getDimSize(1)) {}
+
+  /// A row is copied by neighbours, as many as divide both it and the
+  /// workgroup, up to a line of 128 bytes; each of them is in the same columns
+  /// of every row. A loop goes through the rows: unrolled, it would hold their
+  /// addresses in registers for as long as what is around it runs.
+  void emit() {
+    Value isAligned = emitIsAligned();
+    int64_t neighbours =
+        std::gcd(std::min<int64_t>(8, numThreads), chunks & -chunks);
+    Value width = constant(neighbours);
+    Value firstRow = arith::DivUIOp::create(b, thread, width);
+    Value place = arith::RemUIOp::create(b, thread, width);
+    auto loop = scf::ForOp::create(b, firstRow, constant(type.getDimSize(0)),
+                                   constant(numThreads / neighbours));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value row = loop.getInductionVar();
+    Value exists =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::slt, row, numRows);
+    auto branch = scf::IfOp::create(b, isAligned, /*withElseRegion=*/true);
+    b.setInsertionPointToStart(branch.thenBlock());
+    emitAsynchronous(row, exists, place, neighbours);
+    b.setInsertionPointToStart(branch.elseBlock());
+    emitPlain(row, exists, place, width);
+  }
+
+private:
+  /// Whether each row begins at a multiple of 16 bytes, because the pointer,
+  /// the stride and the offset are such multiples. Only the last one depends on
+  /// the tile, so that the pointer takes no registers beside the address.
+  Value emitIsAligned() {
+    auto parts = memref::ExtractStridedMetadataOp::create(b, source);
+    Value pointer = memref::ExtractAlignedPointerAsIndexOp::create(b, source);
+    Value stride =
+        arith::MulIOp::create(b, parts.getStrides()[0], constant(elementBytes));
+    return arith::AndIOp::create(
+        b,
+        emitIsMultiple(arith::OrIOp::create(b, pointer, stride), kChunkBytes),
+        emitIsMultiple(parts.getOffset(), chunkSize));
+  }
+
+  /// Of a power of two.
+  Value emitIsMultiple(Value number, int64_t of) {
+    Value rest = arith::AndIOp::create(b, number, constant(of - 1));
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, rest,
+                                 constant(0));
+  }
+
+  void emitAsynchronous(Value row, Value exists, Value place,
+                        int64_t neighbours) {
+    Value first = arith::MulIOp::create(b, place, constant(chunkSize));
+    for (int64_t chunk = 0; chunk < chunks; chunk += neighbours) {
+      Value column =
+          arith::AddIOp::create(b, first, constant(chunk * chunkSize));
+      // Of a row that is not there, nothing is read.
+      Value elements =
+          arith::SelectOp::create(b, exists, countInChunk(column), constant(0));
+      nvgpu::DeviceAsyncCopyOp::create(
+          b, nvgpu::DeviceAsyncTokenType::get(b.getContext()), tile,
+          ValueRange{row, column}, source, ValueRange{row, column},
+          b.getIndexAttr(chunkSize), elements, /*bypassL1=*/b.getUnitAttr());
+    }
+  }
+
+  /// How many elements of a row there are from `column` on, up to a chunk.
+  Value countInChunk(Value column) {
+    if (isWhole())
+      return constant(chunkSize);
+    Value left = arith::SubIOp::create(b, constant(numColumns), column);
+    left = arith::MaxSIOp::create(b, left, constant(0));
+    return arith::MinSIOp::create(b, left, constant(chunkSize));
+  }
+
+  /// Element by element, since this is rare.
+  void emitPlain(Value row, Value exists, Value place, Value neighbours) {
+    auto loop =
+        scf::ForOp::create(b, place, constant(type.getDimSize(1)), neighbours);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value column = loop.getInductionVar();
+    if (!isWhole()) {
+      Value isInRow = arith::CmpIOp::create(b, arith::CmpIPredicate::slt,
+                                            column, constant(numColumns));
+      exists = arith::AndIOp::create(b, exists, isInRow);
+    }
+    auto read = scf::IfOp::create(
+        b, exists,
+        [&](OpBuilder &b, Location loc) {
+          Value element =
+              memref::LoadOp::create(b, loc, source, ValueRange{row, column});
+          scf::YieldOp::create(b, loc, element);
+        },
+        [&](OpBuilder &b, Location loc) {
+          Value zero = arith::ConstantOp::create(
+              b, loc, b.getZeroAttr(type.getElementType()));
+          scf::YieldOp::create(b, loc, zero);
+        });
+    memref::StoreOp::create(b, read.getResult(0), tile,
+                            ValueRange{row, column});
+  }
+
+  /// Whether rows of the source are those of the tile.
+  bool isWhole() { return numColumns == type.getDimSize(1); }
+
+  Value constant(int64_t value) {
+    return arith::ConstantIndexOp::create(b, value);
+  }
+
+  ImplicitLocOpBuilder &b;
+  Value thread;
+  int64_t numThreads;
+  Value source, tile;
+  MemRefType type; ///< Of the tile.
+  int64_t elementBytes;
+  int64_t chunkSize; ///< Elements.
+  int64_t chunks;    ///< Of a row.
+  Value numRows;     ///< Of the source.
+  int64_t numColumns;
+};
+
+} // namespace
+
+void attn::emitTileCopy(ImplicitLocOpBuilder &b, WorkgroupThreads threads,
+                        Value source, Value tile) {
+  CopyEmitter(b, threads, source, tile).emit();
+}
+
+void attn::readTile(vector::TransferReadOp read, Value tile) {
+  OpBuilder b(read);
+  Value zero = arith::ConstantIndexOp::create(b, read.getLoc(), 0);
+  auto own = vector::TransferReadOp::create(
+      b, read.getLoc(), read.getVectorType(), tile, ValueRange{zero, zero},
+      read.getPadding(), std::array{true, true});
+  read.replaceAllUsesWith(own.getResult());
+  read.erase();
+}

@@ -1,0 +1,49 @@
+//===- TileCopy.h - A tile copied by a workgroup ----------------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_GPU_WORKGROUPCOPIES_TILECOPY_H
+#define ATTN_GPU_WORKGROUPCOPIES_TILECOPY_H
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace mlir::attn {
+
+/// The threads of a workgroup, which copy together.
+struct WorkgroupThreads {
+  gpu::LaunchOp launch;
+  int64_t number;
+};
+
+/// A buffer in workgroup memory for `stages` tiles (rows, columns) of f32, f16
+/// or bf16, at the start of the launch. Rows are 16 bytes longer than
+/// their elements, so that the 8
+/// that `ldmatrix` reads at once are in different banks.
+Value allocateTiles(WorkgroupThreads threads, int64_t stages, VectorType tile);
+
+/// What a buffer of `stages` tiles takes, in bytes.
+int64_t getTileBytes(int64_t stages, VectorType tile);
+
+/// The tile of `stage` in such a buffer.
+Value emitTileView(ImplicitLocOpBuilder &builder, Value buffer, Value stage,
+                   VectorType tile);
+
+/// Starts to copy the rows that `source` has, of a known number of elements, to
+/// `tile`, with 0 after them and after the last one, by all threads of a
+/// workgroup. Rows that are not aligned to 16 bytes are copied
+/// at once; others arrive with the group that is created next.
+void emitTileCopy(ImplicitLocOpBuilder &builder, WorkgroupThreads threads,
+                  Value source, Value tile);
+
+/// Makes a read of as many rows and columns as there are one of `tile`.
+void readTile(vector::TransferReadOp read, Value tile);
+
+} // namespace mlir::attn
+
+#endif // ATTN_GPU_WORKGROUPCOPIES_TILECOPY_H

@@ -1,0 +1,189 @@
+//===- ToRuntime.cpp - What generated code needs from its host ------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Kernel/Passes.h"
+#include "lib/Kernel/RuntimeSymbols.h"
+
+#include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
+#include "mlir/Conversion/LLVMCommon/Pattern.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Transforms/DialectConversion.h"
+
+namespace mlir::attn {
+#define GEN_PASS_DEF_CONVERTTORUNTIMECALLS
+#include "lib/Kernel/Passes.h.inc"
+} // namespace mlir::attn
+
+using namespace mlir;
+using attn::RuntimeSymbols;
+
+/// Alignment of buffers whose allocation asks for none: a cache line, and the
+/// widest vector register.
+static constexpr uint64_t defaultAlignment = 64;
+
+namespace {
+template <typename OpTy>
+class RuntimePattern : public ConvertOpToLLVMPattern<OpTy> {
+public:
+  RuntimePattern(const LLVMTypeConverter &converter, RuntimeSymbols &symbols)
+      : ConvertOpToLLVMPattern<OpTy>(converter), symbols(symbols) {}
+
+protected:
+  RuntimeSymbols &symbols;
+};
+
+struct AssertToRuntime : RuntimePattern<cf::AssertOp> {
+  using RuntimePattern::RuntimePattern;
+
+  LogicalResult
+  matchAndRewrite(cf::AssertOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    FailureOr<LLVM::LLVMFuncOp> fail = symbols.getFunction(
+        rewriter, "attn_rt_fail", getPtrType(), getVoidType());
+    if (failed(fail))
+      return failure();
+    fail->setPassthroughAttr(rewriter.getStrArrayAttr({"cold", "noreturn"}));
+    LLVM::GlobalOp message =
+        symbols.getMessage(attn::withLocation(op.getMsg(), loc));
+
+    Block *head = op->getBlock();
+    Block *rest = rewriter.splitBlock(head, op->getIterator());
+    Block *failing = rewriter.createBlock(head->getParent());
+    Value text = LLVM::AddressOfOp::create(rewriter, loc, message);
+    LLVM::CallOp::create(rewriter, loc, *fail, text);
+    LLVM::UnreachableOp::create(rewriter, loc);
+
+    rewriter.setInsertionPointToEnd(head);
+    cf::CondBranchOp::create(rewriter, loc, adaptor.getArg(), rest, failing);
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+uint64_t getAlignment(memref::AllocOp op) {
+  return op.getAlignment().value_or(defaultAlignment);
+}
+uint64_t getAlignment(gpu::AllocOp) { return defaultAlignment; }
+
+/// Of memory of the host, or of a GPU.
+template <typename OpTy> struct AllocToRuntime : RuntimePattern<OpTy> {
+  AllocToRuntime(const LLVMTypeConverter &converter, RuntimeSymbols &symbols,
+                 StringRef function)
+      : RuntimePattern<OpTy>(converter, symbols), function(function) {}
+
+  LogicalResult
+  matchAndRewrite(OpTy op, typename OpTy::Adaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    auto type = cast<MemRefType>(op.getMemref().getType());
+    if (!this->isConvertibleAndHasIdentityMaps(type))
+      return rewriter.notifyMatchFailure(op, "buffer is not contiguous");
+    if (op->getNumResults() != 1 ||
+        op->getNumOperands() != op.getDynamicSizes().size())
+      return rewriter.notifyMatchFailure(op, "is asynchronous");
+    Type word = this->getIndexType();
+    FailureOr<LLVM::LLVMFuncOp> alloc = this->symbols.getFunction(
+        rewriter, function, {word, word}, this->getPtrType());
+    if (failed(alloc))
+      return failure();
+
+    SmallVector<Value> sizes, strides;
+    Value wrappingSize;
+    this->getMemRefDescriptorSizes(loc, type, adaptor.getDynamicSizes(),
+                                   rewriter, sizes, strides, wrappingSize);
+    Value alignment =
+        this->createIndexAttrConstant(rewriter, loc, word, getAlignment(op));
+    Value pointer = LLVM::CallOp::create(
+                        rewriter, loc, *alloc,
+                        {createByteSize(loc, type, sizes, rewriter), alignment})
+                        .getResult();
+    Value descriptor = this->createMemRefDescriptor(loc, type, pointer, pointer,
+                                                    sizes, strides, rewriter);
+    rewriter.replaceOp(op, descriptor);
+    return success();
+  }
+
+private:
+  /// Product of the sizes in bytes, or the largest number where that does not
+  /// fit. A negative size is a huge one here.
+  Value createByteSize(Location loc, MemRefType type, ArrayRef<Value> sizes,
+                       ConversionPatternRewriter &rewriter) const {
+    Value result = this->getSizeInBytes(loc, type.getElementType(), rewriter);
+    Value largest =
+        this->createIndexAttrConstant(rewriter, loc, this->getIndexType(), -1);
+    Type pair = LLVM::LLVMStructType::getLiteral(
+        rewriter.getContext(), {this->getIndexType(), rewriter.getI1Type()});
+    for (Value size : sizes) {
+      Value product =
+          LLVM::UMulWithOverflowOp::create(rewriter, loc, pair, result, size);
+      Value low = LLVM::ExtractValueOp::create(rewriter, loc, product, 0);
+      Value overflow = LLVM::ExtractValueOp::create(rewriter, loc, product, 1);
+      result = LLVM::SelectOp::create(rewriter, loc, overflow, largest, low);
+    }
+    return result;
+  }
+
+  StringRef function;
+};
+
+template <typename OpTy> struct DeallocToRuntime : RuntimePattern<OpTy> {
+  DeallocToRuntime(const LLVMTypeConverter &converter, RuntimeSymbols &symbols,
+                   StringRef function)
+      : RuntimePattern<OpTy>(converter, symbols), function(function) {}
+
+  LogicalResult
+  matchAndRewrite(OpTy op, typename OpTy::Adaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (!isa<MemRefType>(op.getMemref().getType()))
+      return rewriter.notifyMatchFailure(op, "unranked buffer");
+    if (op->getNumResults() != 0 || op->getNumOperands() != 1)
+      return rewriter.notifyMatchFailure(op, "is asynchronous");
+    FailureOr<LLVM::LLVMFuncOp> free = this->symbols.getFunction(
+        rewriter, function, this->getPtrType(), this->getVoidType());
+    if (failed(free))
+      return failure();
+    Value pointer = MemRefDescriptor(adaptor.getMemref())
+                        .allocatedPtr(rewriter, op.getLoc());
+    rewriter.replaceOpWithNewOp<LLVM::CallOp>(op, *free, pointer);
+    return success();
+  }
+
+private:
+  StringRef function;
+};
+
+struct ConvertToRuntimeCalls
+    : attn::impl::ConvertToRuntimeCallsBase<ConvertToRuntimeCalls> {
+  void runOnOperation() override {
+    LLVMTypeConverter converter(&getContext());
+    RewritePatternSet patterns(&getContext());
+    RuntimeSymbols symbols(getOperation());
+    patterns.add<AssertToRuntime>(converter, symbols);
+    patterns.add<AllocToRuntime<memref::AllocOp>>(converter, symbols,
+                                                  "attn_rt_alloc");
+    patterns.add<DeallocToRuntime<memref::DeallocOp>>(converter, symbols,
+                                                      "attn_rt_free");
+    patterns.add<AllocToRuntime<gpu::AllocOp>>(converter, symbols,
+                                               "attn_gpu_alloc");
+    patterns.add<DeallocToRuntime<gpu::DeallocOp>>(converter, symbols,
+                                                   "attn_gpu_free");
+    ConversionTarget target(getContext());
+    target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
+    target.addIllegalOp<cf::AssertOp, memref::AllocOp, memref::DeallocOp,
+                        gpu::AllocOp, gpu::DeallocOp>();
+    if (failed(applyPartialConversion(getOperation(), target,
+                                      std::move(patterns))))
+      signalPassFailure();
+  }
+};
+} // namespace

@@ -1,0 +1,218 @@
+//===- PanelSoftmax.cpp - Softmax and output of a panel -------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/MultiToken/PanelLowering.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+#include <numbers>
+
+using namespace mlir;
+using namespace mlir::attn;
+
+template <typename Combine>
+Value PanelLowering::emitRowSums(Value panel, Value initial) {
+  AffineExpr c, r, j;
+  bindDims(b.getContext(), c, r, j);
+  return linalg::GenericOp::create(
+             b, loc, initial.getType(), panel, initial,
+             AffineMap::inferFromExprList(
+                 {ArrayRef<AffineExpr>{c, r, j}, {c, r}}, b.getContext()),
+             {utils::IteratorType::parallel, utils::IteratorType::parallel,
+              utils::IteratorType::reduction},
+             [&](OpBuilder &, Location, ValueRange x) {
+               linalg::YieldOp::create(
+                   b, loc, Combine::create(b, loc, x[1], x[0]).getResult());
+             })
+      .getResult(0);
+}
+
+PanelLowering::Softmax PanelLowering::createSoftmax(int64_t numHeads) {
+  SmallVector<OpFoldResult> sizes = {b.getIndexAttr(numHeads),
+                                     b.getIndexAttr(weightRows)};
+  return {fill(empty(sizes, f32), -kInfinity), fill(empty(sizes, f32), 0.0)};
+}
+
+Value PanelLowering::finiteOrZero(Value largest) {
+  return select(isMinusInfinity(largest), real(f32, 0.0), largest);
+}
+
+Value PanelLowering::emitExp(Value power) {
+  // Of a power that is at most 0, the error vanishes beside a weight of 1.
+  return math::Exp2Op::create(
+      b, loc,
+      arith::MulFOp::create(b, loc, power, real(f32, std::numbers::log2e)));
+}
+
+Value PanelLowering::emitWeights(Value scores, Value largest,
+                                 Value destination) {
+  Value subtrahend =
+      map(largest, empty(tensor::getMixedSizes(b, loc, largest), f32),
+          [&](ValueRange x) { return finiteOrZero(x[0]); });
+  SmallVector<Value> inputs = {subtrahend};
+  if (destination)
+    inputs.push_back(scores);
+  // In place, a score is the old element, which comes next too.
+  return map(inputs, destination ? destination : scores, [&](ValueRange x) {
+    Value weight = emitExp(arith::SubFOp::create(b, loc, x[1], x[0]));
+    return select(isMinusInfinity(x[1]), real(f32, -0.0), weight);
+  });
+}
+
+PanelLowering::Update PanelLowering::emitUpdate(Value scores,
+                                                const Softmax &softmax,
+                                                Value destination) {
+  Value largest = emitRowSums<arith::MaximumFOp>(scores, softmax.largest);
+  Value factor = map(
+      {softmax.largest, largest},
+      empty(tensor::getMixedSizes(b, loc, largest), f32), [&](ValueRange x) {
+        Value power = arith::SubFOp::create(b, loc, x[0], finiteOrZero(x[1]));
+        // Nothing was summed where all so far is hidden.
+        return select(isMinusInfinity(x[0]), real(f32, 0.0), emitExp(power));
+      });
+  Value weights = emitWeights(scores, largest, destination);
+  Value sum = map(factor, softmax.sum, [&](ValueRange x) -> Value {
+    return arith::MulFOp::create(b, loc, x[1], x[0]);
+  });
+  sum = emitRowSums<arith::AddFOp>(weights, sum);
+  return {{largest, sum}, weights, factor};
+}
+
+PanelLowering::Normalization
+PanelLowering::emitNormalization(const Tile &tile, const Softmax &softmax) {
+  SmallVector<OpFoldResult> sizes =
+      tensor::getMixedSizes(b, loc, softmax.largest);
+  SmallVector<Value> inputs = {softmax.largest, softmax.sum};
+  if (op.getSink()) { // A6
+    Value sink = tensor::ExtractSliceOp::create(
+        b, loc, op.getSink(), ArrayRef<OpFoldResult>{tile.firstHead},
+        ArrayRef<OpFoldResult>{b.getIndexAttr(tile.numHeads)},
+        ArrayRef<OpFoldResult>{b.getIndexAttr(1)});
+    inputs.push_back(emitConverted(sink, f32));
+  }
+  // The largest of scores and sink, its exponentials' sum, and that of the
+  // largest score.
+  struct Terms {
+    Value maximum, total, factor;
+  };
+  auto emitTerms = [&](ValueRange x) -> Terms {
+    Value one = real(f32, 1.0), largest = finiteOrZero(x[0]);
+    if (!op.getSink())
+      return {largest, x[1], one};
+    Value maximum = finiteOrZero(arith::MaximumFOp::create(b, loc, x[0], x[2]));
+    auto emitShare = [&](Value score) {
+      return emitExp(arith::SubFOp::create(b, loc, score, maximum));
+    };
+    Value factor = emitShare(largest);
+    Value total = arith::AddFOp::create(
+        b, loc, arith::MulFOp::create(b, loc, x[1], factor), emitShare(x[2]));
+    return {maximum, total, factor};
+  };
+  Value inverse = map(inputs, empty(sizes, f32), [&](ValueRange x) {
+    Terms terms = emitTerms(x);
+    Value quotient = arith::DivFOp::create(b, loc, terms.factor, terms.total);
+    return select(isMinusInfinity(x[0]), real(f32, 0.0), quotient);
+  });
+  Value logSumExp = map(inputs, empty(sizes, f32), [&](ValueRange x) {
+    Terms terms = emitTerms(x);
+    Value log = arith::AddFOp::create(b, loc, terms.maximum,
+                                      math::LogOp::create(b, loc, terms.total));
+    return select(isMinusInfinity(x[0]), op.getSink() ? x[2] : minusInfinity(),
+                  log);
+  });
+  return {inverse, logSumExp};
+}
+
+Value PanelLowering::emitSums(const Tile &tile, Value panel, Value factors,
+                              Value exact, Value sums) {
+  int64_t size = op.getValueType().getDimSize(3);
+  auto isHidden = [&](Value weight) { return isMinusZero(weight); };
+  StageInput input = {panel, factors, isHidden, /*marksAreZero=*/true,
+                      -0.0,  Value()};
+  OpFoldResult none = b.getIndexAttr(0), one = b.getIndexAttr(1),
+               rows = b.getIndexAttr(tileRows), columns = b.getIndexAttr(size);
+  // Of keys that are hidden from some rows, others have products.
+  bool hasRowEnds = canBoundKeys();
+  int64_t groupRows = hasRowEnds ? choosePartRows(tileRows) : tileRows;
+  return forEachBlock(tile, sums, [&](Value block, Value column, Value sums) {
+    Value first = arith::MulIOp::create(b, loc, add(tile.firstBlock, block),
+                                        index(kKeys));
+    Value count =
+        arith::MinUIOp::create(b, loc, subtract(tile.end, first), index(kKeys));
+    Value weights = panel;
+    int64_t row = weightRows - tileRows;
+    if (after.kernel || after.mixing) {
+      Value staged =
+          empty({b.getIndexAttr(heads), rows, b.getIndexAttr(kKeys)}, f32);
+      weights = emitStages(tile, after, input, column, tileRows, staged, none);
+      column = zero;
+      row = 0;
+    }
+    auto emitHead = [&](Value c, ValueRange sums) {
+      Value value = emitConverted(
+          extractRows(op.getValue(), tile.batch,
+                      emitKeyHead(add(tile.firstHead, c)), first, count),
+          f32);
+      auto emitRows = [&](Value group, ValueRange sums) {
+        Value begin = arith::MulIOp::create(b, loc, group, index(groupRows));
+        Value visible =
+            hasRowEnds ? emitKeyCount(tile, begin, groupRows, first) : count;
+        Box box = {{c, begin, none}, {one, b.getIndexAttr(groupRows), columns}};
+        Value p = extractBox(weights,
+                             {{c, add(begin, index(row)), column},
+                              {one, b.getIndexAttr(groupRows), visible}},
+                             {groupRows, ShapedType::kDynamic});
+        Value v = extract(value, {{none, none}, {visible, columns}});
+        Value sum = extractBox(sums[0], box, {groupRows, size});
+        sum = scf::IfOp::create(
+                  b, loc, exact,
+                  [&](OpBuilder &, Location) {
+                    scf::YieldOp::create(b, loc, emitExactSums(p, v, sum));
+                  },
+                  [&](OpBuilder &, Location) {
+                    auto product = linalg::MatmulOp::create(
+                        b, loc, sum.getType(), ValueRange{p, v}, sum);
+                    scf::YieldOp::create(b, loc, product.getResult(0));
+                  })
+                  .getResult(0);
+        return SmallVector<Value>{insert(sum, sums[0], box)};
+      };
+      return loop(zero, index(tileRows / groupRows), sums, emitRows);
+    };
+    return loop(zero, index(heads), sums, emitHead).front();
+  });
+}
+
+Value PanelLowering::emitKeyCount(const Tile &tile, Value row, int64_t numRows,
+                                  Value first) {
+  Value position = add(tile.position, add(row, index(scoreRows - tileRows)));
+  VisibleKeys keys =
+      emitVisibleKeys(b, loc, op.getMask(), tile.batch, zero,
+                      {position, add(position, index(numRows - 1))}, tile.end,
+                      op.getMaskCaptures());
+  Value count = arith::MaxSIOp::create(b, loc, subtract(keys.end, first), zero);
+  return arith::MinSIOp::create(b, loc, count, index(kKeys));
+}
+
+Value PanelLowering::emitExactSums(Value weights, Value value, Value sums) {
+  AffineExpr r, j, d;
+  bindDims(b.getContext(), r, j, d);
+  SmallVector<AffineMap> maps = AffineMap::inferFromExprList(
+      {ArrayRef<AffineExpr>{r, j}, {j, d}, {r, d}}, b.getContext());
+  return linalg::GenericOp::create(
+             b, loc, sums.getType(), ValueRange{weights, value}, sums, maps,
+             {utils::IteratorType::parallel, utils::IteratorType::reduction,
+              utils::IteratorType::parallel},
+             [&](OpBuilder &, Location, ValueRange x) {
+               Value sum = arith::AddFOp::create(
+                   b, loc, x[2], arith::MulFOp::create(b, loc, x[0], x[1]));
+               linalg::YieldOp::create(b, loc,
+                                       select(isMinusZero(x[0]), x[2], sum));
+             })
+      .getResult(0);
+}

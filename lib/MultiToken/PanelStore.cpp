@@ -1,0 +1,108 @@
+//===- PanelStore.cpp - Tiles that store the weights of their chunks ------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Mixing after the softmax adds up weights that were divided by the sums of all
+// keys, so that none can begin before the last key of all heads. Head by head,
+// an online softmax goes over chunks that stay in the second-level cache, and
+// stores their weights, relative to the largest score up to then. What they are
+// multiplied by in the end is a factor of each chunk's rows, which mixing has
+// anyway. So what leaves the cache is written once and read once.
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/MultiToken/PanelLowering.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+PanelLowering::Store PanelLowering::createStore() {
+  // As many for each tile: memory of one size is used again by the next.
+  OpFoldResult numChunks = getAsOpFoldResult(b.createOrFold<arith::CeilDivUIOp>(
+                   loc, numKeys, index(chunkBlocks * kKeys))),
+               all = b.getIndexAttr(heads), rows = b.getIndexAttr(weightRows),
+               width = b.getIndexAttr(chunkBlocks * kKeys + margin);
+  return {empty({numChunks, all, rows, width}, f32),
+          empty({numChunks, all, rows}, f32), createSoftmax(heads)};
+}
+
+PanelLowering::Store PanelLowering::storeWeights(const Tile &tile) {
+  int64_t count = getChunkHeads(), features = op.getQueryType().getDimSize(3);
+  OpFoldResult none = b.getIndexAttr(0), one = b.getIndexAttr(1),
+               some = b.getIndexAttr(count), rows = b.getIndexAttr(weightRows);
+  auto storeHeads = [&](Value step, ValueRange stored) {
+    Value c = arith::MulIOp::create(b, loc, step, index(count));
+    Tile part = tile;
+    part.numHeads = count;
+    part.firstHead = add(tile.firstHead, c);
+    part.queries = extractBox(
+        tile.queries,
+        {{c, none, none},
+         {some, b.getIndexAttr(scoreRows), b.getIndexAttr(features)}},
+        {count, scoreRows, features});
+    auto storeChunk = [&](const Tile &chunk, Value panel, ValueRange carried) {
+      Box columns = getKeyColumns(chunk);
+      Box place = {{chunk.chunk, c, none, none},
+                   {one, some, rows, columns.sizes.back()}};
+      Value destination = extractBox(carried[0], place,
+                                     {count, weightRows, ShapedType::kDynamic});
+      Update update = emitUpdate(extract(panel, columns),
+                                 {carried[2], carried[3]}, destination);
+      return SmallVector<Value>{
+          insert(update.weights, carried[0], place),
+          insert(update.softmax.largest, carried[1],
+                 {{chunk.chunk, c, none}, {one, some, rows}}),
+          update.softmax.largest, update.softmax.sum};
+    };
+    Softmax start = createSoftmax(count);
+    SmallVector<Value> results = forEachChunk(
+        part, {stored[0], stored[1], start.largest, start.sum}, storeChunk);
+    Box place = {{c, none}, {some, rows}};
+    return SmallVector<Value>{results[0], results[1],
+                              insert(results[2], stored[2], place),
+                              insert(results[3], stored[3], place)};
+  };
+  Store start = createStore();
+  SmallVector<Value> stored = loop(
+      zero, index(heads / count),
+      {start.weights, start.largest, start.softmax.largest, start.softmax.sum},
+      storeHeads);
+  return {stored[0], stored[1], {stored[2], stored[3]}};
+}
+
+PanelLowering::TileResult PanelLowering::emitStoredTile(const Tile &tile) {
+  Store store = storeWeights(tile);
+  Normalization normalization = emitNormalization(tile, store.softmax);
+  Value factors =
+      map({store.softmax.largest, normalization.inverse}, store.largest,
+          [&](ValueRange x) {
+            Value power =
+                arith::SubFOp::create(b, loc, x[2], finiteOrZero(x[0]));
+            Value factor = arith::MulFOp::create(b, loc, emitExp(power), x[1]);
+            // All keys of the chunk and before are hidden.
+            return select(isMinusInfinity(x[2]), real(f32, 0.0), factor);
+          },
+          /*alignLast=*/{true, true});
+  OpFoldResult none = b.getIndexAttr(0), one = b.getIndexAttr(1),
+               all = b.getIndexAttr(heads), rows = b.getIndexAttr(weightRows);
+  auto type = cast<RankedTensorType>(store.weights.getType());
+  auto emitRound = [&](ValueRange destinations, Value exact) {
+    auto emitChunk = [&](const Tile &chunk, ValueRange sums) {
+      Value weights =
+          extractBox(store.weights,
+                     {{chunk.chunk, none, none, none},
+                      {one, all, rows, b.getIndexAttr(type.getDimSize(3))}},
+                     type.getShape().drop_front());
+      Value ofRows =
+          extractBox(factors, {{chunk.chunk, none, none}, {one, all, rows}},
+                     {heads, weightRows});
+      return SmallVector<Value>{
+          emitSums(chunk, weights, ofRows, exact, sums[0])};
+    };
+    return loopOverChunks(tile, fill(destinations[0], 0.0), emitChunk);
+  };
+  return {emitUntilFinite(createSums(), emitRound).front(), normalization};
+}

@@ -1,0 +1,187 @@
+//===- PanelTiles.cpp - Tiles of one panel, and of a panel for each chunk -===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Without stages after the softmax, it is an online softmax: what was summed
+// before a chunk is multiplied by exp(m - new m).
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/MultiToken/PanelLowering.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+/// Rows of a tile with a panel of all keys, and of all its heads, but of the
+/// smallest: of more, it would not stay in the second-level cache.
+static constexpr int64_t kMostRowsOfPanel = 48, kMostRowsOfHeads = 384;
+
+/// Elements of a chunk's panel at most, but of one of the smallest.
+static constexpr int64_t kMostOfChunk = 64 * 1024;
+
+/// Blocks of keys of a chunk at most. More make a panel larger, and what is
+/// done once for a chunk no cheaper.
+static constexpr int64_t kMostBlocksOfChunk = 8;
+
+/// Tiles have fewer rows than may be, but not fewer than these, if the last one
+/// is fuller then.
+static constexpr int64_t kLeastRowsOfChoice = 48;
+
+int64_t PanelLowering::chooseRows(int64_t mostRows) {
+  int64_t numRows = cast<ShapedType>(op.getOutput().getType()).getDimSize(2);
+  int64_t largest = llvm::alignDown(mostRows, kRowMultiple);
+  if (!ShapedType::isDynamic(numRows) && numRows <= mostRows)
+    return numRows;
+  if (largest < kLeastRowsOfChoice)
+    return mostRows;
+  if (ShapedType::isDynamic(numRows))
+    return largest;
+  // Twice those of the output, for the stages and the values.
+  auto countRows = [&](int64_t rows) {
+    return llvm::divideCeil(numRows, rows) *
+           (2 * rows + llvm::alignTo(rows + op.getHalo(), kRowMultiple));
+  };
+  int64_t best = largest;
+  for (int64_t rows = largest; rows >= kLeastRowsOfChoice; rows -= kRowMultiple)
+    if (countRows(rows) < countRows(best))
+      best = rows;
+  return best;
+}
+
+void PanelLowering::chooseTile(int64_t mostRows) {
+  margin = llvm::alignTo(
+      std::max<int64_t>({before.getKeyHalo(), after.getKeyHalo(), 1}), 16);
+  // A convolution after the softmax reads across chunks.
+  bool hasChunks = !after.kernel;
+  if (!hasChunks)
+    mostRows = std::min({mostRows, kMostRowsOfPanel,
+                         std::max(kMostRowsOfHeads / heads, kRowMultiple)});
+  tileRows = chooseRows(mostRows);
+  int64_t multiple = tileRows < kRowMultiple ? 1 : kRowMultiple;
+  weightRows = llvm::alignTo(tileRows + after.getQueryHalo(), multiple);
+  scoreRows = llvm::alignTo(weightRows + before.getQueryHalo(), multiple);
+  lead = before.kernel ? margin : 0;
+  leadBlocks = llvm::divideCeil(lead, kKeys);
+  firstColumn = after.kernel ? margin : 0;
+  chunkBlocks = 0;
+  if (!hasChunks)
+    return;
+  int64_t blocks = kMostOfChunk / (getChunkHeads() * scoreRows * kKeys);
+  if (int64_t keys = op.getKeyType().getDimSize(2);
+      !ShapedType::isDynamic(keys))
+    blocks = std::min(blocks, int64_t(llvm::divideCeil(keys, kKeys)));
+  chunkBlocks = std::clamp<int64_t>(blocks, 1, kMostBlocksOfChunk);
+}
+
+SmallVector<Value> PanelLowering::emitUntilFinite(
+    ValueRange destinations,
+    function_ref<SmallVector<Value>(ValueRange, Value exact)> body) {
+  Value no = arith::ConstantOp::create(b, loc, b.getBoolAttr(false)),
+        yes = arith::ConstantOp::create(b, loc, b.getBoolAttr(true));
+  SmallVector<Value> initial(destinations);
+  initial.push_back(no);
+  auto rounds = scf::WhileOp::create(
+      b, loc, TypeRange(ValueRange(initial)), initial,
+      [&](OpBuilder &, Location, ValueRange carried) {
+        Value exact = carried.back();
+        SmallVector<Value> results = body(carried.drop_back(), exact);
+        Value isFinite =
+            AllFiniteOp::create(b, loc, b.getI1Type(), results.front());
+        Value done = arith::OrIOp::create(b, loc, exact, isFinite);
+        results.push_back(exact);
+        scf::ConditionOp::create(
+            b, loc, arith::XOrIOp::create(b, loc, done, yes), results);
+      },
+      [&](OpBuilder &, Location, ValueRange carried) {
+        SmallVector<Value> next(carried.drop_back());
+        next.push_back(yes);
+        scf::YieldOp::create(b, loc, next);
+      });
+  return llvm::to_vector_of<Value>(rounds.getResults().drop_back());
+}
+
+PanelLowering::TileResult PanelLowering::emitWholeTile(const Tile &tile) {
+  Value overlap = emitOverlap(tile);
+  Value panel = emitPanel(tile, overlap);
+  Box columns = getKeyColumns(tile);
+  Update update = emitUpdate(extract(panel, columns), createSoftmax(heads));
+  panel = fillMargins(tile, insert(update.weights, panel, columns));
+  Normalization normalization = emitNormalization(tile, update.softmax);
+  // Weights of 0 make NaN of what a hidden row must not hold. That is rare.
+  auto emitRound = [&](ValueRange destinations, Value exact) {
+    return SmallVector<Value>{emitSums(tile, panel, normalization.inverse,
+                                       exact, fill(destinations[0], 0.0))};
+  };
+  return {emitUntilFinite(createSums(), emitRound).front(), normalization};
+}
+
+SmallVector<Value> PanelLowering::loopOverChunks(
+    const Tile &tile, ValueRange initial,
+    function_ref<SmallVector<Value>(const Tile &, ValueRange)> body) {
+  Value size = index(chunkBlocks);
+  Value count = arith::CeilDivUIOp::create(b, loc, tile.numBlocks, size);
+  return loop(zero, count, initial, [&](Value number, ValueRange carried) {
+    Tile chunk = tile;
+    Value skipped = arith::MulIOp::create(b, loc, number, size);
+    chunk.chunk = number;
+    chunk.firstBlock = add(tile.firstBlock, skipped);
+    chunk.numBlocks =
+        arith::MinUIOp::create(b, loc, subtract(tile.numBlocks, skipped), size);
+    return body(chunk, carried);
+  });
+}
+
+SmallVector<Value> PanelLowering::forEachChunk(
+    const Tile &tile, ValueRange initial,
+    function_ref<SmallVector<Value>(const Tile &, Value, ValueRange)> body) {
+  // What convolutions read of the chunk before goes along.
+  SmallVector<Value> carried(initial);
+  if (Value overlap = emitOverlap(tile))
+    carried.push_back(overlap);
+  auto emitChunk = [&](const Tile &chunk, ValueRange carried) {
+    Value overlap = lead > 0 ? carried.back() : Value();
+    Value panel = emitPanel(chunk, overlap);
+    SmallVector<Value> results =
+        body(chunk, panel, carried.take_front(initial.size()));
+    if (overlap)
+      results.push_back(overlap);
+    return results;
+  };
+  SmallVector<Value> results = loopOverChunks(tile, carried, emitChunk);
+  results.truncate(initial.size());
+  return results;
+}
+
+PanelLowering::TileResult PanelLowering::emitChunkedTile(const Tile &tile) {
+  Softmax start = createSoftmax(heads);
+  auto emitRound = [&](ValueRange destinations, Value exact) {
+    SmallVector<Value> initial = {fill(destinations[0], 0.0),
+                                  fill(destinations[1], -kInfinity),
+                                  fill(destinations[2], 0.0)};
+    auto emitChunk = [&](const Tile &chunk, Value panel, ValueRange carried) {
+      Box columns = getKeyColumns(chunk);
+      Update update =
+          emitUpdate(extract(panel, columns), {carried[1], carried[2]});
+      Value factor =
+          extract(update.factor,
+                  {{b.getIndexAttr(0), b.getIndexAttr(weightRows - tileRows)},
+                   {b.getIndexAttr(heads), b.getIndexAttr(tileRows)}});
+      Value sums = map(factor, carried[0], [&](ValueRange x) -> Value {
+        return arith::MulFOp::create(b, loc, x[1], x[0]);
+      });
+      panel = insert(update.weights, panel, columns);
+      sums = emitSums(chunk, panel, Value(), exact, sums);
+      return SmallVector<Value>{sums, update.softmax.largest,
+                                update.softmax.sum};
+    };
+    return forEachChunk(tile, initial, emitChunk);
+  };
+  SmallVector<Value> results =
+      emitUntilFinite({createSums(), start.largest, start.sum}, emitRound);
+  return {results[0], emitNormalization(tile, {results[1], results[2]})};
+}

@@ -1,0 +1,314 @@
+//===- AttentionToOnline.cpp - A tile of queries to its online form -------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+//   query (n, Dk)  --scale, pad with 0-->  (L, Dk)  --transpose-->  (Dk, L)
+//   in pairs:      --pad with 0-->  (L, Dk/2, 2)  --transpose-->  (Dk/2, L, 2)
+//   for matrix units:  --pad with 0-->  (L, Dk)
+//   attn.online_attention over all keys, from an empty state or the sink
+//   O (Dv, L)  --divide by l, transposed-->  (L, Dv)  --first n rows-->  output
+//
+// n is the dynamic number of queries of a ragged tile, at most L.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/AttnOps.h"
+#include "lib/Online/OnlineForm.h"
+#include "lib/Online/OnlineQuery.h"
+#include "lib/Online/OnlineTensors.h"
+#include "lib/Online/Passes.h"
+#include "lib/Online/SharedOperands.h"
+#include "lib/Online/Transforms.h"
+#include "lib/Plan/OptionChecks.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Interfaces/ValueBoundsOpInterface.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <limits>
+
+namespace mlir::attn {
+#define GEN_PASS_DEF_ATTENTIONTOONLINE
+#include "lib/Online/Passes.h.inc"
+} // namespace mlir::attn
+
+using namespace mlir;
+using namespace mlir::attn;
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// Emits the online form of one op.
+class OnlineForm : OnlineTensors {
+public:
+  OnlineForm(AttentionOp op, OpBuilder &builder, OnlineLayout layout,
+             int64_t lanes, SharedOperands &shared)
+      : OnlineTensors(builder, op), layout(layout),
+        isNarrow(op.getElementType() != type),
+        inRows(layout == OnlineLayout::Rows ||
+               layout == OnlineLayout::Matrices),
+        inPairs(layout == OnlineLayout::Pairs),
+        inMatrices(layout == OnlineLayout::Matrices), lanes(lanes),
+        shared(shared) {}
+
+  SmallVector<Value> emit() {
+    auto online = emitOnline();
+    SmallVector<Value> results = {
+        emitOutput(online.getResult(0), online.getResult(2))};
+    if (op.getLogSumExp())
+      results.push_back(
+          emitLogSumExp(online.getResult(1), online.getResult(2)));
+    return results;
+  }
+
+  OnlineAttentionOp emitOnline() {
+    rows = tensor::getMixedSize(b, loc, op.getQuery(), 2);
+    Value query = emitOnlineQuery(b, op, layout, lanes, rows);
+    Value key = slice(op.getKey());
+    Value value = inPairs && !isReadByOneTile(b, op.getValue())
+                      ? shared.getPacks(b, loc, op.getValue())
+                      : slice(op.getValue());
+    SmallVector<Value> state = emitInitialState();
+    Value zero = arith::ConstantIndexOp::create(b, loc, 0);
+    Value exact = arith::ConstantOp::create(b, loc, b.getBoolAttr(false));
+    auto online = OnlineAttentionOp::create(
+        b, loc, TypeRange(state), query, key, value, state,
+        /*batch=*/zero, /*head=*/zero, emitPosition(), /*first_key=*/zero,
+        getValueOrCreateConstantIndexOp(b, loc, rows), exact,
+        scalesQuery(op, layout) ? Value() : emitScale(), op.getScoreCaptures(),
+        op.getMaskCaptures(), inRows);
+    online.getScoreRegion().takeBody(op.getScore());
+    online.getMaskRegion().takeBody(op.getMask());
+    return online;
+  }
+
+private:
+  /// Accumulator, maximum and sum of no key, or of the sink (A6).
+  SmallVector<Value> emitInitialState() {
+    int64_t valueSize = op.getValueType().getDimSize(3);
+    int64_t numRows = inMatrices ? lanes : op.getQueryType().getDimSize(2);
+    Value accumulator =
+        inRows ? empty({numRows, valueSize}) : empty({valueSize, lanes});
+    SmallVector<Value> state = {fill(accumulator, 0.0)};
+    if (!op.getSink()) {
+      state.push_back(fill(empty({lanes}), -kInfinity));
+      state.push_back(fill(empty({lanes}), 0.0));
+      return state;
+    }
+    if (cast<RankedTensorType>(op.getSink().getType()).getRank() == 2) {
+      Value sinks = emitRowSinks();
+      state.push_back(sinks);
+      state.push_back(
+          map({sinks}, empty({lanes}), {identity(1)},
+              [&](ValueRange sink) { return emitSinkSum(sink[0]); }));
+      return state;
+    }
+    Value zero = arith::ConstantIndexOp::create(b, loc, 0);
+    Value sink = tensor::ExtractOp::create(b, loc, op.getSink(), zero);
+    if (sink.getType() != type)
+      sink = arith::ExtFOp::create(b, loc, type, sink);
+    state.push_back(fill(empty({lanes}), sink));
+    state.push_back(fill(empty({lanes}), emitSinkSum(sink)));
+    return state;
+  }
+
+  /// The sum of the softmax with nothing but a sink.
+  Value emitSinkSum(Value sink) {
+    Value isNone = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ,
+                                         sink, real(-kInfinity));
+    return arith::SelectOp::create(b, loc, isNone, real(0.0), real(1.0));
+  }
+
+  /// The sinks of rows, none in lanes without a row.
+  Value emitRowSinks() {
+    OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
+    auto sinks = cast<RankedTensorType>(op.getSink().getType());
+    Value source = tensor::ExtractSliceOp::create(
+        b, loc,
+        RankedTensorType::get(sinks.getShape().take_back(),
+                              sinks.getElementType()),
+        op.getSink(), ArrayRef{zero, zero}, ArrayRef{one, rows},
+        ArrayRef{one, one});
+    Value all = fill(empty({lanes}), -kInfinity);
+    Value part = tensor::ExtractSliceOp::create(b, loc, all, ArrayRef{zero},
+                                                ArrayRef{rows}, ArrayRef{one});
+    part = map({source}, part, {identity(1)}, [&](ValueRange sink) -> Value {
+      if (sink[0].getType() == type)
+        return sink[0];
+      return arith::ExtFOp::create(b, loc, type, sink[0]);
+    });
+    return tensor::InsertSliceOp::create(b, loc, part, all, ArrayRef{zero},
+                                         ArrayRef{rows}, ArrayRef{one});
+  }
+
+  /// Position of the first query, A5.
+  Value emitPosition() {
+    Value queries = getValueOrCreateConstantIndexOp(b, loc, rows);
+    Value keys = b.createOrFold<tensor::DimOp>(loc, op.getKey(), 2);
+    Value zero = arith::ConstantIndexOp::create(b, loc, 0);
+    return op.createFirstPosition(b, zero, queries, keys);
+  }
+
+  /// `O / l`, 0 for an empty row (A14), as rows of the output.
+  Value emitOutput(Value accumulator, Value sum) {
+    auto type = cast<RankedTensorType>(accumulator.getType());
+    int64_t numRows = inRows ? type.getDimSize(0) : lanes;
+    int64_t size = type.getDimSize(inRows ? 1 : 0);
+    Value inverse =
+        map({sum}, empty({lanes}), {identity(1)}, [&](ValueRange arguments) {
+          Value isEmpty = arith::CmpFOp::create(
+              b, loc, arith::CmpFPredicate::OEQ, arguments[0], real(0.0));
+          Value quotient =
+              arith::DivFOp::create(b, loc, real(1.0), arguments[0]);
+          return arith::SelectOp::create(b, loc, isEmpty, real(0.0), quotient)
+              .getResult();
+        });
+    if (inRows)
+      inverse = tensor::ExtractSliceOp::create(
+          b, loc, inverse, ArrayRef<OpFoldResult>{b.getIndexAttr(0)},
+          ArrayRef<OpFoldResult>{b.getIndexAttr(numRows)},
+          ArrayRef<OpFoldResult>{b.getIndexAttr(1)});
+    // Transposed, divided and narrowed in one pass.
+    AffineExpr q = b.getAffineDimExpr(0), d = b.getAffineDimExpr(1);
+    AffineMap columns = AffineMap::get(2, 0, {d, q}, b.getContext());
+    Value init = tensor::EmptyOp::create(
+        b, loc, ArrayRef<int64_t>{numRows, size}, op.getElementType());
+    Value outputs = map(
+        {accumulator, inverse}, init,
+        {inRows ? identity(2) : columns, AffineMap::get(2, 0, q)},
+        [&](ValueRange arguments) -> Value {
+          Value output =
+              arith::MulFOp::create(b, loc, arguments[0], arguments[1]);
+          if (!isNarrow)
+            return output;
+          return arith::TruncFOp::create(b, loc, op.getElementType(), output);
+        });
+    return insert(outputs, op.getOutput(), {rows, b.getIndexAttr(size)});
+  }
+
+  /// `m + log(l)`.
+  Value emitLogSumExp(Value maximum, Value sum) {
+    Value all = map({maximum, sum}, empty({lanes}), {identity(1), identity(1)},
+                    [&](ValueRange arguments) -> Value {
+                      Value log = math::LogOp::create(b, loc, arguments[1]);
+                      return arith::AddFOp::create(b, loc, arguments[0], log);
+                    });
+    return insert(all, op.getLogSumExp(), {rows});
+  }
+
+  /// Writes the first rows of `source` as the only batch entry and head of
+  /// `destination`.
+  Value insert(Value source, Value destination, ArrayRef<OpFoldResult> sizes) {
+    SmallVector<OpFoldResult> offsets(sizes.size(), b.getIndexAttr(0));
+    SmallVector<OpFoldResult> strides(sizes.size(), b.getIndexAttr(1));
+    Value part =
+        tensor::ExtractSliceOp::create(b, loc, source, offsets, sizes, strides);
+    offsets.append(2, b.getIndexAttr(0));
+    strides.append(2, b.getIndexAttr(1));
+    SmallVector<OpFoldResult> whole(2, b.getIndexAttr(1));
+    llvm::append_range(whole, sizes);
+    return tensor::InsertSliceOp::create(b, loc, part, destination, offsets,
+                                         whole, strides);
+  }
+
+  OnlineLayout layout;
+  bool isNarrow; ///< Query, key and value are, and the output.
+  bool inRows, inPairs, inMatrices;
+  int64_t lanes;
+  SharedOperands &shared;
+  OpFoldResult rows; ///< Number of queries, n.
+};
+
+} // namespace
+
+bool attn::canComputeInRows(AttentionOp op, int64_t lanes) {
+  int64_t rows = op.getQueryType().getDimSize(2);
+  int64_t keySize = op.getQueryType().getDimSize(3);
+  int64_t valueSize = op.getValueType().getDimSize(3);
+  return !op.isPacked() && !op.hasDropout() && !op.getElementType().isF64() &&
+         rows >= 1 && rows <= lanes && keySize % lanes == 0 &&
+         valueSize % lanes == 0 && keySize > 0 && valueSize > 0;
+}
+
+bool attn::canComputeInPairs(AttentionOp op) {
+  int64_t headSize = op.getQueryType().getDimSize(3);
+  return op.getElementType().isBF16() && !op.hasDropout() &&
+         headSize % 2 == 0 && headSize > 0;
+}
+
+bool attn::needsReferenceLowering(AttentionOp op) {
+  return op->getNumResults() == 0 || op.isPacked() || op.hasDropout() ||
+         op.isKnownEmpty() || op.getElementType().isF64();
+}
+
+LogicalResult attn::convertAttentionToOnline(RewriterBase &rewriter,
+                                             AttentionOp op,
+                                             int64_t maximumLanes,
+                                             int64_t laneMultiple, bool inPairs,
+                                             bool inMatrices,
+                                             SharedOperands &shared) {
+  ShapedType query = op.getQueryType();
+  if (needsReferenceLowering(op) || query.getDimSize(0) != 1 ||
+      query.getDimSize(1) != 1)
+    return rewriter.notifyMatchFailure(op, "not one head of one sequence");
+  FailureOr<int64_t> bound = ValueBoundsConstraintSet::computeConstantBound(
+      presburger::BoundType::UB, {op.getQuery(), 2},
+      /*stopCondition=*/nullptr, /*closedUB=*/true);
+  if (failed(bound) || *bound > maximumLanes)
+    return rewriter.notifyMatchFailure(op, "too many queries for one tile");
+  auto layout = OnlineLayout::Lanes;
+  // For more than half a vector of queries, pairs cost less than to widen keys
+  // and values, if heads fill registers with them.
+  bool hasPairs = inPairs && canComputeInPairs(op);
+  bool prefersPairs = hasPairs && query.getDimSize(2) > laneMultiple / 2 &&
+                      query.getDimSize(3) % (2 * laneMultiple) == 0;
+  if (inMatrices)
+    layout = OnlineLayout::Matrices;
+  else if (canComputeInRows(op, laneMultiple) && !prefersPairs)
+    layout = OnlineLayout::Rows;
+  else if (hasPairs)
+    layout = OnlineLayout::Pairs;
+  int64_t lanes = llvm::alignTo(std::max<int64_t>(1, *bound), laneMultiple);
+  rewriter.setInsertionPoint(op);
+  rewriter.replaceOp(op,
+                     OnlineForm(op, rewriter, layout, lanes, shared).emit());
+  return success();
+}
+
+OnlineAttentionOp attn::emitOnlineInMatrices(OpBuilder &b, AttentionOp op,
+                                             int64_t lanes) {
+  SharedOperands shared;
+  return OnlineForm(op, b, OnlineLayout::Matrices, lanes, shared).emitOnline();
+}
+
+namespace {
+struct AttentionToOnline
+    : attn::impl::AttentionToOnlineBase<AttentionToOnline> {
+  using AttentionToOnlineBase::AttentionToOnlineBase;
+
+  void runOnOperation() override {
+    if (failed(reportOptions(getOperation(),
+                             {checkRange(maximumLanes, 1, kMostOfTile),
+                              checkLaneMultiple(laneMultiple)})))
+      return signalPassFailure();
+    IRRewriter rewriter(&getContext());
+    SmallVector<AttentionOp> ops;
+    getOperation()->walk([&](AttentionOp op) { ops.push_back(op); });
+    SharedOperands shared;
+    for (AttentionOp op : ops)
+      (void)convertAttentionToOnline(rewriter, op, maximumLanes, laneMultiple,
+                                     inPairs, inMatrices, shared);
+  }
+};
+} // namespace

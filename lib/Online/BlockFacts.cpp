@@ -1,0 +1,53 @@
+//===- BlockFacts.cpp - What a block of keys is before its scores ---------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Online/BlockFacts.h"
+#include "dialect/AttnOps.h"
+#include "lib/Regions/MaskAnalysis.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+BlockFacts attn::emitBlockFacts(OpBuilder &b, OnlineAttentionOp op) {
+  Location loc = op.getLoc();
+  Value no = arith::ConstantOp::create(b, loc, b.getBoolAttr(false));
+  Value yes = arith::ConstantOp::create(b, loc, b.getBoolAttr(true));
+  BlockFacts facts = {Value(), no, yes};
+  if (!op.hasMask() && !op.hasScore())
+    return facts;
+  Value one = arith::ConstantIndexOp::create(b, loc, 1);
+  auto range = [&](Value first, Value count) -> IndexRange {
+    Value end = b.createOrFold<arith::AddIOp>(loc, first, count);
+    return {first, b.createOrFold<arith::SubIOp>(loc, end, one)};
+  };
+  Value keys = getValueOrCreateConstantIndexOp(
+      b, loc, tensor::getMixedSize(b, loc, op.getKey(), 0));
+  RegionTile tile;
+  tile.batch = op.getBatch();
+  tile.head = op.getHead();
+  tile.positions = range(op.getPosition(), op.getNumQueries());
+  tile.keys = range(op.getFirstKey(), keys);
+  if (op.hasMask()) {
+    tile.captures = op.getMaskCaptures();
+    BlockVerdict verdict = emitBlockVerdict(b, loc, op.getMaskRegion(), tile);
+    if (!matchPattern(verdict.isEmpty, m_Zero()))
+      facts.isEmpty = verdict.isEmpty;
+    facts.isPartial = b.createOrFold<arith::XOrIOp>(loc, verdict.isFull, yes);
+    facts.isDefined = emitIsDefined(b, loc, op.getMaskRegion(), tile);
+  }
+  if (op.hasScore()) {
+    tile.captures = op.getScoreCaptures();
+    facts.isDefined = b.createOrFold<arith::AndIOp>(
+        loc, facts.isDefined, emitIsDefined(b, loc, op.getScoreRegion(), tile));
+  }
+  return facts;
+}

@@ -1,0 +1,75 @@
+//===- CachedRows.h - Rows that lie in a cache ------------------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_ONLINE_CACHEDROWS_H
+#define ATTN_ONLINE_CACHEDROWS_H
+
+#include "dialect/AttnOps.h"
+
+#include "mlir/IR/PatternMatch.h"
+
+#include <optional>
+
+namespace mlir::attn {
+
+/// A matrix of keys or values that is positions of one head of one sequence of
+/// an `attn.cache_read`.
+class CachedRows {
+public:
+  CachedRows(CacheReadOp read, OpFoldResult batch, OpFoldResult head,
+             OpFoldResult first)
+      : read(read), batch(batch), head(head), first(first) {}
+
+  /// Nothing if `matrix` is something else.
+  static std::optional<CachedRows> match(Value matrix);
+
+  /// Whether two matrices are both that, with elements of one type.
+  static bool areAlike(Value a, Value b);
+
+  /// Of the cache.
+  Type getElementType() { return read.getCacheType().getElementType(); }
+
+  /// Positions that are side by side wherever they begin at a multiple of it:
+  /// of a page, or a ring. 0 if all are; nothing if that is not known.
+  std::optional<int64_t> getUnit();
+
+  /// The positions of the range that are stored, an attention may see no others
+  /// (C12).
+  std::pair<Value, Value> clampToStored(OpBuilder &b, Location loc, Value begin,
+                                        Value end);
+
+  /// Some rows of the one head.
+  struct Rows {
+    Value elements; ///< (count, D), of the cache's element type.
+    Value scales;   ///< (count); null unless elements are i8.
+  };
+  /// `count` rows from `position` on, as they lie in the cache: where they are
+  /// side by side.
+  Rows extract(OpBuilder &b, Location loc, Value position, OpFoldResult count);
+
+  /// The position of the matrix's first row.
+  OpFoldResult getFirst() { return first; }
+
+  /// Room for `count` rows, with nothing in it.
+  Rows allocate(OpBuilder &b, Location loc, int64_t count);
+
+  /// Copies the rows of positions from `begin` up to `end`, wherever they lie,
+  /// to those of `rows`, the first of which is that of position `first`.
+  Rows gather(OpBuilder &b, Location loc, Value begin, Value end, Value first,
+              Rows rows);
+
+  /// The first `count` of some rows.
+  static Rows take(OpBuilder &b, Location loc, Rows rows, OpFoldResult count);
+
+private:
+  CacheReadOp read;
+  OpFoldResult batch, head, first;
+};
+
+} // namespace mlir::attn
+
+#endif // ATTN_ONLINE_CACHEDROWS_H

@@ -1,0 +1,407 @@
+//===- DecomposeOnline.cpp - A block of keys in three steps ---------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+//   if the mask may keep a position of the block
+//     S (j, q)   = key (j, d) * query (d, q)              linalg
+//     P, m, l, c = attn.online_softmax of S
+//     O (d, q)   = c (q) * O + value (j, d) * P (j, q)    linalg
+//
+// A block that is computed exactly (A13) leaves out the products with a weight
+// of -0.0, which only a hidden position has.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/AttnOps.h"
+#include "dialect/Online/OnlinePacks.h"
+#include "lib/Online/BlockFacts.h"
+#include "lib/Online/FirstBlock.h"
+#include "lib/Online/IntegerScores.h"
+#include "lib/Online/OnlineInPairs.h"
+#include "lib/Online/Passes.h"
+#include "lib/Online/StoredElements.h"
+#include "lib/Online/Sums.h"
+#include "lib/Online/Transforms.h"
+#include "lib/Online/TrimBlock.h"
+#include "lib/Plan/OptionChecks.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Interfaces/ValueBoundsOpInterface.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace mlir::attn {
+#define GEN_PASS_DEF_DECOMPOSEONLINE
+#include "lib/Online/Passes.h.inc"
+} // namespace mlir::attn
+
+using namespace mlir;
+using namespace mlir::attn;
+
+namespace {
+
+/// Rows that attn.online_softmax may write after the last key.
+constexpr int64_t kRowMultiple = 8;
+
+/// Emits the steps of one block.
+class Decomposition {
+public:
+  Decomposition(OnlineAttentionOp op, OpBuilder &builder, int64_t maximumKeys,
+                bool withIntegers, Value isFirst)
+      : op(op), b(builder), loc(op.getLoc()),
+        type(cast<RankedTensorType>(op.getAccumulator().getType())
+                 .getElementType()),
+        lanes(op.getNumLanes()),
+        maximumKeys(llvm::alignTo(
+            std::max<int64_t>(1, maximumKeys),
+            op.isInPairs() ? OnlineAttentionOp::kKeysPerPack : kRowMultiple)),
+        withIntegers(withIntegers), isFirst(isFirst) {}
+
+  SmallVector<Value> emit() {
+    BlockFacts facts = emitBlockFacts(b, op);
+    if (!facts.isEmpty)
+      return emitBlock(facts);
+    auto block = scf::IfOp::create(b, loc, TypeRange(op.getOuts()),
+                                   facts.isEmpty, /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(block.thenBlock());
+    SmallVector<Value> state(op.getOuts());
+    state[0] = emitZerosIf(b, loc, isFirst, state[0],
+                           [&](OpBuilder &) { return state[0]; });
+    scf::YieldOp::create(b, loc, state);
+    b.setInsertionPointToStart(block.elseBlock());
+    scf::YieldOp::create(b, loc, emitBlock(facts));
+    return block.getResults();
+  }
+
+private:
+  SmallVector<Value> emitBlock(const BlockFacts &facts) {
+    OnlineAttentionOp whole = op;
+    FailureOr<TrimmedBlock> trimmed =
+        emitTrimmedBlock(b, whole, facts.isPartial, maximumKeys);
+    if (succeeded(trimmed)) {
+      op = trimmed->op;
+      lead = trimmed->lead;
+    }
+    numValues = numKeys = tensor::getMixedSize(b, loc, op.getKey(), 0);
+    if (lead)
+      numKeys = affine::makeComposedFoldedAffineApply(
+          b, loc, b.getAffineSymbolExpr(0) - b.getAffineSymbolExpr(1),
+          {numValues, lead});
+    SmallVector<Value> state = emitSteps(facts);
+    if (op != whole)
+      op.erase();
+    return state;
+  }
+
+  SmallVector<Value> emitSteps(const BlockFacts &facts) {
+    // Weights in pairs begin with a pack, scores after its lead.
+    Value all = empty(
+        {maximumKeys + (lead ? OnlineAttentionOp::kKeysPerPack : 0), lanes});
+    Value firstKey = op.getFirstKey();
+    if (lead)
+      firstKey = arith::AddIOp::create(b, loc, firstKey, lead);
+    Value scores = emitScores(lead ? afterLead(all) : all);
+    SmallVector<Value> outs = {scores, op.getMaximum(), op.getSum(),
+                               empty({lanes})};
+    auto softmax = OnlineSoftmaxOp::create(
+        b, loc, TypeRange(outs), outs, op.getBatch(), op.getHead(),
+        op.getPosition(), firstKey, op.getNumQueries(),
+        getValueOrCreateConstantIndexOp(b, loc, numKeys), facts.isPartial,
+        facts.isDefined, op.getExact(), op.getScale(), op.getScoreCaptures(),
+        op.getMaskCaptures());
+    softmax.getScoreRegion().takeBody(op.getScoreRegion());
+    softmax.getMaskRegion().takeBody(op.getMaskRegion());
+    Value weights = softmax.getResult(0);
+    if (lead)
+      weights = tensor::InsertSliceOp::create(
+          b, loc, weights, all, leadOffsets(), maximumSizes(), strides());
+    Value accumulator = emitAccumulator(weights, softmax.getResult(3));
+    return {accumulator, softmax.getResult(1), softmax.getResult(2)};
+  }
+
+  /// The products of key and query, in the first rows of `all`, (K, L).
+  Value emitScores(Value all) {
+    if (withIntegers)
+      return emitIntegerScores(b, loc, stored(op.getKey()), op.getQuery(), all);
+    Value zero = arith::ConstantOp::create(b, loc, b.getFloatAttr(type, 0.0));
+    if (op.getInRows())
+      return emitScoresInRows(
+          linalg::FillOp::create(b, loc, zero, all).getResult(0));
+    Value part = rows(b, all);
+    part = linalg::FillOp::create(b, loc, zero, part).getResult(0);
+    if (!op.isInPairs())
+      wideKeys = widen(b, op.getKey());
+    part = op.isInPairs()
+               ? emitScoresInPairs(b, loc, keys(), op.getQuery(), part)
+               : linalg::MatmulOp::create(b, loc, part.getType(),
+                                          ValueRange{wideKeys, op.getQuery()},
+                                          ValueRange{part})
+                     .getResult(0);
+    return tensor::InsertSliceOp::create(b, loc, part, all, offsets(), sizes(),
+                                         strides());
+  }
+
+  /// The products in the first lanes of all.
+  Value emitScoresInRows(Value all) {
+    AffineExpr j, q, d;
+    bindDims(b.getContext(), j, q, d);
+    auto [key, scales] = stored(op.getKey());
+    Value part = emitSumOfProducts(b, loc, {key, op.getQuery()},
+                                   queries(b, all), {{j, d}, {q, d}, {j, q}});
+    all = tensor::InsertSliceOp::create(b, loc, part, all, offsets(),
+                                        queriesOfKeys(), strides());
+    if (!scales)
+      return all;
+    part = emitScaledRows(b, all, scales);
+    return tensor::InsertSliceOp::create(b, loc, part, all, offsets(), sizes(),
+                                         strides());
+  }
+
+  /// The rows of the keys that there are, each times its scale: once for a row,
+  /// where i8 would be multiplied element by element.
+  Value emitScaledRows(OpBuilder &b, Value matrix, Value scales) {
+    return emitProduct(b, loc, rows(b, matrix), scales, b.getAffineDimExpr(0));
+  }
+
+  /// `c * O + value * P`. The correction stands right before the product, whose
+  /// accumulators it becomes the start of.
+  Value emitAccumulator(Value weights, Value correction) {
+    if (op.isInPairs())
+      weights = emitHiddenRows(b, loc, weights, lead, numValues);
+    StoredElements value = stored(op.getValue());
+    auto product = [&](OpBuilder &b) -> Value {
+      if (op.isInPairs()) {
+        Value packs = op.getValue();
+        if (!hasPacks(op))
+          packs = emitPacks(b, loc, packs, maximumPacks(), numPacks(b));
+        Value pairs = emitWeightsInPairs(b, loc, weights, numPacks(b));
+        return emitOutputInPairs(b, loc, packs, pairs,
+                                 emitStart(b, correction));
+      }
+      Value factors = weights;
+      if (value.scales)
+        factors = emitScaledRows(b, weights, value.scales);
+      if (op.getInRows()) {
+        Value corrected = emitCorrected(b, correction);
+        AffineExpr q, d, j;
+        bindDims(b.getContext(), q, d, j);
+        return emitSumOfProducts(b, loc, {queries(b, factors), value.elements},
+                                 corrected, {{j, q}, {j, d}, {q, d}});
+      }
+      Value wide = widen(b, op.getValue());
+      Value corrected = emitCorrected(b, correction);
+      return linalg::MatmulTransposeAOp::create(
+                 b, loc, corrected.getType(),
+                 ValueRange{wide, rows(b, weights)}, ValueRange{corrected})
+          ->getResult(0);
+    };
+    if (matchPattern(op.getExact(), m_Zero()))
+      return product(b);
+    auto choice = scf::IfOp::create(
+        b, loc, op.getExact(),
+        [&](OpBuilder &b, Location loc) {
+          Value corrected = emitCorrected(b, correction);
+          scf::YieldOp::create(b, loc,
+                               emitExactSum(b, value, weights, corrected));
+        },
+        [&](OpBuilder &b, Location loc) {
+          scf::YieldOp::create(b, loc, product(b));
+        });
+    return choice.getResult(0);
+  }
+
+  /// What was summed before, if anything was.
+  Value emitStart(OpBuilder &b, Value correction) {
+    Value before = op.getAccumulator();
+    auto correct = [&](OpBuilder &b) { return emitCorrected(b, correction); };
+    if (!isFirst)
+      return correct(b);
+    return emitZerosIf(b, loc, isFirst, before, [&](OpBuilder &b) {
+      return emitUnlessOnes(b, loc, correction, before, correct);
+    });
+  }
+
+  /// What was summed before, in the units of the new maximum.
+  Value emitCorrected(OpBuilder &b, Value correction) {
+    if (op.getInRows())
+      correction = tensor::ExtractSliceOp::create(
+          b, loc, correction, ArrayRef<OpFoldResult>{b.getIndexAttr(0)},
+          ArrayRef<OpFoldResult>{b.getIndexAttr(op.getNumRows())},
+          ArrayRef<OpFoldResult>{b.getIndexAttr(1)});
+    return emitProduct(b, loc, op.getAccumulator(), correction,
+                       b.getAffineDimExpr(op.getInRows() ? 0 : 1));
+  }
+
+  /// Leaves out the products with hidden positions. Lanes are the last loop.
+  Value emitExactSum(OpBuilder &b, StoredElements value, Value weights,
+                     Value accumulator) {
+    AffineExpr d, j, i, q;
+    if (hasPacks(op)) {
+      bindDims(b.getContext(), d, j, i, q);
+      Value packs = emitPackedRows(b, loc, weights, numPacks(b));
+      return emitVisibleSum(b, loc, {value.elements, packs}, accumulator,
+                            {{j, d, i}, {j, i, q}, {d, q}});
+    }
+    if (op.getInRows()) {
+      bindDims(b.getContext(), q, j, d);
+      SmallVector<Value> inputs = {value.elements, queries(b, weights)};
+      if (!value.scales)
+        return emitVisibleSum(b, loc, inputs, accumulator,
+                              {{j, d}, {j, q}, {q, d}});
+      inputs.push_back(value.scales);
+      return emitVisibleSum(b, loc, inputs, accumulator,
+                            {{j, d}, {j, q}, {j}, {q, d}});
+    }
+    bindDims(b.getContext(), d, j, q);
+    return emitVisibleSum(b, loc, {value.elements, rows(b, weights)},
+                          accumulator, {{j, d}, {j, q}, {d, q}});
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Tensors
+  //===--------------------------------------------------------------------===//
+
+  OpFoldResult numPacks(OpBuilder &b) {
+    if (hasPacks(op))
+      return tensor::getMixedSize(b, loc, op.getValue(), 0);
+    AffineExpr n = b.getAffineSymbolExpr(0);
+    return affine::makeComposedFoldedAffineApply(
+        b, loc, n.ceilDiv(OnlineAttentionOp::kKeysPerPack), numValues);
+  }
+  int64_t maximumPacks() {
+    return maximumKeys / OnlineAttentionOp::kKeysPerPack;
+  }
+  Value empty(ArrayRef<int64_t> shape) {
+    return tensor::EmptyOp::create(b, loc, shape, type);
+  }
+  /// Keys or values of the block in the type of the state, in the first rows of
+  /// a buffer of fixed size. Values take the place of the keys where they can:
+  /// it stays in the first-level cache.
+  Value widen(OpBuilder &b, Value narrow) {
+    auto from = cast<RankedTensorType>(narrow.getType());
+    if (from.getElementType() == type)
+      return narrow;
+    RankedTensorType to = from.clone(type);
+    Value init = wideKeys;
+    if (!init || init.getType() != to)
+      init = tensor::ExtractSliceOp::create(
+          b, loc, empty({maximumKeys, from.getDimSize(1)}), offsets(),
+          ArrayRef<OpFoldResult>{numKeys, b.getIndexAttr(from.getDimSize(1))},
+          strides());
+    return emitElements(b, loc, narrow, /*scales=*/Value(), init);
+  }
+
+  /// Keys or values as they are stored, of which the form in rows converts
+  /// elements as it loads them.
+  StoredElements stored(Value matrix) {
+    std::optional<StoredElements> elements;
+    if (op.getInRows())
+      elements = StoredElements::match(matrix);
+    return elements.value_or(StoredElements{matrix, {}});
+  }
+
+  /// The keys that are multiplied in pairs.
+  Value keys() {
+    if (!lead)
+      return op.getKey();
+    OpFoldResult size = tensor::getMixedSize(b, loc, op.getKey(), 1);
+    return tensor::ExtractSliceOp::create(b, loc, op.getKey(), leadOffsets(),
+                                          ArrayRef<OpFoldResult>{numKeys, size},
+                                          strides());
+  }
+  /// The rows of weights that are scores before.
+  Value afterLead(Value all) {
+    return tensor::ExtractSliceOp::create(b, loc, all, leadOffsets(),
+                                          maximumSizes(), strides());
+  }
+  SmallVector<OpFoldResult> leadOffsets() { return {lead, b.getIndexAttr(0)}; }
+  SmallVector<OpFoldResult> maximumSizes() {
+    return {b.getIndexAttr(maximumKeys), b.getIndexAttr(lanes)};
+  }
+  /// The rows of the keys that there are.
+  Value rows(OpBuilder &b, Value matrix) {
+    return tensor::ExtractSliceOp::create(b, loc, matrix, offsets(), sizes(),
+                                          strides());
+  }
+  /// The same, of the queries that there are in rows.
+  Value queries(OpBuilder &b, Value matrix) {
+    return tensor::ExtractSliceOp::create(b, loc, matrix, offsets(),
+                                          queriesOfKeys(), strides());
+  }
+  SmallVector<OpFoldResult> queriesOfKeys() {
+    return {numKeys, b.getIndexAttr(op.getNumRows())};
+  }
+  SmallVector<OpFoldResult> offsets() {
+    return {b.getIndexAttr(0), b.getIndexAttr(0)};
+  }
+  SmallVector<OpFoldResult> sizes() { return {numKeys, b.getIndexAttr(lanes)}; }
+  SmallVector<OpFoldResult> strides() {
+    return {b.getIndexAttr(1), b.getIndexAttr(1)};
+  }
+
+  OnlineAttentionOp op;
+  OpBuilder &b;
+  Location loc;
+  Type type;
+  int64_t lanes, maximumKeys;
+  bool withIntegers; ///< Keys of i8 are multiplied as integers.
+  Value isFirst;     ///< Sums begin at zero; null: never.
+  /// Keys that are multiplied; values, which are `lead` more.
+  OpFoldResult numKeys, numValues;
+  Value lead;     ///< Of a trimmed block; null if 0.
+  Value wideKeys; ///< Where products need keys in the type of the state.
+};
+
+} // namespace
+
+LogicalResult attn::decomposeOnline(RewriterBase &rewriter,
+                                    OnlineAttentionOp op,
+                                    const ScoreOptions &options) {
+  FailureOr<int64_t> bound = ValueBoundsConstraintSet::computeConstantBound(
+      presburger::BoundType::UB, {op.getKey(), 0}, /*stopCondition=*/nullptr,
+      /*closedUB=*/true);
+  if (failed(bound))
+    return rewriter.notifyMatchFailure(op, "any number of keys");
+  rewriter.setInsertionPoint(op);
+  bool withIntegers =
+      options.quantizeQueries && hasIntegerScores(op, options.i8Dot);
+  Value isFirst;
+  if (options.bf16Tiles && op.isInPairs())
+    isFirst = beginSumsInFirstBlock(rewriter, op);
+  rewriter.replaceOp(
+      op, Decomposition(op, rewriter, *bound, withIntegers, isFirst).emit());
+  return success();
+}
+
+namespace {
+struct DecomposeOnline : attn::impl::DecomposeOnlineBase<DecomposeOnline> {
+  using DecomposeOnlineBase::DecomposeOnlineBase;
+
+  void runOnOperation() override {
+    if (failed(
+            reportOptions(getOperation(), {checkChoice(i8Dot, {0, 32, 64})})))
+      return signalPassFailure();
+    IRRewriter rewriter(&getContext());
+    SmallVector<OnlineAttentionOp> ops;
+    getOperation()->walk([&](OnlineAttentionOp op) { ops.push_back(op); });
+    for (OnlineAttentionOp op : ops)
+      if (failed(decomposeOnline(rewriter, op,
+                                 {quantizeQueries, i8Dot, bf16Tiles}))) {
+        op.emitError("expected a constant bound of the number of keys: tile "
+                     "the keys first");
+        return signalPassFailure();
+      }
+  }
+};
+} // namespace

@@ -1,0 +1,123 @@
+//===- FirstBlock.cpp - The block that begins a tile's sums ---------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Online/FirstBlock.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+/// The fill of a tensor with zeros that `value` is, or null.
+static linalg::FillOp getZeros(Value value) {
+  auto fill = value.getDefiningOp<linalg::FillOp>();
+  return fill && matchPattern(fill.value(), m_AnyZeroFloat()) ? fill : nullptr;
+}
+
+Value attn::emitZerosIf(OpBuilder &b, Location loc, Value isFirst, Value tensor,
+                        function_ref<Value(OpBuilder &)> other) {
+  if (!isFirst)
+    return other(b);
+  return scf::IfOp::create(
+             b, loc, isFirst,
+             [&](OpBuilder &b, Location loc) {
+               Value zero = arith::ConstantOp::create(
+                   b, loc,
+                   b.getZeroAttr(cast<RankedTensorType>(tensor.getType())
+                                     .getElementType()));
+               scf::YieldOp::create(
+                   b, loc,
+                   linalg::FillOp::create(b, loc, zero, tensor).getResults());
+             },
+             [&](OpBuilder &b, Location loc) {
+               scf::YieldOp::create(b, loc, other(b));
+             })
+      .getResult(0);
+}
+
+/// Whether an element of a vector is not 1, an i1.
+static Value emitIsNotOnes(OpBuilder &b, Location loc, Value vector) {
+  Type i32 = b.getI32Type();
+  Value zero = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(0));
+  Value none = tensor::EmptyOp::create(b, loc, ArrayRef<int64_t>{1}, i32);
+  none = linalg::FillOp::create(b, loc, zero, none).getResult(0);
+  auto any = linalg::GenericOp::create(
+      b, loc, none.getType(), vector, none,
+      {AffineMap::get(2, 0, b.getAffineDimExpr(1)),
+       AffineMap::get(2, 0, b.getAffineDimExpr(0))},
+      {utils::IteratorType::parallel, utils::IteratorType::reduction},
+      [](OpBuilder &b, Location loc, ValueRange arguments) {
+        Value one = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(1.0));
+        Value differs = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE,
+                                              arguments[0], one);
+        differs = arith::ExtUIOp::create(b, loc, b.getI32Type(), differs);
+        Value either = arith::OrIOp::create(b, loc, arguments[1], differs);
+        linalg::YieldOp::create(b, loc, either);
+      });
+  Value first = arith::ConstantIndexOp::create(b, loc, 0);
+  Value word = tensor::ExtractOp::create(b, loc, any.getResult(0), first);
+  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, word, zero);
+}
+
+Value attn::emitUnlessOnes(OpBuilder &b, Location loc, Value factors,
+                           Value tensor,
+                           function_ref<Value(OpBuilder &)> other) {
+  return scf::IfOp::create(
+             b, loc, emitIsNotOnes(b, loc, factors),
+             [&](OpBuilder &b, Location loc) {
+               scf::YieldOp::create(b, loc, other(b));
+             },
+             [&](OpBuilder &b, Location loc) {
+               scf::YieldOp::create(b, loc, tensor);
+             })
+      .getResult(0);
+}
+
+Value attn::beginSumsInFirstBlock(OpBuilder &b, OnlineAttentionOp block) {
+  auto keys = dyn_cast<scf::ForOp>(block->getParentOp());
+  auto rounds =
+      keys ? dyn_cast<scf::WhileOp>(keys->getParentOp()) : scf::WhileOp();
+  if (!rounds ||
+      !llvm::is_contained(keys.getRegionIterArgs(), block.getAccumulator()))
+    return nullptr;
+  auto sum = cast<BlockArgument>(block.getAccumulator());
+  auto initial = dyn_cast<BlockArgument>(keys.getTiedLoopInit(sum)->get());
+  auto exact = dyn_cast<BlockArgument>(block.getExact());
+  auto isOfRound = [&](BlockArgument argument) {
+    return argument && argument.getOwner() == rounds.getBeforeBody();
+  };
+  // Exact sums are always added to what there is.
+  if (!isOfRound(initial) || !isOfRound(exact) ||
+      !matchPattern(rounds.getInits()[exact.getArgNumber()], m_Zero()))
+    return nullptr;
+  OpOperand &start = rounds.getInitsMutable()[initial.getArgNumber()];
+  linalg::FillOp zeros = getZeros(start.get());
+  std::optional<int64_t> low = getConstantIntValue(keys.getLowerBound());
+  Value high = keys.getUpperBound();
+  if (!zeros || !low ||
+      !getZeros(rounds.getYieldOp()->getOperand(initial.getArgNumber())) ||
+      rounds->isAncestor(high.getParentBlock()->getParentOp()))
+    return nullptr;
+
+  Location loc = block.getLoc();
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(rounds);
+  Value none =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sle, high,
+                            arith::ConstantIndexOp::create(b, loc, *low));
+  start.set(emitZerosIf(b, loc, none, zeros.getOutputs()[0],
+                        [&](OpBuilder &) { return zeros.getOutputs()[0]; }));
+  if (zeros->use_empty())
+    zeros.erase();
+  b.setInsertionPoint(block);
+  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                               keys.getInductionVar(), keys.getLowerBound());
+}

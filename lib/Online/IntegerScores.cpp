@@ -1,0 +1,152 @@
+//===- IntegerScores.cpp - Keys of i8 times queries of i8 -----------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Online/IntegerScores.h"
+#include "dialect/AttnOps.h"
+#include "lib/Online/Sums.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+namespace {
+
+/// The first elements of a tensor.
+Value takeFirst(OpBuilder &b, Location loc, Value tensor,
+                ArrayRef<OpFoldResult> sizes) {
+  SmallVector<OpFoldResult> zeros(sizes.size(), b.getIndexAttr(0)),
+      ones(sizes.size(), b.getIndexAttr(1));
+  return tensor::ExtractSliceOp::create(b, loc, tensor, zeros, sizes, ones);
+}
+
+/// A tensor with its first elements replaced.
+Value replaceFirst(OpBuilder &b, Location loc, Value part, Value tensor) {
+  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, part);
+  SmallVector<OpFoldResult> zeros(sizes.size(), b.getIndexAttr(0)),
+      ones(sizes.size(), b.getIndexAttr(1));
+  return tensor::InsertSliceOp::create(b, loc, part, tensor, zeros, sizes,
+                                       ones);
+}
+
+/// A tensor of zeros.
+Value createZeros(OpBuilder &b, Location loc, ArrayRef<int64_t> shape,
+                  Type type) {
+  Value empty = tensor::EmptyOp::create(b, loc, shape, type);
+  Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
+  return linalg::FillOp::create(b, loc, zero, empty).getResult(0);
+}
+
+/// The scales of the rows of a matrix of f32 (C7).
+Value emitRowScales(OpBuilder &b, Location loc, Value rows, int64_t numRows) {
+  AffineExpr q, d;
+  bindDims(b.getContext(), q, d);
+  Value largest = emitSum(
+      b, loc, rows, createZeros(b, loc, {numRows}, b.getF32Type()),
+      {{q, d}, {q}}, [](OpBuilder &b, Location loc, ValueRange arguments) {
+        Value magnitude = math::AbsFOp::create(b, loc, arguments[0]);
+        Value larger =
+            arith::MaximumFOp::create(b, loc, arguments[1], magnitude);
+        linalg::YieldOp::create(b, loc, larger);
+      });
+  return linalg::GenericOp::create(
+             b, loc, largest.getType(), ValueRange{}, largest,
+             b.getMultiDimIdentityMap(1), utils::IteratorType::parallel,
+             [](OpBuilder &b, Location loc, ValueRange arguments) {
+               linalg::YieldOp::create(b, loc,
+                                       emitRowScale(b, loc, arguments[0]));
+             })
+      .getResult(0);
+}
+
+/// The rows of a matrix of f32 in units of their scales.
+Value emitQuantizedRows(OpBuilder &b, Location loc, Value rows, Value scales) {
+  auto type = cast<RankedTensorType>(rows.getType());
+  Value init = tensor::EmptyOp::create(b, loc, type.getShape(), b.getI8Type());
+  SmallVector<utils::IteratorType> parallel(2, utils::IteratorType::parallel);
+  return linalg::GenericOp::create(
+             b, loc, init.getType(), ValueRange{rows, scales}, init,
+             {b.getMultiDimIdentityMap(2),
+              AffineMap::get(2, 0, b.getAffineDimExpr(0)),
+              b.getMultiDimIdentityMap(2)},
+             parallel,
+             [](OpBuilder &b, Location loc, ValueRange arguments) {
+               Value integer =
+                   emitQuantized(b, loc, arguments[0], arguments[1]);
+               linalg::YieldOp::create(b, loc, integer);
+             })
+      .getResult(0);
+}
+
+} // namespace
+
+bool attn::hasIntegerScores(OnlineAttentionOp op, int64_t multiple) {
+  auto key = StoredElements::match(op.getKey());
+  if (!key || !key->scales)
+    return false;
+  int64_t size = cast<RankedTensorType>(op.getKey().getType()).getDimSize(1);
+  auto remark = [&] {
+    return op.emitRemark("multiplies keys of i8 as numbers of f32: ");
+  };
+  if (multiple <= 0)
+    remark() << "the target has no dot products of i8";
+  else if (!op.getInRows())
+    remark() << "there are more queries than a vector has lanes";
+  else if (size % multiple != 0)
+    remark() << "the head size, " << size << ", is not a multiple of "
+             << multiple;
+  else
+    return true;
+  return false;
+}
+
+Value attn::emitIntegerScores(OpBuilder &b, Location loc, StoredElements keys,
+                              Value queries, Value init) {
+  auto type = cast<RankedTensorType>(init.getType());
+  int64_t numRows = cast<RankedTensorType>(queries.getType()).getDimSize(0),
+          lanes = type.getDimSize(1);
+  Value rows, scales;
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointAfterValue(queries);
+    Value ofRows = emitRowScales(b, loc, queries, numRows);
+    rows = emitQuantizedRows(b, loc, queries, ofRows);
+    scales = replaceFirst(b, loc, ofRows,
+                          createZeros(b, loc, {lanes}, b.getF32Type()));
+  }
+  OpFoldResult numKeys = tensor::getMixedSize(b, loc, keys.elements, 0);
+  AffineExpr j, q, d;
+  bindDims(b.getContext(), j, q, d);
+  Value sums = createZeros(b, loc, type.getShape(), b.getI32Type());
+  Value part = emitSumOfProducts(
+      b, loc, {keys.elements, rows},
+      takeFirst(b, loc, sums, {numKeys, b.getIndexAttr(numRows)}),
+      {{j, d}, {q, d}, {j, q}});
+  sums = replaceFirst(b, loc, part, sums);
+  SmallVector<OpFoldResult> used = {numKeys, b.getIndexAttr(lanes)};
+  Value to = takeFirst(b, loc, init, used);
+  SmallVector<AffineMap> maps = AffineMap::inferFromExprList(
+      ArrayRef<ArrayRef<AffineExpr>>{{j, q}, {j}, {q}, {j, q}}, b.getContext());
+  SmallVector<utils::IteratorType> parallel(2, utils::IteratorType::parallel);
+  Value scores =
+      linalg::GenericOp::create(
+          b, loc, to.getType(),
+          ValueRange{takeFirst(b, loc, sums, used), keys.scales, scales}, to,
+          maps, parallel,
+          [&](OpBuilder &b, Location loc, ValueRange arguments) {
+            Value sum =
+                arith::SIToFPOp::create(b, loc, b.getF32Type(), arguments[0]);
+            sum = arith::MulFOp::create(b, loc, sum, arguments[1]);
+            sum = arith::MulFOp::create(b, loc, sum, arguments[2]);
+            linalg::YieldOp::create(b, loc, sum);
+          })
+          .getResult(0);
+  return replaceFirst(b, loc, scores, init);
+}

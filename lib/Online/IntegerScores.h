@@ -1,0 +1,34 @@
+//===- IntegerScores.h - Keys of i8 times queries of i8 ---------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_ONLINE_INTEGERSCORES_H
+#define ATTN_ONLINE_INTEGERSCORES_H
+
+#include "lib/Online/StoredElements.h"
+
+namespace mlir::attn {
+
+class OnlineAttentionOp;
+
+/// Whether keys of a block can be multiplied as integers, by dot products of
+/// `multiple` numbers of i8 (0: the target has none). Remarks why, if only that
+/// keeps keys of i8 from it.
+bool hasIntegerScores(OnlineAttentionOp op, int64_t multiple);
+
+/// The products of `keys` (n, Dk), of i8 with a scale for each, and `queries`
+/// (r, Dk) of f32, which are rounded to i8 row by row, as keys are in a cache
+/// (C7): sums of integers in i32, times both scales. They are in the first n
+/// rows and r columns of the result, which has the shape of `init`, (m, L) of
+/// f32. Columns that no query has are 0 times the scale of the key.
+///
+/// Queries are rounded where they are computed, once for all blocks of keys.
+Value emitIntegerScores(OpBuilder &b, Location loc, StoredElements keys,
+                        Value queries, Value init);
+
+} // namespace mlir::attn
+
+#endif // ATTN_ONLINE_INTEGERSCORES_H

@@ -1,0 +1,171 @@
+//===- OnlineInPairs.cpp - Products of a block of keys in pairs -----------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Online/OnlineInPairs.h"
+#include "dialect/AttnOps.h"
+#include "lib/Online/Sums.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+static constexpr int64_t kKeysPerPack = OnlineAttentionOp::kKeysPerPack;
+
+/// A tensor with one of its dimensions, `dim`, divided by constant sizes.
+static Value expand(OpBuilder &b, Location loc, Value tensor, unsigned dim,
+                    ArrayRef<int64_t> inner) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, tensor);
+  SmallVector<ReassociationIndices> groups;
+  SmallVector<OpFoldResult> expanded;
+  int64_t product = 1;
+  for (int64_t size : inner)
+    product *= size;
+  for (int64_t i = 0; i < type.getRank(); ++i) {
+    groups.push_back({int64_t(expanded.size())});
+    if (i != dim) {
+      expanded.push_back(sizes[i]);
+      continue;
+    }
+    expanded.push_back(affine::makeComposedFoldedAffineApply(
+        b, loc, b.getAffineSymbolExpr(0).floorDiv(product), sizes[i]));
+    for (int64_t size : inner) {
+      groups.back().push_back(expanded.size());
+      expanded.push_back(b.getIndexAttr(size));
+    }
+  }
+  SmallVector<int64_t> shape;
+  SmallVector<Value> dynamic;
+  dispatchIndexOpFoldResults(expanded, dynamic, shape);
+  return tensor::ExpandShapeOp::create(
+      b, loc, RankedTensorType::get(shape, type.getElementType()), tensor,
+      groups, expanded);
+}
+
+/// Rows [offset, offset + size) of a matrix.
+static Value sliceRows(OpBuilder &b, Location loc, Value matrix,
+                       OpFoldResult offset, OpFoldResult size) {
+  int64_t columns = cast<RankedTensorType>(matrix.getType()).getDimSize(1);
+  OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
+  return tensor::ExtractSliceOp::create(
+      b, loc, matrix, ArrayRef<OpFoldResult>{offset, zero},
+      ArrayRef<OpFoldResult>{size, b.getIndexAttr(columns)},
+      ArrayRef<OpFoldResult>{one, one});
+}
+
+/// The rows of whole packs.
+static Value slicePackedRows(OpBuilder &b, Location loc, Value matrix,
+                             OpFoldResult numPacks) {
+  OpFoldResult count = affine::makeComposedFoldedAffineApply(
+      b, loc, b.getAffineSymbolExpr(0) * kKeysPerPack, numPacks);
+  return sliceRows(b, loc, matrix, b.getIndexAttr(0), count);
+}
+
+Value attn::emitScoresInPairs(OpBuilder &b, Location loc, Value key,
+                              Value query, Value scores) {
+  AffineExpr j, q, d, e;
+  bindDims(b.getContext(), j, q, d, e);
+  Value pairs = expand(b, loc, key, 1, {2});
+  return emitSumOfProducts(b, loc, {pairs, query}, scores,
+                           {{j, d, e}, {d, q, e}, {j, q}});
+}
+
+/// Makes rows [offset, offset + size) of weights those of hidden positions.
+static Value hideRows(OpBuilder &b, Location loc, Value weights,
+                      OpFoldResult offset, OpFoldResult size) {
+  auto type = cast<RankedTensorType>(weights.getType());
+  Value rows = sliceRows(b, loc, weights, offset, size);
+  Value hidden = arith::ConstantOp::create(
+      b, loc, b.getFloatAttr(type.getElementType(), -0.0));
+  rows = linalg::FillOp::create(b, loc, hidden, rows).getResult(0);
+  OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
+  return tensor::InsertSliceOp::create(
+      b, loc, rows, weights, ArrayRef<OpFoldResult>{offset, zero},
+      ArrayRef<OpFoldResult>{size, b.getIndexAttr(type.getDimSize(1))},
+      ArrayRef<OpFoldResult>{one, one});
+}
+
+Value attn::emitHiddenRows(OpBuilder &b, Location loc, Value weights,
+                           Value lead, OpFoldResult numValues) {
+  if (lead)
+    weights = hideRows(b, loc, weights, b.getIndexAttr(0), lead);
+  AffineExpr n = b.getAffineSymbolExpr(0);
+  OpFoldResult count = affine::makeComposedFoldedAffineApply(
+      b, loc, n.ceilDiv(kKeysPerPack) * kKeysPerPack - n, numValues);
+  if (isZeroInteger(count))
+    return weights;
+  return hideRows(b, loc, weights, numValues, count);
+}
+
+Value attn::emitPacks(OpBuilder &b, Location loc, Value value,
+                      int64_t maximumPacks, OpFoldResult numPacks) {
+  auto type = cast<RankedTensorType>(value.getType());
+  Value all = tensor::EmptyOp::create(
+      b, loc, ArrayRef<int64_t>{maximumPacks, type.getDimSize(1), kKeysPerPack},
+      type.getElementType());
+  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, all);
+  sizes[0] = numPacks;
+  SmallVector<OpFoldResult> zeros(3, b.getIndexAttr(0)),
+      ones(3, b.getIndexAttr(1));
+  Value init = tensor::ExtractSliceOp::create(b, loc, all, zeros, sizes, ones);
+  Value zero = arith::ConstantOp::create(
+      b, loc, b.getFloatAttr(type.getElementType(), 0.0));
+  return linalg::PackOp::create(b, loc, value, init, /*innerDimsPos=*/{0},
+                                {b.getIndexAttr(kKeysPerPack)}, zero)
+      .getResult();
+}
+
+Value attn::emitPackedRows(OpBuilder &b, Location loc, Value weights,
+                           OpFoldResult numPacks) {
+  return expand(b, loc, slicePackedRows(b, loc, weights, numPacks), 0,
+                {kKeysPerPack});
+}
+
+Value attn::emitWeightsInPairs(OpBuilder &b, Location loc, Value weights,
+                               OpFoldResult numPacks) {
+  constexpr int64_t pairs = kKeysPerPack / 2;
+  auto type = cast<RankedTensorType>(weights.getType());
+  Value rows =
+      expand(b, loc, slicePackedRows(b, loc, weights, numPacks), 0, {pairs, 2});
+  Type bf16 = b.getBF16Type();
+  int64_t maximumPacks = type.getDimSize(0) / kKeysPerPack;
+  Value all = tensor::EmptyOp::create(
+      b, loc, ArrayRef<int64_t>{maximumPacks, pairs, type.getDimSize(1), 2},
+      bf16);
+  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, all);
+  sizes[0] = numPacks;
+  SmallVector<OpFoldResult> zeros(4, b.getIndexAttr(0)),
+      ones(4, b.getIndexAttr(1));
+  Value init = tensor::ExtractSliceOp::create(b, loc, all, zeros, sizes, ones);
+  AffineExpr t, p, q, e;
+  bindDims(b.getContext(), t, p, q, e);
+  SmallVector<utils::IteratorType> parallel(4, utils::IteratorType::parallel);
+  return linalg::GenericOp::create(
+             b, loc, init.getType(), rows, init,
+             {AffineMap::get(4, 0, {t, p, e, q}, b.getContext()),
+              b.getMultiDimIdentityMap(4)},
+             parallel,
+             [&](OpBuilder &b, Location loc, ValueRange arguments) {
+               Value rounded =
+                   arith::TruncFOp::create(b, loc, bf16, arguments[0]);
+               linalg::YieldOp::create(b, loc, rounded);
+             })
+      .getResult(0);
+}
+
+Value attn::emitOutputInPairs(OpBuilder &b, Location loc, Value packs,
+                              Value weights, Value accumulator) {
+  AffineExpr d, q, t, p, e;
+  bindDims(b.getContext(), d, q, t, p, e);
+  Value pairs = expand(b, loc, packs, 2, {2});
+  return emitSumOfProducts(b, loc, {pairs, weights}, accumulator,
+                           {{t, d, p, e}, {t, p, q, e}, {d, q}});
+}

@@ -1,0 +1,51 @@
+//===- OnlineInPairs.h - Products of a block of keys in pairs ---*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What attn.online_attention computes in pairs of bf16 beside the softmax. T
+// packs hold the values of a block of keys, the last of which may be followed
+// by others in its pack.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_ONLINE_ONLINEINPAIRS_H
+#define ATTN_ONLINE_ONLINEINPAIRS_H
+
+#include "mlir/IR/Builders.h"
+
+namespace mlir::attn {
+
+/// Adds the products of key `(n, Dk)` and query `(Dk/2, L, 2)` to f32 scores
+/// `(n, L)`.
+Value emitScoresInPairs(OpBuilder &b, Location loc, Value key, Value query,
+                        Value scores);
+
+/// Weights `(K, L)` of `numValues` values with hidden positions in the first
+/// `lead` rows, if that is not null, and after the last to the end of its pack.
+Value emitHiddenRows(OpBuilder &b, Location loc, Value weights, Value lead,
+                     OpFoldResult numValues);
+
+/// The packs `(T, Dv, 32)` of a block's values `(n, Dv)`, in a buffer for
+/// `maximumPacks`.
+Value emitPacks(OpBuilder &b, Location loc, Value value, int64_t maximumPacks,
+                OpFoldResult numPacks);
+
+/// The first rows of weights `(K, L)` as those of T packs, `(T, 32, L)`.
+Value emitPackedRows(OpBuilder &b, Location loc, Value weights,
+                     OpFoldResult numPacks);
+
+/// The same rounded to bf16 and in pairs, `(T, 16, L, 2)`.
+Value emitWeightsInPairs(OpBuilder &b, Location loc, Value weights,
+                         OpFoldResult numPacks);
+
+/// Adds the products of packs of values `(T, Dv, 32)` and weights in pairs to
+/// an f32 accumulator `(Dv, L)`.
+Value emitOutputInPairs(OpBuilder &b, Location loc, Value packs, Value weights,
+                        Value accumulator);
+
+} // namespace mlir::attn
+
+#endif // ATTN_ONLINE_ONLINEINPAIRS_H

@@ -1,0 +1,185 @@
+//===- OnlineQuery.cpp - Queries of a tile in their online form -----------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Online/OnlineQuery.h"
+
+#include "lib/Online/OnlineTensors.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
+#include "llvm/Support/ErrorHandling.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace mlir::attn;
+
+bool attn::scalesQuery(AttentionOp op, OnlineLayout layout) {
+  if (layout == OnlineLayout::Matrices)
+    return false;
+  if (layout != OnlineLayout::Pairs)
+    return true;
+  std::optional<double> scale = op.getConstantScale();
+  int exponent = 0;
+  return op.hasScore() && scale && std::frexp(*scale, &exponent) == 0.5 &&
+         exponent <= 1 && exponent > -16;
+}
+
+namespace {
+
+/// Emits the queries of one op.
+class OnlineQuery : OnlineTensors {
+public:
+  OnlineQuery(OpBuilder &builder, AttentionOp op, OnlineLayout layout,
+              int64_t lanes, OpFoldResult rows)
+      : OnlineTensors(builder, op), layout(layout),
+        inPairs(layout == OnlineLayout::Pairs), lanes(lanes), rows(rows) {}
+
+  Value emit() {
+    switch (layout) {
+    case OnlineLayout::Pairs:
+      return emitQueryInPairs();
+    case OnlineLayout::Matrices:
+      return emitPaddedRows();
+    case OnlineLayout::Rows:
+      return emitRows(emptyRows(op.getQueryType().getDimSize(2)));
+    case OnlineLayout::Lanes:
+      return transpose(emitRows(emptyRows(lanes)), {1, 0});
+    }
+    llvm_unreachable("not a layout");
+  }
+
+private:
+  /// The queries as columns of pairs. A whole tile of them is read where it is.
+  Value emitQueryInPairs() {
+    int64_t size = op.getQueryType().getDimSize(3);
+    std::optional<int64_t> known = getConstantIntValue(rows);
+    if (scalesQuery(op, layout) || (known && *known != lanes))
+      return transposePairs(emitRows(emptyRows(lanes)));
+    Value query = slice(op.getQuery());
+    if (known)
+      return transposePairs(query);
+    Value padded = emptyRows(lanes);
+    Value columns = tensor::EmptyOp::create(
+        b, loc, ArrayRef<int64_t>{size / 2, lanes, 2}, op.getElementType());
+    Value isWhole =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                              getValueOrCreateConstantIndexOp(b, loc, rows),
+                              arith::ConstantIndexOp::create(b, loc, lanes));
+    auto ifOp = scf::IfOp::create(b, loc, columns.getType(), isWhole,
+                                  /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(ifOp.thenBlock());
+    OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
+    Value whole = tensor::ExtractSliceOp::create(
+        b, loc, query, ArrayRef{zero, zero},
+        ArrayRef<OpFoldResult>{b.getIndexAttr(lanes), b.getIndexAttr(size)},
+        ArrayRef{one, one});
+    scf::YieldOp::create(b, loc, transposePairs(whole, columns));
+    b.setInsertionPointToStart(ifOp.elseBlock());
+    scf::YieldOp::create(b, loc, transposePairs(emitRows(padded), columns));
+    return ifOp.getResult(0);
+  }
+
+  /// `(L, Dk)` as `(Dk/2, L, 2)`, in `columns` if given.
+  Value transposePairs(Value queries, Value columns = {}) {
+    auto type = cast<RankedTensorType>(queries.getType());
+    int64_t numPairs = type.getDimSize(1) / 2;
+    if (!columns)
+      columns = tensor::EmptyOp::create(
+          b, loc, ArrayRef<int64_t>{numPairs, lanes, 2}, type.getElementType());
+    auto pairs =
+        RankedTensorType::get({lanes, numPairs, 2}, type.getElementType());
+    SmallVector<ReassociationIndices> groups = {{0}, {1, 2}};
+    Value expanded =
+        tensor::ExpandShapeOp::create(b, loc, pairs, queries, groups);
+    return linalg::TransposeOp::create(b, loc, expanded, columns,
+                                       ArrayRef<int64_t>{1, 0, 2})
+        ->getResult(0);
+  }
+
+  /// For `count` rows of queries.
+  Value emptyRows(int64_t count) {
+    return tensor::EmptyOp::create(
+        b, loc, ArrayRef<int64_t>{count, op.getQueryType().getDimSize(3)},
+        inPairs ? op.getElementType() : type);
+  }
+
+  /// The queries as rows of size Dk, scaled, with 0 where there are none, in
+  /// `empty`.
+  Value emitRows(Value empty) {
+    Value query = slice(op.getQuery()); // (n, Dk)
+    int64_t size = cast<RankedTensorType>(query.getType()).getDimSize(1);
+    FloatType element = inPairs ? op.getElementType() : type;
+    Value padded = fill(
+        empty, arith::ConstantOp::create(b, loc, b.getFloatAttr(element, 0.0)));
+    OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
+    SmallVector<OpFoldResult> offsets = {zero, zero}, strides = {one, one};
+    SmallVector<OpFoldResult> sizes = {rows, b.getIndexAttr(size)};
+    Value part =
+        tensor::ExtractSliceOp::create(b, loc, padded, offsets, sizes, strides);
+    if (scalesQuery(op, layout)) {
+      Value factor =
+          inPairs ? arith::ConstantOp::create(
+                        b, loc, b.getFloatAttr(element, *op.getConstantScale()))
+                  : emitScale();
+      part = map({query}, part, {identity(2)}, [&](ValueRange arguments) {
+        Value element = arguments[0];
+        if (element.getType() != factor.getType())
+          element = arith::ExtFOp::create(b, loc, type, element);
+        return arith::MulFOp::create(b, loc, element, factor).getResult();
+      });
+    } else {
+      part = linalg::CopyOp::create(b, loc, query, part).getResult(0);
+    }
+    return tensor::InsertSliceOp::create(b, loc, part, padded, offsets, sizes,
+                                         strides);
+  }
+
+  /// The queries as they are, with rows of 0 where there are none.
+  Value emitPaddedRows() {
+    Value query = slice(op.getQuery()); // (n, Dk)
+    auto type = cast<RankedTensorType>(query.getType());
+    Value zero =
+        arith::ConstantOp::create(b, loc, b.getZeroAttr(type.getElementType()));
+    AffineExpr n = b.getAffineSymbolExpr(0);
+    OpFoldResult missing =
+        affine::makeComposedFoldedAffineApply(b, loc, lanes - n, {rows});
+    OpFoldResult none = b.getIndexAttr(0);
+    return tensor::PadOp::create(
+        b, loc,
+        RankedTensorType::get({lanes, type.getDimSize(1)},
+                              type.getElementType()),
+        query, ArrayRef{none, none}, ArrayRef{missing, none}, zero);
+  }
+
+  Value transpose(Value tensor, ArrayRef<int64_t> permutation) {
+    auto from = cast<RankedTensorType>(tensor.getType());
+    Value to = tensor::EmptyOp::create(
+        b, loc, applyPermutation(from.getShape(), permutation),
+        from.getElementType());
+    return linalg::TransposeOp::create(b, loc, tensor, to, permutation)
+        ->getResult(0);
+  }
+
+  OnlineLayout layout;
+  bool inPairs;
+  int64_t lanes;
+  OpFoldResult rows; ///< Number of queries, n.
+};
+
+} // namespace
+
+Value attn::emitOnlineQuery(OpBuilder &b, AttentionOp op, OnlineLayout layout,
+                            int64_t lanes, OpFoldResult rows) {
+  return OnlineQuery(b, op, layout, lanes, rows).emit();
+}

@@ -1,0 +1,89 @@
+//===- OnlineTensors.h - Tensors of a tile in its online form ---*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_ONLINE_ONLINETENSORS_H
+#define ATTN_ONLINE_ONLINETENSORS_H
+
+#include "dialect/AttnOps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+namespace mlir::attn {
+
+/// What emits the operations on tensors that the online form of a tile, the
+/// attention of one head of one sequence, is made of.
+class OnlineTensors {
+protected:
+  using Body = function_ref<Value(ValueRange)>;
+
+  OnlineTensors(OpBuilder &builder, AttentionOp op)
+      : op(op), b(builder), loc(op.getLoc()), type(op.getAccumulationType()) {}
+
+  /// The factor of query and key's dot product, A4.
+  Value emitScale() {
+    if (std::optional<double> scale = op.getConstantScale())
+      return real(*scale);
+    return op.getScale();
+  }
+
+  /// The only batch entry and head of a tensor, as a matrix.
+  Value slice(Value tensor) {
+    auto from = cast<RankedTensorType>(tensor.getType());
+    auto to = RankedTensorType::get(from.getShape().drop_front(2),
+                                    from.getElementType());
+    SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, tensor);
+    sizes[0] = sizes[1] = b.getIndexAttr(1);
+    SmallVector<OpFoldResult> offsets(4, b.getIndexAttr(0));
+    SmallVector<OpFoldResult> strides(4, b.getIndexAttr(1));
+    return tensor::ExtractSliceOp::create(b, loc, to, tensor, offsets, sizes,
+                                          strides);
+  }
+
+  Value empty(ArrayRef<int64_t> shape) {
+    return tensor::EmptyOp::create(b, loc, shape, type);
+  }
+  Value fill(Value tensor, Value value) {
+    return linalg::FillOp::create(b, loc, value, tensor).getResult(0);
+  }
+  Value fill(Value tensor, double value) { return fill(tensor, real(value)); }
+
+  AffineMap identity(unsigned rank) { return b.getMultiDimIdentityMap(rank); }
+
+  /// An elementwise op; the output's map is the identity.
+  Value map(ValueRange inputs, Value init, ArrayRef<AffineMap> inputMaps,
+            Body body) {
+    unsigned rank = cast<RankedTensorType>(init.getType()).getRank();
+    SmallVector<AffineMap> maps(inputMaps);
+    maps.push_back(identity(rank));
+    SmallVector<utils::IteratorType> parallel(rank,
+                                              utils::IteratorType::parallel);
+    auto generic = linalg::GenericOp::create(
+        b, loc, init.getType(), inputs, init, maps, parallel,
+        [&](OpBuilder &nested, Location, ValueRange arguments) {
+          OpBuilder::InsertionGuard guard(b);
+          b.setInsertionPoint(nested.getInsertionBlock(),
+                              nested.getInsertionPoint());
+          linalg::YieldOp::create(b, loc, body(arguments));
+        });
+    return generic.getResult(0);
+  }
+
+  Value real(double value) {
+    return arith::ConstantOp::create(b, loc, b.getFloatAttr(type, value));
+  }
+
+  AttentionOp op;
+  OpBuilder &b;
+  Location loc;
+  FloatType type; ///< Of scores and states.
+};
+
+} // namespace mlir::attn
+
+#endif // ATTN_ONLINE_ONLINETENSORS_H

@@ -1,0 +1,139 @@
+//===- SharedOperands.cpp - Packed values for all tiles -------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Online/SharedOperands.h"
+#include "dialect/AttnOps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/ValueBoundsOpInterface.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+/// The outermost parallel loop around `block` that `value` comes from outside
+/// of; or null.
+static scf::ForallOp findOutermostLoop(Block *block, Value value) {
+  scf::ForallOp outermost;
+  for (Operation *op = block->getParentOp(); op; op = op->getParentOp())
+    if (auto loop = dyn_cast<scf::ForallOp>(op);
+        loop && loop.isDefinedOutsideOfLoop(value))
+      outermost = loop;
+  return outermost;
+}
+
+/// Whether `slice` takes one batch entry and head, whole.
+static bool takesHead(tensor::ExtractSliceOp slice) {
+  if (slice.getSourceType().getRank() != 4 || slice.getType().getRank() != 4)
+    return false;
+  for (unsigned dim = 0; dim < 4; ++dim) {
+    if (!isOneInteger(slice.getMixedStrides()[dim]))
+      return false;
+    if (dim < 2)
+      continue;
+    if (!isZeroInteger(slice.getMixedOffsets()[dim]))
+      return false;
+    FailureOr<bool> isWhole = ValueBoundsConstraintSet::areEqual(
+        slice.getMixedSizes()[dim], {slice.getSource(), dim});
+    if (failed(isWhole) || !*isWhole)
+      return false;
+  }
+  return true;
+}
+
+/// Packs a tensor `(B, Hkv, Skv, Dv)`.
+static Value pack(OpBuilder &b, Location loc, Value value) {
+  auto type = cast<RankedTensorType>(value.getType()).getElementType();
+  OpFoldResult keys = b.getIndexAttr(OnlineAttentionOp::kKeysPerPack);
+  Value empty = linalg::PackOp::createDestinationTensor(
+      b, loc, value, keys, /*innerDimsPos=*/{2}, /*outerDimsPerm=*/{});
+  Value zero = arith::ConstantOp::create(b, loc, b.getFloatAttr(type, 0.0));
+  return linalg::PackOp::create(b, loc, value, empty, /*innerDimsPos=*/{2},
+                                keys, zero)
+      .getResult();
+}
+
+namespace {
+
+/// What a tile's operand is a head of.
+struct Head {
+  explicit Head(OpBuilder &b, Value operand)
+      : tensor(operand), batch(b.getIndexAttr(0)), number(b.getIndexAttr(0)) {
+    auto slice = operand.getDefiningOp<tensor::ExtractSliceOp>();
+    if (!slice || !takesHead(slice))
+      return;
+    tensor = slice.getSource();
+    batch = slice.getMixedOffsets()[0];
+    number = slice.getMixedOffsets()[1];
+  }
+
+  /// The head of `converted`, without the dimensions of batch and heads.
+  Value slice(OpBuilder &b, Location loc, Value converted) const {
+    auto type = cast<RankedTensorType>(converted.getType());
+    SmallVector<OpFoldResult> offsets(type.getRank(), b.getIndexAttr(0));
+    offsets[0] = batch;
+    offsets[1] = number;
+    SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, converted);
+    sizes[0] = sizes[1] = b.getIndexAttr(1);
+    SmallVector<OpFoldResult> strides(type.getRank(), b.getIndexAttr(1));
+    auto matrix = RankedTensorType::get(type.getShape().drop_front(2),
+                                        type.getElementType());
+    return tensor::ExtractSliceOp::create(b, loc, matrix, converted, offsets,
+                                          sizes, strides);
+  }
+
+  Value tensor;
+  OpFoldResult batch, number;
+};
+
+} // namespace
+
+bool attn::hasOneTile(scf::ForallOp loop) {
+  std::optional<int64_t> first = getConstantIntValue(
+                             loop.getMixedLowerBound().back()),
+                         last = getConstantIntValue(
+                             loop.getMixedUpperBound().back()),
+                         step = getConstantIntValue(loop.getMixedStep().back());
+  return loop.getRank() == 3 && first == 0 && last && step && *last <= *step &&
+         llvm::all_of(loop.getMixedLowerBound(), isZeroInteger) &&
+         llvm::all_of(ArrayRef(loop.getMixedStep()).drop_back(), isOneInteger);
+}
+
+bool attn::isReadByOneTile(OpBuilder &b, Value operand) {
+  auto loop = dyn_cast<scf::ForallOp>(b.getInsertionBlock()->getParentOp());
+  if (!loop || !hasOneTile(loop))
+    return false;
+  Head head(b, operand);
+  return isEqualConstantIntOrValue(head.batch, loop.getInductionVar(0)) &&
+         isEqualConstantIntOrValue(head.number, loop.getInductionVar(1));
+}
+
+/// `convert(tensor)` where `tensor` is available to all tiles, once.
+static Value
+convertOnce(OpBuilder &b, Value tensor,
+            llvm::DenseMap<std::pair<Value, Block *>, Value> &converted,
+            function_ref<Value(Value)> convert) {
+  scf::ForallOp loop = findOutermostLoop(b.getInsertionBlock(), tensor);
+  Block *block = loop ? loop->getBlock() : b.getInsertionBlock();
+  Value &result = converted[{tensor, block}];
+  if (!result) {
+    OpBuilder::InsertionGuard guard(b);
+    if (loop)
+      b.setInsertionPoint(loop);
+    result = convert(tensor);
+  }
+  return result;
+}
+
+Value SharedOperands::getPacks(OpBuilder &b, Location loc, Value value) {
+  Head head(b, value);
+  Value packed = convertOnce(b, head.tensor, packs,
+                             [&](Value all) { return pack(b, loc, all); });
+  return head.slice(b, loc, packed);
+}

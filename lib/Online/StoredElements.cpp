@@ -1,0 +1,115 @@
+//===- StoredElements.cpp - Stored keys and values as floats --------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Online/StoredElements.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace mlir::attn;
+
+Value attn::emitElement(OpBuilder &b, Location loc, Value element, Value scale,
+                        Type type) {
+  if (scale) {
+    Value number = arith::SIToFPOp::create(b, loc, scale.getType(), element);
+    element = arith::MulFOp::create(b, loc, number, scale);
+  }
+  if (element.getType() == type)
+    return element;
+  if (element.getType().getIntOrFloatBitWidth() > type.getIntOrFloatBitWidth())
+    return arith::TruncFOp::create(b, loc, type, element);
+  return arith::ExtFOp::create(b, loc, type, element);
+}
+
+/// The integers of a row are -kLargest to kLargest.
+static constexpr double kLargest = 127;
+
+static Value emitReal(OpBuilder &b, Location loc, double value) {
+  return arith::ConstantOp::create(b, loc, b.getF32FloatAttr(float(value)));
+}
+
+Value attn::emitRowScale(OpBuilder &b, Location loc, Value largest) {
+  Value scale =
+      arith::DivFOp::create(b, loc, largest, emitReal(b, loc, kLargest));
+  Value isFinite = arith::CmpFOp::create(
+      b, loc, arith::CmpFPredicate::OLT, largest,
+      emitReal(b, loc, std::numeric_limits<double>::infinity()));
+  Value nan = emitReal(b, loc, std::numeric_limits<double>::quiet_NaN());
+  return arith::SelectOp::create(b, loc, isFinite, scale, nan);
+}
+
+Value attn::emitQuantized(OpBuilder &b, Location loc, Value number,
+                          Value scale) {
+  Value zero = emitReal(b, loc, 0), low = emitReal(b, loc, -kLargest),
+        high = emitReal(b, loc, kLargest);
+  Value quotient = arith::DivFOp::create(b, loc, number, scale);
+  Value rounded = math::RoundEvenOp::create(b, loc, quotient);
+  // Scales that are denormal are not exact.
+  rounded = arith::MaximumFOp::create(
+      b, loc, low, arith::MinimumFOp::create(b, loc, high, rounded));
+  Value hasScale =
+      arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT, scale, zero);
+  rounded = arith::SelectOp::create(b, loc, hasScale, rounded, zero);
+  return arith::FPToSIOp::create(b, loc, b.getI8Type(), rounded);
+}
+
+Value attn::emitElements(OpBuilder &b, Location loc, Value elements,
+                         Value scales, Value to) {
+  Type type = cast<RankedTensorType>(to.getType()).getElementType();
+  SmallVector<Value> inputs = {elements};
+  SmallVector<AffineMap> maps(2, b.getMultiDimIdentityMap(2));
+  if (scales) {
+    inputs.push_back(scales);
+    maps.insert(maps.begin() + 1, AffineMap::get(2, 0, b.getAffineDimExpr(0)));
+  }
+  SmallVector<utils::IteratorType> parallel(2, utils::IteratorType::parallel);
+  return linalg::GenericOp::create(
+             b, loc, to.getType(), inputs, to, maps, parallel,
+             [&](OpBuilder &b, Location loc, ValueRange arguments) {
+               Value scale = scales ? arguments[1] : Value();
+               linalg::YieldOp::create(
+                   b, loc, emitElement(b, loc, arguments[0], scale, type));
+             })
+      .getResult(0);
+}
+
+std::optional<StoredElements> StoredElements::match(Value matrix) {
+  auto op = matrix.getDefiningOp<linalg::GenericOp>();
+  if (!op || op.getNumDpsInits() != 1 || op.getNumDpsInputs() < 1 ||
+      op.getNumDpsInputs() > 2 || op.getNumLoops() != 2 ||
+      op.getNumParallelLoops() != 2 ||
+      !op.getMatchingIndexingMap(op.getDpsInputOperand(0)).isIdentity() ||
+      !op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity())
+    return std::nullopt;
+  // Of what emitElement emits, in this order.
+  bool isQuantized = op.getNumDpsInputs() == 2;
+  Block &body = *op.getBlock();
+  Value element = body.getTerminator()->getOperand(0);
+  if (Operation *conversion = element.getDefiningOp();
+      isa_and_nonnull<arith::ExtFOp, arith::TruncFOp>(conversion))
+    element = conversion->getOperand(0);
+  if (isQuantized) {
+    auto product = element.getDefiningOp<arith::MulFOp>();
+    if (!product || product.getRhs() != body.getArgument(1))
+      return std::nullopt;
+    auto number = product.getLhs().getDefiningOp<arith::SIToFPOp>();
+    if (!number ||
+        op.getMatchingIndexingMap(op.getDpsInputOperand(1)) !=
+            AffineMap::get(2, 0, getAffineDimExpr(0, op.getContext())))
+      return std::nullopt;
+    element = number.getIn();
+  }
+  if (element != body.getArgument(0))
+    return std::nullopt;
+  return StoredElements{op.getDpsInputOperand(0)->get(),
+                        isQuantized ? op.getDpsInputOperand(1)->get()
+                                    : Value()};
+}

@@ -1,0 +1,40 @@
+//===- Sums.h - Sums over loops ---------------------------------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_ONLINE_SUMS_H
+#define ATTN_ONLINE_SUMS_H
+
+#include "mlir/IR/Builders.h"
+
+namespace mlir::attn {
+
+using SumBody = function_ref<void(OpBuilder &, Location, ValueRange)>;
+
+/// A linalg.generic that sums what `body` yields over the loops that are not in
+/// the last of `indices`, which are those of the inputs and of `init`.
+Value emitSum(OpBuilder &b, Location loc, ValueRange inputs, Value init,
+              ArrayRef<ArrayRef<AffineExpr>> indices, SumBody body);
+
+/// The same of the products of two inputs, in the type of `init`, which may be
+/// wider than theirs, or a float for their integers.
+Value emitSumOfProducts(OpBuilder &b, Location loc, ValueRange factors,
+                        Value init, ArrayRef<ArrayRef<AffineExpr>> indices);
+
+/// The same of values and weights, the first inputs, of which values may be
+/// stored in a type with a scale for each row, the third. It leaves out
+/// products with a weight of -0.0, which only a hidden position has: others are
+/// not negative.
+Value emitVisibleSum(OpBuilder &b, Location loc, ValueRange inputs, Value init,
+                     ArrayRef<ArrayRef<AffineExpr>> indices);
+
+/// A matrix times a factor for each of one of its dimensions.
+Value emitProduct(OpBuilder &b, Location loc, Value matrix, Value factors,
+                  AffineExpr dimension);
+
+} // namespace mlir::attn
+
+#endif // ATTN_ONLINE_SUMS_H

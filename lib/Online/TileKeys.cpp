@@ -1,0 +1,392 @@
+//===- TileKeys.cpp - Online attention in blocks of keys ------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+//   state = initial, exact = false
+//   do
+//     for blocks of the keys that the mask may keep
+//       state = attn.online_attention of the block
+//     redo = !exact && state is not finite
+//     if redo: state = initial, exact = true
+//   while redo
+//
+// The second round is for a NaN or an infinity in a value that a mask or a
+// score of -inf hides, which the first round multiplies by 0 (A13). Lanes
+// without a query are looked at as well: a region that gives no finite score
+// there, of a query of 0, costs a second round that changes nothing.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/AttnOps.h"
+#include "dialect/Online/MatrixUnits.h"
+#include "dialect/Online/OnlinePacks.h"
+#include "dialect/Shared/KnownMultiple.h"
+#include "lib/Online/CachedRows.h"
+#include "lib/Online/Passes.h"
+#include "lib/Online/SharedRanges.h"
+#include "lib/Online/StoredElements.h"
+#include "lib/Online/Transforms.h"
+#include "lib/Online/TrimBlock.h"
+#include "lib/Online/VisibleRange.h"
+#include "lib/Plan/OptionChecks.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/Transforms/Transforms.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "llvm/ADT/bit.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+
+namespace mlir::attn {
+#define GEN_PASS_DEF_TILEKEYS
+#include "lib/Online/Passes.h.inc"
+} // namespace mlir::attn
+
+using namespace mlir;
+using namespace mlir::attn;
+
+namespace {
+
+/// First and number of the rows of keys that the mask may keep; see
+/// `emitVisibleRange`.
+std::pair<OpFoldResult, OpFoldResult>
+emitRows(OpBuilder &b, OnlineAttentionOp op, int64_t block) {
+  Location loc = op.getLoc();
+  auto [begin, end, hasGaps] = emitVisibleRange(b, op, block);
+  // In rows, tiles are those of a GPU, or chunks of the keys of a few queries.
+  if (auto tiles = dyn_cast<scf::ForallOp>(op->getParentOp());
+      tiles && !op.getInRows())
+    std::tie(begin, end) = shareAmongHeads(b, tiles, {begin, end});
+  // At the beginning of a pack of values. A mask that repeats itself mostly
+  // does so at multiples of a block, which can then be trimmed.
+  int64_t unit = op.isInPairs() ? OnlineAttentionOp::kKeysPerPack : 1;
+  if (hasGaps && canTrimBlocks(op) && llvm::isPowerOf2_64(uint64_t(block)))
+    unit = std::max(unit, block);
+  if (unit > 1)
+    begin = b.createOrFold<arith::AndIOp>(
+        loc, begin, arith::ConstantIndexOp::create(b, loc, -unit));
+  return {getAsOpFoldResult(begin),
+          getAsOpFoldResult(b.createOrFold<arith::SubIOp>(loc, end, begin))};
+}
+
+/// Tiles one round over the keys; returns the state after it.
+FailureOr<SmallVector<Value>> emitRound(RewriterBase &rewriter,
+                                        OnlineAttentionOp op, OpFoldResult low,
+                                        OpFoldResult count, int64_t block) {
+  // The visible keys as an op of their own, then that in blocks.
+  FailureOr<TilingResult> visible =
+      op.getTiledImplementation(rewriter, {low}, {count});
+  if (failed(visible))
+    return failure();
+  auto tile = cast<TilingInterface>(visible->tiledOps.front());
+  scf::SCFTilingOptions options;
+  options.setTileSizes({rewriter.getIndexAttr(block)});
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(tile);
+  FailureOr<scf::SCFTilingResult> tiled =
+      scf::tileUsingSCF(rewriter, tile, options);
+  if (failed(tiled))
+    return failure();
+  SmallVector<Value> results(tiled->replacements);
+  rewriter.eraseOp(tile);
+  return results;
+}
+
+/// The initial state in the buffers of the current one.
+SmallVector<Value> emitReset(OpBuilder &b, Location loc, ValueRange initial,
+                             ValueRange current) {
+  SmallVector<Value> reset;
+  for (auto [from, to] : llvm::zip(initial, current)) {
+    if (auto fill = from.getDefiningOp<linalg::FillOp>())
+      reset.push_back(
+          linalg::FillOp::create(b, loc, fill.value(), to).getResult(0));
+    else
+      reset.push_back(linalg::CopyOp::create(b, loc, from, to).getResult(0));
+  }
+  return reset;
+}
+
+/// Keys and values that are read where they lie in a cache.
+struct CachedOperands {
+  CachedRows key;
+  std::optional<CachedRows> value; ///< Nothing if it is in packs.
+  /// Rows of a block that lie in several places are copied into buffers for
+  /// this many; 0: blocks are slices of the cache.
+  int64_t copied = 0;
+};
+
+/// Keys of a block in rows. While one is computed with, the next is fetched: in
+/// short turns, so that the memory never waits. With i8 it waits in any case,
+/// for conversions, and longer turns cost less.
+int64_t getBlockInRows(OnlineAttentionOp op, Type elementType) {
+  int64_t bytes = isa<IntegerType>(elementType) ? 1 << 13 : 1 << 12;
+  auto key = cast<RankedTensorType>(op.getKey().getType());
+  auto value = cast<RankedTensorType>(op.getValue().getType());
+  int64_t size = std::max(key.getDimSize(1), value.getDimSize(1)) *
+                 elementType.getIntOrFloatBitWidth() / 8;
+  return std::clamp<int64_t>(llvm::bit_floor<uint64_t>(bytes / size), 16, 256);
+}
+
+/// Keys of a block with queries as lanes, at most `block`. Keys and values that
+/// are converted in the block leave room in the first-level cache for the
+/// state.
+int64_t getBlockInLanes(OnlineAttentionOp op, int64_t block) {
+  constexpr int64_t kConvertedBytes = 1 << 14;
+  auto key = cast<RankedTensorType>(op.getKey().getType());
+  if (op.isInPairs() || key.getElementType().isF32())
+    return block;
+  auto value = cast<RankedTensorType>(op.getValue().getType());
+  int64_t elements = std::max(key.getDimSize(1), value.getDimSize(1));
+  if (elements < 1)
+    return block;
+  int64_t size = 4 * elements;
+  return std::clamp<int64_t>(llvm::bit_floor<uint64_t>(kConvertedBytes / size),
+                             std::min<int64_t>(32, block), block);
+}
+
+/// Keys of a block for matrix units, at most `block`: fewer for long heads,
+/// whose output leaves few registers for scores, and whose queries take
+/// workgroup memory.
+int64_t getBlockForMatrixUnits(OnlineAttentionOp op, int64_t block) {
+  auto key = cast<RankedTensorType>(op.getKey().getType());
+  auto value = cast<RankedTensorType>(op.getValue().getType());
+  int64_t size = std::max<int64_t>({1, key.getDimSize(1), value.getDimSize(1)});
+  int64_t elements = size > 128 ? 1 << 12 : 1 << 13;
+  int64_t keys = llvm::bit_floor<uint64_t>(elements / size);
+  return std::clamp<int64_t>(keys, std::min<int64_t>(16, block), block);
+}
+
+/// The largest block of at most `block` keys that is a slice of the cache
+/// wherever it begins at a multiple of itself; 0 if none is worth it.
+int64_t findBlockInPlace(OnlineAttentionOp op, CachedOperands &cached,
+                         int64_t block) {
+  std::optional<int64_t> keyUnit = cached.key.getUnit(), valueUnit = 0;
+  if (cached.value)
+    valueUnit = cached.value->getUnit();
+  if (!keyUnit || !valueUnit)
+    return 0;
+  int64_t unit = std::gcd(*keyUnit, *valueUnit);
+  if (unit == 0)
+    return block;
+  // Blocks of fewer keys would cost more than copying them. Packs are whole.
+  int64_t least = op.isInPairs() ? OnlineAttentionOp::kKeysPerPack : 8;
+  int64_t largest =
+      std::min<int64_t>(llvm::bit_floor<uint64_t>(block), unit & -unit);
+  return largest < least ? 0 : largest;
+}
+
+/// The operands of `op` in a cache, with `block` made what suits them; nothing
+/// if they are not in one.
+std::optional<CachedOperands> findCached(OnlineAttentionOp op, int64_t &block) {
+  auto key = CachedRows::match(op.getKey());
+  auto value = CachedRows::match(op.getValue());
+  if (!key || (!value && !hasPacks(op)) || block <= 0 ||
+      (value && !CachedRows::areAlike(op.getKey(), op.getValue())))
+    return std::nullopt;
+  OpFoldResult first = getAsOpFoldResult(op.getFirstKey());
+  if (!isEqualConstantIntOrValue(key->getFirst(), first) ||
+      (value && !isEqualConstantIntOrValue(value->getFirst(), first)))
+    return std::nullopt;
+  if (op.getInRows() && !isForMatrixUnits(op))
+    block = getBlockInRows(op, key->getElementType());
+  CachedOperands cached{*key, value};
+  int64_t inPlace = findBlockInPlace(op, cached, block);
+  if (inPlace == 0)
+    cached.copied = block;
+  else
+    block = inPlace;
+  if (!isKnownMultiple(first, block))
+    return std::nullopt;
+  return cached;
+}
+
+/// The rows of a range that are stored, from a position on that is a multiple
+/// of `block`, as that of the first row is.
+std::pair<OpFoldResult, OpFoldResult>
+emitStoredRange(OpBuilder &b, OnlineAttentionOp op, CachedOperands &cached,
+                OpFoldResult low, OpFoldResult count, int64_t block) {
+  Location loc = op.getLoc();
+  Value begin = b.createOrFold<arith::AddIOp>(
+      loc, getValueOrCreateConstantIndexOp(b, loc, low), op.getFirstKey());
+  Value end = b.createOrFold<arith::AddIOp>(
+      loc, begin, getValueOrCreateConstantIndexOp(b, loc, count));
+  std::tie(begin, end) = cached.key.clampToStored(b, loc, begin, end);
+  if (cached.value)
+    std::tie(begin, end) = cached.value->clampToStored(b, loc, begin, end);
+  Value size = arith::ConstantIndexOp::create(b, loc, block);
+  begin = arith::MulIOp::create(
+      b, loc, arith::DivUIOp::create(b, loc, begin, size), size);
+  Value zero = arith::ConstantIndexOp::create(b, loc, 0);
+  Value rest = arith::SubIOp::create(b, loc, end, begin);
+  return {b.createOrFold<arith::SubIOp>(loc, begin, op.getFirstKey()),
+          arith::MaxSIOp::create(b, loc, rest, zero).getResult()};
+}
+
+/// Makes the keys and values of a block those in the cache.
+void readFromCache(RewriterBase &rewriter, OnlineAttentionOp block,
+                   CachedOperands &cached, int64_t blockSize) {
+  Location loc = block.getLoc();
+  rewriter.setInsertionPoint(block);
+  OpFoldResult count = tensor::getMixedSize(rewriter, loc, block.getKey(), 0);
+  Value first = block.getFirstKey();
+  auto read = [&](CachedRows &rows) {
+    if (cached.copied == 0)
+      return rows.extract(rewriter, loc, first, count);
+    Value end = arith::AddIOp::create(
+        rewriter, loc, first,
+        getValueOrCreateConstantIndexOp(rewriter, loc, count));
+    CachedRows::Rows all =
+        rows.gather(rewriter, loc, first, end, first,
+                    rows.allocate(rewriter, loc, cached.copied));
+    return CachedRows::take(rewriter, loc, all, count);
+  };
+  // Narrower floats are converted where they are multiplied.
+  auto convert = [&](CachedRows::Rows rows, Value operand) {
+    auto type = cast<RankedTensorType>(operand.getType());
+    if (!rows.scales)
+      return rows.elements;
+    Value to = tensor::EmptyOp::create(
+        rewriter, loc, ArrayRef<int64_t>{blockSize, type.getDimSize(1)},
+        type.getElementType());
+    to = CachedRows::take(rewriter, loc, {to, {}}, count).elements;
+    return emitElements(rewriter, loc, rows.elements, rows.scales, to);
+  };
+  Value key = convert(read(cached.key), block.getKey());
+  Value value = block.getValue();
+  if (cached.value)
+    value = convert(read(*cached.value), value);
+  rewriter.startOpModification(block);
+  block.getKeyMutable().assign(key);
+  block.getValueMutable().assign(value);
+  rewriter.finalizeOpModification(block);
+}
+
+} // namespace
+
+LogicalResult attn::tileKeys(RewriterBase &rewriter, OnlineAttentionOp op,
+                             int64_t block) {
+  if (isForMatrixUnits(op))
+    block = getBlockForMatrixUnits(op, block);
+  else if (op.getInRows() && block > 0)
+    block = getBlockInRows(
+        op, cast<RankedTensorType>(op.getKey().getType()).getElementType());
+  else
+    block = getBlockInLanes(op, block);
+  Location loc = op.getLoc();
+  rewriter.setInsertionPoint(op);
+  std::optional<CachedOperands> cached = findCached(op, block);
+  auto [low, count] = emitRows(rewriter, op, block);
+  if (cached)
+    std::tie(low, count) =
+        emitStoredRange(rewriter, op, *cached, low, count, block);
+  Value yes =
+      arith::ConstantOp::create(rewriter, loc, rewriter.getBoolAttr(true));
+  SmallVector<Value> initial(op.getOuts());
+  SmallVector<Value> carried(initial);
+  carried.push_back(op.getExact());
+  SmallVector<Type> types = llvm::to_vector(ValueRange(carried).getTypes());
+  auto loop = scf::WhileOp::create(rewriter, loc, types, carried);
+  SmallVector<Location> locations(types.size(), loc);
+
+  Block *before = rewriter.createBlock(&loop.getBefore(), {}, types, locations);
+  auto round = cast<OnlineAttentionOp>(rewriter.clone(*op));
+  round.getOutsMutable().assign(before->getArguments().take_front(3));
+  Value exact = before->getArgument(3);
+  round.getExactMutable().assign(exact);
+  rewriter.setInsertionPoint(round);
+  FailureOr<SmallVector<Value>> state =
+      emitRound(rewriter, round, low, count, block);
+  if (failed(state)) {
+    rewriter.eraseOp(loop);
+    return failure();
+  }
+  rewriter.eraseOp(round);
+  if (cached)
+    loop.getBefore().walk([&](OnlineAttentionOp tile) {
+      readFromCache(rewriter, tile, *cached, block);
+    });
+  rewriter.setInsertionPointToEnd(before);
+  Value isFinite =
+      AllFiniteOp::create(rewriter, loc, rewriter.getI1Type(), (*state)[0]);
+  Value done = arith::OrIOp::create(rewriter, loc, exact, isFinite);
+  Value redo = arith::XOrIOp::create(rewriter, loc, done, yes);
+  SmallVector<Value> forwarded(*state);
+  forwarded.push_back(exact);
+  scf::ConditionOp::create(rewriter, loc, redo, forwarded);
+
+  Block *after = rewriter.createBlock(&loop.getAfter(), {}, types, locations);
+  SmallVector<Value> reset =
+      emitReset(rewriter, loc, initial, after->getArguments().take_front(3));
+  reset.push_back(yes);
+  scf::YieldOp::create(rewriter, loc, reset);
+  rewriter.replaceOp(op, loop.getResults().take_front(3));
+  return success();
+}
+
+namespace {
+struct TileKeys : attn::impl::TileKeysBase<TileKeys> {
+  using TileKeysBase::TileKeysBase;
+
+  void runOnOperation() override {
+    if (failed(
+            reportOptions(getOperation(), {checkRange(block, 1, kMostOfTile)})))
+      return signalPassFailure();
+    IRRewriter rewriter(&getContext());
+    SmallVector<OnlineAttentionOp> ops;
+    getOperation()->walk([&](OnlineAttentionOp op) { ops.push_back(op); });
+    for (OnlineAttentionOp op : ops)
+      if (failed(tileKeys(rewriter, op, block))) {
+        op.emitError("could not be tiled");
+        return signalPassFailure();
+      }
+    if (failed(eraseUnreadCaches()))
+      return signalPassFailure();
+    getOperation()->walk(remarkIfGathered);
+  }
+
+private:
+  static void remarkIfGathered(CacheReadOp read) {
+    if (llvm::any_of(read->getUsers(), [](Operation *user) {
+          return isa<tensor::ExtractSliceOp>(user) &&
+                 user->getParentOfType<scf::ForallOp>();
+        }))
+      read.emitRemark(
+          "is written out as a whole in every call: attention reads keys "
+          "and values where they lie if both are in caches of one element "
+          "type");
+  }
+
+  /// Sizes are those of what is read from, so that a read of which only those
+  /// were used goes, with its slices.
+  LogicalResult eraseUnreadCaches() {
+    bool hasReads =
+        getOperation()
+            ->walk([](CacheReadOp) { return WalkResult::interrupt(); })
+            .wasInterrupted();
+    if (!hasReads)
+      return success();
+    RewritePatternSet patterns(&getContext());
+    memref::populateResolveRankedShapedTypeResultDimsPatterns(patterns);
+    return applyPatternsGreedily(
+        getOperation(), std::move(patterns),
+        GreedyRewriteConfig()
+            .enableFolding(false)
+            .enableConstantCSE(false)
+            .setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled));
+  }
+};
+} // namespace

@@ -1,0 +1,199 @@
+//===- VisibleRange.cpp - Keys that a tile of queries may see -------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Online/VisibleRange.h"
+#include "lib/Online/CachedRows.h"
+#include "lib/Regions/MaskAnalysis.h"
+#include "lib/Regions/TableRanges.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+/// The number of rows of a matrix, in terms of what it is a slice of, as far as
+/// that is known.
+static Value emitNumRows(OpBuilder &b, Location loc, Value matrix) {
+  OpFoldResult size = tensor::getMixedSize(b, loc, matrix, 0);
+  if (auto result = dyn_cast<OpResult>(matrix); result && isa<Value>(size))
+    if (FailureOr<OpFoldResult> reified = reifyDimOfResult(
+            b, result.getOwner(), static_cast<int>(result.getResultNumber()),
+            /*dim=*/0);
+        succeeded(reified))
+      size = *reified;
+  return getValueOrCreateConstantIndexOp(b, loc, size);
+}
+
+namespace {
+
+/// Leaves out what tables hide at both ends of a range of keys. Interval
+/// arithmetic knows a table's elements only where it is asked about few of
+/// them: several blocks of keys, and one where not all of these are hidden.
+class RangeEnds {
+public:
+  RangeEnds(OpBuilder &builder, OnlineAttentionOp op, IndexRange positions,
+            int64_t block)
+      : b(builder), loc(op.getLoc()), op(op), positions(positions),
+        narrow(index(block)), wide(index(block * kBlocksAtOnce)) {}
+
+  /// The first block of `[begin, end)` that may be visible, `end` if none is.
+  /// `begin` is a multiple of the block.
+  Value findBegin(Value begin, Value end) {
+    return search(begin, [&](Value at, Value step) -> Step {
+      Value next = minimum(emit<arith::AddIOp>(at, step), end);
+      return {isLess(at, end), at, next, next};
+    });
+  }
+
+  /// The end of the last one.
+  Value findEnd(Value begin, Value end) {
+    return search(end, [&](Value at, Value step) -> Step {
+      Value last = emit<arith::SubIOp>(at, index(1));
+      Value rest = emit<arith::RemUIOp>(last, narrow);
+      Value after =
+          emit<arith::AddIOp>(emit<arith::SubIOp>(last, rest), narrow);
+      Value next = maximum(emit<arith::SubIOp>(after, step), begin);
+      return {isLess(begin, at), next, at, next};
+    });
+  }
+
+private:
+  static constexpr int64_t kBlocksAtOnce = 4;
+
+  /// Whether there are keys left, some of them, and where to go on if they are
+  /// hidden.
+  struct Step {
+    Value isInside, begin, end, next;
+  };
+
+  Value index(int64_t value) {
+    return arith::ConstantIndexOp::create(b, loc, value);
+  }
+  template <typename Op> Value emit(Value lhs, Value rhs) {
+    return b.createOrFold<Op>(loc, lhs, rhs);
+  }
+  Value minimum(Value x, Value y) { return emit<arith::MinSIOp>(x, y); }
+  Value maximum(Value x, Value y) { return emit<arith::MaxSIOp>(x, y); }
+  Value isLess(Value x, Value y) {
+    return b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, x, y);
+  }
+
+  /// From `from` on, in wide steps and then in narrow ones.
+  Value search(Value from, function_ref<Step(Value, Value)> getStep) {
+    SmallVector<Type> types(2, b.getIndexType());
+    SmallVector<Location> locations(2, loc);
+    auto loop = scf::WhileOp::create(b, loc, types, ValueRange{from, wide});
+    OpBuilder::InsertionGuard guard(b);
+    Block *before = b.createBlock(&loop.getBefore(), {}, types, locations);
+    Value at = before->getArgument(0), size = before->getArgument(1);
+    Step step = getStep(at, size);
+    Value isHidden = emitIsHidden(step.begin, step.end);
+    Value goesOn = emit<arith::AndIOp>(
+        step.isInside, emit<arith::OrIOp>(isHidden, isLess(narrow, size)));
+    Value next = arith::SelectOp::create(b, loc, isHidden, step.next, at);
+    Value nextSize = arith::SelectOp::create(b, loc, isHidden, size, narrow);
+    scf::ConditionOp::create(b, loc, goesOn, ValueRange{next, nextSize});
+    Block *after = b.createBlock(&loop.getAfter(), {}, types, locations);
+    scf::YieldOp::create(b, loc, after->getArguments());
+    return loop.getResult(0);
+  }
+
+  /// Of no keys, nothing is asked: there is one at least.
+  Value emitIsHidden(Value begin, Value end) {
+    Value last = maximum(emit<arith::SubIOp>(end, index(1)), begin);
+    RegionTile tile{op.getBatch(),
+                    op.getHead(),
+                    positions,
+                    {begin, last},
+                    op.getMaskCaptures()};
+    return emitBlockVerdict(b, loc, op.getMaskRegion(), tile).isEmpty;
+  }
+
+  OpBuilder &b;
+  Location loc;
+  OnlineAttentionOp op;
+  IndexRange positions;
+  Value narrow, wide;
+};
+
+} // namespace
+
+/// The `count` numbers from `first` on.
+static IndexRange emitRange(OpBuilder &b, Location loc, Value first,
+                            Value count) {
+  Value one = arith::ConstantIndexOp::create(b, loc, 1);
+  Value end = b.createOrFold<arith::AddIOp>(loc, first, count);
+  return {first, b.createOrFold<arith::SubIOp>(loc, end, one)};
+}
+
+VisibleRows attn::emitVisibleRange(OpBuilder &b, OnlineAttentionOp op,
+                                   int64_t block) {
+  Location loc = op.getLoc();
+  Value zero = arith::ConstantIndexOp::create(b, loc, 0);
+  Value count = emitNumRows(b, loc, op.getKey());
+  if (!op.hasMask())
+    return {zero, count};
+  IndexRange positions =
+      emitRange(b, loc, op.getPosition(), op.getNumQueries());
+  Value numKeys = b.createOrFold<arith::AddIOp>(loc, op.getFirstKey(), count);
+  VisibleKeys keys =
+      emitVisibleKeys(b, loc, op.getMaskRegion(), op.getBatch(), op.getHead(),
+                      positions, numKeys, op.getMaskCaptures());
+  // To rows of the op's own keys, of which the visible ones may be none.
+  Value low = keys.begin, high = keys.end;
+  if (block > 0 &&
+      hasBlocksOfKeys(b, op.getMaskRegion(), op.getMaskCaptures())) {
+    Value size = arith::ConstantIndexOp::create(b, loc, block);
+    Value rest = b.createOrFold<arith::RemUIOp>(loc, low, size);
+    low = b.createOrFold<arith::SubIOp>(loc, low, rest);
+    RangeEnds ends(b, op, positions, block);
+    low = ends.findBegin(
+        b.createOrFold<arith::MaxSIOp>(loc, low, op.getFirstKey()), high);
+    high = ends.findEnd(low, high);
+  }
+  if (!matchPattern(op.getFirstKey(), m_Zero())) {
+    auto toRow = [&](Value key) {
+      Value row = b.createOrFold<arith::SubIOp>(loc, key, op.getFirstKey());
+      return b.createOrFold<arith::MaxSIOp>(loc, row, zero);
+    };
+    low = toRow(low);
+    high = toRow(high);
+  }
+  return {low, high, keys.hasGaps};
+}
+
+VisibleRows attn::emitVisibleRowsOfBlock(OpBuilder &b,
+                                         OnlineAttentionOp block) {
+  Location loc = block.getLoc();
+  Value count = emitNumRows(b, loc, block.getKey());
+  RegionTile tile{block.getBatch(), block.getHead(),
+                  emitRange(b, loc, block.getPosition(), block.getNumQueries()),
+                  emitRange(b, loc, block.getFirstKey(), count),
+                  block.getMaskCaptures()};
+  VisibleKeys keys = emitVisibleKeys(b, loc, block.getMaskRegion(), tile);
+  auto toRow = [&](Value key) {
+    return b.createOrFold<arith::SubIOp>(loc, key, block.getFirstKey());
+  };
+  return {toRow(keys.begin), toRow(keys.end), keys.hasGaps};
+}
+
+RowRange attn::emitVisibleStoredRange(OpBuilder &b, OnlineAttentionOp op,
+                                      int64_t unit) {
+  Location loc = op.getLoc();
+  auto [begin, end, hasGaps] = emitVisibleRange(b, op, /*block=*/0);
+  for (Value rows : {op.getKey(), op.getValue()})
+    if (auto cached = CachedRows::match(rows))
+      std::tie(begin, end) = cached->clampToStored(b, loc, begin, end);
+  begin = b.createOrFold<arith::AndIOp>(
+      loc, begin, arith::ConstantIndexOp::create(b, loc, -unit));
+  return {begin, end};
+}

@@ -1,0 +1,327 @@
+//===- ProjectionOperands.cpp - Rows and columns of a projection ----------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Projection/ProjectionTiles.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+Value ProjectionTiles::constant(int64_t value) {
+  return arith::ConstantIndexOp::create(b, loc, value);
+}
+
+OpFoldResult ProjectionTiles::apply(AffineExpr expr,
+                                    ArrayRef<OpFoldResult> operands) {
+  return affine::makeComposedFoldedAffineApply(
+      b, loc, AffineMap::get(operands.size(), 0, expr), operands);
+}
+
+OpFoldResult ProjectionTiles::minimum(ArrayRef<AffineExpr> exprs,
+                                      ArrayRef<OpFoldResult> operands) {
+  return affine::makeComposedFoldedAffineMin(
+      b, loc, AffineMap::get(operands.size(), 0, exprs, b.getContext()),
+      operands);
+}
+
+Value ProjectionTiles::empty(ArrayRef<int64_t> shape, Type elementType) {
+  return tensor::EmptyOp::create(b, loc, shape, elementType);
+}
+
+static SmallVector<int64_t> getShape(ArrayRef<OpFoldResult> sizes) {
+  SmallVector<int64_t> shape;
+  SmallVector<Value> dynamic;
+  dispatchIndexOpFoldResults(sizes, dynamic, shape);
+  return shape;
+}
+
+Value ProjectionTiles::slice(Value tensor, ArrayRef<OpFoldResult> offsets,
+                             ArrayRef<OpFoldResult> sizes,
+                             ArrayRef<OpFoldResult> kept) {
+  Type element = cast<ShapedType>(tensor.getType()).getElementType();
+  SmallVector<OpFoldResult> strides(offsets.size(), index(1));
+  return tensor::ExtractSliceOp::create(
+      b, loc, RankedTensorType::get(getShape(kept), element), tensor, offsets,
+      sizes, strides);
+}
+
+Value ProjectionTiles::insert(Value source, Value tensor,
+                              ArrayRef<OpFoldResult> offsets,
+                              ArrayRef<OpFoldResult> sizes) {
+  SmallVector<OpFoldResult> strides(offsets.size(), index(1));
+  return tensor::InsertSliceOp::create(b, loc, source, tensor, offsets, sizes,
+                                       strides);
+}
+
+Value ProjectionTiles::fillWithZero(Value tensor) {
+  Type type = cast<ShapedType>(tensor.getType()).getElementType();
+  Value zero =
+      arith::ConstantOp::create(b, loc, cast<TypedAttr>(b.getZeroAttr(type)));
+  return linalg::FillOp::create(b, loc, zero, tensor).getResult(0);
+}
+
+Value ProjectionTiles::convert(OpBuilder &b, Location loc, Value number,
+                               Type type) {
+  Type from = number.getType();
+  if (from == type)
+    return number;
+  if (isa<IntegerType>(from))
+    return arith::SIToFPOp::create(b, loc, type, number);
+  if (from.getIntOrFloatBitWidth() < type.getIntOrFloatBitWidth())
+    return arith::ExtFOp::create(b, loc, type, number);
+  return arith::TruncFOp::create(b, loc, type, number);
+}
+
+/// The number is split where bf16 ends, and so is the rest: 24 bits are three
+/// parts of 8. What has no rest is split in halves, so that all parts have its
+/// sign, and are 0, infinite or NaN if and only if it is. An infinite weight
+/// would else meet a part of 0, and an infinite number's rest be NaN.
+Value ProjectionTiles::emitPart(OpBuilder &b, Location loc, Value number,
+                                int64_t part) {
+  Type f32 = b.getF32Type(), i32 = b.getI32Type();
+  Value mask = arith::ConstantOp::create(
+      b, loc, b.getIntegerAttr(i32, APInt(32, 0xffff0000)));
+  Value half = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0.5));
+  Value rest = convert(b, loc, number, f32);
+  for (int64_t i = 0; i + 1 < numParts; ++i) {
+    Value bits = arith::BitcastOp::create(b, loc, i32, rest);
+    Value upper = arith::BitcastOp::create(
+        b, loc, f32, arith::AndIOp::create(b, loc, bits, mask));
+    Value isWhole =
+        arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, rest, upper);
+    Value halved = arith::MulFOp::create(b, loc, rest, half);
+    if (i == part) {
+      rest = arith::SelectOp::create(b, loc, isWhole, halved, upper);
+      break;
+    }
+    rest = arith::SelectOp::create(b, loc, isWhole, halved,
+                                   arith::SubFOp::create(b, loc, rest, upper));
+  }
+  return convert(b, loc, rest, multiplied);
+}
+
+Value ProjectionTiles::convertElements(Value source, Value destination,
+                                       ArrayRef<AffineExpr> from,
+                                       std::optional<int64_t> part) {
+  auto type = cast<RankedTensorType>(destination.getType());
+  unsigned rank = type.getRank();
+  SmallVector<utils::IteratorType> parallel(rank,
+                                            utils::IteratorType::parallel);
+  return linalg::GenericOp::create(
+             b, loc, type, source, destination,
+             {AffineMap::get(rank, 0, from, b.getContext()),
+              b.getMultiDimIdentityMap(rank)},
+             parallel,
+             [&](OpBuilder &b, Location loc, ValueRange e) {
+               Value converted =
+                   part ? emitPart(b, loc, e[0], *part)
+                        : convert(b, loc, e[0], type.getElementType());
+               linalg::YieldOp::create(b, loc, converted);
+             })
+      .getResult(0);
+}
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+OpFoldResult ProjectionTiles::getLength() {
+  int64_t dim = op.getInputType().getRank() - 2;
+  return tensor::getMixedSize(b, loc, op.getInput(), dim);
+}
+
+OpFoldResult ProjectionTiles::getNumRows() {
+  AffineExpr batch, length;
+  bindDims(b.getContext(), batch, length);
+  OpFoldResult sizes[] = {tensor::getMixedSize(b, loc, op.getInput(), 0),
+                          getLength()};
+  if (isOneBatch)
+    return sizes[1];
+  if (auto batches = getConstantIntValue(sizes[0]))
+    return apply(length * *batches, sizes);
+  if (auto rows = getConstantIntValue(sizes[1]))
+    return apply(batch * *rows, sizes);
+  return arith::MulIOp::create(b, loc, cast<Value>(sizes[0]),
+                               cast<Value>(sizes[1]))
+      .getResult();
+}
+
+Value ProjectionTiles::forRows(
+    OpFoldResult count, Value initial,
+    function_ref<Value(Value i, OpFoldResult batch, OpFoldResult row, Value)>
+        body,
+    OpFoldResult first) {
+  Value end = getValueOrCreateConstantIndexOp(b, loc, count);
+  auto loop =
+      scf::ForOp::create(b, loc, constant(0), end, constant(1), initial);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Value i = loop.getInductionVar();
+  Value row = arith::AddIOp::create(
+      b, loc, i, getValueOrCreateConstantIndexOp(b, loc, first));
+  Value length = getValueOrCreateConstantIndexOp(b, loc, getLength());
+  Value batch = arith::DivUIOp::create(b, loc, row, length);
+  row = arith::RemUIOp::create(b, loc, row, length);
+  Value next = body(i, batch, row, loop.getRegionIterArg(0));
+  scf::YieldOp::create(b, loc, next);
+  return loop.getResult(0);
+}
+
+Value ProjectionTiles::gatherBlock(OpFoldResult batch, OpFoldResult row,
+                                   OpFoldResult count, OpFoldResult to,
+                                   Value rows) {
+  ShapedType type = op.getInputType();
+  OpFoldResult zero = index(0), one = index(1);
+  SmallVector<AffineExpr> same = {b.getAffineDimExpr(0), b.getAffineDimExpr(1)};
+  auto copy = [&](ArrayRef<OpFoldResult> at, ArrayRef<OpFoldResult> sizes,
+                  OpFoldResult column, Value rows) {
+    OpFoldResult box[] = {count, sizes.back()}, corner[] = {to, column};
+    Value from = slice(op.getInput(), at, sizes, box);
+    Value copied = convertElements(from, slice(rows, corner, box, box), same);
+    return insert(copied, rows, corner, box);
+  };
+  if (type.getRank() == 3)
+    return copy({batch, row, zero}, {one, count, index(numFeatures)}, zero,
+                rows);
+  int64_t size = type.getDimSize(3);
+  auto loop = scf::ForOp::create(
+      b, loc, constant(0), constant(type.getDimSize(1)), constant(1), rows);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Value head = loop.getInductionVar();
+  OpFoldResult column = apply(b.getAffineDimExpr(0) * size, {head});
+  Value next = copy({batch, head, row, zero}, {one, one, count, index(size)},
+                    column, loop.getRegionIterArg(0));
+  scf::YieldOp::create(b, loc, next);
+  return loop.getResult(0);
+}
+
+Value ProjectionTiles::gatherRows(OpFoldResult first, OpFoldResult count,
+                                  int64_t capacity) {
+  Value rows =
+      empty({capacity, numFeatures},
+            numParts > 1 ? op.getInputType().getElementType() : multiplied);
+  if (isOneBatch)
+    return gatherBlock(index(0), first, count, index(0), rows);
+  return forRows(
+      count, rows,
+      [&](Value i, OpFoldResult batch, OpFoldResult row, Value rows) {
+        return gatherBlock(batch, row, index(1), i, rows);
+      },
+      first);
+}
+
+Value ProjectionTiles::getRows(OpFoldResult first, OpFoldResult count,
+                               int64_t capacity) {
+  OpFoldResult zero = index(0), one = index(1), k = index(numFeatures);
+  OpFoldResult box[] = {count, k};
+  ShapedType type = op.getInputType();
+  if (isOneBatch && type.getRank() == 3 &&
+      (type.getElementType() == multiplied || numParts > 1))
+    return slice(op.getInput(), {zero, first, zero}, {one, count, k}, box);
+  return slice(gatherRows(first, count, capacity), {zero, zero}, box, box);
+}
+
+Value ProjectionTiles::getFewRows(int64_t capacity) {
+  OpFoldResult zero = index(0), box[] = {numRows, index(numFeatures)};
+  Value whole = getRows(zero, numRows, capacity);
+  Type f32 = b.getF32Type();
+  if (numParts == 1 ||
+      cast<ShapedType>(whole.getType()).getElementType() == f32)
+    return whole;
+  Value converted =
+      slice(empty({capacity, numFeatures}, f32), {zero, zero}, box, box);
+  return convertElements(whole, converted,
+                         {b.getAffineDimExpr(0), b.getAffineDimExpr(1)});
+}
+
+Value ProjectionTiles::packRows() {
+  int64_t size = getRowsPerPack();
+  OpFoldResult zero = index(0), one = index(1);
+  AffineExpr i, n;
+  bindDims(b.getContext(), i, n);
+  OpFoldResult count = apply(i.ceilDiv(size), {numRows});
+  SmallVector<OpFoldResult> sizes = {count, index(numFeatures), index(size)};
+  if (inPairs)
+    sizes = {count, index(numFeatures / kFeaturesPerTile), index(numParts),
+             index(size), index(kFeaturesPerTile)};
+  Value packs = tensor::EmptyOp::create(b, loc, sizes, multiplied);
+  auto loop = scf::ForallOp::create(b, loc, ArrayRef<OpFoldResult>{count},
+                                    packs, /*mapping=*/std::nullopt);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Value pack = loop.getInductionVars()[0];
+  OpFoldResult first = apply(i * size, {pack});
+  AffineExpr whole = b.getAffineConstantExpr(size);
+  OpFoldResult numRowsOfPack = minimum({whole, n - i * size}, {pack, numRows});
+  SmallVector<OpFoldResult> at(sizes.size(), zero), box(sizes);
+  at[0] = pack;
+  box[0] = one;
+  Value to =
+      slice(loop.getRegionIterArgs()[0], at, box, ArrayRef(box).drop_front());
+  Value packed;
+  if (inPairs) {
+    AffineExpr t, m, c;
+    bindDims(b.getContext(), t, m, c);
+    Value tiles =
+        expand(getRows(first, numRowsOfPack, size), 1, kFeaturesPerTile);
+    packed = to;
+    for (int64_t part = 0; part < numParts; ++part) {
+      ArrayRef all = ArrayRef(sizes).drop_front();
+      SmallVector<OpFoldResult> corner(all.size(), zero), onePart(all);
+      corner[1] = index(part);
+      onePart[1] = one;
+      onePart[2] = numRowsOfPack;
+      SmallVector<OpFoldResult> kept(onePart);
+      kept.erase(kept.begin() + 1);
+      Value partOfPack = slice(packed, corner, onePart, kept);
+      partOfPack =
+          convertElements(tiles, partOfPack, {m, t, c},
+                          numParts > 1 ? std::optional(part) : std::nullopt);
+      packed = insert(partOfPack, packed, corner, onePart);
+    }
+  } else {
+    Value rows = gatherRows(first, numRowsOfPack, size);
+    packed =
+        linalg::TransposeOp::create(b, loc, rows, to, ArrayRef<int64_t>{1, 0})
+            ->getResult(0);
+  }
+  SmallVector<OpFoldResult> strides(at.size(), one);
+  b.setInsertionPointToStart(loop.getTerminator().getBody());
+  tensor::ParallelInsertSliceOp::create(
+      b, loc, packed, loop.getRegionIterArgs()[0], at, box, strides);
+  return loop.getResult(0);
+}
+
+Value ProjectionTiles::expand(Value tensor, unsigned dim, int64_t inner) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  SmallVector<ReassociationIndices> groups;
+  SmallVector<OpFoldResult> sizes;
+  SmallVector<int64_t> shape;
+  for (auto [i, size] :
+       llvm::enumerate(tensor::getMixedSizes(b, loc, tensor))) {
+    groups.push_back({int64_t(sizes.size())});
+    sizes.push_back(size);
+    shape.push_back(type.getDimSize(i));
+    if (i != dim)
+      continue;
+    shape.back() /= inner;
+    sizes.back() = index(shape.back());
+    groups.back().push_back(int64_t(sizes.size()));
+    sizes.push_back(index(inner));
+    shape.push_back(inner);
+  }
+  return tensor::ExpandShapeOp::create(
+      b, loc, RankedTensorType::get(shape, type.getElementType()), tensor,
+      groups, sizes);
+}

@@ -1,0 +1,93 @@
+//===- ProjectionProducts.cpp - Products of a projection's tiles ----------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Online/Sums.h"
+#include "lib/Projection/ProjectionTiles.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+Value ProjectionTiles::add(Value part, Value sums) {
+  AffineMap map = b.getMultiDimIdentityMap(2);
+  SmallVector<utils::IteratorType> parallel(2, utils::IteratorType::parallel);
+  return linalg::GenericOp::create(
+             b, loc, sums.getType(), part, sums, {map, map}, parallel,
+             [&](OpBuilder &b, Location loc, ValueRange e) {
+               Value sum = arith::AddFOp::create(b, loc, e[1], e[0]);
+               linalg::YieldOp::create(b, loc, sum);
+             })
+      .getResult(0);
+}
+
+Value ProjectionTiles::multiplyFew(Value columns, OpFoldResult at,
+                                   int64_t count, Value sums, bool isOnly) {
+  OpFoldResult zero = index(0),
+               k = index(count * (numFeatures / getNumSteps()));
+  AffineExpr m, n, l, p, e;
+  OpFoldResult box[] = {numRows, k};
+  OpFoldResult corner[] = {
+      zero,
+      inPairs ? apply(b.getAffineDimExpr(0) * kFeaturesPerTile, {at}) : at};
+  Value part = slice(rows, corner, box, box);
+  Value products = fillWithZero(
+      isOnly
+          ? sums
+          : tensor::EmptyOp::create(b, loc, tensor::getMixedSizes(b, loc, sums),
+                                    b.getF32Type()));
+  if (inPairs) {
+    bindDims(b.getContext(), m, n, l, p, e);
+    Value pairs = expand(expand(part, 1, kFeaturesPerTile), 2, 2);
+    products = emitSumOfProducts(b, loc, {pairs, columns}, products,
+                                 {{m, l, p, e}, {l, p, n, e}, {m, n}});
+  } else {
+    bindDims(b.getContext(), m, n, l);
+    products = emitSumOfProducts(b, loc, {part, columns}, products,
+                                 {{m, l}, {l, n}, {m, n}});
+  }
+  return isOnly ? products : add(products, sums);
+}
+
+Value ProjectionTiles::multiplyPack(OpFoldResult pack, OpFoldResult at,
+                                    int64_t count, Value columns, Value sums,
+                                    bool isFirst) {
+  OpFoldResult zero = index(0), one = index(1), size = index(count),
+               numRows = index(getRowsPerPack());
+  AffineExpr m, n, k, p, e, part;
+  bindDims(b.getContext(), m, n, k, p, e, part);
+  // The rounding of sums is nothing to that of an input of bf16.
+  bool isAdded = !isFirst && !(inPairs && numParts == 1);
+  Value products = sums;
+  if (isAdded)
+    products = empty(cast<RankedTensorType>(sums.getType()).getShape(),
+                     b.getF32Type());
+  if (isAdded || isFirst)
+    products = fillWithZero(products);
+  if (!inPairs) {
+    Value a =
+        slice(rows, {pack, at, zero}, {one, size, numRows}, {size, numRows});
+    products = emitSumOfProducts(b, loc, {a, columns}, products,
+                                 {{k, m}, {k, n}, {m, n}});
+    return isAdded ? add(products, sums) : products;
+  }
+  OpFoldResult features = index(kFeaturesPerTile), parts = index(numParts);
+  SmallVector<OpFoldResult> kept = {size, parts, numRows, features};
+  SmallVector<AffineExpr> indices = {k, part, m, p, e};
+  if (numParts == 1) {
+    kept.erase(kept.begin() + 1);
+    indices.erase(indices.begin() + 1);
+  }
+  Value a = slice(rows, {pack, at, zero, zero, zero},
+                  {one, size, parts, numRows, features}, kept);
+  products = emitSumOfProducts(b, loc, {expand(a, kept.size() - 1, 2), columns},
+                               products, {indices, {k, p, n, e}, {m, n}});
+  return isAdded ? add(products, sums) : products;
+}

@@ -1,0 +1,364 @@
+//===- ProjectionTiles.cpp - Tiles of a projection ------------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Projection/ProjectionTiles.h"
+
+#include "lib/Plan/TileSizes.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace mlir::attn;
+
+/// Columns that are multiplied at once: four vectors of 16 lanes, a block of
+/// registers.
+static constexpr int64_t mostColumns = 64;
+/// Rows that are packed together: those of a block of registers, or of tile
+/// registers.
+static constexpr int64_t rowsPerPack = 6, rowsPerPackInPairs = 32;
+/// Features of a block. What it has of the weight stays in the first or second
+/// level of the caches while all packs of a tile are multiplied by it.
+static constexpr int64_t featuresPerBlock = 384, featuresPerBlockInPairs = 640;
+/// Features of a block of few rows, which the second-level cache has room for,
+/// and for the next one, which is fetched meanwhile.
+static constexpr int64_t featuresPerFewBlock = 2048;
+/// Rows and columns of a tile, whose sums stay in the second-level cache, so
+/// that rows and weights are read from beyond it once for so many of the other.
+static constexpr int64_t rowsPerTile = 384, columnsPerTile = 256,
+                         rowsPerTileInPairs = 256, columnsPerTileInPairs = 512,
+                         rowsPerTileInParts = 256, columnsPerTileInParts = 768;
+
+/// As many of `count` in each part as make the fewest parts of at most `most`,
+/// of about the same size.
+static int64_t divideEvenly(int64_t count, int64_t most) {
+  count = std::max<int64_t>(count, 1);
+  auto parts = int64_t(llvm::divideCeil(count, std::max<int64_t>(most, 1)));
+  return int64_t(llvm::divideCeil(count, parts));
+}
+
+std::optional<int64_t> attn::chooseTileColumns(ProjectionOp op, Value out,
+                                               int64_t first, int64_t lanes) {
+  auto type = cast<ShapedType>(out.getType());
+  int64_t common = type.getRank() == 4 ? type.getDimSize(3) : 0;
+  if (op.isPacked())
+    common = std::gcd(std::gcd(common, op.getPanelWidth()), first);
+  for (int64_t n = mostColumns / lanes * lanes; n >= lanes; n -= lanes)
+    if (common % n == 0)
+      return n;
+  return std::nullopt;
+}
+
+ProjectionTiles::ProjectionTiles(OpBuilder &b, ProjectionOp op, int64_t lanes,
+                                 PairsOfProjections pairs,
+                                 const ProjectionEpilogue *epilogue)
+    : b(b), loc(op.getLoc()), op(op), lanes(lanes),
+      numFeatures(op.getNumInputFeatures()),
+      isOneBatch(op.getInputType().getDimSize(0) == 1), epilogue(epilogue) {
+  if (epilogue)
+    for (OpOperand *operand : epilogue->others)
+      others.emplace_back(b, epilogue->getProjection(operand), lanes, pairs);
+  Type input = op.getInputType().getElementType(),
+       weight = op.getWeightType().getElementType();
+  hasPairs = pairs != PairsOfProjections::none && op.isInPairs() &&
+             weight.isBF16() && numFeatures % kFeaturesPerTile == 0;
+  // Parts pay for a conversion in tiles alone.
+  makesPairs = !hasPairs && op.isPacked() &&
+               (weight.isBF16() || weight.isInteger(8)) &&
+               numFeatures % kFeaturesPerTile == 0 &&
+               (pairs == PairsOfProjections::inTiles ||
+                (pairs == PairsOfProjections::inVectors && input.isBF16()));
+}
+
+void ProjectionTiles::setRows(OpFoldResult count, int64_t most) {
+  numRows = count;
+  inPairs = hasPairs || (makesPairs && most == 0);
+  multiplied = inPairs ? Type(b.getBF16Type()) : Type(b.getF32Type());
+  // bf16 has 8 bits, f16 11 and f32 24.
+  Type input = op.getInputType().getElementType();
+  numParts = !inPairs || input.isBF16() ? 1 : input.isF16() ? 2 : 3;
+}
+
+int64_t ProjectionTiles::getStepsOfBlock(int64_t most) {
+  int64_t steps = divideEvenly(getNumSteps(), most);
+  // Features that the weight has in pairs stay together.
+  return !inPairs && op.isInPairs() ? int64_t(llvm::alignTo(uint64_t(steps), 2))
+                                    : steps;
+}
+
+Value ProjectionTiles::forFewBlocks(
+    Value sums,
+    function_ref<Value(OpFoldResult, int64_t, Value, bool)> multiply) {
+  int64_t steps = getNumSteps();
+  int64_t step = getStepsOfBlock(
+      inPairs ? featuresPerFewBlock / kFeaturesPerTile : featuresPerFewBlock);
+  if (step == steps)
+    return multiply(index(0), steps, sums, /*isOnly=*/true);
+  sums = fillWithZero(sums);
+  int64_t whole = steps / step * step;
+  if (whole > 0)
+    sums = forEach(index(whole), step, sums, [&](Value at, Value sums) {
+      return multiply(at, step, sums, /*isOnly=*/false);
+    });
+  if (whole == steps)
+    return sums;
+  return multiply(index(whole), steps - whole, sums, /*isOnly=*/false);
+}
+
+Value ProjectionTiles::emitFewRows(const Tile &tile, int64_t mostRows,
+                                   Value outTile) {
+  OpFoldResult zero = index(0), box[] = {numRows, index(tile.numColumns)};
+  Value sums = slice(empty({mostRows, tile.numColumns}, b.getF32Type()),
+                     {zero, zero}, box, box);
+  sums = forFewBlocks(
+      sums, [&](OpFoldResult at, int64_t count, Value sums, bool isOnly) {
+        Value columns = getColumns(tile, zero, at, count, /*few=*/true);
+        return multiplyFew(columns, at, count, sums, isOnly);
+      });
+  return storeRows(tile, zero, sums, zero, numRows, outTile);
+}
+
+Value ProjectionTiles::emitTile(const Tile &tile, Value outTile) {
+  int64_t size = getRowsPerPack(), steps = getNumSteps(),
+          most = inPairs ? featuresPerBlockInPairs / kFeaturesPerTile
+                         : featuresPerBlock;
+  int64_t step = getStepsOfBlock(most);
+  OpFoldResult zero = index(0), one = index(1);
+  OpFoldResult box[] = {index(size), index(tile.numColumns)};
+  AffineExpr i, j;
+  bindDims(b.getContext(), i, j);
+  OpFoldResult numPacks = apply(i.ceilDiv(size), {tile.numRows});
+  bool hasOneBlock = step == steps, keepsRows = keepsRowsOfTile();
+  SmallVector<int64_t> shapeOfSums = {size, tile.numColumns};
+  if (!hasOneBlock)
+    shapeOfSums.insert(shapeOfSums.begin(),
+                       {keepsRows ? 1 : tile.mostBlocks, getPacksPerTile()});
+  Value sums = empty(shapeOfSums, b.getF32Type());
+  // Of a block of features: the first begins the sums, the last stores them.
+  auto multiply = [&](Value block, OpFoldResult at, int64_t count,
+                      ValueRange carried, bool isFirst, bool isLast) {
+    OpFoldResult column = apply(i * tile.numColumns, {block});
+    Value columns = getColumns(tile, column, at, count, /*few=*/false);
+    auto forPack = [&](Value pack, ValueRange carried) -> SmallVector<Value> {
+      Value sums = carried[0], outTile = carried[1];
+      OpFoldResult corner[] = {keepsRows ? zero : OpFoldResult(block), pack,
+                               zero, zero},
+                   sizes[] = {one, one, box[0], box[1]};
+      Value part = hasOneBlock ? sums : slice(sums, corner, sizes, box);
+      part = multiplyPack(apply(i + j.floorDiv(size), {pack, tile.row}), at,
+                          count, columns, part, isFirst);
+      // Before its place changes, or it would have another one.
+      if (isLast)
+        outTile =
+            storeRows(tile, column, part, apply(i * size, {pack}),
+                      minimum({b.getAffineConstantExpr(size), j - i * size},
+                              {pack, tile.numRows}),
+                      outTile);
+      sums = hasOneBlock ? part : insert(part, sums, corner, sizes);
+      return {sums, outTile};
+    };
+    return forEach(zero, numPacks, 1, carried, forPack);
+  };
+  auto forBlocks =
+      [&](ValueRange carried,
+          function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+        return forEach(zero, tile.numBlocks, 1, carried, body);
+      };
+  SmallVector<Value> carried = {sums, outTile};
+  if (keepsRows)
+    return forBlocks(carried, [&](Value block, ValueRange carried) {
+      return forFeatures(step, carried,
+                         [&](OpFoldResult at, int64_t count, ValueRange carried,
+                             bool isFirst, bool isLast) {
+                           return multiply(block, at, count, carried, isFirst,
+                                           isLast);
+                         });
+    })[1];
+  return forFeatures(
+      step, carried,
+      [&](OpFoldResult at, int64_t count, ValueRange carried, bool isFirst,
+          bool isLast) {
+        return forBlocks(carried, [&](Value block, ValueRange carried) {
+          return multiply(block, at, count, carried, isFirst, isLast);
+        });
+      })[1];
+}
+
+bool ProjectionTiles::keepsRowsOfTile() {
+  return inPairs && numParts == 1 &&
+         getPacksPerTile() * getRowsPerPack() * numFeatures * 2 <=
+             kMostPackBytes;
+}
+
+ProjectionTiles::Box ProjectionTiles::getBox(const Tile &tile) {
+  AffineExpr c = b.getAffineDimExpr(0);
+  OpFoldResult zero = index(0),
+               batches = tensor::getMixedSize(b, loc, op.getInput(), 0),
+               // Or all rows: tokens of all batch entries.
+      row = isOneBatch ? tile.row : zero,
+               numRows = isOneBatch ? tile.numRows : getLength(),
+               width = tile.width < tile.numColumns
+                           ? index(tile.width)
+                           : apply(c * tile.numColumns, {tile.numBlocks});
+  if (!tile.headSize)
+    return {{zero, row, tile.column}, {batches, numRows, width}};
+  int64_t size = tile.headSize;
+  // Whole heads, or a part of one.
+  bool isPart = tile.mostBlocks * tile.numColumns < size;
+  return {{zero, apply(c.floorDiv(size), {tile.column}), row,
+           apply(c % size, {tile.column})},
+          {batches, isPart ? index(1) : apply(c.floorDiv(size), {width}),
+           numRows, isPart ? width : index(size)}};
+}
+
+int64_t ProjectionTiles::getPacksPerTile() {
+  int64_t most = numParts > 1 ? rowsPerTileInParts
+                 : inPairs    ? rowsPerTileInPairs
+                              : rowsPerTile;
+  int64_t size = getRowsPerPack(), packs = most / size;
+  if (std::optional<int64_t> rows = getConstantIntValue(numRows))
+    return divideEvenly(int64_t(llvm::divideCeil(*rows, size)), packs);
+  return packs;
+}
+
+int64_t ProjectionTiles::getRowsPerPack() {
+  return inPairs ? rowsPerPackInPairs : rowsPerPack;
+}
+
+/// Blocks of `columns` columns in each tile of `count` blocks, of at most
+/// `most` columns and about the same size. Of heads of `size`, unless that is
+/// 0, these are whole heads, or one block of a head.
+static int64_t chooseBlocks(int64_t count, int64_t columns, int64_t size,
+                            int64_t most) {
+  if (size > most)
+    return 1;
+  int64_t unit = size == 0 ? 1 : size / columns;
+  return divideEvenly(int64_t(llvm::divideCeil(count, unit)),
+                      most / (unit * columns)) *
+         unit;
+}
+
+Value ProjectionTiles::emitResult(Value out, int64_t first, int64_t fewRows) {
+  auto type = cast<ShapedType>(out.getType());
+  int64_t headSize = type.getRank() == 4 ? type.getDimSize(3) : 0,
+          features =
+              headSize ? type.getDimSize(1) * headSize : type.getDimSize(2);
+  int64_t columns = *chooseTileColumns(op, out, first, lanes);
+  int64_t whole = features / columns, rest = features % columns;
+  int64_t mostBlocks = fewRows > 0
+                           ? 1
+                           : chooseBlocks(whole, columns, headSize,
+                                          numParts > 1 ? columnsPerTileInParts
+                                          : inPairs    ? columnsPerTileInPairs
+                                                       : columnsPerTile);
+  int64_t mostRows = getPacksPerTile() * getRowsPerPack();
+  AffineExpr i, n;
+  bindDims(b.getContext(), i, n);
+  AffineExpr most = b.getAffineConstantExpr(mostRows);
+  auto emitRows = [&](Tile tile) {
+    Box box = getBox(tile);
+    tile.offsets = box.offsets;
+    Value outTile = slice(tile.out, box.offsets, box.sizes, box.sizes);
+    if (fewRows > 0 || tile.isOneTile)
+      return std::pair(emitBlocks(tile, fewRows, outTile), box);
+    outTile = forEach(numRows, mostRows, outTile, [&](Value row, Value out) {
+      Tile part = tile;
+      part.row = row;
+      part.numRows = minimum({most, n - i}, {row, numRows});
+      return emitBlocks(part, fewRows, out);
+    });
+    return std::pair(outTile, box);
+  };
+  OpFoldResult zero = index(0);
+  if (whole > 0) {
+    // Tiles of rows as well where they are boxes of the result.
+    bool splitsRows = fewRows == 0 && isOneBatch;
+    auto tiles = int64_t(llvm::divideCeil(whole, mostBlocks));
+    // No rows have no tiles. Tiles of columns alone are one loop, which shows
+    // that a part of the weight is read once, and is worth being fetched ahead.
+    SmallVector<OpFoldResult> numTiles = {
+        minimum({b.getAffineConstantExpr(tiles), i * tiles}, {numRows})};
+    if (splitsRows)
+      numTiles = {apply(i.ceilDiv(mostRows), {numRows}), index(tiles)};
+    auto loop = scf::ForallOp::create(b, loc, numTiles, out,
+                                      /*mapping=*/std::nullopt);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    OpFoldResult row = loop.getInductionVars().front(),
+                 tileNumber = loop.getInductionVars().back();
+    Tile tile{loop.getRegionIterArgs()[0],
+              first,
+              headSize,
+              apply(i * mostBlocks * columns, {tileNumber}),
+              columns,
+              columns,
+              mostBlocks,
+              whole % mostBlocks == 0
+                  ? index(mostBlocks)
+                  : minimum({b.getAffineConstantExpr(mostBlocks),
+                             whole - i * mostBlocks},
+                            {tileNumber}),
+              splitsRows ? apply(i * mostRows, {row}) : zero,
+              splitsRows ? minimum({most, n - i * mostRows}, {row, numRows})
+                         : numRows,
+              /*isOneTile=*/splitsRows,
+              /*firstColumn=*/zero};
+    auto [outTile, box] = emitRows(tile);
+    SmallVector<OpFoldResult> strides(box.offsets.size(), index(1));
+    b.setInsertionPointToStart(loop.getTerminator().getBody());
+    tensor::ParallelInsertSliceOp::create(b, loc, outTile, tile.out,
+                                          box.offsets, box.sizes, strides);
+    out = loop.getResult(0);
+  }
+  if (rest == 0)
+    return out;
+  Tile tile{out,
+            first,
+            headSize,
+            index(whole * columns),
+            columns,
+            rest,
+            1,
+            index(1),
+            zero,
+            numRows,
+            /*isOneTile=*/false,
+            /*firstColumn=*/zero};
+  auto [outTile, box] = emitRows(tile);
+  return insert(outTile, out, box.offsets, box.sizes);
+}
+
+ProjectionRows ProjectionTiles::prepare(OpFoldResult count, int64_t most) {
+  setRows(count, most);
+  return {count, most, most > 0 ? getFewRows(most) : packRows()};
+}
+
+void ProjectionTiles::use(const ProjectionRows &prepared) {
+  setRows(prepared.count, prepared.most);
+  rows = prepared.rows;
+  weight = inPairs && !hasPairs ? convertToPairs() : op.getWeight();
+  for (ProjectionTiles &other : others)
+    other.use(prepared);
+}
+
+SmallVector<Value> ProjectionTiles::emit(const ProjectionRows &prepared,
+                                         ValueRange outs) {
+  use(prepared);
+  SmallVector<Value> results;
+  int64_t first = 0;
+  for (auto [out, features] : llvm::zip(outs, op.getNumOutputFeatures())) {
+    results.push_back(emitResult(out, first, prepared.most));
+    first += features;
+  }
+  return results;
+}

@@ -1,0 +1,258 @@
+//===- ProjectionTiles.h - Tiles of a projection ----------------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_PROJECTION_PROJECTIONTILES_H
+#define ATTN_PROJECTION_PROJECTIONTILES_H
+
+#include "lib/Projection/ProjectionEpilogue.h"
+
+#include "mlir/IR/Builders.h"
+
+#include <optional>
+#include <vector>
+
+namespace mlir {
+class RewriterBase;
+} // namespace mlir
+
+namespace mlir::attn {
+
+/// Columns of the tiles of a result whose columns begin at `first` in the
+/// weight, a multiple of `lanes`: each tile lies in one head and one panel.
+/// None if there is no such number.
+std::optional<int64_t> chooseTileColumns(ProjectionOp op, Value out,
+                                         int64_t first, int64_t lanes);
+
+/// Rows of a projection's input as its tiles read them.
+struct ProjectionRows {
+  /// How many there are: all of them or none.
+  OpFoldResult count;
+  /// The most that there can be if all are in each tile; 0 if they are packed.
+  int64_t most;
+  Value rows;
+};
+
+/// What pairs of bf16 are multiplied by, if they are.
+enum class PairsOfProjections { none, inVectors, inTiles };
+
+/// Rows of inputs that were prepared in a block, for operations after it there
+/// that have the same `getForm`.
+using PreparedRows = llvm::DenseMap<std::tuple<Block *, Value, unsigned>,
+                                    SmallVector<ProjectionRows, 2>>;
+
+/// Emits a projection on tensors as parallel tiles of contractions. A row is a
+/// token: `row = b * S + s`.
+class ProjectionTiles {
+public:
+  /// `epilogue`, if there is one, is computed instead of the result.
+  ProjectionTiles(OpBuilder &b, ProjectionOp op, int64_t lanes,
+                  PairsOfProjections pairs,
+                  const ProjectionEpilogue *epilogue = nullptr);
+
+  /// B * S.
+  OpFoldResult getNumRows();
+  /// Tells apart what multiplies pairs of bf16: any rows, many rows, or none,
+  /// which f32 is multiplied of.
+  unsigned getForm() const { return hasPairs ? 2 : makesPairs ? 1 : 0; }
+  /// The rows of the input, packed unless there are few: `most` at most.
+  ProjectionRows prepare(OpFoldResult count, int64_t most);
+  /// Writes these rows' results into `outs`.
+  SmallVector<Value> emit(const ProjectionRows &prepared, ValueRange outs);
+
+private:
+  /// Features of a tile of 16 pairs of bf16, 64 bytes.
+  static constexpr int64_t kFeaturesPerTile = 32;
+
+  /// What is computed at once: `numBlocks` blocks of columns of a result from
+  /// `column` on, which the weight has from `first + column` on, for some rows.
+  struct Tile {
+    Value out;
+    int64_t first;
+    /// Of the result; 0 if it has no heads.
+    int64_t headSize;
+    OpFoldResult column;
+    /// Columns of a block that are multiplied, and those that there are.
+    int64_t numColumns, width;
+    int64_t mostBlocks;
+    OpFoldResult numBlocks;
+    OpFoldResult row, numRows;
+    /// Whether these are no more rows than a tile may have.
+    bool isOneTile;
+    /// In the part of `out` that is written, which begins at `offsets`.
+    OpFoldResult firstColumn;
+    SmallVector<OpFoldResult> offsets = {};
+    /// What `others` have for these rows and columns.
+    SmallVector<Value> otherTiles = {};
+  };
+  /// A box of a tensor.
+  struct Box {
+    SmallVector<OpFoldResult> offsets, sizes;
+  };
+
+  OpFoldResult index(int64_t value) { return b.getIndexAttr(value); }
+  Value constant(int64_t value);
+  OpFoldResult apply(AffineExpr expr, ArrayRef<OpFoldResult> operands);
+  OpFoldResult minimum(ArrayRef<AffineExpr> exprs,
+                       ArrayRef<OpFoldResult> operands);
+  Value empty(ArrayRef<int64_t> shape, Type elementType);
+  /// A box of a tensor, with the sizes `kept` of those it has.
+  Value slice(Value tensor, ArrayRef<OpFoldResult> offsets,
+              ArrayRef<OpFoldResult> sizes, ArrayRef<OpFoldResult> kept);
+  Value insert(Value source, Value tensor, ArrayRef<OpFoldResult> offsets,
+               ArrayRef<OpFoldResult> sizes);
+  Value fillWithZero(Value tensor);
+  /// A static dimension as two, the second of `inner` indices.
+  Value expand(Value tensor, unsigned dim, int64_t inner);
+  /// A number of f32, or of what it is stored as.
+  static Value convert(OpBuilder &b, Location loc, Value number, Type type);
+  /// Part `part` of a number of f32, of the type that is multiplied.
+  Value emitPart(OpBuilder &b, Location loc, Value number, int64_t part);
+  /// Elements of `source` at the indices `from`, converted to those of
+  /// `destination`, or part `part` of them.
+  Value convertElements(Value source, Value destination,
+                        ArrayRef<AffineExpr> from,
+                        std::optional<int64_t> part = std::nullopt);
+
+  /// S.
+  OpFoldResult getLength();
+  /// From now on emits code for these rows, and first of all for the weights.
+  void use(const ProjectionRows &prepared);
+  /// From now on emits code for `count` rows, `most` at most, or 0 if they are
+  /// packed.
+  void setRows(OpFoldResult count, int64_t most);
+  int64_t getRowsPerPack();
+  int64_t getPacksPerTile();
+  /// Runs through `count` rows from `first` on, which are those of any batch
+  /// entry; `i` counts from 0.
+  Value forRows(OpFoldResult count, Value initial,
+                function_ref<Value(Value i, OpFoldResult batch,
+                                   OpFoldResult row, Value carried)>
+                    body,
+                OpFoldResult first);
+  /// Rows of the input, of the type that is multiplied or split, in a matrix of
+  /// `capacity` rows.
+  Value gatherRows(OpFoldResult first, OpFoldResult count, int64_t capacity);
+  Value gatherBlock(OpFoldResult batch, OpFoldResult row, OpFoldResult count,
+                    OpFoldResult to, Value rows);
+  /// The same as a matrix of `count` rows, in the input if they lie there.
+  Value getRows(OpFoldResult first, OpFoldResult count, int64_t capacity);
+  /// All rows as a matrix: of bf16 where they are multiplied in pairs and have
+  /// no parts, else of f32.
+  Value getFewRows(int64_t capacity);
+  /// All rows in packs: (packs, K, rows), or (packs, K / 32, parts, rows, 32).
+  Value packRows();
+
+  /// The weight's panels in pairs of bf16, computed in parallel; none if there
+  /// are no rows.
+  Value convertToPairs();
+  /// Features, or in pairs tiles of them.
+  int64_t getNumSteps();
+  /// Those of a block: of blocks of about the same size, of at most `most`, the
+  /// fewest.
+  int64_t getStepsOfBlock(int64_t most);
+  /// The weight's columns of a block, which begins at `column` of the tile, for
+  /// `count` features from `at` on: (count, n). In pairs these are tiles of
+  /// features: (count, 16, n, 2).
+  Value getColumns(const Tile &tile, OpFoldResult column, OpFoldResult at,
+                   int64_t count, bool few);
+  /// `multiply` for all features, a block of them at a time.
+  Value forFewBlocks(Value sums,
+                     function_ref<Value(OpFoldResult at, int64_t count,
+                                        Value sums, bool isOnly)>
+                         multiply);
+  Value add(Value part, Value sums);
+  /// Adds the products of the same features of all rows and such columns; if
+  /// there are no other features, in the place of `sums`.
+  Value multiplyFew(Value columns, OpFoldResult at, int64_t count, Value sums,
+                    bool isOnly);
+  /// The same of the rows of a pack; if it is the first of its blocks, in the
+  /// place of `sums`. Sums of blocks are rounded less than one long sum.
+  Value multiplyPack(OpFoldResult pack, OpFoldResult at, int64_t count,
+                     Value columns, Value sums, bool isFirst);
+  /// for i = first to end step `step`
+  SmallVector<Value>
+  forEach(OpFoldResult first, OpFoldResult end, int64_t step,
+          ValueRange initial,
+          function_ref<SmallVector<Value>(Value i, ValueRange carried)> body);
+  /// The same from 0 on, with one value.
+  Value forEach(OpFoldResult end, int64_t step, Value initial,
+                function_ref<Value(Value i, Value carried)> body);
+  /// Scales sums of `count` rows, adds the bias, and stores them in the rows of
+  /// a tile from `first` on, in the block that begins at `column`.
+  Value storeRows(const Tile &tile, OpFoldResult column, Value sums,
+                  OpFoldResult first, OpFoldResult count, Value outTile);
+  Value storeBlock(const Tile &tile, OpFoldResult column, Value sums,
+                   OpFoldResult first, OpFoldResult count, OpFoldResult batch,
+                   OpFoldResult row, Value outTile);
+  /// `count` rows from `row` on of a block of columns, of the dimensions of a
+  /// result.
+  Box getBlock(const Tile &tile, OpFoldResult column, OpFoldResult count,
+               OpFoldResult batch, OpFoldResult row);
+  /// What the epilogue reads of such a box of the result besides the result,
+  /// with maps from rows and columns.
+  void addOperands(const Tile &tile, const Box &inTile, const Box &inOut,
+                   SmallVectorImpl<Value> &inputs,
+                   SmallVectorImpl<AffineMap> &maps);
+  /// Elements of the epilogue from those of the result and what it reads.
+  Value emitEpilogue(OpBuilder &b, Value result, ValueRange operands);
+  Value emitFewRows(const Tile &tile, int64_t mostRows, Value outTile);
+  Value emitTile(const Tile &tile, Value outTile);
+  /// A tile, or of the blocks of `others` and of this one each in turn, so that
+  /// theirs stay in the first two levels of the caches.
+  Value emitBlocks(const Tile &tile, int64_t fewRows, Value outTile);
+  /// `body` for all features, `step` of them at a time.
+  SmallVector<Value>
+  forFeatures(int64_t step, ValueRange initial,
+              function_ref<SmallVector<Value>(OpFoldResult at, int64_t count,
+                                              ValueRange carried, bool isFirst,
+                                              bool isLast)>
+                  body);
+  /// Whether all features of a panel go by before the next panel, since a
+  /// tile's rows stay in the second-level cache. Otherwise a block of features
+  /// of all panels goes by before the next block.
+  bool keepsRowsOfTile();
+  Box getBox(const Tile &tile);
+  Value emitResult(Value out, int64_t first, int64_t fewRows);
+
+  OpBuilder &b;
+  Location loc;
+  ProjectionOp op;
+  int64_t lanes;
+  int64_t numFeatures;
+  bool isOneBatch;
+  const ProjectionEpilogue *epilogue;
+  /// Those that the epilogue has.
+  std::vector<ProjectionTiles> others;
+  /// Whether the weight has the pairs that are multiplied, or is converted to
+  /// them for many rows.
+  bool hasPairs, makesPairs;
+  /// Whether pairs of bf16 are multiplied; f32 otherwise.
+  bool inPairs;
+  Type multiplied;
+  /// Parts of bf16 that an element of the input is the sum of.
+  int64_t numParts;
+  /// That are computed.
+  OpFoldResult numRows;
+  /// The weight, or its pairs.
+  Value weight;
+  /// All rows, as they were prepared.
+  Value rows;
+};
+
+/// Replaces a projection by parallel tiles of columns, computed in f32 by
+/// vectors of `lanes`, or where it can be, in the `pairs` of bf16 that there
+/// are. Rows are those that operations before it in the block have `prepared`
+/// of the same input. An `epilogue`, before which its projections are, is
+/// replaced as well. Fails, without a change, if the op can not be tiled.
+LogicalResult tileProjection(RewriterBase &rewriter, ProjectionOp op,
+                             int64_t lanes, PairsOfProjections pairs,
+                             PreparedRows &prepared,
+                             const ProjectionEpilogue *epilogue = nullptr);
+
+} // namespace mlir::attn
+
+#endif // ATTN_PROJECTION_PROJECTIONTILES_H

@@ -1,0 +1,122 @@
+//===- ProjectionWeights.cpp - The weight of a projection -----------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Projection/ProjectionTiles.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+/// Tiles of features that an iteration converts at most.
+static constexpr int64_t tilesPerConversion = 8;
+
+Value ProjectionTiles::convertToPairs() {
+  OpFoldResult zero = index(0), one = index(1), two = index(2);
+  int64_t width = op.getPanelWidth(), steps = numFeatures / kFeaturesPerTile,
+          step = std::min(tilesPerConversion, steps);
+  while (steps % step != 0)
+    --step;
+  AffineExpr i, j;
+  bindDims(b.getContext(), i, j);
+  // No rows have no panels.
+  int64_t all = op.getWeightType().getDimSize(0);
+  OpFoldResult count =
+      minimum({b.getAffineConstantExpr(all), i * all}, {numRows});
+  OpFoldResult sizes[] = {count, index(numFeatures / 2), index(width), two};
+  Value panels = tensor::EmptyOp::create(b, loc, ArrayRef<OpFoldResult>(sizes),
+                                         b.getBF16Type());
+  auto loop = scf::ForallOp::create(
+      b, loc, ArrayRef<OpFoldResult>{count, index(steps / step)}, panels,
+      /*mapping=*/std::nullopt);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  OpFoldResult panel = loop.getInductionVars()[0],
+               block = loop.getInductionVars()[1];
+  int64_t features = step * kFeaturesPerTile;
+  OpFoldResult pairs = index(features / 2);
+  SmallVector<OpFoldResult> at = {panel, apply(i * (features / 2), {block}),
+                                  zero, zero},
+                            box = {one, pairs, index(width), two},
+                            kept = {pairs, index(width), two};
+  Value to = slice(loop.getRegionIterArgs()[0], at, box, kept), from;
+  AffineExpr pair, column, element;
+  bindDims(b.getContext(), pair, column, element);
+  SmallVector<AffineExpr> indices = {pair, column, element};
+  if (op.isInPairs()) {
+    from = slice(op.getWeight(), at, box, kept);
+  } else {
+    OpFoldResult rows[] = {index(features), index(width)};
+    from = slice(op.getWeight(), {panel, apply(i * features, {block}), zero},
+                 {one, rows[0], rows[1]}, rows);
+    from = expand(from, 0, 2);
+    std::swap(indices[1], indices[2]);
+  }
+  Value converted = convertElements(from, to, indices);
+  b.setInsertionPointToStart(loop.getTerminator().getBody());
+  SmallVector<OpFoldResult> strides(at.size(), one);
+  tensor::ParallelInsertSliceOp::create(
+      b, loc, converted, loop.getRegionIterArgs()[0], at, box, strides);
+  return loop.getResult(0);
+}
+
+int64_t ProjectionTiles::getNumSteps() {
+  return inPairs ? numFeatures / kFeaturesPerTile : numFeatures;
+}
+
+Value ProjectionTiles::getColumns(const Tile &tile, OpFoldResult column,
+                                  OpFoldResult at, int64_t count, bool few) {
+  AffineExpr c = b.getAffineDimExpr(0), d = b.getAffineDimExpr(1);
+  OpFoldResult zero = index(0), one = index(1), two = index(2),
+               k = index(count), n = index(tile.numColumns);
+  column = apply(c + d + tile.first, {tile.column, column});
+  SmallVector<AffineExpr> same = {c, d};
+  if (!op.isPacked()) {
+    bool isWhole = tile.width == tile.numColumns;
+    OpFoldResult box[] = {k, index(tile.width)};
+    Value part = slice(weight, {at, column}, box, box);
+    if (few && isWhole)
+      return part;
+    Value columns = empty({count, tile.numColumns}, multiplied);
+    if (isWhole)
+      return convertElements(part, columns, same);
+    columns = fillWithZero(columns);
+    Value to = slice(columns, {zero, zero}, box, box);
+    return insert(convertElements(part, to, same), columns, {zero, zero}, box);
+  }
+  int64_t width = op.getPanelWidth();
+  OpFoldResult panel = apply(c.floorDiv(width), {column}),
+               lane = apply(c % width, {column});
+  if (inPairs) {
+    constexpr int64_t pairs = kFeaturesPerTile / 2;
+    OpFoldResult size = index(count * pairs);
+    Value part = slice(weight, {panel, apply(c * pairs, {at}), lane, zero},
+                       {one, size, n, two}, {size, n, two});
+    return expand(part, 0, pairs);
+  }
+  if (!op.isInPairs()) {
+    Value part = slice(weight, {panel, at, lane}, {one, k, n}, {k, n});
+    if (few || op.getWeightType().getElementType() == multiplied)
+      return part;
+    return convertElements(part, empty({count, tile.numColumns}, multiplied),
+                           same);
+  }
+  // (p, n, e) to (p, e, n), whose rows are those of the weight. A block has an
+  // even number of them.
+  OpFoldResult half = index(count / 2);
+  Value part = slice(weight, {panel, apply(c.floorDiv(2), {at}), lane, zero},
+                     {one, half, n, two}, {half, n, two});
+  Value rows = empty({count / 2, 2, tile.numColumns}, multiplied);
+  AffineExpr p, e, l;
+  bindDims(b.getContext(), p, e, l);
+  rows = convertElements(part, rows, {p, l, e});
+  return tensor::CollapseShapeOp::create(
+      b, loc, rows, SmallVector<ReassociationIndices>{{0, 1}, {2}});
+}

@@ -1,0 +1,149 @@
+//===- TileProjections.cpp - attn.projection by tiles, in parallel --------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// Rows are tokens. Few rows are multiplied by the weight as it lies, once
+// through. Many rows are packed. A weight is converted if it is not what is
+// multiplied: to pairs of bf16 as a whole, to f32 in each tile.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/AttnOps.h"
+#include "lib/Plan/OptionChecks.h"
+#include "lib/Projection/Passes.h"
+#include "lib/Projection/ProjectionTiles.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/PatternMatch.h"
+
+namespace mlir::attn {
+#define GEN_PASS_DEF_TILEPROJECTIONS
+#include "lib/Projection/Passes.h.inc"
+} // namespace mlir::attn
+
+using namespace mlir;
+using namespace mlir::attn;
+
+/// Rows that the weight is read for as it lies: no more than it takes to pay
+/// for packing them.
+static constexpr int64_t mostFewRows = 16;
+
+/// Why the op cannot be tiled; empty if it can.
+static StringRef findObstacle(ProjectionOp op, int64_t lanes) {
+  if (op.getAccumulationType().isF64())
+    return "its element type is f64";
+  if (op->getNumResults() == 0)
+    return "it is on memrefs";
+  int64_t column = 0;
+  for (auto [out, features] :
+       llvm::zip(op.getOuts(), op.getNumOutputFeatures())) {
+    if (!chooseTileColumns(op, out, column, lanes))
+      return "its heads or panels do not fill vectors";
+    column += features;
+  }
+  return "";
+}
+
+/// The rows of an input: of a number that is not static, few rows and many, of
+/// which one has none. An scf.if would give its results buffers.
+static SmallVector<ProjectionRows, 2> prepareRows(OpBuilder &b, Location loc,
+                                                  ProjectionTiles &tiles) {
+  OpFoldResult numRows = tiles.getNumRows();
+  if (std::optional<int64_t> rows = getConstantIntValue(numRows))
+    return {tiles.prepare(numRows, *rows <= mostFewRows ? mostFewRows : 0)};
+  auto all = cast<Value>(numRows);
+  Value zero = arith::ConstantIndexOp::create(b, loc, 0);
+  Value limit = arith::ConstantIndexOp::create(b, loc, mostFewRows);
+  Value isFew =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ule, all, limit);
+  Value few = arith::SelectOp::create(b, loc, isFew, all, zero),
+        many = arith::SelectOp::create(b, loc, isFew, zero, all);
+  return {tiles.prepare(few, mostFewRows), tiles.prepare(many, 0)};
+}
+
+LogicalResult attn::tileProjection(RewriterBase &rewriter, ProjectionOp op,
+                                   int64_t lanes, PairsOfProjections pairs,
+                                   PreparedRows &prepared,
+                                   const ProjectionEpilogue *epilogue) {
+  if (StringRef obstacle = findObstacle(op, lanes); !obstacle.empty())
+    return rewriter.notifyMatchFailure(op, obstacle);
+  rewriter.setInsertionPoint(op);
+  ProjectionTiles tiles(rewriter, op, lanes, pairs, epilogue);
+  SmallVector<ProjectionRows, 2> &ofInput =
+      prepared[{op->getBlock(), op.getInput(), tiles.getForm()}];
+  if (ofInput.empty())
+    ofInput = prepareRows(rewriter, op.getLoc(), tiles);
+  SmallVector<Value> results(op.getOuts());
+  linalg::GenericOp followed = epilogue ? epilogue->op : nullptr;
+  if (followed)
+    results.assign({followed.getDpsInits()[0]});
+  for (const ProjectionRows &rows : ofInput)
+    results = tiles.emit(rows, results);
+  if (!followed) {
+    rewriter.replaceOp(op, results);
+    return success();
+  }
+  SmallVector<Operation *> replaced = {op};
+  for (OpOperand *operand : epilogue->others)
+    replaced.push_back(epilogue->getProjection(operand));
+  rewriter.replaceOp(followed, results);
+  for (Operation *projection : replaced)
+    rewriter.eraseOp(projection);
+  return success();
+}
+
+namespace {
+struct TileProjections : attn::impl::TileProjectionsBase<TileProjections> {
+  using TileProjectionsBase::TileProjectionsBase;
+
+  void runOnOperation() override {
+    if (failed(
+            reportOptions(getOperation(), {checkLaneMultiple(laneMultiple)})))
+      return signalPassFailure();
+    IRRewriter rewriter(&getContext());
+    PreparedRows prepared;
+    PairsOfProjections pairs = !inPairs    ? PairsOfProjections::none
+                               : bf16Tiles ? PairsOfProjections::inTiles
+                                           : PairsOfProjections::inVectors;
+    SmallVector<ProjectionOp> ops;
+    getOperation()->walk([&](ProjectionOp op) {
+      if (StringRef obstacle = findObstacle(op, laneMultiple);
+          !obstacle.empty())
+        op.emitRemark() << "is lowered by the reference path, because "
+                        << obstacle;
+      else
+        ops.push_back(op);
+    });
+    llvm::MapVector<Operation *, ProjectionEpilogue> epilogues;
+    for (ProjectionOp op : ops)
+      if (auto epilogue = ProjectionEpilogue::find(op))
+        epilogues[op] = *epilogue;
+    llvm::DenseSet<Operation *> others;
+    for (auto &[op, epilogue] : epilogues) {
+      epilogue.moveProjections(rewriter);
+      for (OpOperand *operand : epilogue.others)
+        others.insert(epilogue.getProjection(operand));
+    }
+    // In the order in which they are now, because of the rows that they share.
+    ops.clear();
+    getOperation()->walk([&](ProjectionOp op) {
+      if (findObstacle(op, laneMultiple).empty() && !others.contains(op))
+        ops.push_back(op);
+    });
+    for (ProjectionOp op : ops) {
+      auto epilogue = epilogues.find(op);
+      (void)tileProjection(rewriter, op, laneMultiple, pairs, prepared,
+                           epilogue == epilogues.end() ? nullptr
+                                                       : &epilogue->second);
+    }
+  }
+};
+} // namespace

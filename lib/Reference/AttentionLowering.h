@@ -1,0 +1,21 @@
+//===- AttentionLowering.h - Reference lowering of attention ----*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_REFERENCE_ATTENTIONLOWERING_H
+#define ATTN_REFERENCE_ATTENTIONLOWERING_H
+
+namespace mlir {
+class RewritePatternSet;
+} // namespace mlir
+
+namespace mlir::attn {
+
+void populateAttentionLowering(RewritePatternSet &patterns);
+
+} // namespace mlir::attn
+
+#endif // ATTN_REFERENCE_ATTENTIONLOWERING_H

@@ -1,0 +1,60 @@
+//===- AttnToLinalg.cpp - The reference lowering of attn ------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/AttnOps.h"
+#include "lib/Reference/AttentionLowering.h"
+#include "lib/Reference/CacheLowering.h"
+#include "lib/Reference/MultiTokenLowering.h"
+#include "lib/Reference/Passes.h"
+
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/WalkPatternRewriteDriver.h"
+
+namespace mlir::attn {
+#define GEN_PASS_DEF_CONVERTATTNTOLINALG
+#include "lib/Reference/Passes.h.inc"
+} // namespace mlir::attn
+
+using namespace mlir;
+using namespace mlir::attn;
+
+namespace {
+
+struct ConvertAttnToLinalg
+    : attn::impl::ConvertAttnToLinalgBase<ConvertAttnToLinalg> {
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    populateAttentionLowering(patterns);
+    populateMultiTokenLowerings(patterns);
+    populateCacheLowerings(patterns);
+    walkAndApplyPatterns(getOperation(), std::move(patterns));
+    // After them, for appends to a cache compute their rows.
+    RewritePatternSet layer(&getContext());
+    populateLayerLowerings(layer);
+    populateProjectionLowerings(layer);
+    populateRowLowerings(layer);
+    walkAndApplyPatterns(getOperation(), std::move(layer));
+    WalkResult left = getOperation()->walk([](Operation *op) {
+      if (!isa<AttentionOp, CacheAppendOp, DropoutOp, HeadNormOp, MergeOp,
+               MultiTokenAttentionOp, ProjectionOp, RopeOp>(op))
+        return WalkResult::advance();
+      op->emitError("'") << op->getName()
+                         << "' on memrefs is not lowered by this pass: "
+                            "expected tensors";
+      return WalkResult::interrupt();
+    });
+    if (left.wasInterrupted())
+      signalPassFailure();
+  }
+};
+
+} // namespace

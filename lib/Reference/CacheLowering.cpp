@@ -1,0 +1,231 @@
+//===- CacheLowering.cpp - Ops of the cache as loops --------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// Rows that lie side by side are copied at once: all of a sequence in a
+// contiguous cache, one by one in a ring and in pages. Rows that attn.rope
+// computes for the cache alone are rotated one by one, where they are stored.
+// What is out of its bounds has been refused by checks before.
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Reference/CacheLowering.h"
+#include "dialect/Cache/CacheRows.h"
+#include "lib/Layer/RowFusion.h"
+#include "lib/Online/StoredElements.h"
+#include "lib/Reference/TensorCode.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+namespace {
+
+/// What lowering a cache of any kind takes.
+template <typename Op> struct CacheLowering : TensorCode {
+  CacheLowering(Op op, OpBuilder &builder)
+      : TensorCode{builder, op.getLoc()}, op(op) {}
+
+  /// `count` rows of all heads, from row `first` of entry `n` of dimension 0.
+  Box box(Value n, Value first, OpFoldResult count, bool hasElements = true) {
+    OpFoldResult zero = b.getIndexAttr(0);
+    Box result{{n, zero, first},
+               {b.getIndexAttr(1), b.getIndexAttr(op.getNumHeads()), count}};
+    if (hasElements) {
+      result.offsets.push_back(zero);
+      result.sizes.push_back(b.getIndexAttr(op.getHeadSize()));
+    }
+    return result;
+  }
+
+  /// Carries tensors through all rows of a sequence with positions from `begin`
+  /// up to `end`. `copy` gets the first position of rows that lie side by side,
+  /// and their number.
+  using Copy = function_ref<SmallVector<Value>(Value position,
+                                               OpFoldResult count, ValueRange)>;
+  SmallVector<Value> copyRows(Value begin, Value end, ValueRange carried,
+                              Copy copy, bool oneByOne = false) {
+    if (!op.isPaged() && !op.getRing() && !oneByOne) // C1
+      return copy(begin, subtract(end, begin), carried);
+    return loop(begin, end, carried, [&](Value position, ValueRange carried) {
+      return copy(position, b.getIndexAttr(1), carried);
+    });
+  }
+
+  Op op;
+};
+
+struct AppendLowering : CacheLowering<CacheAppendOp> {
+  AppendLowering(CacheAppendOp op, RewriterBase &rewriter)
+      : CacheLowering(op, rewriter), rewriter(rewriter) {
+    if (isa_and_nonnull<TilingInterface>(op.getRows().getDefiningOp()))
+      producers = getFusableRows(op.getRows());
+  }
+
+  SmallVector<Value> emit() {
+    Value zero = index(0);
+    auto perSequence = [&](Value n, ValueRange outs) {
+      Value begin = load(op.getLengths(), n);
+      Value count =
+          op.getCounts() ? load(op.getCounts(), n) : dim(op.getRows(), 2);
+      return copyRows(
+          begin, add(begin, count), outs,
+          [&](Value position, OpFoldResult count, ValueRange outs) {
+            RowPlace place = createRowPlace(b, loc, op, n, position);
+            Box elements = box(n, subtract(position, begin), count);
+            Value rows = producers.empty()
+                             ? extract(op.getRows(), elements)
+                             : compute(elements, place, outs.front());
+            return store(rows, place, count, outs);
+          },
+          /*oneByOne=*/!producers.empty());
+    };
+    return loop(zero, dim(op.getLengths(), 0), op.getOuts(), perSequence);
+  }
+
+  /// One of the rows, in its place in the cache if nothing converts it.
+  Value compute(const Box &elements, RowPlace place, Value cache) {
+    Type type = cast<ShapedType>(op.getRows().getType()).getElementType();
+    Value destination =
+        type == op.getCacheType().getElementType()
+            ? extract(cache, box(place.entry, place.row, b.getIndexAttr(1)))
+            : Value();
+    auto slice =
+        extract(op.getRows(), elements).getDefiningOp<tensor::ExtractSliceOp>();
+    FailureOr<Value> row = fuseRows(rewriter, producers, slice, destination);
+    // Heads are static, and rows are whole.
+    return failed(row) ? Value(slice) : *row;
+  }
+
+  /// Stores rows of all heads; `carried` are the cache and the scales.
+  SmallVector<Value> store(Value rows, RowPlace place, OpFoldResult count,
+                           ValueRange carried) {
+    Box elements = box(place.entry, place.row, count);
+    Type type = op.getCacheType().getElementType();
+    if (!op.isQuantized()) {
+      if (cast<ShapedType>(rows.getType()).getElementType() != type)
+        rows = map(rows, extract(carried[0], elements), [&](ValueRange x) {
+          return convert(x[0], type); // C5
+        });
+      return {insert(rows, carried[0], elements)};
+    }
+    // C7
+    Box perRow = box(place.entry, place.row, count, /*hasElements=*/false);
+    FloatType f32 = b.getF32Type();
+    Value largest = findLargest(rows, extract(carried[1], perRow));
+    Value scales = map(
+        {}, largest, [&](ValueRange x) { return emitRowScale(b, loc, x[0]); });
+    Value quantized =
+        map({rows, scales}, extract(carried[0], elements), [&](ValueRange x) {
+          return emitQuantized(b, loc, convert(x[0], f32), x[1]);
+        });
+    return {insert(quantized, carried[0], elements),
+            insert(scales, carried[1], perRow)};
+  }
+
+  /// `max|x|` of each row, NaN if it has one, into `destination`.
+  Value findLargest(Value rows, Value destination) {
+    FloatType f32 = b.getF32Type();
+    auto type = cast<RankedTensorType>(rows.getType());
+    unsigned rank = type.getRank();
+    SmallVector<AffineExpr> outer;
+    for (unsigned dim = 0; dim + 1 < rank; ++dim)
+      outer.push_back(b.getAffineDimExpr(dim));
+    SmallVector<utils::IteratorType> loops(rank, utils::IteratorType::parallel);
+    loops.back() = utils::IteratorType::reduction;
+    Value zeros = fill(destination, 0.0);
+    return linalg::GenericOp::create(
+               b, loc, zeros.getType(), rows, zeros,
+               ArrayRef{b.getMultiDimIdentityMap(rank),
+                        AffineMap::get(rank, 0, outer, b.getContext())},
+               loops,
+               [&](OpBuilder &, Location, ValueRange x) {
+                 Value magnitude =
+                     math::AbsFOp::create(b, loc, convert(x[0], f32));
+                 linalg::YieldOp::create(
+                     b, loc,
+                     arith::MaximumFOp::create(b, loc, x[1], magnitude)
+                         .getResult());
+               })
+        .getResult(0);
+  }
+
+  RewriterBase &rewriter;
+  /// What computes the rows, the last one first; none if others do.
+  SmallVector<TilingInterface> producers;
+};
+
+struct ReadLowering : CacheLowering<CacheReadOp> {
+  using CacheLowering::CacheLowering;
+
+  Value emit() {
+    RankedTensorType type = op.getResultType();
+    ReifiedRankedShapedTypeDims sizes;
+    (void)op.reifyResultShapes(b, sizes);
+    // C12: to other ops than attention, absent rows are zeros.
+    Value rows = fill(empty(sizes[0], type.getElementType()), 0.0);
+    auto perSequence = [&](Value n, ValueRange rows) {
+      StoredPositions stored = createStoredPositions(b, loc, op, n);
+      return copyRows(stored.begin, stored.end, rows,
+                      [&](Value position, OpFoldResult count, ValueRange rows) {
+                        return copyRun(n, position, count, rows.front());
+                      });
+    };
+    return loop(index(0), dim(op.getLengths(), 0), rows, perSequence).front();
+  }
+
+  SmallVector<Value> copyRun(Value n, Value position, OpFoldResult count,
+                             Value rows) {
+    Box to = box(n, position, count);
+    auto [stored, scales] =
+        extractStoredRows(b, loc, op, n, b.getIndexAttr(0),
+                          b.getIndexAttr(op.getNumHeads()), position, count);
+    Type type = op.getResultType().getElementType();
+    if (op.isQuantized()) // C11
+      stored =
+          map({stored, scales}, extract(rows, to), [&](ValueRange x) -> Value {
+            Value number =
+                arith::SIToFPOp::create(b, loc, b.getF32Type(), x[0]);
+            return convert(arith::MulFOp::create(b, loc, number, x[1]), type);
+          });
+    else if (op.getCacheType().getElementType() != type)
+      stored = map(stored, extract(rows, to),
+                   [&](ValueRange x) { return convert(x[0], type); });
+    return {insert(stored, rows, to)};
+  }
+};
+
+struct LowerCacheAppend : OpRewritePattern<CacheAppendOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(CacheAppendOp op,
+                                PatternRewriter &rewriter) const override {
+    if (op->getNumResults() == 0)
+      return failure();
+    rewriter.replaceOp(op, AppendLowering(op, rewriter).emit());
+    return success();
+  }
+};
+
+struct LowerCacheRead : OpRewritePattern<CacheReadOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(CacheReadOp op,
+                                PatternRewriter &rewriter) const override {
+    rewriter.replaceOp(op, ReadLowering(op, rewriter).emit());
+    return success();
+  }
+};
+
+} // namespace
+
+void attn::populateCacheLowerings(RewritePatternSet &patterns) {
+  patterns.add<LowerCacheAppend, LowerCacheRead>(patterns.getContext());
+}

@@ -1,0 +1,197 @@
+//===- LayerLowering.cpp - attn.rope and attn.merge as loops ------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/AttnOps.h"
+#include "lib/Reference/CacheLowering.h"
+#include "lib/Reference/TensorCode.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/PatternMatch.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace mlir::attn;
+
+namespace {
+
+/// All heads of one position at a time: they turn by the same angles.
+struct RopeLowering : TensorCode {
+  RopeLowering(RopeOp op, OpBuilder &builder)
+      : TensorCode{builder, op.getLoc()}, op(op),
+        elementType(op.getInputType().getElementType()),
+        sums(AttentionOp::getAccumulationType(cast<FloatType>(elementType))) {}
+
+  SmallVector<Value> emit() {
+    Value zero = index(0);
+    Value length = dim(op.getInput(), 2);
+    // Without rows, the batch may have any size in no memory.
+    Value isEmpty =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, length, zero);
+    Value batches =
+        arith::SelectOp::create(b, loc, isEmpty, zero, dim(op.getInput(), 0));
+    return loop(zero, batches, op.getOutput(), [&](Value n, ValueRange output) {
+      Value offset = zero;
+      if (Value given = op.getOffset()) // R4
+        offset = isa<RankedTensorType>(given.getType()) ? load(given, n)
+                                                        : toIndex(given);
+      return loop(zero, length, output, [&](Value i, ValueRange output) {
+        Value position = op.getPositions() ? load(op.getPositions(), {n, i})
+                                           : add(offset, i);
+        return SmallVector<Value>{emitRows(n, i, position, output[0])};
+      });
+    });
+  }
+
+private:
+  /// `size` elements of each head, from `first` on.
+  Box box(Value n, Value i, int64_t first, int64_t size) {
+    OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
+    return {{n, zero, i, b.getIndexAttr(first)},
+            {one, b.getIndexAttr(op.getInputType().getDimSize(1)), one,
+             b.getIndexAttr(size)}};
+  }
+
+  Value emitRows(Value n, Value i, Value position, Value output) {
+    int64_t pairs = op.getNumPairs(), rotary = 2 * pairs,
+            size = op.getInputType().getDimSize(3);
+    bool isHalved = op.getPairing() == RopePairing::HalfSplit; // R3
+    int64_t stride = isHalved ? 1 : 2;
+    Box first = box(n, i, 0, pairs),
+        second = box(n, i, isHalved ? pairs : 1, pairs);
+    Value x = extract(op.getInput(), first, stride),
+          y = extract(op.getInput(), second, stride);
+    Box angle{{position, b.getIndexAttr(0)},
+              {b.getIndexAttr(1), b.getIndexAttr(pairs)}};
+    Value cosine = extract(op.getCosine(), angle),
+          sine = extract(op.getSine(), angle);
+
+    auto turn = [&](Value x, Value y, bool isSecond, const Box &to) {
+      Value turned = map(
+          {x, y, cosine, sine}, extract(output, to, stride),
+          [&](ValueRange e) -> Value {
+            Value along = arith::MulFOp::create(b, loc, convert(e[0], sums),
+                                                convert(e[2], sums));
+            Value across = arith::MulFOp::create(b, loc, convert(e[1], sums),
+                                                 convert(e[3], sums));
+            Value result =
+                isSecond
+                    ? arith::AddFOp::create(b, loc, along, across).getResult()
+                    : arith::SubFOp::create(b, loc, along, across).getResult();
+            return convert(result, elementType); // R1
+          },
+          {false, false, true, true});
+      output = insert(turned, output, to, stride);
+    };
+    turn(x, y, /*isSecond=*/false, first);
+    turn(y, x, /*isSecond=*/true, second);
+    if (rotary == size)
+      return output;
+    Box rest = box(n, i, rotary, size - rotary); // R2
+    return insert(extract(op.getInput(), rest), output, rest);
+  }
+
+  RopeOp op;
+  Type elementType;
+  FloatType sums;
+};
+
+struct MergeLowering : TensorCode {
+  MergeLowering(MergeOp op, OpBuilder &builder)
+      : TensorCode{builder, op.getLoc()}, op(op) {}
+
+  SmallVector<Value> emit() {
+    Type type = cast<ShapedType>(op.getOutput1().getType()).getElementType();
+    FloatType sums = AttentionOp::getAccumulationType(cast<FloatType>(type));
+    Value infinity = real(sums, -std::numeric_limits<double>::infinity());
+    Value zero = real(sums, 0.0);
+    auto createMaximum = [&](Value lse1, Value lse2) -> Value {
+      Value maximum = arith::MaximumFOp::create(b, loc, lse1, lse2);
+      // So that it can be subtracted from them.
+      return arith::SelectOp::create(b, loc, isEqual(maximum, infinity), zero,
+                                     maximum);
+    };
+    auto createWeight = [&](Value lse, Value maximum) -> Value {
+      return math::ExpOp::create(b, loc,
+                                 arith::SubFOp::create(b, loc, lse, maximum));
+    };
+    // The log of the sum is -inf if both parts are (M2).
+    Value sizes =
+        op.getLogSumExp() ? op.getLogSumExp() : emptyLike(op.getLse1());
+    Value logSumExp =
+        map({op.getLse1(), op.getLse2()}, sizes, [&](ValueRange e) -> Value {
+          Value maximum = createMaximum(e[0], e[1]);
+          Value sum = arith::AddFOp::create(b, loc, createWeight(e[0], maximum),
+                                            createWeight(e[1], maximum));
+          return arith::AddFOp::create(b, loc, maximum,
+                                       math::LogOp::create(b, loc, sum));
+        });
+    auto createShare = [&](Value lse1, Value lse2) -> Value {
+      return map({lse1, lse2}, emptyLike(op.getLse1()),
+                 [&](ValueRange e) -> Value {
+                   Value maximum = createMaximum(e[0], e[1]);
+                   Value weight = createWeight(e[0], maximum);
+                   Value sum = arith::AddFOp::create(
+                       b, loc, weight, createWeight(e[1], maximum));
+                   return arith::DivFOp::create(b, loc, weight, sum);
+                 });
+    };
+    Value share1 = createShare(op.getLse1(), op.getLse2()),
+          share2 = createShare(op.getLse2(), op.getLse1());
+    auto createPart = [&](Value element, Value share, Value lse) -> Value {
+      Value part = arith::MulFOp::create(b, loc, convert(element, sums), share);
+      return arith::SelectOp::create(b, loc, isEqual(lse, infinity), zero,
+                                     part); // M2
+    };
+    Value output = map({op.getOutput1(), share1, op.getLse1(), op.getOutput2(),
+                        share2, op.getLse2()},
+                       op.getOutput(), [&](ValueRange e) -> Value {
+                         Value sum = arith::AddFOp::create(
+                             b, loc, createPart(e[0], e[1], e[2]),
+                             createPart(e[3], e[4], e[5]));
+                         return convert(sum, type);
+                       });
+    if (op.getLogSumExp())
+      return {output, logSumExp};
+    return {output};
+  }
+
+private:
+  Value emptyLike(Value tensor) {
+    return empty(tensor::getMixedSizes(b, loc, tensor),
+                 cast<ShapedType>(tensor.getType()).getElementType());
+  }
+
+  MergeOp op;
+};
+
+template <typename Op, typename Lowering>
+struct LowerLayerOp : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    if (op->getNumResults() == 0)
+      return failure();
+    // What is fused with its user is only asked for its size.
+    if (llvm::all_of(op->getUsers(), llvm::IsaPred<tensor::DimOp>)) {
+      rewriter.replaceOp(op, op.getOuts());
+      return success();
+    }
+    rewriter.replaceOp(op, Lowering(op, rewriter).emit());
+    return success();
+  }
+};
+
+} // namespace
+
+void attn::populateLayerLowerings(RewritePatternSet &patterns) {
+  patterns.add<LowerLayerOp<RopeOp, RopeLowering>,
+               LowerLayerOp<MergeOp, MergeLowering>>(patterns.getContext());
+}

@@ -1,0 +1,152 @@
+//===- ProjectionLowering.cpp - attn.projection as loops ------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/AttnOps.h"
+#include "lib/Reference/CacheLowering.h"
+#include "lib/Reference/TensorCode.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+namespace {
+
+/// One number after the other, with the weight looked up where it lies.
+struct ProjectionLowering : TensorCode {
+  ProjectionLowering(ProjectionOp op, OpBuilder &builder)
+      : TensorCode{builder, op.getLoc()}, op(op),
+        sums(op.getAccumulationType()) {}
+
+  SmallVector<Value> emit() {
+    SmallVector<Value> results;
+    int64_t column = 0;
+    for (auto [out, features] :
+         llvm::zip(op.getOuts(), op.getNumOutputFeatures())) {
+      results.push_back(emitResult(out, column));
+      column += features; // P2
+    }
+    return results;
+  }
+
+private:
+  Value emitResult(Value out, int64_t column) {
+    auto type = cast<RankedTensorType>(out.getType());
+    bool isSum = type.getElementType() == sums;
+    Value sum = isSum ? out : empty(tensor::getMixedSizes(b, loc, out), sums);
+    sum = emitSums(fill(sum, 0), column);
+    if (isSum && !op.getScales() && !op.getBias())
+      return sum;
+    return map({sum}, out, [&](ValueRange e) -> Value {
+      Value n = getFeature(type, column), result = e[0];
+      if (Value scales = op.getScales())
+        result = arith::MulFOp::create(b, loc, result, number(scales, n));
+      if (Value bias = op.getBias())
+        result = arith::AddFOp::create(b, loc, result, number(bias, n));
+      return convert(result, type.getElementType());
+    });
+  }
+
+  /// Adds the products to `zeros`, by loops over its indices, and then over
+  /// the features of the input.
+  Value emitSums(Value zeros, int64_t column) {
+    auto to = cast<RankedTensorType>(zeros.getType());
+    ShapedType from = op.getInputType();
+    unsigned rank = to.getRank(), inputRank = from.getRank(),
+             numLoops = rank + inputRank - 2;
+    auto loop = [&](unsigned i) { return b.getAffineDimExpr(i); };
+    AffineExpr batch = loop(0), row = loop(rank - 2);
+    SmallVector<AffineExpr> ofInput = {batch, row, loop(rank)};
+    if (inputRank == 4)
+      ofInput = {batch, loop(rank), row, loop(rank + 1)};
+    AffineMap maps[] = {
+        AffineMap::get(numLoops, 0, ofInput, b.getContext()),
+        AffineMap::getMultiDimIdentityMap(numLoops, b.getContext())
+            .getMajorSubMap(rank)};
+    SmallVector<utils::IteratorType> iterators(rank,
+                                               utils::IteratorType::parallel);
+    iterators.resize(numLoops, utils::IteratorType::reduction);
+    return linalg::GenericOp::create(
+               b, loc, to, op.getInput(), zeros, maps, iterators,
+               [&](OpBuilder &, Location, ValueRange e) {
+                 Value n = getFeature(to, column);
+                 Value k = inputRank == 4
+                               ? flatten(rank, rank + 1, from.getDimSize(3))
+                               : loopIndex(rank);
+                 Value product = arith::MulFOp::create(
+                     b, loc, convert(e[0], sums), weight(k, n));
+                 Value sum = arith::AddFOp::create(b, loc, e[1], product);
+                 linalg::YieldOp::create(b, loc, sum);
+               })
+        .getResult(0);
+  }
+
+  Value loopIndex(unsigned loop) {
+    return linalg::IndexOp::create(b, loc, int64_t(loop));
+  }
+  Value flatten(unsigned head, unsigned element, int64_t size) {
+    Value first = arith::MulIOp::create(b, loc, loopIndex(head), index(size));
+    return add(first, loopIndex(element));
+  }
+  /// The column of the weight that an element of a result is of, which begins
+  /// at `column`.
+  Value getFeature(ShapedType type, int64_t column) {
+    Value feature =
+        type.getRank() == 4 ? flatten(1, 3, type.getDimSize(3)) : loopIndex(2);
+    return add(feature, index(column));
+  }
+
+  /// weight[k,n], from where it lies (P3).
+  Value weight(Value k, Value n) {
+    SmallVector<Value> indices = {k, n};
+    auto split = [&](Value value, int64_t size) {
+      Value divisor = index(size);
+      Value quotient = arith::DivUIOp::create(b, loc, value, divisor);
+      Value rest = arith::RemUIOp::create(b, loc, value, divisor);
+      return std::pair(quotient, rest);
+    };
+    if (op.isPacked()) {
+      auto [panel, lane] = split(n, op.getPanelWidth());
+      indices = {panel, k, lane};
+      if (op.isInPairs()) {
+        auto [pair, part] = split(k, 2);
+        indices = {panel, pair, lane, part};
+      }
+    }
+    return number(op.getWeight(), indices);
+  }
+
+  Value number(Value tensor, ValueRange indices) {
+    Value element = tensor::ExtractOp::create(b, loc, tensor, indices);
+    if (isa<IntegerType>(element.getType()))
+      return arith::SIToFPOp::create(b, loc, sums, element);
+    return convert(element, sums);
+  }
+
+  ProjectionOp op;
+  FloatType sums;
+};
+
+struct LowerProjection : OpRewritePattern<ProjectionOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ProjectionOp op,
+                                PatternRewriter &rewriter) const override {
+    if (op->getNumResults() == 0)
+      return failure();
+    rewriter.replaceOp(op, ProjectionLowering(op, rewriter).emit());
+    return success();
+  }
+};
+
+} // namespace
+
+void attn::populateProjectionLowerings(RewritePatternSet &patterns) {
+  patterns.add<LowerProjection>(patterns.getContext());
+}

@@ -1,0 +1,98 @@
+//===- StageCode.cpp - Convolutions and mixing of heads -------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Reference/StageCode.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+Value StageCode::emitConvolution(Stages stages, Value panel) {
+  auto type = cast<RankedTensorType>(panel.getType());
+  int64_t keys = stages.getKeyHalo();
+  OpFoldResult heads = b.getIndexAttr(type.getDimSize(0));
+  Value rows = dim(panel, 1), numKeys = dim(panel, 2);
+  // T4: what is outside counts as 0. Rows of the kernel that reach no further
+  // than there are left out.
+  Value queries =
+      arith::MinUIOp::create(b, loc, rows, index(stages.getQueryHalo()));
+  Value kernel = emitLastRows(stages, add(queries, index(1)));
+  Value padded = fill(empty({heads, OpFoldResult(add(rows, queries)),
+                             OpFoldResult(add(numKeys, index(2 * keys)))},
+                            type.getElementType()),
+                      0.0);
+  padded = insert(panel, padded,
+                  {{b.getIndexAttr(0), queries, b.getIndexAttr(keys)},
+                   {heads, rows, numKeys}});
+  Value result = zerosLike(panel);
+  if (cast<ShapedType>(stages.kernel.getType()).getRank() == 3) {
+    AffineExpr h, r, j, a, c;
+    bindDims(b.getContext(), h, r, j, a, c);
+    return multiplyAdd({{h, r + a, j + c}, {h, a, c}, {h, r, j}},
+                       {padded, kernel}, result, /*numReductions=*/2);
+  }
+  AffineExpr g, o, r, j, e, a, c;
+  bindDims(b.getContext(), g, o, r, j, e, a, c);
+  int64_t mixed = stages.getNumMixedHeads();
+  return join(multiplyAdd({{g, e, r + a, j + c}, {g, o, e, a, c}, {g, o, r, j}},
+                          {split(padded, mixed), split(kernel, mixed)},
+                          split(result, mixed), /*numReductions=*/3));
+}
+
+Value StageCode::emitLastRows(Stages stages, Value count) {
+  SmallVector<OpFoldResult> sizes =
+      tensor::getMixedSizes(b, loc, stages.kernel);
+  SmallVector<OpFoldResult> offsets(sizes.size(), b.getIndexAttr(0));
+  std::size_t queries = sizes.size() - 2;
+  offsets[queries] = subtract(index(stages.getQueryHalo() + 1), count);
+  sizes[queries] = count;
+  return extract(stages.kernel, {offsets, sizes});
+}
+
+Value StageCode::emitMixing(Stages stages, Value panel) {
+  AffineExpr g, o, r, j, e;
+  bindDims(b.getContext(), g, o, r, j, e);
+  int64_t mixed = stages.getNumMixedHeads();
+  return join(multiplyAdd({{g, e, r, j}, {g, e, o}, {g, o, r, j}},
+                          {split(panel, mixed), stages.mixing},
+                          split(zerosLike(panel), mixed),
+                          /*numReductions=*/1));
+}
+
+Value StageCode::split(Value tensor, int64_t mixed) {
+  auto source = cast<RankedTensorType>(tensor.getType());
+  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, tensor);
+  sizes.front() = b.getIndexAttr(mixed);
+  sizes.insert(sizes.begin(), b.getIndexAttr(source.getDimSize(0) / mixed));
+  SmallVector<int64_t> shape;
+  SmallVector<Value> dynamic;
+  dispatchIndexOpFoldResults(sizes, dynamic, shape);
+  auto type = RankedTensorType::get(shape, source.getElementType());
+  return tensor::ExpandShapeOp::create(b, loc, type, tensor,
+                                       getHeadDims(type.getRank()), sizes);
+}
+
+Value StageCode::join(Value tensor) {
+  int64_t rank = cast<RankedTensorType>(tensor.getType()).getRank();
+  return tensor::CollapseShapeOp::create(b, loc, tensor, getHeadDims(rank));
+}
+
+SmallVector<ReassociationIndices> StageCode::getHeadDims(int64_t rank) {
+  SmallVector<ReassociationIndices> result = {{0, 1}};
+  for (int64_t dim = 2; dim < rank; ++dim)
+    result.push_back({dim});
+  return result;
+}
+
+Value StageCode::zerosLike(Value panel) {
+  return fill(empty(tensor::getMixedSizes(b, loc, panel),
+                    cast<RankedTensorType>(panel.getType()).getElementType()),
+              0.0);
+}

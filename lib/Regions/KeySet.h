@@ -1,0 +1,79 @@
+//===- KeySet.h - Ranges of keys known only at run time ---------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Where something may be the case: never too few keys of a block, and as few
+// more as one range can tell.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_REGIONS_KEYSET_H
+#define ATTN_REGIONS_KEYSET_H
+
+#include "lib/Regions/SymbolicNumber.h"
+
+namespace mlir::attn {
+
+/// The keys `low <= j < high`.
+struct KeySet {
+  SymbolicNumber low, high;
+  /// If there are none, that is said as `KeySetArithmetic::none` says it.
+  bool isNoneIfEmpty = false;
+  /// Where it is not the case may lie between keys where it is.
+  bool hasGaps = false;
+
+  /// Empty for certain, whatever the rest of the block.
+  bool isNone() const { return low.least >= high.greatest; }
+};
+
+/// Set operations on the keys `begin <= j < end` of a block.
+class KeySetArithmetic {
+public:
+  KeySetArithmetic(SymbolicArithmetic &numbers, SymbolicNumber begin,
+                   SymbolicNumber end)
+      : n(numbers), block{begin, end, true} {}
+
+  KeySet all() const { return block; }
+  /// Neutral to `min` and `max`, as `unite` needs it.
+  static KeySet none() {
+    return {SymbolicNumber::kMax, SymbolicNumber::kMin, true};
+  }
+  KeySet when(const SymbolicFlag &condition) {
+    return select(condition, all(), none());
+  }
+  KeySet below(const SymbolicNumber &bound) {
+    return {block.low, n.min(block.high, bound)};
+  }
+  KeySet from(const SymbolicNumber &bound) {
+    return {n.max(block.low, bound), block.high};
+  }
+
+  KeySet intersect(const KeySet &lhs, const KeySet &rhs);
+  /// The keys between two sets are in it too.
+  KeySet unite(const KeySet &lhs, const KeySet &rhs);
+  KeySet select(const SymbolicFlag &condition, const KeySet &ifTrue,
+                const KeySet &ifFalse);
+
+  SymbolicFlag isEmpty(const KeySet &keys) {
+    return n.isAtMost(keys.high, keys.low);
+  }
+  SymbolicFlag isNotEmpty(const KeySet &keys) {
+    return n.isLess(keys.low, keys.high);
+  }
+  bool isAll(const KeySet &keys) const {
+    return keys.low.isSameAs(block.low) && keys.high.isSameAs(block.high);
+  }
+
+private:
+  KeySet makeNoneIfEmpty(const KeySet &keys);
+
+  SymbolicArithmetic &n;
+  KeySet block;
+};
+
+} // namespace mlir::attn
+
+#endif // ATTN_REGIONS_KEYSET_H

@@ -1,0 +1,58 @@
+//===- RegionEvaluation.h - Regions as scalar code --------------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_REGIONS_REGIONEVALUATION_H
+#define ATTN_REGIONS_REGIONEVALUATION_H
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Region.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace mlir::attn {
+
+/// What a region yields at one position, and an i1 that is true if that depends
+/// on something without a result (A12): a load outside its tensor, a division
+/// by zero. Null if it never does. `tables` are the names of the function's
+/// arguments that a load may be outside of, where it has any.
+struct RegionValue {
+  Value value;
+  Value undefined;
+  llvm::SmallSetVector<StringAttr, 2> tables;
+};
+
+/// Inlines a score or mask region, safe to run anywhere: a load outside its
+/// tensor touches no memory and an integer division without a result does not
+/// trap; both give some number instead and mark what depends on it.
+RegionValue evaluateRegion(OpBuilder &builder, Region &region,
+                           ValueRange arguments);
+
+/// The region's value, asserted to be defined. `name` is that of the region,
+/// `opName` that of the op which the user wrote.
+Value assertDefined(OpBuilder &builder, Location loc, const RegionValue &region,
+                    StringRef name, StringRef opName = "attn.attention");
+
+/// A score and a mask region, empty where there is none, and what they capture.
+struct ScoreRegions {
+  Region &score, &mask;
+  ValueRange scoreCaptures, maskCaptures;
+};
+
+/// The score at `position`, which is b, h, p and j; -inf where the mask hides
+/// it. The mask decides first: `emitProduct`, which gives the score before the
+/// region, and the region are computed, and may fail, only where it keeps the
+/// position (A12).
+Value emitScoreAt(OpBuilder &builder, Location loc, const ScoreRegions &regions,
+                  ValueRange position,
+                  function_ref<Value(OpBuilder &)> emitProduct);
+
+/// Drops flags like nsw, exact and nnan, which turn values into poison where
+/// their promise does not hold (A12).
+void dropPromises(Operation *op);
+
+} // namespace mlir::attn
+
+#endif // ATTN_REGIONS_REGIONEVALUATION_H

@@ -1,0 +1,255 @@
+//===- TableRanges.cpp - What loads of a region can yield -----------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+//   for c0 in blocks of dimension 0 that the index can be in
+//     for c1 in ...
+//       low = min(low, lows[c0, c1, ...]), high = max(high, highs[...])
+//
+// Usually, each loop has one iteration. Where one would have more than
+// `kMaxBlocks`, none is executed and nothing is known.
+//
+
+#include "lib/Regions/TableRanges.h"
+#include "dialect/AttnOps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+namespace {
+
+/// Blocks that are looked at in one dimension.
+constexpr int64_t kMaxBlocks = 8;
+
+/// Elements with the ranges of blocks of a table, or those of the table.
+struct Blocks {
+  Value low, high;
+  SmallVector<int64_t> sizes;
+  /// Both are one tensor, with low first.
+  bool areJoint = false;
+};
+
+BlockRangeOp findBlockRange(OpBuilder &builder, Value table) {
+  DominanceInfo dominance;
+  for (Operation *user : table.getUsers()) {
+    auto range = dyn_cast<BlockRangeOp>(user);
+    if (range && range->getNumResults() == 2 && range.getTable() == table &&
+        dominance.properlyDominates(range->getBlock(), range->getIterator(),
+                                    builder.getInsertionBlock(),
+                                    builder.getInsertionPoint()))
+      return range;
+  }
+  return {};
+}
+
+/// The blocks to look at for a load: ranges, or elements that serve many
+/// positions each. None if there are neither.
+std::optional<Blocks> findBlocks(OpBuilder &builder,
+                                 const IndexMovements &movements,
+                                 const TableLoad &load, Value table) {
+  if (auto given = table.getDefiningOp<WithBlockRangeOp>())
+    return Blocks{given.getRanges(), given.getRanges(),
+                  SmallVector<int64_t>(given.getBlocks()), /*areJoint=*/true};
+  if (BlockRangeOp range = findBlockRange(builder, table))
+    return Blocks{range.getResult(0), range.getResult(1),
+                  SmallVector<int64_t>(range.getBlocks())};
+  for (Value index : load.indices) {
+    std::optional<IndexMovement> movement = movements.find(index);
+    if (!movement || (!movement->isConstant() && movement->period < kMaxBlocks))
+      return std::nullopt;
+  }
+  return Blocks{table, table, SmallVector<int64_t>(load.indices.size(), 1)};
+}
+
+Value createDim(OpBuilder &b, Location loc, Value table, int64_t dim) {
+  if (isa<MemRefType>(table.getType()))
+    return b.createOrFold<memref::DimOp>(loc, table, dim);
+  return b.createOrFold<tensor::DimOp>(loc, table, dim);
+}
+
+Value createLoad(OpBuilder &b, Location loc, Value table, ValueRange indices) {
+  if (isa<MemRefType>(table.getType()))
+    return memref::LoadOp::create(b, loc, table, indices);
+  return tensor::ExtractOp::create(b, loc, table, indices);
+}
+
+/// The loops over blocks.
+class RangeLoops {
+public:
+  RangeLoops(Location loc, const Blocks &blocks) : loc(loc), blocks(blocks) {
+    type = cast<ShapedType>(blocks.low.getType()).getElementType();
+  }
+
+  /// Numbers of blocks in one dimension; without an end, there is one.
+  void addDimension(Value begin, Value end) { bounds.push_back({begin, end}); }
+
+  TableRange emit(OpBuilder &b) {
+    bool isFlag = type.isInteger(1);
+    unsigned width = getIntegerWidth(type);
+    Value least = arith::ConstantOp::create(
+        b, loc, b.getIntegerAttr(type, isFlag ? 0 : llvm::minIntN(width)));
+    Value greatest = arith::ConstantOp::create(
+        b, loc, b.getIntegerAttr(type, isFlag ? 1 : llvm::maxIntN(width)));
+    SmallVector<Value> indices;
+    SmallVector<Value> range = emitLoop(b, indices, {greatest, least});
+    return {range[0], range[1]};
+  }
+
+private:
+  SmallVector<Value> emitLoop(OpBuilder &b, SmallVector<Value> &indices,
+                              ValueRange soFar) {
+    if (indices.size() == bounds.size())
+      return {combine<arith::AndIOp, arith::MinSIOp>(
+                  b, soFar[0], createBlockLoad(b, blocks.low, 0, indices)),
+              combine<arith::OrIOp, arith::MaxSIOp>(
+                  b, soFar[1], createBlockLoad(b, blocks.high, 1, indices))};
+    auto [begin, end] = bounds[indices.size()];
+    if (!end) {
+      indices.push_back(begin);
+      SmallVector<Value> range = emitLoop(b, indices, soFar);
+      indices.pop_back();
+      return range;
+    }
+    Value one = arith::ConstantIndexOp::create(b, loc, 1);
+    auto loop = scf::ForOp::create(
+        b, loc, begin, end, one, soFar,
+        [&](OpBuilder &b, Location loc, Value block, ValueRange carried) {
+          indices.push_back(block);
+          scf::YieldOp::create(b, loc, emitLoop(b, indices, carried));
+          indices.pop_back();
+        });
+    return SmallVector<Value>(loop.getResults());
+  }
+
+  Value createBlockLoad(OpBuilder &b, Value elements, int64_t part,
+                        ValueRange block) {
+    SmallVector<Value> indices(block);
+    if (blocks.areJoint)
+      indices.insert(indices.begin(),
+                     arith::ConstantIndexOp::create(b, loc, part));
+    return createLoad(b, loc, elements, indices);
+  }
+
+  template <typename FlagOp, typename Op>
+  Value combine(OpBuilder &b, Value lhs, Value rhs) {
+    if (type.isInteger(1))
+      return FlagOp::create(b, loc, lhs, rhs);
+    return Op::create(b, loc, lhs, rhs);
+  }
+
+  Location loc;
+  const Blocks &blocks;
+  Type type;
+  SmallVector<std::pair<Value, Value>> bounds;
+};
+
+} // namespace
+
+std::optional<TableLoad> TableLoad::match(Operation *op) {
+  if (auto extract = dyn_cast<tensor::ExtractOp>(op))
+    return TableLoad{extract.getTensor(), extract.getIndices()};
+  if (auto load = dyn_cast<memref::LoadOp>(op))
+    return TableLoad{load.getMemRef(), load.getIndices()};
+  return std::nullopt;
+}
+
+std::optional<SmallVector<int64_t>>
+attn::findBlockSizes(const IndexMovements &movements, const TableLoad &load,
+                     TileShape tile) {
+  SmallVector<int64_t> sizes;
+  for (Value index : load.indices) {
+    std::optional<IndexMovement> movement = movements.find(index);
+    if (!movement)
+      return std::nullopt;
+    int64_t size = 1;
+    if (movement->withKey)
+      size = tile.keys / movement->period;
+    if (movement->withPosition)
+      size = std::min(movement->withKey ? size : SymbolicNumber::kMax,
+                      tile.queries / movement->period);
+    bool isFew = movement->period >= kMaxBlocks;
+    sizes.push_back(isFew ? 1 : std::max<int64_t>(1, size));
+  }
+  return sizes;
+}
+
+bool attn::hasBlocksOfKeys(OpBuilder &builder, Region &mask,
+                           ValueRange captures) {
+  if (mask.empty())
+    return false;
+  IndexMovements movements(mask);
+  auto arguments = mask.getArguments().take_back(captures.size());
+  for (Operation &op : mask.front().without_terminator()) {
+    std::optional<TableLoad> load = TableLoad::match(&op);
+    if (!load || !BlockRangeOp::isElementType(op.getResult(0).getType()))
+      continue;
+    auto argument = dyn_cast<BlockArgument>(load->table);
+    if (!argument || argument.getOwner() != &mask.front() ||
+        !llvm::is_contained(arguments, argument))
+      continue;
+    Value table =
+        captures[argument.getArgNumber() - arguments.front().getArgNumber()];
+    bool withKey = llvm::any_of(load->indices, [&](Value index) {
+      std::optional<IndexMovement> movement = movements.find(index);
+      return movement && movement->withKey;
+    });
+    if (withKey && findBlocks(builder, movements, *load, table))
+      return true;
+  }
+  return false;
+}
+
+std::optional<TableRange>
+attn::emitTableRange(SymbolicArithmetic &n, const IndexMovements &movements,
+                     const TableLoad &load, Value table,
+                     ArrayRef<IntegerInterval> indices) {
+  OpBuilder &b = n.getBuilder();
+  Location loc = n.getLoc();
+  auto type = cast<ShapedType>(table.getType()).getElementType();
+  bool isOneElement = llvm::all_of(
+      indices, [](const IntegerInterval &index) { return index.isPoint(); });
+  if (isOneElement || !BlockRangeOp::isElementType(type))
+    return std::nullopt;
+  std::optional<Blocks> blocks = findBlocks(b, movements, load, table);
+  if (!blocks)
+    return std::nullopt;
+
+  RangeLoops loops(loc, *blocks);
+  SymbolicFlag isKnown = true;
+  SmallVector<std::pair<SymbolicNumber, SymbolicNumber>> bounds;
+  for (auto [dim, index] : llvm::enumerate(indices)) {
+    SymbolicNumber size =
+        n.read(createDim(b, loc, table, int64_t(dim)), 0, SymbolicNumber::kMax);
+    // Of the elements that there are.
+    SymbolicNumber low = n.max(index.low, 0);
+    SymbolicNumber high = n.min(index.high, *n.subtract(size, 1));
+    SymbolicNumber first = n.floorDivide(low, blocks->sizes[dim]);
+    SymbolicNumber last = n.floorDivide(n.max(high, -1), blocks->sizes[dim]);
+    SymbolicFlag areFew = n.isLess(*n.subtract(last, first), kMaxBlocks);
+    isKnown = n.both(isKnown, n.both(n.isAtMost(low, high), areFew));
+    bounds.push_back({first, *n.add(last, 1)});
+  }
+  for (auto [dim, bound] : llvm::enumerate(bounds)) {
+    auto [first, end] = bound;
+    // The loops over the other dimensions are not executed where it is outside.
+    bool isOne = indices[dim].isPoint() && blocks->sizes[dim] == 1;
+    loops.addDimension(n.toIndex(first),
+                       isOne ? Value()
+                             : n.toIndex(n.select(isKnown, end, first)));
+  }
+  TableRange range = loops.emit(b);
+  range.isKnown = isKnown;
+  return range;
+}

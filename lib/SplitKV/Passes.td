@@ -1,0 +1,79 @@
+//===- Passes.td - Passes of split keys --------------------*- tablegen -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_SPLITKV_PASSES_TD
+#define ATTN_SPLITKV_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def SplitKeys : Pass<"attn-split-keys"> {
+  let summary = "Compute chunks of a head's keys in parallel";
+  let description = [{
+    Where a batch entry and head has one tile of queries, as in decoding, there may
+    be fewer of these than threads. The keys that its `attn.online_attention` may
+    see are split into chunks, from the first visible one on, rounded down to a
+    multiple of 256. An `scf.forall` over batch entries, heads and chunks computes
+    the state of each; the one that was there merges them, by the
+    `PartialReductionOpInterface` of the op, and computes the output.
+
+    How many chunks there are follows from sizes and masks, never from the number of
+    threads.
+  }];
+  let options = [Option<"chunk", "chunk", "int64_t", "1024",
+                        "Keys of a chunk, a multiple of 256">];
+  let dependentDialects = ["::mlir::affine::AffineDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def SplitDecoding : Pass<"attn-split-decoding"> {
+  let summary = "Compute parts of the keys of few queries in parallel";
+  let description = [{
+    Few queries of one head have as many `scf.forall` iterations as there are batch
+    entries and heads, too few for a GPU, so the keys of each are split as well. An
+    `scf.forall` over batch entries, heads and parts computes the state of each part
+    by an `attn.online_attention` for matrix units. Another one, whose iterations are
+    single elements, merges them into the output, a third one into the
+    log-sum-exp, if it is asked for. A sink takes part in the merge.
+
+    There are `workgroups` parts of all heads, if that leaves each about 256 keys.
+    Parts are of the keys that the mask may keep and, of a cache, that are stored, and
+    begin at multiples of 64. Of few such keys, the last parts are empty, with a
+    maximum of -inf and so the weight 0. How many there are depends on sizes alone.
+  }];
+  let options = [
+    Option<"workgroups", "workgroups", "int64_t", "512",
+           "Parts of all heads, four for each multiprocessor of a large GPU">,
+    Option<"maximumRows", "maximum-rows", "int64_t", "16",
+           "Largest number of queries of a head">,
+    Option<"laneMultiple", "lane-multiple", "int64_t", "16",
+           "Rows of a matrix unit">];
+  let dependentDialects = ["::mlir::affine::AffineDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def LowerMerges : Pass<"attn-lower-merges"> {
+  let summary = "Merge attentions element by element, in parallel";
+  let description = [{
+    An `attn.merge` becomes an `scf.forall` over the elements of its output, and one
+    over those of its log-sum-exp, if it is asked for. Each computes the weights that
+    it needs, so that nothing is stored in between.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+#endif // ATTN_SPLITKV_PASSES_TD

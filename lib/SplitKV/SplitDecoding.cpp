@@ -1,0 +1,348 @@
+//===- SplitDecoding.cpp - Few queries against parts of their keys --------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+//   attention of r queries for each of B * H heads
+//
+// becomes
+//
+//   n = parts of each head's keys, so that B * H * n is about `workgroups`
+//   forall batch entry, head, part < n
+//     O, m, l [batch entry, head, part] = attn.online_attention of the part
+//   forall batch entry, head, query, element
+//     M = max of m, L = sum of exp(m - M) * l
+//     output = sum of exp(m - M) * O / L
+//   forall batch entry, head, query       (if it is asked for)
+//     log-sum-exp = M + log(L)
+//
+// Flash-Decoding (Dao, Haziza, Massa and Sizov, 2023). A sink joins M and L in
+// the merge, once (A6). How many parts there are depends on sizes alone, and
+// they are merged in order (A15).
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/AttnOps.h"
+#include "lib/Kernel/ParallelElements.h"
+#include "lib/Online/OnlineForm.h"
+#include "lib/Online/Transforms.h"
+#include "lib/Online/VisibleRange.h"
+#include "lib/Plan/OptionChecks.h"
+#include "lib/SplitKV/Passes.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/PatternMatch.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <limits>
+
+namespace mlir::attn {
+#define GEN_PASS_DEF_SPLITDECODING
+#include "lib/SplitKV/Passes.h.inc"
+} // namespace mlir::attn
+
+using namespace mlir;
+using namespace mlir::attn;
+
+namespace {
+
+/// Parts begin at multiples of it, as blocks of keys do that never leave a
+/// page.
+constexpr int64_t kPartUnit = 64;
+
+/// About as many keys as a part has at least: another one would cost more than
+/// it saves.
+constexpr int64_t kLeastKeys = 256;
+
+/// Splits the keys of one op, whose number of queries is known.
+class DecodingSplitter {
+public:
+  DecodingSplitter(RewriterBase &rewriter, AttentionOp op, int64_t workgroups,
+                   int64_t laneMultiple)
+      : rewriter(rewriter), b(op.getLoc(), rewriter), op(op),
+        type(op.getAccumulationType()), workgroups(workgroups),
+        rows(op.getQueryType().getDimSize(2)),
+        lanes(llvm::alignTo(rows, laneMultiple)) {}
+
+  LogicalResult run() {
+    b.setInsertionPoint(op);
+    sizes = tensor::getMixedSizes(b, b.getLoc(), op.getOutput());
+    count = emitCount();
+    FailureOr<SmallVector<Value>> parts = emitParts();
+    if (failed(parts))
+      return failure();
+    states = *parts;
+    SmallVector<Value> results = {
+        emitElements(b, op.getOutput(),
+                     [&](ArrayRef<Value> ivs) { return emitOutput(ivs); })};
+    if (op.getLogSumExp())
+      results.push_back(
+          emitElements(b, op.getLogSumExp(), [&](ArrayRef<Value> ivs) {
+            return emitLogSumExp(ivs);
+          }));
+    rewriter.replaceOp(op, results);
+    return success();
+  }
+
+private:
+  Value constant(int64_t value) {
+    return arith::ConstantIndexOp::create(b, value);
+  }
+  Value real(double value) {
+    return arith::ConstantOp::create(b, b.getFloatAttr(type, value));
+  }
+
+  /// The number of parts of a head's keys, at least 1.
+  Value emitCount() {
+    Value one = constant(1);
+    Value heads = b.createOrFold<arith::MulIOp>(
+        getValueOrCreateConstantIndexOp(b, b.getLoc(), sizes[0]),
+        getValueOrCreateConstantIndexOp(b, b.getLoc(), sizes[1]));
+    heads = b.createOrFold<arith::MaxUIOp>(heads, one);
+    Value wanted =
+        b.createOrFold<arith::CeilDivUIOp>(constant(workgroups), heads);
+    Value keys = b.createOrFold<tensor::DimOp>(op.getKey(), 2);
+    Value most = b.createOrFold<arith::CeilDivUIOp>(keys, constant(kLeastKeys));
+    return b.createOrFold<arith::MaxUIOp>(
+        b.createOrFold<arith::MinUIOp>(wanted, most), one);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Parts
+  //===--------------------------------------------------------------------===//
+
+  /// O `(B, H, n, r, Dv)`, m and l `(B, H, n, r)` of all parts.
+  FailureOr<SmallVector<Value>> emitParts() {
+    OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
+    SmallVector<OpFoldResult> upper = {sizes[0], sizes[1],
+                                       getAsOpFoldResult(count)};
+    SmallVector<OpFoldResult> ofRows(upper);
+    ofRows.push_back(b.getIndexAttr(rows));
+    SmallVector<OpFoldResult> ofElements(ofRows);
+    ofElements.push_back(sizes[3]);
+    SmallVector<Value> empty = {tensor::EmptyOp::create(b, ofElements, type),
+                                tensor::EmptyOp::create(b, ofRows, type),
+                                tensor::EmptyOp::create(b, ofRows, type)};
+    auto loop = scf::ForallOp::create(b, SmallVector<OpFoldResult>(3, zero),
+                                      upper, SmallVector<OpFoldResult>(3, one),
+                                      empty, /*mapping=*/std::nullopt);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    SmallVector<Value> ivs(loop.getInductionVars());
+    FailureOr<OnlineAttentionOp> part = emitPart(ivs);
+    if (failed(part))
+      return failure();
+    for (auto [state, all] :
+         llvm::zip(part->getResults(), loop.getRegionIterArgs()))
+      insertRows(loop, state, all);
+    return SmallVector<Value>(loop.getResults());
+  }
+
+  FailureOr<OnlineAttentionOp> emitPart(ArrayRef<Value> ivs) {
+    OpFoldResult one = b.getIndexAttr(1);
+    // Neither a sink nor a log-sum-exp.
+    auto whole = cast<AttentionOp>(b.clone(*op));
+    whole.getSinkMutable().clear();
+    SmallVector<OpFoldResult> offsets = {ivs[0], ivs[1], b.getIndexAttr(0)},
+                              extent = {one, one, b.getIndexAttr(rows)};
+    FailureOr<TilingResult> tiled =
+        whole.getTiledImplementation(b, offsets, extent);
+    if (failed(tiled))
+      return failure();
+    auto tile = cast<AttentionOp>(tiled->tiledOps.front());
+    OnlineAttentionOp online = emitOnlineInMatrices(b, tile, lanes);
+    rewriter.eraseOp(tile);
+    rewriter.eraseOp(whole);
+    auto [begin, end] = emitVisibleStoredRange(b, online, kPartUnit);
+    // As many whole units for each part.
+    Value unit = constant(kPartUnit), zero = constant(0);
+    Value keys =
+        arith::MaxSIOp::create(b, arith::SubIOp::create(b, end, begin), zero);
+    Value units = arith::CeilDivUIOp::create(
+        b, arith::CeilDivUIOp::create(b, keys, unit), count);
+    Value size = arith::MulIOp::create(b, units, unit);
+    Value first =
+        arith::AddIOp::create(b, begin, arith::MulIOp::create(b, ivs[2], size));
+    Value last =
+        arith::MinSIOp::create(b, arith::AddIOp::create(b, first, size), end);
+    Value number =
+        arith::MaxSIOp::create(b, arith::SubIOp::create(b, last, first), zero);
+    FailureOr<TilingResult> part = online.getTiledImplementation(
+        b, {OpFoldResult(first)}, {OpFoldResult(number)});
+    rewriter.eraseOp(online);
+    if (failed(part))
+      return failure();
+    return cast<OnlineAttentionOp>(part->tiledOps.front());
+  }
+
+  /// Makes the rows of `state` that are queries those of the part in `all`.
+  void insertRows(scf::ForallOp loop, Value state, Value all) {
+    OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
+    auto part = cast<RankedTensorType>(state.getType());
+    SmallVector<OpFoldResult> shape =
+        getAsIndexOpFoldResult(b.getContext(), part.getShape());
+    shape[0] = b.getIndexAttr(rows);
+    SmallVector<OpFoldResult> zeros(shape.size(), zero),
+        ones(shape.size(), one);
+    Value used = tensor::ExtractSliceOp::create(b, state, zeros, shape, ones);
+    SmallVector<OpFoldResult> at = getAsOpFoldResult(
+                                  ValueRange(loop.getInductionVars())),
+                              extent(3, one);
+    at.append(zeros);
+    extent.append(shape);
+    zeros.assign(at.size(), zero);
+    ones.assign(at.size(), one);
+    Value slice = tensor::ExtractSliceOp::create(b, all, at, extent, ones);
+    slice = tensor::InsertSliceOp::create(b, used, slice, zeros, extent, ones);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToEnd(loop.getTerminator().getBody());
+    tensor::ParallelInsertSliceOp::create(b, slice, all, at, extent, ones);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Merge
+  //===--------------------------------------------------------------------===//
+
+  Value emitOutput(ArrayRef<Value> ivs) {
+    Value maximum = emitMaximum(ivs);
+    SmallVector<Value> sums = emitSums(ivs, maximum, /*withOutput=*/true);
+    Value isEmpty =
+        arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, sums[0], real(0.0));
+    // 0 for an empty row (A14).
+    Value quotient = arith::SelectOp::create(
+        b, isEmpty, real(0.0), arith::DivFOp::create(b, sums[1], sums[0]));
+    if (op.getElementType() == type)
+      return quotient;
+    return arith::TruncFOp::create(b, op.getElementType(), quotient);
+  }
+
+  Value emitLogSumExp(ArrayRef<Value> ivs) {
+    Value maximum = emitMaximum(ivs);
+    Value sum = emitSums(ivs, maximum, /*withOutput=*/false).front();
+    return arith::AddFOp::create(b, maximum, math::LogOp::create(b, sum));
+  }
+
+  /// Element of `state` that belongs to a query and a part.
+  Value extract(Value state, ArrayRef<Value> ivs, Value part) {
+    SmallVector<Value> at = {ivs[0], ivs[1], part};
+    auto rank = cast<RankedTensorType>(state.getType()).getRank();
+    llvm::append_range(at, ivs.slice(2, rank - 3));
+    return tensor::ExtractOp::create(b, state, at);
+  }
+
+  scf::ForOp overParts(ValueRange inits,
+                       function_ref<SmallVector<Value>(Value, ValueRange)> f) {
+    auto loop = scf::ForOp::create(b, constant(0), count, constant(1), inits);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    scf::YieldOp::create(b,
+                         f(loop.getInductionVar(), loop.getRegionIterArgs()));
+    return loop;
+  }
+
+  Value emitMaximum(ArrayRef<Value> ivs) {
+    Value none = real(-std::numeric_limits<double>::infinity());
+    Value first = none;
+    if (op.getSink())
+      first = emitSink(ivs);
+    auto loop = overParts(first, [&](Value part, ValueRange so) {
+      Value maximum = extract(states[1], ivs, part);
+      return SmallVector<Value>{
+          arith::MaximumFOp::create(b, so.front(), maximum)};
+    });
+    return loop.getResult(0);
+  }
+
+  /// L, and of the output's element the sum that is to be divided by it.
+  SmallVector<Value> emitSums(ArrayRef<Value> ivs, Value maximum,
+                              bool withOutput) {
+    SmallVector<Value> inits = {real(0.0)};
+    if (op.getSink()) {
+      // A sink of -inf is none, even if it is the maximum.
+      Value sink = emitSink(ivs);
+      Value isNone =
+          arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, sink,
+                                real(-std::numeric_limits<double>::infinity()));
+      inits[0] = arith::SelectOp::create(b, isNone, real(0.0),
+                                         emitCorrection(b, sink, maximum));
+    }
+    if (withOutput)
+      inits.push_back(real(0.0));
+    auto loop = overParts(inits, [&](Value part, ValueRange so) {
+      Value correction =
+          emitCorrection(b, extract(states[1], ivs, part), maximum);
+      Value terms[] = {extract(states[2], ivs, part),
+                       withOutput ? extract(states[0], ivs, part) : Value()};
+      SmallVector<Value> sums;
+      for (auto [sum, term] : llvm::zip_first(so, terms))
+        sums.push_back(arith::AddFOp::create(
+            b, sum, arith::MulFOp::create(b, correction, term)));
+      return sums;
+    });
+    return SmallVector<Value>(loop.getResults());
+  }
+
+  /// The sink of a query: of its head, or its own.
+  Value emitSink(ArrayRef<Value> ivs) {
+    auto sinks = cast<RankedTensorType>(op.getSink().getType());
+    Value sink = tensor::ExtractOp::create(b, op.getSink(),
+                                           ivs.slice(1, sinks.getRank()));
+    if (sink.getType() == type)
+      return sink;
+    return arith::ExtFOp::create(b, type, sink);
+  }
+
+  RewriterBase &rewriter;
+  ImplicitLocOpBuilder b;
+  AttentionOp op;
+  FloatType type; ///< Of states.
+  int64_t workgroups, rows, lanes;
+  SmallVector<OpFoldResult> sizes; ///< Of the output.
+  Value count;                     ///< Of parts.
+  SmallVector<Value> states;       ///< Of all parts.
+};
+
+} // namespace
+
+namespace {
+struct SplitDecoding : attn::impl::SplitDecodingBase<SplitDecoding> {
+  using SplitDecodingBase::SplitDecodingBase;
+
+  void runOnOperation() override {
+    if (failed(reportOptions(getOperation(),
+                             {checkRange(workgroups, 1, kMostNumber),
+                              checkRange(maximumRows, 1, kMostOfTile),
+                              checkLaneMultiple(laneMultiple)})))
+      return signalPassFailure();
+    IRRewriter rewriter(&getContext());
+    SmallVector<AttentionOp> ops;
+    getOperation()->walk([&](AttentionOp op) { ops.push_back(op); });
+    for (AttentionOp op : ops)
+      if (hasFewQueries(op) &&
+          failed(
+              DecodingSplitter(rewriter, op, workgroups, laneMultiple).run())) {
+        op.emitError("could not be split");
+        return signalPassFailure();
+      }
+  }
+
+private:
+  /// Of heads that share no keys, as a matrix unit takes them.
+  bool hasFewQueries(AttentionOp op) {
+    int64_t rows = op.getQueryType().getDimSize(2);
+    return !needsReferenceLowering(op) && op.getGroupSize() == 1 &&
+           !ShapedType::isDynamic(rows) && rows <= maximumRows;
+  }
+};
+} // namespace

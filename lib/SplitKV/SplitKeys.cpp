@@ -1,0 +1,319 @@
+//===- SplitKeys.cpp - Parallel chunks of keys ----------------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+//   forall batch entry, head
+//     state = attn.online_attention of all keys
+//     output of state
+//
+// becomes
+//
+//   count = chunks of the visible keys, the most of any batch entry and head
+//   forall batch entry, head, chunk < count
+//     states[batch entry, head, chunk] = attn.online_attention of the chunk
+//   forall batch entry, head
+//     state = merge of states[batch entry, head]
+//     output of state
+//
+// Flash-Decoding (Dao, Haziza, Massa and Sizov, 2023). What a chunk is depends
+// on sizes and masks alone, and states are merged in order, so that results do
+// not depend on the number of threads (A15).
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/AttnOps.h"
+#include "lib/Online/SharedOperands.h"
+#include "lib/Online/VisibleRange.h"
+#include "lib/Plan/OptionChecks.h"
+#include "lib/SplitKV/Passes.h"
+#include "lib/SplitKV/Transforms.h"
+
+#include "mlir/Analysis/SliceAnalysis.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
+
+namespace mlir::attn {
+#define GEN_PASS_DEF_SPLITKEYS
+#include "lib/SplitKV/Passes.h.inc"
+} // namespace mlir::attn
+
+using namespace mlir;
+using namespace mlir::attn;
+
+namespace {
+
+/// Chunks begin at multiples of it, as the blocks of keys do that never leave a
+/// page, and packs of values.
+constexpr int64_t kChunkUnit = 256;
+
+/// Splits the keys of one op.
+class Splitting {
+public:
+  Splitting(RewriterBase &rewriter, OnlineAttentionOp op, int64_t chunk)
+      : b(rewriter), loc(op.getLoc()), op(op),
+        loop(cast<scf::ForallOp>(op->getParentOp())), chunk(chunk) {}
+
+  LogicalResult run() {
+    if (failed(findProducers()))
+      return failure();
+    b.setInsertionPoint(loop);
+    count = emitCount();
+    SmallVector<Value> states = emitStates();
+    b.setInsertionPoint(op);
+    FailureOr<MergeResult> merge =
+        op.mergeReductions(b, loc, sliceStates(states), keysOnly());
+    if (failed(merge))
+      return failure();
+    b.replaceOp(op, merge->replacements);
+    return success();
+  }
+
+private:
+  /// What a thread of its own has to compute of the op's operands; nothing if
+  /// that needs the results of the loop.
+  LogicalResult findProducers() {
+    BackwardSliceOptions options;
+    options.omitBlockArguments = true;
+    options.omitUsesFromAbove = false;
+    options.filter = [&](Operation *producer) {
+      return producer->getBlock() == loop.getBody();
+    };
+    if (failed(getBackwardSlice(op, &producers, options)))
+      return failure();
+    auto isOut = [&](Value value) {
+      return llvm::is_contained(loop.getRegionIterArgs(), value);
+    };
+    producers.insert(op);
+    for (Operation *producer : producers) {
+      WalkResult result = producer->walk([&](Operation *nested) {
+        return llvm::any_of(nested->getOperands(), isOut)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      });
+      if (result.wasInterrupted())
+        return failure();
+    }
+    return success();
+  }
+
+  /// A copy of the op for the batch entry and head `ivs`. The only tile of
+  /// queries is the first one.
+  OnlineAttentionOp cloneFor(ValueRange ivs) {
+    IRMapping mapping;
+    mapping.map(ArrayRef(loop.getInductionVars()).drop_back(), ivs);
+    mapping.map(loop.getInductionVars().back(),
+                arith::ConstantIndexOp::create(b, loc, 0));
+    clones.clear();
+    for (Operation &producer : *loop.getBody())
+      if (producers.contains(&producer))
+        clones.push_back(b.clone(producer, mapping));
+    return cast<OnlineAttentionOp>(clones.back());
+  }
+
+  /// Erases the last copy, but for what is used elsewhere.
+  void eraseClone() {
+    for (Operation *clone : llvm::reverse(clones))
+      if (clone->use_empty())
+        b.eraseOp(clone);
+  }
+
+  /// The most chunks that the keys of a batch entry and head have.
+  Value emitCount() {
+    auto bounds = [&](ArrayRef<OpFoldResult> mixed) {
+      return getValueOrCreateConstantIndexOp(b, loc, mixed.drop_back());
+    };
+    scf::LoopNest nest = scf::buildLoopNest(
+        b, loc, bounds(loop.getMixedLowerBound()),
+        bounds(loop.getMixedUpperBound()), bounds(loop.getMixedStep()),
+        constant(0),
+        [&](OpBuilder &nested, Location, ValueRange ivs, ValueRange most) {
+          OpBuilder::InsertionGuard guard(b);
+          b.setInsertionPoint(nested.getInsertionBlock(),
+                              nested.getInsertionPoint());
+          auto [begin, end] =
+              emitVisibleStoredRange(b, cloneFor(ivs), kChunkUnit);
+          eraseClone();
+          Value size = b.createOrFold<arith::SubIOp>(loc, end, begin);
+          return scf::ValueVector{
+              arith::MaxSIOp::create(b, loc, most.front(), size)};
+        });
+    Value most = hoistMaximum(nest);
+    return b.createOrFold<arith::CeilDivUIOp>(loc, most, constant(chunk));
+  }
+
+  /// The maximum that loops compute, without those that it is the same in.
+  Value hoistMaximum(scf::LoopNest &nest) {
+    Value most = nest.results.front();
+    for (scf::ForOp inner : llvm::reverse(nest.loops)) {
+      moveLoopInvariantCode(inner);
+      auto maximum =
+          inner.getYieldedValues().front().getDefiningOp<arith::MaxSIOp>();
+      if (!maximum || !inner.isDefinedOutsideOfLoop(maximum.getRhs()))
+        break;
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPoint(inner);
+      Value same = b.createOrFold<arith::MaxSIOp>(
+          loc, inner.getInitArgs().front(), maximum.getRhs());
+      bool isOutermost = inner == nest.loops.front();
+      b.replaceOp(inner, same);
+      if (isOutermost)
+        most = same;
+    }
+    return most;
+  }
+
+  /// The states of all chunks, `(batch entries, heads, chunks, ...)`.
+  SmallVector<Value> emitStates() {
+    SmallVector<OpFoldResult> lower = loop.getMixedLowerBound(),
+                              upper = loop.getMixedUpperBound(),
+                              steps = loop.getMixedStep();
+    lower.back() = b.getIndexAttr(0);
+    upper.back() = getAsOpFoldResult(count);
+    steps.back() = b.getIndexAttr(1);
+    SmallVector<Value> empty;
+    for (Value init : op.getOuts()) {
+      auto type = cast<RankedTensorType>(init.getType());
+      SmallVector<OpFoldResult> sizes(upper);
+      llvm::append_range(
+          sizes, getAsIndexOpFoldResult(b.getContext(), type.getShape()));
+      empty.push_back(
+          tensor::EmptyOp::create(b, loc, sizes, type.getElementType()));
+    }
+    auto chunks = scf::ForallOp::create(b, loc, lower, upper, steps, empty,
+                                        /*mapping=*/std::nullopt);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(chunks.getBody());
+    SmallVector<Value> ivs(chunks.getInductionVars());
+    SmallVector<Value> state = emitChunk(ivs);
+    b.setInsertionPointToEnd(chunks.getTerminator().getBody());
+    for (auto [part, all] : llvm::zip(state, chunks.getRegionIterArgs())) {
+      auto [offsets, sizes, strides] =
+          place(part, getAsOpFoldResult(ivs), b.getIndexAttr(1));
+      tensor::ParallelInsertSliceOp::create(b, loc, part, all, offsets, sizes,
+                                            strides);
+    }
+    return chunks.getResults();
+  }
+
+  /// The state of one chunk, from nothing.
+  SmallVector<Value> emitChunk(ArrayRef<Value> ivs) {
+    OnlineAttentionOp whole = cloneFor(ivs.drop_back());
+    auto [first, end] = emitVisibleStoredRange(b, whole, kChunkUnit);
+    Value begin = b.createOrFold<arith::AddIOp>(
+        loc, first, arith::MulIOp::create(b, loc, ivs.back(), constant(chunk)));
+    Value next = arith::AddIOp::create(b, loc, begin, constant(chunk));
+    Value size = arith::SubIOp::create(
+        b, loc, arith::MinSIOp::create(b, loc, next, end), begin);
+    size = arith::MaxSIOp::create(b, loc, size, constant(0));
+    OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
+    FailureOr<SmallVector<Value>> nothing =
+        whole.generateInitialTensorForPartialReduction(b, loc, one, keysOnly());
+    assert(succeeded(nothing) && "online attention has an empty state");
+    FailureOr<TilingResult> tile = whole.tileToPartialReduction(
+        b, loc, ReductionTilingStrategy::PartialReductionOuterParallel,
+        *nothing, OpFoldResult(begin), OpFoldResult(size), keysOnly(), zero);
+    assert(succeeded(tile) && "chunks begin at multiples of packs");
+    eraseClone();
+    return tile->tiledValues;
+  }
+
+  /// The states of the chunks of the loop's batch entry and head.
+  SmallVector<Value> sliceStates(ArrayRef<Value> states) {
+    SmallVector<OpFoldResult> at =
+        getAsOpFoldResult(ValueRange(loop.getInductionVars()));
+    at.back() = b.getIndexAttr(0);
+    OpFoldResult all = getAsOpFoldResult(count);
+    SmallVector<Value> slices;
+    for (auto [stack, init] : llvm::zip(states, op.getOuts())) {
+      auto [offsets, sizes, strides] = place(init, at, all);
+      auto part = cast<RankedTensorType>(init.getType());
+      SmallVector<int64_t> shape(part.getShape());
+      shape.insert(shape.begin(),
+                   getConstantIntValue(all).value_or(ShapedType::kDynamic));
+      slices.push_back(tensor::ExtractSliceOp::create(
+          b, loc, RankedTensorType::get(shape, part.getElementType()), stack,
+          offsets, sizes, strides));
+    }
+    return slices;
+  }
+
+  struct Place {
+    SmallVector<OpFoldResult> offsets, sizes, strides;
+  };
+  /// Where `chunks` states of the shape of `state` are in all, from `at` on.
+  Place place(Value state, ArrayRef<OpFoldResult> at, OpFoldResult chunks) {
+    ArrayRef<int64_t> shape = cast<ShapedType>(state.getType()).getShape();
+    Place place;
+    place.offsets.assign(at.begin(), at.end());
+    place.offsets.append(shape.size(), b.getIndexAttr(0));
+    place.sizes.assign(at.size(), b.getIndexAttr(1));
+    place.sizes.back() = chunks;
+    llvm::append_range(place.sizes,
+                       getAsIndexOpFoldResult(b.getContext(), shape));
+    place.strides.assign(place.sizes.size(), b.getIndexAttr(1));
+    return place;
+  }
+
+  Value constant(int64_t value) {
+    return arith::ConstantIndexOp::create(b, loc, value);
+  }
+  static SetVector<unsigned> keysOnly() {
+    SetVector<unsigned> dims;
+    dims.insert(0);
+    return dims;
+  }
+
+  RewriterBase &b;
+  Location loc;
+  OnlineAttentionOp op;
+  scf::ForallOp loop;
+  int64_t chunk;
+  SetVector<Operation *> producers;
+  SmallVector<Operation *> clones; ///< The last copy of the producers.
+  Value count;                     ///< Of chunks.
+};
+
+} // namespace
+
+LogicalResult attn::splitKeys(RewriterBase &rewriter, OnlineAttentionOp op,
+                              int64_t chunk) {
+  auto loop = dyn_cast<scf::ForallOp>(op->getParentOp());
+  if (!loop || !hasOneTile(loop))
+    return rewriter.notifyMatchFailure(op, "not the only tile of a head");
+  int64_t keys = cast<ShapedType>(op.getKey().getType()).getDimSize(0);
+  if (!ShapedType::isDynamic(keys) && keys <= chunk)
+    return rewriter.notifyMatchFailure(op, "no more than a chunk of keys");
+  return Splitting(rewriter, op, chunk).run();
+}
+
+namespace {
+struct SplitKeys : attn::impl::SplitKeysBase<SplitKeys> {
+  using SplitKeysBase::SplitKeysBase;
+
+  void runOnOperation() override {
+    if (failed(reportOptions(
+            getOperation(),
+            {checkRange(chunk, kChunkUnit, kMostNumber, kChunkUnit)})))
+      return signalPassFailure();
+    IRRewriter rewriter(&getContext());
+    SmallVector<OnlineAttentionOp> ops;
+    getOperation()->walk([&](OnlineAttentionOp op) { ops.push_back(op); });
+    for (OnlineAttentionOp op : ops)
+      (void)splitKeys(rewriter, op, chunk);
+  }
+};
+} // namespace
