@@ -11,6 +11,8 @@
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace attn;
 using namespace attn::interpreter;
@@ -38,6 +40,16 @@ static void evaluateLogic(llvm::ArrayRef<Datum> operands,
       results[0] = *known;
 }
 
+/// Elements of a constant at most: as many as one of a kernel may have.
+static constexpr std::uint64_t maxConstantElements = std::uint64_t(64) << 20;
+
+static bool isTooLarge(mlir::ShapedType type) {
+  std::uint64_t count = 1;
+  for (std::int64_t size : type.getShape())
+    count = llvm::SaturatingMultiply(count, std::uint64_t(size));
+  return count > maxConstantElements;
+}
+
 static Datum convertConstant(mlir::Attribute attribute) {
   if (auto integer = llvm::dyn_cast<mlir::IntegerAttr>(attribute))
     return integer.getValue();
@@ -47,6 +59,8 @@ static Datum convertConstant(mlir::Attribute attribute) {
   if (!elements)
     return Undefined();
   mlir::ShapedType type = elements.getShapedType();
+  if (isTooLarge(type))
+    return Undefined();
   mlir::Type elementType = type.getElementType();
   if (auto values = elements.tryGetValues<APFloat>()) {
     std::vector<double> numbers;

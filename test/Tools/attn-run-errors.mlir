@@ -179,6 +179,11 @@ func.func @wide() -> tensor<1xi64> {
   return %result : tensor<1xi64>
 }
 
+// A constant that nothing uses is still one, which no memory holds.
+// RUN: not attn-run %s --entry unused --check 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=UNUSED
+// UNUSED: attn-run-errors.mlir:{{[0-9]+}}:{{[0-9]+}}: error: 'arith.constant' has no result for its operands
+
 // RUN: not attn-run %s --entry matrix --expect %t/none.npy 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=EXPECT
 // EXPECT: attn-run: error: {{.*}}none.npy: cannot open: No such file or directory
@@ -267,4 +272,10 @@ func.func @pad(%x: tensor<4x16xf32>, %low: index, %high: index)
     tensor.yield %one : f32
   } : tensor<4x16xf32> to tensor<?x16xf32>
   return %y : tensor<?x16xf32>
+}
+
+func.func @unused() -> tensor<2xf32> {
+  %large = arith.constant dense<0.0> : tensor<4611686018427387904xf32>
+  %values = arith.constant dense<1.0> : tensor<2xf32>
+  return %values : tensor<2xf32>
 }
