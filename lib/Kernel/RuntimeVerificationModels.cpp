@@ -15,6 +15,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/RuntimeVerifiableOpInterface.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -73,6 +74,29 @@ struct DivisionModel
         builder, loc, checks.differs(dividend, APInt::getSignedMinValue(width)),
         checks.differs(divisor, APInt::getAllOnes(width)));
     checks.require(fits, "quotient does not fit its type");
+  }
+};
+
+/// A shift by as many bits as there are, or more, has no result.
+template <typename OpTy>
+struct ShiftModel
+    : RuntimeVerifiableOpInterface::ExternalModel<ShiftModel<OpTy>, OpTy> {
+  void generateRuntimeVerification(Operation *op, OpBuilder &builder,
+                                   Location loc, DescribeFn describe) const {
+    Value count = op->getOperand(1);
+    Type type = count.getType();
+    if (!type.isIntOrIndex()) // Vectors and tensors have become loops.
+      return;
+    unsigned width = type.isIndex() ? IndexType::kInternalStorageBitWidth
+                                    : type.getIntOrFloatBitWidth();
+    std::optional<int64_t> known = getConstantIntValue(count);
+    if (known && *known >= 0 && *known < int64_t(width))
+      return;
+    Checks checks{builder, loc, op, describe};
+    Value limit = arith::ConstantOp::create(
+        builder, loc, builder.getIntegerAttr(type, width));
+    checks.require(checks.compare(arith::CmpIPredicate::ult, count, limit),
+                   "shift by as many bits as there are, or more");
   }
 };
 
@@ -244,18 +268,24 @@ static void attachUnsignedDivision(MLIRContext *context) {
   (Ops::template attachInterface<DivisionModel<Ops, false>>(*context), ...);
 }
 
+template <typename... Ops> static void attachShift(MLIRContext *context) {
+  (Ops::template attachInterface<ShiftModel<Ops>>(*context), ...);
+}
+
 void attn::registerRuntimeVerificationModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, arith::ArithDialect *) {
     attachSignedDivision<arith::DivSIOp, arith::CeilDivSIOp,
                          arith::FloorDivSIOp, arith::RemSIOp>(context);
     attachUnsignedDivision<arith::DivUIOp, arith::CeilDivUIOp, arith::RemUIOp>(
         context);
+    attachShift<arith::ShLIOp, arith::ShRSIOp, arith::ShRUIOp>(context);
   });
   registry.addExtension(+[](MLIRContext *context, index::IndexDialect *) {
     attachSignedDivision<index::DivSOp, index::CeilDivSOp, index::FloorDivSOp,
                          index::RemSOp>(context);
     attachUnsignedDivision<index::DivUOp, index::CeilDivUOp, index::RemUOp>(
         context);
+    attachShift<index::ShlOp, index::ShrSOp, index::ShrUOp>(context);
   });
   registry.addExtension(+[](MLIRContext *context, scf::SCFDialect *) {
     scf::ForOp::attachInterface<ForModel>(*context);

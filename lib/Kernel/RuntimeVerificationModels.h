@@ -15,7 +15,8 @@ class DialectRegistry;
 namespace mlir::attn {
 
 /// Checks at run time for upstream operations that come without: integer
-/// divisions, steps of loops, and tensor operations whose sizes must agree.
+/// divisions and shifts, steps of loops, and tensor operations whose sizes must
+/// agree.
 void registerRuntimeVerificationModels(DialectRegistry &registry);
 
 } // namespace mlir::attn

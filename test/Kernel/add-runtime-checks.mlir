@@ -87,6 +87,19 @@ func.func @insert_source(%size: index, %a: tensor<4x?xf32>,
   return %c : tensor<1x4x?xf32>
 }
 
+// CHECK-LABEL: func.func @shift(
+// CHECK-SAME: %[[COUNT:[^:]*]]: i32
+// CHECK: %[[LESS:.*]] = arith.cmpi ult, %[[COUNT]], %c32_i32
+// CHECK: cf.assert %[[LESS]], "'arith.shli' op shift by as many bits as there are, or more"
+// CHECK-NOT: cf.assert
+// CHECK: return
+func.func @shift(%count: i32, %a: i32) -> i32 {
+  %c31 = arith.constant 31 : i32
+  %0 = arith.shli %a, %count : i32
+  %1 = arith.shrui %0, %c31 : i32
+  return %1 : i32
+}
+
 // Later passes may find the index to be a constant: one of the tensor's then.
 // CHECK-LABEL: func.func @dimension(
 // CHECK-SAME: %[[I:[^:]*]]: index
