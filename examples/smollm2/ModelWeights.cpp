@@ -84,6 +84,9 @@ static Expected<KernelWeights> loadKernel(const GgufFile &file,
       std::vector<float> &vector =
           weights.vectors.emplace_back(std::size_t(sizes[0]));
       dequantizeRow(*tensor, 0, vector);
+      if (Status status = checkFinite(vector); !status)
+        return Error{"tensor " + quoted(name) + ": " + status.error().message,
+                     {}};
       weights.views.emplace_back(static_cast<const float *>(vector.data()),
                                  argument.shape);
       continue;

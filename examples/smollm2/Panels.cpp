@@ -70,6 +70,14 @@ void smollm2::dequantizeRow(const GgufTensor &tensor, std::int64_t row,
   }
 }
 
+attn::Status smollm2::checkFinite(std::span<const float> weights) {
+  for (float weight : weights)
+    if (!std::isfinite(weight))
+      return Error{"expected finite weights, got " + std::to_string(weight),
+                   {}};
+  return {};
+}
+
 static std::int64_t bytesOf(ElementType type) {
   return type == ElementType::i8 ? 1 : 2;
 }
@@ -134,12 +142,15 @@ Expected<Panels> Panels::create(const GgufTensor &tensor, ElementType type,
       dequantizeRow(tensor, rowOf(panel * width + output, order),
                     std::span(rows).subspan(std::size_t(output * inputs),
                                             std::size_t(inputs)));
-    if (!isQuantized)
-      result.writePairs(rows, bytes);
-    else if (attn::Status status =
-                 result.writeQuantized(rows, panel * width, bytes);
-             !status)
+    if (!isQuantized) // What is too large for bf16 is refused, too.
+      std::ranges::transform(rows, rows.begin(),
+                             [](float weight) { return float(bf16(weight)); });
+    if (attn::Status status = checkFinite(rows); !status)
       return status.error();
+    if (isQuantized)
+      result.writeQuantized(rows, panel * width, bytes);
+    else
+      result.writePairs(rows, bytes);
     bytes += width * inputs * bytesOf(type);
   }
   return result;
@@ -157,21 +168,15 @@ void Panels::writePairs(std::span<const float> rows, std::byte *panel) const {
       }
 }
 
-attn::Status Panels::writeQuantized(std::span<const float> rows,
-                                    std::int64_t firstOutput,
-                                    std::byte *panel) {
+void Panels::writeQuantized(std::span<const float> rows,
+                            std::int64_t firstOutput, std::byte *panel) {
   std::int64_t width = widthOf(type);
   for (std::int64_t output = 0; output < width; ++output) {
     auto row =
         rows.subspan(std::size_t(output * numInputs), std::size_t(numInputs));
     float most = 0;
-    for (float weight : row) {
-      if (!std::isfinite(weight))
-        return Error{"expected finite weights, got " + std::to_string(weight) +
-                         ", which i8 does not have",
-                     {}};
+    for (float weight : row)
       most = std::max(most, std::abs(weight));
-    }
     // Of zeros, any scale is one; smaller scales would not be exact.
     float scale = most / 127;
     if (scale < std::numeric_limits<float>::min())
@@ -181,7 +186,6 @@ attn::Status Panels::writeQuantized(std::span<const float> rows,
       panel[input * width + output] = static_cast<std::byte>(
           std::int8_t(std::lround(row[std::size_t(input)] / scale)));
   }
-  return {};
 }
 
 void Panels::copyRow(std::int64_t row, std::span<float> result) const {

@@ -32,6 +32,9 @@ namespace smollm2 {
 void dequantizeRow(const GgufTensor &tensor, std::int64_t row,
                    std::span<float> result);
 
+/// An error that gives the first weight that is NaN or infinite.
+attn::Status checkFinite(std::span<const float> weights);
+
 /// How the rows of a projection of heads lie in a file.
 enum class RowOrder {
   plain,
@@ -83,7 +86,7 @@ public:
 
   /// Makes panels of `tensor`, of bf16 or i8, in `memory`, which outlives them.
   /// Errors: not a matrix, outputs that do not fill panels, an odd number of
-  /// inputs, another size of the memory, weights for i8 that are not finite.
+  /// inputs, another size of the memory, weights that are not finite.
   static attn::Expected<Panels> create(const GgufTensor &tensor,
                                        attn::ElementType type,
                                        std::span<PanelMemory::Line> memory,
@@ -103,8 +106,8 @@ public:
 private:
   /// Writes weights (outputs, inputs) of a panel.
   void writePairs(std::span<const float> rows, std::byte *panel) const;
-  attn::Status writeQuantized(std::span<const float> rows,
-                              std::int64_t firstOutput, std::byte *panel);
+  void writeQuantized(std::span<const float> rows, std::int64_t firstOutput,
+                      std::byte *panel);
 
   attn::ElementType type = attn::ElementType::bf16;
   const std::byte *data = nullptr;

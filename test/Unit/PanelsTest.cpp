@@ -179,18 +179,26 @@ TEST(Panels, QuantizedZeros) {
   }
 }
 
-TEST(Panels, QuantizedIsFinite) {
-  Expected<PanelMemory> memory = PanelMemory::create(2);
-  ASSERT_TRUE(memory) << memory.error().message;
-  for (float number : {std::numeric_limits<float>::quiet_NaN(),
-                       -std::numeric_limits<float>::infinity()}) {
-    GgufFile file = filled(number);
-    Expected<Panels> panels =
-        Panels::create(*file.findTensor("w"), ElementType::i8, memory->lines());
-    ASSERT_FALSE(panels);
-    EXPECT_EQ(panels.error().message, "expected finite weights, got " +
-                                          std::to_string(number) +
-                                          ", which i8 does not have");
+TEST(Panels, AreFinite) {
+  for (ElementType type : {ElementType::i8, ElementType::bf16}) {
+    std::array<std::int64_t, 2> sizes = {64, 2};
+    Expected<PanelMemory> memory =
+        PanelMemory::create(PanelMemory::linesOf(sizes, type));
+    ASSERT_TRUE(memory) << memory.error().message;
+    auto create = [&](float number) {
+      GgufFile file = filled(number);
+      Expected<Panels> panels =
+          Panels::create(*file.findTensor("w"), type, memory->lines());
+      return panels ? std::string() : panels.error().message;
+    };
+    for (float number : {std::numeric_limits<float>::quiet_NaN(),
+                         -std::numeric_limits<float>::infinity()})
+      EXPECT_EQ(create(number),
+                "expected finite weights, got " + std::to_string(number));
+    // Its nearest bf16 is infinite.
+    EXPECT_EQ(create(3.4e38f), type == ElementType::bf16
+                                   ? "expected finite weights, got inf"
+                                   : "");
   }
 }
 
