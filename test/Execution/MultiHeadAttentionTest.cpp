@@ -150,7 +150,7 @@ void runRandomLayer(std::uint64_t seed) {
 }
 
 TEST(MultiHeadAttention, random) {
-  for (std::uint64_t seed = 7800; seed < 7800 + numCases(18); ++seed)
+  for (std::uint64_t seed = 7800; seed < 7800 + unsigned(numCases(18)); ++seed)
     runRandomLayer(seed);
 }
 
