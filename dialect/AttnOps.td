@@ -164,6 +164,13 @@ def Attn_AttentionOp : Attn_Op<"attention", [
       as log-sum-exp.
     - (A15) The result is the same, bit for bit, from call to call and for every
       number of threads.
+    - (A16) Beside A13 and A14, a row with an infinite score or sink is what the
+      formula makes of it. Where it sees NaN, as a score or sink, output and log-sum-exp
+      are NaN. Else, where it sees a score of +inf, or several, the log-sum-exp is
+      +inf and the output NaN, inf / inf. Else, with a sink of +inf, the
+      log-sum-exp is +inf, and weights are 0: so is the output, of finite values.
+      A sink of -inf is none. (Of a row that sees no score, as in A14, the
+      output may be NaN if the sink is.)
 
     #### Spellings
 

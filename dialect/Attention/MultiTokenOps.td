@@ -107,7 +107,8 @@ def Attn_MultiTokenAttentionOp : Attn_Op<"multi_token_attention", [
     - (T6) Probabilities are not normalised again after the stages behind the
       softmax. The log-sum-exp is that of the softmax.
     - (T7) A row whose scores are all hidden has output 0 and log-sum-exp -inf;
-      with a sink, output 0 and the sink as log-sum-exp.
+      with a sink, output 0 and the sink as log-sum-exp. Rule A16 of
+      `attn.attention` holds of the scores that the softmax gets.
     - (T8) A visible NaN or infinity, of a score or of a kernel, reaches all
       positions whose sums it is in. Whether it does so through a factor of 0 is
       not specified, other than that hidden positions hold neither.

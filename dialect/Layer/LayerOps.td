@@ -129,6 +129,9 @@ def Attn_MergeOp : Attn_LayerOp<"merge"> {
       log-sum-exps and rounded once.
     - (M2) A part whose log-sum-exp is -inf contributes nothing, whatever its
       output holds. If both are -inf, the output is 0 and the log-sum-exp -inf.
+      A part whose log-sum-exp is +inf has all the weight, as two such have in
+      equal parts, and the log-sum-exp is +inf; one of NaN makes output and
+      log-sum-exp NaN.
     - (M3) If the attention has a sink, exactly one of the parts has it.
     - (M4) In destination style, results have the types of `outs`, whose contents
       are not read.

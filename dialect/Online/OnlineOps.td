@@ -60,10 +60,10 @@ def Attn_OnlineAttentionOp : Attn_OnlineOp<"online_attention", [
 
     `query` is `(Dk, L)`, `key` `(Skv, Dk)`, `value` `(Skv, Dv)`; `outs` holds
     O `(Dv, L)`, m `(L)` and l `(L)`, which start at 0, -inf and 0, or at 0, the
-    sink and 1; the log-sum-exp is `m + log(l)`. The sizes `Dk`, `Dv` and `L`
-    are static. All of it has one element type, but for `key` and `value`, which may
-    be of a narrower float type; so has the scalar `scale`, which is 1 where it is
-    absent: of a query that is scaled already.
+    sink and 1; the log-sum-exp is `m + log(l)`, and +inf where m is (A16). The
+    sizes `Dk`, `Dv` and `L` are static. All of it has one element type, but for
+    `key` and `value`, which may be of a narrower float type; so has the scalar
+    `scale`, which is 1 where it is absent: of a query that is scaled already.
 
     In pairs, for instructions that multiply and add pairs of bf16, the state and
     `scale` are of f32 and the rest of bf16: `query` is `(Dk/2, L, 2)`, with
@@ -151,7 +151,8 @@ def Attn_OnlineSoftmaxOp : Attn_OnlineOp<"online_softmax"> {
     without guards (A12). With `exact`, the weight of a position whose score is
     -inf is -0.0, which no other position can have; without, it is some zero.
 
-    While all scores are -inf, m is, with weights 0 and correction 1.
+    While all scores are -inf, m is, with weights 0 and correction 1. Once a score
+    is NaN, m is; while none is, but one is +inf, m is +inf and l is NaN (A16).
   }];
   let arguments = (ins
     Variadic<AnyShaped>:$outs,

@@ -106,7 +106,11 @@ PanelLowering::emitNormalization(const Tile &tile, const Softmax &softmax) {
       return {largest, x[1], one};
     Value maximum = finiteOrZero(arith::MaximumFOp::create(b, loc, x[0], x[2]));
     auto emitShare = [&](Value score) {
-      return emitExp(arith::SubFOp::create(b, loc, score, maximum));
+      // A16: the difference of equal infinities would be NaN.
+      Value isLargest = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ,
+                                              score, maximum);
+      return select(isLargest, one,
+                    emitExp(arith::SubFOp::create(b, loc, score, maximum)));
     };
     Value factor = emitShare(largest);
     Value total = arith::AddFOp::create(
@@ -122,6 +126,9 @@ PanelLowering::emitNormalization(const Tile &tile, const Softmax &softmax) {
     Terms terms = emitTerms(x);
     Value log = arith::AddFOp::create(b, loc, terms.maximum,
                                       math::LogOp::create(b, loc, terms.total));
+    Value isInfinite = arith::CmpFOp::create(
+        b, loc, arith::CmpFPredicate::OEQ, terms.maximum, real(f32, kInfinity));
+    log = select(isInfinite, terms.maximum, log); // A16
     return select(isMinusInfinity(x[0]), op.getSink() ? x[2] : minusInfinity(),
                   log);
   });

@@ -197,13 +197,18 @@ private:
     return insert(outputs, op.getOutput(), {rows, b.getIndexAttr(size)});
   }
 
-  /// `m + log(l)`.
+  /// `m + log(l)`, and +inf where m is, which l need not be a number of (A16).
   Value emitLogSumExp(Value maximum, Value sum) {
-    Value all = map({maximum, sum}, empty({lanes}), {identity(1), identity(1)},
-                    [&](ValueRange arguments) -> Value {
-                      Value log = math::LogOp::create(b, loc, arguments[1]);
-                      return arith::AddFOp::create(b, loc, arguments[0], log);
-                    });
+    Value all =
+        map({maximum, sum}, empty({lanes}), {identity(1), identity(1)},
+            [&](ValueRange arguments) -> Value {
+              Value m = arguments[0];
+              Value log = math::LogOp::create(b, loc, arguments[1]);
+              Value isInfinite = arith::CmpFOp::create(
+                  b, loc, arith::CmpFPredicate::OEQ, m, real(kInfinity));
+              return arith::SelectOp::create(
+                  b, loc, isInfinite, m, arith::AddFOp::create(b, loc, m, log));
+            });
     return insert(all, op.getLogSumExp(), {rows});
   }
 

@@ -167,6 +167,9 @@ private:
     if (op.getLogSumExp()) {
       Value logSumExp = arith::AddFOp::create(b, loc, maximum,
                                               math::LogOp::create(b, loc, sum));
+      // A16: also where the sum is inf - inf.
+      logSumExp = arith::SelectOp::create(
+          b, loc, isEqual(maximum, real(kInfinity)), maximum, logSumExp);
       Value ifEmpty = op.getSink() ? emitSink(row) : real(-kInfinity);
       logSumExp = arith::SelectOp::create(b, loc, isEmpty, ifEmpty, logSumExp);
       written[1] = tensor::InsertOp::create(
@@ -209,9 +212,14 @@ private:
 
   Value emitSum(const Row &row, Value weights, Value maximum) {
     Value initial = real(0.0);
-    if (op.getSink()) // A6
+    if (op.getSink()) { // A6
+      Value sink = emitSink(row);
       initial = math::ExpOp::create(
-          b, loc, arith::SubFOp::create(b, loc, emitSink(row), maximum));
+          b, loc, arith::SubFOp::create(b, loc, sink, maximum));
+      // A16: the difference of equal infinities would be NaN.
+      initial = arith::SelectOp::create(b, loc, isEqual(sink, maximum),
+                                        real(1.0), initial);
+    }
     return reduce<arith::AddFOp>(weights, initial);
   }
 

@@ -119,8 +119,11 @@ struct MergeLowering : TensorCode {
                                      maximum);
     };
     auto createWeight = [&](Value lse, Value maximum) -> Value {
-      return math::ExpOp::create(b, loc,
-                                 arith::SubFOp::create(b, loc, lse, maximum));
+      Value power = arith::SubFOp::create(b, loc, lse, maximum);
+      // Of equal infinities the difference would be NaN.
+      return arith::SelectOp::create(b, loc, isEqual(lse, maximum),
+                                     real(sums, 1.0),
+                                     math::ExpOp::create(b, loc, power));
     };
     // The log of the sum is -inf if both parts are (M2).
     Value sizes =

@@ -205,7 +205,13 @@ private:
             return math::ExpOp::create(
                 b, loc, arith::SubFOp::create(b, loc, x, maximum));
           };
-          Value sum = reduce(sink ? exp(sink) : nothing, [&](Value a, Value x) {
+          // A16: the difference of equal infinities would be NaN.
+          Value initial = nothing;
+          if (sink)
+            initial =
+                arith::SelectOp::create(b, loc, isEqual(sink, maximum),
+                                        real(accumulation, 1.0), exp(sink));
+          Value sum = reduce(initial, [&](Value a, Value x) {
             return arith::AddFOp::create(b, loc, a, exp(x)).getResult();
           });
           Value panel =
@@ -221,6 +227,9 @@ private:
                   .front();
           Value lse = arith::AddFOp::create(b, loc, maximum,
                                             math::LogOp::create(b, loc, sum));
+          lse = arith::SelectOp::create(
+              b, loc, isEqual(maximum, real(accumulation, kInfinity)), maximum,
+              lse); // A16
           lse = arith::SelectOp::create(b, loc, isEmpty,
                                         sink ? sink : minusInfinity(), lse);
           return {panel, tensor::InsertOp::create(b, loc, lse, results[1],

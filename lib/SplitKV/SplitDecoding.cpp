@@ -230,7 +230,13 @@ private:
   Value emitLogSumExp(ArrayRef<Value> ivs) {
     Value maximum = emitMaximum(ivs);
     Value sum = emitSums(ivs, maximum, /*withOutput=*/false).front();
-    return arith::AddFOp::create(b, maximum, math::LogOp::create(b, sum));
+    Value isInfinite =
+        arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, maximum,
+                              real(std::numeric_limits<double>::infinity()));
+    // A16: also where the sum is no number.
+    return arith::SelectOp::create(
+        b, isInfinite, maximum,
+        arith::AddFOp::create(b, maximum, math::LogOp::create(b, sum)));
   }
 
   /// Element of `state` that belongs to a query and a part.

@@ -139,11 +139,15 @@ static Expected<AttentionResult> compute(const AttentionProblem &problem) {
           continue; // The output stays 0.
         }
 
-        double denominator = hasSink ? std::exp(sink - maximum) : 0;
+        // A16: inf - inf would be NaN.
+        double denominator = !hasSink          ? 0
+                             : sink == maximum ? 1
+                                               : std::exp(sink - maximum);
         for (double s : scores)
           if (s != -inf)
             denominator += std::exp(s - maximum);
-        result.logSumExp[row] = maximum + std::log(denominator);
+        result.logSumExp[row] =
+            maximum == inf ? inf : maximum + std::log(denominator);
 
         double *output = result.output.data() + row * valueSize;
         for (std::int64_t j = 0; j < keys; ++j) {

@@ -80,7 +80,9 @@ Expected<MergeResult> attn::reference::merge(const MergeProblem &problem) {
     if (l1 == -inf && l2 == -inf)
       continue; // Neither part saw a key.
     double maximum = l1 > l2 || std::isnan(l1) ? l1 : l2;
-    double w1 = std::exp(l1 - maximum), w2 = std::exp(l2 - maximum);
+    // Of equal infinities the difference would be NaN.
+    double w1 = l1 == maximum ? 1 : std::exp(l1 - maximum),
+           w2 = l2 == maximum ? 1 : std::exp(l2 - maximum);
     result.logSumExp[row] = maximum + std::log(w1 + w2);
     for (std::size_t d = row * size; d < (row + 1) * size; ++d)
       result.output[d] = ((l1 == -inf ? 0 : w1 * (*output1)[d]) +

@@ -238,11 +238,12 @@ static Expected<AttentionResult> compute(const MultiTokenProblem &problem) {
         }
         double denominator = 0, lse = sink;
         if (!isEmpty) {
-          denominator = sink == -inf ? 0 : std::exp(sink - maximum);
+          // A16: inf - inf would be NaN.
+          denominator = sink == maximum ? 1 : std::exp(sink - maximum);
           for (Index j = 0; j < keys; ++j)
             if (row[j] != -inf)
               denominator += std::exp(row[j] - maximum);
-          lse = maximum + std::log(denominator);
+          lse = maximum == inf ? inf : maximum + std::log(denominator);
         }
         for (Index j = 0; j < keys; ++j)
           row[j] =

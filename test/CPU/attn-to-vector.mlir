@@ -25,23 +25,29 @@
 //       CHECK:     arith.cmpf ogt, %[[LARGEST]], %[[CARRIED]]
 //   CHECK-NOT:     vector.store
 //       CHECK:     scf.yield
+// NaN beside +inf is the maximum.
+//       CHECK:   %[[INFINITE:.*]] = arith.cmpf oeq, %[[AFTER]]#0, %{{.*}}
+//       CHECK:   %[[ANY:.*]] = vector.reduction <or>
+//       CHECK:   %[[WITH:.*]]:2 = scf.if %[[ANY]]
+//       CHECK:     arith.cmpf uno
 // A maximum stays unless it grows by much. It gives correction 1 then, also if it
 // is infinite.
 //       CHECK:   %[[LIMIT:.*]] = arith.addf %[[BEFORE]], %[[FIVE]]
-//       CHECK:   %[[FAR:.*]] = arith.cmpf ugt, %[[AFTER]]#0, %[[LIMIT]]
-//       CHECK:   %[[NEXT:.*]] = arith.select %[[FAR]], %[[AFTER]]#0, %[[BEFORE]]
+//       CHECK:   %[[FAR:.*]] = arith.cmpf ugt, %[[WITH]]#0, %[[LIMIT]]
+//       CHECK:   %[[NEXT:.*]] = arith.select %[[FAR]], %[[WITH]]#0, %[[BEFORE]]
 //       CHECK:   %[[DIFFERENCE:.*]] = arith.subf %[[BEFORE]], %[[NEXT]]
 //       CHECK:   %[[SAME:.*]] = arith.cmpf oeq, %[[BEFORE]], %[[NEXT]]
 //       CHECK:   arith.select %[[SAME]], %[[ONE]],
 //       CHECK:   %[[EMPTY:.*]] = arith.cmpf oeq, %[[NEXT]], %[[MINUS]]
 //       CHECK:   %[[ORIGIN:.*]] = arith.select %[[EMPTY]], %[[ZERO]], %[[NEXT]]
 //       CHECK:   vector.store %{{.*}}, %[[C]]
-//       CHECK:   vector.store %{{.*}}, %[[M]]
 //       CHECK:   scf.for {{.*}} to %[[END]] step %[[C2]]
 //       CHECK:     %[[SCORE:.*]] = vector.load %[[S]]
 //       CHECK:     arith.subf %[[SCORE]], %[[ORIGIN]]
 // CHECK-COUNT-5:   {{math|vector}}.fma
 //       CHECK:     vector.store %{{.*}}, %[[S]]
+//       CHECK:   arith.cmpf uno
+//       CHECK:   vector.store %{{.*}}, %[[M]]
 //       CHECK:   vector.store %{{.*}}, %[[L]]
 //   CHECK-NOT: attn.
 

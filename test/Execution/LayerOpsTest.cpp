@@ -183,6 +183,27 @@ TEST(Merge, m2_parts_without_keys) {
   }
 }
 
+TEST(Merge, m2_infinite_parts) {
+  for (ElementType type : {ElementType::f64, ElementType::f32, ElementType::f16,
+                           ElementType::bf16}) {
+    ElementType sums = type == ElementType::f64 ? type : ElementType::f32;
+    double nan = quietNaN;
+    TestTensor o1(type, {1, 1, 6, 1}, {1, 2, 3, nan, 5, 6}),
+        l1(sums, {1, 1, 6}, {inf, 0, inf, inf, inf, inf}),
+        o2(type, {1, 1, 6, 1}, {3, 4, 5, 1, 7, 8}),
+        l2(sums, {1, 1, 6}, {0, inf, inf, 2, nan, -inf});
+    std::vector<std::string> pipelines = {"reference", "cpu"};
+    if (type != ElementType::f64)
+      pipelines.push_back("gpu-emulator");
+    Results results = runEverywhere(writeMerge(type, 1, 1, true),
+                                    {o1, l1, o2, l2}, false, pipelines);
+    ASSERT_EQ(results.error, "");
+    expectNear(results.tensors[0].elements(), {1, 4, 4, nan, nan, 6}, 0);
+    expectNear(results.tensors[1].elements(), {inf, inf, inf, inf, nan, inf},
+               0);
+  }
+}
+
 TEST(Merge, is_one_attention) {
   // Two halves of the keys, merged, against all of them at once.
   std::uint64_t seed = 7400;

@@ -152,6 +152,33 @@ TEST(MultiToken, t7_hidden_rows) {
     }
 }
 
+TEST(MultiToken, t7_infinite_scores_and_sinks) {
+  std::uint64_t seed = 8350;
+  for (auto [type, placement] :
+       {std::pair(ElementType::f64, "X"), std::pair(ElementType::f32, "KM")})
+    for (double sink : {inf, -inf, 0.5})
+      for (double product : {0.0, inf}) {
+        SCOPED_TRACE("seed " + std::to_string(seed) + ", " + placement);
+        Random random(seed++);
+        MultiTokenText text = createText(type, placement, random);
+        std::vector<TestTensor> tensors = createRows(type, 5, 6, seed);
+        if (product == inf) // Of every row, positive or negative.
+          tensors[1].set({0, 0, 4, 0}, inf);
+        std::vector<TestArgument> arguments(tensors.begin(), tensors.end());
+        std::vector<TestTensor> stages = createTensors(text, random);
+        arguments.insert(arguments.end(), stages.begin(), stages.end());
+        string parameter = "%sink: tensor<2x" + string(nameOf(type)) + ">";
+        text.parameters = ", " + parameter;
+        text.offset = "sink(%sink : tensor<2x" + string(nameOf(type)) + ">)";
+        TestTensor sinks(type, {2}, {sink, 0.25});
+        arguments.push_back(sinks);
+        Results results = runEverywhere(text.write(), arguments);
+        ASSERT_EQ(results.error, "");
+        for (Index r = 0; r < 5 && sink == inf; ++r)
+          EXPECT_EQ(*results.tensors[1].get({0, 0, r}), inf);
+      }
+}
+
 TEST(MultiToken, t9_identities_as_arguments) {
   std::uint64_t seed = 8400;
   for (const char *placement : {"kmKM", "xX"}) {

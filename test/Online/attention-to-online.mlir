@@ -40,7 +40,8 @@ func.func @plain(%q: !h, %k: !k, %v: !v, %o: !o) -> !o {
 // CHECK: linalg.generic {{.*}} ins(%[[R]]#1, %[[R]]#2 : tensor<32xf32>, tensor<32xf32>)
 // CHECK-NEXT: ^bb0(%[[M:.*]]: f32, %[[SUM:.*]]: f32, %{{.*}}: f32):
 // CHECK-NEXT: %[[LOG:.*]] = math.log %[[SUM]]
-// CHECK-NEXT: arith.addf %[[M]], %[[LOG]]
+// CHECK: %[[LSE:.*]] = arith.addf %[[M]], %[[LOG]]
+// CHECK: arith.select %{{.*}}, %[[M]], %[[LSE]]
 // CHECK: tensor.insert_slice {{.*}} into tensor<1x1x20xf32>
 func.func @sink_score_lse(%q: !h, %k: !k, %v: !v, %o: !o, %l: tensor<1x1x20xf32>,
                           %s: tensor<1xf32>) -> (!o, tensor<1x1x20xf32>) {

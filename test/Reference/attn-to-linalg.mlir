@@ -169,7 +169,8 @@ func.func @attention_a5(%x: tensor<2x1x?x4xf32>, %k: tensor<2x1x?x4xf32>,
 // CHECK: %[[F:.*]] = tensor.extract %[[SINK]][%[[H]]] : tensor<2xf16>
 // CHECK: %[[D:.*]] = arith.subf
 // CHECK: %[[W:.*]] = math.exp %[[D]] : f32
-// CHECK: scf.for {{.*}} iter_args(%{{.*}} = %[[W]]) -> (f32)
+// CHECK: %[[I:.*]] = arith.select %{{.*}}, %{{.*}}, %[[W]] : f32
+// CHECK: scf.for {{.*}} iter_args(%{{.*}} = %[[I]]) -> (f32)
 // CHECK: arith.addf
 func.func @attention_a6(%x: tensor<1x2x33x4xf16>, %s: tensor<2xf16>)
     -> tensor<1x2x33x4xf16> {
@@ -211,7 +212,8 @@ func.func @attention_a6(%x: tensor<1x2x33x4xf16>, %s: tensor<2xf16>)
 // CHECK: tensor.insert_slice
 // CHECK: %[[LOG:.*]] = math.log
 // CHECK: %[[SOME:.*]] = arith.addf %{{.*}}, %[[LOG]] : f32
-// CHECK: %[[LSE:.*]] = arith.select %{{.*}}, %{{.*}}, %[[SOME]] : f32
+// CHECK: %[[ANY:.*]] = arith.select %{{.*}}, %{{.*}}, %[[SOME]] : f32
+// CHECK: %[[LSE:.*]] = arith.select %{{.*}}, %{{.*}}, %[[ANY]] : f32
 // CHECK: tensor.insert %[[LSE]] into %{{.*}}[%c0{{.*}}, %{{.*}}, %[[ROW]]]
 func.func @attention_a7(%x: tensor<1x1x?x4xf32>, %l: tensor<1x1x?xf32>,
                         %cq: tensor<?xi32>, %ck: tensor<?xi32>,
@@ -522,7 +524,8 @@ func.func @attention_a12_poison(%x: tensor<1x1x33x4xf32>)
 // CHECK: %[[ZERO:.*]] = arith.constant 0.000000e+00 : f32
 // CHECK: arith.select %[[EMPTY]], %[[ZERO]], %[[QUOTIENT]] : f32
 // CHECK: %[[LOG:.*]] = math.log %[[SUM]] : f32
-// CHECK: %[[LSE:.*]] = arith.addf %{{.*}}, %[[LOG]] : f32
+// CHECK: %[[FINITE:.*]] = arith.addf %{{.*}}, %[[LOG]] : f32
+// CHECK: %[[LSE:.*]] = arith.select %{{.*}}, %{{.*}}, %[[FINITE]] : f32
 // CHECK: %[[ALONE:.*]] = tensor.extract %[[SINK]]
 // CHECK: arith.select %[[EMPTY]], %[[ALONE]], %[[LSE]] : f32
 func.func @attention_a13_a14(%x: tensor<1x1x33x4xf32>, %l: tensor<1x1x33xf32>,

@@ -299,11 +299,21 @@ TEST(Attention, VisibleNaNReachesTheOutput) {
   expectNear(result.logSumExp, {std::log(2)});
 }
 
-TEST(Attention, VisiblePlusInfinityIsNaN) {
+TEST(Attention, InfiniteScoresAndSinks) { // A16
   Tensor q({1, 1, 1, 1}, 1), k({1, 1, 2, 1}, {0, inf}), v({1, 1, 2, 1}, {5, 6});
   AttentionResult result = run(problem(q, k, v));
   expectNear(result.output, {quietNaN});
+  expectNear(result.logSumExp, {inf});
+  k = Tensor({1, 1, 2, 1}, {quietNaN, inf});
+  result = run(problem(q, k, v));
+  expectNear(result.output, {quietNaN});
   expectNear(result.logSumExp, {quietNaN});
+  k = Tensor({1, 1, 2, 1}, {0, 1});
+  AttentionProblem withSink = problem(q, k, v);
+  withSink.sink = {inf};
+  result = run(withSink);
+  expectNear(result.output, {0});
+  expectNear(result.logSumExp, {inf});
 }
 
 //===----------------------------------------------------------------------===//

@@ -64,7 +64,8 @@ public:
     auto buildAny = [&]() -> Pieces {
       finish(
           before,
-          weightScales ? buildScaledMaximum(before) : buildScores(before),
+          withNaN(weightScales ? buildScaledMaximum(before)
+                               : buildScores(before)),
           [&](const Pieces &origins, const Pieces &sums) {
             return b.branch(
                 op.getExact(),
@@ -200,6 +201,30 @@ private:
     for (auto [result, before] : llvm::zip(results, maximum))
       result = b.maximum(b.create<arith::MulFOp>(result, weightScales), before);
     return results;
+  }
+
+  /// The maxima, but NaN of a lane that has it beside a score of +inf (A16):
+  /// the maximum leaves it out, and later it is lost in the NaN of inf - inf.
+  Pieces withNaN(const Pieces &maxima) {
+    Value any;
+    for (Value maximum : maxima) {
+      Value isInfinite = isEqual(maximum, real(kInfinity));
+      any = any ? b.create<arith::OrIOp>(any, isInfinite) : isInfinite;
+    }
+    any = b.create<vector::ReductionOp>(vector::CombiningKind::OR, any);
+    auto body = [&](Value row) { return b.load(tile.scores, row, scalar); };
+    auto keepNaN = [&](Value score, Value maximum) -> Value {
+      Value isNaN =
+          b.create<arith::CmpFOp>(arith::CmpFPredicate::UNO, score, score);
+      return b.create<arith::SelectOp>(isNaN, score, maximum);
+    };
+    return b.branch(
+        any,
+        [&] {
+          return loopOverRows(b.index(0), tile.numKeys, 1, maxima, body,
+                              keepNaN);
+        },
+        [&] { return maxima; });
   }
 
   //===--------------------------------------------------------------------===//

@@ -51,8 +51,18 @@ protected:
           isEqual(next, minusInfinity()), real(0.0), next));
     }
     b.store(corrections, op.getCorrection(), {});
+    sums = build(origins, sums);
+    // A16: NaN, unless it is inf - inf, is the maximum from here on.
+    for (auto [next, sum] : llvm::zip(after, sums)) {
+      Value isNaN =
+          b.create<arith::CmpFOp>(arith::CmpFPredicate::UNO, sum, sum);
+      Value isPlain = b.create<arith::CmpFOp>(arith::CmpFPredicate::UNE, next,
+                                              real(kInfinity));
+      next = b.create<arith::SelectOp>(b.create<arith::AndIOp>(isNaN, isPlain),
+                                       sum, next);
+    }
     b.store(after, op.getMaximum(), {});
-    b.store(build(origins, sums), op.getSum(), {});
+    b.store(sums, op.getSum(), {});
   }
 
   /// `before`, unless the maximum is larger by much, so that most blocks
