@@ -71,27 +71,17 @@ static Status checkArchitecture(const std::string &architecture) {
 // PTX
 //===----------------------------------------------------------------------===//
 
-/// The first operation that is not of the LLVM or NVVM dialects, or a cast of
-/// types; null if there is none.
-static mlir::Operation *findUnlowered(mlir::gpu::GPUModuleOp kernels) {
-  mlir::Operation *found = nullptr;
-  kernels.getBodyRegion().walk([&](mlir::Operation *op) {
-    if (llvm::isa_and_present<mlir::LLVM::LLVMDialect, mlir::NVVM::NVVMDialect>(
-            op->getDialect()) ||
-        llvm::isa<mlir::UnrealizedConversionCastOp>(op))
-      return mlir::WalkResult::advance();
-    found = op;
-    return mlir::WalkResult::interrupt();
-  });
-  return found;
-}
-
-/// Names what the pipeline has left, which the translation to LLVM IR would
-/// only meet as a cast of types.
-static mlir::LogicalResult verifyLowered(mlir::gpu::GPUModuleOp kernels) {
-  if (mlir::Operation *op = findUnlowered(kernels))
-    return op->emitOpError("is not lowered to NVVM");
-  return mlir::verify(kernels);
+/// Whether all operations are of the LLVM and NVVM dialects already.
+static bool isLowered(mlir::gpu::GPUModuleOp kernels) {
+  return !kernels.getBodyRegion()
+              .walk([](mlir::Operation *op) {
+                return llvm::isa_and_present<mlir::LLVM::LLVMDialect,
+                                             mlir::NVVM::NVVMDialect>(
+                           op->getDialect())
+                           ? mlir::WalkResult::advance()
+                           : mlir::WalkResult::interrupt();
+              })
+              .wasInterrupted();
 }
 
 /// Lets a kernel whose blocks have a known size take all registers: ptxas
@@ -118,11 +108,11 @@ static Expected<std::string> writePTX(mlir::gpu::GPUModuleOp kernels,
   // As for kernels of the CPU: once, at the end.
   pm.enableVerifier(false);
   // Attention comes lowered.
-  if (findUnlowered(copy))
+  if (!isLowered(copy))
     mlir::attn::buildGPUToNVVMPipeline(pm);
   mlir::attn::buildNVVMToPTXPipeline(pm, architecture,
                                      getFeatures(architecture));
-  if (mlir::failed(pm.run(*module)) || mlir::failed(verifyLowered(copy)))
+  if (mlir::failed(pm.run(*module)) || mlir::failed(mlir::verify(copy)))
     return diagnostics.takeError("cannot lower for " + architecture);
   allowAllRegisters(copy);
 

@@ -325,7 +325,8 @@ void runRandom(std::uint64_t seed, bool onThreads) {
 }
 
 TEST(CachedReads, random) {
-  for (std::uint64_t seed = 8100; seed < 8100 + unsigned(numCases(40)); ++seed) {
+  for (std::uint64_t seed = 8100; seed < 8100 + unsigned(numCases(40));
+       ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     runRandom(seed, seed % 4 == 0);
     if (testing::Test::HasFailure())

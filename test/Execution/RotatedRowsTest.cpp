@@ -238,7 +238,8 @@ void runRandom(std::uint64_t seed) {
 }
 
 TEST(RotatedRows, random) {
-  for (std::uint64_t seed = 9300; seed < 9300 + unsigned(numCases(24)); ++seed) {
+  for (std::uint64_t seed = 9300; seed < 9300 + unsigned(numCases(24));
+       ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     runRandom(seed);
     if (testing::Test::HasFailure())

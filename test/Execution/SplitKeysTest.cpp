@@ -114,7 +114,8 @@ void runRandom(std::uint64_t seed) {
 }
 
 TEST(SplitKeys, random) {
-  for (std::uint64_t seed = 9300; seed < 9300 + unsigned(numCases(16)); ++seed) {
+  for (std::uint64_t seed = 9300; seed < 9300 + unsigned(numCases(16));
+       ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     runRandom(seed);
     if (testing::Test::HasFailure())

@@ -193,7 +193,8 @@ TEST(DeviceCompiler, WhatAnArchitectureLacks) {
 }
 
 TEST(DeviceCompiler, WhatIsNotLowered) {
-  EXPECT_THAT(errorOf(R"(
+  EXPECT_THAT(
+      errorOf(R"(
 gpu.module @kernels {
   gpu.func @f(%x: memref<2x2xf32>, %y: vector<2x2xf32>) kernel {
     %c0 = arith.constant 0 : index
@@ -201,8 +202,8 @@ gpu.module @kernels {
     gpu.return
   }
 })",
-                      "sm_80"),
-              HasSubstr("5: 'vector.store' op is not lowered to NVVM"));
+              "sm_80"),
+      HasSubstr("5: 'vector.store' op is not lowered by this pipeline"));
 }
 
 //===----------------------------------------------------------------------===//
