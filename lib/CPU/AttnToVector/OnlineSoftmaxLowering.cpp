@@ -205,13 +205,8 @@ private:
 
   /// The maxima, but NaN of a lane that has it beside a score of +inf (A16):
   /// the maximum leaves it out, and later it is lost in the NaN of inf - inf.
+  /// Only in the exact round: either makes the output NaN, which asks for it.
   Pieces withNaN(const Pieces &maxima) {
-    Value any;
-    for (Value maximum : maxima) {
-      Value isInfinite = isEqual(maximum, real(kInfinity));
-      any = any ? b.create<arith::OrIOp>(any, isInfinite) : isInfinite;
-    }
-    any = b.create<vector::ReductionOp>(vector::CombiningKind::OR, any);
     auto body = [&](Value row) { return b.load(tile.scores, row, scalar); };
     auto keepNaN = [&](Value score, Value maximum) -> Value {
       Value isNaN =
@@ -219,7 +214,7 @@ private:
       return b.create<arith::SelectOp>(isNaN, score, maximum);
     };
     return b.branch(
-        any,
+        op.getExact(),
         [&] {
           return loopOverRows(b.index(0), tile.numKeys, 1, maxima, body,
                               keepNaN);

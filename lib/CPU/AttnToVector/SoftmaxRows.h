@@ -52,17 +52,26 @@ protected:
     }
     b.store(corrections, op.getCorrection(), {});
     sums = build(origins, sums);
-    // A16: NaN, unless it is inf - inf, is the maximum from here on.
-    for (auto [next, sum] : llvm::zip(after, sums)) {
-      Value isNaN =
-          b.create<arith::CmpFOp>(arith::CmpFPredicate::UNO, sum, sum);
-      Value isPlain = b.create<arith::CmpFOp>(arith::CmpFPredicate::UNE, next,
-                                              real(kInfinity));
-      next = b.create<arith::SelectOp>(b.create<arith::AndIOp>(isNaN, isPlain),
-                                       sum, next);
-    }
+    // In the exact round alone, which NaN asks for.
+    after = b.branch(
+        op.getExact(), [&] { return keepNaN(after, sums); },
+        [&] { return after; });
     b.store(after, op.getMaximum(), {});
     b.store(sums, op.getSum(), {});
+  }
+
+  /// A16: NaN among the sums, unless it is inf - inf, is the maximum from here
+  /// on.
+  Pieces keepNaN(Pieces maxima, const Pieces &sums) {
+    for (auto [maximum, sum] : llvm::zip(maxima, sums)) {
+      Value isNaN =
+          b.create<arith::CmpFOp>(arith::CmpFPredicate::UNO, sum, sum);
+      Value isPlain = b.create<arith::CmpFOp>(arith::CmpFPredicate::UNE,
+                                              maximum, real(kInfinity));
+      Value isKept = b.create<arith::AndIOp>(isNaN, isPlain);
+      maximum = b.create<arith::SelectOp>(isKept, sum, maximum);
+    }
+    return maxima;
   }
 
   /// `before`, unless the maximum is larger by much, so that most blocks
