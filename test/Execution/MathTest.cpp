@@ -237,10 +237,7 @@ TEST(Math, in_regions_of_kernels_for_gpus) {
   for (Index b = 0; b < numPoints; ++b)
     for (Index p = 0; p < numFunctions; ++p) {
       double x = *xs.get({b}), y = *ys.get({b});
-      // A row of infinite weight is NaN.
       double expected = roundToF32(functions[p].value(x, y));
-      if (expected == HUGE_VAL)
-        expected = std::nan("");
       EXPECT_TRUE(isValue(functions[p], x, y, *lse.get({b, 0, p}), expected));
     }
 }
