@@ -180,7 +180,7 @@ def Attn_AttentionOp : Attn_Op<"attention", [
 
     | spelling | meaning |
     |---|---|
-    | `score softcap(c)` | `c * tanh(s / c)`; `c` a number or a scalar operand |
+    | `score softcap(c)` | `c * tanh(s / c)`; `c` a positive number, or a scalar operand: an error at run time if it is not positive and finite |
     | `score alibi(%slopes : type)` | `s - slopes[h] * abs(p - j)` |
     | `score bias(%t : type)` | `s + t[b, h, p, j]` |
     | `score bias rows(%t : type)` | `s + t[b, h, i, j]` |

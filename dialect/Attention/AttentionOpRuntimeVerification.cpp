@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialect/Attention/NamedMasksAndScores.h"
 #include "dialect/AttnOps.h"
 #include "dialect/Shared/RuntimeChecks.h"
 
@@ -65,6 +66,41 @@ void checkCumulative(OpBuilder &builder, Location loc, Operation *op,
   scf::ForOp::create(builder, loc, zero, count, one, ValueRange{}, body);
 }
 
+/// A10: a captured cap of scores is positive and finite, and not NaN.
+template <typename Op>
+void checkCaps(OpBuilder &builder, Location loc, Op op,
+               DescribeCheck describe) {
+  for (BlockArgument argument : findCapturedCaps(op.getScore())) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPoint(op);
+    Value cap = op.getCapture(argument);
+    moveBeforeWrites(builder, {cap}, {});
+    std::string operand = describeOperand(cap, "score_captures");
+    auto type = cast<FloatType>(cap.getType());
+    // As the region uses it.
+    if (FloatType ofScore = op.getAccumulationType();
+        type.getWidth() > ofScore.getWidth()) {
+      type = ofScore;
+      cap = arith::TruncFOp::create(builder, loc, type, cap);
+    }
+    auto compare = [&](arith::CmpFPredicate predicate, APFloat bound) {
+      Value limit = arith::ConstantOp::create(
+          builder, loc, builder.getFloatAttr(type, bound));
+      return arith::CmpFOp::create(builder, loc, predicate, cap, limit);
+    };
+    const llvm::fltSemantics &semantics = type.getFloatSemantics();
+    Value isPositive =
+        compare(arith::CmpFPredicate::OGT, APFloat::getZero(semantics));
+    Value isFinite =
+        compare(arith::CmpFPredicate::OLT, APFloat::getInf(semantics));
+    cf::AssertOp::create(
+        builder, loc, arith::AndIOp::create(builder, loc, isPositive, isFinite),
+        describe(op, operand +
+                         ": expected a positive, finite number as the cap "
+                         "of scores"));
+  }
+}
+
 template <typename Op>
 void checkCommonOperands(OpBuilder &builder, Location loc, Op op,
                          DescribeCheck describe) {
@@ -74,6 +110,7 @@ void checkCommonOperands(OpBuilder &builder, Location loc, Op op,
                 describe(op, describeOperand(op.getOffset(), "offset") +
                                  ": expected a number of at most 2^61 in "
                                  "magnitude"));
+  checkCaps(builder, loc, op, describe);
 }
 
 } // namespace

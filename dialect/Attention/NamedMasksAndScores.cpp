@@ -74,6 +74,31 @@ Value mlir::attn::buildSoftcap(RegionBuilder at, Value s, Value cap) {
   return arith::MulFOp::create(at.builder, at.loc, cap, bounded);
 }
 
+SmallVector<BlockArgument> mlir::attn::findCapturedCaps(Region &score) {
+  SmallVector<BlockArgument> caps;
+  if (score.empty())
+    return caps;
+  for (auto tanh : score.front().getOps<math::TanhOp>()) {
+    auto ratio = tanh.getOperand().getDefiningOp<arith::DivFOp>();
+    if (!ratio)
+      continue;
+    Value divisor = ratio.getRhs(), source = divisor;
+    while (
+        isa_and_nonnull<arith::ExtFOp, arith::TruncFOp>(source.getDefiningOp()))
+      source = source.getDefiningOp()->getOperand(0);
+    bool isFactor = llvm::any_of(tanh->getUsers(), [&](Operation *user) {
+      return isa<arith::MulFOp>(user) &&
+             llvm::is_contained(user->getOperands(), divisor);
+    });
+    auto cap = dyn_cast<BlockArgument>(source);
+    // The first argument is the score.
+    if (isFactor && cap && cap.getArgNumber() != 0 &&
+        !llvm::is_contained(caps, cap))
+      caps.push_back(cap);
+  }
+  return caps;
+}
+
 Value mlir::attn::buildAlibi(RegionBuilder at, Value s, const Position &pos,
                              Value slopes) {
   Value slope = toFloat(at, load(at, slopes, pos.h), s.getType());

@@ -40,6 +40,9 @@ Value buildIndex(RegionBuilder at, Value integer, ValueRange element = {});
 
 /// `cap * tanh(s / cap)`; `cap` is a float scalar.
 Value buildSoftcap(RegionBuilder at, Value s, Value cap);
+/// The captures of a score region that bound scores as `buildSoftcap` has it,
+/// whoever wrote that.
+SmallVector<BlockArgument> findCapturedCaps(Region &score);
 /// `s - slopes[h] * abs(p - j)`; `slopes` is `(Hq)` (Press et al.,
 /// arXiv:2108.12409).
 Value buildAlibi(RegionBuilder at, Value s, const Position &pos, Value slopes);

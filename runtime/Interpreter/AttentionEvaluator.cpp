@@ -9,6 +9,7 @@
 #include "runtime/Interpreter/CacheEvaluator.h"
 #include "runtime/Interpreter/RegionInterpreter.h"
 
+#include "dialect/Attention/NamedMasksAndScores.h"
 #include "dialect/AttnOps.h"
 #include "runtime/Reference/Attention.h"
 #include "runtime/Reference/Cache.h"
@@ -17,6 +18,8 @@
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Diagnostics.h"
+
+#include <cmath>
 
 using namespace attn;
 using namespace attn::interpreter;
@@ -236,6 +239,18 @@ private:
   LogicalResult setScore() { // A10
     if (!op.hasScore())
       return success();
+    for (mlir::BlockArgument cap :
+         mlir::attn::findCapturedCaps(op.getScore())) {
+      const auto *number = std::get_if<double>(&values.at(op.getCapture(cap)));
+      if (!number)
+        continue;
+      // As the region uses it.
+      double used = op.getAccumulationType().isF32() ? float(*number) : *number;
+      if (!(used > 0 && std::isfinite(used)))
+        return emitError() << "operand 'score_captures': expected a positive, "
+                              "finite number as the cap of scores, got "
+                           << *number;
+    }
     auto score =
         createScore(op.getScore(), lookup(values, op.getScoreCaptures()));
     if (failed(score))

@@ -49,8 +49,8 @@ Score score(Function &&function) {
   return Score(detail::Item{changed.node(), {}, {}, {}});
 }
 
-/// `cap * tanh(s / cap)`: bounds scores by a positive number, or by a Scalar of
-/// which no call checks that it is positive.
+/// `cap * tanh(s / cap)`: bounds scores by a positive number, or by a Scalar: a
+/// call with one that is not positive and finite is an error.
 ATTN_EXPORT Score softcap(const Real &cap);
 
 namespace detail {

@@ -157,3 +157,28 @@ func.func @buffers(%x: memref<?x2x?x4xf32>, %o: memref<?x2x?x4xf32>,
       sequences(%cu, %cu : memref<2xi32>, memref<2xi32>)
   return
 }
+
+// A cap is checked in the type of scores, where it is one.
+// CHECK-LABEL: func.func @attention_a10(
+// CHECK-SAME: %[[CAP:[^:]*]]: f64, %[[OTHER:[^:]*]]: f32
+// CHECK: %[[C:.*]] = arith.truncf %[[CAP]] : f64 to f32
+// CHECK: %[[POSITIVE:.*]] = arith.cmpf ogt, %[[C]], %{{.*}} : f32
+// CHECK: %[[FINITE:.*]] = arith.cmpf olt, %[[C]], %{{.*}} : f32
+// CHECK: %[[BOTH:.*]] = arith.andi %[[POSITIVE]], %[[FINITE]] : i1
+// CHECK: cf.assert %[[BOTH]], {{.*}}operand 'score_captures': expected a positive, finite number as the cap of scores
+// CHECK-NOT: cf.assert
+// CHECK: attn.attention
+func.func @attention_a10(%x: tensor<1x2x3x4xf32>, %cap: f64, %other: f32)
+    -> tensor<1x2x3x4xf32> {
+  %r = attn.attention
+      ins(%x, %x, %x : tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>,
+          tensor<1x2x3x4xf32>)
+      outs(%x : tensor<1x2x3x4xf32>)
+      score softcap(%cap : f64), softcap(2.0),
+        (%s, %b, %h, %p, %j) captures(%o = %other : f32) {
+          %0 = arith.divf %s, %o : f32
+          %1 = math.tanh %0 : f32
+          attn.yield %1 : f32
+        }
+  return %r : tensor<1x2x3x4xf32>
+}
