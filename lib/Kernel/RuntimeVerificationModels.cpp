@@ -7,6 +7,8 @@
 
 #include "lib/Kernel/RuntimeVerificationModels.h"
 
+#include "dialect/AttnOps.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -119,6 +121,22 @@ struct ParallelModel
     Checks checks{builder, loc, op, describe};
     for (Value step : cast<scf::ParallelOp>(op).getStep())
       checks.requirePositive(step, /*isUnsigned=*/false);
+  }
+};
+
+/// Regions are evaluated at no more queries than there are lanes.
+struct OnlineAttentionModel
+    : RuntimeVerifiableOpInterface::ExternalModel<OnlineAttentionModel,
+                                                  attn::OnlineAttentionOp> {
+  void generateRuntimeVerification(Operation *op, OpBuilder &builder,
+                                   Location loc, DescribeFn describe) const {
+    auto online = cast<attn::OnlineAttentionOp>(op);
+    int64_t lanes = online.getNumLanes();
+    Checks checks{builder, loc, op, describe};
+    Value limit = arith::ConstantIndexOp::create(builder, loc, lanes);
+    checks.require(checks.compare(arith::CmpIPredicate::ule,
+                                  online.getNumQueries(), limit),
+                   "expected 0 to " + Twine(lanes) + " queries");
   }
 };
 
@@ -279,6 +297,9 @@ void attn::registerRuntimeVerificationModels(DialectRegistry &registry) {
     attachUnsignedDivision<arith::DivUIOp, arith::CeilDivUIOp, arith::RemUIOp>(
         context);
     attachShift<arith::ShLIOp, arith::ShRSIOp, arith::ShRUIOp>(context);
+  });
+  registry.addExtension(+[](MLIRContext *context, attn::AttnDialect *) {
+    attn::OnlineAttentionOp::attachInterface<OnlineAttentionModel>(*context);
   });
   registry.addExtension(+[](MLIRContext *context, index::IndexDialect *) {
     attachSignedDivision<index::DivSOp, index::CeilDivSOp, index::FloorDivSOp,

@@ -14,9 +14,9 @@ class DialectRegistry;
 
 namespace mlir::attn {
 
-/// Checks at run time for upstream operations that come without: integer
-/// divisions and shifts, steps of loops, and tensor operations whose sizes must
-/// agree.
+/// Checks at run time for operations that come without: integer divisions and
+/// shifts, steps of loops, tensor operations whose sizes must agree, and the
+/// number of queries of a tile.
 void registerRuntimeVerificationModels(DialectRegistry &registry);
 
 } // namespace mlir::attn

@@ -180,3 +180,21 @@ func.func @attention_region(%q: tensor<1x1x4x8xf32>, %init: tensor<1x1x4x8xf32>)
       }
   return %out : tensor<1x1x4x8xf32>
 }
+
+// More queries than lanes would read captures far outside of what is there.
+// CHECK-LABEL: func.func @queries(
+// CHECK-SAME: %[[COUNT:[^:]*]]: index
+// CHECK: %[[FITS:.*]] = arith.cmpi ule, %[[COUNT]], %c32
+// CHECK: cf.assert %[[FITS]], "'attn.online_attention' op expected 0 to 32 queries"
+func.func @queries(%count: index, %q: tensor<16x32xf32>, %k: tensor<64x16xf32>,
+                   %acc: tensor<16x32xf32>, %m: tensor<32xf32>)
+    -> tensor<16x32xf32> {
+  %c0 = arith.constant 0 : index
+  %no = arith.constant false
+  %0:3 = attn.online_attention
+      ins(%q, %k, %k : tensor<16x32xf32>, tensor<64x16xf32>, tensor<64x16xf32>)
+      outs(%acc, %m, %m : tensor<16x32xf32>, tensor<32xf32>, tensor<32xf32>)
+      at(%c0, %c0, %c0, %c0) queries(%count) exact(%no)
+      -> tensor<16x32xf32>, tensor<32xf32>, tensor<32xf32>
+  return %0#0 : tensor<16x32xf32>
+}
