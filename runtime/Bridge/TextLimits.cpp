@@ -29,6 +29,11 @@ static constexpr uint64_t maxAliasWords = uint64_t(1) << 16;
 /// compiling takes a millisecond for each.
 static constexpr uint64_t maxListedElements = 4096;
 
+/// Digits of an integer: the parser reads them in quadratic time, and 20000 in
+/// half a minute. Those of 128 bits have 39, or in base 2 and 16 fewer than
+/// this.
+static constexpr size_t maxDigits = 256;
+
 namespace {
 
 /// What a piece of text comes to when its aliases are replaced.
@@ -54,6 +59,7 @@ private:
   void useAlias(StringRef word);
   void trackNesting(StringRef word);
   void trackOperation(StringRef word);
+  void checkDigits(StringRef word);
   void checkIntegers(StringRef word);
   void checkListed(StringRef word, uint64_t elements);
   void report(StringRef place, std::string message);
@@ -202,6 +208,13 @@ void Scanner::trackNesting(StringRef word) {
            "nested more than " + std::to_string(maxNesting) + " levels deep");
 }
 
+void Scanner::checkDigits(StringRef word) {
+  if (word.size() > maxDigits && llvm::isDigit(word.front()) &&
+      !word.contains('.'))
+    report(word, "expected numbers of at most " + std::to_string(maxDigits) +
+                     " digits");
+}
+
 /// Reports what is no list of integers, for which the parser of some operations
 /// has no error that it survives.
 void Scanner::checkIntegers(StringRef word) {
@@ -266,6 +279,7 @@ std::optional<TextFault> Scanner::run() {
     trackAlias(word);
     trackNesting(word);
     trackOperation(word);
+    checkDigits(word);
     previous = word;
   }
   return fault;
