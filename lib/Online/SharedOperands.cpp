@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Interfaces/ValueBoundsOpInterface.h"
 
 using namespace mlir;
@@ -95,14 +96,22 @@ struct Head {
 } // namespace
 
 bool attn::hasOneTile(scf::ForallOp loop) {
-  std::optional<int64_t> first = getConstantIntValue(
-                             loop.getMixedLowerBound().back()),
-                         last = getConstantIntValue(
-                             loop.getMixedUpperBound().back()),
-                         step = getConstantIntValue(loop.getMixedStep().back());
-  return loop.getRank() == 3 && first == 0 && last && step && *last <= *step &&
-         llvm::all_of(loop.getMixedLowerBound(), isZeroInteger) &&
-         llvm::all_of(ArrayRef(loop.getMixedStep()).drop_back(), isOneInteger);
+  constexpr unsigned dim = 2; // Of batch, head and query.
+  auto inserts =
+      loop.getTerminator().getBody()->getOps<tensor::ParallelInsertSliceOp>();
+  return llvm::all_of(loop.getMixedLowerBound(), isZeroInteger) &&
+         !inserts.empty() &&
+         llvm::all_of(inserts, [](tensor::ParallelInsertSliceOp insert) {
+           return insert.getMixedOffsets().size() > dim &&
+                  getConstantIntValue(insert.getMixedOffsets()[dim]);
+         });
+}
+
+bool attn::hasOneIteration(scf::ForallOp loop, unsigned dim) {
+  std::optional<APInt> count = constantTripCount(
+      loop.getMixedLowerBound()[dim], loop.getMixedUpperBound()[dim],
+      loop.getMixedStep()[dim], /*isSigned=*/true, scf::computeUbMinusLb);
+  return count && count->isOne();
 }
 
 bool attn::isReadByOneTile(OpBuilder &b, Value operand) {
@@ -110,8 +119,12 @@ bool attn::isReadByOneTile(OpBuilder &b, Value operand) {
   if (!loop || !hasOneTile(loop))
     return false;
   Head head(b, operand);
-  return isEqualConstantIntOrValue(head.batch, loop.getInductionVar(0)) &&
-         isEqualConstantIntOrValue(head.number, loop.getInductionVar(1));
+  return llvm::all_of(llvm::seq(unsigned(loop.getRank())), [&](unsigned dim) {
+    Value iv = loop.getInductionVar(dim);
+    return hasOneIteration(loop, dim) ||
+           isEqualConstantIntOrValue(head.batch, iv) ||
+           isEqualConstantIntOrValue(head.number, iv);
+  });
 }
 
 /// `convert(tensor)` where `tensor` is available to all tiles, once.

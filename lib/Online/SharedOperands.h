@@ -14,9 +14,13 @@
 
 namespace mlir::attn {
 
-/// Whether a parallel loop, over batch entries, heads and tiles of queries, has
-/// one tile for each batch entry and head.
+/// Whether a parallel loop over batch entries, heads and tiles of queries, or
+/// over those of them of which there are several, has one tile for each batch
+/// entry and head: each tile writes the same rows of its head.
 bool hasOneTile(scf::ForallOp loop);
+
+/// Whether dimension `dim` of a loop is known to have one iteration.
+bool hasOneIteration(scf::ForallOp loop, unsigned dim);
 
 /// Whether no two tiles of the parallel loop around the insertion point of `b`
 /// read the same of `operand`, `(1, 1, n, D)`.

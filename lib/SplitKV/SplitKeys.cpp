@@ -65,12 +65,26 @@ class Splitting {
 public:
   Splitting(RewriterBase &rewriter, OnlineAttentionOp op, int64_t chunk)
       : b(rewriter), loc(op.getLoc()), op(op),
-        loop(cast<scf::ForallOp>(op->getParentOp())), chunk(chunk) {}
+        loop(dyn_cast<scf::ForallOp>(op->getParentOp())), chunk(chunk) {
+    if (!loop)
+      return;
+    lower = loop.getMixedLowerBound();
+    upper = loop.getMixedUpperBound();
+    steps = loop.getMixedStep();
+    llvm::append_range(heads, loop.getInductionVars());
+    if (!hasOneIteration(loop, loop.getRank() - 1))
+      return;
+    // The loop over tiles of queries, of which there is one.
+    tile = heads.pop_back_val();
+    lower.pop_back();
+    upper.pop_back();
+    steps.pop_back();
+  }
 
   LogicalResult run() {
     if (failed(findProducers()))
       return failure();
-    b.setInsertionPoint(loop);
+    b.setInsertionPoint(loop ? loop.getOperation() : op);
     count = emitCount();
     SmallVector<Value> states = emitStates();
     b.setInsertionPoint(op);
@@ -86,6 +100,10 @@ private:
   /// What a thread of its own has to compute of the op's operands; nothing if
   /// that needs the results of the loop.
   LogicalResult findProducers() {
+    if (!loop) {
+      producers.insert(op);
+      return success();
+    }
     BackwardSliceOptions options;
     options.omitBlockArguments = true;
     options.omitUsesFromAbove = false;
@@ -110,15 +128,14 @@ private:
     return success();
   }
 
-  /// A copy of the op for the batch entry and head `ivs`. The only tile of
-  /// queries is the first one.
+  /// A copy of the op for the batch entry and head `ivs`.
   OnlineAttentionOp cloneFor(ValueRange ivs) {
     IRMapping mapping;
-    mapping.map(ArrayRef(loop.getInductionVars()).drop_back(), ivs);
-    mapping.map(loop.getInductionVars().back(),
-                arith::ConstantIndexOp::create(b, loc, 0));
+    mapping.map(heads, ivs);
+    if (tile)
+      mapping.map(tile, constant(0));
     clones.clear();
-    for (Operation &producer : *loop.getBody())
+    for (Operation &producer : *op->getBlock())
       if (producers.contains(&producer))
         clones.push_back(b.clone(producer, mapping));
     return cast<OnlineAttentionOp>(clones.back());
@@ -134,12 +151,10 @@ private:
   /// The most chunks that the keys of a batch entry and head have.
   Value emitCount() {
     auto bounds = [&](ArrayRef<OpFoldResult> mixed) {
-      return getValueOrCreateConstantIndexOp(b, loc, mixed.drop_back());
+      return getValueOrCreateConstantIndexOp(b, loc, mixed);
     };
     scf::LoopNest nest = scf::buildLoopNest(
-        b, loc, bounds(loop.getMixedLowerBound()),
-        bounds(loop.getMixedUpperBound()), bounds(loop.getMixedStep()),
-        constant(0),
+        b, loc, bounds(lower), bounds(upper), bounds(steps), constant(0),
         [&](OpBuilder &nested, Location, ValueRange ivs, ValueRange most) {
           OpBuilder::InsertionGuard guard(b);
           b.setInsertionPoint(nested.getInsertionBlock(),
@@ -178,22 +193,20 @@ private:
 
   /// The states of all chunks, `(batch entries, heads, chunks, ...)`.
   SmallVector<Value> emitStates() {
-    SmallVector<OpFoldResult> lower = loop.getMixedLowerBound(),
-                              upper = loop.getMixedUpperBound(),
-                              steps = loop.getMixedStep();
-    lower.back() = b.getIndexAttr(0);
-    upper.back() = getAsOpFoldResult(count);
-    steps.back() = b.getIndexAttr(1);
+    SmallVector<OpFoldResult> first(lower), end(upper), step(steps);
+    first.push_back(b.getIndexAttr(0));
+    end.push_back(getAsOpFoldResult(count));
+    step.push_back(b.getIndexAttr(1));
     SmallVector<Value> empty;
     for (Value init : op.getOuts()) {
       auto type = cast<RankedTensorType>(init.getType());
-      SmallVector<OpFoldResult> sizes(upper);
+      SmallVector<OpFoldResult> sizes(end);
       llvm::append_range(
           sizes, getAsIndexOpFoldResult(b.getContext(), type.getShape()));
       empty.push_back(
           tensor::EmptyOp::create(b, loc, sizes, type.getElementType()));
     }
-    auto chunks = scf::ForallOp::create(b, loc, lower, upper, steps, empty,
+    auto chunks = scf::ForallOp::create(b, loc, first, end, step, empty,
                                         /*mapping=*/std::nullopt);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(chunks.getBody());
@@ -233,9 +246,8 @@ private:
 
   /// The states of the chunks of the loop's batch entry and head.
   SmallVector<Value> sliceStates(ArrayRef<Value> states) {
-    SmallVector<OpFoldResult> at =
-        getAsOpFoldResult(ValueRange(loop.getInductionVars()));
-    at.back() = b.getIndexAttr(0);
+    SmallVector<OpFoldResult> at = getAsOpFoldResult(heads);
+    at.push_back(b.getIndexAttr(0));
     OpFoldResult all = getAsOpFoldResult(count);
     SmallVector<Value> slices;
     for (auto [stack, init] : llvm::zip(states, op.getOuts())) {
@@ -280,7 +292,12 @@ private:
   RewriterBase &b;
   Location loc;
   OnlineAttentionOp op;
+  /// The loop over heads; null if there is one head and nothing else.
   scf::ForallOp loop;
+  SmallVector<OpFoldResult> lower, upper, steps; ///< Of batch and heads.
+  SmallVector<Value> heads; ///< The loop's batch entry and head.
+  Value
+      tile; ///< The loop's number of the tile of queries; null if it has none.
   int64_t chunk;
   SetVector<Operation *> producers;
   SmallVector<Operation *> clones; ///< The last copy of the producers.
@@ -291,8 +308,9 @@ private:
 
 LogicalResult attn::splitKeys(RewriterBase &rewriter, OnlineAttentionOp op,
                               int64_t chunk) {
-  auto loop = dyn_cast<scf::ForallOp>(op->getParentOp());
-  if (!loop || !hasOneTile(loop))
+  // What is in no loop is the tile of the only head.
+  auto loop = op->getParentOfType<scf::ForallOp>();
+  if (loop && (loop != op->getParentOp() || !hasOneTile(loop)))
     return rewriter.notifyMatchFailure(op, "not the only tile of a head");
   int64_t keys = cast<ShapedType>(op.getKey().getType()).getDimSize(0);
   if (!ShapedType::isDynamic(keys) && keys <= chunk)

@@ -1,4 +1,6 @@
 // RUN: attn-opt %s -attn-split-keys="chunk=512" -canonicalize -cse | FileCheck %s
+// Loops may have lost the dimensions that have one iteration.
+// RUN: attn-opt %s -canonicalize -attn-split-keys="chunk=512" -canonicalize -cse | FileCheck %s
 
 // The chunks of every head are computed in one parallel loop, from nothing each,
 // and merged in another.
@@ -154,4 +156,38 @@ func.func @stay(%q: tensor<64x32xf32>, %k: tensor<512x64xf32>, %long: tensor<?x6
     }
   }
   return %0, %1 : tensor<1x1x64x64x32xf32>, tensor<1x1x64x64x32xf32>
+}
+
+// The only tile of the only head is in no loop.
+
+// CHECK-LABEL: func.func @one_head(
+// CHECK: scf.forall (%[[C:.*]]) in (%{{.*}}) shared_outs({{.*}}) -> (tensor<?x3x16xf32>,
+// CHECK: attn.online_attention in_rows
+// CHECK: tensor.parallel_insert_slice %{{.*}} into %{{.*}}[%[[C]], 0, 0] [1, 3, 16]
+// CHECK-NOT: attn.online_attention
+// CHECK: return
+func.func @one_head(%query: tensor<1x1x3x16xf32>, %key: tensor<1x1x?x16xf32>,
+    %out: tensor<1x1x3x16xf32>, %keys: index) -> tensor<1x1x3x16xf32> {
+  %c0 = arith.constant 0 : index
+  %c3 = arith.constant 3 : index
+  %no = arith.constant false
+  %zero = arith.constant 0.0 : f32
+  %infinity = arith.constant 0xFF800000 : f32
+  %q = tensor.extract_slice %query[0, 0, 0, 0] [1, 1, 3, 16] [1, 1, 1, 1]
+      : tensor<1x1x3x16xf32> to tensor<3x16xf32>
+  %k = tensor.extract_slice %key[0, 0, 0, 0] [1, 1, %keys, 16] [1, 1, 1, 1]
+      : tensor<1x1x?x16xf32> to tensor<?x16xf32>
+  %e0 = tensor.empty() : tensor<3x16xf32>
+  %e1 = tensor.empty() : tensor<16xf32>
+  %o0 = linalg.fill ins(%zero : f32) outs(%e0 : tensor<3x16xf32>) -> tensor<3x16xf32>
+  %m0 = linalg.fill ins(%infinity : f32) outs(%e1 : tensor<16xf32>) -> tensor<16xf32>
+  %l0 = linalg.fill ins(%zero : f32) outs(%e1 : tensor<16xf32>) -> tensor<16xf32>
+  %s:3 = attn.online_attention in_rows
+      ins(%q, %k, %k : tensor<3x16xf32>, tensor<?x16xf32>, tensor<?x16xf32>)
+      outs(%o0, %m0, %l0 : tensor<3x16xf32>, tensor<16xf32>, tensor<16xf32>)
+      at(%c0, %c0, %c0, %c0) queries(%c3) exact(%no)
+      -> tensor<3x16xf32>, tensor<16xf32>, tensor<16xf32>
+  %r = tensor.insert_slice %s#0 into %out[0, 0, 0, 0] [1, 1, 3, 16] [1, 1, 1, 1]
+      : tensor<3x16xf32> into tensor<1x1x3x16xf32>
+  return %r : tensor<1x1x3x16xf32>
 }
