@@ -8,7 +8,7 @@
 #include "dialect/AttnOps.h"
 #include "lib/Attention/Passes.h"
 #include "lib/Attention/Transforms.h"
-#include "lib/Online/Transforms.h"
+#include "lib/Plan/AttentionPlan.h"
 #include "lib/Plan/OptionChecks.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -233,10 +233,10 @@ struct FoldGroups : attn::impl::FoldGroupsBase<FoldGroups> {
     IRRewriter rewriter(&getContext());
     SmallVector<AttentionOp> ops;
     getOperation()->walk([&](AttentionOp op) { ops.push_back(op); });
-    for (AttentionOp op : ops) {
-      bool isPlain = !op.hasMask() && !op.hasScore(); // As many as a tile has.
-      (void)foldGroup(rewriter, op, isPlain ? plainRows : maximumRows);
-    }
+    TileSizes sizes = {.plainQueries = plainRows,
+                       .variantQueries = maximumRows};
+    for (AttentionOp op : ops)
+      (void)foldGroup(rewriter, op, getMostOfOneTile(op, sizes));
   }
 };
 } // namespace

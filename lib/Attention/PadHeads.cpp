@@ -8,7 +8,7 @@
 #include "dialect/AttnOps.h"
 #include "lib/Attention/Passes.h"
 #include "lib/Attention/Transforms.h"
-#include "lib/Online/Transforms.h"
+#include "lib/Plan/AttentionPlan.h"
 #include "lib/Plan/OptionChecks.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -17,7 +17,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/PatternMatch.h"
-#include "llvm/Support/MathExtras.h"
 
 namespace mlir::attn {
 #define GEN_PASS_DEF_PADHEADS
@@ -99,14 +98,11 @@ static Value pad(OpBuilder &b, Location loc, Value tensor, int64_t size) {
 
 LogicalResult attn::padHeads(RewriterBase &rewriter, AttentionOp op,
                              int64_t multiple, int64_t lanes) {
-  int64_t size = op.getQueryType().getDimSize(3);
-  if (op->getNumResults() == 0 || op.isKnownEmpty() || op.hasDropout() ||
-      !op.getElementType().isBF16() || size <= 0 || size % multiple == 0 ||
-      canComputeInRows(op, lanes))
+  int64_t padded = chooseHeadSize(op, lanes, multiple);
+  if (padded == op.getQueryType().getDimSize(3))
     return rewriter.notifyMatchFailure(op, "not bf16 that needs padding");
   Location loc = op.getLoc();
   rewriter.setInsertionPoint(op);
-  int64_t padded = llvm::alignTo(size, multiple);
   std::optional<double> scale = op.getConstantScale();
   Value query = pad(rewriter, loc, op.getQuery(), padded);
   Value key = pad(rewriter, loc, op.getKey(), padded);

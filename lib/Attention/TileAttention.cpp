@@ -10,7 +10,7 @@
 #include "lib/Attention/Passes.h"
 #include "lib/Attention/Transforms.h"
 #include "lib/Layer/RowFusion.h"
-#include "lib/Online/Transforms.h"
+#include "lib/Plan/AttentionPlan.h"
 #include "lib/Plan/OptionChecks.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -143,6 +143,8 @@ struct TileAttention : attn::impl::TileAttentionBase<TileAttention> {
                               checkRange(variantQueries, 1, kMostOfTile)})))
       return signalPassFailure();
     IRRewriter rewriter(&getContext());
+    TileSizes sizes = {.plainQueries = plainQueries,
+                       .variantQueries = variantQueries};
     SmallVector<AttentionOp> ops;
     getOperation()->walk([&](AttentionOp op) { ops.push_back(op); });
     for (AttentionOp op : ops) {
@@ -151,15 +153,7 @@ struct TileAttention : attn::impl::TileAttentionBase<TileAttention> {
                         << obstacle;
         continue;
       }
-      // A mask that ends within a tile wastes part of it, more so of a large
-      // one; a captured tensor needs room in the cache beside the scores, and
-      // so do their weights in pairs. But one tile of all queries is the only
-      // one to read a head.
-      int64_t length = op.getQueryType().getDimSize(2);
-      bool isOnly = !ShapedType::isDynamic(length) && length <= plainQueries;
-      bool isPlain = !op.hasMask() && !op.hasScore() &&
-                     (isOnly || !(inPairs && canComputeInPairs(op)));
-      int64_t queries = isPlain ? plainQueries : variantQueries;
+      int64_t queries = chooseQueries(op, sizes, inPairs);
       if (failed(op.isPacked() ? tileSequences(rewriter, op, queries)
                                : tileAttention(rewriter, op, queries))) {
         op.emitError("could not be tiled");

@@ -8,8 +8,7 @@
 #include "lib/BlockMap/BlockMap.h"
 #include "dialect/AttnOps.h"
 #include "lib/Attention/Transforms.h"
-#include "lib/Online/Transforms.h"
-#include "lib/Plan/TileSizes.h"
+#include "lib/Plan/AttentionPlan.h"
 #include "lib/Regions/MaskAnalysis.h"
 #include "lib/Regions/TableRanges.h"
 
@@ -110,6 +109,12 @@ private:
       emitted->erase();
     }
   }
+  /// What the first key of a tile is a multiple of; see attn-tile-keys.
+  uint64_t getAlignment(bool hasGaps) const {
+    bool isTrimmed = hasGaps && layout != OnlineLayout::Rows &&
+                     llvm::isPowerOf2_64(uint64_t(map.keyBlock));
+    return isTrimmed ? std::max(alignment, map.keyBlock) : alignment;
+  }
   /// Whether the mask looks at the batch or the head.
   bool dependsOn(AttentionOp::RegionIndex index) {
     unsigned number = index == AttentionOp::RegionIndex::Batch ? 0 : 1;
@@ -120,9 +125,9 @@ private:
   BlockMap &map;
   /// By batch entry; one number if it is the same for all.
   SmallVector<int64_t> offsets;
-  /// The first key of a tile is a multiple of it.
+  /// The first key of every tile is a multiple of it.
   int64_t alignment = 1;
-  bool inPairs = false;
+  OnlineLayout layout = OnlineLayout::Lanes;
   /// Before the op, where the analysis emits its code, which folds.
   OpBuilder b;
   /// What is before that code; null if nothing.
@@ -155,16 +160,14 @@ LogicalResult BlockMapper::findSizes(const BlockMapOptions &options,
   auto keys = findSize(op, names[2], byType[2], requests.keyLength);
   if (failed(keys))
     return failure();
-  TileSizes tiles = TileSizes::forVectors(options.vectorBits);
-  bool isPlain = !op.hasMask() && !op.hasScore();
+  AttentionPlan plan = planAttention(op, *queries, options.target);
+  layout = plan.layout;
   map.numBatches = *batches;
   map.numHeads = op.getNumQueryHeads();
   map.numQueries = *queries;
   map.numKeys = *keys;
-  map.queryBlock = options.queryBlock.value_or(isPlain ? tiles.plainQueries
-                                                       : tiles.variantQueries);
-  map.keyBlock = options.keyBlock.value_or(tiles.keys);
-  inPairs = options.inPairs && canComputeInPairs(op);
+  map.queryBlock = options.queryBlock.value_or(plan.queries);
+  map.keyBlock = options.keyBlock.value_or(plan.keys);
   return success();
 }
 
@@ -230,7 +233,8 @@ BlockRow BlockMapper::findRow(int64_t batch, int64_t head, int64_t position,
     APInt begin, end;
     // What is not known is taken to be as far out as it can be.
     if (matchPattern(keys.begin, m_ConstantInt(&begin)))
-      row.firstKey = begin.getSExtValue() / alignment * alignment;
+      row.firstKey =
+          llvm::alignDown(begin.getSExtValue(), getAlignment(keys.hasGaps));
     if (matchPattern(keys.end, m_ConstantInt(&end)))
       row.endKey = std::max(end.getSExtValue(), row.firstKey);
     eraseCode();
@@ -249,7 +253,7 @@ LogicalResult BlockMapper::compute() {
   // As attn-tile-keys does.
   if (hasBlocksOfKeys(b, op.getMask(), op.getMaskCaptures()))
     alignment = map.keyBlock;
-  else if (inPairs)
+  else if (layout == OnlineLayout::Pairs)
     alignment = OnlineAttentionOp::kKeysPerPack;
   map.batchesDiffer = dependsOn(Index::Batch) || offsets.size() > 1;
   map.headsDiffer = dependsOn(Index::Head);
@@ -356,7 +360,7 @@ attn::computeBlockMaps(ModuleOp module, const BlockMapOptions &options) {
   IRRewriter rewriter(module.getContext());
   SmallVector<AttentionOp> ops;
   copy->walk([&](AttentionOp op) { ops.push_back(op); });
-  TileSizes tiles = TileSizes::forVectors(options.vectorBits);
+  auto tiles = TileSizes::forVectors(options.target.vectorBits);
   summarizeTables(rewriter, ops,
                   options.queryBlock.value_or(tiles.variantQueries),
                   options.keyBlock.value_or(tiles.keys));

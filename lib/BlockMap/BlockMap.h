@@ -13,6 +13,8 @@
 #ifndef ATTN_BLOCKMAP_BLOCKMAP_H
 #define ATTN_BLOCKMAP_BLOCKMAP_H
 
+#include "lib/Plan/TargetDescription.h"
+
 #include "mlir/Support/LLVM.h"
 
 #include <cstdint>
@@ -89,11 +91,9 @@ struct BlockMap {
 /// are those of one sequence.
 struct BlockMapOptions {
   std::optional<int64_t> batch, queryLength, keyLength, offset;
-  /// Rows of a block; as in kernels for `vectorBits` if not given.
+  /// Rows of a block; as in kernels for `target` if not given.
   std::optional<int64_t> queryBlock, keyBlock;
-  unsigned vectorBits = 256;
-  /// Of bf16 the pipeline computes what it can in pairs.
-  bool inPairs = false;
+  TargetDescription target = {};
 };
 
 /// The blocks of every op. Fails with an error if something is missing, or said

@@ -61,7 +61,7 @@ struct PrintBlocks : attn::impl::PrintBlocksBase<PrintBlocks> {
         .offset = given(offset),
         .queryBlock = given(queryBlock),
         .keyBlock = given(keyBlock),
-        .vectorBits = vectorBits,
+        .target = {.vectorBits = vectorBits},
     };
     FailureOr<std::vector<BlockMap>> maps =
         computeBlockMaps(getOperation(), options);

@@ -23,6 +23,7 @@
 #include "lib/Online/Passes.h"
 #include "lib/Online/SharedOperands.h"
 #include "lib/Online/Transforms.h"
+#include "lib/Plan/AttentionPlan.h"
 #include "lib/Plan/OptionChecks.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -237,26 +238,6 @@ private:
 
 } // namespace
 
-bool attn::canComputeInRows(AttentionOp op, int64_t lanes) {
-  int64_t rows = op.getQueryType().getDimSize(2);
-  int64_t keySize = op.getQueryType().getDimSize(3);
-  int64_t valueSize = op.getValueType().getDimSize(3);
-  return !op.isPacked() && !op.hasDropout() && !op.getElementType().isF64() &&
-         rows >= 1 && rows <= lanes && keySize % lanes == 0 &&
-         valueSize % lanes == 0 && keySize > 0 && valueSize > 0;
-}
-
-bool attn::canComputeInPairs(AttentionOp op) {
-  int64_t headSize = op.getQueryType().getDimSize(3);
-  return op.getElementType().isBF16() && !op.hasDropout() &&
-         headSize % 2 == 0 && headSize > 0;
-}
-
-bool attn::needsReferenceLowering(AttentionOp op) {
-  return op->getNumResults() == 0 || op.isPacked() || op.hasDropout() ||
-         op.isKnownEmpty() || op.getElementType().isF64();
-}
-
 LogicalResult attn::convertAttentionToOnline(RewriterBase &rewriter,
                                              AttentionOp op,
                                              int64_t maximumLanes,
@@ -272,18 +253,8 @@ LogicalResult attn::convertAttentionToOnline(RewriterBase &rewriter,
       /*stopCondition=*/nullptr, /*closedUB=*/true);
   if (failed(bound) || *bound > maximumLanes)
     return rewriter.notifyMatchFailure(op, "too many queries for one tile");
-  auto layout = OnlineLayout::Lanes;
-  // For more than half a vector of queries, pairs cost less than to widen keys
-  // and values, if heads fill registers with them.
-  bool hasPairs = inPairs && canComputeInPairs(op);
-  bool prefersPairs = hasPairs && query.getDimSize(2) > laneMultiple / 2 &&
-                      query.getDimSize(3) % (2 * laneMultiple) == 0;
-  if (inMatrices)
-    layout = OnlineLayout::Matrices;
-  else if (canComputeInRows(op, laneMultiple) && !prefersPairs)
-    layout = OnlineLayout::Rows;
-  else if (hasPairs)
-    layout = OnlineLayout::Pairs;
+  OnlineLayout layout = inMatrices ? OnlineLayout::Matrices
+                                   : chooseLayout(op, laneMultiple, inPairs);
   int64_t lanes = llvm::alignTo(std::max<int64_t>(1, *bound), laneMultiple);
   rewriter.setInsertionPoint(op);
   rewriter.replaceOp(op,

@@ -9,11 +9,9 @@
 #define ATTN_ONLINE_ONLINEQUERY_H
 
 #include "dialect/AttnOps.h"
+#include "lib/Plan/AttentionPlan.h"
 
 namespace mlir::attn {
-
-/// What is along the lanes of vectors; see attn.online_attention.
-enum class OnlineLayout { Lanes, Rows, Pairs, Matrices };
 
 /// Whether queries are multiplied by the scale: not if it would round them,
 /// nor if nothing needs the scores before their exponentials, which multiply

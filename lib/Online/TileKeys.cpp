@@ -32,6 +32,7 @@
 #include "lib/Online/Transforms.h"
 #include "lib/Online/TrimBlock.h"
 #include "lib/Online/VisibleRange.h"
+#include "lib/Plan/AttentionPlan.h"
 #include "lib/Plan/OptionChecks.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -43,6 +44,7 @@
 #include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/Support/MathExtras.h"
@@ -129,45 +131,21 @@ struct CachedOperands {
   int64_t copied = 0;
 };
 
-/// Keys of a block in rows. While one is computed with, the next is fetched: in
-/// short turns, so that the memory never waits. With i8 it waits in any case,
-/// for conversions, and longer turns cost less.
-int64_t getBlockInRows(OnlineAttentionOp op, Type elementType) {
-  int64_t bytes = isa<IntegerType>(elementType) ? 1 << 13 : 1 << 12;
-  auto key = cast<RankedTensorType>(op.getKey().getType());
-  auto value = cast<RankedTensorType>(op.getValue().getType());
-  int64_t size = std::max(key.getDimSize(1), value.getDimSize(1)) *
-                 elementType.getIntOrFloatBitWidth() / 8;
-  return std::clamp<int64_t>(llvm::bit_floor<uint64_t>(bytes / size), 16, 256);
+OnlineLayout getLayout(OnlineAttentionOp op) {
+  if (isForMatrixUnits(op))
+    return OnlineLayout::Matrices;
+  if (op.getInRows())
+    return OnlineLayout::Rows;
+  return op.isInPairs() ? OnlineLayout::Pairs : OnlineLayout::Lanes;
 }
 
-/// Keys of a block with queries as lanes, at most `block`. Keys and values that
-/// are converted in the block leave room in the first-level cache for the
-/// state.
-int64_t getBlockInLanes(OnlineAttentionOp op, int64_t block) {
-  constexpr int64_t kConvertedBytes = 1 << 14;
-  auto key = cast<RankedTensorType>(op.getKey().getType());
-  if (op.isInPairs() || key.getElementType().isF32())
-    return block;
-  auto value = cast<RankedTensorType>(op.getValue().getType());
-  int64_t elements = std::max(key.getDimSize(1), value.getDimSize(1));
-  if (elements < 1)
-    return block;
-  int64_t size = 4 * elements;
-  return std::clamp<int64_t>(llvm::bit_floor<uint64_t>(kConvertedBytes / size),
-                             std::min<int64_t>(32, block), block);
-}
-
-/// Keys of a block for matrix units, at most `block`: fewer for long heads,
-/// whose output leaves few registers for scores, and whose queries take
-/// workgroup memory.
-int64_t getBlockForMatrixUnits(OnlineAttentionOp op, int64_t block) {
+/// Keys of a block of `op`, of which keys are read as `type`, at most `block`
+/// unless it is in rows.
+int64_t chooseBlock(OnlineAttentionOp op, Type type, int64_t block) {
   auto key = cast<RankedTensorType>(op.getKey().getType());
   auto value = cast<RankedTensorType>(op.getValue().getType());
-  int64_t size = std::max<int64_t>({1, key.getDimSize(1), value.getDimSize(1)});
-  int64_t elements = size > 128 ? 1 << 12 : 1 << 13;
-  int64_t keys = llvm::bit_floor<uint64_t>(elements / size);
-  return std::clamp<int64_t>(keys, std::min<int64_t>(16, block), block);
+  return chooseKeys(getLayout(op), type, key.getDimSize(1), value.getDimSize(1),
+                    block);
 }
 
 /// The largest block of at most `block` keys that is a slice of the cache
@@ -201,8 +179,8 @@ std::optional<CachedOperands> findCached(OnlineAttentionOp op, int64_t &block) {
   if (!isEqualConstantIntOrValue(key->getFirst(), first) ||
       (value && !isEqualConstantIntOrValue(value->getFirst(), first)))
     return std::nullopt;
-  if (op.getInRows() && !isForMatrixUnits(op))
-    block = getBlockInRows(op, key->getElementType());
+  if (getLayout(op) == OnlineLayout::Rows)
+    block = chooseBlock(op, key->getElementType(), block);
   CachedOperands cached{*key, value};
   int64_t inPlace = findBlockInPlace(op, cached, block);
   if (inPlace == 0)
@@ -279,13 +257,7 @@ void readFromCache(RewriterBase &rewriter, OnlineAttentionOp block,
 
 LogicalResult attn::tileKeys(RewriterBase &rewriter, OnlineAttentionOp op,
                              int64_t block) {
-  if (isForMatrixUnits(op))
-    block = getBlockForMatrixUnits(op, block);
-  else if (op.getInRows() && block > 0)
-    block = getBlockInRows(
-        op, cast<RankedTensorType>(op.getKey().getType()).getElementType());
-  else
-    block = getBlockInLanes(op, block);
+  block = chooseBlock(op, getElementTypeOrSelf(op.getKey()), block);
   Location loc = op.getLoc();
   rewriter.setInsertionPoint(op);
   std::optional<CachedOperands> cached = findCached(op, block);

@@ -20,15 +20,6 @@ class AttentionOp;
 class OnlineAttentionOp;
 class SharedOperands;
 
-/// Whether only the reference path lowers `op`, whatever its sizes are.
-bool needsReferenceLowering(AttentionOp op);
-
-/// Whether there is an online form of `op` in rows, for vectors of `lanes`.
-bool canComputeInRows(AttentionOp op, int64_t lanes);
-
-/// Whether there is an online form of `op` in pairs of bf16.
-bool canComputeInPairs(AttentionOp op);
-
 /// Replaces the attention of at most `maximumLanes` queries of one head by its
 /// online form, on a number of lanes that is a multiple of `laneMultiple`. That
 /// is in f32, with keys and values of f16 and bf16 from `shared`; with

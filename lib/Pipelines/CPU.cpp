@@ -41,7 +41,7 @@ static void addTilingStage(OpPassManager &pm, const TargetDescription &target) {
   // A packed batch as a whole, not sequence by sequence.
   if (target.hasPairs()) {
     attn::PadHeadsOptions padding;
-    padding.multiple = target.bf16Tiles ? 32 : 2;
+    padding.multiple = target.getPairMultiple();
     padding.laneMultiple = lanes;
     pm.addPass(attn::createPadHeads(padding));
   }

@@ -8,6 +8,8 @@
 #ifndef ATTN_PLAN_TARGETDESCRIPTION_H
 #define ATTN_PLAN_TARGETDESCRIPTION_H
 
+#include <cstdint>
+
 namespace mlir::attn {
 
 /// The machine that a kernel is compiled for. The runtime finds out what it is
@@ -36,6 +38,8 @@ struct TargetDescription {
 
   /// Whether bf16 is multiplied in pairs.
   bool hasPairs() const { return vectorBits == 512 && (bf16Dot || bf16Tiles); }
+  /// How many elements of rows are then multiplied at once.
+  int64_t getPairMultiple() const { return bf16Tiles ? 32 : 2; }
 };
 
 } // namespace mlir::attn

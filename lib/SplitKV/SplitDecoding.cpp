@@ -28,8 +28,8 @@
 #include "dialect/AttnOps.h"
 #include "lib/Kernel/ParallelElements.h"
 #include "lib/Online/OnlineForm.h"
-#include "lib/Online/Transforms.h"
 #include "lib/Online/VisibleRange.h"
+#include "lib/Plan/AttentionPlan.h"
 #include "lib/Plan/OptionChecks.h"
 #include "lib/SplitKV/Passes.h"
 

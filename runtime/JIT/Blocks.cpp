@@ -38,8 +38,7 @@ static Expected<std::string> showBlocks(std::string_view text,
                         .queryLength = options.queryLength,
                         .keyLength = options.keyLength,
                         .offset = options.offset,
-                        .vectorBits = target.vectorBits,
-                        .inPairs = target.hasPairs()});
+                        .target = target});
   if (mlir::failed(maps))
     return trace.takeError("cannot show blocks");
   for (BlockMap &map : *maps)
