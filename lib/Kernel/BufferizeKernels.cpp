@@ -43,6 +43,7 @@ LogicalResult attn::bufferizeKernels(ModuleOp module) {
 namespace {
 struct BufferizeKernels : attn::impl::BufferizeKernelsBase<BufferizeKernels> {
   void runOnOperation() override {
+    sinkDestinations(getOperation());
     if (failed(bufferizeKernels(getOperation())))
       signalPassFailure();
   }

@@ -131,6 +131,9 @@ def SeparateResults : Pass<"attn-separate-results"> {
     `bufferization.alloc_tensor`. Upstream's elimination of empty tensors would
     replace it by the buffer of the first result, which is then written before the
     second, that is in it too, is read.
+
+    Before, empty and filled tensors that a loop around only writes to are created
+    within the loop.
   }];
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect"];
 }
@@ -141,6 +144,9 @@ def BufferizeKernels : Pass<"attn-bufferize-kernels", "::mlir::ModuleOp"> {
     Upstream's one-shot module bufferization with tensor arguments as the buffers
     that a kernel's caller passes: contiguous in the last dimension, any strides
     in the others. Upstream's pass offers no such layout.
+
+    Empty and filled tensors that a loop around only writes to are created within
+    the loop, or every iteration would copy them.
   }];
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect",
                            "::mlir::memref::MemRefDialect"];

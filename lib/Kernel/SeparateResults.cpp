@@ -98,7 +98,10 @@ private:
 };
 
 struct SeparateResults : attn::impl::SeparateResultsBase<SeparateResults> {
-  void runOnOperation() override { separateResults(getOperation()); }
+  void runOnOperation() override {
+    sinkDestinations(getOperation());
+    separateResults(getOperation());
+  }
 };
 
 } // namespace

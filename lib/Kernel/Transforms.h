@@ -42,6 +42,10 @@ void splitIndexCasts(Operation *root);
 /// some values of its operands.
 void addRuntimeChecks(Operation *root);
 
+/// Creates empty and filled tensors in `root` that a loop around only writes to
+/// within the loop, once for each operation that does.
+void sinkDestinations(Operation *root);
+
 /// Replaces empty tensors that several results are computed from by buffers of
 /// their own, as upstream's elimination of empty tensors expects.
 void separateResults(Operation *root);

@@ -1,4 +1,4 @@
-// RUN: attn-opt %s --attn-separate-results | FileCheck %s
+// RUN: attn-opt %s -allow-unregistered-dialect --attn-separate-results | FileCheck %s
 
 // Two products that start from the same zeros: one of them would be in the buffer
 // of the other.
@@ -70,4 +70,44 @@ func.func @apart(%x: tensor<4xf32>, %a: memref<4xf32>, %b: memref<4xf32>,
   bufferization.materialize_in_destination %1 in restrict writable %c
       : (tensor<4xf32>, memref<4xf32>) -> ()
   return
+}
+
+// What only a loop writes to is created in it, with what it is a slice of, once for
+// all that share it there; what it reads stays.
+// CHECK-LABEL: func.func @hoisted
+// CHECK-DAG: %[[READ:.*]] = linalg.fill ins(%{{.*}} : f32) outs(%{{.*}} : tensor<4xf32>)
+// CHECK: scf.forall
+// CHECK-NEXT: %[[EMPTY:.*]] = tensor.empty() : tensor<8xf32>
+// CHECK-NEXT: %[[ZERO:.*]] = linalg.fill ins(%{{.*}} : f32) outs(%[[EMPTY]] : tensor<8xf32>)
+// CHECK-NEXT: %[[SLICE:.*]] = tensor.extract_slice %[[ZERO]][0] [4] [1]
+// CHECK-NEXT: %[[SUM:.*]] = linalg.add ins(%[[READ]], %[[READ]] : {{.*}}) outs(%[[SLICE]] : tensor<4xf32>)
+// CHECK-NEXT: scf.for {{.*}} iter_args(%[[STATE:.*]] = %[[SLICE]])
+// CHECK-NEXT: linalg.add ins(%[[SUM]], %[[STATE]] : {{.*}}) outs(%[[STATE]] :
+// CHECK: linalg.copy {{.*}} outs(%{{.*}} : tensor<8xf32>)
+func.func @hoisted(%all: tensor<6x4xf32>, %wide: tensor<8xf32>) -> tensor<6x4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %cst = arith.constant 0.0 : f32
+  %e0 = tensor.empty() : tensor<4xf32>
+  %read = linalg.fill ins(%cst : f32) outs(%e0 : tensor<4xf32>) -> tensor<4xf32>
+  %e1 = tensor.empty() : tensor<8xf32>
+  %zero = linalg.fill ins(%cst : f32) outs(%e1 : tensor<8xf32>) -> tensor<8xf32>
+  %slice = tensor.extract_slice %zero[0] [4] [1] : tensor<8xf32> to tensor<4xf32>
+  %r = scf.forall (%i) in (6) shared_outs(%o = %all) -> (tensor<6x4xf32>) {
+    %sum = linalg.add ins(%read, %read : tensor<4xf32>, tensor<4xf32>)
+        outs(%slice : tensor<4xf32>) -> tensor<4xf32>
+    %state = scf.for %j = %c0 to %c2 step %c1 iter_args(%s = %slice) -> (tensor<4xf32>) {
+      %next = linalg.add ins(%sum, %s : tensor<4xf32>, tensor<4xf32>)
+          outs(%s : tensor<4xf32>) -> tensor<4xf32>
+      scf.yield %next : tensor<4xf32>
+    }
+    %long = linalg.copy ins(%wide : tensor<8xf32>) outs(%zero : tensor<8xf32>) -> tensor<8xf32>
+    "test.use"(%long) : (tensor<8xf32>) -> ()
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %state into %o[%i, 0] [1, 4] [1, 1]
+          : tensor<4xf32> into tensor<6x4xf32>
+    }
+  }
+  return %r : tensor<6x4xf32>
 }
