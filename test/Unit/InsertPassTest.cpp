@@ -1,0 +1,301 @@
+//===- InsertPassTest.cpp - The CPU pipeline with other passes in between -===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Passes of the CPU pipeline find what others before them made. A user, or a
+// change of the pipeline, may put upstream's simplifications in between: the
+// kernel must not lose its packs, its parallel loops, its prefetches or its
+// products. Inserts each of some passes before every pass, and counts them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Kernel/KeptBuffers.h"
+#include "lib/Registration/Registration.h"
+#include "test/Unit/PipelinePasses.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+#include "gtest/gtest.h"
+
+#include <iostream>
+#include <map>
+
+using namespace mlir;
+using mlir::attn::TargetDescription;
+
+namespace {
+
+const std::vector<std::string> kInserted = {"canonicalize", "cse",
+                                            "loop-invariant-code-motion",
+                                            "fold-memref-alias-ops"};
+
+//===----------------------------------------------------------------------===//
+// Known gaps
+//===----------------------------------------------------------------------===//
+
+/// Passes from `first` to `last` before which one may not be inserted yet.
+struct Gap {
+  const char *kernel, *inserted, *first, *last, *reason;
+};
+
+constexpr const char *kFold = "fold-memref-alias-ops";
+constexpr const char *kPrefetches =
+    "rows are prefetched where a view is cut from one that moves with the "
+    "tiles, and these become one view";
+constexpr const char *kPacks =
+    "a tile packs what it reads where blocks are cut from a view of its range, "
+    "and these become one view";
+
+const Gap kGaps[] = {
+    {"prefill", kFold, "cse", "attn-prefetch-tiles", kPrefetches},
+    {"causal_bf16", kFold, "cse", "attn-prefetch-tiles", kPrefetches},
+    {"window", kFold, "cse", "attn-pack-in-tiles", kPacks},
+    {"projection", kFold, "cse", "attn-vectorize-contractions", kPrefetches},
+    {"layer", kFold, "cse", "attn-prefetch-tiles", kPrefetches},
+    {"multi_token", kFold, "func.func(buffer-loop-hoisting)",
+     "attn-prefetch-tiles", kPrefetches},
+};
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+struct Kernel {
+  const char *name;
+  bool hasTiles; ///< Whether the target has products of tiles of bf16.
+  std::string text;
+};
+
+std::string readExample(const std::string &path) {
+  auto file = llvm::MemoryBuffer::getFile(ATTN_SOURCE_DIR "/examples/" + path);
+  EXPECT_TRUE(bool(file)) << path;
+  return file ? (*file)->getBuffer().str() : "";
+}
+
+std::string attentionText(const std::string &type, const std::string &length,
+                          const std::string &mask) {
+  std::string query = "tensor<?x8x" + length + "x64x" + type + ">";
+  std::string key = "tensor<?x2x?x64x" + type + ">";
+  return "func.func @attention(%q: " + query + ", %k: " + key + ", %v: " + key +
+         ", %o: " + query + ") -> " + query +
+         " {\n  %r = attn.attention ins(%q, %k, %v : " + query + ", " + key +
+         ", " + key + ")\n      outs(%o : " + query + ") " + mask +
+         "\n  return %r : " + query + "\n}\n";
+}
+
+std::vector<Kernel> listKernels() {
+  return {{"prefill", false, attentionText("f32", "?", "")},
+          {"causal_bf16", true, attentionText("bf16", "?", "mask causal")},
+          {"window", true,
+           attentionText("bf16", "?", "mask causal, sliding_window(255, 0)")},
+          {"decode_cached", false, readExample("decode/step.mlir")},
+          {"decode_split", false, attentionText("f32", "1", "")},
+          {"projection", true, R"(
+!x = tensor<1x1024x2048xbf16>
+!w = tensor<64x1024x32x2xbf16>
+func.func @project(%x: !x, %w: !w, %y: !x) -> !x {
+  %r = attn.projection ins(%x, %w : !x, !w) outs(%y : !x)
+  return %r : !x
+}
+)"},
+          {"layer", false, readExample("layer/decoder.mlir")},
+          {"multi_token", false, readExample("multi_token/paper.mlir")}};
+}
+
+TargetDescription describeTarget(const Kernel &kernel) {
+  if (!kernel.hasTiles)
+    return {};
+  return {.vectorBits = 512,
+          .vectorRegisters = 32,
+          .scalef = true,
+          .bf16Dot = true,
+          .bf16Tiles = true};
+}
+
+//===----------------------------------------------------------------------===//
+// Structure
+//===----------------------------------------------------------------------===//
+
+/// What must stay, by what it is called.
+using Structure = std::map<std::string, int>;
+
+std::string describe(const std::optional<Structure> &structure) {
+  if (!structure)
+    return "an error";
+  std::string text;
+  for (auto &[what, count] : *structure)
+    text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + what;
+  return text;
+}
+
+Structure countStructure(ModuleOp module) {
+  Structure structure = {
+      {"packs", 0}, {"parallel loops", 0}, {"prefetches", 0}, {"products", 0}};
+  const llvm::StringSet<> products = {
+      "vector.contract",     "vector.fma",     "vector.outerproduct",
+      "x86.avx512.dot",      "x86.avx.dot.i8", "x86.amx.tile_mulf",
+      "x86.amx.tile_muli",   "amx.tile_mulf",  "amx.tile_muli",
+      "x86vector.avx512.dot"};
+  module.walk([&](Operation *op) {
+    if (auto alloc = dyn_cast<memref::AllocOp>(op))
+      structure["packs"] += mlir::attn::isKeptBuffer(alloc);
+    structure["parallel loops"] += isa<scf::ForallOp>(op);
+    structure["prefetches"] += isa<memref::PrefetchOp>(op);
+    structure["products"] += products.contains(op->getName().getStringRef());
+  });
+  return structure;
+}
+
+//===----------------------------------------------------------------------===//
+// Insertion
+//===----------------------------------------------------------------------===//
+
+/// Runs the passes of a pipeline on a kernel, with another one before any.
+class Pipeline {
+public:
+  Pipeline(MLIRContext &context, const Kernel &kernel, llvm::StringRef lastPass)
+      : name(kernel.name),
+        texts(::attn::test::listPasses(describeTarget(kernel))) {
+    if (!lastPass.empty())
+      texts.resize(::attn::test::findPass(texts, lastPass) + 1);
+    for (const std::string &text : texts)
+      passes.push_back(makePass(context, text));
+    auto module = parseSourceString<ModuleOp>(kernel.text, &context);
+    EXPECT_TRUE(module) << kernel.name;
+    for (auto &pass : passes) {
+      before.push_back(module->clone());
+      if (failed(pass->run(*module))) {
+        ADD_FAILURE() << kernel.name;
+        return;
+      }
+    }
+    structure = countStructure(*module);
+    for (auto [i, seen] : llvm::enumerate(before))
+      known[{i, print(*seen)}] = structure;
+  }
+
+  std::size_t size() const { return passes.size(); }
+  const std::optional<Structure> &getStructure() const { return structure; }
+
+  /// The gap that a pass lies in; or null.
+  const Gap *findGap(const std::string &inserted, std::size_t number) const {
+    for (const Gap &gap : kGaps)
+      if (gap.kernel == name && gap.inserted == inserted &&
+          ::attn::test::findPass(texts, gap.first) <= number &&
+          number <= ::attn::test::findPass(texts, gap.last))
+        return &gap;
+    return nullptr;
+  }
+
+  /// The name of a pass, with its number if several are called the same.
+  std::string nameOf(std::size_t number) const {
+    auto name = [&](std::size_t i) {
+      return llvm::StringRef(texts[i]).split('{').first;
+    };
+    auto count = llvm::count_if(llvm::seq(number), [&](std::size_t i) {
+      return name(i) == name(number);
+    });
+    return name(number).str() +
+           (count == 0 ? "" : " #" + std::to_string(count + 1));
+  }
+
+  /// The structure with `inserted` before a pass; nothing if a pass fails.
+  std::optional<Structure> insert(PassManager &inserted, std::size_t number) {
+    OwningOpRef<ModuleOp> module = before[number]->clone();
+    if (failed(inserted.run(*module)))
+      return std::nullopt;
+    std::vector<Key> keys;
+    std::optional<Structure> result;
+    for (std::size_t i = number;; ++i) {
+      if (i == passes.size()) {
+        if (succeeded(verify(*module)))
+          result = countStructure(*module);
+        break;
+      }
+      Key key = {i, print(*module)};
+      if (auto found = known.find(key); found != known.end()) {
+        result = found->second;
+        break;
+      }
+      keys.push_back(key);
+      if (failed(passes[i]->run(*module)))
+        break;
+    }
+    for (const Key &key : keys)
+      known[key] = result;
+    return result;
+  }
+
+  static std::unique_ptr<PassManager> makePass(MLIRContext &context,
+                                               const std::string &text) {
+    auto pass = std::make_unique<PassManager>(&context);
+    pass->enableVerifier(false); // Takes longer than most passes.
+    EXPECT_TRUE(succeeded(parsePassPipeline(text, *pass))) << text;
+    return pass;
+  }
+
+private:
+  /// The number of the next pass, and what it will see.
+  using Key = std::pair<std::size_t, std::size_t>;
+
+  static std::size_t print(ModuleOp module) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    module.print(os, OpPrintingFlags().assumeVerified());
+    return std::hash<std::string>()(text);
+  }
+
+  std::string name;
+  std::vector<std::string> texts;
+  std::vector<std::unique_ptr<PassManager>> passes;
+  std::vector<OwningOpRef<ModuleOp>> before; ///< Each pass.
+  std::optional<Structure> structure;
+  std::map<Key, std::optional<Structure>> known;
+};
+
+class InsertPass : public testing::TestWithParam<Kernel> {
+protected:
+  static void SetUpTestSuite() { mlir::attn::registerAllPasses(); }
+
+  void check(llvm::StringRef lastPass) {
+    DialectRegistry registry;
+    mlir::attn::registerAllDialects(registry);
+    MLIRContext context(registry);
+    context.disableMultithreading();
+    ScopedDiagnosticHandler silent(&context, [](Diagnostic &) {});
+    Pipeline pipeline(context, GetParam(), lastPass);
+    for (const std::string &name : kInserted) {
+      auto inserted = Pipeline::makePass(context, name);
+      for (std::size_t i = 0; i < pipeline.size(); ++i) {
+        std::string actual = describe(pipeline.insert(*inserted, i)),
+                    expected = describe(pipeline.getStructure()),
+                    where = name + " before " + pipeline.nameOf(i);
+        const Gap *gap = pipeline.findGap(name, i);
+        if (!gap) {
+          EXPECT_EQ(actual, expected) << where;
+          continue;
+        }
+        EXPECT_NE(actual, expected) << where << " is no gap any more";
+        std::cout << "known gap: " << where << ": " << actual << " instead of "
+                  << expected << ": " << gap->reason << "\n";
+      }
+    }
+  }
+};
+
+/// The last pass that decides how a kernel is made.
+TEST_P(InsertPass, KeepsTheStructure) { check("convert-attn-to-vector"); }
+
+INSTANTIATE_TEST_SUITE_P(All, InsertPass, testing::ValuesIn(listKernels()),
+                         [](const auto &info) { return info.param.name; });
+
+} // namespace
