@@ -294,15 +294,22 @@ void PackMover::erasePrefetch(memref::PrefetchOp prefetch) {
 }
 
 struct PackInTiles : attn::impl::PackInTilesBase<PackInTiles> {
+  static void remark(memref::AllocOp buffer, StringRef reason) {
+    buffer.emitRemark("not packed by the tiles that read it: ") << reason;
+  }
+
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
     SmallVector<SharedPacks> all;
     getOperation()->walk([&](memref::AllocOp buffer) {
       if (std::optional<SharedPacks> packs = SharedPacks::match(buffer))
         all.push_back(std::move(*packs));
+      else if (SharedPacks::areReadOtherwise(buffer))
+        remark(buffer, "blocks are no views of what a tile sees of its head");
     });
     for (SharedPacks &packs : all)
-      (void)PackMover(packs, rewriter).move();
+      if (failed(PackMover(packs, rewriter).move()))
+        remark(packs.buffer, "what a tile sees depends on what it computes");
   }
 };
 

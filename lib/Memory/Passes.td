@@ -63,7 +63,7 @@ def PackInTiles : Pass<"attn-pack-in-tiles"> {
     made of.
 
     A range that begins at the first key is left alone: each thread would pack
-    again what others have.
+    again what others have. A remark says why other packs are.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::memref::MemRefDialect",

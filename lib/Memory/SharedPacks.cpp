@@ -7,6 +7,8 @@
 
 #include "lib/Memory/SharedPacks.h"
 
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Interfaces/ValueBoundsOpInterface.h"
 
 using namespace mlir;
@@ -32,6 +34,41 @@ std::optional<SharedPacks> SharedPacks::match(memref::AllocOp buffer) {
       !packs.matchHead() || !packs.matchRange())
     return std::nullopt;
   return packs;
+}
+
+/// Whether `offset` is 0 in the first iterations of the loops around it.
+static bool beginsAtZero(OpFoldResult offset) {
+  auto value = dyn_cast<Value>(offset);
+  if (!value)
+    return isZeroInteger(offset);
+  if (scf::ForOp loop = scf::getForInductionVarOwner(value))
+    return isZeroInteger(getAsOpFoldResult(loop.getLowerBound()));
+  auto apply = value.getDefiningOp<affine::AffineApplyOp>();
+  if (!apply || !llvm::all_of(apply.getMapOperands(), beginsAtZero))
+    return false;
+  Builder b(value.getContext());
+  SmallVector<Attribute> first(apply.getMapOperands().size(),
+                               b.getIndexAttr(0)),
+      results;
+  return succeeded(apply.getAffineMap().constantFold(first, results)) &&
+         isZeroInteger(OpFoldResult(results.front()));
+}
+
+bool SharedPacks::areReadOtherwise(memref::AllocOp buffer) {
+  int64_t rank = buffer.getType().getRank();
+  bool isPacked = false, isRead = false;
+  for (Operation *user : buffer->getUsers()) {
+    auto view = dyn_cast<memref::SubViewOp>(user);
+    auto loop = user->getParentOfType<scf::ForallOp>();
+    if (!view || !loop || rank < 4)
+      continue;
+    if (view.getType().getRank() == 2)
+      isPacked |=
+          llvm::any_of(view->getUsers(), llvm::IsaPred<linalg::TransposeOp>);
+    else if (view->getBlock() != loop.getBody())
+      isRead |= !beginsAtZero(view.getMixedOffsets()[rank - 3]);
+  }
+  return isPacked && isRead;
 }
 
 /// The view of a loop that is not in another one, if it is the only use there

@@ -32,6 +32,11 @@ struct SharedPacks {
   /// a tile begins is computed by the tile.
   static std::optional<SharedPacks> match(memref::AllocOp buffer);
 
+  /// Whether a loop packs `buffer`, and tiles read blocks that begin where they
+  /// compute it, but not through a view of what a tile sees of its head:
+  /// `match` does not know them.
+  static bool areReadOtherwise(memref::AllocOp buffer);
+
   /// Dimensions of batch and heads.
   unsigned numLeading() { return buffer.getType().getRank() - 3; }
 

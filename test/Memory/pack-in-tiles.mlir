@@ -1,4 +1,5 @@
-// RUN: attn-opt %s -allow-unregistered-dialect -attn-pack-in-tiles -canonicalize -mlir-print-local-scope | FileCheck %s
+// RUN: attn-opt %s -allow-unregistered-dialect -attn-pack-in-tiles -canonicalize -mlir-print-local-scope \
+// RUN:   -verify-diagnostics | FileCheck %s
 
 !head = memref<64x64x32xbf16, strided<[2048, 32, 1], offset: ?>>
 !some = memref<?x64x32xbf16, strided<[2048, 32, 1], offset: ?>>
@@ -213,6 +214,66 @@ func.func @others(%v: memref<8x2048x64xbf16>) {
     %range = memref.subview %head[%i, 0, 0] [%i, 64, 32] [1, 1, 1]
         : !head to memref<?x64x32xbf16, strided<[2048, 32, 1], offset: ?>>
     "test.use"(%range) : (!some) -> ()
+  }
+  return
+}
+
+// Blocks that are not cut from a view of what a tile sees are packed for all heads,
+// as views of views are when upstream has folded them into one.
+// CHECK-LABEL: func.func @folded
+// CHECK-NOT: attn.kept
+// CHECK: return
+func.func @folded(%v: memref<8x2048x64xbf16>, %firsts: memref<64xindex>) {
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %c8 = arith.constant 8 : index
+  // expected-remark @+1 {{not packed by the tiles that read it: blocks are no views of what a tile sees of its head}}
+  %packs = memref.alloc() : memref<8x64x64x32xbf16>
+  scf.forall (%h, %i) in (8, 64) {
+    %to = memref.subview %packs[%h, %i, 0, 0] [1, 1, 64, 32] [1, 1, 1, 1]
+        : memref<8x64x64x32xbf16> to !pack
+    %row = affine.apply affine_map<(d0) -> (d0 * 32)>(%i)
+    %from = memref.subview %v[%h, %row, 0] [1, 32, 64] [1, 1, 1]
+        : memref<8x2048x64xbf16> to !rows
+    linalg.transpose ins(%from : !rows) outs(%to : !pack) permutation = [1, 0]
+  }
+  scf.forall (%h, %i) in (8, 64) {
+    %first = memref.load %firsts[%i] : memref<64xindex>
+    scf.for %j = %c0 to %c8 step %c2 {
+      %at = affine.apply affine_map<(d0)[s0] -> (d0 + s0)>(%j)[%first]
+      %block = memref.subview %packs[%h, %at, 0, 0] [1, 2, 64, 32] [1, 1, 1, 1]
+          : memref<8x64x64x32xbf16>
+          to memref<2x64x32xbf16, strided<[2048, 32, 1], offset: ?>>
+      "test.use"(%block) : (memref<2x64x32xbf16, strided<[2048, 32, 1], offset: ?>>) -> ()
+    }
+  }
+  return
+}
+
+// Those that begin at the first key are packed for all heads in any case.
+// CHECK-LABEL: func.func @folded_causal
+// CHECK-NOT: attn.kept
+// CHECK: return
+func.func @folded_causal(%v: memref<8x2048x64xbf16>) {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %packs = memref.alloc() : memref<8x64x64x32xbf16>
+  scf.forall (%h, %i) in (8, 64) {
+    %to = memref.subview %packs[%h, %i, 0, 0] [1, 1, 64, 32] [1, 1, 1, 1]
+        : memref<8x64x64x32xbf16> to !pack
+    %row = affine.apply affine_map<(d0) -> (d0 * 32)>(%i)
+    %from = memref.subview %v[%h, %row, 0] [1, 32, 64] [1, 1, 1]
+        : memref<8x2048x64xbf16> to !rows
+    linalg.transpose ins(%from : !rows) outs(%to : !pack) permutation = [1, 0]
+  }
+  scf.forall (%h, %i) in (8, 64) {
+    scf.for %j = %c0 to %i step %c64 {
+      %at = affine.apply affine_map<(d0) -> (d0 floordiv 32)>(%j)
+      %block = memref.subview %packs[%h, %at, 0, 0] [1, 2, 64, 32] [1, 1, 1, 1]
+          : memref<8x64x64x32xbf16>
+          to memref<2x64x32xbf16, strided<[2048, 32, 1], offset: ?>>
+      "test.use"(%block) : (memref<2x64x32xbf16, strided<[2048, 32, 1], offset: ?>>) -> ()
+    }
   }
   return
 }
