@@ -37,6 +37,22 @@ void attn::emitPrefetch(OpBuilder &b, Location loc, Value source,
   }
 }
 
+/// Whether a contraction sums pairs, the last dimension of both its factors.
+static bool contractsPairs(linalg::LinalgOp op) {
+  if (op.getNumDpsInputs() != 2)
+    return false;
+  auto getLast = [&](int64_t number) {
+    OpOperand *factor = op.getDpsInputOperand(number);
+    ArrayRef<AffineExpr> dims = op.getMatchingIndexingMap(factor).getResults();
+    bool isPair = !dims.empty() && op.getShape(factor).back() == 2;
+    return isPair ? dims.back() : AffineExpr();
+  };
+  auto pair = dyn_cast_or_null<AffineDimExpr>(getLast(0));
+  return pair && pair == getLast(1) &&
+         op.getIteratorTypesArray()[pair.getPosition()] ==
+             utils::IteratorType::reduction;
+}
+
 SpreadPrefetch::SpreadPrefetch(OnlineSoftmaxOp softmax)
     : keys(softmax->getParentOfType<scf::ForOp>()), softmax(softmax),
       loc(softmax.getLoc()), front(&keys.getBody()->front()) {
@@ -49,7 +65,7 @@ SpreadPrefetch::SpreadPrefetch(OnlineSoftmaxOp softmax)
   // is ahead of them. Otherwise each tensor has one place: before the softmax,
   // after it, before the product, which begins with the output's correction,
   // or at first.
-  isShared = !steps.empty() && steps.back().getNumLoops() > 3;
+  isShared = !steps.empty() && contractsPairs(steps.back());
   if (isShared) {
     places = {softmax, steps.back()};
   } else {
