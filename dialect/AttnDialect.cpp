@@ -16,12 +16,17 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/DialectImplementation.h"
 #include "mlir/Transforms/InliningUtils.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mlir::attn;
 
 #include "dialect/AttnDialect.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialect/AttnAttrs.cpp.inc"
 
 namespace {
 /// Functions with attn ops may be inlined. The regions of an op move with it.
@@ -36,6 +41,10 @@ struct AttnInlinerInterface : DialectInlinerInterface {
 
 void AttnDialect::initialize() {
   addInterfaces<AttnInlinerInterface>();
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialect/AttnAttrs.cpp.inc"
+      >();
   addOperations<
 #define GET_OP_LIST
 #include "dialect/AttnOps.cpp.inc"

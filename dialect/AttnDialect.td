@@ -26,6 +26,7 @@ def Attn_Dialect : Dialect {
     Rules are numbered, `(A3)`; the code that upholds a rule and the test that
     checks it carry its number.
   }];
+  let useDefaultAttributePrinterParser = 1;
   let dependentDialects = [
     "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
     "::mlir::cf::ControlFlowDialect", "::mlir::linalg::LinalgDialect",

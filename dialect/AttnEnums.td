@@ -8,6 +8,7 @@
 #ifndef ATTN_DIALECT_ATTNENUMS_TD
 #define ATTN_DIALECT_ATTNENUMS_TD
 
+include "dialect/AttnDialect.td"
 include "mlir/IR/EnumAttr.td"
 
 def Attn_RopePairing : I32EnumAttr<"RopePairing", "which elements rotate", [
@@ -20,6 +21,29 @@ def Attn_GateKind : I32EnumAttr<"GateKind", "what a number of a gate is for", [
     I32EnumAttrCase<"Heads", 0, "heads">,
     I32EnumAttrCase<"Elements", 1, "elements">]> {
   let cppNamespace = "::mlir::attn";
+}
+
+def Attn_OnlineLayout : I32Enum<"OnlineLayout", "a layout of online attention", [
+    I32EnumCase<"Lanes", 0, "lanes">,
+    I32EnumCase<"Rows", 1, "rows">,
+    I32EnumCase<"Pairs", 2, "pairs">,
+    I32EnumCase<"Mma", 3, "mma">]> {
+  let cppNamespace = "::mlir::attn";
+  let description = [{
+    How the operands of `attn.online_attention` lie, and so which instructions
+    multiply them:
+
+    - `lanes`: the lanes of vectors are queries;
+    - `rows`: they are elements of a head, for no more queries than lanes;
+    - `pairs`: they are queries, and pairs of bf16 are multiplied and added, by
+      dot products or tiles of a CPU;
+    - `mma`: a tile of queries is a matrix of rows, for the matrix units of a
+      GPU. These take f16 and bf16; f32 is multiplied by lanes.
+  }];
+}
+
+def Attn_OnlineLayoutAttr : EnumAttr<Attn_Dialect, Attn_OnlineLayout, "layout"> {
+  let assemblyFormat = "`<` $value `>`";
 }
 
 #endif // ATTN_DIALECT_ATTNENUMS_TD

@@ -29,6 +29,9 @@ struct CacheOperands;
 struct ProjectionMap;
 } // namespace mlir::attn
 
+#define GET_ATTRDEF_CLASSES
+#include "dialect/AttnAttrs.h.inc"
+
 #define GET_OP_CLASSES
 #include "dialect/AttnOps.h.inc"
 

@@ -21,7 +21,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/AttnOps.h"
-#include "dialect/Online/OnlinePacks.h"
 #include "dialect/Shared/KnownMultiple.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -75,14 +74,15 @@ FailureOr<OnlineAttentionOp> tileKeys(OpBuilder &b, OnlineAttentionOp op,
                                       ValueRange state,
                                       SmallVector<Operation *> &slices) {
   Location loc = op.getLoc();
-  if (hasPacks(op) && !isKnownMultiple(offset, OnlineAttentionOp::kKeysPerPack))
+  if (op.getPackedValues() &&
+      !isKnownMultiple(offset, OnlineAttentionOp::kKeysPerPack))
     return op.emitOpError()
-           << "with packs, expected tiles that begin at multiples of "
+           << "with packed_values, expected tiles that begin at multiples of "
            << OnlineAttentionOp::kKeysPerPack << " keys";
   tensor::ExtractSliceOp key = sliceRows(b, loc, op.getKey(), offset, size);
   tensor::ExtractSliceOp value =
-      hasPacks(op) ? slicePacks(b, loc, op.getValue(), offset, size)
-                   : sliceRows(b, loc, op.getValue(), offset, size);
+      op.getPackedValues() ? slicePacks(b, loc, op.getValue(), offset, size)
+                           : sliceRows(b, loc, op.getValue(), offset, size);
   slices.append({key, value});
   Value firstKey = b.createOrFold<arith::AddIOp>(
       loc, op.getFirstKey(), getValueOrCreateConstantIndexOp(b, loc, offset));
@@ -305,14 +305,14 @@ OnlineAttentionOp::mergeReductions(OpBuilder &b, Location loc,
   auto map = [&](unsigned dims, ArrayRef<AffineExpr> results) {
     return AffineMap::get(dims, 0, results, getContext());
   };
-  // Loops (n, q), then (n, d, q), or (n, q, d) in rows.
+  // Loops (n, q), then (n, d, q), or (n, q, d) where queries have rows.
   AffineMap state = map(2, {n, x}), lanes = map(2, {x});
-  AffineMap state3 = map(3, {n, getInRows() ? x : y});
+  AffineMap state3 = map(3, {n, hasRowPerQuery() ? x : y});
   AffineMap stack = map(3, {n, x, y}), matrix = map(3, {x, y});
 
   // The lanes of factors that are those of queries of O.
   auto queries = [&](Value factors) -> Value {
-    if (!getInRows())
+    if (!hasRowPerQuery())
       return factors;
     SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, factors);
     sizes.back() = b.getIndexAttr(getNumRows());
@@ -336,7 +336,7 @@ OnlineAttentionOp::mergeReductions(OpBuilder &b, Location loc,
     Value own = emitCorrections(b, loc, getMaximum(), whole);
     sum = emitCorrected(b, loc, own, sum, /*dim=*/0);
     accumulator = emitCorrected(b, loc, queries(own), accumulator,
-                                /*dim=*/getInRows() ? 0 : 1);
+                                /*dim=*/hasRowPerQuery() ? 0 : 1);
   }
 
   // arguments: correction, partial, whole.

@@ -8,8 +8,6 @@
 #include "dialect/Attention/PointwiseRegionAssembly.h"
 #include "dialect/Attention/RegionVerifier.h"
 #include "dialect/AttnOps.h"
-#include "dialect/Online/MatrixUnits.h"
-#include "dialect/Online/OnlinePacks.h"
 #include "dialect/Shared/CastFolding.h"
 #include "dialect/Shared/OperandVerifier.h"
 
@@ -21,8 +19,8 @@ using namespace mlir::attn;
 
 namespace {
 
-/// Verifies that an operand has a shape, -1 meaning any size, and the element
-/// type of all the state.
+/// Verifies that an operand has a shape, -1 meaning any size, and an element
+/// type.
 LogicalResult verifyState(Operation *op, Value operand, StringRef name,
                           ArrayRef<int64_t> shape, Type elementType) {
   auto type = cast<ShapedType>(operand.getType());
@@ -67,35 +65,111 @@ LogicalResult verifyStaticSizes(Operation *op, Value operand, StringRef name,
   return success();
 }
 
-/// Verifies key and value: matrices of one float type, the query's or a
-/// narrower one, or of bf16 in pairs.
+/// What the query of a layout is.
+StringRef describeQuery(OnlineLayout layout) {
+  switch (layout) {
+  case OnlineLayout::Lanes:
+    return "(Dk, L) of a float type";
+  case OnlineLayout::Rows:
+    return "(n, Dk) of a float type";
+  case OnlineLayout::Pairs:
+    return "(Dk/2, L, 2) of bf16";
+  case OnlineLayout::Mma:
+    return "(L, Dk) of f16, bf16 or f32";
+  }
+  llvm_unreachable("not a layout");
+}
+
+bool isQuery(RankedTensorType type, OnlineLayout layout) {
+  Type element = type.getElementType();
+  switch (layout) {
+  case OnlineLayout::Lanes:
+  case OnlineLayout::Rows:
+    return type.getRank() == 2 && isa<FloatType>(element);
+  case OnlineLayout::Pairs:
+    return type.getRank() == 3 && type.getDimSize(2) == 2 && element.isBF16();
+  case OnlineLayout::Mma:
+    return type.getRank() == 2 &&
+           (element.isF16() || element.isBF16() || element.isF32());
+  }
+  llvm_unreachable("not a layout");
+}
+
+/// Verifies that query and value have the dimensions of the layout.
+LogicalResult verifyLayout(OnlineAttentionOp op) {
+  OnlineLayout layout = op.getLayout();
+  StringRef name = stringifyOnlineLayout(layout);
+  if (op.getPackedValues() && layout != OnlineLayout::Pairs)
+    return op.emitOpError()
+           << "attribute 'packed_values': expected layout<pairs>, got layout<"
+           << name << ">";
+  auto query = cast<RankedTensorType>(op.getQuery().getType());
+  if (!isQuery(query, layout))
+    return op.emitOpError()
+           << "operand 'query': expected shape " << describeQuery(layout)
+           << " in layout<" << name << ">, got " << query;
+  auto value = cast<RankedTensorType>(op.getValue().getType());
+  if (value.getRank() != (op.getPackedValues() ? 3 : 2))
+    return op.emitOpError()
+           << "operand 'value': expected shape "
+           << (op.getPackedValues() ? "(T, Dv, 32) with packed_values"
+                                    : "(Skv, Dv)")
+           << ", got " << value;
+  return failure(failed(verifyStaticSizes(op, op.getQuery(), "query", 0, 2)) ||
+                 failed(verifyStaticSizes(op, op.getValue(), "value", 1, 2)));
+}
+
+/// Verifies key and value: of one float type, the query's, or a narrower one
+/// but in pairs.
 LogicalResult verifyFactors(OnlineAttentionOp op) {
   auto query = cast<RankedTensorType>(op.getQuery().getType());
-  auto value = cast<RankedTensorType>(op.getValue().getType());
-  if (op.isInPairs()) {
-    Type bf16 = BFloat16Type::get(op.getContext());
-    int64_t rows = query.getDimSize(0), lanes = query.getDimSize(1);
-    SmallVector<int64_t> values = {-1, value.getDimSize(1)};
-    if (hasPacks(op))
-      values.push_back(OnlineAttentionOp::kKeysPerPack);
-    return failure(
-        failed(
-            verifyState(op, op.getQuery(), "query", {rows, lanes, 2}, bf16)) ||
-        failed(verifyState(op, op.getKey(), "key", {-1, 2 * rows}, bf16)) ||
-        failed(verifyState(op, op.getValue(), "value", values, bf16)));
-  }
-  Type type = cast<RankedTensorType>(op.getKey().getType()).getElementType();
+  bool isInPairs = op.getLayout() == OnlineLayout::Pairs;
+  Type type = isInPairs ? query.getElementType()
+                        : getElementTypeOrSelf(op.getKey().getType());
   if (!isa<FloatType>(type) ||
       (type != query.getElementType() &&
        type.getIntOrFloatBitWidth() >= query.getElementTypeBitWidth()))
     return op.emitOpError()
            << "operand 'key': expected " << query.getElementType()
            << " or a narrower float type, got " << op.getKey().getType();
-  int64_t keySize = query.getDimSize(op.getInRows() ? 1 : 0);
+  int64_t keySize = query.getDimSize(op.hasRowPerQuery() ? 1 : 0);
+  if (isInPairs)
+    keySize *= 2;
+  SmallVector<int64_t> values = {
+      -1, cast<ShapedType>(op.getValue().getType()).getDimSize(1)};
+  if (op.getPackedValues())
+    values.push_back(OnlineAttentionOp::kKeysPerPack);
   return failure(
       failed(verifyState(op, op.getKey(), "key", {-1, keySize}, type)) ||
-      failed(verifyState(op, op.getValue(), "value", {-1, value.getDimSize(1)},
-                         type)));
+      failed(verifyState(op, op.getValue(), "value", values, type)));
+}
+
+/// Verifies the accumulator, maximum, sum and scale.
+LogicalResult verifyOnlineState(OnlineAttentionOp op) {
+  auto query = cast<RankedTensorType>(op.getQuery().getType());
+  OnlineLayout layout = op.getLayout();
+  int64_t numQueries = query.getDimSize(op.hasRowPerQuery() ? 0 : 1);
+  int64_t lanes = numQueries;
+  if (layout == OnlineLayout::Rows) {
+    auto maximum = cast<ShapedType>(op.getMaximum().getType());
+    if (maximum.getRank() != 1 || maximum.getDimSize(0) < numQueries)
+      return op.emitOpError() << "operand 'maximum': expected at least "
+                              << numQueries << " queries, got " << maximum;
+    lanes = maximum.getDimSize(0);
+  }
+  Type type = query.getElementType();
+  if (layout == OnlineLayout::Pairs || layout == OnlineLayout::Mma)
+    type = Float32Type::get(op.getContext());
+  SmallVector<int64_t> accumulator = {
+      cast<ShapedType>(op.getValue().getType()).getDimSize(1), numQueries};
+  if (op.hasRowPerQuery())
+    std::swap(accumulator[0], accumulator[1]);
+  return failure(
+      failed(verifyState(op, op.getAccumulator(), "accumulator", accumulator,
+                         type)) ||
+      failed(verifyState(op, op.getMaximum(), "maximum", {lanes}, type)) ||
+      failed(verifyState(op, op.getSum(), "sum", {lanes}, type)) ||
+      failed(verifyScale(op, op.getScale(), type)));
 }
 
 template <typename Op>
@@ -170,54 +244,19 @@ LogicalResult OnlineAttentionOp::verify() {
     return emitOpError() << "expected 3 operands 'outs' (accumulator, maximum "
                             "and sum), got "
                          << getOuts().size();
-  auto query = cast<RankedTensorType>(getQuery().getType());
-  Type type =
-      isInPairs() ? Float32Type::get(getContext()) : query.getElementType();
-  // Narrower queries in rows are for matrix units.
-  if (isForMatrixUnits(*this) && (type.isF16() || type.isBF16()))
-    type = Float32Type::get(getContext());
-  if ((query.getRank() != 2 && (!isInPairs() || getInRows())) ||
-      !isa<FloatType>(type))
-    return emitOpError() << "operand 'query': expected shape "
-                         << (getInRows() ? "(n, Dk) of a float type"
-                                         : "(Dk, L) of a float type or "
-                                           "(Dk/2, L, 2) of bf16")
-                         << ", got " << query;
-  auto value = cast<RankedTensorType>(getValue().getType());
-  if (value.getRank() != 2 && !(isInPairs() && hasPacks(*this)))
-    return emitOpError() << "operand 'value': expected shape (Skv, Dv)"
-                         << (isInPairs() ? " or (T, Dv, 32)" : "") << ", got "
-                         << value;
-  if (failed(verifyStaticSizes(*this, getQuery(), "query", 0, 2)) ||
-      failed(verifyStaticSizes(*this, getValue(), "value", 1, 2)))
-    return failure();
-  if (getInRows())
-    if (auto maximum = cast<ShapedType>(getMaximum().getType());
-        maximum.getRank() != 1 || maximum.getDimSize(0) < getNumRows())
-      return emitOpError() << "operand 'maximum': expected at least "
-                           << getNumRows() << " queries, got " << maximum;
-  int64_t lanes = getInRows() ? getNumLanes() : query.getDimSize(1);
-  int64_t valueSize = value.getDimSize(1);
-  SmallVector<int64_t> accumulator = {valueSize, lanes};
-  if (getInRows())
-    accumulator = {getNumRows(), valueSize};
-  if (failed(verifyFactors(*this)) ||
-      failed(verifyState(*this, getAccumulator(), "accumulator", accumulator,
-                         type)) ||
-      failed(verifyState(*this, getMaximum(), "maximum", {lanes}, type)) ||
-      failed(verifyState(*this, getSum(), "sum", {lanes}, type)) ||
-      failed(verifyScale(*this, getScale(), type)))
+  if (failed(verifyLayout(*this)) || failed(verifyFactors(*this)) ||
+      failed(verifyOnlineState(*this)))
     return failure();
   int64_t keys = cast<ShapedType>(getKey().getType()).getDimSize(0);
-  int64_t rows = value.getDimSize(0);
+  int64_t rows = cast<ShapedType>(getValue().getType()).getDimSize(0);
   if (ShapedType::isDynamic(keys) || ShapedType::isDynamic(rows))
     return success();
   int64_t expected =
-      hasPacks(*this) ? llvm::divideCeil(keys, kKeysPerPack) : keys;
+      getPackedValues() ? llvm::divideCeil(keys, kKeysPerPack) : keys;
   if (rows != expected)
     return emitOpError() << "operand 'value': expected " << expected
-                         << (hasPacks(*this) ? " packs of the keys"
-                                             : " rows as 'key'")
+                         << (getPackedValues() ? " packs of the keys"
+                                               : " rows as 'key'")
                          << ", got " << rows;
   return success();
 }

@@ -14,6 +14,7 @@
 #define ATTN_DIALECT_ONLINE_ONLINEOPS_TD
 
 include "dialect/AttnDialect.td"
+include "dialect/AttnEnums.td"
 include "mlir/IR/BuiltinAttributes.td"
 include "mlir/IR/OpAsmInterface.td"
 include "mlir/Interfaces/DestinationStyleOpInterface.td"
@@ -45,39 +46,46 @@ def Attn_OnlineAttentionOp : Attn_OnlineOp<"online_attention", [
     Continues the attention of a tile of `L` queries of one head over `Skv` more
     keys, with the online softmax of Milakov and Gimelshein, "Online normalizer
     calculation for softmax" (arXiv:1805.02867), as in FlashAttention-2
-    (arXiv:2307.08691). Queries are the last dimension everywhere: they are the
-    lanes of vectors, and nothing is ever reduced across them.
+    (arXiv:2307.08691). Of query `q`, key `j` and element `d` of a value:
 
     ```
-    t[j,q]   = score(scale * dot(key[j,:], query[:,q]), ...)
+    t[j,q]   = score(scale * dot(key[j], query[q]), ...)
                -inf where mask(...) is false
     m'[q]    = max(m[q], max over j of t[j,q])
     P[j,q]   = exp(t[j,q] - m'[q])
     c[q]     = exp(m[q] - m'[q])
     l'[q]    = c[q] * l[q] + sum over j of P[j,q]
-    O'[d,q]  = c[q] * O[d,q] + sum over j of value[j,d] * P[j,q]
+    O'[q,d]  = c[q] * O[q,d] + sum over j of P[j,q] * value[j,d]
     ```
 
-    `query` is `(Dk, L)`, `key` `(Skv, Dk)`, `value` `(Skv, Dv)`; `outs` holds
-    O `(Dv, L)`, m `(L)` and l `(L)`, which start at 0, -inf and 0, or at 0, the
-    sink and 1; the log-sum-exp is `m + log(l)`, and +inf where m is (A16). The
-    sizes `Dk`, `Dv` and `L` are static. All of it has one element type, but for
-    `key` and `value`, which may be of a narrower float type; so has the scalar
-    `scale`, which is 1 where it is absent: of a query that is scaled already.
+    `outs` holds the state: O, m `(L)` and l `(L)`, which start at 0, -inf and 0,
+    or at 0, the sink and 1; the log-sum-exp is `m + log(l)`, and +inf where m is (A16).
+    The state is of one float type, as is the scalar `scale`, which is 1 where it
+    is absent: of a query that is scaled already. The rest follows from `layout`,
+    where `Dk`, `Dv`, `L` and `n` are static:
 
-    In pairs, for instructions that multiply and add pairs of bf16, the state and
-    `scale` are of f32 and the rest of bf16: `query` is `(Dk/2, L, 2)`, with
-    elements `2i` and `2i+1` of a query side by side, and `key` is `(Skv, Dk)`.
-    `value` is `(Skv, Dv)`, which is packed with its block, or in packs for several
-    tiles, `(ceil(Skv/32), Dv, 32)`, where `[t,d,i]` is element `d` of the value of
-    key `32*t + i`, and 0 after the last key. The weights are rounded to bf16 before
-    they are multiplied by values, not before they are summed. With packs, it is
-    tiled along the keys at multiples of 32.
+    | `layout`             | `query`        | `key`       | `value`                  | O         |
+    | -------------------- | -------------- | ----------- | ------------------------ | --------- |
+    | `lanes`              | `(Dk, L)`      | `(Skv, Dk)` | `(Skv, Dv)`              | `(Dv, L)` |
+    | `rows`               | `(n, Dk)`      | `(Skv, Dk)` | `(Skv, Dv)`              | `(n, Dv)` |
+    | `pairs`              | `(Dk/2, L, 2)` | `(Skv, Dk)` | `(Skv, Dv)`              | `(Dv, L)` |
+    | with `packed_values` | `(Dk/2, L, 2)` | `(Skv, Dk)` | `(ceil(Skv/32), Dv, 32)` | `(Dv, L)` |
+    | `mma`                | `(L, Dk)`      | `(Skv, Dk)` | `(Skv, Dv)`              | `(L, Dv)` |
 
-    In rows, for few queries, the lanes of vectors are elements of a head: with `n`
-    queries of at most `L`, `query` is `(n, Dk)` and O `(n, Dv)`. For matrix units,
-    which multiply f16 and bf16 and sum in f32, `query` may be of the type of `key`
-    while the state is of f32.
+    - In `lanes`, the lanes of vectors are queries, and nothing is ever reduced
+      across them. The query has the type of the state; `key` and `value` have it,
+      too, or a narrower one.
+    - In `rows`, for `n` queries, at most `L`, the lanes are elements of a head.
+      Types are those of `lanes`.
+    - In `pairs`, for instructions that multiply and add pairs of bf16, the state is
+      of f32 and the rest of bf16. Elements `2i` and `2i+1` of a query lie side by
+      side. The weights `P` are rounded to bf16 before they are multiplied by
+      values, not before they are summed. Values are packed with their block of
+      keys. With `packed_values`, they are already, for several tiles: `[t,d,i]` is
+      element `d` of the value of key `32*t + i`, and 0 after the last key. Then the
+      op is tiled along the keys at multiples of 32.
+    - In `mma`, for matrix units, the state is of f32, and the query of f16, bf16 or
+      f32. `key` and `value` have its type or a narrower one.
 
     `batch` and `head` are the `b` and `h` that regions see; `position` is the
     position `p` of query 0, `first_key` the `j` of key 0. Only the first
@@ -96,10 +104,12 @@ def Attn_OnlineAttentionOp : Attn_OnlineOp<"online_attention", [
     Index:$batch, Index:$head, Index:$position, Index:$first_key,
     Index:$num_queries, I1:$exact, Optional<AnyFloat>:$scale,
     Variadic<AnyType>:$score_captures, Variadic<AnyType>:$mask_captures,
-    UnitAttr:$in_rows);
+    DefaultValuedAttr<Attn_OnlineLayoutAttr,
+                      "::mlir::attn::OnlineLayout::Lanes">:$layout,
+    UnitAttr:$packed_values);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = [{
-    (`in_rows` $in_rows^)?
+    (`layout` `` $layout^)? (`packed_values` $packed_values^)?
     `ins` `(` $query `,` $key `,` $value `:` type($query) `,` type($key) `,` type($value) `)`
     `outs` `(` $outs `:` type($outs) `)`
     `at` `(` $batch `,` $head `,` $position `,` $first_key `)`
@@ -117,13 +127,15 @@ def Attn_OnlineAttentionOp : Attn_OnlineOp<"online_attention", [
     Value getSum() { return getOuts()[2]; }
     bool hasScore() { return !getScoreRegion().empty(); }
     bool hasMask() { return !getMaskRegion().empty(); }
-    /// Whether pairs of bf16 are multiplied.
-    bool isInPairs() { return cast<ShapedType>(getQuery().getType()).getRank() == 3; }
+    /// Whether query and O have a row for each query: in rows and for mma.
+    bool hasRowPerQuery() {
+      return getLayout() == OnlineLayout::Rows || getLayout() == OnlineLayout::Mma;
+    }
     /// Keys whose values lie side by side in pairs.
     static constexpr int64_t kKeysPerPack = 32;
     /// Queries of the tile, `L`.
     int64_t getNumLanes() { return cast<ShapedType>(getMaximum().getType()).getDimSize(0); }
-    /// Rows of query and O in rows, `n`.
+    /// Rows of query and O where queries have rows: `n`, or `L` for mma.
     int64_t getNumRows() { return cast<ShapedType>(getQuery().getType()).getDimSize(0); }
     MutableOperandRange getDpsInitsMutable() { return getOutsMutable(); }
   }];

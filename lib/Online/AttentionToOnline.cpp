@@ -57,11 +57,8 @@ public:
              int64_t lanes, SharedOperands &shared)
       : OnlineTensors(builder, op), layout(layout),
         isNarrow(op.getElementType() != type),
-        inRows(layout == OnlineLayout::Rows ||
-               layout == OnlineLayout::Matrices),
-        inPairs(layout == OnlineLayout::Pairs),
-        inMatrices(layout == OnlineLayout::Matrices), lanes(lanes),
-        shared(shared) {}
+        inRows(layout == OnlineLayout::Rows || layout == OnlineLayout::Mma),
+        lanes(lanes), shared(shared) {}
 
   SmallVector<Value> emit() {
     auto online = emitOnline();
@@ -77,9 +74,10 @@ public:
     rows = tensor::getMixedSize(b, loc, op.getQuery(), 2);
     Value query = emitOnlineQuery(b, op, layout, lanes, rows);
     Value key = slice(op.getKey());
-    Value value = inPairs && !isReadByOneTile(b, op.getValue())
-                      ? shared.getPacks(b, loc, op.getValue())
-                      : slice(op.getValue());
+    bool hasPacks =
+        layout == OnlineLayout::Pairs && !isReadByOneTile(b, op.getValue());
+    Value value = hasPacks ? shared.getPacks(b, loc, op.getValue())
+                           : slice(op.getValue());
     SmallVector<Value> state = emitInitialState();
     Value zero = arith::ConstantIndexOp::create(b, loc, 0);
     Value exact = arith::ConstantOp::create(b, loc, b.getBoolAttr(false));
@@ -88,7 +86,7 @@ public:
         /*batch=*/zero, /*head=*/zero, emitPosition(), /*first_key=*/zero,
         getValueOrCreateConstantIndexOp(b, loc, rows), exact,
         scalesQuery(op, layout) ? Value() : emitScale(), op.getScoreCaptures(),
-        op.getMaskCaptures(), inRows);
+        op.getMaskCaptures(), layout, hasPacks);
     online.getScoreRegion().takeBody(op.getScore());
     online.getMaskRegion().takeBody(op.getMask());
     return online;
@@ -98,7 +96,8 @@ private:
   /// Accumulator, maximum and sum of no key, or of the sink (A6).
   SmallVector<Value> emitInitialState() {
     int64_t valueSize = op.getValueType().getDimSize(3);
-    int64_t numRows = inMatrices ? lanes : op.getQueryType().getDimSize(2);
+    int64_t numRows =
+        layout == OnlineLayout::Mma ? lanes : op.getQueryType().getDimSize(2);
     Value accumulator =
         inRows ? empty({numRows, valueSize}) : empty({valueSize, lanes});
     SmallVector<Value> state = {fill(accumulator, 0.0)};
@@ -230,7 +229,7 @@ private:
 
   OnlineLayout layout;
   bool isNarrow; ///< Query, key and value are, and the output.
-  bool inRows, inPairs, inMatrices;
+  bool inRows;   ///< O has a row for each query.
   int64_t lanes;
   SharedOperands &shared;
   OpFoldResult rows; ///< Number of queries, n.
@@ -253,8 +252,8 @@ LogicalResult attn::convertAttentionToOnline(RewriterBase &rewriter,
       /*stopCondition=*/nullptr, /*closedUB=*/true);
   if (failed(bound) || *bound > maximumLanes)
     return rewriter.notifyMatchFailure(op, "too many queries for one tile");
-  OnlineLayout layout = inMatrices ? OnlineLayout::Matrices
-                                   : chooseLayout(op, laneMultiple, inPairs);
+  OnlineLayout layout =
+      inMatrices ? OnlineLayout::Mma : chooseLayout(op, laneMultiple, inPairs);
   int64_t lanes = llvm::alignTo(std::max<int64_t>(1, *bound), laneMultiple);
   rewriter.setInsertionPoint(op);
   rewriter.replaceOp(op,
@@ -265,7 +264,7 @@ LogicalResult attn::convertAttentionToOnline(RewriterBase &rewriter,
 OnlineAttentionOp attn::emitOnlineInMatrices(OpBuilder &b, AttentionOp op,
                                              int64_t lanes) {
   SharedOperands shared;
-  return OnlineForm(op, b, OnlineLayout::Matrices, lanes, shared).emitOnline();
+  return OnlineForm(op, b, OnlineLayout::Mma, lanes, shared).emitOnline();
 }
 
 namespace {

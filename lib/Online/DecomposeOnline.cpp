@@ -17,7 +17,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/AttnOps.h"
-#include "dialect/Online/OnlinePacks.h"
 #include "lib/Online/BlockFacts.h"
 #include "lib/Online/FirstBlock.h"
 #include "lib/Online/IntegerScores.h"
@@ -61,10 +60,11 @@ public:
       : op(op), b(builder), loc(op.getLoc()),
         type(cast<RankedTensorType>(op.getAccumulator().getType())
                  .getElementType()),
+        isInPairs(op.getLayout() == OnlineLayout::Pairs),
         lanes(op.getNumLanes()),
-        maximumKeys(llvm::alignTo(
-            std::max<int64_t>(1, maximumKeys),
-            op.isInPairs() ? OnlineAttentionOp::kKeysPerPack : kRowMultiple)),
+        maximumKeys(llvm::alignTo(std::max<int64_t>(1, maximumKeys),
+                                  isInPairs ? OnlineAttentionOp::kKeysPerPack
+                                            : kRowMultiple)),
         withIntegers(withIntegers), isFirst(isFirst) {}
 
   SmallVector<Value> emit() {
@@ -135,14 +135,14 @@ private:
     if (withIntegers)
       return emitIntegerScores(b, loc, stored(op.getKey()), op.getQuery(), all);
     Value zero = arith::ConstantOp::create(b, loc, b.getFloatAttr(type, 0.0));
-    if (op.getInRows())
+    if (op.hasRowPerQuery())
       return emitScoresInRows(
           linalg::FillOp::create(b, loc, zero, all).getResult(0));
     Value part = rows(b, all);
     part = linalg::FillOp::create(b, loc, zero, part).getResult(0);
-    if (!op.isInPairs())
+    if (!isInPairs)
       wideKeys = widen(b, op.getKey());
-    part = op.isInPairs()
+    part = isInPairs
                ? emitScoresInPairs(b, loc, keys(), op.getQuery(), part)
                : linalg::MatmulOp::create(b, loc, part.getType(),
                                           ValueRange{wideKeys, op.getQuery()},
@@ -177,13 +177,13 @@ private:
   /// `c * O + value * P`. The correction stands right before the product, whose
   /// accumulators it becomes the start of.
   Value emitAccumulator(Value weights, Value correction) {
-    if (op.isInPairs())
+    if (isInPairs)
       weights = emitHiddenRows(b, loc, weights, lead, numValues);
     StoredElements value = stored(op.getValue());
     auto product = [&](OpBuilder &b) -> Value {
-      if (op.isInPairs()) {
+      if (isInPairs) {
         Value packs = op.getValue();
-        if (!hasPacks(op))
+        if (!op.getPackedValues())
           packs = emitPacks(b, loc, packs, maximumPacks(), numPacks(b));
         Value pairs = emitWeightsInPairs(b, loc, weights, numPacks(b));
         return emitOutputInPairs(b, loc, packs, pairs,
@@ -192,7 +192,7 @@ private:
       Value factors = weights;
       if (value.scales)
         factors = emitScaledRows(b, weights, value.scales);
-      if (op.getInRows()) {
+      if (op.hasRowPerQuery()) {
         Value corrected = emitCorrected(b, correction);
         AffineExpr q, d, j;
         bindDims(b.getContext(), q, d, j);
@@ -234,26 +234,26 @@ private:
 
   /// What was summed before, in the units of the new maximum.
   Value emitCorrected(OpBuilder &b, Value correction) {
-    if (op.getInRows())
+    if (op.hasRowPerQuery())
       correction = tensor::ExtractSliceOp::create(
           b, loc, correction, ArrayRef<OpFoldResult>{b.getIndexAttr(0)},
           ArrayRef<OpFoldResult>{b.getIndexAttr(op.getNumRows())},
           ArrayRef<OpFoldResult>{b.getIndexAttr(1)});
     return emitProduct(b, loc, op.getAccumulator(), correction,
-                       b.getAffineDimExpr(op.getInRows() ? 0 : 1));
+                       b.getAffineDimExpr(op.hasRowPerQuery() ? 0 : 1));
   }
 
   /// Leaves out the products with hidden positions. Lanes are the last loop.
   Value emitExactSum(OpBuilder &b, StoredElements value, Value weights,
                      Value accumulator) {
     AffineExpr d, j, i, q;
-    if (hasPacks(op)) {
+    if (op.getPackedValues()) {
       bindDims(b.getContext(), d, j, i, q);
       Value packs = emitPackedRows(b, loc, weights, numPacks(b));
       return emitVisibleSum(b, loc, {value.elements, packs}, accumulator,
                             {{j, d, i}, {j, i, q}, {d, q}});
     }
-    if (op.getInRows()) {
+    if (op.hasRowPerQuery()) {
       bindDims(b.getContext(), q, j, d);
       SmallVector<Value> inputs = {value.elements, queries(b, weights)};
       if (!value.scales)
@@ -273,7 +273,7 @@ private:
   //===--------------------------------------------------------------------===//
 
   OpFoldResult numPacks(OpBuilder &b) {
-    if (hasPacks(op))
+    if (op.getPackedValues())
       return tensor::getMixedSize(b, loc, op.getValue(), 0);
     AffineExpr n = b.getAffineSymbolExpr(0);
     return affine::makeComposedFoldedAffineApply(
@@ -306,7 +306,7 @@ private:
   /// elements as it loads them.
   StoredElements stored(Value matrix) {
     std::optional<StoredElements> elements;
-    if (op.getInRows())
+    if (op.hasRowPerQuery())
       elements = StoredElements::match(matrix);
     return elements.value_or(StoredElements{matrix, {}});
   }
@@ -354,6 +354,7 @@ private:
   OpBuilder &b;
   Location loc;
   Type type;
+  bool isInPairs;
   int64_t lanes, maximumKeys;
   bool withIntegers; ///< Keys of i8 are multiplied as integers.
   Value isFirst;     ///< Sums begin at zero; null: never.
@@ -377,7 +378,7 @@ LogicalResult attn::decomposeOnline(RewriterBase &rewriter,
   bool withIntegers =
       options.quantizeQueries && hasIntegerScores(op, options.i8Dot);
   Value isFirst;
-  if (options.bf16Tiles && op.isInPairs())
+  if (options.bf16Tiles && op.getLayout() == OnlineLayout::Pairs)
     isFirst = beginSumsInFirstBlock(rewriter, op);
   rewriter.replaceOp(
       op, Decomposition(op, rewriter, *bound, withIntegers, isFirst).emit());

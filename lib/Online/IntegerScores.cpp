@@ -97,7 +97,7 @@ bool attn::hasIntegerScores(OnlineAttentionOp op, int64_t multiple) {
   };
   if (multiple <= 0)
     remark() << "the target has no dot products of i8";
-  else if (!op.getInRows())
+  else if (op.getLayout() != OnlineLayout::Rows)
     remark() << "there are more queries than a vector has lanes";
   else if (size % multiple != 0)
     remark() << "the head size, " << size << ", is not a multiple of "

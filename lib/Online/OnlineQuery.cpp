@@ -24,7 +24,7 @@ using namespace mlir;
 using namespace mlir::attn;
 
 bool attn::scalesQuery(AttentionOp op, OnlineLayout layout) {
-  if (layout == OnlineLayout::Matrices)
+  if (layout == OnlineLayout::Mma)
     return false;
   if (layout != OnlineLayout::Pairs)
     return true;
@@ -48,7 +48,7 @@ public:
     switch (layout) {
     case OnlineLayout::Pairs:
       return emitQueryInPairs();
-    case OnlineLayout::Matrices:
+    case OnlineLayout::Mma:
       return emitPaddedRows();
     case OnlineLayout::Rows:
       return emitRows(emptyRows(op.getQueryType().getDimSize(2)));

@@ -21,15 +21,15 @@ def AttentionToOnline : Pass<"attn-attention-to-online"> {
     That form is in f32, but for keys and values. Queries of f16 and bf16 are
     converted with the tile, and the output is rounded at the end.
 
-    Of no more queries than a vector has lanes, known by type, and with head sizes
-    that are multiples of them, it becomes the form in rows; with `in-pairs`, of no
-    more than half as many, if the head size of bf16 fills vectors with pairs.
+    Its `layout` is `lanes`, but `rows` of no more queries than a vector has lanes,
+    known by type, and with head sizes that are multiples of them; with `in-pairs`,
+    of no more than half as many, if the head size of bf16 fills vectors with pairs.
 
-    With `in-pairs`, that of other bf16 with an even head size is in pairs, and its
-    values become a `linalg.pack` outside of the parallel loops, if several tiles
-    read them.
+    With `in-pairs`, that of other bf16 with an even head size is `pairs`. Values
+    become a `linalg.pack` outside of the parallel loops, if several tiles read
+    them: these have `packed_values`.
 
-    With `in-matrices`, for matrix units that multiply f16 and bf16, all is in rows:
+    With `in-matrices`, for matrix units that multiply f16 and bf16, it is `mma`:
     queries stay as they are, padded with 0 to a whole tile, and scores are scaled.
   }];
   let options = [
@@ -77,12 +77,12 @@ def DecomposeOnline : Pass<"attn-decompose-online"> {
     The `attn.online_attention` of a block of keys becomes the product of keys
     and queries, an `attn.online_softmax`, and the product of values and
     weights. Keys and values of a narrower type than the scores are widened right
-    before they are multiplied, but for the form in rows, where each is used too
+    before they are multiplied, but for `layout<rows>`, where each is used too
     few times. A block that the mask analysis finds empty is skipped; whether it
     is partial, and whether its regions are defined everywhere, goes to the
     softmax step.
 
-    With `quantize-queries`, the form in rows multiplies keys that are stored as i8
+    With `quantize-queries`, `layout<rows>` multiplies keys that are stored as i8
     with a scale as integers, if the head size is a multiple of `i8-dot`. Queries
     are rounded to i8 for that, with a scale for each row as in
     `attn.cache_append`: half a step, 1/254 of the row's largest element, at most.

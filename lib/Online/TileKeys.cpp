@@ -22,8 +22,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/AttnOps.h"
-#include "dialect/Online/MatrixUnits.h"
-#include "dialect/Online/OnlinePacks.h"
 #include "dialect/Shared/KnownMultiple.h"
 #include "lib/Online/CachedRows.h"
 #include "lib/Online/Passes.h"
@@ -69,13 +67,16 @@ std::pair<OpFoldResult, OpFoldResult>
 emitRows(OpBuilder &b, OnlineAttentionOp op, int64_t block) {
   Location loc = op.getLoc();
   auto [begin, end, hasGaps] = emitVisibleRange(b, op, block);
-  // In rows, tiles are those of a GPU, or chunks of the keys of a few queries.
+  // With rows of queries, tiles are those of a GPU, or chunks of the keys of a
+  // few queries.
   if (auto tiles = dyn_cast<scf::ForallOp>(op->getParentOp());
-      tiles && !op.getInRows())
+      tiles && !op.hasRowPerQuery())
     std::tie(begin, end) = shareAmongHeads(b, tiles, {begin, end});
   // At the beginning of a pack of values. A mask that repeats itself mostly
   // does so at multiples of a block, which can then be trimmed.
-  int64_t unit = op.isInPairs() ? OnlineAttentionOp::kKeysPerPack : 1;
+  int64_t unit = op.getLayout() == OnlineLayout::Pairs
+                     ? OnlineAttentionOp::kKeysPerPack
+                     : 1;
   if (hasGaps && canTrimBlocks(op) && llvm::isPowerOf2_64(uint64_t(block)))
     unit = std::max(unit, block);
   if (unit > 1)
@@ -131,12 +132,12 @@ struct CachedOperands {
   int64_t copied = 0;
 };
 
-OnlineLayout getLayout(OnlineAttentionOp op) {
-  if (isForMatrixUnits(op))
-    return OnlineLayout::Matrices;
-  if (op.getInRows())
-    return OnlineLayout::Rows;
-  return op.isInPairs() ? OnlineLayout::Pairs : OnlineLayout::Lanes;
+/// The layout that says how many keys a block has: matrix units do not multiply
+/// f32.
+OnlineLayout getBlockLayout(OnlineAttentionOp op) {
+  bool isF32 = getElementTypeOrSelf(op.getQuery().getType()).isF32();
+  return op.getLayout() == OnlineLayout::Mma && isF32 ? OnlineLayout::Rows
+                                                      : op.getLayout();
 }
 
 /// Keys of a block of `op`, of which keys are read as `type`, at most `block`
@@ -144,8 +145,8 @@ OnlineLayout getLayout(OnlineAttentionOp op) {
 int64_t chooseBlock(OnlineAttentionOp op, Type type, int64_t block) {
   auto key = cast<RankedTensorType>(op.getKey().getType());
   auto value = cast<RankedTensorType>(op.getValue().getType());
-  return chooseKeys(getLayout(op), type, key.getDimSize(1), value.getDimSize(1),
-                    block);
+  return chooseKeys(getBlockLayout(op), type, key.getDimSize(1),
+                    value.getDimSize(1), block);
 }
 
 /// The largest block of at most `block` keys that is a slice of the cache
@@ -161,7 +162,9 @@ int64_t findBlockInPlace(OnlineAttentionOp op, CachedOperands &cached,
   if (unit == 0)
     return block;
   // Blocks of fewer keys would cost more than copying them. Packs are whole.
-  int64_t least = op.isInPairs() ? OnlineAttentionOp::kKeysPerPack : 8;
+  int64_t least = op.getLayout() == OnlineLayout::Pairs
+                      ? OnlineAttentionOp::kKeysPerPack
+                      : 8;
   int64_t largest =
       std::min<int64_t>(llvm::bit_floor<uint64_t>(block), unit & -unit);
   return largest < least ? 0 : largest;
@@ -172,14 +175,14 @@ int64_t findBlockInPlace(OnlineAttentionOp op, CachedOperands &cached,
 std::optional<CachedOperands> findCached(OnlineAttentionOp op, int64_t &block) {
   auto key = CachedRows::match(op.getKey());
   auto value = CachedRows::match(op.getValue());
-  if (!key || (!value && !hasPacks(op)) || block <= 0 ||
+  if (!key || (!value && !op.getPackedValues()) || block <= 0 ||
       (value && !CachedRows::areAlike(op.getKey(), op.getValue())))
     return std::nullopt;
   OpFoldResult first = getAsOpFoldResult(op.getFirstKey());
   if (!isEqualConstantIntOrValue(key->getFirst(), first) ||
       (value && !isEqualConstantIntOrValue(value->getFirst(), first)))
     return std::nullopt;
-  if (getLayout(op) == OnlineLayout::Rows)
+  if (getBlockLayout(op) == OnlineLayout::Rows)
     block = chooseBlock(op, key->getElementType(), block);
   CachedOperands cached{*key, value};
   int64_t inPlace = findBlockInPlace(op, cached, block);

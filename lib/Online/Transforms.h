@@ -24,7 +24,7 @@ class SharedOperands;
 /// online form, on a number of lanes that is a multiple of `laneMultiple`. That
 /// is in f32, with keys and values of f16 and bf16 from `shared`; with
 /// `inPairs`, that of bf16 is in pairs where it can be, and with `inMatrices`
-/// all is in rows, with queries as they are, for matrix units.
+/// all is in `OnlineLayout::Mma`, with queries as they are.
 LogicalResult convertAttentionToOnline(RewriterBase &rewriter, AttentionOp op,
                                        int64_t maximumLanes,
                                        int64_t laneMultiple, bool inPairs,

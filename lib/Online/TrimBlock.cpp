@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Online/TrimBlock.h"
-#include "dialect/Online/MatrixUnits.h"
 #include "lib/Online/VisibleRange.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -22,7 +21,7 @@ using namespace mlir::attn;
 static constexpr int64_t kLeastKeys = 16;
 
 bool attn::canTrimBlocks(OnlineAttentionOp op) {
-  return op.hasMask() && !op.getInRows() && !isForMatrixUnits(op);
+  return op.hasMask() && !op.hasRowPerQuery();
 }
 
 FailureOr<TrimmedBlock> attn::emitTrimmedBlock(OpBuilder &b,
@@ -56,8 +55,8 @@ FailureOr<TrimmedBlock> attn::emitTrimmedBlock(OpBuilder &b,
   Value first = affine::AffineMinOp::create(
       b, loc, AffineMap::get(0, 2, {s0, s1 - 1}, b.getContext()),
       ValueRange{range.getResult(0), all});
-  int64_t unit =
-      block.isInPairs() ? OnlineAttentionOp::kKeysPerPack : kLeastKeys;
+  bool isInPairs = block.getLayout() == OnlineLayout::Pairs;
+  int64_t unit = isInPairs ? OnlineAttentionOp::kKeysPerPack : kLeastKeys;
   Value begin = arith::AndIOp::create(
       b, loc, first, arith::ConstantIndexOp::create(b, loc, -unit));
   Value wanted = affine::AffineMaxOp::create(
@@ -76,7 +75,7 @@ FailureOr<TrimmedBlock> attn::emitTrimmedBlock(OpBuilder &b,
     return failure();
   TrimmedBlock result = {cast<OnlineAttentionOp>(trimmed->tiledOps.front()),
                          Value()};
-  if (!block.isInPairs())
+  if (!isInPairs)
     return result;
   // Of that, products of keys begin with any.
   Value most = affine::AffineMaxOp::create(

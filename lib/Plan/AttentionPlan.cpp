@@ -129,7 +129,7 @@ static int64_t chooseKeysInLanes(Type type, int64_t size, int64_t most) {
 
 /// Keys of a block for matrix units: fewer for long heads, whose output leaves
 /// few registers for scores, and whose queries take workgroup memory.
-static int64_t chooseKeysForMatrices(int64_t size, int64_t most) {
+static int64_t chooseKeysForMatrixUnits(int64_t size, int64_t most) {
   size = std::max<int64_t>(1, size);
   int64_t elements = size > 128 ? 1 << 12 : 1 << 13;
   int64_t keys = llvm::bit_floor<uint64_t>(elements / size);
@@ -146,8 +146,8 @@ int64_t attn::chooseKeys(OnlineLayout layout, Type type, int64_t keySize,
     return chooseKeysInRows(type, size);
   case OnlineLayout::Pairs:
     return most;
-  case OnlineLayout::Matrices:
-    return chooseKeysForMatrices(size, most);
+  case OnlineLayout::Mma:
+    return chooseKeysForMatrixUnits(size, most);
   }
   llvm_unreachable("all layouts are above");
 }

@@ -21,9 +21,6 @@ namespace mlir::attn {
 
 struct TargetDescription;
 
-/// What is along the lanes of vectors; see attn.online_attention.
-enum class OnlineLayout { Lanes, Rows, Pairs, Matrices };
-
 /// Whether only the reference path lowers `op`, whatever its sizes are.
 bool needsReferenceLowering(AttentionOp op);
 

@@ -68,7 +68,7 @@ func.func @block(%q: !rows, %k: !rows, %v: !rows, %out: tensor<?x64xf32>,
     %s0 = linalg.fill ins(%f0 : f32) outs(%e0 : tensor<16x64xf32>) -> tensor<16x64xf32>
     %s1 = linalg.fill ins(%low : f32) outs(%e1 : tensor<16xf32>) -> tensor<16xf32>
     %s2 = linalg.fill ins(%f0 : f32) outs(%e1 : tensor<16xf32>) -> tensor<16xf32>
-    %t:3 = attn.online_attention in_rows
+    %t:3 = attn.online_attention layout<mma>
         ins(%qp, %ks, %vs : tensor<16x64xf16>, !rows, !rows)
         outs(%s0, %s1, %s2 : tensor<16x64xf32>, tensor<16xf32>, tensor<16xf32>)
         at(%c0, %c0, %c0, %c0) queries(%rows) exact(%exact) scale(%scale : f32)
@@ -135,7 +135,7 @@ func.func @rectangles(%q: !rows, %k: !rows, %v: !rows, %out: tensor<?x64xf32>,
     %s0 = linalg.fill ins(%f0 : f32) outs(%e0 : tensor<16x64xf32>) -> tensor<16x64xf32>
     %s1 = linalg.fill ins(%low : f32) outs(%e1 : tensor<16xf32>) -> tensor<16xf32>
     %s2 = linalg.fill ins(%f0 : f32) outs(%e1 : tensor<16xf32>) -> tensor<16xf32>
-    %t:3 = attn.online_attention in_rows
+    %t:3 = attn.online_attention layout<mma>
         ins(%qp, %ks, %vs : tensor<16x64xf16>, !rows, !rows)
         outs(%s0, %s1, %s2 : tensor<16x64xf32>, tensor<16xf32>, tensor<16xf32>)
         at(%c0, %c0, %c0, %c0) queries(%rows) exact(%exact) scale(%scale : f32)
@@ -209,7 +209,7 @@ func.func @positions(%q: !rows, %k: !rows, %v: !rows, %out: tensor<?x64xf32>,
     %s0 = linalg.fill ins(%f0 : f32) outs(%e0 : tensor<16x64xf32>) -> tensor<16x64xf32>
     %s1 = linalg.fill ins(%low : f32) outs(%e1 : tensor<16xf32>) -> tensor<16xf32>
     %s2 = linalg.fill ins(%f0 : f32) outs(%e1 : tensor<16xf32>) -> tensor<16xf32>
-    %t:3 = attn.online_attention in_rows
+    %t:3 = attn.online_attention layout<mma>
         ins(%qp, %ks, %vs : tensor<16x64xf16>, !rows, !rows)
         outs(%s0, %s1, %s2 : tensor<16x64xf32>, tensor<16xf32>, tensor<16xf32>)
         at(%c0, %c0, %c0, %c0) queries(%rows) exact(%exact) scale(%scale : f32)
@@ -281,7 +281,7 @@ func.func @heads(%q: tensor<16x40xf16>, %k: tensor<?x40xf16>, %v: tensor<?x5xf16
         -> (tensor<16x5xf32>, tensor<16xf32>, tensor<16xf32>) {
       %ks = tensor.extract_slice %k[%j, 0] [32, 40] [1, 1] : tensor<?x40xf16> to tensor<32x40xf16>
       %vs = tensor.extract_slice %v[%j, 0] [32, 5] [1, 1] : tensor<?x5xf16> to tensor<32x5xf16>
-      %u:3 = attn.online_attention in_rows
+      %u:3 = attn.online_attention layout<mma>
           ins(%qp, %ks, %vs : tensor<16x40xf16>, tensor<32x40xf16>, tensor<32x5xf16>)
           outs(%a0, %a1, %a2 : tensor<16x5xf32>, tensor<16xf32>, tensor<16xf32>)
           at(%c0, %c0, %c0, %j) queries(%rows) exact(%exact)

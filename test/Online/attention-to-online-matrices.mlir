@@ -12,7 +12,7 @@
 // CHECK-DAG: %[[SCALE:.*]] = arith.constant 1.250000e-01 : f32
 // CHECK: %[[PADDED:.*]] = tensor.pad %{{.*}} low[0, 0] high[%{{.*}}, 0]
 // CHECK: tensor<?x64xf16> to tensor<16x64xf16>
-// CHECK: %[[R:.*]]:3 = attn.online_attention in_rows
+// CHECK: %[[R:.*]]:3 = attn.online_attention layout<mma>
 // CHECK-SAME: ins(%[[PADDED]], %{{.*}}, %{{.*}} : tensor<16x64xf16>, tensor<?x64xf16>, tensor<?x64xf16>)
 // CHECK-SAME: outs(%{{.*}} : tensor<16x64xf32>, tensor<16xf32>, tensor<16xf32>)
 // CHECK-SAME: scale(%[[SCALE]] : f32)

@@ -17,7 +17,7 @@
 // CHECK-DAG: %[[VALUES:.*]] = tensor.extract_slice %[[V]][0, 0, 0, 0] [1, 1, %{{.*}}, 16] {{.*}} to tensor<?x16xbf16>
 // CHECK-DAG: %[[O:.*]] = linalg.fill {{.*}} outs(%{{.*}} : tensor<5x16xf32>)
 // CHECK-DAG: %[[L:.*]] = linalg.fill {{.*}} outs(%{{.*}} : tensor<16xf32>)
-// CHECK: %[[R:.*]]:3 = attn.online_attention in_rows
+// CHECK: %[[R:.*]]:3 = attn.online_attention layout<rows>
 // CHECK-SAME: ins(%{{.*}}, %[[KEYS]], %[[VALUES]] : tensor<5x32xf32>, tensor<?x32xbf16>, tensor<?x16xbf16>)
 // CHECK-SAME: outs(%[[O]], %{{.*}}, %{{.*}} : tensor<5x16xf32>, tensor<16xf32>, tensor<16xf32>)
 // CHECK-SAME: queries(%c5)
@@ -30,7 +30,7 @@
 // CHECK: math.log
 // CHECK: tensor.insert_slice {{.*}} into tensor<1x1x5xf32>
 // EIGHT-LABEL: func.func @rows
-// EIGHT: attn.online_attention in_rows {{.*}} outs({{.*}} : tensor<5x16xf32>, tensor<8xf32>, tensor<8xf32>)
+// EIGHT: attn.online_attention layout<rows> {{.*}} outs({{.*}} : tensor<5x16xf32>, tensor<8xf32>, tensor<8xf32>)
 func.func @rows(%q: !q, %k: !k, %v: !v, %o: !o, %l: tensor<1x1x5xf32>,
                 %s: tensor<1xf32>) -> (!o, tensor<1x1x5xf32>) {
   %r:2 = attn.attention ins(%q, %k, %v : !q, !k, !v)
@@ -40,9 +40,9 @@ func.func @rows(%q: !q, %k: !k, %v: !v, %o: !o, %l: tensor<1x1x5xf32>,
 
 // Not more rows than lanes.
 // CHECK-LABEL: func.func @full
-// CHECK: attn.online_attention in_rows {{.*}} outs({{.*}} : tensor<16x32xf32>, tensor<16xf32>, tensor<16xf32>)
+// CHECK: attn.online_attention layout<rows> {{.*}} outs({{.*}} : tensor<16x32xf32>, tensor<16xf32>, tensor<16xf32>)
 // EIGHT-LABEL: func.func @full
-// EIGHT-NOT: in_rows
+// EIGHT-NOT: layout<rows>
 func.func @full(%q: tensor<1x1x16x32xf32>, %k: tensor<1x1x?x32xf32>)
     -> tensor<1x1x16x32xf32> {
   %r = attn.attention
@@ -52,9 +52,9 @@ func.func @full(%q: tensor<1x1x16x32xf32>, %k: tensor<1x1x?x32xf32>)
 }
 
 // CHECK-LABEL: func.func @too_many
-// CHECK-NOT: in_rows
+// CHECK-NOT: layout<rows>
 // EIGHT-LABEL: func.func @too_many
-// EIGHT-NOT: in_rows
+// EIGHT-NOT: layout<rows>
 func.func @too_many(%q: tensor<1x1x17x32xf32>, %k: tensor<1x1x?x32xf32>)
     -> tensor<1x1x17x32xf32> {
   %r = attn.attention
@@ -65,9 +65,9 @@ func.func @too_many(%q: tensor<1x1x17x32xf32>, %k: tensor<1x1x?x32xf32>)
 
 // Heads that end within a vector, of keys or of values.
 // CHECK-LABEL: func.func @key_size
-// CHECK-NOT: in_rows
+// CHECK-NOT: layout<rows>
 // EIGHT-LABEL: func.func @key_size
-// EIGHT: in_rows
+// EIGHT: layout<rows>
 func.func @key_size(%q: tensor<1x1x5x24xf32>, %k: tensor<1x1x?x24xf32>,
                     %v: tensor<1x1x?x16xf32>, %o: tensor<1x1x5x16xf32>)
     -> tensor<1x1x5x16xf32> {
@@ -77,9 +77,9 @@ func.func @key_size(%q: tensor<1x1x5x24xf32>, %k: tensor<1x1x?x24xf32>,
   return %r : tensor<1x1x5x16xf32>
 }
 // CHECK-LABEL: func.func @value_size
-// CHECK-NOT: in_rows
+// CHECK-NOT: layout<rows>
 // EIGHT-LABEL: func.func @value_size
-// EIGHT: in_rows
+// EIGHT: layout<rows>
 func.func @value_size(%q: tensor<1x1x5x16xf32>, %k: tensor<1x1x?x16xf32>,
                       %v: tensor<1x1x?x24xf32>, %o: tensor<1x1x5x24xf32>)
     -> tensor<1x1x5x24xf32> {
@@ -91,7 +91,7 @@ func.func @value_size(%q: tensor<1x1x5x16xf32>, %k: tensor<1x1x?x16xf32>,
 
 // A number of queries that only has a bound, as the last tile of several has.
 // CHECK-LABEL: func.func @bounded
-// CHECK-NOT: in_rows
+// CHECK-NOT: layout<rows>
 // CHECK: attn.online_attention ins
 // EIGHT-LABEL: func.func @bounded
 func.func @bounded(%q: tensor<1x1x?x16xf32>, %k: tensor<1x1x?x16xf32>,

@@ -41,7 +41,7 @@ func.func @tile(%o: tensor<64x32xf32>, %query: tensor<32x32x2xbf16>, %keys: tens
   %no = arith.constant false
   %zero = arith.constant 0.0 : f32
   %o0 = linalg.fill ins(%zero : f32) outs(%o : tensor<64x32xf32>) -> tensor<64x32xf32>
-  %r:3 = attn.online_attention ins(%query, %keys, %values : tensor<32x32x2xbf16>, tensor<?x64xbf16>, tensor<?x64x32xbf16>)
+  %r:3 = attn.online_attention layout<pairs> packed_values ins(%query, %keys, %values : tensor<32x32x2xbf16>, tensor<?x64xbf16>, tensor<?x64x32xbf16>)
     outs(%o0, %m, %l : tensor<64x32xf32>, tensor<32xf32>, tensor<32xf32>)
     at(%c0, %c0, %i, %c0) queries(%n) exact(%no) mask {
     ^bb0(%b: index, %h: index, %p: index, %j: index):
@@ -60,7 +60,7 @@ func.func @continues(%query: tensor<32x32x2xbf16>, %keys: tensor<?x64xbf16>,
   %c0 = arith.constant 0 : index
   %n = arith.constant 32 : index
   %no = arith.constant false
-  %r:3 = attn.online_attention ins(%query, %keys, %values : tensor<32x32x2xbf16>, tensor<?x64xbf16>, tensor<?x64x32xbf16>)
+  %r:3 = attn.online_attention layout<pairs> packed_values ins(%query, %keys, %values : tensor<32x32x2xbf16>, tensor<?x64xbf16>, tensor<?x64x32xbf16>)
     outs(%o, %m, %l : tensor<64x32xf32>, tensor<32xf32>, tensor<32xf32>)
     at(%c0, %c0, %i, %c0) queries(%n) exact(%no) mask {
     ^bb0(%b: index, %h: index, %p: index, %j: index):

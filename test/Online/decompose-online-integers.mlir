@@ -69,7 +69,7 @@ func.func @integers(%k: tensor<?x32xi8>, %v: tensor<?x16xi8>, %ks: tensor<?xf32>
     %element = arith.mulf %number, %scale : f32
     linalg.yield %element : f32
   } -> tensor<?x16xf32>
-  %r:3 = attn.online_attention in_rows
+  %r:3 = attn.online_attention layout<rows>
       ins(%q, %key, %value : !q, tensor<?x32xf32>, tensor<?x16xf32>)
       outs(%o, %m, %l : !o, !l, !l) at(%c0, %c0, %c0, %c0) queries(%c3)
       exact(%exact) -> !o, !l, !l
@@ -99,7 +99,7 @@ func.func @head_size(%k: tensor<32x48xi8>, %v: tensor<32x16xf32>, %ks: tensor<32
     linalg.yield %element : f32
   } -> tensor<32x48xf32>
   // expected-remark @+1 {{multiplies keys of i8 as numbers of f32: the head size, 48, is not a multiple of 32}}
-  %r:3 = attn.online_attention in_rows
+  %r:3 = attn.online_attention layout<rows>
       ins(%q, %key, %v : !q, tensor<32x48xf32>, tensor<32x16xf32>)
       outs(%o, %m, %l : !o, !l, !l) at(%c0, %c0, %c0, %c0) queries(%c3)
       exact(%exact) -> !o, !l, !l

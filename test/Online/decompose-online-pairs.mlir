@@ -42,7 +42,8 @@ func.func @plain(%q: !q, %k: !k, %v: !v, %acc: !o, %m: !l, %l: !l, %n: index,
                  %scale: f32) -> (!o, !l, !l) {
   %c0 = arith.constant 0 : index
   %no = arith.constant false
-  %r:3 = attn.online_attention ins(%q, %k, %v : !q, !k, !v)
+  %r:3 = attn.online_attention layout<pairs> packed_values
+      ins(%q, %k, %v : !q, !k, !v)
       outs(%acc, %m, %l : !o, !l, !l) at(%c0, %c0, %c0, %c0) queries(%n)
       exact(%no) scale(%scale : f32) -> !o, !l, !l
   return %r#0, %r#1, %r#2 : !o, !l, !l
@@ -62,7 +63,8 @@ func.func @plain(%q: !q, %k: !k, %v: !v, %acc: !o, %m: !l, %l: !l, %n: index,
 func.func @exact(%q: !q, %k: !k, %v: !v, %acc: !o, %m: !l, %l: !l, %n: index,
                  %exact: i1) -> (!o, !l, !l) {
   %c0 = arith.constant 0 : index
-  %r:3 = attn.online_attention ins(%q, %k, %v : !q, !k, !v)
+  %r:3 = attn.online_attention layout<pairs> packed_values
+      ins(%q, %k, %v : !q, !k, !v)
       outs(%acc, %m, %l : !o, !l, !l) at(%c0, %c0, %c0, %c0) queries(%n)
       exact(%exact) -> !o, !l, !l
   return %r#0, %r#1, %r#2 : !o, !l, !l
@@ -82,7 +84,7 @@ func.func @exact(%q: !q, %k: !k, %v: !v, %acc: !o, %m: !l, %l: !l, %n: index,
 func.func @block(%v: tensor<100x24xbf16>, %q: !q, %k: !k, %acc: !o, %m: !l,
                  %l: !l, %n: index, %exact: i1) -> (!o, !l, !l) {
   %c0 = arith.constant 0 : index
-  %r:3 = attn.online_attention
+  %r:3 = attn.online_attention layout<pairs>
       ins(%q, %k, %v : !q, !k, tensor<100x24xbf16>)
       outs(%acc, %m, %l : !o, !l, !l) at(%c0, %c0, %c0, %c0) queries(%n)
       exact(%exact) -> !o, !l, !l

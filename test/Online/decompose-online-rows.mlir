@@ -33,7 +33,7 @@ func.func @rows(%q: !q, %k: !k, %v: !v, %o: !o, %m: !l, %l: !l) -> !o {
   %c0 = arith.constant 0 : index
   %c3 = arith.constant 3 : index
   %no = arith.constant false
-  %r:3 = attn.online_attention in_rows ins(%q, %k, %v : !q, !k, !v)
+  %r:3 = attn.online_attention layout<rows> ins(%q, %k, %v : !q, !k, !v)
       outs(%o, %m, %l : !o, !l, !l) at(%c0, %c0, %c0, %c0) queries(%c3)
       exact(%no) -> !o, !l, !l
   return %r#0 : !o
@@ -57,7 +57,7 @@ func.func @exact(%q: !q, %k: !k, %v: !v, %o: !o, %m: !l, %l: !l, %exact: i1)
     -> !o {
   %c0 = arith.constant 0 : index
   %c3 = arith.constant 3 : index
-  %r:3 = attn.online_attention in_rows ins(%q, %k, %v : !q, !k, !v)
+  %r:3 = attn.online_attention layout<rows> ins(%q, %k, %v : !q, !k, !v)
       outs(%o, %m, %l : !o, !l, !l) at(%c0, %c0, %c0, %c0) queries(%c3)
       exact(%exact) -> !o, !l, !l
   return %r#0 : !o
@@ -110,7 +110,7 @@ func.func @quantized(%k: tensor<?x32xi8>, %v: tensor<?x16xi8>, %ks: tensor<?xf32
     %element = arith.mulf %number, %scale : f32
     linalg.yield %element : f32
   } -> tensor<?x16xf32>
-  %r:3 = attn.online_attention in_rows
+  %r:3 = attn.online_attention layout<rows>
       ins(%q, %key, %value : !q, tensor<?x32xf32>, tensor<?x16xf32>)
       outs(%o, %m, %l : !o, !l, !l) at(%c0, %c0, %c0, %c0) queries(%c3)
       exact(%exact) -> !o, !l, !l

@@ -75,7 +75,7 @@ func.func @packs(%k: tensor<64x32xbf16>, %v: tensor<2x16x32xbf16>,
   %c64 = arith.constant 64 : index
   %c500 = arith.constant 500 : index
   %no = arith.constant false
-  %r:3 = attn.online_attention
+  %r:3 = attn.online_attention layout<pairs> packed_values
       ins(%q, %k, %v : tensor<16x32x2xbf16>, tensor<64x32xbf16>,
           tensor<2x16x32xbf16>)
       outs(%acc, %m, %l : !q, !l, !l) at(%c0, %c0, %c500, %c64) queries(%c32)

@@ -126,7 +126,7 @@ func.func @aligned(%q: !q, %k: tensor<1000x16xf32>, %acc: !q, %m: !l, %l: !l,
 // CHECK-NOT: scf.for
 // CHECK: tensor.extract_slice %{{.*}}[64, 0] [68, 16]
 // CHECK: tensor.extract_slice %{{.*}}[2, 0, 0] [3, 16, 32]
-// CHECK: attn.online_attention {{.*}} at(%c0, %c0, %c100, %c64)
+// CHECK: attn.online_attention layout<pairs> packed_values {{.*}} at(%c0, %c0, %c100, %c64)
 func.func @pairs(%q: tensor<8x32x2xbf16>, %k: tensor<1000x16xbf16>,
                  %v: tensor<32x16x32xbf16>, %acc: !q, %m: !l, %l: !l)
     -> (!q, !l, !l) {
@@ -134,7 +134,7 @@ func.func @pairs(%q: tensor<8x32x2xbf16>, %k: tensor<1000x16xbf16>,
   %c32 = arith.constant 32 : index
   %c100 = arith.constant 100 : index
   %no = arith.constant false
-  %r:3 = attn.online_attention
+  %r:3 = attn.online_attention layout<pairs> packed_values
       ins(%q, %k, %v : tensor<8x32x2xbf16>, tensor<1000x16xbf16>,
           tensor<32x16x32xbf16>)
       outs(%acc, %m, %l : !q, !l, !l) at(%c0, %c0, %c100, %c0) queries(%c32)

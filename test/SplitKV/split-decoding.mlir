@@ -10,7 +10,7 @@
 // CHECK: tensor.pad
 // CHECK: : tensor<4x64xf16> to tensor<16x64xf16>
 // CHECK: arith.muli %[[N]],
-// CHECK: attn.online_attention in_rows ins({{.*}} : tensor<16x64xf16>, tensor<?x64xf16>, tensor<?x64xf16>)
+// CHECK: attn.online_attention layout<mma> ins({{.*}} : tensor<16x64xf16>, tensor<?x64xf16>, tensor<?x64xf16>)
 // CHECK: tensor.parallel_insert_slice {{.*}}[%[[B]], %[[H]], %[[N]], 0, 0] [1, 1, 1, 4, 64]
 // CHECK: scf.forall (%[[B2:.*]], %[[H2:.*]], %[[R:.*]], %[[D:.*]]) in (2, 2, 4, 64)
 // CHECK: %[[M:.*]] = scf.for %[[PART:.*]] = %c0{{.*}} to %c12

@@ -15,7 +15,7 @@
 // CHECK: %[[STATES:.*]]:3 = scf.forall (%[[I:.*]], %[[H:.*]], %[[C:.*]]) in (%[[B]], 2, %[[COUNT]])
 // CHECK-SAME: -> (tensor<?x2x?x3x16xf32>, tensor<?x2x?x16xf32>, tensor<?x2x?x16xf32>)
 // CHECK: %[[BEGIN:.*]] = arith.muli %[[C]], %c512
-// CHECK: attn.online_attention in_rows {{.*}} at(%c0, %c0, %c0, %[[BEGIN]])
+// CHECK: attn.online_attention layout<rows> {{.*}} at(%c0, %c0, %c0, %[[BEGIN]])
 // CHECK: tensor.parallel_insert_slice %{{.*}} into %{{.*}}[%[[I]], %[[H]], %[[C]], 0, 0] [1, 1, 1, 3, 16]
 // CHECK: scf.forall (%[[I:.*]], %[[H:.*]]) in (%[[B]], 2)
 // CHECK-DAG: %[[OI:.*]] = tensor.extract_slice %[[STATES]]#0[%[[I]], %[[H]], 0, 0, 0] [1, 1, %[[COUNT]], 3, 16] [1, 1, 1, 1, 1] : tensor<?x2x?x3x16xf32> to tensor<?x3x16xf32>
@@ -46,7 +46,7 @@ func.func @all_keys(%query: tensor<?x2x3x16xf32>, %key: tensor<?x2x?x16xf32>,
     %o0 = linalg.fill ins(%zero : f32) outs(%e0 : tensor<3x16xf32>) -> tensor<3x16xf32>
     %m0 = linalg.fill ins(%infinity : f32) outs(%e1 : tensor<16xf32>) -> tensor<16xf32>
     %l0 = linalg.fill ins(%zero : f32) outs(%e1 : tensor<16xf32>) -> tensor<16xf32>
-    %s:3 = attn.online_attention in_rows
+    %s:3 = attn.online_attention layout<rows>
         ins(%q, %k, %k : tensor<3x16xf32>, tensor<?x16xf32>, tensor<?x16xf32>)
         outs(%o0, %m0, %l0 : tensor<3x16xf32>, tensor<16xf32>, tensor<16xf32>)
         at(%c0, %c0, %c0, %c0) queries(%c3) exact(%no)
@@ -79,7 +79,7 @@ func.func @all_keys(%query: tensor<?x2x3x16xf32>, %key: tensor<?x2x?x16xf32>,
 // CHECK: %[[FIRST:.*]] = arith.andi %{{.*}}, %c-256
 // CHECK: %[[OFFSET:.*]] = arith.muli %[[C]], %c512
 // CHECK: %[[BEGIN:.*]] = arith.addi %[[FIRST]], %[[OFFSET]]
-// CHECK: attn.online_attention in_rows {{.*}} at(%c0, %c0, %{{.*}}, %[[BEGIN]])
+// CHECK: attn.online_attention layout<rows> {{.*}} at(%c0, %c0, %{{.*}}, %[[BEGIN]])
 func.func @window(%positions: tensor<?xi32>, %query: tensor<?x2x3x16xf32>,
     %key: tensor<?x2x?x16xf32>, %out: tensor<?x2x3x16xf32>, %batch: index,
     %keys: index) -> tensor<?x2x3x16xf32> {
@@ -101,7 +101,7 @@ func.func @window(%positions: tensor<?xi32>, %query: tensor<?x2x3x16xf32>,
     %o0 = linalg.fill ins(%zero : f32) outs(%e0 : tensor<3x16xf32>) -> tensor<3x16xf32>
     %m0 = linalg.fill ins(%infinity : f32) outs(%e1 : tensor<16xf32>) -> tensor<16xf32>
     %l0 = linalg.fill ins(%zero : f32) outs(%e1 : tensor<16xf32>) -> tensor<16xf32>
-    %s:3 = attn.online_attention in_rows
+    %s:3 = attn.online_attention layout<rows>
         ins(%q, %k, %k : tensor<3x16xf32>, tensor<?x16xf32>, tensor<?x16xf32>)
         outs(%o0, %m0, %l0 : tensor<3x16xf32>, tensor<16xf32>, tensor<16xf32>)
         at(%c0, %c0, %position, %c0) queries(%c3) exact(%no) mask {

@@ -25,7 +25,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/AttnOps.h"
-#include "dialect/Online/MatrixUnits.h"
 #include "lib/GPU/OnlineToVector/BlockToVector.h"
 #include "lib/GPU/OnlineToVector/RegionToVector.h"
 #include "lib/GPU/Passes.h"
@@ -273,11 +272,14 @@ private:
   }
 
   LogicalResult convertBlock(OnlineAttentionOp op) {
-    if (Type element = getElementTypeOrSelf(op.getKey());
-        !isForMatrixUnits(op) && !element.isF32())
-      return op.emitOpError(
-                 "is lowered for a GPU in f16, bf16 and f32 only, got ")
-             << element;
+    if (op.getLayout() != OnlineLayout::Mma)
+      return op.emitOpError("is lowered for a GPU in layout<mma> only, got ")
+             << "layout<" << stringifyOnlineLayout(op.getLayout()) << ">";
+    Type type = getElementTypeOrSelf(op.getQueryMutable().get());
+    if (Type element = getElementTypeOrSelf(op.getKey()); element != type)
+      return op.emitOpError("is lowered for a GPU with keys of the type of "
+                            "queries only, ")
+             << type << ", got " << element;
     FailureOr<int64_t> bound = ValueBoundsConstraintSet::computeConstantBound(
         presburger::BoundType::UB, {op.getKey(), 0}, /*stopCondition=*/nullptr,
         /*closedUB=*/true);

@@ -8,7 +8,7 @@
 
 func.func @query_rank(%q: tensor<8xf32>, %k: tensor<9x16xf32>, %v: tensor<9x4xf32>,
     %o: tensor<4x8xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>, %n: index, %e: i1) {
-  // expected-error @below {{operand 'query': expected shape (Dk, L) of a float type or (Dk/2, L, 2) of bf16, got 'tensor<8xf32>'}}
+  // expected-error @below {{operand 'query': expected shape (Dk, L) of a float type in layout<lanes>, got 'tensor<8xf32>'}}
   %r:3 = attn.online_attention
       ins(%q, %k, %v : tensor<8xf32>, tensor<9x16xf32>, tensor<9x4xf32>)
       outs(%o, %m, %l : tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>)
@@ -21,7 +21,7 @@ func.func @query_rank(%q: tensor<8xf32>, %k: tensor<9x16xf32>, %v: tensor<9x4xf3
 
 func.func @query_type(%q: tensor<16x8xi32>, %k: tensor<9x16xf32>, %v: tensor<9x4xf32>,
     %o: tensor<4x8xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>, %n: index, %e: i1) {
-  // expected-error @below {{operand 'query': expected shape (Dk, L) of a float type or (Dk/2, L, 2) of bf16, got 'tensor<16x8xi32>'}}
+  // expected-error @below {{operand 'query': expected shape (Dk, L) of a float type in layout<lanes>, got 'tensor<16x8xi32>'}}
   %r:3 = attn.online_attention
       ins(%q, %k, %v : tensor<16x8xi32>, tensor<9x16xf32>, tensor<9x4xf32>)
       outs(%o, %m, %l : tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>)
@@ -266,8 +266,8 @@ func.func @scale(%q: tensor<16x8xf32>, %k: tensor<9x16xf32>, %v: tensor<9x4xf32>
 
 func.func @pairs_of_three(%q: tensor<8x16x3xbf16>, %k: tensor<40x16xbf16>, %v: tensor<2x4x32xbf16>,
     %o: tensor<4x16xf32>, %m: tensor<16xf32>, %l: tensor<16xf32>, %n: index, %e: i1) {
-  // expected-error @below {{operand 'query': expected shape (8, 16, 2) of 'bf16', got 'tensor<8x16x3xbf16>'}}
-  %r:3 = attn.online_attention
+  // expected-error @below {{operand 'query': expected shape (Dk/2, L, 2) of bf16 in layout<pairs>, got 'tensor<8x16x3xbf16>'}}
+  %r:3 = attn.online_attention layout<pairs> packed_values
       ins(%q, %k, %v : tensor<8x16x3xbf16>, tensor<40x16xbf16>, tensor<2x4x32xbf16>)
       outs(%o, %m, %l : tensor<4x16xf32>, tensor<16xf32>, tensor<16xf32>)
       at(%n, %n, %n, %n) queries(%n) exact(%e)
@@ -279,8 +279,8 @@ func.func @pairs_of_three(%q: tensor<8x16x3xbf16>, %k: tensor<40x16xbf16>, %v: t
 
 func.func @pairs_of_f16(%q: tensor<8x16x2xf16>, %k: tensor<40x16xf16>, %v: tensor<2x4x32xf16>,
     %o: tensor<4x16xf32>, %m: tensor<16xf32>, %l: tensor<16xf32>, %n: index, %e: i1) {
-  // expected-error @below {{operand 'query': expected shape (8, 16, 2) of 'bf16', got 'tensor<8x16x2xf16>'}}
-  %r:3 = attn.online_attention
+  // expected-error @below {{operand 'query': expected shape (Dk/2, L, 2) of bf16 in layout<pairs>, got 'tensor<8x16x2xf16>'}}
+  %r:3 = attn.online_attention layout<pairs> packed_values
       ins(%q, %k, %v : tensor<8x16x2xf16>, tensor<40x16xf16>, tensor<2x4x32xf16>)
       outs(%o, %m, %l : tensor<4x16xf32>, tensor<16xf32>, tensor<16xf32>)
       at(%n, %n, %n, %n) queries(%n) exact(%e)
@@ -293,7 +293,7 @@ func.func @pairs_of_f16(%q: tensor<8x16x2xf16>, %k: tensor<40x16xf16>, %v: tenso
 func.func @pairs_key_size(%q: tensor<8x16x2xbf16>, %k: tensor<40x15xbf16>, %v: tensor<2x4x32xbf16>,
     %o: tensor<4x16xf32>, %m: tensor<16xf32>, %l: tensor<16xf32>, %n: index, %e: i1) {
   // expected-error @below {{operand 'key': expected shape (any, 16) of 'bf16', got 'tensor<40x15xbf16>'}}
-  %r:3 = attn.online_attention
+  %r:3 = attn.online_attention layout<pairs> packed_values
       ins(%q, %k, %v : tensor<8x16x2xbf16>, tensor<40x15xbf16>, tensor<2x4x32xbf16>)
       outs(%o, %m, %l : tensor<4x16xf32>, tensor<16xf32>, tensor<16xf32>)
       at(%n, %n, %n, %n) queries(%n) exact(%e)
@@ -305,8 +305,8 @@ func.func @pairs_key_size(%q: tensor<8x16x2xbf16>, %k: tensor<40x15xbf16>, %v: t
 
 func.func @pairs_value_rank(%q: tensor<8x16x2xbf16>, %k: tensor<40x16xbf16>, %v: tensor<40xbf16>,
     %o: tensor<4x16xf32>, %m: tensor<16xf32>, %l: tensor<16xf32>, %n: index, %e: i1) {
-  // expected-error @below {{operand 'value': expected shape (Skv, Dv) or (T, Dv, 32), got 'tensor<40xbf16>'}}
-  %r:3 = attn.online_attention
+  // expected-error @below {{operand 'value': expected shape (Skv, Dv), got 'tensor<40xbf16>'}}
+  %r:3 = attn.online_attention layout<pairs>
       ins(%q, %k, %v : tensor<8x16x2xbf16>, tensor<40x16xbf16>, tensor<40xbf16>)
       outs(%o, %m, %l : tensor<4x16xf32>, tensor<16xf32>, tensor<16xf32>)
       at(%n, %n, %n, %n) queries(%n) exact(%e)
@@ -319,7 +319,7 @@ func.func @pairs_value_rank(%q: tensor<8x16x2xbf16>, %k: tensor<40x16xbf16>, %v:
 func.func @pairs_pack_size(%q: tensor<8x16x2xbf16>, %k: tensor<40x16xbf16>, %v: tensor<3x4x16xbf16>,
     %o: tensor<4x16xf32>, %m: tensor<16xf32>, %l: tensor<16xf32>, %n: index, %e: i1) {
   // expected-error @below {{operand 'value': expected shape (any, 4, 32) of 'bf16', got 'tensor<3x4x16xbf16>'}}
-  %r:3 = attn.online_attention
+  %r:3 = attn.online_attention layout<pairs> packed_values
       ins(%q, %k, %v : tensor<8x16x2xbf16>, tensor<40x16xbf16>, tensor<3x4x16xbf16>)
       outs(%o, %m, %l : tensor<4x16xf32>, tensor<16xf32>, tensor<16xf32>)
       at(%n, %n, %n, %n) queries(%n) exact(%e)
@@ -332,7 +332,7 @@ func.func @pairs_pack_size(%q: tensor<8x16x2xbf16>, %k: tensor<40x16xbf16>, %v: 
 func.func @pairs_packs(%q: tensor<8x16x2xbf16>, %k: tensor<40x16xbf16>, %v: tensor<1x4x32xbf16>,
     %o: tensor<4x16xf32>, %m: tensor<16xf32>, %l: tensor<16xf32>, %n: index, %e: i1) {
   // expected-error @below {{operand 'value': expected 2 packs of the keys, got 1}}
-  %r:3 = attn.online_attention
+  %r:3 = attn.online_attention layout<pairs> packed_values
       ins(%q, %k, %v : tensor<8x16x2xbf16>, tensor<40x16xbf16>, tensor<1x4x32xbf16>)
       outs(%o, %m, %l : tensor<4x16xf32>, tensor<16xf32>, tensor<16xf32>)
       at(%n, %n, %n, %n) queries(%n) exact(%e)
@@ -345,7 +345,7 @@ func.func @pairs_packs(%q: tensor<8x16x2xbf16>, %k: tensor<40x16xbf16>, %v: tens
 func.func @pairs_state(%q: tensor<8x16x2xbf16>, %k: tensor<40x16xbf16>, %v: tensor<2x4x32xbf16>,
     %o: tensor<4x16xbf16>, %m: tensor<16xbf16>, %l: tensor<16xbf16>, %n: index, %e: i1) {
   // expected-error @below {{operand 'accumulator': expected shape (4, 16) of 'f32', got 'tensor<4x16xbf16>'}}
-  %r:3 = attn.online_attention
+  %r:3 = attn.online_attention layout<pairs> packed_values
       ins(%q, %k, %v : tensor<8x16x2xbf16>, tensor<40x16xbf16>, tensor<2x4x32xbf16>)
       outs(%o, %m, %l : tensor<4x16xbf16>, tensor<16xbf16>, tensor<16xbf16>)
       at(%n, %n, %n, %n) queries(%n) exact(%e)
@@ -358,7 +358,7 @@ func.func @pairs_state(%q: tensor<8x16x2xbf16>, %k: tensor<40x16xbf16>, %v: tens
 func.func @pairs_scale(%q: tensor<8x16x2xbf16>, %k: tensor<40x16xbf16>, %v: tensor<2x4x32xbf16>,
     %o: tensor<4x16xf32>, %m: tensor<16xf32>, %l: tensor<16xf32>, %n: index, %e: i1, %f: bf16) {
   // expected-error @below {{operand 'scale': expected 'f32', got 'bf16'}}
-  %r:3 = attn.online_attention
+  %r:3 = attn.online_attention layout<pairs> packed_values
       ins(%q, %k, %v : tensor<8x16x2xbf16>, tensor<40x16xbf16>, tensor<2x4x32xbf16>)
       outs(%o, %m, %l : tensor<4x16xf32>, tensor<16xf32>, tensor<16xf32>)
       at(%n, %n, %n, %n) queries(%n) exact(%e) scale(%f : bf16)
@@ -372,8 +372,8 @@ func.func @pairs_scale(%q: tensor<8x16x2xbf16>, %k: tensor<40x16xbf16>, %v: tens
 
 func.func @rows_in_pairs(%q: tensor<3x8x2xbf16>, %k: tensor<9x16xbf16>, %v: tensor<9x32xbf16>,
     %o: tensor<3x32xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>, %n: index, %e: i1) {
-  // expected-error @below {{operand 'query': expected shape (n, Dk) of a float type, got 'tensor<3x8x2xbf16>'}}
-  %r:3 = attn.online_attention in_rows
+  // expected-error @below {{operand 'query': expected shape (n, Dk) of a float type in layout<rows>, got 'tensor<3x8x2xbf16>'}}
+  %r:3 = attn.online_attention layout<rows>
       ins(%q, %k, %v : tensor<3x8x2xbf16>, tensor<9x16xbf16>, tensor<9x32xbf16>)
       outs(%o, %m, %l : tensor<3x32xf32>, tensor<8xf32>, tensor<8xf32>)
       at(%n, %n, %n, %n) queries(%n) exact(%e)
@@ -385,8 +385,8 @@ func.func @rows_in_pairs(%q: tensor<3x8x2xbf16>, %k: tensor<9x16xbf16>, %v: tens
 
 func.func @rows_query_type(%q: tensor<3x16xi32>, %k: tensor<9x16xf16>, %v: tensor<9x32xf16>,
     %o: tensor<3x32xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>, %n: index, %e: i1) {
-  // expected-error @below {{operand 'query': expected shape (n, Dk) of a float type, got 'tensor<3x16xi32>'}}
-  %r:3 = attn.online_attention in_rows
+  // expected-error @below {{operand 'query': expected shape (n, Dk) of a float type in layout<rows>, got 'tensor<3x16xi32>'}}
+  %r:3 = attn.online_attention layout<rows>
       ins(%q, %k, %v : tensor<3x16xi32>, tensor<9x16xf16>, tensor<9x32xf16>)
       outs(%o, %m, %l : tensor<3x32xf32>, tensor<8xf32>, tensor<8xf32>)
       at(%n, %n, %n, %n) queries(%n) exact(%e)
@@ -397,10 +397,10 @@ func.func @rows_query_type(%q: tensor<3x16xi32>, %k: tensor<9x16xf16>, %v: tenso
 // -----
 
 // Narrower queries have the type of the keys, and a state of f32.
-func.func @matrices_state(%q: tensor<16x16xf16>, %k: tensor<9x16xf16>, %v: tensor<9x32xf16>,
+func.func @mma_state(%q: tensor<16x16xf16>, %k: tensor<9x16xf16>, %v: tensor<9x32xf16>,
     %o: tensor<16x32xf64>, %m: tensor<16xf64>, %l: tensor<16xf64>, %n: index, %e: i1) {
   // expected-error @below {{operand 'accumulator': expected shape (16, 32) of 'f32', got 'tensor<16x32xf64>'}}
-  %r:3 = attn.online_attention in_rows
+  %r:3 = attn.online_attention layout<mma>
       ins(%q, %k, %v : tensor<16x16xf16>, tensor<9x16xf16>, tensor<9x32xf16>)
       outs(%o, %m, %l : tensor<16x32xf64>, tensor<16xf64>, tensor<16xf64>)
       at(%n, %n, %n, %n) queries(%n) exact(%e)
@@ -413,7 +413,7 @@ func.func @matrices_state(%q: tensor<16x16xf16>, %k: tensor<9x16xf16>, %v: tenso
 func.func @rows_any_number(%q: tensor<?x16xf32>, %k: tensor<9x16xf16>, %v: tensor<9x32xf16>,
     %o: tensor<3x32xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>, %n: index, %e: i1) {
   // expected-error @below {{operand 'query': expected dimension 0 to be static and at least 1, got 'tensor<?x16xf32>'}}
-  %r:3 = attn.online_attention in_rows
+  %r:3 = attn.online_attention layout<rows>
       ins(%q, %k, %v : tensor<?x16xf32>, tensor<9x16xf16>, tensor<9x32xf16>)
       outs(%o, %m, %l : tensor<3x32xf32>, tensor<8xf32>, tensor<8xf32>)
       at(%n, %n, %n, %n) queries(%n) exact(%e)
@@ -426,7 +426,7 @@ func.func @rows_any_number(%q: tensor<?x16xf32>, %k: tensor<9x16xf16>, %v: tenso
 func.func @rows_value_rank(%q: tensor<3x16xf32>, %k: tensor<9x16xf16>, %v: tensor<1x32x32xf16>,
     %o: tensor<3x32xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>, %n: index, %e: i1) {
   // expected-error @below {{operand 'value': expected shape (Skv, Dv), got 'tensor<1x32x32xf16>'}}
-  %r:3 = attn.online_attention in_rows
+  %r:3 = attn.online_attention layout<rows>
       ins(%q, %k, %v : tensor<3x16xf32>, tensor<9x16xf16>, tensor<1x32x32xf16>)
       outs(%o, %m, %l : tensor<3x32xf32>, tensor<8xf32>, tensor<8xf32>)
       at(%n, %n, %n, %n) queries(%n) exact(%e)
@@ -439,7 +439,7 @@ func.func @rows_value_rank(%q: tensor<3x16xf32>, %k: tensor<9x16xf16>, %v: tenso
 func.func @rows_maximum(%q: tensor<3x16xf32>, %k: tensor<9x16xf16>, %v: tensor<9x32xf16>,
     %o: tensor<3x32xf32>, %m: tensor<2xf32>, %l: tensor<2xf32>, %n: index, %e: i1) {
   // expected-error @below {{operand 'maximum': expected at least 3 queries, got 'tensor<2xf32>'}}
-  %r:3 = attn.online_attention in_rows
+  %r:3 = attn.online_attention layout<rows>
       ins(%q, %k, %v : tensor<3x16xf32>, tensor<9x16xf16>, tensor<9x32xf16>)
       outs(%o, %m, %l : tensor<3x32xf32>, tensor<2xf32>, tensor<2xf32>)
       at(%n, %n, %n, %n) queries(%n) exact(%e)
@@ -452,7 +452,7 @@ func.func @rows_maximum(%q: tensor<3x16xf32>, %k: tensor<9x16xf16>, %v: tensor<9
 func.func @rows_any_maximum(%q: tensor<3x16xf32>, %k: tensor<9x16xf16>, %v: tensor<9x32xf16>,
     %o: tensor<3x32xf32>, %m: tensor<?xf32>, %l: tensor<8xf32>, %n: index, %e: i1) {
   // expected-error @below {{operand 'maximum': expected at least 3 queries, got 'tensor<?xf32>'}}
-  %r:3 = attn.online_attention in_rows
+  %r:3 = attn.online_attention layout<rows>
       ins(%q, %k, %v : tensor<3x16xf32>, tensor<9x16xf16>, tensor<9x32xf16>)
       outs(%o, %m, %l : tensor<3x32xf32>, tensor<?xf32>, tensor<8xf32>)
       at(%n, %n, %n, %n) queries(%n) exact(%e)
@@ -465,7 +465,7 @@ func.func @rows_any_maximum(%q: tensor<3x16xf32>, %k: tensor<9x16xf16>, %v: tens
 func.func @rows_maximum_rank(%q: tensor<3x16xf32>, %k: tensor<9x16xf16>, %v: tensor<9x32xf16>,
     %o: tensor<3x32xf32>, %m: tensor<8x1xf32>, %l: tensor<8xf32>, %n: index, %e: i1) {
   // expected-error @below {{operand 'maximum': expected at least 3 queries, got 'tensor<8x1xf32>'}}
-  %r:3 = attn.online_attention in_rows
+  %r:3 = attn.online_attention layout<rows>
       ins(%q, %k, %v : tensor<3x16xf32>, tensor<9x16xf16>, tensor<9x32xf16>)
       outs(%o, %m, %l : tensor<3x32xf32>, tensor<8x1xf32>, tensor<8xf32>)
       at(%n, %n, %n, %n) queries(%n) exact(%e)
@@ -478,7 +478,7 @@ func.func @rows_maximum_rank(%q: tensor<3x16xf32>, %k: tensor<9x16xf16>, %v: ten
 func.func @rows_maximum_type(%q: tensor<3x16xf32>, %k: tensor<9x16xf16>, %v: tensor<9x32xf16>,
     %o: tensor<3x32xf32>, %m: tensor<8xf64>, %l: tensor<8xf32>, %n: index, %e: i1) {
   // expected-error @below {{operand 'maximum': expected shape (8) of 'f32', got 'tensor<8xf64>'}}
-  %r:3 = attn.online_attention in_rows
+  %r:3 = attn.online_attention layout<rows>
       ins(%q, %k, %v : tensor<3x16xf32>, tensor<9x16xf16>, tensor<9x32xf16>)
       outs(%o, %m, %l : tensor<3x32xf32>, tensor<8xf64>, tensor<8xf32>)
       at(%n, %n, %n, %n) queries(%n) exact(%e)
@@ -491,7 +491,7 @@ func.func @rows_maximum_type(%q: tensor<3x16xf32>, %k: tensor<9x16xf16>, %v: ten
 func.func @rows_sum(%q: tensor<3x16xf32>, %k: tensor<9x16xf16>, %v: tensor<9x32xf16>,
     %o: tensor<3x32xf32>, %m: tensor<8xf32>, %l: tensor<3xf32>, %n: index, %e: i1) {
   // expected-error @below {{operand 'sum': expected shape (8) of 'f32', got 'tensor<3xf32>'}}
-  %r:3 = attn.online_attention in_rows
+  %r:3 = attn.online_attention layout<rows>
       ins(%q, %k, %v : tensor<3x16xf32>, tensor<9x16xf16>, tensor<9x32xf16>)
       outs(%o, %m, %l : tensor<3x32xf32>, tensor<8xf32>, tensor<3xf32>)
       at(%n, %n, %n, %n) queries(%n) exact(%e)
@@ -504,7 +504,7 @@ func.func @rows_sum(%q: tensor<3x16xf32>, %k: tensor<9x16xf16>, %v: tensor<9x32x
 func.func @rows_accumulator(%q: tensor<3x16xf32>, %k: tensor<9x16xf16>, %v: tensor<9x32xf16>,
     %o: tensor<32x8xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>, %n: index, %e: i1) {
   // expected-error @below {{operand 'accumulator': expected shape (3, 32) of 'f32', got 'tensor<32x8xf32>'}}
-  %r:3 = attn.online_attention in_rows
+  %r:3 = attn.online_attention layout<rows>
       ins(%q, %k, %v : tensor<3x16xf32>, tensor<9x16xf16>, tensor<9x32xf16>)
       outs(%o, %m, %l : tensor<32x8xf32>, tensor<8xf32>, tensor<8xf32>)
       at(%n, %n, %n, %n) queries(%n) exact(%e)
@@ -517,7 +517,7 @@ func.func @rows_accumulator(%q: tensor<3x16xf32>, %k: tensor<9x16xf16>, %v: tens
 func.func @rows_wide_key(%q: tensor<3x16xf32>, %k: tensor<9x16xf64>, %v: tensor<9x32xf64>,
     %o: tensor<3x32xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>, %n: index, %e: i1) {
   // expected-error @below {{operand 'key': expected 'f32' or a narrower float type, got 'tensor<9x16xf64>'}}
-  %r:3 = attn.online_attention in_rows
+  %r:3 = attn.online_attention layout<rows>
       ins(%q, %k, %v : tensor<3x16xf32>, tensor<9x16xf64>, tensor<9x32xf64>)
       outs(%o, %m, %l : tensor<3x32xf32>, tensor<8xf32>, tensor<8xf32>)
       at(%n, %n, %n, %n) queries(%n) exact(%e)
@@ -530,7 +530,7 @@ func.func @rows_wide_key(%q: tensor<3x16xf32>, %k: tensor<9x16xf64>, %v: tensor<
 func.func @rows_as_wide_key(%q: tensor<3x16xf16>, %k: tensor<9x16xbf16>, %v: tensor<9x32xbf16>,
     %o: tensor<3x32xf16>, %m: tensor<8xf16>, %l: tensor<8xf16>, %n: index, %e: i1) {
   // expected-error @below {{operand 'key': expected 'f16' or a narrower float type, got 'tensor<9x16xbf16>'}}
-  %r:3 = attn.online_attention in_rows
+  %r:3 = attn.online_attention layout<rows>
       ins(%q, %k, %v : tensor<3x16xf16>, tensor<9x16xbf16>, tensor<9x32xbf16>)
       outs(%o, %m, %l : tensor<3x32xf16>, tensor<8xf16>, tensor<8xf16>)
       at(%n, %n, %n, %n) queries(%n) exact(%e)
@@ -543,7 +543,7 @@ func.func @rows_as_wide_key(%q: tensor<3x16xf16>, %k: tensor<9x16xbf16>, %v: ten
 func.func @rows_integer_key(%q: tensor<3x16xf32>, %k: tensor<9x16xi8>, %v: tensor<9x32xf16>,
     %o: tensor<3x32xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>, %n: index, %e: i1) {
   // expected-error @below {{operand 'key': expected 'f32' or a narrower float type, got 'tensor<9x16xi8>'}}
-  %r:3 = attn.online_attention in_rows
+  %r:3 = attn.online_attention layout<rows>
       ins(%q, %k, %v : tensor<3x16xf32>, tensor<9x16xi8>, tensor<9x32xf16>)
       outs(%o, %m, %l : tensor<3x32xf32>, tensor<8xf32>, tensor<8xf32>)
       at(%n, %n, %n, %n) queries(%n) exact(%e)
@@ -556,7 +556,7 @@ func.func @rows_integer_key(%q: tensor<3x16xf32>, %k: tensor<9x16xi8>, %v: tenso
 func.func @rows_key_size(%q: tensor<3x16xf32>, %k: tensor<9x15xf16>, %v: tensor<9x32xf16>,
     %o: tensor<3x32xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>, %n: index, %e: i1) {
   // expected-error @below {{operand 'key': expected shape (any, 16) of 'f16', got 'tensor<9x15xf16>'}}
-  %r:3 = attn.online_attention in_rows
+  %r:3 = attn.online_attention layout<rows>
       ins(%q, %k, %v : tensor<3x16xf32>, tensor<9x15xf16>, tensor<9x32xf16>)
       outs(%o, %m, %l : tensor<3x32xf32>, tensor<8xf32>, tensor<8xf32>)
       at(%n, %n, %n, %n) queries(%n) exact(%e)
@@ -569,7 +569,7 @@ func.func @rows_key_size(%q: tensor<3x16xf32>, %k: tensor<9x15xf16>, %v: tensor<
 func.func @rows_value_type(%q: tensor<3x16xf32>, %k: tensor<9x16xf16>, %v: tensor<9x32xf32>,
     %o: tensor<3x32xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>, %n: index, %e: i1) {
   // expected-error @below {{operand 'value': expected shape (any, 32) of 'f16', got 'tensor<9x32xf32>'}}
-  %r:3 = attn.online_attention in_rows
+  %r:3 = attn.online_attention layout<rows>
       ins(%q, %k, %v : tensor<3x16xf32>, tensor<9x16xf16>, tensor<9x32xf32>)
       outs(%o, %m, %l : tensor<3x32xf32>, tensor<8xf32>, tensor<8xf32>)
       at(%n, %n, %n, %n) queries(%n) exact(%e)
@@ -582,11 +582,145 @@ func.func @rows_value_type(%q: tensor<3x16xf32>, %k: tensor<9x16xf16>, %v: tenso
 func.func @rows_of_values(%q: tensor<3x16xf32>, %k: tensor<9x16xf16>, %v: tensor<10x32xf16>,
     %o: tensor<3x32xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>, %n: index, %e: i1) {
   // expected-error @below {{operand 'value': expected 9 rows as 'key', got 10}}
-  %r:3 = attn.online_attention in_rows
+  %r:3 = attn.online_attention layout<rows>
       ins(%q, %k, %v : tensor<3x16xf32>, tensor<9x16xf16>, tensor<10x32xf16>)
       outs(%o, %m, %l : tensor<3x32xf32>, tensor<8xf32>, tensor<8xf32>)
       at(%n, %n, %n, %n) queries(%n) exact(%e)
       -> tensor<3x32xf32>, tensor<8xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @pairs_value_in_packs(%q: tensor<8x16x2xbf16>, %k: tensor<40x16xbf16>, %v: tensor<2x4x32xbf16>,
+    %o: tensor<4x16xf32>, %m: tensor<16xf32>, %l: tensor<16xf32>, %n: index, %e: i1) {
+  // expected-error @below {{operand 'value': expected shape (Skv, Dv), got 'tensor<2x4x32xbf16>'}}
+  %r:3 = attn.online_attention layout<pairs>
+      ins(%q, %k, %v : tensor<8x16x2xbf16>, tensor<40x16xbf16>, tensor<2x4x32xbf16>)
+      outs(%o, %m, %l : tensor<4x16xf32>, tensor<16xf32>, tensor<16xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      -> tensor<4x16xf32>, tensor<16xf32>, tensor<16xf32>
+  return
+}
+
+// -----
+
+func.func @packed_value_rank(%q: tensor<8x16x2xbf16>, %k: tensor<40x16xbf16>, %v: tensor<40x4xbf16>,
+    %o: tensor<4x16xf32>, %m: tensor<16xf32>, %l: tensor<16xf32>, %n: index, %e: i1) {
+  // expected-error @below {{operand 'value': expected shape (T, Dv, 32) with packed_values, got 'tensor<40x4xbf16>'}}
+  %r:3 = attn.online_attention layout<pairs> packed_values
+      ins(%q, %k, %v : tensor<8x16x2xbf16>, tensor<40x16xbf16>, tensor<40x4xbf16>)
+      outs(%o, %m, %l : tensor<4x16xf32>, tensor<16xf32>, tensor<16xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      -> tensor<4x16xf32>, tensor<16xf32>, tensor<16xf32>
+  return
+}
+
+// -----
+
+func.func @packed_values(%q: tensor<16x8xf32>, %k: tensor<9x16xf32>, %v: tensor<9x4xf32>,
+    %o: tensor<4x8xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>, %n: index, %e: i1) {
+  // expected-error @below {{attribute 'packed_values': expected layout<pairs>, got layout<lanes>}}
+  %r:3 = attn.online_attention packed_values
+      ins(%q, %k, %v : tensor<16x8xf32>, tensor<9x16xf32>, tensor<9x4xf32>)
+      outs(%o, %m, %l : tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      -> tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @pairs_query_rank(%q: tensor<16x16xbf16>, %k: tensor<40x16xbf16>, %v: tensor<40x4xbf16>,
+    %o: tensor<4x16xf32>, %m: tensor<16xf32>, %l: tensor<16xf32>, %n: index, %e: i1) {
+  // expected-error @below {{operand 'query': expected shape (Dk/2, L, 2) of bf16 in layout<pairs>, got 'tensor<16x16xbf16>'}}
+  %r:3 = attn.online_attention layout<pairs>
+      ins(%q, %k, %v : tensor<16x16xbf16>, tensor<40x16xbf16>, tensor<40x4xbf16>)
+      outs(%o, %m, %l : tensor<4x16xf32>, tensor<16xf32>, tensor<16xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      -> tensor<4x16xf32>, tensor<16xf32>, tensor<16xf32>
+  return
+}
+
+// -----
+
+func.func @lanes_of_pairs(%q: tensor<8x16x2xbf16>, %k: tensor<40x16xbf16>, %v: tensor<40x4xbf16>,
+    %o: tensor<4x16xf32>, %m: tensor<16xf32>, %l: tensor<16xf32>, %n: index, %e: i1) {
+  // expected-error @below {{operand 'query': expected shape (Dk, L) of a float type in layout<lanes>, got 'tensor<8x16x2xbf16>'}}
+  %r:3 = attn.online_attention
+      ins(%q, %k, %v : tensor<8x16x2xbf16>, tensor<40x16xbf16>, tensor<40x4xbf16>)
+      outs(%o, %m, %l : tensor<4x16xf32>, tensor<16xf32>, tensor<16xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      -> tensor<4x16xf32>, tensor<16xf32>, tensor<16xf32>
+  return
+}
+
+// -----
+
+// For matrix units.
+
+func.func @mma_query_type(%q: tensor<16x16xf64>, %k: tensor<9x16xf64>, %v: tensor<9x32xf64>,
+    %o: tensor<16x32xf64>, %m: tensor<16xf64>, %l: tensor<16xf64>, %n: index, %e: i1) {
+  // expected-error @below {{operand 'query': expected shape (L, Dk) of f16, bf16 or f32 in layout<mma>, got 'tensor<16x16xf64>'}}
+  %r:3 = attn.online_attention layout<mma>
+      ins(%q, %k, %v : tensor<16x16xf64>, tensor<9x16xf64>, tensor<9x32xf64>)
+      outs(%o, %m, %l : tensor<16x32xf64>, tensor<16xf64>, tensor<16xf64>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      -> tensor<16x32xf64>, tensor<16xf64>, tensor<16xf64>
+  return
+}
+
+// -----
+
+// A tile is whole: there are no lanes without a row.
+func.func @mma_maximum(%q: tensor<3x16xf16>, %k: tensor<9x16xf16>, %v: tensor<9x32xf16>,
+    %o: tensor<3x32xf32>, %m: tensor<16xf32>, %l: tensor<16xf32>, %n: index, %e: i1) {
+  // expected-error @below {{operand 'maximum': expected shape (3) of 'f32', got 'tensor<16xf32>'}}
+  %r:3 = attn.online_attention layout<mma>
+      ins(%q, %k, %v : tensor<3x16xf16>, tensor<9x16xf16>, tensor<9x32xf16>)
+      outs(%o, %m, %l : tensor<3x32xf32>, tensor<16xf32>, tensor<16xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      -> tensor<3x32xf32>, tensor<16xf32>, tensor<16xf32>
+  return
+}
+
+// -----
+
+func.func @mma_key_type(%q: tensor<16x16xf16>, %k: tensor<9x16xf32>, %v: tensor<9x32xf32>,
+    %o: tensor<16x32xf32>, %m: tensor<16xf32>, %l: tensor<16xf32>, %n: index, %e: i1) {
+  // expected-error @below {{operand 'key': expected 'f16' or a narrower float type, got 'tensor<9x16xf32>'}}
+  %r:3 = attn.online_attention layout<mma>
+      ins(%q, %k, %v : tensor<16x16xf16>, tensor<9x16xf32>, tensor<9x32xf32>)
+      outs(%o, %m, %l : tensor<16x32xf32>, tensor<16xf32>, tensor<16xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      -> tensor<16x32xf32>, tensor<16xf32>, tensor<16xf32>
+  return
+}
+
+// -----
+
+// Narrower queries than the state are for matrix units.
+func.func @rows_state(%q: tensor<16x16xf16>, %k: tensor<9x16xf16>, %v: tensor<9x32xf16>,
+    %o: tensor<16x32xf32>, %m: tensor<16xf32>, %l: tensor<16xf32>, %n: index, %e: i1) {
+  // expected-error @below {{operand 'accumulator': expected shape (16, 32) of 'f16', got 'tensor<16x32xf32>'}}
+  %r:3 = attn.online_attention layout<rows>
+      ins(%q, %k, %v : tensor<16x16xf16>, tensor<9x16xf16>, tensor<9x32xf16>)
+      outs(%o, %m, %l : tensor<16x32xf32>, tensor<16xf32>, tensor<16xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      -> tensor<16x32xf32>, tensor<16xf32>, tensor<16xf32>
+  return
+}
+
+// -----
+
+func.func @no_layout(%q: tensor<16x8xf32>, %k: tensor<9x16xf32>, %m: tensor<8xf32>, %n: index, %e: i1) {
+  // expected-error @below {{expected one of [lanes, rows, pairs, mma] for a layout of online attention, got: columns}}
+  // expected-error @below {{failed to parse}}
+  %r:3 = attn.online_attention layout<columns>
+      ins(%q, %k, %k : tensor<16x8xf32>, tensor<9x16xf32>, tensor<9x16xf32>)
+      outs(%q, %m, %m : tensor<16x8xf32>, tensor<8xf32>, tensor<8xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      -> tensor<16x8xf32>, tensor<8xf32>, tensor<8xf32>
   return
 }
 

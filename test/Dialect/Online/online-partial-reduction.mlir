@@ -82,7 +82,7 @@ func.func @split(%q: tensor<64x32xf32>, %k: tensor<?x64xf32>,
 
 // CHECK-LABEL: func.func @rows
 // CHECK: %[[P:.*]]:3 = scf.forall (%[[I:.*]]) in (4) shared_outs({{.*}}) -> (tensor<4x3x32xf32>, tensor<4x16xf32>, tensor<4x16xf32>)
-// CHECK: attn.online_attention in_rows
+// CHECK: attn.online_attention layout<rows>
 // CHECK: %[[MR:.*]] = linalg.generic {{.*}} ins(%[[P]]#1 : tensor<4x16xf32>)
 // CHECK: arith.maximumf
 // CHECK: %[[OWN:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<16xf32>)
@@ -96,7 +96,7 @@ func.func @split(%q: tensor<64x32xf32>, %k: tensor<?x64xf32>,
 func.func @rows(%q: tensor<3x32xf32>, %k: tensor<?x32xf16>, %o: tensor<3x32xf32>,
                 %m: tensor<16xf32>, %n: index, %e: i1)
     -> (tensor<3x32xf32>, tensor<16xf32>, tensor<16xf32>) {
-  %r:3 = attn.online_attention in_rows
+  %r:3 = attn.online_attention layout<rows>
       ins(%q, %k, %k : tensor<3x32xf32>, tensor<?x32xf16>, tensor<?x32xf16>)
       outs(%o, %m, %m : tensor<3x32xf32>, tensor<16xf32>, tensor<16xf32>)
       at(%n, %n, %n, %n) queries(%n) exact(%e)

@@ -15,12 +15,12 @@
 // CHECK: %[[T:.*]] = affine.apply #[[FIRST]]()[%[[J]]]
 // CHECK: %[[COUNT:.*]] = affine.apply #[[PACKS]]()[%[[N]]]
 // CHECK: tensor.extract_slice %[[V]][%[[T]], 0, 0] [%[[COUNT]], 4, 32] [1, 1, 1]
-// CHECK: attn.online_attention {{.*}} at(%{{.*}}, %{{.*}}, %{{.*}}, %[[J]])
+// CHECK: attn.online_attention layout<pairs> packed_values {{.*}} at(%{{.*}}, %{{.*}}, %{{.*}}, %[[J]])
 func.func @blocks(%q: tensor<8x16x2xbf16>, %k: tensor<?x16xbf16>,
                   %v: tensor<?x4x32xbf16>, %o: tensor<4x16xf32>,
                   %m: tensor<16xf32>, %e: i1) -> tensor<4x16xf32> {
   %c0 = arith.constant 0 : index
-  %r:3 = attn.online_attention
+  %r:3 = attn.online_attention layout<pairs> packed_values
       ins(%q, %k, %v : tensor<8x16x2xbf16>, tensor<?x16xbf16>, tensor<?x4x32xbf16>)
       outs(%o, %m, %m : tensor<4x16xf32>, tensor<16xf32>, tensor<16xf32>)
       at(%c0, %c0, %c0, %c0) queries(%c0) exact(%e)
@@ -47,10 +47,10 @@ func.func @parts_of_packs(%q: tensor<8x16x2xbf16>, %k: tensor<?x16xbf16>,
                           %v: tensor<?x4x32xbf16>, %o: tensor<4x16xf32>,
                           %m: tensor<16xf32>, %e: i1) -> tensor<4x16xf32> {
   %c0 = arith.constant 0 : index
-  // expected-error @below {{with packs, expected tiles that begin at multiples of 32 keys}}
+  // expected-error @below {{with packed_values, expected tiles that begin at multiples of 32 keys}}
   // expected-error @below {{to tile operation}}
   // expected-error @below {{failed to generate tiling loops}}
-  %r:3 = attn.online_attention
+  %r:3 = attn.online_attention layout<pairs> packed_values
       ins(%q, %k, %v : tensor<8x16x2xbf16>, tensor<?x16xbf16>, tensor<?x4x32xbf16>)
       outs(%o, %m, %m : tensor<4x16xf32>, tensor<16xf32>, tensor<16xf32>)
       at(%c0, %c0, %c0, %c0) queries(%c0) exact(%e)
