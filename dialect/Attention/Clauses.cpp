@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/Attention/Clauses.h"
+#include "dialect/AttnDialect.h"
 
 #include "mlir/IR/Dialect.h"
 
@@ -86,12 +87,13 @@ static StringRef peekWord(OpAsmParser &parser) {
 }
 
 /// Whether an operation of some dialect has this name, which the parser tries
-/// where the op around has it as its default.
+/// where the op around has it as its default. None has this dialect.
 static bool isOperation(MLIRContext *context, StringRef word) {
   return llvm::any_of(context->getLoadedDialects(), [&](Dialect *dialect) {
-    return RegisteredOperationName::lookup(
+    return !isa<AttnDialect>(dialect) &&
+           RegisteredOperationName::lookup(
                (dialect->getNamespace() + "." + word).str(), context)
-        .has_value();
+               .has_value();
   });
 }
 

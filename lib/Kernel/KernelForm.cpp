@@ -76,6 +76,25 @@ static LogicalResult verifyConstant(arith::ConstantOp op) {
   return success();
 }
 
+static LogicalResult verifyOp(Operation *op) {
+  if (auto func = dyn_cast<func::FuncOp>(op)) {
+    if (func.isExternal())
+      return op->emitError("function '")
+             << func.getName()
+             << "' has no body; a kernel may only call what "
+                "its module defines";
+    return success();
+  }
+  if (!isAllowed(op) || !op->getParentOfType<func::FuncOp>())
+    return op->emitOpError("may not be used in a kernel");
+  if (isa<func::FuncDialect>(op->getDialect()) && !isa<func::ReturnOp>(op))
+    return op->emitOpError("cannot be inlined; a kernel may only call "
+                           "functions of its module, and not recursively");
+  if (auto constant = dyn_cast<arith::ConstantOp>(op))
+    return verifyConstant(constant);
+  return success();
+}
+
 /// The one dynamic size that a group may have follows from the others, which it
 /// is divided by.
 static LogicalResult verifyExpansion(tensor::ExpandShapeOp op) {
@@ -94,27 +113,6 @@ static LogicalResult verifyExpansion(tensor::ExpandShapeOp op) {
       return op.emitOpError("expected dimension ")
              << source << " to become sizes above 0, got 0";
   }
-  return success();
-}
-
-static LogicalResult verifyOp(Operation *op) {
-  if (auto func = dyn_cast<func::FuncOp>(op)) {
-    if (func.isExternal())
-      return op->emitError("function '")
-             << func.getName()
-             << "' has no body; a kernel may only call what "
-                "its module defines";
-    return success();
-  }
-  if (!isAllowed(op) || !op->getParentOfType<func::FuncOp>())
-    return op->emitOpError("may not be used in a kernel");
-  if (isa<func::FuncDialect>(op->getDialect()) && !isa<func::ReturnOp>(op))
-    return op->emitOpError("cannot be inlined; a kernel may only call "
-                           "functions of its module, and not recursively");
-  if (auto constant = dyn_cast<arith::ConstantOp>(op))
-    return verifyConstant(constant);
-  if (auto expansion = dyn_cast<tensor::ExpandShapeOp>(op))
-    return verifyExpansion(expansion);
   return success();
 }
 
@@ -154,6 +152,8 @@ LogicalResult attn::verifyConstantOperands(Operation *root) {
       return verifyStep(loop);
     if (auto pad = dyn_cast<tensor::PadOp>(op))
       return verifyPadding(pad);
+    if (auto expansion = dyn_cast<tensor::ExpandShapeOp>(op))
+      return verifyExpansion(expansion);
     return WalkResult::advance();
   });
   return failure(result.wasInterrupted());

@@ -44,11 +44,12 @@ def CheckConstantOperands : Pass<"attn-check-constant-operands"> {
   let summary = "Refuse constant operands that leave an operation undefined";
   let description = [{
     `tensor.dim` with a constant index outside of the tensor's rank is an error at
-    its operation, and so are `scf.for` with a constant step that is not positive
-    and `tensor.pad` with constant padding that is negative. Analyses read foreign
-    memory at the first, the second never ends, and the third becomes a slice that
-    lies outside of its tensor. Values that
-    are not constants are left to `attn-add-runtime-checks`.
+    its operation, and so are `scf.for` with a constant step that is not positive,
+    `tensor.pad` with constant padding that is negative, and `tensor.expand_shape`
+    of a dimension to several dynamic sizes or to 0. Analyses read foreign memory
+    at the first, the second never ends, the third becomes a slice that lies
+    outside of its tensor, and at the last upstream divides by what is not there.
+    Values that are not constants are left to `attn-add-runtime-checks`.
   }];
 }
 

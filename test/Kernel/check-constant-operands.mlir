@@ -85,3 +85,22 @@ func.func @negative_padding(%a: tensor<4xf32>, %x: f32) -> tensor<8xf32> {
   } : tensor<4xf32> to tensor<8xf32>
   return %0 : tensor<8xf32>
 }
+
+// -----
+
+func.func @expansion_to_zero(%a: tensor<?x8xf32>) -> tensor<?x0x8xf32> {
+  %c0 = arith.constant 0 : index
+  // expected-error @+1 {{'tensor.expand_shape' op expected dimension 0 to become sizes above 0, got 0}}
+  %0 = tensor.expand_shape %a [[0, 1], [2]] output_shape [%c0, 0, 8]
+      : tensor<?x8xf32> into tensor<?x0x8xf32>
+  return %0 : tensor<?x0x8xf32>
+}
+
+// -----
+
+func.func @expansion_to_two_sizes(%a: tensor<?x8xf32>, %n: index) -> tensor<?x?x8xf32> {
+  // expected-error @+1 {{'tensor.expand_shape' op expected dimension 0 to become at most one dynamic size, got 2}}
+  %0 = tensor.expand_shape %a [[0, 1], [2]] output_shape [%n, %n, 8]
+      : tensor<?x8xf32> into tensor<?x?x8xf32>
+  return %0 : tensor<?x?x8xf32>
+}

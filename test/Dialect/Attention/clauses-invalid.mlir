@@ -39,6 +39,19 @@ func.func @unknown_clause(%x: tensor<1x2x3x4xf32>) {
 
 // -----
 
+// A clause of another op, and the name of one.
+func.func @clause_of_another_op(%x: tensor<1x2x3x4xf32>) {
+  %r = attn.attention
+      ins(%x, %x, %x : tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>,
+          tensor<1x2x3x4xf32>)
+      outs(%x : tensor<1x2x3x4xf32>)
+      // expected-error @below {{expected another operation or a clause (sequences, scale, offset, sink, dropout, score, mask), got 'rope'}}
+      mask causal rope(%x)
+  return
+}
+
+// -----
+
 func.func @unknown_clause_of_layer(%x: tensor<1x3x6xf32>, %w: tensor<6x16xf32>, %wo: tensor<8x6xf32>) {
   %0 = attn.multi_head_attention heads(2, 1) sizes(4, 4)
       ins(%x : tensor<1x3x6xf32>) outs(%x : tensor<1x3x6xf32>)
