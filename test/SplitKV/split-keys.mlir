@@ -162,7 +162,7 @@ func.func @stay(%q: tensor<64x32xf32>, %k: tensor<512x64xf32>, %long: tensor<?x6
 
 // CHECK-LABEL: func.func @one_head(
 // CHECK: scf.forall (%[[C:.*]]) in (%{{.*}}) shared_outs({{.*}}) -> (tensor<?x3x16xf32>,
-// CHECK: attn.online_attention in_rows
+// CHECK: attn.online_attention layout<rows>
 // CHECK: tensor.parallel_insert_slice %{{.*}} into %{{.*}}[%[[C]], 0, 0] [1, 3, 16]
 // CHECK-NOT: attn.online_attention
 // CHECK: return
@@ -182,7 +182,7 @@ func.func @one_head(%query: tensor<1x1x3x16xf32>, %key: tensor<1x1x?x16xf32>,
   %o0 = linalg.fill ins(%zero : f32) outs(%e0 : tensor<3x16xf32>) -> tensor<3x16xf32>
   %m0 = linalg.fill ins(%infinity : f32) outs(%e1 : tensor<16xf32>) -> tensor<16xf32>
   %l0 = linalg.fill ins(%zero : f32) outs(%e1 : tensor<16xf32>) -> tensor<16xf32>
-  %s:3 = attn.online_attention in_rows
+  %s:3 = attn.online_attention layout<rows>
       ins(%q, %k, %k : tensor<3x16xf32>, tensor<?x16xf32>, tensor<?x16xf32>)
       outs(%o0, %m0, %l0 : tensor<3x16xf32>, tensor<16xf32>, tensor<16xf32>)
       at(%c0, %c0, %c0, %c0) queries(%c3) exact(%no)
