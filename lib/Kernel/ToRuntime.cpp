@@ -8,6 +8,8 @@
 #include "lib/Kernel/Passes.h"
 #include "lib/Kernel/RuntimeSymbols.h"
 
+#include "dialect/AttnOps.h"
+
 #include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
 #include "mlir/Conversion/LLVMCommon/Pattern.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
@@ -67,6 +69,61 @@ struct AssertToRuntime : RuntimePattern<cf::AssertOp> {
     cf::CondBranchOp::create(rewriter, loc, adaptor.getArg(), rest, failing);
     rewriter.eraseOp(op);
     return success();
+  }
+};
+
+struct ReportToRuntime : RuntimePattern<attn::ReportUndefinedOp> {
+  using RuntimePattern::RuntimePattern;
+
+  LogicalResult
+  matchAndRewrite(attn::ReportUndefinedOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    FailureOr<LLVM::LLVMFuncOp> report =
+        symbols.getFunction(rewriter, "attn_rt_report",
+                            {getPtrType(), getPtrType()}, getVoidType());
+    if (failed(report))
+      return failure();
+    report->setPassthroughAttr(rewriter.getStrArrayAttr({"cold"}));
+    std::string lines = attn::withLocation(op.getMessage(), loc);
+    for (auto reason : op.getReasons().getAsRange<StringAttr>())
+      lines += ("\n" + reason.getValue()).str();
+    LLVM::GlobalOp text = symbols.getMessage(lines);
+
+    Block *head = op->getBlock();
+    Block *rest = rewriter.splitBlock(head, op->getIterator());
+    Block *reporting = rewriter.createBlock(rest);
+    Type i64 = rewriter.getI64Type();
+    Value numbers =
+        LLVM::UndefOp::create(rewriter, loc, LLVM::LLVMArrayType::get(i64, 3));
+    for (auto [index, number] :
+         llvm::enumerate(adaptor.getOperands().drop_front()))
+      numbers = LLVM::InsertValueOp::create(rewriter, loc, numbers, number,
+                                            int64_t(index));
+    Value memory = allocate(op, numbers.getType(), rewriter);
+    LLVM::StoreOp::create(rewriter, loc, numbers, memory);
+    Value address = LLVM::AddressOfOp::create(rewriter, loc, text);
+    LLVM::CallOp::create(rewriter, loc, *report, ValueRange{address, memory});
+    cf::BranchOp::create(rewriter, loc, rest);
+
+    rewriter.setInsertionPointToEnd(head);
+    cf::CondBranchOp::create(rewriter, loc, adaptor.getUndefined(), reporting,
+                             rest);
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+private:
+  /// Where the function begins: not again in each iteration of a loop.
+  static Value allocate(Operation *op, Type type, OpBuilder &builder) {
+    OpBuilder::InsertionGuard guard(builder);
+    auto function = op->getParentOfType<FunctionOpInterface>();
+    builder.setInsertionPointToStart(&function.getFunctionBody().front());
+    Value one = LLVM::ConstantOp::create(builder, op->getLoc(),
+                                         builder.getI32IntegerAttr(1));
+    return LLVM::AllocaOp::create(
+        builder, op->getLoc(), LLVM::LLVMPointerType::get(builder.getContext()),
+        type, one);
   }
 };
 
@@ -168,7 +225,7 @@ struct ConvertToRuntimeCalls
     LLVMTypeConverter converter(&getContext());
     RewritePatternSet patterns(&getContext());
     RuntimeSymbols symbols(getOperation());
-    patterns.add<AssertToRuntime>(converter, symbols);
+    patterns.add<AssertToRuntime, ReportToRuntime>(converter, symbols);
     patterns.add<AllocToRuntime<memref::AllocOp>>(converter, symbols,
                                                   "attn_rt_alloc");
     patterns.add<DeallocToRuntime<memref::DeallocOp>>(converter, symbols,
@@ -179,8 +236,8 @@ struct ConvertToRuntimeCalls
                                                    "attn_gpu_free");
     ConversionTarget target(getContext());
     target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
-    target.addIllegalOp<cf::AssertOp, memref::AllocOp, memref::DeallocOp,
-                        gpu::AllocOp, gpu::DeallocOp>();
+    target.addIllegalOp<attn::ReportUndefinedOp, cf::AssertOp, memref::AllocOp,
+                        memref::DeallocOp, gpu::AllocOp, gpu::DeallocOp>();
     if (failed(applyPartialConversion(getOperation(), target,
                                       std::move(patterns))))
       signalPassFailure();

@@ -22,9 +22,9 @@ def ConvertAttnToLinalg : Pass<"convert-attn-to-linalg"> {
     the cache alone are rotated one by one, where they are stored. `attn.cache_read`
     becomes a tensor of all positions that it reads.
 
-    A value of a score or mask region without a result (A12) becomes a failing
-    `cf.assert`. Sizes are not checked here but by `attn-add-runtime-checks`,
-    before it.
+    A value of a score or mask region without a result (A12) becomes an
+    `attn.report_undefined`. Sizes are not checked here but by
+    `attn-add-runtime-checks`, before it.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect",

@@ -89,7 +89,7 @@ public:
 
 private:
   Value define(const RegionValue &region, StringRef name) { // A12
-    return assertDefined(b, loc, region, name, Op::getOperationName());
+    return reportUndefined(b, loc, region, name, Op::getOperationName());
   }
 
   Op op;

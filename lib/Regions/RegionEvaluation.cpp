@@ -25,7 +25,6 @@
 #include "dialect/Shared/RuntimeChecks.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Index/IR/IndexOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -78,10 +77,17 @@ public:
       evaluate(&op);
     }
     Value yielded = cast<YieldOp>(block.getTerminator()).getValue();
-    return {values.lookup(yielded), undefined.lookup(yielded), tables};
+    Flag flag = undefined.lookup(yielded);
+    return {values.lookup(yielded), flag.isBad, flag.reason, reasons};
   }
 
 private:
+  /// An i1 that is true if a value is undefined, and then why, as an index into
+  /// `reasons`. Null if it never is.
+  struct Flag {
+    Value isBad, reason;
+  };
+
   void evaluate(Operation *op) {
     if (auto extract = dyn_cast<tensor::ExtractOp>(op))
       return evaluateLoad<tensor::ExtractOp, tensor::DimOp>(extract);
@@ -96,17 +102,17 @@ private:
       Type type = op->getResult(0).getType();
       values.map(op->getResult(0),
                  arith::ConstantOp::create(b, loc, b.getZeroAttr(type)));
-      undefined[op->getResult(0)] = boolean(true);
+      undefined[op->getResult(0)] = addReason(boolean(true), "ub.poison");
       return;
     }
-    Value bad;
+    Flag bad;
     for (Value operand : op->getOperands())
       bad = either(bad, undefined.lookup(operand));
     SmallVector<Value> operands;
     for (Value operand : op->getOperands())
       operands.push_back(values.lookup(operand));
     if (Value own = undefinedCase(op)) {
-      bad = either(bad, own);
+      bad = either(bad, describeCase(op, own, operands));
       // 0 / 1, a shift by 0, 0 to the power 0 and 0.0 each give a result. So
       // does 0 / -1, which is what 1 means in i1.
       bool isDivision = isSignedDivision(op) || isUnsignedDivision(op);
@@ -166,26 +172,71 @@ private:
     return nullptr;
   }
 
+  /// Why an operation of integers has no result.
+  Flag describeCase(Operation *op, Value isBad, ArrayRef<Value> operands) {
+    std::string name = ("'" + op->getName().getStringRef() + "'").str();
+    if (isFloatToInteger(op)) {
+      std::string type;
+      llvm::raw_string_ostream(type) << op->getResult(0).getType();
+      return addReason(isBad, name + " of a number that does not fit " + type);
+    }
+    StringRef text = isShift(op)              ? " of {0} by {1} bits"
+                     : isa<math::IPowIOp>(op) ? " of {0} to the power {1}"
+                                              : " of {0} by {1}";
+    return addReason(isBad, name + text.str(), operands[0], operands[1]);
+  }
+
+  /// The place in the source is added to `text`.
+  Flag addReason(Value isBad, std::string text, Value first = {},
+                 Value second = {}) {
+    if (auto place = loc->findInstanceOf<FileLineColLoc>())
+      text += " (line " + std::to_string(place.getLine()) + ")";
+    Value reason = arith::ConstantIndexOp::create(b, loc, reasons.size());
+    reasons.push_back({std::move(text), toNumber(first), toNumber(second)});
+    return {isBad, reason};
+  }
+
+  /// An integer or index as i64; 0 for none.
+  Value toNumber(Value value) {
+    Type i64 = b.getI64Type();
+    if (!value)
+      return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(0));
+    if (value.getType().isIndex())
+      return arith::IndexCastOp::create(b, loc, i64, value);
+    unsigned width = value.getType().getIntOrFloatBitWidth();
+    if (width == 64)
+      return value;
+    return width < 64 ? arith::ExtSIOp::create(b, loc, i64, value).getResult()
+                      : arith::TruncIOp::create(b, loc, i64, value).getResult();
+  }
+
   template <typename Load, typename Dim> void evaluateLoad(Load op) {
     Value source = values.lookup(op->getOperand(0));
+    std::string table = "a tensor";
+    if (StringAttr name = getArgumentName(source))
+      table = "'" + name.str() + "'";
     SmallVector<Value> indices;
-    Value inside, bad;
+    Value inside;
+    Flag bad, outside;
     for (auto [dim, index] : llvm::enumerate(op.getIndices())) {
       indices.push_back(values.lookup(index));
       bad = either(bad, undefined.lookup(index));
       Value size = b.createOrFold<Dim>(loc, source, int64_t(dim));
       // Unsigned: a negative index is outside too.
-      inside = both(
-          inside, b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::ult,
-                                                indices.back(), size));
+      Value isInside = b.createOrFold<arith::CmpIOp>(
+          loc, arith::CmpIPredicate::ult, indices.back(), size);
+      inside = both(inside, isInside);
+      outside = either(outside, addReason(negate(isInside),
+                                          "index {0} in dimension " +
+                                              std::to_string(dim) + " of " +
+                                              table + ", of size {1}",
+                                          indices.back(), size));
     }
     auto load = [&](OpBuilder &builder, Location loc) -> Value {
       return Load::create(builder, loc, source, indices);
     };
     if (!inside) // Rank 0.
       return define(op.getResult(), load(b, loc), bad);
-    if (StringAttr name = getArgumentName(source))
-      tables.insert(name);
     auto loaded = scf::IfOp::create(
         b, loc, inside,
         [&](OpBuilder &builder, Location loc) {
@@ -196,7 +247,7 @@ private:
               builder, loc, builder.getZeroAttr(op.getType()));
           scf::YieldOp::create(builder, loc, zero);
         });
-    define(op.getResult(), loaded.getResult(0), either(bad, negate(inside)));
+    define(op.getResult(), loaded.getResult(0), either(bad, outside));
   }
 
   void evaluateSelect(arith::SelectOp op) {
@@ -204,15 +255,12 @@ private:
     Value result = b.createOrFold<arith::SelectOp>(
         loc, condition, values.lookup(op.getTrueValue()),
         values.lookup(op.getFalseValue()));
-    Value ifTrue = undefined.lookup(op.getTrueValue());
-    Value ifFalse = undefined.lookup(op.getFalseValue());
-    Value chosen;
-    if (ifTrue || ifFalse)
-      chosen = b.createOrFold<arith::SelectOp>(
-          loc, condition, ifTrue ? ifTrue : boolean(false),
-          ifFalse ? ifFalse : boolean(false));
+    Flag ifTrue = undefined.lookup(op.getTrueValue());
+    Flag ifFalse = undefined.lookup(op.getFalseValue());
     define(op.getResult(), result,
-           either(undefined.lookup(op.getCondition()), chosen));
+           either(undefined.lookup(op.getCondition()),
+                  either(when(condition, ifTrue),
+                         when(negate(condition), ifFalse))));
   }
 
   /// One operand of an `and` that is false for certain decides it, one operand
@@ -221,22 +269,23 @@ private:
     bool isAnd = isa<arith::AndIOp>(op);
     Value lhs = values.lookup(op->getOperand(0));
     Value rhs = values.lookup(op->getOperand(1));
-    Value badLhs = undefined.lookup(op->getOperand(0));
-    Value badRhs = undefined.lookup(op->getOperand(1));
+    Flag badLhs = undefined.lookup(op->getOperand(0));
+    Flag badRhs = undefined.lookup(op->getOperand(1));
     Value result = isAnd ? both(lhs, rhs) : either(lhs, rhs);
-    Value bad;
-    if (badLhs && badRhs)
-      bad = both(badLhs, badRhs);
-    if (badLhs)
-      bad = either(bad, both(badLhs, isAnd ? rhs : negate(rhs)));
-    if (badRhs)
-      bad = either(bad, both(badRhs, isAnd ? lhs : negate(lhs)));
+    // Where one is undefined, the other decides, if it is not undefined too.
+    Value lhsIsOpen = isAnd ? lhs : negate(lhs);
+    Value rhsIsOpen = isAnd ? rhs : negate(rhs);
+    if (badLhs.isBad)
+      lhsIsOpen = either(lhsIsOpen, badLhs.isBad);
+    if (badRhs.isBad)
+      rhsIsOpen = either(rhsIsOpen, badRhs.isBad);
+    Flag bad = either(when(rhsIsOpen, badLhs), when(lhsIsOpen, badRhs));
     define(op->getResult(0), result, bad);
   }
 
-  void define(Value original, Value value, Value bad) {
+  void define(Value original, Value value, Flag bad) {
     values.map(original, value);
-    if (bad)
+    if (bad.isBad)
       undefined[original] = bad;
   }
 
@@ -253,6 +302,19 @@ private:
     if (!lhs || !rhs)
       return lhs ? lhs : rhs;
     return b.createOrFold<arith::OrIOp>(loc, lhs, rhs);
+  }
+  /// The reason of the first, where both are undefined.
+  Flag either(Flag first, Flag second) {
+    if (!first.isBad || !second.isBad)
+      return first.isBad ? first : second;
+    return {either(first.isBad, second.isBad),
+            b.createOrFold<arith::SelectOp>(loc, first.isBad, first.reason,
+                                            second.reason)};
+  }
+  Flag when(Value condition, Flag flag) {
+    if (flag.isBad)
+      flag.isBad = both(condition, flag.isBad);
+    return flag;
   }
   Value negate(Value value) {
     return b.createOrFold<arith::XOrIOp>(loc, value, boolean(true));
@@ -273,8 +335,8 @@ private:
   IRMapping values;
   /// By value of the original region; values that are always defined are
   /// absent.
-  DenseMap<Value, Value> undefined;
-  llvm::SmallSetVector<StringAttr, 2> tables;
+  DenseMap<Value, Flag> undefined;
+  SmallVector<UndefinedReason> reasons;
 };
 
 } // namespace
@@ -284,25 +346,30 @@ RegionValue mlir::attn::evaluateRegion(OpBuilder &builder, Region &region,
   return RegionEvaluator(builder).evaluate(region, arguments);
 }
 
-Value mlir::attn::assertDefined(OpBuilder &builder, Location loc,
-                                const RegionValue &region, StringRef name,
-                                StringRef opName) {
+Value mlir::attn::reportUndefined(OpBuilder &builder, Location loc,
+                                  const RegionValue &region, StringRef name,
+                                  StringRef opName) {
   if (!region.undefined)
     return region.value;
-  std::string tables;
-  for (StringAttr table : region.tables)
-    tables += (tables.empty() ? " ('" : " or '") + table.str() + "'";
-  if (!tables.empty())
-    tables += ")";
-  Value isTrue =
-      arith::ConstantOp::create(builder, loc, builder.getBoolAttr(true));
-  Value defined = arith::XOrIOp::create(builder, loc, region.undefined, isTrue);
-  cf::AssertOp::create(
-      builder, loc, defined,
-      ("'" + opName + "' op '" + name +
-       "' region: the value depends on a load outside its tensor" + tables +
-       ", or on an integer operation without a result")
-          .str());
+  Value first = region.reasons.front().first;
+  Value second = region.reasons.front().second;
+  SmallVector<StringRef> texts;
+  for (auto [number, reason] : llvm::enumerate(region.reasons)) {
+    texts.push_back(reason.text);
+    if (number == 0)
+      continue;
+    Value isThis = builder.createOrFold<arith::CmpIOp>(
+        loc, arith::CmpIPredicate::eq, region.reason,
+        arith::ConstantIndexOp::create(builder, loc, number));
+    first =
+        builder.createOrFold<arith::SelectOp>(loc, isThis, reason.first, first);
+    second = builder.createOrFold<arith::SelectOp>(loc, isThis, reason.second,
+                                                   second);
+  }
+  ReportUndefinedOp::create(
+      builder, loc, region.undefined,
+      builder.getStringAttr("'" + opName + "' op '" + name + "' region"), first,
+      second, region.reason, builder.getStrArrayAttr(texts));
   return region.value;
 }
 
@@ -316,14 +383,14 @@ Value mlir::attn::emitScoreAt(OpBuilder &builder, Location loc,
     SmallVector<Value> arguments = {score};
     llvm::append_range(arguments, position);
     llvm::append_range(arguments, regions.scoreCaptures);
-    return assertDefined(b, loc, evaluateRegion(b, regions.score, arguments),
-                         "score");
+    return reportUndefined(b, loc, evaluateRegion(b, regions.score, arguments),
+                           "score");
   };
   if (regions.mask.empty())
     return emitKept(builder);
   SmallVector<Value> arguments(position);
   llvm::append_range(arguments, regions.maskCaptures);
-  Value keep = assertDefined(
+  Value keep = reportUndefined(
       builder, loc, evaluateRegion(builder, regions.mask, arguments), "mask");
   FloatType type;
   auto score = scf::IfOp::create(

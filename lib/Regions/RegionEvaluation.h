@@ -9,19 +9,26 @@
 #define ATTN_REGIONS_REGIONEVALUATION_H
 
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Region.h"
-#include "llvm/ADT/SetVector.h"
 
 namespace mlir::attn {
 
+/// Why a value is undefined: a text in which {0} and {1} stand for two numbers
+/// of i64.
+struct UndefinedReason {
+  std::string text;
+  Value first, second;
+};
+
 /// What a region yields at one position, and an i1 that is true if that depends
 /// on something without a result (A12): a load outside its tensor, a division
-/// by zero. Null if it never does. `tables` are the names of the function's
-/// arguments that a load may be outside of, where it has any.
+/// by zero. Null if it never does. `reason` is then the number of one of
+/// `reasons`, the first in the region's order of those that it depends on.
 struct RegionValue {
   Value value;
-  Value undefined;
-  llvm::SmallSetVector<StringAttr, 2> tables;
+  Value undefined, reason;
+  SmallVector<UndefinedReason> reasons;
 };
 
 /// Inlines a score or mask region, safe to run anywhere: a load outside its
@@ -30,10 +37,11 @@ struct RegionValue {
 RegionValue evaluateRegion(OpBuilder &builder, Region &region,
                            ValueRange arguments);
 
-/// The region's value, asserted to be defined. `name` is that of the region,
-/// `opName` that of the op which the user wrote.
-Value assertDefined(OpBuilder &builder, Location loc, const RegionValue &region,
-                    StringRef name, StringRef opName = "attn.attention");
+/// The region's value, where a value that is undefined is reported. `name` is
+/// that of the region, `opName` that of the op which the user wrote.
+Value reportUndefined(OpBuilder &builder, Location loc,
+                      const RegionValue &region, StringRef name,
+                      StringRef opName = "attn.attention");
 
 /// A score and a mask region, empty where there is none, and what they capture.
 struct ScoreRegions {

@@ -33,6 +33,7 @@ static llvm::Error defineSupport(LLJIT &jit, JITDylib &library) {
                                               llvm::JITSymbolFlags::Callable};
   };
   define("attn_rt_fail", &attn_rt_fail);
+  define("attn_rt_report", &attn_rt_report);
   define("attn_rt_alloc", &attn_rt_alloc);
   define("attn_rt_free", &attn_rt_free);
   define("attn_rt_parallel_ranges", &attn_rt_parallel_ranges);

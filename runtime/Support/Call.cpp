@@ -16,6 +16,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
+#include <string>
+#include <tuple>
 
 using namespace attn::support;
 
@@ -39,11 +42,67 @@ static void freeBlocks(CallRecord &record) {
   }
 }
 
+//===----------------------------------------------------------------------===//
+// Reports
+//===----------------------------------------------------------------------===//
+
+static std::string_view getLine(const char *text, std::int64_t number) {
+  std::string_view rest = text;
+  for (; number > 0; --number)
+    rest.remove_prefix(rest.find('\n') + 1);
+  return rest.substr(0, rest.find('\n'));
+}
+
+/// The place and the name of the op, before the name of its region.
+static std::string_view getOp(const Report &report) {
+  std::string_view line = getLine(report.text, 0);
+  return line.substr(0, line.rfind(" op '"));
+}
+
+void Report::merge(const Report &other) {
+  if (!other.text)
+    return;
+  // The mask's before the score's, then the first reason.
+  auto order = [](const Report &report) {
+    return std::tuple(getLine(report.text, 0), report.numbers[2],
+                      report.numbers[0], report.numbers[1]);
+  };
+  if (!text || (getOp(*this) == getOp(other) && order(other) < order(*this)))
+    *this = other;
+}
+
+static const char *describe(const Report &report) {
+  std::string message(getLine(report.text, 0));
+  message += ": ";
+  std::string_view reason = getLine(report.text, report.numbers[2] + 1);
+  for (std::size_t i = 0; i < reason.size(); ++i) {
+    std::string_view place = reason.substr(i, 3);
+    bool isNumber = place == "{0}" || place == "{1}";
+    if (isNumber)
+      message += std::to_string(report.numbers[place == "{0}" ? 0 : 1]);
+    else
+      message += reason[i];
+    i += isNumber ? 2 : 0;
+  }
+  return keepMessage(message);
+}
+
+void attn_rt_report(const char *text, const std::int64_t *numbers) {
+  Report report{text, {}};
+  std::copy_n(numbers, std::size(report.numbers), report.numbers);
+  currentCall->report.merge(report);
+}
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
 template <typename Function>
 static const char *guard(CallRecord &record, const Function &function) {
   record.outer = currentCall;
   record.blocks = nullptr;
   record.message = nullptr;
+  record.report = {};
   currentCall = &record;
   // All state is in `record`, so no local variable is lost by the jump.
   if (setjmp(record.failure) == 0)
@@ -55,7 +114,8 @@ static const char *guard(CallRecord &record, const Function &function) {
 
 const char *attn::support::runGuarded(void (*entry)(void **), void **arguments,
                                       CallRecord &record) {
-  return guard(record, [=] { entry(arguments); });
+  const char *message = guard(record, [=] { entry(arguments); });
+  return record.report.text ? describe(record.report) : message;
 }
 
 const char *attn::support::runGuarded(ParallelBody body, void *context,

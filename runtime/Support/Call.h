@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Generated code runs inside `runGuarded`. While it does, `attn_rt_fail` ends
-// the call with a message, and whatever the call allocated is freed at its end.
+// the call with a message, `attn_rt_report` lets it fail when it ends, and
+// whatever the call allocated is freed at its end.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,6 +36,18 @@ struct BlockHeader {
   void *allocation; ///< What the allocator returned.
 };
 
+/// What a region could not compute.
+struct Report {
+  /// A line that says which region, and one for each reason; null: nothing.
+  const char *text = nullptr;
+  /// Two for the reason's text, and the number of the reason.
+  std::int64_t numbers[3];
+
+  /// Becomes `other` if that is of the same op and less. What comes first in
+  /// time is of the first op.
+  void merge(const Report &other);
+};
+
 /// One call of generated code on this thread, or of the body of a parallel
 /// loop.
 struct CallRecord {
@@ -47,6 +60,7 @@ struct CallRecord {
   BlockHeader *blocks; ///< What this call allocated and has not freed.
   const char *message; ///< Why the call failed.
   char text[96];       ///< Room for a message made while the call ran.
+  Report report;       ///< The call fails with it at its end.
 };
 
 /// Calls `entry(arguments)`. Null if it returned; the reason if it failed,
@@ -72,6 +86,10 @@ CallRecord &getCurrentCall();
 extern "C" {
 /// Ends the call with `message`, a constant of the generated code.
 [[noreturn]] ATTN_EXPORT void attn_rt_fail(const char *message);
+/// Lets the call fail when it ends. `text` is a constant of the generated code:
+/// a line that says what failed, and one for each reason, in which {0} and {1}
+/// stand for the first of `numbers`, which are those of Report.
+ATTN_EXPORT void attn_rt_report(const char *text, const std::int64_t *numbers);
 /// At least `size` bytes at a multiple of `alignment`, a power of two. Ends the
 /// call if there is no such memory.
 ATTN_EXPORT void *attn_rt_alloc(std::size_t size, std::size_t alignment);

@@ -47,9 +47,12 @@ public:
     CallRecord record; // Without threads: a loop in this one runs right here.
     (void)limit.load(std::memory_order_acquire);
     ParallelRange range{.begin = 0, .end = 0, .loop = this, .task = task};
-    while (takeNext(range))
+    while (takeNext(range)) {
       if (const char *message = runGuarded(body, context, &range, record))
         fail(range.begin, message, record);
+      if (record.report.text)
+        add(record.report);
+    }
     numFinished.fetch_add(1, std::memory_order_acq_rel);
   }
 
@@ -61,6 +64,12 @@ public:
         return true;
     }
     return false;
+  }
+
+  /// After the last task has returned: the first of what was reported.
+  const Report &getReport() const {
+    (void)numFinished.load(std::memory_order_acquire);
+    return report;
   }
 
   /// After the last task has returned: why the loop failed, or null. A message
@@ -118,6 +127,11 @@ private:
     }
   }
 
+  void add(const Report &other) {
+    std::lock_guard lock(mutex);
+    report.merge(other);
+  }
+
   const ParallelBody body;
   void *const context;
   const int numShares;
@@ -130,6 +144,7 @@ private:
   std::int64_t failedBegin;
   const char *message = nullptr;
   char text[sizeof(CallRecord::text)];
+  Report report;
 };
 } // namespace attn::support
 
@@ -149,6 +164,7 @@ static const char *runInParallel(ParallelBody body, void *context,
     return message;
   // A host that is shutting down may not have run all tasks.
   loop.work(0);
+  call.report.merge(loop.getReport());
   return loop.takeFailure(call);
 }
 

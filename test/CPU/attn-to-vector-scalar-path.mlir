@@ -1,7 +1,7 @@
 // RUN: attn-opt %s --convert-attn-to-vector="vector-bits=512" --canonicalize --cse --split-input-file --verify-diagnostics | FileCheck %s
 
 // Where values may be undefined, the mask decides position by position whether
-// the score is evaluated, and both are asserted.
+// the score is evaluated, and both are reported.
 // CHECK-LABEL: func @undefined
 //  CHECK-SAME:     %[[S:.*]]: memref<8x16xf32>,
 //  CHECK-SAME:     %[[NQ:[a-z0-9]*]]: index, %[[NK:[a-z0-9]*]]: index, %[[DEFINED:[a-z0-9]*]]: i1, %[[SCALE:[a-z0-9]*]]: f32
@@ -12,10 +12,10 @@
 //       CHECK:       scf.for %[[LANE:.*]] = %{{.*}} to %[[NQ]]
 //       CHECK:         %[[DOT:.*]] = memref.load %[[S]][%[[ROW]], %[[LANE]]]
 //       CHECK:         %[[KEEP:.*]] = scf.if %{{.*}} -> (i1)
-//       CHECK:         cf.assert %{{.*}}, "'attn.attention' op 'mask' region: the value depends on
+//       CHECK:         attn.report_undefined %{{.*}}, "'attn.attention' op 'mask' region"
 //       CHECK:         scf.if %[[KEEP]]
 //  CHECK-NEXT:           arith.mulf %[[DOT]], %[[SCALE]] : f32
-//       CHECK:           cf.assert %{{.*}}, "'attn.attention' op 'score' region: the value depends on
+//       CHECK:           attn.report_undefined %{{.*}}, "'attn.attention' op 'score' region"
 //       CHECK:         memref.store %{{.*}}, %[[S]][%[[ROW]], %[[LANE]]]
 //       CHECK:       scf.for %{{.*}} = %[[NQ]] to %{{.*}} {
 //       CHECK:         memref.store %{{.*}}, %[[S]]

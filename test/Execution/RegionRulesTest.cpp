@@ -211,6 +211,97 @@ TEST(Rules, attention_a12_integer_division_by_zero) {
   EXPECT_EQ(run(text, empty).error, "");
 }
 
+TEST(Rules, attention_a12_the_least_is_reported) {
+  // Of the fourth head, keys from bounds[q] on are bad: threads and tiles meet
+  // others before the least of them.
+  KernelText text{.type = ElementType::f32,
+                  .queryHeads = 4,
+                  .keyValueHeads = 2,
+                  .keySize = 8,
+                  .valueSize = 8,
+                  .clauses = R"(mask(%b, %h, %q, %k)
+      captures(%t = %table : tensor<?x?xi1>, %n = %bounds : tensor<?xindex>) {
+        %c0 = arith.constant 0 : index
+        %c3 = arith.constant 3 : index
+        %bound = tensor.extract %n[%q] : tensor<?xindex>
+        %is_late = arith.cmpi sge, %k, %bound : index
+        %is_last = arith.cmpi eq, %h, %c3 : index
+        %is_bad = arith.andi %is_late, %is_last : i1
+        %index = arith.select %is_bad, %k, %c0 : index
+        %keep = tensor.extract %t[%c0, %index] : tensor<?x?xi1>
+        attn.yield %keep : i1
+      })",
+                  .parameters =
+                      ", %table: tensor<?x?xi1>, %bounds: tensor<?xindex>"};
+  constexpr Index rows = 40, keys = 300;
+  TestTensor query = normal(ElementType::f32, {2, 4, rows, 8}),
+             key = normal(ElementType::f32, {2, 2, keys, 8}),
+             table(ElementType::i1, {1, 4}, {1, 1, 1, 1}),
+             bounds(ElementType::i64, {rows});
+  bounds.fill([](const Shape &index) {
+    return index[0] == 0 ? 123 : 5 + double(index[0] % 7);
+  });
+  std::vector<Argument> arguments = {query.view(), key.view(), key.view(),
+                                     table.view(), bounds.view()};
+  for (auto [pipeline, threads] :
+       {std::pair("cpu", 1u), std::pair("cpu", 2u), std::pair("cpu", 5u),
+        std::pair("reference", 1u)}) {
+    EngineOptions options;
+    options.threads = threads;
+    Expected<Engine> engine = Engine::create(options);
+    ASSERT_TRUE(engine.ok());
+    Expected<Kernel> kernel =
+        engine->compile(text.write(), {.pipeline = pipeline});
+    ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+    std::string error = run(*kernel, arguments).error;
+    EXPECT_NE(
+        error.find("'attn.attention' op 'mask' region: index 5 in dimension "
+                   "1 of 'table', of size 4 (line "),
+        std::string::npos)
+        << pipeline << ", " << threads << " threads: " << error;
+  }
+}
+
+TEST(Rules, attention_a12_reasons) {
+  struct Case {
+    const char *body, *reason;
+  };
+  // `n` is 0.
+  for (auto [body, reason] : {
+           Case{"%x = arith.remsi %p, %n : index", "'arith.remsi' of 0 by 0"},
+           Case{"%s = arith.addi %n, %c64 : index "
+                "%x = arith.shli %c64, %s : index",
+                "'arith.shli' of 64 by 64 bits"},
+           Case{"%m = arith.subi %n, %c64 : index "
+                "%i = arith.index_cast %n : index to i64 "
+                "%l = arith.index_cast %m : index to i64 "
+                "%y = math.ipowi %i, %l : i64 "
+                "%x = arith.index_cast %y : i64 to index",
+                "'math.ipowi' of 0 to the power -64"},
+           Case{"%f = arith.constant 1.0e30 : f32 "
+                "%y = arith.fptosi %f : f32 to i32 "
+                "%z = arith.index_cast %n : index to i32 "
+                "%w = arith.addi %y, %z : i32 "
+                "%x = arith.index_cast %w : i32 to index",
+                "'arith.fptosi' of a number that does not fit i32"},
+       }) {
+    KernelText text{.clauses = std::string(R"(mask(%b, %h, %p, %j)
+      captures(%n = %size : index) {
+        %c64 = arith.constant 64 : index
+        )") + body + R"(
+        %keep = arith.cmpi sge, %x, %j : index
+        attn.yield %keep : i1
+      })",
+                    .parameters = ", %size: index"};
+    std::vector<Argument> arguments = powers(3, 4);
+    arguments.push_back(0);
+    std::string error = run(text, arguments).error;
+    EXPECT_NE(error.find(std::string("'mask' region: ") + reason + " (line "),
+              std::string::npos)
+        << error;
+  }
+}
+
 TEST(Rules, attention_a12_a_kernel_works_after_an_error) {
   KernelText text{.clauses = "score bias(%bias : tensor<?xf64>)",
                   .parameters = ", %bias: tensor<?xf64>"};

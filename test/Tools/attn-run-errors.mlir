@@ -105,7 +105,7 @@
 // What is too small for the positions that read it.
 // RUN: not attn-run %s --entry biased --random 1 --arg - --arg %t/vector.npy \
 // RUN:   2>&1 | FileCheck %s --check-prefix=OUTSIDE
-// OUTSIDE: attn-run: error: {{.*}}'score' region: the value depends on a load outside its tensor ('terms'), or on an integer operation without a result
+// OUTSIDE: attn-run: error: {{.*}}'score' region: index 2 in dimension {{[01]}} of 'terms', of size 2 (line {{[0-9]+}})
 
 // RUN: mkdir %t/shared && chmod 777 %t/shared
 // RUN: not attn-run %s --entry matrix --cache-dir %t/shared 2>&1 \

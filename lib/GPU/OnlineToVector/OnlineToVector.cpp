@@ -30,6 +30,7 @@
 #include "lib/GPU/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -39,6 +40,7 @@
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Interfaces/ValueBoundsOpInterface.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace mlir::attn {
@@ -326,6 +328,36 @@ private:
   OpBuilder b;
 };
 
+/// `text` with "?" for every number.
+std::string dropNumbers(StringRef text) {
+  std::string result;
+  for (; !text.empty(); text = text.drop_front())
+    if (text.front() == '{' && text.size() > 2 && text[2] == '}') {
+      result += '?';
+      text = text.drop_front(2);
+    } else {
+      result += text.front();
+    }
+  return result;
+}
+
+/// Kernels of GPUs have nobody to report numbers to: they stop.
+void assertDefined(ReportUndefinedOp op) {
+  SmallVector<std::string> reasons;
+  for (auto reason : op.getReasons().getAsRange<StringAttr>())
+    if (std::string text = dropNumbers(reason.getValue());
+        !llvm::is_contained(reasons, text))
+      reasons.push_back(std::move(text));
+  std::string message = op.getMessage().str() + ": the value depends on " +
+                        llvm::join(reasons, ", or on ");
+  OpBuilder b(op);
+  Value isTrue = arith::ConstantOp::create(b, op.getLoc(), b.getBoolAttr(true));
+  Value isDefined =
+      arith::XOrIOp::create(b, op.getLoc(), op.getUndefined(), isTrue);
+  cf::AssertOp::create(b, op.getLoc(), isDefined, message);
+  op.erase();
+}
+
 struct ConvertOnlineToVector
     : attn::impl::ConvertOnlineToVectorBase<ConvertOnlineToVector> {
   void runOnOperation() override {
@@ -344,6 +376,7 @@ struct ConvertOnlineToVector
     for (scf::ForallOp loop : loops)
       if (failed(converter.convert(*loop.getBody())))
         return signalPassFailure();
+    getOperation()->walk(assertDefined);
     // The operation before what is in its regions.
     auto result = getOperation()->walk<WalkOrder::PreOrder>([](Operation *op) {
       // A table with its ranges is the table in memory.
