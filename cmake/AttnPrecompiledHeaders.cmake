@@ -61,7 +61,7 @@ if(TARGET AttnMLIRHeaders)
   target_include_directories(AttnMLIRHeaders SYSTEM PRIVATE
     ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
   target_compile_definitions(AttnMLIRHeaders PRIVATE ${ATTN_LLVM_DEFINITIONS})
-  if(TARGET AttnDialectIncGen)
+  if(NOT ATTN_COMPILER) # It has been built, and its headers generated.
     add_dependencies(AttnMLIRHeaders AttnDialectIncGen)
   endif()
 endif()
