@@ -174,9 +174,9 @@ struct InsertSliceModel
   }
 
   static bool isKnownInside(tensor::InsertSliceOp insert, int64_t dim) {
-    int64_t offset = insert.getStaticOffset(dim),
-            size = insert.getStaticSize(dim),
-            stride = insert.getStaticStride(dim),
+    int64_t offset = insert.getStaticOffsets()[dim],
+            size = insert.getStaticSizes()[dim],
+            stride = insert.getStaticStrides()[dim],
             whole = insert.getDestType().getDimSize(dim);
     if (ShapedType::isDynamic(size) || ShapedType::isDynamic(whole))
       return false;

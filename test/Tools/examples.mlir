@@ -1,4 +1,5 @@
 // Every example passes its check with random arguments, on both pipelines for CPUs.
+// UNSUPPORTED: sanitizer
 
 // RUN: rm -rf %t && mkdir %t
 // RUN: attn-run %s --entry sequences --out %t/before.npy --out %t/after.npy \
