@@ -61,7 +61,9 @@ if(TARGET AttnMLIRHeaders)
   target_include_directories(AttnMLIRHeaders SYSTEM PRIVATE
     ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
   target_compile_definitions(AttnMLIRHeaders PRIVATE ${ATTN_LLVM_DEFINITIONS})
-  if(NOT ATTN_COMPILER) # It has been built, and its headers generated.
+  if(ATTN_COMPILER)
+    target_include_directories(AttnMLIRHeaders PRIVATE ${ATTN_COMPILER})
+  else()
     add_dependencies(AttnMLIRHeaders AttnDialectIncGen)
   endif()
 endif()
