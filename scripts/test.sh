@@ -11,7 +11,7 @@
 # bounded fuzz runs and random attention with AddressSanitizer and
 # UndefinedBehaviorSanitizer; and the tests that use threads with
 # ThreadSanitizer, which watches the runtime. Lists the tests that it leaves out.
-# --all leaves out none, and makes random tests four times as long: an hour.
+# --all leaves out none, and makes random tests four times as long.
 #
 #===------------------------------------------------------------------------===#
 
