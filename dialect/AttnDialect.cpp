@@ -16,6 +16,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Transforms/InliningUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -38,6 +39,27 @@ struct AttnInlinerInterface : DialectInlinerInterface {
   }
 };
 } // namespace
+
+/// The target belongs on a module, and a plan on what is planned.
+LogicalResult AttnDialect::verifyOperationAttribute(Operation *op,
+                                                    NamedAttribute attribute) {
+  if (attribute.getName() == TargetAttr::kModuleAttr) {
+    if (!isa<ModuleOp>(op))
+      return op->emitError("expected 'attn.target' on a module");
+    if (!isa<TargetAttr>(attribute.getValue()))
+      return op->emitError(
+                 "expected '#attn.target<...>' as 'attn.target', got ")
+             << attribute.getValue();
+  } else if (attribute.getName() == PlanAttr::kName) {
+    if (!isa<AttentionOp, OnlineAttentionOp, ProjectionOp,
+             MultiTokenAttentionOp>(op))
+      return op->emitError("expected 'attn.plan' on attention or a projection");
+    if (!isa<PlanAttr>(attribute.getValue()))
+      return op->emitError("expected '#attn.plan<...>' as 'attn.plan', got ")
+             << attribute.getValue();
+  }
+  return success();
+}
 
 void AttnDialect::initialize() {
   addInterfaces<AttnInlinerInterface>();

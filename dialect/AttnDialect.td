@@ -27,6 +27,7 @@ def Attn_Dialect : Dialect {
     checks it carry its number.
   }];
   let useDefaultAttributePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
   let dependentDialects = [
     "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
     "::mlir::cf::ControlFlowDialect", "::mlir::linalg::LinalgDialect",

@@ -54,7 +54,7 @@ RULES = {
     "lib/GPU": STD
     + MLIR
     + COMPILER
-    + ["lib/Kernel/", "lib/Memory/", "lib/Online/", "lib/Regions/"],
+    + ["lib/Kernel/", "lib/Memory/", "lib/Online/", "lib/Plan/", "lib/Regions/"],
     "lib/Pipelines": STD + MLIR + COMPILER + ["lib/"],
     "lib/Registration": STD + MLIR + COMPILER + ["lib/"],
     "runtime/include": STD + HOST,

@@ -8,8 +8,7 @@
 #include "dialect/AttnOps.h"
 #include "lib/Attention/Passes.h"
 #include "lib/Attention/Transforms.h"
-#include "lib/Plan/AttentionPlan.h"
-#include "lib/Plan/OptionChecks.h"
+#include "lib/Plan/Plan.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -208,13 +207,9 @@ private:
 
 } // namespace
 
-LogicalResult attn::foldGroup(RewriterBase &rewriter, AttentionOp op,
-                              int64_t maximumRows) {
-  int64_t numQueries = op.getQueryType().getDimSize(2);
-  if (needsReferenceLowering(op))
-    return rewriter.notifyMatchFailure(op, "is lowered by the reference path");
-  if (ShapedType::isDynamic(numQueries) || op.getGroupSize() == 1 ||
-      numQueries > maximumRows / op.getGroupSize())
+LogicalResult attn::foldGroup(RewriterBase &rewriter, AttentionOp op) {
+  if (op.getGroupSize() == 1 ||
+      ShapedType::isDynamic(op.getQueryType().getDimSize(2)))
     return rewriter.notifyMatchFailure(op, "not a group of few queries");
   rewriter.setInsertionPoint(op);
   rewriter.replaceOp(op, GroupFolding(rewriter, op).emit());
@@ -223,20 +218,13 @@ LogicalResult attn::foldGroup(RewriterBase &rewriter, AttentionOp op,
 
 namespace {
 struct FoldGroups : attn::impl::FoldGroupsBase<FoldGroups> {
-  using FoldGroupsBase::FoldGroupsBase;
-
   void runOnOperation() override {
-    if (failed(reportOptions(getOperation(),
-                             {checkRange(maximumRows, 1, kMostOfTile),
-                              checkRange(plainRows, 1, kMostOfTile)})))
-      return signalPassFailure();
     IRRewriter rewriter(&getContext());
     SmallVector<AttentionOp> ops;
     getOperation()->walk([&](AttentionOp op) { ops.push_back(op); });
-    TileSizes sizes = {.plainQueries = plainRows,
-                       .variantQueries = maximumRows};
     for (AttentionOp op : ops)
-      (void)foldGroup(rewriter, op, getMostOfOneTile(op, sizes));
+      if (PlanAttr plan = getPlan(op); plan && plan.getHeads() > 1)
+        (void)foldGroup(rewriter, op);
   }
 };
 } // namespace

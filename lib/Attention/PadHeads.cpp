@@ -8,8 +8,7 @@
 #include "dialect/AttnOps.h"
 #include "lib/Attention/Passes.h"
 #include "lib/Attention/Transforms.h"
-#include "lib/Plan/AttentionPlan.h"
-#include "lib/Plan/OptionChecks.h"
+#include "lib/Plan/Plan.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -96,11 +95,7 @@ static Value pad(OpBuilder &b, Location loc, Value tensor, int64_t size) {
   return loop.getResult(0);
 }
 
-LogicalResult attn::padHeads(RewriterBase &rewriter, AttentionOp op,
-                             int64_t multiple, int64_t lanes) {
-  int64_t padded = chooseHeadSize(op, lanes, multiple);
-  if (padded == op.getQueryType().getDimSize(3))
-    return rewriter.notifyMatchFailure(op, "not bf16 that needs padding");
+void attn::padHeads(RewriterBase &rewriter, AttentionOp op, int64_t padded) {
   Location loc = op.getLoc();
   rewriter.setInsertionPoint(op);
   std::optional<double> scale = op.getConstantScale();
@@ -113,23 +108,18 @@ LogicalResult attn::padHeads(RewriterBase &rewriter, AttentionOp op,
     op.getQueryMutable().assign(query);
     op.getKeyMutable().assign(key);
   });
-  return success();
 }
 
 namespace {
 struct PadHeads : attn::impl::PadHeadsBase<PadHeads> {
-  using PadHeadsBase::PadHeadsBase;
-
   void runOnOperation() override {
-    if (failed(
-            reportOptions(getOperation(), {checkRange(multiple, 1, kMostOfTile),
-                                           checkLaneMultiple(laneMultiple)})))
-      return signalPassFailure();
     IRRewriter rewriter(&getContext());
     SmallVector<AttentionOp> ops;
     getOperation()->walk([&](AttentionOp op) { ops.push_back(op); });
     for (AttentionOp op : ops)
-      (void)padHeads(rewriter, op, multiple, laneMultiple);
+      if (PlanAttr plan = getPlan(op);
+          plan && plan.getHeadSize() > op.getQueryType().getDimSize(3))
+        padHeads(rewriter, op, plan.getHeadSize());
   }
 };
 } // namespace

@@ -45,16 +45,12 @@ def FoldGroups : Pass<"attn-fold-groups"> {
   let description = [{
     With few queries, as in decoding, the query heads that share a key/value head
     are the rows of a matrix that its keys and values are multiplied with: each is
-    read once for all of them. An `attn.attention` with a static number of queries
-    Sq, and `G * Sq` of at most `maximum-rows`, or `plain-rows` where it has no
-    regions, becomes one on a query `(B, Hkv, G * Sq, Dk)`. Row `r` of
+    read once for all of them (GQA packing). An `attn.attention` whose `attn.plan`
+    has the `heads` of a group in a tile becomes one on a query
+    `(B, Hkv, G * Sq, Dk)`. Row `r` of
     head `h` is query `r mod Sq` of query head `G * h + r / Sq`, from which the
     regions compute what they are given; its sink is that of the head.
   }];
-  let options = [Option<"maximumRows", "maximum-rows", "int64_t", "32",
-                        "Largest number of queries of a group">,
-                 Option<"plainRows", "plain-rows", "int64_t", "64",
-                        "The same without a score or mask region">];
   let dependentDialects = ["::mlir::affine::AffineDialect",
                            "::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect",
@@ -64,17 +60,11 @@ def FoldGroups : Pass<"attn-fold-groups"> {
 def PadHeads : Pass<"attn-pad-heads"> {
   let summary = "Pad bf16 heads to what instructions on pairs multiply at once";
   let description = [{
-    Queries and keys of bf16 whose head size is not a multiple of `multiple` are
-    copied once, in parallel, into rows that end with zeros. The scale stays that
-    of the original size. Values need no padding: their head size is that of the
-    output, not of a sum. What will be computed in rows (see
-    `attn-attention-to-online`) is left alone.
+    Queries and keys with fewer elements than the `head_size` of their `attn.plan`
+    are copied once, in parallel, into rows that end with zeros. The scale stays
+    that of the original size. Values need no padding: their head size is that of
+    the output, not of a sum.
   }];
-  let options = [
-    Option<"multiple", "multiple", "int64_t", "32",
-           "Elements that head sizes become a multiple of">,
-    Option<"laneMultiple", "lane-multiple", "int64_t", "16",
-           "Elements of a vector register">];
   let dependentDialects = ["::mlir::affine::AffineDialect",
                            "::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect",
@@ -90,15 +80,12 @@ def SummarizeTables : Pass<"attn-summarize-tables"> {
     where the tensor is defined. From it, the mask analysis knows what a load
     can yield in a tile of queries and a block of keys, so that a mask of
     documents skips the blocks that no document has keys in, and evaluates
-    nothing in those that lie within one document. Blocks are as large as those
-    of the kernel, and the ranges of a table are never more numbers than that
+    nothing in those that lie within one document. Blocks are as large as the
+    largest tile that a plan says, and the ranges of a table are never more numbers than that
     leaves of it. A table whose elements each serve many positions is small
     already and gets none, nor does one with an `attn.with_block_range`. A remark
     names the loads that decide nothing, and says why.
   }];
-  let options = [
-    Option<"queries", "queries", "int64_t", "32", "Query rows of a block">,
-    Option<"keys", "keys", "int64_t", "64", "Keys of a block">];
   let dependentDialects = ["::mlir::affine::AffineDialect",
                            "::mlir::tensor::TensorDialect"];
 }
@@ -118,11 +105,12 @@ def TileAttention : Pass<"attn-tile-attention"> {
   let summary = "Tile batch, heads and queries in parallel";
   let description = [{
     An `attn.attention` becomes an `scf.forall` over batch entries, query heads
-    and tiles of query rows, around an `attn.attention` of one tile. Queries that
-    an `attn.rope` computes for it alone are rotated there, tile by tile. What can
-    not be tiled is left to the reference lowering, with a remark.
+    and tiles of query rows, as many as its `attn.plan` says, around an
+    `attn.attention` of one tile. Queries that an `attn.rope` computes for it alone
+    are rotated there, tile by tile. What has no plan is left to the reference
+    lowering, with a remark.
 
-    With `packed`, a packed batch of `N` sequences in `Sq` rows becomes a loop over
+    A packed batch of `N` sequences in `Sq` rows becomes a loop over
     query heads and `Sq / queries + N` tiles, enough for sequences of any lengths.
     Each finds its sequence by a search of the cumulative lengths; some have no
     rows. Another loop fills the rows of no sequence.
@@ -136,14 +124,6 @@ def TileAttention : Pass<"attn-tile-attention"> {
     }
     ```
   }];
-  let options = [
-    Option<"plainQueries", "plain-queries", "int64_t", "64",
-           "Query rows of a tile in f32 without regions">,
-    Option<"variantQueries", "variant-queries", "int64_t", "32",
-           "Query rows of a tile with a score or mask region, or in pairs">,
-    Option<"inPairs", "in-pairs", "bool", "false",
-           "bf16 will be computed in pairs, where it can be">,
-    Option<"packed", "packed", "bool", "false", "Tile packed batches, too">];
   let dependentDialects = ["::mlir::affine::AffineDialect",
                            "::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect",

@@ -8,7 +8,7 @@
 #include "dialect/AttnOps.h"
 #include "lib/Attention/Passes.h"
 #include "lib/Attention/Transforms.h"
-#include "lib/Plan/AttentionPlan.h"
+#include "lib/Plan/Plan.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -130,7 +130,7 @@ private:
 } // namespace
 
 LogicalResult attn::specializeQueries(RewriterBase &rewriter, AttentionOp op) {
-  if (needsReferenceLowering(op))
+  if (op.isPacked() || !findObstacle(op).empty())
     return rewriter.notifyMatchFailure(op, "is lowered by the reference path");
   if (!op.getQueryType().isDynamicDim(2))
     return rewriter.notifyMatchFailure(op, "its number of queries is known");

@@ -8,7 +8,7 @@
 #include "dialect/AttnOps.h"
 #include "lib/Attention/Passes.h"
 #include "lib/Attention/Transforms.h"
-#include "lib/Plan/OptionChecks.h"
+#include "lib/Plan/Plan.h"
 #include "lib/Regions/TableRanges.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -94,10 +94,10 @@ void emitBlockRange(OpBuilder &b, Value table, ArrayRef<int64_t> sizes) {
 } // namespace
 
 void attn::summarizeTables(RewriterBase &rewriter, ArrayRef<AttentionOp> ops,
-                           int64_t queries, int64_t keys) {
+                           TileShape tile) {
   BlockSizes tables;
   for (AttentionOp op : ops)
-    addBlockSizes(op, {queries, keys}, tables);
+    addBlockSizes(op, tile, tables);
   for (auto &[table, sizes] : tables) {
     // The elements themselves are as few.
     bool isSmall = llvm::all_of(sizes, [](int64_t size) { return size == 1; });
@@ -108,17 +108,19 @@ void attn::summarizeTables(RewriterBase &rewriter, ArrayRef<AttentionOp> ops,
 
 namespace {
 struct SummarizeTables : attn::impl::SummarizeTablesBase<SummarizeTables> {
-  using SummarizeTablesBase::SummarizeTablesBase;
-
   void runOnOperation() override {
-    if (failed(
-            reportOptions(getOperation(), {checkRange(queries, 1, kMostOfTile),
-                                           checkRange(keys, 1, kMostOfTile)})))
-      return signalPassFailure();
     SmallVector<AttentionOp> ops;
     getOperation()->walk([&](AttentionOp op) { ops.push_back(op); });
+    // Those of the largest tile: with the form for one query that is beside
+    // others, ranges would be of single elements.
+    TileShape tile = {0, 0};
+    for (AttentionOp op : ops)
+      if (PlanAttr plan = getPlan(op); plan && plan.getRows() > tile.queries)
+        tile = {plan.getRows(), plan.getKeys()};
+    if (tile.queries == 0)
+      return;
     IRRewriter rewriter(&getContext());
-    summarizeTables(rewriter, ops, queries, keys);
+    summarizeTables(rewriter, ops, tile);
   }
 };
 } // namespace

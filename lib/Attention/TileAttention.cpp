@@ -10,8 +10,7 @@
 #include "lib/Attention/Passes.h"
 #include "lib/Attention/Transforms.h"
 #include "lib/Layer/RowFusion.h"
-#include "lib/Plan/AttentionPlan.h"
-#include "lib/Plan/OptionChecks.h"
+#include "lib/Plan/Plan.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -26,23 +25,6 @@ namespace mlir::attn {
 
 using namespace mlir;
 using namespace mlir::attn;
-
-/// Why an op stays whole, for the reference lowering; empty if it is tiled,
-/// packed batches only with `packed`.
-static StringRef findObstacle(AttentionOp op, bool packed) {
-  if (op->getNumResults() == 0)
-    return "it works on memrefs";
-  // That no key is there does not show in the types of packed sequences.
-  if (op.isKnownEmpty() && !(packed && op.isPacked()))
-    return "it is empty";
-  if (op.getElementType().isF64())
-    return "its element type is f64";
-  if (op.isPacked() && !packed)
-    return "its sequences are packed";
-  if (op.hasDropout())
-    return "it has dropout";
-  return {};
-}
 
 QueryRows attn::emitQueryRows(OpBuilder &b, Location loc, Value iv,
                               OpFoldResult length, int64_t queries) {
@@ -97,8 +79,7 @@ static FailureOr<AttentionOp> emitTile(OpBuilder &b, AttentionOp op,
 
 LogicalResult attn::tileAttention(RewriterBase &rewriter, AttentionOp op,
                                   int64_t queries) {
-  if (StringRef obstacle = findObstacle(op, /*packed=*/false);
-      !obstacle.empty())
+  if (StringRef obstacle = findObstacle(op); !obstacle.empty())
     return rewriter.notifyMatchFailure(op, obstacle);
   Location loc = op.getLoc();
   rewriter.setInsertionPoint(op);
@@ -135,27 +116,21 @@ LogicalResult attn::tileAttention(RewriterBase &rewriter, AttentionOp op,
 
 namespace {
 struct TileAttention : attn::impl::TileAttentionBase<TileAttention> {
-  using TileAttentionBase::TileAttentionBase;
-
   void runOnOperation() override {
-    if (failed(reportOptions(getOperation(),
-                             {checkRange(plainQueries, 1, kMostOfTile),
-                              checkRange(variantQueries, 1, kMostOfTile)})))
-      return signalPassFailure();
     IRRewriter rewriter(&getContext());
-    TileSizes sizes = {.plainQueries = plainQueries,
-                       .variantQueries = variantQueries};
     SmallVector<AttentionOp> ops;
     getOperation()->walk([&](AttentionOp op) { ops.push_back(op); });
     for (AttentionOp op : ops) {
-      if (StringRef obstacle = findObstacle(op, packed); !obstacle.empty()) {
+      PlanAttr plan = getPlan(op);
+      StringRef obstacle = findObstacle(op);
+      if (!plan || !obstacle.empty()) {
         op.emitRemark() << "is lowered by the reference path, because "
-                        << obstacle;
+                        << (obstacle.empty() ? "it has no attn.plan"
+                                             : obstacle);
         continue;
       }
-      int64_t queries = chooseQueries(op, sizes, inPairs);
-      if (failed(op.isPacked() ? tileSequences(rewriter, op, queries)
-                               : tileAttention(rewriter, op, queries))) {
+      if (failed(op.isPacked() ? tileSequences(rewriter, op, plan.getRows())
+                               : tileAttention(rewriter, op, plan.getRows()))) {
         op.emitError("could not be tiled");
         return signalPassFailure();
       }

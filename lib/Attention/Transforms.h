@@ -17,6 +17,7 @@ class RewriterBase;
 namespace mlir::attn {
 
 class AttentionOp;
+struct TileShape;
 
 /// Replaces a packed batch by a loop over its sequences.
 void splitSequences(RewriterBase &rewriter, AttentionOp op);
@@ -25,21 +26,18 @@ void splitSequences(RewriterBase &rewriter, AttentionOp op);
 /// condition that chooses.
 LogicalResult specializeQueries(RewriterBase &rewriter, AttentionOp op);
 
-/// Makes the query heads of a group rows of one head, if these are no more than
-/// `maximumRows`.
-LogicalResult foldGroup(RewriterBase &rewriter, AttentionOp op,
-                        int64_t maximumRows);
+/// Makes the query heads of a group rows of one head, if there is a group and
+/// the number of queries is static.
+LogicalResult foldGroup(RewriterBase &rewriter, AttentionOp op);
 
-/// Pads the rows of query and key of bf16 attention with 0, in parallel, to a
-/// multiple of `multiple` elements, which changes no score. Not if it will be
-/// computed in rows, with vectors of `lanes`.
-LogicalResult padHeads(RewriterBase &rewriter, AttentionOp op, int64_t multiple,
-                       int64_t lanes);
+/// Pads the rows of query and key with 0, in parallel, to `padded` elements,
+/// which changes no score.
+void padHeads(RewriterBase &rewriter, AttentionOp op, int64_t padded);
 
-/// Computes the ranges of what the masks of `ops` load, in blocks of `queries`
-/// and `keys`, right after the tables' definitions.
+/// Computes the ranges of what the masks of `ops` load, in blocks of a tile,
+/// right after the tables' definitions.
 void summarizeTables(RewriterBase &rewriter, ArrayRef<AttentionOp> ops,
-                     int64_t queries, int64_t keys);
+                     TileShape tile);
 
 /// Tiles batch, query heads and query rows by 1, 1 and `queries` into parallel
 /// tiles. Fails, without a change, if the op can not be tiled.

@@ -8,7 +8,7 @@
 #include "lib/BlockMap/BlockMap.h"
 #include "dialect/AttnOps.h"
 #include "lib/Attention/Transforms.h"
-#include "lib/Plan/AttentionPlan.h"
+#include "lib/Plan/Plan.h"
 #include "lib/Regions/MaskAnalysis.h"
 #include "lib/Regions/TableRanges.h"
 
@@ -35,7 +35,7 @@ constexpr int64_t kMaxRows = int64_t(1) << 60;
 
 /// Why there are no blocks: what attn-tile-attention leaves alone, once packed
 /// batches are split.
-StringRef findObstacle(AttentionOp op) {
+StringRef findMapObstacle(AttentionOp op) {
   if (op->getNumResults() == 0)
     return "it works on memrefs";
   if (op.getElementType().isF64())
@@ -160,14 +160,17 @@ LogicalResult BlockMapper::findSizes(const BlockMapOptions &options,
   auto keys = findSize(op, names[2], byType[2], requests.keyLength);
   if (failed(keys))
     return failure();
-  AttentionPlan plan = planAttention(op, *queries, options.target);
-  layout = plan.layout;
+  FailureOr<PlanAttr> plan = planAttention(op, Machine::CPU, *queries);
+  if (failed(plan))
+    return failure();
+  layout = *plan->getLayout();
   map.numBatches = *batches;
   map.numHeads = op.getNumQueryHeads();
   map.numQueries = *queries;
   map.numKeys = *keys;
-  map.queryBlock = options.queryBlock.value_or(plan.queries);
-  map.keyBlock = options.keyBlock.value_or(plan.keys);
+  map.queryBlock = options.queryBlock.value_or(
+      std::max<int64_t>(1, plan->getRows() / plan->getHeads()));
+  map.keyBlock = options.keyBlock.value_or(plan->getKeys());
   return success();
 }
 
@@ -327,7 +330,7 @@ static FailureOr<BlockMap> computeBlockMap(AttentionOp op,
   if (failed(mapper.findSizes(options, requests)) ||
       failed(mapper.findOffsets(requests.offset)))
     return failure();
-  map.obstacle = findObstacle(op);
+  map.obstacle = findMapObstacle(op);
   if (map.obstacle.empty() && failed(mapper.compute()))
     return failure();
   return map;
@@ -360,10 +363,18 @@ attn::computeBlockMaps(ModuleOp module, const BlockMapOptions &options) {
   IRRewriter rewriter(module.getContext());
   SmallVector<AttentionOp> ops;
   copy->walk([&](AttentionOp op) { ops.push_back(op); });
-  auto tiles = TileSizes::forVectors(options.target.vectorBits);
-  summarizeTables(rewriter, ops,
-                  options.queryBlock.value_or(tiles.variantQueries),
-                  options.keyBlock.value_or(tiles.keys));
+  TileShape tile = {0, 0};
+  for (AttentionOp op : ops) {
+    FailureOr<PlanAttr> plan = planAttention(op);
+    if (failed(plan))
+      return failure();
+    if (plan->getRows() > tile.queries)
+      tile = {plan->getRows(), plan->getKeys()};
+  }
+  tile = {options.queryBlock.value_or(tile.queries),
+          options.keyBlock.value_or(tile.keys)};
+  if (!ops.empty())
+    summarizeTables(rewriter, ops, tile);
   std::vector<BlockMap> maps;
   for (AttentionOp op : ops) {
     FailureOr<BlockMap> map = computeBlockMap(op, options, requests);

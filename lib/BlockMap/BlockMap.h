@@ -13,8 +13,6 @@
 #ifndef ATTN_BLOCKMAP_BLOCKMAP_H
 #define ATTN_BLOCKMAP_BLOCKMAP_H
 
-#include "lib/Plan/TargetDescription.h"
-
 #include "mlir/Support/LLVM.h"
 
 #include <cstdint>
@@ -91,9 +89,8 @@ struct BlockMap {
 /// are those of one sequence.
 struct BlockMapOptions {
   std::optional<int64_t> batch, queryLength, keyLength, offset;
-  /// Rows of a block; as in kernels for `target` if not given.
+  /// Rows of a block; as in kernels for the module's target if not given.
   std::optional<int64_t> queryBlock, keyBlock;
-  TargetDescription target = {};
 };
 
 /// The blocks of every op. Fails with an error if something is missing, or said

@@ -37,7 +37,7 @@ def PrintBlocks : Pass<"attn-print-blocks", "::mlir::ModuleOp"> {
     packed batch are the lengths of one sequence.
 
     The default sizes of blocks are those of `attn-cpu-pipeline` with the same
-    `vector-bits`.
+    `attn.target`.
   }];
   let dependentDialects = ["::mlir::affine::AffineDialect",
                            "::mlir::arith::ArithDialect",
@@ -55,8 +55,6 @@ def PrintBlocks : Pass<"attn-print-blocks", "::mlir::ModuleOp"> {
     Option<"queryBlock", "query-block", "int64_t", "0",
            "Queries of a block">,
     Option<"keyBlock", "key-block", "int64_t", "0", "Keys of a block">,
-    Option<"vectorBits", "vector-bits", "unsigned", "256",
-           "Width of a vector register">,
     Option<"svg", "svg", "std::string", "",
            "File for a picture of the same">];
 }

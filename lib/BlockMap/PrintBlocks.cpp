@@ -7,7 +7,6 @@
 
 #include "lib/BlockMap/BlockMap.h"
 #include "lib/BlockMap/Passes.h"
-#include "lib/Plan/OptionChecks.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -48,8 +47,6 @@ struct PrintBlocks : attn::impl::PrintBlocksBase<PrintBlocks> {
   using PrintBlocksBase::PrintBlocksBase;
 
   void runOnOperation() override {
-    if (failed(reportOptions(getOperation(), {checkVectorBits(vectorBits)})))
-      return signalPassFailure();
     auto given = [](const Option<int64_t> &option) {
       return option.hasValue() ? std::optional<int64_t>(option.getValue())
                                : std::nullopt;
@@ -61,7 +58,6 @@ struct PrintBlocks : attn::impl::PrintBlocksBase<PrintBlocks> {
         .offset = given(offset),
         .queryBlock = given(queryBlock),
         .keyBlock = given(keyBlock),
-        .target = {.vectorBits = vectorBits},
     };
     FailureOr<std::vector<BlockMap>> maps =
         computeBlockMaps(getOperation(), options);

@@ -15,7 +15,7 @@ def ConvertAttnToVector : Pass<"convert-attn-to-vector"> {
   let description = [{
     Converts `attn.online_softmax`, `attn.all_finite` and `attn.block_range` on
     buffers to loops over vectors, and `math.exp2`, `math.tanh`, and `math.exp` with `afn`
-    of whole vectors of f32. With `scalef` and 512 bits, `arith.divf` with `arcp` becomes
+    of whole vectors of f32. With `scalef` and 512 bits in the target, `arith.divf` with `arcp` becomes
     a product with the reciprocal. In a softmax step, the lanes of vectors are the queries of a tile; score and mask
     regions are evaluated for all of them at once:
 
@@ -57,12 +57,6 @@ def ConvertAttnToVector : Pass<"convert-attn-to-vector"> {
     %score = arith.select %keep, %dot, %minus_inf : vector<16xi1>, vector<16xf32>
     ```
   }];
-  let options = [
-    Option<"vectorBits", "vector-bits", "unsigned", "256",
-           "Width of a vector register">,
-    Option<"scalef", "scalef", "bool", "false",
-           "Use AVX-512's vscalef and vreduce, on vectors of 512 bits">
-  ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect",
     "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",
@@ -115,18 +109,6 @@ def VectorizeContractions : Pass<"attn-vectorize-contractions"> {
 
     Contractions of other forms are left alone, with a remark.
   }];
-  let options = [
-    Option<"vectorBits", "vector-bits", "unsigned", "256",
-           "Width of a vector register">,
-    Option<"vectorRegisters", "vector-registers", "unsigned", "16",
-           "Number of vector registers">,
-    Option<"bf16Dot", "bf16-dot", "bool", "false",
-           "Use AVX512-BF16's dot product of pairs, on vectors of 512 bits">,
-    Option<"bf16Tiles", "bf16-tiles", "bool", "false",
-           "Use AMX-BF16's product of tiles of pairs, where they are filled">,
-    Option<"i8Dot", "i8-dot", "bool", "false",
-           "Use dot products of i8 (AVX512-VNNI, or AVX-VNNI on 256 bits)">
-  ];
   let dependentDialects = [
     "::mlir::amx::AMXDialect", "::mlir::arith::ArithDialect",
     "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect",
@@ -170,12 +152,6 @@ def VectorizeRows : Pass<"attn-vectorize-rows"> {
     other forms are left alone, with a remark; among them those on buffers of i1,
     which has a byte in memory but a bit in a vector there.
   }];
-  let options = [
-    Option<"vectorBits", "vector-bits", "unsigned", "256",
-           "Width of a vector register">,
-    Option<"bf16Dot", "bf16-dot", "bool", "false",
-           "Write pairs of bf16 with AVX512-BF16, by vectors of 512 bits">
-  ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
     "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialect/Plan/Target.h"
 #include "lib/Kernel/Passes.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -18,6 +19,7 @@ namespace mlir::attn {
 } // namespace mlir::attn
 
 using namespace mlir;
+using namespace mlir::attn;
 
 static bool isLowered(Operation *op) {
   return isa_and_nonnull<LLVM::LLVMDialect, NVVM::NVVMDialect>(
@@ -48,7 +50,8 @@ struct CheckLowered : attn::impl::CheckLoweredBase<CheckLowered> {
       op->emitOpError("is not lowered by this pipeline");
       signalPassFailure();
     }
-    markAllAnalysesPreserved();
+    // Nothing reads it any more, and tools of the LLVM dialect do not know it.
+    getOperation()->removeAttr(TargetAttr::kModuleAttr);
   }
 };
 } // namespace

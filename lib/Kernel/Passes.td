@@ -202,8 +202,22 @@ def CheckLowered : Pass<"attn-check-lowered"> {
   let description = [{
     An operation that is neither of the LLVM nor of the NVVM dialect is an error:
     the first one, and a cast between types only if there is no other. Upstream's
-    conversions leave what they do not know, and say nothing.
+    conversions leave what they do not know, and say nothing. A module loses its
+    `attn.target`, which nothing reads any more.
   }];
+}
+
+def ExpandArith : Pass<"attn-expand-arith"> {
+  let summary = "Expand what the target has no instruction for";
+  let description = [{
+    Runs upstream's `arith-expand`, with the conversions between bf16 and f32 unless
+    the target of the module multiplies pairs of bf16: it then rounds to bf16 in one
+    instruction (AVX512-BF16), which has the same bits but for 0 where a subnormal
+    number is rounded. Without it, x86 calls a function of the compiler's own
+    run-time library.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::vector::VectorDialect"];
 }
 
 def KeepRounding : Pass<"attn-keep-rounding"> {

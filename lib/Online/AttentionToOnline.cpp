@@ -23,8 +23,7 @@
 #include "lib/Online/Passes.h"
 #include "lib/Online/SharedOperands.h"
 #include "lib/Online/Transforms.h"
-#include "lib/Plan/AttentionPlan.h"
-#include "lib/Plan/OptionChecks.h"
+#include "lib/Plan/Plan.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -87,6 +86,8 @@ public:
         getValueOrCreateConstantIndexOp(b, loc, rows), exact,
         scalesQuery(op, layout) ? Value() : emitScale(), op.getScoreCaptures(),
         op.getMaskCaptures(), layout, hasPacks);
+    if (PlanAttr plan = getPlan(op))
+      online->setAttr(PlanAttr::kName, plan);
     online.getScoreRegion().takeBody(op.getScore());
     online.getMaskRegion().takeBody(op.getMask());
     return online;
@@ -239,25 +240,23 @@ private:
 
 LogicalResult attn::convertAttentionToOnline(RewriterBase &rewriter,
                                              AttentionOp op,
-                                             int64_t maximumLanes,
-                                             int64_t laneMultiple, bool inPairs,
-                                             bool inMatrices,
                                              SharedOperands &shared) {
+  PlanAttr plan = getPlan(op);
+  if (!plan || !plan.getLayout() || plan.getLanes() == 0)
+    return rewriter.notifyMatchFailure(op, "without a plan");
   ShapedType query = op.getQueryType();
-  if (needsReferenceLowering(op) || query.getDimSize(0) != 1 ||
+  if (op.isPacked() || !findObstacle(op).empty() || query.getDimSize(0) != 1 ||
       query.getDimSize(1) != 1)
     return rewriter.notifyMatchFailure(op, "not one head of one sequence");
   FailureOr<int64_t> bound = ValueBoundsConstraintSet::computeConstantBound(
       presburger::BoundType::UB, {op.getQuery(), 2},
       /*stopCondition=*/nullptr, /*closedUB=*/true);
-  if (failed(bound) || *bound > maximumLanes)
+  if (failed(bound) || *bound > plan.getRows())
     return rewriter.notifyMatchFailure(op, "too many queries for one tile");
-  OnlineLayout layout =
-      inMatrices ? OnlineLayout::Mma : chooseLayout(op, laneMultiple, inPairs);
-  int64_t lanes = llvm::alignTo(std::max<int64_t>(1, *bound), laneMultiple);
+  int64_t lanes = llvm::alignTo(std::max<int64_t>(1, *bound), plan.getLanes());
   rewriter.setInsertionPoint(op);
-  rewriter.replaceOp(op,
-                     OnlineForm(op, rewriter, layout, lanes, shared).emit());
+  rewriter.replaceOp(
+      op, OnlineForm(op, rewriter, *plan.getLayout(), lanes, shared).emit());
   return success();
 }
 
@@ -270,20 +269,21 @@ OnlineAttentionOp attn::emitOnlineInMatrices(OpBuilder &b, AttentionOp op,
 namespace {
 struct AttentionToOnline
     : attn::impl::AttentionToOnlineBase<AttentionToOnline> {
-  using AttentionToOnlineBase::AttentionToOnlineBase;
-
   void runOnOperation() override {
-    if (failed(reportOptions(getOperation(),
-                             {checkRange(maximumLanes, 1, kMostOfTile),
-                              checkLaneMultiple(laneMultiple)})))
-      return signalPassFailure();
     IRRewriter rewriter(&getContext());
     SmallVector<AttentionOp> ops;
     getOperation()->walk([&](AttentionOp op) { ops.push_back(op); });
     SharedOperands shared;
-    for (AttentionOp op : ops)
-      (void)convertAttentionToOnline(rewriter, op, maximumLanes, laneMultiple,
-                                     inPairs, inMatrices, shared);
+    for (AttentionOp op : ops) {
+      PlanAttr plan = getPlan(op);
+      if (plan && plan.getHeadSize() != op.getQueryType().getDimSize(3)) {
+        op.emitError("expected rows of ")
+            << plan.getHeadSize() << " elements, as its attn.plan says, got "
+            << op.getQueryType().getDimSize(3) << ": attn-pad-heads makes them";
+        return signalPassFailure();
+      }
+      (void)convertAttentionToOnline(rewriter, op, shared);
+    }
   }
 };
 } // namespace

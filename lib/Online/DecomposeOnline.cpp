@@ -16,7 +16,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialect/AttnOps.h"
+#include "dialect/Plan/Target.h"
 #include "lib/Online/BlockFacts.h"
 #include "lib/Online/FirstBlock.h"
 #include "lib/Online/IntegerScores.h"
@@ -26,7 +26,6 @@
 #include "lib/Online/Sums.h"
 #include "lib/Online/Transforms.h"
 #include "lib/Online/TrimBlock.h"
-#include "lib/Plan/OptionChecks.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -367,18 +366,18 @@ private:
 } // namespace
 
 LogicalResult attn::decomposeOnline(RewriterBase &rewriter,
-                                    OnlineAttentionOp op,
-                                    const ScoreOptions &options) {
+                                    OnlineAttentionOp op) {
+  TargetAttr target = getTarget(op);
   FailureOr<int64_t> bound = ValueBoundsConstraintSet::computeConstantBound(
       presburger::BoundType::UB, {op.getKey(), 0}, /*stopCondition=*/nullptr,
       /*closedUB=*/true);
   if (failed(bound))
     return rewriter.notifyMatchFailure(op, "any number of keys");
   rewriter.setInsertionPoint(op);
-  bool withIntegers =
-      options.quantizeQueries && hasIntegerScores(op, options.i8Dot);
+  bool withIntegers = target.getQuantizeQueries() &&
+                      hasIntegerScores(op, target.getBytesOfI8Dot());
   Value isFirst;
-  if (options.bf16Tiles && op.getLayout() == OnlineLayout::Pairs)
+  if (target.getBf16Tiles() && op.getLayout() == OnlineLayout::Pairs)
     isFirst = beginSumsInFirstBlock(rewriter, op);
   rewriter.replaceOp(
       op, Decomposition(op, rewriter, *bound, withIntegers, isFirst).emit());
@@ -387,18 +386,12 @@ LogicalResult attn::decomposeOnline(RewriterBase &rewriter,
 
 namespace {
 struct DecomposeOnline : attn::impl::DecomposeOnlineBase<DecomposeOnline> {
-  using DecomposeOnlineBase::DecomposeOnlineBase;
-
   void runOnOperation() override {
-    if (failed(
-            reportOptions(getOperation(), {checkChoice(i8Dot, {0, 32, 64})})))
-      return signalPassFailure();
     IRRewriter rewriter(&getContext());
     SmallVector<OnlineAttentionOp> ops;
     getOperation()->walk([&](OnlineAttentionOp op) { ops.push_back(op); });
     for (OnlineAttentionOp op : ops)
-      if (failed(decomposeOnline(rewriter, op,
-                                 {quantizeQueries, i8Dot, bf16Tiles}))) {
+      if (failed(decomposeOnline(rewriter, op))) {
         op.emitError("expected a constant bound of the number of keys: tile "
                      "the keys first");
         return signalPassFailure();

@@ -9,7 +9,7 @@
 #define ATTN_ONLINE_ONLINEQUERY_H
 
 #include "dialect/AttnOps.h"
-#include "lib/Plan/AttentionPlan.h"
+#include "lib/Plan/Plan.h"
 
 namespace mlir::attn {
 

@@ -15,32 +15,18 @@ def AttentionToOnline : Pass<"attn-attention-to-online"> {
   let description = [{
     The attention of a few queries of one head becomes `attn.online_attention`
     between the ops that transpose and scale its queries and those that divide
-    and transpose its output. The number of queries must have a constant bound,
-    which tiling gives it; other ops are left alone.
+    and transpose its output. The number of queries must have a constant bound of
+    at most the `rows` of its `attn.plan`, which tiling gives it; other ops are left
+    alone. The plan goes on to the online form.
 
     That form is in f32, but for keys and values. Queries of f16 and bf16 are
     converted with the tile, and the output is rounded at the end.
 
-    Its `layout` is `lanes`, but `rows` of no more queries than a vector has lanes,
-    known by type, and with head sizes that are multiples of them; with `in-pairs`,
-    of no more than half as many, if the head size of bf16 fills vectors with pairs.
-
-    With `in-pairs`, that of other bf16 with an even head size is `pairs`. Values
-    become a `linalg.pack` outside of the parallel loops, if several tiles read
-    them: these have `packed_values`.
-
-    With `in-matrices`, for matrix units that multiply f16 and bf16, it is `mma`:
-    queries stay as they are, padded with 0 to a whole tile, and scores are scaled.
+    Its `layout` is the plan's. For `pairs`, values become a `linalg.pack` outside
+    of the parallel loops, if several tiles read them: these have `packed_values`.
+    For `mma`, queries stay as they are, padded with 0 to a whole tile, and scores
+    are scaled.
   }];
-  let options = [
-    Option<"maximumLanes", "maximum-lanes", "int64_t", "64",
-           "Largest number of queries of a tile">,
-    Option<"laneMultiple", "lane-multiple", "int64_t", "16",
-           "Elements of a vector register">,
-    Option<"inPairs", "in-pairs", "bool", "false",
-           "Compute bf16 in pairs where it can be">,
-    Option<"inMatrices", "in-matrices", "bool", "false",
-           "Keep queries as rows of their own type, for matrix units">];
   let dependentDialects = ["::mlir::affine::AffineDialect",
                            "::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect",
@@ -54,7 +40,8 @@ def TileKeys : Pass<"attn-tile-keys"> {
     An `attn.online_attention` becomes a loop over blocks of keys, from the
     first key that the mask may keep to the last, which the mask analysis finds
     for the positions of the tile; where the mask reads a table with ranges of
-    blocks, from a multiple of `block` before that key. A tile whose result is not finite is computed
+    blocks, from a multiple of a block before that key. A block has the `keys` of the
+    op's `attn.plan`. A tile whose result is not finite is computed
     once more, exactly (A13).
 
     Keys and values that an `attn.cache_read` takes from a cache are slices of it
@@ -62,8 +49,6 @@ def TileKeys : Pass<"attn-tile-keys"> {
     few or an unknown number of positions, copied for the block. Elements that the
     op does not take are converted for the block.
   }];
-  let options = [Option<"block", "block", "int64_t", "256",
-                        "Keys of a block">];
   let dependentDialects = ["::mlir::affine::AffineDialect",
                            "::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect",
@@ -82,24 +67,17 @@ def DecomposeOnline : Pass<"attn-decompose-online"> {
     is partial, and whether its regions are defined everywhere, goes to the
     softmax step.
 
-    With `quantize-queries`, `layout<rows>` multiplies keys that are stored as i8
-    with a scale as integers, if the head size is a multiple of `i8-dot`. Queries
+    If the target says `quantize_queries`, `layout<rows>` multiplies keys that are
+    stored as i8 with a scale as integers, where the head size is a multiple of what
+    a dot product of i8 takes. Queries
     are rounded to i8 for that, with a scale for each row as in
     `attn.cache_append`: half a step, 1/254 of the row's largest element, at most.
     Sums are exact, in i32, and multiplied by both scales. Other keys of i8 become
     f32, and a remark says why.
 
-    With `bf16-tiles`, sums in pairs begin at zero in the first block of a tile: no
+    If it has `bf16_tiles`, sums in pairs begin at zero in the first block of a tile: no
     zeros are written before it, and nothing is corrected.
   }];
-  let options = [
-    Option<"quantizeQueries", "quantize-queries", "bool", "false",
-           "Multiply keys of i8 as integers, with queries rounded to i8">,
-    Option<"i8Dot", "i8-dot", "int64_t", "0",
-           "Numbers of i8 that a dot product of the target takes; 0: none">,
-    Option<"bf16Tiles", "bf16-tiles", "bool", "false",
-           "Products of pairs are in tiles, which can begin at zero">
-  ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect",
                            "::mlir::math::MathDialect",

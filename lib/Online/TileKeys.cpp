@@ -30,8 +30,7 @@
 #include "lib/Online/Transforms.h"
 #include "lib/Online/TrimBlock.h"
 #include "lib/Online/VisibleRange.h"
-#include "lib/Plan/AttentionPlan.h"
-#include "lib/Plan/OptionChecks.h"
+#include "lib/Plan/Plan.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -132,23 +131,6 @@ struct CachedOperands {
   int64_t copied = 0;
 };
 
-/// The layout that says how many keys a block has: matrix units do not multiply
-/// f32.
-OnlineLayout getBlockLayout(OnlineAttentionOp op) {
-  bool isF32 = getElementTypeOrSelf(op.getQuery().getType()).isF32();
-  return op.getLayout() == OnlineLayout::Mma && isF32 ? OnlineLayout::Rows
-                                                      : op.getLayout();
-}
-
-/// Keys of a block of `op`, of which keys are read as `type`, at most `block`
-/// unless it is in rows.
-int64_t chooseBlock(OnlineAttentionOp op, Type type, int64_t block) {
-  auto key = cast<RankedTensorType>(op.getKey().getType());
-  auto value = cast<RankedTensorType>(op.getValue().getType());
-  return chooseKeys(getBlockLayout(op), type, key.getDimSize(1),
-                    value.getDimSize(1), block);
-}
-
 /// The largest block of at most `block` keys that is a slice of the cache
 /// wherever it begins at a multiple of itself; 0 if none is worth it.
 int64_t findBlockInPlace(OnlineAttentionOp op, CachedOperands &cached,
@@ -182,8 +164,6 @@ std::optional<CachedOperands> findCached(OnlineAttentionOp op, int64_t &block) {
   if (!isEqualConstantIntOrValue(key->getFirst(), first) ||
       (value && !isEqualConstantIntOrValue(value->getFirst(), first)))
     return std::nullopt;
-  if (getBlockLayout(op) == OnlineLayout::Rows)
-    block = chooseBlock(op, key->getElementType(), block);
   CachedOperands cached{*key, value};
   int64_t inPlace = findBlockInPlace(op, cached, block);
   if (inPlace == 0)
@@ -260,7 +240,6 @@ void readFromCache(RewriterBase &rewriter, OnlineAttentionOp block,
 
 LogicalResult attn::tileKeys(RewriterBase &rewriter, OnlineAttentionOp op,
                              int64_t block) {
-  block = chooseBlock(op, getElementTypeOrSelf(op.getKey()), block);
   Location loc = op.getLoc();
   rewriter.setInsertionPoint(op);
   std::optional<CachedOperands> cached = findCached(op, block);
@@ -314,20 +293,22 @@ LogicalResult attn::tileKeys(RewriterBase &rewriter, OnlineAttentionOp op,
 
 namespace {
 struct TileKeys : attn::impl::TileKeysBase<TileKeys> {
-  using TileKeysBase::TileKeysBase;
-
   void runOnOperation() override {
-    if (failed(
-            reportOptions(getOperation(), {checkRange(block, 1, kMostOfTile)})))
-      return signalPassFailure();
     IRRewriter rewriter(&getContext());
     SmallVector<OnlineAttentionOp> ops;
     getOperation()->walk([&](OnlineAttentionOp op) { ops.push_back(op); });
-    for (OnlineAttentionOp op : ops)
-      if (failed(tileKeys(rewriter, op, block))) {
+    for (OnlineAttentionOp op : ops) {
+      PlanAttr plan = getPlan(op);
+      if (!plan || plan.getKeys() == 0) {
+        op.emitError(
+            "expected an attn.plan with 'keys', as attn-plan attaches");
+        return signalPassFailure();
+      }
+      if (failed(tileKeys(rewriter, op, plan.getKeys()))) {
         op.emitError("could not be tiled");
         return signalPassFailure();
       }
+    }
     if (failed(eraseUnreadCaches()))
       return signalPassFailure();
     getOperation()->walk(remarkIfGathered);

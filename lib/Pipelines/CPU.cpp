@@ -14,8 +14,7 @@
 #include "lib/Online/Passes.h"
 #include "lib/Pipelines/Pipelines.h"
 #include "lib/Pipelines/Stages.h"
-#include "lib/Plan/TargetDescription.h"
-#include "lib/Plan/TileSizes.h"
+#include "lib/Plan/Passes.h"
 #include "lib/Projection/Passes.h"
 #include "lib/Reference/Passes.h"
 #include "lib/SplitKV/Passes.h"
@@ -26,59 +25,24 @@
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
-using attn::TargetDescription;
 
 /// attn.attention to parallel tiles of queries, and those to contractions and
 /// softmax steps over blocks of keys.
-static void addTilingStage(OpPassManager &pm, const TargetDescription &target) {
-  int64_t lanes = target.vectorBits / 32;
-  auto tiles = attn::TileSizes::forVectors(target.vectorBits);
+static void addTilingStage(OpPassManager &pm) {
   pm.addPass(attn::createSpecializeQueries());
-  attn::FoldGroupsOptions groups;
-  groups.maximumRows = tiles.variantQueries;
-  groups.plainRows = tiles.plainQueries;
-  pm.addPass(attn::createFoldGroups(groups));
+  pm.addPass(attn::createPlanKernels());
+  pm.addPass(attn::createFoldGroups());
   // A packed batch as a whole, not sequence by sequence.
-  if (target.hasPairs()) {
-    attn::PadHeadsOptions padding;
-    padding.multiple = target.getPairMultiple();
-    padding.laneMultiple = lanes;
-    pm.addPass(attn::createPadHeads(padding));
-  }
-  attn::SummarizeTablesOptions tables;
-  tables.queries = tiles.variantQueries;
-  tables.keys = tiles.keys;
-  pm.addPass(attn::createSummarizeTables(tables));
+  pm.addPass(attn::createPadHeads());
+  pm.addPass(attn::createSummarizeTables());
   pm.addPass(attn::createSplitSequences());
-  attn::TileAttentionOptions tiling;
-  tiling.plainQueries = tiles.plainQueries;
-  tiling.variantQueries = tiles.variantQueries;
-  tiling.inPairs = target.hasPairs();
-  pm.addPass(attn::createTileAttention(tiling));
-  attn::TileProjectionsOptions projections;
-  projections.laneMultiple = lanes;
-  projections.inPairs = target.hasPairs();
-  projections.bf16Tiles = target.bf16Tiles;
-  pm.addPass(attn::createTileProjections(projections));
-  attn::AttentionToOnlineOptions online;
-  online.laneMultiple = lanes;
-  online.maximumLanes = tiling.plainQueries;
-  online.inPairs = target.hasPairs();
-  pm.addPass(attn::createAttentionToOnline(online));
+  pm.addPass(attn::createTileAttention());
+  pm.addPass(attn::createTileProjections());
+  pm.addPass(attn::createAttentionToOnline());
   pm.addPass(attn::createLowerPacks());
-  attn::SplitKeysOptions chunks;
-  chunks.chunk = tiles.chunk;
-  pm.addPass(attn::createSplitKeys(chunks));
-  attn::TileKeysOptions keys;
-  keys.block = tiles.keys;
-  pm.addPass(attn::createTileKeys(keys));
-  attn::DecomposeOnlineOptions scores;
-  scores.quantizeQueries = target.quantizeQueries;
-  scores.bf16Tiles = target.bf16Tiles;
-  // Narrower vectors have no such instructions.
-  if (target.i8Dot && (target.vectorBits == 256 || target.vectorBits == 512))
-    scores.i8Dot = target.vectorBits / 8;
-  pm.addPass(attn::createDecomposeOnline(scores));
+  pm.addPass(attn::createSplitKeys());
+  pm.addPass(attn::createTileKeys());
+  pm.addPass(attn::createDecomposeOnline());
   pm.addPass(attn::createLowerPacks()); // Of blocks.
   pm.addPass(attn::createMultiTokenToPanels());
   pm.addPass(attn::createTileRows());
@@ -101,35 +65,22 @@ static void addTileBufferStage(OpPassManager &pm) {
 }
 
 /// The tiles' operations on buffers to operations on vectors.
-static void addVectorStage(OpPassManager &pm, const TargetDescription &target) {
+static void addVectorStage(OpPassManager &pm) {
   // Copies that bufferization made are operations on rows like others.
   pm.addPass(attn::createConvertMemRefCopyToLinalg());
-  attn::VectorizeContractionsOptions contractions;
-  contractions.vectorBits = target.vectorBits;
-  contractions.vectorRegisters = target.vectorRegisters;
-  contractions.bf16Dot = target.hasPairs();
-  contractions.bf16Tiles = target.bf16Tiles;
-  contractions.i8Dot = target.i8Dot;
-  pm.addPass(attn::createVectorizeContractions(contractions));
-  attn::VectorizeRowsOptions rows;
-  rows.vectorBits = target.vectorBits;
-  rows.bf16Dot = target.hasPairs();
-  pm.addPass(attn::createVectorizeRows(rows));
-  attn::ConvertAttnToVectorOptions softmax;
-  softmax.vectorBits = target.vectorBits;
-  softmax.scalef = target.scalef;
-  pm.addPass(attn::createConvertAttnToVector(softmax));
+  pm.addPass(attn::createVectorizeContractions());
+  pm.addPass(attn::createVectorizeRows());
+  pm.addPass(attn::createConvertAttnToVector());
 }
 
-void attn::buildCPUPipeline(OpPassManager &pm,
-                            const TargetDescription &target) {
+void attn::buildCPUPipeline(OpPassManager &pm) {
   addTensorStage(pm);
-  addTilingStage(pm, target);
+  addTilingStage(pm);
   addTileBufferStage(pm);
-  addVectorStage(pm, target);
+  addVectorStage(pm);
   addDeallocationStage(pm);
   pm.addPass(attn::createOutlineParallelLoops());
   addLoopStage(pm);
-  addSmallFloatStage(pm, target.hasPairs());
+  addSmallFloatStage(pm, Rounding::OfTarget);
   addLLVMStage(pm);
 }

@@ -7,11 +7,11 @@
 
 #include "lib/Attention/Passes.h"
 #include "lib/GPU/Passes.h"
-#include "lib/GPU/Warps.h"
 #include "lib/Kernel/Passes.h"
 #include "lib/Online/Passes.h"
 #include "lib/Pipelines/Pipelines.h"
 #include "lib/Pipelines/Stages.h"
+#include "lib/Plan/Passes.h"
 #include "lib/SplitKV/Passes.h"
 
 #include "mlir/Dialect/GPU/Transforms/Passes.h"
@@ -26,34 +26,14 @@ static void addTilingStage(OpPassManager &pm) {
   pm.addPass(attn::createFillEmptyAttention());
   pm.addPass(attn::createCheckForGPU());
   pm.addPass(attn::createOwnDestinations());
-  // The rows of four warps, and as many keys: two blocks of them, the queries
-  // and the output fit registers and workgroup memory for heads of 128
-  // elements.
-  constexpr int64_t kQueries = 4 * attn::kRowsOfWarp, kKeys = kQueries;
   pm.addPass(attn::createSpecializeQueries());
-  // Query heads that share keys as rows of one workgroup.
-  attn::FoldGroupsOptions groups;
-  groups.maximumRows = kQueries;
-  groups.plainRows = kQueries;
-  pm.addPass(attn::createFoldGroups(groups));
-  attn::SplitDecodingOptions decoding;
-  decoding.maximumRows = kQueries;
-  decoding.laneMultiple = attn::kRowsOfWarp;
-  pm.addPass(attn::createSplitDecoding(decoding));
+  pm.addPass(attn::createPlanKernels({/*workgroups=*/true}));
+  pm.addPass(attn::createFoldGroups());
+  pm.addPass(attn::createSplitDecoding());
   pm.addPass(attn::createLowerMerges());
-  attn::TileAttentionOptions tiling;
-  tiling.plainQueries = kQueries;
-  tiling.variantQueries = kQueries;
-  tiling.packed = true;
-  pm.addPass(attn::createTileAttention(tiling));
-  attn::AttentionToOnlineOptions online;
-  online.laneMultiple = attn::kRowsOfWarp;
-  online.maximumLanes = kQueries;
-  online.inMatrices = true;
-  pm.addPass(attn::createAttentionToOnline(online));
-  attn::TileKeysOptions keys;
-  keys.block = kKeys;
-  pm.addPass(attn::createTileKeys(keys));
+  pm.addPass(attn::createTileAttention());
+  pm.addPass(attn::createAttentionToOnline());
+  pm.addPass(attn::createTileKeys());
 }
 
 /// Leaves a loop over one tile a loop: what is in it runs on the GPU.

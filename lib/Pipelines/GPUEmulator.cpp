@@ -13,8 +13,7 @@
 
 using namespace mlir;
 
-void attn::buildGPUEmulatorPipeline(OpPassManager &pm,
-                                    const TargetDescription &) {
+void attn::buildGPUEmulatorPipeline(OpPassManager &pm) {
   buildGPUPipeline(pm);
   pm.addPass(attn::createConvertNVVMToEmulator());
   // Kernels are in the LLVM dialect by now.

@@ -13,7 +13,7 @@
 
 using namespace mlir;
 
-void attn::buildGPUHostPipeline(OpPassManager &pm, const TargetDescription &) {
+void attn::buildGPUHostPipeline(OpPassManager &pm) {
   pm.addPass(attn::createConvertLaunchToRuntime());
   addHostStage(pm);
 }

@@ -17,8 +17,6 @@ class OpPassManager;
 
 namespace mlir::attn {
 
-struct TargetDescription;
-
 /// Brings a module into the form that lowerings start from: no calls, and only
 /// operations that have destinations. What a kernel's signature says is read
 /// from this form.
@@ -26,11 +24,12 @@ void buildPreparationPipeline(OpPassManager &pm);
 
 /// Prepared functions on tensors to the LLVM dialect, through plain linalg and
 /// loops: slow, and obviously right. The same for every target.
-void buildReferencePipeline(OpPassManager &pm, const TargetDescription &target);
+void buildReferencePipeline(OpPassManager &pm);
 
 /// Prepared functions on tensors to the LLVM dialect, with attention tiled,
-/// fused and vectorised for the target, and its tiles run in parallel.
-void buildCPUPipeline(OpPassManager &pm, const TargetDescription &target);
+/// fused and vectorised for the module's `attn.target`, and its tiles run in
+/// parallel.
+void buildCPUPipeline(OpPassManager &pm);
 
 /// Prepared functions on tensors to gpu.module, with attention tiled, fused and
 /// distributed over the lanes of workgroups, in the LLVM and NVVM dialects, and
@@ -39,12 +38,11 @@ void buildGPUPipeline(OpPassManager &pm);
 
 /// The functions that `buildGPUPipeline` leaves to the LLVM dialect, with calls
 /// of the runtime for their launches. Erases the kernels.
-void buildGPUHostPipeline(OpPassManager &pm, const TargetDescription &target);
+void buildGPUHostPipeline(OpPassManager &pm);
 
 /// Prepared functions on tensors to the LLVM dialect, with the GPU's kernels as
 /// code for the emulator, which the functions call. The same for every target.
-void buildGPUEmulatorPipeline(OpPassManager &pm,
-                              const TargetDescription &target);
+void buildGPUEmulatorPipeline(OpPassManager &pm);
 
 /// The contents of every gpu.module, on memref, vector, gpu, nvgpu and nvvm, to
 /// the LLVM and NVVM dialects: what PTX is generated from, for whatever
@@ -63,7 +61,7 @@ void buildNVVMToPTXPipeline(OpPassManager &pm, llvm::StringRef architecture,
 struct Lowering {
   llvm::StringRef name;
   llvm::StringRef summary;
-  void (*build)(OpPassManager &pm, const TargetDescription &target);
+  void (*build)(OpPassManager &pm);
   /// Needs the dialects of `registerDeviceDialects` besides those of kernels.
   bool usesDevice = false;
   /// Null, or what runs before `build`. It leaves kernels in gpu.modules, which

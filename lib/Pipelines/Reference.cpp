@@ -14,8 +14,7 @@
 
 using namespace mlir;
 
-void attn::buildReferencePipeline(OpPassManager &pm,
-                                  const TargetDescription &target) {
+void attn::buildReferencePipeline(OpPassManager &pm) {
   addTensorStage(pm);
   pm.addPass(attn::createConvertAttnToLinalg());
   pm.addPass(createCanonicalizerPass());
@@ -25,6 +24,6 @@ void attn::buildReferencePipeline(OpPassManager &pm,
   pm.addPass(createCanonicalizerPass());
   addDeallocationStage(pm);
   addLoopStage(pm);
-  addSmallFloatStage(pm, /*roundsToBF16=*/false);
+  addSmallFloatStage(pm, Rounding::Exact);
   addLLVMStage(pm);
 }

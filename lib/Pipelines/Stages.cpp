@@ -65,16 +65,18 @@ void attn::addLoopStage(OpPassManager &pm) {
   pm.addPass(createSCFToControlFlowPass());
 }
 
-void attn::addSmallFloatStage(OpPassManager &pm, bool roundsToBF16) {
+void attn::addSmallFloatStage(OpPassManager &pm, Rounding rounding) {
   pm.addPass(math::createMathExtendToSupportedTypes());
   arith::ArithEmulateUnsupportedFloatsOptions emulation;
   emulation.sourceTypeStrs = {"bf16", "f16"};
   pm.addPass(arith::createArithEmulateUnsupportedFloats(emulation));
   pm.addPass(attn::createKeepRounding());
-  // Without it, x86 before AVX512-BF16 calls a function of the compiler's own
-  // run-time library.
+  if (rounding == Rounding::OfTarget) {
+    pm.addPass(attn::createExpandArith());
+    return;
+  }
   arith::ArithExpandOpsPassOptions expansion;
-  expansion.includeBf16 = !roundsToBF16;
+  expansion.includeBf16 = true;
   pm.addPass(arith::createArithExpandOpsPass(expansion));
 }
 
@@ -100,6 +102,6 @@ void attn::addLLVMStage(OpPassManager &pm) {
 
 void attn::addHostStage(OpPassManager &pm) {
   addLoopStage(pm);
-  addSmallFloatStage(pm, /*roundsToBF16=*/false);
+  addSmallFloatStage(pm, Rounding::Exact);
   addLLVMStage(pm);
 }

@@ -28,10 +28,12 @@ void addDeallocationStage(OpPassManager &pm);
 /// linalg to loops, loops to branches, and addresses as arithmetic.
 void addLoopStage(OpPassManager &pm);
 
-/// Operations on bf16 and f16 as operations on f32 that round once. If
-/// `roundsToBF16`, the processor rounds to bf16 in one instruction, which has
-/// the same bits but for 0 where a subnormal number is rounded (AVX512-BF16).
-void addSmallFloatStage(OpPassManager &pm, bool roundsToBF16);
+/// How numbers are rounded to bf16: exactly, or as the target of the module
+/// does, where it has an instruction for it (see attn-expand-arith).
+enum class Rounding { Exact, OfTarget };
+
+/// Operations on bf16 and f16 as operations on f32 that round once.
+void addSmallFloatStage(OpPassManager &pm, Rounding rounding);
 
 /// What is left to the LLVM dialect.
 void addLLVMStage(OpPassManager &pm);

@@ -9,7 +9,6 @@
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Operation.h"
-#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -29,29 +28,6 @@ std::string attn::checkRange(const NumericOption &option, int64_t low,
   return unit == 1 ? describe(option, range)
                    : describe(option, "a multiple of " + Twine(unit) +
                                           " from " + range);
-}
-
-std::string attn::checkChoice(const NumericOption &option,
-                              ArrayRef<int64_t> choices) {
-  if (llvm::is_contained(choices, option.value))
-    return {};
-  std::string all = llvm::join(
-      llvm::map_range(choices.drop_back(),
-                      [](int64_t choice) { return std::to_string(choice); }),
-      ", ");
-  return describe(option, all + " or " + Twine(choices.back()));
-}
-
-std::string attn::checkVectorBits(const NumericOption &option) {
-  return checkChoice(option, {128, 256, 512});
-}
-
-std::string attn::checkVectorRegisters(const NumericOption &option) {
-  return checkChoice(option, {8, 16, 32});
-}
-
-std::string attn::checkLaneMultiple(const NumericOption &option) {
-  return checkChoice(option, {1, 2, 4, 8, 16, 32, 64});
 }
 
 LogicalResult attn::reportOptions(Operation *op,

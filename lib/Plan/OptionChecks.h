@@ -21,8 +21,8 @@ class Operation;
 
 namespace mlir::attn {
 
-/// An option with the value that it was given. Options of passes and of
-/// pipelines convert to it.
+/// An option with the value that it was given. Options of passes
+/// convert to it.
 struct NumericOption {
   StringRef name;
   int64_t value;
@@ -40,15 +40,6 @@ inline constexpr int64_t kMostNumber = std::numeric_limits<int32_t>::max();
 /// what is wrong, by its name.
 std::string checkRange(const NumericOption &option, int64_t low, int64_t high,
                        int64_t unit = 1);
-
-/// The same for an option that has a few values.
-std::string checkChoice(const NumericOption &option, ArrayRef<int64_t> choices);
-
-/// The same for widths of vectors, numbers of vector registers, and lanes of a
-/// vector.
-std::string checkVectorBits(const NumericOption &option);
-std::string checkVectorRegisters(const NumericOption &option);
-std::string checkLaneMultiple(const NumericOption &option);
 
 /// Emits the first of `problems` that is one as an error of a pass on `op`.
 LogicalResult reportOptions(Operation *op, ArrayRef<std::string> problems);

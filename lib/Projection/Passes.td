@@ -23,28 +23,20 @@ def TileProjections : Pass<"attn-tile-projections"> {
       what it multiplies of the weight, if that is of another type.
 
     A number of rows that is not static has both loops, one of which has no rows.
-    Sums are of f32. With `in-pairs`, bf16 with a weight in pairs is multiplied in
+    Sums are of f32. Where the target multiplies pairs, bf16 with a weight in pairs is multiplied in
     pairs, if there are a multiple of 32 features, and so are many rows of f32, each
     number as the sum of three of bf16, or of f16, of two; everything else in f32.
     For many rows, panels of i8, or of bf16 that are not in pairs, are converted to
-    pairs first, in parallel; with an input of f32 or f16 if there are `bf16-tiles`.
+    pairs first, in parallel; with an input of f32 or f16 if it has `bf16_tiles`.
 
     A `linalg.generic` that alone reads a result, element by element, is computed as
     the result is stored, with what else it reads. If it reads several projections of
     one input and one type, as of a gate and of what it opens, blocks of theirs are
     computed in turns, and none is stored as a whole.
 
-    What is of f64, or whose heads or panels do not fill vectors of
-    `lane-multiple`, is left to the reference lowering, with a remark.
+    What is of f64, or whose heads or panels do not fill vectors,
+    is left to the reference lowering, with a remark.
   }];
-  let options = [
-    Option<"laneMultiple", "lane-multiple", "int64_t", "8",
-           "Numbers of f32 in a vector">,
-    Option<"inPairs", "in-pairs", "bool", "false",
-           "Multiply bf16 in pairs">,
-    Option<"bf16Tiles", "bf16-tiles", "bool", "false",
-           "Tile registers multiply pairs, as AMX's">
-  ];
   let dependentDialects = ["::mlir::affine::AffineDialect",
                            "::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect",

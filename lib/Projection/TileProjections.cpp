@@ -12,8 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialect/AttnOps.h"
-#include "lib/Plan/OptionChecks.h"
+#include "dialect/Plan/Target.h"
 #include "lib/Projection/Passes.h"
 #include "lib/Projection/ProjectionTiles.h"
 
@@ -102,21 +101,18 @@ LogicalResult attn::tileProjection(RewriterBase &rewriter, ProjectionOp op,
 
 namespace {
 struct TileProjections : attn::impl::TileProjectionsBase<TileProjections> {
-  using TileProjectionsBase::TileProjectionsBase;
-
   void runOnOperation() override {
-    if (failed(
-            reportOptions(getOperation(), {checkLaneMultiple(laneMultiple)})))
-      return signalPassFailure();
     IRRewriter rewriter(&getContext());
     PreparedRows prepared;
-    PairsOfProjections pairs = !inPairs    ? PairsOfProjections::none
-                               : bf16Tiles ? PairsOfProjections::inTiles
-                                           : PairsOfProjections::inVectors;
+    TargetAttr target = getTarget(getOperation());
+    int64_t lanes = target.getLanes();
+    PairsOfProjections pairs = !target.hasPairs() ? PairsOfProjections::none
+                               : target.getBf16Tiles()
+                                   ? PairsOfProjections::inTiles
+                                   : PairsOfProjections::inVectors;
     SmallVector<ProjectionOp> ops;
     getOperation()->walk([&](ProjectionOp op) {
-      if (StringRef obstacle = findObstacle(op, laneMultiple);
-          !obstacle.empty())
+      if (StringRef obstacle = findObstacle(op, lanes); !obstacle.empty())
         op.emitRemark() << "is lowered by the reference path, because "
                         << obstacle;
       else
@@ -135,12 +131,12 @@ struct TileProjections : attn::impl::TileProjectionsBase<TileProjections> {
     // In the order in which they are now, because of the rows that they share.
     ops.clear();
     getOperation()->walk([&](ProjectionOp op) {
-      if (findObstacle(op, laneMultiple).empty() && !others.contains(op))
+      if (findObstacle(op, lanes).empty() && !others.contains(op))
         ops.push_back(op);
     });
     for (ProjectionOp op : ops) {
       auto epilogue = epilogues.find(op);
-      (void)tileProjection(rewriter, op, laneMultiple, pairs, prepared,
+      (void)tileProjection(rewriter, op, lanes, pairs, prepared,
                            epilogue == epilogues.end() ? nullptr
                                                        : &epilogue->second);
     }

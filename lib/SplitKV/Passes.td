@@ -15,7 +15,7 @@ def SplitKeys : Pass<"attn-split-keys"> {
   let description = [{
     Where a batch entry and head has one tile of queries, as in decoding, there may
     be fewer of these than threads. The keys that its `attn.online_attention` may
-    see are split into chunks, from the first visible one on, rounded down to a
+    see are split into the chunks of its `attn.plan`, from the first visible one on, rounded down to a
     multiple of 256. An `scf.forall` over batch entries, heads and chunks computes
     the state of each; the one that was there merges them, by the
     `PartialReductionOpInterface` of the op, and computes the output.
@@ -23,8 +23,6 @@ def SplitKeys : Pass<"attn-split-keys"> {
     How many chunks there are follows from sizes and masks, never from the number of
     threads.
   }];
-  let options = [Option<"chunk", "chunk", "int64_t", "1024",
-                        "Keys of a chunk, a multiple of 256">];
   let dependentDialects = ["::mlir::affine::AffineDialect",
                            "::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect",
@@ -50,11 +48,7 @@ def SplitDecoding : Pass<"attn-split-decoding"> {
   }];
   let options = [
     Option<"workgroups", "workgroups", "int64_t", "512",
-           "Parts of all heads, four for each multiprocessor of a large GPU">,
-    Option<"maximumRows", "maximum-rows", "int64_t", "16",
-           "Largest number of queries of a head">,
-    Option<"laneMultiple", "lane-multiple", "int64_t", "16",
-           "Rows of a matrix unit">];
+           "Parts of all heads, four for each multiprocessor of a large GPU">];
   let dependentDialects = ["::mlir::affine::AffineDialect",
                            "::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect",

@@ -29,8 +29,8 @@
 #include "lib/Kernel/ParallelElements.h"
 #include "lib/Online/OnlineForm.h"
 #include "lib/Online/VisibleRange.h"
-#include "lib/Plan/AttentionPlan.h"
 #include "lib/Plan/OptionChecks.h"
+#include "lib/Plan/Plan.h"
 #include "lib/SplitKV/Passes.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -68,12 +68,11 @@ constexpr int64_t kLeastKeys = 256;
 /// Splits the keys of one op, whose number of queries is known.
 class DecodingSplitter {
 public:
-  DecodingSplitter(RewriterBase &rewriter, AttentionOp op, int64_t workgroups,
-                   int64_t laneMultiple)
+  DecodingSplitter(RewriterBase &rewriter, AttentionOp op, int64_t workgroups)
       : rewriter(rewriter), b(op.getLoc(), rewriter), op(op),
         type(op.getAccumulationType()), workgroups(workgroups),
         rows(op.getQueryType().getDimSize(2)),
-        lanes(llvm::alignTo(rows, laneMultiple)) {}
+        lanes(llvm::alignTo(rows, getPlan(op).getLanes())) {}
 
   LogicalResult run() {
     b.setInsertionPoint(op);
@@ -327,17 +326,14 @@ struct SplitDecoding : attn::impl::SplitDecodingBase<SplitDecoding> {
 
   void runOnOperation() override {
     if (failed(reportOptions(getOperation(),
-                             {checkRange(workgroups, 1, kMostNumber),
-                              checkRange(maximumRows, 1, kMostOfTile),
-                              checkLaneMultiple(laneMultiple)})))
+                             {checkRange(workgroups, 1, kMostNumber)})))
       return signalPassFailure();
     IRRewriter rewriter(&getContext());
     SmallVector<AttentionOp> ops;
     getOperation()->walk([&](AttentionOp op) { ops.push_back(op); });
     for (AttentionOp op : ops)
       if (hasFewQueries(op) &&
-          failed(
-              DecodingSplitter(rewriter, op, workgroups, laneMultiple).run())) {
+          failed(DecodingSplitter(rewriter, op, workgroups).run())) {
         op.emitError("could not be split");
         return signalPassFailure();
       }
@@ -345,10 +341,12 @@ struct SplitDecoding : attn::impl::SplitDecodingBase<SplitDecoding> {
 
 private:
   /// Of heads that share no keys, as a matrix unit takes them.
-  bool hasFewQueries(AttentionOp op) {
+  static bool hasFewQueries(AttentionOp op) {
+    PlanAttr plan = getPlan(op);
     int64_t rows = op.getQueryType().getDimSize(2);
-    return !needsReferenceLowering(op) && op.getGroupSize() == 1 &&
-           !ShapedType::isDynamic(rows) && rows <= maximumRows;
+    return plan && plan.getLanes() > 0 && !op.isPacked() &&
+           findObstacle(op).empty() && op.getGroupSize() == 1 &&
+           !ShapedType::isDynamic(rows) && rows <= plan.getRows();
   }
 };
 } // namespace

@@ -28,7 +28,7 @@
 #include "dialect/AttnOps.h"
 #include "lib/Online/SharedOperands.h"
 #include "lib/Online/VisibleRange.h"
-#include "lib/Plan/OptionChecks.h"
+#include "lib/Plan/Plan.h"
 #include "lib/SplitKV/Passes.h"
 #include "lib/SplitKV/Transforms.h"
 
@@ -55,10 +55,6 @@ using namespace mlir;
 using namespace mlir::attn;
 
 namespace {
-
-/// Chunks begin at multiples of it, as the blocks of keys do that never leave a
-/// page, and packs of values.
-constexpr int64_t kChunkUnit = 256;
 
 /// Splits the keys of one op.
 class Splitting {
@@ -320,18 +316,13 @@ LogicalResult attn::splitKeys(RewriterBase &rewriter, OnlineAttentionOp op,
 
 namespace {
 struct SplitKeys : attn::impl::SplitKeysBase<SplitKeys> {
-  using SplitKeysBase::SplitKeysBase;
-
   void runOnOperation() override {
-    if (failed(reportOptions(
-            getOperation(),
-            {checkRange(chunk, kChunkUnit, kMostNumber, kChunkUnit)})))
-      return signalPassFailure();
     IRRewriter rewriter(&getContext());
     SmallVector<OnlineAttentionOp> ops;
     getOperation()->walk([&](OnlineAttentionOp op) { ops.push_back(op); });
     for (OnlineAttentionOp op : ops)
-      (void)splitKeys(rewriter, op, chunk);
+      if (PlanAttr plan = getPlan(op); plan && plan.getChunk() > 0)
+        (void)splitKeys(rewriter, op, plan.getChunk());
   }
 };
 } // namespace

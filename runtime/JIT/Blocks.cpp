@@ -8,13 +8,14 @@
 #include "attn/blocks.h"
 
 #include "runtime/JIT/Frontend.h"
+#include "runtime/JIT/Machine.h"
 #include "runtime/JIT/Target.h"
 
 #include "runtime/Bridge/CompileThread.h"
 #include "runtime/Bridge/CompileTrace.h"
 
+#include "dialect/Plan/Target.h"
 #include "lib/BlockMap/BlockMap.h"
-#include "lib/Plan/TargetDescription.h"
 
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
@@ -22,23 +23,24 @@
 using namespace attn;
 using namespace attn::jit;
 using mlir::attn::BlockMap;
-using mlir::attn::TargetDescription;
 
 static Expected<std::string> showBlocks(std::string_view text,
                                         const CompileOptions &source,
                                         const BlockOptions &options,
-                                        const TargetDescription &target,
+                                        llvm::StringRef target,
                                         CompileTrace &trace) {
   mlir::FailureOr<KernelModule> kernel = parseKernel(text, source, trace);
   if (mlir::failed(kernel))
     return trace.takeError("cannot show blocks");
+  mlir::ModuleOp module = *kernel->module;
+  constexpr llvm::StringLiteral name = mlir::attn::TargetAttr::kModuleAttr;
+  module->setAttr(name, mlir::attn::parseTarget(target, module.getContext()));
   trace.enter("while looking at blocks");
   mlir::FailureOr<std::vector<BlockMap>> maps = mlir::attn::computeBlockMaps(
       *kernel->module, {.batch = options.batch,
                         .queryLength = options.queryLength,
                         .keyLength = options.keyLength,
-                        .offset = options.offset,
-                        .target = target});
+                        .offset = options.offset});
   if (mlir::failed(maps))
     return trace.takeError("cannot show blocks");
   for (BlockMap &map : *maps)
@@ -62,7 +64,7 @@ Expected<std::string> attn::showBlocks(std::string_view text,
       builder->createTargetMachine();
   if (!target)
     return Error{llvm::toString(target.takeError()), {}};
-  TargetDescription description = describeTarget(**target);
+  std::string description = describeTarget(**target, readMachine());
   CompileOptions source = {.entry = options.entry,
                            .fileName = options.fileName};
   return callOnThread<std::string>([&] {

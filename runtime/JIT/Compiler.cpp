@@ -14,8 +14,8 @@
 
 #include "runtime/CUDA/DeviceCompiler.h"
 
+#include "dialect/Plan/Target.h"
 #include "lib/Pipelines/Pipelines.h"
-#include "lib/Plan/TargetDescription.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/Verifier.h"
@@ -40,7 +40,6 @@ findLowering(const std::string &name) {
 /// lowering's two parts.
 static Expected<std::vector<DeviceModule>>
 lower(mlir::ModuleOp module, const mlir::attn::Lowering &lowering,
-      const mlir::attn::TargetDescription &target,
       const cuda::DeviceCompiler *deviceCompiler, CompileStats &stats,
       CompileTrace &trace) {
   auto run = [&](auto build) {
@@ -67,10 +66,20 @@ lower(mlir::ModuleOp module, const mlir::attn::Lowering &lowering,
     }
     stats.deviceMs += stopwatch.lap();
   }
-  if (run([&](mlir::OpPassManager &pm) { lowering.build(pm, target); }))
+  if (run(lowering.build))
     return trace.takeError("cannot lower");
   stats.passesMs += stopwatch.lap();
   return devices;
+}
+
+/// Says in the module what it is compiled for, whatever its text says: kernels
+/// have to run on this machine.
+static void setTarget(mlir::ModuleOp module, std::string target,
+                      bool quantizeQueries) {
+  constexpr llvm::StringLiteral name = mlir::attn::TargetAttr::kModuleAttr;
+  if (quantizeQueries)
+    target += ", quantize_queries = true";
+  module->setAttr(name, mlir::attn::parseTarget(target, module.getContext()));
 }
 
 /// What `compileObject` does, where a crash ends only the compilation.
@@ -78,7 +87,7 @@ static Expected<CompiledObject>
 compileText(std::string_view text, const CompileOptions &options,
             const mlir::attn::Lowering &lowering,
             const llvm::orc::JITTargetMachineBuilder &targetBuilder,
-            CompileStats &stats, FinishKernel finish,
+            const Machine &machine, CompileStats &stats, FinishKernel finish,
             const cuda::DeviceCompiler *deviceCompiler, CompileTrace &trace) {
   Stopwatch stopwatch;
   mlir::FailureOr<KernelModule> kernel = parseKernel(text, options, trace);
@@ -91,10 +100,10 @@ compileText(std::string_view text, const CompileOptions &options,
       builder.createTargetMachine();
   if (!target)
     return Error{llvm::toString(target.takeError()), {}};
-  mlir::attn::TargetDescription description = describeTarget(**target);
-  description.quantizeQueries = options.quantizeQueries;
-  Expected<std::vector<DeviceModule>> devices = lower(
-      *kernel->module, lowering, description, deviceCompiler, stats, trace);
+  setTarget(*kernel->module, describeTarget(**target, machine),
+            options.quantizeQueries);
+  Expected<std::vector<DeviceModule>> devices =
+      lower(*kernel->module, lowering, deviceCompiler, stats, trace);
   if (!devices)
     return std::move(devices).error();
 
@@ -119,7 +128,8 @@ compileText(std::string_view text, const CompileOptions &options,
 Expected<CompiledObject>
 jit::compileObject(std::string_view text, const CompileOptions &options,
                    const llvm::orc::JITTargetMachineBuilder &targetBuilder,
-                   CompileStats &stats, FinishKernel finish,
+                   const Machine &machine, CompileStats &stats,
+                   FinishKernel finish,
                    const cuda::DeviceCompiler *deviceCompiler) {
   Expected<const mlir::attn::Lowering *> lowering =
       findLowering(options.pipeline);
@@ -129,7 +139,7 @@ jit::compileObject(std::string_view text, const CompileOptions &options,
       "cannot compile", options.fileName,
       (*lowering)->usesDevice ? getDeviceRegistry() : getKernelRegistry(),
       [&](CompileTrace &trace) {
-        return compileText(text, options, **lowering, targetBuilder, stats,
-                           finish, deviceCompiler, trace);
+        return compileText(text, options, **lowering, targetBuilder, machine,
+                           stats, finish, deviceCompiler, trace);
       });
 }

@@ -25,6 +25,8 @@ class DeviceCompiler;
 
 namespace attn::jit {
 
+struct Machine;
+
 /// A compiled kernel before it is linked: what a cache keeps.
 struct CompiledObject {
   Signature signature;
@@ -36,13 +38,14 @@ struct CompiledObject {
 using FinishKernel = llvm::function_ref<Status(
     llvm::Module &, llvm::TargetMachine &, const Signature &)>;
 
-/// Compiles `text` for `target`. Safe to call from several threads, which are
-/// of `runOnThread`; that the compiler crashes is an error. Pipeline "gpu"
-/// needs a compiler for its kernels.
+/// Compiles `text` for `target` in `machine`. Safe to call from several
+/// threads, which are of `runOnThread`; that the compiler crashes is an error.
+/// Pipeline "gpu" needs a compiler for its kernels.
 Expected<CompiledObject>
 compileObject(std::string_view text, const CompileOptions &options,
               const llvm::orc::JITTargetMachineBuilder &target,
-              CompileStats &stats, FinishKernel finish = nullptr,
+              const Machine &machine, CompileStats &stats,
+              FinishKernel finish = nullptr,
               const cuda::DeviceCompiler *deviceCompiler = nullptr);
 
 } // namespace attn::jit

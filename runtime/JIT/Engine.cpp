@@ -14,6 +14,7 @@
 #include "runtime/JIT/DeviceTarget.h"
 #include "runtime/JIT/KernelCode.h"
 #include "runtime/JIT/Linker.h"
+#include "runtime/JIT/Machine.h"
 #include "runtime/JIT/MemoryCache.h"
 #include "runtime/JIT/ObjectCache.h"
 #include "runtime/JIT/Stopwatch.h"
@@ -33,9 +34,10 @@ struct __attribute__((visibility("hidden"))) Engine::Impl {
   Impl(JITTargetMachineBuilder target, std::shared_ptr<Linker> linker,
        std::optional<ObjectCache> disk,
        std::shared_ptr<const support::Threads> threads, cuda::DeviceOptions gpu)
-      : target(std::move(target)), linker(std::move(linker)),
-        disk(std::move(disk)), threads(std::move(threads)),
-        compilerIdentity(identifyCompiler()), gpu(std::move(gpu)) {}
+      : target(std::move(target)), machine(readMachine()),
+        linker(std::move(linker)), disk(std::move(disk)),
+        threads(std::move(threads)), compilerIdentity(identifyCompiler()),
+        gpu(std::move(gpu)) {}
 
   std::string identifyCompiler() const;
   std::string computeKey(std::string_view text, const CompileOptions &options,
@@ -51,6 +53,7 @@ struct __attribute__((visibility("hidden"))) Engine::Impl {
                            const CompileOptions &options);
 
   const JITTargetMachineBuilder target;
+  const Machine machine;
   const std::shared_ptr<Linker> linker;
   const std::optional<ObjectCache> disk;
   const std::shared_ptr<const support::Threads> threads;
@@ -63,7 +66,8 @@ struct __attribute__((visibility("hidden"))) Engine::Impl {
 /// Everything but the text and the options that decides what code comes out.
 std::string Engine::Impl::identifyCompiler() const {
   return llvm::join_items('\0', identifyBuild(), target.getTargetTriple().str(),
-                          target.getCPU(), target.getFeatures().getString());
+                          target.getCPU(), target.getFeatures().getString(),
+                          machine.text());
 }
 
 std::string Engine::Impl::computeKey(std::string_view text,
@@ -89,7 +93,7 @@ Expected<CodePtr> Engine::Impl::build(std::string_view text,
     stats.source = CompileStats::Source::diskCache;
   } else {
     Expected<CompiledObject> object =
-        compileObject(text, options, target, stats, /*finish=*/nullptr,
+        compileObject(text, options, target, machine, stats, /*finish=*/nullptr,
                       device ? &device->compiler : nullptr);
     if (!object)
       return std::move(object).error();

@@ -9,6 +9,7 @@
 
 #include "runtime/Bridge/CompileThread.h"
 #include "runtime/JIT/Compiler.h"
+#include "runtime/JIT/Machine.h"
 #include "runtime/JIT/StaticEntry.h"
 #include "runtime/JIT/Target.h"
 
@@ -45,7 +46,8 @@ Expected<ObjectFile> attn::compileToObject(std::string_view text,
                                    .fileName = options.fileName};
   CompileStats stats;
   Expected<CompiledObject> compiled = callOnThread<CompiledObject>([&] {
-    return compileObject(text, compileOptions, *target, stats, finish);
+    return compileObject(text, compileOptions, *target, Machine(), stats,
+                         finish);
   });
   if (!compiled)
     return std::move(compiled).error();

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/JIT/Target.h"
+#include "runtime/JIT/Machine.h"
 
-#include "lib/Plan/TargetDescription.h"
 #include "runtime/Support/TileState.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -136,31 +136,49 @@ jit::listNeededFeatures(const llvm::TargetMachine &target) {
   return names;
 }
 
-mlir::attn::TargetDescription
-jit::describeTarget(const llvm::TargetMachine &target) {
+std::string jit::describeTarget(const llvm::TargetMachine &target,
+                                const Machine &machine) {
   const llvm::Triple &triple = target.getTargetTriple();
   // What is not known is taken to have SSE's.
-  mlir::attn::TargetDescription result = {.vectorBits = 128,
-                                          .vectorRegisters = 16};
+  int bits = 128, registers = 16;
+  std::string features;
+  auto add = [&](llvm::StringRef name, bool isThere) {
+    if (isThere)
+      features += ", " + name.str() + " = true";
+  };
   if (triple.isAArch64()) {
-    result.vectorRegisters = 32;
+    registers = 32;
   } else if (triple.isX86()) {
-    const llvm::MCSubtargetInfo &features = *target.getMCSubtargetInfo();
+    const llvm::MCSubtargetInfo &info = *target.getMCSubtargetInfo();
     // Not what LLVM prefers, which is 256 bits on many that have 512: its
     // cost model is for loops that are in vector code for a short time.
-    if (features.checkFeatures("+avx512f")) {
-      result.vectorBits = 512;
-      result.vectorRegisters = 32;
-      result.scalef = true;
+    if (info.checkFeatures("+avx512f")) {
+      bits = 512;
+      registers = 32;
+      add("scalef", true);
       // Elsewhere, dot products of pairs take at least twice as long as FMAs.
-      bool isFast = target.getTargetCPU().starts_with("znver");
-      result.bf16Dot = isFast && features.checkFeatures("+avx512bf16");
-      result.bf16Tiles = features.checkFeatures("+avx512bf16,+amx-bf16");
-      result.i8Dot = features.checkFeatures("+avx512vnni");
-    } else if (features.checkFeatures("+avx2")) {
-      result.vectorBits = 256;
-      result.i8Dot = features.checkFeatures("+avxvnni");
+      add("bf16_dot", target.getTargetCPU().starts_with("znver") &&
+                          info.checkFeatures("+avx512bf16"));
+      add("bf16_tiles", info.checkFeatures("+avx512bf16,+amx-bf16"));
+      add("i8_dot", info.checkFeatures("+avx512vnni"));
+    } else if (info.checkFeatures("+avx2")) {
+      bits = 256;
+      add("i8_dot", info.checkFeatures("+avxvnni"));
     }
   }
-  return result;
+  return "vector_bits = " + std::to_string(bits) +
+         ", vector_registers = " + std::to_string(registers) + features +
+         machine.text();
+}
+
+Expected<std::string> jit::describeProcessor(const std::string &name) {
+  bool isHost = name == "host";
+  Expected<JITTargetMachineBuilder> builder =
+      isHost ? selectTarget("") : lookUpTarget(name);
+  if (!builder)
+    return std::move(builder).error();
+  auto target = builder->createTargetMachine();
+  if (!target)
+    return Error{llvm::toString(target.takeError()), {}};
+  return describeTarget(**target, isHost ? readMachine() : Machine());
 }

@@ -18,11 +18,10 @@
 namespace llvm {
 class TargetMachine;
 } // namespace llvm
-namespace mlir::attn {
-struct TargetDescription;
-} // namespace mlir::attn
 
 namespace attn::jit {
+
+struct Machine;
 
 /// The machine that this runs on, or, if `cpu` is not empty, the processor of
 /// that name, whose code this machine can execute.
@@ -37,8 +36,14 @@ selectStaticTarget(const std::string &cpu);
 /// LLVM's names of the vector extensions that `target` has.
 std::vector<std::string> listNeededFeatures(const llvm::TargetMachine &target);
 
-/// What lowerings need to know of `target`.
-mlir::attn::TargetDescription describeTarget(const llvm::TargetMachine &target);
+/// What lowerings need to know of `target` in `machine`: the parameters of
+/// `#attn.target`.
+std::string describeTarget(const llvm::TargetMachine &target,
+                           const Machine &machine);
+
+/// The same of "host", the machine that this runs on, or of the processor that
+/// LLVM calls `name`, in a machine of which nothing is known.
+Expected<std::string> describeProcessor(const std::string &name);
 
 } // namespace attn::jit
 

@@ -1,4 +1,4 @@
-// RUN: attn-opt %s -split-input-file -attn-fold-groups -canonicalize -cse -mlir-print-local-scope | FileCheck %s
+// RUN: attn-opt %s -split-input-file --attn-target="{vector_bits = 512}" -attn-plan -attn-fold-groups -canonicalize -cse -mlir-print-local-scope | FileCheck %s
 
 !q = tensor<?x8x3x64xf16>
 !kv = tensor<?x2x?x64xf16>

@@ -1,5 +1,5 @@
-// RUN: attn-opt %s -attn-pad-heads -canonicalize | FileCheck %s
-// RUN: attn-opt %s -attn-pad-heads="multiple=2" -canonicalize | FileCheck %s --check-prefix=TWO
+// RUN: attn-opt %s --attn-target="{vector_bits = 512, bf16_dot = true, bf16_tiles = true}" -attn-plan -attn-pad-heads -canonicalize | FileCheck %s
+// RUN: attn-opt %s --attn-target="{vector_bits = 512, bf16_dot = true}" -attn-plan -attn-pad-heads -canonicalize | FileCheck %s --check-prefix=TWO
 
 !q = tensor<?x4x?x80xbf16>
 !kv = tensor<?x2x?x80xbf16>

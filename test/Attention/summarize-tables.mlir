@@ -1,4 +1,4 @@
-// RUN: attn-opt %s -split-input-file -attn-summarize-tables="queries=32 keys=64" -mlir-print-local-scope -verify-diagnostics | FileCheck %s
+// RUN: attn-opt %s -split-input-file --attn-target="{vector_bits = 512}" -attn-plan -attn-summarize-tables -mlir-print-local-scope -verify-diagnostics | FileCheck %s
 
 !q = tensor<1x2x?x8xf32>
 !table = tensor<1x?xi32>
@@ -78,7 +78,7 @@ func.func @indices(%x: !q, %t: tensor<?xi8>, %u: tensor<?x?xi16>) -> !q {
 // quotients and queries are remainders.
 // CHECK-LABEL: func.func @rows(
 // CHECK-SAME: %[[TABLE:[^:,]*]]: tensor<4x?xi32>
-// CHECK: attn.block_range ins(%[[TABLE]] {{.*}} blocks [10, 32]
+// CHECK: attn.block_range ins(%[[TABLE]] {{.*}} blocks [4, 12]
 func.func @rows(%x: !q, %k: !k, %t: !table) -> !q {
   %r = attn.attention ins(%x, %k, %k : !q, !k, !k) outs(%x : !q)
       mask(%b, %h, %p, %j) captures(%v = %t : !table) {

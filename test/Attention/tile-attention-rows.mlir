@@ -1,4 +1,4 @@
-// RUN: attn-opt %s -attn-tile-attention="plain-queries=64 variant-queries=32" | FileCheck %s
+// RUN: attn-opt %s --attn-target="{vector_bits = 512}" -attn-plan -attn-tile-attention | FileCheck %s
 
 !q = tensor<?x4x?x16xf32>
 !kv = tensor<?x2x?x16xf32>

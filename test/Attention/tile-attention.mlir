@@ -1,5 +1,5 @@
-// RUN: attn-opt %s -split-input-file -attn-tile-attention="plain-queries=64 variant-queries=32" -verify-diagnostics | FileCheck %s
-// RUN: attn-opt %s -split-input-file -attn-tile-attention="plain-queries=64 variant-queries=32 in-pairs" -verify-diagnostics | FileCheck %s --check-prefix=PAIRS
+// RUN: attn-opt %s -split-input-file --attn-target="{vector_bits = 512}" -attn-plan -attn-tile-attention -verify-diagnostics | FileCheck %s
+// RUN: attn-opt %s -split-input-file --attn-target="{bf16_dot = true, vector_bits = 512}" -attn-plan -attn-tile-attention -verify-diagnostics | FileCheck %s --check-prefix=PAIRS
 
 !q = tensor<?x4x?x16xf32>
 !kv = tensor<?x2x?x16xf32>

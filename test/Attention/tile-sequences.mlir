@@ -1,5 +1,4 @@
-// RUN: attn-opt %s -split-input-file -attn-tile-attention="plain-queries=64 variant-queries=32 packed" -verify-diagnostics | FileCheck %s
-// RUN: attn-opt %s -split-input-file -attn-tile-attention="plain-queries=64 variant-queries=32" 2>&1 | FileCheck %s --check-prefix=WHOLE
+// RUN: attn-opt %s -split-input-file --attn-target="{vector_bits = 512}" -attn-plan -attn-tile-attention -verify-diagnostics | FileCheck %s
 
 !t = tensor<1x4x?x16xf16>
 !kv = tensor<1x2x?x16xf16>
@@ -57,7 +56,6 @@
 // CHECK: scf.yield %[[OT]], %[[LT]]
 // CHECK: tensor.parallel_insert_slice %[[RESULTS]]#0 into %[[O]][0, %[[H]], %[[AT]], 0] [1, 1, %[[TILE]], 16]
 // CHECK: tensor.parallel_insert_slice %[[RESULTS]]#1 into %[[L]][0, %[[H]], %[[AT]]] [1, 1, %[[TILE]]]
-// WHOLE: remark: is lowered by the reference path, because its sequences are packed
 func.func @packed(%q: !t, %k: !kv, %v: !kv, %o: !t, %l: !l,
                   %cq: tensor<?xi32>, %ck: tensor<?xi32>,
                   %offset: tensor<?xi64>, %len: tensor<?xindex>) -> (!t, !l) {

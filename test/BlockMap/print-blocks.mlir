@@ -3,7 +3,7 @@
 // RUN: attn-opt %s -attn-print-blocks="query-length=70 key-length=300 offset=200 batch=2 svg=picture.svg" -o /dev/null | FileCheck %s
 // RUN: FileCheck %s --check-prefix=SVG < picture.svg
 // RUN: python3 -c "import xml.dom.minidom as dom; dom.parse('picture.svg')"
-// RUN: attn-opt %s -attn-print-blocks="query-length=70 key-length=300 offset=200 batch=2 vector-bits=512" -o /dev/null | FileCheck %s --check-prefix=WIDE
+// RUN: attn-opt %s --attn-target="{vector_bits = 512}" -attn-print-blocks="query-length=70 key-length=300 offset=200 batch=2" -o /dev/null | FileCheck %s --check-prefix=WIDE
 // RUN: attn-opt %s -attn-print-blocks="query-length=70 key-length=300 offset=200 query-block=40 key-block=100" -o /dev/null | FileCheck %s --check-prefix=BLOCKS
 // RUN: attn-opt %s -attn-print-blocks="query-length=0 key-length=0 offset=0 batch=0" -o /dev/null | FileCheck %s --check-prefix=EMPTY
 // RUN: attn-opt %s -attn-cpu-pipeline -mlir-print-ir-after=attn-tile-keys -o /dev/null 2>&1 | FileCheck %s --check-prefix=KERNEL

@@ -1,5 +1,5 @@
-// RUN: attn-opt %s --convert-attn-to-vector="vector-bits=512" --canonicalize --cse --split-input-file | FileCheck %s
-// RUN: attn-opt %s --convert-attn-to-vector="vector-bits=512 scalef" --canonicalize --cse --split-input-file \
+// RUN: attn-opt %s --attn-target="{vector_bits = 512}" --convert-attn-to-vector --canonicalize --cse --split-input-file | FileCheck %s
+// RUN: attn-opt %s --attn-target="{vector_bits = 512, scalef = true}" --convert-attn-to-vector --canonicalize --cse --split-input-file \
 // RUN:   | FileCheck %s --check-prefix=MASKS
 
 // What only the distance of query and key decides is computed once for each

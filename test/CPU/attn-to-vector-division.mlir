@@ -1,4 +1,4 @@
-// RUN: attn-opt %s --convert-attn-to-vector="vector-bits=512" --canonicalize --cse --split-input-file | FileCheck %s
+// RUN: attn-opt %s --attn-target="{vector_bits = 512}" --convert-attn-to-vector --canonicalize --cse --split-input-file | FileCheck %s
 
 // Scores are multiplied by the reciprocal of what is the same everywhere, and by
 // a power of two that keeps it a normal number.

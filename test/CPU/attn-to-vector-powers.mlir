@@ -1,5 +1,5 @@
-// RUN: attn-opt %s -convert-attn-to-vector="vector-bits=512 scalef" | FileCheck %s
-// RUN: attn-opt %s -convert-attn-to-vector="vector-bits=128" | FileCheck %s --check-prefix=NARROW
+// RUN: attn-opt %s --attn-target="{vector_bits = 512, scalef = true}" -convert-attn-to-vector | FileCheck %s
+// RUN: attn-opt %s --attn-target="{vector_bits = 128}" -convert-attn-to-vector | FileCheck %s --check-prefix=NARROW
 
 // Powers of 2 of whole vectors, register by register.
 // CHECK-LABEL: func.func @vectors

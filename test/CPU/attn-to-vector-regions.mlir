@@ -1,4 +1,4 @@
-// RUN: attn-opt %s --convert-attn-to-vector="vector-bits=512" --canonicalize --cse --split-input-file | FileCheck %s
+// RUN: attn-opt %s --attn-target="{vector_bits = 512}" --convert-attn-to-vector --canonicalize --cse --split-input-file | FileCheck %s
 
 // A comparison of positions compares the numbers of lanes with one scalar. Only
 // tiles that the mask cuts evaluate it.

@@ -1,4 +1,4 @@
-// RUN: attn-opt %s --convert-attn-to-vector="vector-bits=512" --canonicalize --cse --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: attn-opt %s --attn-target="{vector_bits = 512}" --convert-attn-to-vector --canonicalize --cse --split-input-file --verify-diagnostics | FileCheck %s
 
 // Where values may be undefined, the mask decides position by position whether
 // the score is evaluated, and both are reported.

@@ -1,4 +1,4 @@
-// RUN: attn-opt %s --convert-attn-to-vector="vector-bits=512" --canonicalize --cse | FileCheck %s
+// RUN: attn-opt %s --attn-target="{vector_bits = 512}" --convert-attn-to-vector --canonicalize --cse | FileCheck %s
 
 !table = memref<2x?xi32, strided<[?, 1]>>
 

@@ -1,4 +1,4 @@
-// RUN: attn-opt %s -split-input-file -attn-vectorize-contractions="vector-bits=512 vector-registers=32 bf16-dot bf16-tiles" -canonicalize -cse | FileCheck %s
+// RUN: attn-opt %s -split-input-file --attn-target="{vector_bits = 512, vector_registers = 32, bf16_dot = true, bf16_tiles = true}" -attn-vectorize-contractions -canonicalize -cse | FileCheck %s
 
 #a = affine_map<(m, n, t, p, e) -> (t, m, p, e)>
 #b = affine_map<(m, n, t, p, e) -> (t, p, n, e)>

@@ -1,4 +1,4 @@
-// RUN: attn-opt %s -attn-vectorize-contractions="vector-bits=512 vector-registers=32 bf16-dot bf16-tiles" -canonicalize -cse | FileCheck %s
+// RUN: attn-opt %s --attn-target="{vector_bits = 512, vector_registers = 32, bf16_dot = true, bf16_tiles = true}" -attn-vectorize-contractions -canonicalize -cse | FileCheck %s
 
 #keys = affine_map<(j, q, d, e) -> (j, d, e)>
 #queries = affine_map<(j, q, d, e) -> (d, q, e)>

@@ -1,4 +1,4 @@
-// RUN: attn-opt %s -attn-vectorize-contractions="vector-bits=512 vector-registers=32" -canonicalize -cse \
+// RUN: attn-opt %s --attn-target="{vector_bits = 512, vector_registers = 32}" -attn-vectorize-contractions -canonicalize -cse \
 // RUN:   | FileCheck %s
 
 !heads = memref<4x?x64xf32>

@@ -1,6 +1,6 @@
-// RUN: attn-opt %s -split-input-file -attn-vectorize-contractions="vector-bits=512 vector-registers=32 bf16-dot bf16-tiles" \
-// RUN:   -convert-attn-to-vector="vector-bits=512" -canonicalize -cse | FileCheck %s
-// RUN: attn-opt %s -split-input-file -attn-vectorize-contractions="vector-bits=512 vector-registers=32 bf16-dot" \
+// RUN: attn-opt %s -split-input-file --attn-target="{vector_bits = 512, vector_registers = 32, bf16_dot = true, bf16_tiles = true}" -attn-vectorize-contractions \
+// RUN:   -convert-attn-to-vector -canonicalize -cse | FileCheck %s
+// RUN: attn-opt %s -split-input-file --attn-target="{vector_bits = 512, vector_registers = 32, bf16_dot = true}" -attn-vectorize-contractions \
 // RUN:   -canonicalize -cse | FileCheck %s --check-prefix=DOT
 
 #a = affine_map<(m, n, t, p, e) -> (t, m, p, e)>

@@ -1,5 +1,5 @@
-// RUN: attn-opt %s -split-input-file -attn-vectorize-contractions="vector-bits=512 vector-registers=32" -canonicalize -cse | FileCheck %s
-// RUN: attn-opt %s -split-input-file -attn-vectorize-contractions="vector-bits=256 vector-registers=16" -canonicalize -cse | FileCheck %s --check-prefix=AVX2
+// RUN: attn-opt %s -split-input-file --attn-target="{vector_bits = 512, vector_registers = 32}" -attn-vectorize-contractions -canonicalize -cse | FileCheck %s
+// RUN: attn-opt %s -split-input-file --attn-target="{vector_bits = 256, vector_registers = 16}" -attn-vectorize-contractions -canonicalize -cse | FileCheck %s --check-prefix=AVX2
 
 #a = affine_map<(m, n, k) -> (k, m)>
 #b = affine_map<(m, n, k) -> (k, n)>

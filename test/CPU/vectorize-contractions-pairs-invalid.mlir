@@ -1,4 +1,4 @@
-// RUN: attn-opt %s -verify-diagnostics -attn-vectorize-contractions="vector-bits=512 vector-registers=32 bf16-dot bf16-tiles" \
+// RUN: attn-opt %s -verify-diagnostics --attn-target="{vector_bits = 512, vector_registers = 32, bf16_dot = true, bf16_tiles = true}" -attn-vectorize-contractions \
 // RUN:   | FileCheck %s
 
 // Pairs that are not summed are not what is multiplied in pairs.

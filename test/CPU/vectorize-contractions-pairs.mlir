@@ -1,11 +1,11 @@
 // RUN: attn-opt %s -canonicalize \
-// RUN:   -attn-vectorize-contractions="vector-bits=512 vector-registers=32 bf16-dot" \
+// RUN:   --attn-target="{vector_bits = 512, vector_registers = 32, bf16_dot = true}" -attn-vectorize-contractions \
 // RUN:   -canonicalize -cse | FileCheck %s --check-prefixes=CHECK,DOT
 // RUN: attn-opt %s -canonicalize \
-// RUN:   -attn-vectorize-contractions="vector-bits=512 vector-registers=32 bf16-dot bf16-tiles" \
+// RUN:   --attn-target="{vector_bits = 512, vector_registers = 32, bf16_dot = true, bf16_tiles = true}" -attn-vectorize-contractions \
 // RUN:   -canonicalize -cse | FileCheck %s --check-prefixes=CHECK,TILE
 // RUN: attn-opt %s -canonicalize -o %t \
-// RUN:   -attn-vectorize-contractions="vector-bits=512 vector-registers=32" 2>&1 \
+// RUN:   --attn-target="{vector_bits = 512, vector_registers = 32}" -attn-vectorize-contractions 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=NONE
 
 // NONE-COUNT-8: remark: not computed in vector registers: is in pairs, which the target does not multiply

@@ -1,6 +1,6 @@
-// RUN: attn-opt %s -attn-vectorize-contractions="vector-bits=512 vector-registers=32 bf16-dot bf16-tiles" \
+// RUN: attn-opt %s --attn-target="{vector_bits = 512, vector_registers = 32, bf16_dot = true, bf16_tiles = true}" -attn-vectorize-contractions \
 // RUN:   -canonicalize -cse | FileCheck %s --check-prefixes=CHECK,WIDE -DN=16 -DB=32
-// RUN: attn-opt %s -attn-vectorize-contractions="vector-bits=256 vector-registers=16" \
+// RUN: attn-opt %s --attn-target="{vector_bits = 256, vector_registers = 16}" -attn-vectorize-contractions \
 // RUN:   -canonicalize -cse | FileCheck %s -DN=8 -DB=16
 
 #row = affine_map<(m, n, t, p, e) -> (m, t, p, e)>

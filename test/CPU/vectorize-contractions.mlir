@@ -1,5 +1,5 @@
 // RUN: attn-opt %s -split-input-file -verify-diagnostics -canonicalize \
-// RUN:   -attn-vectorize-contractions="vector-bits=512 vector-registers=32" -canonicalize -cse \
+// RUN:   --attn-target="{vector_bits = 512, vector_registers = 32}" -attn-vectorize-contractions -canonicalize -cse \
 // RUN:   | FileCheck %s
 // RUN: attn-opt %s -split-input-file -attn-vectorize-contractions 2>/dev/null \
 // RUN:   | FileCheck %s --check-prefix=AVX2

@@ -1,5 +1,5 @@
 // RUN: attn-opt %s -split-input-file -verify-diagnostics \
-// RUN:   -attn-vectorize-contractions="vector-bits=512 vector-registers=32" -canonicalize -cse \
+// RUN:   --attn-target="{vector_bits = 512, vector_registers = 32}" -attn-vectorize-contractions -canonicalize -cse \
 // RUN:   | FileCheck %s
 
 #input = affine_map<(r, j, e, a, k) -> (e, r + a, j + k)>

@@ -1,10 +1,10 @@
-// RUN: attn-opt %s -attn-vectorize-contractions="vector-bits=512 vector-registers=32 i8-dot" \
+// RUN: attn-opt %s --attn-target="{vector_bits = 512, vector_registers = 32, i8_dot = true}" -attn-vectorize-contractions \
 // RUN:   -canonicalize -cse | FileCheck %s
-// RUN: attn-opt %s -attn-vectorize-contractions="vector-bits=256 vector-registers=16 i8-dot" \
+// RUN: attn-opt %s --attn-target="{vector_bits = 256, vector_registers = 16, i8_dot = true}" -attn-vectorize-contractions \
 // RUN:   -canonicalize -cse | FileCheck %s --check-prefix=AVX2
-// RUN: attn-opt %s -attn-vectorize-contractions="vector-bits=512 vector-registers=32" 2>&1 \
+// RUN: attn-opt %s --attn-target="{vector_bits = 512, vector_registers = 32}" -attn-vectorize-contractions 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=NONE
-// RUN: attn-opt %s -attn-vectorize-contractions="vector-bits=128 vector-registers=16 i8-dot" 2>&1 \
+// RUN: attn-opt %s --attn-target="{vector_bits = 128, vector_registers = 16, i8_dot = true}" -attn-vectorize-contractions 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=NONE
 // NONE: remark: not computed in vector registers:
 // NONE: linalg.generic

@@ -1,4 +1,4 @@
-// RUN: attn-opt %s -attn-vectorize-contractions="vector-bits=512 vector-registers=32" -verify-diagnostics \
+// RUN: attn-opt %s --attn-target="{vector_bits = 512, vector_registers = 32}" -attn-vectorize-contractions -verify-diagnostics \
 // RUN:   | FileCheck %s
 
 #mk = affine_map<(m, n, k) -> (m, k)>

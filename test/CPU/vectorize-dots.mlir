@@ -1,6 +1,6 @@
-// RUN: attn-opt %s -attn-vectorize-contractions="vector-bits=512 vector-registers=32" -canonicalize -cse \
+// RUN: attn-opt %s --attn-target="{vector_bits = 512, vector_registers = 32}" -attn-vectorize-contractions -canonicalize -cse \
 // RUN:   | FileCheck %s
-// RUN: attn-opt %s -attn-vectorize-contractions="vector-bits=256 vector-registers=16" -canonicalize -cse 2>/dev/null \
+// RUN: attn-opt %s --attn-target="{vector_bits = 256, vector_registers = 16}" -attn-vectorize-contractions -canonicalize -cse 2>/dev/null \
 // RUN:   | FileCheck %s --check-prefix=AVX2
 
 #mk = affine_map<(m, n, k) -> (m, k)>

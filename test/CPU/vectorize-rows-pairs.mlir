@@ -1,6 +1,6 @@
-// RUN: attn-opt %s -attn-vectorize-rows="vector-bits=512 bf16-dot" -canonicalize -cse \
+// RUN: attn-opt %s --attn-target="{vector_bits = 512, bf16_dot = true}" -attn-vectorize-rows -canonicalize -cse \
 // RUN:   | FileCheck %s
-// RUN: attn-opt %s -attn-vectorize-rows="vector-bits=512" -canonicalize -cse -o - 2>/dev/null \
+// RUN: attn-opt %s --attn-target="{vector_bits = 512}" -attn-vectorize-rows -canonicalize -cse -o - 2>/dev/null \
 // RUN:   | FileCheck %s --check-prefix=NONE
 
 // NONE-NOT: cvtne2ps2bf16

@@ -1,5 +1,5 @@
 // RUN: attn-opt %s -split-input-file -verify-diagnostics \
-// RUN:   -attn-vectorize-rows="vector-bits=512" -canonicalize -cse \
+// RUN:   --attn-target="{vector_bits = 512}" -attn-vectorize-rows -canonicalize -cse \
 // RUN:   | FileCheck %s
 
 // CHECK-LABEL: func.func @scale(

@@ -11,7 +11,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Pipelines/Pipelines.h"
-#include "lib/Plan/TargetDescription.h"
 #include "lib/Registration/Registration.h"
 #include "runtime/Bridge/DiagnosticCollector.h"
 #include "runtime/JIT/Codegen.h"
@@ -56,7 +55,7 @@ Expected<std::unique_ptr<LinkedCode>> compile(const std::string &text) {
   auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
   mlir::PassManager pm(&context);
   mlir::attn::buildPreparationPipeline(pm);
-  mlir::attn::buildGPUEmulatorPipeline(pm, describeTarget(*target));
+  mlir::attn::buildGPUEmulatorPipeline(pm);
   if (!module || mlir::failed(pm.run(*module)))
     return diagnostics.takeError("cannot compile");
   CompileStats stats;

@@ -1,7 +1,7 @@
-// RUN: attn-opt %s -attn-attention-to-online="in-matrices maximum-lanes=64" \
+// RUN: attn-opt %s -attn-plan=workgroups -attn-attention-to-online \
 // RUN:   -canonicalize -cse | FileCheck %s
-// RUN: attn-opt %s -attn-attention-to-online="in-matrices maximum-lanes=64" \
-// RUN:   -attn-tile-keys="block=64" -canonicalize -cse | FileCheck %s --check-prefix=KEYS
+// RUN: attn-opt %s -attn-plan=workgroups -attn-attention-to-online \
+// RUN:   -attn-tile-keys -canonicalize -cse | FileCheck %s --check-prefix=KEYS
 
 !q = tensor<1x1x?x64xf16>
 !o = tensor<1x1x?x64xf16>

@@ -1,4 +1,4 @@
-// RUN: attn-opt %s -attn-attention-to-online -canonicalize -cse | FileCheck %s
+// RUN: attn-opt %s --attn-target="{vector_bits = 512}" -attn-plan -attn-attention-to-online -canonicalize -cse | FileCheck %s
 
 !h = tensor<1x1x20x16xf16>
 !k = tensor<1x1x?x16xf16>

@@ -1,6 +1,6 @@
-// RUN: attn-opt %s -attn-attention-to-online="lane-multiple=16" -canonicalize -cse | FileCheck %s
-// RUN: attn-opt %s -attn-attention-to-online="lane-multiple=16 in-pairs" -canonicalize -cse | FileCheck %s
-// RUN: attn-opt %s -attn-attention-to-online="lane-multiple=8" -canonicalize -cse | FileCheck %s --check-prefix=EIGHT
+// RUN: attn-opt %s --attn-target="{vector_bits = 512}" -attn-plan -attn-attention-to-online -canonicalize -cse | FileCheck %s
+// RUN: attn-opt %s --attn-target="{vector_bits = 512, bf16_dot = true}" -attn-plan -attn-attention-to-online -canonicalize -cse | FileCheck %s
+// RUN: attn-opt %s --attn-target="{vector_bits = 256}" -attn-plan -attn-attention-to-online -canonicalize -cse | FileCheck %s --check-prefix=EIGHT
 
 !q = tensor<1x1x5x32xbf16>
 !k = tensor<1x1x?x32xbf16>

@@ -1,4 +1,4 @@
-// RUN: attn-opt %s -attn-attention-to-online | FileCheck %s
+// RUN: attn-opt %s --attn-target="{vector_bits = 512}" -attn-plan -attn-attention-to-online | FileCheck %s
 
 // CHECK-DAG: #[[COLUMNS:.*]] = affine_map<(d0, d1) -> (d1, d0)>
 

@@ -1,5 +1,5 @@
-// RUN: attn-opt %s -attn-tile-keys=block=64 -attn-decompose-online=bf16-tiles -canonicalize | FileCheck %s
-// RUN: attn-opt %s -attn-tile-keys=block=64 -attn-decompose-online -canonicalize | FileCheck %s --check-prefix=DOT
+// RUN: attn-opt %s -attn-tile-keys --attn-target="{bf16_tiles = true}" -attn-decompose-online -canonicalize | FileCheck %s
+// RUN: attn-opt %s -attn-tile-keys -attn-decompose-online -canonicalize | FileCheck %s --check-prefix=DOT
 
 // Zeros are only written where there is no block, or the first is skipped.
 // CHECK-LABEL: func.func @tile
@@ -47,7 +47,8 @@ func.func @tile(%o: tensor<64x32xf32>, %query: tensor<32x32x2xbf16>, %keys: tens
     ^bb0(%b: index, %h: index, %p: index, %j: index):
       %k = arith.cmpi sle, %j, %p : index
       attn.yield %k : i1
-    } -> tensor<64x32xf32>, tensor<32xf32>, tensor<32xf32>
+    } {attn.plan = #attn.plan<keys = 64>}
+      -> tensor<64x32xf32>, tensor<32xf32>, tensor<32xf32>
   return %r#0, %r#1, %r#2 : tensor<64x32xf32>, tensor<32xf32>, tensor<32xf32>
 }
 
@@ -66,6 +67,7 @@ func.func @continues(%query: tensor<32x32x2xbf16>, %keys: tensor<?x64xbf16>,
     ^bb0(%b: index, %h: index, %p: index, %j: index):
       %k = arith.cmpi sle, %j, %p : index
       attn.yield %k : i1
-    } -> tensor<64x32xf32>, tensor<32xf32>, tensor<32xf32>
+    } {attn.plan = #attn.plan<keys = 64>}
+      -> tensor<64x32xf32>, tensor<32xf32>, tensor<32xf32>
   return %r#0, %r#1, %r#2 : tensor<64x32xf32>, tensor<32xf32>, tensor<32xf32>
 }

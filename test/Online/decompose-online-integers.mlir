@@ -1,10 +1,10 @@
 // Keys of i8 times queries that are rounded to i8.
 // RUN: attn-opt %s -split-input-file -verify-diagnostics \
-// RUN:   -attn-decompose-online="quantize-queries i8-dot=32" | FileCheck %s
+// RUN:   --attn-target="{quantize_queries = true, vector_bits = 256, i8_dot = true}" -attn-decompose-online | FileCheck %s
 // Without being asked for, nothing is.
-// RUN: attn-opt %s -split-input-file -attn-decompose-online="i8-dot=32" 2>&1 \
+// RUN: attn-opt %s -split-input-file --attn-target="{vector_bits = 256, i8_dot = true}" -attn-decompose-online 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=DEFAULT --implicit-check-not='remark:'
-// RUN: attn-opt %s -split-input-file -attn-decompose-online="quantize-queries" 2>&1 \
+// RUN: attn-opt %s -split-input-file --attn-target="{quantize_queries = true}" -attn-decompose-online 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=NONE
 // DEFAULT-NOT: xi32>
 // NONE: remark: multiplies keys of i8 as numbers of f32: the target has no dot products of i8

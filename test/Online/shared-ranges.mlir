@@ -1,5 +1,5 @@
-// RUN: attn-opt %s -attn-summarize-tables -attn-tile-attention \
-// RUN:   -attn-attention-to-online -attn-tile-keys -canonicalize -cse \
+// RUN: attn-opt %s --attn-target="{vector_bits = 512}" -attn-plan -attn-summarize-tables -attn-plan -attn-tile-attention \
+// RUN:   --attn-target="{vector_bits = 512}" -attn-plan -attn-attention-to-online -attn-tile-keys -canonicalize -cse \
 // RUN:   | FileCheck %s
 // RUN: attn-opt %s -attn-gpu-pipeline -o /dev/null \
 // RUN:   -mlir-print-ir-after=attn-tile-keys 2>&1 \

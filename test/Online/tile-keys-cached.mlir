@@ -1,4 +1,4 @@
-// RUN: attn-opt %s -attn-tile-keys="block=128" -canonicalize -cse | FileCheck %s
+// RUN: attn-opt %s -attn-tile-keys -canonicalize -cse | FileCheck %s
 
 // Keys and values that are one head of one sequence of a cache.
 
@@ -50,7 +50,8 @@ func.func @paged(%q: !q, %keys: tensor<?x2x24x16xf32>, %values: tensor<?x2x24x16
       : !head to !rows
   %r:3 = attn.online_attention ins(%q, %k1, %v1 : !q, !rows, !rows)
       outs(%acc, %m, %l : !q, !l, !l) at(%b, %h, %c0, %c0) queries(%c32)
-      exact(%no) -> !q, !l, !l
+      exact(%no) {attn.plan = #attn.plan<keys = 128>}
+      -> !q, !l, !l
   return %r#0, %r#1, %r#2 : !q, !l, !l
 }
 
@@ -87,7 +88,8 @@ func.func @ring(%q: !q, %keys: tensor<?x2x64x16xf32>, %values: tensor<?x2x64x16x
       : !head to !rows
   %r:3 = attn.online_attention ins(%q, %k1, %v1 : !q, !rows, !rows)
       outs(%acc, %m, %l : !q, !l, !l) at(%b, %h, %c0, %c0) queries(%c32)
-      exact(%no) -> !q, !l, !l
+      exact(%no) {attn.plan = #attn.plan<keys = 128>}
+      -> !q, !l, !l
   return %r#0, %r#1, %r#2 : !q, !l, !l
 }
 
@@ -118,7 +120,8 @@ func.func @contiguous(%q: !q, %keys: tensor<?x2x?x16xf32>, %values: tensor<?x2x?
       : !head to !rows
   %r:3 = attn.online_attention ins(%q, %k1, %v1 : !q, !rows, !rows)
       outs(%acc, %m, %l : !q, !l, !l) at(%b, %h, %c0, %c0) queries(%c32)
-      exact(%no) -> !q, !l, !l
+      exact(%no) {attn.plan = #attn.plan<keys = 128>}
+      -> !q, !l, !l
   return %r#0, %r#1, %r#2 : !q, !l, !l
 }
 
@@ -151,7 +154,8 @@ func.func @different_kinds(%q: !q, %keys: tensor<?x2x?x16xf32>, %values: tensor<
       : !head to !rows
   %r:3 = attn.online_attention ins(%q, %k1, %v1 : !q, !rows, !rows)
       outs(%acc, %m, %l : !q, !l, !l) at(%b, %h, %c0, %c0) queries(%c32)
-      exact(%no) -> !q, !l, !l
+      exact(%no) {attn.plan = #attn.plan<keys = 128>}
+      -> !q, !l, !l
   return %r#0, %r#1, %r#2 : !q, !l, !l
 }
 
@@ -195,7 +199,8 @@ func.func @dynamic_pages(%q: !q, %keys: tensor<?x2x?x16xf32>, %values: tensor<?x
       : !head to !rows
   %r:3 = attn.online_attention ins(%q, %k1, %v1 : !q, !rows, !rows)
       outs(%acc, %m, %l : !q, !l, !l) at(%b, %h, %c0, %c0) queries(%c32)
-      exact(%no) -> !q, !l, !l
+      exact(%no) {attn.plan = #attn.plan<keys = 128>}
+      -> !q, !l, !l
   return %r#0, %r#1, %r#2 : !q, !l, !l
 }
 
@@ -231,7 +236,8 @@ func.func @odd_pages(%q: !q, %keys: tensor<?x2x12x16xf32>, %values: tensor<?x2x1
       : !head to !rows
   %r:3 = attn.online_attention ins(%q, %k1, %v1 : !q, !rows, !rows)
       outs(%acc, %m, %l : !q, !l, !l) at(%b, %h, %c0, %c0) queries(%c32)
-      exact(%no) -> !q, !l, !l
+      exact(%no) {attn.plan = #attn.plan<keys = 128>}
+      -> !q, !l, !l
   return %r#0, %r#1, %r#2 : !q, !l, !l
 }
 
@@ -264,7 +270,8 @@ func.func @other_types(%q: !q, %keys: tensor<?x2x24x16xf16>, %values: tensor<?x2
       : !head to !rows
   %r:3 = attn.online_attention ins(%q, %k1, %v1 : !q, !rows, !rows)
       outs(%acc, %m, %l : !q, !l, !l) at(%b, %h, %c0, %c0) queries(%c32)
-      exact(%no) -> !q, !l, !l
+      exact(%no) {attn.plan = #attn.plan<keys = 128>}
+      -> !q, !l, !l
   return %r#0, %r#1, %r#2 : !q, !l, !l
 }
 
@@ -303,6 +310,7 @@ func.func @quantized(%q: !q, %keys: tensor<?x2x24x16xi8>, %values: tensor<?x2x24
       : !head to !rows
   %r:3 = attn.online_attention ins(%q, %k1, %v1 : !q, !rows, !rows)
       outs(%acc, %m, %l : !q, !l, !l) at(%b, %h, %c0, %c0) queries(%c32)
-      exact(%no) -> !q, !l, !l
+      exact(%no) {attn.plan = #attn.plan<keys = 128>}
+      -> !q, !l, !l
   return %r#0, %r#1, %r#2 : !q, !l, !l
 }

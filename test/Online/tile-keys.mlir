@@ -1,4 +1,4 @@
-// RUN: attn-opt %s -attn-tile-keys="block=128" -canonicalize | FileCheck %s
+// RUN: attn-opt %s -attn-tile-keys -canonicalize | FileCheck %s
 
 !q = tensor<16x32xf32>
 !k = tensor<?x16xf32>
@@ -19,7 +19,8 @@ func.func @plain(%q: !q, %k: !k, %acc: !q, %m: !l, %l: !l, %n: index)
   %no = arith.constant false
   %r:3 = attn.online_attention ins(%q, %k, %k : !q, !k, !k)
       outs(%acc, %m, %l : !q, !l, !l) at(%c0, %c0, %c0, %c0) queries(%n)
-      exact(%no) -> !q, !l, !l
+      exact(%no) {attn.plan = #attn.plan<keys = 128>}
+      -> !q, !l, !l
   return %r#0, %r#1, %r#2 : !q, !l, !l
 }
 
@@ -46,7 +47,8 @@ func.func @causal(%q: !q, %k: !k, %acc: !q, %m: !l, %l: !l, %p: index)
     ^bb0(%b: index, %h: index, %i: index, %j: index):
       %keep = arith.cmpi sle, %j, %i : index
       attn.yield %keep : i1
-    } -> !q, !l, !l
+    } {attn.plan = #attn.plan<keys = 128>}
+      -> !q, !l, !l
   return %r#0, %r#1, %r#2 : !q, !l, !l
 }
 
@@ -72,7 +74,8 @@ func.func @static_window(%q: !q, %k: tensor<1000x16xf32>, %acc: !q, %m: !l,
       %near = arith.cmpi sle, %low, %j : index
       %keep = arith.andi %past, %near : i1
       attn.yield %keep : i1
-    } -> !q, !l, !l
+    } {attn.plan = #attn.plan<keys = 128>}
+      -> !q, !l, !l
   return %r#0, %r#1, %r#2 : !q, !l, !l
 }
 
@@ -116,7 +119,8 @@ func.func @aligned(%q: !q, %k: tensor<1000x16xf32>, %acc: !q, %m: !l, %l: !l,
       %listed = tensor.extract %table[%j] : tensor<1000xi1>
       %keep = arith.andi %window, %listed : i1
       attn.yield %keep : i1
-    } -> !q, !l, !l
+    } {attn.plan = #attn.plan<keys = 128>}
+      -> !q, !l, !l
   return %r#0, %r#1, %r#2 : !q, !l, !l
 }
 
@@ -146,21 +150,7 @@ func.func @pairs(%q: tensor<8x32x2xbf16>, %k: tensor<1000x16xbf16>,
       %near = arith.cmpi sle, %low, %j : index
       %keep = arith.andi %past, %near : i1
       attn.yield %keep : i1
-    } -> !q, !l, !l
+    } {attn.plan = #attn.plan<keys = 128>}
+      -> !q, !l, !l
   return %r#0, %r#1, %r#2 : !q, !l, !l
-}
-
-// Keys that are converted in the block are fewer: 16 KB of f32.
-// CHECK-LABEL: func.func @converted
-// CHECK: scf.for %{{.*}} = %c0 to %{{.*}} step %c32 iter_args
-func.func @converted(%q: tensor<128x32xf32>, %k: tensor<?x128xf16>,
-                     %acc: tensor<128x32xf32>, %m: !l, %l: !l, %n: index)
-    -> (tensor<128x32xf32>, !l, !l) {
-  %c0 = arith.constant 0 : index
-  %no = arith.constant false
-  %r:3 = attn.online_attention
-      ins(%q, %k, %k : tensor<128x32xf32>, tensor<?x128xf16>, tensor<?x128xf16>)
-      outs(%acc, %m, %l : tensor<128x32xf32>, !l, !l) at(%c0, %c0, %c0, %c0)
-      queries(%n) exact(%no) -> tensor<128x32xf32>, !l, !l
-  return %r#0, %r#1, %r#2 : tensor<128x32xf32>, !l, !l
 }

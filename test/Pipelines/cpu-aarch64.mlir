@@ -1,4 +1,4 @@
-// RUN: attn-opt %s -attn-cpu-pipeline="vector-bits=128 vector-registers=32" \
+// RUN: attn-opt %s --attn-target="{vector_bits = 128, vector_registers = 32}" -attn-cpu-pipeline \
 // RUN:   | mlir-translate --mlir-to-llvmir | opt -O2 -S \
 // RUN:   > %t.ll
 // RUN: llc %t.ll -mtriple=aarch64-linux-gnu -O3 -o - | FileCheck %s

@@ -1,4 +1,4 @@
-// RUN: attn-opt %s -attn-cpu-pipeline="vector-bits=512 vector-registers=32 scalef" \
+// RUN: attn-opt %s --attn-target="{vector_bits = 512, vector_registers = 32, scalef = true}" -attn-cpu-pipeline \
 // RUN:   -mlir-print-ir-after=attn-vectorize-rows -o %t 2>&1 \
 // RUN:   | FileCheck %s --implicit-check-not=memref.copy
 

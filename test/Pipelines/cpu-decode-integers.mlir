@@ -1,20 +1,20 @@
 // Keys of i8 multiplied as integers, down to the instruction, where they lie in pages.
 // RUN: attn-opt %s \
-// RUN:   -attn-cpu-pipeline="vector-bits=512 vector-registers=32 scalef i8-dot quantize-queries" \
+// RUN:   --attn-target="{vector_bits = 512, vector_registers = 32, scalef = true, i8_dot = true, quantize_queries = true}" -attn-cpu-pipeline \
 // RUN:   -mlir-print-ir-after=buffer-loop-hoisting -o %t 2>&1 \
 // RUN:   | FileCheck %s --implicit-check-not='alloc{{.*}}memref<?x2x?x64' \
 // RUN:       --implicit-check-not='remark:'
 // RUN: mlir-translate --mlir-to-llvmir %t | opt -O2 -S -mtriple=x86_64-linux-gnu -mcpu=icelake-server \
 // RUN:   | llc -mcpu=icelake-server | FileCheck %s --check-prefix=AVX512
 // RUN: attn-opt %s \
-// RUN:   -attn-cpu-pipeline="vector-bits=256 vector-registers=16 i8-dot quantize-queries" \
+// RUN:   --attn-target="{vector_bits = 256, vector_registers = 16, i8_dot = true, quantize_queries = true}" -attn-cpu-pipeline \
 // RUN:   | mlir-translate --mlir-to-llvmir | opt -O2 -S -mtriple=x86_64-linux-gnu -mcpu=alderlake \
 // RUN:   | llc -mcpu=alderlake | FileCheck %s --check-prefix=AVX2
 // RUN: attn-opt %s \
-// RUN:   -attn-cpu-pipeline="vector-bits=256 vector-registers=16 quantize-queries" \
+// RUN:   --attn-target="{vector_bits = 256, vector_registers = 16, quantize_queries = true}" -attn-cpu-pipeline \
 // RUN:   -o /dev/null 2>&1 | FileCheck %s --check-prefix=NONE
 // RUN: attn-opt %s \
-// RUN:   -attn-cpu-pipeline="vector-bits=128 vector-registers=16 i8-dot quantize-queries" \
+// RUN:   --attn-target="{vector_bits = 128, vector_registers = 16, i8_dot = true, quantize_queries = true}" -attn-cpu-pipeline \
 // RUN:   -o /dev/null 2>&1 | FileCheck %s --check-prefix=NONE
 // RUN: attn-compile %s --cpu icelake-server --quantize-queries -o %t.o --header %t.h
 // RUN: llvm-objdump -d %t.o | FileCheck %s --check-prefix=AVX512

@@ -2,7 +2,7 @@
 // keys and values are read in their pages, and nothing of them is gathered.
 // DEFINE: %{type} = f16
 // DEFINE: %{buffers} = sed 's/f16/%{type}/g' %s | attn-opt \
-// DEFINE:   -attn-cpu-pipeline="vector-bits=512 vector-registers=32 scalef" \
+// DEFINE:   --attn-target="{vector_bits = 512, vector_registers = 32, scalef = true}" -attn-cpu-pipeline \
 // DEFINE:   -mlir-print-ir-after=buffer-loop-hoisting -o %t 2>&1 \
 // DEFINE:   | FileCheck %s --implicit-check-not='alloc{{.*}}memref<?x2x?x64' \
 // DEFINE:       --implicit-check-not='remark:'

@@ -1,7 +1,7 @@
 // One query of each of four heads that share a key/value head, on caches of i8: keys
 // and values are read in their pages, converted as they are loaded, and multiplied
 // by their scales once for a row.
-// RUN: attn-opt %s -attn-cpu-pipeline="vector-bits=512 vector-registers=32 scalef" \
+// RUN: attn-opt %s --attn-target="{vector_bits = 512, vector_registers = 32, scalef = true}" -attn-cpu-pipeline \
 // RUN:   -mlir-print-ir-after=buffer-loop-hoisting -o %t 2>&1 \
 // RUN:   | FileCheck %s --implicit-check-not='alloc{{.*}}memref<?x2x?x64' \
 // RUN:       --implicit-check-not='remark:'

@@ -3,7 +3,7 @@
 // DEFINE: %{type} = f16
 // DEFINE: %{more} =
 // DEFINE: %{lower} = sed 's/f16/%{type}/g' %s | attn-opt \
-// DEFINE:   -attn-cpu-pipeline="vector-bits=512 vector-registers=32 scalef %{more}"
+// DEFINE:   --attn-target="{vector_bits = 512, vector_registers = 32, scalef = true%{more}}" -attn-cpu-pipeline
 // DEFINE: %{buffers} = %{lower} -mlir-print-ir-after=buffer-loop-hoisting -o %t 2>&1 \
 // DEFINE:   | FileCheck %s --check-prefix=BUFFERS --implicit-check-not='alloc{{.*}}x2x?x64' \
 // DEFINE:       --implicit-check-not='remark:'
@@ -19,10 +19,10 @@
 // RUN: %{buffers}
 // RUN: %{vectors}
 // RUN: %{ops}
-// REDEFINE: %{more} = bf16-dot
+// REDEFINE: %{more} = , bf16_dot = true
 // RUN: %{buffers}
 // RUN: %{vectors}
-// REDEFINE: %{more} = bf16-tiles
+// REDEFINE: %{more} = , bf16_tiles = true
 // RUN: %{buffers}
 // RUN: %{vectors}
 // RUN: %{ops}
@@ -33,7 +33,7 @@
 // RUN: %{ops}
 
 // Four rows are what a vector of 128 bits has lanes for.
-// RUN: attn-opt %s -attn-cpu-pipeline="vector-bits=128 vector-registers=32" \
+// RUN: attn-opt %s --attn-target="{vector_bits = 128, vector_registers = 32}" -attn-cpu-pipeline \
 // RUN:   | mlir-translate --mlir-to-llvmir | opt -O2 -S \
 // RUN:   | llc -mtriple=aarch64-linux-gnu -O3 | FileCheck %s --check-prefix=AARCH64 --implicit-check-not='bl __'
 // AARCH64-LABEL: decode_parallel_0:

@@ -1,12 +1,12 @@
-// RUN: attn-opt %s -attn-cpu-pipeline="vector-bits=512 vector-registers=32 scalef bf16-tiles" \
+// RUN: attn-opt %s --attn-target="{vector_bits = 512, vector_registers = 32, scalef = true, bf16_tiles = true}" -attn-cpu-pipeline \
 // RUN:   -mlir-print-op-generic | FileCheck %s --check-prefix=OPS
-// RUN: attn-opt %s -attn-cpu-pipeline="vector-bits=512 vector-registers=32 scalef bf16-dot" \
+// RUN: attn-opt %s --attn-target="{vector_bits = 512, vector_registers = 32, scalef = true, bf16_dot = true}" -attn-cpu-pipeline \
 // RUN:   -mlir-print-op-generic | FileCheck %s --check-prefix=OPS
-// RUN: attn-opt %s -attn-cpu-pipeline="vector-bits=512 vector-registers=32 scalef bf16-tiles" \
+// RUN: attn-opt %s --attn-target="{vector_bits = 512, vector_registers = 32, scalef = true, bf16_tiles = true}" -attn-cpu-pipeline \
 // RUN:   -verify-diagnostics | FileCheck %s --check-prefix=TILE
-// RUN: attn-opt %s -attn-cpu-pipeline="vector-bits=512 vector-registers=32 scalef bf16-dot" \
+// RUN: attn-opt %s --attn-target="{vector_bits = 512, vector_registers = 32, scalef = true, bf16_dot = true}" -attn-cpu-pipeline \
 // RUN:   -verify-diagnostics | FileCheck %s --check-prefix=DOT
-// RUN: attn-opt %s -attn-cpu-pipeline="vector-bits=512 vector-registers=32 scalef bf16-tiles" \
+// RUN: attn-opt %s --attn-target="{vector_bits = 512, vector_registers = 32, scalef = true, bf16_tiles = true}" -attn-cpu-pipeline \
 // RUN:   -mlir-print-ir-after=attn-bufferize-kernels -o %t 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=BUFFERS --implicit-check-not=2048x2048
 

@@ -6,7 +6,7 @@
 // DEFINE: %{rows} = 16
 // DEFINE: %{more} =
 // DEFINE: %{buffers} = sed 's/cached/%{cached}/g; s/f64/%{read}/g; s/rows/%{rows}/g' %s \
-// DEFINE:   | attn-opt -attn-cpu-pipeline="vector-bits=512 vector-registers=32 scalef %{more}" \
+// DEFINE:   | attn-opt --attn-target="{vector_bits = 512, vector_registers = 32, scalef = true%{more}}" -attn-cpu-pipeline \
 // DEFINE:     -mlir-print-ir-after=buffer-loop-hoisting -o %t 2>&1 \
 // DEFINE:   | FileCheck %s --implicit-check-not='alloc{{.*}}memref<?x2x?x64x{{[a-z]}}' \
 // DEFINE:       --implicit-check-not='remark:'
@@ -17,7 +17,7 @@
 // REDEFINE: %{cached} = bf16
 // REDEFINE: %{read} = bf16
 // RUN: %{buffers}
-// REDEFINE: %{more} = bf16-tiles
+// REDEFINE: %{more} = , bf16_tiles = true
 // RUN: %{buffers}
 // REDEFINE: %{rows} = 12
 // RUN: %{buffers}

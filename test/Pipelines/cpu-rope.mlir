@@ -1,7 +1,7 @@
 // A step of decoding whose queries and new keys are rotated: the queries of a group
 // where a chunk of its keys is, the keys where the cache has them. No buffer has all of
 // the rotated queries or keys.
-// RUN: attn-opt %s -attn-cpu-pipeline="vector-bits=512 vector-registers=32 scalef" \
+// RUN: attn-opt %s --attn-target="{vector_bits = 512, vector_registers = 32, scalef = true}" -attn-cpu-pipeline \
 // RUN:   -mlir-print-ir-after=buffer-loop-hoisting -o %t 2>&1 \
 // RUN: | FileCheck %s --implicit-check-not='{{alloc\(%.*x8x1x64xf32>}}' \
 // RUN:     --implicit-check-not='x2x1x64xf32>' --implicit-check-not='remark:'

@@ -1,5 +1,5 @@
-// RUN: attn-opt %s -attn-cpu-pipeline="vector-bits=512 vector-registers=32" -o /dev/null -mlir-print-ir-after=attn-decompose-online 2>&1 | FileCheck %s
-// RUN: attn-opt %s -attn-cpu-pipeline="vector-bits=256 vector-registers=16" | FileCheck %s --check-prefix=LLVM
+// RUN: attn-opt %s --attn-target="{vector_bits = 512, vector_registers = 32}" -attn-cpu-pipeline -o /dev/null -mlir-print-ir-after=attn-decompose-online 2>&1 | FileCheck %s
+// RUN: attn-opt %s --attn-target="{vector_bits = 256, vector_registers = 16}" -attn-cpu-pipeline | FileCheck %s --check-prefix=LLVM
 
 !q = tensor<1x2x?x64xf32>
 !documents = tensor<1x?xi32>

@@ -1,5 +1,5 @@
-// RUN: attn-opt %s -attn-tile-projections="lane-multiple=8" -canonicalize | FileCheck %s
-// RUN: attn-opt %s -attn-cpu-pipeline="vector-bits=256" -o /dev/null
+// RUN: attn-opt %s --attn-target="{vector_bits = 256}" -attn-tile-projections -canonicalize | FileCheck %s
+// RUN: attn-opt %s --attn-target="{vector_bits = 256}" -attn-cpu-pipeline -o /dev/null
 
 // Without products of pairs, a block of features still has whole pairs of a weight
 // that is packed for them: 4096 features are 10 blocks of 374 and one of 356.

@@ -1,5 +1,5 @@
-// RUN: attn-opt %s -attn-split-decoding -split-input-file -mlir-print-local-scope | FileCheck %s
-// RUN: attn-opt %s -attn-split-decoding=workgroups=6 -split-input-file \
+// RUN: attn-opt %s -attn-plan=workgroups -attn-split-decoding -split-input-file -mlir-print-local-scope | FileCheck %s
+// RUN: attn-opt %s -attn-plan=workgroups -attn-split-decoding=workgroups=6 -split-input-file \
 // RUN:   -mlir-print-local-scope | FileCheck %s --check-prefix=FEW
 
 // 3000 keys are 12 parts of 250 keys, fewer than the 128 that 512 workgroups would
@@ -70,18 +70,18 @@ func.func @dynamic(%q: tensor<?x8x1x128xbf16>, %k: tensor<?x8x?x128xbf16>,
 // CHECK-NOT: scf.forall (
 // CHECK-COUNT-3: attn.attention
 // CHECK-NOT: scf.forall (
-func.func @others(%q: tensor<1x2x17x64xf16>, %n: tensor<1x2x?x64xf16>,
+func.func @others(%q: tensor<1x2x65x64xf16>, %n: tensor<1x2x?x64xf16>,
                   %g: tensor<1x4x1x64xf16>, %k: tensor<1x2x3000x64xf16>)
-    -> (tensor<1x2x17x64xf16>, tensor<1x2x?x64xf16>, tensor<1x4x1x64xf16>) {
-  %0 = attn.attention ins(%q, %k, %k : tensor<1x2x17x64xf16>,
+    -> (tensor<1x2x65x64xf16>, tensor<1x2x?x64xf16>, tensor<1x4x1x64xf16>) {
+  %0 = attn.attention ins(%q, %k, %k : tensor<1x2x65x64xf16>,
       tensor<1x2x3000x64xf16>, tensor<1x2x3000x64xf16>)
-      outs(%q : tensor<1x2x17x64xf16>)
+      outs(%q : tensor<1x2x65x64xf16>)
   %1 = attn.attention ins(%n, %k, %k : tensor<1x2x?x64xf16>,
       tensor<1x2x3000x64xf16>, tensor<1x2x3000x64xf16>)
       outs(%n : tensor<1x2x?x64xf16>)
   %2 = attn.attention ins(%g, %k, %k : tensor<1x4x1x64xf16>,
       tensor<1x2x3000x64xf16>, tensor<1x2x3000x64xf16>)
       outs(%g : tensor<1x4x1x64xf16>)
-  return %0, %1, %2 : tensor<1x2x17x64xf16>, tensor<1x2x?x64xf16>,
+  return %0, %1, %2 : tensor<1x2x65x64xf16>, tensor<1x2x?x64xf16>,
       tensor<1x4x1x64xf16>
 }

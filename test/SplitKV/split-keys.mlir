@@ -1,6 +1,6 @@
-// RUN: attn-opt %s -attn-split-keys="chunk=512" -canonicalize -cse | FileCheck %s
+// RUN: attn-opt %s -attn-split-keys -canonicalize -cse | FileCheck %s
 // Loops may have lost the dimensions that have one iteration.
-// RUN: attn-opt %s -canonicalize -attn-split-keys="chunk=512" -canonicalize -cse | FileCheck %s
+// RUN: attn-opt %s -canonicalize -attn-split-keys -canonicalize -cse | FileCheck %s
 
 // The chunks of every head are computed in one parallel loop, from nothing each,
 // and merged in another.
@@ -50,7 +50,8 @@ func.func @all_keys(%query: tensor<?x2x3x16xf32>, %key: tensor<?x2x?x16xf32>,
         ins(%q, %k, %k : tensor<3x16xf32>, tensor<?x16xf32>, tensor<?x16xf32>)
         outs(%o0, %m0, %l0 : tensor<3x16xf32>, tensor<16xf32>, tensor<16xf32>)
         at(%c0, %c0, %c0, %c0) queries(%c3) exact(%no)
-        -> tensor<3x16xf32>, tensor<16xf32>, tensor<16xf32>
+        {attn.plan = #attn.plan<chunk = 512>}
+      -> tensor<3x16xf32>, tensor<16xf32>, tensor<16xf32>
     scf.forall.in_parallel {
       tensor.parallel_insert_slice %s#0 into %o[%b, %h, 0, 0] [1, 1, 3, 16] [1, 1, 1, 1]
           : tensor<3x16xf32> into tensor<?x2x3x16xf32>
@@ -112,7 +113,8 @@ func.func @window(%positions: tensor<?xi32>, %query: tensor<?x2x3x16xf32>,
         %before = arith.cmpi sle, %j, %p : index
         %keep = arith.andi %after, %before : i1
         attn.yield %keep : i1
-      } -> tensor<3x16xf32>, tensor<16xf32>, tensor<16xf32>
+      } {attn.plan = #attn.plan<chunk = 512>}
+      -> tensor<3x16xf32>, tensor<16xf32>, tensor<16xf32>
     scf.forall.in_parallel {
       tensor.parallel_insert_slice %s#0 into %o[%b, %h, 0, 0] [1, 1, 3, 16] [1, 1, 1, 1]
           : tensor<3x16xf32> into tensor<?x2x3x16xf32>
@@ -137,7 +139,8 @@ func.func @stay(%q: tensor<64x32xf32>, %k: tensor<512x64xf32>, %long: tensor<?x6
         ins(%q, %k, %k : tensor<64x32xf32>, tensor<512x64xf32>, tensor<512x64xf32>)
         outs(%o, %m, %m : tensor<64x32xf32>, tensor<32xf32>, tensor<32xf32>)
         at(%c0, %c0, %c0, %c0) queries(%c0) exact(%no)
-        -> tensor<64x32xf32>, tensor<32xf32>, tensor<32xf32>
+        {attn.plan = #attn.plan<chunk = 512>}
+      -> tensor<64x32xf32>, tensor<32xf32>, tensor<32xf32>
     scf.forall.in_parallel {
       tensor.parallel_insert_slice %s#0 into %all[%b, %h, %i, 0, 0] [1, 1, 1, 64, 32] [1, 1, 1, 1, 1]
           : tensor<64x32xf32> into tensor<1x1x64x64x32xf32>
@@ -149,7 +152,8 @@ func.func @stay(%q: tensor<64x32xf32>, %k: tensor<512x64xf32>, %long: tensor<?x6
         ins(%q, %long, %long : tensor<64x32xf32>, tensor<?x64xf32>, tensor<?x64xf32>)
         outs(%o, %m, %m : tensor<64x32xf32>, tensor<32xf32>, tensor<32xf32>)
         at(%c0, %c0, %i, %c0) queries(%c0) exact(%no)
-        -> tensor<64x32xf32>, tensor<32xf32>, tensor<32xf32>
+        {attn.plan = #attn.plan<chunk = 512>}
+      -> tensor<64x32xf32>, tensor<32xf32>, tensor<32xf32>
     scf.forall.in_parallel {
       tensor.parallel_insert_slice %s#0 into %all[%b, %h, %i, 0, 0] [1, 1, 1, 64, 32] [1, 1, 1, 1, 1]
           : tensor<64x32xf32> into tensor<1x1x64x64x32xf32>
@@ -186,6 +190,7 @@ func.func @one_head(%query: tensor<1x1x3x16xf32>, %key: tensor<1x1x?x16xf32>,
       ins(%q, %k, %k : tensor<3x16xf32>, tensor<?x16xf32>, tensor<?x16xf32>)
       outs(%o0, %m0, %l0 : tensor<3x16xf32>, tensor<16xf32>, tensor<16xf32>)
       at(%c0, %c0, %c0, %c0) queries(%c3) exact(%no)
+      {attn.plan = #attn.plan<chunk = 512>}
       -> tensor<3x16xf32>, tensor<16xf32>, tensor<16xf32>
   %r = tensor.insert_slice %s#0 into %out[0, 0, 0, 0] [1, 1, 3, 16] [1, 1, 1, 1]
       : tensor<3x16xf32> into tensor<1x1x3x16xf32>

@@ -2,10 +2,15 @@
 // RUN: attn-opt %s --cse | FileCheck %s --check-prefix=CSE
 // RUN: attn-opt %s --attn-reference-pipeline | FileCheck %s --check-prefix=LOWER
 // RUN: attn-opt %s \
-// RUN:   --attn-reference-pipeline="vector-bits=512 vector-registers=32 scalef" \
+// RUN:   --attn-target="{vector_bits = 512, vector_registers = 32, scalef = true}" --attn-reference-pipeline \
 // RUN:   | FileCheck %s --check-prefix=LOWER
-// RUN: not attn-opt %s --attn-reference-pipeline=vector-bits=wide 2>&1 \
-// RUN:   | FileCheck %s --check-prefix=TARGET
+// RUN: attn-opt %s --attn-target=znver4 | FileCheck %s --check-prefix=ZNVER4
+// RUN: attn-opt %s --attn-target=host | FileCheck %s --check-prefix=HOST
+// RUN: not attn-opt %s --attn-target=abacus 2>&1 | FileCheck %s --check-prefix=ABACUS
+// RUN: not attn-opt %s --attn-target="{vector_bits = 96}" 2>&1 | FileCheck %s --check-prefix=BITS
+// RUN: not attn-opt %s --attn-target="{wide = 3" 2>&1 | FileCheck %s --check-prefix=BRACE
+// RUN: attn-opt %s --attn-target="{vector_bits = 512}" | attn-opt --attn-target=x86-64 \
+// RUN:   | FileCheck %s --check-prefix=KEPT
 // RUN: not attn-opt %s --no-such-pass 2>&1 | FileCheck %s --check-prefix=OPTION
 // RUN: not attn-opt %S/no-such-file.mlir 2>&1 | FileCheck %s --check-prefix=FILE
 
@@ -25,7 +30,12 @@
 // LOWER: llvm.func @attend
 // LOWER-NOT: attn.attention
 
-// TARGET: for the --vector-bits option: 'wide' value invalid for uint argument
+// ZNVER4: attn.target = #attn.target<vector_bits = 512, vector_registers = 32, scalef = true, bf16_dot = true, i8_dot = true>
+// HOST: attn.target = #attn.target<
+// ABACUS: attn-target: cpu: expected a processor that LLVM knows for {{.*}}, got 'abacus'
+// BITS: error: vector_bits: expected 128, 256 or 512, got 96
+// BRACE: attn-target: cpu: expected a processor
+// KEPT: attn.target = #attn.target<vector_bits = 512>
 // OPTION: Unknown command line argument '--no-such-pass'
 // FILE: No such file or directory
 

@@ -28,7 +28,6 @@ using namespace mlir;
 using ::attn::Attention, ::attn::ElementType;
 using mlir::attn::AttentionOp, mlir::attn::OnlineAttentionOp;
 using mlir::attn::BlockMap, mlir::attn::BlockMapOptions;
-using mlir::attn::TargetDescription;
 
 namespace {
 
@@ -36,14 +35,15 @@ constexpr int64_t kManyQueries = 300, kKeys = 500;
 
 struct Target {
   const char *name;
-  TargetDescription description;
+  const char *parameters;
 };
 
 const Target kTargets[] = {
-    {"256", {.vectorBits = 256}},
-    {"512", {.vectorBits = 512}},
-    {"512_bf16_dot", {.vectorBits = 512, .bf16Dot = true}},
-    {"512_bf16_tiles", {.vectorBits = 512, .bf16Dot = true, .bf16Tiles = true}},
+    {"256", "vector_bits = 256"},
+    {"512", "vector_bits = 512"},
+    {"512_bf16_dot", "vector_bits = 512, bf16_dot = true"},
+    {"512_bf16_tiles", "vector_bits = 512, bf16_dot = true, bf16_tiles = true"},
+    {"512_large_l1", "vector_bits = 512, l1_bytes = 131072"},
 };
 
 /// The variants of the gallery that are one attn.attention.
@@ -127,11 +127,7 @@ protected:
     mlir::attn::registerKernelDialects(registry);
     context.appendDialectRegistry(registry);
     context.disableMultithreading();
-    passes = ::attn::test::listPasses(getTarget());
-  }
-
-  const TargetDescription &getTarget() {
-    return std::get<0>(GetParam()).description;
+    passes = ::attn::test::listPasses();
   }
 
   /// Of the kernel: if it does not know the number of queries, first for one.
@@ -155,7 +151,7 @@ protected:
 
   /// Of the block map for a number of queries.
   Sizes findShownSizes(ModuleOp module, int64_t length) {
-    BlockMapOptions options = {.keyLength = kKeys, .target = getTarget()};
+    BlockMapOptions options = {.keyLength = kKeys};
     module.walk([&](AttentionOp op) {
       if (op.isPacked() || op.getQueryType().isDynamicDim(2))
         options.queryLength = length;
@@ -174,6 +170,7 @@ protected:
     ASSERT_TRUE(text.ok()) << text.error().message;
     auto module = parseSourceString<ModuleOp>(*text, &context);
     ASSERT_TRUE(module);
+    ::attn::test::setTarget(*module, std::get<0>(GetParam()).parameters);
     OwningOpRef<ModuleOp> kernel = module->clone();
     std::vector<Sizes> sizes = findKernelSizes(*kernel, attention.queryHeads);
     bool isOpen = attention.queryLength == ::attn::dynamic;

@@ -10,10 +10,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Plan/TargetDescription.h"
 #include "lib/Registration/Registration.h"
 #include "runtime/JIT/Codegen.h"
 #include "runtime/JIT/Linker.h"
+#include "runtime/JIT/Machine.h"
 #include "runtime/JIT/Target.h"
 #include "runtime/Support/Call.h"
 #include "test/Unit/PipelinePasses.h"
@@ -50,8 +50,9 @@ std::unique_ptr<LinkedCode> compile(const std::string &text,
   });
   auto module = parseSourceString<ModuleOp>(text, &context);
   std::vector<std::string> passes;
-  for (const std::string &pass :
-       ::attn::test::listPasses(describeTarget(*target))) {
+  if (module)
+    ::attn::test::setTarget(*module, describeTarget(*target, readMachine()));
+  for (const std::string &pass : ::attn::test::listPasses()) {
     if (!inserted.empty())
       passes.push_back(inserted);
     passes.push_back(pass);

@@ -30,7 +30,6 @@
 #include <map>
 
 using namespace mlir;
-using mlir::attn::TargetDescription;
 
 namespace {
 
@@ -111,14 +110,10 @@ func.func @project(%x: !x, %w: !w, %y: !x) -> !x {
           {"multi_token", false, readExample("multi_token/paper.mlir")}};
 }
 
-TargetDescription describeTarget(const Kernel &kernel) {
-  if (!kernel.hasTiles)
-    return {};
-  return {.vectorBits = 512,
-          .vectorRegisters = 32,
-          .scalef = true,
-          .bf16Dot = true,
-          .bf16Tiles = true};
+const char *describeTarget(const Kernel &kernel) {
+  return kernel.hasTiles ? "vector_bits = 512, vector_registers = 32, scalef = "
+                           "true, bf16_dot = true, bf16_tiles = true"
+                         : "";
 }
 
 //===----------------------------------------------------------------------===//
@@ -163,14 +158,14 @@ Structure countStructure(ModuleOp module) {
 class Pipeline {
 public:
   Pipeline(MLIRContext &context, const Kernel &kernel, llvm::StringRef lastPass)
-      : name(kernel.name),
-        texts(::attn::test::listPasses(describeTarget(kernel))) {
+      : name(kernel.name), texts(::attn::test::listPasses()) {
     if (!lastPass.empty())
       texts.resize(::attn::test::findPass(texts, lastPass) + 1);
     for (const std::string &text : texts)
       passes.push_back(makePass(context, text));
     auto module = parseSourceString<ModuleOp>(kernel.text, &context);
     EXPECT_TRUE(module) << kernel.name;
+    ::attn::test::setTarget(*module, describeTarget(kernel));
     for (auto &pass : passes) {
       before.push_back(module->clone());
       if (failed(pass->run(*module))) {

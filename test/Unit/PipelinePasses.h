@@ -8,8 +8,8 @@
 #ifndef ATTN_TEST_UNIT_PIPELINEPASSES_H
 #define ATTN_TEST_UNIT_PIPELINEPASSES_H
 
+#include "dialect/Plan/Target.h"
 #include "lib/Pipelines/Pipelines.h"
-#include "lib/Plan/TargetDescription.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
@@ -25,17 +25,22 @@ namespace attn::test {
 
 /// The passes of the preparation and the CPU pipeline, each as the text of a
 /// pipeline.
-inline std::vector<std::string>
-listPasses(const mlir::attn::TargetDescription &target) {
+inline std::vector<std::string> listPasses() {
   mlir::OpPassManager pm(mlir::ModuleOp::getOperationName());
   mlir::attn::buildPreparationPipeline(pm);
-  mlir::attn::buildCPUPipeline(pm, target);
+  mlir::attn::buildCPUPipeline(pm);
   std::vector<std::string> passes;
   for (mlir::Pass &pass : pm.getPasses()) {
     llvm::raw_string_ostream os(passes.emplace_back());
     pass.printAsTextualPipeline(os);
   }
   return passes;
+}
+
+/// Says in a module what it is compiled for: the parameters of a target.
+inline void setTarget(mlir::ModuleOp module, llvm::StringRef parameters) {
+  module->setAttr(mlir::attn::TargetAttr::kModuleAttr,
+                  mlir::attn::parseTarget(parameters, module.getContext()));
 }
 
 /// The number of the first of `passes` that is called `name`, or of all passes.

@@ -6,22 +6,24 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/JIT/Target.h"
+#include "runtime/JIT/Machine.h"
 
-#include "lib/Plan/TargetDescription.h"
-
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/TargetSelect.h"
+#include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Host.h"
 
 #include "gtest/gtest.h"
 
 using llvm::orc::JITTargetMachineBuilder;
-using mlir::attn::TargetDescription;
 
 namespace {
 
-TargetDescription describe(const char *triple, const char *cpu,
-                           const char *features = "") {
+std::string describe(const char *triple, const char *cpu,
+                     const char *features = "") {
   llvm::InitializeAllTargetInfos();
   llvm::InitializeAllTargets();
   llvm::InitializeAllTargetMCs();
@@ -32,45 +34,117 @@ TargetDescription describe(const char *triple, const char *cpu,
     ADD_FAILURE() << llvm::toString(target.takeError());
     return {};
   }
-  return attn::jit::describeTarget(**target);
+  return attn::jit::describeTarget(**target, {});
 }
 
 constexpr const char *x86 = "x86_64-linux-gnu";
 
 TEST(Target, SSE) {
-  for (const char *cpu : {"x86-64", "x86-64-v2", "nehalem"}) {
-    TargetDescription target = describe(x86, cpu);
-    EXPECT_EQ(target.vectorBits, 128u);
-    EXPECT_EQ(target.vectorRegisters, 16u);
-    EXPECT_FALSE(target.scalef);
-  }
+  for (const char *cpu : {"x86-64", "x86-64-v2", "nehalem"})
+    EXPECT_EQ(describe(x86, cpu), "vector_bits = 128, vector_registers = 16");
 }
 
 TEST(Target, AVX2) {
-  for (const char *cpu : {"x86-64-v3", "haswell", "znver3", "alderlake"}) {
-    TargetDescription target = describe(x86, cpu);
-    EXPECT_EQ(target.vectorBits, 256u);
-    EXPECT_EQ(target.vectorRegisters, 16u);
-    EXPECT_FALSE(target.scalef);
-  }
+  for (const char *cpu : {"x86-64-v3", "haswell", "znver3"})
+    EXPECT_EQ(describe(x86, cpu), "vector_bits = 256, vector_registers = 16");
+}
+
+TEST(Target, AVXVNNI) {
+  for (const char *cpu : {"alderlake"})
+    EXPECT_EQ(describe(x86, cpu),
+              "vector_bits = 256, vector_registers = 16, i8_dot = true");
 }
 
 TEST(Target, AVX512) {
-  for (const char *cpu : {"x86-64-v4", "skylake-avx512", "sapphirerapids"}) {
-    TargetDescription target = describe(x86, cpu);
-    EXPECT_EQ(target.vectorBits, 512u);
-    EXPECT_EQ(target.vectorRegisters, 32u);
-    EXPECT_TRUE(target.scalef);
-  }
+  for (const char *cpu : {"x86-64-v4", "skylake-avx512"})
+    EXPECT_EQ(describe(x86, cpu),
+              "vector_bits = 512, vector_registers = 32, scalef = true");
+}
+
+TEST(Target, AVX512BF16) {
+  for (const char *cpu : {"znver4", "znver5"})
+    EXPECT_EQ(describe(x86, cpu),
+              "vector_bits = 512, vector_registers = 32, scalef = true, "
+              "bf16_dot = true, i8_dot = true");
+}
+
+TEST(Target, AMX) {
+  for (const char *cpu : {"sapphirerapids"})
+    EXPECT_EQ(describe(x86, cpu),
+              "vector_bits = 512, vector_registers = 32, scalef = true, "
+              "bf16_tiles = true, i8_dot = true");
 }
 
 TEST(Target, AArch64) {
-  for (const char *cpu : {"generic", "neoverse-v1", "apple-m1"}) {
-    TargetDescription target = describe("aarch64-linux-gnu", cpu);
-    EXPECT_EQ(target.vectorBits, 128u);
-    EXPECT_EQ(target.vectorRegisters, 32u);
-    EXPECT_FALSE(target.scalef);
+  for (const char *cpu : {"generic", "neoverse-v1", "apple-m1"})
+    EXPECT_EQ(describe("aarch64-linux-gnu", cpu),
+              "vector_bits = 128, vector_registers = 32");
+}
+
+/// A folder such as Linux's, of one processor with three levels of caches.
+class Caches : public testing::Test {
+protected:
+  void SetUp() override {
+    ASSERT_FALSE(llvm::sys::fs::createUniqueDirectory("attn-caches", folder));
   }
+  void TearDown() override { llvm::sys::fs::remove_directories(folder); }
+
+  void write(int index, const char *name, const std::string &line) {
+    llvm::SmallString<128> path(folder);
+    llvm::sys::path::append(path, "cpu0", "cache",
+                            "index" + std::to_string(index));
+    ASSERT_FALSE(llvm::sys::fs::create_directories(path));
+    llvm::sys::path::append(path, name);
+    std::error_code error;
+    llvm::raw_fd_ostream(path, error) << line << "\n";
+    ASSERT_FALSE(error);
+  }
+  void writeCache(int index, const char *level, const char *type,
+                  const char *size, const char *cores) {
+    write(index, "level", level);
+    write(index, "type", type);
+    write(index, "size", size);
+    write(index, "shared_cpu_list", cores);
+    write(index, "coherency_line_size", "64");
+  }
+  attn::jit::Machine read() {
+    return attn::jit::readMachine(std::string(folder));
+  }
+
+  llvm::SmallString<128> folder;
+};
+
+TEST_F(Caches, AreThoseOfTheFolder) {
+  writeCache(0, "1", "Data", "48K", "0");
+  writeCache(1, "1", "Instruction", "32K", "0");
+  writeCache(2, "2", "Unified", "2048K", "0,8");
+  writeCache(3, "3", "Unified", "105M", "0-7,16-23");
+  attn::jit::Machine machine = read();
+  EXPECT_EQ(machine.l1Bytes, 48 << 10);
+  EXPECT_EQ(machine.lineBytes, 64);
+  EXPECT_EQ(machine.l2Bytes, 2 << 20);
+  EXPECT_EQ(machine.l2Cores, 2);
+  EXPECT_EQ(machine.l3Bytes, 105 << 20);
+  EXPECT_EQ(machine.l3Cores, 16);
+}
+
+/// What is not known has a default: it is not in the text.
+TEST_F(Caches, AreNotKnownOfAnEmptyFolder) {
+  attn::jit::Machine machine = read();
+  EXPECT_EQ(machine.l1Bytes, 0);
+  EXPECT_EQ(machine.text().find("l1_bytes"), std::string::npos);
+}
+
+TEST_F(Caches, AreNotWhatCannotBeRead) {
+  writeCache(0, "1", "Data", "-5K", "x");
+  writeCache(1, "2", "Unified", "99999999999999999999K", "3-1");
+  writeCache(2, "3", "Unified", "", "0-99999999");
+  attn::jit::Machine machine = read();
+  EXPECT_EQ(machine.l1Bytes, 0);
+  EXPECT_EQ(machine.l2Bytes, 0);
+  EXPECT_EQ(machine.l2Cores, 0);
+  EXPECT_EQ(machine.l3Bytes, 0);
+  EXPECT_EQ(machine.l3Cores, 0);
 }
 
 TEST(Target, Host) {

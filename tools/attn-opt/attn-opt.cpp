@@ -5,12 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialect/Plan/Target.h"
 #include "lib/Registration/Registration.h"
 #include "runtime/Bridge/TextLimits.h"
+#include "runtime/JIT/Target.h"
 
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectRegistry.h"
+#include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/ToolOutputFile.h"
@@ -30,12 +35,67 @@ static LogicalResult checkText(const llvm::MemoryBuffer &file) {
   return failure(fault.has_value());
 }
 
+namespace {
+/// Makes a target that of modules that say none.
+struct SetTarget : PassWrapper<SetTarget, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SetTarget)
+
+  explicit SetTarget(std::string parameters)
+      : parameters(std::move(parameters)) {}
+
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<mlir::attn::AttnDialect>();
+  }
+
+  void runOnOperation() override {
+    constexpr StringLiteral name = mlir::attn::TargetAttr::kModuleAttr;
+    if (getOperation()->hasAttr(name))
+      return;
+    mlir::attn::TargetAttr target =
+        mlir::attn::parseTarget(parameters, &getContext());
+    if (!target)
+      return signalPassFailure();
+    getOperation()->setAttr(name, target);
+  }
+
+  std::string parameters;
+};
+} // namespace
+
+/// The parameters of the target that `--attn-target` asks for.
+static FailureOr<std::string> findTarget(StringRef text) {
+  if (text.consume_front("{") && text.consume_back("}"))
+    return text.str();
+  ::attn::Expected<std::string> found =
+      ::attn::jit::describeProcessor(text.str());
+  if (found.ok())
+    return std::move(*found);
+  llvm::errs() << "attn-target: " << found.error().message << "\n";
+  return failure();
+}
+
 /// What MlirOptMain does, but for a look at the text before it is parsed.
 static LogicalResult runPasses(int argc, char **argv,
                                DialectRegistry &registry) {
+  llvm::cl::opt<std::string> target(
+      "attn-target",
+      llvm::cl::desc(
+          "The attn.target of modules that have none: 'host', a "
+          "processor that LLVM knows, or '{vector_bits = 512, ...}'"));
   auto [inputName, outputName] = registerAndParseCLIOptions(
       argc, argv, "Attn optimizer driver\n", registry);
   MlirOptMainConfig config = MlirOptMainConfig::createFromCLOptions();
+  if (!target.empty()) {
+    FailureOr<std::string> parameters = findTarget(target);
+    if (failed(parameters))
+      return failure();
+    MlirOptMainConfig passes = config;
+    config.setPassPipelineSetupFn(
+        [passes, parameters](PassManager &pm) mutable {
+          pm.addPass(std::make_unique<SetTarget>(*parameters));
+          return passes.setupPassPipeline(pm);
+        });
+  }
   if (config.shouldShowDialects() || config.shouldListPasses())
     return MlirOptMain(argc, argv, inputName, outputName, registry);
 

@@ -22,11 +22,11 @@ namespace {
 
 class AllFiniteLowering {
 public:
-  AllFiniteLowering(AllFiniteOp op, const VectorTarget &target)
+  AllFiniteLowering(AllFiniteOp op, TargetAttr target)
       : source(op.getSource()), type(cast<MemRefType>(source.getType())),
         floatType(cast<FloatType>(type.getElementType())), b(op, target, 1),
-        lanes(getLanes(type,
-                       std::max(1u, target.vectorBits / floatType.getWidth()))),
+        lanes(getLanes(type, std::max<int64_t>(1, target.getVectorBits() /
+                                                      floatType.getWidth()))),
         bits(b.getIntegerType(floatType.getWidth())) {}
 
   Value lower() {
@@ -114,7 +114,7 @@ private:
 
 } // namespace
 
-LogicalResult attn::lowerAllFinite(AllFiniteOp op, const VectorTarget &target) {
+LogicalResult attn::lowerAllFinite(AllFiniteOp op, TargetAttr target) {
   if (!isa<MemRefType>(op.getSource().getType()))
     return op.emitOpError()
            << "is lowered on memrefs only, got " << op.getSource().getType();

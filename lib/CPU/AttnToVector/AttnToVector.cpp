@@ -8,7 +8,6 @@
 #include "lib/CPU/AttnToVector/AttnToVector.h"
 #include "lib/CPU/AttnToVector/Exp2.h"
 #include "lib/CPU/Passes.h"
-#include "lib/Plan/OptionChecks.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -28,18 +27,18 @@ using namespace mlir::attn;
 /// Whether `op` computes a function of vectors of f32 that is lowered here: an
 /// exponential by that of 2, and a quotient by the reciprocal's estimate, if
 /// their flags allow it.
-static bool isVectorFunction(Operation *op, const VectorTarget &target) {
+static bool isVectorFunction(Operation *op, TargetAttr target) {
   if (!isa<math::ExpOp, math::Exp2Op, math::TanhOp, arith::DivFOp>(op))
     return false;
   auto type = dyn_cast<VectorType>(op->getResult(0).getType());
   if (!type || type.getRank() != 1 || type.isScalable() ||
       !type.getElementType().isF32() ||
-      type.getDimSize(0) % (target.vectorBits / 32) != 0)
+      type.getDimSize(0) % (target.getLanes()) != 0)
     return false;
   if (auto exp = dyn_cast<math::ExpOp>(op))
     return bitEnumContainsAll(exp.getFastmath(), arith::FastMathFlags::afn);
   if (auto division = dyn_cast<arith::DivFOp>(op))
-    return target.scalef && target.vectorBits == 512 &&
+    return target.getScalef() && target.getVectorBits() == 512 &&
            bitEnumContainsAll(division.getFastmath(),
                               arith::FastMathFlags::arcp);
   return true;
@@ -54,7 +53,7 @@ static Value buildFunction(LaneBuilder &b, Operation *op, Value piece) {
                                : buildReciprocal(b, piece);
 }
 
-static void lowerFunction(Operation *op, const VectorTarget &target) {
+static void lowerFunction(Operation *op, TargetAttr target) {
   auto type = cast<VectorType>(op->getResult(0).getType());
   LaneBuilder b(op, target, type.getDimSize(0));
   b.setInsertionPoint(op);
@@ -76,12 +75,8 @@ namespace {
 
 struct ConvertAttnToVector
     : attn::impl::ConvertAttnToVectorBase<ConvertAttnToVector> {
-  using ConvertAttnToVectorBase::ConvertAttnToVectorBase;
-
   void runOnOperation() override {
-    if (failed(reportOptions(getOperation(), {checkVectorBits(vectorBits)})))
-      return signalPassFailure();
-    VectorTarget target = {vectorBits, scalef};
+    TargetAttr target = getTarget(getOperation());
     SmallVector<Operation *> ops;
     getOperation()->walk([&](Operation *op) {
       if (isa<OnlineSoftmaxOp, AllFiniteOp, BlockRangeOp>(op) ||
@@ -93,7 +88,7 @@ struct ConvertAttnToVector
         return signalPassFailure();
   }
 
-  static LogicalResult lower(Operation *op, const VectorTarget &target) {
+  static LogicalResult lower(Operation *op, TargetAttr target) {
     if (auto softmax = dyn_cast<OnlineSoftmaxOp>(op))
       return lowerOnlineSoftmax(softmax, target);
     if (auto range = dyn_cast<BlockRangeOp>(op))

@@ -15,16 +15,15 @@ namespace mlir::attn {
 
 /// Replaces the op, which is on memrefs of f32, by vector code. Fails with an
 /// error if it is not.
-LogicalResult lowerOnlineSoftmax(OnlineSoftmaxOp op,
-                                 const VectorTarget &target);
+LogicalResult lowerOnlineSoftmax(OnlineSoftmaxOp op, TargetAttr target);
 
 /// Replaces the op, which is on a memref, by vector code. Fails with an error
 /// if it is not.
-LogicalResult lowerAllFinite(AllFiniteOp op, const VectorTarget &target);
+LogicalResult lowerAllFinite(AllFiniteOp op, TargetAttr target);
 
 /// Replaces the op, which is on memrefs, by vector code, in parallel where the
 /// table is large. Fails with an error if it is not.
-LogicalResult lowerBlockRange(BlockRangeOp op, const VectorTarget &target);
+LogicalResult lowerBlockRange(BlockRangeOp op, TargetAttr target);
 
 } // namespace mlir::attn
 

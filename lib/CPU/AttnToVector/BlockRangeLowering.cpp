@@ -32,7 +32,7 @@ constexpr int64_t kElementsPerThread = 1 << 16;
 
 class BlockRangeLowering {
 public:
-  BlockRangeLowering(BlockRangeOp op, const VectorTarget &target)
+  BlockRangeLowering(BlockRangeOp op, TargetAttr target)
       : b(op, target, 1), isFlag(isOfFlags(op.getTable())),
         table(viewAsBytes(b, op.getTable())), low(viewAsBytes(b, op.getLow())),
         high(viewAsBytes(b, op.getHigh())), blocks(op.getBlocks()),
@@ -41,7 +41,8 @@ public:
     if (type.isLastDimUnitStride() && !elementType.isIndex() &&
         hasVectorLayout(elementType)) {
       // Powers of two that divide a block.
-      int64_t width = target.vectorBits / elementType.getIntOrFloatBitWidth();
+      int64_t width =
+          target.getVectorBits() / elementType.getIntOrFloatBitWidth();
       lanes = std::min(int64_t(llvm::bit_floor(uint64_t(width))),
                        blocks.back() & -blocks.back());
     }
@@ -202,8 +203,7 @@ private:
 
 } // namespace
 
-LogicalResult attn::lowerBlockRange(BlockRangeOp op,
-                                    const VectorTarget &target) {
+LogicalResult attn::lowerBlockRange(BlockRangeOp op, TargetAttr target) {
   for (Value operand : op->getOperands())
     if (!isa<MemRefType>(operand.getType()))
       return op.emitOpError()

@@ -89,7 +89,7 @@ Value polynomial(LaneBuilder &b, Value x, ArrayRef<double> coefficients) {
 //===----------------------------------------------------------------------===//
 
 bool hasScalef(LaneBuilder &b) {
-  return b.getTarget().scalef && b.getTarget().vectorBits == 512 &&
+  return b.getTarget().getScalef() && b.getTarget().getVectorBits() == 512 &&
          b.getWidth() == 16;
 }
 

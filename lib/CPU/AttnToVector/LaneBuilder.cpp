@@ -19,12 +19,10 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-LaneBuilder::LaneBuilder(Operation *anchor, const VectorTarget &target,
-                         int64_t numLanes)
+LaneBuilder::LaneBuilder(Operation *anchor, TargetAttr target, int64_t numLanes)
     : ImplicitLocOpBuilder(anchor->getLoc(), anchor), anchor(anchor),
       before(anchor->getPrevNode()), target(target), numLanes(numLanes),
-      width(std::gcd(numLanes,
-                     std::max<int64_t>(1, int64_t(target.vectorBits) / 32))) {}
+      width(std::gcd(numLanes, target.getLanes())) {}
 
 Value LaneBuilder::constant(TypedAttr value) {
   Value &cached = constants[value];

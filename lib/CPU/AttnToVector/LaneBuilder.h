@@ -8,17 +8,12 @@
 #ifndef ATTN_CPU_ATTNTOVECTOR_LANEBUILDER_H
 #define ATTN_CPU_ATTNTOVECTOR_LANEBUILDER_H
 
+#include "dialect/Plan/Target.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 
 namespace mlir::attn {
-
-/// What the vector code depends on of a machine.
-struct VectorTarget {
-  unsigned vectorBits;
-  /// AVX-512's vscalef and vreduce, on vectors of `vectorBits`.
-  bool scalef;
-};
 
 /// One row of a tile: a value for every lane, cut into pieces of the size of a
 /// register. They are cut here because masks do not survive LLVM's own cutting
@@ -30,9 +25,9 @@ class LaneBuilder : public ImplicitLocOpBuilder {
 public:
   /// Constants are built before `anchor`, before which or in which everything
   /// else is.
-  LaneBuilder(Operation *anchor, const VectorTarget &target, int64_t numLanes);
+  LaneBuilder(Operation *anchor, TargetAttr target, int64_t numLanes);
 
-  const VectorTarget &getTarget() const { return target; }
+  TargetAttr getTarget() const { return target; }
   int64_t getNumLanes() const { return numLanes; }
   /// Lanes of a piece.
   int64_t getWidth() const { return width; }
@@ -99,7 +94,7 @@ private:
   Operation *anchor;
   /// What precedes all that is built, null at the start of the block.
   Operation *before;
-  VectorTarget target;
+  TargetAttr target;
   int64_t numLanes, width;
   DenseMap<Attribute, Value> constants;
 };

@@ -46,7 +46,7 @@ namespace {
 
 class SoftmaxLowering : ScorePass {
 public:
-  SoftmaxLowering(OnlineSoftmaxOp op, const VectorTarget &target)
+  SoftmaxLowering(OnlineSoftmaxOp op, TargetAttr target)
       : ScorePass(op, target), shares(op) {}
 
   void lower() {
@@ -281,8 +281,7 @@ private:
 
 } // namespace
 
-LogicalResult attn::lowerOnlineSoftmax(OnlineSoftmaxOp op,
-                                       const VectorTarget &target) {
+LogicalResult attn::lowerOnlineSoftmax(OnlineSoftmaxOp op, TargetAttr target) {
   for (Value out : op.getOuts()) {
     auto type = dyn_cast<MemRefType>(out.getType());
     if (!type || !type.getElementType().isF32() || !type.isLastDimUnitStride())

@@ -89,7 +89,7 @@ static constexpr int64_t kTableBits = 128, kWordBits = 64, kRowsInWord = 32;
 bool RegionVectorizer::isInBits(Value value) {
   int64_t rows = cast<ShapedType>(tile.scores.getType()).getDimSize(0);
   int64_t lanes = b.getNumLanes();
-  return value.getType().isInteger(1) && b.getTarget().scalef &&
+  return value.getType().isInteger(1) && b.getTarget().getScalef() &&
          kRowsInWord + lanes <= kWordBits &&
          kRowsInWord + rows + lanes <= kTableBits;
 }

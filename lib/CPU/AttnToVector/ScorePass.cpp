@@ -161,7 +161,7 @@ Pieces ScorePass::buildRows(const Pieces &maximum, bool masked,
   }
   // LLVM makes a masked store, with a mask of its own, of a select of what is
   // loaded from the same place.
-  bool masksLoads = mask && !score && !scales && b.getTarget().scalef;
+  bool masksLoads = mask && !score && !scales && b.getTarget().getScalef();
   auto build = [&](TileRow at) {
     Value row = b.createOrFold<arith::AddIOp>(at.first, b.index(at.offset));
     Pieces scores = masksLoads ? b.loadWhere(mask->evaluateMask(at),

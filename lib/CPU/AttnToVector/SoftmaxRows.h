@@ -24,7 +24,7 @@ class SoftmaxRows {
 protected:
   static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-  SoftmaxRows(OnlineSoftmaxOp op, const VectorTarget &target)
+  SoftmaxRows(OnlineSoftmaxOp op, TargetAttr target)
       : op(op), b(op, target, op.getNumLanes()), arithmetic(b),
         scalar(b.getF32Type()), vector(b.getPieceType(scalar)),
         tile{op.getScores(),     op.getScale(),    op.getBatch(),

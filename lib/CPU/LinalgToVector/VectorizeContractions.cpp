@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialect/Plan/Target.h"
 #include "lib/CPU/LinalgToVector/ContractionLoops.h"
 #include "lib/CPU/LinalgToVector/DelayedSums.h"
 #include "lib/CPU/LinalgToVector/LinalgToVector.h"
@@ -14,7 +15,6 @@
 #include "lib/CPU/LinalgToVector/TileBlocks.h"
 #include "lib/CPU/LinalgToVector/WidenLanes.h"
 #include "lib/CPU/Passes.h"
-#include "lib/Plan/OptionChecks.h"
 
 #include "mlir/Dialect/AMX/AMXDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -224,16 +224,14 @@ LogicalResult attn::vectorizeContraction(RewriterBase &rewriter,
 namespace {
 struct VectorizeContractions
     : attn::impl::VectorizeContractionsBase<VectorizeContractions> {
-  using VectorizeContractionsBase::VectorizeContractionsBase;
-
   void runOnOperation() override {
-    if (failed(reportOptions(getOperation(),
-                             {checkVectorBits(vectorBits),
-                              checkVectorRegisters(vectorRegisters)})))
-      return signalPassFailure();
     IRRewriter rewriter(&getContext());
-    ContractionTarget target = {
-        {vectorBits, vectorRegisters}, bf16Dot, bf16Tiles, i8Dot};
+    TargetAttr machine = getTarget(getOperation());
+    ContractionTarget target = {{unsigned(machine.getVectorBits()),
+                                 unsigned(machine.getVectorRegisters())},
+                                machine.hasPairs(),
+                                machine.getBf16Tiles(),
+                                machine.getI8Dot()};
     SmallVector<linalg::LinalgOp> ops, contractions;
     getOperation()->walk([&](linalg::LinalgOp op) {
       if (isContraction(op))
@@ -244,7 +242,7 @@ struct VectorizeContractions
         contractions.push_back(op);
     auto prefetches = emitRowPrefetches(rewriter, contractions);
     llvm::DenseMap<Operation *, TileStreams> streams;
-    if (bf16Tiles)
+    if (target.tiles)
       streams = emitTileStreams(rewriter, contractions);
     auto rowStreams = emitRowStreams(rewriter, contractions);
     for (linalg::LinalgOp op : contractions) {
@@ -255,7 +253,7 @@ struct VectorizeContractions
                                                    : RowPrefetch(),
                                  streams.lookup(op), laterRows);
     }
-    if (bf16Tiles)
+    if (target.tiles)
       delaySums(rewriter, getOperation());
   }
 };

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialect/Plan/Target.h"
 #include "lib/CPU/LinalgToVector/LinalgToVector.h"
 #include "lib/CPU/LinalgToVector/RowSlices.h"
 #include "lib/CPU/Passes.h"
-#include "lib/Plan/OptionChecks.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -117,18 +117,16 @@ LogicalResult attn::vectorizeRows(RewriterBase &rewriter, linalg::LinalgOp op,
 
 namespace {
 struct VectorizeRows : attn::impl::VectorizeRowsBase<VectorizeRows> {
-  using VectorizeRowsBase::VectorizeRowsBase;
-
   void runOnOperation() override {
-    if (failed(reportOptions(getOperation(), {checkVectorBits(vectorBits)})))
-      return signalPassFailure();
     SmallVector<linalg::LinalgOp> ops;
     getOperation()->walk([&](linalg::LinalgOp op) { ops.push_back(op); });
     IRRewriter rewriter(&getContext());
-    VectorRegisters registers = {vectorBits, /*count=*/0};
+    TargetAttr target = getTarget(getOperation());
+    VectorRegisters registers = {unsigned(target.getVectorBits()), /*count=*/0};
     for (linalg::LinalgOp op : ops)
-      if (!(bf16Dot && (succeeded(vectorizePairs(rewriter, op)) ||
-                        succeeded(vectorizeRoundedColumns(rewriter, op)))) &&
+      if (!(target.hasPairs() &&
+            (succeeded(vectorizePairs(rewriter, op)) ||
+             succeeded(vectorizeRoundedColumns(rewriter, op)))) &&
           failed(vectorizeTranspose(rewriter, op, registers)) &&
           failed(vectorizeReduction(rewriter, op, registers)))
         (void)vectorizeRows(rewriter, op, registers);

@@ -8,7 +8,7 @@
 #ifndef ATTN_GPU_VECTORTOLANES_LANEMEMORY_H
 #define ATTN_GPU_VECTORTOLANES_LANEMEMORY_H
 
-#include "lib/GPU/Warps.h"
+#include "lib/Plan/Workgroups.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

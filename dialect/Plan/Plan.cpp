@@ -1,0 +1,38 @@
+//===- Plan.cpp - How a kernel computes an op -----------------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/AttnOps.h"
+
+#include "mlir/IR/Diagnostics.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                               std::optional<OnlineLayout>, int64_t heads,
+                               int64_t rows, int64_t lanes, int64_t headSize,
+                               int64_t keys, int64_t chunk, int64_t columns,
+                               int64_t features) {
+  // Each row, lane and key may become an operation.
+  constexpr int64_t kMostOfTile = 4096, kMost = int64_t(1) << 30;
+  struct Parameter {
+    StringRef name;
+    int64_t value, most;
+  };
+  for (const Parameter &parameter :
+       {Parameter{"heads", heads, kMostOfTile},
+        Parameter{"rows", rows, kMostOfTile},
+        Parameter{"lanes", lanes, kMostOfTile},
+        Parameter{"head_size", headSize, 2 * kMostOfTile},
+        Parameter{"keys", keys, kMostOfTile}, Parameter{"chunk", chunk, kMost},
+        Parameter{"columns", columns, kMost},
+        Parameter{"features", features, kMost}})
+    if (parameter.value < 0 || parameter.value > parameter.most)
+      return emitError() << parameter.name << ": expected 1 to "
+                         << parameter.most << ", got " << parameter.value;
+  return success();
+}

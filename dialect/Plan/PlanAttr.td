@@ -1,0 +1,59 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_DIALECT_PLAN_PLANATTR_TD
+#define ATTN_DIALECT_PLAN_PLANATTR_TD
+
+include "dialect/AttnDialect.td"
+include "dialect/AttnEnums.td"
+include "mlir/IR/AttrTypeBase.td"
+
+def Attn_PlanNumber : DefaultValuedParameter<"int64_t", "0">;
+
+def Attn_PlanAttr : AttrDef<Attn_Dialect, "Plan"> {
+  let mnemonic = "plan";
+  let summary = "how a kernel computes an op";
+  let description = [{
+    As `attn.plan` of an `attn.attention`, an `attn.projection` or an
+    `attn.multi_token_attention`, says into what the op is cut and how that lies.
+    `attn-plan` writes it, from `#attn.target` and the types of the op, and every
+    pass after it does what it says. What a user has written stays; `attn-plan`
+    adds the rest, or says why it cannot be carried out.
+
+    ```mlir
+    %r = attn.attention ins(...) outs(...)
+        {attn.plan = #attn.plan<layout = lanes, heads = 1, rows = 64, lanes = 16,
+                                head_size = 64, keys = 64, chunk = 1024>}
+    ```
+
+    | name | of | |
+    |---|---|---|
+    | `layout` | attention | how operands of a tile lie, as of `attn.online_attention` |
+    | `heads` | attention | query heads whose queries are rows of one tile: all that share keys and values, or 1 (GQA packing) |
+    | `rows` | all | rows of a tile: query rows, of all its heads, or tokens |
+    | `lanes` | attention, projection | elements of a vector: rows of a tile, or columns, are computed by multiples of it |
+    | `head_size` | attention | elements of rows of queries and keys, those that are padded with 0 among them |
+    | `keys` | attention | keys of a block, if what they are read from does not make it smaller |
+    | `chunk` | attention | keys of a part that is computed in parallel with others of one tile (split-KV) |
+    | `columns` | projection | columns of a tile |
+    | `features` | projection | features of a block: what is multiplied before the next rows of a tile |
+
+    What is 0 is not said.
+  }];
+  let parameters = (ins
+    OptionalParameter<"::std::optional<::mlir::attn::OnlineLayout>">:$layout,
+    Attn_PlanNumber:$heads, Attn_PlanNumber:$rows, Attn_PlanNumber:$lanes,
+    Attn_PlanNumber:$head_size, Attn_PlanNumber:$keys, Attn_PlanNumber:$chunk,
+    Attn_PlanNumber:$columns, Attn_PlanNumber:$features);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    static constexpr ::llvm::StringLiteral kName = "attn.plan";
+  }];
+}
+
+#endif // ATTN_DIALECT_PLAN_PLANATTR_TD

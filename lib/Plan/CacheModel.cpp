@@ -1,0 +1,56 @@
+//===- CacheModel.cpp - What has to fit where -----------------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Plan/CacheModel.h"
+
+#include "llvm/ADT/bit.h"
+
+#include <algorithm>
+
+using namespace mlir;
+using namespace mlir::attn;
+
+static int64_t floorToPower(int64_t number) {
+  return int64_t(llvm::bit_floor(uint64_t(std::max<int64_t>(number, 1))));
+}
+
+int64_t CacheModel::getPlainRows() const {
+  return std::max<int64_t>(4 * target.getLanes(), 32);
+}
+
+int64_t CacheModel::getVariantRows() const {
+  return std::max<int64_t>(2 * target.getLanes(), 16);
+}
+
+int64_t CacheModel::getKeys() const {
+  constexpr int64_t kBytesOfKeyAndValue = 2 * 64 * 4;
+  return std::clamp<int64_t>(
+      floorToPower(target.getL1Bytes() / kBytesOfKeyAndValue), 16, 256);
+}
+
+int64_t CacheModel::getConvertedKeys(int64_t size) const {
+  int64_t bytesOfRow = 4 * std::max<int64_t>(size, 1);
+  return floorToPower(target.getL1Bytes() / 2 / bytesOfRow);
+}
+
+int64_t CacheModel::getStreamedKeys(int64_t bytes) const {
+  int64_t turn = int64_t(llvm::bit_ceil(uint64_t(getBytesUnderWay())));
+  return std::clamp<int64_t>(floorToPower(turn / bytes), 16, 256);
+}
+
+int64_t CacheModel::getChunk() const {
+  constexpr int64_t kBlocks = 16;
+  return kBlocks * getKeys();
+}
+
+int64_t CacheModel::getResidentBytes() const {
+  return target.getL2Bytes() * 5 / 8;
+}
+
+int64_t CacheModel::getBytesUnderWay() const {
+  return target.getMemoryNs() * target.getMemoryGbs();
+}

@@ -1,0 +1,57 @@
+//===- CacheModel.h - What has to fit where ---------------------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Holds the model that the numbers of a plan come from: how much of what a
+// kernel works on at a time has to fit into which level of the caches, and how
+// much of what it reads has to be under way.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_PLAN_CACHEMODEL_H
+#define ATTN_PLAN_CACHEMODEL_H
+
+#include "dialect/Plan/Target.h"
+
+namespace mlir::attn {
+
+class CacheModel {
+public:
+  explicit CacheModel(TargetAttr target) : target(target) {}
+
+  /// Query rows of a tile whose scores nothing changes: as many vectors as a
+  /// product keeps in registers beside each key, but enough rows of narrow ones
+  /// to make use of a key once it is loaded.
+  int64_t getPlainRows() const;
+  /// The same with a score or a mask, or with weights that are kept in pairs. A
+  /// mask that ends within a tile wastes part of it, more so of a large one,
+  /// and captured tensors and weights need room beside the scores.
+  int64_t getVariantRows() const;
+  /// Keys of a block: it and its values, of heads of 64 elements of f32, fit
+  /// into the first level.
+  int64_t getKeys() const;
+  /// Keys of a block that are converted to f32 rows of `size` elements, which
+  /// leave half of the first level to the state.
+  int64_t getConvertedKeys(int64_t size) const;
+  /// Keys of a block of which each row has `bytes`: while one is computed with,
+  /// the next is under way.
+  int64_t getStreamedKeys(int64_t bytes) const;
+  /// Keys of a chunk: so many blocks that merging its state with others takes
+  /// no time to speak of.
+  int64_t getChunk() const;
+  /// Bytes of what stays in the second level while other operands go by: the
+  /// rest is for two blocks of those, and for sums.
+  int64_t getResidentBytes() const;
+  /// Bytes that have to be under way for the memory never to wait.
+  int64_t getBytesUnderWay() const;
+
+private:
+  TargetAttr target;
+};
+
+} // namespace mlir::attn
+
+#endif // ATTN_PLAN_CACHEMODEL_H

@@ -1,0 +1,45 @@
+//===- Plan.h - How kernels compute ops -------------------------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Makes the decisions that several passes have to agree on, once: `attn-plan`
+// attaches them to ops as `attn.plan`, and every pass after it reads them
+// there.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_PLAN_PLAN_H
+#define ATTN_PLAN_PLAN_H
+
+#include "dialect/Plan/Target.h"
+
+namespace mlir::attn {
+
+/// Why only the reference path lowers `op`, whatever its sizes are; empty if
+/// kernels compute it.
+StringRef findObstacle(AttentionOp op);
+
+/// Chunks of keys begin at multiples of it, as the blocks of keys do that never
+/// leave a page, and packs of values.
+inline constexpr int64_t kChunkUnit = 256;
+
+/// What computes a kernel.
+enum class Machine { CPU, GPU };
+
+/// The plan of `op`: what its own says, if it has one, and the rest from the
+/// target of its module. If `length` is static, that of this number of queries
+/// of each head. Fails with an error if the op's own plan cannot be carried
+/// out, or if there is an obstacle.
+FailureOr<PlanAttr> planAttention(AttentionOp op,
+                                  Machine machine = Machine::CPU,
+                                  int64_t length = ShapedType::kDynamic);
+
+/// The plan that `attn-plan` attached to `op`; null if it has none.
+PlanAttr getPlan(Operation *op);
+
+} // namespace mlir::attn
+
+#endif // ATTN_PLAN_PLAN_H

@@ -1,0 +1,98 @@
+// RUN: attn-opt %s -attn-plan -split-input-file -verify-diagnostics
+
+!q = tensor<?x8x?x64xf32>
+!k = tensor<?x2x?x64xf32>
+func.func @layout(%q: !q, %k: !k) -> !q {
+  // expected-error @below {{attn.plan: layout: expected bf16, an even head size, and a target that multiplies pairs for 'pairs'}}
+  %r = attn.attention ins(%q, %k, %k : !q, !k, !k) outs(%q : !q)
+      {attn.plan = #attn.plan<layout = pairs>}
+  return %r : !q
+}
+
+// -----
+
+!q = tensor<?x8x?x64xf32>
+!k = tensor<?x2x?x64xf32>
+func.func @rows(%q: !q, %k: !k) -> !q {
+  // expected-error @below {{attn.plan: layout: expected few queries, at most 8, and head sizes that are multiples of 8 for 'rows'}}
+  %r = attn.attention ins(%q, %k, %k : !q, !k, !k) outs(%q : !q)
+      {attn.plan = #attn.plan<layout = rows>}
+  return %r : !q
+}
+
+// -----
+
+!q = tensor<?x8x?x64xf32>
+!k = tensor<?x2x?x64xf32>
+func.func @mma(%q: !q, %k: !k) -> !q {
+  // expected-error @below {{attn.plan: layout: expected 'mma' for a GPU, and only for one}}
+  %r = attn.attention ins(%q, %k, %k : !q, !k, !k) outs(%q : !q)
+      {attn.plan = #attn.plan<layout = mma>}
+  return %r : !q
+}
+
+// -----
+
+!q = tensor<?x8x?x64xf32>
+!k = tensor<?x2x?x64xf32>
+func.func @heads(%q: !q, %k: !k) -> !q {
+  // expected-error @below {{attn.plan: heads: expected 1 or the 4 that share keys and values, got 3}}
+  %r = attn.attention ins(%q, %k, %k : !q, !k, !k) outs(%q : !q)
+      {attn.plan = #attn.plan<heads = 3>}
+  return %r : !q
+}
+
+// -----
+
+!q = tensor<?x8x?x64xf32>
+!k = tensor<?x2x?x64xf32>
+func.func @dynamic_heads(%q: !q, %k: !k) -> !q {
+  // expected-error @below {{attn.plan: heads: expected a tile of all queries of 4 heads, got one of 32 rows}}
+  %r = attn.attention ins(%q, %k, %k : !q, !k, !k) outs(%q : !q)
+      {attn.plan = #attn.plan<heads = 4, rows = 32>}
+  return %r : !q
+}
+
+// -----
+
+!q = tensor<?x8x?x64xf32>
+!k = tensor<?x2x?x64xf32>
+func.func @lanes(%q: !q, %k: !k) -> !q {
+  // expected-error @below {{attn.plan: lanes: expected a power of 2 and multiple of 8, got 12}}
+  %r = attn.attention ins(%q, %k, %k : !q, !k, !k) outs(%q : !q)
+      {attn.plan = #attn.plan<lanes = 12>}
+  return %r : !q
+}
+
+// -----
+
+!q = tensor<?x8x?x64xf32>
+!k = tensor<?x2x?x64xf32>
+func.func @size(%q: !q, %k: !k) -> !q {
+  // expected-error @below {{attn.plan: head_size: expected 64 for 'lanes', got 96}}
+  %r = attn.attention ins(%q, %k, %k : !q, !k, !k) outs(%q : !q)
+      {attn.plan = #attn.plan<head_size = 96>}
+  return %r : !q
+}
+
+// -----
+
+!q = tensor<?x8x?x64xf32>
+!k = tensor<?x2x?x64xf32>
+func.func @chunk(%q: !q, %k: !k) -> !q {
+  // expected-error @below {{attn.plan: chunk: expected a multiple of 256, got 100}}
+  %r = attn.attention ins(%q, %k, %k : !q, !k, !k) outs(%q : !q)
+      {attn.plan = #attn.plan<chunk = 100>}
+  return %r : !q
+}
+
+// -----
+
+!q = tensor<?x8x?x64xf32>
+!k = tensor<?x2x?x64xf32>
+func.func @columns(%q: !q, %k: !k) -> !q {
+  // expected-error @below {{attn.plan: columns: is not of attention, but of a projection}}
+  %r = attn.attention ins(%q, %k, %k : !q, !k, !k) outs(%q : !q)
+      {attn.plan = #attn.plan<columns = 64>}
+  return %r : !q
+}

@@ -1,0 +1,71 @@
+// RUN: attn-opt %s -attn-plan | FileCheck %s --check-prefixes=CHECK,AVX2
+// RUN: attn-opt %s --attn-target=znver4 -attn-plan | FileCheck %s --check-prefixes=CHECK,ZEN4
+// RUN: attn-opt %s --attn-target="{l1_bytes = 131072}" -attn-plan | FileCheck %s --check-prefix=LARGE
+// RUN: attn-opt %s -attn-plan=workgroups | FileCheck %s --check-prefix=GPU
+
+// The same again: a plan is one of its own.
+// RUN: attn-opt %s -attn-plan -attn-plan | FileCheck %s --check-prefixes=CHECK,AVX2
+
+!q = tensor<?x8x?x64xf32>
+!k = tensor<?x2x?x64xf32>
+!bq = tensor<?x8x?x72xbf16>
+!bk = tensor<?x2x?x72xbf16>
+
+// Rows fill registers, and a block of keys with its values the first level.
+// CHECK-LABEL: func.func @plain
+// AVX2: attn.plan = #attn.plan<layout = lanes, heads = 1, rows = 32, lanes = 8, head_size = 64, keys = 64, chunk = 1024>
+// ZEN4: attn.plan = #attn.plan<layout = lanes, heads = 1, rows = 64, lanes = 16, head_size = 64, keys = 64, chunk = 1024>
+// LARGE: keys = 256, chunk = 4096>
+// GPU: attn.plan = #attn.plan<layout = mma, heads = 1, rows = 64, lanes = 16, head_size = 64, keys = 16>
+func.func @plain(%q: !q, %k: !k) -> !q {
+  %r = attn.attention ins(%q, %k, %k : !q, !k, !k) outs(%q : !q)
+  return %r : !q
+}
+
+// A mask wastes part of a large tile.
+// CHECK-LABEL: func.func @causal
+// AVX2: rows = 16, lanes = 8,
+// ZEN4: rows = 32, lanes = 16,
+func.func @causal(%q: !q, %k: !k) -> !q {
+  %r = attn.attention ins(%q, %k, %k : !q, !k, !k) outs(%q : !q) mask causal
+  return %r : !q
+}
+
+// Few queries of heads that share keys are rows of one tile.
+// CHECK-LABEL: func.func @group
+// CHECK: attn.plan = #attn.plan<layout = rows, heads = 4, rows = 8,
+func.func @group(%q: tensor<?x8x2x64xf32>, %k: !k) -> tensor<?x8x2x64xf32> {
+  %r = attn.attention ins(%q, %k, %k : tensor<?x8x2x64xf32>, !k, !k)
+      outs(%q : tensor<?x8x2x64xf32>)
+  return %r : tensor<?x8x2x64xf32>
+}
+
+// bf16 is multiplied in pairs where there are dot products.
+// CHECK-LABEL: func.func @pairs
+// AVX2: attn.plan = #attn.plan<layout = lanes, heads = 1, rows = 32, lanes = 8, head_size = 72, keys = 32, chunk = 1024>
+// ZEN4: attn.plan = #attn.plan<layout = pairs, heads = 1, rows = 32, lanes = 16, head_size = 72, keys = 64, chunk = 1024>
+// GPU: attn.plan = #attn.plan<layout = mma, heads = 1, rows = 64, lanes = 16, head_size = 72, keys = 64>
+func.func @pairs(%q: !bq, %k: !bk) -> !bq {
+  %r = attn.attention ins(%q, %k, %k : !bq, !bk, !bk) outs(%q : !bq)
+  return %r : !bq
+}
+
+// What is said stays, and the rest follows from it.
+// CHECK-LABEL: func.func @said
+// CHECK: attn.plan = #attn.plan<layout = lanes, heads = 1, rows = 7, lanes = {{8|16}}, head_size = 64, keys = 24, chunk = 512>
+func.func @said(%q: !q, %k: !k) -> !q {
+  %r = attn.attention ins(%q, %k, %k : !q, !k, !k) outs(%q : !q)
+      {attn.plan = #attn.plan<rows = 7, keys = 24, chunk = 512>}
+  return %r : !q
+}
+
+// The reference path needs none.
+// CHECK-LABEL: func.func @reference
+// CHECK-NOT: attn.plan
+// CHECK: return
+func.func @reference(%q: tensor<1x1x4x8xf64>) -> tensor<1x1x4x8xf64> {
+  %r = attn.attention
+      ins(%q, %q, %q : tensor<1x1x4x8xf64>, tensor<1x1x4x8xf64>,
+          tensor<1x1x4x8xf64>) outs(%q : tensor<1x1x4x8xf64>)
+  return %r : tensor<1x1x4x8xf64>
+}
