@@ -43,7 +43,7 @@ def Attn_TargetAttr : AttrDef<Attn_Dialect, "Target"> {
     | `l1_bytes`, `l2_bytes`, `l3_bytes` | size of a cache of each level; 0: there is none |
     | `l2_cores`, `l3_cores` | cores that share one |
     | `line_bytes`, `page_bytes` | of a cache line, and of a page of virtual memory |
-    | `memory_ns`, `memory_gbs` | latency of memory, and the bytes that one core reads from it in a nanosecond: their product is what has to be under way |
+    | `memory_ns`, `memory_gbs` | time from a prefetch to its line where the memory is busy, and the bytes that one core reads from it in a nanosecond: their product is what has to be under way |
 
     DLTI's specifications have no entry for most of these, and none with a default.
   }];
@@ -61,8 +61,8 @@ def Attn_TargetAttr : AttrDef<Attn_Dialect, "Target"> {
     Attn_TargetNumber<"1">:$l3_cores,
     Attn_TargetNumber<"64">:$line_bytes,
     Attn_TargetNumber<"4096">:$page_bytes,
-    Attn_TargetNumber<"110">:$memory_ns,
-    Attn_TargetNumber<"30">:$memory_gbs);
+    Attn_TargetNumber<"500">:$memory_ns,
+    Attn_TargetNumber<"32">:$memory_gbs);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{

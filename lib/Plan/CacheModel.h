@@ -36,8 +36,9 @@ public:
   /// Keys of a block that are converted to f32 rows of `size` elements, which
   /// leave half of the first level to the state.
   int64_t getConvertedKeys(int64_t size) const;
-  /// Keys of a block of which each row has `bytes`: while one is computed with,
-  /// the next is under way.
+  /// Keys of a block of which each row has `bytes`. Products of keys and of
+  /// values fetch for each other: in turns of a fourth of what is under way,
+  /// neither finds its lines late.
   int64_t getStreamedKeys(int64_t bytes) const;
   /// Keys of a chunk: so many blocks that merging its state with others takes
   /// no time to speak of.
@@ -45,7 +46,8 @@ public:
   /// Bytes of what stays in the second level while other operands go by: the
   /// rest is for two blocks of those, and for sums.
   int64_t getResidentBytes() const;
-  /// Bytes that have to be under way for the memory never to wait.
+  /// Bytes of a stream that have to be under way for the memory never to wait:
+  /// those that it delivers between a prefetch and its line.
   int64_t getBytesUnderWay() const;
 
 private:

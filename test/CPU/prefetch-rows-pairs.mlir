@@ -1,4 +1,4 @@
-// RUN: attn-opt %s --attn-target="{vector_bits = 512, vector_registers = 32, bf16_dot = true, bf16_tiles = true}" -attn-vectorize-contractions -canonicalize -cse | FileCheck %s
+// RUN: attn-opt %s --attn-target="{vector_bits = 512, vector_registers = 32, bf16_dot = true, bf16_tiles = true, memory_ns = 64}" -attn-vectorize-contractions -canonicalize -cse | FileCheck %s
 
 #keys = affine_map<(j, q, d, e) -> (j, d, e)>
 #queries = affine_map<(j, q, d, e) -> (d, q, e)>

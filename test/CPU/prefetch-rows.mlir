@@ -1,5 +1,7 @@
-// RUN: attn-opt %s --attn-target="{vector_bits = 512, vector_registers = 32}" -attn-vectorize-contractions -canonicalize -cse \
+// RUN: attn-opt %s --attn-target="{vector_bits = 512, vector_registers = 32, memory_ns = 64}" -attn-vectorize-contractions -canonicalize -cse \
 // RUN:   | FileCheck %s
+// RUN: attn-opt %s --attn-target="{vector_bits = 512, vector_registers = 32, memory_ns = 250}" -attn-vectorize-contractions -canonicalize -cse \
+// RUN:   | FileCheck %s --check-prefix=AHEAD
 
 !heads = memref<4x?x64xf32>
 !block = memref<8x64xf32, strided<[64, 1], offset: ?>>
@@ -31,6 +33,14 @@
 // CHECK:         memref.prefetch %[[KEYS]][%[[R]], %[[E]]], read, locality<2>, data
 // CHECK:         memref.prefetch %[[KEYS]][%{{.*}}, %[[E]]], read, locality<2>, data
 // CHECK-NOT:   memref.prefetch
+//
+// Where a block is less than what the memory has to have under way, 250 * 32 bytes,
+// the 23 rows after it are as well.
+// AHEAD-LABEL: func.func @one_tile(
+// AHEAD:       %[[ROW:.*]] = arith.addi %{{.*}}, %c23 : index
+// AHEAD:       memref.prefetch %{{.*}}[%[[ROW]], %{{.*}}], read, locality<2>, data
+// AHEAD:         %[[NEXT:.*]] = arith.addi %{{.*}}, %c23 : index
+// AHEAD:         memref.prefetch %{{.*}}[%[[NEXT]], %{{.*}}], read, locality<2>, data
 func.func @one_tile(%k: !heads, %v: !heads, %q: !queries, %s: !scores,
                     %o: !queries, %n: index) {
   %c0 = arith.constant 0 : index

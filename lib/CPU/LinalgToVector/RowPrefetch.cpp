@@ -7,6 +7,7 @@
 
 #include "lib/CPU/LinalgToVector/RowPrefetch.h"
 #include "lib/Memory/LaterIteration.h"
+#include "lib/Plan/CacheModel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -22,6 +23,9 @@ void RowPrefetch::emit(OpBuilder &b, Location loc, Value row,
                        Value column) const {
   if (!matrix)
     return;
+  if (rowsAhead > 0)
+    row = b.createOrFold<arith::AddIOp>(
+        loc, row, arith::ConstantIndexOp::create(b, loc, rowsAhead));
   SmallVector<Value> indices = {row, column};
   if (matrix.getType().getRank() == 3)
     indices.push_back(arith::ConstantIndexOp::create(b, loc, 0));
@@ -86,6 +90,19 @@ static bool isLookedUp(memref::SubViewOp view) {
   return llvm::any_of(*view->getBlock(), [&](Operation &op) {
     return isa<memref::LoadOp>(op) && dependsOn(view, op.getResult(0));
   });
+}
+
+/// How many rows of a block of `numRows`, beyond the block, have to be under
+/// way while it is read. They are those of the next block, if blocks follow
+/// each other in memory.
+static int64_t getRowsAhead(memref::SubViewOp view, int64_t numRows) {
+  MemRefType type = view.getType();
+  if (isLookedUp(view) || type.isDynamicDim(1))
+    return 0;
+  int64_t rowBytes = type.getDimSize(1) * type.getElementTypeBitWidth() / 8;
+  CacheModel model(getTarget(view));
+  int64_t rows = model.getBytesUnderWay() / std::max<int64_t>(rowBytes, 1);
+  return std::max<int64_t>(rows - numRows, 0);
 }
 
 /// Fetches the beginnings of a later block. A processor fetches ahead by itself
@@ -193,12 +210,16 @@ attn::emitRowPrefetches(OpBuilder &b, ArrayRef<linalg::LinalgOp> contractions) {
     if (!keys || !values || keys == values || !values->isBeforeInBlock(step))
       continue;
     int64_t numRows = getConstantIntValue(loop.getStep()).value_or(0);
-    prefetches[scores] = {values.getResult(), keys, numRows};
+    prefetches[scores] = {
+        values.getResult(), keys, numRows, {}, getRowsAhead(values, numRows)};
     b.setInsertionPoint(step);
     emitBeginnings(b, loop, {keys, values});
     if (Value next = LaterIteration(b, loop).get(keys))
-      prefetches[products] = {cast<TypedValue<MemRefType>>(next), values,
-                              numRows};
+      prefetches[products] = {cast<TypedValue<MemRefType>>(next),
+                              values,
+                              numRows,
+                              {},
+                              getRowsAhead(keys, numRows)};
   }
   for (linalg::LinalgOp op : contractions) {
     auto loop = op->getParentOfType<scf::ForOp>();

@@ -22,6 +22,7 @@ struct RowPrefetch {
   /// Its own rows, in the same form, if nothing else comes from memory while it
   /// reads them; or null.
   TypedValue<MemRefType> block{};
+  int64_t rowsAhead = 0; ///< By how many rows more it is fetched ahead.
 
   /// Fetches the line of an element.
   void emit(OpBuilder &b, Location loc, Value row, Value column) const;
