@@ -151,9 +151,10 @@ def Attn_AttentionOp : Attn_Op<"attention", [
       `tensor.extract` (`memref.load` on buffers).
     - (A12) A region's value counts only where the position is kept. There, a
       value that depends on a load outside its tensor, or on an integer division
-      that has no result, is an error at run time. Elsewhere it is harmless; a
-      `false and` it, or a select that does not choose it, makes it harmless
-      too, and simplification may remove the operation, and the error with it.
+      that has no result, is an error at run time, whose message names the
+      position. Elsewhere it is harmless; a `false and` it, or a select that does
+      not choose it, makes it harmless too, and simplification may remove the
+      operation, and the error with it.
       Flags that promise something of values, as `overflow<nsw>` and
       `fastmath<nnan>` do, have no effect.
 
@@ -278,14 +279,22 @@ def Attn_YieldOp : Attn_Op<"yield", [
                  "::mlir::attn::OnlineSoftmaxOp"]>]> {
   let summary = "ends a score or mask region with its value";
   let description = [{
-    Yields the score, or i1 whether to attend, of one position.
+    Yields the score, or i1 whether to attend, of one position. `at` are `b`,
+    `h`, `p` and `j` as messages name them, if the region's arguments are no
+    longer those that it was written for: heads are folded, or the op is a tile.
 
     ```mlir
     attn.yield %keep : i1
     ```
   }];
-  let arguments = (ins AnyType:$value);
-  let assemblyFormat = "$value attr-dict `:` type($value)";
+  let arguments = (ins AnyType:$value, Variadic<Index>:$position);
+  let assemblyFormat = [{
+    $value (`at` `(` $position^ `)`)? attr-dict `:` type($value)
+  }];
+  let builders = [OpBuilder<(ins "Value":$value), [{
+    build($_builder, $_state, value, ValueRange());
+  }]>];
+  let hasVerifier = 1;
 }
 
 #endif // ATTN_DIALECT_ATTNOPS_TD

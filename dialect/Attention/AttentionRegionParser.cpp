@@ -35,7 +35,7 @@ public:
   ParseResult parse() {
     if (parser.parseCommaSeparatedList([&] { return parseItem(); }))
       return failure();
-    YieldOp::create(builder, loc(), value);
+    YieldOp::create(builder, loc(), value, reported);
     return success();
   }
 
@@ -373,6 +373,8 @@ private:
         yielded = replacement;
       argument.replaceAllUsesWith(replacement);
     }
+    if (!yield.getPosition().empty())
+      reported.assign(yield.getPosition().begin(), yield.getPosition().end());
     yield.erase();
     block().getOperations().splice(block().end(),
                                    written.front().getOperations());
@@ -391,6 +393,7 @@ private:
   bool isScore;
   SMLoc itemLoc;
   Value value;
+  SmallVector<Value> reported; ///< The position that messages name.
 };
 
 } // namespace

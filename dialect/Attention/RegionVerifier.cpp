@@ -72,6 +72,16 @@ LogicalResult verifyRegionOp(Operation *op, Operation &nested, StringRef name) {
 
 } // namespace
 
+LogicalResult attn::verifyPosition(Operation *op, ValueRange position) {
+  if (position.empty() || position.size() == 4)
+    return success();
+  return op->emitOpError() << "expected the 4 indices of a position or none, "
+                              "got "
+                           << position.size();
+}
+
+LogicalResult YieldOp::verify() { return verifyPosition(*this, getPosition()); }
+
 LogicalResult attn::verifyPointwiseRegion(Operation *op, Region &region,
                                           StringRef name,
                                           ArrayRef<Type> leading,

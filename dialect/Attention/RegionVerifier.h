@@ -20,6 +20,9 @@ bool isSupportedScalar(Type type);
 /// A ranked tensor without encoding, or a memref; null for other types.
 ShapedType getPlainShapedType(Type type);
 
+/// Verifies that what names a position has its 4 indices, or none.
+LogicalResult verifyPosition(Operation *op, ValueRange position);
+
 /// Verifies a score or mask region of `op`: its arguments are `leading` and the
 /// captures, its ops are those of A11, and it yields one `yielded`.
 LogicalResult verifyPointwiseRegion(Operation *op, Region &region,

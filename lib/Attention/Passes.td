@@ -10,6 +10,17 @@
 
 include "mlir/Pass/PassBase.td"
 
+def RecordPositions : Pass<"attn-record-positions"> {
+  let summary = "Keep which position a region that may fail is evaluated for";
+  let description = [{
+    Where a score or mask region of an `attn.attention` may have no value (A12),
+    its `attn.yield` gets the region's `b`, `h`, `p` and `j`. Passes that change
+    what the arguments are, such as `attn-fold-groups` and `attn-tile-attention`,
+    compute them from the new ones, so that a message names the position that
+    the region was written for. Vector code leaves them out.
+  }];
+}
+
 def SplitSequences : Pass<"attn-split-sequences"> {
   let summary = "Turn a packed batch into a loop over its sequences";
   let description = [{

@@ -19,6 +19,9 @@ namespace mlir::attn {
 class AttentionOp;
 struct TileShape;
 
+/// Lets regions that may have no value yield the position that messages name.
+void recordPositions(AttentionOp op);
+
 /// Replaces a packed batch by a loop over its sequences.
 void splitSequences(RewriterBase &rewriter, AttentionOp op);
 

@@ -33,7 +33,7 @@ def ConvertAttnToVector : Pass<"convert-attn-to-vector"> {
 
     A region with an operation that has no vector form is evaluated position by
     position, with a remark. So is every region where `defined` is false; there, a
-    value without a result (A12) becomes an `attn.report_undefined`.
+    value without a result (A12) becomes an `attn.report`.
 
     ```mlir
     attn.online_softmax

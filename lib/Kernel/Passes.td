@@ -171,7 +171,7 @@ def ConvertToRuntimeCalls
     - `cf.assert` to a branch around `attn_rt_fail(message)`, which does not
       return. The message begins with the operation's place in the source, where
       it is known.
-    - `attn.report_undefined` to a branch around `attn_rt_report(text, numbers)`,
+    - `attn.report` to a branch around `attn_rt_report(text, numbers)`,
       which returns. The text is that message, and the reasons, a line each.
     - `memref.alloc` to `attn_rt_alloc(bytes, alignment)`, which does not return
       when there is no such memory. A size that does not fit 64 bits becomes the

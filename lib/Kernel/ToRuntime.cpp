@@ -72,11 +72,15 @@ struct AssertToRuntime : RuntimePattern<cf::AssertOp> {
   }
 };
 
-struct ReportToRuntime : RuntimePattern<attn::ReportUndefinedOp> {
+/// Follows a reason that has a position: {0} to {3} are the reason's own.
+constexpr StringLiteral positionText =
+    ", in batch entry {4}, query head {5}, query position {6}, key {7}";
+
+struct ReportToRuntime : RuntimePattern<attn::ReportOp> {
   using RuntimePattern::RuntimePattern;
 
   LogicalResult
-  matchAndRewrite(attn::ReportUndefinedOp op, OpAdaptor adaptor,
+  matchAndRewrite(attn::ReportOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     FailureOr<LLVM::LLVMFuncOp> report =
@@ -86,20 +90,28 @@ struct ReportToRuntime : RuntimePattern<attn::ReportUndefinedOp> {
       return failure();
     report->setPassthroughAttr(rewriter.getStrArrayAttr({"cold"}));
     std::string lines = attn::withLocation(op.getMessage(), loc);
+    StringRef position = op.getPosition().empty() ? "" : positionText;
     for (auto reason : op.getReasons().getAsRange<StringAttr>())
-      lines += ("\n" + reason.getValue()).str();
+      lines += ("\n" + reason.getValue() + position).str();
     LLVM::GlobalOp text = symbols.getMessage(lines);
 
     Block *head = op->getBlock();
     Block *rest = rewriter.splitBlock(head, op->getIterator());
     Block *reporting = rewriter.createBlock(rest);
     Type i64 = rewriter.getI64Type();
-    Value numbers =
-        LLVM::UndefOp::create(rewriter, loc, LLVM::LLVMArrayType::get(i64, 3));
-    for (auto [index, number] :
-         llvm::enumerate(adaptor.getOperands().drop_front()))
-      numbers = LLVM::InsertValueOp::create(rewriter, loc, numbers, number,
-                                            int64_t(index));
+    // The reason, and places for all numbers and a position.
+    Value numbers = LLVM::ZeroOp::create(
+        rewriter, loc,
+        LLVM::LLVMArrayType::get(i64, 1 + attn::ReportOp::kMaxNumbers + 4));
+    auto insert = [&](int64_t index, Value number) {
+      numbers =
+          LLVM::InsertValueOp::create(rewriter, loc, numbers, number, index);
+    };
+    insert(0, adaptor.getReason());
+    for (auto [index, number] : llvm::enumerate(adaptor.getNumbers()))
+      insert(1 + int64_t(index), number);
+    for (auto [index, number] : llvm::enumerate(adaptor.getPosition()))
+      insert(1 + attn::ReportOp::kMaxNumbers + int64_t(index), number);
     Value memory = allocate(op, numbers.getType(), rewriter);
     LLVM::StoreOp::create(rewriter, loc, numbers, memory);
     Value address = LLVM::AddressOfOp::create(rewriter, loc, text);
@@ -107,24 +119,32 @@ struct ReportToRuntime : RuntimePattern<attn::ReportUndefinedOp> {
     cf::BranchOp::create(rewriter, loc, rest);
 
     rewriter.setInsertionPointToEnd(head);
-    cf::CondBranchOp::create(rewriter, loc, adaptor.getUndefined(), reporting,
+    cf::CondBranchOp::create(rewriter, loc, adaptor.getFailed(), reporting,
                              rest);
     rewriter.eraseOp(op);
     return success();
   }
 
 private:
-  /// Where the function begins: not again in each iteration of a loop.
-  static Value allocate(Operation *op, Type type, OpBuilder &builder) {
-    OpBuilder::InsertionGuard guard(builder);
+  /// One for all reports of a function, where that begins: not again in each
+  /// iteration of a loop.
+  Value allocate(Operation *op, Type type, OpBuilder &builder) const {
     auto function = op->getParentOfType<FunctionOpInterface>();
+    Value &memory = memories[function];
+    if (memory)
+      return memory;
+    OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(&function.getFunctionBody().front());
     Value one = LLVM::ConstantOp::create(builder, op->getLoc(),
                                          builder.getI32IntegerAttr(1));
-    return LLVM::AllocaOp::create(
+    memory = LLVM::AllocaOp::create(
         builder, op->getLoc(), LLVM::LLVMPointerType::get(builder.getContext()),
         type, one);
+    return memory;
   }
+
+  /// By function.
+  mutable llvm::DenseMap<Operation *, Value> memories;
 };
 
 uint64_t getAlignment(memref::AllocOp op) {
@@ -236,7 +256,7 @@ struct ConvertToRuntimeCalls
                                                    "attn_gpu_free");
     ConversionTarget target(getContext());
     target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
-    target.addIllegalOp<attn::ReportUndefinedOp, cf::AssertOp, memref::AllocOp,
+    target.addIllegalOp<attn::ReportOp, cf::AssertOp, memref::AllocOp,
                         memref::DeallocOp, gpu::AllocOp, gpu::DeallocOp>();
     if (failed(applyPartialConversion(getOperation(), target,
                                       std::move(patterns))))

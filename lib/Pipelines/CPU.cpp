@@ -29,6 +29,7 @@ using namespace mlir;
 /// attn.attention to parallel tiles of queries, and those to contractions and
 /// softmax steps over blocks of keys.
 static void addTilingStage(OpPassManager &pm) {
+  pm.addPass(attn::createRecordPositions());
   pm.addPass(attn::createSpecializeQueries());
   pm.addPass(attn::createPlanKernels());
   pm.addPass(attn::createFoldGroups());

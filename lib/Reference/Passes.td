@@ -23,7 +23,7 @@ def ConvertAttnToLinalg : Pass<"convert-attn-to-linalg"> {
     becomes a tensor of all positions that it reads.
 
     A value of a score or mask region without a result (A12) becomes an
-    `attn.report_undefined`. Sizes are not checked here but by
+    `attn.report`. Sizes are not checked here but by
     `attn-add-runtime-checks`, before it.
   }];
   let dependentDialects = [

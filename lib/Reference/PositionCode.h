@@ -51,7 +51,8 @@ public:
           SmallVector<Value> arguments = {score};
           llvm::append_range(arguments, position);
           llvm::append_range(arguments, op.getScoreCaptures());
-          score = define(evaluateRegion(b, op.getScore(), arguments), "score");
+          score = define(evaluateRegion(b, op.getScore(), arguments), position,
+                         "score");
         }
         scf::YieldOp::create(b, loc, score);
       };
@@ -64,7 +65,8 @@ public:
       return emitKept(arith::ConstantOp::create(b, loc, b.getBoolAttr(true)));
     SmallVector<Value> arguments(position);
     llvm::append_range(arguments, op.getMaskCaptures());
-    return emitKept(define(evaluateRegion(b, op.getMask(), arguments), "mask"));
+    return emitKept(
+        define(evaluateRegion(b, op.getMask(), arguments), position, "mask"));
   }
 
   /// `weight` after dropout (A8).
@@ -88,8 +90,10 @@ public:
   }
 
 private:
-  Value define(const RegionValue &region, StringRef name) { // A12
-    return reportUndefined(b, loc, region, name, Op::getOperationName());
+  Value define(const RegionValue &region, ValueRange position,
+               StringRef name) { // A12
+    return reportUndefined(b, loc, region, position, name,
+                           Op::getOperationName());
   }
 
   Op op;

@@ -32,6 +32,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
 
 #include <cmath>
 
@@ -65,6 +66,21 @@ unsigned integerWidth(Type type) {
                         : type.getIntOrFloatBitWidth();
 }
 
+/// Whether the op has a result for all operands, or for all others of the
+/// constant one that it has.
+bool alwaysHasResult(Operation *op) {
+  if (isa<tensor::ExtractOp, memref::LoadOp>(op))
+    return op->getNumOperands() == 1; // Rank 0.
+  APInt second;
+  bool isKnown = op->getNumOperands() == 2 &&
+                 matchPattern(op->getOperand(1), m_ConstantInt(&second));
+  if (isUnsignedDivision(op) || isSignedDivision(op))
+    return isKnown && !second.isZero() && !second.isAllOnes();
+  if (isShift(op))
+    return isKnown && second.ult(integerWidth(op->getOperand(1).getType()));
+  return !isa<math::IPowIOp, ub::PoisonOp>(op) && !isFloatToInteger(op);
+}
+
 class RegionEvaluator {
 public:
   explicit RegionEvaluator(OpBuilder &builder) : b(builder) {}
@@ -76,9 +92,13 @@ public:
       loc = op.getLoc();
       evaluate(&op);
     }
-    Value yielded = cast<YieldOp>(block.getTerminator()).getValue();
-    Flag flag = undefined.lookup(yielded);
-    return {values.lookup(yielded), flag.isBad, flag.reason, reasons};
+    auto yield = cast<YieldOp>(block.getTerminator());
+    Flag flag = undefined.lookup(yield.getValue());
+    RegionValue result = {values.lookup(yield.getValue()), flag.isBad,
+                          flag.reason, reasons};
+    for (Value index : yield.getPosition())
+      result.position.push_back(values.lookup(index));
+    return result;
   }
 
 private:
@@ -341,13 +361,19 @@ private:
 
 } // namespace
 
+bool mlir::attn::mayBeUndefined(Region &region) {
+  return !llvm::all_of(region.front(),
+                       [](Operation &op) { return alwaysHasResult(&op); });
+}
+
 RegionValue mlir::attn::evaluateRegion(OpBuilder &builder, Region &region,
                                        ValueRange arguments) {
   return RegionEvaluator(builder).evaluate(region, arguments);
 }
 
 Value mlir::attn::reportUndefined(OpBuilder &builder, Location loc,
-                                  const RegionValue &region, StringRef name,
+                                  const RegionValue &region,
+                                  ValueRange position, StringRef name,
                                   StringRef opName) {
   if (!region.undefined)
     return region.value;
@@ -366,10 +392,11 @@ Value mlir::attn::reportUndefined(OpBuilder &builder, Location loc,
     second = builder.createOrFold<arith::SelectOp>(loc, isThis, reason.second,
                                                    second);
   }
-  ReportUndefinedOp::create(
+  ReportOp::create(
       builder, loc, region.undefined,
-      builder.getStringAttr("'" + opName + "' op '" + name + "' region"), first,
-      second, region.reason, builder.getStrArrayAttr(texts));
+      builder.getStringAttr("'" + opName + "' op '" + name + "' region"),
+      ValueRange{first, second}, region.reason, builder.getStrArrayAttr(texts),
+      region.position.empty() ? position : ValueRange(region.position));
   return region.value;
 }
 
@@ -384,14 +411,15 @@ Value mlir::attn::emitScoreAt(OpBuilder &builder, Location loc,
     llvm::append_range(arguments, position);
     llvm::append_range(arguments, regions.scoreCaptures);
     return reportUndefined(b, loc, evaluateRegion(b, regions.score, arguments),
-                           "score");
+                           position, "score");
   };
   if (regions.mask.empty())
     return emitKept(builder);
   SmallVector<Value> arguments(position);
   llvm::append_range(arguments, regions.maskCaptures);
-  Value keep = reportUndefined(
-      builder, loc, evaluateRegion(builder, regions.mask, arguments), "mask");
+  Value keep = reportUndefined(builder, loc,
+                               evaluateRegion(builder, regions.mask, arguments),
+                               position, "mask");
   FloatType type;
   auto score = scf::IfOp::create(
       builder, loc, keep,

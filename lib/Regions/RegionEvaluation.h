@@ -29,7 +29,12 @@ struct RegionValue {
   Value value;
   Value undefined, reason;
   SmallVector<UndefinedReason> reasons;
+  /// The position that messages name, if the region says which.
+  SmallVector<Value> position;
 };
+
+/// Whether the region has an operation that may have no result.
+bool mayBeUndefined(Region &region);
 
 /// Inlines a score or mask region, safe to run anywhere: a load outside its
 /// tensor touches no memory and an integer division without a result does not
@@ -39,9 +44,10 @@ RegionValue evaluateRegion(OpBuilder &builder, Region &region,
 
 /// The region's value, where a value that is undefined is reported. `name` is
 /// that of the region, `opName` that of the op which the user wrote.
+/// `position` is what the region was evaluated for.
 Value reportUndefined(OpBuilder &builder, Location loc,
-                      const RegionValue &region, StringRef name,
-                      StringRef opName = "attn.attention");
+                      const RegionValue &region, ValueRange position,
+                      StringRef name, StringRef opName = "attn.attention");
 
 /// A score and a mask region, empty where there is none, and what they capture.
 struct ScoreRegions {

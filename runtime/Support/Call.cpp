@@ -12,13 +12,14 @@
 #endif
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
 #include <string>
-#include <tuple>
+#include <utility>
 
 using namespace attn::support;
 
@@ -64,8 +65,7 @@ void Report::merge(const Report &other) {
     return;
   // The mask's before the score's, then the first reason.
   auto order = [](const Report &report) {
-    return std::tuple(getLine(report.text, 0), report.numbers[2],
-                      report.numbers[0], report.numbers[1]);
+    return std::pair(getLine(report.text, 0), std::to_array(report.numbers));
   };
   if (!text || (getOp(*this) == getOp(other) && order(other) < order(*this)))
     *this = other;
@@ -74,15 +74,15 @@ void Report::merge(const Report &other) {
 static const char *describe(const Report &report) {
   std::string message(getLine(report.text, 0));
   message += ": ";
-  std::string_view reason = getLine(report.text, report.numbers[2] + 1);
-  for (std::size_t i = 0; i < reason.size(); ++i) {
-    std::string_view place = reason.substr(i, 3);
-    bool isNumber = place == "{0}" || place == "{1}";
+  std::string_view reason = getLine(report.text, report.numbers[0] + 1);
+  while (!reason.empty()) {
+    bool isNumber = reason.size() > 2 && reason[0] == '{' && reason[2] == '}' &&
+                    reason[1] >= '0' && reason[1] <= '7';
     if (isNumber)
-      message += std::to_string(report.numbers[place == "{0}" ? 0 : 1]);
+      message += std::to_string(report.numbers[reason[1] - '0' + 1]);
     else
-      message += reason[i];
-    i += isNumber ? 2 : 0;
+      message += reason[0];
+    reason.remove_prefix(isNumber ? 3 : 1);
   }
   return keepMessage(message);
 }

@@ -36,12 +36,12 @@ struct BlockHeader {
   void *allocation; ///< What the allocator returned.
 };
 
-/// What a region could not compute.
+/// What failed.
 struct Report {
-  /// A line that says which region, and one for each reason; null: nothing.
+  /// A line that says where, and one for each reason; null: nothing.
   const char *text = nullptr;
-  /// Two for the reason's text, and the number of the reason.
-  std::int64_t numbers[3];
+  /// The number of the reason, and what {0} to {7} stand for in its text.
+  std::int64_t numbers[9];
 
   /// Becomes `other` if that is of the same op and less. What comes first in
   /// time is of the first op.
@@ -87,8 +87,8 @@ extern "C" {
 /// Ends the call with `message`, a constant of the generated code.
 [[noreturn]] ATTN_EXPORT void attn_rt_fail(const char *message);
 /// Lets the call fail when it ends. `text` is a constant of the generated code:
-/// a line that says what failed, and one for each reason, in which {0} and {1}
-/// stand for the first of `numbers`, which are those of Report.
+/// a line that says where it failed, and one for each reason, in which {0} to
+/// {7} stand for `numbers`, which are those of Report.
 ATTN_EXPORT void attn_rt_report(const char *text, const std::int64_t *numbers);
 /// At least `size` bytes at a multiple of `alignment`, a power of two. Ends the
 /// call if there is no such memory.

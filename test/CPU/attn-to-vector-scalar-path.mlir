@@ -12,10 +12,10 @@
 //       CHECK:       scf.for %[[LANE:.*]] = %{{.*}} to %[[NQ]]
 //       CHECK:         %[[DOT:.*]] = memref.load %[[S]][%[[ROW]], %[[LANE]]]
 //       CHECK:         %[[KEEP:.*]] = scf.if %{{.*}} -> (i1)
-//       CHECK:         attn.report_undefined %{{.*}}, "'attn.attention' op 'mask' region"
+//       CHECK:         attn.report %{{.*}}, "'attn.attention' op 'mask' region"
 //       CHECK:         scf.if %[[KEEP]]
 //  CHECK-NEXT:           arith.mulf %[[DOT]], %[[SCALE]] : f32
-//       CHECK:           attn.report_undefined %{{.*}}, "'attn.attention' op 'score' region"
+//       CHECK:           attn.report %{{.*}}, "'attn.attention' op 'score' region"
 //       CHECK:         memref.store %{{.*}}, %[[S]][%[[ROW]], %[[LANE]]]
 //       CHECK:       scf.for %{{.*}} = %[[NQ]] to %{{.*}} {
 //       CHECK:         memref.store %{{.*}}, %[[S]]

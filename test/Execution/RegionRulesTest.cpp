@@ -259,7 +259,133 @@ TEST(Rules, attention_a12_the_least_is_reported) {
                    "1 of 'table', of size 4 (line "),
         std::string::npos)
         << pipeline << ", " << threads << " threads: " << error;
+    EXPECT_NE(error.find("), in batch entry 0, query head 3, query position 7, "
+                         "key 5"),
+              std::string::npos)
+        << pipeline << ", " << threads << " threads: " << error;
   }
+}
+
+/// A mask, or a score, that has no value at position (1, 5, p, j), which `bad`
+/// has.
+std::string undefinedAtOne(bool isScore) {
+  std::string region = R"( captures(%t = %table : tensor<?xi1>,
+        %at = %bad : tensor<4xindex>) {
+      %zero = arith.constant 0 : index
+      %one = arith.constant 1 : index
+      %two = arith.constant 2 : index
+      %three = arith.constant 3 : index
+      %b0 = tensor.extract %at[%zero] : tensor<4xindex>
+      %h0 = tensor.extract %at[%one] : tensor<4xindex>
+      %p0 = tensor.extract %at[%two] : tensor<4xindex>
+      %j0 = tensor.extract %at[%three] : tensor<4xindex>
+      %is_b = arith.cmpi eq, %b, %b0 : index
+      %is_h = arith.cmpi eq, %h, %h0 : index
+      %is_p = arith.cmpi eq, %p, %p0 : index
+      %is_j = arith.cmpi eq, %j, %j0 : index
+      %both = arith.andi %is_b, %is_h : i1
+      %three_of = arith.andi %both, %is_p : i1
+      %all = arith.andi %three_of, %is_j : i1
+      %index = arith.select %all, %three, %zero : index
+      %keep = tensor.extract %t[%index] : tensor<?xi1>
+  )";
+  if (!isScore)
+    return "mask(%b, %h, %p, %j)" + region + "attn.yield %keep : i1 }";
+  return "score(%s, %b, %h, %p, %j)" + region +
+         "%term = arith.uitofp %keep : i1 to f32\n"
+         "%r = arith.addf %s, %term : f32\n"
+         "attn.yield %r : f32 }";
+}
+
+TEST(Rules, attention_a12_names_the_position) {
+  struct Case {
+    Index queryHeads, keyValueHeads, queries, keys;
+    std::string clauses;
+    std::vector<Argument> operands; ///< Of the clauses.
+    std::string parameters;
+    std::array<Index, 4> bad; ///< Position without a value.
+  };
+  TestTensor offsets(ElementType::i64, {2}, {1000, 2000}),
+      cumulativeQuery = i32({0, 30, 70}), cumulativeKey = i32({0, 100, 300}),
+      table(ElementType::i1, {2}, {1, 1});
+  std::string lengths = ", %cu_q: tensor<?xi32>, %cu_k: tensor<?xi32>";
+  for (const Case &given : std::initializer_list<Case>{
+           // Tiles, of one head, one query, and of many.
+           {8, 2, 90, 300, "", {}, "", {1, 5, 77, 290}},
+           {8, 2, 90, 300, "offset(bottom_right)", {}, "", {1, 5, 287, 290}},
+           // Groups of heads as rows, with an offset or one for each entry.
+           {8, 2, 1, 300, "", {}, "", {1, 5, 0, 290}},
+           {8, 2, 1, 300, "offset(bottom_right)", {}, "", {1, 7, 299, 290}},
+           {8,
+            2,
+            1,
+            300,
+            "offset(%offset : index)",
+            {-3},
+            ", %offset: index",
+            {1, 5, -3, 290}},
+           {8,
+            2,
+            1,
+            300,
+            "offset(%offset : tensor<2xindex>)",
+            {offsets.view()},
+            ", %offset: tensor<2xindex>",
+            {1, 6, 2000, 290}},
+           // Keys in chunks.
+           {2, 1, 1, 9000, "", {}, "", {1, 1, 0, 8500}},
+           {8,
+            2,
+            70,
+            300,
+            "sequences(%cu_q, %cu_k : tensor<?xi32>, tensor<?xi32>)",
+            {cumulativeQuery.view(), cumulativeKey.view()},
+            lengths,
+            {1, 5, 39, 199}},
+       })
+    for (bool isScore : {false, true}) {
+      KernelText text{.type = ElementType::f32,
+                      .queryHeads = given.queryHeads,
+                      .keyValueHeads = given.keyValueHeads,
+                      .keySize = 8,
+                      .valueSize = 8,
+                      .clauses = given.clauses + " " + undefinedAtOne(isScore),
+                      .parameters = given.parameters +
+                                    ", %table: tensor<?xi1>, "
+                                    "%bad: tensor<4xindex>"};
+      bool isPacked = given.parameters == lengths;
+      Index batch = isPacked ? 1 : 2;
+      auto [b, h, p, j] = given.bad;
+      TestTensor query = normal(text.type,
+                                {batch, given.queryHeads, given.queries, 8}),
+                 key = normal(text.type,
+                              {batch, given.keyValueHeads, given.keys, 8}),
+                 bad(ElementType::i64, {4},
+                     {double(b), double(h), double(p), double(j)});
+      std::vector<Argument> arguments = {query.view(), key.view(), key.view()};
+      arguments.insert(arguments.end(), given.operands.begin(),
+                       given.operands.end());
+      arguments.insert(arguments.end(), {table.view(), bad.view()});
+      std::string expected = "), in batch entry " + std::to_string(b) +
+                             ", query head " + std::to_string(h) +
+                             ", query position " + std::to_string(p) +
+                             ", key " + std::to_string(j);
+      for (const char *pipeline : {"cpu", "reference"}) {
+        text.pipeline = pipeline;
+        Expected<Kernel> kernel =
+            getEngine().compile(text.write(), {.pipeline = pipeline});
+        ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+        std::string error = run(*kernel, arguments).error;
+        EXPECT_NE(error.find(isScore ? "'score' region: index 3 in dimension 0 "
+                                       "of 'table', of size 2 (line "
+                                     : "'mask' region: index 3 in dimension 0 "
+                                       "of 'table', of size 2 (line "),
+                  std::string::npos)
+            << error;
+        EXPECT_NE(error.find(expected), std::string::npos)
+            << pipeline << ", expected" << expected << ": " << error;
+      }
+    }
 }
 
 TEST(Rules, attention_a12_reasons) {

@@ -2,6 +2,8 @@
 
 // CHECK-DAG: llvm.mlir.global private constant @[[MESSAGE:.*]]("model.mlir:7:3: too long\00")
 // CHECK-DAG: llvm.mlir.global private constant @[[NO_PLACE:.*]]("unknown place\00")
+// CHECK-DAG: llvm.mlir.global private constant @[[REPORT:.*]]("model.mlir:7:3: op\0Aindex {0} of {1}, in batch entry {4}, query head {5}, query position {6}, key {7}\0Anothing, in batch entry {4}, query head {5}, query position {6}, key {7}\00")
+// CHECK-DAG: llvm.mlir.global private constant @[[PLAIN:.*]]("op\0A{0} rows\00")
 // CHECK-DAG: llvm.func @attn_rt_fail(!llvm.ptr) attributes {passthrough = ["cold", "noreturn"]}
 // CHECK-DAG: llvm.func @attn_rt_alloc(i64, i64) -> !llvm.ptr
 // CHECK-DAG: llvm.func @attn_rt_free(!llvm.ptr)
@@ -26,6 +28,25 @@ func.func @assert(%ok: i1) {
 // CHECK-LABEL: func.func @assert_unknown(
 func.func @assert_unknown(%ok: i1) {
   cf.assert %ok, "unknown place" loc(unknown)
+  return
+}
+
+// What stands after the reason in a line: its numbers, or those of a position.
+// CHECK-LABEL: func.func @report(
+// CHECK-SAME: %[[FAILED:[^:]*]]: i1, %[[X:[^:]*]]: i64, %[[I:[^:]*]]: index
+// CHECK: %[[MEMORY:.*]] = llvm.alloca %{{.*}} x !llvm.array<9 x i64>
+// CHECK: cf.cond_br %[[FAILED]], ^[[BAD:.*]], ^[[REST:.*]]
+// CHECK: ^[[BAD]]:
+// CHECK: %[[NONE:.*]] = llvm.mlir.zero : !llvm.array<9 x i64>
+// CHECK: %[[REASON:.*]] = llvm.insertvalue %{{.*}}, %[[NONE]][0]
+// CHECK: llvm.insertvalue %[[X]], %[[REASON]][1]
+// CHECK: llvm.insertvalue %{{.*}}[8]
+// CHECK: llvm.call @attn_rt_report(%{{.*}}, %{{.*}})
+// CHECK: cf.br ^[[REST]]
+func.func @report(%failed: i1, %x: i64, %i: index) {
+  attn.report %failed, "op" with(%x, %x) as %i of ["index {0} of {1}", "nothing"]
+      at(%i, %i, %i, %i) loc("model.mlir":7:3)
+  attn.report %failed, "op" with(%x) as %i of ["{0} rows"] loc(unknown)
   return
 }
 

@@ -327,7 +327,7 @@ func.func @score_only(%x: tensor<1x1x33x4xf32>) -> tensor<1x1x33x4xf32> {
 // CHECK: scf.if %[[INSIDE]] -> (f32) {
 // CHECK-NEXT: tensor.extract %[[T]][%[[J]]]
 // CHECK: } else {
-// CHECK: attn.report_undefined %[[OUTSIDE]], "'attn.attention' op 'score' region" with(%[[FIRST]], %[[SECOND]]) as %{{.*}} of ["index {0} in dimension 0 of a tensor, of size {1} (line {{.*}})"]
+// CHECK: attn.report %[[OUTSIDE]], "'attn.attention' op 'score' region" with(%[[FIRST]], %[[SECOND]]) as %{{.*}} of ["index {0} in dimension 0 of a tensor, of size {1} (line {{.*}})"]
 func.func @attention_a12_load(%x: tensor<1x1x33x4xf32>, %t: tensor<?xf32>)
     -> tensor<1x1x33x4xf32> {
   %a = attn.attention
@@ -345,8 +345,8 @@ func.func @attention_a12_load(%x: tensor<1x1x33x4xf32>, %t: tensor<?xf32>)
 
 // The message names the function's arguments that are read.
 // CHECK-LABEL: func.func @attention_a12_names(
-// CHECK: attn.report_undefined %{{.*}}, "'attn.attention' op 'mask' region" {{.*}}["index {0} in dimension 0 of 'lengths', of size {1}
-// CHECK: attn.report_undefined %{{.*}}, "'attn.attention' op 'score' region" {{.*}}["index {0} in dimension 0 of 'terms', of size {1} {{.*}}", "index {0} in dimension 1 of 'terms', {{.*}}", "index {0} in dimension 0 of 'more', of size {1}
+// CHECK: attn.report %{{.*}}, "'attn.attention' op 'mask' region" {{.*}}["index {0} in dimension 0 of 'lengths', of size {1}
+// CHECK: attn.report %{{.*}}, "'attn.attention' op 'score' region" {{.*}}["index {0} in dimension 0 of 'terms', of size {1} {{.*}}", "index {0} in dimension 1 of 'terms', {{.*}}", "index {0} in dimension 0 of 'more', of size {1}
 func.func @attention_a12_names(%x: tensor<1x1x3x4xf32>,
                                %lengths: tensor<?xi32> loc("lengths"),
                                %terms: tensor<?x3xf32> loc("terms"),
@@ -371,14 +371,14 @@ func.func @attention_a12_names(%x: tensor<1x1x3x4xf32>,
 // CHECK: %[[E:.*]] = scf.if %[[INSIDE]] -> (i1)
 // CHECK: %[[KEEP:.*]] = arith.andi %[[FIRST]], %[[E]] : i1
 // CHECK: %[[COUNTS:.*]] = arith.andi %[[FIRST]], %[[OUTSIDE]] : i1
-// CHECK: attn.report_undefined %[[COUNTS]], {{.*}}'mask' region
+// CHECK: attn.report %[[COUNTS]], {{.*}}'mask' region
 // CHECK: scf.if %[[KEEP]]
 // CHECK-LABEL: func.func @attention_a12_select(
 // CHECK: %[[FIRST:.*]] = arith.cmpi sge
 // CHECK: %[[OUTSIDE:.*]] = arith.xori
 // CHECK: arith.select %[[FIRST]], %{{.*}}, %{{.*}} : i1
 // CHECK: %[[COUNTS:.*]] = arith.andi %[[FIRST]], %[[OUTSIDE]] : i1
-// CHECK: attn.report_undefined %[[COUNTS]],
+// CHECK: attn.report %[[COUNTS]],
 func.func @attention_a12_and(%x: tensor<1x1x33x4xf32>, %t: tensor<?xi1>)
     -> tensor<1x1x33x4xf32> {
   %a = attn.attention
@@ -420,7 +420,7 @@ func.func @attention_a12_select(%x: tensor<1x1x33x4xf32>, %t: tensor<?xi1>)
 // CHECK: arith.addi %[[D]], %[[J]] : index
 // CHECK: %[[X:.*]] = arith.mulf %{{.*}}, %{{.*}} : f32
 // CHECK-NOT: fastmath
-// CHECK: attn.report_undefined %[[NONE]], {{.*}} of ["'arith.divui' of {0} by {1} (line {{.*}})"]
+// CHECK: attn.report %[[NONE]], {{.*}} of ["'arith.divui' of {0} by {1} (line {{.*}})"]
 func.func @attention_a12_division(%x: tensor<1x1x33x4xf32>)
     -> tensor<1x1x33x4xf32> {
   %a = attn.attention
@@ -482,7 +482,7 @@ func.func @attention_a12_safe_operands(%x: tensor<1x1x33x4xf32>)
 // CHECK-LABEL: func.func @attention_a12_poison(
 // CHECK-NOT: ub.poison
 // CHECK: scf.if
-// CHECK: attn.report_undefined %true{{.*}}, {{.*}} of ["ub.poison (line {{.*}})"]
+// CHECK: attn.report %true{{.*}}, {{.*}} of ["ub.poison (line {{.*}})"]
 func.func @attention_a12_poison(%x: tensor<1x1x33x4xf32>)
     -> tensor<1x1x33x4xf32> {
   %a = attn.attention

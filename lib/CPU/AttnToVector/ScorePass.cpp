@@ -10,6 +10,7 @@
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include "llvm/ADT/bit.h"
 
@@ -20,6 +21,23 @@ using namespace mlir::attn;
 
 static bool hasLoads(Region &region) {
   return !region.empty() && !region.front().getOps<memref::LoadOp>().empty();
+}
+
+/// Drops what only messages need.
+static void dropPosition(Region &region) {
+  if (region.empty())
+    return;
+  Block &block = region.front();
+  cast<YieldOp>(block.getTerminator()).getPositionMutable().clear();
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+}
+
+ScorePass::ScorePass(OnlineSoftmaxOp op, TargetAttr target)
+    : SoftmaxRows(op, target), whole(cast<OnlineSoftmaxOp>(op->clone())) {
+  dropPosition(op.getScoreRegion());
+  dropPosition(op.getMaskRegion());
 }
 
 Pieces ScorePass::buildScores(const Pieces &maximum) {
@@ -240,8 +258,8 @@ void ScorePass::buildScalarScores() {
       Value dot = b.create<memref::LoadOp>(tile.scores, ValueRange{row, lane});
       Value score = emitScoreAt(
           b, b.getLoc(),
-          {op.getScoreRegion(), op.getMaskRegion(), op.getScoreCaptures(),
-           op.getMaskCaptures()},
+          {whole->getScoreRegion(), whole->getMaskRegion(),
+           whole->getScoreCaptures(), whole->getMaskCaptures()},
           {tile.batch, tile.head, p, j}, [&](OpBuilder &inside) -> Value {
             if (!tile.scale)
               return dot;

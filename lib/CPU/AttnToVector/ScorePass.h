@@ -19,7 +19,7 @@ namespace mlir::attn {
 /// of products.
 class ScorePass : protected SoftmaxRows {
 protected:
-  using SoftmaxRows::SoftmaxRows;
+  ScorePass(OnlineSoftmaxOp op, TargetAttr target);
 
   /// Makes scores of the products, and returns the new maximum.
   Pieces buildScores(const Pieces &maximum);
@@ -52,6 +52,9 @@ private:
   /// where they share pieces.
   int64_t getRowsApart();
   void buildScalarScores();
+
+  /// The op with what scalar code needs to name positions.
+  OwningOpRef<OnlineSoftmaxOp> whole;
 };
 
 } // namespace mlir::attn

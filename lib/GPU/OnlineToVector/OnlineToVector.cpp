@@ -341,8 +341,11 @@ std::string dropNumbers(StringRef text) {
   return result;
 }
 
-/// Kernels of GPUs have nobody to report numbers to: they stop.
-void assertDefined(ReportUndefinedOp op) {
+/// Kernels of GPUs have nobody to report numbers to: they stop. What is
+/// reported of no position is asserted right after.
+void assertDefined(ReportOp op) {
+  if (op.getPosition().empty())
+    return op.erase();
   SmallVector<std::string> reasons;
   for (auto reason : op.getReasons().getAsRange<StringAttr>())
     if (std::string text = dropNumbers(reason.getValue());
@@ -353,7 +356,7 @@ void assertDefined(ReportUndefinedOp op) {
   OpBuilder b(op);
   Value isTrue = arith::ConstantOp::create(b, op.getLoc(), b.getBoolAttr(true));
   Value isDefined =
-      arith::XOrIOp::create(b, op.getLoc(), op.getUndefined(), isTrue);
+      arith::XOrIOp::create(b, op.getLoc(), op.getFailed(), isTrue);
   cf::AssertOp::create(b, op.getLoc(), isDefined, message);
   op.erase();
 }
