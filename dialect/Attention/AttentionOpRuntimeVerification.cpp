@@ -59,8 +59,9 @@ void checkCumulative(OpBuilder &builder, Location loc, Operation *op,
         createCompare(b, loc, arith::CmpIPredicate::sge, bound, previous);
     Value inside =
         createCompare(b, loc, arith::CmpIPredicate::sle, bound, rows);
-    cf::AssertOp::create(b, loc, arith::AndIOp::create(b, loc, ordered, inside),
-                         message);
+    assertWithNumbers(b, loc, arith::AndIOp::create(b, loc, ordered, inside),
+                      message, "element {0} is {1}, after {2}, of at most {3}",
+                      {n, bound, previous, rows});
     scf::YieldOp::create(b, loc);
   };
   scf::ForOp::create(builder, loc, zero, count, one, ValueRange{}, body);
@@ -143,9 +144,10 @@ void MultiTokenAttentionOp::generateRuntimeVerification(
     return;
   Value rows = createFirstDim(builder, loc, getOutput(), 2); // T2
   Value queries = createFirstDim(builder, loc, getQuery(), 2);
-  cf::AssertOp::create(
+  assertWithNumbers(
       builder, loc,
       createCompare(builder, loc, arith::CmpIPredicate::sle, rows, queries),
       generateErrorMessage(*this, "operand 'output': dimension 2 (output "
-                                  "length) is more than the query length"));
+                                  "length) is more than the query length"),
+      "{0}, of at most {1}", {rows, queries});
 }

@@ -50,14 +50,16 @@ static void checkNumBlocks(
   Value expected = builder.createOrFold<arith::CeilDivUIOp>(
       loc, createDim(table),
       arith::ConstantIndexOp::create(builder, loc, block));
-  Value same = builder.createOrFold<arith::CmpIOp>(
-      loc, arith::CmpIPredicate::eq, createDim(counted), expected);
+  Value size = createDim(counted);
+  Value same =
+      createCompare(builder, loc, arith::CmpIPredicate::eq, size, expected);
   std::string message = describeOperand(counted.first, operand) +
                         ": dimension " + std::to_string(counted.second) +
                         " is not the number of blocks of " +
                         std::to_string(block) + " in dimension " +
                         std::to_string(table.second) + " of the table";
-  cf::AssertOp::create(builder, loc, same, generateErrorMessage(op, message));
+  assertWithNumbers(builder, loc, same, generateErrorMessage(op, message),
+                    "{0} instead of {1}", {size, expected});
 }
 
 //===----------------------------------------------------------------------===//

@@ -52,8 +52,11 @@ struct CacheChecks {
   Value isBelow(Value lhs, Value rhs) {
     return createCompare(b, loc, arith::CmpIPredicate::ult, lhs, rhs);
   }
-  void require(Value condition, const Twine &message) {
-    cf::AssertOp::create(b, loc, condition, describe(op, message.str()));
+  /// `text` says more, with `numbers` for {0}, {1} and so on.
+  void require(Value condition, const Twine &message, StringRef text,
+               ArrayRef<Value> numbers) {
+    assertWithNumbers(b, loc, condition, describe(op, message.str()), text,
+                      numbers);
   }
 
   /// `for i in [begin, end)` that carries values along.
@@ -83,7 +86,8 @@ struct CacheChecks {
     Value length = load(lengths, n);
     require(isAtMost(length, index(AttentionOp::kMaxOffset)),
             describeOperand(lengths, "lengths") +
-                ": expected numbers from 0 to 2^61");
+                ": expected numbers from 0 to 2^61",
+            "got {1} for sequence {0}", {n, length});
     return length;
   }
 };
@@ -102,7 +106,7 @@ struct PageChecks : CacheChecks {
     return arith::CeilDivUIOp::create(b, loc, length, divisor);
   }
   /// Checks that a sequence of this length has room in the table.
-  void requireRoom(Value length, const Twine &message) {
+  void requireRoom(Value n, Value length, const Twine &message) {
     Value hasRows = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne,
                                           pageSize, index(0));
     Value isEmpty = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
@@ -110,10 +114,15 @@ struct PageChecks : CacheChecks {
     Value fits = isAtMost(countPages(length), maxPages);
     require(arith::AndIOp::create(
                 b, loc, arith::OrIOp::create(b, loc, hasRows, isEmpty), fits),
-            message);
+            message, "sequence {0} with {1} rows, in {2} pages of {3}",
+            {n, length, maxPages, pageSize});
   }
   Value loadPage(Value n, Value k) { return load(table, {n, k}); }
   Value isPage(Value page) { return isBelow(page, numPages); }
+  void requirePage(Value n, Value k, Value page, const Twine &message) {
+    require(isPage(page), message, "[{0}, {1}] is {2}, of {3} pages",
+            {n, k, page, numPages});
+  }
 
   Value table, numPages, pageSize, maxPages, divisor;
 };
@@ -212,17 +221,24 @@ void CacheAppendOp::generateRuntimeVerification(
     if (getCounts())
       checks.require(checks.isAtMost(count, numRows),
                      describeOperand(getCounts(), "counts") +
-                         ": expected numbers from 0 to the number of rows");
+                         ": expected numbers from 0 to the number of rows",
+                     "got {1} for sequence {0}, of at most {2}",
+                     {n, count, numRows});
     if (getRing())
       checks.require(checks.isAtMost(count, capacity),
-                     "more rows are appended than the ring holds");
+                     "more rows are appended than the ring holds",
+                     "{1} rows to sequence {0}, of at most {2}",
+                     {n, count, capacity});
     else if (isPaged())
-      pages->requireRoom(checks.add(length, count),
+      pages->requireRoom(n, checks.add(length, count),
                          "a sequence would be longer than its pages in " +
                              describeOperand(getTable(), "table") + " hold");
     else
       checks.require(checks.isAtMost(checks.add(length, count), capacity),
-                     "a sequence would be longer than the cache's capacity");
+                     "a sequence would be longer than the cache's capacity",
+                     "sequence {0} has {1} rows and would get {2} more, of at "
+                     "most {3}",
+                     {n, length, count, capacity});
   });
   if (!isPaged())
     return;
@@ -239,14 +255,15 @@ void CacheAppendOp::generateRuntimeVerification(
                                         pages->countPages(loadEnd(n)));
     checks.loop(begin, end, [&](Value k) {
       Value page = pages->loadPage(n, k);
-      checks.require(pages->isPage(page),
-                     describeOperand(getTable(), "table") +
-                         ": a page to be written is not one of the "
-                         "cache's");
+      pages->requirePage(n, k, page,
+                         describeOperand(getTable(), "table") +
+                             ": a page to be written is not one of the "
+                             "cache's");
       checks.require(uses.isUsedOnce(page),
                      describeOperand(getTable(), "table") +
                          ": a page to be written stands elsewhere "
-                         "in the used part of the table");
+                         "in the used part of the table",
+                     "[{0}, {1}] is {2}", {n, k, page});
     });
   });
   uses.free();
@@ -274,7 +291,8 @@ void CacheReadOp::generateRuntimeVerification(
     checks.require(createCompare(builder, loc, arith::CmpIPredicate::sge, size,
                                  checks.index(0)),
                    describeOperand(getSize(), "size") +
-                       ": expected a number of at least 0");
+                       ": expected a number of at least 0",
+                   "got {0}", size);
   Value capacity = checks.dim(getCache(), 2);
   std::optional<PageChecks> pages;
   if (isPaged())
@@ -287,18 +305,20 @@ void CacheReadOp::generateRuntimeVerification(
       checks.require(checks.isAtMost(length, capacity),
                      describeOperand(getLengths(), "lengths") +
                          ": a sequence is longer than the cache's "
-                         "capacity");
+                         "capacity",
+                     "sequence {0} has {1} rows, of at most {2}",
+                     {n, length, capacity});
       return;
     }
-    pages->requireRoom(length, describeOperand(getLengths(), "lengths") +
-                                   ": a sequence is longer than its pages in " +
-                                   describeOperand(getTable(), "table") +
-                                   " hold");
+    pages->requireRoom(n, length,
+                       describeOperand(getLengths(), "lengths") +
+                           ": a sequence is longer than its pages in " +
+                           describeOperand(getTable(), "table") + " hold");
     Value read = arith::MinUIOp::create(builder, loc, length, size);
     checks.loop(checks.index(0), pages->countPages(read), [&](Value k) {
-      checks.require(pages->isPage(pages->loadPage(n, k)),
-                     describeOperand(getTable(), "table") +
-                         ": a used page is not one of the cache's");
+      pages->requirePage(n, k, pages->loadPage(n, k),
+                         describeOperand(getTable(), "table") +
+                             ": a used page is not one of the cache's");
     });
   });
 }

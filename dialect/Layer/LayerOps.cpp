@@ -158,18 +158,21 @@ void RopeOp::generateRuntimeVerification(
       return value;
     return arith::IndexCastOp::create(b, loc, b.getIndexType(), value);
   };
-  auto require = [&](OpBuilder &b, Location loc, Value condition) {
-    cf::AssertOp::create(
+  auto require = [&](OpBuilder &b, Location loc, Value condition,
+                     StringRef text, ArrayRef<Value> numbers) {
+    assertWithNumbers(
         b, loc, condition,
         describe(*this, "a position is below 0 or not in the tables 'cosine' "
-                        "and 'sine'"));
+                        "and 'sine'"),
+        text, numbers);
   };
   if (Value positions = getPositions()) {
     auto perRow = [&](OpBuilder &b, Location loc, ValueRange indices) {
       Value position = toIndex(b, loc, createLoad(b, loc, positions, indices));
-      require(
-          b, loc,
-          createCompare(b, loc, arith::CmpIPredicate::ult, position, limit));
+      require(b, loc,
+              createCompare(b, loc, arith::CmpIPredicate::ult, position, limit),
+              "{0}, of row {1} in batch entry {2}, for tables of {3}",
+              {position, indices[1], indices[0], limit});
     };
     scf::buildLoopNest(builder, loc, {zero, zero}, {numBatches, length},
                        {one, one}, perRow);
@@ -184,7 +187,9 @@ void RopeOp::generateRuntimeVerification(
         createCompare(b, loc, arith::CmpIPredicate::ule, first, limit);
     Value ends = createCompare(b, loc, arith::CmpIPredicate::ule, length, room);
     Value fits = arith::AndIOp::create(b, loc, begins, ends);
-    require(b, loc, arith::OrIOp::create(b, loc, isEmpty, fits));
+    require(b, loc, arith::OrIOp::create(b, loc, isEmpty, fits),
+            "{1} positions from {0} on, for tables of {2}",
+            {first, length, limit});
   };
   Value offset = getOffset();
   if (offset && isa<ShapedType>(offset.getType())) {

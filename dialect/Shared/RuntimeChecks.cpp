@@ -137,6 +137,25 @@ Value attn::createCompare(OpBuilder &builder, Location loc,
   return builder.createOrFold<arith::CmpIOp>(loc, predicate, lhs, rhs);
 }
 
+void attn::assertWithNumbers(OpBuilder &builder, Location loc, Value condition,
+                             const std::string &message, StringRef text,
+                             ArrayRef<Value> numbers) {
+  Value yes =
+      arith::ConstantOp::create(builder, loc, builder.getBoolAttr(true));
+  SmallVector<Value> wide;
+  for (Value number : numbers)
+    wide.push_back(number.getType().isIndex()
+                       ? arith::IndexCastOp::create(
+                             builder, loc, builder.getI64Type(), number)
+                       : number);
+  ReportOp::create(builder, loc,
+                   builder.createOrFold<arith::XOrIOp>(loc, condition, yes),
+                   builder.getStringAttr(message), wide,
+                   arith::ConstantIndexOp::create(builder, loc, 0),
+                   builder.getStrArrayAttr(text), ValueRange());
+  cf::AssertOp::create(builder, loc, condition, message);
+}
+
 static bool isStatic(const OperandSize &size) {
   return !size.operand || !cast<ShapedType>(size.operand.getType())
                                .isDynamicDim(unsigned(size.dimension));
@@ -169,10 +188,10 @@ void attn::checkSizes(OpBuilder &builder, Location loc, Operation *op,
                                 constraint.reference.name);
     else
       stream << constraint.delta;
-    cf::AssertOp::create(
+    assertWithNumbers(
         builder, loc,
         createCompare(builder, loc, arith::CmpIPredicate::eq, size, expected),
-        describe(op, message));
+        describe(op, message), "{0} instead of {1}", {size, expected});
   }
 }
 
@@ -198,9 +217,9 @@ void attn::checkOffset(OpBuilder &builder, Location loc, Value offset,
   // One unsigned comparison for both bounds.
   Value distance = builder.createOrFold<arith::AddIOp>(
       loc, offset, constant(AttentionOp::kMaxOffset));
-  cf::AssertOp::create(builder, loc,
-                       createCompare(builder, loc, arith::CmpIPredicate::ule,
-                                     distance,
-                                     constant(2 * AttentionOp::kMaxOffset)),
-                       message);
+  assertWithNumbers(builder, loc,
+                    createCompare(builder, loc, arith::CmpIPredicate::ule,
+                                  distance,
+                                  constant(2 * AttentionOp::kMaxOffset)),
+                    message, "got {0}", offset);
 }

@@ -61,6 +61,12 @@ Value createLoad(OpBuilder &builder, Location loc, Value shaped,
 Value createCompare(OpBuilder &builder, Location loc,
                     arith::CmpIPredicate predicate, Value lhs, Value rhs);
 
+/// Asserts `condition`. Where a call has somewhere to report numbers to, `text`
+/// follows the message, with `numbers` for {0}, {1} and so on.
+void assertWithNumbers(OpBuilder &builder, Location loc, Value condition,
+                       const std::string &message, StringRef text,
+                       ArrayRef<Value> numbers);
+
 /// Checks the constraints whose sizes the verifier could not see.
 void checkSizes(OpBuilder &builder, Location loc, Operation *op,
                 ArrayRef<SizeConstraint> constraints, DescribeCheck describe);

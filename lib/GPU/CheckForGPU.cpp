@@ -132,8 +132,10 @@ static LogicalResult checkOfDialect(Operation *op) {
   if (isa<ProjectionOp>(op)) // The first that a layer has become.
     return op->emitOpError("is not lowered for a GPU, and neither is an "
                            "'attn.multi_head_attention', which has some");
-  // A table with its ranges is the table in memory.
-  if (isa<AttnDialect>(op->getDialect()) && !isa<WithBlockRangeOp>(op))
+  // A table with its ranges is the table in memory, and what checks report is
+  // asserted too.
+  if (isa<AttnDialect>(op->getDialect()) &&
+      !isa<WithBlockRangeOp, ReportOp>(op))
     return op->emitOpError("is not lowered for a GPU");
   return success();
 }

@@ -86,7 +86,9 @@ private:
       Value isAll = arith::AndIOp::create(
           b, loc, compare(arith::CmpIPredicate::eq, begin, zero),
           compare(arith::CmpIPredicate::eq, end, size));
-      cf::AssertOp::create(b, loc, isAll, message);
+      assertWithNumbers(b, loc, isAll, message,
+                        "of {2} rows, those from {0} to before {1} are there",
+                        {begin, end, size});
       return;
     }
     Value first = op.createFirstPosition(b, n, numQueries, size);
@@ -108,8 +110,11 @@ private:
       loop(from, to, [&](Value key) {
         loop(firstQuery, numQueries, [&](Value i) {
           Value position = arith::AddIOp::create(b, loc, first, i);
-          cf::AssertOp::create(b, loc, emitIsHidden(n, head, position, key),
-                               message);
+          assertWithNumbers(b, loc, emitIsHidden(n, head, position, key),
+                            message,
+                            "key {3}, in batch entry {0}, query head {1}, "
+                            "query position {2}",
+                            {n, head, position, key});
         });
       });
   }

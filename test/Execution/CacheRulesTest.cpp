@@ -140,6 +140,30 @@ TEST(CacheRules, c9_lengths) {
               "more rows are appended than the ring holds");
 }
 
+TEST(CacheRules, c9_says_which_sequence) {
+  TestTensor rows = f32({2, 1, 2, 1}, {1, 2, 3, 4}),
+             cache = f32({2, 1, 3, 1}, {0, 0, 0, 0, 0, 0});
+  expectError(runEverywhere(writeAppend(""), {rows, cache, i32({0, 2})}),
+              "longer than the cache's capacity: sequence 1 has 2 rows and "
+              "would get 2 more, of at most 3");
+  expectError(runEverywhere(writeAppend(""), {rows, cache, i32({0, -1})}),
+              "from 0 to 2^61: got -1 for sequence 1");
+  expectError(runEverywhere(writeAppend("ring"),
+                            {f32({1, 1, 4, 1}, {1, 2, 3, 4}),
+                             f32({1, 1, 3, 1}, {0, 0, 0}), i32({0})}),
+              "than the ring holds: 4 rows to sequence 0, of at most 3");
+  auto append = [&](const std::vector<double> &pages) {
+    return runEverywhere(writeAppend(paged, pagedParameters),
+                         {f32({2, 1, 1, 1}, {1, 2}),
+                          f32({4, 1, 2, 1}, {0, 0, 0, 0, 0, 0, 0, 0}),
+                          i32({3, 2}), table({2, 2}, pages)});
+  };
+  expectError(append({0, 1, 2, 4}),
+              "not one of the cache's: [1, 1] is 4, of 4 pages");
+  expectError(append({0, 1, 2, 1}),
+              "in the used part of the table: [0, 1] is 1");
+}
+
 TEST(CacheRules, c9_pages) {
   string text = writeAppend(paged, pagedParameters);
   TestTensor rows = f32({2, 1, 1, 1}, {1, 2}),
