@@ -76,12 +76,14 @@ static MaybeError checkShape(const Parameter &parameter, const TensorView &view,
                      std::string(nameOf(view.type())) + ", expected " +
                      std::string(nameOf(parameter.type)),
                  {}};
+  if (view.rank() < 0 && !view.data())
+    return Error{describe() + ": the view has no data: its step is committed, "
+                              "or its cache has no such tensor",
+                 {}};
   if (view.rank() < 0)
     return Error{describe() + ": the view has more than " +
                      std::to_string(TensorView::maxRank) +
-                     " dimensions, not one stride for each size, or nothing "
-                     "to show: its step is committed, or its cache has no such "
-                     "tensor",
+                     " dimensions, or not one stride for each size",
                  {}};
   if (std::size_t(view.rank()) != parameter.shape.size())
     return Error{describe() + ": rank is " + std::to_string(view.rank()) +

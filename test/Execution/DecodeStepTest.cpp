@@ -294,10 +294,8 @@ std::vector<float> runLayer(const Engine &engine, ElementType type) {
     arguments[arguments.size() - 2] = step->lengths();
     EXPECT_NE(kernel->run(arguments, results)
                   .error()
-                  .message.find(
-                      "'lengths': the view has more than 8 dimensions, not one "
-                      "stride for each size, or nothing to show: its step is "
-                      "committed"),
+                  .message.find("'lengths': the view has no data: its step is "
+                                "committed"),
               std::string::npos);
   }
   return all;
