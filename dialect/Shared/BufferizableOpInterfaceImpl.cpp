@@ -160,6 +160,41 @@ struct AllFiniteOpInterface
   }
 };
 
+/// Is room of its own.
+struct KeptPacksOpInterface
+    : BufferizableOpInterface::ExternalModel<KeptPacksOpInterface,
+                                             KeptPacksOp> {
+  bool bufferizesToAllocation(Operation *, Value) const { return true; }
+  AliasingValueList getAliasingValues(Operation *, OpOperand &,
+                                      const AnalysisState &) const {
+    return {};
+  }
+  FailureOr<BufferLikeType> getBufferType(Operation *, Value value,
+                                          const BufferizationOptions &,
+                                          const BufferizationState &,
+                                          SmallVector<Value> &) const {
+    return cast<BufferLikeType>(getMemRefTypeWithStaticIdentityLayout(
+        cast<TensorType>(value.getType())));
+  }
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
+                          const BufferizationOptions &options,
+                          BufferizationState &state) const {
+    auto kept = cast<KeptPacksOp>(op);
+    if (isa<BaseMemRefType>(kept.getPacks().getType()))
+      return success(); // Already on buffers.
+    FailureOr<BufferLikeType> type =
+        bufferization::getBufferType(kept.getPacks(), options, state);
+    if (failed(type))
+      return failure();
+    SmallVector<Type> types(op->getResultTypes());
+    types[0] = *type;
+    auto buffered = KeptPacksOp::create(rewriter, op->getLoc(), types,
+                                        op->getOperands(), op->getAttrs());
+    replaceOpWithBufferizedValues(rewriter, op, buffered->getResults());
+    return success();
+  }
+};
+
 /// Is its table.
 struct WithBlockRangeOpInterface
     : BufferizableOpInterface::ExternalModel<WithBlockRangeOpInterface,
@@ -207,6 +242,7 @@ void mlir::attn::registerBufferizableOpInterfaceExternalModels(
         *context);
     DropoutOp::attachInterface<DestinationOpInterface<DropoutOp>>(*context);
     HeadNormOp::attachInterface<DestinationOpInterface<HeadNormOp>>(*context);
+    KeptPacksOp::attachInterface<KeptPacksOpInterface>(*context);
     MergeOp::attachInterface<DestinationOpInterface<MergeOp>>(*context);
     ProjectionOp::attachInterface<DestinationOpInterface<ProjectionOp>>(
         *context);

@@ -70,24 +70,15 @@ def PackInTiles : Pass<"attn-pack-in-tiles"> {
                            "::mlir::scf::SCFDialect"];
 }
 
-def PackRowsInTiles : Pass<"attn-pack-rows-in-tiles"> {
-  let summary = "Pack rows in the tiles that read them";
+def LowerKeptPacks : Pass<"attn-lower-kept-packs"> {
+  let summary = "Keep packs from one iteration of a parallel loop to the next";
   let description = [{
-    Where a parallel loop packs rows for one parallel loop over tiles of rows and
-    columns after it, which changes nothing that they are packed from, a tile packs
-    its own rows, unless the tile before it, on the same thread, was of the same
-    ones. The packs of a tile and which tile they are of are `attn.kept` from one
-    iteration to the next.
-
-    Packs of a tile must fit into the second-level cache, and those of all rows must
-    not be known to. Packs that several loops read are left alone, as each would pack
-    them again, and so are packs of f32, whose products take longer than what they
-    wait for.
+    An `attn.kept_packs` on buffers becomes an `attn.kept` allocation for packs, and
+    one for what they are packs of and which of them there are, with a few
+    comparisons of that with what the tile reads.
   }];
-  let dependentDialects = ["::mlir::affine::AffineDialect",
-                           "::mlir::arith::ArithDialect",
-                           "::mlir::memref::MemRefDialect",
-                           "::mlir::scf::SCFDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::memref::MemRefDialect"];
 }
 
 #endif // ATTN_MEMORY_PASSES_TD

@@ -62,7 +62,7 @@ static void addTileBufferStage(OpPassManager &pm) {
   pm.addNestedPass<func::FuncOp>(bufferization::createBufferLoopHoistingPass());
   pm.addPass(attn::createPrefetchTiles());
   pm.addPass(attn::createPackInTiles());
-  pm.addPass(attn::createPackRowsInTiles());
+  pm.addPass(attn::createLowerKeptPacks());
 }
 
 /// The tiles' operations on buffers to operations on vectors.

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "lib/Plan/PackPlan.h"
 #include "lib/Projection/ProjectionTiles.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -245,62 +246,128 @@ Value ProjectionTiles::getFewRows(int64_t capacity) {
                          {b.getAffineDimExpr(0), b.getAffineDimExpr(1)});
 }
 
+bool ProjectionTiles::isReadByOneLoop() {
+  OperandRange outs = op.getOuts();
+  linalg::GenericOp followed = epilogue ? epilogue->op : nullptr;
+  Value written = followed ? followed.getDpsInits()[0] : outs[0];
+  int64_t numColumns = op.getNumOutputFeatures()[0],
+          columns = *chooseTileColumns(op, outs[0], 0, lanes);
+  auto isOther = [&](Operation *user) {
+    auto reader = dyn_cast<ProjectionOp>(user);
+    return reader && reader != op && reader->getBlock() == op->getBlock() &&
+           llvm::none_of(others, [&](ProjectionTiles &other) {
+             return other.op == reader;
+           });
+  };
+  // Columns after the last whole block have a loop of their own. What a tile
+  // packs must not change meanwhile.
+  return isOneBatch && outs.size() == 1 && numColumns % columns == 0 &&
+         written != op.getInput() &&
+         llvm::none_of(op.getInput().getUsers(), isOther);
+}
+
+bool ProjectionTiles::packsInTiles() {
+  auto bits = int64_t(multiplied.getIntOrFloatBitWidth());
+  int64_t size = getRowsPerPack(),
+          bytes = size * numFeatures * numParts * bits / 8;
+  std::optional<int64_t> allBytes;
+  if (std::optional<int64_t> count = getConstantIntValue(numRows))
+    allBytes = int64_t(llvm::divideCeil(*count, size)) * bytes;
+  return choosePacksOfRows(bits, getPacksPerTile() * bytes, allBytes,
+                           isReadByOneLoop()) == Packs::kept;
+}
+
+SmallVector<OpFoldResult> ProjectionTiles::getPackSizes(OpFoldResult count) {
+  OpFoldResult size = index(getRowsPerPack());
+  if (!inPairs)
+    return {count, index(numFeatures), size};
+  return {count, index(numFeatures / kFeaturesPerTile), index(numParts), size,
+          index(kFeaturesPerTile)};
+}
+
 Value ProjectionTiles::packRows() {
   int64_t size = getRowsPerPack();
-  OpFoldResult zero = index(0), one = index(1);
-  AffineExpr i, n;
-  bindDims(b.getContext(), i, n);
-  OpFoldResult count = apply(i.ceilDiv(size), {numRows});
-  SmallVector<OpFoldResult> sizes = {count, index(numFeatures), index(size)};
-  if (inPairs)
-    sizes = {count, index(numFeatures / kFeaturesPerTile), index(numParts),
-             index(size), index(kFeaturesPerTile)};
+  OpFoldResult count = apply(b.getAffineDimExpr(0).ceilDiv(size), {numRows});
+  SmallVector<OpFoldResult> sizes = getPackSizes(count);
   Value packs = tensor::EmptyOp::create(b, loc, sizes, multiplied);
   auto loop = scf::ForallOp::create(b, loc, ArrayRef<OpFoldResult>{count},
                                     packs, /*mapping=*/std::nullopt);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
-  Value pack = loop.getInductionVars()[0];
-  OpFoldResult first = apply(i * size, {pack});
-  AffineExpr whole = b.getAffineConstantExpr(size);
-  OpFoldResult numRowsOfPack = minimum({whole, n - i * size}, {pack, numRows});
-  SmallVector<OpFoldResult> at(sizes.size(), zero), box(sizes);
-  at[0] = pack;
-  box[0] = one;
-  Value to =
-      slice(loop.getRegionIterArgs()[0], at, box, ArrayRef(box).drop_front());
-  Value packed;
-  if (inPairs) {
-    AffineExpr t, m, c;
-    bindDims(b.getContext(), t, m, c);
-    Value tiles =
-        expand(getRows(first, numRowsOfPack, size), 1, kFeaturesPerTile);
-    packed = to;
-    for (int64_t part = 0; part < numParts; ++part) {
-      ArrayRef all = ArrayRef(sizes).drop_front();
-      SmallVector<OpFoldResult> corner(all.size(), zero), onePart(all);
-      corner[1] = index(part);
-      onePart[1] = one;
-      onePart[2] = numRowsOfPack;
-      SmallVector<OpFoldResult> kept(onePart);
-      kept.erase(kept.begin() + 1);
-      Value partOfPack = slice(packed, corner, onePart, kept);
-      partOfPack =
-          convertElements(tiles, partOfPack, {m, t, c},
-                          numParts > 1 ? std::optional(part) : std::nullopt);
-      packed = insert(partOfPack, packed, corner, onePart);
-    }
-  } else {
-    Value rows = gatherRows(first, numRowsOfPack, size);
-    packed =
-        linalg::TransposeOp::create(b, loc, rows, to, ArrayRef<int64_t>{1, 0})
-            ->getResult(0);
-  }
-  SmallVector<OpFoldResult> strides(at.size(), one);
+  Value number = loop.getInductionVars()[0];
+  Value all = loop.getRegionIterArgs()[0];
+  SmallVector<OpFoldResult> at(sizes.size(), index(0)),
+      strides(sizes.size(), index(1));
+  at[0] = number;
+  sizes[0] = index(1);
+  Value packed =
+      emitPack(number, slice(all, at, sizes, ArrayRef(sizes).drop_front()));
   b.setInsertionPointToStart(loop.getTerminator().getBody());
-  tensor::ParallelInsertSliceOp::create(
-      b, loc, packed, loop.getRegionIterArgs()[0], at, box, strides);
+  tensor::ParallelInsertSliceOp::create(b, loc, packed, all, at, sizes,
+                                        strides);
   return loop.getResult(0);
+}
+
+Value ProjectionTiles::keepPacksOfTile(OpFoldResult tile) {
+  int64_t perTile = getPacksPerTile();
+  AffineExpr i, n;
+  bindDims(b.getContext(), i, n);
+  OpFoldResult first = apply(i * perTile, {tile}),
+               count = minimum({b.getAffineConstantExpr(perTile),
+                                n.ceilDiv(getRowsPerPack()) - i * perTile},
+                               {tile, numRows});
+  SmallVector<OpFoldResult> sizes = getPackSizes(index(perTile));
+  Type index = b.getIndexType();
+  auto kept = KeptPacksOp::create(
+      b, loc,
+      TypeRange{RankedTensorType::get(getShape(sizes), multiplied), index,
+                index, index},
+      getValueOrCreateConstantIndexOp(b, loc, first),
+      getValueOrCreateConstantIndexOp(b, loc, count), /*of=*/ValueRange(),
+      /*most=*/Value());
+  sizes[0] = b.getIndexAttr(1);
+  auto pack = [&](Value number, ValueRange packs) -> SmallVector<Value> {
+    SmallVector<OpFoldResult> at(sizes.size(), b.getIndexAttr(0));
+    at[0] = apply(i - n * perTile, {number, tile});
+    Value to = slice(packs[0], at, sizes, ArrayRef(sizes).drop_front());
+    return {insert(emitPack(number, to), packs[0], at, sizes)};
+  };
+  return forEach(kept.getFrom(), kept.getTo(), 1, kept.getPacks(), pack)[0];
+}
+
+Value ProjectionTiles::emitPack(Value number, Value to) {
+  int64_t size = getRowsPerPack();
+  OpFoldResult zero = index(0), one = index(1);
+  AffineExpr i, n;
+  bindDims(b.getContext(), i, n);
+  OpFoldResult first = apply(i * size, {number});
+  OpFoldResult numRowsOfPack =
+      minimum({b.getAffineConstantExpr(size), n - i * size}, {number, numRows});
+  if (!inPairs) {
+    Value rows = gatherRows(first, numRowsOfPack, size);
+    return linalg::TransposeOp::create(b, loc, rows, to,
+                                       ArrayRef<int64_t>{1, 0})
+        ->getResult(0);
+  }
+  AffineExpr t, m, c;
+  bindDims(b.getContext(), t, m, c);
+  Value tiles =
+      expand(getRows(first, numRowsOfPack, size), 1, kFeaturesPerTile);
+  SmallVector<OpFoldResult> all = getPackSizes(one);
+  all.erase(all.begin());
+  for (int64_t part = 0; part < numParts; ++part) {
+    SmallVector<OpFoldResult> corner(all.size(), zero), onePart(all);
+    corner[1] = index(part);
+    onePart[1] = one;
+    onePart[2] = numRowsOfPack;
+    SmallVector<OpFoldResult> kept(onePart);
+    kept.erase(kept.begin() + 1);
+    Value partOfPack =
+        convertElements(tiles, slice(to, corner, onePart, kept), {m, t, c},
+                        numParts > 1 ? std::optional(part) : std::nullopt);
+    to = insert(partOfPack, to, corner, onePart);
+  }
+  return to;
 }
 
 Value ProjectionTiles::expand(Value tensor, unsigned dim, int64_t inner) {

@@ -155,8 +155,10 @@ Value ProjectionTiles::emitTile(const Tile &tile, Value outTile) {
                                zero, zero},
                    sizes[] = {one, one, box[0], box[1]};
       Value part = hasOneBlock ? sums : slice(sums, corner, sizes, box);
-      part = multiplyPack(apply(i + j.floorDiv(size), {pack, tile.row}), at,
-                          count, columns, part, isFirst);
+      OpFoldResult number = hasPacksOfTile
+                                ? OpFoldResult(pack)
+                                : apply(i + j.floorDiv(size), {pack, tile.row});
+      part = multiplyPack(number, at, count, columns, part, isFirst);
       // Before its place changes, or it would have another one.
       if (isLast)
         outTile =
@@ -313,6 +315,8 @@ Value ProjectionTiles::emitResult(Value out, int64_t first, int64_t fewRows) {
                          : numRows,
               /*isOneTile=*/splitsRows,
               /*firstColumn=*/zero};
+    if (!rows)
+      setPacksOfTile(keepPacksOfTile(row));
     auto [outTile, box] = emitRows(tile);
     SmallVector<OpFoldResult> strides(box.offsets.size(), index(1));
     b.setInsertionPointToStart(loop.getTerminator().getBody());
@@ -340,15 +344,25 @@ Value ProjectionTiles::emitResult(Value out, int64_t first, int64_t fewRows) {
 
 ProjectionRows ProjectionTiles::prepare(OpFoldResult count, int64_t most) {
   setRows(count, most);
-  return {count, most, most > 0 ? getFewRows(most) : packRows()};
+  if (most > 0)
+    return {count, most, getFewRows(most)};
+  return {count, most, packsInTiles() ? Value() : packRows()};
 }
 
 void ProjectionTiles::use(const ProjectionRows &prepared) {
   setRows(prepared.count, prepared.most);
   rows = prepared.rows;
+  hasPacksOfTile = false;
   weight = inPairs && !hasPairs ? convertToPairs() : op.getWeight();
   for (ProjectionTiles &other : others)
     other.use(prepared);
+}
+
+void ProjectionTiles::setPacksOfTile(Value packs) {
+  rows = packs;
+  hasPacksOfTile = true;
+  for (ProjectionTiles &other : others)
+    other.setPacksOfTile(packs);
 }
 
 SmallVector<Value> ProjectionTiles::emit(const ProjectionRows &prepared,

@@ -33,6 +33,7 @@ struct ProjectionRows {
   OpFoldResult count;
   /// The most that there can be if all are in each tile; 0 if they are packed.
   int64_t most;
+  /// Null: tiles pack their own.
   Value rows;
 };
 
@@ -143,8 +144,20 @@ private:
   /// All rows as a matrix: of bf16 where they are multiplied in pairs and have
   /// no parts, else of f32.
   Value getFewRows(int64_t capacity);
-  /// All rows in packs: (packs, K, rows), or (packs, K / 32, parts, rows, 32).
+  /// Whether one parallel loop over tiles of rows reads what is prepared.
+  bool isReadByOneLoop();
+  bool packsInTiles();
+  /// Sizes of `count` packs: (count, K, rows), or (count, K / 32, parts, rows,
+  /// 32).
+  SmallVector<OpFoldResult> getPackSizes(OpFoldResult count);
+  /// The rows of pack `number` in the place of `to`.
+  Value emitPack(Value number, Value to);
+  /// All rows in packs.
   Value packRows();
+  /// Those of tile `tile` of rows, at its beginning.
+  Value keepPacksOfTile(OpFoldResult tile);
+  /// From now on emits code for a tile that has these.
+  void setPacksOfTile(Value packs);
 
   /// The weight's panels in pairs of bf16, computed in parallel; none if there
   /// are no rows.
@@ -239,8 +252,9 @@ private:
   OpFoldResult numRows;
   /// The weight, or its pairs.
   Value weight;
-  /// All rows, as they were prepared.
+  /// All rows, as they were prepared, or those of the tile.
   Value rows;
+  bool hasPacksOfTile = false;
 };
 
 /// Replaces a projection by parallel tiles of columns, computed in f32 by

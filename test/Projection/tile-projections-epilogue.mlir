@@ -8,11 +8,11 @@
 // CHECK-LABEL: func.func @residual(
 // CHECK-SAME: %[[X:[^:]*]]: tensor<1x?x64xbf16>, %[[W:[^:]*]]: tensor<4x32x32x2xbf16>, %[[R:[^:]*]]: tensor<1x?x128xf32>, %[[F:[^:]*]]: tensor<128xf32>
 // CHECK: %[[OUT:.*]] = tensor.empty(%{{.*}}) : tensor<1x?x128xf32>
-// CHECK: scf.forall {{.*}} -> (tensor<?x2x1x32x32xbf16>)
 // CHECK: %[[FEW:.*]] = scf.forall {{.*}} shared_outs(%{{.*}} = %[[OUT]])
 // CHECK: tensor.extract_slice %[[R]][0, 0, %{{.*}}] [1, %{{.*}}, 32] [1, 1, 1] : tensor<1x?x128xf32> to tensor<?x32xf32>
 // CHECK: tensor.extract_slice %[[F]][%{{.*}}] [32] [1]
 // CHECK: %[[MANY:.*]] = scf.forall (%[[TILE:[^ ]*]]) in {{.*}} shared_outs(%{{.*}} = %[[FEW]])
+// CHECK: attn.kept_packs{{.*}} : tensor<8x2x1x32x32xbf16>
 // CHECK: scf.for %[[BLOCK:[^ ]*]] = %c0 to %c4
 // CHECK: scf.for %[[PACK:[^ ]*]] =
 // CHECK-DAG: %[[ROW:.*]] = affine.apply affine_map<(d0, d1) -> (d0 * 256 + d1 * 32)>(%[[TILE]], %[[PACK]])

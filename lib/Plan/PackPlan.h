@@ -1,0 +1,35 @@
+//===- PackPlan.h - Where packs are made ------------------------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_PLAN_PACKPLAN_H
+#define ATTN_PLAN_PACKPLAN_H
+
+#include <cstdint>
+#include <optional>
+
+namespace mlir::attn {
+
+/// Where packs are made of what tiles read.
+enum class Packs {
+  block,  ///< In each block that reads them.
+  shared, ///< In a parallel loop before that over tiles, for all of them.
+  kept, ///< In the tiles, each of which keeps them for the next of its thread.
+};
+
+/// Packs of the rows of a projection, of numbers of `bits`: those of a tile
+/// have `tileBytes`, and all of them `allBytes`, if that is known. `hasOneLoop`
+/// tells whether one parallel loop over tiles of rows reads them.
+Packs choosePacksOfRows(int64_t bits, int64_t tileBytes,
+                        std::optional<int64_t> allBytes, bool hasOneLoop);
+
+/// Packs of the values of attention in pairs. `movesOn` tells whether what a
+/// tile sees of a head begins further on for later tiles.
+Packs choosePacksOfValues(bool hasOneTile, bool movesOn);
+
+} // namespace mlir::attn
+
+#endif // ATTN_PLAN_PACKPLAN_H

@@ -1,0 +1,39 @@
+// RUN: attn-opt %s -split-input-file -verify-diagnostics
+
+func.func @no_most(%first: index, %count: index) {
+  // expected-error @below {{'attn.kept_packs' op operand 'most': expected it with a dynamic number of packs, got 'tensor<?x64x32xbf16>'}}
+  %0:4 = attn.kept_packs [%first, %count] : tensor<?x64x32xbf16>
+  return
+}
+
+// -----
+
+func.func @most(%first: index, %count: index) {
+  // expected-error @below {{'attn.kept_packs' op operand 'most': expected a dynamic number of packs, got 'tensor<8x64x32xbf16>'}}
+  %0:4 = attn.kept_packs [%first, %count] most(%count) : tensor<8x64x32xbf16>
+  return
+}
+
+// -----
+
+func.func @overlap(%first: index, %count: index) {
+  // expected-error @below {{'attn.kept_packs' op attribute 'overlap': expected 0 without 'most', got 1}}
+  %0:4 = attn.kept_packs [%first, %count] overlap 1 : tensor<8x64x32xbf16>
+  return
+}
+
+// -----
+
+func.func @negative_overlap(%first: index, %count: index) {
+  // expected-error @below {{'attn.kept_packs' op attribute 'overlap': expected 0 or more, got -1}}
+  %0:4 = attn.kept_packs [%first, %count] most(%count) overlap -1 : tensor<?x64x32xbf16>
+  return
+}
+
+// -----
+
+func.func @pack(%first: index, %count: index) {
+  // expected-error @below {{'attn.kept_packs' op result 'packs': expected a number of packs of static sizes, got 'tensor<8x?x32xbf16>'}}
+  %0:4 = attn.kept_packs [%first, %count] : tensor<8x?x32xbf16>
+  return
+}
