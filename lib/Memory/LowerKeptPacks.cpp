@@ -22,7 +22,7 @@
 
 #include "lib/Kernel/KeptBuffers.h"
 #include "lib/Memory/Passes.h"
-#include "lib/Plan/TileSizes.h"
+#include "lib/Plan/CacheLine.h"
 
 #include "dialect/AttnOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

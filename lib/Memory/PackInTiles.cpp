@@ -31,7 +31,7 @@
 #include "lib/Memory/Passes.h"
 #include "lib/Memory/SharedPacks.h"
 #include "lib/Memory/SpreadPrefetch.h"
-#include "lib/Plan/TileSizes.h"
+#include "lib/Plan/CacheLine.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"

@@ -8,7 +8,7 @@
 
 #include "lib/Memory/PackRing.h"
 #include "lib/Kernel/KeptBuffers.h"
-#include "lib/Plan/TileSizes.h"
+#include "lib/Plan/CacheLine.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

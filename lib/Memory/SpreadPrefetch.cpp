@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Memory/SpreadPrefetch.h"
-#include "lib/Plan/TileSizes.h"
+#include "lib/Plan/CacheLine.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -7,7 +7,7 @@
 
 #include "lib/MultiToken/PanelLowering.h"
 #include "lib/MultiToken/Passes.h"
-#include "lib/Plan/OptionChecks.h"
+#include "lib/Plan/Plan.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -289,23 +289,22 @@ StringRef findObstacle(MultiTokenAttentionOp op) {
 
 struct MultiTokenToPanels
     : attn::impl::MultiTokenToPanelsBase<MultiTokenToPanels> {
-  using MultiTokenToPanelsBase::MultiTokenToPanelsBase;
-
   void runOnOperation() override {
-    if (failed(reportOptions(getOperation(),
-                             {checkRange(tileRows, 1, kMostOfTile)})))
-      return signalPassFailure();
     SmallVector<MultiTokenAttentionOp> ops;
     getOperation()->walk([&](MultiTokenAttentionOp op) { ops.push_back(op); });
     IRRewriter rewriter(&getContext());
     for (MultiTokenAttentionOp op : ops) {
-      if (StringRef obstacle = findObstacle(op); !obstacle.empty()) {
+      PlanAttr plan = getPlan(op);
+      StringRef obstacle = findObstacle(op);
+      if (!plan || !obstacle.empty()) {
         op.emitRemark() << "is lowered by the reference path, because "
-                        << obstacle;
+                        << (obstacle.empty() ? "it has no attn.plan"
+                                             : obstacle);
         continue;
       }
       rewriter.setInsertionPoint(op);
-      rewriter.replaceOp(op, PanelLowering(op, rewriter, tileRows).emit());
+      rewriter.replaceOp(op,
+                         PanelLowering(op, rewriter, plan.getRows()).emit());
     }
   }
 };

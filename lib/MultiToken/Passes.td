@@ -14,8 +14,8 @@ def MultiTokenToPanels : Pass<"attn-multi-token-to-panels"> {
   let summary = "Lower attn.multi_token_attention to parallel panels";
   let description = [{
     Each `attn.multi_token_attention` becomes an `scf.forall` over batch entries,
-    groups of heads that are mixed with each other, and tiles of rows of the
-    output. An iteration computes panels `(heads, rows, keys)` of f32: the scores of
+    groups of heads that are mixed with each other, and tiles of at most the `rows`
+    of its `attn.plan`. An iteration computes panels `(heads, rows, keys)` of f32: the scores of
     its rows and of those before them that convolutions see, with the keys that a
     row of them may see, or with a chunk of them after the other. Keys are
     transposed before, once, to blocks of 64. Every step is a linalg op on such a
@@ -25,10 +25,6 @@ def MultiTokenToPanels : Pass<"attn-multi-token-to-panels"> {
     Ops of f64, with dropout, and with regions that load or may have no value are
     left to the reference lowering, with a remark.
   }];
-  let options = [
-    Option<"tileRows", "tile-rows", "int64_t", "64",
-           "Rows of the output of a tile at most">
-  ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect",
     "::mlir::bufferization::BufferizationDialect",

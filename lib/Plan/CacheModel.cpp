@@ -47,6 +47,13 @@ int64_t CacheModel::getChunk() const {
   return kBlocks * getKeys();
 }
 
+CacheModel::ProjectionSizes
+CacheModel::getProjectionSizes(bool inPairs, int64_t numParts) const {
+  if (!inPairs)
+    return {.rows = 384, .columns = 256, .features = 384};
+  return {.rows = 256, .columns = numParts > 1 ? 768 : 512, .features = 640};
+}
+
 int64_t CacheModel::getResidentBytes() const {
   return target.getL2Bytes() * 5 / 8;
 }

@@ -43,6 +43,15 @@ public:
   /// Keys of a chunk: so many blocks that merging its state with others takes
   /// no time to speak of.
   int64_t getChunk() const;
+  /// Of a tile of a projection, and features of a block.
+  struct ProjectionSizes {
+    int64_t rows, columns, features;
+  };
+  /// Sums of a tile stay in the second level, so that rows and weights are read
+  /// from beyond it once for so many of the other; what a block of features has
+  /// of a panel of the weight stays in the first or the second while all rows
+  /// of the tile are multiplied by it.
+  ProjectionSizes getProjectionSizes(bool inPairs, int64_t numParts) const;
   /// Bytes of what stays in the second level while other operands go by: the
   /// rest is for two blocks of those, and for sums.
   int64_t getResidentBytes() const;

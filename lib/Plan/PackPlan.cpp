@@ -6,18 +6,18 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Plan/PackPlan.h"
-#include "lib/Plan/TileSizes.h"
 
 using namespace mlir::attn;
 
 Packs mlir::attn::choosePacksOfRows(int64_t bits, int64_t tileBytes,
                                     std::optional<int64_t> allBytes,
-                                    bool hasOneLoop) {
+                                    bool hasOneLoop, const CacheModel &model) {
   // Each of several loops would pack them again. Products of f32 take longer
   // than what they wait for. What fits into the second-level cache as a whole
   // stays there, and what of a tile does not, has left it.
-  bool isBetterKept = hasOneLoop && bits <= 16 && tileBytes <= kMostPackBytes &&
-                      !(allBytes && *allBytes <= kMostPackBytes);
+  int64_t most = model.getResidentBytes();
+  bool isBetterKept = hasOneLoop && bits <= 16 && tileBytes <= most &&
+                      !(allBytes && *allBytes <= most);
   return isBetterKept ? Packs::kept : Packs::shared;
 }
 

@@ -8,6 +8,8 @@
 #ifndef ATTN_PLAN_PACKPLAN_H
 #define ATTN_PLAN_PACKPLAN_H
 
+#include "lib/Plan/CacheModel.h"
+
 #include <cstdint>
 #include <optional>
 
@@ -24,7 +26,8 @@ enum class Packs {
 /// have `tileBytes`, and all of them `allBytes`, if that is known. `hasOneLoop`
 /// tells whether one parallel loop over tiles of rows reads them.
 Packs choosePacksOfRows(int64_t bits, int64_t tileBytes,
-                        std::optional<int64_t> allBytes, bool hasOneLoop);
+                        std::optional<int64_t> allBytes, bool hasOneLoop,
+                        const CacheModel &model);
 
 /// Packs of the values of attention in pairs. `movesOn` tells whether what a
 /// tile sees of a head begins further on for later tiles.

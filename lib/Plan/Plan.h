@@ -37,6 +37,27 @@ FailureOr<PlanAttr> planAttention(AttentionOp op,
                                   Machine machine = Machine::CPU,
                                   int64_t length = ShapedType::kDynamic);
 
+/// Features of a tile of 16 pairs of bf16, 64 bytes.
+inline constexpr int64_t kFeaturesPerTile = 32;
+
+/// Columns of the tiles of a result whose columns begin at `first` in the
+/// weight, a multiple of `lanes`: each tile lies in one head and one panel.
+/// None if there is no such number.
+std::optional<int64_t> chooseTileColumns(ProjectionOp op, Value out,
+                                         int64_t first, int64_t lanes);
+
+/// Parts of bf16 that a number of the input is the sum of, where it is
+/// multiplied in pairs.
+int64_t countParts(ProjectionOp op);
+
+/// The same of projections, whose plan is that of many rows.
+StringRef findObstacle(ProjectionOp op);
+FailureOr<PlanAttr> planProjection(ProjectionOp op);
+
+/// The same of multi-token attention, of which only the rows of a tile are
+/// planned.
+FailureOr<PlanAttr> planMultiToken(MultiTokenAttentionOp op);
+
 /// The plan that `attn-plan` attached to `op`; null if it has none.
 PlanAttr getPlan(Operation *op);
 

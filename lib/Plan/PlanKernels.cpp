@@ -22,13 +22,21 @@ struct PlanKernels : attn::impl::PlanKernelsBase<PlanKernels> {
 
   void runOnOperation() override {
     Machine machine = workgroups ? Machine::GPU : Machine::CPU;
-    WalkResult result = getOperation()->walk([&](AttentionOp op) {
-      if (!findObstacle(op).empty())
-        return WalkResult::advance();
-      FailureOr<PlanAttr> plan = planAttention(op, machine);
-      if (failed(plan))
-        return WalkResult::interrupt();
-      op->setAttr(PlanAttr::kName, *plan);
+    auto attach = [](Operation *op, FailureOr<PlanAttr> plan) {
+      if (succeeded(plan))
+        op->setAttr(PlanAttr::kName, *plan);
+      return WalkResult(plan);
+    };
+    WalkResult result = getOperation()->walk([&](Operation *op) {
+      if (auto attention = dyn_cast<AttentionOp>(op))
+        if (findObstacle(attention).empty())
+          return attach(op, planAttention(attention, machine));
+      if (auto projection = dyn_cast<ProjectionOp>(op))
+        if (machine == Machine::CPU && findObstacle(projection).empty())
+          return attach(op, planProjection(projection));
+      if (auto multiToken = dyn_cast<MultiTokenAttentionOp>(op))
+        if (machine == Machine::CPU)
+          return attach(op, planMultiToken(multiToken));
       return WalkResult::advance();
     });
     if (result.wasInterrupted())

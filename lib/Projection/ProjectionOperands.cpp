@@ -274,7 +274,8 @@ bool ProjectionTiles::packsInTiles() {
   if (std::optional<int64_t> count = getConstantIntValue(numRows))
     allBytes = int64_t(llvm::divideCeil(*count, size)) * bytes;
   return choosePacksOfRows(bits, getPacksPerTile() * bytes, allBytes,
-                           isReadByOneLoop()) == Packs::kept;
+                           isReadByOneLoop(),
+                           CacheModel(getTarget(op))) == Packs::kept;
 }
 
 SmallVector<OpFoldResult> ProjectionTiles::getPackSizes(OpFoldResult count) {

@@ -7,7 +7,7 @@
 
 #include "lib/Projection/ProjectionTiles.h"
 
-#include "lib/Plan/TileSizes.h"
+#include "lib/Plan/CacheModel.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -16,28 +16,15 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
-#include <numeric>
-
 using namespace mlir;
 using namespace mlir::attn;
 
-/// Columns that are multiplied at once: four vectors of 16 lanes, a block of
-/// registers.
-static constexpr int64_t mostColumns = 64;
 /// Rows that are packed together: those of a block of registers, or of tile
 /// registers.
 static constexpr int64_t rowsPerPack = 6, rowsPerPackInPairs = 32;
-/// Features of a block. What it has of the weight stays in the first or second
-/// level of the caches while all packs of a tile are multiplied by it.
-static constexpr int64_t featuresPerBlock = 384, featuresPerBlockInPairs = 640;
 /// Features of a block of few rows, which the second-level cache has room for,
 /// and for the next one, which is fetched meanwhile.
 static constexpr int64_t featuresPerFewBlock = 2048;
-/// Rows and columns of a tile, whose sums stay in the second-level cache, so
-/// that rows and weights are read from beyond it once for so many of the other.
-static constexpr int64_t rowsPerTile = 384, columnsPerTile = 256,
-                         rowsPerTileInPairs = 256, columnsPerTileInPairs = 512,
-                         rowsPerTileInParts = 256, columnsPerTileInParts = 768;
 
 /// As many of `count` in each part as make the fewest parts of at most `most`,
 /// of about the same size.
@@ -47,46 +34,25 @@ static int64_t divideEvenly(int64_t count, int64_t most) {
   return int64_t(llvm::divideCeil(count, parts));
 }
 
-std::optional<int64_t> attn::chooseTileColumns(ProjectionOp op, Value out,
-                                               int64_t first, int64_t lanes) {
-  auto type = cast<ShapedType>(out.getType());
-  int64_t common = type.getRank() == 4 ? type.getDimSize(3) : 0;
-  if (op.isPacked())
-    common = std::gcd(std::gcd(common, op.getPanelWidth()), first);
-  for (int64_t n = mostColumns / lanes * lanes; n >= lanes; n -= lanes)
-    if (common % n == 0)
-      return n;
-  return std::nullopt;
-}
-
-ProjectionTiles::ProjectionTiles(OpBuilder &b, ProjectionOp op, int64_t lanes,
-                                 PairsOfProjections pairs,
+ProjectionTiles::ProjectionTiles(OpBuilder &b, ProjectionOp op,
                                  const ProjectionEpilogue *epilogue)
-    : b(b), loc(op.getLoc()), op(op), lanes(lanes),
+    : b(b), loc(op.getLoc()), op(op), plan(getPlan(op)), lanes(plan.getLanes()),
       numFeatures(op.getNumInputFeatures()),
       isOneBatch(op.getInputType().getDimSize(0) == 1), epilogue(epilogue) {
   if (epilogue)
     for (OpOperand *operand : epilogue->others)
-      others.emplace_back(b, epilogue->getProjection(operand), lanes, pairs);
-  Type input = op.getInputType().getElementType(),
-       weight = op.getWeightType().getElementType();
-  hasPairs = pairs != PairsOfProjections::none && op.isInPairs() &&
-             weight.isBF16() && numFeatures % kFeaturesPerTile == 0;
-  // Parts pay for a conversion in tiles alone.
-  makesPairs = !hasPairs && op.isPacked() &&
-               (weight.isBF16() || weight.isInteger(8)) &&
-               numFeatures % kFeaturesPerTile == 0 &&
-               (pairs == PairsOfProjections::inTiles ||
-                (pairs == PairsOfProjections::inVectors && input.isBF16()));
+      others.emplace_back(b, epilogue->getProjection(operand));
+  bool isInPairs = *plan.getLayout() == OnlineLayout::Pairs;
+  hasPairs = isInPairs && op.isInPairs() &&
+             op.getWeightType().getElementType().isBF16();
+  makesPairs = isInPairs && !hasPairs;
 }
 
 void ProjectionTiles::setRows(OpFoldResult count, int64_t most) {
   numRows = count;
   inPairs = hasPairs || (makesPairs && most == 0);
   multiplied = inPairs ? Type(b.getBF16Type()) : Type(b.getF32Type());
-  // bf16 has 8 bits, f16 11 and f32 24.
-  Type input = op.getInputType().getElementType();
-  numParts = !inPairs || input.isBF16() ? 1 : input.isF16() ? 2 : 3;
+  numParts = inPairs ? countParts(op) : 1;
 }
 
 int64_t ProjectionTiles::getStepsOfBlock(int64_t most) {
@@ -130,8 +96,8 @@ Value ProjectionTiles::emitFewRows(const Tile &tile, int64_t mostRows,
 
 Value ProjectionTiles::emitTile(const Tile &tile, Value outTile) {
   int64_t size = getRowsPerPack(), steps = getNumSteps(),
-          most = inPairs ? featuresPerBlockInPairs / kFeaturesPerTile
-                         : featuresPerBlock;
+          most = inPairs ? plan.getFeatures() / kFeaturesPerTile
+                         : plan.getFeatures();
   int64_t step = getStepsOfBlock(most);
   OpFoldResult zero = index(0), one = index(1);
   OpFoldResult box[] = {index(size), index(tile.numColumns)};
@@ -199,7 +165,7 @@ Value ProjectionTiles::emitTile(const Tile &tile, Value outTile) {
 bool ProjectionTiles::keepsRowsOfTile() {
   return inPairs && numParts == 1 &&
          getPacksPerTile() * getRowsPerPack() * numFeatures * 2 <=
-             kMostPackBytes;
+             CacheModel(getTarget(op)).getResidentBytes();
 }
 
 ProjectionTiles::Box ProjectionTiles::getBox(const Tile &tile) {
@@ -224,10 +190,8 @@ ProjectionTiles::Box ProjectionTiles::getBox(const Tile &tile) {
 }
 
 int64_t ProjectionTiles::getPacksPerTile() {
-  int64_t most = numParts > 1 ? rowsPerTileInParts
-                 : inPairs    ? rowsPerTileInPairs
-                              : rowsPerTile;
-  int64_t size = getRowsPerPack(), packs = most / size;
+  int64_t size = getRowsPerPack(),
+          packs = std::max<int64_t>(plan.getRows() / size, 1);
   if (std::optional<int64_t> rows = getConstantIntValue(numRows))
     return divideEvenly(int64_t(llvm::divideCeil(*rows, size)), packs);
   return packs;
@@ -257,12 +221,9 @@ Value ProjectionTiles::emitResult(Value out, int64_t first, int64_t fewRows) {
               headSize ? type.getDimSize(1) * headSize : type.getDimSize(2);
   int64_t columns = *chooseTileColumns(op, out, first, lanes);
   int64_t whole = features / columns, rest = features % columns;
-  int64_t mostBlocks = fewRows > 0
-                           ? 1
-                           : chooseBlocks(whole, columns, headSize,
-                                          numParts > 1 ? columnsPerTileInParts
-                                          : inPairs    ? columnsPerTileInPairs
-                                                       : columnsPerTile);
+  int64_t mostBlocks =
+      fewRows > 0 ? 1
+                  : chooseBlocks(whole, columns, headSize, plan.getColumns());
   int64_t mostRows = getPacksPerTile() * getRowsPerPack();
   AffineExpr i, n;
   bindDims(b.getContext(), i, n);

@@ -8,6 +8,7 @@
 #ifndef ATTN_PROJECTION_PROJECTIONTILES_H
 #define ATTN_PROJECTION_PROJECTIONTILES_H
 
+#include "lib/Plan/Plan.h"
 #include "lib/Projection/ProjectionEpilogue.h"
 
 #include "mlir/IR/Builders.h"
@@ -21,12 +22,6 @@ class RewriterBase;
 
 namespace mlir::attn {
 
-/// Columns of the tiles of a result whose columns begin at `first` in the
-/// weight, a multiple of `lanes`: each tile lies in one head and one panel.
-/// None if there is no such number.
-std::optional<int64_t> chooseTileColumns(ProjectionOp op, Value out,
-                                         int64_t first, int64_t lanes);
-
 /// Rows of a projection's input as its tiles read them.
 struct ProjectionRows {
   /// How many there are: all of them or none.
@@ -37,9 +32,6 @@ struct ProjectionRows {
   Value rows;
 };
 
-/// What pairs of bf16 are multiplied by, if they are.
-enum class PairsOfProjections { none, inVectors, inTiles };
-
 /// Rows of inputs that were prepared in a block, for operations after it there
 /// that have the same `getForm`.
 using PreparedRows = llvm::DenseMap<std::tuple<Block *, Value, unsigned>,
@@ -49,9 +41,9 @@ using PreparedRows = llvm::DenseMap<std::tuple<Block *, Value, unsigned>,
 /// token: `row = b * S + s`.
 class ProjectionTiles {
 public:
-  /// `epilogue`, if there is one, is computed instead of the result.
-  ProjectionTiles(OpBuilder &b, ProjectionOp op, int64_t lanes,
-                  PairsOfProjections pairs,
+  /// `op` has a plan. `epilogue`, if there is one, is computed instead of the
+  /// result.
+  ProjectionTiles(OpBuilder &b, ProjectionOp op,
                   const ProjectionEpilogue *epilogue = nullptr);
 
   /// B * S.
@@ -65,9 +57,6 @@ public:
   SmallVector<Value> emit(const ProjectionRows &prepared, ValueRange outs);
 
 private:
-  /// Features of a tile of 16 pairs of bf16, 64 bytes.
-  static constexpr int64_t kFeaturesPerTile = 32;
-
   /// What is computed at once: `numBlocks` blocks of columns of a result from
   /// `column` on, which the weight has from `first + column` on, for some rows.
   struct Tile {
@@ -234,6 +223,7 @@ private:
   OpBuilder &b;
   Location loc;
   ProjectionOp op;
+  PlanAttr plan;
   int64_t lanes;
   int64_t numFeatures;
   bool isOneBatch;
@@ -257,15 +247,12 @@ private:
   bool hasPacksOfTile = false;
 };
 
-/// Replaces a projection by parallel tiles of columns, computed in f32 by
-/// vectors of `lanes`, or where it can be, in the `pairs` of bf16 that there
-/// are. Rows are those that operations before it in the block have `prepared`
-/// of the same input. An `epilogue`, before which its projections are, is
-/// replaced as well. Fails, without a change, if the op can not be tiled.
-LogicalResult tileProjection(RewriterBase &rewriter, ProjectionOp op,
-                             int64_t lanes, PairsOfProjections pairs,
-                             PreparedRows &prepared,
-                             const ProjectionEpilogue *epilogue = nullptr);
+/// Replaces a projection by the parallel tiles that its plan says. Rows are
+/// those that operations before it in the block have `prepared` of the same
+/// input. An `epilogue`, before which its projections are, is replaced as well.
+void tileProjection(RewriterBase &rewriter, ProjectionOp op,
+                    PreparedRows &prepared,
+                    const ProjectionEpilogue *epilogue = nullptr);
 
 } // namespace mlir::attn
 

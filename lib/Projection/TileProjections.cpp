@@ -12,7 +12,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialect/Plan/Target.h"
 #include "lib/Projection/Passes.h"
 #include "lib/Projection/ProjectionTiles.h"
 
@@ -35,22 +34,6 @@ using namespace mlir::attn;
 /// for packing them.
 static constexpr int64_t mostFewRows = 16;
 
-/// Why the op cannot be tiled; empty if it can.
-static StringRef findObstacle(ProjectionOp op, int64_t lanes) {
-  if (op.getAccumulationType().isF64())
-    return "its element type is f64";
-  if (op->getNumResults() == 0)
-    return "it is on memrefs";
-  int64_t column = 0;
-  for (auto [out, features] :
-       llvm::zip(op.getOuts(), op.getNumOutputFeatures())) {
-    if (!chooseTileColumns(op, out, column, lanes))
-      return "its heads or panels do not fill vectors";
-    column += features;
-  }
-  return "";
-}
-
 /// The rows of an input: of a number that is not static, few rows and many, of
 /// which one has none. An scf.if would give its results buffers.
 static SmallVector<ProjectionRows, 2> prepareRows(OpBuilder &b, Location loc,
@@ -68,14 +51,11 @@ static SmallVector<ProjectionRows, 2> prepareRows(OpBuilder &b, Location loc,
   return {tiles.prepare(few, mostFewRows), tiles.prepare(many, 0)};
 }
 
-LogicalResult attn::tileProjection(RewriterBase &rewriter, ProjectionOp op,
-                                   int64_t lanes, PairsOfProjections pairs,
-                                   PreparedRows &prepared,
-                                   const ProjectionEpilogue *epilogue) {
-  if (StringRef obstacle = findObstacle(op, lanes); !obstacle.empty())
-    return rewriter.notifyMatchFailure(op, obstacle);
+void attn::tileProjection(RewriterBase &rewriter, ProjectionOp op,
+                          PreparedRows &prepared,
+                          const ProjectionEpilogue *epilogue) {
   rewriter.setInsertionPoint(op);
-  ProjectionTiles tiles(rewriter, op, lanes, pairs, epilogue);
+  ProjectionTiles tiles(rewriter, op, epilogue);
   SmallVector<ProjectionRows, 2> &ofInput =
       prepared[{op->getBlock(), op.getInput(), tiles.getForm()}];
   if (ofInput.empty())
@@ -86,17 +66,14 @@ LogicalResult attn::tileProjection(RewriterBase &rewriter, ProjectionOp op,
     results.assign({followed.getDpsInits()[0]});
   for (const ProjectionRows &rows : ofInput)
     results = tiles.emit(rows, results);
-  if (!followed) {
-    rewriter.replaceOp(op, results);
-    return success();
-  }
+  if (!followed)
+    return rewriter.replaceOp(op, results);
   SmallVector<Operation *> replaced = {op};
   for (OpOperand *operand : epilogue->others)
     replaced.push_back(epilogue->getProjection(operand));
   rewriter.replaceOp(followed, results);
   for (Operation *projection : replaced)
     rewriter.eraseOp(projection);
-  return success();
 }
 
 namespace {
@@ -104,19 +81,15 @@ struct TileProjections : attn::impl::TileProjectionsBase<TileProjections> {
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
     PreparedRows prepared;
-    TargetAttr target = getTarget(getOperation());
-    int64_t lanes = target.getLanes();
-    PairsOfProjections pairs = !target.hasPairs() ? PairsOfProjections::none
-                               : target.getBf16Tiles()
-                                   ? PairsOfProjections::inTiles
-                                   : PairsOfProjections::inVectors;
     SmallVector<ProjectionOp> ops;
     getOperation()->walk([&](ProjectionOp op) {
-      if (StringRef obstacle = findObstacle(op, lanes); !obstacle.empty())
-        op.emitRemark() << "is lowered by the reference path, because "
-                        << obstacle;
-      else
+      StringRef obstacle = findObstacle(op);
+      if (getPlan(op) && obstacle.empty())
         ops.push_back(op);
+      else
+        op.emitRemark() << "is lowered by the reference path, because "
+                        << (obstacle.empty() ? "it has no attn.plan"
+                                             : obstacle);
     });
     llvm::MapVector<Operation *, ProjectionEpilogue> epilogues;
     for (ProjectionOp op : ops)
@@ -131,14 +104,13 @@ struct TileProjections : attn::impl::TileProjectionsBase<TileProjections> {
     // In the order in which they are now, because of the rows that they share.
     ops.clear();
     getOperation()->walk([&](ProjectionOp op) {
-      if (findObstacle(op, lanes).empty() && !others.contains(op))
+      if (getPlan(op) && findObstacle(op).empty() && !others.contains(op))
         ops.push_back(op);
     });
     for (ProjectionOp op : ops) {
       auto epilogue = epilogues.find(op);
-      (void)tileProjection(rewriter, op, lanes, pairs, prepared,
-                           epilogue == epilogues.end() ? nullptr
-                                                       : &epilogue->second);
+      tileProjection(rewriter, op, prepared,
+                     epilogue == epilogues.end() ? nullptr : &epilogue->second);
     }
   }
 };

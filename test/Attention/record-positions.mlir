@@ -1,7 +1,7 @@
 // RUN: attn-opt %s -split-input-file -attn-record-positions | FileCheck %s
 // RUN: attn-opt %s -split-input-file -attn-record-positions \
 // RUN:   | attn-opt -split-input-file | FileCheck %s
-// RUN: attn-opt %s -split-input-file -attn-record-positions -attn-fold-groups \
+// RUN: attn-opt %s -split-input-file -attn-record-positions --attn-target="{vector_bits = 512}" -attn-plan -attn-fold-groups \
 // RUN:   -attn-tile-attention -canonicalize -cse | FileCheck %s --check-prefix=TILE
 
 !q = tensor<2x8x3x64xf32>

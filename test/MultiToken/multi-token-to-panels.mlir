@@ -1,4 +1,4 @@
-// RUN: attn-opt %s --attn-multi-token-to-panels --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: attn-opt %s --attn-plan --attn-multi-token-to-panels --split-input-file --verify-diagnostics | FileCheck %s
 
 // Keys are transposed once, those of whole blocks without a copy. A tile of 60 rows
 // has at least 5 rows before them for the convolution; the heads of a group of mixing

@@ -96,3 +96,27 @@ func.func @columns(%q: !q, %k: !k) -> !q {
       {attn.plan = #attn.plan<columns = 64>}
   return %r : !q
 }
+
+// -----
+
+!x = tensor<1x?x1024xf32>
+!w = tensor<64x1024x32xf32>
+!y = tensor<1x?x2048xf32>
+func.func @pairs(%x: !x, %w: !w, %y: !y) -> !y {
+  // expected-error @below {{attn.plan: layout: expected a weight of bf16 or i8, a multiple of 32 features, and a target that multiplies pairs for 'pairs'}}
+  %r = attn.projection ins(%x, %w : !x, !w) outs(%y : !y)
+      {attn.plan = #attn.plan<layout = pairs>}
+  return %r : !y
+}
+
+// -----
+
+!x = tensor<1x?x1024xf32>
+!w = tensor<64x1024x32xf32>
+!y = tensor<1x?x2048xf32>
+func.func @keys(%x: !x, %w: !w, %y: !y) -> !y {
+  // expected-error @below {{attn.plan: heads, head_size, keys and chunk: are of attention, not of a projection}}
+  %r = attn.projection ins(%x, %w : !x, !w) outs(%y : !y)
+      {attn.plan = #attn.plan<keys = 64>}
+  return %r : !y
+}

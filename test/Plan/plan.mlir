@@ -69,3 +69,14 @@ func.func @reference(%q: tensor<1x1x4x8xf64>) -> tensor<1x1x4x8xf64> {
           tensor<1x1x4x8xf64>) outs(%q : tensor<1x1x4x8xf64>)
   return %r : tensor<1x1x4x8xf64>
 }
+
+// Of many tokens: what is multiplied in pairs has other tiles.
+// CHECK-LABEL: func.func @project
+// AVX2: attn.plan = #attn.plan<layout = lanes, rows = 384, lanes = 8, columns = 256, features = 384>
+// ZEN4: attn.plan = #attn.plan<layout = pairs, rows = 256, lanes = 16, columns = 512, features = 640>
+func.func @project(%x: tensor<1x?x1024xbf16>, %w: tensor<64x1024x32xbf16>,
+                   %y: tensor<1x?x2048xbf16>) -> tensor<1x?x2048xbf16> {
+  %r = attn.projection ins(%x, %w : tensor<1x?x1024xbf16>, tensor<64x1024x32xbf16>)
+      outs(%y : tensor<1x?x2048xbf16>)
+  return %r : tensor<1x?x2048xbf16>
+}

@@ -1,4 +1,4 @@
-// RUN: attn-opt %s -split-input-file --attn-target="{vector_bits = 512, bf16_dot = true, bf16_tiles = true}" -attn-tile-projections -canonicalize -mlir-print-local-scope | FileCheck %s
+// RUN: attn-opt %s -split-input-file --attn-target="{vector_bits = 512, bf16_dot = true, bf16_tiles = true}" -attn-plan -attn-tile-projections -canonicalize -mlir-print-local-scope | FileCheck %s
 
 #all = affine_map<(b, i, j) -> (b, i, j)>
 #columns = affine_map<(b, i, j) -> (j)>

@@ -1,4 +1,4 @@
-// RUN: attn-opt %s --attn-target="{vector_bits = 256}" -attn-tile-projections -canonicalize | FileCheck %s
+// RUN: attn-opt %s --attn-target="{vector_bits = 256}" -attn-plan -attn-tile-projections -canonicalize | FileCheck %s
 // RUN: attn-opt %s --attn-target="{vector_bits = 256}" -attn-cpu-pipeline -o /dev/null
 
 // Without products of pairs, a block of features still has whole pairs of a weight

@@ -1,8 +1,8 @@
-// RUN: attn-opt %s --attn-target="{vector_bits = 512, bf16_dot = true, bf16_tiles = true}" -attn-tile-projections -canonicalize \
+// RUN: attn-opt %s --attn-target="{vector_bits = 512, bf16_dot = true, bf16_tiles = true}" -attn-plan -attn-tile-projections -canonicalize \
 // RUN:   | FileCheck %s
-// RUN: attn-opt %s --attn-target="{vector_bits = 512, bf16_dot = true}" -attn-tile-projections -canonicalize \
+// RUN: attn-opt %s --attn-target="{vector_bits = 512, bf16_dot = true}" -attn-plan -attn-tile-projections -canonicalize \
 // RUN:   | FileCheck %s --check-prefix=VECTORS
-// RUN: attn-opt %s --attn-target="{vector_bits = 512}" -attn-tile-projections -canonicalize \
+// RUN: attn-opt %s --attn-target="{vector_bits = 512}" -attn-plan -attn-tile-projections -canonicalize \
 // RUN:   | FileCheck %s --check-prefix=NONE
 
 // NONE-NOT: 32x16x2

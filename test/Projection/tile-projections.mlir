@@ -1,4 +1,4 @@
-// RUN: attn-opt %s -split-input-file --attn-target="{vector_bits = 512, bf16_dot = true}" -attn-tile-projections -canonicalize -verify-diagnostics | FileCheck %s
+// RUN: attn-opt %s -split-input-file --attn-target="{vector_bits = 512, bf16_dot = true}" -attn-plan -attn-tile-projections -canonicalize -verify-diagnostics | FileCheck %s
 
 // One row: the weight is read where it lies, a head of 64 columns at a time.
 // CHECK-LABEL: func.func @few(

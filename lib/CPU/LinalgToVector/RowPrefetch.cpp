@@ -106,11 +106,12 @@ static int64_t getRowsAhead(memref::SubViewOp view, int64_t numRows) {
 }
 
 /// Fetches the beginnings of a later block. A processor fetches ahead by itself
-/// within a page of memory, of this size, as soon as it is read from; but where
+/// within a page of memory as soon as it is read from; but where
 /// blocks are in no order, each begins with waiting.
 static void emitBeginnings(OpBuilder &b, scf::ForOp loop,
                            ArrayRef<memref::SubViewOp> views) {
-  constexpr int64_t pageBytes = 4096, distance = 3;
+  constexpr int64_t distance = 3;
+  int64_t pageBytes = getTarget(loop).getPageBytes();
   std::optional<int64_t> numRows = getConstantIntValue(loop.getStep());
   if (!numRows || !llvm::all_of(views, isLookedUp))
     return;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/CPU/LinalgToVector/RowStreams.h"
+#include "dialect/Plan/Target.h"
 #include "lib/CPU/LinalgToVector/StepsView.h"
 #include "lib/Memory/LaterIteration.h"
 
@@ -15,9 +16,6 @@
 
 using namespace mlir;
 using namespace mlir::attn;
-
-/// Less comes soon enough by itself.
-static constexpr int64_t leastPanelBytes = 48 * 1024;
 
 /// The same steps of the next panel, or after the last one what the first
 /// begins the next steps with.
@@ -59,7 +57,9 @@ static SmallVector<LaterRows, 2> emitStreams(OpBuilder &b,
         c = op.getDpsInits()[0];
   if (!panels || !isStaticMatrix(pack) || !isStaticMatrix(panel) ||
       !cast<MemRefType>(c.getType()).hasStaticShape() ||
-      countBytes(cast<MemRefType>(panel.getType())) <= leastPanelBytes ||
+      // What the first level holds comes soon enough by itself.
+      countBytes(cast<MemRefType>(panel.getType())) <=
+          getTarget(op).getL1Bytes() ||
       !dependsOn(pack, packs.getInductionVar()) ||
       dependsOn(pack, panels.getInductionVar()) ||
       dependsOn(panel, packs.getInductionVar()) ||

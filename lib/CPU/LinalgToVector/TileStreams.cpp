@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/CPU/LinalgToVector/TileStreams.h"
+#include "dialect/Plan/Target.h"
 #include "lib/CPU/LinalgToVector/DelayedStore.h"
 #include "lib/CPU/LinalgToVector/StepsView.h"
 #include "lib/CPU/LinalgToVector/TileBlocks.h"
@@ -20,8 +21,6 @@ using namespace mlir;
 using namespace mlir::attn;
 
 static constexpr int64_t kLineBytes = 64;
-/// Of the first-level cache of processors that have tiles.
-static constexpr int64_t kFirstLevelBytes = 48 * 1024;
 
 void TileStreams::emitStep(OpBuilder &b, Location loc, Value step) const {
   auto index = [&](int64_t value) {
@@ -143,7 +142,7 @@ emitStreams(OpBuilder &b, linalg::LinalgOp op,
   if (!typeOfA || !typeOfB || !typeOfC || !isStreamed(typeOfA) ||
       typeOfA.getRank() > 5 || !isStreamed(typeOfB) || typeOfB.getRank() != 4 ||
       typeOfC.getShape() != ArrayRef({size, size}) ||
-      countBytes(typeOfA) + countBytes(typeOfB) <= kFirstLevelBytes ||
+      countBytes(typeOfA) + countBytes(typeOfB) <= getTarget(op).getL1Bytes() ||
       !op.getMatchingIndexingMap(op.getDpsInputOperand(0))
            .isFunctionOfDim(op.getMatchingIndexingMap(op.getDpsInitOperand(0))
                                 .getDimPosition(0)) ||

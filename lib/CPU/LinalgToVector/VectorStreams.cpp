@@ -14,14 +14,14 @@
 
 #include "lib/CPU/LinalgToVector/VectorBlocks.h"
 
+#include "lib/Plan/CacheModel.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 using namespace mlir::attn;
 
 static constexpr int64_t mostStreams = 2;
-/// How far ahead each stream is fetched.
-static constexpr int64_t bytesAhead = 2048;
 /// Vectors of sums that leave registers for everything else.
 static constexpr int64_t mostSums = 16;
 
@@ -49,6 +49,10 @@ void VectorBlocks::emitInStreams(ValueRange rows, ValueRange columns,
     MemRefType type = contraction.b.getType();
     int64_t bytes = type.getNumElements() / getNumSteps(0) *
                     type.getElementTypeBitWidth() / 8;
+    int64_t bytesAhead =
+        CacheModel(getTarget(b.getInsertionBlock()->getParentOp()))
+            .getBytesUnderWay() /
+        mostStreams;
     int64_t ahead = std::clamp<int64_t>(bytesAhead / bytes, 1, steps);
     // The end of a stream has the next block's beginning fetched.
     fetched = prefetch.block;

@@ -1,0 +1,27 @@
+//===- PlanMultiToken.cpp - How kernels compute multi-token attention -----===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Plan/Plan.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+/// Rows of a tile at most: what is done once for a block of keys, such as
+/// transposing it, is then little for each row.
+static constexpr int64_t kRows = 64;
+
+FailureOr<PlanAttr> attn::planMultiToken(MultiTokenAttentionOp op) {
+  PlanAttr said = getPlan(op);
+  int64_t rows = said && said.getRows() ? said.getRows() : kRows;
+  auto plan = PlanAttr::get(op.getContext(), /*layout=*/std::nullopt,
+                            /*heads=*/0, rows, /*lanes=*/0, /*head_size=*/0,
+                            /*keys=*/0, /*chunk=*/0, /*columns=*/0,
+                            /*features=*/0);
+  if (said && said != plan && said.getRows() != 0)
+    return op.emitError("attn.plan: expected 'rows' alone, got ") << said;
+  return plan;
+}
