@@ -31,8 +31,8 @@ namespace {
 using BlockSizes = llvm::MapVector<Value, SmallVector<int64_t>>;
 
 /// Why the range of what a load yields is not known; empty if it is.
-StringRef findObstacle(const TableLoad &load,
-                       const std::optional<SmallVector<int64_t>> &sizes) {
+StringRef whyNoRange(const TableLoad &load,
+                     const std::optional<SmallVector<int64_t>> &sizes) {
   auto type = cast<ShapedType>(load.table.getType());
   if (!BlockRangeOp::isElementType(type.getElementType()))
     return "its elements are not integers of at most 64 bits";
@@ -63,7 +63,7 @@ void addBlockSizes(AttentionOp op, TileShape tile, BlockSizes &tables) {
       continue;
     std::optional<SmallVector<int64_t>> sizes =
         findBlockSizes(movements, *load, tile);
-    if (StringRef obstacle = findObstacle(*load, sizes); !obstacle.empty()) {
+    if (StringRef obstacle = whyNoRange(*load, sizes); !obstacle.empty()) {
       operation.emitRemark()
           << "decides no block of keys as a whole, because " << obstacle;
       continue;

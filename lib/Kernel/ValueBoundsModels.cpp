@@ -56,8 +56,9 @@ struct DynamicExtentsModel
   }
 };
 
-struct ConcatModel
-    : ValueBoundsOpInterface::ExternalModel<ConcatModel, tensor::ConcatOp> {
+struct ConcatExtentsModel
+    : ValueBoundsOpInterface::ExternalModel<ConcatExtentsModel,
+                                            tensor::ConcatOp> {
   void populateBoundsForShapedValueDim(Operation *op, Value value, int64_t dim,
                                        ValueBoundsConstraintSet &bounds) const {
     auto concat = cast<tensor::ConcatOp>(op);
@@ -84,7 +85,7 @@ void attn::registerValueBoundsModels(DialectRegistry &registry) {
         *context);
   });
   registry.addExtension(+[](MLIRContext *context, tensor::TensorDialect *) {
-    tensor::ConcatOp::attachInterface<ConcatModel>(*context);
+    tensor::ConcatOp::attachInterface<ConcatExtentsModel>(*context);
     tensor::GenerateOp::attachInterface<
         DynamicExtentsModel<tensor::GenerateOp>>(*context);
     tensor::SplatOp::attachInterface<DynamicExtentsModel<tensor::SplatOp>>(

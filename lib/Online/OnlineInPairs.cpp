@@ -51,8 +51,8 @@ static Value expand(OpBuilder &b, Location loc, Value tensor, unsigned dim,
 }
 
 /// Rows [offset, offset + size) of a matrix.
-static Value sliceRows(OpBuilder &b, Location loc, Value matrix,
-                       OpFoldResult offset, OpFoldResult size) {
+static Value sliceMatrixRows(OpBuilder &b, Location loc, Value matrix,
+                             OpFoldResult offset, OpFoldResult size) {
   int64_t columns = cast<RankedTensorType>(matrix.getType()).getDimSize(1);
   OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
   return tensor::ExtractSliceOp::create(
@@ -66,7 +66,7 @@ static Value slicePackedRows(OpBuilder &b, Location loc, Value matrix,
                              OpFoldResult numPacks) {
   OpFoldResult count = affine::makeComposedFoldedAffineApply(
       b, loc, b.getAffineSymbolExpr(0) * kKeysPerPack, numPacks);
-  return sliceRows(b, loc, matrix, b.getIndexAttr(0), count);
+  return sliceMatrixRows(b, loc, matrix, b.getIndexAttr(0), count);
 }
 
 Value attn::emitScoresInPairs(OpBuilder &b, Location loc, Value key,
@@ -82,7 +82,7 @@ Value attn::emitScoresInPairs(OpBuilder &b, Location loc, Value key,
 static Value hideRows(OpBuilder &b, Location loc, Value weights,
                       OpFoldResult offset, OpFoldResult size) {
   auto type = cast<RankedTensorType>(weights.getType());
-  Value rows = sliceRows(b, loc, weights, offset, size);
+  Value rows = sliceMatrixRows(b, loc, weights, offset, size);
   Value hidden = arith::ConstantOp::create(
       b, loc, b.getFloatAttr(type.getElementType(), -0.0));
   rows = linalg::FillOp::create(b, loc, hidden, rows).getResult(0);

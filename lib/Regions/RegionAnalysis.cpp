@@ -27,6 +27,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Regions/RegionAnalysis.h"
+#include "dialect/Shared/RuntimeChecks.h"
 #include "lib/Regions/TableRanges.h"
 
 #include "mlir/Dialect/Index/IR/IndexOps.h"
@@ -190,8 +191,8 @@ void RegionAnalysis::evaluate(Operation *op) {
 //===----------------------------------------------------------------------===//
 
 /// `source[indices]`, or a zero if `isInside` is false.
-static Value createLoad(OpBuilder &builder, Location loc, Value source,
-                        ValueRange indices, Value isInside) {
+static Value createGuardedLoad(OpBuilder &builder, Location loc, Value source,
+                               ValueRange indices, Value isInside) {
   auto load = [&](OpBuilder &b, Location loc) -> Value {
     if (isa<MemRefType>(source.getType()))
       return memref::LoadOp::create(b, loc, source, indices);
@@ -210,13 +211,6 @@ static Value createLoad(OpBuilder &builder, Location loc, Value source,
         scf::YieldOp::create(b, loc, zero);
       });
   return guarded.getResult(0);
-}
-
-static Value createDim(OpBuilder &builder, Location loc, Value source,
-                       int64_t dim) {
-  if (isa<MemRefType>(source.getType()))
-    return builder.createOrFold<memref::DimOp>(loc, source, dim);
-  return builder.createOrFold<tensor::DimOp>(loc, source, dim);
 }
 
 void RegionAnalysis::evaluateLoad(Operation *op, const TableLoad &load) {
@@ -252,7 +246,7 @@ void RegionAnalysis::evaluateLoad(Operation *op, const TableLoad &load) {
       isOneElement && !isInside.isFalse() && result.getType().isIntOrIndex();
   if (isKnown) {
     RegionFact loaded = readScalar(
-        createLoad(b, n.getLoc(), table, element, isInside.getValue()));
+        createGuardedLoad(b, n.getLoc(), table, element, isInside.getValue()));
     loaded.undefined = fact.undefined;
     fact = loaded;
   } else if (!isOneElement) {

@@ -16,6 +16,7 @@
 
 #include "lib/Regions/TableRanges.h"
 #include "dialect/AttnOps.h"
+#include "dialect/Shared/RuntimeChecks.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -71,18 +72,6 @@ std::optional<Blocks> findBlocks(OpBuilder &builder,
       return std::nullopt;
   }
   return Blocks{table, table, SmallVector<int64_t>(load.indices.size(), 1)};
-}
-
-Value createDim(OpBuilder &b, Location loc, Value table, int64_t dim) {
-  if (isa<MemRefType>(table.getType()))
-    return b.createOrFold<memref::DimOp>(loc, table, dim);
-  return b.createOrFold<tensor::DimOp>(loc, table, dim);
-}
-
-Value createLoad(OpBuilder &b, Location loc, Value table, ValueRange indices) {
-  if (isa<MemRefType>(table.getType()))
-    return memref::LoadOp::create(b, loc, table, indices);
-  return tensor::ExtractOp::create(b, loc, table, indices);
 }
 
 /// The loops over blocks.

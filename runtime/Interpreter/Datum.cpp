@@ -37,6 +37,11 @@ llvm::APFloat interpreter::roundTo(mlir::Type type, double value,
   return number;
 }
 
+Datum interpreter::makeIndex(std::int64_t value) {
+  return llvm::APInt(mlir::IndexType::kInternalStorageBitWidth,
+                     std::uint64_t(value), /*isSigned=*/true);
+}
+
 std::int64_t interpreter::toInt64(const llvm::APInt &value) {
   return value.getBitWidth() == 1 ? std::int64_t(value.getZExtValue())
                                   : value.getSExtValue();

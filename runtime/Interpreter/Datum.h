@@ -39,6 +39,9 @@ bool isSupportedScalar(mlir::Type type);
 /// Width of an integer, or of index.
 unsigned widthOf(mlir::Type type);
 
+/// A value of type index.
+Datum makeIndex(std::int64_t value);
+
 /// An integer as tensors keep it: i1 is 0 or 1, the others are signed.
 std::int64_t toInt64(const llvm::APInt &value);
 

@@ -78,7 +78,7 @@ static Expected<Datum> convertTensor(std::size_t number,
 }
 
 /// Whether a caller can pass such a value.
-static bool isSupported(mlir::Type type) {
+static bool canPass(mlir::Type type) {
   if (auto tensor = llvm::dyn_cast<mlir::RankedTensorType>(type))
     return convertElementType(tensor.getElementType()) &&
            !tensor.getEncoding() && tensor.getRank() <= TensorView::maxRank;
@@ -94,7 +94,7 @@ convertArguments(mlir::func::FuncOp function,
                  {}};
   std::vector<Datum> result;
   for (auto [number, type] : llvm::enumerate(function.getArgumentTypes())) {
-    if (!isSupported(type))
+    if (!canPass(type))
       return makeError(number, "its type cannot be passed");
     auto tensor = llvm::dyn_cast<mlir::RankedTensorType>(type);
     Expected<Datum> datum =

@@ -62,11 +62,6 @@ Datum RegionInterpreter::evaluate(llvm::ArrayRef<Datum> leading,
   return values[yielded];
 }
 
-static Datum makeIndex(std::int64_t value) {
-  return llvm::APInt(mlir::IndexType::kInternalStorageBitWidth,
-                     std::uint64_t(value));
-}
-
 mlir::FailureOr<decltype(reference::AttentionProblem::score)>
 interpreter::createScore(mlir::Region &region, std::vector<Datum> captures) {
   mlir::FailureOr<RegionInterpreter> interpreter =

@@ -27,11 +27,6 @@ using mlir::success;
 using TensorPtr = std::shared_ptr<const Tensor>;
 using Sizes = SmallVector<std::int64_t>;
 
-static Datum makeIndex(std::int64_t value) {
-  return APInt(mlir::IndexType::kInternalStorageBitWidth, std::uint64_t(value),
-               /*isSigned=*/true);
-}
-
 namespace {
 
 /// Runs the body of one operation at every point of its loops.

@@ -7,6 +7,7 @@
 
 #include "lib/CPU/LinalgToVector/RowPrefetch.h"
 #include "lib/Memory/LaterIteration.h"
+#include "lib/Plan/CacheLine.h"
 #include "lib/Plan/CacheModel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -16,8 +17,6 @@
 
 using namespace mlir;
 using namespace mlir::attn;
-
-static constexpr int64_t kLineBytes = 64;
 
 void RowPrefetch::emit(OpBuilder &b, Location loc, Value row,
                        Value column) const {
@@ -44,7 +43,7 @@ void RowPrefetch::emitShare(OpBuilder &b, Location loc, Value row,
   int64_t size = type.getDimSize(1);
   if (ShapedType::isDynamic(size))
     return;
-  int64_t line = kLineBytes * 8 / type.getElementTypeBitWidth();
+  int64_t line = kCacheLineBytes * 8 / type.getElementTypeBitWidth();
   auto index = [&](int64_t value) {
     return arith::ConstantIndexOp::create(b, loc, value);
   };
@@ -64,7 +63,8 @@ void RowPrefetch::emitRows(OpBuilder &b, Location loc, Value row,
   auto index = [&](int64_t value) {
     return arith::ConstantIndexOp::create(b, loc, value);
   };
-  int64_t line = kLineBytes * 8 / matrix.getType().getElementTypeBitWidth();
+  int64_t line =
+      kCacheLineBytes * 8 / matrix.getType().getElementTypeBitWidth();
   Value end = arith::AddIOp::create(b, loc, row, index(numRows));
   auto loop = scf::ForOp::create(b, loc, row, end, index(1));
   OpBuilder::InsertionGuard guard(b);

@@ -119,8 +119,8 @@ unsigned attn::getWidestElementBits(linalg::LinalgOp op) {
 }
 
 /// The place of a slice in an operand.
-static SmallVector<Value> getIndices(OpBuilder &b, OpOperand &operand,
-                                     ValueRange loops) {
+static SmallVector<Value> getSliceIndices(OpBuilder &b, OpOperand &operand,
+                                          ValueRange loops) {
   auto op = cast<linalg::LinalgOp>(operand.getOwner());
   SmallVector<Value> indices;
   for (AffineExpr expr : op.getMatchingIndexingMap(&operand).getResults()) {
@@ -154,7 +154,7 @@ Value attn::loadSlice(OpBuilder &b, OpOperand &operand, ValueRange loops,
   auto type = dyn_cast<MemRefType>(operand.get().getType());
   if (!type)
     return operand.get();
-  SmallVector<Value> indices = getIndices(b, operand, loops);
+  SmallVector<Value> indices = getSliceIndices(b, operand, loops);
   if (!op.getMatchingIndexingMap(&operand).isFunctionOfDim(loops.size() - 1))
     return memref::LoadOp::create(b, op.getLoc(), operand.get(), indices);
   return vector::LoadOp::create(b, op.getLoc(),
@@ -165,7 +165,7 @@ Value attn::loadSlice(OpBuilder &b, OpOperand &operand, ValueRange loops,
 void attn::storeSlice(OpBuilder &b, Value vector, OpOperand &output,
                       ValueRange loops) {
   vector::StoreOp::create(b, output.getOwner()->getLoc(), vector, output.get(),
-                          getIndices(b, output, loops));
+                          getSliceIndices(b, output, loops));
 }
 
 SmallVector<Value> attn::computeSlice(OpBuilder &b, linalg::LinalgOp op,

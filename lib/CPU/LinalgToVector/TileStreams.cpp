@@ -12,6 +12,7 @@
 #include "lib/CPU/LinalgToVector/TileBlocks.h"
 #include "lib/Memory/LaterIteration.h"
 #include "lib/Memory/PrefetchShares.h"
+#include "lib/Plan/CacheLine.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -19,8 +20,6 @@
 
 using namespace mlir;
 using namespace mlir::attn;
-
-static constexpr int64_t kLineBytes = 64;
 
 void TileStreams::emitStep(OpBuilder &b, Location loc, Value step) const {
   auto index = [&](int64_t value) {
@@ -32,7 +31,7 @@ void TileStreams::emitStep(OpBuilder &b, Location loc, Value step) const {
     // A row of C, or of the pairs of a step.
     unsigned rowDim = next.share ? 1 : 0;
     int64_t rowElements = next.share ? shape[2] * shape[3] : shape[1],
-            line = kLineBytes * 8 / type.getElementTypeBitWidth(),
+            line = kCacheLineBytes * 8 / type.getElementTypeBitWidth(),
             perRow = rowElements / line;
     Value numRows = b.createOrFold<memref::DimOp>(loc, next.view, rowDim);
     Value first = arith::MulIOp::create(b, loc, next.share ? next.share : step,
@@ -93,10 +92,10 @@ static Value findResult(linalg::LinalgOp op, Value c) {
     return nullptr;
   Value to = store.getDpsInits()[0];
   auto type = cast<MemRefType>(to.getType());
-  bool isInLines =
-      type.getRank() == 2 && !type.isDynamicDim(1) &&
-      type.getDimSize(1) * type.getElementTypeBitWidth() % (8 * kLineBytes) ==
-          0;
+  bool isInLines = type.getRank() == 2 && !type.isDynamicDim(1) &&
+                   type.getDimSize(1) * type.getElementTypeBitWidth() %
+                           (8 * kCacheLineBytes) ==
+                       0;
   return isInLines ? to : nullptr;
 }
 
@@ -109,7 +108,8 @@ static void addShare(OpBuilder &b, Value view, scf::ForOp sharers,
   if (!view)
     return;
   auto type = cast<MemRefType>(view.getType());
-  int64_t linesPerStep = countBytes(type) / type.getDimSize(0) / kLineBytes;
+  int64_t linesPerStep =
+      countBytes(type) / type.getDimSize(0) / kCacheLineBytes;
   if (int64_t numShares = getMostIterations(sharers))
     streams.later.push_back(
         {cast<TypedValue<MemRefType>>(view), sharers.getInductionVar(),
@@ -171,7 +171,7 @@ emitStreams(OpBuilder &b, linalg::LinalgOp op,
       return;
     auto type = cast<MemRefType>(view.getType());
     int64_t numLines = size * type.getDimSize(1) *
-                       type.getElementTypeBitWidth() / (8 * kLineBytes);
+                       type.getElementTypeBitWidth() / (8 * kCacheLineBytes);
     streams.later.push_back(
         {cast<TypedValue<MemRefType>>(view), /*share=*/nullptr,
          int64_t(llvm::divideCeil(numLines, typeOfA.getDimSize(0))),

@@ -21,7 +21,7 @@ using namespace mlir;
 using namespace mlir::attn;
 
 /// Pairs of 16 bits in a register of 512.
-static constexpr int64_t width = 16;
+static constexpr int64_t kPairs = 16;
 
 /// Whether the last dimension is a contiguous pair of 16 bits, one after the
 /// other along the dimension before it.
@@ -112,7 +112,7 @@ static LogicalResult transposePairs(RewriterBase &rewriter, PairOp pairs) {
   if (pairs.sourceMap !=
           AffineMap::get(3, 0, {j, i, e}, rewriter.getContext()) ||
       !endsWithPairs(pairs.source.getType()) || !type.hasStaticShape() ||
-      type.getDimSize(0) < numRows || type.getDimSize(1) % width != 0 ||
+      type.getDimSize(0) < numRows || type.getDimSize(1) % kPairs != 0 ||
       !copies(pairs.op))
     return failure();
   Location loc = pairs.op.getLoc();
@@ -120,7 +120,7 @@ static LogicalResult transposePairs(RewriterBase &rewriter, PairOp pairs) {
   auto from = joinPairs(rewriter, loc, pairs.source);
   auto to = joinPairs(rewriter, loc, pairs.destination);
   auto part = VectorType::get(2 * numRows, type.getElementType());
-  auto halves = VectorType::get(2 * width, type.getElementType());
+  auto halves = VectorType::get(2 * kPairs, type.getElementType());
   auto words = VectorType::get(numRows, rewriter.getI32Type());
   auto add = [&](Value value, int64_t addend) {
     return rewriter.createOrFold<arith::AddIOp>(
@@ -135,7 +135,7 @@ static LogicalResult transposePairs(RewriterBase &rewriter, PairOp pairs) {
   SmallVector<Value> ivs = emitLoops(
       rewriter, loc,
       {rewriter.getIndexAttr(type.getDimSize(1)), rewriter.getIndexAttr(upper)},
-      {width, numRows});
+      {kPairs, numRows});
   Value column = ivs[0], row = ivs[1];
   // The last rows move back to where they are whole.
   if (upper % numRows != 0)
@@ -144,7 +144,7 @@ static LogicalResult transposePairs(RewriterBase &rewriter, PairOp pairs) {
         arith::ConstantIndexOp::create(rewriter, loc, upper - numRows));
   Value fromColumn = twice(row), toColumn = twice(column);
   SmallVector<Value> rows =
-      loadTransposed(rewriter, loc, numRows, width, [&](int64_t i) -> Value {
+      loadTransposed(rewriter, loc, numRows, kPairs, [&](int64_t i) -> Value {
         Value loaded = vector::LoadOp::create(
             rewriter, loc, part, from, ValueRange{add(column, i), fromColumn});
         return vector::BitCastOp::create(rewriter, loc, words, loaded);
@@ -174,26 +174,26 @@ static bool convertsToBF16(linalg::LinalgOp op) {
 }
 
 Value attn::emitPairs(OpBuilder &b, Location loc, Value first, Value second) {
-  auto f32 = VectorType::get(width, b.getF32Type());
+  auto f32 = VectorType::get(kPairs, b.getF32Type());
   Type element = cast<VectorType>(first.getType()).getElementType();
   if (element.isF32()) {
     // Both in one instruction, and words in their places in another: less than
     // to convert each, and to interleave two registers.
-    auto both = VectorType::get(2 * width, b.getBF16Type());
+    auto both = VectorType::get(2 * kPairs, b.getBF16Type());
     Value halves = LLVM::CallIntrinsicOp::create(
                        b, loc, both,
                        b.getStringAttr("llvm.x86.avx512bf16.cvtne2ps2bf16.512"),
                        ValueRange{second, first})
                        .getResult(0);
     SmallVector<int64_t> places;
-    for (int64_t i = 0; i < width; ++i)
-      places.append({i, width + i});
+    for (int64_t i = 0; i < kPairs; ++i)
+      places.append({i, kPairs + i});
     return vector::ShuffleOp::create(b, loc, halves, halves, places);
   }
   if (!element.isInteger(8))
     return vector::InterleaveOp::create(b, loc, first, second);
   // Integers of 8 bits are numbers of f32 with 16 lower bits of 0.
-  auto i32 = VectorType::get(width, b.getI32Type());
+  auto i32 = VectorType::get(kPairs, b.getI32Type());
   auto getBits = [&](Value integers) -> Value {
     return arith::BitcastOp::create(
         b, loc, i32, arith::SIToFPOp::create(b, loc, f32, integers));
@@ -203,15 +203,15 @@ Value attn::emitPairs(OpBuilder &b, Location loc, Value first, Value second) {
   Value low = arith::ShRUIOp::create(b, loc, getBits(first), half),
         words = arith::OrIOp::create(b, loc, low, getBits(second));
   return vector::BitCastOp::create(
-      b, loc, VectorType::get(2 * width, b.getBF16Type()), words);
+      b, loc, VectorType::get(2 * kPairs, b.getBF16Type()), words);
 }
 
-/// Writes `width` columns from `indices` (..., j) on of two rows as a row of
+/// Writes `kPairs` columns from `indices` (..., j) on of two rows as a row of
 /// pairs.
 static void emitPairsOfRows(OpBuilder &b, Location loc,
                             TypedValue<MemRefType> source, Value destination,
                             ArrayRef<Value> indices) {
-  auto type = VectorType::get(width, source.getType().getElementType());
+  auto type = VectorType::get(kPairs, source.getType().getElementType());
   SmallVector<Value> rows;
   for (int64_t row : {0, 1}) {
     SmallVector<Value> from(indices);
@@ -233,7 +233,7 @@ static LogicalResult convertToPairs(RewriterBase &rewriter, PairOp pairs) {
   std::swap(permutation[numLoops - 2], permutation[numLoops - 1]);
   if (pairs.sourceMap !=
           AffineMap::getPermutationMap(permutation, rewriter.getContext()) ||
-      !convertsToBF16(pairs.op) || pairs.getNumColumns() % width != 0)
+      !convertsToBF16(pairs.op) || pairs.getNumColumns() % kPairs != 0)
     return failure();
   SmallVector<int64_t> strides;
   int64_t offset;
@@ -249,10 +249,10 @@ static LogicalResult convertToPairs(RewriterBase &rewriter, PairOp pairs) {
   SmallVector<int64_t> steps(sizes.size(), 1);
   // Two registers at once, or the loop takes as long as its body.
   int64_t columns =
-      pairs.getNumColumns() % (2 * width) == 0 ? 2 * width : width;
+      pairs.getNumColumns() % (2 * kPairs) == 0 ? 2 * kPairs : kPairs;
   steps.back() = columns;
   SmallVector<Value> ivs = emitLoops(rewriter, loc, sizes, steps);
-  for (int64_t column = 0; column < columns; column += width) {
+  for (int64_t column = 0; column < columns; column += kPairs) {
     SmallVector<Value> indices(ivs);
     indices.back() = rewriter.createOrFold<arith::AddIOp>(
         loc, ivs.back(), arith::ConstantIndexOp::create(rewriter, loc, column));

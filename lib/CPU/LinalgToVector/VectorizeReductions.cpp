@@ -36,7 +36,7 @@ using namespace mlir;
 using namespace mlir::attn;
 
 /// Registers of sums at most.
-static constexpr int64_t mostRegisters = 4;
+static constexpr int64_t kSumRegisters = 4;
 
 /// The operation that combines the elements of a row, with its neutral element;
 /// or null.
@@ -146,7 +146,7 @@ LogicalResult attn::vectorizeReduction(RewriterBase &rewriter,
         arith::RemUIOp::create(rewriter, loc, sizes.back(), constant(lanes));
     Value whole = arith::SubIOp::create(rewriter, loc, sizes.back(), rest);
     // Several sums at once hide the latency of each.
-    int64_t many = mostRegisters * lanes;
+    int64_t many = kSumRegisters * lanes;
     Value wholeOfMany = arith::SubIOp::create(
         rewriter, loc, sizes.back(),
         arith::RemUIOp::create(rewriter, loc, sizes.back(), constant(many)));

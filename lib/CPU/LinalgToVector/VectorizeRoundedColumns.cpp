@@ -22,7 +22,7 @@ using namespace mlir::attn;
 static constexpr int64_t width = 16;
 
 /// Whether `operand`, of an operation of two loops, is read transposed.
-static bool isTransposed(OpOperand *operand) {
+static bool isReadTransposed(OpOperand *operand) {
   auto op = cast<linalg::LinalgOp>(operand->getOwner());
   return op.getMatchingIndexingMap(operand).getNumResults() == 2;
 }
@@ -54,7 +54,7 @@ static bool writesRoundedRows(linalg::LinalgOp op) {
          rounding.getIn().getType().isF32();
 }
 
-static bool matches(linalg::LinalgOp op) {
+static bool roundsColumns(linalg::LinalgOp op) {
   if (!op.hasPureBufferSemantics() || op.getNumLoops() != 2 ||
       op.getNumParallelLoops() != 2 || op.hasIndexSemantics() ||
       !writesRoundedRows(op) || !whyNoVectorBody(op).empty())
@@ -64,7 +64,7 @@ static bool matches(linalg::LinalgOp op) {
   return !ShapedType::isDynamic(sizes[0]) && sizes[0] % width == 0 &&
          !ShapedType::isDynamic(sizes[1]) && sizes[1] % (2 * width) == 0 &&
          llvm::all_of(op.getDpsInputOperands(), isReadInColumns) &&
-         llvm::any_of(op.getDpsInputOperands(), isTransposed);
+         llvm::any_of(op.getDpsInputOperands(), isReadTransposed);
 }
 
 /// `width` elements from a row and a column on, along the column, before they
@@ -93,7 +93,7 @@ static Value emitColumn(RewriterBase &b, linalg::LinalgOp op, Value row,
 
 LogicalResult attn::vectorizeRoundedColumns(RewriterBase &rewriter,
                                             linalg::LinalgOp op) {
-  if (!matches(op))
+  if (!roundsColumns(op))
     return failure();
   Location loc = op.getLoc();
   rewriter.setInsertionPoint(op);

@@ -30,7 +30,7 @@ using namespace mlir;
 using namespace mlir::attn;
 
 /// Registers that a slice of a row fills at most.
-static constexpr int64_t mostRegisters = 4;
+static constexpr int64_t kRowRegisters = 4;
 
 namespace {
 /// Emits the last loop of an operation, inside of the others.
@@ -105,7 +105,7 @@ LogicalResult attn::vectorizeRows(RewriterBase &rewriter, linalg::LinalgOp op,
   SmallVector<Value> sizes;
   SmallVector<Value> loops = emitOuterLoops(rewriter, op, sizes);
   int64_t width = registers.getWidth(getWidestElementBits(op));
-  RowEmitter emitter(rewriter, op, std::move(loops), mostRegisters * width);
+  RowEmitter emitter(rewriter, op, std::move(loops), kRowRegisters * width);
   if (int64_t size = op.getStaticLoopRanges().back();
       !ShapedType::isDynamic(size))
     emitter.emitStatic(size);

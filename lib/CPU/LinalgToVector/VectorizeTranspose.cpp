@@ -54,7 +54,7 @@ static bool isReadInRows(OpOperand &operand) {
            isContiguousAlongRows(type)));
 }
 
-static bool matches(linalg::LinalgOp op) {
+static bool readsColumns(linalg::LinalgOp op) {
   auto isMissing = [](int64_t size) {
     return ShapedType::isDynamic(size) || size == 0;
   };
@@ -184,7 +184,7 @@ private:
 LogicalResult attn::vectorizeTranspose(RewriterBase &rewriter,
                                        linalg::LinalgOp op,
                                        const VectorRegisters &registers) {
-  if (!matches(op))
+  if (!readsColumns(op))
     return failure();
   Location loc = op.getLoc();
   rewriter.setInsertionPoint(op);

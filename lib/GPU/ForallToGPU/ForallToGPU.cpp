@@ -176,7 +176,7 @@ void convertElements(RewriterBase &rewriter, scf::ForallOp loop) {
   moveBody(rewriter, loop, SmallVector<Value>(llvm::reverse(numbers)));
 }
 
-bool hasVectors(scf::ForallOp loop) {
+bool computesVectors(scf::ForallOp loop) {
   return loop
       .walk([](Operation *op) {
         // A constant vector may be before the loop.
@@ -193,7 +193,7 @@ LogicalResult convertLoop(RewriterBase &rewriter, scf::ForallOp loop) {
   if (loop.getRank() == 0 || loop.getNumResults() > 0)
     return loop.emitOpError("expected loops on buffers for a GPU");
   rewriter.setInsertionPoint(loop);
-  if (hasVectors(loop))
+  if (computesVectors(loop))
     return convertTiles(rewriter, loop);
   convertElements(rewriter, loop);
   return success();

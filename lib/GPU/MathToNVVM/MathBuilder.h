@@ -13,6 +13,8 @@
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/TypeUtilities.h"
 
+#include <limits>
+
 namespace mlir::attn {
 
 /// Calls an LLVM intrinsic of scalars, or of the elements of vectors, whose
@@ -25,6 +27,8 @@ Value createIntrinsic(OpBuilder &b, Location loc, StringRef intrinsic,
 class MathBuilder : public ImplicitLocOpBuilder {
 public:
   using ImplicitLocOpBuilder::ImplicitLocOpBuilder;
+
+  static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
   /// Constants of the type of `like`, and of `element` in its shape.
   Value real(Value like, double value);

@@ -9,13 +9,10 @@
 
 #include "mlir/Dialect/Math/IR/Math.h"
 
-#include <limits>
 #include <numbers>
 
 using namespace mlir;
 using namespace mlir::attn;
-
-static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 //===----------------------------------------------------------------------===//
 // MathBuilder
@@ -294,7 +291,8 @@ struct ExpandRound : OpRewritePattern<math::RoundOp> {
     Value isBelowHalf = b.isLess(b.sub(absolute, whole), 0.5);
     Value rounded = b.select(isBelowHalf, whole, b.add(whole, 1.0));
     // inf - inf is NaN.
-    Value result = b.select(b.isEqual(absolute, kInfinity), absolute, rounded);
+    Value result = b.select(b.isEqual(absolute, MathBuilder::kInfinity),
+                            absolute, rounded);
     rewriter.replaceOp(op, b.copySign(result, x));
     return success();
   }

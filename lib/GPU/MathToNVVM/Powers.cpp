@@ -15,13 +15,10 @@
 
 #include "mlir/Dialect/Math/IR/Math.h"
 
-#include <limits>
 #include <numbers>
 
 using namespace mlir;
 using namespace mlir::attn;
-
-static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 static Value toF64(MathBuilder &b, Value x) {
   return arith::ExtFOp::create(b, b.withElement(x, b.getF64Type()), x);
@@ -92,10 +89,10 @@ static Value emitPower(MathBuilder &b, Value absolute, Value y) {
 /// |x|^y, of any x of f32 and y of f64, but 1 for y = 0.
 static Value emitPowerOfAbsolute(MathBuilder &b, Value x, Value y) {
   Value absolute = b.abs(x);
-  Value isInfinite = b.isEqual(absolute, kInfinity);
+  Value isInfinite = b.isEqual(absolute, MathBuilder::kInfinity);
   Value isExtreme = b.bitOr(isInfinite, b.isEqual(absolute, 0.0));
   Value result = emitPower(b, absolute, y);
-  Value zero = b.real(x, 0.0), infinity = b.real(x, kInfinity);
+  Value zero = b.real(x, 0.0), infinity = b.real(x, MathBuilder::kInfinity);
   Value isPositive = b.isLess(0.0, y);
   Value ofExtreme = b.select(isInfinite, b.select(isPositive, infinity, zero),
                              b.select(isPositive, zero, infinity));
@@ -116,8 +113,9 @@ static Value expandPowF(MathBuilder &b, ValueRange operands) {
       isWhole, b.compare(arith::CmpFPredicate::ONE, b.floor(half), half));
   Value result = emitPowerOfAbsolute(b, x, toF64(b, y));
   result = b.select(isOdd, b.copySign(result, x), result);
-  Value isRoot = b.bitAnd(b.bitAnd(b.isLess(x, 0.0), b.isLess(-kInfinity, x)),
-                          b.compare(arith::CmpFPredicate::ONE, b.floor(y), y));
+  Value isRoot =
+      b.bitAnd(b.bitAnd(b.isLess(x, 0.0), b.isLess(-MathBuilder::kInfinity, x)),
+               b.compare(arith::CmpFPredicate::ONE, b.floor(y), y));
   result = b.select(isRoot, b.real(x, std::numeric_limits<double>::quiet_NaN()),
                     result);
   Value isOne = b.bitOr(b.isEqual(x, 1.0), b.isEqual(y, 0.0));
@@ -129,8 +127,8 @@ static Value expandCbrt(MathBuilder &b, ValueRange x) {
   Value third = b.real(toF64(b, absolute), 1.0 / 3);
   Value result = b.copySign(emitPower(b, absolute, third), x[0]);
   // 0, infinite or NaN.
-  Value isPlain =
-      b.bitAnd(b.isLess(0.0, absolute), b.isLess(absolute, kInfinity));
+  Value isPlain = b.bitAnd(b.isLess(0.0, absolute),
+                           b.isLess(absolute, MathBuilder::kInfinity));
   return b.select(isPlain, result, x[0]);
 }
 
@@ -154,11 +152,11 @@ static Value expandRemF(MathBuilder &b, ValueRange operands) {
     rest = b.select(b.isLess(after, 0.0), b.add(after, divisor), after);
   }
   Value result = arith::TruncFOp::create(b, operands[0].getType(), rest);
-  result = b.select(b.isEqual(b.abs(operands[1]), kInfinity), operands[0],
-                    b.copySign(result, operands[0]));
+  result = b.select(b.isEqual(b.abs(operands[1]), MathBuilder::kInfinity),
+                    operands[0], b.copySign(result, operands[0]));
   // What is no number, infinite, or divided by 0.
   Value isPlain = b.bitAnd(
-      b.isLess(b.abs(operands[0]), kInfinity),
+      b.isLess(b.abs(operands[0]), MathBuilder::kInfinity),
       b.bitAnd(b.compare(arith::CmpFPredicate::ORD, operands[1], operands[1]),
                b.compare(arith::CmpFPredicate::ONE, operands[1],
                          b.real(operands[1], 0.0))));

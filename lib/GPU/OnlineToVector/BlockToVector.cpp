@@ -30,10 +30,6 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-VectorType vectorOf(ArrayRef<int64_t> shape, Type element) {
-  return VectorType::get(shape, element);
-}
-
 /// Emits the attention of one block of keys, whose query and state are vectors.
 class BlockEmitter {
 public:

@@ -23,6 +23,10 @@ inline int64_t padHeadSize(int64_t size) {
   return llvm::alignTo(size, kMatrixUnit);
 }
 
+inline VectorType vectorOf(ArrayRef<int64_t> shape, Type element) {
+  return VectorType::get(shape, element);
+}
+
 /// Emits the attention of one block of at most `keys` keys; query and state of
 /// `op` are vectors, with heads of `padHeadSize`. Returns the state after it.
 /// Emits an error for regions that have no form for vectors.

@@ -53,11 +53,7 @@ using namespace mlir::attn;
 
 namespace {
 
-bool isVector(Value value) { return isa<VectorType>(value.getType()); }
-
-VectorType vectorOf(ArrayRef<int64_t> shape, Type element) {
-  return VectorType::get(shape, element);
-}
+bool hasVectorType(Value value) { return isa<VectorType>(value.getType()); }
 
 /// The shape of the vector that a tensor of a tile becomes: (rows) or (rows,
 /// elements of a head).
@@ -109,14 +105,14 @@ private:
     if (auto finite = dyn_cast<AllFiniteOp>(op))
       return convertAllFinite(finite);
     if (auto copy = dyn_cast<linalg::CopyOp>(op);
-        copy && isVector(copy.getInputs()[0])) {
+        copy && hasVectorType(copy.getInputs()[0])) {
       replace(op, copy.getInputs()[0]);
       return success();
     }
     if (isa<AttnDialect>(op->getDialect()))
       return op->emitOpError("has no lowering for a GPU");
     if (!isa<scf::YieldOp, scf::ConditionOp>(op) &&
-        llvm::any_of(op->getOperands(), isVector) &&
+        llvm::any_of(op->getOperands(), hasVectorType) &&
         llvm::none_of(op->getResultTypes(), llvm::IsaPred<VectorType>))
       return op->emitOpError("has no form for vectors of a tile on a GPU");
     return success();
@@ -159,7 +155,7 @@ private:
 
   /// Whether a tensor is of a tile, and not in memory.
   static bool isTile(Value value) {
-    return isVector(value) || value.getDefiningOp<tensor::EmptyOp>();
+    return hasVectorType(value) || value.getDefiningOp<tensor::EmptyOp>();
   }
 
   LogicalResult convertFill(linalg::FillOp fill) {
@@ -175,7 +171,7 @@ private:
   /// Of parallel loops over a tile, with inputs of all of it or of its rows.
   LogicalResult convertElementwise(linalg::GenericOp op) {
     auto type = cast<ShapedType>(op.getOutputs()[0].getType());
-    bool isVectorized = llvm::any_of(op->getOperands(), isVector);
+    bool isVectorized = llvm::any_of(op->getOperands(), hasVectorType);
     if (!isVectorized)
       return success();
     if (op.getNumResults() != 1 || !type.hasStaticShape() ||
@@ -189,7 +185,7 @@ private:
       AffineMap map = op.getMatchingIndexingMap(&operand);
       Value value = operand.get();
       bool isRows = map.getNumResults() == 1 && map.isFunctionOfDim(0);
-      if (!isVector(value)) {
+      if (!hasVectorType(value)) {
         // The output, of which only the shape counts.
         if (!op.getMatchingBlockArgument(&operand).use_empty())
           return op.emitOpError("reads a tensor that is not of the tile");
@@ -235,7 +231,7 @@ private:
   /// Of a vector, all of it, or its first rows for an insertion.
   LogicalResult convertSlice(tensor::ExtractSliceOp slice) {
     Value source = slice.getSourceMutable().get();
-    if (!isVector(source))
+    if (!hasVectorType(source))
       return success();
     if (!llvm::all_of(slice.getMixedOffsets(), isZeroInteger) ||
         !slice.hasUnitStride())
@@ -249,10 +245,10 @@ private:
   /// elements of each.
   LogicalResult convertInsert(tensor::InsertSliceOp insert) {
     Value source = insert.getSourceMutable().get();
-    if (!isVector(source))
+    if (!hasVectorType(source))
       return success();
     Value destination = insert.getDestMutable().get();
-    if (isVector(destination) &&
+    if (hasVectorType(destination) &&
         insert.getStaticSizes() == insert.getResultType().getShape()) {
       replace(insert, source);
       return success();
