@@ -57,6 +57,11 @@ struct LayerText {
 
   std::string write() const;
   Results run() const { return runEverywhere(write(), arguments); }
+  /// Less to compile, for what another layer is held to.
+  Results runReference() const {
+    return runEverywhere(write(), arguments, /*quantizeQueries=*/false,
+                         {"reference"});
+  }
 };
 
 } // namespace attn::test
