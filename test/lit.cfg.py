@@ -7,7 +7,8 @@
 #
 # A test names its tools as a user would ("attn-opt %s"): the tools that were
 # built come first on PATH, then LLVM's. lit.site.cfg.py in the build folder
-# loads this file.
+# loads this file. Where no times are recorded yet, those in .lit_test_times.txt
+# have the longest tests started first, not last, by their names.
 #
 # ===----------------------------------------------------------------------===#
 
