@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Support/FileUtilities.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/ToolOutputFile.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -27,6 +28,11 @@ using namespace mlir::attn;
 
 static LogicalResult writePicture(Location loc, StringRef path,
                                   ArrayRef<BlockMap> maps) {
+  if (auto file = loc->findInstanceOf<FileLineColLoc>();
+      file && llvm::sys::fs::equivalent(file.getFilename().getValue(), path))
+    return emitError(loc)
+           << "svg: expected another file than that of the input, got '" << path
+           << "'";
   std::string problem;
   std::unique_ptr<llvm::ToolOutputFile> file = openOutputFile(path, &problem);
   if (!file)

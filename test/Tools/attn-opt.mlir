@@ -12,6 +12,9 @@
 // RUN: attn-opt %s --attn-target="{vector_bits = 512}" | attn-opt --attn-target=x86-64 \
 // RUN:   | FileCheck %s --check-prefix=KEPT
 // RUN: not attn-opt %s --no-such-pass 2>&1 | FileCheck %s --check-prefix=OPTION
+// RUN: cp %s %t.mlir
+// RUN: not attn-opt %t.mlir -o %t.mlir 2>&1 | FileCheck %s --check-prefix=OUTPUT
+// RUN: cmp %s %t.mlir
 // RUN: not attn-opt %S/no-such-file.mlir 2>&1 | FileCheck %s --check-prefix=FILE
 
 // The tool reads the dialect, and runs upstream's passes and ours.
@@ -37,6 +40,7 @@
 // BRACE: attn-target: cpu: expected a processor
 // KEPT: attn.target = #attn.target<vector_bits = 512>
 // OPTION: Unknown command line argument '--no-such-pass'
+// OUTPUT: error: -o: expected another file than that of the input, got {{.*}}.mlir
 // FILE: No such file or directory
 
 func.func @attend(%query: tensor<1x2x4x8xf32>, %key: tensor<1x1x4x8xf32>,

@@ -9,6 +9,7 @@
 #include "lib/Registration/Registration.h"
 #include "runtime/Bridge/TextLimits.h"
 #include "runtime/JIT/Target.h"
+#include "tools/OutputFiles.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectRegistry.h"
@@ -100,6 +101,12 @@ static LogicalResult runPasses(int argc, char **argv,
     return MlirOptMain(argc, argv, inputName, outputName, registry);
 
   llvm::InitLLVM init(argc, argv);
+  if (::attn::Status status = ::attn::checkOutputFiles(
+          {{"-o", outputName}}, {{"the input", inputName}});
+      !status) {
+    llvm::errs() << "error: " << status.error().message << "\n";
+    return failure();
+  }
   std::string error;
   std::unique_ptr<llvm::MemoryBuffer> input = openInputFile(inputName, &error);
   std::unique_ptr<llvm::ToolOutputFile> output;
