@@ -15,13 +15,23 @@
 
 using namespace mlir;
 
+/// Inlines calls and simplifies functions, but for loops that one iteration or
+/// none is known of: a step that becomes a constant 0 has to be seen.
+static std::unique_ptr<Pass> createInliner() {
+  return createInlinerPass(/*opPipelines=*/{}, [](OpPassManager &pm) {
+    pm.addPass(createCanonicalizerPass(
+        GreedyRewriteConfig(),
+        /*disabledPatterns=*/{"(anonymous namespace)::SimplifyTrivialLoops"}));
+  });
+}
+
 void attn::buildPreparationPipeline(OpPassManager &pm) {
   pm.addPass(attn::createCheckRegionSizes());
   pm.addPass(attn::createCheckConstantOperands());
   pm.addPass(attn::createFoldTrivialComparisons());
   pm.addPass(attn::createSplitIndexCasts());
   pm.addPass(attn::createDecomposeLayer());
-  pm.addPass(createInlinerPass());
+  pm.addPass(createInliner());
   pm.addPass(createSymbolDCEPass());
   // Arguments of functions are constants now.
   pm.addPass(attn::createCheckConstantOperands());
