@@ -68,9 +68,12 @@ Value mlir::attn::buildIndex(RegionBuilder at, Value integer,
 }
 
 Value mlir::attn::buildSoftcap(RegionBuilder at, Value s, Value cap) {
+  bool isCaptured = isa<BlockArgument>(cap);
   cap = toFloat(at, cap, s.getType());
   Value ratio = arith::DivFOp::create(at.builder, at.loc, s, cap);
-  Value bounded = math::TanhOp::create(at.builder, at.loc, ratio);
+  auto bounded = math::TanhOp::create(at.builder, at.loc, ratio);
+  if (isCaptured)
+    bounded->setAttr(kCapMark, at.builder.getUnitAttr());
   return arith::MulFOp::create(at.builder, at.loc, cap, bounded);
 }
 
@@ -80,20 +83,15 @@ SmallVector<BlockArgument> mlir::attn::findCapturedCaps(Region &score) {
     return caps;
   for (auto tanh : score.front().getOps<math::TanhOp>()) {
     auto ratio = tanh.getOperand().getDefiningOp<arith::DivFOp>();
-    if (!ratio)
+    if (!ratio || !tanh->hasAttr(kCapMark))
       continue;
     Value divisor = ratio.getRhs(), source = divisor;
     while (
         isa_and_nonnull<arith::ExtFOp, arith::TruncFOp>(source.getDefiningOp()))
       source = source.getDefiningOp()->getOperand(0);
-    bool isFactor = llvm::any_of(tanh->getUsers(), [&](Operation *user) {
-      return isa<arith::MulFOp>(user) &&
-             llvm::is_contained(user->getOperands(), divisor);
-    });
     auto cap = dyn_cast<BlockArgument>(source);
     // The first argument is the score.
-    if (isFactor && cap && cap.getArgNumber() != 0 &&
-        !llvm::is_contained(caps, cap))
+    if (cap && cap.getArgNumber() != 0 && !llvm::is_contained(caps, cap))
       caps.push_back(cap);
   }
   return caps;

@@ -38,10 +38,12 @@ Value buildIndex(RegionBuilder at, Value integer, ValueRange element = {});
 // Scores: from the score so far to the new one
 //===----------------------------------------------------------------------===//
 
+/// The attribute of the tangent of a captured cap, which has to be positive;
+/// one that a region writes out may have any divisor.
+inline constexpr llvm::StringLiteral kCapMark = "attn.cap";
 /// `cap * tanh(s / cap)`; `cap` is a float scalar.
 Value buildSoftcap(RegionBuilder at, Value s, Value cap);
-/// The captures of a score region that bound scores as `buildSoftcap` has it,
-/// whoever wrote that.
+/// The captures of a score region that `buildSoftcap` has bounded scores by.
 SmallVector<BlockArgument> findCapturedCaps(Region &score);
 /// `s - slopes[h] * abs(p - j)`; `slopes` is `(Hq)` (Press et al.,
 /// arXiv:2108.12409).

@@ -9,6 +9,7 @@
 #include "runtime/JIT/KernelSignature.h"
 #include "runtime/JIT/PassTrace.h"
 
+#include "dialect/Attention/NamedMasksAndScores.h"
 #include "lib/Kernel/KernelForm.h"
 #include "lib/Kernel/KernelLimits.h"
 #include "lib/Pipelines/Pipelines.h"
@@ -100,7 +101,7 @@ static void setArgumentNames(mlir::func::FuncOp entry,
 
 /// Removes attributes that are no part of what operations mean. They are how
 /// passes talk to each other, and could make them do wrong things. Arguments of
-/// the entry that may be written stay so.
+/// the entry that may be written stay so, and caps of scores caps.
 static void dropDiscardableAttributes(mlir::ModuleOp module,
                                       mlir::func::FuncOp entry) {
   llvm::StringRef writable =
@@ -112,7 +113,11 @@ static void dropDiscardableAttributes(mlir::ModuleOp module,
         llvm::isa<mlir::RankedTensorType>(entry.getArgument(i).getType()))
       written.push_back(i);
   module->walk([](mlir::Operation *op) {
+    bool isCap = op->hasAttr(mlir::attn::kCapMark);
     op->setDiscardableAttrs(llvm::ArrayRef<mlir::NamedAttribute>());
+    if (isCap)
+      op->setDiscardableAttr(mlir::attn::kCapMark,
+                             mlir::UnitAttr::get(op->getContext()));
     if (auto func = llvm::dyn_cast<mlir::func::FuncOp>(op)) {
       func.removeArgAttrsAttr();
       func.removeResAttrsAttr();

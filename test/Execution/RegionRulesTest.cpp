@@ -62,6 +62,27 @@ TEST(Rules, attention_a10_caps_of_calls) {
   }
 }
 
+/// Only what is called a cap has to be one.
+TEST(Rules, attention_a10_tangents_that_regions_write_out) {
+  for (const char *pipeline : {"cpu", "reference", "gpu-emulator"}) {
+    KernelText text{.type = ElementType::f32,
+                    .keySize = 16,
+                    .valueSize = 16,
+                    .clauses = R"(score(%s, %b, %h, %p, %j)
+                        captures(%c = %factor : f32) {
+                          %ratio = arith.divf %s, %c : f32
+                          %tangent = math.tanh %ratio : f32
+                          %r = arith.mulf %c, %tangent : f32
+                          attn.yield %r : f32
+                        })",
+                    .parameters = ", %factor: f32",
+                    .pipeline = pipeline};
+    TestTensor x = normal(ElementType::f32, {1, 1, 3, 16});
+    for (double factor : {-2.5, 2.5})
+      EXPECT_EQ(run(text, {x.view(), x.view(), x.view(), factor}).error, "");
+  }
+}
+
 TEST(Rules, attention_a10_scores_apply_in_their_order) {
   TestTensor query = f64({1, 1, 1, 1}, 3.0), key = f64({1, 1, 1, 1}, 1.0),
              bias = f64({1}, 5.0);

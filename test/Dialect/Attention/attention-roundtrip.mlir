@@ -215,6 +215,7 @@ func.func @all_clauses(%x: tensor<1x1x2x4xf32>, %n: index, %s: tensor<1xf32>,
 // CHECK-NEXT: attn.yield %[[M]] : f32
 // CHECK: score({{.*}}) captures(%[[A:.*]] = %{{.*}} : bf16) {
 // CHECK-NEXT: arith.extf %[[A]] : bf16 to f32
+// CHECK: math.tanh %{{.*}} {attn.cap} : f32
 func.func @softcap(%x: tensor<1x1x2x4xf16>, %cap: bf16) {
   %a = attn.attention
       ins(%x, %x, %x : tensor<1x1x2x4xf16>, tensor<1x1x2x4xf16>,

@@ -178,7 +178,8 @@ func.func @attention_a10(%x: tensor<1x2x3x4xf32>, %cap: f64, %other: f32)
         (%s, %b, %h, %p, %j) captures(%o = %other : f32) {
           %0 = arith.divf %s, %o : f32
           %1 = math.tanh %0 : f32
-          attn.yield %1 : f32
+          %2 = arith.mulf %o, %1 : f32
+          attn.yield %2 : f32
         }
   return %r : tensor<1x2x3x4xf32>
 }
