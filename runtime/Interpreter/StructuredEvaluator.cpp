@@ -14,6 +14,10 @@
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/SaveAndRestore.h"
 
+#include <cmath>
+#include <limits>
+#include <utility>
+
 using namespace attn;
 using namespace attn::interpreter;
 using llvm::APInt;
@@ -163,6 +167,59 @@ private:
 } // namespace
 
 //===----------------------------------------------------------------------===//
+// Softmax
+//===----------------------------------------------------------------------===//
+
+/// Replaces numbers by their softmax. What kernels compute one after the other
+/// is rounded to `type`.
+static void applySoftmax(std::vector<double> &row, mlir::Type type) {
+  auto round = [&](double number) {
+    return type.isF16() || type.isBF16()
+               ? roundTo(type, number).convertToDouble()
+               : number;
+  };
+  double maximum = -std::numeric_limits<double>::infinity(), sum = 0;
+  for (double number : row)
+    maximum = std::fmax(maximum, number);
+  for (double &number : row) {
+    number = round(std::exp(round(number - maximum)));
+    sum = round(sum + number);
+  }
+  for (double &number : row)
+    number = round(number / sum);
+}
+
+static LogicalResult evaluateSoftmax(mlir::linalg::SoftmaxOp op,
+                                     BlockEvaluator &blocks) {
+  const Tensor &input = blocks.getTensor(op.getInput());
+  Sizes rows(input.shape());
+  std::int64_t size = std::exchange(rows[op.getDimension()], 1);
+  auto elements = copyElements(input);
+  if (!elements || input.shape() != blocks.getTensor(op.getOutput()).shape())
+    return mlir::emitError(op.getLoc())
+           << "'" << op->getName() << "' has no result for its operands";
+  visitIndices(rows, [&](ArrayRef<std::int64_t> start) {
+    std::vector<Datum *> places;
+    Sizes index(start);
+    for (std::int64_t &i = index[op.getDimension()]; i < size; ++i)
+      places.push_back(&(*elements)[numberOf(index, input.shape())]);
+    std::vector<double> row;
+    for (Datum *place : places)
+      if (auto *number = std::get_if<double>(place))
+        row.push_back(*number);
+    bool isKnown = row.size() == places.size();
+    applySoftmax(row, input.elementType);
+    for (auto [i, place] : llvm::enumerate(places))
+      *place = isKnown ? Datum(row[i]) : Datum(Undefined());
+    return true;
+  });
+  blocks.define(
+      op->getResult(0),
+      {Tensor::createPartial(input.elementType, input.shape(), *elements)});
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // Tensors
 //===----------------------------------------------------------------------===//
 
@@ -234,6 +291,9 @@ interpreter::evaluateStructured(mlir::Operation *op, BlockEvaluator &blocks) {
   return llvm::TypeSwitch<mlir::Operation *, std::optional<LogicalResult>>(op)
       .Case([&](LinalgOp linalg) {
         return StructuredEvaluator(linalg, blocks).evaluate();
+      })
+      .Case([&](mlir::linalg::SoftmaxOp softmax) {
+        return evaluateSoftmax(softmax, blocks);
       })
       .Case([&](mlir::linalg::IndexOp index) {
         blocks.define(index.getResult(),

@@ -6,6 +6,7 @@
 // RUN: %{check} made && %{check} made --pipeline reference
 // RUN: %{check} elements && %{check} elements --pipeline reference
 // RUN: %{check} products && %{check} products --pipeline reference
+// RUN: %{check} softmax && %{check} softmax --pipeline reference
 // RUN: %{check} windows && %{check} windows --pipeline reference
 // RUN: %{check} reduced && %{check} reduced --pipeline reference
 // RUN: %{check} shared && %{check} shared --pipeline reference
@@ -121,6 +122,19 @@ func.func @products(%x: tensor<4x?xf32>, %n: index) -> tensor<4x4xf32> {
   %result = linalg.matmul ins(%x, %turned : tensor<4x?xf32>, tensor<?x4xf32>)
       outs(%zeros : tensor<4x4xf32>) -> tensor<4x4xf32>
   return %result : tensor<4x4xf32>
+}
+
+func.func @softmax(%x: tensor<4x?xf32>, %n: index) -> (tensor<4x?xf32>, tensor<4x?xf16>) {
+  %c1 = arith.constant 1 : index
+  %size = tensor.dim %x, %c1 : tensor<4x?xf32>
+  %init = tensor.empty(%size) : tensor<4x?xf32>
+  %rows = linalg.softmax dimension(1) ins(%x : tensor<4x?xf32>)
+      outs(%init : tensor<4x?xf32>) -> tensor<4x?xf32>
+  %narrow = arith.truncf %x : tensor<4x?xf32> to tensor<4x?xf16>
+  %narrow_init = tensor.empty(%size) : tensor<4x?xf16>
+  %columns = linalg.softmax dimension(0) ins(%narrow : tensor<4x?xf16>)
+      outs(%narrow_init : tensor<4x?xf16>) -> tensor<4x?xf16>
+  return %rows, %columns : tensor<4x?xf32>, tensor<4x?xf16>
 }
 
 // Both start from the same zeros.
