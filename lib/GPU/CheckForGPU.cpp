@@ -110,6 +110,13 @@ static LogicalResult check(CacheReadOp read) {
 // Other operations
 //===----------------------------------------------------------------------===//
 
+/// The name of what was written: attn-decompose-aggregates says of which
+/// operation a part is.
+static StringRef getWrittenName(Operation *op) {
+  auto parts = dyn_cast<FusedLocWith<StringAttr>>(op->getLoc());
+  return parts ? parts.getMetadata().getValue() : op->getName().getStringRef();
+}
+
 static LogicalResult check(linalg::LinalgOp op) {
   bool isElementwise =
       op.getNumParallelLoops() == op.getNumLoops() &&
@@ -118,8 +125,10 @@ static LogicalResult check(linalg::LinalgOp op) {
       });
   if (isElementwise)
     return success();
-  return op.emitOpError("is not lowered for a GPU: beside attention, only "
-                        "operations element by element are");
+  return emitError(op.getLoc())
+         << "'" << getWrittenName(op)
+         << "' op is not lowered for a GPU: beside attention, only operations "
+            "element by element are";
 }
 
 static LogicalResult checkOfDialect(Operation *op) {

@@ -23,8 +23,11 @@ static bool isOnTensors(Operation *op) {
   return llvm::all_of(op->getOperandTypes(), llvm::IsaPred<RankedTensorType>);
 }
 
+/// Keeps the name of `op` where errors at what becomes of it find it.
 static LogicalResult decompose(linalg::AggregatedOpInterface op) {
   IRRewriter rewriter(op);
+  op->setLoc(FusedLoc::get({op.getLoc()}, op->getName().getIdentifier(),
+                           op.getContext()));
   FailureOr<SmallVector<Value>> results = op.decomposeOperation(rewriter);
   if (failed(results))
     return op.emitOpError("cannot be decomposed");

@@ -73,3 +73,14 @@ func.func @append(%rows: !rows, %pages: !pages {bufferization.writable = true},
       lengths(%l : tensor<2xi32>) table(%t : tensor<2x2xi32>)
   return %r : !pages
 }
+
+// -----
+
+// It has become several operations.
+func.func @softmax(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %init = tensor.empty() : tensor<4x8xf32>
+  // expected-error @+1 {{'linalg.softmax' op is not lowered for a GPU: beside attention, only operations element by element are}}
+  %r = linalg.softmax dimension(1) ins(%x : tensor<4x8xf32>)
+      outs(%init : tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %r : tensor<4x8xf32>
+}
