@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/TypeUtilities.h"
 
 namespace mlir::attn {
 #define GEN_PASS_DEF_DECOMPOSEAGGREGATES
@@ -21,6 +22,15 @@ using namespace mlir;
 
 static bool isOnTensors(Operation *op) {
   return llvm::all_of(op->getOperandTypes(), llvm::IsaPred<RankedTensorType>);
+}
+
+/// Upstream has no terms for integers.
+static LogicalResult checkElements(Operation *op) {
+  for (Type type : op->getOperandTypes())
+    if (Type element = getElementTypeOrSelf(type); !isa<FloatType>(element))
+      return op->emitOpError("expected elements of a float type, got ")
+             << element;
+  return success();
 }
 
 /// Keeps the name of `op` where errors at what becomes of it find it.
@@ -45,7 +55,7 @@ struct DecomposeAggregates
         ops.push_back(op);
     });
     for (linalg::AggregatedOpInterface op : ops)
-      if (failed(decompose(op)))
+      if (failed(checkElements(op)) || failed(decompose(op)))
         return signalPassFailure();
   }
 };
