@@ -8,6 +8,8 @@
 #include "lib/Plan/CacheModel.h"
 #include "lib/Plan/Plan.h"
 
+#include "llvm/Support/CheckedArithmetic.h"
+
 #include <numeric>
 
 using namespace mlir;
@@ -32,6 +34,12 @@ StringRef attn::findObstacle(ProjectionOp op) {
     return "its element type is f64";
   if (op->getNumResults() == 0)
     return "it is on memrefs";
+  std::optional<int64_t> rows = 1;
+  for (int64_t size : op.getInputType().getShape().drop_back())
+    if (rows && !ShapedType::isDynamic(size))
+      rows = llvm::checkedMul(*rows, size);
+  if (!rows)
+    return "it has more rows than an index counts";
   int64_t column = 0, lanes = getTarget(op).getLanes();
   for (auto [out, features] :
        llvm::zip(op.getOuts(), op.getNumOutputFeatures())) {

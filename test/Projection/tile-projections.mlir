@@ -194,6 +194,18 @@ func.func @heads(%x: tensor<1x4x16xf32>, %w: tensor<16x6xf32>,
 
 // -----
 
+func.func @too_many(%x: tensor<2x4611686018427387904x16xf32>, %w: tensor<16x16xf32>,
+                    %y: tensor<2x4611686018427387904x16xf32>)
+    -> tensor<2x4611686018427387904x16xf32> {
+  // expected-remark@+1 {{is lowered by the reference path, because it has more rows than an index counts}}
+  %0 = attn.projection
+      ins(%x, %w : tensor<2x4611686018427387904x16xf32>, tensor<16x16xf32>)
+      outs(%y : tensor<2x4611686018427387904x16xf32>)
+  return %0 : tensor<2x4611686018427387904x16xf32>
+}
+
+// -----
+
 func.func @f64(%x: tensor<1x4x16xf64>, %w: tensor<16x16xf64>,
                %y: tensor<1x4x16xf64>) -> tensor<1x4x16xf64> {
   // expected-remark@+1 {{is lowered by the reference path, because its element type is f64}}
