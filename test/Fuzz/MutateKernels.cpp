@@ -9,11 +9,9 @@
 //
 // Each mutant is a module of test/ or examples/ with a few changes. It goes
 // through what "attn-run --check" does, on one of the pipelines, in a process
-// of its own as far as it ends one. A signal and much more time than kernels
-// need are failures; whatever error comes is none. A result that is not the
-// interpreter's is printed for someone to look at: where numbers are blown up,
-// the tolerances say little. Such mutants and those that fail are written to
-// the folder, if one is given.
+// of its own as far as it ends one. A signal, much more time than kernels need,
+// and a result that is not the interpreter's are failures; whatever error comes
+// is none. Mutants that fail are written to the folder, if one is given.
 //
 // A mutant depends on its number and on the files it is made of: as long as
 // those are the same, "--seed 17 --count 1" repeats number 17.
@@ -182,7 +180,8 @@ static std::uint64_t run(const Options &options,
     ++progress.counts[KernelOutcome::failed];
     ++progress.number;
   }
-  return progress.counts[KernelOutcome::failed];
+  return progress.counts[KernelOutcome::failed] +
+         progress.counts[KernelOutcome::differs];
 }
 
 static bool parseOptions(int argc, char **argv, Options &options) {
@@ -219,10 +218,11 @@ int main(int argc, char **argv) {
   std::printf("seed %" PRIu64 ", %" PRIu64 " mutants of %zu modules\n",
               options.seed, options.count, seeds.size());
   std::uint64_t failures = run(options, seeds, progress);
-  std::printf("%" PRIu64 " mutants failed; %" PRIu64 " passed, %" PRIu64
-              " differ, %" PRIu64 " were refused, %" PRIu64 " skipped\n",
-              failures, progress.counts[KernelOutcome::passed],
-              progress.counts[KernelOutcome::differs],
+  std::printf("%" PRIu64 " mutants failed, of which %" PRIu64
+              " give something else; %" PRIu64 " passed, %" PRIu64
+              " were refused, %" PRIu64 " skipped\n",
+              failures, progress.counts[KernelOutcome::differs],
+              progress.counts[KernelOutcome::passed],
               progress.counts[KernelOutcome::refused],
               progress.counts[KernelOutcome::skipped]);
   return failures ? 1 : 0;
