@@ -19,7 +19,8 @@ def PlanKernels : Pass<"attn-plan"> {
     `workgroups`, they are those of a GPU.
 
     What an op says already stays, if it can be carried out; otherwise an error says
-    why not. What has no plan after it is left to the reference lowering.
+    why not. What has no plan after it is left to the reference lowering. An
+    `attn.online_attention` that a user has written gets the keys of its blocks.
 
     ```mlir
     %r = attn.attention ins(...) outs(...) {attn.plan = #attn.plan<keys = 32>}

@@ -37,6 +37,10 @@ FailureOr<PlanAttr> planAttention(AttentionOp op,
                                   Machine machine = Machine::CPU,
                                   int64_t length = ShapedType::kDynamic);
 
+/// The plan of a tile that a user has written in its online form: its own, if
+/// it says the keys of a block.
+PlanAttr planOnline(OnlineAttentionOp op);
+
 /// Features of a tile of 16 pairs of bf16, 64 bytes.
 inline constexpr int64_t kFeaturesPerTile = 32;
 

@@ -170,14 +170,15 @@ static Type getStoredType(Value key) {
   return cast<ShapedType>(key.getType()).getElementType();
 }
 
-int64_t AttentionPlanner::chooseKeys() {
-  int64_t size = std::max({headSize, valueSize, int64_t(1)});
-  Type type = op.getElementType();
+/// Keys of a block that are read as `stored`, of attention on `type`. The
+/// longer row of a key and a value has `size` elements.
+static int64_t chooseKeysOfBlock(OnlineLayout layout, Type type, Type stored,
+                                 int64_t size, const CacheModel &model) {
+  size = std::max<int64_t>(size, 1);
   // Matrix units do not multiply f32.
   bool isInRows = layout == OnlineLayout::Rows ||
                   (layout == OnlineLayout::Mma && type.isF32());
   if (isInRows) {
-    Type stored = getStoredType(op.getKey());
     int64_t bits = stored.getIntOrFloatBitWidth();
     // Integers wait for conversions in any case, and longer turns cost less.
     if (isa<IntegerType>(stored))
@@ -192,6 +193,12 @@ int64_t AttentionPlanner::chooseKeys() {
   // Keys and values are converted in the block.
   return std::clamp<int64_t>(model.getConvertedKeys(size),
                              std::min<int64_t>(32, most), most);
+}
+
+int64_t AttentionPlanner::chooseKeys() {
+  return chooseKeysOfBlock(layout, op.getElementType(),
+                           getStoredType(op.getKey()),
+                           std::max(headSize, valueSize), model);
 }
 
 FailureOr<PlanAttr> AttentionPlanner::plan() {
@@ -260,4 +267,24 @@ LogicalResult AttentionPlanner::check() {
 FailureOr<PlanAttr> attn::planAttention(AttentionOp op, Machine machine,
                                         int64_t length) {
   return AttentionPlanner(op, machine, length).plan();
+}
+
+PlanAttr attn::planOnline(OnlineAttentionOp op) {
+  if (PlanAttr plan = getPlan(op); plan && plan.getKeys() > 0)
+    return plan;
+  CacheModel model(getTarget(op));
+  auto query = cast<ShapedType>(op.getQuery().getType()),
+       key = cast<ShapedType>(op.getKey().getType()),
+       value = cast<ShapedType>(op.getValue().getType());
+  // What is converted in a block is of another type than the state.
+  Type type = op.getLayout() == OnlineLayout::Mma ? query.getElementType()
+                                                  : key.getElementType();
+  int64_t keys = chooseKeysOfBlock(
+      op.getLayout(), type, key.getElementType(),
+      std::max(key.getDimSize(1), value.getDimSize(1)), model);
+  return PlanAttr::get(op.getContext(), op.getLayout(), /*heads=*/0,
+                       /*rows=*/0, /*lanes=*/0, /*head_size=*/0, keys,
+                       op.getLayout() == OnlineLayout::Mma ? 0
+                                                           : model.getChunk(),
+                       /*columns=*/0, /*features=*/0);
 }

@@ -31,6 +31,8 @@ struct PlanKernels : attn::impl::PlanKernelsBase<PlanKernels> {
       if (auto attention = dyn_cast<AttentionOp>(op))
         if (findObstacle(attention).empty())
           return attach(op, planAttention(attention, machine));
+      if (auto online = dyn_cast<OnlineAttentionOp>(op))
+        return attach(op, planOnline(online));
       if (auto projection = dyn_cast<ProjectionOp>(op))
         if (machine == Machine::CPU && findObstacle(projection).empty())
           return attach(op, planProjection(projection));

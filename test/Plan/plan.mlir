@@ -80,3 +80,18 @@ func.func @project(%x: tensor<1x?x1024xbf16>, %w: tensor<64x1024x32xbf16>,
       outs(%y : tensor<1x?x2048xbf16>)
   return %r : tensor<1x?x2048xbf16>
 }
+
+// A tile that is in its online form already.
+// CHECK-LABEL: func.func @online
+// CHECK: attn.plan = #attn.plan<layout = lanes, keys = 64, chunk = 1024>
+func.func @online(%q: tensor<16x32xf32>, %k: tensor<?x16xf32>, %m: tensor<32xf32>,
+                  %n: index) -> tensor<16x32xf32> {
+  %c0 = arith.constant 0 : index
+  %no = arith.constant false
+  %r:3 = attn.online_attention
+      ins(%q, %k, %k : tensor<16x32xf32>, tensor<?x16xf32>, tensor<?x16xf32>)
+      outs(%q, %m, %m : tensor<16x32xf32>, tensor<32xf32>, tensor<32xf32>)
+      at(%c0, %c0, %c0, %c0) queries(%n) exact(%no)
+      -> tensor<16x32xf32>, tensor<32xf32>, tensor<32xf32>
+  return %r#0 : tensor<16x32xf32>
+}
