@@ -1,4 +1,4 @@
-//===- MemoryOps.cpp - Kept packs -----------------------------------------===//
+//===- MemoryOps.cpp - Kept packs and prefetches --------------------------===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,6 +15,11 @@ namespace {
 /// What a thread keeps, which only ops that keep it read and write.
 struct KeptResource : SideEffects::Resource::Base<KeptResource> {
   StringRef getName() final { return "attn.kept"; }
+};
+
+/// What is on its way into a cache, which no op reads.
+struct CacheResource : SideEffects::Resource::Base<CacheResource> {
+  StringRef getName() final { return "attn.cache"; }
 };
 
 } // namespace
@@ -48,4 +53,34 @@ void KeptPacksOp::getEffects(
         &effects) {
   effects.emplace_back(MemoryEffects::Read::get(), KeptResource::get());
   effects.emplace_back(MemoryEffects::Write::get(), KeptResource::get());
+}
+
+//===----------------------------------------------------------------------===//
+// attn.prefetch
+//===----------------------------------------------------------------------===//
+
+LogicalResult PrefetchOp::verify() {
+  auto source = cast<ShapedType>(getSource().getType());
+  if (!source.hasRank() || source.getRank() < 2 ||
+      source.isDynamicDim(source.getRank() - 1) ||
+      !source.getElementType().isIntOrFloat())
+    return emitOpError()
+           << "operand 'source': expected rows of a static number "
+              "of integers or floats, got "
+           << source;
+  if (int64_t(getIndices().size()) != source.getRank())
+    return emitOpError() << "expected " << source.getRank()
+                         << " operands 'indices', got " << getIndices().size();
+  auto dim = int64_t(getDim());
+  if (dim < 0 || dim + 1 >= source.getRank())
+    return emitOpError() << "attribute 'dim': expected a dimension before the "
+                            "last of "
+                         << source.getRank() << ", got " << dim;
+  return success();
+}
+
+void PrefetchOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
+  effects.emplace_back(MemoryEffects::Write::get(), CacheResource::get());
 }

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 //
-// Where what a tile reads lies.
+// Where what a tile reads lies, and when it is fetched.
 //
 
 #ifndef ATTN_DIALECT_MEMORY_MEMORYOPS_TD
@@ -56,6 +56,28 @@ def Attn_KeptPacksOp : Attn_Op<"kept_packs", [
     `[` $first `,` $count `]` (`of` `(` $of^ `)`)?
     (`most` `(` $most^ `)`)? (`overlap` $overlap^)?
     attr-dict `:` type($packs)
+  }];
+  let hasVerifier = 1;
+}
+
+def Attn_PrefetchOp : Attn_Op<"prefetch", [
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "has rows on their way into the cache";
+  let description = [{
+    Fetches the rows `indices[dim] <= r < end` of dimension `dim`, at `indices` in
+    the dimensions before the last and whole in the last: into the second-level
+    cache, or into the first if they will be written. There may be none. It changes
+    nothing, and reads nothing: what it fetches may be written at the same time.
+
+    ```mlir
+    attn.prefetch %query[%b, %h, %i, %c0] dim 2 to %end : tensor<1x8x?x64xf32>
+    ```
+  }];
+  let arguments = (ins AnyShaped:$source, Variadic<Index>:$indices, Index:$end,
+                       I64Attr:$dim, UnitAttr:$for_write);
+  let assemblyFormat = [{
+    $source `[` $indices `]` `dim` $dim `to` $end (`for_write` $for_write^)?
+    attr-dict `:` type($source)
   }];
   let hasVerifier = 1;
 }

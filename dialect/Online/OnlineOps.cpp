@@ -103,6 +103,12 @@ LogicalResult verifyLayout(OnlineAttentionOp op) {
     return op.emitOpError()
            << "attribute 'packed_values': expected layout<pairs>, got layout<"
            << name << ">";
+  if (op.getKeepsPacks() &&
+      (op.getPackedValues() || layout != OnlineLayout::Pairs))
+    return op.emitOpError()
+           << "attribute 'keeps_packs': expected layout<pairs> "
+              "without packed_values, got layout<"
+           << name << ">" << (op.getPackedValues() ? " packed_values" : "");
   auto query = cast<RankedTensorType>(op.getQuery().getType());
   if (!isQuery(query, layout))
     return op.emitOpError()

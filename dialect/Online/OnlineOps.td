@@ -83,7 +83,8 @@ def Attn_OnlineAttentionOp : Attn_OnlineOp<"online_attention", [
       values, not before they are summed. Values are packed with their block of
       keys. With `packed_values`, they are already, for several tiles: `[t,d,i]` is
       element `d` of the value of key `32*t + i`, and 0 after the last key. Then the
-      op is tiled along the keys at multiples of 32.
+      op is tiled along the keys at multiples of 32. With `keeps_packs`, the tile
+      packs the values of the keys that it sees, in an `attn.kept_packs`.
     - In `mma`, for matrix units, the state is of f32, and the query of f16, bf16 or
       f32. `key` and `value` have its type or a narrower one.
 
@@ -94,6 +95,10 @@ def Attn_OnlineAttentionOp : Attn_OnlineOp<"online_attention", [
     With `exact`, positions of which the score is -inf or that are masked
     contribute nothing to O even where the value is NaN or infinite (A13).
     Without, they contribute 0 times the value.
+
+    `next_tile` is by how many positions the tile that comes next on a thread is
+    further on, or 0 if there is none of the head: the keys that it sees and this
+    one does not are fetched meanwhile.
 
     Tiling it along the keys gives blocks; its partial reduction gives split-KV
     decoding, merged by log-sum-exp.
@@ -106,10 +111,12 @@ def Attn_OnlineAttentionOp : Attn_OnlineOp<"online_attention", [
     Variadic<AnyType>:$score_captures, Variadic<AnyType>:$mask_captures,
     DefaultValuedAttr<Attn_OnlineLayoutAttr,
                       "::mlir::attn::OnlineLayout::Lanes">:$layout,
-    UnitAttr:$packed_values);
+    UnitAttr:$packed_values, UnitAttr:$keeps_packs,
+    DefaultValuedAttr<I64Attr, "0">:$next_tile);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = [{
     (`layout` `` $layout^)? (`packed_values` $packed_values^)?
+    (`keeps_packs` $keeps_packs^)? (`next_tile` $next_tile^)?
     `ins` `(` $query `,` $key `,` $value `:` type($query) `,` type($key) `,` type($value) `)`
     `outs` `(` $outs `:` type($outs) `)`
     `at` `(` $batch `,` $head `,` $position `,` $first_key `)`

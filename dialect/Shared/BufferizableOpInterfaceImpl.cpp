@@ -195,6 +195,38 @@ struct KeptPacksOpInterface
   }
 };
 
+/// Neither reads nor writes what it fetches.
+struct PrefetchOpInterface
+    : BufferizableOpInterface::ExternalModel<PrefetchOpInterface, PrefetchOp> {
+  bool bufferizesToMemoryRead(Operation *, OpOperand &,
+                              const AnalysisState &) const {
+    return false;
+  }
+  bool bufferizesToMemoryWrite(Operation *, OpOperand &,
+                               const AnalysisState &) const {
+    return false;
+  }
+  AliasingValueList getAliasingValues(Operation *, OpOperand &,
+                                      const AnalysisState &) const {
+    return {};
+  }
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
+                          const BufferizationOptions &options,
+                          BufferizationState &state) const {
+    auto prefetch = cast<PrefetchOp>(op);
+    if (isa<BaseMemRefType>(prefetch.getSource().getType()))
+      return success(); // Already on buffers.
+    FailureOr<Value> source =
+        getBuffer(rewriter, prefetch.getSource(), options, state);
+    if (failed(source))
+      return failure();
+    replaceOpWithNewBufferizedOp<PrefetchOp>(
+        rewriter, op, *source, prefetch.getIndices(), prefetch.getEnd(),
+        prefetch.getDim(), prefetch.getForWrite());
+    return success();
+  }
+};
+
 /// Is its table.
 struct WithBlockRangeOpInterface
     : BufferizableOpInterface::ExternalModel<WithBlockRangeOpInterface,
@@ -244,6 +276,7 @@ void mlir::attn::registerBufferizableOpInterfaceExternalModels(
     HeadNormOp::attachInterface<DestinationOpInterface<HeadNormOp>>(*context);
     KeptPacksOp::attachInterface<KeptPacksOpInterface>(*context);
     MergeOp::attachInterface<DestinationOpInterface<MergeOp>>(*context);
+    PrefetchOp::attachInterface<PrefetchOpInterface>(*context);
     ProjectionOp::attachInterface<DestinationOpInterface<ProjectionOp>>(
         *context);
     RopeOp::attachInterface<DestinationOpInterface<RopeOp>>(*context);

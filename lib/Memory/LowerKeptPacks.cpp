@@ -77,10 +77,12 @@ private:
 
   Value allocate() {
     SmallVector<Value> sizes;
-    if (Value most = op.getMost()) {
+    if (op.getMost()) {
       // A thread allocates it once where its size is that of all iterations.
       OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointAfterValue(most);
+      b.setInsertionPointAfterValue(op.getMost());
+      // Places are divided by the capacity.
+      most = emit<arith::MaxSIOp>(op.getMost(), index(1));
       sizes = {emit<arith::AddIOp>(most, index(int64_t(op.getOverlap())))};
     }
     Value room =
@@ -120,6 +122,7 @@ private:
   KeptPacksOp op;
   ImplicitLocOpBuilder b;
   Value first, count, end;
+  Value most; ///< At least 1; null for tiles.
   Value state;
   int64_t numOwn = 0;
 };
@@ -151,8 +154,7 @@ SmallVector<Value> KeptPacks::ring() {
   require(emit<arith::OrIOp>(isAtMost(low, first), isAtMost(end, high)));
   Value wanted = emit<arith::MaxSIOp>(emit<arith::AddIOp>(count, count),
                                       index(kMinimumCapacity));
-  capacity =
-      select(isValid, capacity, emit<arith::MinSIOp>(wanted, op.getMost()));
+  capacity = select(isValid, capacity, emit<arith::MinSIOp>(wanted, most));
   low = select(isValid, low, first);
   high = select(isValid, high, first);
   Value isAbove = isAtMost(low, first);

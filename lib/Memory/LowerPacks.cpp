@@ -8,7 +8,6 @@
 #include "lib/Memory/Passes.h"
 #include "lib/Memory/Transforms.h"
 #include "lib/Online/CachedRows.h"
-#include "lib/Online/StoredElements.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -47,6 +46,7 @@ public:
                                       /*mapping=*/std::nullopt);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
+    fetchNextRows(loop.getInductionVars());
     Pack pack = emitPack(loop.getInductionVars(), loop.getRegionIterArgs()[0]);
     SmallVector<OpFoldResult> strides(rank + 1, one);
     b.setInsertionPointToStart(loop.getTerminator().getBody());
@@ -82,6 +82,25 @@ private:
               b, loc, pack.rows, packs[0], pack.to, pack.sizes, strides)};
         });
     return nest.results.front();
+  }
+
+  /// Fetches the rows of the pack after that at `ivs`, unless they are in a
+  /// cache, where they may be anywhere.
+  void fetchNextRows(ValueRange ivs) {
+    if (op.getSource().getDefiningOp<CacheReadOp>() ||
+        !type.getElementType().isIntOrFloat())
+      return;
+    SmallVector<Value> at(ivs);
+    at.push_back(getValueOrCreateConstantIndexOp(b, loc, zero));
+    AffineExpr i = b.getAffineDimExpr(0), n = b.getAffineSymbolExpr(0);
+    OpFoldResult end = affine::makeComposedFoldedAffineMin(
+        b, loc,
+        AffineMap::get(1, 1, {(i + 2) * rowsPerPack, n}, b.getContext()),
+        {ivs.back(), tensor::getMixedSize(b, loc, op.getSource(), rank - 2)});
+    at[rank - 2] = affine::AffineApplyOp::create(
+        b, loc, AffineMap::get(1, 0, (i + 1) * rowsPerPack), ivs.back());
+    PrefetchOp::create(b, loc, op.getSource(), at,
+                       getValueOrCreateConstantIndexOp(b, loc, end), rank - 2);
   }
 
   /// A tile of a tensor as a matrix.
@@ -133,8 +152,10 @@ private:
     };
     auto read = op.getSource().getDefiningOp<CacheReadOp>();
     if (read && rank == 4) {
-      pack.rows =
-          transpose(gather(read, at, offsets[rank - 2], sizes[rank - 2]));
+      CachedRows cached(read, at[0], at[1], zero);
+      pack.rows = transpose(cached.gatherPack(b, loc, offsets[rank - 2],
+                                              sizes[rank - 2], rowsPerPack,
+                                              type.getElementType()));
       return pack;
     }
     if (!isRagged) {
@@ -158,35 +179,6 @@ private:
     scf::YieldOp::create(b, loc, transpose(part));
     pack.rows = choice.getResult(0);
     return pack;
-  }
-
-  /// The rows of a pack from where they lie in a cache, with zeros for those
-  /// that are not stored.
-  Value gather(CacheReadOp read, ArrayRef<OpFoldResult> at, OpFoldResult first,
-               OpFoldResult count) {
-    CachedRows cached(read, at[0], at[1], zero);
-    Value base = getValueOrCreateConstantIndexOp(b, loc, first);
-    Value end = arith::AddIOp::create(
-        b, loc, base, getValueOrCreateConstantIndexOp(b, loc, count));
-    auto [from, to] = cached.clampToStored(b, loc, base, end);
-    CachedRows::Rows rows = cached.allocate(b, loc, rowsPerPack);
-    for (Value *part : {&rows.elements, &rows.scales})
-      if (*part)
-        *part = fillWithZero(*part);
-    rows = cached.gather(b, loc, from, to, base, rows);
-    if (cached.getElementType() == type.getElementType())
-      return rows.elements;
-    Value converted = tensor::EmptyOp::create(
-        b, loc, ArrayRef<int64_t>{rowsPerPack, type.getShape().back()},
-        type.getElementType());
-    return emitElements(b, loc, rows.elements, rows.scales, converted);
-  }
-
-  Value fillWithZero(Value tensor) {
-    auto type = cast<RankedTensorType>(tensor.getType()).getElementType();
-    Value zero =
-        arith::ConstantOp::create(b, loc, cast<TypedAttr>(b.getZeroAttr(type)));
-    return linalg::FillOp::create(b, loc, zero, tensor).getResult(0);
   }
 
   /// A matrix of `rows` rows with all those of a pack.

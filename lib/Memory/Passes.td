@@ -24,46 +24,22 @@ def LowerPacks : Pass<"attn-lower-packs"> {
     ```
 
     Rows that an `attn.cache_read` takes from a cache are packed from where they
-    lie in it. Packs of other forms are left alone.
+    lie in it; others are fetched by the iteration before. Packs of other forms are
+    left alone.
   }];
   let dependentDialects = ["::mlir::affine::AffineDialect",
+                           "::mlir::attn::AttnDialect",
                            "::mlir::linalg::LinalgDialect",
                            "::mlir::scf::SCFDialect",
                            "::mlir::tensor::TensorDialect"];
 }
 
-def PrefetchTiles : Pass<"attn-prefetch-tiles"> {
-  let summary = "Bring the rows of the next tile into the cache";
+def LowerPrefetches : Pass<"attn-lower-prefetches"> {
+  let summary = "Fetch rows in loops";
   let description = [{
-    Where a view of rows moves with the last loop of an `scf.forall`, as those of
-    query and output do, the rows of the next iteration are prefetched while this
-    one computes. In a loop over blocks of keys, each block prefetches some of
-    them, those of different tensors between different steps: at once they would
-    wait for each other. So are keys, and packs of values, that the tile does not
-    see but later ones do if their range moves on. Where every tile of a head sees
-    the keys from the first on, and there are at most 1024, each prefetches as many
-    of the next head as it has queries. A loop that transposes blocks of rows, as
-    into packs, prefetches the next block. Loops of element-wise operations and
-    sums of rows, which read memory in order, are left to the processor.
-  }];
-  let dependentDialects = ["::mlir::arith::ArithDialect",
-                           "::mlir::memref::MemRefDialect",
-                           "::mlir::scf::SCFDialect"];
-}
-
-def PackInTiles : Pass<"attn-pack-in-tiles"> {
-  let summary = "Pack values in the tiles that read them";
-  let description = [{
-    Where a parallel loop packs the values of all heads for a parallel loop over
-    tiles after it, and a tile reads a range of packs that moves with it, as under a
-    sliding window, the tile packs those that the tile before it, on the same
-    thread, did not read. They go into a ring of packs, which is `attn.kept` from
-    one iteration to the next, and has room for twice as many as the tile reads.
-    What would have fetched packs for later tiles fetches the rows that they are
-    made of.
-
-    A range that begins at the first key is left alone: each thread would pack
-    again what others have. A remark says why other packs are.
+    An `attn.prefetch` on buffers becomes a loop over its rows, with a
+    `memref.prefetch` for each cache line of a row. Where elements of a row are no
+    neighbours, it goes.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::memref::MemRefDialect",

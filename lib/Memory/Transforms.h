@@ -15,19 +15,18 @@ class RewriterBase;
 namespace linalg {
 class PackOp;
 } // namespace linalg
-namespace scf {
-class ForallOp;
-} // namespace scf
 } // namespace mlir
 
 namespace mlir::attn {
+
+class PrefetchOp;
 
 /// Replaces a pack of padded rows, whose other dimensions are kept, by a
 /// parallel loop that transposes the rows of one pack after the other.
 LogicalResult lowerPack(RewriterBase &rewriter, linalg::PackOp op);
 
-/// Prefetches the rows that the views of the next iteration of `loop` are of.
-void prefetchTiles(scf::ForallOp loop);
+/// Replaces a prefetch on buffers by a loop over its rows.
+LogicalResult lowerPrefetch(RewriterBase &rewriter, PrefetchOp op);
 
 } // namespace mlir::attn
 

@@ -22,7 +22,10 @@
 #include "lib/Online/OnlineTensors.h"
 #include "lib/Online/Passes.h"
 #include "lib/Online/SharedOperands.h"
+#include "lib/Online/TilePrefetch.h"
 #include "lib/Online/Transforms.h"
+#include "lib/Online/VisibleRange.h"
+#include "lib/Plan/PackPlan.h"
 #include "lib/Plan/Plan.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -73,10 +76,7 @@ public:
     rows = tensor::getMixedSize(b, loc, op.getQuery(), 2);
     Value query = emitOnlineQuery(b, op, layout, lanes, rows);
     Value key = slice(op.getKey());
-    bool hasPacks =
-        layout == OnlineLayout::Pairs && !isReadByOneTile(b, op.getValue());
-    Value value = hasPacks ? shared.getPacks(b, loc, op.getValue())
-                           : slice(op.getValue());
+    Value value = slice(op.getValue());
     SmallVector<Value> state = emitInitialState();
     Value zero = arith::ConstantIndexOp::create(b, loc, 0);
     Value exact = arith::ConstantOp::create(b, loc, b.getBoolAttr(false));
@@ -85,15 +85,41 @@ public:
         /*batch=*/zero, /*head=*/zero, emitPosition(), /*first_key=*/zero,
         getValueOrCreateConstantIndexOp(b, loc, rows), exact,
         scalesQuery(op, layout) ? Value() : emitScale(), op.getScoreCaptures(),
-        op.getMaskCaptures(), layout, hasPacks);
+        op.getMaskCaptures(), layout);
     if (PlanAttr plan = getPlan(op))
       online->setAttr(PlanAttr::kName, plan);
+    if (layout != OnlineLayout::Mma)
+      online.setNextTile(getTileStep(op));
     online.getScoreRegion().takeBody(op.getScore());
     online.getMaskRegion().takeBody(op.getMask());
+    if (layout == OnlineLayout::Pairs)
+      placePacks(online);
     return online;
   }
 
 private:
+  /// Has the values of a tile in pairs packed where that is best.
+  void placePacks(OnlineAttentionOp online) {
+    auto tiles = dyn_cast<scf::ForallOp>(online->getParentOp());
+    bool movesOn =
+        tiles && canKeepPacks(tiles, op.getValue()) && !seesFirstKey(b, online);
+    switch (choosePacksOfValues(isReadByOneTile(b, op.getValue()), movesOn)) {
+    case Packs::block:
+      return;
+    case Packs::kept:
+      online.setKeepsPacks(true);
+      return;
+    case Packs::shared:
+      break;
+    }
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(online);
+    Operation *rows = online.getValue().getDefiningOp();
+    online.getValueMutable().assign(shared.getPacks(b, loc, op.getValue()));
+    online.setPackedValues(true);
+    rows->erase();
+  }
+
   /// Accumulator, maximum and sum of no key, or of the sink (A6).
   SmallVector<Value> emitInitialState() {
     int64_t valueSize = op.getValueType().getDimSize(3);
@@ -255,8 +281,11 @@ LogicalResult attn::convertAttentionToOnline(RewriterBase &rewriter,
     return rewriter.notifyMatchFailure(op, "too many queries for one tile");
   int64_t lanes = llvm::alignTo(std::max<int64_t>(1, *bound), plan.getLanes());
   rewriter.setInsertionPoint(op);
-  rewriter.replaceOp(
-      op, OnlineForm(op, rewriter, *plan.getLayout(), lanes, shared).emit());
+  OnlineLayout layout = *plan.getLayout();
+  if (layout != OnlineLayout::Mma)
+    emitNextRows(rewriter, op);
+  rewriter.replaceOp(op,
+                     OnlineForm(op, rewriter, layout, lanes, shared).emit());
   return success();
 }
 

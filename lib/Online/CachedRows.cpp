@@ -7,9 +7,11 @@
 
 #include "lib/Online/CachedRows.h"
 #include "dialect/Cache/CacheRows.h"
+#include "lib/Online/StoredElements.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -19,7 +21,7 @@ using namespace mlir::attn;
 
 /// The slice that `value` is, if it takes one entry of the first two dimensions
 /// and begins at 0 in the others; or null.
-static tensor::ExtractSliceOp getHeadSlice(Value value) {
+static tensor::ExtractSliceOp getEntrySlice(Value value) {
   auto slice = value.getDefiningOp<tensor::ExtractSliceOp>();
   if (!slice || slice.getSourceType().getRank() != 4)
     return nullptr;
@@ -44,6 +46,19 @@ static tensor::ExtractSliceOp getRowSlice(Value value) {
   return takesRows ? slice : nullptr;
 }
 
+tensor::ExtractSliceOp attn::getHeadSlice(Value matrix) {
+  tensor::ExtractSliceOp slice = getEntrySlice(matrix),
+                         outer =
+                             slice ? getEntrySlice(slice.getSource()) : nullptr;
+  if (!outer)
+    return slice;
+  // A head, then its only batch entry and head as a matrix.
+  return isZeroInteger(slice.getMixedOffsets()[0]) &&
+                 isZeroInteger(slice.getMixedOffsets()[1])
+             ? outer
+             : nullptr;
+}
+
 std::optional<CachedRows> CachedRows::match(Value matrix) {
   OpFoldResult first = Builder(matrix.getContext()).getIndexAttr(0);
   if (tensor::ExtractSliceOp rows = getRowSlice(matrix)) {
@@ -53,13 +68,6 @@ std::optional<CachedRows> CachedRows::match(Value matrix) {
   tensor::ExtractSliceOp slice = getHeadSlice(matrix);
   if (!slice)
     return std::nullopt;
-  // A head, then its only batch entry and head as a matrix.
-  if (tensor::ExtractSliceOp outer = getHeadSlice(slice.getSource())) {
-    if (!isZeroInteger(slice.getMixedOffsets()[0]) ||
-        !isZeroInteger(slice.getMixedOffsets()[1]))
-      return std::nullopt;
-    slice = outer;
-  }
   auto read = slice.getSource().getDefiningOp<CacheReadOp>();
   if (!read)
     return std::nullopt;
@@ -190,4 +198,28 @@ CachedRows::Rows CachedRows::gather(OpBuilder &b, Location loc, Value begin,
         scf::YieldOp::create(b, loc, results);
       });
   return {loop.getResult(0), rows.scales ? loop.getResult(1) : Value()};
+}
+
+Value CachedRows::gatherPack(OpBuilder &b, Location loc, OpFoldResult first,
+                             OpFoldResult count, int64_t rowsPerPack,
+                             Type elementType) {
+  Value base = getValueOrCreateConstantIndexOp(b, loc, first);
+  Value end = arith::AddIOp::create(
+      b, loc, base, getValueOrCreateConstantIndexOp(b, loc, count));
+  auto [from, to] = clampToStored(b, loc, base, end);
+  Rows rows = allocate(b, loc, rowsPerPack);
+  for (Value *part : {&rows.elements, &rows.scales}) {
+    if (!*part)
+      continue;
+    auto type = cast<RankedTensorType>(part->getType()).getElementType();
+    Value zero =
+        arith::ConstantOp::create(b, loc, cast<TypedAttr>(b.getZeroAttr(type)));
+    *part = linalg::FillOp::create(b, loc, zero, *part).getResult(0);
+  }
+  rows = gather(b, loc, from, to, base, rows);
+  if (getElementType() == elementType)
+    return rows.elements;
+  Value converted = tensor::EmptyOp::create(
+      b, loc, ArrayRef<int64_t>{rowsPerPack, read.getHeadSize()}, elementType);
+  return emitElements(b, loc, rows.elements, rows.scales, converted);
 }

@@ -10,11 +10,16 @@
 
 #include "dialect/AttnOps.h"
 
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/PatternMatch.h"
 
 #include <optional>
 
 namespace mlir::attn {
+
+/// The slice of a tensor `(B, H, S, D)` that takes the head that `matrix` is;
+/// or null if it is something else.
+tensor::ExtractSliceOp getHeadSlice(Value matrix);
 
 /// A matrix of keys or values that is positions of one head of one sequence of
 /// an `attn.cache_read`.
@@ -61,6 +66,12 @@ public:
   /// to those of `rows`, the first of which is that of position `first`.
   Rows gather(OpBuilder &b, Location loc, Value begin, Value end, Value first,
               Rows rows);
+
+  /// The `count` rows of a pack of `rowsPerPack`, from the first matrix row
+  /// `first` on, as a matrix of `elementType`, with zeros for those that are
+  /// not stored.
+  Value gatherPack(OpBuilder &b, Location loc, OpFoldResult first,
+                   OpFoldResult count, int64_t rowsPerPack, Type elementType);
 
   /// The first `count` of some rows.
   static Rows take(OpBuilder &b, Location loc, Rows rows, OpFoldResult count);

@@ -24,6 +24,7 @@
 #include "lib/Online/Passes.h"
 #include "lib/Online/StoredElements.h"
 #include "lib/Online/Sums.h"
+#include "lib/Online/TilePrefetch.h"
 #include "lib/Online/Transforms.h"
 #include "lib/Online/TrimBlock.h"
 
@@ -64,16 +65,48 @@ public:
         maximumKeys(llvm::alignTo(std::max<int64_t>(1, maximumKeys),
                                   isInPairs ? OnlineAttentionOp::kKeysPerPack
                                             : kRowMultiple)),
-        withIntegers(withIntegers), isFirst(isFirst) {}
+        withIntegers(withIntegers), isFirst(isFirst),
+        prefetches(findPrefetches(op)) {}
 
   SmallVector<Value> emit() {
     BlockFacts facts = emitBlockFacts(b, op);
-    if (!facts.isEmpty)
-      return emitBlock(facts);
+    SmallVector<Value> state =
+        facts.isEmpty ? emitUnlessEmpty(facts) : emitBlock(facts);
+    for (auto [number, prefetch] : llvm::enumerate(prefetches))
+      if (getPlace(number) != Place::front)
+        prefetch.erase();
+    return state;
+  }
+
+private:
+  /// Where rows are fetched that later tiles read. In pairs, the softmax and
+  /// the product with values have a part of each, so that they fetch few lines
+  /// of each tensor at a time, and the processor is ahead of them. Otherwise
+  /// each tensor has one place, and all at once is not waited for.
+  enum class Place { softmax, afterSoftmax, product, front, eachHalf };
+  Place getPlace(size_t number) {
+    constexpr Place places[] = {Place::softmax, Place::afterSoftmax,
+                                Place::product, Place::front};
+    return isInPairs ? Place::eachHalf : places[number % std::size(places)];
+  }
+  void fetchAt(OpBuilder &b, Place place) {
+    for (auto [number, prefetch] : llvm::enumerate(prefetches)) {
+      if (getPlace(number) == place)
+        emitPart(b, prefetch, 0, 1);
+      else if (isInPairs && place != Place::afterSoftmax)
+        emitPart(b, prefetch, place == Place::softmax ? 0 : 1, 2);
+    }
+  }
+
+  SmallVector<Value> emitUnlessEmpty(const BlockFacts &facts) {
     auto block = scf::IfOp::create(b, loc, TypeRange(op.getOuts()),
                                    facts.isEmpty, /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(block.thenBlock());
+    // What a block that is skipped has no steps for is fetched instead of them.
+    for (auto [number, prefetch] : llvm::enumerate(prefetches))
+      if (getPlace(number) != Place::front)
+        emitPart(b, prefetch, 0, 1);
     SmallVector<Value> state(op.getOuts());
     state[0] = emitZerosIf(b, loc, isFirst, state[0],
                            [&](OpBuilder &) { return state[0]; });
@@ -83,7 +116,6 @@ public:
     return block.getResults();
   }
 
-private:
   SmallVector<Value> emitBlock(const BlockFacts &facts) {
     OnlineAttentionOp whole = op;
     FailureOr<TrimmedBlock> trimmed =
@@ -113,6 +145,7 @@ private:
     Value scores = emitScores(lead ? afterLead(all) : all);
     SmallVector<Value> outs = {scores, op.getMaximum(), op.getSum(),
                                empty({lanes})};
+    fetchAt(b, Place::softmax);
     auto softmax = OnlineSoftmaxOp::create(
         b, loc, TypeRange(outs), outs, op.getBatch(), op.getHead(),
         op.getPosition(), firstKey, op.getNumQueries(),
@@ -121,6 +154,7 @@ private:
         op.getMaskCaptures());
     softmax.getScoreRegion().takeBody(op.getScoreRegion());
     softmax.getMaskRegion().takeBody(op.getMaskRegion());
+    fetchAt(b, Place::afterSoftmax);
     Value weights = softmax.getResult(0);
     if (lead)
       weights = tensor::InsertSliceOp::create(
@@ -185,13 +219,15 @@ private:
         if (!op.getPackedValues())
           packs = emitPacks(b, loc, packs, maximumPacks(), numPacks(b));
         Value pairs = emitWeightsInPairs(b, loc, weights, numPacks(b));
-        return emitOutputInPairs(b, loc, packs, pairs,
-                                 emitStart(b, correction));
+        Value start = emitStart(b, correction);
+        fetchAt(b, Place::product);
+        return emitOutputInPairs(b, loc, packs, pairs, start);
       }
       Value factors = weights;
       if (value.scales)
         factors = emitScaledRows(b, weights, value.scales);
       if (op.hasRowPerQuery()) {
+        fetchAt(b, Place::product);
         Value corrected = emitCorrected(b, correction);
         AffineExpr q, d, j;
         bindDims(b.getContext(), q, d, j);
@@ -199,6 +235,7 @@ private:
                                  corrected, {{j, q}, {j, d}, {q, d}});
       }
       Value wide = widen(b, op.getValue());
+      fetchAt(b, Place::product);
       Value corrected = emitCorrected(b, correction);
       return linalg::MatmulTransposeAOp::create(
                  b, loc, corrected.getType(),
@@ -357,6 +394,7 @@ private:
   int64_t lanes, maximumKeys;
   bool withIntegers; ///< Keys of i8 are multiplied as integers.
   Value isFirst;     ///< Sums begin at zero; null: never.
+  SmallVector<PrefetchOp> prefetches; ///< Of the rows of later tiles.
   /// Keys that are multiplied; values, which are `lead` more.
   OpFoldResult numKeys, numValues;
   Value lead;     ///< Of a trimmed block; null if 0.

@@ -107,6 +107,13 @@ bool attn::hasOneTile(scf::ForallOp loop) {
          });
 }
 
+bool attn::canKeepPacks(scf::ForallOp tiles, Value operand) {
+  auto slice = operand.getDefiningOp<tensor::ExtractSliceOp>();
+  return !hasOneTile(tiles) && !tiles->getParentOfType<scf::ForallOp>() &&
+         slice && takesHead(slice) &&
+         tiles.isDefinedOutsideOfLoop(slice.getSource());
+}
+
 bool attn::hasOneIteration(scf::ForallOp loop, unsigned dim) {
   std::optional<APInt> count = constantTripCount(
       loop.getMixedLowerBound()[dim], loop.getMixedUpperBound()[dim],

@@ -22,6 +22,11 @@ bool hasOneTile(scf::ForallOp loop);
 /// Whether dimension `dim` of a loop is known to have one iteration.
 bool hasOneIteration(scf::ForallOp loop, unsigned dim);
 
+/// Whether tiles of a loop may keep packs of `operand`, `(1, 1, n, D)`, for the
+/// next ones on the same thread: several tiles take the same head of a tensor
+/// that is there before the loop, which is in no other.
+bool canKeepPacks(scf::ForallOp tiles, Value operand);
+
 /// Whether no two tiles of the parallel loop around the insertion point of `b`
 /// read the same of `operand`, `(1, 1, n, D)`.
 bool isReadByOneTile(OpBuilder &b, Value operand);

@@ -24,9 +24,11 @@
 #include "dialect/AttnOps.h"
 #include "dialect/Shared/KnownMultiple.h"
 #include "lib/Online/CachedRows.h"
+#include "lib/Online/KeptValues.h"
 #include "lib/Online/Passes.h"
 #include "lib/Online/SharedRanges.h"
 #include "lib/Online/StoredElements.h"
+#include "lib/Online/TilePrefetch.h"
 #include "lib/Online/Transforms.h"
 #include "lib/Online/TrimBlock.h"
 #include "lib/Online/VisibleRange.h"
@@ -85,10 +87,16 @@ emitRows(OpBuilder &b, OnlineAttentionOp op, int64_t block) {
           getAsOpFoldResult(b.createOrFold<arith::SubIOp>(loc, end, begin))};
 }
 
-/// Tiles one round over the keys; returns the state after it.
-FailureOr<SmallVector<Value>> emitRound(RewriterBase &rewriter,
-                                        OnlineAttentionOp op, OpFoldResult low,
-                                        OpFoldResult count, int64_t block) {
+/// One round over the keys.
+struct Round {
+  SmallVector<Value> state; ///< After it.
+  scf::ForOp keys;
+};
+
+/// Tiles one round over the keys.
+FailureOr<Round> emitRound(RewriterBase &rewriter, OnlineAttentionOp op,
+                           OpFoldResult low, OpFoldResult count,
+                           int64_t block) {
   // The visible keys as an op of their own, then that in blocks.
   FailureOr<TilingResult> visible =
       op.getTiledImplementation(rewriter, {low}, {count});
@@ -103,9 +111,10 @@ FailureOr<SmallVector<Value>> emitRound(RewriterBase &rewriter,
       scf::tileUsingSCF(rewriter, tile, options);
   if (failed(tiled))
     return failure();
-  SmallVector<Value> results(tiled->replacements);
+  Round round = {tiled->replacements,
+                 cast<scf::ForOp>(tiled->loops.front().getOperation())};
   rewriter.eraseOp(tile);
-  return results;
+  return round;
 }
 
 /// The initial state in the buffers of the current one.
@@ -157,7 +166,10 @@ int64_t findBlockInPlace(OnlineAttentionOp op, CachedOperands &cached,
 std::optional<CachedOperands> findCached(OnlineAttentionOp op, int64_t &block) {
   auto key = CachedRows::match(op.getKey());
   auto value = CachedRows::match(op.getValue());
-  if (!key || (!value && !op.getPackedValues()) || block <= 0 ||
+  bool hasPacks = op.getPackedValues() || op.getKeepsPacks();
+  if (hasPacks)
+    value = std::nullopt;
+  if (!key || (!value && !hasPacks) || block <= 0 ||
       (value && !CachedRows::areAlike(op.getKey(), op.getValue())))
     return std::nullopt;
   OpFoldResult first = getAsOpFoldResult(op.getFirstKey());
@@ -247,6 +259,15 @@ LogicalResult attn::tileKeys(RewriterBase &rewriter, OnlineAttentionOp op,
   if (cached)
     std::tie(low, count) =
         emitStoredRange(rewriter, op, *cached, low, count, block);
+  std::optional<KeptValues> kept;
+  if (op.getKeepsPacks()) {
+    FailureOr<KeptValues> values =
+        KeptValues::emit(rewriter, op, low, count, block);
+    if (failed(values))
+      return failure();
+    kept = *values;
+  }
+  emitLaterKeys(rewriter, op, low, count);
   Value yes =
       arith::ConstantOp::create(rewriter, loc, rewriter.getBoolAttr(true));
   SmallVector<Value> initial(op.getOuts());
@@ -262,23 +283,26 @@ LogicalResult attn::tileKeys(RewriterBase &rewriter, OnlineAttentionOp op,
   Value exact = before->getArgument(3);
   round.getExactMutable().assign(exact);
   rewriter.setInsertionPoint(round);
-  FailureOr<SmallVector<Value>> state =
-      emitRound(rewriter, round, low, count, block);
-  if (failed(state)) {
+  FailureOr<Round> tiled = emitRound(rewriter, round, low, count, block);
+  if (failed(tiled)) {
     rewriter.eraseOp(loop);
     return failure();
   }
   rewriter.eraseOp(round);
-  if (cached)
-    loop.getBefore().walk([&](OnlineAttentionOp tile) {
+  spreadPrefetches(rewriter, loop, tiled->keys, count, block);
+  tiled->keys.walk([&](OnlineAttentionOp tile) {
+    rewriter.modifyOpInPlace(tile, [&] { tile.setNextTile(0); });
+    if (cached)
       readFromCache(rewriter, tile, *cached, block);
-    });
+    if (kept)
+      kept->assignTo(rewriter, tile);
+  });
   rewriter.setInsertionPointToEnd(before);
   Value isFinite =
-      AllFiniteOp::create(rewriter, loc, rewriter.getI1Type(), (*state)[0]);
+      AllFiniteOp::create(rewriter, loc, rewriter.getI1Type(), tiled->state[0]);
   Value done = arith::OrIOp::create(rewriter, loc, exact, isFinite);
   Value redo = arith::XOrIOp::create(rewriter, loc, done, yes);
-  SmallVector<Value> forwarded(*state);
+  SmallVector<Value> forwarded(tiled->state);
   forwarded.push_back(exact);
   scf::ConditionOp::create(rewriter, loc, redo, forwarded);
 

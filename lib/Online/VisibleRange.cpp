@@ -8,6 +8,7 @@
 #include "lib/Online/VisibleRange.h"
 #include "lib/Online/CachedRows.h"
 #include "lib/Regions/MaskAnalysis.h"
+#include "lib/Regions/SymbolicNumber.h"
 #include "lib/Regions/TableRanges.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -169,6 +170,20 @@ VisibleRows attn::emitVisibleRange(OpBuilder &b, OnlineAttentionOp op,
     high = toRow(high);
   }
   return {low, high, keys.hasGaps};
+}
+
+bool attn::seesFirstKey(OpBuilder &b, OnlineAttentionOp op) {
+  if (!op.hasMask())
+    return true;
+  if (hasBlocksOfKeys(b, op.getMaskRegion(), op.getMaskCaptures()))
+    return false;
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(op);
+  EmittedCode code(b);
+  Value begin = emitVisibleRange(b, op, /*block=*/0).begin;
+  bool isFirst = matchPattern(begin, m_Zero());
+  code.eraseAllBut({});
+  return isFirst;
 }
 
 VisibleRows attn::emitVisibleRowsOfBlock(OpBuilder &b,

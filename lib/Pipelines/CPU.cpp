@@ -60,8 +60,7 @@ static void addTileBufferStage(OpPassManager &pm) {
   pm.addPass(createCSEPass());
   pm.addPass(createCanonicalizerPass());
   pm.addNestedPass<func::FuncOp>(bufferization::createBufferLoopHoistingPass());
-  pm.addPass(attn::createPrefetchTiles());
-  pm.addPass(attn::createPackInTiles());
+  pm.addPass(attn::createLowerPrefetches());
   pm.addPass(attn::createLowerKeptPacks());
 }
 

@@ -28,7 +28,8 @@ func.func @tile(%tiles: index, %n: index) {
 // another head, and where what it has does not go on.
 // CHECK-LABEL: func.func @ring
 // CHECK-SAME: %[[MOST:[^:]*]]: index, %[[FIRSTS:[^:]*]]: memref<64xindex>
-// CHECK: %[[SIZE:.*]] = arith.addi %[[MOST]], %c1
+// CHECK: %[[SOME:.*]] = arith.maxsi %[[MOST]], %c1
+// CHECK: %[[SIZE:.*]] = arith.addi %[[SOME]], %c1
 // CHECK: scf.forall (%[[B:.*]], %[[H:.*]], %[[I:.*]]) in (2, 8, 64)
 // CHECK: %[[FIRST:.*]] = memref.load %[[FIRSTS]][%[[I]]]
 // CHECK: %[[RING:.*]] = memref.alloc(%[[SIZE]]) {alignment = 64 : i64, attn.kept} : memref<?x64x32xbf16>
@@ -46,7 +47,7 @@ func.func @tile(%tiles: index, %n: index) {
 // CHECK: memref.store %[[H]], %[[STATE]][%c4]
 // CHECK: arith.cmpi sle, %[[FIRST]], %[[HIGH]]
 // CHECK: arith.cmpi sle, %[[LOW]], %[[END:.*]] :
-// CHECK: %[[NEW:.*]] = arith.minsi %[[MOST]], %c32
+// CHECK: %[[NEW:.*]] = arith.minsi %[[SOME]], %c32
 // CHECK: %[[ROOM:.*]] = arith.select %[[VALID:.*]], %[[CAPACITY]], %[[NEW]]
 // CHECK: arith.select %[[VALID]], %[[LOW]], %[[FIRST]]
 // CHECK: arith.select %[[VALID]], %[[HIGH]], %[[FIRST]]

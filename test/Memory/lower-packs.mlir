@@ -1,13 +1,18 @@
 // RUN: attn-opt %s -attn-lower-packs | FileCheck %s
 
 // CHECK-DAG: #[[ROW:.*]] = affine_map<(d0) -> (d0 * 32)>
+// CHECK-DAG: #[[NEXT_ROW:.*]] = affine_map<(d0) -> ((d0 + 1) * 32)>
+// CHECK-DAG: #[[NEXT_END:.*]] = affine_map<(d0) -> ((d0 + 2) * 32, 64)>
 // CHECK-DAG: #[[ROWS:.*]] = affine_map<(d0) -> (32, d0 * -32 + 65)>
 
-// Each pack is 32 rows, transposed.
+// Each pack is 32 rows, transposed. Those of the next one are fetched.
 // CHECK-LABEL: func.func @whole
 // CHECK-SAME: %[[V:[^:]*]]: tensor<2x3x64x16xbf16>, %[[INIT:[^:]*]]: tensor<2x3x2x16x32xbf16>
 // CHECK-NOT: linalg.pack
 // CHECK: scf.forall (%[[B:.*]], %[[H:.*]], %[[T:.*]]) in (2, 3, 2) shared_outs(%[[OUT:.*]] = %[[INIT]])
+// CHECK: %[[END:.*]] = affine.min #[[NEXT_END]](%[[T]])
+// CHECK: %[[FIRST:.*]] = affine.apply #[[NEXT_ROW]](%[[T]])
+// CHECK: attn.prefetch %[[V]][%[[B]], %[[H]], %[[FIRST]], %c0{{.*}}] dim 2 to %[[END]] : tensor<2x3x64x16xbf16>
 // CHECK: %[[J:.*]] = affine.apply #[[ROW]](%[[T]])
 // CHECK: %[[TO:.*]] = tensor.extract_slice %[[OUT]][%[[B]], %[[H]], %[[T]], 0, 0] [1, 1, 1, 16, 32] {{.*}} to tensor<16x32xbf16>
 // CHECK: %[[ROWS32:.*]] = tensor.extract_slice %[[V]][%[[B]], %[[H]], %[[J]], 0] [1, 1, 32, 16] {{.*}} to tensor<32x16xbf16>
@@ -51,7 +56,8 @@ func.func @ragged(%v: tensor<2x3x65x16xbf16>, %o: tensor<2x3x3x16x32xbf16>)
 // CHECK: %[[PACKS:.*]] = tensor.dim %[[INIT]], %c0
 // CHECK: scf.forall (%[[T:.*]]) in (%[[PACKS]])
 // CHECK: %[[S:.*]] = tensor.dim %[[V]], %c0
-// CHECK: affine.min {{.*}}(%[[T]])[%[[S]]]
+// CHECK: attn.prefetch %[[V]]
+// CHECK: affine.min {{.*}}(%[[T]])[%{{.*}}]
 // CHECK: linalg.fill
 // CHECK: linalg.transpose ins(%{{.*}} : tensor<8x16xf16>) outs(%{{.*}} : tensor<16x8xf16>)
 func.func @dynamic(%v: tensor<?x16xf16>, %o: tensor<?x16x8xf16>)
@@ -62,8 +68,9 @@ func.func @dynamic(%v: tensor<?x16xf16>, %o: tensor<?x16x8xf16>)
   return %r : tensor<?x16x8xf16>
 }
 
-// A tile packs a block of its own.
+// A tile packs a block of its own, one after the other.
 // CHECK-LABEL: func.func @block
+// CHECK-NOT: attn.prefetch
 // CHECK: scf.forall
 // CHECK: %[[R:.*]] = scf.for %[[T:.*]] = %c0{{.*}} to %{{.*}} step %{{.*}} iter_args(%[[OUT:.*]] = %{{.*}}) -> (tensor<?x16x8xf16>)
 // CHECK: scf.if

@@ -48,20 +48,11 @@ struct Gap {
 
 constexpr const char *kFold = "fold-memref-alias-ops";
 constexpr const char *kPrefetches =
-    "rows are prefetched where a view is cut from one that moves with the "
-    "tiles, and these become one view";
-constexpr const char *kPacks =
-    "a tile packs what it reads where blocks are cut from a view of its range, "
-    "and these become one view";
+    "the next block of a weight is fetched where products read it through a "
+    "view of a view, and these become one view";
 
 const Gap kGaps[] = {
-    {"prefill", kFold, "cse", "attn-prefetch-tiles", kPrefetches},
-    {"causal_bf16", kFold, "cse", "attn-prefetch-tiles", kPrefetches},
-    {"window", kFold, "cse", "attn-pack-in-tiles", kPacks},
     {"projection", kFold, "cse", "attn-vectorize-contractions", kPrefetches},
-    {"layer", kFold, "cse", "attn-prefetch-tiles", kPrefetches},
-    {"multi_token", kFold, "func.func(buffer-loop-hoisting)",
-     "attn-prefetch-tiles", kPrefetches},
 };
 
 //===----------------------------------------------------------------------===//

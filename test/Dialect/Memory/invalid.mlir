@@ -37,3 +37,35 @@ func.func @pack(%first: index, %count: index) {
   %0:4 = attn.kept_packs [%first, %count] : tensor<8x?x32xbf16>
   return
 }
+
+// -----
+
+func.func @columns(%x: tensor<8x?xf32>, %i: index) {
+  // expected-error @below {{'attn.prefetch' op operand 'source': expected rows of a static number of integers or floats, got 'tensor<8x?xf32>'}}
+  attn.prefetch %x[%i, %i] dim 0 to %i : tensor<8x?xf32>
+  return
+}
+
+// -----
+
+func.func @elements(%x: tensor<8x8xindex>, %i: index) {
+  // expected-error @below {{'attn.prefetch' op operand 'source': expected rows of a static number of integers or floats, got 'tensor<8x8xindex>'}}
+  attn.prefetch %x[%i, %i] dim 0 to %i : tensor<8x8xindex>
+  return
+}
+
+// -----
+
+func.func @indices(%x: tensor<8x8xf32>, %i: index) {
+  // expected-error @below {{'attn.prefetch' op expected 2 operands 'indices', got 1}}
+  attn.prefetch %x[%i] dim 0 to %i : tensor<8x8xf32>
+  return
+}
+
+// -----
+
+func.func @dim(%x: tensor<8x8xf32>, %i: index) {
+  // expected-error @below {{'attn.prefetch' op attribute 'dim': expected a dimension before the last of 2, got 1}}
+  attn.prefetch %x[%i, %i] dim 1 to %i : tensor<8x8xf32>
+  return
+}

@@ -8,3 +8,12 @@ func.func @kept_packs(%first: index, %count: index, %b: index, %h: index, %n: in
   %1:4 = attn.kept_packs [%first, %count] of(%b, %h) most(%n) overlap 1 : memref<?x64x32xbf16>
   return
 }
+
+// CHECK-LABEL: func.func @prefetch
+func.func @prefetch(%x: tensor<1x8x?x64xf32>, %y: memref<?x64xbf16>, %i: index, %end: index) {
+  // CHECK: attn.prefetch %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}] dim 2 to %{{.*}} : tensor<1x8x?x64xf32>
+  attn.prefetch %x[%i, %i, %i, %i] dim 2 to %end : tensor<1x8x?x64xf32>
+  // CHECK: attn.prefetch %{{.*}}[%{{.*}}, %{{.*}}] dim 0 to %{{.*}} for_write : memref<?x64xbf16>
+  attn.prefetch %y[%i, %i] dim 0 to %end for_write : memref<?x64xbf16>
+  return
+}

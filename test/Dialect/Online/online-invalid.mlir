@@ -631,6 +631,19 @@ func.func @packed_values(%q: tensor<16x8xf32>, %k: tensor<9x16xf32>, %v: tensor<
 
 // -----
 
+func.func @keeps_packs(%q: tensor<16x8xf32>, %k: tensor<9x16xf32>, %v: tensor<9x4xf32>,
+    %o: tensor<4x8xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>, %n: index, %e: i1) {
+  // expected-error @below {{attribute 'keeps_packs': expected layout<pairs> without packed_values, got layout<lanes>}}
+  %r:3 = attn.online_attention keeps_packs
+      ins(%q, %k, %v : tensor<16x8xf32>, tensor<9x16xf32>, tensor<9x4xf32>)
+      outs(%o, %m, %l : tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      -> tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
 func.func @pairs_query_rank(%q: tensor<16x16xbf16>, %k: tensor<40x16xbf16>, %v: tensor<40x4xbf16>,
     %o: tensor<4x16xf32>, %m: tensor<16xf32>, %l: tensor<16xf32>, %n: index, %e: i1) {
   // expected-error @below {{operand 'query': expected shape (Dk/2, L, 2) of bf16 in layout<pairs>, got 'tensor<16x16xbf16>'}}

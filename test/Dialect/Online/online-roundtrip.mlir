@@ -15,7 +15,7 @@
 // CHECK-SAME: -> tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>{{$}}
 // CHECK: return %[[R]]#0, %[[R]]#1, %[[R]]#2
 // GENERIC-LABEL: sym_name = "plain"
-// GENERIC: "attn.online_attention"({{.*}}) <{layout = #attn.layout<lanes>, operandSegmentSizes = array<i32: 1, 1, 1, 3, 1, 1, 1, 1, 1, 1, 0, 0, 0>}> ({
+// GENERIC: "attn.online_attention"({{.*}}) <{layout = #attn.layout<lanes>, next_tile = 0 : i64, operandSegmentSizes = array<i32: 1, 1, 1, 3, 1, 1, 1, 1, 1, 1, 0, 0, 0>}> ({
 // GENERIC-NEXT: }, {
 // GENERIC-NEXT: })
 func.func @plain(%q: tensor<16x8xf32>, %k: tensor<?x16xf32>,
@@ -30,15 +30,16 @@ func.func @plain(%q: tensor<16x8xf32>, %k: tensor<?x16xf32>,
   return %r#0, %r#1, %r#2 : tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>
 }
 
-// In pairs, the state is of f32, and values are packed with their block or before.
+// In pairs, the state is of f32, and values are packed with their block, by
+// their tile, or before.
 // CHECK-LABEL: func.func @pairs(
 // CHECK: attn.online_attention layout<pairs> packed_values ins(%{{.*}} : tensor<8x16x2xbf16>, tensor<40x16xbf16>, tensor<2x4x32xbf16>)
 // CHECK-SAME: outs(%{{.*}} : tensor<4x16xf32>, tensor<16xf32>, tensor<16xf32>)
 // CHECK-SAME: scale(%{{.*}} : f32) score {
 // CHECK-NEXT: ^bb0(%{{s.*}}: f32,
-// CHECK: attn.online_attention layout<pairs> ins(%{{.*}} : tensor<8x16x2xbf16>, tensor<40x16xbf16>, tensor<40x4xbf16>)
+// CHECK: attn.online_attention layout<pairs> keeps_packs next_tile -16 ins(%{{.*}} : tensor<8x16x2xbf16>, tensor<40x16xbf16>, tensor<40x4xbf16>)
 // GENERIC-LABEL: sym_name = "pairs"
-// GENERIC: "attn.online_attention"({{.*}}) <{layout = #attn.layout<pairs>, operandSegmentSizes = {{.*}}, packed_values}>
+// GENERIC: "attn.online_attention"({{.*}}) <{layout = #attn.layout<pairs>, next_tile = 0 : i64, operandSegmentSizes = {{.*}}, packed_values}>
 func.func @pairs(%q: tensor<8x16x2xbf16>, %k: tensor<40x16xbf16>,
                  %v: tensor<2x4x32xbf16>, %w: tensor<40x4xbf16>,
                  %o: tensor<4x16xf32>, %m: tensor<16xf32>, %n: index, %e: i1,
@@ -51,7 +52,7 @@ func.func @pairs(%q: tensor<8x16x2xbf16>, %k: tensor<40x16xbf16>,
     ^bb0(%s: f32, %b: index, %h: index, %p: index, %j: index):
       attn.yield %s : f32
     } -> tensor<4x16xf32>, tensor<16xf32>, tensor<16xf32>
-  %t:3 = attn.online_attention layout<pairs>
+  %t:3 = attn.online_attention layout<pairs> keeps_packs next_tile -16
       ins(%q, %k, %w : tensor<8x16x2xbf16>, tensor<40x16xbf16>, tensor<40x4xbf16>)
       outs(%r#0, %r#1, %r#2 : tensor<4x16xf32>, tensor<16xf32>, tensor<16xf32>)
       at(%n, %n, %n, %n) queries(%n) exact(%e)
@@ -65,7 +66,7 @@ func.func @pairs(%q: tensor<8x16x2xbf16>, %k: tensor<40x16xbf16>,
 // CHECK: attn.online_attention layout<rows> ins(%{{.*}} : tensor<3x16xf32>, tensor<?x16xf16>, tensor<?x32xf16>)
 // CHECK-SAME: outs(%{{.*}} : tensor<3x32xf32>, tensor<8xf32>, tensor<8xf32>)
 // GENERIC-LABEL: sym_name = "rows"
-// GENERIC: "attn.online_attention"({{.*}}) <{layout = #attn.layout<rows>, operandSegmentSizes
+// GENERIC: "attn.online_attention"({{.*}}) <{layout = #attn.layout<rows>, next_tile = 0 : i64, operandSegmentSizes
 func.func @rows(%q: tensor<3x16xf32>, %k: tensor<?x16xf16>,
                 %v: tensor<?x32xf16>, %o: tensor<3x32xf32>, %m: tensor<8xf32>,
                 %n: index, %e: i1) -> tensor<3x32xf32> {
