@@ -8,7 +8,7 @@
 #include "dialect/AttnOps.h"
 #include "lib/Memory/Passes.h"
 #include "lib/Memory/Transforms.h"
-#include "lib/Plan/TileSizes.h"
+#include "lib/Plan/CacheLine.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -23,33 +23,32 @@ namespace mlir::attn {
 using namespace mlir;
 using namespace mlir::attn;
 
-LogicalResult attn::lowerPrefetch(RewriterBase &rewriter, PrefetchOp op) {
-  auto type = dyn_cast<MemRefType>(op.getSource().getType());
-  if (!type)
-    return rewriter.notifyMatchFailure(op, "not on buffers");
-  // Elements of a row that are no neighbours have a line each.
-  if (!type.isLastDimUnitStride()) {
-    rewriter.eraseOp(op);
-    return success();
-  }
-  Location loc = op.getLoc();
-  rewriter.setInsertionPoint(op);
-  auto index = [&](int64_t value) -> Value {
-    return arith::ConstantIndexOp::create(rewriter, loc, value);
-  };
+void attn::emitPrefetchOfRow(OpBuilder &b, Location loc, PrefetchOp op,
+                             Value row) {
+  auto type = cast<MemRefType>(op.getSource().getType());
+  if (!type.isLastDimUnitStride())
+    return;
   SmallVector<Value> at(op.getIndices());
-  auto rows =
-      scf::ForOp::create(rewriter, loc, at[op.getDim()], op.getEnd(), index(1));
-  rewriter.setInsertionPointToStart(rows.getBody());
-  at[op.getDim()] = rows.getInductionVar();
+  at[op.getDim()] = row;
   int64_t perLine = kCacheLineBytes * 8 / type.getElementTypeBitWidth();
   for (int64_t column = 0; column < type.getShape().back(); column += perLine) {
-    at.back() = index(column);
-    memref::PrefetchOp::create(rewriter, loc, op.getSource(), at,
-                               op.getForWrite(),
+    at.back() = arith::ConstantIndexOp::create(b, loc, column);
+    memref::PrefetchOp::create(b, loc, op.getSource(), at, op.getForWrite(),
                                /*localityHint=*/op.getForWrite() ? 3 : 2,
                                /*isDataCache=*/true);
   }
+}
+
+LogicalResult attn::lowerPrefetch(RewriterBase &rewriter, PrefetchOp op) {
+  if (!isa<MemRefType>(op.getSource().getType()))
+    return rewriter.notifyMatchFailure(op, "not on buffers");
+  Location loc = op.getLoc();
+  rewriter.setInsertionPoint(op);
+  Value one = arith::ConstantIndexOp::create(rewriter, loc, 1);
+  auto rows = scf::ForOp::create(rewriter, loc, op.getIndices()[op.getDim()],
+                                 op.getEnd(), one);
+  rewriter.setInsertionPointToStart(rows.getBody());
+  emitPrefetchOfRow(rewriter, loc, op, rows.getInductionVar());
   rewriter.eraseOp(op);
   return success();
 }

@@ -39,7 +39,8 @@ def LowerPrefetches : Pass<"attn-lower-prefetches"> {
   let description = [{
     An `attn.prefetch` on buffers becomes a loop over its rows, with a
     `memref.prefetch` for each cache line of a row. Where elements of a row are no
-    neighbours, it goes.
+    neighbours, it goes. Those before a softmax or a product in tiles were fetched in
+    shares by these, as they became vectors.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::memref::MemRefDialect",

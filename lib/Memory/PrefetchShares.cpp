@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Memory/PrefetchShares.h"
+#include "lib/Memory/Transforms.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/IR/IRMapping.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -21,29 +21,20 @@ bool attn::touchesNoMemory(Operation *op) {
          (effects && effects.onlyHasEffect<MemoryEffects::Allocate>());
 }
 
-static bool onlyPrefetches(scf::ForOp loop) {
-  bool any = false;
-  for (Operation &op : loop.getBody()->without_terminator()) {
-    if (isa<memref::PrefetchOp>(op))
-      any = true;
-    else if (op.getNumRegions() != 0 || !isPure(&op))
-      return false;
-  }
-  return any && loop.getNumResults() == 0 &&
-         isOneInteger(OpFoldResult(loop.getStep()));
-}
-
 PrefetchShares::PrefetchShares(Operation *op, Operation *producer) {
   for (Operation *before = op->getPrevNode(); before;
        before = before->getPrevNode()) {
-    auto loop = dyn_cast<scf::ForOp>(before);
-    if (loop && onlyPrefetches(loop)) {
-      loops.push_back(loop);
+    if (auto prefetch = dyn_cast<PrefetchOp>(before)) {
+      prefetches.push_back(prefetch);
     } else if (before != producer && !touchesNoMemory(before)) {
       previous = before;
       return;
     }
   }
+}
+
+static Value getFirst(PrefetchOp prefetch) {
+  return prefetch.getIndices()[prefetch.getDim()];
 }
 
 void PrefetchShares::cut(OpBuilder &b, Location loc, Value numShares) {
@@ -52,9 +43,9 @@ void PrefetchShares::cut(OpBuilder &b, Location loc, Value numShares) {
   // Where nothing is computed, there are no shares.
   numShares = b.createOrFold<arith::MaxSIOp>(loc, numShares, one);
   sizes.clear();
-  for (scf::ForOp loop : loops) {
-    Value numRows = arith::SubIOp::create(b, loc, loop.getUpperBound(),
-                                          loop.getLowerBound());
+  for (PrefetchOp prefetch : prefetches) {
+    Value numRows =
+        arith::SubIOp::create(b, loc, prefetch.getEnd(), getFirst(prefetch));
     numRows = arith::MaxSIOp::create(b, loc, numRows, zero);
     sizes.push_back(arith::CeilDivUIOp::create(b, loc, numRows, numShares));
   }
@@ -64,25 +55,22 @@ void PrefetchShares::emit(OpBuilder &b, Location loc, Value number) const {
   Value zero = arith::ConstantIndexOp::create(b, loc, 0),
         one = arith::ConstantIndexOp::create(b, loc, 1);
   for (auto [which, size] : llvm::enumerate(sizes)) {
-    scf::ForOp loop = loops[which];
+    PrefetchOp prefetch = prefetches[which];
     Value first =
-        arith::AddIOp::create(b, loc, loop.getLowerBound(),
+        arith::AddIOp::create(b, loc, getFirst(prefetch),
                               arith::MulIOp::create(b, loc, number, size));
-    Value last = arith::SubIOp::create(b, loc, loop.getUpperBound(), one);
+    Value last = arith::SubIOp::create(b, loc, prefetch.getEnd(), one);
     auto share = scf::ForOp::create(b, loc, zero, size, one);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(share.getBody());
     Value row = arith::AddIOp::create(b, loc, first, share.getInductionVar());
-    IRMapping mapping;
-    mapping.map(loop.getInductionVar(),
-                Value(arith::MinSIOp::create(b, loc, row, last)));
-    for (Operation &op : loop.getBody()->without_terminator())
-      b.clone(op, mapping);
+    emitPrefetchOfRow(b, loc, prefetch,
+                      arith::MinSIOp::create(b, loc, row, last));
   }
 }
 
-void PrefetchShares::eraseLoops() {
-  for (scf::ForOp loop : loops)
-    loop.erase();
-  loops.clear();
+void PrefetchShares::erase() {
+  for (PrefetchOp prefetch : prefetches)
+    prefetch.erase();
+  prefetches.clear();
 }

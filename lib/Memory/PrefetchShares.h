@@ -8,35 +8,35 @@
 #ifndef ATTN_MEMORY_PREFETCHSHARES_H
 #define ATTN_MEMORY_PREFETCHSHARES_H
 
-#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "dialect/AttnOps.h"
 
 namespace mlir::attn {
 
-/// Loops that only prefetch rows, whose rows an operation after them fetches in
-/// shares while it computes: a processor has few requests under way, and loads
-/// wait behind more of them.
+/// Prefetches whose rows an operation after them fetches in shares while it
+/// computes: a processor has few requests under way, and loads wait behind more
+/// of them.
 class PrefetchShares {
 public:
   PrefetchShares() = default;
-  /// Of the loops before `op`, from which at most `producer` and what touches
-  /// no memory separates them.
+  /// Of the prefetches before `op`, from which at most `producer` and what
+  /// touches no memory separates them.
   explicit PrefetchShares(Operation *op, Operation *producer = nullptr);
 
-  bool empty() const { return loops.empty(); }
-  /// The last operation before the loops that touches memory; or null.
+  bool empty() const { return prefetches.empty(); }
+  /// The last operation before them that touches memory; or null.
   Operation *getPrevious() const { return previous; }
-  /// Cuts the rows of each loop into `numShares`, an index, for what is emitted
-  /// from here on.
+  /// Cuts the rows of each prefetch into `numShares`, an index, for what is
+  /// emitted from here on.
   void cut(OpBuilder &b, Location loc, Value numShares);
   /// Fetches the share of number `number`, an index. All shares have as many
   /// rows, though the last row comes again: the end of a loop that runs a few
   /// times, now more and now less, would be mispredicted.
   void emit(OpBuilder &b, Location loc, Value number) const;
-  /// Erases the loops, of which all shares are emitted.
-  void eraseLoops();
+  /// Erases the prefetches, of which all shares are emitted.
+  void erase();
 
 private:
-  SmallVector<scf::ForOp, 2> loops;
+  SmallVector<PrefetchOp, 2> prefetches;
   SmallVector<Value, 2> sizes; ///< Of a share of each.
   Operation *previous = nullptr;
 };

@@ -11,6 +11,7 @@
 #include "mlir/IR/BuiltinTypes.h"
 
 namespace mlir {
+class OpBuilder;
 class RewriterBase;
 namespace linalg {
 class PackOp;
@@ -24,6 +25,11 @@ class PrefetchOp;
 /// Replaces a pack of padded rows, whose other dimensions are kept, by a
 /// parallel loop that transposes the rows of one pack after the other.
 LogicalResult lowerPack(RewriterBase &rewriter, linalg::PackOp op);
+
+/// Prefetches the cache lines of row `row` of what `op`, which is on buffers,
+/// fetches; nothing where elements of a row are no neighbours.
+void emitPrefetchOfRow(OpBuilder &builder, Location loc, PrefetchOp op,
+                       Value row);
 
 /// Replaces a prefetch on buffers by a loop over its rows.
 LogicalResult lowerPrefetch(RewriterBase &rewriter, PrefetchOp op);

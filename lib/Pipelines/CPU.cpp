@@ -60,7 +60,6 @@ static void addTileBufferStage(OpPassManager &pm) {
   pm.addPass(createCSEPass());
   pm.addPass(createCanonicalizerPass());
   pm.addNestedPass<func::FuncOp>(bufferization::createBufferLoopHoistingPass());
-  pm.addPass(attn::createLowerPrefetches());
   pm.addPass(attn::createLowerKeptPacks());
 }
 
@@ -71,6 +70,8 @@ static void addVectorStage(OpPassManager &pm) {
   pm.addPass(attn::createVectorizeContractions());
   pm.addPass(attn::createVectorizeRows());
   pm.addPass(attn::createConvertAttnToVector());
+  // What no product and no softmax fetches in shares.
+  pm.addPass(attn::createLowerPrefetches());
 }
 
 void attn::buildCPUPipeline(OpPassManager &pm) {

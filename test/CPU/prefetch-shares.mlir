@@ -38,19 +38,13 @@
 // Without tiles, all at once.
 // DOT-LABEL: func.func @product(
 // DOT-SAME: %[[ROWS:[^:]*]]: memref<100x64xbf16>, %[[FIRST:[^:]*]]: index, %[[LAST:[^:]*]]: index
-// DOT: scf.for %[[AT:.*]] = %[[FIRST]] to %[[LAST]] step %c1
-// DOT: memref.prefetch %[[ROWS]][%[[AT]], %c0]
+// DOT: attn.prefetch %[[ROWS]][%[[FIRST]], %c0] dim 0 to %[[LAST]]
 // DOT: scf.for
 func.func @product(%rows: memref<100x64xbf16>, %first: index, %last: index,
                    %a: memref<?x64x16x2xbf16>, %b: memref<?x16x32x2xbf16>,
                    %c: memref<64x32xf32>) {
   %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %c32 = arith.constant 32 : index
-  scf.for %row = %first to %last step %c1 {
-    memref.prefetch %rows[%row, %c0], read, locality<2>, data : memref<100x64xbf16>
-    memref.prefetch %rows[%row, %c32], read, locality<2>, data : memref<100x64xbf16>
-  }
+  attn.prefetch %rows[%first, %c0] dim 0 to %last : memref<100x64xbf16>
   linalg.generic {indexing_maps = [#a, #b, #c],
       iterator_types = ["parallel", "parallel", "reduction", "reduction", "reduction"]}
       ins(%a, %b : memref<?x64x16x2xbf16>, memref<?x16x32x2xbf16>)
@@ -67,7 +61,7 @@ func.func @product(%rows: memref<100x64xbf16>, %first: index, %last: index,
 
 // -----
 
-// A share before the weights of each 8 keys, of every loop. Exact weights, which are
+// A share before the weights of each 8 keys, of every prefetch. Exact weights, which are
 // rare, fetch nothing.
 // CHECK-LABEL: func.func @softmax(
 // CHECK-SAME: %[[ROWS:[^:]*]]: memref<100x16xf32>, %[[OTHERS:[^:]*]]: memref<50x16xf32>
@@ -90,16 +84,11 @@ func.func @softmax(%rows: memref<100x16xf32>, %others: memref<50x16xf32>,
                    %s: memref<64x16xf32>, %m: memref<16xf32>,
                    %l: memref<16xf32>, %c: memref<16xf32>) {
   %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
   %c16 = arith.constant 16 : index
   %false = arith.constant false
   %true = arith.constant true
-  scf.for %row = %first to %last step %c1 {
-    memref.prefetch %rows[%row, %c0], read, locality<2>, data : memref<100x16xf32>
-  }
-  scf.for %row = %first to %last step %c1 {
-    memref.prefetch %others[%row, %c0], read, locality<2>, data : memref<50x16xf32>
-  }
+  attn.prefetch %rows[%first, %c0] dim 0 to %last : memref<100x16xf32>
+  attn.prefetch %others[%first, %c0] dim 0 to %last : memref<50x16xf32>
   attn.online_softmax
       outs(%s, %m, %l, %c : memref<64x16xf32>, memref<16xf32>, memref<16xf32>, memref<16xf32>)
       at(%c0, %c0, %c0, %c0) queries(%c16) keys(%keys) partial(%false)
@@ -109,31 +98,21 @@ func.func @softmax(%rows: memref<100x16xf32>, %others: memref<50x16xf32>,
 
 // -----
 
-// Loops that do something else, or are before something else, stay.
+// What is before something else stays.
 // CHECK-LABEL: func.func @others(
 // CHECK-SAME: %[[ROWS:[^:]*]]: memref<100x16xf32>, %[[FIRST:[^:]*]]: index, %[[LAST:[^:]*]]: index
-// CHECK: scf.for %[[ROW:.*]] = %[[FIRST]] to %[[LAST]]
-// CHECK-NEXT: memref.prefetch %[[ROWS]][%[[ROW]],
-// CHECK-NEXT: }
-// CHECK: scf.for %[[NEXT:.*]] = %[[FIRST]] to %[[LAST]]
-// CHECK-NEXT: memref.prefetch %[[ROWS]][%[[NEXT]],
+// CHECK: attn.prefetch %[[ROWS]][%[[FIRST]], %c0] dim 0 to %[[LAST]]
 // CHECK-NEXT: memref.store
-// CHECK-NOT: memref.prefetch
+// CHECK-NOT: prefetch
 // CHECK: return
 func.func @others(%rows: memref<100x16xf32>, %first: index, %last: index,
                   %s: memref<64x16xf32>, %m: memref<16xf32>, %x: f32) {
   %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
   %c16 = arith.constant 16 : index
   %false = arith.constant false
   %true = arith.constant true
-  scf.for %row = %first to %last step %c1 {
-    memref.prefetch %rows[%row, %c0], read, locality<2>, data : memref<100x16xf32>
-  }
-  scf.for %row = %first to %last step %c1 {
-    memref.prefetch %rows[%row, %c0], read, locality<2>, data : memref<100x16xf32>
-    memref.store %x, %m[%row] : memref<16xf32>
-  }
+  attn.prefetch %rows[%first, %c0] dim 0 to %last : memref<100x16xf32>
+  memref.store %x, %m[%first] : memref<16xf32>
   attn.online_softmax
       outs(%s, %m, %m, %m : memref<64x16xf32>, memref<16xf32>, memref<16xf32>, memref<16xf32>)
       at(%c0, %c0, %c0, %c0) queries(%c16) keys(%c16) partial(%false)

@@ -279,7 +279,7 @@ protected:
 };
 
 /// The last pass that decides how a kernel is made.
-TEST_P(InsertPass, KeepsTheStructure) { check("convert-attn-to-vector"); }
+TEST_P(InsertPass, KeepsTheStructure) { check("attn-lower-prefetches"); }
 
 INSTANTIATE_TEST_SUITE_P(All, InsertPass, testing::ValuesIn(listKernels()),
                          [](const auto &info) { return info.param.name; });

@@ -78,7 +78,7 @@ public:
       buildCapped(*cap, before, buildAny);
     else
       buildAny();
-    shares.eraseLoops();
+    shares.erase();
     op.erase();
   }
 

@@ -200,7 +200,7 @@ LogicalResult attn::vectorizeContraction(RewriterBase &rewriter,
     rewriter.setInsertionPoint(either.thenYield());
     joinOperands(rewriter, op.getLoc(), contraction, fetchesB);
     emitContractionLoops(rewriter, op.getLoc(), contraction, target);
-    contraction.shares.eraseLoops();
+    contraction.shares.erase();
     rewriter.eraseOp(op);
     return success();
   }
@@ -212,7 +212,7 @@ LogicalResult attn::vectorizeContraction(RewriterBase &rewriter,
       contraction.producer = nullptr;
   }
   emitContractionLoops(rewriter, op.getLoc(), contraction, target);
-  contraction.shares.eraseLoops();
+  contraction.shares.erase();
   rewriter.eraseOp(op);
   if (contraction.producer)
     rewriter.eraseOp(contraction.producer);
