@@ -26,7 +26,6 @@
 
 #include "gtest/gtest.h"
 
-#include <iostream>
 #include <map>
 
 using namespace mlir;
@@ -36,24 +35,6 @@ namespace {
 const std::vector<std::string> kInserted = {"canonicalize", "cse",
                                             "loop-invariant-code-motion",
                                             "fold-memref-alias-ops"};
-
-//===----------------------------------------------------------------------===//
-// Known gaps
-//===----------------------------------------------------------------------===//
-
-/// Passes from `first` to `last` before which one may not be inserted yet.
-struct Gap {
-  const char *kernel, *inserted, *first, *last, *reason;
-};
-
-constexpr const char *kFold = "fold-memref-alias-ops";
-constexpr const char *kPrefetches =
-    "the next block of a weight is fetched where products read it through a "
-    "view of a view, and these become one view";
-
-const Gap kGaps[] = {
-    {"projection", kFold, "cse", "attn-vectorize-contractions", kPrefetches},
-};
 
 //===----------------------------------------------------------------------===//
 // Kernels
@@ -149,7 +130,7 @@ Structure countStructure(ModuleOp module) {
 class Pipeline {
 public:
   Pipeline(MLIRContext &context, const Kernel &kernel, llvm::StringRef lastPass)
-      : name(kernel.name), texts(::attn::test::listPasses()) {
+      : texts(::attn::test::listPasses()) {
     if (!lastPass.empty())
       texts.resize(::attn::test::findPass(texts, lastPass) + 1);
     for (const std::string &text : texts)
@@ -171,16 +152,6 @@ public:
 
   std::size_t size() const { return passes.size(); }
   const std::optional<Structure> &getStructure() const { return structure; }
-
-  /// The gap that a pass lies in; or null.
-  const Gap *findGap(const std::string &inserted, std::size_t number) const {
-    for (const Gap &gap : kGaps)
-      if (gap.kernel == name && gap.inserted == inserted &&
-          ::attn::test::findPass(texts, gap.first) <= number &&
-          number <= ::attn::test::findPass(texts, gap.last))
-        return &gap;
-    return nullptr;
-  }
 
   /// The name of a pass, with its number if several are called the same.
   std::string nameOf(std::size_t number) const {
@@ -240,7 +211,6 @@ private:
     return std::hash<std::string>()(text);
   }
 
-  std::string name;
   std::vector<std::string> texts;
   std::vector<std::unique_ptr<PassManager>> passes;
   std::vector<OwningOpRef<ModuleOp>> before; ///< Each pass.
@@ -265,14 +235,7 @@ protected:
         std::string actual = describe(pipeline.insert(*inserted, i)),
                     expected = describe(pipeline.getStructure()),
                     where = name + " before " + pipeline.nameOf(i);
-        const Gap *gap = pipeline.findGap(name, i);
-        if (!gap) {
-          EXPECT_EQ(actual, expected) << where;
-          continue;
-        }
-        EXPECT_NE(actual, expected) << where << " is no gap any more";
-        std::cout << "known gap: " << where << ": " << actual << " instead of "
-                  << expected << ": " << gap->reason << "\n";
+        EXPECT_EQ(actual, expected) << where;
       }
     }
   }

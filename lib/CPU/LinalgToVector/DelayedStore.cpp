@@ -74,6 +74,17 @@ void DelayedStore::emitInsteadOfSteps(OpBuilder &b, Location loc) const {
   emitIf(b, loc, isInSteps, [&] { clone(b, store, TypeRange(), operands); });
 }
 
+/// Whether `part` is `c` or a view of its first rows, as well where both are
+/// views of the same.
+static bool isPartOf(Value part, Value c) {
+  auto view = part.getDefiningOp<memref::SubViewOp>(),
+       whole = c.getDefiningOp<memref::SubViewOp>();
+  return part == c || (view && view.getSource() == c) ||
+         (view && whole && view.getSource() == whole.getSource() &&
+          view.getMixedOffsets() == whole.getMixedOffsets() &&
+          view.getMixedStrides() == whole.getMixedStrides());
+}
+
 linalg::LinalgOp attn::findStore(linalg::LinalgOp op, Value c) {
   Operation *next = op->getNextNode();
   while (next && touchesNoMemory(next))
@@ -84,10 +95,7 @@ linalg::LinalgOp attn::findStore(linalg::LinalgOp op, Value c) {
       store.getNumDpsInits() != 1 || store.getNumDpsInputs() == 0 ||
       !store.getMatchingIndexingMap(store.getDpsInitOperand(0)).isIdentity())
     return nullptr;
-  Value from = store.getDpsInputs()[0];
-  if (auto view = from.getDefiningOp<memref::SubViewOp>())
-    from = view.getSource();
-  return from == c ? store : nullptr;
+  return isPartOf(store.getDpsInputs()[0], c) ? store : nullptr;
 }
 
 /// Whether nothing in the loop around `op` touches memory but itself, `store`
