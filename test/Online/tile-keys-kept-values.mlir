@@ -1,5 +1,5 @@
-// RUN: attn-opt %s -split-input-file -attn-tile-attention="variant-queries=32 in-pairs" \
-// RUN:   -attn-attention-to-online="in-pairs maximum-lanes=32" -attn-tile-keys="block=64" \
+// RUN: attn-opt %s -split-input-file --attn-target="{vector_bits = 512, bf16_dot = true}" -attn-plan -attn-tile-attention \
+// RUN:   -attn-attention-to-online -attn-tile-keys \
 // RUN:   -canonicalize -cse -mlir-print-local-scope | FileCheck %s
 
 // What a tile sees begins further on for each tile: it packs the values that the

@@ -1,10 +1,10 @@
-// RUN: attn-opt %s -split-input-file -attn-tile-attention="plain-queries=32 variant-queries=32" \
-// RUN:   -attn-attention-to-online="maximum-lanes=32" -mlir-print-local-scope | FileCheck %s --check-prefix=TILE
-// RUN: attn-opt %s -split-input-file -attn-tile-attention="plain-queries=32 variant-queries=32" \
-// RUN:   -attn-attention-to-online="maximum-lanes=32" -attn-tile-keys="block=64" \
+// RUN: attn-opt %s -split-input-file --attn-target="{vector_bits = 512}" -attn-plan -attn-tile-attention \
+// RUN:   -attn-attention-to-online -mlir-print-local-scope | FileCheck %s --check-prefix=TILE
+// RUN: attn-opt %s -split-input-file --attn-target="{vector_bits = 512}" -attn-plan -attn-tile-attention \
+// RUN:   -attn-attention-to-online -attn-tile-keys \
 // RUN:   -canonicalize -cse -mlir-print-local-scope | FileCheck %s
-// RUN: attn-opt %s -split-input-file -attn-tile-attention="plain-queries=32 variant-queries=32" \
-// RUN:   -attn-attention-to-online="maximum-lanes=32" -attn-tile-keys="block=64" -attn-decompose-online \
+// RUN: attn-opt %s -split-input-file --attn-target="{vector_bits = 512}" -attn-plan -attn-tile-attention \
+// RUN:   -attn-attention-to-online -attn-tile-keys -attn-decompose-online \
 // RUN:   -canonicalize -cse -mlir-print-local-scope | FileCheck %s --check-prefix=STEPS
 
 // Tiles go forward: each block of keys fetches some of the next 32 queries, of the
