@@ -101,7 +101,8 @@ static void setArgumentNames(mlir::func::FuncOp entry,
 
 /// Removes attributes that are no part of what operations mean. They are how
 /// passes talk to each other, and could make them do wrong things. Arguments of
-/// the entry that may be written stay so, and caps of scores caps.
+/// the entry that may be written stay so, caps of scores caps, and plans, which
+/// say how and not what.
 static void dropDiscardableAttributes(mlir::ModuleOp module,
                                       mlir::func::FuncOp entry) {
   llvm::StringRef writable =
@@ -113,11 +114,12 @@ static void dropDiscardableAttributes(mlir::ModuleOp module,
         llvm::isa<mlir::RankedTensorType>(entry.getArgument(i).getType()))
       written.push_back(i);
   module->walk([](mlir::Operation *op) {
-    bool isCap = op->hasAttr(mlir::attn::kCapMark);
-    op->setDiscardableAttrs(llvm::ArrayRef<mlir::NamedAttribute>());
-    if (isCap)
-      op->setDiscardableAttr(mlir::attn::kCapMark,
-                             mlir::UnitAttr::get(op->getContext()));
+    llvm::SmallVector<mlir::NamedAttribute> kept;
+    for (mlir::NamedAttribute attribute : op->getDiscardableAttrs())
+      if (attribute.getName() == mlir::attn::kCapMark ||
+          attribute.getName() == mlir::attn::PlanAttr::kName)
+        kept.push_back(attribute);
+    op->setDiscardableAttrs(kept);
     if (auto func = llvm::dyn_cast<mlir::func::FuncOp>(op)) {
       func.removeArgAttrsAttr();
       func.removeResAttrsAttr();
