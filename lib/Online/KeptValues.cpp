@@ -85,9 +85,10 @@ static Value insertPack(ImplicitLocOpBuilder &b, Value rows, Value packs,
   return tensor::InsertSliceOp::create(b, packed, packs, at, sizes, strides);
 }
 
-FailureOr<KeptValues> KeptValues::emit(OpBuilder &builder, OnlineAttentionOp op,
-                                       OpFoldResult low, OpFoldResult count,
-                                       int64_t block) {
+std::optional<KeptValues> KeptValues::emit(OpBuilder &builder,
+                                           OnlineAttentionOp op,
+                                           OpFoldResult low, OpFoldResult count,
+                                           int64_t block) {
   ImplicitLocOpBuilder b(op.getLoc(), builder);
   Value values = op.getValue(), all = values;
   auto type = cast<RankedTensorType>(values.getType());
@@ -99,10 +100,12 @@ FailureOr<KeptValues> KeptValues::emit(OpBuilder &builder, OnlineAttentionOp op,
     for (OpFoldResult number : ArrayRef(head.getMixedOffsets()).take_front(2))
       if (auto value = dyn_cast<Value>(number))
         of.push_back(value);
-  } else if (auto loop = op->getParentOfType<scf::ForallOp>();
-             loop && !loop.isDefinedOutsideOfLoop(values)) {
-    return op.emitOpError("with keeps_packs, expected values of a head");
   }
+  // A thread has one tile after the other, of all the loops.
+  for (auto loop = op->getParentOfType<scf::ForallOp>(); loop;
+       loop = loop->getParentOfType<scf::ForallOp>())
+    if (!loop.isDefinedOutsideOfLoop(all))
+      return std::nullopt;
   AffineExpr s = b.getAffineSymbolExpr(0);
   auto apply = [&](AffineExpr expr, OpFoldResult operand) {
     return toValue(b, affine::makeComposedFoldedAffineApply(b, b.getLoc(), expr,
@@ -210,7 +213,6 @@ void KeptValues::assignTo(RewriterBase &rewriter,
       sizes, ArrayRef<OpFoldResult>{one, one, one});
   rewriter.modifyOpInPlace(block, [&] {
     block.getValueMutable().assign(value);
-    block.setKeepsPacks(false);
     block.setPackedValues(true);
   });
 }

@@ -12,6 +12,8 @@
 
 #include "mlir/IR/PatternMatch.h"
 
+#include <optional>
+
 namespace mlir::attn {
 
 /// The values of the keys that a tile sees in packs, those that tiles before it
@@ -20,10 +22,10 @@ class KeptValues {
 public:
   /// Emits the packs of keys [low, low + count) of `op`, of which `low` is a
   /// multiple of those of a pack, before it. Blocks have at most `block` keys.
-  /// Fails if it is not known of which head the values are.
-  static FailureOr<KeptValues> emit(OpBuilder &b, OnlineAttentionOp op,
-                                    OpFoldResult low, OpFoldResult count,
-                                    int64_t block);
+  /// Nothing if it is not known of which head the values are.
+  static std::optional<KeptValues> emit(OpBuilder &b, OnlineAttentionOp op,
+                                        OpFoldResult low, OpFoldResult count,
+                                        int64_t block);
 
   /// Makes the values of `block`, a tile of that op, packs.
   void assignTo(RewriterBase &rewriter, OnlineAttentionOp block) const;

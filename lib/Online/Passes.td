@@ -52,6 +52,13 @@ def TileKeys : Pass<"attn-tile-keys"> {
     in a block, which is no larger than what never leaves a page, or, of pages of
     few or an unknown number of positions, copied for the block. Elements that the
     op does not take are converted for the block.
+
+    With `keeps_packs`, the tile packs the values that it sees in an
+    `attn.kept_packs`, which is filled before the loop. Where it is not known of
+    which head they are, they are packed in each block, and a remark says so.
+
+    Each block fetches some of the rows that an `attn.prefetch` before the op does,
+    and of the keys and values that later tiles see, unless these are in a cache.
   }];
   let dependentDialects = ["::mlir::affine::AffineDialect",
                            "::mlir::arith::ArithDialect",
@@ -69,7 +76,8 @@ def DecomposeOnline : Pass<"attn-decompose-online"> {
     before they are multiplied, but for `layout<rows>`, where each is used too
     few times. A block that the mask analysis finds empty is skipped; whether it
     is partial, and whether its regions are defined everywhere, goes to the
-    softmax step.
+    softmax step. Each `attn.prefetch` before it goes between two of the steps, or in
+    pairs a half of it before the softmax and before the product with values.
 
     If the target says `quantize_queries`, `layout<rows>` multiplies keys that are
     stored as i8 with a scale as integers, where the head size is a multiple of what

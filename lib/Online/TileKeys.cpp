@@ -261,11 +261,11 @@ LogicalResult attn::tileKeys(RewriterBase &rewriter, OnlineAttentionOp op,
         emitStoredRange(rewriter, op, *cached, low, count, block);
   std::optional<KeptValues> kept;
   if (op.getKeepsPacks()) {
-    FailureOr<KeptValues> values =
-        KeptValues::emit(rewriter, op, low, count, block);
-    if (failed(values))
-      return failure();
-    kept = *values;
+    kept = KeptValues::emit(rewriter, op, low, count, block);
+    if (!kept)
+      op.emitRemark("values are packed in each block, because it is not known "
+                    "of which head they are");
+    rewriter.modifyOpInPlace(op, [&] { op.setKeepsPacks(false); });
   }
   emitLaterKeys(rewriter, op, low, count);
   Value yes =
