@@ -74,6 +74,13 @@ void RowPrefetch::emitRows(OpBuilder &b, Location loc, Value row,
          arith::AddIOp::create(b, loc, first, index(at)));
 }
 
+bool attn::multipliesMatrices(linalg::LinalgOp op) {
+  FailureOr<linalg::ContractionDimensions> dims =
+      linalg::inferContractionDims(op);
+  return succeeded(dims) && dims->batch.empty() && dims->m.size() == 1 &&
+         dims->n.size() == 1 && dims->k.size() == 1;
+}
+
 /// Whether no two iterations of the parallel loops around `view` read the same
 /// of it.
 static bool isReadOnce(memref::SubViewOp view) {
@@ -148,7 +155,7 @@ static bool isMatrix(memref::SubViewOp view) {
 /// the second-level cache. What fetches it costs such a contraction little.
 static memref::SubViewOp findBlockOfMany(linalg::LinalgOp op, scf::ForOp loop) {
   constexpr int64_t leastRows = 24, leastLanes = 64;
-  if (op.getNumDpsInputs() != 2 || op.getNumLoops() != 3)
+  if (!multipliesMatrices(op))
     return nullptr;
   auto output = dyn_cast<MemRefType>(op.getDpsInits().front().getType());
   if (!output || output.getRank() != 2 || output.getDimSize(0) < leastRows ||

@@ -37,6 +37,9 @@ struct RowPrefetch {
                 Value first, int64_t numColumns) const;
 };
 
+/// Whether `op` is the product of two matrices.
+bool multipliesMatrices(linalg::LinalgOp op);
+
 /// What each of some contractions, in their order, should fetch. In a loop over
 /// blocks of keys, products of queries and keys alternate with products of
 /// weights and values. Where no other iteration of a parallel loop reads the

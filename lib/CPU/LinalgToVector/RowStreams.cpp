@@ -49,8 +49,7 @@ static bool isStaticMatrix(Value value) {
 static SmallVector<LaterRows, 2> emitStreams(OpBuilder &b,
                                              linalg::LinalgOp op) {
   auto packs = dyn_cast<scf::ForOp>(op->getParentOp());
-  if (!packs || !op.hasPureBufferSemantics() || op.getNumDpsInputs() != 2 ||
-      op.getNumLoops() != 3)
+  if (!packs || !op.hasPureBufferSemantics() || !multipliesMatrices(op))
     return {};
   auto panels = dyn_cast<scf::ForOp>(packs->getParentOp());
   Value pack = op.getDpsInputs()[0], panel = op.getDpsInputs()[1],
