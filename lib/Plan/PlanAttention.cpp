@@ -117,9 +117,10 @@ bool AttentionPlanner::canComputeInPairs() {
 /// Heads that share keys and values are rows of one tile if it has room for all
 /// of their queries: each key is then read once for all.
 int64_t AttentionPlanner::chooseHeads() {
-  int64_t groupSize = op.getGroupSize();
-  bool fits = !ShapedType::isDynamic(numQueries) &&
-              numQueries <= getMostRowsOfOneTile() / groupSize;
+  int64_t groupSize = op.getGroupSize(), said = getSaid(&PlanAttr::getRows);
+  int64_t most = said ? said : getMostRowsOfOneTile();
+  bool fits =
+      !ShapedType::isDynamic(numQueries) && numQueries <= most / groupSize;
   return fits ? groupSize : 1;
 }
 
