@@ -55,7 +55,8 @@ CacheModel::getProjectionSizes(bool inPairs, int64_t numParts) const {
 }
 
 int64_t CacheModel::getResidentBytes() const {
-  return target.getL2Bytes() * 5 / 8;
+  int64_t share = target.getL2Bytes() * 5 / 8;
+  return target.getBf16Tiles() ? share : 2 * share;
 }
 
 int64_t CacheModel::getBytesUnderWay() const {

@@ -52,8 +52,10 @@ public:
   /// of a panel of the weight stays in the first or the second while all rows
   /// of the tile are multiplied by it.
   ProjectionSizes getProjectionSizes(bool inPairs, int64_t numParts) const;
-  /// Bytes of what stays in the second level while other operands go by: the
-  /// rest is for two blocks of those, and for sums.
+  /// Bytes of what is read again while other operands go by. Where tiles are
+  /// multiplied, it stays in the second level, whose rest is for two blocks of
+  /// those and for sums; other products are slow enough for some of it to come
+  /// from the third.
   int64_t getResidentBytes() const;
   /// Bytes of a stream that have to be under way for the memory never to wait:
   /// those that it delivers between a prefetch and its line.

@@ -1,5 +1,5 @@
 // Products that only wait for a matrix from memory read it as two streams.
-// RUN: attn-opt %s --attn-target="{vector_bits = 512, vector_registers = 32, memory_ns = 128}" -attn-vectorize-contractions -canonicalize -cse \
+// RUN: attn-opt %s --attn-target="{vector_bits = 512, vector_registers = 32, memory_ns = 512}" -attn-vectorize-contractions -canonicalize -cse \
 // RUN:   | FileCheck %s
 
 !panels = memref<8x64x64xf32>

@@ -1,4 +1,4 @@
-// RUN: attn-opt %s -attn-tile-keys="block=64" -canonicalize -verify-diagnostics | FileCheck %s
+// RUN: attn-opt %s -attn-tile-keys -canonicalize -verify-diagnostics | FileCheck %s
 
 // Other tiles on the same thread may have other values: none are kept.
 // CHECK-LABEL: func.func @rows(
@@ -17,7 +17,8 @@ func.func @rows(%q: tensor<8x16x2xbf16>, %k: tensor<?x16xbf16>, %v: tensor<?x24x
         ins(%q, %k, %rows : tensor<8x16x2xbf16>, tensor<?x16xbf16>, tensor<?x24xbf16>)
         outs(%o, %m, %m : tensor<24x16xf32>, tensor<16xf32>, tensor<16xf32>)
         at(%c0, %c0, %c0, %c0) queries(%c16) exact(%no)
-        -> tensor<24x16xf32>, tensor<16xf32>, tensor<16xf32>
+        {attn.plan = #attn.plan<keys = 64>}
+      -> tensor<24x16xf32>, tensor<16xf32>, tensor<16xf32>
     scf.forall.in_parallel {
       tensor.parallel_insert_slice %r#0 into %to[%i, 0, 0] [1, 24, 16] [1, 1, 1]
           : tensor<24x16xf32> into tensor<4x24x16xf32>
@@ -39,6 +40,7 @@ func.func @alone(%q: tensor<8x16x2xbf16>, %k: tensor<?x16xbf16>, %v: tensor<?x24
       ins(%q, %k, %v : tensor<8x16x2xbf16>, tensor<?x16xbf16>, tensor<?x24xbf16>)
       outs(%o, %m, %m : tensor<24x16xf32>, tensor<16xf32>, tensor<16xf32>)
       at(%c0, %c0, %c0, %c0) queries(%c16) exact(%no)
+      {attn.plan = #attn.plan<keys = 64>}
       -> tensor<24x16xf32>, tensor<16xf32>, tensor<16xf32>
   return %r#0 : tensor<24x16xf32>
 }

@@ -1,4 +1,4 @@
-// RUN: attn-opt %s -split-input-file --attn-target="{vector_bits = 512, bf16_dot = true, l2_bytes = 2097152}" -attn-plan -attn-tile-projections -canonicalize -mlir-print-local-scope | FileCheck %s
+// RUN: attn-opt %s -split-input-file --attn-target="{vector_bits = 512, bf16_dot = true, l2_bytes = 1048576}" -attn-plan -attn-tile-projections -canonicalize -mlir-print-local-scope | FileCheck %s
 
 // Rows of a number that is not known, of 1 MB in a tile: tiles of the same rows and
 // other columns find the packs of the tile before them.

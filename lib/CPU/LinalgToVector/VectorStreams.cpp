@@ -49,10 +49,9 @@ void VectorBlocks::emitInStreams(ValueRange rows, ValueRange columns,
     MemRefType type = contraction.b.getType();
     int64_t bytes = type.getNumElements() / getNumSteps(0) *
                     type.getElementTypeBitWidth() / 8;
-    int64_t bytesAhead =
-        CacheModel(getTarget(b.getInsertionBlock()->getParentOp()))
-            .getBytesUnderWay() /
-        mostStreams;
+    // A part of what has to be under way: the processor fetches ahead, too.
+    CacheModel model(getTarget(b.getInsertionBlock()->getParentOp()));
+    int64_t bytesAhead = model.getBytesUnderWay() / 8;
     int64_t ahead = std::clamp<int64_t>(bytesAhead / bytes, 1, steps);
     // The end of a stream has the next block's beginning fetched.
     fetched = prefetch.block;
