@@ -24,14 +24,37 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 
+MEASURED_ON = re.compile(r"^(?=.+, \d+ processors, \d{4}-\d\d-\d\d)", re.MULTILINE)
+
+
+def merge_processors(old, new):
+    """`old` with `new` in the place of what was measured on the same processor, or
+    after the others: each begins with the line of `machine`."""
+
+    def processor(part):
+        return part.split(",")[0].strip()
+
+    if not MEASURED_ON.match(new):
+        return new
+    parts = [part.strip() for part in MEASURED_ON.split(old) if part.strip()]
+    others = [processor(part) for part in parts]
+    if processor(new) in others:
+        parts[others.index(processor(new))] = new
+    else:
+        parts.append(new)
+    return "\n\n".join(parts)
+
+
 def replace_section(name, text):
-    """Puts `text` between the marks of a section, on the page that has them."""
+    """Puts `text` between the marks of a section, on the page that has them. What was
+    measured on other processors stays."""
     begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
     for path in (ROOT / "docs").glob("benchmarks-*.md"):
         page = path.read_text(encoding="utf-8")
         if begin in page:
             before, rest = page.split(begin)
-            after = rest.split(end)[1]
+            old, after = rest.split(end)
+            text = merge_processors(old, text)
             page = f"{before}{begin}\n\n{text}\n\n{end}{after}"
             path.write_text(page, encoding="utf-8")
             return
