@@ -32,8 +32,6 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-static constexpr int64_t kKeysPerPack = OnlineAttentionOp::kKeysPerPack;
-
 static Value toValue(ImplicitLocOpBuilder &b, OpFoldResult number) {
   return getValueOrCreateConstantIndexOp(b, b.getLoc(), number);
 }
@@ -50,10 +48,11 @@ static Value emitMost(ImplicitLocOpBuilder &b, Value values, unsigned dim) {
     if (auto loop = dyn_cast<scf::ForallOp>(op);
         loop && loop.isDefinedOutsideOfLoop(values))
       b.setInsertionPoint(loop);
-  return toValue(b, affine::makeComposedFoldedAffineApply(
-                        b, b.getLoc(),
-                        b.getAffineSymbolExpr(0).ceilDiv(kKeysPerPack),
-                        {tensor::getMixedSize(b, b.getLoc(), values, dim)}));
+  return toValue(
+      b, affine::makeComposedFoldedAffineApply(
+             b, b.getLoc(),
+             b.getAffineSymbolExpr(0).ceilDiv(OnlineAttentionOp::kKeysPerPack),
+             {tensor::getMixedSize(b, b.getLoc(), values, dim)}));
 }
 
 /// `start + offset` in a ring, where `offset` is at most `capacity`.
@@ -73,7 +72,8 @@ static Value insertPack(ImplicitLocOpBuilder &b, Value rows, Value packs,
   OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
   SmallVector<OpFoldResult> at = {place, zero, zero},
                             sizes = {one, b.getIndexAttr(type.getDimSize(1)),
-                                     b.getIndexAttr(kKeysPerPack)},
+                                     b.getIndexAttr(
+                                         OnlineAttentionOp::kKeysPerPack)},
                             strides(3, one);
   Value to = tensor::ExtractSliceOp::create(b, packs, at, sizes, strides);
   Value padding = arith::ConstantOp::create(
@@ -112,16 +112,17 @@ std::optional<KeptValues> KeptValues::emit(OpBuilder &builder,
                                                             {operand}));
   };
   KeptValues kept;
-  Value first = apply(s.floorDiv(kKeysPerPack), low),
-        numPacks = apply(s.ceilDiv(kKeysPerPack), count);
+  Value first = apply(s.floorDiv(OnlineAttentionOp::kKeysPerPack), low),
+        numPacks = apply(s.ceilDiv(OnlineAttentionOp::kKeysPerPack), count);
   // A block that goes past the end of the ring finds the first packs there.
-  int64_t overlap = int64_t(llvm::divideCeil(block, kKeysPerPack)) - 1;
+  int64_t overlap =
+      int64_t(llvm::divideCeil(block, OnlineAttentionOp::kKeysPerPack)) - 1;
   Type number = b.getIndexType();
   auto room = KeptPacksOp::create(
       b,
-      TypeRange{RankedTensorType::get(
-                    {ShapedType::kDynamic, type.getDimSize(1), kKeysPerPack},
-                    type.getElementType()),
+      TypeRange{RankedTensorType::get({ShapedType::kDynamic, type.getDimSize(1),
+                                       OnlineAttentionOp::kKeysPerPack},
+                                      type.getElementType()),
                 number, number, number},
       first, numPacks, of, emitMost(b, all, dim), overlap);
   kept.capacity = room.getCapacity();
@@ -140,20 +141,22 @@ std::optional<KeptValues> KeptValues::emit(OpBuilder &builder,
   OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1),
                columns = b.getIndexAttr(type.getDimSize(1)),
                row = affine::makeComposedFoldedAffineApply(
-                   b, b.getLoc(), s * kKeysPerPack, {i}),
-               rest = b.getIndexAttr(kKeysPerPack);
-  if (!constant || *constant % kKeysPerPack != 0)
+                   b, b.getLoc(), s * OnlineAttentionOp::kKeysPerPack, {i}),
+               rest = b.getIndexAttr(OnlineAttentionOp::kKeysPerPack);
+  if (!constant || *constant % OnlineAttentionOp::kKeysPerPack != 0)
     rest = affine::makeComposedFoldedAffineMin(
         b, b.getLoc(),
-        AffineMap::get(0, 2,
-                       {b.getAffineConstantExpr(kKeysPerPack),
-                        b.getAffineSymbolExpr(1) - s * kKeysPerPack},
-                       b.getContext()),
+        AffineMap::get(
+            0, 2,
+            {b.getAffineConstantExpr(OnlineAttentionOp::kKeysPerPack),
+             b.getAffineSymbolExpr(1) - s * OnlineAttentionOp::kKeysPerPack},
+            b.getContext()),
         {i, numRows});
   Value rows;
   if (cached) {
     // Which page rows are on is looked up for each pack.
-    rows = cached->gatherPack(b, b.getLoc(), row, rest, kKeysPerPack,
+    rows = cached->gatherPack(b, b.getLoc(), row, rest,
+                              OnlineAttentionOp::kKeysPerPack,
                               type.getElementType());
   } else {
     // What the first tile of a head packs, no tile before it has fetched.
@@ -161,7 +164,8 @@ std::optional<KeptValues> KeptValues::emit(OpBuilder &builder,
     Value end = b.createOrFold<arith::MinSIOp>(
         b.createOrFold<arith::AddIOp>(next, index(b, 1)), room.getTo());
     auto toRow = [&](Value pack) {
-      return b.createOrFold<arith::MulIOp>(pack, index(b, kKeysPerPack));
+      return b.createOrFold<arith::MulIOp>(
+          pack, index(b, OnlineAttentionOp::kKeysPerPack));
     };
     Value lastRow =
         b.createOrFold<arith::MinSIOp>(toRow(end), toValue(b, numRows));
@@ -201,11 +205,13 @@ void KeptValues::assignTo(RewriterBase &rewriter,
   rewriter.setInsertionPoint(block);
   ImplicitLocOpBuilder b(block.getLoc(), rewriter);
   Value keys = b.createOrFold<arith::SubIOp>(block.getFirstKey(), firstKey);
-  Value offset = b.createOrFold<arith::DivUIOp>(keys, index(b, kKeysPerPack));
+  Value offset = b.createOrFold<arith::DivUIOp>(
+      keys, index(b, OnlineAttentionOp::kKeysPerPack));
   OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
   SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, b.getLoc(), packs);
   sizes[0] = affine::makeComposedFoldedAffineApply(
-      b, b.getLoc(), b.getAffineSymbolExpr(0).ceilDiv(kKeysPerPack),
+      b, b.getLoc(),
+      b.getAffineSymbolExpr(0).ceilDiv(OnlineAttentionOp::kKeysPerPack),
       {tensor::getMixedSize(b, b.getLoc(), block.getKey(), 0)});
   Value value = tensor::ExtractSliceOp::create(
       b, packs,

@@ -22,7 +22,7 @@ using namespace mlir;
 
 /// attn.attention to tiles of queries that workgroups compute, and those to
 /// blocks of keys, as on a CPU.
-static void addTilingStage(OpPassManager &pm) {
+static void addWorkgroupStage(OpPassManager &pm) {
   pm.addPass(attn::createFillEmptyAttention());
   pm.addPass(attn::createCheckForGPU());
   pm.addPass(attn::createOwnDestinations());
@@ -70,7 +70,7 @@ static void addLaneStage(OpPassManager &pm) {
 
 void attn::buildGPUPipeline(OpPassManager &pm) {
   addTensorStage(pm);
-  addTilingStage(pm);
+  addWorkgroupStage(pm);
   addLaneStage(pm);
   addNVVMStage(pm);
 }
