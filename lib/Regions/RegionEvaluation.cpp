@@ -95,7 +95,7 @@ public:
     auto yield = cast<YieldOp>(block.getTerminator());
     Flag flag = undefined.lookup(yield.getValue());
     RegionValue result = {values.lookup(yield.getValue()), flag.isBad,
-                          flag.reason, reasons};
+                          flag.reason, reasons, /*position=*/{}};
     for (Value index : yield.getPosition())
       result.position.push_back(values.lookup(index));
     return result;
