@@ -49,6 +49,14 @@ public:
     if (op.getSink())
       folded.getSinkMutable().assign(sink);
     folded.setBottomRight(false);
+    // Its heads are rows of one by now.
+    if (PlanAttr plan = getPlan(op))
+      folded->setAttr(PlanAttr::kName,
+                      PlanAttr::get(op.getContext(), plan.getLayout(),
+                                    /*heads=*/1, plan.getRows(),
+                                    plan.getLanes(), plan.getHeadSize(),
+                                    plan.getKeys(), plan.getChunk(),
+                                    /*columns=*/0, /*features=*/0));
     for (auto [result, init] : llvm::zip(folded.getResults(), outs))
       result.setType(cast<RankedTensorType>(init.getType()));
     rewriteRegion(folded.getScore(), 1, folded.getScoreCapturesMutable(),
@@ -223,8 +231,14 @@ struct FoldGroups : attn::impl::FoldGroupsBase<FoldGroups> {
     SmallVector<AttentionOp> ops;
     getOperation()->walk([&](AttentionOp op) { ops.push_back(op); });
     for (AttentionOp op : ops)
-      if (PlanAttr plan = getPlan(op); plan && plan.getHeads() > 1)
+      if (PlanAttr plan = getPlan(op); plan && plan.getHeads() > 1) {
+        if (plan.getHeads() != op.getGroupSize()) {
+          op.emitError("expected an attn.plan with 1 or ")
+              << op.getGroupSize() << " 'heads', got " << plan.getHeads();
+          return signalPassFailure();
+        }
         (void)foldGroup(rewriter, op);
+      }
   }
 };
 } // namespace

@@ -129,6 +129,11 @@ struct TileAttention : attn::impl::TileAttentionBase<TileAttention> {
                                              : obstacle);
         continue;
       }
+      if (plan.getRows() == 0) {
+        op.emitError(
+            "expected an attn.plan with 'rows', as attn-plan attaches");
+        return signalPassFailure();
+      }
       if (failed(op.isPacked() ? tileSequences(rewriter, op, plan.getRows())
                                : tileAttention(rewriter, op, plan.getRows()))) {
         op.emitError("could not be tiled");

@@ -30,8 +30,12 @@ void attn::emitPrefetchOfRow(OpBuilder &b, Location loc, PrefetchOp op,
     return;
   SmallVector<Value> at(op.getIndices());
   at[op.getDim()] = row;
-  int64_t perLine = kCacheLineBytes * 8 / type.getElementTypeBitWidth();
-  for (int64_t column = 0; column < type.getShape().back(); column += perLine) {
+  // More of a row comes soon enough once it is read.
+  constexpr int64_t kMostLines = 1024;
+  int64_t perLine =
+      std::max<int64_t>(kCacheLineBytes * 8 / type.getElementTypeBitWidth(), 1);
+  int64_t end = std::min(type.getShape().back(), kMostLines * perLine);
+  for (int64_t column = 0; column < end; column += perLine) {
     at.back() = arith::ConstantIndexOp::create(b, loc, column);
     memref::PrefetchOp::create(b, loc, op.getSource(), at, op.getForWrite(),
                                /*localityHint=*/op.getForWrite() ? 3 : 2,

@@ -308,6 +308,11 @@ struct MultiTokenToPanels
                                              : obstacle);
         continue;
       }
+      if (plan.getRows() == 0) {
+        op.emitError(
+            "expected an attn.plan with 'rows', as attn-plan attaches");
+        return signalPassFailure();
+      }
       rewriter.setInsertionPoint(op);
       rewriter.replaceOp(op,
                          PanelLowering(op, rewriter, plan.getRows()).emit());

@@ -305,7 +305,8 @@ struct AttentionToOnline
     SharedOperands shared;
     for (AttentionOp op : ops) {
       PlanAttr plan = getPlan(op);
-      if (plan && plan.getHeadSize() != op.getQueryType().getDimSize(3)) {
+      if (plan && findObstacle(op).empty() &&
+          plan.getHeadSize() != op.getQueryType().getDimSize(3)) {
         op.emitError("expected rows of ")
             << plan.getHeadSize() << " elements, as its attn.plan says, got "
             << op.getQueryType().getDimSize(3) << ": attn-pad-heads makes them";

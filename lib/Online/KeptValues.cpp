@@ -97,7 +97,8 @@ std::optional<KeptValues> KeptValues::emit(OpBuilder &builder,
   if (tensor::ExtractSliceOp head = getHeadSlice(values)) {
     all = head.getSource();
     dim = 2;
-    for (OpFoldResult number : ArrayRef(head.getMixedOffsets()).take_front(2))
+    SmallVector<OpFoldResult> at = head.getMixedOffsets();
+    for (OpFoldResult number : ArrayRef(at).take_front(2))
       if (auto value = dyn_cast<Value>(number))
         of.push_back(value);
   }

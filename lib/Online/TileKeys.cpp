@@ -328,6 +328,13 @@ struct TileKeys : attn::impl::TileKeysBase<TileKeys> {
             "expected an attn.plan with 'keys', as attn-plan attaches");
         return signalPassFailure();
       }
+      if (op.getLayout() == OnlineLayout::Pairs &&
+          plan.getKeys() % OnlineAttentionOp::kKeysPerPack != 0) {
+        op.emitError("expected an attn.plan with a multiple of ")
+            << OnlineAttentionOp::kKeysPerPack << " 'keys', got "
+            << plan.getKeys();
+        return signalPassFailure();
+      }
       if (failed(tileKeys(rewriter, op, plan.getKeys()))) {
         op.emitError("could not be tiled");
         return signalPassFailure();

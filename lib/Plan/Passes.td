@@ -13,8 +13,8 @@ include "mlir/Pass/PassBase.td"
 def PlanKernels : Pass<"attn-plan"> {
   let summary = "Decide how kernels compute their ops";
   let description = [{
-    Attaches `#attn.plan` to every `attn.attention` and `attn.projection` that kernels
-    compute: how it is cut and laid out. The numbers come from `#attn.target` of the module, by a model
+    Attaches `#attn.plan` to every `attn.attention`, `attn.projection` and
+    `attn.multi_token_attention` that kernels compute: how it is cut and laid out. The numbers come from `#attn.target` of the module, by a model
     of what has to fit into which cache, and from the types of the op. With
     `workgroups`, they are those of a GPU.
 

@@ -37,9 +37,9 @@ FailureOr<PlanAttr> planAttention(AttentionOp op,
                                   Machine machine = Machine::CPU,
                                   int64_t length = ShapedType::kDynamic);
 
-/// The plan of a tile that a user has written in its online form: its own, if
-/// it says the keys of a block.
-PlanAttr planOnline(OnlineAttentionOp op);
+/// The plan of a tile that a user has written in its online form: the keys of a
+/// block and of a chunk, which may be its own.
+FailureOr<PlanAttr> planOnline(OnlineAttentionOp op);
 
 /// Features of a tile of 16 pairs of bf16, 64 bytes.
 inline constexpr int64_t kFeaturesPerTile = 32;

@@ -189,7 +189,9 @@ static int64_t chooseKeysOfBlock(OnlineLayout layout, Type type, Type stored,
   if (layout == OnlineLayout::Mma)
     return chooseKeysForMatrixUnits(size);
   int64_t most = model.getKeys();
-  if (layout == OnlineLayout::Pairs || type.isF32())
+  if (layout == OnlineLayout::Pairs)
+    return std::max(most, OnlineAttentionOp::kKeysPerPack);
+  if (type.isF32())
     return most;
   // Keys and values are converted in the block.
   return std::clamp<int64_t>(model.getConvertedKeys(size),
@@ -247,6 +249,10 @@ LogicalResult AttentionPlanner::check() {
                                "that multiplies pairs for 'pairs'";
   if ((layout == OnlineLayout::Mma) != isForGPU())
     return refuse("layout") << "expected 'mma' for a GPU, and only for one";
+  if (layout == OnlineLayout::Pairs && headSize % target.getPairMultiple() != 0)
+    return refuse("head_size")
+           << "expected a multiple of " << target.getPairMultiple()
+           << " for 'pairs', got " << headSize;
   if (headSize != size && layout != OnlineLayout::Pairs)
     return refuse("head_size")
            << "expected " << size << " for '" << stringifyOnlineLayout(layout)
@@ -270,9 +276,7 @@ FailureOr<PlanAttr> attn::planAttention(AttentionOp op, Machine machine,
   return AttentionPlanner(op, machine, length).plan();
 }
 
-PlanAttr attn::planOnline(OnlineAttentionOp op) {
-  if (PlanAttr plan = getPlan(op); plan && plan.getKeys() > 0)
-    return plan;
+FailureOr<PlanAttr> attn::planOnline(OnlineAttentionOp op) {
   CacheModel model(getTarget(op));
   auto query = cast<ShapedType>(op.getQuery().getType()),
        key = cast<ShapedType>(op.getKey().getType()),
@@ -280,12 +284,24 @@ PlanAttr attn::planOnline(OnlineAttentionOp op) {
   // What is converted in a block is of another type than the state.
   Type type = op.getLayout() == OnlineLayout::Mma ? query.getElementType()
                                                   : key.getElementType();
-  int64_t keys = chooseKeysOfBlock(
-      op.getLayout(), type, key.getElementType(),
-      std::max(key.getDimSize(1), value.getDimSize(1)), model);
+  PlanAttr said = getPlan(op);
+  int64_t keys =
+      said && said.getKeys()
+          ? said.getKeys()
+          : chooseKeysOfBlock(op.getLayout(), type, key.getElementType(),
+                              std::max(key.getDimSize(1), value.getDimSize(1)),
+                              model);
+  int64_t chunk = said && said.getChunk()               ? said.getChunk()
+                  : op.getLayout() == OnlineLayout::Mma ? 0
+                                                        : model.getChunk();
+  if (op.getLayout() == OnlineLayout::Pairs &&
+      keys % OnlineAttentionOp::kKeysPerPack != 0)
+    return op.emitError("attn.plan: keys: expected a multiple of ")
+           << OnlineAttentionOp::kKeysPerPack << " for 'pairs', got " << keys;
+  if (chunk % kChunkUnit != 0)
+    return op.emitError("attn.plan: chunk: expected a multiple of ")
+           << kChunkUnit << ", got " << chunk;
   return PlanAttr::get(op.getContext(), op.getLayout(), /*heads=*/0,
-                       /*rows=*/0, /*lanes=*/0, /*head_size=*/0, keys,
-                       op.getLayout() == OnlineLayout::Mma ? 0
-                                                           : model.getChunk(),
+                       /*rows=*/0, /*lanes=*/0, /*head_size=*/0, keys, chunk,
                        /*columns=*/0, /*features=*/0);
 }

@@ -28,14 +28,27 @@ struct PlanKernels : attn::impl::PlanKernelsBase<PlanKernels> {
       return WalkResult(plan);
     };
     WalkResult result = getOperation()->walk([&](Operation *op) {
-      if (auto attention = dyn_cast<AttentionOp>(op))
-        if (findObstacle(attention).empty())
-          return attach(op, planAttention(attention, machine));
+      // What no kernel computes has no plan.
+      auto refuse = [&](StringRef obstacle) {
+        if (!getPlan(op))
+          return WalkResult::advance();
+        op->emitError("attn.plan: is left to the reference lowering, because ")
+            << obstacle;
+        return WalkResult::interrupt();
+      };
+      if (auto attention = dyn_cast<AttentionOp>(op)) {
+        StringRef obstacle = findObstacle(attention);
+        return obstacle.empty() ? attach(op, planAttention(attention, machine))
+                                : refuse(obstacle);
+      }
       if (auto online = dyn_cast<OnlineAttentionOp>(op))
         return attach(op, planOnline(online));
       if (auto projection = dyn_cast<ProjectionOp>(op))
-        if (machine == Machine::CPU && findObstacle(projection).empty())
-          return attach(op, planProjection(projection));
+        if (machine == Machine::CPU) {
+          StringRef obstacle = findObstacle(projection);
+          return obstacle.empty() ? attach(op, planProjection(projection))
+                                  : refuse(obstacle);
+        }
       if (auto multiToken = dyn_cast<MultiTokenAttentionOp>(op))
         if (machine == Machine::CPU)
           return attach(op, planMultiToken(multiToken));

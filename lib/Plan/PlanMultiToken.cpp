@@ -21,7 +21,9 @@ FailureOr<PlanAttr> attn::planMultiToken(MultiTokenAttentionOp op) {
                             /*heads=*/0, rows, /*lanes=*/0, /*head_size=*/0,
                             /*keys=*/0, /*chunk=*/0, /*columns=*/0,
                             /*features=*/0);
-  if (said && said != plan && said.getRows() != 0)
+  auto nothing =
+      PlanAttr::get(op.getContext(), std::nullopt, 0, 0, 0, 0, 0, 0, 0, 0);
+  if (said && said != plan && said != nothing)
     return op.emitError("attn.plan: expected 'rows' alone, got ") << said;
   return plan;
 }

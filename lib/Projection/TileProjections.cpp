@@ -82,15 +82,26 @@ struct TileProjections : attn::impl::TileProjectionsBase<TileProjections> {
     IRRewriter rewriter(&getContext());
     PreparedRows prepared;
     SmallVector<ProjectionOp> ops;
+    bool isComplete = true;
     getOperation()->walk([&](ProjectionOp op) {
       StringRef obstacle = findObstacle(op);
-      if (getPlan(op) && obstacle.empty())
+      PlanAttr plan = getPlan(op);
+      if (plan && obstacle.empty()) {
+        if (!plan.getLayout() || plan.getRows() == 0 ||
+            plan.getColumns() == 0 || plan.getFeatures() < kFeaturesPerTile ||
+            plan.getLanes() != getTarget(op).getLanes()) {
+          op.emitError("expected an attn.plan as attn-plan completes it, got ")
+              << plan;
+          isComplete = false;
+        }
         ops.push_back(op);
-      else
+      } else
         op.emitRemark() << "is lowered by the reference path, because "
                         << (obstacle.empty() ? "it has no attn.plan"
                                              : obstacle);
     });
+    if (!isComplete)
+      return signalPassFailure();
     llvm::MapVector<Operation *, ProjectionEpilogue> epilogues;
     for (ProjectionOp op : ops)
       if (auto epilogue = ProjectionEpilogue::find(op))

@@ -321,8 +321,14 @@ struct SplitKeys : attn::impl::SplitKeysBase<SplitKeys> {
     SmallVector<OnlineAttentionOp> ops;
     getOperation()->walk([&](OnlineAttentionOp op) { ops.push_back(op); });
     for (OnlineAttentionOp op : ops)
-      if (PlanAttr plan = getPlan(op); plan && plan.getChunk() > 0)
+      if (PlanAttr plan = getPlan(op); plan && plan.getChunk() > 0) {
+        if (plan.getChunk() % kChunkUnit != 0) {
+          op.emitError("expected an attn.plan with a multiple of ")
+              << kChunkUnit << " as 'chunk', got " << plan.getChunk();
+          return signalPassFailure();
+        }
         (void)splitKeys(rewriter, op, plan.getChunk());
+      }
   }
 };
 } // namespace

@@ -86,12 +86,20 @@ Machine attn::jit::readMachine(const std::string &folder) {
 
 std::string Machine::text() const {
   std::string result;
+  // What `#attn.target` would refuse is as good as not known.
+  auto isKnown = [](llvm::StringRef name, std::int64_t value) {
+    if (name == "line_bytes")
+      return value == 32 || value == 64 || value == 128 || value == 256;
+    if (name == "l1_bytes" || name == "page_bytes")
+      return value >= 4096;
+    return value > 0 && (!name.ends_with("cores") || value <= 1 << 16);
+  };
   for (auto [name, value] :
        {std::pair("cores", cores), std::pair("l1_bytes", l1Bytes),
         std::pair("l2_bytes", l2Bytes), std::pair("l2_cores", l2Cores),
         std::pair("l3_bytes", l3Bytes), std::pair("l3_cores", l3Cores),
         std::pair("line_bytes", lineBytes), std::pair("page_bytes", pageBytes)})
-    if (value > 0)
+    if (isKnown(name, value))
       result += std::string(", ") + name + " = " + std::to_string(value);
   return result;
 }

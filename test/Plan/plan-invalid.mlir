@@ -120,3 +120,39 @@ func.func @keys(%x: !x, %w: !w, %y: !y) -> !y {
       {attn.plan = #attn.plan<keys = 64>}
   return %r : !y
 }
+
+// -----
+
+!q = tensor<1x1x8x64xf64>
+func.func @reference(%q: !q) -> !q {
+  // expected-error @below {{attn.plan: is left to the reference lowering, because its element type is f64}}
+  %r = attn.attention ins(%q, %q, %q : !q, !q, !q) outs(%q : !q)
+      {attn.plan = #attn.plan<rows = 4>}
+  return %r : !q
+}
+
+// -----
+
+!q = tensor<1x4x40x8xf32>
+!k = tensor<1x2x90x8xf32>
+func.func @multi_token(%q: !q, %k: !k) -> !q {
+  // expected-error @below {{attn.plan: expected 'rows' alone, got #attn.plan<keys = 64>}}
+  %r = attn.multi_token_attention ins(%q, %k, %k : !q, !k, !k) outs(%q : !q)
+      {attn.plan = #attn.plan<keys = 64>}
+  return %r : !q
+}
+
+// -----
+
+!m = tensor<16x32xf32>
+!l = tensor<32xf32>
+func.func @chunk(%m: !m, %k: tensor<?x16xf32>, %l: !l, %n: index) -> (!m, !l, !l) {
+  %c0 = arith.constant 0 : index
+  %no = arith.constant false
+  // expected-error @below {{attn.plan: chunk: expected a multiple of 256, got 300}}
+  %r:3 = attn.online_attention
+      ins(%m, %k, %k : !m, tensor<?x16xf32>, tensor<?x16xf32>)
+      outs(%m, %l, %l : !m, !l, !l) at(%c0, %c0, %c0, %c0) queries(%n)
+      exact(%no) {attn.plan = #attn.plan<chunk = 300>} -> !m, !l, !l
+  return %r#0, %r#1, %r#2 : !m, !l, !l
+}
