@@ -160,7 +160,7 @@ LogicalResult BlockMapper::findSizes(const BlockMapOptions &options,
   auto keys = findSize(op, names[2], byType[2], requests.keyLength);
   if (failed(keys))
     return failure();
-  FailureOr<PlanAttr> plan = planAttention(op, Machine::CPU, *queries);
+  FailureOr<PlanAttr> plan = planAttention(op, Device::CPU, *queries);
   if (failed(plan))
     return failure();
   layout = *plan->getLayout();

@@ -14,9 +14,10 @@ def PlanKernels : Pass<"attn-plan"> {
   let summary = "Decide how kernels compute their ops";
   let description = [{
     Attaches `#attn.plan` to every `attn.attention`, `attn.projection` and
-    `attn.multi_token_attention` that kernels compute: how it is cut and laid out. The numbers come from `#attn.target` of the module, by a model
-    of what has to fit into which cache, and from the types of the op. With
-    `workgroups`, they are those of a GPU.
+    `attn.multi_token_attention` that kernels compute: how it is cut and laid out.
+    The numbers come from `#attn.target` of the module, by a model of what has to
+    fit into which cache, and from the types of the op. With `workgroups`, they are
+    those of a GPU.
 
     What an op says already stays, if it can be carried out; otherwise an error says
     why not. What has no plan after it is left to the reference lowering. An

@@ -27,14 +27,13 @@ StringRef findObstacle(AttentionOp op);
 inline constexpr int64_t kChunkUnit = 256;
 
 /// What computes a kernel.
-enum class Machine { CPU, GPU };
+enum class Device { CPU, GPU };
 
 /// The plan of `op`: what its own says, if it has one, and the rest from the
 /// target of its module. If `length` is static, that of this number of queries
 /// of each head. Fails with an error if the op's own plan cannot be carried
-/// out, or if there is an obstacle.
-FailureOr<PlanAttr> planAttention(AttentionOp op,
-                                  Machine machine = Machine::CPU,
+/// out.
+FailureOr<PlanAttr> planAttention(AttentionOp op, Device device = Device::CPU,
                                   int64_t length = ShapedType::kDynamic);
 
 /// The plan of a tile that a user has written in its online form: the keys of a

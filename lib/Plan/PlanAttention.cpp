@@ -40,8 +40,8 @@ namespace {
 /// error if what the op says cannot be.
 class AttentionPlanner {
 public:
-  AttentionPlanner(AttentionOp op, Machine machine, int64_t length)
-      : op(op), machine(machine), target(getTarget(op)), model(target),
+  AttentionPlanner(AttentionOp op, Device device, int64_t length)
+      : op(op), device(device), target(getTarget(op)), model(target),
         said(getPlan(op)), numQueries(op.getQueryType().getDimSize(2)),
         headSize(op.getQueryType().getDimSize(3)),
         valueSize(op.getValueType().getDimSize(3)) {
@@ -54,7 +54,7 @@ public:
   FailureOr<PlanAttr> plan();
 
 private:
-  bool isForGPU() const { return machine == Machine::GPU; }
+  bool isForGPU() const { return device == Device::GPU; }
   int64_t getSaid(int64_t (PlanAttr::*get)() const) const {
     return said ? (said.*get)() : 0;
   }
@@ -80,7 +80,7 @@ private:
   }
 
   AttentionOp op;
-  Machine machine;
+  Device device;
   TargetAttr target;
   CacheModel model;
   PlanAttr said;
@@ -271,9 +271,9 @@ LogicalResult AttentionPlanner::check() {
   return success();
 }
 
-FailureOr<PlanAttr> attn::planAttention(AttentionOp op, Machine machine,
+FailureOr<PlanAttr> attn::planAttention(AttentionOp op, Device device,
                                         int64_t length) {
-  return AttentionPlanner(op, machine, length).plan();
+  return AttentionPlanner(op, device, length).plan();
 }
 
 FailureOr<PlanAttr> attn::planOnline(OnlineAttentionOp op) {

@@ -21,7 +21,7 @@ struct PlanKernels : attn::impl::PlanKernelsBase<PlanKernels> {
   using PlanKernelsBase::PlanKernelsBase;
 
   void runOnOperation() override {
-    Machine machine = workgroups ? Machine::GPU : Machine::CPU;
+    Device device = workgroups ? Device::GPU : Device::CPU;
     auto attach = [](Operation *op, FailureOr<PlanAttr> plan) {
       if (succeeded(plan))
         op->setAttr(PlanAttr::kName, *plan);
@@ -38,19 +38,19 @@ struct PlanKernels : attn::impl::PlanKernelsBase<PlanKernels> {
       };
       if (auto attention = dyn_cast<AttentionOp>(op)) {
         StringRef obstacle = findObstacle(attention);
-        return obstacle.empty() ? attach(op, planAttention(attention, machine))
+        return obstacle.empty() ? attach(op, planAttention(attention, device))
                                 : refuse(obstacle);
       }
       if (auto online = dyn_cast<OnlineAttentionOp>(op))
         return attach(op, planOnline(online));
       if (auto projection = dyn_cast<ProjectionOp>(op))
-        if (machine == Machine::CPU) {
+        if (device == Device::CPU) {
           StringRef obstacle = findObstacle(projection);
           return obstacle.empty() ? attach(op, planProjection(projection))
                                   : refuse(obstacle);
         }
       if (auto multiToken = dyn_cast<MultiTokenAttentionOp>(op))
-        if (machine == Machine::CPU)
+        if (device == Device::CPU)
           return attach(op, planMultiToken(multiToken));
       return WalkResult::advance();
     });

@@ -29,7 +29,6 @@
 #include "lib/Kernel/ParallelElements.h"
 #include "lib/Online/OnlineForm.h"
 #include "lib/Online/VisibleRange.h"
-#include "lib/Plan/OptionChecks.h"
 #include "lib/Plan/Plan.h"
 #include "lib/SplitKV/Passes.h"
 
@@ -325,9 +324,13 @@ struct SplitDecoding : attn::impl::SplitDecodingBase<SplitDecoding> {
   using SplitDecodingBase::SplitDecodingBase;
 
   void runOnOperation() override {
-    if (failed(reportOptions(getOperation(),
-                             {checkRange(workgroups, 1, kMostNumber)})))
+    constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+    if (workgroups < 1 || workgroups > kMost) {
+      emitError(getOperation()->getLoc())
+          << "workgroups: expected 1 to " << kMost << ", got "
+          << workgroups.getValue();
       return signalPassFailure();
+    }
     IRRewriter rewriter(&getContext());
     SmallVector<AttentionOp> ops;
     getOperation()->walk([&](AttentionOp op) { ops.push_back(op); });
