@@ -57,13 +57,11 @@ function(attn_add_executable name)
   attn_reuse_headers(${name} AttnHostHeaders)
 endfunction()
 
-# attn_merge_sources(NAME) compiles a library's sources, for sanitizers, several at a
-# time, which
-# instantiates and instruments what they share of MLIR's headers once: such builds
-# take little more than half as long, but are slow to redo after a change. So names
-# that a file keeps to itself are its own in the whole library.
+# attn_merge_sources(NAME) compiles a library's sources, with ATTN_MERGE_SOURCES, several
+# at a time, which parses, instantiates and instruments what they share of MLIR's
+# headers once. So names that a file keeps to itself are its own in the whole library.
 function(attn_merge_sources name)
-  if(ATTN_SANITIZERS)
+  if(ATTN_MERGE_SOURCES)
     set_target_properties(${name} PROPERTIES
       UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
   endif()

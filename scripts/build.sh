@@ -8,7 +8,9 @@
 #
 # Usage: build.sh PRESET [TARGET...]
 # Builds the targets (all when none is named) in build/PRESET. The compiler's
-# output is shown when something fails. CCACHE_DISABLE=1 does without ccache.
+# output is shown when something fails. ATTN_BUILD_ONCE=1 is fastest where nothing
+# was built before and nothing changes afterwards: without ccache, several files at
+# a time.
 #
 #===------------------------------------------------------------------------===#
 
@@ -32,6 +34,6 @@ export CCACHE_BASEDIR=$PWD
 
 echo "Building ${*:-everything} in build/$preset"
 SECONDS=0
-run cmake --preset "$preset" ${CCACHE_DISABLE:+-DATTN_CCACHE=OFF}
+run cmake --preset "$preset" ${ATTN_BUILD_ONCE:+-DATTN_CCACHE=OFF -DATTN_MERGE_SOURCES=ON}
 run cmake --build --preset "$preset" --parallel "$(nproc)" ${1:+--target "$@"}
 echo "Built in $SECONDS s"
