@@ -70,6 +70,7 @@ endfunction()
 # attn_use_mlir(NAME) makes MLIR's and LLVM's headers and libMLIR.so, libLLVM.so
 # available. Code that includes LLVM is compiled without exceptions, as LLVM is.
 function(attn_use_mlir name)
+  set_target_properties(${name} PROPERTIES ATTN_USES_MLIR ON)
   target_include_directories(${name} SYSTEM PUBLIC
     ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
   target_compile_definitions(${name} PUBLIC ${ATTN_LLVM_DEFINITIONS})
