@@ -9,6 +9,7 @@
 #include "dialect/AttnDialect.h"
 
 #include "mlir/IR/Dialect.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace mlir::attn;
