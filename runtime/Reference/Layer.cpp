@@ -131,6 +131,32 @@ attn::reference::project(const ProjectionProblem &problem) {
            k % 2;
     return (*weight)[std::size_t(at)];
   };
+  std::int64_t numColumns = 0;
+  for (const std::vector<std::int64_t> &shape : problem.outputs)
+    numColumns += shape.back() * (shape.size() == 4 ? shape[1] : 1);
+  // As (K, N), so that a feature's products with all columns are one loop.
+  std::vector<double> matrix(std::size_t(rows * numColumns));
+  for (std::int64_t k = 0; k < rows; ++k)
+    for (std::int64_t n = 0; n < numColumns; ++n)
+      matrix[std::size_t(k * numColumns + n)] = weightAt(k, n);
+  // As (B, S, N).
+  std::vector<double> sums(std::size_t(batches * length * numColumns));
+  double *row = sums.data();
+  for (std::int64_t b = 0; b < batches; ++b)
+    for (std::int64_t s = 0; s < length; ++s, row += numColumns) {
+      for (std::int64_t k = 0; k < rows; ++k) {
+        double element = inputAt(b, s, k);
+        const double *factors = matrix.data() + k * numColumns;
+        for (std::int64_t n = 0; n < numColumns; ++n)
+          row[n] += element * factors[n];
+      }
+      for (std::int64_t n = 0; n < numColumns; ++n) {
+        if (problem.scales)
+          row[n] *= columns[0][std::size_t(n)];
+        if (problem.bias)
+          row[n] += columns[1][std::size_t(n)];
+      }
+    }
   std::vector<std::vector<double>> results;
   std::int64_t first = 0;
   for (const std::vector<std::int64_t> &shape : problem.outputs) {
@@ -141,18 +167,10 @@ attn::reference::project(const ProjectionProblem &problem) {
     auto to = result.begin();
     for (std::int64_t b = 0; b < batches; ++b)
       for (std::int64_t h = 0; h < numHeads; ++h)
-        for (std::int64_t s = 0; s < length; ++s)
-          for (std::int64_t d = 0; d < headSize; ++d) {
-            std::int64_t n = first + h * headSize + d;
-            double sum = 0;
-            for (std::int64_t k = 0; k < rows; ++k)
-              sum += inputAt(b, s, k) * weightAt(k, n);
-            if (problem.scales)
-              sum *= columns[0][std::size_t(n)];
-            if (problem.bias)
-              sum += columns[1][std::size_t(n)];
-            *to++ = sum;
-          }
+        for (std::int64_t s = 0; s < length; ++s, to += headSize)
+          std::copy_n(sums.begin() + (b * length + s) * numColumns + first +
+                          h * headSize,
+                      headSize, to);
     first += numHeads * headSize;
     results.push_back(std::move(result));
   }
