@@ -39,6 +39,7 @@ function(attn_add_library name)
     ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}
     ${PROJECT_SOURCE_DIR}/runtime/include)
   target_link_libraries(${name} PUBLIC ${ARG_LINK})
+  attn_merge_sources(${name})
   attn_reuse_headers(${name} AttnHostHeaders)
 endfunction()
 
@@ -54,17 +55,22 @@ function(attn_add_executable name)
   if(ATTN_SANITIZERS)
     target_sources(${name} PRIVATE $<TARGET_OBJECTS:AttnSanitizerOptions>)
   endif()
+  attn_merge_sources(${name})
   attn_reuse_headers(${name} AttnHostHeaders)
 endfunction()
 
-# attn_merge_sources(NAME) compiles a library's sources, with ATTN_MERGE_SOURCES, several
+# attn_merge_sources(NAME) compiles a target's sources, with ATTN_MERGE_SOURCES, several
 # at a time, which parses, instantiates and instruments what they share of MLIR's
-# headers once. So names that a file keeps to itself are its own in the whole library.
+# headers once. So names that a file keeps to itself are its own in the whole target,
+# except where attn_keep_sources_apart(NAME) says that they are not.
 function(attn_merge_sources name)
   if(ATTN_MERGE_SOURCES)
     set_target_properties(${name} PROPERTIES
       UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
   endif()
+endfunction()
+function(attn_keep_sources_apart name)
+  set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
 endfunction()
 
 # attn_use_mlir(NAME) makes MLIR's and LLVM's headers and libMLIR.so, libLLVM.so
@@ -77,8 +83,4 @@ function(attn_use_mlir name)
   target_compile_options(${name} PRIVATE -fno-exceptions)
   target_link_libraries(${name} PUBLIC MLIR LLVM)
   attn_reuse_headers(${name} AttnMLIRHeaders)
-  get_target_property(type ${name} TYPE)
-  if(NOT type STREQUAL EXECUTABLE)
-    attn_merge_sources(${name})
-  endif()
 endfunction()

@@ -25,17 +25,16 @@
 using namespace attn;
 using namespace attn::run;
 
-static Error makeError(std::string message) { return {std::move(message), {}}; }
-
 /// Says that there are more of an option than results.
 static Status checkCount(const Signature &signature, llvm::StringRef option,
                          std::size_t given) {
   std::size_t results = signature.results.size();
   if (given <= results)
     return {};
-  return makeError("@" + signature.entry + " has " + std::to_string(results) +
+  return Error{"@" + signature.entry + " has " + std::to_string(results) +
                    (results == 1 ? " result" : " results") + ", got " +
-                   std::to_string(given) + " " + option.str());
+                   std::to_string(given) + " " + option.str(),
+               {}};
 }
 
 static Expected<Kernel> compile(const Options &options, llvm::StringRef text) {
@@ -64,8 +63,8 @@ allocateResults(const Signature &signature,
     Expected<NpyArray> array =
         NpyArray::allocate(signature.results[i].type, shapes[i]);
     if (!array)
-      return makeError("result " + std::to_string(i) + ": " +
-                       array.error().message);
+      return Error{"result " + std::to_string(i) + ": " + array.error().message,
+                   {}};
     results.push_back(std::move(*array));
   }
   return results;
@@ -145,8 +144,8 @@ static Expected<bool> runFile(const Options &options) {
   auto text =
       llvm::MemoryBuffer::getFileOrSTDIN(options.inputFile, /*IsText=*/true);
   if (!text)
-    return makeError(options.inputFile +
-                     ": cannot open: " + text.getError().message());
+    return Error{
+        options.inputFile + ": cannot open: " + text.getError().message(), {}};
   Expected<Kernel> kernel = compile(options, (*text)->getBuffer());
   if (!kernel)
     return kernel.error();
