@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "test/Execution/Covering.h"
 #include "test/Execution/RuleTesting.h"
 
 #include "gtest/gtest.h"
@@ -181,79 +182,82 @@ double unusualScore(Index p, Index j) {
   return p % 13 == 12 ? -inf : 0;
 }
 
-constexpr ElementType floatTypes[] = {ElementType::f64, ElementType::f32,
-                                      ElementType::f16, ElementType::bf16};
+const std::vector<ElementType> floatTypes = {
+    ElementType::f64, ElementType::f32, ElementType::f16, ElementType::bf16};
 
-/// What pipelines make of `text` with 2 or 40 queries: all that these branch
-/// on.
-void runEverywhere(KernelText text, ElementType type,
-                   const std::vector<Argument> &others) {
+/// Where kernels are compiled for: "x86-64-v3" is the pipeline for CPUs with
+/// vectors of which exponentials are others.
+const std::vector<std::string> everywhere = {"cpu", "x86-64-v3", "reference",
+                                             "gpu-emulator"};
+
+/// What is made of `text` with 2 or 40 queries: all that pipelines branch on.
+void runAt(const std::string &where, KernelText text, ElementType type,
+           const std::vector<Argument> &others) {
+  if (type == ElementType::f64 && where == "gpu-emulator")
+    return; // Not lowered.
+  bool isOther = where == "x86-64-v3";
   text.type = type;
   text.keySize = text.valueSize = 16;
-  for (const char *pipeline : {"cpu", "reference", "gpu-emulator"}) {
-    if (type == ElementType::f64 && pipeline == std::string("gpu-emulator"))
-      continue; // Not lowered.
-    text.pipeline = pipeline;
-    for (Index queries : {2, 40}) {
-      SCOPED_TRACE(std::string(pipeline) + ", " + std::string(nameOf(type)) +
-                   ", " + std::to_string(queries) + " queries");
-      TestTensor query = normal(type, {1, text.queryHeads, queries, 16}),
-                 key = normal(type, {1, 1, 300, 16}, 2),
-                 value = normal(type, {1, 1, 300, 16}, 3);
-      std::vector<Argument> arguments = {query.view(), key.view(),
-                                         value.view()};
-      arguments.insert(arguments.end(), others.begin(), others.end());
-      Outcome outcome = run(text, arguments);
-      EXPECT_EQ(outcome.error, "");
-      if (pipeline != std::string("cpu") || queries == 2)
-        continue;
-      // Also with vectors of which exponentials are others; not every machine
-      // has these.
-      Expected<Engine> engine = Engine::create({.cpu = "x86-64-v3"});
-      if (!engine)
-        continue;
-      Expected<Kernel> kernel = engine->compile(text.write());
-      ASSERT_TRUE(kernel.ok()) << kernel.error().message;
-      Outcome other = run(*kernel, arguments);
-      EXPECT_EQ(other.error, "");
-      expectNear(other.output, outcome.output, 2e-2);
-      expectNear(other.logSumExp, outcome.logSumExp, 1e-4);
-    }
+  text.pipeline = isOther ? "cpu" : where;
+  for (Index queries : {2, 40}) {
+    SCOPED_TRACE(where + ", " + std::string(nameOf(type)) + ", " +
+                 std::to_string(queries) + " queries");
+    TestTensor query = normal(type, {1, text.queryHeads, queries, 16}),
+               key = normal(type, {1, 1, 300, 16}, 2),
+               value = normal(type, {1, 1, 300, 16}, 3);
+    std::vector<Argument> arguments = {query.view(), key.view(), value.view()};
+    arguments.insert(arguments.end(), others.begin(), others.end());
+    Outcome outcome = run(text, arguments);
+    EXPECT_EQ(outcome.error, "");
+    if (!isOther || queries == 2)
+      continue;
+    // Not every machine has these.
+    Expected<Engine> engine = Engine::create({.cpu = where});
+    if (!engine)
+      continue;
+    Expected<Kernel> kernel = engine->compile(text.write());
+    ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+    Outcome other = run(*kernel, arguments);
+    EXPECT_EQ(other.error, "");
+    expectNear(other.output, outcome.output, 2e-2);
+    expectNear(other.logSumExp, outcome.logSumExp, 1e-4);
   }
 }
 
 TEST(Rules, attention_a16_infinite_scores) {
-  for (ElementType type : floatTypes)
-    for (const char *mask : {"", " mask sliding_window(-1, 280)"}) {
-      ElementType sums =
-          type == ElementType::f64 ? ElementType::f64 : ElementType::f32;
-      KernelText text;
-      text.parameters =
-          ", %bias: tensor<40x300x" + std::string(nameOf(sums)) + ">";
-      text.clauses = "score bias(%bias : tensor<40x300x" +
-                     std::string(nameOf(sums)) + ">)" + mask;
-      TestTensor bias(sums, {40, 300});
-      bias.fill([](const Shape &at) { return unusualScore(at[0], at[1]); });
-      runEverywhere(text, type, {bias.view()});
-    }
+  for (auto [type, where, mask] :
+       coverPairs<ElementType, std::string, const char *>(
+           floatTypes, everywhere, {"", " mask sliding_window(-1, 280)"})) {
+    ElementType sums =
+        type == ElementType::f64 ? ElementType::f64 : ElementType::f32;
+    KernelText text;
+    text.parameters =
+        ", %bias: tensor<40x300x" + std::string(nameOf(sums)) + ">";
+    text.clauses = "score bias(%bias : tensor<40x300x" +
+                   std::string(nameOf(sums)) + ">)" + mask;
+    TestTensor bias(sums, {40, 300});
+    bias.fill([](const Shape &at) { return unusualScore(at[0], at[1]); });
+    runAt(where, text, type, {bias.view()});
+  }
 }
 
 TEST(Rules, attention_a16_infinite_sinks) {
-  for (ElementType type : floatTypes)
-    for (bool hasScores : {false, true}) {
-      ElementType sums =
-          type == ElementType::f64 ? ElementType::f64 : ElementType::f32;
-      std::string name(nameOf(sums));
-      KernelText text{.queryHeads = 3};
-      text.parameters =
-          ", %sink: tensor<3x" + name + ">, %bias: tensor<40x300x" + name + ">";
-      text.clauses = "sink(%sink : tensor<3x" + name + ">)";
-      if (hasScores)
-        text.clauses += " score bias(%bias : tensor<40x300x" + name + ">)";
-      TestTensor sink(sums, {3}, {inf, -inf, 0.5}), bias(sums, {40, 300});
-      bias.fill([](const Shape &at) { return unusualScore(at[0], at[1]); });
-      runEverywhere(text, type, {sink.view(), bias.view()});
-    }
+  for (auto [type, where, hasScores] :
+       coverPairs<ElementType, std::string, bool>(floatTypes, everywhere,
+                                                  {false, true})) {
+    ElementType sums =
+        type == ElementType::f64 ? ElementType::f64 : ElementType::f32;
+    std::string name(nameOf(sums));
+    KernelText text{.queryHeads = 3};
+    text.parameters =
+        ", %sink: tensor<3x" + name + ">, %bias: tensor<40x300x" + name + ">";
+    text.clauses = "sink(%sink : tensor<3x" + name + ">)";
+    if (hasScores)
+      text.clauses += " score bias(%bias : tensor<40x300x" + name + ">)";
+    TestTensor sink(sums, {3}, {inf, -inf, 0.5}), bias(sums, {40, 300});
+    bias.fill([](const Shape &at) { return unusualScore(at[0], at[1]); });
+    runAt(where, text, type, {sink.view(), bias.view()});
+  }
 }
 
 /// By products of infinite elements, without a region.

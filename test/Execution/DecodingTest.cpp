@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "test/Execution/Covering.h"
 #include "test/Execution/RuleTesting.h"
 
 #include "gtest/gtest.h"
@@ -192,31 +193,39 @@ void testDecode(const DecodeCase &test) {
   EXPECT_LE(largestError / largest, test.tolerance);
 }
 
+const std::vector<const char *> kinds = {"", "ring", "table"};
+
 TEST(Decoding, is_prefill) {
-  for (const char *kind : {"", "ring", "table"}) {
+  struct Elements {
+    ElementType type;
+    bool isInt8;
+    double tolerance;
+  };
+  const std::vector<Elements> elements = {
+      {ElementType::f64, false, 1e-12},
+      {ElementType::f32, false, 2e-6},
+      {ElementType::f16, false, 2e-3},
+      {ElementType::bf16, false, 1.6e-2},
+      // A row of standard normal numbers has 127 steps up to about 2.
+      {ElementType::f32, true, 2e-2}};
+  for (auto [kind, of] :
+       coverChoices<const char *, Elements>(kinds, elements)) {
     SCOPED_TRACE(string("kind ") + kind);
-    testDecode({kind, ElementType::f64, false, 1e-12});
-    testDecode({kind, ElementType::f32, false, 2e-6});
-    testDecode({kind, ElementType::f16, false, 2e-3});
-    testDecode({kind, ElementType::bf16, false, 1.6e-2});
-    // A row of standard normal numbers has 127 steps up to about 2.
-    testDecode({kind, ElementType::f32, true, 2e-2});
+    testDecode({kind, of.type, of.isInt8, of.tolerance});
   }
 }
 
 /// In the form for few rows, on blocks of keys that lie in the cache.
 TEST(Decoding, of_2000_rows_is_prefill) {
-  for (const char *kind : {"", "ring", "table"}) {
+  for (auto [kind, isInt8] :
+       coverChoices<const char *, bool>(kinds, {false, true})) {
     SCOPED_TRACE(string("kind ") + kind);
-    DecodeCase test{kind, ElementType::f32, false, 2e-6};
+    DecodeCase test{kind, ElementType::f32, isInt8, isInt8 ? 2e-2 : 2e-6};
     test.steps = 2000;
     test.size = 32;
     test.window = 256;
     test.pageSize = 16;
     test.isStatic = true;
-    testDecode(test);
-    test.isInt8 = true;
-    test.tolerance = 2e-2;
     testDecode(test);
   }
 }

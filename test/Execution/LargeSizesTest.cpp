@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "test/Execution/Covering.h"
 #include "test/Execution/RuleTesting.h"
 
 #include "gtest/gtest.h"
@@ -23,8 +24,8 @@ using namespace attn::test;
 namespace {
 
 constexpr Index numQueries = 150, numKeys = 300, headSize = 8;
-constexpr ElementType fastTypes[] = {ElementType::f32, ElementType::f16,
-                                     ElementType::bf16};
+const std::vector<ElementType> fastTypes = {ElementType::f32, ElementType::f16,
+                                            ElementType::bf16};
 
 struct Inputs {
   TestTensor query, key, value;
@@ -218,25 +219,25 @@ TEST(LargeSizes, attention_a14_rows_that_see_nothing) {
 
 /// Around the sizes of registers, tiles and packs, with heads of many of them.
 TEST(LargeSizes, large_heads_of_few_queries_and_keys) {
-  for (ElementType type : fastTypes)
-    for (const char *mask : {"", "mask causal"})
-      for (Index queries : {1, 15, 33})
-        for (Index keys : {0, 1, 31, 32, 65}) {
-          KernelText text{
-              .type = type, .keySize = 512, .valueSize = 500, .clauses = mask};
-          TestTensor query = normal(type, {1, 1, queries, 512}, 1),
-                     key = normal(type, {1, 1, keys, 512}, 2),
-                     value = normal(type, {1, 1, keys, 500}, 3);
-          Outcome outcome = run(text, {query.view(), key.view(), value.view()});
-          EXPECT_EQ(outcome.error, "");
-          EXPECT_EQ(outcome.output.size(), std::size_t(queries * 500));
-          if (keys > 0)
-            continue;
-          for (double element : outcome.output)
-            ASSERT_EQ(element, 0);
-          for (double element : outcome.logSumExp)
-            ASSERT_EQ(element, -inf);
-        }
+  for (auto [type, mask] :
+       coverChoices<ElementType, const char *>(fastTypes, {"", "mask causal"}))
+    for (Index queries : {1, 15, 33})
+      for (Index keys : {0, 1, 31, 32, 65}) {
+        KernelText text{
+            .type = type, .keySize = 512, .valueSize = 500, .clauses = mask};
+        TestTensor query = normal(type, {1, 1, queries, 512}, 1),
+                   key = normal(type, {1, 1, keys, 512}, 2),
+                   value = normal(type, {1, 1, keys, 500}, 3);
+        Outcome outcome = run(text, {query.view(), key.view(), value.view()});
+        EXPECT_EQ(outcome.error, "");
+        EXPECT_EQ(outcome.output.size(), std::size_t(queries * 500));
+        if (keys > 0)
+          continue;
+        for (double element : outcome.output)
+          ASSERT_EQ(element, 0);
+        for (double element : outcome.logSumExp)
+          ASSERT_EQ(element, -inf);
+      }
 }
 
 } // namespace

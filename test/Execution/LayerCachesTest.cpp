@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "test/Execution/Covering.h"
 #include "test/Execution/LayerText.h"
 #include "test/Execution/Random.h"
 #include "test/Execution/RuleTesting.h"
@@ -99,16 +100,18 @@ void checkRagged(Kind kind, ElementType stored,
 }
 
 TEST(LayerCaches, l6_padding_is_hidden) {
-  for (ElementType stored : {ElementType::f32, ElementType::i8})
-    for (Kind kind : {Kind::contiguous, Kind::ring, Kind::paged}) {
-      checkRagged(kind, stored, {2, 7}, {4, 1}, "");
-      checkRagged(kind, stored, {2, 7}, {}, "");
-    }
-  for (Kind kind : {Kind::contiguous, Kind::ring, Kind::paged}) {
-    checkRagged(kind, ElementType::f32, {0, 8}, {3, 0}, " mask causal");
-    checkRagged(kind, ElementType::f32, {1, 7}, {2, 3},
-                " mask sliding_window(3, 2)");
-  }
+  const std::vector<Kind> kinds = {Kind::contiguous, Kind::ring, Kind::paged};
+  for (auto [kind, stored, hasCounts] : coverChoices<Kind, ElementType, bool>(
+           kinds, {ElementType::f32, ElementType::i8}, {false, true}))
+    checkRagged(kind, stored, {2, 7},
+                hasCounts ? std::vector<double>{4, 1} : std::vector<double>{},
+                "");
+  for (auto [kind, isCausal] : coverChoices<Kind, bool>(kinds, {true, false}))
+    if (isCausal)
+      checkRagged(kind, ElementType::f32, {0, 8}, {3, 0}, " mask causal");
+    else
+      checkRagged(kind, ElementType::f32, {1, 7}, {2, 3},
+                  " mask sliding_window(3, 2)");
   // Where the ring has been overwritten.
   checkRagged(Kind::ring, ElementType::f32, {11, 14}, {4, 2},
               " mask sliding_window(3, 2)");
@@ -127,31 +130,31 @@ TEST(LayerCaches, l6_a_ring_has_to_hold_what_the_mask_keeps) {
 
 TEST(LayerCaches, l2_l7_packed_weights_and_gates) {
   bool isOfHeads = false; // In turns.
-  for (ElementType weight :
-       {ElementType::f32, ElementType::bf16, ElementType::i8})
-    for (auto [panel, inPairs] :
-         {std::pair<Index, bool>(0, false), {16, false}, {16, true}}) {
-      isOfHeads = !isOfHeads;
-      LayerText layer;
-      layer.panel = panel;
-      layer.inPairs = inPairs;
-      layer.valueSize = 3;
-      layer.declare(
-          "x", "tensor<?x?x6xf32>",
-          layer.tensors.emplace_back(normal(ElementType::f32, {2, 3, 6}))
-              .view());
-      layer.addCaches(ElementType::i8, 2, 9);
-      layer.addMap("query", 6, 8, weight, true);
-      layer.addMap("key", 6, 4, weight, false);
-      layer.addMap("value", 6, 3, weight, true);
-      layer.addMap("output", 6, 5, weight, true);
-      layer.addMap("gate", 6, isOfHeads ? 2 : 6, weight, true,
-                   isOfHeads ? " heads" : " elements");
-      layer.clauses +=
-          " lengths(%stored : " + layer.addIntegers("stored", {5, 1}) +
-          ") mask causal";
-      EXPECT_EQ(layer.run().error, "");
-    }
+  for (auto [weight, packing] :
+       coverChoices<ElementType, std::pair<Index, bool>>(
+           {ElementType::i8, ElementType::f32, ElementType::bf16},
+           {{0, false}, {16, false}, {16, true}})) {
+    auto [panel, inPairs] = packing;
+    isOfHeads = !isOfHeads;
+    LayerText layer;
+    layer.panel = panel;
+    layer.inPairs = inPairs;
+    layer.valueSize = 3;
+    layer.declare(
+        "x", "tensor<?x?x6xf32>",
+        layer.tensors.emplace_back(normal(ElementType::f32, {2, 3, 6})).view());
+    layer.addCaches(ElementType::i8, 2, 9);
+    layer.addMap("query", 6, 8, weight, true);
+    layer.addMap("key", 6, 4, weight, false);
+    layer.addMap("value", 6, 3, weight, true);
+    layer.addMap("output", 6, 5, weight, true);
+    layer.addMap("gate", 6, isOfHeads ? 2 : 6, weight, true,
+                 isOfHeads ? " heads" : " elements");
+    layer.clauses +=
+        " lengths(%stored : " + layer.addIntegers("stored", {5, 1}) +
+        ") mask causal";
+    EXPECT_EQ(layer.run().error, "");
+  }
 }
 
 /// Two sequences laid end to end give each what it gets alone.

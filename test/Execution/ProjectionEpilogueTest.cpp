@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "test/Execution/Covering.h"
 #include "test/Execution/Random.h"
 #include "test/Execution/RuleTesting.h"
 #include "test/Execution/TestTensor.h"
@@ -156,18 +157,19 @@ constexpr ElementType f32 = ElementType::f32, bf16 = ElementType::bf16;
 /// several, into heads and tokens, some columns of which fill no block.
 TEST(ProjectionEpilogue, sum_and_gate) {
   std::uint64_t seed = 8800;
-  for (bool isGated : {false, true})
-    for (const EpilogueSpec &spec : {
-             EpilogueSpec{f32, f32, false, isGated, 1, 3, 0, 64, 100, false},
-             EpilogueSpec{f32, f32, false, isGated, 1, 400, 0, 16, 100, false},
-             EpilogueSpec{f32, f32, true, isGated, 1, 40, 2, 64, 128, true},
-             EpilogueSpec{bf16, bf16, true, isGated, 1, 1, 0, 64, 96, true},
-             EpilogueSpec{bf16, bf16, true, isGated, 1, 300, 0, 32, 96, false},
-             EpilogueSpec{bf16, f32, true, isGated, 1, 34, 3, 704, 96, false},
-             EpilogueSpec{bf16, bf16, true, isGated, 2, 20, 0, 64, 64, false},
-             EpilogueSpec{bf16, bf16, true, isGated, 1, 0, 0, 64, 64, false},
-         })
-      runSpec(spec, seed++);
+  for (auto [spec, isGated] : coverChoices<EpilogueSpec, bool>(
+           {{f32, f32, false, false, 1, 3, 0, 64, 100, false},
+            {f32, f32, false, false, 1, 400, 0, 16, 100, false},
+            {f32, f32, true, false, 1, 40, 2, 64, 128, true},
+            {bf16, bf16, true, false, 1, 1, 0, 64, 96, true},
+            {bf16, bf16, true, false, 1, 300, 0, 32, 96, false},
+            {bf16, f32, true, false, 1, 34, 3, 704, 96, false},
+            {bf16, bf16, true, false, 2, 20, 0, 64, 64, false},
+            {bf16, bf16, true, false, 1, 0, 0, 64, 64, false}},
+           {false, true})) {
+    spec.isGated = isGated;
+    runSpec(spec, seed++);
+  }
 }
 
 } // namespace

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "test/Execution/Covering.h"
 #include "test/Execution/EverywhereRun.h"
 #include "test/Execution/ProjectionSpec.h"
 #include "test/Execution/Random.h"
@@ -107,73 +108,74 @@ ProjectionSpec createSpec(Random &random) {
 /// itself, have no rest to multiply.
 TEST(Projection, p4_wider_numbers_times_pairs) {
   std::uint64_t seed = 8300;
-  for (ElementType type : {ElementType::f32, ElementType::f16})
-    for (Index features : {288, 48})
-      for (Index length : {1, 5, 70}) {
-        SCOPED_TRACE("seed " + std::to_string(++seed));
-        Random random(seed);
-        ProjectionSpec spec;
-        spec.type = type;
-        spec.weightType = ElementType::bf16;
-        spec.input = {0, features};
-        spec.outs = {{3, 64}, {0, 100}};
-        spec.panel = 64;
-        spec.inPairs = true;
-        if (length != 5) {
-          spec.batch = 1;
-          spec.length = length;
-        }
-        ProjectionCall call(spec, 1, length, random);
-        EXPECT_EQ(runEverywhere(spec.text(), call.arguments(spec)).error, "");
+  for (auto [type, features, length] : coverPairs<ElementType, Index, Index>(
+           {ElementType::f32, ElementType::f16}, {288, 48}, {1, 5, 70})) {
+    SCOPED_TRACE("seed " + std::to_string(++seed));
+    Random random(seed);
+    ProjectionSpec spec;
+    spec.type = type;
+    spec.weightType = ElementType::bf16;
+    spec.input = {0, features};
+    spec.outs = {{3, 64}, {0, 100}};
+    spec.panel = 64;
+    spec.inPairs = true;
+    if (length != 5) {
+      spec.batch = 1;
+      spec.length = length;
+    }
+    ProjectionCall call(spec, 1, length, random);
+    EXPECT_EQ(runEverywhere(spec.text(), call.arguments(spec)).error, "");
 
-        // Of a weight (panels, K / 2, columns, 2), column 3 is infinite; tokens
-        // are whole, infinite or not a number somewhere.
-        constexpr double infinity = std::numeric_limits<double>::infinity();
-        call.input.fill([&](const Shape &i) {
-          Index row = i[1];
-          if (i[2] != 2)
-            return row % 5 == 4 ? random.normal()
-                                : 1 + double(random.between(0, 3));
-          return row % 5 == 1   ? infinity
-                 : row % 5 == 2 ? -infinity
-                 : row % 5 == 3 ? quietNaN
-                                : 1.0;
-        });
-        call.weight.fill([&](const Shape &i) {
-          return i[0] == 0 && i[1] == 4 && i[2] == 3 ? infinity
-                                                     : 1 + double(i[2] % 4);
-        });
-        EXPECT_EQ(runEverywhere(spec.text(), call.arguments(spec)).error, "");
-      }
+    // Of a weight (panels, K / 2, columns, 2), column 3 is infinite; tokens
+    // are whole, infinite or not a number somewhere.
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    call.input.fill([&](const Shape &i) {
+      Index row = i[1];
+      if (i[2] != 2)
+        return row % 5 == 4 ? random.normal()
+                            : 1 + double(random.between(0, 3));
+      return row % 5 == 1   ? infinity
+             : row % 5 == 2 ? -infinity
+             : row % 5 == 3 ? quietNaN
+                            : 1.0;
+    });
+    call.weight.fill([&](const Shape &i) {
+      return i[0] == 0 && i[1] == 4 && i[2] == 3 ? infinity
+                                                 : 1 + double(i[2] % 4);
+    });
+    EXPECT_EQ(runEverywhere(spec.text(), call.arguments(spec)).error, "");
+  }
 }
 
 /// Panels of integers, and of bf16 that is in no pairs, are converted to pairs
 /// for many rows.
 TEST(Projection, p4_panels_become_pairs) {
   std::uint64_t seed = 8600;
-  for (ElementType weightType : {ElementType::i8, ElementType::bf16})
-    for (bool inPairs : {false, true})
-      for (ElementType type :
-           {ElementType::f32, ElementType::f16, ElementType::bf16})
-        for (Index length : {5, 17, 70}) {
-          if (weightType == ElementType::bf16 && (inPairs || length != 70))
-            continue;
-          SCOPED_TRACE("seed " + std::to_string(++seed));
-          Random random(seed);
-          ProjectionSpec spec;
-          spec.type = type;
-          spec.weightType = weightType;
-          spec.input = {3, 96};
-          spec.outs = {{3, 32}, {0, 100}};
-          spec.panel = length == 17 ? 32 : 64;
-          spec.inPairs = inPairs;
-          spec.hasBias = true;
-          if (length != 17)
-            spec.batch = 1;
-          if (length == 70)
-            spec.length = length;
-          runSpec(spec, length == 17 ? 2 : 1, length, random);
-        }
+  auto run = [&](ElementType weightType, ElementType type, bool inPairs,
+                 Index length) {
+    SCOPED_TRACE("seed " + std::to_string(++seed));
+    Random random(seed);
+    ProjectionSpec spec;
+    spec.type = type;
+    spec.weightType = weightType;
+    spec.input = {3, 96};
+    spec.outs = {{3, 32}, {0, 100}};
+    spec.panel = length == 17 ? 32 : 64;
+    spec.inPairs = inPairs;
+    spec.hasBias = true;
+    if (length != 17)
+      spec.batch = 1;
+    if (length == 70)
+      spec.length = length;
+    runSpec(spec, length == 17 ? 2 : 1, length, random);
+  };
+  const std::vector<ElementType> types = {ElementType::f32, ElementType::f16,
+                                          ElementType::bf16};
+  for (auto [type, inPairs, length] :
+       coverPairs<ElementType, bool, Index>(types, {false, true}, {5, 17, 70}))
+    run(ElementType::i8, type, inPairs, length);
+  for (ElementType type : types)
+    run(ElementType::bf16, type, false, 70);
 }
 
 /// Features that are multiplied in blocks: a first, others and a last, of
@@ -218,33 +220,35 @@ TEST(Projection, blocks_of_features) {
 /// of two blocks, and in blocks of no heads with some to spare; and rows.
 TEST(Projection, tiles) {
   std::uint64_t seed = 8500;
-  for (auto [type, weightType] :
-       {std::pair(ElementType::f32, ElementType::f32),
-        std::pair(ElementType::bf16, ElementType::bf16),
-        std::pair(ElementType::f32, ElementType::bf16)})
-    for (Index batch : {1, 2}) {
-      SCOPED_TRACE("seed " + std::to_string(++seed));
-      Random random(seed);
-      ProjectionSpec spec;
-      spec.type = type;
-      spec.weightType = weightType;
-      spec.input = {0, 32};
-      spec.outs = {{13, 64}, {0, 932}};
-      spec.panel = 32;
-      spec.inPairs = weightType == ElementType::bf16;
-      spec.batch = batch;
-      runSpec(spec, batch, /*length=*/20, random);
+  using Types = std::pair<ElementType, ElementType>;
+  for (auto [types, batch] :
+       coverChoices<Types, Index>({{ElementType::bf16, ElementType::bf16},
+                                   {ElementType::f32, ElementType::f32},
+                                   {ElementType::f32, ElementType::bf16}},
+                                  {1, 2})) {
+    auto [type, weightType] = types;
+    SCOPED_TRACE("seed " + std::to_string(++seed));
+    Random random(seed);
+    ProjectionSpec spec;
+    spec.type = type;
+    spec.weightType = weightType;
+    spec.input = {0, 32};
+    spec.outs = {{13, 64}, {0, 932}};
+    spec.panel = 32;
+    spec.inPairs = weightType == ElementType::bf16;
+    spec.batch = batch;
+    runSpec(spec, batch, /*length=*/20, random);
 
-      spec.outs = {{1, 64}, {0, 40}};
-      spec.length = 410;
-      runSpec(spec, batch, spec.length, random);
+    spec.outs = {{1, 64}, {0, 40}};
+    spec.length = 410;
+    runSpec(spec, batch, spec.length, random);
 
-      // Tiles pack their rows.
-      spec.outs = {{9, 64}};
-      spec.length = -1;
-      if (batch == 1 && spec.inPairs)
-        runSpec(spec, batch, /*length=*/410, random);
-    }
+    // Tiles pack their rows.
+    spec.outs = {{9, 64}};
+    spec.length = -1;
+    if (batch == 1 && spec.inPairs)
+      runSpec(spec, batch, /*length=*/410, random);
+  }
 }
 
 TEST(Projection, random) {

@@ -10,17 +10,20 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <optional>
 #include <random>
 #include <type_traits>
 #include <vector>
 
 namespace attn::test {
 
-/// How many of `count` cases a random test runs: a quarter, or all of them
-/// where the environment has ATTN_ALL_CASES, as `scripts/test.sh --all` sees
-/// to.
+/// Whether tests run all of their cases: where the environment has
+/// ATTN_ALL_CASES, as `scripts/test.sh --all` sees to.
+inline bool runsAllCases() { return std::getenv("ATTN_ALL_CASES"); }
+
+/// How many of `count` cases a random test runs: a quarter, or all of them.
 inline int numCases(int count) {
-  return std::getenv("ATTN_ALL_CASES") ? count : (count + 3) / 4;
+  return runsAllCases() ? count : (count + 3) / 4;
 }
 
 /// The same seed makes the same choices.
@@ -36,14 +39,14 @@ public:
   bool chance(double probability) {
     return double(engine() >> 11) * 0x1p-53 < probability;
   }
-  double normal() { return distribution(engine); }
+  double normal();
   template <typename T> T pick(const std::vector<T> &choices) {
     return choices[std::size_t(between(0, std::int64_t(choices.size()) - 1))];
   }
 
 private:
   std::mt19937_64 engine;
-  std::normal_distribution<double> distribution;
+  std::optional<double> spare; ///< Normal numbers come in pairs.
 };
 
 } // namespace attn::test

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "test/Execution/Covering.h"
 #include "test/Execution/RuleTesting.h"
 
 #include "gtest/gtest.h"
@@ -268,6 +269,7 @@ TEST(Rules, attention_a12_the_least_is_reported) {
        {std::pair("cpu", 1u), std::pair("cpu", 2u), std::pair("cpu", 5u),
         std::pair("reference", 1u)}) {
     EngineOptions options;
+    options.cacheDirectory = getCacheDirectory();
     options.threads = threads;
     Expected<Engine> engine = Engine::create(options);
     ASSERT_TRUE(engine.ok());
@@ -330,83 +332,81 @@ TEST(Rules, attention_a12_names_the_position) {
       cumulativeQuery = i32({0, 30, 70}), cumulativeKey = i32({0, 100, 300}),
       table(ElementType::i1, {2}, {1, 1});
   std::string lengths = ", %cu_q: tensor<?xi32>, %cu_k: tensor<?xi32>";
-  for (const Case &given : std::initializer_list<Case>{
-           // Tiles, of one head, one query, and of many.
-           {8, 2, 90, 300, "", {}, "", {1, 5, 77, 290}},
-           {8, 2, 90, 300, "offset(bottom_right)", {}, "", {1, 5, 287, 290}},
-           // Groups of heads as rows, with an offset or one for each entry.
-           {8, 2, 1, 300, "", {}, "", {1, 5, 0, 290}},
-           {8, 2, 1, 300, "offset(bottom_right)", {}, "", {1, 7, 299, 290}},
-           {8,
-            2,
-            1,
-            300,
-            "offset(%offset : index)",
-            {-3},
-            ", %offset: index",
-            {1, 5, -3, 290}},
-           {8,
-            2,
-            1,
-            300,
-            "offset(%offset : tensor<2xindex>)",
-            {offsets.view()},
-            ", %offset: tensor<2xindex>",
-            {1, 6, 2000, 290}},
-           // Keys in chunks.
-           {2, 1, 1, 9000, "", {}, "", {1, 1, 0, 8500}},
-           {8,
-            2,
-            70,
-            300,
-            "sequences(%cu_q, %cu_k : tensor<?xi32>, tensor<?xi32>)",
-            {cumulativeQuery.view(), cumulativeKey.view()},
-            lengths,
-            {1, 5, 39, 199}},
-       })
-    for (bool isScore : {false, true}) {
-      KernelText text{.type = ElementType::f32,
-                      .queryHeads = given.queryHeads,
-                      .keyValueHeads = given.keyValueHeads,
-                      .keySize = 8,
-                      .valueSize = 8,
-                      .clauses = given.clauses + " " + undefinedAtOne(isScore),
-                      .parameters = given.parameters +
-                                    ", %table: tensor<?xi1>, "
-                                    "%bad: tensor<4xindex>"};
-      bool isPacked = given.parameters == lengths;
-      Index batch = isPacked ? 1 : 2;
-      auto [b, h, p, j] = given.bad;
-      TestTensor query = normal(text.type,
-                                {batch, given.queryHeads, given.queries, 8}),
-                 key = normal(text.type,
-                              {batch, given.keyValueHeads, given.keys, 8}),
-                 bad(ElementType::i64, {4},
-                     {double(b), double(h), double(p), double(j)});
-      std::vector<Argument> arguments = {query.view(), key.view(), key.view()};
-      arguments.insert(arguments.end(), given.operands.begin(),
-                       given.operands.end());
-      arguments.insert(arguments.end(), {table.view(), bad.view()});
-      std::string expected = "), in batch entry " + std::to_string(b) +
-                             ", query head " + std::to_string(h) +
-                             ", query position " + std::to_string(p) +
-                             ", key " + std::to_string(j);
-      for (const char *pipeline : {"cpu", "reference"}) {
-        text.pipeline = pipeline;
-        Expected<Kernel> kernel =
-            getEngine().compile(text.write(), {.pipeline = pipeline});
-        ASSERT_TRUE(kernel.ok()) << kernel.error().message;
-        std::string error = run(*kernel, arguments).error;
-        EXPECT_NE(error.find(isScore ? "'score' region: index 3 in dimension 0 "
-                                       "of 'table', of size 2 (line "
-                                     : "'mask' region: index 3 in dimension 0 "
-                                       "of 'table', of size 2 (line "),
-                  std::string::npos)
-            << error;
-        EXPECT_NE(error.find(expected), std::string::npos)
-            << pipeline << ", expected" << expected << ": " << error;
-      }
-    }
+  const std::vector<Case> cases = {
+      // Tiles, of one head, one query, and of many.
+      {8, 2, 90, 300, "", {}, "", {1, 5, 77, 290}},
+      {8, 2, 90, 300, "offset(bottom_right)", {}, "", {1, 5, 287, 290}},
+      // Groups of heads as rows, with an offset or one for each entry.
+      {8, 2, 1, 300, "", {}, "", {1, 5, 0, 290}},
+      {8, 2, 1, 300, "offset(bottom_right)", {}, "", {1, 7, 299, 290}},
+      {8,
+       2,
+       1,
+       300,
+       "offset(%offset : index)",
+       {-3},
+       ", %offset: index",
+       {1, 5, -3, 290}},
+      {8,
+       2,
+       1,
+       300,
+       "offset(%offset : tensor<2xindex>)",
+       {offsets.view()},
+       ", %offset: tensor<2xindex>",
+       {1, 6, 2000, 290}},
+      // Keys in chunks.
+      {2, 1, 1, 9000, "", {}, "", {1, 1, 0, 8500}},
+      {8,
+       2,
+       70,
+       300,
+       "sequences(%cu_q, %cu_k : tensor<?xi32>, tensor<?xi32>)",
+       {cumulativeQuery.view(), cumulativeKey.view()},
+       lengths,
+       {1, 5, 39, 199}},
+  };
+  for (auto [given, isScore, pipeline] : coverPairs<Case, bool, std::string>(
+           cases, {false, true}, {"cpu", "reference"})) {
+    KernelText text{.type = ElementType::f32,
+                    .queryHeads = given.queryHeads,
+                    .keyValueHeads = given.keyValueHeads,
+                    .keySize = 8,
+                    .valueSize = 8,
+                    .clauses = given.clauses + " " + undefinedAtOne(isScore),
+                    .parameters = given.parameters + ", %table: tensor<?xi1>, "
+                                                     "%bad: tensor<4xindex>"};
+    bool isPacked = given.parameters == lengths;
+    Index batch = isPacked ? 1 : 2;
+    auto [b, h, p, j] = given.bad;
+    TestTensor query = normal(text.type,
+                              {batch, given.queryHeads, given.queries, 8}),
+               key = normal(text.type,
+                            {batch, given.keyValueHeads, given.keys, 8}),
+               bad(ElementType::i64, {4},
+                   {double(b), double(h), double(p), double(j)});
+    std::vector<Argument> arguments = {query.view(), key.view(), key.view()};
+    arguments.insert(arguments.end(), given.operands.begin(),
+                     given.operands.end());
+    arguments.insert(arguments.end(), {table.view(), bad.view()});
+    std::string expected = "), in batch entry " + std::to_string(b) +
+                           ", query head " + std::to_string(h) +
+                           ", query position " + std::to_string(p) + ", key " +
+                           std::to_string(j);
+    text.pipeline = pipeline;
+    Expected<Kernel> kernel =
+        getEngine().compile(text.write(), {.pipeline = pipeline});
+    ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+    std::string error = run(*kernel, arguments).error;
+    EXPECT_NE(error.find(isScore ? "'score' region: index 3 in dimension 0 "
+                                   "of 'table', of size 2 (line "
+                                 : "'mask' region: index 3 in dimension 0 "
+                                   "of 'table', of size 2 (line "),
+              std::string::npos)
+        << error;
+    EXPECT_NE(error.find(expected), std::string::npos)
+        << pipeline << ", expected" << expected << ": " << error;
+  }
 }
 
 TEST(Rules, attention_a12_reasons) {

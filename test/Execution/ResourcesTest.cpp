@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "test/Execution/Covering.h"
 #include "test/Execution/RuleTesting.h"
 
 #include "gtest/gtest.h"
@@ -23,8 +24,8 @@ using namespace attn::test;
 
 namespace {
 
-constexpr ElementType fastTypes[] = {ElementType::f32, ElementType::f16,
-                                     ElementType::bf16};
+const std::vector<ElementType> fastTypes = {ElementType::f32, ElementType::f16,
+                                            ElementType::bf16};
 
 //===----------------------------------------------------------------------===//
 // Threads
@@ -53,8 +54,10 @@ TEST(Resources, attention_a15_the_same_bits_on_any_threads) {
                value = normal(type, {2, 1, 300, 8}, 3);
     std::vector<Argument> arguments = {query.view(), key.view(), value.view()};
     std::atomic<int> numTasks = 0;
-    EngineOptions one{.threads = 1}, two{.threads = 2},
-        host{.threads = 3,
+    EngineOptions one{.cacheDirectory = getCacheDirectory(), .threads = 1},
+        two{.cacheDirectory = getCacheDirectory(), .threads = 2},
+        host{.cacheDirectory = getCacheDirectory(),
+             .threads = 3,
              .parallelFor = [&](int count, const ParallelTask &task) {
                std::vector<std::thread> threads;
                for (int i = count - 1; i >= 0; --i)
@@ -181,22 +184,21 @@ TEST(Resources, large_heads_need_little_stack) {
   GTEST_SKIP() << "sanitizers make frames larger";
 #endif
   // A tile of queries of this head size does not fit in such a stack.
-  for (ElementType type : fastTypes)
-    for (const char *mask : {"", "mask causal"}) {
-      KernelText text{
-          .type = type, .keySize = 512, .valueSize = 512, .clauses = mask};
-      Kernel kernel = compileWith({.threads = 1}, text.write());
-      TestTensor query = normal(type, {1, 1, 100, 512}, 1),
-                 key = normal(type, {1, 1, 130, 512}, 2),
-                 value = normal(type, {1, 1, 130, 512}, 3);
-      std::vector<Argument> arguments = {query.view(), key.view(),
-                                         value.view()};
-      Outcome expected = run(kernel, arguments), outcome;
-      runOnSmallStack(std::size_t(128) << 10,
-                      [&] { outcome = run(kernel, arguments); });
-      EXPECT_EQ(outcome.error, "");
-      EXPECT_EQ(outcome.output, expected.output);
-    }
+  for (auto [type, mask] : coverChoices<ElementType, const char *>(
+           fastTypes, {"", "mask causal"})) {
+    KernelText text{
+        .type = type, .keySize = 512, .valueSize = 512, .clauses = mask};
+    Kernel kernel = compileWith({.threads = 1}, text.write());
+    TestTensor query = normal(type, {1, 1, 100, 512}, 1),
+               key = normal(type, {1, 1, 130, 512}, 2),
+               value = normal(type, {1, 1, 130, 512}, 3);
+    std::vector<Argument> arguments = {query.view(), key.view(), value.view()};
+    Outcome expected = run(kernel, arguments), outcome;
+    runOnSmallStack(std::size_t(128) << 10,
+                    [&] { outcome = run(kernel, arguments); });
+    EXPECT_EQ(outcome.error, "");
+    EXPECT_EQ(outcome.output, expected.output);
+  }
 }
 
 } // namespace

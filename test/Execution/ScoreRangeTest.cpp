@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/Interpreter/Interpreter.h"
+#include "test/Execution/Covering.h"
 #include "test/Execution/RuleTesting.h"
 
 #include "gtest/gtest.h"
@@ -26,8 +27,8 @@ using namespace attn::test;
 namespace {
 
 constexpr Index numQueries = 40, numKeys = 150;
-constexpr ElementType fastTypes[] = {ElementType::f32, ElementType::f16,
-                                     ElementType::bf16};
+const std::vector<ElementType> fastTypes = {ElementType::f32, ElementType::f16,
+                                            ElementType::bf16};
 
 /// Scores of which one is the largest float, and the least.
 TEST(ScoreRange, attention_a13_only_minus_infinity_hides) {
@@ -116,38 +117,37 @@ void expectOfInterpreter(const KernelText &text,
 /// Products that are exact, as large as floats have them, or so large that
 /// scores differ by less than the rounding of what they are multiplied by.
 TEST(ScoreRange, attention_a2_products_as_large_as_floats) {
-  for (std::string pipeline : {"cpu", "reference", "gpu-emulator"})
-    for (ElementType type : fastTypes)
-      for (Index size : {16, 32})
-        for (Index queries : {40, 2})
-          for (const char *clauses : {"", "mask causal"}) {
-            double large = type == ElementType::f16 ? 0x1p14 : 0x1p63;
-            std::vector<LargeScores> cases = {
-                {{large / 2, large / 2}, {large, large}, repeat, repeat},
-                {{-large, 0}, {large, 0}, repeat, one}};
-            // Elsewhere the scale rounds scores to what they differ by.
-            if (size == 16)
-              cases.push_back({{0x1p11, 1}, {0x1p11, 1}, one, grow});
-            KernelText text{.type = type,
-                            .keySize = size,
-                            .valueSize = size,
-                            .clauses = clauses,
-                            .pipeline = pipeline};
-            for (const LargeScores &scores : cases) {
-              TestTensor query(type, {1, 1, queries, size}),
-                  key(type, {1, 1, 300, size}),
-                  value = normal(type, {1, 1, 300, size});
-              query.fill([&](const Shape &at) {
-                return at[3] < 2 ? scores.query[at[3]] : 0;
-              });
-              key.fill([&](const Shape &at) {
-                auto factor = at[3] ? scores.ofSecond : scores.ofFirst;
-                return at[3] < 2 ? scores.key[at[3]] * factor(at[2]) : 0;
-              });
-              expectOfInterpreter(text,
-                                  {query.view(), key.view(), value.view()});
-            }
-          }
+  for (auto [pipeline, type, size, clauses] :
+       coverPairs<std::string, ElementType, Index, const char *>(
+           {"cpu", "reference", "gpu-emulator"}, fastTypes, {16, 32},
+           {"", "mask causal"}))
+    for (Index queries : {40, 2}) {
+      double large = type == ElementType::f16 ? 0x1p14 : 0x1p63;
+      std::vector<LargeScores> cases = {
+          {{large / 2, large / 2}, {large, large}, repeat, repeat},
+          {{-large, 0}, {large, 0}, repeat, one}};
+      // Elsewhere the scale rounds scores to what they differ by.
+      if (size == 16)
+        cases.push_back({{0x1p11, 1}, {0x1p11, 1}, one, grow});
+      KernelText text{.type = type,
+                      .keySize = size,
+                      .valueSize = size,
+                      .clauses = clauses,
+                      .pipeline = pipeline};
+      for (const LargeScores &scores : cases) {
+        TestTensor query(type, {1, 1, queries, size}),
+            key(type, {1, 1, 300, size}),
+            value = normal(type, {1, 1, 300, size});
+        query.fill([&](const Shape &at) {
+          return at[3] < 2 ? scores.query[at[3]] : 0;
+        });
+        key.fill([&](const Shape &at) {
+          auto factor = at[3] ? scores.ofSecond : scores.ofFirst;
+          return at[3] < 2 ? scores.key[at[3]] * factor(at[2]) : 0;
+        });
+        expectOfInterpreter(text, {query.view(), key.view(), value.view()});
+      }
+    }
 }
 
 //===----------------------------------------------------------------------===//

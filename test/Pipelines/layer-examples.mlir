@@ -1,5 +1,7 @@
 // The examples of layers against the oracle: with tokens and weights of the size
-// that models have, for which the softmax is not a maximum.
+// that models have, for which the softmax is not a maximum. Sanitizers would watch
+// the oracle for long, and not the kernels.
+// UNSUPPORTED: sanitizer
 // RUN: rm -rf %t && mkdir %t
 // RUN: attn-run %s --entry tokens --random 1 --out %t/x.npy
 // RUN: attn-run %s --entry fused --random 2 --out %t/qkv.npy

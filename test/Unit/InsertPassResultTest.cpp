@@ -16,6 +16,7 @@
 #include "runtime/JIT/Machine.h"
 #include "runtime/JIT/Target.h"
 #include "runtime/Support/Call.h"
+#include "test/Execution/Random.h"
 #include "test/Unit/PipelinePasses.h"
 
 #include "mlir/ExecutionEngine/CRunnerUtils.h"
@@ -103,6 +104,7 @@ std::vector<float> run(const LinkedCode &code, int64_t queries, int64_t keys) {
 struct Case {
   const char *name, *mask;
   int64_t queries, keys;
+  std::size_t turn;
 };
 
 class InsertPassResult : public testing::TestWithParam<Case> {
@@ -126,9 +128,12 @@ func.func @attn_kernel(%q: !q, %k: !k, %v: !k) -> !q {
   std::unique_ptr<LinkedCode> plain = compile(text, "");
   ASSERT_TRUE(plain);
   std::vector<float> expected = run(*plain, param.queries, param.keys);
-  for (const char *inserted :
-       {"canonicalize", "cse", "loop-invariant-code-motion",
-        "fold-memref-alias-ops"}) {
+  const std::vector<std::string> all = {"canonicalize", "cse",
+                                        "loop-invariant-code-motion",
+                                        "fold-memref-alias-ops"};
+  for (const auto &[number, inserted] : llvm::enumerate(all)) {
+    if (!::attn::test::runsAllCases() && (number + param.turn) % 2)
+      continue;
     std::unique_ptr<LinkedCode> code = compile(text, inserted);
     ASSERT_TRUE(code) << inserted;
     EXPECT_EQ(run(*code, param.queries, param.keys), expected) << inserted;
@@ -137,10 +142,10 @@ func.func @attn_kernel(%q: !q, %k: !k, %v: !k) -> !q {
 
 INSTANTIATE_TEST_SUITE_P(
     All, InsertPassResult,
-    testing::Values(Case{"prefill", "", 70, 300},
+    testing::Values(Case{"prefill", "", 70, 300, 0},
                     Case{"window", "mask causal, sliding_window(99, 0)", 300,
-                         300},
-                    Case{"decode", "", 1, 3000}),
+                         300, 1},
+                    Case{"decode", "", 1, 3000, 2}),
     [](const auto &info) { return info.param.name; });
 
 } // namespace

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "test/Execution/Random.h"
 #include "test/Unit/JITCacheTesting.h"
 
 #include <fstream>
@@ -259,7 +260,7 @@ TEST_F(JITCache, DroppedKernelsReturnTheirMemory) {
   std::size_t mappings = countMappings(), pages = countResidentPages();
   ASSERT_GT(mappings, 2u * numRecent);
   ASSERT_GT(pages, 0u);
-  constexpr int numCompiles = 20000;
+  const int numCompiles = test::numCases(20000);
   for (int i = 0; i < numCompiles; ++i)
     ASSERT_EQ(sourceOf(engine, i % numTexts), Source::diskCache);
   // Were they kept, it would be two mappings and some pages for each.

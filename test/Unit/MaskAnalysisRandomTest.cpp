@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "test/Execution/Random.h"
 #include "test/Unit/MaskAnalysisTesting.h"
 
 #include <cstdlib>
@@ -231,7 +232,7 @@ private:
 } // namespace
 
 TEST_F(MaskAnalysisTest, Random) {
-  std::uint32_t first = 1, last = 400;
+  std::uint32_t first = 1, last = std::uint32_t(numCases(400));
   if (const char *text = std::getenv("ATTN_MASK_ANALYSIS_SEED")) {
     first = std::uint32_t(std::strtoul(text, nullptr, 10));
     last = first;
