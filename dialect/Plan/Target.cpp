@@ -31,13 +31,14 @@ static std::string checkRange(int64_t value, int64_t low, int64_t high) {
   return (Twine(low) + " to " + Twine(high)).str();
 }
 
-LogicalResult TargetAttr::verify(
-    function_ref<InFlightDiagnostic()> emitError, int64_t vectorBits,
-    int64_t vectorRegisters, bool scalef, bool bf16Dot, bool bf16Tiles,
-    bool i8Dot, bool quantizeQueries, int64_t cores, int64_t l1Bytes,
-    int64_t l2Bytes, int64_t l2Cores, int64_t l3Bytes, int64_t l3Cores,
-    int64_t lineBytes, int64_t pageBytes, int64_t memoryNs, int64_t memoryGbs) {
-  constexpr int64_t kMostCores = 1 << 16, kMostBytes = int64_t(1) << 40;
+LogicalResult TargetAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 int64_t vectorBits, int64_t vectorRegisters,
+                                 bool scalef, bool bf16Dot, bool bf16Tiles,
+                                 bool i8Dot, bool quantizeQueries,
+                                 int64_t l1Bytes, int64_t l2Bytes,
+                                 int64_t pageBytes, int64_t memoryNs,
+                                 int64_t memoryGbs) {
+  constexpr int64_t kMostBytes = int64_t(1) << 40;
   struct Parameter {
     StringRef name;
     int64_t value;
@@ -48,15 +49,9 @@ LogicalResult TargetAttr::verify(
                      checkChoice(vectorBits, {128, 256, 512})},
            Parameter{"vector_registers", vectorRegisters,
                      checkChoice(vectorRegisters, {8, 16, 32})},
-           Parameter{"cores", cores, checkRange(cores, 1, kMostCores)},
            Parameter{"l1_bytes", l1Bytes,
                      checkRange(l1Bytes, 4096, kMostBytes)},
            Parameter{"l2_bytes", l2Bytes, checkRange(l2Bytes, 0, kMostBytes)},
-           Parameter{"l2_cores", l2Cores, checkRange(l2Cores, 1, kMostCores)},
-           Parameter{"l3_bytes", l3Bytes, checkRange(l3Bytes, 0, kMostBytes)},
-           Parameter{"l3_cores", l3Cores, checkRange(l3Cores, 1, kMostCores)},
-           Parameter{"line_bytes", lineBytes,
-                     checkChoice(lineBytes, {32, 64, 128, 256})},
            Parameter{"page_bytes", pageBytes,
                      checkRange(pageBytes, 4096, kMostBytes)},
            Parameter{"memory_ns", memoryNs, checkRange(memoryNs, 1, 10000)},

@@ -39,10 +39,8 @@ def Attn_TargetAttr : AttrDef<Attn_Dialect, "Target"> {
     | `bf16_tiles` | products of tiles of pairs of bf16 (AMX-BF16), besides AVX512-BF16 |
     | `i8_dot` | dot products of four i8, unsigned and signed (AVX512-VNNI, or AVX-VNNI on 256 bits) |
     | `quantize_queries` | not the machine's, but its user's choice: keys in caches of i8 are multiplied as integers where there are `i8_dot`, with queries that are rounded to i8; faster, and less exact |
-    | `cores` | processors that a kernel may run on |
-    | `l1_bytes`, `l2_bytes`, `l3_bytes` | size of a cache of each level; 0: there is none |
-    | `l2_cores`, `l3_cores` | cores that share one |
-    | `line_bytes`, `page_bytes` | of a cache line, and of a page of virtual memory |
+    | `l1_bytes`, `l2_bytes` | size of a cache of the first two levels; 0: there is none |
+    | `page_bytes` | size of a page of virtual memory |
     | `memory_ns`, `memory_gbs` | time from a prefetch to its line where the memory is busy, and the bytes that one core reads from it in a nanosecond: their product is what has to be under way |
 
     DLTI's specifications have no entry for most of these, and none with a default.
@@ -53,13 +51,8 @@ def Attn_TargetAttr : AttrDef<Attn_Dialect, "Target"> {
     Attn_TargetFlag:$scalef, Attn_TargetFlag:$bf16_dot,
     Attn_TargetFlag:$bf16_tiles, Attn_TargetFlag:$i8_dot,
     Attn_TargetFlag:$quantize_queries,
-    Attn_TargetNumber<"1">:$cores,
     Attn_TargetNumber<"1 << 15">:$l1_bytes,
     Attn_TargetNumber<"1 << 20">:$l2_bytes,
-    Attn_TargetNumber<"1">:$l2_cores,
-    Attn_TargetNumber<"1 << 25">:$l3_bytes,
-    Attn_TargetNumber<"1">:$l3_cores,
-    Attn_TargetNumber<"64">:$line_bytes,
     Attn_TargetNumber<"4096">:$page_bytes,
     Attn_TargetNumber<"500">:$memory_ns,
     Attn_TargetNumber<"32">:$memory_gbs);

@@ -1,4 +1,4 @@
-//===- Machine.h - Caches and cores of this machine -------------*- C++ -*-===//
+//===- Machine.h - Caches of this machine -----------------------*- C++ -*-===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,16 +16,14 @@ namespace attn::jit {
 /// What of a machine is not its processor's instructions. 0 is what is not
 /// known, for which `#attn.target` has defaults.
 struct Machine {
-  std::int64_t cores = 0;
-  std::int64_t l1Bytes = 0, l2Bytes = 0, l2Cores = 0, l3Bytes = 0, l3Cores = 0;
-  std::int64_t lineBytes = 0, pageBytes = 0;
+  std::int64_t l1Bytes = 0, l2Bytes = 0, pageBytes = 0;
 
   /// What is known, as parameters of `#attn.target`, each after a comma.
   std::string text() const;
 };
 
 /// The machine that this runs on, from what Linux says of it in `folder` and
-/// what the system says of its pages and cores.
+/// what the system says of its pages.
 Machine readMachine(const std::string &folder = "/sys/devices/system/cpu");
 
 } // namespace attn::jit

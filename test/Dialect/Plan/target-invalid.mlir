@@ -20,16 +20,6 @@ module attributes {attn.target = #attn.target<l2_bytes = -1>} {}
 
 // -----
 
-// expected-error @below {{cores: expected 1 to 65536, got 0}}
-module attributes {attn.target = #attn.target<cores = 0>} {}
-
-// -----
-
-// expected-error @below {{line_bytes: expected 32, 64, 128 or 256, got 48}}
-module attributes {attn.target = #attn.target<line_bytes = 48>} {}
-
-// -----
-
 // expected-error @below {{expected '#attn.target<...>' as 'attn.target', got 512}}
 module attributes {attn.target = 512 : i64} {}
 

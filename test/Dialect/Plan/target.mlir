@@ -1,9 +1,9 @@
 // RUN: attn-opt %s -split-input-file | attn-opt -split-input-file | FileCheck %s
 
 // What is that of the default is not printed.
-// CHECK: module attributes {attn.target = #attn.target<vector_bits = 512, vector_registers = 32, scalef = true, l2_bytes = 2097152, l2_cores = 2>}
+// CHECK: module attributes {attn.target = #attn.target<vector_bits = 512, vector_registers = 32, scalef = true, l2_bytes = 2097152>}
 module attributes {attn.target = #attn.target<
-    l2_bytes = 2097152, l2_cores = 2, vector_registers = 32, vector_bits = 512,
+    l2_bytes = 2097152, vector_registers = 32, vector_bits = 512,
     scalef = true, l1_bytes = 32768, i8_dot = false>} {}
 
 // -----
