@@ -30,14 +30,17 @@ RULES = {
     "lib/Regions": STD + MLIR + COMPILER,
     "lib/Kernel": STD + MLIR + COMPILER + ["lib/Regions/"],
     "lib/Layer": STD + MLIR + COMPILER,
-    "lib/Online": STD + MLIR + COMPILER + ["lib/Plan/", "lib/Regions/"],
+    "lib/Memory": STD + MLIR + COMPILER + ["lib/Kernel/", "lib/Plan/"],
+    "lib/Online": STD
+    + MLIR
+    + COMPILER
+    + ["lib/Memory/", "lib/Plan/", "lib/Regions/"],
     "lib/Attention": STD
     + MLIR
     + COMPILER
     + ["lib/Layer/", "lib/Online/", "lib/Plan/", "lib/Regions/"],
     "lib/SplitKV": STD + MLIR + COMPILER + ["lib/Kernel/", "lib/Online/", "lib/Plan/"],
     "lib/Projection": STD + MLIR + COMPILER + ["lib/Online/", "lib/Plan/"],
-    "lib/Memory": STD + MLIR + COMPILER + ["lib/Kernel/", "lib/Online/", "lib/Plan/"],
     "lib/BlockMap": STD
     + MLIR
     + COMPILER

@@ -62,20 +62,25 @@ void KeptPacksOp::getEffects(
 LogicalResult PrefetchOp::verify() {
   auto source = cast<ShapedType>(getSource().getType());
   if (!source.hasRank() || source.getRank() < 2 ||
-      source.isDynamicDim(source.getRank() - 1) ||
       !source.getElementType().isIntOrFloat())
-    return emitOpError()
-           << "operand 'source': expected rows of a static number "
-              "of integers or floats, got "
-           << source;
-  if (int64_t(getIndices().size()) != source.getRank())
-    return emitOpError() << "expected " << source.getRank()
+    return emitOpError() << "operand 'source': expected rows of integers or "
+                            "floats, got "
+                         << source;
+  if (getIndices().empty() || int64_t(getIndices().size()) >= source.getRank())
+    return emitOpError() << "expected 1 to " << source.getRank() - 1
                          << " operands 'indices', got " << getIndices().size();
-  auto dim = int64_t(getDim());
-  if (dim < 0 || dim + 1 >= source.getRank())
-    return emitOpError() << "attribute 'dim': expected a dimension before the "
-                            "last of "
-                         << source.getRank() << ", got " << dim;
+  if (llvm::any_of(getRowShape(), ShapedType::isDynamic))
+    return emitOpError() << "operand 'source': expected rows of static sizes, "
+                            "got "
+                         << source;
+  if (getNumShares() < 1 || (getNumShares() > 1 && !getShare()))
+    return emitOpError() << "attribute 'num_shares': expected "
+                         << (getShare() ? "1 or more" : "1 without 'share'")
+                         << ", got " << getNumShares();
+  if (getStream() && (getSpread() || getForWrite()))
+    return emitOpError() << "attribute 'stream': expected it alone, got "
+                         << (getSpread() ? "'spread'" : "'for_write'")
+                         << " as well";
   return success();
 }
 

@@ -61,25 +61,61 @@ def Attn_KeptPacksOp : Attn_Op<"kept_packs", [
 }
 
 def Attn_PrefetchOp : Attn_Op<"prefetch", [
+    AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "has rows on their way into the cache";
   let description = [{
-    Fetches the rows `indices[dim] <= r < end` of dimension `dim`, at `indices` in
-    the dimensions before the last and whole in the last: into the second-level
-    cache, or into the first if they will be written. There may be none. It changes
-    nothing, and reads nothing: what it fetches may be written at the same time.
+    Fetches rows of `source`: `indices` are those of its first dimensions, the last
+    of which is that of the first row, and `end` is one past the last row's. A row is
+    whole in the other dimensions. It comes into the second-level cache, or into the
+    first if it will be written. There may be no rows; those beyond the last of
+    `source` are what lies there in memory. It changes nothing, and reads nothing:
+    what it fetches may be written at the same time.
 
     ```mlir
-    attn.prefetch %query[%b, %h, %i, %c0] dim 2 to %end : tensor<1x8x?x64xf32>
+    attn.prefetch %query[%b, %h, %i] to %end : tensor<1x8x?x64xf32>
     ```
+
+    With `spread`, the next operation, a softmax or a product, fetches the rows while
+    it computes, a share in each of its steps: a processor has few requests under
+    way, and loads wait behind more of them. That is share number `share` of
+    `num_shares` of them, if other operations have the other shares.
+
+    ```mlir
+    attn.prefetch %panel[%c0] to %c384 spread share(%pack of 64) : tensor<384x64xf32>
+    ```
+
+    With `stream`, the right operand of the next operation, a product, is read from
+    memory row by row, and `source`, of the same form, is what is read next: the
+    product fetches its operand as far ahead as the memory takes, and then these rows.
   }];
   let arguments = (ins AnyShaped:$source, Variadic<Index>:$indices, Index:$end,
-                       I64Attr:$dim, UnitAttr:$for_write);
+                       Optional<Index>:$share,
+                       DefaultValuedAttr<I64Attr, "1">:$num_shares,
+                       UnitAttr:$for_write, UnitAttr:$spread, UnitAttr:$stream);
+  let builders = [
+    OpBuilder<(ins "Value":$source, "ValueRange":$indices, "Value":$end), [{
+      build($_builder, $_state, source, indices, end, /*share=*/Value(),
+            /*num_shares=*/1, /*for_write=*/false, /*spread=*/false,
+            /*stream=*/false);
+    }]>
+  ];
   let assemblyFormat = [{
-    $source `[` $indices `]` `dim` $dim `to` $end (`for_write` $for_write^)?
-    attr-dict `:` type($source)
+    $source `[` $indices `]` `to` $end (`for_write` $for_write^)?
+    (`spread` $spread^)? (`share` `(` $share^ `of` $num_shares `)`)?
+    (`stream` $stream^)? attr-dict `:` type($source)
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The number of the first row.
+    Value getFirst() { return getIndices().back(); }
+    /// Sizes of a row.
+    ArrayRef<int64_t> getRowShape() {
+      return cast<ShapedType>(getSource().getType())
+          .getShape()
+          .drop_front(getIndices().size());
+    }
+  }];
 }
 
 #endif // ATTN_DIALECT_MEMORY_MEMORYOPS_TD

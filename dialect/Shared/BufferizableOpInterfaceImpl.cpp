@@ -222,7 +222,8 @@ struct PrefetchOpInterface
       return failure();
     replaceOpWithNewBufferizedOp<PrefetchOp>(
         rewriter, op, *source, prefetch.getIndices(), prefetch.getEnd(),
-        prefetch.getDim(), prefetch.getForWrite());
+        prefetch.getShare(), prefetch.getNumShares(), prefetch.getForWrite(),
+        prefetch.getSpread(), prefetch.getStream());
     return success();
   }
 };

@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
@@ -70,12 +71,24 @@ bool attn::dependsOn(Value value, Value iv) {
     Operation *op = next.getDefiningOp();
     if (!op || !seen.insert(op).second)
       continue;
-    if (auto view = dyn_cast<memref::SubViewOp>(op)) {
-      open.push_back(view.getSource());
+    if (auto view = dyn_cast<OffsetSizeAndStrideOpInterface>(op)) {
+      open.push_back(op->getOperand(0));
       llvm::append_range(open, view.getOffsets());
     } else {
       llvm::append_range(open, op->getOperands());
     }
   }
   return false;
+}
+
+bool attn::isReadOnce(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return false;
+  for (auto loop = op->getParentOfType<scf::ForallOp>(); loop;
+       loop = loop->getParentOfType<scf::ForallOp>())
+    for (Value iv : loop.getInductionVars())
+      if (!dependsOn(value, iv))
+        return false;
+  return true;
 }

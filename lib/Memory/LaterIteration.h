@@ -25,8 +25,7 @@ public:
   LaterIteration(OpBuilder &b, LoopLikeOpInterface loop, Value iv);
 
   /// Of a value that is computed in the loop, where loops in between are in the
-  /// same iteration. Null if it can not be computed
-  /// ahead.
+  /// same iteration. Null if it can not be computed ahead.
   Value get(Value value);
 
 private:
@@ -38,6 +37,10 @@ private:
 /// Whether `value` is computed from `iv`, by operations of which a view counts
 /// with where it begins.
 bool dependsOn(Value value, Value iv);
+
+/// Whether no two iterations of the parallel loops around a view read the same
+/// of it, as far as that is seen.
+bool isReadOnce(Value view);
 
 } // namespace mlir::attn
 

@@ -10,37 +10,13 @@
 
 include "mlir/Pass/PassBase.td"
 
-def LowerPacks : Pass<"attn-lower-packs"> {
-  let summary = "Pack rows in parallel";
-  let description = [{
-    A `linalg.pack` of the rows of matrices, padded with a value, becomes an
-    `scf.forall` over the packs, each of which is a transposition; within a parallel
-    loop, an `scf.for`.
-
-    ```mlir
-    %packs = linalg.pack %value padding_value(%zero : bf16)
-        inner_dims_pos = [2] inner_tiles = [32] into %empty
-        : tensor<1x8x1024x64xbf16> -> tensor<1x8x32x64x32xbf16>
-    ```
-
-    Rows that an `attn.cache_read` takes from a cache are packed from where they
-    lie in it; others are fetched by the iteration before. Packs of other forms are
-    left alone.
-  }];
-  let dependentDialects = ["::mlir::affine::AffineDialect",
-                           "::mlir::attn::AttnDialect",
-                           "::mlir::linalg::LinalgDialect",
-                           "::mlir::scf::SCFDialect",
-                           "::mlir::tensor::TensorDialect"];
-}
-
 def LowerPrefetches : Pass<"attn-lower-prefetches"> {
   let summary = "Fetch rows in loops";
   let description = [{
     An `attn.prefetch` on buffers becomes a loop over its rows, with a
     `memref.prefetch` for each cache line of a row. Where elements of a row are no
-    neighbours, it goes. Those before a softmax or a product in tiles were fetched in
-    shares by these, as they became vectors.
+    neighbours, it goes. Those with `spread` or `stream` were fetched by the
+    operations after them, as these became vectors.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::memref::MemRefDialect",

@@ -12,34 +12,51 @@
 
 namespace mlir::attn {
 
-/// Prefetches whose rows an operation after them fetches in shares while it
-/// computes: a processor has few requests under way, and loads wait behind more
-/// of them.
+/// Prefetches with `spread`, whose rows an operation after them fetches in
+/// shares while it computes.
 class PrefetchShares {
 public:
   PrefetchShares() = default;
-  /// Of the prefetches before `op`, from which at most `producer` and what
-  /// touches no memory separates them.
-  explicit PrefetchShares(Operation *op, Operation *producer = nullptr);
+  /// Of the prefetches before `op`, from which at most elementwise operations
+  /// and what touches no memory separate it.
+  explicit PrefetchShares(Operation *op);
 
   bool empty() const { return prefetches.empty(); }
-  /// The last operation before them that touches memory; or null.
+  /// The last other operation before them; or null.
   Operation *getPrevious() const { return previous; }
+  /// What is fetched by one with `stream`; or null.
+  Value getStream() { return stream ? stream.getSource() : Value(); }
+  /// Lines of the op's share of the longest; 0 if it is not known how many rows
+  /// each has.
+  int64_t getNumLines() const;
   /// Cuts the rows of each prefetch into `numShares`, an index, for what is
   /// emitted from here on.
   void cut(OpBuilder &b, Location loc, Value numShares);
-  /// Fetches the share of number `number`, an index. All shares have as many
-  /// rows, though the last row comes again: the end of a loop that runs a few
-  /// times, now more and now less, would be mispredicted.
+  /// Fetches the share of number `number`, an index: lines, if it is known how
+  /// many shares and rows there are, else rows. All shares have as many, though
+  /// the last one comes again: the end of a loop that runs a few times, now
+  /// more and now less, would be mispredicted.
   void emit(OpBuilder &b, Location loc, Value number) const;
-  /// Erases the prefetches, of which all shares are emitted.
+  /// Erases the prefetches, which are emitted.
   void erase();
 
 private:
+  /// How much of a prefetch is in a share: rows, or, where `numRows` is null,
+  /// lines.
+  struct Share {
+    Value first; ///< The number of the op's first share; null: 0.
+    int64_t numLines;
+    int64_t end; ///< Of the last line, if shares go beyond it, else 0.
+    Value numRows;
+  };
   SmallVector<PrefetchOp, 2> prefetches;
-  SmallVector<Value, 2> sizes; ///< Of a share of each.
+  PrefetchOp stream;
+  SmallVector<Share, 2> shares;
   Operation *previous = nullptr;
 };
+
+/// Fetches what `op`, which is on buffers, does, row by row.
+void emitPrefetches(OpBuilder &b, PrefetchOp op);
 
 /// Whether `op` neither reads nor writes memory that was there before.
 bool touchesNoMemory(Operation *op);

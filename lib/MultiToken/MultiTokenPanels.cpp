@@ -72,9 +72,8 @@ SmallVector<Value> PanelLowering::emit() {
   // The rows that the next tile writes first.
   Value next = add(ivs[2], index(tileRows));
   PrefetchOp::create(
-      b, loc, outs[0], ValueRange{tile.batch, tile.firstHead, next, zero},
-      arith::MinSIOp::create(b, loc, add(next, index(tileRows)), numRows),
-      /*dim=*/2);
+      b, loc, outs[0], ValueRange{tile.batch, tile.firstHead, next},
+      arith::MinSIOp::create(b, loc, add(next, index(tileRows)), numRows));
   insertParallel(loop, output, outs[0],
                  {tile.batch, tile.firstHead, ivs[2], b.getIndexAttr(0)},
                  {b.getIndexAttr(1), b.getIndexAttr(heads), count,

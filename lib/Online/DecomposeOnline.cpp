@@ -18,6 +18,7 @@
 
 #include "dialect/Plan/Target.h"
 #include "lib/Online/BlockFacts.h"
+#include "lib/Online/BlockStreams.h"
 #include "lib/Online/FirstBlock.h"
 #include "lib/Online/IntegerScores.h"
 #include "lib/Online/OnlineInPairs.h"
@@ -65,10 +66,13 @@ public:
         maximumKeys(llvm::alignTo(std::max<int64_t>(1, maximumKeys),
                                   isInPairs ? OnlineAttentionOp::kKeysPerPack
                                             : kRowMultiple)),
+        multipliesTiles(getTarget(op).getBf16Tiles()),
         withIntegers(withIntegers), isFirst(isFirst),
         prefetches(findPrefetches(op)) {}
 
   SmallVector<Value> emit() {
+    if (auto loop = dyn_cast<scf::ForOp>(op->getParentOp()))
+      streams = BlockStreams::emit(b, op, loop);
     BlockFacts facts = emitBlockFacts(b, op);
     SmallVector<Value> state =
         facts.isEmpty ? emitUnlessEmpty(facts) : emitBlock(facts);
@@ -90,11 +94,14 @@ private:
     return isInPairs ? Place::eachHalf : places[number % std::size(places)];
   }
   void fetchAt(OpBuilder &b, Place place) {
+    // Vectors have no time to spare for what tiles fetch in shares.
+    bool spread = place == Place::softmax ||
+                  (place == Place::product && isInPairs && multipliesTiles);
     for (auto [number, prefetch] : llvm::enumerate(prefetches)) {
       if (getPlace(number) == place)
-        emitPart(b, prefetch, 0, 1);
+        emitPart(b, prefetch, spread);
       else if (isInPairs && place != Place::afterSoftmax)
-        emitPart(b, prefetch, place == Place::softmax ? 0 : 1, 2);
+        emitPart(b, prefetch, spread, place == Place::softmax ? 0 : 1, 2);
     }
   }
 
@@ -106,7 +113,7 @@ private:
     // What a block that is skipped has no steps for is fetched instead of them.
     for (auto [number, prefetch] : llvm::enumerate(prefetches))
       if (getPlace(number) != Place::front)
-        emitPart(b, prefetch, 0, 1);
+        emitPart(b, prefetch, /*spread=*/false);
     SmallVector<Value> state(op.getOuts());
     state[0] = emitZerosIf(b, loc, isFirst, state[0],
                            [&](OpBuilder &) { return state[0]; });
@@ -123,6 +130,7 @@ private:
     if (succeeded(trimmed)) {
       op = trimmed->op;
       lead = trimmed->lead;
+      streams = {}; // There is less time than for a block.
     }
     numValues = numKeys = tensor::getMixedSize(b, loc, op.getKey(), 0);
     if (lead)
@@ -142,6 +150,7 @@ private:
     Value firstKey = op.getFirstKey();
     if (lead)
       firstKey = arith::AddIOp::create(b, loc, firstKey, lead);
+    streams.fetchWithScores(b, loc, maximumKeys);
     Value scores = emitScores(lead ? afterLead(all) : all);
     SmallVector<Value> outs = {scores, op.getMaximum(), op.getSum(),
                                empty({lanes})};
@@ -221,6 +230,7 @@ private:
         Value pairs = emitWeightsInPairs(b, loc, weights, numPacks(b));
         Value start = emitStart(b, correction);
         fetchAt(b, Place::product);
+        streams.fetchWithOutput(b, loc, maximumKeys);
         return emitOutputInPairs(b, loc, packs, pairs, start);
       }
       Value factors = weights;
@@ -229,6 +239,7 @@ private:
       if (op.hasRowPerQuery()) {
         fetchAt(b, Place::product);
         Value corrected = emitCorrected(b, correction);
+        streams.fetchWithOutput(b, loc, maximumKeys);
         AffineExpr q, d, j;
         bindDims(b.getContext(), q, d, j);
         return emitSumOfProducts(b, loc, {queries(b, factors), value.elements},
@@ -237,6 +248,7 @@ private:
       Value wide = widen(b, op.getValue());
       fetchAt(b, Place::product);
       Value corrected = emitCorrected(b, correction);
+      streams.fetchWithOutput(b, loc, maximumKeys);
       return linalg::MatmulTransposeAOp::create(
                  b, loc, corrected.getType(),
                  ValueRange{wide, rows(b, weights)}, ValueRange{corrected})
@@ -338,14 +350,7 @@ private:
     return emitElements(b, loc, narrow, /*scales=*/Value(), init);
   }
 
-  /// Keys or values as they are stored, of which the form in rows converts
-  /// elements as it loads them.
-  StoredElements stored(Value matrix) {
-    std::optional<StoredElements> elements;
-    if (op.hasRowPerQuery())
-      elements = StoredElements::match(matrix);
-    return elements.value_or(StoredElements{matrix, {}});
-  }
+  StoredElements stored(Value matrix) { return getMultiplied(op, matrix); }
 
   /// The keys that are multiplied in pairs.
   Value keys() {
@@ -392,9 +397,11 @@ private:
   Type type;
   bool isInPairs;
   int64_t lanes, maximumKeys;
-  bool withIntegers; ///< Keys of i8 are multiplied as integers.
-  Value isFirst;     ///< Sums begin at zero; null: never.
+  bool multipliesTiles; ///< As pairs are.
+  bool withIntegers;    ///< Keys of i8 are multiplied as integers.
+  Value isFirst;        ///< Sums begin at zero; null: never.
   SmallVector<PrefetchOp> prefetches; ///< Of the rows of later tiles.
+  BlockStreams streams;
   /// Keys that are multiplied; values, which are `lead` more.
   OpFoldResult numKeys, numValues;
   Value lead;     ///< Of a trimmed block; null if 0.

@@ -170,8 +170,7 @@ std::optional<KeptValues> KeptValues::emit(OpBuilder &builder,
     };
     Value lastRow =
         b.createOrFold<arith::MinSIOp>(toRow(end), toValue(b, numRows));
-    PrefetchOp::create(b, values, ValueRange{toRow(next), index(b, 0)}, lastRow,
-                       /*dim=*/0);
+    PrefetchOp::create(b, values, toRow(next), lastRow);
     rows = tensor::ExtractSliceOp::create(b, values, ArrayRef{row, zero},
                                           ArrayRef{rest, columns},
                                           ArrayRef{one, one});

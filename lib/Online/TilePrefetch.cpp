@@ -41,15 +41,14 @@ public:
     return toValue(affine::makeComposedFoldedAffineApply(
         b, b.getLoc(), AffineMap::get(0, operands.size(), expr), operands));
   }
-  /// Fetches rows [first, end) of dimension `dim`, at `at` in others.
-  void fetch(Value source, ArrayRef<OpFoldResult> at, unsigned dim, Value first,
-             Value end, bool forWrite = false) {
+  /// Fetches rows [first, end), at `at` in the dimensions before theirs.
+  PrefetchOp fetch(Value source, ArrayRef<OpFoldResult> at, Value first,
+                   Value end) {
     SmallVector<Value> indices;
     for (OpFoldResult number : at)
       indices.push_back(toValue(number));
-    indices[dim] = first;
-    indices.back() = index(0);
-    PrefetchOp::create(b, source, indices, end, dim, forWrite);
+    indices.push_back(first);
+    return PrefetchOp::create(b, source, indices, end);
   }
 
   ImplicitLocOpBuilder b;
@@ -80,9 +79,9 @@ int64_t attn::getTileStep(AttentionOp op) {
   return isForward ? step.value_or(0) : -step.value_or(0);
 }
 
-/// Whether rows of a tensor can be fetched by a prefetch along `dim`.
+/// Whether dimension `dim` of a tensor is of rows.
 static bool hasRows(RankedTensorType type, unsigned dim) {
-  return int64_t(dim) + 1 < type.getRank() &&
+  return int64_t(dim) + 2 == type.getRank() &&
          !type.isDynamicDim(type.getRank() - 1) &&
          type.getElementType().isIntOrFloat();
 }
@@ -105,22 +104,22 @@ void attn::emitNextRows(OpBuilder &b, AttentionOp op) {
         !slice->isBeforeInBlock(op))
       continue;
     Value here = e.toValue(row), size = e.index(queries);
+    at.resize(dim);
     if (step > 0) {
       Value first = e.emit<arith::AddIOp>(here, size);
       Value end = e.emit<arith::AddIOp>(first, size);
       Value all = e.toValue(loop.getMixedUpperBound().back());
-      e.fetch(source, at, dim, first, e.emit<arith::MinSIOp>(end, all));
+      e.fetch(source, at, first, e.emit<arith::MinSIOp>(end, all));
     } else {
       Value before = e.emit<arith::SubIOp>(here, size);
-      e.fetch(source, at, dim, e.emit<arith::MaxSIOp>(before, e.index(0)),
-              here);
+      e.fetch(source, at, e.emit<arith::MaxSIOp>(before, e.index(0)), here);
     }
     if (!isOutput)
       continue;
     // Stores of a whole tile would wait for one line after the other.
     Value end =
         e.emit<arith::AddIOp>(here, e.toValue(slice.getMixedSizes()[dim]));
-    e.fetch(source, at, dim, here, end, /*forWrite=*/true);
+    e.fetch(source, at, here, end).setForWrite(true);
   }
 }
 
@@ -147,19 +146,17 @@ static void emitBeyond(Emitter &e, OnlineAttentionOp op, Value rows,
                          : last + other.floorDiv(keysPerRow),
               {low, count, ahead});
   Value end = e.b.createOrFold<tensor::DimOp>(rows, 0);
-  SmallVector<OpFoldResult> at(cast<ShapedType>(rows.getType()).getRank(),
-                               e.b.getIndexAttr(0));
   if (keysPerRow == 1) {
     Value after = e.emit<arith::AddIOp>(from, e.index(queries));
     from = e.emit<arith::MaxSIOp>(from, e.index(0));
-    e.fetch(rows, at, 0, from, e.emit<arith::MinSIOp>(after, end));
+    e.fetch(rows, {}, from, e.emit<arith::MinSIOp>(after, end));
     return;
   }
   // One pack, or again one that is there.
   Value pack =
       e.emit<arith::MinSIOp>(from, e.emit<arith::SubIOp>(end, e.index(1)));
-  at[0] = e.emit<arith::MaxSIOp>(pack, e.index(0));
-  e.fetch(rows, at, 1, e.index(0),
+  pack = e.emit<arith::MaxSIOp>(pack, e.index(0));
+  e.fetch(rows, OpFoldResult(pack), e.index(0),
           e.index(cast<ShapedType>(rows.getType()).getDimSize(1)));
 }
 
@@ -193,8 +190,7 @@ static void emitOfNextHead(Emitter &e, scf::ForallOp loop, Value rows,
       e.emit<arith::AddIOp>(first, e.index(queries)), length);
   end = e.b.createOrFold<arith::SelectOp>(
       e.emit<arith::AndIOp>(exists, isShort), end, first);
-  at[1] = next;
-  e.fetch(head.getSource(), at, 2, first, end);
+  e.fetch(head.getSource(), {at[0], next}, first, end);
 }
 
 void attn::emitLaterKeys(OpBuilder &b, OnlineAttentionOp op, OpFoldResult low,
@@ -236,15 +232,13 @@ SmallVector<PrefetchOp> attn::findPrefetches(Operation *op) {
 }
 
 /// Fetches rows from `first` up to `end` of what `prefetch` fetches.
-static void fetchRows(Emitter &e, PrefetchOp prefetch, Value first, Value end) {
+static void fetchRows(Emitter &e, PrefetchOp prefetch, Value first, Value end,
+                      bool spread = false) {
   SmallVector<Value> indices(prefetch.getIndices());
-  indices[prefetch.getDim()] = first;
-  PrefetchOp::create(e.b, prefetch.getSource(), indices, end, prefetch.getDim(),
-                     prefetch.getForWrite());
-}
-
-static Value getFirst(PrefetchOp prefetch) {
-  return prefetch.getIndices()[prefetch.getDim()];
+  indices.back() = first;
+  auto part = PrefetchOp::create(e.b, prefetch.getSource(), indices, end);
+  part.setForWrite(prefetch.getForWrite());
+  part.setSpread(spread);
 }
 
 void attn::spreadPrefetches(RewriterBase &rewriter, Operation *rounds,
@@ -261,7 +255,7 @@ void attn::spreadPrefetches(RewriterBase &rewriter, Operation *rounds,
     rewriter.setInsertionPoint(rounds);
     Emitter outside(rewriter, loc);
     Value numRows =
-        outside.emit<arith::SubIOp>(prefetch.getEnd(), getFirst(prefetch));
+        outside.emit<arith::SubIOp>(prefetch.getEnd(), prefetch.getFirst());
     Value blocks = outside.emit<arith::MaxSIOp>(
         outside.emit<arith::CeilDivSIOp>(outside.toValue(count),
                                          outside.index(block)),
@@ -272,7 +266,7 @@ void attn::spreadPrefetches(RewriterBase &rewriter, Operation *rounds,
     Value done =
         e.emit<arith::SubIOp>(keys.getInductionVar(), keys.getLowerBound());
     Value number = e.emit<arith::DivUIOp>(done, keys.getStep());
-    Value first = e.emit<arith::AddIOp>(getFirst(prefetch),
+    Value first = e.emit<arith::AddIOp>(prefetch.getFirst(),
                                         e.emit<arith::MulIOp>(number, share));
     Value end = e.emit<arith::AddIOp>(first, share);
     fetchRows(e, prefetch, first,
@@ -281,10 +275,10 @@ void attn::spreadPrefetches(RewriterBase &rewriter, Operation *rounds,
   }
 }
 
-void attn::emitPart(OpBuilder &b, PrefetchOp prefetch, int64_t part,
-                    int64_t numParts) {
+void attn::emitPart(OpBuilder &b, PrefetchOp prefetch, bool spread,
+                    int64_t part, int64_t numParts) {
   Emitter e(b, prefetch.getLoc());
-  Value first = getFirst(prefetch), end = prefetch.getEnd();
+  Value first = prefetch.getFirst(), end = prefetch.getEnd();
   if (numParts > 1) {
     Value size = e.emit<arith::CeilDivSIOp>(e.emit<arith::SubIOp>(end, first),
                                             e.index(numParts));
@@ -292,5 +286,5 @@ void attn::emitPart(OpBuilder &b, PrefetchOp prefetch, int64_t part,
                                   e.emit<arith::MulIOp>(size, e.index(part)));
     end = e.emit<arith::MinSIOp>(e.emit<arith::AddIOp>(first, size), end);
   }
-  fetchRows(e, prefetch, first, end);
+  fetchRows(e, prefetch, first, end, spread);
 }

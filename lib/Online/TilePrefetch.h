@@ -55,9 +55,10 @@ void spreadPrefetches(RewriterBase &rewriter, Operation *rounds,
 /// What is fetched before `op` in its block.
 SmallVector<PrefetchOp> findPrefetches(Operation *op);
 
-/// Fetches the rows of `prefetch` here, if `numParts` is not 1 a part of them.
-void emitPart(OpBuilder &b, PrefetchOp prefetch, int64_t part,
-              int64_t numParts);
+/// Fetches the rows of `prefetch` here, or, with `spread`, while the next
+/// operation computes; if `numParts` is not 1, a part of them.
+void emitPart(OpBuilder &b, PrefetchOp prefetch, bool spread, int64_t part = 0,
+              int64_t numParts = 1);
 
 } // namespace mlir::attn
 

@@ -12,6 +12,9 @@
 
 namespace mlir {
 class RewriterBase;
+namespace linalg {
+class PackOp;
+} // namespace linalg
 } // namespace mlir
 
 namespace mlir::attn {
@@ -33,6 +36,10 @@ LogicalResult tileKeys(RewriterBase &rewriter, OnlineAttentionOp op,
 /// Replaces the attention of one block of keys by contractions and a softmax
 /// step. Fails if the number of keys has no constant bound.
 LogicalResult decomposeOnline(RewriterBase &rewriter, OnlineAttentionOp op);
+
+/// Replaces a pack of padded rows, whose other dimensions are kept, by a
+/// parallel loop that transposes the rows of one pack after the other.
+LogicalResult lowerPack(RewriterBase &rewriter, linalg::PackOp op);
 
 } // namespace mlir::attn
 

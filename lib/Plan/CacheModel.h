@@ -52,6 +52,9 @@ public:
   /// of a panel of the weight stays in the first or the second while all rows
   /// of the tile are multiplied by it.
   ProjectionSizes getProjectionSizes(bool inPairs, int64_t numParts) const;
+  /// Features of a block that few rows are multiplied with: the second level
+  /// has room for it and for the next one, which is fetched meanwhile.
+  int64_t getStreamedFeatures() const { return 2048; }
   /// Bytes of what is read again while other operands go by. Where tiles are
   /// multiplied, it stays in the second level, whose rest is for two blocks of
   /// those and for sums; other products are slow enough for some of it to come
@@ -60,6 +63,12 @@ public:
   /// Bytes of a stream that have to be under way for the memory never to wait:
   /// those that it delivers between a prefetch and its line.
   int64_t getBytesUnderWay() const;
+  /// Blocks of which it is looked up where they begin that have to be known
+  /// before one is read, for its first lines to be there.
+  int64_t getBlocksLookedUp() const { return 3; }
+  /// Whether a product of `rows` rows with others takes long enough to fetch as
+  /// many of these meanwhile.
+  bool hasTimeToFetch(int64_t rows) const { return rows >= 24; }
 
 private:
   TargetAttr target;

@@ -56,6 +56,11 @@ Value ProjectionTiles::multiplyFew(Value columns, OpFoldResult at,
   return isOnly ? products : add(products, sums);
 }
 
+bool ProjectionTiles::addsProducts(bool isFirst) {
+  // The rounding of sums is nothing to that of an input of bf16.
+  return !isFirst && !(inPairs && numParts == 1);
+}
+
 Value ProjectionTiles::multiplyPack(OpFoldResult pack, OpFoldResult at,
                                     int64_t count, Value columns, Value sums,
                                     bool isFirst) {
@@ -63,8 +68,7 @@ Value ProjectionTiles::multiplyPack(OpFoldResult pack, OpFoldResult at,
                numRows = index(getRowsPerPack());
   AffineExpr m, n, k, p, e, part;
   bindDims(b.getContext(), m, n, k, p, e, part);
-  // The rounding of sums is nothing to that of an input of bf16.
-  bool isAdded = !isFirst && !(inPairs && numParts == 1);
+  bool isAdded = addsProducts(isFirst);
   Value products = sums;
   if (isAdded)
     products = empty(cast<RankedTensorType>(sums.getType()).getShape(),

@@ -28,6 +28,19 @@ ProjectionTiles::Box ProjectionTiles::getBlock(const Tile &tile,
   return {{batch, row, column}, {one, count, width}};
 }
 
+ProjectionTiles::Box ProjectionTiles::getStoredBlock(const Tile &tile,
+                                                     OpFoldResult column,
+                                                     OpFoldResult count,
+                                                     OpFoldResult batch,
+                                                     OpFoldResult row) {
+  AffineExpr c = b.getAffineDimExpr(0), d = b.getAffineDimExpr(1);
+  // Of all rows where they are not those of one tile.
+  OpFoldResult rowInOut =
+      !isOneBatch || tile.isOneTile ? row : apply(c + d, {tile.row, row});
+  return getBlock(tile, apply(c + d, {tile.firstColumn, column}), count, batch,
+                  rowInOut);
+}
+
 void ProjectionTiles::addOperands(const Tile &tile, const Box &inTile,
                                   const Box &inOut,
                                   SmallVectorImpl<Value> &inputs,
@@ -93,12 +106,8 @@ Value ProjectionTiles::storeBlock(const Tile &tile, OpFoldResult column,
   OpFoldResult zero = index(0), width = index(tile.width);
   OpFoldResult box[] = {count, width};
   AffineExpr c = b.getAffineDimExpr(0), d = b.getAffineDimExpr(1);
-  // Of all rows where they are not those of one tile.
-  OpFoldResult rowInOut =
-      !isOneBatch || tile.isOneTile ? row : apply(c + d, {tile.row, row});
   Box inTile = getBlock(tile, column, count, batch, row),
-      inOut = getBlock(tile, apply(c + d, {tile.firstColumn, column}), count,
-                       batch, rowInOut);
+      inOut = getStoredBlock(tile, column, count, batch, row);
   Value to = slice(outTile, inOut.offsets, inOut.sizes, box);
   SmallVector<Value> inputs = {slice(sums, {first, zero}, box, box)};
   SmallVector<AffineMap> maps = {b.getMultiDimIdentityMap(2)};
@@ -164,6 +173,12 @@ Value ProjectionTiles::emitBlocks(const Tile &tile, int64_t fewRows,
     Tile part = tile;
     part.firstColumn = apply(i * tile.numColumns, {block});
     part.column = apply(i + j * tile.numColumns, {tile.column, block});
+    // Others' products come between those of a few rows and the next columns.
+    part.nextTile = {};
+    if (fewRows == 0)
+      part.nextTile = minimum({b.getAffineConstantExpr(tile.numColumns),
+                               (j - 1 - i) * tile.numColumns},
+                              {block, tile.numBlocks});
     part.numBlocks = index(1);
     part.mostBlocks = 1;
     for (ProjectionTiles &other : others) {

@@ -22,9 +22,6 @@ using namespace mlir::attn;
 /// Rows that are packed together: those of a block of registers, or of tile
 /// registers.
 static constexpr int64_t rowsPerPack = 6, rowsPerPackInPairs = 32;
-/// Features of a block of few rows, which the second-level cache has room for,
-/// and for the next one, which is fetched meanwhile.
-static constexpr int64_t featuresPerFewBlock = 2048;
 
 /// As many of `count` in each part as make the fewest parts of at most `most`,
 /// of about the same size.
@@ -64,21 +61,25 @@ int64_t ProjectionTiles::getStepsOfBlock(int64_t most) {
 
 Value ProjectionTiles::forFewBlocks(
     Value sums,
-    function_ref<Value(OpFoldResult, int64_t, Value, bool)> multiply) {
-  int64_t steps = getNumSteps();
-  int64_t step = getStepsOfBlock(
-      inPairs ? featuresPerFewBlock / kFeaturesPerTile : featuresPerFewBlock);
+    function_ref<Value(OpFoldResult, int64_t, OpFoldResult, Value, bool)>
+        multiply) {
+  int64_t steps = getNumSteps(),
+          most = CacheModel(getTarget(op)).getStreamedFeatures();
+  int64_t step = getStepsOfBlock(inPairs ? most / kFeaturesPerTile : most);
   if (step == steps)
-    return multiply(index(0), steps, sums, /*isOnly=*/true);
+    return multiply(index(0), steps, {}, sums, /*isOnly=*/true);
   sums = fillWithZero(sums);
   int64_t whole = steps / step * step;
+  AffineExpr i = b.getAffineDimExpr(0);
   if (whole > 0)
     sums = forEach(index(whole), step, sums, [&](Value at, Value sums) {
-      return multiply(at, step, sums, /*isOnly=*/false);
+      OpFoldResult next =
+          minimum({i + step, b.getAffineConstantExpr(whole - step)}, {at});
+      return multiply(at, step, next, sums, /*isOnly=*/false);
     });
   if (whole == steps)
     return sums;
-  return multiply(index(whole), steps - whole, sums, /*isOnly=*/false);
+  return multiply(index(whole), steps - whole, {}, sums, /*isOnly=*/false);
 }
 
 Value ProjectionTiles::emitFewRows(const Tile &tile, int64_t mostRows,
@@ -86,11 +87,12 @@ Value ProjectionTiles::emitFewRows(const Tile &tile, int64_t mostRows,
   OpFoldResult zero = index(0), box[] = {numRows, index(tile.numColumns)};
   Value sums = slice(empty({mostRows, tile.numColumns}, b.getF32Type()),
                      {zero, zero}, box, box);
-  sums = forFewBlocks(
-      sums, [&](OpFoldResult at, int64_t count, Value sums, bool isOnly) {
-        Value columns = getColumns(tile, zero, at, count, /*few=*/true);
-        return multiplyFew(columns, at, count, sums, isOnly);
-      });
+  sums = forFewBlocks(sums, [&](OpFoldResult at, int64_t count,
+                                OpFoldResult next, Value sums, bool isOnly) {
+    Value columns = getColumns(tile, zero, at, count, /*few=*/true);
+    fetchStream(tile, at, count, next);
+    return multiplyFew(columns, at, count, sums, isOnly);
+  });
   return storeRows(tile, zero, sums, zero, numRows, outTile);
 }
 
@@ -117,6 +119,10 @@ Value ProjectionTiles::emitTile(const Tile &tile, Value outTile) {
     Value columns = getColumns(tile, column, at, count, /*few=*/false);
     auto forPack = [&](Value pack, ValueRange carried) -> SmallVector<Value> {
       Value sums = carried[0], outTile = carried[1];
+      OpFoldResult row = apply(i * size, {pack}),
+                   numStored =
+                       minimum({b.getAffineConstantExpr(size), j - i * size},
+                               {pack, tile.numRows});
       OpFoldResult corner[] = {keepsRows ? zero : OpFoldResult(block), pack,
                                zero, zero},
                    sizes[] = {one, one, box[0], box[1]};
@@ -124,14 +130,28 @@ Value ProjectionTiles::emitTile(const Tile &tile, Value outTile) {
       OpFoldResult number = hasPacksOfTile
                                 ? OpFoldResult(pack)
                                 : apply(i + j.floorDiv(size), {pack, tile.row});
+      if (fetchesOperands(tile, count)) {
+        fetchOperands(tile, {pack, block, number, at, count, isLast});
+        // Tiles are stored all at once.
+        if (inPairs && addsProducts(isFirst)) {
+          fetchForWrite(part);
+        } else if (inPairs) {
+          if (!hasOneBlock) {
+            corner[1] = minimum({i + 1, j - 1}, {pack, numPacks});
+            fetchForWrite(slice(sums, corner, sizes, box));
+            corner[1] = pack;
+          }
+          if (isLast && isOneBatch) {
+            Box out = getStoredBlock(tile, column, numStored, zero, row);
+            fetchForWrite(slice(outTile, out.offsets, out.sizes,
+                                {numStored, index(tile.width)}));
+          }
+        }
+      }
       part = multiplyPack(number, at, count, columns, part, isFirst);
       // Before its place changes, or it would have another one.
       if (isLast)
-        outTile =
-            storeRows(tile, column, part, apply(i * size, {pack}),
-                      minimum({b.getAffineConstantExpr(size), j - i * size},
-                              {pack, tile.numRows}),
-                      outTile);
+        outTile = storeRows(tile, column, part, row, numStored, outTile);
       sums = hasOneBlock ? part : insert(part, sums, corner, sizes);
       return {sums, outTile};
     };
@@ -276,6 +296,10 @@ Value ProjectionTiles::emitResult(Value out, int64_t first, int64_t fewRows) {
                          : numRows,
               /*isOneTile=*/splitsRows,
               /*firstColumn=*/zero};
+    if (fewRows > 0 && tiles > 1)
+      tile.nextTile =
+          minimum({b.getAffineConstantExpr(columns), (tiles - 1 - i) * columns},
+                  {tileNumber});
     if (!rows)
       setPacksOfTile(keepPacksOfTile(row));
     auto [outTile, box] = emitRows(tile);

@@ -77,6 +77,9 @@ private:
     SmallVector<OpFoldResult> offsets = {};
     /// What `others` have for these rows and columns.
     SmallVector<Value> otherTiles = {};
+    /// How many columns further on the tile begins that comes next on a thread;
+    /// null if none does.
+    OpFoldResult nextTile = {};
   };
   /// A box of a tensor.
   struct Box {
@@ -161,16 +164,22 @@ private:
   /// features: (count, 16, n, 2).
   Value getColumns(const Tile &tile, OpFoldResult column, OpFoldResult at,
                    int64_t count, bool few);
-  /// `multiply` for all features, a block of them at a time.
-  Value forFewBlocks(Value sums,
-                     function_ref<Value(OpFoldResult at, int64_t count,
-                                        Value sums, bool isOnly)>
-                         multiply);
+  /// Whether those are a part of the weight, and no copy.
+  bool readsWeight(const Tile &tile, bool few);
+  /// `multiply` for all features, a block of them at a time, of which `next` is
+  /// null or where the next one begins.
+  Value
+  forFewBlocks(Value sums,
+               function_ref<Value(OpFoldResult at, int64_t count,
+                                  OpFoldResult next, Value sums, bool isOnly)>
+                   multiply);
   Value add(Value part, Value sums);
   /// Adds the products of the same features of all rows and such columns; if
   /// there are no other features, in the place of `sums`.
   Value multiplyFew(Value columns, OpFoldResult at, int64_t count, Value sums,
                     bool isOnly);
+  /// Whether products of a block of features are summed by themselves.
+  bool addsProducts(bool isFirst);
   /// The same of the rows of a pack; if it is the first of its blocks, in the
   /// place of `sums`. Sums of blocks are rounded less than one long sum.
   Value multiplyPack(OpFoldResult pack, OpFoldResult at, int64_t count,
@@ -194,6 +203,9 @@ private:
   /// result.
   Box getBlock(const Tile &tile, OpFoldResult column, OpFoldResult count,
                OpFoldResult batch, OpFoldResult row);
+  /// The same in the part of the result that is written.
+  Box getStoredBlock(const Tile &tile, OpFoldResult column, OpFoldResult count,
+                     OpFoldResult batch, OpFoldResult row);
   /// What the epilogue reads of such a box of the result besides the result,
   /// with maps from rows and columns.
   void addOperands(const Tile &tile, const Box &inTile, const Box &inOut,
@@ -201,6 +213,31 @@ private:
                    SmallVectorImpl<AffineMap> &maps);
   /// Elements of the epilogue from those of the result and what it reads.
   Value emitEpilogue(OpBuilder &b, Value result, ValueRange operands);
+  /// Of a pack and a block of columns for `count` features from `at` on.
+  struct Product {
+    Value pack, block;   ///< Their numbers in the tile.
+    OpFoldResult ofRows; ///< The pack's in `rows`.
+    OpFoldResult at;
+    int64_t count;
+    bool isLast; ///< No features follow.
+  };
+  /// Has the product that follows, of few rows and some columns from `at` on,
+  /// read these as a stream, which goes on at `next`, or, if that is null, in
+  /// the next tile.
+  void fetchStream(const Tile &tile, OpFoldResult at, int64_t count,
+                   OpFoldResult next);
+  /// Whether products of packs fetch: their operands are more than the
+  /// first-level cache holds. Where no tiles multiply pairs, they do not.
+  bool fetchesOperands(const Tile &tile, int64_t count);
+  /// Has the product that follows fetch its share of what is read later from
+  /// beyond the second level, as the columns stay in the first and packs in the
+  /// second: the next columns, and the packs' next features.
+  void fetchOperands(const Tile &tile, const Product &product);
+  /// Has it fetch rows of a matrix of f32 or of the result that are written
+  /// next, or stores would wait for them.
+  void fetchForWrite(Value matrix);
+  /// Has the product that follows fetch `numRows` rows.
+  PrefetchOp spread(Value source, int64_t numRows);
   Value emitFewRows(const Tile &tile, int64_t mostRows, Value outTile);
   Value emitTile(const Tile &tile, Value outTile);
   /// A tile, or of the blocks of `others` and of this one each in turn, so that

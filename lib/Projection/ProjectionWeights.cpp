@@ -71,6 +71,13 @@ int64_t ProjectionTiles::getNumSteps() {
   return inPairs ? numFeatures / kFeaturesPerTile : numFeatures;
 }
 
+bool ProjectionTiles::readsWeight(const Tile &tile, bool few) {
+  bool isMultiplied = few || op.getWeightType().getElementType() == multiplied;
+  if (!op.isPacked())
+    return tile.width == tile.numColumns && isMultiplied;
+  return inPairs || (!op.isInPairs() && isMultiplied);
+}
+
 Value ProjectionTiles::getColumns(const Tile &tile, OpFoldResult column,
                                   OpFoldResult at, int64_t count, bool few) {
   AffineExpr c = b.getAffineDimExpr(0), d = b.getAffineDimExpr(1);
@@ -82,7 +89,7 @@ Value ProjectionTiles::getColumns(const Tile &tile, OpFoldResult column,
     bool isWhole = tile.width == tile.numColumns;
     OpFoldResult box[] = {k, index(tile.width)};
     Value part = slice(weight, {at, column}, box, box);
-    if (few && isWhole)
+    if (readsWeight(tile, few))
       return part;
     Value columns = empty({count, tile.numColumns}, multiplied);
     if (isWhole)
@@ -103,7 +110,7 @@ Value ProjectionTiles::getColumns(const Tile &tile, OpFoldResult column,
   }
   if (!op.isInPairs()) {
     Value part = slice(weight, {panel, at, lane}, {one, k, n}, {k, n});
-    if (few || op.getWeightType().getElementType() == multiplied)
+    if (readsWeight(tile, few))
       return part;
     return convertElements(part, empty({count, tile.numColumns}, multiplied),
                            same);

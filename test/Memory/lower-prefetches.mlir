@@ -10,7 +10,7 @@
 // CHECK-NEXT: }
 func.func @rows(%x: memref<4x100x40xf32>, %b: index, %i: index, %end: index) {
   %c0 = arith.constant 0 : index
-  attn.prefetch %x[%b, %i, %c0] dim 1 to %end : memref<4x100x40xf32>
+  attn.prefetch %x[%b, %i] to %end : memref<4x100x40xf32>
   return
 }
 
@@ -23,7 +23,7 @@ func.func @rows(%x: memref<4x100x40xf32>, %b: index, %i: index, %end: index) {
 // CHECK-NEXT: }
 func.func @for_write(%x: memref<100x32xbf16>, %i: index, %end: index) {
   %c0 = arith.constant 0 : index
-  attn.prefetch %x[%i, %c0] dim 0 to %end for_write : memref<100x32xbf16>
+  attn.prefetch %x[%i] to %end for_write : memref<100x32xbf16>
   return
 }
 
@@ -35,7 +35,7 @@ func.func @for_write(%x: memref<100x32xbf16>, %i: index, %end: index) {
 // CHECK: return
 func.func @gaps(%x: memref<100x32xf32, strided<[?, ?]>>, %i: index, %end: index) {
   %c0 = arith.constant 0 : index
-  attn.prefetch %x[%i, %c0] dim 0 to %end : memref<100x32xf32, strided<[?, ?]>>
+  attn.prefetch %x[%i] to %end : memref<100x32xf32, strided<[?, ?]>>
   return
 }
 
@@ -43,6 +43,6 @@ func.func @gaps(%x: memref<100x32xf32, strided<[?, ?]>>, %i: index, %end: index)
 
 func.func @tensor(%x: tensor<100x32xf32>, %i: index, %end: index) {
   // expected-error @below {{'attn.prefetch' op expected a memref; it must be bufferized first}}
-  attn.prefetch %x[%i, %i] dim 0 to %end : tensor<100x32xf32>
+  attn.prefetch %x[%i] to %end : tensor<100x32xf32>
   return
 }

@@ -24,7 +24,7 @@
 // CHECK:   %[[NUM_ROWS:.*]] = affine.min
 // CHECK:   %[[NEXT:.*]] = arith.addi %[[I]], %c1
 // CHECK:   %[[NEXT_ROW:.*]] = arith.muli %[[NEXT]], %c32
-// CHECK:   attn.prefetch %[[ROWS]][%[[NEXT_ROW]], %c0] dim 0 to %{{.*}} : tensor<?x24xbf16>
+// CHECK:   attn.prefetch %[[ROWS]][%[[NEXT_ROW]]] to %{{.*}} : tensor<?x24xbf16>
 // CHECK:   %[[PART:.*]] = tensor.extract_slice %[[ROWS]][%[[ROW]], 0] [%[[NUM_ROWS]], 24]
 // CHECK:   %[[PLACE:.*]] = arith.select
 // CHECK:   %[[IS_FIRST:.*]] = arith.cmpi slt, %[[PLACE]], %c1

@@ -11,8 +11,8 @@
 // output's rows and, after those that the tile sees, of keys and values. The lines
 // that the tile stores are fetched after its last block.
 // TILE-LABEL: func.func @forward(
-// TILE-COUNT-2: attn.prefetch %{{.*}} dim 2 to %{{[^ ]*}} : tensor<2x4x128x32xf32>
-// TILE: attn.prefetch %{{.*}} dim 2 to %{{[^ ]*}} for_write : tensor<2x4x128x32xf32>
+// TILE-COUNT-2: attn.prefetch %{{.*}} to %{{[^ ]*}} : tensor<2x4x128x32xf32>
+// TILE: attn.prefetch %{{.*}} to %{{[^ ]*}} for_write : tensor<2x4x128x32xf32>
 // TILE: attn.online_attention next_tile 32 ins
 
 // CHECK-LABEL: func.func @forward(
@@ -34,15 +34,15 @@
 // CHECK: %[[ROW:.*]] = arith.addi %[[NEXT]], %[[DONE]]
 // CHECK: %[[PAST:.*]] = arith.addi %[[ROW]], %[[SHARE]]
 // CHECK: %[[LAST:.*]] = arith.minsi %[[PAST]], %[[END]]
-// CHECK: attn.prefetch %[[Q]][%[[B]], %[[H]], %[[ROW]], %c0] dim 2 to %[[LAST]] : tensor<2x4x128x32xf32>
-// CHECK: attn.prefetch %[[O]][%[[B]], %[[H]], %[[ROW]], %c0] dim 2 to %[[LAST]] : tensor<2x4x128x32xf32>
-// CHECK: attn.prefetch %{{.*}} dim 0 to %{{.*}} : tensor<?x32xf32>
-// CHECK: attn.prefetch %{{.*}} dim 0 to %{{.*}} : tensor<?x32xf32>
+// CHECK: attn.prefetch %[[Q]][%[[B]], %[[H]], %[[ROW]]] to %[[LAST]] : tensor<2x4x128x32xf32>
+// CHECK: attn.prefetch %[[O]][%[[B]], %[[H]], %[[ROW]]] to %[[LAST]] : tensor<2x4x128x32xf32>
+// CHECK: attn.prefetch %{{.*}} to %{{.*}} : tensor<?x32xf32>
+// CHECK: attn.prefetch %{{.*}} to %{{.*}} : tensor<?x32xf32>
 // CHECK-NOT: attn.prefetch
 // CHECK: attn.online_attention ins
 // CHECK: scf.condition
 // CHECK: } do {
-// CHECK: attn.prefetch %[[O]][%[[B]], %[[H]], %[[I]], %c0] dim 2 to %[[NEXT]] for_write
+// CHECK: attn.prefetch %[[O]][%[[B]], %[[H]], %[[I]]] to %[[NEXT]] for_write
 
 // Queries before the softmax, output after it, keys before the product with values,
 // and values at first. Of a block that is skipped, all of them at once.
@@ -93,10 +93,10 @@ func.func @forward(%q: tensor<2x4x128x32xf32>, %k: tensor<2x4x?x32xf32>, %v: ten
 // CHECK: %[[BOTH:.*]] = arith.andi %[[EXISTS]], %[[SHORT]]
 // CHECK: arith.select %[[BOTH]], %{{.*}}, %[[I]]
 // CHECK: scf.for
-// CHECK: attn.prefetch %[[Q]][%[[B]], %[[H]], %{{.*}}, %c0] dim 2
-// CHECK: attn.prefetch %{{.*}}[%[[B]], %[[H]], %{{.*}}, %c0] dim 2
-// CHECK: attn.prefetch %[[K]][%[[B]], %[[HEAD]], %{{.*}}, %c0] dim 2
-// CHECK: attn.prefetch %[[V]][%[[B]], %[[HEAD]], %{{.*}}, %c0] dim 2
+// CHECK: attn.prefetch %[[Q]][%[[B]], %[[H]], %{{.*}}] to
+// CHECK: attn.prefetch %{{.*}}[%[[B]], %[[H]], %{{.*}}] to
+// CHECK: attn.prefetch %[[K]][%[[B]], %[[HEAD]], %{{.*}}] to
+// CHECK: attn.prefetch %[[V]][%[[B]], %[[HEAD]], %{{.*}}] to
 // CHECK: attn.online_attention ins
 func.func @backward(%q: tensor<2x4x?x32xf32>, %k: tensor<2x4x?x32xf32>, %v: tensor<2x4x?x32xf32>, %o: tensor<2x4x?x32xf32>) -> tensor<2x4x?x32xf32> {
   %r = attn.attention ins(%q, %k, %v : tensor<2x4x?x32xf32>, tensor<2x4x?x32xf32>, tensor<2x4x?x32xf32>)
@@ -124,7 +124,7 @@ func.func @one_tile(%q: tensor<2x4x32x32xf32>, %k: tensor<2x4x?x32xf32>, %v: ten
 // CHECK-LABEL: func.func @long(
 // CHECK: attn.prefetch %{{.*}} : tensor<2x4x128x32xf32>
 // CHECK: attn.prefetch %{{.*}} : tensor<2x4x128x32xf32>
-// CHECK-NOT: attn.prefetch %{{.*}} dim 2 to %{{[^ ]*}} :
+// CHECK-NOT: attn.prefetch %{{.*}} to %{{[^ ]*}} :
 // CHECK: return
 func.func @long(%q: tensor<2x4x128x32xf32>, %k: tensor<2x4x2048x32xf32>, %v: tensor<2x4x2048x32xf32>, %o: tensor<2x4x128x32xf32>) -> tensor<2x4x128x32xf32> {
   %r = attn.attention ins(%q, %k, %v : tensor<2x4x128x32xf32>, tensor<2x4x2048x32xf32>, tensor<2x4x2048x32xf32>)

@@ -99,8 +99,10 @@ Emitter::Emitter(OpBuilder &b, Location loc, const Contraction &contraction,
       inTiles(target.tiles && contraction.hasTiles()),
       vectors(b, loc, contraction,
               target.registers.getWidth(
-                  contraction.getElementType().getIntOrFloatBitWidth())),
-      tiles(b, loc, contraction) {
+                  contraction.getElementType().getIntOrFloatBitWidth()),
+              inTiles ? PrefetchShares() : contraction.shares),
+      tiles(b, loc, contraction,
+            inTiles ? contraction.shares : PrefetchShares()) {
   int64_t width = target.registers.getWidth(
       contraction.getElementType().getIntOrFloatBitWidth());
   int64_t numVectors = contraction.getNumLanes() / width;
@@ -115,8 +117,7 @@ Emitter::Emitter(OpBuilder &b, Location loc, const Contraction &contraction,
   else
     blockRows = {vectorBlock.rows};
   // Each block reads all of B, which is all that a few rows take time for.
-  if (contraction.prefetch.block &&
-      ShapedType::isDynamic(contraction.getNumRows()))
+  if (contraction.stream && ShapedType::isDynamic(contraction.getNumRows()))
     for (int64_t rows = blockRows.back() / 2; rows > 1; rows /= 2)
       blockRows.push_back(rows);
 }

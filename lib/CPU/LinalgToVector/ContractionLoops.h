@@ -10,9 +10,6 @@
 
 #include "lib/CPU/LinalgToVector/DelayedStore.h"
 #include "lib/CPU/LinalgToVector/LinalgToVector.h"
-#include "lib/CPU/LinalgToVector/RowPrefetch.h"
-#include "lib/CPU/LinalgToVector/RowStreams.h"
-#include "lib/CPU/LinalgToVector/TileStreams.h"
 #include "lib/Memory/PrefetchShares.h"
 
 #include "mlir/Dialect/Linalg/IR/LinalgInterfaces.h"
@@ -36,14 +33,17 @@ struct Contraction {
   linalg::LinalgOp producer;
   /// In tiles: whether C is zero before, whatever it holds; or null.
   Value isZero;
-  /// For rows of B.
-  RowPrefetch prefetch;
-  /// Of products in vectors of one contracted dimension.
-  SmallVector<LaterRows, 2> laterRows;
+  PrefetchShares shares;
+  /// What is read after B, in its form, and B itself, if it is a stream from
+  /// memory; or null.
+  TypedValue<MemRefType> next{}, stream{};
+  /// Rows of C, and steps of all contracted dimensions, at most; 0: any number.
+  int64_t mostRows = 0, mostSteps = 0;
+  /// Whether the loop around multiplies others of A by the same B, and both
+  /// together are more than the first-level cache holds.
+  bool readsAOnce = false;
   /// Of products in tiles.
-  TileStreams streams;
-  PrefetchShares shares; ///< The same.
-  DelayedStore store;    ///< The same.
+  DelayedStore store;
 
   bool hasPairs() const { return inPairs || widensPairs; }
   int64_t getNumRows() const { return c.getType().getDimSize(0); }

@@ -85,7 +85,9 @@ static bool isPartOf(Value part, Value c) {
           view.getMixedStrides() == whole.getMixedStrides());
 }
 
-linalg::LinalgOp attn::findStore(linalg::LinalgOp op, Value c) {
+/// The operation that stores the elements of the product `op` in `c`, in whole
+/// rows: the next one that touches memory. Null if there is none.
+static linalg::LinalgOp findStore(linalg::LinalgOp op, Value c) {
   Operation *next = op->getNextNode();
   while (next && touchesNoMemory(next))
     next = next->getNextNode();

@@ -39,10 +39,6 @@ struct DelayedStore {
   void emitInsteadOfSteps(OpBuilder &b, Location loc) const;
 };
 
-/// The operation that stores the elements of the product `op` in `c`, in whole
-/// rows: the next one that touches memory. Null if there is none.
-linalg::LinalgOp findStore(linalg::LinalgOp op, Value c);
-
 /// Delays the store of `op`, which multiplies `rows` rows in tiles in
 /// `numSteps` steps, if it is in a loop that does nothing but this and filling
 /// C by `producer`, which may be null. Nothing is delayed if not, nor if the

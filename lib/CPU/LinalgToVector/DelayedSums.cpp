@@ -112,7 +112,7 @@ bool PackLoop::areSumsAlone() {
   if (!sums.getDefiningOp<memref::AllocOp>() || sums == out)
     return false;
   auto isHarmless = [&](Operation *op) {
-    return isOwn(op) || op == packs || isa<memref::PrefetchOp>(op) ||
+    return isOwn(op) || op == packs ||
            (touchesNoMemory(op) &&
             !isa<memref::ExtractAlignedPointerAsIndexOp>(op)) ||
            llvm::none_of(op->getOperands(), [&](Value operand) {

@@ -14,10 +14,6 @@
 
 namespace mlir::attn {
 
-struct LaterRows;
-struct RowPrefetch;
-struct TileStreams;
-
 /// A buffer for every thread, allocated outside of the loops over tiles around
 /// the insertion point.
 Value allocateForThread(OpBuilder &b, Location loc, MemRefType type);
@@ -38,13 +34,14 @@ struct ContractionTarget {
 /// Replaces C[m,n] += A[m,k...] * B[k...,n] on buffers, with a static number of
 /// contiguous n, by loops that keep a block of C in registers, as well as the
 /// elementwise operation before it that C comes from, if there is one that fits
-/// there. Fails, having changed nothing and remarked why, on contractions of
-/// another form; without a remark on other operations.
+/// there. What `attn.prefetch`es before it fetch with `spread` or `stream`,
+/// they fetch. Fails, having changed nothing and remarked why, on contractions
+/// of another form; without a remark on other operations.
 LogicalResult vectorizeContraction(RewriterBase &rewriter, linalg::LinalgOp op,
-                                   const ContractionTarget &target,
-                                   const RowPrefetch &prefetch,
-                                   const TileStreams &streams,
-                                   ArrayRef<LaterRows> laterRows);
+                                   const ContractionTarget &target);
+
+/// The size of a dimension of a buffer, at most; 0: any.
+int64_t getMost(Value buffer, int64_t dim);
 
 /// Whether the body is c + a * b, of numbers that may be converted first.
 bool multipliesAndAdds(linalg::LinalgOp op);
@@ -60,8 +57,7 @@ LogicalResult vectorizeConvolution(RewriterBase &rewriter, linalg::LinalgOp op,
 /// k. The operation must be a sum of products, of f32 or, where the target
 /// multiplies them, of i8 in i32. Fails, having changed nothing, on others.
 LogicalResult vectorizeDots(RewriterBase &rewriter, linalg::LinalgOp op,
-                            const ContractionTarget &target,
-                            const RowPrefetch &prefetch);
+                            const ContractionTarget &target);
 
 /// Whether `op`, a sum of products, has that form.
 bool isDots(linalg::LinalgOp op, const ContractionTarget &target);

@@ -18,10 +18,22 @@ using namespace mlir;
 using namespace mlir::attn;
 
 TileBlocks::TileBlocks(OpBuilder &b, Location loc,
-                       const Contraction &contraction)
-    : b(b), loc(loc), contraction(contraction), shares(contraction.shares) {
+                       const Contraction &contraction,
+                       const PrefetchShares &ofContraction)
+    : b(b), loc(loc), contraction(contraction), shares(ofContraction) {
   if (shares.empty())
     return;
+  auto blockOf = [](int64_t size) {
+    return int64_t(llvm::divideCeil(size, 2 * kSize));
+  };
+  if (shares.getNumLines() > 0 && contraction.mostRows > 0 &&
+      contraction.mostSteps > 0) {
+    shares.cut(b, loc,
+               constant(blockOf(contraction.mostRows) *
+                        blockOf(contraction.getNumLanes()) *
+                        contraction.mostSteps / kSize));
+    return;
+  }
   Value count = getBlock(b.createOrFold<memref::DimOp>(loc, contraction.c, 0));
   count = multiply(count, getBlock(constant(contraction.getNumLanes())));
   for (unsigned depth = 0; depth < contraction.getNumContracted(); ++depth)
@@ -123,7 +135,6 @@ void TileBlocks::emit(Value row, Value column, int64_t rowTiles,
     rows.push_back(add(row, i * kSize));
   for (int64_t i = 0; i < columnTiles; ++i)
     columns.push_back(add(column, i * kSize));
-  emitPrefetch(row, column, rowTiles * kSize, columnTiles * kSize);
   acc = emitStart(rows, columns);
   emitSteps(rows, columns, {}, acc);
   for (auto [i, tile] : llvm::enumerate(acc))
@@ -155,29 +166,6 @@ SmallVector<Value> TileBlocks::emitStart(ValueRange rows, ValueRange columns) {
   b.setInsertionPointToStart(either.elseBlock());
   scf::YieldOp::create(b, loc, emit(/*isZero=*/false));
   return either.getResults();
-}
-
-/// The share of a block of C in what is fetched during all of them.
-void TileBlocks::emitPrefetch(Value row, Value column, int64_t numRows,
-                              int64_t numColumns) {
-  const RowPrefetch &prefetch = contraction.prefetch;
-  if (!prefetch.matrix || prefetch.matrix.getType().getRank() != 2 ||
-      prefetch.matrix.getType().isDynamicDim(1))
-    return;
-  auto scale = [&](Value value, int64_t from, int64_t to) {
-    value = b.createOrFold<arith::MulIOp>(loc, value, constant(to));
-    return b.createOrFold<arith::DivUIOp>(loc, value, constant(from));
-  };
-  // Scores have a row for each one of the values.
-  int64_t rowsOfC = contraction.getNumRows();
-  if (!ShapedType::isDynamic(rowsOfC)) {
-    row = scale(row, rowsOfC, prefetch.numRows);
-    numRows = numRows * prefetch.numRows / rowsOfC;
-  }
-  int64_t lanes = contraction.getNumLanes(),
-          length = prefetch.matrix.getType().getDimSize(1);
-  prefetch.emitRows(b, loc, row, numRows, scale(column, lanes, length),
-                    numColumns * length / lanes);
 }
 
 void TileBlocks::emitSteps(ValueRange rows, ValueRange columns,
@@ -214,13 +202,12 @@ void TileBlocks::emitStep(ValueRange rows, ValueRange columns, ValueRange k,
   };
   SmallVector<Value> kOfA(k);
   kOfA.back() = twice(k.back());
-  contraction.streams.emitStep(b, loc, k.front());
   contraction.store.emitStep(b, loc, k.front());
   emitShare(rows.front(), columns.front(), k);
   auto loadRow = [&](Value row) {
     SmallVector<Value> at = getIndices(contraction.mapOfA, row, Value(), kOfA);
-    return contraction.streams.readsAOnce ? loadOnce(contraction.a, at)
-                                          : load(contraction.a, at);
+    return contraction.readsAOnce ? loadOnce(contraction.a, at)
+                                  : load(contraction.a, at);
   };
   SmallVector<Value> tilesOfA, tilesOfB;
   kOfA.emplace_back();

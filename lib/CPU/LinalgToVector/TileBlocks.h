@@ -19,7 +19,8 @@ public:
   /// Rows and columns of a tile, and pairs in its rows.
   static constexpr int64_t kSize = 16;
 
-  TileBlocks(OpBuilder &b, Location loc, const Contraction &contraction);
+  TileBlocks(OpBuilder &b, Location loc, const Contraction &contraction,
+             const PrefetchShares &shares);
 
   /// Computes the block of C at `row` and `column` of `rowTiles` by
   /// `columnTiles` tiles. At most 2 by 2: with
@@ -41,8 +42,6 @@ private:
   /// what the first-level cache has there.
   Value loadOnce(TypedValue<MemRefType> from, ValueRange indices);
   SmallVector<Value> emitStart(ValueRange rows, ValueRange columns);
-  void emitPrefetch(Value row, Value column, int64_t numRows,
-                    int64_t numColumns);
   /// acc[m,n] += A[m,k...] * B[k...,n] for all k, of which `outer` are fixed.
   void emitSteps(ValueRange rows, ValueRange columns, ValueRange outer,
                  SmallVector<Value> &acc);

@@ -10,6 +10,7 @@
 #include "lib/CPU/LinalgToVector/RowSlices.h"
 #include "lib/CPU/LinalgToVector/SplitBF16.h"
 #include "lib/CPU/LinalgToVector/WidenLanes.h"
+#include "lib/Plan/CacheLine.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -59,13 +60,12 @@ void VectorBlocks::emit(Value row, Value column, int64_t numRows,
                   !contraction.hasPairs() && numVectors % 2 == 0;
   if (splitsColumns)
     reorderColumns(acc, numRows, splitLanes);
-  sharePrefetch(row, column, numRows, numVectors);
-  shareLaterRows(row, column, numRows, numVectors);
+  cutShares(row, column, numRows, numVectors);
   SmallVector<Value> rowsOfA = rows;
   if (contraction.hasRowsApart() && numRows > 1)
     rowsOfA = llvm::map_to_vector(
         rows, [&](Value row) { return hideRelation(b, loc, row); });
-  if (readsStreams())
+  if (contraction.stream)
     emitInStreams(rowsOfA, columns, acc);
   else
     emitAllSteps(rowsOfA, columns, {}, acc);
@@ -140,8 +140,8 @@ void VectorBlocks::emitSteps(ValueRange rows, ValueRange columns,
     // The more steps at once, the earlier LLVM moves loads of scalars, which
     // then spill; one alone has too much of the loop's own.
     int64_t stride = numStreams > 1 ? 1 : 2;
-    if (!laterShares.empty())
-      first = emitFetchingSteps(rows, columns, first, end, stride, acc);
+    if (stepsPerShare > stride)
+      first = emitStepsOfShares(rows, columns, first, end, stride, acc);
     int64_t rest = (end - first) % stride;
     emitInnerLoop(rows, columns, outer, constant(first), constant(end - rest),
                   stride, acc);
@@ -180,10 +180,12 @@ void VectorBlocks::emitInnerLoop(ValueRange rows, ValueRange columns,
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   acc = llvm::to_vector_of<Value>(loop.getRegionIterArgs());
-  emitPrefetch(rows, loop.getInductionVar(), stride);
+  SmallVector<Value> k(outer);
+  k.push_back(loop.getInductionVar());
+  if (stepsPerShare == stride)
+    emitShare(k);
   for (int64_t i = 0; i < stride; ++i) {
-    SmallVector<Value> k(outer);
-    k.push_back(add(loop.getInductionVar(), i));
+    k.back() = add(loop.getInductionVar(), i);
     // Loop strength reduction gives each vector of a row an address with an
     // index, of which f16 costs more: its conversion reads from memory.
     if (contraction.b.getType().getElementType().isF16())
@@ -230,8 +232,7 @@ void VectorBlocks::emitStep(ValueRange rows, ValueRange columns, ValueRange k,
         getIndices(contraction.mapOfB, /*row=*/{}, times(column, factor), k);
     int64_t bytes =
         int64_t(i) * factor * width * typeOfB.getIntOrFloatBitWidth() / 8;
-    if (bytes % 64 == 0 && contraction.prefetch.own == contraction.b &&
-        shareOfStep == 0)
+    if (bytes % kCacheLineBytes == 0 && contraction.stream)
       fetchRow(k, column);
     if (contraction.widensPairs) {
       auto [even, odd] = loadSplit(b, loc, contraction.b, indices, width);
@@ -258,15 +259,6 @@ void VectorBlocks::emitStep(ValueRange rows, ValueRange columns, ValueRange k,
     emitDots(term, lanes, acc);
   if (contraction.widensPairs)
     emitProducts(oddScalars, oddLanes, acc);
-}
-
-Value VectorBlocks::joinSteps(ValueRange k) {
-  Value row = k.front();
-  for (auto [i, inner] : llvm::enumerate(k.drop_front())) {
-    int64_t size = contraction.b.getType().getDimSize(i + 1);
-    row = b.createOrFold<arith::AddIOp>(loc, times(row, size), inner);
-  }
-  return row;
 }
 
 void VectorBlocks::emitDots(ArrayRef<Value> pairs, ArrayRef<Value> lanes,

@@ -17,8 +17,9 @@ namespace mlir::attn {
 class VectorBlocks {
 public:
   VectorBlocks(OpBuilder &b, Location loc, const Contraction &contraction,
-               int64_t width)
-      : b(b), loc(loc), contraction(contraction), width(width) {}
+               int64_t width, const PrefetchShares &shares)
+      : b(b), loc(loc), contraction(contraction), width(width), shares(shares) {
+  }
 
   /// Computes the block of C at `row` and `column` of `numRows` rows of
   /// `numVectors` registers each, and its producer.
@@ -48,13 +49,11 @@ private:
   void emitInnerLoop(ValueRange rows, ValueRange columns, ValueRange outer,
                      Value first, Value end, int64_t stride,
                      SmallVector<Value> &acc);
-  /// The same for steps from `first` on as far as they are whole lines of what
-  /// is read later, which they fetch; returns the first of the others.
-  int64_t emitFetchingSteps(ValueRange rows, ValueRange columns, int64_t first,
+  /// The same for steps from `first` on as far as they are those of whole
+  /// shares, which they fetch; returns the first of the others.
+  int64_t emitStepsOfShares(ValueRange rows, ValueRange columns, int64_t first,
                             int64_t end, int64_t stride,
                             SmallVector<Value> &acc);
-  /// Whether B is all that comes from memory, and known to be read once.
-  bool readsStreams() const;
   /// acc[m,n] += A[m,k...] * B[k...,n] for all k, with B read as streams.
   void emitInStreams(ValueRange rows, ValueRange columns,
                      SmallVector<Value> &acc);
@@ -65,24 +64,13 @@ private:
   /// acc[m,n] += A[m,k...] * B[k...,n] for one k.
   void emitStep(ValueRange rows, ValueRange columns, ValueRange k,
                 MutableArrayRef<Value> acc);
-  /// The row of B, of all its contracted dimensions, at the steps `k`.
-  Value joinSteps(ValueRange k);
-  /// Divides what is fetched among the blocks of C, of which this one is at
-  /// `row` and `column`, if each would fetch all of it.
-  void sharePrefetch(Value row, Value column, int64_t numRows,
-                     int64_t numVectors);
-  /// Divides what is read later among the blocks of C, in the same way.
-  void shareLaterRows(Value row, Value column, int64_t numRows,
-                      int64_t numVectors);
-  /// How many blocks of C there are, all of a static number of rows, and the
-  /// number of the one at `row` and `column`.
-  std::pair<int64_t, Value> countBlocks(Value row, Value column,
-                                        int64_t numRows, int64_t numVectors);
-  /// Fetches what is to be fetched for the row of B at the steps `k`.
+  /// Divides what is fetched among the steps of blocks of C of this size, of
+  /// which the next one is at `row` and `column`.
+  void cutShares(Value row, Value column, int64_t numRows, int64_t numVectors);
+  /// Fetches the share of the steps from `k` on.
+  void emitShare(ValueRange k);
+  /// Fetches what comes after the row of B at the steps `k` in its stream.
   void fetchRow(ValueRange k, Value column);
-  /// Fetches what a block should while it computes `numSteps` steps from `k`
-  /// on.
-  void emitPrefetch(ValueRange rows, Value k, int64_t numSteps);
   void emitDots(ArrayRef<Value> pairs, ArrayRef<Value> lanes,
                 MutableArrayRef<Value> acc);
   void emitProducts(ArrayRef<Value> scalars, ArrayRef<Value> lanes,
@@ -99,22 +87,12 @@ private:
   /// Parts of the outermost contracted dimension that are run through at once.
   int64_t numStreams = 1;
   /// What is fetched for each row of B, the row so many outermost steps further
-  /// on; or null, for what `prefetch` says.
+  /// on.
   TypedValue<MemRefType> fetched;
   int64_t stepsAhead = 0;
-  /// Elements of rows like those of B that a block fetches in each step, and
-  /// the first of its rows. Of 0, it fetches all columns that it reads in the
-  /// step.
-  int64_t shareOfStep = 0;
-  Value firstOfShare;
-  /// Of what is read later, what a block fetches: elements in each step, and
-  /// the row from which on.
-  struct LaterShare {
-    RowPrefetch prefetch;
-    Value first;
-    int64_t elementsPerStep;
-  };
-  SmallVector<LaterShare, 2> laterShares;
+  PrefetchShares shares;
+  int64_t stepsPerShare = 0; ///< 0: nothing is fetched in shares.
+  Value firstShare;          ///< The number of a block's first.
 };
 
 /// Whether what `op` computes is the same in every row, and reads nothing that

@@ -17,6 +17,7 @@
 #include "lib/Plan/CacheModel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -25,15 +26,8 @@ static constexpr int64_t mostStreams = 2;
 /// Vectors of sums that leave registers for everything else.
 static constexpr int64_t mostSums = 16;
 
-bool VectorBlocks::readsStreams() const {
-  MemRefType type = contraction.b.getType();
-  return contraction.prefetch.block && shareOfStep == 0 &&
-         type.hasStaticShape() && type.getNumElements() > 0;
-}
-
 void VectorBlocks::emitInStreams(ValueRange rows, ValueRange columns,
                                  SmallVector<Value> &acc) {
-  const RowPrefetch &prefetch = contraction.prefetch;
   int64_t steps = getNumSteps(0);
   numStreams = steps % mostStreams == 0 ? mostStreams : 1;
   steps /= numStreams;
@@ -43,7 +37,7 @@ void VectorBlocks::emitInStreams(ValueRange rows, ValueRange columns,
     acc.append((numStreams - 1) * numVectors,
                arith::ConstantOp::create(b, loc,
                                          b.getZeroAttr(acc.front().getType())));
-  fetched = prefetch.matrix;
+  fetched = contraction.next;
   stepsAhead = 0;
   if (rows.size() == 1) {
     MemRefType type = contraction.b.getType();
@@ -54,10 +48,10 @@ void VectorBlocks::emitInStreams(ValueRange rows, ValueRange columns,
     int64_t bytesAhead = model.getBytesUnderWay() / 8;
     int64_t ahead = std::clamp<int64_t>(bytesAhead / bytes, 1, steps);
     // The end of a stream has the next block's beginning fetched.
-    fetched = prefetch.block;
+    fetched = contraction.stream;
     stepsAhead = ahead;
     emitSteps(rows, columns, {}, 0, steps - ahead, acc);
-    fetched = prefetch.matrix;
+    fetched = contraction.next;
     stepsAhead = ahead - steps;
     emitSteps(rows, columns, {}, steps - ahead, steps, acc);
   } else {
@@ -86,10 +80,13 @@ void VectorBlocks::emitStreams(ValueRange rows, ValueRange columns,
 }
 
 void VectorBlocks::fetchRow(ValueRange k, Value column) {
-  RowPrefetch prefetch = contraction.prefetch;
-  if (fetched)
-    prefetch.matrix = fetched;
   SmallVector<Value> later(k);
   later[0] = add(later[0], stepsAhead);
-  prefetch.emit(b, loc, joinSteps(later), column);
+  SmallVector<Value> at =
+      getIndices(contraction.mapOfB, /*row=*/{}, column, later);
+  if (contraction.hasPairs())
+    at.push_back(constant(0));
+  // To the second level: the first has few lines under way at a time.
+  memref::PrefetchOp::create(b, loc, fetched, at, /*isWrite=*/false,
+                             /*localityHint=*/2, /*isDataCache=*/true);
 }

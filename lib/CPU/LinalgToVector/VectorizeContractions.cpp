@@ -10,11 +10,11 @@
 #include "lib/CPU/LinalgToVector/DelayedSums.h"
 #include "lib/CPU/LinalgToVector/LinalgToVector.h"
 #include "lib/CPU/LinalgToVector/MatchContraction.h"
-#include "lib/CPU/LinalgToVector/RowPrefetch.h"
 #include "lib/CPU/LinalgToVector/RowSlices.h"
 #include "lib/CPU/LinalgToVector/TileBlocks.h"
 #include "lib/CPU/LinalgToVector/WidenLanes.h"
 #include "lib/CPU/Passes.h"
+#include "lib/Memory/LaterIteration.h"
 
 #include "mlir/Dialect/AMX/AMXDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -30,6 +30,7 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Interfaces/ValueBoundsOpInterface.h"
 
 namespace mlir::attn {
 #define GEN_PASS_DEF_VECTORIZECONTRACTIONS
@@ -38,6 +39,13 @@ namespace mlir::attn {
 
 using namespace mlir;
 using namespace mlir::attn;
+
+int64_t attn::getMost(Value buffer, int64_t dim) {
+  FailureOr<int64_t> most = ValueBoundsConstraintSet::computeConstantBound(
+      presburger::BoundType::UB, {buffer, dim}, /*stopCondition=*/nullptr,
+      /*closedUB=*/true);
+  return succeeded(most) ? *most : 0;
+}
 
 static bool isContraction(linalg::LinalgOp op) {
   if (!op.hasPureBufferSemantics() || op.getNumParallelLoops() != 2 ||
@@ -95,13 +103,43 @@ static linalg::LinalgOp findProducer(linalg::LinalgOp op, Value c) {
   return producer;
 }
 
-/// Joins the pairs of the operands, of which B may be what is fetched.
-static void joinOperands(OpBuilder &b, Location loc, Contraction &contraction,
-                         bool fetchesB) {
+static void joinOperands(OpBuilder &b, Location loc, Contraction &contraction) {
   contraction.a = joinPairs(b, loc, contraction.a);
   contraction.b = joinPairs(b, loc, contraction.b);
-  if (fetchesB)
-    contraction.prefetch.own = contraction.b;
+}
+
+/// Sets what is fetched meanwhile.
+static void findPrefetches(linalg::LinalgOp op, Contraction &contraction) {
+  contraction.shares = PrefetchShares(op);
+  if (auto next = dyn_cast_if_present<TypedValue<MemRefType>>(
+          contraction.shares.getStream());
+      next && next.getType().getShape() == contraction.b.getType().getShape()) {
+    contraction.next = next;
+    contraction.stream = contraction.b;
+  }
+  contraction.mostRows = getMost(contraction.c, 0);
+  contraction.mostSteps = 1;
+  for (unsigned i = 0; i < contraction.getNumContracted(); ++i)
+    contraction.mostSteps *=
+        getMost(contraction.b, *contraction.mapOfB.getResultPosition(
+                                   getAffineDimExpr(i + 2, op.getContext())));
+}
+
+/// Whether the loop around multiplies others of A by the same B, and both
+/// together are more than the first-level cache holds.
+static bool readsAOnce(linalg::LinalgOp op, const Contraction &contraction) {
+  auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
+  if (!loop || contraction.getNumLanes() > 2 * TileBlocks::kSize)
+    return false;
+  int64_t bytes = 0;
+  for (MemRefType type : {contraction.a.getType(), contraction.b.getType()}) {
+    if (!type.hasStaticShape())
+      return false;
+    bytes += type.getNumElements() * type.getElementTypeBitWidth() / 8;
+  }
+  return bytes > getTarget(op).getL1Bytes() &&
+         dependsOn(contraction.a, loop.getInductionVar()) &&
+         !dependsOn(contraction.b, loop.getInductionVar());
 }
 
 /// Whether `op` fills a buffer with zeros.
@@ -146,26 +184,20 @@ static linalg::LinalgOp findZeros(scf::IfOp choice, Value c) {
 
 LogicalResult attn::vectorizeContraction(RewriterBase &rewriter,
                                          linalg::LinalgOp op,
-                                         const ContractionTarget &target,
-                                         const RowPrefetch &prefetch,
-                                         const TileStreams &streams,
-                                         ArrayRef<LaterRows> laterRows) {
+                                         const ContractionTarget &target) {
   if (!isContraction(op))
     return failure();
-  if (multipliesAndAdds(op) &&
-      succeeded(vectorizeDots(rewriter, op, target, prefetch)))
+  if (multipliesAndAdds(op) && succeeded(vectorizeDots(rewriter, op, target)))
     return success();
   Contraction contraction;
   if (StringRef reason = matchContraction(op, target, contraction);
       !reason.empty())
     return op.emitRemark("not computed in vector registers: ") << reason;
   contraction.producer = findProducer(op, contraction.c);
-  contraction.prefetch = prefetch;
-  contraction.streams = streams;
-  contraction.laterRows.assign(laterRows.begin(), laterRows.end());
+  findPrefetches(op, contraction);
   linalg::LinalgOp zeros;
   if (target.tiles && contraction.hasTiles()) {
-    contraction.shares = PrefetchShares(op, contraction.producer);
+    contraction.readsAOnce = readsAOnce(op, contraction);
     auto choice = dyn_cast_or_null<scf::IfOp>(contraction.shares.getPrevious());
     // Rows that fill no tile are added to what is in memory.
     if (int64_t rows = contraction.getNumRows(); !contraction.producer &&
@@ -175,9 +207,13 @@ LogicalResult attn::vectorizeContraction(RewriterBase &rewriter,
     if (zeros)
       contraction.isZero = choice.getCondition();
     contraction.store = delayStoreOfTiles(rewriter, op, contraction);
+  } else if (!contraction.shares.empty() &&
+             (contraction.mostRows == 0 || contraction.mostSteps == 0 ||
+              contraction.shares.getNumLines() == 0)) {
+    // Steps in vectors are too short for loops over what they fetch.
+    contraction.shares = {};
   }
   rewriter.setInsertionPoint(op);
-  bool fetchesB = prefetch.matrix && prefetch.matrix.getType().getRank() == 3;
   if (contraction.hasPairs() && !hasKnownPairs(contraction.b)) {
     // Only the caller of a kernel knows how an argument lies.
     auto [holds, known] = assumePairs(rewriter, contraction.b);
@@ -198,14 +234,14 @@ LogicalResult attn::vectorizeContraction(RewriterBase &rewriter,
     if (failed(linalg::linalgOpToLoops(rewriter, op)))
       return op.emitError("is not computed by loops");
     rewriter.setInsertionPoint(either.thenYield());
-    joinOperands(rewriter, op.getLoc(), contraction, fetchesB);
+    joinOperands(rewriter, op.getLoc(), contraction);
     emitContractionLoops(rewriter, op.getLoc(), contraction, target);
     contraction.shares.erase();
     rewriter.eraseOp(op);
     return success();
   }
   if (contraction.hasPairs()) {
-    joinOperands(rewriter, op.getLoc(), contraction, fetchesB);
+    joinOperands(rewriter, op.getLoc(), contraction);
     // Tiles are not computed with otherwise.
     if (target.tiles && contraction.hasTiles() && contraction.producer &&
         !fillsWithZero(contraction.producer))
@@ -240,19 +276,8 @@ struct VectorizeContractions
     for (linalg::LinalgOp op : ops)
       if (failed(vectorizeConvolution(rewriter, op, target.registers)))
         contractions.push_back(op);
-    auto prefetches = emitRowPrefetches(rewriter, contractions);
-    llvm::DenseMap<Operation *, TileStreams> streams;
-    if (target.tiles)
-      streams = emitTileStreams(rewriter, contractions);
-    auto rowStreams = emitRowStreams(rewriter, contractions);
-    for (linalg::LinalgOp op : contractions) {
-      // What is fetched in shares is not fetched by each product as well.
-      SmallVector<LaterRows, 2> laterRows = rowStreams.lookup(op);
-      (void)vectorizeContraction(rewriter, op, target,
-                                 laterRows.empty() ? prefetches.lookup(op)
-                                                   : RowPrefetch(),
-                                 streams.lookup(op), laterRows);
-    }
+    for (linalg::LinalgOp op : contractions)
+      (void)vectorizeContraction(rewriter, op, target);
     if (target.tiles)
       delaySums(rewriter, getOperation());
   }

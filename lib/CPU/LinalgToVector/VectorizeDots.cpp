@@ -18,10 +18,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/CPU/LinalgToVector/LinalgToVector.h"
-#include "lib/CPU/LinalgToVector/RowPrefetch.h"
 #include "lib/CPU/LinalgToVector/RowSlices.h"
 #include "lib/CPU/LinalgToVector/SplitBF16.h"
 #include "lib/CPU/LinalgToVector/WidenLanes.h"
+#include "lib/Memory/PrefetchShares.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -39,16 +39,17 @@ namespace {
 
 class DotLoops {
 public:
-  DotLoops(OpBuilder &b, linalg::LinalgOp op, int64_t width,
-           const RowPrefetch &prefetch)
+  DotLoops(OpBuilder &b, linalg::LinalgOp op, int64_t width)
       : b(b), loc(op.getLoc()), a(op.getDpsInputOperand(0)->get()),
         rhs(op.getDpsInputOperand(1)->get()), c(op.getDpsInitOperand(0)->get()),
         type(cast<MemRefType>(c.getType()).getElementType()), width(width),
         numColumns(cast<MemRefType>(c.getType()).getDimSize(1)),
         paddedColumns(llvm::PowerOf2Ceil(numColumns)),
         length(cast<MemRefType>(rhs.getType()).getDimSize(1)),
-        prefetch(prefetch), ofIntegers(type.isInteger()),
+        mostRows(getMost(c, 0)), ofIntegers(type.isInteger()),
         depth(ofIntegers ? 4 * width : width) {
+    if (mostRows > 0)
+      shares = PrefetchShares(op);
     if (ofIntegers)
       return;
     Type typeOfA = cast<MemRefType>(a.getType()).getElementType();
@@ -70,6 +71,7 @@ public:
     emitLoop(index(0), whole, rowsPerBlock);
     if (rowsPerBlock > 1)
       emitLoop(whole, numRows, 1);
+    shares.erase();
   }
 
 private:
@@ -101,6 +103,9 @@ private:
   }
 
   void emitLoop(Value lower, Value upper, int64_t numRows) {
+    shares.cut(b, loc,
+               index(int64_t(llvm::divideCeil(mostRows, numRows)) *
+                     (length / stepSize())));
     auto loop = scf::ForOp::create(b, loc, lower, upper, index(numRows));
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
@@ -116,7 +121,7 @@ private:
         b, loc, b.getZeroAttr(VectorType::get(width, type)));
     SmallVector<Value> zeros(rows.size() * numColumns, zero);
     auto loop = scf::ForOp::create(b, loc, index(0), index(length),
-                                   index(vectorsPerStep * depth), zeros);
+                                   index(stepSize()), zeros);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     Value k = loop.getInductionVar();
@@ -126,8 +131,7 @@ private:
       for (Value row : rows)
         ofA.push_back(loadVectors(row, add(k, first * depth)));
       if (first == 0)
-        for (Value row : rows)
-          prefetch.emit(b, loc, row, k);
+        emitShare(rows, k);
       for (size_t i = 0; i < ofA.front().size(); ++i)
         for (int64_t column = 0; column < numColumns; ++column) {
           Value y = load(rhs, index(column), add(k, (first + i) * depth));
@@ -140,6 +144,18 @@ private:
     scf::YieldOp::create(b, loc, sums);
     return loop.getResults();
   }
+
+  /// Fetches the share of the step of a block of rows at `k`.
+  void emitShare(ArrayRef<Value> rows, Value k) {
+    Value block = arith::DivUIOp::create(b, loc, rows.front(),
+                                         index(int64_t(rows.size()))),
+          step = arith::DivUIOp::create(b, loc, k, index(stepSize())),
+          first =
+              arith::MulIOp::create(b, loc, block, index(length / stepSize()));
+    shares.emit(b, loc, arith::AddIOp::create(b, loc, first, step));
+  }
+  /// Elements of a row that a step multiplies.
+  int64_t stepSize() const { return vectorsPerStep * depth; }
 
   Value multiplyAndAdd(Value x, Value y, Value sum) {
     if (!ofIntegers)
@@ -266,7 +282,8 @@ private:
   Type type;
   int64_t width;
   int64_t numColumns, paddedColumns, length;
-  const RowPrefetch &prefetch;
+  int64_t mostRows; ///< 0: any number.
+  PrefetchShares shares;
   bool ofIntegers;
   int64_t depth;              ///< Elements of a row in a vector.
   Value excess;               ///< In the sums of integers.
@@ -313,12 +330,11 @@ bool attn::isDots(linalg::LinalgOp op, const ContractionTarget &target) {
 }
 
 LogicalResult attn::vectorizeDots(RewriterBase &rewriter, linalg::LinalgOp op,
-                                  const ContractionTarget &target,
-                                  const RowPrefetch &prefetch) {
+                                  const ContractionTarget &target) {
   if (!isDots(op, target))
     return failure();
   rewriter.setInsertionPoint(op);
-  DotLoops(rewriter, op, target.registers.getWidth(32), prefetch).emit();
+  DotLoops(rewriter, op, target.registers.getWidth(32)).emit();
   rewriter.eraseOp(op);
   return success();
 }

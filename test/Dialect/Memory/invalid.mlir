@@ -41,31 +41,39 @@ func.func @pack(%first: index, %count: index) {
 // -----
 
 func.func @columns(%x: tensor<8x?xf32>, %i: index) {
-  // expected-error @below {{'attn.prefetch' op operand 'source': expected rows of a static number of integers or floats, got 'tensor<8x?xf32>'}}
-  attn.prefetch %x[%i, %i] dim 0 to %i : tensor<8x?xf32>
+  // expected-error @below {{'attn.prefetch' op operand 'source': expected rows of static sizes, got 'tensor<8x?xf32>'}}
+  attn.prefetch %x[%i] to %i : tensor<8x?xf32>
   return
 }
 
 // -----
 
 func.func @elements(%x: tensor<8x8xindex>, %i: index) {
-  // expected-error @below {{'attn.prefetch' op operand 'source': expected rows of a static number of integers or floats, got 'tensor<8x8xindex>'}}
-  attn.prefetch %x[%i, %i] dim 0 to %i : tensor<8x8xindex>
+  // expected-error @below {{'attn.prefetch' op operand 'source': expected rows of integers or floats, got 'tensor<8x8xindex>'}}
+  attn.prefetch %x[%i] to %i : tensor<8x8xindex>
   return
 }
 
 // -----
 
-func.func @indices(%x: tensor<8x8xf32>, %i: index) {
-  // expected-error @below {{'attn.prefetch' op expected 2 operands 'indices', got 1}}
-  attn.prefetch %x[%i] dim 0 to %i : tensor<8x8xf32>
+func.func @indices(%x: tensor<8x8x8xf32>, %i: index) {
+  // expected-error @below {{'attn.prefetch' op expected 1 to 2 operands 'indices', got 3}}
+  attn.prefetch %x[%i, %i, %i] to %i : tensor<8x8x8xf32>
   return
 }
 
 // -----
 
-func.func @dim(%x: tensor<8x8xf32>, %i: index) {
-  // expected-error @below {{'attn.prefetch' op attribute 'dim': expected a dimension before the last of 2, got 1}}
-  attn.prefetch %x[%i, %i] dim 1 to %i : tensor<8x8xf32>
+func.func @shares(%x: tensor<8x8xf32>, %i: index) {
+  // expected-error @below {{'attn.prefetch' op attribute 'num_shares': expected 1 or more, got 0}}
+  attn.prefetch %x[%i] to %i spread share(%i of 0) : tensor<8x8xf32>
+  return
+}
+
+// -----
+
+func.func @stream(%x: tensor<8x8xf32>, %i: index) {
+  // expected-error @below {{'attn.prefetch' op attribute 'stream': expected it alone, got 'spread' as well}}
+  attn.prefetch %x[%i] to %i spread stream : tensor<8x8xf32>
   return
 }

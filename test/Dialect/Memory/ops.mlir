@@ -11,9 +11,13 @@ func.func @kept_packs(%first: index, %count: index, %b: index, %h: index, %n: in
 
 // CHECK-LABEL: func.func @prefetch
 func.func @prefetch(%x: tensor<1x8x?x64xf32>, %y: memref<?x64xbf16>, %i: index, %end: index) {
-  // CHECK: attn.prefetch %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}] dim 2 to %{{.*}} : tensor<1x8x?x64xf32>
-  attn.prefetch %x[%i, %i, %i, %i] dim 2 to %end : tensor<1x8x?x64xf32>
-  // CHECK: attn.prefetch %{{.*}}[%{{.*}}, %{{.*}}] dim 0 to %{{.*}} for_write : memref<?x64xbf16>
-  attn.prefetch %y[%i, %i] dim 0 to %end for_write : memref<?x64xbf16>
+  // CHECK: attn.prefetch %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}] to %{{.*}} : tensor<1x8x?x64xf32>
+  attn.prefetch %x[%i, %i, %i] to %end : tensor<1x8x?x64xf32>
+  // CHECK: attn.prefetch %{{.*}}[%{{.*}}] to %{{.*}} for_write : memref<?x64xbf16>
+  attn.prefetch %y[%i] to %end for_write : memref<?x64xbf16>
+  // CHECK: attn.prefetch %{{.*}}[%{{.*}}] to %{{.*}} spread share(%{{.*}} of 4) : memref<?x64xbf16>
+  attn.prefetch %y[%i] to %end spread share(%i of 4) : memref<?x64xbf16>
+  // CHECK: attn.prefetch %{{.*}}[%{{.*}}] to %{{.*}} stream : memref<?x64xbf16>
+  attn.prefetch %y[%i] to %end stream : memref<?x64xbf16>
   return
 }

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Memory/Passes.h"
-#include "lib/Memory/Transforms.h"
 #include "lib/Online/CachedRows.h"
+#include "lib/Online/Passes.h"
+#include "lib/Online/Transforms.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -19,7 +19,7 @@
 
 namespace mlir::attn {
 #define GEN_PASS_DEF_LOWERPACKS
-#include "lib/Memory/Passes.h.inc"
+#include "lib/Online/Passes.h.inc"
 } // namespace mlir::attn
 
 using namespace mlir;
@@ -91,16 +91,15 @@ private:
         !type.getElementType().isIntOrFloat())
       return;
     SmallVector<Value> at(ivs);
-    at.push_back(getValueOrCreateConstantIndexOp(b, loc, zero));
     AffineExpr i = b.getAffineDimExpr(0), n = b.getAffineSymbolExpr(0);
     OpFoldResult end = affine::makeComposedFoldedAffineMin(
         b, loc,
         AffineMap::get(1, 1, {(i + 2) * rowsPerPack, n}, b.getContext()),
         {ivs.back(), tensor::getMixedSize(b, loc, op.getSource(), rank - 2)});
-    at[rank - 2] = affine::AffineApplyOp::create(
+    at.back() = affine::AffineApplyOp::create(
         b, loc, AffineMap::get(1, 0, (i + 1) * rowsPerPack), ivs.back());
     PrefetchOp::create(b, loc, op.getSource(), at,
-                       getValueOrCreateConstantIndexOp(b, loc, end), rank - 2);
+                       getValueOrCreateConstantIndexOp(b, loc, end));
   }
 
   /// A tile of a tensor as a matrix.

@@ -12,7 +12,7 @@
 // CHECK: scf.forall (%[[B:.*]], %[[H:.*]], %[[T:.*]]) in (2, 3, 2) shared_outs(%[[OUT:.*]] = %[[INIT]])
 // CHECK: %[[END:.*]] = affine.min #[[NEXT_END]](%[[T]])
 // CHECK: %[[FIRST:.*]] = affine.apply #[[NEXT_ROW]](%[[T]])
-// CHECK: attn.prefetch %[[V]][%[[B]], %[[H]], %[[FIRST]], %c0{{.*}}] dim 2 to %[[END]] : tensor<2x3x64x16xbf16>
+// CHECK: attn.prefetch %[[V]][%[[B]], %[[H]], %[[FIRST]]] to %[[END]] : tensor<2x3x64x16xbf16>
 // CHECK: %[[J:.*]] = affine.apply #[[ROW]](%[[T]])
 // CHECK: %[[TO:.*]] = tensor.extract_slice %[[OUT]][%[[B]], %[[H]], %[[T]], 0, 0] [1, 1, 1, 16, 32] {{.*}} to tensor<16x32xbf16>
 // CHECK: %[[ROWS32:.*]] = tensor.extract_slice %[[V]][%[[B]], %[[H]], %[[J]], 0] [1, 1, 32, 16] {{.*}} to tensor<32x16xbf16>

@@ -1,0 +1,130 @@
+//===- BlockStreams.cpp - Keys and values from memory ---------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Online/BlockStreams.h"
+#include "lib/Memory/LaterIteration.h"
+#include "lib/Plan/CacheLine.h"
+#include "lib/Plan/CacheModel.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+StoredElements attn::getMultiplied(OnlineAttentionOp op, Value matrix) {
+  std::optional<StoredElements> elements;
+  if (op.hasRowPerQuery())
+    elements = StoredElements::match(matrix);
+  return elements.value_or(StoredElements{matrix, {}});
+}
+
+/// The rows of a matrix of the block that products read where they lie, others
+/// in each iteration of the loop; or null.
+static tensor::ExtractSliceOp getRows(OnlineAttentionOp op, Value matrix,
+                                      scf::ForOp loop) {
+  auto type = cast<RankedTensorType>(matrix.getType());
+  auto state = cast<RankedTensorType>(op.getAccumulator().getType());
+  // Narrower ones are converted before, but in rows.
+  bool isConverted = op.getLayout() == OnlineLayout::Lanes &&
+                     type.getElementType() != state.getElementType();
+  auto rows = getMultiplied(op, matrix)
+                  .elements.getDefiningOp<tensor::ExtractSliceOp>();
+  bool isOfLoop = rows && rows.getType().getRank() == 2 && !isConverted &&
+                  rows->getBlock() == loop.getBody() &&
+                  dependsOn(rows, loop.getInductionVar());
+  return isOfLoop ? rows : nullptr;
+}
+
+/// Whether where rows begin is looked up in each iteration.
+static bool areLookedUp(tensor::ExtractSliceOp rows) {
+  return llvm::any_of(*rows->getBlock(), [&](Operation &op) {
+    return isa<tensor::ExtractOp>(op) && dependsOn(rows, op.getResult(0));
+  });
+}
+
+static int64_t getRowBytes(tensor::ExtractSliceOp rows) {
+  RankedTensorType type = rows.getType();
+  int64_t bits = type.getElementTypeBitWidth();
+  return std::max<int64_t>(type.getDimSize(1) * bits / 8, 1);
+}
+
+/// Fetches where rows of a later iteration, which are in no order, begin in
+/// each page. A processor fetches ahead by itself within a page of memory as
+/// soon as it is read from.
+static void emitBeginnings(OpBuilder &b, tensor::ExtractSliceOp rows,
+                           scf::ForOp loop, int64_t block) {
+  TargetAttr target = getTarget(loop);
+  Location loc = rows.getLoc();
+  Value later =
+      LaterIteration(b, loop, CacheModel(target).getBlocksLookedUp()).get(rows);
+  if (!later)
+    return;
+  RankedTensorType type = rows.getType();
+  int64_t perPage =
+              std::max<int64_t>(target.getPageBytes() / getRowBytes(rows), 1),
+          line = kCacheLineBytes * 8 / type.getElementTypeBitWidth();
+  OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
+  OpFoldResult count = affine::makeComposedFoldedAffineApply(
+      b, loc, b.getAffineSymbolExpr(0).ceilDiv(perPage),
+      {tensor::getMixedSize(b, loc, later, 0)});
+  Value beginnings = tensor::ExtractSliceOp::create(
+      b, loc, later, ArrayRef{zero, zero},
+      ArrayRef{count, OpFoldResult(
+                          b.getIndexAttr(std::min(line, type.getDimSize(1))))},
+      ArrayRef{OpFoldResult(b.getIndexAttr(perPage)), one});
+  PrefetchOp::create(b, loc, beginnings,
+                     getValueOrCreateConstantIndexOp(b, loc, zero),
+                     arith::ConstantIndexOp::create(
+                         b, loc, int64_t(llvm::divideCeil(block, perPage))));
+}
+
+/// How many rows of a block of `numRows`, beyond the block, have to be under
+/// way while it is read. They are those of the next block, if blocks follow
+/// each other in memory.
+static int64_t getRowsAhead(tensor::ExtractSliceOp rows, int64_t numRows) {
+  if (areLookedUp(rows))
+    return 0;
+  CacheModel model(getTarget(rows));
+  return std::max<int64_t>(
+      model.getBytesUnderWay() / getRowBytes(rows) - numRows, 0);
+}
+
+BlockStreams BlockStreams::emit(OpBuilder &b, OnlineAttentionOp block,
+                                scf::ForOp loop) {
+  BlockStreams streams;
+  tensor::ExtractSliceOp keys = getRows(block, block.getKey(), loop),
+                         values = getRows(block, block.getValue(), loop);
+  if (keys && values && keys != values && isReadOnce(keys) &&
+      isReadOnce(values)) {
+    int64_t numRows = getConstantIntValue(loop.getStep()).value_or(0);
+    if (areLookedUp(keys) && areLookedUp(values))
+      for (tensor::ExtractSliceOp rows : {keys, values})
+        emitBeginnings(b, rows, loop, numRows);
+    streams.values = values;
+    streams.valuesAhead = getRowsAhead(values, numRows);
+    streams.next = LaterIteration(b, loop).get(keys);
+    streams.nextAhead = getRowsAhead(keys, numRows);
+  } else if (values && block.getLayout() == OnlineLayout::Rows &&
+             CacheModel(getTarget(block)).hasTimeToFetch(block.getNumRows())) {
+    streams.next = LaterIteration(b, loop).get(values);
+  }
+  return streams;
+}
+
+void BlockStreams::emitRows(OpBuilder &b, Location loc, Value rows,
+                            int64_t ahead, int64_t numRows) const {
+  if (!rows)
+    return;
+  auto index = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(b, loc, value);
+  };
+  PrefetchOp::create(b, loc, rows, index(ahead), index(ahead + numRows))
+      .setSpread(true);
+}

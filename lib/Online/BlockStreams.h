@@ -1,0 +1,60 @@
+//===- BlockStreams.h - Keys and values from memory -------------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What products of a block of keys fetch of keys and values that come from
+// memory.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_ONLINE_BLOCKSTREAMS_H
+#define ATTN_ONLINE_BLOCKSTREAMS_H
+
+#include "lib/Online/StoredElements.h"
+
+#include "dialect/AttnOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace mlir::attn {
+
+/// Keys or values of a block in the form that products read: of `layout<rows>`
+/// as they are stored, whose elements are converted as they are loaded.
+StoredElements getMultiplied(OnlineAttentionOp op, Value matrix);
+
+/// Where no other iteration of a parallel loop reads the same keys and values,
+/// products of queries and keys and products of weights and values take turns
+/// with the memory: each fetches what the other reads next, the values of the
+/// block and the keys of the next. If they are read again, those of a block
+/// have left the caches by then, but only a product of many rows has the time
+/// to fetch: values, of the next block.
+class BlockStreams {
+public:
+  /// Of `block` in a loop over blocks of keys.
+  static BlockStreams emit(OpBuilder &b, OnlineAttentionOp block,
+                           scf::ForOp loop);
+
+  /// Fetches `numRows` rows while the operation that follows computes: the
+  /// product of queries and keys.
+  void fetchWithScores(OpBuilder &b, Location loc, int64_t numRows) const {
+    emitRows(b, loc, values, valuesAhead, numRows);
+  }
+  /// The same, of weights and values.
+  void fetchWithOutput(OpBuilder &b, Location loc, int64_t numRows) const {
+    emitRows(b, loc, next, nextAhead, numRows);
+  }
+
+private:
+  void emitRows(OpBuilder &b, Location loc, Value rows, int64_t ahead,
+                int64_t numRows) const;
+
+  Value values, next; ///< Null: nothing is fetched.
+  /// By how many rows more that is.
+  int64_t valuesAhead = 0, nextAhead = 0;
+};
+
+} // namespace mlir::attn
+
+#endif // ATTN_ONLINE_BLOCKSTREAMS_H

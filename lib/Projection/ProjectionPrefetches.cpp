@@ -1,0 +1,103 @@
+//===- ProjectionPrefetches.cpp - What tiles of a projection fetch --------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Plan/CacheLine.h"
+#include "lib/Projection/ProjectionTiles.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+PrefetchOp ProjectionTiles::spread(Value source, int64_t numRows) {
+  auto prefetch =
+      PrefetchOp::create(b, loc, source, constant(0), constant(numRows));
+  prefetch.setSpread(true);
+  return prefetch;
+}
+
+void ProjectionTiles::fetchStream(const Tile &tile, OpFoldResult at,
+                                  int64_t count, OpFoldResult next) {
+  OpFoldResult column = next ? index(0) : tile.nextTile;
+  if (!column || !readsWeight(tile, /*few=*/true))
+    return;
+  Value columns =
+      getColumns(tile, column, next ? next : at, count, /*few=*/true);
+  auto numRows = cast<ShapedType>(columns.getType()).getDimSize(0);
+  PrefetchOp::create(b, loc, columns, constant(0), constant(numRows))
+      .setStream(true);
+}
+
+bool ProjectionTiles::fetchesOperands(const Tile &tile, int64_t count) {
+  TargetAttr target = getTarget(op);
+  if (!readsWeight(tile, /*few=*/false))
+    return false;
+  if (!inPairs)
+    return count * tile.numColumns * 4 > target.getL1Bytes();
+  int64_t size = getRowsPerPack();
+  return target.getBf16Tiles() && tile.numColumns == size &&
+         count * kFeaturesPerTile * (size * numParts + tile.numColumns) * 2 >
+             target.getL1Bytes();
+}
+
+void ProjectionTiles::fetchOperands(const Tile &tile, const Product &product) {
+  AffineExpr i = b.getAffineDimExpr(0), j = b.getAffineDimExpr(1);
+  OpFoldResult zero = index(0), at = product.at;
+  auto select = [&](Value condition, OpFoldResult x, OpFoldResult y) {
+    auto toValue = [&](OpFoldResult number) {
+      return getValueOrCreateConstantIndexOp(b, loc, number);
+    };
+    return OpFoldResult(b.createOrFold<arith::SelectOp>(
+        loc, condition, toValue(x), toValue(y)));
+  };
+  int64_t count = product.count;
+  OpFoldResult nextAt = minimum(
+      {i + count, b.getAffineConstantExpr(getNumSteps() - count)}, {at});
+  OpFoldResult column = apply(i * tile.numColumns, {product.block}),
+               nextBlock = apply((i + 1) * tile.numColumns, {product.block});
+  Value isBlock = arith::CmpIOp::create(
+      b, loc, arith::CmpIPredicate::slt,
+      arith::AddIOp::create(b, loc, product.block, constant(1)),
+      getValueOrCreateConstantIndexOp(b, loc, tile.numBlocks));
+  // Features go by before the next block, or blocks before the next features.
+  bool goesByFeatures = keepsRowsOfTile() || tile.mostBlocks == 1;
+  OpFoldResult laterColumn = column, laterAt = nextAt;
+  if (!goesByFeatures) {
+    laterColumn = select(isBlock, nextBlock, product.isLast ? column : zero);
+    laterAt = product.isLast ? at : select(isBlock, at, nextAt);
+  } else if (product.isLast) {
+    laterColumn =
+        select(isBlock, nextBlock,
+               tile.nextTile ? apply(i + j, {column, tile.nextTile}) : column);
+    laterAt = zero;
+  }
+  Value columns = getColumns(tile, laterColumn, laterAt, count, /*few=*/false);
+  PrefetchOp ofColumns =
+      spread(columns, cast<ShapedType>(columns.getType()).getDimSize(0));
+  ofColumns.getShareMutable().assign(product.pack);
+  ofColumns.setNumShares(getPacksPerTile());
+  if (goesByFeatures || product.isLast)
+    return;
+  SmallVector<OpFoldResult> box = getPackSizes(index(1)),
+                            corner(box.size(), zero);
+  corner[0] = product.ofRows;
+  corner[1] = nextAt;
+  box[1] = index(count);
+  PrefetchOp ofPack =
+      spread(slice(rows, corner, box, ArrayRef(box).drop_front()), count);
+  ofPack.getShareMutable().assign(product.block);
+  ofPack.setNumShares(tile.mostBlocks);
+}
+
+void ProjectionTiles::fetchForWrite(Value matrix) {
+  auto type = cast<RankedTensorType>(matrix.getType());
+  constexpr int64_t kBitsOfLine = 8 * kCacheLineBytes;
+  // Other rows' lines would be fetched twice.
+  if (type.getDimSize(1) * type.getElementTypeBitWidth() % kBitsOfLine == 0)
+    spread(matrix, getRowsPerPack()).setForWrite(true);
+}

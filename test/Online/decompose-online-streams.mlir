@@ -1,0 +1,127 @@
+// RUN: attn-opt %s -split-input-file -attn-decompose-online -canonicalize -cse | FileCheck %s
+// RUN: attn-opt %s -split-input-file --attn-target="{memory_ns = 64}" -attn-decompose-online -canonicalize -cse | FileCheck %s --check-prefix=NEAR
+
+!q = tensor<3x64xf32>
+!keys = tensor<1x4x?x64xf16>
+!block = tensor<32x64xf16>
+!o = tensor<3x64xf32>
+!l = tensor<16xf32>
+
+// A head has one tile, so that its keys and values come from memory: the dots fetch
+// values, and the product with values the next block's keys, 16000 bytes ahead, or a block
+// where that is more.
+// CHECK-LABEL: func.func @one_tile(
+// CHECK-SAME: %{{[^:]*}}: tensor<3x64xf32>, %[[K:[^:]*]]: tensor<1x4x?x64xf16>, %[[V:[^:]*]]: tensor<1x4x?x64xf16>
+// CHECK: scf.forall (%[[H:.*]]) in (4)
+// CHECK: scf.for %[[J:[^ ]*]] = %c0 to %[[N:[^ ]*]] step %c32
+// CHECK: %[[VALUES:.*]] = tensor.extract_slice %[[V]][0, %[[H]], %[[J]], 0]
+// CHECK: %[[LATER:.*]] = arith.addi %[[J]], %c32
+// CHECK: %[[EXISTS:.*]] = arith.cmpi slt, %[[LATER]], %[[N]]
+// CHECK: %[[NEXT:.*]] = arith.select %[[EXISTS]], %[[LATER]], %[[J]]
+// CHECK: %[[KEYS:.*]] = tensor.extract_slice %[[K]][0, %[[H]], %[[NEXT]], 0]
+// CHECK: attn.prefetch %[[VALUES]][%c93] to %c125 spread : tensor<32x64xf16>
+// CHECK: linalg.generic
+// CHECK: attn.online_softmax
+// CHECK: attn.prefetch %[[KEYS]][%c93] to %c125 spread : tensor<32x64xf16>
+// CHECK: linalg.generic
+// CHECK-NOT: attn.prefetch
+// CHECK: return
+// NEAR-LABEL: func.func @one_tile(
+// NEAR: attn.prefetch %{{.*}}[%c0] to %c32 spread
+// NEAR: attn.prefetch %{{.*}}[%c0] to %c32 spread
+func.func @one_tile(%q: !q, %k: !keys, %v: !keys, %o: !o, %m: !l, %l: !l, %n: index,
+                    %out: tensor<4x3x64xf32>) -> tensor<4x3x64xf32> {
+  %c0 = arith.constant 0 : index
+  %c3 = arith.constant 3 : index
+  %c32 = arith.constant 32 : index
+  %no = arith.constant false
+  %all = scf.forall (%h) in (4) shared_outs(%to = %out) -> tensor<4x3x64xf32> {
+    %r:3 = scf.for %j = %c0 to %n step %c32 iter_args(%o0 = %o, %m0 = %m, %l0 = %l) -> (!o, !l, !l) {
+      %keys = tensor.extract_slice %k[0, %h, %j, 0] [1, 1, 32, 64] [1, 1, 1, 1] : !keys to !block
+      %values = tensor.extract_slice %v[0, %h, %j, 0] [1, 1, 32, 64] [1, 1, 1, 1] : !keys to !block
+      %s:3 = attn.online_attention layout<rows> ins(%q, %keys, %values : !q, !block, !block)
+          outs(%o0, %m0, %l0 : !o, !l, !l) at(%c0, %h, %c0, %j) queries(%c3)
+          exact(%no) -> !o, !l, !l
+      scf.yield %s#0, %s#1, %s#2 : !o, !l, !l
+    }
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %r#0 into %to[%h, 0, 0] [1, 3, 64] [1, 1, 1] : !o into tensor<4x3x64xf32>
+    }
+  }
+  return %all : tensor<4x3x64xf32>
+}
+
+// -----
+
+!q = tensor<3x64xf32>
+!keys = tensor<1x4x?x64xf16>
+!block = tensor<32x64xf16>
+!o = tensor<3x64xf32>
+!l = tensor<16xf32>
+
+// Other tiles read the same, which stays in a cache.
+// CHECK-LABEL: func.func @two_tiles(
+// CHECK-NOT: attn.prefetch
+func.func @two_tiles(%q: !q, %k: !keys, %v: !keys, %o: !o, %m: !l, %l: !l, %n: index,
+                    %out: tensor<4x3x64xf32>) -> tensor<4x3x64xf32> {
+  %c0 = arith.constant 0 : index
+  %c3 = arith.constant 3 : index
+  %c32 = arith.constant 32 : index
+  %no = arith.constant false
+  %all = scf.forall (%h, %t) in (4, 2) shared_outs(%to = %out) -> tensor<4x3x64xf32> {
+    %r:3 = scf.for %j = %c0 to %n step %c32 iter_args(%o0 = %o, %m0 = %m, %l0 = %l) -> (!o, !l, !l) {
+      %keys = tensor.extract_slice %k[0, %h, %j, 0] [1, 1, 32, 64] [1, 1, 1, 1] : !keys to !block
+      %values = tensor.extract_slice %v[0, %h, %j, 0] [1, 1, 32, 64] [1, 1, 1, 1] : !keys to !block
+      %s:3 = attn.online_attention layout<rows> ins(%q, %keys, %values : !q, !block, !block)
+          outs(%o0, %m0, %l0 : !o, !l, !l) at(%c0, %h, %c0, %j) queries(%c3)
+          exact(%no) -> !o, !l, !l
+      scf.yield %s#0, %s#1, %s#2 : !o, !l, !l
+    }
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %r#0 into %to[%h, 0, 0] [1, 3, 64] [1, 1, 1] : !o into tensor<4x3x64xf32>
+    }
+  }
+  return %all : tensor<4x3x64xf32>
+}
+
+// -----
+
+!q = tensor<24x64xf32>
+!keys = tensor<1x4x?x64xf16>
+!block = tensor<32x64xf16>
+!o = tensor<24x64xf32>
+!l = tensor<32xf32>
+
+// But many rows take so long that it has left the cache, and values of the next block are
+// fetched meanwhile.
+// CHECK-LABEL: func.func @many_rows(
+// CHECK-SAME: %{{[^:]*}}: tensor<24x64xf32>, %{{[^:]*}}: tensor<1x4x?x64xf16>, %[[V:[^:]*]]: tensor<1x4x?x64xf16>
+// CHECK: scf.for %[[J:[^ ]*]] = %c0
+// CHECK: %[[NEXT:.*]] = arith.select %{{.*}}, %{{.*}}, %[[J]]
+// CHECK: %[[VALUES:.*]] = tensor.extract_slice %[[V]][0, %{{.*}}, %[[NEXT]], 0]
+// CHECK-NOT: attn.prefetch
+// CHECK: attn.online_softmax
+// CHECK: attn.prefetch %[[VALUES]][%c0] to %c32 spread : tensor<32x64xf16>
+// CHECK-NOT: attn.prefetch
+// CHECK: return
+func.func @many_rows(%q: !q, %k: !keys, %v: !keys, %o: !o, %m: !l, %l: !l, %n: index,
+                    %out: tensor<4x24x64xf32>) -> tensor<4x24x64xf32> {
+  %c0 = arith.constant 0 : index
+  %c24 = arith.constant 24 : index
+  %c32 = arith.constant 32 : index
+  %no = arith.constant false
+  %all = scf.forall (%h, %t) in (4, 2) shared_outs(%to = %out) -> tensor<4x24x64xf32> {
+    %r:3 = scf.for %j = %c0 to %n step %c32 iter_args(%o0 = %o, %m0 = %m, %l0 = %l) -> (!o, !l, !l) {
+      %keys = tensor.extract_slice %k[0, %h, %j, 0] [1, 1, 32, 64] [1, 1, 1, 1] : !keys to !block
+      %values = tensor.extract_slice %v[0, %h, %j, 0] [1, 1, 32, 64] [1, 1, 1, 1] : !keys to !block
+      %s:3 = attn.online_attention layout<rows> ins(%q, %keys, %values : !q, !block, !block)
+          outs(%o0, %m0, %l0 : !o, !l, !l) at(%c0, %h, %c0, %j) queries(%c24)
+          exact(%no) -> !o, !l, !l
+      scf.yield %s#0, %s#1, %s#2 : !o, !l, !l
+    }
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %r#0 into %to[%h, 0, 0] [1, 24, 64] [1, 1, 1] : !o into tensor<4x24x64xf32>
+    }
+  }
+  return %all : tensor<4x24x64xf32>
+}
