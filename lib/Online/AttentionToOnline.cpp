@@ -101,9 +101,13 @@ private:
   /// Has the values of a tile in pairs packed where that is best.
   void placePacks(OnlineAttentionOp online) {
     auto tiles = dyn_cast<scf::ForallOp>(online->getParentOp());
-    bool movesOn =
-        tiles && canKeepPacks(tiles, op.getValue()) && !seesFirstKey(b, online);
-    switch (choosePacksOfValues(isReadByOneTile(b, op.getValue()), movesOn)) {
+    bool hasOneTile = online.getNextTile() == 0;
+    bool isReadOnce =
+        tiles && hasOneTile && isReadByOneTile(b, tiles, op.getValue());
+    bool movesOn = tiles && !hasOneTile &&
+                   canKeepPacks(tiles, op.getValue()) &&
+                   !seesFirstKey(b, online);
+    switch (choosePacksOfValues(isReadOnce, movesOn)) {
     case Packs::block:
       return;
     case Packs::kept:

@@ -95,23 +95,10 @@ struct Head {
 
 } // namespace
 
-bool attn::hasOneTile(scf::ForallOp loop) {
-  constexpr unsigned dim = 2; // Of batch, head and query.
-  auto inserts =
-      loop.getTerminator().getBody()->getOps<tensor::ParallelInsertSliceOp>();
-  return llvm::all_of(loop.getMixedLowerBound(), isZeroInteger) &&
-         !inserts.empty() &&
-         llvm::all_of(inserts, [](tensor::ParallelInsertSliceOp insert) {
-           return insert.getMixedOffsets().size() > dim &&
-                  getConstantIntValue(insert.getMixedOffsets()[dim]);
-         });
-}
-
 bool attn::canKeepPacks(scf::ForallOp tiles, Value operand) {
   auto slice = operand.getDefiningOp<tensor::ExtractSliceOp>();
-  return !hasOneTile(tiles) && !tiles->getParentOfType<scf::ForallOp>() &&
-         slice && takesHead(slice) &&
-         tiles.isDefinedOutsideOfLoop(slice.getSource());
+  return !tiles->getParentOfType<scf::ForallOp>() && slice &&
+         takesHead(slice) && tiles.isDefinedOutsideOfLoop(slice.getSource());
 }
 
 bool attn::hasOneIteration(scf::ForallOp loop, unsigned dim) {
@@ -121,10 +108,7 @@ bool attn::hasOneIteration(scf::ForallOp loop, unsigned dim) {
   return count && count->isOne();
 }
 
-bool attn::isReadByOneTile(OpBuilder &b, Value operand) {
-  auto loop = dyn_cast<scf::ForallOp>(b.getInsertionBlock()->getParentOp());
-  if (!loop || !hasOneTile(loop))
-    return false;
+bool attn::isReadByOneTile(OpBuilder &b, scf::ForallOp loop, Value operand) {
   Head head(b, operand);
   return llvm::all_of(llvm::seq(unsigned(loop.getRank())), [&](unsigned dim) {
     Value iv = loop.getInductionVar(dim);

@@ -14,22 +14,17 @@
 
 namespace mlir::attn {
 
-/// Whether a parallel loop over batch entries, heads and tiles of queries, or
-/// over those of them of which there are several, has one tile for each batch
-/// entry and head: each tile writes the same rows of its head.
-bool hasOneTile(scf::ForallOp loop);
-
 /// Whether dimension `dim` of a loop is known to have one iteration.
 bool hasOneIteration(scf::ForallOp loop, unsigned dim);
 
 /// Whether tiles of a loop may keep packs of `operand`, `(1, 1, n, D)`, for the
-/// next ones on the same thread: several tiles take the same head of a tensor
-/// that is there before the loop, which is in no other.
+/// next ones of the head on the same thread: it is a head of a tensor that is
+/// there before the loop, which is in no other.
 bool canKeepPacks(scf::ForallOp tiles, Value operand);
 
-/// Whether no two tiles of the parallel loop around the insertion point of `b`
-/// read the same of `operand`, `(1, 1, n, D)`.
-bool isReadByOneTile(OpBuilder &b, Value operand);
+/// Whether no two iterations of `loop`, which have a head each, read the same of
+/// `operand`, `(1, 1, n, D)`.
+bool isReadByOneTile(OpBuilder &b, scf::ForallOp loop, Value operand);
 
 /// Values in the form that instructions want. What a tile's operand is a slice
 /// of is packed as a whole, once, outside of the parallel loops around the

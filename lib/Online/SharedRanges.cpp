@@ -19,7 +19,6 @@
 //
 
 #include "lib/Online/SharedRanges.h"
-#include "lib/Online/SharedOperands.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -176,7 +175,7 @@ private:
 
 std::pair<Value, Value> attn::shareAmongHeads(OpBuilder &b, scf::ForallOp tiles,
                                               std::pair<Value, Value> range) {
-  if (tiles.getRank() != 3 || hasOneTile(tiles) ||
+  if (tiles.getRank() != 3 ||
       !llvm::all_of(tiles.getMixedLowerBound(), isZeroInteger) ||
       !isOneInteger(tiles.getMixedStep()[0]) ||
       !getConstantIntValue(tiles.getMixedStep()[2]) ||

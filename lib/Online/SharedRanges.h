@@ -16,7 +16,7 @@ namespace mlir::attn {
 /// where a loop before the tiles has stored it. `tiles` is the loop over batch
 /// entries, heads and tiles, in whose body the indices `range` are computed.
 /// Gives `range` if it is not the result of a search, if it depends on the head
-/// or on what tiles compute, or if there is one head or one tile only.
+/// or on what tiles compute, or if there is one head only.
 std::pair<Value, Value> shareAmongHeads(OpBuilder &b, scf::ForallOp tiles,
                                         std::pair<Value, Value> range);
 

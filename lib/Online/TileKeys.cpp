@@ -71,7 +71,7 @@ emitRows(OpBuilder &b, OnlineAttentionOp op, int64_t block) {
   // With rows of queries, tiles are those of a GPU, or chunks of the keys of a
   // few queries.
   if (auto tiles = dyn_cast<scf::ForallOp>(op->getParentOp());
-      tiles && !op.hasRowPerQuery())
+      tiles && !op.hasRowPerQuery() && op.getNextTile() != 0)
     std::tie(begin, end) = shareAmongHeads(b, tiles, {begin, end});
   // At the beginning of a pack of values. A mask that repeats itself mostly
   // does so at multiples of a block, which can then be trimmed.

@@ -21,8 +21,8 @@ Packs mlir::attn::choosePacksOfRows(int64_t bits, int64_t tileBytes,
   return isBetterKept ? Packs::kept : Packs::shared;
 }
 
-Packs mlir::attn::choosePacksOfValues(bool hasOneTile, bool movesOn) {
-  if (hasOneTile)
+Packs mlir::attn::choosePacksOfValues(bool isReadOnce, bool movesOn) {
+  if (isReadOnce)
     return Packs::block;
   // Where every tile begins at the first key, each thread would pack again what
   // others have. Packs of one window stay in the second-level cache, where

@@ -29,9 +29,10 @@ Packs choosePacksOfRows(int64_t bits, int64_t tileBytes,
                         std::optional<int64_t> allBytes, bool hasOneLoop,
                         const CacheModel &model);
 
-/// Packs of the values of attention in pairs. `movesOn` tells whether what a
-/// tile sees of a head begins further on for later tiles.
-Packs choosePacksOfValues(bool hasOneTile, bool movesOn);
+/// Packs of the values of attention in pairs. `isReadOnce` tells whether no
+/// other tile reads them, `movesOn` whether what a tile sees of a head begins
+/// further on for later tiles.
+Packs choosePacksOfValues(bool isReadOnce, bool movesOn);
 
 } // namespace mlir::attn
 

@@ -306,7 +306,7 @@ LogicalResult attn::splitKeys(RewriterBase &rewriter, OnlineAttentionOp op,
                               int64_t chunk) {
   // What is in no loop is the tile of the only head.
   auto loop = op->getParentOfType<scf::ForallOp>();
-  if (loop && (loop != op->getParentOp() || !hasOneTile(loop)))
+  if (loop && (loop != op->getParentOp() || op.getNextTile() != 0))
     return rewriter.notifyMatchFailure(op, "not the only tile of a head");
   int64_t keys = cast<ShapedType>(op.getKey().getType()).getDimSize(0);
   if (!ShapedType::isDynamic(keys) && keys <= chunk)

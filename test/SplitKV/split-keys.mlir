@@ -148,7 +148,7 @@ func.func @stay(%q: tensor<64x32xf32>, %k: tensor<512x64xf32>, %long: tensor<?x6
   }
   %1 = scf.forall (%b, %h, %i) = (0, 0, 0) to (1, 1, 64) step (1, 1, 32)
       shared_outs(%all = %out) -> (tensor<1x1x64x64x32xf32>) {
-    %s:3 = attn.online_attention
+    %s:3 = attn.online_attention next_tile 32
         ins(%q, %long, %long : tensor<64x32xf32>, tensor<?x64xf32>, tensor<?x64xf32>)
         outs(%o, %m, %m : tensor<64x32xf32>, tensor<32xf32>, tensor<32xf32>)
         at(%c0, %c0, %i, %c0) queries(%c0) exact(%no)
