@@ -23,6 +23,7 @@
 #include "lib/Kernel/KeptBuffers.h"
 #include "lib/Memory/Passes.h"
 #include "lib/Plan/CacheLine.h"
+#include "lib/Plan/CacheModel.h"
 
 #include "dialect/AttnOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -38,10 +39,6 @@ namespace mlir::attn {
 
 using namespace mlir;
 using namespace mlir::attn;
-
-/// Packs that a ring has room for at least, so that a range that grows seldom
-/// outgrows it. A fraction of the second-level cache.
-static constexpr int64_t kMinimumCapacity = 32;
 
 namespace {
 
@@ -153,7 +150,7 @@ SmallVector<Value> KeptPacks::ring() {
   // New ones at one end only.
   require(emit<arith::OrIOp>(isAtMost(low, first), isAtMost(end, high)));
   Value wanted = emit<arith::MaxSIOp>(emit<arith::AddIOp>(count, count),
-                                      index(kMinimumCapacity));
+                                      index(CacheModel(getTarget(op)).getLeastPacks()));
   capacity = select(isValid, capacity, emit<arith::MinSIOp>(wanted, most));
   low = select(isValid, low, first);
   high = select(isValid, high, first);

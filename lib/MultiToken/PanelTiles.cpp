@@ -11,18 +11,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/MultiToken/PanelLowering.h"
+#include "lib/Plan/CacheModel.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 using namespace mlir;
 using namespace mlir::attn;
-
-/// Rows of a tile with a panel of all keys, and of all its heads, but of the
-/// smallest: of more, it would not stay in the second-level cache.
-static constexpr int64_t kMostRowsOfPanel = 48, kMostRowsOfHeads = 384;
-
-/// Elements of a chunk's panel at most, but of one of the smallest.
-static constexpr int64_t kMostOfChunk = 64 * 1024;
 
 /// Blocks of keys of a chunk at most. More make a panel larger, and what is
 /// done once for a chunk no cheaper.
@@ -58,9 +52,10 @@ void PanelLowering::chooseTile(int64_t mostRows) {
       std::max<int64_t>({before.getKeyHalo(), after.getKeyHalo(), 1}), 16);
   // A convolution after the softmax reads across chunks.
   bool hasChunks = !after.kernel;
+  CacheModel::PanelSizes sizes = CacheModel(getTarget(op)).getPanelSizes();
   if (!hasChunks)
-    mostRows = std::min({mostRows, kMostRowsOfPanel,
-                         std::max(kMostRowsOfHeads / heads, kRowMultiple)});
+    mostRows = std::min({mostRows, sizes.rows,
+                         std::max(sizes.rowsOfHeads / heads, kRowMultiple)});
   tileRows = chooseRows(mostRows);
   int64_t multiple = tileRows < kRowMultiple ? 1 : kRowMultiple;
   weightRows = llvm::alignTo(tileRows + after.getQueryHalo(), multiple);
@@ -71,7 +66,8 @@ void PanelLowering::chooseTile(int64_t mostRows) {
   chunkBlocks = 0;
   if (!hasChunks)
     return;
-  int64_t blocks = kMostOfChunk / (getChunkHeads() * scoreRows * kKeys);
+  int64_t blocks =
+      sizes.elementsOfChunk / (getChunkHeads() * scoreRows * kKeys);
   if (int64_t keys = op.getKeyType().getDimSize(2);
       !ShapedType::isDynamic(keys))
     blocks = std::min(blocks, int64_t(llvm::divideCeil(keys, kKeys)));

@@ -7,7 +7,7 @@
 
 #include "lib/Online/TilePrefetch.h"
 #include "lib/Online/CachedRows.h"
-#include "lib/Online/SharedOperands.h"
+#include "lib/Plan/CacheModel.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -18,10 +18,6 @@
 
 using namespace mlir;
 using namespace mlir::attn;
-
-/// Keys fetched ahead are less far away, so that they stay in the cache. A
-/// power of 2.
-static constexpr int64_t kFarthestKey = 1024;
 
 namespace {
 
@@ -140,7 +136,8 @@ static void emitBeyond(Emitter &e, OnlineAttentionOp op, Value rows,
   Value distance = e.apply(isBackward ? other - first * keysPerRow
                                       : last * keysPerRow - other - queries,
                            {low, count, op.getPosition()});
-  Value ahead = e.emit<arith::AndIOp>(distance, e.index(kFarthestKey - 1));
+  int64_t farthest = CacheModel(getTarget(op)).getKeysAhead();
+  Value ahead = e.emit<arith::AndIOp>(distance, e.index(farthest - 1));
   Value from =
       e.apply(isBackward ? first - (other + queries).floorDiv(keysPerRow)
                          : last + other.floorDiv(keysPerRow),
@@ -173,7 +170,8 @@ static void emitOfNextHead(Emitter &e, scf::ForallOp loop, Value rows,
   SmallVector<OpFoldResult> at = head.getMixedOffsets();
   std::optional<int64_t> constant =
       getConstantIntValue(head.getMixedSizes()[2]);
-  if (at[1] != OpFoldResult(ivs[number]) || constant.value_or(0) > kFarthestKey)
+  int64_t most = CacheModel(getTarget(loop)).getKeysAhead();
+  if (at[1] != OpFoldResult(ivs[number]) || constant.value_or(0) > most)
     return;
   auto compare = [&](arith::CmpIPredicate predicate, Value lhs, Value rhs) {
     return e.b.createOrFold<arith::CmpIOp>(predicate, lhs, rhs);
@@ -183,8 +181,7 @@ static void emitOfNextHead(Emitter &e, scf::ForallOp loop, Value rows,
   Value length = e.toValue(head.getMixedSizes()[2]);
   Value exists = compare(arith::CmpIPredicate::slt, next,
                          e.toValue(loop.getMixedUpperBound()[number]));
-  Value isShort =
-      compare(arith::CmpIPredicate::sle, length, e.index(kFarthestKey));
+  Value isShort = compare(arith::CmpIPredicate::sle, length, e.index(most));
   Value first = ivs.back();
   Value end = e.emit<arith::MinSIOp>(
       e.emit<arith::AddIOp>(first, e.index(queries)), length);

@@ -52,9 +52,27 @@ public:
   /// of a panel of the weight stays in the first or the second while all rows
   /// of the tile are multiplied by it.
   ProjectionSizes getProjectionSizes(bool inPairs, int64_t numParts) const;
+  /// Rows of a projection that its weight is read for as it lies: no more than
+  /// it takes to pay for packing them.
+  int64_t getFewRows() const { return 16; }
   /// Features of a block that few rows are multiplied with: the second level
   /// has room for it and for the next one, which is fetched meanwhile.
   int64_t getStreamedFeatures() const { return 2048; }
+  /// Of a tile of multi-token attention, at most: rows with a panel of all keys,
+  /// and of all heads, but of the smallest panels; elements of the panel of a
+  /// chunk of keys, but of the smallest. They stay in the second level.
+  struct PanelSizes {
+    int64_t rows, rowsOfHeads, elementsOfChunk;
+  };
+  PanelSizes getPanelSizes() const {
+    return {.rows = 48, .rowsOfHeads = 384, .elementsOfChunk = 64 * 1024};
+  }
+  /// Keys that are fetched ahead are so far away at most, a power of 2: they
+  /// stay in the second level until tiles read them.
+  int64_t getKeysAhead() const { return 1024; }
+  /// Packs that a ring has room for at least, a fraction of the second level: a
+  /// range that grows seldom outgrows it.
+  int64_t getLeastPacks() const { return 32; }
   /// Bytes of what is read again while other operands go by. Where tiles are
   /// multiplied, it stays in the second level, whose rest is for two blocks of
   /// those and for sums; other products are slow enough for some of it to come

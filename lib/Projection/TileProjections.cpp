@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "lib/Plan/CacheModel.h"
 #include "lib/Projection/Passes.h"
 #include "lib/Projection/ProjectionTiles.h"
 
@@ -30,14 +31,11 @@ namespace mlir::attn {
 using namespace mlir;
 using namespace mlir::attn;
 
-/// Rows that the weight is read for as it lies: no more than it takes to pay
-/// for packing them.
-static constexpr int64_t mostFewRows = 16;
-
 /// The rows of an input: of a number that is not static, few rows and many, of
 /// which one has none. An scf.if would give its results buffers.
 static SmallVector<ProjectionRows, 2> prepareRows(OpBuilder &b, Location loc,
-                                                  ProjectionTiles &tiles) {
+                                                  ProjectionTiles &tiles,
+                                                  int64_t mostFewRows) {
   OpFoldResult numRows = tiles.getNumRows();
   if (std::optional<int64_t> rows = getConstantIntValue(numRows))
     return {tiles.prepare(numRows, *rows <= mostFewRows ? mostFewRows : 0)};
@@ -59,7 +57,8 @@ void attn::tileProjection(RewriterBase &rewriter, ProjectionOp op,
   SmallVector<ProjectionRows, 2> &ofInput =
       prepared[{op->getBlock(), op.getInput(), tiles.getForm()}];
   if (ofInput.empty())
-    ofInput = prepareRows(rewriter, op.getLoc(), tiles);
+    ofInput = prepareRows(rewriter, op.getLoc(), tiles,
+                          CacheModel(getTarget(op)).getFewRows());
   SmallVector<Value> results(op.getOuts());
   linalg::GenericOp followed = epilogue ? epilogue->op : nullptr;
   if (followed)
