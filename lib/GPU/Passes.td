@@ -190,7 +190,8 @@ def ConvertOnlineToVector : Pass<"convert-online-to-vector"> {
     A block that is computed exactly (A13) goes through its keys one by one, with the
     weights in workgroup memory; -1 is the weight of a hidden position.
 
-    It is an error if anything of `attn` is left in a tile, with the reason.
+    Loops over tiles are mapped to workgroups, and stay loops where they have one
+    iteration. It is an error if anything of `attn` is left in a tile, with the reason.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",

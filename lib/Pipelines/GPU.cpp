@@ -36,22 +36,14 @@ static void addWorkgroupStage(OpPassManager &pm) {
   pm.addPass(attn::createTileKeys());
 }
 
-/// Leaves a loop over one tile a loop: what is in it runs on the GPU.
-static void addCanonicalizerOfTiles(OpPassManager &pm) {
-  pm.addPass(createCanonicalizerPass(
-      GreedyRewriteConfig(),
-      /*disabledPatterns=*/
-      {"(anonymous namespace)::ForallOpSingleOrZeroIterationDimsFolder"}));
-}
-
 /// Tiles of tensors to vectors of a workgroup, and those to scalars of its
 /// lanes.
 static void addLaneStage(OpPassManager &pm) {
   pm.addPass(attn::createConvertOnlineToVector());
-  addCanonicalizerOfTiles(pm);
+  pm.addPass(createCanonicalizerPass());
   attn::addBufferStage(pm);
   pm.addPass(createCSEPass());
-  addCanonicalizerOfTiles(pm);
+  pm.addPass(createCanonicalizerPass());
   pm.addPass(attn::createConvertMemRefCopyToLinalg());
   pm.addPass(attn::createConvertForallToGPU());
   pm.addPass(attn::createCopyToWorkgroup());

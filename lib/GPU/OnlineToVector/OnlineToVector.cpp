@@ -357,6 +357,18 @@ void assertDefined(ReportOp op) {
   op.erase();
 }
 
+/// Has a loop stay one where it has one iteration: what is in it runs on the
+/// GPU.
+void mapToWorkgroups(scf::ForallOp loop) {
+  MLIRContext *context = loop.getContext();
+  SmallVector<Attribute> ids;
+  for (int64_t dim = 0; dim < loop.getRank(); ++dim)
+    ids.push_back(gpu::GPUBlockMappingAttr::get(
+        context, static_cast<gpu::MappingId>(
+                     static_cast<int64_t>(gpu::MappingId::LinearDim0) + dim)));
+  loop.setMappingAttr(ArrayAttr::get(context, ids));
+}
+
 struct ConvertOnlineToVector
     : attn::impl::ConvertOnlineToVectorBase<ConvertOnlineToVector> {
   void runOnOperation() override {
@@ -370,6 +382,10 @@ struct ConvertOnlineToVector
       if (!llvm::is_contained(loops, loop))
         loops.push_back(loop);
       return WalkResult::advance();
+    });
+    getOperation()->walk<WalkOrder::PreOrder>([&](scf::ForallOp loop) {
+      mapToWorkgroups(loop);
+      return WalkResult::skip();
     });
     TileConverter converter(&getContext());
     for (scf::ForallOp loop : loops)
