@@ -109,6 +109,10 @@ LogicalResult verifyLayout(OnlineAttentionOp op) {
            << "attribute 'keeps_packs': expected layout<pairs> "
               "without packed_values, got layout<"
            << name << ">" << (op.getPackedValues() ? " packed_values" : "");
+  if (op.getFirst() && layout != OnlineLayout::Pairs)
+    return op.emitOpError()
+           << "operand 'first': expected layout<pairs>, got layout<" << name
+           << ">";
   auto query = cast<RankedTensorType>(op.getQuery().getType());
   if (!isQuery(query, layout))
     return op.emitOpError()

@@ -96,6 +96,8 @@ def Attn_OnlineAttentionOp : Attn_OnlineOp<"online_attention", [
     contribute nothing to O even where the value is NaN or infinite (A13).
     Without, they contribute 0 times the value.
 
+    If `first` is true, O counts as 0, whatever it holds.
+
     `next_tile` is by how many positions the tile that comes next on a thread is
     further on, or 0 if there is none of the head: the keys that it sees and this
     one does not are fetched meanwhile.
@@ -107,7 +109,8 @@ def Attn_OnlineAttentionOp : Attn_OnlineOp<"online_attention", [
     AnyRankedTensor:$query, AnyRankedTensor:$key, AnyRankedTensor:$value,
     Variadic<AnyRankedTensor>:$outs,
     Index:$batch, Index:$head, Index:$position, Index:$first_key,
-    Index:$num_queries, I1:$exact, Optional<AnyFloat>:$scale,
+    Index:$num_queries, I1:$exact, Optional<I1>:$first,
+    Optional<AnyFloat>:$scale,
     Variadic<AnyType>:$score_captures, Variadic<AnyType>:$mask_captures,
     DefaultValuedAttr<Attn_OnlineLayoutAttr,
                       "::mlir::attn::OnlineLayout::Lanes">:$layout,
@@ -121,7 +124,7 @@ def Attn_OnlineAttentionOp : Attn_OnlineOp<"online_attention", [
     `outs` `(` $outs `:` type($outs) `)`
     `at` `(` $batch `,` $head `,` $position `,` $first_key `)`
     `queries` `(` $num_queries `)` `exact` `(` $exact `)`
-    (`scale` `(` $scale^ `:` type($scale) `)`)?
+    (`first` `(` $first^ `)`)? (`scale` `(` $scale^ `:` type($scale) `)`)?
     custom<PointwiseRegion>("\"score\"", $score_region, $score_captures,
                             type($score_captures))
     custom<PointwiseRegion>("\"mask\"", $mask_region, $mask_captures,

@@ -149,8 +149,9 @@ SmallVector<Value> KeptPacks::ring() {
   require(isAtMost(low, end));
   // New ones at one end only.
   require(emit<arith::OrIOp>(isAtMost(low, first), isAtMost(end, high)));
-  Value wanted = emit<arith::MaxSIOp>(emit<arith::AddIOp>(count, count),
-                                      index(CacheModel(getTarget(op)).getLeastPacks()));
+  Value wanted =
+      emit<arith::MaxSIOp>(emit<arith::AddIOp>(count, count),
+                           index(CacheModel(getTarget(op)).getLeastPacks()));
   capacity = select(isValid, capacity, emit<arith::MinSIOp>(wanted, most));
   low = select(isValid, low, first);
   high = select(isValid, high, first);

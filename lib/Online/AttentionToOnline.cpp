@@ -84,8 +84,8 @@ public:
         b, loc, TypeRange(state), query, key, value, state,
         /*batch=*/zero, /*head=*/zero, emitPosition(), /*first_key=*/zero,
         getValueOrCreateConstantIndexOp(b, loc, rows), exact,
-        scalesQuery(op, layout) ? Value() : emitScale(), op.getScoreCaptures(),
-        op.getMaskCaptures(), layout);
+        /*first=*/Value(), scalesQuery(op, layout) ? Value() : emitScale(),
+        op.getScoreCaptures(), op.getMaskCaptures(), layout);
     if (PlanAttr plan = getPlan(op))
       online->setAttr(PlanAttr::kName, plan);
     if (layout != OnlineLayout::Mma)
@@ -104,8 +104,7 @@ private:
     bool hasOneTile = online.getNextTile() == 0;
     bool isReadOnce =
         tiles && hasOneTile && isReadByOneTile(b, tiles, op.getValue());
-    bool movesOn = tiles && !hasOneTile &&
-                   canKeepPacks(tiles, op.getValue()) &&
+    bool movesOn = tiles && !hasOneTile && canKeepPacks(tiles, op.getValue()) &&
                    !seesFirstKey(b, online);
     switch (choosePacksOfValues(isReadOnce, movesOn)) {
     case Packs::block:

@@ -57,7 +57,7 @@ constexpr int64_t kRowMultiple = 8;
 class Decomposition {
 public:
   Decomposition(OnlineAttentionOp op, OpBuilder &builder, int64_t maximumKeys,
-                bool withIntegers, Value isFirst)
+                bool withIntegers)
       : op(op), b(builder), loc(op.getLoc()),
         type(cast<RankedTensorType>(op.getAccumulator().getType())
                  .getElementType()),
@@ -67,7 +67,7 @@ public:
                                   isInPairs ? OnlineAttentionOp::kKeysPerPack
                                             : kRowMultiple)),
         multipliesTiles(getTarget(op).getBf16Tiles()),
-        withIntegers(withIntegers), isFirst(isFirst),
+        withIntegers(withIntegers), isFirst(op.getFirst()),
         prefetches(findPrefetches(op)) {}
 
   SmallVector<Value> emit() {
@@ -421,11 +421,8 @@ LogicalResult attn::decomposeOnline(RewriterBase &rewriter,
   rewriter.setInsertionPoint(op);
   bool withIntegers = target.getQuantizeQueries() &&
                       hasIntegerScores(op, target.getBytesOfI8Dot());
-  Value isFirst;
-  if (target.getBf16Tiles() && op.getLayout() == OnlineLayout::Pairs)
-    isFirst = beginSumsInFirstBlock(rewriter, op);
-  rewriter.replaceOp(
-      op, Decomposition(op, rewriter, *bound, withIntegers, isFirst).emit());
+  rewriter.replaceOp(op,
+                     Decomposition(op, rewriter, *bound, withIntegers).emit());
   return success();
 }
 

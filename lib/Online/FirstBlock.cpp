@@ -11,16 +11,9 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mlir::attn;
-
-/// The fill of a tensor with zeros that `value` is, or null.
-static linalg::FillOp getZeros(Value value) {
-  auto fill = value.getDefiningOp<linalg::FillOp>();
-  return fill && matchPattern(fill.value(), m_AnyZeroFloat()) ? fill : nullptr;
-}
 
 Value attn::emitZerosIf(OpBuilder &b, Location loc, Value isFirst, Value tensor,
                         function_ref<Value(OpBuilder &)> other) {
@@ -79,45 +72,4 @@ Value attn::emitUnlessOnes(OpBuilder &b, Location loc, Value factors,
                scf::YieldOp::create(b, loc, tensor);
              })
       .getResult(0);
-}
-
-Value attn::beginSumsInFirstBlock(OpBuilder &b, OnlineAttentionOp block) {
-  auto keys = dyn_cast<scf::ForOp>(block->getParentOp());
-  auto rounds =
-      keys ? dyn_cast<scf::WhileOp>(keys->getParentOp()) : scf::WhileOp();
-  if (!rounds ||
-      !llvm::is_contained(keys.getRegionIterArgs(), block.getAccumulator()))
-    return nullptr;
-  auto sum = cast<BlockArgument>(block.getAccumulator());
-  auto initial = dyn_cast<BlockArgument>(keys.getTiedLoopInit(sum)->get());
-  auto exact = dyn_cast<BlockArgument>(block.getExact());
-  auto isOfRound = [&](BlockArgument argument) {
-    return argument && argument.getOwner() == rounds.getBeforeBody();
-  };
-  // Exact sums are always added to what there is.
-  if (!isOfRound(initial) || !isOfRound(exact) ||
-      !matchPattern(rounds.getInits()[exact.getArgNumber()], m_Zero()))
-    return nullptr;
-  OpOperand &start = rounds.getInitsMutable()[initial.getArgNumber()];
-  linalg::FillOp zeros = getZeros(start.get());
-  std::optional<int64_t> low = getConstantIntValue(keys.getLowerBound());
-  Value high = keys.getUpperBound();
-  if (!zeros || !low ||
-      !getZeros(rounds.getYieldOp()->getOperand(initial.getArgNumber())) ||
-      rounds->isAncestor(high.getParentBlock()->getParentOp()))
-    return nullptr;
-
-  Location loc = block.getLoc();
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPoint(rounds);
-  Value none =
-      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sle, high,
-                            arith::ConstantIndexOp::create(b, loc, *low));
-  start.set(emitZerosIf(b, loc, none, zeros.getOutputs()[0],
-                        [&](OpBuilder &) { return zeros.getOutputs()[0]; }));
-  if (zeros->use_empty())
-    zeros.erase();
-  b.setInsertionPoint(block);
-  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
-                               keys.getInductionVar(), keys.getLowerBound());
 }

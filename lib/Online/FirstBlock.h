@@ -13,15 +13,9 @@
 #ifndef ATTN_ONLINE_FIRSTBLOCK_H
 #define ATTN_ONLINE_FIRSTBLOCK_H
 
-#include "dialect/AttnOps.h"
+#include "mlir/IR/Builders.h"
 
 namespace mlir::attn {
-
-/// Has the sums of a tile, of which `block` is in the loops of attn-tile-keys,
-/// not begin as zeros that are written before the first block, unless there is
-/// none. Returns whether `block` is the first, an i1: then its accumulator
-/// holds anything. Null, and nothing changes, where sums do not begin at zero.
-Value beginSumsInFirstBlock(OpBuilder &b, OnlineAttentionOp block);
 
 /// `tensor` filled with zeros if `isFirst`, else what `other` emits for it, as
 /// always where `isFirst` is null.

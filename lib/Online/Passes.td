@@ -57,6 +57,9 @@ def TileKeys : Pass<"attn-tile-keys"> {
     `attn.kept_packs`, which is filled before the loop. Where it is not known of
     which head they are, they are packed in each block, and a remark says so.
 
+    If the target has `bf16_tiles`, blocks in pairs say whether they are the `first` of a
+    tile: no zeros are written before it, and nothing is corrected.
+
     Each block fetches some of the rows that an `attn.prefetch` before the op does,
     and of the keys and values that later tiles see, unless these are in a cache.
   }];
@@ -110,9 +113,6 @@ def DecomposeOnline : Pass<"attn-decompose-online"> {
     `attn.cache_append`: half a step, 1/254 of the row's largest element, at most.
     Sums are exact, in i32, and multiplied by both scales. Other keys of i8 become
     f32, and a remark says why.
-
-    If it has `bf16_tiles`, sums in pairs begin at zero in the first block of a tile: no
-    zeros are written before it, and nothing is corrected.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect",

@@ -22,8 +22,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/AttnOps.h"
+#include "dialect/Plan/Target.h"
 #include "dialect/Shared/KnownMultiple.h"
 #include "lib/Online/CachedRows.h"
+#include "lib/Online/FirstBlock.h"
 #include "lib/Online/KeptValues.h"
 #include "lib/Online/Passes.h"
 #include "lib/Online/SharedRanges.h"
@@ -42,6 +44,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -129,6 +132,30 @@ SmallVector<Value> emitReset(OpBuilder &b, Location loc, ValueRange initial,
       reset.push_back(linalg::CopyOp::create(b, loc, from, to).getResult(0));
   }
   return reset;
+}
+
+/// Whether the sums of `op` begin in its first block, on tiles: nothing then
+/// needs to write zeros before it, read them and multiply them by a correction.
+/// Exact sums are added to what there is.
+bool beginsAtZero(OnlineAttentionOp op) {
+  auto zeros = op.getAccumulator().getDefiningOp<linalg::FillOp>();
+  return op.getLayout() == OnlineLayout::Pairs &&
+         getTarget(op).getBf16Tiles() && zeros &&
+         matchPattern(zeros.value(), m_AnyZeroFloat()) &&
+         matchPattern(op.getExact(), m_Zero());
+}
+
+/// The accumulator of such an op, which is 0 if there is no key.
+Value emitZerosUnlessAny(OpBuilder &b, OnlineAttentionOp op,
+                         OpFoldResult count) {
+  Location loc = op.getLoc();
+  auto zeros = op.getAccumulator().getDefiningOp<linalg::FillOp>();
+  Value none =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sle,
+                            getValueOrCreateConstantIndexOp(b, loc, count),
+                            arith::ConstantIndexOp::create(b, loc, 0));
+  Value any = zeros.getOutputs()[0];
+  return emitZerosIf(b, loc, none, any, [&](OpBuilder &) { return any; });
 }
 
 /// Keys and values that are read where they lie in a cache.
@@ -253,6 +280,8 @@ void readFromCache(RewriterBase &rewriter, OnlineAttentionOp block,
 LogicalResult attn::tileKeys(RewriterBase &rewriter, OnlineAttentionOp op,
                              int64_t block) {
   Location loc = op.getLoc();
+  if (op.getFirst())
+    return rewriter.notifyMatchFailure(op, "a block already");
   rewriter.setInsertionPoint(op);
   std::optional<CachedOperands> cached = findCached(op, block);
   auto [low, count] = emitRows(rewriter, op, block);
@@ -272,6 +301,9 @@ LogicalResult attn::tileKeys(RewriterBase &rewriter, OnlineAttentionOp op,
       arith::ConstantOp::create(rewriter, loc, rewriter.getBoolAttr(true));
   SmallVector<Value> initial(op.getOuts());
   SmallVector<Value> carried(initial);
+  bool hasFirst = beginsAtZero(op);
+  if (hasFirst)
+    carried[0] = emitZerosUnlessAny(rewriter, op, count);
   carried.push_back(op.getExact());
   SmallVector<Type> types = llvm::to_vector(ValueRange(carried).getTypes());
   auto loop = scf::WhileOp::create(rewriter, loc, types, carried);
@@ -296,6 +328,14 @@ LogicalResult attn::tileKeys(RewriterBase &rewriter, OnlineAttentionOp op,
       readFromCache(rewriter, tile, *cached, block);
     if (kept)
       kept->assignTo(rewriter, tile);
+    if (!hasFirst)
+      return;
+    rewriter.setInsertionPoint(tile);
+    Value isFirst = arith::CmpIOp::create(
+        rewriter, loc, arith::CmpIPredicate::eq, tiled->keys.getInductionVar(),
+        tiled->keys.getLowerBound());
+    rewriter.modifyOpInPlace(tile,
+                             [&] { tile.getFirstMutable().assign(isFirst); });
   });
   rewriter.setInsertionPointToEnd(before);
   Value isFinite =

@@ -58,9 +58,9 @@ public:
   /// Features of a block that few rows are multiplied with: the second level
   /// has room for it and for the next one, which is fetched meanwhile.
   int64_t getStreamedFeatures() const { return 2048; }
-  /// Of a tile of multi-token attention, at most: rows with a panel of all keys,
-  /// and of all heads, but of the smallest panels; elements of the panel of a
-  /// chunk of keys, but of the smallest. They stay in the second level.
+  /// Of a tile of multi-token attention, at most: rows with a panel of all
+  /// keys, and of all heads, but of the smallest panels; elements of the panel
+  /// of a chunk of keys, but of the smallest. They stay in the second level.
   struct PanelSizes {
     int64_t rows, rowsOfHeads, elementsOfChunk;
   };

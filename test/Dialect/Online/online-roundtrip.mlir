@@ -15,7 +15,7 @@
 // CHECK-SAME: -> tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>{{$}}
 // CHECK: return %[[R]]#0, %[[R]]#1, %[[R]]#2
 // GENERIC-LABEL: sym_name = "plain"
-// GENERIC: "attn.online_attention"({{.*}}) <{layout = #attn.layout<lanes>, next_tile = 0 : i64, operandSegmentSizes = array<i32: 1, 1, 1, 3, 1, 1, 1, 1, 1, 1, 0, 0, 0>}> ({
+// GENERIC: "attn.online_attention"({{.*}}) <{layout = #attn.layout<lanes>, next_tile = 0 : i64, operandSegmentSizes = array<i32: 1, 1, 1, 3, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0>}> ({
 // GENERIC-NEXT: }, {
 // GENERIC-NEXT: })
 func.func @plain(%q: tensor<16x8xf32>, %k: tensor<?x16xf32>,
@@ -35,7 +35,7 @@ func.func @plain(%q: tensor<16x8xf32>, %k: tensor<?x16xf32>,
 // CHECK-LABEL: func.func @pairs(
 // CHECK: attn.online_attention layout<pairs> packed_values ins(%{{.*}} : tensor<8x16x2xbf16>, tensor<40x16xbf16>, tensor<2x4x32xbf16>)
 // CHECK-SAME: outs(%{{.*}} : tensor<4x16xf32>, tensor<16xf32>, tensor<16xf32>)
-// CHECK-SAME: scale(%{{.*}} : f32) score {
+// CHECK-SAME: first(%{{.*}}) scale(%{{.*}} : f32) score {
 // CHECK-NEXT: ^bb0(%{{s.*}}: f32,
 // CHECK: attn.online_attention layout<pairs> keeps_packs next_tile -16 ins(%{{.*}} : tensor<8x16x2xbf16>, tensor<40x16xbf16>, tensor<40x4xbf16>)
 // GENERIC-LABEL: sym_name = "pairs"
@@ -47,7 +47,7 @@ func.func @pairs(%q: tensor<8x16x2xbf16>, %k: tensor<40x16xbf16>,
   %r:3 = attn.online_attention layout<pairs> packed_values
       ins(%q, %k, %v : tensor<8x16x2xbf16>, tensor<40x16xbf16>, tensor<2x4x32xbf16>)
       outs(%o, %m, %m : tensor<4x16xf32>, tensor<16xf32>, tensor<16xf32>)
-      at(%n, %n, %n, %n) queries(%n) exact(%e) scale(%scale : f32)
+      at(%n, %n, %n, %n) queries(%n) exact(%e) first(%e) scale(%scale : f32)
       score {
     ^bb0(%s: f32, %b: index, %h: index, %p: index, %j: index):
       attn.yield %s : f32
