@@ -143,8 +143,9 @@ void VectorBlocks::emitSteps(ValueRange rows, ValueRange columns,
     if (stepsPerShare > stride)
       first = emitStepsOfShares(rows, columns, first, end, stride, acc);
     int64_t rest = (end - first) % stride;
-    emitInnerLoop(rows, columns, outer, constant(first), constant(end - rest),
-                  stride, acc);
+    if (first < end - rest)
+      emitInnerLoop(rows, columns, outer, constant(first), constant(end - rest),
+                    stride, acc);
     for (; rest > 0; --rest) {
       SmallVector<Value> k(outer);
       k.push_back(constant(end - rest));
