@@ -16,7 +16,7 @@ LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                std::optional<OnlineLayout>, int64_t heads,
                                int64_t rows, int64_t lanes, int64_t headSize,
                                int64_t keys, int64_t chunk, int64_t columns,
-                               int64_t features) {
+                               int64_t features, PlanAttr rest) {
   // Each row, lane and key may become an operation.
   constexpr int64_t kMostOfTile = 4096, kMost = int64_t(1) << 30;
   struct Parameter {
@@ -34,5 +34,7 @@ LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     if (parameter.value < 0 || parameter.value > parameter.most)
       return emitError() << parameter.name << ": expected 1 to "
                          << parameter.most << ", got " << parameter.value;
+  if (rest && rest.getRest())
+    return emitError() << "rest: expected a plan without a rest of its own";
   return success();
 }

@@ -35,6 +35,7 @@ def Attn_PlanAttr : AttrDef<Attn_Dialect, "Plan"> {
     | `layout` | attention | how operands of a tile lie, as of `attn.online_attention` |
     | `heads` | attention | query heads whose queries are rows of one tile: all that share keys and values, or 1 (GQA packing) |
     | `rows` | all | rows of a tile: query rows, of all its heads, or tokens |
+    | `rest` | attention | the plan of the rows after as many whole tiles as there are, if they are computed in another way |
     | `lanes` | attention, projection | elements of a vector: rows of a tile, or columns, are computed by multiples of it |
     | `head_size` | attention | elements of rows of queries and keys, those that are padded with 0 among them |
     | `keys` | attention | keys of a block, if what they are read from does not make it smaller |
@@ -48,7 +49,8 @@ def Attn_PlanAttr : AttrDef<Attn_Dialect, "Plan"> {
     OptionalParameter<"::std::optional<::mlir::attn::OnlineLayout>">:$layout,
     Attn_PlanNumber:$heads, Attn_PlanNumber:$rows, Attn_PlanNumber:$lanes,
     Attn_PlanNumber:$head_size, Attn_PlanNumber:$keys, Attn_PlanNumber:$chunk,
-    Attn_PlanNumber:$columns, Attn_PlanNumber:$features);
+    Attn_PlanNumber:$columns, Attn_PlanNumber:$features,
+    OptionalParameter<"::mlir::attn::PlanAttr">:$rest);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{

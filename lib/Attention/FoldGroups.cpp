@@ -27,20 +27,22 @@ using namespace mlir::attn;
 
 namespace {
 
-/// Emits the op on `(B, Hkv, G * Sq, D)`, of which row `g * Sq + i` is query
-/// `i` of head `g` of the group.
+/// Emits the op on `(B, Hkv, Sq * G, D)`, of which row `i * G + g` is query `i`
+/// of head `g` of the group: positions never decrease from row to row, so that
+/// tiles of rows see as few keys as tiles of queries do.
 class GroupFolding {
 public:
   GroupFolding(RewriterBase &rewriter, AttentionOp op)
       : op(op), b(rewriter), loc(op.getLoc()), groupSize(op.getGroupSize()),
-        numQueries(op.getQueryType().getDimSize(2)) {}
+        numQueries(op.getQueryType().getDimSize(2)),
+        rows(tensor::getMixedSize(b, loc, op.getQuery(), 2)) {}
 
   SmallVector<Value> emit() {
     Value offset = emitOffset();
     SmallVector<Value> outs;
     for (Value init : op.getOuts())
-      outs.push_back(fold(emptyLike(init)));
-    Value query = fold(op.getQuery());
+      outs.push_back(emptyFolded(init));
+    Value query = fold(castToKnown(op.getQuery(), 1));
     Value sink = op.getSink() ? foldSink() : Value();
     auto folded = cast<AttentionOp>(b.clone(*op));
     folded.getQueryMutable().assign(query);
@@ -49,14 +51,6 @@ public:
     if (op.getSink())
       folded.getSinkMutable().assign(sink);
     folded.setBottomRight(false);
-    // Its heads are rows of one by now.
-    if (PlanAttr plan = getPlan(op))
-      folded->setAttr(PlanAttr::kName,
-                      PlanAttr::get(op.getContext(), plan.getLayout(),
-                                    /*heads=*/1, plan.getRows(),
-                                    plan.getLanes(), plan.getHeadSize(),
-                                    plan.getKeys(), plan.getChunk(),
-                                    /*columns=*/0, /*features=*/0));
     for (auto [result, init] : llvm::zip(folded.getResults(), outs))
       result.setType(cast<RankedTensorType>(init.getType()));
     rewriteRegion(folded.getScore(), 1, folded.getScoreCapturesMutable(),
@@ -64,8 +58,8 @@ public:
     rewriteRegion(folded.getMask(), 0, folded.getMaskCapturesMutable(), offset);
     SmallVector<Value> results;
     for (auto [result, init] : llvm::zip(folded.getResults(), op.getOuts()))
-      results.push_back(
-          linalg::CopyOp::create(b, loc, unfold(result), init).getResult(0));
+      results.push_back(b.createOrFold<tensor::CastOp>(
+          loc, init.getType(), unfold(result, castToKnown(init, 1))));
     return results;
   }
 
@@ -84,82 +78,113 @@ private:
              tensor::getMixedSize(b, loc, op.getQuery(), 2)}));
   }
 
-  /// An empty tensor of the sizes of `tensor`, `(B, Hq, Sq, ...)`, with Sq
-  /// static.
-  Value emptyLike(Value tensor) {
-    SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, tensor);
-    sizes[2] = b.getIndexAttr(numQueries);
-    return tensor::EmptyOp::create(
-        b, loc, sizes,
-        cast<RankedTensorType>(tensor.getType()).getElementType());
+  /// An empty tensor `(B, Hkv, Sq * G, ...)` for a result in `init`.
+  Value emptyFolded(Value init) {
+    SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, init);
+    sizes[1] = heads();
+    sizes[2] = affine::makeComposedFoldedAffineApply(
+        b, loc, b.getAffineSymbolExpr(0) * groupSize, {rows});
+    return tensor::EmptyOp::create(b, loc, sizes, getElementType(init));
   }
 
-  SmallVector<ReassociationIndices> groups(unsigned merged, int64_t rank) {
+  /// `tensor`, whose dimensions from `dim` on are query heads and queries, with
+  /// their numbers in its type, as far as they are known.
+  Value castToKnown(Value tensor, int64_t dim) {
+    auto type = cast<RankedTensorType>(tensor.getType());
+    SmallVector<int64_t> shape(type.getShape());
+    shape[dim] = op.getNumQueryHeads();
+    if (dim + 1 < type.getRank() && !ShapedType::isDynamic(numQueries))
+      shape[dim + 1] = numQueries;
+    return b.createOrFold<tensor::CastOp>(loc, type.clone(shape), tensor);
+  }
+
+  static Type getElementType(Value tensor) {
+    return cast<RankedTensorType>(tensor.getType()).getElementType();
+  }
+
+  /// Dimensions of a tensor of which `first` and the next one are one.
+  static SmallVector<ReassociationIndices> groups(int64_t first, size_t rank) {
     SmallVector<ReassociationIndices> all;
-    for (int64_t dim = 0; dim < rank; ++dim)
-      if (dim == merged + 1)
+    for (auto dim : llvm::seq(int64_t(rank)))
+      if (dim == first + 1)
         all.back().push_back(dim);
       else
         all.push_back({dim});
     return all;
   }
 
-  /// `(B, H, n, ...)` to `(B, H1, n1, ...)` by way of `(B, Hkv, G, Sq, ...)`.
-  Value reshape(Value tensor, unsigned split, ArrayRef<int64_t> parts,
-                unsigned merged) {
+  /// Makes dimension `dim` of a tensor two, of which the sizes are given.
+  Value expand(Value tensor, int64_t dim, OpFoldResult outer,
+               OpFoldResult inner) {
     SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, tensor);
-    auto type = cast<RankedTensorType>(tensor.getType());
-    SmallVector<int64_t> shape(type.getShape());
-    shape[split] = parts[0];
-    shape.insert(shape.begin() + split + 1, parts[1]);
-    sizes[split] = b.getIndexAttr(parts[0]);
-    sizes.insert(sizes.begin() + split + 1, b.getIndexAttr(parts[1]));
-    auto rank = static_cast<int64_t>(shape.size());
-    Value expanded = tensor::ExpandShapeOp::create(
-        b, loc, RankedTensorType::get(shape, type.getElementType()), tensor,
-        groups(split, rank), sizes);
-    return tensor::CollapseShapeOp::create(b, loc, expanded,
-                                           groups(merged, rank));
-  }
-  Value fold(Value tensor) {
-    return reshape(tensor, 1, {op.getNumKeyValueHeads(), groupSize}, 2);
-  }
-  Value unfold(Value tensor) {
-    return reshape(tensor, 2, {groupSize, numQueries}, 1);
+    sizes[dim] = outer;
+    sizes.insert(sizes.begin() + dim + 1, inner);
+    auto type = RankedTensorType::get(decomposeMixedValues(sizes).first,
+                                      getElementType(tensor));
+    return tensor::ExpandShapeOp::create(b, loc, type, tensor,
+                                         groups(dim, sizes.size()), sizes);
   }
 
-  /// The sink of each row, `(Hkv, G * Sq)` (A6).
+  /// Makes dimension `dim` of a tensor and the next one the same.
+  Value collapse(Value tensor, int64_t dim) {
+    int64_t rank = cast<RankedTensorType>(tensor.getType()).getRank();
+    return tensor::CollapseShapeOp::create(b, loc, tensor, groups(dim, rank));
+  }
+
+  /// `(B, Hkv, m, n, ...)` as `(B, Hkv, n, m, ...)`, in `into`.
+  Value transpose(Value tensor, Value into) {
+    auto order = llvm::to_vector(
+        llvm::seq(cast<RankedTensorType>(tensor.getType()).getRank()));
+    std::swap(order[2], order[3]);
+    return linalg::TransposeOp::create(b, loc, tensor, into, order)
+        ->getResult(0);
+  }
+
+  OpFoldResult heads() { return b.getIndexAttr(op.getNumKeyValueHeads()); }
+  OpFoldResult group() { return b.getIndexAttr(groupSize); }
+
+  /// `(B, Hq, Sq, ...)` as `(B, Hkv, Sq * G, ...)`.
+  Value fold(Value tensor) {
+    Value split = expand(tensor, 1, heads(), group());
+    if (numQueries != 1) {
+      SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, split);
+      std::swap(sizes[2], sizes[3]);
+      split = transpose(split, tensor::EmptyOp::create(b, loc, sizes,
+                                                       getElementType(tensor)));
+    }
+    return collapse(split, 2);
+  }
+
+  /// The reverse, in `into`.
+  Value unfold(Value tensor, Value into) {
+    if (numQueries == 1) {
+      Value split = expand(tensor, 2, group(), rows);
+      return linalg::CopyOp::create(b, loc, collapse(split, 1), into)
+          .getResult(0);
+    }
+    Value split = transpose(expand(tensor, 2, rows, group()),
+                            expand(into, 1, heads(), group()));
+    return collapse(split, 1);
+  }
+
+  /// The sink of each row, `(Hkv, Sq * G)` (A6).
   Value foldSink() {
-    auto type = cast<RankedTensorType>(op.getSink().getType());
-    bool isPerHead = type.getRank() == 1;
-    SmallVector<int64_t> shape = {op.getNumKeyValueHeads(), groupSize};
-    SmallVector<ReassociationIndices> split = {{0, 1}};
-    if (!isPerHead) {
-      shape.push_back(numQueries);
-      split.push_back({2});
-    }
-    Type elementType = type.getElementType();
-    // Heads, and queries where there are sinks of them, as far as known.
-    Value cast = b.createOrFold<tensor::CastOp>(
-        loc,
-        RankedTensorType::get(
-            ArrayRef{op.getNumQueryHeads(), numQueries}.take_front(
-                type.getRank()),
-            elementType),
-        op.getSink());
-    Value sinks = tensor::ExpandShapeOp::create(
-        b, loc, RankedTensorType::get(shape, elementType), cast, split);
+    Value sinks = castToKnown(op.getSink(), 0);
+    bool isPerHead = cast<RankedTensorType>(sinks.getType()).getRank() == 1;
+    Value split = expand(sinks, 0, heads(), group());
     if (isPerHead && numQueries == 1)
-      return sinks;
-    if (isPerHead) {
-      shape.push_back(numQueries);
-      Value all = tensor::EmptyOp::create(b, loc, shape, elementType);
-      sinks =
-          linalg::BroadcastOp::create(b, loc, sinks, all, ArrayRef<int64_t>{2})
+      return split;
+    Value all = tensor::EmptyOp::create(b, loc, {heads(), rows, group()},
+                                        getElementType(sinks));
+    if (isPerHead)
+      split =
+          linalg::BroadcastOp::create(b, loc, split, all, ArrayRef<int64_t>{1})
               ->getResult(0);
-    }
-    return tensor::CollapseShapeOp::create(
-        b, loc, sinks, ArrayRef<ReassociationIndices>{{0}, {1, 2}});
+    else
+      split = linalg::TransposeOp::create(b, loc, split, all,
+                                          ArrayRef<int64_t>{0, 2, 1})
+                  ->getResult(0);
+    return collapse(split, 1);
   }
 
   /// The offset as a capture, of the batch entry.
@@ -187,18 +212,18 @@ private:
     BlockArgument position = block.getArgument(rowNumber + 2);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(&block);
-    Value length = arith::ConstantIndexOp::create(b, loc, numQueries);
+    Value size = arith::ConstantIndexOp::create(b, loc, groupSize);
     if (!queryHead.use_empty()) {
-      Value size = arith::ConstantIndexOp::create(b, loc, groupSize);
       Value first = arith::MulIOp::create(b, loc, head, size);
-      Value member = b.createOrFold<arith::DivSIOp>(loc, row, length);
+      Value member =
+          numQueries == 1 ? row : arith::RemSIOp::create(b, loc, row, size);
       queryHead.replaceAllUsesWith(
           arith::AddIOp::create(b, loc, first, member));
     }
     if (!position.use_empty()) {
       Value query = numQueries == 1
                         ? Value(arith::ConstantIndexOp::create(b, loc, 0))
-                        : arith::RemSIOp::create(b, loc, row, length);
+                        : arith::DivSIOp::create(b, loc, row, size);
       if (offset)
         query = b.createOrFold<arith::AddIOp>(
             loc, emitOffsetIn(block, batchArgument, captures, offset), query);
@@ -211,14 +236,14 @@ private:
   RewriterBase &b;
   Location loc;
   int64_t groupSize, numQueries;
+  OpFoldResult rows; ///< Sq.
 };
 
 } // namespace
 
 LogicalResult attn::foldGroup(RewriterBase &rewriter, AttentionOp op) {
-  if (op.getGroupSize() == 1 ||
-      ShapedType::isDynamic(op.getQueryType().getDimSize(2)))
-    return rewriter.notifyMatchFailure(op, "not a group of few queries");
+  if (op.getGroupSize() == 1 || op.isPacked())
+    return rewriter.notifyMatchFailure(op, "not a group of one sequence");
   rewriter.setInsertionPoint(op);
   rewriter.replaceOp(op, GroupFolding(rewriter, op).emit());
   return success();
@@ -230,15 +255,18 @@ struct FoldGroups : attn::impl::FoldGroupsBase<FoldGroups> {
     IRRewriter rewriter(&getContext());
     SmallVector<AttentionOp> ops;
     getOperation()->walk([&](AttentionOp op) { ops.push_back(op); });
-    for (AttentionOp op : ops)
-      if (PlanAttr plan = getPlan(op); plan && plan.getHeads() > 1) {
-        if (plan.getHeads() != op.getGroupSize()) {
-          op.emitError("expected an attn.plan with 1 or ")
-              << op.getGroupSize() << " 'heads', got " << plan.getHeads();
-          return signalPassFailure();
-        }
-        (void)foldGroup(rewriter, op);
+    for (AttentionOp op : ops) {
+      PlanAttr plan = getPlan(op);
+      // What is folded keeps its plan.
+      if (!plan || plan.getHeads() <= 1 || op.getGroupSize() == 1)
+        continue;
+      if (plan.getHeads() != op.getGroupSize()) {
+        op.emitError("expected an attn.plan with 1 or ")
+            << op.getGroupSize() << " 'heads', got " << plan.getHeads();
+        return signalPassFailure();
       }
+      (void)foldGroup(rewriter, op);
+    }
   }
 };
 } // namespace

@@ -37,15 +37,22 @@ def SplitSequences : Pass<"attn-split-sequences"> {
 }
 
 def SpecializeQueries : Pass<"attn-specialize-queries"> {
-  let summary = "Give attention of any number of queries a form for one";
+  let summary = "Give attention of any number of queries forms for few";
   let description = [{
-    A step of generation has one query, and is lowered in another way than many
-    (see `attn-fold-groups` and `attn-attention-to-online`). An `attn.attention` with
-    a dynamic number of queries becomes two, one of them of a single query, in the
-    branches of an `scf.if` that looks at their number. A result that is only written
-    to a buffer of the caller is written in the branches.
+    A step of generation has one query, or the few of a draft, and is lowered in
+    other ways than many (see `attn-fold-groups` and `attn-attention-to-online`). An
+    `attn.attention` with a dynamic number of queries becomes several, in the
+    branches of `scf.if`s that look at their number: of a single query, of few, and of
+    any number. The few are a slice whose size is an `affine.min`, which tells later
+    passes how many there may be. For a CPU, one form of few is for those whose rows,
+    over all heads of a group, fit half a vector, and one for those that would leave
+    a tile of one head partly empty. A result that is only written to a buffer of the
+    caller is written in the branches.
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect",
+  let options = [Option<"workgroups", "workgroups", "bool", "false",
+                        "Specialize for workgroups of a GPU">];
+  let dependentDialects = ["::mlir::affine::AffineDialect",
+                           "::mlir::arith::ArithDialect",
                            "::mlir::memref::MemRefDialect",
                            "::mlir::scf::SCFDialect",
                            "::mlir::tensor::TensorDialect"];
@@ -58,9 +65,10 @@ def FoldGroups : Pass<"attn-fold-groups"> {
     are the rows of a matrix that its keys and values are multiplied with: each is
     read once for all of them (GQA packing). An `attn.attention` whose `attn.plan`
     has the `heads` of a group in a tile becomes one on a query
-    `(B, Hkv, G * Sq, Dk)`. Row `r` of
-    head `h` is query `r mod Sq` of query head `G * h + r / Sq`, from which the
-    regions compute what they are given; its sink is that of the head.
+    `(B, Hkv, Sq * G, Dk)`. Row `r` of head `h` is query `r div G` of query head
+    `G * h + r mod G`, from which the regions compute what they are given; its sink
+    is that of the head. Several queries are transposed into that order, and the
+    output out of it.
   }];
   let dependentDialects = ["::mlir::affine::AffineDialect",
                            "::mlir::arith::ArithDialect",

@@ -1,4 +1,4 @@
-//===- SpecializeQueries.cpp - A form for one query -----------------------===//
+//===- SpecializeQueries.cpp - Forms for few queries ----------------------===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,6 +10,7 @@
 #include "lib/Attention/Transforms.h"
 #include "lib/Plan/Plan.h"
 
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -27,13 +28,13 @@ using namespace mlir::attn;
 
 namespace {
 
-/// The first row of a tensor `(B, Hq, Sq, ...)`.
-struct Row {
-  Row(OpBuilder &b, Value tensor)
+/// The first rows of a tensor `(B, Hq, Sq, ...)`.
+struct FirstRows {
+  FirstRows(OpBuilder &b, Value tensor, OpFoldResult count)
       : loc(tensor.getLoc()), sizes(tensor::getMixedSizes(b, loc, tensor)),
         offsets(sizes.size(), b.getIndexAttr(0)),
         strides(sizes.size(), b.getIndexAttr(1)) {
-    sizes[2] = b.getIndexAttr(1);
+    sizes[2] = count;
   }
   Value createEmpty(OpBuilder &b, Value tensor) const {
     return tensor::EmptyOp::create(
@@ -44,8 +45,8 @@ struct Row {
     return tensor::ExtractSliceOp::create(b, loc, tensor, offsets, sizes,
                                           strides);
   }
-  Value insert(OpBuilder &b, Value row, Value tensor) const {
-    return tensor::InsertSliceOp::create(b, loc, row, tensor, offsets, sizes,
+  Value insert(OpBuilder &b, Value rows, Value tensor) const {
+    return tensor::InsertSliceOp::create(b, loc, rows, tensor, offsets, sizes,
                                          strides);
   }
   Value view(OpBuilder &b, Value buffer) const {
@@ -71,28 +72,38 @@ public:
   /// follows the results of a condition into one of them only.
   ArrayRef<Write> getWrites() const { return writes; }
 
-  void emitOne(OpBuilder &b) {
-    Value query = Row(b, op.getQuery()).extract(b, op.getQuery());
-    SmallVector<Row> rows;
+  /// The form of at most `most` queries: their number is the size of a slice,
+  /// so that every pass after this one knows its bound.
+  void emitFew(OpBuilder &b, Value length, int64_t most) {
+    OpFoldResult count = b.getIndexAttr(most);
+    if (most > 1)
+      count = affine::makeComposedFoldedAffineMin(
+          b, loc,
+          AffineMap::get(
+              0, 1, {b.getAffineSymbolExpr(0), b.getAffineConstantExpr(most)},
+              b.getContext()),
+          {OpFoldResult(length)});
+    Value query = FirstRows(b, op.getQuery(), count).extract(b, op.getQuery());
+    SmallVector<FirstRows> rows;
     SmallVector<Value> outs;
     for (auto [out, write] : llvm::zip(op.getOuts(), writes)) {
-      Row &row = rows.emplace_back(b, out);
-      // Of a destination that nothing else is about, only the row.
+      FirstRows &first = rows.emplace_back(b, out, count);
+      // Of a destination that nothing else is about, only the rows.
       outs.push_back(write && out.getDefiningOp<tensor::EmptyOp>()
-                         ? row.createEmpty(b, out)
-                         : row.extract(b, out));
+                         ? first.createEmpty(b, out)
+                         : first.extract(b, out));
     }
     auto step = cast<AttentionOp>(b.clone(*op));
     step.getQueryMutable().assign(query);
     step.getOutsMutable().assign(outs);
     SmallVector<Value> yielded;
-    for (auto [result, row, out, write, init] :
+    for (auto [result, first, out, write, init] :
          llvm::zip(step.getResults(), rows, outs, writes, op.getOuts())) {
       result.setType(cast<RankedTensorType>(out.getType()));
       if (write)
-        emitWrite(b, write, result, row.view(b, write.getDest()));
+        emitWrite(b, write, result, first.view(b, write.getDest()));
       else
-        yielded.push_back(row.insert(b, result, init));
+        yielded.push_back(first.insert(b, result, init));
     }
     scf::YieldOp::create(b, loc, yielded);
   }
@@ -105,6 +116,26 @@ public:
       else
         yielded.push_back(result);
     scf::YieldOp::create(b, loc, yielded);
+  }
+
+  /// The first of `forms` that has room for `length` queries, or that of many.
+  scf::IfOp emit(OpBuilder &b, Value length, ArrayRef<int64_t> forms) {
+    int64_t most = forms.front();
+    // That of no queries wraps around: many do nothing for it.
+    Value one = arith::ConstantIndexOp::create(b, loc, 1),
+          bound = arith::ConstantIndexOp::create(b, loc, most);
+    Value isFew = arith::CmpIOp::create(
+        b, loc, arith::CmpIPredicate::ult,
+        arith::SubIOp::create(b, loc, length, one), bound);
+    return scf::IfOp::create(
+        b, loc, isFew,
+        [&](OpBuilder &nested, Location) { emitFew(nested, length, most); },
+        [&](OpBuilder &nested, Location) {
+          if (forms.size() == 1)
+            return emitMany(nested);
+          auto rest = emit(nested, length, forms.drop_front());
+          scf::YieldOp::create(nested, loc, rest.getResults());
+        });
   }
 
 private:
@@ -129,22 +160,18 @@ private:
 
 } // namespace
 
-LogicalResult attn::specializeQueries(RewriterBase &rewriter, AttentionOp op) {
+LogicalResult attn::specializeQueries(RewriterBase &rewriter, AttentionOp op,
+                                      Device device) {
   if (op.isPacked() || !findObstacle(op).empty())
     return rewriter.notifyMatchFailure(op, "is lowered by the reference path");
   if (!op.getQueryType().isDynamicDim(2))
     return rewriter.notifyMatchFailure(op, "its number of queries is known");
+  SmallVector<int64_t> forms = planFewQueries(op, device);
   rewriter.setInsertionPoint(op);
-  Location loc = op.getLoc();
-  Value one = arith::ConstantIndexOp::create(rewriter, loc, 1);
-  Value isOne = arith::CmpIOp::create(
-      rewriter, loc, arith::CmpIPredicate::eq,
-      rewriter.createOrFold<tensor::DimOp>(loc, op.getQuery(), 2), one);
+  Value length =
+      rewriter.createOrFold<tensor::DimOp>(op.getLoc(), op.getQuery(), 2);
   QueryBranches branches(op);
-  auto choice = scf::IfOp::create(
-      rewriter, loc, isOne,
-      [&](OpBuilder &b, Location) { branches.emitOne(b); },
-      [&](OpBuilder &b, Location) { branches.emitMany(b); });
+  auto choice = branches.emit(rewriter, length, forms);
   auto yielded = choice.getResults().begin();
   for (auto [result, write] : llvm::zip(op->getResults(), branches.getWrites()))
     if (write)
@@ -158,12 +185,15 @@ LogicalResult attn::specializeQueries(RewriterBase &rewriter, AttentionOp op) {
 namespace {
 struct SpecializeQueries
     : attn::impl::SpecializeQueriesBase<SpecializeQueries> {
+  using SpecializeQueriesBase::SpecializeQueriesBase;
+
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
     SmallVector<AttentionOp> ops;
     getOperation()->walk([&](AttentionOp op) { ops.push_back(op); });
+    Device device = workgroups ? Device::GPU : Device::CPU;
     for (AttentionOp op : ops)
-      (void)specializeQueries(rewriter, op);
+      (void)specializeQueries(rewriter, op, device);
   }
 };
 } // namespace

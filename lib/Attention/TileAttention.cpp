@@ -17,6 +17,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/Interfaces/ValueBoundsOpInterface.h"
 
 namespace mlir::attn {
 #define GEN_PASS_DEF_TILEATTENTION
@@ -55,7 +56,10 @@ static FailureOr<AttentionOp> emitTile(OpBuilder &b, AttentionOp op,
   whole.getOutsMutable().assign(loop.getRegionIterArgs());
   OpFoldResult one = b.getIndexAttr(1);
   SmallVector<Value> ivs(loop.getInductionVars());
-  QueryRows rows = emitQueryRows(b, loc, ivs[2], length, queries);
+  bool isOnlyTile =
+      getConstantIntValue(loop.getMixedUpperBound()[2]) == queries;
+  QueryRows rows = isOnlyTile ? QueryRows{b.getIndexAttr(0), length}
+                              : emitQueryRows(b, loc, ivs[2], length, queries);
   SmallVector<OpFoldResult> offsets = {ivs[0], ivs[1], rows.first},
                             sizes = {one, one, rows.count};
   FailureOr<TilingResult> tile =
@@ -77,6 +81,14 @@ static FailureOr<AttentionOp> emitTile(OpBuilder &b, AttentionOp op,
   return cast<AttentionOp>(tile->tiledOps.front());
 }
 
+/// Whether a head has at most so many queries in every call.
+static bool hasAtMost(AttentionOp op, int64_t queries) {
+  FailureOr<int64_t> bound = ValueBoundsConstraintSet::computeConstantBound(
+      presburger::BoundType::UB, {op.getQuery(), 2},
+      /*stopCondition=*/nullptr, /*closedUB=*/true);
+  return succeeded(bound) && *bound <= queries;
+}
+
 LogicalResult attn::tileAttention(RewriterBase &rewriter, AttentionOp op,
                                   int64_t queries) {
   if (StringRef obstacle = findObstacle(op); !obstacle.empty())
@@ -87,15 +99,18 @@ LogicalResult attn::tileAttention(RewriterBase &rewriter, AttentionOp op,
   SmallVector<OpFoldResult> ends =
       tensor::getMixedSizes(rewriter, loc, op.getQuery());
   ends.resize(3);
+  OpFoldResult length = ends[2];
   // One tile of all queries has their number.
-  if (std::optional<int64_t> length = getConstantIntValue(ends[2]))
-    queries = std::min(queries, *length);
+  if (std::optional<int64_t> known = getConstantIntValue(length))
+    queries = std::min(queries, *known);
+  else if (hasAtMost(op, queries))
+    ends[2] = rewriter.getIndexAttr(queries);
   auto loop = scf::ForallOp::create(
       rewriter, loc, SmallVector<OpFoldResult>(3, zero), ends,
       {one, one, rewriter.getIndexAttr(queries)}, op.getOuts(),
       /*mapping=*/std::nullopt);
   SmallVector<TilingInterface> rows = getFusableRows(op.getQuery());
-  FailureOr<AttentionOp> tile = emitTile(rewriter, op, loop, ends[2], queries);
+  FailureOr<AttentionOp> tile = emitTile(rewriter, op, loop, length, queries);
   if (failed(tile)) {
     rewriter.eraseOp(loop);
     return failure();
@@ -112,6 +127,54 @@ LogicalResult attn::tileAttention(RewriterBase &rewriter, AttentionOp op,
             producer,
             cast<DestinationStyleOpInterface>(*producer).getDpsInits());
   return success();
+}
+
+/// Makes the last `rest` rows an op of their own. The plan of the others has
+/// none left.
+static FailureOr<AttentionOp> splitRest(RewriterBase &rewriter, AttentionOp op,
+                                        PlanAttr plan) {
+  Location loc = op.getLoc();
+  rewriter.setInsertionPoint(op);
+  PlanAttr rest = plan.getRest();
+  int64_t numRows = op.getQueryType().getDimSize(2) - rest.getRows();
+  SmallVector<OpFoldResult> ends =
+      tensor::getMixedSizes(rewriter, loc, op.getQuery());
+  ends.resize(3);
+  SmallVector<OpFoldResult> offsets(3, rewriter.getIndexAttr(0));
+  SmallVector<Value> results(op.getOuts());
+  AttentionOp parts[2];
+  PlanAttr plans[] = {
+      PlanAttr::get(op.getContext(), plan.getLayout(), plan.getHeads(),
+                    plan.getRows(), plan.getLanes(), plan.getHeadSize(),
+                    plan.getKeys(), plan.getChunk(), plan.getColumns(),
+                    plan.getFeatures(), /*rest=*/PlanAttr()),
+      rest};
+  for (auto [number, part] : llvm::enumerate(parts)) {
+    offsets[2] = rewriter.getIndexAttr(number == 0 ? 0 : numRows);
+    ends[2] = rewriter.getIndexAttr(number == 0 ? numRows : rest.getRows());
+    auto whole = cast<AttentionOp>(rewriter.clone(*op));
+    whole.getOutsMutable().assign(results);
+    FailureOr<TilingResult> tile =
+        whole.getTiledImplementation(rewriter, offsets, ends);
+    if (failed(tile))
+      return failure();
+    for (auto [result, value] : llvm::enumerate(tile->tiledValues)) {
+      SmallVector<OpFoldResult> at, extent;
+      if (failed(whole.getResultTilePosition(rewriter, result, offsets, ends,
+                                             at, extent)))
+        return failure();
+      SmallVector<OpFoldResult> strides(at.size(), rewriter.getIndexAttr(1));
+      results[result] = tensor::InsertSliceOp::create(
+          rewriter, loc, value, results[result], at, extent, strides);
+    }
+    part = cast<AttentionOp>(tile->tiledOps.front());
+    part->setAttr(PlanAttr::kName, plans[number]);
+    rewriter.eraseOp(whole);
+  }
+  rewriter.replaceOp(op, results);
+  if (failed(tileAttention(rewriter, parts[1], rest.getRows())))
+    return failure();
+  return parts[0];
 }
 
 namespace {
@@ -133,6 +196,22 @@ struct TileAttention : attn::impl::TileAttentionBase<TileAttention> {
         op.emitError(
             "expected an attn.plan with 'rows', as attn-plan attaches");
         return signalPassFailure();
+      }
+      if (PlanAttr rest = plan.getRest()) {
+        int64_t numRows = op.getQueryType().getDimSize(2);
+        if (numRows <= rest.getRows()) { // Or dynamic.
+          auto error = op.emitError("expected more rows than the ")
+                       << rest.getRows() << " of the 'rest' of its attn.plan";
+          if (!ShapedType::isDynamic(numRows))
+            error << ", got " << numRows;
+          return signalPassFailure();
+        }
+        FailureOr<AttentionOp> others = splitRest(rewriter, op, plan);
+        if (failed(others)) {
+          op.emitError("could not be tiled");
+          return signalPassFailure();
+        }
+        op = *others;
       }
       if (failed(op.isPacked() ? tileSequences(rewriter, op, plan.getRows())
                                : tileAttention(rewriter, op, plan.getRows()))) {

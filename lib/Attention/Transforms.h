@@ -17,6 +17,7 @@ class RewriterBase;
 namespace mlir::attn {
 
 class AttentionOp;
+enum class Device;
 struct TileShape;
 
 /// Lets regions that may have no value yield the position that messages name.
@@ -25,12 +26,12 @@ void recordPositions(AttentionOp op);
 /// Replaces a packed batch by a loop over its sequences.
 void splitSequences(RewriterBase &rewriter, AttentionOp op);
 
-/// Puts beside an op on a dynamic number of queries the same op on one, and a
-/// condition that chooses.
-LogicalResult specializeQueries(RewriterBase &rewriter, AttentionOp op);
+/// Puts beside an op on a dynamic number of queries the same op on few, once
+/// for each form that `planFewQueries` says, and conditions that choose.
+LogicalResult specializeQueries(RewriterBase &rewriter, AttentionOp op,
+                                Device device);
 
-/// Makes the query heads of a group rows of one head, if there is a group and
-/// the number of queries is static.
+/// Makes the query heads of a group rows of one head, if there is a group.
 LogicalResult foldGroup(RewriterBase &rewriter, AttentionOp op);
 
 /// Pads the rows of query and key with 0, in parallel, to `padded` elements,

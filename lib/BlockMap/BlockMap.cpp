@@ -160,7 +160,7 @@ LogicalResult BlockMapper::findSizes(const BlockMapOptions &options,
   auto keys = findSize(op, names[2], byType[2], requests.keyLength);
   if (failed(keys))
     return failure();
-  FailureOr<PlanAttr> plan = planAttention(op, Device::CPU, *queries);
+  FailureOr<PlanAttr> plan = planAttention(op, *queries);
   if (failed(plan))
     return failure();
   layout = *plan->getLayout();
@@ -365,7 +365,7 @@ attn::computeBlockMaps(ModuleOp module, const BlockMapOptions &options) {
   copy->walk([&](AttentionOp op) { ops.push_back(op); });
   TileShape tile = {0, 0};
   for (AttentionOp op : ops) {
-    FailureOr<PlanAttr> plan = planAttention(op);
+    FailureOr<PlanAttr> plan = planAttention(op, Device::CPU);
     if (failed(plan))
       return failure();
     if (plan->getRows() > tile.queries)

@@ -56,11 +56,12 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 class OnlineForm : OnlineTensors {
 public:
   OnlineForm(AttentionOp op, OpBuilder &builder, OnlineLayout layout,
-             int64_t lanes, SharedOperands &shared)
+             int64_t numRows, int64_t lanes, SharedOperands &shared)
       : OnlineTensors(builder, op), layout(layout),
         isNarrow(op.getElementType() != type),
         inRows(layout == OnlineLayout::Rows || layout == OnlineLayout::Mma),
-        lanes(lanes), shared(shared) {}
+        numRows(layout == OnlineLayout::Rows ? numRows : lanes), lanes(lanes),
+        shared(shared) {}
 
   SmallVector<Value> emit() {
     auto online = emitOnline();
@@ -74,7 +75,7 @@ public:
 
   OnlineAttentionOp emitOnline() {
     rows = tensor::getMixedSize(b, loc, op.getQuery(), 2);
-    Value query = emitOnlineQuery(b, op, layout, lanes, rows);
+    Value query = emitOnlineQuery(b, op, layout, numRows, rows);
     Value key = slice(op.getKey());
     Value value = slice(op.getValue());
     SmallVector<Value> state = emitInitialState();
@@ -101,12 +102,11 @@ private:
   /// Has the values of a tile in pairs packed where that is best.
   void placePacks(OnlineAttentionOp online) {
     auto tiles = dyn_cast<scf::ForallOp>(online->getParentOp());
-    bool hasOneTile = online.getNextTile() == 0;
-    bool isReadOnce =
-        tiles && hasOneTile && isReadByOneTile(b, tiles, op.getValue());
-    bool movesOn = tiles && !hasOneTile && canKeepPacks(tiles, op.getValue()) &&
+    bool isSplit = getPlan(op).getChunk() > 0;
+    bool movesOn = tiles && online.getNextTile() != 0 &&
+                   canKeepPacks(tiles, op.getValue()) &&
                    !seesFirstKey(b, online);
-    switch (choosePacksOfValues(isReadOnce, movesOn)) {
+    switch (choosePacksOfValues(isSplit, movesOn)) {
     case Packs::block:
       return;
     case Packs::kept:
@@ -126,8 +126,6 @@ private:
   /// Accumulator, maximum and sum of no key, or of the sink (A6).
   SmallVector<Value> emitInitialState() {
     int64_t valueSize = op.getValueType().getDimSize(3);
-    int64_t numRows =
-        layout == OnlineLayout::Mma ? lanes : op.getQueryType().getDimSize(2);
     Value accumulator =
         inRows ? empty({numRows, valueSize}) : empty({valueSize, lanes});
     SmallVector<Value> state = {fill(accumulator, 0.0)};
@@ -193,7 +191,6 @@ private:
   /// `O / l`, 0 for an empty row (A14), as rows of the output.
   Value emitOutput(Value accumulator, Value sum) {
     auto type = cast<RankedTensorType>(accumulator.getType());
-    int64_t numRows = inRows ? type.getDimSize(0) : lanes;
     int64_t size = type.getDimSize(inRows ? 1 : 0);
     Value inverse =
         map({sum}, empty({lanes}), {identity(1)}, [&](ValueRange arguments) {
@@ -258,8 +255,9 @@ private:
   }
 
   OnlineLayout layout;
-  bool isNarrow; ///< Query, key and value are, and the output.
-  bool inRows;   ///< O has a row for each query.
+  bool isNarrow;   ///< Query, key and value are, and the output.
+  bool inRows;     ///< O has a row for each query.
+  int64_t numRows; ///< Of the online form, at least as many as queries.
   int64_t lanes;
   SharedOperands &shared;
   OpFoldResult rows; ///< Number of queries, n.
@@ -282,20 +280,22 @@ LogicalResult attn::convertAttentionToOnline(RewriterBase &rewriter,
       /*stopCondition=*/nullptr, /*closedUB=*/true);
   if (failed(bound) || *bound > plan.getRows())
     return rewriter.notifyMatchFailure(op, "too many queries for one tile");
-  int64_t lanes = llvm::alignTo(std::max<int64_t>(1, *bound), plan.getLanes());
+  int64_t numRows = std::max<int64_t>(1, *bound),
+          lanes = llvm::alignTo(numRows, plan.getLanes());
   rewriter.setInsertionPoint(op);
   OnlineLayout layout = *plan.getLayout();
   if (layout != OnlineLayout::Mma)
     emitNextRows(rewriter, op);
-  rewriter.replaceOp(op,
-                     OnlineForm(op, rewriter, layout, lanes, shared).emit());
+  rewriter.replaceOp(
+      op, OnlineForm(op, rewriter, layout, numRows, lanes, shared).emit());
   return success();
 }
 
 OnlineAttentionOp attn::emitOnlineInMatrices(OpBuilder &b, AttentionOp op,
                                              int64_t lanes) {
   SharedOperands shared;
-  return OnlineForm(op, b, OnlineLayout::Mma, lanes, shared).emitOnline();
+  return OnlineForm(op, b, OnlineLayout::Mma, lanes, lanes, shared)
+      .emitOnline();
 }
 
 namespace {

@@ -9,6 +9,7 @@
 #include "lib/Memory/LaterIteration.h"
 #include "lib/Plan/CacheLine.h"
 #include "lib/Plan/CacheModel.h"
+#include "lib/Plan/Plan.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -101,8 +102,12 @@ BlockStreams BlockStreams::emit(OpBuilder &b, OnlineAttentionOp block,
   BlockStreams streams;
   tensor::ExtractSliceOp keys = getRows(block, block.getKey(), loop),
                          values = getRows(block, block.getValue(), loop);
-  if (keys && values && keys != values && isReadOnce(keys) &&
-      isReadOnce(values)) {
+  // Of few queries, the first tile reads from memory for all.
+  PlanAttr plan = getPlan(block);
+  bool isFirstToRead =
+      (plan && plan.getChunk() > 0) ||
+      (keys && values && isReadOnce(keys) && isReadOnce(values));
+  if (keys && values && keys != values && isFirstToRead) {
     int64_t numRows = getConstantIntValue(loop.getStep()).value_or(0);
     if (areLookedUp(keys) && areLookedUp(values))
       for (tensor::ExtractSliceOp rows : {keys, values})

@@ -23,6 +23,7 @@
 #include "lib/Online/IntegerScores.h"
 #include "lib/Online/OnlineInPairs.h"
 #include "lib/Online/Passes.h"
+#include "lib/Online/RowGroups.h"
 #include "lib/Online/StoredElements.h"
 #include "lib/Online/Sums.h"
 #include "lib/Online/TilePrefetch.h"
@@ -67,7 +68,7 @@ public:
                                   isInPairs ? OnlineAttentionOp::kKeysPerPack
                                             : kRowMultiple)),
         multipliesTiles(getTarget(op).getBf16Tiles()),
-        withIntegers(withIntegers), isFirst(op.getFirst()),
+        withIntegers(withIntegers), isFirst(op.getFirst()), groups(op),
         prefetches(findPrefetches(op)) {}
 
   SmallVector<Value> emit() {
@@ -150,7 +151,6 @@ private:
     Value firstKey = op.getFirstKey();
     if (lead)
       firstKey = arith::AddIOp::create(b, loc, firstKey, lead);
-    streams.fetchWithScores(b, loc, maximumKeys);
     Value scores = emitScores(lead ? afterLead(all) : all);
     SmallVector<Value> outs = {scores, op.getMaximum(), op.getSum(),
                                empty({lanes})};
@@ -174,8 +174,12 @@ private:
 
   /// The products of key and query, in the first rows of `all`, (K, L).
   Value emitScores(Value all) {
+    auto fetch = [&](OpBuilder &b) {
+      streams.fetchWithScores(b, loc, maximumKeys);
+    };
     if (withIntegers)
-      return emitIntegerScores(b, loc, stored(op.getKey()), op.getQuery(), all);
+      return emitIntegerScores(b, loc, stored(op.getKey()), op.getQuery(), all,
+                               groups, fetch);
     Value zero = arith::ConstantOp::create(b, loc, b.getFloatAttr(type, 0.0));
     if (op.hasRowPerQuery())
       return emitScoresInRows(
@@ -184,6 +188,7 @@ private:
     part = linalg::FillOp::create(b, loc, zero, part).getResult(0);
     if (!isInPairs)
       wideKeys = widen(b, op.getKey());
+    fetch(b);
     part = isInPairs
                ? emitScoresInPairs(b, loc, keys(), op.getQuery(), part)
                : linalg::MatmulOp::create(b, loc, part.getType(),
@@ -199,8 +204,14 @@ private:
     AffineExpr j, q, d;
     bindDims(b.getContext(), j, q, d);
     auto [key, scales] = stored(op.getKey());
-    Value part = emitSumOfProducts(b, loc, {key, op.getQuery()},
-                                   queries(b, all), {{j, d}, {q, d}, {j, q}});
+    Value part = groups.forEach(
+        b, loc, queries(b, all), /*dim=*/1,
+        [&](OpBuilder &b, Location loc, OpFoldResult first, Value sums) {
+          Value query = groups.take(b, loc, op.getQuery(), /*dim=*/0, first);
+          streams.fetchWithScores(b, loc, maximumKeys);
+          return emitSumOfProducts(b, loc, {key, query}, sums,
+                                   {{j, d}, {q, d}, {j, q}});
+        });
     all = tensor::InsertSliceOp::create(b, loc, part, all, offsets(),
                                         queriesOfKeys(), strides());
     if (!scales)
@@ -238,12 +249,8 @@ private:
         factors = emitScaledRows(b, weights, value.scales);
       if (op.hasRowPerQuery()) {
         fetchAt(b, Place::product);
-        Value corrected = emitCorrected(b, correction);
-        streams.fetchWithOutput(b, loc, maximumKeys);
-        AffineExpr q, d, j;
-        bindDims(b.getContext(), q, d, j);
-        return emitSumOfProducts(b, loc, {queries(b, factors), value.elements},
-                                 corrected, {{j, q}, {j, d}, {q, d}});
+        return emitOutputInRows(b, queries(b, factors), value.elements,
+                                correction);
       }
       Value wide = widen(b, op.getValue());
       fetchAt(b, Place::product);
@@ -267,6 +274,24 @@ private:
           scf::YieldOp::create(b, loc, product(b));
         });
     return choice.getResult(0);
+  }
+
+  /// `c * O + P * value`, of the rows that have queries.
+  Value emitOutputInRows(OpBuilder &b, Value weights, Value value,
+                         Value correction) {
+    AffineExpr q, d, j;
+    bindDims(b.getContext(), q, d, j);
+    return groups.forEach(
+        b, loc, op.getAccumulator(), /*dim=*/0,
+        [&](OpBuilder &b, Location loc, OpFoldResult first, Value before) {
+          Value factors = groups.take(b, loc, correction, /*dim=*/0, first);
+          Value corrected =
+              emitProduct(b, loc, before, factors, b.getAffineDimExpr(0));
+          Value part = groups.take(b, loc, weights, /*dim=*/1, first);
+          streams.fetchWithOutput(b, loc, maximumKeys);
+          return emitSumOfProducts(b, loc, {part, value}, corrected,
+                                   {{j, q}, {j, d}, {q, d}});
+        });
   }
 
   /// What was summed before, if anything was.
@@ -400,6 +425,7 @@ private:
   bool multipliesTiles; ///< As pairs are.
   bool withIntegers;    ///< Keys of i8 are multiplied as integers.
   Value isFirst;        ///< Sums begin at zero; null: never.
+  RowGroups groups;
   SmallVector<PrefetchOp> prefetches; ///< Of the rows of later tiles.
   BlockStreams streams;
   /// Keys that are multiplied; values, which are `lead` more.

@@ -108,7 +108,9 @@ bool attn::hasIntegerScores(OnlineAttentionOp op, int64_t multiple) {
 }
 
 Value attn::emitIntegerScores(OpBuilder &b, Location loc, StoredElements keys,
-                              Value queries, Value init) {
+                              Value queries, Value init,
+                              const RowGroups &groups,
+                              function_ref<void(OpBuilder &)> fetch) {
   auto type = cast<RankedTensorType>(init.getType());
   int64_t numRows = cast<RankedTensorType>(queries.getType()).getDimSize(0),
           lanes = type.getDimSize(1);
@@ -125,10 +127,15 @@ Value attn::emitIntegerScores(OpBuilder &b, Location loc, StoredElements keys,
   AffineExpr j, q, d;
   bindDims(b.getContext(), j, q, d);
   Value sums = createZeros(b, loc, type.getShape(), b.getI32Type());
-  Value part = emitSumOfProducts(
-      b, loc, {keys.elements, rows},
-      takeFirst(b, loc, sums, {numKeys, b.getIndexAttr(numRows)}),
-      {{j, d}, {q, d}, {j, q}});
+  Value part = groups.forEach(
+      b, loc, takeFirst(b, loc, sums, {numKeys, b.getIndexAttr(numRows)}),
+      /*dim=*/1,
+      [&](OpBuilder &b, Location loc, OpFoldResult first, Value sums) {
+        Value part = groups.take(b, loc, rows, /*dim=*/0, first);
+        fetch(b);
+        return emitSumOfProducts(b, loc, {keys.elements, part}, sums,
+                                 {{j, d}, {q, d}, {j, q}});
+      });
   sums = replaceFirst(b, loc, part, sums);
   SmallVector<OpFoldResult> used = {numKeys, b.getIndexAttr(lanes)};
   Value to = takeFirst(b, loc, init, used);

@@ -8,6 +8,7 @@
 #ifndef ATTN_ONLINE_INTEGERSCORES_H
 #define ATTN_ONLINE_INTEGERSCORES_H
 
+#include "lib/Online/RowGroups.h"
 #include "lib/Online/StoredElements.h"
 
 namespace mlir::attn {
@@ -26,8 +27,10 @@ bool hasIntegerScores(OnlineAttentionOp op, int64_t multiple);
 /// f32. Columns that no query has are 0 times the scale of the key.
 ///
 /// Queries are rounded where they are computed, once for all blocks of keys.
+/// `fetch` emits what the product of a group of rows fetches.
 Value emitIntegerScores(OpBuilder &b, Location loc, StoredElements keys,
-                        Value queries, Value init);
+                        Value queries, Value init, const RowGroups &groups,
+                        function_ref<void(OpBuilder &)> fetch);
 
 } // namespace mlir::attn
 

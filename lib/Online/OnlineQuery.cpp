@@ -40,9 +40,9 @@ namespace {
 class OnlineQuery : OnlineTensors {
 public:
   OnlineQuery(OpBuilder &builder, AttentionOp op, OnlineLayout layout,
-              int64_t lanes, OpFoldResult rows)
+              int64_t numRows, OpFoldResult rows)
       : OnlineTensors(builder, op), layout(layout),
-        inPairs(layout == OnlineLayout::Pairs), lanes(lanes), rows(rows) {}
+        inPairs(layout == OnlineLayout::Pairs), numRows(numRows), rows(rows) {}
 
   Value emit() {
     switch (layout) {
@@ -51,9 +51,9 @@ public:
     case OnlineLayout::Mma:
       return emitPaddedRows();
     case OnlineLayout::Rows:
-      return emitRows(emptyRows(op.getQueryType().getDimSize(2)));
+      return emitRows(emptyRows());
     case OnlineLayout::Lanes:
-      return transpose(emitRows(emptyRows(lanes)), {1, 0});
+      return transpose(emitRows(emptyRows()), {1, 0});
     }
     llvm_unreachable("not a layout");
   }
@@ -63,18 +63,18 @@ private:
   Value emitQueryInPairs() {
     int64_t size = op.getQueryType().getDimSize(3);
     std::optional<int64_t> known = getConstantIntValue(rows);
-    if (scalesQuery(op, layout) || (known && *known != lanes))
-      return transposePairs(emitRows(emptyRows(lanes)));
+    if (scalesQuery(op, layout) || (known && *known != numRows))
+      return transposePairs(emitRows(emptyRows()));
     Value query = slice(op.getQuery());
     if (known)
       return transposePairs(query);
-    Value padded = emptyRows(lanes);
+    Value padded = emptyRows();
     Value columns = tensor::EmptyOp::create(
-        b, loc, ArrayRef<int64_t>{size / 2, lanes, 2}, op.getElementType());
+        b, loc, ArrayRef<int64_t>{size / 2, numRows, 2}, op.getElementType());
     Value isWhole =
         arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
                               getValueOrCreateConstantIndexOp(b, loc, rows),
-                              arith::ConstantIndexOp::create(b, loc, lanes));
+                              arith::ConstantIndexOp::create(b, loc, numRows));
     auto ifOp = scf::IfOp::create(b, loc, columns.getType(), isWhole,
                                   /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(b);
@@ -82,7 +82,7 @@ private:
     OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
     Value whole = tensor::ExtractSliceOp::create(
         b, loc, query, ArrayRef{zero, zero},
-        ArrayRef<OpFoldResult>{b.getIndexAttr(lanes), b.getIndexAttr(size)},
+        ArrayRef<OpFoldResult>{b.getIndexAttr(numRows), b.getIndexAttr(size)},
         ArrayRef{one, one});
     scf::YieldOp::create(b, loc, transposePairs(whole, columns));
     b.setInsertionPointToStart(ifOp.elseBlock());
@@ -95,10 +95,11 @@ private:
     auto type = cast<RankedTensorType>(queries.getType());
     int64_t numPairs = type.getDimSize(1) / 2;
     if (!columns)
-      columns = tensor::EmptyOp::create(
-          b, loc, ArrayRef<int64_t>{numPairs, lanes, 2}, type.getElementType());
+      columns = tensor::EmptyOp::create(b, loc,
+                                        ArrayRef<int64_t>{numPairs, numRows, 2},
+                                        type.getElementType());
     auto pairs =
-        RankedTensorType::get({lanes, numPairs, 2}, type.getElementType());
+        RankedTensorType::get({numRows, numPairs, 2}, type.getElementType());
     SmallVector<ReassociationIndices> groups = {{0}, {1, 2}};
     Value expanded =
         tensor::ExpandShapeOp::create(b, loc, pairs, queries, groups);
@@ -107,10 +108,10 @@ private:
         ->getResult(0);
   }
 
-  /// For `count` rows of queries.
-  Value emptyRows(int64_t count) {
+  /// For all rows of queries.
+  Value emptyRows() {
     return tensor::EmptyOp::create(
-        b, loc, ArrayRef<int64_t>{count, op.getQueryType().getDimSize(3)},
+        b, loc, ArrayRef<int64_t>{numRows, op.getQueryType().getDimSize(3)},
         inPairs ? op.getElementType() : type);
   }
 
@@ -153,11 +154,11 @@ private:
         arith::ConstantOp::create(b, loc, b.getZeroAttr(type.getElementType()));
     AffineExpr n = b.getAffineSymbolExpr(0);
     OpFoldResult missing =
-        affine::makeComposedFoldedAffineApply(b, loc, lanes - n, {rows});
+        affine::makeComposedFoldedAffineApply(b, loc, numRows - n, {rows});
     OpFoldResult none = b.getIndexAttr(0);
     return tensor::PadOp::create(
         b, loc,
-        RankedTensorType::get({lanes, type.getDimSize(1)},
+        RankedTensorType::get({numRows, type.getDimSize(1)},
                               type.getElementType()),
         query, ArrayRef{none, none}, ArrayRef{missing, none}, zero);
   }
@@ -173,13 +174,13 @@ private:
 
   OnlineLayout layout;
   bool inPairs;
-  int64_t lanes;
-  OpFoldResult rows; ///< Number of queries, n.
+  int64_t numRows;   ///< Of the result.
+  OpFoldResult rows; ///< Number of queries, n, at most as many.
 };
 
 } // namespace
 
 Value attn::emitOnlineQuery(OpBuilder &b, AttentionOp op, OnlineLayout layout,
-                            int64_t lanes, OpFoldResult rows) {
-  return OnlineQuery(b, op, layout, lanes, rows).emit();
+                            int64_t numRows, OpFoldResult rows) {
+  return OnlineQuery(b, op, layout, numRows, rows).emit();
 }

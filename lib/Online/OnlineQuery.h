@@ -19,9 +19,9 @@ namespace mlir::attn {
 bool scalesQuery(AttentionOp op, OnlineLayout layout);
 
 /// Emits the query operand of attn.online_attention in `layout`: the first
-/// `rows` queries of the only head of `op`, and 0 in the other lanes.
+/// `rows` queries of the only head of `op`, and 0 in the others of `numRows`.
 Value emitOnlineQuery(OpBuilder &b, AttentionOp op, OnlineLayout layout,
-                      int64_t lanes, OpFoldResult rows);
+                      int64_t numRows, OpFoldResult rows);
 
 } // namespace mlir::attn
 

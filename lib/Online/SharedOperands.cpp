@@ -108,16 +108,6 @@ bool attn::hasOneIteration(scf::ForallOp loop, unsigned dim) {
   return count && count->isOne();
 }
 
-bool attn::isReadByOneTile(OpBuilder &b, scf::ForallOp loop, Value operand) {
-  Head head(b, operand);
-  return llvm::all_of(llvm::seq(unsigned(loop.getRank())), [&](unsigned dim) {
-    Value iv = loop.getInductionVar(dim);
-    return hasOneIteration(loop, dim) ||
-           isEqualConstantIntOrValue(head.batch, iv) ||
-           isEqualConstantIntOrValue(head.number, iv);
-  });
-}
-
 /// `convert(tensor)` where `tensor` is available to all tiles, once.
 static Value
 convertOnce(OpBuilder &b, Value tensor,

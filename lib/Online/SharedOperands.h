@@ -22,10 +22,6 @@ bool hasOneIteration(scf::ForallOp loop, unsigned dim);
 /// there before the loop, which is in no other.
 bool canKeepPacks(scf::ForallOp tiles, Value operand);
 
-/// Whether no two iterations of `loop`, which have a head each, read the same
-/// of `operand`, `(1, 1, n, D)`.
-bool isReadByOneTile(OpBuilder &b, scf::ForallOp loop, Value operand);
-
 /// Values in the form that instructions want. What a tile's operand is a slice
 /// of is packed as a whole, once, outside of the parallel loops around the
 /// insertion point, for all the tiles and heads that use it.

@@ -26,7 +26,7 @@ static void addWorkgroupStage(OpPassManager &pm) {
   pm.addPass(attn::createFillEmptyAttention());
   pm.addPass(attn::createCheckForGPU());
   pm.addPass(attn::createOwnDestinations());
-  pm.addPass(attn::createSpecializeQueries());
+  pm.addPass(attn::createSpecializeQueries({/*workgroups=*/true}));
   pm.addPass(attn::createPlanKernels({/*workgroups=*/true}));
   pm.addPass(attn::createFoldGroups());
   pm.addPass(attn::createSplitDecoding());

@@ -30,11 +30,21 @@ inline constexpr int64_t kChunkUnit = 256;
 enum class Device { CPU, GPU };
 
 /// The plan of `op`: what its own says, if it has one, and the rest from the
-/// target of its module. If `length` is static, that of this number of queries
-/// of each head. Fails with an error if the op's own plan cannot be carried
-/// out.
-FailureOr<PlanAttr> planAttention(AttentionOp op, Device device = Device::CPU,
-                                  int64_t length = ShapedType::kDynamic);
+/// target of its module. Fails with an error if the op's own plan cannot be
+/// carried out.
+FailureOr<PlanAttr> planAttention(AttentionOp op, Device device);
+/// The plan of that of its forms for a CPU which computes `length` queries.
+FailureOr<PlanAttr> planAttention(AttentionOp op, int64_t length);
+
+/// Of attention with a number of queries that only a call knows: for which
+/// numbers of queries, at most, there are forms of their own beside that of
+/// many. Of an op whose plan says how queries are cut, one.
+SmallVector<int64_t> planFewQueries(AttentionOp op, Device device);
+
+/// Rows that products in `layout<rows>` take at a time, where only a call knows
+/// how many positions have rows of `heads` heads: those of one position, or of
+/// several if these are too few to make use of a key that is loaded.
+int64_t getRowsAtATime(int64_t heads);
 
 /// The plan of a tile that a user has written in its online form: the keys of a
 /// block and of a chunk, which may be its own.

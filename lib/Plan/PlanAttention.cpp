@@ -9,6 +9,8 @@
 #include "lib/Plan/Plan.h"
 #include "lib/Plan/Workgroups.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/ValueBoundsOpInterface.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -36,41 +38,57 @@ PlanAttr attn::getPlan(Operation *op) {
 
 namespace {
 
+/// The number of queries of a head, or a bound of it, as far as the kernel
+/// knows them.
+struct QueryCount {
+  int64_t most = ShapedType::kDynamic;
+  bool isExact = false;
+};
+
 /// Plans one op. Each `choose` is what is best of what can be, each `check` an
 /// error if what the op says cannot be.
 class AttentionPlanner {
 public:
-  AttentionPlanner(AttentionOp op, Device device, int64_t length)
+  AttentionPlanner(AttentionOp op, Device device)
       : op(op), device(device), target(getTarget(op)), model(target),
-        said(getPlan(op)), numQueries(op.getQueryType().getDimSize(2)),
-        headSize(op.getQueryType().getDimSize(3)),
-        valueSize(op.getValueType().getDimSize(3)) {
-    if (op.isPacked())
-      numQueries = ShapedType::kDynamic;
-    else if (!ShapedType::isDynamic(length))
-      numQueries = length;
-  }
+        said(getPlan(op)), headSize(op.getQueryType().getDimSize(3)),
+        valueSize(op.getValueType().getDimSize(3)) {}
 
+  /// For the number of queries that the op has.
   FailureOr<PlanAttr> plan();
+  /// The same for another number.
+  FailureOr<PlanAttr> plan(QueryCount count);
+  SmallVector<int64_t> planFewQueries();
 
 private:
   bool isForGPU() const { return device == Device::GPU; }
   int64_t getSaid(int64_t (PlanAttr::*get)() const) const {
     return said ? (said.*get)() : 0;
   }
-  /// Rows of a head that the tiles are cut from, if they are known.
-  bool hasAtMost(int64_t count) const {
-    return !ShapedType::isDynamic(numQueries) &&
-           numQueries <= count / std::max<int64_t>(heads, 1);
+  /// Whether the rows that tiles are cut from are at most `number`.
+  bool hasAtMost(int64_t number) const {
+    return !ShapedType::isDynamic(count.most) &&
+           count.most <= (number + restRows) / std::max<int64_t>(heads, 1);
   }
-  int64_t getRowsOfHead() const { return numQueries * heads; }
+  int64_t getMostRows() const { return count.most * heads - restRows; }
+  /// Whether they fill no tile of one head: then there are tiles of a group's
+  /// heads, and parallel chunks of keys.
+  bool isFew() {
+    return !isForGPU() && !ShapedType::isDynamic(count.most) &&
+           count.most < getMostRowsOfOneTile();
+  }
   bool isVariant() { return op.hasMask() || op.hasScore(); }
   int64_t getMostRowsOfOneTile();
   bool canComputeInRows();
+  bool hasSizesForRows() const;
   bool canComputeInPairs();
 
   int64_t chooseHeads();
   int64_t chooseRows();
+  int64_t chooseRowsOfFew(int64_t most);
+  int64_t chooseRest();
+  FailureOr<PlanAttr> planRest();
+  int64_t chooseChunk();
   int64_t chooseHeadSize();
   OnlineLayout chooseLayout();
   int64_t chooseKeys();
@@ -84,13 +102,13 @@ private:
   TargetAttr target;
   CacheModel model;
   PlanAttr said;
-  /// Of one head; dynamic if only the kernel knows them.
-  int64_t numQueries;
+  QueryCount count;
   /// Elements of a query's row, as they are or will be padded, and of a
   /// value's.
   int64_t headSize, valueSize;
   OnlineLayout layout = OnlineLayout::Lanes;
   int64_t heads = 1, rows = 0, lanes = 0, keys = 0, chunk = 0;
+  int64_t restRows = 0; ///< Left to a tile of another plan.
 };
 
 } // namespace
@@ -103,8 +121,12 @@ int64_t AttentionPlanner::getMostRowsOfOneTile() {
 
 /// Whether there is an online form in rows, where vectors are of `lanes`.
 bool AttentionPlanner::canComputeInRows() {
-  return !isForGPU() && hasAtMost(lanes) && getRowsOfHead() >= 1 &&
-         headSize % lanes == 0 && valueSize % lanes == 0 && headSize > 0 &&
+  return !isForGPU() && hasAtMost(lanes) && getMostRows() >= 1 &&
+         hasSizesForRows();
+}
+
+bool AttentionPlanner::hasSizesForRows() const {
+  return headSize % lanes == 0 && valueSize % lanes == 0 && headSize > 0 &&
          valueSize > 0;
 }
 
@@ -114,23 +136,70 @@ bool AttentionPlanner::canComputeInPairs() {
          headSize % 2 == 0 && headSize > 0;
 }
 
-/// Heads that share keys and values are rows of one tile if it has room for all
-/// of their queries: each key is then read once for all.
+/// Heads that share keys and values are rows of the same tiles if their own
+/// queries would leave a tile partly empty: each key is then read once for all.
 int64_t AttentionPlanner::chooseHeads() {
-  int64_t groupSize = op.getGroupSize(), said = getSaid(&PlanAttr::getRows);
+  int64_t groupSize = op.getGroupSize();
+  if (!isForGPU())
+    return isFew() ? groupSize : 1;
+  int64_t said = getSaid(&PlanAttr::getRows);
   int64_t most = said ? said : getMostRowsOfOneTile();
-  bool fits =
-      !ShapedType::isDynamic(numQueries) && numQueries <= most / groupSize;
-  return fits ? groupSize : 1;
+  return count.isExact && count.most <= most / groupSize ? groupSize : 1;
+}
+
+int64_t attn::getRowsAtATime(int64_t heads) {
+  return std::max<int64_t>(heads, 2);
 }
 
 int64_t AttentionPlanner::chooseRows() {
   int64_t most = getMostRowsOfOneTile();
-  if (hasAtMost(most))
-    return std::max<int64_t>(getRowsOfHead(), 1);
+  if (hasAtMost(most) && (count.isExact || canComputeInRows()))
+    return std::max<int64_t>(getMostRows(), 1);
+  if (isFew())
+    return chooseRowsOfFew(most);
   // Weights in pairs need room beside the scores, too. But one tile of all
   // queries is the only one to read a head.
   return canComputeInPairs() ? model.getVariantRows() : most;
+}
+
+/// Every tile computes as many rows, of which the last one may need few.
+int64_t AttentionPlanner::chooseRowsOfFew(int64_t most) {
+  // Of any number, the fewest that are computed for none. Values are packed for
+  // each tile of pairs, of which larger ones are faster.
+  if (!count.isExact)
+    return canComputeInPairs() ? model.getVariantRows() : lanes;
+  auto computed = [&](int64_t rows) {
+    return llvm::alignTo(uint64_t(getMostRows()), uint64_t(rows));
+  };
+  int64_t best = lanes;
+  for (int64_t rows = 2 * lanes; rows <= most; rows += lanes)
+    if (computed(rows) <= computed(best))
+      best = rows;
+  return best;
+}
+
+/// Whether a parallel loop that the user wrote computes `op`, which decides
+/// what is parallel.
+static bool isInParallelLoop(Operation *op) {
+  return op->getParentOfType<scf::ForallOp>() != nullptr;
+}
+
+/// Rows that lanes would be padded for, and that cost no more one by one. In
+/// pairs, half as many do.
+int64_t AttentionPlanner::chooseRest() {
+  if (!count.isExact || !isFew() || heads == 1 || hasAtMost(lanes) ||
+      isInParallelLoop(op) || (said && (said.getRows() || said.getLayout())))
+    return 0;
+  int64_t rest = getMostRows() % lanes;
+  bool isCheap = rest <= lanes / (canComputeInPairs() ? 4 : 2);
+  return isCheap && hasSizesForRows() ? rest : 0;
+}
+
+/// Tiles of many queries are parallel without chunks.
+int64_t AttentionPlanner::chooseChunk() {
+  bool isSplit =
+      !isForGPU() && !isInParallelLoop(op) && (isFew() || hasAtMost(rows));
+  return isSplit ? model.getChunk() : 0;
 }
 
 /// Rows that are multiplied in pairs are padded to what an instruction takes.
@@ -149,8 +218,9 @@ OnlineLayout AttentionPlanner::chooseLayout() {
   // For more than half a vector of queries, pairs cost less than to widen keys
   // and values, if heads fill registers with them.
   bool prefersPairs =
-      hasPairs && getRowsOfHead() > lanes / 2 && headSize % (2 * lanes) == 0;
-  if (canComputeInRows() && !prefersPairs)
+      hasPairs && getMostRows() > lanes / 2 && headSize % (2 * lanes) == 0;
+  // A vector of rows of which others are left is full.
+  if (canComputeInRows() && !prefersPairs && restRows == 0)
     return OnlineLayout::Rows;
   return hasPairs ? OnlineLayout::Pairs : OnlineLayout::Lanes;
 }
@@ -205,6 +275,21 @@ int64_t AttentionPlanner::chooseKeys() {
 }
 
 FailureOr<PlanAttr> AttentionPlanner::plan() {
+  int64_t type = op.getQueryType().getDimSize(2);
+  if (op.isPacked())
+    return plan({});
+  if (!ShapedType::isDynamic(type))
+    return plan({type, /*isExact=*/true});
+  FailureOr<int64_t> bound = ValueBoundsConstraintSet::computeConstantBound(
+      presburger::BoundType::UB, {op.getQuery(), 2},
+      /*stopCondition=*/nullptr, /*closedUB=*/true);
+  if (failed(bound))
+    return plan({});
+  return plan({*bound, /*isExact=*/false});
+}
+
+FailureOr<PlanAttr> AttentionPlanner::plan(QueryCount number) {
+  count = number;
   auto use = [](int64_t given, int64_t chosen) {
     return given ? given : chosen;
   };
@@ -212,15 +297,55 @@ FailureOr<PlanAttr> AttentionPlanner::plan() {
               isForGPU() ? kRowsOfWarp : target.getLanes());
   heads = use(getSaid(&PlanAttr::getHeads), chooseHeads());
   headSize = use(getSaid(&PlanAttr::getHeadSize), chooseHeadSize());
+  restRows = said && said.getRest() ? said.getRest().getRows() : chooseRest();
   rows = use(getSaid(&PlanAttr::getRows), chooseRows());
   layout = said && said.getLayout() ? *said.getLayout() : chooseLayout();
   keys = use(getSaid(&PlanAttr::getKeys), chooseKeys());
-  if (!isForGPU())
-    chunk = use(getSaid(&PlanAttr::getChunk), model.getChunk());
+  chunk = use(getSaid(&PlanAttr::getChunk), chooseChunk());
   if (failed(check()))
     return failure();
+  FailureOr<PlanAttr> rest = planRest();
+  if (failed(rest))
+    return failure();
   return PlanAttr::get(op.getContext(), layout, heads, rows, lanes, headSize,
-                       keys, chunk, /*columns=*/0, /*features=*/0);
+                       keys, chunk, /*columns=*/0, /*features=*/0, *rest);
+}
+
+/// The plan of what is left, in rows; null if nothing is.
+FailureOr<PlanAttr> AttentionPlanner::planRest() {
+  PlanAttr saidOfRest = said ? said.getRest() : PlanAttr();
+  if (!saidOfRest && restRows == 0)
+    return PlanAttr();
+  int64_t restKeys = chooseKeysOfBlock(OnlineLayout::Rows, op.getElementType(),
+                                       getStoredType(op.getKey()),
+                                       std::max(headSize, valueSize), model);
+  if (saidOfRest && saidOfRest.getKeys())
+    restKeys = saidOfRest.getKeys();
+  auto rest = PlanAttr::get(op.getContext(), OnlineLayout::Rows, heads,
+                            restRows, lanes, headSize, restKeys, chunk,
+                            /*columns=*/0, /*features=*/0,
+                            /*rest=*/PlanAttr());
+  if (!saidOfRest)
+    return rest;
+  if (isForGPU() || !count.isExact || heads == 1 || restRows < 1 ||
+      restRows > lanes || getMostRows() < 1 || !hasSizesForRows())
+    return refuse("rest") << "expected 1 to " << lanes
+                          << " 'rows', fewer than there are, of several heads, "
+                             "a known number of queries, and head sizes that "
+                             "are multiples of "
+                          << lanes << ", got " << restRows;
+  auto differs = [](int64_t given, int64_t planned) {
+    return given != 0 && given != planned;
+  };
+  if (saidOfRest.getLayout().value_or(OnlineLayout::Rows) !=
+          OnlineLayout::Rows ||
+      differs(saidOfRest.getHeads(), heads) ||
+      differs(saidOfRest.getLanes(), lanes) ||
+      differs(saidOfRest.getHeadSize(), headSize) ||
+      differs(saidOfRest.getChunk(), chunk) || saidOfRest.getColumns() ||
+      saidOfRest.getFeatures())
+    return refuse("rest") << "expected no other plan than " << rest;
+  return rest;
 }
 
 LogicalResult AttentionPlanner::check() {
@@ -233,7 +358,7 @@ LogicalResult AttentionPlanner::check() {
   if (heads != 1 && heads != op.getGroupSize())
     return refuse("heads") << "expected 1 or the " << op.getGroupSize()
                            << " that share keys and values, got " << heads;
-  if (heads != 1 && !hasAtMost(rows))
+  if (isForGPU() && heads != 1 && !(count.isExact && hasAtMost(rows)))
     return refuse("heads") << "expected a tile of all queries of " << heads
                            << " heads, got one of " << rows << " rows";
   int64_t size = op.getQueryType().getDimSize(3);
@@ -271,9 +396,47 @@ LogicalResult AttentionPlanner::check() {
   return success();
 }
 
-FailureOr<PlanAttr> attn::planAttention(AttentionOp op, Device device,
-                                        int64_t length) {
-  return AttentionPlanner(op, device, length).plan();
+SmallVector<int64_t> AttentionPlanner::planFewQueries() {
+  SmallVector<int64_t> forms = {1};
+  if (isForGPU() || (said && (said.getHeads() || said.getRows() ||
+                              said.getLanes() || said.getLayout())))
+    return forms;
+  // Half a vector of rows where more are in pairs, and a vector.
+  lanes = target.getLanes();
+  heads = op.getGroupSize();
+  SmallVector<int64_t> most = {lanes};
+  if (canComputeInPairs())
+    most.insert(most.begin(), lanes / 2);
+  for (int64_t rows : most) {
+    count = {rows / heads, /*isExact=*/false};
+    if (count.most <= forms.back() || !canComputeInRows())
+      continue;
+    // One query alone would be padded.
+    if (forms.back() == 1 && getRowsAtATime(heads) == heads)
+      forms.clear();
+    forms.push_back(count.most);
+  }
+  // Heads that share keys, until tiles of one of them are full.
+  if (heads > 1)
+    forms.push_back(getMostRowsOfOneTile() - 1);
+  return forms;
+}
+
+FailureOr<PlanAttr> attn::planAttention(AttentionOp op, Device device) {
+  return AttentionPlanner(op, device).plan();
+}
+
+FailureOr<PlanAttr> attn::planAttention(AttentionOp op, int64_t length) {
+  AttentionPlanner planner(op, Device::CPU);
+  if (!op.isPacked() && op.getQueryType().isDynamicDim(2))
+    for (int64_t most : planner.planFewQueries())
+      if (length <= most)
+        return planner.plan({most, /*isExact=*/most == 1});
+  return planner.plan();
+}
+
+SmallVector<int64_t> attn::planFewQueries(AttentionOp op, Device device) {
+  return AttentionPlanner(op, device).planFewQueries();
 }
 
 FailureOr<PlanAttr> attn::planOnline(OnlineAttentionOp op) {
@@ -291,9 +454,10 @@ FailureOr<PlanAttr> attn::planOnline(OnlineAttentionOp op) {
           : chooseKeysOfBlock(op.getLayout(), type, key.getElementType(),
                               std::max(key.getDimSize(1), value.getDimSize(1)),
                               model);
-  int64_t chunk = said && said.getChunk()               ? said.getChunk()
-                  : op.getLayout() == OnlineLayout::Mma ? 0
-                                                        : model.getChunk();
+  bool isSplit = op.getLayout() != OnlineLayout::Mma && !isInParallelLoop(op);
+  int64_t chunk = said && said.getChunk() ? said.getChunk()
+                  : isSplit               ? model.getChunk()
+                                          : 0;
   if (op.getLayout() == OnlineLayout::Pairs &&
       keys % OnlineAttentionOp::kKeysPerPack != 0)
     return op.emitError("attn.plan: keys: expected a multiple of ")
@@ -303,5 +467,5 @@ FailureOr<PlanAttr> attn::planOnline(OnlineAttentionOp op) {
            << kChunkUnit << ", got " << chunk;
   return PlanAttr::get(op.getContext(), op.getLayout(), /*heads=*/0,
                        /*rows=*/0, /*lanes=*/0, /*head_size=*/0, keys, chunk,
-                       /*columns=*/0, /*features=*/0);
+                       /*columns=*/0, /*features=*/0, /*rest=*/PlanAttr());
 }

@@ -20,9 +20,10 @@ FailureOr<PlanAttr> attn::planMultiToken(MultiTokenAttentionOp op) {
   auto plan = PlanAttr::get(op.getContext(), /*layout=*/std::nullopt,
                             /*heads=*/0, rows, /*lanes=*/0, /*head_size=*/0,
                             /*keys=*/0, /*chunk=*/0, /*columns=*/0,
-                            /*features=*/0);
+                            /*features=*/0, /*rest=*/PlanAttr());
   auto nothing =
-      PlanAttr::get(op.getContext(), std::nullopt, 0, 0, 0, 0, 0, 0, 0, 0);
+      PlanAttr::get(op.getContext(), std::nullopt, 0, 0, 0, 0, 0, 0, 0, 0,
+                    /*rest=*/PlanAttr());
   if (said && said != plan && said != nothing)
     return op.emitError("attn.plan: expected 'rows' alone, got ") << said;
   return plan;

@@ -111,5 +111,6 @@ FailureOr<PlanAttr> attn::planProjection(ProjectionOp op) {
                        use(&PlanAttr::getRows, sizes.rows), lanes,
                        /*head_size=*/0, /*keys=*/0, /*chunk=*/0,
                        use(&PlanAttr::getColumns, sizes.columns),
-                       use(&PlanAttr::getFeatures, sizes.features));
+                       use(&PlanAttr::getFeatures, sizes.features),
+                       /*rest=*/PlanAttr());
 }

@@ -6,22 +6,24 @@
 //===----------------------------------------------------------------------===//
 
 //
-//   forall batch entry, head
+//   forall batch entry, head, tile
 //     state = attn.online_attention of all keys
 //     output of state
 //
 // becomes
 //
-//   count = chunks of the visible keys, the most of any batch entry and head
-//   forall batch entry, head, chunk < count
-//     states[batch entry, head, chunk] = attn.online_attention of the chunk
-//   forall batch entry, head
-//     state = merge of states[batch entry, head]
+//   count = chunks of the visible keys, the most of any iteration
+//   forall batch entry, head, chunk < count, tile
+//     states[batch entry, head, chunk, tile] = attn.online_attention of the
+//                                              chunk
+//   forall batch entry, head, tile
+//     state = merge of states[batch entry, head, :, tile]
 //     output of state
 //
 // Flash-Decoding (Dao, Haziza, Massa and Sizov, 2023). What a chunk is depends
 // on sizes and masks alone, and states are merged in order, so that results do
-// not depend on the number of threads (A15).
+// not depend on the number of threads (A15). Tiles of one chunk follow one
+// another, so that all but the first find its keys and values in the cache.
 //
 //===----------------------------------------------------------------------===//
 
@@ -67,11 +69,11 @@ public:
     lower = loop.getMixedLowerBound();
     upper = loop.getMixedUpperBound();
     steps = loop.getMixedStep();
-    llvm::append_range(heads, loop.getInductionVars());
+    llvm::append_range(ivs, loop.getInductionVars());
     if (!hasOneIteration(loop, loop.getRank() - 1))
       return;
     // The loop over tiles of queries, of which there is one.
-    tile = heads.pop_back_val();
+    onlyTile = ivs.pop_back_val();
     lower.pop_back();
     upper.pop_back();
     steps.pop_back();
@@ -80,6 +82,7 @@ public:
   LogicalResult run() {
     if (failed(findProducers()))
       return failure();
+    chunkDim = countLoopsOfKeys();
     b.setInsertionPoint(loop ? loop.getOperation() : op);
     count = emitCount();
     SmallVector<Value> states = emitStates();
@@ -124,12 +127,12 @@ private:
     return success();
   }
 
-  /// A copy of the op for the batch entry and head `ivs`.
-  OnlineAttentionOp cloneFor(ValueRange ivs) {
+  /// A copy of the op for the iteration `at`.
+  OnlineAttentionOp cloneFor(ValueRange at) {
     IRMapping mapping;
-    mapping.map(heads, ivs);
-    if (tile)
-      mapping.map(tile, constant(0));
+    mapping.map(ivs, at);
+    if (onlyTile)
+      mapping.map(onlyTile, constant(0));
     clones.clear();
     for (Operation &producer : *op->getBlock())
       if (producers.contains(&producer))
@@ -144,19 +147,19 @@ private:
         b.eraseOp(clone);
   }
 
-  /// The most chunks that the keys of a batch entry and head have.
+  /// The most chunks that the keys of an iteration have.
   Value emitCount() {
     auto bounds = [&](ArrayRef<OpFoldResult> mixed) {
       return getValueOrCreateConstantIndexOp(b, loc, mixed);
     };
     scf::LoopNest nest = scf::buildLoopNest(
         b, loc, bounds(lower), bounds(upper), bounds(steps), constant(0),
-        [&](OpBuilder &nested, Location, ValueRange ivs, ValueRange most) {
+        [&](OpBuilder &nested, Location, ValueRange at, ValueRange most) {
           OpBuilder::InsertionGuard guard(b);
           b.setInsertionPoint(nested.getInsertionBlock(),
                               nested.getInsertionPoint());
           auto [begin, end] =
-              emitVisibleStoredRange(b, cloneFor(ivs), kChunkUnit);
+              emitVisibleStoredRange(b, cloneFor(at), kChunkUnit);
           eraseClone();
           Value size = b.createOrFold<arith::SubIOp>(loc, end, begin);
           return scf::ValueVector{
@@ -187,43 +190,93 @@ private:
     return most;
   }
 
-  /// The states of all chunks, `(batch entries, heads, chunks, ...)`.
+  /// Where the chunks are among the loops over states: after those that keys
+  /// depend on.
+  size_t countLoopsOfKeys() {
+    llvm::SetVector<Operation *> slice;
+    BackwardSliceOptions options;
+    options.inclusive = true;
+    options.omitBlockArguments = true;
+    options.filter = [&](Operation *producer) {
+      return producer->getBlock() == op->getBlock();
+    };
+    (void)getBackwardSlice(op.getKey(), &slice, options);
+    size_t count = 0;
+    for (auto [number, iv] : llvm::enumerate(ivs))
+      if (llvm::any_of(slice, [iv = iv](Operation *producer) {
+            return llvm::is_contained(producer->getOperands(), iv);
+          }))
+        count = number + 1;
+    return count;
+  }
+
+  /// `numbers` of the loops over iterations, with that of chunks among them.
+  SmallVector<OpFoldResult> withChunk(ArrayRef<OpFoldResult> numbers,
+                                      OpFoldResult chunk) const {
+    SmallVector<OpFoldResult> all(numbers);
+    all.insert(all.begin() + chunkDim, chunk);
+    return all;
+  }
+
+  /// The numbers of iterations with the induction variables `at`.
+  SmallVector<OpFoldResult> getNumbers(ArrayRef<Value> at) {
+    SmallVector<OpFoldResult> numbers;
+    for (auto [iv, begin, step] : llvm::zip(at, lower, steps))
+      numbers.push_back(affine::makeComposedFoldedAffineApply(
+          b, loc,
+          (b.getAffineDimExpr(0) - b.getAffineSymbolExpr(0))
+              .floorDiv(b.getAffineSymbolExpr(1)),
+          {iv, begin, step}));
+    return numbers;
+  }
+
+  /// The states of all chunks, `(batch entries, heads, chunks, tiles, ...)`.
   SmallVector<Value> emitStates() {
-    SmallVector<OpFoldResult> first(lower), end(upper), step(steps);
-    first.push_back(b.getIndexAttr(0));
-    end.push_back(getAsOpFoldResult(count));
-    step.push_back(b.getIndexAttr(1));
+    OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1),
+                 chunks = getAsOpFoldResult(count);
+    SmallVector<OpFoldResult> numbers;
+    for (auto [begin, end, step] : llvm::zip(lower, upper, steps))
+      numbers.push_back(affine::makeComposedFoldedAffineApply(
+          b, loc,
+          (b.getAffineSymbolExpr(1) - b.getAffineSymbolExpr(0))
+              .ceilDiv(b.getAffineSymbolExpr(2)),
+          {begin, end, step}));
+    numbers = withChunk(numbers, chunks);
     SmallVector<Value> empty;
     for (Value init : op.getOuts()) {
       auto type = cast<RankedTensorType>(init.getType());
-      SmallVector<OpFoldResult> sizes(end);
+      SmallVector<OpFoldResult> sizes(numbers);
       llvm::append_range(
           sizes, getAsIndexOpFoldResult(b.getContext(), type.getShape()));
       empty.push_back(
           tensor::EmptyOp::create(b, loc, sizes, type.getElementType()));
     }
-    auto chunks = scf::ForallOp::create(b, loc, first, end, step, empty,
-                                        /*mapping=*/std::nullopt);
+    auto all = scf::ForallOp::create(
+        b, loc, withChunk(lower, zero), withChunk(upper, chunks),
+        withChunk(steps, one), empty, /*mapping=*/std::nullopt);
     OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(chunks.getBody());
-    SmallVector<Value> ivs(chunks.getInductionVars());
-    SmallVector<Value> state = emitChunk(ivs);
-    b.setInsertionPointToEnd(chunks.getTerminator().getBody());
-    for (auto [part, all] : llvm::zip(state, chunks.getRegionIterArgs())) {
-      auto [offsets, sizes, strides] =
-          place(part, getAsOpFoldResult(ivs), b.getIndexAttr(1));
-      tensor::ParallelInsertSliceOp::create(b, loc, part, all, offsets, sizes,
-                                            strides);
+    b.setInsertionPointToStart(all.getBody());
+    SmallVector<Value> at(all.getInductionVars());
+    Value chunk = at[chunkDim];
+    at.erase(at.begin() + chunkDim);
+    SmallVector<OpFoldResult> offsets = withChunk(getNumbers(at), chunk);
+    SmallVector<Value> state = emitChunk(at, chunk);
+    b.setInsertionPointToEnd(all.getTerminator().getBody());
+    for (auto [part, result] : llvm::zip(state, all.getRegionIterArgs())) {
+      Place place = getPlace(part, offsets, one);
+      tensor::ParallelInsertSliceOp::create(b, loc, part, result, place.offsets,
+                                            place.sizes, place.strides);
     }
-    return chunks.getResults();
+    return all.getResults();
   }
 
   /// The state of one chunk, from nothing.
-  SmallVector<Value> emitChunk(ArrayRef<Value> ivs) {
-    OnlineAttentionOp whole = cloneFor(ivs.drop_back());
+  SmallVector<Value> emitChunk(ArrayRef<Value> at, Value number) {
+    OnlineAttentionOp whole = cloneFor(at);
+    whole.setNextTile(0); // Of the same keys.
     auto [first, end] = emitVisibleStoredRange(b, whole, kChunkUnit);
     Value begin = b.createOrFold<arith::AddIOp>(
-        loc, first, arith::MulIOp::create(b, loc, ivs.back(), constant(chunk)));
+        loc, first, arith::MulIOp::create(b, loc, number, constant(chunk)));
     Value next = arith::AddIOp::create(b, loc, begin, constant(chunk));
     Value size = arith::SubIOp::create(
         b, loc, arith::MinSIOp::create(b, loc, next, end), begin);
@@ -240,21 +293,20 @@ private:
     return tile->tiledValues;
   }
 
-  /// The states of the chunks of the loop's batch entry and head.
+  /// The states of the chunks of the loop's iteration.
   SmallVector<Value> sliceStates(ArrayRef<Value> states) {
-    SmallVector<OpFoldResult> at = getAsOpFoldResult(heads);
-    at.push_back(b.getIndexAttr(0));
-    OpFoldResult all = getAsOpFoldResult(count);
+    OpFoldResult zero = b.getIndexAttr(0), chunks = getAsOpFoldResult(count);
+    SmallVector<OpFoldResult> at = withChunk(getNumbers(ivs), zero);
     SmallVector<Value> slices;
     for (auto [stack, init] : llvm::zip(states, op.getOuts())) {
-      auto [offsets, sizes, strides] = place(init, at, all);
+      Place place = getPlace(init, at, chunks);
       auto part = cast<RankedTensorType>(init.getType());
       SmallVector<int64_t> shape(part.getShape());
       shape.insert(shape.begin(),
-                   getConstantIntValue(all).value_or(ShapedType::kDynamic));
+                   getConstantIntValue(chunks).value_or(ShapedType::kDynamic));
       slices.push_back(tensor::ExtractSliceOp::create(
           b, loc, RankedTensorType::get(shape, part.getElementType()), stack,
-          offsets, sizes, strides));
+          place.offsets, place.sizes, place.strides));
     }
     return slices;
   }
@@ -263,13 +315,13 @@ private:
     SmallVector<OpFoldResult> offsets, sizes, strides;
   };
   /// Where `chunks` states of the shape of `state` are in all, from `at` on.
-  Place place(Value state, ArrayRef<OpFoldResult> at, OpFoldResult chunks) {
+  Place getPlace(Value state, ArrayRef<OpFoldResult> at, OpFoldResult chunks) {
     ArrayRef<int64_t> shape = cast<ShapedType>(state.getType()).getShape();
     Place place;
     place.offsets.assign(at.begin(), at.end());
     place.offsets.append(shape.size(), b.getIndexAttr(0));
     place.sizes.assign(at.size(), b.getIndexAttr(1));
-    place.sizes.back() = chunks;
+    place.sizes[chunkDim] = chunks;
     llvm::append_range(place.sizes,
                        getAsIndexOpFoldResult(b.getContext(), shape));
     place.strides.assign(place.sizes.size(), b.getIndexAttr(1));
@@ -290,10 +342,11 @@ private:
   OnlineAttentionOp op;
   /// The loop over heads; null if there is one head and nothing else.
   scf::ForallOp loop;
-  SmallVector<OpFoldResult> lower, upper, steps; ///< Of batch and heads.
-  SmallVector<Value> heads; ///< The loop's batch entry and head.
-  Value
-      tile; ///< The loop's number of the tile of queries; null if it has none.
+  /// Of batch, heads, and tiles if there are several.
+  SmallVector<OpFoldResult> lower, upper, steps;
+  SmallVector<Value> ivs; ///< The same.
+  Value onlyTile;         ///< Counts tiles where there is one; or null.
+  size_t chunkDim = 0;    ///< Of states.
   int64_t chunk;
   SetVector<Operation *> producers;
   SmallVector<Operation *> clones; ///< The last copy of the producers.
@@ -306,8 +359,8 @@ LogicalResult attn::splitKeys(RewriterBase &rewriter, OnlineAttentionOp op,
                               int64_t chunk) {
   // What is in no loop is the tile of the only head.
   auto loop = op->getParentOfType<scf::ForallOp>();
-  if (loop && (loop != op->getParentOp() || op.getNextTile() != 0))
-    return rewriter.notifyMatchFailure(op, "not the only tile of a head");
+  if (loop && loop != op->getParentOp())
+    return rewriter.notifyMatchFailure(op, "a part of an iteration");
   int64_t keys = cast<ShapedType>(op.getKey().getType()).getDimSize(0);
   if (!ShapedType::isDynamic(keys) && keys <= chunk)
     return rewriter.notifyMatchFailure(op, "no more than a chunk of keys");

@@ -5,37 +5,39 @@
 !l = tensor<?x8x3xf32>
 
 // Two key/value heads, each with four query heads of three queries, which are 12
-// rows. What the regions see is of the row: query head 4 h + r / 3, position
-// offset[b] + r mod 3.
+// rows. What the regions see is of the row: query head 4 h + r mod 4, position
+// offset[b] + r / 4.
 // CHECK-LABEL: func.func @group
 // CHECK-SAME: %[[Q:[^:]*]]: tensor<?x8x3x64xf16>, %[[K:[^:]*]]: tensor<?x2x?x64xf16>, %[[V:[^:]*]]: tensor<?x2x?x64xf16>, %[[O:[^:]*]]: tensor<?x8x3x64xf16>, %[[L:[^:]*]]: tensor<?x8x3xf32>, %[[P:[^:]*]]: tensor<?xi32>, %[[SLOPES:[^:]*]]: tensor<8xf32>
 // CHECK: %[[HEADS:.*]] = tensor.expand_shape %[[Q]] {{\[\[}}0], [1, 2], [3], [4]] output_shape [%{{.*}}, 2, 4, 3, 64]
-// CHECK: %[[ROWS:.*]] = tensor.collapse_shape %[[HEADS]] {{\[\[}}0], [1], [2, 3], [4]] : tensor<?x2x4x3x64xf16> into tensor<?x2x12x64xf16>
+// CHECK: %[[QUERIES:.*]] = linalg.transpose ins(%[[HEADS]] : tensor<?x2x4x3x64xf16>) outs(%{{.*}} : tensor<?x2x3x4x64xf16>) permutation = [0, 1, 3, 2, 4]
+// CHECK: %[[ROWS:.*]] = tensor.collapse_shape %[[QUERIES]] {{\[\[}}0], [1], [2, 3], [4]] : tensor<?x2x3x4x64xf16> into tensor<?x2x12x64xf16>
 // CHECK: %[[R:.*]]:2 = attn.attention ins(%[[ROWS]], %[[K]], %[[V]] : tensor<?x2x12x64xf16>, tensor<?x2x?x64xf16>, tensor<?x2x?x64xf16>)
 // CHECK-SAME: outs(%{{.*}}, %{{.*}} : tensor<?x2x12x64xf16>, tensor<?x2x12xf32>)
 // CHECK-NOT: offset
 // CHECK-SAME: score(%s, %b, %h, %p, %j) captures(%[[S:[^ ]*]] = %[[SLOPES]] : tensor<8xf32>, %[[PS:[^ ]*]] = %[[P]] : tensor<?xi32>)
 // CHECK-DAG: %[[FOUR:.*]] = arith.constant 4 : index
-// CHECK-DAG: %[[THREE:.*]] = arith.constant 3 : index
 // CHECK-DAG: %[[FIRST:.*]] = arith.muli %h, %[[FOUR]]
-// CHECK-DAG: %[[MEMBER:.*]] = arith.divsi %p, %[[THREE]]
+// CHECK-DAG: %[[MEMBER:.*]] = arith.remsi %p, %[[FOUR]]
 // CHECK-DAG: %[[HEAD:.*]] = arith.addi %[[FIRST]], %[[MEMBER]]
-// CHECK-DAG: %[[QUERY:.*]] = arith.remsi %p, %[[THREE]]
+// CHECK-DAG: %[[QUERY:.*]] = arith.divsi %p, %[[FOUR]]
 // CHECK-DAG: %[[X:.*]] = tensor.extract %[[PS]][%b]
 // CHECK-DAG: %[[OFFSET:.*]] = arith.index_cast %[[X]] : i32 to index
 // CHECK-DAG: %[[POSITION:.*]] = arith.addi %[[OFFSET]], %[[QUERY]]
 // CHECK-DAG: tensor.extract %[[S]][%[[HEAD]]]
 // CHECK-DAG: arith.subi %[[POSITION]], %j
 // CHECK: mask(%b, %h, %p, %j) captures(%[[PM:[^ ]*]] = %[[P]] : tensor<?xi32>)
-// CHECK-DAG: %[[THREE:.*]] = arith.constant 3 : index
-// CHECK-DAG: %[[QUERY:.*]] = arith.remsi %p, %[[THREE]]
+// CHECK-DAG: %[[FOUR:.*]] = arith.constant 4 : index
+// CHECK-DAG: %[[QUERY:.*]] = arith.divsi %p, %[[FOUR]]
 // CHECK-DAG: %[[X:.*]] = tensor.extract %[[PM]][%b]
 // CHECK: arith.cmpi sle, %j, %{{.*}}
-// CHECK: %[[HEADS:.*]] = tensor.expand_shape %[[R]]#0 {{\[\[}}0], [1], [2, 3], [4]] output_shape [%{{.*}}, 2, 4, 3, 64]
-// CHECK: %[[ALL:.*]] = tensor.collapse_shape %[[HEADS]] {{\[\[}}0], [1, 2], [3], [4]] : tensor<?x2x4x3x64xf16> into tensor<?x8x3x64xf16>
-// CHECK: %[[OUTPUT:.*]] = linalg.copy ins(%[[ALL]] : {{.*}}) outs(%[[O]]
-// CHECK: tensor.expand_shape %[[R]]#1 {{\[\[}}0], [1], [2, 3]] output_shape [%{{.*}}, 2, 4, 3]
-// CHECK: %[[LSE:.*]] = linalg.copy ins({{.*}}) outs(%[[L]]
+// CHECK: %[[QUERIES:.*]] = tensor.expand_shape %[[R]]#0 {{\[\[}}0], [1], [2, 3], [4]] output_shape [%{{.*}}, 2, 3, 4, 64]
+// CHECK: %[[OUT:.*]] = tensor.expand_shape %[[O]] {{\[\[}}0], [1, 2], [3], [4]] output_shape [%{{.*}}, 2, 4, 3, 64]
+// CHECK: %[[HEADS:.*]] = linalg.transpose ins(%[[QUERIES]] : {{.*}}) outs(%[[OUT]] : {{.*}}) permutation = [0, 1, 3, 2, 4]
+// CHECK: %[[OUTPUT:.*]] = tensor.collapse_shape %[[HEADS]] {{\[\[}}0], [1, 2], [3], [4]] : tensor<?x2x4x3x64xf16> into tensor<?x8x3x64xf16>
+// CHECK: tensor.expand_shape %[[R]]#1 {{\[\[}}0], [1], [2, 3]] output_shape [%{{.*}}, 2, 3, 4]
+// CHECK: %[[SUMS:.*]] = linalg.transpose {{.*}} permutation = [0, 1, 3, 2]
+// CHECK: %[[LSE:.*]] = tensor.collapse_shape %[[SUMS]]
 // CHECK: return %[[OUTPUT]], %[[LSE]]
 func.func @group(%q: !q, %k: !kv, %v: !kv, %o: !q, %l: !l, %p: tensor<?xi32>,
                  %s: tensor<8xf32>) -> (!q, !l) {
@@ -63,9 +65,9 @@ func.func @bottom_right(%q: !q, %k: !kv, %v: !kv, %o: !q) -> !q {
 // CHECK-SAME: %[[P:[a-z0-9]*]]: i64
 // CHECK: attn.attention
 // CHECK-SAME: score(%s, %b, %h, %p, %j) {
-// CHECK-NOT: arith.divsi
+// CHECK-NOT: arith.remsi
 // CHECK: } mask(%b, %h, %p, %j) captures(%[[C:[^ ]*]] = %[[P]] : i64)
-// CHECK-NOT: arith.divsi
+// CHECK-NOT: arith.remsi
 // CHECK: arith.index_cast %[[C]] : i64 to index
 func.func @scalar_offset(%q: !q, %k: !kv, %v: !kv, %o: !q, %p: i64) -> !q {
   %r = attn.attention ins(%q, %k, %v : !q, !kv, !kv) outs(%o : !q)
@@ -76,7 +78,7 @@ func.func @scalar_offset(%q: !q, %k: !kv, %v: !kv, %o: !q, %p: i64) -> !q {
 // A result of any length, which is that of the query.
 // CHECK-LABEL: func.func @dynamic_result
 // CHECK: attn.attention {{.*}} outs(%{{.*}} : tensor<?x2x12x64xf16>)
-// CHECK: %[[R:.*]] = linalg.copy
+// CHECK: %[[R:.*]] = tensor.collapse_shape %{{.*}} into tensor<?x8x3x64xf16>
 // CHECK: tensor.cast %[[R]] : tensor<?x8x3x64xf16> to tensor<?x8x?x64xf16>
 func.func @dynamic_result(%q: !q, %k: !kv, %v: !kv, %o: tensor<?x8x?x64xf16>)
     -> tensor<?x8x?x64xf16> {
@@ -102,21 +104,22 @@ func.func @one_query(%q: !q, %k: !kv, %v: !kv, %o: !q) -> !q {
 
 // -----
 
-// What stays: more rows than that, any number of them, and heads of their own.
+// What stays: queries that fill a tile of one head, any number of them, and heads of
+// their own.
 !kv = tensor<?x2x?x64xf32>
 // CHECK-LABEL: func.func @others
 // CHECK-NOT: tensor.collapse_shape
 // CHECK: return
-func.func @others(%many: tensor<?x8x17x64xf32>, %any: tensor<?x8x?x64xf32>,
+func.func @others(%many: tensor<?x8x64x64xf32>, %any: tensor<?x8x?x64xf32>,
                   %own: tensor<?x2x1x64xf32>, %k: !kv)
-    -> (tensor<?x8x17x64xf32>, tensor<?x8x?x64xf32>, tensor<?x2x1x64xf32>) {
-  %0 = attn.attention ins(%many, %k, %k : tensor<?x8x17x64xf32>, !kv, !kv)
-      outs(%many : tensor<?x8x17x64xf32>)
+    -> (tensor<?x8x64x64xf32>, tensor<?x8x?x64xf32>, tensor<?x2x1x64xf32>) {
+  %0 = attn.attention ins(%many, %k, %k : tensor<?x8x64x64xf32>, !kv, !kv)
+      outs(%many : tensor<?x8x64x64xf32>)
   %1 = attn.attention ins(%any, %k, %k : tensor<?x8x?x64xf32>, !kv, !kv)
       outs(%any : tensor<?x8x?x64xf32>)
   %2 = attn.attention ins(%own, %k, %k : tensor<?x2x1x64xf32>, !kv, !kv)
       outs(%own : tensor<?x2x1x64xf32>)
-  return %0, %1, %2 : tensor<?x8x17x64xf32>, tensor<?x8x?x64xf32>,
+  return %0, %1, %2 : tensor<?x8x64x64xf32>, tensor<?x8x?x64xf32>,
       tensor<?x2x1x64xf32>
 }
 
@@ -137,8 +140,8 @@ func.func @sink(%s: tensor<8xf32>, %q: tensor<?x8x1x64xf32>, %k: !kv)
 // CHECK-SAME: %[[S:[^ ]*]]: tensor<?xf16>
 // CHECK: %[[HEADS:.*]] = tensor.cast %[[S]] : tensor<?xf16> to tensor<8xf16>
 // CHECK: %[[GROUPS:.*]] = tensor.expand_shape %[[HEADS]] {{\[\[}}0, 1]] output_shape [2, 4]
-// CHECK: %[[ALL:.*]] = linalg.broadcast ins(%[[GROUPS]] : tensor<2x4xf16>) outs(%{{.*}} : tensor<2x4x3xf16>) dimensions = [2]
-// CHECK: %[[SINKS:.*]] = tensor.collapse_shape %[[ALL]] {{\[\[}}0], [1, 2]] : tensor<2x4x3xf16> into tensor<2x12xf16>
+// CHECK: %[[ALL:.*]] = linalg.broadcast ins(%[[GROUPS]] : tensor<2x4xf16>) outs(%{{.*}} : tensor<2x3x4xf16>) dimensions = [1]
+// CHECK: %[[SINKS:.*]] = tensor.collapse_shape %[[ALL]] {{\[\[}}0], [1, 2]] : tensor<2x3x4xf16> into tensor<2x12xf16>
 // CHECK: attn.attention {{.*}} sink(%[[SINKS]] : tensor<2x12xf16>)
 func.func @sink_of_queries(%s: tensor<?xf16>, %q: tensor<?x8x3x64xf32>, %k: !kv)
     -> tensor<?x8x3x64xf32> {
@@ -151,7 +154,8 @@ func.func @sink_of_queries(%s: tensor<?xf16>, %q: tensor<?x8x3x64xf32>, %k: !kv)
 // CHECK-SAME: %[[S:[^ ]*]]: tensor<8x?xf32>
 // CHECK: %[[CAST:.*]] = tensor.cast %[[S]] : tensor<8x?xf32> to tensor<8x3xf32>
 // CHECK: %[[GROUPS:.*]] = tensor.expand_shape %[[CAST]] {{\[\[}}0, 1], [2]] output_shape [2, 4, 3]
-// CHECK: %[[SINKS:.*]] = tensor.collapse_shape %[[GROUPS]] {{\[\[}}0], [1, 2]] : tensor<2x4x3xf32> into tensor<2x12xf32>
+// CHECK: %[[QUERIES:.*]] = linalg.transpose ins(%[[GROUPS]] : tensor<2x4x3xf32>) outs(%{{.*}} : tensor<2x3x4xf32>) permutation = [0, 2, 1]
+// CHECK: %[[SINKS:.*]] = tensor.collapse_shape %[[QUERIES]] {{\[\[}}0], [1, 2]] : tensor<2x3x4xf32> into tensor<2x12xf32>
 // CHECK: attn.attention {{.*}} sink(%[[SINKS]] : tensor<2x12xf32>)
 func.func @sink_of_rows(%s: tensor<8x?xf32>, %q: tensor<?x8x3x64xf32>, %k: !kv)
     -> tensor<?x8x3x64xf32> {
@@ -160,11 +164,12 @@ func.func @sink_of_rows(%s: tensor<8x?xf32>, %q: tensor<?x8x3x64xf32>, %k: !kv)
   return %0 : tensor<?x8x3x64xf32>
 }
 
-// Without regions, tiles have more rows.
+// Rows may be those of several tiles. Without regions, these have more.
 // CHECK-LABEL: func.func @plain
-// CHECK: attn.attention ins({{.*}} : tensor<?x2x36x64xf32>, tensor<?x2x?x64xf32>, tensor<?x2x?x64xf32>)
-// CHECK: attn.attention ins({{.*}} : tensor<?x8x9x64xf32>, {{.*}} mask
-// CHECK: attn.attention ins({{.*}} : tensor<?x2x36x64xf16>, {{.*}})
+// CHECK: attn.attention ins({{.*}} : tensor<?x2x36x64xf32>, {{.*}} rows = 32, lanes = 16, {{.*}} rest = <layout = rows, heads = 4, rows = 4,
+// CHECK: attn.attention ins({{.*}} : tensor<?x2x36x64xf32>, {{.*}} mask
+// CHECK: rows = 32, lanes = 16, {{.*}} rest = <
+// CHECK: attn.attention ins({{.*}} : tensor<?x2x36x64xf16>, {{.*}} rows = 32, lanes = 16
 func.func @plain(%q: tensor<?x8x9x64xf32>, %k: !kv, %n: tensor<?x8x9x64xf16>,
                  %nk: tensor<?x2x?x64xf16>)
     -> (tensor<?x8x9x64xf32>, tensor<?x8x9x64xf32>, tensor<?x8x9x64xf16>) {
@@ -175,6 +180,22 @@ func.func @plain(%q: tensor<?x8x9x64xf32>, %k: !kv, %n: tensor<?x8x9x64xf16>,
   %2 = attn.attention ins(%n, %nk, %nk : tensor<?x8x9x64xf16>, tensor<?x2x?x64xf16>, tensor<?x2x?x64xf16>)
       outs(%n : tensor<?x8x9x64xf16>)
   return %0, %1, %2 : tensor<?x8x9x64xf32>, tensor<?x8x9x64xf32>, tensor<?x8x9x64xf16>
+}
+
+// A number of queries that has a bound.
+// CHECK-LABEL: func.func @bounded
+// CHECK: %[[ROWS:.*]] = tensor.collapse_shape {{.*}} : tensor<1x2x?x4x64xf32> into tensor<1x2x?x64xf32>
+// CHECK: attn.attention ins(%[[ROWS]], {{.*}} mask
+// CHECK: arith.divsi %p,
+// CHECK: tensor.collapse_shape {{.*}} : tensor<1x2x4x?x64xf32> into tensor<1x8x?x64xf32>
+func.func @bounded(%q: tensor<1x8x?x64xf32>, %k: tensor<1x2x?x64xf32>, %n: index)
+    -> tensor<1x8x?x64xf32> {
+  %m = affine.min affine_map<()[n] -> (n, 5)>()[%n]
+  %s = tensor.extract_slice %q[0, 0, 0, 0] [1, 8, %m, 64] [1, 1, 1, 1]
+      : tensor<1x8x?x64xf32> to tensor<1x8x?x64xf32>
+  %0 = attn.attention ins(%s, %k, %k : tensor<1x8x?x64xf32>, tensor<1x2x?x64xf32>, tensor<1x2x?x64xf32>)
+      outs(%s : tensor<1x8x?x64xf32>) mask causal
+  return %0 : tensor<1x8x?x64xf32>
 }
 
 // What the reference path computes: f64, dropout, packed batches, and nothing.

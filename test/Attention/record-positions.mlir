@@ -19,11 +19,10 @@
 // TILE: scf.forall (%[[B:.*]], %[[H:.*]]) in (2, 2)
 // TILE: score(%s, %b, %h, %p, %j) captures({{.*}}%[[O:[^ ]*]] = %[[OFFSET]] : index, %[[B0:[^ ]*]] = %[[B]] : index, %[[H0:[^ ]*]] = %[[H]] : index)
 // TILE-DAG: %[[C4:.*]] = arith.constant 4 : index
-// TILE-DAG: %[[C3:.*]] = arith.constant 3 : index
 // TILE-DAG: %[[FIRST:.*]] = arith.muli %[[H0]], %[[C4]]
-// TILE-DAG: %[[MEMBER:.*]] = arith.divsi %p, %[[C3]]
+// TILE-DAG: %[[MEMBER:.*]] = arith.remsi %p, %[[C4]]
 // TILE-DAG: %[[HEAD:.*]] = arith.addi %[[FIRST]], %[[MEMBER]]
-// TILE-DAG: %[[ROW:.*]] = arith.remsi %p, %[[C3]]
+// TILE-DAG: %[[ROW:.*]] = arith.divsi %p, %[[C4]]
 // TILE-DAG: %[[POSITION:.*]] = arith.addi %[[O]], %[[ROW]]
 // TILE: attn.yield %{{.*}} at(%[[B0]], %[[HEAD]], %[[POSITION]], %j) : f32
 func.func @load(%q: !q, %k: !kv, %o: !q, %offset: index, %bias: tensor<?xf32>,

@@ -89,10 +89,11 @@ func.func @value_size(%q: tensor<1x1x5x16xf32>, %k: tensor<1x1x?x16xf32>,
   return %r : tensor<1x1x5x24xf32>
 }
 
-// A number of queries that only has a bound, as the last tile of several has.
+// A number of queries that only has a bound: rows of no query are 0.
 // CHECK-LABEL: func.func @bounded
-// CHECK-NOT: layout<rows>
-// CHECK: attn.online_attention ins
+// CHECK: linalg.fill ins(%{{.*}} : f32) outs(%{{.*}} : tensor<4x16xf32>)
+// CHECK: %[[ROWS:.*]] = tensor.insert_slice %{{.*}} into %{{.*}}[0, 0] [%[[N:.*]], 16] [1, 1] : tensor<?x16xf32> into tensor<4x16xf32>
+// CHECK: attn.online_attention layout<rows> ins(%[[ROWS]], {{.*}} queries(%[[N]])
 // EIGHT-LABEL: func.func @bounded
 func.func @bounded(%q: tensor<1x1x?x16xf32>, %k: tensor<1x1x?x16xf32>,
                    %n: index) -> tensor<1x1x?x16xf32> {

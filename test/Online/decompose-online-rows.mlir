@@ -24,9 +24,9 @@
 // CHECK-NEXT: arith.addf %[[SUM]], %[[PRODUCT]]
 // CHECK: %[[SCORES:.*]] = tensor.insert_slice %[[S]] into %[[ZEROS]][0, 0] [64, 3]
 // CHECK: %[[P:.*]]:4 = attn.online_softmax outs(%[[SCORES]], {{.*}} : tensor<64x16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>)
+// CHECK: %[[W:.*]] = tensor.extract_slice %[[P]]#0[0, 0] [64, 3] [1, 1]
 // CHECK: %[[C:.*]] = tensor.extract_slice %[[P]]#3[0] [3] [1] : tensor<16xf32> to tensor<3xf32>
 // CHECK: %[[CORRECTED:.*]] = linalg.generic {{.*}} ins(%[[C]] : tensor<3xf32>) outs(%[[O]] : tensor<3x16xf32>)
-// CHECK: %[[W:.*]] = tensor.extract_slice %[[P]]#0[0, 0] [64, 3] [1, 1]
 // CHECK: linalg.generic {indexing_maps = [#[[WQ]], #[[VD]], #[[JQ]]], iterator_types = ["parallel", "parallel", "reduction"]} ins(%[[W]], %[[V]] : tensor<64x3xf32>, tensor<64x16xf16>) outs(%[[CORRECTED]] : tensor<3x16xf32>)
 // CHECK-NOT: attn.online_attention
 func.func @rows(%q: !q, %k: !k, %v: !v, %o: !o, %m: !l, %l: !l) -> !o {

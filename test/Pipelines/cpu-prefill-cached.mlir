@@ -27,7 +27,7 @@
 // REDEFINE: %{read} = f32
 // RUN: %{buffers}
 
-!q = tensor<?x8x?x64xf64>
+!q = tensor<?x8x100x64xf64>
 !kv = tensor<?x2x?x64xf64>
 !cache = tensor<?x2xrowsx64xcached>
 !lengths = tensor<?xi32>
@@ -41,10 +41,8 @@
 func.func @prefill(%query: !q, %keys: !cache, %values: !cache, %lengths: !lengths,
                    %table: !table, %offset: tensor<?xi32>, %n: index) -> !q {
   %c0 = arith.constant 0 : index
-  %c2 = arith.constant 2 : index
   %batch = tensor.dim %query, %c0 : !q
-  %queries = tensor.dim %query, %c2 : !q
-  %init = tensor.empty(%batch, %queries) : !q
+  %init = tensor.empty(%batch) : !q
   %key = attn.cache_read ins(%keys : !cache) lengths(%lengths : !lengths)
       table(%table : !table) size(%n) -> !kv
   %value = attn.cache_read ins(%values : !cache) lengths(%lengths : !lengths)

@@ -14,7 +14,7 @@
 !all = tensor<?x2x?x64xf32>
 
 // CHECK-LABEL: func.func @step(
-// CHECK: memref.alloc(%{{.*}}) {{.*}} : memref<?x8x1x64xf32>
+// CHECK: memref.alloc(%{{.*}}) {{.*}} : memref<?x2x4x64xf32>
 // CHECK: scf.forall (%{{.*}}, %{{.*}}, %{{.*}}) in (%{{.*}}, 2, %{{.*}})
 // CHECK: %[[TURNED:.*]] = memref.alloc() {{.*}} : memref<1x4x1x64xf32>
 // CHECK: linalg.generic

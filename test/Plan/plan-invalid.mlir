@@ -46,17 +46,6 @@ func.func @heads(%q: !q, %k: !k) -> !q {
 
 !q = tensor<?x8x?x64xf32>
 !k = tensor<?x2x?x64xf32>
-func.func @dynamic_heads(%q: !q, %k: !k) -> !q {
-  // expected-error @below {{attn.plan: heads: expected a tile of all queries of 4 heads, got one of 32 rows}}
-  %r = attn.attention ins(%q, %k, %k : !q, !k, !k) outs(%q : !q)
-      {attn.plan = #attn.plan<heads = 4, rows = 32>}
-  return %r : !q
-}
-
-// -----
-
-!q = tensor<?x8x?x64xf32>
-!k = tensor<?x2x?x64xf32>
 func.func @lanes(%q: !q, %k: !k) -> !q {
   // expected-error @below {{attn.plan: lanes: expected a power of 2 and multiple of 8, got 12}}
   %r = attn.attention ins(%q, %k, %k : !q, !k, !k) outs(%q : !q)

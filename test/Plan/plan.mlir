@@ -13,9 +13,9 @@
 
 // Rows fill registers, and a block of keys with its values the first level.
 // CHECK-LABEL: func.func @plain
-// AVX2: attn.plan = #attn.plan<layout = lanes, heads = 1, rows = 32, lanes = 8, head_size = 64, keys = 64, chunk = 1024>
-// ZEN4: attn.plan = #attn.plan<layout = lanes, heads = 1, rows = 64, lanes = 16, head_size = 64, keys = 64, chunk = 1024>
-// LARGE: keys = 256, chunk = 4096>
+// AVX2: attn.plan = #attn.plan<layout = lanes, heads = 1, rows = 32, lanes = 8, head_size = 64, keys = 64>
+// ZEN4: attn.plan = #attn.plan<layout = lanes, heads = 1, rows = 64, lanes = 16, head_size = 64, keys = 64>
+// LARGE: keys = 256>
 // GPU: attn.plan = #attn.plan<layout = mma, heads = 1, rows = 64, lanes = 16, head_size = 64, keys = 16>
 func.func @plain(%q: !q, %k: !k) -> !q {
   %r = attn.attention ins(%q, %k, %k : !q, !k, !k) outs(%q : !q)
@@ -31,19 +31,62 @@ func.func @causal(%q: !q, %k: !k) -> !q {
   return %r : !q
 }
 
-// Few queries of heads that share keys are rows of one tile.
+// Few queries of heads that share keys are rows of one tile, and its keys are
+// computed in chunks.
 // CHECK-LABEL: func.func @group
-// CHECK: attn.plan = #attn.plan<layout = rows, heads = 4, rows = 8,
+// CHECK: attn.plan = #attn.plan<layout = rows, heads = 4, rows = 8, {{.*}}, chunk = 1024>
+// LARGE: chunk = 4096>
 func.func @group(%q: tensor<?x8x2x64xf32>, %k: !k) -> tensor<?x8x2x64xf32> {
   %r = attn.attention ins(%q, %k, %k : tensor<?x8x2x64xf32>, !k, !k)
       outs(%q : tensor<?x8x2x64xf32>)
   return %r : tensor<?x8x2x64xf32>
 }
 
+// More rows than a tile has are in tiles of as many, with the fewest rows of no
+// query in the last one.
+// CHECK-LABEL: func.func @large_group
+// ZEN4: attn.plan = #attn.plan<layout = lanes, heads = 96, rows = 48, {{.*}}, chunk = 1024>
+func.func @large_group(%q: tensor<?x96x1x64xf32>, %k: tensor<?x1x?x64xf32>)
+    -> tensor<?x96x1x64xf32> {
+  %r = attn.attention ins(%q, %k, %k : tensor<?x96x1x64xf32>, tensor<?x1x?x64xf32>, tensor<?x1x?x64xf32>)
+      outs(%q : tensor<?x96x1x64xf32>)
+  return %r : tensor<?x96x1x64xf32>
+}
+
+// A few rows more than fill vectors are left to a tile of their own.
+// CHECK-LABEL: func.func @rest
+// ZEN4: attn.plan = #attn.plan<layout = lanes, heads = 33, rows = 32, {{.*}}, rest = <layout = rows, heads = 33, rows = 1, {{.*}}>>
+func.func @rest(%q: tensor<?x33x1x64xf32>, %k: tensor<?x1x?x64xf32>)
+    -> tensor<?x33x1x64xf32> {
+  %r = attn.attention ins(%q, %k, %k : tensor<?x33x1x64xf32>, tensor<?x1x?x64xf32>, tensor<?x1x?x64xf32>)
+      outs(%q : tensor<?x33x1x64xf32>)
+  return %r : tensor<?x33x1x64xf32>
+}
+
+// A number of queries that only has a bound: as many rows as that, or tiles of
+// any number.
+// CHECK-LABEL: func.func @bounded
+// ZEN4: attn.plan = #attn.plan<layout = rows, heads = 4, rows = 16, {{.*}}, chunk = 1024>
+// ZEN4: attn.plan = #attn.plan<layout = lanes, heads = 4, rows = 16, {{.*}}, chunk = 1024>
+func.func @bounded(%q: !q, %k: !k, %n: index) -> (!q, !q) {
+  %n4 = affine.min affine_map<()[n] -> (n, 4)>()[%n]
+  %q4 = tensor.extract_slice %q[0, 0, 0, 0] [1, 8, %n4, 64] [1, 1, 1, 1] : !q to tensor<1x8x?x64xf32>
+  %n5 = affine.min affine_map<()[n] -> (n, 5)>()[%n]
+  %q5 = tensor.extract_slice %q[0, 0, 0, 0] [1, 8, %n5, 64] [1, 1, 1, 1] : !q to tensor<1x8x?x64xf32>
+  %k1 = tensor.extract_slice %k[0, 0, 0, 0] [1, 2, %n, 64] [1, 1, 1, 1] : !k to tensor<1x2x?x64xf32>
+  %r = attn.attention ins(%q4, %k1, %k1 : tensor<1x8x?x64xf32>, tensor<1x2x?x64xf32>, tensor<1x2x?x64xf32>)
+      outs(%q4 : tensor<1x8x?x64xf32>)
+  %s = attn.attention ins(%q5, %k1, %k1 : tensor<1x8x?x64xf32>, tensor<1x2x?x64xf32>, tensor<1x2x?x64xf32>)
+      outs(%q5 : tensor<1x8x?x64xf32>)
+  %x = tensor.cast %r : tensor<1x8x?x64xf32> to !q
+  %y = tensor.cast %s : tensor<1x8x?x64xf32> to !q
+  return %x, %y : !q, !q
+}
+
 // bf16 is multiplied in pairs where there are dot products.
 // CHECK-LABEL: func.func @pairs
-// AVX2: attn.plan = #attn.plan<layout = lanes, heads = 1, rows = 32, lanes = 8, head_size = 72, keys = 32, chunk = 1024>
-// ZEN4: attn.plan = #attn.plan<layout = pairs, heads = 1, rows = 32, lanes = 16, head_size = 72, keys = 64, chunk = 1024>
+// AVX2: attn.plan = #attn.plan<layout = lanes, heads = 1, rows = 32, lanes = 8, head_size = 72, keys = 32>
+// ZEN4: attn.plan = #attn.plan<layout = pairs, heads = 1, rows = 32, lanes = 16, head_size = 72, keys = 64>
 // GPU: attn.plan = #attn.plan<layout = mma, heads = 1, rows = 64, lanes = 16, head_size = 72, keys = 64>
 func.func @pairs(%q: !bq, %k: !bk) -> !bq {
   %r = attn.attention ins(%q, %k, %k : !bq, !bk, !bk) outs(%q : !bq)

@@ -123,14 +123,15 @@ func.func @window(%positions: tensor<?xi32>, %query: tensor<?x2x3x16xf32>,
   return %0 : tensor<?x2x3x16xf32>
 }
 
-// One chunk, and one of several tiles of queries, stay.
+// One chunk stays.
 
 // CHECK-LABEL: func.func @stay(
-// CHECK-COUNT-2: scf.forall (
+// CHECK-COUNT-1: scf.forall (
 // CHECK-NOT: scf.forall (
-func.func @stay(%q: tensor<64x32xf32>, %k: tensor<512x64xf32>, %long: tensor<?x64xf32>,
+// CHECK: return
+func.func @stay(%q: tensor<64x32xf32>, %k: tensor<512x64xf32>,
     %out: tensor<1x1x64x64x32xf32>, %o: tensor<64x32xf32>, %m: tensor<32xf32>)
-    -> (tensor<1x1x64x64x32xf32>, tensor<1x1x64x64x32xf32>) {
+    -> tensor<1x1x64x64x32xf32> {
   %c0 = arith.constant 0 : index
   %no = arith.constant false
   %0 = scf.forall (%b, %h, %i) = (0, 0, 0) to (2, 2, 32) step (1, 1, 32)
@@ -146,20 +147,46 @@ func.func @stay(%q: tensor<64x32xf32>, %k: tensor<512x64xf32>, %long: tensor<?x6
           : tensor<64x32xf32> into tensor<1x1x64x64x32xf32>
     }
   }
-  %1 = scf.forall (%b, %h, %i) = (0, 0, 0) to (1, 1, 64) step (1, 1, 32)
-      shared_outs(%all = %out) -> (tensor<1x1x64x64x32xf32>) {
-    %s:3 = attn.online_attention next_tile 32
-        ins(%q, %long, %long : tensor<64x32xf32>, tensor<?x64xf32>, tensor<?x64xf32>)
+  return %0 : tensor<1x1x64x64x32xf32>
+}
+
+// Tiles of queries that read the same keys do so one after the other, chunk by
+// chunk. States are counted from 0 on, one by one.
+
+// CHECK-LABEL: func.func @tiles(
+// CHECK-SAME: %[[ROWS:[^ ]*]]: index
+// CHECK-DAG: %[[TILES:.*]] = affine.apply #{{.*}}()[%[[ROWS]]]
+// CHECK: %[[OS:.*]] = tensor.empty(%[[COUNT:.*]], %[[TILES]]) : tensor<2x?x?x64x32xf32>
+// CHECK: %[[STATES:.*]]:2 = scf.forall (%[[H:.*]], %[[C:.*]], %[[I:.*]]) = (0, 0, 0) to (2, %[[COUNT]], %[[ROWS]]) step (1, 1, 32)
+// CHECK: %[[NUMBER:.*]] = affine.apply #{{.*}}(%[[I]])
+// CHECK: attn.online_attention {{.*}} at(%c0, %c0, %[[I]],
+// CHECK: tensor.parallel_insert_slice %{{.*}} into %{{.*}}[%[[H]], %[[C]], %[[NUMBER]], 0, 0] [1, 1, 1, 64, 32]
+// CHECK: scf.forall (%[[H:.*]], %[[I:.*]]) = (0, 0) to (2, %[[ROWS]]) step (1, 32)
+// CHECK: %[[NUMBER:.*]] = affine.apply #{{.*}}(%[[I]])
+// CHECK: tensor.extract_slice %[[STATES]]#0[%[[H]], 0, %[[NUMBER]], 0, 0] [1, %[[COUNT]], 1, 64, 32]
+// CHECK-NOT: attn.online_attention
+// CHECK: return
+func.func @tiles(%rows: index, %q: tensor<64x32xf32>, %key: tensor<2x?x64xf32>, %keys: index,
+    %out: tensor<1x2x?x64x32xf32>, %o: tensor<64x32xf32>, %m: tensor<32xf32>)
+    -> tensor<1x2x?x64x32xf32> {
+  %c0 = arith.constant 0 : index
+  %no = arith.constant false
+  %0 = scf.forall (%h, %i) = (0, 0) to (2, %rows) step (1, 32)
+      shared_outs(%all = %out) -> (tensor<1x2x?x64x32xf32>) {
+    %k = tensor.extract_slice %key[%h, 0, 0] [1, %keys, 64] [1, 1, 1]
+        : tensor<2x?x64xf32> to tensor<?x64xf32>
+    %s:3 = attn.online_attention
+        ins(%q, %k, %k : tensor<64x32xf32>, tensor<?x64xf32>, tensor<?x64xf32>)
         outs(%o, %m, %m : tensor<64x32xf32>, tensor<32xf32>, tensor<32xf32>)
         at(%c0, %c0, %i, %c0) queries(%c0) exact(%no)
         {attn.plan = #attn.plan<chunk = 512>}
       -> tensor<64x32xf32>, tensor<32xf32>, tensor<32xf32>
     scf.forall.in_parallel {
-      tensor.parallel_insert_slice %s#0 into %all[%b, %h, %i, 0, 0] [1, 1, 1, 64, 32] [1, 1, 1, 1, 1]
-          : tensor<64x32xf32> into tensor<1x1x64x64x32xf32>
+      tensor.parallel_insert_slice %s#0 into %all[0, %h, %i, 0, 0] [1, 1, 1, 64, 32] [1, 1, 1, 1, 1]
+          : tensor<64x32xf32> into tensor<1x2x?x64x32xf32>
     }
   }
-  return %0, %1 : tensor<1x1x64x64x32xf32>, tensor<1x1x64x64x32xf32>
+  return %0 : tensor<1x2x?x64x32xf32>
 }
 
 // The only tile of the only head is in no loop.

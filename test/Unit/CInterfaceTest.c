@@ -16,7 +16,7 @@
 static const attn_attention variant = {
     .type = ATTN_F32,
     .query_heads = 2,
-    .key_value_heads = 1,
+    .key_value_heads = 2,
     .head_size = 1,
     .value_head_size = 1,
     .batch = ATTN_DYNAMIC,
@@ -26,7 +26,7 @@ static const attn_attention variant = {
     .clauses = "score alibi(%slopes : tensor<2xf32>) mask causal",
     .arguments = "%slopes: tensor<2xf32>"};
 
-static const int64_t query_sizes[] = {1, 2, 3, 1}, key_sizes[] = {1, 1, 3, 1},
+static const int64_t query_sizes[] = {1, 2, 3, 1}, key_sizes[] = {1, 2, 3, 1},
                      lse_sizes[] = {1, 2, 3}, slope_sizes[] = {2};
 
 static attn_tensor dense(const void *data, int rank, const int64_t *sizes) {
@@ -39,7 +39,8 @@ static attn_argument read_from(attn_tensor tensor) {
 }
 
 static void test_run(const attn_kernel *kernel) {
-  const float query[6] = {0}, key[3] = {1, 1, 1}, value[3] = {1, 2, 4};
+  const float query[6] = {0}, key[6] = {1, 1, 1, 1, 1, 1},
+              value[6] = {1, 2, 4, 1, 2, 4};
   const float slopes[2] = {0, 1};
   float output[6], lse[6];
   const attn_argument arguments[] = {read_from(dense(query, 4, query_sizes)),
@@ -55,7 +56,7 @@ static void test_run(const attn_kernel *kernel) {
       for (int j = 0; j <= i; ++j) {
         double weight = exp(-slopes[h] * (i - j));
         sum += weight;
-        weighted += weight * value[j];
+        weighted += weight * value[3 * h + j];
       }
       CHECK(fabs(output[3 * h + i] - weighted / sum) < 1e-5);
       CHECK(fabs(lse[3 * h + i] - log(sum)) < 1e-5);
@@ -98,8 +99,8 @@ static void test_run(const attn_kernel *kernel) {
   CHECK_ERROR(attn_kernel_run(kernel, bad, 4, results, 2), "'slopes'");
 
   /* The values of every second row, in a wider buffer. */
-  const float wide[6] = {1, 9, 2, 9, 4, 9};
-  const int64_t strides[] = {6, 6, 2, 1};
+  const float wide[12] = {1, 9, 2, 9, 4, 9, 1, 9, 2, 9, 4, 9};
+  const int64_t strides[] = {12, 6, 2, 1};
   bad[3] = arguments[3];
   bad[2] = read_from(dense(wide, 4, key_sizes));
   bad[2].value.tensor.strides = strides;
