@@ -58,10 +58,11 @@ private:
   };
   std::vector<Sample> samples;
 
-  /// A baseline and the quotients of the speeds.
+  /// A baseline and the quotients.
   struct Compared {
     std::string counter;
     DecodeWorkload workload;
+    bool isOfTimes;
     std::vector<double> quotients;
   };
   std::vector<Compared> compared;
@@ -85,7 +86,8 @@ DecodeSeries::create(const DecodeBenchmark &benchmark, ElementType type,
         DecodeWorkload::create(baseline.decode, type, threads, options);
     if (!other)
       return other.error();
-    series->compared.push_back({baseline.counter, std::move(*other), {}});
+    series->compared.push_back(
+        {baseline.counter, std::move(*other), baseline.isOfTimes, {}});
   }
   return std::unique_ptr<Series>(std::move(series));
 }
@@ -110,8 +112,9 @@ Expected<double> DecodeSeries::sample() {
     Expected<double> seconds = other.workload.run(other.workload.nextCache());
     if (!seconds)
       return seconds.error();
-    other.quotients.push_back(workload.flops() / call->seconds /
-                              (other.workload.flops() / *seconds));
+    double ofSpeeds =
+        workload.flops() / call->seconds / (other.workload.flops() / *seconds);
+    other.quotients.push_back(other.isOfTimes ? 1 / ofSpeeds : ofSpeeds);
   }
   return call->seconds;
 }
@@ -139,14 +142,21 @@ void DecodeSeries::report(benchmark::State &state) const {
                  ", peak: " + peak.loopName());
 }
 
-void bench::registerDecode(const Options &options) {
-  for (const DecodeBenchmark &decode : getDecodeBenchmarks())
+static void registerFamily(const std::string &family,
+                           const std::vector<DecodeBenchmark> &benchmarks,
+                           const Options &options) {
+  for (const DecodeBenchmark &decode : benchmarks)
     for (ElementType type :
          {ElementType::f32, ElementType::bf16, ElementType::f16})
       for (unsigned threads : {1u, 2u})
-        registerSeries("decode/" + decode.decode->name, type, threads, [=] {
+        registerSeries(family + "/" + decode.decode->name, type, threads, [=] {
           return DecodeSeries::create(decode, type, threads, options);
         });
+}
+
+void bench::registerDecode(const Options &options) {
+  registerFamily("decode", getDecodeBenchmarks(), options);
+  registerFamily("serve", getServingBenchmarks(), options);
   for (const DecodeBenchmark &decode : getDecodeBenchmarks())
     if (decode.quantized)
       for (bool quantizeQueries : {false, true})

@@ -58,6 +58,30 @@ std::string bench::tensorText(const std::string &sizes, ElementType type) {
   return "tensor<" + sizes + "x" + std::string(nameOf(type)) + ">";
 }
 
+const std::vector<DecodeBenchmark> &bench::getServingBenchmarks() {
+  static const std::vector<DecodeBenchmark> benchmarks = [] {
+    std::vector<DecodeBenchmark> all;
+    // Of D1.
+    for (Index queries : {2, 3, 4, 5, 8, 16, 31, 33}) {
+      std::string name = "few-" + std::to_string(queries);
+      all.push_back(
+          {makeDraftStep(name, 32, 8, 4096, queries, true),
+           {{"vs_static", makeDraftStep(name, 32, 8, 4096, queries, false),
+             /*isOfTimes=*/true}},
+           {}});
+    }
+    // Of D5.
+    DecodePointer one = makeDraftStep("group-32", 32, 1, 4096, 1, true);
+    for (Index heads : {33, 64, 96, 128})
+      all.push_back({makeDraftStep("group-" + std::to_string(heads), heads, 1,
+                                   4096, 1, true),
+                     {{"vs_linear", one, /*isOfTimes=*/true}},
+                     {}});
+    return all;
+  }();
+  return benchmarks;
+}
+
 const std::vector<DecodeBenchmark> &bench::getDecodeBenchmarks() {
   // Batches, query heads, key/value heads, keys, queries.
   static const DecodePointer batch = makeDenseStep("D3", 8, 32, 8, 4096);

@@ -63,11 +63,12 @@ public:
 /// Of queries and outputs: that of the caches, or f32 if they are of i8.
 ElementType getActivationType(ElementType cacheType);
 
-/// What a step's speed is compared with, for each visible pair: another one in
-/// the same process, run in between.
+/// What a step is compared with, for each visible pair: another one in the same
+/// process, run in between.
 struct DecodeBaseline {
-  std::string counter; ///< Name of the quotient of the speeds.
+  std::string counter; ///< Name of the quotient of the speeds, or of the times.
   DecodePointer decode;
+  bool isOfTimes = false;
 };
 
 struct DecodeBenchmark {
@@ -77,13 +78,21 @@ struct DecodeBenchmark {
 };
 
 const std::vector<DecodeBenchmark> &getDecodeBenchmarks();
+/// What stands between one query of few heads and a prompt: several queries,
+/// and heads that are more than a tile has rows.
+const std::vector<DecodeBenchmark> &getServingBenchmarks();
 
 /// Every key and value in its place, (B, Hkv, Skv, D). More than one query are
 /// the nodes of a tree of guesses, of which each sees its ancestors.
 DecodePointer makeDenseStep(std::string name, Index batches, Index queryHeads,
                             Index keyValueHeads, Index keyLength,
                             Index queryLength = 1);
-/// The same with one query, read with attn.cache_read.
+/// One sequence, whose last tokens are the queries, causally masked. A kernel
+/// may be compiled for their number or for any.
+DecodePointer makeDraftStep(std::string name, Index queryHeads,
+                            Index keyValueHeads, Index keyLength,
+                            Index queryLength, bool isDynamic);
+/// A dense step with one query, read with attn.cache_read.
 DecodePointer makeContiguousStep(std::string name, Index batches,
                                  Index keyLength);
 /// Sequences of 100 to 8000 tokens, in pages of 16 that are in no order.
