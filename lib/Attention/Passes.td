@@ -45,8 +45,8 @@ def SpecializeQueries : Pass<"attn-specialize-queries"> {
     branches of `scf.if`s that look at their number: of a single query, of few, and of
     any number. The few are a slice whose size is an `affine.min`, which tells later
     passes how many there may be. For a CPU, one form of few is for those whose rows,
-    over all heads of a group, fit half a vector, and one for those that would leave
-    a tile of one head partly empty. A result that is only written to a buffer of the
+    over all heads of a group, fit a vector, and one for those that would leave tiles
+    of one head half empty. A result that is only written to a buffer of the
     caller is written in the branches.
   }];
   let options = [Option<"workgroups", "workgroups", "bool", "false",

@@ -71,11 +71,14 @@ private:
            count.most <= (number + restRows) / std::max<int64_t>(heads, 1);
   }
   int64_t getMostRows() const { return count.most * heads - restRows; }
-  /// Whether they fill no tile of one head: then there are tiles of a group's
-  /// heads, and parallel chunks of keys.
+  /// The most queries of which tiles of one head would leave more than half of
+  /// the last one empty, as much as they fill.
+  int64_t getMostFew() { return 2 * getMostRowsOfOneTile() - 1; }
+  /// Whether there are no more: then there are tiles of a group's heads, and
+  /// parallel chunks of keys.
   bool isFew() {
     return !isForGPU() && !ShapedType::isDynamic(count.most) &&
-           count.most < getMostRowsOfOneTile();
+           count.most <= getMostFew();
   }
   bool isVariant() { return op.hasMask() || op.hasScore(); }
   int64_t getMostRowsOfOneTile();
@@ -162,12 +165,13 @@ int64_t AttentionPlanner::chooseRows() {
   return canComputeInPairs() ? model.getVariantRows() : most;
 }
 
-/// Every tile computes as many rows, of which the last one may need few.
+/// Every tile computes as many rows, of which the last one may need few. Values
+/// are packed for each tile of pairs, of which larger ones are faster.
 int64_t AttentionPlanner::chooseRowsOfFew(int64_t most) {
-  // Of any number, the fewest that are computed for none. Values are packed for
-  // each tile of pairs, of which larger ones are faster.
+  if (canComputeInPairs())
+    return model.getVariantRows();
   if (!count.isExact)
-    return canComputeInPairs() ? model.getVariantRows() : lanes;
+    return lanes;
   auto computed = [&](int64_t rows) {
     return llvm::alignTo(uint64_t(getMostRows()), uint64_t(rows));
   };
@@ -416,9 +420,9 @@ SmallVector<int64_t> AttentionPlanner::planFewQueries() {
       forms.clear();
     forms.push_back(count.most);
   }
-  // Heads that share keys, until tiles of one of them are full.
+  // Heads that share keys, until tiles of one of them are mostly full.
   if (heads > 1)
-    forms.push_back(getMostRowsOfOneTile() - 1);
+    forms.push_back(getMostFew());
   return forms;
 }
 

@@ -104,22 +104,22 @@ func.func @one_query(%q: !q, %k: !kv, %v: !kv, %o: !q) -> !q {
 
 // -----
 
-// What stays: queries that fill a tile of one head, any number of them, and heads of
+// What stays: queries that fill tiles of one head, any number of them, and heads of
 // their own.
 !kv = tensor<?x2x?x64xf32>
 // CHECK-LABEL: func.func @others
 // CHECK-NOT: tensor.collapse_shape
 // CHECK: return
-func.func @others(%many: tensor<?x8x64x64xf32>, %any: tensor<?x8x?x64xf32>,
+func.func @others(%many: tensor<?x8x128x64xf32>, %any: tensor<?x8x?x64xf32>,
                   %own: tensor<?x2x1x64xf32>, %k: !kv)
-    -> (tensor<?x8x64x64xf32>, tensor<?x8x?x64xf32>, tensor<?x2x1x64xf32>) {
-  %0 = attn.attention ins(%many, %k, %k : tensor<?x8x64x64xf32>, !kv, !kv)
-      outs(%many : tensor<?x8x64x64xf32>)
+    -> (tensor<?x8x128x64xf32>, tensor<?x8x?x64xf32>, tensor<?x2x1x64xf32>) {
+  %0 = attn.attention ins(%many, %k, %k : tensor<?x8x128x64xf32>, !kv, !kv)
+      outs(%many : tensor<?x8x128x64xf32>)
   %1 = attn.attention ins(%any, %k, %k : tensor<?x8x?x64xf32>, !kv, !kv)
       outs(%any : tensor<?x8x?x64xf32>)
   %2 = attn.attention ins(%own, %k, %k : tensor<?x2x1x64xf32>, !kv, !kv)
       outs(%own : tensor<?x2x1x64xf32>)
-  return %0, %1, %2 : tensor<?x8x64x64xf32>, tensor<?x8x?x64xf32>,
+  return %0, %1, %2 : tensor<?x8x128x64xf32>, tensor<?x8x?x64xf32>,
       tensor<?x2x1x64xf32>
 }
 

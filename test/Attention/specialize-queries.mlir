@@ -30,7 +30,8 @@
 // CHECK: return %[[LSE]]
 
 // For a CPU, few are as many as have a vector of rows in the four heads of a group,
-// and as many as do not fill a tile.
+// and as many as leave tiles of one head
+// half empty.
 // FEW-LABEL: func.func @write_and_return
 // FEW: %[[LSE:.*]] = scf.if
 // FEW: %[[FOUR:.*]] = affine.min affine_map<()[s0] -> (s0, 4)>()[%[[LENGTH:.*]]]
@@ -38,7 +39,7 @@
 // FEW: attn.attention ins(%[[QUERY]],
 // FEW: } else {
 // FEW: %[[REST:.*]] = scf.if
-// FEW: affine.min affine_map<()[s0] -> (s0, 31)>()[%[[LENGTH]]]
+// FEW: affine.min affine_map<()[s0] -> (s0, 63)>()[%[[LENGTH]]]
 // FEW: attn.attention
 // FEW: } else {
 // FEW: attn.attention
