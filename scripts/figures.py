@@ -6,7 +6,7 @@
 # ===----------------------------------------------------------------------===#
 """Runs attn-bench and writes what it measured into docs/.
 
-    python3 scripts/figures.py [prefill|decode] [--filter REGEX]
+    python3 scripts/figures.py [prefill|decode|serve] [--filter REGEX]
                                [--min-time SECONDS]
 
 Other scripts use its functions.
@@ -143,6 +143,7 @@ COLUMNS = {
         ("compile ms", "compile_ms", 0),
     ],
 }
+COLUMNS["serve"] = COLUMNS["decode"]
 # What other kernels a kernel is compared with.
 COMPARED = {
     "vs_P1c": "of P1c",
@@ -150,6 +151,8 @@ COMPARED = {
     "vs_1_thread": "of 1 thread",
     "vs_D3": "of D3",
     "vs_unshared": "of unshared",
+    "vs_static": "of the static kernel's time",
+    "vs_linear": "of linear time",
 }
 
 
