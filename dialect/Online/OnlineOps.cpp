@@ -11,6 +11,7 @@
 #include "dialect/Shared/CastFolding.h"
 #include "dialect/Shared/OperandVerifier.h"
 
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/Support/MathExtras.h"
 
