@@ -34,7 +34,8 @@ LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     if (parameter.value < 0 || parameter.value > parameter.most)
       return emitError() << parameter.name << ": expected 1 to "
                          << parameter.most << ", got " << parameter.value;
-  if (rest && rest.getRest())
-    return emitError() << "rest: expected a plan without a rest of its own";
+  if (rest && (rest.getRest() || rest.getRows() == 0))
+    return emitError() << "rest: expected a plan with 'rows' and without a "
+                          "rest of its own";
   return success();
 }

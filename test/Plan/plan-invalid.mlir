@@ -145,3 +145,13 @@ func.func @chunk(%m: !m, %k: tensor<?x16xf32>, %l: !l, %n: index) -> (!m, !l, !l
       exact(%no) {attn.plan = #attn.plan<chunk = 300>} -> !m, !l, !l
   return %r#0, %r#1, %r#2 : !m, !l, !l
 }
+
+// -----
+
+!q = tensor<1x1x8x64xf32>
+func.func @rest_without_rows(%q: !q) -> !q {
+  %r = attn.attention ins(%q, %q, %q : !q, !q, !q) outs(%q : !q)
+      // expected-error @below {{rest: expected a plan with 'rows' and without a rest of its own}}
+      {attn.plan = #attn.plan<rows = 4, rest = <layout = rows>>}
+  return %r : !q
+}
