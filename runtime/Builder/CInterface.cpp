@@ -7,6 +7,7 @@
 
 #include "runtime/Builder/CInterface.h"
 
+#include "runtime/Support/HostPool.h"
 #include "runtime/Support/MessageForC.h"
 #include "runtime/Support/TensorConversion.h"
 
@@ -84,14 +85,8 @@ static EngineOptions convert(const attn_engine_options &options) {
   result.threads = options.threads;
   result.cpu = getText(options.cpu);
   result.gpu = options.gpu;
-  if (attn_parallel_for parallelFor = options.parallel_for)
-    result.parallelFor = [parallelFor, context = options.parallel_for_context](
-                             int count, const ParallelTask &task) {
-      auto call = [](void *task, int index) {
-        (*static_cast<const ParallelTask *>(task))(index);
-      };
-      parallelFor(context, count, call, const_cast<ParallelTask *>(&task));
-    };
+  result.parallelFor = support::convertParallelFor(
+      options.parallel_for, options.parallel_for_context);
   return result;
 }
 

@@ -94,3 +94,15 @@ const char *attn::support::runOnHostPool(const ParallelFor &pool, int count,
   }
   return keepMessage(message);
 }
+
+ParallelFor attn::support::convertParallelFor(attn_parallel_for pool,
+                                              void *context) {
+  if (!pool)
+    return {};
+  return [pool, context](int count, const ParallelTask &task) {
+    auto call = [](void *task, int index) {
+      (*static_cast<const ParallelTask *>(task))(index);
+    };
+    pool(context, count, call, const_cast<ParallelTask *>(&task));
+  };
+}

@@ -9,6 +9,7 @@
 #define ATTN_RUNTIME_SUPPORT_HOSTPOOL_H
 
 #include "attn/parallel_for.h"
+#include "attn/parallel_for_c.h"
 
 namespace attn::support {
 
@@ -17,6 +18,9 @@ namespace attn::support {
 /// been called. After it has returned, none is running or will be.
 const char *runOnHostPool(const ParallelFor &pool, int count,
                           void (*task)(void *, int), void *context);
+
+/// A host's pool that is said in C; empty if it is null.
+ParallelFor convertParallelFor(attn_parallel_for pool, void *context);
 
 } // namespace attn::support
 

@@ -8,6 +8,7 @@
 #include "runtime/Support/StaticKernel.h"
 #include "runtime/Support/CallMessages.h"
 #include "runtime/Support/Convert.h"
+#include "runtime/Support/HostPool.h"
 #include "runtime/Support/ParallelFor.h"
 #include "runtime/Support/SignatureText.h"
 #include "runtime/Support/TensorConversion.h"
@@ -16,6 +17,7 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <mutex>
 #include <thread>
 
 using namespace attn;
@@ -24,6 +26,26 @@ using namespace attn::support;
 static std::atomic<unsigned> requestedThreads = 0;
 
 void attn_set_threads(unsigned count) { requestedThreads = count; }
+
+namespace {
+/// The host's threads, if it brought any.
+struct Host {
+  attn_parallel_for parallelFor = nullptr;
+  void *context = nullptr;
+};
+} // namespace
+static std::mutex hostMutex;
+static Host host;
+
+void attn_set_parallel_for(attn_parallel_for parallelFor, void *context) {
+  std::lock_guard lock(hostMutex);
+  host = {parallelFor, context};
+}
+
+static ParallelFor getHostPool() {
+  std::lock_guard lock(hostMutex);
+  return convertParallelFor(host.parallelFor, host.context);
+}
 
 static int countThreads() {
   unsigned count = requestedThreads;
@@ -125,7 +147,7 @@ static Status call(attn_rt_static_kernel &kernel, const void *const *pointers) {
       return std::move(view).error();
     results.push_back(*view);
   }
-  Threads threads = {countThreads(), {}};
+  Threads threads = {countThreads(), getHostPool()};
   return callKernel(*signature, kernel.entry, &threads, arguments, results);
 }
 

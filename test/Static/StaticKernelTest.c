@@ -115,6 +115,33 @@ static void testValues(void) {
                0) == 0);
 }
 
+static int numLoops = 0;
+
+/// A host without threads, which runs tasks from the last one on.
+static void runBackwards(void *context, int count, void (*task)(void *, int),
+                         void *taskContext) {
+  ++*(int *)context;
+  CHECK(count == 3);
+  while (count > 0)
+    task(taskContext, --count);
+}
+
+static void testHostThreads(void) {
+  char error[200] = "";
+  attn_set_threads(3);
+  attn_set_parallel_for(runBackwards, &numLoops);
+  memset(output, 0xff, sizeof(output));
+  CHECK(attend(&queryTensor, &keyTensor, &valueTensor, kOffset, kScale,
+               &outputTensor, error, sizeof(error)) == 0);
+  CHECK(findError() < 2e-6);
+  CHECK(numLoops > 0);
+  int before = numLoops;
+  attn_set_parallel_for(NULL, NULL);
+  CHECK(attend(&queryTensor, &keyTensor, &valueTensor, kOffset, kScale,
+               &outputTensor, error, sizeof(error)) == 0);
+  CHECK(numLoops == before);
+}
+
 /// A call that fails, says why, and writes nothing.
 static void expectError(const attn_tensor *q, const attn_tensor *k,
                         int64_t offset, const attn_tensor *result,
@@ -194,6 +221,7 @@ int main(void) {
   fill(&key[0][0][0], sizeof(key) / sizeof(float));
   fill(&value[0][0][0], sizeof(value) / sizeof(float));
   testValues();
+  testHostThreads();
   testErrors();
   testSecondKernel();
   if (numFailures == 0)

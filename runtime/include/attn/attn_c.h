@@ -6,9 +6,10 @@
 |*===----------------------------------------------------------------------===*|
 |*
 |* Errors are as attn/error_c.h says; the compiler's diagnostics follow, a line
-|* each. Layers are in attn/multi_head_attention_c.h and
-|* attn/multi_token_attention_c.h, caches of keys and values in
-|* attn/paged_cache_c.h, kernels compiled ahead of time in attn/object_c.h.
+|* each. Attention on a cache is in attn/cached_attention_c.h, layers are in
+|* attn/multi_head_attention_c.h and attn/multi_token_attention_c.h, caches of
+|* keys and values in attn/paged_cache_c.h, kernels compiled ahead of time in
+|* attn/object_c.h.
 |*
 |*     attn_engine *engine;
 |*     char *error = attn_engine_create(NULL, &engine);
@@ -19,6 +20,7 @@
 #define ATTN_ATTN_C_H
 
 #include "attn/error_c.h"
+#include "attn/parallel_for_c.h"
 #include "attn/tensor_c.h"
 
 #include <stdbool.h>
@@ -35,13 +37,6 @@ extern "C" {
 /** Compiles for the machine that it runs on. May be used from several threads
     at once. */
 typedef struct attn_engine attn_engine;
-
-/** Calls `task(task_context, 0)` to `task(task_context, count - 1)`, each once,
-    in any order and on any threads, and returns when all have returned. Must
-    return, but may throw where it is C++; see attn/parallel_for.h. */
-typedef void (*attn_parallel_for)(void *context, int count,
-                                  void (*task)(void *task_context, int index),
-                                  void *task_context);
 
 /** All zero: the defaults. */
 typedef struct attn_engine_options {

@@ -15,6 +15,7 @@
 #define ATTN_STATIC_KERNEL_H
 
 #include "attn/export.h"
+#include "attn/parallel_for_c.h"
 #include "attn/tensor_c.h"
 
 #include <stddef.h>
@@ -27,6 +28,13 @@ extern "C" {
  * now on. 0, which is the default: as many as there are processors. Results do
  * not depend on it. May be called at any time from any thread. */
 ATTN_EXPORT void attn_set_threads(unsigned count);
+
+/** The host's own threads, which calls of kernels use from now on, as many at a
+ * time as attn_set_threads says. NULL, which is the default: a pool that the
+ * process has. May be called at any time from any thread; calls that run keep
+ * to the function and the context that they started with. */
+ATTN_EXPORT void attn_set_parallel_for(attn_parallel_for parallel_for,
+                                       void *context);
 
 #ifdef __cplusplus
 }
