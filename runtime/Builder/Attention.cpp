@@ -10,10 +10,12 @@
 
 #include "runtime/Builder/AttentionChecks.h"
 #include "runtime/Builder/AttentionWriter.h"
+#include "runtime/Builder/CacheWriter.h"
 #include "runtime/Builder/CapturedSizes.h"
 #include "runtime/Builder/Node.h"
 #include "runtime/Builder/RegionWriter.h"
 
+#include <algorithm>
 #include <initializer_list>
 
 using namespace attn;
@@ -54,6 +56,10 @@ private:
   void writeBottomRight(const Declaration &query, const Declaration &key);
   void writeDropout();
   void writeItems(RegionKind kind, const std::vector<Item> &items);
+  /// Declares the caches, and their `lengths` as the first position.
+  void declareCaches();
+  /// Hides what no sequence has stored, where the mask may show it.
+  void hidePadding(const string &padding);
   void writeSizeChecks(const Declaration &query, const Declaration &key);
   string writeDynamicSizes(const Declaration &query);
   /// Names and types of the results.
@@ -66,6 +72,8 @@ private:
   Status status;
   FirstPosition first;
   string body, clauses;
+  /// Names and types of the updated caches, which follow other results.
+  string updated, updatedTypes;
   unsigned numValues = 0;
 };
 
@@ -161,6 +169,33 @@ void FunctionWriter::writeItems(RegionKind kind,
     status = std::move(written).error();
 }
 
+void FunctionWriter::declareCaches() {
+  CacheArguments arguments = declareCache(*additions.cache, attention);
+  for (const Declaration &cache : arguments.updated) {
+    add(DeclarationPtr(cache));
+    updatedTypes += ", " + writeType(cache);
+  }
+  add(DeclarationPtr(arguments.lengths));
+  for (const auto *argument :
+       {&arguments.counts, &arguments.size, &arguments.table})
+    if (*argument)
+      add(DeclarationPtr(**argument));
+  string type = writeType(arguments.lengths);
+  first = {{{"%lengths", type}}, true};
+  clauses += "\n      offset(%lengths : " + type + ")";
+}
+
+void FunctionWriter::hidePadding(const string &padding) {
+  const std::vector<Item> &mask = attention.mask.items();
+  // Without counts, no token comes after the last position that is stored.
+  bool isCausal = std::any_of(mask.begin(), mask.end(), [](const Item &item) {
+    return item.name == "causal";
+  });
+  if (additions.verbatim.clauses.empty() &&
+      (additions.cache->hasCounts || !isCausal))
+    clauses += (mask.empty() ? "\n      mask " : ", ") + padding;
+}
+
 void FunctionWriter::writeSizeChecks(const Declaration &query,
                                      const Declaration &key) {
   Extents extents;
@@ -172,8 +207,10 @@ void FunctionWriter::writeSizeChecks(const Declaration &query,
                getExtent("query length", query, 2),
                getExtent("key length", key, 2),
                getExtent("query length", query, 2)};
-    if (attention.offset) // Positions of queries start elsewhere.
+    if (attention.offset || additions.cache) // Queries start elsewhere.
       extents[2].reset();
+    if (additions.cache)
+      extents[3].reset();
   }
   Expected<string> written = builder::writeSizeChecks(attention, extents);
   if (written)
@@ -213,8 +250,8 @@ string FunctionWriter::writeResults(const string &types,
     first = additions.finish(
         [this](const string &operation) { return append(operation); }, first,
         empty, writeType(*output));
-  return body + "  return " + first + (isPair ? ", " + second : "") + " : " +
-         types;
+  return body + "  return " + first + (isPair ? ", " + second : "") + updated +
+         " : " + types + updatedTypes;
 }
 
 Expected<string> FunctionWriter::write() {
@@ -226,13 +263,13 @@ Expected<string> FunctionWriter::write() {
   auto query = declare(
       "query", type,
       {batch, attention.queryHeads, attention.queryLength, attention.headSize});
-  auto key =
-      declare("key", type,
-              {batch, keyValueHeads, attention.keyLength, attention.headSize});
-  auto value = declare("value", type,
-                       {batch, keyValueHeads, attention.keyLength, valueSize});
-  string inputs =
-      writeType(*query) + ", " + writeType(*key) + ", " + writeType(*value);
+  // New keys and values come as the queries do.
+  std::int64_t keyLength =
+      additions.cache ? attention.queryLength : attention.keyLength;
+  auto key = declare("key", type,
+                     {batch, keyValueHeads, keyLength, attention.headSize});
+  auto value =
+      declare("value", type, {batch, keyValueHeads, keyLength, valueSize});
   std::int64_t rows = attention.queryLength == dynamic
                           ? dynamic
                           : attention.queryLength - additions.past;
@@ -248,6 +285,8 @@ Expected<string> FunctionWriter::write() {
     add(stage);
   for (const DeclarationPtr &argument : additions.moreArguments)
     add(argument);
+  if (additions.cache)
+    declareCaches();
   parameters.reserve();
   string sizes = writeDynamicSizes(*query), firstEmpty, empty, types;
   for (const DeclarationPtr &result : results) {
@@ -273,6 +312,16 @@ Expected<string> FunctionWriter::write() {
   writeSizeChecks(*query, *key);
   writeItems(RegionKind::score, attention.score.items());
   writeItems(RegionKind::mask, attention.mask.items());
+  string inputs = "%query, %key, %value : " + writeType(*query) + ", " +
+                  writeType(*key) + ", " + writeType(*value);
+  if (additions.cache) {
+    CacheOperations cached = writeCacheOperations(*additions.cache, attention);
+    body += cached.text;
+    inputs = "%query, %key.stored, %value.stored : " + writeType(*query) +
+             ", " + cached.keyType + ", " + cached.valueType;
+    hidePadding(cached.padding);
+    updated = ", " + cached.results;
+  }
   if (!status)
     return std::move(status).error();
 
@@ -286,10 +335,9 @@ Expected<string> FunctionWriter::write() {
     clauses += "\n      " + string(verbatim.clauses);
   string function =
       "func.func @attention(\n    " + arguments + ")\n    -> (" + types +
-      ") {\n" + body + parameters.writeSummaries() + "  %" +
+      updatedTypes + ") {\n" + body + parameters.writeSummaries() + "  %" +
       std::to_string(numValues) + (attention.logSumExp ? ":2" : "") + " = " +
-      string(additions.operation) +
-      "\n      ins(%query, %key, %value : " + inputs + ")\n      outs(" +
+      string(additions.operation) + "\n      ins(" + inputs + ")\n      outs(" +
       empty + " : " + types + ")" + clauses + "\n";
   return function + writeResults(types, results[0], firstEmpty) + "\n}\n";
 }

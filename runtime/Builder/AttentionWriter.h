@@ -8,6 +8,7 @@
 #ifndef ATTN_RUNTIME_BUILDER_ATTENTIONWRITER_H
 #define ATTN_RUNTIME_BUILDER_ATTENTIONWRITER_H
 
+#include "attn/cached_attention.h"
 #include "attn/multi_head_attention.h"
 #include "attn/multi_token_attention.h"
 
@@ -34,6 +35,8 @@ struct Additions {
   std::vector<detail::DeclarationPtr> moreArguments = {};
   /// First rows of the query that the output does not have.
   std::int64_t past = 0;
+  /// Caches that keys and values are appended to; none if null.
+  const LayerCache *cache = nullptr;
   /// Appends an operation, and returns the name of its result.
   using Append = std::function<std::string(const std::string &)>;
   /// Appends what becomes of an output of a type, with an empty tensor for it.
@@ -45,6 +48,10 @@ struct Additions {
 /// The text of a variant.
 Expected<std::string> writeAttention(const Attention &attention,
                                      const Additions &additions);
+
+/// The text of a step of attention on caches.
+Expected<std::string> writeCachedAttention(const CachedAttention &step,
+                                           const Verbatim &verbatim);
 
 /// The text of multi-token attention.
 Expected<std::string>

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "attn/cached_attention_c.h"
 #include "attn/multi_head_attention_c.h"
 #include "attn/multi_token_attention_c.h"
 
@@ -21,16 +22,6 @@ static std::optional<std::int64_t> getNumber(std::int64_t number) {
   return number == 0 ? std::nullopt : std::optional(number);
 }
 
-//===----------------------------------------------------------------------===//
-// Layers
-//===----------------------------------------------------------------------===//
-
-static Expected<MultiHeadAttention::Gate> convertGate(attn_gate gate) {
-  if (gate < ATTN_GATE_NONE || gate > ATTN_GATE_OF_ELEMENTS)
-    return Error{"gate: there is no gate " + std::to_string(gate), {}};
-  return MultiHeadAttention::Gate(gate);
-}
-
 static Expected<LayerCache> convert(const attn_layer_cache &cache) {
   Expected<ElementType> type = convertType("cache.type", cache.type);
   if (!type)
@@ -39,6 +30,39 @@ static Expected<LayerCache> convert(const attn_layer_cache &cache) {
                     .isRing = cache.is_ring,
                     .pageSize = getNumber(cache.page_size),
                     .hasCounts = cache.has_counts};
+}
+
+//===----------------------------------------------------------------------===//
+// Attention on a cache
+//===----------------------------------------------------------------------===//
+
+char *attn_cached_attention_text(const attn_cached_attention *step,
+                                 char **text) {
+  if (!text)
+    return failNull("text");
+  *text = nullptr;
+  if (!step)
+    return failNull("step");
+  Expected<Attention> attention = builder::convert(step->attention);
+  if (!attention)
+    return failForC(attention.error());
+  Expected<LayerCache> cache = convert(step->cache);
+  if (!cache)
+    return failForC(cache.error());
+  return storeForC(
+      writeCachedAttention({.attention = *attention, .cache = *cache},
+                           getVerbatim(step->attention)),
+      text);
+}
+
+//===----------------------------------------------------------------------===//
+// Layers
+//===----------------------------------------------------------------------===//
+
+static Expected<MultiHeadAttention::Gate> convertGate(attn_gate gate) {
+  if (gate < ATTN_GATE_NONE || gate > ATTN_GATE_OF_ELEMENTS)
+    return Error{"gate: there is no gate " + std::to_string(gate), {}};
+  return MultiHeadAttention::Gate(gate);
 }
 
 static Expected<MultiHeadAttention>

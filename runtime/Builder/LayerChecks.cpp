@@ -8,6 +8,7 @@
 #include "runtime/Builder/LayerChecks.h"
 
 #include "runtime/Builder/AttentionChecks.h"
+#include "runtime/Builder/CacheWriter.h"
 #include "runtime/Builder/Node.h"
 
 #include <cmath>
@@ -94,29 +95,8 @@ static Status checkKeys(const MultiHeadAttention &layer) {
 }
 
 static Status checkCache(const MultiHeadAttention &layer) {
-  if (!layer.cache)
-    return {};
-  const Attention &attention = layer.attention;
-  const LayerCache &cache = *layer.cache;
-  if (attention.offset)
-    return expected("attention.offset", "none with a cache", "one");
-  if (attention.sequences)
-    return expected("attention.sequences", "none with a cache", "one");
-  ElementType type = cache.type.value_or(attention.type);
-  bool isInt8 = type == ElementType::i8;
-  if (isInt8 ? attention.type == ElementType::f64
-             : !isFloat(type) || (type != attention.type &&
-                                  sizeOf(type) >= sizeOf(attention.type)))
-    return expected("cache.type",
-                    string(nameOf(attention.type)) + ", a narrower float" +
-                        (attention.type == ElementType::f64 ? "" : " or i8"),
-                    string(nameOf(type)));
-  if (cache.pageSize && *cache.pageSize < 1 && *cache.pageSize != dynamic)
-    return expected("cache.pageSize", "at least 1, or dynamic",
-                    std::to_string(*cache.pageSize));
-  if (cache.pageSize && cache.isRing)
-    return expected("cache.isRing", "false with pages", "true");
-  return {};
+  return layer.cache ? builder::checkCache(*layer.cache, layer.attention)
+                     : Status();
 }
 
 static Status checkRowOps(const MultiHeadAttention &layer) {
@@ -166,7 +146,7 @@ Status builder::check(const MultiHeadAttention &layer) {
   if (Status checked = checkAttention(layer.attention); !checked)
     return checked;
   for (auto *part :
-       {checkWeights, checkKeys, checkCache, checkRowOps, checkDropout})
+       {checkWeights, checkKeys, ::checkCache, checkRowOps, checkDropout})
     if (Status checked = part(layer); !checked)
       return checked;
   return {};

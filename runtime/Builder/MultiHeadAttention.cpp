@@ -9,6 +9,7 @@
 
 #include "runtime/Builder/AttentionChecks.h"
 #include "runtime/Builder/AttentionWriter.h"
+#include "runtime/Builder/CacheWriter.h"
 #include "runtime/Builder/CapturedSizes.h"
 #include "runtime/Builder/LayerChecks.h"
 #include "runtime/Builder/Node.h"
@@ -172,41 +173,25 @@ void LayerWriter::writeRowOps() {
 void LayerWriter::writeCache() {
   if (!layer.cache)
     return;
-  const LayerCache &cache = *layer.cache;
-  ElementType element = cache.type.value_or(type);
-  // Rows of a sequence, or of a page.
-  Shape shape = {batch, keyHeads, dynamic};
-  if (cache.pageSize)
-    shape = {dynamic, keyHeads, *cache.pageSize};
-  auto addUpdated = [&](const string &name, ElementType of, Shape sizes) {
-    Declaration updated{name, of, true, std::move(sizes)};
-    updated.isUpdated = true;
+  CacheArguments arguments = declareCache(*layer.cache, attention);
+  for (const Declaration &updated : arguments.updated) {
     add(DeclarationPtr(updated));
-    caches += ", %" + name;
+    caches += ", %" + updated.name;
     results += ", " + writeType(updated);
     ++numResults;
-  };
-  for (auto [name, size] : {std::pair("key_cache", attention.headSize),
-                            std::pair("value_cache", valueSize)}) {
-    Shape rows = shape;
-    rows.push_back(size);
-    addUpdated(name, element, rows);
   }
-  if (element == ElementType::i8)
-    for (const char *name : {"key_scales", "value_scales"})
-      addUpdated(name, ElementType::f32, shape);
-  auto lengths = add("lengths", ElementType::i32, {batch});
+  auto lengths = add(DeclarationPtr(arguments.lengths));
   first = {{{"%lengths", writeType(*lengths)}}, true};
   writeClause("lengths", {lengths});
-  if (cache.hasCounts)
-    writeClause("counts", {add("counts", ElementType::i32, {batch})});
-  if (cache.isRing) {
+  if (arguments.counts)
+    writeClause("counts", {add(DeclarationPtr(*arguments.counts))});
+  if (arguments.size) {
     clauses += "\n      ring size(" +
                append("arith.index_cast %size : i64 to index") + ")";
-    add(DeclarationPtr(Declaration{"size", ElementType::i64, false, {}}));
+    add(DeclarationPtr(*arguments.size));
   }
-  if (cache.pageSize)
-    writeClause("table", {add("table", ElementType::i32, {batch, dynamic})});
+  if (arguments.table)
+    writeClause("table", {add(DeclarationPtr(*arguments.table))});
 }
 
 void LayerWriter::writeItems(RegionKind kind, const std::vector<Item> &items) {

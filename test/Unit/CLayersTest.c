@@ -76,6 +76,50 @@ static void test_cache(const attn_engine *engine) {
   attn_kernel_destroy(kernel);
 }
 
+/* One query that sees one stored key and its own, which are all 0. */
+static void test_cached_attention(const attn_engine *engine) {
+  attn_cached_attention step = {.attention = causal,
+                                .cache = {.type = ATTN_F32}};
+  const float zeros[2] = {0}, value[] = {1, 3};
+  const int64_t rows_sizes[] = {1, 1, 1, 2};
+  const int32_t lengths[] = {1};
+  const char *const clauses[] = {
+      NULL, "mask causal", "mask key_padding(%lengths.after : tensor<?xi64>)"};
+  for (int i = 0; i < 3; ++i) {
+    step.attention.clauses = clauses[i];
+    char *text = NULL;
+    CHECK_SUCCESS(attn_cached_attention_text(&step, &text));
+    attn_kernel *kernel = compile(engine, text);
+    float output[2], keys[8] = {0}, values[8] = {3, 5};
+    attn_tensor key_cache = dense(keys, ATTN_F32, 4, cache_sizes),
+                value_cache = dense(values, ATTN_F32, 4, cache_sizes);
+    const attn_argument arguments[] = {
+        read_from(dense(zeros, ATTN_F32, 4, rows_sizes)),
+        read_from(dense(zeros, ATTN_F32, 4, rows_sizes)),
+        read_from(dense(value, ATTN_F32, 4, rows_sizes)),
+        read_from(key_cache),
+        read_from(value_cache),
+        read_from(dense(lengths, ATTN_I32, 1, lengths_sizes))};
+    const attn_tensor results[] = {dense(output, ATTN_F32, 4, rows_sizes),
+                                   key_cache, value_cache};
+    CHECK_SUCCESS(attn_kernel_run(kernel, arguments, 6, results, 3));
+    CHECK(fabs(output[0] - 2.0) < 1e-5 && fabs(output[1] - 4.0) < 1e-5);
+    CHECK(memcmp(values + 2, value, sizeof(value)) == 0);
+    attn_kernel_destroy(kernel);
+  }
+
+  char *text = NULL;
+  step.cache.page_size = -2;
+  CHECK_ERROR(attn_cached_attention_text(&step, &text),
+              "cache.pageSize: expected at least 1, or dynamic, got -2");
+  step.cache.type = 99;
+  CHECK_ERROR(attn_cached_attention_text(&step, &text),
+              "cache.type: there is no element type 99");
+  CHECK(text == NULL);
+  CHECK_ERROR(attn_cached_attention_text(NULL, &text), "step: ");
+  CHECK_ERROR(attn_cached_attention_text(&step, NULL), "text: ");
+}
+
 /* Compiles `layer`, whose text has these parts. */
 static void check_layer(const attn_engine *engine,
                         const attn_multi_head_attention *layer,
@@ -244,6 +288,7 @@ int main(void) {
   attn_engine *engine = NULL;
   CHECK_SUCCESS(attn_engine_create(NULL, &engine));
   test_cache(engine);
+  test_cached_attention(engine);
   test_options(engine);
   test_layer_errors();
   test_multi_token(engine);

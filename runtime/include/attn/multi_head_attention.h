@@ -8,7 +8,7 @@
 #ifndef ATTN_MULTI_HEAD_ATTENTION_H
 #define ATTN_MULTI_HEAD_ATTENTION_H
 
-#include "attn/attention.h"
+#include "attn/cached_attention.h"
 
 namespace attn {
 
@@ -40,21 +40,6 @@ struct HeadNorms {
 struct WeightPanels {
   std::int64_t width;
   bool inPairs = false;
-};
-
-/// Caches to which the keys and values of a layer are appended, and all of
-/// which its queries attend to.
-struct LayerCache {
-  /// A float no wider than the attention's, whose type it is if absent, or i8,
-  /// with a scale for each row.
-  std::optional<ElementType> type = {};
-  /// Row p mod capacity has position p, and `size` positions are looked at.
-  bool isRing = false;
-  /// Pages of so many rows, or `dynamic`, which a table gives to sequences
-  /// (Kwon et al., arXiv:2309.06180).
-  std::optional<std::int64_t> pageSize = {};
-  /// How many of its tokens are new is said for each sequence.
-  bool hasCounts = false;
 };
 
 /// A layer of multi-head attention (Vaswani et al., arXiv:1706.03762): what

@@ -22,7 +22,7 @@
 #ifndef ATTN_MULTI_HEAD_ATTENTION_C_H
 #define ATTN_MULTI_HEAD_ATTENTION_C_H
 
-#include "attn/attn_c.h"
+#include "attn/cached_attention_c.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -43,15 +43,6 @@ typedef struct attn_head_norms {
   bool has_layer; /**< The output also times 0.2 + 0.6 exp(-0.3 layer). */
   int64_t layer;
 } attn_head_norms;
-
-/** Caches to which keys and values are appended. */
-typedef struct attn_layer_cache {
-  attn_element_type type; /**< A float, or i8 with a scale for each row. */
-  bool is_ring;           /**< Row p mod capacity has position p. */
-  /** Rows of a page, or ATTN_DYNAMIC; 0: not in pages. */
-  int64_t page_size;
-  bool has_counts; /**< How many tokens are new is said for each sequence. */
-} attn_layer_cache;
 
 /** Sigmoids that the output of the attention is multiplied by. */
 enum { ATTN_GATE_NONE, ATTN_GATE_OF_HEADS, ATTN_GATE_OF_ELEMENTS };

@@ -107,8 +107,8 @@ private:
 ///
 /// The kernel gives keys and values as results too, which are the same views:
 /// they are updated. One for a cache of i8 takes `keyScales` and `valueScales`
-/// after them, and gives them after them. `LayerCache` in
-/// multi_head_attention.h writes such kernels, from the input of a layer on.
+/// after them, and gives them after them. cached_attention.h writes such
+/// kernels, and multi_head_attention.h from the input of a layer on.
 ///
 /// Fresh pages hold zeros, others what they held last. Memory is used as pages
 /// are. Errors name the argument, what was expected and what came, or the
