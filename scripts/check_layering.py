@@ -95,8 +95,9 @@ RULES = {
     # Programs of a user's, and the example in README.md.
     "test/Package": STD + HOST + ["readme/"],
     "examples": STD + HOST,
-    # A program, with the library for Unicode.
-    "examples/smollm2": STD + HOST + ["utf8proc.h"],
+    # With the library for Unicode.
+    "examples/bpe": STD + HOST + ["examples/gguf/", "utf8proc.h"],
+    "examples/smollm2": STD + HOST + ["examples/bpe/", "examples/gguf/"],
 }
 
 # Passes are declared in these; what an op means does not depend on them.

@@ -7,7 +7,7 @@
 
 #include "examples/smollm2/ModelWeights.h"
 
-#include "examples/smollm2/Message.h"
+#include "examples/gguf/Message.h"
 
 #include <algorithm>
 #include <atomic>
@@ -55,7 +55,7 @@ static Expected<PanelMemory> allocatePanels(const attn::Kernel &kernel) {
 }
 
 /// A kernel's weights from the tensors `prefix` + argument + ".weight".
-static Expected<KernelWeights> loadKernel(const GgufFile &file,
+static Expected<KernelWeights> loadKernel(const gguf::File &file,
                                           const attn::Kernel &kernel,
                                           const std::string &prefix) {
   KernelWeights weights;
@@ -72,12 +72,13 @@ static Expected<KernelWeights> loadKernel(const GgufFile &file,
       continue;
     }
     std::string name = prefix + argument.name + ".weight";
-    const GgufTensor *tensor = file.findTensor(name);
+    const gguf::Tensor *tensor = file.findTensor(name);
     if (!tensor)
-      return Error{"expected a tensor " + quoted(name) + ", got none", {}};
+      return Error{"expected a tensor " + gguf::quoted(name) + ", got none",
+                   {}};
     std::vector<std::int64_t> sizes = fileSizes(argument);
     if (tensor->sizes != sizes)
-      return Error{"tensor " + quoted(name) + ": expected sizes " +
+      return Error{"tensor " + gguf::quoted(name) + ": expected sizes " +
                        textOf(sizes) + ", got " + textOf(tensor->sizes),
                    {}};
     if (sizes.size() == 1) {
@@ -85,8 +86,8 @@ static Expected<KernelWeights> loadKernel(const GgufFile &file,
           weights.vectors.emplace_back(std::size_t(sizes[0]));
       dequantizeRow(*tensor, 0, vector);
       if (Status status = checkFinite(vector); !status)
-        return Error{"tensor " + quoted(name) + ": " + status.error().message,
-                     {}};
+        return Error{
+            "tensor " + gguf::quoted(name) + ": " + status.error().message, {}};
       weights.views.emplace_back(static_cast<const float *>(vector.data()),
                                  argument.shape);
       continue;
@@ -97,8 +98,8 @@ static Expected<KernelWeights> loadKernel(const GgufFile &file,
         Panels::create(*tensor, argument.type, free.first(lines),
                        isRotated ? RowOrder::pairs : RowOrder::plain);
     if (!panels)
-      return Error{"tensor " + quoted(name) + ": " + panels.error().message,
-                   {}};
+      return Error{
+          "tensor " + gguf::quoted(name) + ": " + panels.error().message, {}};
     free = free.subspan(lines);
     weights.views.push_back(panels->view());
     weights.panels.push_back(std::move(*panels));
@@ -107,26 +108,26 @@ static Expected<KernelWeights> loadKernel(const GgufFile &file,
 }
 
 /// That an integer of the metadata is what the kernels were written for.
-static Status expect(const GgufFile &file, const char *key,
+static Status expect(const gguf::File &file, const char *key,
                      std::int64_t expected) {
   Expected<std::int64_t> value = file.integer(key);
   if (!value)
     return value.error();
   if (*value != expected)
-    return Error{quoted(key) + ": expected " + std::to_string(expected) +
+    return Error{gguf::quoted(key) + ": expected " + std::to_string(expected) +
                      ", got " + std::to_string(*value),
                  {}};
   return {};
 }
 
 /// A positive number of the metadata.
-static Status readNumber(const GgufFile &file, const char *key,
+static Status readNumber(const gguf::File &file, const char *key,
                          double &number) {
   Expected<double> value = file.real(key);
   if (!value)
     return value.error();
   if (!std::isfinite(*value) || *value <= 0)
-    return Error{quoted(key) + ": expected a number above 0, got " +
+    return Error{gguf::quoted(key) + ": expected a number above 0, got " +
                      std::to_string(*value),
                  {}};
   number = *value;
@@ -140,13 +141,14 @@ static std::int64_t headsOf(const Kernels &kernels, std::string_view name) {
   return shape[0] * shape[2] / headSize;
 }
 
-Expected<std::int64_t> smollm2::readContext(const GgufFile &file) {
+Expected<std::int64_t> smollm2::readContext(const gguf::File &file) {
   Expected<std::string_view> kind = file.text("general.architecture");
   if (!kind)
     return kind.error();
   if (*kind != "llama")
-    return Error{
-        "'general.architecture': expected 'llama', got " + quoted(*kind), {}};
+    return Error{"'general.architecture': expected 'llama', got " +
+                     gguf::quoted(*kind),
+                 {}};
   // Of each position, tables have two rows of 128 bytes.
   constexpr std::int64_t most = 1 << 20;
   Expected<std::int64_t> context = file.integer("llama.context_length");
@@ -157,7 +159,7 @@ Expected<std::int64_t> smollm2::readContext(const GgufFile &file) {
   return context;
 }
 
-static Status readSettings(const GgufFile &file, const Kernels &kernels,
+static Status readSettings(const gguf::File &file, const Kernels &kernels,
                            ModelWeights &weights) {
   Expected<std::int64_t> context = readContext(file);
   if (!context)
@@ -182,7 +184,7 @@ static Status readSettings(const GgufFile &file, const Kernels &kernels,
   return {};
 }
 
-Expected<ModelWeights> ModelWeights::load(const GgufFile &file,
+Expected<ModelWeights> ModelWeights::load(const gguf::File &file,
                                           const Kernels &kernels) {
   ModelWeights weights;
   if (Status status = readSettings(file, kernels, weights); !status)

@@ -11,7 +11,7 @@
 
 #include "attn/error.h"
 #include "attn/kernel.h"
-#include "examples/smollm2/GgufFile.h"
+#include "examples/gguf/File.h"
 #include "examples/smollm2/Kernels.h"
 #include "examples/smollm2/Panels.h"
 
@@ -31,7 +31,7 @@ struct KernelWeights {
 
 /// How many tokens the model of a file was made for. Errors: a model of another
 /// kind, no such number, or one that is not from 1 to 2^20.
-attn::Expected<std::int64_t> readContext(const GgufFile &file);
+attn::Expected<std::int64_t> readContext(const gguf::File &file);
 
 /// What a file says of a model of the llama kind.
 struct ModelWeights {
@@ -46,7 +46,7 @@ struct ModelWeights {
   /// Dequantises a file, with all processors. Errors: a model of another kind,
   /// a tensor that is missing or of another shape than the kernels take, no
   /// memory.
-  static attn::Expected<ModelWeights> load(const GgufFile &file,
+  static attn::Expected<ModelWeights> load(const gguf::File &file,
                                            const Kernels &kernels);
 };
 

@@ -7,7 +7,7 @@
 
 #include "examples/smollm2/Options.h"
 
-#include "examples/smollm2/Message.h"
+#include "examples/gguf/Message.h"
 
 #include <charconv>
 #include <getopt.h>
@@ -57,7 +57,7 @@ static Status readNumber(const char *option, std::string_view text, T least,
   };
   return Error{std::string("--") + option + ": expected a number from " +
                    spell(least) + " to " + spell(most) + ", got " +
-                   quoted(text),
+                   gguf::quoted(text),
                {}};
 }
 
@@ -72,7 +72,8 @@ static Status readType(const char *option, std::string_view text,
     }
   return Error{std::string("--") + option + ": expected '" +
                    std::string(attn::nameOf(first)) + "' or '" +
-                   std::string(attn::nameOf(second)) + "', got " + quoted(text),
+                   std::string(attn::nameOf(second)) + "', got " +
+                   gguf::quoted(text),
                {}};
 }
 
@@ -140,10 +141,12 @@ Expected<Options> Options::parse(int argc, char **argv) {
       options.help = true;
       return options;
     case ':':
-      return Error{"expected a value after " + quoted(argv[optind - 1]), {}};
+      return Error{"expected a value after " + gguf::quoted(argv[optind - 1]),
+                   {}};
     default:
-      return Error{
-          "expected an option of --help, got " + quoted(argv[optind - 1]), {}};
+      return Error{"expected an option of --help, got " +
+                       gguf::quoted(argv[optind - 1]),
+                   {}};
     }
     if (!status)
       return status.error();

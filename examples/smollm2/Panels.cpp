@@ -20,54 +20,11 @@ using attn::bf16;
 using attn::ElementType;
 using attn::Error;
 using attn::Expected;
-using attn::f16;
 
 template <typename T> static T load(const std::byte *from) {
   T value;
   std::memcpy(&value, from, sizeof(T));
   return value;
-}
-
-static float loadHalf(const std::byte *from) {
-  return f16::fromBits(load<std::uint16_t>(from));
-}
-
-void smollm2::dequantizeRow(const GgufTensor &tensor, std::int64_t row,
-                            std::span<float> result) {
-  GgufBlock block = blockOf(tensor.type);
-  std::int64_t columns = tensor.sizes.back();
-  const std::byte *from =
-      tensor.data.data() + row * (columns / block.elements) * block.bytes;
-  float *to = result.data();
-  for (std::int64_t i = 0; i < columns;
-       i += block.elements, from += block.bytes, to += block.elements) {
-    switch (tensor.type) {
-    case GgufType::f32:
-      *to = load<float>(from);
-      break;
-    case GgufType::f16:
-      *to = loadHalf(from);
-      break;
-    case GgufType::bf16:
-      *to = bf16::fromBits(load<std::uint16_t>(from));
-      break;
-    case GgufType::q8_0: {
-      float factor = loadHalf(from);
-      for (int j = 0; j < 32; ++j)
-        to[j] = factor * float(load<std::int8_t>(from + 2 + j));
-      break;
-    }
-    case GgufType::q4_1: {
-      float factor = loadHalf(from), offset = loadHalf(from + 2);
-      for (int j = 0; j < 16; ++j) {
-        auto two = load<std::uint8_t>(from + 4 + j);
-        to[j] = factor * float(two & 15) + offset;
-        to[j + 16] = factor * float(two >> 4) + offset;
-      }
-      break;
-    }
-    }
-  }
 }
 
 attn::Status smollm2::checkFinite(std::span<const float> weights) {
@@ -109,7 +66,7 @@ static std::int64_t rowOf(std::int64_t output, RowOrder order) {
   return output - inHead + inHead % half * 2 + inHead / half;
 }
 
-Expected<Panels> Panels::create(const GgufTensor &tensor, ElementType type,
+Expected<Panels> Panels::create(const gguf::Tensor &tensor, ElementType type,
                                 std::span<PanelMemory::Line> memory,
                                 RowOrder order) {
   std::int64_t width = widthOf(type);
@@ -139,9 +96,9 @@ Expected<Panels> Panels::create(const GgufTensor &tensor, ElementType type,
   std::vector<float> rows(std::size_t(width * inputs));
   for (std::int64_t panel = 0; panel < panels; ++panel) {
     for (std::int64_t output = 0; output < width; ++output)
-      dequantizeRow(tensor, rowOf(panel * width + output, order),
-                    std::span(rows).subspan(std::size_t(output * inputs),
-                                            std::size_t(inputs)));
+      gguf::dequantizeRow(tensor, rowOf(panel * width + output, order),
+                          std::span(rows).subspan(std::size_t(output * inputs),
+                                                  std::size_t(inputs)));
     if (!isQuantized) // What is too large for bf16 is refused, too.
       std::ranges::transform(rows, rows.begin(),
                              [](float weight) { return float(bf16(weight)); });

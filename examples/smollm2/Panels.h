@@ -11,7 +11,7 @@
 #include "attn/element_type.h"
 #include "attn/error.h"
 #include "attn/tensor_view.h"
-#include "examples/smollm2/GgufFile.h"
+#include "examples/gguf/Rows.h"
 
 #include <array>
 #include <cstddef>
@@ -22,15 +22,6 @@
 #include <vector>
 
 namespace smollm2 {
-
-/// Writes row `row` of a matrix or vector, `tensor.sizes.back()` elements, as
-/// f32. A block of Q8_0 is a factor d (f16) and 32 numbers (i8), of Q4_1 d and
-/// an offset m (f16) and 32 numbers of 4 bits, those of its first half in the
-/// lower ones:
-///
-///     q8_0: x[i] = d * q[i]        q4_1: x[i] = d * q[i] + m
-void dequantizeRow(const GgufTensor &tensor, std::int64_t row,
-                   std::span<float> result);
 
 /// An error that gives the first weight that is NaN or infinite.
 attn::Status checkFinite(std::span<const float> weights);
@@ -87,7 +78,7 @@ public:
   /// Makes panels of `tensor`, of bf16 or i8, in `memory`, which outlives them.
   /// Errors: not a matrix, outputs that do not fill panels, an odd number of
   /// inputs, another size of the memory, weights that are not finite.
-  static attn::Expected<Panels> create(const GgufTensor &tensor,
+  static attn::Expected<Panels> create(const gguf::Tensor &tensor,
                                        attn::ElementType type,
                                        std::span<PanelMemory::Line> memory,
                                        RowOrder order = RowOrder::plain);

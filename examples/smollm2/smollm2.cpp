@@ -10,10 +10,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "examples/bpe/Tokenizer.h"
 #include "examples/smollm2/Model.h"
 #include "examples/smollm2/Options.h"
 #include "examples/smollm2/Sampler.h"
-#include "examples/smollm2/Tokenizer.h"
 
 #include <algorithm>
 #include <chrono>
@@ -66,7 +66,7 @@ static Expected<Kernels> compile(const Options &options) {
   return Kernels::compile(*engine, options.activations, options.weights);
 }
 
-static Expected<ModelWeights> load(const GgufFile &file,
+static Expected<ModelWeights> load(const gguf::File &file,
                                    const Kernels &kernels) {
   Progress progress("Unpacking the weights");
   return ModelWeights::load(file, kernels);
@@ -113,7 +113,7 @@ readPrompt(const Options &options, std::span<const std::int32_t> prompt,
 }
 
 /// Prints the prompt and what the model continues it with.
-static Status generate(const Options &options, const Tokenizer &tokenizer,
+static Status generate(const Options &options, const bpe::Tokenizer &tokenizer,
                        std::span<const std::int32_t> prompt,
                        const Kernels &kernels,
                        const std::shared_ptr<const ModelWeights> &weights) {
@@ -152,13 +152,13 @@ static Status generate(const Options &options, const Tokenizer &tokenizer,
 }
 
 static Status run(const Options &options) {
-  Expected<GgufFile> file = GgufFile::read(options.model);
+  Expected<gguf::File> file = gguf::File::read(options.model);
   if (!file)
     return file.error();
   auto inFile = [&](const Error &error) {
     return Error{options.model + ": " + error.message, error.diagnostics};
   };
-  Expected<Tokenizer> tokenizer = Tokenizer::create(*file);
+  Expected<bpe::Tokenizer> tokenizer = bpe::Tokenizer::create(*file);
   if (!tokenizer)
     return inFile(tokenizer.error());
   Expected<std::vector<std::int32_t>> prompt =
@@ -191,7 +191,7 @@ static Status run(const Options &options) {
                        " tokens, as the embedding has rows, got " +
                        std::to_string(tokenizer->size()),
                    {}});
-  *file = GgufFile();
+  *file = gguf::File();
   return generate(options, *tokenizer, *prompt, *kernels,
                   std::make_shared<const ModelWeights>(std::move(*weights)));
 }

@@ -12,9 +12,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "attn/engine.h"
+#include "examples/bpe/Tokenizer.h"
 #include "examples/smollm2/Model.h"
 #include "examples/smollm2/Sampler.h"
-#include "examples/smollm2/Tokenizer.h"
 #include "runtime/Npy/Npy.h"
 #include "test/Unit/GgufTesting.h"
 
@@ -54,7 +54,7 @@ protected:
   static void SetUpTestSuite() {
     if (!std::filesystem::exists(ATTN_SMOLLM2_MODEL))
       return;
-    Expected<GgufFile> read = GgufFile::read(ATTN_SMOLLM2_MODEL);
+    Expected<gguf::File> read = gguf::File::read(ATTN_SMOLLM2_MODEL);
     ASSERT_TRUE(read) << read.error().message;
     file.emplace(*read);
     Expected<Engine> engine = Engine::create();
@@ -102,19 +102,19 @@ protected:
     return result;
   }
 
-  static std::optional<GgufFile> file;
+  static std::optional<gguf::File> file;
   static std::optional<Kernels> kernels;
   static std::shared_ptr<const ModelWeights> weights;
 };
 
-std::optional<GgufFile> SmolLM2::file;
+std::optional<gguf::File> SmolLM2::file;
 std::optional<Kernels> SmolLM2::kernels;
 std::shared_ptr<const ModelWeights> SmolLM2::weights;
 
 } // namespace
 
 TEST_F(SmolLM2, Tokens) {
-  Expected<Tokenizer> tokenizer = Tokenizer::create(*file);
+  Expected<bpe::Tokenizer> tokenizer = bpe::Tokenizer::create(*file);
   ASSERT_TRUE(tokenizer) << tokenizer.error().message;
   for (const Reference &reference : references()) {
     Expected<std::vector<std::int32_t>> tokens =
@@ -283,7 +283,7 @@ TEST(SmolLM2Weights, Errors) {
   Expected<Kernels> kernels = Kernels::compile(*engine);
   ASSERT_TRUE(kernels) << kernels.error().message;
   auto message = [&](const GgufWriter &writer) {
-    Expected<GgufFile> file = parseGguf(writer.file());
+    Expected<gguf::File> file = parseGguf(writer.file());
     EXPECT_TRUE(file) << file.error().message;
     Expected<ModelWeights> weights = ModelWeights::load(*file, *kernels);
     return weights ? "no error" : weights.error().message;

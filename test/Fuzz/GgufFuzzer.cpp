@@ -10,15 +10,15 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "examples/bpe/Tokenizer.h"
 #include "examples/smollm2/Panels.h"
-#include "examples/smollm2/Tokenizer.h"
 
 #include <cstdlib>
 
 using namespace smollm2;
 using attn::Expected;
 
-static void readTensors(const GgufFile &file) {
+static void readTensors(const gguf::File &file) {
   for (auto &[name, tensor] : file.tensors()) {
     std::int64_t rows = 1;
     for (std::size_t i = 0; i + 1 < tensor.sizes.size(); ++i)
@@ -27,7 +27,7 @@ static void readTensors(const GgufFile &file) {
       continue;
     std::vector<float> row(std::size_t(tensor.sizes.back()));
     for (std::int64_t i = 0; i < rows; ++i)
-      dequantizeRow(tensor, i, row);
+      gguf::dequantizeRow(tensor, i, row);
     for (attn::ElementType type :
          {attn::ElementType::bf16, attn::ElementType::i8}) {
       std::vector<PanelMemory::Line> memory;
@@ -38,8 +38,8 @@ static void readTensors(const GgufFile &file) {
   }
 }
 
-static void useTokenizer(const GgufFile &file) {
-  Expected<Tokenizer> tokenizer = Tokenizer::create(file);
+static void useTokenizer(const gguf::File &file) {
+  Expected<bpe::Tokenizer> tokenizer = bpe::Tokenizer::create(file);
   if (!tokenizer)
     return;
   for (std::string_view text : {"abc abab", "a 12\n  n\u00e9nnn<end>"}) {
@@ -56,8 +56,8 @@ static void useTokenizer(const GgufFile &file) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data,
                                       std::size_t size) {
-  Expected<GgufFile> file =
-      GgufFile::parse(std::as_bytes(std::span(data, size)));
+  Expected<gguf::File> file =
+      gguf::File::parse(std::as_bytes(std::span(data, size)));
   if (!file)
     return 0;
   readTensors(*file);

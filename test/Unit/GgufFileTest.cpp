@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "examples/smollm2/GgufFile.h"
+#include "examples/gguf/File.h"
 #include "test/Unit/GgufTesting.h"
 
 #include "gtest/gtest.h"
@@ -13,11 +13,11 @@
 #include <filesystem>
 #include <fstream>
 
-using namespace smollm2;
+using namespace gguf;
 using attn::Expected;
 
 static std::string failure(std::string_view bytes) {
-  Expected<GgufFile> file = parseGguf(bytes);
+  Expected<File> file = parseGguf(bytes);
   return file ? "no error" : file.error().message;
 }
 
@@ -49,7 +49,7 @@ static GgufWriter makeWriter() {
 }
 
 TEST(GgufFile, Metadata) {
-  Expected<GgufFile> file = parseGguf(makeWriter().file());
+  Expected<File> file = parseGguf(makeWriter().file());
   ASSERT_TRUE(file) << file.error().message;
   EXPECT_EQ(*file->text("name"), "tiny");
   EXPECT_EQ(*file->integer("count"), 7);
@@ -83,14 +83,14 @@ TEST(GgufFile, Metadata) {
 }
 
 TEST(GgufFile, Tensors) {
-  Expected<GgufFile> file = parseGguf(makeWriter().file());
+  Expected<File> file = parseGguf(makeWriter().file());
   ASSERT_TRUE(file) << file.error().message;
-  const GgufTensor *vector = file->findTensor("vector");
+  const Tensor *vector = file->findTensor("vector");
   ASSERT_TRUE(vector);
-  EXPECT_EQ(vector->type, GgufType::f32);
+  EXPECT_EQ(vector->type, Type::f32);
   EXPECT_EQ(vector->sizes, (std::vector<std::int64_t>{3}));
   EXPECT_EQ(vector->data.size(), 12u);
-  const GgufTensor *matrix = file->findTensor("matrix");
+  const Tensor *matrix = file->findTensor("matrix");
   ASSERT_TRUE(matrix);
   EXPECT_EQ(matrix->sizes, (std::vector<std::int64_t>{2, 32}));
   EXPECT_EQ(matrix->data.size(), 68u);
@@ -98,7 +98,7 @@ TEST(GgufFile, Tensors) {
   EXPECT_EQ(file->findTensor("none"), nullptr);
 
   // What a copy gives outlives the file it was made of.
-  GgufFile copy = *file;
+  File copy = *file;
   *file = *parseGguf(GgufWriter().file());
   EXPECT_EQ(*copy.text("name"), "tiny");
   EXPECT_EQ(copy.findTensor("matrix")->data[67], std::byte('q'));
@@ -110,7 +110,7 @@ TEST(GgufFile, Alignment) {
   writer.addInteger("general.alignment", 64);
   writer.addTensor("a", {1}, 0, bytesOf(1.0f));
   writer.addTensor("b", {1}, 0, bytesOf(2.0f));
-  Expected<GgufFile> file = parseGguf(writer.file());
+  Expected<File> file = parseGguf(writer.file());
   ASSERT_TRUE(file) << file.error().message;
   EXPECT_EQ(file->findTensor("b")->data.data() -
                 file->findTensor("a")->data.data(),
@@ -235,7 +235,7 @@ TEST(GgufFile, Files) {
   std::filesystem::path folder = testing::TempDir();
   std::string path = (folder / "attn-gguf-test.gguf").string();
   auto message = [&](const std::string &path) {
-    Expected<GgufFile> file = GgufFile::read(path);
+    Expected<File> file = File::read(path);
     return file ? "no error" : file.error().message;
   };
   std::filesystem::remove(path);

@@ -8,7 +8,7 @@
 #ifndef ATTN_TEST_UNIT_GGUFTESTING_H
 #define ATTN_TEST_UNIT_GGUFTESTING_H
 
-#include "examples/smollm2/GgufFile.h"
+#include "examples/gguf/File.h"
 
 #include <cstdint>
 #include <string>
@@ -21,7 +21,7 @@ template <typename T> std::string bytesOf(T value) {
 }
 
 /// A text as the format has it, with its length.
-inline std::string gguf(std::string_view text) {
+inline std::string lengthAnd(std::string_view text) {
   return bytesOf<std::uint64_t>(text.size()) + std::string(text);
 }
 
@@ -33,11 +33,11 @@ struct GgufWriter {
 
   /// An entry of type `type`, the format's number, whose bytes are `value`.
   void add(std::string_view key, std::uint32_t type, const std::string &value) {
-    metadata += gguf(key) + bytesOf(type) + value;
+    metadata += lengthAnd(key) + bytesOf(type) + value;
     ++numValues;
   }
   void addText(std::string_view key, std::string_view text) {
-    add(key, 8, gguf(text));
+    add(key, 8, lengthAnd(text));
   }
   void addInteger(std::string_view key, std::uint32_t value) {
     add(key, 4, bytesOf(value));
@@ -46,7 +46,7 @@ struct GgufWriter {
     std::string value =
         bytesOf<std::uint32_t>(8) + bytesOf<std::uint64_t>(texts.size());
     for (const std::string &text : texts)
-      value += gguf(text);
+      value += lengthAnd(text);
     add(key, 9, value);
   }
   void addIntegers(std::string_view key,
@@ -61,7 +61,7 @@ struct GgufWriter {
   /// A tensor whose sizes are in the file's order, those of rows first.
   void describe(std::string_view name, const std::vector<std::uint64_t> &sizes,
                 std::uint32_t type, std::uint64_t offset) {
-    tensors += gguf(name) + bytesOf(std::uint32_t(sizes.size()));
+    tensors += lengthAnd(name) + bytesOf(std::uint32_t(sizes.size()));
     for (std::uint64_t size : sizes)
       tensors += bytesOf(size);
     tensors += bytesOf(type) + bytesOf(offset);
@@ -83,8 +83,8 @@ struct GgufWriter {
   }
 };
 
-inline attn::Expected<smollm2::GgufFile> parseGguf(std::string_view bytes) {
-  return smollm2::GgufFile::parse(std::as_bytes(std::span(bytes)));
+inline attn::Expected<gguf::File> parseGguf(std::string_view bytes) {
+  return gguf::File::parse(std::as_bytes(std::span(bytes)));
 }
 
 #endif // ATTN_TEST_UNIT_GGUFTESTING_H

@@ -18,64 +18,9 @@ using namespace smollm2;
 using attn::bf16;
 using attn::ElementType;
 using attn::Expected;
-using attn::f16;
-
-static std::vector<float> row(const GgufTensor &tensor, std::int64_t index) {
-  std::vector<float> result(std::size_t(tensor.sizes.back()));
-  dequantizeRow(tensor, index, result);
-  return result;
-}
-
-TEST(Dequantize, PlainTypes) {
-  GgufWriter writer;
-  writer.addTensor("f32", {2, 2}, 0,
-                   bytesOf(1.0f) + bytesOf(2.0f) + bytesOf(3.5f) +
-                       bytesOf(-1e-30f));
-  writer.addTensor("f16", {2}, 1,
-                   bytesOf(f16(0.25f).bits) + bytesOf(f16(-7.0f).bits));
-  writer.addTensor("bf16", {2}, 30,
-                   bytesOf(bf16(0.5f).bits) + bytesOf(bf16(-3.0f).bits));
-  Expected<GgufFile> file = parseGguf(writer.file());
-  ASSERT_TRUE(file) << file.error().message;
-  EXPECT_EQ(row(*file->findTensor("f32"), 0), (std::vector<float>{1, 2}));
-  EXPECT_EQ(row(*file->findTensor("f32"), 1),
-            (std::vector<float>{3.5, -1e-30f}));
-  EXPECT_EQ(row(*file->findTensor("f16"), 0), (std::vector<float>{0.25, -7}));
-  EXPECT_EQ(row(*file->findTensor("bf16"), 0), (std::vector<float>{0.5, -3}));
-}
-
-TEST(Dequantize, Blocks) {
-  // Two rows of two blocks each, with factors that tell them apart.
-  std::string q8, q4;
-  for (int block = 0; block < 4; ++block) {
-    float factor = 0.5f * float(block + 1);
-    q8 += bytesOf(f16(factor).bits);
-    for (int i = 0; i < 32; ++i)
-      q8 += char(std::int8_t(i * 8 - 128));
-    q4 += bytesOf(f16(factor).bits) + bytesOf(f16(-float(block)).bits);
-    for (int i = 0; i < 16; ++i)
-      q4 += char(i | (15 - i) << 4);
-  }
-  GgufWriter writer;
-  writer.addTensor("q8", {64, 2}, 8, q8);
-  writer.addTensor("q4", {64, 2}, 3, q4);
-  Expected<GgufFile> file = parseGguf(writer.file());
-  ASSERT_TRUE(file) << file.error().message;
-  for (int r = 0; r < 2; ++r) {
-    std::vector<float> eights = row(*file->findTensor("q8"), r),
-                       fours = row(*file->findTensor("q4"), r);
-    for (int i = 0; i < 64; ++i) {
-      int block = 2 * r + i / 32, place = i % 32;
-      float factor = 0.5f * float(block + 1);
-      EXPECT_EQ(eights[std::size_t(i)], factor * float(place * 8 - 128));
-      int number = place < 16 ? place : 15 - (place - 16);
-      EXPECT_EQ(fours[std::size_t(i)], factor * float(number) - float(block));
-    }
-  }
-}
 
 /// A matrix (outputs, inputs) of outputs / 4 and inputs * 64, added.
-static GgufFile matrix(std::uint64_t outputs, std::uint64_t inputs = 4) {
+static gguf::File matrix(std::uint64_t outputs, std::uint64_t inputs = 4) {
   std::string elements;
   for (std::uint64_t output = 0; output < outputs; ++output)
     for (std::uint64_t input = 0; input < inputs; ++input)
@@ -86,7 +31,7 @@ static GgufFile matrix(std::uint64_t outputs, std::uint64_t inputs = 4) {
 }
 
 TEST(Panels, Layout) {
-  GgufFile file = matrix(128);
+  gguf::File file = matrix(128);
   Expected<PanelMemory> memory = PanelMemory::create(16);
   ASSERT_TRUE(memory) << memory.error().message;
   for (RowOrder order : {RowOrder::plain, RowOrder::pairs}) {
@@ -110,7 +55,7 @@ TEST(Panels, Layout) {
 }
 
 TEST(Panels, CopyRow) {
-  GgufFile file = matrix(128);
+  gguf::File file = matrix(128);
   Expected<PanelMemory> memory = PanelMemory::create(16);
   ASSERT_TRUE(memory) << memory.error().message;
   Expected<Panels> panels =
@@ -126,7 +71,7 @@ TEST(Panels, CopyRow) {
 }
 
 TEST(Panels, Quantized) {
-  GgufFile file = matrix(128);
+  gguf::File file = matrix(128);
   Expected<PanelMemory> memory = PanelMemory::create(8);
   ASSERT_TRUE(memory) << memory.error().message;
   Expected<Panels> panels =
@@ -155,7 +100,7 @@ TEST(Panels, Quantized) {
 }
 
 /// A matrix (64, 2) of one number.
-static GgufFile filled(float number) {
+static gguf::File filled(float number) {
   std::string bytes;
   for (int i = 0; i < 128; ++i)
     bytes.append(reinterpret_cast<const char *>(&number), sizeof(number));
@@ -169,7 +114,7 @@ TEST(Panels, QuantizedZeros) {
   Expected<PanelMemory> memory = PanelMemory::create(2);
   ASSERT_TRUE(memory) << memory.error().message;
   for (float number : {0.0f, -1e-44f, 1e-37f}) {
-    GgufFile file = filled(number);
+    gguf::File file = filled(number);
     Expected<Panels> panels =
         Panels::create(*file.findTensor("w"), ElementType::i8, memory->lines());
     ASSERT_TRUE(panels) << panels.error().message;
@@ -186,7 +131,7 @@ TEST(Panels, AreFinite) {
         PanelMemory::create(PanelMemory::linesOf(sizes, type));
     ASSERT_TRUE(memory) << memory.error().message;
     auto create = [&](float number) {
-      GgufFile file = filled(number);
+      gguf::File file = filled(number);
       Expected<Panels> panels =
           Panels::create(*file.findTensor("w"), type, memory->lines());
       return panels ? std::string() : panels.error().message;
@@ -205,14 +150,14 @@ TEST(Panels, AreFinite) {
 TEST(Panels, Errors) {
   Expected<PanelMemory> memory = PanelMemory::create(15);
   ASSERT_TRUE(memory) << memory.error().message;
-  GgufFile ragged = matrix(65), larger = matrix(128);
+  gguf::File ragged = matrix(65), larger = matrix(128);
   Expected<Panels> panels = Panels::create(*ragged.findTensor("w"),
                                            ElementType::bf16, memory->lines());
   ASSERT_FALSE(panels);
   EXPECT_EQ(panels.error().message,
             "expected a matrix of a multiple of 32 rows and an even number of "
             "columns");
-  GgufFile odd = matrix(64, 3);
+  gguf::File odd = matrix(64, 3);
   panels =
       Panels::create(*odd.findTensor("w"), ElementType::bf16, memory->lines());
   ASSERT_FALSE(panels);
@@ -223,7 +168,7 @@ TEST(Panels, Errors) {
                           memory->lines());
   ASSERT_FALSE(panels);
   EXPECT_EQ(panels.error().message, "expected memory of 16 lines, got 15");
-  GgufFile half = matrix(96);
+  gguf::File half = matrix(96);
   panels =
       Panels::create(*half.findTensor("w"), ElementType::i8, memory->lines());
   ASSERT_FALSE(panels);

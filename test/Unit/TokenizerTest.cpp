@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "examples/smollm2/Tokenizer.h"
+#include "examples/bpe/Tokenizer.h"
 #include "test/Unit/GgufTesting.h"
 
 #include "gtest/gtest.h"
 
-using namespace smollm2;
+using namespace bpe;
 using attn::Expected;
 
 /// A character of GPT-2's alphabet for each byte, in UTF-8.

@@ -5,14 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "examples/smollm2/Words.h"
+#include "examples/bpe/Words.h"
 
 #include "gtest/gtest.h"
 
 #include <numeric>
 #include <string>
 
-using namespace smollm2;
+using namespace bpe;
 using namespace std::string_literals;
 using attn::Expected;
 

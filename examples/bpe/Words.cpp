@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "examples/smollm2/Words.h"
+#include "examples/bpe/Words.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +13,7 @@
 #include <string>
 #include <utf8proc.h>
 
-using namespace smollm2;
+using namespace bpe;
 using attn::Error;
 using attn::Expected;
 
@@ -86,8 +86,8 @@ static std::size_t takePiece(std::span<const Character> rest,
   return end - 1;
 }
 
-Expected<std::vector<std::string_view>>
-smollm2::splitWords(std::string_view text, std::size_t numBefore) {
+Expected<std::vector<std::string_view>> bpe::splitWords(std::string_view text,
+                                                        std::size_t numBefore) {
   std::vector<Character> characters;
   for (std::size_t i = 0; i < text.size();) {
     std::int32_t codepoint = -1;

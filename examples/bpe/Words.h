@@ -5,15 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef ATTN_EXAMPLES_SMOLLM2_WORDS_H
-#define ATTN_EXAMPLES_SMOLLM2_WORDS_H
+#ifndef ATTN_EXAMPLES_BPE_WORDS_H
+#define ATTN_EXAMPLES_BPE_WORDS_H
 
 #include "attn/error.h"
 
 #include <string_view>
 #include <vector>
 
-namespace smollm2 {
+namespace bpe {
 
 /// Splits UTF-8 text as models of the kind "smollm" do: each number character
 /// stands alone, and what is between them is split as GPT-2 does (Radford et
@@ -27,6 +27,6 @@ namespace smollm2 {
 attn::Expected<std::vector<std::string_view>>
 splitWords(std::string_view text, std::size_t numBefore = 0);
 
-} // namespace smollm2
+} // namespace bpe
 
-#endif // ATTN_EXAMPLES_SMOLLM2_WORDS_H
+#endif // ATTN_EXAMPLES_BPE_WORDS_H

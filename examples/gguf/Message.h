@@ -5,13 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef ATTN_EXAMPLES_SMOLLM2_MESSAGE_H
-#define ATTN_EXAMPLES_SMOLLM2_MESSAGE_H
+#ifndef ATTN_EXAMPLES_GGUF_MESSAGE_H
+#define ATTN_EXAMPLES_GGUF_MESSAGE_H
 
 #include <string>
 #include <string_view>
 
-namespace smollm2 {
+namespace gguf {
 
 /// The text in quotes for one line of a terminal: at most 60 bytes of it, and
 /// '?' for what is not printable ASCII.
@@ -22,6 +22,6 @@ inline std::string quoted(std::string_view text) {
   return result + (text.size() > 60 ? "...'" : "'");
 }
 
-} // namespace smollm2
+} // namespace gguf
 
-#endif // ATTN_EXAMPLES_SMOLLM2_MESSAGE_H
+#endif // ATTN_EXAMPLES_GGUF_MESSAGE_H

@@ -1,12 +1,12 @@
-//===- GgufValues.h - Values as they lie in a GGUF file ---------*- C++ -*-===//
+//===- Values.h - Values as they lie in a GGUF file -------------*- C++ -*-===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef ATTN_EXAMPLES_SMOLLM2_GGUFVALUES_H
-#define ATTN_EXAMPLES_SMOLLM2_GGUFVALUES_H
+#ifndef ATTN_EXAMPLES_GGUF_VALUES_H
+#define ATTN_EXAMPLES_GGUF_VALUES_H
 
 #include <bit>
 #include <cstddef>
@@ -18,7 +18,7 @@
 static_assert(std::endian::native == std::endian::little,
               "numbers are copied between memory and little-endian files");
 
-namespace smollm2 {
+namespace gguf {
 
 /// Types of metadata, by the format's numbers.
 enum ValueType : std::uint32_t {
@@ -90,6 +90,6 @@ private:
   bool isFailed = false;
 };
 
-} // namespace smollm2
+} // namespace gguf
 
-#endif // ATTN_EXAMPLES_SMOLLM2_GGUFVALUES_H
+#endif // ATTN_EXAMPLES_GGUF_VALUES_H

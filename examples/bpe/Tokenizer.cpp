@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "examples/smollm2/Tokenizer.h"
+#include "examples/bpe/Tokenizer.h"
 
-#include "examples/smollm2/Message.h"
-#include "examples/smollm2/Words.h"
+#include "examples/bpe/Words.h"
+#include "examples/gguf/Message.h"
 
 #include <algorithm>
 #include <array>
@@ -18,7 +18,7 @@
 #include <queue>
 #include <tuple>
 
-using namespace smollm2;
+using namespace bpe;
 using attn::Error;
 using attn::Expected;
 using attn::Status;
@@ -77,7 +77,7 @@ static std::optional<std::string> bytesOf(std::string_view text) {
 // The vocabulary
 //===----------------------------------------------------------------------===//
 
-Status Tokenizer::addTokens(const GgufFile &file) {
+Status Tokenizer::addTokens(const gguf::File &file) {
   Expected<std::vector<std::string_view>> texts =
       file.texts("tokenizer.ggml.tokens");
   if (!texts)
@@ -103,7 +103,7 @@ Status Tokenizer::addTokens(const GgufFile &file) {
     std::optional<std::string> bytes = bytesOf((*texts)[i]);
     if (!bytes)
       return Error{"'tokenizer.ggml.tokens': token " + std::to_string(i) +
-                       ", " + quoted((*texts)[i]) +
+                       ", " + gguf::quoted((*texts)[i]) +
                        ", is not written in GPT-2's alphabet of bytes",
                    {}};
     if (bytes->size() == 1)
@@ -113,7 +113,7 @@ Status Tokenizer::addTokens(const GgufFile &file) {
   return {};
 }
 
-Status Tokenizer::addMerges(const GgufFile &file) {
+Status Tokenizer::addMerges(const gguf::File &file) {
   Expected<std::vector<std::string_view>> texts =
       file.texts("tokenizer.ggml.merges");
   if (!texts)
@@ -136,7 +136,7 @@ Status Tokenizer::addMerges(const GgufFile &file) {
     std::int32_t both = left && right ? find(*left + *right) : -1;
     if (first < 0 || second < 0 || both < 0)
       return Error{"'tokenizer.ggml.merges': entry " + std::to_string(i) +
-                       ", " + quoted(text) +
+                       ", " + gguf::quoted(text) +
                        ", does not merge two tokens to a third",
                    {}};
     merges.emplace(pairOf(first, second), Merge{std::int32_t(i), both});
@@ -144,15 +144,15 @@ Status Tokenizer::addMerges(const GgufFile &file) {
   return {};
 }
 
-Expected<Tokenizer> Tokenizer::create(const GgufFile &file) {
+Expected<Tokenizer> Tokenizer::create(const gguf::File &file) {
   for (auto [key, expected] : {std::pair("tokenizer.ggml.model", "gpt2"),
                                std::pair("tokenizer.ggml.pre", "smollm")}) {
     Expected<std::string_view> kind = file.text(key);
     if (!kind)
       return kind.error();
     if (*kind != expected)
-      return Error{quoted(key) + ": expected '" + expected + "', got " +
-                       quoted(*kind),
+      return Error{gguf::quoted(key) + ": expected '" + expected + "', got " +
+                       gguf::quoted(*kind),
                    {}};
   }
   Tokenizer tokenizer;

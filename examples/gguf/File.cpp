@@ -1,15 +1,15 @@
-//===- GgufFile.cpp - Model files in the GGUF format ----------------------===//
+//===- File.cpp - Model files in the GGUF format --------------------------===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "examples/smollm2/GgufFile.h"
+#include "examples/gguf/File.h"
 
-#include "examples/smollm2/GgufParser.h"
-#include "examples/smollm2/GgufValues.h"
-#include "examples/smollm2/Message.h"
+#include "examples/gguf/Message.h"
+#include "examples/gguf/Parser.h"
+#include "examples/gguf/Values.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -19,7 +19,7 @@
 #include <new>
 #include <optional>
 
-using namespace smollm2;
+using namespace gguf;
 using attn::Error;
 using attn::Expected;
 using attn::Status;
@@ -31,16 +31,16 @@ struct FileCloser {
 
 } // namespace
 
-GgufBlock smollm2::blockOf(GgufType type) {
+Block gguf::blockOf(Type type) {
   switch (type) {
-  case GgufType::f32:
+  case Type::f32:
     return {1, 4};
-  case GgufType::f16:
-  case GgufType::bf16:
+  case Type::f16:
+  case Type::bf16:
     return {1, 2};
-  case GgufType::q4_1:
+  case Type::q4_1:
     return {32, 20};
-  case GgufType::q8_0:
+  case Type::q8_0:
     return {32, 34};
   }
   return {};
@@ -50,23 +50,23 @@ GgufBlock smollm2::blockOf(GgufType type) {
 // Files
 //===----------------------------------------------------------------------===//
 
-Expected<GgufFile> GgufFile::parse(std::shared_ptr<const std::byte[]> bytes,
-                                   std::size_t size) {
-  GgufFile file;
+Expected<File> File::parse(std::shared_ptr<const std::byte[]> bytes,
+                           std::size_t size) {
+  File file;
   file.bytes = std::move(bytes);
-  GgufParser parser(file, std::span(file.bytes.get(), size));
+  Parser parser(file, std::span(file.bytes.get(), size));
   if (Status status = parser.parse(); !status)
     return status.error();
   return file;
 }
 
-Expected<GgufFile> GgufFile::parse(std::span<const std::byte> bytes) {
+Expected<File> File::parse(std::span<const std::byte> bytes) {
   auto copy = std::make_shared_for_overwrite<std::byte[]>(bytes.size());
   std::ranges::copy(bytes, copy.get());
   return parse(std::move(copy), bytes.size());
 }
 
-Expected<GgufFile> GgufFile::read(const std::string &path) {
+Expected<File> File::read(const std::string &path) {
   auto fail = [&](const std::string &why) {
     return Error{path + ": " + why, {}};
   };
@@ -82,7 +82,7 @@ Expected<GgufFile> GgufFile::read(const std::string &path) {
   std::uintmax_t size = std::filesystem::file_size(path, code);
   if (code)
     return fail("cannot read: " + code.message());
-  if (Status fits = checkGgufSize(size); !fits)
+  if (Status fits = checkSize(size); !fits)
     return fail(fits.error().message);
   std::shared_ptr<std::byte[]> bytes(new (std::nothrow)
                                          std::byte[std::size_t(size)]);
@@ -91,7 +91,7 @@ Expected<GgufFile> GgufFile::read(const std::string &path) {
   std::size_t got = std::fread(bytes.get(), 1, std::size_t(size), stream.get());
   if (std::ferror(stream.get()))
     return fail("cannot read: " + std::string(std::strerror(errno)));
-  Expected<GgufFile> file = parse(std::move(bytes), got);
+  Expected<File> file = parse(std::move(bytes), got);
   if (!file)
     return fail(file.error().message);
   return file;
@@ -105,8 +105,7 @@ static std::string describe(std::uint32_t type, bool isArray) {
   return (isArray ? "an array of " : "") + std::string(typeNames[type]);
 }
 
-Expected<GgufFile::Value> GgufFile::find(std::string_view key,
-                                         bool isArray) const {
+Expected<File::Value> File::find(std::string_view key, bool isArray) const {
   auto found = metadata.find(key);
   if (found == metadata.end())
     return Error{quoted(key) + " is not in the metadata", {}};
@@ -146,7 +145,7 @@ static std::optional<std::int64_t> asInteger(std::uint32_t type,
   }
 }
 
-Expected<std::int64_t> GgufFile::integer(std::string_view key) const {
+Expected<std::int64_t> File::integer(std::string_view key) const {
   Expected<Value> value = find(key, false);
   if (!value)
     return value.error();
@@ -157,7 +156,7 @@ Expected<std::int64_t> GgufFile::integer(std::string_view key) const {
                {}};
 }
 
-Expected<double> GgufFile::real(std::string_view key) const {
+Expected<double> File::real(std::string_view key) const {
   Expected<Value> value = find(key, false);
   if (!value)
     return value.error();
@@ -170,7 +169,7 @@ Expected<double> GgufFile::real(std::string_view key) const {
                {}};
 }
 
-Expected<std::string_view> GgufFile::text(std::string_view key) const {
+Expected<std::string_view> File::text(std::string_view key) const {
   Expected<Value> value = find(key, false);
   if (!value)
     return value.error();
@@ -180,8 +179,7 @@ Expected<std::string_view> GgufFile::text(std::string_view key) const {
       quoted(key) + ": expected text, got " + describe(value->type, false), {}};
 }
 
-Expected<std::vector<std::int64_t>>
-GgufFile::integers(std::string_view key) const {
+Expected<std::vector<std::int64_t>> File::integers(std::string_view key) const {
   Expected<Value> value = find(key, true);
   if (!value)
     return value.error();
@@ -200,7 +198,7 @@ GgufFile::integers(std::string_view key) const {
 }
 
 Expected<std::vector<std::string_view>>
-GgufFile::texts(std::string_view key) const {
+File::texts(std::string_view key) const {
   Expected<Value> value = find(key, true);
   if (!value)
     return value.error();
@@ -215,7 +213,7 @@ GgufFile::texts(std::string_view key) const {
   return texts;
 }
 
-const GgufTensor *GgufFile::findTensor(std::string_view name) const {
+const Tensor *File::findTensor(std::string_view name) const {
   auto found = namedTensors.find(name);
   return found == namedTensors.end() ? nullptr : &found->second;
 }

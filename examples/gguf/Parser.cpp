@@ -1,17 +1,17 @@
-//===- GgufParser.cpp - Bytes to a GGUF file ------------------------------===//
+//===- Parser.cpp - Bytes to a GGUF file ----------------------------------===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "examples/smollm2/GgufParser.h"
+#include "examples/gguf/Parser.h"
 
-#include "examples/smollm2/Message.h"
+#include "examples/gguf/Message.h"
 
 #include <algorithm>
 
-using namespace smollm2;
+using namespace gguf;
 using attn::Error;
 using attn::Expected;
 using attn::Status;
@@ -19,9 +19,9 @@ using attn::Status;
 /// More is nothing that this format is used for.
 static constexpr std::uint32_t maximumRank = 4;
 
-Status GgufParser::parseValue() {
+Status Parser::parseValue() {
   std::string_view key = asText(cursor.takeString());
-  GgufFile::Value value;
+  File::Value value;
   value.type = cursor.take<std::uint32_t>();
   if (value.type == array) {
     value.isArray = true;
@@ -57,15 +57,14 @@ Status GgufParser::parseValue() {
 }
 
 static bool isKnown(std::uint32_t type) {
-  for (GgufType known : {GgufType::f32, GgufType::f16, GgufType::q4_1,
-                         GgufType::q8_0, GgufType::bf16})
+  for (Type known : {Type::f32, Type::f16, Type::q4_1, Type::q8_0, Type::bf16})
     if (type == std::uint32_t(known))
       return true;
   return false;
 }
 
 /// The description of a tensor, whose data comes later.
-Expected<GgufParser::Place> GgufParser::parseTensor() {
+Expected<Parser::Place> Parser::parseTensor() {
   std::string_view name = asText(cursor.takeString());
   auto rank = cursor.take<std::uint32_t>();
   if (cursor.failed())
@@ -75,7 +74,7 @@ Expected<GgufParser::Place> GgufParser::parseTensor() {
     return Error{tensorName + ": expected 1 to " + std::to_string(maximumRank) +
                      " dimensions, got " + std::to_string(rank),
                  {}};
-  GgufTensor tensor;
+  Tensor tensor;
   // Below what no file has, so that no product overflows.
   std::uint64_t elements = 1;
   for (std::uint32_t i = 0; i < rank; ++i) {
@@ -95,8 +94,8 @@ Expected<GgufParser::Place> GgufParser::parseTensor() {
                      "(8) or BF16 (30), got " +
                      std::to_string(type),
                  {}};
-  tensor.type = GgufType(type);
-  GgufBlock block = blockOf(tensor.type);
+  tensor.type = Type(type);
+  Block block = blockOf(tensor.type);
   if (tensor.sizes.back() % block.elements != 0)
     return Error{tensorName + ": expected rows of a multiple of " +
                      std::to_string(block.elements) + " elements, got " +
@@ -110,15 +109,15 @@ Expected<GgufParser::Place> GgufParser::parseTensor() {
                    std::uint64_t(block.bytes)};
 }
 
-Status smollm2::checkGgufSize(std::uint64_t size) {
+Status gguf::checkSize(std::uint64_t size) {
   // Products of two sizes of the file fit 64 bits.
   if (size >> 31)
     return Error{"expected a file below 2 GiB", {}};
   return {};
 }
 
-Status GgufParser::parse() {
-  if (Status status = checkGgufSize(size); !status)
+Status Parser::parse() {
+  if (Status status = checkSize(size); !status)
     return status;
   if (asText(cursor.take(4)) != "GGUF")
     return Error{"expected the magic bytes of a GGUF file", {}};

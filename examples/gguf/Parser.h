@@ -1,29 +1,29 @@
-//===- GgufParser.h - Bytes to a GGUF file ----------------------*- C++ -*-===//
+//===- Parser.h - Bytes to a GGUF file --------------------------*- C++ -*-===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef ATTN_EXAMPLES_SMOLLM2_GGUFPARSER_H
-#define ATTN_EXAMPLES_SMOLLM2_GGUFPARSER_H
+#ifndef ATTN_EXAMPLES_GGUF_PARSER_H
+#define ATTN_EXAMPLES_GGUF_PARSER_H
 
-#include "examples/smollm2/GgufFile.h"
-#include "examples/smollm2/GgufValues.h"
+#include "examples/gguf/File.h"
+#include "examples/gguf/Values.h"
 
-namespace smollm2 {
+namespace gguf {
 
 /// Fills a file with what its bytes, which it keeps, say.
-class GgufParser {
+class Parser {
 public:
-  GgufParser(GgufFile &file, std::span<const std::byte> bytes)
+  Parser(File &file, std::span<const std::byte> bytes)
       : file(file), size(bytes.size()), cursor(bytes) {}
 
   attn::Status parse();
 
 private:
   struct Place {
-    GgufTensor *tensor;
+    Tensor *tensor;
     std::string_view name;
     std::uint64_t offset, bytes;
   };
@@ -31,14 +31,14 @@ private:
   attn::Status parseValue();
   attn::Expected<Place> parseTensor();
 
-  GgufFile &file;
+  File &file;
   std::uint64_t size;
   Cursor cursor;
 };
 
 /// Whether a file of so many bytes is one that is parsed: below 2 GiB.
-attn::Status checkGgufSize(std::uint64_t size);
+attn::Status checkSize(std::uint64_t size);
 
-} // namespace smollm2
+} // namespace gguf
 
-#endif // ATTN_EXAMPLES_SMOLLM2_GGUFPARSER_H
+#endif // ATTN_EXAMPLES_GGUF_PARSER_H

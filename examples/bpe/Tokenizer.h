@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef ATTN_EXAMPLES_SMOLLM2_TOKENIZER_H
-#define ATTN_EXAMPLES_SMOLLM2_TOKENIZER_H
+#ifndef ATTN_EXAMPLES_BPE_TOKENIZER_H
+#define ATTN_EXAMPLES_BPE_TOKENIZER_H
 
 #include "attn/error.h"
-#include "examples/smollm2/GgufFile.h"
+#include "examples/gguf/File.h"
 
 #include <cstdint>
 #include <string>
@@ -17,7 +17,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace smollm2 {
+namespace bpe {
 
 /// Byte-level byte-pair encoding: Sennrich et al., "Neural Machine Translation
 /// of Rare Words with Subword Units" (arXiv:1508.07909), on the bytes of UTF-8,
@@ -27,7 +27,7 @@ public:
   /// From a file's `tokenizer.ggml` entries. Errors: another kind of tokenizer,
   /// a token that is not written in the alphabet of bytes, a merge of tokens
   /// that are not in the vocabulary.
-  static attn::Expected<Tokenizer> create(const GgufFile &file);
+  static attn::Expected<Tokenizer> create(const gguf::File &file);
 
   /// The tokens of UTF-8 text; the name of a control token, such as
   /// "<|im_start|>", is that token. Errors: bytes that are not UTF-8, or of
@@ -48,8 +48,8 @@ private:
     std::int32_t token = 0;
   };
 
-  attn::Status addTokens(const GgufFile &file);
-  attn::Status addMerges(const GgufFile &file);
+  attn::Status addTokens(const gguf::File &file);
+  attn::Status addMerges(const gguf::File &file);
   attn::Status encodeText(std::string_view text, std::size_t begin,
                           std::size_t end,
                           std::vector<std::int32_t> &result) const;
@@ -63,6 +63,6 @@ private:
   std::int32_t end = 0;
 };
 
-} // namespace smollm2
+} // namespace bpe
 
-#endif // ATTN_EXAMPLES_SMOLLM2_TOKENIZER_H
+#endif // ATTN_EXAMPLES_BPE_TOKENIZER_H

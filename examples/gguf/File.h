@@ -1,4 +1,4 @@
-//===- GgufFile.h - Model files in the GGUF format --------------*- C++ -*-===//
+//===- File.h - Model files in the GGUF format ------------------*- C++ -*-===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef ATTN_EXAMPLES_SMOLLM2_GGUFFILE_H
-#define ATTN_EXAMPLES_SMOLLM2_GGUFFILE_H
+#ifndef ATTN_EXAMPLES_GGUF_FILE_H
+#define ATTN_EXAMPLES_GGUF_FILE_H
 
 #include "attn/error.h"
 
@@ -26,11 +26,11 @@
 #include <string_view>
 #include <vector>
 
-namespace smollm2 {
+namespace gguf {
 
 /// How elements are stored: one by one, or in blocks of 32 with factors of
 /// their own (see `dequantizeRow`). The numbers are those of the format.
-enum class GgufType : std::uint32_t {
+enum class Type : std::uint32_t {
   f32 = 0,
   f16 = 1,
   q4_1 = 3,
@@ -39,8 +39,8 @@ enum class GgufType : std::uint32_t {
 };
 
 /// A tensor of a file, dense and row-major.
-struct GgufTensor {
-  GgufType type = GgufType::f32;
+struct Tensor {
+  Type type = Type::f32;
   /// Slowest first, so that the last one is that of a row; the file has them
   /// the other way round.
   std::vector<std::int64_t> sizes;
@@ -48,14 +48,14 @@ struct GgufTensor {
 };
 
 /// Metadata and tensors of a file. Copies share its bytes.
-class GgufFile {
+class File {
 public:
   /// Parses a file; the bytes are copied. Errors: anything that is not of the
-  /// format, a name that comes twice, a tensor type that is not in `GgufType`,
+  /// format, a name that comes twice, a tensor type that is not in `Type`,
   /// and arrays of arrays.
-  static attn::Expected<GgufFile> parse(std::span<const std::byte> bytes);
+  static attn::Expected<File> parse(std::span<const std::byte> bytes);
   /// The same of a file on disk; errors begin with its path.
-  static attn::Expected<GgufFile> read(const std::string &path);
+  static attn::Expected<File> read(const std::string &path);
 
   // Metadata by key. Errors: there is none, or it is of another type. The texts
   // live as long as a copy of the file.
@@ -68,13 +68,13 @@ public:
   texts(std::string_view key) const;
 
   /// The tensor of that name; null if there is none.
-  const GgufTensor *findTensor(std::string_view name) const;
-  const std::map<std::string_view, GgufTensor> &tensors() const {
+  const Tensor *findTensor(std::string_view name) const;
+  const std::map<std::string_view, Tensor> &tensors() const {
     return namedTensors;
   }
 
 private:
-  friend class GgufParser;
+  friend class Parser;
 
   /// A value, or the elements of an array, as they lie in the file.
   struct Value {
@@ -84,22 +84,22 @@ private:
     std::span<const std::byte> bytes;
   };
 
-  static attn::Expected<GgufFile>
-  parse(std::shared_ptr<const std::byte[]> bytes, std::size_t size);
+  static attn::Expected<File> parse(std::shared_ptr<const std::byte[]> bytes,
+                                    std::size_t size);
   attn::Expected<Value> find(std::string_view key, bool isArray) const;
 
   std::shared_ptr<const std::byte[]> bytes;
   std::map<std::string_view, Value> metadata;
-  std::map<std::string_view, GgufTensor> namedTensors;
+  std::map<std::string_view, Tensor> namedTensors;
 };
 
 /// Number of elements of a block, and its size in bytes.
-struct GgufBlock {
+struct Block {
   std::int64_t elements = 1;
   std::int64_t bytes = 1;
 };
-GgufBlock blockOf(GgufType type);
+Block blockOf(Type type);
 
-} // namespace smollm2
+} // namespace gguf
 
-#endif // ATTN_EXAMPLES_SMOLLM2_GGUFFILE_H
+#endif // ATTN_EXAMPLES_GGUF_FILE_H
