@@ -118,6 +118,13 @@ Expected<File::Value> File::find(std::string_view key, bool isArray) const {
   return value;
 }
 
+std::vector<std::string_view> File::keys() const {
+  std::vector<std::string_view> keys;
+  for (const auto &[key, value] : metadata)
+    keys.push_back(key);
+  return keys;
+}
+
 /// An integer of any width; none if it is not one or does not fit 63 bits.
 static std::optional<std::int64_t> asInteger(std::uint32_t type,
                                              std::span<const std::byte> bytes) {

@@ -57,6 +57,8 @@ public:
   /// The same of a file on disk; errors begin with its path.
   static attn::Expected<File> read(const std::string &path);
 
+  /// Of the metadata, in their order as texts.
+  std::vector<std::string_view> keys() const;
   // Metadata by key. Errors: there is none, or it is of another type. The texts
   // live as long as a copy of the file.
   attn::Expected<std::int64_t> integer(std::string_view key) const;

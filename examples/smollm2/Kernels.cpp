@@ -9,7 +9,12 @@
 
 #include "examples/smollm2/ModelText.h"
 
+#include <algorithm>
+#include <iterator>
+#include <regex>
 #include <string>
+#include <string_view>
+#include <utility>
 
 using namespace smollm2;
 using attn::ElementType;
@@ -31,11 +36,42 @@ static const char *prefixFor(ElementType factors) {
                "return %x : f32 } ";
 }
 
+/// Replaces "{name}" by a size of the model, and "{name/number}" by a quotient.
+static std::string fillSizes(const std::string &text, const ModelShape &shape) {
+  const std::pair<std::string_view, std::int64_t> sizes[] = {
+      {"width", shape.width},
+      {"hidden", shape.hidden},
+      {"heads", shape.heads},
+      {"key_heads", shape.keyHeads},
+      {"head_size", shape.headSize},
+      {"rotary_size", shape.rotarySize},
+      {"query_width", shape.heads * shape.headSize},
+      {"key_width", shape.keyHeads * shape.headSize},
+      {"vocabulary", shape.vocabulary}};
+  static const std::regex size("\\{([a-z_]+)(/([0-9]+))?\\}");
+  std::string result;
+  auto rest = text.begin();
+  for (std::sregex_iterator match(text.begin(), text.end(), size), end;
+       match != end; ++match) {
+    const auto *found =
+        std::ranges::find(sizes, match->str(1),
+                          &std::pair<std::string_view, std::int64_t>::first);
+    if (found == std::end(sizes)) // Braces of the language.
+      continue;
+    std::int64_t divisor = (*match)[3].matched ? std::stoll(match->str(3)) : 1;
+    result.append(rest, (*match)[0].first);
+    result += std::to_string((found->second + divisor - 1) / divisor);
+    rest = (*match)[0].second;
+  }
+  return result.append(rest, text.end());
+}
+
 Expected<Kernels> Kernels::compile(const attn::Engine &engine,
-                                   ElementType factors, ElementType weights) {
+                                   const ModelShape &shape, ElementType factors,
+                                   ElementType weights) {
   std::string text = std::string(prefixFor(factors)) + activationsText;
   text += weights == ElementType::i8 ? i8WeightsText : bf16WeightsText;
-  text += modelText;
+  text = fillSizes(text + modelText, shape);
   auto compileOne = [&](const char *entry) {
     return engine.compile(text, {.entry = entry, .fileName = "model.mlir"});
   };

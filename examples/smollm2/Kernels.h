@@ -9,6 +9,7 @@
 #define ATTN_EXAMPLES_SMOLLM2_KERNELS_H
 
 #include "attn/engine.h"
+#include "examples/smollm2/ModelShape.h"
 
 namespace smollm2 {
 
@@ -23,9 +24,9 @@ struct Kernels {
   /// to which activations are rounded then.
   attn::ElementType factors;
 
-  /// `weights` are bf16 or i8.
+  /// For models of one shape. `weights` are bf16 or i8.
   static attn::Expected<Kernels>
-  compile(const attn::Engine &engine,
+  compile(const attn::Engine &engine, const ModelShape &shape,
           attn::ElementType factors = attn::ElementType::f32,
           attn::ElementType weights = attn::ElementType::bf16);
 };

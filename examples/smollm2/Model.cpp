@@ -1,4 +1,4 @@
-//===- Model.cpp - A language model that continues a text -----------------===//
+//===- Model.cpp - A language model that reads tokens ---------------------===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,10 +21,7 @@ using attn::SequenceId;
 using attn::Status;
 using attn::TensorView;
 
-/// Tokens in a page of the cache, as in model.mlir.
-static constexpr std::int64_t pageSize = 16;
-
-/// Activations (1, tokens, width).
+/// Rows (1, tokens, width).
 template <typename Elements>
 static TensorView rowsOf(Elements &elements, std::int64_t width) {
   return {elements.data(),
@@ -33,89 +30,111 @@ static TensorView rowsOf(Elements &elements, std::int64_t width) {
 }
 
 /// Angles (positions, pairs of a head).
-static TensorView anglesOf(const std::vector<float> &elements) {
-  constexpr std::int64_t pairs = headSize / 2;
+static TensorView anglesOf(const std::vector<float> &elements,
+                           std::int64_t pairs) {
   return {elements.data(), std::array<std::int64_t, 2>{
                                std::int64_t(elements.size()) / pairs, pairs}};
 }
 
 Expected<Model> Model::create(Kernels kernels,
                               std::shared_ptr<const ModelWeights> weights,
-                              std::int64_t capacity) {
-  if (capacity < 1 || capacity > weights->context)
-    return Error{"expected room for 1 to " + std::to_string(weights->context) +
+                              const CacheRoom &room) {
+  const ModelShape &shape = weights->shape;
+  if (room.tokens < 1 || room.tokens > shape.context)
+    return Error{"expected room for 1 to " + std::to_string(shape.context) +
                      " tokens, for which the model was made, got " +
-                     std::to_string(capacity),
+                     std::to_string(room.tokens),
                  {}};
+  constexpr std::int64_t mostSequences = 1 << 10;
+  if (room.sequences < 1 || room.sequences > mostSequences)
+    return Error{"expected room for 1 to " + std::to_string(mostSequences) +
+                     " sequences, got " + std::to_string(room.sequences),
+                 {}};
+  std::int64_t ofOne = (room.tokens + pageSize - 1) / pageSize;
   Expected<PagedCache> cache =
-      PagedCache::create({.pages = (capacity + pageSize - 1) / pageSize,
+      PagedCache::create({.pages = room.sequences * ofOne,
                           .pageSize = pageSize,
-                          .layers = std::int64_t(weights->layers.size()),
-                          .keyValueHeads = weights->keyValueHeads,
-                          .headSize = headSize,
+                          .layers = shape.layers,
+                          .keyValueHeads = shape.keyHeads,
+                          .headSize = shape.headSize,
                           .type = kernels.factors});
   if (!cache)
     return cache.error();
-  Expected<SequenceId> sequence = cache->createSequence();
-  if (!sequence)
-    return sequence.error();
-  return Model(std::move(kernels), std::move(weights), *cache, *sequence,
-               capacity);
+  return Model(std::move(kernels), std::move(weights), *cache, room.tokens);
 }
 
 Model::Model(Kernels kernels, std::shared_ptr<const ModelWeights> weights,
-             const PagedCache &cache, SequenceId sequence,
-             std::int64_t capacity)
-    : kernels(std::move(kernels)), weights(std::move(weights)), cache(cache),
-      sequence(sequence), capacity(capacity) {
-  const Panels &embeddings = this->weights->logits.panels[0];
-  width = embeddings.inputs();
-  vocabulary = embeddings.outputs();
-  logits.resize(std::size_t(vocabulary));
+             const PagedCache &pages, std::int64_t capacity)
+    : kernels(std::move(kernels)), weights(std::move(weights)), pages(pages),
+      capacity(capacity) {
+  const ModelShape &shape = this->weights->shape;
   for (std::int64_t position = 0; position < capacity; ++position)
-    for (std::int64_t pair = 0; pair < headSize / 2; ++pair) {
-      double angle =
-          double(position) *
-          std::pow(this->weights->rotaryBase, -2.0 * double(pair) / headSize);
+    for (std::int64_t pair = 0; pair < shape.rotarySize / 2; ++pair) {
+      double angle = double(position) *
+                     std::pow(shape.rotaryBase,
+                              -2.0 * double(pair) / double(shape.rotarySize));
       cosines.push_back(float(std::cos(angle)));
       sines.push_back(float(std::sin(angle)));
     }
 }
 
-Status Model::check(std::span<const std::int32_t> tokens) const {
-  if (tokens.empty())
-    return Error{"expected a token, got none", {}};
-  for (std::int32_t token : tokens)
-    if (token < 0 || token >= vocabulary)
-      return Error{"expected tokens from 0 to " +
-                       std::to_string(vocabulary - 1) + ", got " +
-                       std::to_string(token),
+Status Model::check(std::span<const Chunk> chunks) const {
+  if (chunks.empty())
+    return Error{"expected tokens of a sequence, got none", {}};
+  for (const Chunk &chunk : chunks) {
+    auto count = std::int64_t(chunk.tokens.size());
+    if (count == 0)
+      return Error{"expected a token, got none", {}};
+    if (chunk.numLogits < 0 || chunk.numLogits > count)
+      return Error{"expected logits after 0 to " + std::to_string(count) +
+                       " tokens, got " + std::to_string(chunk.numLogits),
                    {}};
-  Expected<std::int64_t> length = cache.length(sequence);
-  if (!length)
-    return length.error();
-  if (std::int64_t(tokens.size()) > capacity - *length)
-    return Error{"expected at most " + std::to_string(capacity - *length) +
-                     " tokens, for which there is room, got " +
-                     std::to_string(tokens.size()),
-                 {}};
+    for (std::int32_t token : chunk.tokens)
+      if (token < 0 || token >= vocabulary())
+        return Error{"expected tokens from 0 to " +
+                         std::to_string(vocabulary() - 1) + ", got " +
+                         std::to_string(token),
+                     {}};
+    Expected<std::int64_t> length = pages.length(chunk.sequence);
+    if (!length)
+      return length.error();
+    if (count > capacity - *length)
+      return Error{"expected at most " + std::to_string(capacity - *length) +
+                       " tokens, for which there is room, got " +
+                       std::to_string(count),
+                   {}};
+  }
   return {};
 }
 
-/// All layers, on (tokens, width) activations.
-Status Model::runLayers(const CacheStep &step, std::vector<float> &rows) const {
-  std::vector<float> results(rows.size());
+/// The rows of the tokens that are read.
+void Model::embed(std::span<const Chunk> chunks) {
+  auto width = std::size_t(weights->shape.width);
+  rows.clear();
+  for (const Chunk &chunk : chunks)
+    for (std::int32_t token : chunk.tokens) {
+      rows.resize(rows.size() + width);
+      weights->embeddings().copyRow(token, std::span(rows).last(width));
+    }
+}
+
+/// All layers, on the rows.
+Status Model::runLayers(const CacheStep &step) {
+  const ModelShape &shape = weights->shape;
+  results.resize(rows.size());
+  std::int64_t pairs = shape.rotarySize / 2;
   for (std::size_t i = 0; i < weights->layers.size(); ++i) {
-    TensorView keys = cache.keys(std::int64_t(i)),
-               values = cache.values(std::int64_t(i));
-    std::vector<Argument> arguments = {rowsOf(std::as_const(rows), width)};
+    TensorView keys = pages.keys(std::int64_t(i)),
+               values = pages.values(std::int64_t(i));
+    std::vector<Argument> arguments = {
+        rowsOf(std::as_const(rows), shape.width)};
     for (const TensorView &view : weights->layers[i].views)
       arguments.emplace_back(view);
     for (const Argument &argument : std::initializer_list<Argument>{
-             weights->epsilon, anglesOf(cosines), anglesOf(sines), keys, values,
-             step.table(), step.lengths(), step.newLengths()})
+             shape.epsilon, anglesOf(cosines, pairs), anglesOf(sines, pairs),
+             keys, values, step.table(), step.lengths(), step.newLengths()})
       arguments.push_back(argument);
-    const TensorView outputs[] = {rowsOf(results, width), keys, values};
+    const TensorView outputs[] = {rowsOf(results, shape.width), keys, values};
     if (Status status = kernels.layer.run(arguments, outputs); !status)
       return status;
     std::swap(rows, results);
@@ -123,30 +142,48 @@ Status Model::runLayers(const CacheStep &step, std::vector<float> &rows) const {
   return {};
 }
 
-Expected<std::span<const float>>
-Model::read(std::span<const std::int32_t> tokens) {
-  if (Status status = check(tokens); !status)
-    return status.error();
-  auto count = std::int64_t(tokens.size());
-  Expected<CacheStep> step = cache.append({sequence}, {count});
-  if (!step)
-    return step.error();
-  std::vector<float> rows(std::size_t(count * width));
-  for (std::size_t i = 0; i < tokens.size(); ++i)
-    weights->logits.panels[0].copyRow(
-        tokens[i],
-        std::span(rows).subspan(i * std::size_t(width), std::size_t(width)));
-  if (Status status = runLayers(*step, rows); !status)
-    return status.error();
-  rows.erase(rows.begin(), rows.end() - width);
-  std::vector<Argument> arguments = {rowsOf(std::as_const(rows), width)};
+/// Of the rows after which they are wanted.
+Status Model::computeLogits(std::span<const Chunk> chunks) {
+  const ModelShape &shape = weights->shape;
+  std::vector<float> wanted;
+  auto end = rows.begin(); // Of the chunk's rows.
+  for (const Chunk &chunk : chunks) {
+    end += std::ptrdiff_t(chunk.tokens.size()) * shape.width;
+    wanted.insert(wanted.end(), end - chunk.numLogits * shape.width, end);
+  }
+  logits.resize(wanted.size() / std::size_t(shape.width) *
+                std::size_t(shape.vocabulary));
+  if (wanted.empty())
+    return {};
+  std::vector<Argument> arguments = {
+      rowsOf(std::as_const(wanted), shape.width)};
   for (const TensorView &view : weights->logits.views)
     arguments.emplace_back(view);
-  arguments.emplace_back(weights->epsilon);
-  const TensorView outputs[] = {
-      {logits.data(), std::array<std::int64_t, 3>{1, 1, vocabulary}}};
-  if (Status status = kernels.logits.run(arguments, outputs); !status)
+  arguments.emplace_back(shape.epsilon);
+  const TensorView outputs[] = {rowsOf(logits, shape.vocabulary)};
+  return kernels.logits.run(arguments, outputs);
+}
+
+Expected<std::span<const float>> Model::read(std::span<const Chunk> chunks) {
+  if (Status status = check(chunks); !status)
     return status.error();
-  step->commit();
+  std::vector<CacheStep> steps;
+  std::vector<float> all;
+  for (const Chunk &chunk : chunks) {
+    Expected<CacheStep> step =
+        pages.append({chunk.sequence}, {std::int64_t(chunk.tokens.size())});
+    if (!step)
+      return step.error();
+    embed({&chunk, 1});
+    if (Status status = runLayers(*step); !status)
+      return status.error();
+    all.insert(all.end(), rows.begin(), rows.end());
+    steps.push_back(std::move(*step));
+  }
+  std::swap(rows, all);
+  if (Status status = computeLogits(chunks); !status)
+    return status.error();
+  for (CacheStep &step : steps)
+    step.commit();
   return std::span<const float>(logits);
 }

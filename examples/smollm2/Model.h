@@ -1,4 +1,4 @@
-//===- Model.h - A language model that continues a text ---------*- C++ -*-===//
+//===- Model.h - A language model that reads tokens -------------*- C++ -*-===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,38 +19,60 @@
 
 namespace smollm2 {
 
-/// A model and the text that it has read, whose keys and values it keeps.
+/// Tokens that a sequence goes on with.
+struct Chunk {
+  attn::SequenceId sequence{};
+  std::span<const std::int32_t> tokens;
+  /// After how many of them, the last ones, logits are wanted.
+  std::int64_t numLogits = 1;
+};
+
+/// How much a model's cache has room for.
+struct CacheRoom {
+  std::int64_t sequences = 1;
+  std::int64_t tokens = 0; ///< Of each, in whole pages.
+};
+
+/// A model, and the keys and values of sequences of tokens that it has read.
 class Model {
 public:
-  /// A model that has read nothing yet, and has room for `capacity` tokens.
-  /// Errors: fewer than 1, more than the model was made for, no memory.
+  /// Tokens in a page of the cache, as in model.mlir.
+  static constexpr std::int64_t pageSize = 16;
+
+  /// Errors: no sequence, fewer than 1 token, more than the model was made for,
+  /// no memory.
   static attn::Expected<Model>
   create(Kernels kernels, std::shared_ptr<const ModelWeights> weights,
-         std::int64_t capacity);
+         const CacheRoom &room);
 
-  /// Reads tokens after those read so far. Gives the logits of the token that
-  /// comes next, (vocabulary), which live until the next call. Errors: no
-  /// token, one that is not in the vocabulary, or more than there is room for;
-  /// then nothing was read.
-  attn::Expected<std::span<const float>>
-  read(std::span<const std::int32_t> tokens);
+  /// Where sequences are created, forked, shortened and freed.
+  attn::PagedCache &cache() { return pages; }
+
+  /// One step: reads the tokens of several sequences, of any numbers. Gives
+  /// rows of logits, (vocabulary) each, chunk after chunk, which live until the
+  /// next call. Errors: no chunk, one without tokens or with more logits than
+  /// tokens, a token that is not in the vocabulary, more of a sequence than
+  /// there is room for, and those of PagedCache::append; then nothing was read.
+  attn::Expected<std::span<const float>> read(std::span<const Chunk> chunks);
+
+  std::int64_t vocabulary() const { return weights->shape.vocabulary; }
 
 private:
   Model(Kernels kernels, std::shared_ptr<const ModelWeights> weights,
-        const attn::PagedCache &cache, attn::SequenceId sequence,
-        std::int64_t capacity);
+        const attn::PagedCache &pages, std::int64_t capacity);
 
-  attn::Status check(std::span<const std::int32_t> tokens) const;
-  attn::Status runLayers(const attn::CacheStep &step,
-                         std::vector<float> &rows) const;
+  attn::Status check(std::span<const Chunk> chunks) const;
+  void embed(std::span<const Chunk> chunks);
+  attn::Status runLayers(const attn::CacheStep &step);
+  attn::Status computeLogits(std::span<const Chunk> chunks);
 
   Kernels kernels;
   std::shared_ptr<const ModelWeights> weights;
-  attn::PagedCache cache;
-  attn::SequenceId sequence;
-  std::int64_t capacity, width, vocabulary;
-  /// (capacity, head size / 2): the angles of the rotary embedding.
+  attn::PagedCache pages;
+  std::int64_t capacity; ///< Of a sequence.
+  /// (capacity, rotary size / 2): the angles of the rotary embedding.
   std::vector<float> cosines, sines;
+  std::vector<float> rows, results; ///< (tokens, width) of a step.
   std::vector<float> logits;
 };
 

@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -21,7 +20,7 @@ using attn::Error;
 using attn::Expected;
 using attn::Parameter;
 using attn::Status;
-using attn::TensorView;
+using gguf::quoted;
 
 static std::string textOf(std::span<const std::int64_t> sizes) {
   std::string text;
@@ -36,188 +35,138 @@ static bool isWeight(const Parameter &parameter) {
              parameter.shape.end();
 }
 
-/// The sizes of the tensor of a file that an argument is made of.
-static std::vector<std::int64_t> fileSizes(const Parameter &argument) {
-  std::vector<std::int64_t> sizes = argument.shape;
-  if (sizes.size() > 1) // Of panels.
-    sizes = {sizes[0] * sizes[2],
-             sizes[1] * (sizes.size() == 4 ? sizes[3] : 1)};
-  return sizes;
+namespace {
+/// A weight of a kernel, and the tensor of the file that it is made of.
+struct Source {
+  const gguf::Tensor *tensor;
+  WeightShape shape;
+};
+} // namespace
+
+static Expected<Source> findSource(const gguf::File &file,
+                                   const ModelShape &shape,
+                                   const std::string &prefix,
+                                   const std::string &weight) {
+  Source source{nullptr, findWeight(shape, weight)};
+  std::string name = prefix + weight + ".weight";
+  source.tensor = file.findTensor(name);
+  if (!source.tensor)
+    return Error{"expected a tensor " + quoted(name) + ", got none", {}};
+  std::vector<std::int64_t> sizes = {source.shape.outputs};
+  if (source.shape.inputs > 0)
+    sizes.push_back(source.shape.inputs);
+  if (source.tensor->sizes != sizes)
+    return Error{"tensor " + quoted(name) + ": expected sizes " +
+                     textOf(sizes) + ", got " + textOf(source.tensor->sizes),
+                 {}};
+  return source;
 }
 
-/// Memory for all panels of a kernel.
-static Expected<PanelMemory> allocatePanels(const attn::Kernel &kernel) {
+/// Adds a vector to the weights of a kernel.
+static Status addVector(const Source &source, KernelWeights &weights) {
+  std::vector<float> &vector =
+      weights.vectors.emplace_back(std::size_t(source.shape.outputs));
+  gguf::dequantizeRow(*source.tensor, 0, vector);
+  weights.views.emplace_back(static_cast<const float *>(vector.data()),
+                             source.tensor->sizes);
+  return checkFinite(vector);
+}
+
+/// Adds a matrix and its scales, in the next lines of memory.
+static Status addMatrix(const Source &source, const ModelShape &shape,
+                        attn::ElementType type,
+                        std::span<PanelMemory::Line> &free,
+                        KernelWeights &weights) {
+  std::optional<RotaryPairs> pairs;
+  if (source.shape.isRotated)
+    pairs = {.headSize = shape.headSize, .rotarySize = shape.rotarySize};
+  std::size_t lines = PanelMemory::linesOf(source.tensor->sizes, type);
+  Expected<Panels> panels =
+      Panels::create(*source.tensor, type, free.first(lines), pairs);
+  if (!panels)
+    return panels.error();
+  free = free.subspan(lines);
+  weights.panels.push_back(std::move(*panels));
+  weights.views.push_back(weights.panels.back().view());
+  weights.views.push_back(weights.panels.back().scalesView());
+  return {};
+}
+
+/// The weights of these names, and matrices as panels of a type.
+static Expected<KernelWeights>
+loadWeights(const gguf::File &file, const ModelShape &shape,
+            const std::string &prefix, const std::vector<std::string> &names,
+            attn::ElementType type) {
+  std::vector<Source> sources;
   std::size_t lines = 0;
-  for (const Parameter &argument : kernel.signature().arguments)
-    if (isWeight(argument) && argument.shape.size() > 1)
-      lines += PanelMemory::linesOf(fileSizes(argument), argument.type);
-  return PanelMemory::create(lines);
-}
-
-/// A kernel's weights from the tensors `prefix` + argument + ".weight".
-static Expected<KernelWeights> loadKernel(const gguf::File &file,
-                                          const attn::Kernel &kernel,
-                                          const std::string &prefix) {
+  for (const std::string &name : names) {
+    Expected<Source> source = findSource(file, shape, prefix, name);
+    if (!source)
+      return source.error();
+    if (source->shape.inputs > 0)
+      lines += PanelMemory::linesOf(source->tensor->sizes, type);
+    sources.push_back(*source);
+  }
   KernelWeights weights;
-  Expected<PanelMemory> memory = allocatePanels(kernel);
+  Expected<PanelMemory> memory = PanelMemory::create(lines);
   if (!memory)
     return memory.error();
   weights.memory = std::move(*memory);
   std::span<PanelMemory::Line> free = weights.memory.lines();
-  for (const Parameter &argument : kernel.signature().arguments) {
-    if (!isWeight(argument))
-      continue;
-    if (argument.name.ends_with("_scales")) {
-      weights.views.push_back(weights.panels.back().scalesView());
-      continue;
-    }
-    std::string name = prefix + argument.name + ".weight";
-    const gguf::Tensor *tensor = file.findTensor(name);
-    if (!tensor)
-      return Error{"expected a tensor " + gguf::quoted(name) + ", got none",
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    bool isMatrix = sources[i].shape.inputs > 0;
+    Status status = isMatrix ? addMatrix(sources[i], shape, type, free, weights)
+                             : addVector(sources[i], weights);
+    if (!status)
+      return Error{"tensor " + quoted(prefix + names[i] + ".weight") + ": " +
+                       status.error().message,
                    {}};
-    std::vector<std::int64_t> sizes = fileSizes(argument);
-    if (tensor->sizes != sizes)
-      return Error{"tensor " + gguf::quoted(name) + ": expected sizes " +
-                       textOf(sizes) + ", got " + textOf(tensor->sizes),
-                   {}};
-    if (sizes.size() == 1) {
-      std::vector<float> &vector =
-          weights.vectors.emplace_back(std::size_t(sizes[0]));
-      dequantizeRow(*tensor, 0, vector);
-      if (Status status = checkFinite(vector); !status)
-        return Error{
-            "tensor " + gguf::quoted(name) + ": " + status.error().message, {}};
-      weights.views.emplace_back(static_cast<const float *>(vector.data()),
-                                 argument.shape);
-      continue;
-    }
-    bool isRotated = argument.name == "attn_q" || argument.name == "attn_k";
-    std::size_t lines = PanelMemory::linesOf(sizes, argument.type);
-    Expected<Panels> panels =
-        Panels::create(*tensor, argument.type, free.first(lines),
-                       isRotated ? RowOrder::pairs : RowOrder::plain);
-    if (!panels)
-      return Error{
-          "tensor " + gguf::quoted(name) + ": " + panels.error().message, {}};
-    free = free.subspan(lines);
-    weights.views.push_back(panels->view());
-    weights.panels.push_back(std::move(*panels));
   }
   return weights;
 }
 
-/// That an integer of the metadata is what the kernels were written for.
-static Status expect(const gguf::File &file, const char *key,
-                     std::int64_t expected) {
-  Expected<std::int64_t> value = file.integer(key);
-  if (!value)
-    return value.error();
-  if (*value != expected)
-    return Error{gguf::quoted(key) + ": expected " + std::to_string(expected) +
-                     ", got " + std::to_string(*value),
-                 {}};
-  return {};
+/// The names of a kernel's weights, in the order of its arguments, and the type
+/// of its matrices.
+static std::pair<std::vector<std::string>, attn::ElementType>
+listWeights(const attn::Kernel &kernel) {
+  std::pair<std::vector<std::string>, attn::ElementType> result;
+  for (const Parameter &argument : kernel.signature().arguments)
+    if (isWeight(argument) && !argument.name.ends_with("_scales")) {
+      result.first.push_back(argument.name);
+      if (argument.shape.size() > 1)
+        result.second = argument.type;
+    }
+  return result;
 }
 
-/// A positive number of the metadata.
-static Status readNumber(const gguf::File &file, const char *key,
-                         double &number) {
-  Expected<double> value = file.real(key);
-  if (!value)
-    return value.error();
-  if (!std::isfinite(*value) || *value <= 0)
-    return Error{gguf::quoted(key) + ": expected a number above 0, got " +
-                     std::to_string(*value),
-                 {}};
-  number = *value;
-  return {};
-}
+namespace {
+/// Weights that are loaded by themselves.
+struct Part {
+  KernelWeights *weights;
+  std::string prefix;
+  const std::vector<std::string> *names;
+};
+} // namespace
 
-/// Heads of a projection of the layer.
-static std::int64_t headsOf(const Kernels &kernels, std::string_view name) {
-  auto &arguments = kernels.layer.signature().arguments;
-  auto &shape = std::ranges::find(arguments, name, &Parameter::name)->shape;
-  return shape[0] * shape[2] / headSize;
-}
-
-Expected<std::int64_t> smollm2::readContext(const gguf::File &file) {
-  Expected<std::string_view> kind = file.text("general.architecture");
-  if (!kind)
-    return kind.error();
-  if (*kind != "llama")
-    return Error{"'general.architecture': expected 'llama', got " +
-                     gguf::quoted(*kind),
-                 {}};
-  // Of each position, tables have two rows of 128 bytes.
-  constexpr std::int64_t most = 1 << 20;
-  Expected<std::int64_t> context = file.integer("llama.context_length");
-  if (context && (*context < 1 || *context > most))
-    return Error{"'llama.context_length': expected 1 to " +
-                     std::to_string(most) + ", got " + std::to_string(*context),
-                 {}};
-  return context;
-}
-
-static Status readSettings(const gguf::File &file, const Kernels &kernels,
-                           ModelWeights &weights) {
-  Expected<std::int64_t> context = readContext(file);
-  if (!context)
-    return context.error();
-  weights.context = *context;
-  weights.keyValueHeads = headsOf(kernels, "attn_k");
-  const std::pair<const char *, std::int64_t> expected[] = {
-      {"llama.attention.head_count", headsOf(kernels, "attn_q")},
-      {"llama.attention.head_count_kv", weights.keyValueHeads},
-      {"llama.rope.dimension_count", headSize}};
-  for (auto [key, value] : expected)
-    if (Status status = expect(file, key, value); !status)
-      return status;
-  if (Status status = readNumber(file, "llama.attention.layer_norm_rms_epsilon",
-                                 weights.epsilon);
-      !status)
-    return status;
-  if (Status status =
-          readNumber(file, "llama.rope.freq_base", weights.rotaryBase);
-      !status)
-    return status;
-  return {};
-}
-
-Expected<ModelWeights> ModelWeights::load(const gguf::File &file,
-                                          const Kernels &kernels) {
-  ModelWeights weights;
-  if (Status status = readSettings(file, kernels, weights); !status)
-    return status.error();
-  Expected<std::int64_t> layers = file.integer("llama.block_count");
-  if (!layers)
-    return layers.error();
-  // Each has tensors of its own.
-  if (*layers < 1 || std::uint64_t(*layers) > file.tensors().size())
-    return Error{"'llama.block_count': expected 1 to " +
-                     std::to_string(file.tensors().size()) + " layers, got " +
-                     std::to_string(*layers),
-                 {}};
-  weights.layers.resize(std::size_t(*layers));
-
-  // Layers, and the rest as one more, in any order.
+/// Loads parts, in any order, with all processors.
+static Status loadParts(const gguf::File &file, const ModelShape &shape,
+                        const std::vector<Part> &parts,
+                        attn::ElementType type) {
   std::atomic<std::size_t> next = 0;
   std::mutex mutex; // Guards `failure`.
-  std::optional<Error> failure;
+  Status failure;
   auto work = [&] {
-    for (std::size_t i; (i = next++) <= weights.layers.size();) {
-      bool isLayer = i > 0; // The rest takes longest.
+    for (std::size_t i; (i = next++) < parts.size();) {
+      const Part &part = parts[i];
       Expected<KernelWeights> loaded =
-          isLayer ? loadKernel(file, kernels.layer,
-                               "blk." + std::to_string(i - 1) + ".")
-                  : loadKernel(file, kernels.logits, "");
+          loadWeights(file, shape, part.prefix, *part.names, type);
       if (!loaded) {
         std::lock_guard lock(mutex);
-        if (!failure)
+        if (failure)
           failure = loaded.error();
         return;
       }
-      (isLayer ? weights.layers[i - 1] : weights.logits) = std::move(*loaded);
+      *part.weights = std::move(*loaded);
     }
   };
   {
@@ -226,7 +175,28 @@ Expected<ModelWeights> ModelWeights::load(const gguf::File &file,
       threads.emplace_back(work);
     work();
   }
-  if (failure)
-    return *failure;
+  return failure;
+}
+
+Expected<ModelWeights> ModelWeights::load(const gguf::File &file,
+                                          const ModelShape &shape,
+                                          const Kernels &kernels) {
+  ModelWeights weights;
+  weights.shape = shape;
+  weights.layers.resize(std::size_t(shape.layers));
+  auto [ofLayer, type] = listWeights(kernels.layer);
+  std::vector<std::string> ofLogits = listWeights(kernels.logits).first,
+                           ofTokens = {"token_embd"};
+  // What is not of a layer comes first, as it takes longest.
+  std::vector<Part> parts = {{&weights.logits, "", &ofLogits}};
+  if (shape.isTied)
+    std::ranges::replace(ofLogits, std::string("output"), ofTokens[0]);
+  else
+    parts.push_back({&weights.untied.emplace(), "", &ofTokens});
+  for (std::size_t i = 0; i < weights.layers.size(); ++i)
+    parts.push_back(
+        {&weights.layers[i], "blk." + std::to_string(i) + ".", &ofLayer});
+  if (Status status = loadParts(file, shape, parts, type); !status)
+    return status.error();
   return weights;
 }

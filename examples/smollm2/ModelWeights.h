@@ -15,7 +15,7 @@
 #include "examples/smollm2/Kernels.h"
 #include "examples/smollm2/Panels.h"
 
-#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,25 +29,22 @@ struct KernelWeights {
   std::vector<attn::TensorView> views; ///< Of both, and of scales.
 };
 
-/// How many tokens the model of a file was made for. Errors: a model of another
-/// kind, no such number, or one that is not from 1 to 2^20.
-attn::Expected<std::int64_t> readContext(const gguf::File &file);
-
-/// What a file says of a model of the llama kind.
+/// A model of the llama kind.
 struct ModelWeights {
+  ModelShape shape;
   std::vector<KernelWeights> layers;
-  /// The embeddings are its only panels.
-  KernelWeights logits;
-  std::int64_t keyValueHeads = 0;
-  double epsilon = 0;       ///< Of root mean squares.
-  double rotaryBase = 0;    ///< Of the rotary embedding's frequencies.
-  std::int64_t context = 0; ///< Tokens that the model was made for.
+  KernelWeights logits; ///< One matrix, in panels.
+  /// Of tokens, where they are not the weight of the logits: one matrix.
+  std::optional<KernelWeights> untied;
 
-  /// Dequantises a file, with all processors. Errors: a model of another kind,
-  /// a tensor that is missing or of another shape than the kernels take, no
-  /// memory.
-  static attn::Expected<ModelWeights> load(const gguf::File &file,
-                                           const Kernels &kernels);
+  const Panels &embeddings() const {
+    return (untied ? *untied : logits).panels[0];
+  }
+
+  /// Dequantises a file, with all processors. Errors: a tensor that is missing
+  /// or of another shape, no memory.
+  static attn::Expected<ModelWeights>
+  load(const gguf::File &file, const ModelShape &shape, const Kernels &kernels);
 };
 
 } // namespace smollm2

@@ -21,10 +21,19 @@ using attn::Status;
 
 const char smollm2::usage[] =
     "usage: smollm2 [options] MODEL.gguf PROMPT\n"
+    "       smollm2 [options] MODEL.gguf --sequences FILE\n"
     "\n"
-    "Continues a text with SmolLM2-135M.\n"
+    "Continues texts with SmolLM2-135M or another small model of its kind.\n"
     "\n"
-    "  --tokens N         write at most N tokens (default: 64)\n"
+    "  --tokens N         write at most N tokens of each (default: 64)\n"
+    "  --sequences FILE   continue a prompt for each line, in which \\n is a "
+    "new line,\n"
+    "                     \\t a tab and \\\\ a backslash\n"
+    "  --batch N          that many of them at the same time (default: 8)\n"
+    "  --step-tokens N    read at most N tokens in a step (default: 512)\n"
+    "  --draft N          guess N tokens ahead, from what the text has said "
+    "before\n"
+    "                     (default: 0)\n"
     "  --temperature T    0: always the most likely token (default); else "
     "from\n"
     "                     the distribution, flatter the higher T is\n"
@@ -80,6 +89,10 @@ static Status readType(const char *option, std::string_view text,
 Expected<Options> Options::parse(int argc, char **argv) {
   enum {
     tokensOption = 1,
+    sequencesOption,
+    batchOption,
+    stepTokensOption,
+    draftOption,
     temperatureOption,
     seedOption,
     threadsOption,
@@ -91,6 +104,10 @@ Expected<Options> Options::parse(int argc, char **argv) {
   };
   static const option known[] = {
       {"tokens", required_argument, nullptr, tokensOption},
+      {"sequences", required_argument, nullptr, sequencesOption},
+      {"batch", required_argument, nullptr, batchOption},
+      {"step-tokens", required_argument, nullptr, stepTokensOption},
+      {"draft", required_argument, nullptr, draftOption},
       {"temperature", required_argument, nullptr, temperatureOption},
       {"seed", required_argument, nullptr, seedOption},
       {"threads", required_argument, nullptr, threadsOption},
@@ -110,6 +127,20 @@ Expected<Options> Options::parse(int argc, char **argv) {
     case tokensOption:
       status = readNumber<std::int64_t>("tokens", optarg, 1, 1 << 30,
                                         options.tokens);
+      break;
+    case sequencesOption:
+      options.sequences = optarg;
+      break;
+    case batchOption:
+      status = readNumber<std::int64_t>("batch", optarg, 1, 256, options.batch);
+      break;
+    case stepTokensOption:
+      status = readNumber<std::int64_t>("step-tokens", optarg, 1, 65536,
+                                        options.stepTokens);
+      break;
+    case draftOption:
+      status =
+          readNumber<std::int64_t>("draft", optarg, 0, 64, options.draftTokens);
       break;
     case temperatureOption:
       status =
@@ -151,12 +182,25 @@ Expected<Options> Options::parse(int argc, char **argv) {
     if (!status)
       return status.error();
   }
-  if (argc - optind != 2)
-    return Error{"expected MODEL.gguf and PROMPT, got " +
-                     std::to_string(argc - optind) +
+  bool isFile = !options.sequences.empty();
+  if (argc - optind != (isFile ? 1 : 2))
+    return Error{std::string("expected MODEL.gguf and ") +
+                     (isFile ? "no PROMPT with --sequences" : "PROMPT") +
+                     ", got " + std::to_string(argc - optind) +
                      " arguments; --help says more",
                  {}};
+  if (isFile && options.repeat != 1)
+    return Error{"--repeat: expected none with --sequences, got " +
+                     std::to_string(options.repeat),
+                 {}};
+  // Each that runs has a token in a step.
+  if (options.stepTokens < options.batch)
+    return Error{"--step-tokens: expected at least --batch, which is " +
+                     std::to_string(options.batch) + ", got " +
+                     std::to_string(options.stepTokens),
+                 {}};
   options.model = argv[optind];
-  options.prompt = argv[optind + 1];
+  if (!isFile)
+    options.prompt = argv[optind + 1];
   return options;
 }

@@ -19,6 +19,10 @@ namespace smollm2 {
 struct Options {
   std::string model;
   std::string prompt;
+  std::string sequences;  ///< File of prompts, instead of one.
+  std::int64_t batch = 8; ///< How many of them run at the same time.
+  std::int64_t stepTokens = 512;
+  std::int64_t draftTokens = 0;
   std::int64_t tokens = 64; ///< At least 1.
   double temperature = 0;   ///< 0: always the most likely token.
   std::uint64_t seed = 0;

@@ -41,7 +41,9 @@ static std::int64_t bytesOf(ElementType type) {
 
 std::size_t PanelMemory::linesOf(std::span<const std::int64_t> sizes,
                                  ElementType type) {
-  return std::size_t(sizes[0] * sizes[1] * bytesOf(type)) / sizeof(Line);
+  std::int64_t width = Panels::widthOf(type),
+               panels = (sizes[0] + width - 1) / width;
+  return std::size_t(panels * width * sizes[1] * bytesOf(type)) / sizeof(Line);
 }
 
 Expected<PanelMemory> PanelMemory::create(std::size_t lines) {
@@ -59,44 +61,49 @@ Expected<PanelMemory> PanelMemory::create(std::size_t lines) {
 }
 
 /// The row of a tensor that an output is.
-static std::int64_t rowOf(std::int64_t output, RowOrder order) {
-  if (order == RowOrder::plain)
+static std::int64_t rowOf(std::int64_t output,
+                          const std::optional<RotaryPairs> &pairs) {
+  if (!pairs)
     return output;
-  std::int64_t inHead = output % headSize, half = headSize / 2;
+  std::int64_t inHead = output % pairs->headSize, half = pairs->rotarySize / 2;
+  if (inHead >= pairs->rotarySize)
+    return output;
   return output - inHead + inHead % half * 2 + inHead / half;
 }
 
 Expected<Panels> Panels::create(const gguf::Tensor &tensor, ElementType type,
                                 std::span<PanelMemory::Line> memory,
-                                RowOrder order) {
+                                std::optional<RotaryPairs> pairs) {
   std::int64_t width = widthOf(type);
-  if (tensor.sizes.size() != 2 || tensor.sizes[0] % width != 0 ||
-      tensor.sizes[1] % 2 != 0)
-    return Error{"expected a matrix of a multiple of " + std::to_string(width) +
-                     " rows and an even number of columns",
-                 {}};
+  if (tensor.sizes.size() != 2 || tensor.sizes[1] % 2 != 0)
+    return Error{"expected a matrix of an even number of columns", {}};
   std::size_t lines = PanelMemory::linesOf(tensor.sizes, type);
   if (memory.size() != lines)
     return Error{"expected memory of " + std::to_string(lines) +
                      " lines, got " + std::to_string(memory.size()),
                  {}};
   Panels result;
-  std::int64_t panels = tensor.sizes[0] / width, inputs = tensor.sizes[1];
+  std::int64_t outputs = tensor.sizes[0], inputs = tensor.sizes[1],
+               panels = (outputs + width - 1) / width;
   auto *bytes = reinterpret_cast<std::byte *>(memory.data());
   result.type = type;
   result.data = bytes;
+  result.numOutputs = outputs;
   result.numInputs = inputs;
   bool isQuantized = type == ElementType::i8;
   if (isQuantized) {
     result.sizes = {panels, inputs, width};
-    result.scales.resize(std::size_t(tensor.sizes[0]));
+    result.scales.resize(std::size_t(outputs));
   } else {
     result.sizes = {panels, inputs / 2, width, 2};
   }
   std::vector<float> rows(std::size_t(width * inputs));
   for (std::int64_t panel = 0; panel < panels; ++panel) {
-    for (std::int64_t output = 0; output < width; ++output)
-      gguf::dequantizeRow(tensor, rowOf(panel * width + output, order),
+    std::int64_t first = panel * width, used = std::min(width, outputs - first);
+    if (used < width)
+      std::ranges::fill(rows, 0.0f);
+    for (std::int64_t output = 0; output < used; ++output)
+      gguf::dequantizeRow(tensor, rowOf(first + output, pairs),
                           std::span(rows).subspan(std::size_t(output * inputs),
                                                   std::size_t(inputs)));
     if (!isQuantized) // What is too large for bf16 is refused, too.
@@ -105,7 +112,7 @@ Expected<Panels> Panels::create(const gguf::Tensor &tensor, ElementType type,
     if (attn::Status status = checkFinite(rows); !status)
       return status.error();
     if (isQuantized)
-      result.writeQuantized(rows, panel * width, bytes);
+      result.writeQuantized(rows, first, bytes);
     else
       result.writePairs(rows, bytes);
     bytes += width * inputs * bytesOf(type);
@@ -138,7 +145,8 @@ void Panels::writeQuantized(std::span<const float> rows,
     float scale = most / 127;
     if (scale < std::numeric_limits<float>::min())
       scale = 1;
-    scales[std::size_t(firstOutput + output)] = scale;
+    if (firstOutput + output < numOutputs)
+      scales[std::size_t(firstOutput + output)] = scale;
     for (std::int64_t input = 0; input < numInputs; ++input)
       panel[input * width + output] = static_cast<std::byte>(
           std::int8_t(std::lround(row[std::size_t(input)] / scale)));

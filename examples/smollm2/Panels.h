@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -26,12 +27,12 @@ namespace smollm2 {
 /// An error that gives the first weight that is NaN or infinite.
 attn::Status checkFinite(std::span<const float> weights);
 
-/// How the rows of a projection of heads lie in a file.
-enum class RowOrder {
-  plain,
-  /// Rows 2k and 2k + 1 of each head of 64 are a pair of the rotary embedding;
-  /// as panels they become k and k + 32 ("half split").
-  pairs
+/// How the rows of a projection of heads that are rotated lie in a file: rows
+/// 2k and 2k + 1 of the first `rotarySize` of each head are a pair of the
+/// rotary embedding. As panels they become k and k + rotarySize / 2 ("half
+/// split").
+struct RotaryPairs {
+  std::int64_t headSize, rotarySize;
 };
 
 /// Memory of panels, in huge pages where the system has them: a token reads all
@@ -57,11 +58,9 @@ private:
   std::size_t count = 0;
 };
 
-/// Features of a head.
-constexpr std::int64_t headSize = 64;
-
 /// A weight (outputs, inputs) in panels, so that a kernel reads a panel from
-/// front to back:
+/// front to back; the last one may have more outputs than there are, which are
+/// zeros:
 ///
 /// - of bf16, rounded to nearest, in 32 outputs and pairs of inputs,
 ///   (outputs / 32, inputs / 2, 32, 2), which a kernel multiplies as pairs
@@ -76,14 +75,14 @@ public:
   }
 
   /// Makes panels of `tensor`, of bf16 or i8, in `memory`, which outlives them.
-  /// Errors: not a matrix, outputs that do not fill panels, an odd number of
-  /// inputs, another size of the memory, weights that are not finite.
+  /// Errors: not a matrix, an odd number of inputs, another size of the
+  /// memory, weights that are not finite.
   static attn::Expected<Panels> create(const gguf::Tensor &tensor,
                                        attn::ElementType type,
                                        std::span<PanelMemory::Line> memory,
-                                       RowOrder order = RowOrder::plain);
+                                       std::optional<RotaryPairs> pairs = {});
 
-  std::int64_t outputs() const { return sizes[0] * sizes[2]; }
+  std::int64_t outputs() const { return numOutputs; }
   std::int64_t inputs() const { return numInputs; }
   attn::TensorView view() const { return {data, type, sizes, true}; }
   /// (outputs) of i8, or (0).
@@ -102,7 +101,7 @@ private:
 
   attn::ElementType type = attn::ElementType::bf16;
   const std::byte *data = nullptr;
-  std::int64_t numInputs = 0;
+  std::int64_t numOutputs = 0, numInputs = 0;
   std::vector<std::int64_t> sizes;
   std::vector<float> scales;
 };

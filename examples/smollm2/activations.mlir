@@ -1,18 +1,18 @@
-// Activations of SmolLM2-135M; before the weights and model.mlir.
+// Activations of a model; before the weights and model.mlir. In braces are sizes,
+// which the program takes from a model's file; a quotient is rounded up.
 //
 // What is multiplied by weights, and what attention works on, is of type !factor:
 // f32, or bf16, to which @to_factor rounds and from which @from_factor converts.
 // They come before this text.
 
-!rows = tensor<1x?x576xf32>
-!factor_rows = tensor<1x?x576x!factor>
-!vector = tensor<576xf32>
+!rows = tensor<1x?x{width}xf32>
+!factor_rows = tensor<1x?x{width}x!factor>
+!vector = tensor<{width}xf32>
 !sums = tensor<1x?xf32>
-!query = tensor<1x9x?x64x!factor>
-!key = tensor<1x3x?x64x!factor>
-!angles = tensor<?x32xf32>
-!pages = tensor<?x3x16x64x!factor>
+!query = tensor<1x{heads}x?x{head_size}x!factor>
+!key = tensor<1x{key_heads}x?x{head_size}x!factor>
+!angles = tensor<?x{rotary_size/2}xf32>
+!pages = tensor<?x{key_heads}x16x{head_size}x!factor>
 !lengths = tensor<?xi32>
-!factor_hidden = tensor<1x?x1536x!factor>
-!factor_token = tensor<1x1x576x!factor>
-!logits = tensor<1x1x49152xf32>
+!factor_hidden = tensor<1x?x{hidden}x!factor>
+!logits = tensor<1x?x{vocabulary}xf32>

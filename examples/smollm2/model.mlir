@@ -1,6 +1,6 @@
-// SmolLM2-135M: a layer, and the logits of a token. Any number of tokens. After
-// activations.mlir and the weights of one type, whose arguments are called as in the
-// model file, and their scales `<name>_scales`.
+// A model of the llama kind: a layer, and the logits after tokens. Any number of
+// tokens. After activations.mlir and the weights of one type, whose arguments are
+// called as in the model file, and their scales `<name>_scales`.
 
 // x / sqrt(mean(x^2) + epsilon) * weight, of each row (Zhang and Sennrich, "Root
 // Mean Square Layer Normalization", arXiv:1910.07467).
@@ -8,7 +8,7 @@ func.func private @rms_norm(%x: !rows, %weight: !vector, %epsilon: f32) -> !fact
   %c1 = arith.constant 1 : index
   %zero = arith.constant 0.0 : f32
   %one = arith.constant 1.0 : f32
-  %width = arith.constant 576.0 : f32
+  %width = arith.constant {width}.0 : f32
   %n = tensor.dim %x, %c1 : !rows
   %sums_init = tensor.empty(%n) : !sums
   %zeros = linalg.fill ins(%zero : f32) outs(%sums_init : !sums) -> !sums
@@ -125,14 +125,14 @@ func.func private @attend(
   return %attended, %keys, %values : !query, !pages, !pages
 }
 
-// Activations (1, n, 576) of n tokens of one sequence; angles (positions, 32); pages
+// Activations (1, n, width) of n tokens of one sequence; angles (positions, pairs); pages
 // as attn::PagedCache gives them.
 func.func @layer(
     %x: !rows, %attn_norm: !vector,
     %attn_q: !query_panels, %attn_q_scales: !query_scales,
     %attn_k: !key_panels, %attn_k_scales: !key_scales,
     %attn_v: !key_panels, %attn_v_scales: !key_scales,
-    %attn_output: !query_panels, %attn_output_scales: !query_scales,
+    %attn_output: !output_panels, %attn_output_scales: !output_scales,
     %ffn_norm: !vector,
     %ffn_gate: !hidden_panels, %ffn_gate_scales: !hidden_scales,
     %ffn_up: !hidden_panels, %ffn_up_scales: !hidden_scales,
@@ -164,7 +164,7 @@ func.func @layer(
   %rows_init = tensor.empty(%n) : !rows
   %y = call @project_heads(
       %attended, %attn_output, %attn_output_scales, %rows_init)
-      : (!query, !query_panels, !query_scales, !rows) -> !rows
+      : (!query, !output_panels, !output_scales, !rows) -> !rows
   %x1 = call @add(%x, %y) : (!rows, !rows) -> !rows
 
   %normed1 = call @rms_norm(%x1, %ffn_norm, %epsilon)
@@ -187,15 +187,15 @@ func.func @layer(
   return %x2, %keys, %values : !rows, !pages, !pages
 }
 
-// The logits of the token after the one of activations (1, 1, 576).
-func.func @logits(%x: !rows, %output_norm: !vector, %token_embd: !logit_panels,
-                  %token_embd_scales: !logit_scales, %epsilon: f32) -> !logits {
+// The logits of what comes after each of the tokens with activations (1, n, width).
+func.func @logits(%x: !rows, %output_norm: !vector, %output: !logit_panels,
+                  %output_scales: !logit_scales, %epsilon: f32) -> !logits {
+  %c1 = arith.constant 1 : index
+  %n = tensor.dim %x, %c1 : !rows
   %normed = call @rms_norm(%x, %output_norm, %epsilon)
       : (!rows, !vector, f32) -> !factor_rows
-  %token = tensor.cast %normed : !factor_rows to !factor_token
-  %init = tensor.empty() : !logits
-  %logits = call @project_logits(
-      %token, %token_embd, %token_embd_scales, %init)
-      : (!factor_token, !logit_panels, !logit_scales, !logits) -> !logits
+  %init = tensor.empty(%n) : !logits
+  %logits = call @project_logits(%normed, %output, %output_scales, %init)
+      : (!factor_rows, !logit_panels, !logit_scales, !logits) -> !logits
   return %logits : !logits
 }

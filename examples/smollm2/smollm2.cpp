@@ -1,22 +1,22 @@
-//===- smollm2.cpp - Continues a text with SmolLM2 ------------------------===//
+//===- smollm2.cpp - Continues texts with a language model ----------------===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Loads a model file, compiles the model's layer, reads a prompt and prints
-// what comes next, token by token.
+// Loads a model file, compiles the model's layer, reads a prompt, or several at
+// once, and prints what comes next.
 //
 //===----------------------------------------------------------------------===//
 
 #include "examples/bpe/Tokenizer.h"
 #include "examples/smollm2/Model.h"
 #include "examples/smollm2/Options.h"
-#include "examples/smollm2/Sampler.h"
+#include "examples/smollm2/Stopwatch.h"
+#include "examples/smollm2/Texts.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -30,26 +30,14 @@ using attn::Status;
 
 namespace {
 
-/// Seconds since it was made.
-class Stopwatch {
-public:
-  double seconds() const {
-    return std::chrono::duration<double>(Clock::now() - start).count();
-  }
-
-private:
-  using Clock = std::chrono::steady_clock;
-  Clock::time_point start = Clock::now();
-};
-
 /// Says on stderr what is going on, and, when it ends, how long it took.
-class Progress {
+class Timing {
 public:
-  explicit Progress(const char *what) {
+  explicit Timing(const char *what) {
     std::fprintf(stderr, "%s ... ", what);
     std::fflush(stderr);
   }
-  ~Progress() { std::fprintf(stderr, "%.2f s\n", watch.seconds()); }
+  ~Timing() { std::fprintf(stderr, "%.2f s\n", watch.seconds()); }
 
 private:
   Stopwatch watch;
@@ -57,19 +45,20 @@ private:
 
 } // namespace
 
-static Expected<Kernels> compile(const Options &options) {
-  Progress progress("Compiling the layer");
+static Expected<Kernels> compile(const Options &options,
+                                 const ModelShape &shape) {
+  Timing timing("Compiling the layer");
   Expected<attn::Engine> engine = attn::Engine::create(
       {.cacheDirectory = options.cacheDirectory, .threads = options.threads});
   if (!engine)
     return engine.error();
-  return Kernels::compile(*engine, options.activations, options.weights);
+  return Kernels::compile(*engine, shape, options.activations, options.weights);
 }
 
-static Expected<ModelWeights> load(const gguf::File &file,
-                                   const Kernels &kernels) {
-  Progress progress("Unpacking the weights");
-  return ModelWeights::load(file, kernels);
+static Expected<ModelWeights>
+load(const gguf::File &file, const ModelShape &shape, const Kernels &kernels) {
+  Timing timing("Unpacking the weights");
+  return ModelWeights::load(file, shape, kernels);
 }
 
 static void print(std::string_view text) {
@@ -77,77 +66,121 @@ static void print(std::string_view text) {
   std::fflush(stdout);
 }
 
-namespace {
-/// A model that has read the prompt.
-struct Reading {
-  Model model;
-  std::span<const float> logits; ///< Of the next token, in the model.
-  double seconds;                ///< The median of all times.
-};
-} // namespace
-
-/// Reads the prompt as often as the options say, each time into a new model.
-static Expected<Reading>
-readPrompt(const Options &options, std::span<const std::int32_t> prompt,
-           const Kernels &kernels,
-           const std::shared_ptr<const ModelWeights> &weights) {
-  std::vector<double> times;
-  while (true) {
-    Expected<Model> model = Model::create(
-        kernels, weights, std::int64_t(prompt.size()) + options.tokens);
-    if (!model)
-      return model.error();
-    Stopwatch reading;
-    Expected<std::span<const float>> logits = model->read(prompt);
-    if (!logits)
-      return logits.error();
-    times.push_back(reading.seconds());
-    if (std::int64_t(times.size()) < options.repeat)
-      continue;
-    std::ranges::sort(times);
-    // Of an even number, the mean of the two in the middle.
-    double median =
-        (times[(times.size() - 1) / 2] + times[times.size() / 2]) / 2;
-    return Reading{std::move(*model), *logits, median};
-  }
+/// Tokens a second after the first one, which comes of reading.
+static double speedOf(const Text &text) {
+  return double(text.numWritten - 1) / (text.last - text.first);
 }
 
-/// Prints the prompt and what the model continues it with.
-static Status generate(const Options &options, const bpe::Tokenizer &tokenizer,
-                       std::span<const std::int32_t> prompt,
-                       const Kernels &kernels,
-                       const std::shared_ptr<const ModelWeights> &weights) {
-  Sampler sampler(options.temperature, options.seed);
-  print(options.prompt);
-  Expected<Reading> reading = readPrompt(options, prompt, kernels, weights);
-  if (!reading)
-    return reading.error();
-  Expected<std::span<const float>> logits = reading->logits;
-  Stopwatch writing;
-  std::int64_t written = 0;
-  while (written < options.tokens) {
-    std::int32_t token = sampler.sample(*logits);
-    if (token == tokenizer.endToken())
-      break;
-    print(tokenizer.decode(token));
-    if (++written == options.tokens)
-      break;
-    logits = reading->model.read(std::span(&token, 1));
-    if (!logits)
-      return logits.error();
+//===----------------------------------------------------------------------===//
+// One prompt, and a file of them
+//===----------------------------------------------------------------------===//
+
+/// Seconds until the first token, of the prompt read once less than the options
+/// say.
+static Expected<std::vector<double>>
+timeReading(const Options &options, const bpe::Tokenizer &tokenizer,
+            Model &model, const Text &text) {
+  std::vector<double> times;
+  Options once = options;
+  once.tokens = 1;
+  while (std::int64_t(times.size()) < options.repeat - 1) {
+    std::vector<Text> again = {text};
+    if (Status status = continueTexts(once, tokenizer, model, again,
+                                      [](const Text &, std::string_view) {});
+        !status)
+      return status.error();
+    times.push_back(again[0].first);
   }
-  double writingTime = writing.seconds();
+  return times;
+}
+
+static double medianOf(std::vector<double> times) {
+  std::ranges::sort(times);
+  // Of an even number, the mean of the two in the middle.
+  return (times[(times.size() - 1) / 2] + times[times.size() / 2]) / 2;
+}
+
+static void reportDrafts(const std::vector<Text> &texts) {
+  std::int64_t drafted = 0, accepted = 0;
+  for (const Text &text : texts) {
+    drafted += text.statistics.drafted;
+    accepted += text.statistics.accepted;
+  }
+  if (drafted > 0)
+    std::fprintf(stderr, "Of %lld guessed tokens, %lld were right.\n",
+                 static_cast<long long>(drafted),
+                 static_cast<long long>(accepted));
+}
+
+/// Prints the prompt, and what follows as it comes.
+static Status continuePrompt(const Options &options,
+                             const bpe::Tokenizer &tokenizer, Model &model,
+                             std::vector<Text> &texts) {
+  Text &text = texts[0];
+  print(text.prompt);
+  Expected<std::vector<double>> times =
+      timeReading(options, tokenizer, model, text);
+  if (!times)
+    return times.error();
+  if (Status status = continueTexts(
+          options, tokenizer, model, texts,
+          [](const Text &, std::string_view bytes) { print(bytes); });
+      !status)
+    return status;
   print("\n");
+  times->push_back(text.first);
+  double reading = medianOf(*times);
   std::fprintf(stderr, "Read %zu tokens in %.2f s (%.1f tokens/s)",
-               prompt.size(), reading->seconds,
-               double(prompt.size()) / reading->seconds);
-  // The first one came of reading.
-  if (written > 1)
+               text.tokens.size(), reading,
+               double(text.tokens.size()) / reading);
+  if (text.last > text.first)
     std::fprintf(stderr,
                  ", wrote %lld more than the first in %.2f s (%.1f tokens/s)",
-                 static_cast<long long>(written - 1), writingTime,
-                 double(written - 1) / writingTime);
+                 static_cast<long long>(text.numWritten - 1),
+                 text.last - text.first, speedOf(text));
   std::fprintf(stderr, "\n");
+  reportDrafts(texts);
+  return {};
+}
+
+/// Prints each prompt with what follows, in the order of the file, and how fast
+/// that was.
+static Status continueFile(const Options &options,
+                           const bpe::Tokenizer &tokenizer, Model &model,
+                           std::vector<Text> &texts) {
+  std::size_t next = 0; // That is printed.
+  Stopwatch watch;
+  Status status = continueTexts(
+      options, tokenizer, model, texts, [&](const Text &, std::string_view) {
+        for (; next < texts.size() && texts[next].isDone; ++next)
+          print(texts[next].prompt + texts[next].written + "\n");
+      });
+  double seconds = watch.seconds();
+  if (!status)
+    return status;
+  std::fprintf(stderr,
+               "sequence    read  shared  first, s   wrote  tokens/s\n");
+  std::int64_t numRead = 0, numWritten = 0;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const Text &text = texts[i];
+    std::int64_t shared = text.statistics.shared,
+                 read = std::int64_t(text.tokens.size()) - shared;
+    std::fprintf(stderr, "%8zu %7lld %7lld %9.2f %7lld", i + 1,
+                 static_cast<long long>(read), static_cast<long long>(shared),
+                 text.first, static_cast<long long>(text.numWritten));
+    if (text.last > text.first)
+      std::fprintf(stderr, " %9.1f", speedOf(text));
+    std::fprintf(stderr, "\n");
+    numRead += read;
+    numWritten += text.numWritten;
+  }
+  std::fprintf(stderr,
+               "In total: read %lld and wrote %lld tokens in %.2f s (%.1f "
+               "tokens/s written)\n",
+               static_cast<long long>(numRead),
+               static_cast<long long>(numWritten), seconds,
+               double(numWritten) / seconds);
+  reportDrafts(texts);
   return {};
 }
 
@@ -161,39 +194,37 @@ static Status run(const Options &options) {
   Expected<bpe::Tokenizer> tokenizer = bpe::Tokenizer::create(*file);
   if (!tokenizer)
     return inFile(tokenizer.error());
-  Expected<std::vector<std::int32_t>> prompt =
-      tokenizer->encode(options.prompt);
-  if (!prompt)
-    return Error{"the prompt: " + prompt.error().message, {}};
-  if (prompt->empty())
-    return Error{"the prompt: expected text, got none", {}};
-  Expected<std::int64_t> context = readContext(*file);
-  if (!context)
-    return inFile(context.error());
-  if (auto length = std::int64_t(prompt->size());
-      length + options.tokens > *context)
-    return Error{"the prompt and --tokens: expected at most " +
-                     std::to_string(*context) +
-                     " tokens, for which the model was made, got " +
-                     std::to_string(length) + " and " +
-                     std::to_string(options.tokens),
-                 {}};
-  Expected<Kernels> kernels = compile(options);
-  if (!kernels)
-    return kernels.error();
-  Expected<ModelWeights> weights = load(*file, *kernels);
-  if (!weights)
-    return inFile(weights.error());
+  Expected<std::vector<Text>> texts = readTexts(options, *tokenizer);
+  if (!texts)
+    return texts.error();
+  Expected<ModelShape> shape = ModelShape::read(*file);
+  if (!shape)
+    return inFile(shape.error());
   // Each token has a row of the embedding, and each row a text.
-  if (std::int64_t rows = weights->logits.panels[0].outputs();
-      rows != tokenizer->size())
-    return inFile({"'tokenizer.ggml.tokens': expected " + std::to_string(rows) +
+  if (shape->vocabulary != tokenizer->size())
+    return inFile({"'tokenizer.ggml.tokens': expected " +
+                       std::to_string(shape->vocabulary) +
                        " tokens, as the embedding has rows, got " +
                        std::to_string(tokenizer->size()),
                    {}});
+  Expected<CacheRoom> room = findRoom(*texts, options, *shape);
+  if (!room)
+    return room.error();
+  Expected<Kernels> kernels = compile(options, *shape);
+  if (!kernels)
+    return kernels.error();
+  Expected<ModelWeights> weights = load(*file, *shape, *kernels);
+  if (!weights)
+    return inFile(weights.error());
   *file = gguf::File();
-  return generate(options, *tokenizer, *prompt, *kernels,
-                  std::make_shared<const ModelWeights>(std::move(*weights)));
+  Expected<Model> model = Model::create(
+      *kernels, std::make_shared<const ModelWeights>(std::move(*weights)),
+      *room);
+  if (!model)
+    return model.error();
+  return options.sequences.empty()
+             ? continuePrompt(options, *tokenizer, *model, *texts)
+             : continueFile(options, *tokenizer, *model, *texts);
 }
 
 int main(int argc, char **argv) {

@@ -1,16 +1,18 @@
-// Weights of SmolLM2-135M in bf16, and how they are multiplied; before model.mlir.
+// Weights of a model in bf16, and how they are multiplied; before model.mlir.
 //
 // Weights (outputs, inputs) come in panels of 32 outputs, in pairs of inputs,
 // (outputs / 32, inputs / 2, 32, 2). They have no scales.
 
-!query_panels = tensor<18x288x32x2xbf16>
-!key_panels = tensor<6x288x32x2xbf16>
-!hidden_panels = tensor<48x288x32x2xbf16>
-!down_panels = tensor<18x768x32x2xbf16>
-!logit_panels = tensor<1536x288x32x2xbf16>
+!query_panels = tensor<{query_width/32}x{width/2}x32x2xbf16>
+!key_panels = tensor<{key_width/32}x{width/2}x32x2xbf16>
+!output_panels = tensor<{width/32}x{query_width/2}x32x2xbf16>
+!hidden_panels = tensor<{hidden/32}x{width/2}x32x2xbf16>
+!down_panels = tensor<{width/32}x{hidden/2}x32x2xbf16>
+!logit_panels = tensor<{vocabulary/32}x{width/2}x32x2xbf16>
 
 !query_scales = tensor<0xf32>
 !key_scales = tensor<0xf32>
+!output_scales = tensor<0xf32>
 !hidden_scales = tensor<0xf32>
 !down_scales = tensor<0xf32>
 !logit_scales = tensor<0xf32>
@@ -33,10 +35,10 @@ func.func private @project_key(
 }
 
 func.func private @project_heads(
-    %x: !query, %weight: !query_panels, %scales: !query_scales,
+    %x: !query, %weight: !output_panels, %scales: !output_scales,
     %init: !rows)
     -> !rows {
-  %y = attn.projection ins(%x, %weight : !query, !query_panels)
+  %y = attn.projection ins(%x, %weight : !query, !output_panels)
       outs(%init : !rows)
   return %y : !rows
 }
@@ -59,9 +61,9 @@ func.func private @project_down(
 }
 
 func.func private @project_logits(
-    %x: !factor_token, %weight: !logit_panels, %scales: !logit_scales, %init: !logits)
+    %x: !factor_rows, %weight: !logit_panels, %scales: !logit_scales, %init: !logits)
     -> !logits {
-  %y = attn.projection ins(%x, %weight : !factor_token, !logit_panels)
+  %y = attn.projection ins(%x, %weight : !factor_rows, !logit_panels)
       outs(%init : !logits)
   return %y : !logits
 }

@@ -1,19 +1,21 @@
-// Weights of SmolLM2-135M in i8, and how they are multiplied; before model.mlir.
+// Weights of a model in i8, and how they are multiplied; before model.mlir.
 //
 // Weights (outputs, inputs) come in panels of 64 outputs, (outputs / 64, inputs, 64),
 // each output with a scale.
 
-!query_panels = tensor<9x576x64xi8>
-!key_panels = tensor<3x576x64xi8>
-!hidden_panels = tensor<24x576x64xi8>
-!down_panels = tensor<9x1536x64xi8>
-!logit_panels = tensor<768x576x64xi8>
+!query_panels = tensor<{query_width/64}x{width}x64xi8>
+!key_panels = tensor<{key_width/64}x{width}x64xi8>
+!output_panels = tensor<{width/64}x{query_width}x64xi8>
+!hidden_panels = tensor<{hidden/64}x{width}x64xi8>
+!down_panels = tensor<{width/64}x{hidden}x64xi8>
+!logit_panels = tensor<{vocabulary/64}x{width}x64xi8>
 
-!query_scales = tensor<576xf32>
-!key_scales = tensor<192xf32>
-!hidden_scales = tensor<1536xf32>
-!down_scales = tensor<576xf32>
-!logit_scales = tensor<49152xf32>
+!query_scales = tensor<{query_width}xf32>
+!key_scales = tensor<{key_width}xf32>
+!output_scales = tensor<{width}xf32>
+!hidden_scales = tensor<{hidden}xf32>
+!down_scales = tensor<{width}xf32>
+!logit_scales = tensor<{vocabulary}xf32>
 
 func.func private @project_query(
     %x: !factor_rows, %weight: !query_panels, %scales: !query_scales,
@@ -33,11 +35,11 @@ func.func private @project_key(
 }
 
 func.func private @project_heads(
-    %x: !query, %weight: !query_panels, %scales: !query_scales,
+    %x: !query, %weight: !output_panels, %scales: !output_scales,
     %init: !rows)
     -> !rows {
-  %y = attn.projection ins(%x, %weight : !query, !query_panels)
-      outs(%init : !rows) scales(%scales : !query_scales)
+  %y = attn.projection ins(%x, %weight : !query, !output_panels)
+      outs(%init : !rows) scales(%scales : !output_scales)
   return %y : !rows
 }
 
@@ -59,9 +61,9 @@ func.func private @project_down(
 }
 
 func.func private @project_logits(
-    %x: !factor_token, %weight: !logit_panels, %scales: !logit_scales, %init: !logits)
+    %x: !factor_rows, %weight: !logit_panels, %scales: !logit_scales, %init: !logits)
     -> !logits {
-  %y = attn.projection ins(%x, %weight : !factor_token, !logit_panels)
+  %y = attn.projection ins(%x, %weight : !factor_rows, !logit_panels)
       outs(%init : !logits) scales(%scales : !logit_scales)
   return %y : !logits
 }

@@ -15,8 +15,8 @@
 #include "examples/bpe/Tokenizer.h"
 #include "examples/smollm2/Model.h"
 #include "examples/smollm2/Sampler.h"
+#include "examples/smollm2/Scheduler.h"
 #include "runtime/Npy/Npy.h"
-#include "test/Unit/GgufTesting.h"
 
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -43,6 +43,31 @@ static std::string readText(const std::string &path) {
 
 namespace {
 
+/// A model that reads one sequence.
+class Reader {
+public:
+  static Expected<Reader> create(const Kernels &kernels,
+                                 std::shared_ptr<const ModelWeights> weights,
+                                 std::int64_t tokens) {
+    Expected<Model> model = Model::create(kernels, std::move(weights),
+                                          {.sequences = 1, .tokens = tokens});
+    if (!model)
+      return model.error();
+    Expected<SequenceId> sequence = model->cache().createSequence();
+    if (!sequence)
+      return sequence.error();
+    return Reader{std::move(*model), *sequence};
+  }
+
+  Expected<std::span<const float>> read(std::span<const std::int32_t> tokens) {
+    const Chunk chunk{sequence, tokens};
+    return model.read({&chunk, 1});
+  }
+
+  Model model;
+  SequenceId sequence;
+};
+
 /// A prompt and what follows, of reference/tokens.json.
 struct Reference {
   std::string prompt;
@@ -59,10 +84,13 @@ protected:
     file.emplace(*read);
     Expected<Engine> engine = Engine::create();
     ASSERT_TRUE(engine) << engine.error().message;
-    Expected<Kernels> compiled = Kernels::compile(*engine);
+    Expected<ModelShape> sizes = ModelShape::read(*file);
+    ASSERT_TRUE(sizes) << sizes.error().message;
+    shape = *sizes;
+    Expected<Kernels> compiled = Kernels::compile(*engine, shape);
     ASSERT_TRUE(compiled) << compiled.error().message;
     kernels.emplace(*compiled);
-    Expected<ModelWeights> loaded = ModelWeights::load(*file, *kernels);
+    Expected<ModelWeights> loaded = ModelWeights::load(*file, shape, *kernels);
     ASSERT_TRUE(loaded) << loaded.error().message;
     weights = std::make_shared<const ModelWeights>(std::move(*loaded));
   }
@@ -103,11 +131,13 @@ protected:
   }
 
   static std::optional<gguf::File> file;
+  static ModelShape shape;
   static std::optional<Kernels> kernels;
   static std::shared_ptr<const ModelWeights> weights;
 };
 
 std::optional<gguf::File> SmolLM2::file;
+ModelShape SmolLM2::shape;
 std::optional<Kernels> SmolLM2::kernels;
 std::shared_ptr<const ModelWeights> SmolLM2::weights;
 
@@ -131,7 +161,7 @@ TEST_F(SmolLM2, Continues) {
   std::vector<Reference> all = references();
   ASSERT_EQ(all.size(), 5u);
   for (const Reference &reference : all) {
-    Expected<Model> model = Model::create(*kernels, weights, 512);
+    Expected<Reader> model = Reader::create(*kernels, weights, 512);
     ASSERT_TRUE(model) << model.error().message;
     Expected<std::span<const float>> logits =
         model->read(reference.promptTokens);
@@ -153,8 +183,8 @@ TEST_F(SmolLM2, Continues) {
 static void expectSameInParts(const Kernels &kernels,
                               std::shared_ptr<const ModelWeights> weights,
                               std::span<const std::int32_t> tokens) {
-  Expected<Model> whole = Model::create(kernels, weights, 40),
-                  parts = Model::create(kernels, weights, 40);
+  Expected<Reader> whole = Reader::create(kernels, weights, 40),
+                   parts = Reader::create(kernels, weights, 40);
   ASSERT_TRUE(whole && parts);
   Expected<std::span<const float>> expected = whole->read(tokens);
   ASSERT_TRUE(expected) << expected.error().message;
@@ -174,7 +204,7 @@ static void expectSameInParts(const Kernels &kernels,
 /// Reads `tokens`, all but the last and then that one, with both models. The
 /// logits differ, in root mean square, by a share of their range from `least`
 /// to `most`.
-static void expectDifference(Model &exact, Model &rounded,
+static void expectDifference(Reader &exact, Reader &rounded,
                              std::span<const std::int32_t> tokens, double least,
                              double most) {
   for (auto part : {tokens.first(tokens.size() - 1), tokens.last(1)}) {
@@ -201,10 +231,10 @@ TEST_F(SmolLM2, RoundsActivations) {
   Expected<Engine> engine = Engine::create();
   ASSERT_TRUE(engine) << engine.error().message;
   Expected<Kernels> rounding =
-      Kernels::compile(*engine, attn::ElementType::bf16);
+      Kernels::compile(*engine, shape, attn::ElementType::bf16);
   ASSERT_TRUE(rounding) << rounding.error().message;
-  Expected<Model> exact = Model::create(*kernels, weights, 40),
-                  rounded = Model::create(*rounding, weights, 40);
+  Expected<Reader> exact = Reader::create(*kernels, weights, 40),
+                   rounded = Reader::create(*rounding, weights, 40);
   ASSERT_TRUE(exact && rounded);
   expectDifference(*exact, *rounded, references()[3].promptTokens, 1e-5, 0.01);
 }
@@ -213,16 +243,16 @@ TEST_F(SmolLM2, RoundsActivations) {
 TEST_F(SmolLM2, QuantizesWeights) {
   Expected<Engine> engine = Engine::create();
   ASSERT_TRUE(engine) << engine.error().message;
-  Expected<Kernels> narrow =
-      Kernels::compile(*engine, attn::ElementType::f32, attn::ElementType::i8);
+  Expected<Kernels> narrow = Kernels::compile(
+      *engine, shape, attn::ElementType::f32, attn::ElementType::i8);
   ASSERT_TRUE(narrow) << narrow.error().message;
-  Expected<ModelWeights> loaded = ModelWeights::load(*file, *narrow);
+  Expected<ModelWeights> loaded = ModelWeights::load(*file, shape, *narrow);
   ASSERT_TRUE(loaded) << loaded.error().message;
   auto quantized = std::make_shared<const ModelWeights>(std::move(*loaded));
   std::vector<std::int32_t> tokens = references()[3].promptTokens;
   expectSameInParts(*narrow, quantized, tokens);
-  Expected<Model> exact = Model::create(*kernels, weights, 40),
-                  rounded = Model::create(*narrow, quantized, 40);
+  Expected<Reader> exact = Reader::create(*kernels, weights, 40),
+                   rounded = Reader::create(*narrow, quantized, 40);
   ASSERT_TRUE(exact && rounded);
   expectDifference(*exact, *rounded, tokens, 1e-4, 0.05);
 }
@@ -231,18 +261,25 @@ TEST_F(SmolLM2, CallsThatAreRefused) {
   auto message = [](const auto &result) {
     return result ? "no error" : result.error().message;
   };
-  EXPECT_EQ(message(Model::create(*kernels, weights, 8193)),
-            "expected room for 1 to 8192 tokens, for which the model was made, "
-            "got 8193");
-  EXPECT_EQ(message(Model::create(*kernels, weights, 0)),
-            "expected room for 1 to 8192 tokens, for which the model was made, "
-            "got 0");
-  Expected<Model> model = Model::create(*kernels, weights, 3);
-  ASSERT_TRUE(model) << model.error().message;
-  auto read = [&](const std::vector<std::int32_t> &tokens) {
-    return message(model->read(tokens));
+  for (std::int64_t tokens : {0, 8193})
+    EXPECT_EQ(message(Reader::create(*kernels, weights, tokens)),
+              "expected room for 1 to 8192 tokens, for which the model was "
+              "made, got " +
+                  std::to_string(tokens));
+  EXPECT_EQ(
+      message(Model::create(*kernels, weights, {.sequences = 0, .tokens = 1})),
+      "expected room for 1 to 1024 sequences, got 0");
+  Expected<Reader> reader = Reader::create(*kernels, weights, 3);
+  ASSERT_TRUE(reader) << reader.error().message;
+  auto read = [&](const std::vector<std::int32_t> &tokens,
+                  std::int64_t numLogits = 1) {
+    const Chunk chunk{reader->sequence, tokens, numLogits};
+    return message(reader->model.read({&chunk, 1}));
   };
+  EXPECT_EQ(message(reader->model.read({})),
+            "expected tokens of a sequence, got none");
   EXPECT_EQ(read({}), "expected a token, got none");
+  EXPECT_EQ(read({1}, 2), "expected logits after 0 to 1 tokens, got 2");
   EXPECT_EQ(read({1, 49152}), "expected tokens from 0 to 49151, got 49152");
   EXPECT_EQ(read({-1}), "expected tokens from 0 to 49151, got -1");
   EXPECT_EQ(read({1, 2, 3, 4}),
@@ -254,77 +291,83 @@ TEST_F(SmolLM2, CallsThatAreRefused) {
 }
 
 //===----------------------------------------------------------------------===//
-// Without the weights
+// Several sequences
 //===----------------------------------------------------------------------===//
 
-/// Metadata of the model, with one entry changed.
-static GgufWriter metadata(std::string_view changed = "",
-                           std::uint32_t integer = 0, float real = 0) {
-  GgufWriter writer;
-  writer.addText("general.architecture",
-                 changed == "general.architecture" ? "bert" : "llama");
-  for (auto [key, value] : {std::pair("llama.attention.head_count", 9u),
-                            std::pair("llama.attention.head_count_kv", 3u),
-                            std::pair("llama.rope.dimension_count", 64u),
-                            std::pair("llama.context_length", 8192u),
-                            std::pair("llama.block_count", 1u)})
-    writer.addInteger(key, key == changed ? integer : value);
-  for (auto [key, value] :
-       {std::pair("llama.attention.layer_norm_rms_epsilon", 1e-5f),
-        std::pair("llama.rope.freq_base", 1e5f)})
-    writer.add(key, 6, bytesOf(key == changed ? real : value));
-  writer.addTensor("output_norm.weight", {576}, 0, std::string(2304, '\0'));
-  return writer;
+/// What is written after each of some prompts, which run at the same time.
+static std::vector<std::vector<std::int32_t>>
+continueAll(Model &model, const std::vector<std::vector<std::int32_t>> &prompts,
+            std::int64_t tokens, const SchedulerOptions &options,
+            std::vector<TextStatistics> *statistics = nullptr) {
+  Scheduler scheduler(model.cache(), options);
+  for (const std::vector<std::int32_t> &prompt : prompts)
+    EXPECT_TRUE(scheduler.add({prompt, tokens, Sampler(0, 0)}));
+  std::vector<std::vector<std::int32_t>> result(prompts.size());
+  while (true) {
+    Expected<std::span<const Chunk>> chunks = scheduler.plan();
+    EXPECT_TRUE(chunks) << chunks.error().message;
+    if (!chunks || chunks->empty())
+      break;
+    Expected<std::span<const float>> logits = model.read(*chunks);
+    EXPECT_TRUE(logits) << logits.error().message;
+    if (!logits)
+      break;
+    Expected<std::vector<Progress>> progress =
+        scheduler.advance(*logits, model.vocabulary());
+    EXPECT_TRUE(progress) << progress.error().message;
+    for (const Progress &step : *progress)
+      result[step.text].insert(result[step.text].end(), step.tokens.begin(),
+                               step.tokens.end());
+  }
+  if (statistics)
+    for (std::size_t i = 0; i < prompts.size(); ++i)
+      statistics->push_back(scheduler.statistics(i));
+  return result;
 }
 
-TEST(SmolLM2Weights, Errors) {
-  Expected<Engine> engine = Engine::create({.threads = 1});
-  ASSERT_TRUE(engine) << engine.error().message;
-  Expected<Kernels> kernels = Kernels::compile(*engine);
-  ASSERT_TRUE(kernels) << kernels.error().message;
-  auto message = [&](const GgufWriter &writer) {
-    Expected<gguf::File> file = parseGguf(writer.file());
-    EXPECT_TRUE(file) << file.error().message;
-    Expected<ModelWeights> weights = ModelWeights::load(*file, *kernels);
-    return weights ? "no error" : weights.error().message;
+/// Eight sequences of any lengths, three of which go on where others do, give
+/// what the reference gives, as each does alone; with chunks of prompts, and
+/// with guesses, too.
+TEST_F(SmolLM2, Batch) {
+  constexpr std::int64_t count = 24, later = 12;
+  std::vector<std::vector<std::int32_t>> prompts, expected;
+  std::vector<Reference> all = references();
+  ASSERT_EQ(all.size(), 5u);
+  auto add = [&](const Reference &reference, std::int64_t begin) {
+    auto from = reference.tokens.begin();
+    prompts.push_back(reference.promptTokens);
+    prompts.back().insert(prompts.back().end(), from, from + begin);
+    expected.emplace_back(from + begin, from + begin + count);
   };
-  EXPECT_EQ(message(GgufWriter()),
-            "'general.architecture' is not in the metadata");
-  EXPECT_EQ(message(metadata("general.architecture")),
-            "'general.architecture': expected 'llama', got 'bert'");
-  EXPECT_EQ(message(metadata("llama.attention.head_count", 8)),
-            "'llama.attention.head_count': expected 9, got 8");
-  EXPECT_EQ(message(metadata("llama.attention.head_count_kv", 9)),
-            "'llama.attention.head_count_kv': expected 3, got 9");
-  EXPECT_EQ(message(metadata("llama.rope.dimension_count", 32)),
-            "'llama.rope.dimension_count': expected 64, got 32");
-  EXPECT_EQ(message(metadata("llama.rope.freq_base", 0, -1)),
-            "'llama.rope.freq_base': expected a number above 0, got "
-            "-1.000000");
-  for (std::uint32_t context : {0u, 1048577u})
-    EXPECT_EQ(message(metadata("llama.context_length", context)),
-              "'llama.context_length': expected 1 to 1048576, got " +
-                  std::to_string(context));
-  for (std::uint32_t layers : {0u, 2u, ~0u})
-    EXPECT_EQ(message(metadata("llama.block_count", layers)),
-              "'llama.block_count': expected 1 to 1 layers, got " +
-                  std::to_string(layers));
-  // One of two threads comes first.
-  GgufWriter writer = metadata();
-  std::string missing = message(writer);
-  EXPECT_TRUE(missing == "expected a tensor 'token_embd.weight', got none" ||
-              missing == "expected a tensor 'blk.0.attn_norm.weight', got none")
-      << missing;
-  writer.addTensor("token_embd.weight", {64, 64}, 30, std::string(8192, '\0'));
-  writer.addTensor("blk.0.attn_norm.weight", {576}, 0, std::string(2304, '\0'));
-  writer.addTensor("blk.0.attn_q.weight", {64}, 30, std::string(128, '\0'));
-  std::string shape = message(writer);
-  EXPECT_TRUE(shape == "tensor 'token_embd.weight': expected sizes 49152 x "
-                       "576, got 64 x 64" ||
-              shape == "tensor 'blk.0.attn_q.weight': expected sizes 576 x "
-                       "576, got 64")
-      << shape;
+  for (const Reference &reference : all)
+    add(reference, 0);
+  for (std::size_t i : {1, 3, 4})
+    add(all[i], later);
+  Expected<Model> model =
+      Model::create(*kernels, weights, {.sequences = 8, .tokens = 512});
+  ASSERT_TRUE(model) << model.error().message;
+  for (SchedulerOptions options :
+       {SchedulerOptions{}, SchedulerOptions{.stepTokens = 9},
+        SchedulerOptions{.sequences = 3, .draftTokens = 5}}) {
+    std::vector<TextStatistics> statistics;
+    EXPECT_EQ(continueAll(*model, prompts, count, options, &statistics),
+              expected)
+        << options.sequences << ", " << options.stepTokens;
+    std::int64_t shared = 0, accepted = 0;
+    for (const TextStatistics &text : statistics) {
+      shared += text.shared;
+      accepted += text.accepted;
+    }
+    EXPECT_GT(shared, 0);
+    EXPECT_EQ(accepted > 0, options.draftTokens > 0);
+  }
+  // Nothing is left behind.
+  EXPECT_EQ(model->cache().freePages(), 8 * 512 / Model::pageSize);
 }
+
+//===----------------------------------------------------------------------===//
+// Without the weights
+//===----------------------------------------------------------------------===//
 
 /// The attention of one layer, on what it read of a sentence.
 TEST(SmolLM2Capture, Attention) {

@@ -46,10 +46,10 @@
 // A layer of a model, with weights of either type.
 // RUN: cat %S/Inputs/f32-factors.mlir %examples/smollm2/activations.mlir \
 // RUN:   %examples/smollm2/weights_bf16.mlir %examples/smollm2/model.mlir \
-// RUN:   > %t/model-bf16.mlir
+// RUN:   | sed -f %S/Inputs/smollm2-sizes.sed > %t/model-bf16.mlir
 // RUN: cat %S/Inputs/f32-factors.mlir %examples/smollm2/activations.mlir \
 // RUN:   %examples/smollm2/weights_i8.mlir %examples/smollm2/model.mlir \
-// RUN:   > %t/model-i8.mlir
+// RUN:   | sed -f %S/Inputs/smollm2-sizes.sed > %t/model-i8.mlir
 // REDEFINE: %{arguments} = --entry layer --arg %t/model-tokens.npy \
 // REDEFINE:   --arg - --arg - --arg - --arg - --arg - --arg - --arg - --arg - \
 // REDEFINE:   --arg - --arg - --arg - --arg - --arg - --arg - --arg - --arg - \

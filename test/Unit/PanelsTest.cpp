@@ -10,6 +10,7 @@
 
 #include "gtest/gtest.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -34,9 +35,10 @@ TEST(Panels, Layout) {
   gguf::File file = matrix(128);
   Expected<PanelMemory> memory = PanelMemory::create(16);
   ASSERT_TRUE(memory) << memory.error().message;
-  for (RowOrder order : {RowOrder::plain, RowOrder::pairs}) {
+  std::optional<RotaryPairs> plain, whole = {{64, 64}}, part = {{64, 16}};
+  for (const auto &pairs : {plain, whole, part}) {
     Expected<Panels> panels = Panels::create(
-        *file.findTensor("w"), ElementType::bf16, memory->lines(), order);
+        *file.findTensor("w"), ElementType::bf16, memory->lines(), pairs);
     ASSERT_TRUE(panels) << panels.error().message;
     attn::TensorView view = panels->view();
     ASSERT_EQ(std::vector(view.sizes().begin(), view.sizes().end()),
@@ -45,8 +47,8 @@ TEST(Panels, Layout) {
     for (int output = 0; output < 128; ++output)
       for (int input = 0; input < 4; ++input) {
         int place = output % 64; // In its head.
-        if (order == RowOrder::pairs)
-          place = place % 2 == 0 ? place / 2 : 32 + place / 2;
+        if (pairs && place < pairs->rotarySize)
+          place = place / 2 + place % 2 * int(pairs->rotarySize) / 2;
         int panel = output / 64 * 2 + place / 32, column = place % 32;
         EXPECT_EQ(bits[((panel * 2 + input / 2) * 32 + column) * 2 + input % 2],
                   bf16(float(output) / 4 + float(input) * 64).bits);
@@ -147,32 +149,46 @@ TEST(Panels, AreFinite) {
   }
 }
 
+/// What a panel has after the last output is zeros.
+TEST(Panels, LastIsNotFull) {
+  gguf::File file = matrix(65);
+  for (ElementType type : {ElementType::bf16, ElementType::i8}) {
+    std::array<std::int64_t, 2> sizes = {65, 4};
+    Expected<PanelMemory> memory =
+        PanelMemory::create(PanelMemory::linesOf(sizes, type));
+    ASSERT_TRUE(memory) << memory.error().message;
+    EXPECT_EQ(memory->lines().size(), type == ElementType::i8 ? 8u : 12u);
+    Expected<Panels> panels =
+        Panels::create(*file.findTensor("w"), type, memory->lines());
+    ASSERT_TRUE(panels) << panels.error().message;
+    EXPECT_EQ(panels->outputs(), 65);
+    std::vector<float> row(4);
+    panels->copyRow(64, row);
+    EXPECT_NEAR(row[3], 16 + 192, 1);
+    attn::TensorView view = panels->view();
+    ASSERT_EQ(view.sizes()[0], type == ElementType::i8 ? 2 : 3);
+    auto *bytes = static_cast<const char *>(view.data());
+    std::size_t panel = 64 * 4; // Bytes; of it, one output is used.
+    auto numUsed = std::count_if(bytes + memory->lines().size() * 64 - panel,
+                                 bytes + memory->lines().size() * 64,
+                                 [](char byte) { return byte != 0; });
+    EXPECT_LE(numUsed, 4 * 2);
+    if (type == ElementType::i8)
+      EXPECT_EQ(panels->scalesView().sizes()[0], 65);
+  }
+}
+
 TEST(Panels, Errors) {
   Expected<PanelMemory> memory = PanelMemory::create(15);
   ASSERT_TRUE(memory) << memory.error().message;
-  gguf::File ragged = matrix(65), larger = matrix(128);
-  Expected<Panels> panels = Panels::create(*ragged.findTensor("w"),
-                                           ElementType::bf16, memory->lines());
-  ASSERT_FALSE(panels);
-  EXPECT_EQ(panels.error().message,
-            "expected a matrix of a multiple of 32 rows and an even number of "
-            "columns");
-  gguf::File odd = matrix(64, 3);
-  panels =
+  gguf::File larger = matrix(128), odd = matrix(64, 3);
+  Expected<Panels> panels =
       Panels::create(*odd.findTensor("w"), ElementType::bf16, memory->lines());
   ASSERT_FALSE(panels);
   EXPECT_EQ(panels.error().message,
-            "expected a matrix of a multiple of 32 rows and an even number of "
-            "columns");
+            "expected a matrix of an even number of columns");
   panels = Panels::create(*larger.findTensor("w"), ElementType::bf16,
                           memory->lines());
   ASSERT_FALSE(panels);
   EXPECT_EQ(panels.error().message, "expected memory of 16 lines, got 15");
-  gguf::File half = matrix(96);
-  panels =
-      Panels::create(*half.findTensor("w"), ElementType::i8, memory->lines());
-  ASSERT_FALSE(panels);
-  EXPECT_EQ(panels.error().message,
-            "expected a matrix of a multiple of 64 rows and an even number of "
-            "columns");
 }

@@ -1,0 +1,23 @@
+# The sizes of SmolLM2-135M in the texts of examples/smollm2.
+s:{head_size}:64:g
+s:{heads}:9:g
+s:{hidden}:1536:g
+s:{hidden/2}:768:g
+s:{hidden/32}:48:g
+s:{hidden/64}:24:g
+s:{key_heads}:3:g
+s:{key_width}:192:g
+s:{key_width/32}:6:g
+s:{key_width/64}:3:g
+s:{query_width}:576:g
+s:{query_width/2}:288:g
+s:{query_width/32}:18:g
+s:{query_width/64}:9:g
+s:{rotary_size/2}:32:g
+s:{vocabulary}:49152:g
+s:{vocabulary/32}:1536:g
+s:{vocabulary/64}:768:g
+s:{width}:576:g
+s:{width/2}:288:g
+s:{width/32}:18:g
+s:{width/64}:9:g
