@@ -60,14 +60,17 @@ private:
   void trackNesting(StringRef word);
   void trackOperation(StringRef word);
   void checkDigits(StringRef word);
+  void checkListedInteger(StringRef word);
   void checkIntegers(StringRef word);
   void checkListed(StringRef word, uint64_t elements);
   void report(StringRef place, std::string message);
+  unsigned getDepth() const { return unsigned(brackets.size()); }
 
   const StringRef text;
   size_t position = 0;
 
-  unsigned depth = 0, operators = 0;
+  std::string brackets; ///< Those that are open.
+  unsigned operators = 0;
   StringRef previous;  ///< The last word.
   StringRef operation; ///< The last word that may be an operation's name.
   bool listsElements = false; ///< Whether its type is still to come.
@@ -144,11 +147,11 @@ uint64_t Scanner::readElements() const {
 void Scanner::trackAlias(StringRef word) {
   bool isPunctuation = !isPartOfName(word.front()) &&
                        !StringRef("\"%^#!@").contains(word.front());
-  if (!alias.empty() && depth == 0 && isComplete && !isPunctuation)
+  if (!alias.empty() && brackets.empty() && isComplete && !isPunctuation)
     finishAlias();
   bool isAlias = (word.front() == '!' || word.front() == '#') &&
                  word.size() > 1 && !word.contains('.');
-  if (isAlias && depth == 0 && alias.empty() && peek().starts_with("=") &&
+  if (isAlias && brackets.empty() && alias.empty() && peek().starts_with("=") &&
       !peek().starts_with("==")) {
     alias = word;
     extent = Extent();
@@ -168,7 +171,7 @@ void Scanner::useAlias(StringRef word) {
   if (used == aliases.end())
     return;
   const Extent &inner = used->second;
-  if (depth + inner.depth > maxNesting)
+  if (getDepth() + inner.depth > maxNesting)
     report(word, "nested more than " + std::to_string(maxNesting) +
                      " levels deep, with all that '" + word.str() +
                      "' stands for");
@@ -180,7 +183,7 @@ void Scanner::useAlias(StringRef word) {
     extent.elements = inner.elements;
   extent.words = llvm::SaturatingAdd(extent.words, inner.words);
   // A function's result is nested without a bracket.
-  extent.depth = std::max(extent.depth, std::max(depth, 1u) + inner.depth);
+  extent.depth = std::max(extent.depth, std::max(getDepth(), 1u) + inner.depth);
 }
 
 void Scanner::finishAlias() {
@@ -193,17 +196,18 @@ void Scanner::finishAlias() {
 
 void Scanner::trackNesting(StringRef word) {
   if (word.size() == 1 && StringRef("([{<").contains(word.front())) {
-    ++depth;
-    extent.depth = std::max(extent.depth, depth);
+    brackets += word.front();
+    extent.depth = std::max(extent.depth, getDepth());
   } else if (word.size() == 1 && StringRef(")]}>").contains(word.front())) {
-    depth -= depth > 0;
+    if (!brackets.empty())
+      brackets.pop_back();
   } else if (llvm::is_contained({"+", "-", "*", "floordiv", "ceildiv", "mod"},
                                 word)) {
     ++operators;
   } else if (word == "," || word == "=" || word.front() == '%') {
     operators = 0;
   }
-  if (depth + operators > maxNesting)
+  if (getDepth() + operators > maxNesting)
     report(word,
            "nested more than " + std::to_string(maxNesting) + " levels deep");
 }
@@ -213,6 +217,20 @@ void Scanner::checkDigits(StringRef word) {
       !word.contains('.'))
     report(word, "expected numbers of at most " + std::to_string(maxDigits) +
                      " digits");
+}
+
+/// Reports the value that stands for a dynamic size where a list of sizes or
+/// positions says it as a number: verifiers of some operations then look for
+/// the operand, and there is none. What lies in angle brackets are elements.
+void Scanner::checkListedInteger(StringRef word) {
+  if (previous != "-" || !StringRef(brackets).ends_with("[") ||
+      StringRef(brackets).contains('<'))
+    return;
+  unsigned radix = word.consume_front("0x") ? 16 : 10;
+  uint64_t integer;
+  if (!word.getAsInteger(radix, integer) && integer == uint64_t(1) << 63)
+    report(previous, "expected an integer above -9223372036854775808, which "
+                     "stands for a dynamic one");
 }
 
 /// Reports what is no list of integers, for which the parser of some operations
@@ -280,6 +298,7 @@ std::optional<TextFault> Scanner::run() {
     trackNesting(word);
     trackOperation(word);
     checkDigits(word);
+    checkListedInteger(word);
     previous = word;
   }
   return fault;
