@@ -9,28 +9,29 @@
 #define ATTN_EXAMPLES_BPE_TOKENIZER_H
 
 #include "attn/error.h"
+#include "examples/bpe/Encoder.h"
 #include "examples/gguf/File.h"
 
 #include <cstdint>
-#include <string>
+#include <memory>
+#include <optional>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 namespace bpe {
 
-/// Byte-level byte-pair encoding: Sennrich et al., "Neural Machine Translation
-/// of Rare Words with Subword Units" (arXiv:1508.07909), on the bytes of UTF-8,
-/// as GPT-2 has it.
+/// Byte-pair encoding: Sennrich et al., "Neural Machine Translation of Rare
+/// Words with Subword Units" (arXiv:1508.07909), as GPT-2 and as Llama have it.
 class Tokenizer {
 public:
   /// From a file's `tokenizer.ggml` entries. Errors: another kind of tokenizer,
-  /// a token that is not written in the alphabet of bytes, a merge of tokens
-  /// that are not in the vocabulary.
+  /// tokens that are not written as it writes them, merges of tokens that are
+  /// not in the vocabulary.
   static attn::Expected<Tokenizer> create(const gguf::File &file);
 
-  /// The tokens of UTF-8 text; the name of a control token, such as
-  /// "<|im_start|>", is that token. Errors: bytes that are not UTF-8, or of
+  /// The tokens of UTF-8 text, after the one that texts begin with, if the
+  /// vocabulary has such; the name of a control token, such as "<|im_start|>",
+  /// is that token. None of no text. Errors: bytes that are not UTF-8, or of
   /// which the vocabulary has no token.
   attn::Expected<std::vector<std::int32_t>> encode(std::string_view text) const;
 
@@ -38,28 +39,18 @@ public:
   /// token its name. Empty for a number that is not a token's.
   std::string_view decode(std::int32_t token) const;
 
-  std::int64_t size() const { return std::int64_t(tokens.size()); }
+  std::int64_t size() const { return std::int64_t(vocabulary.tokens.size()); }
   /// The token after which nothing follows.
   std::int32_t endToken() const { return end; }
 
 private:
-  struct Merge {
-    std::int32_t rank = 0; ///< Lower ones come first.
-    std::int32_t token = 0;
-  };
-
-  attn::Status addTokens(const gguf::File &file);
-  attn::Status addMerges(const gguf::File &file);
-  attn::Status encodeText(std::string_view text, std::size_t begin,
-                          std::size_t end,
+  attn::Status encodeText(std::string_view text, std::size_t from,
+                          std::size_t to,
                           std::vector<std::int32_t> &result) const;
-  void encodePiece(std::vector<std::int32_t> &symbols) const;
 
-  std::vector<std::string> tokens; ///< Their bytes.
-  std::vector<std::int32_t> controls;
-  std::vector<std::int32_t> tokenOfByte; ///< -1 where there is none.
-  /// By the two tokens that are merged.
-  std::unordered_map<std::uint64_t, Merge> merges;
+  Vocabulary vocabulary;
+  std::shared_ptr<const Encoder> encoder;
+  std::optional<std::int32_t> begin;
   std::int32_t end = 0;
 };
 

@@ -163,14 +163,33 @@ Expected<std::int64_t> File::integer(std::string_view key) const {
                {}};
 }
 
+Expected<bool> File::boolean(std::string_view key) const {
+  Expected<Value> value = find(key, false);
+  if (!value)
+    return value.error();
+  if (value->type == ValueType::boolean)
+    return load<std::uint8_t>(value->bytes) != 0;
+  return Error{quoted(key) + ": expected a boolean, got " +
+                   describe(value->type, false),
+               {}};
+}
+
+/// A floating-point number; none if it is not one.
+static std::optional<double> asReal(std::uint32_t type,
+                                    std::span<const std::byte> bytes) {
+  if (type == float32)
+    return double(load<float>(bytes));
+  if (type == float64)
+    return load<double>(bytes);
+  return std::nullopt;
+}
+
 Expected<double> File::real(std::string_view key) const {
   Expected<Value> value = find(key, false);
   if (!value)
     return value.error();
-  if (value->type == float32)
-    return double(load<float>(value->bytes));
-  if (value->type == float64)
-    return load<double>(value->bytes);
+  if (auto number = asReal(value->type, value->bytes))
+    return *number;
   return Error{quoted(key) + ": expected a floating-point number, got " +
                    describe(value->type, false),
                {}};
@@ -197,6 +216,23 @@ Expected<std::vector<std::int64_t>> File::integers(std::string_view key) const {
     if (!number)
       return Error{quoted(key) +
                        ": expected integers of at most 63 bits, got " +
+                       describe(value->type, true),
+                   {}};
+    numbers.push_back(*number);
+  }
+  return numbers;
+}
+
+Expected<std::vector<double>> File::reals(std::string_view key) const {
+  Expected<Value> value = find(key, true);
+  if (!value)
+    return value.error();
+  std::vector<double> numbers;
+  std::uint64_t width = typeBytes[value->type];
+  for (std::uint64_t i = 0; i < value->count; ++i) {
+    auto number = asReal(value->type, value->bytes.subspan(i * width));
+    if (!number)
+      return Error{quoted(key) + ": expected floating-point numbers, got " +
                        describe(value->type, true),
                    {}};
     numbers.push_back(*number);

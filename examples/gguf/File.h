@@ -61,11 +61,14 @@ public:
   std::vector<std::string_view> keys() const;
   // Metadata by key. Errors: there is none, or it is of another type. The texts
   // live as long as a copy of the file.
+  bool has(std::string_view key) const { return metadata.contains(key); }
   attn::Expected<std::int64_t> integer(std::string_view key) const;
+  attn::Expected<bool> boolean(std::string_view key) const;
   attn::Expected<double> real(std::string_view key) const;
   attn::Expected<std::string_view> text(std::string_view key) const;
   attn::Expected<std::vector<std::int64_t>>
   integers(std::string_view key) const;
+  attn::Expected<std::vector<double>> reals(std::string_view key) const;
   attn::Expected<std::vector<std::string_view>>
   texts(std::string_view key) const;
 

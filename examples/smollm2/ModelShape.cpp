@@ -52,15 +52,11 @@ class Reader {
 public:
   explicit Reader(const gguf::File &file) : file(file) {}
 
-  bool has(std::string_view key) const {
-    return std::ranges::find(keys, key) != keys.end();
-  }
-
   /// An integer from 1 to `most`; `otherwise` if it is not there, where that is
   /// a number.
   std::int64_t size(const char *key, std::int64_t most,
                     std::optional<std::int64_t> otherwise = {}) {
-    if (otherwise && !has(key))
+    if (otherwise && !file.has(key))
       return *otherwise;
     Expected<std::int64_t> value = file.integer(key);
     if (!value)
@@ -74,7 +70,7 @@ public:
 
   /// A positive number.
   double number(const char *key, std::optional<double> otherwise = {}) {
-    if (otherwise && !has(key))
+    if (otherwise && !file.has(key))
       return *otherwise;
     Expected<double> value = file.real(key);
     if (!value)
@@ -97,7 +93,6 @@ public:
 
 private:
   const gguf::File &file;
-  const std::vector<std::string_view> keys = file.keys();
 };
 } // namespace
 
@@ -125,11 +120,11 @@ static void checkKeys(const gguf::File &file, Reader &reader) {
       reader.fail({quoted(key) + " is not supported", {}});
   for (const char *key : {"llama.expert_count", "llama.expert_used_count"})
     if (Expected<std::int64_t> count = file.integer(key);
-        reader.has(key) && (!count || *count != 0))
+        file.has(key) && (!count || *count != 0))
       reader.fail({quoted(key) + ": experts are not supported", {}});
   const char *scaling = "llama.rope.scaling.type";
   if (Expected<std::string_view> type = file.text(scaling);
-      reader.has(scaling) && (!type || *type != "none"))
+      file.has(scaling) && (!type || *type != "none"))
     reader.fail({quoted(scaling) + ": expected 'none', got " +
                      (type ? quoted(*type) : "no text"),
                  {}});

@@ -9,7 +9,8 @@
     python3 scripts/peers/generate.py [--only llama,pytorch] [--threads 1,2]
 
 All run SmolLM2-135M with the same weights, read the same prompt of 512 tokens and
-continue it with the most likely tokens. Writes a table into docs/benchmarks-layers.md.
+continue it with the most likely tokens, and then eight prompts of 16 to 128 tokens at
+once. Writes a table into docs/benchmarks-layers.md.
 A peer that cannot be had is named with the reason; the others go on.
 """
 
@@ -47,8 +48,12 @@ if shutil.which("clang-22") and shutil.which("clang++-22"):
 OURS = ["f32/bf16", "bf16/bf16", "f32/i8", "bf16/i8"]
 PROMPT = "The" + " the" * 511  # A token each.
 SHORT_PROMPT = "The" + " the" * 31
+# Prompts of a token each, that begin differently, so that nothing is shared.
+TOGETHER = range(16, 129, 16)
+FIRST_WORDS = "The A In It We He She They".split()
 READ = re.compile(r"Read (\d+) tokens in \S+ s \((\S+) tokens/s\)")
 WROTE = re.compile(r"wrote .* \((\S+) tokens/s\)")
+TOTAL = re.compile(r"In total: read (\d+) and wrote (\d+) tokens .* \((\S+) tokens/s")
 
 
 def run_ours(model, threads, activations, weights, options):
@@ -57,11 +62,10 @@ def run_ours(model, threads, activations, weights, options):
     program = options.build / "bin" / "smollm2"
     command = [program, f"--threads={threads}", f"--tokens={options.tokens}"]
     command += [f"--activations={activations}", f"--weights={weights}"]
-    command += [f"--repeat={options.prompts}"]
     reading, writing = [], []
     for _ in range(options.runs):
         result = subprocess.run(
-            [*map(str, command), model, PROMPT],
+            [*map(str, command), f"--repeat={options.prompts}", model, PROMPT],
             capture_output=True,
             text=True,
             check=False,
@@ -76,7 +80,33 @@ def run_ours(model, threads, activations, weights, options):
         "weights": weights,
         "first": statistics.median(reading),
         "speed": statistics.median(writing),
+        "together": statistics.median(run_together(command, model, options)),
     }
+
+
+def run_together(command, model, options):
+    """Tokens per second that are written of several prompts at once, the time in
+    which these are read included, of each run."""
+    speeds = []
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as prompts:
+        for word, length in zip(FIRST_WORDS, TOGETHER):
+            prompts.write(word + " the" * (length - 1) + "\n")
+        prompts.flush()
+        for _ in range(options.runs):
+            result = subprocess.run(
+                [*map(str, command), model, f"--sequences={prompts.name}"],
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            total = TOTAL.search(result.stderr)
+            if result.returncode != 0 or not total:
+                sys.exit(f"smollm2: {compare.last_line(result.stderr)}")
+            tokens = sum(TOGETHER), len(TOGETHER) * options.tokens
+            if (int(total[1]), int(total[2])) != tokens:
+                sys.exit(f"smollm2: expected {tokens} tokens, got {total[0]}")
+            speeds.append(float(total[3]))
+    return speeds
 
 
 def measure_start(model, threads, options):
@@ -119,6 +149,7 @@ def run_peer(name, model, threads, options):
         f"--tokens={options.tokens}",
         f"--prompts={options.prompts}",
         f"--runs={options.runs}",
+        f"--together={','.join(map(str, TOGETHER))}",
     ]
     environment = dict(os.environ, OMP_NUM_THREADS=str(threads))
     result = subprocess.run(
@@ -147,9 +178,11 @@ def describe(results):
                 str(result["threads"]),
                 f"{1000 * result['first']:.0f}",
                 f"{result['speed']:.1f}",
+                f"{result['together']:.1f}",
             ]
         )
     heads = ["program", "weights", "threads", "first token, ms", "tokens a second"]
+    heads.append("eight texts, tokens a second")
     return "\n\n".join([figures.table(heads, rows), *dict.fromkeys(absent)])
 
 

