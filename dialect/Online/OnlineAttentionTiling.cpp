@@ -123,24 +123,10 @@ linalg::GenericOp reduceFirst(OpBuilder &b, Location loc, ValueRange inputs,
       });
 }
 
-/// `exp(part - whole)` of two maxima, 1 where they are equal: the difference of
-/// infinities would be NaN.
-Value emitCorrection(OpBuilder &b, Location loc, Value part, Value whole) {
-  Value same =
-      arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, part, whole);
-  Value one =
-      arith::ConstantOp::create(b, loc, b.getFloatAttr(part.getType(), 1.0));
-  // As a power of 2, which has a vector form that is right for any number.
-  Value log2E = arith::ConstantOp::create(
-      b, loc, b.getFloatAttr(part.getType(), std::numbers::log2e));
-  Value exponent = arith::MulFOp::create(
-      b, loc, arith::SubFOp::create(b, loc, part, whole), log2E);
-  Value factor = math::Exp2Op::create(b, loc, exponent);
-  return arith::SelectOp::create(b, loc, same, one, factor);
-}
-
-/// The corrections of maxima, `(L)` or a stack `(N, L)`, to the whole, `(L)`.
-Value emitCorrections(OpBuilder &b, Location loc, Value maxima, Value whole) {
+/// The rescale factors of maxima, `(L)` or a stack `(N, L)`, to the whole,
+/// `(L)`.
+Value emitRescaleFactors(OpBuilder &b, Location loc, Value maxima,
+                         Value whole) {
   auto type = cast<RankedTensorType>(maxima.getType());
   unsigned rank = type.getRank();
   Value init = tensor::EmptyOp::create(
@@ -153,15 +139,16 @@ Value emitCorrections(OpBuilder &b, Location loc, Value maxima, Value whole) {
              b, loc, init.getType(), ValueRange{maxima, whole}, init,
              {all, lanes, all}, parallel,
              [](OpBuilder &b, Location loc, ValueRange arguments) {
-               linalg::YieldOp::create(
-                   b, loc, emitCorrection(b, loc, arguments[0], arguments[1]));
+               linalg::YieldOp::create(b, loc,
+                                       OnlineAttentionOp::createRescaleFactor(
+                                           b, loc, arguments[0], arguments[1]));
              })
       .getResult(0);
 }
 
 /// A state, of which `dim` are the queries, times their factors.
-Value emitCorrected(OpBuilder &b, Location loc, Value factors, Value state,
-                    unsigned dim) {
+Value emitRescaled(OpBuilder &b, Location loc, Value factors, Value state,
+                   unsigned dim) {
   unsigned rank = cast<RankedTensorType>(state.getType()).getRank();
   AffineMap lanes = AffineMap::get(rank, 0, b.getAffineDimExpr(dim));
   SmallVector<utils::IteratorType> parallel(rank,
@@ -185,6 +172,21 @@ bool isFilledWith(Value tensor, const Pattern &pattern) {
 }
 
 } // namespace
+
+Value OnlineAttentionOp::createRescaleFactor(OpBuilder &b, Location loc,
+                                             Value part, Value whole) {
+  Value same =
+      arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, part, whole);
+  Value one =
+      arith::ConstantOp::create(b, loc, b.getFloatAttr(part.getType(), 1.0));
+  // As a power of 2, which has a vector form that is right for any number.
+  Value log2E = arith::ConstantOp::create(
+      b, loc, b.getFloatAttr(part.getType(), std::numbers::log2e));
+  Value exponent = arith::MulFOp::create(
+      b, loc, arith::SubFOp::create(b, loc, part, whole), log2E);
+  Value factor = math::Exp2Op::create(b, loc, exponent);
+  return arith::SelectOp::create(b, loc, same, one, factor);
+}
 
 //===----------------------------------------------------------------------===//
 // Blocks of keys, in order
@@ -333,24 +335,24 @@ OnlineAttentionOp::mergeReductions(OpBuilder &b, Location loc,
   if (!isFilledWith(getMaximum(), m_NegInfFloat()) ||
       !isFilledWith(sum, m_AnyZeroFloat()) ||
       !isFilledWith(accumulator, m_AnyZeroFloat())) {
-    Value own = emitCorrections(b, loc, getMaximum(), whole);
-    sum = emitCorrected(b, loc, own, sum, /*dim=*/0);
-    accumulator = emitCorrected(b, loc, queries(own), accumulator,
-                                /*dim=*/hasRowPerQuery() ? 0 : 1);
+    Value own = emitRescaleFactors(b, loc, getMaximum(), whole);
+    sum = emitRescaled(b, loc, own, sum, /*dim=*/0);
+    accumulator = emitRescaled(b, loc, queries(own), accumulator,
+                               /*dim=*/hasRowPerQuery() ? 0 : 1);
   }
 
-  // arguments: correction, partial, whole.
-  auto addCorrected = [](OpBuilder &b, Location loc,
-                         ValueRange arguments) -> Value {
+  // arguments: factor, partial, whole.
+  auto addRescaled = [](OpBuilder &b, Location loc,
+                        ValueRange arguments) -> Value {
     Value product = arith::MulFOp::create(b, loc, arguments[0], arguments[1]);
     return arith::AddFOp::create(b, loc, arguments[2], product);
   };
-  Value corrections = emitCorrections(b, loc, maxima, whole);
-  linalg::GenericOp mergedSum = reduceFirst(
-      b, loc, {corrections, sums}, sum, {state, state, lanes}, addCorrected);
+  Value factors = emitRescaleFactors(b, loc, maxima, whole);
+  linalg::GenericOp mergedSum = reduceFirst(b, loc, {factors, sums}, sum,
+                                            {state, state, lanes}, addRescaled);
   linalg::GenericOp mergedAccumulator =
-      reduceFirst(b, loc, {queries(corrections), accumulators}, accumulator,
-                  {state3, stack, matrix}, addCorrected);
+      reduceFirst(b, loc, {queries(factors), accumulators}, accumulator,
+                  {state3, stack, matrix}, addRescaled);
 
   MergeResult result;
   result.mergeOps = {maximum, mergedSum, mergedAccumulator};

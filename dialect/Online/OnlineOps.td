@@ -148,6 +148,11 @@ def Attn_OnlineAttentionOp : Attn_OnlineOp<"online_attention", [
     /// Rows of query and O where queries have rows: `n`, or `L` for mma.
     int64_t getNumRows() { return cast<ShapedType>(getQuery().getType()).getDimSize(0); }
     MutableOperandRange getDpsInitsMutable() { return getOutsMutable(); }
+    /// `exp(part - whole)` of two maxima, what sums in units of the one are
+    /// multiplied by to be in those of the other: 1 where they are equal, as the
+    /// difference of infinities would be NaN.
+    static Value createRescaleFactor(OpBuilder &builder, Location loc,
+                                     Value part, Value whole);
   }];
 }
 

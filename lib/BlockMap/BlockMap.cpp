@@ -75,6 +75,17 @@ FailureOr<int64_t> findSize(AttentionOp op, StringRef what, int64_t byType,
   return byType;
 }
 
+/// The plan that `attn-plan` attached, or what it would attach for a CPU: to
+/// the form that computes `length` queries, if that is given.
+FailureOr<PlanAttr> getPlanOfKernel(AttentionOp op,
+                                    std::optional<int64_t> length) {
+  PlanAttr plan = getPlan(op);
+  if (plan && plan.getLayout() && plan.getHeads() && plan.getRows() &&
+      plan.getKeys())
+    return plan;
+  return length ? planAttention(op, *length) : planAttention(op, Device::CPU);
+}
+
 /// Asks the mask analysis about one op.
 class BlockMapper {
 public:
@@ -160,7 +171,7 @@ LogicalResult BlockMapper::findSizes(const BlockMapOptions &options,
   auto keys = findSize(op, names[2], byType[2], requests.keyLength);
   if (failed(keys))
     return failure();
-  FailureOr<PlanAttr> plan = planAttention(op, *queries);
+  FailureOr<PlanAttr> plan = getPlanOfKernel(op, *queries);
   if (failed(plan))
     return failure();
   layout = *plan->getLayout();
@@ -365,7 +376,7 @@ attn::computeBlockMaps(ModuleOp module, const BlockMapOptions &options) {
   copy->walk([&](AttentionOp op) { ops.push_back(op); });
   TileShape tile = {0, 0};
   for (AttentionOp op : ops) {
-    FailureOr<PlanAttr> plan = planAttention(op, Device::CPU);
+    FailureOr<PlanAttr> plan = getPlanOfKernel(op, std::nullopt);
     if (failed(plan))
       return failure();
     if (plan->getRows() > tile.queries)

@@ -36,8 +36,8 @@ def PrintBlocks : Pass<"attn-print-blocks", "::mlir::ModuleOp"> {
     blocks are shown once. Sizes that types leave open are options; those of a
     packed batch are the lengths of one sequence.
 
-    The default sizes of blocks are those of `attn-cpu-pipeline` with the same
-    `attn.target`.
+    The default sizes of blocks are those of the op's `attn.plan`, or, before
+    `attn-plan`, those that `attn-cpu-pipeline` plans with the same `attn.target`.
   }];
   let dependentDialects = ["::mlir::affine::AffineDialect",
                            "::mlir::arith::ArithDialect",

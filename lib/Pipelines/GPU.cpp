@@ -12,6 +12,7 @@
 #include "lib/Pipelines/Pipelines.h"
 #include "lib/Pipelines/Stages.h"
 #include "lib/Plan/Passes.h"
+#include "lib/Reference/Passes.h"
 #include "lib/SplitKV/Passes.h"
 
 #include "mlir/Dialect/GPU/Transforms/Passes.h"

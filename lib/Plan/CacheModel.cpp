@@ -49,9 +49,14 @@ int64_t CacheModel::getChunk() const {
 
 CacheModel::ProjectionSizes
 CacheModel::getProjectionSizes(bool inPairs, int64_t numParts) const {
-  if (!inPairs)
-    return {.rows = 384, .columns = 256, .features = 384};
-  return {.rows = 256, .columns = numParts > 1 ? 768 : 512, .features = 640};
+  ProjectionSizes sizes = {.rows = 384, .columns = 256, .features = 384};
+  if (inPairs)
+    sizes = {.rows = 256, .columns = numParts > 1 ? 768 : 512, .features = 640};
+  constexpr int64_t kBytesOfSum = 4, kLeastRows = 32;
+  int64_t fitting = target.getL2Bytes() * 3 / 4 / (kBytesOfSum * sizes.columns);
+  sizes.rows =
+      std::clamp(fitting / kLeastRows * kLeastRows, kLeastRows, sizes.rows);
+  return sizes;
 }
 
 int64_t CacheModel::getResidentBytes() const {

@@ -47,10 +47,10 @@ public:
   struct ProjectionSizes {
     int64_t rows, columns, features;
   };
-  /// Sums of a tile stay in the second level, so that rows and weights are read
-  /// from beyond it once for so many of the other; what a block of features has
-  /// of a panel of the weight stays in the first or the second while all rows
-  /// of the tile are multiplied by it.
+  /// Sums of a tile fit into three fourths of the second level, so that rows
+  /// and weights are read from beyond it once for so many of the other; what a
+  /// block of features has of a panel of the weight stays in the first or the
+  /// second while all rows of the tile are multiplied by it.
   ProjectionSizes getProjectionSizes(bool inPairs, int64_t numParts) const;
   /// Rows of a projection that its weight is read for as it lies: no more than
   /// it takes to pay for packing them.

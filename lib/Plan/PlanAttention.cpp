@@ -91,6 +91,7 @@ private:
   int64_t chooseRowsOfFew(int64_t most);
   int64_t chooseRest();
   FailureOr<PlanAttr> planRest();
+  bool isOneTileOfGPU();
   int64_t chooseChunk();
   int64_t chooseHeadSize();
   OnlineLayout chooseLayout();
@@ -199,10 +200,16 @@ int64_t AttentionPlanner::chooseRest() {
   return isCheap && hasSizesForRows() ? rest : 0;
 }
 
+/// Whether a workgroup has all queries of the heads that share keys.
+bool AttentionPlanner::isOneTileOfGPU() {
+  return heads == op.getGroupSize() && count.isExact && hasAtMost(rows);
+}
+
 /// Tiles of many queries are parallel without chunks.
 int64_t AttentionPlanner::chooseChunk() {
-  bool isSplit =
-      !isForGPU() && !isInParallelLoop(op) && (isFew() || hasAtMost(rows));
+  if (isForGPU())
+    return isOneTileOfGPU() ? kLeastKeysOfPart : 0;
+  bool isSplit = !isInParallelLoop(op) && (isFew() || hasAtMost(rows));
   return isSplit ? model.getChunk() : 0;
 }
 
@@ -394,6 +401,9 @@ LogicalResult AttentionPlanner::check() {
   if (chunk % kChunkUnit != 0)
     return refuse("chunk") << "expected a multiple of " << kChunkUnit
                            << ", got " << chunk;
+  if (isForGPU() && chunk > 0 && !isOneTileOfGPU())
+    return refuse("chunk") << "expected none of many queries on a GPU, got "
+                           << chunk;
   if (said.getColumns() || said.getFeatures())
     return refuse(said.getColumns() ? "columns" : "features")
            << "is not of attention, but of a projection";

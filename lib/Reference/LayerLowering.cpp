@@ -7,6 +7,7 @@
 
 #include "dialect/AttnOps.h"
 #include "lib/Reference/CacheLowering.h"
+#include "lib/Reference/Passes.h"
 #include "lib/Reference/TensorCode.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -14,8 +15,14 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/WalkPatternRewriteDriver.h"
 
 #include <limits>
+
+namespace mlir::attn {
+#define GEN_PASS_DEF_LOWERMERGES
+#include "lib/Reference/Passes.h.inc"
+} // namespace mlir::attn
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -103,7 +110,9 @@ private:
   FloatType sums;
 };
 
-struct MergeLowering : TensorCode {
+/// Shares of the two parts in rows of the output are computed once for each
+/// row, or, with `byElement`, for each element.
+template <bool byElement> struct MergeLowering : TensorCode {
   MergeLowering(MergeOp op, OpBuilder &builder)
       : TensorCode{builder, op.getLoc()}, op(op) {}
 
@@ -125,45 +134,50 @@ struct MergeLowering : TensorCode {
                                      real(sums, 1.0),
                                      math::ExpOp::create(b, loc, power));
     };
-    // The log of the sum is -inf if both parts are (M2).
-    Value sizes =
-        op.getLogSumExp() ? op.getLogSumExp() : emptyLike(op.getLse1());
-    Value logSumExp =
-        map({op.getLse1(), op.getLse2()}, sizes, [&](ValueRange e) -> Value {
-          Value maximum = createMaximum(e[0], e[1]);
-          Value sum = arith::AddFOp::create(b, loc, createWeight(e[0], maximum),
-                                            createWeight(e[1], maximum));
-          return arith::AddFOp::create(b, loc, maximum,
-                                       math::LogOp::create(b, loc, sum));
-        });
     auto createShare = [&](Value lse1, Value lse2) -> Value {
-      return map({lse1, lse2}, emptyLike(op.getLse1()),
-                 [&](ValueRange e) -> Value {
-                   Value maximum = createMaximum(e[0], e[1]);
-                   Value weight = createWeight(e[0], maximum);
-                   Value sum = arith::AddFOp::create(
-                       b, loc, weight, createWeight(e[1], maximum));
-                   return arith::DivFOp::create(b, loc, weight, sum);
-                 });
+      Value maximum = createMaximum(lse1, lse2);
+      Value weight = createWeight(lse1, maximum);
+      Value sum =
+          arith::AddFOp::create(b, loc, weight, createWeight(lse2, maximum));
+      return arith::DivFOp::create(b, loc, weight, sum);
     };
-    Value share1 = createShare(op.getLse1(), op.getLse2()),
-          share2 = createShare(op.getLse2(), op.getLse1());
     auto createPart = [&](Value element, Value share, Value lse) -> Value {
       Value part = arith::MulFOp::create(b, loc, convert(element, sums), share);
       return arith::SelectOp::create(b, loc, isEqual(lse, infinity), zero,
                                      part); // M2
     };
-    Value output = map({op.getOutput1(), share1, op.getLse1(), op.getOutput2(),
-                        share2, op.getLse2()},
-                       op.getOutput(), [&](ValueRange e) -> Value {
-                         Value sum = arith::AddFOp::create(
-                             b, loc, createPart(e[0], e[1], e[2]),
-                             createPart(e[3], e[4], e[5]));
-                         return convert(sum, type);
-                       });
-    if (op.getLogSumExp())
-      return {output, logSumExp};
-    return {output};
+    SmallVector<Value> inputs = {op.getOutput1(), op.getLse1(), op.getOutput2(),
+                                 op.getLse2()};
+    if (!byElement) {
+      auto createShares = [&](Value lse, Value other) {
+        inputs.push_back(map({lse, other}, emptyLike(lse), [&](ValueRange e) {
+          return createShare(e[0], e[1]);
+        }));
+      };
+      createShares(op.getLse1(), op.getLse2());
+      createShares(op.getLse2(), op.getLse1());
+    }
+    Value output = map(inputs, op.getOutput(), [&](ValueRange e) -> Value {
+      Value share1 = byElement ? createShare(e[1], e[3]) : e[4],
+            share2 = byElement ? createShare(e[3], e[1]) : e[5];
+      Value sum = arith::AddFOp::create(b, loc, createPart(e[0], share1, e[1]),
+                                        createPart(e[2], share2, e[3]));
+      return convert(sum, type);
+    });
+    if (!op.getLogSumExp())
+      return {output};
+    // The log of the sum is -inf if both parts are (M2).
+    Value logSumExp =
+        map({op.getLse1(), op.getLse2()}, op.getLogSumExp(),
+            [&](ValueRange e) -> Value {
+              Value maximum = createMaximum(e[0], e[1]);
+              Value sum =
+                  arith::AddFOp::create(b, loc, createWeight(e[0], maximum),
+                                        createWeight(e[1], maximum));
+              return arith::AddFOp::create(b, loc, maximum,
+                                           math::LogOp::create(b, loc, sum));
+            });
+    return {output, logSumExp};
   }
 
 private:
@@ -196,5 +210,16 @@ struct LowerLayerOp : OpRewritePattern<Op> {
 
 void attn::populateLayerLowerings(RewritePatternSet &patterns) {
   patterns.add<LowerLayerOp<RopeOp, RopeLowering>,
-               LowerLayerOp<MergeOp, MergeLowering>>(patterns.getContext());
+               LowerLayerOp<MergeOp, MergeLowering<false>>>(
+      patterns.getContext());
 }
+
+namespace {
+struct LowerMerges : attn::impl::LowerMergesBase<LowerMerges> {
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    patterns.add<LowerLayerOp<MergeOp, MergeLowering<true>>>(&getContext());
+    walkAndApplyPatterns(getOperation(), std::move(patterns));
+  }
+};
+} // namespace

@@ -33,4 +33,18 @@ def ConvertAttnToLinalg : Pass<"convert-attn-to-linalg"> {
   ];
 }
 
+def LowerMerges : Pass<"attn-lower-merges"> {
+  let summary = "Merge attentions element by element";
+  let description = [{
+    An `attn.merge` becomes a `linalg.generic` over the elements of its output, and
+    one over those of its log-sum-exp, if it is asked for. Each computes the weights
+    that it needs, so that nothing is stored in between: on a GPU, that would take
+    launches of its own.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 #endif // ATTN_REFERENCE_PASSES_TD

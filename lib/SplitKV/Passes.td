@@ -41,30 +41,15 @@ def SplitDecoding : Pass<"attn-split-decoding"> {
     single elements, merges them into the output, a third one into the
     log-sum-exp, if it is asked for. A sink takes part in the merge.
 
-    There are `workgroups` parts of all heads, if that leaves each about 256 keys.
-    Parts are of the keys that the mask may keep and, of a cache, that are stored, and
+    Split are ops whose `attn.plan` has a `chunk`: about as many keys as a part has
+    at least. There are up to 512 parts of all heads, four for each multiprocessor of
+    a large GPU. Parts are of the keys that the mask may keep and, of a cache, that are stored, and
     begin at multiples of 64. Of few such keys, the last parts are empty, with a
     maximum of -inf and so the weight 0. How many there are depends on sizes alone.
   }];
-  let options = [
-    Option<"workgroups", "workgroups", "int64_t", "512",
-           "Parts of all heads, four for each multiprocessor of a large GPU">];
   let dependentDialects = ["::mlir::affine::AffineDialect",
                            "::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect",
-                           "::mlir::math::MathDialect",
-                           "::mlir::scf::SCFDialect",
-                           "::mlir::tensor::TensorDialect"];
-}
-
-def LowerMerges : Pass<"attn-lower-merges"> {
-  let summary = "Merge attentions element by element, in parallel";
-  let description = [{
-    An `attn.merge` becomes an `scf.forall` over the elements of its output, and one
-    over those of its log-sum-exp, if it is asked for. Each computes the weights that
-    it needs, so that nothing is stored in between.
-  }];
-  let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect",
                            "::mlir::scf::SCFDialect",
                            "::mlir::tensor::TensorDialect"];

@@ -10,7 +10,8 @@
 //
 // becomes
 //
-//   n = parts of each head's keys, so that B * H * n is about `workgroups`
+//   n = parts of each head's keys, so that B * H * n is about kWorkgroups, and
+//     each has about `chunk` keys at least
 //   forall batch entry, head, part < n
 //     O, m, l [batch entry, head, part] = attn.online_attention of the part
 //   forall batch entry, head, query, element
@@ -26,10 +27,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/AttnOps.h"
-#include "lib/Kernel/ParallelElements.h"
 #include "lib/Online/OnlineForm.h"
 #include "lib/Online/VisibleRange.h"
 #include "lib/Plan/Plan.h"
+#include "lib/Plan/Workgroups.h"
 #include "lib/SplitKV/Passes.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -60,18 +61,14 @@ namespace {
 /// page.
 constexpr int64_t kPartUnit = 64;
 
-/// About as many keys as a part has at least: another one would cost more than
-/// it saves.
-constexpr int64_t kLeastKeys = 256;
-
-/// Splits the keys of one op, whose number of queries is known.
+/// Splits the keys of one op, whose queries are one tile, as its plan says.
 class DecodingSplitter {
 public:
-  DecodingSplitter(RewriterBase &rewriter, AttentionOp op, int64_t workgroups)
+  DecodingSplitter(RewriterBase &rewriter, AttentionOp op, PlanAttr plan)
       : rewriter(rewriter), b(op.getLoc(), rewriter), op(op),
-        type(op.getAccumulationType()), workgroups(workgroups),
+        type(op.getAccumulationType()), chunk(plan.getChunk()),
         rows(op.getQueryType().getDimSize(2)),
-        lanes(llvm::alignTo(rows, getPlan(op).getLanes())) {}
+        lanes(llvm::alignTo(rows, plan.getLanes())) {}
 
   LogicalResult run() {
     b.setInsertionPoint(op);
@@ -82,13 +79,10 @@ public:
       return failure();
     states = *parts;
     SmallVector<Value> results = {
-        emitElements(b, op.getOutput(),
-                     [&](ArrayRef<Value> ivs) { return emitOutput(ivs); })};
+        emitElements(op.getOutput(), &DecodingSplitter::emitOutput)};
     if (op.getLogSumExp())
       results.push_back(
-          emitElements(b, op.getLogSumExp(), [&](ArrayRef<Value> ivs) {
-            return emitLogSumExp(ivs);
-          }));
+          emitElements(op.getLogSumExp(), &DecodingSplitter::emitLogSumExp));
     rewriter.replaceOp(op, results);
     return success();
   }
@@ -109,9 +103,9 @@ private:
         getValueOrCreateConstantIndexOp(b, b.getLoc(), sizes[1]));
     heads = b.createOrFold<arith::MaxUIOp>(heads, one);
     Value wanted =
-        b.createOrFold<arith::CeilDivUIOp>(constant(workgroups), heads);
+        b.createOrFold<arith::CeilDivUIOp>(constant(kWorkgroups), heads);
     Value keys = b.createOrFold<tensor::DimOp>(op.getKey(), 2);
-    Value most = b.createOrFold<arith::CeilDivUIOp>(keys, constant(kLeastKeys));
+    Value most = b.createOrFold<arith::CeilDivUIOp>(keys, constant(chunk));
     return b.createOrFold<arith::MaxUIOp>(
         b.createOrFold<arith::MinUIOp>(wanted, most), one);
   }
@@ -212,6 +206,29 @@ private:
   // Merge
   //===--------------------------------------------------------------------===//
 
+  /// A parallel loop over the elements of `init`, each of which `element` emits
+  /// of its indices.
+  Value emitElements(Value init,
+                     Value (DecodingSplitter::*element)(ArrayRef<Value>)) {
+    int64_t rank = cast<ShapedType>(init.getType()).getRank();
+    SmallVector<OpFoldResult> ones(rank, b.getIndexAttr(1));
+    auto loop = scf::ForallOp::create(
+        b, tensor::getMixedSizes(b, b.getLoc(), init), ValueRange{init},
+        /*mapping=*/std::nullopt);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    SmallVector<Value> ivs(loop.getInductionVars());
+    Value value = (this->*element)(ivs);
+    SmallVector<OpFoldResult> at = getAsOpFoldResult(ivs);
+    Value all = loop.getRegionIterArgs().front();
+    Value slice = tensor::ExtractSliceOp::create(b, all, at, ones, ones);
+    slice = tensor::InsertOp::create(b, value, slice,
+                                     SmallVector<Value>(rank, constant(0)));
+    b.setInsertionPointToEnd(loop.getTerminator().getBody());
+    tensor::ParallelInsertSliceOp::create(b, slice, all, at, ones, ones);
+    return loop.getResult(0);
+  }
+
   Value emitOutput(ArrayRef<Value> ivs) {
     Value maximum = emitMaximum(ivs);
     SmallVector<Value> sums = emitSums(ivs, maximum, /*withOutput=*/true);
@@ -279,22 +296,25 @@ private:
           arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, sink,
                                 real(-std::numeric_limits<double>::infinity()));
       inits[0] = arith::SelectOp::create(b, isNone, real(0.0),
-                                         emitCorrection(b, sink, maximum));
+                                         emitRescaleFactor(sink, maximum));
     }
     if (withOutput)
       inits.push_back(real(0.0));
     auto loop = overParts(inits, [&](Value part, ValueRange so) {
-      Value correction =
-          emitCorrection(b, extract(states[1], ivs, part), maximum);
+      Value factor = emitRescaleFactor(extract(states[1], ivs, part), maximum);
       Value terms[] = {extract(states[2], ivs, part),
                        withOutput ? extract(states[0], ivs, part) : Value()};
       SmallVector<Value> sums;
       for (auto [sum, term] : llvm::zip_first(so, terms))
         sums.push_back(arith::AddFOp::create(
-            b, sum, arith::MulFOp::create(b, correction, term)));
+            b, sum, arith::MulFOp::create(b, factor, term)));
       return sums;
     });
     return SmallVector<Value>(loop.getResults());
+  }
+
+  Value emitRescaleFactor(Value part, Value whole) {
+    return OnlineAttentionOp::createRescaleFactor(b, b.getLoc(), part, whole);
   }
 
   /// The sink of a query: of its head, or its own.
@@ -311,7 +331,8 @@ private:
   ImplicitLocOpBuilder b;
   AttentionOp op;
   FloatType type; ///< Of states.
-  int64_t workgroups, rows, lanes;
+  int64_t chunk;  ///< About as many keys as a part has at least.
+  int64_t rows, lanes;
   SmallVector<OpFoldResult> sizes; ///< Of the output.
   Value count;                     ///< Of parts.
   SmallVector<Value> states;       ///< Of all parts.
@@ -321,35 +342,27 @@ private:
 
 namespace {
 struct SplitDecoding : attn::impl::SplitDecodingBase<SplitDecoding> {
-  using SplitDecodingBase::SplitDecodingBase;
-
   void runOnOperation() override {
-    constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
-    if (workgroups < 1 || workgroups > kMost) {
-      emitError(getOperation()->getLoc())
-          << "workgroups: expected 1 to " << kMost << ", got "
-          << workgroups.getValue();
-      return signalPassFailure();
-    }
     IRRewriter rewriter(&getContext());
     SmallVector<AttentionOp> ops;
     getOperation()->walk([&](AttentionOp op) { ops.push_back(op); });
-    for (AttentionOp op : ops)
-      if (hasFewQueries(op) &&
-          failed(DecodingSplitter(rewriter, op, workgroups).run())) {
+    for (AttentionOp op : ops) {
+      PlanAttr plan = getPlan(op);
+      if (!plan || plan.getChunk() == 0)
+        continue;
+      int64_t rows = op.getQueryType().getDimSize(2);
+      if (plan.getLanes() == 0 || op.isPacked() || op.getGroupSize() != 1 ||
+          ShapedType::isDynamic(rows) || rows > plan.getRows()) {
+        op.emitError("expected an attn.plan with 'lanes', and with 'rows' for "
+                     "all queries, of heads that share no keys, to split keys "
+                     "into parts of a 'chunk'");
+        return signalPassFailure();
+      }
+      if (failed(DecodingSplitter(rewriter, op, plan).run())) {
         op.emitError("could not be split");
         return signalPassFailure();
       }
-  }
-
-private:
-  /// Of heads that share no keys, as a matrix unit takes them.
-  static bool hasFewQueries(AttentionOp op) {
-    PlanAttr plan = getPlan(op);
-    int64_t rows = op.getQueryType().getDimSize(2);
-    return plan && plan.getLanes() > 0 && !op.isPacked() &&
-           findObstacle(op).empty() && op.getGroupSize() == 1 &&
-           !ShapedType::isDynamic(rows) && rows <= plan.getRows();
+    }
   }
 };
 } // namespace

@@ -1,6 +1,7 @@
 // RUN: attn-opt %s -attn-plan | FileCheck %s --check-prefixes=CHECK,AVX2
 // RUN: attn-opt %s --attn-target=znver4 -attn-plan | FileCheck %s --check-prefixes=CHECK,ZEN4
 // RUN: attn-opt %s --attn-target="{l1_bytes = 131072}" -attn-plan | FileCheck %s --check-prefix=LARGE
+// RUN: attn-opt %s --attn-target="{l2_bytes = 262144}" -attn-plan | FileCheck %s --check-prefix=SMALL
 // RUN: attn-opt %s -attn-plan=workgroups | FileCheck %s --check-prefix=GPU
 
 // The same again: a plan is one of its own.
@@ -93,13 +94,13 @@ func.func @pairs(%q: !bq, %k: !bk) -> !bq {
   return %r : !bq
 }
 
-// What is said stays, and the rest follows from it.
-// CHECK-LABEL: func.func @said
-// CHECK: attn.plan = #attn.plan<layout = lanes, heads = 1, rows = 7, lanes = {{8|16}}, head_size = 64, keys = 24, chunk = 512>
-func.func @said(%q: !q, %k: !k) -> !q {
-  %r = attn.attention ins(%q, %k, %k : !q, !k, !k) outs(%q : !q)
-      {attn.plan = #attn.plan<rows = 7, keys = 24, chunk = 512>}
-  return %r : !q
+// On a GPU, the keys of all queries of a head are split into parts of a chunk.
+// GPU-LABEL: func.func @few
+// GPU: attn.plan = #attn.plan<layout = mma, heads = 4, rows = 4, {{.*}}, chunk = 256>
+func.func @few(%q: tensor<?x8x1x72xbf16>, %k: !bk) -> tensor<?x8x1x72xbf16> {
+  %r = attn.attention ins(%q, %k, %k : tensor<?x8x1x72xbf16>, !bk, !bk)
+      outs(%q : tensor<?x8x1x72xbf16>)
+  return %r : tensor<?x8x1x72xbf16>
 }
 
 // The reference path needs none.
@@ -113,10 +114,12 @@ func.func @reference(%q: tensor<1x1x4x8xf64>) -> tensor<1x1x4x8xf64> {
   return %r : tensor<1x1x4x8xf64>
 }
 
-// Of many tokens: what is multiplied in pairs has other tiles.
+// Of many tokens: what is multiplied in pairs has other tiles, and sums of a tile fit
+// into the second level.
 // CHECK-LABEL: func.func @project
 // AVX2: attn.plan = #attn.plan<layout = lanes, rows = 384, lanes = 8, columns = 256, features = 384>
 // ZEN4: attn.plan = #attn.plan<layout = pairs, rows = 256, lanes = 16, columns = 512, features = 640>
+// SMALL: attn.plan = #attn.plan<layout = lanes, rows = 192, lanes = 8, columns = 256, features = 384>
 func.func @project(%x: tensor<1x?x1024xbf16>, %w: tensor<64x1024x32xbf16>,
                    %y: tensor<1x?x2048xbf16>) -> tensor<1x?x2048xbf16> {
   %r = attn.projection ins(%x, %w : tensor<1x?x1024xbf16>, tensor<64x1024x32xbf16>)

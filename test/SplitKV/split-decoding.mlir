@@ -1,6 +1,4 @@
 // RUN: attn-opt %s -attn-plan=workgroups -attn-split-decoding -split-input-file -mlir-print-local-scope | FileCheck %s
-// RUN: attn-opt %s -attn-plan=workgroups -attn-split-decoding=workgroups=6 -split-input-file \
-// RUN:   -mlir-print-local-scope | FileCheck %s --check-prefix=FEW
 
 // 3000 keys are 12 parts of 250 keys, fewer than the 128 that 512 workgroups would
 // have for each of 4 heads. Parts begin at multiples of 64 keys.
@@ -22,8 +20,6 @@
 // CHECK-NOT: scf.forall (
 // CHECK: return
 
-// FEW-LABEL: func.func @static
-// FEW: scf.forall (%{{.*}}, %{{.*}}, %{{.*}}) in (2, 2, 2)
 func.func @static(%q: tensor<2x2x4x64xf16>, %k: tensor<2x2x3000x64xf16>,
                   %v: tensor<2x2x3000x64xf16>) -> tensor<2x2x4x64xf16> {
   %init = tensor.empty() : tensor<2x2x4x64xf16>
@@ -65,6 +61,19 @@ func.func @dynamic(%q: tensor<?x8x1x128xbf16>, %k: tensor<?x8x?x128xbf16>,
 
 // -----
 
+// A plan may say that parts have more keys.
+// CHECK-LABEL: func.func @larger
+// CHECK: scf.forall (%{{.*}}, %{{.*}}, %{{.*}}) in (2, 2, 2)
+func.func @larger(%q: tensor<2x2x4x64xf16>, %k: tensor<2x2x3000x64xf16>)
+    -> tensor<2x2x4x64xf16> {
+  %o = attn.attention ins(%q, %k, %k : tensor<2x2x4x64xf16>,
+      tensor<2x2x3000x64xf16>, tensor<2x2x3000x64xf16>)
+      outs(%q : tensor<2x2x4x64xf16>) {attn.plan = #attn.plan<chunk = 1536>}
+  return %o : tensor<2x2x4x64xf16>
+}
+
+// -----
+
 // Neither too many queries nor an unknown number of them, nor heads that share keys.
 // CHECK-LABEL: func.func @others
 // CHECK-NOT: scf.forall (
@@ -81,7 +90,7 @@ func.func @others(%q: tensor<1x2x65x64xf16>, %n: tensor<1x2x?x64xf16>,
       outs(%n : tensor<1x2x?x64xf16>)
   %2 = attn.attention ins(%g, %k, %k : tensor<1x4x1x64xf16>,
       tensor<1x2x3000x64xf16>, tensor<1x2x3000x64xf16>)
-      outs(%g : tensor<1x4x1x64xf16>)
+      outs(%g : tensor<1x4x1x64xf16>) {attn.plan = #attn.plan<heads = 1>}
   return %0, %1, %2 : tensor<1x2x65x64xf16>, tensor<1x2x?x64xf16>,
       tensor<1x4x1x64xf16>
 }

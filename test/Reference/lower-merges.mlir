@@ -3,13 +3,14 @@
 // CHECK-LABEL: func.func @merge
 // CHECK-SAME: %[[O1:[^:]*]]: tensor<?x3x?x16xbf16>, %[[L1:[^:]*]]: tensor<?x3x?xf32>,
 // CHECK-NOT: attn.merge
-// CHECK: scf.forall (%[[B:.*]], %[[H:.*]], %[[S:.*]], %[[D:.*]]) in (%{{.*}}, 3, %{{.*}}, 16)
-// CHECK: tensor.extract %[[L1]][%[[B]], %[[H]], %[[S]]]
-// CHECK: tensor.extract %[[O1]][%[[B]], %[[H]], %[[S]], %[[D]]]
-// CHECK: scf.forall (%[[B:.*]], %[[H:.*]], %[[S:.*]]) in (%{{.*}}, 3, %{{.*}})
-// CHECK: tensor.extract %[[L1]][%[[B]], %[[H]], %[[S]]]
-// CHECK-NOT: tensor.extract %[[O1]]
+// CHECK: linalg.generic
+// CHECK-SAME: ins(%[[O1]], %[[L1]], %{{.*}}, %{{.*}} :
+// CHECK: math.exp
+// CHECK: arith.divf
+// CHECK: linalg.generic
+// CHECK-SAME: ins(%[[L1]], %{{.*}} : tensor<?x3x?xf32>, tensor<?x3x?xf32>) outs(%{{.*}} : tensor<?x3x?xf32>)
 // CHECK: math.log
+// CHECK-NOT: linalg.generic
 // CHECK: return
 func.func @merge(%o1: tensor<?x3x?x16xbf16>, %l1: tensor<?x3x?xf32>,
                  %o2: tensor<?x3x?x16xbf16>, %l2: tensor<?x3x?xf32>,
@@ -21,10 +22,10 @@ func.func @merge(%o1: tensor<?x3x?x16xbf16>, %l1: tensor<?x3x?xf32>,
   return %r#0, %r#1 : tensor<?x3x?x16xbf16>, tensor<?x3x?xf32>
 }
 
-// Without a log-sum-exp, one loop.
+// Without a log-sum-exp, one operation.
 // CHECK-LABEL: func.func @output
-// CHECK: scf.forall
-// CHECK-NOT: scf.forall (
+// CHECK: linalg.generic
+// CHECK-NOT: linalg.generic
 // CHECK: return
 func.func @output(%o1: tensor<1x3x2x16xf32>, %l1: tensor<1x3x2xf32>,
                   %o: tensor<1x3x2x16xf32>) -> tensor<1x3x2x16xf32> {
