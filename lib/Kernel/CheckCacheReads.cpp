@@ -16,14 +16,13 @@
 
 #include "lib/Kernel/CheckCacheReads.h"
 #include "dialect/Cache/CacheRows.h"
+#include "dialect/Shared/IndexBuilder.h"
 #include "dialect/Shared/RuntimeChecks.h"
 #include "lib/Regions/MaskAnalysis.h"
 #include "lib/Regions/RegionEvaluation.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -37,26 +36,26 @@ template <typename Op> class ReadCheck {
 public:
   ReadCheck(OpBuilder &builder, Op op, CacheReadOp read, StringRef operand,
             Describe describe)
-      : b(builder), loc(op.getLoc()), op(op), read(read),
+      : b(op.getLoc(), builder), loc(op.getLoc()), op(op), read(read),
         message(describe(op, ("operand '" + operand +
                               "': the mask keeps a row that is absent from the "
                               "cache")
                                  .str())) {}
 
   void emit() {
-    zero = index(0);
-    one = index(1);
+    zero = b.index(0);
+    one = b.index(1);
     Value numSequences = dim(read.getLengths(), 0);
     numQueries = dim(op.getQuery(), 2);
     Value numRows = dim(op.getOutput(), 2);
     firstQuery = emitFirstQuery(numRows);
     // Without rows, no mask is asked.
-    Value isEmpty = compare(arith::CmpIPredicate::eq, numRows, zero);
-    numSequences = arith::SelectOp::create(b, loc, isEmpty, zero, numSequences);
+    Value isEmpty = b.isEqual(numRows, zero);
+    numSequences = b.select(isEmpty, zero, numSequences);
     // Heads differ only in masks that look at them.
     bool dependsOnHead =
         op.hasMask() && !op.getMask().getArgument(1).use_empty();
-    Value numHeads = index(dependsOnHead ? op.getNumQueryHeads() : 1);
+    Value numHeads = b.index(dependsOnHead ? op.getNumQueryHeads() : 1);
     loop(zero, numSequences, [&](Value n) {
       loop(zero, numHeads, [&](Value head) { check(n, head); });
     });
@@ -72,9 +71,9 @@ private:
   /// The first row of the query that some row of the output depends on.
   Value emitFirstQuery(Value numRows) {
     if constexpr (std::is_same_v<Op, MultiTokenAttentionOp>) { // T2
-      Value past = arith::SubIOp::create(b, loc, numQueries, numRows);
-      past = arith::SubIOp::create(b, loc, past, index(op.getHalo()));
-      return arith::MaxSIOp::create(b, loc, past, zero);
+      Value past = b.sub(numQueries, numRows);
+      past = b.sub(past, op.getHalo());
+      return b.max(past, zero);
     }
     return zero;
   }
@@ -83,9 +82,7 @@ private:
     Value size = dim(read.getResult(), 2);
     auto [begin, end] = createStoredPositions(b, loc, read, n);
     if (isPacked()) { // Of the one cache, all rows have to be there.
-      Value isAll = arith::AndIOp::create(
-          b, loc, compare(arith::CmpIPredicate::eq, begin, zero),
-          compare(arith::CmpIPredicate::eq, end, size));
+      Value isAll = b.bitAnd(b.isEqual(begin, zero), b.isEqual(end, size));
       assertWithNumbers(b, loc, isAll, message,
                         "of {2} rows, those from {0} to before {1} are there",
                         {begin, end, size});
@@ -94,9 +91,9 @@ private:
     Value first = op.createFirstPosition(b, n, numQueries, size);
     Value visibleBegin = zero, visibleEnd = size;
     if (op.hasMask()) {
-      Value begin = arith::AddIOp::create(b, loc, first, firstQuery);
-      Value last = arith::AddIOp::create(b, loc, first, numQueries);
-      last = arith::SubIOp::create(b, loc, last, one);
+      Value begin = b.add(first, firstQuery);
+      Value last = b.add(first, numQueries);
+      last = b.sub(last, one);
       VisibleKeys keys =
           emitVisibleKeys(b, loc, op.getMask(), n, head, {begin, last}, size,
                           op.getMaskCaptures());
@@ -109,7 +106,7 @@ private:
          {std::pair(visibleBegin, before), std::pair(after, visibleEnd)})
       loop(from, to, [&](Value key) {
         loop(firstQuery, numQueries, [&](Value i) {
-          Value position = arith::AddIOp::create(b, loc, first, i);
+          Value position = b.add(first, i);
           assertWithNumbers(b, loc, emitIsHidden(n, head, position, key),
                             message,
                             "key {3}, in batch entry {0}, query head {1}, "
@@ -130,7 +127,7 @@ private:
     Value isHidden = arith::XOrIOp::create(b, loc, keep.value, yes);
     if (!keep.undefined)
       return isHidden;
-    return arith::OrIOp::create(b, loc, isHidden, keep.undefined);
+    return b.bitOr(isHidden, keep.undefined);
   }
 
   void loop(Value begin, Value end, function_ref<void(Value)> body) {
@@ -140,17 +137,11 @@ private:
                          scf::YieldOp::create(b, loc);
                        });
   }
-  Value index(int64_t value) {
-    return arith::ConstantIndexOp::create(b, loc, value);
-  }
   Value dim(Value tensor, int64_t dimension) {
     return createFirstDim(b, loc, tensor, dimension);
   }
-  Value compare(arith::CmpIPredicate predicate, Value lhs, Value rhs) {
-    return b.createOrFold<arith::CmpIOp>(loc, predicate, lhs, rhs);
-  }
 
-  OpBuilder &b;
+  IndexBuilder b;
   Location loc;
   Op op;
   CacheReadOp read;

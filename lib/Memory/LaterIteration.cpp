@@ -7,8 +7,8 @@
 
 #include "lib/Memory/LaterIteration.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "dialect/Shared/IndexBuilder.h"
+
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
@@ -20,19 +20,12 @@ using namespace mlir::attn;
 LaterIteration::LaterIteration(OpBuilder &b, LoopLikeOpInterface loop,
                                int64_t distance)
     : b(b), loop(loop) {
-  Location loc = loop.getLoc();
-  auto create = [&](std::optional<OpFoldResult> number) {
-    return getValueOrCreateConstantIndexOp(b, loc, *number);
-  };
+  IndexBuilder i(loop.getLoc(), b);
   // Of the last iterations, themselves: what they load may end there.
-  Value iv = *loop.getSingleInductionVar(), step = create(loop.getSingleStep());
-  if (distance != 1)
-    step = b.createOrFold<arith::MulIOp>(
-        loc, step, arith::ConstantIndexOp::create(b, loc, distance));
-  Value next = arith::AddIOp::create(b, loc, iv, step);
-  Value exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, next,
-                                       create(loop.getSingleUpperBound()));
-  mapping.map(iv, arith::SelectOp::create(b, loc, exists, next, iv));
+  Value iv = *loop.getSingleInductionVar(),
+        step = i.mul(*loop.getSingleStep(), distance), next = i.add(iv, step);
+  mapping.map(iv,
+              i.select(i.isLess(next, *loop.getSingleUpperBound()), next, iv));
 }
 
 LaterIteration::LaterIteration(OpBuilder &b, LoopLikeOpInterface loop, Value iv)

@@ -26,10 +26,9 @@
 #include "lib/Plan/CacheModel.h"
 
 #include "dialect/AttnOps.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "dialect/Shared/IndexBuilder.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/PatternMatch.h"
 
 namespace mlir::attn {
@@ -47,7 +46,7 @@ class KeptPacks {
 public:
   KeptPacks(KeptPacksOp op, RewriterBase &rewriter)
       : op(op), b(op.getLoc(), rewriter), first(op.getFirst()),
-        count(op.getCount()), end(emit<arith::AddIOp>(first, count)) {}
+        count(op.getCount()), end(b.add(first, count)) {}
 
   /// What the results of the op are.
   SmallVector<Value> emitResults() { return op.getMost() ? ring() : tile(); }
@@ -56,22 +55,6 @@ private:
   SmallVector<Value> tile();
   SmallVector<Value> ring();
 
-  Value index(int64_t value) {
-    return arith::ConstantIndexOp::create(b, value);
-  }
-  template <typename Op> Value emit(Value lhs, Value rhs) {
-    return b.createOrFold<Op>(lhs, rhs);
-  }
-  Value compare(arith::CmpIPredicate predicate, Value lhs, Value rhs) {
-    return b.createOrFold<arith::CmpIOp>(predicate, lhs, rhs);
-  }
-  Value isAtMost(Value lhs, Value rhs) {
-    return compare(arith::CmpIPredicate::sle, lhs, rhs);
-  }
-  Value select(Value condition, Value lhs, Value rhs) {
-    return b.createOrFold<arith::SelectOp>(condition, lhs, rhs);
-  }
-
   Value allocate() {
     SmallVector<Value> sizes;
     if (op.getMost()) {
@@ -79,8 +62,8 @@ private:
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointAfterValue(op.getMost());
       // Places are divided by the capacity.
-      most = emit<arith::MaxSIOp>(op.getMost(), index(1));
-      sizes = {emit<arith::AddIOp>(most, index(int64_t(op.getOverlap())))};
+      most = b.max(op.getMost(), 1);
+      sizes = {b.add(most, int64_t(op.getOverlap()))};
     }
     Value room =
         memref::AllocOp::create(b, cast<MemRefType>(op.getPacks().getType()),
@@ -96,28 +79,27 @@ private:
         MemRefType::get({size + int64_t(op.getOf().size())}, b.getIndexType());
     state = memref::AllocOp::create(b, type);
     keepBuffer(state);
-    Value at = index(unset);
-    memref::StoreOp::create(b, index(-1), state, at);
+    Value at = b.index(unset);
+    memref::StoreOp::create(b, b.index(-1), state, at);
   }
   Value load(int64_t number) {
-    return memref::LoadOp::create(b, state, index(number));
+    return memref::LoadOp::create(b, state, b.index(number));
   }
   void store(Value value, int64_t number) {
-    memref::StoreOp::create(b, value, state, index(number));
+    memref::StoreOp::create(b, value, state, b.index(number));
   }
   /// Whether what is kept is of the same, if `isValid`.
   Value emitIsOfSame(Value isValid) {
     for (auto [i, of] : llvm::enumerate(op.getOf())) {
       auto number = numOwn + int64_t(i);
-      Value isSame = compare(arith::CmpIPredicate::eq, load(number), of);
-      isValid = emit<arith::AndIOp>(isValid, isSame);
+      isValid = b.bitAnd(isValid, b.isEqual(load(number), of));
       store(of, number);
     }
     return isValid;
   }
 
   KeptPacksOp op;
-  ImplicitLocOpBuilder b;
+  IndexBuilder b;
   Value first, count, end;
   Value most; ///< At least 1; null for tiles.
   Value state;
@@ -129,11 +111,10 @@ private:
 SmallVector<Value> KeptPacks::tile() {
   Value room = allocate();
   allocateState(/*size=*/1, /*unset=*/0);
-  Value isSame =
-      emitIsOfSame(compare(arith::CmpIPredicate::eq, load(0), first));
+  Value isSame = emitIsOfSame(b.isEqual(load(0), first));
   store(first, 0);
   int64_t capacity = cast<MemRefType>(room.getType()).getDimSize(0);
-  return {room, select(isSame, end, first), end, index(capacity)};
+  return {room, b.select(isSame, end, first), end, b.index(capacity)};
 }
 
 SmallVector<Value> KeptPacks::ring() {
@@ -141,30 +122,24 @@ SmallVector<Value> KeptPacks::ring() {
   Value room = allocate();
   allocateState(kSize, /*unset=*/kCapacity);
   Value capacity = load(kCapacity), low = load(kLow), high = load(kHigh);
-  Value isValid = emitIsOfSame(isAtMost(count, capacity));
-  auto require = [&](Value condition) {
-    isValid = emit<arith::AndIOp>(isValid, condition);
-  };
-  require(isAtMost(first, high));
-  require(isAtMost(low, end));
+  Value isValid = emitIsOfSame(b.isAtMost(count, capacity));
   // New ones at one end only.
-  require(emit<arith::OrIOp>(isAtMost(low, first), isAtMost(end, high)));
+  for (Value condition :
+       {b.isAtMost(first, high), b.isAtMost(low, end),
+        b.bitOr(b.isAtMost(low, first), b.isAtMost(end, high))})
+    isValid = b.bitAnd(isValid, condition);
   Value wanted =
-      emit<arith::MaxSIOp>(emit<arith::AddIOp>(count, count),
-                           index(CacheModel(getTarget(op)).getLeastPacks()));
-  capacity = select(isValid, capacity, emit<arith::MinSIOp>(wanted, most));
-  low = select(isValid, low, first);
-  high = select(isValid, high, first);
-  Value isAbove = isAtMost(low, first);
-  Value from = select(isAbove, high, first), to = select(isAbove, end, low);
+      b.max(b.add(count, count), CacheModel(getTarget(op)).getLeastPacks());
+  capacity = b.select(isValid, capacity, b.min(wanted, most));
+  low = b.select(isValid, low, first);
+  high = b.select(isValid, high, first);
+  Value isAbove = b.isAtMost(low, first);
+  Value from = b.select(isAbove, high, first), to = b.select(isAbove, end, low);
   // New ones take the place of those that are `capacity` away.
-  Value newLow = emit<arith::MinSIOp>(low, first),
-        newHigh = emit<arith::MaxSIOp>(high, end);
-  Value lastLow = emit<arith::SubIOp>(newHigh, capacity),
-        lastHigh = emit<arith::AddIOp>(newLow, capacity);
-  store(select(isAbove, emit<arith::MaxSIOp>(newLow, lastLow), newLow), kLow);
-  store(select(isAbove, newHigh, emit<arith::MinSIOp>(newHigh, lastHigh)),
-        kHigh);
+  Value newLow = b.min(low, first), newHigh = b.max(high, end);
+  Value lastLow = b.sub(newHigh, capacity), lastHigh = b.add(newLow, capacity);
+  store(b.select(isAbove, b.max(newLow, lastLow), newLow), kLow);
+  store(b.select(isAbove, newHigh, b.min(newHigh, lastHigh)), kHigh);
   store(capacity, kCapacity);
   return {room, from, to, capacity};
 }

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Memory/PrefetchShares.h"
+#include "dialect/Shared/IndexBuilder.h"
 #include "lib/Plan/CacheLine.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -77,48 +77,41 @@ static int64_t getPitch(PrefetchOp op) {
 }
 
 /// Fetches the line of element `element`, an index, of row `row`.
-static void emitLine(OpBuilder &b, Location loc, PrefetchOp op, Value row,
-                     Value element) {
+static void emitLine(IndexBuilder &b, PrefetchOp op, Value row, Value element) {
   SmallVector<Value> at(op.getIndices());
   at.back() = row;
   ArrayRef<int64_t> shape = op.getRowShape();
   size_t dim = at.size();
   at.resize(dim + shape.size());
   for (size_t inner = shape.size(); inner-- > 1;) {
-    Value size = arith::ConstantIndexOp::create(b, loc, shape[inner]);
-    at[dim + inner] = b.createOrFold<arith::RemUIOp>(loc, element, size);
-    element = b.createOrFold<arith::DivUIOp>(loc, element, size);
+    at[dim + inner] = b.rem(element, shape[inner]);
+    element = b.div(element, shape[inner]);
   }
   at[dim] = element;
   // To the second level: the first has few lines under way at a time.
-  memref::PrefetchOp::create(b, loc, op.getSource(), at, op.getForWrite(),
+  memref::PrefetchOp::create(b, op.getSource(), at, op.getForWrite(),
                              /*localityHint=*/op.getForWrite() ? 3 : 2,
                              /*isDataCache=*/true);
 }
 
 /// Fetches row `row`.
-static void emitRow(OpBuilder &b, Location loc, PrefetchOp op, Value row) {
+static void emitRow(IndexBuilder &b, PrefetchOp op, Value row) {
   for (int64_t at = 0; at < getRowSize(op); at += getLineSize(op))
-    emitLine(b, loc, op, row, arith::ConstantIndexOp::create(b, loc, at));
+    emitLine(b, op, row, b.index(at));
 }
 
-void attn::emitPrefetches(OpBuilder &b, PrefetchOp op) {
-  Location loc = op.getLoc();
+void attn::emitPrefetches(OpBuilder &builder, PrefetchOp op) {
+  IndexBuilder b(op.getLoc(), builder);
   Value first = op.getFirst(), end = op.getEnd();
   if (op.getShare()) {
-    Value count = arith::ConstantIndexOp::create(b, loc, op.getNumShares());
-    Value rows = arith::CeilDivSIOp::create(
-        b, loc, arith::SubIOp::create(b, loc, end, first), count);
-    first = arith::AddIOp::create(
-        b, loc, first, arith::MulIOp::create(b, loc, op.getShare(), rows));
-    end = arith::MinSIOp::create(b, loc, end,
-                                 arith::AddIOp::create(b, loc, first, rows));
+    Value rows = b.emit<arith::CeilDivSIOp>(b.sub(end, first),
+                                            int64_t(op.getNumShares()));
+    first = b.add(first, b.mul(op.getShare(), rows));
+    end = b.min(end, b.add(first, rows));
   }
-  auto rows = scf::ForOp::create(b, loc, first, end,
-                                 arith::ConstantIndexOp::create(b, loc, 1));
-  OpBuilder::InsertionGuard guard(b);
+  auto rows = scf::ForOp::create(b, first, end, b.index(1));
   b.setInsertionPointToStart(rows.getBody());
-  emitRow(b, loc, op, rows.getInductionVar());
+  emitRow(b, op, rows.getInductionVar());
 }
 
 /// The number of its rows, if it is known.
@@ -149,16 +142,15 @@ int64_t PrefetchShares::getNumLines() const {
   return most;
 }
 
-void PrefetchShares::cut(OpBuilder &b, Location loc, Value numShares) {
-  Value zero = arith::ConstantIndexOp::create(b, loc, 0),
-        one = arith::ConstantIndexOp::create(b, loc, 1);
+void PrefetchShares::cut(OpBuilder &builder, Location loc, Value numShares) {
+  IndexBuilder b(loc, builder);
   std::optional<int64_t> count = getConstantIntValue(numShares);
   shares.clear();
   for (PrefetchOp prefetch : prefetches) {
     int64_t of = prefetch.getNumShares();
     Value first;
     if (of > 1)
-      first = arith::MulIOp::create(b, loc, prefetch.getShare(), numShares);
+      first = b.mul(prefetch.getShare(), numShares);
     if (int64_t lines = countLines(prefetch); count && lines > 0) {
       int64_t all = std::max<int64_t>(*count, 1) * of;
       auto each = int64_t(llvm::divideCeil(lines, all));
@@ -166,92 +158,71 @@ void PrefetchShares::cut(OpBuilder &b, Location loc, Value numShares) {
       continue;
     }
     // Where nothing is computed, there are no shares.
-    Value all = b.createOrFold<arith::MaxSIOp>(
-        loc,
-        b.createOrFold<arith::MulIOp>(
-            loc, numShares, arith::ConstantIndexOp::create(b, loc, of)),
-        one);
-    Value numRows = b.createOrFold<arith::SubIOp>(loc, prefetch.getEnd(),
-                                                  prefetch.getFirst());
-    numRows = arith::MaxSIOp::create(b, loc, numRows, zero);
-    shares.push_back(
-        {first, 0, 0, arith::CeilDivUIOp::create(b, loc, numRows, all)});
+    Value all = b.max(b.mul(numShares, of), 1),
+          numRows = b.max(b.sub(prefetch.getEnd(), prefetch.getFirst()), 0);
+    shares.push_back({first, 0, 0, b.emit<arith::CeilDivUIOp>(numRows, all)});
   }
 }
 
 /// Fetches `count` lines, those of share `number` of the share of `op`, of all
 /// lines of its rows, up to line `end` if that is not 0. The first share of
 /// that has number `first`, or 0 if it is null.
-static void emitLines(OpBuilder &b, Location loc, PrefetchOp op, Value number,
-                      Value first, int64_t count, int64_t end) {
-  auto index = [&](int64_t value) {
-    return arith::ConstantIndexOp::create(b, loc, value);
-  };
+static void emitLines(IndexBuilder &b, PrefetchOp op, Value number, Value first,
+                      int64_t count, int64_t end) {
   auto multiply = [&](Value value, int64_t factor) -> Value {
-    return arith::MulIOp::create(b, loc, value, index(factor),
+    return arith::MulIOp::create(b, value, b.index(factor),
                                  arith::IntegerOverflowFlags::nuw);
-  };
-  auto add = [&](Value lhs, Value rhs) -> Value {
-    return b.createOrFold<arith::AddIOp>(loc, lhs, rhs);
   };
   int64_t pitch = getPitch(op), line = getLineSize(op), size = count * line,
           all = size * int64_t(op.getNumShares());
   auto emitAt = [&](Value row, Value element) {
-    emitLine(b, loc, op, add(op.getFirst(), row), element);
+    emitLine(b, op, b.add(op.getFirst(), row), element);
   };
   // Mostly, shares are a part of a row, or rows, whose lines have one address.
   if (end == 0 && size > 0 && pitch % all == 0) {
-    Value perRow = index(pitch / all),
-          part = b.createOrFold<arith::RemUIOp>(loc, number, perRow);
+    Value perRow = b.index(pitch / all), part = b.rem(number, perRow);
     if (first)
-      part = add(multiply(part, int64_t(op.getNumShares())), op.getShare());
+      part = b.add(multiply(part, int64_t(op.getNumShares())), op.getShare());
     part = multiply(part, size);
-    Value row = b.createOrFold<arith::DivUIOp>(loc, number, perRow);
+    Value row = b.div(number, perRow);
     for (int64_t i = 0; i < count; ++i)
-      emitAt(row, add(part, index(i * line)));
+      emitAt(row, b.add(part, i * line));
     return;
   }
-  Value place = first ? add(first, number) : number;
+  Value place = first ? b.add(first, number) : number;
   if (end == 0 && size % pitch == 0) {
     Value row = multiply(place, size / pitch);
     for (int64_t at = 0; at < size; at += line)
-      emitAt(add(row, index(at / pitch)), index(at % pitch));
+      emitAt(b.add(row, at / pitch), b.index(at % pitch));
     return;
   }
   place = multiply(place, count);
   for (int64_t i = 0; i < count; ++i) {
-    Value at = add(place, index(i));
+    Value at = b.add(place, i);
     if (end > 0)
-      at = arith::MinUIOp::create(b, loc, at, index(end - 1));
+      at = b.emit<arith::MinUIOp>(at, end - 1);
     at = multiply(at, line);
-    emitAt(b.createOrFold<arith::DivUIOp>(loc, at, index(pitch)),
-           b.createOrFold<arith::RemUIOp>(loc, at, index(pitch)));
+    emitAt(b.div(at, pitch), b.rem(at, pitch));
   }
 }
 
-void PrefetchShares::emit(OpBuilder &b, Location loc, Value number) const {
-  auto index = [&](int64_t value) {
-    return arith::ConstantIndexOp::create(b, loc, value);
-  };
+void PrefetchShares::emit(OpBuilder &builder, Location loc,
+                          Value number) const {
+  IndexBuilder b(loc, builder);
   for (auto [which, share] : llvm::enumerate(shares)) {
     PrefetchOp prefetch = prefetches[which];
     if (!share.numRows) {
-      emitLines(b, loc, prefetch, number, share.first, share.numLines,
-                share.end);
+      emitLines(b, prefetch, number, share.first, share.numLines, share.end);
       continue;
     }
-    Value place = number;
-    if (share.first)
-      place = arith::AddIOp::create(b, loc, share.first, number);
-    Value first = arith::AddIOp::create(
-        b, loc, prefetch.getFirst(),
-        arith::MulIOp::create(b, loc, place, share.numRows));
-    Value last = arith::SubIOp::create(b, loc, prefetch.getEnd(), index(1));
-    auto rows = scf::ForOp::create(b, loc, index(0), share.numRows, index(1));
+    Value place = share.first ? b.add(share.first, number) : number;
+    Value first = b.add(prefetch.getFirst(), b.mul(place, share.numRows));
+    Value last = b.sub(prefetch.getEnd(), 1);
+    auto rows = scf::ForOp::create(b, b.index(0), share.numRows, b.index(1));
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(rows.getBody());
-    Value row = arith::AddIOp::create(b, loc, first, rows.getInductionVar());
-    emitRow(b, loc, prefetch, arith::MinSIOp::create(b, loc, row, last));
+    Value row = b.add(first, rows.getInductionVar());
+    emitRow(b, prefetch, b.min(row, last));
   }
 }
 

@@ -6,15 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Online/BlockStreams.h"
+#include "dialect/Shared/IndexBuilder.h"
 #include "lib/Memory/LaterIteration.h"
 #include "lib/Plan/CacheLine.h"
 #include "lib/Plan/CacheModel.h"
 #include "lib/Plan/Plan.h"
-
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Arith/Utils/Utils.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -59,10 +55,10 @@ static int64_t getRowBytes(tensor::ExtractSliceOp rows) {
 /// Fetches where rows of a later iteration, which are in no order, begin in
 /// each page. A processor fetches ahead by itself within a page of memory as
 /// soon as it is read from.
-static void emitBeginnings(OpBuilder &b, tensor::ExtractSliceOp rows,
+static void emitBeginnings(OpBuilder &builder, tensor::ExtractSliceOp rows,
                            scf::ForOp loop, int64_t block) {
   TargetAttr target = getTarget(loop);
-  Location loc = rows.getLoc();
+  IndexBuilder b(rows.getLoc(), builder);
   Value later =
       LaterIteration(b, loop, CacheModel(target).getBlocksLookedUp()).get(rows);
   if (!later)
@@ -71,19 +67,14 @@ static void emitBeginnings(OpBuilder &b, tensor::ExtractSliceOp rows,
   int64_t perPage =
               std::max<int64_t>(target.getPageBytes() / getRowBytes(rows), 1),
           line = kCacheLineBytes * 8 / type.getElementTypeBitWidth();
-  OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
-  OpFoldResult count = affine::makeComposedFoldedAffineApply(
-      b, loc, b.getAffineSymbolExpr(0).ceilDiv(perPage),
-      {tensor::getMixedSize(b, loc, later, 0)});
+  OpFoldResult count = b.apply(b.getAffineSymbolExpr(0).ceilDiv(perPage),
+                               {b.size(later, 0)}),
+               width = b.getIndexAttr(std::min(line, type.getDimSize(1)));
   Value beginnings = tensor::ExtractSliceOp::create(
-      b, loc, later, ArrayRef{zero, zero},
-      ArrayRef{count, OpFoldResult(
-                          b.getIndexAttr(std::min(line, type.getDimSize(1))))},
-      ArrayRef{OpFoldResult(b.getIndexAttr(perPage)), one});
-  PrefetchOp::create(b, loc, beginnings,
-                     getValueOrCreateConstantIndexOp(b, loc, zero),
-                     arith::ConstantIndexOp::create(
-                         b, loc, int64_t(llvm::divideCeil(block, perPage))));
+      b, later, b.zeros(2), ArrayRef{count, width},
+      ArrayRef<OpFoldResult>{b.getIndexAttr(perPage), b.getIndexAttr(1)});
+  PrefetchOp::create(b, beginnings, b.index(0),
+                     b.index(int64_t(llvm::divideCeil(block, perPage))));
 }
 
 /// How many rows of a block of `numRows`, beyond the block, have to be under
@@ -123,13 +114,10 @@ BlockStreams BlockStreams::emit(OpBuilder &b, OnlineAttentionOp block,
   return streams;
 }
 
-void BlockStreams::emitRows(OpBuilder &b, Location loc, Value rows,
+void BlockStreams::emitRows(OpBuilder &builder, Location loc, Value rows,
                             int64_t ahead, int64_t numRows) const {
-  if (!rows)
-    return;
-  auto index = [&](int64_t value) -> Value {
-    return arith::ConstantIndexOp::create(b, loc, value);
-  };
-  PrefetchOp::create(b, loc, rows, index(ahead), index(ahead + numRows))
-      .setSpread(true);
+  IndexBuilder b(loc, builder);
+  if (rows)
+    PrefetchOp::create(b, rows, b.index(ahead), b.index(ahead + numRows))
+        .setSpread(true);
 }

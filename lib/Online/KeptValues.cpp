@@ -18,78 +18,58 @@
 //
 
 #include "lib/Online/KeptValues.h"
+#include "dialect/Shared/IndexBuilder.h"
 #include "lib/Online/CachedRows.h"
 
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::attn;
 
-static Value toValue(ImplicitLocOpBuilder &b, OpFoldResult number) {
-  return getValueOrCreateConstantIndexOp(b, b.getLoc(), number);
-}
-
-static Value index(ImplicitLocOpBuilder &b, int64_t value) {
-  return arith::ConstantIndexOp::create(b, value);
-}
-
 /// How many packs there are of all the values, in front of the parallel loops.
-static Value emitMost(ImplicitLocOpBuilder &b, Value values, unsigned dim) {
+static Value emitMost(IndexBuilder &b, Value values, unsigned dim) {
   OpBuilder::InsertionGuard guard(b);
   for (Operation *op = b.getInsertionBlock()->getParentOp(); op;
        op = op->getParentOp())
     if (auto loop = dyn_cast<scf::ForallOp>(op);
         loop && loop.isDefinedOutsideOfLoop(values))
       b.setInsertionPoint(loop);
-  return toValue(
-      b, affine::makeComposedFoldedAffineApply(
-             b, b.getLoc(),
-             b.getAffineSymbolExpr(0).ceilDiv(OnlineAttentionOp::kKeysPerPack),
-             {tensor::getMixedSize(b, b.getLoc(), values, dim)}));
+  return b.index(
+      b.apply(b.getAffineSymbolExpr(0).ceilDiv(OnlineAttentionOp::kKeysPerPack),
+              {b.size(values, dim)}));
 }
 
 /// `start + offset` in a ring, where `offset` is at most `capacity`.
-static Value emitPlace(ImplicitLocOpBuilder &b, Value start, Value offset,
+static Value emitPlace(IndexBuilder &b, Value start, Value offset,
                        Value capacity) {
-  Value place = b.createOrFold<arith::AddIOp>(start, offset);
-  Value isInside =
-      b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::slt, place, capacity);
-  return b.createOrFold<arith::SelectOp>(
-      isInside, place, b.createOrFold<arith::SubIOp>(place, capacity));
+  Value place = b.add(start, offset);
+  return b.select(b.isLess(place, capacity), place, b.sub(place, capacity));
 }
 
 /// `rows` as pack `place` of `packs`.
-static Value insertPack(ImplicitLocOpBuilder &b, Value rows, Value packs,
-                        Value place) {
+static Value insertPack(IndexBuilder &b, Value rows, Value packs, Value place) {
   auto type = cast<RankedTensorType>(packs.getType());
-  OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
-  SmallVector<OpFoldResult> at = {place, zero, zero},
-                            sizes = {one, b.getIndexAttr(type.getDimSize(1)),
-                                     b.getIndexAttr(
-                                         OnlineAttentionOp::kKeysPerPack)},
-                            strides(3, one);
-  Value to = tensor::ExtractSliceOp::create(b, packs, at, sizes, strides);
+  OpFoldResult zero = b.getIndexAttr(0);
+  SmallVector<OpFoldResult> at = {place, zero, zero}, sizes = b.sizes(packs);
+  sizes[0] = b.getIndexAttr(1);
+  Value to = b.slice(packs, at, sizes);
   Value padding = arith::ConstantOp::create(
       b, cast<TypedAttr>(b.getZeroAttr(type.getElementType())));
   Value packed =
       linalg::PackOp::create(b, rows, to, /*innerDimsPos=*/ArrayRef<int64_t>{0},
                              ArrayRef<OpFoldResult>{sizes[2]}, padding)
           .getResult();
-  return tensor::InsertSliceOp::create(b, packed, packs, at, sizes, strides);
+  return b.insert(packed, packs, at, sizes);
 }
 
 std::optional<KeptValues> KeptValues::emit(OpBuilder &builder,
                                            OnlineAttentionOp op,
                                            OpFoldResult low, OpFoldResult count,
                                            int64_t block) {
-  ImplicitLocOpBuilder b(op.getLoc(), builder);
+  constexpr int64_t kRows = OnlineAttentionOp::kKeysPerPack;
+  IndexBuilder b(op.getLoc(), builder);
   Value values = op.getValue(), all = values;
   auto type = cast<RankedTensorType>(values.getType());
   SmallVector<Value> of;
@@ -107,116 +87,77 @@ std::optional<KeptValues> KeptValues::emit(OpBuilder &builder,
        loop = loop->getParentOfType<scf::ForallOp>())
     if (!loop.isDefinedOutsideOfLoop(all))
       return std::nullopt;
-  AffineExpr s = b.getAffineSymbolExpr(0);
-  auto apply = [&](AffineExpr expr, OpFoldResult operand) {
-    return toValue(b, affine::makeComposedFoldedAffineApply(b, b.getLoc(), expr,
-                                                            {operand}));
-  };
+  AffineExpr s = b.getAffineSymbolExpr(0), n = b.getAffineSymbolExpr(1);
   KeptValues kept;
-  Value first = apply(s.floorDiv(OnlineAttentionOp::kKeysPerPack), low),
-        numPacks = apply(s.ceilDiv(OnlineAttentionOp::kKeysPerPack), count);
+  Value first = b.index(b.apply(s.floorDiv(kRows), low)),
+        numPacks = b.index(b.apply(s.ceilDiv(kRows), count));
   // A block that goes past the end of the ring finds the first packs there.
-  int64_t overlap =
-      int64_t(llvm::divideCeil(block, OnlineAttentionOp::kKeysPerPack)) - 1;
-  Type number = b.getIndexType();
-  auto room = KeptPacksOp::create(
-      b,
-      TypeRange{RankedTensorType::get({ShapedType::kDynamic, type.getDimSize(1),
-                                       OnlineAttentionOp::kKeysPerPack},
-                                      type.getElementType()),
-                number, number, number},
-      first, numPacks, of, emitMost(b, all, dim), overlap);
+  int64_t overlap = int64_t(llvm::divideCeil(block, kRows)) - 1;
+  Type number = b.getIndexType(),
+       packs = RankedTensorType::get(
+           {ShapedType::kDynamic, type.getDimSize(1), kRows},
+           type.getElementType());
+  auto room =
+      KeptPacksOp::create(b, TypeRange{packs, number, number, number}, first,
+                          numPacks, of, emitMost(b, all, dim), overlap);
   kept.capacity = room.getCapacity();
-  kept.start = b.createOrFold<arith::RemUIOp>(first, kept.capacity);
-  kept.firstKey =
-      b.createOrFold<arith::AddIOp>(toValue(b, low), op.getFirstKey());
+  kept.start = b.rem(first, kept.capacity);
+  kept.firstKey = b.add(low, op.getFirstKey());
 
-  auto cached = CachedRows::match(values);
-  OpFoldResult numRows = tensor::getMixedSize(b, b.getLoc(), values, 0);
+  OpFoldResult numRows = b.size(values, 0);
   std::optional<int64_t> constant = getConstantIntValue(numRows);
-  auto packing = scf::ForOp::create(b, room.getFrom(), room.getTo(),
-                                    index(b, 1), room.getPacks());
+  auto packing = scf::ForOp::create(b, room.getFrom(), room.getTo(), b.index(1),
+                                    room.getPacks());
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(packing.getBody());
-  Value i = packing.getInductionVar(), packs = packing.getRegionIterArg(0);
-  OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1),
-               columns = b.getIndexAttr(type.getDimSize(1)),
-               row = affine::makeComposedFoldedAffineApply(
-                   b, b.getLoc(), s * OnlineAttentionOp::kKeysPerPack, {i}),
-               rest = b.getIndexAttr(OnlineAttentionOp::kKeysPerPack);
-  if (!constant || *constant % OnlineAttentionOp::kKeysPerPack != 0)
-    rest = affine::makeComposedFoldedAffineMin(
-        b, b.getLoc(),
-        AffineMap::get(
-            0, 2,
-            {b.getAffineConstantExpr(OnlineAttentionOp::kKeysPerPack),
-             b.getAffineSymbolExpr(1) - s * OnlineAttentionOp::kKeysPerPack},
-            b.getContext()),
-        {i, numRows});
+  Value i = packing.getInductionVar(), carried = packing.getRegionIterArg(0);
+  OpFoldResult row = b.apply(s * kRows, {i}), rest = b.getIndexAttr(kRows);
+  if (!constant || *constant % kRows != 0)
+    rest = b.minimum({b.getAffineConstantExpr(kRows), n - s * kRows},
+                     {i, numRows});
   Value rows;
-  if (cached) {
+  if (auto cached = CachedRows::match(values)) {
     // Which page rows are on is looked up for each pack.
-    rows = cached->gatherPack(b, b.getLoc(), row, rest,
-                              OnlineAttentionOp::kKeysPerPack,
+    rows = cached->gatherPack(b, b.getLoc(), row, rest, kRows,
                               type.getElementType());
   } else {
     // What the first tile of a head packs, no tile before it has fetched.
-    Value next = b.createOrFold<arith::AddIOp>(i, index(b, 1));
-    Value end = b.createOrFold<arith::MinSIOp>(
-        b.createOrFold<arith::AddIOp>(next, index(b, 1)), room.getTo());
-    auto toRow = [&](Value pack) {
-      return b.createOrFold<arith::MulIOp>(
-          pack, index(b, OnlineAttentionOp::kKeysPerPack));
-    };
-    Value lastRow =
-        b.createOrFold<arith::MinSIOp>(toRow(end), toValue(b, numRows));
-    PrefetchOp::create(b, values, toRow(next), lastRow);
-    rows = tensor::ExtractSliceOp::create(b, values, ArrayRef{row, zero},
-                                          ArrayRef{rest, columns},
-                                          ArrayRef{one, one});
+    Value next = b.add(i, 1), end = b.min(b.add(next, 1), room.getTo());
+    PrefetchOp::create(b, values, b.mul(next, kRows),
+                       b.min(b.mul(end, kRows), numRows));
+    rows = b.slice(values, {row, b.getIndexAttr(0)}, {rest, b.size(values, 1)});
   }
-  Value place = emitPlace(
-      b, kept.start, b.createOrFold<arith::SubIOp>(i, first), kept.capacity);
+  Value place = emitPlace(b, kept.start, b.sub(i, first), kept.capacity);
   if (overlap == 0) {
-    packs = insertPack(b, rows, packs, place);
+    carried = insertPack(b, rows, carried, place);
   } else {
-    Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, place,
-                                          index(b, overlap));
-    Value places =
-        arith::SelectOp::create(b, isFirst, index(b, 2), index(b, 1));
+    Value places = b.select(b.isLess(place, overlap), 2, 1);
     auto copies =
-        scf::ForOp::create(b, index(b, 0), places, index(b, 1), packs);
+        scf::ForOp::create(b, b.index(0), places, b.index(1), carried);
     OpBuilder::InsertionGuard inner(b);
     b.setInsertionPointToStart(copies.getBody());
-    Value past =
-        b.createOrFold<arith::MulIOp>(copies.getInductionVar(), kept.capacity);
+    Value past = b.mul(copies.getInductionVar(), kept.capacity);
     scf::YieldOp::create(
-        b, insertPack(b, rows, copies.getRegionIterArg(0),
-                      b.createOrFold<arith::AddIOp>(place, past)));
-    packs = copies.getResult(0);
+        b, insertPack(b, rows, copies.getRegionIterArg(0), b.add(place, past)));
+    carried = copies.getResult(0);
   }
-  scf::YieldOp::create(b, packs);
+  scf::YieldOp::create(b, carried);
   kept.packs = packing.getResult(0);
   return kept;
 }
 
 void KeptValues::assignTo(RewriterBase &rewriter,
                           OnlineAttentionOp block) const {
+  constexpr int64_t kRows = OnlineAttentionOp::kKeysPerPack;
   rewriter.setInsertionPoint(block);
-  ImplicitLocOpBuilder b(block.getLoc(), rewriter);
-  Value keys = b.createOrFold<arith::SubIOp>(block.getFirstKey(), firstKey);
-  Value offset = b.createOrFold<arith::DivUIOp>(
-      keys, index(b, OnlineAttentionOp::kKeysPerPack));
-  OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
-  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, b.getLoc(), packs);
-  sizes[0] = affine::makeComposedFoldedAffineApply(
-      b, b.getLoc(),
-      b.getAffineSymbolExpr(0).ceilDiv(OnlineAttentionOp::kKeysPerPack),
-      {tensor::getMixedSize(b, b.getLoc(), block.getKey(), 0)});
-  Value value = tensor::ExtractSliceOp::create(
-      b, packs,
-      ArrayRef<OpFoldResult>{emitPlace(b, start, offset, capacity), zero, zero},
-      sizes, ArrayRef<OpFoldResult>{one, one, one});
+  IndexBuilder b(block.getLoc(), rewriter);
+  Value offset = b.div(b.sub(block.getFirstKey(), firstKey), kRows);
+  OpFoldResult zero = b.getIndexAttr(0);
+  SmallVector<OpFoldResult> sizes = b.sizes(packs);
+  sizes[0] = b.apply(b.getAffineSymbolExpr(0).ceilDiv(kRows),
+                     {b.size(block.getKey(), 0)});
+  Value value = b.slice(
+      packs, {emitPlace(b, start, offset, capacity), zero, zero}, sizes);
   rewriter.modifyOpInPlace(block, [&] {
     block.getValueMutable().assign(value);
     block.setPackedValues(true);

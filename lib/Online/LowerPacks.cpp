@@ -5,16 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialect/Shared/IndexBuilder.h"
 #include "lib/Online/CachedRows.h"
 #include "lib/Online/Passes.h"
 #include "lib/Online/Transforms.h"
 
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/PatternMatch.h"
 
 namespace mlir::attn {
@@ -31,28 +28,25 @@ namespace {
 class PackLoop {
 public:
   PackLoop(linalg::PackOp op, OpBuilder &builder)
-      : op(op), b(builder), loc(op.getLoc()), zero(b.getIndexAttr(0)),
-        one(b.getIndexAttr(1)), rank(op.getSourceRank()),
+      : op(op), b(op.getLoc(), builder), zero(b.getIndexAttr(0)),
+        rank(op.getSourceRank()),
         type(cast<RankedTensorType>(op.getSource().getType())),
         rowsPerPack(op.getStaticInnerTiles().front()) {}
 
   Value emit() {
-    SmallVector<OpFoldResult> count =
-        tensor::getMixedSizes(b, loc, op.getDest());
+    SmallVector<OpFoldResult> count = b.sizes(op.getDest());
     count.resize(rank - 1);
     if (op->getParentOfType<scf::ForallOp>())
       return emitInOrder(count);
-    auto loop = scf::ForallOp::create(b, loc, count, op.getDest(),
-                                      /*mapping=*/std::nullopt);
+    auto loop =
+        scf::ForallOp::create(b, count, op.getDest(), /*mapping=*/std::nullopt);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     fetchNextRows(loop.getInductionVars());
-    Pack pack = emitPack(loop.getInductionVars(), loop.getRegionIterArgs()[0]);
-    SmallVector<OpFoldResult> strides(rank + 1, one);
+    Value packs = loop.getRegionIterArgs()[0];
+    Pack pack = emitPack(loop.getInductionVars(), packs);
     b.setInsertionPointToStart(loop.getTerminator().getBody());
-    tensor::ParallelInsertSliceOp::create(b, loc, pack.rows,
-                                          loop.getRegionIterArgs()[0], pack.to,
-                                          pack.sizes, strides);
+    b.insertInParallel(pack.rows, packs, pack.to, pack.sizes);
     return loop.getResult(0);
   }
 
@@ -65,21 +59,18 @@ private:
 
   /// Within an iteration of a parallel loop.
   Value emitInOrder(ArrayRef<OpFoldResult> count) {
-    auto bounds = [&](OpFoldResult bound) {
-      return SmallVector<Value>(count.size(),
-                                getValueOrCreateConstantIndexOp(b, loc, bound));
-    };
+    SmallVector<Value> zeros(count.size(), b.index(0)),
+        ones(count.size(), b.index(1)),
+        ends = getValueOrCreateConstantIndexOp(b, b.getLoc(), count);
     scf::LoopNest nest = scf::buildLoopNest(
-        b, loc, bounds(zero), getValueOrCreateConstantIndexOp(b, loc, count),
-        bounds(one), op.getDest(),
+        b, b.getLoc(), zeros, ends, ones, op.getDest(),
         [&](OpBuilder &nested, Location, ValueRange ivs, ValueRange packs) {
           OpBuilder::InsertionGuard guard(b);
           b.setInsertionPoint(nested.getInsertionBlock(),
                               nested.getInsertionPoint());
           Pack pack = emitPack(ivs, packs[0]);
-          SmallVector<OpFoldResult> strides(rank + 1, one);
-          return scf::ValueVector{tensor::InsertSliceOp::create(
-              b, loc, pack.rows, packs[0], pack.to, pack.sizes, strides)};
+          return scf::ValueVector{
+              b.insert(pack.rows, packs[0], pack.to, pack.sizes)};
         });
     return nest.results.front();
   }
@@ -91,112 +82,76 @@ private:
         !type.getElementType().isIntOrFloat())
       return;
     SmallVector<Value> at(ivs);
-    AffineExpr i = b.getAffineDimExpr(0), n = b.getAffineSymbolExpr(0);
-    OpFoldResult end = affine::makeComposedFoldedAffineMin(
-        b, loc,
-        AffineMap::get(1, 1, {(i + 2) * rowsPerPack, n}, b.getContext()),
-        {ivs.back(), tensor::getMixedSize(b, loc, op.getSource(), rank - 2)});
-    at.back() = affine::AffineApplyOp::create(
-        b, loc, AffineMap::get(1, 0, (i + 1) * rowsPerPack), ivs.back());
-    PrefetchOp::create(b, loc, op.getSource(), at,
-                       getValueOrCreateConstantIndexOp(b, loc, end));
-  }
-
-  /// A tile of a tensor as a matrix.
-  Value slice(Value tensor, ArrayRef<OpFoldResult> offsets,
-              ArrayRef<OpFoldResult> sizes) {
-    auto matrix = RankedTensorType::get(decompose(sizes.take_back(2)),
-                                        type.getElementType());
-    SmallVector<OpFoldResult> strides(offsets.size(), one);
-    return tensor::ExtractSliceOp::create(b, loc, matrix, tensor, offsets,
-                                          sizes, strides);
-  }
-
-  static SmallVector<int64_t> decompose(ArrayRef<OpFoldResult> sizes) {
-    SmallVector<int64_t> shape;
-    SmallVector<Value> dynamic;
-    dispatchIndexOpFoldResults(sizes, dynamic, shape);
-    return shape;
+    AffineExpr i = b.getAffineSymbolExpr(0), n = b.getAffineSymbolExpr(1);
+    OpFoldResult end = b.minimum({(i + 2) * rowsPerPack, n},
+                                 {at.back(), b.size(op.getSource(), rank - 2)});
+    at.back() = b.index(b.apply((i + 1) * rowsPerPack, {at.back()}));
+    PrefetchOp::create(b, op.getSource(), at, b.index(end));
   }
 
   /// The pack at `ivs` of all.
   Pack emitPack(ValueRange ivs, Value all) {
     SmallVector<OpFoldResult> at = llvm::to_vector_of<OpFoldResult>(ivs);
-    OpFoldResult columns = b.getIndexAttr(type.getShape().back());
-    OpFoldResult rows = b.getIndexAttr(rowsPerPack);
-    SmallVector<OpFoldResult> offsets(at), sizes(rank, one);
+    OpFoldResult columns = b.getIndexAttr(type.getShape().back()),
+                 rows = b.getIndexAttr(rowsPerPack);
+    AffineExpr i = b.getAffineSymbolExpr(0), n = b.getAffineSymbolExpr(1);
+    SmallVector<OpFoldResult> offsets(at), sizes = b.ones(rank);
+    offsets[rank - 2] = b.apply(i * rowsPerPack, {at.back()});
     offsets.push_back(zero);
-    AffineExpr i = b.getAffineDimExpr(0), n = b.getAffineSymbolExpr(0);
-    offsets[rank - 2] = affine::makeComposedFoldedAffineApply(
-        b, loc, i * rowsPerPack, at.back());
     sizes[rank - 2] = rows;
     sizes[rank - 1] = columns;
     int64_t length = type.getDimSize(rank - 2);
     bool isRagged = ShapedType::isDynamic(length) || length % rowsPerPack != 0;
     if (isRagged)
-      sizes[rank - 2] = affine::makeComposedFoldedAffineMin(
-          b, loc,
-          AffineMap::get(
-              1, 1, {b.getAffineConstantExpr(rowsPerPack), n - i * rowsPerPack},
-              b.getContext()),
-          {at.back(), tensor::getMixedSize(b, loc, op.getSource(), rank - 2)});
-    Pack pack = {Value(), at, SmallVector<OpFoldResult>(rank - 1, one)};
+      sizes[rank - 2] =
+          b.minimum({b.getAffineConstantExpr(rowsPerPack), n - i * rowsPerPack},
+                    {at.back(), b.size(op.getSource(), rank - 2)});
+    Pack pack = {Value(), at, b.ones(rank - 1)};
     pack.to.append({zero, zero});
     pack.sizes.append({columns, rows});
-    Value destination = slice(all, pack.to, pack.sizes);
+    Value destination = b.slice(all, pack.to, pack.sizes, /*rank=*/2);
     auto transpose = [&](Value matrix) {
-      return linalg::TransposeOp::create(b, loc, matrix, destination,
+      return linalg::TransposeOp::create(b, matrix, destination,
                                          ArrayRef<int64_t>{1, 0})
           ->getResult(0);
+    };
+    auto slice = [&] {
+      return b.slice(op.getSource(), offsets, sizes, /*rank=*/2);
     };
     auto read = op.getSource().getDefiningOp<CacheReadOp>();
     if (read && rank == 4) {
       CachedRows cached(read, at[0], at[1], zero);
-      pack.rows = transpose(cached.gatherPack(b, loc, offsets[rank - 2],
+      pack.rows = transpose(cached.gatherPack(b, b.getLoc(), offsets[rank - 2],
                                               sizes[rank - 2], rowsPerPack,
                                               type.getElementType()));
       return pack;
     }
     if (!isRagged) {
-      pack.rows = transpose(slice(op.getSource(), offsets, sizes));
+      pack.rows = transpose(slice());
       return pack;
     }
     // Only the last pack is padded.
-    Value numRows = getValueOrCreateConstantIndexOp(b, loc, sizes[rank - 2]);
-    Value isWhole =
-        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, numRows,
-                              getValueOrCreateConstantIndexOp(b, loc, rows));
-    auto choice = scf::IfOp::create(b, loc, destination.getType(), isWhole,
+    Value isWhole = b.isEqual(sizes[rank - 2], rows);
+    auto choice = scf::IfOp::create(b, destination.getType(), isWhole,
                                     /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(choice.elseBlock());
-    Value part = slice(op.getSource(), offsets, sizes);
-    scf::YieldOp::create(b, loc, transpose(pad(part, sizes[rank - 2])));
+    Value empty = tensor::EmptyOp::create(
+        b, ArrayRef<OpFoldResult>{rows, columns}, type.getElementType());
+    Value padded =
+        linalg::FillOp::create(b, op.getPaddingValue(), empty).getResult(0);
+    scf::YieldOp::create(b, transpose(b.insert(slice(), padded, {zero, zero},
+                                               {sizes[rank - 2], columns})));
     b.setInsertionPointToStart(choice.thenBlock());
     sizes[rank - 2] = rows;
-    part = slice(op.getSource(), offsets, sizes);
-    scf::YieldOp::create(b, loc, transpose(part));
+    scf::YieldOp::create(b, transpose(slice()));
     pack.rows = choice.getResult(0);
     return pack;
   }
 
-  /// A matrix of `rows` rows with all those of a pack.
-  Value pad(Value matrix, OpFoldResult rows) {
-    int64_t columns = type.getShape().back();
-    Value empty = tensor::EmptyOp::create(
-        b, loc, ArrayRef<int64_t>{rowsPerPack, columns}, type.getElementType());
-    Value padded = linalg::FillOp::create(b, loc, op.getPaddingValue(), empty)
-                       .getResult(0);
-    return tensor::InsertSliceOp::create(
-        b, loc, matrix, padded, ArrayRef<OpFoldResult>{zero, zero},
-        ArrayRef<OpFoldResult>{rows, b.getIndexAttr(columns)},
-        ArrayRef<OpFoldResult>{one, one});
-  }
-
   linalg::PackOp op;
-  OpBuilder &b;
-  Location loc;
-  OpFoldResult zero, one;
+  IndexBuilder b;
+  OpFoldResult zero;
   int64_t rank;
   RankedTensorType type;
   int64_t rowsPerPack;

@@ -19,12 +19,9 @@
 //
 
 #include "lib/Online/SharedRanges.h"
+#include "dialect/Shared/IndexBuilder.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Arith/Utils/Utils.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -43,7 +40,7 @@ class SharedSearch {
 public:
   SharedSearch(OpBuilder &builder, scf::ForallOp tiles,
                std::pair<Value, Value> range)
-      : b(builder), loc(tiles.getLoc()), tiles(tiles),
+      : b(tiles.getLoc(), builder), loc(tiles.getLoc()), tiles(tiles),
         range({range.first, range.second}) {}
 
   /// Collects what computes the range.
@@ -74,7 +71,8 @@ public:
         {tiles.getInductionVar(2)});
     auto read = [&](int64_t i) -> Value {
       return tensor::ExtractOp::create(
-          b, loc, found, ValueRange{tiles.getInductionVar(0), tile, index(i)});
+          b, loc, found,
+          ValueRange{tiles.getInductionVar(0), tile, b.index(i)});
     };
     Value begin = read(0), end = read(1);
     for (Operation *producer : llvm::reverse(producers))
@@ -97,9 +95,6 @@ private:
     return !result.wasInterrupted() && isMemoryEffectFree(op);
   }
 
-  Value index(int64_t value) {
-    return arith::ConstantIndexOp::create(b, loc, value);
-  }
   int64_t getStep() { return *getConstantIntValue(tiles.getMixedStep()[2]); }
 
   /// The ranges of all tiles, `(batch entries, tiles, 2)`.
@@ -131,8 +126,7 @@ private:
     Value part =
         tensor::ExtractSliceOp::create(b, loc, all, at, sizes, strides);
     auto search = scf::ForOp::create(
-        b, loc, index(0), getValueOrCreateConstantIndexOp(b, loc, some),
-        index(1), part,
+        b, loc, b.index(0), b.index(some), b.index(1), part,
         [&](OpBuilder &, Location, Value tile, ValueRange carried) {
           OpBuilder::InsertionGuard guard(b);
           b.setInsertionPointToStart(tile.getParentBlock());
@@ -160,11 +154,11 @@ private:
     for (auto [i, limit] : llvm::enumerate(range))
       found = tensor::InsertOp::create(
           b, loc, mapping.lookupOrDefault(limit), found,
-          ValueRange{index(0), tile, index(int64_t(i))});
+          ValueRange{b.index(0), tile, b.index(int64_t(i))});
     scf::YieldOp::create(b, loc, found);
   }
 
-  OpBuilder &b;
+  IndexBuilder b;
   Location loc;
   scf::ForallOp tiles;
   std::array<Value, 2> range;

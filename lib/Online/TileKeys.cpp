@@ -23,6 +23,7 @@
 
 #include "dialect/AttnOps.h"
 #include "dialect/Plan/Target.h"
+#include "dialect/Shared/IndexBuilder.h"
 #include "dialect/Shared/KnownMultiple.h"
 #include "lib/Online/CachedRows.h"
 #include "lib/Online/FirstBlock.h"
@@ -36,14 +37,10 @@
 #include "lib/Online/VisibleRange.h"
 #include "lib/Plan/Plan.h"
 
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/Transforms/Transforms.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -68,8 +65,9 @@ namespace {
 /// First and number of the rows of keys that the mask may keep; see
 /// `emitVisibleRange`.
 std::pair<OpFoldResult, OpFoldResult>
-emitRows(OpBuilder &b, OnlineAttentionOp op, int64_t block) {
+emitRows(OpBuilder &builder, OnlineAttentionOp op, int64_t block) {
   Location loc = op.getLoc();
+  IndexBuilder b(loc, builder);
   auto [begin, end, hasGaps] = emitVisibleRange(b, op, block);
   // With rows of queries, tiles are those of a GPU, or chunks of the keys of a
   // few queries.
@@ -84,10 +82,8 @@ emitRows(OpBuilder &b, OnlineAttentionOp op, int64_t block) {
   if (hasGaps && canTrimBlocks(op) && llvm::isPowerOf2_64(uint64_t(block)))
     unit = std::max(unit, block);
   if (unit > 1)
-    begin = b.createOrFold<arith::AndIOp>(
-        loc, begin, arith::ConstantIndexOp::create(b, loc, -unit));
-  return {getAsOpFoldResult(begin),
-          getAsOpFoldResult(b.createOrFold<arith::SubIOp>(loc, end, begin))};
+    begin = b.bitAnd(begin, b.index(-unit));
+  return {getAsOpFoldResult(begin), getAsOpFoldResult(b.sub(end, begin))};
 }
 
 /// One round over the keys.
@@ -146,14 +142,12 @@ bool beginsAtZero(OnlineAttentionOp op) {
 }
 
 /// The accumulator of such an op, which is 0 if there is no key.
-Value emitZerosUnlessAny(OpBuilder &b, OnlineAttentionOp op,
+Value emitZerosUnlessAny(OpBuilder &builder, OnlineAttentionOp op,
                          OpFoldResult count) {
   Location loc = op.getLoc();
+  IndexBuilder b(loc, builder);
   auto zeros = op.getAccumulator().getDefiningOp<linalg::FillOp>();
-  Value none =
-      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sle,
-                            getValueOrCreateConstantIndexOp(b, loc, count),
-                            arith::ConstantIndexOp::create(b, loc, 0));
+  Value none = b.isAtMost(count, 0);
   Value any = zeros.getOutputs()[0];
   return emitZerosIf(b, loc, none, any, [&](OpBuilder &) { return any; });
 }
@@ -217,23 +211,21 @@ std::optional<CachedOperands> findCached(OnlineAttentionOp op, int64_t &block) {
 /// The rows of a range that are stored, from a position on that is a multiple
 /// of `block`, as that of the first row is.
 std::pair<OpFoldResult, OpFoldResult>
-emitStoredRange(OpBuilder &b, OnlineAttentionOp op, CachedOperands &cached,
-                OpFoldResult low, OpFoldResult count, int64_t block) {
+emitStoredRange(OpBuilder &builder, OnlineAttentionOp op,
+                CachedOperands &cached, OpFoldResult low, OpFoldResult count,
+                int64_t block) {
   Location loc = op.getLoc();
-  Value begin = b.createOrFold<arith::AddIOp>(
-      loc, getValueOrCreateConstantIndexOp(b, loc, low), op.getFirstKey());
-  Value end = b.createOrFold<arith::AddIOp>(
-      loc, begin, getValueOrCreateConstantIndexOp(b, loc, count));
+  IndexBuilder b(loc, builder);
+  Value begin = b.add(low, op.getFirstKey());
+  Value end = b.add(begin, count);
   std::tie(begin, end) = cached.key.clampToStored(b, loc, begin, end);
   if (cached.value)
     std::tie(begin, end) = cached.value->clampToStored(b, loc, begin, end);
-  Value size = arith::ConstantIndexOp::create(b, loc, block);
-  begin = arith::MulIOp::create(
-      b, loc, arith::DivUIOp::create(b, loc, begin, size), size);
-  Value zero = arith::ConstantIndexOp::create(b, loc, 0);
-  Value rest = arith::SubIOp::create(b, loc, end, begin);
-  return {b.createOrFold<arith::SubIOp>(loc, begin, op.getFirstKey()),
-          arith::MaxSIOp::create(b, loc, rest, zero).getResult()};
+  Value size = b.index(block);
+  begin = b.mul(b.div(begin, size), size);
+  Value zero = b.index(0);
+  Value rest = b.sub(end, begin);
+  return {b.sub(begin, op.getFirstKey()), b.max(rest, zero)};
 }
 
 /// Makes the keys and values of a block those in the cache.

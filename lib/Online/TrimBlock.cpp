@@ -6,13 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Online/TrimBlock.h"
+#include "dialect/Shared/IndexBuilder.h"
 #include "lib/Online/VisibleRange.h"
 
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -24,15 +21,15 @@ bool attn::canTrimBlocks(OnlineAttentionOp op) {
   return op.hasMask() && !op.hasRowPerQuery();
 }
 
-FailureOr<TrimmedBlock> attn::emitTrimmedBlock(OpBuilder &b,
+FailureOr<TrimmedBlock> attn::emitTrimmedBlock(OpBuilder &builder,
                                                OnlineAttentionOp block,
                                                Value isPartial,
                                                int64_t maximumKeys) {
   if (!canTrimBlocks(block))
     return failure();
   Location loc = block.getLoc();
-  Value all = getValueOrCreateConstantIndexOp(
-      b, loc, tensor::getMixedSize(b, loc, block.getKey(), 0));
+  IndexBuilder b(loc, builder);
+  Value all = b.index(tensor::getMixedSize(b, loc, block.getKey(), 0));
   bool hasGaps = false;
   auto range = scf::IfOp::create(
       b, loc, isPartial,
@@ -41,8 +38,9 @@ FailureOr<TrimmedBlock> attn::emitTrimmedBlock(OpBuilder &b,
         hasGaps = rows.hasGaps;
         scf::YieldOp::create(b, loc, ValueRange{rows.begin, rows.end});
       },
-      [&](OpBuilder &b, Location loc) {
-        Value zero = arith::ConstantIndexOp::create(b, loc, 0);
+      [&](OpBuilder &builder, Location loc) {
+        IndexBuilder b(loc, builder);
+        Value zero = b.index(0);
         scf::YieldOp::create(b, loc, ValueRange{zero, all});
       });
   if (!hasGaps) {
@@ -57,8 +55,7 @@ FailureOr<TrimmedBlock> attn::emitTrimmedBlock(OpBuilder &b,
       ValueRange{range.getResult(0), all});
   bool isInPairs = block.getLayout() == OnlineLayout::Pairs;
   int64_t unit = isInPairs ? OnlineAttentionOp::kKeysPerPack : kLeastKeys;
-  Value begin = arith::AndIOp::create(
-      b, loc, first, arith::ConstantIndexOp::create(b, loc, -unit));
+  Value begin = b.bitAnd(first, b.index(-unit));
   Value wanted = affine::AffineMaxOp::create(
       b, loc,
       AffineMap::get(0, 2, {s1 - s0, b.getAffineConstantExpr(kLeastKeys)},

@@ -6,15 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Online/VisibleRange.h"
+#include "dialect/Shared/IndexBuilder.h"
 #include "lib/Online/CachedRows.h"
 #include "lib/Regions/MaskAnalysis.h"
 #include "lib/Regions/SymbolicNumber.h"
 #include "lib/Regions/TableRanges.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 
@@ -23,7 +21,8 @@ using namespace mlir::attn;
 
 /// The number of rows of a matrix, in terms of what it is a slice of, as far as
 /// that is known.
-static Value emitNumRows(OpBuilder &b, Location loc, Value matrix) {
+static Value emitNumRows(OpBuilder &builder, Location loc, Value matrix) {
+  IndexBuilder b(loc, builder);
   OpFoldResult size = tensor::getMixedSize(b, loc, matrix, 0);
   if (auto result = dyn_cast<OpResult>(matrix); result && isa<Value>(size))
     if (FailureOr<OpFoldResult> reified = reifyDimOfResult(
@@ -31,7 +30,7 @@ static Value emitNumRows(OpBuilder &b, Location loc, Value matrix) {
             /*dim=*/0);
         succeeded(reified))
       size = *reified;
-  return getValueOrCreateConstantIndexOp(b, loc, size);
+  return b.index(size);
 }
 
 namespace {
@@ -43,27 +42,26 @@ class RangeEnds {
 public:
   RangeEnds(OpBuilder &builder, OnlineAttentionOp op, IndexRange positions,
             int64_t block)
-      : b(builder), loc(op.getLoc()), op(op), positions(positions),
-        narrow(index(block)), wide(index(block * kBlocksAtOnce)) {}
+      : b(op.getLoc(), builder), loc(op.getLoc()), op(op), positions(positions),
+        narrow(b.index(block)), wide(b.index(block * kBlocksAtOnce)) {}
 
   /// The first block of `[begin, end)` that may be visible, `end` if none is.
   /// `begin` is a multiple of the block.
   Value findBegin(Value begin, Value end) {
     return search(begin, [&](Value at, Value step) -> Step {
-      Value next = minimum(emit<arith::AddIOp>(at, step), end);
-      return {isLess(at, end), at, next, next};
+      Value next = b.min(b.add(at, step), end);
+      return {b.isLess(at, end), at, next, next};
     });
   }
 
   /// The end of the last one.
   Value findEnd(Value begin, Value end) {
     return search(end, [&](Value at, Value step) -> Step {
-      Value last = emit<arith::SubIOp>(at, index(1));
-      Value rest = emit<arith::RemUIOp>(last, narrow);
-      Value after =
-          emit<arith::AddIOp>(emit<arith::SubIOp>(last, rest), narrow);
-      Value next = maximum(emit<arith::SubIOp>(after, step), begin);
-      return {isLess(begin, at), next, at, next};
+      Value last = b.sub(at, 1);
+      Value rest = b.rem(last, narrow);
+      Value after = b.add(b.sub(last, rest), narrow);
+      Value next = b.max(b.sub(after, step), begin);
+      return {b.isLess(begin, at), next, at, next};
     });
   }
 
@@ -76,18 +74,6 @@ private:
     Value isInside, begin, end, next;
   };
 
-  Value index(int64_t value) {
-    return arith::ConstantIndexOp::create(b, loc, value);
-  }
-  template <typename Op> Value emit(Value lhs, Value rhs) {
-    return b.createOrFold<Op>(loc, lhs, rhs);
-  }
-  Value minimum(Value x, Value y) { return emit<arith::MinSIOp>(x, y); }
-  Value maximum(Value x, Value y) { return emit<arith::MaxSIOp>(x, y); }
-  Value isLess(Value x, Value y) {
-    return b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, x, y);
-  }
-
   /// From `from` on, in wide steps and then in narrow ones.
   Value search(Value from, function_ref<Step(Value, Value)> getStep) {
     SmallVector<Type> types(2, b.getIndexType());
@@ -98,10 +84,10 @@ private:
     Value at = before->getArgument(0), size = before->getArgument(1);
     Step step = getStep(at, size);
     Value isHidden = emitIsHidden(step.begin, step.end);
-    Value goesOn = emit<arith::AndIOp>(
-        step.isInside, emit<arith::OrIOp>(isHidden, isLess(narrow, size)));
-    Value next = arith::SelectOp::create(b, loc, isHidden, step.next, at);
-    Value nextSize = arith::SelectOp::create(b, loc, isHidden, size, narrow);
+    Value goesOn =
+        b.bitAnd(step.isInside, b.bitOr(isHidden, b.isLess(narrow, size)));
+    Value next = b.select(isHidden, step.next, at);
+    Value nextSize = b.select(isHidden, size, narrow);
     scf::ConditionOp::create(b, loc, goesOn, ValueRange{next, nextSize});
     Block *after = b.createBlock(&loop.getAfter(), {}, types, locations);
     scf::YieldOp::create(b, loc, after->getArguments());
@@ -110,7 +96,7 @@ private:
 
   /// Of no keys, nothing is asked: there is one at least.
   Value emitIsHidden(Value begin, Value end) {
-    Value last = maximum(emit<arith::SubIOp>(end, index(1)), begin);
+    Value last = b.max(b.sub(end, 1), begin);
     RegionTile tile{op.getBatch(),
                     op.getHead(),
                     positions,
@@ -119,7 +105,7 @@ private:
     return emitBlockVerdict(b, loc, op.getMaskRegion(), tile).isEmpty;
   }
 
-  OpBuilder &b;
+  IndexBuilder b;
   Location loc;
   OnlineAttentionOp op;
   IndexRange positions;
@@ -129,23 +115,25 @@ private:
 } // namespace
 
 /// The `count` numbers from `first` on.
-static IndexRange emitRange(OpBuilder &b, Location loc, Value first,
+static IndexRange emitRange(OpBuilder &builder, Location loc, Value first,
                             Value count) {
-  Value one = arith::ConstantIndexOp::create(b, loc, 1);
-  Value end = b.createOrFold<arith::AddIOp>(loc, first, count);
-  return {first, b.createOrFold<arith::SubIOp>(loc, end, one)};
+  IndexBuilder b(loc, builder);
+  Value one = b.index(1);
+  Value end = b.add(first, count);
+  return {first, b.sub(end, one)};
 }
 
-VisibleRows attn::emitVisibleRange(OpBuilder &b, OnlineAttentionOp op,
+VisibleRows attn::emitVisibleRange(OpBuilder &builder, OnlineAttentionOp op,
                                    int64_t block) {
   Location loc = op.getLoc();
-  Value zero = arith::ConstantIndexOp::create(b, loc, 0);
+  IndexBuilder b(loc, builder);
+  Value zero = b.index(0);
   Value count = emitNumRows(b, loc, op.getKey());
   if (!op.hasMask())
     return {zero, count};
   IndexRange positions =
       emitRange(b, loc, op.getPosition(), op.getNumQueries());
-  Value numKeys = b.createOrFold<arith::AddIOp>(loc, op.getFirstKey(), count);
+  Value numKeys = b.add(op.getFirstKey(), count);
   VisibleKeys keys =
       emitVisibleKeys(b, loc, op.getMaskRegion(), op.getBatch(), op.getHead(),
                       positions, numKeys, op.getMaskCaptures());
@@ -153,18 +141,17 @@ VisibleRows attn::emitVisibleRange(OpBuilder &b, OnlineAttentionOp op,
   Value low = keys.begin, high = keys.end;
   if (block > 0 &&
       hasBlocksOfKeys(b, op.getMaskRegion(), op.getMaskCaptures())) {
-    Value size = arith::ConstantIndexOp::create(b, loc, block);
-    Value rest = b.createOrFold<arith::RemUIOp>(loc, low, size);
-    low = b.createOrFold<arith::SubIOp>(loc, low, rest);
+    Value size = b.index(block);
+    Value rest = b.rem(low, size);
+    low = b.sub(low, rest);
     RangeEnds ends(b, op, positions, block);
-    low = ends.findBegin(
-        b.createOrFold<arith::MaxSIOp>(loc, low, op.getFirstKey()), high);
+    low = ends.findBegin(b.max(low, op.getFirstKey()), high);
     high = ends.findEnd(low, high);
   }
   if (!matchPattern(op.getFirstKey(), m_Zero())) {
     auto toRow = [&](Value key) {
-      Value row = b.createOrFold<arith::SubIOp>(loc, key, op.getFirstKey());
-      return b.createOrFold<arith::MaxSIOp>(loc, row, zero);
+      Value row = b.sub(key, op.getFirstKey());
+      return b.max(row, zero);
     };
     low = toRow(low);
     high = toRow(high);
@@ -186,29 +173,28 @@ bool attn::seesFirstKey(OpBuilder &b, OnlineAttentionOp op) {
   return isFirst;
 }
 
-VisibleRows attn::emitVisibleRowsOfBlock(OpBuilder &b,
+VisibleRows attn::emitVisibleRowsOfBlock(OpBuilder &builder,
                                          OnlineAttentionOp block) {
   Location loc = block.getLoc();
+  IndexBuilder b(loc, builder);
   Value count = emitNumRows(b, loc, block.getKey());
   RegionTile tile{block.getBatch(), block.getHead(),
                   emitRange(b, loc, block.getPosition(), block.getNumQueries()),
                   emitRange(b, loc, block.getFirstKey(), count),
                   block.getMaskCaptures()};
   VisibleKeys keys = emitVisibleKeys(b, loc, block.getMaskRegion(), tile);
-  auto toRow = [&](Value key) {
-    return b.createOrFold<arith::SubIOp>(loc, key, block.getFirstKey());
-  };
+  auto toRow = [&](Value key) { return b.sub(key, block.getFirstKey()); };
   return {toRow(keys.begin), toRow(keys.end), keys.hasGaps};
 }
 
-RowRange attn::emitVisibleStoredRange(OpBuilder &b, OnlineAttentionOp op,
+RowRange attn::emitVisibleStoredRange(OpBuilder &builder, OnlineAttentionOp op,
                                       int64_t unit) {
   Location loc = op.getLoc();
+  IndexBuilder b(loc, builder);
   auto [begin, end, hasGaps] = emitVisibleRange(b, op, /*block=*/0);
   for (Value rows : {op.getKey(), op.getValue()})
     if (auto cached = CachedRows::match(rows))
       std::tie(begin, end) = cached->clampToStored(b, loc, begin, end);
-  begin = b.createOrFold<arith::AndIOp>(
-      loc, begin, arith::ConstantIndexOp::create(b, loc, -unit));
+  begin = b.bitAnd(begin, b.index(-unit));
   return {begin, end};
 }

@@ -27,21 +27,17 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/AttnOps.h"
+#include "dialect/Shared/IndexBuilder.h"
 #include "lib/Online/OnlineForm.h"
 #include "lib/Online/VisibleRange.h"
 #include "lib/Plan/Plan.h"
 #include "lib/Plan/Workgroups.h"
 #include "lib/SplitKV/Passes.h"
 
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
-#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -88,26 +84,16 @@ public:
   }
 
 private:
-  Value constant(int64_t value) {
-    return arith::ConstantIndexOp::create(b, value);
-  }
   Value real(double value) {
     return arith::ConstantOp::create(b, b.getFloatAttr(type, value));
   }
 
   /// The number of parts of a head's keys, at least 1.
   Value emitCount() {
-    Value one = constant(1);
-    Value heads = b.createOrFold<arith::MulIOp>(
-        getValueOrCreateConstantIndexOp(b, b.getLoc(), sizes[0]),
-        getValueOrCreateConstantIndexOp(b, b.getLoc(), sizes[1]));
-    heads = b.createOrFold<arith::MaxUIOp>(heads, one);
-    Value wanted =
-        b.createOrFold<arith::CeilDivUIOp>(constant(kWorkgroups), heads);
-    Value keys = b.createOrFold<tensor::DimOp>(op.getKey(), 2);
-    Value most = b.createOrFold<arith::CeilDivUIOp>(keys, constant(chunk));
-    return b.createOrFold<arith::MaxUIOp>(
-        b.createOrFold<arith::MinUIOp>(wanted, most), one);
+    Value heads = b.emit<arith::MaxUIOp>(b.mul(sizes[0], sizes[1]), 1);
+    Value wanted = b.ceilDiv(kWorkgroups, heads),
+          most = b.ceilDiv(b.size(op.getKey(), 2), chunk);
+    return b.emit<arith::MaxUIOp>(b.emit<arith::MinUIOp>(wanted, most), 1);
   }
 
   //===--------------------------------------------------------------------===//
@@ -116,7 +102,6 @@ private:
 
   /// O `(B, H, n, r, Dv)`, m and l `(B, H, n, r)` of all parts.
   FailureOr<SmallVector<Value>> emitParts() {
-    OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
     SmallVector<OpFoldResult> upper = {sizes[0], sizes[1],
                                        getAsOpFoldResult(count)};
     SmallVector<OpFoldResult> ofRows(upper);
@@ -126,9 +111,8 @@ private:
     SmallVector<Value> empty = {tensor::EmptyOp::create(b, ofElements, type),
                                 tensor::EmptyOp::create(b, ofRows, type),
                                 tensor::EmptyOp::create(b, ofRows, type)};
-    auto loop = scf::ForallOp::create(b, SmallVector<OpFoldResult>(3, zero),
-                                      upper, SmallVector<OpFoldResult>(3, one),
-                                      empty, /*mapping=*/std::nullopt);
+    auto loop =
+        scf::ForallOp::create(b, upper, empty, /*mapping=*/std::nullopt);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     SmallVector<Value> ivs(loop.getInductionVars());
@@ -158,18 +142,11 @@ private:
     rewriter.eraseOp(whole);
     auto [begin, end] = emitVisibleStoredRange(b, online, kPartUnit);
     // As many whole units for each part.
-    Value unit = constant(kPartUnit), zero = constant(0);
-    Value keys =
-        arith::MaxSIOp::create(b, arith::SubIOp::create(b, end, begin), zero);
-    Value units = arith::CeilDivUIOp::create(
-        b, arith::CeilDivUIOp::create(b, keys, unit), count);
-    Value size = arith::MulIOp::create(b, units, unit);
-    Value first =
-        arith::AddIOp::create(b, begin, arith::MulIOp::create(b, ivs[2], size));
-    Value last =
-        arith::MinSIOp::create(b, arith::AddIOp::create(b, first, size), end);
-    Value number =
-        arith::MaxSIOp::create(b, arith::SubIOp::create(b, last, first), zero);
+    Value keys = b.max(b.sub(end, begin), 0);
+    Value size = b.mul(b.ceilDiv(b.ceilDiv(keys, kPartUnit), count), kPartUnit);
+    Value first = b.add(begin, b.mul(ivs[2], size)),
+          last = b.min(b.add(first, size), end),
+          number = b.max(b.sub(last, first), 0);
     FailureOr<TilingResult> part = online.getTiledImplementation(
         b, {OpFoldResult(first)}, {OpFoldResult(number)});
     rewriter.eraseOp(online);
@@ -180,26 +157,19 @@ private:
 
   /// Makes the rows of `state` that are queries those of the part in `all`.
   void insertRows(scf::ForallOp loop, Value state, Value all) {
-    OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
-    auto part = cast<RankedTensorType>(state.getType());
-    SmallVector<OpFoldResult> shape =
-        getAsIndexOpFoldResult(b.getContext(), part.getShape());
+    SmallVector<OpFoldResult> shape = b.sizes(state);
     shape[0] = b.getIndexAttr(rows);
-    SmallVector<OpFoldResult> zeros(shape.size(), zero),
-        ones(shape.size(), one);
-    Value used = tensor::ExtractSliceOp::create(b, state, zeros, shape, ones);
+    Value used = b.slice(state, b.zeros(shape.size()), shape);
     SmallVector<OpFoldResult> at = getAsOpFoldResult(
                                   ValueRange(loop.getInductionVars())),
-                              extent(3, one);
-    at.append(zeros);
+                              extent = b.ones(3);
+    at.append(b.zeros(shape.size()));
     extent.append(shape);
-    zeros.assign(at.size(), zero);
-    ones.assign(at.size(), one);
-    Value slice = tensor::ExtractSliceOp::create(b, all, at, extent, ones);
-    slice = tensor::InsertSliceOp::create(b, used, slice, zeros, extent, ones);
+    Value slice =
+        b.insert(used, b.slice(all, at, extent), b.zeros(at.size()), extent);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToEnd(loop.getTerminator().getBody());
-    tensor::ParallelInsertSliceOp::create(b, slice, all, at, extent, ones);
+    b.insertInParallel(slice, all, at, extent);
   }
 
   //===--------------------------------------------------------------------===//
@@ -210,22 +180,20 @@ private:
   /// of its indices.
   Value emitElements(Value init,
                      Value (DecodingSplitter::*element)(ArrayRef<Value>)) {
-    int64_t rank = cast<ShapedType>(init.getType()).getRank();
-    SmallVector<OpFoldResult> ones(rank, b.getIndexAttr(1));
-    auto loop = scf::ForallOp::create(
-        b, tensor::getMixedSizes(b, b.getLoc(), init), ValueRange{init},
-        /*mapping=*/std::nullopt);
+    auto loop = scf::ForallOp::create(b, b.sizes(init), ValueRange{init},
+                                      /*mapping=*/std::nullopt);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     SmallVector<Value> ivs(loop.getInductionVars());
     Value value = (this->*element)(ivs);
-    SmallVector<OpFoldResult> at = getAsOpFoldResult(ivs);
+    SmallVector<OpFoldResult> at = getAsOpFoldResult(ivs),
+                              ones = b.ones(at.size());
     Value all = loop.getRegionIterArgs().front();
-    Value slice = tensor::ExtractSliceOp::create(b, all, at, ones, ones);
-    slice = tensor::InsertOp::create(b, value, slice,
-                                     SmallVector<Value>(rank, constant(0)));
+    SmallVector<Value> zeros(at.size(), b.index(0));
+    Value slice =
+        tensor::InsertOp::create(b, value, b.slice(all, at, ones), zeros);
     b.setInsertionPointToEnd(loop.getTerminator().getBody());
-    tensor::ParallelInsertSliceOp::create(b, slice, all, at, ones, ones);
+    b.insertInParallel(slice, all, at, ones);
     return loop.getResult(0);
   }
 
@@ -264,7 +232,7 @@ private:
 
   scf::ForOp overParts(ValueRange inits,
                        function_ref<SmallVector<Value>(Value, ValueRange)> f) {
-    auto loop = scf::ForOp::create(b, constant(0), count, constant(1), inits);
+    auto loop = scf::ForOp::create(b, b.index(0), count, b.index(1), inits);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     scf::YieldOp::create(b,
@@ -328,7 +296,7 @@ private:
   }
 
   RewriterBase &rewriter;
-  ImplicitLocOpBuilder b;
+  IndexBuilder b;
   AttentionOp op;
   FloatType type; ///< Of states.
   int64_t chunk;  ///< About as many keys as a part has at least.

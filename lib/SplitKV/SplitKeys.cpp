@@ -28,6 +28,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/AttnOps.h"
+#include "dialect/Shared/IndexBuilder.h"
 #include "lib/Online/SharedOperands.h"
 #include "lib/Online/VisibleRange.h"
 #include "lib/Plan/Plan.h"
@@ -35,13 +36,9 @@
 #include "lib/SplitKV/Transforms.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/PatternMatch.h"
@@ -62,7 +59,7 @@ namespace {
 class Splitting {
 public:
   Splitting(RewriterBase &rewriter, OnlineAttentionOp op, int64_t chunk)
-      : b(rewriter), loc(op.getLoc()), op(op),
+      : rewriter(rewriter), b(op.getLoc(), rewriter), loc(op.getLoc()), op(op),
         loop(dyn_cast<scf::ForallOp>(op->getParentOp())), chunk(chunk) {
     if (!loop)
       return;
@@ -91,7 +88,7 @@ public:
         op.mergeReductions(b, loc, sliceStates(states), keysOnly());
     if (failed(merge))
       return failure();
-    b.replaceOp(op, merge->replacements);
+    rewriter.replaceOp(op, merge->replacements);
     return success();
   }
 
@@ -132,7 +129,7 @@ private:
     IRMapping mapping;
     mapping.map(ivs, at);
     if (onlyTile)
-      mapping.map(onlyTile, constant(0));
+      mapping.map(onlyTile, b.index(0));
     clones.clear();
     for (Operation &producer : *op->getBlock())
       if (producers.contains(&producer))
@@ -144,16 +141,14 @@ private:
   void eraseClone() {
     for (Operation *clone : llvm::reverse(clones))
       if (clone->use_empty())
-        b.eraseOp(clone);
+        rewriter.eraseOp(clone);
   }
 
   /// The most chunks that the keys of an iteration have.
   Value emitCount() {
-    auto bounds = [&](ArrayRef<OpFoldResult> mixed) {
-      return getValueOrCreateConstantIndexOp(b, loc, mixed);
-    };
     scf::LoopNest nest = scf::buildLoopNest(
-        b, loc, bounds(lower), bounds(upper), bounds(steps), constant(0),
+        b, loc, b.indices(lower), b.indices(upper), b.indices(steps),
+        b.index(0),
         [&](OpBuilder &nested, Location, ValueRange at, ValueRange most) {
           OpBuilder::InsertionGuard guard(b);
           b.setInsertionPoint(nested.getInsertionBlock(),
@@ -161,12 +156,11 @@ private:
           auto [begin, end] =
               emitVisibleStoredRange(b, cloneFor(at), kChunkUnit);
           eraseClone();
-          Value size = b.createOrFold<arith::SubIOp>(loc, end, begin);
-          return scf::ValueVector{
-              arith::MaxSIOp::create(b, loc, most.front(), size)};
+          Value size = b.sub(end, begin);
+          return scf::ValueVector{b.max(most.front(), size)};
         });
     Value most = hoistMaximum(nest);
-    return b.createOrFold<arith::CeilDivUIOp>(loc, most, constant(chunk));
+    return b.ceilDiv(most, chunk);
   }
 
   /// The maximum that loops compute, without those that it is the same in.
@@ -180,10 +174,9 @@ private:
         break;
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPoint(inner);
-      Value same = b.createOrFold<arith::MaxSIOp>(
-          loc, inner.getInitArgs().front(), maximum.getRhs());
+      Value same = b.max(inner.getInitArgs().front(), maximum.getRhs());
       bool isOutermost = inner == nest.loops.front();
-      b.replaceOp(inner, same);
+      rewriter.replaceOp(inner, same);
       if (isOutermost)
         most = same;
     }
@@ -221,12 +214,10 @@ private:
   /// The numbers of iterations with the induction variables `at`.
   SmallVector<OpFoldResult> getNumbers(ArrayRef<Value> at) {
     SmallVector<OpFoldResult> numbers;
+    AffineExpr i, s, t;
+    bindSymbols(b.getContext(), i, s, t);
     for (auto [iv, begin, step] : llvm::zip(at, lower, steps))
-      numbers.push_back(affine::makeComposedFoldedAffineApply(
-          b, loc,
-          (b.getAffineDimExpr(0) - b.getAffineSymbolExpr(0))
-              .floorDiv(b.getAffineSymbolExpr(1)),
-          {iv, begin, step}));
+      numbers.push_back(b.apply((i - s).floorDiv(t), {iv, begin, step}));
     return numbers;
   }
 
@@ -235,12 +226,11 @@ private:
     OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1),
                  chunks = getAsOpFoldResult(count);
     SmallVector<OpFoldResult> numbers;
+    AffineExpr first, last, by;
+    bindSymbols(b.getContext(), first, last, by);
     for (auto [begin, end, step] : llvm::zip(lower, upper, steps))
-      numbers.push_back(affine::makeComposedFoldedAffineApply(
-          b, loc,
-          (b.getAffineSymbolExpr(1) - b.getAffineSymbolExpr(0))
-              .ceilDiv(b.getAffineSymbolExpr(2)),
-          {begin, end, step}));
+      numbers.push_back(
+          b.apply((last - first).ceilDiv(by), {begin, end, step}));
     numbers = withChunk(numbers, chunks);
     SmallVector<Value> empty;
     for (Value init : op.getOuts()) {
@@ -263,9 +253,8 @@ private:
     SmallVector<Value> state = emitChunk(at, chunk);
     b.setInsertionPointToEnd(all.getTerminator().getBody());
     for (auto [part, result] : llvm::zip(state, all.getRegionIterArgs())) {
-      Place place = getPlace(part, offsets, one);
-      tensor::ParallelInsertSliceOp::create(b, loc, part, result, place.offsets,
-                                            place.sizes, place.strides);
+      auto [at, extent] = getPlace(part, offsets, one);
+      b.insertInParallel(part, result, at, extent);
     }
     return all.getResults();
   }
@@ -275,12 +264,10 @@ private:
     OnlineAttentionOp whole = cloneFor(at);
     whole.setNextTile(0); // Of the same keys.
     auto [first, end] = emitVisibleStoredRange(b, whole, kChunkUnit);
-    Value begin = b.createOrFold<arith::AddIOp>(
-        loc, first, arith::MulIOp::create(b, loc, number, constant(chunk)));
-    Value next = arith::AddIOp::create(b, loc, begin, constant(chunk));
-    Value size = arith::SubIOp::create(
-        b, loc, arith::MinSIOp::create(b, loc, next, end), begin);
-    size = arith::MaxSIOp::create(b, loc, size, constant(0));
+    Value begin = b.add(first, b.mul(number, chunk));
+    Value next = b.add(begin, chunk);
+    Value size = b.sub(b.min(next, end), begin);
+    size = b.max(size, 0);
     OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
     FailureOr<SmallVector<Value>> nothing =
         whole.generateInitialTensorForPartialReduction(b, loc, one, keysOnly());
@@ -299,45 +286,36 @@ private:
     SmallVector<OpFoldResult> at = withChunk(getNumbers(ivs), zero);
     SmallVector<Value> slices;
     for (auto [stack, init] : llvm::zip(states, op.getOuts())) {
-      Place place = getPlace(init, at, chunks);
+      auto [offsets, extent] = getPlace(init, at, chunks);
       auto part = cast<RankedTensorType>(init.getType());
       SmallVector<int64_t> shape(part.getShape());
       shape.insert(shape.begin(),
                    getConstantIntValue(chunks).value_or(ShapedType::kDynamic));
       slices.push_back(tensor::ExtractSliceOp::create(
           b, loc, RankedTensorType::get(shape, part.getElementType()), stack,
-          place.offsets, place.sizes, place.strides));
+          offsets, extent, b.ones(extent.size())));
     }
     return slices;
   }
 
-  struct Place {
-    SmallVector<OpFoldResult> offsets, sizes, strides;
-  };
   /// Where `chunks` states of the shape of `state` are in all, from `at` on.
-  Place getPlace(Value state, ArrayRef<OpFoldResult> at, OpFoldResult chunks) {
-    ArrayRef<int64_t> shape = cast<ShapedType>(state.getType()).getShape();
-    Place place;
-    place.offsets.assign(at.begin(), at.end());
-    place.offsets.append(shape.size(), b.getIndexAttr(0));
-    place.sizes.assign(at.size(), b.getIndexAttr(1));
-    place.sizes[chunkDim] = chunks;
-    llvm::append_range(place.sizes,
-                       getAsIndexOpFoldResult(b.getContext(), shape));
-    place.strides.assign(place.sizes.size(), b.getIndexAttr(1));
-    return place;
+  std::pair<SmallVector<OpFoldResult>, SmallVector<OpFoldResult>>
+  getPlace(Value state, ArrayRef<OpFoldResult> at, OpFoldResult chunks) {
+    SmallVector<OpFoldResult> offsets(at), extent = b.ones(at.size());
+    extent[chunkDim] = chunks;
+    llvm::append_range(extent, b.sizes(state));
+    offsets.resize(extent.size(), b.getIndexAttr(0));
+    return {offsets, extent};
   }
 
-  Value constant(int64_t value) {
-    return arith::ConstantIndexOp::create(b, loc, value);
-  }
   static SetVector<unsigned> keysOnly() {
     SetVector<unsigned> dims;
     dims.insert(0);
     return dims;
   }
 
-  RewriterBase &b;
+  RewriterBase &rewriter;
+  IndexBuilder b;
   Location loc;
   OnlineAttentionOp op;
   /// The loop over heads; null if there is one head and nothing else.

@@ -18,10 +18,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialect/Shared/IndexBuilder.h"
 #include "lib/CPU/LinalgToVector/LinalgToVector.h"
 #include "lib/CPU/LinalgToVector/RowSlices.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -106,7 +106,7 @@ class ConvolutionEmitter {
 public:
   ConvolutionEmitter(OpBuilder &b, linalg::LinalgOp op,
                      linalg::LinalgOp consumer, int64_t width)
-      : b(b), loc(op.getLoc()), consumer(consumer),
+      : b(op.getLoc(), b), loc(op.getLoc()), consumer(consumer),
         input(op.getDpsInputOperand(0)->get()),
         kernel(op.getDpsInputOperand(1)->get()),
         output(op.getDpsInitOperand(0)->get()),
@@ -130,26 +130,19 @@ public:
                     return emitTaps(row, column, a, kMostTaps, sums);
                   });
     if (int64_t rest = taps % kMostTaps)
-      sums = emitTaps(row, column, constant(taps - rest), rest, sums);
+      sums = emitTaps(row, column, b.index(taps - rest), rest, sums);
     for (auto [i, sum] : llvm::enumerate(sums))
       emitResult(sum, {add(row, int64_t(i)), column});
   }
 
 private:
-  Value constant(int64_t value) {
-    return arith::ConstantIndexOp::create(b, loc, value);
-  }
-  Value add(Value value, int64_t addend) {
-    return add(value, constant(addend));
-  }
-  Value add(Value lhs, Value rhs) {
-    return b.createOrFold<arith::AddIOp>(loc, lhs, rhs);
-  }
+  Value add(Value value, int64_t addend) { return add(value, b.index(addend)); }
+  Value add(Value lhs, Value rhs) { return b.add(lhs, rhs); }
   SmallVector<Value>
   loop(int64_t end, int64_t step, SmallVector<Value> sums,
        function_ref<SmallVector<Value>(Value, SmallVector<Value>)> body) {
-    auto forOp = scf::ForOp::create(b, loc, constant(0), constant(end),
-                                    constant(step), sums);
+    auto forOp = scf::ForOp::create(b, loc, b.index(0), b.index(end),
+                                    b.index(step), sums);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(forOp.getBody());
     scf::YieldOp::create(
@@ -205,7 +198,7 @@ private:
     }
   }
 
-  OpBuilder &b;
+  IndexBuilder b;
   Location loc;
   linalg::LinalgOp consumer; ///< Computed on sums before they are stored.
   Value input, kernel, output;

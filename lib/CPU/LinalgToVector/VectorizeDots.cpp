@@ -17,13 +17,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialect/Shared/IndexBuilder.h"
 #include "lib/CPU/LinalgToVector/LinalgToVector.h"
 #include "lib/CPU/LinalgToVector/RowSlices.h"
 #include "lib/CPU/LinalgToVector/SplitBF16.h"
 #include "lib/CPU/LinalgToVector/WidenLanes.h"
 #include "lib/Memory/PrefetchShares.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -40,7 +40,7 @@ namespace {
 class DotLoops {
 public:
   DotLoops(OpBuilder &b, linalg::LinalgOp op, int64_t width)
-      : b(b), loc(op.getLoc()), a(op.getDpsInputOperand(0)->get()),
+      : b(op.getLoc(), b), loc(op.getLoc()), a(op.getDpsInputOperand(0)->get()),
         rhs(op.getDpsInputOperand(1)->get()), c(op.getDpsInitOperand(0)->get()),
         type(cast<MemRefType>(c.getType()).getElementType()), width(width),
         numColumns(cast<MemRefType>(c.getType()).getDimSize(1)),
@@ -66,22 +66,19 @@ public:
       excess = emitExcess();
     Value numRows = memref::DimOp::create(b, loc, c, 0);
     int64_t rowsPerBlock = width / paddedColumns;
-    Value rest = arith::RemUIOp::create(b, loc, numRows, index(rowsPerBlock));
-    Value whole = arith::SubIOp::create(b, loc, numRows, rest);
-    emitLoop(index(0), whole, rowsPerBlock);
+    Value rest = b.rem(numRows, rowsPerBlock);
+    Value whole = b.sub(numRows, rest);
+    emitLoop(b.index(0), whole, rowsPerBlock);
     if (rowsPerBlock > 1)
       emitLoop(whole, numRows, 1);
     shares.erase();
   }
 
 private:
-  Value index(int64_t value) {
-    return arith::ConstantIndexOp::create(b, loc, value);
-  }
   Value add(Value value, int64_t addend) {
     if (addend == 0)
       return value;
-    return arith::AddIOp::create(b, loc, value, index(addend));
+    return b.add(value, addend);
   }
 
   /// Replaces B by a copy in the order of split vectors.
@@ -89,11 +86,11 @@ private:
     Value copy =
         allocateForThread(b, loc, MemRefType::get({numColumns, length}, type));
     for (int64_t row = 0; row < numColumns; ++row) {
-      auto loop =
-          scf::ForOp::create(b, loc, index(0), index(length), index(2 * width));
+      auto loop = scf::ForOp::create(b, loc, b.index(0), b.index(length),
+                                     b.index(2 * width));
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(loop.getBody());
-      Value i = index(row), k = loop.getInductionVar(), next = add(k, width);
+      Value i = b.index(row), k = loop.getInductionVar(), next = add(k, width);
       auto [even, odd] =
           splitLanes(b, loc, load(rhs, i, k), load(rhs, i, next));
       vector::StoreOp::create(b, loc, even, copy, ValueRange{i, k});
@@ -104,9 +101,9 @@ private:
 
   void emitLoop(Value lower, Value upper, int64_t numRows) {
     shares.cut(b, loc,
-               index(int64_t(llvm::divideCeil(mostRows, numRows)) *
-                     (length / stepSize())));
-    auto loop = scf::ForOp::create(b, loc, lower, upper, index(numRows));
+               b.index(int64_t(llvm::divideCeil(mostRows, numRows)) *
+                       (length / stepSize())));
+    auto loop = scf::ForOp::create(b, loc, lower, upper, b.index(numRows));
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     SmallVector<Value> rows;
@@ -120,8 +117,8 @@ private:
     Value zero = arith::ConstantOp::create(
         b, loc, b.getZeroAttr(VectorType::get(width, type)));
     SmallVector<Value> zeros(rows.size() * numColumns, zero);
-    auto loop = scf::ForOp::create(b, loc, index(0), index(length),
-                                   index(stepSize()), zeros);
+    auto loop = scf::ForOp::create(b, loc, b.index(0), b.index(length),
+                                   b.index(stepSize()), zeros);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     Value k = loop.getInductionVar();
@@ -134,7 +131,7 @@ private:
         emitShare(rows, k);
       for (size_t i = 0; i < ofA.front().size(); ++i)
         for (int64_t column = 0; column < numColumns; ++column) {
-          Value y = load(rhs, index(column), add(k, (first + i) * depth));
+          Value y = load(rhs, b.index(column), add(k, (first + i) * depth));
           for (auto [row, x] : llvm::enumerate(ofA)) {
             Value &sum = sums[row * numColumns + column];
             sum = multiplyAndAdd(x[i], y, sum);
@@ -147,12 +144,10 @@ private:
 
   /// Fetches the share of the step of a block of rows at `k`.
   void emitShare(ArrayRef<Value> rows, Value k) {
-    Value block = arith::DivUIOp::create(b, loc, rows.front(),
-                                         index(int64_t(rows.size()))),
-          step = arith::DivUIOp::create(b, loc, k, index(stepSize())),
-          first =
-              arith::MulIOp::create(b, loc, block, index(length / stepSize()));
-    shares.emit(b, loc, arith::AddIOp::create(b, loc, first, step));
+    Value block = b.div(rows.front(), int64_t(rows.size())),
+          step = b.div(k, stepSize()),
+          first = b.mul(block, length / stepSize());
+    shares.emit(b, loc, b.add(first, step));
   }
   /// Elements of a row that a step multiplies.
   int64_t stepSize() const { return vectorsPerStep * depth; }
@@ -182,15 +177,15 @@ private:
         b, loc, b.getZeroAttr(VectorType::get(width, type)));
     SmallVector<Value> zeros(numColumns, zero);
     Value ofA = bias();
-    auto loop = scf::ForOp::create(b, loc, index(0), index(length),
-                                   index(depth), zeros);
+    auto loop = scf::ForOp::create(b, loc, b.index(0), b.index(length),
+                                   b.index(depth), zeros);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     SmallVector<Value> sums;
     for (int64_t column = 0; column < numColumns; ++column)
-      sums.push_back(
-          multiplyAndAdd(ofA, load(rhs, index(column), loop.getInductionVar()),
-                         loop.getRegionIterArg(unsigned(column))));
+      sums.push_back(multiplyAndAdd(
+          ofA, load(rhs, b.index(column), loop.getInductionVar()),
+          loop.getRegionIterArg(unsigned(column))));
     scf::YieldOp::create(b, loc, sums);
     b.setInsertionPointAfter(loop);
     return sumLanes(llvm::to_vector_of<Value>(loop.getResults()));
@@ -255,19 +250,19 @@ private:
 
   Value add(Value x, Value y) {
     if (ofIntegers)
-      return arith::AddIOp::create(b, loc, x, y);
+      return b.add(x, y);
     return arith::AddFOp::create(b, loc, x, y);
   }
 
   void emitStores(ArrayRef<Value> rows, Value sums) {
     if (ofIntegers)
-      sums = arith::SubIOp::create(b, loc, sums, excess);
+      sums = b.sub(sums, excess);
     auto rowType = VectorType::get(numColumns, type);
     for (auto [i, row] : llvm::enumerate(rows)) {
       Value part = vector::ExtractStridedSliceOp::create(
           b, loc, sums, ArrayRef<int64_t>{int64_t(i) * paddedColumns},
           ArrayRef<int64_t>{numColumns}, ArrayRef<int64_t>{1});
-      SmallVector<Value> indices = {row, index(0)};
+      SmallVector<Value> indices = {row, b.index(0)};
       Value before = vector::LoadOp::create(b, loc, rowType, c, indices);
       vector::StoreOp::create(b, loc, add(before, part), c, indices);
     }
@@ -276,7 +271,7 @@ private:
   /// Vectors of a row of A that are in registers at once. More would spill.
   static constexpr int64_t mostVectors = 2;
 
-  OpBuilder &b;
+  IndexBuilder b;
   Location loc;
   Value a, rhs, c;
   Type type;

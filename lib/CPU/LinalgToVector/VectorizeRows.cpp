@@ -6,12 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/Plan/Target.h"
+#include "dialect/Shared/IndexBuilder.h"
 #include "lib/CPU/LinalgToVector/LinalgToVector.h"
 #include "lib/CPU/LinalgToVector/RowSlices.h"
 #include "lib/CPU/Passes.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -38,8 +37,8 @@ class RowEmitter {
 public:
   RowEmitter(OpBuilder &b, linalg::LinalgOp op, SmallVector<Value> outerLoops,
              int64_t lanes)
-      : b(b), loc(op.getLoc()), op(op), loops(std::move(outerLoops)),
-        lanes(lanes) {
+      : b(op.getLoc(), b), loc(op.getLoc()), op(op),
+        loops(std::move(outerLoops)), lanes(lanes) {
     loops.emplace_back();
   }
 
@@ -49,31 +48,27 @@ public:
     int64_t done = 0;
     if (size >= 2 * lanes) {
       done = size - size % lanes;
-      emitLoop(constant(0), constant(done), lanes);
+      emitLoop(b.index(0), b.index(done), lanes);
     }
     while (done < size) {
       int64_t fitting = llvm::bit_floor<uint64_t>(size - done);
       int64_t slice = std::min(lanes, fitting);
-      emitSlice(constant(done), slice);
+      emitSlice(b.index(done), slice);
       done += slice;
     }
   }
 
   /// Whole slices, and the rest one by one.
   void emitDynamic(Value size) {
-    Value rest = arith::RemUIOp::create(b, loc, size, constant(lanes));
-    Value whole = arith::SubIOp::create(b, loc, size, rest);
-    emitLoop(constant(0), whole, lanes);
+    Value rest = b.rem(size, lanes);
+    Value whole = b.sub(size, rest);
+    emitLoop(b.index(0), whole, lanes);
     emitLoop(whole, size, 1);
   }
 
 private:
-  Value constant(int64_t value) {
-    return arith::ConstantIndexOp::create(b, loc, value);
-  }
-
   void emitLoop(Value lower, Value upper, int64_t slice) {
-    auto loop = scf::ForOp::create(b, loc, lower, upper, constant(slice));
+    auto loop = scf::ForOp::create(b, loc, lower, upper, b.index(slice));
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     emitSlice(loop.getInductionVar(), slice);
@@ -87,7 +82,7 @@ private:
       storeSlice(b, result, output, loops);
   }
 
-  OpBuilder &b;
+  IndexBuilder b;
   Location loc;
   linalg::LinalgOp op;
   SmallVector<Value> loops;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/GPU/VectorToLanes/LaneProducts.h"
+#include "dialect/Shared/IndexBuilder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -25,30 +26,25 @@ class ProductEmitter {
 public:
   ProductEmitter(ImplicitLocOpBuilder &builder, const LaneIndex &index,
                  const ProductFactors &factors)
-      : b(builder), factors(factors),
+      : b(builder.getLoc(), builder), factors(factors),
         rhsType(cast<MemRefType>(factors.rhs.getType())),
         element(rhsType.getElementType()) {
     // Lanes 8 * i to 8 * i + 7 have the addresses of the rows of matrix i.
-    Value eight = constant(8), two = constant(2);
-    Value row = arith::RemUIOp::create(b, index.lane, eight);
-    Value matrix = arith::DivUIOp::create(b, index.lane, eight);
-    Value inner =
-        arith::MulIOp::create(b, arith::RemUIOp::create(b, matrix, two), eight);
-    Value outer =
-        arith::MulIOp::create(b, arith::DivUIOp::create(b, matrix, two), eight);
+    Value eight = b.index(8), two = b.index(2);
+    Value row = b.rem(index.lane, eight);
+    Value matrix = b.div(index.lane, eight);
+    Value inner = b.mul(b.rem(matrix, two), eight);
+    Value outer = b.mul(b.div(matrix, two), eight);
     // Of the second factor, matrix 1 is along k, and the last two along n.
     firstN = outer;
     firstK = inner;
     Value &rowsOfRhs = factors.isTransposed ? firstN : firstK;
-    rowsOfRhs = arith::AddIOp::create(b, rowsOfRhs, row);
+    rowsOfRhs = b.add(rowsOfRhs, row);
     if (!factors.lhs)
       return;
     // Of the first one, matrix 1 is along m.
-    Value warp =
-        arith::DivUIOp::create(b, index.thread, constant(kLanesOfWarp));
-    firstM = arith::AddIOp::create(
-        b, arith::MulIOp::create(b, warp, constant(kRowsOfWarp)),
-        arith::AddIOp::create(b, inner, row));
+    Value warp = b.div(index.thread, kLanesOfWarp);
+    firstM = b.add(b.mul(warp, kRowsOfWarp), b.add(inner, row));
     firstKOfLhs = outer;
   }
 
@@ -74,7 +70,7 @@ private:
   SmallVector<Value> getRows(int64_t k) {
     SmallVector<Value> result;
     if (factors.lhs) {
-      Value column = arith::AddIOp::create(b, firstKOfLhs, constant(k));
+      Value column = b.add(firstKOfLhs, k);
       Value tiles = load(factors.lhs, {firstM, column}, /*transpose=*/false);
       for (int64_t i = 0; i < 4; ++i)
         result.push_back(toRegister(vector::ExtractOp::create(b, tiles, i)));
@@ -95,8 +91,8 @@ private:
   }
 
   Value loadRhs(int64_t n, int64_t k) {
-    Value column = arith::AddIOp::create(b, firstN, constant(n));
-    Value depth = arith::AddIOp::create(b, firstK, constant(k));
+    Value column = b.add(firstN, n);
+    Value depth = b.add(firstK, k);
     if (factors.isTransposed)
       return load(factors.rhs, {column, depth}, /*transpose=*/false);
     return load(factors.rhs, {depth, column}, /*transpose=*/true);
@@ -127,11 +123,7 @@ private:
       sum = LLVM::ExtractValueOp::create(b, product, int64_t(i));
   }
 
-  Value constant(int64_t value) {
-    return arith::ConstantIndexOp::create(b, value);
-  }
-
-  ImplicitLocOpBuilder &b;
+  IndexBuilder b;
   const ProductFactors &factors;
   MemRefType rhsType;
   Type element;

@@ -21,9 +21,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/GPU/WorkgroupCopies/StagedLoop.h"
+#include "dialect/Shared/IndexBuilder.h"
 #include "lib/Memory/LaterIteration.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/IR/PatternMatch.h"
 
@@ -96,15 +96,14 @@ private:
       if (inner->getBlock() != branch.thenBlock())
         condition = arith::XOrIOp::create(
             b, condition, arith::ConstantOp::create(b, b.getBoolAttr(true)));
-      result = b.createOrFold<arith::AndIOp>(condition, result);
+      result = b.bitAnd(condition, result);
     }
     return result;
   }
 
   /// Copies what iteration `iv` reads, if there is such a one; the group.
   Value emitCopies(Value iv, Value stage) {
-    Value exists = b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::slt, iv,
-                                                 loop.getUpperBound());
+    Value exists = b.isLess(iv, loop.getUpperBound());
     auto branch = scf::IfOp::create(b, exists, /*withElseRegion=*/false);
     {
       OpBuilder::InsertionGuard guard(b);
@@ -135,8 +134,8 @@ private:
       gpu::BarrierOp::create(b);
     Value group, iv = loop.getLowerBound();
     for (int64_t stage = 0; stage < numStages - 1; ++stage) {
-      group = emitCopies(iv, constant(stage));
-      iv = b.createOrFold<arith::AddIOp>(iv, loop.getStep());
+      group = emitCopies(iv, b.index(stage));
+      iv = b.add(iv, loop.getStep());
     }
     return group;
   }
@@ -145,7 +144,7 @@ private:
   void replaceLoop(Value group) {
     auto interface = cast<LoopLikeOpInterface>(*loop);
     loop = cast<scf::ForOp>(*interface.replaceWithAdditionalIterOperands(
-        rewriter, {group, constant(0)},
+        rewriter, {group, b.index(0)},
         /*replaceInitOperandUsesInLoop=*/false));
   }
 
@@ -153,35 +152,25 @@ private:
     nvgpu::DeviceAsyncWaitOp::create(b, group,
                                      b.getI32IntegerAttr(numStages - 2));
     gpu::BarrierOp::create(b);
-    auto isEqual = [&](Value x, int64_t y) -> Value {
-      return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, x, constant(y));
-    };
-    Value one = constant(1);
-    Value last =
-        arith::SelectOp::create(b, isEqual(stage, 0), constant(numStages - 1),
-                                arith::SubIOp::create(b, stage, one));
-    Value distance =
-        b.createOrFold<arith::MulIOp>(loop.getStep(), constant(numStages - 1));
-    Value ahead = arith::AddIOp::create(b, loop.getInductionVar(), distance);
+    auto isEqual = [&](Value x, int64_t y) -> Value { return b.isEqual(x, y); };
+    Value one = b.index(1);
+    Value last = b.select(isEqual(stage, 0), numStages - 1, b.sub(stage, one));
+    Value distance = b.mul(loop.getStep(), numStages - 1);
+    Value ahead = b.add(loop.getInductionVar(), distance);
     Value next = emitCopies(ahead, last);
     Value nextStage =
-        arith::SelectOp::create(b, isEqual(stage, numStages - 1), constant(0),
-                                arith::AddIOp::create(b, stage, one));
+        b.select(isEqual(stage, numStages - 1), 0, b.add(stage, one));
     auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
     int64_t count = yield.getNumOperands();
     yield->setOperand(count - 2, next);
     yield->setOperand(count - 1, nextStage);
   }
 
-  Value constant(int64_t value) {
-    return arith::ConstantIndexOp::create(b, value);
-  }
-
   scf::ForOp loop;
   SmallVector<vector::TransferReadOp> reads;
   WorkgroupThreads threads;
   IRRewriter rewriter;
-  ImplicitLocOpBuilder b;
+  IndexBuilder b;
   int64_t numStages;
   SmallVector<Value> buffers; ///< Of the reads.
 };

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/GPU/WorkgroupCopies/TileCopy.h"
+#include "dialect/Shared/IndexBuilder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
@@ -63,7 +64,7 @@ class CopyEmitter {
 public:
   CopyEmitter(ImplicitLocOpBuilder &builder, WorkgroupThreads threads,
               Value source, Value tile)
-      : b(builder), thread(threads.launch.getThreadIds().x),
+      : b(builder.getLoc(), builder), thread(threads.launch.getThreadIds().x),
         numThreads(threads.number), source(source), tile(tile),
         type(cast<MemRefType>(tile.getType())),
         elementBytes(getElementBytes(type)),
@@ -80,16 +81,15 @@ public:
     Value isAligned = emitIsAligned();
     int64_t neighbours =
         std::gcd(std::min<int64_t>(8, numThreads), chunks & -chunks);
-    Value width = constant(neighbours);
-    Value firstRow = arith::DivUIOp::create(b, thread, width);
-    Value place = arith::RemUIOp::create(b, thread, width);
-    auto loop = scf::ForOp::create(b, firstRow, constant(type.getDimSize(0)),
-                                   constant(numThreads / neighbours));
+    Value width = b.index(neighbours);
+    Value firstRow = b.div(thread, width);
+    Value place = b.rem(thread, width);
+    auto loop = scf::ForOp::create(b, firstRow, b.index(type.getDimSize(0)),
+                                   b.index(numThreads / neighbours));
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     Value row = loop.getInductionVar();
-    Value exists =
-        arith::CmpIOp::create(b, arith::CmpIPredicate::slt, row, numRows);
+    Value exists = b.isLess(row, numRows);
     auto branch = scf::IfOp::create(b, isAligned, /*withElseRegion=*/true);
     b.setInsertionPointToStart(branch.thenBlock());
     emitAsynchronous(row, exists, place, neighbours);
@@ -104,30 +104,24 @@ private:
   Value emitIsAligned() {
     auto parts = memref::ExtractStridedMetadataOp::create(b, source);
     Value pointer = memref::ExtractAlignedPointerAsIndexOp::create(b, source);
-    Value stride =
-        arith::MulIOp::create(b, parts.getStrides()[0], constant(elementBytes));
-    return arith::AndIOp::create(
-        b,
-        emitIsMultiple(arith::OrIOp::create(b, pointer, stride), kChunkBytes),
-        emitIsMultiple(parts.getOffset(), chunkSize));
+    Value stride = b.mul(parts.getStrides()[0], elementBytes);
+    return b.bitAnd(emitIsMultiple(b.bitOr(pointer, stride), kChunkBytes),
+                    emitIsMultiple(parts.getOffset(), chunkSize));
   }
 
   /// Of a power of two.
   Value emitIsMultiple(Value number, int64_t of) {
-    Value rest = arith::AndIOp::create(b, number, constant(of - 1));
-    return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, rest,
-                                 constant(0));
+    Value rest = b.bitAnd(number, b.index(of - 1));
+    return b.isEqual(rest, 0);
   }
 
   void emitAsynchronous(Value row, Value exists, Value place,
                         int64_t neighbours) {
-    Value first = arith::MulIOp::create(b, place, constant(chunkSize));
+    Value first = b.mul(place, chunkSize);
     for (int64_t chunk = 0; chunk < chunks; chunk += neighbours) {
-      Value column =
-          arith::AddIOp::create(b, first, constant(chunk * chunkSize));
+      Value column = b.add(first, chunk * chunkSize);
       // Of a row that is not there, nothing is read.
-      Value elements =
-          arith::SelectOp::create(b, exists, countInChunk(column), constant(0));
+      Value elements = b.select(exists, countInChunk(column), 0);
       nvgpu::DeviceAsyncCopyOp::create(
           b, nvgpu::DeviceAsyncTokenType::get(b.getContext()), tile,
           ValueRange{row, column}, source, ValueRange{row, column},
@@ -138,23 +132,22 @@ private:
   /// How many elements of a row there are from `column` on, up to a chunk.
   Value countInChunk(Value column) {
     if (isWhole())
-      return constant(chunkSize);
-    Value left = arith::SubIOp::create(b, constant(numColumns), column);
-    left = arith::MaxSIOp::create(b, left, constant(0));
-    return arith::MinSIOp::create(b, left, constant(chunkSize));
+      return b.index(chunkSize);
+    Value left = b.sub(numColumns, column);
+    left = b.max(left, 0);
+    return b.min(left, chunkSize);
   }
 
   /// Element by element, since this is rare.
   void emitPlain(Value row, Value exists, Value place, Value neighbours) {
     auto loop =
-        scf::ForOp::create(b, place, constant(type.getDimSize(1)), neighbours);
+        scf::ForOp::create(b, place, b.index(type.getDimSize(1)), neighbours);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     Value column = loop.getInductionVar();
     if (!isWhole()) {
-      Value isInRow = arith::CmpIOp::create(b, arith::CmpIPredicate::slt,
-                                            column, constant(numColumns));
-      exists = arith::AndIOp::create(b, exists, isInRow);
+      Value isInRow = b.isLess(column, numColumns);
+      exists = b.bitAnd(exists, isInRow);
     }
     auto read = scf::IfOp::create(
         b, exists,
@@ -175,11 +168,7 @@ private:
   /// Whether rows of the source are those of the tile.
   bool isWhole() { return numColumns == type.getDimSize(1); }
 
-  Value constant(int64_t value) {
-    return arith::ConstantIndexOp::create(b, value);
-  }
-
-  ImplicitLocOpBuilder &b;
+  IndexBuilder b;
   Value thread;
   int64_t numThreads;
   Value source, tile;
