@@ -7,7 +7,6 @@
 
 #include "lib/Kernel/CheckCacheReads.h"
 #include "lib/Kernel/Passes.h"
-#include "lib/Kernel/Transforms.h"
 
 #include "dialect/AttnDialect.h"
 
@@ -93,7 +92,9 @@ static void limitOperands(OpBuilder &builder, Operation *op) {
       limitStep(builder, op->getLoc(), step, /*isUnsigned=*/false);
 }
 
-void attn::addRuntimeChecks(Operation *root) {
+/// Inserts `cf.assert` before every operation in `root` that is undefined for
+/// some values of its operands.
+static void addRuntimeChecks(Operation *root) {
   hoistIntegers(root);
   // Collected first: the checks themselves are not to be checked.
   SmallVector<RuntimeVerifiableOpInterface> verifiable;

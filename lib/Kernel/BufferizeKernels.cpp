@@ -24,7 +24,9 @@ using namespace mlir;
 using namespace mlir::attn;
 using namespace mlir::bufferization;
 
-LogicalResult attn::bufferizeKernels(ModuleOp module) {
+/// One-shot bufferization with tensor arguments of functions as buffers of
+/// `getKernelBufferType`.
+static LogicalResult bufferizeKernels(ModuleOp module) {
   OneShotBufferizationOptions options;
   options.bufferizeFunctionBoundaries = true;
   options.allowReturnAllocsFromLoops = true;

@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Kernel/Passes.h"
-#include "lib/Kernel/Transforms.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/PatternMatch.h"
@@ -19,7 +18,9 @@ namespace mlir::attn {
 using namespace mlir;
 using namespace mlir::attn;
 
-void attn::foldTrivialComparisons(Operation *root) {
+/// Replaces comparisons in `root` that are always true or always false by
+/// constants.
+static void foldTrivialComparisons(Operation *root) {
   IRRewriter rewriter(root->getContext());
   root->walk([&](arith::CmpFOp op) {
     bool isTrue = op.getPredicate() == arith::CmpFPredicate::AlwaysTrue;

@@ -49,7 +49,11 @@ static void convertToBuffer(func::FuncOp func, BlockArgument argument) {
   argument.replaceAllUsesExcept(tensor, tensor);
 }
 
-LogicalResult attn::convertResultsToDestinations(func::FuncOp func) {
+/// Turns the ranked tensor results of `func` into trailing buffer arguments and
+/// marks its tensor arguments read-only; but an argument that a result updates
+/// becomes a buffer that the result is written into. Nothing may call `func`.
+/// Emits an error for a writable argument that no result updates.
+static LogicalResult convertResultsToDestinations(func::FuncOp func) {
   MLIRContext *context = func.getContext();
   FailureOr<SmallVector<std::optional<unsigned>>> updated =
       findUpdatedArguments(func);

@@ -97,16 +97,11 @@ private:
   llvm::SmallPtrSet<Value, 2> destinations;
 };
 
-struct SeparateResults : attn::impl::SeparateResultsBase<SeparateResults> {
-  void runOnOperation() override {
-    sinkDestinations(getOperation());
-    separateResults(getOperation());
-  }
-};
-
 } // namespace
 
-void attn::separateResults(Operation *root) {
+/// Replaces empty tensors that several results are computed from by buffers of
+/// their own, as upstream's elimination of empty tensors expects.
+static void separateResults(Operation *root) {
   BufferizationOptions options;
   AnalysisState state(options);
   SmallVector<tensor::EmptyOp> empties;
@@ -123,3 +118,12 @@ void attn::separateResults(Operation *root) {
       empty->erase();
   }
 }
+
+namespace {
+struct SeparateResults : attn::impl::SeparateResultsBase<SeparateResults> {
+  void runOnOperation() override {
+    sinkDestinations(getOperation());
+    separateResults(getOperation());
+  }
+};
+} // namespace

@@ -15,7 +15,6 @@
 //
 
 #include "lib/Kernel/Passes.h"
-#include "lib/Kernel/Transforms.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/PatternMatch.h"
@@ -63,7 +62,9 @@ static void splitCast(RewriterBase &rewriter, Cast op) {
     rewriter.replaceOpWithNewOp<Extension>(op, to, wide);
 }
 
-void attn::splitIndexCasts(Operation *root) {
+/// Makes casts in `root` between an index and an integer of another width than
+/// 64 bits casts of i64 and truncations or extensions.
+static void splitIndexCasts(Operation *root) {
   IRRewriter rewriter(root->getContext());
   root->walk([&](Operation *op) {
     if (auto cast = dyn_cast<arith::IndexCastOp>(op))

@@ -9,7 +9,6 @@
 #include "dialect/AttnOps.h"
 #include "dialect/Shared/OperandGroups.h"
 #include "lib/Layer/Passes.h"
-#include "lib/Layer/Transforms.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -330,7 +329,8 @@ private:
 
 } // namespace
 
-void attn::decomposeLayer(RewriterBase &rewriter, MultiHeadAttentionOp op) {
+/// Replaces a layer by the ops that it is made of.
+static void decomposeLayer(RewriterBase &rewriter, MultiHeadAttentionOp op) {
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(op);
   rewriter.replaceOp(op, LayerBuilder(op, rewriter).emit());

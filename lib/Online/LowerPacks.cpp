@@ -8,7 +8,6 @@
 #include "dialect/Shared/IndexBuilder.h"
 #include "lib/Online/CachedRows.h"
 #include "lib/Online/Passes.h"
-#include "lib/Online/Transforms.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -159,7 +158,9 @@ private:
 
 } // namespace
 
-LogicalResult attn::lowerPack(RewriterBase &rewriter, linalg::PackOp op) {
+/// Replaces a pack of padded rows, whose other dimensions are kept, by a
+/// parallel loop that transposes the rows of one pack after the other.
+static LogicalResult lowerPack(RewriterBase &rewriter, linalg::PackOp op) {
   auto type = dyn_cast<RankedTensorType>(op.getSource().getType());
   if (!type || type.getRank() < 2 || type.isDynamicDim(type.getRank() - 1) ||
       op.getInnerDimsPos() != ArrayRef<int64_t>{type.getRank() - 2} ||

@@ -33,7 +33,6 @@
 #include "lib/Online/VisibleRange.h"
 #include "lib/Plan/Plan.h"
 #include "lib/SplitKV/Passes.h"
-#include "lib/SplitKV/Transforms.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -333,8 +332,11 @@ private:
 
 } // namespace
 
-LogicalResult attn::splitKeys(RewriterBase &rewriter, OnlineAttentionOp op,
-                              int64_t chunk) {
+/// Splits the keys of the only tile of a head into chunks that are computed in
+/// parallel and merged. Fails, without a change, if it is not the only one, or
+/// known to be of one chunk.
+static LogicalResult splitKeys(RewriterBase &rewriter, OnlineAttentionOp op,
+                               int64_t chunk) {
   // What is in no loop is the tile of the only head.
   auto loop = op->getParentOfType<scf::ForallOp>();
   if (loop && loop != op->getParentOp())

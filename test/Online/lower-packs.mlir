@@ -1,19 +1,19 @@
 // RUN: attn-opt %s -attn-lower-packs | FileCheck %s
 
-// CHECK-DAG: #[[ROW:.*]] = affine_map<(d0) -> (d0 * 32)>
-// CHECK-DAG: #[[NEXT_ROW:.*]] = affine_map<(d0) -> ((d0 + 1) * 32)>
-// CHECK-DAG: #[[NEXT_END:.*]] = affine_map<(d0) -> ((d0 + 2) * 32, 64)>
-// CHECK-DAG: #[[ROWS:.*]] = affine_map<(d0) -> (32, d0 * -32 + 65)>
+// CHECK-DAG: #[[ROW:.*]] = affine_map<()[s0] -> (s0 * 32)>
+// CHECK-DAG: #[[NEXT_ROW:.*]] = affine_map<()[s0] -> (s0 * 32 + 32)>
+// CHECK-DAG: #[[NEXT_END:.*]] = affine_map<()[s0] -> ((s0 + 2) * 32, 64)>
+// CHECK-DAG: #[[ROWS:.*]] = affine_map<()[s0] -> (32, s0 * -32 + 65)>
 
 // Each pack is 32 rows, transposed. Those of the next one are fetched.
 // CHECK-LABEL: func.func @whole
 // CHECK-SAME: %[[V:[^:]*]]: tensor<2x3x64x16xbf16>, %[[INIT:[^:]*]]: tensor<2x3x2x16x32xbf16>
 // CHECK-NOT: linalg.pack
 // CHECK: scf.forall (%[[B:.*]], %[[H:.*]], %[[T:.*]]) in (2, 3, 2) shared_outs(%[[OUT:.*]] = %[[INIT]])
-// CHECK: %[[END:.*]] = affine.min #[[NEXT_END]](%[[T]])
-// CHECK: %[[FIRST:.*]] = affine.apply #[[NEXT_ROW]](%[[T]])
+// CHECK: %[[END:.*]] = affine.min #[[NEXT_END]]()[%[[T]]]
+// CHECK: %[[FIRST:.*]] = affine.apply #[[NEXT_ROW]]()[%[[T]]]
 // CHECK: attn.prefetch %[[V]][%[[B]], %[[H]], %[[FIRST]]] to %[[END]] : tensor<2x3x64x16xbf16>
-// CHECK: %[[J:.*]] = affine.apply #[[ROW]](%[[T]])
+// CHECK: %[[J:.*]] = affine.apply #[[ROW]]()[%[[T]]]
 // CHECK: %[[TO:.*]] = tensor.extract_slice %[[OUT]][%[[B]], %[[H]], %[[T]], 0, 0] [1, 1, 1, 16, 32] {{.*}} to tensor<16x32xbf16>
 // CHECK: %[[ROWS32:.*]] = tensor.extract_slice %[[V]][%[[B]], %[[H]], %[[J]], 0] [1, 1, 32, 16] {{.*}} to tensor<32x16xbf16>
 // CHECK-NOT: linalg.fill
@@ -32,14 +32,14 @@ func.func @whole(%v: tensor<2x3x64x16xbf16>, %o: tensor<2x3x2x16x32xbf16>)
 // CHECK-LABEL: func.func @ragged
 // CHECK: %[[ZERO:.*]] = arith.constant 0.000000e+00 : bf16
 // CHECK: scf.forall (%{{.*}}, %{{.*}}, %[[T:.*]]) in (2, 3, 3)
-// CHECK: %[[N:.*]] = affine.min #[[ROWS]](%[[T]])
+// CHECK: %[[N:.*]] = affine.min #[[ROWS]]()[%[[T]]]
 // CHECK: %[[WHOLE:.*]] = arith.cmpi eq, %[[N]], %c32
 // CHECK: scf.if %[[WHOLE]]
 // CHECK: %[[ROWS32:.*]] = tensor.extract_slice {{.*}} to tensor<32x16xbf16>
 // CHECK: linalg.transpose ins(%[[ROWS32]] :
 // CHECK: } else {
-// CHECK: %[[ROWSN:.*]] = tensor.extract_slice {{.*}} [1, 1, %[[N]], 16] {{.*}} to tensor<?x16xbf16>
 // CHECK: %[[FILL:.*]] = linalg.fill ins(%[[ZERO]] : bf16) outs(%{{.*}} : tensor<32x16xbf16>)
+// CHECK: %[[ROWSN:.*]] = tensor.extract_slice {{.*}} [1, 1, %[[N]], 16] {{.*}} to tensor<?x16xbf16>
 // CHECK: %[[PADDED:.*]] = tensor.insert_slice %[[ROWSN]] into %[[FILL]][0, 0] [%[[N]], 16]
 // CHECK: linalg.transpose ins(%[[PADDED]] : tensor<32x16xbf16>)
 func.func @ragged(%v: tensor<2x3x65x16xbf16>, %o: tensor<2x3x3x16x32xbf16>)
@@ -57,7 +57,7 @@ func.func @ragged(%v: tensor<2x3x65x16xbf16>, %o: tensor<2x3x3x16x32xbf16>)
 // CHECK: scf.forall (%[[T:.*]]) in (%[[PACKS]])
 // CHECK: %[[S:.*]] = tensor.dim %[[V]], %c0
 // CHECK: attn.prefetch %[[V]]
-// CHECK: affine.min {{.*}}(%[[T]])[%{{.*}}]
+// CHECK: affine.min {{.*}}()[%[[T]], %{{.*}}]
 // CHECK: linalg.fill
 // CHECK: linalg.transpose ins(%{{.*}} : tensor<8x16xf16>) outs(%{{.*}} : tensor<16x8xf16>)
 func.func @dynamic(%v: tensor<?x16xf16>, %o: tensor<?x16x8xf16>)

@@ -158,11 +158,11 @@ func.func @stay(%q: tensor<64x32xf32>, %k: tensor<512x64xf32>,
 // CHECK-DAG: %[[TILES:.*]] = affine.apply #{{.*}}()[%[[ROWS]]]
 // CHECK: %[[OS:.*]] = tensor.empty(%[[COUNT:.*]], %[[TILES]]) : tensor<2x?x?x64x32xf32>
 // CHECK: %[[STATES:.*]]:2 = scf.forall (%[[H:.*]], %[[C:.*]], %[[I:.*]]) = (0, 0, 0) to (2, %[[COUNT]], %[[ROWS]]) step (1, 1, 32)
-// CHECK: %[[NUMBER:.*]] = affine.apply #{{.*}}(%[[I]])
+// CHECK: %[[NUMBER:.*]] = affine.apply #{{.*}}()[%[[I]]]
 // CHECK: attn.online_attention {{.*}} at(%c0, %c0, %[[I]],
 // CHECK: tensor.parallel_insert_slice %{{.*}} into %{{.*}}[%[[H]], %[[C]], %[[NUMBER]], 0, 0] [1, 1, 1, 64, 32]
 // CHECK: scf.forall (%[[H:.*]], %[[I:.*]]) = (0, 0) to (2, %[[ROWS]]) step (1, 32)
-// CHECK: %[[NUMBER:.*]] = affine.apply #{{.*}}(%[[I]])
+// CHECK: %[[NUMBER:.*]] = affine.apply #{{.*}}()[%[[I]]]
 // CHECK: tensor.extract_slice %[[STATES]]#0[%[[H]], 0, %[[NUMBER]], 0, 0] [1, %[[COUNT]], 1, 64, 32]
 // CHECK-NOT: attn.online_attention
 // CHECK: return

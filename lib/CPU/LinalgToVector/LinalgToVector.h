@@ -31,15 +31,6 @@ struct ContractionTarget {
   bool i8Dot = false;
 };
 
-/// Replaces C[m,n] += A[m,k...] * B[k...,n] on buffers, with a static number of
-/// contiguous n, by loops that keep a block of C in registers, as well as the
-/// elementwise operation before it that C comes from, if there is one that fits
-/// there. What `attn.prefetch`es before it fetch with `spread` or `stream`,
-/// they fetch. Fails, having changed nothing and remarked why, on contractions
-/// of another form; without a remark on other operations.
-LogicalResult vectorizeContraction(RewriterBase &rewriter, linalg::LinalgOp op,
-                                   const ContractionTarget &target);
-
 /// The size of a dimension of a buffer, at most; 0: any.
 int64_t getMost(Value buffer, int64_t dim);
 
@@ -58,15 +49,6 @@ LogicalResult vectorizeConvolution(RewriterBase &rewriter, linalg::LinalgOp op,
 /// multiplies them, of i8 in i32. Fails, having changed nothing, on others.
 LogicalResult vectorizeDots(RewriterBase &rewriter, linalg::LinalgOp op,
                             const ContractionTarget &target);
-
-/// Whether `op`, a sum of products, has that form.
-bool isDots(linalg::LinalgOp op, const ContractionTarget &target);
-
-/// Replaces an operation on buffers that is elementwise along its last
-/// dimension, which is contiguous, by loops around vectors. Fails, having
-/// changed nothing and remarked why, on others.
-LogicalResult vectorizeRows(RewriterBase &rewriter, linalg::LinalgOp op,
-                            const VectorRegisters &registers);
 
 /// Replaces an operation on buffers that reduces its last dimension, which is
 /// contiguous, to one number for each row by loops around vectors. Numbers are

@@ -182,9 +182,15 @@ static linalg::LinalgOp findZeros(scf::IfOp choice, Value c) {
   return zeros;
 }
 
-LogicalResult attn::vectorizeContraction(RewriterBase &rewriter,
-                                         linalg::LinalgOp op,
-                                         const ContractionTarget &target) {
+/// Replaces C[m,n] += A[m,k...] * B[k...,n] on buffers, with a static number of
+/// contiguous n, by loops that keep a block of C in registers, as well as the
+/// elementwise operation before it that C comes from, if there is one that fits
+/// there. What `attn.prefetch`es before it fetch with `spread` or `stream`,
+/// they fetch. Fails, having changed nothing and remarked why, on contractions
+/// of another form; without a remark on other operations.
+static LogicalResult vectorizeContraction(RewriterBase &rewriter,
+                                          linalg::LinalgOp op,
+                                          const ContractionTarget &target) {
   if (!isContraction(op))
     return failure();
   if (multipliesAndAdds(op) && succeeded(vectorizeDots(rewriter, op, target)))

@@ -288,7 +288,8 @@ private:
 
 } // namespace
 
-bool attn::isDots(linalg::LinalgOp op, const ContractionTarget &target) {
+/// Whether `op`, a sum of products, has that form.
+static bool isDots(linalg::LinalgOp op, const ContractionTarget &target) {
   int64_t width = target.registers.getWidth(32);
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
   if (op.getNumLoops() != 3 || op.getNumDpsInputs() != 2 ||

@@ -90,8 +90,11 @@ private:
 };
 } // namespace
 
-LogicalResult attn::vectorizeRows(RewriterBase &rewriter, linalg::LinalgOp op,
-                                  const VectorRegisters &registers) {
+/// Replaces an operation on buffers that is elementwise along its last
+/// dimension, which is contiguous, by loops around vectors. Fails, having
+/// changed nothing and remarked why, on others.
+static LogicalResult vectorizeRows(RewriterBase &rewriter, linalg::LinalgOp op,
+                                   const VectorRegisters &registers) {
   if (!op.hasPureBufferSemantics())
     return failure();
   if (StringRef reason = whyNoRowSlices(op); !reason.empty())
