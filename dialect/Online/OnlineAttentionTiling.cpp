@@ -41,14 +41,15 @@ namespace {
 
 using Body = function_ref<Value(OpBuilder &, Location, ValueRange)>;
 
-/// Rows [offset, offset + size) of a matrix.
-tensor::ExtractSliceOp sliceRows(OpBuilder &b, Location loc, Value matrix,
+/// Rows [offset, offset + size) of a matrix, or of its scales.
+tensor::ExtractSliceOp sliceRows(OpBuilder &b, Location loc, Value rows,
                                  OpFoldResult offset, OpFoldResult size) {
-  int64_t columns = cast<RankedTensorType>(matrix.getType()).getDimSize(1);
-  OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
-  return tensor::ExtractSliceOp::create(b, loc, matrix, {offset, zero},
-                                        {size, b.getIndexAttr(columns)},
-                                        {one, one});
+  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, rows),
+                            offsets(sizes.size(), b.getIndexAttr(0)),
+                            strides(sizes.size(), b.getIndexAttr(1));
+  offsets[0] = offset;
+  sizes[0] = size;
+  return tensor::ExtractSliceOp::create(b, loc, rows, offsets, sizes, strides);
 }
 
 /// The packs of keys [offset, offset + size) of the values in pairs.
@@ -84,11 +85,18 @@ FailureOr<OnlineAttentionOp> tileKeys(OpBuilder &b, OnlineAttentionOp op,
       op.getPackedValues() ? slicePacks(b, loc, op.getValue(), offset, size)
                            : sliceRows(b, loc, op.getValue(), offset, size);
   slices.append({key, value});
+  if (op.getKeyScales())
+    for (Value scales : {op.getKeyScales(), op.getValueScales()})
+      slices.push_back(sliceRows(b, loc, scales, offset, size));
   Value firstKey = b.createOrFold<arith::AddIOp>(
       loc, op.getFirstKey(), getValueOrCreateConstantIndexOp(b, loc, offset));
   auto tile = cast<OnlineAttentionOp>(b.clone(*op));
   tile.getKeyMutable().assign(key);
   tile.getValueMutable().assign(value);
+  if (op.getKeyScales()) {
+    tile.getKeyScalesMutable().assign(slices[slices.size() - 2]->getResult(0));
+    tile.getValueScalesMutable().assign(slices.back()->getResult(0));
+  }
   tile.getOutsMutable().assign(state);
   tile.getFirstKeyMutable().assign(firstKey);
   for (auto [result, init] : llvm::zip(tile.getResults(), state))

@@ -131,15 +131,30 @@ LogicalResult verifyLayout(OnlineAttentionOp op) {
 }
 
 /// Verifies key and value: of one float type, the query's, or a narrower one
-/// but in pairs.
+/// but in pairs; or of i8 with scales, in rows.
 LogicalResult verifyFactors(OnlineAttentionOp op) {
   auto query = cast<RankedTensorType>(op.getQuery().getType());
   bool isInPairs = op.getLayout() == OnlineLayout::Pairs;
   Type type = isInPairs ? query.getElementType()
                         : getElementTypeOrSelf(op.getKey().getType());
-  if (!isa<FloatType>(type) ||
-      (type != query.getElementType() &&
-       type.getIntOrFloatBitWidth() >= query.getElementTypeBitWidth()))
+  if (op.getKeyScales() || op.getValueScales()) {
+    if (op.getLayout() != OnlineLayout::Rows || !type.isInteger(8) ||
+        !op.getKeyScales() || !op.getValueScales())
+      return op.emitOpError()
+             << "operands 'key_scales' and 'value_scales': expected both, with "
+                "layout<rows> and keys and values of i8, got layout<"
+             << stringifyOnlineLayout(op.getLayout()) << "> and a key of "
+             << type;
+    Type f32 = Float32Type::get(op.getContext());
+    int64_t keys = cast<ShapedType>(op.getKey().getType()).getDimSize(0);
+    if (ShapedType::isDynamic(keys))
+      keys = -1;
+    if (failed(verifyState(op, op.getKeyScales(), "key_scales", keys, f32)) ||
+        failed(verifyState(op, op.getValueScales(), "value_scales", keys, f32)))
+      return failure();
+  } else if (!isa<FloatType>(type) ||
+             (type != query.getElementType() &&
+              type.getIntOrFloatBitWidth() >= query.getElementTypeBitWidth()))
     return op.emitOpError()
            << "operand 'key': expected " << query.getElementType()
            << " or a narrower float type, got " << op.getKey().getType();
@@ -296,7 +311,7 @@ void OnlineAttentionOp::getAsmBlockArgumentNames(Region &region,
 LogicalResult OnlineSoftmaxOp::verify() {
   if (getOuts().size() != 4)
     return emitOpError() << "expected 4 operands 'outs' (scores, maximum, sum "
-                            "and correction), got "
+                            "and rescale factor), got "
                          << getOuts().size();
   auto scores = cast<ShapedType>(getScores().getType());
   if (!scores.hasRank() || scores.getRank() != 2 ||
@@ -311,7 +326,7 @@ LogicalResult OnlineSoftmaxOp::verify() {
   if (failed(
           verifyState(*this, getMaximum(), "maximum", {lanes}, elementType)) ||
       failed(verifyState(*this, getSum(), "sum", {lanes}, elementType)) ||
-      failed(verifyState(*this, getCorrection(), "correction", {lanes},
+      failed(verifyState(*this, getRescaleFactor(), "rescale factor", {lanes},
                          elementType)))
     return failure();
   return verifyScale(*this, getScale(), elementType);

@@ -76,7 +76,8 @@ def Attn_OnlineAttentionOp : Attn_OnlineOp<"online_attention", [
       across them. The query has the type of the state; `key` and `value` have it,
       too, or a narrower one.
     - In `rows`, for `n` queries, at most `L`, the lanes are elements of a head.
-      Types are those of `lanes`.
+      Types are those of `lanes`, or `key` and `value` are of i8, with `key_scales`
+      and `value_scales` `(Skv)`, what elements of their rows are multiplied by.
     - In `pairs`, for instructions that multiply and add pairs of bf16, the state is
       of f32 and the rest of bf16. Elements `2i` and `2i+1` of a query lie side by
       side. The weights `P` are rounded to bf16 before they are multiplied by
@@ -107,6 +108,8 @@ def Attn_OnlineAttentionOp : Attn_OnlineOp<"online_attention", [
   }];
   let arguments = (ins
     AnyRankedTensor:$query, AnyRankedTensor:$key, AnyRankedTensor:$value,
+    Optional<AnyRankedTensor>:$key_scales,
+    Optional<AnyRankedTensor>:$value_scales,
     Variadic<AnyRankedTensor>:$outs,
     Index:$batch, Index:$head, Index:$position, Index:$first_key,
     Index:$num_queries, I1:$exact, Optional<I1>:$first,
@@ -121,6 +124,7 @@ def Attn_OnlineAttentionOp : Attn_OnlineOp<"online_attention", [
     (`layout` `` $layout^)? (`packed_values` $packed_values^)?
     (`keeps_packs` $keeps_packs^)? (`next_tile` $next_tile^)?
     `ins` `(` $query `,` $key `,` $value `:` type($query) `,` type($key) `,` type($value) `)`
+    (`scales` `(` $key_scales^ `,` $value_scales `:` type($key_scales) `,` type($value_scales) `)`)?
     `outs` `(` $outs `:` type($outs) `)`
     `at` `(` $batch `,` $head `,` $position `,` $first_key `)`
     `queries` `(` $num_queries `)` `exact` `(` $exact `)`
@@ -168,7 +172,7 @@ def Attn_OnlineSoftmaxOp : Attn_OnlineOp<"online_softmax"> {
     - what scores are relative to, m `(L)`, and the running sum l `(L)`, updated.
       m is the running maximum, or, unless `exact`, less by at most 5, so that
       weights are 148 at most;
-    - the correction c `(L)`, written only, of what was summed before. It is 1
+    - the rescale factor c `(L)`, written only, of what was summed before. It is 1
       where m stays, as in most blocks.
 
     `scale` is that of `attn.online_attention`: a score starts as it times the
@@ -178,7 +182,7 @@ def Attn_OnlineSoftmaxOp : Attn_OnlineOp<"online_softmax"> {
     without guards (A12). With `exact`, the weight of a position whose score is
     -inf is -0.0, which no other position can have; without, it is some zero.
 
-    While all scores are -inf, m is, with weights 0 and correction 1. Once a score
+    While all scores are -inf, m is, with weights 0 and rescale factor 1. Once a score
     is NaN, m is; while none is, but one is +inf, m is +inf and l is NaN (A16).
   }];
   let arguments = (ins
@@ -204,10 +208,10 @@ def Attn_OnlineSoftmaxOp : Attn_OnlineOp<"online_softmax"> {
     Value getScores() { return getOuts()[0]; }
     Value getMaximum() { return getOuts()[1]; }
     Value getSum() { return getOuts()[2]; }
-    Value getCorrection() { return getOuts()[3]; }
+    Value getRescaleFactor() { return getOuts()[3]; }
     /// The captured operand that a region argument stands for.
     Value getCapture(BlockArgument argument);
-    /// Whether the op reads what an operand holds: all but the correction.
+    /// Whether the op reads what an operand holds: all but the rescale factor.
     bool readsOperand(OpOperand &operand) {
       return operand.getOperandNumber() != 3;
     }

@@ -23,7 +23,6 @@
 #include "lib/Online/Passes.h"
 #include "lib/Online/SharedOperands.h"
 #include "lib/Online/TilePrefetch.h"
-#include "lib/Online/Transforms.h"
 #include "lib/Online/VisibleRange.h"
 #include "lib/Plan/PackPlan.h"
 #include "lib/Plan/Plan.h"
@@ -82,7 +81,8 @@ public:
     Value zero = arith::ConstantIndexOp::create(b, loc, 0);
     Value exact = arith::ConstantOp::create(b, loc, b.getBoolAttr(false));
     auto online = OnlineAttentionOp::create(
-        b, loc, TypeRange(state), query, key, value, state,
+        b, loc, TypeRange(state), query, key, value, /*key_scales=*/Value(),
+        /*value_scales=*/Value(), state,
         /*batch=*/zero, /*head=*/zero, emitPosition(), /*first_key=*/zero,
         getValueOrCreateConstantIndexOp(b, loc, rows), exact,
         /*first=*/Value(), scalesQuery(op, layout) ? Value() : emitScale(),
@@ -265,9 +265,12 @@ private:
 
 } // namespace
 
-LogicalResult attn::convertAttentionToOnline(RewriterBase &rewriter,
-                                             AttentionOp op,
-                                             SharedOperands &shared) {
+/// Replaces the attention of a tile of queries of one head by its online form,
+/// in the layout that its plan says, with packs of values from `shared`. Fails,
+/// without a change, if it has no plan or is no such tile.
+static LogicalResult convertAttentionToOnline(RewriterBase &rewriter,
+                                              AttentionOp op,
+                                              SharedOperands &shared) {
   PlanAttr plan = getPlan(op);
   if (!plan || !plan.getLayout() || plan.getLanes() == 0)
     return rewriter.notifyMatchFailure(op, "without a plan");

@@ -15,13 +15,6 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-StoredElements attn::getMultiplied(OnlineAttentionOp op, Value matrix) {
-  std::optional<StoredElements> elements;
-  if (op.hasRowPerQuery())
-    elements = StoredElements::match(matrix);
-  return elements.value_or(StoredElements{matrix, {}});
-}
-
 /// The rows of a matrix of the block that products read where they lie, others
 /// in each iteration of the loop; or null.
 static tensor::ExtractSliceOp getRows(OnlineAttentionOp op, Value matrix,
@@ -31,8 +24,7 @@ static tensor::ExtractSliceOp getRows(OnlineAttentionOp op, Value matrix,
   // Narrower ones are converted before, but in rows.
   bool isConverted = op.getLayout() == OnlineLayout::Lanes &&
                      type.getElementType() != state.getElementType();
-  auto rows = getMultiplied(op, matrix)
-                  .elements.getDefiningOp<tensor::ExtractSliceOp>();
+  auto rows = matrix.getDefiningOp<tensor::ExtractSliceOp>();
   bool isOfLoop = rows && rows.getType().getRank() == 2 && !isConverted &&
                   rows->getBlock() == loop.getBody() &&
                   dependsOn(rows, loop.getInductionVar());

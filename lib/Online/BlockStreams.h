@@ -13,16 +13,10 @@
 #ifndef ATTN_ONLINE_BLOCKSTREAMS_H
 #define ATTN_ONLINE_BLOCKSTREAMS_H
 
-#include "lib/Online/StoredElements.h"
-
 #include "dialect/AttnOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace mlir::attn {
-
-/// Keys or values of a block in the form that products read: of `layout<rows>`
-/// as they are stored, whose elements are converted as they are loaded.
-StoredElements getMultiplied(OnlineAttentionOp op, Value matrix);
 
 /// Where no other iteration of a parallel loop reads the same keys and values,
 /// products of queries and keys and products of weights and values take turns

@@ -27,7 +27,6 @@
 #include "lib/Online/StoredElements.h"
 #include "lib/Online/Sums.h"
 #include "lib/Online/TilePrefetch.h"
-#include "lib/Online/Transforms.h"
 #include "lib/Online/TrimBlock.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -178,8 +177,7 @@ private:
       streams.fetchWithScores(b, loc, maximumKeys);
     };
     if (withIntegers)
-      return emitIntegerScores(b, loc, stored(op.getKey()), op.getQuery(), all,
-                               groups, fetch);
+      return emitIntegerScores(b, loc, op, all, groups, fetch);
     Value zero = arith::ConstantOp::create(b, loc, b.getFloatAttr(type, 0.0));
     if (op.hasRowPerQuery())
       return emitScoresInRows(
@@ -203,20 +201,19 @@ private:
   Value emitScoresInRows(Value all) {
     AffineExpr j, q, d;
     bindDims(b.getContext(), j, q, d);
-    auto [key, scales] = stored(op.getKey());
     Value part = groups.forEach(
         b, loc, queries(b, all), /*dim=*/1,
         [&](OpBuilder &b, Location loc, OpFoldResult first, Value sums) {
           Value query = groups.take(b, loc, op.getQuery(), /*dim=*/0, first);
           streams.fetchWithScores(b, loc, maximumKeys);
-          return emitSumOfProducts(b, loc, {key, query}, sums,
+          return emitSumOfProducts(b, loc, {op.getKey(), query}, sums,
                                    {{j, d}, {q, d}, {j, q}});
         });
     all = tensor::InsertSliceOp::create(b, loc, part, all, offsets(),
                                         queriesOfKeys(), strides());
-    if (!scales)
+    if (!op.getKeyScales())
       return all;
-    part = emitScaledRows(b, all, scales);
+    part = emitScaledRows(b, all, op.getKeyScales());
     return tensor::InsertSliceOp::create(b, loc, part, all, offsets(), sizes(),
                                          strides());
   }
@@ -227,38 +224,37 @@ private:
     return emitProduct(b, loc, rows(b, matrix), scales, b.getAffineDimExpr(0));
   }
 
-  /// `c * O + value * P`. The correction stands right before the product, whose
-  /// accumulators it becomes the start of.
-  Value emitAccumulator(Value weights, Value correction) {
+  /// `c * O + value * P`. The rescale factor stands right before the product,
+  /// whose accumulators it becomes the start of.
+  Value emitAccumulator(Value weights, Value factor) {
     if (isInPairs)
       weights = emitHiddenRows(b, loc, weights, lead, numValues);
-    StoredElements value = stored(op.getValue());
+    Value value = op.getValue();
     auto product = [&](OpBuilder &b) -> Value {
       if (isInPairs) {
-        Value packs = op.getValue();
+        Value packs = value;
         if (!op.getPackedValues())
           packs = emitPacks(b, loc, packs, maximumPacks(), numPacks(b));
         Value pairs = emitWeightsInPairs(b, loc, weights, numPacks(b));
-        Value start = emitStart(b, correction);
+        Value start = emitStart(b, factor);
         fetchAt(b, Place::product);
         streams.fetchWithOutput(b, loc, maximumKeys);
         return emitOutputInPairs(b, loc, packs, pairs, start);
       }
       Value factors = weights;
-      if (value.scales)
-        factors = emitScaledRows(b, weights, value.scales);
+      if (op.getValueScales())
+        factors = emitScaledRows(b, weights, op.getValueScales());
       if (op.hasRowPerQuery()) {
         fetchAt(b, Place::product);
-        return emitOutputInRows(b, queries(b, factors), value.elements,
-                                correction);
+        return emitOutputInRows(b, queries(b, factors), value, factor);
       }
       Value wide = widen(b, op.getValue());
       fetchAt(b, Place::product);
-      Value corrected = emitCorrected(b, correction);
+      Value rescaled = emitRescaled(b, factor);
       streams.fetchWithOutput(b, loc, maximumKeys);
       return linalg::MatmulTransposeAOp::create(
-                 b, loc, corrected.getType(),
-                 ValueRange{wide, rows(b, weights)}, ValueRange{corrected})
+                 b, loc, rescaled.getType(), ValueRange{wide, rows(b, weights)},
+                 ValueRange{rescaled})
           ->getResult(0);
     };
     if (matchPattern(op.getExact(), m_Zero()))
@@ -266,9 +262,9 @@ private:
     auto choice = scf::IfOp::create(
         b, loc, op.getExact(),
         [&](OpBuilder &b, Location loc) {
-          Value corrected = emitCorrected(b, correction);
+          Value rescaled = emitRescaled(b, factor);
           scf::YieldOp::create(b, loc,
-                               emitExactSum(b, value, weights, corrected));
+                               emitExactSum(b, value, weights, rescaled));
         },
         [&](OpBuilder &b, Location loc) {
           scf::YieldOp::create(b, loc, product(b));
@@ -278,67 +274,67 @@ private:
 
   /// `c * O + P * value`, of the rows that have queries.
   Value emitOutputInRows(OpBuilder &b, Value weights, Value value,
-                         Value correction) {
+                         Value factor) {
     AffineExpr q, d, j;
     bindDims(b.getContext(), q, d, j);
     return groups.forEach(
         b, loc, op.getAccumulator(), /*dim=*/0,
         [&](OpBuilder &b, Location loc, OpFoldResult first, Value before) {
-          Value factors = groups.take(b, loc, correction, /*dim=*/0, first);
-          Value corrected =
+          Value factors = groups.take(b, loc, factor, /*dim=*/0, first);
+          Value rescaled =
               emitProduct(b, loc, before, factors, b.getAffineDimExpr(0));
           Value part = groups.take(b, loc, weights, /*dim=*/1, first);
           streams.fetchWithOutput(b, loc, maximumKeys);
-          return emitSumOfProducts(b, loc, {part, value}, corrected,
+          return emitSumOfProducts(b, loc, {part, value}, rescaled,
                                    {{j, q}, {j, d}, {q, d}});
         });
   }
 
   /// What was summed before, if anything was.
-  Value emitStart(OpBuilder &b, Value correction) {
+  Value emitStart(OpBuilder &b, Value factor) {
     Value before = op.getAccumulator();
-    auto correct = [&](OpBuilder &b) { return emitCorrected(b, correction); };
+    auto rescale = [&](OpBuilder &b) { return emitRescaled(b, factor); };
     if (!isFirst)
-      return correct(b);
+      return rescale(b);
     return emitZerosIf(b, loc, isFirst, before, [&](OpBuilder &b) {
-      return emitUnlessOnes(b, loc, correction, before, correct);
+      return emitUnlessOnes(b, loc, factor, before, rescale);
     });
   }
 
   /// What was summed before, in the units of the new maximum.
-  Value emitCorrected(OpBuilder &b, Value correction) {
+  Value emitRescaled(OpBuilder &b, Value factor) {
     if (op.hasRowPerQuery())
-      correction = tensor::ExtractSliceOp::create(
-          b, loc, correction, ArrayRef<OpFoldResult>{b.getIndexAttr(0)},
+      factor = tensor::ExtractSliceOp::create(
+          b, loc, factor, ArrayRef<OpFoldResult>{b.getIndexAttr(0)},
           ArrayRef<OpFoldResult>{b.getIndexAttr(op.getNumRows())},
           ArrayRef<OpFoldResult>{b.getIndexAttr(1)});
-    return emitProduct(b, loc, op.getAccumulator(), correction,
+    return emitProduct(b, loc, op.getAccumulator(), factor,
                        b.getAffineDimExpr(op.hasRowPerQuery() ? 0 : 1));
   }
 
   /// Leaves out the products with hidden positions. Lanes are the last loop.
-  Value emitExactSum(OpBuilder &b, StoredElements value, Value weights,
+  Value emitExactSum(OpBuilder &b, Value value, Value weights,
                      Value accumulator) {
     AffineExpr d, j, i, q;
     if (op.getPackedValues()) {
       bindDims(b.getContext(), d, j, i, q);
       Value packs = emitPackedRows(b, loc, weights, numPacks(b));
-      return emitVisibleSum(b, loc, {value.elements, packs}, accumulator,
+      return emitVisibleSum(b, loc, {value, packs}, accumulator,
                             {{j, d, i}, {j, i, q}, {d, q}});
     }
     if (op.hasRowPerQuery()) {
       bindDims(b.getContext(), q, j, d);
-      SmallVector<Value> inputs = {value.elements, queries(b, weights)};
-      if (!value.scales)
+      SmallVector<Value> inputs = {value, queries(b, weights)};
+      if (!op.getValueScales())
         return emitVisibleSum(b, loc, inputs, accumulator,
                               {{j, d}, {j, q}, {q, d}});
-      inputs.push_back(value.scales);
+      inputs.push_back(op.getValueScales());
       return emitVisibleSum(b, loc, inputs, accumulator,
                             {{j, d}, {j, q}, {j}, {q, d}});
     }
     bindDims(b.getContext(), d, j, q);
-    return emitVisibleSum(b, loc, {value.elements, rows(b, weights)},
-                          accumulator, {{j, d}, {j, q}, {d, q}});
+    return emitVisibleSum(b, loc, {value, rows(b, weights)}, accumulator,
+                          {{j, d}, {j, q}, {d, q}});
   }
 
   //===--------------------------------------------------------------------===//
@@ -374,8 +370,6 @@ private:
           strides());
     return emitElements(b, loc, narrow, /*scales=*/Value(), init);
   }
-
-  StoredElements stored(Value matrix) { return getMultiplied(op, matrix); }
 
   /// The keys that are multiplied in pairs.
   Value keys() {
@@ -436,8 +430,10 @@ private:
 
 } // namespace
 
-LogicalResult attn::decomposeOnline(RewriterBase &rewriter,
-                                    OnlineAttentionOp op) {
+/// Replaces the attention of one block of keys by contractions and a softmax
+/// step. Fails if the number of keys has no constant bound.
+static LogicalResult decomposeOnline(RewriterBase &rewriter,
+                                     OnlineAttentionOp op) {
   TargetAttr target = getTarget(op);
   FailureOr<int64_t> bound = ValueBoundsConstraintSet::computeConstantBound(
       presburger::BoundType::UB, {op.getKey(), 0}, /*stopCondition=*/nullptr,

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Sums of a tile's first block begin at zero: nothing needs to write zeros for
-// it, read them and multiply them by a correction.
+// it, read them and rescale them.
 //
 //===----------------------------------------------------------------------===//
 

@@ -7,6 +7,7 @@
 
 #include "lib/Online/IntegerScores.h"
 #include "dialect/AttnOps.h"
+#include "lib/Online/StoredElements.h"
 #include "lib/Online/Sums.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -88,8 +89,7 @@ Value emitQuantizedRows(OpBuilder &b, Location loc, Value rows, Value scales) {
 } // namespace
 
 bool attn::hasIntegerScores(OnlineAttentionOp op, int64_t multiple) {
-  auto key = StoredElements::match(op.getKey());
-  if (!key || !key->scales)
+  if (!op.getKeyScales())
     return false;
   int64_t size = cast<RankedTensorType>(op.getKey().getType()).getDimSize(1);
   auto remark = [&] {
@@ -97,8 +97,6 @@ bool attn::hasIntegerScores(OnlineAttentionOp op, int64_t multiple) {
   };
   if (multiple <= 0)
     remark() << "the target has no dot products of i8";
-  else if (op.getLayout() != OnlineLayout::Rows)
-    remark() << "there are more queries than a vector has lanes";
   else if (size % multiple != 0)
     remark() << "the head size, " << size << ", is not a multiple of "
              << multiple;
@@ -107,10 +105,10 @@ bool attn::hasIntegerScores(OnlineAttentionOp op, int64_t multiple) {
   return false;
 }
 
-Value attn::emitIntegerScores(OpBuilder &b, Location loc, StoredElements keys,
-                              Value queries, Value init,
-                              const RowGroups &groups,
+Value attn::emitIntegerScores(OpBuilder &b, Location loc, OnlineAttentionOp op,
+                              Value init, const RowGroups &groups,
                               function_ref<void(OpBuilder &)> fetch) {
+  Value queries = op.getQuery(), keys = op.getKey();
   auto type = cast<RankedTensorType>(init.getType());
   int64_t numRows = cast<RankedTensorType>(queries.getType()).getDimSize(0),
           lanes = type.getDimSize(1);
@@ -123,7 +121,7 @@ Value attn::emitIntegerScores(OpBuilder &b, Location loc, StoredElements keys,
     scales = replaceFirst(b, loc, ofRows,
                           createZeros(b, loc, {lanes}, b.getF32Type()));
   }
-  OpFoldResult numKeys = tensor::getMixedSize(b, loc, keys.elements, 0);
+  OpFoldResult numKeys = tensor::getMixedSize(b, loc, keys, 0);
   AffineExpr j, q, d;
   bindDims(b.getContext(), j, q, d);
   Value sums = createZeros(b, loc, type.getShape(), b.getI32Type());
@@ -133,7 +131,7 @@ Value attn::emitIntegerScores(OpBuilder &b, Location loc, StoredElements keys,
       [&](OpBuilder &b, Location loc, OpFoldResult first, Value sums) {
         Value part = groups.take(b, loc, rows, /*dim=*/0, first);
         fetch(b);
-        return emitSumOfProducts(b, loc, {keys.elements, part}, sums,
+        return emitSumOfProducts(b, loc, {keys, part}, sums,
                                  {{j, d}, {q, d}, {j, q}});
       });
   sums = replaceFirst(b, loc, part, sums);
@@ -145,8 +143,8 @@ Value attn::emitIntegerScores(OpBuilder &b, Location loc, StoredElements keys,
   Value scores =
       linalg::GenericOp::create(
           b, loc, to.getType(),
-          ValueRange{takeFirst(b, loc, sums, used), keys.scales, scales}, to,
-          maps, parallel,
+          ValueRange{takeFirst(b, loc, sums, used), op.getKeyScales(), scales},
+          to, maps, parallel,
           [&](OpBuilder &b, Location loc, ValueRange arguments) {
             Value sum =
                 arith::SIToFPOp::create(b, loc, b.getF32Type(), arguments[0]);

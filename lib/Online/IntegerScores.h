@@ -9,7 +9,6 @@
 #define ATTN_ONLINE_INTEGERSCORES_H
 
 #include "lib/Online/RowGroups.h"
-#include "lib/Online/StoredElements.h"
 
 namespace mlir::attn {
 
@@ -20,16 +19,16 @@ class OnlineAttentionOp;
 /// keeps keys of i8 from it.
 bool hasIntegerScores(OnlineAttentionOp op, int64_t multiple);
 
-/// The products of `keys` (n, Dk), of i8 with a scale for each, and `queries`
-/// (r, Dk) of f32, which are rounded to i8 row by row, as keys are in a cache
-/// (C7): sums of integers in i32, times both scales. They are in the first n
-/// rows and r columns of the result, which has the shape of `init`, (m, L) of
-/// f32. Columns that no query has are 0 times the scale of the key.
+/// The products of the keys of `op` (n, Dk), of i8 with a scale for each, and
+/// its queries (r, Dk), which are rounded to i8 row by row, as keys are in a
+/// cache (C7): sums of integers in i32, times both scales. They are in the
+/// first n rows and r columns of the result, which has the shape of `init`, (m,
+/// L) of f32. Columns that no query has are 0 times the scale of the key.
 ///
 /// Queries are rounded where they are computed, once for all blocks of keys.
 /// `fetch` emits what the product of a group of rows fetches.
-Value emitIntegerScores(OpBuilder &b, Location loc, StoredElements keys,
-                        Value queries, Value init, const RowGroups &groups,
+Value emitIntegerScores(OpBuilder &b, Location loc, OnlineAttentionOp op,
+                        Value init, const RowGroups &groups,
                         function_ref<void(OpBuilder &)> fetch);
 
 } // namespace mlir::attn

@@ -58,7 +58,7 @@ def TileKeys : Pass<"attn-tile-keys"> {
     which head they are, they are packed in each block, and a remark says so.
 
     If the target has `bf16_tiles`, blocks in pairs say whether they are the `first` of a
-    tile: no zeros are written before it, and nothing is corrected.
+    tile: no zeros are written before it, and nothing is rescaled.
 
     Each block fetches some of the rows that an `attn.prefetch` before the op does,
     and of the keys and values that later tiles see, unless these are in a cache.

@@ -80,36 +80,3 @@ Value attn::emitElements(OpBuilder &b, Location loc, Value elements,
              })
       .getResult(0);
 }
-
-std::optional<StoredElements> StoredElements::match(Value matrix) {
-  auto op = matrix.getDefiningOp<linalg::GenericOp>();
-  if (!op || op.getNumDpsInits() != 1 || op.getNumDpsInputs() < 1 ||
-      op.getNumDpsInputs() > 2 || op.getNumLoops() != 2 ||
-      op.getNumParallelLoops() != 2 ||
-      !op.getMatchingIndexingMap(op.getDpsInputOperand(0)).isIdentity() ||
-      !op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity())
-    return std::nullopt;
-  // Of what emitElement emits, in this order.
-  bool isQuantized = op.getNumDpsInputs() == 2;
-  Block &body = *op.getBlock();
-  Value element = body.getTerminator()->getOperand(0);
-  if (Operation *conversion = element.getDefiningOp();
-      isa_and_nonnull<arith::ExtFOp, arith::TruncFOp>(conversion))
-    element = conversion->getOperand(0);
-  if (isQuantized) {
-    auto product = element.getDefiningOp<arith::MulFOp>();
-    if (!product || product.getRhs() != body.getArgument(1))
-      return std::nullopt;
-    auto number = product.getLhs().getDefiningOp<arith::SIToFPOp>();
-    if (!number ||
-        op.getMatchingIndexingMap(op.getDpsInputOperand(1)) !=
-            AffineMap::get(2, 0, getAffineDimExpr(0, op.getContext())))
-      return std::nullopt;
-    element = number.getIn();
-  }
-  if (element != body.getArgument(0))
-    return std::nullopt;
-  return StoredElements{op.getDpsInputOperand(0)->get(),
-                        isQuantized ? op.getDpsInputOperand(1)->get()
-                                    : Value()};
-}

@@ -10,8 +10,6 @@
 
 #include "mlir/IR/Builders.h"
 
-#include <optional>
-
 namespace mlir::attn {
 
 /// A stored element as one of the float type `type`: an i8 times the scale of
@@ -30,14 +28,6 @@ Value emitQuantized(OpBuilder &b, Location loc, Value number, Value scale);
 /// for each row if they are of i8, and is null if not.
 Value emitElements(OpBuilder &b, Location loc, Value elements, Value scales,
                    Value to);
-
-/// What emitElements converts.
-struct StoredElements {
-  Value elements, scales;
-
-  /// Nothing if `matrix` is not the result of it.
-  static std::optional<StoredElements> match(Value matrix);
-};
 
 } // namespace mlir::attn
 

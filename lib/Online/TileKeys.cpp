@@ -32,7 +32,6 @@
 #include "lib/Online/SharedRanges.h"
 #include "lib/Online/StoredElements.h"
 #include "lib/Online/TilePrefetch.h"
-#include "lib/Online/Transforms.h"
 #include "lib/Online/TrimBlock.h"
 #include "lib/Online/VisibleRange.h"
 #include "lib/Plan/Plan.h"
@@ -131,7 +130,7 @@ SmallVector<Value> emitReset(OpBuilder &b, Location loc, ValueRange initial,
 }
 
 /// Whether the sums of `op` begin in its first block, on tiles: nothing then
-/// needs to write zeros before it, read them and multiply them by a correction.
+/// needs to write zeros before it, read them and rescale them.
 /// Exact sums are added to what there is.
 bool beginsAtZero(OnlineAttentionOp op) {
   auto zeros = op.getAccumulator().getDefiningOp<linalg::FillOp>();
@@ -246,10 +245,15 @@ void readFromCache(RewriterBase &rewriter, OnlineAttentionOp block,
                     rows.allocate(rewriter, loc, cached.copied));
     return CachedRows::take(rewriter, loc, all, count);
   };
-  // Narrower floats are converted where they are multiplied.
-  auto convert = [&](CachedRows::Rows rows, Value operand) {
+  // Narrower floats are converted where they are multiplied, and so are
+  // integers in rows.
+  bool isInRows = block.getLayout() == OnlineLayout::Rows;
+  auto convert = [&](CachedRows::Rows rows, Value operand,
+                     MutableOperandRange scales) {
     auto type = cast<RankedTensorType>(operand.getType());
-    if (!rows.scales)
+    if (rows.scales && isInRows)
+      scales.assign(rows.scales);
+    if (!rows.scales || isInRows)
       return rows.elements;
     Value to = tensor::EmptyOp::create(
         rewriter, loc, ArrayRef<int64_t>{blockSize, type.getDimSize(1)},
@@ -257,11 +261,16 @@ void readFromCache(RewriterBase &rewriter, OnlineAttentionOp block,
     to = CachedRows::take(rewriter, loc, {to, {}}, count).elements;
     return emitElements(rewriter, loc, rows.elements, rows.scales, to);
   };
-  Value key = convert(read(cached.key), block.getKey());
+  if (!isInRows && getTarget(block).getQuantizeQueries() &&
+      cached.key.getElementType().isInteger(8))
+    block.emitRemark("multiplies keys of i8 as numbers of f32: there are more "
+                     "queries than a vector has lanes");
+  rewriter.startOpModification(block);
+  Value key =
+      convert(read(cached.key), block.getKey(), block.getKeyScalesMutable());
   Value value = block.getValue();
   if (cached.value)
-    value = convert(read(*cached.value), value);
-  rewriter.startOpModification(block);
+    value = convert(read(*cached.value), value, block.getValueScalesMutable());
   block.getKeyMutable().assign(key);
   block.getValueMutable().assign(value);
   rewriter.finalizeOpModification(block);
@@ -269,8 +278,9 @@ void readFromCache(RewriterBase &rewriter, OnlineAttentionOp block,
 
 } // namespace
 
-LogicalResult attn::tileKeys(RewriterBase &rewriter, OnlineAttentionOp op,
-                             int64_t block) {
+/// Tiles the keys that the mask may keep into blocks.
+static LogicalResult tileKeys(RewriterBase &rewriter, OnlineAttentionOp op,
+                              int64_t block) {
   Location loc = op.getLoc();
   if (op.getFirst())
     return rewriter.notifyMatchFailure(op, "a block already");

@@ -25,7 +25,7 @@
 //       CHECK:     arith.cmpf ogt, %[[LARGEST]], %[[CARRIED]]
 //   CHECK-NOT:     vector.store
 //       CHECK:     scf.yield
-// A maximum stays unless it grows by much. It gives correction 1 then, also if it
+// A maximum stays unless it grows by much. It gives rescale factor 1 then, also if it
 // is infinite.
 //       CHECK:   %[[LIMIT:.*]] = arith.addf %[[BEFORE]], %[[FIVE]]
 //       CHECK:   %[[FAR:.*]] = arith.cmpf ugt, %[[AFTER]]#0, %[[LIMIT]]

@@ -14,7 +14,7 @@
 // CHECK: scf.if %{{.*}} -> (tensor<64x32xf32>, tensor<32xf32>, tensor<32xf32>) {
 // CHECK-NEXT: scf.if %[[FIRST]]
 // CHECK-NEXT: linalg.fill {{.*}} outs(%[[SUM]]
-// What other blocks summed before is corrected, if there is anything to correct.
+// What other blocks summed before is rescaled, if there is anything to rescale.
 // CHECK: %[[SOFTMAX:.*]]:4 = attn.online_softmax
 // CHECK: %[[BEGIN:.*]] = scf.if %[[FIRST]]
 // CHECK-NEXT: linalg.fill {{.*}} outs(%[[SUM]]
@@ -52,7 +52,7 @@ func.func @tile(%o: tensor<64x32xf32>, %query: tensor<32x32x2xbf16>, %keys: tens
   return %r#0, %r#1, %r#2 : tensor<64x32xf32>, tensor<32xf32>, tensor<32xf32>
 }
 
-// Sums that begin with something else are corrected in every block.
+// Sums that begin with something else are rescaled in every block.
 // CHECK-LABEL: func.func @continues
 // CHECK: scf.while
 // CHECK-NOT: arith.cmpi eq, {{.*}} : index

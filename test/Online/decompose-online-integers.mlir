@@ -13,8 +13,6 @@
 !q = tensor<3x32xf32>
 !o = tensor<3x16xf32>
 !l = tensor<16xf32>
-#id = affine_map<(d0, d1) -> (d0, d1)>
-#row = affine_map<(d0, d1) -> (d0)>
 
 // The scale of each query, and its numbers of i8, once, and the sums of products in
 // i32, of which there are as many as queries in a row of lanes. Scores are sums times
@@ -53,24 +51,9 @@ func.func @integers(%k: tensor<?x32xi8>, %v: tensor<?x16xi8>, %ks: tensor<?xf32>
   %v0 = tensor.extract_slice %v[0, 0] [%n, 16] [1, 1] : tensor<?x16xi8> to tensor<?x16xi8>
   %ks0 = tensor.extract_slice %ks[0] [%n] [1] : tensor<?xf32> to tensor<?xf32>
   %vs0 = tensor.extract_slice %vs[0] [%n] [1] : tensor<?xf32> to tensor<?xf32>
-  %0 = tensor.empty(%n) : tensor<?x32xf32>
-  %key = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]}
-      ins(%k0, %ks0 : tensor<?x32xi8>, tensor<?xf32>) outs(%0 : tensor<?x32xf32>) {
-  ^bb0(%x: i8, %scale: f32, %unused: f32):
-    %number = arith.sitofp %x : i8 to f32
-    %element = arith.mulf %number, %scale : f32
-    linalg.yield %element : f32
-  } -> tensor<?x32xf32>
-  %1 = tensor.empty(%n) : tensor<?x16xf32>
-  %value = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]}
-      ins(%v0, %vs0 : tensor<?x16xi8>, tensor<?xf32>) outs(%1 : tensor<?x16xf32>) {
-  ^bb0(%x: i8, %scale: f32, %unused: f32):
-    %number = arith.sitofp %x : i8 to f32
-    %element = arith.mulf %number, %scale : f32
-    linalg.yield %element : f32
-  } -> tensor<?x16xf32>
   %r:3 = attn.online_attention layout<rows>
-      ins(%q, %key, %value : !q, tensor<?x32xf32>, tensor<?x16xf32>)
+      ins(%q, %k0, %v0 : !q, tensor<?x32xi8>, tensor<?x16xi8>)
+      scales(%ks0, %vs0 : tensor<?xf32>, tensor<?xf32>)
       outs(%o, %m, %l : !o, !l, !l) at(%c0, %c0, %c0, %c0) queries(%c3)
       exact(%exact) -> !o, !l, !l
   return %r#0 : !o
@@ -81,56 +64,19 @@ func.func @integers(%k: tensor<?x32xi8>, %v: tensor<?x16xi8>, %ks: tensor<?xf32>
 !q = tensor<3x48xf32>
 !o = tensor<3x16xf32>
 !l = tensor<16xf32>
-#id = affine_map<(d0, d1) -> (d0, d1)>
-#row = affine_map<(d0, d1) -> (d0)>
 
 // CHECK-LABEL: func.func @head_size
 // CHECK-NOT: xi32>
-func.func @head_size(%k: tensor<32x48xi8>, %v: tensor<32x16xf32>, %ks: tensor<32xf32>,
+func.func @head_size(%k: tensor<32x48xi8>, %v: tensor<32x16xi8>, %ks: tensor<32xf32>,
     %q: !q, %o: !o, %m: !l, %l: !l, %exact: i1) -> !o {
   %c0 = arith.constant 0 : index
   %c3 = arith.constant 3 : index
-  %0 = tensor.empty() : tensor<32x48xf32>
-  %key = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]}
-      ins(%k, %ks : tensor<32x48xi8>, tensor<32xf32>) outs(%0 : tensor<32x48xf32>) {
-  ^bb0(%x: i8, %scale: f32, %unused: f32):
-    %number = arith.sitofp %x : i8 to f32
-    %element = arith.mulf %number, %scale : f32
-    linalg.yield %element : f32
-  } -> tensor<32x48xf32>
   // expected-remark @+1 {{multiplies keys of i8 as numbers of f32: the head size, 48, is not a multiple of 32}}
   %r:3 = attn.online_attention layout<rows>
-      ins(%q, %key, %v : !q, tensor<32x48xf32>, tensor<32x16xf32>)
+      ins(%q, %k, %v : !q, tensor<32x48xi8>, tensor<32x16xi8>)
+      scales(%ks, %ks : tensor<32xf32>, tensor<32xf32>)
       outs(%o, %m, %l : !o, !l, !l) at(%c0, %c0, %c0, %c0) queries(%c3)
       exact(%exact) -> !o, !l, !l
   return %r#0 : !o
 }
 
-// -----
-
-!q = tensor<32x32xf32>
-!l = tensor<32xf32>
-#id = affine_map<(d0, d1) -> (d0, d1)>
-#row = affine_map<(d0, d1) -> (d0)>
-
-// CHECK-LABEL: func.func @lanes
-// CHECK-NOT: xi32>
-func.func @lanes(%k: tensor<32x32xi8>, %v: tensor<32x32xf32>, %ks: tensor<32xf32>,
-    %q: !q, %o: !q, %m: !l, %l: !l, %exact: i1) -> !q {
-  %c0 = arith.constant 0 : index
-  %c20 = arith.constant 20 : index
-  %0 = tensor.empty() : tensor<32x32xf32>
-  %key = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]}
-      ins(%k, %ks : tensor<32x32xi8>, tensor<32xf32>) outs(%0 : tensor<32x32xf32>) {
-  ^bb0(%x: i8, %scale: f32, %unused: f32):
-    %number = arith.sitofp %x : i8 to f32
-    %element = arith.mulf %number, %scale : f32
-    linalg.yield %element : f32
-  } -> tensor<32x32xf32>
-  // expected-remark @+1 {{multiplies keys of i8 as numbers of f32: there are more queries than a vector has lanes}}
-  %r:3 = attn.online_attention
-      ins(%q, %key, %v : !q, tensor<32x32xf32>, tensor<32x32xf32>)
-      outs(%o, %m, %l : !q, !l, !l) at(%c0, %c0, %c0, %c0) queries(%c20)
-      exact(%exact) -> !q, !l, !l
-  return %r#0 : !q
-}

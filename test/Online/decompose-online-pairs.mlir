@@ -33,7 +33,7 @@
 // CHECK: %[[W:.*]] = linalg.generic {indexing_maps = [#[[ROWS]], #{{.*}}], {{.*}}} ins(%[[PP]] : {{.*}}) outs(%{{.*}} : tensor<4x16x32x2xbf16>)
 // CHECK: arith.truncf %{{.*}} : f32 to bf16
 
-// The correction stands right before the product that it starts.
+// The rescale factor stands right before the product that it starts.
 // CHECK: %[[C:.*]] = linalg.generic {{.*}} ins(%[[S]]#3 : tensor<32xf32>) outs(%[[O]] : tensor<24x32xf32>)
 // CHECK: %[[VP:.*]] = tensor.expand_shape %[[V]] {{.*}} into tensor<4x24x16x2xbf16>
 // CHECK-NOT: linalg

@@ -83,8 +83,6 @@ func.func @exact(%q: !q, %k: !k, %v: !v, %o: !o, %m: !l, %l: !l, %exact: i1)
 // CHECK: %[[FACTORS:.*]] = linalg.generic {{.*}} iterator_types = ["parallel", "parallel"]} ins(%{{.*}} : tensor<?xf32>) outs(%{{.*}} : tensor<?x16xf32>)
 // CHECK: %[[CORRECTED:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<3x16xf32>)
 // CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "parallel", "reduction"]} ins(%{{.*}}, %{{.*}} : tensor<?x3xf32>, tensor<?x16xi8>) outs(%[[CORRECTED]]
-#id = affine_map<(d0, d1) -> (d0, d1)>
-#row = affine_map<(d0, d1) -> (d0)>
 func.func @quantized(%k: tensor<?x32xi8>, %v: tensor<?x16xi8>, %ks: tensor<?xf32>,
     %vs: tensor<?xf32>, %q: !q, %o: !o, %m: !l, %l: !l, %exact: i1, %j: index) -> !o {
   %c0 = arith.constant 0 : index
@@ -94,24 +92,9 @@ func.func @quantized(%k: tensor<?x32xi8>, %v: tensor<?x16xi8>, %ks: tensor<?xf32
   %v0 = tensor.extract_slice %v[0, 0] [%n, 16] [1, 1] : tensor<?x16xi8> to tensor<?x16xi8>
   %ks0 = tensor.extract_slice %ks[0] [%n] [1] : tensor<?xf32> to tensor<?xf32>
   %vs0 = tensor.extract_slice %vs[0] [%n] [1] : tensor<?xf32> to tensor<?xf32>
-  %0 = tensor.empty(%n) : tensor<?x32xf32>
-  %key = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]}
-      ins(%k0, %ks0 : tensor<?x32xi8>, tensor<?xf32>) outs(%0 : tensor<?x32xf32>) {
-  ^bb0(%x: i8, %scale: f32, %unused: f32):
-    %number = arith.sitofp %x : i8 to f32
-    %element = arith.mulf %number, %scale : f32
-    linalg.yield %element : f32
-  } -> tensor<?x32xf32>
-  %1 = tensor.empty(%n) : tensor<?x16xf32>
-  %value = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]}
-      ins(%v0, %vs0 : tensor<?x16xi8>, tensor<?xf32>) outs(%1 : tensor<?x16xf32>) {
-  ^bb0(%x: i8, %scale: f32, %unused: f32):
-    %number = arith.sitofp %x : i8 to f32
-    %element = arith.mulf %number, %scale : f32
-    linalg.yield %element : f32
-  } -> tensor<?x16xf32>
   %r:3 = attn.online_attention layout<rows>
-      ins(%q, %key, %value : !q, tensor<?x32xf32>, tensor<?x16xf32>)
+      ins(%q, %k0, %v0 : !q, tensor<?x32xi8>, tensor<?x16xi8>)
+      scales(%ks0, %vs0 : tensor<?xf32>, tensor<?xf32>)
       outs(%o, %m, %l : !o, !l, !l) at(%c0, %c0, %c0, %c0) queries(%c3)
       exact(%exact) -> !o, !l, !l
   return %r#0 : !o

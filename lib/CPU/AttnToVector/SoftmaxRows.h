@@ -37,20 +37,20 @@ protected:
   /// Stores the state with a new maximum and the weights of the block.
   void finish(const Pieces &before, const Pieces &maxima, BuildWeights build) {
     Pieces sums = b.load(op.getSum(), {}, scalar);
-    Pieces after, corrections, origins;
+    Pieces after, factors, origins;
     for (auto [m, maximum, sum] : llvm::zip(before, maxima, sums)) {
       Value next = keepUnlessFar(m, maximum);
       after.push_back(next);
       // The difference of equal infinities would be NaN, here and of scores.
       Value difference = b.create<arith::SubFOp>(m, next);
-      Value correction = b.create<arith::SelectOp>(
-          isEqual(m, next), real(1.0), buildExpOfWeight(b, difference));
-      corrections.push_back(correction);
-      sum = b.create<arith::MulFOp>(sum, correction);
+      Value factor = b.create<arith::SelectOp>(isEqual(m, next), real(1.0),
+                                               buildExpOfWeight(b, difference));
+      factors.push_back(factor);
+      sum = b.create<arith::MulFOp>(sum, factor);
       origins.push_back(b.create<arith::SelectOp>(
           isEqual(next, minusInfinity()), real(0.0), next));
     }
-    b.store(corrections, op.getCorrection(), {});
+    b.store(factors, op.getRescaleFactor(), {});
     sums = build(origins, sums);
     // In the exact round alone, which NaN asks for.
     after = b.branch(
@@ -75,7 +75,7 @@ protected:
   }
 
   /// `before`, unless the maximum is larger by much, so that most blocks
-  /// correct nothing. (The method is that of FlashAttention-4.) Weights are 148
+  /// rescale nothing. (The method is that of FlashAttention-4.) Weights are 148
   /// at most then. If that makes a product infinite, it is computed once more,
   /// exactly, with weights of at most 1.
   Value keepUnlessFar(Value before, Value maximum) {

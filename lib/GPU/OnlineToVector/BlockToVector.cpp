@@ -73,7 +73,7 @@ private:
     auto isEqual = [&](Value x, Value y) -> Value {
       return arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x, y);
     };
-    Value correction = arith::SelectOp::create(
+    Value factor = arith::SelectOp::create(
         b, isEqual(maximum, next), real(1.0, {rows}),
         emitExp(arith::SubFOp::create(b, maximum, next)));
     Value origin = arith::SelectOp::create(
@@ -84,10 +84,10 @@ private:
                                 arith::SubFOp::create(b, own, origin))
             : emitExp(arith::SubFOp::create(b, *scores, overKeys(origin)));
     Value sum = vector::MultiDimReductionOp::create(
-        b, weights, arith::MulFOp::create(b, state[2], correction),
-        {false, true}, vector::CombiningKind::ADD);
-    return SmallVector<Value>{emitAccumulator(*scores, weights, correction),
-                              next, sum};
+        b, weights, arith::MulFOp::create(b, state[2], factor), {false, true},
+        vector::CombiningKind::ADD);
+    return SmallVector<Value>{emitAccumulator(*scores, weights, factor), next,
+                              sum};
   }
 
   /// (M, N) of this type, in the workgroup's memory.
@@ -247,10 +247,10 @@ private:
   //===--------------------------------------------------------------------===//
 
   /// `c * O + P * value`.
-  Value emitAccumulator(Value scores, Value weights, Value correction) {
+  Value emitAccumulator(Value scores, Value weights, Value factor) {
     auto type = cast<VectorType>(state[0].getType());
-    Value corrected = arith::MulFOp::create(
-        b, state[0], broadcastTo(b, b.getLoc(), correction, type.getShape()));
+    Value rescaled = arith::MulFOp::create(
+        b, state[0], broadcastTo(b, b.getLoc(), factor, type.getShape()));
     auto product = [&]() -> Value {
       AffineExpr q, d, j;
       bindDims(b.getContext(), q, d, j);
@@ -260,7 +260,7 @@ private:
       if (!element.isF32())
         factor = arith::TruncFOp::create(b, vectorOf({rows, keys}, element),
                                          weights);
-      return contract(factor, read(op.getValue()), corrected,
+      return contract(factor, read(op.getValue()), rescaled,
                       {{q, j}, {j, d}, {q, d}});
     };
     if (matchPattern(op.getExact(), m_Zero()))
@@ -269,15 +269,15 @@ private:
                                     /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(choice.thenBlock());
-    scf::YieldOp::create(b, emitExactSum(scores, weights, corrected));
+    scf::YieldOp::create(b, emitExactSum(scores, weights, rescaled));
     b.setInsertionPointToStart(choice.elseBlock());
     scf::YieldOp::create(b, product());
     return choice.getResult(0);
   }
 
   /// Leaves out the products with hidden positions, key by key.
-  Value emitExactSum(Value scores, Value weights, Value corrected) {
-    auto type = cast<VectorType>(corrected.getType());
+  Value emitExactSum(Value scores, Value weights, Value rescaled) {
+    auto type = cast<VectorType>(rescaled.getType());
     Value hidden = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, scores,
                                          real(-kInfinity, {rows, keys}));
     Value marked =
@@ -292,7 +292,7 @@ private:
     Value one = arith::ConstantIndexOp::create(b, 1);
     vector::TransferWriteOp::create(b, marked, memory, ValueRange{zero, zero},
                                     std::array{true, true});
-    auto loop = scf::ForOp::create(b, zero, numKeys, one, corrected);
+    auto loop = scf::ForOp::create(b, zero, numKeys, one, rescaled);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     Value key = loop.getInductionVar(), before = loop.getRegionIterArg(0);

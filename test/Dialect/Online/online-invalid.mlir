@@ -136,6 +136,47 @@ func.func @key_rank(%q: tensor<16x8xf32>, %k: tensor<1x9x16xf32>, %v: tensor<9x4
 
 // -----
 
+func.func @scales_of_floats(%q: tensor<3x16xf32>, %k: tensor<9x16xf32>, %s: tensor<9xf32>,
+    %o: tensor<3x16xf32>, %m: tensor<8xf32>, %n: index, %e: i1) {
+  // expected-error @below {{operands 'key_scales' and 'value_scales': expected both, with layout<rows> and keys and values of i8, got layout<rows> and a key of 'f32'}}
+  %r:3 = attn.online_attention layout<rows>
+      ins(%q, %k, %k : tensor<3x16xf32>, tensor<9x16xf32>, tensor<9x16xf32>)
+      scales(%s, %s : tensor<9xf32>, tensor<9xf32>)
+      outs(%o, %m, %m : tensor<3x16xf32>, tensor<8xf32>, tensor<8xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      -> tensor<3x16xf32>, tensor<8xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @scales_of_other_keys(%q: tensor<3x16xf32>, %k: tensor<9x16xi8>, %s: tensor<8xf32>,
+    %o: tensor<3x16xf32>, %m: tensor<8xf32>, %n: index, %e: i1) {
+  // expected-error @below {{operand 'key_scales': expected shape (9) of 'f32', got 'tensor<8xf32>'}}
+  %r:3 = attn.online_attention layout<rows>
+      ins(%q, %k, %k : tensor<3x16xf32>, tensor<9x16xi8>, tensor<9x16xi8>)
+      scales(%s, %s : tensor<8xf32>, tensor<8xf32>)
+      outs(%o, %m, %m : tensor<3x16xf32>, tensor<8xf32>, tensor<8xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      -> tensor<3x16xf32>, tensor<8xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @integers_without_scales(%q: tensor<3x16xf32>, %k: tensor<9x16xi8>,
+    %o: tensor<3x16xf32>, %m: tensor<8xf32>, %n: index, %e: i1) {
+  // expected-error @below {{operand 'key': expected 'f32' or a narrower float type, got 'tensor<9x16xi8>'}}
+  %r:3 = attn.online_attention layout<rows>
+      ins(%q, %k, %k : tensor<3x16xf32>, tensor<9x16xi8>, tensor<9x16xi8>)
+      outs(%o, %m, %m : tensor<3x16xf32>, tensor<8xf32>, tensor<8xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      -> tensor<3x16xf32>, tensor<8xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
 func.func @key_type(%q: tensor<16x8xf32>, %k: tensor<9x16xf64>, %v: tensor<9x4xf64>,
     %o: tensor<4x8xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>, %n: index, %e: i1) {
   // expected-error @below {{operand 'key': expected 'f32' or a narrower float type, got 'tensor<9x16xf64>'}}
@@ -758,7 +799,7 @@ func.func @no_layout(%q: tensor<16x8xf32>, %k: tensor<9x16xf32>, %m: tensor<8xf3
 
 func.func @outs(%s: memref<104x8xf32>, %m: memref<8xf32>, %l: memref<8xf32>,
     %n: index, %e: i1) {
-  // expected-error @below {{expected 4 operands 'outs' (scores, maximum, sum and correction), got 3}}
+  // expected-error @below {{expected 4 operands 'outs' (scores, maximum, sum and rescale factor), got 3}}
   attn.online_softmax
       outs(%s, %m, %l : memref<104x8xf32>, memref<8xf32>, memref<8xf32>)
       at(%n, %n, %n, %n) queries(%n) keys(%n)
@@ -840,9 +881,9 @@ func.func @sum(%s: memref<104x8xf32>, %m: memref<8xf32>, %l: memref<8x1xf32>, %c
 
 // -----
 
-func.func @correction(%s: memref<104x8xf32>, %m: memref<8xf32>, %l: memref<8xf32>, %c: memref<7xf32>,
+func.func @rescale_factor(%s: memref<104x8xf32>, %m: memref<8xf32>, %l: memref<8xf32>, %c: memref<7xf32>,
     %n: index, %e: i1) {
-  // expected-error @below {{operand 'correction': expected shape (8) of 'f32', got 'memref<7xf32>'}}
+  // expected-error @below {{operand 'rescale factor': expected shape (8) of 'f32', got 'memref<7xf32>'}}
   attn.online_softmax
       outs(%s, %m, %l, %c : memref<104x8xf32>, memref<8xf32>, memref<8xf32>, memref<7xf32>)
       at(%n, %n, %n, %n) queries(%n) keys(%n)

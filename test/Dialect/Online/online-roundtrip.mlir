@@ -15,7 +15,7 @@
 // CHECK-SAME: -> tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>{{$}}
 // CHECK: return %[[R]]#0, %[[R]]#1, %[[R]]#2
 // GENERIC-LABEL: sym_name = "plain"
-// GENERIC: "attn.online_attention"({{.*}}) <{layout = #attn.layout<lanes>, next_tile = 0 : i64, operandSegmentSizes = array<i32: 1, 1, 1, 3, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0>}> ({
+// GENERIC: "attn.online_attention"({{.*}}) <{layout = #attn.layout<lanes>, next_tile = 0 : i64, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 3, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0>}> ({
 // GENERIC-NEXT: }, {
 // GENERIC-NEXT: })
 func.func @plain(%q: tensor<16x8xf32>, %k: tensor<?x16xf32>,
@@ -168,4 +168,20 @@ func.func @all_finite(%t: tensor<?x4xf16>,
   %x = attn.all_finite %t : tensor<?x4xf16>
   %y = attn.all_finite %m : memref<?xf32, strided<[?], offset: ?>>
   return %x, %y : i1, i1
+}
+
+// Rows of i8 have scales.
+// CHECK-LABEL: func.func @scales(
+// CHECK: attn.online_attention layout<rows> ins(%{{.*}} : tensor<3x16xf32>, tensor<?x16xi8>, tensor<?x16xi8>)
+// CHECK-SAME: scales(%{{.*}}, %{{.*}} : tensor<?xf32>, tensor<?xf32>) outs(
+func.func @scales(%q: tensor<3x16xf32>, %k: tensor<?x16xi8>, %s: tensor<?xf32>,
+                  %o: tensor<3x16xf32>, %m: tensor<8xf32>, %n: index, %e: i1)
+    -> tensor<3x16xf32> {
+  %r:3 = attn.online_attention layout<rows>
+      ins(%q, %k, %k : tensor<3x16xf32>, tensor<?x16xi8>, tensor<?x16xi8>)
+      scales(%s, %s : tensor<?xf32>, tensor<?xf32>)
+      outs(%o, %m, %m : tensor<3x16xf32>, tensor<8xf32>, tensor<8xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e)
+      -> tensor<3x16xf32>, tensor<8xf32>, tensor<8xf32>
+  return %r#0 : tensor<3x16xf32>
 }
