@@ -124,7 +124,7 @@ def Attn_AttentionOp : Attn_Op<"attention", [
       denominator of each row once, and has no value row. `(Hq, Sq)` is one per
       row, which heads become that are folded into rows.
     - (A7) `sequences(cumulative_query, cumulative_key)`, each `(N+1)` of i32,
-      makes a packed batch: `B` is 1, and sequence `n` has the query rows from
+      makes a packed batch (varlen, with `cu_seqlens`): `B` is 1, and sequence `n` has the query rows from
       `cumulative_query[n]` up to `cumulative_query[n+1]` and the key/value rows
       from `cumulative_key[n]` up to `cumulative_key[n+1]`. A query sees only
       its own sequence. `b` is the sequence, and `i`, `p`, `j` count within it;

@@ -86,7 +86,7 @@ def Attn_ProjectionOp : Attn_LayerOp<"projection", [AttrSizedOperandSegments]> {
     SmallVector<int64_t> getNumOutputFeatures();
     /// P, or N of a weight that is not packed.
     int64_t getPanelWidth();
-    bool isPacked() { return getWeightType().getRank() > 2; }
+    bool hasPanels() { return getWeightType().getRank() > 2; }
     /// Whether pairs of rows lie side by side.
     bool isInPairs() { return getWeightType().getRank() == 4; }
   }];

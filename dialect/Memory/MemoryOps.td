@@ -65,7 +65,7 @@ def Attn_PrefetchOp : Attn_Op<"prefetch", [
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "has rows on their way into the cache";
   let description = [{
-    Fetches rows of `source`: `indices` are those of its first dimensions, the last
+    Software prefetch: fetches rows of `source`. `indices` are those of its first dimensions, the last
     of which is that of the first row, and `end` is one past the last row's. A row is
     whole in the other dimensions. It comes into the second-level cache, or into the
     first if it will be written. There may be no rows; those beyond the last of

@@ -56,17 +56,17 @@ public:
 
 private:
   /// A map and one of its patterns; null if it has no blocks.
-  struct Panel {
+  struct Plot {
     const BlockMap &map;
     const BlockPattern *pattern;
     int64_t width, height;
   };
 
-  static Panel makePanel(const BlockMap &map, const BlockPattern *pattern);
+  static Plot makePlot(const BlockMap &map, const BlockPattern *pattern);
   void drawLegend();
-  void drawPanel(const Panel &panel, int64_t top);
-  void drawBlocks(const Panel &panel, const Look &look);
-  void drawAxes(const Panel &panel, int64_t top);
+  void drawPlot(const Plot &plot, int64_t top);
+  void drawBlocks(const Plot &plot, const Look &look);
+  void drawAxes(const Plot &plot, int64_t top);
   void write(int64_t x, int64_t y, const Twine &text, StringRef anchor = {}) {
     os << "<text x=\"" << x << "\" y=\"" << y << '"';
     if (!anchor.empty())
@@ -93,8 +93,8 @@ int64_t place(int64_t part, int64_t size, int64_t pixels) {
 
 } // namespace
 
-Picture::Panel Picture::makePanel(const BlockMap &map,
-                                  const BlockPattern *pattern) {
+Picture::Plot Picture::makePlot(const BlockMap &map,
+                                const BlockPattern *pattern) {
   if (!pattern || map.numQueries == 0 || map.numKeys == 0)
     return {map, nullptr, kLongSide, 0};
   return {map, pattern, scale(map.numKeys, map.numQueries),
@@ -119,14 +119,14 @@ void Picture::drawLegend() {
 }
 
 /// All blocks of a kind as one path; neighbours in a row as one rectangle.
-void Picture::drawBlocks(const Panel &panel, const Look &look) {
+void Picture::drawBlocks(const Plot &plot, const Look &look) {
   if (look.kind == BlockKind::Empty) // As the ground.
     return;
   std::string path;
   llvm::raw_string_ostream d(path);
-  for (auto [index, row] : llvm::enumerate(panel.pattern->rows)) {
-    int64_t y = panel.map.getFirstQuery(int64_t(index));
-    int64_t height = panel.map.getFirstQuery(int64_t(index) + 1) - y;
+  for (auto [index, row] : llvm::enumerate(plot.pattern->rows)) {
+    int64_t y = plot.map.getFirstQuery(int64_t(index));
+    int64_t height = plot.map.getFirstQuery(int64_t(index) + 1) - y;
     ArrayRef<BlockKind> blocks = row.blocks;
     for (size_t first = 0, last; first < blocks.size(); first = last) {
       last = first + 1;
@@ -134,8 +134,8 @@ void Picture::drawBlocks(const Panel &panel, const Look &look) {
         continue;
       while (last < blocks.size() && blocks[last] == look.kind)
         ++last;
-      int64_t x = row.firstKey + int64_t(first) * panel.map.keyBlock;
-      int64_t end = row.firstKey + int64_t(last) * panel.map.keyBlock;
+      int64_t x = row.firstKey + int64_t(first) * plot.map.keyBlock;
+      int64_t end = row.firstKey + int64_t(last) * plot.map.keyBlock;
       int64_t width = std::min(end, row.endKey) - x;
       d << 'M' << x << ' ' << y << 'h' << width << 'v' << height << 'h'
         << -width << 'z';
@@ -145,59 +145,59 @@ void Picture::drawBlocks(const Panel &panel, const Look &look) {
     os << "<path fill=\"" << look.color << "\" d=\"" << path << "\"/>\n";
 }
 
-void Picture::drawAxes(const Panel &panel, int64_t top) {
-  const BlockMap &map = panel.map;
-  int64_t step = findStep(map.numKeys, panel.width);
+void Picture::drawAxes(const Plot &plot, int64_t top) {
+  const BlockMap &map = plot.map;
+  int64_t step = findStep(map.numKeys, plot.width);
   for (int64_t key = 0; key < map.numKeys; key += step)
-    write(kLeft + place(key, map.numKeys, panel.width), top - 4, Twine(key),
+    write(kLeft + place(key, map.numKeys, plot.width), top - 4, Twine(key),
           "middle");
-  write(kLeft + panel.width + 6, top - 4, "key");
-  step = findStep(map.numQueries, panel.height);
+  write(kLeft + plot.width + 6, top - 4, "key");
+  step = findStep(map.numQueries, plot.height);
   for (int64_t row = 0; row < map.numQueries; row += step)
-    write(kLeft - 4, top + 10 + place(row, map.numQueries, panel.height),
-          Twine(panel.pattern->offset + row), "end");
+    write(kLeft - 4, top + 10 + place(row, map.numQueries, plot.height),
+          Twine(plot.pattern->offset + row), "end");
   write(kLeft - 10, top - 4, "position", "end");
 }
 
-void Picture::drawPanel(const Panel &panel, int64_t top) {
-  const BlockMap &map = panel.map;
+void Picture::drawPlot(const Plot &plot, int64_t top) {
+  const BlockMap &map = plot.map;
   write(kLeft, top + kLine, describeSizes(map));
   if (!map.obstacle.empty()) {
     write(kLeft, top + 2 * kLine,
           "without blocks, by the reference path, because " + map.obstacle);
     return;
   }
-  if (!panel.pattern) {
+  if (!plot.pattern) {
     write(kLeft, top + 2 * kLine, "no blocks");
     return;
   }
   write(kLeft, top + 2 * kLine,
-        describePlaces(map, *panel.pattern) + ": " +
-            describeShare(map.count(*panel.pattern)));
+        describePlaces(map, *plot.pattern) + ": " +
+            describeShare(map.count(*plot.pattern)));
   top += kTop;
-  os << "<rect x=\"" << kLeft << "\" y=\"" << top << "\" width=\""
-     << panel.width << "\" height=\"" << panel.height << "\" fill=\""
-     << kEmptyColor << "\" stroke=\"#666\"/>\n<svg x=\"" << kLeft << "\" y=\""
-     << top << "\" width=\"" << panel.width << "\" height=\"" << panel.height
+  os << "<rect x=\"" << kLeft << "\" y=\"" << top << "\" width=\"" << plot.width
+     << "\" height=\"" << plot.height << "\" fill=\"" << kEmptyColor
+     << "\" stroke=\"#666\"/>\n<svg x=\"" << kLeft << "\" y=\"" << top
+     << "\" width=\"" << plot.width << "\" height=\"" << plot.height
      << "\" viewBox=\"0 0 " << map.numKeys << ' ' << map.numQueries
      << "\" preserveAspectRatio=\"none\">\n";
   for (const Look &look : kLooks)
-    drawBlocks(panel, look);
+    drawBlocks(plot, look);
   os << "</svg>\n";
-  drawAxes(panel, top);
+  drawAxes(plot, top);
 }
 
 void Picture::draw(ArrayRef<BlockMap> maps) {
-  std::vector<Panel> panels;
+  std::vector<Plot> plots;
   for (const BlockMap &map : maps) {
     for (const BlockPattern &pattern : map.patterns)
-      panels.push_back(makePanel(map, &pattern));
+      plots.push_back(makePlot(map, &pattern));
     if (map.patterns.empty())
-      panels.push_back(makePanel(map, nullptr));
+      plots.push_back(makePlot(map, nullptr));
   }
   int64_t width = kLeft + kLongSide + kRight, height = kLegend;
-  for (const Panel &panel : panels)
-    height += kTop + panel.height + kBottom;
+  for (const Plot &plot : plots)
+    height += kTop + plot.height + kBottom;
   os << "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" << width
      << "\" height=\"" << height
      << "\" font-family=\"sans-serif\" font-size=\"11\" "
@@ -205,9 +205,9 @@ void Picture::draw(ArrayRef<BlockMap> maps) {
      << "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n";
   drawLegend();
   int64_t top = kLegend;
-  for (const Panel &panel : panels) {
-    drawPanel(panel, top);
-    top += kTop + panel.height + kBottom;
+  for (const Plot &plot : plots) {
+    drawPlot(plot, top);
+    top += kTop + plot.height + kBottom;
   }
   os << "</svg>\n";
 }

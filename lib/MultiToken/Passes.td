@@ -10,12 +10,12 @@
 
 include "mlir/Pass/PassBase.td"
 
-def MultiTokenToPanels : Pass<"attn-multi-token-to-panels"> {
-  let summary = "Lower attn.multi_token_attention to parallel panels";
+def MultiTokenToStrips : Pass<"attn-multi-token-to-strips"> {
+  let summary = "Lower attn.multi_token_attention to parallel strips";
   let description = [{
     Each `attn.multi_token_attention` becomes an `scf.forall` over batch entries,
     groups of heads that are mixed with each other, and tiles of at most the `rows`
-    of its `attn.plan`. An iteration computes panels `(heads, rows, keys)` of f32: the scores of
+    of its `attn.plan`. An iteration computes strips `(heads, rows, keys)` of f32: the scores of
     its rows and of those before them that convolutions see, with the keys that a
     row of them may see, or with a chunk of them after the other. Keys are
     transposed before, once, to blocks of 64. Every step is a linalg op on such a

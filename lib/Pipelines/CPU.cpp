@@ -45,7 +45,7 @@ static void addTilingStage(OpPassManager &pm) {
   pm.addPass(attn::createTileKeys());
   pm.addPass(attn::createDecomposeOnline());
   pm.addPass(attn::createLowerPacks()); // Of blocks.
-  pm.addPass(attn::createMultiTokenToPanels());
+  pm.addPass(attn::createMultiTokenToStrips());
   pm.addPass(attn::createTileRows());
   // What was not tiled.
   pm.addPass(attn::createConvertAttnToLinalg());

@@ -58,13 +58,16 @@ public:
   /// Features of a block that few rows are multiplied with: the second level
   /// has room for it and for the next one, which is fetched meanwhile.
   int64_t getStreamedFeatures() const { return 2048; }
-  /// Of a tile of multi-token attention, at most: rows with a panel of all
-  /// keys, and of all heads, but of the smallest panels; elements of the panel
+  /// Rows of a tile of multi-token attention, at most: what is done once for a
+  /// block of keys, such as transposing it, is then little for each row.
+  int64_t getMultiTokenRows() const { return 64; }
+  /// Of a tile of multi-token attention, at most: rows with a strip of all
+  /// keys, and of all heads, but of the smallest strips; elements of the strip
   /// of a chunk of keys, but of the smallest. They stay in the second level.
-  struct PanelSizes {
+  struct StripSizes {
     int64_t rows, rowsOfHeads, elementsOfChunk;
   };
-  PanelSizes getPanelSizes() const {
+  StripSizes getStripSizes() const {
     return {.rows = 48, .rowsOfHeads = 384, .elementsOfChunk = 64 * 1024};
   }
   /// Keys that are fetched ahead are so far away at most, a power of 2: they

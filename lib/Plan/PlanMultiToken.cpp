@@ -5,18 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "lib/Plan/CacheModel.h"
 #include "lib/Plan/Plan.h"
 
 using namespace mlir;
 using namespace mlir::attn;
 
-/// Rows of a tile at most: what is done once for a block of keys, such as
-/// transposing it, is then little for each row.
-static constexpr int64_t kRows = 64;
-
 FailureOr<PlanAttr> attn::planMultiToken(MultiTokenAttentionOp op) {
   PlanAttr said = getPlan(op);
-  int64_t rows = said && said.getRows() ? said.getRows() : kRows;
+  int64_t rows = said && said.getRows()
+                     ? said.getRows()
+                     : CacheModel(getTarget(op)).getMultiTokenRows();
   auto plan = PlanAttr::get(op.getContext(), /*layout=*/std::nullopt,
                             /*heads=*/0, rows, /*lanes=*/0, /*head_size=*/0,
                             /*keys=*/0, /*chunk=*/0, /*columns=*/0,

@@ -21,7 +21,7 @@ std::optional<int64_t> attn::chooseTileColumns(ProjectionOp op, Value out,
   constexpr int64_t kMostColumns = 64;
   auto type = cast<ShapedType>(out.getType());
   int64_t common = type.getRank() == 4 ? type.getDimSize(3) : 0;
-  if (op.isPacked())
+  if (op.hasPanels())
     common = std::gcd(std::gcd(common, op.getPanelWidth()), first);
   for (int64_t n = kMostColumns / lanes * lanes; n >= lanes; n -= lanes)
     if (common % n == 0)
@@ -60,7 +60,7 @@ static bool canComputeInPairs(ProjectionOp op, TargetAttr target) {
   if (op.isInPairs() && weight.isBF16())
     return true;
   // Parts of f32 and f16 pay for a conversion in tiles alone.
-  return op.isPacked() && (weight.isBF16() || weight.isInteger(8)) &&
+  return op.hasPanels() && (weight.isBF16() || weight.isInteger(8)) &&
          (target.getBf16Tiles() || input.isBF16());
 }
 

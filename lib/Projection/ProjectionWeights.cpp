@@ -73,7 +73,7 @@ int64_t ProjectionTiles::getNumSteps() {
 
 bool ProjectionTiles::readsWeight(const Tile &tile, bool few) {
   bool isMultiplied = few || op.getWeightType().getElementType() == multiplied;
-  if (!op.isPacked())
+  if (!op.hasPanels())
     return tile.width == tile.numColumns && isMultiplied;
   return inPairs || (!op.isInPairs() && isMultiplied);
 }
@@ -85,7 +85,7 @@ Value ProjectionTiles::getColumns(const Tile &tile, OpFoldResult column,
                k = index(count), n = index(tile.numColumns);
   column = apply(c + d + tile.first, {tile.column, column});
   SmallVector<AffineExpr> same = {c, d};
-  if (!op.isPacked()) {
+  if (!op.hasPanels()) {
     bool isWhole = tile.width == tile.numColumns;
     OpFoldResult box[] = {k, index(tile.width)};
     Value part = slice(weight, {at, column}, box, box);

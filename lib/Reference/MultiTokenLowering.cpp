@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 //
-// The reference lowering, as the op's documentation writes it, on a panel
+// The reference lowering, as the op's documentation writes it, on a strip
 // (Hq, rows, Skv) of scores: a few rows of the output, and before them the rows
 // that their convolutions see. Memory is linear in the key length so.
 //
@@ -40,11 +40,11 @@ namespace {
 /// Rows of the output that are computed together.
 constexpr int64_t kTileRows = 16;
 
-/// A tile of output rows with the rows before it, and its panel's sizes.
+/// A tile of output rows with the rows before it, and its strip's sizes.
 struct Tile {
   Value batch;
-  Value first;    ///< Row of the query that panel row 0 is.
-  Value rows;     ///< Rows of the panel.
+  Value first;    ///< Row of the query that strip row 0 is.
+  Value rows;     ///< Rows of the strip.
   Value before;   ///< Those before the rows of the output.
   Value begin;    ///< First row of the output.
   Value count;    ///< Rows of the output.
@@ -124,10 +124,10 @@ private:
     return results;
   }
 
-  /// The scores of a panel, -inf where hidden.
+  /// The scores of a strip, -inf where hidden.
   Value emitScores(const Tile &tile) {
     return loopRows(
-        tile, emptyPanel(tile), [&](Value head, Value r, Value scores) {
+        tile, emptyStrip(tile), [&](Value head, Value r, Value scores) {
           Value row = add(tile.first, r);
           Value query =
               extractRows(op.getQuery(), tile.batch, head, row, nullptr);
@@ -149,19 +149,19 @@ private:
         });
   }
 
-  /// What the stages make of a panel, 0 where hidden (T5).
-  Value emitStages(Stages stages, Value panel, Value scores) {
+  /// What the stages make of a strip, 0 where hidden (T5).
+  Value emitStages(Stages stages, Value strip, Value scores) {
     StageCode code(b, loc);
     if (stages.kernel)
-      panel = hide(code.emitConvolution(stages, panel), scores, 0.0);
+      strip = hide(code.emitConvolution(stages, strip), scores, 0.0);
     if (stages.mixing)
-      panel = hide(code.emitMixing(stages, panel), scores, 0.0);
-    return panel;
+      strip = hide(code.emitMixing(stages, strip), scores, 0.0);
+    return strip;
   }
 
-  /// `panel`, and `value` where the score is -inf.
-  Value hide(Value panel, Value scores, double value) {
-    return map({panel, scores}, emptyLike(panel), [&](ValueRange elements) {
+  /// `strip`, and `value` where the score is -inf.
+  Value hide(Value strip, Value scores, double value) {
+    return map({strip, scores}, emptyLike(strip), [&](ValueRange elements) {
       return arith::SelectOp::create(b, loc,
                                      isEqual(elements[1], minusInfinity()),
                                      real(accumulation, value), elements[0])
@@ -177,7 +177,7 @@ private:
   std::pair<Value, Value> emitSoftmax(const Tile &tile, Value weights) {
     Value lses = empty({b.getIndexAttr(numHeads), tile.rows}, accumulation);
     SmallVector<Value> results = loopHeadsAndRows(
-        tile, {emptyPanel(tile), lses},
+        tile, {emptyStrip(tile), lses},
         [&](Value head, Value r, ValueRange results) -> SmallVector<Value> {
           auto reduce = [&](Value initial, auto combine) {
             return loop(zero, numKeys, initial,
@@ -214,14 +214,14 @@ private:
           Value sum = reduce(initial, [&](Value a, Value x) {
             return arith::AddFOp::create(b, loc, a, exp(x)).getResult();
           });
-          Value panel =
+          Value strip =
               loop(zero, numKeys, results[0],
-                   [&](Value j, ValueRange panel) -> SmallVector<Value> {
+                   [&](Value j, ValueRange strip) -> SmallVector<Value> {
                      Value quotient = arith::DivFOp::create(
                          b, loc, exp(load(weights, head, r, j)), sum);
                      Value p = arith::SelectOp::create(b, loc, isEmpty, nothing,
                                                        quotient);
-                     return {tensor::InsertOp::create(b, loc, p, panel[0],
+                     return {tensor::InsertOp::create(b, loc, p, strip[0],
                                                       ValueRange{head, r, j})};
                    })
                   .front();
@@ -232,7 +232,7 @@ private:
               lse); // A16
           lse = arith::SelectOp::create(b, loc, isEmpty,
                                         sink ? sink : minusInfinity(), lse);
-          return {panel, tensor::InsertOp::create(b, loc, lse, results[1],
+          return {strip, tensor::InsertOp::create(b, loc, lse, results[1],
                                                   ValueRange{head, r})};
         });
     return {results[0], results[1]};
@@ -290,17 +290,17 @@ private:
   }
 
   //===--------------------------------------------------------------------===//
-  // Panels and rows
+  // Strips and rows
   //===--------------------------------------------------------------------===//
 
-  Value emptyPanel(const Tile &tile) {
+  Value emptyStrip(const Tile &tile) {
     return empty({b.getIndexAttr(numHeads), tile.rows, numKeys}, accumulation);
   }
   Value emptyLike(Value tensor) {
     return empty(tensor::getMixedSizes(b, loc, tensor), accumulation);
   }
-  Value load(Value panel, Value head, Value r, Value j) {
-    return tensor::ExtractOp::create(b, loc, panel, ValueRange{head, r, j});
+  Value load(Value strip, Value head, Value r, Value j) {
+    return tensor::ExtractOp::create(b, loc, strip, ValueRange{head, r, j});
   }
 
   SmallVector<Value> loopHeadsAndRows(
@@ -323,17 +323,17 @@ private:
                             })
         .front();
   }
-  /// A new panel with `body(row, j, panel[head, r, j])`.
-  Value mapRows(const Tile &tile, Value panel,
+  /// A new strip with `body(row, j, strip[head, r, j])`.
+  Value mapRows(const Tile &tile, Value strip,
                 function_ref<Value(const RowPosition &, Value, Value)> body) {
     return loopRows(
-        tile, emptyPanel(tile), [&](Value head, Value r, Value result) {
+        tile, emptyStrip(tile), [&](Value head, Value r, Value result) {
           RowPosition row{tile.batch, head,
                           add(add(tile.position, tile.first), r)};
           return loop(zero, numKeys, result,
                       [&](Value j, ValueRange result) -> SmallVector<Value> {
                         return {tensor::InsertOp::create(
-                            b, loc, body(row, j, load(panel, head, r, j)),
+                            b, loc, body(row, j, load(strip, head, r, j)),
                             result[0], ValueRange{head, r, j})};
                       })
               .front();
@@ -362,12 +362,12 @@ private:
         b, loc, RankedTensorType::get(shape, type.getElementType()), source,
         offsets, sizes, strides);
   }
-  /// The rows of one head of a panel.
-  Value extractMatrix(Value panel, const Box &box) {
+  /// The rows of one head of a strip.
+  Value extractMatrix(Value strip, const Box &box) {
     SmallVector<OpFoldResult> strides(3, b.getIndexAttr(1));
     auto type = RankedTensorType::get(
         {ShapedType::kDynamic, ShapedType::kDynamic}, accumulation);
-    return tensor::ExtractSliceOp::create(b, loc, type, panel, box.offsets,
+    return tensor::ExtractSliceOp::create(b, loc, type, strip, box.offsets,
                                           box.sizes, strides);
   }
 

@@ -112,7 +112,7 @@ private:
       Value rest = arith::RemUIOp::create(b, loc, value, divisor);
       return std::pair(quotient, rest);
     };
-    if (op.isPacked()) {
+    if (op.hasPanels()) {
       auto [panel, lane] = split(n, op.getPanelWidth());
       indices = {panel, k, lane};
       if (op.isInPairs()) {

@@ -14,11 +14,11 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-Value StageCode::emitConvolution(Stages stages, Value panel) {
-  auto type = cast<RankedTensorType>(panel.getType());
+Value StageCode::emitConvolution(Stages stages, Value strip) {
+  auto type = cast<RankedTensorType>(strip.getType());
   int64_t keys = stages.getKeyHalo();
   OpFoldResult heads = b.getIndexAttr(type.getDimSize(0));
-  Value rows = dim(panel, 1), numKeys = dim(panel, 2);
+  Value rows = dim(strip, 1), numKeys = dim(strip, 2);
   // T4: what is outside counts as 0. Rows of the kernel that reach no further
   // than there are left out.
   Value queries =
@@ -28,10 +28,10 @@ Value StageCode::emitConvolution(Stages stages, Value panel) {
                              OpFoldResult(add(numKeys, index(2 * keys)))},
                             type.getElementType()),
                       0.0);
-  padded = insert(panel, padded,
+  padded = insert(strip, padded,
                   {{b.getIndexAttr(0), queries, b.getIndexAttr(keys)},
                    {heads, rows, numKeys}});
-  Value result = zerosLike(panel);
+  Value result = zerosLike(strip);
   if (cast<ShapedType>(stages.kernel.getType()).getRank() == 3) {
     AffineExpr h, r, j, a, c;
     bindDims(b.getContext(), h, r, j, a, c);
@@ -56,13 +56,13 @@ Value StageCode::emitLastRows(Stages stages, Value count) {
   return extract(stages.kernel, {offsets, sizes});
 }
 
-Value StageCode::emitMixing(Stages stages, Value panel) {
+Value StageCode::emitMixing(Stages stages, Value strip) {
   AffineExpr g, o, r, j, e;
   bindDims(b.getContext(), g, o, r, j, e);
   int64_t mixed = stages.getNumMixedHeads();
   return join(multiplyAdd({{g, e, r, j}, {g, e, o}, {g, o, r, j}},
-                          {split(panel, mixed), stages.mixing},
-                          split(zerosLike(panel), mixed),
+                          {split(strip, mixed), stages.mixing},
+                          split(zerosLike(strip), mixed),
                           /*numReductions=*/1));
 }
 
@@ -91,8 +91,8 @@ SmallVector<ReassociationIndices> StageCode::getHeadDims(int64_t rank) {
   return result;
 }
 
-Value StageCode::zerosLike(Value panel) {
-  return fill(empty(tensor::getMixedSizes(b, loc, panel),
-                    cast<RankedTensorType>(panel.getType()).getElementType()),
+Value StageCode::zerosLike(Value strip) {
+  return fill(empty(tensor::getMixedSizes(b, loc, strip),
+                    cast<RankedTensorType>(strip.getType()).getElementType()),
               0.0);
 }

@@ -16,16 +16,16 @@
 namespace mlir::attn {
 
 /// Emits the reference form of the stages of attn.multi_token_attention, on
-/// panels (Hq, rows, Skv).
+/// strips (Hq, rows, Skv).
 class StageCode : TensorCode {
 public:
   using Stages = MultiTokenAttentionOp::Stages;
 
   StageCode(OpBuilder &b, Location loc) : TensorCode{b, loc} {}
 
-  /// New panels of the same shape.
-  Value emitConvolution(Stages stages, Value panel);
-  Value emitMixing(Stages stages, Value panel);
+  /// New strips of the same shape.
+  Value emitConvolution(Stages stages, Value strip);
+  Value emitMixing(Stages stages, Value strip);
 
 private:
   /// The last `count` query rows of a kernel.
@@ -34,8 +34,8 @@ private:
   Value split(Value tensor, int64_t mixed);
   Value join(Value tensor);
   static SmallVector<ReassociationIndices> getHeadDims(int64_t rank);
-  /// 0 in the shape of a panel.
-  Value zerosLike(Value panel);
+  /// 0 in the shape of a strip.
+  Value zerosLike(Value strip);
 };
 
 } // namespace mlir::attn

@@ -1,4 +1,4 @@
-// RUN: attn-opt %s -split-input-file -attn-fold-groups -attn-tile-attention -attn-tile-projections -attn-multi-token-to-panels -attn-split-keys -attn-tile-keys -verify-diagnostics
+// RUN: attn-opt %s -split-input-file -attn-fold-groups -attn-tile-attention -attn-tile-projections -attn-multi-token-to-strips -attn-split-keys -attn-tile-keys -verify-diagnostics
 
 // Plans that a user wrote and attn-plan has not completed.
 !q = tensor<1x8x16x64xf32>

@@ -1,7 +1,7 @@
 // RUN: attn-opt %s --convert-attn-to-linalg | FileCheck %s
 // RUN: attn-opt %S/../../examples/multi_token/paper.mlir -attn-cpu-pipeline -o /dev/null
 
-// A panel of 16 rows of the output and, of those before them, as many as there
+// A strip of 16 rows of the output and, of those before them, as many as there
 // are and the convolutions reach; never all queries by all keys.
 // CHECK-LABEL: func.func @reference
 // CHECK-NOT: attn.

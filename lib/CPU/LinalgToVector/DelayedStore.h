@@ -19,11 +19,11 @@ namespace mlir::attn {
 ///       C = A[pack] * B
 ///       out[pack] = f(C, ...)
 ///
-/// The store of a pack is delayed until the product of the next one, whose
-/// steps each store some rows, so that vectors and tiles are computed at the
-/// same time. The product's sums are in registers until its last step, so that
-/// C still has the ones of the pack before. The last pack's store follows the
-/// loop.
+/// Software pipelining: the store of a pack is delayed until the product of the
+/// next one, whose steps each store some rows, so that vectors and tiles are
+/// computed at the same time. The product's sums are in registers until its
+/// last step, so that C still has the ones of the pack before. The last pack's
+/// store follows the loop.
 struct DelayedStore {
   /// That of the last pack; null if nothing is delayed.
   linalg::LinalgOp last;

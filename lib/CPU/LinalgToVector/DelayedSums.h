@@ -20,11 +20,12 @@ namespace mlir::attn {
 ///       C[pack] = tiles
 ///       out[pack] = f(C[pack])    // Maybe.
 ///
-/// Nothing is multiplied while all tiles of C are stored and those of the next
-/// pack are loaded. In loops of this form below `root`, the tiles of a pack are
-/// carried to the next one instead, whose first step stores and loads each
-/// before the first product that it is needed for, while the ones of other
-/// tiles are computed. What is computed of C follows the next pack's product.
+/// Software pipelining of these: nothing is multiplied while all tiles of C are
+/// stored and those of the next pack are loaded. In loops of this form below
+/// `root`, the tiles of a pack are carried to the next one instead, whose first
+/// step stores and loads each before the first product that it is needed for,
+/// while the ones of other tiles are computed. What is computed of C follows
+/// the next pack's product.
 void delaySums(RewriterBase &rewriter, Operation *root);
 
 } // namespace mlir::attn

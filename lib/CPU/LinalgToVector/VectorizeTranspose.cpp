@@ -129,10 +129,10 @@ SmallVector<Value> attn::loadTransposed(OpBuilder &b, Location loc,
 
 namespace {
 /// Emits `numRows` rows of `width` results at a row and a column.
-class StripEmitter {
+class TransposeEmitter {
 public:
-  StripEmitter(OpBuilder &b, linalg::LinalgOp op, int64_t numRows,
-               int64_t width)
+  TransposeEmitter(OpBuilder &b, linalg::LinalgOp op, int64_t numRows,
+                   int64_t width)
       : b(b), loc(op.getLoc()), op(op), numRows(numRows), width(width) {}
 
   void emit(Value row, Value column) {
@@ -180,7 +180,7 @@ private:
 };
 } // namespace
 
-/// The last strips move back to where they are whole.
+/// The last rows and columns move back to where they are whole.
 LogicalResult attn::vectorizeTranspose(RewriterBase &rewriter,
                                        linalg::LinalgOp op,
                                        const VectorRegisters &registers) {
@@ -210,7 +210,7 @@ LogicalResult attn::vectorizeTranspose(RewriterBase &rewriter,
   // What is read transposed is read along its rows.
   Value column = emitLoop(sizes[1], width);
   Value row = emitLoop(sizes[0], numRows);
-  StripEmitter(rewriter, op, numRows, width).emit(row, column);
+  TransposeEmitter(rewriter, op, numRows, width).emit(row, column);
   rewriter.eraseOp(op);
   return success();
 }

@@ -1,11 +1,11 @@
-//===- PanelSoftmax.cpp - Softmax and output of a panel -------------------===//
+//===- StripSoftmax.cpp - Softmax and output of a strip -------------------===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/MultiToken/PanelLowering.h"
+#include "lib/MultiToken/StripLowering.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -16,11 +16,11 @@ using namespace mlir;
 using namespace mlir::attn;
 
 template <typename Combine>
-Value PanelLowering::emitRowSums(Value panel, Value initial) {
+Value StripLowering::emitRowSums(Value strip, Value initial) {
   AffineExpr c, r, j;
   bindDims(b.getContext(), c, r, j);
   return linalg::GenericOp::create(
-             b, loc, initial.getType(), panel, initial,
+             b, loc, initial.getType(), strip, initial,
              AffineMap::inferFromExprList(
                  {ArrayRef<AffineExpr>{c, r, j}, {c, r}}, b.getContext()),
              {utils::IteratorType::parallel, utils::IteratorType::parallel,
@@ -32,24 +32,24 @@ Value PanelLowering::emitRowSums(Value panel, Value initial) {
       .getResult(0);
 }
 
-PanelLowering::Softmax PanelLowering::createSoftmax(int64_t numHeads) {
+StripLowering::Softmax StripLowering::createSoftmax(int64_t numHeads) {
   SmallVector<OpFoldResult> sizes = {b.getIndexAttr(numHeads),
                                      b.getIndexAttr(weightRows)};
   return {fill(empty(sizes, f32), -kInfinity), fill(empty(sizes, f32), 0.0)};
 }
 
-Value PanelLowering::finiteOrZero(Value largest) {
+Value StripLowering::finiteOrZero(Value largest) {
   return select(isMinusInfinity(largest), real(f32, 0.0), largest);
 }
 
-Value PanelLowering::emitExp(Value power) {
+Value StripLowering::emitExp(Value power) {
   // Of a power that is at most 0, the error vanishes beside a weight of 1.
   return math::Exp2Op::create(
       b, loc,
       arith::MulFOp::create(b, loc, power, real(f32, std::numbers::log2e)));
 }
 
-Value PanelLowering::emitWeights(Value scores, Value largest,
+Value StripLowering::emitWeights(Value scores, Value largest,
                                  Value destination) {
   Value subtrahend =
       map(largest, empty(tensor::getMixedSizes(b, loc, largest), f32),
@@ -64,7 +64,7 @@ Value PanelLowering::emitWeights(Value scores, Value largest,
   });
 }
 
-PanelLowering::Update PanelLowering::emitUpdate(Value scores,
+StripLowering::Update StripLowering::emitUpdate(Value scores,
                                                 const Softmax &softmax,
                                                 Value destination) {
   Value largest = emitRowSums<arith::MaximumFOp>(scores, softmax.largest);
@@ -83,8 +83,8 @@ PanelLowering::Update PanelLowering::emitUpdate(Value scores,
   return {{largest, sum}, weights, factor};
 }
 
-PanelLowering::Normalization
-PanelLowering::emitNormalization(const Tile &tile, const Softmax &softmax) {
+StripLowering::Normalization
+StripLowering::emitNormalization(const Tile &tile, const Softmax &softmax) {
   SmallVector<OpFoldResult> sizes =
       tensor::getMixedSizes(b, loc, softmax.largest);
   SmallVector<Value> inputs = {softmax.largest, softmax.sum};
@@ -135,11 +135,11 @@ PanelLowering::emitNormalization(const Tile &tile, const Softmax &softmax) {
   return {inverse, logSumExp};
 }
 
-Value PanelLowering::emitSums(const Tile &tile, Value panel, Value factors,
+Value StripLowering::emitSums(const Tile &tile, Value strip, Value factors,
                               Value exact, Value sums) {
   int64_t size = op.getValueType().getDimSize(3);
   auto isHidden = [&](Value weight) { return isMinusZero(weight); };
-  StageInput input = {panel, factors, isHidden, /*marksAreZero=*/true,
+  StageInput input = {strip, factors, isHidden, /*marksAreZero=*/true,
                       -0.0,  Value()};
   OpFoldResult none = b.getIndexAttr(0), one = b.getIndexAttr(1),
                rows = b.getIndexAttr(tileRows), columns = b.getIndexAttr(size);
@@ -151,7 +151,7 @@ Value PanelLowering::emitSums(const Tile &tile, Value panel, Value factors,
                                         index(kKeys));
     Value count =
         arith::MinUIOp::create(b, loc, subtract(tile.end, first), index(kKeys));
-    Value weights = panel;
+    Value weights = strip;
     int64_t row = weightRows - tileRows;
     if (after.kernel || after.mixing) {
       Value staged =
@@ -195,7 +195,7 @@ Value PanelLowering::emitSums(const Tile &tile, Value panel, Value factors,
   });
 }
 
-Value PanelLowering::emitKeyCount(const Tile &tile, Value row, int64_t numRows,
+Value StripLowering::emitKeyCount(const Tile &tile, Value row, int64_t numRows,
                                   Value first) {
   Value position = add(tile.position, add(row, index(scoreRows - tileRows)));
   VisibleKeys keys =
@@ -206,7 +206,7 @@ Value PanelLowering::emitKeyCount(const Tile &tile, Value row, int64_t numRows,
   return arith::MinSIOp::create(b, loc, count, index(kKeys));
 }
 
-Value PanelLowering::emitExactSums(Value weights, Value value, Value sums) {
+Value StripLowering::emitExactSums(Value weights, Value value, Value sums) {
   AffineExpr r, j, d;
   bindDims(b.getContext(), r, j, d);
   SmallVector<AffineMap> maps = AffineMap::inferFromExprList(

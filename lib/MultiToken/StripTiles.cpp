@@ -1,4 +1,4 @@
-//===- PanelTiles.cpp - Tiles of one panel, and of a panel for each chunk -===//
+//===- StripTiles.cpp - Tiles of one strip, and of a strip for each chunk -===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/MultiToken/PanelLowering.h"
+#include "lib/MultiToken/StripLowering.h"
 #include "lib/Plan/CacheModel.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -18,7 +18,7 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-/// Blocks of keys of a chunk at most. More make a panel larger, and what is
+/// Blocks of keys of a chunk at most. More make a strip larger, and what is
 /// done once for a chunk no cheaper.
 static constexpr int64_t kMostBlocksOfChunk = 8;
 
@@ -26,7 +26,7 @@ static constexpr int64_t kMostBlocksOfChunk = 8;
 /// is fuller then.
 static constexpr int64_t kLeastRowsOfChoice = 48;
 
-int64_t PanelLowering::chooseRows(int64_t mostRows) {
+int64_t StripLowering::chooseRows(int64_t mostRows) {
   int64_t numRows = cast<ShapedType>(op.getOutput().getType()).getDimSize(2);
   int64_t largest = llvm::alignDown(mostRows, kRowMultiple);
   if (!ShapedType::isDynamic(numRows) && numRows <= mostRows)
@@ -47,12 +47,12 @@ int64_t PanelLowering::chooseRows(int64_t mostRows) {
   return best;
 }
 
-void PanelLowering::chooseTile(int64_t mostRows) {
+void StripLowering::chooseTile(int64_t mostRows) {
   margin = llvm::alignTo(
       std::max<int64_t>({before.getKeyHalo(), after.getKeyHalo(), 1}), 16);
   // A convolution after the softmax reads across chunks.
   bool hasChunks = !after.kernel;
-  CacheModel::PanelSizes sizes = CacheModel(getTarget(op)).getPanelSizes();
+  CacheModel::StripSizes sizes = CacheModel(getTarget(op)).getStripSizes();
   if (!hasChunks)
     mostRows = std::min({mostRows, sizes.rows,
                          std::max(sizes.rowsOfHeads / heads, kRowMultiple)});
@@ -74,7 +74,7 @@ void PanelLowering::chooseTile(int64_t mostRows) {
   chunkBlocks = std::clamp<int64_t>(blocks, 1, kMostBlocksOfChunk);
 }
 
-SmallVector<Value> PanelLowering::emitUntilFinite(
+SmallVector<Value> StripLowering::emitUntilFinite(
     ValueRange destinations,
     function_ref<SmallVector<Value>(ValueRange, Value exact)> body) {
   Value no = arith::ConstantOp::create(b, loc, b.getBoolAttr(false)),
@@ -101,22 +101,22 @@ SmallVector<Value> PanelLowering::emitUntilFinite(
   return llvm::to_vector_of<Value>(rounds.getResults().drop_back());
 }
 
-PanelLowering::TileResult PanelLowering::emitWholeTile(const Tile &tile) {
+StripLowering::TileResult StripLowering::emitWholeTile(const Tile &tile) {
   Value overlap = emitOverlap(tile);
-  Value panel = emitPanel(tile, overlap);
+  Value strip = emitStrip(tile, overlap);
   Box columns = getKeyColumns(tile);
-  Update update = emitUpdate(extract(panel, columns), createSoftmax(heads));
-  panel = fillMargins(tile, insert(update.weights, panel, columns));
+  Update update = emitUpdate(extract(strip, columns), createSoftmax(heads));
+  strip = fillMargins(tile, insert(update.weights, strip, columns));
   Normalization normalization = emitNormalization(tile, update.softmax);
   // Weights of 0 make NaN of what a hidden row must not hold. That is rare.
   auto emitRound = [&](ValueRange destinations, Value exact) {
-    return SmallVector<Value>{emitSums(tile, panel, normalization.inverse,
+    return SmallVector<Value>{emitSums(tile, strip, normalization.inverse,
                                        exact, fill(destinations[0], 0.0))};
   };
   return {emitUntilFinite(createSums(), emitRound).front(), normalization};
 }
 
-SmallVector<Value> PanelLowering::loopOverChunks(
+SmallVector<Value> StripLowering::loopOverChunks(
     const Tile &tile, ValueRange initial,
     function_ref<SmallVector<Value>(const Tile &, ValueRange)> body) {
   Value size = index(chunkBlocks);
@@ -132,7 +132,7 @@ SmallVector<Value> PanelLowering::loopOverChunks(
   });
 }
 
-SmallVector<Value> PanelLowering::forEachChunk(
+SmallVector<Value> StripLowering::forEachChunk(
     const Tile &tile, ValueRange initial,
     function_ref<SmallVector<Value>(const Tile &, Value, ValueRange)> body) {
   // What convolutions read of the chunk before goes along.
@@ -141,9 +141,9 @@ SmallVector<Value> PanelLowering::forEachChunk(
     carried.push_back(overlap);
   auto emitChunk = [&](const Tile &chunk, ValueRange carried) {
     Value overlap = lead > 0 ? carried.back() : Value();
-    Value panel = emitPanel(chunk, overlap);
+    Value strip = emitStrip(chunk, overlap);
     SmallVector<Value> results =
-        body(chunk, panel, carried.take_front(initial.size()));
+        body(chunk, strip, carried.take_front(initial.size()));
     if (overlap)
       results.push_back(overlap);
     return results;
@@ -153,16 +153,16 @@ SmallVector<Value> PanelLowering::forEachChunk(
   return results;
 }
 
-PanelLowering::TileResult PanelLowering::emitChunkedTile(const Tile &tile) {
+StripLowering::TileResult StripLowering::emitChunkedTile(const Tile &tile) {
   Softmax start = createSoftmax(heads);
   auto emitRound = [&](ValueRange destinations, Value exact) {
     SmallVector<Value> initial = {fill(destinations[0], 0.0),
                                   fill(destinations[1], -kInfinity),
                                   fill(destinations[2], 0.0)};
-    auto emitChunk = [&](const Tile &chunk, Value panel, ValueRange carried) {
+    auto emitChunk = [&](const Tile &chunk, Value strip, ValueRange carried) {
       Box columns = getKeyColumns(chunk);
       Update update =
-          emitUpdate(extract(panel, columns), {carried[1], carried[2]});
+          emitUpdate(extract(strip, columns), {carried[1], carried[2]});
       Value factor =
           extract(update.factor,
                   {{b.getIndexAttr(0), b.getIndexAttr(weightRows - tileRows)},
@@ -170,8 +170,8 @@ PanelLowering::TileResult PanelLowering::emitChunkedTile(const Tile &tile) {
       Value sums = map(factor, carried[0], [&](ValueRange x) -> Value {
         return arith::MulFOp::create(b, loc, x[1], x[0]);
       });
-      panel = insert(update.weights, panel, columns);
-      sums = emitSums(chunk, panel, Value(), exact, sums);
+      strip = insert(update.weights, strip, columns);
+      sums = emitSums(chunk, strip, Value(), exact, sums);
       return SmallVector<Value>{sums, update.softmax.largest,
                                 update.softmax.sum};
     };

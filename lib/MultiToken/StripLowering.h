@@ -1,4 +1,4 @@
-//===- PanelLowering.h - Multi-token attention by panels --------*- C++ -*-===//
+//===- StripLowering.h - Multi-token attention by strips --------*- C++ -*-===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,15 +6,15 @@
 //===----------------------------------------------------------------------===//
 //
 // The fast form of the lowering: parallel tiles of some rows of the output and
-// the heads that are mixed with each other. A tile has panels
+// the heads that are mixed with each other. A tile has strips
 // (heads, rows, columns) of f32, which are computed in blocks of kKeys keys
-// that stay in the first-level cache: keys are lanes. A panel has all keys that
+// that stay in the first-level cache: keys are lanes. A strip has all keys that
 // a tile sees, or a chunk of them, if what follows can be computed by chunks.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef ATTN_MULTITOKEN_PANELLOWERING_H
-#define ATTN_MULTITOKEN_PANELLOWERING_H
+#ifndef ATTN_MULTITOKEN_STRIPLOWERING_H
+#define ATTN_MULTITOKEN_STRIPLOWERING_H
 
 #include "dialect/AttnOps.h"
 #include "lib/Reference/PositionCode.h"
@@ -32,7 +32,7 @@ namespace mlir::attn {
 /// Keys that are computed together: four registers of 512 bits.
 constexpr int64_t kKeys = 64;
 
-/// Rows of panels, but of the smallest, are a multiple of what products have of
+/// Rows of strips, but of the smallest, are a multiple of what products have of
 /// kKeys lanes in registers.
 constexpr int64_t kRowMultiple = 6;
 
@@ -46,9 +46,9 @@ inline int64_t choosePartRows(int64_t rows) {
 }
 
 /// The rows and keys of a tile.
-struct PanelTile {
+struct StripTile {
   Value batch, group;
-  int64_t numHeads; ///< That a panel has.
+  int64_t numHeads; ///< That a strip has.
   Value firstHead;
   Value first;      ///< Row of the query that row 0 of scores is; may be < 0.
   Value position;   ///< Position of row 0 of scores.
@@ -60,16 +60,16 @@ struct PanelTile {
 };
 
 /// Emits the lowering of one op.
-class PanelLowering : PositionCode<MultiTokenAttentionOp> {
+class StripLowering : PositionCode<MultiTokenAttentionOp> {
 public:
-  PanelLowering(MultiTokenAttentionOp op, OpBuilder &builder, int64_t mostRows);
+  StripLowering(MultiTokenAttentionOp op, OpBuilder &builder, int64_t mostRows);
 
   /// Returns the op's results.
   SmallVector<Value> emit();
 
 private:
   using Stages = MultiTokenAttentionOp::Stages;
-  using Tile = PanelTile;
+  using Tile = StripTile;
 
   /// Transposes keys to blocks (D, kKeys), 0 beyond the last, as f32: a tensor
   /// (B, Hkv, blocks, D, kKeys).
@@ -90,18 +90,18 @@ private:
 
   // Scores
 
-  /// A panel of scores after the regions, -inf where hidden, and after the
+  /// A strip of scores after the regions, -inf where hidden, and after the
   /// stages before the softmax. These are given what windows overlap by at the
   /// first block, and it becomes that at the last one's end; or null.
-  Value emitPanel(const Tile &tile, Value &overlap);
+  Value emitStrip(const Tile &tile, Value &overlap);
   Value emitScores(const Tile &tile);
   /// The scores (heads, scoreRows, 2 * lead) of the keys around a tile's first
   /// one, or null if windows do not overlap.
   Value emitOverlap(const Tile &tile);
-  /// Writes a block of keys of the panel, of the heads that stages before the
+  /// Writes a block of keys of the strip, of the heads that stages before the
   /// softmax mix, from `head` on: scores in a window
   /// (mixed heads, scoreRows, 2 * lead + kKeys), and what stages make of it.
-  /// Carried are the panel, and what windows overlap by if they do.
+  /// Carried are the strip, and what windows overlap by if they do.
   SmallVector<Value> emitWindow(const Tile &tile, Value head, Value block,
                                 ValueRange carried);
   /// Products (numRows, lanes) of rows with lanes of a block of keys.
@@ -118,19 +118,19 @@ private:
     return arith::MulIOp::create(b, loc, add(tile.firstBlock, block),
                                  index(kKeys));
   }
-  /// Makes scores of a block of products in a panel. Those of the columns
+  /// Makes scores of a block of products in a strip. Those of the columns
   /// before it may be hidden once more: of an operation on the block alone, the
-  /// canonicalizer makes one on the products, which is then copied to a panel.
+  /// canonicalizer makes one on the products, which is then copied to a strip.
   Value emitRegionBlock(const Tile &tile, Value c, Value block, Value column,
-                        Value panel, int64_t columnsBefore = 0);
+                        Value strip, int64_t columnsBefore = 0);
   /// Products (scoreRows, lanes) after the regions.
   Value emitRegions(const Tile &tile, Value head, Value firstKey, Value dots);
 
   // Stages
 
-  /// What the stages read: a panel in which hidden positions are marked.
+  /// What the stages read: a strip in which hidden positions are marked.
   struct StageInput {
-    Value panel;
+    Value strip;
     /// Factors of the last rows (heads, weightRows), or null.
     Value factors;
     /// Whether an element is hidden, and what a hidden one counts as.
@@ -140,11 +140,11 @@ private:
     Value firstKey;    ///< Of the block, before the softmax.
 
     int64_t getNumRows() const {
-      return cast<RankedTensorType>(panel.getType()).getDimSize(1);
+      return cast<RankedTensorType>(strip.getType()).getDimSize(1);
     }
   };
 
-  /// What stages make of a block of keys of a panel, in `numRows` rows from
+  /// What stages make of a block of keys of a strip, in `numRows` rows from
   /// `destinationColumn` on of a tensor of as many heads,
   /// (heads, numRows, columns).
   Value emitStages(const Tile &tile, Stages stages, const StageInput &input,
@@ -206,10 +206,10 @@ private:
                     Value destination = {});
   Normalization emitNormalization(const Tile &tile, const Softmax &softmax);
   /// All keys of each row combined, with what they were before: (heads, rows).
-  template <typename Combine> Value emitRowSums(Value panel, Value initial);
-  /// Adds the products of a panel's weights with the values to (heads,
+  template <typename Combine> Value emitRowSums(Value strip, Value initial);
+  /// Adds the products of a strip's weights with the values to (heads,
   /// tileRows, Dv), without those of hidden keys if `exact`.
-  Value emitSums(const Tile &tile, Value panel, Value factors, Value exact,
+  Value emitSums(const Tile &tile, Value strip, Value factors, Value exact,
                  Value sums);
   /// Keys of the block from `first` on that rows of the output from `row` on
   /// may see, without those after the last one.
@@ -228,9 +228,9 @@ private:
     Value sums; ///< (heads, tileRows, Dv)
     Normalization normalization;
   };
-  /// Of one panel.
+  /// Of one strip.
   TileResult emitWholeTile(const Tile &tile);
-  /// Of a panel for each chunk of keys: an online softmax.
+  /// Of a strip for each chunk of keys: an online softmax.
   TileResult emitChunkedTile(const Tile &tile);
   /// The same where mixing after the softmax needs its sums first: from the
   /// stored weights of all chunks.
@@ -239,7 +239,7 @@ private:
   SmallVector<Value> loopOverChunks(
       const Tile &tile, ValueRange initial,
       function_ref<SmallVector<Value>(const Tile &, ValueRange)> body);
-  /// The same with a panel of scores after the stages before the softmax.
+  /// The same with a strip of scores after the stages before the softmax.
   SmallVector<Value> forEachChunk(
       const Tile &tile, ValueRange initial,
       function_ref<SmallVector<Value>(const Tile &, Value, ValueRange)> body);
@@ -257,9 +257,9 @@ private:
                  f32);
   }
 
-  // Panels
+  // Strips
 
-  /// Sets the sizes of tiles and panels.
+  /// Sets the sizes of tiles and strips.
   void chooseTile(int64_t mostRows);
   /// Of a tile of at most `mostRows`: those with which all tiles compute the
   /// fewest.
@@ -269,8 +269,8 @@ private:
   int64_t getChunkHeads() {
     return after.mixing ? before.getNumMixedHeads() : heads;
   }
-  OpFoldResult getPanelWidth(const Tile &tile);
-  /// What a panel has of keys.
+  OpFoldResult getStripWidth(const Tile &tile);
+  /// What a strip has of keys.
   Box getKeyColumns(const Tile &tile) {
     Value width = arith::MulIOp::create(b, loc, tile.numBlocks, index(kKeys));
     return {{b.getIndexAttr(0), b.getIndexAttr(0), b.getIndexAttr(firstColumn)},
@@ -280,33 +280,33 @@ private:
     return add(arith::MulIOp::create(b, loc, block, index(kKeys)),
                index(firstColumn));
   }
-  /// Zeros in the margins around a panel's keys.
-  Value fillMargins(const Tile &tile, Value panel);
-  /// `body` for the first column of each block of keys of a panel.
+  /// Zeros in the margins around a strip's keys.
+  Value fillMargins(const Tile &tile, Value strip);
+  /// `body` for the first column of each block of keys of a strip.
   Value
   forEachBlock(const Tile &tile, Value initial,
                function_ref<Value(Value block, Value column, Value)> body);
   /// `count` columns and `numRows` rows of one head.
-  Value extractBlock(Value panel, Value head, int64_t row, int64_t numRows,
+  Value extractBlock(Value strip, Value head, int64_t row, int64_t numRows,
                      OpFoldResult column, OpFoldResult count) {
     return extractBox(
-        panel,
+        strip,
         {{head, b.getIndexAttr(row), column},
          {b.getIndexAttr(1), b.getIndexAttr(numRows), count}},
         {numRows, getConstantIntValue(count).value_or(ShapedType::kDynamic)});
   }
-  Value insertBlock(Value block, Value panel, Value head, OpFoldResult column) {
+  Value insertBlock(Value block, Value strip, Value head, OpFoldResult column) {
     auto type = cast<RankedTensorType>(block.getType());
-    return insert(block, panel,
+    return insert(block, strip,
                   {{head, b.getIndexAttr(0), column},
                    {b.getIndexAttr(1), b.getIndexAttr(type.getDimSize(0)),
                     b.getIndexAttr(type.getDimSize(1))}});
   }
-  Value extractBox(Value panel, const Box &box, ArrayRef<int64_t> shape) {
+  Value extractBox(Value strip, const Box &box, ArrayRef<int64_t> shape) {
     SmallVector<OpFoldResult> strides(box.sizes.size(), b.getIndexAttr(1));
-    auto element = cast<RankedTensorType>(panel.getType()).getElementType();
+    auto element = cast<RankedTensorType>(strip.getType()).getElementType();
     return tensor::ExtractSliceOp::create(
-        b, loc, RankedTensorType::get(shape, element), panel, box.offsets,
+        b, loc, RankedTensorType::get(shape, element), strip, box.offsets,
         box.sizes, strides);
   }
   Value extractRows(Value source, Value batch, Value head, Value row,
@@ -349,16 +349,16 @@ private:
   int64_t tileRows, weightRows, scoreRows;
   /// Columns before and after those of a block that a convolution reads.
   int64_t margin;
-  /// Blocks of keys of a chunk; 0 if panels have all that a tile sees.
+  /// Blocks of keys of a chunk; 0 if strips have all that a tile sees.
   int64_t chunkBlocks;
   /// Scores of a window begin so many keys after its block's first: those
   /// before are of the block before it. Blocks of keys that they reach beyond
   /// the last one.
   int64_t lead, leadBlocks;
-  int64_t firstColumn; ///< Of a panel's keys.
+  int64_t firstColumn; ///< Of a strip's keys.
   Value zero, scale, numKeys, numQueries, keyBlocks;
 };
 
 } // namespace mlir::attn
 
-#endif // ATTN_MULTITOKEN_PANELLOWERING_H
+#endif // ATTN_MULTITOKEN_STRIPLOWERING_H

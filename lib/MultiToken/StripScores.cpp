@@ -1,11 +1,11 @@
-//===- PanelScores.cpp - Scores of a panel --------------------------------===//
+//===- StripScores.cpp - Scores of a strip --------------------------------===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/MultiToken/PanelLowering.h"
+#include "lib/MultiToken/StripLowering.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -13,12 +13,12 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-Value PanelLowering::emitPanel(const Tile &tile, Value &overlap) {
+Value StripLowering::emitStrip(const Tile &tile, Value &overlap) {
   if (!before.kernel && !before.mixing)
     return emitScores(tile);
   SmallVector<Value> carried = {
       empty({b.getIndexAttr(tile.numHeads), b.getIndexAttr(weightRows),
-             getPanelWidth(tile)},
+             getStripWidth(tile)},
             f32)};
   if (overlap)
     carried.push_back(overlap);
@@ -37,7 +37,7 @@ Value PanelLowering::emitPanel(const Tile &tile, Value &overlap) {
   return results[0];
 }
 
-SmallVector<Value> PanelLowering::emitWindow(const Tile &tile, Value head,
+SmallVector<Value> StripLowering::emitWindow(const Tile &tile, Value head,
                                              Value block, ValueRange carried) {
   int64_t mixed = before.getNumMixedHeads();
   Tile part = tile;
@@ -95,22 +95,22 @@ SmallVector<Value> PanelLowering::emitWindow(const Tile &tile, Value head,
   return results;
 }
 
-Value PanelLowering::emitScores(const Tile &tile) {
-  Value panel = empty({b.getIndexAttr(tile.numHeads), b.getIndexAttr(scoreRows),
-                       getPanelWidth(tile)},
+Value StripLowering::emitScores(const Tile &tile) {
+  Value strip = empty({b.getIndexAttr(tile.numHeads), b.getIndexAttr(scoreRows),
+                       getStripWidth(tile)},
                       f32);
   // Two loops over blocks, because of one that may change what it has just
-  // written, bufferization copies the panel.
-  return loop(zero, index(tile.numHeads), panel,
-              [&](Value c, ValueRange panels) {
-                auto emitDots = [&](Value block, Value column, Value panel) {
+  // written, bufferization copies the strip.
+  return loop(zero, index(tile.numHeads), strip,
+              [&](Value c, ValueRange strips) {
+                auto emitDots = [&](Value block, Value column, Value strip) {
                   return insertBlock(this->emitDots(tile, c, block, zero,
                                                     scoreRows, zero, kKeys),
-                                     panel, c, column);
+                                     strip, c, column);
                 };
-                Value dots = forEachBlock(tile, panels[0], emitDots);
-                auto emitRegions = [&](Value block, Value column, Value panel) {
-                  return emitRegionBlock(tile, c, block, column, panel);
+                Value dots = forEachBlock(tile, strips[0], emitDots);
+                auto emitRegions = [&](Value block, Value column, Value strip) {
+                  return emitRegionBlock(tile, c, block, column, strip);
                 };
                 return SmallVector<Value>{
                     forEachBlock(tile, dots, emitRegions)};
@@ -118,7 +118,7 @@ Value PanelLowering::emitScores(const Tile &tile) {
       .front();
 }
 
-Value PanelLowering::emitOverlap(const Tile &tile) {
+Value StripLowering::emitOverlap(const Tile &tile) {
   if (lead == 0)
     return nullptr;
   Value firstKey = arith::MulIOp::create(b, loc, tile.firstBlock, index(kKeys));
@@ -150,7 +150,7 @@ Value PanelLowering::emitOverlap(const Tile &tile) {
   return loop(zero, index(tile.numHeads), overlap, emitHead).front();
 }
 
-void PanelLowering::emitQueries(Tile &tile) {
+void StripLowering::emitQueries(Tile &tile) {
   int64_t size = op.getQueryType().getDimSize(3);
   Value low = arith::MaxSIOp::create(b, loc, tile.first, zero);
   Value high = arith::MinSIOp::create(b, loc, add(tile.first, index(scoreRows)),
@@ -173,7 +173,7 @@ void PanelLowering::emitQueries(Tile &tile) {
       {{none, subtract(low, tile.first), none}, {all, count, columns}});
 }
 
-Value PanelLowering::emitDots(const Tile &tile, Value c, Value block, Value row,
+Value StripLowering::emitDots(const Tile &tile, Value c, Value block, Value row,
                               int64_t numRows, Value lane, int64_t lanes) {
   int64_t size = op.getQueryType().getDimSize(3);
   OpFoldResult one = b.getIndexAttr(1), none = b.getIndexAttr(0),
@@ -194,7 +194,7 @@ Value PanelLowering::emitDots(const Tile &tile, Value c, Value block, Value row,
       .getResult(0);
 }
 
-Value PanelLowering::emitVisibleDots(const Tile &tile, Value c, Value block,
+Value StripLowering::emitVisibleDots(const Tile &tile, Value c, Value block,
                                      Value column, Value window) {
   auto emitPart = [&](Value window, Value row, int64_t numRows, Value lane,
                       int64_t lanes) {
@@ -247,7 +247,7 @@ Value PanelLowering::emitVisibleDots(const Tile &tile, Value c, Value block,
       .getResult(0);
 }
 
-BlockVerdict PanelLowering::emitVerdict(const Tile &tile, Value head, Value row,
+BlockVerdict StripLowering::emitVerdict(const Tile &tile, Value head, Value row,
                                         int64_t numRows, Value key,
                                         int64_t keys) {
   Value position = add(tile.position, row);
@@ -260,18 +260,18 @@ BlockVerdict PanelLowering::emitVerdict(const Tile &tile, Value head, Value row,
   return emitBlockVerdict(b, loc, op.getMask(), region);
 }
 
-Value PanelLowering::emitRegionBlock(const Tile &tile, Value c, Value block,
-                                     Value column, Value panel,
+Value StripLowering::emitRegionBlock(const Tile &tile, Value c, Value block,
+                                     Value column, Value strip,
                                      int64_t columnsBefore) {
   Value head = add(tile.firstHead, c);
   Value firstKey = add(getFirstKey(tile, block), index(lead));
   Value lastKey = add(firstKey, index(kKeys - 1));
   auto emit = [&](int64_t columnsBefore) {
     Value skipped = index(columnsBefore), first = subtract(column, skipped);
-    Value dots = extractBlock(panel, c, 0, scoreRows, first,
+    Value dots = extractBlock(strip, c, 0, scoreRows, first,
                               b.getIndexAttr(columnsBefore + kKeys));
     return insertBlock(
-        emitRegions(tile, head, subtract(firstKey, skipped), dots), panel, c,
+        emitRegions(tile, head, subtract(firstKey, skipped), dots), strip, c,
         first);
   };
   if (op.hasScore())
@@ -293,12 +293,12 @@ Value PanelLowering::emitRegionBlock(const Tile &tile, Value c, Value block,
                scf::YieldOp::create(b, loc, emit(columnsBefore));
              },
              [&](OpBuilder &, Location) {
-               scf::YieldOp::create(b, loc, panel);
+               scf::YieldOp::create(b, loc, strip);
              })
       .getResult(0);
 }
 
-Value PanelLowering::emitRegions(const Tile &tile, Value head, Value firstKey,
+Value StripLowering::emitRegions(const Tile &tile, Value head, Value firstKey,
                                  Value dots) {
   return map({}, dots, [&](ValueRange elements) -> Value {
     auto at = [&](int64_t dim, Value first) {

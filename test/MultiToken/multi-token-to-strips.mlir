@@ -1,4 +1,4 @@
-// RUN: attn-opt %s --attn-plan --attn-multi-token-to-panels --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: attn-opt %s --attn-plan --attn-multi-token-to-strips --split-input-file --verify-diagnostics | FileCheck %s
 
 // Keys are transposed once, those of whole blocks without a copy. A tile of 60 rows
 // has at least 5 rows before them for the convolution; the heads of a group of mixing
@@ -50,7 +50,7 @@ func.func @paper(%query: tensor<?x4x?x8xf32>, %key: tensor<?x2x?x8xf32>,
 
 // -----
 
-// Without stages after the softmax, keys go through a panel of 8 blocks. The first
+// Without stages after the softmax, keys go through a strip of 8 blocks. The first
 // window of a chunk begins with the scores that are the chunk's before it: keys are
 // transposed 48 positions earlier.
 // CHECK-LABEL: func.func @chunks
@@ -160,12 +160,12 @@ func.func @mixed_twice(%query: tensor<?x6x?x8xf32>, %key: tensor<?x2x150x8xf32>,
 // -----
 
 // Of a convolution after the softmax, no chunk of weights is complete: 48 rows have a
-// panel of all keys.
-// CHECK-LABEL: func.func @rows_of_panel
+// strip of all keys.
+// CHECK-LABEL: func.func @rows_of_strip
 // CHECK: step (1, 1, 48)
 // CHECK: -> (tensor<1x54x?xf32>)
 // CHECK: scf.while
-func.func @rows_of_panel(%query: tensor<?x2x?x8xf32>, %key: tensor<?x2x?x8xf32>,
+func.func @rows_of_strip(%query: tensor<?x2x?x8xf32>, %key: tensor<?x2x?x8xf32>,
                          %init: tensor<?x2x?x8xf32>, %kernel: tensor<2x6x3xf32>)
     -> tensor<?x2x?x8xf32> {
   %0 = attn.multi_token_attention
@@ -180,11 +180,11 @@ func.func @rows_of_panel(%query: tensor<?x2x?x8xf32>, %key: tensor<?x2x?x8xf32>,
 // -----
 
 // 16 heads have 24 rows of one.
-// CHECK-LABEL: func.func @panel_of_all_keys
+// CHECK-LABEL: func.func @strip_of_all_keys
 // CHECK: linalg.matmul {{.*}} outs(%{{.*}} : tensor<30x64xf32>)
 // CHECK: -> (tensor<16x30x?xf32>)
 // CHECK: scf.while
-func.func @panel_of_all_keys(%query: tensor<?x16x?x8xf32>, %key: tensor<?x2x?x8xf32>,
+func.func @strip_of_all_keys(%query: tensor<?x16x?x8xf32>, %key: tensor<?x2x?x8xf32>,
                              %init: tensor<?x16x?x8xf32>, %kernel: tensor<16x2x3xf32>,
                              %weights: tensor<1x16x16xf32>) -> tensor<?x16x?x8xf32> {
   %0 = attn.multi_token_attention

@@ -1,4 +1,4 @@
-//===- PanelStore.cpp - Tiles that store the weights of their chunks ------===//
+//===- StripStore.cpp - Tiles that store the weights of their chunks ------===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,12 +14,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/MultiToken/PanelLowering.h"
+#include "lib/MultiToken/StripLowering.h"
 
 using namespace mlir;
 using namespace mlir::attn;
 
-PanelLowering::Store PanelLowering::createStore() {
+StripLowering::Store StripLowering::createStore() {
   // As many for each tile: memory of one size is used again by the next.
   OpFoldResult numChunks = getAsOpFoldResult(b.createOrFold<arith::CeilDivUIOp>(
                    loc, numKeys, index(chunkBlocks * kKeys))),
@@ -29,7 +29,7 @@ PanelLowering::Store PanelLowering::createStore() {
           empty({numChunks, all, rows}, f32), createSoftmax(heads)};
 }
 
-PanelLowering::Store PanelLowering::storeWeights(const Tile &tile) {
+StripLowering::Store StripLowering::storeWeights(const Tile &tile) {
   int64_t count = getChunkHeads(), features = op.getQueryType().getDimSize(3);
   OpFoldResult none = b.getIndexAttr(0), one = b.getIndexAttr(1),
                some = b.getIndexAttr(count), rows = b.getIndexAttr(weightRows);
@@ -43,13 +43,13 @@ PanelLowering::Store PanelLowering::storeWeights(const Tile &tile) {
         {{c, none, none},
          {some, b.getIndexAttr(scoreRows), b.getIndexAttr(features)}},
         {count, scoreRows, features});
-    auto storeChunk = [&](const Tile &chunk, Value panel, ValueRange carried) {
+    auto storeChunk = [&](const Tile &chunk, Value strip, ValueRange carried) {
       Box columns = getKeyColumns(chunk);
       Box place = {{chunk.chunk, c, none, none},
                    {one, some, rows, columns.sizes.back()}};
       Value destination = extractBox(carried[0], place,
                                      {count, weightRows, ShapedType::kDynamic});
-      Update update = emitUpdate(extract(panel, columns),
+      Update update = emitUpdate(extract(strip, columns),
                                  {carried[2], carried[3]}, destination);
       return SmallVector<Value>{
           insert(update.weights, carried[0], place),
@@ -73,7 +73,7 @@ PanelLowering::Store PanelLowering::storeWeights(const Tile &tile) {
   return {stored[0], stored[1], {stored[2], stored[3]}};
 }
 
-PanelLowering::TileResult PanelLowering::emitStoredTile(const Tile &tile) {
+StripLowering::TileResult StripLowering::emitStoredTile(const Tile &tile) {
   Store store = storeWeights(tile);
   Normalization normalization = emitNormalization(tile, store.softmax);
   Value factors =

@@ -1,17 +1,17 @@
-//===- PanelStages.cpp - Convolutions and mixing of heads, by blocks ------===//
+//===- StripStages.cpp - Convolutions and mixing of heads, by blocks ------===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What is hidden is marked in the panel that stages read: as a score of -inf,
+// What is hidden is marked in the strip that stages read: as a score of -inf,
 // or a weight of -0.0. Before it is convolved, a block of keys with hidden ones
 // is copied with its margins, with 0 there.
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/MultiToken/PanelLowering.h"
+#include "lib/MultiToken/StripLowering.h"
 
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -26,7 +26,7 @@ constexpr int64_t kPartLanes = 16;
 /// Heads that an elementwise operation mixes at most.
 constexpr int64_t kMostMixed = 4;
 
-Value PanelLowering::isMinusZero(Value weight) {
+Value StripLowering::isMinusZero(Value weight) {
   Type i32 = b.getI32Type();
   Value bits = arith::BitcastOp::create(b, loc, i32, weight);
   Value sign = arith::ConstantOp::create(
@@ -34,7 +34,7 @@ Value PanelLowering::isMinusZero(Value weight) {
   return compare(arith::CmpIPredicate::eq, bits, sign);
 }
 
-Value PanelLowering::emitStages(const Tile &tile, Stages stages,
+Value StripLowering::emitStages(const Tile &tile, Stages stages,
                                 const StageInput &input, Value column,
                                 int64_t numRows, Value destination,
                                 OpFoldResult destinationColumn) {
@@ -73,12 +73,12 @@ Value PanelLowering::emitStages(const Tile &tile, Stages stages,
   return loop(zero, index(tile.numHeads / count), destination, mix).front();
 }
 
-Value PanelLowering::emitHidden(const StageInput &input, Value row,
+Value StripLowering::emitHidden(const StageInput &input, Value row,
                                 Value column, Value c, Value block,
                                 double mark) {
   auto type = cast<RankedTensorType>(block.getType());
   Value marks =
-      extractBox(input.panel,
+      extractBox(input.strip,
                  {{c, row, column},
                   {b.getIndexAttr(1), b.getIndexAttr(type.getDimSize(0)),
                    b.getIndexAttr(type.getDimSize(1))}},
@@ -88,7 +88,7 @@ Value PanelLowering::emitHidden(const StageInput &input, Value row,
   });
 }
 
-Value PanelLowering::emitConvolution(const Tile &tile, Stages stages,
+Value StripLowering::emitConvolution(const Tile &tile, Stages stages,
                                      const StageInput &input, Value column,
                                      Value c, int64_t numRows, double mark,
                                      Value destination,
@@ -134,7 +134,7 @@ Value PanelLowering::emitConvolution(const Tile &tile, Stages stages,
   };
 
   Value source = extractBox(
-      input.panel,
+      input.strip,
       {{first, b.getIndexAttr(skipped), subtract(column, index(margin))},
        {b.getIndexAttr(mixed), b.getIndexAttr(readRows),
         b.getIndexAttr(readColumns)}},
@@ -151,7 +151,7 @@ Value PanelLowering::emitConvolution(const Tile &tile, Stages stages,
                       b.getIndexAttr(readColumns)},
                      f32);
   auto emitVisible = [&] {
-    // T4, T5: 0 around the panel and where it is hidden.
+    // T4, T5: 0 around the strip and where it is hidden.
     Value visible = map(inputs, copy, [&](ValueRange x) {
       Value result = x[0];
       if (!input.marksAreZero)
@@ -220,7 +220,7 @@ Value PanelLowering::emitConvolution(const Tile &tile, Stages stages,
       .getResult(0);
 }
 
-SmallVector<Value> PanelLowering::emitMixing(const Tile &tile, Stages stages,
+SmallVector<Value> StripLowering::emitMixing(const Tile &tile, Stages stages,
                                              const StageInput &input,
                                              Value column, Value c,
                                              int64_t count, int64_t numRows,
@@ -234,7 +234,7 @@ SmallVector<Value> PanelLowering::emitMixing(const Tile &tile, Stages stages,
   OpFoldResult width = b.getIndexAttr(kKeys), none = b.getIndexAttr(0),
                one = b.getIndexAttr(1), rows = b.getIndexAttr(numRows);
   auto extractMarks = [&](Value head) {
-    return extractBlock(input.panel, head, skipped, numRows, column, width);
+    return extractBlock(input.strip, head, skipped, numRows, column, width);
   };
   SmallVector<Value> inputs, outputs;
   for (int64_t e = 0; e < mixed; ++e) {
@@ -296,7 +296,7 @@ SmallVector<Value> PanelLowering::emitMixing(const Tile &tile, Stages stages,
   return llvm::to_vector_of<Value>(mix.getResults());
 }
 
-Value PanelLowering::emitRowWeights(Value weights, Value factors, Value first,
+Value StripLowering::emitRowWeights(Value weights, Value factors, Value first,
                                     int64_t numRows) {
   auto type = cast<RankedTensorType>(weights.getType());
   int64_t mixed = type.getDimSize(0), count = type.getDimSize(1);
@@ -323,7 +323,7 @@ Value PanelLowering::emitRowWeights(Value weights, Value factors, Value first,
       .getResult(0);
 }
 
-Value PanelLowering::emitMixingProducts(const Tile &tile, Stages stages,
+Value StripLowering::emitMixingProducts(const Tile &tile, Stages stages,
                                         const StageInput &input, Value column,
                                         int64_t numRows, Value convolved,
                                         Value destination,
@@ -336,8 +336,8 @@ Value PanelLowering::emitMixingProducts(const Tile &tile, Stages stages,
       arith::DivUIOp::create(b, loc, tile.firstHead, index(mixed));
   auto emitRow = [&](Value group, Value row, Value destination) {
     Value first = arith::MulIOp::create(b, loc, group, index(mixed));
-    auto extractRow = [&](Value panel, Value row, OpFoldResult column) {
-      return extractBox(panel, {{first, row, column}, {count, one, width}},
+    auto extractRow = [&](Value strip, Value row, OpFoldResult column) {
+      return extractBox(strip, {{first, row, column}, {count, one, width}},
                         {mixed, kKeys});
     };
     Value weights =
@@ -354,7 +354,7 @@ Value PanelLowering::emitMixingProducts(const Tile &tile, Stages stages,
                       return arith::MulFOp::create(b, loc, x[0], x[1]);
                     });
     }
-    Value marks = extractRow(input.panel, add(row, index(skipped)), column);
+    Value marks = extractRow(input.strip, add(row, index(skipped)), column);
     Value terms = convolved ? extractRow(convolved, row, none) : marks;
     if (!convolved && !input.marksAreZero)
       terms = map(marks, empty({count, width}, f32), [&](ValueRange x) {

@@ -1,12 +1,12 @@
-//===- MultiTokenPanels.cpp - Multi-token attention to panels -------------===//
+//===- MultiTokenStrips.cpp - Multi-token attention to strips -------------===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/MultiToken/PanelLowering.h"
 #include "lib/MultiToken/Passes.h"
+#include "lib/MultiToken/StripLowering.h"
 #include "lib/Plan/Plan.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -17,14 +17,14 @@
 #include "llvm/Support/MathExtras.h"
 
 namespace mlir::attn {
-#define GEN_PASS_DEF_MULTITOKENTOPANELS
+#define GEN_PASS_DEF_MULTITOKENTOSTRIPS
 #include "lib/MultiToken/Passes.h.inc"
 } // namespace mlir::attn
 
 using namespace mlir;
 using namespace mlir::attn;
 
-PanelLowering::PanelLowering(MultiTokenAttentionOp op, OpBuilder &builder,
+StripLowering::StripLowering(MultiTokenAttentionOp op, OpBuilder &builder,
                              int64_t mostRows)
     : PositionCode(builder, op), op(op), before(op.getStagesBefore()),
       after(op.getStagesAfter()), f32(builder.getF32Type()),
@@ -33,7 +33,7 @@ PanelLowering::PanelLowering(MultiTokenAttentionOp op, OpBuilder &builder,
   chooseTile(mostRows);
 }
 
-SmallVector<Value> PanelLowering::emit() {
+SmallVector<Value> StripLowering::emit() {
   zero = index(0);
   scale = emitScale();
   for (Value *operand :
@@ -85,7 +85,7 @@ SmallVector<Value> PanelLowering::emit() {
   return loop.getResults();
 }
 
-Value PanelLowering::emitKeyBlocks() {
+Value StripLowering::emitKeyBlocks() {
   auto type = cast<RankedTensorType>(op.getKey().getType());
   int64_t size = type.getDimSize(3);
   // Block n has the keys from n * kKeys on, or `shift` before.
@@ -160,7 +160,7 @@ Value PanelLowering::emitKeyBlocks() {
   return forall.getResult(0);
 }
 
-void PanelLowering::emitKeys(Tile &tile) {
+void StripLowering::emitKeys(Tile &tile) {
   Value begin = zero;
   tile.end = numKeys;
   if (canBoundKeys()) {
@@ -178,7 +178,7 @@ void PanelLowering::emitKeys(Tile &tile) {
                tile.firstBlock);
 }
 
-std::pair<Value, Value> PanelLowering::emitTile(const Tile &tile) {
+std::pair<Value, Value> StripLowering::emitTile(const Tile &tile) {
   bool hasAfter = after.kernel || after.mixing;
   TileResult result = chunkBlocks == 0 ? emitWholeTile(tile)
                       : hasAfter       ? emitStoredTile(tile)
@@ -198,26 +198,26 @@ std::pair<Value, Value> PanelLowering::emitTile(const Tile &tile) {
   return {output, extract(result.normalization.logSumExp, tail)};
 }
 
-OpFoldResult PanelLowering::getPanelWidth(const Tile &tile) {
+OpFoldResult StripLowering::getStripWidth(const Tile &tile) {
   // A margin in any case: it keeps rows from being a power of two apart.
   if (chunkBlocks > 0)
     return b.getIndexAttr(firstColumn + chunkBlocks * kKeys + margin);
   return OpFoldResult(add(getColumn(tile.numBlocks), index(margin)));
 }
 
-Value PanelLowering::fillMargins(const Tile &tile, Value panel) {
+Value StripLowering::fillMargins(const Tile &tile, Value strip) {
   Box box = getKeyColumns(tile);
   OpFoldResult end = getColumn(tile.numBlocks);
   box.sizes.back() = b.getIndexAttr(margin);
   for (OpFoldResult first :
        {OpFoldResult(b.getIndexAttr(firstColumn - margin)), end}) {
     box.offsets.back() = first;
-    panel = insert(fill(extract(panel, box), 0.0), panel, box);
+    strip = insert(fill(extract(strip, box), 0.0), strip, box);
   }
-  return panel;
+  return strip;
 }
 
-Value PanelLowering::forEachBlock(
+Value StripLowering::forEachBlock(
     const Tile &tile, Value initial,
     function_ref<Value(Value, Value, Value)> body) {
   return loop(zero, tile.numBlocks, initial,
@@ -228,7 +228,7 @@ Value PanelLowering::forEachBlock(
       .front();
 }
 
-void PanelLowering::insertParallel(scf::ForallOp loop, Value source,
+void StripLowering::insertParallel(scf::ForallOp loop, Value source,
                                    Value destination,
                                    SmallVector<OpFoldResult> offsets,
                                    SmallVector<OpFoldResult> sizes) {
@@ -243,7 +243,7 @@ void PanelLowering::insertParallel(scf::ForallOp loop, Value source,
 
 namespace {
 
-/// Taps of a kernel per head at most, since a panel has rows for those of its
+/// Taps of a kernel per head at most, since a strip has rows for those of its
 /// queries and margins for those of its keys: those of the paper's for 16 heads
 /// are 1056.
 constexpr uint64_t kMostTapsOfKernel = 2048;
@@ -292,8 +292,8 @@ StringRef findObstacle(MultiTokenAttentionOp op) {
   return "";
 }
 
-struct MultiTokenToPanels
-    : attn::impl::MultiTokenToPanelsBase<MultiTokenToPanels> {
+struct MultiTokenToStrips
+    : attn::impl::MultiTokenToStripsBase<MultiTokenToStrips> {
   void runOnOperation() override {
     SmallVector<MultiTokenAttentionOp> ops;
     getOperation()->walk([&](MultiTokenAttentionOp op) { ops.push_back(op); });
@@ -314,7 +314,7 @@ struct MultiTokenToPanels
       }
       rewriter.setInsertionPoint(op);
       rewriter.replaceOp(op,
-                         PanelLowering(op, rewriter, plan.getRows()).emit());
+                         StripLowering(op, rewriter, plan.getRows()).emit());
     }
   }
 };
