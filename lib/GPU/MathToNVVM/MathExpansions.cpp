@@ -195,46 +195,6 @@ static Value expandAtanh(MathBuilder &b, ValueRange x) {
   return b.copySign(b.mul(b.log1p(ratio), 0.5), x[0]);
 }
 
-/// Of |x| < 1, by a polynomial, and of others by that of erfc (S. L. Moshier,
-/// Cephes, "ndtrf.c"). Errors are below 3e-7 of the smaller of the two.
-static std::pair<Value, Value> emitErrorFunctions(MathBuilder &b, Value x) {
-  Value a = b.abs(x), square = b.mul(x, x);
-  Value isSmall = b.isLess(a, 1.0);
-  Value small = b.mul(
-      x, b.polynomial(square, {7.853861353153693e-5, -8.010193625184903e-4,
-                               5.188327685732524e-3, -2.685381193529856e-2,
-                               1.128358514861418e-1, -3.761262582423300e-1,
-                               1.128379165726710}));
-  // From 20 on, erfc is 0.
-  a = b.select(b.isLess(20.0, a), b.real(a, 20.0), a);
-  Value inverse = b.div(1.0, a), q = b.mul(inverse, inverse);
-  Value below2 = b.polynomial(
-      q, {2.326819970068386e-2, -1.387039388740657e-1, 3.687424674597105e-1,
-          -5.824733027278666e-1, 6.210004621745983e-1, -4.944515323274145e-1,
-          3.404879937665872e-1, -2.741127028184656e-1, 5.638259427386472e-1});
-  Value above2 = b.polynomial(q, {-1.047766399936249e+1, 1.297719955372516e+1,
-                                  -7.495518717768503, 2.921019019210786,
-                                  -1.015265279202700, 4.218463358204948e-1,
-                                  -2.820767439740514e-1, 5.641895067754075e-1});
-  // With what is rounded off from the square, an exponent.
-  Value large = b.mul(a, a), lost = b.fma(a, a, b.negate(large));
-  Value factor = b.mul(b.exp(b.negate(large)), inverse);
-  factor = b.mul(factor, b.sub(1.0, lost));
-  // Of |x|.
-  Value rest = b.mul(factor, b.select(b.isLess(a, 2.0), below2, above2));
-  Value erf = b.select(isSmall, small, b.copySign(b.sub(1.0, rest), x));
-  Value erfc = b.select(isSmall, b.sub(1.0, small),
-                        b.select(b.isLess(x, 0.0), b.sub(2.0, rest), rest));
-  return {erf, erfc};
-}
-
-static Value expandErf(MathBuilder &b, ValueRange x) {
-  return emitErrorFunctions(b, x[0]).first;
-}
-static Value expandErfc(MathBuilder &b, ValueRange x) {
-  return emitErrorFunctions(b, x[0]).second;
-}
-
 //===----------------------------------------------------------------------===//
 // Of every type
 //===----------------------------------------------------------------------===//
@@ -309,7 +269,6 @@ void attn::populateExpansions(RewritePatternSet &patterns) {
       ExpandF32<math::CoshOp, expandCosh>,
       ExpandF32<math::AsinhOp, expandAsinh>,
       ExpandF32<math::AcoshOp, expandAcosh>,
-      ExpandF32<math::AtanhOp, expandAtanh>, ExpandF32<math::ErfOp, expandErf>,
-      ExpandF32<math::ErfcOp, expandErfc>, ExpandAbsI, ExpandIsNaN,
+      ExpandF32<math::AtanhOp, expandAtanh>, ExpandAbsI, ExpandIsNaN,
       ExpandIsFinite, ExpandRound>(patterns.getContext());
 }

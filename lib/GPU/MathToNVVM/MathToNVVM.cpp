@@ -12,6 +12,7 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
@@ -197,6 +198,16 @@ void ConvertMathToNVVM::runOnOperation() {
   RewritePatternSet widening(&getContext());
   widening.add<WidenNarrow>(&getContext());
   walkAndApplyPatterns(getOperation(), std::move(widening));
+  // Of upstream's, these have relative errors below 3e-7 everywhere. Logarithms
+  // of subnormal numbers have 9e-2, arc tangents 4e-6, and sines of large
+  // numbers and cubic roots more than 1.
+  RewritePatternSet approximations(&getContext());
+  populateMathPolynomialApproximationPatterns(
+      approximations, [](StringRef name) {
+        return name == math::ErfOp::getOperationName() ||
+               name == math::ErfcOp::getOperationName();
+      });
+  walkAndApplyPatterns(getOperation(), std::move(approximations));
   RewritePatternSet expansions(&getContext());
   populateExpansions(expansions);
   populateTrigonometry(expansions);
