@@ -15,8 +15,8 @@ def SplitKeys : Pass<"attn-split-keys"> {
   let description = [{
     Where a batch entry and head has one tile of queries, as in decoding, there may
     be fewer of these than threads. The keys that its `attn.online_attention` may
-    see are split into the chunks of its `attn.plan`, from the first visible one on, rounded down to a
-    multiple of 256. An `scf.forall` over batch entries, heads and chunks computes
+    see are split into the chunks of its `attn.plan`, from the first visible one on,
+    rounded down to a multiple of 256. An `scf.forall` over batch entries, heads and chunks computes
     the state of each; the one that was there merges them, by the
     `PartialReductionOpInterface` of the op, and computes the output.
 
@@ -43,9 +43,10 @@ def SplitDecoding : Pass<"attn-split-decoding"> {
 
     Split are ops whose `attn.plan` has a `chunk`: about as many keys as a part has
     at least. There are up to 512 parts of all heads, four for each multiprocessor of
-    a large GPU. Parts are of the keys that the mask may keep and, of a cache, that are stored, and
-    begin at multiples of 64. Of few such keys, the last parts are empty, with a
-    maximum of -inf and so the weight 0. How many there are depends on sizes alone.
+    a large GPU. Parts are of the keys that the mask may keep and, of a cache, that
+    are stored, and begin at multiples of 64. Of few such keys, the last parts are
+    empty, with a maximum of -inf and so the weight 0. How many there are depends on
+    sizes alone.
   }];
   let dependentDialects = ["::mlir::affine::AffineDialect",
                            "::mlir::arith::ArithDialect",

@@ -1,4 +1,6 @@
 // RUN: attn-opt %s -attn-tile-keys -canonicalize -cse | FileCheck %s
+// RUN: attn-opt %s --attn-target="{quantize_queries = true}" -attn-tile-keys -o /dev/null 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=INTEGERS
 
 // Keys and values that are one head of one sequence of a cache.
 
@@ -275,7 +277,10 @@ func.func @other_types(%q: !q, %keys: tensor<?x2x24x16xf16>, %values: tensor<?x2
   return %r#0, %r#1, %r#2 : !q, !l, !l
 }
 
-// Of i8, and of a narrower float where queries are lanes, a block is converted.
+// Of i8, and of a narrower float where queries are lanes, a block is converted. With
+// queries of i8, it would not have to be, if they were few.
+// INTEGERS: remark: multiplies keys of i8 as numbers of f32: there are more queries than a vector has lanes
+// INTEGERS-NOT: remark: multiplies
 // CHECK-LABEL: func.func @quantized(
 // CHECK-SAME: %{{[^:]*}}: {{[^:]*}}, %[[KEYS:[^:]*]]: tensor<?x2x24x16xi8>, %[[VALUES:[^:]*]]: tensor<?x2x24x16xi8>, %[[KEY_SCALES:[^:]*]]: tensor<?x2x24xf32>, %[[VALUE_SCALES:[^:]*]]: tensor<?x2x24xf32>,
 // CHECK-NOT: attn.cache_read
