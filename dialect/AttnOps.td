@@ -88,7 +88,8 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     clause    ::= `scale` `(` (number | operand `:` type) `)`
                 | `offset` `(` (`bottom_right` | operand `:` type) `)`
                 | `sink` `(` operand `:` type `)`
-                | `sequences` `(` operand `,` operand `:` types `)`
+                | `sequences` `(` operand (`,` operand)? `:` types `)`
+                | `counts` `(` operand `:` type `)`
                 | `dropout` `(` rate `,` seed `,` call `)`
                 | `score` item (`,` item)*
                 | `mask` item (`,` item)*
@@ -129,8 +130,13 @@ def Attn_AttentionOp : Attn_Op<"attention", [
       from `cumulative_key[n]` up to `cumulative_key[n+1]`. A query sees only
       its own sequence. `b` is the sequence, and `i`, `p`, `j` count within it;
       `offset` may be `(N)`. The numbers must not decrease and must lie between
-      0 and `Sq` (`Skv`). Rows that belong to no sequence get output 0 and
-      log-sum-exp -inf, also with a sink.
+      0 and `Sq` (`Skv`). With `sequences(cumulative_query)` alone, queries are
+      packed, and keys and values are a batch of `N`: sequence `n` sees those of
+      batch entry `n`, as it does of caches of different lengths (C12).
+      `counts`, `(B)` of i32 or i64 from 0 to `Sq`, says instead how many query
+      rows of each batch entry there are. Rows that belong to no sequence, or
+      that `counts` leaves out, get output 0 and log-sum-exp -inf, also with a
+      sink. `Sq` of `bottom_right` (A5) is the number of a sequence's rows.
     - (A8) `dropout(rate, seed, call)` drops each probability with a constant
       rate in `[0, 1)`: Philox-4x32-10 (Salmon et al., SC 2011) with the 64-bit
       seed as key and the counter `(j / 4, p, b * Hq + h, call)`, each reduced
@@ -228,7 +234,8 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     AnyType:$query, AnyType:$key, AnyType:$value, Variadic<AnyType>:$outs,
     Optional<AnyType>:$scale, Optional<AnyType>:$offset,
     Optional<AnyType>:$sink, Optional<AnyType>:$cumulative_query,
-    Optional<AnyType>:$cumulative_key, Optional<I64>:$dropout_seed,
+    Optional<AnyType>:$cumulative_key, Optional<AnyType>:$counts,
+    Optional<I64>:$dropout_seed,
     Optional<I32>:$dropout_call, Variadic<AnyType>:$score_captures,
     Variadic<AnyType>:$mask_captures,
     OptionalAttr<F64Attr>:$static_scale, UnitAttr:$bottom_right,
@@ -251,6 +258,10 @@ def Attn_AttentionOp : Attn_Op<"attention", [
              llvm::is_contained(getKeyType().getShape(), 0);
     }
     bool isPacked() { return static_cast<bool>(getCumulativeQuery()); }
+    /// Whether sequences have numbers of queries of their own (A7).
+    bool isRagged() { return isPacked() || getCounts(); }
+    /// The number of queries of batch entry or sequence `n`, an index.
+    Value createNumQueries(OpBuilder &builder, Value n);
     static FloatType getAccumulationType(FloatType elementType);
 
     /// Bound of the magnitude of offsets and window sizes, A5.

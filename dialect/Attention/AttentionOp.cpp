@@ -9,6 +9,7 @@
 #include "dialect/Attention/PointwiseRegionAssembly.h"
 #include "dialect/AttnOps.h"
 #include "dialect/Shared/DestinationStyle.h"
+#include "dialect/Shared/RuntimeChecks.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -34,10 +35,11 @@ void AttentionOp::build(OpBuilder &builder, OperationState &state, Value query,
   inferResultTypes(outs, results); // A9
   build(builder, state, results, query, key, value, outs, /*scale=*/Value(),
         /*offset=*/Value(), /*sink=*/Value(), /*cumulative_query=*/Value(),
-        /*cumulative_key=*/Value(), /*dropout_seed=*/Value(),
-        /*dropout_call=*/Value(), /*score_captures=*/ValueRange(),
-        /*mask_captures=*/ValueRange(), /*static_scale=*/FloatAttr(),
-        /*bottom_right=*/false, /*dropout_rate=*/FloatAttr());
+        /*cumulative_key=*/Value(), /*counts=*/Value(),
+        /*dropout_seed=*/Value(), /*dropout_call=*/Value(),
+        /*score_captures=*/ValueRange(), /*mask_captures=*/ValueRange(),
+        /*static_scale=*/FloatAttr(), /*bottom_right=*/false,
+        /*dropout_rate=*/FloatAttr());
 }
 
 void MultiTokenAttentionOp::build(OpBuilder &builder, OperationState &state,
@@ -52,6 +54,22 @@ void MultiTokenAttentionOp::build(OpBuilder &builder, OperationState &state,
         /*dropout_call=*/Value(), /*score_captures=*/ValueRange(),
         /*mask_captures=*/ValueRange(), /*static_scale=*/FloatAttr(),
         /*bottom_right=*/false, /*dropout_rate=*/FloatAttr());
+}
+
+Value AttentionOp::createNumQueries(OpBuilder &builder, Value n) {
+  Location loc = getLoc();
+  auto load = [&](Value numbers, Value at) {
+    return builder.createOrFold<arith::IndexCastOp>(
+        loc, builder.getIndexType(), createLoad(builder, loc, numbers, at));
+  };
+  if (getCounts())
+    return load(getCounts(), n);
+  if (!isPacked())
+    return createFirstDim(builder, loc, getQuery(), 2);
+  Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+  Value next = arith::AddIOp::create(builder, loc, n, one);
+  return builder.createOrFold<arith::SubIOp>(
+      loc, load(getCumulativeQuery(), next), load(getCumulativeQuery(), n));
 }
 
 FloatType AttentionOp::getAccumulationType(FloatType elementType) { // A2
@@ -73,21 +91,26 @@ OperandSize dim(OperandSize size, int64_t dimension) {
 
 OperandSize getQuerySize(Value query) { return {query, 0, "query"}; }
 
-/// The sizes of query, key, value, output and log-sum-exp, but for the query
-/// length of the last two, which is that of `rows`.
+/// The sizes of query, key, value, output and log-sum-exp. The query length of
+/// the last two is that of `rows`; keys are of as many entries as queries, or
+/// of a number of their own.
 template <typename Op>
-SmallVector<SizeConstraint> getMainConstraints(Op op, OperandSize rows) { // A1
+SmallVector<SizeConstraint> getMainConstraints(Op op, OperandSize rows,
+                                               bool hasOwnBatch) { // A1
   OperandSize query = getQuerySize(op.getQuery()), key{op.getKey(), 0, "key"},
               value{op.getValue(), 0, "value"},
               output{op.getOutput(), 0, "output"};
-  SmallVector<SizeConstraint> result = {
-      {dim(key, 0), dim(query, 0), "batch size"},
+  SmallVector<SizeConstraint> result;
+  if (!hasOwnBatch)
+    result.push_back({dim(key, 0), dim(query, 0), "batch size"});
+  result.append({
       {dim(key, 3), dim(query, 3), "head size of query and key"},
-      {dim(value, 0), dim(query, 0), "batch size"},
+      {dim(value, 0), hasOwnBatch ? dim(key, 0) : dim(query, 0), "batch size"},
       {dim(value, 1), dim(key, 1), "number of key/value heads"},
       {dim(value, 2), dim(key, 2), "key/value length"},
       {dim(output, 0), dim(query, 0), "batch size"},
-      {dim(output, 1), dim(query, 1), "number of query heads"}};
+      {dim(output, 1), dim(query, 1), "number of query heads"},
+  });
   if (rows.operand != op.getOutput())
     result.push_back({dim(output, 2), dim(rows, 2), "query length"});
   result.push_back({dim(output, 3), dim(value, 3), "head size of value"});
@@ -105,7 +128,8 @@ SmallVector<SizeConstraint> getMainConstraints(Op op, OperandSize rows) { // A1
 
 SmallVector<SizeConstraint> AttentionOp::getSizeConstraints() {
   OperandSize query = getQuerySize(getQuery());
-  SmallVector<SizeConstraint> result = getMainConstraints(*this, query);
+  SmallVector<SizeConstraint> result =
+      getMainConstraints(*this, query, isPacked() && !getCumulativeKey());
   if (getSink()) { // A6
     OperandSize sink{getSink(), 0, "sink"};
     result.push_back({sink, dim(query, 1), "number of query heads"});
@@ -117,22 +141,29 @@ SmallVector<SizeConstraint> AttentionOp::getSizeConstraints() {
   if (isPacked()) { // A7
     OperandSize cumulative{getCumulativeQuery(), 0, "cumulative_query"};
     result.push_back({dim(query, 0), {}, "batch size of packed sequences", 1});
-    result.push_back({{getCumulativeKey(), 0, "cumulative_key"},
-                      cumulative,
-                      "number of sequences + 1"});
+    if (getCumulativeKey())
+      result.push_back({{getCumulativeKey(), 0, "cumulative_key"},
+                        cumulative,
+                        "number of sequences + 1"});
+    else
+      result.push_back(
+          {cumulative, {getKey(), 0, "key"}, "number of sequences + 1", 1});
     if (offsetPerBatch)
       result.push_back({cumulative, offset, "number of sequences + 1", 1});
   } else if (offsetPerBatch) { // A5
     result.push_back({offset, dim(query, 0), "batch size"});
   }
+  if (getCounts()) // A7
+    result.push_back({{getCounts(), 0, "counts"}, dim(query, 0), "batch size"});
   return result;
 }
 
 SmallVector<SizeConstraint> MultiTokenAttentionOp::getSizeConstraints() {
   OperandSize query = getQuerySize(getQuery()),
               output{getOutput(), 0, "output"};
-  SmallVector<SizeConstraint> result = getMainConstraints(*this, output); // T2
-  if (getSink())                                                          // A6
+  SmallVector<SizeConstraint> result =
+      getMainConstraints(*this, output, /*hasOwnBatch=*/false); // T2
+  if (getSink())                                                // A6
     result.push_back(
         {{getSink(), 0, "sink"}, dim(query, 1), "number of query heads"});
   if (getOffset() && isa<ShapedType>(getOffset().getType())) // A5

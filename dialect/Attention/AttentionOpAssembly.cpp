@@ -57,7 +57,7 @@ namespace {
 
 /// What the ops have in common.
 struct CommonOperands {
-  OperandSegment inputs, outs, scale, offset, sink, sequences, dropout;
+  OperandSegment inputs, outs, scale, offset, sink, sequences, counts, dropout;
   ParsedRegion score, mask;
 };
 
@@ -156,7 +156,7 @@ ParseResult parseClausesOf(OpAsmParser &parser, OperationState &state,
                             {getStaticSize(query, 0), getStaticSize(query, 1),
                              getStaticSize(query, 2), getStaticSize(key, 2),
                              operands.offset, operands.sequences,
-                             bool(properties.bottom_right)});
+                             operands.counts, bool(properties.bottom_right)});
 }
 
 /// Resolves the operands of all segments behind the three inputs.
@@ -178,11 +178,12 @@ ParseResult resolve(OpAsmParser &parser, OperationState &state,
   return success();
 }
 
-/// One of two operands of a clause as a segment of its own.
-OperandSegment getOnly(const OperandSegment &both, size_t index) {
-  if (both.operands.empty())
+/// One of the operands of a clause as a segment of its own; without one if
+/// there are not so many.
+OperandSegment getOnly(const OperandSegment &all, size_t index) {
+  if (all.operands.size() <= index)
     return {};
-  return {{both.operands[index]}, {both.types[index]}, both.loc};
+  return {{all.operands[index]}, {all.types[index]}, all.loc};
 }
 
 } // namespace
@@ -193,26 +194,29 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
   auto parseSequences = [&]() -> ParseResult {
     if (parseOperandsAndTypes(parser, sequences))
       return failure();
-    if (sequences.operands.size() != 2 || sequences.types.size() != 2)
+    size_t numOperands = sequences.operands.size();
+    if (numOperands < 1 || numOperands > 2 ||
+        sequences.types.size() != numOperands)
       return parser.emitError(sequences.loc)
-             << "expected 2 operands 'sequences' "
-                "(cumulative_query, cumulative_key) with "
-                "their types, got "
-             << sequences.operands.size() << " and " << sequences.types.size();
+             << "expected 1 or 2 operands 'sequences' (cumulative_query, "
+                "cumulative_key) with their types, got "
+             << numOperands << " and " << sequences.types.size();
     return success();
   };
   if (parseMainOperands(parser, operands) ||
-      parseClausesOf<AttentionOp>(parser, state, operands,
-                                  {{"sequences", parseSequences}}))
+      parseClausesOf<AttentionOp>(
+          parser, state, operands,
+          {{"sequences", parseSequences},
+           operandClause(parser, "counts", operands.counts)}))
     return failure();
   OperandSegment ofQuery = getOnly(sequences, 0), ofKey = getOnly(sequences, 1),
                  seed = getOnly(operands.dropout, 0),
                  call = getOnly(operands.dropout, 1);
-  return resolve<AttentionOp>(parser, state, operands,
-                              {&operands.outs, &operands.scale,
-                               &operands.offset, &operands.sink, &ofQuery,
-                               &ofKey, &seed, &call, &operands.score.captures,
-                               &operands.mask.captures});
+  return resolve<AttentionOp>(
+      parser, state, operands,
+      {&operands.outs, &operands.scale, &operands.offset, &operands.sink,
+       &ofQuery, &ofKey, &operands.counts, &seed, &call,
+       &operands.score.captures, &operands.mask.captures});
 }
 
 ParseResult MultiTokenAttentionOp::parse(OpAsmParser &parser,
@@ -306,9 +310,14 @@ template <typename Op> static void printRegions(OpAsmPrinter &printer, Op op) {
 
 void AttentionOp::print(OpAsmPrinter &printer) {
   printCommonOperands(printer, *this);
-  if (isPacked())
-    printOperandsClause(printer, "sequences",
-                        {getCumulativeQuery(), getCumulativeKey()});
+  if (isPacked()) {
+    SmallVector<Value> sequences = {getCumulativeQuery()};
+    if (getCumulativeKey())
+      sequences.push_back(getCumulativeKey());
+    printOperandsClause(printer, "sequences", sequences);
+  }
+  if (getCounts())
+    printOperandsClause(printer, "counts", getCounts());
   printRegions(printer, *this);
 }
 

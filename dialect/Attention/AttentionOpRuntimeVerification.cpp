@@ -25,46 +25,25 @@ using namespace mlir::attn;
 
 namespace {
 
-/// A7: `0 <= cumulative[0] <= ... <= cumulative[N] <= rows`.
-void checkCumulative(OpBuilder &builder, Location loc, Operation *op,
-                     Value cumulative, StringRef name, Value rows,
-                     StringRef meaning, DescribeCheck describe) {
-  std::string operand = describeOperand(cumulative, name);
+/// A7: `0 <= counts[b] <= rows`.
+void checkCounts(OpBuilder &builder, Location loc, Operation *op, Value counts,
+                 Value rows, DescribeCheck describe) {
+  std::string message =
+      describe(op, describeOperand(counts, "counts") +
+                       ": expected numbers from 0 to the query length");
   Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
   Value one = arith::ConstantIndexOp::create(builder, loc, 1);
-  Value count = createDim(builder, loc, cumulative, 0);
-  Value notEmpty =
-      createCompare(builder, loc, arith::CmpIPredicate::sge, count, one);
-  cf::AssertOp::create(
-      builder, loc, notEmpty,
-      describe(op, operand + ": expected at least 1 element, got 0"));
-  std::string message =
-      describe(op, operand +
-                       ": expected numbers that do not decrease, none "
-                       "below 0 or above the " +
-                       meaning.str());
-  auto load = [&](OpBuilder &b, Location loc, Value n) -> Value {
-    return arith::IndexCastOp::create(b, loc, b.getIndexType(),
-                                      createLoad(b, loc, cumulative, n));
-  };
-  // Each number by itself, so that they can be checked in parallel.
   auto body = [&](OpBuilder &b, Location loc, Value n, ValueRange) {
-    Value bound = load(b, loc, n);
-    Value isFirst = createCompare(b, loc, arith::CmpIPredicate::eq, n, zero);
-    Value before = arith::SubIOp::create(
-        b, loc, arith::MaxUIOp::create(b, loc, n, one), one);
-    Value previous =
-        arith::SelectOp::create(b, loc, isFirst, zero, load(b, loc, before));
-    Value ordered =
-        createCompare(b, loc, arith::CmpIPredicate::sge, bound, previous);
-    Value inside =
-        createCompare(b, loc, arith::CmpIPredicate::sle, bound, rows);
-    assertWithNumbers(b, loc, arith::AndIOp::create(b, loc, ordered, inside),
-                      message, "element {0} is {1}, after {2}, of at most {3}",
-                      {n, bound, previous, rows});
+    Value count = arith::IndexCastOp::create(b, loc, b.getIndexType(),
+                                             createLoad(b, loc, counts, n));
+    assertWithNumbers(
+        b, loc, createCompare(b, loc, arith::CmpIPredicate::ule, count, rows),
+        message, "got {1} for batch entry {0}, of at most {2}",
+        {n, count, rows});
     scf::YieldOp::create(b, loc);
   };
-  scf::ForOp::create(builder, loc, zero, count, one, ValueRange{}, body);
+  scf::ForOp::create(builder, loc, zero, createDim(builder, loc, counts, 0),
+                     one, ValueRange{}, body);
 }
 
 /// A10: a captured cap of scores is positive and finite, and not NaN.
@@ -122,14 +101,19 @@ void AttentionOp::generateRuntimeVerification(
   OpBuilder::InsertionGuard guard(builder);
   moveBeforeWrites(builder, *this);
   checkCommonOperands(builder, loc, *this, generateErrorMessage);
+  if (Value counts = getCounts())
+    checkCounts(builder, loc, *this, counts,
+                createFirstDim(builder, loc, getQuery(), 2),
+                generateErrorMessage);
   if (!isPacked())
     return;
   checkCumulative(builder, loc, *this, getCumulativeQuery(), "cumulative_query",
                   createFirstDim(builder, loc, getQuery(), 2), "query length",
                   generateErrorMessage);
-  checkCumulative(builder, loc, *this, getCumulativeKey(), "cumulative_key",
-                  createFirstDim(builder, loc, getKey(), 2), "key/value length",
-                  generateErrorMessage);
+  if (getCumulativeKey())
+    checkCumulative(builder, loc, *this, getCumulativeKey(), "cumulative_key",
+                    createFirstDim(builder, loc, getKey(), 2),
+                    "key/value length", generateErrorMessage);
 }
 
 void MultiTokenAttentionOp::generateRuntimeVerification(

@@ -13,7 +13,7 @@
 //   head  h  the same with `h`; the tile has whole groups or is within one
 //   row   i  joins the offset, and so the position `p`
 //
-// Not tiled: packed sequences, whose rows have no fixed sequence; dropout,
+// Not tiled: sequences with numbers of queries of their own; dropout,
 // whose random numbers count batch entries and heads of the whole op.
 //
 //===----------------------------------------------------------------------===//
@@ -39,7 +39,7 @@ public:
       : op(op), b(builder), loc(op.getLoc()), offsets(offsets), sizes(sizes) {}
 
   FailureOr<TilingResult> tile() {
-    if (op->getNumResults() == 0 || op.isPacked() || op.hasDropout())
+    if (op->getNumResults() == 0 || op.isRagged() || op.hasDropout())
       return failure();
     if (failed(findKeyHeads()) || failed(emitOffset()))
       return failure();
@@ -124,7 +124,8 @@ private:
     return success();
   }
 
-  /// The slice of leading dimensions; the others are whole.
+  /// The slice of leading dimensions; the others are whole. Of a slice it is
+  /// one of what that is of, so that parts of a cache are seen to be that.
   Value slice(Value tensor, ArrayRef<OpFoldResult> leadingOffsets,
               ArrayRef<OpFoldResult> leadingSizes) {
     SmallVector<OpFoldResult> sliceOffsets(leadingOffsets);
@@ -135,6 +136,15 @@ private:
       sliceSizes.push_back(tensor::getMixedSize(b, loc, tensor, dim));
     }
     SmallVector<OpFoldResult> strides(rank, b.getIndexAttr(1));
+    if (auto outer = tensor.getDefiningOp<tensor::ExtractSliceOp>();
+        outer && outer.hasUnitStride() && outer.getDroppedDims().none()) {
+      AffineExpr sum = b.getAffineSymbolExpr(0) + b.getAffineSymbolExpr(1);
+      for (auto [offset, first] :
+           llvm::zip(sliceOffsets, outer.getMixedOffsets()))
+        offset =
+            affine::makeComposedFoldedAffineApply(b, loc, sum, {offset, first});
+      tensor = outer.getSource();
+    }
     auto slice = tensor::ExtractSliceOp::create(b, loc, tensor, sliceOffsets,
                                                 sliceSizes, strides);
     slices.push_back(slice);

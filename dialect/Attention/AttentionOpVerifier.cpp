@@ -150,17 +150,18 @@ LogicalResult verifySink(AttentionOp op) { // A6
 }
 
 LogicalResult verifySequences(AttentionOp op) { // A7
-  if (!op.getCumulativeQuery() != !op.getCumulativeKey())
-    return op.emitOpError("expected 'cumulative_query' and 'cumulative_key' "
-                          "together, got only one");
-  if (op.isPacked()) {
-    for (auto [operand, name] :
-         {std::pair(op.getCumulativeQuery(), "cumulative_query"),
-          std::pair(op.getCumulativeKey(), "cumulative_key")})
-      if (failed(verifyCumulativeLengths(op, operand, name)))
-        return failure();
-  }
-  return success();
+  if (op.getCumulativeKey() && !op.isPacked())
+    return op.emitOpError("expected 'cumulative_key' only beside "
+                          "'cumulative_query', got it alone");
+  if (op.getCounts() && op.isPacked())
+    return op.emitOpError("expected 'counts' or 'sequences', got both");
+  for (auto [operand, name] :
+       {std::pair(op.getCumulativeQuery(), "cumulative_query"),
+        std::pair(op.getCumulativeKey(), "cumulative_key")})
+    if (operand && failed(verifyCumulativeLengths(op, operand, name)))
+      return failure();
+  return op.getCounts() ? verifyPerSequence(op, op.getCounts(), "counts")
+                        : success();
 }
 
 template <typename Op> LogicalResult verifyDropout(Op op) { // A8

@@ -25,7 +25,9 @@ void CallShape::unpack() {
     return;
   int64_t bounds = getStaticSize(sequences.types[0], 0);
   batch = ShapedType::isDynamic(bounds) ? bounds : bounds - 1;
-  queries = keys = ShapedType::kDynamic;
+  queries = ShapedType::kDynamic;
+  if (arePackedKeys())
+    keys = ShapedType::kDynamic;
 }
 
 static StringRef getMeaning(Axis axis) {
@@ -91,9 +93,9 @@ public:
   FailureOr<Value> emit() {
     if (!shape.bottomRight)
       return shape.offset.operands.empty() ? Value() : emitOffset();
-    if (shape.isPacked())
+    if (shape.arePackedKeys())
       return emitBottomRight();
-    if (ShapedType::isDynamic(shape.queries) ||
+    if (!shape.counts.types.empty() || ShapedType::isDynamic(shape.queries) ||
         ShapedType::isDynamic(shape.keys))
       return parser.emitError(row.loc)
              << row.reader

@@ -48,10 +48,12 @@ struct ParsedRegion {
 struct CallShape {
   int64_t batch, heads, queries, keys;
   const OperandSegment &offset;    ///< Empty if there is none.
-  const OperandSegment &sequences; ///< Likewise, or two cumulative lengths.
+  const OperandSegment &sequences; ///< Likewise, or cumulative lengths.
+  const OperandSegment &counts;    ///< Likewise.
   bool bottomRight = false;
 
-  bool isPacked() const { return sequences.types.size() == 2; }
+  bool isPacked() const { return !sequences.types.empty(); }
+  bool arePackedKeys() const { return sequences.types.size() == 2; }
   /// Corrects what packing changes.
   void unpack();
 };

@@ -145,6 +145,11 @@ LogicalResult CacheAppendOp::verify() {
   if (Value counts = getCounts()) // C6
     if (failed(verifyPerSequence(*this, counts, "counts")))
       return failure();
+  if (getCounts() && getSequences())
+    return emitOpError("expected 'counts' or 'sequences', got both");
+  if (getSequences() &&
+      failed(verifyCumulativeLengths(*this, getSequences(), "sequences")))
+    return failure();
   return failure(failed(verifyOneKind(*this)) ||
                  failed(verifySizes(*this, getSizeConstraints())));
 }
@@ -154,8 +159,18 @@ SmallVector<SizeConstraint> CacheAppendOp::getSizeConstraints() {
   SmallVector<SizeConstraint> result;
   result.push_back({cache.at(1), rows.at(1), "number of key/value heads"});
   result.push_back({cache.at(3), rows.at(3), "head size"});
+  OperandSize lengths{getLengths(), 0, "lengths"};
+  if (getSequences()) {
+    result.push_back({rows, {}, "batch size of packed sequences", 1});
+    result.push_back({{getSequences(), 0, "sequences"},
+                      lengths,
+                      "number of sequences + 1",
+                      1});
+    addCacheConstraints(getCacheOperands(*this), lengths, result);
+    return result;
+  }
   addCacheConstraints(getCacheOperands(*this), rows, result);
-  result.push_back({{getLengths(), 0, "lengths"}, rows, "batch size"});
+  result.push_back({lengths, rows, "batch size"});
   if (getCounts())
     result.push_back({{getCounts(), 0, "counts"}, rows, "batch size"});
   return result;

@@ -81,7 +81,10 @@ def Attn_CacheAppendOp : Attn_CacheOp<"cache_append", [
     - (C6) `lengths`, `(B)` of i32 or i64, are the numbers of rows that were
       stored before, from 0 to 2^61. `counts`, `(B)` of i32 or i64, are how many
       of the `n` rows of each sequence are new, from 0 to `n`; without it, all
-      are.
+      are. `sequences`, `(N+1)` of i32, says instead that `rows` is packed, as
+      the queries of an `attn.attention` may be (A7): `(1, Hkv, n, D)`, where
+      sequence `b` has the rows from `sequences[b]` up to `sequences[b+1]`, and
+      the cache is one of `N` sequences. Rows of no sequence are not stored.
     - (C7) A row of an i8 cache is quantized symmetrically: its scale is
       `max|x| / 127`, and an element is `x / scale`, rounded to nearest even and
       kept within -127 and 127. A row of zeros has the scale 0 and zeros. A row
@@ -95,7 +98,8 @@ def Attn_CacheAppendOp : Attn_CacheOp<"cache_append", [
     (C9) Each of the following is an error at run time, before this op or another
     op of the same block writes anything:
 
-    - a length or a count that is out of its bounds;
+    - a length or a count that is out of its bounds, and `sequences` that
+      decrease, or that are not between 0 and `n`;
     - `lengths[b] + counts[b]` beyond the capacity of a contiguous cache, or
       beyond `max_pages * page_size`;
     - `counts[b]` beyond the capacity of a ring, which would replace what it has
@@ -107,14 +111,17 @@ def Attn_CacheAppendOp : Attn_CacheOp<"cache_append", [
 
   let arguments = (ins
     AnyType:$rows, Variadic<AnyType>:$outs, AnyType:$lengths,
-    Optional<AnyType>:$counts, Optional<AnyType>:$table, UnitAttr:$ring);
+    Optional<AnyType>:$counts, Optional<AnyType>:$sequences,
+    Optional<AnyType>:$table, UnitAttr:$ring);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = [{
     `ins` `(` $rows `:` type($rows) `)` `outs` `(` $outs `:` type($outs) `)`
     `lengths` `(` $lengths `:` type($lengths) `)`
-    oilist(`counts` `(` $counts `:` type($counts) `)` | `ring` $ring
+    oilist(`counts` `(` $counts `:` type($counts) `)`
+           | `sequences` `(` $sequences `:` type($sequences) `)` | `ring` $ring
            | `table` `(` $table `:` type($table) `)`)
-    `` custom<EndOfClauses>("{\"counts\", \"ring\", \"table\"}") attr-dict
+    `` custom<EndOfClauses>("{\"counts\", \"sequences\", \"ring\", \"table\"}")
+    attr-dict
   }];
   let extraClassDeclaration = cacheDeclaration # [{
     Value getCache() { return getOuts()[0]; }

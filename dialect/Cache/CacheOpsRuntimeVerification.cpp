@@ -198,7 +198,8 @@ void CacheAppendOp::generateRuntimeVerification(
     function_ref<std::string(Operation *, StringRef)> describe) {
   // C9
   OpBuilder::InsertionGuard guard(builder);
-  moveBeforeWrites(builder, {getLengths(), getCounts(), getTable()},
+  moveBeforeWrites(builder,
+                   {getLengths(), getCounts(), getSequences(), getTable()},
                    {getRows(), getCache(), getScales()});
 
   checkSizes(builder, loc, *this, getSizeConstraints(), describe);
@@ -210,8 +211,18 @@ void CacheAppendOp::generateRuntimeVerification(
   if (isPaged())
     pages.emplace(checks, getCache(), getTable());
 
-  auto loadCount = [&](Value n) {
-    return getCounts() ? checks.load(getCounts(), n) : numRows;
+  if (getSequences())
+    checkCumulative(builder, loc, *this, getSequences(), "sequences", numRows,
+                    "number of rows", describe);
+  auto loadCount = [&](Value n) -> Value {
+    if (getCounts())
+      return checks.load(getCounts(), n);
+    if (!getSequences())
+      return numRows;
+    Value next = checks.add(n, checks.index(1));
+    return arith::SubIOp::create(builder, loc,
+                                 checks.load(getSequences(), next),
+                                 checks.load(getSequences(), n));
   };
   auto loadEnd = [&](Value n) {
     return checks.add(checks.load(getLengths(), n), loadCount(n));

@@ -169,7 +169,8 @@ static CallShape getCallShape(const Operands &operands,
           getStaticSize(input, 1),
           keys,
           hasCache ? operands.lengths : operands.offset,
-          operands.sequences};
+          operands.sequences,
+          operands.counts};
 }
 
 ParseResult MultiHeadAttentionOp::parse(OpAsmParser &parser,

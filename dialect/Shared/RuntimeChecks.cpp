@@ -109,8 +109,9 @@ static void moveBeforeWritesOf(OpBuilder &builder, Op op,
 }
 
 void attn::moveBeforeWrites(OpBuilder &builder, AttentionOp op) {
-  moveBeforeWritesOf(builder, op,
-                     {op.getCumulativeQuery(), op.getCumulativeKey()});
+  moveBeforeWritesOf(
+      builder, op,
+      {op.getCumulativeQuery(), op.getCumulativeKey(), op.getCounts()});
 }
 
 void attn::moveBeforeWrites(OpBuilder &builder, MultiTokenAttentionOp op) {
@@ -222,4 +223,45 @@ void attn::checkOffset(OpBuilder &builder, Location loc, Value offset,
                                   distance,
                                   constant(2 * AttentionOp::kMaxOffset)),
                     message, "got {0}", offset);
+}
+
+void attn::checkCumulative(OpBuilder &builder, Location loc, Operation *op,
+                           Value cumulative, StringRef name, Value rows,
+                           StringRef meaning, DescribeCheck describe) {
+  std::string operand = describeOperand(cumulative, name);
+  Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+  Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+  Value count = createDim(builder, loc, cumulative, 0);
+  Value notEmpty =
+      createCompare(builder, loc, arith::CmpIPredicate::sge, count, one);
+  cf::AssertOp::create(
+      builder, loc, notEmpty,
+      describe(op, operand + ": expected at least 1 element, got 0"));
+  std::string message =
+      describe(op, operand +
+                       ": expected numbers that do not decrease, none "
+                       "below 0 or above the " +
+                       meaning.str());
+  auto load = [&](OpBuilder &b, Location loc, Value n) -> Value {
+    return arith::IndexCastOp::create(b, loc, b.getIndexType(),
+                                      createLoad(b, loc, cumulative, n));
+  };
+  // Each number by itself, so that they can be checked in parallel.
+  auto body = [&](OpBuilder &b, Location loc, Value n, ValueRange) {
+    Value bound = load(b, loc, n);
+    Value isFirst = createCompare(b, loc, arith::CmpIPredicate::eq, n, zero);
+    Value before = arith::SubIOp::create(
+        b, loc, arith::MaxUIOp::create(b, loc, n, one), one);
+    Value previous =
+        arith::SelectOp::create(b, loc, isFirst, zero, load(b, loc, before));
+    Value ordered =
+        createCompare(b, loc, arith::CmpIPredicate::sge, bound, previous);
+    Value inside =
+        createCompare(b, loc, arith::CmpIPredicate::sle, bound, rows);
+    assertWithNumbers(b, loc, arith::AndIOp::create(b, loc, ordered, inside),
+                      message, "element {0} is {1}, after {2}, of at most {3}",
+                      {n, bound, previous, rows});
+    scf::YieldOp::create(b, loc);
+  };
+  scf::ForOp::create(builder, loc, zero, count, one, ValueRange{}, body);
 }

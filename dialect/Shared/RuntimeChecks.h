@@ -76,6 +76,12 @@ void checkSizes(OpBuilder &builder, Location loc, Operation *op,
 void checkOffset(OpBuilder &builder, Location loc, Value offset,
                  const std::string &message);
 
+/// Checks that `0 <= cumulative[0] <= ... <= cumulative[N] <= rows` (A7).
+/// `name` is the operand's, `meaning` that of the rows.
+void checkCumulative(OpBuilder &builder, Location loc, Operation *op,
+                     Value cumulative, StringRef name, Value rows,
+                     StringRef meaning, DescribeCheck describe);
+
 } // namespace mlir::attn
 
 #endif // ATTN_DIALECT_SHARED_RUNTIMECHECKS_H

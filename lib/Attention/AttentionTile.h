@@ -8,6 +8,7 @@
 #ifndef ATTN_ATTENTION_ATTENTIONTILE_H
 #define ATTN_ATTENTION_ATTENTIONTILE_H
 
+#include "dialect/AttnDialect.h"
 #include "dialect/AttnOps.h"
 
 #include "mlir/IR/Builders.h"
@@ -25,11 +26,21 @@ struct QueryRows {
 QueryRows emitQueryRows(OpBuilder &b, Location loc, Value iv,
                         OpFoldResult length, int64_t queries);
 
-/// Replaces a packed batch by a parallel loop over query heads and tiles of
-/// `queries` rows, each of which finds its sequence. Fails, without a change,
-/// if the sequences can not be tiled.
+/// How sequences are computed that have more queries than one number, and at
+/// most another one if there is a bound.
+struct SequenceForm {
+  /// Of a tile: query heads, one or those of a group, and queries of each.
+  int64_t heads, queries;
+  int64_t moreThan = 0;
+  std::optional<int64_t> atMost;
+  PlanAttr plan = {}; ///< Of a tile; null if it is to be planned.
+};
+
+/// Replaces a ragged batch by parallel loops over heads and tiles of queries,
+/// one for each of `forms`, in which each tile finds its sequence. Fails if the
+/// sequences can not be tiled.
 LogicalResult tileSequences(RewriterBase &rewriter, AttentionOp op,
-                            int64_t queries);
+                            ArrayRef<SequenceForm> forms);
 
 } // namespace mlir::attn
 

@@ -75,7 +75,7 @@ struct FillEmptyAttention
       bool hasRows = op.getQueryType().getDimSize(0) != 0 &&
                      op.getQueryType().getDimSize(2) != 0;
       if (op->getNumResults() != 0 && op.isKnownEmpty() &&
-          !(op.isPacked() && hasRows))
+          !(op.isRagged() && hasRows))
         ops.push_back(op);
     });
     for (AttentionOp op : ops) {

@@ -242,7 +242,7 @@ private:
 } // namespace
 
 LogicalResult attn::foldGroup(RewriterBase &rewriter, AttentionOp op) {
-  if (op.getGroupSize() == 1 || op.isPacked())
+  if (op.getGroupSize() == 1 || op.isRagged())
     return rewriter.notifyMatchFailure(op, "not a group of one sequence");
   rewriter.setInsertionPoint(op);
   rewriter.replaceOp(op, GroupFolding(rewriter, op).emit());

@@ -21,21 +21,6 @@ def RecordPositions : Pass<"attn-record-positions"> {
   }];
 }
 
-def SplitSequences : Pass<"attn-split-sequences"> {
-  let summary = "Turn a packed batch into a loop over its sequences";
-  let description = [{
-    An `attn.attention` with `sequences(...)` becomes a loop over the sequences
-    around an `attn.attention` of one of them, on slices. The number of the
-    sequence becomes a capture of the regions. Rows of no sequence are filled
-    beforehand. Dropout stays packed, because its random numbers count the
-    sequences of the whole op.
-  }];
-  let dependentDialects = ["::mlir::arith::ArithDialect",
-                           "::mlir::linalg::LinalgDialect",
-                           "::mlir::scf::SCFDialect",
-                           "::mlir::tensor::TensorDialect"];
-}
-
 def SpecializeQueries : Pass<"attn-specialize-queries"> {
   let summary = "Give attention of any number of queries forms for few";
   let description = [{
@@ -48,6 +33,12 @@ def SpecializeQueries : Pass<"attn-specialize-queries"> {
     over all heads of a group, fit a vector, and one for those that would leave tiles
     of one head half empty. A result that is only written to a buffer of the
     caller is written in the branches.
+
+    Sequences with numbers of queries of their own, by `sequences(...)` or
+    `counts(...)`, become parallel loops for a CPU, one for each of these forms, whose
+    tiles find their sequence and leave alone those that another form is for. Rows
+    of no sequence are filled beforehand. Dropout stays as it is, because its random
+    numbers count the sequences of the whole op.
   }];
   let options = [Option<"workgroups", "workgroups", "bool", "false",
                         "Specialize for workgroups of a GPU">];

@@ -1,4 +1,4 @@
-//===- Sequences.h - Sequences of a packed batch ----------------*- C++ -*-===//
+//===- Sequences.h - Sequences of a ragged batch ----------------*- C++ -*-===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,33 +10,42 @@
 
 #include "dialect/AttnOps.h"
 
-#include "mlir/IR/Builders.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace mlir::attn {
 
-/// Rows of the packed batch (dimension 2) that are one sequence's, indices.
+/// Some of the rows (dimension 2) of one batch entry of a tensor.
 struct SequenceRows {
-  Value first, count;
+  OpFoldResult batch, first, count;
 };
 
-/// Emits how many sequences there are (A7), an index.
-Value emitNumSequences(OpBuilder &b, AttentionOp op);
+/// Emits where the sequences of an op are whose numbers of queries are their
+/// own (A7). Batch entries of `counts` rows are laid out as if their rows
+/// followed each other, so that both kinds are looked up the same way.
+class Sequences {
+public:
+  Sequences(AttentionOp op, ImplicitLocOpBuilder &builder);
 
-/// Emits element `n` of cumulative lengths, a tensor, as an index.
-Value emitBound(OpBuilder &b, Location loc, Value cumulative, Value n);
+  /// How many sequences there are, and rows of all of them, indices.
+  Value getNumber() const { return number; }
+  Value getNumRows() const { return numRows; }
+  /// The first row of sequence `n`, or what follows the last one's.
+  Value emitBegin(Value n);
+  /// Whether row `row` of entry `batch` is a sequence's.
+  Value emitIsSome(Value batch, Value row);
+  SequenceRows emitQueryRows(Value n);
+  /// Of a key or a value.
+  SequenceRows emitKeyRows(Value n, Value rows);
 
-/// Emits the rows of sequence `n`, by its cumulative lengths.
-SequenceRows emitSequenceRows(OpBuilder &b, Location loc, Value cumulative,
-                              Value n);
+private:
+  Value load(Value numbers, Value at);
+  /// The range between elements `n` and `n + 1`.
+  SequenceRows emitRange(Value cumulative, Value n);
 
-/// Emits the slice of some rows of a tensor of the packed batch.
-Value extractRows(OpBuilder &b, Location loc, Value tensor, SequenceRows rows);
-
-/// Emits the attention of sequence `n` of the packed batch `op`, on slices of
-/// its query, key and value, into `outs`, which have the rows of `queries`.
-AttentionOp emitSequence(OpBuilder &b, AttentionOp op, Value n,
-                         SequenceRows queries, SequenceRows keys,
-                         ValueRange outs);
+  AttentionOp op;
+  ImplicitLocOpBuilder &b;
+  Value number, numRows, rowsOfEntry;
+};
 
 } // namespace mlir::attn
 

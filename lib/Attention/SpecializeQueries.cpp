@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/AttnOps.h"
+#include "lib/Attention/AttentionTile.h"
 #include "lib/Attention/Passes.h"
 #include "lib/Attention/Transforms.h"
 #include "lib/Plan/Plan.h"
@@ -17,6 +18,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/Interfaces/ValueBoundsOpInterface.h"
 
 namespace mlir::attn {
 #define GEN_PASS_DEF_SPECIALIZEQUERIES
@@ -162,7 +164,7 @@ private:
 
 LogicalResult attn::specializeQueries(RewriterBase &rewriter, AttentionOp op,
                                       Device device) {
-  if (op.isPacked() || !findObstacle(op).empty())
+  if (op.isRagged() || !findObstacle(op).empty())
     return rewriter.notifyMatchFailure(op, "is lowered by the reference path");
   if (!op.getQueryType().isDynamicDim(2))
     return rewriter.notifyMatchFailure(op, "its number of queries is known");
@@ -182,6 +184,49 @@ LogicalResult attn::specializeQueries(RewriterBase &rewriter, AttentionOp op,
   return success();
 }
 
+/// How many queries a sequence may have, if that is known.
+static std::optional<int64_t> findMostQueries(AttentionOp op) {
+  FailureOr<int64_t> bound = ValueBoundsConstraintSet::computeConstantBound(
+      presburger::BoundType::UB, {op.getQuery(), 2},
+      /*stopCondition=*/nullptr, /*closedUB=*/true);
+  return succeeded(bound) ? std::optional(*bound) : std::nullopt;
+}
+
+LogicalResult attn::specializeSequences(RewriterBase &rewriter,
+                                        AttentionOp op) {
+  if (!op.isRagged() || !findObstacle(op).empty())
+    return rewriter.notifyMatchFailure(op, "not sequences in kernels");
+  FailureOr<PlanAttr> plan = planAttention(op, Device::CPU);
+  if (failed(plan))
+    return failure();
+  PlanAttr said = getPlan(op);
+  int64_t heads = said && said.getHeads() ? said.getHeads() : op.getGroupSize();
+  std::optional<int64_t> most = findMostQueries(op);
+  SmallVector<SequenceForm> forms;
+  int64_t done = 0;
+  auto isDone = [&] { return most && done >= *most; };
+  for (int64_t few : planFewQueries(op, Device::CPU)) {
+    if (isDone())
+      break;
+    FailureOr<PlanAttr> ofFew = planAttention(op, /*length=*/few);
+    if (failed(ofFew))
+      return failure();
+    // Sequences are parallel, and keys of one still in chunks.
+    auto said = PlanAttr::get(
+        op.getContext(), /*layout=*/std::nullopt, /*heads=*/0, /*rows=*/0,
+        /*lanes=*/0, /*head_size=*/0, /*keys=*/0, ofFew->getChunk(),
+        /*columns=*/0, /*features=*/0, /*rest=*/PlanAttr());
+    forms.push_back({heads, few, /*moreThan=*/done, /*atMost=*/few, said});
+    done = few;
+  }
+  // One query more than the last number has fewer than this tile.
+  if (!isDone())
+    forms.push_back({plan->getHeads(),
+                     std::max<int64_t>(1, plan->getRows() / plan->getHeads()),
+                     /*moreThan=*/done, /*atMost=*/std::nullopt, *plan});
+  return tileSequences(rewriter, op, forms);
+}
+
 namespace {
 struct SpecializeQueries
     : attn::impl::SpecializeQueriesBase<SpecializeQueries> {
@@ -192,8 +237,12 @@ struct SpecializeQueries
     SmallVector<AttentionOp> ops;
     getOperation()->walk([&](AttentionOp op) { ops.push_back(op); });
     Device device = workgroups ? Device::GPU : Device::CPU;
-    for (AttentionOp op : ops)
-      (void)specializeQueries(rewriter, op, device);
+    for (AttentionOp op : ops) {
+      if (device == Device::CPU && op.isRagged())
+        (void)specializeSequences(rewriter, op);
+      else
+        (void)specializeQueries(rewriter, op, device);
+    }
   }
 };
 } // namespace

@@ -89,6 +89,13 @@ static bool hasAtMost(AttentionOp op, int64_t queries) {
   return succeeded(bound) && *bound <= queries;
 }
 
+/// Whether an iteration of a parallel loop computes `op` as one tile.
+static bool isTile(AttentionOp op, PlanAttr plan) {
+  return op->getParentOfType<scf::ForallOp>() &&
+         op.getQueryType().getDimSize(0) == 1 && op.getNumQueryHeads() == 1 &&
+         plan.getChunk() == 0 && hasAtMost(op, plan.getRows());
+}
+
 LogicalResult attn::tileAttention(RewriterBase &rewriter, AttentionOp op,
                                   int64_t queries) {
   if (StringRef obstacle = findObstacle(op); !obstacle.empty())
@@ -197,6 +204,8 @@ struct TileAttention : attn::impl::TileAttentionBase<TileAttention> {
             "expected an attn.plan with 'rows', as attn-plan attaches");
         return signalPassFailure();
       }
+      if (isTile(op, plan))
+        continue;
       if (PlanAttr rest = plan.getRest()) {
         int64_t numRows = op.getQueryType().getDimSize(2);
         if (numRows <= rest.getRows()) { // Or dynamic.
@@ -213,8 +222,10 @@ struct TileAttention : attn::impl::TileAttentionBase<TileAttention> {
         }
         op = *others;
       }
-      if (failed(op.isPacked() ? tileSequences(rewriter, op, plan.getRows())
-                               : tileAttention(rewriter, op, plan.getRows()))) {
+      int64_t rows = plan.getRows();
+      if (failed(op.isRagged()
+                     ? tileSequences(rewriter, op, {{/*heads=*/1, rows}})
+                     : tileAttention(rewriter, op, rows))) {
         op.emitError("could not be tiled");
         return signalPassFailure();
       }

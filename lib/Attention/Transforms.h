@@ -23,13 +23,14 @@ struct TileShape;
 /// Lets regions that may have no value yield the position that messages name.
 void recordPositions(AttentionOp op);
 
-/// Replaces a packed batch by a loop over its sequences.
-void splitSequences(RewriterBase &rewriter, AttentionOp op);
-
 /// Puts beside an op on a dynamic number of queries the same op on few, once
 /// for each form that `planFewQueries` says, and conditions that choose.
 LogicalResult specializeQueries(RewriterBase &rewriter, AttentionOp op,
                                 Device device);
+
+/// Makes a ragged batch tiles of its sequences, in a form of its own for each
+/// of the numbers of queries that `planFewQueries` says.
+LogicalResult specializeSequences(RewriterBase &rewriter, AttentionOp op);
 
 /// Makes the query heads of a group rows of one head, if there is a group.
 LogicalResult foldGroup(RewriterBase &rewriter, AttentionOp op);

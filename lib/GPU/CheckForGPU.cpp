@@ -56,9 +56,9 @@ static AttentionOp checkUse(CacheReadOp read, OpOperand &use) {
     error.attachNote(use.getOwner()->getLoc()) << "another use is here";
     return {};
   }
-  if (op.isPacked()) {
-    op.emitOpError("is not lowered for a GPU with packed sequences and keys or "
-                   "values in a cache");
+  if (op.getCumulativeKey()) {
+    op.emitOpError("is not lowered for a GPU with packed keys and values in a "
+                   "cache");
     return {};
   }
   for (Value operand : {op.getKey(), op.getValue()})

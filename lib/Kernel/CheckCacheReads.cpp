@@ -46,7 +46,6 @@ public:
     zero = b.index(0);
     one = b.index(1);
     Value numSequences = dim(read.getLengths(), 0);
-    numQueries = dim(op.getQuery(), 2);
     Value numRows = dim(op.getOutput(), 2);
     firstQuery = emitFirstQuery(numRows);
     // Without rows, no mask is asked.
@@ -57,21 +56,30 @@ public:
         op.hasMask() && !op.getMask().getArgument(1).use_empty();
     Value numHeads = b.index(dependsOnHead ? op.getNumQueryHeads() : 1);
     loop(zero, numSequences, [&](Value n) {
-      loop(zero, numHeads, [&](Value head) { check(n, head); });
+      numQueries = emitNumQueries(n);
+      Value some = b.select(b.isEqual(numQueries, zero), zero, numHeads);
+      loop(zero, some, [&](Value head) { check(n, head); });
     });
   }
 
 private:
-  bool isPacked() {
+  /// Whether sequences have parts of one key and value.
+  bool arePackedKeys() {
     if constexpr (std::is_same_v<Op, AttentionOp>)
-      return op.isPacked();
+      return bool(op.getCumulativeKey());
     return false;
+  }
+
+  Value emitNumQueries(Value n) {
+    if constexpr (std::is_same_v<Op, AttentionOp>)
+      return op.createNumQueries(b, n);
+    return dim(op.getQuery(), 2);
   }
 
   /// The first row of the query that some row of the output depends on.
   Value emitFirstQuery(Value numRows) {
     if constexpr (std::is_same_v<Op, MultiTokenAttentionOp>) { // T2
-      Value past = b.sub(numQueries, numRows);
+      Value past = b.sub(dim(op.getQuery(), 2), numRows);
       past = b.sub(past, op.getHalo());
       return b.max(past, zero);
     }
@@ -81,7 +89,7 @@ private:
   void check(Value n, Value head) {
     Value size = dim(read.getResult(), 2);
     auto [begin, end] = createStoredPositions(b, loc, read, n);
-    if (isPacked()) { // Of the one cache, all rows have to be there.
+    if (arePackedKeys()) { // Of the one cache, all rows have to be there.
       Value isAll = b.bitAnd(b.isEqual(begin, zero), b.isEqual(end, size));
       assertWithNumbers(b, loc, isAll, message,
                         "of {2} rows, those from {0} to before {1} are there",

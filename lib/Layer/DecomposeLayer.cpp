@@ -175,7 +175,7 @@ private:
       outs.push_back(caches[number + 2]);
     auto append = CacheAppendOp::create(
         b, loc, TypeRange(ValueRange(outs)), rows, outs, op.getLengths(),
-        op.getCounts(), op.getTable(), op.getRing());
+        op.getCounts(), /*sequences=*/Value(), op.getTable(), op.getRing());
     caches[number] = append->getResult(0);
     Value scales;
     if (isQuantized)
@@ -209,6 +209,8 @@ private:
       attention.getCumulativeQueryMutable().assign(op.getSequences()[0]);
       attention.getCumulativeKeyMutable().assign(op.getSequences()[1]);
     }
+    if (op.getCounts())
+      attention.getCountsMutable().assign(op.getCounts());
     if (op.getSink())
       attention.getSinkMutable().assign(op.getSink());
     if (op.hasDropout() && !op.getProbabilityRate()->isZero()) { // L9
@@ -222,8 +224,8 @@ private:
                          attention.getScore().end());
     b.inlineRegionBefore(op.getMask(), attention.getMask(),
                          attention.getMask().end());
-    // Without counts, no token comes after the last position that is stored.
-    if (op.hasCache() && (op.getCounts() || !isCausal(attention.getMask())))
+    // No token comes after the last position that is stored.
+    if (op.hasCache() && !isCausal(attention.getMask()))
       hidePadding(attention);
     return attention.getResult(0);
   }

@@ -101,11 +101,11 @@ public:
 private:
   /// Has the values of a tile in pairs packed where that is best.
   void placePacks(OnlineAttentionOp online) {
-    auto tiles = dyn_cast<scf::ForallOp>(online->getParentOp());
+    auto tiles = op->getParentOfType<scf::ForallOp>();
     bool isSplit = getPlan(op).getChunk() > 0;
-    bool movesOn = tiles && online.getNextTile() != 0 &&
-                   canKeepPacks(tiles, op.getValue()) &&
-                   !seesFirstKey(b, online);
+    bool movesOn = tiles && canKeepPacks(tiles, op.getValue()) &&
+                   (findsSequence() ||
+                    (online.getNextTile() != 0 && !seesFirstKey(b, online)));
     switch (choosePacksOfValues(isSplit, movesOn)) {
     case Packs::block:
       return;
@@ -121,6 +121,14 @@ private:
     online.getValueMutable().assign(shared.getPacks(b, loc, op.getValue()));
     online.setPackedValues(true);
     rows->erase();
+  }
+
+  /// Whether a tile looks up which sequence it is of: others are not known to
+  /// need what it packs.
+  bool findsSequence() {
+    auto slice = op.getValue().getDefiningOp<tensor::ExtractSliceOp>();
+    auto number = slice ? dyn_cast<Value>(slice.getMixedOffsets()[0]) : Value();
+    return number && !isa<BlockArgument>(number);
   }
 
   /// Accumulator, maximum and sum of no key, or of the sink (A6).
@@ -275,7 +283,7 @@ static LogicalResult convertAttentionToOnline(RewriterBase &rewriter,
   if (!plan || !plan.getLayout() || plan.getLanes() == 0)
     return rewriter.notifyMatchFailure(op, "without a plan");
   ShapedType query = op.getQueryType();
-  if (op.isPacked() || !findObstacle(op).empty() || query.getDimSize(0) != 1 ||
+  if (op.isRagged() || !findObstacle(op).empty() || query.getDimSize(0) != 1 ||
       query.getDimSize(1) != 1)
     return rewriter.notifyMatchFailure(op, "not one head of one sequence");
   FailureOr<int64_t> bound = ValueBoundsConstraintSet::computeConstantBound(

@@ -71,11 +71,11 @@ std::optional<CachedRows> CachedRows::match(Value matrix) {
   auto read = slice.getSource().getDefiningOp<CacheReadOp>();
   if (!read)
     return std::nullopt;
-  auto type = cast<RankedTensorType>(matrix.getType());
-  if (type.getShape().back() != read.getHeadSize())
+  int64_t size = cast<RankedTensorType>(matrix.getType()).getShape().back();
+  if (ShapedType::isDynamic(size))
     return std::nullopt;
   return CachedRows(read, slice.getMixedOffsets()[0],
-                    slice.getMixedOffsets()[1], first);
+                    slice.getMixedOffsets()[1], first, size);
 }
 
 bool CachedRows::areAlike(Value a, Value b) {
@@ -100,16 +100,21 @@ std::pair<Value, Value> CachedRows::clampToStored(OpBuilder &b, Location loc,
           arith::MinSIOp::create(b, loc, end, stored.end)};
 }
 
-/// A tensor without its first two dimensions, which are of size 1.
-static Value dropHead(OpBuilder &b, Location loc, Value tensor) {
+/// A tensor without its first two dimensions, which are of size 1. Rows have
+/// their first `size` elements.
+static Value dropHead(OpBuilder &b, Location loc, Value tensor, int64_t size) {
   auto type = cast<RankedTensorType>(tensor.getType());
   SmallVector<OpFoldResult> offsets(type.getRank(), b.getIndexAttr(0)),
+      sizes = tensor::getMixedSizes(b, loc, tensor),
       strides(type.getRank(), b.getIndexAttr(1));
+  SmallVector<int64_t> shape(type.getShape().drop_front(2));
+  if (shape.size() == 2) {
+    shape[1] = size;
+    sizes[3] = b.getIndexAttr(size);
+  }
   return tensor::ExtractSliceOp::create(
-      b, loc,
-      RankedTensorType::get(type.getShape().drop_front(2),
-                            type.getElementType()),
-      tensor, offsets, tensor::getMixedSizes(b, loc, tensor), strides);
+      b, loc, RankedTensorType::get(shape, type.getElementType()), tensor,
+      offsets, sizes, strides);
 }
 
 CachedRows::Rows CachedRows::extract(OpBuilder &b, Location loc, Value position,
@@ -117,15 +122,15 @@ CachedRows::Rows CachedRows::extract(OpBuilder &b, Location loc, Value position,
   auto [elements, scales] = extractStoredRows(
       b, loc, read, getValueOrCreateConstantIndexOp(b, loc, batch), head,
       b.getIndexAttr(1), position, count);
-  return {dropHead(b, loc, elements),
-          scales ? dropHead(b, loc, scales) : Value()};
+  return {dropHead(b, loc, elements, size),
+          scales ? dropHead(b, loc, scales, size) : Value()};
 }
 
 CachedRows::Rows CachedRows::allocate(OpBuilder &b, Location loc,
                                       int64_t count) {
   Rows rows;
   rows.elements = tensor::EmptyOp::create(
-      b, loc, ArrayRef<int64_t>{count, read.getHeadSize()}, getElementType());
+      b, loc, ArrayRef<int64_t>{count, size}, getElementType());
   if (read.isQuantized())
     rows.scales = tensor::EmptyOp::create(b, loc, ArrayRef<int64_t>{count},
                                           b.getF32Type());
@@ -220,6 +225,6 @@ Value CachedRows::gatherPack(OpBuilder &b, Location loc, OpFoldResult first,
   if (getElementType() == elementType)
     return rows.elements;
   Value converted = tensor::EmptyOp::create(
-      b, loc, ArrayRef<int64_t>{rowsPerPack, read.getHeadSize()}, elementType);
+      b, loc, ArrayRef<int64_t>{rowsPerPack, size}, elementType);
   return emitElements(b, loc, rows.elements, rows.scales, converted);
 }

@@ -22,12 +22,13 @@ namespace mlir::attn {
 tensor::ExtractSliceOp getHeadSlice(Value matrix);
 
 /// A matrix of keys or values that is positions of one head of one sequence of
-/// an `attn.cache_read`.
+/// an `attn.cache_read`: whole rows, or their first elements, as the values of
+/// latent attention are of its keys.
 class CachedRows {
 public:
   CachedRows(CacheReadOp read, OpFoldResult batch, OpFoldResult head,
-             OpFoldResult first)
-      : read(read), batch(batch), head(head), first(first) {}
+             OpFoldResult first, int64_t size)
+      : read(read), batch(batch), head(head), first(first), size(size) {}
 
   /// Nothing if `matrix` is something else.
   static std::optional<CachedRows> match(Value matrix);
@@ -49,7 +50,7 @@ public:
 
   /// Some rows of the one head.
   struct Rows {
-    Value elements; ///< (count, D), of the cache's element type.
+    Value elements; ///< (count, size), of the cache's element type.
     Value scales;   ///< (count); null unless elements are i8.
   };
   /// `count` rows from `position` on, as they lie in the cache: where they are
@@ -79,6 +80,7 @@ public:
 private:
   CacheReadOp read;
   OpFoldResult batch, head, first;
+  int64_t size; ///< Of a row, in elements.
 };
 
 } // namespace mlir::attn

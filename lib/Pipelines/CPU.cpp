@@ -33,10 +33,8 @@ static void addTilingStage(OpPassManager &pm) {
   pm.addPass(attn::createSpecializeQueries());
   pm.addPass(attn::createPlanKernels());
   pm.addPass(attn::createFoldGroups());
-  // A packed batch as a whole, not sequence by sequence.
   pm.addPass(attn::createPadHeads());
   pm.addPass(attn::createSummarizeTables());
-  pm.addPass(attn::createSplitSequences());
   pm.addPass(attn::createTileAttention());
   pm.addPass(attn::createTileProjections());
   pm.addPass(attn::createAttentionToOnline());

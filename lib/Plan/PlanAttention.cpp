@@ -22,8 +22,8 @@ using namespace mlir::attn;
 StringRef attn::findObstacle(AttentionOp op) {
   if (op->getNumResults() == 0)
     return "it works on memrefs";
-  // That no key is there does not show in the types of packed sequences.
-  if (op.isKnownEmpty() && !op.isPacked())
+  // That no key is there does not show in the types of packed ones.
+  if (op.isKnownEmpty() && !op.getCumulativeKey())
     return "it is empty";
   if (op.getElementType().isF64())
     return "its element type is f64";
@@ -287,7 +287,7 @@ int64_t AttentionPlanner::chooseKeys() {
 
 FailureOr<PlanAttr> AttentionPlanner::plan() {
   int64_t type = op.getQueryType().getDimSize(2);
-  if (op.isPacked())
+  if (op.isRagged())
     return plan({});
   if (!ShapedType::isDynamic(type))
     return plan({type, /*isExact=*/true});
@@ -442,7 +442,7 @@ FailureOr<PlanAttr> attn::planAttention(AttentionOp op, Device device) {
 
 FailureOr<PlanAttr> attn::planAttention(AttentionOp op, int64_t length) {
   AttentionPlanner planner(op, Device::CPU);
-  if (!op.isPacked() && op.getQueryType().isDynamicDim(2))
+  if (op.isRagged() || op.getQueryType().isDynamicDim(2))
     for (int64_t most : planner.planFewQueries())
       if (length <= most)
         return planner.plan({most, /*isExact=*/most == 1});

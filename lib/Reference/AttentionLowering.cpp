@@ -46,9 +46,9 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Rows and columns of one sequence, or of one batch entry.
 struct Sequence {
-  Value number;     ///< `b` in regions.
-  Value batch;      ///< Index into the batch dimension.
-  Value queryBegin; ///< First query row.
+  Value number;               ///< `b` in regions.
+  Value queryBatch, keyBatch; ///< Indices into the batch dimensions.
+  Value queryBegin;           ///< First query row.
   Value queryLength;
   Value keyBegin; ///< First key/value row.
   Value keyLength;
@@ -76,7 +76,7 @@ public:
     one = index(1);
     scale = code.emitScale();
     SmallVector<Value> results(op.getOuts());
-    if (op.isPacked()) { // A7: rows outside of every sequence.
+    if (op.isRagged()) { // A7: rows outside of every sequence.
       results[0] = fill(results[0], 0.0);
       if (op.getLogSumExp())
         results[1] = fill(results[1], -kInfinity);
@@ -112,18 +112,20 @@ private:
 
   Sequence emitSequence(Value n) {
     Sequence sequence;
-    sequence.number = n;
+    sequence.number = sequence.queryBatch = sequence.keyBatch = n;
+    sequence.queryBegin = sequence.keyBegin = zero;
+    sequence.queryLength =
+        op.getCounts() ? op.createNumQueries(b, n) : dim(op.getQuery(), 2);
+    sequence.keyLength = dim(op.getKey(), 2);
     if (op.isPacked()) { // A7
-      sequence.batch = zero;
+      sequence.queryBatch = zero;
       std::tie(sequence.queryBegin, sequence.queryLength) =
           emitRange(op.getCumulativeQuery(), n);
+    }
+    if (op.getCumulativeKey()) {
+      sequence.keyBatch = zero;
       std::tie(sequence.keyBegin, sequence.keyLength) =
           emitRange(op.getCumulativeKey(), n);
-    } else {
-      sequence.batch = n;
-      sequence.queryBegin = sequence.keyBegin = zero;
-      sequence.queryLength = dim(op.getQuery(), 2);
-      sequence.keyLength = dim(op.getKey(), 2);
     }
     sequence.offset = op.createFirstPosition(b, n, sequence.queryLength,
                                              sequence.keyLength); // A5
@@ -143,10 +145,11 @@ private:
     const Sequence &sequence = row.sequence;
     Value keyHead = arith::DivUIOp::create(b, loc, row.head,
                                            index(op.getGroupSize())); // A3
-    Value query = slice(op.getQuery(), sequence.batch, row.head, row.index);
-    Value key = slice(op.getKey(), sequence.batch, keyHead, sequence.keyBegin,
-                      sequence.keyLength);
-    Value value = slice(op.getValue(), sequence.batch, keyHead,
+    Value query =
+        slice(op.getQuery(), sequence.queryBatch, row.head, row.index);
+    Value key = slice(op.getKey(), sequence.keyBatch, keyHead,
+                      sequence.keyBegin, sequence.keyLength);
+    Value value = slice(op.getValue(), sequence.keyBatch, keyHead,
                         sequence.keyBegin, sequence.keyLength);
 
     Value scores = emitScores(row, query, key);
@@ -163,7 +166,7 @@ private:
 
     SmallVector<Value> written(results);
     written[0] =
-        insert(output, written[0], sequence.batch, row.head, row.index);
+        insert(output, written[0], sequence.queryBatch, row.head, row.index);
     if (op.getLogSumExp()) {
       Value logSumExp = arith::AddFOp::create(b, loc, maximum,
                                               math::LogOp::create(b, loc, sum));
@@ -174,7 +177,7 @@ private:
       logSumExp = arith::SelectOp::create(b, loc, isEmpty, ifEmpty, logSumExp);
       written[1] = tensor::InsertOp::create(
           b, loc, logSumExp, written[1],
-          ValueRange{sequence.batch, row.head, row.index});
+          ValueRange{sequence.queryBatch, row.head, row.index});
     }
     return written;
   }

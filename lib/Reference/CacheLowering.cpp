@@ -74,14 +74,20 @@ struct AppendLowering : CacheLowering<CacheAppendOp> {
   SmallVector<Value> emit() {
     Value zero = index(0);
     auto perSequence = [&](Value n, ValueRange outs) {
-      Value begin = load(op.getLengths(), n);
-      Value count =
-          op.getCounts() ? load(op.getCounts(), n) : dim(op.getRows(), 2);
+      Value begin = load(op.getLengths(), n), count, entry = n, first = zero;
+      if (op.getSequences()) { // C6
+        entry = zero;
+        first = load(op.getSequences(), n);
+        count = subtract(load(op.getSequences(), add(n, index(1))), first);
+      } else {
+        count = op.getCounts() ? load(op.getCounts(), n) : dim(op.getRows(), 2);
+      }
       return copyRows(
           begin, add(begin, count), outs,
           [&](Value position, OpFoldResult count, ValueRange outs) {
             RowPlace place = createRowPlace(b, loc, op, n, position);
-            Box elements = box(n, subtract(position, begin), count);
+            Box elements =
+                box(entry, add(first, subtract(position, begin)), count);
             Value rows = producers.empty()
                              ? extract(op.getRows(), elements)
                              : compute(elements, place, outs.front());

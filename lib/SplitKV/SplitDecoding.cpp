@@ -319,7 +319,7 @@ struct SplitDecoding : attn::impl::SplitDecodingBase<SplitDecoding> {
       if (!plan || plan.getChunk() == 0)
         continue;
       int64_t rows = op.getQueryType().getDimSize(2);
-      if (plan.getLanes() == 0 || op.isPacked() || op.getGroupSize() != 1 ||
+      if (plan.getLanes() == 0 || op.isRagged() || op.getGroupSize() != 1 ||
           ShapedType::isDynamic(rows) || rows > plan.getRows()) {
         op.emitError("expected an attn.plan with 'lanes', and with 'rows' for "
                      "all queries, of heads that share no keys, to split keys "

@@ -81,11 +81,15 @@ public:
     double pairs = double(query.size(0)) *
                    double(getTensor(op.getOutput()).view.size(2)) *
                    double(value.size(2));
-    if (isPacked()) {
+    if (!problem.cuQuery.empty() || !problem.counts.empty()) {
       pairs = 0;
       for (std::size_t n = 0; n + 1 < problem.cuQuery.size(); ++n)
         pairs += double(problem.cuQuery[n + 1] - problem.cuQuery[n]) *
-                 double(problem.cuKey[n + 1] - problem.cuKey[n]);
+                 (problem.cuKey.empty()
+                      ? double(value.size(2))
+                      : double(problem.cuKey[n + 1] - problem.cuKey[n]));
+      for (std::int64_t rows : problem.counts)
+        pairs += double(rows) * double(value.size(2));
     }
     flops += 2 * pairs * double(query.size(1)) *
              double(query.size(3) + value.size(3));
@@ -98,9 +102,10 @@ public:
   }
 
 private:
-  bool isPacked() {
+  /// Whether sequences have parts of one key and value.
+  bool arePackedKeys() {
     if constexpr (!isMultiToken)
-      return op.isPacked();
+      return bool(op.getCumulativeKey());
     return false;
   }
 
@@ -195,6 +200,8 @@ private:
       return setCumulative();
   }
   LogicalResult setCumulative() {
+    if (op.getCounts())
+      return setCounts();
     if (!op.isPacked())
       return success();
     if (getTensor(op.getCumulativeQuery()).view.size(0) == 0)
@@ -203,7 +210,21 @@ private:
     if (failed(setIntegers(problem.cuQuery, op.getCumulativeQuery(),
                            "cumulative_query")))
       return failure();
-    return setIntegers(problem.cuKey, op.getCumulativeKey(), "cumulative_key");
+    return op.getCumulativeKey()
+               ? setIntegers(problem.cuKey, op.getCumulativeKey(),
+                             "cumulative_key")
+               : success();
+  }
+  LogicalResult setCounts() {
+    if (failed(setIntegers(problem.counts, op.getCounts(), "counts")))
+      return failure();
+    std::int64_t rows = getTensor(op.getQuery()).view.size(2);
+    for (std::int64_t count : problem.counts)
+      if (count < 0 || count > rows)
+        return emitError() << "operand 'counts': expected numbers from 0 to "
+                              "the query length, got "
+                           << count << ", of at most " << rows;
+    return success();
   }
 
   LogicalResult setScalars() {
@@ -282,7 +303,7 @@ private:
                                     rows.ringCapacity);
       });
     };
-    if (isPacked())
+    if (arePackedKeys())
       for (std::int64_t j = 0; j < getTensor(op.getKey()).view.size(2); ++j)
         if (problem.isAbsent(0, j))
           return emitError() << "row " << j << " is absent from a cache that a "

@@ -89,12 +89,14 @@ public:
     FailureOr<Cache> cache = getCache(append);
     if (failed(cache))
       return failure();
-    std::vector<std::int64_t> counts;
+    std::vector<std::int64_t> counts, cumulative;
     if (append.getCounts())
       counts = integers(append.getCounts());
-    if (Status status =
-            reference::append(*cache, tensor(append.getRows()).view,
-                              integers(append.getLengths()), counts);
+    if (append.getSequences())
+      cumulative = integers(append.getSequences());
+    if (Status status = reference::append(*cache, tensor(append.getRows()).view,
+                                          integers(append.getLengths()), counts,
+                                          cumulative);
         !status)
       return emitError() << status.error().message;
     std::vector<Datum> results;

@@ -24,7 +24,7 @@ static constexpr double inf = std::numeric_limits<double>::infinity();
 namespace {
 /// One sequence: where its rows lie in the buffers, and what regions see of it.
 struct Sequence {
-  std::int64_t batch;                ///< Index into dimension 0 of the buffers.
+  std::int64_t queryBatch, keyBatch; ///< Indices into dimension 0.
   std::int64_t regionBatch;          ///< What regions and dropout see as b.
   std::int64_t queryBegin, queryEnd; ///< Rows of query.
   std::int64_t keyBegin, keyEnd;     ///< Rows of key and value.
@@ -38,13 +38,28 @@ static std::vector<Sequence> getSequences(const AttentionProblem &problem) {
   std::vector<Sequence> sequences;
   if (problem.cuQuery.empty())
     for (std::int64_t b = 0; b < problem.query.size(0); ++b)
-      sequences.push_back(
-          {b, b, 0, problem.query.size(2), 0, problem.key.size(2), 0});
+      sequences.push_back({b, b, b, 0,
+                           problem.counts.empty()
+                               ? problem.query.size(2)
+                               : problem.counts[std::size_t(b)],
+                           0, problem.key.size(2), 0});
   else
-    for (std::size_t n = 0; n + 1 < problem.cuQuery.size(); ++n)
-      sequences.push_back({0, std::int64_t(n), problem.cuQuery[n],
-                           problem.cuQuery[n + 1], problem.cuKey[n],
-                           problem.cuKey[n + 1], 0});
+    for (std::size_t n = 0; n + 1 < problem.cuQuery.size(); ++n) {
+      Sequence sequence = {0,
+                           std::int64_t(n),
+                           std::int64_t(n),
+                           problem.cuQuery[n],
+                           problem.cuQuery[n + 1],
+                           0,
+                           problem.key.size(2),
+                           0};
+      if (!problem.cuKey.empty()) {
+        sequence.keyBatch = 0;
+        sequence.keyBegin = problem.cuKey[n];
+        sequence.keyEnd = problem.cuKey[n + 1];
+      }
+      sequences.push_back(sequence);
+    }
 
   for (std::size_t n = 0; n < sequences.size(); ++n) {
     Sequence &sequence = sequences[n];
@@ -89,9 +104,10 @@ static Expected<AttentionResult> compute(const AttentionProblem &problem) {
     for (std::int64_t h = 0; h < heads; ++h) {
       std::int64_t keyHead = h / (heads / keyHeads);
       std::int64_t keyRow =
-          (sequence.batch * keyHeads + keyHead) * keyLength + sequence.keyBegin;
+          (sequence.keyBatch * keyHeads + keyHead) * keyLength +
+          sequence.keyBegin;
       for (std::int64_t i = sequence.queryBegin; i < sequence.queryEnd; ++i) {
-        std::int64_t row = (sequence.batch * heads + h) * queryLength + i;
+        std::int64_t row = (sequence.queryBatch * heads + h) * queryLength + i;
         std::int64_t p = sequence.offset + (i - sequence.queryBegin);
 
         // Scores; -inf where masked.
@@ -111,7 +127,7 @@ static Expected<AttentionResult> compute(const AttentionProblem &problem) {
               continue;
           }
           if (problem.isAbsent &&
-              problem.isAbsent(sequence.batch, sequence.keyBegin + j))
+              problem.isAbsent(sequence.keyBatch, sequence.keyBegin + j))
             return makeError("the mask keeps a row that is absent from the "
                              "cache at " +
                              place(b, h, p, j));

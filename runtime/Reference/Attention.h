@@ -43,9 +43,13 @@ struct AttentionProblem {
   std::vector<double> sink;
 
   /// Packed batch: the cumulative lengths of N sequences, N + 1 each, B = 1.
-  /// Both empty: a dense batch. Query rows that no sequence covers give O = 0
-  /// and LSE = -inf, with a sink too.
+  /// Both empty: a dense batch; `cuKey` empty: packed queries of a dense batch
+  /// of N keys and values. Query rows that no sequence covers give O = 0 and
+  /// LSE = -inf, with a sink too.
   std::vector<std::int64_t> cuQuery, cuKey;
+  /// Of a dense batch: none, or how many query rows of each entry are one's.
+  /// The others give O = 0 and LSE = -inf.
+  std::vector<std::int64_t> counts;
 
   struct Dropout {
     double rate = 0; ///< In [0, 1).

@@ -75,9 +75,13 @@ Status attn::reference::checkProblem(const AttentionProblem &problem) {
     return status;
 
   std::int64_t batch = query.size(0), heads = query.size(1);
+  // Packed queries of a batch of keys have one for each sequence.
+  bool isKeyBatch = !problem.cuQuery.empty() && problem.cuKey.empty();
+  std::int64_t entries =
+      isKeyBatch ? std::int64_t(problem.cuQuery.size()) - 1 : batch;
   for (const Status &status :
-       {checkSize("batch of key", batch, key.size(0)),
-        checkSize("batch of value", batch, value.size(0)),
+       {checkSize("batch of key", entries, key.size(0)),
+        checkSize("batch of value", entries, value.size(0)),
         checkSize("heads of value", key.size(1), value.size(1)),
         checkSize("length of value", key.size(2), value.size(2)),
         checkSize("head size of key", query.size(3), key.size(3))})
@@ -107,22 +111,37 @@ Status attn::reference::checkProblem(const AttentionProblem &problem) {
     if (batch != 1)
       return makeError("batch of query: expected 1 in a packed batch, got " +
                        std::to_string(batch));
-    if (problem.cuQuery.empty() || problem.cuKey.empty())
-      return makeError("expected cuQuery and cuKey, or neither");
-    if (Status status =
-            checkSize("size of cuKey", std::int64_t(problem.cuQuery.size()),
-                      std::int64_t(problem.cuKey.size()));
-        !status)
-      return status;
+    if (problem.cuQuery.empty())
+      return makeError("expected cuQuery beside cuKey");
+    if (!problem.counts.empty())
+      return makeError("expected counts or cuQuery, not both");
     if (Status status =
             checkCumulative("cuQuery", problem.cuQuery, query.size(2));
         !status)
       return status;
-    if (Status status = checkCumulative("cuKey", problem.cuKey, key.size(2));
-        !status)
-      return status;
+    if (!isKeyBatch) {
+      if (Status status =
+              checkSize("size of cuKey", std::int64_t(problem.cuQuery.size()),
+                        std::int64_t(problem.cuKey.size()));
+          !status)
+        return status;
+      if (Status status = checkCumulative("cuKey", problem.cuKey, key.size(2));
+          !status)
+        return status;
+    }
     sequences = std::int64_t(problem.cuQuery.size()) - 1;
   }
+
+  if (!problem.counts.empty())
+    if (Status status = checkSize("size of counts", batch,
+                                  std::int64_t(problem.counts.size()));
+        !status)
+      return status;
+  for (std::int64_t count : problem.counts)
+    if (count < 0 || count > query.size(2))
+      return makeError("counts: expected 0 to " +
+                       std::to_string(query.size(2)) + ", got " +
+                       std::to_string(count));
 
   std::size_t offsets = problem.offsets.size();
   if (offsets > 0 && problem.bottomRight)

@@ -125,13 +125,22 @@ static double quantize(const double *row, std::size_t size, double *stored) {
 
 Status attn::reference::append(Cache &cache, const TensorView &rows,
                                const std::vector<std::int64_t> &lengths,
-                               const std::vector<std::int64_t> &counts) {
+                               const std::vector<std::int64_t> &counts,
+                               const std::vector<std::int64_t> &cumulative) {
   Expected<std::vector<double>> values = toDoubles("rows", rows);
   if (!values)
     return values.error();
   std::int64_t numRows = rows.size(2);
   std::vector<std::int64_t> added = counts;
-  if (added.empty())
+  bool isPacked = !cumulative.empty();
+  if (isPacked)
+    for (std::size_t b = 0; b + 1 < cumulative.size(); ++b) {
+      if (cumulative[b] < 0 || cumulative[b + 1] > numRows)
+        return makeError("sequences: expected numbers from 0 to " +
+                         std::to_string(numRows));
+      added.push_back(cumulative[b + 1] - cumulative[b]);
+    }
+  else if (added.empty())
     added.assign(lengths.size(), numRows);
   for (std::size_t b = 0; b < lengths.size(); ++b) {
     if (Status status = checkLength(std::int64_t(b), lengths[b]); !status)
@@ -156,9 +165,10 @@ Status attn::reference::append(Cache &cache, const TensorView &rows,
   for (std::size_t b = 0; b < lengths.size(); ++b)
     for (std::int64_t i = 0; i < added[b]; ++i)
       for (std::int64_t h = 0; h < heads; ++h) {
+        std::int64_t first = isPacked ? cumulative[b] : 0,
+                     entry = isPacked ? 0 : std::int64_t(b);
         const double *row =
-            values->data() +
-            ((std::int64_t(b) * heads + h) * numRows + i) * size;
+            values->data() + ((entry * heads + h) * numRows + first + i) * size;
         std::size_t to =
             rowIndex(cache, locate(cache, std::int64_t(b), lengths[b] + i), h);
         double *stored = cache.elements.data() + to * std::size_t(size);

@@ -40,12 +40,14 @@ struct Cache {
 };
 
 /// Appends the rows of a view (B, Hkv, n, D) to sequences of `lengths` rows:
-/// the first `counts[b]`, or all if `counts` is empty. Nothing is changed if
-/// there is an error: a number out of its bounds, or a page that may not be
-/// written.
+/// the first `counts[b]`, or all if `counts` is empty. If `cumulative` is not,
+/// rows are packed, (1, Hkv, n, D), and those of a sequence are from
+/// `cumulative[b]` up to the next one. Nothing is changed if there is an error:
+/// a number out of its bounds, or a page that may not be written.
 Status append(Cache &cache, const TensorView &rows,
               const std::vector<std::int64_t> &lengths,
-              const std::vector<std::int64_t> &counts);
+              const std::vector<std::int64_t> &counts,
+              const std::vector<std::int64_t> &cumulative = {});
 
 /// The rows of the first `n` positions, (B, Hkv, n, D), 0 where they are
 /// absent, as `result` rounds the product of element and scale.

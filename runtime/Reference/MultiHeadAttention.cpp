@@ -185,6 +185,7 @@ private:
     attention.value = value.view();
     if (!caches.empty()) {
       attention.offsets = problem.lengths;
+      attention.counts = problem.counts;
       bool isRing = caches[0].kind == Cache::Kind::ring;
       attention.isAbsent = [&, isRing](std::int64_t b, std::int64_t j) {
         auto isStoredIn = [&](const Cache &cache) {

@@ -64,17 +64,17 @@ func.func @write_and_return(%q: !q, %k: !kv, %o: !q, %l: !l, %p: index,
 // CHECK: return
 func.func @left_alone(%q: tensor<?x8x1x64xf16>, %k: tensor<?x2x?x64xf16>,
                       %q64: tensor<?x8x?x64xf64>, %k64: tensor<?x2x?x64xf64>,
-                      %starts: tensor<?xi32>, %packed: tensor<1x8x?x64xf16>,
-                      %keys: tensor<1x2x?x64xf16>)
-    -> (tensor<?x8x1x64xf16>, tensor<?x8x?x64xf64>, tensor<1x8x?x64xf16>) {
+                      %starts: tensor<?xi32>, %packed: tensor<1x8x?x64xf64>,
+                      %keys: tensor<1x2x?x64xf64>)
+    -> (tensor<?x8x1x64xf16>, tensor<?x8x?x64xf64>, tensor<1x8x?x64xf64>) {
   %0 = attn.attention ins(%q, %k, %k : tensor<?x8x1x64xf16>, tensor<?x2x?x64xf16>, tensor<?x2x?x64xf16>)
       outs(%q : tensor<?x8x1x64xf16>)
   %1 = attn.attention ins(%q64, %k64, %k64 : tensor<?x8x?x64xf64>, tensor<?x2x?x64xf64>, tensor<?x2x?x64xf64>)
       outs(%q64 : tensor<?x8x?x64xf64>)
-  %2 = attn.attention ins(%packed, %keys, %keys : tensor<1x8x?x64xf16>, tensor<1x2x?x64xf16>, tensor<1x2x?x64xf16>)
-      outs(%packed : tensor<1x8x?x64xf16>)
+  %2 = attn.attention ins(%packed, %keys, %keys : tensor<1x8x?x64xf64>, tensor<1x2x?x64xf64>, tensor<1x2x?x64xf64>)
+      outs(%packed : tensor<1x8x?x64xf64>)
       sequences(%starts, %starts : tensor<?xi32>, tensor<?xi32>)
-  return %0, %1, %2 : tensor<?x8x1x64xf16>, tensor<?x8x?x64xf64>, tensor<1x8x?x64xf16>
+  return %0, %1, %2 : tensor<?x8x1x64xf16>, tensor<?x8x?x64xf64>, tensor<1x8x?x64xf64>
 }
 
 // -----
@@ -99,4 +99,69 @@ func.func @planned(%q: tensor<1x8x?x64xf32>, %k: !q) -> tensor<1x8x?x64xf32> {
   %0 = attn.attention ins(%q, %k, %k : tensor<1x8x?x64xf32>, !q, !q)
       outs(%q : tensor<1x8x?x64xf32>) {attn.plan = #attn.plan<rows = 32>}
   return %0 : tensor<1x8x?x64xf32>
+}
+
+// -----
+
+// Sequences of a ragged batch: those of at most 4 queries, all heads of a group
+// together, those of at most 63, and others, in tiles of one head. Each has its own
+// keys, here those of its batch entry.
+!q = tensor<1x8x?x64xf32>
+!kv = tensor<?x2x?x64xf32>
+// FEW-LABEL: func.func @sequences
+// FEW-SAME: %[[Q:[^:]*]]: tensor<1x8x?x64xf32>, %[[K:[^:]*]]: tensor<?x2x?x64xf32>, %[[CU:[^:]*]]: tensor<?xi32>, %[[P:[^:]*]]: tensor<?xi32>
+// FEW: %[[FILLED:.*]] = scf.forall
+// FEW: %[[FEW:.*]] = scf.forall (%[[H:.*]], %[[T:.*]]) = (0, 0) to (8, %{{.*}}) step (4, 1) shared_outs(%{{.*}} = %[[FILLED]])
+// FEW: %[[N:.*]]:2 = scf.while
+// FEW: %[[BEGIN:.*]] = tensor.extract %[[CU]]
+// FEW: arith.cmpi ule, %{{.*}}, %c4
+// FEW: affine.min affine_map<(d0)[s0] -> (4, -d0 + s0)>
+// FEW: scf.if
+// FEW: %[[FIRST:.*]] = tensor.extract %[[P]][%[[N]]#0]
+// FEW: tensor.extract_slice %[[Q]][0, %[[H]], %{{.*}}, 0] [1, 4, %{{.*}}, 64]
+// FEW: tensor.extract_slice %[[K]][%[[N]]#0, %{{.*}}, 0, 0] [1, 1, %{{.*}}, 64]
+// FEW: attn.attention
+// FEW: attn.plan = #attn.plan<chunk = 1024>
+// FEW: } else {
+// FEW: %[[SOME:.*]] = scf.forall {{.*}} step (4, 1) shared_outs(%{{.*}} = %[[FEW]])
+// FEW: arith.cmpi ugt, %{{.*}}, %c4
+// FEW: arith.cmpi ule, %{{.*}}, %c63
+// FEW: attn.attention
+// FEW: %[[MANY:.*]] = scf.forall (%{{.*}}, %{{.*}}) in (8, %{{.*}}) shared_outs(%{{.*}} = %[[SOME]])
+// FEW: arith.cmpi ugt, %{{.*}}, %c63
+// FEW: tensor.extract_slice %[[Q]][0, %{{.*}}, %{{.*}}, 0] [1, 1, %{{.*}}, 64]
+// FEW: attn.attention
+// FEW: rows = 32
+// FEW-NOT: scf.forall (
+// FEW: return %[[MANY]]
+func.func @sequences(%q: !q, %k: !kv, %cu: tensor<?xi32>, %p: tensor<?xi32>) -> !q {
+  %0 = attn.attention ins(%q, %k, %k : !q, !kv, !kv) outs(%q : !q)
+      offset(%p : tensor<?xi32>) sequences(%cu : tensor<?xi32>) mask causal
+  return %0 : !q
+}
+
+// -----
+
+// A batch of which some rows count, at most 3 of each entry: no form for more.
+!q = tensor<?x8x3x64xf32>
+!kv = tensor<?x2x?x64xf32>
+// FEW-LABEL: func.func @counts
+// FEW-SAME: %[[Q:[^:]*]]: tensor<?x8x3x64xf32>, %[[K:[^:]*]]: tensor<?x2x?x64xf32>, %[[COUNTS:[^:]*]]: tensor<?xi64>
+// FEW: scf.forall (%[[B:.*]], %[[H:.*]], %[[I:.*]]) in (%{{.*}}, 8, 3)
+// FEW: %[[COUNT:.*]] = tensor.extract %[[COUNTS]][%[[B]]]
+// FEW: %[[INDEX:.*]] = arith.index_cast %[[COUNT]]
+// FEW: arith.cmpi slt, %[[I]], %[[INDEX]]
+// FEW: scf.forall
+// FEW: %[[N:.*]]:2 = scf.while
+// FEW: tensor.extract %[[COUNTS]][%[[N]]#0]
+// FEW: tensor.extract_slice %[[Q]][%[[N]]#0, %{{.*}}, %{{.*}}, 0] [1, 4, %{{.*}}, 64]
+// FEW: tensor.extract_slice %[[K]][%[[N]]#0, %{{.*}}, 0, 0] [1, 1, %{{.*}}, 64]
+// FEW: attn.attention
+// FEW-NOT: counts
+// FEW-NOT: attn.attention
+// FEW: return
+func.func @counts(%q: !q, %k: !kv, %n: tensor<?xi64>) -> !q {
+  %0 = attn.attention ins(%q, %k, %k : !q, !kv, !kv) outs(%q : !q)
+      counts(%n : tensor<?xi64>)
+  return %0 : !q
 }

@@ -11,17 +11,17 @@
 // CHECK-LABEL: func.func @packed
 // CHECK-SAME: %[[Q:[^:]*]]: tensor<1x4x?x16xf16>, %[[K:[^:]*]]: tensor<1x2x?x16xf16>
 // CHECK-SAME: %[[CQ:[^:]*]]: tensor<?xi32>, %[[CK:[^:]*]]: tensor<?xi32>, %[[OFF:[^:]*]]: tensor<?xi64>, %[[LEN:[^:]*]]: tensor<?xindex>
+// CHECK: %[[ROWS:.*]] = tensor.dim %[[Q]]
 // CHECK: %[[BOUNDS:.*]] = tensor.dim %[[CQ]]
 // CHECK: %[[NUMBER:.*]] = arith.subi %[[BOUNDS]], %{{.*}}
-// CHECK: %[[ROWS:.*]] = tensor.dim %[[Q]]
-// CHECK: %[[FILLED:.*]]:2 = scf.forall (%[[H:.*]], %[[R:.*]]) in (4, %[[ROWS]])
+// CHECK: %[[FILLED:.*]]:2 = scf.forall (%{{.*}}, %[[H:.*]], %[[R:.*]]) in (1, 4, %{{.*}})
 // CHECK: tensor.extract %[[CQ]][%c0
-// CHECK: %[[BEFORE:.*]] = arith.cmpi slt, %[[R]], %{{.*}}
-// CHECK: tensor.extract %[[CQ]][%[[NUMBER]]]
 // CHECK: %[[AFTER:.*]] = arith.cmpi sge, %[[R]], %{{.*}}
-// CHECK: %[[NONE:.*]] = arith.ori %[[BEFORE]], %[[AFTER]]
-// CHECK: arith.select %[[NONE]], %c16{{.*}}, %c0
-// CHECK: arith.select %[[NONE]], %c1{{.*}}, %c0
+// CHECK: tensor.extract %[[CQ]][%[[NUMBER]]]
+// CHECK: %[[BEFORE:.*]] = arith.cmpi slt, %[[R]], %{{.*}}
+// CHECK: %[[SOME:.*]] = arith.andi %[[AFTER]], %[[BEFORE]]
+// CHECK: arith.select %[[SOME]], %c0{{.*}}, %c16
+// CHECK: arith.select %[[SOME]], %c0{{.*}}, %c1
 // CHECK: %[[INF:.*]] = arith.constant 0xFF800000 : f32
 // CHECK: tensor.insert %[[INF]]
 // CHECK: %[[FULL:.*]] = arith.divui %[[ROWS]], %c32
@@ -41,13 +41,12 @@
 // CHECK: %[[OT:.*]] = tensor.extract_slice %[[O]][0, %[[H]], %[[AT]], 0] [1, 1, %[[TILE]], 16]
 // CHECK: %[[LT:.*]] = tensor.extract_slice %[[L]][0, %[[H]], %[[AT]]] [1, 1, %[[TILE]]]
 // CHECK: %[[RESULTS:.*]]:2 = scf.if %[[NEEDED]]
+// CHECK: tensor.extract %[[OFF]][%[[N]]#0]
 // CHECK: tensor.extract %[[CK]]
 // CHECK: %[[FIRST_KEY:.*]] = arith.index_cast
 // CHECK: %[[KEYS:.*]] = arith.subi %{{.*}}, %[[FIRST_KEY]] : index
-// CHECK: %[[SEQUENCE:.*]] = tensor.extract_slice %[[Q]][0, 0, %[[FIRST_ROW]], 0] [1, 4, %[[COUNT]], 16]
-// CHECK: tensor.extract_slice %[[K]][0, 0, %[[FIRST_KEY]], 0] [1, 2, %[[KEYS]], 16]
-// CHECK: tensor.extract %[[OFF]][%[[N]]#0]
-// CHECK: tensor.extract_slice %[[SEQUENCE]][0, %[[H]], %{{.*}}, 0] [1, 1, %[[TILE]], 16]
+// CHECK: tensor.extract_slice %[[Q]][0, %[[H]], %{{.*}}, 0] [1, 1, %[[TILE]], 16]
+// CHECK: tensor.extract_slice %[[K]][0, %{{.*}}, %[[FIRST_KEY]], 0] [1, 1, %[[KEYS]], 16]
 // CHECK: attn.attention
 // CHECK-SAME: outs(%[[OT]], %[[LT]] :
 // CHECK-SAME: captures(%[[C0:.*]] = %[[LEN]] : tensor<?xindex>, %[[C1:.*]] = %[[N]]#0 : index)
@@ -72,7 +71,7 @@ func.func @packed(%q: !t, %k: !kv, %v: !kv, %o: !t, %l: !l,
 !t = tensor<1x4x9x16xf16>
 !kv = tensor<1x2x0x16xf16>
 // CHECK-LABEL: func.func @no_keys
-// CHECK: scf.forall (%{{.*}}, %{{.*}}) in (4, 9)
+// CHECK: scf.forall (%{{.*}}, %{{.*}}, %{{.*}}) in (1, 4, 9)
 // CHECK: scf.forall
 // CHECK: attn.attention
 func.func @no_keys(%q: !t, %k: !kv, %o: !t, %c: tensor<?xi32>,

@@ -254,6 +254,8 @@ std::vector<string> Runner::missingFeatures() const {
                                   "order (B, S, H, D)",
                                   "rows with gaps",
                                   "packed",
+                                  "packed queries",
+                                  "counts",
                                   "empty sequence",
                                   "rows of no sequence",
                                   "dropout",

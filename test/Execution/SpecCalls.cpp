@@ -38,7 +38,7 @@ namespace {
 
 /// Where the rows of one b lie.
 struct Sequence {
-  Index batch, queryBegin, queryEnd, keyBegin, keyEnd;
+  Index queryBatch, queryBegin, queryEnd, keyBatch, keyBegin, keyEnd;
   Index offset = 0;
 };
 
@@ -74,7 +74,8 @@ public:
 
 private:
   void chooseSizes() {
-    batch = spec.packed ? 1 : random.pick<Index>({0, 1, 1, 2, 2, 3});
+    batch =
+        spec.hasPackedQueries() ? 1 : random.pick<Index>({0, 1, 1, 2, 2, 3});
     queryLength = pickLength(random);
     keyLength = random.chance(0.3) ? queryLength : pickLength(random);
     batch = spec.fixedSizes.batch.value_or(batch);
@@ -89,21 +90,36 @@ private:
       features.insert("batch 0");
     if (queryLength == 0)
       features.insert("query length 0");
-    if (queryLength == 1 && !spec.fixedSizes.queryLength && !spec.packed)
+    if (queryLength == 1 && !spec.fixedSizes.queryLength &&
+        spec.ragged == KernelSpec::Ragged::none)
       features.insert("one query of any number");
     if (keyLength == 0)
       features.insert("key length 0");
-    if (!spec.packed) {
-      for (Index b = 0; b < batch; ++b)
-        sequences.push_back({b, 0, queryLength, 0, keyLength});
+    keyBatch = batch;
+    if (!spec.hasPackedQueries()) {
+      for (Index b = 0; b < batch; ++b) {
+        Index count = queryLength;
+        if (spec.ragged == KernelSpec::Ragged::counts)
+          problem.counts.push_back(count = random.between(0, queryLength));
+        sequences.push_back({b, 0, count, b, 0, keyLength});
+      }
       return;
     }
+    bool packsKeys = spec.ragged == KernelSpec::Ragged::packed;
     Index count = random.pick<Index>({0, 1, 2, 3, 5});
     problem.cuQuery = cut(queryLength, count);
-    problem.cuKey = cut(keyLength, count);
+    if (packsKeys)
+      problem.cuKey = cut(keyLength, count);
+    else
+      keyBatch = count;
     for (Index n = 0; n < count; ++n) {
-      Sequence sequence{0, problem.cuQuery[n], problem.cuQuery[n + 1],
-                        problem.cuKey[n], problem.cuKey[n + 1]};
+      Sequence sequence{0, problem.cuQuery[n], problem.cuQuery[n + 1], n,
+                        0, keyLength};
+      if (packsKeys) {
+        sequence.keyBatch = 0;
+        sequence.keyBegin = problem.cuKey[n];
+        sequence.keyEnd = problem.cuKey[n + 1];
+      }
       if (sequence.queryBegin == sequence.queryEnd ||
           sequence.keyBegin == sequence.keyEnd)
         features.insert("empty sequence");
@@ -200,6 +216,7 @@ private:
   std::vector<TestTensor> createInputs() {
     std::vector<TestTensor> main;
     if (spec.keySize == spec.valueSize && queryLength == keyLength &&
+        spec.ragged != KernelSpec::Ragged::packedQueries &&
         random.chance(0.3)) {
       features.insert("packed QKV");
       main = TestTensor::createPacked(spec.type, batch, queryLength,
@@ -210,9 +227,9 @@ private:
           spec.type, Shape{batch, spec.queryHeads, queryLength, spec.keySize},
           chooseLayout(4, false));
       for (Index headSize : {spec.keySize, spec.valueSize})
-        main.emplace_back(spec.type,
-                          Shape{batch, spec.keyValueHeads, keyLength, headSize},
-                          chooseLayout(4, false));
+        main.emplace_back(
+            spec.type, Shape{keyBatch, spec.keyValueHeads, keyLength, headSize},
+            chooseLayout(4, false));
     }
     for (TestTensor &tensor : main)
       tensor.fill([&] { return random.normal(); });
@@ -250,10 +267,14 @@ private:
       problem.sink = sink.elements();
       values.push_back(sink);
     }
-    if (spec.packed) {
+    if (spec.ragged == KernelSpec::Ragged::counts)
+      values.push_back(createVector(spec.countsType == "i32" ? ElementType::i32
+                                                             : ElementType::i64,
+                                    problem.counts));
+    if (spec.hasPackedQueries())
       values.push_back(createVector(ElementType::i32, problem.cuQuery));
+    if (spec.ragged == KernelSpec::Ragged::packed)
       values.push_back(createVector(ElementType::i32, problem.cuKey));
-    }
     if (spec.dropoutRate) {
       auto seed = std::int64_t(random.bits());
       auto call = std::int32_t(random.bits());
@@ -335,8 +356,8 @@ private:
             if (problem.mask &&
                 problem.mask(Index(n), h, p, j - sequence.keyBegin) == false)
               continue;
-            queries.insert({sequence.batch, h, i});
-            keys.insert({sequence.batch, h / group, j});
+            queries.insert({sequence.queryBatch, h, i});
+            keys.insert({sequence.keyBatch, h / group, j});
           }
     }
     bool poisoned = false;
@@ -360,7 +381,7 @@ private:
 
   const KernelSpec &spec;
   Random &random;
-  Index batch = 0, queryLength = 0, keyLength = 0;
+  Index batch = 0, keyBatch = 0, queryLength = 0, keyLength = 0;
   std::vector<Sequence> sequences;
   Extents extents;
   AttentionProblem problem;

@@ -23,10 +23,13 @@ public:
     const KernelSpec::FixedSizes &sizes = spec.fixedSizes;
     string query =
         tensor({sizes.batch, spec.queryHeads, sizes.queryLength, spec.keySize});
-    string key = tensor(
-        {sizes.batch, spec.keyValueHeads, sizes.keyLength, spec.keySize});
-    string value = tensor(
-        {sizes.batch, spec.keyValueHeads, sizes.keyLength, spec.valueSize});
+    std::optional<Index> keyBatch = sizes.batch;
+    if (spec.ragged == KernelSpec::Ragged::packedQueries)
+      keyBatch = std::nullopt;
+    string key =
+        tensor({keyBatch, spec.keyValueHeads, sizes.keyLength, spec.keySize});
+    string value =
+        tensor({keyBatch, spec.keyValueHeads, sizes.keyLength, spec.valueSize});
     string output =
         tensor({std::nullopt, spec.queryHeads, std::nullopt, spec.valueSize});
     string lse = "tensor<?x" + std::to_string(spec.queryHeads) + "x?x" +
@@ -89,7 +92,11 @@ private:
       result +=
           writeOperand("sink", "tensor<" + std::to_string(spec.queryHeads) +
                                    "x" + string(nameOf(*spec.sink)) + ">");
-    if (spec.packed) {
+    if (spec.ragged == KernelSpec::Ragged::counts)
+      result += writeOperand("counts", "tensor<?x" + spec.countsType + ">");
+    if (spec.ragged == KernelSpec::Ragged::packedQueries)
+      result += writeOperand("sequences", "tensor<?xi32>");
+    if (spec.ragged == KernelSpec::Ragged::packed) {
       addParameter("cumulative_query", "tensor<?xi32>");
       addParameter("cumulative_key", "tensor<?xi32>");
       result += "\n      sequences(%cumulative_query, %cumulative_key : "

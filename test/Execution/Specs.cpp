@@ -29,7 +29,7 @@ bool KernelSpec::indexesRow() const {
 
 std::optional<Index> KernelSpec::decodedRows() const {
   Index rows = queryHeads / keyValueHeads * fixedSizes.queryLength.value_or(0);
-  if (rows < 1 || rows > 16 || packed || dropoutRate ||
+  if (rows < 1 || rows > 16 || ragged != Ragged::none || dropoutRate ||
       type == ElementType::f64)
     return std::nullopt;
   return rows;
@@ -64,7 +64,11 @@ static void chooseOperands(KernelSpec &spec, Random &random) {
   if (spec.type != ElementType::f64 && spec.sink == ElementType::f64)
     spec.sink = ElementType::f32; // No wider than the accumulation type.
   spec.logSumExp = random.chance(0.6);
-  spec.packed = random.chance(0.25);
+  if (random.chance(0.4))
+    spec.ragged = random.pick<KernelSpec::Ragged>(
+        {KernelSpec::Ragged::packed, KernelSpec::Ragged::packedQueries,
+         KernelSpec::Ragged::counts});
+  spec.countsType = random.pick<string>({"i32", "i64"});
   if (random.chance(0.2))
     spec.dropoutRate = random.pick<double>({0, 0.1, 0.5, 0.9});
 }
@@ -76,7 +80,7 @@ static void chooseDecoding(KernelSpec &spec, Random &random) {
   spec.keySize = random.pick<Index>({16, 32, 48, 64, 80, 128});
   spec.valueSize =
       random.chance(0.7) ? spec.keySize : random.pick<Index>({8, 16, 40, 96});
-  spec.packed = false;
+  spec.ragged = KernelSpec::Ragged::none;
   spec.dropoutRate.reset();
   if (random.chance(0.6))
     spec.sink.reset();
@@ -143,17 +147,19 @@ KernelSpec attn::test::createKernelSpec(Random &random,
   if (isDecoding)
     spec.fixedSizes.queryLength = random.pick<Index>({1, 1, 1, 2, 3, 4, 7});
   else if (random.chance(0.15))
-    spec.fixedSizes = {spec.packed ? 1 : random.between(0, 2),
+    spec.fixedSizes = {spec.hasPackedQueries() ? 1 : random.between(0, 2),
                        pickLength(random), pickLength(random)};
   // Bottom right gives negative positions where there are more queries than
   // keys, which is an error where a tensor is indexed by them.
   if (spec.offset == KernelSpec::Offset::bottomRight &&
-      spec.indexesPosition() && (spec.packed || spec.fixedSizes.keyLength))
+      spec.indexesPosition() &&
+      (spec.ragged == KernelSpec::Ragged::packed || spec.fixedSizes.keyLength))
     spec.offset = KernelSpec::Offset::none;
   // Rows are not known from bottom right of dynamic lengths, but of sequences.
   if (spec.offset == KernelSpec::Offset::bottomRight && spec.indexesRow() &&
-      !spec.packed &&
-      !(spec.fixedSizes.queryLength && spec.fixedSizes.keyLength))
+      spec.ragged != KernelSpec::Ragged::packed &&
+      !(spec.ragged == KernelSpec::Ragged::none &&
+        spec.fixedSizes.queryLength && spec.fixedSizes.keyLength))
     spec.offset = KernelSpec::Offset::scalar;
   return spec;
 }
@@ -179,8 +185,9 @@ std::set<string> KernelSpec::features() const {
     result.insert("sink");
   if (logSumExp)
     result.insert("log-sum-exp");
-  if (packed)
-    result.insert("packed");
+  if (ragged != Ragged::none)
+    result.insert(std::vector<string>{"", "packed", "packed queries",
+                                      "counts"}[std::size_t(ragged)]);
   if (dropoutRate)
     result.insert("dropout");
   if (fixedSizes.keyLength)

@@ -20,6 +20,9 @@ namespace attn::test {
 struct KernelSpec {
   enum class Scale { byDefault, constant, operand };
   enum class Offset { none, scalar, perBatch, bottomRight };
+  /// Sequences with numbers of queries of their own (A7): packed, with packed
+  /// keys or a batch of them, or a batch of which some rows count.
+  enum class Ragged { none, packed, packedQueries, counts };
   /// Sizes that are written in the types; `?` where they are missing.
   struct FixedSizes {
     std::optional<Index> batch, queryLength, keyLength;
@@ -33,7 +36,8 @@ struct KernelSpec {
   std::string offsetType; ///< "index", "i32" or "i64".
   std::optional<ElementType> sink;
   bool logSumExp = false;
-  bool packed = false;
+  Ragged ragged = Ragged::none;
+  std::string countsType; ///< "i32" or "i64".
   std::optional<double> dropoutRate;
   FixedSizes fixedSizes;
   std::vector<ScoreForm> scores;
@@ -41,6 +45,9 @@ struct KernelSpec {
 
   ElementType accumulation() const {
     return type == ElementType::f64 ? ElementType::f64 : ElementType::f32;
+  }
+  bool hasPackedQueries() const {
+    return ragged == Ragged::packed || ragged == Ragged::packedQueries;
   }
   bool indexesPosition() const;
   bool indexesRow() const;

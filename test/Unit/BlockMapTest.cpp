@@ -88,19 +88,16 @@ void PrintTo(const Sizes &sizes, std::ostream *os) {
 }
 
 /// Queries of a head in the tiles around every attn.attention.
-std::vector<int64_t> findTiles(ModuleOp module, int64_t queryHeads) {
+std::vector<int64_t> findTiles(ModuleOp module) {
   std::vector<int64_t> tiles;
   module.walk([&](AttentionOp op) {
-    auto loop = dyn_cast<scf::ForallOp>(op->getParentOp());
-    if (!loop)
-      return;
-    // Of a group of heads that is rows of one, all have as many.
-    std::optional<int64_t> rows =
-                               getConstantIntValue(loop.getMixedStep().back()),
-                           heads = getConstantIntValue(
-                               loop.getMixedUpperBound()[1]);
-    ASSERT_TRUE(rows && heads);
-    tiles.push_back(*rows * *heads / queryHeads);
+    mlir::attn::PlanAttr plan = mlir::attn::getPlan(op);
+    ASSERT_TRUE(plan);
+    // A tile that finds its sequence is in no loop of its own.
+    int64_t rows = plan.getRows();
+    if (auto loop = dyn_cast<scf::ForallOp>(op->getParentOp()))
+      rows = getConstantIntValue(loop.getMixedStep().back()).value_or(0);
+    tiles.push_back(rows / plan.getHeads());
   });
   return tiles;
 }
@@ -133,14 +130,14 @@ protected:
 
   /// Of the kernel: if it does not know the number of queries, first of its
   /// forms for few.
-  std::vector<Sizes> findKernelSizes(ModuleOp kernel, int64_t queryHeads) {
+  std::vector<Sizes> findKernelSizes(ModuleOp kernel) {
     llvm::ArrayRef<std::string> all(passes);
     std::size_t tiling = ::attn::test::findPass(passes, "attn-tile-attention"),
                 blocking = ::attn::test::findPass(passes, "attn-tile-keys");
     std::vector<Sizes> sizes;
     if (failed(::attn::test::runPasses(kernel, all.take_front(tiling + 1))))
       return sizes;
-    std::vector<int64_t> tiles = findTiles(kernel, queryHeads);
+    std::vector<int64_t> tiles = findTiles(kernel);
     if (failed(::attn::test::runPasses(
             kernel, all.slice(tiling + 1, blocking - tiling))))
       return sizes;
@@ -174,10 +171,10 @@ protected:
     ASSERT_TRUE(module);
     ::attn::test::setTarget(*module, std::get<0>(GetParam()).parameters);
     OwningOpRef<ModuleOp> kernel = module->clone();
-    std::vector<Sizes> sizes = findKernelSizes(*kernel, attention.queryHeads);
+    std::vector<Sizes> sizes = findKernelSizes(*kernel);
     bool isOpen = attention.queryLength == ::attn::dynamic;
     SmallVector<int64_t> few;
-    if (isOpen && !attention.sequences)
+    if (isOpen)
       module->walk([&](AttentionOp op) {
         few = mlir::attn::planFewQueries(op, mlir::attn::Device::CPU);
       });

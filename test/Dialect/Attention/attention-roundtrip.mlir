@@ -14,7 +14,7 @@
 // CHECK-SAME: %[[Q:.*]]: tensor<2x4x5x8xf32>, %[[K:.*]]: tensor<2x2x7x8xf32>, %[[V:.*]]: tensor<2x2x7x6xf32>, %[[O:.*]]: tensor<2x4x5x6xf32>
 // CHECK: %{{.*}} = attn.attention ins(%[[Q]], %[[K]], %[[V]] : tensor<2x4x5x8xf32>, tensor<2x2x7x8xf32>, tensor<2x2x7x6xf32>) outs(%[[O]] : tensor<2x4x5x6xf32>){{$}}
 // GENERIC-LABEL: sym_name = "plain"
-// GENERIC: "attn.attention"(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0>}> ({
+// GENERIC: "attn.attention"(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>}> ({
 // GENERIC-NEXT: }, {
 // GENERIC-NEXT: }) : (tensor<2x4x5x8xf32>, tensor<2x2x7x8xf32>, tensor<2x2x7x6xf32>, tensor<2x4x5x6xf32>) -> tensor<2x4x5x6xf32>
 func.func @plain(%q: tensor<2x4x5x8xf32>, %k: tensor<2x2x7x8xf32>,
@@ -158,8 +158,11 @@ func.func @attention_a6(%x: tensor<1x2x2x4xf16>, %s: tensor<2xbf16>) {
 // CHECK-LABEL: func.func @attention_a7(
 // CHECK: offset(%{{.*}} : tensor<3xi64>) sequences(%{{.*}}, %{{.*}} : tensor<4xi32>, tensor<4xi32>){{$}}
 // CHECK: offset(bottom_right) sequences(%{{.*}}, %{{.*}} : tensor<?xi32>, tensor<4xi32>){{$}}
+// CHECK: offset(%{{.*}} : tensor<3xi64>) sequences(%{{.*}} : tensor<4xi32>){{$}}
+// CHECK: offset(%{{.*}} : tensor<3xi64>) counts(%{{.*}} : tensor<3xi64>){{$}}
 func.func @attention_a7(%x: tensor<1x1x?x4xf32>, %cu: tensor<4xi32>,
-                        %any: tensor<?xi32>, %n: tensor<3xi64>) {
+                        %any: tensor<?xi32>, %n: tensor<3xi64>,
+                        %k: tensor<3x1x?x4xf32>) {
   %a = attn.attention
       ins(%x, %x, %x : tensor<1x1x?x4xf32>, tensor<1x1x?x4xf32>,
           tensor<1x1x?x4xf32>)
@@ -170,6 +173,16 @@ func.func @attention_a7(%x: tensor<1x1x?x4xf32>, %cu: tensor<4xi32>,
           tensor<1x1x?x4xf32>)
       outs(%x : tensor<1x1x?x4xf32>) offset(bottom_right)
       sequences(%any, %cu : tensor<?xi32>, tensor<4xi32>)
+  %c = attn.attention
+      ins(%x, %k, %k : tensor<1x1x?x4xf32>, tensor<3x1x?x4xf32>,
+          tensor<3x1x?x4xf32>)
+      outs(%x : tensor<1x1x?x4xf32>) sequences(%cu : tensor<4xi32>)
+      offset(%n : tensor<3xi64>)
+  %d = attn.attention
+      ins(%k, %k, %k : tensor<3x1x?x4xf32>, tensor<3x1x?x4xf32>,
+          tensor<3x1x?x4xf32>)
+      outs(%k : tensor<3x1x?x4xf32>) offset(%n : tensor<3xi64>)
+      counts(%n : tensor<3xi64>)
   return
 }
 

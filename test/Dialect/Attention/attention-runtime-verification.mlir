@@ -142,6 +142,35 @@ func.func @attention_a7(%x: tensor<?x2x?x4xf32>, %cq: tensor<?xi32>,
   return %r : tensor<?x2x?x4xf32>
 }
 
+// Packed queries of a batch of keys, whose number is that of sequences.
+// CHECK-LABEL: func.func @attention_a7_batch(
+// CHECK: cf.assert {{.*}}operand 'cumulative_query': dimension 0 (number of sequences + 1) is not that of operand 'key'
+// CHECK: cf.assert {{.*}}operand 'cumulative_query': expected numbers that do not decrease
+// CHECK-NOT: cumulative_key
+func.func @attention_a7_batch(%x: tensor<?x2x?x4xf32>, %c: tensor<?xi32>) {
+  %a = attn.attention
+      ins(%x, %x, %x : tensor<?x2x?x4xf32>, tensor<?x2x?x4xf32>,
+          tensor<?x2x?x4xf32>)
+      outs(%x : tensor<?x2x?x4xf32>) sequences(%c : tensor<?xi32>)
+  return
+}
+
+// CHECK-LABEL: func.func @attention_a7_counts(
+// CHECK-SAME: %{{[^:]*}}: tensor<?x2x?x4xf32>, %[[C:[^:]*]]: tensor<?xi32>
+// CHECK: cf.assert {{.*}}operand 'counts': dimension 0 (batch size) is not that of
+// CHECK: scf.for
+// CHECK: %[[NUMBER:.*]] = tensor.extract %[[C]]
+// CHECK: %[[COUNT:.*]] = arith.index_cast %[[NUMBER]]
+// CHECK: arith.cmpi ule, %[[COUNT]]
+// CHECK: cf.assert {{.*}}operand 'counts': expected numbers from 0 to the query length
+func.func @attention_a7_counts(%x: tensor<?x2x?x4xf32>, %c: tensor<?xi32>) {
+  %b = attn.attention
+      ins(%x, %x, %x : tensor<?x2x?x4xf32>, tensor<?x2x?x4xf32>,
+          tensor<?x2x?x4xf32>)
+      outs(%x : tensor<?x2x?x4xf32>) counts(%c : tensor<?xi32>)
+  return
+}
+
 // CHECK-LABEL: func.func @buffers(
 // CHECK: memref.dim
 // CHECK: cf.assert

@@ -32,7 +32,7 @@ func.func @unknown_clause(%x: tensor<1x2x3x4xf32>) {
       ins(%x, %x, %x : tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>,
           tensor<1x2x3x4xf32>)
       outs(%x : tensor<1x2x3x4xf32>)
-      // expected-error @below {{expected another operation or a clause (sequences, scale, offset, sink, dropout, score, mask), got 'skore'}}
+      // expected-error @below {{expected another operation or a clause (sequences, counts, scale, offset, sink, dropout, score, mask), got 'skore'}}
       skore softcap(2.0)
   return
 }
@@ -45,7 +45,7 @@ func.func @clause_of_another_op(%x: tensor<1x2x3x4xf32>) {
       ins(%x, %x, %x : tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>,
           tensor<1x2x3x4xf32>)
       outs(%x : tensor<1x2x3x4xf32>)
-      // expected-error @below {{expected another operation or a clause (sequences, scale, offset, sink, dropout, score, mask), got 'rope'}}
+      // expected-error @below {{expected another operation or a clause (sequences, counts, scale, offset, sink, dropout, score, mask), got 'rope'}}
       mask causal rope(%x)
   return
 }
@@ -134,7 +134,7 @@ func.func @unknown_clause_of_read(%c: tensor<1x1x4x2xf32>, %l: tensor<1xi32>) {
 // -----
 
 func.func @unknown_clause_of_append(%r: tensor<1x1x3x2xf32>, %c: tensor<1x1x4x2xf32>, %l: tensor<1xi32>) {
-  // expected-error @below {{expected another operation or a clause (counts, ring, table), got 'pages'}}
+  // expected-error @below {{expected another operation or a clause (counts, sequences, ring, table), got 'pages'}}
   %0 = attn.cache_append ins(%r : tensor<1x1x3x2xf32>) outs(%c : tensor<1x1x4x2xf32>) lengths(%l : tensor<1xi32>) pages(%l : tensor<1xi32>)
   return
 }

@@ -123,6 +123,39 @@ func.func @c6_batch(%c: tensor<2x1x4x2xf32>, %l: tensor<3xi32>) {
 
 // -----
 
+func.func @c6_sequences_and_counts(%r: tensor<1x1x4x2xf32>, %c: tensor<1x1x4x2xf32>, %l: tensor<1xi32>, %s: tensor<2xi32>) {
+  // expected-error@+1 {{'attn.cache_append' op expected 'counts' or 'sequences', got both}}
+  %0 = attn.cache_append ins(%r : tensor<1x1x4x2xf32>) outs(%c : tensor<1x1x4x2xf32>) lengths(%l : tensor<1xi32>) counts(%l : tensor<1xi32>) sequences(%s : tensor<2xi32>)
+  return
+}
+
+// -----
+
+// expected-note@+1 {{dimension 0 of 'lengths' is 2}}
+func.func @c6_sequences_number(%r: tensor<1x1x4x2xf32>, %c: tensor<2x1x4x2xf32>, %l: tensor<2xi32>, %s: tensor<2xi32>) {
+  // expected-error@+1 {{operand 'sequences': dimension 0 (number of sequences + 1) is 2, expected 3}}
+  %0 = attn.cache_append ins(%r : tensor<1x1x4x2xf32>) outs(%c : tensor<2x1x4x2xf32>) lengths(%l : tensor<2xi32>) sequences(%s : tensor<2xi32>)
+  return
+}
+
+// -----
+
+func.func @c6_sequences_packed(%r: tensor<2x1x4x2xf32>, %c: tensor<2x1x4x2xf32>, %l: tensor<2xi32>, %s: tensor<3xi32>) {
+  // expected-error@+1 {{operand 'rows': dimension 0 (batch size of packed sequences) is 2, expected 1}}
+  %0 = attn.cache_append ins(%r : tensor<2x1x4x2xf32>) outs(%c : tensor<2x1x4x2xf32>) lengths(%l : tensor<2xi32>) sequences(%s : tensor<3xi32>)
+  return
+}
+
+// -----
+
+func.func @c6_sequences_type(%r: tensor<1x1x4x2xf32>, %c: tensor<2x1x4x2xf32>, %l: tensor<2xi32>, %s: tensor<3xi64>) {
+  // expected-error@+1 {{operand 'sequences': expected element type 'i32', got 'i64'}}
+  %0 = attn.cache_append ins(%r : tensor<1x1x4x2xf32>) outs(%c : tensor<2x1x4x2xf32>) lengths(%l : tensor<2xi32>) sequences(%s : tensor<3xi64>)
+  return
+}
+
+// -----
+
 // expected-note@+1 {{dimension 0 of 'rows' is 2}}
 func.func @c6_counts(%c: tensor<2x1x4x2xf32>, %l: tensor<2xi32>, %n: tensor<1xi32>) {
   // expected-error@+1 {{operand 'counts': dimension 0 (batch size) is 1, expected 2}}
@@ -142,7 +175,7 @@ func.func @c8_outs(%c: tensor<1x1x4x2xf32>, %l: tensor<1xi32>) {
 
 func.func @c8_result_types(%c: tensor<1x1x4x2xf32>, %l: tensor<1xi32>) {
   // expected-error@+1 {{expected type of operand #1 ('tensor<1x1x4x2xf32>') to match type of corresponding result ('tensor<1x1x5x2xf32>')}}
-  %0 = "attn.cache_append"(%c, %c, %l) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>}> : (tensor<1x1x4x2xf32>, tensor<1x1x4x2xf32>, tensor<1xi32>) -> tensor<1x1x5x2xf32>
+  %0 = "attn.cache_append"(%c, %c, %l) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>}> : (tensor<1x1x4x2xf32>, tensor<1x1x4x2xf32>, tensor<1xi32>) -> tensor<1x1x5x2xf32>
   return
 }
 
@@ -150,7 +183,7 @@ func.func @c8_result_types(%c: tensor<1x1x4x2xf32>, %l: tensor<1xi32>) {
 
 func.func @segments(%c: tensor<1x1x4x2xf32>, %l: tensor<1xi32>) {
   // expected-error@+1 {{expected 1 operand 'rows', got 0}}
-  %0 = "attn.cache_append"(%c, %l, %l) <{operandSegmentSizes = array<i32: 0, 1, 1, 1, 0>}> : (tensor<1x1x4x2xf32>, tensor<1xi32>, tensor<1xi32>) -> tensor<1x1x4x2xf32>
+  %0 = "attn.cache_append"(%c, %l, %l) <{operandSegmentSizes = array<i32: 0, 1, 1, 1, 0, 0>}> : (tensor<1x1x4x2xf32>, tensor<1xi32>, tensor<1xi32>) -> tensor<1x1x4x2xf32>
   return
 }
 

@@ -51,3 +51,13 @@ func.func @buffers(%rows: memref<?x2x?x4xf32>, %cache: memref<?x2x?x4xf32>,
       outs(%cache : memref<?x2x?x4xf32>) lengths(%lengths : memref<?xi32>)
   return
 }
+
+// CHECK-LABEL: func.func @packed_rows(
+// CHECK: attn.cache_append ins(%{{.*}} : tensor<1x2x?x4xf32>) outs(%{{.*}} : tensor<?x2x?x4xf32>) lengths(%{{.*}} : tensor<?xi32>) sequences(%{{.*}} : tensor<?xi32>) ring{{$}}
+func.func @packed_rows(%rows: tensor<1x2x?x4xf32>, %cache: tensor<?x2x?x4xf32>,
+                       %lengths: tensor<?xi32>, %cu: tensor<?xi32>) {
+  %0 = attn.cache_append ins(%rows : tensor<1x2x?x4xf32>)
+      outs(%cache : tensor<?x2x?x4xf32>) lengths(%lengths : tensor<?xi32>)
+      ring sequences(%cu : tensor<?xi32>)
+  return
+}

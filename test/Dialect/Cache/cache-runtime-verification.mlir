@@ -151,3 +151,22 @@ func.func @append_and_attend(%q: tensor<1x2x1x4xf32>, %k: tensor<1x2x1x4xf32>,
       offset(bottom_right) mask sliding_window(20, 0)
   return %0, %stored : tensor<1x2x1x4xf32>, tensor<1x2x16x4xf32>
 }
+
+// -----
+
+// CHECK-LABEL: func.func @c9_packed_rows(
+// CHECK-SAME: %{{[^:]*}}: tensor<1x2x?x4xf32>, %{{[^:]*}}: tensor<?x2x?x4xf32>, %[[LENGTHS:[^:]*]]: tensor<?xi32>, %[[CU:[^:]*]]: tensor<?xi32>
+// CHECK: cf.assert {{.*}}"'attn.cache_append' op operand 'sequences': dimension 0 (number of sequences + 1) is not that of operand 'lengths'"
+// CHECK: cf.assert {{.*}}"'attn.cache_append' op operand 'sequences': expected numbers that do not decrease, none below 0 or above the number of rows"
+// CHECK: tensor.extract %[[LENGTHS]]
+// CHECK: tensor.extract %[[CU]]
+// CHECK: cf.assert {{.*}}"'attn.cache_append' op a sequence would be longer than the cache's capacity"
+// CHECK: = attn.cache_append
+func.func @c9_packed_rows(
+    %rows: tensor<1x2x?x4xf32>, %cache: tensor<?x2x?x4xf32>,
+    %lengths: tensor<?xi32>, %cu: tensor<?xi32>) -> tensor<?x2x?x4xf32> {
+  %0 = attn.cache_append ins(%rows : tensor<1x2x?x4xf32>)
+      outs(%cache : tensor<?x2x?x4xf32>) lengths(%lengths : tensor<?xi32>)
+      sequences(%cu : tensor<?xi32>)
+  return %0 : tensor<?x2x?x4xf32>
+}

@@ -1,0 +1,267 @@
+//===- RaggedStepsTest.cpp - Sequences with their own numbers of queries --===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A7 and C6 together: steps that append to caches of every kind and attend to
+// them, of sequences that have no query, a few, or many.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/Execution/EverywhereRun.h"
+#include "test/Execution/RuleTesting.h"
+
+#include "gtest/gtest.h"
+
+#include <cstring>
+#include <numeric>
+
+using namespace attn;
+using namespace attn::test;
+using std::string;
+
+namespace {
+
+constexpr Index queryHeads = 6, heads = 2, headSize = 32, pageSize = 16;
+
+enum class Kind { contiguous, ring, paged };
+
+/// One step: how many tokens sequences have, and have had before.
+struct Step {
+  Kind kind = Kind::paged;
+  ElementType type = ElementType::f32; ///< Of caches.
+  std::vector<Index> counts, before;
+  bool isPadded = false; ///< A batch with counts, not packed rows.
+
+  ElementType activation() const {
+    return type == ElementType::i8 ? ElementType::f32 : type;
+  }
+  Index sum() const {
+    return std::accumulate(counts.begin(), counts.end(), Index(0));
+  }
+  /// Positions of the longest sequence, in whole pages.
+  Index capacity() const {
+    Index most = 0;
+    for (std::size_t n = 0; n < counts.size(); ++n)
+      most = std::max(most, counts[n] + before[n]);
+    return (most + pageSize) / pageSize * pageSize;
+  }
+
+  string text() const;
+  /// Those of the function.
+  std::vector<TestTensor> tensors() const;
+};
+
+string Step::text() const {
+  auto tensor = [](const string &sizes, ElementType element) {
+    return "tensor<" + sizes + "x" + string(nameOf(element)) + ">";
+  };
+  string start = isPadded ? "?x" : "1x",
+         rows = kind == Kind::paged ? "16" : "?",
+         query = tensor(start + "6x?x32", activation()),
+         row = tensor(start + "2x?x32", activation()),
+         all = tensor("?x2x?x32", activation()),
+         cache = tensor("?x2x" + rows + "x32", type),
+         scales = tensor("?x2x" + rows, ElementType::f32);
+  bool isQuantized = type == ElementType::i8;
+  string clause = kind == Kind::paged  ? "table(%table : tensor<?x?xi32>)"
+                  : kind == Kind::ring ? "ring"
+                                       : "",
+         ragged = (isPadded ? "counts" : "sequences") +
+                  string("(%ragged : tensor<?xi32>)"),
+         updated = isQuantized ? cache + ", " + scales : cache;
+  string result =
+      "func.func @f(%query: " + query + ", %new: " + row +
+      ", %cache: " + cache + " {bufferization.writable = true}" +
+      (isQuantized ? ", %scales: " + scales + " {bufferization.writable = true}"
+                   : "") +
+      ", %before: tensor<?xi32>, %after: tensor<?xi32>, %ragged: tensor<?xi32>"
+      ", %size: index" +
+      (kind == Kind::paged ? ", %table: tensor<?x?xi32>" : "") + ") -> (" +
+      query + ", " + updated + ") {\n%c0 = arith.constant 0 : index\n" +
+      "%c2 = arith.constant 2 : index\n%batch = tensor.dim %query, %c0 : " +
+      query + "\n%tokens = tensor.dim %query, %c2 : " + query + "\n";
+  result += string("%appended") + (isQuantized ? ":2" : "") +
+            " = attn.cache_append ins(%new : " + row + ") outs(%cache" +
+            (isQuantized ? ", %scales" : "") + " : " + updated +
+            ") lengths(%before : tensor<?xi32>) " + ragged + " " + clause +
+            "\n";
+  string stored = isQuantized ? "%appended#0, %appended#1" : "%appended";
+  result += "%key = attn.cache_read ins(" + stored + " : " + updated +
+            ") lengths(%after : tensor<?xi32>) " + clause + " size(%size) -> " +
+            all + "\n";
+  result += "%init = tensor.empty(" +
+            string(isPadded ? "%batch, %tokens" : "%tokens") + ") : " + query +
+            "\n%output = attn.attention ins(%query, %key, %key : " + query +
+            ", " + all + ", " + all + ") outs(%init : " + query +
+            ") offset(%before : tensor<?xi32>) " + ragged + " mask causal" +
+            (kind == Kind::ring ? ", sliding_window(40, 0)" : "") + "\n";
+  return result + "return %output, " + stored + " : " + query + ", " + updated +
+         "\n}\n";
+}
+
+std::vector<TestTensor> Step::tensors() const {
+  Index number = Index(counts.size()), longest = 0;
+  std::vector<double> after, begin = {0};
+  for (std::size_t n = 0; n < counts.size(); ++n) {
+    longest = std::max(longest, counts[n]);
+    after.push_back(double(before[n] + counts[n]));
+    begin.push_back(begin.back() + double(counts[n]));
+  }
+  Index entries = isPadded ? number : 1, rows = isPadded ? longest : sum();
+  std::vector<TestTensor> result = {
+      normal(activation(), {entries, queryHeads, rows, headSize}, 1),
+      normal(activation(), {entries, heads, rows, headSize}, 2)};
+  Index pages = capacity() / pageSize;
+  Shape sizes = {number, heads, capacity(), headSize};
+  if (kind == Kind::ring)
+    sizes[2] = 40 + longest;
+  if (kind == Kind::paged)
+    sizes = {number * pages, heads, pageSize, headSize};
+  if (type == ElementType::i8) {
+    TestTensor elements(type, sizes),
+        scales(ElementType::f32, {sizes[0], sizes[1], sizes[2]});
+    Index next = 0;
+    elements.fill([&] { return double(next++ * 37 % 255 - 127); });
+    scales.fill([&] { return 0.01 + double(next++ % 7) * 0.001; });
+    result.push_back(elements);
+    result.push_back(scales);
+  } else {
+    result.push_back(normal(type, sizes, 3));
+  }
+  result.push_back(i32({before.begin(), before.end()}));
+  result.push_back(i32(after));
+  result.push_back(i32(
+      isPadded ? std::vector<double>(counts.begin(), counts.end()) : begin));
+  if (kind == Kind::paged) {
+    // Pages of a sequence in no order.
+    std::vector<double> table;
+    for (Index i = 0; i < number * pages; ++i)
+      table.push_back(double((i * 7 + 3) % (number * pages)));
+    if (std::gcd(number * pages, Index(7)) != 1)
+      std::iota(table.begin(), table.end(), 0);
+    result.push_back(
+        TestTensor(ElementType::i32, {number, pages}, std::move(table)));
+  }
+  return result;
+}
+
+/// The size comes before the table.
+std::vector<TestArgument> toArguments(const Step &step,
+                                      const std::vector<TestTensor> &tensors) {
+  std::vector<TestArgument> result(tensors.begin(), tensors.end());
+  auto place = result.end() - (step.kind == Kind::paged ? 1 : 0);
+  result.insert(place, Argument(step.capacity()));
+  return result;
+}
+
+Results run(const Step &step) {
+  std::vector<TestTensor> tensors = step.tensors();
+  return runEverywhere(step.text(), toArguments(step, tensors));
+}
+
+const std::vector<Index> mixed = {1, 0, 70, 5, 2, 33},
+                         past = {40, 7, 0, 12, 90, 3};
+
+TEST(RaggedSteps, caches_of_every_kind) {
+  // Each type with each kind somewhere, packed and padded.
+  ElementType types[] = {ElementType::f32, ElementType::bf16, ElementType::i8,
+                         ElementType::f16};
+  Kind kinds[] = {Kind::paged, Kind::contiguous, Kind::ring, Kind::paged};
+  for (int i = 0; i < 4; ++i) {
+    Step step{kinds[i], types[i], mixed, past, /*isPadded=*/i % 2 == 1};
+    EXPECT_EQ(run(step).error, "");
+  }
+}
+
+TEST(RaggedSteps, without_sequences_or_tokens) {
+  Step none{.counts = {}, .before = {}};
+  EXPECT_EQ(run(none).error, "");
+  Step empty{.counts = {0, 0}, .before = {3, 0}};
+  EXPECT_EQ(run(empty).error, "");
+}
+
+TEST(RaggedSteps, numbers_that_lie) {
+  Step step{.counts = {2, 1}, .before = {0, 3}};
+  auto fails = [&](std::size_t number, const std::vector<double> &elements,
+                   const string &part) {
+    std::vector<TestTensor> tensors = step.tensors();
+    tensors[number] = i32(elements);
+    string error = runEverywhere(step.text(), toArguments(step, tensors)).error;
+    EXPECT_NE(error.find(part), string::npos) << error;
+  };
+  fails(5, {0, 2, 1}, "'ragged': expected numbers that do not decrease");
+  fails(5, {0, 2, 4}, "'ragged': expected numbers that do not decrease");
+  fails(5, {-1, 2, 3}, "'ragged': expected numbers that do not decrease");
+  fails(3, {0, -3}, "'before'");
+  fails(3, {0, 31}, "longer than its pages");
+  step.isPadded = true;
+  fails(5, {2, 3}, "'ragged': expected numbers from 0 to");
+  fails(5, {2, -1}, "'ragged': expected numbers from 0 to");
+}
+
+/// The bytes of the rows of sequence `n`.
+std::vector<std::byte>
+rowsOf(const Step &step, const std::vector<std::byte> &output, std::size_t n) {
+  Index first = 0;
+  for (std::size_t i = 0; i < n; ++i)
+    first += step.counts[i];
+  auto row = std::size_t(headSize) * sizeOf(step.activation());
+  std::vector<std::byte> result;
+  for (Index head = 0; head < queryHeads; ++head) {
+    auto begin = output.begin() +
+                 std::ptrdiff_t(std::size_t(head * step.sum() + first) * row);
+    result.insert(result.end(), begin,
+                  begin + std::ptrdiff_t(std::size_t(step.counts[n]) * row));
+  }
+  return result;
+}
+
+/// `count` of the entries of a dimension, from `first` on.
+Argument slice(const TestTensor &tensor, int dimension, Index first,
+               Index count) {
+  TensorView all = tensor.view();
+  std::vector<Index> sizes(all.sizes().begin(), all.sizes().end()),
+      strides(all.strides().begin(), all.strides().end());
+  sizes[std::size_t(dimension)] = count;
+  const auto *data =
+      static_cast<const std::byte *>(all.data()) +
+      first * strides[std::size_t(dimension)] * Index(sizeOf(all.type()));
+  return TensorView(data, all.type(), sizes, strides, /*readOnly=*/true);
+}
+
+// A15: what a sequence gets does not depend on threads, nor on its company.
+TEST(RaggedSteps, a15_company) {
+  for (ElementType type : {ElementType::f32, ElementType::bf16}) {
+    Step all{Kind::contiguous, type, mixed, past};
+    std::vector<TestTensor> tensors = all.tensors();
+    std::vector<TestArgument> arguments = toArguments(all, tensors);
+    // Into a new cache, so that all calls begin with the same one.
+    string text = all.text(), update = " {bufferization.writable = true}";
+    text.erase(text.find(update), update.size());
+    auto output = [&](unsigned threads,
+                      const std::vector<TestArgument> &given) {
+      return runOnThreads(threads, text, given).front();
+    };
+    std::vector<std::byte> together = output(1, arguments);
+    EXPECT_EQ(output(3, arguments), together);
+    Index first = 0;
+    for (std::size_t n = 0; n < mixed.size(); ++n) {
+      // The same rows, in a call with no other sequence.
+      TestTensor begin = i32({0, double(mixed[n])});
+      std::vector<TestArgument> own = {slice(tensors[0], 2, first, mixed[n]),
+                                       slice(tensors[1], 2, first, mixed[n])};
+      for (std::size_t i : {2, 3, 4})
+        own.emplace_back(slice(tensors[i], 0, Index(n), 1));
+      own.emplace_back(begin);
+      own.push_back(arguments[6]);
+      EXPECT_EQ(output(1, own), rowsOf(all, together, n))
+          << "sequence " << n << " of " << nameOf(type);
+      first += mixed[n];
+    }
+  }
+}
+
+} // namespace
