@@ -6,6 +6,9 @@
 // RUN:   --out %t/table.npy --out %t/tokens.npy --out %t/narrow.npy
 // RUN: attn-run %s --entry forks --out %t/fork-before.npy \
 // RUN:   --out %t/fork-after.npy --out %t/fork-table.npy
+// RUN: attn-run %s --entry ragged --out %t/ragged-after.npy \
+// RUN:   --out %t/cu-seqlens.npy --out %t/ragged-query.npy --out %t/ragged-row.npy
+// RUN: attn-run %s --entry latents --out %t/latent-query.npy --out %t/latent.npy
 // RUN: attn-run %s --entry sequence --out %t/model-before.npy \
 // RUN:   --out %t/model-after.npy --out %t/model-table.npy --out %t/model-tokens.npy
 
@@ -41,6 +44,18 @@
 // REDEFINE: %{arguments} = --arg - --arg - --arg - --arg - --arg - \
 // REDEFINE:   --arg %t/fork-table.npy --arg %t/fork-before.npy \
 // REDEFINE:   --arg %t/fork-after.npy --arg 1:index
+// RUN: %{check} && %{check} --pipeline reference
+
+// REDEFINE: %{file} = %examples/decode/latent.mlir
+// REDEFINE: %{arguments} = --arg %t/latent-query.npy --arg %t/latent.npy --arg - \
+// REDEFINE:   --arg %t/table.npy --arg %t/before.npy --arg %t/after.npy
+// RUN: %{check} && %{check} --pipeline reference
+
+// REDEFINE: %{file} = %examples/decode/ragged.mlir
+// REDEFINE: %{arguments} = --arg %t/ragged-query.npy --arg %t/ragged-row.npy \
+// REDEFINE:   --arg %t/ragged-row.npy --arg - --arg - --arg %t/table.npy \
+// REDEFINE:   --arg %t/before.npy --arg %t/ragged-after.npy \
+// REDEFINE:   --arg %t/cu-seqlens.npy
 // RUN: %{check} && %{check} --pipeline reference
 
 // A layer of a model, with weights of either type.
@@ -85,6 +100,35 @@ func.func @forks() -> (tensor<2xi32>, tensor<2xi32>, tensor<2x3xi32>) {
   %after = arith.constant dense<[17, 41]> : tensor<2xi32>
   %table = arith.constant dense<[[5, 2, -1], [5, 63, 4]]> : tensor<2x3xi32>
   return %before, %after, %table : tensor<2xi32>, tensor<2xi32>, tensor<2x3xi32>
+}
+
+// The three sequences with one, nine and two new tokens.
+func.func @ragged() -> (tensor<3xi32>, tensor<4xi32>, tensor<1x8x12x64xf32>,
+                        tensor<1x2x12x64xf32>) {
+  %after = arith.constant dense<[18, 9, 42]> : tensor<3xi32>
+  %cu_seqlens = arith.constant dense<[0, 1, 10, 12]> : tensor<4xi32>
+  %query = tensor.generate {
+  ^bb0(%b: index, %i: index, %j: index, %k: index):
+    %number = func.call @wave(%i, %j, %k) : (index, index, index) -> f32
+    tensor.yield %number : f32
+  } : tensor<1x8x12x64xf32>
+  %row = tensor.extract_slice %query[0, 3, 0, 0] [1, 2, 12, 64] [1, 1, 1, 1]
+      : tensor<1x8x12x64xf32> to tensor<1x2x12x64xf32>
+  return %after, %cu_seqlens, %query, %row
+      : tensor<3xi32>, tensor<4xi32>, tensor<1x8x12x64xf32>,
+        tensor<1x2x12x64xf32>
+}
+
+// The three sequences with one new token.
+func.func @latents() -> (tensor<3x128x1x576xf32>, tensor<3x1x1x576xf32>) {
+  %query = tensor.generate {
+  ^bb0(%i: index, %j: index, %one: index, %k: index):
+    %number = func.call @wave(%i, %j, %k) : (index, index, index) -> f32
+    tensor.yield %number : f32
+  } : tensor<3x128x1x576xf32>
+  %row = tensor.extract_slice %query[0, 7, 0, 0] [3, 1, 1, 576] [1, 1, 1, 1]
+      : tensor<3x128x1x576xf32> to tensor<3x1x1x576xf32>
+  return %query, %row : tensor<3x128x1x576xf32>, tensor<3x1x1x576xf32>
 }
 
 // One sequence with five new tokens.

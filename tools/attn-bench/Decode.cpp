@@ -27,6 +27,7 @@ namespace {
 ///   call. They are other caches of the same rotation.
 /// - `stream_gbps`: the speed of the streams.
 /// - `fraction_of_peak`: FLOP per second as a share of the peak of the type.
+/// - `fraction_of_bound`: the larger of the two shares, of what binds.
 /// - `processors`: how many worked, as in Measurement.h.
 /// - `compile_ms`: what compiling cost, once.
 /// - one for each baseline.
@@ -134,6 +135,8 @@ void DecodeSeries::report(benchmark::State &state) const {
   state.counters["fraction_of_stream"] = median(ofStream);
   state.counters["stream_gbps"] = median(streams);
   state.counters["fraction_of_peak"] = median(ofPeak);
+  state.counters["fraction_of_bound"] =
+      std::max(median(ofStream), median(ofPeak));
   state.counters["processors"] = median(processors);
   state.counters["compile_ms"] = workload.compileStats().totalMs;
   for (const Compared &other : compared)

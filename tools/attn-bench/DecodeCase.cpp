@@ -40,14 +40,15 @@ double DecodeCase::countFlops() const {
     for (Index query = 0; query < queryLength; ++query)
       for (Index j = 0, end = keyLength(batch); j < end; ++j)
         pairs += sees(batch, query, j);
-  return 4.0 * double(pairs) * double(queryHeads * headSize);
+  return 2.0 * double(pairs) * double(queryHeads * (keySize() + valueSize()));
 }
 
 double DecodeCase::countBytes(ElementType type) const {
-  std::size_t row = std::size_t(headSize) * sizeOf(type);
+  Index elements = hasValuesInKeys() ? keySize() : keySize() + valueSize();
+  std::size_t row = std::size_t(elements) * sizeOf(type);
   if (type == ElementType::i8)
-    row += sizeof(float);
-  return 2.0 * double(countRows() * keyValueHeads) * double(row);
+    row += 2 * sizeof(float);
+  return double(countRows() * keyValueHeads) * double(row);
 }
 
 ElementType bench::getActivationType(ElementType cacheType) {
@@ -77,6 +78,17 @@ const std::vector<DecodeBenchmark> &bench::getServingBenchmarks() {
                                    4096, 1, true),
                      {{"vs_linear", one, /*isOfTimes=*/true}},
                      {}});
+    for (bool isPaged : {false, true})
+      all.push_back(
+          {makeLatentStep(isPaged ? "mla-paged" : "mla", 4096, isPaged),
+           {},
+           {}});
+    std::vector<Index> counts(8, 1);
+    counts[0] = 256; // A prompt, or a chunk of one.
+    all.push_back({makeRaggedStep("ragged", counts, 2048, false),
+                   {{"vs_apart", makeRaggedStep("apart", counts, 2048, true),
+                     /*isOfTimes=*/true}},
+                   {}});
     return all;
   }();
   return benchmarks;

@@ -34,8 +34,16 @@ public:
   virtual ~DecodeCase() = default;
 
   std::vector<Index> querySizes() const {
-    return {batches, queryHeads, queryLength, headSize};
+    return {batches, queryHeads, queryLength, keySize()};
   }
+  std::vector<Index> outputSizes() const {
+    return {batches, queryHeads, queryLength, valueSize()};
+  }
+  virtual Index keySize() const { return headSize; }
+  virtual Index valueSize() const { return headSize; }
+  /// Whether the value of a position is the first elements of its key, so that
+  /// the memory of values is not read.
+  virtual bool hasValuesInKeys() const { return false; }
   /// Of the memory of the keys, and of that of the values. Rows of heads follow
   /// one another in it.
   virtual std::vector<Index> cacheSizes() const = 0;
@@ -79,7 +87,7 @@ struct DecodeBenchmark {
 
 const std::vector<DecodeBenchmark> &getDecodeBenchmarks();
 /// What stands between one query of few heads and a prompt: several queries,
-/// and heads that are more than a tile has rows.
+/// heads that are more than a tile has rows, and both in one step.
 const std::vector<DecodeBenchmark> &getServingBenchmarks();
 
 /// Every key and value in its place, (B, Hkv, Skv, D). More than one query are
@@ -92,6 +100,15 @@ DecodePointer makeDenseStep(std::string name, Index batches, Index queryHeads,
 DecodePointer makeDraftStep(std::string name, Index queryHeads,
                             Index keyValueHeads, Index keyLength,
                             Index queryLength, bool isDynamic);
+/// A step of sequences with different numbers of new tokens, `counts`, of which
+/// each has `length` with those, in pages: in one call, or, apart, in one for
+/// the first sequence and one for the others, which have a token each.
+DecodePointer makeRaggedStep(std::string name, std::vector<Index> counts,
+                             Index length, bool isApart);
+/// Multi-head latent attention of one sequence in its absorbed form: 128 heads
+/// on one key of 576 elements, the first 512 of which are the value. Keys are
+/// in their place, or in pages.
+DecodePointer makeLatentStep(std::string name, Index length, bool isPaged);
 /// A dense step with one query, read with attn.cache_read.
 DecodePointer makeContiguousStep(std::string name, Index batches,
                                  Index keyLength);

@@ -20,7 +20,7 @@ DecodeWorkload::DecodeWorkload(DecodePointer decodeCase, ElementType type,
                                const Kernel &kernel)
     : decode(std::move(decodeCase)), type(type), kernel(kernel),
       query(getActivationType(type), decode->querySizes()),
-      output(query.view().type(), decode->querySizes()),
+      output(query.view().type(), decode->outputSizes()),
       caches(type, decode->cacheSizes()) {
   std::mt19937_64 random(2);
   query.fillNormal(random);
@@ -65,16 +65,19 @@ Status DecodeWorkload::checkAt(const ColdCaches::Cache &cache, Index batch,
   for (Index j = 0, end = decode->keyLength(batch); j < end; ++j)
     if (decode->sees(batch, query, j))
       rows.push_back(decode->rowOf(batch, keyHead, j));
-  constexpr Index size = DecodeCase::headSize;
+  Index keySize = decode->keySize(), valueSize = decode->valueSize();
   // f32 holds every product of an element of i8 and a scale, rounded.
   auto gather = [&](std::size_t number) {
-    const Buffer &memory = number == 0 ? cache.key : cache.value;
+    const Buffer &memory =
+        number == 0 || decode->hasValuesInKeys() ? cache.key : cache.value;
+    Index size = number == 0 ? keySize : valueSize,
+          stored = decode->hasValuesInKeys() ? keySize : size;
     Buffer seen(getActivationType(type), {1, 1, Index(rows.size()), size});
     if (type == ElementType::i8) {
       seen.fill([&](Index i) {
         Index row = rows[std::size_t(i / size)];
         auto element =
-            static_cast<std::int8_t>(memory.data()[row * size + i % size]);
+            static_cast<std::int8_t>(memory.data()[row * stored + i % size]);
         float scale;
         std::memcpy(&scale,
                     cache.scales[number].data() + row * Index(sizeof(float)),
@@ -86,21 +89,20 @@ Status DecodeWorkload::checkAt(const ColdCaches::Cache &cache, Index batch,
     std::size_t bytes = std::size_t(size) * sizeOf(type);
     for (std::size_t i = 0; i < rows.size(); ++i)
       std::memcpy(static_cast<std::byte *>(seen.view().data()) + i * bytes,
-                  memory.data() + std::size_t(rows[i]) * bytes, bytes);
+                  memory.data() + std::size_t(rows[i] * stored) * sizeOf(type),
+                  bytes);
     return seen;
   };
   Buffer key = gather(0), value = gather(1);
 
-  Index at =
-      ((batch * decode->queryHeads + head) * decode->queryLength + query) *
-      size;
+  Index row = (batch * decode->queryHeads + head) * decode->queryLength + query;
   reference::AttentionProblem problem;
-  problem.query = this->query.viewAt(at, {1, 1, 1, size});
+  problem.query = this->query.viewAt(row * keySize, {1, 1, 1, keySize});
   problem.key = key.view();
   problem.value = value.view();
   return checkRow("batch " + std::to_string(batch) + ", head " +
                       std::to_string(head) + ", row " + std::to_string(query),
-                  output.viewAt(at, {1, 1, 1, size}), problem,
+                  output.viewAt(row * valueSize, {1, 1, 1, valueSize}), problem,
                   quantizedQueries);
 }
 
