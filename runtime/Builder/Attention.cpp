@@ -170,19 +170,24 @@ void FunctionWriter::writeItems(RegionKind kind,
 }
 
 void FunctionWriter::declareCaches() {
-  CacheArguments arguments = declareCache(*additions.cache, attention);
+  const CachedAttention &cached = *additions.cached;
+  CacheArguments arguments =
+      declareCache(cached.cache, attention, cached.isPacked);
   for (const Declaration &cache : arguments.updated) {
     add(DeclarationPtr(cache));
     updatedTypes += ", " + writeType(cache);
   }
   add(DeclarationPtr(arguments.lengths));
-  for (const auto *argument :
-       {&arguments.counts, &arguments.size, &arguments.table})
+  for (const auto *argument : {&arguments.counts, &arguments.sequences,
+                               &arguments.size, &arguments.table})
     if (*argument)
       add(DeclarationPtr(**argument));
   string type = writeType(arguments.lengths);
   first = {{{"%lengths", type}}, true};
   clauses += "\n      offset(%lengths : " + type + ")";
+  if (arguments.sequences)
+    clauses +=
+        " sequences(%sequences : " + writeType(*arguments.sequences) + ")";
 }
 
 void FunctionWriter::hidePadding(const string &padding) {
@@ -192,7 +197,7 @@ void FunctionWriter::hidePadding(const string &padding) {
     return item.name == "causal";
   });
   if (additions.verbatim.clauses.empty() &&
-      (additions.cache->hasCounts || !isCausal))
+      (additions.cached->cache.hasCounts || !isCausal))
     clauses += (mask.empty() ? "\n      mask " : ", ") + padding;
 }
 
@@ -201,15 +206,20 @@ void FunctionWriter::writeSizeChecks(const Declaration &query,
   Extents extents;
   if (attention.sequences) {
     extents = getPackedExtents(attention);
+  } else if (additions.cached && additions.cached->isPacked) {
+    CacheArguments arguments =
+        declareCache(additions.cached->cache, attention, true);
+    extents[0] = getExtent("number of sequences", arguments.lengths, 0);
+    extents[1] = Extent{"number of query heads", attention.queryHeads};
   } else {
     extents = {getExtent("batch size", query, 0),
                getExtent("number of query heads", query, 1),
                getExtent("query length", query, 2),
                getExtent("key length", key, 2),
                getExtent("query length", query, 2)};
-    if (attention.offset || additions.cache) // Queries start elsewhere.
+    if (attention.offset || additions.cached) // Queries start elsewhere.
       extents[2].reset();
-    if (additions.cache)
+    if (additions.cached)
       extents[3].reset();
   }
   Expected<string> written = builder::writeSizeChecks(attention, extents);
@@ -256,7 +266,9 @@ string FunctionWriter::writeResults(const string &types,
 
 Expected<string> FunctionWriter::write() {
   ElementType type = attention.type;
-  std::int64_t batch = attention.sequences ? 1 : attention.batch;
+  bool isPacked =
+      attention.sequences || (additions.cached && additions.cached->isPacked);
+  std::int64_t batch = isPacked ? 1 : attention.batch;
   std::int64_t keyValueHeads =
       attention.keyValueHeads.value_or(attention.queryHeads);
   std::int64_t valueSize = attention.valueHeadSize.value_or(attention.headSize);
@@ -265,7 +277,7 @@ Expected<string> FunctionWriter::write() {
       {batch, attention.queryHeads, attention.queryLength, attention.headSize});
   // New keys and values come as the queries do.
   std::int64_t keyLength =
-      additions.cache ? attention.queryLength : attention.keyLength;
+      additions.cached ? attention.queryLength : attention.keyLength;
   auto key = declare("key", type,
                      {batch, keyValueHeads, keyLength, attention.headSize});
   auto value =
@@ -285,7 +297,7 @@ Expected<string> FunctionWriter::write() {
     add(stage);
   for (const DeclarationPtr &argument : additions.moreArguments)
     add(argument);
-  if (additions.cache)
+  if (additions.cached)
     declareCaches();
   parameters.reserve();
   string sizes = writeDynamicSizes(*query), firstEmpty, empty, types;
@@ -314,8 +326,8 @@ Expected<string> FunctionWriter::write() {
   writeItems(RegionKind::mask, attention.mask.items());
   string inputs = "%query, %key, %value : " + writeType(*query) + ", " +
                   writeType(*key) + ", " + writeType(*value);
-  if (additions.cache) {
-    CacheOperations cached = writeCacheOperations(*additions.cache, attention);
+  if (additions.cached) {
+    CacheOperations cached = writeCacheOperations(*additions.cached);
     body += cached.text;
     inputs = "%query, %key.stored, %value.stored : " + writeType(*query) +
              ", " + cached.keyType + ", " + cached.valueType;

@@ -35,8 +35,8 @@ struct Additions {
   std::vector<detail::DeclarationPtr> moreArguments = {};
   /// First rows of the query that the output does not have.
   std::int64_t past = 0;
-  /// Caches that keys and values are appended to; none if null.
-  const LayerCache *cache = nullptr;
+  /// How keys and values are appended to caches; null: there are none.
+  const CachedAttention *cached = nullptr;
   /// Appends an operation, and returns the name of its result.
   using Append = std::function<std::string(const std::string &)>;
   /// Appends what becomes of an output of a type, with an empty tensor for it.

@@ -49,10 +49,11 @@ char *attn_cached_attention_text(const attn_cached_attention *step,
   Expected<LayerCache> cache = convert(step->cache);
   if (!cache)
     return failForC(cache.error());
-  return storeForC(
-      writeCachedAttention({.attention = *attention, .cache = *cache},
-                           getVerbatim(step->attention)),
-      text);
+  return storeForC(writeCachedAttention({.attention = *attention,
+                                         .cache = *cache,
+                                         .isPacked = step->is_packed},
+                                        getVerbatim(step->attention)),
+                   text);
 }
 
 //===----------------------------------------------------------------------===//

@@ -54,7 +54,8 @@ static std::int64_t getValueSize(const Attention &attention) {
 }
 
 CacheArguments builder::declareCache(const LayerCache &cache,
-                                     const Attention &attention) {
+                                     const Attention &attention,
+                                     bool isPacked) {
   using Shape = std::vector<std::int64_t>;
   std::int64_t heads = countKeyHeads(attention), batch = attention.batch;
   // Rows of a sequence, or of a page.
@@ -79,6 +80,11 @@ CacheArguments builder::declareCache(const LayerCache &cache,
   result.lengths = {"lengths", ElementType::i32, true, {batch}};
   if (cache.hasCounts)
     result.counts = {"counts", ElementType::i32, true, {batch}};
+  if (isPacked)
+    result.sequences = {"sequences",
+                        ElementType::i32,
+                        true,
+                        {batch == dynamic ? dynamic : batch + 1}};
   if (cache.isRing)
     result.size = {"size", ElementType::i64, false, {}};
   if (cache.pageSize)
@@ -89,8 +95,9 @@ CacheArguments builder::declareCache(const LayerCache &cache,
 namespace {
 class CacheWriter {
 public:
-  CacheWriter(const LayerCache &cache, const Attention &attention)
-      : attention(attention), arguments(declareCache(cache, attention)),
+  explicit CacheWriter(const CachedAttention &step)
+      : attention(step.attention),
+        arguments(declareCache(step.cache, attention, step.isPacked)),
         afterType(writeType(
             Declaration{"", ElementType::i64, true, {attention.batch}})) {
     if (arguments.size)
@@ -105,12 +112,18 @@ private:
   static string writeOperand(const Declaration &argument) {
     return "(%" + argument.name + " : " + writeType(argument) + ")";
   }
-  string writeRowsType(std::int64_t length, std::int64_t size) const {
+  string writeRowsType(std::int64_t batch, std::int64_t length,
+                       std::int64_t size) const {
     return writeType(
         Declaration{"",
                     attention.type,
                     true,
-                    {attention.batch, countKeyHeads(attention), length, size}});
+                    {batch, countKeyHeads(attention), length, size}});
+  }
+  /// Of new keys or values.
+  string writeNewType(std::int64_t size) const {
+    return writeRowsType(arguments.sequences ? 1 : attention.batch,
+                         attention.queryLength, size);
   }
   void add(const string &operation) {
     operations.text += "  " + operation + "\n";
@@ -130,25 +143,39 @@ private:
 
 /// Of i64, which no sum of numbers that caches can have overflows.
 void CacheWriter::writeLengthsAfter() {
-  string keys = writeRowsType(attention.queryLength, attention.headSize),
-         inputs = "%lengths", types = writeType(arguments.lengths),
-         map = "affine_map<(b) -> (b)>", maps = map + ", " + map,
-         block = "%before: i32", count = "%count.new", sizes;
-  if (arguments.counts) {
-    inputs += ", %counts";
-    types += ", " + writeType(*arguments.counts);
+  string type = writeType(arguments.lengths), inputs = "%lengths", types = type,
+         block = "%before: i32", map = "affine_map<(b) -> (b)>",
+         maps = map + ", " + map, sizes, count;
+  auto addInput = [&](const string &input, const string &argument) {
+    inputs += ", " + input;
+    types += ", " + type;
     maps += ", " + map;
-    block += ", %count: i32";
-    count = "%count.wide";
-  } else {
-    add("%queries.dim = arith.constant 2 : index");
-    add("%queries.new = tensor.dim %key, %queries.dim : " + keys);
-    add("%count.new = arith.index_cast %queries.new : index to i64");
-  }
+    block += ", " + argument + ": i32";
+  };
   if (attention.batch == dynamic) {
     add("%batch.dim = arith.constant 0 : index");
-    add("%batch.size = tensor.dim %key, %batch.dim : " + keys);
+    add("%batch.size = tensor.dim %lengths, %batch.dim : " + type);
     sizes = "%batch.size";
+  }
+  if (arguments.counts) {
+    addInput("%counts", "%new");
+    count = "  %count.wide = arith.extsi %new : i32 to i64";
+  } else if (arguments.sequences) {
+    string all = writeType(*arguments.sequences),
+           size = sizes.empty() ? std::to_string(attention.batch) : sizes;
+    for (auto [name, first] : {std::pair("begins", "0"), {"ends", "1"}}) {
+      string slice = string("%sequences.") + name;
+      add(slice + " = tensor.extract_slice %sequences[" + first + "] [" + size +
+          "] [1] : " + all + " to " + type);
+      addInput(slice, string("%") + name);
+    }
+    count = "  %count = arith.subi %ends, %begins : i32\n"
+            "    %count.wide = arith.extsi %count : i32 to i64";
+  } else {
+    add("%queries.dim = arith.constant 2 : index");
+    add("%queries.new = tensor.dim %key, %queries.dim : " +
+        writeNewType(attention.headSize));
+    add("%count.wide = arith.index_cast %queries.new : index to i64");
   }
   add("%lengths.empty = tensor.empty(" + sizes + ") : " + afterType);
   add("%lengths.after = linalg.generic {indexing_maps = [" + maps +
@@ -156,9 +183,9 @@ void CacheWriter::writeLengthsAfter() {
       types + ") outs(%lengths.empty : " + afterType + ") {\n  ^bb0(" + block +
       ", %unused: i64):");
   add("  %before.wide = arith.extsi %before : i32 to i64");
-  if (arguments.counts)
-    add("  %count.wide = arith.extsi %count : i32 to i64");
-  add("  %sum = arith.addi %before.wide, " + count + " : i64");
+  if (!count.empty())
+    add(count);
+  add("  %sum = arith.addi %before.wide, %count.wide : i64");
   add("  linalg.yield %sum : i64\n  } -> " + afterType);
 }
 
@@ -189,12 +216,13 @@ string CacheWriter::writeRows(const string &name, std::size_t number,
     caches = after + "#0, " + after + "#1";
   }
   add(after + (isQuantized ? ":2" : "") + " = attn.cache_append ins(%" + name +
-      " : " + writeRowsType(attention.queryLength, size) + ")\n      outs(" +
-      outs + " : " + types + ")\n      lengths" +
-      writeOperand(arguments.lengths) +
+      " : " + writeNewType(size) + ")\n      outs(" + outs + " : " + types +
+      ")\n      lengths" + writeOperand(arguments.lengths) +
       (arguments.counts ? " counts" + writeOperand(*arguments.counts) : "") +
+      (arguments.sequences ? " sequences" + writeOperand(*arguments.sequences)
+                           : "") +
       place);
-  string result = writeRowsType(dynamic, size);
+  string result = writeRowsType(attention.batch, dynamic, size);
   add("%" + name + ".stored = attn.cache_read ins(" + caches + " : " + types +
       ")\n      lengths(%lengths.after : " + afterType + ")" + place +
       " size(%positions.all) -> " + result);
@@ -214,7 +242,6 @@ CacheOperations CacheWriter::write() {
   return std::move(operations);
 }
 
-CacheOperations builder::writeCacheOperations(const LayerCache &cache,
-                                              const Attention &attention) {
-  return CacheWriter(cache, attention).write();
+CacheOperations builder::writeCacheOperations(const CachedAttention &step) {
+  return CacheWriter(step).write();
 }

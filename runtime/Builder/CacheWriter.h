@@ -21,10 +21,10 @@ struct CacheArguments {
   /// Of keys, of values and, if they are of i8, the scales of both.
   std::vector<detail::Declaration> updated;
   detail::Declaration lengths;
-  std::optional<detail::Declaration> counts, size, table;
+  std::optional<detail::Declaration> counts, sequences, size, table;
 };
-CacheArguments declareCache(const LayerCache &cache,
-                            const Attention &attention);
+CacheArguments declareCache(const LayerCache &cache, const Attention &attention,
+                            bool isPacked = false);
 
 /// What is wrong with the caches of an attention.
 Status checkCache(const LayerCache &cache, const Attention &attention);
@@ -39,8 +39,7 @@ struct CacheOperations {
   std::string padding; ///< The mask that keeps the positions that are stored.
 };
 /// Values have a '.' in their names, which arguments cannot have.
-CacheOperations writeCacheOperations(const LayerCache &cache,
-                                     const Attention &attention);
+CacheOperations writeCacheOperations(const CachedAttention &step);
 
 } // namespace attn::builder
 

@@ -22,8 +22,10 @@ Expected<string> builder::writeCachedAttention(const CachedAttention &step,
                     std::to_string(step.attention.keyLength));
   if (Status checked = checkCache(step.cache, step.attention); !checked)
     return std::move(checked).error();
+  if (step.isPacked && step.cache.hasCounts)
+    return expected("cache.hasCounts", "false with packed queries", "true");
   return writeAttention(step.attention,
-                        {.verbatim = verbatim, .cache = &step.cache});
+                        {.verbatim = verbatim, .cached = &step});
 }
 
 Expected<string> CachedAttention::text() const {

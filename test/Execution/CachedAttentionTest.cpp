@@ -145,6 +145,56 @@ TEST(CachedAttention, mask_of_rows) {
   EXPECT_EQ(results.error, "");
 }
 
+/// A prompt, a token, nothing and a few tokens, in one call.
+TEST(CachedAttention, packed) {
+  for (LayerCache cache : {LayerCache{}, LayerCache{.pageSize = 4}}) {
+    Tensor<float, 1> slopes("slopes", 4);
+    CachedAttention step{.attention = {.queryHeads = 4,
+                                       .keyValueHeads = 2,
+                                       .headSize = 8,
+                                       .score = alibi(slopes),
+                                       .mask = causal()},
+                         .cache = cache,
+                         .isPacked = true};
+    Shape stored = {4, 2, 12, 8};
+    TestTensor lengths = i32({0, 11, 3, 4}), sequences = i32({0, 5, 6, 6, 9}),
+               table(ElementType::i32, {4, 3},
+                     {4, 1, -1, 2, 0, 3, 7, -1, -1, 8, 6, -1}),
+               steep(ElementType::f32, {4}, {0.5, 0.25, 0.1, 0.01});
+    std::vector<TestArgument> others = {lengths, sequences};
+    if (cache.pageSize) {
+      stored = {9, 2, 4, 8};
+      others.emplace_back(table);
+    }
+    others.emplace_back(steep);
+    Results results = runStep(
+        step, {{1, 4, 9, 8}, {1, 2, 9, 8}, {1, 2, 9, 8}, stored, stored},
+        others);
+    EXPECT_EQ(results.error, "");
+  }
+}
+
+/// Not causal, so what is not stored is hidden.
+TEST(CachedAttention, packed_without_a_mask) {
+  CachedAttention step{.attention = {.queryHeads = 2,
+                                     .headSize = 8,
+                                     .batch = 2,
+                                     .queryLength = 4,
+                                     .logSumExp = true},
+                       .cache = {.type = ElementType::i8},
+                       .isPacked = true};
+  Results results = runStep(step,
+                            {{1, 2, 4, 8},
+                             {1, 2, 4, 8},
+                             {1, 2, 4, 8},
+                             {2, 2, 7, 8},
+                             {2, 2, 7, 8},
+                             {2, 2, 7},
+                             {2, 2, 7}},
+                            {i32({3, 0}), i32({0, 1, 4})});
+  EXPECT_EQ(results.error, "");
+}
+
 /// Two sequences on attn::PagedCache give, step by step, what one call without
 /// a cache gives for all their tokens.
 TEST(CachedAttention, on_a_paged_cache) {
@@ -224,6 +274,8 @@ TEST(CachedAttention, says_which_member_is_wrong) {
             "cache.type: expected f32, a narrower float or i8, got i32");
   EXPECT_EQ(message({.cache = {.isRing = true, .pageSize = 8}}),
             "cache.isRing: expected false with pages, got true");
+  EXPECT_EQ(message({.cache = {.hasCounts = true}, .isPacked = true}),
+            "cache.hasCounts: expected false with packed queries, got true");
   EXPECT_EQ(message({.attention = {.headSize = 0}}),
             "headSize: expected 1 to 4096, got 0");
   for (const char *name : {"key_cache", "lengths", "table"}) {

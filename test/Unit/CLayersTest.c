@@ -109,6 +109,10 @@ static void test_cached_attention(const attn_engine *engine) {
   }
 
   char *text = NULL;
+  step.is_packed = true;
+  CHECK_SUCCESS(attn_cached_attention_text(&step, &text));
+  CHECK(strstr(text, "sequences(%sequences : tensor<?xi32>)") != NULL);
+  attn_kernel_destroy(compile(engine, text));
   step.cache.page_size = -2;
   CHECK_ERROR(attn_cached_attention_text(&step, &text),
               "cache.pageSize: expected at least 1, or dynamic, got -2");

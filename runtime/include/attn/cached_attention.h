@@ -38,6 +38,8 @@ struct LayerCache {
 ///   key_scales, value_scales the same without D, f32
 ///   lengths                  (B), i32: the rows that are in them
 ///   counts                   (B), i32: the tokens of each sequence
+///   sequences                (B + 1), i32: where those of each begin in packed
+///                            queries, and the end
 ///   size                     i64
 ///   table                    (B, pages of a sequence), i32
 ///
@@ -47,6 +49,10 @@ struct LayerCache {
 /// sequence are hidden, whatever the mask keeps; a ring has to hold all others
 /// that it keeps. Output rows of tokens that `counts` leaves out have no
 /// meaning.
+///
+/// A step of a continuous batch, in which some sequences read a prompt and
+/// others a token, is packed: query, key, value and output have a batch of 1
+/// and the rows of all sequences, one after the other.
 ///
 ///     CachedAttention step{.attention = {.queryHeads = 32,
 ///                                        .keyValueHeads = 8,
@@ -66,6 +72,9 @@ struct CachedAttention {
   /// tensors and scalars do not have the names above.
   Attention attention = {};
   LayerCache cache = {};
+  /// Queries and new keys and values are packed. `attention.batch` is the
+  /// number of sequences; the cache has no counts.
+  bool isPacked = false;
 
   /// The kernel as IR: a function of the name "attention". An error names the
   /// member that is wrong.

@@ -42,6 +42,7 @@ typedef struct attn_cached_attention {
       One that keeps them ends in an error when they are met. */
   attn_attention attention;
   attn_layer_cache cache;
+  bool is_packed; /**< Queries and new keys and values are. */
 } attn_cached_attention;
 
 /** The kernel as IR, which the caller frees with attn_free. */
