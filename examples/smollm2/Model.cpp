@@ -107,15 +107,23 @@ Status Model::check(std::span<const Chunk> chunks) const {
   return {};
 }
 
-/// The rows of the tokens that are read.
-void Model::embed(std::span<const Chunk> chunks) {
+/// The rows of the tokens that are read, and where they are.
+void Model::embed(std::span<const Chunk> chunks, const CacheStep &step) {
   auto width = std::size_t(weights->shape.width);
+  const auto *position =
+      static_cast<const std::int32_t *>(step.lengths().data());
   rows.clear();
-  for (const Chunk &chunk : chunks)
+  positions.clear();
+  sequences = {0};
+  for (const Chunk &chunk : chunks) {
+    std::int32_t next = *position++;
     for (std::int32_t token : chunk.tokens) {
       rows.resize(rows.size() + width);
       weights->embeddings().copyRow(token, std::span(rows).last(width));
+      positions.push_back(next++);
     }
+    sequences.push_back(std::int32_t(positions.size()));
+  }
 }
 
 /// All layers, on the rows.
@@ -123,6 +131,11 @@ Status Model::runLayers(const CacheStep &step) {
   const ModelShape &shape = weights->shape;
   results.resize(rows.size());
   std::int64_t pairs = shape.rotarySize / 2;
+  const TensorView sequencesView = {std::as_const(sequences).data(),
+                                    std::array{std::int64_t(sequences.size())}},
+                   positionsView = {std::as_const(positions).data(),
+                                    std::array{std::int64_t(1),
+                                               std::int64_t(positions.size())}};
   for (std::size_t i = 0; i < weights->layers.size(); ++i) {
     TensorView keys = pages.keys(std::int64_t(i)),
                values = pages.values(std::int64_t(i));
@@ -132,7 +145,8 @@ Status Model::runLayers(const CacheStep &step) {
       arguments.emplace_back(view);
     for (const Argument &argument : std::initializer_list<Argument>{
              shape.epsilon, anglesOf(cosines, pairs), anglesOf(sines, pairs),
-             keys, values, step.table(), step.lengths(), step.newLengths()})
+             keys, values, step.table(), step.lengths(), step.newLengths(),
+             sequencesView, positionsView})
       arguments.push_back(argument);
     const TensorView outputs[] = {rowsOf(results, shape.width), keys, values};
     if (Status status = kernels.layer.run(arguments, outputs); !status)
@@ -167,23 +181,20 @@ Status Model::computeLogits(std::span<const Chunk> chunks) {
 Expected<std::span<const float>> Model::read(std::span<const Chunk> chunks) {
   if (Status status = check(chunks); !status)
     return status.error();
-  std::vector<CacheStep> steps;
-  std::vector<float> all;
+  std::vector<SequenceId> ids;
+  std::vector<std::int64_t> counts;
   for (const Chunk &chunk : chunks) {
-    Expected<CacheStep> step =
-        pages.append({chunk.sequence}, {std::int64_t(chunk.tokens.size())});
-    if (!step)
-      return step.error();
-    embed({&chunk, 1});
-    if (Status status = runLayers(*step); !status)
-      return status.error();
-    all.insert(all.end(), rows.begin(), rows.end());
-    steps.push_back(std::move(*step));
+    ids.push_back(chunk.sequence);
+    counts.push_back(std::int64_t(chunk.tokens.size()));
   }
-  std::swap(rows, all);
+  Expected<CacheStep> step = pages.append(ids, counts);
+  if (!step)
+    return step.error();
+  embed(chunks, *step);
+  if (Status status = runLayers(*step); !status)
+    return status.error();
   if (Status status = computeLogits(chunks); !status)
     return status.error();
-  for (CacheStep &step : steps)
-    step.commit();
+  step->commit();
   return std::span<const float>(logits);
 }

@@ -62,7 +62,7 @@ private:
         const attn::PagedCache &pages, std::int64_t capacity);
 
   attn::Status check(std::span<const Chunk> chunks) const;
-  void embed(std::span<const Chunk> chunks);
+  void embed(std::span<const Chunk> chunks, const attn::CacheStep &step);
   attn::Status runLayers(const attn::CacheStep &step);
   attn::Status computeLogits(std::span<const Chunk> chunks);
 
@@ -73,6 +73,9 @@ private:
   /// (capacity, rotary size / 2): the angles of the rotary embedding.
   std::vector<float> cosines, sines;
   std::vector<float> rows, results; ///< (tokens, width) of a step.
+  /// Of those tokens: where each sequence's begin, and the end; and which they
+  /// are in it.
+  std::vector<std::int32_t> sequences, positions;
   std::vector<float> logits;
 };
 

@@ -11,8 +11,11 @@
 !sums = tensor<1x?xf32>
 !query = tensor<1x{heads}x?x{head_size}x!factor>
 !key = tensor<1x{key_heads}x?x{head_size}x!factor>
+!stored = tensor<?x{key_heads}x?x{head_size}x!factor>
 !angles = tensor<?x{rotary_size/2}xf32>
 !pages = tensor<?x{key_heads}x16x{head_size}x!factor>
+!table = tensor<?x?xi32>
 !lengths = tensor<?xi32>
+!positions = tensor<1x?xi32>
 !factor_hidden = tensor<1x?x{hidden}x!factor>
 !logits = tensor<1x?x{vocabulary}xf32>

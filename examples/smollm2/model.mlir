@@ -90,11 +90,12 @@ func.func private @add(%x: !rows, %y: !rows) -> !rows {
 }
 
 // Appends the tokens' keys and values to the pages, which are updated in place,
-// and attends to all.
+// and attends to all of each sequence.
 func.func private @attend(
     %query: !query, %key: !key, %value: !key, %cosine: !angles, %sine: !angles,
-    %key_pages: !pages, %value_pages: !pages, %table: tensor<?x?xi32>,
-    %before: !lengths, %after: !lengths) -> (!query, !pages, !pages) {
+    %key_pages: !pages, %value_pages: !pages, %table: !table, %before: !lengths,
+    %after: !lengths, %sequences: !lengths, %positions: !positions)
+    -> (!query, !pages, !pages) {
   %c1 = arith.constant 1 : index
   %c2 = arith.constant 2 : index
   %c16 = arith.constant 16 : index
@@ -103,30 +104,34 @@ func.func private @attend(
   %key_init = tensor.empty(%n) : !key
   %rotated_query = attn.rope half_split
       ins(%query, %cosine, %sine : !query, !angles, !angles)
-      outs(%query_init : !query) offset(%before : !lengths)
+      outs(%query_init : !query) positions(%positions : !positions)
   %rotated_key = attn.rope half_split
       ins(%key, %cosine, %sine : !key, !angles, !angles)
-      outs(%key_init : !key) offset(%before : !lengths)
+      outs(%key_init : !key) positions(%positions : !positions)
   %keys = attn.cache_append ins(%rotated_key : !key) outs(%key_pages : !pages)
-      lengths(%before : !lengths) table(%table : tensor<?x?xi32>)
+      lengths(%before : !lengths) table(%table : !table)
+      sequences(%sequences : !lengths)
   %values = attn.cache_append ins(%value : !key) outs(%value_pages : !pages)
-      lengths(%before : !lengths) table(%table : tensor<?x?xi32>)
+      lengths(%before : !lengths) table(%table : !table)
+      sequences(%sequences : !lengths)
 
-  %pages = tensor.dim %table, %c1 : tensor<?x?xi32>
+  %pages = tensor.dim %table, %c1 : !table
   %size = arith.muli %pages, %c16 : index
   %all_keys = attn.cache_read ins(%keys : !pages) lengths(%after : !lengths)
-      table(%table : tensor<?x?xi32>) size(%size) -> !key
+      table(%table : !table) size(%size) -> !stored
   %all_values = attn.cache_read ins(%values : !pages) lengths(%after : !lengths)
-      table(%table : tensor<?x?xi32>) size(%size) -> !key
+      table(%table : !table) size(%size) -> !stored
   %init = tensor.empty(%n) : !query
   %attended = attn.attention
-      ins(%rotated_query, %all_keys, %all_values : !query, !key, !key)
-      outs(%init : !query) offset(%before : !lengths) mask causal
+      ins(%rotated_query, %all_keys, %all_values : !query, !stored, !stored)
+      outs(%init : !query) offset(%before : !lengths)
+      sequences(%sequences : !lengths) mask causal
   return %attended, %keys, %values : !query, !pages, !pages
 }
 
-// Activations (1, n, width) of n tokens of one sequence; angles (positions, pairs); pages
-// as attn::PagedCache gives them.
+// Activations (1, n, width) of n tokens, those of each sequence after those of the
+// one before: `sequences` are where they begin, and the end. Angles (positions, pairs);
+// pages, table and lengths as attn::PagedCache gives them.
 func.func @layer(
     %x: !rows, %attn_norm: !vector,
     %attn_q: !query_panels, %attn_q_scales: !query_scales,
@@ -140,8 +145,8 @@ func.func @layer(
     %epsilon: f32, %cosine: !angles, %sine: !angles,
     %key_pages: !pages {bufferization.writable = true},
     %value_pages: !pages {bufferization.writable = true},
-    %table: tensor<?x?xi32>, %before: !lengths, %after: !lengths)
-    -> (!rows, !pages, !pages) {
+    %table: !table, %before: !lengths, %after: !lengths, %sequences: !lengths,
+    %positions: !positions) -> (!rows, !pages, !pages) {
   %c1 = arith.constant 1 : index
   %n = tensor.dim %x, %c1 : !rows
   %normed = call @rms_norm(%x, %attn_norm, %epsilon)
@@ -159,8 +164,9 @@ func.func @layer(
       : (!factor_rows, !key_panels, !key_scales, !key) -> !key
   %attended, %keys, %values = call @attend(
       %query, %key, %value, %cosine, %sine, %key_pages, %value_pages, %table,
-      %before, %after) : (!query, !key, !key, !angles, !angles, !pages, !pages,
-      tensor<?x?xi32>, !lengths, !lengths) -> (!query, !pages, !pages)
+      %before, %after, %sequences, %positions)
+      : (!query, !key, !key, !angles, !angles, !pages, !pages, !table, !lengths,
+      !lengths, !lengths, !positions) -> (!query, !pages, !pages)
   %rows_init = tensor.empty(%n) : !rows
   %y = call @project_heads(
       %attended, %attn_output, %attn_output_scales, %rows_init)

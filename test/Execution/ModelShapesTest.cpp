@@ -216,13 +216,27 @@ private:
   const Sizes &sizes;
 };
 
+/// The kernels of a shape, which are compiled once.
+Expected<Kernels> compile(const ModelShape &shape) {
+  static const Expected<Engine> engine = Engine::create();
+  return engine ? Kernels::compile(*engine, shape)
+                : Expected<Kernels>(engine.error());
+}
+
+const Sizes tiedSizes = {.width = 64,
+                         .hidden = 86,
+                         .heads = 2,
+                         .keyHeads = 2,
+                         .headSize = 32,
+                         .rotarySize = 32,
+                         .isTied = true};
+
 /// Two sequences in steps of several chunks, logits after several tokens.
 void expectLogits(const Sizes &sizes) {
   gguf::File file = ModelFile(sizes).parse();
   Expected<ModelShape> shape = ModelShape::read(file);
   ASSERT_TRUE(shape) << shape.error().message;
-  Expected<Engine> engine = Engine::create();
-  Expected<Kernels> kernels = Kernels::compile(*engine, *shape);
+  Expected<Kernels> kernels = compile(*shape);
   ASSERT_TRUE(kernels) << kernels.error().message;
   Expected<ModelWeights> weights = ModelWeights::load(file, *shape, *kernels);
   ASSERT_TRUE(weights) << weights.error().message;
@@ -274,15 +288,7 @@ void expectLogits(const Sizes &sizes) {
 
 TEST(ModelShapes, Untied) { expectLogits({}); }
 
-TEST(ModelShapes, Tied) {
-  expectLogits({.width = 64,
-                .hidden = 86,
-                .heads = 2,
-                .keyHeads = 2,
-                .headSize = 32,
-                .rotarySize = 32,
-                .isTied = true});
-}
+TEST(ModelShapes, Tied) { expectLogits(tiedSizes); }
 
 //===----------------------------------------------------------------------===//
 // What is not supported
@@ -373,12 +379,9 @@ TEST(ModelShapes, ErrorsOfTensors) {
 }
 
 TEST(ModelShapes, ErrorsOfWeights) {
-  Expected<Engine> engine = Engine::create({.threads = 1});
-  ASSERT_TRUE(engine) << engine.error().message;
-  Sizes sizes{.isTied = true};
-  Expected<ModelShape> shape = ModelShape::read(ModelFile(sizes).parse());
+  Expected<ModelShape> shape = ModelShape::read(ModelFile(tiedSizes).parse());
   ASSERT_TRUE(shape);
-  Expected<Kernels> kernels = Kernels::compile(*engine, *shape);
+  Expected<Kernels> kernels = compile(*shape);
   ASSERT_TRUE(kernels) << kernels.error().message;
   auto load = [&](const gguf::File &file) {
     Expected<ModelWeights> weights = ModelWeights::load(file, *shape, *kernels);
@@ -390,13 +393,13 @@ TEST(ModelShapes, ErrorsOfWeights) {
   EXPECT_TRUE(missing == "expected a tensor 'output_norm.weight', got none" ||
               missing == "expected a tensor 'blk.0.attn_norm.weight', got none")
       << missing;
-  writer.addTensor("output_norm.weight", {96}, 0, std::string(384, '\0'));
-  writer.addTensor("blk.0.attn_norm.weight", {96}, 0, std::string(384, '\0'));
+  writer.addTensor("output_norm.weight", {64}, 0, std::string(256, '\0'));
+  writer.addTensor("blk.0.attn_norm.weight", {64}, 0, std::string(256, '\0'));
   writer.addTensor("blk.0.attn_q.weight", {64}, 30, std::string(128, '\0'));
   std::string other = load(*parseGguf(writer.file()));
-  EXPECT_TRUE(other == "tensor 'token_embd.weight': expected sizes 77 x 96, "
+  EXPECT_TRUE(other == "tensor 'token_embd.weight': expected sizes 77 x 64, "
                        "got 1 x 576" ||
-              other == "tensor 'blk.0.attn_q.weight': expected sizes 120 x 96, "
+              other == "tensor 'blk.0.attn_q.weight': expected sizes 64 x 64, "
                        "got 64")
       << other;
 }

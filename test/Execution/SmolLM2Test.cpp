@@ -347,7 +347,7 @@ TEST_F(SmolLM2, Batch) {
       Model::create(*kernels, weights, {.sequences = 8, .tokens = 512});
   ASSERT_TRUE(model) << model.error().message;
   for (SchedulerOptions options :
-       {SchedulerOptions{}, SchedulerOptions{.stepTokens = 9},
+       {SchedulerOptions{}, SchedulerOptions{.stepTokens = 40},
         SchedulerOptions{.sequences = 3, .draftTokens = 5}}) {
     std::vector<TextStatistics> statistics;
     EXPECT_EQ(continueAll(*model, prompts, count, options, &statistics),

@@ -9,8 +9,9 @@
 // RUN: attn-run %s --entry ragged --out %t/ragged-after.npy \
 // RUN:   --out %t/cu-seqlens.npy --out %t/ragged-query.npy --out %t/ragged-row.npy
 // RUN: attn-run %s --entry latents --out %t/latent-query.npy --out %t/latent.npy
-// RUN: attn-run %s --entry sequence --out %t/model-before.npy \
-// RUN:   --out %t/model-after.npy --out %t/model-table.npy --out %t/model-tokens.npy
+// RUN: attn-run %s --entry packed --out %t/model-before.npy \
+// RUN:   --out %t/model-after.npy --out %t/model-table.npy --out %t/model-tokens.npy \
+// RUN:   --out %t/model-sequences.npy --out %t/model-positions.npy
 
 // DEFINE: %{file} =
 // DEFINE: %{arguments} =
@@ -70,7 +71,8 @@
 // REDEFINE:   --arg - --arg - --arg - --arg - --arg - --arg - --arg - --arg - \
 // REDEFINE:   --arg 0.00001:f32 --arg - --arg - --arg - --arg - \
 // REDEFINE:   --arg %t/model-table.npy --arg %t/model-before.npy \
-// REDEFINE:   --arg %t/model-after.npy
+// REDEFINE:   --arg %t/model-after.npy --arg %t/model-sequences.npy \
+// REDEFINE:   --arg %t/model-positions.npy
 // REDEFINE: %{file} = %t/model-bf16.mlir
 // RUN: %{check} && %{check} --pipeline reference
 // REDEFINE: %{file} = %t/model-i8.mlir
@@ -131,19 +133,22 @@ func.func @latents() -> (tensor<3x128x1x576xf32>, tensor<3x1x1x576xf32>) {
   return %query, %row : tensor<3x128x1x576xf32>, tensor<3x1x1x576xf32>
 }
 
-// One sequence with five new tokens.
-func.func @sequence() -> (tensor<1xi32>, tensor<1xi32>, tensor<1x2xi32>,
-                          tensor<1x5x576xf32>) {
-  %before = arith.constant dense<14> : tensor<1xi32>
-  %after = arith.constant dense<19> : tensor<1xi32>
-  %table = arith.constant dense<[[11, 1]]> : tensor<1x2xi32>
+// Three sequences with five new tokens: three, one and one.
+func.func @packed() -> (tensor<3xi32>, tensor<3xi32>, tensor<3x2xi32>,
+                        tensor<1x5x576xf32>, tensor<4xi32>, tensor<1x5xi32>) {
+  %before = arith.constant dense<[14, 0, 30]> : tensor<3xi32>
+  %after = arith.constant dense<[17, 1, 31]> : tensor<3xi32>
+  %table = arith.constant dense<[[11, 1], [3, -1], [7, 20]]> : tensor<3x2xi32>
+  %sequences = arith.constant dense<[0, 3, 4, 5]> : tensor<4xi32>
+  %positions = arith.constant dense<[[14, 15, 16, 0, 30]]> : tensor<1x5xi32>
   %tokens = tensor.generate {
   ^bb0(%i: index, %j: index, %k: index):
     %number = func.call @wave(%i, %j, %k) : (index, index, index) -> f32
     tensor.yield %number : f32
   } : tensor<1x5x576xf32>
-  return %before, %after, %table, %tokens
-      : tensor<1xi32>, tensor<1xi32>, tensor<1x2xi32>, tensor<1x5x576xf32>
+  return %before, %after, %table, %tokens, %sequences, %positions
+      : tensor<3xi32>, tensor<3xi32>, tensor<3x2xi32>, tensor<1x5x576xf32>,
+        tensor<4xi32>, tensor<1x5xi32>
 }
 
 // Numbers that look random.
