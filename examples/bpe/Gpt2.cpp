@@ -48,10 +48,10 @@ static std::optional<std::string> bytesOf(std::string_view text) {
     std::size_t character = std::uint8_t(text[i]);
     // All of the alphabet has one or two bytes in UTF-8.
     if (character >= 0x80) {
-      if (character < 0xc2 || character > 0xc7 || ++i == text.size() ||
-          (std::uint8_t(text[i]) & 0xc0) != 0x80)
+      std::size_t next = ++i < text.size() ? std::uint8_t(text[i]) : 0;
+      if (character < 0xc2 || character > 0xc7 || (next & 0xc0) != 0x80)
         return std::nullopt;
-      character = (character & 0x1f) << 6 | (std::uint8_t(text[i]) & 0x3f);
+      character = (character & 0x1f) << 6 | (next & 0x3f);
     }
     if (byteOf[character] < 0)
       return std::nullopt;

@@ -33,8 +33,7 @@ ATTN_EXPORT void attn_set_threads(unsigned count);
  * time as attn_set_threads says. NULL, which is the default: a pool that the
  * process has. May be called at any time from any thread; calls that run keep
  * to the function and the context that they started with. */
-ATTN_EXPORT void attn_set_parallel_for(attn_parallel_for parallel_for,
-                                       void *context);
+ATTN_EXPORT void attn_set_parallel_for(attn_parallel_for pool, void *context);
 
 #ifdef __cplusplus
 }
