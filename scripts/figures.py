@@ -153,6 +153,7 @@ COMPARED = {
     "vs_unshared": "of unshared",
     "vs_static": "of the static kernel's time",
     "vs_linear": "of linear time",
+    "vs_apart": "of separate calls",
 }
 
 

@@ -192,6 +192,20 @@ static std::optional<int64_t> findMostQueries(AttentionOp op) {
   return succeeded(bound) ? std::optional(*bound) : std::nullopt;
 }
 
+/// What a plan says, if there is one, and the chunk: sequences are parallel,
+/// and the keys of one are still read in chunks.
+static PlanAttr withChunk(MLIRContext *context, PlanAttr said, int64_t chunk) {
+  if (!said)
+    return PlanAttr::get(context, /*layout=*/std::nullopt, /*heads=*/0,
+                         /*rows=*/0, /*lanes=*/0, /*head_size=*/0, /*keys=*/0,
+                         chunk, /*columns=*/0, /*features=*/0,
+                         /*rest=*/PlanAttr());
+  return PlanAttr::get(context, said.getLayout(), said.getHeads(),
+                       said.getRows(), said.getLanes(), said.getHeadSize(),
+                       said.getKeys(), chunk, said.getColumns(),
+                       said.getFeatures(), said.getRest());
+}
+
 LogicalResult attn::specializeSequences(RewriterBase &rewriter,
                                         AttentionOp op) {
   if (!op.isRagged() || !findObstacle(op).empty())
@@ -211,12 +225,8 @@ LogicalResult attn::specializeSequences(RewriterBase &rewriter,
     FailureOr<PlanAttr> ofFew = planAttention(op, /*length=*/few);
     if (failed(ofFew))
       return failure();
-    // Sequences are parallel, and keys of one still in chunks.
-    auto said = PlanAttr::get(
-        op.getContext(), /*layout=*/std::nullopt, /*heads=*/0, /*rows=*/0,
-        /*lanes=*/0, /*head_size=*/0, /*keys=*/0, ofFew->getChunk(),
-        /*columns=*/0, /*features=*/0, /*rest=*/PlanAttr());
-    forms.push_back({heads, few, /*moreThan=*/done, /*atMost=*/few, said});
+    forms.push_back({heads, few, /*moreThan=*/done, /*atMost=*/few,
+                     withChunk(op.getContext(), said, ofFew->getChunk())});
     done = few;
   }
   // One query more than the last number has fewer than this tile.

@@ -165,3 +165,19 @@ func.func @counts(%q: !q, %k: !kv, %n: tensor<?xi64>) -> !q {
       counts(%n : tensor<?xi64>)
   return %0 : !q
 }
+
+// -----
+
+// What a plan says is said of the tiles of every form.
+!q = tensor<1x8x?x64xf32>
+!kv = tensor<?x2x?x64xf32>
+// FEW-LABEL: func.func @planned_sequences
+// FEW: attn.plan = #attn.plan<keys = 32, chunk = 1024>
+// FEW: attn.plan = #attn.plan<keys = 32, chunk = 1024>
+// FEW: attn.plan = #attn.plan<{{.*}}keys = 32>
+// FEW-NOT: attn.attention
+func.func @planned_sequences(%q: !q, %k: !kv, %cu: tensor<?xi32>) -> !q {
+  %0 = attn.attention ins(%q, %k, %k : !q, !kv, !kv) outs(%q : !q)
+      sequences(%cu : tensor<?xi32>) {attn.plan = #attn.plan<keys = 32>}
+  return %0 : !q
+}
