@@ -208,8 +208,6 @@ static PlanAttr withChunk(MLIRContext *context, PlanAttr said, int64_t chunk) {
 
 LogicalResult attn::specializeSequences(RewriterBase &rewriter,
                                         AttentionOp op) {
-  if (!op.isRagged() || !findObstacle(op).empty())
-    return rewriter.notifyMatchFailure(op, "not sequences in kernels");
   FailureOr<PlanAttr> plan = planAttention(op, Device::CPU);
   if (failed(plan))
     return failure();
@@ -248,10 +246,10 @@ struct SpecializeQueries
     getOperation()->walk([&](AttentionOp op) { ops.push_back(op); });
     Device device = workgroups ? Device::GPU : Device::CPU;
     for (AttentionOp op : ops) {
-      if (device == Device::CPU && op.isRagged())
-        (void)specializeSequences(rewriter, op);
-      else
+      if (device == Device::GPU || !op.isRagged() || !findObstacle(op).empty())
         (void)specializeQueries(rewriter, op, device);
+      else if (failed(specializeSequences(rewriter, op)))
+        return signalPassFailure();
     }
   }
 };

@@ -230,6 +230,9 @@ private:
         extractRows(op.getKey(), sequences.emitKeyRows(n, op.getKey())));
     sequence.getValueMutable().assign(
         extractRows(op.getValue(), sequences.emitKeyRows(n, op.getValue())));
+    if (Value sink = op.getSink();
+        sink && cast<RankedTensorType>(sink.getType()).getRank() == 2)
+      sequence.getSinkMutable().assign(extractSinks(sink, rows));
     SmallVector<Value> outs;
     for (auto [result, all] : llvm::zip(sequence.getResults(), op.getOuts())) {
       outs.push_back(extractRows(all, rows));
@@ -254,6 +257,16 @@ private:
     sizes[0] = b.getIndexAttr(1);
     sizes[2] = rows.count;
     return tensor::ExtractSliceOp::create(b, tensor, offsets, sizes, strides);
+  }
+
+  /// Of a sink for each row, `(Hq, Sq)` (A6).
+  Value extractSinks(Value sink, SequenceRows rows) {
+    OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
+    return tensor::ExtractSliceOp::create(
+        b, sink, ArrayRef{zero, rows.first},
+        ArrayRef{OpFoldResult(b.getIndexAttr(op.getNumQueryHeads())),
+                 rows.count},
+        ArrayRef{one, one});
   }
 
   /// The number of the first tile of sequence `n`.

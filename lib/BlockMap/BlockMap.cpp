@@ -157,9 +157,14 @@ LogicalResult BlockMapper::findSizes(const BlockMapOptions &options,
     auto bounds = cast<ShapedType>(op.getCumulativeQuery().getType());
     byType[0] = bounds.isDynamicDim(0) ? ShapedType::kDynamic
                                        : bounds.getDimSize(0) - 1;
-    byType[1] = byType[2] = ShapedType::kDynamic;
     names[0] = "number of sequences";
+  }
+  if (op.isRagged()) {
+    byType[1] = ShapedType::kDynamic;
     names[1] = "query length of a sequence";
+  }
+  if (op.getCumulativeKey()) {
+    byType[2] = ShapedType::kDynamic;
     names[2] = "key length of a sequence";
   }
   auto batches = findSize(op, names[0], byType[0], requests.batch);

@@ -29,6 +29,13 @@ static LogicalResult check(AttentionOp op) {
         "is lowered for a GPU in f32, f16 and bf16 only, got f64");
   if (op.hasDropout())
     return op.emitOpError("is not lowered for a GPU with dropout");
+  bool hasSinkPerRow =
+      op.getSink() &&
+      cast<RankedTensorType>(op.getSink().getType()).getRank() == 2;
+  if (hasSinkPerRow && (op.isRagged() || op.getQueryType().isDynamicDim(2)))
+    return op.emitOpError("is lowered for a GPU with a 'sink' of each row only "
+                          "where all sequences have a number of queries that "
+                          "is known while compiling");
   return success();
 }
 

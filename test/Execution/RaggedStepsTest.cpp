@@ -202,6 +202,25 @@ TEST(RaggedSteps, numbers_that_lie) {
   fails(5, {2, -1}, "'ragged': expected numbers from 0 to");
 }
 
+// A6: rows of a sink are those of the packed batch.
+TEST(RaggedSteps, a6_sink_of_each_row) {
+  const char *text = R"(
+    func.func @f(%q: tensor<1x2x8x16xf32>, %k: tensor<2x1x12x16xf32>,
+                 %s: tensor<2x8xf32>, %cu: tensor<3xi32>)
+        -> tensor<1x2x8x16xf32> {
+      %o = tensor.empty() : tensor<1x2x8x16xf32>
+      %r = attn.attention ins(%q, %k, %k : tensor<1x2x8x16xf32>,
+              tensor<2x1x12x16xf32>, tensor<2x1x12x16xf32>)
+          outs(%o : tensor<1x2x8x16xf32>) sink(%s : tensor<2x8xf32>)
+          sequences(%cu : tensor<3xi32>)
+      return %r : tensor<1x2x8x16xf32>
+    })";
+  TestTensor query = normal(ElementType::f32, {1, 2, 8, 16}, 1),
+             key = normal(ElementType::f32, {2, 1, 12, 16}, 2),
+             sink = normal(ElementType::f32, {2, 8}, 3), cu = i32({0, 3, 8});
+  EXPECT_EQ(runEverywhere(text, {query, key, sink, cu}).error, "");
+}
+
 /// The bytes of the rows of sequence `n`.
 std::vector<std::byte>
 rowsOf(const Step &step, const std::vector<std::byte> &output, std::size_t n) {

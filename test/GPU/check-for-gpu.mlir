@@ -170,3 +170,13 @@ func.func @elements(%x: f32) -> tensor<2xf32> {
   %r = tensor.from_elements %x, %x : tensor<2xf32>
   return %r : tensor<2xf32>
 }
+
+// -----
+
+!rows = tensor<1x2x?x16xf16>
+func.func @sink_of_each_row(%q: !rows, %s: tensor<2x?xf32>) -> !rows {
+  // expected-error @+1 {{'attn.attention' op is lowered for a GPU with a 'sink' of each row only where all sequences have a number of queries that is known while compiling}}
+  %r = attn.attention ins(%q, %q, %q : !rows, !rows, !rows) outs(%q : !rows)
+      sink(%s : tensor<2x?xf32>)
+  return %r : !rows
+}
