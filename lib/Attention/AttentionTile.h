@@ -32,7 +32,7 @@ struct SequenceForm {
   /// Of a tile: query heads, one or those of a group, and queries of each.
   int64_t heads, queries;
   int64_t moreThan = 0;
-  std::optional<int64_t> atMost;
+  std::optional<int64_t> atMost = std::nullopt;
   PlanAttr plan = {}; ///< Of a tile; null if it is to be planned.
 };
 
