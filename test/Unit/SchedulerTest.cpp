@@ -255,7 +255,7 @@ TEST(Texts, AreWithinTheModel) {
   ASSERT_TRUE(room) << room.error().message;
   EXPECT_EQ(room->sequences, 2);
   EXPECT_EQ(room->tokens, 100);
-  EXPECT_EQ(findRoom(texts, {.tokens = 1, .batch = 1}, shape)->sequences, 1);
+  EXPECT_EQ(findRoom(texts, {.batch = 1, .tokens = 1}, shape)->sequences, 1);
   EXPECT_EQ(findRoom(texts, {.tokens = 51}, shape).error().message,
             "two and --tokens: expected at most 100 tokens, for which the "
             "model was made, got 50 and 51");
