@@ -34,6 +34,8 @@ struct SequenceForm {
   int64_t moreThan = 0;
   std::optional<int64_t> atMost = std::nullopt;
   PlanAttr plan = {}; ///< Of a tile; null if it is to be planned.
+  /// Whether a tile fetches rows of the next one of its sequence.
+  bool fetchesNext = false;
 };
 
 /// Replaces a ragged batch by parallel loops over heads and tiles of queries,

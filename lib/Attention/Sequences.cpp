@@ -13,23 +13,15 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-static Value index(OpBuilder &b, Location loc, int64_t value) {
-  return arith::ConstantIndexOp::create(b, loc, value);
-}
-
-Sequences::Sequences(AttentionOp op, ImplicitLocOpBuilder &builder)
-    : op(op), b(builder) {
-  Value zero = index(b, b.getLoc(), 0);
-  rowsOfEntry = b.createOrFold<tensor::DimOp>(op.getQuery(), 2);
+Sequences::Sequences(AttentionOp op, IndexBuilder &builder)
+    : op(op), b(builder), rowsOfEntry(b.index(b.size(op.getQuery(), 2))) {
   if (op.isPacked()) {
-    number = b.createOrFold<arith::SubIOp>(
-        b.createOrFold<tensor::DimOp>(op.getCumulativeQuery(), zero),
-        index(b, b.getLoc(), 1));
+    number = b.sub(b.size(op.getCumulativeQuery(), 0), 1);
     numRows = rowsOfEntry;
     return;
   }
-  number = b.createOrFold<tensor::DimOp>(op.getQuery(), 0);
-  numRows = b.createOrFold<arith::MulIOp>(number, rowsOfEntry);
+  number = b.index(b.size(op.getQuery(), 0));
+  numRows = b.mul(number, rowsOfEntry);
 }
 
 Value Sequences::load(Value numbers, Value at) {
@@ -39,24 +31,19 @@ Value Sequences::load(Value numbers, Value at) {
 
 Value Sequences::emitBegin(Value n) {
   return op.isPacked() ? load(op.getCumulativeQuery(), n)
-                       : b.createOrFold<arith::MulIOp>(n, rowsOfEntry);
+                       : b.mul(n, rowsOfEntry);
 }
 
 Value Sequences::emitIsSome(Value batch, Value row) {
   if (!op.isPacked())
-    return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, row,
-                                 load(op.getCounts(), batch));
-  Value isAfter = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, row,
-                                        emitBegin(index(b, b.getLoc(), 0)));
-  Value isBefore = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, row,
-                                         emitBegin(number));
-  return arith::AndIOp::create(b, isAfter, isBefore);
+    return b.isLess(row, load(op.getCounts(), batch));
+  Value isAfter = b.isAtMost(emitBegin(b.index(0)), row);
+  return b.bitAnd(isAfter, b.isLess(row, emitBegin(number)));
 }
 
 SequenceRows Sequences::emitRange(Value cumulative, Value n) {
-  Value next = arith::AddIOp::create(b, n, index(b, b.getLoc(), 1));
-  Value begin = load(cumulative, n), end = load(cumulative, next);
-  return {b.getIndexAttr(0), begin, b.createOrFold<arith::SubIOp>(end, begin)};
+  Value begin = load(cumulative, n), end = load(cumulative, b.add(n, 1));
+  return {b.getIndexAttr(0), begin, b.sub(end, begin)};
 }
 
 SequenceRows Sequences::emitQueryRows(Value n) {
@@ -68,5 +55,5 @@ SequenceRows Sequences::emitQueryRows(Value n) {
 SequenceRows Sequences::emitKeyRows(Value n, Value rows) {
   if (op.getCumulativeKey())
     return emitRange(op.getCumulativeKey(), n);
-  return {n, b.getIndexAttr(0), tensor::getMixedSize(b, b.getLoc(), rows, 2)};
+  return {n, b.getIndexAttr(0), b.size(rows, 2)};
 }

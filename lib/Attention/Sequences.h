@@ -9,8 +9,7 @@
 #define ATTN_ATTENTION_SEQUENCES_H
 
 #include "dialect/AttnOps.h"
-
-#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "dialect/Shared/IndexBuilder.h"
 
 namespace mlir::attn {
 
@@ -24,7 +23,7 @@ struct SequenceRows {
 /// followed each other, so that both kinds are looked up the same way.
 class Sequences {
 public:
-  Sequences(AttentionOp op, ImplicitLocOpBuilder &builder);
+  Sequences(AttentionOp op, IndexBuilder &builder);
 
   /// How many sequences there are, and rows of all of them, indices.
   Value getNumber() const { return number; }
@@ -43,8 +42,8 @@ private:
   SequenceRows emitRange(Value cumulative, Value n);
 
   AttentionOp op;
-  ImplicitLocOpBuilder &b;
-  Value number, numRows, rowsOfEntry;
+  IndexBuilder &b;
+  Value rowsOfEntry, number, numRows;
 };
 
 } // namespace mlir::attn

@@ -231,7 +231,8 @@ LogicalResult attn::specializeSequences(RewriterBase &rewriter,
   if (!isDone())
     forms.push_back({plan->getHeads(),
                      std::max<int64_t>(1, plan->getRows() / plan->getHeads()),
-                     /*moreThan=*/done, /*atMost=*/std::nullopt, *plan});
+                     /*moreThan=*/done, /*atMost=*/std::nullopt, *plan,
+                     /*fetchesNext=*/true});
   return tileSequences(rewriter, op, forms);
 }
 

@@ -22,18 +22,16 @@
 //
 // The host knows S and N, not the lengths: there are as many tiles as the worst
 // ones need, each sequence of L rows has at least L / Q + 1, and some are
-// empty.
+// empty. Of a form for sequences that have one tile, that of sequence n is n.
 //
 //===----------------------------------------------------------------------===//
 
 #include "lib/Attention/AttentionTile.h"
 #include "lib/Attention/Sequences.h"
 
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/PatternMatch.h"
 
 #include <limits>
@@ -45,32 +43,26 @@ namespace {
 
 /// Some rows of some heads in a result of a loop.
 struct Part {
-  Part(OpBuilder &b, Value all, OpFoldResult entry, OpFoldResult head,
-       int64_t numHeads, QueryRows rows) {
-    OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
-    at = {entry, head, rows.first};
-    sizes = {one, b.getIndexAttr(numHeads), rows.count};
-    if (auto type = cast<RankedTensorType>(all.getType());
-        type.getRank() == 4) {
-      at.push_back(zero);
-      sizes.push_back(b.getIndexAttr(type.getDimSize(3)));
+  Part(IndexBuilder &b, Value all, OpFoldResult entry, OpFoldResult head,
+       int64_t numHeads, QueryRows rows)
+      : at({entry, head, rows.first}),
+        sizes({b.getIndexAttr(1), b.getIndexAttr(numHeads), rows.count}) {
+    if (cast<RankedTensorType>(all.getType()).getRank() == 4) {
+      at.push_back(b.getIndexAttr(0));
+      sizes.push_back(b.size(all, 3));
     }
-    strides.assign(at.size(), one);
   }
 
-  Value extract(ImplicitLocOpBuilder &b, Value all) {
-    return tensor::ExtractSliceOp::create(b, all, at, sizes, strides);
-  }
+  Value extract(IndexBuilder &b, Value all) { return b.slice(all, at, sizes); }
 
   /// At the end of an iteration.
-  void insert(ImplicitLocOpBuilder &b, scf::ForallOp loop, Value value,
-              Value all) {
+  void insert(IndexBuilder &b, scf::ForallOp loop, Value value, Value all) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToEnd(loop.getTerminator().getBody());
-    tensor::ParallelInsertSliceOp::create(b, value, all, at, sizes, strides);
+    b.insertInParallel(value, all, at, sizes);
   }
 
-  SmallVector<OpFoldResult> at, sizes, strides;
+  SmallVector<OpFoldResult> at, sizes;
 };
 
 /// Emits the tiles of one op.
@@ -93,11 +85,9 @@ public:
 private:
   /// Rows of no sequence are 0, with a log-sum-exp of -inf (A7).
   scf::ForallOp emitFill() {
-    OpFoldResult one = b.getIndexAttr(1);
-    SmallVector<OpFoldResult> ends =
-        tensor::getMixedSizes(b, b.getLoc(), op.getQuery());
+    SmallVector<OpFoldResult> ends = b.sizes(op.getQuery());
     ends.pop_back();
-    scf::ForallOp loop = emitLoop(ends, {one, one, one}, op.getOuts());
+    scf::ForallOp loop = emitLoop(ends, b.ones(3), op.getOuts());
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     SmallVector<Value> ivs(loop.getInductionVars());
@@ -115,65 +105,66 @@ private:
     SmallVector<Value> ivs(loop.getInductionVars());
     Part part(b, all, ivs[0], ivs[1], /*numHeads=*/1,
               {ivs[2], b.getIndexAttr(1)});
-    Value count =
-        select(isSome, index(0), index(hasElements ? type.getDimSize(3) : 1));
+    Value count = b.select(isSome, 0, hasElements ? type.getDimSize(3) : 1);
     Value constant = arith::ConstantOp::create(
         b, b.getFloatAttr(type.getElementType(), value));
+    Value zero = b.index(0);
     auto body = [&](OpBuilder &nested, Location loc, Value i,
                     ValueRange result) {
-      SmallVector<Value> indices(3, index(0));
+      SmallVector<Value> indices(3, zero);
       if (hasElements)
         indices.push_back(i);
       Value inserted = tensor::InsertOp::create(nested, loc, constant,
                                                 result.front(), indices);
       scf::YieldOp::create(nested, loc, inserted);
     };
-    auto elements = scf::ForOp::create(b, index(0), count, index(1),
+    auto elements = scf::ForOp::create(b, zero, count, b.index(1),
                                        part.extract(b, all), body);
     part.insert(b, loop, elements.getResult(0), all);
   }
 
   FailureOr<scf::ForallOp> emitTiles(const SequenceForm &form,
                                      ValueRange inits) {
-    // Without a sequence, no tile would find one.
-    Value numSequences = sequences.getNumber();
-    Value some = emit<arith::AddIOp>(
-        emit<arith::DivUIOp>(sequences.getNumRows(), index(form.queries)),
-        numSequences);
-    Value isEmpty = compare(arith::CmpIPredicate::eq, numSequences, index(0));
-    Value numTiles = select(isEmpty, index(0), some);
-    OpFoldResult one = b.getIndexAttr(1);
+    // Who has more rows than a tile of such a form is left out.
+    bool hasOneTile = form.atMost && *form.atMost <= form.queries;
+    Value numSequences = sequences.getNumber(), numTiles = numSequences;
+    if (!hasOneTile) {
+      Value some =
+          b.add(b.div(sequences.getNumRows(), form.queries), numSequences);
+      // Without a sequence, no tile would find one.
+      numTiles = b.select(b.isEqual(numSequences, 0), 0, some);
+    }
     scf::ForallOp loop =
         emitLoop({b.getIndexAttr(op.getNumQueryHeads()), numTiles},
-                 {b.getIndexAttr(form.heads), one}, inits);
+                 {b.getIndexAttr(form.heads), b.getIndexAttr(1)}, inits);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     Value head = loop.getInductionVar(0), number = loop.getInductionVar(1);
-    Value n = emitSearch(number, form.queries);
+    Value n = hasOneTile ? number : emitSearch(number, form.queries);
     SequenceRows rows = sequences.emitQueryRows(n);
     Value numQueries = cast<Value>(rows.count);
     // A tile that its sequence does not need has no rows. The number of one
     // before the first sequence wraps around.
-    Value begin = emit<arith::MulIOp>(
-        emit<arith::SubIOp>(number, emitFirstTile(n, form.queries)),
-        index(form.queries));
-    Value isNeeded = compare(arith::CmpIPredicate::ult, begin, numQueries);
-    if (form.moreThan > 0)
-      isNeeded = emit<arith::AndIOp>(
-          isNeeded,
-          compare(arith::CmpIPredicate::ugt, numQueries, index(form.moreThan)));
+    Value begin = b.index(0);
+    if (!hasOneTile)
+      begin =
+          b.mul(b.sub(number, emitFirstTile(n, form.queries)), form.queries);
+    auto isBelow = [&](IndexBuilder::Operand x, IndexBuilder::Operand y) {
+      return b.compare(arith::CmpIPredicate::ult, x, y);
+    };
+    Value isNeeded =
+        isBelow(hasOneTile ? b.index(form.moreThan) : begin, numQueries);
+    if (!hasOneTile && form.moreThan > 0)
+      isNeeded = b.bitAnd(isNeeded, isBelow(form.moreThan, numQueries));
     if (form.atMost)
-      isNeeded = emit<arith::AndIOp>(
-          isNeeded,
-          compare(arith::CmpIPredicate::ule, numQueries, index(*form.atMost)));
-    begin = select(isNeeded, begin, numQueries);
+      isNeeded = b.bitAnd(isNeeded, isBelow(numQueries, *form.atMost + 1));
+    begin = b.select(isNeeded, begin, numQueries);
     QueryRows ofSequence =
         emitQueryRows(b, b.getLoc(), begin, numQueries, form.queries);
-    QueryRows ofLoop = {affine::makeComposedFoldedAffineApply(
-                            b, b.getLoc(),
-                            b.getAffineSymbolExpr(0) + b.getAffineSymbolExpr(1),
-                            {rows.first, ofSequence.first}),
-                        ofSequence.count};
+    QueryRows ofLoop = {
+        b.apply(b.getAffineSymbolExpr(0) + b.getAffineSymbolExpr(1),
+                {rows.first, ofSequence.first}),
+        ofSequence.count};
     SmallVector<Part> parts;
     SmallVector<Value> outs;
     for (Value all : loop.getRegionIterArgs()) {
@@ -186,6 +177,14 @@ private:
     b.setInsertionPointToEnd(branch.elseBlock());
     scf::YieldOp::create(b, outs);
     b.setInsertionPointToEnd(branch.thenBlock());
+    if (form.fetchesNext) {
+      fetchRows(op.getQuery(), {rows.batch, head, ofLoop.first}, rows.first,
+                form.queries);
+      for (auto [part, all] : llvm::zip(parts, loop.getRegionIterArgs()))
+        fetchOut(all, part, rows.first, form.queries);
+      for (Value rows : {op.getKey(), op.getValue()})
+        fetchNextKeys(rows, n, head, begin, form.queries);
+    }
     FailureOr<SmallVector<Value>> results =
         emitTile(form, head, n, rows, ofSequence, outs);
     if (failed(results)) {
@@ -197,6 +196,48 @@ private:
          llvm::zip(parts, branch.getResults(), loop.getRegionIterArgs()))
       part.insert(b, loop, value, all);
     return loop;
+  }
+
+  /// Fetches as many rows as a tile has before those at `at`, as far as they
+  /// are of the sequence, whose first one is `begin`: a thread goes on with
+  /// them.
+  void fetchRows(Value all, ArrayRef<OpFoldResult> at, OpFoldResult begin,
+                 int64_t queries) {
+    SmallVector<Value> indices = b.indices(at);
+    Value here = indices.back();
+    indices.back() = b.max(b.sub(here, queries), begin);
+    PrefetchOp::create(b, all, indices, here);
+  }
+
+  /// The same of a result that has rows of elements. Stores of a whole tile
+  /// would wait for one line after the other.
+  void fetchOut(Value all, const Part &part, OpFoldResult begin,
+                int64_t queries) {
+    if (part.at.size() != 4)
+      return;
+    ArrayRef<OpFoldResult> at = ArrayRef(part.at).take_front(3);
+    fetchRows(all, at, begin, queries);
+    PrefetchOp::create(b, all, b.indices(at), b.add(at[2], part.sizes[2]))
+        .setForWrite(true);
+  }
+
+  /// Fetches keys, or values, of the sequence after `n`, from its own number
+  /// `begin` on. What is in a cache is looked up when it is read.
+  void fetchNextKeys(Value all, Value n, Value head, Value begin,
+                     int64_t queries) {
+    if (all.getDefiningOp<CacheReadOp>())
+      return;
+    Value entry = b.index(0), first = begin;
+    if (op.getCumulativeKey()) { // They follow one another.
+      SequenceRows rows = sequences.emitKeyRows(n, all);
+      first = b.add(b.add(rows.first, rows.count), begin);
+    } else {
+      entry = b.min(b.add(n, 1), b.sub(sequences.getNumber(), 1));
+    }
+    Value end = b.min(b.add(first, queries), b.size(all, 2));
+    PrefetchOp::create(b, all,
+                       ValueRange{entry, b.div(head, op.getGroupSize()), first},
+                       b.max(first, end));
   }
 
   /// The attention of some rows of sequence `n`, written to `outs`.
@@ -248,31 +289,24 @@ private:
   }
 
   Value extractRows(Value tensor, SequenceRows rows) {
-    SmallVector<OpFoldResult> sizes =
-        tensor::getMixedSizes(b, b.getLoc(), tensor);
-    SmallVector<OpFoldResult> offsets(sizes.size(), b.getIndexAttr(0)),
-        strides(sizes.size(), b.getIndexAttr(1));
+    SmallVector<OpFoldResult> sizes = b.sizes(tensor),
+                              offsets = b.zeros(sizes.size());
     offsets[0] = rows.batch;
     offsets[2] = rows.first;
     sizes[0] = b.getIndexAttr(1);
     sizes[2] = rows.count;
-    return tensor::ExtractSliceOp::create(b, tensor, offsets, sizes, strides);
+    return b.slice(tensor, offsets, sizes);
   }
 
   /// Of a sink for each row, `(Hq, Sq)` (A6).
   Value extractSinks(Value sink, SequenceRows rows) {
-    OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
-    return tensor::ExtractSliceOp::create(
-        b, sink, ArrayRef{zero, rows.first},
-        ArrayRef{OpFoldResult(b.getIndexAttr(op.getNumQueryHeads())),
-                 rows.count},
-        ArrayRef{one, one});
+    return b.slice(sink, {b.getIndexAttr(0), rows.first},
+                   {b.getIndexAttr(op.getNumQueryHeads()), rows.count});
   }
 
   /// The number of the first tile of sequence `n`.
   Value emitFirstTile(Value n, int64_t queries) {
-    return emit<arith::AddIOp>(
-        emit<arith::DivUIOp>(sequences.emitBegin(n), index(queries)), n);
+    return b.add(b.div(sequences.emitBegin(n), queries), n);
   }
 
   /// The last sequence whose first tile is at most `number`, or the first one.
@@ -280,22 +314,20 @@ private:
     SmallVector<Type> types(2, b.getIndexType());
     SmallVector<Location> locations(2, b.getLoc());
     auto loop = scf::WhileOp::create(
-        b, types, ValueRange{index(0), sequences.getNumber()});
+        b, types, ValueRange{b.index(0), sequences.getNumber()});
     OpBuilder::InsertionGuard guard(b);
     Block *before = b.createBlock(&loop.getBefore(), {}, types, locations);
     Value low = before->getArgument(0), high = before->getArgument(1);
-    Value next = emit<arith::AddIOp>(low, index(1));
-    scf::ConditionOp::create(b, compare(arith::CmpIPredicate::ult, next, high),
-                             ValueRange{low, high});
+    Value isOpen = b.compare(arith::CmpIPredicate::ult, b.add(low, 1), high);
+    scf::ConditionOp::create(b, isOpen, ValueRange{low, high});
     Block *after = b.createBlock(&loop.getAfter(), {}, types, locations);
     low = after->getArgument(0);
     high = after->getArgument(1);
-    Value middle =
-        emit<arith::DivUIOp>(emit<arith::AddIOp>(low, high), index(2));
-    Value isBelow = compare(arith::CmpIPredicate::ule,
-                            emitFirstTile(middle, queries), number);
-    scf::YieldOp::create(b, ValueRange{select(isBelow, middle, low),
-                                       select(isBelow, high, middle)});
+    Value middle = b.div(b.add(low, high), 2);
+    Value isBelow = b.compare(arith::CmpIPredicate::ule,
+                              emitFirstTile(middle, queries), number);
+    scf::YieldOp::create(b, ValueRange{b.select(isBelow, middle, low),
+                                       b.select(isBelow, high, middle)});
     return loop.getResult(0);
   }
 
@@ -306,21 +338,8 @@ private:
         steps, outs, /*mapping=*/std::nullopt);
   }
 
-  Value index(int64_t value) {
-    return arith::ConstantIndexOp::create(b, value);
-  }
-  template <typename Op> Value emit(Value lhs, Value rhs) {
-    return b.createOrFold<Op>(lhs, rhs);
-  }
-  Value compare(arith::CmpIPredicate predicate, Value lhs, Value rhs) {
-    return b.createOrFold<arith::CmpIOp>(predicate, lhs, rhs);
-  }
-  Value select(Value condition, Value yes, Value no) {
-    return b.createOrFold<arith::SelectOp>(condition, yes, no);
-  }
-
   AttentionOp op;
-  ImplicitLocOpBuilder b;
+  IndexBuilder b;
   Sequences sequences;
 };
 

@@ -102,11 +102,14 @@ private:
   /// Has the values of a tile in pairs packed where that is best.
   void placePacks(OnlineAttentionOp online) {
     auto tiles = op->getParentOfType<scf::ForallOp>();
-    bool isSplit = getPlan(op).getChunk() > 0;
-    bool movesOn = tiles && canKeepPacks(tiles, op.getValue()) &&
-                   (findsSequence() ||
-                    (online.getNextTile() != 0 && !seesFirstKey(b, online)));
-    switch (choosePacksOfValues(isSplit, movesOn)) {
+    bool canKeep = tiles && canKeepPacks(tiles, op.getValue()),
+         isFound = tiles && isFoundInLoop(tiles, op.getValue());
+    bool movesOn =
+        canKeep &&
+        (isFound || (online.getNextTile() != 0 && !seesFirstKey(b, online)));
+    // What no other tile is known to need is packed by this one.
+    bool isOwn = getPlan(op).getChunk() > 0 || (isFound && !canKeep);
+    switch (choosePacksOfValues(isOwn, movesOn)) {
     case Packs::block:
       return;
     case Packs::kept:
@@ -121,14 +124,6 @@ private:
     online.getValueMutable().assign(shared.getPacks(b, loc, op.getValue()));
     online.setPackedValues(true);
     rows->erase();
-  }
-
-  /// Whether a tile looks up which sequence it is of: others are not known to
-  /// need what it packs.
-  bool findsSequence() {
-    auto slice = op.getValue().getDefiningOp<tensor::ExtractSliceOp>();
-    auto number = slice ? dyn_cast<Value>(slice.getMixedOffsets()[0]) : Value();
-    return number && !isa<BlockArgument>(number);
   }
 
   /// Accumulator, maximum and sum of no key, or of the sink (A6).

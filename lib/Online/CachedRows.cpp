@@ -19,8 +19,8 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-/// The slice that `value` is, if it takes one entry of the first two dimensions
-/// and begins at 0 in the others; or null.
+/// The slice that `value` is, if it takes rows of one entry of the first two
+/// dimensions from their first element on; or null.
 static tensor::ExtractSliceOp getEntrySlice(Value value) {
   auto slice = value.getDefiningOp<tensor::ExtractSliceOp>();
   if (!slice || slice.getSourceType().getRank() != 4)
@@ -28,7 +28,6 @@ static tensor::ExtractSliceOp getEntrySlice(Value value) {
   bool takesHead = llvm::all_of(slice.getMixedStrides(), isOneInteger) &&
                    isOneInteger(slice.getMixedSizes()[0]) &&
                    isOneInteger(slice.getMixedSizes()[1]) &&
-                   isZeroInteger(slice.getMixedOffsets()[2]) &&
                    isZeroInteger(slice.getMixedOffsets()[3]);
   return takesHead ? slice : nullptr;
 }
@@ -53,8 +52,8 @@ tensor::ExtractSliceOp attn::getHeadSlice(Value matrix) {
   if (!outer)
     return slice;
   // A head, then its only batch entry and head as a matrix.
-  return isZeroInteger(slice.getMixedOffsets()[0]) &&
-                 isZeroInteger(slice.getMixedOffsets()[1])
+  return llvm::all_of(ArrayRef(slice.getMixedOffsets()).take_front(3),
+                      isZeroInteger)
              ? outer
              : nullptr;
 }
@@ -66,7 +65,7 @@ std::optional<CachedRows> CachedRows::match(Value matrix) {
     matrix = rows.getSource();
   }
   tensor::ExtractSliceOp slice = getHeadSlice(matrix);
-  if (!slice)
+  if (!slice || !isZeroInteger(slice.getMixedOffsets()[2]))
     return std::nullopt;
   auto read = slice.getSource().getDefiningOp<CacheReadOp>();
   if (!read)

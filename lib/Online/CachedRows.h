@@ -17,8 +17,8 @@
 
 namespace mlir::attn {
 
-/// The slice of a tensor `(B, H, S, D)` that takes the head that `matrix` is;
-/// or null if it is something else.
+/// The slice of a tensor `(B, H, S, D)` that takes the head that `matrix` is,
+/// or rows of it; or null if it is something else.
 tensor::ExtractSliceOp getHeadSlice(Value matrix);
 
 /// A matrix of keys or values that is positions of one head of one sequence of

@@ -78,7 +78,7 @@ std::optional<KeptValues> KeptValues::emit(OpBuilder &builder,
     all = head.getSource();
     dim = 2;
     SmallVector<OpFoldResult> at = head.getMixedOffsets();
-    for (OpFoldResult number : ArrayRef(at).take_front(2))
+    for (OpFoldResult number : ArrayRef(at).take_front(3))
       if (auto value = dyn_cast<Value>(number))
         of.push_back(value);
   }

@@ -134,6 +134,8 @@ static void emitOfNextHead(IndexBuilder &b, scf::ForallOp loop, Value rows,
   size_t number = ivs.size() - 2;
   SmallVector<OpFoldResult> at = head.getMixedOffsets();
   OpFoldResult length = head.getMixedSizes()[2];
+  if (!isZeroInteger(at[2]))
+    return;
   int64_t most = CacheModel(getTarget(loop)).getKeysAhead();
   if (at[1] != OpFoldResult(ivs[number]) ||
       getConstantIntValue(length).value_or(0) > most)

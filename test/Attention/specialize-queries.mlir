@@ -111,24 +111,34 @@ func.func @planned(%q: tensor<1x8x?x64xf32>, %k: !q) -> tensor<1x8x?x64xf32> {
 // FEW-LABEL: func.func @sequences
 // FEW-SAME: %[[Q:[^:]*]]: tensor<1x8x?x64xf32>, %[[K:[^:]*]]: tensor<?x2x?x64xf32>, %[[CU:[^:]*]]: tensor<?xi32>, %[[P:[^:]*]]: tensor<?xi32>
 // FEW: %[[FILLED:.*]] = scf.forall
-// FEW: %[[FEW:.*]] = scf.forall (%[[H:.*]], %[[T:.*]]) = (0, 0) to (8, %{{.*}}) step (4, 1) shared_outs(%{{.*}} = %[[FILLED]])
-// FEW: %[[N:.*]]:2 = scf.while
-// FEW: %[[BEGIN:.*]] = tensor.extract %[[CU]]
-// FEW: arith.cmpi ule, %{{.*}}, %c4
+// FEW: %[[FEW:.*]] = scf.forall (%[[H:.*]], %[[N:.*]]) = (0, 0) to (8, %{{.*}}) step (4, 1) shared_outs(%{{.*}} = %[[FILLED]])
+// FEW-NOT: scf.while
+// FEW: %[[BEGIN:.*]] = tensor.extract %[[CU]][%[[N]]]
+// FEW: arith.cmpi ult, %{{.*}}, %c5
 // FEW: affine.min affine_map<(d0)[s0] -> (4, -d0 + s0)>
 // FEW: scf.if
-// FEW: %[[FIRST:.*]] = tensor.extract %[[P]][%[[N]]#0]
+// FEW-NOT: attn.prefetch
+// FEW: %[[FIRST:.*]] = tensor.extract %[[P]][%[[N]]]
 // FEW: tensor.extract_slice %[[Q]][0, %[[H]], %{{.*}}, 0] [1, 4, %{{.*}}, 64]
-// FEW: tensor.extract_slice %[[K]][%[[N]]#0, %{{.*}}, 0, 0] [1, 1, %{{.*}}, 64]
+// FEW: tensor.extract_slice %[[K]][%[[N]], %{{.*}}, 0, 0] [1, 1, %{{.*}}, 64]
 // FEW: attn.attention
 // FEW: attn.plan = #attn.plan<chunk = 1024>
 // FEW: } else {
 // FEW: %[[SOME:.*]] = scf.forall {{.*}} step (4, 1) shared_outs(%{{.*}} = %[[FEW]])
-// FEW: arith.cmpi ugt, %{{.*}}, %c4
-// FEW: arith.cmpi ule, %{{.*}}, %c63
+// FEW: arith.cmpi ugt, %[[COUNT:.*]], %c4
+// FEW: arith.cmpi ult, %[[COUNT]], %c64
 // FEW: attn.attention
-// FEW: %[[MANY:.*]] = scf.forall (%{{.*}}, %{{.*}}) in (8, %{{.*}}) shared_outs(%{{.*}} = %[[SOME]])
+// FEW: %[[MANY:.*]] = scf.forall (%[[HEAD:.*]], %[[T:.*]]) in (8, %{{.*}}) shared_outs(%[[O:.*]] = %[[SOME]])
+// FEW: %[[M:.*]]:2 = scf.while
+// FEW: arith.cmpi ule, %{{.*}}, %[[T]]
 // FEW: arith.cmpi ugt, %{{.*}}, %c63
+// FEW: scf.if
+// FEW: attn.prefetch %[[Q]][%{{.*}}, %[[HEAD]], %{{.*}}] to
+// FEW: attn.prefetch %[[O]][%{{.*}}, %[[HEAD]], %{{.*}}] to
+// FEW: attn.prefetch %[[O]][%{{.*}}, %[[HEAD]], %{{.*}}] to {{.*}} for_write
+// FEW: %[[NEXT:.*]] = arith.addi %[[M]]#0, %c1
+// FEW: %[[ENTRY:.*]] = arith.minsi %[[NEXT]]
+// FEW: attn.prefetch %[[K]][%[[ENTRY]], %{{.*}}, %{{.*}}] to
 // FEW: tensor.extract_slice %[[Q]][0, %{{.*}}, %{{.*}}, 0] [1, 1, %{{.*}}, 64]
 // FEW: attn.attention
 // FEW: rows = 32
@@ -151,11 +161,10 @@ func.func @sequences(%q: !q, %k: !kv, %cu: tensor<?xi32>, %p: tensor<?xi32>) -> 
 // FEW: %[[COUNT:.*]] = tensor.extract %[[COUNTS]][%[[B]]]
 // FEW: %[[INDEX:.*]] = arith.index_cast %[[COUNT]]
 // FEW: arith.cmpi slt, %[[I]], %[[INDEX]]
-// FEW: scf.forall
-// FEW: %[[N:.*]]:2 = scf.while
-// FEW: tensor.extract %[[COUNTS]][%[[N]]#0]
-// FEW: tensor.extract_slice %[[Q]][%[[N]]#0, %{{.*}}, %{{.*}}, 0] [1, 4, %{{.*}}, 64]
-// FEW: tensor.extract_slice %[[K]][%[[N]]#0, %{{.*}}, 0, 0] [1, 1, %{{.*}}, 64]
+// FEW: scf.forall (%{{.*}}, %[[N:.*]]) =
+// FEW: tensor.extract %[[COUNTS]][%[[N]]]
+// FEW: tensor.extract_slice %[[Q]][%[[N]], %{{.*}}, %{{.*}}, 0] [1, 4, %{{.*}}, 64]
+// FEW: tensor.extract_slice %[[K]][%[[N]], %{{.*}}, 0, 0] [1, 1, %{{.*}}, 64]
 // FEW: attn.attention
 // FEW-NOT: counts
 // FEW-NOT: attn.attention

@@ -16,7 +16,7 @@
 // CHECK: %[[NUMBER:.*]] = arith.subi %[[BOUNDS]], %{{.*}}
 // CHECK: %[[FILLED:.*]]:2 = scf.forall (%{{.*}}, %[[H:.*]], %[[R:.*]]) in (1, 4, %{{.*}})
 // CHECK: tensor.extract %[[CQ]][%c0
-// CHECK: %[[AFTER:.*]] = arith.cmpi sge, %[[R]], %{{.*}}
+// CHECK: %[[AFTER:.*]] = arith.cmpi sle, %{{.*}}, %[[R]]
 // CHECK: tensor.extract %[[CQ]][%[[NUMBER]]]
 // CHECK: %[[BEFORE:.*]] = arith.cmpi slt, %[[R]], %{{.*}}
 // CHECK: %[[SOME:.*]] = arith.andi %[[AFTER]], %[[BEFORE]]
