@@ -7,7 +7,6 @@
 
 #include "dialect/AttnOps.h"
 #include "lib/Attention/Passes.h"
-#include "lib/Attention/Transforms.h"
 #include "lib/Plan/Plan.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -241,7 +240,8 @@ private:
 
 } // namespace
 
-LogicalResult attn::foldGroup(RewriterBase &rewriter, AttentionOp op) {
+/// Makes the query heads of a group rows of one head, if there is a group.
+static LogicalResult foldGroup(RewriterBase &rewriter, AttentionOp op) {
   if (op.getGroupSize() == 1 || op.isRagged())
     return rewriter.notifyMatchFailure(op, "not a group of one sequence");
   rewriter.setInsertionPoint(op);

@@ -7,7 +7,6 @@
 
 #include "dialect/AttnOps.h"
 #include "lib/Attention/Passes.h"
-#include "lib/Attention/Transforms.h"
 #include "lib/Plan/Plan.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -95,7 +94,9 @@ static Value pad(OpBuilder &b, Location loc, Value tensor, int64_t size) {
   return loop.getResult(0);
 }
 
-void attn::padHeads(RewriterBase &rewriter, AttentionOp op, int64_t padded) {
+/// Pads the rows of query and key with 0, in parallel, to `padded` elements,
+/// which changes no score.
+static void padHeads(RewriterBase &rewriter, AttentionOp op, int64_t padded) {
   Location loc = op.getLoc();
   rewriter.setInsertionPoint(op);
   std::optional<double> scale = op.getConstantScale();

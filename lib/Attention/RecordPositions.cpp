@@ -7,7 +7,6 @@
 
 #include "dialect/AttnOps.h"
 #include "lib/Attention/Passes.h"
-#include "lib/Attention/Transforms.h"
 #include "lib/Regions/RegionEvaluation.h"
 
 namespace mlir::attn {
@@ -27,7 +26,8 @@ static void recordPosition(Region &region, unsigned firstIndex) {
         region.getArguments().slice(firstIndex, 4));
 }
 
-void attn::recordPositions(AttentionOp op) {
+/// Lets regions that may have no value yield the position that messages name.
+static void recordPositions(AttentionOp op) {
   recordPosition(op.getScore(), 1);
   recordPosition(op.getMask(), 0);
 }

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/AttnOps.h"
+#include "dialect/Shared/KnownSizes.h"
 #include "lib/Attention/AttentionTile.h"
 #include "lib/Attention/Passes.h"
-#include "lib/Attention/Transforms.h"
 #include "lib/Plan/Plan.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -18,7 +18,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/PatternMatch.h"
-#include "mlir/Interfaces/ValueBoundsOpInterface.h"
 
 namespace mlir::attn {
 #define GEN_PASS_DEF_SPECIALIZEQUERIES
@@ -162,8 +161,10 @@ private:
 
 } // namespace
 
-LogicalResult attn::specializeQueries(RewriterBase &rewriter, AttentionOp op,
-                                      Device device) {
+/// Puts beside an op on a dynamic number of queries the same op on few, once
+/// for each form that `planFewQueries` says, and conditions that choose.
+static LogicalResult specializeQueries(RewriterBase &rewriter, AttentionOp op,
+                                       Device device) {
   if (op.isRagged() || !findObstacle(op).empty())
     return rewriter.notifyMatchFailure(op, "is lowered by the reference path");
   if (!op.getQueryType().isDynamicDim(2))
@@ -184,14 +185,6 @@ LogicalResult attn::specializeQueries(RewriterBase &rewriter, AttentionOp op,
   return success();
 }
 
-/// How many queries a sequence may have, if that is known.
-static std::optional<int64_t> findMostQueries(AttentionOp op) {
-  FailureOr<int64_t> bound = ValueBoundsConstraintSet::computeConstantBound(
-      presburger::BoundType::UB, {op.getQuery(), 2},
-      /*stopCondition=*/nullptr, /*closedUB=*/true);
-  return succeeded(bound) ? std::optional(*bound) : std::nullopt;
-}
-
 /// What a plan says, if there is one, and the chunk: sequences are parallel,
 /// and the keys of one are still read in chunks.
 static PlanAttr withChunk(MLIRContext *context, PlanAttr said, int64_t chunk) {
@@ -206,14 +199,16 @@ static PlanAttr withChunk(MLIRContext *context, PlanAttr said, int64_t chunk) {
                        said.getFeatures(), said.getRest());
 }
 
-LogicalResult attn::specializeSequences(RewriterBase &rewriter,
-                                        AttentionOp op) {
+/// Makes a ragged batch tiles of its sequences, in a form of its own for each
+/// of the numbers of queries that `planFewQueries` says.
+static LogicalResult specializeSequences(RewriterBase &rewriter,
+                                         AttentionOp op) {
   FailureOr<PlanAttr> plan = planAttention(op, Device::CPU);
   if (failed(plan))
     return failure();
   PlanAttr said = getPlan(op);
   int64_t heads = said && said.getHeads() ? said.getHeads() : op.getGroupSize();
-  std::optional<int64_t> most = findMostQueries(op);
+  std::optional<int64_t> most = getKnownMost(op.getQuery(), 2);
   SmallVector<SequenceForm> forms;
   int64_t done = 0;
   auto isDone = [&] { return most && done >= *most; };

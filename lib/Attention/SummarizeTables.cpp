@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "lib/Attention/SummarizeTables.h"
 #include "dialect/AttnOps.h"
 #include "lib/Attention/Passes.h"
-#include "lib/Attention/Transforms.h"
 #include "lib/Plan/Plan.h"
 #include "lib/Regions/TableRanges.h"
 

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/AttnOps.h"
+#include "dialect/Shared/KnownSizes.h"
 #include "lib/Attention/AttentionTile.h"
 #include "lib/Attention/Passes.h"
-#include "lib/Attention/Transforms.h"
 #include "lib/Layer/RowFusion.h"
 #include "lib/Plan/Plan.h"
 
@@ -17,7 +17,6 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/PatternMatch.h"
-#include "mlir/Interfaces/ValueBoundsOpInterface.h"
 
 namespace mlir::attn {
 #define GEN_PASS_DEF_TILEATTENTION
@@ -83,10 +82,8 @@ static FailureOr<AttentionOp> emitTile(OpBuilder &b, AttentionOp op,
 
 /// Whether a head has at most so many queries in every call.
 static bool hasAtMost(AttentionOp op, int64_t queries) {
-  FailureOr<int64_t> bound = ValueBoundsConstraintSet::computeConstantBound(
-      presburger::BoundType::UB, {op.getQuery(), 2},
-      /*stopCondition=*/nullptr, /*closedUB=*/true);
-  return succeeded(bound) && *bound <= queries;
+  std::optional<int64_t> most = getKnownMost(op.getQuery(), 2);
+  return most && *most <= queries;
 }
 
 /// Whether an iteration of a parallel loop computes `op` as one tile.
@@ -96,8 +93,10 @@ static bool isTile(AttentionOp op, PlanAttr plan) {
          plan.getChunk() == 0 && hasAtMost(op, plan.getRows());
 }
 
-LogicalResult attn::tileAttention(RewriterBase &rewriter, AttentionOp op,
-                                  int64_t queries) {
+/// Tiles batch, query heads and query rows by 1, 1 and `queries` into parallel
+/// tiles. Fails, without a change, if the op can not be tiled.
+static LogicalResult tileAttention(RewriterBase &rewriter, AttentionOp op,
+                                   int64_t queries) {
   if (StringRef obstacle = findObstacle(op); !obstacle.empty())
     return rewriter.notifyMatchFailure(op, obstacle);
   Location loc = op.getLoc();
@@ -191,14 +190,9 @@ struct TileAttention : attn::impl::TileAttentionBase<TileAttention> {
     SmallVector<AttentionOp> ops;
     getOperation()->walk([&](AttentionOp op) { ops.push_back(op); });
     for (AttentionOp op : ops) {
-      PlanAttr plan = getPlan(op);
-      StringRef obstacle = findObstacle(op);
-      if (!plan || !obstacle.empty()) {
-        op.emitRemark() << "is lowered by the reference path, because "
-                        << (obstacle.empty() ? "it has no attn.plan"
-                                             : obstacle);
+      PlanAttr plan = getPlanOrRemark(op, findObstacle(op));
+      if (!plan)
         continue;
-      }
       if (plan.getRows() == 0) {
         op.emitError(
             "expected an attn.plan with 'rows', as attn-plan attaches");

@@ -299,14 +299,9 @@ struct MultiTokenToStrips
     getOperation()->walk([&](MultiTokenAttentionOp op) { ops.push_back(op); });
     IRRewriter rewriter(&getContext());
     for (MultiTokenAttentionOp op : ops) {
-      PlanAttr plan = getPlan(op);
-      StringRef obstacle = findObstacle(op);
-      if (!plan || !obstacle.empty()) {
-        op.emitRemark() << "is lowered by the reference path, because "
-                        << (obstacle.empty() ? "it has no attn.plan"
-                                             : obstacle);
+      PlanAttr plan = getPlanOrRemark(op, findObstacle(op));
+      if (!plan)
         continue;
-      }
       if (plan.getRows() == 0) {
         op.emitError(
             "expected an attn.plan with 'rows', as attn-plan attaches");

@@ -17,6 +17,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/AttnOps.h"
+#include "dialect/Shared/KnownSizes.h"
 #include "lib/Online/OnlineForm.h"
 #include "lib/Online/OnlineQuery.h"
 #include "lib/Online/OnlineTensors.h"
@@ -34,7 +35,6 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/PatternMatch.h"
-#include "mlir/Interfaces/ValueBoundsOpInterface.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <limits>
@@ -281,10 +281,8 @@ static LogicalResult convertAttentionToOnline(RewriterBase &rewriter,
   if (op.isRagged() || !findObstacle(op).empty() || query.getDimSize(0) != 1 ||
       query.getDimSize(1) != 1)
     return rewriter.notifyMatchFailure(op, "not one head of one sequence");
-  FailureOr<int64_t> bound = ValueBoundsConstraintSet::computeConstantBound(
-      presburger::BoundType::UB, {op.getQuery(), 2},
-      /*stopCondition=*/nullptr, /*closedUB=*/true);
-  if (failed(bound) || *bound > plan.getRows())
+  std::optional<int64_t> bound = getKnownMost(op.getQuery(), 2);
+  if (!bound || *bound > plan.getRows())
     return rewriter.notifyMatchFailure(op, "too many queries for one tile");
   int64_t numRows = std::max<int64_t>(1, *bound),
           lanes = llvm::alignTo(numRows, plan.getLanes());

@@ -17,6 +17,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/Plan/Target.h"
+#include "dialect/Shared/KnownSizes.h"
 #include "lib/Online/BlockFacts.h"
 #include "lib/Online/BlockStreams.h"
 #include "lib/Online/FirstBlock.h"
@@ -38,7 +39,6 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
-#include "mlir/Interfaces/ValueBoundsOpInterface.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace mlir::attn {
@@ -436,10 +436,8 @@ private:
 static LogicalResult decomposeOnline(RewriterBase &rewriter,
                                      OnlineAttentionOp op) {
   TargetAttr target = getTarget(op);
-  FailureOr<int64_t> bound = ValueBoundsConstraintSet::computeConstantBound(
-      presburger::BoundType::UB, {op.getKey(), 0}, /*stopCondition=*/nullptr,
-      /*closedUB=*/true);
-  if (failed(bound))
+  std::optional<int64_t> bound = getKnownMost(op.getKey(), 0);
+  if (!bound)
     return rewriter.notifyMatchFailure(op, "any number of keys");
   rewriter.setInsertionPoint(op);
   bool withIntegers = target.getQuantizeQueries() &&

@@ -24,7 +24,7 @@
 #include "dialect/AttnOps.h"
 #include "dialect/Plan/Target.h"
 #include "dialect/Shared/IndexBuilder.h"
-#include "dialect/Shared/KnownMultiple.h"
+#include "dialect/Shared/KnownSizes.h"
 #include "lib/Online/CachedRows.h"
 #include "lib/Online/FirstBlock.h"
 #include "lib/Online/KeptValues.h"

@@ -74,6 +74,11 @@ FailureOr<PlanAttr> planMultiToken(MultiTokenAttentionOp op);
 /// The plan that `attn-plan` attached to `op`; null if it has none.
 PlanAttr getPlan(Operation *op);
 
+/// The same of an op that kernels compute. Null, with a remark, if only the
+/// reference path lowers it: because of an `obstacle`, unless that is empty, or
+/// without a plan.
+PlanAttr getPlanOrRemark(Operation *op, StringRef obstacle);
+
 } // namespace mlir::attn
 
 #endif // ATTN_PLAN_PLAN_H

@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialect/Shared/KnownSizes.h"
 #include "lib/Plan/CacheModel.h"
 #include "lib/Plan/Plan.h"
 #include "lib/Plan/Workgroups.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Interfaces/ValueBoundsOpInterface.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -34,6 +34,15 @@ StringRef attn::findObstacle(AttentionOp op) {
 
 PlanAttr attn::getPlan(Operation *op) {
   return op->getAttrOfType<PlanAttr>(PlanAttr::kName);
+}
+
+PlanAttr attn::getPlanOrRemark(Operation *op, StringRef obstacle) {
+  PlanAttr plan = getPlan(op);
+  if (plan && obstacle.empty())
+    return plan;
+  op->emitRemark() << "is lowered by the reference path, because "
+                   << (obstacle.empty() ? "it has no attn.plan" : obstacle);
+  return PlanAttr();
 }
 
 namespace {
@@ -291,10 +300,8 @@ FailureOr<PlanAttr> AttentionPlanner::plan() {
     return plan({});
   if (!ShapedType::isDynamic(type))
     return plan({type, /*isExact=*/true});
-  FailureOr<int64_t> bound = ValueBoundsConstraintSet::computeConstantBound(
-      presburger::BoundType::UB, {op.getQuery(), 2},
-      /*stopCondition=*/nullptr, /*closedUB=*/true);
-  if (failed(bound))
+  std::optional<int64_t> bound = getKnownMost(op.getQuery(), 2);
+  if (!bound)
     return plan({});
   return plan({*bound, /*isExact=*/false});
 }

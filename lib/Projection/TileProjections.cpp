@@ -83,21 +83,17 @@ struct TileProjections : attn::impl::TileProjectionsBase<TileProjections> {
     SmallVector<ProjectionOp> ops;
     bool isComplete = true;
     getOperation()->walk([&](ProjectionOp op) {
-      StringRef obstacle = findObstacle(op);
-      PlanAttr plan = getPlan(op);
-      if (plan && obstacle.empty()) {
-        if (!plan.getLayout() || plan.getRows() == 0 ||
-            plan.getColumns() == 0 || plan.getFeatures() < kFeaturesPerTile ||
-            plan.getLanes() != getTarget(op).getLanes()) {
-          op.emitError("expected an attn.plan as attn-plan completes it, got ")
-              << plan;
-          isComplete = false;
-        }
-        ops.push_back(op);
-      } else
-        op.emitRemark() << "is lowered by the reference path, because "
-                        << (obstacle.empty() ? "it has no attn.plan"
-                                             : obstacle);
+      PlanAttr plan = getPlanOrRemark(op, findObstacle(op));
+      if (!plan)
+        return;
+      if (!plan.getLayout() || plan.getRows() == 0 || plan.getColumns() == 0 ||
+          plan.getFeatures() < kFeaturesPerTile ||
+          plan.getLanes() != getTarget(op).getLanes()) {
+        op.emitError("expected an attn.plan as attn-plan completes it, got ")
+            << plan;
+        isComplete = false;
+      }
+      ops.push_back(op);
     });
     if (!isComplete)
       return signalPassFailure();

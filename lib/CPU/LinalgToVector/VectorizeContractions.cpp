@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/Plan/Target.h"
+#include "dialect/Shared/KnownSizes.h"
 #include "lib/CPU/LinalgToVector/ContractionLoops.h"
 #include "lib/CPU/LinalgToVector/DelayedSums.h"
 #include "lib/CPU/LinalgToVector/LinalgToVector.h"
@@ -30,7 +31,6 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "mlir/Interfaces/ValueBoundsOpInterface.h"
 
 namespace mlir::attn {
 #define GEN_PASS_DEF_VECTORIZECONTRACTIONS
@@ -41,10 +41,7 @@ using namespace mlir;
 using namespace mlir::attn;
 
 int64_t attn::getMost(Value buffer, int64_t dim) {
-  FailureOr<int64_t> most = ValueBoundsConstraintSet::computeConstantBound(
-      presburger::BoundType::UB, {buffer, dim}, /*stopCondition=*/nullptr,
-      /*closedUB=*/true);
-  return succeeded(most) ? *most : 0;
+  return getKnownMost(buffer, dim).value_or(0);
 }
 
 static bool isContraction(linalg::LinalgOp op) {

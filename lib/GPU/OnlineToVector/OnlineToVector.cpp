@@ -25,6 +25,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/AttnOps.h"
+#include "dialect/Shared/KnownSizes.h"
 #include "lib/GPU/OnlineToVector/BlockToVector.h"
 #include "lib/GPU/OnlineToVector/RegionToVector.h"
 #include "lib/GPU/Passes.h"
@@ -39,7 +40,6 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/Interfaces/ValueBoundsOpInterface.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -278,10 +278,8 @@ private:
       return op.emitOpError("is lowered for a GPU with keys of the type of "
                             "queries only, ")
              << type << ", got " << element;
-    FailureOr<int64_t> bound = ValueBoundsConstraintSet::computeConstantBound(
-        presburger::BoundType::UB, {op.getKey(), 0}, /*stopCondition=*/nullptr,
-        /*closedUB=*/true);
-    if (failed(bound))
+    std::optional<int64_t> bound = getKnownMost(op.getKey(), 0);
+    if (!bound)
       return op.emitOpError("expected a constant bound of the number of keys: "
                             "tile the keys first");
     int64_t keys = llvm::alignTo(std::max<int64_t>(1, *bound), kMatrixUnit);

@@ -1,16 +1,16 @@
-//===- KnownMultiple.cpp - What indices are multiples of ------------------===//
+//===- KnownSizes.cpp - What is known of sizes and indices ----------------===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialect/Shared/KnownMultiple.h"
+#include "dialect/Shared/KnownSizes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
-
+#include "mlir/Interfaces/ValueBoundsOpInterface.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -39,4 +39,11 @@ bool attn::isKnownMultiple(OpFoldResult index, int64_t factor) {
       (isa<arith::AndIOp>(op) && llvm::isPowerOf2_64(factor)))
     return isAnyMultiple();
   return isa<arith::AddIOp, arith::SubIOp>(op) && areMultiples();
+}
+
+std::optional<int64_t> attn::getKnownMost(Value shaped, int64_t dim) {
+  FailureOr<int64_t> most = ValueBoundsConstraintSet::computeConstantBound(
+      presburger::BoundType::UB, {shaped, dim}, /*stopCondition=*/nullptr,
+      /*closedUB=*/true);
+  return succeeded(most) ? std::optional(*most) : std::nullopt;
 }
