@@ -28,12 +28,7 @@
 #include "lib/Plan/PackPlan.h"
 #include "lib/Plan/Plan.h"
 
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Arith/Utils/Utils.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -73,18 +68,18 @@ public:
   }
 
   OnlineAttentionOp emitOnline() {
-    rows = tensor::getMixedSize(b, loc, op.getQuery(), 2);
+    rows = b.size(op.getQuery(), 2);
     Value query = emitOnlineQuery(b, op, layout, numRows, rows);
     Value key = slice(op.getKey());
     Value value = slice(op.getValue());
     SmallVector<Value> state = emitInitialState();
-    Value zero = arith::ConstantIndexOp::create(b, loc, 0);
-    Value exact = arith::ConstantOp::create(b, loc, b.getBoolAttr(false));
+    Value zero = b.index(0);
+    Value exact = arith::ConstantOp::create(b, b.getBoolAttr(false));
     auto online = OnlineAttentionOp::create(
-        b, loc, TypeRange(state), query, key, value, /*key_scales=*/Value(),
+        b, TypeRange(state), query, key, value, /*key_scales=*/Value(),
         /*value_scales=*/Value(), state,
         /*batch=*/zero, /*head=*/zero, emitPosition(), /*first_key=*/zero,
-        getValueOrCreateConstantIndexOp(b, loc, rows), exact,
+        b.index(rows), exact,
         /*first=*/Value(), scalesQuery(op, layout) ? Value() : emitScale(),
         op.getScoreCaptures(), op.getMaskCaptures(), layout);
     if (PlanAttr plan = getPlan(op))
@@ -121,7 +116,8 @@ private:
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPoint(online);
     Operation *rows = online.getValue().getDefiningOp();
-    online.getValueMutable().assign(shared.getPacks(b, loc, op.getValue()));
+    online.getValueMutable().assign(
+        shared.getPacks(b, b.getLoc(), op.getValue()));
     online.setPackedValues(true);
     rows->erase();
   }
@@ -145,10 +141,10 @@ private:
               [&](ValueRange sink) { return emitSinkSum(sink[0]); }));
       return state;
     }
-    Value zero = arith::ConstantIndexOp::create(b, loc, 0);
-    Value sink = tensor::ExtractOp::create(b, loc, op.getSink(), zero);
+    Value zero = b.index(0);
+    Value sink = tensor::ExtractOp::create(b, op.getSink(), zero);
     if (sink.getType() != type)
-      sink = arith::ExtFOp::create(b, loc, type, sink);
+      sink = arith::ExtFOp::create(b, type, sink);
     state.push_back(fill(empty({lanes}), sink));
     state.push_back(fill(empty({lanes}), emitSinkSum(sink)));
     return state;
@@ -156,38 +152,31 @@ private:
 
   /// The sum of the softmax with nothing but a sink.
   Value emitSinkSum(Value sink) {
-    Value isNone = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ,
-                                         sink, real(-kInfinity));
-    return arith::SelectOp::create(b, loc, isNone, real(0.0), real(1.0));
+    Value isNone = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, sink,
+                                         real(-kInfinity));
+    return arith::SelectOp::create(b, isNone, real(0.0), real(1.0));
   }
 
   /// The sinks of rows, none in lanes without a row.
   Value emitRowSinks() {
-    OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
-    auto sinks = cast<RankedTensorType>(op.getSink().getType());
-    Value source = tensor::ExtractSliceOp::create(
-        b, loc,
-        RankedTensorType::get(sinks.getShape().take_back(),
-                              sinks.getElementType()),
-        op.getSink(), ArrayRef{zero, zero}, ArrayRef{one, rows},
-        ArrayRef{one, one});
+    OpFoldResult zero = b.getIndexAttr(0);
+    Value source = b.slice(op.getSink(), b.zeros(2), {b.getIndexAttr(1), rows},
+                           /*rank=*/1);
     Value all = fill(empty({lanes}), -kInfinity);
-    Value part = tensor::ExtractSliceOp::create(b, loc, all, ArrayRef{zero},
-                                                ArrayRef{rows}, ArrayRef{one});
+    Value part = b.slice(all, zero, rows);
     part = map({source}, part, {identity(1)}, [&](ValueRange sink) -> Value {
       if (sink[0].getType() == type)
         return sink[0];
-      return arith::ExtFOp::create(b, loc, type, sink[0]);
+      return arith::ExtFOp::create(b, type, sink[0]);
     });
-    return tensor::InsertSliceOp::create(b, loc, part, all, ArrayRef{zero},
-                                         ArrayRef{rows}, ArrayRef{one});
+    return b.insert(part, all, zero, rows);
   }
 
   /// Position of the first query, A5.
   Value emitPosition() {
-    Value queries = getValueOrCreateConstantIndexOp(b, loc, rows);
-    Value keys = b.createOrFold<tensor::DimOp>(loc, op.getKey(), 2);
-    Value zero = arith::ConstantIndexOp::create(b, loc, 0);
+    Value queries = b.index(rows);
+    Value keys = b.index(b.size(op.getKey(), 2));
+    Value zero = b.index(0);
     return op.createFirstPosition(b, zero, queries, keys);
   }
 
@@ -197,64 +186,54 @@ private:
     int64_t size = type.getDimSize(inRows ? 1 : 0);
     Value inverse =
         map({sum}, empty({lanes}), {identity(1)}, [&](ValueRange arguments) {
-          Value isEmpty = arith::CmpFOp::create(
-              b, loc, arith::CmpFPredicate::OEQ, arguments[0], real(0.0));
-          Value quotient =
-              arith::DivFOp::create(b, loc, real(1.0), arguments[0]);
-          return arith::SelectOp::create(b, loc, isEmpty, real(0.0), quotient)
+          Value isEmpty = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ,
+                                                arguments[0], real(0.0));
+          Value quotient = arith::DivFOp::create(b, real(1.0), arguments[0]);
+          return arith::SelectOp::create(b, isEmpty, real(0.0), quotient)
               .getResult();
         });
     if (inRows)
-      inverse = tensor::ExtractSliceOp::create(
-          b, loc, inverse, ArrayRef<OpFoldResult>{b.getIndexAttr(0)},
-          ArrayRef<OpFoldResult>{b.getIndexAttr(numRows)},
-          ArrayRef<OpFoldResult>{b.getIndexAttr(1)});
+      inverse =
+          b.slice(inverse, b.zeros(1), OpFoldResult(b.getIndexAttr(numRows)));
     // Transposed, divided and narrowed in one pass.
     AffineExpr q = b.getAffineDimExpr(0), d = b.getAffineDimExpr(1);
     AffineMap columns = AffineMap::get(2, 0, {d, q}, b.getContext());
-    Value init = tensor::EmptyOp::create(
-        b, loc, ArrayRef<int64_t>{numRows, size}, op.getElementType());
-    Value outputs = map(
-        {accumulator, inverse}, init,
-        {inRows ? identity(2) : columns, AffineMap::get(2, 0, q)},
-        [&](ValueRange arguments) -> Value {
-          Value output =
-              arith::MulFOp::create(b, loc, arguments[0], arguments[1]);
-          if (!isNarrow)
-            return output;
-          return arith::TruncFOp::create(b, loc, op.getElementType(), output);
-        });
+    Value init = tensor::EmptyOp::create(b, ArrayRef<int64_t>{numRows, size},
+                                         op.getElementType());
+    Value outputs =
+        map({accumulator, inverse}, init,
+            {inRows ? identity(2) : columns, AffineMap::get(2, 0, q)},
+            [&](ValueRange arguments) -> Value {
+              Value output =
+                  arith::MulFOp::create(b, arguments[0], arguments[1]);
+              if (!isNarrow)
+                return output;
+              return arith::TruncFOp::create(b, op.getElementType(), output);
+            });
     return insert(outputs, op.getOutput(), {rows, b.getIndexAttr(size)});
   }
 
   /// `m + log(l)`, and +inf where m is, which l need not be a number of (A16).
   Value emitLogSumExp(Value maximum, Value sum) {
-    Value all =
-        map({maximum, sum}, empty({lanes}), {identity(1), identity(1)},
-            [&](ValueRange arguments) -> Value {
-              Value m = arguments[0];
-              Value log = math::LogOp::create(b, loc, arguments[1]);
-              Value isInfinite = arith::CmpFOp::create(
-                  b, loc, arith::CmpFPredicate::OEQ, m, real(kInfinity));
-              return arith::SelectOp::create(
-                  b, loc, isInfinite, m, arith::AddFOp::create(b, loc, m, log));
-            });
+    Value all = map({maximum, sum}, empty({lanes}), {identity(1), identity(1)},
+                    [&](ValueRange arguments) -> Value {
+                      Value m = arguments[0];
+                      Value log = math::LogOp::create(b, arguments[1]);
+                      Value isInfinite = arith::CmpFOp::create(
+                          b, arith::CmpFPredicate::OEQ, m, real(kInfinity));
+                      return arith::SelectOp::create(
+                          b, isInfinite, m, arith::AddFOp::create(b, m, log));
+                    });
     return insert(all, op.getLogSumExp(), {rows});
   }
 
   /// Writes the first rows of `source` as the only batch entry and head of
   /// `destination`.
   Value insert(Value source, Value destination, ArrayRef<OpFoldResult> sizes) {
-    SmallVector<OpFoldResult> offsets(sizes.size(), b.getIndexAttr(0));
-    SmallVector<OpFoldResult> strides(sizes.size(), b.getIndexAttr(1));
-    Value part =
-        tensor::ExtractSliceOp::create(b, loc, source, offsets, sizes, strides);
-    offsets.append(2, b.getIndexAttr(0));
-    strides.append(2, b.getIndexAttr(1));
-    SmallVector<OpFoldResult> whole(2, b.getIndexAttr(1));
-    llvm::append_range(whole, sizes);
-    return tensor::InsertSliceOp::create(b, loc, part, destination, offsets,
-                                         whole, strides);
+    Value part = b.slice(source, b.zeros(sizes.size()), sizes);
+    SmallVector<OpFoldResult> extent = b.ones(2);
+    llvm::append_range(extent, sizes);
+    return b.insert(part, destination, b.zeros(extent.size()), extent);
   }
 
   OnlineLayout layout;

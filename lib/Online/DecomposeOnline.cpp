@@ -17,6 +17,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/Plan/Target.h"
+#include "dialect/Shared/IndexBuilder.h"
 #include "dialect/Shared/KnownSizes.h"
 #include "lib/Online/BlockFacts.h"
 #include "lib/Online/BlockStreams.h"
@@ -30,13 +31,9 @@
 #include "lib/Online/TilePrefetch.h"
 #include "lib/Online/TrimBlock.h"
 
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/Support/MathExtras.h"
@@ -59,7 +56,7 @@ class Decomposition {
 public:
   Decomposition(OnlineAttentionOp op, OpBuilder &builder, int64_t maximumKeys,
                 bool withIntegers)
-      : op(op), b(builder), loc(op.getLoc()),
+      : op(op), b(op.getLoc(), builder), loc(op.getLoc()),
         type(cast<RankedTensorType>(op.getAccumulator().getType())
                  .getElementType()),
         isInPairs(op.getLayout() == OnlineLayout::Pairs),
@@ -133,11 +130,10 @@ private:
       lead = trimmed->lead;
       streams = {}; // There is less time than for a block.
     }
-    numValues = numKeys = tensor::getMixedSize(b, loc, op.getKey(), 0);
+    numValues = numKeys = b.size(op.getKey(), 0);
     if (lead)
-      numKeys = affine::makeComposedFoldedAffineApply(
-          b, loc, b.getAffineSymbolExpr(0) - b.getAffineSymbolExpr(1),
-          {numValues, lead});
+      numKeys = b.apply(b.getAffineSymbolExpr(0) - b.getAffineSymbolExpr(1),
+                        {numValues, lead});
     SmallVector<Value> state = emitSteps(facts);
     if (op != whole)
       op.erase();
@@ -166,8 +162,7 @@ private:
     fetchAt(b, Place::afterSoftmax);
     Value weights = softmax.getResult(0);
     if (lead)
-      weights = tensor::InsertSliceOp::create(
-          b, loc, weights, all, leadOffsets(), maximumSizes(), strides());
+      weights = b.insert(weights, all, leadOffsets(), maximumSizes());
     Value accumulator = emitAccumulator(weights, softmax.getResult(3));
     return {accumulator, softmax.getResult(1), softmax.getResult(2)};
   }
@@ -194,8 +189,7 @@ private:
                                           ValueRange{wideKeys, op.getQuery()},
                                           ValueRange{part})
                      .getResult(0);
-    return tensor::InsertSliceOp::create(b, loc, part, all, offsets(), sizes(),
-                                         strides());
+    return b.insert(part, all, b.zeros(2), sizes());
   }
 
   /// The products in the first lanes of all.
@@ -210,13 +204,11 @@ private:
           return emitSumOfProducts(b, loc, {op.getKey(), query}, sums,
                                    {{j, d}, {q, d}, {j, q}});
         });
-    all = tensor::InsertSliceOp::create(b, loc, part, all, offsets(),
-                                        queriesOfKeys(), strides());
+    all = b.insert(part, all, b.zeros(2), queriesOfKeys());
     if (!op.getKeyScales())
       return all;
     part = emitScaledRows(b, all, op.getKeyScales());
-    return tensor::InsertSliceOp::create(b, loc, part, all, offsets(), sizes(),
-                                         strides());
+    return b.insert(part, all, b.zeros(2), sizes());
   }
 
   /// The rows of the keys that there are, each times its scale: once for a row,
@@ -305,10 +297,8 @@ private:
   /// What was summed before, in the units of the new maximum.
   Value emitRescaled(OpBuilder &b, Value factor) {
     if (op.hasRowPerQuery())
-      factor = tensor::ExtractSliceOp::create(
-          b, loc, factor, ArrayRef<OpFoldResult>{b.getIndexAttr(0)},
-          ArrayRef<OpFoldResult>{b.getIndexAttr(op.getNumRows())},
-          ArrayRef<OpFoldResult>{b.getIndexAttr(1)});
+      factor =
+          takeFirst(b, factor, OpFoldResult(b.getIndexAttr(op.getNumRows())));
     return emitProduct(b, loc, op.getAccumulator(), factor,
                        b.getAffineDimExpr(op.hasRowPerQuery() ? 0 : 1));
   }
@@ -365,10 +355,8 @@ private:
     RankedTensorType to = from.clone(type);
     Value init = wideKeys;
     if (!init || init.getType() != to)
-      init = tensor::ExtractSliceOp::create(
-          b, loc, empty({maximumKeys, from.getDimSize(1)}), offsets(),
-          ArrayRef<OpFoldResult>{numKeys, b.getIndexAttr(from.getDimSize(1))},
-          strides());
+      init = takeFirst(b, empty({maximumKeys, from.getDimSize(1)}),
+                       {numKeys, b.getIndexAttr(from.getDimSize(1))});
     return emitElements(b, loc, narrow, /*scales=*/Value(), init);
   }
 
@@ -376,43 +364,37 @@ private:
   Value keys() {
     if (!lead)
       return op.getKey();
-    OpFoldResult size = tensor::getMixedSize(b, loc, op.getKey(), 1);
-    return tensor::ExtractSliceOp::create(b, loc, op.getKey(), leadOffsets(),
-                                          ArrayRef<OpFoldResult>{numKeys, size},
-                                          strides());
+    return b.slice(op.getKey(), leadOffsets(),
+                   {numKeys, b.size(op.getKey(), 1)});
   }
   /// The rows of weights that are scores before.
   Value afterLead(Value all) {
-    return tensor::ExtractSliceOp::create(b, loc, all, leadOffsets(),
-                                          maximumSizes(), strides());
+    return b.slice(all, leadOffsets(), maximumSizes());
   }
   SmallVector<OpFoldResult> leadOffsets() { return {lead, b.getIndexAttr(0)}; }
   SmallVector<OpFoldResult> maximumSizes() {
     return {b.getIndexAttr(maximumKeys), b.getIndexAttr(lanes)};
   }
+  /// So many of the first rows, and of columns.
+  Value takeFirst(OpBuilder &builder, Value all, ArrayRef<OpFoldResult> sizes) {
+    IndexBuilder b(loc, builder);
+    return b.slice(all, b.zeros(sizes.size()), sizes);
+  }
   /// The rows of the keys that there are.
   Value rows(OpBuilder &b, Value matrix) {
-    return tensor::ExtractSliceOp::create(b, loc, matrix, offsets(), sizes(),
-                                          strides());
+    return takeFirst(b, matrix, sizes());
   }
   /// The same, of the queries that there are in rows.
   Value queries(OpBuilder &b, Value matrix) {
-    return tensor::ExtractSliceOp::create(b, loc, matrix, offsets(),
-                                          queriesOfKeys(), strides());
+    return takeFirst(b, matrix, queriesOfKeys());
   }
   SmallVector<OpFoldResult> queriesOfKeys() {
     return {numKeys, b.getIndexAttr(op.getNumRows())};
   }
-  SmallVector<OpFoldResult> offsets() {
-    return {b.getIndexAttr(0), b.getIndexAttr(0)};
-  }
   SmallVector<OpFoldResult> sizes() { return {numKeys, b.getIndexAttr(lanes)}; }
-  SmallVector<OpFoldResult> strides() {
-    return {b.getIndexAttr(1), b.getIndexAttr(1)};
-  }
 
   OnlineAttentionOp op;
-  OpBuilder &b;
+  IndexBuilder b;
   Location loc;
   Type type;
   bool isInPairs;

@@ -7,12 +7,10 @@
 
 #include "lib/Online/OnlineInPairs.h"
 #include "dialect/AttnOps.h"
+#include "dialect/Shared/IndexBuilder.h"
 #include "lib/Online/Sums.h"
 
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -50,23 +48,13 @@ static Value expand(OpBuilder &b, Location loc, Value tensor, unsigned dim,
       groups, expanded);
 }
 
-/// Rows [offset, offset + size) of a matrix.
-static Value sliceMatrixRows(OpBuilder &b, Location loc, Value matrix,
-                             OpFoldResult offset, OpFoldResult size) {
-  int64_t columns = cast<RankedTensorType>(matrix.getType()).getDimSize(1);
-  OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
-  return tensor::ExtractSliceOp::create(
-      b, loc, matrix, ArrayRef<OpFoldResult>{offset, zero},
-      ArrayRef<OpFoldResult>{size, b.getIndexAttr(columns)},
-      ArrayRef<OpFoldResult>{one, one});
-}
-
 /// The rows of whole packs.
-static Value slicePackedRows(OpBuilder &b, Location loc, Value matrix,
+static Value slicePackedRows(OpBuilder &builder, Location loc, Value matrix,
                              OpFoldResult numPacks) {
-  OpFoldResult count = affine::makeComposedFoldedAffineApply(
-      b, loc, b.getAffineSymbolExpr(0) * kKeysPerPack, numPacks);
-  return sliceMatrixRows(b, loc, matrix, b.getIndexAttr(0), count);
+  IndexBuilder b(loc, builder);
+  OpFoldResult count =
+      b.apply(b.getAffineSymbolExpr(0) * kKeysPerPack, numPacks);
+  return b.slice(matrix, b.zeros(2), {count, b.size(matrix, 1)});
 }
 
 Value attn::emitScoresInPairs(OpBuilder &b, Location loc, Value key,
@@ -79,30 +67,37 @@ Value attn::emitScoresInPairs(OpBuilder &b, Location loc, Value key,
 }
 
 /// Makes rows [offset, offset + size) of weights those of hidden positions.
-static Value hideRows(OpBuilder &b, Location loc, Value weights,
-                      OpFoldResult offset, OpFoldResult size) {
+static Value hideRows(IndexBuilder &b, Value weights, OpFoldResult offset,
+                      OpFoldResult size) {
   auto type = cast<RankedTensorType>(weights.getType());
-  Value rows = sliceMatrixRows(b, loc, weights, offset, size);
-  Value hidden = arith::ConstantOp::create(
-      b, loc, b.getFloatAttr(type.getElementType(), -0.0));
-  rows = linalg::FillOp::create(b, loc, hidden, rows).getResult(0);
-  OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
-  return tensor::InsertSliceOp::create(
-      b, loc, rows, weights, ArrayRef<OpFoldResult>{offset, zero},
-      ArrayRef<OpFoldResult>{size, b.getIndexAttr(type.getDimSize(1))},
-      ArrayRef<OpFoldResult>{one, one});
+  SmallVector<OpFoldResult> at = {offset, b.getIndexAttr(0)},
+                            extent = {size, b.size(weights, 1)};
+  Value rows = b.slice(weights, at, extent);
+  Value hidden =
+      arith::ConstantOp::create(b, b.getFloatAttr(type.getElementType(), -0.0));
+  rows = linalg::FillOp::create(b, hidden, rows).getResult(0);
+  return b.insert(rows, weights, at, extent);
 }
 
-Value attn::emitHiddenRows(OpBuilder &b, Location loc, Value weights,
+Value attn::emitHiddenRows(OpBuilder &builder, Location loc, Value weights,
                            Value lead, OpFoldResult numValues) {
+  IndexBuilder b(loc, builder);
   if (lead)
-    weights = hideRows(b, loc, weights, b.getIndexAttr(0), lead);
+    weights = hideRows(b, weights, b.getIndexAttr(0), lead);
   AffineExpr n = b.getAffineSymbolExpr(0);
-  OpFoldResult count = affine::makeComposedFoldedAffineApply(
-      b, loc, n.ceilDiv(kKeysPerPack) * kKeysPerPack - n, numValues);
-  if (isZeroInteger(count))
-    return weights;
-  return hideRows(b, loc, weights, numValues, count);
+  OpFoldResult count =
+      b.apply(n.ceilDiv(kKeysPerPack) * kKeysPerPack - n, numValues);
+  return isZeroInteger(count) ? weights
+                              : hideRows(b, weights, numValues, count);
+}
+
+/// The first packs of `all`.
+static Value takePacks(OpBuilder &builder, Location loc, Value all,
+                       OpFoldResult numPacks) {
+  IndexBuilder b(loc, builder);
+  SmallVector<OpFoldResult> sizes = b.sizes(all);
+  sizes[0] = numPacks;
+  return b.slice(all, b.zeros(sizes.size()), sizes);
 }
 
 Value attn::emitPacks(OpBuilder &b, Location loc, Value value,
@@ -111,11 +106,7 @@ Value attn::emitPacks(OpBuilder &b, Location loc, Value value,
   Value all = tensor::EmptyOp::create(
       b, loc, ArrayRef<int64_t>{maximumPacks, type.getDimSize(1), kKeysPerPack},
       type.getElementType());
-  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, all);
-  sizes[0] = numPacks;
-  SmallVector<OpFoldResult> zeros(3, b.getIndexAttr(0)),
-      ones(3, b.getIndexAttr(1));
-  Value init = tensor::ExtractSliceOp::create(b, loc, all, zeros, sizes, ones);
+  Value init = takePacks(b, loc, all, numPacks);
   Value zero = arith::ConstantOp::create(
       b, loc, b.getFloatAttr(type.getElementType(), 0.0));
   return linalg::PackOp::create(b, loc, value, init, /*innerDimsPos=*/{0},
@@ -140,11 +131,7 @@ Value attn::emitWeightsInPairs(OpBuilder &b, Location loc, Value weights,
   Value all = tensor::EmptyOp::create(
       b, loc, ArrayRef<int64_t>{maximumPacks, pairs, type.getDimSize(1), 2},
       bf16);
-  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, all);
-  sizes[0] = numPacks;
-  SmallVector<OpFoldResult> zeros(4, b.getIndexAttr(0)),
-      ones(4, b.getIndexAttr(1));
-  Value init = tensor::ExtractSliceOp::create(b, loc, all, zeros, sizes, ones);
+  Value init = takePacks(b, loc, all, numPacks);
   AffineExpr t, p, q, e;
   bindDims(b.getContext(), t, p, q, e);
   SmallVector<utils::IteratorType> parallel(4, utils::IteratorType::parallel);

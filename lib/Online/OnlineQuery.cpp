@@ -9,12 +9,7 @@
 
 #include "lib/Online/OnlineTensors.h"
 
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Arith/Utils/Utils.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "llvm/Support/ErrorHandling.h"
 
@@ -70,23 +65,17 @@ private:
       return transposePairs(query);
     Value padded = emptyRows();
     Value columns = tensor::EmptyOp::create(
-        b, loc, ArrayRef<int64_t>{size / 2, numRows, 2}, op.getElementType());
-    Value isWhole =
-        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
-                              getValueOrCreateConstantIndexOp(b, loc, rows),
-                              arith::ConstantIndexOp::create(b, loc, numRows));
-    auto ifOp = scf::IfOp::create(b, loc, columns.getType(), isWhole,
+        b, ArrayRef<int64_t>{size / 2, numRows, 2}, op.getElementType());
+    Value isWhole = b.isEqual(rows, numRows);
+    auto ifOp = scf::IfOp::create(b, columns.getType(), isWhole,
                                   /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(ifOp.thenBlock());
-    OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
-    Value whole = tensor::ExtractSliceOp::create(
-        b, loc, query, ArrayRef{zero, zero},
-        ArrayRef<OpFoldResult>{b.getIndexAttr(numRows), b.getIndexAttr(size)},
-        ArrayRef{one, one});
-    scf::YieldOp::create(b, loc, transposePairs(whole, columns));
+    Value whole = b.slice(query, b.zeros(2),
+                          {b.getIndexAttr(numRows), b.getIndexAttr(size)});
+    scf::YieldOp::create(b, transposePairs(whole, columns));
     b.setInsertionPointToStart(ifOp.elseBlock());
-    scf::YieldOp::create(b, loc, transposePairs(emitRows(padded), columns));
+    scf::YieldOp::create(b, transposePairs(emitRows(padded), columns));
     return ifOp.getResult(0);
   }
 
@@ -95,15 +84,13 @@ private:
     auto type = cast<RankedTensorType>(queries.getType());
     int64_t numPairs = type.getDimSize(1) / 2;
     if (!columns)
-      columns = tensor::EmptyOp::create(b, loc,
-                                        ArrayRef<int64_t>{numPairs, numRows, 2},
-                                        type.getElementType());
+      columns = tensor::EmptyOp::create(
+          b, ArrayRef<int64_t>{numPairs, numRows, 2}, type.getElementType());
     auto pairs =
         RankedTensorType::get({numRows, numPairs, 2}, type.getElementType());
     SmallVector<ReassociationIndices> groups = {{0}, {1, 2}};
-    Value expanded =
-        tensor::ExpandShapeOp::create(b, loc, pairs, queries, groups);
-    return linalg::TransposeOp::create(b, loc, expanded, columns,
+    Value expanded = tensor::ExpandShapeOp::create(b, pairs, queries, groups);
+    return linalg::TransposeOp::create(b, expanded, columns,
                                        ArrayRef<int64_t>{1, 0, 2})
         ->getResult(0);
   }
@@ -111,7 +98,7 @@ private:
   /// For all rows of queries.
   Value emptyRows() {
     return tensor::EmptyOp::create(
-        b, loc, ArrayRef<int64_t>{numRows, op.getQueryType().getDimSize(3)},
+        b, ArrayRef<int64_t>{numRows, op.getQueryType().getDimSize(3)},
         inPairs ? op.getElementType() : type);
   }
 
@@ -121,29 +108,25 @@ private:
     Value query = slice(op.getQuery()); // (n, Dk)
     int64_t size = cast<RankedTensorType>(query.getType()).getDimSize(1);
     FloatType element = inPairs ? op.getElementType() : type;
-    Value padded = fill(
-        empty, arith::ConstantOp::create(b, loc, b.getFloatAttr(element, 0.0)));
-    OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
-    SmallVector<OpFoldResult> offsets = {zero, zero}, strides = {one, one};
+    Value padded =
+        fill(empty, arith::ConstantOp::create(b, b.getFloatAttr(element, 0.0)));
     SmallVector<OpFoldResult> sizes = {rows, b.getIndexAttr(size)};
-    Value part =
-        tensor::ExtractSliceOp::create(b, loc, padded, offsets, sizes, strides);
+    Value part = b.slice(padded, b.zeros(2), sizes);
     if (scalesQuery(op, layout)) {
       Value factor =
           inPairs ? arith::ConstantOp::create(
-                        b, loc, b.getFloatAttr(element, *op.getConstantScale()))
+                        b, b.getFloatAttr(element, *op.getConstantScale()))
                   : emitScale();
       part = map({query}, part, {identity(2)}, [&](ValueRange arguments) {
         Value element = arguments[0];
         if (element.getType() != factor.getType())
-          element = arith::ExtFOp::create(b, loc, type, element);
-        return arith::MulFOp::create(b, loc, element, factor).getResult();
+          element = arith::ExtFOp::create(b, type, element);
+        return arith::MulFOp::create(b, element, factor).getResult();
       });
     } else {
-      part = linalg::CopyOp::create(b, loc, query, part).getResult(0);
+      part = linalg::CopyOp::create(b, query, part).getResult(0);
     }
-    return tensor::InsertSliceOp::create(b, loc, part, padded, offsets, sizes,
-                                         strides);
+    return b.insert(part, padded, b.zeros(2), sizes);
   }
 
   /// The queries as they are, with rows of 0 where there are none.
@@ -151,13 +134,12 @@ private:
     Value query = slice(op.getQuery()); // (n, Dk)
     auto type = cast<RankedTensorType>(query.getType());
     Value zero =
-        arith::ConstantOp::create(b, loc, b.getZeroAttr(type.getElementType()));
+        arith::ConstantOp::create(b, b.getZeroAttr(type.getElementType()));
     AffineExpr n = b.getAffineSymbolExpr(0);
-    OpFoldResult missing =
-        affine::makeComposedFoldedAffineApply(b, loc, numRows - n, {rows});
+    OpFoldResult missing = b.apply(numRows - n, {rows});
     OpFoldResult none = b.getIndexAttr(0);
     return tensor::PadOp::create(
-        b, loc,
+        b,
         RankedTensorType::get({numRows, type.getDimSize(1)},
                               type.getElementType()),
         query, ArrayRef{none, none}, ArrayRef{missing, none}, zero);
@@ -166,9 +148,9 @@ private:
   Value transpose(Value tensor, ArrayRef<int64_t> permutation) {
     auto from = cast<RankedTensorType>(tensor.getType());
     Value to = tensor::EmptyOp::create(
-        b, loc, applyPermutation(from.getShape(), permutation),
+        b, applyPermutation(from.getShape(), permutation),
         from.getElementType());
-    return linalg::TransposeOp::create(b, loc, tensor, to, permutation)
+    return linalg::TransposeOp::create(b, tensor, to, permutation)
         ->getResult(0);
   }
 

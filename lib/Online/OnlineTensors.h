@@ -9,10 +9,9 @@
 #define ATTN_ONLINE_ONLINETENSORS_H
 
 #include "dialect/AttnOps.h"
+#include "dialect/Shared/IndexBuilder.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 namespace mlir::attn {
 
@@ -23,7 +22,7 @@ protected:
   using Body = function_ref<Value(ValueRange)>;
 
   OnlineTensors(OpBuilder &builder, AttentionOp op)
-      : op(op), b(builder), loc(op.getLoc()), type(op.getAccumulationType()) {}
+      : op(op), b(op.getLoc(), builder), type(op.getAccumulationType()) {}
 
   /// The factor of query and key's dot product, A4.
   Value emitScale() {
@@ -34,22 +33,16 @@ protected:
 
   /// The only batch entry and head of a tensor, as a matrix.
   Value slice(Value tensor) {
-    auto from = cast<RankedTensorType>(tensor.getType());
-    auto to = RankedTensorType::get(from.getShape().drop_front(2),
-                                    from.getElementType());
-    SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, tensor);
+    SmallVector<OpFoldResult> sizes = b.sizes(tensor);
     sizes[0] = sizes[1] = b.getIndexAttr(1);
-    SmallVector<OpFoldResult> offsets(4, b.getIndexAttr(0));
-    SmallVector<OpFoldResult> strides(4, b.getIndexAttr(1));
-    return tensor::ExtractSliceOp::create(b, loc, to, tensor, offsets, sizes,
-                                          strides);
+    return b.slice(tensor, b.zeros(4), sizes, /*rank=*/2);
   }
 
   Value empty(ArrayRef<int64_t> shape) {
-    return tensor::EmptyOp::create(b, loc, shape, type);
+    return tensor::EmptyOp::create(b, shape, type);
   }
   Value fill(Value tensor, Value value) {
-    return linalg::FillOp::create(b, loc, value, tensor).getResult(0);
+    return linalg::FillOp::create(b, value, tensor).getResult(0);
   }
   Value fill(Value tensor, double value) { return fill(tensor, real(value)); }
 
@@ -64,23 +57,22 @@ protected:
     SmallVector<utils::IteratorType> parallel(rank,
                                               utils::IteratorType::parallel);
     auto generic = linalg::GenericOp::create(
-        b, loc, init.getType(), inputs, init, maps, parallel,
+        b, init.getType(), inputs, init, maps, parallel,
         [&](OpBuilder &nested, Location, ValueRange arguments) {
           OpBuilder::InsertionGuard guard(b);
           b.setInsertionPoint(nested.getInsertionBlock(),
                               nested.getInsertionPoint());
-          linalg::YieldOp::create(b, loc, body(arguments));
+          linalg::YieldOp::create(b, body(arguments));
         });
     return generic.getResult(0);
   }
 
   Value real(double value) {
-    return arith::ConstantOp::create(b, loc, b.getFloatAttr(type, value));
+    return arith::ConstantOp::create(b, b.getFloatAttr(type, value));
   }
 
   AttentionOp op;
-  OpBuilder &b;
-  Location loc;
+  IndexBuilder b;
   FloatType type; ///< Of scores and states.
 };
 

@@ -9,7 +9,7 @@
 // CHECK-SAME: %[[Q:[^:]*]]: tensor<?x4x?x80xbf16>, %[[K:[^:]*]]: tensor<?x2x?x80xbf16>, %[[V:[^:]*]]: tensor<?x2x?x80xbf16>
 // CHECK-DAG: %[[ZERO:.*]] = arith.constant 0.000000e+00 : bf16
 // CHECK: %[[QUERY:.*]] = scf.forall (%[[B:.*]], %[[H:.*]], %[[I:.*]]) = (0, 0, 0) to (%{{.*}}, 4, %[[LENGTH:.*]]) step (1, 1, 256) shared_outs(%[[OUT:.*]] = %{{.*}}) -> (tensor<?x4x?x96xbf16>)
-// CHECK:   %[[N:.*]] = affine.min #{{.*}}(%[[I]])[%[[LENGTH]]]
+// CHECK:   %[[N:.*]] = affine.min #{{.*}}[%[[I]], %[[LENGTH]]]
 // CHECK-DAG: %[[ROWS:.*]] = tensor.extract_slice %[[Q]][%[[B]], %[[H]], %[[I]], 0] [1, 1, %[[N]], 80]
 // CHECK-DAG: %[[TO:.*]] = tensor.extract_slice %[[OUT]][%[[B]], %[[H]], %[[I]], 0] [1, 1, %[[N]], 96]
 // CHECK:   %[[REST:.*]] = tensor.extract_slice %[[TO]][0, 0, 0, 80] [1, 1, %[[N]], 16]
