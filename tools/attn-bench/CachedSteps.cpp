@@ -16,25 +16,28 @@ using namespace attn::bench;
 
 namespace {
 
-/// Sequences of different lengths, read with attn.cache_read.
+/// Sequences of different lengths, read with attn.cache_read. Their last tokens
+/// are the queries, causally masked.
 class CachedStep : public DecodeCase {
 public:
-  CachedStep(std::string name, std::vector<Index> lengths)
+  CachedStep(std::string name, std::vector<Index> lengths,
+             Index queryLength = 1, bool isDynamic = false)
       : DecodeCase(std::move(name), Index(lengths.size()), /*queryHeads=*/32,
-                   /*keyValueHeads=*/8),
-        lengths(std::move(lengths)) {}
+                   /*keyValueHeads=*/8, queryLength),
+        lengths(std::move(lengths)), isDynamic(isDynamic) {}
 
   Index keyLength(Index batch) const override {
     return lengths[std::size_t(batch)];
   }
-  std::vector<Operand> operands() const override {
-    return {
-        {"lengths", ElementType::i32, {batches}, [lengths = lengths](Index i) {
-           return double(lengths[std::size_t(i)]);
-         }}};
+  bool sees(Index batch, Index query, Index position) const override {
+    return position <= keyLength(batch) - queryLength + query;
   }
+  std::vector<Operand> operands() const override;
 
 protected:
+  bool isDraft() const { return queryLength > 1 || isDynamic; }
+  /// Of the positions that a query sees.
+  std::string mask() const;
   /// The function, with `before` before its reads. `cacheSizes` are written
   /// without the head size; `kind` is the clause of a read, `mask` those of the
   /// attention.
@@ -43,6 +46,7 @@ protected:
                     const std::string &kind, const std::string &mask) const;
 
   std::vector<Index> lengths;
+  bool isDynamic; ///< The kernel does not know the number of queries.
 };
 
 class ContiguousStep : public CachedStep {
@@ -60,7 +64,8 @@ public:
 
 class PagedStep : public CachedStep {
 public:
-  PagedStep(std::string name, std::vector<Index> sequenceLengths);
+  PagedStep(std::string name, std::vector<Index> sequenceLengths,
+            Index queryLength = 1, bool isDynamic = false);
 
   std::vector<Index> cacheSizes() const override {
     return {pages, keyValueHeads, pageSize, headSize};
@@ -100,6 +105,28 @@ private:
 
 } // namespace
 
+std::vector<Operand> CachedStep::operands() const {
+  auto lengthAt = [lengths = lengths](Index i) {
+    return double(lengths[std::size_t(i)]);
+  };
+  std::vector<Operand> operands = {
+      {"lengths", ElementType::i32, {batches}, lengthAt}};
+  if (isDraft())
+    operands.push_back({"before",
+                        ElementType::i32,
+                        {batches},
+                        [lengthAt, queries = queryLength](Index i) {
+                          return lengthAt(i) - double(queries);
+                        }});
+  return operands;
+}
+
+std::string CachedStep::mask() const {
+  std::string numbers = "tensor<" + std::to_string(batches) + "xi32>)";
+  return isDraft() ? "offset(%before : " + numbers + " mask causal"
+                   : "mask key_padding(%lengths : " + numbers;
+}
+
 std::string CachedStep::write(ElementType type, const std::string &cacheSizes,
                               const std::string &parameters,
                               const std::string &before,
@@ -109,7 +136,9 @@ std::string CachedStep::write(ElementType type, const std::string &cacheSizes,
               size = "x" + std::to_string(headSize);
   ElementType activation = getActivationType(type);
   std::string query =
-      tensorText(start + std::to_string(queryHeads) + "x1" + size, activation);
+      tensorText(start + std::to_string(queryHeads) + "x" +
+                     (isDynamic ? "?" : std::to_string(queryLength)) + size,
+                 activation);
   std::string cache = tensorText(cacheSizes + size, type);
   std::string scales = tensorText(cacheSizes, ElementType::f32);
   std::string key = tensorText(
@@ -128,9 +157,15 @@ std::string CachedStep::write(ElementType type, const std::string &cacheSizes,
          (isQuantized
               ? ", %key_scales: " + scales + ", %value_scales: " + scales
               : "") +
-         ", " + lengths + parameters + ") -> " + query + " {\n" + before +
+         ", " + lengths +
+         (isDraft() ? ", %before: tensor<" + std::to_string(batches) + "xi32>"
+                    : "") +
+         parameters + ") -> " + query + " {\n" + before +
          read("%key", "%keys") + read("%value", "%values") +
-         "  %init = tensor.empty() : " + query +
+         "  %row_dim = arith.constant 2 : index\n"
+         "  %tokens = tensor.dim %query, %row_dim : " +
+         query + "\n  %init = tensor.empty(" + (isDynamic ? "%tokens" : "") +
+         ") : " + query +
          "\n"
          "  %output = attn.attention\n"
          "      ins(%query, %key, %value : " +
@@ -146,13 +181,13 @@ std::string ContiguousStep::text(ElementType type) const {
                "  %c2 = arith.constant 2 : index\n"
                "  %n = tensor.dim %keys, %c2 : " +
                    cache + "\n",
-               "",
-               "mask key_padding(%lengths : tensor<" + std::to_string(batches) +
-                   "xi32>)");
+               "", mask());
 }
 
-PagedStep::PagedStep(std::string name, std::vector<Index> sequenceLengths)
-    : CachedStep(std::move(name), std::move(sequenceLengths)) {
+PagedStep::PagedStep(std::string name, std::vector<Index> sequenceLengths,
+                     Index queryLength, bool isDynamic)
+    : CachedStep(std::move(name), std::move(sequenceLengths), queryLength,
+                 isDynamic) {
   auto countPages = [](Index length) {
     return (length + pageSize - 1) / pageSize;
   };
@@ -192,8 +227,7 @@ std::string PagedStep::text(ElementType type) const {
                    rows +
                    " : index\n"
                    "  %n = arith.muli %pages, %rows : index\n",
-               "table(%table : " + table + ")",
-               "mask key_padding(%lengths : tensor<" + batch + "xi32>)");
+               "table(%table : " + table + ")", mask());
 }
 
 std::vector<Operand> RingStep::operands() const {
@@ -237,6 +271,17 @@ DecodePointer bench::makeContiguousStep(std::string name, Index batches,
 
 DecodePointer bench::makePagedStep(std::string name) {
   return std::make_shared<PagedStep>(std::move(name), spread(100, 8000, 8));
+}
+
+DecodePointer bench::makeCachedDraftStep(std::string name, Index length,
+                                         Index queryLength, bool isDynamic,
+                                         bool isPaged) {
+  std::vector<Index> lengths = {length};
+  if (isPaged)
+    return std::make_shared<PagedStep>(std::move(name), std::move(lengths),
+                                       queryLength, isDynamic);
+  return std::make_shared<ContiguousStep>(std::move(name), std::move(lengths),
+                                          queryLength, isDynamic);
 }
 
 DecodePointer bench::makeRingStep(std::string name) {

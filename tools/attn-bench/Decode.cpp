@@ -148,30 +148,28 @@ void DecodeSeries::report(benchmark::State &state) const {
 static void registerFamily(const std::string &family,
                            const std::vector<DecodeBenchmark> &benchmarks,
                            const Options &options) {
+  auto add = [&](const DecodeBenchmark &decode, const std::string &suffix,
+                 ElementType type, const Options &ofCase) {
+    for (unsigned threads : {1u, 2u})
+      registerSeries(
+          family + "/" + decode.decode->name + suffix, type, threads,
+          [=] { return DecodeSeries::create(decode, type, threads, ofCase); });
+  };
   for (const DecodeBenchmark &decode : benchmarks)
     for (ElementType type :
          {ElementType::f32, ElementType::bf16, ElementType::f16})
-      for (unsigned threads : {1u, 2u})
-        registerSeries(family + "/" + decode.decode->name, type, threads, [=] {
-          return DecodeSeries::create(decode, type, threads, options);
-        });
+      add(decode, "", type, options);
+  for (const DecodeBenchmark &decode : benchmarks)
+    if (decode.quantized)
+      for (bool quantizeQueries : {false, true}) {
+        Options ofCase = options;
+        ofCase.quantizeQueries = quantizeQueries;
+        add({decode.quantized, decode.quantizedBaselines, {}, {}},
+            quantizeQueries ? "-i8dot" : "", ElementType::i8, ofCase);
+      }
 }
 
 void bench::registerDecode(const Options &options) {
   registerFamily("decode", getDecodeBenchmarks(), options);
   registerFamily("serve", getServingBenchmarks(), options);
-  for (const DecodeBenchmark &decode : getDecodeBenchmarks())
-    if (decode.quantized)
-      for (bool quantizeQueries : {false, true})
-        for (unsigned threads : {1u, 2u}) {
-          Options ofCase = options;
-          ofCase.quantizeQueries = quantizeQueries;
-          registerSeries("decode/" + decode.decode->name +
-                             (quantizeQueries ? "-i8dot" : ""),
-                         ElementType::i8, threads, [=] {
-                           return DecodeSeries::create(
-                               {decode.quantized, {}, {}}, ElementType::i8,
-                               threads, ofCase);
-                         });
-        }
 }
