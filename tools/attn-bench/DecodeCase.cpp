@@ -62,23 +62,25 @@ std::string bench::tensorText(const std::string &sizes, ElementType type) {
 const std::vector<DecodeBenchmark> &bench::getServingBenchmarks() {
   static const std::vector<DecodeBenchmark> benchmarks = [] {
     std::vector<DecodeBenchmark> all;
-    // Of D1: plain, in a cache of i8, in pages.
+    auto compare = [](DecodePointer fixed) {
+      return std::vector<DecodeBaseline>{
+          {"vs_static", std::move(fixed), /*isOfTimes=*/true}};
+    };
+    auto name = [](Index queries) { return "few-" + std::to_string(queries); };
+    // Of D1, and of its caches in pages and of i8.
     for (Index queries : {2, 3, 4, 5, 8, 16, 31, 33}) {
-      std::string name = "few-" + std::to_string(queries);
-      auto compare = [](DecodePointer fixed) {
-        return std::vector<DecodeBaseline>{
-            {"vs_static", std::move(fixed), /*isOfTimes=*/true}};
+      auto step = [&](bool isDynamic) {
+        return makeDraftStep(name(queries), 32, 8, 4096, queries, isDynamic);
       };
-      auto cached = [&](bool isDynamic, bool isPaged) {
-        return makeCachedDraftStep(isPaged ? name + "-paged" : name, 4096,
-                                   queries, isDynamic, isPaged);
+      all.push_back({step(true), compare(step(false)), {}});
+    }
+    for (Index queries : {2, 4, 8, 16}) {
+      auto step = [&](bool isDynamic, bool isPaged) {
+        return makeCachedDraftStep(name(queries) + (isPaged ? "-paged" : ""),
+                                   4096, queries, isDynamic, isPaged);
       };
-      all.push_back({makeDraftStep(name, 32, 8, 4096, queries, true),
-                     compare(makeDraftStep(name, 32, 8, 4096, queries, false)),
-                     cached(true, false), compare(cached(false, false))});
-      if (queries == 2 || queries == 4 || queries == 8 || queries == 16)
-        all.push_back(
-            {cached(true, true), compare(cached(false, true)), {}, {}});
+      all.push_back({step(true, true), compare(step(false, true)),
+                     step(true, false), compare(step(false, false))});
     }
     // Of D5.
     DecodePointer one = makeDraftStep("group-32", 32, 1, 4096, 1, true);
