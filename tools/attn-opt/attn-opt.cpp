@@ -7,6 +7,8 @@
 
 #include "dialect/Plan/Target.h"
 #include "lib/Registration/Registration.h"
+#include "runtime/Bridge/CompileThread.h"
+#include "runtime/Bridge/CompileTrace.h"
 #include "runtime/Bridge/TextLimits.h"
 #include "runtime/JIT/Target.h"
 #include "tools/OutputFiles.h"
@@ -24,16 +26,56 @@
 
 using namespace mlir;
 
-/// Says what the parser would not survive in a file.
-static LogicalResult checkText(const llvm::MemoryBuffer &file) {
-  if (file.getBuffer().starts_with("ML\xefR")) // Bytecode.
+/// Parses and verifies one module where a crash of upstream is an error. Leaves
+/// every other error to who parses it for good. The module begins in `line`, if
+/// lines count from 0.
+static LogicalResult tryParser(StringRef text, size_t line, StringRef file,
+                               const DialectRegistry &registry) {
+  std::string placed(line, '\n');
+  placed += text;
+  ::attn::Expected<bool> tried = ::attn::callOnThread<bool>([&] {
+    return ::attn::compileGuarded<bool>(
+        "attn-opt", file.str(), registry, [&](::attn::CompileTrace &trace) {
+          trace.getContext()->allowUnregisteredDialects();
+          trace.parse(placed);
+          return ::attn::Expected<bool>(true);
+        });
+  });
+  if (tried.ok())
     return success();
-  std::optional<::attn::TextFault> fault =
-      ::attn::findTextFault(file.getBuffer());
-  if (fault)
-    llvm::errs() << file.getBufferIdentifier() << ":" << fault->line << ":"
-                 << fault->column << ": error: " << fault->message << "\n";
-  return failure(fault.has_value());
+  if (tried.error().diagnostics.empty()) {
+    llvm::errs() << "attn-opt: " << tried.error().message << "\n";
+    return failure();
+  }
+  const ::attn::Diagnostic &crash = tried.error().diagnostics.back();
+  llvm::errs() << file << ":" << crash.line << ":" << crash.column
+               << ": error: " << crash.message << "\n";
+  return failure();
+}
+
+/// Says what the parser or a verifier would not survive in a file, which
+/// `marker` splits into modules if there is one.
+static LogicalResult checkText(const llvm::MemoryBuffer &file, StringRef marker,
+                               const DialectRegistry &registry) {
+  StringRef rest = file.getBuffer(), name = file.getBufferIdentifier();
+  if (rest.starts_with("ML\xefR")) // Bytecode.
+    return success();
+  if (std::optional<::attn::TextFault> fault = ::attn::findTextFault(rest)) {
+    llvm::errs() << name << ":" << fault->line << ":" << fault->column
+                 << ": error: " << fault->message << "\n";
+    return failure();
+  }
+  for (size_t line = 0; !rest.empty();) {
+    StringRef module = rest;
+    if (marker.empty())
+      rest = {};
+    else
+      std::tie(module, rest) = rest.split(marker);
+    if (failed(tryParser(module, line, name, registry)))
+      return failure();
+    line += module.count('\n');
+  }
+  return success();
 }
 
 namespace {
@@ -110,7 +152,7 @@ static LogicalResult runPasses(int argc, char **argv,
   std::string error;
   std::unique_ptr<llvm::MemoryBuffer> input = openInputFile(inputName, &error);
   std::unique_ptr<llvm::ToolOutputFile> output;
-  if (input && failed(checkText(*input)))
+  if (input && failed(checkText(*input, config.inputSplitMarker(), registry)))
     return failure();
   if (!input || !(output = openOutputFile(outputName, &error))) {
     llvm::errs() << error << "\n";
