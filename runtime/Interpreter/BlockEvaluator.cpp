@@ -100,6 +100,9 @@ BlockEvaluator::run(mlir::Region &region, llvm::ArrayRef<Datum> arguments) {
   mlir::Block *block = &region.front();
   define(block->getArguments(), arguments);
   while (true) {
+    if (++numBlocks > maxBlocks)
+      return mlir::emitError(block->getTerminator()->getLoc())
+             << "evaluated " << maxBlocks << " blocks, which is the limit";
     for (mlir::Operation &op : block->without_terminator())
       if (failed(evaluate(&op)))
         return failure();

@@ -15,6 +15,7 @@
 #include "llvm/ADT/SmallPtrSet.h"
 
 #include <functional>
+#include <limits>
 #include <optional>
 
 namespace attn::interpreter {
@@ -26,7 +27,11 @@ public:
   using Handler = std::function<std::optional<mlir::LogicalResult>(
       mlir::Operation *, Values &)>;
 
-  explicit BlockEvaluator(Handler handler) : handler(std::move(handler)) {}
+  /// Gives up after `maxBlocks` blocks: loops may have no end.
+  explicit BlockEvaluator(
+      Handler handler,
+      std::int64_t maxBlocks = std::numeric_limits<std::int64_t>::max())
+      : handler(std::move(handler)), maxBlocks(maxBlocks) {}
 
   /// What a function returns.
   mlir::FailureOr<std::vector<Datum>> call(mlir::func::FuncOp function,
@@ -59,6 +64,8 @@ private:
                                        const Evaluator &compute);
 
   Handler handler;
+  const std::int64_t maxBlocks;
+  std::int64_t numBlocks = 0; ///< That were begun.
   Values values;
   /// Of operations that have none of the other ways, which are looked up once.
   llvm::DenseMap<mlir::Operation *, const Evaluator *> evaluators;

@@ -15,9 +15,10 @@
 namespace attn::interpreter {
 
 /// Evaluates a function for arguments of its types. Emits an error for what it
-/// cannot evaluate and for what has no result.
+/// cannot evaluate, for what has no result, and after `maxBlocks` blocks.
 mlir::FailureOr<std::vector<Datum>>
-evaluateFunction(mlir::func::FuncOp function, llvm::ArrayRef<Datum> arguments);
+evaluateFunction(mlir::func::FuncOp function, llvm::ArrayRef<Datum> arguments,
+                 std::int64_t maxBlocks);
 
 /// Counts the floating-point operations of every attn.attention in a function,
 /// as if no position were masked, without computing its results. Emits an error

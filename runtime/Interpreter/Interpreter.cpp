@@ -194,14 +194,15 @@ convertResults(mlir::func::FuncOp function, llvm::ArrayRef<Datum> data) {
 
 Expected<std::vector<ReferenceResult>>
 attn::interpret(std::string_view text, std::string_view fileName,
-                std::string_view entry, std::span<const Argument> arguments) {
+                std::string_view entry, std::span<const Argument> arguments,
+                std::int64_t maxBlocks) {
   using Results = Expected<std::vector<ReferenceResult>>;
   return withFunction<std::vector<ReferenceResult>>(
       text, fileName, entry, arguments,
-      [](mlir::func::FuncOp function,
-         llvm::ArrayRef<Datum> inputs) -> mlir::FailureOr<Results> {
+      [&](mlir::func::FuncOp function,
+          llvm::ArrayRef<Datum> inputs) -> mlir::FailureOr<Results> {
         mlir::FailureOr<std::vector<Datum>> outputs =
-            evaluateFunction(function, inputs);
+            evaluateFunction(function, inputs, maxBlocks);
         if (mlir::failed(outputs))
           return mlir::failure();
         return convertResults(function, *outputs);

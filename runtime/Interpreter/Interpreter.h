@@ -19,6 +19,7 @@
 #include "runtime/Reference/Compare.h"
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -39,10 +40,13 @@ struct ReferenceResult {
 /// linalg are computed one by one: slowly.
 ///
 /// An error says, with the place in the text, which operation cannot be
-/// evaluated, or why it has no result for these arguments.
+/// evaluated, or why it has no result for these arguments. So does one that
+/// ends only after `maxBlocks` blocks, if it ends: bodies of loops and of
+/// elements of linalg, as often as they are evaluated.
 Expected<std::vector<ReferenceResult>>
 interpret(std::string_view text, std::string_view fileName,
-          std::string_view entry, std::span<const Argument> arguments);
+          std::string_view entry, std::span<const Argument> arguments,
+          std::int64_t maxBlocks = std::numeric_limits<std::int64_t>::max());
 
 /// Counts the floating-point operations of the attn.attention of such a
 /// function, for these arguments, as if no position were masked: 2 * (Dk + Dv)

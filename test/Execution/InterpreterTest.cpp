@@ -53,6 +53,32 @@ TEST(Interpreter, GivesTypesAndShapes) {
   EXPECT_EQ(lse.values, std::vector<double>(6, std::log(3)));
 }
 
+TEST(Interpreter, GivesUpAfterTooManyBlocks) {
+  constexpr std::string_view text = R"(
+    func.func @f(%n: i32) -> tensor<1xi32> {
+      %zero = arith.constant 0 : i32
+      %one = arith.constant 1 : i32
+      %sum = scf.for %i = %zero to %n step %one iter_args(%s = %zero) -> i32
+          : i32 {
+        %next = arith.addi %s, %one : i32
+        scf.yield %next : i32
+      }
+      %result = tensor.from_elements %sum : tensor<1xi32>
+      return %result : tensor<1xi32>
+    })";
+  // Ten bodies and the function's own.
+  const std::vector<Argument> few = {std::int64_t(10)},
+                              many = {std::int64_t(11)};
+  auto ten = interpret(text, "test.mlir", "f", few, 11);
+  ASSERT_TRUE(ten.ok()) << ten.error().message;
+  EXPECT_EQ((*ten)[0].values, std::vector<double>{10});
+  auto eleven = interpret(text, "test.mlir", "f", many, 11);
+  ASSERT_FALSE(eleven.ok());
+  EXPECT_NE(eleven.error().message.find("evaluated 11 blocks"),
+            std::string::npos)
+      << eleven.error().message;
+}
+
 TEST(Interpreter, FollowsOneAttentionWithAnother) {
   // The first output is 2 everywhere; as a query with key 1 it gives LSE 2.
   auto results = run(R"(
