@@ -152,6 +152,7 @@ COMPARED = {
     "vs_D3": "of D3",
     "vs_unshared": "of unshared",
     "vs_static": "of the static kernel's time",
+    "vs_contiguous": "of one piece's",
     "vs_linear": "of linear time",
     "vs_apart": "of separate calls",
 }

@@ -64,7 +64,7 @@ public:
 
 class PagedStep : public CachedStep {
 public:
-  PagedStep(std::string name, std::vector<Index> sequenceLengths,
+  PagedStep(std::string name, std::vector<Index> sequenceLengths, PageSize size,
             Index queryLength = 1, bool isDynamic = false);
 
   std::vector<Index> cacheSizes() const override {
@@ -78,7 +78,8 @@ public:
   std::string text(ElementType type) const override;
 
 private:
-  static constexpr Index pageSize = 16;
+  Index pageSize;
+  bool hasStaticSize;
   Index pages = 0, maxPages = 0;
   std::vector<Index> table; ///< (B, max_pages), -1 where nothing is.
 };
@@ -185,10 +186,11 @@ std::string ContiguousStep::text(ElementType type) const {
 }
 
 PagedStep::PagedStep(std::string name, std::vector<Index> sequenceLengths,
-                     Index queryLength, bool isDynamic)
+                     PageSize size, Index queryLength, bool isDynamic)
     : CachedStep(std::move(name), std::move(sequenceLengths), queryLength,
-                 isDynamic) {
-  auto countPages = [](Index length) {
+                 isDynamic),
+      pageSize(size.positions), hasStaticSize(size.isStatic) {
+  auto countPages = [&](Index length) {
     return (length + pageSize - 1) / pageSize;
   };
   for (Index length : lengths) {
@@ -215,17 +217,20 @@ std::vector<Operand> PagedStep::operands() const {
 }
 
 std::string PagedStep::text(ElementType type) const {
-  std::string sizes = std::to_string(keyValueHeads) + "x",
-              rows = std::to_string(pageSize), batch = std::to_string(batches);
-  std::string table = "tensor<" + batch + "x?xi32>";
-  return write(type, "?x" + sizes + rows, ", %table: " + table,
+  std::string rows = hasStaticSize ? std::to_string(pageSize) : "?",
+              batch = std::to_string(batches);
+  std::string sizes = "?x" + std::to_string(keyValueHeads) + "x" + rows,
+              cache = tensorText(sizes + "x" + std::to_string(headSize), type),
+              table = "tensor<" + batch + "x?xi32>";
+  return write(type, sizes, ", %table: " + table,
                "  %c1 = arith.constant 1 : index\n"
+               "  %c2 = arith.constant 2 : index\n"
                "  %pages = tensor.dim %table, %c1 : " +
                    table +
                    "\n"
-                   "  %rows = arith.constant " +
-                   rows +
-                   " : index\n"
+                   "  %rows = tensor.dim %keys, %c2 : " +
+                   cache +
+                   "\n"
                    "  %n = arith.muli %pages, %rows : index\n",
                "table(%table : " + table + ")", mask());
 }
@@ -270,16 +275,17 @@ DecodePointer bench::makeContiguousStep(std::string name, Index batches,
 }
 
 DecodePointer bench::makePagedStep(std::string name) {
-  return std::make_shared<PagedStep>(std::move(name), spread(100, 8000, 8));
+  return std::make_shared<PagedStep>(std::move(name), spread(100, 8000, 8),
+                                     PageSize{16});
 }
 
 DecodePointer bench::makeCachedDraftStep(std::string name, Index length,
                                          Index queryLength, bool isDynamic,
-                                         bool isPaged) {
+                                         PageSize pages) {
   std::vector<Index> lengths = {length};
-  if (isPaged)
+  if (pages.positions > 0)
     return std::make_shared<PagedStep>(std::move(name), std::move(lengths),
-                                       queryLength, isDynamic);
+                                       pages, queryLength, isDynamic);
   return std::make_shared<ContiguousStep>(std::move(name), std::move(lengths),
                                           queryLength, isDynamic);
 }

@@ -156,9 +156,10 @@ static void registerFamily(const std::string &family,
           [=] { return DecodeSeries::create(decode, type, threads, ofCase); });
   };
   for (const DecodeBenchmark &decode : benchmarks)
-    for (ElementType type :
-         {ElementType::f32, ElementType::bf16, ElementType::f16})
-      add(decode, "", type, options);
+    if (decode.decode)
+      for (ElementType type :
+           {ElementType::f32, ElementType::bf16, ElementType::f16})
+        add(decode, "", type, options);
   for (const DecodeBenchmark &decode : benchmarks)
     if (decode.quantized)
       for (bool quantizeQueries : {false, true}) {

@@ -67,21 +67,34 @@ const std::vector<DecodeBenchmark> &bench::getServingBenchmarks() {
           {"vs_static", std::move(fixed), /*isOfTimes=*/true}};
     };
     auto name = [](Index queries) { return "few-" + std::to_string(queries); };
-    // Of D1, and of its caches in pages and of i8.
-    for (Index queries : {2, 3, 4, 5, 8, 16, 31, 33}) {
+    // Of D1, and of its caches of i8.
+    for (Index queries : {2, 3, 4, 5, 6, 7, 8, 16, 31, 33}) {
       auto step = [&](bool isDynamic) {
         return makeDraftStep(name(queries), 32, 8, 4096, queries, isDynamic);
       };
       all.push_back({step(true), compare(step(false)), {}});
     }
-    for (Index queries : {2, 4, 8, 16}) {
-      auto step = [&](bool isDynamic, bool isPaged) {
-        return makeCachedDraftStep(name(queries) + (isPaged ? "-paged" : ""),
-                                   4096, queries, isDynamic, isPaged);
+    // The same in pages, in turns with one cache.
+    auto addCached = [&](std::string name, Index queries, PageSize pages) {
+      auto step = [&](bool isDynamic, PageSize pages) {
+        return makeCachedDraftStep(name, 4096, queries, isDynamic, pages);
       };
-      all.push_back({step(true, true), compare(step(false, true)),
-                     step(true, false), compare(step(false, false))});
+      std::vector<DecodeBaseline> baselines = compare(step(false, pages));
+      if (pages.positions > 0)
+        baselines.push_back({"vs_contiguous", step(true, PageSize()), true});
+      DecodePointer decode = step(true, pages);
+      all.push_back({pages.positions > 0 ? decode : nullptr, baselines, decode,
+                     baselines});
+    };
+    for (Index queries : {1, 2, 4, 8, 16}) {
+      addCached(name(queries), queries, {});
+      addCached(name(queries) + "-paged", queries, {16});
     }
+    for (Index positions : {32, 64, 128})
+      addCached("few-4-paged-" + std::to_string(positions), 4, {positions});
+    for (Index queries : {1, 4})
+      addCached(name(queries) + "-paged-any", queries,
+                {16, /*isStatic=*/false});
     // Of D5.
     DecodePointer one = makeDraftStep("group-32", 32, 1, 4096, 1, true);
     for (Index heads : {33, 64, 96, 128})

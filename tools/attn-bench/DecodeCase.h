@@ -80,7 +80,7 @@ struct DecodeBaseline {
 };
 
 struct DecodeBenchmark {
-  DecodePointer decode;
+  DecodePointer decode; ///< May be null.
   std::vector<DecodeBaseline> baselines;
   DecodePointer quantized; ///< The same on caches of i8; may be null.
   /// What that is compared with.
@@ -116,12 +116,17 @@ DecodePointer makeContiguousStep(std::string name, Index batches,
                                  Index keyLength);
 /// Sequences of 100 to 8000 tokens, in pages of 16 that are in no order.
 DecodePointer makePagedStep(std::string name);
-/// One sequence in a contiguous cache, or in pages of 16 in no order, whose
-/// last tokens are the queries, causally masked, with the heads of D1. A kernel
-/// may be compiled for their number or for any.
+/// Positions of a page; 0: keys lie in one piece.
+struct PageSize {
+  Index positions = 0;
+  bool isStatic = true; ///< The kernel knows it.
+};
+/// One sequence in a contiguous cache, or in pages in no order, whose last
+/// tokens are the queries, causally masked, with the heads of D1. A kernel may
+/// be compiled for their number or for any.
 DecodePointer makeCachedDraftStep(std::string name, Index length,
                                   Index queryLength, bool isDynamic,
-                                  bool isPaged);
+                                  PageSize pages);
 /// A window of 1024 tokens in a ring, long after it was full.
 DecodePointer makeRingStep(std::string name);
 /// Sequences that begin with the same 4096 tokens, which are attended to for
