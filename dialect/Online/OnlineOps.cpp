@@ -110,6 +110,10 @@ LogicalResult verifyLayout(OnlineAttentionOp op) {
            << "attribute 'keeps_packs': expected layout<pairs> "
               "without packed_values, got layout<"
            << name << ">" << (op.getPackedValues() ? " packed_values" : "");
+  if (op.getInPages() && layout != OnlineLayout::Pairs)
+    return op.emitOpError()
+           << "attribute 'in_pages': expected layout<pairs>, got layout<"
+           << name << ">";
   if (op.getFirst() && layout != OnlineLayout::Pairs)
     return op.emitOpError()
            << "operand 'first': expected layout<pairs>, got layout<" << name

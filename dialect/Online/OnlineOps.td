@@ -99,6 +99,10 @@ def Attn_OnlineAttentionOp : Attn_OnlineOp<"online_attention", [
 
     If `first` is true, O counts as 0, whatever it holds.
 
+    With `in_pages`, keys, and values that are not packed, are rows of an
+    `attn.cache_read` from that of `first_key` on, which lie in several pages; of a
+    block of keys, which is computed page by page.
+
     `next_tile` is by how many positions the tile that comes next on a thread is
     further on, or 0 if there is none of the head: the keys that it sees and this
     one does not are fetched meanwhile.
@@ -117,12 +121,13 @@ def Attn_OnlineAttentionOp : Attn_OnlineOp<"online_attention", [
     Variadic<AnyType>:$score_captures, Variadic<AnyType>:$mask_captures,
     DefaultValuedAttr<Attn_OnlineLayoutAttr,
                       "::mlir::attn::OnlineLayout::Lanes">:$layout,
-    UnitAttr:$packed_values, UnitAttr:$keeps_packs,
+    UnitAttr:$packed_values, UnitAttr:$keeps_packs, UnitAttr:$in_pages,
     DefaultValuedAttr<I64Attr, "0">:$next_tile);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = [{
     (`layout` `` $layout^)? (`packed_values` $packed_values^)?
-    (`keeps_packs` $keeps_packs^)? (`next_tile` $next_tile^)?
+    (`keeps_packs` $keeps_packs^)? (`in_pages` $in_pages^)?
+    (`next_tile` $next_tile^)?
     `ins` `(` $query `,` $key `,` $value `:` type($query) `,` type($key) `,` type($value) `)`
     (`scales` `(` $key_scales^ `,` $value_scales `:` type($key_scales) `,` type($value_scales) `)`)?
     `outs` `(` $outs `:` type($outs) `)`

@@ -7,14 +7,20 @@
 
 #include "lib/Online/CachedRows.h"
 #include "dialect/Cache/CacheRows.h"
+#include "dialect/Shared/IndexBuilder.h"
 #include "lib/Online/StoredElements.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/Transforms/Transforms.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+#include <numeric>
+#include <tuple>
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -74,7 +80,7 @@ std::optional<CachedRows> CachedRows::match(Value matrix) {
   if (ShapedType::isDynamic(size))
     return std::nullopt;
   return CachedRows(read, slice.getMixedOffsets()[0],
-                    slice.getMixedOffsets()[1], first, size);
+                    slice.getMixedOffsets()[1], first, size, matrix);
 }
 
 bool CachedRows::areAlike(Value a, Value b) {
@@ -125,6 +131,13 @@ CachedRows::Rows CachedRows::extract(OpBuilder &b, Location loc, Value position,
           scales ? dropHead(b, loc, scales, size) : Value()};
 }
 
+Value CachedRows::view(OpBuilder &builder, Location loc, OpFoldResult position,
+                       OpFoldResult count) {
+  IndexBuilder b(loc, builder);
+  return b.slice(all, {position, b.getIndexAttr(0)},
+                 {count, b.getIndexAttr(size)});
+}
+
 CachedRows::Rows CachedRows::allocate(OpBuilder &b, Location loc,
                                       int64_t count) {
   Rows rows;
@@ -168,49 +181,59 @@ static Value insertRows(OpBuilder &b, Location loc, Value part, Value rows,
                                        strides);
 }
 
-CachedRows::Rows CachedRows::gather(OpBuilder &b, Location loc, Value begin,
-                                    Value end, Value first, Rows rows) {
-  Value one = arith::ConstantIndexOp::create(b, loc, 1);
+SmallVector<Value> attn::forEachPart(OpBuilder &builder, Location loc,
+                                     Value begin, Value end, OpFoldResult unit,
+                                     ValueRange carried, PartBody body) {
+  IndexBuilder b(loc, builder);
+  Value low = b.div(begin, unit), high = b.add(b.div(b.sub(end, 1), unit), 1);
+  high = b.select(b.isLess(begin, end), high, low);
+  auto loop = scf::ForOp::create(b, low, high, b.index(1), carried);
+  b.setInsertionPointToStart(loop.getBody());
+  Value start = b.mul(loop.getInductionVar(), unit), from = b.max(start, begin),
+        to = b.min(b.add(start, unit), end);
+  OpFoldResult count = b.sub(to, from);
+  if (auto most = getConstantIntValue(unit))
+    count = b.minimum(
+        {b.getAffineSymbolExpr(0), b.getAffineConstantExpr(*most)}, count);
+  scf::YieldOp::create(b, body(b, loc, from, count, loop.getRegionIterArgs()));
+  return llvm::to_vector_of<Value>(loop.getResults());
+}
+
+CachedRows::Rows CachedRows::gather(OpBuilder &builder, Location loc,
+                                    Value begin, Value end, Value first,
+                                    Rows rows) {
+  IndexBuilder b(loc, builder);
   // A ring of no rows has none to copy, but is divided by.
   Value unit = b.createOrFold<arith::MaxUIOp>(
-      loc, b.createOrFold<tensor::DimOp>(loc, read.getCache(), 2), one);
-  Value low = arith::DivUIOp::create(b, loc, begin, unit);
-  Value last = arith::SubIOp::create(b, loc, end, one);
-  Value high = arith::AddIOp::create(
-      b, loc, arith::DivUIOp::create(b, loc, last, unit), one);
-  Value isEmpty =
-      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, begin, end);
-  high = arith::SelectOp::create(b, loc, isEmpty, low, high);
+      b.createOrFold<tensor::DimOp>(read.getCache(), 2), b.index(1));
   SmallVector<Value> carried = {rows.elements};
   if (rows.scales)
     carried.push_back(rows.scales);
-  auto loop = scf::ForOp::create(
-      b, loc, low, high, one, carried,
-      [&](OpBuilder &b, Location loc, Value k, ValueRange carried) {
-        Value page = arith::MulIOp::create(b, loc, k, unit);
-        Value next = arith::AddIOp::create(b, loc, page, unit);
-        Value from = arith::MaxSIOp::create(b, loc, page, begin);
-        Value to = arith::MinSIOp::create(b, loc, next, end);
-        OpFoldResult count =
-            arith::SubIOp::create(b, loc, to, from).getResult();
-        Value at = arith::SubIOp::create(b, loc, from, first);
+  carried = forEachPart(
+      b, loc, begin, end, getAsOpFoldResult(unit), carried,
+      [&](OpBuilder &builder, Location loc, Value from, OpFoldResult count,
+          ValueRange carried) {
+        IndexBuilder b(loc, builder);
+        Value at = b.sub(from, first);
         Rows part = extract(b, loc, from, count);
         SmallVector<Value> results = {
             insertRows(b, loc, part.elements, carried[0], at)};
         if (part.scales)
           results.push_back(insertRows(b, loc, part.scales, carried[1], at));
-        scf::YieldOp::create(b, loc, results);
+        return results;
       });
-  return {loop.getResult(0), rows.scales ? loop.getResult(1) : Value()};
+  return {carried[0], rows.scales ? carried[1] : Value()};
 }
 
-Value CachedRows::gatherPack(OpBuilder &b, Location loc, OpFoldResult first,
-                             OpFoldResult count, int64_t rowsPerPack,
-                             Type elementType) {
-  Value base = getValueOrCreateConstantIndexOp(b, loc, first);
-  Value end = arith::AddIOp::create(
-      b, loc, base, getValueOrCreateConstantIndexOp(b, loc, count));
-  auto [from, to] = clampToStored(b, loc, base, end);
+int64_t CachedRows::getRowsOfPack(int64_t rowsPerPack) {
+  constexpr int64_t kLeast = 8;
+  std::optional<int64_t> unit = getUnit();
+  int64_t rows = unit ? std::gcd(*unit, rowsPerPack) : 0;
+  return rows < kLeast ? 0 : rows;
+}
+
+Value CachedRows::gatherPack(OpBuilder &b, Location loc, Value base, Value from,
+                             Value to, int64_t rowsPerPack, Type elementType) {
   Rows rows = allocate(b, loc, rowsPerPack);
   for (Value *part : {&rows.elements, &rows.scales}) {
     if (!*part)
@@ -226,4 +249,60 @@ Value CachedRows::gatherPack(OpBuilder &b, Location loc, OpFoldResult first,
   Value converted = tensor::EmptyOp::create(
       b, loc, ArrayRef<int64_t>{rowsPerPack, size}, elementType);
   return emitElements(b, loc, rows.elements, rows.scales, converted);
+}
+
+Value CachedRows::emitPack(OpBuilder &builder, Location loc, OpFoldResult first,
+                           OpFoldResult count, Value pack) {
+  IndexBuilder b(loc, builder);
+  auto type = cast<RankedTensorType>(pack.getType());
+  int64_t rowsPerPack = type.getDimSize(1);
+  Value base = b.index(first), from, to;
+  std::tie(from, to) = clampToStored(b, loc, base, b.add(base, count));
+  auto transpose = [&](OpBuilder &b, Value rows, Value into) {
+    return linalg::TransposeOp::create(b, loc, rows, into,
+                                       ArrayRef<int64_t>{1, 0})
+        ->getResult(0);
+  };
+  auto emitGathered = [&](OpBuilder &b) {
+    Value rows =
+        gatherPack(b, loc, base, from, to, rowsPerPack, type.getElementType());
+    return transpose(b, rows, pack);
+  };
+  int64_t rowsAtATime = getRowsOfPack(rowsPerPack);
+  if (rowsAtATime == 0 || getElementType() != type.getElementType())
+    return emitGathered(b);
+  // Rows are side by side, or it is the last pack.
+  Value isWhole =
+      b.bitAnd(b.isEqual(from, base), b.isEqual(to, b.add(base, rowsPerPack)));
+  auto choice = scf::IfOp::create(b, type, isWhole, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(choice.elseBlock());
+  scf::YieldOp::create(b, emitGathered(b));
+  b.setInsertionPointToStart(choice.thenBlock());
+  Value all = pack;
+  for (int64_t row = 0; row < rowsPerPack; row += rowsAtATime) {
+    OpFoldResult number = b.getIndexAttr(rowsAtATime);
+    SmallVector<OpFoldResult> at = {b.getIndexAttr(0), b.getIndexAttr(row)},
+                              sizes = {b.getIndexAttr(size), number};
+    Value rows = extract(b, loc, b.add(base, row), number).elements;
+    all = b.insert(transpose(b, rows, b.slice(all, at, sizes)), all, at, sizes);
+  }
+  scf::YieldOp::create(b, all);
+  return choice.getResult(0);
+}
+
+LogicalResult attn::eraseUnreadCaches(Operation *op) {
+  bool hasReads = op->walk([](CacheReadOp) {
+                      return WalkResult::interrupt();
+                    }).wasInterrupted();
+  if (!hasReads)
+    return success();
+  RewritePatternSet patterns(op->getContext());
+  memref::populateResolveRankedShapedTypeResultDimsPatterns(patterns);
+  return applyPatternsGreedily(
+      op, std::move(patterns),
+      GreedyRewriteConfig()
+          .enableFolding(false)
+          .enableConstantCSE(false)
+          .setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled));
 }

@@ -27,8 +27,12 @@ tensor::ExtractSliceOp getHeadSlice(Value matrix);
 class CachedRows {
 public:
   CachedRows(CacheReadOp read, OpFoldResult batch, OpFoldResult head,
-             OpFoldResult first, int64_t size)
-      : read(read), batch(batch), head(head), first(first), size(size) {}
+             OpFoldResult first, int64_t size, Value all = {})
+      : read(read), batch(batch), head(head), first(first), size(size),
+        all(all) {}
+  CacheReadOp getRead() { return read; }
+  /// Elements of a row.
+  int64_t getSize() const { return size; }
 
   /// Nothing if `matrix` is something else.
   static std::optional<CachedRows> match(Value matrix);
@@ -57,6 +61,10 @@ public:
   /// side by side.
   Rows extract(OpBuilder &b, Location loc, Value position, OpFoldResult count);
 
+  /// The same as a matrix of its own, of the rows that were matched.
+  Value view(OpBuilder &b, Location loc, OpFoldResult position,
+             OpFoldResult count);
+
   /// The position of the matrix's first row.
   OpFoldResult getFirst() { return first; }
 
@@ -68,20 +76,41 @@ public:
   Rows gather(OpBuilder &b, Location loc, Value begin, Value end, Value first,
               Rows rows);
 
-  /// The `count` rows of a pack of `rowsPerPack`, from the first matrix row
-  /// `first` on, as a matrix of `elementType`, with zeros for those that are
-  /// not stored.
-  Value gatherPack(OpBuilder &b, Location loc, OpFoldResult first,
-                   OpFoldResult count, int64_t rowsPerPack, Type elementType);
+  /// How many rows of a pack are side by side wherever packs begin, 0 if too
+  /// few to take them from where they lie.
+  int64_t getRowsOfPack(int64_t rowsPerPack);
+
+  /// Transposes `count` rows, from matrix row `first` on, into `pack`,
+  /// `(size, rows)`, with zeros for those that are not stored.
+  Value emitPack(OpBuilder &b, Location loc, OpFoldResult first,
+                 OpFoldResult count, Value pack);
 
   /// The first `count` of some rows.
   static Rows take(OpBuilder &b, Location loc, Rows rows, OpFoldResult count);
 
 private:
+  /// The same rows copied, as a matrix of `elementType`.
+  Value gatherPack(OpBuilder &b, Location loc, Value base, Value from, Value to,
+                   int64_t rowsPerPack, Type elementType);
+
   CacheReadOp read;
   OpFoldResult batch, head, first;
   int64_t size; ///< Of a row, in elements.
+  Value all;    ///< The matrix of all positions, if one was matched.
 };
+
+/// Emits `body` for the positions from `begin` up to `end`, those between two
+/// multiples of `unit` at a time: `count` from `from` on.
+using PartBody =
+    function_ref<SmallVector<Value>(OpBuilder &b, Location loc, Value from,
+                                    OpFoldResult count, ValueRange carried)>;
+SmallVector<Value> forEachPart(OpBuilder &b, Location loc, Value begin,
+                               Value end, OpFoldResult unit, ValueRange carried,
+                               PartBody body);
+
+/// Erases reads of which only sizes are used, with their slices: sizes are
+/// those of what is read from.
+LogicalResult eraseUnreadCaches(Operation *op);
 
 } // namespace mlir::attn
 

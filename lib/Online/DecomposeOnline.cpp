@@ -20,6 +20,7 @@
 #include "dialect/Shared/IndexBuilder.h"
 #include "dialect/Shared/KnownSizes.h"
 #include "lib/Online/BlockFacts.h"
+#include "lib/Online/BlockPages.h"
 #include "lib/Online/BlockStreams.h"
 #include "lib/Online/FirstBlock.h"
 #include "lib/Online/IntegerScores.h"
@@ -55,7 +56,7 @@ constexpr int64_t kRowMultiple = 8;
 class Decomposition {
 public:
   Decomposition(OnlineAttentionOp op, OpBuilder &builder, int64_t maximumKeys,
-                bool withIntegers)
+                bool withIntegers, std::optional<BlockPages> pages)
       : op(op), b(op.getLoc(), builder), loc(op.getLoc()),
         type(cast<RankedTensorType>(op.getAccumulator().getType())
                  .getElementType()),
@@ -66,10 +67,10 @@ public:
                                             : kRowMultiple)),
         multipliesTiles(getTarget(op).getBf16Tiles()),
         withIntegers(withIntegers), isFirst(op.getFirst()), groups(op),
-        prefetches(findPrefetches(op)) {}
+        prefetches(findPrefetches(op)), pages(std::move(pages)) {}
 
   SmallVector<Value> emit() {
-    if (auto loop = dyn_cast<scf::ForOp>(op->getParentOp()))
+    if (auto loop = dyn_cast<scf::ForOp>(op->getParentOp()); loop && !pages)
       streams = BlockStreams::emit(b, op, loop);
     BlockFacts facts = emitBlockFacts(b, op);
     SmallVector<Value> state =
@@ -129,6 +130,8 @@ private:
       op = trimmed->op;
       lead = trimmed->lead;
       streams = {}; // There is less time than for a block.
+      if (pages)
+        pages->stopFetching();
     }
     numValues = numKeys = b.size(op.getKey(), 0);
     if (lead)
@@ -144,9 +147,9 @@ private:
     // Weights in pairs begin with a pack, scores after its lead.
     Value all = empty(
         {maximumKeys + (lead ? OnlineAttentionOp::kKeysPerPack : 0), lanes});
-    Value firstKey = op.getFirstKey();
+    firstKey = op.getFirstKey();
     if (lead)
-      firstKey = arith::AddIOp::create(b, loc, firstKey, lead);
+      firstKey = b.add(firstKey, lead);
     Value scores = emitScores(lead ? afterLead(all) : all);
     SmallVector<Value> outs = {scores, op.getMaximum(), op.getSum(),
                                empty({lanes})};
@@ -178,18 +181,31 @@ private:
     if (op.hasRowPerQuery())
       return emitScoresInRows(
           linalg::FillOp::create(b, loc, zero, all).getResult(0));
+    auto inPairs = [&](OpBuilder &b, Location loc, Value keys, Value scores) {
+      scores = linalg::FillOp::create(b, loc, zero, scores).getResult(0);
+      fetch(b);
+      return emitScoresInPairs(b, loc, keys, op.getQuery(), scores);
+    };
     Value part = rows(b, all);
-    part = linalg::FillOp::create(b, loc, zero, part).getResult(0);
-    if (!isInPairs)
-      wideKeys = widen(b, op.getKey());
-    fetch(b);
-    part = isInPairs
-               ? emitScoresInPairs(b, loc, keys(), op.getQuery(), part)
-               : linalg::MatmulOp::create(b, loc, part.getType(),
-                                          ValueRange{wideKeys, op.getQuery()},
-                                          ValueRange{part})
-                     .getResult(0);
+    if (pages)
+      part = pages->multiplyKeys(b, loc, firstKey, numKeys, part, inPairs);
+    else if (isInPairs)
+      part = inPairs(b, loc, keys(), part);
+    else
+      part = emitScoresInLanes(part, zero, fetch);
     return b.insert(part, all, b.zeros(2), sizes());
+  }
+
+  /// The products of keys that are widened, beginning at `zero`.
+  Value emitScoresInLanes(Value scores, Value zero,
+                          function_ref<void(OpBuilder &)> fetch) {
+    scores = linalg::FillOp::create(b, loc, zero, scores).getResult(0);
+    wideKeys = widen(b, op.getKey());
+    fetch(b);
+    return linalg::MatmulOp::create(b, loc, scores.getType(),
+                                    ValueRange{wideKeys, op.getQuery()},
+                                    ValueRange{scores})
+        .getResult(0);
   }
 
   /// The products in the first lanes of all.
@@ -226,12 +242,17 @@ private:
     auto product = [&](OpBuilder &b) -> Value {
       if (isInPairs) {
         Value packs = value;
-        if (!op.getPackedValues())
+        if (pages && !op.getPackedValues())
+          packs = pages->packValues(b, loc, op.getFirstKey(), numValues,
+                                    maximumPacks(), numPacks(b));
+        else if (!op.getPackedValues())
           packs = emitPacks(b, loc, packs, maximumPacks(), numPacks(b));
         Value pairs = emitWeightsInPairs(b, loc, weights, numPacks(b));
         Value start = emitStart(b, factor);
         fetchAt(b, Place::product);
         streams.fetchWithOutput(b, loc, maximumKeys);
+        if (pages)
+          pages->fetchNextKeys(b, loc, op.getFirstKey());
         return emitOutputInPairs(b, loc, packs, pairs, start);
       }
       Value factors = weights;
@@ -324,8 +345,15 @@ private:
                             {{j, d}, {j, q}, {j}, {q, d}});
     }
     bindDims(b.getContext(), d, j, q);
-    return emitVisibleSum(b, loc, {value, rows(b, weights)}, accumulator,
-                          {{j, d}, {j, q}, {d, q}});
+    auto sum = [&](OpBuilder &b, Location loc, Value values, Value weights,
+                   Value accumulator) {
+      return emitVisibleSum(b, loc, {values, weights}, accumulator,
+                            {{j, d}, {j, q}, {d, q}});
+    };
+    if (pages)
+      return pages->addValues(b, loc, op.getFirstKey(), numValues, weights,
+                              accumulator, sum);
+    return sum(b, loc, value, rows(b, weights), accumulator);
   }
 
   //===--------------------------------------------------------------------===//
@@ -405,6 +433,8 @@ private:
   RowGroups groups;
   SmallVector<PrefetchOp> prefetches; ///< Of the rows of later tiles.
   BlockStreams streams;
+  std::optional<BlockPages> pages; ///< That rows are in, if in several.
+  Value firstKey;                  ///< Of those that are multiplied.
   /// Keys that are multiplied; values, which are `lead` more.
   OpFoldResult numKeys, numValues;
   Value lead;     ///< Of a trimmed block; null if 0.
@@ -414,18 +444,28 @@ private:
 } // namespace
 
 /// Replaces the attention of one block of keys by contractions and a softmax
-/// step. Fails if the number of keys has no constant bound.
+/// step. Fails with an error if that is not what `op` is.
 static LogicalResult decomposeOnline(RewriterBase &rewriter,
                                      OnlineAttentionOp op) {
   TargetAttr target = getTarget(op);
   std::optional<int64_t> bound = getKnownMost(op.getKey(), 0);
   if (!bound)
-    return rewriter.notifyMatchFailure(op, "any number of keys");
+    return op.emitError("expected a constant bound of the number of keys: tile "
+                        "the keys first");
   rewriter.setInsertionPoint(op);
   bool withIntegers = target.getQuantizeQueries() &&
                       hasIntegerScores(op, target.getBytesOfI8Dot());
-  rewriter.replaceOp(op,
-                     Decomposition(op, rewriter, *bound, withIntegers).emit());
+  std::optional<BlockPages> pages;
+  if (op.getInPages()) {
+    FailureOr<BlockPages> matched = BlockPages::match(
+        rewriter, op, dyn_cast<scf::ForOp>(op->getParentOp()));
+    if (failed(matched))
+      return op.emitError("in_pages: expected rows of an attn.cache_read from "
+                          "that of 'first_key' on");
+    pages = *matched;
+  }
+  rewriter.replaceOp(
+      op, Decomposition(op, rewriter, *bound, withIntegers, pages).emit());
   return success();
 }
 
@@ -436,11 +476,11 @@ struct DecomposeOnline : attn::impl::DecomposeOnlineBase<DecomposeOnline> {
     SmallVector<OnlineAttentionOp> ops;
     getOperation()->walk([&](OnlineAttentionOp op) { ops.push_back(op); });
     for (OnlineAttentionOp op : ops)
-      if (failed(decomposeOnline(rewriter, op))) {
-        op.emitError("expected a constant bound of the number of keys: tile "
-                     "the keys first");
+      if (failed(decomposeOnline(rewriter, op)))
         return signalPassFailure();
-      }
+    // Those that blocks in pages were of.
+    if (failed(eraseUnreadCaches(getOperation())))
+      return signalPassFailure();
   }
 };
 } // namespace

@@ -48,20 +48,15 @@ static Value emitPlace(IndexBuilder &b, Value start, Value offset,
   return b.select(b.isLess(place, capacity), place, b.sub(place, capacity));
 }
 
-/// `rows` as pack `place` of `packs`.
-static Value insertPack(IndexBuilder &b, Value rows, Value packs, Value place) {
-  auto type = cast<RankedTensorType>(packs.getType());
-  OpFoldResult zero = b.getIndexAttr(0);
-  SmallVector<OpFoldResult> at = {place, zero, zero}, sizes = b.sizes(packs);
-  sizes[0] = b.getIndexAttr(1);
-  Value to = b.slice(packs, at, sizes);
+/// `rows` as a pack `(1, size, rows)`.
+static Value emitPack(IndexBuilder &b, Value rows, Value to) {
+  auto type = cast<RankedTensorType>(to.getType());
   Value padding = arith::ConstantOp::create(
       b, cast<TypedAttr>(b.getZeroAttr(type.getElementType())));
-  Value packed =
-      linalg::PackOp::create(b, rows, to, /*innerDimsPos=*/ArrayRef<int64_t>{0},
-                             ArrayRef<OpFoldResult>{sizes[2]}, padding)
-          .getResult();
-  return b.insert(packed, packs, at, sizes);
+  return linalg::PackOp::create(b, rows, to,
+                                /*innerDimsPos=*/ArrayRef<int64_t>{0},
+                                {b.getIndexAttr(type.getDimSize(2))}, padding)
+      .getResult();
 }
 
 std::optional<KeptValues> KeptValues::emit(OpBuilder &builder,
@@ -115,21 +110,28 @@ std::optional<KeptValues> KeptValues::emit(OpBuilder &builder,
   if (!constant || *constant % kRows != 0)
     rest = b.minimum({b.getAffineConstantExpr(kRows), n - s * kRows},
                      {i, numRows});
+  // Which page rows are on is looked up for each pack.
+  auto cached = CachedRows::match(values);
   Value rows;
-  if (auto cached = CachedRows::match(values)) {
-    // Which page rows are on is looked up for each pack.
-    rows = cached->gatherPack(b, b.getLoc(), row, rest, kRows,
-                              type.getElementType());
-  } else {
+  if (!cached) {
     // What the first tile of a head packs, no tile before it has fetched.
     Value next = b.add(i, 1), end = b.min(b.add(next, 1), room.getTo());
     PrefetchOp::create(b, values, b.mul(next, kRows),
                        b.min(b.mul(end, kRows), numRows));
     rows = b.slice(values, {row, b.getIndexAttr(0)}, {rest, b.size(values, 1)});
   }
+  auto insertPack = [&](Value packs, Value place) {
+    OpFoldResult zero = b.getIndexAttr(0);
+    SmallVector<OpFoldResult> at = {place, zero, zero}, sizes = b.sizes(packs);
+    sizes[0] = b.getIndexAttr(1);
+    Value pack = cached ? cached->emitPack(b, b.getLoc(), row, rest,
+                                           b.slice(packs, at, sizes, 2))
+                        : emitPack(b, rows, b.slice(packs, at, sizes));
+    return b.insert(pack, packs, at, sizes);
+  };
   Value place = emitPlace(b, kept.start, b.sub(i, first), kept.capacity);
   if (overlap == 0) {
-    carried = insertPack(b, rows, carried, place);
+    carried = insertPack(carried, place);
   } else {
     Value places = b.select(b.isLess(place, overlap), 2, 1);
     auto copies =
@@ -138,7 +140,7 @@ std::optional<KeptValues> KeptValues::emit(OpBuilder &builder,
     b.setInsertionPointToStart(copies.getBody());
     Value past = b.mul(copies.getInductionVar(), kept.capacity);
     scf::YieldOp::create(
-        b, insertPack(b, rows, copies.getRegionIterArg(0), b.add(place, past)));
+        b, insertPack(copies.getRegionIterArg(0), b.add(place, past)));
     carried = copies.getResult(0);
   }
   scf::YieldOp::create(b, carried);

@@ -120,9 +120,8 @@ private:
     auto read = op.getSource().getDefiningOp<CacheReadOp>();
     if (read && rank == 4) {
       CachedRows cached(read, at[0], at[1], zero, read.getHeadSize());
-      pack.rows = transpose(cached.gatherPack(b, b.getLoc(), offsets[rank - 2],
-                                              sizes[rank - 2], rowsPerPack,
-                                              type.getElementType()));
+      pack.rows = cached.emitPack(b, b.getLoc(), offsets[rank - 2],
+                                  sizes[rank - 2], destination);
       return pack;
     }
     if (!isRagged) {

@@ -100,13 +100,19 @@ static Value takePacks(OpBuilder &builder, Location loc, Value all,
   return b.slice(all, b.zeros(sizes.size()), sizes);
 }
 
+Value attn::emitEmptyPacks(OpBuilder &b, Location loc, Type elementType,
+                           int64_t size, int64_t maximumPacks,
+                           OpFoldResult numPacks) {
+  Value all = tensor::EmptyOp::create(
+      b, loc, ArrayRef<int64_t>{maximumPacks, size, kKeysPerPack}, elementType);
+  return takePacks(b, loc, all, numPacks);
+}
+
 Value attn::emitPacks(OpBuilder &b, Location loc, Value value,
                       int64_t maximumPacks, OpFoldResult numPacks) {
   auto type = cast<RankedTensorType>(value.getType());
-  Value all = tensor::EmptyOp::create(
-      b, loc, ArrayRef<int64_t>{maximumPacks, type.getDimSize(1), kKeysPerPack},
-      type.getElementType());
-  Value init = takePacks(b, loc, all, numPacks);
+  Value init = emitEmptyPacks(b, loc, type.getElementType(), type.getDimSize(1),
+                              maximumPacks, numPacks);
   Value zero = arith::ConstantOp::create(
       b, loc, b.getFloatAttr(type.getElementType(), 0.0));
   return linalg::PackOp::create(b, loc, value, init, /*innerDimsPos=*/{0},

@@ -28,6 +28,11 @@ Value emitScoresInPairs(OpBuilder &b, Location loc, Value key, Value query,
 Value emitHiddenRows(OpBuilder &b, Location loc, Value weights, Value lead,
                      OpFoldResult numValues);
 
+/// Room for T packs `(T, Dv, 32)` of rows of `size` elements, in a buffer for
+/// `maximumPacks`.
+Value emitEmptyPacks(OpBuilder &b, Location loc, Type elementType, int64_t size,
+                     int64_t maximumPacks, OpFoldResult numPacks);
+
 /// The packs `(T, Dv, 32)` of a block's values `(n, Dv)`, in a buffer for
 /// `maximumPacks`.
 Value emitPacks(OpBuilder &b, Location loc, Value value, int64_t maximumPacks,

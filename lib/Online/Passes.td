@@ -50,8 +50,9 @@ def TileKeys : Pass<"attn-tile-keys"> {
 
     Keys and values that an `attn.cache_read` takes from a cache are slices of it
     in a block, which is no larger than what never leaves a page, or, of pages of
-    few or an unknown number of positions, copied for the block. Elements that the
-    op does not take are converted for the block.
+    few or an unknown number of positions, copied for the block. A block in pairs
+    whose packs have rows of several pages is `in_pages`. Elements that the op does
+    not take are converted for the block.
 
     With `keeps_packs`, the tile packs the values that it sees in an
     `attn.kept_packs`, which is filled before the loop. Where it is not known of

@@ -158,6 +158,7 @@ struct CachedOperands {
   /// Rows of a block that lie in several places are copied into buffers for
   /// this many; 0: blocks are slices of the cache.
   int64_t copied = 0;
+  bool inPages = false; ///< Blocks are computed page by page.
 };
 
 /// The largest block of at most `block` keys that is a slice of the cache
@@ -181,6 +182,17 @@ int64_t findBlockInPlace(OnlineAttentionOp op, CachedOperands &cached,
   return largest < least ? 0 : largest;
 }
 
+/// Whether products in pairs take keys and packs from pages as they lie there.
+bool canComputeInPages(OnlineAttentionOp op, CachedOperands &cached) {
+  auto suits = [&](CachedRows &rows, Value operand) {
+    return rows.getElementType() == getElementTypeOrSelf(operand) &&
+           rows.getRowsOfPack(OnlineAttentionOp::kKeysPerPack) > 0;
+  };
+  return op.getLayout() == OnlineLayout::Pairs &&
+         suits(cached.key, op.getKey()) &&
+         (!cached.value || suits(*cached.value, op.getValue()));
+}
+
 /// The operands of `op` in a cache, with `block` made what suits them; nothing
 /// if they are not in one.
 std::optional<CachedOperands> findCached(OnlineAttentionOp op, int64_t &block) {
@@ -198,7 +210,9 @@ std::optional<CachedOperands> findCached(OnlineAttentionOp op, int64_t &block) {
     return std::nullopt;
   CachedOperands cached{*key, value};
   int64_t inPlace = findBlockInPlace(op, cached, block);
-  if (inPlace == 0)
+  if (inPlace == 0 && canComputeInPages(op, cached))
+    cached.inPages = true;
+  else if (inPlace == 0)
     cached.copied = block;
   else
     block = inPlace;
@@ -234,6 +248,17 @@ void readFromCache(RewriterBase &rewriter, OnlineAttentionOp block,
   rewriter.setInsertionPoint(block);
   OpFoldResult count = tensor::getMixedSize(rewriter, loc, block.getKey(), 0);
   Value first = block.getFirstKey();
+  if (cached.inPages) {
+    rewriter.modifyOpInPlace(block, [&] {
+      block.setInPages(true);
+      block.getKeyMutable().assign(
+          cached.key.view(rewriter, loc, first, count));
+      if (cached.value)
+        block.getValueMutable().assign(
+            cached.value->view(rewriter, loc, first, count));
+    });
+    return;
+  }
   auto read = [&](CachedRows &rows) {
     if (cached.copied == 0)
       return rows.extract(rewriter, loc, first, count);
@@ -382,9 +407,18 @@ struct TileKeys : attn::impl::TileKeysBase<TileKeys> {
         return signalPassFailure();
       }
     }
-    if (failed(eraseUnreadCaches()))
+    if (failed(eraseUnreadCaches(getOperation())))
       return signalPassFailure();
-    getOperation()->walk(remarkIfGathered);
+    llvm::SmallPtrSet<Operation *, 4> inPages;
+    getOperation()->walk([&](OnlineAttentionOp op) {
+      for (Value rows : {op.getKey(), op.getValue()})
+        if (auto cached = CachedRows::match(rows); cached && op.getInPages())
+          inPages.insert(cached->getRead());
+    });
+    getOperation()->walk([&](CacheReadOp read) {
+      if (!inPages.contains(read))
+        remarkIfGathered(read);
+    });
   }
 
 private:
@@ -397,25 +431,6 @@ private:
           "is written out as a whole in every call: attention reads keys "
           "and values where they lie if both are in caches of one element "
           "type");
-  }
-
-  /// Sizes are those of what is read from, so that a read of which only those
-  /// were used goes, with its slices.
-  LogicalResult eraseUnreadCaches() {
-    bool hasReads =
-        getOperation()
-            ->walk([](CacheReadOp) { return WalkResult::interrupt(); })
-            .wasInterrupted();
-    if (!hasReads)
-      return success();
-    RewritePatternSet patterns(&getContext());
-    memref::populateResolveRankedShapedTypeResultDimsPatterns(patterns);
-    return applyPatternsGreedily(
-        getOperation(), std::move(patterns),
-        GreedyRewriteConfig()
-            .enableFolding(false)
-            .enableConstantCSE(false)
-            .setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled));
   }
 };
 } // namespace

@@ -204,27 +204,32 @@ string writeAttention(const string &queryDims, const string &outDims,
          "\n}\n";
 }
 
-void runRandom(std::uint64_t seed, bool onThreads) {
+/// What a case is chosen from.
+struct Choices {
+  std::vector<Kind> kinds = {Kind::contiguous, Kind::ring,  Kind::ring,
+                             Kind::paged,      Kind::paged, Kind::paged};
+  std::vector<ElementType> floats = {ElementType::f32, ElementType::f32,
+                                     ElementType::f16, ElementType::bf16};
+  std::vector<Index> rows = {8, 16, 16, 24, 32, 64, 64, 12, 5, 96, 128};
+  std::vector<Index> sizes = {64, 64, 64, 64, 128, 128, 80, 48, 33, 7};
+  double chanceOfInt8 = 0.35;
+};
+
+void runRandom(std::uint64_t seed, bool onThreads, const Choices &choices) {
   Random random(seed);
-  const std::vector<Kind> kinds = {Kind::contiguous, Kind::ring,  Kind::ring,
-                                   Kind::paged,      Kind::paged, Kind::paged};
-  const std::vector<ElementType> floats = {ElementType::f32, ElementType::f32,
-                                           ElementType::f16, ElementType::bf16};
+  const auto &[kinds, floats, allRows, sizes, chanceOfInt8] = choices;
   ElementType readType = random.pick(floats);
-  ElementType type = random.chance(0.35)  ? ElementType::i8
-                     : random.chance(0.1) ? ElementType::f16
-                                          : readType;
+  ElementType type = random.chance(chanceOfInt8) ? ElementType::i8
+                     : random.chance(0.1)        ? ElementType::f16
+                                                 : readType;
   if (type == ElementType::f16 && readType == ElementType::bf16)
     type = readType;
-  const std::vector<Index> allRows = {8,  16, 16, 24, 32, 64,
-                                      64, 12, 5,  96, 128};
   Kind keyKind = random.pick(kinds), valueKind = keyKind;
   Index keyRows = random.pick(allRows), valueRows = keyRows;
   if (random.chance(0.2)) {
     valueKind = random.pick(kinds);
     valueRows = random.pick(allRows);
   }
-  const std::vector<Index> sizes = {64, 64, 64, 64, 128, 128, 80, 48, 33, 7};
   Index keySize = random.pick(sizes),
         valueSize = random.chance(0.2) ? random.pick(sizes) : keySize;
   Index batch = random.pick<Index>({0, 1, 2, 3, 3, 3, 3, 3}),
@@ -324,14 +329,28 @@ void runRandom(std::uint64_t seed, bool onThreads) {
         << text;
 }
 
-TEST(CachedReads, random) {
-  for (std::uint64_t seed = 8100; seed < 8100 + unsigned(numCases(40));
+void runAll(std::uint64_t first, int count, const Choices &choices = {}) {
+  for (std::uint64_t seed = first; seed < first + unsigned(numCases(count));
        ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    runRandom(seed, seed % 4 == 0);
+    runRandom(seed, seed % 4 == 0, choices);
     if (testing::Test::HasFailure())
       return;
   }
+}
+
+TEST(CachedReads, random) { runAll(8100, 40); }
+
+/// Pages that are smaller than a pack of values in pairs of bf16, or parts of
+/// which are.
+TEST(CachedReads, bf16_in_small_pages) {
+  runAll(8400, 40,
+         {.kinds = {Kind::paged, Kind::paged, Kind::paged, Kind::ring,
+                    Kind::contiguous},
+          .floats = {ElementType::bf16},
+          .rows = {8, 16, 16, 16, 24, 48, 80},
+          .sizes = {64, 128, 128, 96},
+          .chanceOfInt8 = 0.1});
 }
 
 } // namespace

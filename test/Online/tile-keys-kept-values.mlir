@@ -50,13 +50,17 @@ func.func @window(%q: tensor<2x4x?x16xbf16>, %k: tensor<2x4x?x16xbf16>, %v: tens
 // -----
 
 // Which page rows are on is looked up for each pack: those of the next one are not
-// fetched.
+// fetched. Only the last pack is padded.
 // CHECK-LABEL: func.func @pages(
 // CHECK: attn.kept_packs
 // CHECK: scf.for
 // CHECK-NOT: attn.prefetch
+// CHECK: scf.if
 // CHECK: tensor.extract %
-// CHECK: linalg.pack
+// CHECK: linalg.transpose
+// CHECK: else
+// CHECK: linalg.fill
+// CHECK: linalg.transpose
 // CHECK: scf.while
 // CHECK: return
 func.func @pages(%q: tensor<1x2x64x32xbf16>, %keys: tensor<?x2x64x32xbf16>, %values: tensor<?x2x64x32xbf16>,
