@@ -53,13 +53,21 @@ def CheckConstantOperands : Pass<"attn-check-constant-operands"> {
   }];
 }
 
-def CheckRegionSizes : Pass<"attn-check-region-sizes"> {
-  let summary = "Refuse score and mask regions that are too large to compile";
+def CheckLimits : Pass<"attn-check-limits", "::mlir::ModuleOp"> {
+  let summary = "Refuse what would take too long to compile";
   let description = [{
-    A region of more than 4096 operations, or of more than 64 functions of the math
-    dialect, is an error at its operation. Passes make a dozen operations of each,
-    and some hundred of a function, for every kind of block that a kernel has, so
-    this runs before them.
+    Each of these is an error at its operation:
+
+    - integers of more than 128 bits, which folding would compute with;
+    - types of a rank above 32, vectors of more than 1024 elements, and functions
+      of more than 1024 arguments or 256 results, with whose square work grows;
+    - a function of more than 100000 operations, with those of all that it calls:
+      functions that each call the next one twice double with every one of them;
+    - a score or mask region of more than 4096 operations, or of more than 64
+      functions of the math dialect. Passes make a dozen operations of each, and
+      some hundred of a function, for every kind of block that a kernel has.
+
+    Every pipeline begins with it: canonicalization alone may take minutes.
   }];
 }
 

@@ -26,7 +26,7 @@ static std::unique_ptr<Pass> createInliner() {
 }
 
 void attn::buildPreparationPipeline(OpPassManager &pm) {
-  pm.addPass(attn::createCheckRegionSizes());
+  pm.addPass(attn::createCheckLimits());
   pm.addPass(attn::createCheckConstantOperands());
   pm.addPass(attn::createFoldTrivialComparisons());
   pm.addPass(attn::createSplitIndexCasts());

@@ -1,12 +1,12 @@
-//===- KernelLimits.cpp - How large a kernel may be -----------------------===//
+//===- CheckLimits.cpp - How large a kernel may be ------------------------===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Kernel/KernelLimits.h"
 #include "dialect/AttnOps.h"
+#include "lib/Kernel/Passes.h"
 
 #include "mlir/Analysis/CallGraph.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -15,6 +15,11 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/SCCIterator.h"
+
+namespace mlir::attn {
+#define GEN_PASS_DEF_CHECKLIMITS
+#include "lib/Kernel/Passes.h.inc"
+} // namespace mlir::attn
 
 using namespace mlir;
 
@@ -61,7 +66,10 @@ static LogicalResult verifyFunction(func::FuncOp func) {
   return success();
 }
 
-LogicalResult attn::verifyTypes(ModuleOp module) {
+/// Folding computes with integers of any width, and some work grows with the
+/// square of the rank, of the elements of a vector, or of what a function takes
+/// and gives.
+static LogicalResult verifyTypes(ModuleOp module) {
   Operation *current = nullptr;
   AttrTypeWalker types; // Looks at each once.
   types.addWalk([&](Type type) {
@@ -91,7 +99,8 @@ LogicalResult attn::verifyTypes(ModuleOp module) {
 /// Far above what anyone writes.
 static constexpr uint64_t maxInlinedOps = 100000;
 
-LogicalResult attn::verifyInlinedSizes(ModuleOp module) {
+/// Functions that each call the next one twice double with every one of them.
+static LogicalResult verifyInlinedSizes(ModuleOp module) {
   SymbolTableCollection symbols;
   const CallGraph graph(module);
   llvm::DenseMap<CallGraphNode *, uint64_t> sizes;
@@ -124,8 +133,8 @@ static constexpr size_t maxRegionOps = 4096;
 /// a second for each.
 static constexpr size_t maxRegionFunctions = 64;
 
-LogicalResult attn::verifyRegionSizes(Operation *root) {
-  WalkResult result = root->walk([](YieldOp yield) {
+static LogicalResult verifyRegionSizes(ModuleOp module) {
+  WalkResult result = module->walk([](attn::YieldOp yield) {
     Region &region = *yield->getParentRegion();
     size_t size = region.front().getOperations().size() - 1;
     size_t functions = 0;
@@ -146,3 +155,14 @@ LogicalResult attn::verifyRegionSizes(Operation *root) {
   });
   return failure(result.wasInterrupted());
 }
+
+namespace {
+struct CheckLimits : attn::impl::CheckLimitsBase<CheckLimits> {
+  void runOnOperation() override {
+    if (failed(verifyTypes(getOperation())) ||
+        failed(verifyInlinedSizes(getOperation())) ||
+        failed(verifyRegionSizes(getOperation())))
+      signalPassFailure();
+  }
+};
+} // namespace

@@ -1,7 +1,7 @@
 // RUN: awk -v count=4095 -f %S/Inputs/long-mask.awk > %t.largest.mlir
-// RUN: attn-opt %t.largest.mlir --attn-check-region-sizes -o /dev/null
+// RUN: attn-opt %t.largest.mlir --attn-check-limits -o /dev/null
 // RUN: awk -v count=4096 -f %S/Inputs/long-mask.awk > %t.larger.mlir
-// RUN: not attn-opt %t.larger.mlir --attn-check-region-sizes -o /dev/null 2>&1 \
+// RUN: not attn-opt %t.larger.mlir --attn-check-limits -o /dev/null 2>&1 \
 // RUN:   | FileCheck %s
 // RUN: not attn-opt %t.larger.mlir --attn-cpu-pipeline -o /dev/null 2>&1 \
 // RUN:   | FileCheck %s
