@@ -68,9 +68,10 @@ public:
       writes.push_back(getOnlyWrite(result));
   }
 
-  /// Where each result is written to, if that is all it is used for; or null.
-  /// That is done in the branches: upstream's elimination of empty tensors
-  /// follows the results of a condition into one of them only.
+  /// Where each result is written to, if that is all it is used for and nothing
+  /// reads what was there before; or null. That is done in the branches:
+  /// upstream's elimination of empty tensors follows the results of a condition
+  /// into one of them only.
   ArrayRef<Write> getWrites() const { return writes; }
 
   /// The form of at most `most` queries: their number is the size of a slice,
@@ -144,8 +145,11 @@ private:
     if (!result.hasOneUse())
       return nullptr;
     auto write = dyn_cast<Write>(*result.user_begin());
-    return write && isa<MemRefType>(write.getDest().getType()) ? write
-                                                               : nullptr;
+    if (!write || !isa<MemRefType>(write.getDest().getType()))
+      return nullptr;
+    bool isRead = llvm::any_of(write.getDest().getUsers(),
+                               llvm::IsaPred<bufferization::ToTensorOp>);
+    return isRead ? nullptr : write;
   }
 
   static void emitWrite(OpBuilder &b, Write write, Value source, Value dest) {

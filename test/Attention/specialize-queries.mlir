@@ -56,6 +56,30 @@ func.func @write_and_return(%q: !q, %k: !kv, %o: !q, %l: !l, %p: index,
 
 // -----
 
+// A write into what is still read stays where it is.
+// CHECK-LABEL: func.func @update
+// CHECK: %[[OLD:.*]] = bufferization.to_tensor %[[BUFFER:.*]] restrict writable
+// CHECK: %[[NEW:.*]] = scf.if
+// CHECK-NOT: materialize
+// CHECK: bufferization.materialize_in_destination %[[OLD]] in restrict writable %{{.*}}
+// CHECK: bufferization.materialize_in_destination %[[NEW]] in restrict writable %[[BUFFER]]
+func.func @update(%q: tensor<?x8x?x64xf16>, %k: tensor<?x2x?x64xf16>,
+                  %updated: memref<?x8x?x64xf16>, %out: memref<?x8x?x64xf16>) {
+  %0 = bufferization.to_tensor %updated restrict writable
+      : memref<?x8x?x64xf16> to tensor<?x8x?x64xf16>
+  %1 = attn.attention
+      ins(%q, %k, %k : tensor<?x8x?x64xf16>, tensor<?x2x?x64xf16>,
+          tensor<?x2x?x64xf16>)
+      outs(%0 : tensor<?x8x?x64xf16>)
+  bufferization.materialize_in_destination %0 in restrict writable %out
+      : (tensor<?x8x?x64xf16>, memref<?x8x?x64xf16>) -> ()
+  bufferization.materialize_in_destination %1 in restrict writable %updated
+      : (tensor<?x8x?x64xf16>, memref<?x8x?x64xf16>) -> ()
+  return
+}
+
+// -----
+
 // A known number of queries, and what the reference lowers.
 // CHECK-LABEL: func.func @left_alone
 // CHECK-NOT: scf.if

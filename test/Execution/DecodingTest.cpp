@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "test/Execution/Covering.h"
+#include "test/Execution/EverywhereRun.h"
 #include "test/Execution/RuleTesting.h"
 
 #include "gtest/gtest.h"
@@ -227,6 +228,22 @@ TEST(Decoding, of_2000_rows_is_prefill) {
     test.pageSize = 16;
     test.isStatic = true;
     testDecode(test);
+  }
+}
+
+/// Whichever form the number of queries asks for.
+TEST(Decoding, what_an_updated_argument_held_can_be_a_result) {
+  for (Index length : {0, 1, 3, 70}) {
+    SCOPED_TRACE(length);
+    TestTensor query = normal(ElementType::f32, {1, 2, length, 4}),
+               updated = normal(ElementType::f32, {1, 2, length, 4}, 2);
+    runEverywhere(R"(!q = tensor<1x2x?x4xf32>
+func.func @f(%q: !q, %o: !q {bufferization.writable = true}) -> (!q, !q) {
+  %r = attn.attention ins(%q, %q, %q : !q, !q, !q) outs(%o : !q)
+  return %r, %o : !q, !q
+})",
+                  {query, updated}, /*quantizeQueries=*/false,
+                  {"reference", "cpu", "gpu-emulator"});
   }
 }
 
