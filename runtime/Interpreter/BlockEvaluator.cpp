@@ -58,6 +58,13 @@ BlockEvaluator::call(mlir::func::FuncOp function,
   return results;
 }
 
+LogicalResult BlockEvaluator::countIteration(mlir::Operation *op) {
+  if (++iterations > maxIterations)
+    return mlir::emitError(op->getLoc()) << "loops have had " << maxIterations
+                                         << " iterations, which is the limit";
+  return success();
+}
+
 FailureOr<std::vector<Datum>>
 BlockEvaluator::yield(mlir::Region &region, llvm::ArrayRef<Datum> arguments) {
   FailureOr<mlir::Operation *> terminator = run(region, arguments);
@@ -100,15 +107,14 @@ BlockEvaluator::run(mlir::Region &region, llvm::ArrayRef<Datum> arguments) {
   mlir::Block *block = &region.front();
   define(block->getArguments(), arguments);
   while (true) {
-    if (++numBlocks > maxBlocks)
-      return mlir::emitError(block->getTerminator()->getLoc())
-             << "evaluated " << maxBlocks << " blocks, which is the limit";
     for (mlir::Operation &op : block->without_terminator())
       if (failed(evaluate(&op)))
         return failure();
     std::optional<Target> target = follow(block->getTerminator(), *this);
     if (!target)
       return block->getTerminator();
+    if (failed(countIteration(block->getTerminator())))
+      return failure();
     define(target->block->getArguments(), get(target->operands));
     block = target->block;
   }

@@ -27,11 +27,11 @@ public:
   using Handler = std::function<std::optional<mlir::LogicalResult>(
       mlir::Operation *, Values &)>;
 
-  /// Gives up after `maxBlocks` blocks: loops may have no end.
+  /// Gives up after `maxIterations` of loops, which may have no end.
   explicit BlockEvaluator(
       Handler handler,
-      std::int64_t maxBlocks = std::numeric_limits<std::int64_t>::max())
-      : handler(std::move(handler)), maxBlocks(maxBlocks) {}
+      std::int64_t maxIterations = std::numeric_limits<std::int64_t>::max())
+      : handler(std::move(handler)), maxIterations(maxIterations) {}
 
   /// What a function returns.
   mlir::FailureOr<std::vector<Datum>> call(mlir::func::FuncOp function,
@@ -45,6 +45,9 @@ public:
   /// The operands of that terminator.
   mlir::FailureOr<std::vector<Datum>> yield(mlir::Region &region,
                                             llvm::ArrayRef<Datum> arguments);
+
+  /// Says that one more iteration of the loop that `op` is, or is in, begins.
+  mlir::LogicalResult countIteration(mlir::Operation *op);
 
   const Datum &get(mlir::Value value) const;
   std::vector<Datum> get(mlir::ValueRange range) const {
@@ -64,8 +67,8 @@ private:
                                        const Evaluator &compute);
 
   Handler handler;
-  const std::int64_t maxBlocks;
-  std::int64_t numBlocks = 0; ///< That were begun.
+  const std::int64_t maxIterations;
+  std::int64_t iterations = 0; ///< That were begun.
   Values values;
   /// Of operations that have none of the other ways, which are looked up once.
   llvm::DenseMap<mlir::Operation *, const Evaluator *> evaluators;

@@ -37,6 +37,8 @@ public:
     std::vector<Datum> carried = blocks.get(op.getInitArgs());
     bool overflows = false;
     while (!overflows && (isUnsigned ? position.ult(end) : position.slt(end))) {
+      if (failed(blocks.countIteration(op)))
+        return failure();
       std::vector<Datum> arguments = {position};
       llvm::append_range(arguments, carried);
       FailureOr<std::vector<Datum>> next =
@@ -54,6 +56,8 @@ public:
   LogicalResult evaluate(mlir::scf::WhileOp op) {
     std::vector<Datum> carried = blocks.get(op.getInits());
     while (true) {
+      if (failed(blocks.countIteration(op)))
+        return failure();
       FailureOr<mlir::Operation *> end = blocks.run(op.getBefore(), carried);
       if (failed(end))
         return failure();
@@ -109,6 +113,8 @@ public:
                                  1);
     }
     bool isDone = visitIndices(counts, [&](llvm::ArrayRef<std::int64_t> index) {
+      if (failed(blocks.countIteration(op)))
+        return false;
       std::vector<Datum> position;
       for (auto [start, step, i] : llvm::zip(starts, steps, index))
         position.push_back(APInt(64, std::uint64_t(start + i * step)));

@@ -71,8 +71,8 @@ static std::optional<LogicalResult> evaluateAttn(mlir::Operation *op,
 mlir::FailureOr<std::vector<Datum>>
 interpreter::evaluateFunction(mlir::func::FuncOp function,
                               llvm::ArrayRef<Datum> arguments,
-                              std::int64_t maxBlocks) {
-  return BlockEvaluator(evaluateAttn, maxBlocks).call(function, arguments);
+                              std::int64_t maxIterations) {
+  return BlockEvaluator(evaluateAttn, maxIterations).call(function, arguments);
 }
 
 /// Floats are what sizes, lengths and offsets do not depend on.

@@ -15,10 +15,10 @@
 namespace attn::interpreter {
 
 /// Evaluates a function for arguments of its types. Emits an error for what it
-/// cannot evaluate, for what has no result, and after `maxBlocks` blocks.
+/// cannot evaluate, for what has no result, and after `maxIterations` of loops.
 mlir::FailureOr<std::vector<Datum>>
 evaluateFunction(mlir::func::FuncOp function, llvm::ArrayRef<Datum> arguments,
-                 std::int64_t maxBlocks);
+                 std::int64_t maxIterations);
 
 /// Counts the floating-point operations of every attn.attention in a function,
 /// as if no position were masked, without computing its results. Emits an error

@@ -195,14 +195,14 @@ convertResults(mlir::func::FuncOp function, llvm::ArrayRef<Datum> data) {
 Expected<std::vector<ReferenceResult>>
 attn::interpret(std::string_view text, std::string_view fileName,
                 std::string_view entry, std::span<const Argument> arguments,
-                std::int64_t maxBlocks) {
+                std::int64_t maxIterations) {
   using Results = Expected<std::vector<ReferenceResult>>;
   return withFunction<std::vector<ReferenceResult>>(
       text, fileName, entry, arguments,
       [&](mlir::func::FuncOp function,
           llvm::ArrayRef<Datum> inputs) -> mlir::FailureOr<Results> {
         mlir::FailureOr<std::vector<Datum>> outputs =
-            evaluateFunction(function, inputs, maxBlocks);
+            evaluateFunction(function, inputs, maxIterations);
         if (mlir::failed(outputs))
           return mlir::failure();
         return convertResults(function, *outputs);

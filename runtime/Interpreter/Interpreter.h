@@ -40,13 +40,12 @@ struct ReferenceResult {
 /// linalg are computed one by one: slowly.
 ///
 /// An error says, with the place in the text, which operation cannot be
-/// evaluated, or why it has no result for these arguments. So does one that
-/// ends only after `maxBlocks` blocks, if it ends: bodies of loops and of
-/// elements of linalg, as often as they are evaluated.
-Expected<std::vector<ReferenceResult>>
-interpret(std::string_view text, std::string_view fileName,
-          std::string_view entry, std::span<const Argument> arguments,
-          std::int64_t maxBlocks = std::numeric_limits<std::int64_t>::max());
+/// evaluated, or why it has no result for these arguments. The same if
+/// its loops have more than `maxIterations` in all, perhaps without end.
+Expected<std::vector<ReferenceResult>> interpret(
+    std::string_view text, std::string_view fileName, std::string_view entry,
+    std::span<const Argument> arguments,
+    std::int64_t maxIterations = std::numeric_limits<std::int64_t>::max());
 
 /// Counts the floating-point operations of the attn.attention of such a
 /// function, for these arguments, as if no position were masked: 2 * (Dk + Dv)

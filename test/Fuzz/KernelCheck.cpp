@@ -21,8 +21,9 @@ using namespace attn::test;
 
 /// Elements of all arguments, and of all results: what takes no time.
 static constexpr std::int64_t maxElements = std::int64_t(1) << 18;
-/// Blocks that the interpreter evaluates, in a few seconds.
-static constexpr std::int64_t maxBlocks = std::int64_t(1) << 22;
+/// Of loops, each of which may have an attention in it. Those of the tests have
+/// a few.
+static constexpr std::int64_t maxIterations = 1 << 10;
 
 static KernelOutcome refuse(const Error &error) {
   bool crashed = error.message.find(crashMessage) != std::string::npos;
@@ -162,7 +163,7 @@ static KernelOutcome runKernel(const Kernel &kernel, const std::string &text,
   }
 
   Expected<std::vector<ReferenceResult>> expected =
-      interpret(text, "kernel.mlir", signature.entry, arguments, maxBlocks);
+      interpret(text, "kernel.mlir", signature.entry, arguments, maxIterations);
   if (!expected && mayLoop(text))
     return {KernelOutcome::skipped, expected.error().message};
   copyUpdatedArguments(signature, arguments, results);
