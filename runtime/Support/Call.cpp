@@ -18,6 +18,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -125,11 +126,14 @@ const char *attn::support::runGuarded(ParallelBody body, void *context,
 }
 
 const char *attn::support::keepMessage(std::string_view message) {
-  static thread_local char kept[4096];
-  std::size_t size = std::min(message.size(), sizeof(kept) - 1);
-  std::memcpy(kept, message.data(), size);
+  // On the heap: a program that loads the library while it runs has a few
+  // hundred bytes for variables of threads.
+  constexpr std::size_t most = 4096;
+  static thread_local const auto kept = std::make_unique<char[]>(most);
+  std::size_t size = std::min(message.size(), most - 1);
+  std::memcpy(kept.get(), message.data(), size);
   kept[size] = '\0';
-  return kept;
+  return kept.get();
 }
 
 CallRecord &attn::support::getCurrentCall() { return *currentCall; }
