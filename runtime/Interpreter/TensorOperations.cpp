@@ -353,6 +353,11 @@ std::optional<APInt> getDim(const TensorPtr &tensor, const APInt &dim) {
                std::uint64_t(tensor->view.size(int(dim.getZExtValue()))));
 }
 
+APInt getRank(const TensorPtr &tensor) {
+  return APInt(mlir::IndexType::kInternalStorageBitWidth,
+               std::uint64_t(tensor->view.rank()));
+}
+
 std::optional<TensorPtr> castTensor(Operation *op, const TensorPtr &tensor) {
   auto type = llvm::cast<mlir::RankedTensorType>(op->getResult(0).getType());
   for (auto [dim, size] : llvm::enumerate(type.getShape()))
@@ -376,5 +381,6 @@ void interpreter::addTensorOps(Table &table) {
   table["tensor.from_elements"] = forDefined(makeFromElements);
   table["tensor.insert"] = forDefined(insertElement);
   table["tensor.insert_slice"] = forDefined(insertSlice);
+  table["tensor.rank"] = strict(+getRank);
   table["tensor.splat"] = forDefined(makeSplat);
 }

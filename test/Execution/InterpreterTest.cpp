@@ -135,6 +135,26 @@ TEST(Interpreter, SaysWhatItCannotEvaluate) {
   EXPECT_EQ(result.error().diagnostics.at(0).line, 3u);
 }
 
+TEST(Interpreter, SaysWhichStepIsNotPositive) {
+  const char *loop = R"(
+    func.func @f(%step: index) -> tensor<1xindex> {
+      %c0 = arith.constant 0 : index
+      %c9 = arith.constant 9 : index
+      %sum = scf.for %i = %c0 to %c9 step %step iter_args(%s = %c0) -> index {
+        %next = arith.addi %s, %i : index
+        scf.yield %next : index
+      }
+      %result = tensor.from_elements %sum : tensor<1xindex>
+      return %result : tensor<1xindex>
+    })";
+  EXPECT_EQ((*run(loop, {4}))[0].values, std::vector<double>{12});
+  EXPECT_NE(failure(loop, {0}).find(
+                "test.mlir:5:14: 'scf.for' has a step of 0, expected "
+                "at least 1"),
+            std::string::npos)
+      << failure(loop, {0});
+}
+
 TEST(Interpreter, SaysWhatHasNoResult) {
   const char *divide = R"(
     func.func @f(%a: i32, %b: i32) -> tensor<i32> {

@@ -25,7 +25,7 @@
 
 // RUN: not attn-run %s --entry step --arg 0:index --check 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=STEP
-// STEP: attn-run-check.mlir:[[# @LINE + 5]]:8: error: 'scf.for' has a step of 0, expected at least 1
+// STEP: attn-run-check.mlir:[[# @LINE + 5]]:8: 'scf.for' op step is not positive
 func.func @step(%step: index) -> tensor<1xindex> {
   %c0 = arith.constant 0 : index
   %c9 = arith.constant 9 : index
@@ -289,10 +289,11 @@ func.func @calls(%x: tensor<4x?xf32>, %n: index) -> tensor<4x?xf32> {
   return %result : tensor<4x?xf32>
 }
 
-func.func @sizes(%x: tensor<4x?xf32>, %n: index) -> tensor<3xindex> {
+func.func @sizes(%x: tensor<4x?xf32>, %n: index) -> tensor<4xindex> {
   %applied = affine.apply affine_map<(d0) -> (d0 floordiv 2 + 5)>(%n)
   %least = affine.min affine_map<(d0)[s0] -> (d0, s0 mod 2)>(%n)[%n]
   %most = affine.max affine_map<(d0) -> (d0, 7 - d0)>(%n)
-  %result = tensor.from_elements %applied, %least, %most : tensor<3xindex>
-  return %result : tensor<3xindex>
+  %rank = tensor.rank %x : tensor<4x?xf32>
+  %result = tensor.from_elements %applied, %least, %most, %rank : tensor<4xindex>
+  return %result : tensor<4xindex>
 }

@@ -201,13 +201,6 @@ static Expected<bool> runFile(const Options &options) {
                               written ? options.outputFiles[i] : "",
                               result.shape()});
   }
-  Expected<std::vector<ReferenceResult>> references =
-      options.check
-          ? evaluate(options, (*text)->getBuffer(), signature.entry, arguments)
-          : readExpectedFiles(options, *results);
-  if (!references)
-    return references.error();
-
   // What is updated in place starts as a copy, so that it can be compared.
   std::vector<Argument> inputs = arguments;
   for (std::size_t i = 0; i < results->size(); ++i)
@@ -222,6 +215,15 @@ static Expected<bool> runFile(const Options &options) {
   if (!times)
     return times.error();
   report.runMs = std::move(*times);
+
+  // After the kernel, whose errors name the arguments.
+  Expected<std::vector<ReferenceResult>> references =
+      options.check
+          ? evaluate(options, (*text)->getBuffer(), signature.entry, arguments)
+          : readExpectedFiles(options, *results);
+  if (!references)
+    return references.error();
+
   for (std::size_t i = 0; i < results->size(); ++i)
     if (const std::string &path = report.results[i].place; !path.empty())
       if (Status status = writeNpy(path, (*results)[i].view()); !status)
