@@ -140,7 +140,6 @@ TEST(SupportParallelFor, HostThatRunsNothing) {
   EXPECT_EQ(countVisits(threads, 100), std::vector<int>(100, 1));
 }
 
-/// Work that grows with the index, as under a causal mask, is shared evenly.
 TEST(SupportParallelFor, HostThatThrows) {
   std::atomic<int> visits = 0;
   Body body = [&](std::int64_t begin, std::int64_t end) {
@@ -196,6 +195,7 @@ TEST(SupportParallelFor, HostThatThrowsWithTasksLeft) {
   EXPECT_EQ(visits, before);
 }
 
+/// Work that grows with the index, as under a causal mask, is shared evenly.
 TEST(SupportParallelFor, BalancesUnevenWork) {
   // A unit of work takes a unit of time: a thread goes on only when the other
   // has worked as long, or has nothing left to do.
