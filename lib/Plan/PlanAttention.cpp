@@ -92,6 +92,8 @@ private:
   bool isVariant() { return op.hasMask() || op.hasScore(); }
   int64_t getMostRowsOfOneTile();
   bool canComputeInRows();
+  bool hasTilesInRows();
+  int64_t getMostFewInRows();
   bool hasSizesForRows() const;
   bool canComputeInPairs();
 
@@ -134,8 +136,15 @@ int64_t AttentionPlanner::getMostRowsOfOneTile() {
 
 /// Whether there is an online form in rows, where vectors are of `lanes`.
 bool AttentionPlanner::canComputeInRows() {
-  return !isForGPU() && hasAtMost(lanes) && getMostRows() >= 1 &&
-         hasSizesForRows();
+  return !isForGPU() && (hasAtMost(lanes) || hasTilesInRows()) &&
+         getMostRows() >= 1 && hasSizesForRows();
+}
+
+/// Whether tiles of few queries are in rows, be there one or several.
+bool AttentionPlanner::hasTilesInRows() {
+  bool isSaid = said && (said.getRows() || said.getLayout() || said.getRest());
+  return !ShapedType::isDynamic(count.most) && !isSaid &&
+         count.most <= getMostFewInRows();
 }
 
 bool AttentionPlanner::hasSizesForRows() const {
@@ -160,12 +169,36 @@ int64_t AttentionPlanner::chooseHeads() {
   return count.isExact && count.most <= most / groupSize ? groupSize : 1;
 }
 
+/// The type that keys are read as: of a cache, that which it has stored.
+static Type getStoredType(Value key) {
+  if (auto read = key.getDefiningOp<CacheReadOp>())
+    key = read.getCache();
+  return cast<ShapedType>(key.getType()).getElementType();
+}
+
+/// The most queries of heads that share keys whose tiles are in rows. Rows cost
+/// what there are, where lanes are padded; and tiles of lanes would each
+/// convert keys and values of a narrower type. Of f32, full tiles of lanes are
+/// faster: where more than one of two is full, they are better. 0 if there are
+/// none.
+int64_t AttentionPlanner::getMostFewInRows() {
+  if (isForGPU() || heads == 1 || heads > lanes || canComputeInPairs() ||
+      !hasSizesForRows())
+    return 0;
+  if (!getStoredType(op.getKey()).isF32())
+    return getMostFew();
+  return count.isExact ? 0 : (2 * lanes - 1) / heads;
+}
+
 int64_t attn::getRowsAtATime(int64_t heads) {
   return std::max<int64_t>(heads, 2);
 }
 
 int64_t AttentionPlanner::chooseRows() {
   int64_t most = getMostRowsOfOneTile();
+  // Of whole positions.
+  if (hasTilesInRows() && !hasAtMost(lanes))
+    return lanes / heads * heads;
   if (hasAtMost(most) && (count.isExact || canComputeInRows()))
     return std::max<int64_t>(getMostRows(), 1);
   if (isFew())
@@ -201,7 +234,7 @@ static bool isInParallelLoop(Operation *op) {
 /// Rows that lanes would be padded for, and that cost no more one by one. In
 /// pairs, half as many do.
 int64_t AttentionPlanner::chooseRest() {
-  if (!count.isExact || !isFew() || heads == 1 || hasAtMost(lanes) ||
+  if (!count.isExact || !isFew() || heads == 1 || canComputeInRows() ||
       isInParallelLoop(op) || (said && (said.getRows() || said.getLayout())))
     return 0;
   int64_t rest = getMostRows() % lanes;
@@ -252,13 +285,6 @@ static int64_t chooseKeysForMatrixUnits(int64_t size) {
   int64_t keys =
       int64_t(llvm::bit_floor(uint64_t(elements / std::max<int64_t>(1, size))));
   return std::clamp<int64_t>(keys, 16, kRowsOfWorkgroup);
-}
-
-/// The type that keys are read as: of a cache, that which it has stored.
-static Type getStoredType(Value key) {
-  if (auto read = key.getDefiningOp<CacheReadOp>())
-    key = read.getCache();
-  return cast<ShapedType>(key.getType()).getElementType();
 }
 
 /// Keys of a block that are read as `stored`, of attention on `type`. The
@@ -422,14 +448,16 @@ SmallVector<int64_t> AttentionPlanner::planFewQueries() {
   if (isForGPU() || (said && (said.getHeads() || said.getRows() ||
                               said.getLanes() || said.getLayout())))
     return forms;
-  // Half a vector of rows where more are in pairs, and a vector.
+  // Half a vector of rows where more are in pairs, and a vector, or tiles.
   lanes = target.getLanes();
   heads = op.getGroupSize();
-  SmallVector<int64_t> most = {lanes};
+  SmallVector<int64_t> most = {lanes / heads};
   if (canComputeInPairs())
-    most.insert(most.begin(), lanes / 2);
-  for (int64_t rows : most) {
-    count = {rows / heads, /*isExact=*/false};
+    most.insert(most.begin(), lanes / 2 / heads);
+  else if (int64_t few = getMostFewInRows(); few > 0)
+    most.back() = few;
+  for (int64_t number : most) {
+    count = {number, /*isExact=*/false};
     if (count.most <= forms.back() || !canComputeInRows())
       continue;
     // One query alone would be padded.
@@ -438,7 +466,7 @@ SmallVector<int64_t> AttentionPlanner::planFewQueries() {
     forms.push_back(count.most);
   }
   // Heads that share keys, until tiles of one of them are mostly full.
-  if (heads > 1)
+  if (heads > 1 && forms.back() < getMostFew())
     forms.push_back(getMostFew());
   return forms;
 }

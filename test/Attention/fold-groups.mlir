@@ -164,12 +164,13 @@ func.func @sink_of_rows(%s: tensor<8x?xf32>, %q: tensor<?x8x3x64xf32>, %k: !kv)
   return %0 : tensor<?x8x3x64xf32>
 }
 
-// Rows may be those of several tiles. Without regions, these have more.
+// Rows may be those of several tiles. Without regions, these have more; those of
+// narrower types are in rows.
 // CHECK-LABEL: func.func @plain
 // CHECK: attn.attention ins({{.*}} : tensor<?x2x36x64xf32>, {{.*}} rows = 32, lanes = 16, {{.*}} rest = <layout = rows, heads = 4, rows = 4,
 // CHECK: attn.attention ins({{.*}} : tensor<?x2x36x64xf32>, {{.*}} mask
 // CHECK: rows = 32, lanes = 16, {{.*}} rest = <
-// CHECK: attn.attention ins({{.*}} : tensor<?x2x36x64xf16>, {{.*}} rows = 32, lanes = 16
+// CHECK: attn.attention ins({{.*}} : tensor<?x2x36x64xf16>, {{.*}}layout = rows, heads = 4, rows = 16, lanes = 16
 func.func @plain(%q: tensor<?x8x9x64xf32>, %k: !kv, %n: tensor<?x8x9x64xf16>,
                  %nk: tensor<?x2x?x64xf16>)
     -> (tensor<?x8x9x64xf32>, tensor<?x8x9x64xf32>, tensor<?x8x9x64xf16>) {
