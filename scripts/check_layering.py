@@ -28,7 +28,8 @@ RULES = {
     "dialect": STD + MLIR,
     "lib/Plan": STD + MLIR + COMPILER,
     "lib/Regions": STD + MLIR + COMPILER,
-    "lib/Kernel": STD + MLIR + COMPILER + ["lib/Regions/"],
+    "lib/Math": STD + MLIR,
+    "lib/Kernel": STD + MLIR + COMPILER + ["lib/Math/", "lib/Regions/"],
     "lib/Layer": STD + MLIR + COMPILER,
     "lib/Memory": STD + MLIR + COMPILER + ["lib/Kernel/", "lib/Plan/"],
     "lib/Online": STD
@@ -57,7 +58,14 @@ RULES = {
     "lib/GPU": STD
     + MLIR
     + COMPILER
-    + ["lib/Kernel/", "lib/Memory/", "lib/Online/", "lib/Plan/", "lib/Regions/"],
+    + [
+        "lib/Kernel/",
+        "lib/Math/",
+        "lib/Memory/",
+        "lib/Online/",
+        "lib/Plan/",
+        "lib/Regions/",
+    ],
     "lib/Pipelines": STD + MLIR + COMPILER + ["lib/"],
     "lib/Registration": STD + MLIR + COMPILER + ["lib/"],
     "runtime/include": STD + HOST,

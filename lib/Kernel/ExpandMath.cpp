@@ -6,9 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Kernel/Passes.h"
+#include "lib/Math/MathBuilder.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -22,6 +21,7 @@ namespace mlir::attn {
 } // namespace mlir::attn
 
 using namespace mlir;
+using namespace mlir::attn;
 
 namespace {
 
@@ -29,61 +29,38 @@ Value createInteger(OpBuilder &b, Location loc, Type type, int64_t value) {
   return arith::ConstantOp::create(b, loc, b.getIntegerAttr(type, value));
 }
 
-Value createFloat(OpBuilder &b, Location loc, Type type, const APFloat &value) {
-  return arith::ConstantOp::create(b, loc, b.getFloatAttr(type, value));
-}
-Value createFloat(OpBuilder &b, Location loc, Type type, double value) {
-  return arith::ConstantOp::create(b, loc, b.getFloatAttr(type, value));
-}
-
 /// |x| = inf.
-Value expandIsInf(OpBuilder &b, math::IsInfOp op) {
-  auto type = cast<FloatType>(op.getOperand().getType());
-  Value absolute = math::AbsFOp::create(b, op.getLoc(), op.getOperand());
-  Value infinity = createFloat(b, op.getLoc(), type,
-                               APFloat::getInf(type.getFloatSemantics()));
-  return arith::CmpFOp::create(b, op.getLoc(), arith::CmpFPredicate::OEQ,
-                               absolute, infinity);
+Value expandIsInf(MathBuilder &b, math::IsInfOp op) {
+  return b.isEqual(b.abs(op.getOperand()), MathBuilder::kInfinity);
 }
 
 /// From the smallest normal number up, and below inf.
-Value expandIsNormal(OpBuilder &b, math::IsNormalOp op) {
-  Location loc = op.getLoc();
-  auto type = cast<FloatType>(op.getOperand().getType());
-  const llvm::fltSemantics &semantics = type.getFloatSemantics();
-  Value absolute = math::AbsFOp::create(b, loc, op.getOperand());
-  Value notSmall = arith::CmpFOp::create(
-      b, loc, arith::CmpFPredicate::OGE, absolute,
-      createFloat(b, loc, type, APFloat::getSmallestNormalized(semantics)));
-  Value finite = arith::CmpFOp::create(
-      b, loc, arith::CmpFPredicate::OLT, absolute,
-      createFloat(b, loc, type, APFloat::getInf(semantics)));
-  return arith::AndIOp::create(b, loc, notSmall, finite);
+Value expandIsNormal(MathBuilder &b, math::IsNormalOp op) {
+  Value x = op.getOperand(), absolute = b.abs(x);
+  auto type = cast<FloatType>(getElementTypeOrSelf(x));
+  double smallest = APFloat::getSmallestNormalized(type.getFloatSemantics())
+                        .convertToDouble();
+  Value isNotSmall =
+      b.compare(arith::CmpFPredicate::OGE, absolute, b.real(x, smallest));
+  return b.bitAnd(isNotSmall, b.isLess(absolute, MathBuilder::kInfinity));
 }
 
 /// Upstream takes the minimum with the lower bound.
-Value expandClamp(OpBuilder &b, math::ClampFOp op) {
-  Value raised =
-      arith::MaximumFOp::create(b, op.getLoc(), op.getValue(), op.getMin());
-  return arith::MinimumFOp::create(b, op.getLoc(), raised, op.getMax());
+Value expandClamp(MathBuilder &b, math::ClampFOp op) {
+  Value raised = arith::MaximumFOp::create(b, op.getValue(), op.getMin());
+  return arith::MinimumFOp::create(b, raised, op.getMax());
 }
 
 /// tanh(x/2) * (exp(x) + 1). Upstream's exp(x) - 1 has no accuracy near 0.
-Value expandExpM1(OpBuilder &b, math::ExpM1Op op) {
-  Location loc = op.getLoc();
+Value expandExpM1(MathBuilder &b, math::ExpM1Op op) {
   Value x = op.getOperand();
-  Value half = createFloat(b, loc, x.getType(), 0.5);
-  Value one = createFloat(b, loc, x.getType(), 1.0);
-  Value tanh =
-      math::TanhOp::create(b, loc, arith::MulFOp::create(b, loc, x, half));
-  Value sum =
-      arith::AddFOp::create(b, loc, math::ExpOp::create(b, loc, x), one);
-  return arith::MulFOp::create(b, loc, tanh, sum);
+  Value tanh = math::TanhOp::create(b, b.mul(x, 0.5));
+  return b.mul(tanh, b.add(math::ExpOp::create(b, x).getResult(), 1.0));
 }
 
 /// Squares and multiplies, once for every bit of the exponent. Of bases with
 /// negative exponents only 1 and -1 give something, as with exponent -n.
-Value expandIPow(OpBuilder &b, math::IPowIOp op) {
+Value expandIPow(MathBuilder &b, math::IPowIOp op) {
   Location loc = op.getLoc();
   Value base = op.getLhs(), exponent = op.getRhs();
   Type type = base.getType();
@@ -119,30 +96,76 @@ Value expandIPow(OpBuilder &b, math::IPowIOp op) {
   return arith::SelectOp::create(b, loc, negative, inverse, power);
 }
 
-template <typename Op, Value (*expand)(OpBuilder &, Op)>
+template <typename Op, Value (*expand)(MathBuilder &, Op)>
 struct Expand : OpRewritePattern<Op> {
   using OpRewritePattern<Op>::OpRewritePattern;
   LogicalResult matchAndRewrite(Op op,
                                 PatternRewriter &rewriter) const override {
-    if (!op.getResult().getType().isIntOrIndexOrFloat())
+    Type type = op.getResult().getType();
+    if (!type.isIntOrIndexOrFloat() &&
+        (std::is_same_v<Op, math::IPowIOp> || !isa<VectorType>(type)))
       return failure();
-    rewriter.replaceOp(op, expand(rewriter, op));
+    MathBuilder b(op.getLoc(), rewriter);
+    rewriter.replaceOp(op, expand(b, op));
     return success();
   }
 };
 
+/// A polynomial for what is left of x by the nearest integer, times 2 to the
+/// power of that: in two factors, because either end of the range is beyond
+/// one.
+Value expandExp2(MathBuilder &b, ValueRange operands) {
+  Value x = operands[0];
+  x = b.select(b.isLess(x, -150.0), b.real(x, -150.0), x);
+  x = b.select(b.isLess(129.0, x), b.real(x, 129.0), x);
+  // The sum has the integer in its last bits. Of NaN they are some.
+  constexpr double kMagic = 0x1.8p23;
+  Value sum = b.add(x, kMagic);
+  // S. L. Moshier, Cephes, "exp2f.c".
+  Value power =
+      b.polynomial(b.sub(x, b.add(sum, -kMagic)),
+                   {1.535336188e-4, 1.339887440e-3, 9.618437357e-3,
+                    5.550332471e-2, 2.402264791e-1, 6.931472028e-1, 1.0});
+  Type i32 = b.withElement(x, b.getI32Type());
+  auto toBits = [&](Value number) {
+    return arith::BitcastOp::create(b, i32, number);
+  };
+  Value exponent =
+      arith::SubIOp::create(b, toBits(sum), toBits(b.real(x, kMagic)));
+  Value half = arith::ShRSIOp::create(b, exponent, b.integer(i32, 1));
+  for (Value part : {half, Value(arith::SubIOp::create(b, exponent, half))}) {
+    Value bits = arith::ShLIOp::create(
+        b, arith::AddIOp::create(b, part, b.integer(i32, 127)),
+        b.integer(i32, 23));
+    power = b.mul(power, arith::BitcastOp::create(b, x.getType(), bits));
+  }
+  return power;
+}
+
+/// Of upstream's approximations, these have relative errors below 3e-7.
+bool isApproximatedUpstream(StringRef name) {
+  return name == math::ExpOp::getOperationName() ||
+         name == math::ErfOp::getOperationName() ||
+         name == math::ErfcOp::getOperationName();
+}
+
 struct ExpandMath : attn::impl::ExpandMathBase<ExpandMath> {
-  /// Of vectors, exp, which would otherwise be a call for each lane.
+  /// Of vectors, functions that would otherwise be a call for each element.
   void expandVectors() {
     SmallVector<Operation *> ops;
-    getOperation()->walk([&](math::ExpOp op) {
-      if (isa<VectorType>(op.getType()))
+    getOperation()->walk([&](Operation *op) {
+      if (op->getNumResults() == 1 &&
+          isa<VectorType>(op->getResultTypes()[0]) &&
+          (isa<math::MathDialect>(op->getDialect()) || isa<arith::RemFOp>(op)))
         ops.push_back(op);
     });
     RewritePatternSet patterns(&getContext());
-    populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
-      return name == math::ExpOp::getOperationName();
-    });
+    populateMathPolynomialApproximationPatterns(patterns,
+                                                isApproximatedUpstream);
+    populateExponentials(patterns);
+    populateTrigonometry(patterns);
+    populatePowers(patterns);
+    patterns.add<ExpandF32<math::Exp2Op, expandExp2>>(&getContext());
     GreedyRewriteConfig config;
     config.setStrictness(GreedyRewriteStrictness::ExistingAndNewOps);
     (void)applyOpPatternsGreedily(ops, std::move(patterns), config);

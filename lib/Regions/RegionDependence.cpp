@@ -244,6 +244,17 @@ static bool isDivision(Operation *op) {
              arith::RemUIOp>(op);
 }
 
+/// Functions with vector forms for f32, which are emitted later.
+static bool isExpanded(Operation *op) {
+  return isa<arith::RemFOp, math::AcosOp, math::AcoshOp, math::AsinOp,
+             math::AsinhOp, math::AtanOp, math::Atan2Op, math::AtanhOp,
+             math::CbrtOp, math::CosOp, math::CoshOp, math::ErfOp, math::ErfcOp,
+             math::ExpOp, math::Exp2Op, math::ExpM1Op, math::FPowIOp,
+             math::LogOp, math::Log10Op, math::Log1pOp, math::Log2Op,
+             math::PowFOp, math::SinOp, math::SinhOp, math::TanOp,
+             math::TanhOp>(op);
+}
+
 static StringRef findObstacle(Operation *op) {
   constexpr StringRef kNone, kUnknown = "it has no vector form";
   auto usesType = [&](function_ref<bool(Type)> matches) {
@@ -260,7 +271,7 @@ static StringRef findObstacle(Operation *op) {
     return kNone;
   if (usesType([](Type type) { return type.isF16() || type.isBF16(); }))
     return "there is no vector arithmetic on f16 and bf16";
-  if (isa<math::ExpOp, math::Exp2Op, math::TanhOp>(op))
+  if (isExpanded(op))
     return op->getResult(0).getType().isF32()
                ? kNone
                : "it has a vector form for f32 only";
@@ -282,9 +293,12 @@ static StringRef findObstacle(Operation *op) {
           arith::IndexCastUIOp, arith::BitcastOp, arith::AddFOp, arith::SubFOp,
           arith::MulFOp, arith::DivFOp, arith::NegFOp, arith::MaximumFOp,
           arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp>(op) ||
-      isa<math::AbsFOp, math::AbsIOp, math::CeilOp, math::FloorOp,
-          math::TruncOp, math::RoundEvenOp, math::SqrtOp, math::FmaOp,
-          math::CopySignOp>(op) ||
+      isa<math::AbsFOp, math::AbsIOp, math::CeilOp, math::ClampFOp,
+          math::CopySignOp, math::CountLeadingZerosOp,
+          math::CountTrailingZerosOp, math::CtPopOp, math::FloorOp, math::FmaOp,
+          math::IsFiniteOp, math::IsInfOp, math::IsNaNOp, math::IsNormalOp,
+          math::RoundOp, math::RoundEvenOp, math::RsqrtOp, math::SqrtOp,
+          math::TruncOp>(op) ||
       isa<index::AddOp, index::SubOp, index::MulOp, index::CmpOp,
           index::CastSOp, index::CastUOp>(op);
   return known ? kNone : kUnknown;

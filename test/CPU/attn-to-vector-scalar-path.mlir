@@ -42,10 +42,10 @@ func.func @undefined(%s: memref<8x16xf32>, %m: memref<16xf32>, %b: index, %p: in
 
 // -----
 
-// CHECK-LABEL: func @logarithm
-//   CHECK-NOT:   math.log {{.*}} vector
-//       CHECK:   math.log %{{.*}} : f32
-func.func @logarithm(%s: memref<8x16xf32>, %m: memref<16xf32>, %b: index, %p: index, %j: index, %nq: index, %nk: index) {
+// CHECK-LABEL: func @sine
+//   CHECK-NOT:   math.sincos {{.*}} vector
+//       CHECK:   math.sincos %{{.*}} : f32
+func.func @sine(%s: memref<8x16xf32>, %m: memref<16xf32>, %b: index, %p: index, %j: index, %nq: index, %nk: index) {
   %true = arith.constant true
   %false = arith.constant false
   attn.online_softmax
@@ -55,7 +55,7 @@ func.func @logarithm(%s: memref<8x16xf32>, %m: memref<16xf32>, %b: index, %p: in
       score {
     ^bb0(%rs: f32, %rb: index, %rh: index, %rp: index, %rj: index):
       // expected-remark @below {{the 'score' region is evaluated position by position: it has no vector form}}
-      %r = math.log %rs : f32
+      %r, %cosine = math.sincos %rs : f32
       attn.yield %r : f32
     }
   return

@@ -31,11 +31,33 @@ func.func @integer(%x: i1, %y: i64) -> (i1, i64) {
   return %0, %1 : i1, i64
 }
 
+// Functions of vectors of f32 become arithmetic.
+// CHECK-LABEL: func.func @vectors(
+// CHECK-NOT: math.{{log|sin|pow|tanh|exp|erf}}
+// CHECK-NOT: arith.remf
+// CHECK: return
+func.func @vectors(%x: vector<8xf32>) -> (vector<8xf32>, vector<8xi1>) {
+  %0 = math.log %x : vector<8xf32>
+  %1 = math.sin %0 : vector<8xf32>
+  %2 = math.powf %1, %x : vector<8xf32>
+  %3 = math.tanh %2 : vector<8xf32>
+  %4 = math.expm1 %3 : vector<8xf32>
+  %5 = math.exp2 %4 : vector<8xf32>
+  %6 = math.erf %5 : vector<8xf32>
+  %7 = arith.remf %6, %x : vector<8xf32>
+  %8 = math.isnormal %x : vector<8xf32>
+  return %7, %8 : vector<8xf32>, vector<8xi1>
+}
+
+// Others are calls.
 // CHECK-LABEL: func.func @others(
-// CHECK-NEXT: math.exp
-// CHECK-NEXT: math.isinf %{{.*}} : vector<2xf32>
-func.func @others(%x: f32, %y: vector<2xf32>) -> (f32, vector<2xi1>) {
+// CHECK-NEXT: math.exp %{{.*}} : f32
+// CHECK-NEXT: math.sin %{{.*}} : f32
+// CHECK-NEXT: math.log %{{.*}} : vector<2xf64>
+// CHECK-NEXT: return
+func.func @others(%x: f32, %y: vector<2xf64>) -> (f32, f32, vector<2xf64>) {
   %0 = math.exp %x : f32
-  %1 = math.isinf %y : vector<2xf32>
-  return %0, %1 : f32, vector<2xi1>
+  %1 = math.sin %x : f32
+  %2 = math.log %y : vector<2xf64>
+  return %0, %1, %2 : f32, f32, vector<2xf64>
 }

@@ -11,7 +11,7 @@ func.func @attention(%q: !q, %k: !k, %v: !k) -> !q {
   %r = attn.attention ins(%q, %k, %v : !q, !k, !k) outs(%o : !q)
       // expected-remark @+2 {{the 'score' region is evaluated position by position: it has no vector form}}
       score(%s, %b, %h, %p, %j) {
-        %t = math.erf %s : f32
+        %t, %u = math.sincos %s : f32
         attn.yield %t : f32
       }
       mask causal

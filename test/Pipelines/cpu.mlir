@@ -74,13 +74,13 @@ func.func @dropout(%q: !x, %k: !x, %v: !x, %o: !x, %seed: i64, %call: i32)
 }
 
 // A region without a form in vectors is computed position by position.
-// CHECK-LABEL: llvm.func @erf(
+// CHECK-LABEL: llvm.func @sine(
 // CHECK: llvm.call @attn_rt_parallel_ranges
-func.func @erf(%q: !x, %k: !x, %v: !x, %o: !x) -> !x {
+func.func @sine(%q: !x, %k: !x, %v: !x, %o: !x) -> !x {
   %r = attn.attention ins(%q, %k, %v : !x, !x, !x) outs(%o : !x)
       score(%s, %b, %h, %p, %j) {
         // expected-remark @below {{the 'score' region is evaluated position by position: it has no vector form}}
-        %t = math.erf %s : f32
+        %t, %u = math.sincos %s : f32
         attn.yield %t : f32
       }
   return %r : !x

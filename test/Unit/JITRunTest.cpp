@@ -174,9 +174,9 @@ func.func @f(%a: tensor<?xf32>) -> (tensor<?xf32>, tensor<?xf32>, tensor<?xf32>)
   Status status = kernel.run({a.view()}, {b.view(), c.view(), d.view()});
   ASSERT_TRUE(status.ok()) << status.error().message;
   for (int i = 0; i < 4; ++i) {
-    EXPECT_EQ(b.data[i], std::erf(a.data[i]));
-    EXPECT_EQ(c.data[i], std::tanh(a.data[i]));
-    EXPECT_EQ(d.data[i], std::log1p(a.data[i]));
+    EXPECT_FLOAT_EQ(b.data[i], std::erf(a.data[i]));
+    EXPECT_FLOAT_EQ(c.data[i], std::tanh(a.data[i]));
+    EXPECT_FLOAT_EQ(d.data[i], std::log1p(a.data[i]));
   }
 }
 

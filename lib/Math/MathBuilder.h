@@ -1,14 +1,15 @@
-//===- MathBuilder.h - Functions of f32 by instructions of GPUs -*- C++ -*-===//
+//===- MathBuilder.h - Functions of f32 by simpler ones ---------*- C++ -*-===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef ATTN_GPU_MATHTONVVM_MATHBUILDER_H
-#define ATTN_GPU_MATHTONVVM_MATHBUILDER_H
+#ifndef ATTN_MATH_MATHBUILDER_H
+#define ATTN_MATH_MATHBUILDER_H
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -16,11 +17,6 @@
 #include <limits>
 
 namespace mlir::attn {
-
-/// Calls an LLVM intrinsic of scalars, or of the elements of vectors, whose
-/// result has the type of its first operand. Other operands may be scalars.
-Value createIntrinsic(OpBuilder &b, Location loc, StringRef intrinsic,
-                      ValueRange operands);
 
 /// Emits arithmetic of floats, or of vectors of these: of one type, which may
 /// change in between by conversions.
@@ -62,36 +58,38 @@ public:
   Value isLess(Value x, double y) { return isLess(x, real(x, y)); }
   Value isLess(double x, Value y) { return isLess(real(y, x), y); }
 
-  Value abs(Value x) { return unary("llvm.fabs", x); }
-  Value floor(Value x) { return unary("llvm.floor", x); }
-  Value sqrt(Value x) { return unary("llvm.sqrt", x); }
+  Value abs(Value x) { return math::AbsFOp::create(*this, x); }
+  Value floor(Value x) { return math::FloorOp::create(*this, x); }
+  Value sqrt(Value x) { return math::SqrtOp::create(*this, x); }
   Value copySign(Value x, Value sign) {
-    return createIntrinsic(*this, getLoc(), "llvm.copysign", {x, sign});
+    return math::CopySignOp::create(*this, x, sign);
   }
+  /// Rounded once.
   Value fma(Value x, Value y, Value z) {
-    return createIntrinsic(*this, getLoc(), "llvm.fma", {x, y, z});
+    return math::FmaOp::create(*this, x, y, z);
   }
+  /// x * y + z, rounded once or twice: where no instruction rounds once, a
+  /// vector would be a call for each element.
+  Value multiplyAdd(Value x, Value y, Value z);
   /// (... (c0 x + c1) x + ...) x + cn
   Value polynomial(Value x, ArrayRef<double> coefficients);
 
-  // Of f32, not correctly rounded: to 2^-22 (PTX ISA, "ex2", "rcp"),
-  // with subnormal numbers taken for 0.
-  Value exp2(Value x) { return unary("llvm.nvvm.ex2.approx.ftz.f", x); }
-  Value reciprocal(Value x) { return unary("llvm.nvvm.rcp.approx.ftz.f", x); }
-  Value exp(Value x);
+  Value exp2(Value x) { return math::Exp2Op::create(*this, x); }
+  /// 1 / x, as an instruction has it that is not correctly rounded, if there is
+  /// one.
+  Value reciprocal(Value x);
+  /// e^x * 2^exponent, where only the product needs to be finite.
+  Value exp(Value x, double exponent = 0);
   /// log(x) * unit
   Value log(Value x, double unit = 1.0);
   Value log1p(Value x);
-
-private:
-  Value unary(StringRef intrinsic, Value x) {
-    return createIntrinsic(*this, getLoc(), intrinsic, x);
-  }
 };
 
-/// Operations of math on f32 to those of MathBuilder; `isnan`, `isfinite` and
-/// `round` of every type.
-void populateExpansions(RewritePatternSet &patterns);
+/// Operations of math on f32, or vectors of it, to those of MathBuilder: all
+/// but `exp`, `exp2`, roots, error functions, and what rounds to integers. What
+/// they are made of are no such operations. `isnan`, `isfinite` and `round` of
+/// every type.
+void populateExponentials(RewritePatternSet &patterns);
 void populateTrigonometry(RewritePatternSet &patterns);
 void populatePowers(RewritePatternSet &patterns);
 
@@ -114,4 +112,4 @@ struct ExpandF32 : OpRewritePattern<SourceOp> {
 
 } // namespace mlir::attn
 
-#endif // ATTN_GPU_MATHTONVVM_MATHBUILDER_H
+#endif // ATTN_MATH_MATHBUILDER_H

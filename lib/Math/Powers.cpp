@@ -11,9 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/GPU/MathToNVVM/MathBuilder.h"
-
-#include "mlir/Dialect/Math/IR/Math.h"
+#include "lib/Math/MathBuilder.h"
 
 #include <numbers>
 
@@ -61,7 +59,7 @@ static Value emitLog2(MathBuilder &b, Value x) {
   SmallVector<double> coefficients;
   for (int odd = 15; odd > 0; odd -= 2)
     coefficients.push_back(2 * std::numbers::log2e / odd);
-  return b.fma(b.polynomial(b.mul(s, s), coefficients), s, whole);
+  return b.multiplyAdd(b.polynomial(b.mul(s, s), coefficients), s, whole);
 }
 
 /// 2^x of f64 as f32, for any number that is not NaN.
@@ -147,7 +145,7 @@ static Value expandRemF(MathBuilder &b, ValueRange operands) {
         arith::AddIOp::create(b, difference, b.integer(i64, 1023 - kBits)));
     Value divisor = b.mul(y, fromExponent(b, scale));
     Value quotient = b.floor(b.div(rest, divisor));
-    Value after = b.fma(b.negate(quotient), divisor, rest);
+    Value after = b.multiplyAdd(b.negate(quotient), divisor, rest);
     // A quotient that was rounded up to the next number.
     rest = b.select(b.isLess(after, 0.0), b.add(after, divisor), after);
   }

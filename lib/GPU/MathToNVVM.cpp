@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/GPU/MathToNVVM/MathBuilder.h"
 #include "lib/GPU/Passes.h"
+#include "lib/Math/MathBuilder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
 
@@ -25,8 +26,10 @@ namespace mlir::attn {
 using namespace mlir;
 using namespace mlir::attn;
 
-Value attn::createIntrinsic(OpBuilder &b, Location loc, StringRef intrinsic,
-                            ValueRange operands) {
+/// Calls an LLVM intrinsic of scalars, or of the elements of vectors, whose
+/// result has the type of its first operand. Other operands may be scalars.
+static Value createIntrinsic(OpBuilder &b, Location loc, StringRef intrinsic,
+                             ValueRange operands) {
   Type type = operands[0].getType();
   auto create = [&](ValueRange scalars) -> Value {
     return LLVM::CallIntrinsicOp::create(b, loc, getElementTypeOrSelf(type),
@@ -88,6 +91,24 @@ public:
 private:
   StringRef intrinsic;
   Support isSupported;
+};
+
+/// 1 / x with `arcp`, with an error of 2^-23 where a division takes ten
+/// instructions. Subnormal numbers are taken for 0 (PTX ISA, "rcp").
+struct ReciprocalToIntrinsic : OpRewritePattern<arith::DivFOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::DivFOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!isF32(getElementTypeOrSelf(op.getType())) ||
+        isScalable(op.getType()) || !matchPattern(op.getLhs(), m_OneFloat()) ||
+        !bitEnumContainsAny(op.getFastmath(), arith::FastMathFlags::arcp))
+      return rewriter.notifyMatchFailure(op, "not an approximate reciprocal");
+    rewriter.replaceOp(op, createIntrinsic(rewriter, op.getLoc(),
+                                           "llvm.nvvm.rcp.approx.ftz.f",
+                                           op.getRhs()));
+    return success();
+  }
 };
 
 bool isNarrowFloat(Type type) {
@@ -165,6 +186,8 @@ struct ConvertMathToNVVM
 
 } // namespace
 
+static Value expandExp(MathBuilder &b, ValueRange x) { return b.exp(x[0]); }
+
 static void populatePatterns(RewritePatternSet &patterns) {
   MLIRContext *context = patterns.getContext();
   patterns.add<ToIntrinsic<math::AbsFOp>>(context, "llvm.fabs", isAnyFloat);
@@ -176,6 +199,8 @@ static void populatePatterns(RewritePatternSet &patterns) {
   patterns.add<ToIntrinsic<math::CopySignOp>>(context, "llvm.copysign",
                                               isAnyFloat);
   patterns.add<ToIntrinsic<math::FmaOp>>(context, "llvm.fma", isAnyFloat);
+  patterns.add<ToIntrinsic<vector::FMAOp>>(context, "llvm.fma", isAnyFloat);
+  patterns.add<ReciprocalToIntrinsic>(context);
   patterns.add<ToIntrinsic<arith::MaxNumFOp>>(context, "llvm.maxnum",
                                               isAnyFloat);
   patterns.add<ToIntrinsic<arith::MinNumFOp>>(context, "llvm.minnum",
@@ -209,7 +234,8 @@ void ConvertMathToNVVM::runOnOperation() {
       });
   walkAndApplyPatterns(getOperation(), std::move(approximations));
   RewritePatternSet expansions(&getContext());
-  populateExpansions(expansions);
+  expansions.add<ExpandF32<math::ExpOp, expandExp>>(&getContext());
+  populateExponentials(expansions);
   populateTrigonometry(expansions);
   populatePowers(expansions);
   walkAndApplyPatterns(getOperation(), std::move(expansions));

@@ -1,13 +1,13 @@
-//===- MathExpansions.cpp - Functions by exponents and logarithms ---------===//
+//===- Exponentials.cpp - Functions by exponents and logarithms -----------===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/GPU/MathToNVVM/MathBuilder.h"
+#include "lib/Math/MathBuilder.h"
 
-#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 #include <numbers>
 
@@ -41,25 +41,36 @@ Type MathBuilder::withElement(Value like, Type element) {
   return vector ? Type(vector.clone(element)) : element;
 }
 
+Value MathBuilder::multiplyAdd(Value x, Value y, Value z) {
+  if (isa<VectorType>(x.getType()))
+    return vector::FMAOp::create(*this, x, y, z);
+  return fma(x, y, z);
+}
+
+Value MathBuilder::reciprocal(Value x) {
+  return arith::DivFOp::create(*this, real(x, 1.0), x,
+                               arith::FastMathFlags::arcp);
+}
+
 Value MathBuilder::polynomial(Value x, ArrayRef<double> coefficients) {
   Value sum = real(x, coefficients.front());
   for (double coefficient : coefficients.drop_front())
-    sum = fma(sum, x, real(x, coefficient));
+    sum = multiplyAdd(sum, x, real(x, coefficient));
   return sum;
 }
 
 /// e^x = 2^(x log2(e)), times e to the power of what is rounded off from the
 /// exponent, which would be an error of 2^-18.
-Value MathBuilder::exp(Value x) {
+Value MathBuilder::exp(Value x, double exponent) {
   Value power = mul(x, std::numbers::log2e);
   constexpr double high = float(std::numbers::log2e);
   Value rest = fma(x, real(x, high), negate(power));
-  Value factor = fma(rest, real(x, std::numbers::ln2), real(x, 1.0));
-  factor =
-      fma(x, real(x, (std::numbers::log2e - high) * std::numbers::ln2), factor);
+  Value factor = multiplyAdd(rest, real(x, std::numbers::ln2), real(x, 1.0));
+  factor = multiplyAdd(
+      x, real(x, (std::numbers::log2e - high) * std::numbers::ln2), factor);
   // Of what is infinite, or 0, the rest may be NaN.
   factor = select(isLess(abs(x), 128.0), factor, real(x, 1.0));
-  return mul(exp2(power), factor);
+  return mul(exp2(exponent == 0 ? power : add(power, exponent)), factor);
 }
 
 /// The instruction has an absolute error near 1, where logarithms are small,
@@ -87,9 +98,9 @@ Value MathBuilder::log(Value x, double unit) {
           polynomial(f, {7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1,
                          -1.2420140846e-1, 1.4249322787e-1, -1.6668057665e-1,
                          2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1}));
-  Value ofMantissa = add(f, fma(square, real(x, -0.5), rest));
-  Value result =
-      fma(exponent, real(x, std::numbers::ln2 * unit), mul(ofMantissa, unit));
+  Value ofMantissa = add(f, multiplyAdd(square, real(x, -0.5), rest));
+  Value result = multiplyAdd(exponent, real(x, std::numbers::ln2 * unit),
+                             mul(ofMantissa, unit));
   // Also of NaN; of less than 0, NaN.
   Value isPlain = bitAnd(isLess(0.0, x), isLess(x, kInfinity));
   Value special =
@@ -113,7 +124,6 @@ Value MathBuilder::log1p(Value x) {
 // Expansions
 //===----------------------------------------------------------------------===//
 
-static Value expandExp(MathBuilder &b, ValueRange x) { return b.exp(x[0]); }
 static Value expandLog(MathBuilder &b, ValueRange x) { return b.log(x[0]); }
 static Value expandLog1p(MathBuilder &b, ValueRange x) { return b.log1p(x[0]); }
 
@@ -136,14 +146,13 @@ static Value expandTanh(MathBuilder &b, ValueRange x) {
   // Of the least maximum of the relative error, 4e-8.
   Value series = b.polynomial(square, {1.645876362e-2, -5.268414641e-2,
                                        1.332094195e-1, -3.333295750e-1, 0.0});
-  return b.select(b.isLess(absolute, 0.55), b.fma(series, x[0], x[0]),
+  return b.select(b.isLess(absolute, 0.55), b.multiplyAdd(series, x[0], x[0]),
                   quotient);
 }
 
 /// Halves of e^|x| and e^-|x|, where neither overflows before the result.
 static std::pair<Value, Value> emitHalves(MathBuilder &b, Value absolute) {
-  Value root = b.exp(b.mul(absolute, 0.5));
-  Value larger = b.mul(b.mul(root, 0.5), root);
+  Value larger = b.exp(absolute, /*exponent=*/-1);
   return {larger, b.div(0.25, larger)};
 }
 
@@ -259,10 +268,9 @@ struct ExpandRound : OpRewritePattern<math::RoundOp> {
 };
 } // namespace
 
-void attn::populateExpansions(RewritePatternSet &patterns) {
+void attn::populateExponentials(RewritePatternSet &patterns) {
   patterns.add<
-      ExpandF32<math::ExpOp, expandExp>, ExpandF32<math::LogOp, expandLog>,
-      ExpandF32<math::Log1pOp, expandLog1p>,
+      ExpandF32<math::LogOp, expandLog>, ExpandF32<math::Log1pOp, expandLog1p>,
       ExpandF32<math::Log2Op, expandLog2>,
       ExpandF32<math::Log10Op, expandLog10>,
       ExpandF32<math::TanhOp, expandTanh>, ExpandF32<math::SinhOp, expandSinh>,

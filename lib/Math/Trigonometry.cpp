@@ -11,9 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/GPU/MathToNVVM/MathBuilder.h"
-
-#include "mlir/Dialect/Math/IR/Math.h"
+#include "lib/Math/MathBuilder.h"
 
 #include <limits>
 #include <numbers>
@@ -111,7 +109,7 @@ static SineAndCosine emitPolynomials(MathBuilder &b, Value x) {
       z, {-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1, 0.0});
   Value cosine = b.polynomial(z, {2.443315711809948e-5, -1.388731625493765e-3,
                                   4.166664568298827e-2, -0.5, 1.0});
-  return {b.fma(sine, x, x), cosine};
+  return {b.multiplyAdd(sine, x, x), cosine};
 }
 
 static Value nanUnlessFinite(MathBuilder &b, Value absolute, Value result) {
@@ -165,7 +163,7 @@ static Value emitArc(MathBuilder &b, Value y, Value x) {
   Value z = b.mul(t, t);
   Value series = b.polynomial(z, {8.05374449538e-2, -1.38776856032e-1,
                                   1.99777106478e-1, -3.33329491539e-1, 0.0});
-  Value arc = b.add(b.fma(series, t, t),
+  Value arc = b.add(b.multiplyAdd(series, t, t),
                     b.select(isFar, b.real(x, pi / 4), b.real(x, 0.0)));
   arc = b.select(isSteep, b.sub(pi / 2, arc), arc);
   // Also of -0.
