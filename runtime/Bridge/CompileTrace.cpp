@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/Bridge/CompileTrace.h"
+#include "runtime/Bridge/OperandSegments.h"
 #include "runtime/Bridge/TextLimits.h"
 
 #include "mlir/AsmParser/AsmParser.h"
@@ -63,7 +64,8 @@ mlir::OwningOpRef<mlir::ModuleOp> CompileTrace::parse(std::string_view text) {
     return nullptr;
   enter("verifying this");
   verified = *module;
-  if (mlir::failed(mlir::verify(*module)))
+  isUnverifiable = mlir::failed(verifyOperandSegments(*module));
+  if (isUnverifiable || mlir::failed(mlir::verify(*module)))
     return nullptr;
   verified = nullptr;
   return module;

@@ -41,6 +41,10 @@ public:
   /// text that is beyond the parser's limits.
   mlir::OwningOpRef<mlir::ModuleOp> parse(std::string_view text);
 
+  /// Whether `parse` refused a module that upstream's verifiers are undefined
+  /// for.
+  bool refusedUnverifiable() const { return isUnverifiable; }
+
   /// The text's names and places, after `parse`.
   const mlir::AsmParserState &getParserState() const { return parserState; }
 
@@ -64,7 +68,7 @@ private:
   unsigned line = 0, column = 0; ///< Where it is; 0 if that is not known.
   llvm::SourceMgr sources;
   mlir::AsmParserState parserState;
-  bool isParsing = false;
+  bool isParsing = false, isUnverifiable = false;
   mlir::Operation *verified = nullptr; ///< While it is.
 };
 

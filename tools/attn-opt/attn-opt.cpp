@@ -26,9 +26,9 @@
 
 using namespace mlir;
 
-/// Parses and verifies one module where a crash of upstream is an error. Leaves
-/// every other error to who parses it for good. The module begins in `line`, if
-/// lines count from 0.
+/// Parses and verifies one module where a crash of upstream is an error, and
+/// what upstream is undefined for. Leaves every other error to who parses it
+/// for good. The module begins in `line`, if lines count from 0.
 static LogicalResult tryParser(StringRef text, size_t line, StringRef file,
                                const DialectRegistry &registry) {
   std::string placed(line, '\n');
@@ -38,6 +38,8 @@ static LogicalResult tryParser(StringRef text, size_t line, StringRef file,
         "attn-opt", file.str(), registry, [&](::attn::CompileTrace &trace) {
           trace.getContext()->allowUnregisteredDialects();
           trace.parse(placed);
+          if (trace.refusedUnverifiable())
+            return ::attn::Expected<bool>(trace.takeError("attn-opt"));
           return ::attn::Expected<bool>(true);
         });
   });
@@ -47,9 +49,9 @@ static LogicalResult tryParser(StringRef text, size_t line, StringRef file,
     llvm::errs() << "attn-opt: " << tried.error().message << "\n";
     return failure();
   }
-  const ::attn::Diagnostic &crash = tried.error().diagnostics.back();
-  llvm::errs() << file << ":" << crash.line << ":" << crash.column
-               << ": error: " << crash.message << "\n";
+  const ::attn::Diagnostic &fault = tried.error().diagnostics.back();
+  llvm::errs() << file << ":" << fault.line << ":" << fault.column
+               << ": error: " << fault.message << "\n";
   return failure();
 }
 
