@@ -1,5 +1,4 @@
-//===- OperandSegments.h - Operands that upstream does not count -*- C++
-//-*-===//
+//===- OperandSegments.h - Operands upstream does not count -----*- C++ -*-===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
