@@ -13,6 +13,21 @@
 
 using namespace attn;
 
+/// Where writing to `path` creates a file. `weakly_canonical` alone keeps the
+/// name of a link to a file that is not there.
+static std::filesystem::path resolveNew(std::filesystem::path path) {
+  std::error_code error;
+  constexpr int kMostLinks = 40; // As Linux follows.
+  for (int i = 0; i < kMostLinks; ++i) {
+    std::filesystem::path target = std::filesystem::read_symlink(path, error);
+    if (error)
+      break;
+    path = path.parent_path() / target; // `target`, where it is absolute.
+  }
+  return std::filesystem::weakly_canonical(
+      std::filesystem::absolute(path, error), error);
+}
+
 /// Whether both are one file, which may not be there yet. Of devices nothing is
 /// lost.
 static bool areSame(const std::string &a, const std::string &b) {
@@ -22,12 +37,7 @@ static bool areSame(const std::string &a, const std::string &b) {
       return false;
   if (llvm::sys::fs::equivalent(a, b))
     return true;
-  auto resolve = [](const std::string &path) {
-    std::error_code ignored;
-    return std::filesystem::weakly_canonical(
-        std::filesystem::absolute(path, ignored), ignored);
-  };
-  return resolve(a) == resolve(b);
+  return resolveNew(a) == resolveNew(b);
 }
 
 static Status checkFile(const NamedFile &output,

@@ -63,11 +63,17 @@
 // RUN: not attn-compile %s -o %t.folder/x --header %t.folder/x 2>&1 | FileCheck %s --check-prefix=ONE
 // RUN: not attn-compile %s -o %t.folder/x --header %t.folder/none/../x 2>&1 | FileCheck %s --check-prefix=ONE
 // RUN: cd %t.folder && not attn-compile %s -o x --header %t.folder/x 2>&1 | FileCheck %s --check-prefix=ONE
+// RUN: cd %t.folder && ln -s x y && ln -s %t.folder/x z
+// RUN: not attn-compile %s -o %t.folder/x --header %t.folder/y 2>&1 | FileCheck %s --check-prefix=LINK
+// RUN: not attn-compile %s -o %t.folder/z --header %t.folder/y 2>&1 | FileCheck %s --check-prefix=LINK
 // RUN: not ls %t.folder/x
+// RUN: ln -s w %t.folder/w && not attn-compile %s -o %t.folder/v --header %t.folder/w 2>&1 | FileCheck %s --check-prefix=LOOP
 // RUN: attn-compile %s -o /dev/null --header /dev/null
 // ITSELF: attn-compile: error: -o: expected another file than that of the input, got '{{.*}}.mlir'
 // HEADER-ITSELF: attn-compile: error: --header: expected another file than that of the input, got '{{.*}}input.mlir'
 // ONE: attn-compile: error: --header: expected another file than that of -o, got '{{.*}}x'
+// LINK: attn-compile: error: --header: expected another file than that of -o, got '{{.*}}y'
+// LOOP: attn-compile: error: {{.*}}w: cannot write:
 
 // OUTPUT: attn-compile: error: -o: expected the name of the object file
 // HEADER: attn-compile: error: --header: expected the name of the header
