@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialect/AttnDialect.h"
 #include "dialect/AttnOps.h"
 #include "lib/Kernel/Passes.h"
 
@@ -99,28 +100,60 @@ static LogicalResult verifyTypes(ModuleOp module) {
 /// Far above what anyone writes.
 static constexpr uint64_t maxInlinedOps = 100000;
 
+/// Each becomes loops of its own: compiling takes a tenth of a second for each,
+/// and more for each where there are more.
+static constexpr uint64_t maxInlinedKernels = 512;
+
+namespace {
+/// Of a function, with all that it calls.
+struct InlinedSize {
+  uint64_t ops = 0, kernels = 0;
+
+  void add(const InlinedSize &other) {
+    ops = llvm::SaturatingAdd(ops, other.ops);
+    kernels = llvm::SaturatingAdd(kernels, other.kernels);
+  }
+};
+} // namespace
+
+static LogicalResult verifyInlinedSize(Location loc, const InlinedSize &size) {
+  auto refuse = [&](uint64_t count, StringRef what, uint64_t most) {
+    return emitError(loc) << "function with all that it calls has " << count
+                          << what << ", and may have up to " << most;
+  };
+  if (size.ops > maxInlinedOps)
+    return refuse(size.ops, " operations", maxInlinedOps);
+  if (size.kernels > maxInlinedKernels)
+    return refuse(size.kernels, " operations of the attn dialect",
+                  maxInlinedKernels);
+  return success();
+}
+
+static bool isOfAttn(Operation *op) {
+  return isa_and_present<attn::AttnDialect>(op->getDialect());
+}
+
 /// Functions that each call the next one twice double with every one of them.
 static LogicalResult verifyInlinedSizes(ModuleOp module) {
   SymbolTableCollection symbols;
   const CallGraph graph(module);
-  llvm::DenseMap<CallGraphNode *, uint64_t> sizes;
+  llvm::DenseMap<CallGraphNode *, InlinedSize> sizes;
   // What is called comes first; a recursion counts once, and is an error later.
   for (auto cycle = llvm::scc_begin(&graph); !cycle.isAtEnd(); ++cycle)
     for (CallGraphNode *node : *cycle) {
       if (node->isExternal())
         continue;
-      uint64_t size = 0;
+      InlinedSize size;
       node->getCallableRegion()->walk([&](Operation *op) {
-        ++size;
+        // Those of a region are a part of its operation.
+        bool isKernel = isOfAttn(op) && !isOfAttn(op->getParentOp());
+        size.add({.ops = 1, .kernels = isKernel});
         if (auto call = dyn_cast<CallOpInterface>(op))
-          size = llvm::SaturatingAdd(
-              size, sizes.lookup(graph.resolveCallable(call, symbols)));
+          size.add(sizes.lookup(graph.resolveCallable(call, symbols)));
       });
       sizes[node] = size;
-      if (size > maxInlinedOps)
-        return emitError(node->getCallableRegion()->getLoc())
-               << "function with all that it calls has " << size
-               << " operations, and may have up to " << maxInlinedOps;
+      if (failed(verifyInlinedSize(node->getCallableRegion()->getLoc(), size)))
+        return failure();
     }
   return success();
 }

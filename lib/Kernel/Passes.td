@@ -61,7 +61,8 @@ def CheckLimits : Pass<"attn-check-limits", "::mlir::ModuleOp"> {
     - integers of more than 128 bits, which folding would compute with;
     - types of a rank above 32, vectors of more than 1024 elements, and functions
       of more than 1024 arguments or 256 results, with whose square work grows;
-    - a function of more than 100000 operations, with those of all that it calls:
+    - a function of more than 100000 operations, or of more than 512 of the attn
+      dialect outside of regions of others, with those of all that it calls:
       functions that each call the next one twice double with every one of them;
     - a score or mask region of more than 4096 operations, or of more than 64
       functions of the math dialect. Passes make a dozen operations of each, and
