@@ -242,11 +242,14 @@ void CacheAppendOp::generateRuntimeVerification(
                      {n, count, capacity});
     else if (isPaged())
       pages->requireRoom(n, checks.add(length, count),
-                         "a sequence would be longer than its pages in " +
+                         describeOperand(getLengths(), "lengths") +
+                             ": a sequence would be longer than its pages in " +
                              describeOperand(getTable(), "table") + " hold");
     else
       checks.require(checks.isAtMost(checks.add(length, count), capacity),
-                     "a sequence would be longer than the cache's capacity",
+                     describeOperand(getLengths(), "lengths") +
+                         ": a sequence would be longer than the cache's "
+                         "capacity",
                      "sequence {0} has {1} rows and would get {2} more, of at "
                      "most {3}",
                      {n, length, count, capacity});

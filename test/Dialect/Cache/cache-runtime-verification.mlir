@@ -5,11 +5,11 @@
 // CHECK-NOT: = attn.cache_append
 // CHECK: cf.assert {{.*}}"'attn.cache_append' op operand 'lengths': expected numbers from 0 to 2^61"
 // CHECK: cf.assert {{.*}}"'attn.cache_append' op operand 'counts': expected numbers from 0 to the number of rows"
-// CHECK: cf.assert {{.*}}"'attn.cache_append' op a sequence would be longer than the cache's capacity"
+// CHECK: cf.assert {{.*}}"'attn.cache_append' op operand 'lengths': a sequence would be longer than the cache's capacity"
 // CHECK-NOT: = attn.cache_append
 // CHECK: cf.assert {{.*}}"'attn.cache_append' op operand 'lengths': expected numbers from 0 to 2^61"
 // CHECK: cf.assert {{.*}}"'attn.cache_append' op operand 'counts': expected numbers from 0 to the number of rows"
-// CHECK: cf.assert {{.*}}"'attn.cache_append' op a sequence would be longer than the cache's capacity"
+// CHECK: cf.assert {{.*}}"'attn.cache_append' op operand 'lengths': a sequence would be longer than the cache's capacity"
 // CHECK: = attn.cache_append
 // CHECK-NOT: cf.assert
 // CHECK: = attn.cache_append
@@ -66,7 +66,7 @@ func.func @c9_ring(%k: tensor<?x2x?x4xf32>, %keys: tensor<?x2x16x4xf32>,
 // -----
 
 // CHECK-LABEL: func.func @c9_paged(
-// CHECK: "'attn.cache_append' op a sequence would be longer than its pages in operand 'table' hold"
+// CHECK: "'attn.cache_append' op operand 'lengths': a sequence would be longer than its pages in operand 'table' hold"
 // CHECK: "'attn.cache_append' op operand 'table': a page to be written is not one of the cache's"
 // CHECK: "'attn.cache_append' op operand 'table': a page to be written stands elsewhere in the used part of the table"
 func.func @c9_paged(%k: tensor<?x2x?x4xf32>, %keys: tensor<?x2x16x4xf32>,
@@ -160,7 +160,7 @@ func.func @append_and_attend(%q: tensor<1x2x1x4xf32>, %k: tensor<1x2x1x4xf32>,
 // CHECK: cf.assert {{.*}}"'attn.cache_append' op operand 'sequences': expected numbers that do not decrease, none below 0 or above the number of rows"
 // CHECK: tensor.extract %[[LENGTHS]]
 // CHECK: tensor.extract %[[CU]]
-// CHECK: cf.assert {{.*}}"'attn.cache_append' op a sequence would be longer than the cache's capacity"
+// CHECK: cf.assert {{.*}}"'attn.cache_append' op operand 'lengths': a sequence would be longer than the cache's capacity"
 // CHECK: = attn.cache_append
 func.func @c9_packed_rows(
     %rows: tensor<1x2x?x4xf32>, %cache: tensor<?x2x?x4xf32>,
