@@ -315,20 +315,36 @@ void Block::releaseIfComplete(Barrier &barrier) {
 // Failures
 //===----------------------------------------------------------------------===//
 
-void Block::fail(const char *site, const char *format, ...) {
+/// Of a thread, in its grid.
+std::string Block::describePlace() {
   Dim3 size = launch.block;
   unsigned thread = self().index;
+  char place[96];
+  std::snprintf(place, sizeof(place), "block (%u, %u, %u), thread (%u, %u, %u)",
+                blockIndex.x, blockIndex.y, blockIndex.z, thread % size.x,
+                thread / size.x % size.y, thread / size.x / size.y);
+  return place;
+}
+
+void Block::fail(const char *site, const char *format, ...) {
   int length = std::snprintf(
-      text, sizeof(text),
-      "kernel '%.128s', block (%u, %u, %u), thread (%u, %u, %u): %.256s: ",
-      kernel.name.c_str(), blockIndex.x, blockIndex.y, blockIndex.z,
-      thread % size.x, thread / size.x % size.y, thread / size.x / size.y,
-      site);
+      text, sizeof(text), "kernel '%.128s', %s: %.256s: ", kernel.name.c_str(),
+      describePlace().c_str(), site);
   std::va_list arguments;
   va_start(arguments, format);
   std::vsnprintf(text + length, sizeof(text) - std::size_t(length), format,
                  arguments);
   va_end(arguments);
+  end();
+}
+
+void Block::failAssertion(const char *location, const char *message) {
+  std::snprintf(text, sizeof(text), "%s%s, in %s", location, message,
+                describePlace().c_str());
+  end();
+}
+
+void Block::end() {
   hasFailed = true;
   switchToScheduler();
   __builtin_unreachable();

@@ -104,6 +104,10 @@ public:
   [[noreturn, gnu::format(printf, 3, 4)]] void fail(const char *site,
                                                     const char *format, ...);
 
+  /// The same of what a kernel asserts: `message`, which says enough, at
+  /// `location`, then the running thread.
+  [[noreturn]] void failAssertion(const char *location, const char *message);
+
   /// Waits for the other lanes that `meeting` is for; the last one to arrive
   /// runs `together`.
   void meet(const Meeting &meeting, void *slot);
@@ -150,6 +154,8 @@ private:
   void suspend(const char *site);
   void wake(unsigned thread);
   void switchToScheduler();
+  std::string describePlace();
+  [[noreturn]] void end();
   bool isComplete(const Warp &warp, const Rendezvous &rendezvous) const;
   void complete(unsigned warp, std::size_t rendezvous);
   void arrive(const BarrierArrival &arrival, BarrierCount arriving);

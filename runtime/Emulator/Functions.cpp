@@ -49,8 +49,8 @@ std::span<const Function> attn::emulator::getFunctions() {
   return functions;
 }
 
-void attn_emu_assert_fail(const char *message, const char *site) {
-  Block::current().fail(site, "%s", message);
+void attn_emu_assert_fail(const char *message, const char *location) {
+  Block::current().failAssertion(location, message);
 }
 
 //===----------------------------------------------------------------------===//

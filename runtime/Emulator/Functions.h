@@ -61,8 +61,9 @@ std::int32_t attn_emu_barrier_reduce(std::int32_t predicate, std::int32_t kind,
                                      const char *site);
 void attn_emu_warp_sync(std::int32_t mask, const char *site);
 
-/// __assertfail: ends the launch with `message`.
-void attn_emu_assert_fail(const char *message, const char *site);
+/// __assertfail: ends the launch with `message` at `location`, which ends in
+/// ": " unless it is empty.
+void attn_emu_assert_fail(const char *message, const char *location);
 
 /// shfl.sync of 32 bits. `kind` is 0 for bfly, 1 up, 2 down, 3 idx. `values`
 /// holds the value to give, and then the value taken and whether its lane was

@@ -123,7 +123,9 @@ static LogicalResult convertCall(LLVM::CallOp op, EmulatorCalls &calls) {
   // CUDA's: message, file, line, function and the bytes of a character.
   if (callee == "__assertfail" && op.getNumOperands() == 5) {
     calls.setInsertionPoint(op);
-    calls.call("assert_fail", {op.getOperand(0), calls.createSite(op)});
+    calls.call(
+        "assert_fail",
+        {op.getOperand(0), calls.createText(withLocation("", op.getLoc()))});
     op.erase();
     return success();
   }
