@@ -34,6 +34,9 @@ struct ProjectionCase {
   ElementType activation = getActivationType(type);
   bool isPacked = true;
 
+  /// Whether the weight is read as it lies, but for the last count, of which
+  /// rows are packed.
+  bool hasFewTokens() const { return tokens <= 65; }
   std::vector<Index> weightSizes() const {
     if (!isPacked)
       return {features, features};
@@ -74,14 +77,14 @@ struct ProjectionCase {
   }
 };
 
-/// With the machine's arithmetic measured around each call, and for one token
+/// With the machine's arithmetic measured around each call, and for few tokens
 /// its memory. Counters, all medians over the repetitions:
 ///
 /// - `fraction_of_peak`: FLOP per second as a share of the peak of the type.
 /// - `gflops`: 10^9 FLOP per second.
 /// - `processors`: how many worked, as in Measurement.h.
 /// - `compile_ms`: what compiling cost, once.
-/// - `fraction_of_stream`, of one token, whose weights come from memory: the
+/// - `fraction_of_stream`, of few tokens, whose weights come from memory: the
 ///   weight's bytes per second as a share of the speed at which as many threads
 ///   read as many bytes, as two streams.
 /// - `stream_gbps`: the speed of the streams.
@@ -142,7 +145,7 @@ void ProjectionSeries::fill() {
   std::mt19937_64 random(2);
   input.fillNormal(random);
   scales.fill([](Index i) { return 0.01 + 0.001 * double(i % 7); });
-  if (projection.tokens == 1) {
+  if (projection.hasFewTokens()) {
     cold.emplace(projection.type, projection.weightSizes());
     return;
   }
@@ -270,9 +273,18 @@ void bench::registerProjection(const Options &options) {
                              ElementType::f16, ElementType::i8})
       for (unsigned threads : {1u, 2u})
         add("projection/S" + std::to_string(tokens), {tokens, type}, threads);
+  // Drafted tokens, or those of some sequences, up to the first counts that are
+  // many: with and without tiles of bf16.
+  for (Index tokens : {2, 4, 8, 16, 17, 64, 65})
+    for (ElementType type :
+         {ElementType::f32, ElementType::bf16, ElementType::i8})
+      add("projection/S" + std::to_string(tokens), {tokens, type}, 1);
   // The weight as a file has it.
-  for (ElementType type : {ElementType::f32, ElementType::bf16})
-    add("projection/plain/S1024", {1024, type, type, /*isPacked=*/false}, 1);
+  for (Index tokens : {1, 2, 4, 8, 16, 17, 64, 65, 1024})
+    for (ElementType type :
+         {ElementType::f32, ElementType::bf16, ElementType::i8})
+      add("projection/plain/S" + std::to_string(tokens),
+          {tokens, type, getActivationType(type), /*isPacked=*/false}, 1);
   // f32 times bf16, as of a model that keeps its activations in f32.
   for (Index tokens : {1, 512, 1024})
     for (unsigned threads : {1u, 2u})
