@@ -59,6 +59,14 @@ CacheModel::getProjectionSizes(bool inPairs, int64_t numParts) const {
   return sizes;
 }
 
+int64_t CacheModel::getStreamedFeatures(bool hasPanels) const {
+  constexpr int64_t kBytesOfWeight = 4, kColumnsOfPanel = 64, kColumns = 256;
+  if (hasPanels)
+    return floorToPower(target.getL2Bytes() / 2 /
+                        (kBytesOfWeight * kColumnsOfPanel));
+  return floorToPower(target.getL2Bytes() / 4 / (kBytesOfWeight * kColumns));
+}
+
 int64_t CacheModel::getResidentBytes() const {
   int64_t share = target.getL2Bytes() * 5 / 8;
   return target.getBf16Tiles() ? share : 2 * share;

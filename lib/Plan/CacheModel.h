@@ -55,9 +55,12 @@ public:
   /// Rows of a projection that its weight is read for as it lies: no more than
   /// it takes to pay for packing them.
   int64_t getFewRows() const { return 16; }
-  /// Features of a block that few rows are multiplied with: the second level
-  /// has room for it and for the next one, which is fetched meanwhile.
-  int64_t getStreamedFeatures() const { return 2048; }
+  /// Features of a block that few rows are multiplied with, which the second
+  /// level has room for and for the next one, which is fetched meanwhile: of a
+  /// panel of the weight, or, where it has none, of the columns of a tile of
+  /// it, so that its rows are read in long runs. Half the level is left then,
+  /// as rows that are apart do not fill it evenly.
+  int64_t getStreamedFeatures(bool hasPanels) const;
   /// Rows of a tile of multi-token attention, at most: what is done once for a
   /// block of keys, such as transposing it, is then little for each row.
   int64_t getMultiTokenRows() const { return 64; }

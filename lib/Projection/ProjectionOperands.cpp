@@ -35,6 +35,20 @@ OpFoldResult ProjectionTiles::minimum(ArrayRef<AffineExpr> exprs,
       operands);
 }
 
+Value ProjectionTiles::isBelow(OpFoldResult i, OpFoldResult end) {
+  return b.createOrFold<arith::CmpIOp>(
+      loc, arith::CmpIPredicate::slt,
+      getValueOrCreateConstantIndexOp(b, loc, i),
+      getValueOrCreateConstantIndexOp(b, loc, end));
+}
+
+OpFoldResult ProjectionTiles::select(Value condition, OpFoldResult x,
+                                     OpFoldResult y) {
+  return b.createOrFold<arith::SelectOp>(
+      loc, condition, getValueOrCreateConstantIndexOp(b, loc, x),
+      getValueOrCreateConstantIndexOp(b, loc, y));
+}
+
 Value ProjectionTiles::empty(ArrayRef<int64_t> shape, Type elementType) {
   return tensor::EmptyOp::create(b, loc, shape, elementType);
 }

@@ -8,9 +8,6 @@
 #include "lib/Plan/CacheLine.h"
 #include "lib/Projection/ProjectionTiles.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Arith/Utils/Utils.h"
-
 using namespace mlir;
 using namespace mlir::attn;
 
@@ -21,13 +18,28 @@ PrefetchOp ProjectionTiles::spread(Value source, int64_t numRows) {
   return prefetch;
 }
 
-void ProjectionTiles::fetchStream(const Tile &tile, OpFoldResult at,
-                                  int64_t count, OpFoldResult next) {
-  OpFoldResult column = next ? index(0) : tile.nextTile;
-  if (!column || !readsWeight(tile, /*few=*/true))
+void ProjectionTiles::fetchStream(const Tile &tile, Value block,
+                                  OpFoldResult at, int64_t count) {
+  int64_t steps = getNumSteps();
+  bool isOnly = tile.mostBlocks == 1 && count == steps && !tile.nextTile;
+  if (isOnly || !readsWeight(tile, /*few=*/true))
     return;
-  Value columns =
-      getColumns(tile, column, next ? next : at, count, /*few=*/true);
+  AffineExpr i = b.getAffineDimExpr(0);
+  OpFoldResult zero = index(0), one = index(1),
+               column = apply(i * tile.numColumns, {block}),
+               nextColumn = apply((i + 1) * tile.numColumns, {block}),
+               nextAt = minimum(
+                   {i + count, b.getAffineConstantExpr(steps - count)}, {at});
+  Value isBlock = isBelow(apply(i + 1, {block}),
+                          tile.mostBlocks == 1 ? one : tile.numBlocks),
+        areFeatures = isBelow(apply(i + count, {at}), index(steps));
+  OpFoldResult inTile = select(areFeatures, nextAt, zero),
+               columnInTile = select(areFeatures, zero,
+                                     tile.nextTile ? tile.nextTile : column);
+  if (!tile.nextTile)
+    inTile = nextAt;
+  Value columns = getColumns(tile, select(isBlock, nextColumn, columnInTile),
+                             select(isBlock, at, inTile), count, /*few=*/true);
   auto numRows = cast<ShapedType>(columns.getType()).getDimSize(0);
   PrefetchOp::create(b, loc, columns, constant(0), constant(numRows))
       .setStream(true);
@@ -48,22 +60,12 @@ bool ProjectionTiles::fetchesOperands(const Tile &tile, int64_t count) {
 void ProjectionTiles::fetchOperands(const Tile &tile, const Product &product) {
   AffineExpr i = b.getAffineDimExpr(0), j = b.getAffineDimExpr(1);
   OpFoldResult zero = index(0), at = product.at;
-  auto select = [&](Value condition, OpFoldResult x, OpFoldResult y) {
-    auto toValue = [&](OpFoldResult number) {
-      return getValueOrCreateConstantIndexOp(b, loc, number);
-    };
-    return OpFoldResult(b.createOrFold<arith::SelectOp>(
-        loc, condition, toValue(x), toValue(y)));
-  };
   int64_t count = product.count;
   OpFoldResult nextAt = minimum(
       {i + count, b.getAffineConstantExpr(getNumSteps() - count)}, {at});
   OpFoldResult column = apply(i * tile.numColumns, {product.block}),
                nextBlock = apply((i + 1) * tile.numColumns, {product.block});
-  Value isBlock = arith::CmpIOp::create(
-      b, loc, arith::CmpIPredicate::slt,
-      arith::AddIOp::create(b, loc, product.block, constant(1)),
-      getValueOrCreateConstantIndexOp(b, loc, tile.numBlocks));
+  Value isBlock = isBelow(apply(i + 1, {product.block}), tile.numBlocks);
   // Features go by before the next block, or blocks before the next features.
   bool goesByFeatures = keepsRowsOfTile() || tile.mostBlocks == 1;
   OpFoldResult laterColumn = column, laterAt = nextAt;

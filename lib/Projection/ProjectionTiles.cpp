@@ -59,41 +59,59 @@ int64_t ProjectionTiles::getStepsOfBlock(int64_t most) {
                                     : steps;
 }
 
-Value ProjectionTiles::forFewBlocks(
-    Value sums,
-    function_ref<Value(OpFoldResult, int64_t, OpFoldResult, Value, bool)>
-        multiply) {
-  int64_t steps = getNumSteps(),
-          most = CacheModel(getTarget(op)).getStreamedFeatures();
-  int64_t step = getStepsOfBlock(inPairs ? most / kFeaturesPerTile : most);
-  if (step == steps)
-    return multiply(index(0), steps, {}, sums, /*isOnly=*/true);
-  sums = fillWithZero(sums);
-  int64_t whole = steps / step * step;
-  AffineExpr i = b.getAffineDimExpr(0);
-  if (whole > 0)
-    sums = forEach(index(whole), step, sums, [&](Value at, Value sums) {
-      OpFoldResult next =
-          minimum({i + step, b.getAffineConstantExpr(whole - step)}, {at});
-      return multiply(at, step, next, sums, /*isOnly=*/false);
-    });
-  if (whole == steps)
-    return sums;
-  return multiply(index(whole), steps - whole, {}, sums, /*isOnly=*/false);
-}
-
 Value ProjectionTiles::emitFewRows(const Tile &tile, int64_t mostRows,
                                    Value outTile) {
+  int64_t steps = getNumSteps(),
+          most = CacheModel(getTarget(op)).getStreamedFeatures(op.hasPanels());
+  int64_t step = getStepsOfBlock(inPairs ? most / kFeaturesPerTile : most);
+  bool isOnly = step == steps, hasBlocks = tile.mostBlocks > 1;
   OpFoldResult zero = index(0), box[] = {numRows, index(tile.numColumns)};
-  Value sums = slice(empty({mostRows, tile.numColumns}, b.getF32Type()),
-                     {zero, zero}, box, box);
-  sums = forFewBlocks(sums, [&](OpFoldResult at, int64_t count,
-                                OpFoldResult next, Value sums, bool isOnly) {
-    Value columns = getColumns(tile, zero, at, count, /*few=*/true);
-    fetchStream(tile, at, count, next);
-    return multiplyFew(columns, at, count, sums, isOnly);
+  SmallVector<int64_t> shape = {mostRows, tile.numColumns};
+  SmallVector<OpFoldResult> corner(2, zero), sizes(box, box + 2);
+  if (hasBlocks) {
+    shape.insert(shape.begin(), tile.mostBlocks);
+    corner.insert(corner.begin(), zero);
+    sizes.insert(sizes.begin(), index(tile.mostBlocks));
+  }
+  Value sums = slice(empty(shape, b.getF32Type()), corner, sizes, sizes);
+  if (!isOnly)
+    sums = fillWithZero(sums);
+  if (hasBlocks)
+    sizes.front() = index(1);
+  // With the sums of the block that begins at `column`.
+  auto forBlocks = [&](Value initial, auto body) {
+    if (!hasBlocks)
+      return body(constant(0), zero, initial);
+    return forEach(tile.numBlocks, 1, initial, [&](Value block, Value carried) {
+      corner.front() = block;
+      OpFoldResult column =
+          apply(b.getAffineDimExpr(0) * tile.numColumns, {block});
+      return body(block, column, carried);
+    });
+  };
+  auto getSums = [&](Value sums) {
+    return hasBlocks ? slice(sums, corner, sizes, box) : sums;
+  };
+  auto multiply = [&](OpFoldResult at, int64_t count, Value sums) {
+    return forBlocks(sums, [&](Value block, OpFoldResult column, Value sums) {
+      Value columns = getColumns(tile, column, at, count, /*few=*/true);
+      fetchStream(tile, block, at, count);
+      Value part = multiplyFew(columns, at, count, getSums(sums), isOnly);
+      return hasBlocks ? insert(part, sums, corner, sizes) : part;
+    });
+  };
+  int64_t whole = steps / step * step;
+  if (isOnly)
+    sums = multiply(zero, steps, sums);
+  else
+    sums = forEach(index(whole), step, sums, [&](Value at, Value sums) {
+      return multiply(at, step, sums);
+    });
+  if (whole < steps)
+    sums = multiply(index(whole), steps - whole, sums);
+  return forBlocks(outTile, [&](Value, OpFoldResult column, Value outTile) {
+    return storeRows(tile, column, getSums(sums), zero, numRows, outTile);
   });
-  return storeRows(tile, zero, sums, zero, numRows, outTile);
 }
 
 Value ProjectionTiles::emitTile(const Tile &tile, Value outTile) {
@@ -241,9 +259,11 @@ Value ProjectionTiles::emitResult(Value out, int64_t first, int64_t fewRows) {
               headSize ? type.getDimSize(1) * headSize : type.getDimSize(2);
   int64_t columns = *chooseTileColumns(op, out, first, lanes);
   int64_t whole = features / columns, rest = features % columns;
+  // A panel of few rows is a stream of its own.
   int64_t mostBlocks =
-      fewRows > 0 ? 1
-                  : chooseBlocks(whole, columns, headSize, plan.getColumns());
+      fewRows > 0 && op.hasPanels()
+          ? 1
+          : chooseBlocks(whole, columns, headSize, plan.getColumns());
   int64_t mostRows = getPacksPerTile() * getRowsPerPack();
   AffineExpr i, n;
   bindDims(b.getContext(), i, n);
@@ -297,9 +317,9 @@ Value ProjectionTiles::emitResult(Value out, int64_t first, int64_t fewRows) {
               /*isOneTile=*/splitsRows,
               /*firstColumn=*/zero};
     if (fewRows > 0 && tiles > 1)
-      tile.nextTile =
-          minimum({b.getAffineConstantExpr(columns), (tiles - 1 - i) * columns},
-                  {tileNumber});
+      tile.nextTile = minimum({b.getAffineConstantExpr(mostBlocks * columns),
+                               (tiles - 1 - i) * (mostBlocks * columns)},
+                              {tileNumber});
     if (!rows)
       setPacksOfTile(keepPacksOfTile(row));
     auto [outTile, box] = emitRows(tile);

@@ -91,6 +91,9 @@ private:
   OpFoldResult apply(AffineExpr expr, ArrayRef<OpFoldResult> operands);
   OpFoldResult minimum(ArrayRef<AffineExpr> exprs,
                        ArrayRef<OpFoldResult> operands);
+  /// i < end
+  Value isBelow(OpFoldResult i, OpFoldResult end);
+  OpFoldResult select(Value condition, OpFoldResult x, OpFoldResult y);
   Value empty(ArrayRef<int64_t> shape, Type elementType);
   /// A box of a tensor, with the sizes `kept` of those it has.
   Value slice(Value tensor, ArrayRef<OpFoldResult> offsets,
@@ -166,13 +169,6 @@ private:
                    int64_t count, bool few);
   /// Whether those are a part of the weight, and no copy.
   bool readsWeight(const Tile &tile, bool few);
-  /// `multiply` for all features, a block of them at a time, of which `next` is
-  /// null or where the next one begins.
-  Value
-  forFewBlocks(Value sums,
-               function_ref<Value(OpFoldResult at, int64_t count,
-                                  OpFoldResult next, Value sums, bool isOnly)>
-                   multiply);
   Value add(Value part, Value sums);
   /// Adds the products of the same features of all rows and such columns; if
   /// there are no other features, in the place of `sums`.
@@ -221,11 +217,11 @@ private:
     int64_t count;
     bool isLast; ///< No features follow.
   };
-  /// Has the product that follows, of few rows and some columns from `at` on,
-  /// read these as a stream, which goes on at `next`, or, if that is null, in
-  /// the next tile.
-  void fetchStream(const Tile &tile, OpFoldResult at, int64_t count,
-                   OpFoldResult next);
+  /// Has the product that follows, of few rows and a block of columns for
+  /// `count` features from `at` on, read these as a stream, which goes on in
+  /// the next block, or in the next features, or in the next tile.
+  void fetchStream(const Tile &tile, Value block, OpFoldResult at,
+                   int64_t count);
   /// Whether products of packs fetch: their operands are more than the
   /// first-level cache holds. Where no tiles multiply pairs, they do not.
   bool fetchesOperands(const Tile &tile, int64_t count);

@@ -160,19 +160,19 @@ TEST(Projection, p4_panels_become_pairs) {
     spec.weightType = weightType;
     spec.input = {3, 96};
     spec.outs = {{3, 32}, {0, 100}};
-    spec.panel = length == 17 ? 32 : 64;
+    spec.panel = length == 37 ? 32 : 64;
     spec.inPairs = inPairs;
     spec.hasBias = true;
-    if (length != 17)
+    if (length != 37)
       spec.batch = 1;
     if (length == 70)
       spec.length = length;
-    runSpec(spec, length == 17 ? 2 : 1, length, random);
+    runSpec(spec, length == 37 ? 2 : 1, length, random);
   };
   const std::vector<ElementType> types = {ElementType::f32, ElementType::f16,
                                           ElementType::bf16};
   for (auto [type, inPairs, length] :
-       coverPairs<ElementType, bool, Index>(types, {false, true}, {5, 17, 70}))
+       coverPairs<ElementType, bool, Index>(types, {false, true}, {5, 37, 70}))
     run(ElementType::i8, type, inPairs, length);
   for (ElementType type : types)
     run(ElementType::bf16, type, false, 70);
@@ -181,32 +181,38 @@ TEST(Projection, p4_panels_become_pairs) {
 /// Features that are multiplied in blocks: a first, others and a last, of
 /// another size; and more rows than a tile has. Of pairs, a panel's blocks
 /// follow each other, unless there are too many features. Of few rows, weights
-/// are read in two streams, or in one of an odd number.
+/// are read in two streams, or in one of an odd number, and such without panels
+/// in tiles of blocks of columns, the last of which is smaller.
 TEST(Projection, blocks_of_features) {
   struct Case {
     ElementType type, weightType;
     bool inPairs;
-    Index features, panel = 64, length = 270;
+    Index features, panel = 64, length = 270, heads = 2;
   };
   std::uint64_t seed = 8400;
-  for (Case c : {Case{ElementType::bf16, ElementType::bf16, true, 1088, 32},
-                 Case{ElementType::bf16, ElementType::bf16, true, 544},
-                 Case{ElementType::bf16, ElementType::bf16, true, 2592, 32},
-                 Case{ElementType::f32, ElementType::bf16, true, 1088},
-                 Case{ElementType::f32, ElementType::f32, false, 1000},
-                 Case{ElementType::f32, ElementType::i8, false, 576, 64, 1},
-                 Case{ElementType::bf16, ElementType::i8, false, 2100, 64, 7},
-                 Case{ElementType::f32, ElementType::f32, false, 2055, 64, 1},
-                 Case{ElementType::f16, ElementType::f16, false, 321, 64, 1},
-                 Case{ElementType::bf16, ElementType::bf16, true, 2112, 64, 3},
-                 Case{ElementType::f32, ElementType::bf16, true, 576, 64, 1}}) {
+  for (Case c :
+       {Case{ElementType::bf16, ElementType::bf16, true, 1088, 32},
+        Case{ElementType::bf16, ElementType::bf16, true, 544},
+        Case{ElementType::bf16, ElementType::bf16, true, 2592, 32},
+        Case{ElementType::f32, ElementType::bf16, true, 1088},
+        Case{ElementType::f32, ElementType::f32, false, 1000},
+        Case{ElementType::f32, ElementType::i8, false, 576, 64, 1},
+        Case{ElementType::bf16, ElementType::i8, false, 2100, 64, 7},
+        Case{ElementType::f32, ElementType::f32, false, 2055, 64, 1},
+        Case{ElementType::f16, ElementType::f16, false, 321, 64, 1},
+        Case{ElementType::bf16, ElementType::bf16, true, 2112, 64, 3},
+        Case{ElementType::f32, ElementType::bf16, true, 576, 64, 1},
+        Case{ElementType::f32, ElementType::f32, false, 600, 0, 1, 11},
+        Case{ElementType::bf16, ElementType::bf16, false, 257, 0, 1, 9},
+        Case{ElementType::f16, ElementType::i8, false, 700, 0, 7, 6},
+        Case{ElementType::f32, ElementType::bf16, false, 512, 0, 64, 5}}) {
     SCOPED_TRACE("seed " + std::to_string(++seed));
     Random random(seed);
     ProjectionSpec spec;
     spec.type = c.type;
     spec.weightType = c.weightType;
     spec.input = {0, c.features};
-    spec.outs = {{2, 64}};
+    spec.outs = {{c.heads, 64}};
     spec.panel = c.panel;
     spec.inPairs = c.inPairs;
     spec.batch = 1;
@@ -237,7 +243,7 @@ TEST(Projection, tiles) {
     spec.panel = 32;
     spec.inPairs = weightType == ElementType::bf16;
     spec.batch = batch;
-    runSpec(spec, batch, /*length=*/20, random);
+    runSpec(spec, batch, /*length=*/70, random);
 
     spec.outs = {{1, 64}, {0, 40}};
     spec.length = 410;
@@ -258,8 +264,9 @@ TEST(Projection, random) {
     Random random(seed);
     ProjectionSpec spec = createSpec(random);
     Index batch = random.between(0, 2),
-          length = random.pick<Index>(
-              {0, 1, 1, random.between(2, 8), random.between(9, 70)});
+          length = random.pick<Index>({0, 1, 1, random.between(2, 8),
+                                       random.between(9, 64),
+                                       random.between(65, 140)});
     if (random.chance(0.3))
       spec.batch = batch;
     if (random.chance(0.4))
@@ -270,7 +277,7 @@ TEST(Projection, random) {
 
 /// Results do not depend on the number of threads, bit for bit.
 TEST(Projection, threads) {
-  for (Index length : {1, 40}) {
+  for (Index length : {1, 70}) {
     ProjectionSpec spec;
     spec.input = {0, 64};
     spec.outs = {{3, 64}, {0, 100}};

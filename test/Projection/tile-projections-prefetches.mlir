@@ -40,6 +40,31 @@ func.func @any(%x: tensor<1x?x2048xf32>, %w: tensor<32x2048x64xf32>, %y: tensor<
 
 // -----
 
+// Rows of a weight without panels are far apart: blocks of features of four blocks of columns
+// each go by, then those of the next tile.
+// CHECK-LABEL: func.func @rows_apart(
+// CHECK-SAME: %{{[^:]*}}: tensor<1x4x4096xf32>, %[[W:[^:]*]]: tensor<4096x1024xf32>
+// CHECK: scf.forall (%[[TILE:.*]]) in (4)
+// CHECK: scf.for %[[AT:[^ ]*]] = %c0 to %c4096 step %c256
+// CHECK: scf.for %[[BLOCK:[^ ]*]] = %c0 to %c4 step %c1
+// CHECK: tensor.extract_slice %[[W]][%[[AT]], %{{.*}}] [256, 64]
+// CHECK: %[[IS_BLOCK:.*]] = arith.cmpi slt, %{{.*}}, %c4
+// CHECK: %[[ARE_FEATURES:.*]] = arith.cmpi slt, %{{.*}}, %c4096
+// CHECK: %[[IN_TILE:.*]] = arith.select %[[ARE_FEATURES]], %{{.*}}, %c0
+// CHECK: %[[COLUMN_IN_TILE:.*]] = arith.select %[[ARE_FEATURES]], %c0, %{{.*}}
+// CHECK: %[[COLUMN:.*]] = arith.select %[[IS_BLOCK]], %{{.*}}, %[[COLUMN_IN_TILE]]
+// CHECK: %[[FEATURE:.*]] = arith.select %[[IS_BLOCK]], %[[AT]], %[[IN_TILE]]
+// CHECK: %[[NEXT:.*]] = tensor.extract_slice %[[W]][%[[FEATURE]], %{{.*}}] [256, 64]
+// CHECK: attn.prefetch %[[NEXT]][%c0] to %c256 stream : tensor<256x64xf32>
+// CHECK: linalg.generic
+func.func @rows_apart(%x: tensor<1x4x4096xf32>, %w: tensor<4096x1024xf32>, %y: tensor<1x4x1024xf32>) -> tensor<1x4x1024xf32> {
+  %0 = attn.projection ins(%x, %w : tensor<1x4x4096xf32>, tensor<4096x1024xf32>)
+      outs(%y : tensor<1x4x1024xf32>)
+  return %0 : tensor<1x4x1024xf32>
+}
+
+// -----
+
 // On tiles, the rows stay: the panel's next features follow, and after the last ones the
 // next panel. Sums of the next pack are in the first level when they are added to, and so
 // are the lines of the result.
