@@ -53,8 +53,9 @@ public:
   /// second while all rows of the tile are multiplied by it.
   ProjectionSizes getProjectionSizes(bool inPairs, int64_t numParts) const;
   /// Rows of a projection that its weight is read for as it lies: no more than
-  /// it takes to pay for packing them.
-  int64_t getFewRows() const { return 16; }
+  /// it takes to pay for packing them, and for converting the weight. Products
+  /// on tiles soon do.
+  int64_t getFewRows() const { return target.getBf16Tiles() ? 16 : 64; }
   /// Features of a block that few rows are multiplied with, which the second
   /// level has room for and for the next one, which is fetched meanwhile: of a
   /// panel of the weight, or, where it has none, of the columns of a tile of

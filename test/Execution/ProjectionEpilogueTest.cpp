@@ -160,11 +160,11 @@ TEST(ProjectionEpilogue, sum_and_gate) {
   for (auto [spec, isGated] : coverChoices<EpilogueSpec, bool>(
            {{f32, f32, false, false, 1, 3, 0, 64, 100, false},
             {f32, f32, false, false, 1, 400, 0, 16, 100, false},
-            {f32, f32, true, false, 1, 40, 2, 64, 128, true},
+            {f32, f32, true, false, 1, 70, 2, 64, 128, true},
             {bf16, bf16, true, false, 1, 1, 0, 64, 96, true},
             {bf16, bf16, true, false, 1, 300, 0, 32, 96, false},
-            {bf16, f32, true, false, 1, 34, 3, 704, 96, false},
-            {bf16, bf16, true, false, 2, 20, 0, 64, 64, false},
+            {bf16, f32, true, false, 1, 70, 3, 704, 96, false},
+            {bf16, bf16, true, false, 2, 40, 0, 64, 64, false},
             {bf16, bf16, true, false, 1, 0, 0, 64, 64, false}},
            {false, true})) {
     spec.isGated = isGated;

@@ -73,9 +73,13 @@ func.func @panels(%x: tensor<1x100x64xbf16>, %w: tensor<2x64x64xbf16>,
   return %0 : tensor<1x100x128xf32>
 }
 
-// Few rows read the integers where they lie, and convert no panel.
+// Few rows read the integers where they lie, and convert no panel. Where there are no tiles,
+// it takes more rows to pay for that.
+// VECTORS-LABEL: func.func @any(
+// VECTORS: arith.cmpi ule, %{{.*}}, %c64 : index
 // CHECK-LABEL: func.func @any(
 // CHECK-SAME: %{{[^:]*}}: tensor<1x?x64xbf16>, %[[W:[^:]*]]: tensor<2x64x64xi8>
+// CHECK: arith.cmpi ule, %{{.*}}, %c16 : index
 // CHECK-DAG: %[[MANY:.*]] = arith.select %{{.*}}, %c0, %{{.*}} : index
 // CHECK: linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : tensor<?x64xf32>, tensor<64x64xi8>)
 // CHECK: %[[N:.*]] = affine.min #{{.*}}()[%[[MANY]]]
