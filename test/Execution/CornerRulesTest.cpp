@@ -226,7 +226,7 @@ void runAt(const std::string &where, KernelText text, ElementType type,
 
 TEST(Rules, attention_a16_infinite_scores) {
   for (auto [type, where, mask] :
-       coverPairs<ElementType, std::string, const char *>(
+       coverChoices<ElementType, std::string, const char *>(
            floatTypes, everywhere, {"", " mask sliding_window(-1, 280)"})) {
     ElementType sums =
         type == ElementType::f64 ? ElementType::f64 : ElementType::f32;
@@ -243,8 +243,8 @@ TEST(Rules, attention_a16_infinite_scores) {
 
 TEST(Rules, attention_a16_infinite_sinks) {
   for (auto [type, where, hasScores] :
-       coverPairs<ElementType, std::string, bool>(floatTypes, everywhere,
-                                                  {false, true})) {
+       coverChoices<ElementType, std::string, bool>(floatTypes, everywhere,
+                                                    {false, true})) {
     ElementType sums =
         type == ElementType::f64 ? ElementType::f64 : ElementType::f32;
     std::string name(nameOf(sums));
