@@ -344,7 +344,7 @@ TEST(CachedReads, random) { runAll(8100, 40); }
 /// Pages that are smaller than a pack of values in pairs of bf16, or parts of
 /// which are.
 TEST(CachedReads, bf16_in_small_pages) {
-  runAll(8400, 40,
+  runAll(8400, 24,
          {.kinds = {Kind::paged, Kind::paged, Kind::paged, Kind::ring,
                     Kind::contiguous},
           .floats = {ElementType::bf16},

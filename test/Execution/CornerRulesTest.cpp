@@ -262,26 +262,22 @@ TEST(Rules, attention_a16_infinite_sinks) {
 
 /// By products of infinite elements, without a region.
 TEST(Rules, attention_a16_infinite_products) {
-  for (ElementType type : floatTypes)
-    for (const char *pipeline : {"cpu", "reference", "gpu-emulator"}) {
-      if (type == ElementType::f64 && pipeline == std::string("gpu-emulator"))
-        continue;
-      for (Index queries : {2, 40})
-        for (double poison : {inf, quietNaN}) {
-          KernelText text{.type = type,
-                          .keySize = 16,
-                          .valueSize = 16,
-                          .pipeline = pipeline};
-          // So long that some split the keys of few queries.
-          TestTensor query = normal(type, {1, 1, queries, 16}),
-                     key = normal(type, {1, 1, 2100, 16}, 2),
-                     value = normal(type, {1, 1, 2100, 16}, 3);
-          key.set({0, 0, 250, 3}, inf);
-          key.set({0, 0, 2000, 3}, poison);
-          EXPECT_EQ(run(text, {query.view(), key.view(), value.view()}).error,
-                    "");
-        }
-    }
+  for (auto [type, pipeline, queries, poison] :
+       coverPairs<ElementType, std::string, Index, double>(
+           floatTypes, {"cpu", "reference", "gpu-emulator"}, {2, 40},
+           {inf, quietNaN})) {
+    if (type == ElementType::f64 && pipeline == "gpu-emulator")
+      continue;
+    KernelText text{
+        .type = type, .keySize = 16, .valueSize = 16, .pipeline = pipeline};
+    // So long that some split the keys of few queries.
+    TestTensor query = normal(type, {1, 1, queries, 16}),
+               key = normal(type, {1, 1, 2100, 16}, 2),
+               value = normal(type, {1, 1, 2100, 16}, 3);
+    key.set({0, 0, 250, 3}, inf);
+    key.set({0, 0, 2000, 3}, poison);
+    EXPECT_EQ(run(text, {query.view(), key.view(), value.view()}).error, "");
+  }
 }
 
 TEST(Rules, attention_a15_the_same_bits) {
