@@ -33,11 +33,14 @@ void ProjectionTiles::fetchStream(const Tile &tile, Value block,
   Value isBlock = isBelow(apply(i + 1, {block}),
                           tile.mostBlocks == 1 ? one : tile.numBlocks),
         areFeatures = isBelow(apply(i + count, {at}), index(steps));
-  OpFoldResult inTile = select(areFeatures, nextAt, zero),
-               columnInTile = select(areFeatures, zero,
-                                     tile.nextTile ? tile.nextTile : column);
-  if (!tile.nextTile)
-    inTile = nextAt;
+  // After its last features, a tile without a next one fetches them again.
+  OpFoldResult lastColumn = column, lastAt = nextAt;
+  if (tile.nextTile) {
+    lastColumn = tile.nextTile;
+    lastAt = zero;
+  }
+  OpFoldResult inTile = select(areFeatures, nextAt, lastAt),
+               columnInTile = select(areFeatures, zero, lastColumn);
   Value columns = getColumns(tile, select(isBlock, nextColumn, columnInTile),
                              select(isBlock, at, inTile), count, /*few=*/true);
   auto numRows = cast<ShapedType>(columns.getType()).getDimSize(0);
