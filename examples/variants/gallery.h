@@ -104,6 +104,16 @@ inline Attention neighborhood2D(Attention attention, std::int64_t height = 64,
   return attention;
 }
 
+/// Pixels of an image: those at most `radius` away.
+inline Attention disc(Attention attention, std::int64_t width = 64,
+                      std::int64_t radius = 4) {
+  attention.mask = mask([=](Index b, Index h, Index q, Index k) {
+    Index x = q % width - k % width, y = q / width - k / width;
+    return x * x + y * y <= radius * radius;
+  });
+  return attention;
+}
+
 //===----------------------------------------------------------------------===//
 // Masks of data
 //===----------------------------------------------------------------------===//
@@ -164,6 +174,17 @@ inline Attention ringStep(Attention attention) {
 
 inline Attention linearBias(Attention attention) {
   attention.score = alibi(Tensor<float, 1>("slopes"));
+  attention.mask = causal();
+  return attention;
+}
+
+/// Scores fall with the logarithm of the distance, by two numbers that each
+/// head learns.
+inline Attention logarithmicBias(Attention attention) {
+  Tensor<float, 1> r1("r1"), r2("r2");
+  attention.score = score([&](Real s, Index b, Index h, Index q, Index k) {
+    return s - r1(h) * log(1 + r2(h) * abs(q - k));
+  });
   attention.mask = causal();
   return attention;
 }

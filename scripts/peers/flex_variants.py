@@ -22,6 +22,7 @@ DOCUMENTS = torch.arange(LENGTH) // 512
 SLOPES = 0.5 ** torch.arange(1, HEADS + 1)
 TABLE = (torch.arange(HEADS * 257) % 7 / 8).reshape(HEADS, 257)
 WINDOWS = 32 << torch.arange(HEADS)
+R1, R2 = (first * 1.25 ** torch.arange(HEADS) for first in (0.5, 0.25))
 TEMPERATURES = 0.5 * 1.25 ** torch.arange(HEADS)
 
 
@@ -45,16 +46,20 @@ MASKS = {
     "blockDiagonal": lambda b, h, q, k: q // 512 == k // 512,
     "chunked": lambda b, h, q, k: (k <= q) & (q // 1024 == k // 1024),
     "neighborhood2D": neighborhood,
+    "disc": lambda b, h, q, k: (q % 64 - k % 64) ** 2 + (q // 64 - k // 64) ** 2 <= 16,
     "prefix": lambda b, h, q, k: (k <= q) | (k < LENGTH // 2),
     "crossAttention": lambda b, h, q, k: (k < LENGTH // 2) & (q >= 0),
     "documents": lambda b, h, q, k: (k <= q) & (DOCUMENTS[q] == DOCUMENTS[k]),
     "perHeadWindow": lambda b, h, q, k: (k <= q) & (q - k < WINDOWS[h]),
     "linearBias": causal,
+    "logarithmicBias": causal,
     "cappedScores": causal,
     "distanceDecay": causal,
 }
 SCORES = {
     "linearBias": lambda s, b, h, q, k: s - SLOPES[h] * (q - k).abs(),
+    "logarithmicBias": lambda s, b, h, q, k: s
+    - R1[h] * torch.log(1 + R2[h] * (q - k).abs()),
     "relativeBias": lambda s, b, h, q, k: s + TABLE[h, (k - q).clamp(-128, 128) + 128],
     "cappedScores": lambda s, b, h, q, k: 50 * torch.tanh(s / 50),
     "distanceDecay": lambda s, b, h, q, k: s * torch.exp(-(q - k).abs() / 100),

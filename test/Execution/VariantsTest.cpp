@@ -219,6 +219,15 @@ TEST(Variants, Neighborhood2D) {
            }});
 }
 
+TEST(Variants, Disc) {
+  for (auto type : {ElementType::f32, ElementType::bf16})
+    check({.attention = attn::gallery::disc(base(type), 20, 3),
+           .mask = [](Integer, Integer, Integer q, Integer k) {
+             Integer x = q % 20 - k % 20, y = q / 20 - k / 20;
+             return x * x + y * y <= 9;
+           }});
+}
+
 //===----------------------------------------------------------------------===//
 // Masks of data
 //===----------------------------------------------------------------------===//
@@ -312,6 +321,18 @@ TEST(Variants, LinearBias) {
        .score = [&](double s, Integer, Integer h, Integer q, Integer k) {
          return s - slopes[std::size_t(h)] * double(std::abs(q - k));
        }});
+}
+
+TEST(Variants, LogarithmicBias) {
+  Numbers r1 = {0.5, 2, 0.0625, 1}, r2 = {1, 0.25, 4, 1e-6};
+  check({.attention = attn::gallery::logarithmicBias(base()),
+         .arguments = {{"r1", TestTensor(ElementType::f32, {heads}, r1)},
+                       {"r2", TestTensor(ElementType::f32, {heads}, r2)}},
+         .mask = isCausal,
+         .score = [&](double s, Integer, Integer h, Integer q, Integer k) {
+           return s - r1[std::size_t(h)] * std::log1p(r2[std::size_t(h)] *
+                                                      double(std::abs(q - k)));
+         }});
 }
 
 TEST(Variants, RelativeBias) {

@@ -126,6 +126,12 @@ std::vector<GalleryCase> createPositionCases() {
          return std::abs(k / imageSize - row) <= 3 &&
                 std::abs(k % imageSize - column) <= 3;
        }},
+      {"disc", [](auto base) { return gallery::disc(base); },
+       [](Index, Index q, Index k) {
+         Index x = q % imageSize - k % imageSize;
+         Index y = q / imageSize - k / imageSize;
+         return x * x + y * y <= 16;
+       }},
   };
 }
 
@@ -190,6 +196,10 @@ std::vector<GalleryCase> createScoreCases() {
        gallery::linearBias,
        seesBefore,
        {perHead("slopes", 0.5, 0.5)}},
+      {"logarithmicBias",
+       gallery::logarithmicBias,
+       seesBefore,
+       {perHead("r1", 0.5, 1.25), perHead("r2", 0.25, 1.25)}},
       {"relativeBias",
        [](auto base) { return gallery::relativeBias(base); },
        seesAll,
