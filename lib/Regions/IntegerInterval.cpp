@@ -12,7 +12,8 @@
 //   x + y                [a + c, b + d]
 //   x - y                [a - d, b - c]
 //   x * y                [min, max] of a*c, a*d, b*c, b*d
-//   x / y                [a / c, b / c]                    c = d > 0
+//   x * x                [min, max] of a*a, b*b, and 0     if it is in [a, b]
+//   x / y                [min, max] of a/c, a/d, b/c, b/d  c > 0
 //   x mod y              [a mod c, b mod c]                c = d > 0 and
 //                                                          a div c = b div c
 //                        [0, c - 1]                        c = d > 0
@@ -90,7 +91,7 @@ IntervalResult IntervalArithmetic::wrap(Interval range, Flag isExact,
   Interval type = Interval::ofWidth(width);
   isExact = n.both(isExact, n.both(n.isAtMost(type.low, range.low),
                                    n.isAtMost(range.high, type.high)));
-  return {select(isExact, range, type), isExact};
+  return {select(isExact, range, type), isExact, range};
 }
 
 Interval IntervalArithmetic::clamp(Interval x, int64_t bound, Flag &isInside) {
@@ -98,9 +99,6 @@ Interval IntervalArithmetic::clamp(Interval x, int64_t bound, Flag &isInside) {
       isInside, n.both(n.isAtMost(-bound, x.low), n.isAtMost(x.high, bound)));
   return map(x, [&](Number end) { return n.clamp(end, -bound, bound); });
 }
-
-/// Two numbers of at most this magnitude have a product.
-static constexpr int64_t kMaxFactor = int64_t(1) << 31;
 
 //===----------------------------------------------------------------------===//
 // Sums and products
@@ -174,6 +172,19 @@ IntervalResult IntervalArithmetic::multiply(Interval lhs, Interval rhs,
   return wrap(*result, isExact, width);
 }
 
+IntervalResult IntervalArithmetic::square(Interval x, unsigned width) {
+  Flag isExact = true;
+  if (x.low.least < -kMaxFactor || x.high.greatest > kMaxFactor)
+    x = clamp(x, kMaxFactor, isExact);
+  Interval ends = map(x, [&](Number end) { return *n.multiply(end, end); });
+  if (x.isPoint())
+    return wrap(ends, isExact, width);
+  // One of both is not of its sign where 0 is between them.
+  Number least = n.max(n.max(x.low, *n.subtract(0, x.high)), 0);
+  return wrap({*n.multiply(least, least), n.max(ends.low, ends.high)}, isExact,
+              width);
+}
+
 //===----------------------------------------------------------------------===//
 // Quotients
 //===----------------------------------------------------------------------===//
@@ -181,25 +192,31 @@ IntervalResult IntervalArithmetic::multiply(Interval lhs, Interval rhs,
 IntervalResult IntervalArithmetic::divide(Interval lhs, Interval rhs,
                                           unsigned width, Rounding rounding,
                                           bool isSigned) {
-  if (!rhs.isPoint())
-    return {Interval::ofWidth(width), false};
   Flag isExact = isPositive(rhs);
   if (!isSigned)
     isExact = n.both(isExact, isNonNegative(lhs));
   if (isExact.isFalse())
     return {Interval::ofWidth(width), false};
-  Number divisor = n.max(rhs.low, 1);
-  Interval quotient = map(lhs, [&](Number end) {
-    switch (rounding) {
-    case Rounding::Down:
-      return n.floorDivide(end, divisor);
-    case Rounding::Up:
-      return n.ceilDivide(end, divisor);
-    case Rounding::ToZero:
-      return n.truncateDivide(end, divisor);
-    }
-    llvm_unreachable("unknown rounding");
-  });
+  auto divideBy = [&](Number divisor) {
+    divisor = n.max(divisor, 1);
+    return map(lhs, [&](Number end) {
+      switch (rounding) {
+      case Rounding::Down:
+        return n.floorDivide(end, divisor);
+      case Rounding::Up:
+        return n.ceilDivide(end, divisor);
+      case Rounding::ToZero:
+        return n.truncateDivide(end, divisor);
+      }
+      llvm_unreachable("unknown rounding");
+    });
+  };
+  Interval quotient = divideBy(rhs.low);
+  if (!rhs.isPoint()) {
+    Interval other = divideBy(rhs.high);
+    quotient = {n.min(quotient.low, other.low),
+                n.max(quotient.high, other.high)};
+  }
   return wrap(quotient, isExact, width);
 }
 
@@ -256,11 +273,11 @@ Interval IntervalArithmetic::max(Interval lhs, Interval rhs, unsigned width,
 }
 
 IntervalResult IntervalArithmetic::absolute(Interval operand, unsigned width) {
-  auto [negated, isExact] = subtract(Number(0), operand, width);
-  Interval result = max(operand, negated, width, /*isSigned=*/true);
+  IntervalResult negated = subtract(Number(0), operand, width);
+  Interval result = max(operand, negated.range, width, /*isSigned=*/true);
   if (!result.isPoint())
     result.low = n.max(result.low, 0);
-  return wrap(result, isExact, width);
+  return wrap(result, negated.isExact, width);
 }
 
 Interval IntervalArithmetic::hull(Interval lhs, Interval rhs) {

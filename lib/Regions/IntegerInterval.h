@@ -34,6 +34,9 @@ struct IntervalResult {
   /// True if nothing wraps around, so that the operation is that of the whole
   /// numbers. If not, `range` is all that the type holds.
   SymbolicFlag isExact = true;
+  /// `range`, known only where `isExact`, so that more is known while
+  /// compiling.
+  IntegerInterval exactRange = range;
 };
 
 /// Operations on integers of `width` bits that wrap around. Where the interval
@@ -47,6 +50,7 @@ public:
   IntervalResult add(Interval lhs, Interval rhs, unsigned width);
   IntervalResult subtract(Interval lhs, Interval rhs, unsigned width);
   IntervalResult multiply(Interval lhs, Interval rhs, unsigned width);
+  IntervalResult square(Interval x, unsigned width);
 
   enum class Rounding { Down, Up, ToZero };
   IntervalResult divide(Interval lhs, Interval rhs, unsigned width,
@@ -70,6 +74,8 @@ public:
 
   /// Two numbers of at most this magnitude have a sum and a difference.
   static constexpr int64_t kMaxSummand = SymbolicNumber::kMax / 2;
+  /// And two of at most this one a product.
+  static constexpr int64_t kMaxFactor = int64_t(1) << 31;
 
   /// Clamps to [-bound, bound] what may be outside as far as is known while
   /// compiling. `isInside` is made false where that changes something.

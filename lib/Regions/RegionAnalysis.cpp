@@ -14,15 +14,15 @@
 //   a or b           the same with T and F exchanged
 //   a xor b          T = (Ta & Fb) | (Fa & Tb)     F = (Ta & Tb) | (Fa & Fb)
 //   select c, a, b   T = (Tc & Ta) | (Fc & Tb)     F, U likewise, and U has Uc
-//   x < y            RegionComparison.cpp
+//   x < y            RegionComparison.cpp, of floats FloatComparison.cpp
 //   load             the element, if every index is one number, else what
 //                    TableRanges.h knows; U where an index can be outside
 //   integers         RegionIntegers.cpp
 //   other            anything; U where an operand is undefined
 //
-// Nothing is known of floats. The intervals of `p` and `j` are independent, so
-// that a comparison in which each occurs once, as it does in nearly every mask,
-// is decided exactly.
+// Of floats nothing is known but where they compare. The intervals of `p` and
+// `j` are independent, so that a comparison in which each occurs once, as it
+// does in nearly every mask, is decided exactly.
 //
 //===----------------------------------------------------------------------===//
 
@@ -180,6 +180,8 @@ void RegionAnalysis::evaluate(Operation *op) {
     return evaluateCompare(op, compare.getPredicate());
   if (auto compare = dyn_cast<index::CmpOp>(op))
     return evaluateCompare(op, convertPredicate(compare.getPred()));
+  if (auto compare = dyn_cast<arith::CmpFOp>(op))
+    return evaluateCompare(compare);
   if (op->getResult(0).getType().isInteger(1))
     return evaluateLogic(op);
   if (op->getResult(0).getType().isIntOrIndex())

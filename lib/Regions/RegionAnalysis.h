@@ -36,6 +36,8 @@ struct RegionFact {
   /// The operation did not wrap around. Only then can a bound of its result be
   /// traced back to its operands.
   SymbolicFlag isExact = true;
+  /// The value, where that is known only at run time and so.
+  IntegerInterval exactRange = SymbolicNumber(0);
   /// The key takes part in it.
   bool dependsOnKey = false;
 };
@@ -70,6 +72,7 @@ private:
   void narrow(RegionFact &fact, const TableRange &range);
   void evaluateSelect(Operation *op);
   void evaluateCompare(Operation *op, arith::CmpIPredicate predicate);
+  void evaluateCompare(arith::CmpFOp op);
   void evaluateLogic(Operation *op);
   void evaluateInteger(Operation *op);
   KeySet findUndefined(Operation *op);
@@ -79,6 +82,7 @@ private:
   RegionFact combineOperands(Operation *op);
   RegionFact getFact(Value value);
   IntegerInterval getRange(Value value);
+  IntegerInterval getSummand(Value value, SymbolicFlag &isExact);
   Operand getOperand(Value value) { return {value, getRange(value)}; }
 
   bool isMovedKey(Value value);
@@ -99,10 +103,19 @@ private:
   KeySet findKeysOfOperand(Operation *op, Side side,
                            const SymbolicNumber &bound);
   KeySet findKeysOfSum(Operation *op, Side side, const SymbolicNumber &bound);
-  KeySet findKeysOfRemainder(Operation *op, Side side,
-                             const SymbolicNumber &bound);
   KeySet findKeysOfDifference(Operation *op, Side side,
                               const SymbolicNumber &bound);
+  KeySet intersectOperands(const KeySet &lhs, const KeySet &rhs);
+  std::optional<IntegerInterval> getFactor(Value amount, bool isShift);
+  KeySet findKeysOfScaled(Value x, IntegerInterval factor, bool isProduct,
+                          Side side, SymbolicNumber bound);
+  KeySet findKeysOfProduct(Operation *op, Side side,
+                           const SymbolicNumber &bound);
+  KeySet findKeysOfSquare(Value x, Side side, const SymbolicNumber &bound);
+  KeySet findKeysOfRemainder(Operation *op, Side side,
+                             const SymbolicNumber &bound);
+  KeySet findKeysOfExtremum(Operation *op, Side side,
+                            const SymbolicNumber &bound);
 
   SymbolicArithmetic &n;
   KeySetArithmetic &sets;
@@ -112,8 +125,8 @@ private:
   DenseMap<Value, Value> captured;
   std::optional<IndexMovements> movements;
   Value key;
-  /// To how many operations the bound of one comparison is traced back.
-  unsigned depth = 0;
+  /// Operations that bounds of the comparison were traced back through.
+  unsigned numTraced = 0;
   KeySet undefinedOperations = KeySetArithmetic::none();
   RegionFact yielded;
 };

@@ -55,6 +55,8 @@ void RegionAnalysis::evaluateInteger(Operation *op) {
             return intervals.subtract(range(0), range(1), width);
           })
           .Case<arith::MulIOp, index::MulOp>([&](auto) {
+            if (op->getOperand(0) == op->getOperand(1))
+              return intervals.square(range(0), width);
             return intervals.multiply(range(0), range(1), width);
           })
           .Case<arith::DivSIOp, index::DivSOp>(
@@ -76,12 +78,10 @@ void RegionAnalysis::evaluateInteger(Operation *op) {
                           true};
           })
           .Case<arith::MinSIOp, index::MinSOp>([&](auto) {
-            return Result{intervals.min(range(0), range(1), width, true),
-                          false};
+            return Result{intervals.min(range(0), range(1), width, true), true};
           })
           .Case<arith::MaxSIOp, index::MaxSOp>([&](auto) {
-            return Result{intervals.max(range(0), range(1), width, true),
-                          false};
+            return Result{intervals.max(range(0), range(1), width, true), true};
           })
           .Case<arith::MinUIOp, index::MinUOp>([&](auto) {
             return Result{intervals.min(range(0), range(1), width, false),
@@ -127,6 +127,7 @@ void RegionAnalysis::evaluateInteger(Operation *op) {
   RegionFact &fact = facts[op->getResult(0)];
   fact.range = result.range;
   fact.isExact = result.isExact;
+  fact.exactRange = result.exactRange;
 }
 
 //===----------------------------------------------------------------------===//

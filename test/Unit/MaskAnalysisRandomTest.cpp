@@ -118,6 +118,52 @@ private:
                      ", " + lhs + ", " + rhs + " : " + type);
   }
 
+  /// Of an integer's function and a constant, either of them first.
+  void addFloatComparison() {
+    std::string type = pickOf({"f32", "f64", "bf16"}), integer = pickInteger();
+    if (integer == "index") {
+      define("i64", "arith.index_cast " + pick("index") + " : index to i64");
+      integer = "i64";
+    }
+    auto constant = [&] {
+      define(type, "arith.constant " +
+                       pickOf({"-3.5", "-1.0", "-0.25", "0.0", "0.5", "1.0",
+                               "1.75", "4.0", "1.0e+30"}) +
+                       " : " + type);
+      return values.at(type).back();
+    };
+    define(type, pickOf({"arith.sitofp ", "arith.sitofp ", "arith.uitofp "}) +
+                     pick(integer) + " : " + integer + " to " + type);
+    std::string number = values.at(type).back();
+    for (unsigned i = random() % 4; i > 0; --i) {
+      if (random() % 2) {
+        define(type,
+               pickOf({"math.log ", "math.log1p ", "math.exp ", "math.exp2 ",
+                       "math.expm1 ", "math.sqrt ", "math.rsqrt ", "math.cbrt ",
+                       "math.tanh ", "math.floor ", "math.absf ", "math.round ",
+                       "arith.negf "}) +
+                   number + " : " + type);
+      } else {
+        std::string other = constant();
+        bool isFirst = random() % 2;
+        define(type,
+               pickOf({"arith.addf ", "arith.subf ", "arith.mulf ",
+                       "arith.divf ", "arith.maximumf ", "arith.minnumf "}) +
+                   (isFirst ? other + ", " + number : number + ", " + other) +
+                   " : " + type);
+      }
+      number = values.at(type).back();
+    }
+    std::string other = constant();
+    define("i1",
+           "arith.cmpf " +
+               pickOf({"olt", "ole", "ogt", "oge", "ult", "ule", "ugt", "uge",
+                       "oeq", "une", "ord"}) +
+               ", " +
+               (random() % 2 ? other + ", " + number : number + ", " + other) +
+               " : " + type);
+  }
+
   void addLogic() {
     define("i1", pickOf({"arith.andi ", "arith.ori ", "arith.xori "}) +
                      pick("i1") + ", " + pick("i1") + " : i1");
@@ -130,8 +176,9 @@ private:
     case 0:
       return addConstant(type);
     case 1:
-    case 2:
       return addComparison();
+    case 2:
+      return random() % 2 ? addComparison() : addFloatComparison();
     case 3:
       return addLogic();
     case 4:

@@ -72,6 +72,140 @@ TEST_F(MaskAnalysisTest, Distances) {
                   Demand::Exact);
 }
 
+TEST_F(MaskAnalysisTest, Squares) {
+  checkEverywhere({region(R"(
+      %d = arith.subi %p, %j : index
+      %s = arith.muli %d, %d : index
+      %c5 = arith.constant 5 : index
+      %keep = arith.cmpi sle, %s, %c5 : index)")},
+                  Demand::Exact);
+  // Discs in rows of four: both summands depend on the key.
+  std::string disc = R"(
+      %c2 = arith.constant 2 : index
+      %c3 = arith.constant 3 : index
+      %qx = arith.andi %p, %c3 : index
+      %kx = arith.andi %j, %c3 : index
+      %qy = arith.shrsi %p, %c2 : index
+      %ky = arith.shrsi %j, %c2 : index
+      %x = arith.subi %qx, %kx : index
+      %y = arith.subi %qy, %ky : index
+      %xx = arith.muli %x, %x : index
+      %yy = arith.muli %y, %y : index
+      %s = arith.addi %xx, %yy : index
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %keep = arith.cmpi sle, %s, )";
+  for (std::string radius : {"%c0", "%c1", "%c3"})
+    checkEverywhere({region(disc + radius + " : index")}, Demand::Sound);
+  load({region(disc + "%c1 : index")});
+  Answer answer = ask({0, 0, 1, 1, 0, 3, kNumKeys}); // Of its own row.
+  EXPECT_EQ(std::pair(answer.blockBegin, answer.blockEnd),
+            std::pair(Index(0), Index(3)));
+  answer = ask({0, 0, -3, -3, 4, 7, kNumKeys}); // Two rows below.
+  EXPECT_TRUE(answer.isEmpty);
+  EXPECT_TRUE(ask({0, 0, 5, 5, 1, 1, kNumKeys}).isFull);
+}
+
+TEST_F(MaskAnalysisTest, ScaledByLoads) {
+  // What a head loads is one number, what a query loads lies in an interval.
+  for (std::string index : {"%h", "%p"})
+    for (std::string op : {"arith.muli", "arith.floordivsi"})
+      for (Index greatest : {Index(3), Index(0), Index(1) << 31})
+        for (std::string predicate : {"slt", "sge"})
+          checkEverywhere(
+              {region("tensor<?xi32>", "%n = tensor.extract %t[" + index +
+                                           R"(] : tensor<?xi32>
+          %w = arith.extsi %n : i32 to i64
+          %i = arith.index_cast %w : i64 to index
+          %c1 = arith.constant 1 : index
+          %d = arith.subi %p, %j : index
+          %x = )" + op + " %d, %i : index\n%keep = arith.cmpi " +
+                                           predicate + ", %x, %c1 : index"),
+               {{"n", "i32", {8}, {2, greatest, 1, 2, 1, 1, 5, 4}, {2}}}},
+              index == "%h" && greatest == 3 ? Demand::Exact : Demand::Sound);
+}
+
+TEST_F(MaskAnalysisTest, Extrema) {
+  // Named masks, as a minimum or a maximum of distances.
+  checkEverywhere({region(R"(
+      %d = arith.subi %p, %j : index
+      %e = arith.subi %j, %p : index
+      %m = arith.maxsi %d, %e : index
+      %c2 = arith.constant 2 : index
+      %keep = arith.cmpi slt, %m, %c2 : index)")},
+                  Demand::Exact);
+  checkEverywhere({region("index", R"(
+      %end = arith.maxsi %p, %t : index
+      %keep = arith.cmpi sle, %j, %end : index)"),
+                   {{"n", "index", {}, {3}}}},
+                  Demand::Exact);
+  checkEverywhere({region(R"(
+      %c3 = arith.constant 3 : index
+      %d = arith.subi %p, %j : index
+      %m = arith.minsi %d, %c3 : index
+      %keep = arith.cmpi sge, %m, %c3 : index)")},
+                  Demand::Exact);
+}
+
+TEST_F(MaskAnalysisTest, MonotoneFloats) {
+  auto check = [&](const std::string &type, const std::string &body,
+                   const std::string &compare, Demand demand) {
+    checkEverywhere(
+        {region("%d = arith.subi %p, %j : index\n"
+                "%i = arith.index_cast %d : index to i64\n"
+                "%f = arith.sitofp %i : i64 to " +
+                type + "\n" + body + "\n%c = arith.constant " +
+                compare.substr(compare.find(' ') + 1) + " : " + type +
+                "\n%keep = arith.cmpf " + compare.substr(0, compare.find(' ')) +
+                ", %x, %c : " + type)},
+        demand);
+  };
+  for (std::string type : {"f32", "f64", "f16", "bf16"}) {
+    std::string of = " : " + type,
+                constants = "%half = arith.constant 0.5" + of +
+                            "\n%minus = arith.constant -3.0" + of + "\n";
+    // Windows of less than three, whose limits are between integers.
+    for (std::string predicate : {"olt", "ole", "ult", "ule"})
+      check(type, constants + "%x = arith.mulf %f, %half" + of,
+            predicate + " 1.25", Demand::Exact);
+    check(type, constants + "%x = arith.mulf %minus, %f" + of, "ogt -7.5",
+          Demand::Exact);
+    check(type, constants + "%x = arith.subf %half, %f" + of, "oge -1.75",
+          Demand::Exact);
+    check(type, constants + "%x = arith.divf %f, %minus" + of, "olt 0.5",
+          Demand::Exact);
+    // A limit that rounding may reach: not told, never wrong.
+    check(type, constants + "%x = arith.mulf %f, %half" + of, "olt 2.0",
+          Demand::Sound);
+    // Not defined everywhere, not monotone, not a number.
+    for (std::string function :
+         {"log", "log2", "log10", "log1p", "sqrt", "rsqrt", "exp", "tanh",
+          "cbrt", "erf", "floor", "absf", "cos"})
+      for (std::string compare :
+           {"olt 1.25", "uge 0.5", "ogt 3.0", "ole -1.0", "oeq 1.0"})
+        check(type, "%x = math." + function + " %f" + of, compare,
+              Demand::Sound);
+    check(type,
+          constants + "%one = arith.subf %f, %minus" + of +
+              "\n%x = arith.divf %half, %one" + of,
+          "ogt 0.1", Demand::Sound);
+  }
+  // Keys that are near by the logarithm of their distance, which causal
+  // defines.
+  std::string near = R"(
+      %c1 = arith.constant 1 : index
+      %d = arith.subi %p, %j : index
+      %e = arith.addi %d, %c1 : index
+      %i = arith.index_cast %e : index to i64
+      %f = arith.sitofp %i : i64 to f32
+      %x = math.log %f : f32
+      %c = arith.constant 1.2 : f32
+      %close = arith.cmpf olt, %x, %c : f32
+      %causal = arith.cmpi sle, %j, %p : index
+      %keep = arith.andi %close, %causal : i1)";
+  checkEverywhere({region(near)}, Demand::Exact);
+}
+
 TEST_F(MaskAnalysisTest, Blocks) {
   for (std::string divide : {"%x = arith.floordivsi %p, %c3 : index\n"
                              "%y = arith.divui %j, %c3 : index\n",
