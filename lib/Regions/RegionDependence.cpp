@@ -255,7 +255,8 @@ static bool isExpanded(Operation *op) {
              math::TanhOp>(op);
 }
 
-static StringRef findObstacle(Operation *op) {
+static StringRef findObstacle(Operation *op,
+                              const RegionDependence &dependence) {
   constexpr StringRef kNone, kUnknown = "it has no vector form";
   auto usesType = [&](function_ref<bool(Type)> matches) {
     return llvm::any_of(op->getOperandTypes(), matches) ||
@@ -276,12 +277,10 @@ static StringRef findObstacle(Operation *op) {
                ? kNone
                : "it has a vector form for f32 only";
   if (isDivision(op)) {
-    // Lanes without a query divide too.
-    APInt divisor;
-    if (matchPattern(op->getOperand(1), m_ConstantInt(&divisor)) &&
-        !divisor.isZero() && !divisor.isAllOnes())
-      return kNone;
-    return "the divisor is not a constant";
+    // Lanes without a query divide too. By what others divide by, they may.
+    return dependence.onLane(op->getOperand(1))
+               ? "the divisor differs between queries"
+               : kNone;
   }
   bool known =
       isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::AndIOp,
@@ -312,7 +311,7 @@ attn::findVectorizationObstacle(Region &region,
                       [&](Value v) { return dependence.onLane(v); }) &&
         op.getName().getStringRef() != "ub.poison")
       continue;
-    StringRef reason = findObstacle(&op);
+    StringRef reason = findObstacle(&op, dependence);
     if (!reason.empty())
       return VectorizationObstacle{&op, reason};
   }

@@ -91,12 +91,21 @@ static Type elementOf(const LaneValue &value) {
   return cast<VectorType>(value.pieces.front().getType()).getElementType();
 }
 
+/// Whether a scalar was an i32, whose least number no bound of magnitudes tells
+/// from one that does not fit.
+static bool wasWord(Value scalar) {
+  Operation *op = scalar.getDefiningOp();
+  return isa_and_nonnull<arith::IndexCastOp, arith::ExtSIOp>(op) &&
+         op->getOperand(0).getType().isInteger(32);
+}
+
 bool LaneArithmetic::isNarrow(const LaneValue &value) const {
   if (!isPositionType(value.type))
     return false;
   if (value.isVarying())
     return elementOf(value).isInteger(32);
-  return fits(value.bound.guarded, 32);
+  return fits(value.bound.guarded, 32) ||
+         (value.isUniform() && wasWord(value.scalar));
 }
 
 /// Casts an integer scalar, keeping its low bits.
@@ -148,7 +157,7 @@ Pieces LaneArithmetic::toVectors(const LaneValue &value) {
 Pieces LaneArithmetic::toNarrowVectors(const LaneValue &value) {
   if (value.isVarying())
     return value.pieces;
-  guardNeeded |= !fits(value.bound.always, 32);
+  guardNeeded |= !fits(value.bound.always, 32) && !wasWord(value.scalar);
   Type i32 = b.getI32Type();
   return broadcast(castScalar(b, value.scalar, i32), value, i32);
 }

@@ -196,6 +196,10 @@ FailureOr<LaneValue> RegionVectorizer::evaluateNarrow(Operation *op) {
     operands.push_back(isPositionType(operand.getType())
                            ? arithmetic.toNarrowVectors(get(operand))
                            : arithmetic.toVectors(get(operand)));
+  if (isDivisionByVariable(op))
+    return LaneValue::varying(
+        type, divideWords(op, operands[0], operands[1], /*isSigned=*/true),
+        bound);
   Type element = isPositionType(type) ? Type(b.getI32Type()) : type;
   return LaneValue::varying(type, buildPieces(op, operands, element), bound);
 }

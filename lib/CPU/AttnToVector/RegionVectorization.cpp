@@ -349,8 +349,12 @@ LaneValue RegionVectorizer::evaluateElementwise(Operation *op) {
     operands.push_back(arithmetic.toVectors(get(operand)));
   Type type = op->getResult(0).getType();
   Type element = type.isIndex() ? Type(b.getI64Type()) : type;
-  return LaneValue::varying(type, buildPieces(op, operands, element),
-                            getBound(op));
+  return LaneValue::varying(
+      type,
+      isDivisionByVariable(op)
+          ? divideElements(op, operands[0], operands[1], element)
+          : buildPieces(op, operands, element),
+      getBound(op));
 }
 
 /// The name of the op on vectors: index has no vectors.

@@ -101,6 +101,13 @@ private:
   /// the quotient jumps where it is rounded differently.
   void buildReciprocals();
   FailureOr<LaneValue> evaluateDivision(Operation *op);
+  static bool isDivisionByVariable(Operation *op);
+  /// Quotients or remainders of i32.
+  Pieces divideWords(Operation *op, const Pieces &dividends,
+                     const Pieces &divisors, bool isSigned);
+  /// And of any other integers.
+  Pieces divideElements(Operation *op, const Pieces &dividends,
+                        const Pieces &divisors, Type elementType);
   LaneValue evaluateElementwise(Operation *op);
 
   Pieces buildPieces(Operation *op, ArrayRef<Pieces> operands,
