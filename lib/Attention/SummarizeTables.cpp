@@ -37,8 +37,8 @@ StringRef whyNoRange(const TableLoad &load,
   if (!BlockRangeOp::isElementType(type.getElementType()))
     return "its elements are not integers of at most 64 bits";
   if (!sizes)
-    return "its index is not a sum, difference, quotient or remainder of "
-           "positions";
+    return "its index is neither loaded nor a sum, difference, quotient or "
+           "remainder of positions";
   return {};
 }
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Regions/IndexMovement.h"
+#include "lib/Regions/TableRanges.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Index/IR/IndexOps.h"
@@ -72,7 +73,20 @@ std::optional<IndexMovement> IndexMovements::find(Value index) const {
   return found == movements.end() ? IndexMovement{} : found->second;
 }
 
+/// Positions that are taken to share an index that is loaded, as the number of
+/// a document is. Where they do not, whoever looks at what is loaded with it
+/// finds too much to look at.
+static constexpr int64_t kLoadedPeriod = 64;
+
 std::optional<IndexMovement> IndexMovements::evaluate(Operation *op) const {
+  if (std::optional<TableLoad> load = TableLoad::match(op)) {
+    std::optional<IndexMovement> loaded = IndexMovement{};
+    for (Value index : load->indices)
+      loaded = join(loaded, find(index));
+    if (loaded)
+      loaded->period = kLoadedPeriod;
+    return loaded;
+  }
   if (isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp,
           arith::ExtUIOp, arith::TruncIOp, index::CastSOp, index::CastUOp>(op))
     return find(op->getOperand(0));

@@ -25,7 +25,7 @@ struct IndexMovement {
 };
 
 /// The movements of the integers of a score or mask region that are sums,
-/// differences, quotients and remainders of positions.
+/// differences, quotients and remainders of positions, and loaded by such.
 class IndexMovements {
 public:
   explicit IndexMovements(Region &region);

@@ -123,9 +123,11 @@ func.func @none(%x: !q, %lengths: tensor<?xi32>, %weights: tensor<?xf32>,
         %column = arith.divui %j, %c64 : index
         %block = tensor.extract %k[%row, %column] : tensor<?x?xi1>
         %other = tensor.extract %o[%b, %row] : tensor<2x?xindex>
-        // expected-remark @+1 {{decides no block of keys as a whole, because its index is not a sum, difference, quotient or remainder of positions}}
-        %far = tensor.extract %o[%b, %other] : tensor<2x?xindex>
-        %light = arith.cmpi slt, %far, %other : index
+        %loaded = tensor.extract %o[%b, %other] : tensor<2x?xindex>
+        %product = arith.muli %p, %j : index
+        // expected-remark @+1 {{decides no block of keys as a whole, because its index is neither loaded nor a sum, difference, quotient or remainder of positions}}
+        %far = tensor.extract %o[%b, %product] : tensor<2x?xindex>
+        %light = arith.cmpi slt, %far, %loaded : index
         %one = arith.andi %heavy, %block : i1
         %keep = arith.andi %one, %light : i1
         attn.yield %keep : i1

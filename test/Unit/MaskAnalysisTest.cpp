@@ -150,6 +150,28 @@ TEST_F(MaskAnalysisTest, LimitsByQuery) {
   }
 }
 
+TEST_F(MaskAnalysisTest, LoadedIndices) {
+  // Keys from the start of the query's document on.
+  Mask mask{"(%b, %h, %p, %j) captures(%t = %n : tensor<?xi32>, %u = %m : "
+            "tensor<?xi32>) {\n"
+            "%i = arith.index_cast %j : index to i32\n"
+            "%id = tensor.extract %t[%p] : tensor<?xi32>\n"
+            "%at = arith.index_cast %id : i32 to index\n"
+            "%start = tensor.extract %u[%at] : tensor<?xi32>\n"
+            "%keep = arith.cmpi sge, %i, %start : i32\n"
+            "attn.yield %keep : i1\n}",
+            {{"n", "i32", {8}, {0, 0, 0, 0, 1, 1, 2, 2}, {2}},
+             {"m", "i32", {3}, {0, 4, 6}}}};
+  checkEverywhere(mask, Demand::Sound);
+  for (Index first : {0, 2, 4, 6}) {
+    Rectangle at{0, 0, first, first + 1, 0, 7, kNumKeys};
+    check(at, ask(at), Demand::Exact);
+  }
+  // Documents that there are not.
+  mask.captures.front().elements = {0, 1, 2, 3, -1, 0, 7, 1};
+  checkEverywhere(mask, Demand::Sound);
+}
+
 TEST_F(MaskAnalysisTest, TableOfBlocks) {
   // An element serves 8 positions, so that the table itself is looked at.
   load({region("tensor<?x?xi1>",
