@@ -76,6 +76,22 @@ inline Attention sinkAndWindow(Attention attention, std::int64_t size = 1020,
   return attention;
 }
 
+/// Whether a distance is 0, 1, 2, 4 and so on up to `most`.
+inline Bool isSparseDistance(const Index &distance, std::int64_t most) {
+  Bool result = distance == 0;
+  for (std::int64_t step = 1; step <= most; step *= 2)
+    result = result || distance == step;
+  return result;
+}
+
+/// Keys at distances that double.
+inline Attention logSparse(Attention attention, std::int64_t most = 32768) {
+  attention.mask = mask([=](Index b, Index h, Index q, Index k) {
+    return isSparseDistance(q - k, most);
+  });
+  return attention;
+}
+
 inline Attention blockDiagonal(Attention attention, std::int64_t block = 512) {
   attention.mask = mask([=](Index b, Index h, Index q, Index k) {
     return q / block == k / block;
@@ -141,6 +157,24 @@ inline Attention perHeadWindow(Attention attention) {
   Tensor<std::int32_t, 1> windows("windows");
   attention.mask = causal() && mask([&](Index b, Index h, Index q, Index k) {
                      return q - k < windows(h);
+                   });
+  return attention;
+}
+
+/// Every n-th key, with an n of the head's.
+inline Attention perHeadStride(Attention attention) {
+  Tensor<std::int32_t, 1> strides("strides");
+  attention.mask = causal() && mask([&](Index b, Index h, Index q, Index k) {
+                     return (q - k) % strides(h) == 0;
+                   });
+  return attention;
+}
+
+/// Documents in one row, by the first token of each.
+inline Attention keyRanges(Attention attention) {
+  Tensor<std::int32_t, 1> numbers("document_numbers"), starts("starts");
+  attention.mask = causal() && mask([&](Index b, Index h, Index q, Index k) {
+                     return k >= starts(numbers(q));
                    });
   return attention;
 }

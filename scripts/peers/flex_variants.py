@@ -19,6 +19,8 @@ HEADS, LENGTH, SIZE = 8, 4096, 64  # As in tools/attn-bench/GalleryCases.h.
 TOLERANCE = 1e-4
 
 DOCUMENTS = torch.arange(LENGTH) // 512
+STARTS = 512 * torch.arange(LENGTH // 512)
+STRIDES = 1 << torch.arange(HEADS)
 SLOPES = 0.5 ** torch.arange(1, HEADS + 1)
 TABLE = (torch.arange(HEADS * 257) % 7 / 8).reshape(HEADS, 257)
 WINDOWS = 32 << torch.arange(HEADS)
@@ -51,6 +53,9 @@ MASKS = {
     "crossAttention": lambda b, h, q, k: (k < LENGTH // 2) & (q >= 0),
     "documents": lambda b, h, q, k: (k <= q) & (DOCUMENTS[q] == DOCUMENTS[k]),
     "perHeadWindow": lambda b, h, q, k: (k <= q) & (q - k < WINDOWS[h]),
+    "logSparse": lambda b, h, q, k: (k <= q) & (((q - k) & (q - k - 1)) == 0),
+    "perHeadStride": lambda b, h, q, k: (k <= q) & ((q - k) % STRIDES[h] == 0),
+    "keyRanges": lambda b, h, q, k: (k <= q) & (k >= STARTS[DOCUMENTS[q]]),
     "linearBias": causal,
     "logarithmicBias": causal,
     "cappedScores": causal,
@@ -91,7 +96,7 @@ def measure(name, seconds):
     inputs = [torch.randn(1, HEADS, LENGTH, SIZE, generator=random) for _ in range(3)]
     options = {"score_mod": SCORES.get(name)}
     if name in MASKS:
-        heads = HEADS if name == "perHeadWindow" else None
+        heads = HEADS if name in ("perHeadWindow", "perHeadStride") else None
         options["block_mask"] = create_block_mask(
             MASKS[name], None, heads, LENGTH, LENGTH, device="cpu"
         )

@@ -208,6 +208,15 @@ TEST(Variants, Chunked) {
          }});
 }
 
+TEST(Variants, LogSparse) {
+  check({.attention = attn::gallery::logSparse(base(), 128),
+         .mask = [](Integer, Integer, Integer q, Integer k) {
+           Integer distance = q - k;
+           return distance >= 0 && distance <= 128 &&
+                  (distance & (distance - 1)) == 0;
+         }});
+}
+
 TEST(Variants, Neighborhood2D) {
   for (auto type : {ElementType::f32, ElementType::bf16})
     check({.attention = attn::gallery::neighborhood2D(base(type), 15, 20, 2),
@@ -252,6 +261,32 @@ TEST(Variants, Documents) {
          .mask = [&](Integer b, Integer, Integer q, Integer k) {
            return k <= q && numbers[std::size_t(b * length + q)] ==
                                 numbers[std::size_t(b * length + k)];
+         }});
+}
+
+TEST(Variants, PerHeadStride) {
+  Numbers strides = {1, 3, 16, 1000};
+  check({.attention = attn::gallery::perHeadStride(base()),
+         .arguments = {{"strides", i32({heads}, strides)}},
+         .mask = [&](Integer, Integer h, Integer q, Integer k) {
+           return k <= q && (q - k) % Integer(strides[std::size_t(h)]) == 0;
+         }});
+}
+
+TEST(Variants, KeyRanges) {
+  Random random(3);
+  Numbers numbers, starts = {0};
+  for (Integer i = 0; i < length; ++i) {
+    if (random.chance(0.02))
+      starts.push_back(double(i));
+    numbers.push_back(double(starts.size() - 1));
+  }
+  check({.attention = attn::gallery::keyRanges(base()),
+         .arguments = {{"document_numbers", i32({length}, numbers)},
+                       {"starts", i32({Integer(starts.size())}, starts)}},
+         .mask = [&](Integer, Integer, Integer q, Integer k) {
+           auto document = std::size_t(numbers[std::size_t(q)]);
+           return k <= q && double(k) >= starts[document];
          }});
 }
 

@@ -10,6 +10,7 @@
 #include "examples/variants/gallery.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdlib>
 
@@ -114,6 +115,10 @@ std::vector<GalleryCase> createPositionCases() {
        [](Index, Index q, Index k) {
          return k <= q && (k < 4 || q - k < 1020);
        }},
+      {"logSparse", [](auto base) { return gallery::logSparse(base); },
+       [](Index, Index q, Index k) {
+         return k == q || (k < q && std::has_single_bit(std::uint64_t(q - k)));
+       }},
       {"blockDiagonal", [](auto base) { return gallery::blockDiagonal(base); },
        [](Index, Index q, Index k) { return q / 512 == k / 512; }},
       {"chunked", [](auto base) { return gallery::chunked(base); },
@@ -168,6 +173,22 @@ std::vector<GalleryCase> createDataCases() {
        },
        {integers("windows", {GalleryCase::heads},
                  [](Index head) { return Index(32) << head; })}},
+      {"perHeadStride",
+       gallery::perHeadStride,
+       [](Index head, Index q, Index k) {
+         return k <= q && (q - k) % (Index(1) << head) == 0;
+       },
+       {integers("strides", {GalleryCase::heads},
+                 [](Index head) { return Index(1) << head; })}},
+      {"keyRanges",
+       gallery::keyRanges,
+       [](Index, Index q, Index k) {
+         return k <= q && k >= q / documentLength * documentLength;
+       },
+       {integers("document_numbers", {length},
+                 [](Index i) { return i / documentLength; }),
+        integers("starts", {length / documentLength},
+                 [](Index i) { return i * documentLength; })}},
       {.name = "tree",
        .create = gallery::tree,
        .sees =
