@@ -1,5 +1,6 @@
 // Attention as lowered for GPUs, executed on the emulator, against the float64
-// interpreter.
+// interpreter. Sanitizers see the same code in random specs.
+// UNSUPPORTED: sanitizer
 
 // RUN: attn-run %s --entry full --random 1 --check \
 // RUN:   --pipeline gpu-emulator | FileCheck %s
