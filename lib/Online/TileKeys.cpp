@@ -193,6 +193,16 @@ bool canComputeInPages(OnlineAttentionOp op, CachedOperands &cached) {
          (!cached.value || suits(*cached.value, op.getValue()));
 }
 
+void remarkIsCopied(OnlineAttentionOp op, CachedOperands &cached) {
+  bool isKnown =
+      cached.key.getUnit() && (!cached.value || cached.value->getUnit());
+  op.emitRemark(
+      "copies each block of keys and values out of its cache, because ")
+      << (isKnown ? "a page, or a ring, has too few rows, or an odd number"
+                  : "how many rows a page, or a ring, has is not known while "
+                    "compiling");
+}
+
 /// The operands of `op` in a cache, with `block` made what suits them; nothing
 /// if they are not in one.
 std::optional<CachedOperands> findCached(OnlineAttentionOp op, int64_t &block) {
@@ -218,6 +228,8 @@ std::optional<CachedOperands> findCached(OnlineAttentionOp op, int64_t &block) {
     block = inPlace;
   if (!isKnownMultiple(first, block))
     return std::nullopt;
+  if (cached.copied != 0)
+    remarkIsCopied(op, cached);
   return cached;
 }
 

@@ -1,6 +1,6 @@
 // Many queries on a cache, of every type, in pages of any number of positions:
-// neither keys nor values are gathered. In pairs, values are packed once, as they
-// are without a cache.
+// neither keys nor values are gathered as a whole. In pairs, values are packed once, as
+// they are without a cache.
 // DEFINE: %{cached} = f16
 // DEFINE: %{read} = f16
 // DEFINE: %{rows} = 16
@@ -9,7 +9,7 @@
 // DEFINE:   | attn-opt --attn-target="{vector_bits = 512, vector_registers = 32, scalef = true%{more}}" -attn-cpu-pipeline \
 // DEFINE:     -mlir-print-ir-after=buffer-loop-hoisting -o %t 2>&1 \
 // DEFINE:   | FileCheck %s --implicit-check-not='alloc{{.*}}memref<?x2x?x64x{{[a-z]}}' \
-// DEFINE:       --implicit-check-not='remark:'
+// DEFINE:       --implicit-check-not='written out as a whole'
 
 // RUN: %{buffers}
 // REDEFINE: %{rows} = ?
