@@ -144,8 +144,21 @@ static LogicalResult verifyPadding(tensor::PadOp op) {
   return success();
 }
 
+/// Upstream's patterns may fold loops over such sizes forever.
+static LogicalResult verifySizes(Operation *op, ValueRange sizes) {
+  for (Value size : sizes)
+    if (std::optional<int64_t> count = getConstantIntValue(size);
+        count && *count < 0)
+      return op->emitOpError("expected sizes of 0 or more, got ") << *count;
+  return success();
+}
+
 LogicalResult attn::verifyConstantOperands(Operation *root) {
   WalkResult result = root->walk([](Operation *op) -> WalkResult {
+    if (auto empty = dyn_cast<tensor::EmptyOp>(op))
+      return verifySizes(op, empty.getDynamicSizes());
+    if (auto generated = dyn_cast<tensor::GenerateOp>(op))
+      return verifySizes(op, generated.getDynamicExtents());
     if (auto dim = dyn_cast<tensor::DimOp>(op))
       return verifyDimension(dim);
     if (auto loop = dyn_cast<scf::ForOp>(op))

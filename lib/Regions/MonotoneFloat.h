@@ -26,6 +26,7 @@
 
 namespace mlir::attn {
 
+/// From one number to another, both included.
 struct FloatRange {
   double low, high;
 };

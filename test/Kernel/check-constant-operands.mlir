@@ -38,6 +38,15 @@ func.func @huge_dimension(%a: tensor<?xf32>) -> tensor<4xindex> {
 
 // -----
 
+func.func @negative_size(%n: index) -> tensor<?x?xf32> {
+  %least = arith.constant -9223372036854775808 : index
+  // expected-error @+1 {{'tensor.empty' op expected sizes of 0 or more, got -9223372036854775808}}
+  %0 = tensor.empty(%n, %least) : tensor<?x?xf32>
+  return %0 : tensor<?x?xf32>
+}
+
+// -----
+
 func.func @no_step(%n: index, %a: i32) -> i32 {
   %c0 = arith.constant 0 : index
   // expected-error @+1 {{'scf.for' op expected a positive step, got 0}}
