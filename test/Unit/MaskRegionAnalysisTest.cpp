@@ -9,6 +9,8 @@
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
+#include <algorithm>
+
 using namespace attn::test;
 
 TEST_F(MaskAnalysisTest, Comparisons) {
@@ -178,13 +180,18 @@ TEST_F(MaskAnalysisTest, MonotoneFloats) {
     check(type, constants + "%x = arith.mulf %f, %half" + of, "olt 2.0",
           Demand::Sound);
     // Not defined everywhere, not monotone, not a number.
+    // Of each type but f32, each function with one comparison.
+    std::vector<std::string> comparisons = {"olt 1.25", "uge 0.5", "ogt 3.0",
+                                            "ole -1.0", "oeq 1.0"};
     for (std::string function :
          {"log", "log2", "log10", "log1p", "sqrt", "rsqrt", "exp", "tanh",
-          "cbrt", "erf", "floor", "absf", "cos"})
-      for (std::string compare :
-           {"olt 1.25", "uge 0.5", "ogt 3.0", "ole -1.0", "oeq 1.0"})
-        check(type, "%x = math." + function + " %f" + of, compare,
+          "cbrt", "erf", "floor", "absf", "cos"}) {
+      std::rotate(comparisons.begin(), comparisons.begin() + 1,
+                  comparisons.end());
+      for (std::size_t i = 0; i < (type == "f32" ? comparisons.size() : 1); ++i)
+        check(type, "%x = math." + function + " %f" + of, comparisons[i],
               Demand::Sound);
+    }
     check(type,
           constants + "%one = arith.subf %f, %minus" + of +
               "\n%x = arith.divf %half, %one" + of,
