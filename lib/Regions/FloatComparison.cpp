@@ -62,45 +62,23 @@ static std::optional<Limit> getLimit(CmpFPredicate predicate, double limit) {
   }
 }
 
-/// `b ? a` from `a ? b`.
-static CmpFPredicate swapOperands(CmpFPredicate predicate) {
-  switch (predicate) {
-  case CmpFPredicate::OLT:
-    return CmpFPredicate::OGT;
-  case CmpFPredicate::ULT:
-    return CmpFPredicate::UGT;
-  case CmpFPredicate::OLE:
-    return CmpFPredicate::OGE;
-  case CmpFPredicate::ULE:
-    return CmpFPredicate::UGE;
-  case CmpFPredicate::OGE:
-    return CmpFPredicate::OLE;
-  case CmpFPredicate::UGE:
-    return CmpFPredicate::ULE;
-  case CmpFPredicate::OGT:
-    return CmpFPredicate::OLT;
-  case CmpFPredicate::UGT:
-    return CmpFPredicate::ULT;
-  default:
-    return predicate;
-  }
-}
-
 void RegionAnalysis::evaluateCompare(arith::CmpFOp op) {
   Value compared = op.getLhs(), other = op.getRhs();
-  CmpFPredicate predicate = op.getPredicate();
-  if (matchPattern(compared, m_Constant())) {
+  bool isSwapped = matchPattern(compared, m_Constant());
+  if (isSwapped)
     std::swap(compared, other);
-    predicate = swapOperands(predicate);
-  }
   FloatAttr constant;
   if (!matchPattern(other, m_Constant(&constant)) ||
       constant.getValue().isNaN())
     return;
-  auto limit = getLimit(predicate, constant.getValueAsDouble());
+  auto limit = getLimit(op.getPredicate(), constant.getValueAsDouble());
   auto number = MonotoneFloat::match(compared);
   if (!limit || !number || number->getRoot().getType().isInteger(1))
     return;
+  if (isSwapped) { // limit < x is not x <= limit, and so on.
+    limit->isInclusive = !limit->isInclusive;
+    limit->isNegated = !limit->isNegated;
+  }
 
   constexpr int64_t kMost = int64_t(1) << 62;
   Operand root = getOperand(number->getRoot());

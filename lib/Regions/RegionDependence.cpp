@@ -238,7 +238,7 @@ static bool hasVectors(Type type) {
          type.isF16() || type.isBF16() || type.isF32() || type.isF64();
 }
 
-static bool isDivision(Operation *op) {
+bool attn::isDivision(Operation *op) {
   return isa<arith::DivSIOp, arith::DivUIOp, arith::CeilDivSIOp,
              arith::CeilDivUIOp, arith::FloorDivSIOp, arith::RemSIOp,
              arith::RemUIOp>(op);

@@ -83,6 +83,9 @@ private:
 /// without a block.
 SmallVector<int64_t> getKeyDivisors(Region &region, bool isScore);
 
+/// Whether an op gives a quotient or a remainder of integers.
+bool isDivision(Operation *op);
+
 /// What keeps a region from being vectorized.
 struct VectorizationObstacle {
   Operation *op;

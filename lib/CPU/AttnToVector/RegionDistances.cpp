@@ -29,9 +29,7 @@ static int countOperations(Operation *op, const RegionDependence &dependence) {
   if (isa<math::MathDialect>(op->getDialect()) &&
       !isa<math::AbsIOp, math::AbsFOp, math::FmaOp>(op))
     return 2 * kLeastSaved;
-  if (isa<arith::DivSIOp, arith::DivUIOp, arith::CeilDivSIOp,
-          arith::CeilDivUIOp, arith::FloorDivSIOp, arith::RemSIOp,
-          arith::RemUIOp>(op))
+  if (isDivision(op))
     return 2 * kLeastSaved;
   // To lanes first, with the numbers of the lanes added; a scalar that is
   // compared with those must become a small one.

@@ -60,9 +60,7 @@ FailureOr<LaneValue> RegionVectorizer::evaluateDivision(Operation *op) {
 /// Division by constants is left to LLVM, which multiplies.
 bool RegionVectorizer::isDivisionByVariable(Operation *op) {
   APInt divisor;
-  return isa<arith::DivSIOp, arith::DivUIOp, arith::CeilDivSIOp,
-             arith::CeilDivUIOp, arith::FloorDivSIOp, arith::RemSIOp,
-             arith::RemUIOp>(op) &&
+  return isDivision(op) &&
          (!matchPattern(op->getOperand(1), m_ConstantInt(&divisor)) ||
           divisor.isZero() || divisor.isAllOnes());
 }
