@@ -86,13 +86,13 @@ public:
     FailureOr<MergeResult> merge =
         op.mergeReductions(b, loc, sliceStates(states), keysOnly());
     if (failed(merge))
-      return failure();
+      return op.emitError("could not merge what its chunks of keys give");
     rewriter.replaceOp(op, merge->replacements);
     return success();
   }
 
 private:
-  /// What a thread of its own has to compute of the op's operands; nothing if
+  /// What a thread of its own has to compute of the op's operands; an error if
   /// that needs the results of the loop.
   LogicalResult findProducers() {
     if (!loop) {
@@ -106,7 +106,8 @@ private:
       return producer->getBlock() == loop.getBody();
     };
     if (failed(getBackwardSlice(op, &producers, options)))
-      return failure();
+      return op.emitError("attn.plan: chunk: could not follow what the op "
+                          "reads to the loop around it");
     auto isOut = [&](Value value) {
       return llvm::is_contained(loop.getRegionIterArgs(), value);
     };
@@ -117,8 +118,13 @@ private:
                    ? WalkResult::interrupt()
                    : WalkResult::advance();
       });
-      if (result.wasInterrupted())
-        return failure();
+      if (result.wasInterrupted()) {
+        InFlightDiagnostic diag =
+            op.emitError("attn.plan: chunk: expected what the op reads not to "
+                         "depend on what the loop around it writes");
+        diag.attachNote(producer->getLoc()) << "this does";
+        return diag;
+      }
     }
     return success();
   }
@@ -332,18 +338,20 @@ private:
 
 } // namespace
 
-/// Splits the keys of the only tile of a head into chunks that are computed in
-/// parallel and merged. Fails, without a change, if it is not the only one, or
-/// known to be of one chunk.
+/// Splits the keys of an op into chunks that are computed in parallel and
+/// merged. Leaves it alone if it is known to have no more than one chunk; an
+/// error, without a change, if the op is a part of an iteration.
 static LogicalResult splitKeys(RewriterBase &rewriter, OnlineAttentionOp op,
                                int64_t chunk) {
   // What is in no loop is the tile of the only head.
   auto loop = op->getParentOfType<scf::ForallOp>();
   if (loop && loop != op->getParentOp())
-    return rewriter.notifyMatchFailure(op, "a part of an iteration");
+    return op.emitError("attn.plan: chunk: expected the op itself in the "
+                        "parallel loop around it, got it in an '")
+           << op->getParentOp()->getName() << "' of the loop";
   int64_t keys = cast<ShapedType>(op.getKey().getType()).getDimSize(0);
   if (!ShapedType::isDynamic(keys) && keys <= chunk)
-    return rewriter.notifyMatchFailure(op, "no more than a chunk of keys");
+    return success();
   return Splitting(rewriter, op, chunk).run();
 }
 
@@ -360,7 +368,8 @@ struct SplitKeys : attn::impl::SplitKeysBase<SplitKeys> {
               << kChunkUnit << " as 'chunk', got " << plan.getChunk();
           return signalPassFailure();
         }
-        (void)splitKeys(rewriter, op, plan.getChunk());
+        if (failed(splitKeys(rewriter, op, plan.getChunk())))
+          return signalPassFailure();
       }
   }
 };
