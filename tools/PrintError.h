@@ -10,9 +10,14 @@
 
 #include "attn/error.h"
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 
 namespace attn {
+
+/// Prints on stderr, a line each; `tool` stands where no file is known.
+void printDiagnostics(llvm::StringRef tool,
+                      llvm::ArrayRef<Diagnostic> diagnostics);
 
 /// Prints on stderr why `tool` failed: the compiler's diagnostics, or, if none
 /// of them is an error, the message.

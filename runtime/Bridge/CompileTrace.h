@@ -37,6 +37,9 @@ public:
     return diagnostics->takeError(what);
   }
 
+  /// What was diagnosed of what did not fail.
+  std::vector<Diagnostic> takeRemarks() { return diagnostics->takeRemarks(); }
+
   /// Parses and verifies the text of a module. Null after diagnostics, also for
   /// text that is beyond the parser's limits.
   mlir::OwningOpRef<mlir::ModuleOp> parse(std::string_view text);

@@ -9,6 +9,9 @@
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Location.h"
+#include "llvm/ADT/STLExtras.h"
+
+#include <utility>
 
 using namespace attn;
 
@@ -63,4 +66,12 @@ Error DiagnosticCollector::takeError(const std::string &what) {
     break;
   }
   return error;
+}
+
+std::vector<Diagnostic> DiagnosticCollector::takeRemarks() {
+  std::vector<Diagnostic> remarks;
+  for (Diagnostic &diagnostic : std::exchange(diagnostics, {}))
+    if (!llvm::is_contained(remarks, diagnostic))
+      remarks.push_back(std::move(diagnostic));
+  return remarks;
 }

@@ -22,6 +22,10 @@ public:
   /// The collected diagnostics as an Error that says that `what` failed.
   Error takeError(const std::string &what);
 
+  /// The collected diagnostics, each once: what several forms of a kernel have
+  /// in common is diagnosed in all of them.
+  std::vector<Diagnostic> takeRemarks();
+
 private:
   std::vector<Diagnostic> diagnostics;
   mlir::ScopedDiagnosticHandler handler;

@@ -20,31 +20,21 @@ using support::copyForC;
 using support::failNull;
 
 struct attn_kernel {
-  Kernel kernel;
-};
-
-static const char *describe(Diagnostic::Severity severity) {
-  switch (severity) {
-  case Diagnostic::Severity::error:
-    return "error: ";
-  case Diagnostic::Severity::warning:
-    return "warning: ";
-  case Diagnostic::Severity::remark:
-    return "remark: ";
-  case Diagnostic::Severity::note:
-    return "note: ";
+  explicit attn_kernel(const Kernel &kernel) : kernel(kernel) {
+    for (const Diagnostic &remark : kernel.remarks())
+      remarks.push_back(formatDiagnostic(remark));
   }
-  return "";
-}
+
+  Kernel kernel;
+  std::vector<string> remarks;
+};
 
 char *builder::failForC(const Error &error) {
   string text = error.message;
   for (const Diagnostic &diagnostic : error.diagnostics)
     // The message already has the first error.
     if (error.message.find(diagnostic.message) == string::npos)
-      text += "\n" + diagnostic.file + ":" + std::to_string(diagnostic.line) +
-              ":" + std::to_string(diagnostic.column) + ": " +
-              describe(diagnostic.severity) + diagnostic.message;
+      text += "\n" + formatDiagnostic(diagnostic);
   return copyForC(text);
 }
 
@@ -173,7 +163,7 @@ char *attn_engine_compile(const attn_engine *engine, const char *text,
   Expected<Kernel> compiled = engine->engine.compile(text, engine->options);
   if (!compiled)
     return failForC(compiled.error());
-  *kernel = new attn_kernel{*compiled};
+  *kernel = new attn_kernel(*compiled);
   return nullptr;
 }
 
@@ -206,6 +196,16 @@ const char *attn_kernel_argument_name(const attn_kernel *kernel,
   if (index >= attn_kernel_num_arguments(kernel))
     return nullptr;
   return kernel->kernel.signature().arguments[index].name.c_str();
+}
+
+std::size_t attn_kernel_num_remarks(const attn_kernel *kernel) {
+  return kernel ? kernel->remarks.size() : 0;
+}
+
+const char *attn_kernel_remark(const attn_kernel *kernel, std::size_t index) {
+  return index < attn_kernel_num_remarks(kernel)
+             ? kernel->remarks[index].c_str()
+             : nullptr;
 }
 
 /// Calls `kernel` with the arguments and results of a call from C.

@@ -122,7 +122,7 @@ compileText(std::string_view text, const CompileOptions &options,
     return error;
   }
   return CompiledObject{std::move(kernel->signature), std::move(*object),
-                        std::move(*devices)};
+                        std::move(*devices), trace.takeRemarks()};
 }
 
 Expected<CompiledObject>

@@ -32,6 +32,7 @@ struct CompiledObject {
   Signature signature;
   llvm::SmallVector<char, 0> object;
   std::vector<DeviceModule> devices; ///< What it launches on a GPU.
+  std::vector<Diagnostic> remarks;   ///< See `Kernel::remarks`.
 };
 
 /// Adds to the module of a kernel what else its object shall offer.

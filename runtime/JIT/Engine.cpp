@@ -117,7 +117,7 @@ Expected<CodePtr> Engine::Impl::build(std::string_view text,
   }
   return std::make_shared<const KernelCode>(
       std::move(compiled->signature), std::move(*code), threads,
-      options.pipeline, std::move(kernels));
+      options.pipeline, std::move(kernels), std::move(compiled->remarks));
 }
 
 Expected<Kernel> Engine::Impl::compile(std::string_view text,
@@ -137,7 +137,14 @@ Expected<Kernel> Engine::Impl::compile(std::string_view text,
     return error;
   CompileOptions onCPU = options;
   onCPU.pipeline = "cpu";
-  return compileFor(text, onCPU, nullptr);
+  Expected<Kernel> kernel = compileFor(text, onCPU, nullptr);
+  if (kernel)
+    kernel->compileRemarks.insert(
+        kernel->compileRemarks.begin(),
+        {.severity = Diagnostic::Severity::remark,
+         .file = options.fileName,
+         .message = "is compiled for the CPU: " + error.message});
+  return kernel;
 }
 
 Expected<Kernel> Engine::Impl::compileFor(std::string_view text,

@@ -16,13 +16,18 @@ using namespace attn;
 
 Kernel::Kernel(std::shared_ptr<const detail::KernelCode> code,
                CompileStats stats)
-    : code(std::move(code)), compileStats(stats) {}
+    : code(std::move(code)), compileStats(stats),
+      compileRemarks(this->code->remarks) {}
 
 const Signature &Kernel::signature() const { return code->signature; }
 
 const std::string &Kernel::pipeline() const { return code->pipeline; }
 
 const CompileStats &Kernel::stats() const { return compileStats; }
+
+const std::vector<Diagnostic> &Kernel::remarks() const {
+  return compileRemarks;
+}
 
 Expected<std::vector<std::vector<std::int64_t>>>
 Kernel::resultShapes(std::span<const Argument> arguments) const {

@@ -24,6 +24,7 @@ struct KernelCode {
   std::string pipeline;
   /// What it launches; null unless the pipeline is "gpu".
   std::shared_ptr<const jit::DeviceKernels> device;
+  std::vector<Diagnostic> remarks;
 
   /// Checks and makes a call on `device`, whose tensors are in its memory.
   Status launch(std::span<const Argument> arguments,

@@ -54,5 +54,6 @@ Expected<ObjectFile> attn::compileToObject(std::string_view text,
   std::string source = "@" + compiled->signature.entry + " of " +
                        options.fileName + " for " + target->getCPU();
   return ObjectFile{{compiled->object.data(), compiled->object.size()},
-                    writeStaticHeader(name, source, compiled->signature)};
+                    writeStaticHeader(name, source, compiled->signature),
+                    std::move(compiled->remarks)};
 }

@@ -18,34 +18,87 @@ Expected<ObjectCache> ObjectCache::open(const std::string &directory) {
   return ObjectCache(std::move(*files));
 }
 
-// A file's parts are the signature, the object, and for each gpu.module its
-// name, architecture, PTX and machine code.
+// A file's parts are the signature, the object and the number of remarks; for
+// each of these its severity, file, line, column and message; and for each
+// gpu.module its name, architecture, PTX and machine code.
+
+namespace {
+
+/// Takes one part after another. Each function is false if there is no such
+/// thing.
+class Parts {
+public:
+  explicit Parts(llvm::ArrayRef<std::string> parts) : parts(parts) {}
+
+  bool atEnd() const { return parts.empty(); }
+  bool read(std::string &text) {
+    if (parts.empty())
+      return false;
+    text = parts.consume_front();
+    return true;
+  }
+  bool read(unsigned &number) {
+    return !parts.empty() &&
+           !llvm::StringRef(parts.consume_front()).getAsInteger(10, number);
+  }
+  bool read(Diagnostic &remark) {
+    unsigned severity;
+    if (!read(severity) || severity > unsigned(Diagnostic::Severity::note))
+      return false;
+    remark.severity = Diagnostic::Severity(severity);
+    return read(remark.file) && read(remark.line) && read(remark.column) &&
+           read(remark.message);
+  }
+  bool read(DeviceModule &module) {
+    return read(module.name) && read(module.code.architecture) &&
+           read(module.code.ptx) && read(module.code.cubin);
+  }
+  bool read(CompiledObject &object) {
+    std::string signature, code;
+    unsigned numRemarks;
+    if (!read(signature) || !read(code) || !read(numRemarks))
+      return false;
+    std::optional<Signature> parsed = support::readSignature(signature);
+    if (!parsed)
+      return false;
+    object.signature = std::move(*parsed);
+    object.object.assign(code.begin(), code.end());
+    for (unsigned i = 0; i < numRemarks; ++i)
+      if (!read(object.remarks.emplace_back()))
+        return false;
+    while (!atEnd())
+      if (!read(object.devices.emplace_back()))
+        return false;
+    return true;
+  }
+
+private:
+  llvm::ArrayRef<std::string> parts;
+};
+
+} // namespace
+
 std::optional<CompiledObject> ObjectCache::load(const std::string &key) const {
   auto parts = files.load(key);
-  if (!parts || parts->size() < 2 || parts->size() % 4 != 2)
+  CompiledObject object;
+  if (!parts || !Parts(*parts).read(object))
     return std::nullopt;
-  std::optional<Signature> signature = support::readSignature((*parts)[0]);
-  if (!signature)
-    return std::nullopt;
-  const std::string &object = (*parts)[1];
-  CompiledObject result = {
-      std::move(*signature), {object.begin(), object.end()}, {}};
-  for (std::size_t i = 2; i < parts->size(); i += 4)
-    result.devices.push_back({(*parts)[i],
-                              {.architecture = (*parts)[i + 1],
-                               .ptx = (*parts)[i + 2],
-                               .cubin = (*parts)[i + 3],
-                               .resources = {}}});
-  return result;
+  return object;
 }
 
 void ObjectCache::store(const std::string &key,
                         const CompiledObject &object) const {
-  std::string signature = support::writeSignature(object.signature);
-  llvm::SmallVector<llvm::StringRef> parts = {
-      signature, {object.object.data(), object.object.size()}};
+  std::vector<std::string> parts = {
+      support::writeSignature(object.signature),
+      {object.object.data(), object.object.size()},
+      std::to_string(object.remarks.size())};
+  for (const Diagnostic &remark : object.remarks)
+    llvm::append_values(parts, std::to_string(int(remark.severity)),
+                        remark.file, std::to_string(remark.line),
+                        std::to_string(remark.column), remark.message);
   for (const DeviceModule &module : object.devices)
-    parts.append({module.name, module.code.architecture, module.code.ptx,
-                  module.code.cubin});
-  files.store(key, parts);
+    llvm::append_values(parts, module.name, module.code.architecture,
+                        module.code.ptx, module.code.cubin);
+  files.store(key,
+              llvm::SmallVector<llvm::StringRef>(parts.begin(), parts.end()));
 }

@@ -180,17 +180,19 @@ func.func @transpose_small(%a: memref<16x2xf32>, %b: memref<2x16xf32>) {
 // -----
 
 // CHECK-LABEL: func.func @others(
-// CHECK-COUNT-5: linalg.
+// CHECK-COUNT-6: linalg.
 func.func @others(%bools: memref<16xi1>, %x: memref<16xf32>,
-                  %strided: memref<16xf32, strided<[2]>>, %scalar: memref<f32>) {
+                  %strided: memref<16xf32, strided<[2]>>, %scalar: memref<f32>,
+                  %one: memref<1xf32, strided<[2]>>) {
   %true = arith.constant true
   %zero = arith.constant 0.0 : f32
   // expected-remark @below {{not computed by vectors: has elements that vectors lay out differently}}
   linalg.fill ins(%true : i1) outs(%bools : memref<16xi1>)
   // expected-remark @below {{not computed by vectors: has an operand that is not contiguous in the last loop}}
   linalg.fill ins(%zero : f32) outs(%strided : memref<16xf32, strided<[2]>>)
-  // expected-remark @below {{not computed by vectors: has no loops}}
+  // Of one element: without a remark.
   linalg.fill ins(%zero : f32) outs(%scalar : memref<f32>)
+  linalg.fill ins(%zero : f32) outs(%one : memref<1xf32, strided<[2]>>)
   // expected-remark @below {{not computed by vectors: has a reduction in the last loop}}
   linalg.reduce ins(%strided : memref<16xf32, strided<[2]>>) outs(%scalar : memref<f32>)
       dimensions = [0] (%a: f32, %sum: f32) {

@@ -5,6 +5,7 @@
 // RUN: cmp %t.o %t.again.o
 // RUN: attn-compile %s --name=plain_attention --pipeline reference -o %t.o --header %t.h
 // RUN: FileCheck %s --check-prefix=NAME < %t.h
+// RUN: attn-compile %S/Inputs/table-of-floats.mlir --remarks -o %t.o --header %t.h 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: attn-compile --help | FileCheck %s --check-prefix=HELP
 
 // Parameters keep their names as far as C allows.
@@ -32,6 +33,7 @@
 // SYMBOLS: {{^}}attend{{$}}
 // SYMBOLS-NOT: {{.}}
 
+// REMARK: table-of-floats.mlir:9:{{[0-9]+}}: remark: hides no block of keys as a whole, because
 // NAME: int plain_attention(
 // HELP: USAGE: attn-compile [options] file.mlir
 

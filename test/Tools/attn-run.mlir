@@ -20,6 +20,14 @@
 // RUN:   | FileCheck %s --check-prefix=FAILED
 // FAILED: failed: largest relative error {{.*}} at ({{[0-9]+}}, {{[0-9]+}}, {{[0-9]+}}, {{[0-9]+}}), got {{.*}}, expected {{.*}}; tolerance 2.0e-06
 
+// Remarks come where they are asked for.
+// RUN: attn-run %S/Inputs/table-of-floats.mlir --random 1 --remarks 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=REMARK
+// REMARK: table-of-floats.mlir:9:{{[0-9]+}}: remark: hides no block of keys as a whole, because
+// RUN: attn-run %S/Inputs/table-of-floats.mlir --random 1 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=QUIET --implicit-check-not=remark
+// QUIET: @keep_heavy from
+
 // The float64 interpreter agrees.
 // RUN: attn-run %s --entry values --out %t/v.npy
 // RUN: attn-run %s --entry attend --arg - --arg - --arg %t/v.npy --random 1 \

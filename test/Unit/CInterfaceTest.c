@@ -148,7 +148,18 @@ static void test_compile(const attn_engine *engine) {
   CHECK(attn_kernel_num_results(kernel) == 2);
   CHECK(strcmp(attn_kernel_argument_name(kernel, 3), "slopes") == 0);
   CHECK(attn_kernel_argument_name(kernel, 4) == NULL);
+  CHECK(attn_kernel_num_remarks(kernel) == 0);
   test_run(kernel);
+  attn_kernel_destroy(kernel);
+
+  /* Without vectors, which the compiler says. */
+  attn_attention slow = variant;
+  slow.type = ATTN_F64;
+  CHECK_SUCCESS(attn_engine_compile_attention(engine, &slow, &kernel));
+  CHECK(attn_kernel_num_remarks(kernel) > 0);
+  CHECK(strstr(attn_kernel_remark(kernel, 0),
+               "remark: is lowered by the reference path, because ") != NULL);
+  CHECK(attn_kernel_remark(kernel, attn_kernel_num_remarks(kernel)) == NULL);
   attn_kernel_destroy(kernel);
 
   /* The same by its text. */
@@ -267,5 +278,7 @@ int main(void) {
   CHECK(attn_kernel_num_arguments(NULL) == 0);
   CHECK(attn_kernel_num_results(NULL) == 0);
   CHECK(attn_kernel_argument_name(NULL, 0) == NULL);
+  CHECK(attn_kernel_num_remarks(NULL) == 0);
+  CHECK(attn_kernel_remark(NULL, 0) == NULL);
   return failures != 0;
 }

@@ -9,6 +9,7 @@
 #include "test/Unit/JITCacheTesting.h"
 
 #include <fstream>
+#include <optional>
 #include <thread>
 
 using namespace attn;
@@ -44,6 +45,45 @@ TEST_F(JITCache, Disk) {
   Engine engine = createEngine(directory);
   EXPECT_EQ(compileAndRun(engine), Source::diskCache);
   EXPECT_EQ(compileAndRun(engine), Source::memoryCache);
+}
+
+/// What the compiler says of a kernel does not depend on where it comes from.
+TEST_F(JITCache, Remarks) {
+  const std::string text = R"(func.func @f(
+        %x: tensor<1x2x8x8xf32>, %t: tensor<8xf32>) -> tensor<1x2x8x8xf32> {
+      %r = attn.attention ins(%x, %x, %x : tensor<1x2x8x8xf32>,
+          tensor<1x2x8x8xf32>, tensor<1x2x8x8xf32>)
+          outs(%x : tensor<1x2x8x8xf32>)
+          mask(%b, %h, %p, %j) captures(%u = %t : tensor<8xf32>) {
+            %zero = arith.constant 0.0 : f32
+            %e = tensor.extract %u[%j] : tensor<8xf32>
+            %keep = arith.cmpf ogt, %e, %zero : f32
+            attn.yield %keep : i1
+          }
+      return %r : tensor<1x2x8x8xf32>
+    })";
+  auto engine = std::make_optional(createEngine(directory));
+  for (Source source :
+       {Source::compiler, Source::memoryCache, Source::diskCache}) {
+    if (source == Source::diskCache)
+      engine = createEngine(directory);
+    Expected<Kernel> kernel = engine->compile(text, {.fileName = "f.mlir"});
+    ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+    EXPECT_EQ(kernel->stats().source, source);
+    ASSERT_EQ(kernel->remarks().size(), 1u);
+    EXPECT_EQ(formatDiagnostic(kernel->remarks().front()),
+              "f.mlir:8:18: remark: hides no block of keys as a whole, because "
+              "its elements are not integers of at most 64 bits");
+  }
+  Expected<Kernel> other = engine->compile(R"(func.func @f(
+        %x: tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xf32> {
+      %r = attn.attention ins(%x, %x, %x : tensor<1x2x8x8xf32>,
+          tensor<1x2x8x8xf32>, tensor<1x2x8x8xf32>)
+          outs(%x : tensor<1x2x8x8xf32>) mask causal
+      return %r : tensor<1x2x8x8xf32>
+    })");
+  ASSERT_TRUE(other.ok()) << other.error().message;
+  EXPECT_TRUE(other->remarks().empty());
 }
 
 TEST_F(JITCache, TwoEnginesShareADirectory) {

@@ -286,6 +286,10 @@ TEST_F(JITDevice, NoGPU) {
   Expected<Kernel> kernel = compile(engine, "f16", /*fallBackToCPU=*/true);
   ASSERT_EQ(errorOf(kernel), "");
   EXPECT_EQ(kernel->pipeline(), "cpu");
+  ASSERT_FALSE(kernel->remarks().empty());
+  EXPECT_THAT(formatDiagnostic(kernel->remarks().front()),
+              StartsWith("<string>: remark: is compiled for the CPU: no GPU: "
+                         "cannot load NVIDIA's driver: "));
   EXPECT_EQ(errorOf(HostOperands().run(*kernel)), "");
 
   Engine wrong = createEngine({.gpu = 1});

@@ -81,6 +81,7 @@ Expected<Options> attn::compile::parseOptions(int argc, char **argv) {
   object.pipeline = parsed.getLastArgValue(OPT_pipeline, object.pipeline);
   object.quantizeQueries = parsed.hasArg(OPT_quantize_queries);
   object.fileName = options.inputFile;
+  options.remarks = parsed.hasArg(OPT_remarks);
   return options;
 }
 

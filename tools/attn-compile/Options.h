@@ -20,6 +20,7 @@ struct Options {
   std::string outputFile;
   std::string headerFile;
   ObjectOptions object;
+  bool remarks = false;
   /// Help was asked for: nothing else counts.
   bool help = false;
 };

@@ -32,5 +32,8 @@ defm pipeline : Value<"pipeline", "<name>",
 def quantize_queries : Flag<["--"], "quantize-queries">, HelpText<
   "Multiply keys in caches of i8 as integers, with queries\n"
   "rounded to i8, where the processor has dot products of them">;
+def remarks : Flag<["--"], "remarks">, HelpText<
+  "Say where the kernel is slower than its text lets expect, and\n"
+  "why">;
 def help : Flag<["--"], "help">, HelpText<"Show this">;
 def : Flag<["-"], "h">, Alias<help>;

@@ -48,6 +48,8 @@ static Status compileFile(const Options &options) {
       compileToObject((*text)->getBuffer(), options.object);
   if (!compiled)
     return std::move(compiled).error();
+  if (options.remarks)
+    printDiagnostics("attn-compile", compiled->remarks);
   auto object = writeFile(options.outputFile, compiled->object);
   if (!object)
     return std::move(object).error();

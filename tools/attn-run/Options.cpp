@@ -97,6 +97,7 @@ Expected<Options> attn::run::parseOptions(int argc, char **argv) {
     return Error{"expected --check or --expect, not both", {}};
   options.pipeline = parsed.getLastArgValue(OPT_pipeline, options.pipeline);
   options.fallBackToCPU = parsed.hasArg(OPT_fall_back_to_cpu);
+  options.remarks = parsed.hasArg(OPT_remarks);
   options.quantizeQueries = parsed.hasArg(OPT_quantize_queries);
   options.cpu = parsed.getLastArgValue(OPT_cpu);
   options.jsonFile = parsed.getLastArgValue(OPT_json);

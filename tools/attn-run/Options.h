@@ -34,6 +34,7 @@ struct Options {
   unsigned repeat = 1;
   std::string jsonFile;
   std::string cacheDirectory;
+  bool remarks = false;
   /// Help was asked for: nothing else counts.
   bool help = false;
 };

@@ -61,6 +61,9 @@ defm repeat : Value<"repeat", "<number>",
 defm json : Value<"json", "<file>",
   "Write the report as JSON too, with the FLOP/s of its attention\n"
   "as if nothing were masked">;
+def remarks : Flag<["--"], "remarks">, HelpText<
+  "Say where the kernel is slower than its text lets expect, and\n"
+  "why">;
 defm cache_dir : Value<"cache-dir", "<directory>",
   "Keep compiled kernels here">;
 def help : Flag<["--"], "help">, HelpText<"Show this">;

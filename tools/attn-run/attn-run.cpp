@@ -149,6 +149,8 @@ static Expected<bool> runFile(const Options &options) {
   Expected<Kernel> kernel = compile(options, (*text)->getBuffer());
   if (!kernel)
     return kernel.error();
+  if (options.remarks)
+    printDiagnostics("attn-run", kernel->remarks());
   const Signature &signature = kernel->signature();
   if (Status status =
           checkCount(signature, "--out", options.outputFiles.size());

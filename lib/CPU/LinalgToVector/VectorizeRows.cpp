@@ -92,13 +92,18 @@ private:
 
 /// Replaces an operation on buffers that is elementwise along its last
 /// dimension, which is contiguous, by loops around vectors. Fails, having
-/// changed nothing and remarked why, on others.
+/// changed nothing and remarked why, on others; without a remark where a row is
+/// one element.
 static LogicalResult vectorizeRows(RewriterBase &rewriter, linalg::LinalgOp op,
                                    const VectorRegisters &registers) {
   if (!op.hasPureBufferSemantics())
     return failure();
-  if (StringRef reason = whyNoRowSlices(op); !reason.empty())
+  if (StringRef reason = whyNoRowSlices(op); !reason.empty()) {
+    SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+    if (sizes.empty() || sizes.back() == 1)
+      return rewriter.notifyMatchFailure(op, "has rows of one element");
     return op.emitRemark("not computed by vectors: ") << reason;
+  }
   rewriter.setInsertionPoint(op);
   SmallVector<Value> sizes;
   SmallVector<Value> loops = emitOuterLoops(rewriter, op, sizes);

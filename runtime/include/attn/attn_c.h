@@ -122,6 +122,14 @@ ATTN_EXPORT size_t attn_kernel_num_results(const attn_kernel *kernel);
 ATTN_EXPORT const char *attn_kernel_argument_name(const attn_kernel *kernel,
                                                   size_t index);
 
+/** Number of remarks of a kernel: where it is slower than its text lets expect,
+    and why; 0 if it is NULL. */
+ATTN_EXPORT size_t attn_kernel_num_remarks(const attn_kernel *kernel);
+/** A remark, "file:3:5: remark: ..."; it lives as long as the kernel. NULL if
+    there is none of this index. */
+ATTN_EXPORT const char *attn_kernel_remark(const attn_kernel *kernel,
+                                           size_t index);
+
 /** What an argument is. */
 typedef enum attn_argument_kind {
   ATTN_TENSOR,

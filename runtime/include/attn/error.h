@@ -24,7 +24,25 @@ struct Diagnostic {
   unsigned line = 0;
   unsigned column = 0;
   std::string message;
+  bool operator==(const Diagnostic &) const = default;
 };
+
+/// As compilers print it: "file:3:5: remark: message", without the place if
+/// that is not known.
+inline std::string formatDiagnostic(const Diagnostic &diagnostic) {
+  static constexpr const char *severities[] = {"error", "warning", "remark",
+                                               "note"};
+  std::string text;
+  if (!diagnostic.file.empty())
+    text += diagnostic.file + ":";
+  if (diagnostic.line)
+    text += std::to_string(diagnostic.line) + ":" +
+            std::to_string(diagnostic.column) + ":";
+  if (!text.empty())
+    text += " ";
+  return text + severities[int(diagnostic.severity)] + ": " +
+         diagnostic.message;
+}
 
 /// Why something failed: one line for people, and the compiler's diagnostics in
 /// the order in which they came (notes follow what they explain).

@@ -123,6 +123,10 @@ public:
   /// The lowering that it was compiled with; see CompileOptions.
   const std::string &pipeline() const;
   const CompileStats &stats() const;
+  /// What the compiler says of a kernel that it made: where the kernel is
+  /// slower than its text lets expect, at what place in the text, why, and what
+  /// to write instead. Docs: docs/remarks.md lists them. The same from a cache.
+  const std::vector<Diagnostic> &remarks() const;
 
   /// Sizes of every result for these arguments: what the caller must provide.
   /// Errors as for `run`.
@@ -174,6 +178,7 @@ private:
                   CompileStats stats);
   std::shared_ptr<const detail::KernelCode> code;
   CompileStats compileStats;
+  std::vector<Diagnostic> compileRemarks;
 };
 
 } // namespace attn

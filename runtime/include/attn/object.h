@@ -13,6 +13,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace attn {
 
@@ -35,6 +36,8 @@ struct ObjectFile {
   std::string object;
   /// A header for C and C++ with the function's prototype.
   std::string header;
+  /// As `Kernel::remarks`.
+  std::vector<Diagnostic> remarks;
 };
 
 /// Compiles one function of `text` into a function that C can call. It checks
