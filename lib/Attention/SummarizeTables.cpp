@@ -9,12 +9,15 @@
 #include "dialect/AttnOps.h"
 #include "lib/Attention/Passes.h"
 #include "lib/Plan/Plan.h"
+#include "lib/Regions/MaskAnalysis.h"
 #include "lib/Regions/TableRanges.h"
 
+#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetOperations.h"
 
 namespace mlir::attn {
 #define GEN_PASS_DEF_SUMMARIZETABLES
@@ -30,6 +33,8 @@ namespace {
 /// for.
 using BlockSizes = llvm::MapVector<Value, SmallVector<int64_t>>;
 
+constexpr StringRef kHidesNone = "hides no block of keys as a whole, because ";
+
 /// Why the range of what a load yields is not known; empty if it is.
 StringRef whyNoRange(const TableLoad &load,
                      const std::optional<SmallVector<int64_t>> &sizes) {
@@ -42,9 +47,13 @@ StringRef whyNoRange(const TableLoad &load,
   return {};
 }
 
-void addBlockSizes(AttentionOp op, TileShape tile, BlockSizes &tables) {
+/// Adds the sizes for `op` to `tables`. Gives the loads of its mask that have
+/// none.
+DenseSet<Operation *> addBlockSizes(AttentionOp op, TileShape tile,
+                                    BlockSizes &tables) {
+  DenseSet<Operation *> withoutRange;
   if (!op.hasMask())
-    return;
+    return withoutRange;
   Region &mask = op.getMask();
   IndexMovements movements(mask);
   for (Operation &operation : mask.front().without_terminator()) {
@@ -64,8 +73,8 @@ void addBlockSizes(AttentionOp op, TileShape tile, BlockSizes &tables) {
     std::optional<SmallVector<int64_t>> sizes =
         findBlockSizes(movements, *load, tile);
     if (StringRef obstacle = whyNoRange(*load, sizes); !obstacle.empty()) {
-      operation.emitRemark()
-          << "decides no block of keys as a whole, because " << obstacle;
+      operation.emitRemark() << kHidesNone << obstacle;
+      withoutRange.insert(&operation);
       continue;
     }
     auto [known, isNew] = tables.try_emplace(table, *sizes);
@@ -73,6 +82,34 @@ void addBlockSizes(AttentionOp op, TileShape tile, BlockSizes &tables) {
       continue;
     for (auto [size, other] : llvm::zip_equal(known->second, *sizes))
       size = std::min(size, other);
+  }
+  return withoutRange;
+}
+
+/// Says which conditions of a mask hide no keys but one by one, unless a remark
+/// on what they load has said so.
+void remarkOnConditions(AttentionOp op,
+                        const DenseSet<Operation *> &withoutRange) {
+  if (!op.hasMask())
+    return;
+  OpBuilder builder(op);
+  for (Operation *condition : findUnknownConditions(
+           builder, op.getLoc(), op.getMask(), op.getMaskCaptures())) {
+    SetVector<Operation *> slice;
+    BackwardSliceOptions options;
+    options.inclusive = true;
+    options.omitBlockArguments = true;
+    (void)getBackwardSlice(condition, &slice, options);
+    if (llvm::any_of(slice, [&](Operation *operand) {
+          return withoutRange.contains(operand);
+        }))
+      continue;
+    condition->emitRemark()
+        << kHidesNone
+        << (isa<arith::CmpFOp>(condition)
+                ? "a float is bounded only where it is compared with a "
+                  "constant and rises or falls with one integer"
+                : "what it compares has no bounds in a block of keys");
   }
 }
 
@@ -96,14 +133,17 @@ void emitBlockRange(OpBuilder &b, Value table, ArrayRef<int64_t> sizes) {
 void attn::summarizeTables(RewriterBase &rewriter, ArrayRef<AttentionOp> ops,
                            TileShape tile) {
   BlockSizes tables;
+  DenseSet<Operation *> withoutRange;
   for (AttentionOp op : ops)
-    addBlockSizes(op, tile, tables);
+    set_union(withoutRange, addBlockSizes(op, tile, tables));
   for (auto &[table, sizes] : tables) {
     // The elements themselves are as few.
     bool isSmall = llvm::all_of(sizes, [](int64_t size) { return size == 1; });
     if (!isSmall)
       emitBlockRange(rewriter, table, sizes);
   }
+  for (AttentionOp op : ops)
+    remarkOnConditions(op, withoutRange);
 }
 
 namespace {

@@ -100,6 +100,24 @@ VisibleKeys mlir::attn::emitVisibleKeys(OpBuilder &builder, Location loc,
   return emitKeys(numbers, mask, tile, keys, *numbers.add(keys.high, 1));
 }
 
+SmallVector<Operation *>
+mlir::attn::findUnknownConditions(OpBuilder &builder, Location loc,
+                                  Region &mask, ValueRange captures) {
+  Block any;
+  auto getAny = [&] { return any.addArgument(builder.getIndexType(), loc); };
+  EmittedCode code(builder);
+  RegionTile tile{
+      getAny(), getAny(), {getAny(), getAny()}, {getAny(), getAny()}, captures};
+  SymbolicArithmetic numbers(builder, loc);
+  IntegerInterval keys(numbers.read(tile.keys.low, 0, kMaxRows),
+                       numbers.read(tile.keys.high, 0, kMaxRows));
+  KeySetArithmetic sets(numbers, keys.low, *numbers.add(keys.high, 1));
+  RegionAnalysis analysis = analyzeTile(numbers, sets, mask, tile, keys);
+  SmallVector<Operation *> unknown = analysis.findUnknownConditions(mask);
+  code.eraseAllBut({});
+  return unknown;
+}
+
 Value mlir::attn::emitIsDefined(OpBuilder &builder, Location loc,
                                 Region &region, const RegionTile &tile) {
   EmittedCode code(builder);

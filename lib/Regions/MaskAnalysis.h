@@ -74,6 +74,13 @@ VisibleKeys emitVisibleKeys(OpBuilder &builder, Location loc, Region &mask,
 VisibleKeys emitVisibleKeys(OpBuilder &builder, Location loc, Region &mask,
                             const RegionTile &tile);
 
+/// What of a mask hides no block of keys as a whole, whatever the tile: the
+/// operations with a truth value of which nothing is known, with what is known
+/// of tables at the insertion point. Leaves no code.
+SmallVector<Operation *> findUnknownConditions(OpBuilder &builder, Location loc,
+                                               Region &mask,
+                                               ValueRange captures);
+
 /// An i1: every operation of the region has a result everywhere in the tile
 /// (A12), so that it may be evaluated without guards: each load is inside its
 /// tensor, no division is by zero, and so on. True if the region is empty.

@@ -188,6 +188,23 @@ void RegionAnalysis::evaluate(Operation *op) {
     evaluateInteger(op);
 }
 
+/// Whether nothing is known of an i1.
+bool RegionAnalysis::isUnknown(Value condition) {
+  RegionFact fact = getFact(condition);
+  return condition.getType().isInteger(1) && sets.isAll(fact.canBeTrue) &&
+         sets.isAll(fact.canBeFalse);
+}
+
+SmallVector<Operation *> RegionAnalysis::findUnknownConditions(Region &region) {
+  SmallVector<Operation *> unknown;
+  for (Operation &op : region.front().without_terminator())
+    if (op.getNumResults() == 1 && isUnknown(op.getResult(0)) &&
+        llvm::none_of(op.getOperands(),
+                      [&](Value operand) { return isUnknown(operand); }))
+      unknown.push_back(&op);
+  return unknown;
+}
+
 //===----------------------------------------------------------------------===//
 // Loads and choices
 //===----------------------------------------------------------------------===//

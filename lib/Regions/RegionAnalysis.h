@@ -57,6 +57,9 @@ public:
   RegionFact getYielded() const { return yielded; }
   /// Where some operation, of use or not, has no result.
   KeySet getUndefinedOperations() const { return undefinedOperations; }
+  /// The operations with a truth value that may be true, and false, for every
+  /// key of the tile, of what is not one of these itself.
+  SmallVector<Operation *> findUnknownConditions(Region &region);
 
 private:
   /// An operand of a comparison. The value is null for constants.
@@ -85,6 +88,7 @@ private:
   IntegerInterval getSummand(Value value, SymbolicFlag &isExact);
   Operand getOperand(Value value) { return {value, getRange(value)}; }
 
+  bool isUnknown(Value condition);
   bool isMovedKey(Value value);
   /// Where the operands may compare like this.
   KeySet canBeLess(const Operand &lhs, const Operand &rhs);

@@ -116,7 +116,7 @@ func.func @none(%x: !q, %lengths: tensor<?xi32>, %weights: tensor<?xf32>,
                  %k = %blocks : tensor<?x?xi1>) {
         %c64 = arith.constant 64 : index
         %zero = arith.constant 0.0 : f32
-        // expected-remark @+1 {{decides no block of keys as a whole, because its elements are not integers of at most 64 bits}}
+        // expected-remark @+1 {{hides no block of keys as a whole, because its elements are not integers of at most 64 bits}}
         %weight = tensor.extract %w[%j] : tensor<?xf32>
         %heavy = arith.cmpf ogt, %weight, %zero : f32
         %row = arith.divui %p, %c64 : index
@@ -125,7 +125,7 @@ func.func @none(%x: !q, %lengths: tensor<?xi32>, %weights: tensor<?xf32>,
         %other = tensor.extract %o[%b, %row] : tensor<2x?xindex>
         %loaded = tensor.extract %o[%b, %other] : tensor<2x?xindex>
         %product = arith.muli %p, %j : index
-        // expected-remark @+1 {{decides no block of keys as a whole, because its index is neither loaded nor a sum, difference, quotient or remainder of positions}}
+        // expected-remark @+1 {{hides no block of keys as a whole, because its index is neither loaded nor a sum, difference, quotient or remainder of positions}}
         %far = tensor.extract %o[%b, %product] : tensor<2x?xindex>
         %light = arith.cmpi slt, %far, %loaded : index
         %one = arith.andi %heavy, %block : i1
