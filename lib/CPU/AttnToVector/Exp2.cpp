@@ -22,6 +22,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <numbers>
 
 using namespace mlir;
@@ -138,37 +139,38 @@ Value reciprocal(LaneBuilder &b, Value x) {
 // Elsewhere
 //===----------------------------------------------------------------------===//
 
-/// x in [lower, upper], or NaN: what is not larger is returned.
-Value clamp(LaneBuilder &b, Value x, double lower, double upper) {
-  Value raised = b.maximum(splat(b, x, lower), x);
-  Value larger = b.create<arith::CmpFOp>(arith::CmpFPredicate::OGT, raised,
-                                         splat(b, x, upper));
-  return b.create<arith::SelectOp>(larger, splat(b, x, upper), raised);
-}
-
 struct Rounded {
   Value nearest; ///< The integer n nearest to a number, as f32.
-  Value power;   ///< 2^(n - lowered).
+  Value bits; ///< n as i32, plus an exponent's bias, at the exponent's place.
 };
 
-/// In 1.5 * 2^23 + 127 + x the last bits of the fraction are n + 127, which is
-/// the exponent of 2^n, or 0 for n = -127. Nothing that is computed from an n
-/// outside of [-127, 128] survives the callers.
-Rounded roundToPower(LaneBuilder &b, Value x, int64_t lowered) {
-  Value magic = splat(b, x, 12582912.0 + 127.0 - double(lowered));
+/// In 1.5 * 2^23 + bias + x the last bits of the fraction are n + bias.
+Rounded roundToInteger(LaneBuilder &b, Value x, int64_t bias) {
+  Value magic = splat(b, x, 12582912.0 + double(bias));
   Value shifted = add(b, x, magic);
   Type integers = b.getPieceType(b.getI32Type());
   Value bits = b.create<arith::BitcastOp>(integers, shifted);
-  Value exponent =
-      b.create<arith::ShLIOp>(bits, b.integer(integers, 23)).getResult();
   return {subtract(b, shifted, magic),
-          b.create<arith::BitcastOp>(x.getType(), exponent)};
+          b.create<arith::ShLIOp>(bits, b.integer(integers, 23)).getResult()};
 }
 
-/// 2^remainder * 2^n, which overflows only where the product does.
-Value scaleByHalf(LaneBuilder &b, Value remainder, Value half) {
-  Value power = polynomial(b, remainder, kOfRemainder);
-  return multiply(b, add(b, power, power), half);
+/// 2^power, which is 2^n * 2^remainder. Less than the least normal number is 0,
+/// and of NaN it is NaN.
+Value raise(LaneBuilder &b, Value power, Value remainder, const Rounded &n) {
+  Value factor = polynomial(b, remainder, kOfRemainder);
+  Type integers = n.bits.getType();
+  Value bits = b.create<arith::AddIOp>(
+      b.create<arith::BitcastOp>(integers, factor), n.bits);
+  Value result = b.create<arith::BitcastOp>(power.getType(), bits);
+  auto isFrom = [&](double least) {
+    return b.create<arith::CmpFOp>(arith::CmpFPredicate::OGE, power,
+                                   splat(b, power, least));
+  };
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  result = b.create<arith::SelectOp>(isFrom(128.0), splat(b, power, infinity),
+                                     result);
+  return b.create<arith::SelectOp>(isFrom(-126.0), result,
+                                   b.maximum(splat(b, power, 0.0), power));
 }
 
 /// factor * tanh(inner * x) for large x.
@@ -220,18 +222,20 @@ Value attn::buildExpOfWeight(LaneBuilder &b, Value x) {
   Value power = multiply(b, x, splat(b, x, kLog2E));
   if (hasScalef(b))
     return buildExp2(b, power);
+  // 2^-127 has the bits of 0.
   Value clamped = b.maximum(splat(b, x, -127.0), power);
-  Rounded rounded = roundToPower(b, clamped, 0);
+  Rounded rounded = roundToInteger(b, clamped, 127);
   Value remainder = subtract(b, clamped, rounded.nearest);
-  return multiply(b, polynomial(b, remainder, kOfRemainder), rounded.power);
+  return multiply(
+      b, polynomial(b, remainder, kOfRemainder),
+      b.create<arith::BitcastOp>(x.getType(), rounded.bits).getResult());
 }
 
 Value attn::buildExp2(LaneBuilder &b, Value x) {
   if (hasScalef(b))
     return scale(b, polynomial(b, fraction(b, x), kOfFraction), x);
-  Value clamped = clamp(b, x, -126.0, 128.0);
-  Rounded rounded = roundToPower(b, clamped, 1);
-  return scaleByHalf(b, subtract(b, clamped, rounded.nearest), rounded.power);
+  Rounded rounded = roundToInteger(b, x, 0);
+  return raise(b, x, subtract(b, x, rounded.nearest), rounded);
 }
 
 Value attn::buildExp(LaneBuilder &b, Value x, double inner) {
@@ -239,12 +243,15 @@ Value attn::buildExp(LaneBuilder &b, Value x, double inner) {
   // whole power, not that of the remainder.
   double factor = inner * kLog2E;
   double high = static_cast<float>(factor);
-  // With either, what is less gives 0.
-  double least = hasScalef(b) ? -104.0 : -87.33654;
-  auto [lower, upper] = std::minmax({least / inner, 88.7228394 / inner});
-  Value clamped = clamp(b, x, lower, upper);
   Value nearest = splat(b, x, high);
   if (hasScalef(b)) {
+    // Of what is less, 0, and of what is more, infinity.
+    auto [lower, upper] = std::minmax({-104.0 / inner, 88.7228394 / inner});
+    Value raised = b.maximum(splat(b, x, lower), x);
+    Value larger = b.create<arith::CmpFOp>(arith::CmpFPredicate::OGT, raised,
+                                           splat(b, x, upper));
+    Value clamped =
+        b.create<arith::SelectOp>(larger, splat(b, x, upper), raised);
     Value power = multiply(b, clamped, nearest);
     Value error =
         fma(b, clamped, nearest, b.create<arith::NegFOp>(power).getResult());
@@ -252,11 +259,12 @@ Value attn::buildExp(LaneBuilder &b, Value x, double inner) {
     Value rest = add(b, fraction(b, power), error);
     return scale(b, polynomial(b, rest, kOfFraction), power);
   }
-  Rounded rounded = roundToPower(b, multiply(b, clamped, nearest), 1);
+  Value power = multiply(b, x, nearest);
+  Rounded rounded = roundToInteger(b, power, 0);
   Value negated = b.create<arith::NegFOp>(rounded.nearest);
-  Value remainder = fma(b, clamped, nearest, negated);
-  remainder = fma(b, clamped, splat(b, x, factor - high), remainder);
-  return scaleByHalf(b, remainder, rounded.power);
+  Value remainder = fma(b, x, nearest, negated);
+  remainder = fma(b, x, splat(b, x, factor - high), remainder);
+  return raise(b, power, remainder, rounded);
 }
 
 Value attn::buildFastExp(LaneBuilder &b, Value x) {
