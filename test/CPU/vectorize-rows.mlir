@@ -209,6 +209,33 @@ func.func @others(%bools: memref<16xi1>, %x: memref<16xf32>,
 
 // -----
 
+// Products that are added lane by lane are not rounded, as in registers.
+// CHECK-LABEL: func.func @products(
+// CHECK-NOT: arith.mulf
+// CHECK: %[[SUM:.*]] = vector.fma %{{.*}}, %{{.*}}, %[[OUT:.*]] : vector<8xf32>
+// CHECK: arith.select %{{.*}}, %[[OUT]], %[[SUM]] : vector<8xi1>, vector<8xf32>
+func.func @products(%weights: memref<12x?xf32>, %values: memref<?x8xf32>,
+                    %sums: memref<12x8xf32>) {
+  linalg.generic {
+      indexing_maps = [affine_map<(i, k, j) -> (i, k)>,
+                       affine_map<(i, k, j) -> (k, j)>,
+                       affine_map<(i, k, j) -> (i, j)>],
+      iterator_types = ["parallel", "reduction", "parallel"]}
+      ins(%weights, %values : memref<12x?xf32>, memref<?x8xf32>)
+      outs(%sums : memref<12x8xf32>) {
+    ^bb0(%weight: f32, %value: f32, %sum: f32):
+      %zero = arith.constant 0.0 : f32
+      %0 = arith.mulf %weight, %value : f32
+      %1 = arith.addf %sum, %0 : f32
+      %2 = arith.cmpf oeq, %weight, %zero : f32
+      %3 = arith.select %2, %sum, %1 : f32
+      linalg.yield %3 : f32
+  }
+  return
+}
+
+// -----
+
 // A sum of squares of each row: a vector of sums, and what is left of the row.
 // CHECK-LABEL: func.func @reduction(
 // CHECK-SAME: %[[X:.*]]: memref<?x40xbf16>, %[[SUMS:.*]]: memref<?xf32>)

@@ -168,6 +168,21 @@ void attn::storeSlice(OpBuilder &b, Value vector, OpOperand &output,
                           getSliceIndices(b, output, loops));
 }
 
+/// The product that a step of a sum of products adds, lane by lane, or null. It
+/// is not rounded, nor is it in loops over registers: sums have the same bits
+/// however many lanes they fill.
+static arith::MulFOp getSummedProduct(linalg::LinalgOp op, Operation *nested) {
+  if (op.getNumReductionLoops() == 0 ||
+      op.getIteratorTypesArray().back() != utils::IteratorType::parallel ||
+      !isa<arith::AddFOp>(nested))
+    return {};
+  for (Value operand : nested->getOperands())
+    if (auto product = operand.getDefiningOp<arith::MulFOp>();
+        product && product->hasOneUse())
+      return product;
+  return {};
+}
+
 SmallVector<Value> attn::computeSlice(OpBuilder &b, linalg::LinalgOp op,
                                       ValueRange loops, int64_t lanes,
                                       ValueRange operands) {
@@ -197,6 +212,17 @@ SmallVector<Value> attn::computeSlice(OpBuilder &b, linalg::LinalgOp op,
       b.clone(nested, mapping);
       continue;
     }
+    if (arith::MulFOp product = getSummedProduct(op, &nested)) {
+      Value sum = nested.getOperand(nested.getOperand(0) == product ? 1 : 0);
+      mapping.map(nested.getResult(0),
+                  vector::FMAOp::create(b, loc, toVector(product.getLhs()),
+                                        toVector(product.getRhs()),
+                                        toVector(sum)));
+      continue;
+    }
+    if (isa<arith::MulFOp>(nested) && nested.hasOneUse() &&
+        getSummedProduct(op, *nested.user_begin()) == &nested)
+      continue;
     IRMapping vectors;
     for (Value operand : nested.getOperands())
       vectors.map(operand, toVector(operand));
