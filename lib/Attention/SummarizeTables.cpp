@@ -47,24 +47,35 @@ StringRef whyNoRange(const TableLoad &load,
   return {};
 }
 
-/// Adds the sizes for `op` to `tables`. Gives the loads of its mask that have
+/// Whether another load of the region is at an index that `load` makes.
+bool decidesIndex(Operation *load) {
+  SetVector<Operation *> users;
+  getForwardSlice(load, &users);
+  return llvm::any_of(users, [](Operation *user) {
+    return TableLoad::match(user).has_value();
+  });
+}
+
+/// Adds the sizes for a region of `op` to `tables`: of a mask for all that it
+/// loads, of a score for what says where it loads. Gives the loads that have
 /// none.
-DenseSet<Operation *> addBlockSizes(AttentionOp op, TileShape tile,
-                                    BlockSizes &tables) {
+DenseSet<Operation *> addBlockSizes(AttentionOp op, Region &region,
+                                    TileShape tile, BlockSizes &tables) {
   DenseSet<Operation *> withoutRange;
-  if (!op.hasMask())
+  if (region.empty())
     return withoutRange;
-  Region &mask = op.getMask();
-  IndexMovements movements(mask);
-  for (Operation &operation : mask.front().without_terminator()) {
+  IndexMovements movements(region);
+  for (Operation &operation : region.front().without_terminator()) {
     std::optional<TableLoad> load = TableLoad::match(&operation);
     if (!load || llvm::all_of(load->indices, [&](Value index) {
           std::optional<IndexMovement> movement = movements.find(index);
           return movement && movement->isConstant();
         }))
       continue;
+    bool isOfMask = &region == &op.getMask();
     auto argument = dyn_cast<BlockArgument>(load->table);
-    if (!argument || argument.getOwner() != &mask.front())
+    if (!argument || argument.getOwner() != &region.front() ||
+        (!isOfMask && !decidesIndex(&operation)))
       continue;
     Value table = op.getCapture(argument);
     if (!isa<RankedTensorType>(table.getType()) ||
@@ -73,7 +84,8 @@ DenseSet<Operation *> addBlockSizes(AttentionOp op, TileShape tile,
     std::optional<SmallVector<int64_t>> sizes =
         findBlockSizes(movements, *load, tile);
     if (StringRef obstacle = whyNoRange(*load, sizes); !obstacle.empty()) {
-      operation.emitRemark() << kHidesNone << obstacle;
+      if (isOfMask)
+        operation.emitRemark() << kHidesNone << obstacle;
       withoutRange.insert(&operation);
       continue;
     }
@@ -134,8 +146,10 @@ void attn::summarizeTables(RewriterBase &rewriter, ArrayRef<AttentionOp> ops,
                            TileShape tile) {
   BlockSizes tables;
   DenseSet<Operation *> withoutRange;
-  for (AttentionOp op : ops)
-    set_union(withoutRange, addBlockSizes(op, tile, tables));
+  for (AttentionOp op : ops) {
+    set_union(withoutRange, addBlockSizes(op, op.getMask(), tile, tables));
+    (void)addBlockSizes(op, op.getScore(), tile, tables);
+  }
   for (auto &[table, sizes] : tables) {
     // The elements themselves are as few.
     bool isSmall = llvm::all_of(sizes, [](int64_t size) { return size == 1; });

@@ -19,8 +19,8 @@ namespace mlir::attn {
 class AttentionOp;
 struct TileShape;
 
-/// Computes the ranges of what the masks of `ops` load, in blocks of a tile,
-/// right after the tables' definitions.
+/// Computes the ranges of what the masks of `ops` load, and of what says where
+/// their scores load, in blocks of a tile, right after the tables' definitions.
 void summarizeTables(RewriterBase &rewriter, ArrayRef<AttentionOp> ops,
                      TileShape tile);
 

@@ -17,6 +17,24 @@
 using namespace mlir;
 using namespace mlir::attn;
 
+/// Emits whether a region has a result everywhere in a tile. Remarks where that
+/// is not known of any: vectors are not used then, which have no way to say at
+/// which position there is none.
+static Value emitIsDefinedOrRemark(OpBuilder &b, Region &region,
+                                   const RegionTile &tile) {
+  Operation *unproven = nullptr;
+  Value isDefined =
+      emitIsDefined(b, region.getParentOp()->getLoc(), region, tile, &unproven);
+  if (unproven)
+    unproven->emitRemark("is evaluated position by position, with all of its "
+                         "region, because ")
+        << (isa<tensor::ExtractOp>(unproven)
+                ? "nothing says that its index is inside the tensor: bound it, "
+                  "by a maximum and a minimum, say"
+                : "it may have no result at some");
+  return isDefined;
+}
+
 BlockFacts attn::emitBlockFacts(OpBuilder &b, OnlineAttentionOp op) {
   Location loc = op.getLoc();
   Value no = arith::ConstantOp::create(b, loc, b.getBoolAttr(false));
@@ -42,12 +60,13 @@ BlockFacts attn::emitBlockFacts(OpBuilder &b, OnlineAttentionOp op) {
     if (!matchPattern(verdict.isEmpty, m_Zero()))
       facts.isEmpty = verdict.isEmpty;
     facts.isPartial = b.createOrFold<arith::XOrIOp>(loc, verdict.isFull, yes);
-    facts.isDefined = emitIsDefined(b, loc, op.getMaskRegion(), tile);
+    facts.isDefined = emitIsDefinedOrRemark(b, op.getMaskRegion(), tile);
   }
   if (op.hasScore()) {
     tile.captures = op.getScoreCaptures();
     facts.isDefined = b.createOrFold<arith::AndIOp>(
-        loc, facts.isDefined, emitIsDefined(b, loc, op.getScoreRegion(), tile));
+        loc, facts.isDefined,
+        emitIsDefinedOrRemark(b, op.getScoreRegion(), tile));
   }
   return facts;
 }

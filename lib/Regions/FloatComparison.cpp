@@ -10,13 +10,15 @@
 // integer does with two thresholds: up to where the comparison may be true, and
 // from where it may be false, or the other way round. Between both, where
 // rounding decides, it may be either. So it may be where the float is not
-// defined.
+// defined. Rounded to an integer, it is between what it is at both ends.
 //
 
 #include "lib/Regions/MonotoneFloat.h"
 #include "lib/Regions/RegionAnalysis.h"
 
 #include "mlir/IR/Matchers.h"
+
+#include <cmath>
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -112,4 +114,30 @@ void RegionAnalysis::evaluateCompare(arith::CmpFOp op) {
   });
   if (limit->isNegated)
     std::swap(fact.canBeTrue, fact.canBeFalse);
+}
+
+/// The interval of a float that is rounded to an integer, where it rises or
+/// falls with an integer and surely fits.
+std::optional<IntegerInterval> RegionAnalysis::findTruncated(Operation *op) {
+  auto number = MonotoneFloat::match(op->getOperand(0));
+  if (!number || number->getRoot().getType().isInteger(1))
+    return std::nullopt;
+  IntegerInterval root = getRange(number->getRoot());
+  if (number->isOfUnsigned() && root.low.least < 0)
+    return std::nullopt;
+  auto first = number->evaluate(root.low.least);
+  auto last = number->evaluate(root.high.greatest);
+  if (!first || !last)
+    return std::nullopt;
+  if (!number->rises())
+    std::swap(first, last);
+  double low = std::trunc(first->low), high = std::trunc(last->high);
+  unsigned width = getIntegerWidth(op->getResult(0).getType());
+  bool isSigned = isa<arith::FPToSIOp>(op);
+  // Less than half of what i64 holds.
+  double limit = std::ldexp(1, std::min(int(width) - int(isSigned), 62));
+  if (!(low >= (isSigned ? -limit : 0) && high < limit))
+    return std::nullopt;
+  return IntegerInterval(SymbolicNumber(int64_t(low)),
+                         SymbolicNumber(int64_t(high)));
 }

@@ -119,7 +119,8 @@ mlir::attn::findUnknownConditions(OpBuilder &builder, Location loc,
 }
 
 Value mlir::attn::emitIsDefined(OpBuilder &builder, Location loc,
-                                Region &region, const RegionTile &tile) {
+                                Region &region, const RegionTile &tile,
+                                Operation **unproven) {
   EmittedCode code(builder);
   SymbolicArithmetic numbers(builder, loc);
   if (region.empty())
@@ -128,6 +129,8 @@ Value mlir::attn::emitIsDefined(OpBuilder &builder, Location loc,
                        numbers.read(tile.keys.high, 0, kMaxRows));
   KeySetArithmetic sets(numbers, keys.low, *numbers.add(keys.high, 1));
   RegionAnalysis analysis = analyzeTile(numbers, sets, region, tile, keys);
+  if (unproven)
+    *unproven = analysis.getUnprovenOperation();
   Value isDefined =
       numbers.toI1(sets.isEmpty(analysis.getUndefinedOperations()));
   code.eraseAllBut(isDefined);

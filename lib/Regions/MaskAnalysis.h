@@ -84,8 +84,10 @@ SmallVector<Operation *> findUnknownConditions(OpBuilder &builder, Location loc,
 /// An i1: every operation of the region has a result everywhere in the tile
 /// (A12), so that it may be evaluated without guards: each load is inside its
 /// tensor, no division is by zero, and so on. True if the region is empty.
+/// Where it is false whatever the tile, `unproven` becomes an operation that
+/// may have no result.
 Value emitIsDefined(OpBuilder &builder, Location loc, Region &region,
-                    const RegionTile &tile);
+                    const RegionTile &tile, Operation **unproven = nullptr);
 
 } // namespace mlir::attn
 

@@ -13,7 +13,8 @@
 //                    U = (Ua & (Tb | Ub)) | (Ub & Ta)
 //   a or b           the same with T and F exchanged
 //   a xor b          T = (Ta & Fb) | (Fa & Tb)     F = (Ta & Tb) | (Fa & Fb)
-//   select c, a, b   T = (Tc & Ta) | (Fc & Tb)     F, U likewise, and U has Uc
+//   select c, a, b   T = (Tc & Ta) | (Fc & Tb)     F, U likewise, and U has Uc;
+//                    of integers, both where c lets them be chosen
 //   x < y            RegionComparison.cpp, of floats FloatComparison.cpp
 //   load             the element, if every index is one number, else what
 //                    TableRanges.h knows; U where an index can be outside
@@ -30,6 +31,7 @@
 #include "dialect/Shared/RuntimeChecks.h"
 #include "lib/Regions/TableRanges.h"
 
+#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Index/IR/IndexOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -38,6 +40,8 @@
 
 using namespace mlir;
 using namespace mlir::attn;
+
+using arith::CmpIPredicate;
 
 //===----------------------------------------------------------------------===//
 // Facts
@@ -102,7 +106,6 @@ RegionFact RegionAnalysis::combineOperands(Operation *op) {
 /// The predicate of arith that means the same.
 static arith::CmpIPredicate
 convertPredicate(index::IndexCmpPredicate predicate) {
-  using arith::CmpIPredicate;
   switch (predicate) {
   case index::IndexCmpPredicate::EQ:
     return CmpIPredicate::eq;
@@ -155,7 +158,7 @@ void RegionAnalysis::evaluate(Operation *op) {
     return evaluateLoad(op, *load);
 
   KeySet undefined = findUndefined(op);
-  undefinedOperations = sets.unite(undefinedOperations, undefined);
+  addUndefined(op, undefined);
   RegionFact fact = combineOperands(op);
   fact.undefined = sets.unite(fact.undefined, undefined);
   for (Value result : op->getResults()) {
@@ -186,6 +189,12 @@ void RegionAnalysis::evaluate(Operation *op) {
     return evaluateLogic(op);
   if (op->getResult(0).getType().isIntOrIndex())
     evaluateInteger(op);
+}
+
+void RegionAnalysis::addUndefined(Operation *op, const KeySet &keys) {
+  undefinedOperations = sets.unite(undefinedOperations, keys);
+  if (!unproven && sets.isAll(keys))
+    unproven = op;
 }
 
 /// Whether nothing is known of an i1.
@@ -250,7 +259,7 @@ void RegionAnalysis::evaluateLoad(Operation *op, const TableLoad &load) {
     KeySet outside =
         sets.unite(canBeLess(position, 0), canBeAtMost(bound, position));
     fact.undefined = sets.unite(fact.undefined, outside);
-    undefinedOperations = sets.unite(undefinedOperations, outside);
+    addUndefined(op, outside);
     ranges.push_back(position.range);
 
     isOneElement &= position.range.isPoint();
@@ -291,6 +300,85 @@ void RegionAnalysis::narrow(RegionFact &fact, const TableRange &range) {
   fact.range = intervals.select(range.isKnown, loaded, fact.range);
 }
 
+/// The operations from `root` on that make `value` of it, in order; none if
+/// there are many.
+static SmallVector<Operation *> findBetween(Value root, Value value) {
+  constexpr size_t kMost = 16;
+  SetVector<Operation *> slice;
+  BackwardSliceOptions options;
+  options.inclusive = true;
+  options.omitBlockArguments = true;
+  options.filter = [&](Operation *op) {
+    return op != root.getDefiningOp() && slice.size() <= kMost;
+  };
+  if (failed(getBackwardSlice(value, &slice, options)) || slice.size() > kMost)
+    return {};
+  SmallVector<Operation *> between;
+  SmallPtrSet<Value, 16> made = {root};
+  for (Operation *op : slice)
+    if (llvm::any_of(op->getOperands(),
+                     [&](Value operand) { return made.contains(operand); })) {
+      between.push_back(op);
+      made.insert_range(op->getResults());
+    }
+  return between;
+}
+
+/// The interval of what a select yields where its condition is true, or false:
+/// of `select i < 16, i, f(i)`, that of `f(i)` from 16 on.
+IntegerInterval RegionAnalysis::getChosenRange(Operation *select, bool isTrue) {
+  Value chosen = select->getOperand(isTrue ? 1 : 2);
+  IntegerInterval range = getRange(chosen);
+  auto compare = select->getOperand(0).getDefiningOp<arith::CmpIOp>();
+  if (!compare || !getFact(chosen).dependsOnKey)
+    return range;
+  CmpIPredicate predicate = compare.getPredicate();
+  if (!isTrue)
+    predicate = arith::invertPredicate(predicate);
+  // That `low < high`, or `low <= high`.
+  Value low = compare.getLhs(), high = compare.getRhs();
+  if (predicate == CmpIPredicate::sgt || predicate == CmpIPredicate::sge)
+    std::swap(low, high);
+  else if (predicate != CmpIPredicate::slt && predicate != CmpIPredicate::sle)
+    return range;
+  int64_t distance =
+      predicate == CmpIPredicate::slt || predicate == CmpIPredicate::sgt;
+  APInt constant;
+  bool isHigh = matchPattern(low, m_ConstantInt(&constant));
+  if (!isHigh && !matchPattern(high, m_ConstantInt(&constant)))
+    return range;
+  Value root = isHigh ? high : low;
+  int64_t limit = constant.getSExtValue();
+  IntegerInterval part = getRange(root);
+  if (isHigh ? limit >= part.high.greatest : limit <= part.low.least)
+    return range; // Never so.
+  if (isHigh)
+    part.low = n.max(part.low, limit + distance);
+  else
+    part.high = n.min(part.high, limit - distance);
+  if (chosen == root)
+    return part;
+
+  SmallVector<Operation *> between = findBetween(root, chosen);
+  if (between.empty() || llvm::any_of(between, TableLoad::match))
+    return range;
+  SmallVector<std::pair<Value, RegionFact>, 0> before = {{root, getFact(root)}};
+  for (Operation *op : between)
+    for (Value result : op->getResults())
+      before.emplace_back(result, getFact(result));
+  KeySet undefinedBefore = undefinedOperations;
+  Operation *unprovenBefore = unproven;
+  facts[root].range = part;
+  for (Operation *op : between)
+    evaluate(op);
+  part = getRange(chosen);
+  for (const auto &[value, fact] : before)
+    facts[value] = fact;
+  undefinedOperations = undefinedBefore;
+  unproven = unprovenBefore;
+  return part;
+}
+
 void RegionAnalysis::evaluateSelect(Operation *op) {
   RegionFact condition = getFact(op->getOperand(0));
   RegionFact ifTrue = getFact(op->getOperand(1));
@@ -307,10 +395,12 @@ void RegionAnalysis::evaluateSelect(Operation *op) {
     fact.canBeTrue = choose(ifTrue.canBeTrue, ifFalse.canBeTrue);
     fact.canBeFalse = choose(ifTrue.canBeFalse, ifFalse.canBeFalse);
   } else if (type.isIntOrIndex()) {
+    IntegerInterval ofTrue = getChosenRange(op, /*isTrue=*/true),
+                    ofFalse = getChosenRange(op, /*isTrue=*/false);
     fact.range = intervals.select(
-        sets.isEmpty(condition.canBeFalse), ifTrue.range,
-        intervals.select(sets.isEmpty(condition.canBeTrue), ifFalse.range,
-                         intervals.hull(ifTrue.range, ifFalse.range)));
+        sets.isEmpty(condition.canBeFalse), ofTrue,
+        intervals.select(sets.isEmpty(condition.canBeTrue), ofFalse,
+                         intervals.hull(ofTrue, ofFalse)));
   }
   // A bound is traced back where one of both is never chosen.
   fact.isExact = condition.canBeTrue.isNone() != condition.canBeFalse.isNone();

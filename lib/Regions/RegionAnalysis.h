@@ -57,6 +57,9 @@ public:
   RegionFact getYielded() const { return yielded; }
   /// Where some operation, of use or not, has no result.
   KeySet getUndefinedOperations() const { return undefinedOperations; }
+  /// The first operation that may have no result, whatever the key; null if
+  /// there is none.
+  Operation *getUnprovenOperation() const { return unproven; }
   /// The operations with a truth value that may be true, and false, for every
   /// key of the tile, of what is not one of these itself.
   SmallVector<Operation *> findUnknownConditions(Region &region);
@@ -79,6 +82,8 @@ private:
   void evaluateLogic(Operation *op);
   void evaluateInteger(Operation *op);
   KeySet findUndefined(Operation *op);
+  std::optional<IntegerInterval> findTruncated(Operation *op);
+  IntegerInterval getChosenRange(Operation *select, bool isTrue);
 
   RegionFact makeAny(Type type);
   RegionFact readScalar(Value scalar);
@@ -89,6 +94,7 @@ private:
   Operand getOperand(Value value) { return {value, getRange(value)}; }
 
   bool isUnknown(Value condition);
+  void addUndefined(Operation *op, const KeySet &keys);
   bool isMovedKey(Value value);
   /// Where the operands may compare like this.
   KeySet canBeLess(const Operand &lhs, const Operand &rhs);
@@ -132,6 +138,7 @@ private:
   /// Operations that bounds of the comparison were traced back through.
   unsigned numTraced = 0;
   KeySet undefinedOperations = KeySetArithmetic::none();
+  Operation *unproven = nullptr;
   RegionFact yielded;
 };
 

@@ -91,6 +91,10 @@ void RegionAnalysis::evaluateInteger(Operation *op) {
             return Result{intervals.max(range(0), range(1), width, false),
                           false};
           })
+          .Case<arith::FPToSIOp, arith::FPToUIOp>([&](auto) {
+            auto truncated = findTruncated(op);
+            return truncated ? Result{*truncated, false} : unknown();
+          })
           .Case<arith::AndIOp, index::AndOp>([&](auto) {
             return Result{intervals.bitwiseAnd(range(0), range(1), width),
                           true};
@@ -156,7 +160,9 @@ KeySet RegionAnalysis::findUndefined(Operation *op) {
                       canBeAtMost(int64_t(width()), operand(1)));
   if (isa<math::IPowIOp>(op))
     return sets.intersect(canBeEqual(operand(0), 0), canBeLess(operand(1), 0));
-  if (isa<arith::FPToSIOp, arith::FPToUIOp, ub::PoisonOp>(op))
+  if (isa<arith::FPToSIOp, arith::FPToUIOp>(op))
+    return findTruncated(op) ? KeySetArithmetic::none() : sets.all();
+  if (isa<ub::PoisonOp>(op))
     return sets.all();
   return KeySetArithmetic::none();
 }

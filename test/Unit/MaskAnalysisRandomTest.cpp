@@ -118,7 +118,8 @@ private:
                      ", " + lhs + ", " + rhs + " : " + type);
   }
 
-  /// Of an integer's function and a constant, either of them first.
+  /// Of an integer's function and a constant, either of them first, or of what
+  /// that is rounded to.
   void addFloatComparison() {
     std::string type = pickOf({"f32", "f64", "bf16"}), integer = pickInteger();
     if (integer == "index") {
@@ -153,6 +154,16 @@ private:
                    " : " + type);
       }
       number = values.at(type).back();
+    }
+    if (random() % 3 == 0) {
+      std::string rounded = pickOf({"i8", "i32"});
+      define(rounded, pickOf({"arith.fptosi ", "arith.fptoui "}) + number +
+                          " : " + type + " to " + rounded);
+      integer = values.at(rounded).back();
+      define(rounded, "arith.constant " + pickOf({"-3", "0", "2", "7"}) +
+                          " : " + rounded);
+      return define("i1", "arith.cmpi slt, " + integer + ", " +
+                              values.at(rounded).back() + " : " + rounded);
     }
     std::string other = constant();
     define("i1",
