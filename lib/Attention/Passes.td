@@ -82,13 +82,30 @@ def PadHeads : Pass<"attn-pad-heads"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def PackTables : Pass<"attn-pack-tables"> {
+  let summary = "Copy small tensors that regions look up into dense words";
+  let description = [{
+    Where a region loads from a captured tensor at an index that differs between
+    queries, other than by one from each to the next, vectors gather. They do so
+    from words of 32 bits, at offsets that they count with 32 bits where a tensor
+    has a known size and no gaps. A tensor of other elements, or of which more
+    than the last index differs, is copied into one of f32 or i32, right after
+    its definition, if it has few elements, or fewer than there are pairs of
+    queries and keys. A remark of `attn-to-vector` names the loads that go
+    element by element.
+  }];
+  let dependentDialects = ["::mlir::bufferization::BufferizationDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def SummarizeTables : Pass<"attn-summarize-tables"> {
   let summary = "Find the ranges of what masks load, block by block";
   let description = [{
     A tensor of integers that a mask region loads from, at indices that follow
     the positions of queries or keys, gets an `attn.block_range`, computed once
-    where the tensor is defined. From it, the mask analysis knows what a load
-    can yield in a tile of queries and a block of keys, so that a mask of
+    where the tensor is defined. So does one that says where a score loads from
+    another. From it, the analysis of regions knows what a load can yield in a tile of queries and a block of keys, so that a mask of
     documents skips the blocks that no document has keys in, and evaluates
     nothing in those that lie within one document. Blocks are as large as the
     largest tile that a plan says, and the ranges of a table are never more numbers than that

@@ -34,6 +34,7 @@ static void addTilingStage(OpPassManager &pm) {
   pm.addPass(attn::createPlanKernels());
   pm.addPass(attn::createFoldGroups());
   pm.addPass(attn::createPadHeads());
+  pm.addPass(attn::createPackTables());
   pm.addPass(attn::createSummarizeTables());
   pm.addPass(attn::createTileAttention());
   pm.addPass(attn::createTileProjections());

@@ -225,7 +225,7 @@ LoadForm RegionDependence::getForm(memref::LoadOp load) const {
     if (matches && varying == 1)
       return LoadForm::Transposed;
   }
-  return sameOthers && isWord ? LoadForm::Gather : LoadForm::PerElement;
+  return isWord ? LoadForm::Gather : LoadForm::PerElement;
 }
 
 //===----------------------------------------------------------------------===//

@@ -32,7 +32,7 @@ enum class LoadForm {
   Transposed,
   /// Lanes are consecutive elements.
   Contiguous,
-  /// Lanes are any elements of one row of the captured buffer.
+  /// Lanes are any words of the captured buffer.
   Gather,
   /// Everything else: element by element, into a buffer before the loop.
   PerElement,

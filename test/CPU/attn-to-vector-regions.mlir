@@ -212,6 +212,39 @@ func.func @relative(%s: memref<128x16xf32>, %m: memref<16xf32>, %b: index, %p: i
 
 // -----
 
+// Of elements in any rows, lanes count offsets: with 32 bits in a small buffer
+// without gaps, with 64 in another.
+// CHECK-LABEL: func @lookups
+//  CHECK-SAME:     %[[DENSE:[a-z0-9]*]]: memref<32x8xf32>, %[[GAPS:[a-z0-9]*]]: memref<32x8xf32,
+//       CHECK:   memref.extract_strided_metadata %[[GAPS]]
+//       CHECK:   scf.for
+//       CHECK:     %[[PLACES:.*]] = arith.muli %{{.*}}, %{{.*}} : vector<16xi32>
+//       CHECK:     vector.gather %[[DENSE]][%{{.*}}, %{{.*}}] [%[[PLACES]]], {{.*}} vector<16xi32>
+//       CHECK:     %[[WIDE:.*]] = arith.muli %{{.*}}, %{{.*}} : vector<16xi64>
+//       CHECK:     vector.gather %[[GAPS]][%{{.*}}, %{{.*}}] [%[[WIDE]]], {{.*}} vector<16xi64>
+func.func @lookups(%s: memref<128x16xf32>, %m: memref<16xf32>, %b: index, %p: index, %j: index, %nq: index, %nk: index, %dense: memref<32x8xf32>, %gaps: memref<32x8xf32, strided<[?, 1]>>) {
+  %true = arith.constant true
+  %false = arith.constant false
+  attn.online_softmax
+      outs(%s, %m, %m, %m : memref<128x16xf32>, memref<16xf32>, memref<16xf32>, memref<16xf32>)
+      at(%b, %b, %p, %j) queries(%nq) keys(%nk)
+      partial(%false) defined(%true) exact(%false)
+      score(%dense, %gaps : memref<32x8xf32>, memref<32x8xf32, strided<[?, 1]>>) {
+    ^bb0(%rs: f32, %rb: index, %rh: index, %rp: index, %rj: index, %t: memref<32x8xf32>, %u: memref<32x8xf32, strided<[?, 1]>>):
+      %c31 = arith.constant 31 : index
+      %d = arith.muli %rp, %rj : index
+      %bucket = arith.andi %d, %c31 : index
+      %x = memref.load %t[%bucket, %rh] : memref<32x8xf32>
+      %y = memref.load %u[%bucket, %rh] : memref<32x8xf32, strided<[?, 1]>>
+      %xy = arith.addf %x, %y : f32
+      %r = arith.addf %rs, %xy : f32
+      attn.yield %r : f32
+    }
+  return
+}
+
+// -----
+
 // The constants of a softcap are part of its polynomials, which small scores need
 // alone, a short one if they are very small; for others, they are one
 // multiplication before the exponential and one FMA after it. If all scores of a

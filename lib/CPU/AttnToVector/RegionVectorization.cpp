@@ -10,6 +10,7 @@
 #include "lib/CPU/AttnToVector/Exp2.h"
 #include "lib/Regions/RegionEvaluation.h"
 
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Index/IR/IndexOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
@@ -233,19 +234,60 @@ LaneValue RegionVectorizer::loadContiguous(memref::LoadOp load) {
 
 LaneValue RegionVectorizer::gather(memref::LoadOp load) {
   Type type = load.getType();
-  SmallVector<Value> offsets;
-  for (Value index : load.getIndices().drop_back())
-    offsets.push_back(get(index).scalar);
-  offsets.push_back(b.index(0));
-  LaneValue last = get(load.getIndices().back());
-  Pieces indices = arithmetic.isNarrow(last) ? arithmetic.toNarrowVectors(last)
-                                             : arithmetic.toVectors(last);
+  MemRefType buffer = load.getMemRefType();
+  Value memory = get(load.getMemRef()).scalar;
+  // What is inside a dense buffer of this size is found by words.
+  bool isSmall = buffer.hasStaticShape() && buffer.getLayout().isIdentity() &&
+                 buffer.getNumElements() <= std::numeric_limits<int32_t>::max();
+  auto toIndices = [&](const LaneValue &index, bool fitsWords) {
+    if (arithmetic.isNarrow(index) && fitsWords)
+      return arithmetic.toNarrowVectors(index);
+    Pieces pieces = arithmetic.toVectors(index);
+    if (fitsWords)
+      for (Value &piece : pieces)
+        piece =
+            b.create<arith::TruncIOp>(b.getPieceType(b.getI32Type()), piece);
+    return pieces;
+  };
+  // The indices that are the same in all lanes say where to count from.
+  SmallVector<Value> origin(load.getIndices().size(), b.index(0));
+  SmallVector<std::pair<unsigned, LaneValue>> varying;
+  for (auto [dim, operand] : llvm::enumerate(load.getIndices())) {
+    LaneValue index = get(operand);
+    if (index.isUniform())
+      origin[dim] = index.scalar;
+    else
+      varying.emplace_back(unsigned(dim), index);
+  }
+  Pieces indices;
+  if (varying.size() == 1 && varying.front().first + 1 == origin.size()) {
+    const LaneValue &last = varying.front().second;
+    indices = toIndices(last, isSmall || arithmetic.isNarrow(last));
+  } else {
+    auto metadata = b.create<memref::ExtractStridedMetadataOp>(memory);
+    SmallVector<OpFoldResult> strides = metadata.getConstifiedMixedStrides();
+    Type word = isSmall ? b.getI32Type() : b.getI64Type();
+    VectorType piece = b.getPieceType(word);
+    for (const auto &[dim, index] : varying) {
+      Value stride =
+          getValueOrCreateConstantIndexOp(b, b.getLoc(), strides[dim]);
+      stride = b.create<vector::BroadcastOp>(
+          piece, b.create<arith::IndexCastOp>(word, stride));
+      for (auto [number, part] : llvm::enumerate(toIndices(index, isSmall))) {
+        Value offset = b.create<arith::MulIOp>(part, stride);
+        if (number == indices.size())
+          indices.push_back(offset);
+        else
+          indices[number] = b.create<arith::AddIOp>(indices[number], offset);
+      }
+    }
+  }
   VectorType vector = b.getPieceType(type);
   Value none = b.constant(cast<TypedAttr>(b.getZeroAttr(vector)));
   Pieces pieces;
   for (auto [index, mask] : llvm::zip(indices, getExistingLanes()))
-    pieces.push_back(b.create<vector::GatherOp>(
-        vector, get(load.getMemRef()).scalar, offsets, index, mask, none));
+    pieces.push_back(
+        b.create<vector::GatherOp>(vector, memory, origin, index, mask, none));
   return LaneValue::varying(type, std::move(pieces));
 }
 

@@ -76,15 +76,30 @@ Pieces ScorePass::inlineThen(scf::IfOp ifOp) {
   return results;
 }
 
+/// Says which loads of a region vectors do not gather.
+static void remarkOnLoads(Region &region, const RegionDependence &dependence) {
+  for (auto load : region.front().getOps<memref::LoadOp>())
+    if (dependence.onLane(load) &&
+        dependence.getForm(load) == LoadForm::PerElement)
+      load.emitRemark("is loaded element by element, because ")
+          << (load.getMemRefType().isLastDimUnitStride()
+                  ? "vectors gather words of 32 bits: use f32 or i32, or say "
+                    "the sizes of the tensor in its type"
+                  : "the last dimension of the tensor is not contiguous");
+}
+
 bool ScorePass::isVectorizable() {
   for (bool isScore : {true, false}) {
     Region &region = isScore ? op.getScoreRegion() : op.getMaskRegion();
     if (region.empty())
       continue;
+    RegionDependence dependence(region, isScore);
     std::optional<VectorizationObstacle> obstacle =
-        findVectorizationObstacle(region, RegionDependence(region, isScore));
-    if (!obstacle)
+        findVectorizationObstacle(region, dependence);
+    if (!obstacle) {
+      remarkOnLoads(region, dependence);
       continue;
+    }
     obstacle->op->emitRemark()
         << "the '" << (isScore ? "score" : "mask")
         << "' region is evaluated position by position: " << obstacle->reason;
