@@ -27,8 +27,8 @@ struct Spelling {
   int precedence;
   bool isInfix;
 };
-constexpr int tightest = 10;
-constexpr int unary = 9;
+constexpr int tightest = 12;
+constexpr int unary = 11;
 
 class Printer {
 public:
@@ -80,27 +80,27 @@ Spelling Printer::getSpelling(Operator op) {
   case Operator::logicalNot:
     return {"!", unary, false};
   case Operator::multiply:
-    return {"*", 7, true};
+    return {"*", 10, true};
   case Operator::divide:
-    return {"/", 7, true};
+    return {"/", 10, true};
   case Operator::remainder:
-    return {"%", 7, true};
+    return {"%", 10, true};
   case Operator::add:
-    return {"+", 6, true};
+    return {"+", 9, true};
   case Operator::subtract:
-    return {"-", 6, true};
+    return {"-", 9, true};
   case Operator::less:
-    return {"<", 5, true};
+    return {"<", 7, true};
   case Operator::lessOrEqual:
-    return {"<=", 5, true};
+    return {"<=", 7, true};
   case Operator::equal:
-    return {"==", 4, true};
+    return {"==", 6, true};
   case Operator::notEqual:
-    return {"!=", 4, true};
+    return {"!=", 6, true};
   case Operator::logicalAnd:
-    return {"&&", 3, true};
+    return {"&&", 2, true};
   case Operator::logicalOr:
-    return {"||", 2, true};
+    return {"||", 1, true};
   case Operator::select:
     return {"select", tightest, false};
   case Operator::absolute:
@@ -109,8 +109,38 @@ Spelling Printer::getSpelling(Operator op) {
     return {"min", tightest, false};
   case Operator::maximum:
     return {"max", tightest, false};
+  case Operator::bitAnd:
+    return {"&", 5, true};
+  case Operator::bitXor:
+    return {"^", 4, true};
+  case Operator::bitOr:
+    return {"|", 3, true};
+  case Operator::shiftLeft:
+    return {"<<", 8, true};
+  case Operator::shiftRight:
+    return {">>", 8, true};
   case Operator::exp:
     return {"exp", tightest, false};
+  case Operator::exp2:
+    return {"exp2", tightest, false};
+  case Operator::log2:
+    return {"log2", tightest, false};
+  case Operator::power:
+    return {"pow", tightest, false};
+  case Operator::sin:
+    return {"sin", tightest, false};
+  case Operator::cos:
+    return {"cos", tightest, false};
+  case Operator::erf:
+    return {"erf", tightest, false};
+  case Operator::floor:
+    return {"floor", tightest, false};
+  case Operator::ceil:
+    return {"ceil", tightest, false};
+  case Operator::round:
+    return {"round", tightest, false};
+  case Operator::toIndex:
+    return {"toIndex", tightest, false};
   case Operator::log:
     return {"log", tightest, false};
   case Operator::tanh:

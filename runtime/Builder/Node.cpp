@@ -89,6 +89,9 @@ NodePtr detail::createOperation(Operator op, std::vector<NodePtr> operands) {
       return createReal(double(*number));
     type = NodeType::real;
     break;
+  case Operator::toIndex:
+    type = NodeType::index;
+    break;
   case Operator::negate:
     if (const double *number = operands.front()->as<double>())
       return createReal(-*number);

@@ -282,8 +282,36 @@ static string selectName(Operator op, bool isReal) {
     return "arith.ori";
   case Operator::absolute:
     return isReal ? "math.absf" : "math.absi";
+  case Operator::bitAnd:
+    return "arith.andi";
+  case Operator::bitOr:
+    return "arith.ori";
+  case Operator::bitXor:
+    return "arith.xori";
+  case Operator::shiftLeft:
+    return "arith.shli";
+  case Operator::shiftRight:
+    return "arith.shrsi";
   case Operator::exp:
     return "math.exp";
+  case Operator::exp2:
+    return "math.exp2";
+  case Operator::log2:
+    return "math.log2";
+  case Operator::power:
+    return "math.powf";
+  case Operator::sin:
+    return "math.sin";
+  case Operator::cos:
+    return "math.cos";
+  case Operator::erf:
+    return "math.erf";
+  case Operator::floor:
+    return "math.floor";
+  case Operator::ceil:
+    return "math.ceil";
+  case Operator::round:
+    return "math.round";
   case Operator::log:
     return "math.log";
   case Operator::tanh:
@@ -333,6 +361,11 @@ string RegionWriter::writeOperation(const Node &node, Operator op) {
     string integer =
         append("arith.index_cast " + operands[0] + " : index to i64");
     return append("arith.sitofp " + integer + " : i64 to " + real);
+  }
+  case Operator::toIndex: {
+    string integer =
+        append("arith.fptosi " + operands[0] + " : " + real + " to i64");
+    return append("arith.index_cast " + integer + " : i64 to index");
   }
   case Operator::remainder:
     return writeRemainder(node, operands[0], operands[1]);

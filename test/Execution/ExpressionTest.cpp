@@ -197,6 +197,44 @@ TEST(Expression, RealArithmetic) {
   }
 }
 
+TEST(Expression, Functions) {
+  for (ElementType type : {ElementType::f64, ElementType::f32}) {
+    expectReal(
+        type,
+        [](Index x, Index y) {
+          return floor(x / 3.0) + 2 * ceil(x / 3.0) + round(x / 2.0) * 0.5 +
+                 exp2(x / 8.0) + log2(abs(Real(y)));
+        },
+        [](Integer x, Integer y) {
+          double a = double(x);
+          return std::floor(a / 3) + 2 * std::ceil(a / 3) +
+                 std::round(a / 2) * 0.5 + std::exp2(a / 8) +
+                 std::log2(std::abs(double(y)));
+        });
+    expectReal(
+        type,
+        [](Index x, Index y) {
+          return sin(x / 3.0) + cos(y / 3.0) * 0.5 + erf(x / 9.0) +
+                 pow(abs(x / 9.0), Real(1.5));
+        },
+        [](Integer x, Integer y) {
+          double a = double(x);
+          return std::sin(a / 3) + std::cos(double(y) / 3) * 0.5 +
+                 std::erf(a / 9) + std::pow(std::abs(a / 9), 1.5);
+        });
+  }
+  expectIndex(
+      [](Index x, Index y) { return toIndex(x / 4.0) - attn::toIndex(2.9); },
+      [](Integer x, Integer y) { return x / 4 - 2; });
+  expectIndex(
+      [](Index x, Index y) {
+        return (x & 6) + 3 * (x | y) - (x ^ 5) + (x << 3) - (y >> 1);
+      },
+      [](Integer x, Integer y) {
+        return (x & 6) + 3 * (x | y) - (x ^ 5) + x * 8 - (y >> 1);
+      });
+}
+
 constexpr double inf = std::numeric_limits<double>::infinity();
 
 // A quotient in f32 would be too inexact for the exponential of 75.

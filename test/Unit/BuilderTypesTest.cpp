@@ -75,16 +75,12 @@ static_assert(gives<Real, Tensor<float, 1>, Index>);
 static_assert(gives<Real, Tensor<bf16, 2>, Index, int>);
 static_assert(gives<Index, Tensor<std::int8_t, 1>, Scalar<std::int32_t>>);
 static_assert(gives<Bool, Tensor<bool, 2>, Index, Index>);
-static_assert(!compiles<Tensor<float, 2>, Index>);
-static_assert(!compiles<Tensor<float, 1>, Index, Index>);
-static_assert(!compiles<Tensor<float, 1>, Real>);
-static_assert(!compiles<Tensor<float, 1>, Bool>);
 static_assert(std::is_constructible_v<Tensor<float, 2>, const char *>);
 static_assert(
     std::is_constructible_v<Tensor<float, 2>, const char *, int, int>);
 static_assert(!std::is_constructible_v<Tensor<float, 2>, const char *, int>);
 
-// Lambdas.
+// Lambdas; what is none of these is in BuilderMistakes.cpp.
 template <typename Function>
 inline constexpr bool isMask = requires(Function function) { mask(function); };
 template <typename Function>
@@ -94,18 +90,10 @@ inline constexpr bool isScore =
 using Mask4 = Bool (*)(Index, Index, Index, Index);
 static_assert(isMask<Mask4>);
 static_assert(isMask<bool (*)(Index, Index, Index, Index)>);
-static_assert(!isMask<Index (*)(Index, Index, Index, Index)>);
-static_assert(!isMask<Real (*)(Index, Index, Index, Index)>);
-static_assert(!isMask<int (*)(Index, Index, Index, Index)>);
-static_assert(!isMask<void (*)(Index, Index, Index, Index)>);
-static_assert(!isMask<Bool (*)(Index, Index, Index)>);
 static_assert(isScore<Real (*)(Real, Index, Index, Index, Index)>);
 static_assert(isScore<Expr (*)(Expr, Index, Index, Index, Index)>);
 static_assert(isScore<Index (*)(Real, Index, Index, Index, Index)>);
 static_assert(isScore<float (*)(Real, Index, Index, Index, Index)>);
-static_assert(!isScore<Bool (*)(Real, Index, Index, Index, Index)>);
-static_assert(!isScore<Real (*)(Index, Index, Index, Index, Index)>);
-static_assert(!isScore<Mask4>);
 
 // Masks and scores.
 static_assert(gives<Mask, And, Mask, Mask>);

@@ -11,8 +11,10 @@
 //     q - k          an Index           (q - k) % 4 == 0 || k < 16    a Bool
 //     abs(q - k) / 100.0f               a Real
 //
-// An Index becomes a Real where it meets one. Nothing else converts: a Real is
-// no Index, and neither is a Bool; such a mix does not compile. What only shows
+// An Index becomes a Real where it meets one, and `toIndex` is the way back.
+// Nothing else converts: a Real is no Index, and neither is a Bool; such a mix
+// does not compile. Functions are those of this header, as in `exp(s)`, and not
+// `std::exp`. What only shows
 // with the values, such as `q % 0`, is an error of the Attention that uses it.
 //
 //===----------------------------------------------------------------------===//
@@ -56,10 +58,25 @@ enum class Operator : std::uint8_t {
   minimum,
   maximum,
   exp,
+  exp2,
   log,
+  log2,
+  power,
+  sin,
+  cos,
   tanh,
+  erf,
   sqrt,
-  toReal
+  floor,
+  ceil,
+  round,
+  bitAnd,
+  bitOr,
+  bitXor,
+  shiftLeft,
+  shiftRight,
+  toReal,
+  toIndex
 };
 
 ATTN_EXPORT NodePtr createOperation(Operator op, std::vector<NodePtr> operands);
@@ -96,6 +113,7 @@ concept Integer = std::integral<T> && !std::same_as<T, bool>;
 class Index : public detail::Expression {
 public:
   using Expression::Expression;
+  explicit operator bool() const = delete; // Compare it, as in k % 4 == 0.
   Index(detail::Integer auto value)
       : Expression(std::in_range<std::int64_t>(value)
                        ? detail::createIndex(std::int64_t(value))
@@ -107,6 +125,7 @@ public:
 class Real : public detail::Expression {
 public:
   using Expression::Expression;
+  explicit operator bool() const = delete; // Compare it, as in s > 0.
   Real(detail::Integer auto value) : Real(Index(value)) {}
   Real(std::floating_point auto value)
       : Expression(detail::createReal(double(value))) {}
@@ -123,6 +142,7 @@ using Expr = Real;
 class Bool : public detail::Expression {
 public:
   using Expression::Expression;
+  explicit operator bool() const = delete; // Use select(c, a, b) instead of if.
   Bool(std::same_as<bool> auto value) : Expression(detail::createBool(value)) {}
 };
 
@@ -167,6 +187,25 @@ inline Bool operator<=(const Index &a, const Index &b) {
 }
 inline Bool operator>(const Index &a, const Index &b) { return b < a; }
 inline Bool operator>=(const Index &a, const Index &b) { return b <= a; }
+
+/// The bits of both, of either, of one of them; of -1, all are set.
+inline Index operator&(const Index &a, const Index &b) {
+  return detail::apply<Index>(detail::Operator::bitAnd, a, b);
+}
+inline Index operator|(const Index &a, const Index &b) {
+  return detail::apply<Index>(detail::Operator::bitOr, a, b);
+}
+inline Index operator^(const Index &a, const Index &b) {
+  return detail::apply<Index>(detail::Operator::bitXor, a, b);
+}
+/// Shifts by 0 to 63 bits; to the right the sign is repeated. By more, or less,
+/// it is an error where a visible position depends on it.
+inline Index operator<<(const Index &a, const Index &b) {
+  return detail::apply<Index>(detail::Operator::shiftLeft, a, b);
+}
+inline Index operator>>(const Index &a, const Index &b) {
+  return detail::apply<Index>(detail::Operator::shiftRight, a, b);
+}
 
 inline Index abs(const Index &a) {
   return detail::apply<Index>(detail::Operator::absolute, a);
@@ -236,6 +275,43 @@ inline Real exp(const Real &a) {
 inline Real log(const Real &a) {
   return detail::apply<Real>(detail::Operator::log, a);
 }
+/// 2 to the power of `a`.
+inline Real exp2(const Real &a) {
+  return detail::apply<Real>(detail::Operator::exp2, a);
+}
+inline Real log2(const Real &a) {
+  return detail::apply<Real>(detail::Operator::log2, a);
+}
+/// `a` to the power of `b`.
+inline Real pow(const Real &a, const Real &b) {
+  return detail::apply<Real>(detail::Operator::power, a, b);
+}
+inline Real sin(const Real &a) {
+  return detail::apply<Real>(detail::Operator::sin, a);
+}
+inline Real cos(const Real &a) {
+  return detail::apply<Real>(detail::Operator::cos, a);
+}
+/// The error function.
+inline Real erf(const Real &a) {
+  return detail::apply<Real>(detail::Operator::erf, a);
+}
+/// The next integer down, up, and the nearest one, away from 0 if it is
+/// halfway.
+inline Real floor(const Real &a) {
+  return detail::apply<Real>(detail::Operator::floor, a);
+}
+inline Real ceil(const Real &a) {
+  return detail::apply<Real>(detail::Operator::ceil, a);
+}
+inline Real round(const Real &a) {
+  return detail::apply<Real>(detail::Operator::round, a);
+}
+/// The number without its fraction: of -1.5, -1. NaN, and what 64 bits do not
+/// hold, is an error where a visible position depends on it.
+inline Index toIndex(const Real &a) {
+  return detail::apply<Index>(detail::Operator::toIndex, a);
+}
 inline Real tanh(const Real &a) {
   return detail::apply<Real>(detail::Operator::tanh, a);
 }
@@ -259,9 +335,35 @@ inline Bool operator&&(const Bool &a, const Bool &b) {
 inline Bool operator||(const Bool &a, const Bool &b) {
   return detail::apply<Bool>(detail::Operator::logicalOr, a, b);
 }
+// Not by the operators of C++, for which a Bool would have to be a bool.
+inline Bool operator&&(std::same_as<bool> auto a, const Bool &b) {
+  return Bool(a) && b;
+}
+inline Bool operator&&(const Bool &a, std::same_as<bool> auto b) {
+  return a && Bool(b);
+}
+inline Bool operator||(std::same_as<bool> auto a, const Bool &b) {
+  return Bool(a) || b;
+}
+inline Bool operator||(const Bool &a, std::same_as<bool> auto b) {
+  return a || Bool(b);
+}
 inline Bool select(const Bool &condition, const Bool &a, const Bool &b) {
   return detail::apply<Bool>(detail::Operator::select, condition, a, b);
 }
+
+namespace detail {
+template <typename T>
+concept Number = std::derived_from<T, Index> || std::derived_from<T, Real>;
+} // namespace detail
+
+// Numbers are no conditions.
+template <typename A, typename B>
+  requires(detail::Number<A> || detail::Number<B>)
+Bool operator&&(const A &a, const B &b) = delete; // Compare: k % 4 == 0 && ...
+template <typename A, typename B>
+  requires(detail::Number<A> || detail::Number<B>)
+Bool operator||(const A &a, const B &b) = delete; // Compare: k % 4 == 0 || ...
 
 } // namespace attn
 

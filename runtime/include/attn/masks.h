@@ -24,6 +24,8 @@ namespace detail {
 /// What a lambda's arguments are, and the row that a query has in the call.
 enum class Symbol : std::uint8_t { score, batch, head, query, key, row };
 ATTN_EXPORT NodePtr getSymbol(Symbol symbol);
+/// False; known only where a template is used.
+template <typename T> inline constexpr bool never = !std::same_as<T, T>;
 inline Index getPosition(Symbol symbol) { return Index(getSymbol(symbol)); }
 
 /// One item of a mask or a score: its value, and the name it has in IR.
@@ -60,14 +62,24 @@ private:
 /// position of the query and position of the key is true:
 ///
 ///     mask([](Index b, Index h, Index q, Index k) { return k % 4 == 0; })
-template <std::invocable<Index, Index, Index, Index> Function>
-  requires std::convertible_to<
-      std::invoke_result_t<Function, Index, Index, Index, Index>, Bool>
-Mask mask(Function &&function) {
+template <typename Function> Mask mask(Function &&function) {
   using detail::getPosition, detail::Symbol;
-  Bool keep = function(getPosition(Symbol::batch), getPosition(Symbol::head),
-                       getPosition(Symbol::query), getPosition(Symbol::key));
-  return Mask(detail::Item{keep.node(), {}, {}, {}});
+  if constexpr (!std::invocable<Function &, Index, Index, Index, Index>) {
+    static_assert(detail::never<Function>,
+                  "a mask takes (b, h, q, k), each an attn::Index");
+    return Mask();
+  } else if constexpr (!std::convertible_to<
+                           std::invoke_result_t<Function &, Index, Index, Index,
+                                                Index>,
+                           Bool>) {
+    static_assert(detail::never<Function>,
+                  "a mask gives an attn::Bool, such as k <= q");
+    return Mask();
+  } else {
+    Bool keep = function(getPosition(Symbol::batch), getPosition(Symbol::head),
+                         getPosition(Symbol::query), getPosition(Symbol::key));
+    return Mask(detail::Item{keep.node(), {}, {}, {}});
+  }
 }
 
 /// Keys up to the query's position.

@@ -38,15 +38,27 @@ private:
 ///     score([](Expr s, Index b, Index h, Index q, Index k) {
 ///       return s * exp(-abs(q - k) / 100.0f);
 ///     })
-template <std::invocable<Real, Index, Index, Index, Index> Function>
-  requires std::convertible_to<
-      std::invoke_result_t<Function, Real, Index, Index, Index, Index>, Real>
-Score score(Function &&function) {
+template <typename Function> Score score(Function &&function) {
   using detail::getPosition, detail::Symbol;
-  Real changed = function(Real(detail::getSymbol(Symbol::score)),
-                          getPosition(Symbol::batch), getPosition(Symbol::head),
-                          getPosition(Symbol::query), getPosition(Symbol::key));
-  return Score(detail::Item{changed.node(), {}, {}, {}});
+  if constexpr (!std::invocable<Function &, Expr, Index, Index, Index, Index>) {
+    static_assert(
+        detail::never<Function>,
+        "a score takes (s, b, h, q, k), an attn::Expr and four attn::Index");
+    return Score();
+  } else if constexpr (!std::convertible_to<
+                           std::invoke_result_t<Function &, Expr, Index, Index,
+                                                Index, Index>,
+                           Expr>) {
+    static_assert(detail::never<Function>,
+                  "a score gives an attn::Expr, such as s - abs(q - k)");
+    return Score();
+  } else {
+    Expr changed =
+        function(Expr(detail::getSymbol(Symbol::score)),
+                 getPosition(Symbol::batch), getPosition(Symbol::head),
+                 getPosition(Symbol::query), getPosition(Symbol::key));
+    return Score(detail::Item{changed.node(), {}, {}, {}});
+  }
 }
 
 /// `cap * tanh(s / cap)`: bounds scores by a positive number, or by a Scalar: a

@@ -91,11 +91,17 @@ public:
   explicit Tensor(std::string_view name, Sizes... sizes)
       : Tensor(name, std::vector<std::int64_t>{std::int64_t(sizes)...}) {}
 
-  template <std::convertible_to<Index>... Indices>
-    requires(sizeof...(Indices) == Rank)
+  template <typename... Indices>
   detail::ExpressionOf<T> operator()(const Indices &...indices) const {
-    return detail::ExpressionOf<T>(
-        detail::createLoad(tensor, {Index(indices).node()...}));
+    constexpr bool isElement = sizeof...(Indices) == Rank &&
+                               (std::convertible_to<Indices, Index> && ...);
+    static_assert(isElement, "an element has as many indices as its tensor has "
+                             "dimensions, each an attn::Index");
+    if constexpr (isElement)
+      return detail::ExpressionOf<T>(
+          detail::createLoad(tensor, {Index(indices).node()...}));
+    else
+      return detail::ExpressionOf<T>(detail::NodePtr());
   }
 
   /// The same tensor of a kernel that does not compute the ranges of its blocks
