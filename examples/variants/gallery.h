@@ -18,6 +18,7 @@
 #include "attn/attention.h"
 #include "attn/multi_token_attention.h"
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -92,6 +93,17 @@ inline Attention logSparse(Attention attention, std::int64_t most = 32768) {
   return attention;
 }
 
+/// A share of all earlier keys, chosen by a hash of both positions, and the
+/// query's own.
+inline Attention hashMask(Attention attention, std::int64_t share = 4) {
+  attention.mask = causal() && mask([=](Index b, Index h, Index q, Index k) {
+                     Index hash = (q * 40503 + k) * 2654435761;
+                     hash = (hash ^ (hash >> 29)) * 668265261;
+                     return (hash >> 17) % share == 0 || k == q;
+                   });
+  return attention;
+}
+
 inline Attention blockDiagonal(Attention attention, std::int64_t block = 512) {
   attention.mask = mask([=](Index b, Index h, Index q, Index k) {
     return q / block == k / block;
@@ -135,6 +147,14 @@ inline Attention disc(Attention attention, std::int64_t width = 64,
 //===----------------------------------------------------------------------===//
 
 /// The prompt sees all of itself; what is generated, all before it.
+/// Pixels of an image: those of the same row, and of the same column.
+inline Attention axial2D(Attention attention, std::int64_t width = 64) {
+  attention.mask = mask([=](Index b, Index h, Index q, Index k) {
+    return q / width == k / width || q % width == k % width;
+  });
+  return attention;
+}
+
 inline Attention prefix(Attention attention) {
   attention.mask = prefixLM(Tensor<std::int32_t, 1>("prefix_lengths"));
   return attention;
@@ -166,6 +186,24 @@ inline Attention perHeadStride(Attention attention) {
   Tensor<std::int32_t, 1> strides("strides");
   attention.mask = causal() && mask([&](Index b, Index h, Index q, Index k) {
                      return (q - k) % strides(h) == 0;
+                   });
+  return attention;
+}
+
+/// Three times as far as a number of the head's.
+inline Attention scaledDistance(Attention attention) {
+  Tensor<std::int32_t, 1> widths("widths");
+  attention.mask = causal() && mask([&](Index b, Index h, Index q, Index k) {
+                     return (q - k) / widths(h) < 3;
+                   });
+  return attention;
+}
+
+/// The blocks of keys that were chosen for a block of queries, of each head.
+inline Attention selectedBlocks(Attention attention, std::int64_t block = 64) {
+  Tensor<bool, 3> chosen("chosen");
+  attention.mask = causal() && mask([&](Index b, Index h, Index q, Index k) {
+                     return chosen(h, q / block, k / block);
                    });
   return attention;
 }
@@ -229,6 +267,65 @@ inline Attention relativeBias(Attention attention, std::int64_t far = 128) {
   attention.score = score([&](Real s, Index b, Index h, Index q, Index k) {
     return s + table(h, min(max(k - q, -far), far) + far);
   });
+  return attention;
+}
+
+/// A learned number for each head and bucket of distances: one distance each in
+/// half of them, then more and more, up to `far`, which others share.
+inline Attention logBuckets(Attention attention, std::int64_t buckets = 32,
+                            std::int64_t far = 128) {
+  std::int64_t exact = buckets / 2;
+  double growth =
+      double(buckets - exact) / std::log(double(far) / double(exact));
+  Tensor<float, 2> table("table", buckets, attention.queryHeads);
+  attention.score = score([&](Real s, Index b, Index h, Index q, Index k) {
+    Index distance = max(q - k, 0);
+    Real ratio = Real(max(distance, exact)) / exact;
+    Index large = min(exact + toIndex(log(ratio) * growth), buckets - 1);
+    return s + table(select(distance < exact, distance, large), h);
+  });
+  attention.mask = causal();
+  return attention;
+}
+
+/// A number for each head and pair of kinds of tokens.
+inline Attention segmentBias(Attention attention, std::int64_t kinds = 4) {
+  Tensor<std::int32_t, 1> segments("segments");
+  Tensor<float, 3> table("table", attention.queryHeads, kinds, kinds);
+  attention.score = score([&](Real s, Index b, Index h, Index q, Index k) {
+    return s + table(h, segments(q), segments(k));
+  });
+  return attention;
+}
+
+/// What each token lets be forgotten, as cumulative sums of logarithms.
+inline Attention forgettingGate(Attention attention) {
+  Tensor<float, 2> sums("log_forget_sums");
+  attention.score = score([&](Real s, Index b, Index h, Index q, Index k) {
+    return s + sums(h, q) - sums(h, k);
+  });
+  attention.mask = causal();
+  return attention;
+}
+
+/// Scores grow with the logarithm of how many keys there are, so that softmax
+/// does not fade.
+inline Attention scalableSoftmax(Attention attention) {
+  Tensor<float, 1> scales("scales");
+  attention.score = score([&](Real s, Index b, Index h, Index q, Index k) {
+    return s * scales(h) * log(Real(q + 1));
+  });
+  attention.mask = causal();
+  return attention;
+}
+
+/// A power of the head's decay.
+inline Attention powerDecay(Attention attention) {
+  Tensor<float, 1> decays("decays");
+  attention.score = score([&](Real s, Index b, Index h, Index q, Index k) {
+    return s * pow(decays(h), abs(q - k));
+  });
+  attention.mask = causal();
   return attention;
 }
 

@@ -10,6 +10,8 @@ Runs in PyTorch's environment and prints one line of JSON for each variant:
 {"case", "ms"}, a median, or {"case", "absent"} with the reason.
 """
 
+import math
+
 import torch
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
@@ -26,6 +28,19 @@ TABLE = (torch.arange(HEADS * 257) % 7 / 8).reshape(HEADS, 257)
 WINDOWS = 32 << torch.arange(HEADS)
 R1, R2 = (first * 1.25 ** torch.arange(HEADS) for first in (0.5, 0.25))
 TEMPERATURES = 0.5 * 1.25 ** torch.arange(HEADS)
+WIDTHS = 8 << torch.arange(HEADS)
+BUCKETS = (torch.arange(32 * HEADS) % 7 / 8).reshape(32, HEADS)
+SEGMENTS = torch.arange(LENGTH) // 100 % 4
+SEGMENT_BIAS = (torch.arange(HEADS * 16) % 7 / 8).reshape(HEADS, 4, 4)
+FORGET = -(torch.arange(LENGTH) / 64).expand(HEADS, LENGTH)
+SCALES = 0.125 * 1.125 ** torch.arange(HEADS)
+DECAYS = 0.9375 * 1.0078125 ** torch.arange(HEADS)
+PER_HEAD = ("perHeadWindow", "perHeadStride", "scaledDistance", "selectedBlocks")
+
+
+def bucket(distance):
+    large = 16 + (torch.log(distance.clamp(16) / 16) * (16 / math.log(8))).int()
+    return torch.where(distance < 16, distance.clamp(0), large.clamp(max=31))
 
 
 def neighborhood(b, h, q, k):
@@ -56,8 +71,16 @@ MASKS = {
     "logSparse": lambda b, h, q, k: (k <= q) & (((q - k) & (q - k - 1)) == 0),
     "perHeadStride": lambda b, h, q, k: (k <= q) & ((q - k) % STRIDES[h] == 0),
     "keyRanges": lambda b, h, q, k: (k <= q) & (k >= STARTS[DOCUMENTS[q]]),
+    "axial2D": lambda b, h, q, k: (q // 64 == k // 64) | (q % 64 == k % 64),
+    "scaledDistance": lambda b, h, q, k: (k <= q) & ((q - k) // WIDTHS[h] < 3),
+    "selectedBlocks": lambda b, h, q, k: (k <= q)
+    & ((q // 64 == k // 64) | ((q // 64 * 5 + k // 64 * 3 + h) % 8 == 0)),
     "linearBias": causal,
     "logarithmicBias": causal,
+    "logBuckets": causal,
+    "forgettingGate": causal,
+    "scalableSoftmax": causal,
+    "powerDecay": causal,
     "cappedScores": causal,
     "distanceDecay": causal,
 }
@@ -66,6 +89,11 @@ SCORES = {
     "logarithmicBias": lambda s, b, h, q, k: s
     - R1[h] * torch.log(1 + R2[h] * (q - k).abs()),
     "relativeBias": lambda s, b, h, q, k: s + TABLE[h, (k - q).clamp(-128, 128) + 128],
+    "logBuckets": lambda s, b, h, q, k: s + BUCKETS[bucket(q - k), h],
+    "segmentBias": lambda s, b, h, q, k: s + SEGMENT_BIAS[h, SEGMENTS[q], SEGMENTS[k]],
+    "forgettingGate": lambda s, b, h, q, k: s + FORGET[h, q] - FORGET[h, k],
+    "scalableSoftmax": lambda s, b, h, q, k: s * SCALES[h] * torch.log(q + 1.0),
+    "powerDecay": lambda s, b, h, q, k: s * torch.pow(DECAYS[h], (q - k).abs()),
     "cappedScores": lambda s, b, h, q, k: 50 * torch.tanh(s / 50),
     "distanceDecay": lambda s, b, h, q, k: s * torch.exp(-(q - k).abs() / 100),
     "headTemperature": lambda s, b, h, q, k: s / TEMPERATURES[h],
@@ -96,7 +124,7 @@ def measure(name, seconds):
     inputs = [torch.randn(1, HEADS, LENGTH, SIZE, generator=random) for _ in range(3)]
     options = {"score_mod": SCORES.get(name)}
     if name in MASKS:
-        heads = HEADS if name in ("perHeadWindow", "perHeadStride") else None
+        heads = HEADS if name in PER_HEAD else None
         options["block_mask"] = create_block_mask(
             MASKS[name], None, heads, LENGTH, LENGTH, device="cpu"
         )

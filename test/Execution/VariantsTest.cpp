@@ -380,6 +380,115 @@ TEST(Variants, RelativeBias) {
          }});
 }
 
+Integer hash(Integer q, Integer k) {
+  std::uint64_t hash = std::uint64_t(q * 40503 + k) * 2654435761;
+  return Integer((hash ^ std::uint64_t(Integer(hash) >> 29)) * 668265261);
+}
+
+TEST(Variants, HashMask) {
+  check({.attention = attn::gallery::hashMask(base()),
+         .mask = [](Integer, Integer, Integer q, Integer k) {
+           return k == q || (k < q && ((hash(q, k) >> 17) & 3) == 0);
+         }});
+}
+
+TEST(Variants, Axial2D) {
+  check({.attention = attn::gallery::axial2D(base(), 20),
+         .mask = [](Integer, Integer, Integer q, Integer k) {
+           return q / 20 == k / 20 || q % 20 == k % 20;
+         }});
+}
+
+TEST(Variants, ScaledDistance) {
+  Numbers widths = {1, 7, 50, 1000};
+  check({.attention = attn::gallery::scaledDistance(base()),
+         .arguments = {{"widths", i32({heads}, widths)}},
+         .mask = [&](Integer, Integer h, Integer q, Integer k) {
+           return k <= q && (q - k) / Integer(widths[std::size_t(h)]) < 3;
+         }});
+}
+
+TEST(Variants, SelectedBlocks) {
+  Random random(5);
+  TestTensor chosen(ElementType::i1, {heads, 10, 10});
+  chosen.fill([&](const attn::test::Shape &at) {
+    return double(at[1] == at[2] || random.chance(0.2));
+  });
+  check({.attention = attn::gallery::selectedBlocks(base(), 32),
+         .arguments = {{"chosen", chosen}},
+         .mask = [&](Integer, Integer h, Integer q, Integer k) {
+           return k <= q && *chosen.get({h, q / 32, k / 32}) != 0;
+         }});
+}
+
+TEST(Variants, LogBuckets) {
+  Random random(6);
+  TestTensor table = normal(ElementType::f32, {32, heads}, random);
+  for (auto type : {ElementType::f32, ElementType::bf16})
+    check({.attention = attn::gallery::logBuckets(base(type)),
+           .arguments = {{"table", table}},
+           .mask = isCausal,
+           .score = [&](double s, Integer, Integer h, Integer q, Integer k) {
+             Integer bucket = std::max<Integer>(q - k, 0);
+             if (bucket >= 16)
+               bucket = std::min<Integer>(
+                   31, 16 + Integer(16 * std::log(double(bucket) / 16) /
+                                    std::log(8)));
+             return s + *table.get({bucket, h});
+           }});
+}
+
+TEST(Variants, SegmentBias) {
+  Random random(7);
+  TestTensor segments(ElementType::i32, {length}),
+      table = normal(ElementType::f32, {heads, 4, 4}, random);
+  segments.fill([&] { return double(random.between(0, 3)); });
+  check({.attention = attn::gallery::segmentBias(base()),
+         .arguments = {{"segments", segments}, {"table", table}},
+         .score = [&](double s, Integer, Integer h, Integer q, Integer k) {
+           return s + *table.get({h, Integer(*segments.get({q})),
+                                  Integer(*segments.get({k}))});
+         }});
+}
+
+TEST(Variants, ForgettingGate) {
+  Random random(8);
+  TestTensor sums(ElementType::f32, {heads, length});
+  double sum = 0;
+  sums.fill([&](const attn::test::Shape &at) {
+    sum = at[1] == 0 ? 0 : sum - 0.1 * random.chance(0.5);
+    return sum;
+  });
+  check({.attention = attn::gallery::forgettingGate(base()),
+         .arguments = {{"log_forget_sums", sums}},
+         .mask = isCausal,
+         .score = [&](double s, Integer, Integer h, Integer q, Integer k) {
+           return s + *sums.get({h, q}) - *sums.get({h, k});
+         }});
+}
+
+TEST(Variants, ScalableSoftmax) {
+  Numbers scales = {0.5, 1, 0.25, 0.125};
+  check(
+      {.attention = attn::gallery::scalableSoftmax(base()),
+       .arguments = {{"scales", TestTensor(ElementType::f32, {heads}, scales)}},
+       .mask = isCausal,
+       .score = [&](double s, Integer, Integer h, Integer q, Integer) {
+         return s * scales[std::size_t(h)] * std::log(double(q + 1));
+       }});
+}
+
+TEST(Variants, PowerDecay) {
+  Numbers decays = {0.96875, 0.984375, 0.9921875, 1};
+  check(
+      {.attention = attn::gallery::powerDecay(base()),
+       .arguments = {{"decays", TestTensor(ElementType::f32, {heads}, decays)}},
+       .mask = isCausal,
+       .score = [&](double s, Integer, Integer h, Integer q, Integer k) {
+         return s * std::pow(decays[std::size_t(h)], double(std::abs(q - k)));
+       }});
+}
+
 TEST(Variants, CappedScores) {
   // Of a small cap, all blocks have scores that are not small; of 20, some.
   for (auto type : {ElementType::f32, ElementType::bf16})

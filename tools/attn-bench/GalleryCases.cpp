@@ -92,6 +92,12 @@ constexpr Index documentLength = 512;
 constexpr Index imageSize = 64; // Rows, and pixels in a row.
 constexpr Index certain = 4032, nodes = 64;
 
+/// Whether a block of 64 keys is chosen for 64 queries: an eighth of them, and
+/// that of the queries.
+bool isChosen(Index head, Index queries, Index keys) {
+  return queries == keys || (queries * 5 + keys * 3 + head) % 8 == 0;
+}
+
 /// In the sizes that the gallery has by default.
 std::vector<GalleryCase> createPositionCases() {
   return {
@@ -119,6 +125,8 @@ std::vector<GalleryCase> createPositionCases() {
        [](Index, Index q, Index k) {
          return k == q || (k < q && std::has_single_bit(std::uint64_t(q - k)));
        }},
+      {"hashMask", [](auto base) { return gallery::hashMask(base); },
+       seesBefore}, // In every block.
       {"blockDiagonal", [](auto base) { return gallery::blockDiagonal(base); },
        [](Index, Index q, Index k) { return q / 512 == k / 512; }},
       {"chunked", [](auto base) { return gallery::chunked(base); },
@@ -142,6 +150,11 @@ std::vector<GalleryCase> createPositionCases() {
 
 std::vector<GalleryCase> createDataCases() {
   return {
+      {"axial2D", [](auto base) { return gallery::axial2D(base); },
+       [](Index, Index q, Index k) {
+         return q / imageSize == k / imageSize ||
+                q % imageSize == k % imageSize;
+       }},
       {"prefix",
        gallery::prefix,
        [](Index, Index q, Index k) { return k <= q || k < half; },
@@ -180,6 +193,26 @@ std::vector<GalleryCase> createDataCases() {
        },
        {integers("strides", {GalleryCase::heads},
                  [](Index head) { return Index(1) << head; })}},
+      {"scaledDistance",
+       gallery::scaledDistance,
+       [](Index head, Index q, Index k) {
+         return k <= q && (q - k) / (Index(8) << head) < 3;
+       },
+       {integers("widths", {GalleryCase::heads},
+                 [](Index head) { return Index(8) << head; })}},
+      {"selectedBlocks",
+       [](auto base) { return gallery::selectedBlocks(base); },
+       [](Index head, Index q, Index k) {
+         return k <= q && isChosen(head, q / 64, k / 64);
+       },
+       {{"chosen",
+         ElementType::i1,
+         {GalleryCase::heads, length / 64, length / 64},
+         [](Index i) {
+           constexpr Index blocks = length / 64;
+           return double(
+               isChosen(i / blocks / blocks, i / blocks % blocks, i % blocks));
+         }}}},
       {"keyRanges",
        gallery::keyRanges,
        [](Index, Index q, Index k) {
@@ -228,6 +261,36 @@ std::vector<GalleryCase> createScoreCases() {
          ElementType::f32,
          {GalleryCase::heads, 257},
          [](Index i) { return double(i % 7) / 8; }}}},
+      {"logBuckets",
+       [](auto base) { return gallery::logBuckets(base); },
+       seesBefore,
+       {{"table",
+         ElementType::f32,
+         {32, GalleryCase::heads},
+         [](Index i) { return double(i % 7) / 8; }}}},
+      {"segmentBias",
+       [](auto base) { return gallery::segmentBias(base); },
+       seesAll,
+       {integers("segments", {length}, [](Index i) { return i / 100 % 4; }),
+        {"table",
+         ElementType::f32,
+         {GalleryCase::heads, 4, 4},
+         [](Index i) { return double(i % 7) / 8; }}}},
+      {"forgettingGate",
+       gallery::forgettingGate,
+       seesBefore,
+       {{"log_forget_sums",
+         ElementType::f32,
+         {GalleryCase::heads, length},
+         [](Index i) { return -double(i % length) / 64; }}}},
+      {"scalableSoftmax",
+       gallery::scalableSoftmax,
+       seesBefore,
+       {perHead("scales", 0.125, 1.125)}},
+      {"powerDecay",
+       gallery::powerDecay,
+       seesBefore,
+       {perHead("decays", 0.9375, 1.0078125)}},
       {"cappedScores", [](auto base) { return gallery::cappedScores(base); },
        seesBefore},
       {"distanceDecay", [](auto base) { return gallery::distanceDecay(base); },
