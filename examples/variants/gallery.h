@@ -270,19 +270,24 @@ inline Attention relativeBias(Attention attention, std::int64_t far = 128) {
   return attention;
 }
 
-/// A learned number for each head and bucket of distances: one distance each in
-/// half of them, then more and more, up to `far`, which others share.
-inline Attention logBuckets(Attention attention, std::int64_t buckets = 32,
-                            std::int64_t far = 128) {
+/// One distance each in half of the buckets, then more and more, up to `far`,
+/// which others share.
+inline Index findBucket(const Index &distance, std::int64_t buckets,
+                        std::int64_t far) {
   std::int64_t exact = buckets / 2;
   double growth =
       double(buckets - exact) / std::log(double(far) / double(exact));
+  Real ratio = Real(max(distance, exact)) / exact;
+  Index large = min(exact + toIndex(log(ratio) * growth), buckets - 1);
+  return select(distance < exact, distance, large);
+}
+
+/// A learned number for each head and bucket of distances.
+inline Attention logBuckets(Attention attention, std::int64_t buckets = 32,
+                            std::int64_t far = 128) {
   Tensor<float, 2> table("table", buckets, attention.queryHeads);
   attention.score = score([&](Real s, Index b, Index h, Index q, Index k) {
-    Index distance = max(q - k, 0);
-    Real ratio = Real(max(distance, exact)) / exact;
-    Index large = min(exact + toIndex(log(ratio) * growth), buckets - 1);
-    return s + table(select(distance < exact, distance, large), h);
+    return s + table(findBucket(max(q - k, 0), buckets, far), h);
   });
   attention.mask = causal();
   return attention;

@@ -123,9 +123,9 @@ public:
   /// The lowering that it was compiled with; see CompileOptions.
   const std::string &pipeline() const;
   const CompileStats &stats() const;
-  /// What the compiler says of a kernel that it made: where the kernel is
-  /// slower than its text lets expect, at what place in the text, why, and what
-  /// to write instead. Docs: docs/remarks.md lists them. The same from a cache.
+  /// What the compiler says of a kernel that it made: where it is slower than
+  /// its text lets expect, at what place in the text, why, and what to write
+  /// instead (docs/remarks.md). From a cache, the same.
   const std::vector<Diagnostic> &remarks() const;
 
   /// Sizes of every result for these arguments: what the caller must provide.
