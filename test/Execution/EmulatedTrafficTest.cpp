@@ -67,7 +67,7 @@ Expected<std::unique_ptr<LinkedCode>> compile(const std::string &text) {
   Expected<std::shared_ptr<Linker>> linker = Linker::create(*builder);
   if (!linker)
     return std::move(linker).error();
-  return (*linker)->link({object->data(), object->size()});
+  return (*linker)->link(*object);
 }
 
 /// A buffer of zeros, of contiguous rows.

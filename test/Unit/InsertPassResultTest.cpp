@@ -67,7 +67,7 @@ std::unique_ptr<LinkedCode> compile(const std::string &text,
   auto linker = Linker::create(*builder);
   if (!object || !linker)
     return nullptr;
-  auto code = (*linker)->link({object->data(), object->size()});
+  auto code = (*linker)->link(*object);
   return code ? std::move(*code) : nullptr;
 }
 
