@@ -11,6 +11,7 @@
 #include <cstring>
 #include <pthread.h>
 #include <signal.h>
+#include <vector>
 
 using namespace attn;
 
@@ -52,18 +53,33 @@ static void *runThread(void *argument) {
 }
 
 Status attn::runOnThread(llvm::function_ref<void()> function) {
+  return runOnThreads(function);
+}
+
+Status
+attn::runOnThreads(llvm::ArrayRef<llvm::function_ref<void()>> functions) {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   // Neither can fail: both are multiples of every size of pages.
   pthread_attr_setstacksize(&attributes, stackBytes + guardBytes);
   pthread_attr_setguardsize(&attributes, guardBytes);
-  pthread_t thread;
-  int failure = pthread_create(&thread, &attributes, runThread, &function);
+  std::vector<pthread_t> threads;
+  int failure = 0;
+  for (const llvm::function_ref<void()> &function : functions) {
+    pthread_t thread;
+    failure =
+        pthread_create(&thread, &attributes, runThread,
+                       const_cast<llvm::function_ref<void()> *>(&function));
+    if (failure)
+      break;
+    threads.push_back(thread);
+  }
   pthread_attr_destroy(&attributes);
+  for (pthread_t thread : threads)
+    pthread_join(thread, nullptr);
   if (failure)
     return Error{"cannot start a thread to compile on: " +
                      std::string(std::strerror(failure)),
                  {}};
-  pthread_join(thread, nullptr);
   return {};
 }

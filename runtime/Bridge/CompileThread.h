@@ -10,6 +10,7 @@
 
 #include "attn/error.h"
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <optional>
@@ -21,6 +22,9 @@ namespace attn {
 /// MiB, behind which lies memory that nobody may touch, and a stack for the
 /// handlers of signals. An error if the system has no thread to give.
 Status runOnThread(llvm::function_ref<void()> function);
+
+/// The same of several functions at once.
+Status runOnThreads(llvm::ArrayRef<llvm::function_ref<void()>> functions);
 
 /// The same of a function with a result.
 template <typename T>

@@ -86,6 +86,10 @@ static void run(llvm::Module &module, llvm::TargetMachine &target,
   modules.run(module, moduleAnalyses);
 }
 
+void attn::inlineRequired(llvm::Module &module, llvm::TargetMachine &target) {
+  run(module, target, llvm::FunctionPassManager());
+}
+
 void attn::optimize(llvm::Module &module, llvm::TargetMachine &target) {
   llvm::FunctionPassManager functions;
   addScalarPasses(functions);

@@ -24,6 +24,10 @@ void optimize(llvm::Module &module, llvm::TargetMachine &target);
 /// whose addresses differ by constants.
 void optimizeForGPU(llvm::Module &module, llvm::TargetMachine &target);
 
+/// Inlines what must be, which `optimize` does as well, where all of it is
+/// still in one module.
+void inlineRequired(llvm::Module &module, llvm::TargetMachine &target);
+
 } // namespace attn
 
 #endif // ATTN_RUNTIME_BRIDGE_OPTIMIZER_H

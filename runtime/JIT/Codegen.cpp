@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/JIT/Codegen.h"
+#include "runtime/Bridge/CompileThread.h"
+#include "runtime/Bridge/CrashGuard.h"
 #include "runtime/Bridge/LLVMErrors.h"
 #include "runtime/Bridge/Optimizer.h"
 #include "runtime/JIT/Frontend.h"
@@ -13,12 +15,20 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
+
+#include <algorithm>
+#include <functional>
+#include <optional>
 
 using namespace attn;
 using namespace attn::jit;
@@ -69,36 +79,201 @@ Status jit::addEntry(llvm::Module &module) {
   return setEntry(module, entryName);
 }
 
-Expected<llvm::SmallVector<char, 0>>
-jit::generateObject(mlir::ModuleOp mlirModule, llvm::TargetMachine &target,
-                    CompileStats &stats, FinishModule finish) {
-  Stopwatch stopwatch;
+namespace {
+
+/// What LLVM makes of an IR module, one after the other.
+class Generator {
+public:
+  Generator(llvm::TargetMachine &target, CompileStats &stats)
+      : target(target), stats(stats) {
+    collectErrors(context, failure);
+  }
+
+  Expected<std::unique_ptr<llvm::Module>> translate(mlir::ModuleOp source,
+                                                    FinishModule finish) {
+    Stopwatch stopwatch;
+    std::unique_ptr<llvm::Module> module =
+        mlir::translateModuleToLLVMIR(source, context, "attn");
+    if (!module)
+      return Error{"translation to LLVM IR", {}};
+    module->setTargetTriple(target.getTargetTriple());
+    module->setDataLayout(target.createDataLayout());
+    if (Status status = finish(*module, target); !status)
+      return status.error();
+    stats.translateMs = stopwatch.lap();
+    return module;
+  }
+
+  Expected<Object> generate(llvm::Module &module) {
+    Stopwatch stopwatch;
+    optimize(module, target);
+    stats.optimizeMs = stopwatch.lap();
+    Object object;
+    llvm::raw_svector_ostream os(object);
+    llvm::legacy::PassManager codegen;
+    if (target.addPassesToEmitFile(codegen, os, /*DwoOut=*/nullptr,
+                                   llvm::CodeGenFileType::ObjectFile))
+      return Error{"the target cannot emit object files", {}};
+    codegen.run(module);
+    if (!failure.empty())
+      return Error{"code generation: " + failure, {}};
+    stats.codegenMs = stopwatch.lap();
+    return object;
+  }
+
+  llvm::LLVMContext &getContext() { return context; }
+
+private:
+  llvm::TargetMachine &target;
+  CompileStats &stats;
   std::string failure;
   llvm::LLVMContext context;
-  collectErrors(context, failure);
+};
 
-  std::unique_ptr<llvm::Module> module =
-      mlir::translateModuleToLLVMIR(mlirModule, context, "attn");
+/// The names of functions that are compiled together.
+using Part = llvm::StringSet<>;
+
+} // namespace
+
+Expected<Object> jit::generateObject(mlir::ModuleOp source,
+                                     llvm::TargetMachine &target,
+                                     CompileStats &stats, FinishModule finish) {
+  Generator generator(target, stats);
+  auto module = generator.translate(source, finish);
   if (!module)
-    return Error{"translation to LLVM IR", {}};
-  module->setTargetTriple(target.getTargetTriple());
-  module->setDataLayout(target.createDataLayout());
-  if (Status status = finish(*module, target); !status)
+    return std::move(module).error();
+  return generator.generate(**module);
+}
+
+//===----------------------------------------------------------------------===//
+// On several threads
+//===----------------------------------------------------------------------===//
+
+/// Parts of about the same number of instructions, at most `most`; one, if
+/// there are no two functions that are worth a thread.
+static std::vector<Part> divide(llvm::Module &module, unsigned most) {
+  constexpr unsigned kWorthAThread = 400;
+  std::vector<std::pair<unsigned, llvm::StringRef>> functions;
+  for (llvm::Function &function : module)
+    if (!function.isDeclaration())
+      functions.emplace_back(function.getInstructionCount(),
+                             function.getName());
+  llvm::sort(functions, std::greater<>());
+  auto large = llvm::count_if(functions, [](const auto &function) {
+    return function.first >= kWorthAThread;
+  });
+  std::vector<Part> parts(std::clamp<std::size_t>(std::size_t(large), 1, most));
+  std::vector<unsigned> sizes(parts.size());
+  for (auto [size, name] : functions) {
+    auto least = std::size_t(llvm::min_element(sizes) - sizes.begin());
+    sizes[least] += size;
+    parts[least].insert(name);
+  }
+  return parts;
+}
+
+/// Lets objects of one module find each other's functions and variables.
+static void exportAll(llvm::Module &module) {
+  auto makeExternal = [](llvm::GlobalValue &value) {
+    if (value.isDeclaration() || !value.hasLocalLinkage())
+      return;
+    if (!value.hasName())
+      value.setName("attn_state");
+    value.setLinkage(llvm::GlobalValue::ExternalLinkage);
+    // Objects may lie far from each other.
+    value.setDSOLocal(false);
+  };
+  for (llvm::Function &function : module)
+    makeExternal(function);
+  for (llvm::GlobalVariable &variable : module.globals())
+    if (!variable.isConstant()) // Of constants, each has its own.
+      makeExternal(variable);
+}
+
+/// Leaves of the module what one object defines.
+static void keep(llvm::Module &module, const Part &part, bool isFirst) {
+  for (llvm::Function &function : module)
+    if (!function.isDeclaration() && !part.contains(function.getName()))
+      function.deleteBody();
+  if (isFirst)
+    return;
+  for (llvm::GlobalVariable &variable : module.globals())
+    if (!variable.isConstant() && !variable.isDeclaration())
+      variable.setInitializer(nullptr);
+}
+
+Expected<std::vector<Object>> jit::generateObjects(
+    mlir::ModuleOp source, const llvm::orc::JITTargetMachineBuilder &builder,
+    unsigned threads, CompileStats &stats, FinishModule finish) {
+  auto createTarget = [&] {
+    auto copy = builder;
+    return llvm::cantFail(copy.createTargetMachine());
+  };
+  std::unique_ptr<llvm::TargetMachine> target = createTarget();
+  Generator generator(*target, stats);
+  auto module = generator.translate(source, finish);
+  if (!module)
+    return std::move(module).error();
+  std::vector<Part> parts(1);
+  if (threads > 1) {
+    inlineRequired(**module, *target);
+    parts = divide(**module, threads);
+  }
+  std::vector<Object> objects;
+  if (parts.size() == 1) {
+    Expected<Object> object = generator.generate(**module);
+    if (!object)
+      return std::move(object).error();
+    objects.push_back(std::move(*object));
+    return objects;
+  }
+
+  // A context belongs to one thread: each reads the module, and keeps its part.
+  exportAll(**module);
+  llvm::SmallVector<char, 0> bitcode;
+  llvm::raw_svector_ostream os(bitcode);
+  llvm::WriteBitcodeToFile(**module, os);
+  struct Job {
+    CompileStats stats;
+    std::optional<Expected<Object>> object;
+    std::optional<std::string> crash;
+  };
+  std::vector<Job> jobs(parts.size());
+  auto run = [&](std::size_t number) {
+    Job &job = jobs[number];
+    job.crash = runGuarded([&] {
+      std::unique_ptr<llvm::TargetMachine> target = createTarget();
+      Generator generator(*target, job.stats);
+      auto module = llvm::parseBitcodeFile(
+          {llvm::StringRef(bitcode.data(), bitcode.size()), "attn"},
+          generator.getContext());
+      if (!module) {
+        job.object = Error{llvm::toString(module.takeError()), {}};
+        return;
+      }
+      keep(**module, parts[number], /*isFirst=*/number == 0);
+      job.object = generator.generate(**module);
+    });
+  };
+  std::vector<std::function<void()>> functions;
+  for (std::size_t number = 0; number < jobs.size(); ++number)
+    functions.push_back([&run, number] { run(number); });
+  Stopwatch stopwatch;
+  if (Status status = runOnThreads(
+          llvm::to_vector_of<llvm::function_ref<void()>>(functions));
+      !status)
     return status.error();
-  stats.translateMs = stopwatch.lap();
-
-  optimize(*module, target);
-  stats.optimizeMs = stopwatch.lap();
-
-  llvm::SmallVector<char, 0> object;
-  llvm::raw_svector_ostream os(object);
-  llvm::legacy::PassManager codegen;
-  if (target.addPassesToEmitFile(codegen, os, /*DwoOut=*/nullptr,
-                                 llvm::CodeGenFileType::ObjectFile))
-    return Error{"the target cannot emit object files", {}};
-  codegen.run(*module);
-  if (!failure.empty())
-    return Error{"code generation: " + failure, {}};
-  stats.codegenMs = stopwatch.lap();
-  return object;
+  double together = stopwatch.lap();
+  for (Job &job : jobs) {
+    if (job.crash)
+      return Error{"the compiler crashed while generating code (" + *job.crash +
+                       ")",
+                   {}};
+    if (!*job.object)
+      return std::move(*job.object).error();
+    objects.push_back(std::move(**job.object));
+    stats.optimizeMs = std::max(stats.optimizeMs, job.stats.optimizeMs);
+  }
+  stats.codegenMs = together - stats.optimizeMs;
+  return objects;
 }

@@ -13,6 +13,9 @@
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
+
+#include <vector>
 
 namespace llvm {
 class Module;
@@ -39,12 +42,21 @@ Status setEntry(llvm::Module &module, llvm::StringRef function);
 using FinishModule =
     llvm::function_ref<Status(llvm::Module &, llvm::TargetMachine &)>;
 
-/// Machine code of `module`, as an object file. Stages add their time to
-/// `stats`.
-Expected<llvm::SmallVector<char, 0>> generateObject(mlir::ModuleOp module,
-                                                    llvm::TargetMachine &target,
-                                                    CompileStats &stats,
-                                                    FinishModule finish);
+/// An object file.
+using Object = llvm::SmallVector<char, 0>;
+
+/// Machine code of `module`. Stages add their time to `stats`.
+Expected<Object> generateObject(mlir::ModuleOp module,
+                                llvm::TargetMachine &target,
+                                CompileStats &stats, FinishModule finish);
+
+/// The same in several objects that belong together, on up to `threads` threads
+/// at once: the functions of a kernel, of which each of its parallel loops is
+/// one. Their code does not depend on the number.
+Expected<std::vector<Object>>
+generateObjects(mlir::ModuleOp module,
+                const llvm::orc::JITTargetMachineBuilder &target,
+                unsigned threads, CompileStats &stats, FinishModule finish);
 
 } // namespace attn::jit
 

@@ -87,7 +87,8 @@ static Expected<CompiledObject>
 compileText(std::string_view text, const CompileOptions &options,
             const mlir::attn::Lowering &lowering,
             const llvm::orc::JITTargetMachineBuilder &targetBuilder,
-            const Machine &machine, CompileStats &stats, FinishKernel finish,
+            const Machine &machine, unsigned codegenThreads,
+            CompileStats &stats, FinishKernel finish,
             const cuda::DeviceCompiler *deviceCompiler, CompileTrace &trace) {
   Stopwatch stopwatch;
   mlir::FailureOr<KernelModule> kernel = parseKernel(text, options, trace);
@@ -113,23 +114,23 @@ compileText(std::string_view text, const CompileOptions &options,
                             : status;
   };
   trace.enter("while generating code");
-  Expected<llvm::SmallVector<char, 0>> object =
-      generateObject(*kernel->module, **target, stats, finishModule);
-  if (!object) {
+  Expected<std::vector<Object>> objects = generateObjects(
+      *kernel->module, targetBuilder, codegenThreads, stats, finishModule);
+  if (!objects) {
     Error error = trace.takeError("cannot generate code");
     if (error.diagnostics.empty())
-      error.message += ": " + object.error().message;
+      error.message += ": " + objects.error().message;
     return error;
   }
-  return CompiledObject{std::move(kernel->signature), std::move(*object),
+  return CompiledObject{std::move(kernel->signature), std::move(*objects),
                         std::move(*devices), trace.takeRemarks()};
 }
 
 Expected<CompiledObject>
 jit::compileObject(std::string_view text, const CompileOptions &options,
                    const llvm::orc::JITTargetMachineBuilder &targetBuilder,
-                   const Machine &machine, CompileStats &stats,
-                   FinishKernel finish,
+                   const Machine &machine, unsigned codegenThreads,
+                   CompileStats &stats, FinishKernel finish,
                    const cuda::DeviceCompiler *deviceCompiler) {
   Expected<const mlir::attn::Lowering *> lowering =
       findLowering(options.pipeline);
@@ -140,6 +141,7 @@ jit::compileObject(std::string_view text, const CompileOptions &options,
       (*lowering)->usesDevice ? getDeviceRegistry() : getKernelRegistry(),
       [&](CompileTrace &trace) {
         return compileText(text, options, **lowering, targetBuilder, machine,
-                           stats, finish, deviceCompiler, trace);
+                           codegenThreads, stats, finish, deviceCompiler,
+                           trace);
       });
 }

@@ -9,6 +9,7 @@
 #define ATTN_RUNTIME_JIT_COMPILER_H
 
 #include "attn/engine.h"
+#include "runtime/JIT/Codegen.h"
 #include "runtime/JIT/DeviceKernels.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -30,7 +31,7 @@ struct Machine;
 /// A compiled kernel before it is linked: what a cache keeps.
 struct CompiledObject {
   Signature signature;
-  llvm::SmallVector<char, 0> object;
+  std::vector<Object> objects;
   std::vector<DeviceModule> devices; ///< What it launches on a GPU.
   std::vector<Diagnostic> remarks;   ///< See `Kernel::remarks`.
 };
@@ -39,14 +40,15 @@ struct CompiledObject {
 using FinishKernel = llvm::function_ref<Status(
     llvm::Module &, llvm::TargetMachine &, const Signature &)>;
 
-/// Compiles `text` for `target` in `machine`. Safe to call from several
-/// threads, which are of `runOnThread`; that the compiler crashes is an error.
-/// Pipeline "gpu" needs a compiler for its kernels.
+/// Compiles `text` for `target` in `machine`, on up to `codegenThreads`
+/// threads. Safe to call from several threads, which are of `runOnThread`; that
+/// the compiler crashes is an error. Pipeline "gpu" needs a compiler for its
+/// kernels.
 Expected<CompiledObject>
 compileObject(std::string_view text, const CompileOptions &options,
               const llvm::orc::JITTargetMachineBuilder &target,
-              const Machine &machine, CompileStats &stats,
-              FinishKernel finish = nullptr,
+              const Machine &machine, unsigned codegenThreads,
+              CompileStats &stats, FinishKernel finish = nullptr,
               const cuda::DeviceCompiler *deviceCompiler = nullptr);
 
 } // namespace attn::jit

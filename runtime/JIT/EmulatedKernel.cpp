@@ -61,7 +61,7 @@ generateAndLink(mlir::ModuleOp module, const std::string &entry,
   Expected<std::shared_ptr<Linker>> linker = Linker::create(*builder);
   if (!linker)
     return std::move(linker).error();
-  return (*linker)->link({object->data(), object->size()});
+  return (*linker)->link(*object);
 }
 
 Expected<EmulatedKernel> EmulatedKernel::compile(mlir::gpu::GPUModuleOp kernels,

@@ -42,6 +42,10 @@ struct __attribute__((visibility("hidden"))) Engine::Impl {
   std::string identifyCompiler() const;
   std::string computeKey(std::string_view text, const CompileOptions &options,
                          const DeviceTarget *device) const;
+  unsigned countCodegenThreads() const {
+    return std::min(unsigned(threads->count),
+                    std::max(1u, std::thread::hardware_concurrency()));
+  }
   Expected<CodePtr> build(std::string_view text, const CompileOptions &options,
                           const DeviceTarget *device, const std::string &key,
                           CompileStats &stats) const;
@@ -92,9 +96,9 @@ Expected<CodePtr> Engine::Impl::build(std::string_view text,
   if (compiled) {
     stats.source = CompileStats::Source::diskCache;
   } else {
-    Expected<CompiledObject> object =
-        compileObject(text, options, target, machine, stats, /*finish=*/nullptr,
-                      device ? &device->compiler : nullptr);
+    Expected<CompiledObject> object = compileObject(
+        text, options, target, machine, countCodegenThreads(), stats,
+        /*finish=*/nullptr, device ? &device->compiler : nullptr);
     if (!object)
       return std::move(object).error();
     compiled = std::move(*object);
@@ -102,8 +106,7 @@ Expected<CodePtr> Engine::Impl::build(std::string_view text,
       disk->store(key, *compiled);
   }
   Stopwatch stopwatch;
-  Expected<std::unique_ptr<LinkedCode>> code =
-      linker->link({compiled->object.data(), compiled->object.size()});
+  Expected<std::unique_ptr<LinkedCode>> code = linker->link(compiled->objects);
   if (!code)
     return std::move(code).error();
   stats.linkMs = stopwatch.lap();

@@ -95,7 +95,8 @@ Linker::create(const JITTargetMachineBuilder &target) {
   return result;
 }
 
-Expected<std::unique_ptr<LinkedCode>> Linker::link(llvm::StringRef object) {
+Expected<std::unique_ptr<LinkedCode>>
+Linker::link(llvm::ArrayRef<Object> objects) {
   auto fail = [this](llvm::Error error) {
     // The lookup's error says what failed, the session's why.
     std::lock_guard lock(mutex);
@@ -108,9 +109,12 @@ Expected<std::unique_ptr<LinkedCode>> Linker::link(llvm::StringRef object) {
       session.createBareJITDylib("kernel" + std::to_string(numLinked++));
   library.addToLinkOrder(jit->getMainJITDylib());
   auto code = std::make_unique<LinkedCode>(shared_from_this(), library);
-  if (llvm::Error error = jit->addObjectFile(
-          library, llvm::MemoryBuffer::getMemBufferCopy(object, "kernel")))
-    return fail(std::move(error));
+  for (const Object &object : objects)
+    if (llvm::Error error = jit->addObjectFile(
+            library,
+            llvm::MemoryBuffer::getMemBufferCopy(
+                llvm::StringRef(object.data(), object.size()), "kernel")))
+      return fail(std::move(error));
   llvm::Expected<ExecutorAddr> entry = jit->lookup(library, entryName);
   if (!entry)
     return fail(entry.takeError());

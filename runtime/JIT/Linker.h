@@ -8,6 +8,7 @@
 #ifndef ATTN_RUNTIME_JIT_LINKER_H
 #define ATTN_RUNTIME_JIT_LINKER_H
 
+#include "runtime/JIT/Codegen.h"
 #include "runtime/Support/KernelCall.h"
 
 #include "attn/error.h"
@@ -51,8 +52,9 @@ public:
   static Expected<std::shared_ptr<Linker>>
   create(const llvm::orc::JITTargetMachineBuilder &target);
 
-  /// Copies and links `object`. Safe to call from several threads.
-  Expected<std::unique_ptr<LinkedCode>> link(llvm::StringRef object);
+  /// Copies and links objects that belong together. Safe to call from several
+  /// threads.
+  Expected<std::unique_ptr<LinkedCode>> link(llvm::ArrayRef<Object> objects);
 
 private:
   friend class LinkedCode;

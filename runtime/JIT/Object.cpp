@@ -46,14 +46,15 @@ Expected<ObjectFile> attn::compileToObject(std::string_view text,
                                    .fileName = options.fileName};
   CompileStats stats;
   Expected<CompiledObject> compiled = callOnThread<CompiledObject>([&] {
-    return compileObject(text, compileOptions, *target, Machine(), stats,
-                         finish);
+    return compileObject(text, compileOptions, *target, Machine(),
+                         /*codegenThreads=*/1, stats, finish);
   });
   if (!compiled)
     return std::move(compiled).error();
   std::string source = "@" + compiled->signature.entry + " of " +
                        options.fileName + " for " + target->getCPU();
-  return ObjectFile{{compiled->object.data(), compiled->object.size()},
+  const Object &object = compiled->objects.front();
+  return ObjectFile{{object.data(), object.size()},
                     writeStaticHeader(name, source, compiled->signature),
                     std::move(compiled->remarks)};
 }

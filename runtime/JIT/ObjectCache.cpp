@@ -18,9 +18,9 @@ Expected<ObjectCache> ObjectCache::open(const std::string &directory) {
   return ObjectCache(std::move(*files));
 }
 
-// A file's parts are the signature, the object and the number of remarks; for
-// each of these its severity, file, line, column and message; and for each
-// gpu.module its name, architecture, PTX and machine code.
+// A file's parts are the signature, the number of objects and these, the number
+// of remarks, for each of these its severity, file, line, column and message;
+// and for each gpu.module its name, architecture, PTX and machine code.
 
 namespace {
 
@@ -55,14 +55,20 @@ public:
   }
   bool read(CompiledObject &object) {
     std::string signature, code;
-    unsigned numRemarks;
-    if (!read(signature) || !read(code) || !read(numRemarks))
+    unsigned numObjects, numRemarks;
+    if (!read(signature) || !read(numObjects))
+      return false;
+    for (unsigned i = 0; i < numObjects; ++i) {
+      if (!read(code))
+        return false;
+      object.objects.emplace_back(code.begin(), code.end());
+    }
+    if (!read(numRemarks))
       return false;
     std::optional<Signature> parsed = support::readSignature(signature);
     if (!parsed)
       return false;
     object.signature = std::move(*parsed);
-    object.object.assign(code.begin(), code.end());
     for (unsigned i = 0; i < numRemarks; ++i)
       if (!read(object.remarks.emplace_back()))
         return false;
@@ -88,10 +94,11 @@ std::optional<CompiledObject> ObjectCache::load(const std::string &key) const {
 
 void ObjectCache::store(const std::string &key,
                         const CompiledObject &object) const {
-  std::vector<std::string> parts = {
-      support::writeSignature(object.signature),
-      {object.object.data(), object.object.size()},
-      std::to_string(object.remarks.size())};
+  std::vector<std::string> parts = {support::writeSignature(object.signature),
+                                    std::to_string(object.objects.size())};
+  for (const Object &code : object.objects)
+    parts.emplace_back(code.data(), code.size());
+  parts.push_back(std::to_string(object.remarks.size()));
   for (const Diagnostic &remark : object.remarks)
     llvm::append_values(parts, std::to_string(int(remark.severity)),
                         remark.file, std::to_string(remark.line),

@@ -85,14 +85,16 @@ struct CompileOptions {
 ///
 /// Compiling, `compileToObject` and `showBlocks` work on a thread of Attn's
 /// own, with 16 MiB of stack, and wait for it: 64 KB are enough for the thread
-/// that calls. That the system has no thread to give is an error; so is a crash
-/// of the compiler (SIGSEGV, SIGBUS, SIGABRT, SIGFPE or SIGILL that its thread
-/// raises, or that LLVM gives up). Its last diagnostic is "the compiler
-/// crashed", with what it was doing and, where that is known, the place in the
-/// text. The engine and other compilations go on. What the crashed one had
-/// allocated is lost, some MB; the promise cannot go further than the memory
-/// that it did not write to. Builds with AddressSanitizer or ThreadSanitizer
-/// catch nothing, so that the sanitizer reports it.
+/// that calls. An engine of several threads generates the code of a kernel's
+/// functions on as many, which changes nothing but the time. That the system
+/// has no thread to give is an error; so is a crash of the compiler (SIGSEGV,
+/// SIGBUS, SIGABRT, SIGFPE or SIGILL that its thread raises, or that LLVM gives
+/// up). Its last diagnostic is "the compiler crashed", with what it was doing
+/// and, where that is known, the place in the text. The engine and other
+/// compilations go on. What the crashed one had allocated is lost, some MB; the
+/// promise cannot go further than the memory that it did not write to. Builds
+/// with AddressSanitizer or ThreadSanitizer catch nothing, so that the
+/// sanitizer reports it.
 ///
 /// Handlers of these signals are set only while something compiles, on the
 /// stack that `sigaltstack` gives. Signals of other threads, and such as
