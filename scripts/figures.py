@@ -71,11 +71,18 @@ def publish(options, name, text):
 
 def machine():
     """One line about where and when something was measured."""
-    model = platform.machine()
+    model, family = platform.machine(), ""
     for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-        if line.startswith("model name"):
-            model = re.sub(r"\s+", " ", line.split(":")[1].strip())
+        name, _, value = (part.strip() for part in line.partition(":"))
+        if name == "model name":
+            model = re.sub(r"\s+", " ", value)
+        # What some makers call all of their processors says little.
+        if name in ("cpu family", "model"):
+            family += f" {name.removeprefix('cpu ')} {value}"
+        if not name:
             break
+    if "(" not in model:
+        model += f" ({family.strip()})"
     day = datetime.date.today().isoformat()
     return f"{model}, {os.cpu_count()} processors, {day}."
 

@@ -91,7 +91,7 @@ def PackTables : Pass<"attn-pack-tables"> {
     has a known size and no gaps. A tensor of other elements, or of which more
     than the last index differs, is copied into one of f32 or i32, right after
     its definition, if it has few elements, or fewer than there are pairs of
-    queries and keys. A remark of `attn-to-vector` names the loads that go
+    queries and keys. A remark of `convert-attn-to-vector` names the loads that go
     element by element.
   }];
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect",
