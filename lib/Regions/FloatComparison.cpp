@@ -134,8 +134,8 @@ std::optional<IntegerInterval> RegionAnalysis::findTruncated(Operation *op) {
   double low = std::trunc(first->low), high = std::trunc(last->high);
   unsigned width = getIntegerWidth(op->getResult(0).getType());
   bool isSigned = isa<arith::FPToSIOp>(op);
-  // Less than half of what i64 holds.
-  double limit = std::ldexp(1, std::min(int(width) - int(isSigned), 62));
+  // What is positive as a signed integer too, and less than half of i64's.
+  double limit = std::ldexp(1, std::min(int(width) - 1, 62));
   if (!(low >= (isSigned ? -limit : 0) && high < limit))
     return std::nullopt;
   return IntegerInterval(SymbolicNumber(int64_t(low)),

@@ -162,8 +162,9 @@ private:
       integer = values.at(rounded).back();
       define(rounded, "arith.constant " + pickOf({"-3", "0", "2", "7"}) +
                           " : " + rounded);
-      return define("i1", "arith.cmpi slt, " + integer + ", " +
-                              values.at(rounded).back() + " : " + rounded);
+      return define("i1", "arith.cmpi " + pickOf({"slt", "ult"}) + ", " +
+                              integer + ", " + values.at(rounded).back() +
+                              " : " + rounded);
     }
     std::string other = constant();
     define("i1",

@@ -199,26 +199,31 @@ TEST_F(MaskAnalysisTest, MonotoneFloats) {
   }
   // Rounded to integers, which are what they are compared with as well, where
   // they fit; and what a condition leaves to choose.
-  for (std::string convert : {"arith.fptosi", "arith.fptoui"})
+  for (std::string convert :
+       {"%r = arith.fptosi %y : f32 to i64",
+        "%r = arith.fptoui %y : f32 to i64",
+        "%n = arith.fptoui %y : f32 to i8\n%r = arith.extsi %n : i8 to i64"})
     for (std::string number :
          {"%y = math.exp2 %f : f32", "%y = math.sqrt %f : f32",
           "%y = arith.negf %f : f32", "%y = arith.mulf %f, %half : f32",
-          "%y = math.log2 %f : f32"}) {
+          "%y = arith.mulf %f, %many : f32", "%y = math.log2 %f : f32"}) {
       SCOPED_TRACE(convert + " " + number);
       checkEverywhere({region(R"(
       %d = arith.subi %p, %j : index
       %i = arith.index_cast %d : index to i64
       %c1 = arith.constant 1 : i64
       %c4 = arith.constant 4 : i64
-      %most = arith.maxsi %i, %c1 : i64
-      %f = arith.sitofp %most : i64 to f32
+      %c9 = arith.constant 9 : i64
+      %least = arith.maxsi %i, %c1 : i64
+      %some = arith.minsi %least, %c9 : i64
+      %f = arith.sitofp %some : i64 to f32
       %half = arith.constant 0.5 : f32
-      )" + number +
-                              "\n%r = " + convert + R"( %y : f32 to i64
+      %many = arith.constant 27.0 : f32
+      )" + number + "\n" + convert +
+                              R"(
       %small = arith.cmpi slt, %i, %c4 : i64
       %x = arith.select %small, %i, %r : i64
-      %far = arith.constant 9 : i64
-      %keep = arith.cmpi sle, %x, %far : i64)")},
+      %keep = arith.cmpi sle, %x, %c9 : i64)")},
                       Demand::Sound);
     }
   // Keys that are near by the logarithm of their distance, which causal
