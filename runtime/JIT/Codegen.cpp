@@ -178,16 +178,16 @@ static void exportAll(llvm::Module &module) {
     if (value.isDeclaration() || !value.hasLocalLinkage())
       return;
     if (!value.hasName())
-      value.setName("attn_state");
+      value.setName("attn_variable");
     value.setLinkage(llvm::GlobalValue::ExternalLinkage);
     // Objects may lie far from each other.
     value.setDSOLocal(false);
   };
   for (llvm::Function &function : module)
     makeExternal(function);
+  // Of constants too there is one, whose address all agree on.
   for (llvm::GlobalVariable &variable : module.globals())
-    if (!variable.isConstant()) // Of constants, each has its own.
-      makeExternal(variable);
+    makeExternal(variable);
 }
 
 /// Leaves of the module what one object defines.
@@ -198,7 +198,9 @@ static void keep(llvm::Module &module, const Part &part, bool isFirst) {
   if (isFirst)
     return;
   for (llvm::GlobalVariable &variable : module.globals())
-    if (!variable.isConstant() && !variable.isDeclaration())
+    if (variable.isConstant() && !variable.isDeclaration())
+      variable.setLinkage(llvm::GlobalValue::AvailableExternallyLinkage);
+    else
       variable.setInitializer(nullptr);
 }
 
