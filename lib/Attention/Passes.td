@@ -105,8 +105,9 @@ def SummarizeTables : Pass<"attn-summarize-tables"> {
     A tensor of integers that a mask region loads from, at indices that follow
     the positions of queries or keys, gets an `attn.block_range`, computed once
     where the tensor is defined. So does one that says where a score loads from
-    another. From it, the analysis of regions knows what a load can yield in a tile of queries and a block of keys, so that a mask of
-    documents skips the blocks that no document has keys in, and evaluates
+    another. From it, the analysis of regions knows what a load can yield in a
+    tile of queries and a block of keys, so that a mask of documents skips the
+    blocks that no document has keys in, and evaluates
     nothing in those that lie within one document. Blocks are as large as the
     largest tile that a plan says, and the ranges of a table are never more numbers than that
     leaves of it. A table whose elements each serve many positions is small
