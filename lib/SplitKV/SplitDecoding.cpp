@@ -22,7 +22,8 @@
 //
 // Flash-Decoding (Dao, Haziza, Massa and Sizov, 2023). A sink joins M and L in
 // the merge, once (A6). How many parts there are depends on sizes alone, and
-// they are merged in order (A15).
+// they are merged in order (A15). A thread merges an element, not a row, as
+// `attn.merge` does on a CPU: a step has too few rows for a GPU's threads.
 //
 //===----------------------------------------------------------------------===//
 

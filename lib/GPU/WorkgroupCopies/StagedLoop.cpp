@@ -18,6 +18,13 @@
 // and no thread still reads the stage of iteration i - 1, which the new copies
 // go to. A group may be empty, so that there is one of each iteration.
 //
+// Upstream's `memref.multibuffer`, `nvgpu.create_async_groups` and
+// `nvgpu.pipeline_shared_memory_copies` make the same of a loop whose number of
+// iterations is a constant (MLIR 22.1). They refuse one that is not, as of keys
+// here, take each row to be aligned to 16 bytes, copy what a branch of the
+// iteration reads whether or not it is taken, and the last crashes on address
+// spaces of `gpu`.
+//
 //===----------------------------------------------------------------------===//
 
 #include "lib/GPU/WorkgroupCopies/StagedLoop.h"
