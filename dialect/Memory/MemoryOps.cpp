@@ -81,6 +81,9 @@ LogicalResult PrefetchOp::verify() {
     return emitOpError() << "attribute 'stream': expected it alone, got "
                          << (getSpread() ? "'spread'" : "'for_write'")
                          << " as well";
+  if (std::optional<uint64_t> ahead = getStream(); ahead && int64_t(*ahead) < 1)
+    return emitOpError() << "attribute 'stream': expected 1 or more bytes, got "
+                         << int64_t(*ahead);
   return success();
 }
 

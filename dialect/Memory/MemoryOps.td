@@ -87,23 +87,29 @@ def Attn_PrefetchOp : Attn_Op<"prefetch", [
 
     With `stream`, the right operand of the next operation, a product, is read from
     memory row by row, and `source`, of the same form, is what is read next: the
-    product fetches its operand as far ahead as the memory takes, and then these rows.
+    product fetches its operand so many bytes ahead of those that it reads, and then
+    these rows.
+
+    ```mlir
+    attn.prefetch %panel[%c0] to %c2048 stream(2000) : tensor<2048x64xf32>
+    ```
   }];
   let arguments = (ins AnyShaped:$source, Variadic<Index>:$indices, Index:$end,
                        Optional<Index>:$share,
                        DefaultValuedAttr<I64Attr, "1">:$num_shares,
-                       UnitAttr:$for_write, UnitAttr:$spread, UnitAttr:$stream);
+                       UnitAttr:$for_write, UnitAttr:$spread,
+                       OptionalAttr<I64Attr>:$stream);
   let builders = [
     OpBuilder<(ins "Value":$source, "ValueRange":$indices, "Value":$end), [{
       build($_builder, $_state, source, indices, end, /*share=*/Value(),
             /*num_shares=*/1, /*for_write=*/false, /*spread=*/false,
-            /*stream=*/false);
+            /*stream=*/IntegerAttr());
     }]>
   ];
   let assemblyFormat = [{
     $source `[` $indices `]` `to` $end (`for_write` $for_write^)?
     (`spread` $spread^)? (`share` `(` $share^ `of` $num_shares `)`)?
-    (`stream` $stream^)? attr-dict `:` type($source)
+    (`stream` `(` $stream^ `)`)? attr-dict `:` type($source)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{

@@ -222,8 +222,9 @@ struct PrefetchOpInterface
       return failure();
     replaceOpWithNewBufferizedOp<PrefetchOp>(
         rewriter, op, *source, prefetch.getIndices(), prefetch.getEnd(),
-        prefetch.getShare(), prefetch.getNumShares(), prefetch.getForWrite(),
-        prefetch.getSpread(), prefetch.getStream());
+        prefetch.getShare(), prefetch.getNumSharesAttr(),
+        prefetch.getForWriteAttr(), prefetch.getSpreadAttr(),
+        prefetch.getStreamAttr());
     return success();
   }
 };

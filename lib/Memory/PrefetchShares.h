@@ -24,8 +24,8 @@ public:
   bool empty() const { return prefetches.empty(); }
   /// The last other operation before them; or null.
   Operation *getPrevious() const { return previous; }
-  /// What is fetched by one with `stream`; or null.
-  Value getStream() { return stream ? stream.getSource() : Value(); }
+  /// The one with `stream`; or null.
+  PrefetchOp getStream() const { return stream; }
   /// Lines of the op's share of the longest; 0 if it is not known how many rows
   /// each has.
   int64_t getNumLines() const;

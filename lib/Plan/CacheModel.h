@@ -88,6 +88,12 @@ public:
   /// Bytes of a stream that have to be under way for the memory never to wait:
   /// those that it delivers between a prefetch and its line.
   int64_t getBytesUnderWay() const;
+  /// Bytes of a stream of few rows' weight that are fetched ahead: a part of
+  /// what has to be under way where the processor fetches ahead, too, as in a
+  /// panel. It does not see that rows which are apart are one stream.
+  int64_t getBytesAhead(bool hasPanels) const {
+    return getBytesUnderWay() / (hasPanels ? 8 : 1);
+  }
   /// Blocks of which it is looked up where they begin that have to be known
   /// before one is read, for its first lines to be there.
   int64_t getBlocksLookedUp() const { return 3; }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Plan/CacheLine.h"
+#include "lib/Plan/CacheModel.h"
 #include "lib/Projection/ProjectionTiles.h"
 
 using namespace mlir;
@@ -44,8 +45,9 @@ void ProjectionTiles::fetchStream(const Tile &tile, Value block,
   Value columns = getColumns(tile, select(isBlock, nextColumn, columnInTile),
                              select(isBlock, at, inTile), count, /*few=*/true);
   auto numRows = cast<ShapedType>(columns.getType()).getDimSize(0);
+  int64_t ahead = CacheModel(getTarget(op)).getBytesAhead(op.hasPanels());
   PrefetchOp::create(b, loc, columns, constant(0), constant(numRows))
-      .setStream(true);
+      .setStream(ahead);
 }
 
 bool ProjectionTiles::fetchesOperands(const Tile &tile, int64_t count) {

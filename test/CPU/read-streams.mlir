@@ -1,5 +1,5 @@
 // Products that only wait for a matrix from memory read it as two streams.
-// RUN: attn-opt %s --attn-target="{vector_bits = 512, vector_registers = 32, memory_ns = 512}" -attn-vectorize-contractions -canonicalize -cse \
+// RUN: attn-opt %s --attn-target="{vector_bits = 512, vector_registers = 32}" -attn-vectorize-contractions -canonicalize -cse \
 // RUN:   | FileCheck %s
 
 !panels = memref<8x64x64xf32>
@@ -33,7 +33,7 @@ func.func @one_row(%w: !panels, %x: memref<1x64xf32>, %y: memref<8x1x64xf32>, %j
   scf.forall (%i) in (8) {
     %panel = memref.subview %w[%i, 0, 0] [1, 64, 64] [1, 1, 1] : !panels to !panel
     %next = memref.subview %w[%j, 0, 0] [1, 64, 64] [1, 1, 1] : !panels to !panel
-    attn.prefetch %next[%c0] to %c64 stream : !panel
+    attn.prefetch %next[%c0] to %c64 stream(2048) : !panel
     %sums = memref.subview %y[%i, 0, 0] [1, 1, 64] [1, 1, 1]
         : memref<8x1x64xf32> to memref<1x64xf32, strided<[64, 1], offset: ?>>
     linalg.fill ins(%zero : f32) outs(%sums : memref<1x64xf32, strided<[64, 1], offset: ?>>)
@@ -61,7 +61,7 @@ func.func @any_rows(%w: !panels, %x: memref<?x64xf32, strided<[64, 1]>>,
   scf.forall (%i) in (8) {
     %panel = memref.subview %w[%i, 0, 0] [1, 64, 64] [1, 1, 1] : !panels to !panel
     %next = memref.subview %w[%j, 0, 0] [1, 64, 64] [1, 1, 1] : !panels to !panel
-    attn.prefetch %next[%c0] to %c64 stream : !panel
+    attn.prefetch %next[%c0] to %c64 stream(2048) : !panel
     %sums = memref.subview %y[%i, 0, 0] [1, %n, 64] [1, 1, 1]
         : memref<8x?x64xf32> to memref<?x64xf32, strided<[64, 1], offset: ?>>
     linalg.fill ins(%zero : f32) outs(%sums : memref<?x64xf32, strided<[64, 1], offset: ?>>)
@@ -82,7 +82,7 @@ func.func @odd(%w: memref<63x64xf32>, %next: memref<63x64xf32>, %x: memref<1x63x
                %y: memref<1x64xf32>) {
   %c0 = arith.constant 0 : index
   %c63 = arith.constant 63 : index
-  attn.prefetch %next[%c0] to %c63 stream : memref<63x64xf32>
+  attn.prefetch %next[%c0] to %c63 stream(2048) : memref<63x64xf32>
   linalg.matmul ins(%x, %w : memref<1x63xf32>, memref<63x64xf32>) outs(%y : memref<1x64xf32>)
   return
 }

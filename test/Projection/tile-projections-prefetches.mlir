@@ -13,7 +13,7 @@
 // CHECK: %[[AHEAD:.*]] = affine.min affine_map<(d0) -> (d0 * -64 + 1984, 64)>(%[[I]])
 // CHECK: %[[NUMBER:.*]] = affine.apply affine_map<(d0, d1) -> (d1 + d0 floordiv 64)>(%[[AHEAD]], %[[I]])
 // CHECK: %[[PANEL:.*]] = tensor.extract_slice %[[W]][%[[NUMBER]], 0, %{{.*}}] [1, 2048, 64]
-// CHECK: attn.prefetch %[[PANEL]][%c0] to %c2048 stream : tensor<2048x64xf32>
+// CHECK: attn.prefetch %[[PANEL]][%c0] to %c2048 stream(2000) : tensor<2048x64xf32>
 // CHECK: linalg.generic
 // CHECK: scf.forall (%[[ROW:.*]], %{{.*}}) in (%{{.*}}, 8)
 // CHECK: scf.for %[[BLOCK:[^ ]*]] = %c0 to %c4
@@ -55,7 +55,7 @@ func.func @any(%x: tensor<1x?x2048xf32>, %w: tensor<32x2048x64xf32>, %y: tensor<
 // CHECK: %[[COLUMN:.*]] = arith.select %[[IS_BLOCK]], %{{.*}}, %[[COLUMN_IN_TILE]]
 // CHECK: %[[FEATURE:.*]] = arith.select %[[IS_BLOCK]], %[[AT]], %[[IN_TILE]]
 // CHECK: %[[NEXT:.*]] = tensor.extract_slice %[[W]][%[[FEATURE]], %{{.*}}] [256, 64]
-// CHECK: attn.prefetch %[[NEXT]][%c0] to %c256 stream : tensor<256x64xf32>
+// CHECK: attn.prefetch %[[NEXT]][%c0] to %c256 stream(16000) : tensor<256x64xf32>
 // CHECK: linalg.generic
 func.func @rows_apart(%x: tensor<1x4x4096xf32>, %w: tensor<4096x1024xf32>, %y: tensor<1x4x1024xf32>) -> tensor<1x4x1024xf32> {
   %0 = attn.projection ins(%x, %w : tensor<1x4x4096xf32>, tensor<4096x1024xf32>)

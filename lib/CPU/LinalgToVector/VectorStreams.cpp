@@ -14,11 +14,8 @@
 
 #include "lib/CPU/LinalgToVector/VectorBlocks.h"
 
-#include "lib/Plan/CacheModel.h"
-
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -44,13 +41,8 @@ void VectorBlocks::emitInStreams(ValueRange rows, ValueRange columns,
     MemRefType type = contraction.b.getType();
     int64_t bytes = type.getNumElements() / getNumSteps(0) *
                     type.getElementTypeBitWidth() / 8;
-    CacheModel model(getTarget(b.getInsertionBlock()->getParentOp()));
-    int64_t bytesAhead = model.getBytesUnderWay();
-    // A part of it where the processor fetches ahead, too: it does not see that
-    // rows which are apart are one stream.
-    if (memref::isStaticShapeAndContiguousRowMajor(type))
-      bytesAhead /= 8;
-    int64_t ahead = std::clamp<int64_t>(bytesAhead / bytes, 1, steps);
+    int64_t ahead =
+        std::clamp<int64_t>(contraction.bytesAhead / bytes, 1, steps);
     // The end of a stream has the next block's beginning fetched.
     fetched = contraction.stream;
     stepsAhead = ahead;

@@ -108,11 +108,14 @@ static void joinOperands(OpBuilder &b, Location loc, Contraction &contraction) {
 /// Sets what is fetched meanwhile.
 static void findPrefetches(linalg::LinalgOp op, Contraction &contraction) {
   contraction.shares = PrefetchShares(op);
-  if (auto next = dyn_cast_if_present<TypedValue<MemRefType>>(
-          contraction.shares.getStream());
-      next && next.getType().getShape() == contraction.b.getType().getShape()) {
-    contraction.next = next;
-    contraction.stream = contraction.b;
+  if (PrefetchOp stream = contraction.shares.getStream()) {
+    auto next = dyn_cast<TypedValue<MemRefType>>(stream.getSource());
+    if (next &&
+        next.getType().getShape() == contraction.b.getType().getShape()) {
+      contraction.next = next;
+      contraction.stream = contraction.b;
+      contraction.bytesAhead = int64_t(*stream.getStream());
+    }
   }
   contraction.mostRows = getMost(contraction.c, 0);
   contraction.mostSteps = 1;

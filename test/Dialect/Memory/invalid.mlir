@@ -74,6 +74,14 @@ func.func @shares(%x: tensor<8x8xf32>, %i: index) {
 
 func.func @stream(%x: tensor<8x8xf32>, %i: index) {
   // expected-error @below {{'attn.prefetch' op attribute 'stream': expected it alone, got 'spread' as well}}
-  attn.prefetch %x[%i] to %i spread stream : tensor<8x8xf32>
+  attn.prefetch %x[%i] to %i spread stream(8) : tensor<8x8xf32>
+  return
+}
+
+// -----
+
+func.func @stream_ahead(%x: tensor<8x8xf32>, %i: index) {
+  // expected-error @below {{'attn.prefetch' op attribute 'stream': expected 1 or more bytes, got 0}}
+  attn.prefetch %x[%i] to %i stream(0) : tensor<8x8xf32>
   return
 }

@@ -17,7 +17,7 @@ func.func @prefetch(%x: tensor<1x8x?x64xf32>, %y: memref<?x64xbf16>, %i: index, 
   attn.prefetch %y[%i] to %end for_write : memref<?x64xbf16>
   // CHECK: attn.prefetch %{{.*}}[%{{.*}}] to %{{.*}} spread share(%{{.*}} of 4) : memref<?x64xbf16>
   attn.prefetch %y[%i] to %end spread share(%i of 4) : memref<?x64xbf16>
-  // CHECK: attn.prefetch %{{.*}}[%{{.*}}] to %{{.*}} stream : memref<?x64xbf16>
-  attn.prefetch %y[%i] to %end stream : memref<?x64xbf16>
+  // CHECK: attn.prefetch %{{.*}}[%{{.*}}] to %{{.*}} stream(256) : memref<?x64xbf16>
+  attn.prefetch %y[%i] to %end stream(256) : memref<?x64xbf16>
   return
 }
