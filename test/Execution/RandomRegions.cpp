@@ -48,6 +48,8 @@ public:
   Condition condition(int depth) {
     if (depth > 0 && random.chance(0.4))
       return logic(depth);
+    if (random.chance(0.2))
+      return compareReals();
     Integer x = integer(int(random.between(0, 2)));
     Integer y = random.chance(0.6)
                     ? constant(random.pick<Index>({0, 1, 2, 3, 5, 8, 20, 60}))
@@ -59,6 +61,8 @@ public:
     if (depth == 0)
       return realLeaf();
     Real x = real(depth - 1);
+    if (random.chance(0.4))
+      return function(x);
     switch (random.between(0, 7)) {
     case 0:
       return realBinary("arith.addf", x, real(depth - 1), std::plus<>());
@@ -85,6 +89,70 @@ public:
                 return which.meaning(at) ? x.meaning(at) : y.meaning(at);
               }};
     }
+    }
+  }
+
+  /// A smooth function of `x`, which it is defined for, and not steep.
+  Real function(const Real &x) {
+    struct Function {
+      const char *name;
+      double (*meaning)(double);
+    };
+    // Of more than 0: the distance from it is added.
+    auto ofPositive = random.pick<Function>(
+        {{"math.log", [](double a) { return std::log(a); }},
+         {"math.log2", [](double a) { return std::log2(a); }},
+         {"math.log1p", [](double a) { return std::log1p(a); }},
+         {"math.sqrt", [](double a) { return std::sqrt(a); }},
+         {"math.rsqrt", [](double a) { return 1 / std::sqrt(a); }}});
+    // Of what is not large.
+    auto ofSmall = random.pick<Function>(
+        {{"math.exp", [](double a) { return std::exp(a); }},
+         {"math.exp2", [](double a) { return std::exp2(a); }}});
+    auto ofAny = random.pick<Function>(
+        {{"math.sin", [](double a) { return std::sin(a); }},
+         {"math.cos", [](double a) { return std::cos(a); }},
+         {"math.atan", [](double a) { return std::atan(a); }},
+         {"math.erf", [](double a) { return std::erf(a); }}});
+    auto apply = [&](const Function &function, const Real &operand) {
+      return realUnary(function.name, operand, function.meaning);
+    };
+    auto absolute = [&](const Real &operand) {
+      return apply({"math.absf", [](double a) { return std::abs(a); }},
+                   operand);
+    };
+    switch (random.between(0, 5)) {
+    case 0:
+      return apply(ofPositive, realBinary("arith.addf", absolute(x),
+                                          number(0.75), std::plus<>()));
+    case 1:
+      return apply(ofSmall, realBinary("arith.minimumf", x, number(0.5),
+                                       [](double a, double b) {
+                                         return std::min(a, b);
+                                       }));
+    case 2:
+      return realBinary(
+          "math.powf",
+          realBinary("arith.addf", absolute(x), number(0.75), std::plus<>()),
+          number(random.pick<double>({0.75, -0.5, 1.25})),
+          [](double a, double b) { return std::pow(a, b); });
+    case 3: {
+      Real half = realBinary(
+          "arith.mulf",
+          apply({"math.tanh", [](double a) { return std::tanh(a); }}, x),
+          number(0.5), std::multiplies<>());
+      return apply({"math.tan", [](double a) { return std::tan(a); }}, half);
+    }
+    case 4: {
+      Real y = realLeaf(), z = number(0.25);
+      return {emit("math.fma " + x.name + ", " + z.name + ", " + y.name +
+                   " : " + accumulation()),
+              [x, y, z](const At &at) {
+                return x.meaning(at) * z.meaning(at) + y.meaning(at);
+              }};
+    }
+    default:
+      return apply(ofAny, x);
     }
   }
 
@@ -176,7 +244,7 @@ private:
       return leaf();
     Integer x = integer(depth - 1);
     Index divisor = random.pick<Index>({1, 2, 3, 4, 5, 7, 8, 16, 48, 100});
-    switch (random.between(0, 10)) {
+    switch (random.between(0, 13)) {
     case 0:
       return integerBinary("addi", x, integer(depth - 1), std::plus<>());
     case 1:
@@ -204,6 +272,20 @@ private:
     case 9:
       return {emit("math.absi " + x.name + " : index"),
               [x](const At &at) { return std::abs(x.meaning(at)); }};
+    case 10:
+      return integerBinary("shrsi", x, constant(random.between(0, 3)),
+                           [](Index a, Index b) { return a >> b; });
+    case 11: {
+      // A square, of at most 2^18.
+      Integer part = integerBinary("remsi", x, constant(512), std::modulus<>());
+      return integerBinary("muli", part, part, std::multiplies<>());
+    }
+    case 12: {
+      // A distance that is a power of two.
+      Integer part = integerBinary("andi", x, constant(7), std::bit_and<>());
+      return integerBinary("shli", constant(1), part,
+                           [](Index a, Index b) { return a << b; });
+    }
     default: {
       Condition which = condition(0);
       Integer y = integer(depth - 1);
@@ -241,6 +323,51 @@ private:
                  ", " + y.name + " : index"),
             [=](const At &at) {
               return comparison.meaning(x.meaning(at), y.meaning(at));
+            }};
+  }
+
+  /// Of increasing functions of an integer, or of a rounded fraction of one, at
+  /// values that no rounding reaches.
+  Condition compareReals() {
+    struct Function {
+      const char *name;
+      double (*meaning)(double);
+    };
+    auto function = random.pick<Function>(
+        {{"math.log1p", [](double a) { return std::log1p(a); }},
+         {"math.sqrt", [](double a) { return std::sqrt(a); }},
+         {"math.atan", [](double a) { return std::atan(0.125 * a); }},
+         {"math.floor", [](double a) { return std::floor(0.125 * a); }},
+         {"math.ceil", [](double a) { return std::ceil(0.125 * a); }},
+         {"math.roundeven", [](double a) { return std::nearbyint(0.125 * a); }},
+         {"math.trunc", [](double a) { return std::trunc(0.125 * a); }}});
+    string name = function.name;
+    bool isRoot = name == "math.log1p" || name == "math.sqrt";
+    Integer x =
+        integerBinary("remsi", integer(1), constant(1024), std::modulus<>());
+    if (isRoot)
+      x = {emit("math.absi " + x.name + " : index"),
+           [x](const At &at) { return std::abs(x.meaning(at)); }};
+    string operand =
+        emit("arith.sitofp " +
+             emit("arith.index_cast " + x.name + " : index to i64") +
+             " : i64 to " + accumulation());
+    if (!isRoot)
+      operand = emit("arith.mulf " + operand + ", " + number(0.125).name +
+                     " : " + accumulation());
+    string result = emit(name + " " + operand + " : " + accumulation());
+    Index at = random.between(isRoot ? 0 : -40, 60);
+    double limit = name == "math.floor" || name == "math.ceil" ||
+                           name == "math.roundeven" || name == "math.trunc"
+                       ? double(at) / 8 + 0.0625
+                       : function.meaning(double(at) + 0.5);
+    bool isLess = random.chance(0.5);
+    string condition =
+        emit("arith.cmpf " + string(isLess ? "olt" : "ogt") + ", " + result +
+             ", " + number(limit).name + " : " + accumulation());
+    return {condition, [x, function, limit, isLess](const At &at) {
+              double value = function.meaning(double(x.meaning(at)));
+              return isLess ? value < limit : value > limit;
             }};
   }
 

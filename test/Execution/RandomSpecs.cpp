@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// random-specs [--gpu] [--seed N] [--count N] [--cpu NAME] [--type NAME]
+// random-specs [--gpu] [--regions] [--seed N] [--count N] [--cpu NAME] [--type
+// NAME]
 //
 // Each spec is a kernel and a call of it, computed by the kernel that every
 // pipeline compiles, by the oracle on a problem that plain C++ builds, and by
@@ -20,8 +21,10 @@
 // emulator, twice: it runs threads in another order each time, and the bits
 // must be the same. None may be refused.
 //
-// A spec depends on its number, --gpu and --type alone: "--seed 17 --count 1"
-// repeats number 17.
+// With --regions, each has a score and a mask that are random expressions.
+//
+// A spec depends on its number, --gpu, --regions and --type alone: "--seed 17
+// --count 1" repeats number 17.
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,15 +55,16 @@ constexpr ElementType floatTypes[] = {ElementType::f64, ElementType::f32,
 constexpr const char *emulatorName = "gpu-emulator";
 
 /// This many specs in a row share a kernel: fewer where running takes longer
-/// than compiling.
-std::uint64_t countCallsPerKernel(bool gpu) { return gpu ? 3 : 6; }
+/// than compiling, and one where kernels are what is tested.
+std::uint64_t countCallsPerKernel(const SpecChoice &choice) {
+  return choice.onlyRegions ? 1 : choice.forGPU ? 3 : 6;
+}
 
 struct Options {
   std::uint64_t seed = 1;
   std::uint64_t count = 600;
   string cpu;
-  std::optional<ElementType> type;
-  bool gpu = false;
+  SpecChoice choice;
 };
 
 /// A way to compile and run.
@@ -79,9 +83,8 @@ struct CompiledKernel {
 
 class Runner {
 public:
-  Runner(std::vector<Configuration> configurations,
-         std::optional<ElementType> type, bool gpu)
-      : configurations(std::move(configurations)), type(type), gpu(gpu) {}
+  Runner(std::vector<Configuration> configurations, const SpecChoice &choice)
+      : configurations(std::move(configurations)), choice(choice) {}
 
   /// Checks one spec. False if something is wrong, which has been printed.
   bool run(std::uint64_t number);
@@ -98,9 +101,11 @@ private:
                   std::uint64_t number, std::vector<Answer> &answers);
 
   bool fail(std::uint64_t number, const string &text, const string &message) {
-    string only = gpu ? " --gpu" : "";
-    if (type)
-      only += " --type " + string(nameOf(*type));
+    string only = choice.forGPU ? " --gpu" : "";
+    if (choice.onlyRegions)
+      only += " --regions";
+    if (choice.type)
+      only += " --type " + string(nameOf(*choice.type));
     std::printf("spec %" PRIu64 " (--seed %" PRIu64 " --count 1%s): %s\n%s\n",
                 number, number, only.c_str(), message.c_str(), text.c_str());
     return false;
@@ -108,8 +113,7 @@ private:
 
   /// The first two must agree bit for bit.
   std::vector<Configuration> configurations;
-  std::optional<ElementType> type; ///< Of all specs; any where it is missing.
-  bool gpu;
+  SpecChoice choice;
   std::optional<CompiledKernel> current;
   std::uint64_t currentNumber = 0;
   std::uint64_t numKernels = 0, numErrors = 0;
@@ -121,11 +125,11 @@ private:
 } // namespace
 
 const CompiledKernel *Runner::compile(std::uint64_t number) {
-  std::uint64_t kernelNumber = number / countCallsPerKernel(gpu);
+  std::uint64_t kernelNumber = number / countCallsPerKernel(choice);
   if (current && currentNumber == kernelNumber)
     return &*current;
   Random random(kernelNumber * 2);
-  KernelSpec spec = createKernelSpec(random, type, gpu);
+  KernelSpec spec = createKernelSpec(random, choice);
   string text = spec.text();
   std::vector<Kernel> kernels;
   for (const Configuration &configuration : configurations) {
@@ -275,7 +279,7 @@ std::vector<string> Runner::missingFeatures() const {
                                   "heads: groups",
                                   "Dk != Dv"};
   for (ElementType each : floatTypes)
-    if (!type || *type == each)
+    if (!choice.type || *choice.type == each)
       expected.push_back("type " + string(nameOf(each)));
   for (const auto &names : {getMaskNames(), getScoreNames()})
     expected.insert(expected.end(), names.begin(), names.end());
@@ -305,11 +309,15 @@ static std::optional<ElementType> findType(const string &name) {
 }
 
 static bool parseOptions(int argc, char **argv, Options &options) {
-  if (argc > 1 && !std::strcmp(argv[1], "--gpu")) {
-    options.gpu = true;
+  auto skipFlag = [&](const char *flag) {
+    if (argc < 2 || std::strcmp(argv[1], flag))
+      return false;
     --argc;
     ++argv;
-  }
+    return true;
+  };
+  options.choice.forGPU = skipFlag("--gpu");
+  options.choice.onlyRegions = skipFlag("--regions");
   for (int i = 1; i + 1 < argc; i += 2) {
     if (!std::strcmp(argv[i], "--seed"))
       options.seed = std::strtoull(argv[i + 1], nullptr, 10);
@@ -318,7 +326,7 @@ static bool parseOptions(int argc, char **argv, Options &options) {
     else if (!std::strcmp(argv[i], "--cpu"))
       options.cpu = argv[i + 1];
     else if (!std::strcmp(argv[i], "--type") && findType(argv[i + 1]))
-      options.type = findType(argv[i + 1]);
+      options.choice.type = findType(argv[i + 1]);
     else
       return false;
   }
@@ -329,8 +337,8 @@ int main(int argc, char **argv) {
   Options options;
   if (!parseOptions(argc, argv, options)) {
     std::fprintf(stderr,
-                 "usage: %s [--gpu] [--seed N] [--count N] [--cpu NAME] "
-                 "[--type f64|f32|f16|bf16]\n",
+                 "usage: %s [--gpu] [--regions] [--seed N] [--count N] "
+                 "[--cpu NAME] [--type f64|f32|f16|bf16]\n",
                  argv[0]);
     return 2;
   }
@@ -346,7 +354,7 @@ int main(int argc, char **argv) {
       {"cpu on one thread", "cpu", 1},
       {"cpu on two threads", "cpu", 2},
       {"reference", "reference", 1}};
-  if (options.gpu)
+  if (options.choice.forGPU)
     ways.push_back({"the emulator", emulatorName, 1});
   for (auto [name, pipeline, threads] : ways) {
     EngineOptions engineOptions;
@@ -363,7 +371,7 @@ int main(int argc, char **argv) {
   std::printf("seed %" PRIu64 ", %" PRIu64 " specs\n", options.seed,
               options.count);
   auto start = std::chrono::steady_clock::now();
-  Runner runner(std::move(configurations), options.type, options.gpu);
+  Runner runner(std::move(configurations), options.choice);
   std::uint64_t failures = 0;
   for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT})
     std::signal(signal, reportCrash);
@@ -379,7 +387,8 @@ int main(int argc, char **argv) {
               options.count, elapsed.count());
   runner.printSummary();
   // A long run that never met a feature does not test what it should.
-  if (options.count >= 500 && !options.gpu)
+  if (options.count >= 500 && !options.choice.forGPU &&
+      !options.choice.onlyRegions)
     for (const string &feature : runner.missingFeatures()) {
       std::printf("no spec had: %s\n", feature.c_str());
       ++failures;

@@ -102,11 +102,16 @@ static void restrictToGPU(KernelSpec &spec, Random &random,
 }
 
 /// With `forGPU`, more often random regions, which few kernels are to cover.
-static void chooseForms(KernelSpec &spec, Random &random, bool forGPU) {
+static void chooseForms(KernelSpec &spec, Random &random,
+                        const SpecChoice &choice) {
   Index scores = random.pick<Index>({0, 0, 1, 1, 1, 2, 3});
   Index masks = random.pick<Index>({0, 1, 1, 1, 1, 2, 3});
+  if (choice.onlyRegions)
+    scores = masks = 1;
   auto pickName = [&](const std::vector<string> &names, const string &written) {
-    return forGPU && random.chance(0.4) ? written : random.pick(names);
+    bool isWritten =
+        choice.onlyRegions || (choice.forGPU && random.chance(0.4));
+    return isWritten ? written : random.pick(names);
   };
   for (Index i = 0; i < scores; ++i)
     spec.scores.push_back(
@@ -129,21 +134,20 @@ Index attn::test::pickLength(Random &random) {
 }
 
 KernelSpec attn::test::createKernelSpec(Random &random,
-                                        std::optional<ElementType> type,
-                                        bool forGPU) {
+                                        const SpecChoice &choice) {
   KernelSpec spec;
-  chooseShapes(spec, random, type);
+  chooseShapes(spec, random, choice.type);
   chooseOperands(spec, random);
   bool isDecoding = random.chance(0.25);
   if (isDecoding)
     chooseDecoding(spec, random);
-  if (forGPU)
-    restrictToGPU(spec, random, type);
+  if (choice.forGPU)
+    restrictToGPU(spec, random, choice.type);
   // Of the size that the heads have in the end: scores of standard normal rows
   // are of order 1, as the tolerances have it.
   spec.scaleFactor = random.pick<double>({0.5, 0.7, 1.25, -1, 0}) /
                      std::sqrt(double(spec.keySize));
-  chooseForms(spec, random, forGPU);
+  chooseForms(spec, random, choice);
   if (isDecoding)
     spec.fixedSizes.queryLength = random.pick<Index>({1, 1, 1, 2, 3, 4, 7});
   else if (random.chance(0.15))

@@ -60,10 +60,15 @@ struct KernelSpec {
   std::set<std::string> features() const;
 };
 
-/// Of `type` where it is given, and otherwise of any. With `forGPU`, of what is
-/// lowered for GPUs, but for scores and masks, which may be any.
-KernelSpec createKernelSpec(Random &random, std::optional<ElementType> type,
-                            bool forGPU);
+/// Which specs there are.
+struct SpecChoice {
+  std::optional<ElementType> type; ///< Any where it is missing.
+  /// What is lowered for GPUs, but for scores and masks, which may be any.
+  bool forGPU = false;
+  /// A score and a mask, both random expressions, and no others.
+  bool onlyRegions = false;
+};
+KernelSpec createKernelSpec(Random &random, const SpecChoice &choice);
 
 /// Mostly short, sometimes of several tiles and blocks; what i8 can hold.
 Index pickLength(Random &random);
