@@ -228,10 +228,8 @@ void ConvertMathToNVVM::runOnOperation() {
   // numbers and cubic roots more than 1.
   RewritePatternSet approximations(&getContext());
   populateMathPolynomialApproximationPatterns(
-      approximations, [](StringRef name) {
-        return name == math::ErfOp::getOperationName() ||
-               name == math::ErfcOp::getOperationName();
-      });
+      approximations,
+      [](StringRef name) { return name == math::ErfcOp::getOperationName(); });
   walkAndApplyPatterns(getOperation(), std::move(approximations));
   RewritePatternSet expansions(&getContext());
   expansions.add<ExpandF32<math::ExpOp, expandExp>>(&getContext());

@@ -51,7 +51,8 @@ Value expandClamp(MathBuilder &b, math::ClampFOp op) {
   return arith::MinimumFOp::create(b, raised, op.getMax());
 }
 
-/// tanh(x/2) * (exp(x) + 1). Upstream's exp(x) - 1 has no accuracy near 0.
+/// Of f64, tanh(x/2) * (exp(x) + 1). Upstream's exp(x) - 1 has no accuracy near
+/// 0.
 Value expandExpM1(MathBuilder &b, math::ExpM1Op op) {
   Value x = op.getOperand();
   Value tanh = math::TanhOp::create(b, b.mul(x, 0.5));
@@ -145,7 +146,6 @@ Value expandExp2(MathBuilder &b, ValueRange operands) {
 /// Of upstream's approximations, these have relative errors below 3e-7.
 bool isApproximatedUpstream(StringRef name) {
   return name == math::ExpOp::getOperationName() ||
-         name == math::ErfOp::getOperationName() ||
          name == math::ErfcOp::getOperationName();
 }
 
@@ -178,6 +178,7 @@ struct ExpandMath : attn::impl::ExpandMathBase<ExpandMath> {
                  Expand<math::ClampFOp, expandClamp>,
                  Expand<math::ExpM1Op, expandExpM1>,
                  Expand<math::IPowIOp, expandIPow>>(&getContext());
+    populateExpM1(patterns, /*benefit=*/2);
     walkAndApplyPatterns(getOperation(), std::move(patterns));
     expandVectors();
   }

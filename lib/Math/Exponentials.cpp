@@ -60,17 +60,19 @@ Value MathBuilder::polynomial(Value x, ArrayRef<double> coefficients) {
 }
 
 /// e^x = 2^(x log2(e)), times e to the power of what is rounded off from the
-/// exponent, which would be an error of 2^-18.
+/// exponent, which would be an error of 2^-18. That is 1 and a little, whose
+/// part is added.
 Value MathBuilder::exp(Value x, double exponent) {
   Value power = mul(x, std::numbers::log2e);
   constexpr double high = float(std::numbers::log2e);
   Value rest = fma(x, real(x, high), negate(power));
-  Value factor = multiplyAdd(rest, real(x, std::numbers::ln2), real(x, 1.0));
-  factor = multiplyAdd(
-      x, real(x, (std::numbers::log2e - high) * std::numbers::ln2), factor);
+  Value little =
+      multiplyAdd(x, real(x, (std::numbers::log2e - high) * std::numbers::ln2),
+                  mul(rest, std::numbers::ln2));
+  Value result = exp2(exponent == 0 ? power : add(power, exponent));
   // Of what is infinite, or 0, the rest may be NaN.
-  factor = select(isLess(abs(x), 128.0), factor, real(x, 1.0));
-  return mul(exp2(exponent == 0 ? power : add(power, exponent)), factor);
+  Value isPlain = bitAnd(isLess(abs(x), 128.0), isLess(result, kInfinity));
+  return select(isPlain, multiplyAdd(result, little, result), result);
 }
 
 /// The instruction has an absolute error near 1, where logarithms are small,
@@ -110,14 +112,19 @@ Value MathBuilder::log(Value x, double unit) {
   return select(isPlain, result, special);
 }
 
-/// With u = 1 + x as rounded, log(u) x / (u - 1), in which the rounding cancels
-/// (Goldberg, "What every computer scientist should know about floating-point
-/// arithmetic", theorem 4), or x where u is 1 or infinite.
+/// With u = 1 + x as rounded, and the rest of it that was rounded off,
+/// log(u) + rest / u, or x where u is 1 or infinite.
 Value MathBuilder::log1p(Value x) {
   Value u = add(x, 1.0);
-  Value ratio = div(x, add(u, -1.0));
+  // u - 1 is exact where x is not large, and the rest elsewhere.
+  Value isLarge = isLess(1.0, x);
+  Value rest = select(isLarge, sub(1.0, sub(u, x)), sub(x, add(u, -1.0)));
+  Value logarithm = log(u);
+  // Of u = 0 too, there is no rest.
+  Value result =
+      select(isEqual(rest, 0.0), logarithm, add(logarithm, div(rest, u)));
   Value isPlain = bitOr(isEqual(u, 1.0), isEqual(u, kInfinity));
-  return select(isPlain, x, mul(log(u), ratio));
+  return select(isPlain, x, result);
 }
 
 //===----------------------------------------------------------------------===//
@@ -134,7 +141,7 @@ static Value expandLog10(MathBuilder &b, ValueRange x) {
   return b.log(x[0], std::numbers::log10e);
 }
 
-/// (1 - t) / (1 + t) with the sign of x and t = e^(-2|x|), which never
+/// 1 - 2 t / (1 + t) with the sign of x and t = e^(-2|x|), which never
 /// overflows; a polynomial where the difference loses digits. There is an
 /// instruction, but with an error of 2^-11. The reciprocal's is 2^-23, where a
 /// division takes ten instructions.
@@ -142,12 +149,59 @@ static Value expandTanh(MathBuilder &b, ValueRange x) {
   Value absolute = b.abs(x[0]), square = b.mul(x[0], x[0]);
   Value t = b.exp2(b.mul(absolute, -2 * std::numbers::log2e));
   Value inverse = b.reciprocal(b.add(t, 1.0));
-  Value quotient = b.copySign(b.mul(b.sub(1.0, t), inverse), x[0]);
-  // Of the least maximum of the relative error, 4e-8.
-  Value series = b.polynomial(square, {1.645876362e-2, -5.268414641e-2,
-                                       1.332094195e-1, -3.333295750e-1, 0.0});
-  return b.select(b.isLess(absolute, 0.55), b.multiplyAdd(series, x[0], x[0]),
-                  quotient);
+  Value far = b.multiplyAdd(b.mul(t, -2.0), inverse, b.real(x[0], 1.0));
+  // Of the least maximum of the relative error, 7e-9.
+  Value series =
+      b.polynomial(square, {-5.515163721e-3, 2.046941972e-2, -5.368802305e-2,
+                            1.333083034e-1, -3.333325985e-1, 0.0});
+  return b.select(b.isLess(absolute, 0.65), b.multiplyAdd(series, x[0], x[0]),
+                  b.copySign(far, x[0]));
+}
+
+/// With n the integer nearest to x log2(e) and r the rest, of at most log(2) /
+/// 2 as an exponent, 2 (2^(n - 1) (e^r - 1) + 2^(n - 1) - 1 / 2), in which only
+/// the result overflows.
+static Value expandExpM1(MathBuilder &b, ValueRange operands) {
+  Value x = operands[0];
+  Type i32 = b.withElement(x, b.getI32Type());
+  // Beyond, the result is -1 or infinite.
+  Value clamped = arith::MinNumFOp::create(
+      b, arith::MaxNumFOp::create(b, x, b.real(x, -25.0)), b.real(x, 89.0));
+  Value n = math::RoundEvenOp::create(b, b.mul(clamped, std::numbers::log2e));
+  constexpr double high = float(std::numbers::ln2);
+  Value minusN = b.negate(n);
+  Value r = b.fma(minusN, b.real(x, high), clamped);
+  r = b.multiplyAdd(minusN, b.real(x, std::numbers::ln2 - high), r);
+  // Of the least maximum of the relative error, 3e-10.
+  Value series = b.polynomial(r, {1.98458853e-4, 1.394072004e-3, 8.333389572e-3,
+                                  4.166635982e-2, 1.666666637e-1, 5.0e-1});
+  Value ofRest = b.multiplyAdd(b.mul(r, r), series, r);
+  Value biased = arith::AddIOp::create(b, arith::FPToSIOp::create(b, i32, n),
+                                       b.integer(i32, 126));
+  Value half = arith::BitcastOp::create(
+      b, x.getType(), arith::ShLIOp::create(b, biased, b.integer(i32, 23)));
+  Value result = b.mul(b.multiplyAdd(half, ofRest, b.add(half, -0.5)), 2.0);
+  // NaN, and 0 with its sign; what is so small is itself, with r^2 / 2.
+  Value isItself =
+      b.bitOr(b.isEqual(x, 0.0), b.compare(arith::CmpFPredicate::UNO, x, x));
+  return b.select(isItself, x, result);
+}
+
+/// x + x P(x^2) near 0, elsewhere 1 - e^P(|x|), which is 1 from 4 on.
+static Value expandErf(MathBuilder &b, ValueRange operands) {
+  Value x = operands[0];
+  Value absolute = b.abs(x), square = b.mul(x, x);
+  // Of the least maximum of the relative error: 5e-10, and 6e-11.
+  Value near = b.polynomial(
+      square, {8.31677532e-5, -8.130012717e-4, 5.199906676e-3, -2.685894151e-2,
+               1.128368719e-1, -3.761263319e-1, 1.283791666e-1});
+  Value t = b.select(b.isLess(4.0, absolute), b.real(x, 4.0), absolute);
+  Value exponent = b.polynomial(
+      t, {-2.082852284e-5, 4.313925285e-4, -4.156250208e-3, 2.50806049e-2,
+          -1.082203673e-1, -6.33400865e-1, -1.1294884, 1.692038572e-4});
+  Value far = b.sub(1.0, b.exp2(b.mul(exponent, std::numbers::log2e)));
+  return b.select(b.isLess(absolute, 0.92), b.multiplyAdd(near, x, x),
+                  b.copySign(far, x));
 }
 
 /// Halves of e^|x| and e^-|x|, where neither overflows before the result.
@@ -268,13 +322,19 @@ struct ExpandRound : OpRewritePattern<math::RoundOp> {
 };
 } // namespace
 
+void attn::populateExpM1(RewritePatternSet &patterns, PatternBenefit benefit) {
+  patterns.add<ExpandF32<math::ExpM1Op, expandExpM1>>(patterns.getContext(),
+                                                      benefit);
+}
+
 void attn::populateExponentials(RewritePatternSet &patterns) {
+  populateExpM1(patterns);
   patterns.add<
       ExpandF32<math::LogOp, expandLog>, ExpandF32<math::Log1pOp, expandLog1p>,
       ExpandF32<math::Log2Op, expandLog2>,
       ExpandF32<math::Log10Op, expandLog10>,
-      ExpandF32<math::TanhOp, expandTanh>, ExpandF32<math::SinhOp, expandSinh>,
-      ExpandF32<math::CoshOp, expandCosh>,
+      ExpandF32<math::TanhOp, expandTanh>, ExpandF32<math::ErfOp, expandErf>,
+      ExpandF32<math::SinhOp, expandSinh>, ExpandF32<math::CoshOp, expandCosh>,
       ExpandF32<math::AsinhOp, expandAsinh>,
       ExpandF32<math::AcoshOp, expandAcosh>,
       ExpandF32<math::AtanhOp, expandAtanh>, ExpandAbsI, ExpandIsNaN,

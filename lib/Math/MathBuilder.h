@@ -86,10 +86,12 @@ public:
 };
 
 /// Operations of math on f32, or vectors of it, to those of MathBuilder: all
-/// but `exp`, `exp2`, roots, error functions, and what rounds to integers. What
-/// they are made of are no such operations. `isnan`, `isfinite` and `round` of
+/// but `exp`, `exp2`, roots, `erfc`, and what rounds to integers. What they are
+/// made of are no such operations. `isnan`, `isfinite` and `round` of
 /// every type.
 void populateExponentials(RewritePatternSet &patterns);
+/// `expm1` alone.
+void populateExpM1(RewritePatternSet &patterns, PatternBenefit benefit = 1);
 void populateTrigonometry(RewritePatternSet &patterns);
 void populatePowers(RewritePatternSet &patterns);
 

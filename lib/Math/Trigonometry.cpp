@@ -26,6 +26,7 @@ namespace {
 struct Angle {
   Value quarters; ///< i32, of which the last two bits count.
   Value rest;     ///< f32
+  Value error;    ///< f32, what is rounded off from the rest.
 };
 } // namespace
 
@@ -80,13 +81,29 @@ static Angle reduceAngle(MathBuilder &b, Value absolute) {
                  constant(62));
   Value rest =
       arith::SubIOp::create(b, turns, shiftLeft(quarters, constant(62)));
-  Value angle =
-      b.mul(arith::SIToFPOp::create(b, absolute.getType(), rest).getResult(),
-            2 * pi * 0x1p-64);
+  // 24 bits with the sign, and the other ones: each is one number.
+  constexpr uint64_t kNumLow = 38;
+  Value upper = arith::ShRSIOp::create(b, rest, constant(kNumLow));
+  Value lower = b.bitAnd(rest, constant((uint64_t(1) << kNumLow) - 1));
+  auto toReal = [&](Value integer) -> Value {
+    return arith::SIToFPOp::create(b, absolute.getType(), integer);
+  };
+  Value ofUpper = toReal(arith::TruncIOp::create(b, i32, upper));
+  Value ofLower = toReal(lower);
+  constexpr double ofUnit = 2 * pi * 0x1p-64, scale = 0x1p38,
+                   high = float(ofUnit * scale);
+  Value product = b.mul(ofUpper, high);
+  Value rounded = b.fma(ofUpper, b.real(absolute, high), b.negate(product));
+  rounded =
+      b.multiplyAdd(ofUpper, b.real(absolute, ofUnit * scale - high), rounded);
+  rounded = b.multiplyAdd(ofLower, b.real(absolute, ofUnit), rounded);
+  Value angle = b.add(product, rounded);
+  Value error = b.sub(rounded, b.sub(angle, product));
   Value isSmall = b.isLess(absolute, pi / 4);
   return {b.select(isSmall, b.integer(i32, 0),
                    arith::TruncIOp::create(b, i32, quarters)),
-          b.select(isSmall, absolute, angle)};
+          b.select(isSmall, absolute, angle),
+          b.select(isSmall, b.real(absolute, 0.0), error)};
 }
 
 static Value hasBit(MathBuilder &b, Value integer, uint64_t bit) {
@@ -102,14 +119,21 @@ struct SineAndCosine {
 };
 } // namespace
 
-/// Of the rest of an angle.
-static SineAndCosine emitPolynomials(MathBuilder &b, Value x) {
-  Value z = b.mul(x, x);
+/// Of x + error, the rest of an angle. What is rounded off from 1 - x^2 / 2 is
+/// added last.
+static SineAndCosine emitPolynomials(MathBuilder &b, Value x, Value error) {
+  Value z = b.mul(x, x), half = b.mul(z, 0.5);
   Value sine = b.polynomial(
       z, {-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1, 0.0});
-  Value cosine = b.polynomial(z, {2.443315711809948e-5, -1.388731625493765e-3,
-                                  4.166664568298827e-2, -0.5, 1.0});
-  return {b.multiplyAdd(sine, x, x), cosine};
+  Value main = b.sub(1.0, half);
+  sine = b.multiplyAdd(error, main, b.mul(sine, x));
+  Value ofSquare = b.mul(b.fma(x, x, b.negate(z)), -0.5);
+  Value rest = b.add(b.sub(b.sub(1.0, main), half), ofSquare);
+  rest = b.multiplyAdd(b.negate(error), x, rest);
+  Value cosine = b.polynomial(
+      z, {2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2});
+  rest = b.multiplyAdd(b.mul(z, z), cosine, rest);
+  return {b.add(x, sine), b.add(main, rest)};
 }
 
 static Value nanUnlessFinite(MathBuilder &b, Value absolute, Value result) {
@@ -120,8 +144,8 @@ static Value nanUnlessFinite(MathBuilder &b, Value absolute, Value result) {
 
 static SineAndCosine emitSineAndCosine(MathBuilder &b, Value x) {
   Value absolute = b.abs(x);
-  auto [quarters, rest] = reduceAngle(b, absolute);
-  auto [sine, cosine] = emitPolynomials(b, rest);
+  auto [quarters, rest, error] = reduceAngle(b, absolute);
+  auto [sine, cosine] = emitPolynomials(b, rest, error);
   Value isOdd = hasBit(b, quarters, 1);
   Value next =
       arith::AddIOp::create(b, quarters, b.integer(quarters.getType(), 1));
@@ -146,31 +170,64 @@ static Value expandTan(MathBuilder &b, ValueRange x) {
   return b.div(sine, cosine);
 }
 
-/// The angle of the point (x, y), of at most pi, with the sign of y.
+/// The angle of the point (x, y), of at most pi, with the sign of y. Eighths of
+/// a turn, and the arc of a tangent t of at most sqrt(2) - 1, which is added or
+/// subtracted, are added once.
 static Value emitArc(MathBuilder &b, Value y, Value x) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  auto one = [&] { return b.real(x, 1.0); };
+  auto zero = [&] { return b.real(x, 0.0); };
   Value absY = b.abs(y), absX = b.abs(x);
   Value isSteep = b.isLess(absX, absY);
   Value small = b.select(isSteep, absX, absY);
   Value large = b.select(isSteep, absY, absX);
-  // Of the origin 0, and of two infinities 1.
-  Value ratio = b.select(
-      b.isEqual(large, 0.0), b.real(x, 0.0),
-      b.select(b.isEqual(small, std::numeric_limits<double>::infinity()),
-               b.real(x, 1.0), b.div(small, large)));
-  Value isFar = b.isLess(std::numbers::sqrt2 - 1, ratio);
-  Value t =
-      b.select(isFar, b.div(b.add(ratio, -1.0), b.add(ratio, 1.0)), ratio);
+  // Sums below must not overflow, nor quotients of the smallest numbers.
+  Value scale = b.select(b.isLess(0x1p125, large), b.real(x, 0x1p-4), one());
+  scale = b.select(b.isLess(large, 0x1p-60), b.real(x, 0x1p90), scale);
+  // Of the origin the tangent is 0, and of two infinities 1.
+  Value isOrigin = b.isEqual(large, 0.0);
+  Value isInfinite = b.isEqual(small, infinity);
+  small = b.select(isInfinite, one(), b.mul(small, scale));
+  large = b.select(b.bitOr(isOrigin, isInfinite), one(), b.mul(large, scale));
+  Value isFar = b.isLess(b.mul(large, std::numbers::sqrt2 - 1), small);
+  Value numerator = b.select(isFar, b.sub(small, large), small);
+  Value denominator = b.select(isFar, b.add(small, large), large);
+  Value t = b.div(numerator, denominator);
+  // What is rounded off from these, and from t; of infinity, nothing.
+  Value ofNumerator =
+      b.select(isFar, b.sub(small, b.add(numerator, large)), zero());
+  Value ofDenominator =
+      b.select(isFar, b.sub(small, b.sub(denominator, large)), zero());
+  Value rest = b.add(b.fma(b.negate(t), denominator, numerator),
+                     b.multiplyAdd(b.negate(t), ofDenominator, ofNumerator));
+  Value isFinite = b.isLess(denominator, infinity);
+  rest = b.select(isFinite, b.mul(rest, b.reciprocal(denominator)), zero());
+
   Value z = b.mul(t, t);
   Value series = b.polynomial(z, {8.05374449538e-2, -1.38776856032e-1,
                                   1.99777106478e-1, -3.33329491539e-1, 0.0});
-  Value arc = b.add(b.multiplyAdd(series, t, t),
-                    b.select(isFar, b.real(x, pi / 4), b.real(x, 0.0)));
-  arc = b.select(isSteep, b.sub(pi / 2, arc), arc);
+  rest = b.multiplyAdd(series, t, rest);
+  Value eighths = b.select(isFar, one(), zero());
+  eighths = b.select(isSteep, b.sub(2.0, eighths), eighths);
   // Also of -0.
-  Value isLeft = b.isLess(b.copySign(b.real(x, 1.0), x), 0.0);
-  arc = b.copySign(b.select(isLeft, b.sub(pi, arc), arc), y);
+  Value isLeft = b.isLess(b.copySign(one(), x), 0.0);
+  eighths = b.select(isLeft, b.sub(4.0, eighths), eighths);
+  Value isSubtracted = arith::XOrIOp::create(b, isSteep, isLeft);
+  auto withSign = [&](Value value) {
+    return b.select(isSubtracted, b.negate(value), value);
+  };
+  constexpr double high = float(pi / 4);
+  rest = b.multiplyAdd(eighths, b.real(x, pi / 4 - high), withSign(rest));
+  Value main = b.mul(eighths, high);
+  Value ofMain = b.fma(eighths, b.real(x, high), b.negate(main));
+  t = withSign(t);
+  Value sum = b.add(main, t);
+  // Eighths are larger than t, or there are none.
+  Value isNone = b.isEqual(eighths, 0.0);
+  Value ofSum = b.select(isNone, zero(), b.sub(t, b.sub(sum, main)));
+  Value arc = b.add(sum, b.add(ofSum, b.add(ofMain, rest)));
   Value isNaN = b.compare(arith::CmpFPredicate::UNO, x, y);
-  return b.select(isNaN, b.add(x, y), arc);
+  return b.select(isNaN, b.add(x, y), b.copySign(arc, y));
 }
 
 static Value expandAtan2(MathBuilder &b, ValueRange operands) {

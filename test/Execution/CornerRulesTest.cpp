@@ -271,11 +271,12 @@ TEST(Rules, attention_a16_infinite_products) {
     KernelText text{
         .type = type, .keySize = 16, .valueSize = 16, .pipeline = pipeline};
     // So long that some split the keys of few queries.
+    Index keys = queries == 2 ? 2100 : 300;
     TestTensor query = normal(type, {1, 1, queries, 16}),
-               key = normal(type, {1, 1, 2100, 16}, 2),
-               value = normal(type, {1, 1, 2100, 16}, 3);
+               key = normal(type, {1, 1, keys, 16}, 2),
+               value = normal(type, {1, 1, keys, 16}, 3);
     key.set({0, 0, 250, 3}, inf);
-    key.set({0, 0, 2000, 3}, poison);
+    key.set({0, 0, keys - 20, 3}, poison);
     EXPECT_EQ(run(text, {query.view(), key.view(), value.view()}).error, "");
   }
 }

@@ -70,7 +70,7 @@ func.func @host(%x: f32) -> f32 {
 // CHECK: llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f"
 // CHECK: %[[T:.*]] = llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f"
 // CHECK: %[[R:.*]] = llvm.call_intrinsic "llvm.nvvm.rcp.approx.ftz.f"
-// CHECK: %[[Q:.*]] = arith.mulf %{{.*}}, %[[R]]
+// CHECK: %[[Q:.*]] = llvm.call_intrinsic "llvm.fma"(%{{.*}}, %[[R]],
 // CHECK: llvm.call_intrinsic "llvm.copysign"(%[[Q]],
 // CHECK: %[[U:.*]] = arith.addf
 // CHECK: arith.bitcast

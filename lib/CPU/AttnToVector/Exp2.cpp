@@ -46,6 +46,15 @@ constexpr double kOfRemainder[] = {1.0,
                                    9.675541331e-03,
                                    1.327647217e-03};
 
+/// On [-0.5, 0.5], exact at 0; relative error 3e-9, in f32 1.1e-7.
+constexpr double kOfRemainderClosely[] = {1.0,
+                                          6.931472029e-01,
+                                          2.402264791e-01,
+                                          5.55033247e-02,
+                                          9.618437366e-03,
+                                          1.339887487e-03,
+                                          1.535336061e-04};
+
 /// tanh(x) / x by powers of x^2, for |x| up to a limit.
 struct TanhNearZero {
   double limit;
@@ -54,6 +63,11 @@ struct TanhNearZero {
 constexpr double kOfTanh[] = {9.999999710e-01, -3.333295888e-01,
                               1.332540602e-01, -5.334443005e-02,
                               1.958290801e-02, -4.716257128e-03};
+/// tanh(x) / x - 1 by powers of x^2 from x^2 on, for |x| up to 0.65; relative
+/// error 7e-9.
+constexpr double kOfTanhClosely[] = {-3.333325985e-01, 1.333083034e-01,
+                                     -5.368802305e-02, 2.046941972e-02,
+                                     -5.515163721e-03};
 constexpr double kOfSmallTanh[] = {9.999999811e-01, -3.333181708e-01,
                                    1.315306566e-01};
 /// From the widest to the cheapest; relative errors 3e-8 and 2e-8.
@@ -101,13 +115,24 @@ Value intrinsic(LaneBuilder &b, StringRef name, ValueRange arguments) {
       .getResult(0);
 }
 
-/// x - floor(x), 0 if x is infinite.
-Value fraction(LaneBuilder &b, Value x) {
-  constexpr int64_t kFloorQuietly = 9;
+/// x less an integer, as `mode` rounds; 0 if x is infinite.
+Value reduce(LaneBuilder &b, Value x, int64_t mode) {
   return intrinsic(b, "llvm.x86.avx512.mask.reduce.ps.512",
-                   {x, b.integer(b.getIntegerType(32), kFloorQuietly), x,
+                   {x, b.integer(b.getIntegerType(32), mode), x,
                     b.integer(b.getIntegerType(16), -1),
                     b.integer(b.getIntegerType(32), 4)});
+}
+
+/// x - floor(x)
+Value fraction(LaneBuilder &b, Value x) {
+  constexpr int64_t kFloorQuietly = 9;
+  return reduce(b, x, kFloorQuietly);
+}
+
+/// In [-0.5, 0.5].
+Value distanceToInteger(LaneBuilder &b, Value x) {
+  constexpr int64_t kNearestQuietly = 8;
+  return reduce(b, x, kNearestQuietly);
 }
 
 /// x * 2^floor(y).
@@ -156,8 +181,9 @@ Rounded roundToInteger(LaneBuilder &b, Value x, int64_t bias) {
 
 /// 2^power, which is 2^n * 2^remainder. Less than the least normal number is 0,
 /// and of NaN it is NaN.
-Value raise(LaneBuilder &b, Value power, Value remainder, const Rounded &n) {
-  Value factor = polynomial(b, remainder, kOfRemainder);
+Value raise(LaneBuilder &b, Value power, Value remainder, const Rounded &n,
+            ArrayRef<double> coefficients) {
+  Value factor = polynomial(b, remainder, coefficients);
   Type integers = n.bits.getType();
   Value bits = b.create<arith::AddIOp>(
       b.create<arith::BitcastOp>(integers, factor), n.bits);
@@ -173,6 +199,14 @@ Value raise(LaneBuilder &b, Value power, Value remainder, const Rounded &n) {
                                    b.maximum(splat(b, power, 0.0), power));
 }
 
+/// 2^x with a relative error of 2e-7.
+Value buildQuickExp2(LaneBuilder &b, Value x) {
+  if (hasScalef(b))
+    return scale(b, polynomial(b, fraction(b, x), kOfFraction), x);
+  Rounded rounded = roundToInteger(b, x, 0);
+  return raise(b, x, subtract(b, x, rounded.nearest), rounded, kOfRemainder);
+}
+
 /// factor * tanh(inner * x) for large x.
 Value buildLargeTanh(LaneBuilder &b, Value x, double inner, double factor) {
   // 1 - 2 / (1 + e^2x), where e^2x need not be larger than 2^64.
@@ -180,7 +214,7 @@ Value buildLargeTanh(LaneBuilder &b, Value x, double inner, double factor) {
   Value larger = b.create<arith::CmpFOp>(arith::CmpFPredicate::OGT, power,
                                          splat(b, x, 64.0));
   power = b.create<arith::SelectOp>(larger, splat(b, x, 64.0), power);
-  Value sum = add(b, buildExp2(b, power), splat(b, x, 1.0));
+  Value sum = add(b, buildQuickExp2(b, power), splat(b, x, 1.0));
   return fma(b, reciprocal(b, sum), splat(b, x, -2.0 * factor),
              splat(b, x, factor));
 }
@@ -221,7 +255,7 @@ std::optional<SmallVector<double>> scaleTanh(ArrayRef<double> ofTanh,
 Value attn::buildExpOfWeight(LaneBuilder &b, Value x) {
   Value power = multiply(b, x, splat(b, x, kLog2E));
   if (hasScalef(b))
-    return buildExp2(b, power);
+    return buildQuickExp2(b, power);
   // 2^-127 has the bits of 0.
   Value clamped = b.maximum(splat(b, x, -127.0), power);
   Rounded rounded = roundToInteger(b, clamped, 127);
@@ -232,10 +266,14 @@ Value attn::buildExpOfWeight(LaneBuilder &b, Value x) {
 }
 
 Value attn::buildExp2(LaneBuilder &b, Value x) {
-  if (hasScalef(b))
-    return scale(b, polynomial(b, fraction(b, x), kOfFraction), x);
+  if (hasScalef(b)) {
+    Value rest = distanceToInteger(b, x);
+    return scale(b, polynomial(b, rest, kOfRemainderClosely),
+                 subtract(b, x, rest));
+  }
   Rounded rounded = roundToInteger(b, x, 0);
-  return raise(b, x, subtract(b, x, rounded.nearest), rounded);
+  return raise(b, x, subtract(b, x, rounded.nearest), rounded,
+               kOfRemainderClosely);
 }
 
 Value attn::buildExp(LaneBuilder &b, Value x, double inner) {
@@ -264,11 +302,11 @@ Value attn::buildExp(LaneBuilder &b, Value x, double inner) {
   Value negated = b.create<arith::NegFOp>(rounded.nearest);
   Value remainder = fma(b, x, nearest, negated);
   remainder = fma(b, x, splat(b, x, factor - high), remainder);
-  return raise(b, power, remainder, rounded);
+  return raise(b, power, remainder, rounded, kOfRemainder);
 }
 
 Value attn::buildFastExp(LaneBuilder &b, Value x) {
-  return buildExp2(b, multiply(b, x, splat(b, x, kLog2E)));
+  return buildQuickExp2(b, multiply(b, x, splat(b, x, kLog2E)));
 }
 
 Value attn::buildReciprocal(LaneBuilder &b, Value x) {
@@ -301,12 +339,26 @@ Value attn::buildExpOfSmallTanh(LaneBuilder &b, const SmallTanh &tanh, Value x,
   for (double &coefficient : coefficients)
     coefficient *= kLog2E;
   Value square = multiply(b, x, x);
-  return buildExp2(b, b.create<vector::FMAOp>(
-                          x, polynomial(b, square, coefficients), shift));
+  return buildQuickExp2(b, b.create<vector::FMAOp>(
+                               x, polynomial(b, square, coefficients), shift));
 }
 
-Value attn::buildTanhOfLanes(LaneBuilder &b, Value x) {
-  return buildAnyTanh(b, x, /*inner=*/1.0, /*factor=*/1.0);
+Value attn::buildTanhOfLanes(LaneBuilder &b, Value x, double inner) {
+  Value argument = inner == 1 ? x : multiply(b, x, splat(b, x, inner));
+  Value absolute = b.create<math::AbsFOp>(argument);
+  Value square = multiply(b, argument, argument);
+  Value small = b.create<vector::FMAOp>(
+      multiply(b, polynomial(b, square, kOfTanhClosely), square), argument,
+      argument);
+  // 1 - 2 t / (1 + t) of t = e^(-2 |argument|), which never overflows.
+  Value t = buildExp2(b, multiply(b, absolute, splat(b, x, -2.0 * kLog2E)));
+  Value one = splat(b, x, 1.0);
+  Value large = fma(b, multiply(b, t, splat(b, x, -2.0)),
+                    reciprocal(b, add(b, t, one)), one);
+  large = b.create<math::CopySignOp>(large, argument);
+  Value isSmall = b.create<arith::CmpFOp>(arith::CmpFPredicate::OLT, absolute,
+                                          splat(b, x, 0.65));
+  return b.create<arith::SelectOp>(isSmall, small, large);
 }
 
 Pieces attn::buildTanh(LaneBuilder &b, const Pieces &row, double inner,

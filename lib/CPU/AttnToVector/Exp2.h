@@ -22,12 +22,12 @@ namespace mlir::attn {
 /// at -inf. Of a larger x it gives some number.
 Value buildExpOfWeight(LaneBuilder &b, Value x);
 
-/// 2^x with a relative error of at most 2e-7; 0 below about -125.5, inf from
+/// 2^x with a relative error of at most 1.1e-7; 0 below about -125.5, inf from
 /// 128 on.
 Value buildExp2(LaneBuilder &b, Value x);
 
-/// e^(inner * x), as accurately. `inner` is between 2^-60 and 2^60 in
-/// magnitude.
+/// e^(inner * x) with a relative error of at most 2e-7. `inner` is between
+/// 2^-60 and 2^60 in magnitude.
 Value buildExp(LaneBuilder &b, Value x, double inner = 1.0);
 
 /// e^x with a relative error of at most 2e-7 + 1e-7 * |x|; 0 below about -87,
@@ -56,8 +56,9 @@ Value buildSmallTanh(LaneBuilder &b, const SmallTanh &tanh, Value x);
 Value buildExpOfSmallTanh(LaneBuilder &b, const SmallTanh &tanh, Value x,
                           Value shift);
 
-/// tanh(x), as accurately, and without a branch.
-Value buildTanhOfLanes(LaneBuilder &b, Value x);
+/// tanh(inner * x) with a relative error of at most 1.4e-7, and without a
+/// branch.
+Value buildTanhOfLanes(LaneBuilder &b, Value x, double inner = 1.0);
 
 } // namespace mlir::attn
 

@@ -377,11 +377,13 @@ FailureOr<LaneValue> RegionVectorizer::evaluateFunction(Operation *op) {
   if (!isa<math::Exp2Op>(op))
     operand = stripDivisor(operand, inner);
   Pieces pieces = arithmetic.toVectors(get(operand));
-  if (isa<math::TanhOp>(op))
+  auto tanh = dyn_cast<math::TanhOp>(op);
+  if (tanh && bitEnumContainsAll(tanh.getFastmath(), arith::FastMathFlags::afn))
     return LaneValue::varying(type, buildTanh(b, pieces, inner));
   for (Value &piece : pieces)
-    piece =
-        isa<math::ExpOp>(op) ? buildExp(b, piece, inner) : buildExp2(b, piece);
+    piece = tanh                   ? buildTanhOfLanes(b, piece, inner)
+            : isa<math::ExpOp>(op) ? buildExp(b, piece, inner)
+                                   : buildExp2(b, piece);
   return LaneValue::varying(type, std::move(pieces));
 }
 

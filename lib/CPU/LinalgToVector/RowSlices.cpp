@@ -52,8 +52,7 @@ static bool isElementwise(Operation &op) {
   if (isa<arith::ArithDialect>(op.getDialect()))
     return true;
   auto isFloat = [](Type type) { return isa<FloatType>(type); };
-  return isa<math::MathDialect>(op.getDialect()) &&
-         !isa<math::ClampFOp, math::ExpM1Op>(op) &&
+  return isa<math::MathDialect>(op.getDialect()) && !isa<math::ClampFOp>(op) &&
          llvm::all_of(op.getOperandTypes(), isFloat) &&
          llvm::all_of(op.getResultTypes(), isFloat);
 }
