@@ -5,7 +5,9 @@
 // CHECK-LABEL: func.func @vectors
 // CHECK-NOT: math.exp2
 // CHECK: %[[LOW:.*]] = vector.extract_strided_slice %{{.*}} {offsets = [0], sizes = [16], strides = [1]}
-// CHECK: %[[P:.*]] = llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"(%{{.*}}, %[[LOW]],
+// CHECK: %[[REST:.*]] = llvm.call_intrinsic "llvm.x86.avx512.mask.reduce.ps.512"(%[[LOW]],
+// CHECK: %[[WHOLE:.*]] = arith.subf %[[LOW]], %[[REST]]
+// CHECK: %[[P:.*]] = llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"(%{{.*}}, %[[WHOLE]],
 // CHECK: %[[FIRST:.*]] = vector.insert_strided_slice %[[P]], %{{.*}} {offsets = [0], strides = [1]}
 // CHECK: vector.extract_strided_slice %{{.*}} {offsets = [16], sizes = [16], strides = [1]}
 // CHECK: %[[R:.*]] = vector.insert_strided_slice %{{.*}}, %[[FIRST]] {offsets = [16], strides = [1]}

@@ -236,6 +236,29 @@ func.func @products(%weights: memref<12x?xf32>, %values: memref<?x8xf32>,
 
 // -----
 
+// A product whose columns fill no register, or whose elements no register has, goes by its
+// columns, not by its sums.
+// CHECK-LABEL: func.func @columns_last(
+// CHECK: scf.for
+// CHECK: scf.for
+// CHECK: %[[WEIGHT:.*]] = memref.load %{{.*}} : memref<12x?xf32>
+// CHECK: vector.fma %{{.*}} : vector<8xf32>
+// CHECK: scf.for
+// CHECK: scf.for
+// CHECK: arith.extf %{{.*}} : vector<64xbf16> to vector<64xf32>
+// CHECK: vector.fma %{{.*}} : vector<64xf32>
+func.func @columns_last(%weights: memref<12x?xf32>, %values: memref<?x8xf32>,
+                        %sums: memref<12x8xf32>, %x: memref<?x?xbf16>,
+                        %w: memref<?x64xbf16>, %y: memref<?x64xf32>) {
+  linalg.matmul ins(%weights, %values : memref<12x?xf32>, memref<?x8xf32>)
+      outs(%sums : memref<12x8xf32>)
+  linalg.matmul ins(%x, %w : memref<?x?xbf16>, memref<?x64xbf16>)
+      outs(%y : memref<?x64xf32>)
+  return
+}
+
+// -----
+
 // A sum of squares of each row: a vector of sums, and what is left of the row.
 // CHECK-LABEL: func.func @reduction(
 // CHECK-SAME: %[[X:.*]]: memref<?x40xbf16>, %[[SUMS:.*]]: memref<?xf32>)

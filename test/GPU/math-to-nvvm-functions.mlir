@@ -7,8 +7,9 @@
 // CHECK-SAME: %[[X:.*]]: bf16
 // CHECK: %[[WIDE:.*]] = arith.extf %[[X]] : bf16 to f32
 // CHECK: %[[EXP:.*]] = llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f"
-// CHECK: %[[PRODUCT:.*]] = arith.mulf %[[EXP]], %{{.*}} : f32
-// CHECK: %[[NARROW:.*]] = arith.truncf %[[PRODUCT]] : f32 to bf16
+// CHECK: %[[SUM:.*]] = llvm.call_intrinsic "llvm.fma"(%[[EXP]], %{{.*}}, %[[EXP]])
+// CHECK: %[[RESULT:.*]] = arith.select %{{.*}}, %[[SUM]], %[[EXP]] : f32
+// CHECK: %[[NARROW:.*]] = arith.truncf %[[RESULT]] : f32 to bf16
 // CHECK-NEXT: return %[[NARROW]]
 gpu.module @kernels {
   func.func @narrow(%x: bf16) -> bf16 {

@@ -13,6 +13,7 @@
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -118,6 +119,44 @@ static LogicalResult vectorizeRows(RewriterBase &rewriter, linalg::LinalgOp op,
   return success();
 }
 
+/// A product whose terms are added in the last loop, such as of a matrix of few
+/// or of any number of columns, or of elements that no product in registers
+/// has: with its columns in the last loop instead, if it then has rows.
+static linalg::LinalgOp putColumnsLast(RewriterBase &rewriter,
+                                       linalg::LinalgOp op) {
+  if (!op.hasPureBufferSemantics() || op.getNumDpsInits() != 1 ||
+      !linalg::isaContractionOpInterface(op) ||
+      op.getIteratorTypesArray().back() != utils::IteratorType::reduction)
+    return op;
+  AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  if (map.getNumResults() == 0)
+    return op;
+  auto column = dyn_cast<AffineDimExpr>(map.getResults().back());
+  if (!column || op.getStaticLoopRanges()[column.getPosition()] == 1)
+    return op;
+  SmallVector<unsigned> order;
+  for (unsigned dim = 0; dim < op.getNumLoops(); ++dim)
+    if (dim != column.getPosition())
+      order.push_back(dim);
+  order.push_back(column.getPosition());
+  rewriter.setInsertionPoint(op);
+  auto copy = cast<linalg::LinalgOp>(rewriter.clone(*op));
+  FailureOr<linalg::GenericOp> generic =
+      isa<linalg::GenericOp>(copy)
+          ? FailureOr(cast<linalg::GenericOp>(copy.getOperation()))
+          : linalg::generalizeNamedOp(rewriter, copy);
+  if (succeeded(generic))
+    generic = linalg::interchangeGenericOp(rewriter, *generic, order);
+  if (failed(generic))
+    return op;
+  if (!whyNoRowSlices(*generic).empty()) {
+    rewriter.eraseOp(*generic);
+    return op;
+  }
+  rewriter.eraseOp(op);
+  return *generic;
+}
+
 namespace {
 struct VectorizeRows : attn::impl::VectorizeRowsBase<VectorizeRows> {
   void runOnOperation() override {
@@ -132,7 +171,7 @@ struct VectorizeRows : attn::impl::VectorizeRowsBase<VectorizeRows> {
              succeeded(vectorizeRoundedColumns(rewriter, op)))) &&
           failed(vectorizeTranspose(rewriter, op, registers)) &&
           failed(vectorizeReduction(rewriter, op, registers)))
-        (void)vectorizeRows(rewriter, op, registers);
+        (void)vectorizeRows(rewriter, putColumnsLast(rewriter, op), registers);
   }
 };
 } // namespace
