@@ -172,7 +172,8 @@ public:
   string accumulation() const { return string(nameOf(context.accumulation)); }
 
   std::vector<ArgumentForm> tables;
-  bool indexesPosition = false;
+  std::vector<std::size_t>
+      tablesOfPositions; ///< Numbers of those that p indexes.
 
 private:
   string emit(const string &operation) {
@@ -211,7 +212,6 @@ private:
   Integer load() {
     static constexpr const char *indices[] = {"%b", "%p", "%j"};
     Index which = random.between(0, 2);
-    indexesPosition |= which == 1;
     auto create = [which](const Extents &extents, Random &random) -> Value {
       Index sizes[] = {extents.batches, extents.positions, extents.keyLength};
       TestTensor result(ElementType::i32, {sizes[which]});
@@ -219,6 +219,8 @@ private:
       return result;
     };
     std::size_t number = tables.size();
+    if (which == 1)
+      tablesOfPositions.push_back(number);
     string name = context.prefix + "table" + std::to_string(number);
     tables.push_back({name, "tensor<?xi32>", create});
     string element = emit("tensor.extract %" + name + "_in[" + indices[which] +
@@ -428,31 +430,48 @@ private:
   int numOperations = 0;
 };
 
+/// Whether p is inside of all tables that it indexes: a region loads from them
+/// even where what it yields does not depend on it.
+bool isDefined(const std::vector<std::size_t> &tablesOfPositions,
+               const std::vector<Value> &values, Index p) {
+  return std::ranges::all_of(tablesOfPositions, [&](std::size_t number) {
+    return p >= 0 && p < std::get<TestTensor>(values[number]).size(0);
+  });
+}
+
 } // namespace
 
 MaskForm attn::test::createRandomMask(const FormContext &context,
                                       Random &random) {
   RegionWriter writer(context, random);
   Condition keep = writer.condition(2);
-  auto bind = [keep](const std::vector<Value> &values) -> MaskFunction {
-    return [keep, values](Index b, Index h, Index p, Index j) {
+  auto bind = [keep, of = writer.tablesOfPositions](
+                  const std::vector<Value> &values) -> MaskFunction {
+    return [keep, of, values](Index b, Index h, Index p,
+                              Index j) -> std::optional<bool> {
+      if (!isDefined(of, values, p))
+        return std::nullopt;
       return keep.meaning({0, b, h, p, j, &values});
     };
   };
   return {"", writer.write("%b, %h, %p, %j", keep.name, "i1"), writer.tables,
-          bind, writer.indexesPosition};
+          bind, !writer.tablesOfPositions.empty()};
 }
 
 ScoreForm attn::test::createRandomScore(const FormContext &context,
                                         Random &random) {
   RegionWriter writer(context, random);
   Real score = writer.real(int(random.between(0, 2)));
-  auto bind = [score](const std::vector<Value> &values) -> ScoreFunction {
-    return [score, values](double s, Index b, Index h, Index p, Index j) {
+  auto bind = [score, of = writer.tablesOfPositions](
+                  const std::vector<Value> &values) -> ScoreFunction {
+    return [score, of, values](double s, Index b, Index h, Index p,
+                               Index j) -> std::optional<double> {
+      if (!isDefined(of, values, p))
+        return std::nullopt;
       return score.meaning({s, b, h, p, j, &values});
     };
   };
   return {"",
           writer.write("%s, %b, %h, %p, %j", score.name, writer.accumulation()),
-          writer.tables, bind, writer.indexesPosition};
+          writer.tables, bind, !writer.tablesOfPositions.empty()};
 }
