@@ -96,7 +96,6 @@ void attn::addLLVMStage(OpPassManager &pm) {
   // All other dialects, with types that loops carry, such as AMX's tiles.
   pm.addPass(createConvertToLLVMPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
-  pm.addPass(createCanonicalizerPass());
   pm.addPass(attn::createCheckLowered());
 }
 
