@@ -6,7 +6,7 @@
 # ===----------------------------------------------------------------------===#
 """Runs attn-bench and writes what it measured into docs/.
 
-    python3 scripts/figures.py [prefill|decode|serve] [--filter REGEX]
+    python3 scripts/figures.py [prefill|decode|serve|compile] [--filter REGEX]
                                [--min-time SECONDS]
 
 Other scripts use its functions.
@@ -187,15 +187,37 @@ def family_table(columns, benchmarks):
     return table(["case", "type", "threads", *heads, "speed"], rows)
 
 
+def compile_table(benchmarks):
+    """A row for each kernel: its stages on one thread, and all of it."""
+    kernels = {}
+    for benchmark in benchmarks:
+        _, case, dtype, way, *_ = benchmark["name"].split("/")
+        kernels.setdefault((case, dtype), {})[way] = benchmark
+    rows = []
+    for (case, dtype), ways in kernels.items():
+        alone = ways.get("threads:1", {})
+        row = [case, dtype, number(alone, "real_time", 0)]
+        row.append(number(ways.get("threads:2", {}), "real_time", 0))
+        for stage in ("passes_ms", "optimize_ms", "codegen_ms"):
+            row.append(number(alone, stage, 0))
+        rows.append([*row, number(ways.get("cached", {}), "real_time", 2)])
+    heads = ["case", "type", "1 thread, ms", "2 threads, ms", "MLIR", "optimizing"]
+    return table([*heads, "code generation", "from the cache, ms"], rows)
+
+
 def main():
     parser = create_parser(__doc__)
-    parser.add_argument("family", nargs="?", default="prefill", choices=[*COLUMNS])
+    families = [*COLUMNS, "compile"]
+    parser.add_argument("family", nargs="?", default="prefill", choices=families)
     parser.add_argument("--filter", help="of benchmarks (default: the family)")
     options = parser.parse_args()
     pattern = options.filter or f"^{options.family}/"
     benchmarks = run_bench(options.bench, pattern, options.min_time)
-    text = f"{machine()}\n\n{family_table(COLUMNS[options.family], benchmarks)}"
-    publish(options, options.family, text)
+    if options.family == "compile":
+        rows = compile_table(benchmarks)
+    else:
+        rows = family_table(COLUMNS[options.family], benchmarks)
+    publish(options, options.family, f"{machine()}\n\n{rows}")
 
 
 if __name__ == "__main__":

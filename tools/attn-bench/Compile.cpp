@@ -7,6 +7,7 @@
 
 #include "tools/attn-bench/Failure.h"
 #include "tools/attn-bench/Families.h"
+#include "tools/attn-bench/GalleryCases.h"
 
 #include <filesystem>
 
@@ -15,18 +16,26 @@ using namespace attn::bench;
 
 namespace fs = std::filesystem;
 
-static void measureCompile(benchmark::State &state,
-                           const AttentionCase &attention, ElementType type,
+namespace {
+/// A kernel to compile.
+struct CompileCase {
+  std::string name; ///< `compile/<case>/<type>`
+  std::string text;
+  unsigned threads = 1; ///< That the engine has, which also compile.
+};
+} // namespace
+
+static void measureCompile(benchmark::State &state, const CompileCase &kernel,
                            const Options &options,
                            CompileStats::Source source) {
   CompileStats sum;
   double count = 0;
   while (state.KeepRunning()) {
-    Expected<Kernel> kernel = compileText(attention.name, attention.text(type),
-                                          /*threads=*/1, options);
-    if (!kernel)
-      return fail(state, kernel.error());
-    const CompileStats &stats = kernel->stats();
+    Expected<Kernel> compiled =
+        compileText(kernel.name, kernel.text, kernel.threads, options);
+    if (!compiled)
+      return fail(state, compiled.error());
+    const CompileStats &stats = compiled->stats();
     if (stats.source != source)
       return fail(state, {"the kernel came from elsewhere", {}});
     state.SetIterationTime(stats.totalMs * 1e-3);
@@ -46,47 +55,55 @@ static void measureCompile(benchmark::State &state,
   state.counters["link_ms"] = sum.linkMs / count;
 }
 
-static void measureCold(benchmark::State &state, const AttentionCase &attention,
-                        ElementType type, Options options) {
+static void measureCold(benchmark::State &state, const CompileCase &kernel,
+                        Options options) {
   options.cacheDirectory.clear();
-  measureCompile(state, attention, type, options,
-                 CompileStats::Source::compiler);
+  measureCompile(state, kernel, options, CompileStats::Source::compiler);
 }
 
-static void measureCached(benchmark::State &state,
-                          const AttentionCase &attention, ElementType type,
+static void measureCached(benchmark::State &state, const CompileCase &kernel,
                           Options options) {
   std::string directory =
       (fs::temp_directory_path() / "attn-bench-XXXXXX").string();
   if (!mkdtemp(directory.data()))
     return fail(state, {"cannot make a temporary directory", {}});
   options.cacheDirectory = directory;
-  Expected<Kernel> kernel = compileText(attention.name, attention.text(type),
-                                        /*threads=*/1, options);
-  if (kernel)
-    measureCompile(state, attention, type, options,
-                   CompileStats::Source::diskCache);
+  Expected<Kernel> compiled =
+      compileText(kernel.name, kernel.text, kernel.threads, options);
+  if (compiled)
+    measureCompile(state, kernel, options, CompileStats::Source::diskCache);
   else
-    fail(state, kernel.error());
+    fail(state, compiled.error());
   std::error_code ignored;
   fs::remove_all(directory, ignored);
 }
 
 void bench::registerCompile(const Options &options) {
-  for (const AttentionCase &attention : getPrefillCases())
-    for (ElementType type : {ElementType::f32, ElementType::bf16}) {
-      std::string name =
-          "compile/" + attention.name + "/" + std::string(nameOf(type));
-      auto add = [&](const std::string &suffix, auto function) {
-        benchmark::RegisterBenchmark((name + suffix).c_str(),
-                                     [=](benchmark::State &state) {
-                                       function(state, attention, type,
-                                                options);
-                                     })
-            ->UseManualTime()
-            ->Unit(benchmark::kMillisecond);
-      };
-      add("", measureCold);
-      add("/cached", measureCached);
+  auto add = [&](const CompileCase &kernel, const std::string &suffix,
+                 auto function) {
+    benchmark::RegisterBenchmark(
+        (kernel.name + suffix).c_str(),
+        [=](benchmark::State &state) { function(state, kernel, options); })
+        ->UseManualTime()
+        ->Unit(benchmark::kMillisecond);
+  };
+  auto addCold = [&](CompileCase kernel) {
+    for (unsigned threads : {1u, 2u}) {
+      kernel.threads = threads;
+      add(kernel, "/threads:" + std::to_string(threads), measureCold);
     }
+  };
+  for (ElementType type : {ElementType::f32, ElementType::bf16}) {
+    std::string ofType = "/" + std::string(nameOf(type));
+    for (const AttentionCase &attention : getPrefillCases()) {
+      CompileCase kernel = {"compile/" + attention.name + ofType,
+                            attention.text(type)};
+      addCold(kernel);
+      add(kernel, "/cached", measureCached);
+    }
+    for (const GalleryCase &variant : getGalleryCases())
+      if (Expected<std::string> text = variant.attention(type).text())
+        addCold({"compile/gallery-" + variant.name + ofType, *text});
+    addCold({"compile/layer" + ofType, getLayerText(type)});
+  }
 }

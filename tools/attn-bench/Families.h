@@ -28,6 +28,8 @@ void registerProjection(const Options &options);
 
 /// A whole layer of attention, against its parts.
 void registerLayer(const Options &options);
+/// Function @layer of these benchmarks, as MLIR.
+std::string getLayerText(ElementType type);
 
 /// Storing what is new in long caches, which come from memory.
 void registerAppend(const Options &options);

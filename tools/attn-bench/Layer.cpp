@@ -34,8 +34,9 @@ std::vector<Index> panelSizes(ElementType type, Index columns) {
 }
 
 /// The functions of a layer and of its parts, each of which could be a kernel
-/// of its own: projections, rotation with attention, and projection.
-std::string moduleText(ElementType type) {
+/// of its own: projections, rotation with attention, and projection. Without
+/// the parts, the layer alone.
+std::string moduleText(ElementType type, bool hasParts = true) {
   auto sizesText = [&](const std::vector<Index> &sizes, ElementType element) {
     std::string text;
     for (Index size : sizes)
@@ -54,7 +55,7 @@ std::string moduleText(ElementType type) {
   alias("wqkv", panelSizes(type, fusedColumns), type);
   alias("wo", panelSizes(type, width), type);
   alias("angles", {length, headSize / 2}, ElementType::f32);
-  return aliases + R"mlir(
+  std::string layer = aliases + R"mlir(
 func.func @layer(%x: !x, %wqkv: !wqkv, %wo: !wo, %cosine: !angles,
                  %sine: !angles) -> !x {
   %init = tensor.empty() : !x
@@ -63,6 +64,10 @@ func.func @layer(%x: !x, %wqkv: !wqkv, %wo: !wo, %cosine: !angles,
       rope half_split(%cosine, %sine : !angles, !angles) mask causal
   return %y : !x
 }
+)mlir";
+  if (!hasParts)
+    return layer;
+  return layer + R"mlir(
 func.func @project(%x: !x, %wqkv: !wqkv) -> (!q, !k, !k) {
   %query = tensor.empty() : !q
   %key = tensor.empty() : !k
@@ -258,6 +263,10 @@ void LayerSeries::report(benchmark::State &state) const {
   state.counters["vs_parts"] = median(shares);
   state.counters["processors"] = median(processors);
   state.counters["compile_ms"] = kernels[0].stats().totalMs;
+}
+
+std::string bench::getLayerText(ElementType type) {
+  return moduleText(type, /*hasParts=*/false);
 }
 
 void bench::registerLayer(const Options &options) {
