@@ -16,6 +16,8 @@ set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 
 scripts/install-deps.sh
+# Sources that are compiled together have no commands of their own.
+cmake --preset release -DATTN_MERGE_SOURCES=OFF > /dev/null
 scripts/build.sh release
 run-clang-tidy-22 -quiet -p build/release -j "$(nproc)" \
   -warnings-as-errors='*' "$@"
