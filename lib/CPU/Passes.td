@@ -124,7 +124,9 @@ def VectorizeRows : Pass<"attn-vectorize-rows"> {
     dimension, which is contiguous, by loops around vectors of at most four
     registers' width. Other dimensions may be reduced. Where the last one is, to one
     number for each row, a vector holds partial results, which are combined in the
-    end.
+    end. The sums of a product that `attn-vectorize-contractions` left, as its columns
+    fill no register or its elements have another type than the sums, are taken by
+    its columns, and fused.
 
     ```mlir
     linalg.generic ins(%c : memref<32xf32>) outs(%o : memref<64x32xf32>) {
