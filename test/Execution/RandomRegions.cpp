@@ -23,6 +23,7 @@ struct At {
   double score;
   Index b, h, p, j;
   const std::vector<Value> *values;
+  bool *isUndefined; ///< Becomes true where what is loaded lies outside.
 };
 
 template <typename T> struct Expression {
@@ -172,8 +173,7 @@ public:
   string accumulation() const { return string(nameOf(context.accumulation)); }
 
   std::vector<ArgumentForm> tables;
-  std::vector<std::size_t>
-      tablesOfPositions; ///< Numbers of those that p indexes.
+  bool indexesPosition = false;
 
 private:
   string emit(const string &operation) {
@@ -219,8 +219,7 @@ private:
       return result;
     };
     std::size_t number = tables.size();
-    if (which == 1)
-      tablesOfPositions.push_back(number);
+    indexesPosition |= which == 1;
     string name = context.prefix + "table" + std::to_string(number);
     tables.push_back({name, "tensor<?xi32>", create});
     string element = emit("tensor.extract %" + name + "_in[" + indices[which] +
@@ -229,8 +228,10 @@ private:
         emit("arith.index_cast " + element + " : i32 to index"),
         [which, number](const At &at) {
           Index index[] = {at.b, at.p, at.j};
-          return Index(
-              *std::get<TestTensor>((*at.values)[number]).get({index[which]}));
+          auto element =
+              std::get<TestTensor>((*at.values)[number]).get({index[which]});
+          *at.isUndefined |= !element;
+          return Index(element.value_or(0));
         }};
   }
 
@@ -380,8 +381,18 @@ private:
     return {emit("arith." + string(names[kind]) + " " + x.name + ", " + y.name +
                  " : i1"),
             [=](const At &at) {
-              bool a = x.meaning(at), b = y.meaning(at);
-              return kind == 0 ? a || b : kind == 1 ? a && b : a != b;
+              bool isUndefinedX = false, isUndefinedY = false;
+              At ofX = at, ofY = at;
+              ofX.isUndefined = &isUndefinedX;
+              ofY.isUndefined = &isUndefinedY;
+              bool a = x.meaning(ofX), b = y.meaning(ofY);
+              // One side may decide, whatever the other one is.
+              bool deciding = kind == 0;
+              if (kind < 2 && ((!isUndefinedX && a == deciding) ||
+                               (!isUndefinedY && b == deciding)))
+                return deciding;
+              *at.isUndefined |= isUndefinedX || isUndefinedY;
+              return kind < 2 ? !deciding : a != b;
             }};
   }
 
@@ -430,48 +441,37 @@ private:
   int numOperations = 0;
 };
 
-/// Whether p is inside of all tables that it indexes: a region loads from them
-/// even where what it yields does not depend on it.
-bool isDefined(const std::vector<std::size_t> &tablesOfPositions,
-               const std::vector<Value> &values, Index p) {
-  return std::ranges::all_of(tablesOfPositions, [&](std::size_t number) {
-    return p >= 0 && p < std::get<TestTensor>(values[number]).size(0);
-  });
-}
-
 } // namespace
 
 MaskForm attn::test::createRandomMask(const FormContext &context,
                                       Random &random) {
   RegionWriter writer(context, random);
   Condition keep = writer.condition(2);
-  auto bind = [keep, of = writer.tablesOfPositions](
-                  const std::vector<Value> &values) -> MaskFunction {
-    return [keep, of, values](Index b, Index h, Index p,
-                              Index j) -> std::optional<bool> {
-      if (!isDefined(of, values, p))
-        return std::nullopt;
-      return keep.meaning({0, b, h, p, j, &values});
+  auto bind = [keep](const std::vector<Value> &values) -> MaskFunction {
+    return [keep, values](Index b, Index h, Index p,
+                          Index j) -> std::optional<bool> {
+      bool isUndefined = false;
+      bool kept = keep.meaning({0, b, h, p, j, &values, &isUndefined});
+      return isUndefined ? std::nullopt : std::optional(kept);
     };
   };
   return {"", writer.write("%b, %h, %p, %j", keep.name, "i1"), writer.tables,
-          bind, !writer.tablesOfPositions.empty()};
+          bind, writer.indexesPosition};
 }
 
 ScoreForm attn::test::createRandomScore(const FormContext &context,
                                         Random &random) {
   RegionWriter writer(context, random);
   Real score = writer.real(int(random.between(0, 2)));
-  auto bind = [score, of = writer.tablesOfPositions](
-                  const std::vector<Value> &values) -> ScoreFunction {
-    return [score, of, values](double s, Index b, Index h, Index p,
-                               Index j) -> std::optional<double> {
-      if (!isDefined(of, values, p))
-        return std::nullopt;
-      return score.meaning({s, b, h, p, j, &values});
+  auto bind = [score](const std::vector<Value> &values) -> ScoreFunction {
+    return [score, values](double s, Index b, Index h, Index p,
+                           Index j) -> std::optional<double> {
+      bool isUndefined = false;
+      double value = score.meaning({s, b, h, p, j, &values, &isUndefined});
+      return isUndefined ? std::nullopt : std::optional(value);
     };
   };
   return {"",
           writer.write("%s, %b, %h, %p, %j", score.name, writer.accumulation()),
-          writer.tables, bind, !writer.tablesOfPositions.empty()};
+          writer.tables, bind, writer.indexesPosition};
 }
