@@ -72,7 +72,8 @@ public:
     int64_t rows, rowsOfHeads, elementsOfChunk;
   };
   StripSizes getStripSizes() const {
-    return {.rows = 48, .rowsOfHeads = 384, .elementsOfChunk = 64 * 1024};
+    return {
+        .rows = 48, .rowsOfHeads = 384, .elementsOfChunk = int64_t(64) * 1024};
   }
   /// Keys that are fetched ahead are so far away at most, a power of 2: they
   /// stay in the second level until tiles read them.

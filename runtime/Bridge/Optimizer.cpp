@@ -48,18 +48,6 @@ struct SimplifyCounters : llvm::PassInfoMixin<SimplifyCounters> {
   }
 };
 
-} // namespace
-
-static void addLoopPasses(llvm::FunctionPassManager &functions) {
-  llvm::LoopPassManager loops;
-  loops.addPass(llvm::LoopRotatePass());
-  loops.addPass(llvm::LICMPass(llvm::LICMOptions()));
-  functions.addPass(llvm::createFunctionToLoopPassAdaptor(
-      std::move(loops), /*UseMemorySSA=*/true));
-  functions.addPass(llvm::createFunctionToLoopPassAdaptor(SimplifyCounters()));
-  functions.addPass(llvm::SimplifyCFGPass());
-}
-
 /// Hides shuffles from shuffles of them, as of transposed registers. The code
 /// generator would look through each of the paths, of which there are twice as
 /// many with every step, for what it is made of: for a kernel with a transposed
@@ -99,6 +87,18 @@ struct HideShuffles : llvm::PassInfoMixin<HideShuffles> {
     return preserved;
   }
 };
+
+} // namespace
+
+static void addLoopPasses(llvm::FunctionPassManager &functions) {
+  llvm::LoopPassManager loops;
+  loops.addPass(llvm::LoopRotatePass());
+  loops.addPass(llvm::LICMPass(llvm::LICMOptions()));
+  functions.addPass(llvm::createFunctionToLoopPassAdaptor(
+      std::move(loops), /*UseMemorySSA=*/true));
+  functions.addPass(llvm::createFunctionToLoopPassAdaptor(SimplifyCounters()));
+  functions.addPass(llvm::SimplifyCFGPass());
+}
 
 static void addScalarPasses(llvm::FunctionPassManager &functions) {
   functions.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));

@@ -236,7 +236,7 @@ private:
   }
 
   Integer integerBinary(const string &name, const Integer &x, const Integer &y,
-                        std::function<Index(Index, Index)> meaning) {
+                        const std::function<Index(Index, Index)> &meaning) {
     return {
         emit("arith." + name + " " + x.name + ", " + y.name + " : index"),
         [=](const At &at) { return meaning(x.meaning(at), y.meaning(at)); }};
@@ -412,7 +412,7 @@ private:
   }
 
   Real realBinary(const string &name, const Real &x, const Real &y,
-                  std::function<double(double, double)> meaning) {
+                  const std::function<double(double, double)> &meaning) {
     return {
         emit(name + " " + x.name + ", " + y.name + " : " + accumulation()),
         [=](const At &at) { return meaning(x.meaning(at), y.meaning(at)); }};
