@@ -181,7 +181,7 @@ static Value expandExpM1(MathBuilder &b, ValueRange operands) {
   Value half = arith::BitcastOp::create(
       b, x.getType(), arith::ShLIOp::create(b, biased, b.integer(i32, 23)));
   Value result = b.mul(b.multiplyAdd(half, ofRest, b.add(half, -0.5)), 2.0);
-  // NaN, and 0 with its sign; what is so small is itself, with r^2 / 2.
+  // NaN, and 0 with its sign.
   Value isItself =
       b.bitOr(b.isEqual(x, 0.0), b.compare(arith::CmpFPredicate::UNO, x, x));
   return b.select(isItself, x, result);

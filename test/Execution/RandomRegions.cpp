@@ -95,10 +95,6 @@ public:
 
   /// A smooth function of `x`, which it is defined for, and not steep.
   Real function(const Real &x) {
-    struct Function {
-      const char *name;
-      double (*meaning)(double);
-    };
     // Of more than 0: the distance from it is added.
     auto ofPositive = random.pick<Function>(
         {{"math.log", [](double a) { return std::log(a); }},
@@ -176,6 +172,11 @@ public:
   bool indexesPosition = false;
 
 private:
+  struct Function {
+    const char *name; ///< Of the operation.
+    double (*meaning)(double);
+  };
+
   string emit(const string &operation) {
     string name = "%x" + std::to_string(numOperations++);
     body += name + " = " + operation + "\n";
@@ -332,10 +333,6 @@ private:
   /// Of increasing functions of an integer, or of a rounded fraction of one, at
   /// values that no rounding reaches.
   Condition compareReals() {
-    struct Function {
-      const char *name;
-      double (*meaning)(double);
-    };
     auto function = random.pick<Function>(
         {{"math.log1p", [](double a) { return std::log1p(a); }},
          {"math.sqrt", [](double a) { return std::sqrt(a); }},
