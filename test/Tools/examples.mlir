@@ -9,6 +9,8 @@
 // RUN: attn-run %s --entry ragged --out %t/ragged-after.npy \
 // RUN:   --out %t/cu-seqlens.npy --out %t/ragged-query.npy --out %t/ragged-row.npy
 // RUN: attn-run %s --entry latents --out %t/latent-query.npy --out %t/latent.npy
+// RUN: attn-run %s --entry prompt --out %t/unfolded-query.npy \
+// RUN:   --out %t/latents.npy --out %t/turned.npy
 // RUN: attn-run %s --entry packed --out %t/model-before.npy \
 // RUN:   --out %t/model-after.npy --out %t/model-table.npy --out %t/model-tokens.npy \
 // RUN:   --out %t/model-sequences.npy --out %t/model-positions.npy
@@ -50,6 +52,11 @@
 // REDEFINE: %{file} = %examples/decode/latent.mlir
 // REDEFINE: %{arguments} = --arg %t/latent-query.npy --arg %t/latent.npy --arg - \
 // REDEFINE:   --arg %t/table.npy --arg %t/before.npy --arg %t/after.npy
+// RUN: %{check} && %{check} --pipeline reference
+
+// REDEFINE: %{file} = %examples/decode/latent_prompt.mlir
+// REDEFINE: %{arguments} = --arg %t/unfolded-query.npy --arg %t/latents.npy \
+// REDEFINE:   --arg %t/turned.npy
 // RUN: %{check} && %{check} --pipeline reference
 
 // REDEFINE: %{file} = %examples/decode/ragged.mlir
@@ -131,6 +138,27 @@ func.func @latents() -> (tensor<3x128x1x576xf32>, tensor<3x1x1x576xf32>) {
   %row = tensor.extract_slice %query[0, 7, 0, 0] [3, 1, 1, 576] [1, 1, 1, 1]
       : tensor<3x128x1x576xf32> to tensor<3x1x1x576xf32>
   return %query, %row : tensor<3x128x1x576xf32>, tensor<3x1x1x576xf32>
+}
+
+// Two sequences of seven tokens, the last three of which are a prompt's.
+func.func @prompt() -> (tensor<2x128x3x192xf32>, tensor<2x7x512xf32>,
+                        tensor<2x1x7x64xf32>) {
+  %query = tensor.generate {
+  ^bb0(%i: index, %j: index, %row: index, %k: index):
+    %number = func.call @wave(%row, %j, %k) : (index, index, index) -> f32
+    tensor.yield %number : f32
+  } : tensor<2x128x3x192xf32>
+  %latents = tensor.generate {
+  ^bb0(%i: index, %j: index, %k: index):
+    %number = func.call @wave(%i, %j, %k) : (index, index, index) -> f32
+    tensor.yield %number : f32
+  } : tensor<2x7x512xf32>
+  %part = tensor.extract_slice %latents[0, 0, 9] [2, 7, 64] [1, 1, 1]
+      : tensor<2x7x512xf32> to tensor<2x7x64xf32>
+  %turned = tensor.expand_shape %part [[0, 1], [2], [3]] output_shape [2, 1, 7, 64]
+      : tensor<2x7x64xf32> into tensor<2x1x7x64xf32>
+  return %query, %latents, %turned : tensor<2x128x3x192xf32>,
+      tensor<2x7x512xf32>, tensor<2x1x7x64xf32>
 }
 
 // Three sequences with five new tokens: three, one and one.

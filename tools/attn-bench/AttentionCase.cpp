@@ -44,14 +44,17 @@ static void replaceAll(std::string &text, const std::string &from,
 
 std::string AttentionCase::text(ElementType type) const {
   std::string rows = dynamicLength ? "?" : std::to_string(length);
-  auto mainType = [&](Index heads) {
-    return tensorType(
-        {"1", std::to_string(heads), rows, std::to_string(headSize)}, type);
+  auto mainType = [&](Index heads, Index size) {
+    return tensorType({"1", std::to_string(heads), rows, std::to_string(size)},
+                      type);
   };
-  std::string query = mainType(queryHeads), key = mainType(keyValueHeads);
+  std::string query = mainType(queryHeads, headSize),
+              key = mainType(keyValueHeads, headSize),
+              value = mainType(keyValueHeads, valueSize()),
+              output = mainType(queryHeads, valueSize());
 
   std::string arguments =
-      "%query: " + query + ", %key: " + key + ", %value: " + key;
+      "%query: " + query + ", %key: " + key + ", %value: " + value;
   std::string clauses = variant.clauses;
   for (const Operand &operand : variant.operands) {
     std::vector<std::string> sizes;
@@ -63,14 +66,15 @@ std::string AttentionCase::text(ElementType type) const {
     replaceAll(clauses, "$" + operand.name, "%" + operand.name);
   }
 
-  std::string init = "  %init = tensor.empty() : " + query + "\n";
+  std::string init = "  %init = tensor.empty() : " + output + "\n";
   if (dynamicLength)
     init = "  %c2 = arith.constant 2 : index\n"
            "  %length = tensor.dim %query, %c2 : " +
-           query + "\n  %init = tensor.empty(%length) : " + query + "\n";
-  return "func.func @attention(" + arguments + ") -> " + query + " {\n" + init +
+           query + "\n  %init = tensor.empty(%length) : " + output + "\n";
+  return "func.func @attention(" + arguments + ") -> " + output + " {\n" +
+         init +
          "  %output = attn.attention\n"
          "      ins(%query, %key, %value : " +
-         query + ", " + key + ", " + key + ")\n      outs(%init : " + query +
-         ")\n      " + clauses + "\n  return %output : " + query + "\n}\n";
+         query + ", " + key + ", " + value + ")\n      outs(%init : " + output +
+         ")\n      " + clauses + "\n  return %output : " + output + "\n}\n";
 }

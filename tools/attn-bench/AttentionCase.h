@@ -68,12 +68,16 @@ struct AttentionCase {
   Variant variant;
   /// Writes the length as `?`.
   bool dynamicLength = false;
+  /// Of values and outputs; headSize if absent.
+  std::optional<Index> valueHeadSize = {};
 
+  Index valueSize() const { return valueHeadSize.value_or(headSize); }
   /// Pairs of a query row and a key that it sees, in one head.
   Index countVisiblePairs() const;
   /// Two products of two operations each for every pair and dimension.
   double countFlops() const {
-    return 4.0 * double(countVisiblePairs()) * double(headSize * queryHeads);
+    return 2.0 * double(countVisiblePairs()) *
+           double((headSize + valueSize()) * queryHeads);
   }
   /// A module with one function on (query, key, value, operands...).
   std::string text(ElementType type) const;

@@ -101,6 +101,8 @@ const std::vector<AttentionCase> &bench::getPrefillCases() {
       {"P4s", 8, 8, 77, 64, causal(), dynamic},
       {"P5", 9, 3, 512, 64, causal()},
       {"P6", 16, 16, 1024, 80, causal()},
+      // Latent attention with the keys and values of all heads.
+      {"MLA", 128, 128, 512, 192, causal(), !dynamic, 128},
       {"V-alibi", 8, 8, 1024, 64, alibi(8)},
       {"V-softcap", 8, 8, 1024, 64, softcap()},
       {"V-bias", 8, 8, 1024, 64, bias(8, 1024)},

@@ -22,10 +22,10 @@ Workload::Workload(AttentionCase attentionCase, ElementType type,
             {1, attention.queryHeads, attention.length, attention.headSize}),
       key(type,
           {1, attention.keyValueHeads, attention.length, attention.headSize}),
-      value(type,
-            {1, attention.keyValueHeads, attention.length, attention.headSize}),
-      output(type,
-             {1, attention.queryHeads, attention.length, attention.headSize}) {
+      value(type, {1, attention.keyValueHeads, attention.length,
+                   attention.valueSize()}),
+      output(type, {1, attention.queryHeads, attention.length,
+                    attention.valueSize()}) {
   std::mt19937_64 random(1);
   for (Buffer *input : {&query, &key, &value})
     input->fillNormal(random);
@@ -61,14 +61,16 @@ Expected<double> Workload::run() const {
 }
 
 Status Workload::checkAt(Index head, Index row) const {
-  Index length = attention.length, size = attention.headSize;
+  Index length = attention.length, size = attention.headSize,
+        valueSize = attention.valueSize();
   Index keyHead = head * attention.keyValueHeads / attention.queryHeads;
   const Variant &variant = attention.variant;
 
   reference::AttentionProblem problem;
   problem.query = query.viewAt((head * length + row) * size, {1, 1, 1, size});
   problem.key = key.viewAt(keyHead * length * size, {1, 1, length, size});
-  problem.value = value.viewAt(keyHead * length * size, {1, 1, length, size});
+  problem.value =
+      value.viewAt(keyHead * length * valueSize, {1, 1, length, valueSize});
   problem.offsets = {row};
   problem.mask = [&](Index, Index, Index p, Index j) {
     return variant.visibility.sees(p, j);
@@ -79,7 +81,8 @@ Status Workload::checkAt(Index head, Index row) const {
     };
   return checkRow(
       "head " + std::to_string(head) + ", row " + std::to_string(row),
-      output.viewAt((head * length + row) * size, {1, 1, 1, size}), problem);
+      output.viewAt((head * length + row) * valueSize, {1, 1, 1, valueSize}),
+      problem);
 }
 
 Status Workload::check() const {
