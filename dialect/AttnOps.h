@@ -26,11 +26,14 @@
 
 namespace mlir::attn {
 struct CacheOperands;
+struct PlanFields;
 struct ProjectionMap;
 } // namespace mlir::attn
 
 #define GET_ATTRDEF_CLASSES
 #include "dialect/AttnAttrs.h.inc"
+
+#include "dialect/Plan/PlanFields.h"
 
 #define GET_OP_CLASSES
 #include "dialect/AttnOps.h.inc"

@@ -162,6 +162,7 @@ COMPARED = {
     "vs_contiguous": "of one piece's",
     "vs_linear": "of linear time",
     "vs_apart": "of separate calls",
+    "vs_any_order": "of any order's time",
 }
 
 

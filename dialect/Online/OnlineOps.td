@@ -186,6 +186,9 @@ def Attn_OnlineSoftmaxOp : Attn_OnlineOp<"online_softmax"> {
     every position of the tile, so that they may be evaluated for vectors
     without guards (A12). With `exact`, the weight of a position whose score is
     -inf is -0.0, which no other position can have; without, it is some zero.
+    With `in_order`, what a query gets is the same whatever others are in the tile:
+    weights are added up one key after the other, and no shorter formula is taken
+    where it does for all scores of the block.
 
     While all scores are -inf, m is, with weights 0 and rescale factor 1. Once a score
     is NaN, m is; while none is, but one is +inf, m is +inf and l is NaN (A16).
@@ -195,10 +198,11 @@ def Attn_OnlineSoftmaxOp : Attn_OnlineOp<"online_softmax"> {
     Index:$batch, Index:$head, Index:$position, Index:$first_key,
     Index:$num_queries, Index:$num_keys,
     I1:$partial, I1:$defined, I1:$exact, Optional<AnyFloat>:$scale,
-    Variadic<AnyType>:$score_captures, Variadic<AnyType>:$mask_captures);
+    Variadic<AnyType>:$score_captures, Variadic<AnyType>:$mask_captures,
+    UnitAttr:$in_order);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = [{
-    `outs` `(` $outs `:` type($outs) `)`
+    (`in_order` $in_order^)? `outs` `(` $outs `:` type($outs) `)`
     `at` `(` $batch `,` $head `,` $position `,` $first_key `)`
     `queries` `(` $num_queries `)` `keys` `(` $num_keys `)`
     `partial` `(` $partial `)` `defined` `(` $defined `)` `exact` `(` $exact `)`

@@ -12,11 +12,25 @@
 using namespace mlir;
 using namespace mlir::attn;
 
+PlanAttr PlanAttr::get(MLIRContext *context, const PlanFields &fields) {
+  return get(context, fields.layout, fields.heads, fields.rows, fields.lanes,
+             fields.headSize, fields.keys, fields.chunk, fields.columns,
+             fields.features, fields.ahead, fields.isBatchInvariant,
+             fields.rest);
+}
+
+PlanFields PlanAttr::getFields() const {
+  return {getLayout(),   getHeads(), getRows(),           getLanes(),
+          getHeadSize(), getKeys(),  getChunk(),          getColumns(),
+          getFeatures(), getAhead(), getBatchInvariant(), getRest()};
+}
+
 LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                std::optional<OnlineLayout>, int64_t heads,
                                int64_t rows, int64_t lanes, int64_t headSize,
                                int64_t keys, int64_t chunk, int64_t columns,
-                               int64_t features, PlanAttr rest) {
+                               int64_t features, int64_t ahead, bool,
+                               PlanAttr rest) {
   // Each row, lane and key may become an operation.
   constexpr int64_t kMostOfTile = 4096, kMost = int64_t(1) << 30;
   struct Parameter {
@@ -30,7 +44,8 @@ LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
         Parameter{"head_size", headSize, 2 * kMostOfTile},
         Parameter{"keys", keys, kMostOfTile}, Parameter{"chunk", chunk, kMost},
         Parameter{"columns", columns, kMost},
-        Parameter{"features", features, kMost}})
+        Parameter{"features", features, kMost},
+        Parameter{"ahead", ahead, kMost}})
     if (parameter.value < 0 || parameter.value > parameter.most)
       return emitError() << parameter.name << ": expected 1 to "
                          << parameter.most << ", got " << parameter.value;

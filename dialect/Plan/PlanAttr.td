@@ -42,6 +42,8 @@ def Attn_PlanAttr : AttrDef<Attn_Dialect, "Plan"> {
     | `chunk` | attention | keys of a part that is computed in parallel with others of one tile (split-KV) |
     | `columns` | projection | columns of a tile |
     | `features` | projection | features of a block: what is multiplied before the next rows of a tile |
+    | `ahead` | attention, projection | bytes of a stream of keys, values or weights from memory that are fetched ahead of where they are read; not said: what the memory of the target needs |
+    | `batch_invariant` | attention | all numbers of queries are computed in one order of sums: a query's bits do not depend on how many come with it |
 
     What is 0 is not said.
   }];
@@ -50,11 +52,17 @@ def Attn_PlanAttr : AttrDef<Attn_Dialect, "Plan"> {
     Attn_PlanNumber:$heads, Attn_PlanNumber:$rows, Attn_PlanNumber:$lanes,
     Attn_PlanNumber:$head_size, Attn_PlanNumber:$keys, Attn_PlanNumber:$chunk,
     Attn_PlanNumber:$columns, Attn_PlanNumber:$features,
+    Attn_PlanNumber:$ahead,
+    DefaultValuedParameter<"bool", "false">:$batch_invariant,
     OptionalParameter<"::mlir::attn::PlanAttr">:$rest);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     static constexpr ::llvm::StringLiteral kName = "attn.plan";
+
+    static PlanAttr get(::mlir::MLIRContext *context,
+                        const PlanFields &fields);
+    PlanFields getFields() const;
   }];
 }
 

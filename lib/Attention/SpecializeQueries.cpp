@@ -192,15 +192,9 @@ static LogicalResult specializeQueries(RewriterBase &rewriter, AttentionOp op,
 /// What a plan says, if there is one, and the chunk: sequences are parallel,
 /// and the keys of one are still read in chunks.
 static PlanAttr withChunk(MLIRContext *context, PlanAttr said, int64_t chunk) {
-  if (!said)
-    return PlanAttr::get(context, /*layout=*/std::nullopt, /*heads=*/0,
-                         /*rows=*/0, /*lanes=*/0, /*head_size=*/0, /*keys=*/0,
-                         chunk, /*columns=*/0, /*features=*/0,
-                         /*rest=*/PlanAttr());
-  return PlanAttr::get(context, said.getLayout(), said.getHeads(),
-                       said.getRows(), said.getLanes(), said.getHeadSize(),
-                       said.getKeys(), chunk, said.getColumns(),
-                       said.getFeatures(), said.getRest());
+  PlanFields fields = said ? said.getFields() : PlanFields();
+  fields.chunk = chunk;
+  return PlanAttr::get(context, fields);
 }
 
 /// Makes a ragged batch tiles of its sequences, in a form of its own for each

@@ -149,12 +149,9 @@ static FailureOr<AttentionOp> splitRest(RewriterBase &rewriter, AttentionOp op,
   SmallVector<OpFoldResult> offsets(3, rewriter.getIndexAttr(0));
   SmallVector<Value> results(op.getOuts());
   AttentionOp parts[2];
-  PlanAttr plans[] = {
-      PlanAttr::get(op.getContext(), plan.getLayout(), plan.getHeads(),
-                    plan.getRows(), plan.getLanes(), plan.getHeadSize(),
-                    plan.getKeys(), plan.getChunk(), plan.getColumns(),
-                    plan.getFeatures(), /*rest=*/PlanAttr()),
-      rest};
+  PlanFields ofWhole = plan.getFields();
+  ofWhole.rest = PlanAttr();
+  PlanAttr plans[] = {PlanAttr::get(op.getContext(), ofWhole), rest};
   for (auto [number, part] : llvm::enumerate(parts)) {
     offsets[2] = rewriter.getIndexAttr(number == 0 ? 0 : numRows);
     ends[2] = rewriter.getIndexAttr(number == 0 ? numRows : rest.getRows());

@@ -72,12 +72,14 @@ static void emitBeginnings(OpBuilder &builder, tensor::ExtractSliceOp rows,
 /// How many rows of a block of `numRows`, beyond the block, have to be under
 /// way while it is read. They are those of the next block, if blocks follow
 /// each other in memory.
-static int64_t getRowsAhead(tensor::ExtractSliceOp rows, int64_t numRows) {
+static int64_t getRowsAhead(tensor::ExtractSliceOp rows, int64_t numRows,
+                            PlanAttr plan) {
   if (areLookedUp(rows))
     return 0;
-  CacheModel model(getTarget(rows));
-  return std::max<int64_t>(
-      model.getBytesUnderWay() / getRowBytes(rows) - numRows, 0);
+  int64_t ahead = plan ? plan.getAhead() : 0;
+  if (ahead == 0)
+    ahead = CacheModel(getTarget(rows)).getBytesUnderWay();
+  return std::max<int64_t>(ahead / getRowBytes(rows) - numRows, 0);
 }
 
 BlockStreams BlockStreams::emit(OpBuilder &b, OnlineAttentionOp block,
@@ -96,9 +98,9 @@ BlockStreams BlockStreams::emit(OpBuilder &b, OnlineAttentionOp block,
       for (tensor::ExtractSliceOp rows : {keys, values})
         emitBeginnings(b, rows, loop, numRows);
     streams.values = values;
-    streams.valuesAhead = getRowsAhead(values, numRows);
+    streams.valuesAhead = getRowsAhead(values, numRows, plan);
     streams.next = LaterIteration(b, loop).get(keys);
-    streams.nextAhead = getRowsAhead(keys, numRows);
+    streams.nextAhead = getRowsAhead(keys, numRows, plan);
   } else if (values && block.getLayout() == OnlineLayout::Rows &&
              CacheModel(getTarget(block)).hasTimeToFetch(block.getNumRows())) {
     streams.next = LaterIteration(b, loop).get(values);

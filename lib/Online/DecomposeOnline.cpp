@@ -31,6 +31,7 @@
 #include "lib/Online/Sums.h"
 #include "lib/Online/TilePrefetch.h"
 #include "lib/Online/TrimBlock.h"
+#include "lib/Plan/Plan.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -154,12 +155,13 @@ private:
     SmallVector<Value> outs = {scores, op.getMaximum(), op.getSum(),
                                empty({lanes})};
     fetchAt(b, Place::softmax);
+    PlanAttr plan = getPlan(op);
     auto softmax = OnlineSoftmaxOp::create(
         b, loc, TypeRange(outs), outs, op.getBatch(), op.getHead(),
         op.getPosition(), firstKey, op.getNumQueries(),
         getValueOrCreateConstantIndexOp(b, loc, numKeys), facts.isPartial,
         facts.isDefined, op.getExact(), op.getScale(), op.getScoreCaptures(),
-        op.getMaskCaptures());
+        op.getMaskCaptures(), /*in_order=*/plan && plan.getBatchInvariant());
     softmax.getScoreRegion().takeBody(op.getScoreRegion());
     softmax.getMaskRegion().takeBody(op.getMaskRegion());
     fetchAt(b, Place::afterSoftmax);

@@ -90,6 +90,9 @@ private:
            count.most <= getMostFew();
   }
   bool isVariant() { return op.hasMask() || op.hasScore(); }
+  /// Whether all numbers of queries have to be computed in one order: that of
+  /// many, in lanes or pairs, from the first key to the last.
+  bool isBatchInvariant() const { return said && said.getBatchInvariant(); }
   int64_t getMostRowsOfOneTile();
   bool canComputeInRows();
   bool hasTilesInRows();
@@ -136,8 +139,9 @@ int64_t AttentionPlanner::getMostRowsOfOneTile() {
 
 /// Whether there is an online form in rows, where vectors are of `lanes`.
 bool AttentionPlanner::canComputeInRows() {
-  return !isForGPU() && (hasAtMost(lanes) || hasTilesInRows()) &&
-         getMostRows() >= 1 && hasSizesForRows();
+  return !isForGPU() && !isBatchInvariant() &&
+         (hasAtMost(lanes) || hasTilesInRows()) && getMostRows() >= 1 &&
+         hasSizesForRows();
 }
 
 /// Whether tiles of few queries are in rows, be there one or several.
@@ -182,8 +186,8 @@ static Type getStoredType(Value key) {
 /// faster: where more than one of two is full, they are better. 0 if there are
 /// none.
 int64_t AttentionPlanner::getMostFewInRows() {
-  if (isForGPU() || heads == 1 || heads > lanes || canComputeInPairs() ||
-      !hasSizesForRows())
+  if (isForGPU() || isBatchInvariant() || heads == 1 || heads > lanes ||
+      canComputeInPairs() || !hasSizesForRows())
     return 0;
   if (!getStoredType(op.getKey()).isF32())
     return getMostFew();
@@ -235,7 +239,8 @@ static bool isInParallelLoop(Operation *op) {
 /// pairs, half as many do.
 int64_t AttentionPlanner::chooseRest() {
   if (!count.isExact || !isFew() || heads == 1 || canComputeInRows() ||
-      isInParallelLoop(op) || (said && (said.getRows() || said.getLayout())))
+      isBatchInvariant() || isInParallelLoop(op) ||
+      (said && (said.getRows() || said.getLayout())))
     return 0;
   int64_t rest = getMostRows() % lanes;
   bool isCheap = rest <= lanes / (canComputeInPairs() ? 4 : 2);
@@ -251,7 +256,8 @@ bool AttentionPlanner::isOneTileOfGPU() {
 int64_t AttentionPlanner::chooseChunk() {
   if (isForGPU())
     return isOneTileOfGPU() ? kLeastKeysOfPart : 0;
-  bool isSplit = !isInParallelLoop(op) && (isFew() || hasAtMost(rows));
+  bool isSplit = !isInParallelLoop(op) && !isBatchInvariant() &&
+                 (isFew() || hasAtMost(rows));
   return isSplit ? model.getChunk() : 0;
 }
 
@@ -351,8 +357,16 @@ FailureOr<PlanAttr> AttentionPlanner::plan(QueryCount number) {
   FailureOr<PlanAttr> rest = planRest();
   if (failed(rest))
     return failure();
-  return PlanAttr::get(op.getContext(), layout, heads, rows, lanes, headSize,
-                       keys, chunk, /*columns=*/0, /*features=*/0, *rest);
+  return PlanAttr::get(op.getContext(), {.layout = layout,
+                                         .heads = heads,
+                                         .rows = rows,
+                                         .lanes = lanes,
+                                         .headSize = headSize,
+                                         .keys = keys,
+                                         .chunk = chunk,
+                                         .ahead = getSaid(&PlanAttr::getAhead),
+                                         .isBatchInvariant = isBatchInvariant(),
+                                         .rest = *rest});
 }
 
 /// The plan of what is left, in rows; null if nothing is.
@@ -365,10 +379,13 @@ FailureOr<PlanAttr> AttentionPlanner::planRest() {
                                        std::max(headSize, valueSize), model);
   if (saidOfRest && saidOfRest.getKeys())
     restKeys = saidOfRest.getKeys();
-  auto rest = PlanAttr::get(op.getContext(), OnlineLayout::Rows, heads,
-                            restRows, lanes, headSize, restKeys, chunk,
-                            /*columns=*/0, /*features=*/0,
-                            /*rest=*/PlanAttr());
+  auto rest = PlanAttr::get(op.getContext(), {.layout = OnlineLayout::Rows,
+                                              .heads = heads,
+                                              .rows = restRows,
+                                              .lanes = lanes,
+                                              .headSize = headSize,
+                                              .keys = restKeys,
+                                              .chunk = chunk});
   if (!saidOfRest)
     return rest;
   if (isForGPU() || !count.isExact || heads == 1 || restRows < 1 ||
@@ -409,6 +426,12 @@ LogicalResult AttentionPlanner::check() {
   if (headSize < size)
     return refuse("head_size")
            << "expected at least " << size << ", got " << headSize;
+  bool isOfFew = layout == OnlineLayout::Rows || chunk > 0 || said.getRest();
+  if (isBatchInvariant() && (isForGPU() || isOfFew))
+    return refuse("batch_invariant")
+           << (isForGPU() ? "is not of a GPU"
+                          : "expected neither 'rows', nor a 'chunk' or "
+                            "'rest', which few queries alone have");
   if (layout == OnlineLayout::Rows && !canComputeInRows())
     return refuse("layout") << "expected few queries, at most " << lanes
                             << ", and head sizes that are multiples of "
@@ -514,7 +537,10 @@ FailureOr<PlanAttr> attn::planOnline(OnlineAttentionOp op) {
   if (chunk % kChunkUnit != 0)
     return op.emitError("attn.plan: chunk: expected a multiple of ")
            << kChunkUnit << ", got " << chunk;
-  return PlanAttr::get(op.getContext(), op.getLayout(), /*heads=*/0,
-                       /*rows=*/0, /*lanes=*/0, /*head_size=*/0, keys, chunk,
-                       /*columns=*/0, /*features=*/0, /*rest=*/PlanAttr());
+  return PlanAttr::get(op.getContext(),
+                       {.layout = op.getLayout(),
+                        .keys = keys,
+                        .chunk = chunk,
+                        .ahead = said ? said.getAhead() : 0,
+                        .isBatchInvariant = said && said.getBatchInvariant()});
 }

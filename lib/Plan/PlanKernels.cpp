@@ -30,7 +30,14 @@ struct PlanKernels : attn::impl::PlanKernelsBase<PlanKernels> {
     WalkResult result = getOperation()->walk([&](Operation *op) {
       // What no kernel computes has no plan.
       auto refuse = [&](StringRef obstacle) {
-        if (!getPlan(op))
+        PlanAttr said = getPlan(op);
+        // There, each query is computed by itself.
+        if (said && said == PlanAttr::get(op->getContext(),
+                                          {.isBatchInvariant = true})) {
+          op->removeAttr(PlanAttr::kName);
+          return WalkResult::advance();
+        }
+        if (!said)
           return WalkResult::advance();
         op->emitError("attn.plan: is left to the reference lowering, because ")
             << obstacle;

@@ -16,13 +16,8 @@ FailureOr<PlanAttr> attn::planMultiToken(MultiTokenAttentionOp op) {
   int64_t rows = said && said.getRows()
                      ? said.getRows()
                      : CacheModel(getTarget(op)).getMultiTokenRows();
-  auto plan = PlanAttr::get(op.getContext(), /*layout=*/std::nullopt,
-                            /*heads=*/0, rows, /*lanes=*/0, /*head_size=*/0,
-                            /*keys=*/0, /*chunk=*/0, /*columns=*/0,
-                            /*features=*/0, /*rest=*/PlanAttr());
-  auto nothing =
-      PlanAttr::get(op.getContext(), std::nullopt, 0, 0, 0, 0, 0, 0, 0, 0,
-                    /*rest=*/PlanAttr());
+  auto plan = PlanAttr::get(op.getContext(), {.rows = rows}),
+       nothing = PlanAttr::get(op.getContext(), {});
   if (said && said != plan && said != nothing)
     return op.emitError("attn.plan: expected 'rows' alone, got ") << said;
   return plan;

@@ -104,13 +104,14 @@ FailureOr<PlanAttr> attn::planProjection(ProjectionOp op) {
     return refuse("features") << "expected a multiple of " << kFeaturesPerTile
                               << ", got " << said.getFeatures();
   if (said && (said.getHeads() || said.getHeadSize() || said.getKeys() ||
-               said.getChunk()))
-    return refuse("heads, head_size, keys and chunk")
+               said.getChunk() || said.getBatchInvariant()))
+    return refuse("heads, head_size, keys, chunk and batch_invariant")
            << "are of attention, not of a projection";
-  return PlanAttr::get(op.getContext(), layout, /*heads=*/0,
-                       use(&PlanAttr::getRows, sizes.rows), lanes,
-                       /*head_size=*/0, /*keys=*/0, /*chunk=*/0,
-                       use(&PlanAttr::getColumns, sizes.columns),
-                       use(&PlanAttr::getFeatures, sizes.features),
-                       /*rest=*/PlanAttr());
+  return PlanAttr::get(op.getContext(),
+                       {.layout = layout,
+                        .rows = use(&PlanAttr::getRows, sizes.rows),
+                        .lanes = lanes,
+                        .columns = use(&PlanAttr::getColumns, sizes.columns),
+                        .features = use(&PlanAttr::getFeatures, sizes.features),
+                        .ahead = use(&PlanAttr::getAhead, 0)});
 }

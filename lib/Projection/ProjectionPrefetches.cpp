@@ -45,7 +45,9 @@ void ProjectionTiles::fetchStream(const Tile &tile, Value block,
   Value columns = getColumns(tile, select(isBlock, nextColumn, columnInTile),
                              select(isBlock, at, inTile), count, /*few=*/true);
   auto numRows = cast<ShapedType>(columns.getType()).getDimSize(0);
-  int64_t ahead = CacheModel(getTarget(op)).getBytesAhead(op.hasPanels());
+  int64_t ahead = plan.getAhead();
+  if (ahead == 0)
+    ahead = CacheModel(getTarget(op)).getBytesAhead(op.hasPanels());
   PrefetchOp::create(b, loc, columns, constant(0), constant(numRows))
       .setStream(ahead);
 }

@@ -345,6 +345,8 @@ Expected<string> FunctionWriter::write() {
     body += "  " + string(verbatim.operations) + "\n";
   if (!verbatim.clauses.empty())
     clauses += "\n      " + string(verbatim.clauses);
+  if (attention.isBatchInvariant)
+    clauses += "\n      {attn.plan = #attn.plan<batch_invariant = true>}";
   string function =
       "func.func @attention(\n    " + arguments + ")\n    -> (" + types +
       updatedTypes + ") {\n" + body + parameters.writeSummaries() + "  %" +

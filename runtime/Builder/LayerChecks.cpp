@@ -28,6 +28,9 @@ static Status checkAttention(const Attention &attention) {
     return checked;
   if (attention.logSumExp)
     return expected("attention.logSumExp", "none in a layer", "one");
+  if (attention.isBatchInvariant)
+    return expected("attention.isBatchInvariant",
+                    "false in a layer, whose projections are not", "true");
   if (attention.scale && !attention.scale->node()->as<double>())
     return expected("attention.scale", "a number", "a Scalar");
   if (attention.offset &&

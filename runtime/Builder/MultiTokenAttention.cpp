@@ -64,6 +64,9 @@ static Status check(const MultiTokenAttention &description) {
   if (attention.sequences)
     return expected("attention.sequences", "none in multi-token attention",
                     "one");
+  if (attention.isBatchInvariant)
+    return expected("attention.isBatchInvariant",
+                    "false in multi-token attention", "true");
   if (attention.queryHeads > largestSize)
     return expected("attention.queryHeads", "at most 2^30",
                     std::to_string(attention.queryHeads));

@@ -96,6 +96,12 @@ attn::test::runOnThreads(unsigned threads, const std::string &text,
   auto engine = Engine::create(
       {.cacheDirectory = getCacheDirectory(), .threads = threads});
   auto kernel = engine->compile(text);
+  if (!kernel) {
+    ADD_FAILURE() << kernel.error().message << " in\n" << text;
+    for (const Diagnostic &diagnostic : kernel.error().diagnostics)
+      ADD_FAILURE() << formatDiagnostic(diagnostic);
+    std::abort();
+  }
   auto shapes = kernel->resultShapes(arguments);
   std::vector<TestTensor> results;
   std::vector<TensorView> views;

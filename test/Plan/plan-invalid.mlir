@@ -104,7 +104,7 @@ func.func @pairs(%x: !x, %w: !w, %y: !y) -> !y {
 !w = tensor<64x1024x32xf32>
 !y = tensor<1x?x2048xf32>
 func.func @keys(%x: !x, %w: !w, %y: !y) -> !y {
-  // expected-error @below {{attn.plan: heads, head_size, keys and chunk: are of attention, not of a projection}}
+  // expected-error @below {{attn.plan: heads, head_size, keys, chunk and batch_invariant: are of attention, not of a projection}}
   %r = attn.projection ins(%x, %w : !x, !w) outs(%y : !y)
       {attn.plan = #attn.plan<keys = 64>}
   return %r : !y
@@ -154,4 +154,33 @@ func.func @rest_without_rows(%q: !q) -> !q {
       // expected-error @below {{rest: expected a plan with 'rows' and without a rest of its own}}
       {attn.plan = #attn.plan<rows = 4, rest = <layout = rows>>}
   return %r : !q
+}
+
+// -----
+
+!q = tensor<1x1x8x64xf32>
+func.func @invariant_rows(%q: !q) -> !q {
+  // expected-error @below {{attn.plan: batch_invariant: expected neither 'rows', nor a 'chunk' or 'rest', which few queries alone have}}
+  %r = attn.attention ins(%q, %q, %q : !q, !q, !q) outs(%q : !q)
+      {attn.plan = #attn.plan<layout = rows, batch_invariant = true>}
+  return %r : !q
+}
+
+// -----
+
+!q = tensor<1x1x8x64xf32>
+func.func @invariant_chunk(%q: !q) -> !q {
+  // expected-error @below {{attn.plan: batch_invariant: expected neither 'rows', nor a 'chunk' or 'rest', which few queries alone have}}
+  %r = attn.attention ins(%q, %q, %q : !q, !q, !q) outs(%q : !q)
+      {attn.plan = #attn.plan<chunk = 256, batch_invariant = true>}
+  return %r : !q
+}
+
+// -----
+
+func.func @invariant_projection(%x: tensor<1x?x64xf32>, %w: tensor<64x64xf32>) -> tensor<1x?x64xf32> {
+  // expected-error @below {{attn.plan: heads, head_size, keys, chunk and batch_invariant: are of attention, not of a projection}}
+  %r = attn.projection ins(%x, %w : tensor<1x?x64xf32>, tensor<64x64xf32>)
+      outs(%x : tensor<1x?x64xf32>) {attn.plan = #attn.plan<batch_invariant = true>}
+  return %r : tensor<1x?x64xf32>
 }

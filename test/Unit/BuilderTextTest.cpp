@@ -80,7 +80,8 @@ TEST(BuilderText, StaticSizes) {
                        .batch = 3,
                        .queryLength = 5,
                        .keyLength = 7,
-                       .logSumExp = true});
+                       .logSumExp = true,
+                       .isBatchInvariant = true});
   EXPECT_NE(text.find("%query: tensor<3x2x5x16xbf16>,\n"
                       "    %key: tensor<3x2x7x16xbf16>,\n"
                       "    %value: tensor<3x2x7x8xbf16>)\n"
@@ -88,6 +89,9 @@ TEST(BuilderText, StaticSizes) {
             string::npos)
       << text;
   EXPECT_EQ(text.find("tensor.dim"), string::npos) << text;
+  EXPECT_NE(text.find("{attn.plan = #attn.plan<batch_invariant = true>}"),
+            string::npos)
+      << text;
 }
 
 TEST(BuilderText, NamedMasks) {

@@ -95,6 +95,17 @@ const std::vector<DecodeBenchmark> &bench::getServingBenchmarks() {
     for (Index queries : {1, 4})
       addCached(name(queries) + "-paged-any", queries,
                 {16, /*isStatic=*/false});
+    // In one order of sums for any number of queries.
+    for (Index queries : {1, 4, 16, 64, 256}) {
+      auto step = [&](bool isBatchInvariant) {
+        return makeDraftStep("invariant-" + std::to_string(queries), 32, 8,
+                             4096, queries, /*isDynamic=*/true,
+                             isBatchInvariant);
+      };
+      all.push_back({step(true),
+                     {{"vs_any_order", step(false), /*isOfTimes=*/true}},
+                     {}});
+    }
     // Of D5.
     DecodePointer one = makeDraftStep("group-32", 32, 1, 4096, 1, true);
     for (Index heads : {33, 64, 96, 128})

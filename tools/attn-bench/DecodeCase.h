@@ -98,10 +98,12 @@ DecodePointer makeDenseStep(std::string name, Index batches, Index queryHeads,
                             Index keyValueHeads, Index keyLength,
                             Index queryLength = 1);
 /// One sequence, whose last tokens are the queries, causally masked. A kernel
-/// may be compiled for their number or for any.
+/// may be compiled for their number or for any, and then in one order of sums
+/// for all.
 DecodePointer makeDraftStep(std::string name, Index queryHeads,
                             Index keyValueHeads, Index keyLength,
-                            Index queryLength, bool isDynamic);
+                            Index queryLength, bool isDynamic,
+                            bool isBatchInvariant = false);
 /// A step of sequences with different numbers of new tokens, `counts`, of which
 /// each has `length` with those, in pages: in one call, or, apart, in one for
 /// the first sequence and one for the others, which have a token each.

@@ -17,9 +17,11 @@ namespace {
 class DraftStep : public DecodeCase {
 public:
   DraftStep(std::string name, Index queryHeads, Index keyValueHeads,
-            Index length, Index queryLength, bool isDynamic)
+            Index length, Index queryLength, bool isDynamic,
+            bool isBatchInvariant)
       : DecodeCase(std::move(name), 1, queryHeads, keyValueHeads, queryLength),
-        length(length), isDynamic(isDynamic) {}
+        length(length), isDynamic(isDynamic),
+        isBatchInvariant(isBatchInvariant) {}
 
   std::vector<Index> cacheSizes() const override {
     return {1, keyValueHeads, length, headSize};
@@ -36,6 +38,7 @@ public:
 private:
   Index length;
   bool isDynamic; ///< The kernel does not know the number of queries.
+  bool isBatchInvariant;
 };
 
 } // namespace
@@ -58,14 +61,17 @@ std::string DraftStep::text(ElementType type) const {
          "\n  %output = attn.attention\n"
          "      ins(%query, %key, %value : " +
          query + ", " + key + ", " + key + ")\n      outs(%init : " + query +
-         ")\n      offset(bottom_right) mask causal\n"
-         "  return %output : " +
-         query + "\n}\n";
+         ")\n      offset(bottom_right) mask causal" +
+         (isBatchInvariant ? " {attn.plan = #attn.plan<batch_invariant = true>}"
+                           : "") +
+         "\n  return %output : " + query + "\n}\n";
 }
 
 DecodePointer bench::makeDraftStep(std::string name, Index queryHeads,
                                    Index keyValueHeads, Index keyLength,
-                                   Index queryLength, bool isDynamic) {
+                                   Index queryLength, bool isDynamic,
+                                   bool isBatchInvariant) {
   return std::make_shared<DraftStep>(std::move(name), queryHeads, keyValueHeads,
-                                     keyLength, queryLength, isDynamic);
+                                     keyLength, queryLength, isDynamic,
+                                     isBatchInvariant);
 }

@@ -21,6 +21,7 @@ struct ScoreTile {
   Value position; ///< `p` of lane 0.
   Value firstKey; ///< `j` of row 0.
   Value numQueries, numKeys;
+  bool isInOrder; ///< What a lane gets does not depend on the others.
 };
 
 /// Copies what a tile loads from captured buffers into buffers with the lanes

@@ -361,8 +361,8 @@ Value attn::buildTanhOfLanes(LaneBuilder &b, Value x, double inner) {
   return b.create<arith::SelectOp>(isSmall, small, large);
 }
 
-Pieces attn::buildTanh(LaneBuilder &b, const Pieces &row, double inner,
-                       double factor) {
+Pieces attn::buildTanh(LaneBuilder &b, const Pieces &row, bool isInOrder,
+                       double inner, double factor) {
   // Scores are seldom as large as their cap. All of a row are small nearly
   // always, which costs half as much or less.
   Pieces squares;
@@ -374,6 +374,8 @@ Pieces attn::buildTanh(LaneBuilder &b, const Pieces &row, double inner,
       results.push_back(buildAnyTanh(b, x, inner, factor));
     return results;
   };
+  if (isInOrder)
+    return build();
   for (const TanhNearZero &near : kTanhNearZero) {
     std::optional<SmallVector<double>> coefficients =
         scaleTanh(near.coefficients, inner, factor);

@@ -39,9 +39,10 @@ Value buildFastExp(LaneBuilder &b, Value x);
 Value buildReciprocal(LaneBuilder &b, Value x);
 
 /// factor * tanh(inner * x) of the pieces of a row, with a relative error of at
-/// most 5e-7.
-Pieces buildTanh(LaneBuilder &b, const Pieces &row, double inner = 1.0,
-                 double factor = 1.0);
+/// most 5e-7. With `isInOrder`, by the same formula whatever else is in the
+/// row.
+Pieces buildTanh(LaneBuilder &b, const Pieces &row, bool isInOrder,
+                 double inner = 1.0, double factor = 1.0);
 
 /// factor * tanh(inner * x) for |x| <= `limit`, as accurately: x times a
 /// polynomial of its square, from the lowest power on.

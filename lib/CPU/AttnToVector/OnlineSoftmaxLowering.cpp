@@ -89,7 +89,7 @@ private:
 
   /// What the score region computes of a small product, if it is a cap.
   std::optional<SmallTanh> findCap() {
-    if (!op.hasScore())
+    if (!op.hasScore() || op.getInOrder())
       return std::nullopt;
     APFloat scale(1.0f);
     if (tile.scale && !matchPattern(tile.scale, m_ConstantFloat(&scale)))
@@ -258,8 +258,9 @@ private:
 
   /// Adds up weights, and fetches meanwhile what is to be.
   Pieces loopOverWeights(const Pieces &sums, function_ref<Pieces(Value)> body) {
+    int64_t step = op.getInOrder() ? 1 : unroll;
     if (shares.empty())
-      return loopOverRows(b.index(0), paddedKeys, unroll, sums, body, add);
+      return loopOverRows(b.index(0), paddedKeys, step, sums, body, add);
     // Few rows, so that what they fetch need not wait, and not one by one.
     constexpr int64_t kRows = 8;
     Value count = b.index(kRows);
@@ -272,7 +273,7 @@ private:
                       b.createOrFold<arith::DivUIOp>(first, count));
           Value last = b.createOrFold<arith::MinSIOp>(
               b.createOrFold<arith::AddIOp>(first, count), paddedKeys);
-          return loopOverRows(first, last, unroll, Pieces(carried), body, add);
+          return loopOverRows(first, last, step, Pieces(carried), body, add);
         });
   }
 

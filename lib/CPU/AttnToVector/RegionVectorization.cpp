@@ -365,7 +365,8 @@ Pieces RegionVectorizer::evaluateScore(TileRow row, ArrayRef<Value> scores) {
     return arithmetic.toVectors(get(getYielded(region)));
   double inner = 1;
   Value operand = stripDivisor(scaledTanh.getOperand(), inner);
-  return buildTanh(b, arithmetic.toVectors(get(operand)), inner, tanhFactor);
+  return buildTanh(b, arithmetic.toVectors(get(operand)), tile.isInOrder, inner,
+                   tanhFactor);
 }
 
 FailureOr<LaneValue> RegionVectorizer::evaluateFunction(Operation *op) {
@@ -379,7 +380,8 @@ FailureOr<LaneValue> RegionVectorizer::evaluateFunction(Operation *op) {
   Pieces pieces = arithmetic.toVectors(get(operand));
   auto tanh = dyn_cast<math::TanhOp>(op);
   if (tanh && bitEnumContainsAll(tanh.getFastmath(), arith::FastMathFlags::afn))
-    return LaneValue::varying(type, buildTanh(b, pieces, inner));
+    return LaneValue::varying(type,
+                              buildTanh(b, pieces, tile.isInOrder, inner));
   for (Value &piece : pieces)
     piece = tanh                   ? buildTanhOfLanes(b, piece, inner)
             : isa<math::ExpOp>(op) ? buildExp(b, piece, inner)

@@ -29,7 +29,7 @@ protected:
         scalar(b.getF32Type()), vector(b.getPieceType(scalar)),
         tile{op.getScores(),     op.getScale(),    op.getBatch(),
              op.getHead(),       op.getPosition(), op.getFirstKey(),
-             op.getNumQueries(), op.getNumKeys()},
+             op.getNumQueries(), op.getNumKeys(),  op.getInOrder()},
         unroll(getUnroll()) {}
 
   using BuildWeights = function_ref<Pieces(const Pieces &, const Pieces &)>;

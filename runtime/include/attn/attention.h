@@ -113,6 +113,10 @@ struct Attention {
   Mask mask = {};
   /// Also gives the log-sum-exp (B, Hq, Sq) of the scores, in their precision.
   bool logSumExp = false;
+  /// What a query gets is, to the bit, the same in whatever number they come,
+  /// so that a prompt may be cut into any chunks. Few queries are slower with
+  /// it (docs/lowering-decode.md); for CPUs, and not in a layer.
+  bool isBatchInvariant = false;
 
   /// The kernel as IR: a function of the name "attention". An error names the
   /// member that is wrong and, in masks and scores, the expression.
