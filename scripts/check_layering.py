@@ -99,7 +99,7 @@ RULES = {
     + MLIR
     + HOST
     + COMPILER
-    + ["lib/", "runtime/", "examples/", "test/", "tools/attn-run/"],
+    + ["lib/", "runtime/", "examples/", "test/", "tools/"],
     # Programs of a user's, and the example in README.md.
     "test/Package": STD + HOST + ["readme/"],
     "examples": STD + HOST,

@@ -182,7 +182,12 @@ FileCache::load(const std::string &key) const {
   return parts;
 }
 
-void FileCache::store(const std::string &key,
+bool FileCache::contains(const std::string &key) const {
+  return ::faccessat(directory, getFileName(key).c_str(), F_OK,
+                     AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+bool FileCache::store(const std::string &key,
                       llvm::ArrayRef<StringRef> parts) const {
   std::string payload;
   for (StringRef part : parts) {
@@ -192,6 +197,7 @@ void FileCache::store(const std::string &key,
     payload += part;
   }
   if (magic.size() + hashBytes + payload.size() > maximumFileSize)
-    return; // It would not be read.
-  (void)writeAtomically(getFileName(key), {magic, hash(key, payload), payload});
+    return false; // It would not be read.
+  return !writeAtomically(getFileName(key),
+                          {magic, hash(key, payload), payload});
 }

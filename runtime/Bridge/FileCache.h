@@ -57,9 +57,12 @@ public:
   load(const std::string &key) const;
 
   /// Stores parts, in place of what is there. A cache is only a help: that it
-  /// fails, or that there is too much, is no error.
-  void store(const std::string &key,
+  /// fails, or that there is too much, is no error, but false.
+  bool store(const std::string &key,
              llvm::ArrayRef<llvm::StringRef> parts) const;
+
+  /// Whether there is a file of `key`, be it one that can be loaded or not.
+  bool contains(const std::string &key) const;
 
   /// In bytes.
   static constexpr std::size_t maximumFileSize = std::size_t(1) << 28;

@@ -29,7 +29,8 @@ static Expected<std::string> showBlocks(std::string_view text,
                                         const BlockOptions &options,
                                         llvm::StringRef target,
                                         CompileTrace &trace) {
-  mlir::FailureOr<KernelModule> kernel = parseKernel(text, source, trace);
+  mlir::FailureOr<KernelModule> kernel =
+      parseKernel(text, source, /*plans=*/{}, trace);
   if (mlir::failed(kernel))
     return trace.takeError("cannot show blocks");
   mlir::ModuleOp module = *kernel->module;

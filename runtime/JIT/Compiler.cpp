@@ -74,24 +74,17 @@ lower(mlir::ModuleOp module, const mlir::attn::Lowering &lowering,
 
 /// Says in the module what it is compiled for, whatever its text says: kernels
 /// have to run on this machine.
-static void setTarget(mlir::ModuleOp module, std::string target,
-                      bool quantizeQueries) {
-  constexpr llvm::StringLiteral name = mlir::attn::TargetAttr::kModuleAttr;
-  if (quantizeQueries)
-    target += ", quantize_queries = true";
-  module->setAttr(name, mlir::attn::parseTarget(target, module.getContext()));
-}
-
 /// What `compileObject` does, where a crash ends only the compilation.
 static Expected<CompiledObject>
 compileText(std::string_view text, const CompileOptions &options,
-            const mlir::attn::Lowering &lowering,
+            const Plans &plans, const mlir::attn::Lowering &lowering,
             const llvm::orc::JITTargetMachineBuilder &targetBuilder,
             const Machine &machine, unsigned codegenThreads,
             CompileStats &stats, FinishKernel finish,
             const cuda::DeviceCompiler *deviceCompiler, CompileTrace &trace) {
   Stopwatch stopwatch;
-  mlir::FailureOr<KernelModule> kernel = parseKernel(text, options, trace);
+  mlir::FailureOr<KernelModule> kernel =
+      parseKernel(text, options, plans, trace);
   if (mlir::failed(kernel))
     return trace.takeError("cannot compile");
   stats.parseMs = stopwatch.lap();
@@ -126,12 +119,11 @@ compileText(std::string_view text, const CompileOptions &options,
                         std::move(*devices), trace.takeRemarks()};
 }
 
-Expected<CompiledObject>
-jit::compileObject(std::string_view text, const CompileOptions &options,
-                   const llvm::orc::JITTargetMachineBuilder &targetBuilder,
-                   const Machine &machine, unsigned codegenThreads,
-                   CompileStats &stats, FinishKernel finish,
-                   const cuda::DeviceCompiler *deviceCompiler) {
+Expected<CompiledObject> jit::compileObject(
+    std::string_view text, const CompileOptions &options, const Plans &plans,
+    const llvm::orc::JITTargetMachineBuilder &targetBuilder,
+    const Machine &machine, unsigned codegenThreads, CompileStats &stats,
+    FinishKernel finish, const cuda::DeviceCompiler *deviceCompiler) {
   Expected<const mlir::attn::Lowering *> lowering =
       findLowering(options.pipeline);
   if (!lowering)
@@ -140,8 +132,8 @@ jit::compileObject(std::string_view text, const CompileOptions &options,
       "cannot compile", options.fileName,
       (*lowering)->usesDevice ? getDeviceRegistry() : getKernelRegistry(),
       [&](CompileTrace &trace) {
-        return compileText(text, options, **lowering, targetBuilder, machine,
-                           codegenThreads, stats, finish, deviceCompiler,
-                           trace);
+        return compileText(text, options, plans, **lowering, targetBuilder,
+                           machine, codegenThreads, stats, finish,
+                           deviceCompiler, trace);
       });
 }

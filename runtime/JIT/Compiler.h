@@ -11,6 +11,7 @@
 #include "attn/engine.h"
 #include "runtime/JIT/Codegen.h"
 #include "runtime/JIT/DeviceKernels.h"
+#include "runtime/JIT/Plans.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
@@ -40,16 +41,15 @@ struct CompiledObject {
 using FinishKernel = llvm::function_ref<Status(
     llvm::Module &, llvm::TargetMachine &, const Signature &)>;
 
-/// Compiles `text` for `target` in `machine`, on up to `codegenThreads`
-/// threads. Safe to call from several threads, which are of `runOnThread`; that
-/// the compiler crashes is an error. Pipeline "gpu" needs a compiler for its
-/// kernels.
-Expected<CompiledObject>
-compileObject(std::string_view text, const CompileOptions &options,
-              const llvm::orc::JITTargetMachineBuilder &target,
-              const Machine &machine, unsigned codegenThreads,
-              CompileStats &stats, FinishKernel finish = nullptr,
-              const cuda::DeviceCompiler *deviceCompiler = nullptr);
+/// Compiles `text`, with `plans` said to its ops, for `target` in `machine`, on
+/// up to `codegenThreads` threads. Safe to call from several threads, which are
+/// of `runOnThread`; that the compiler crashes is an error. Pipeline "gpu"
+/// needs a compiler for its kernels.
+Expected<CompiledObject> compileObject(
+    std::string_view text, const CompileOptions &options, const Plans &plans,
+    const llvm::orc::JITTargetMachineBuilder &target, const Machine &machine,
+    unsigned codegenThreads, CompileStats &stats, FinishKernel finish = nullptr,
+    const cuda::DeviceCompiler *deviceCompiler = nullptr);
 
 } // namespace attn::jit
 

@@ -17,12 +17,16 @@
 #include "runtime/JIT/Machine.h"
 #include "runtime/JIT/MemoryCache.h"
 #include "runtime/JIT/ObjectCache.h"
+#include "runtime/JIT/PlanStore.h"
+#include "runtime/JIT/StandardCall.h"
 #include "runtime/JIT/Stopwatch.h"
 #include "runtime/JIT/Target.h"
+#include "runtime/JIT/Tuner.h"
 
 #include "llvm/ADT/StringExtras.h"
 
 #include <limits>
+#include <mutex>
 #include <thread>
 
 using namespace attn;
@@ -30,14 +34,20 @@ using namespace attn::jit;
 using detail::KernelCode;
 using llvm::orc::JITTargetMachineBuilder;
 
+/// A day.
+static constexpr int mostTuningSeconds = 24 * 60 * 60;
+
 struct __attribute__((visibility("hidden"))) Engine::Impl {
   Impl(JITTargetMachineBuilder target, std::shared_ptr<Linker> linker,
        std::optional<ObjectCache> disk,
-       std::shared_ptr<const support::Threads> threads, cuda::DeviceOptions gpu)
+       std::shared_ptr<const support::Threads> threads, cuda::DeviceOptions gpu,
+       std::optional<TuningOptions> tuning)
       : target(std::move(target)), machine(readMachine()),
         linker(std::move(linker)), disk(std::move(disk)),
         threads(std::move(threads)), compilerIdentity(identifyCompiler()),
-        gpu(std::move(gpu)) {}
+        gpu(std::move(gpu)), tuning(std::move(tuning)),
+        plans(compilerIdentity,
+              this->disk ? &this->disk->getFiles() : nullptr) {}
 
   std::string identifyCompiler() const;
   std::string computeKey(std::string_view text, const CompileOptions &options,
@@ -46,8 +56,10 @@ struct __attribute__((visibility("hidden"))) Engine::Impl {
     return std::min(unsigned(threads->count),
                     std::max(1u, std::thread::hardware_concurrency()));
   }
+  /// From the disk, if it may have this, or from the text.
   Expected<CodePtr> build(std::string_view text, const CompileOptions &options,
-                          const DeviceTarget *device, const std::string &key,
+                          const Plans &plans, const DeviceTarget *device,
+                          const ObjectCache *disk, const std::string &key,
                           CompileStats &stats) const;
   /// Compiles for this machine, and for `device` if it is not null.
   Expected<Kernel> compileFor(std::string_view text,
@@ -55,6 +67,15 @@ struct __attribute__((visibility("hidden"))) Engine::Impl {
                               const DeviceTarget *device);
   Expected<Kernel> compile(std::string_view text,
                            const CompileOptions &options);
+  Expected<Tuning> tune(std::string_view text,
+                        std::span<const Argument> arguments,
+                        std::span<const TensorView> results,
+                        const TuningOptions &tuning,
+                        const CompileOptions &options);
+  /// The plans that were found for a text, after looking for them if the engine
+  /// does; and what there is to say about it.
+  PlanStore::Found findPlans(std::string_view text,
+                             const CompileOptions &options);
 
   const JITTargetMachineBuilder target;
   const Machine machine;
@@ -63,8 +84,11 @@ struct __attribute__((visibility("hidden"))) Engine::Impl {
   const std::shared_ptr<const support::Threads> threads;
   const std::string compilerIdentity;
   LazyDeviceTarget gpu;
+  const std::optional<TuningOptions> tuning;
 
   MemoryCache kernels;
+  PlanStore plans;
+  std::mutex tuningMutex;
 };
 
 /// Everything but the text and the options that decides what code comes out.
@@ -84,12 +108,11 @@ std::string Engine::Impl::computeKey(std::string_view text,
                            options.fileName, device ? device->identity : ""});
 }
 
-/// From the disk or from the text.
-Expected<CodePtr> Engine::Impl::build(std::string_view text,
-                                      const CompileOptions &options,
-                                      const DeviceTarget *device,
-                                      const std::string &key,
-                                      CompileStats &stats) const {
+Expected<CodePtr>
+Engine::Impl::build(std::string_view text, const CompileOptions &options,
+                    const Plans &plans, const DeviceTarget *device,
+                    const ObjectCache *disk, const std::string &key,
+                    CompileStats &stats) const {
   std::optional<CompiledObject> compiled;
   if (disk)
     compiled = disk->load(key);
@@ -97,7 +120,7 @@ Expected<CodePtr> Engine::Impl::build(std::string_view text,
     stats.source = CompileStats::Source::diskCache;
   } else {
     Expected<CompiledObject> object = compileObject(
-        text, options, target, machine, countCodegenThreads(), stats,
+        text, options, plans, target, machine, countCodegenThreads(), stats,
         /*finish=*/nullptr, device ? &device->compiler : nullptr);
     if (!object)
       return std::move(object).error();
@@ -156,16 +179,126 @@ Expected<Kernel> Engine::Impl::compileFor(std::string_view text,
   Stopwatch stopwatch;
   CompileStats stats;
   std::string key = computeKey(text, options, device);
+  PlanStore::Found tuned = findPlans(text, options);
+  Plans plans = tuned.plans.value_or(Plans());
+  for (const std::string &plan : plans)
+    key = attn::computeKey({key, plan});
   stats.source = CompileStats::Source::memoryCache;
   Expected<CodePtr> code = kernels.get(key, [&] {
     stats.source = CompileStats::Source::compiler;
-    return callOnThread<CodePtr>(
-        [&] { return build(text, options, device, key, stats); });
+    return callOnThread<CodePtr>([&] {
+      return build(text, options, plans, device, disk ? &*disk : nullptr, key,
+                   stats);
+    });
   });
   if (!code)
     return std::move(code).error();
   stats.totalMs = stopwatch.lap();
-  return Kernel(*code, stats);
+  Kernel kernel(*code, stats);
+  if (!tuned.remark.empty())
+    kernel.compileRemarks.push_back({.severity = Diagnostic::Severity::remark,
+                                     .file = options.fileName,
+                                     .message = tuned.remark});
+  return kernel;
+}
+
+/// That of plans, which are of one text, and are stored for each processor.
+static std::string computePlanKey(std::string_view text,
+                                  const CompileOptions &options) {
+  return attn::computeKey({"plans", text, options.entry,
+                           options.quantizeQueries ? "quantize-queries" : ""});
+}
+
+Expected<Tuning> Engine::Impl::tune(std::string_view text,
+                                    std::span<const Argument> arguments,
+                                    std::span<const TensorView> results,
+                                    const TuningOptions &tuning,
+                                    const CompileOptions &options) {
+  if (options.pipeline != "cpu")
+    return Error{
+        "pipeline: expected 'cpu' to tune, got '" + options.pipeline + "'", {}};
+  if (!(tuning.seconds >= 0 && tuning.seconds <= mostTuningSeconds))
+    return Error{"seconds: expected 0 to " + std::to_string(mostTuningSeconds) +
+                     ", got " + std::to_string(tuning.seconds),
+                 {}};
+  // Others would be measured, too.
+  std::scoped_lock lock(tuningMutex);
+  auto machineOfTarget = JITTargetMachineBuilder(target).createTargetMachine();
+  if (!machineOfTarget)
+    return Error{llvm::toString(machineOfTarget.takeError()), {}};
+  std::string description = describeTarget(**machineOfTarget, machine);
+  auto compile = [&](const Plans &plans) -> Expected<Kernel> {
+    CompileStats stats;
+    Expected<CodePtr> code = callOnThread<CodePtr>([&] {
+      return build(text, options, plans, /*device=*/nullptr, /*disk=*/nullptr,
+                   /*key=*/"", stats);
+    });
+    if (!code)
+      return std::move(code).error();
+    return Kernel(*code, stats);
+  };
+  auto propose = [&](const Plans &plans) {
+    return callOnThread<std::vector<Plans>>([&] {
+      return proposePlans(text, options, description, plans, arguments);
+    });
+  };
+  Expected<Tuner::Outcome> outcome =
+      Tuner(compile, propose, {arguments, results}, tuning).run();
+  if (!outcome)
+    return std::move(outcome).error();
+  bool isDefault = llvm::all_of(
+      outcome->plans, [](const std::string &plan) { return plan.empty(); });
+  Plans found = isDefault ? Plans() : outcome->plans;
+  bool isStored = plans.store(computePlanKey(text, options), found);
+  Expected<Kernel> kernel = compileFor(text, options, /*device=*/nullptr);
+  if (!kernel)
+    return std::move(kernel).error();
+  if (!isStored)
+    kernel->compileRemarks.push_back(
+        {.severity = Diagnostic::Severity::remark,
+         .file = options.fileName,
+         .message = "its tuned plans cannot be written into the cache's "
+                    "directory, and are for this process alone"});
+  Expected<std::string> written = callOnThread<std::string>(
+      [&] { return writePlans(text, options, found); });
+  if (!written)
+    return std::move(written).error();
+  return Tuning{*kernel,
+                std::move(outcome->plans),
+                std::move(*written),
+                outcome->timesFaster,
+                outcome->numTried,
+                outcome->isComplete};
+}
+
+PlanStore::Found Engine::Impl::findPlans(std::string_view text,
+                                         const CompileOptions &options) {
+  if (options.pipeline != "cpu")
+    return {};
+  std::string key = computePlanKey(text, options);
+  PlanStore::Found found = plans.find(key);
+  if (found.plans || !tuning)
+    return found;
+  auto fail = [&](const Error &error) -> PlanStore::Found {
+    PlanStore::Found none = {Plans(), "is not tuned: " + error.message};
+    plans.remember(key, none);
+    return none;
+  };
+  CompileStats stats;
+  Expected<CodePtr> code = callOnThread<CodePtr>([&] {
+    return build(text, options, Plans(), /*device=*/nullptr,
+                 disk ? &*disk : nullptr, computeKey(text, options, nullptr),
+                 stats);
+  });
+  if (!code) // Which is what compiling it says.
+    return {Plans(), ""};
+  Expected<StandardCall> call = StandardCall::create(Kernel(*code, stats));
+  if (!call)
+    return fail(call.error());
+  MeasuredCall measured = call->get();
+  Expected<Tuning> tuned =
+      tune(text, measured.arguments, measured.results, *tuning, options);
+  return tuned ? plans.find(key) : fail(tuned.error());
 }
 
 Engine::Engine(std::shared_ptr<Impl> impl) : impl(std::move(impl)) {}
@@ -194,14 +327,22 @@ Expected<Engine> Engine::create(const EngineOptions &options) {
   Expected<std::shared_ptr<Linker>> linker = Linker::create(*target);
   if (!linker)
     return std::move(linker).error();
-  return Engine(
-      std::make_shared<Impl>(std::move(*target), std::move(*linker),
-                             std::move(disk), findThreads(options),
-                             cuda::DeviceOptions{.ordinal = options.gpu,
-                                                 .driver = options.gpuDriver}));
+  return Engine(std::make_shared<Impl>(
+      std::move(*target), std::move(*linker), std::move(disk),
+      findThreads(options),
+      cuda::DeviceOptions{.ordinal = options.gpu, .driver = options.gpuDriver},
+      options.tuning));
 }
 
 Expected<Kernel> Engine::compile(std::string_view text,
                                  const CompileOptions &options) const {
   return impl->compile(text, options);
+}
+
+Expected<Tuning> Engine::tune(std::string_view text,
+                              std::span<const Argument> arguments,
+                              std::span<const TensorView> results,
+                              const TuningOptions &tuning,
+                              const CompileOptions &options) const {
+  return impl->tune(text, arguments, results, tuning, options);
 }

@@ -10,6 +10,7 @@
 #include "runtime/JIT/PassTrace.h"
 
 #include "dialect/Attention/NamedMasksAndScores.h"
+#include "dialect/Plan/Target.h"
 #include "lib/Kernel/KernelForm.h"
 #include "lib/Pipelines/Pipelines.h"
 #include "lib/Registration/Registration.h"
@@ -44,8 +45,8 @@ const mlir::DialectRegistry &jit::getDeviceRegistry() {
 }
 
 /// The function to compile: the one named, or the only public one.
-static FailureOr<mlir::func::FuncOp> findEntry(mlir::ModuleOp module,
-                                               const std::string &name) {
+FailureOr<mlir::func::FuncOp> jit::findEntry(mlir::ModuleOp module,
+                                             const std::string &name) {
   if (!name.empty()) {
     auto entry = module.lookupSymbol<mlir::func::FuncOp>(name);
     if (!entry)
@@ -129,12 +130,21 @@ static void dropDiscardableAttributes(mlir::ModuleOp module,
                      mlir::BoolAttr::get(module.getContext(), true));
 }
 
+void jit::setTarget(mlir::ModuleOp module, std::string target,
+                    bool quantizeQueries) {
+  constexpr llvm::StringLiteral name = mlir::attn::TargetAttr::kModuleAttr;
+  if (quantizeQueries)
+    target += ", quantize_queries = true";
+  module->setAttr(name, mlir::attn::parseTarget(target, module.getContext()));
+}
+
 FailureOr<KernelModule> jit::parseKernel(std::string_view text,
                                          const CompileOptions &options,
+                                         const Plans &plans,
                                          CompileTrace &trace) {
   KernelModule result;
   result.module = trace.parse(text);
-  if (!result.module)
+  if (!result.module || failed(sayPlans(*result.module, plans)))
     return failure();
 
   FailureOr<mlir::func::FuncOp> entry =

@@ -8,8 +8,9 @@
 #ifndef ATTN_RUNTIME_JIT_FRONTEND_H
 #define ATTN_RUNTIME_JIT_FRONTEND_H
 
-#include "attn/engine.h"
+#include "runtime/JIT/Plans.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
@@ -30,15 +31,25 @@ const mlir::DialectRegistry &getKernelRegistry();
 /// longer.
 const mlir::DialectRegistry &getDeviceRegistry();
 
+/// The function to compile: that of this name, or the only public one. Fails
+/// with a diagnostic.
+mlir::FailureOr<mlir::func::FuncOp> findEntry(mlir::ModuleOp module,
+                                              const std::string &name);
+
+/// Attaches `#attn.target` of these parameters.
+void setTarget(mlir::ModuleOp module, std::string target, bool quantizeQueries);
+
 /// A module with one function, `kernelFunctionName`, prepared for a lowering.
 struct KernelModule {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   Signature signature;
 };
 
-/// Parses `text` and prepares the function that `options` names.
+/// Parses `text`, says `plans` to its ops, and prepares the function that
+/// `options` names.
 mlir::FailureOr<KernelModule> parseKernel(std::string_view text,
                                           const CompileOptions &options,
+                                          const Plans &plans,
                                           CompileTrace &trace);
 
 } // namespace attn::jit

@@ -46,7 +46,7 @@ Expected<ObjectFile> attn::compileToObject(std::string_view text,
                                    .fileName = options.fileName};
   CompileStats stats;
   Expected<CompiledObject> compiled = callOnThread<CompiledObject>([&] {
-    return compileObject(text, compileOptions, *target, Machine(),
+    return compileObject(text, compileOptions, /*plans=*/{}, *target, Machine(),
                          /*codegenThreads=*/1, stats, finish);
   });
   if (!compiled)

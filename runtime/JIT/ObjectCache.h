@@ -28,6 +28,9 @@ public:
   /// Stores a kernel. A cache is only a help: that it fails is no error.
   void store(const std::string &key, const CompiledObject &object) const;
 
+  /// Where they are, for what else is kept of kernels.
+  const FileCache &getFiles() const { return files; }
+
 private:
   explicit ObjectCache(FileCache files) : files(std::move(files)) {}
 

@@ -8,9 +8,9 @@
 #include "test/Fuzz/KernelCheck.h"
 
 #include "runtime/Interpreter/Interpreter.h"
-#include "tools/attn-run/Arguments.h"
+#include "tools/Arguments.h"
+#include "tools/Weights.h"
 #include "tools/attn-run/Check.h"
-#include "tools/attn-run/Weights.h"
 
 #include <algorithm>
 #include <cmath>

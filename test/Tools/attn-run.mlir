@@ -90,7 +90,7 @@
 
 // RUN: attn-run --help | FileCheck %s --check-prefix=HELP
 // HELP: USAGE: attn-run [options] file.mlir
-// HELP: --arg <file|number:type|->
+// HELP: --arg <file|number:type|sizes|->
 // HELP: --random <seed>
 
 func.func @attend(%query: tensor<?x4x?x8xf32>, %key: tensor<?x2x?x8xf32>,

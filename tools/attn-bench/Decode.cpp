@@ -82,9 +82,15 @@ DecodeSeries::create(const DecodeBenchmark &benchmark, ElementType type,
       new DecodeSeries(std::move(*workload), type, threads));
   if (options.alone)
     return std::unique_ptr<Series>(std::move(series));
-  for (const DecodeBaseline &baseline : benchmark.baselines) {
+  // What it is compared with is as planned.
+  Options planned = options;
+  planned.tuningSeconds = 0;
+  std::vector<DecodeBaseline> baselines = benchmark.baselines;
+  if (options.tuningSeconds > 0)
+    baselines.push_back({"vs_planned", benchmark.decode});
+  for (const DecodeBaseline &baseline : baselines) {
     Expected<DecodeWorkload> other =
-        DecodeWorkload::create(baseline.decode, type, threads, options);
+        DecodeWorkload::create(baseline.decode, type, threads, planned);
     if (!other)
       return other.error();
     series->compared.push_back(
@@ -142,7 +148,8 @@ void DecodeSeries::report(benchmark::State &state) const {
   for (const Compared &other : compared)
     state.counters[other.counter] = median(other.quotients);
   state.SetLabel("stream: " + std::string(stream.loopName()) +
-                 ", peak: " + peak.loopName());
+                 ", peak: " + peak.loopName() +
+                 (workload.tuned().empty() ? "" : ", " + workload.tuned()));
 }
 
 static void registerFamily(const std::string &family,

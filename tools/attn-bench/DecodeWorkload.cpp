@@ -39,22 +39,46 @@ Expected<DecodeWorkload> DecodeWorkload::create(const DecodePointer &decode,
   if (!kernel)
     return kernel.error();
   DecodeWorkload workload(decode, type, *kernel);
-  const ColdCaches::Cache &cache = workload.nextCache();
-  if (Expected<double> seconds = workload.run(cache); !seconds)
-    return seconds.error();
-  if (Status status = workload.check(cache, options.quantizeQueries); !status)
+  if (Status status = workload.runAndCheck(options); !status)
     return status.error();
+  if (options.tuningSeconds > 0)
+    if (Status status = workload.tune(threads, options); !status)
+      return status.error();
   return workload;
 }
 
-Expected<double> DecodeWorkload::run(const ColdCaches::Cache &cache) const {
+Status DecodeWorkload::runAndCheck(const Options &options) {
+  const ColdCaches::Cache &cache = nextCache();
+  if (Expected<double> seconds = run(cache); !seconds)
+    return seconds.error();
+  return check(cache, options.quantizeQueries);
+}
+
+Status DecodeWorkload::tune(unsigned threads, const Options &options) {
+  TensorView result = output.view();
+  Expected<Tuning> tuning =
+      tuneText(decode->name, decode->text(type), threads, options,
+               argumentsOf(nextCache()), {&result, 1});
+  if (!tuning)
+    return tuning.error();
+  kernel = tuning->kernel;
+  found = describe(*tuning);
+  return runAndCheck(options);
+}
+
+std::vector<Argument>
+DecodeWorkload::argumentsOf(const ColdCaches::Cache &cache) const {
   std::vector<Argument> arguments = {query.view()};
   for (const TensorView &view : decode->viewsOf(cache))
     arguments.emplace_back(view);
   for (const Buffer &operand : operands)
     arguments.emplace_back(operand.view());
+  return arguments;
+}
+
+Expected<double> DecodeWorkload::run(const ColdCaches::Cache &cache) const {
   TensorView result = output.view();
-  return timeKernel(kernel, arguments, {&result, 1});
+  return timeKernel(kernel, argumentsOf(cache), {&result, 1});
 }
 
 Status DecodeWorkload::checkAt(const ColdCaches::Cache &cache, Index batch,

@@ -30,9 +30,14 @@ public:
   double flops() const { return decode->countFlops(); }
   double bytes() const { return decode->countBytes(type); }
   const CompileStats &compileStats() const { return kernel.stats(); }
+  /// What tuning found, for people; empty without it.
+  const std::string &tuned() const { return found; }
 
 private:
   DecodeWorkload(DecodePointer decode, ElementType type, const Kernel &kernel);
+  std::vector<Argument> argumentsOf(const ColdCaches::Cache &cache) const;
+  Status runAndCheck(const Options &options);
+  Status tune(unsigned threads, const Options &options);
   Status check(const ColdCaches::Cache &cache, bool quantizedQueries) const;
   Status checkAt(const ColdCaches::Cache &cache, Index batch, Index head,
                  Index query, bool quantizedQueries) const;
@@ -40,6 +45,7 @@ private:
   DecodePointer decode;
   ElementType type;
   Kernel kernel;
+  std::string found;
   Buffer query, output;
   ColdCaches caches;
   std::vector<Buffer> operands;

@@ -21,12 +21,22 @@ Expected<Engine> bench::createEngine(const Options &options, unsigned threads) {
 }
 
 /// One line with everything that the compiler said.
-static Error describe(const Error &error) {
+static Error inOneLine(const Error &error) {
   std::string message = error.message;
   for (const Diagnostic &diagnostic : error.diagnostics)
     message += "; " + std::to_string(diagnostic.line) + ":" +
                std::to_string(diagnostic.column) + ": " + diagnostic.message;
   return {message, {}};
+}
+
+static CompileOptions getCompileOptions(const std::string &name,
+                                        const Options &options) {
+  CompileOptions compileOptions;
+  if (!options.pipeline.empty())
+    compileOptions.pipeline = options.pipeline;
+  compileOptions.quantizeQueries = options.quantizeQueries;
+  compileOptions.fileName = name;
+  return compileOptions;
 }
 
 Expected<Kernel> bench::compileText(const std::string &name,
@@ -35,15 +45,35 @@ Expected<Kernel> bench::compileText(const std::string &name,
   Expected<Engine> engine = createEngine(options, threads);
   if (!engine)
     return engine.error();
-  CompileOptions compileOptions;
-  if (!options.pipeline.empty())
-    compileOptions.pipeline = options.pipeline;
-  compileOptions.quantizeQueries = options.quantizeQueries;
-  compileOptions.fileName = name;
-  Expected<Kernel> kernel = engine->compile(text, compileOptions);
+  Expected<Kernel> kernel =
+      engine->compile(text, getCompileOptions(name, options));
   if (!kernel)
-    return describe(kernel.error());
+    return inOneLine(kernel.error());
   return kernel;
+}
+
+Expected<Tuning> bench::tuneText(const std::string &name,
+                                 const std::string &text, unsigned threads,
+                                 const Options &options,
+                                 std::span<const Argument> arguments,
+                                 std::span<const TensorView> results) {
+  Expected<Engine> engine = createEngine(options, threads);
+  if (!engine)
+    return engine.error();
+  Expected<Tuning> tuning =
+      engine->tune(text, arguments, results, {.seconds = options.tuningSeconds},
+                   getCompileOptions(name, options));
+  if (!tuning)
+    return inOneLine(tuning.error());
+  return tuning;
+}
+
+std::string bench::describe(const Tuning &tuning) {
+  std::string text = "tuned " + std::to_string(tuning.timesFaster) + " of " +
+                     std::to_string(tuning.numTried) + ":";
+  for (const std::string &plan : tuning.plans)
+    text += " " + (plan.empty() ? "as planned" : plan);
+  return text;
 }
 
 Expected<double> bench::timeKernel(const Kernel &kernel,
@@ -54,6 +84,6 @@ Expected<double> bench::timeKernel(const Kernel &kernel,
   std::chrono::duration<double> elapsed =
       std::chrono::steady_clock::now() - start;
   if (!status)
-    return describe(status.error());
+    return inOneLine(status.error());
   return elapsed.count();
 }

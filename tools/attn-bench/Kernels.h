@@ -22,6 +22,9 @@ struct Options {
   /// Empty: kernels are compiled anew.
   std::string cacheDirectory;
   bool alone = false; ///< No baselines.
+  /// How long attention and decoding are tuned before they are measured; 0:
+  /// not.
+  double tuningSeconds = 0;
   /// Not from the command line: as in CompileOptions.
   bool quantizeQueries = false;
 };
@@ -33,6 +36,15 @@ Expected<Engine> createEngine(const Options &options, unsigned threads);
 /// has everything that the compiler said.
 Expected<Kernel> compileText(const std::string &name, const std::string &text,
                              unsigned threads, const Options &options);
+
+/// Looks for better plans of a text that compiles, for a call.
+Expected<Tuning> tuneText(const std::string &name, const std::string &text,
+                          unsigned threads, const Options &options,
+                          std::span<const Argument> arguments,
+                          std::span<const TensorView> results);
+
+/// What tuning found, as a label: "tuned 1.05: #attn.plan<...>".
+std::string describe(const Tuning &tuning);
 
 /// Calls a kernel and gives the seconds that it took.
 Expected<double> timeKernel(const Kernel &kernel,

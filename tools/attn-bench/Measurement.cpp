@@ -71,9 +71,16 @@ MeasuredSeries::create(const Measurement &measurement, const Options &options) {
     return workload.error();
   std::unique_ptr<MeasuredSeries> series(
       new MeasuredSeries(measurement, std::move(*workload)));
-  for (const Baseline &baseline : measurement.baselines) {
+  // What it is compared with is as planned.
+  Options planned = options;
+  planned.tuningSeconds = 0;
+  std::vector<Baseline> baselines = measurement.baselines;
+  if (options.tuningSeconds > 0)
+    baselines.push_back({"vs_planned", measurement.attention, measurement.type,
+                         measurement.threads});
+  for (const Baseline &baseline : baselines) {
     Expected<Workload> other = Workload::create(
-        baseline.attention, baseline.type, baseline.threads, options);
+        baseline.attention, baseline.type, baseline.threads, planned);
     if (!other)
       return Error{baseline.counter + ": " + other.error().message, {}};
     series->comparisons.push_back(
@@ -143,7 +150,9 @@ void MeasuredSeries::report(benchmark::State &state) const {
       quotients.push_back(quotient.value);
     state.counters[comparison.counter] = median(quotients);
   }
-  state.SetLabel("peak: " + std::string(peak.loopName()));
+  std::string tuned = workload.tuned();
+  state.SetLabel("peak: " + std::string(peak.loopName()) +
+                 (tuned.empty() ? "" : ", " + tuned));
 }
 
 void bench::registerMeasurement(const std::string &family,

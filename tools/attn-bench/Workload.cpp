@@ -48,11 +48,30 @@ Expected<Workload> Workload::create(const AttentionCase &attention,
   if (!kernel)
     return kernel.error();
   Workload workload(attention, type, *kernel);
-  if (Expected<double> seconds = workload.run(); !seconds)
-    return seconds.error();
-  if (Status status = workload.check(); !status)
+  if (Status status = workload.runAndCheck(); !status)
     return status.error();
+  if (options.tuningSeconds > 0)
+    if (Status status = workload.tune(type, threads, options); !status)
+      return status.error();
   return workload;
+}
+
+Status Workload::runAndCheck() const {
+  if (Expected<double> seconds = run(); !seconds)
+    return seconds.error();
+  return check();
+}
+
+Status Workload::tune(ElementType type, unsigned threads,
+                      const Options &options) {
+  TensorView result = output.view();
+  Expected<Tuning> tuning = tuneText(attention.name, attention.text(type),
+                                     threads, options, arguments, {&result, 1});
+  if (!tuning)
+    return tuning.error();
+  kernel = tuning->kernel;
+  found = describe(*tuning);
+  return runAndCheck();
 }
 
 Expected<double> Workload::run() const {

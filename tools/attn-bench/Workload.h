@@ -29,14 +29,19 @@ public:
 
   double flops() const { return attention.countFlops(); }
   const CompileStats &compileStats() const { return kernel.stats(); }
+  /// What tuning found, for people; empty without it.
+  const std::string &tuned() const { return found; }
 
 private:
   Workload(AttentionCase attention, ElementType type, const Kernel &kernel);
+  Status runAndCheck() const;
+  Status tune(ElementType type, unsigned threads, const Options &options);
   Status checkAt(Index head, Index row) const;
   Status check() const;
 
   AttentionCase attention;
   Kernel kernel;
+  std::string found;
   Buffer query, key, value, output;
   std::vector<Buffer> operands;
   std::vector<Argument> arguments;

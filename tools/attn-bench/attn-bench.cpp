@@ -10,6 +10,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include <charconv>
 #include <iostream>
 #include <string_view>
 #include <utility>
@@ -23,6 +24,7 @@ Options of attn-bench's own:
           [--cpu=<name>]         processor to compile for (default: this one)
           [--cache-dir=<dir>]    keep compiled kernels here, and take them
           [--alone]              run no kernels to compare with
+          [--tune=<seconds>]     tune attention and decoding first
 )";
 
 /// Takes our options from the command line. Leaves the others.
@@ -36,6 +38,13 @@ static Options parseOptions(int &argc, char **argv) {
   auto take = [&](std::string_view argument) {
     if (argument == "--alone")
       return options.alone = true;
+    constexpr std::string_view tune = "--tune=";
+    if (argument.starts_with(tune)) {
+      std::string_view number = argument.substr(tune.size());
+      auto [end, code] = std::from_chars(
+          number.data(), number.data() + number.size(), options.tuningSeconds);
+      return code == std::errc() && end == number.data() + number.size();
+    }
     for (auto [prefix, value] : values)
       if (argument.starts_with(prefix)) {
         *value = argument.substr(prefix.size());

@@ -8,7 +8,7 @@
 #include "tools/attn-run/Check.h"
 
 #include "runtime/Reference/Values.h"
-#include "tools/attn-run/Arguments.h"
+#include "tools/Arguments.h"
 
 using namespace attn;
 using namespace attn::run;

@@ -7,6 +7,8 @@
 
 #include "tools/attn-run/Options.h"
 
+#include "attn/tuning.h"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Option/Arg.h"
 #include "llvm/Option/ArgList.h"
@@ -102,6 +104,17 @@ Expected<Options> attn::run::parseOptions(int argc, char **argv) {
   options.cpu = parsed.getLastArgValue(OPT_cpu);
   options.jsonFile = parsed.getLastArgValue(OPT_json);
   options.cacheDirectory = parsed.getLastArgValue(OPT_cache_dir);
+
+  if (parsed.hasArg(OPT_tune))
+    options.tuningSeconds = TuningOptions().seconds;
+  if (const Arg *arg = parsed.getLastArg(OPT_tune_seconds)) {
+    double seconds = 0;
+    if (!llvm::to_float(arg->getValue(), seconds) || !(seconds >= 0))
+      return Error{"--tune: expected seconds, such as 2.5, got '" +
+                       std::string(arg->getValue()) + "'",
+                   {}};
+    options.tuningSeconds = seconds;
+  }
 
   std::uint64_t seed = 0;
   if (Status status = parseNumber(parsed, OPT_random, std::uint64_t(0), seed);

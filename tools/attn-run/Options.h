@@ -35,6 +35,7 @@ struct Options {
   std::string jsonFile;
   std::string cacheDirectory;
   bool remarks = false;
+  std::optional<double> tuningSeconds; ///< Tuning was asked for.
   /// Help was asked for: nothing else counts.
   bool help = false;
 };

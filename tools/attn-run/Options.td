@@ -20,10 +20,11 @@ multiclass Value<string name, string metavar, string help> {
 
 defm entry : Value<"entry", "<name>",
   "Function to run (default: the only public one)">;
-defm arg : Value<"arg", "<file|number:type|->",
+defm arg : Value<"arg", "<file|number:type|sizes|->",
   "Argument, in function order: a .npy file; a scalar such as\n"
-  "3:index or 0.5:f32; or - to leave it to --random. An f32\n"
-  "file is rounded for a bf16 argument">;
+  "3:index or 0.5:f32; the sizes of a tensor that is filled as by\n"
+  "--random, such as 1x8x512x64; or - to leave it to --random. An\n"
+  "f32 file is rounded for a bf16 argument">;
 defm random : Value<"random", "<seed>",
   "Fill arguments that are not given: floats from the standard\n"
   "normal distribution, weights divided by the square root of\n"
@@ -64,6 +65,11 @@ defm json : Value<"json", "<file>",
 def remarks : Flag<["--"], "remarks">, HelpText<
   "Say where the kernel is slower than its text lets expect, and\n"
   "why">;
+def tune : Flag<["--"], "tune">, HelpText<
+  "Look for plans with which this call is faster, for 10\n"
+  "seconds; --tune=<seconds> for others. With --cache-dir, they\n"
+  "are kept and used from then on">;
+def tune_seconds : Joined<["--"], "tune=">, Flags<[HelpHidden]>;
 defm cache_dir : Value<"cache-dir", "<directory>",
   "Keep compiled kernels here">;
 def help : Flag<["--"], "help">, HelpText<"Show this">;

@@ -80,6 +80,22 @@ static void printCheck(const Check &check, llvm::ArrayRef<std::int64_t> shape) {
         comparison.expected, check.tolerance.bound);
 }
 
+static void printTuning(const Tuning &tuning) {
+  llvm::raw_ostream &os = llvm::outs();
+  os << "tuned: " << tuning.numTried
+     << (tuning.numTried == 1 ? " plan" : " plans") << " tried"
+     << (tuning.isComplete ? "" : ", as long as there was time") << "; ";
+  if (tuning.timesFaster == 1) {
+    os << "the compiler's are the best\n";
+    return;
+  }
+  os << llvm::formatv("the best are {0:f2} times as fast as the compiler's\n",
+                      tuning.timesFaster);
+  for (const auto &[index, plan] : llvm::enumerate(tuning.plans))
+    if (!plan.empty())
+      os << "  op " << index << ": " << plan << "\n";
+}
+
 void attn::run::printReport(const Report &report) {
   llvm::raw_ostream &os = llvm::outs();
   os << "@" << report.entry << " from " << report.file << ", pipeline "
@@ -103,6 +119,8 @@ void attn::run::printReport(const Report &report) {
     os << llvm::formatv("loaded from the {0} in {1:f2} ms\n",
                         sourceName(compile.source), compile.totalMs);
   }
+  if (report.tuning)
+    printTuning(*report.tuning);
   if (report.runMs.size() == 1)
     os << llvm::formatv("ran in {0:f3} ms\n", report.runMs.front());
   else
@@ -157,6 +175,16 @@ static llvm::json::Value toJson(const Report &report) {
                  {"totalMs", report.compile.totalMs}};
   for (auto [name, member] : stages)
     compile[std::string(name) + "Ms"] = report.compile.*member;
+  Object tuning;
+  if (report.tuning) {
+    Array plans;
+    for (const std::string &plan : report.tuning->plans)
+      plans.push_back(plan);
+    tuning = Object{{"tried", report.tuning->numTried},
+                    {"isComplete", report.tuning->isComplete},
+                    {"timesFaster", report.tuning->timesFaster},
+                    {"plans", std::move(plans)}};
+  }
   Object run{{"repeat", report.runMs.size()},
              {"minMs", minimum(report.runMs)},
              {"medianMs", median(report.runMs)}};
@@ -165,11 +193,14 @@ static llvm::json::Value toJson(const Report &report) {
     run["denseFlopsPerSecond"] =
         number(*report.denseFlops / (minimum(report.runMs) * 1e-3));
   }
-  return Object{
+  Object all{
       {"file", report.file},           {"entry", report.entry},
       {"pipeline", report.pipeline},   {"arguments", std::move(arguments)},
       {"results", std::move(results)}, {"compile", std::move(compile)},
       {"run", std::move(run)}};
+  if (report.tuning)
+    all["tuning"] = std::move(tuning);
+  return all;
 }
 
 Status attn::run::writeJson(llvm::StringRef path, const Report &report) {

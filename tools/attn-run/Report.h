@@ -9,7 +9,7 @@
 #define ATTN_TOOLS_ATTNRUN_REPORT_H
 
 #include "attn/error.h"
-#include "attn/kernel.h"
+#include "attn/tuning.h"
 #include "tools/attn-run/Check.h"
 
 #include "llvm/ADT/StringRef.h"
@@ -34,7 +34,8 @@ struct Report {
   std::string file, pipeline, entry;
   std::vector<Value> arguments, results;
   CompileStats compile;
-  std::vector<double> runMs; ///< One for each repetition.
+  std::optional<Tuning> tuning; ///< If that was asked for.
+  std::vector<double> runMs;    ///< One for each repetition.
   /// Floating-point operations of a run as if nothing were masked, if known.
   std::optional<double> denseFlops;
   std::vector<Check> checks; ///< Of the first results.

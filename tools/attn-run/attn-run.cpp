@@ -7,20 +7,18 @@
 
 #include "attn/engine.h"
 #include "runtime/Npy/Npy.h"
+#include "tools/HostCall.h"
 #include "tools/OutputFiles.h"
 #include "tools/PrintError.h"
-#include "tools/attn-run/Arguments.h"
 #include "tools/attn-run/Check.h"
 #include "tools/attn-run/Options.h"
 #include "tools/attn-run/Progress.h"
 #include "tools/attn-run/Report.h"
-#include "tools/attn-run/Weights.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 #include <chrono>
-#include <cstring>
 
 using namespace attn;
 using namespace attn::run;
@@ -37,37 +35,38 @@ static Status checkCount(const Signature &signature, llvm::StringRef option,
                {}};
 }
 
-static Expected<Kernel> compile(const Options &options, llvm::StringRef text) {
+static Expected<Engine> createEngine(const Options &options) {
   EngineOptions engineOptions;
   engineOptions.cacheDirectory = options.cacheDirectory;
   engineOptions.cpu = options.cpu;
   engineOptions.threads = options.threads;
-  Expected<Engine> engine = Engine::create(engineOptions);
-  if (!engine)
-    return engine.error();
+  return Engine::create(engineOptions);
+}
+
+static CompileOptions getCompileOptions(const Options &options) {
   CompileOptions compileOptions;
   compileOptions.entry = options.entry;
   compileOptions.pipeline = options.pipeline;
   compileOptions.fallBackToCPU = options.fallBackToCPU;
   compileOptions.quantizeQueries = options.quantizeQueries;
   compileOptions.fileName = options.inputFile;
-  Progress progress("compiling");
-  return engine->compile(text, compileOptions);
+  return compileOptions;
 }
 
-static Expected<std::vector<NpyArray>>
-allocateResults(const Signature &signature,
-                const std::vector<std::vector<std::int64_t>> &shapes) {
-  std::vector<NpyArray> results;
-  for (std::size_t i = 0; i < shapes.size(); ++i) {
-    Expected<NpyArray> array =
-        NpyArray::allocate(signature.results[i].type, shapes[i]);
-    if (!array)
-      return Error{"result " + std::to_string(i) + ": " + array.error().message,
-                   {}};
-    results.push_back(std::move(*array));
-  }
-  return results;
+static Expected<Kernel> compile(const Options &options, const Engine &engine,
+                                llvm::StringRef text) {
+  Progress progress("compiling");
+  return engine.compile(text, getCompileOptions(options));
+}
+
+/// Tunes the kernel for the call.
+static Expected<Tuning> tune(const Options &options, const Engine &engine,
+                             llvm::StringRef text, HostCall &call) {
+  HostCall::Memory memory = call.prepare();
+  Progress progress("tuning");
+  return engine.tune(text, memory.inputs, memory.outputs,
+                     {.seconds = *options.tuningSeconds},
+                     getCompileOptions(options));
 }
 
 static Expected<std::vector<ReferenceResult>>
@@ -91,27 +90,15 @@ evaluate(const Options &options, llvm::StringRef text, llvm::StringRef entry,
   return interpret(text, options.inputFile, entry, arguments);
 }
 
-/// Copies between dense arrays of one type and shape.
-static void copyElements(const TensorView &from, const TensorView &to) {
-  std::size_t bytes = sizeOf(to.type());
-  for (std::int64_t size : to.sizes())
-    bytes *= std::size_t(size);
-  if (bytes)
-    std::memcpy(to.data(), from.data(), bytes);
-}
-
 /// Runs `repeat` times. Gives the milliseconds of each.
-static Expected<std::vector<double>>
-runKernel(const Kernel &kernel, std::span<const Argument> arguments,
-          std::span<NpyArray> results, unsigned repeat) {
-  std::vector<TensorView> views;
-  for (NpyArray &result : results)
-    views.push_back(result.view());
+static Expected<std::vector<double>> runKernel(const Kernel &kernel,
+                                               const HostCall::Memory &memory,
+                                               unsigned repeat) {
   std::vector<double> times;
   Progress progress("running");
   for (unsigned i = 0; i < repeat; ++i) {
     auto start = std::chrono::steady_clock::now();
-    if (Status status = kernel.run(arguments, views); !status)
+    if (Status status = kernel.run(memory.inputs, memory.outputs); !status)
       return status.error();
     times.push_back(std::chrono::duration<double, std::milli>(
                         std::chrono::steady_clock::now() - start)
@@ -146,7 +133,10 @@ static Expected<bool> runFile(const Options &options) {
   if (!text)
     return Error{
         options.inputFile + ": cannot open: " + text.getError().message(), {}};
-  Expected<Kernel> kernel = compile(options, (*text)->getBuffer());
+  Expected<Engine> engine = createEngine(options);
+  if (!engine)
+    return engine.error();
+  Expected<Kernel> kernel = compile(options, *engine, (*text)->getBuffer());
   if (!kernel)
     return kernel.error();
   if (options.remarks)
@@ -166,19 +156,13 @@ static Expected<bool> runFile(const Options &options) {
   report.pipeline = kernel->pipeline();
   report.entry = signature.entry;
   report.compile = kernel->stats();
-  Expected<std::vector<std::vector<int>>> weights =
-      findWeights((*text)->getBuffer(), options.inputFile, signature.entry);
-  if (!weights)
-    return weights.error();
-  Expected<std::vector<HostArgument>> hostArguments =
-      loadArguments(signature, options.arguments, options.randomSeed, *weights);
-  if (!hostArguments)
-    return hostArguments.error();
-  std::vector<Argument> arguments;
-  for (std::size_t i = 0; i < hostArguments->size(); ++i) {
-    const HostArgument &argument = (*hostArguments)[i];
-    const Parameter &parameter = signature.arguments[i];
-    arguments.push_back(argument.argument());
+  Expected<HostCall> call =
+      HostCall::create(*kernel, (*text)->getBuffer(), options.inputFile,
+                       options.arguments, options.randomSeed);
+  if (!call)
+    return call.error();
+  for (const auto &[argument, parameter] :
+       llvm::zip_equal(call->hostArguments(), signature.arguments))
     report.arguments.push_back(
         {parameter.name,
          argument.array()
@@ -186,59 +170,52 @@ static Expected<bool> runFile(const Options &options) {
              : formatType({}, parameter.type),
          argument.source,
          {}});
-  }
-
-  Expected<std::vector<std::vector<std::int64_t>>> shapes =
-      kernel->resultShapes(arguments);
-  if (!shapes)
-    return shapes.error();
-  Expected<std::vector<NpyArray>> results = allocateResults(signature, *shapes);
-  if (!results)
-    return results.error();
-  for (std::size_t i = 0; i < results->size(); ++i) {
-    const NpyArray &result = (*results)[i];
+  std::span<const NpyArray> results = call->results();
+  for (std::size_t i = 0; i < results.size(); ++i) {
     bool written =
         i < options.outputFiles.size() && options.outputFiles[i] != "-";
-    report.results.push_back({"", formatType(result.shape(), result.type()),
-                              written ? options.outputFiles[i] : "",
-                              result.shape()});
+    report.results.push_back(
+        {"", formatType(results[i].shape(), results[i].type()),
+         written ? options.outputFiles[i] : "", results[i].shape()});
   }
-  // What is updated in place starts as a copy, so that it can be compared.
-  std::vector<Argument> inputs = arguments;
-  for (std::size_t i = 0; i < results->size(); ++i)
-    if (int updated = signature.results[i].updates; updated >= 0) {
-      TensorView view = (*results)[i].view();
-      copyElements(*arguments[std::size_t(updated)].view(), view);
-      inputs[std::size_t(updated)] = view;
-    }
 
+  Kernel called = *kernel;
+  if (options.tuningSeconds) {
+    Expected<Tuning> tuning =
+        tune(options, *engine, (*text)->getBuffer(), *call);
+    if (!tuning)
+      return tuning.error();
+    called = tuning->kernel;
+    report.tuning = std::move(*tuning);
+  }
   Expected<std::vector<double>> times =
-      runKernel(*kernel, inputs, *results, options.repeat);
+      runKernel(called, call->prepare(), options.repeat);
   if (!times)
     return times.error();
   report.runMs = std::move(*times);
 
   // After the kernel, whose errors name the arguments.
   Expected<std::vector<ReferenceResult>> references =
-      options.check
-          ? evaluate(options, (*text)->getBuffer(), signature.entry, arguments)
-          : readExpectedFiles(options, *results);
+      options.check ? evaluate(options, (*text)->getBuffer(), signature.entry,
+                               call->arguments())
+                    : readExpectedFiles(options, results);
   if (!references)
     return references.error();
 
-  for (std::size_t i = 0; i < results->size(); ++i)
+  for (std::size_t i = 0; i < results.size(); ++i)
     if (const std::string &path = report.results[i].place; !path.empty())
-      if (Status status = writeNpy(path, (*results)[i].view()); !status)
+      if (Status status = writeNpy(path, results[i].view()); !status)
         return status.error();
 
   // Only what the interpreter can follow is counted.
-  if (Expected<double> flops = countDenseFlops(
-          (*text)->getBuffer(), options.inputFile, signature.entry, arguments);
+  if (Expected<double> flops =
+          countDenseFlops((*text)->getBuffer(), options.inputFile,
+                          signature.entry, call->arguments());
       flops && *flops > 0)
     report.denseFlops = *flops;
 
   Expected<std::vector<Check>> checks =
-      checkResults(*results, *references, options.quantizeQueries);
+      checkResults(results, *references, options.quantizeQueries);
   if (!checks)
     return checks.error();
   report.checks = std::move(*checks);

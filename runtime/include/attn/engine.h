@@ -12,8 +12,11 @@
 #include "attn/export.h"
 #include "attn/kernel.h"
 #include "attn/parallel_for.h"
+#include "attn/tuning.h"
 
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -47,6 +50,12 @@ struct EngineOptions {
   int gpu = 0;
   /// Path of the library of NVIDIA's driver. Empty: the system's.
   std::string gpuDriver;
+  /// Tune every kernel of pipeline "cpu" that is compiled and was not tuned
+  /// before, on standard sizes: of its dynamic ones the first of a tensor is 1,
+  /// others are 1024. What takes integers, such as lengths, has none and is not
+  /// tuned, with a remark: see `Engine::tune`. Absent: none is, but plans that
+  /// are in the cache's directory are used.
+  std::optional<TuningOptions> tuning;
 };
 
 struct CompileOptions {
@@ -121,6 +130,25 @@ public:
   /// The same of a variant's text (see attention.h).
   Expected<Kernel> compile(const Attention &attention,
                            const CompileOptions &options = {}) const;
+
+  /// Looks for plans (`#attn.plan`) with which the kernel is faster than with
+  /// the compiler's, on this machine and in a call with these arguments, and
+  /// compiles it with them. Plans differ in tiles, blocks of keys, chunks and
+  /// prefetches; kernels with and without them run in turns. Where nothing is
+  /// faster by more than the times differ, and by 2 %, nothing changes.
+  ///
+  /// From then on, `compile` uses them for the same text, in this engine and,
+  /// with a cache directory, in others on such a processor. They may change the
+  /// order of sums and so the last bits of results, once; a stored plan always
+  /// gives the same (rule A15 in docs/dialect.md).
+  ///
+  /// The call is run often: `results`, and what it updates in place, have no
+  /// meaning afterwards. Errors are those of `compile` and `Kernel::run`.
+  Expected<Tuning> tune(std::string_view text,
+                        std::span<const Argument> arguments,
+                        std::span<const TensorView> results,
+                        const TuningOptions &tuning = {},
+                        const CompileOptions &options = {}) const;
 
 private:
   struct Impl;

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef ATTN_TOOLS_ATTNRUN_ARGUMENTS_H
-#define ATTN_TOOLS_ATTNRUN_ARGUMENTS_H
+#ifndef ATTN_TOOLS_ARGUMENTS_H
+#define ATTN_TOOLS_ARGUMENTS_H
 
 #include "attn/error.h"
 #include "attn/kernel.h"
@@ -32,8 +32,9 @@ struct HostArgument {
 };
 
 /// Makes the arguments of a call from what --arg gave, in function order: a
-/// .npy file, a scalar such as "3:index", or "-" for nothing. What is not
-/// given, at the end or by "-", is an error without `seed` and filled with one:
+/// .npy file, a scalar such as "3:index", the sizes of a tensor such as
+/// "1x8x512x64", or "-" for nothing. What is not given, at the end or by "-",
+/// is an error without `seed`; that, and what only has sizes, is filled:
 /// floats from the standard normal distribution, integers with 0. A dynamic
 /// size is then what the signature's constraints make of the sizes that are
 /// given, and `unknownSize` if they leave it open. f32 files are rounded for
@@ -55,4 +56,4 @@ std::string formatType(std::span<const std::int64_t> shape, ElementType type);
 
 } // namespace attn::run
 
-#endif // ATTN_TOOLS_ATTNRUN_ARGUMENTS_H
+#endif // ATTN_TOOLS_ARGUMENTS_H

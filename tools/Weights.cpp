@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tools/attn-run/Weights.h"
+#include "tools/Weights.h"
 
 #include "dialect/AttnOps.h"
 #include "dialect/Shared/OperandGroups.h"

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tools/attn-run/Arguments.h"
+#include "tools/Arguments.h"
 
 #include <charconv>
 #include <cmath>
@@ -72,6 +72,26 @@ static std::optional<ScalarText> splitScalar(std::string_view text) {
     if (name == nameOf(type))
       return ScalarText{number, name, type};
   return std::nullopt;
+}
+
+/// "1x8x512x64" taken apart, or nothing if `text` must be the name of a file.
+static std::optional<std::vector<std::int64_t>>
+splitSizes(std::string_view text) {
+  std::vector<std::int64_t> sizes;
+  while (true) {
+    std::int64_t size;
+    auto [end, code] =
+        std::from_chars(text.data(), text.data() + text.size(), size);
+    if (code != std::errc() || size < 0)
+      return std::nullopt;
+    sizes.push_back(size);
+    text.remove_prefix(std::size_t(end - text.data()));
+    if (text.empty())
+      return sizes;
+    if (text.front() != 'x')
+      return std::nullopt;
+    text.remove_prefix(1);
+  }
 }
 
 static double roundTo(ElementType type, double value) {
@@ -184,12 +204,12 @@ namespace {
 class SizeSolver {
 public:
   SizeSolver(const Signature &signature,
-             std::span<const std::optional<HostArgument>> given)
-      : signature(signature), given(given) {
+             std::span<const std::optional<HostArgument>> given,
+             std::vector<std::vector<std::int64_t>> sizes)
+      : signature(signature), given(given), sizes(std::move(sizes)) {
     for (std::size_t i = 0; i < given.size(); ++i)
-      sizes.push_back(given[i] && given[i]->array()
-                          ? given[i]->array()->shape()
-                          : signature.arguments[i].shape);
+      if (given[i] && given[i]->array())
+        this->sizes[i] = given[i]->array()->shape();
   }
 
   std::vector<std::vector<std::int64_t>> solve(std::int64_t unknownSize) {
@@ -340,8 +360,19 @@ Expected<std::vector<HostArgument>> attn::run::loadArguments(
                      std::to_string(given.size()) + " --arg");
 
   std::vector<std::optional<HostArgument>> loaded(count);
+  std::vector<std::vector<std::int64_t>> known;
   for (std::size_t i = 0; i < count; ++i) {
-    if (i < given.size() && given[i] != "-") {
+    const Parameter &parameter = signature.arguments[i];
+    known.push_back(parameter.shape);
+    auto ofText = i < given.size() && parameter.isTensor ? splitSizes(given[i])
+                                                         : std::nullopt;
+    if (ofText) {
+      if (ofText->size() != parameter.shape.size())
+        return makeError(describe(signature, i) + ": expected " +
+                         std::to_string(parameter.shape.size()) +
+                         " sizes, got '" + given[i] + "'");
+      known.back() = *ofText;
+    } else if (i < given.size() && given[i] != "-") {
       Expected<HostArgument> argument = loadGiven(signature, i, given[i]);
       if (!argument)
         return argument.error();
@@ -353,12 +384,13 @@ Expected<std::vector<HostArgument>> attn::run::loadArguments(
   }
 
   std::vector<std::vector<std::int64_t>> sizes =
-      SizeSolver(signature, loaded).solve(unknownSize);
+      SizeSolver(signature, loaded, std::move(known)).solve(unknownSize);
   std::vector<HostArgument> arguments;
   for (std::size_t i = 0; i < count; ++i) {
     if (!loaded[i]) {
       // A stream for each argument: giving one leaves the others as they are.
-      std::seed_seq sequence{*seed & 0xffffffff, *seed >> 32, std::uint64_t(i)};
+      std::uint64_t ofAll = seed.value_or(0);
+      std::seed_seq sequence{ofAll & 0xffffffff, ofAll >> 32, std::uint64_t(i)};
       Expected<HostArgument> argument =
           makeRandom(signature.arguments[i], std::move(sizes[i]), weights[i],
                      std::mt19937_64(sequence));

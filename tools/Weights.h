@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef ATTN_TOOLS_ATTNRUN_WEIGHTS_H
-#define ATTN_TOOLS_ATTNRUN_WEIGHTS_H
+#ifndef ATTN_TOOLS_WEIGHTS_H
+#define ATTN_TOOLS_WEIGHTS_H
 
 #include "attn/error.h"
 
@@ -24,4 +24,4 @@ Expected<std::vector<std::vector<int>>> findWeights(std::string_view text,
 
 } // namespace attn::run
 
-#endif // ATTN_TOOLS_ATTNRUN_WEIGHTS_H
+#endif // ATTN_TOOLS_WEIGHTS_H
