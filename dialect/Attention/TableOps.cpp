@@ -29,8 +29,9 @@ static LogicalResult verifyTable(Operation *op, ShapedType table) {
       BlockRangeOp::isElementType(table.getElementType()))
     return success();
   return op->emitOpError() << "operand 'table': expected at least one "
-                              "dimension and elements of type index or of an "
-                              "integer type of at most 64 bits, got "
+                              "dimension and elements of type index, f16, "
+                              "bf16, f32, f64 or of an integer type of at "
+                              "most 64 bits, got "
                            << table;
 }
 

@@ -23,7 +23,7 @@ def Attn_BlockRangeOp : Attn_Op<"block_range", [
     DestinationStyleOpInterface,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
     DeclareOpInterfaceMethods<RuntimeVerifiableOpInterface>]> {
-  let summary = "the range of the integers in each block of a table";
+  let summary = "the range of the numbers in each block of a table";
   let description = [{
     Cuts `table` into blocks of the sizes `blocks`, one for each dimension, and
     writes the smallest and the largest element of every block into the two
@@ -31,7 +31,7 @@ def Attn_BlockRangeOp : Attn_Op<"block_range", [
     `ceildiv(size, block)` elements in each dimension; the last block of a
     dimension may be smaller. Elements are integers of at most 64 bits or
     `index` and compare as signed numbers, except that true is larger than
-    false.
+    false; or floats, f16, bf16, f32 or f64: of a block with a NaN, both are.
 
     The mask analysis reads it as the values that a load can have in a block of
     positions: where the documents of some queries are 3 to 3 and those of some
@@ -55,7 +55,8 @@ def Attn_BlockRangeOp : Attn_Op<"block_range", [
     Value getHigh() { return getOuts()[1]; }
     /// Whether there are ranges of elements of this type.
     static bool isElementType(Type type) {
-      return type.isIndex() ||
+      return type.isIndex() || type.isF16() || type.isBF16() || type.isF32() ||
+             type.isF64() ||
              (type.isSignlessInteger() && type.getIntOrFloatBitWidth() <= 64);
     }
     bool readsOperand(OpOperand &operand) { return !isDpsInit(&operand); }
@@ -69,7 +70,7 @@ def Attn_WithBlockRangeOp : Attn_Op<"with_block_range", [
     DeclareOpInterfaceMethods<RuntimeVerifiableOpInterface>,
     DeclareOpInterfaceMethods<ValueBoundsOpInterface,
                               ["populateBoundsForShapedValueDim"]>]> {
-  let summary = "a table, and the range of the integers in each of its blocks";
+  let summary = "a table, and the range of the numbers in each of its blocks";
   let description = [{
     Gives `table`, of which the mask analysis then knows the ranges of blocks as
     if an `attn.block_range` had computed them: `ranges[0, ...]` are the smallest

@@ -35,18 +35,6 @@ using BlockSizes = llvm::MapVector<Value, SmallVector<int64_t>>;
 
 constexpr StringRef kHidesNone = "hides no block of keys as a whole, because ";
 
-/// Why the range of what a load yields is not known; empty if it is.
-StringRef whyNoRange(const TableLoad &load,
-                     const std::optional<SmallVector<int64_t>> &sizes) {
-  auto type = cast<ShapedType>(load.table.getType());
-  if (!BlockRangeOp::isElementType(type.getElementType()))
-    return "its elements are not integers of at most 64 bits";
-  if (!sizes)
-    return "its index is neither loaded nor a sum, difference, quotient or "
-           "remainder of positions";
-  return {};
-}
-
 /// Whether another load of the region is at an index that `load` makes.
 bool decidesIndex(Operation *load) {
   SetVector<Operation *> users;
@@ -83,9 +71,12 @@ DenseSet<Operation *> addBlockSizes(AttentionOp op, Region &region,
       continue;
     std::optional<SmallVector<int64_t>> sizes =
         findBlockSizes(movements, *load, tile);
-    if (StringRef obstacle = whyNoRange(*load, sizes); !obstacle.empty()) {
+    if (!sizes) {
       if (isOfMask)
-        operation.emitRemark() << kHidesNone << obstacle;
+        operation.emitRemark()
+            << kHidesNone
+            << "its index is neither loaded nor a sum, difference, quotient or "
+               "remainder of positions";
       withoutRange.insert(&operation);
       continue;
     }
@@ -119,8 +110,7 @@ void remarkOnConditions(AttentionOp op,
     condition->emitRemark()
         << kHidesNone
         << (isa<arith::CmpFOp>(condition)
-                ? "a float is bounded only where it is compared with a "
-                  "constant and rises or falls with one integer"
+                ? "no bounds are known of a float that it compares"
                 : "what it compares has no bounds in a block of keys");
   }
 }

@@ -39,7 +39,8 @@ int64_t CacheModel::getConvertedKeys(int64_t size) const {
 
 int64_t CacheModel::getStreamedKeys(int64_t bytes) const {
   int64_t turn = int64_t(llvm::bit_ceil(uint64_t(getBytesUnderWay()))) / 4;
-  return std::clamp<int64_t>(floorToPower(turn / bytes), 16, 256);
+  return std::clamp<int64_t>(floorToPower(turn / bytes), target.getLanes(),
+                             256);
 }
 
 int64_t CacheModel::getChunk() const {

@@ -38,7 +38,8 @@ public:
   int64_t getConvertedKeys(int64_t size) const;
   /// Keys of a block of which each row has `bytes`. Products of keys and of
   /// values fetch for each other: in turns of a fourth of what is under way,
-  /// neither finds its lines late.
+  /// neither finds its lines late. Sums of as many products as a vector has
+  /// lanes are taken at once.
   int64_t getStreamedKeys(int64_t bytes) const;
   /// Keys of a chunk: so many blocks that merging its state with others takes
   /// no time to speak of.

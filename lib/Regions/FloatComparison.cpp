@@ -10,7 +10,8 @@
 // integer does with two thresholds: up to where the comparison may be true, and
 // from where it may be false, or the other way round. Between both, where
 // rounding decides, it may be either. So it may be where the float is not
-// defined. Rounded to an integer, it is between what it is at both ends.
+// defined. Rounded to an integer, it is between what it is at both ends. Other
+// floats compare by their intervals.
 //
 
 #include "lib/Regions/MonotoneFloat.h"
@@ -65,6 +66,17 @@ static std::optional<Limit> getLimit(CmpFPredicate predicate, double limit) {
 }
 
 void RegionAnalysis::evaluateCompare(arith::CmpFOp op) {
+  if (evaluateThreshold(op))
+    return;
+  auto [canBeTrue, canBeFalse] =
+      floats.compare(op.getPredicate(), getFact(op.getLhs()).real,
+                     getFact(op.getRhs()).real);
+  RegionFact &fact = facts[op.getResult()];
+  fact.canBeTrue = sets.when(canBeTrue);
+  fact.canBeFalse = sets.when(canBeFalse);
+}
+
+bool RegionAnalysis::evaluateThreshold(arith::CmpFOp op) {
   Value compared = op.getLhs(), other = op.getRhs();
   bool isSwapped = matchPattern(compared, m_Constant());
   if (isSwapped)
@@ -72,11 +84,11 @@ void RegionAnalysis::evaluateCompare(arith::CmpFOp op) {
   FloatAttr constant;
   if (!matchPattern(other, m_Constant(&constant)) ||
       constant.getValue().isNaN())
-    return;
+    return false;
   auto limit = getLimit(op.getPredicate(), constant.getValueAsDouble());
   auto number = MonotoneFloat::match(compared);
   if (!limit || !number || number->getRoot().getType().isInteger(1))
-    return;
+    return false;
   if (isSwapped) { // limit < x is not x <= limit, and so on.
     limit->isInclusive = !limit->isInclusive;
     limit->isNegated = !limit->isNegated;
@@ -86,10 +98,10 @@ void RegionAnalysis::evaluateCompare(arith::CmpFOp op) {
   Operand root = getOperand(number->getRoot());
   int64_t least = root.range.low.least, greatest = root.range.high.greatest;
   if (least < (number->isOfUnsigned() ? 0 : -kMost) || greatest > kMost)
-    return;
+    return false;
   auto domain = number->findDomain(least, greatest);
   if (!domain)
-    return;
+    return false;
   // Where the root is below a threshold, or from it on; and where the number is
   // not defined.
   auto findRoots = [&](bool isBelow, auto mayBe) {
@@ -114,6 +126,7 @@ void RegionAnalysis::evaluateCompare(arith::CmpFOp op) {
   });
   if (limit->isNegated)
     std::swap(fact.canBeTrue, fact.canBeFalse);
+  return true;
 }
 
 /// The interval of a float that is rounded to an integer, where it rises or

@@ -19,9 +19,10 @@
 //   load             the element, if every index is one number, else what
 //                    TableRanges.h knows; U where an index can be outside
 //   integers         RegionIntegers.cpp
+//   floats           FloatInterval.cpp, in masks
 //   other            anything; U where an operand is undefined
 //
-// Of floats nothing is known but where they compare. The intervals of `p` and
+// The intervals of `p` and
 // `j` are independent, so that a comparison in which each occurs once, as it
 // does in nearly every mask, is decided exactly.
 //
@@ -66,6 +67,8 @@ RegionFact RegionAnalysis::readScalar(Value scalar) {
     fact.canBeFalse = sets.when(n.negate(flag));
   } else if (scalar.getType().isIntOrIndex()) {
     fact.range = n.read(scalar, fact.range.low.least, fact.range.high.greatest);
+  } else if (isMask && isa<FloatType>(scalar.getType())) {
+    fact.real = floats.point(scalar);
   }
   return fact;
 }
@@ -136,6 +139,7 @@ void RegionAnalysis::analyze(Region &region,
                              ValueRange captures) {
   movements.emplace(region);
   Block &block = region.front();
+  isMask = block.getTerminator()->getOperand(0).getType().isInteger(1);
   auto arguments = block.getArguments();
   for (auto [argument, capture] :
        llvm::zip_equal(arguments.take_back(captures.size()), captures)) {
@@ -189,6 +193,30 @@ void RegionAnalysis::evaluate(Operation *op) {
     return evaluateLogic(op);
   if (op->getResult(0).getType().isIntOrIndex())
     evaluateInteger(op);
+  else if (isMask && isa<FloatType>(op->getResult(0).getType()))
+    evaluateFloat(op);
+}
+
+void RegionAnalysis::evaluateFloat(Operation *op) {
+  FloatInterval &real = facts[op->getResult(0)].real;
+  FloatAttr constant;
+  if (matchPattern(op, m_Constant(&constant))) {
+    real = floats.point(
+        arith::ConstantOp::create(n.getBuilder(), n.getLoc(), constant));
+    return;
+  }
+  if (isa<arith::SIToFPOp, arith::UIToFPOp>(op)) {
+    Value integer = op->getOperand(0);
+    IntegerInterval range = getRange(integer);
+    if (!integer.getType().isInteger(1) &&
+        (isa<arith::SIToFPOp>(op) || range.low.least >= 0))
+      real = floats.convert(op->getResult(0).getType(), range);
+    return;
+  }
+  SmallVector<FloatInterval> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(getFact(operand).real);
+  real = floats.evaluate(op, operands);
 }
 
 void RegionAnalysis::addUndefined(Operation *op, const KeySet &keys) {
@@ -270,8 +298,9 @@ void RegionAnalysis::evaluateLoad(Operation *op, const TableLoad &load) {
         n.both(isInside, n.both(n.isAtMost(0, point), n.isLess(point, size)));
     element.push_back(n.toIndex(point));
   }
-  bool isKnown =
-      isOneElement && !isInside.isFalse() && result.getType().isIntOrIndex();
+  bool isKnown = isOneElement && !isInside.isFalse() &&
+                 (result.getType().isIntOrIndex() ||
+                  (isMask && isa<FloatType>(result.getType())));
   if (isKnown) {
     RegionFact loaded = readScalar(
         createGuardedLoad(b, n.getLoc(), table, element, isInside.getValue()));
@@ -286,6 +315,10 @@ void RegionAnalysis::evaluateLoad(Operation *op, const TableLoad &load) {
 
 /// Adds what is known of a loaded value.
 void RegionAnalysis::narrow(RegionFact &fact, const TableRange &range) {
+  if (isa<FloatType>(range.low.getType())) {
+    fact.real = floats.between(range.low, range.high, range.isKnown);
+    return;
+  }
   if (range.low.getType().isInteger(1)) {
     SymbolicFlag unknown = n.negate(range.isKnown);
     SymbolicFlag anyTrue = n.read(range.high);
@@ -401,6 +434,8 @@ void RegionAnalysis::evaluateSelect(Operation *op) {
         sets.isEmpty(condition.canBeFalse), ofTrue,
         intervals.select(sets.isEmpty(condition.canBeTrue), ofFalse,
                          intervals.hull(ofTrue, ofFalse)));
+  } else if (isMask) {
+    fact.real = floats.hull(ifTrue.real, ifFalse.real);
   }
   // A bound is traced back where one of both is never chosen.
   fact.isExact = condition.canBeTrue.isNone() != condition.canBeFalse.isNone();

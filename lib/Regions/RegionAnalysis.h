@@ -8,6 +8,7 @@
 #ifndef ATTN_REGIONS_REGIONANALYSIS_H
 #define ATTN_REGIONS_REGIONANALYSIS_H
 
+#include "lib/Regions/FloatInterval.h"
 #include "lib/Regions/IndexMovement.h"
 #include "lib/Regions/IntegerInterval.h"
 #include "lib/Regions/KeySet.h"
@@ -38,6 +39,8 @@ struct RegionFact {
   SymbolicFlag isExact = true;
   /// The value, where that is known only at run time and so.
   IntegerInterval exactRange = SymbolicNumber(0);
+  /// For floats of a mask: the value, where it is defined.
+  FloatInterval real = {};
   /// The key takes part in it.
   bool dependsOnKey = false;
 };
@@ -47,7 +50,7 @@ struct RegionFact {
 class RegionAnalysis {
 public:
   RegionAnalysis(SymbolicArithmetic &numbers, KeySetArithmetic &sets)
-      : n(numbers), sets(sets), intervals(numbers) {}
+      : n(numbers), sets(sets), intervals(numbers), floats(numbers) {}
 
   /// `positions` are the intervals of batch, head, query position and key; the
   /// score that may precede them among the region's arguments is any.
@@ -79,6 +82,8 @@ private:
   void evaluateSelect(Operation *op);
   void evaluateCompare(Operation *op, arith::CmpIPredicate predicate);
   void evaluateCompare(arith::CmpFOp op);
+  bool evaluateThreshold(arith::CmpFOp op);
+  void evaluateFloat(Operation *op);
   void evaluateLogic(Operation *op);
   void evaluateInteger(Operation *op);
   KeySet findUndefined(Operation *op);
@@ -130,6 +135,9 @@ private:
   SymbolicArithmetic &n;
   KeySetArithmetic &sets;
   IntervalArithmetic intervals;
+  FloatIntervalArithmetic floats;
+  /// Floats of scores decide nothing.
+  bool isMask = false;
   DenseMap<Value, RegionFact> facts;
   /// What arguments of the region stand for.
   DenseMap<Value, Value> captured;

@@ -26,6 +26,8 @@
 #include "mlir/IR/Matchers.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace mlir::attn;
 
@@ -85,6 +87,16 @@ public:
   void addDimension(Value begin, Value end) { bounds.push_back({begin, end}); }
 
   TableRange emit(OpBuilder &b) {
+    if (auto real = dyn_cast<FloatType>(type)) {
+      constexpr double infinity = std::numeric_limits<double>::infinity();
+      auto limit = [&](double number) -> Value {
+        return arith::ConstantOp::create(b, loc, b.getFloatAttr(real, number));
+      };
+      SmallVector<Value> indices;
+      SmallVector<Value> range =
+          emitLoop(b, indices, {limit(infinity), limit(-infinity)});
+      return {range[0], range[1]};
+    }
     bool isFlag = type.isInteger(1);
     unsigned width = getIntegerWidth(type);
     Value least = arith::ConstantOp::create(
@@ -100,9 +112,9 @@ private:
   SmallVector<Value> emitLoop(OpBuilder &b, SmallVector<Value> &indices,
                               ValueRange soFar) {
     if (indices.size() == bounds.size())
-      return {combine<arith::AndIOp, arith::MinSIOp>(
+      return {combine<arith::AndIOp, arith::MinimumFOp, arith::MinSIOp>(
                   b, soFar[0], createBlockLoad(b, blocks.low, 0, indices)),
-              combine<arith::OrIOp, arith::MaxSIOp>(
+              combine<arith::OrIOp, arith::MaximumFOp, arith::MaxSIOp>(
                   b, soFar[1], createBlockLoad(b, blocks.high, 1, indices))};
     auto [begin, end] = bounds[indices.size()];
     if (!end) {
@@ -131,10 +143,12 @@ private:
     return createLoad(b, loc, elements, indices);
   }
 
-  template <typename FlagOp, typename Op>
+  template <typename FlagOp, typename FloatOp, typename Op>
   Value combine(OpBuilder &b, Value lhs, Value rhs) {
     if (type.isInteger(1))
       return FlagOp::create(b, loc, lhs, rhs);
+    if (isa<FloatType>(type))
+      return FloatOp::create(b, loc, lhs, rhs);
     return Op::create(b, loc, lhs, rhs);
   }
 

@@ -97,11 +97,11 @@ func.func @rows(%x: !q, %k: !k, %t: !table) -> !q {
 
 !q = tensor<1x2x?x8xf32>
 
-// None: what b and h alone say, floats, indices that are loaded, an element for
+// None: what b and h alone say, indices that are loaded, an element for
 // many positions, and what a score reads.
 // CHECK-LABEL: func.func @none(
 // CHECK-NOT: attn.block_range
-func.func @none(%x: !q, %lengths: tensor<?xi32>, %weights: tensor<?xf32>,
+func.func @none(%x: !q, %lengths: tensor<?xi32>,
                 %order: tensor<2x?xindex>, %blocks: tensor<?x?xi1>,
                 %bias: tensor<?xi32>) -> !q {
   %r = attn.attention ins(%x, %x, %x : !q, !q, !q) outs(%x : !q)
@@ -112,13 +112,9 @@ func.func @none(%x: !q, %lengths: tensor<?xi32>, %weights: tensor<?xf32>,
         attn.yield %t : f32
       }
       mask key_padding(%lengths : tensor<?xi32>), (%b, %h, %p, %j)
-        captures(%w = %weights : tensor<?xf32>, %o = %order : tensor<2x?xindex>,
+        captures(%o = %order : tensor<2x?xindex>,
                  %k = %blocks : tensor<?x?xi1>) {
         %c64 = arith.constant 64 : index
-        %zero = arith.constant 0.0 : f32
-        // expected-remark @+1 {{hides no block of keys as a whole, because its elements are not integers of at most 64 bits}}
-        %weight = tensor.extract %w[%j] : tensor<?xf32>
-        %heavy = arith.cmpf ogt, %weight, %zero : f32
         %row = arith.divui %p, %c64 : index
         %column = arith.divui %j, %c64 : index
         %block = tensor.extract %k[%row, %column] : tensor<?x?xi1>
@@ -128,8 +124,7 @@ func.func @none(%x: !q, %lengths: tensor<?xi32>, %weights: tensor<?xf32>,
         // expected-remark @+1 {{hides no block of keys as a whole, because its index is neither loaded nor a sum, difference, quotient or remainder of positions}}
         %far = tensor.extract %o[%b, %product] : tensor<2x?xindex>
         %light = arith.cmpi slt, %far, %loaded : index
-        %one = arith.andi %heavy, %block : i1
-        %keep = arith.andi %one, %light : i1
+        %keep = arith.andi %block, %light : i1
         attn.yield %keep : i1
       }
   return %r : !q
@@ -155,4 +150,24 @@ func.func @given(%x: !q, %t: !table, %r: tensor<2x1x?xi32>, %u: !table) -> !q {
   %a = attn.attention ins(%x, %x, %x : !q, !q, !q) outs(%x : !q)
       mask document(%known, %u : !table, !table)
   return %a : !q
+}
+
+// -----
+
+!q = tensor<1x2x?x8xf32>
+
+// Sums that are loaded at queries and at keys, of floats.
+// CHECK-LABEL: func.func @sums(
+// CHECK: attn.block_range ins(%{{.*}} : tensor<2x?xf32>) {{.*}} blocks [1, 32]
+func.func @sums(%x: !q, %t: tensor<2x?xf32>) -> !q {
+  %r = attn.attention ins(%x, %x, %x : !q, !q, !q) outs(%x : !q)
+      mask(%b, %h, %p, %j) captures(%v = %t : tensor<2x?xf32>) {
+        %least = arith.constant -8.0 : f32
+        %at = tensor.extract %v[%h, %p] : tensor<2x?xf32>
+        %from = tensor.extract %v[%h, %j] : tensor<2x?xf32>
+        %lost = arith.subf %at, %from : f32
+        %keep = arith.cmpf oge, %lost, %least : f32
+        attn.yield %keep : i1
+      }
+  return %r : !q
 }

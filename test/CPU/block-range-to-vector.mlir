@@ -36,6 +36,25 @@ func.func @flags(%table: memref<?x?xi1>, %l: memref<?x?xi1>,
   return
 }
 
+// Floats, of which a NaN stays; narrow ones are compared as f32.
+// CHECK-LABEL: func.func @floats(
+// CHECK: vector.load {{.*}} vector<16xf32>
+// CHECK: arith.minimumf {{.*}} : vector<16xf32>
+// CHECK: vector.reduction <minimumf>
+// CHECK: vector.load {{.*}} vector<16xbf16>
+// CHECK: arith.extf {{.*}} : vector<16xbf16> to vector<16xf32>
+// CHECK: arith.maximumf {{.*}} : vector<16xf32>
+// CHECK: vector.reduction <maximumf>
+// CHECK: arith.truncf {{.*}} : f32 to bf16
+func.func @floats(%t: memref<?xf32>, %u: memref<?xbf16>, %l: memref<?xf32>,
+                  %m: memref<?xbf16>) {
+  attn.block_range ins(%t : memref<?xf32>)
+      outs(%l, %l : memref<?xf32>, memref<?xf32>) blocks [64]
+  attn.block_range ins(%u : memref<?xbf16>)
+      outs(%m, %m : memref<?xbf16>, memref<?xbf16>) blocks [64]
+  return
+}
+
 // No vectors: gaps between elements, blocks of one column, index.
 // CHECK-LABEL: func.func @scalar(
 // CHECK-NOT: vector

@@ -16,7 +16,10 @@
 #include "gtest/gtest.h"
 
 #include <array>
+#include <cmath>
+#include <limits>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 namespace attn::test {
@@ -27,9 +30,11 @@ using mlir::Value;
 
 using Index = std::int64_t;
 
-/// What attn.block_range says of a table.
-inline std::array<Datum, 2> evaluateBlockRange(mlir::attn::BlockRangeOp op,
-                                               const Tensor &table) {
+/// What attn.block_range says of a table of integers, as T is Index, or of
+/// floats, as it is double.
+template <typename T>
+std::array<Datum, 2> evaluateBlockRangeOf(mlir::attn::BlockRangeOp op,
+                                          const Tensor &table) {
   llvm::ArrayRef<Index> blocks = op.getBlocks();
   std::span<const Index> sizes = table.view.sizes();
   std::vector<Index> counts;
@@ -38,8 +43,11 @@ inline std::array<Datum, 2> evaluateBlockRange(mlir::attn::BlockRangeOp op,
   std::size_t count = 1;
   for (Index size : counts)
     count *= std::size_t(size);
-  std::vector<Index> low(count, std::numeric_limits<Index>::max());
-  std::vector<Index> high(count, std::numeric_limits<Index>::min());
+  using Limits = std::numeric_limits<T>;
+  std::vector<T> low(count, Limits::has_infinity ? Limits::infinity()
+                                                 : Limits::max());
+  std::vector<T> high(count, Limits::has_infinity ? -Limits::infinity()
+                                                  : Limits::lowest());
   bool isFlag = table.elementType.isInteger(1);
   std::vector<Index> at(sizes.size(), 0);
   auto next = [&] {
@@ -54,13 +62,30 @@ inline std::array<Datum, 2> evaluateBlockRange(mlir::attn::BlockRangeOp op,
       for (std::size_t dim = 0; dim < sizes.size(); ++dim)
         block = block * std::size_t(counts[dim]) +
                 std::size_t(at[dim] / blocks[dim]);
-      APInt element = std::get<APInt>(table.load(at));
-      Index value = isFlag ? Index(element.isOne()) : element.getSExtValue();
-      low[block] = std::min(low[block], value);
-      high[block] = std::max(high[block], value);
+      T value;
+      if constexpr (std::is_same_v<T, double>) {
+        value = std::get<double>(table.load(at));
+        if (std::isnan(value))
+          low[block] = high[block] = value;
+      } else {
+        APInt element = std::get<APInt>(table.load(at));
+        value = isFlag ? Index(element.isOne()) : element.getSExtValue();
+      }
+      // A NaN stays.
+      if (value < low[block])
+        low[block] = value;
+      if (value > high[block])
+        high[block] = value;
     } while (next());
   return {Tensor::create(table.elementType, counts, low),
           Tensor::create(table.elementType, counts, high)};
+}
+
+inline std::array<Datum, 2> evaluateBlockRange(mlir::attn::BlockRangeOp op,
+                                               const Tensor &table) {
+  return llvm::isa<mlir::FloatType>(table.elementType)
+             ? evaluateBlockRangeOf<double>(op, table)
+             : evaluateBlockRangeOf<Index>(op, table);
 }
 
 /// Evaluates the operations of a block, with scf.if, scf.for and

@@ -26,9 +26,10 @@ public:
     values = {{"index", {"%b", "%h", "%p", "%j", "%p", "%j"}}};
     text = "(%b, %h, %p, %j) captures(%t = %t0 : tensor<?xi32>, %u = %t1 : "
            "tensor<?xi1>, %v = %t2 : tensor<?x?xindex>, %s = %t3 : index, "
-           "%c = %t4 : i1) {\n";
+           "%c = %t4 : i1, %w = %t5 : tensor<?xf32>, %z = %t6 : f32) {\n";
     values["index"].push_back("%s");
     values["i1"].push_back("%c");
+    values["f32"].push_back("%z");
     for (unsigned i = 0; i < 3; ++i)
       addConstant("index");
     for (const char *type : {"i32", "i8"}) {
@@ -55,7 +56,14 @@ public:
               {pickNumber(), 1, pickNumber(), 5},
               pickBlocks(2)},
              {"t3", "index", {}, {pickNumber()}},
-             {"t4", "i1", {}, {pickFlag()}}}};
+             {"t4", "i1", {}, {pickFlag()}},
+             {"t5",
+              "f32",
+              {6},
+              {},
+              pickBlocks(1),
+              {pickReal(), pickReal(), 1.5, pickReal(), pickReal(), -2}},
+             {"t6", "f32", {}, {}, {}, {pickReal()}}}};
   }
 
 private:
@@ -79,6 +87,15 @@ private:
     return random() % 6 ? Index(random() % 12) - 4 : corners[random() % 8];
   }
 
+  /// Mostly one that sums of others meet, so that rounding decides.
+  double pickReal() {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    static const double corners[] = {
+        infinity, -infinity, std::numeric_limits<double>::quiet_NaN(),
+        1e30,     -1e-30,    -0.0};
+    return random() % 8 ? double(random() % 25) * 0.25 - 3
+                        : corners[random() % std::size(corners)];
+  }
   Index pickFlag() { return Index(random() % 2); }
   /// Sizes of blocks for half of the tables.
   std::vector<Index> pickBlocks(std::size_t rank) {
@@ -176,6 +193,40 @@ private:
                " : " + type);
   }
 
+  /// Of loaded floats, and of what is computed of them.
+  void addReal() {
+    switch (random() % 6) {
+    case 0:
+      return define("f32",
+                    "tensor.extract %w[" + pick("index") + "] : tensor<?xf32>");
+    case 1:
+      return define("f32", "arith.sitofp " + pick("i32") + " : i32 to f32");
+    case 2:
+      return define("f32",
+                    pickOf({"arith.negf ", "math.absf ", "math.floor ",
+                            "math.ceil ", "math.sqrt "}) +
+                        pick("f32") + " : f32");
+    case 3:
+      return define("f32", "arith.select " + pick("i1") + ", " + pick("f32") +
+                               ", " + pick("f32") + " : f32");
+    default:
+      return define("f32", pickOf({"arith.addf ", "arith.subf ", "arith.mulf ",
+                                   "arith.divf ", "arith.maximumf ",
+                                   "arith.minnumf "}) +
+                               pick("f32") + ", " + pick("f32") + " : f32");
+    }
+  }
+
+  void addRealComparison() {
+    for (unsigned i = 1 + random() % 4; i > 0; --i)
+      addReal();
+    define("i1", "arith.cmpf " +
+                     pickOf({"olt", "ole", "ogt", "oge", "ult", "ule", "ugt",
+                             "uge", "oeq", "une", "one", "ueq", "ord", "uno"}) +
+                     ", " + values.at("f32").back() + ", " + pick("f32") +
+                     " : f32");
+  }
+
   void addLogic() {
     define("i1", pickOf({"arith.andi ", "arith.ori ", "arith.xori "}) +
                      pick("i1") + ", " + pick("i1") + " : i1");
@@ -190,7 +241,7 @@ private:
     case 1:
       return addComparison();
     case 2:
-      return random() % 2 ? addComparison() : addFloatComparison();
+      return random() % 2 ? addRealComparison() : addFloatComparison();
     case 3:
       return addLogic();
     case 4:

@@ -130,6 +130,46 @@ TEST_F(MaskAnalysisTest, DocumentBlocks) {
   EXPECT_EQ(askAt(-2, 0), std::pair(false, false)); // Undefined.
 }
 
+// Differences of sums up to the query and up to the key, and a distance by what
+// is loaded for the head.
+TEST_F(MaskAnalysisTest, FloatBlocks) {
+  std::vector<double> sums = {0, -0.5, -1, -1.5, -5, -5.5, -6, -6.5};
+  load({"(%b, %h, %p, %j) captures(%t = %n : tensor<?xf32>) {\n"
+        "%a = tensor.extract %t[%p] : tensor<?xf32>\n"
+        "%c = tensor.extract %t[%j] : tensor<?xf32>\n"
+        "%d = arith.subf %a, %c : f32\n"
+        "%least = arith.constant -2.0 : f32\n"
+        "%keep = arith.cmpf oge, %d, %least : f32\n"
+        "attn.yield %keep : i1\n}",
+        {{"n", "f32", {8}, {}, {4}, sums}}});
+  auto askAt = [&](Index position, Index key) {
+    Rectangle at{0, 1, position, position + 1, key, key + 1, kNumKeys};
+    Answer answer = ask(at);
+    check(at, answer, Demand::Sound);
+    return std::pair(answer.isEmpty, answer.isFull);
+  };
+  EXPECT_EQ(askAt(0, 0), std::pair(false, true));
+  EXPECT_EQ(askAt(0, 4), std::pair(false, true));
+  EXPECT_EQ(askAt(4, 0), std::pair(true, false));
+  EXPECT_EQ(askAt(4, 4), std::pair(false, true));
+  EXPECT_EQ(askAt(3, 3), std::pair(false, false)); // Two blocks.
+  EXPECT_EQ(askAt(-2, 0), std::pair(false, false)); // Undefined.
+
+  load({"(%b, %h, %p, %j) captures(%t = %n : tensor<?xf32>) {\n"
+        "%a = arith.subi %p, %j : index\n"
+        "%c = arith.index_cast %a : index to i32\n"
+        "%d = arith.sitofp %c : i32 to f32\n"
+        "%w = tensor.extract %t[%h] : tensor<?xf32>\n"
+        "%e = arith.divf %d, %w : f32\n"
+        "%most = arith.constant 3.0 : f32\n"
+        "%keep = arith.cmpf olt, %e, %most : f32\n"
+        "attn.yield %keep : i1\n}",
+        {{"n", "f32", {2}, {}, {}, {1.0, 0.5}}}});
+  EXPECT_EQ(askAt(5, 5), std::pair(false, true));
+  EXPECT_EQ(askAt(5, 0), std::pair(true, false));
+  EXPECT_EQ(askAt(5, 3), std::pair(false, false));
+}
+
 TEST_F(MaskAnalysisTest, LimitsByQuery) {
   // Ranges of what queries load bound the keys: j < n[p] and m[p] <= j.
   std::string text =

@@ -52,6 +52,8 @@ struct Capture {
   std::vector<Index> elements;
   /// Sizes of the blocks of an attn.block_range of it; none if empty.
   std::vector<Index> blocks = {};
+  /// Instead of `elements`, where `type` is one of floats.
+  std::vector<double> reals = {};
 };
 
 /// A mask clause of attn.attention and its captures.
@@ -154,6 +156,10 @@ protected:
 
   Datum toDatum(const Capture &capture) {
     mlir::Type type = elementType(capture);
+    if (llvm::isa<mlir::FloatType>(type))
+      return capture.shape.empty()
+                 ? Datum(capture.reals[0])
+                 : Datum(Tensor::create(type, capture.shape, capture.reals));
     if (capture.shape.empty())
       return APInt(widthOf(type), std::uint64_t(capture.elements[0]),
                    /*isSigned=*/true, /*implicitTrunc=*/true);
@@ -162,13 +168,14 @@ protected:
 
   Value toConstant(OpBuilder &b, mlir::Location loc, const Capture &capture) {
     mlir::Type type = elementType(capture);
-    auto number = [&](Index value) { return b.getIntegerAttr(type, value); };
-    if (capture.shape.empty())
-      return mlir::arith::ConstantOp::create(b, loc,
-                                             number(capture.elements[0]));
     llvm::SmallVector<mlir::Attribute> elements;
     for (Index element : capture.elements)
-      elements.push_back(number(element));
+      elements.push_back(b.getIntegerAttr(type, element));
+    for (double real : capture.reals)
+      elements.push_back(b.getFloatAttr(type, real));
+    if (capture.shape.empty())
+      return mlir::arith::ConstantOp::create(
+          b, loc, llvm::cast<mlir::TypedAttr>(elements[0]));
     auto attribute = mlir::DenseElementsAttr::get(
         mlir::RankedTensorType::get(capture.shape, type), elements);
     return mlir::arith::ConstantOp::create(b, loc, attribute);

@@ -21,6 +21,8 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/ADT/bit.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace mlir::attn;
 
@@ -37,12 +39,15 @@ public:
         table(viewAsBytes(b, op.getTable())), low(viewAsBytes(b, op.getLow())),
         high(viewAsBytes(b, op.getHigh())), blocks(op.getBlocks()),
         type(cast<MemRefType>(table.getType())),
-        elementType(type.getElementType()), rank(type.getRank()) {
+        elementType(type.getElementType()), comparedType(elementType),
+        rank(type.getRank()) {
+    if (isFloat() && getWidth() < 32)
+      comparedType = b.getF32Type();
     if (type.isLastDimUnitStride() && !elementType.isIndex() &&
         hasVectorLayout(elementType)) {
       // Powers of two that divide a block.
       int64_t width =
-          target.getVectorBits() / elementType.getIntOrFloatBitWidth();
+          target.getVectorBits() / comparedType.getIntOrFloatBitWidth();
       lanes = std::min(int64_t(llvm::bit_floor(uint64_t(width))),
                        blocks.back() & -blocks.back());
     }
@@ -111,24 +116,31 @@ private:
   }
 
   void lowerBlock(ValueRange numbers, ArrayRef<Range> ranges) {
-    SmallVector<Value> state = {largest(elementType), smallest(elementType)};
+    SmallVector<Value> state = {largest(comparedType), smallest(comparedType)};
     if (lanes > 1) {
-      VectorType vector = VectorType::get(lanes, elementType);
+      VectorType vector = VectorType::get(lanes, comparedType);
       state.append({largest(vector), smallest(vector)});
     }
     state = lowerElements({}, ranges, state);
     if (lanes > 1) {
+      using vector::CombiningKind;
       state[0] = b.create<vector::ReductionOp>(
-          isFlag ? vector::CombiningKind::MINUI : vector::CombiningKind::MINSI,
+          isFloat() ? CombiningKind::MINIMUMF
+          : isFlag  ? CombiningKind::MINUI
+                    : CombiningKind::MINSI,
           state[2], state[0]);
       state[1] = b.create<vector::ReductionOp>(
-          isFlag ? vector::CombiningKind::MAXUI : vector::CombiningKind::MAXSI,
+          isFloat() ? CombiningKind::MAXIMUMF
+          : isFlag  ? CombiningKind::MAXUI
+                    : CombiningKind::MAXSI,
           state[3], state[1]);
     }
     for (auto [out, value] : {std::pair(low, state[0]), {high, state[1]}}) {
       // Any number that is not 0 is true.
       if (isFlag)
         value = b.create<arith::MinUIOp>(value, b.integer(elementType, 1));
+      if (comparedType != elementType) // Which it came from.
+        value = b.create<arith::TruncFOp>(elementType, value);
       b.create<memref::StoreOp>(value, out, numbers);
     }
   }
@@ -171,6 +183,11 @@ private:
   }
 
   SmallVector<Value> include(Value element, ValueRange state) {
+    if (comparedType != elementType)
+      element = b.create<arith::ExtFOp>(state[0].getType(), element);
+    if (isFloat())
+      return {b.create<arith::MinimumFOp>(state[0], element),
+              b.create<arith::MaximumFOp>(state[1], element)};
     if (isFlag)
       return {b.create<arith::MinUIOp>(state[0], element),
               b.create<arith::MaxUIOp>(state[1], element)};
@@ -182,10 +199,15 @@ private:
     return elementType.isIndex() ? IndexType::kInternalStorageBitWidth
                                  : elementType.getIntOrFloatBitWidth();
   }
+  bool isFloat() const { return isa<FloatType>(elementType); }
   Value largest(Type type) {
+    if (isFloat())
+      return b.number(type, std::numeric_limits<double>::infinity());
     return b.integer(type, isFlag ? -1 : llvm::maxIntN(getWidth()));
   }
   Value smallest(Type type) {
+    if (isFloat())
+      return b.number(type, -std::numeric_limits<double>::infinity());
     return b.integer(type, isFlag ? 0 : llvm::minIntN(getWidth()));
   }
 
@@ -196,6 +218,7 @@ private:
   ArrayRef<int64_t> blocks;
   MemRefType type;
   Type elementType;
+  Type comparedType; ///< f32 for narrower floats.
   int64_t rank, lanes = 1;
   /// Blocks in each dimension but the last.
   SmallVector<Value> counts;

@@ -1,10 +1,10 @@
 // RUN: attn-opt %s -split-input-file -verify-diagnostics
 
-func.func @floats(%t: tensor<?xf32>) {
-  // expected-error @+1 {{operand 'table': expected at least one dimension and elements of type index or of an integer type of at most 64 bits, got 'tensor<?xf32>'}}
-  %0:2 = attn.block_range ins(%t : tensor<?xf32>)
-      outs(%t, %t : tensor<?xf32>, tensor<?xf32>) blocks [8]
-      -> tensor<?xf32>, tensor<?xf32>
+func.func @floats(%t: tensor<?xf8E4M3FN>) {
+  // expected-error @+1 {{operand 'table': expected at least one dimension and elements of type index, f16, bf16, f32, f64 or of an integer type of at most 64 bits, got 'tensor<?xf8E4M3FN>'}}
+  %0:2 = attn.block_range ins(%t : tensor<?xf8E4M3FN>)
+      outs(%t, %t : tensor<?xf8E4M3FN>, tensor<?xf8E4M3FN>) blocks [8]
+      -> tensor<?xf8E4M3FN>, tensor<?xf8E4M3FN>
   return
 }
 
