@@ -313,6 +313,16 @@ inline Attention forgettingGate(Attention attention) {
   return attention;
 }
 
+/// Without the keys that have been forgotten down to e^least.
+inline Attention prunedForgettingGate(Attention attention, float least = -16) {
+  Tensor<float, 2> sums("log_forget_sums");
+  attention = forgettingGate(std::move(attention));
+  attention.mask = causal() && mask([&](Index b, Index h, Index q, Index k) {
+                     return sums(h, q) - sums(h, k) >= least;
+                   });
+  return attention;
+}
+
 /// Scores grow with the logarithm of how many keys there are, so that softmax
 /// does not fade.
 inline Attention scalableSoftmax(Attention attention) {

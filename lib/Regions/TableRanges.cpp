@@ -92,10 +92,11 @@ public:
       auto limit = [&](double number) -> Value {
         return arith::ConstantOp::create(b, loc, b.getFloatAttr(real, number));
       };
+      Value hasNone = arith::ConstantOp::create(b, loc, b.getBoolAttr(false));
       SmallVector<Value> indices;
       SmallVector<Value> range =
-          emitLoop(b, indices, {limit(infinity), limit(-infinity)});
-      return {range[0], range[1]};
+          emitLoop(b, indices, {limit(infinity), limit(-infinity), hasNone});
+      return {range[0], range[1], range[2]};
     }
     bool isFlag = type.isInteger(1);
     unsigned width = getIntegerWidth(type);
@@ -111,11 +112,14 @@ public:
 private:
   SmallVector<Value> emitLoop(OpBuilder &b, SmallVector<Value> &indices,
                               ValueRange soFar) {
-    if (indices.size() == bounds.size())
-      return {combine<arith::AndIOp, arith::MinimumFOp, arith::MinSIOp>(
-                  b, soFar[0], createBlockLoad(b, blocks.low, 0, indices)),
-              combine<arith::OrIOp, arith::MaximumFOp, arith::MaxSIOp>(
-                  b, soFar[1], createBlockLoad(b, blocks.high, 1, indices))};
+    if (indices.size() == bounds.size()) {
+      Value low = createBlockLoad(b, blocks.low, 0, indices),
+            high = createBlockLoad(b, blocks.high, 1, indices);
+      if (isa<FloatType>(type))
+        return combineFloats(b, soFar, low, high);
+      return {combine<arith::AndIOp, arith::MinSIOp>(b, soFar[0], low),
+              combine<arith::OrIOp, arith::MaxSIOp>(b, soFar[1], high)};
+    }
     auto [begin, end] = bounds[indices.size()];
     if (!end) {
       indices.push_back(begin);
@@ -143,12 +147,25 @@ private:
     return createLoad(b, loc, elements, indices);
   }
 
-  template <typename FlagOp, typename FloatOp, typename Op>
+  /// With whether there was a NaN: of a block that has one, both are. What
+  /// propagates NaN is several instructions, and branches.
+  SmallVector<Value> combineFloats(OpBuilder &b, ValueRange soFar, Value low,
+                                   Value high) {
+    auto take = [&](arith::CmpFPredicate order, Value next, Value last) {
+      Value isBeyond = arith::CmpFOp::create(b, loc, order, next, last);
+      return arith::SelectOp::create(b, loc, isBeyond, next, last);
+    };
+    Value isNaN = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, low,
+                                        low);
+    return {take(arith::CmpFPredicate::OLT, low, soFar[0]),
+            take(arith::CmpFPredicate::OGT, high, soFar[1]),
+            arith::OrIOp::create(b, loc, soFar[2], isNaN)};
+  }
+
+  template <typename FlagOp, typename Op>
   Value combine(OpBuilder &b, Value lhs, Value rhs) {
     if (type.isInteger(1))
       return FlagOp::create(b, loc, lhs, rhs);
-    if (isa<FloatType>(type))
-      return FloatOp::create(b, loc, lhs, rhs);
     return Op::create(b, loc, lhs, rhs);
   }
 
@@ -254,5 +271,7 @@ attn::emitTableRange(SymbolicArithmetic &n, const IndexMovements &movements,
   }
   TableRange range = loops.emit(b);
   range.isKnown = isKnown;
+  if (range.hasNaN)
+    range.isKnown = n.both(isKnown, n.negate(n.read(range.hasNaN)));
   return range;
 }

@@ -53,6 +53,8 @@ bool hasBlocksOfKeys(OpBuilder &builder, Region &mask, ValueRange captures);
 /// element type.
 struct TableRange {
   Value low, high;
+  /// Of floats: whether one of them is a NaN, which is in neither.
+  Value hasNaN = {};
   /// False if they may be any. Both are safe to use even so.
   SymbolicFlag isKnown = false;
 };

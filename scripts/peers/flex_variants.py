@@ -35,7 +35,13 @@ SEGMENT_BIAS = (torch.arange(HEADS * 16) % 7 / 8).reshape(HEADS, 4, 4)
 FORGET = -(torch.arange(LENGTH) / 64).expand(HEADS, LENGTH)
 SCALES = 0.125 * 1.125 ** torch.arange(HEADS)
 DECAYS = 0.9375 * 1.0078125 ** torch.arange(HEADS)
-PER_HEAD = ("perHeadWindow", "perHeadStride", "scaledDistance", "selectedBlocks")
+PER_HEAD = (
+    "perHeadWindow",
+    "perHeadStride",
+    "scaledDistance",
+    "selectedBlocks",
+    "prunedForgettingGate",
+)
 
 
 def bucket(distance):
@@ -79,6 +85,8 @@ MASKS = {
     "logarithmicBias": causal,
     "logBuckets": causal,
     "forgettingGate": causal,
+    "prunedForgettingGate": lambda b, h, q, k: (k <= q)
+    & (FORGET[h, q] - FORGET[h, k] >= -16),
     "scalableSoftmax": causal,
     "powerDecay": causal,
     "cappedScores": causal,
@@ -92,6 +100,7 @@ SCORES = {
     "logBuckets": lambda s, b, h, q, k: s + BUCKETS[bucket(q - k), h],
     "segmentBias": lambda s, b, h, q, k: s + SEGMENT_BIAS[h, SEGMENTS[q], SEGMENTS[k]],
     "forgettingGate": lambda s, b, h, q, k: s + FORGET[h, q] - FORGET[h, k],
+    "prunedForgettingGate": lambda s, b, h, q, k: s + FORGET[h, q] - FORGET[h, k],
     "scalableSoftmax": lambda s, b, h, q, k: s * SCALES[h] * torch.log(q + 1.0),
     "powerDecay": lambda s, b, h, q, k: s * torch.pow(DECAYS[h], (q - k).abs()),
     "cappedScores": lambda s, b, h, q, k: 50 * torch.tanh(s / 50),

@@ -467,6 +467,27 @@ TEST(Variants, ForgettingGate) {
          }});
 }
 
+TEST(Variants, PrunedForgettingGate) {
+  Random random(9);
+  TestTensor sums(ElementType::f32, {heads, length});
+  double sum = 0;
+  sums.fill([&](const attn::test::Shape &at) {
+    sum = at[1] == 0 ? 0 : sum - 0.125 * random.chance(0.5);
+    return sum;
+  });
+  auto lost = [&](Integer h, Integer q, Integer k) {
+    return *sums.get({h, q}) - *sums.get({h, k});
+  };
+  check({.attention = attn::gallery::prunedForgettingGate(base(), -1.5F),
+         .arguments = {{"log_forget_sums", sums}},
+         .mask =
+             [&](Integer, Integer h, Integer q, Integer k) {
+               return k <= q && lost(h, q, k) >= -1.5;
+             },
+         .score = [&](double s, Integer, Integer h, Integer q,
+                      Integer k) { return s + lost(h, q, k); }});
+}
+
 TEST(Variants, ScalableSoftmax) {
   Numbers scales = {0.5, 1, 0.25, 0.125};
   check(

@@ -82,6 +82,7 @@ listVariants(const Attention &base) {
           {"logBuckets", logBuckets(base)},
           {"segmentBias", segmentBias(base)},
           {"forgettingGate", forgettingGate(base)},
+          {"prunedForgettingGate", prunedForgettingGate(base)},
           {"scalableSoftmax", scalableSoftmax(base)},
           {"powerDecay", powerDecay(base)},
           {"distanceDecay", distanceDecay(base)},
