@@ -68,9 +68,8 @@ static std::optional<Limit> getLimit(CmpFPredicate predicate, double limit) {
 void RegionAnalysis::evaluateCompare(arith::CmpFOp op) {
   if (evaluateThreshold(op))
     return;
-  auto [canBeTrue, canBeFalse] =
-      floats.compare(op.getPredicate(), getFact(op.getLhs()).real,
-                     getFact(op.getRhs()).real);
+  auto [canBeTrue, canBeFalse] = floats.compare(
+      op.getPredicate(), getFact(op.getLhs()).real, getFact(op.getRhs()).real);
   RegionFact &fact = facts[op.getResult()];
   fact.canBeTrue = sets.when(canBeTrue);
   fact.canBeFalse = sets.when(canBeFalse);

@@ -130,16 +130,15 @@ FloatIntervalArithmetic::evaluate(Operation *op,
     auto [low, high, isKnown] = operands[0];
     Value negated = b.createOrFold<arith::NegFOp>(loc, high),
           zero = constant(low.getType(), 0);
-    return {emit<arith::MaximumFOp>(emit<arith::MaximumFOp>(low, negated),
-                                    zero),
-            emit<arith::MaximumFOp>(b.createOrFold<arith::NegFOp>(loc, low),
-                                    high),
-            isKnown};
+    return {
+        emit<arith::MaximumFOp>(emit<arith::MaximumFOp>(low, negated), zero),
+        emit<arith::MaximumFOp>(b.createOrFold<arith::NegFOp>(loc, low), high),
+        isKnown};
   }
   // What rises.
   if (isa<arith::MinimumFOp, arith::MaximumFOp, arith::MinNumFOp,
-          arith::MaxNumFOp, arith::ExtFOp, arith::TruncFOp, math::FloorOp, math::CeilOp,
-          math::RoundOp, math::RoundEvenOp, math::TruncOp>(op)) {
+          arith::MaxNumFOp, arith::ExtFOp, arith::TruncFOp, math::FloorOp,
+          math::CeilOp, math::RoundOp, math::RoundEvenOp, math::TruncOp>(op)) {
     SymbolicFlag isKnown = true;
     SmallVector<Value> lows, highs;
     for (const FloatInterval &operand : operands) {
@@ -164,8 +163,8 @@ FloatIntervalArithmetic::evaluate(Operation *op,
   return {};
 }
 
-FloatInterval
-FloatIntervalArithmetic::convert(Type type, const IntegerInterval &integer) {
+FloatInterval FloatIntervalArithmetic::convert(Type type,
+                                               const IntegerInterval &integer) {
   auto toFloat = [&](const SymbolicNumber &number) {
     Value wide = b.createOrFold<arith::IndexCastOp>(loc, b.getI64Type(),
                                                     n.toIndex(number));
@@ -197,8 +196,8 @@ FloatIntervalArithmetic::compare(CmpFPredicate predicate,
   case CmpFPredicate::UGT:
   case CmpFPredicate::OGE:
   case CmpFPredicate::UGE: {
-    bool isStrict = predicate == CmpFPredicate::OGT ||
-                    predicate == CmpFPredicate::UGT;
+    bool isStrict =
+        predicate == CmpFPredicate::OGT || predicate == CmpFPredicate::UGT;
     return compare(isStrict ? CmpFPredicate::OLT : CmpFPredicate::OLE, rhs,
                    lhs);
   }
@@ -209,12 +208,11 @@ FloatIntervalArithmetic::compare(CmpFPredicate predicate,
     SymbolicFlag canBeEqual =
         n.both(may(CmpFPredicate::OLE, lhs.low, rhs.high),
                may(CmpFPredicate::OLE, rhs.low, lhs.high));
-    SymbolicFlag arePoints =
-        n.both(is(CmpFPredicate::OEQ, lhs.low, rhs.high),
-               is(CmpFPredicate::OEQ, lhs.high, rhs.low));
+    SymbolicFlag arePoints = n.both(is(CmpFPredicate::OEQ, lhs.low, rhs.high),
+                                    is(CmpFPredicate::OEQ, lhs.high, rhs.low));
     SymbolicFlag canDiffer = n.either(unknown, n.negate(arePoints));
-    bool isEquality = predicate == CmpFPredicate::OEQ ||
-                      predicate == CmpFPredicate::UEQ;
+    bool isEquality =
+        predicate == CmpFPredicate::OEQ || predicate == CmpFPredicate::UEQ;
     return isEquality ? Comparison{canBeEqual, canDiffer}
                       : Comparison{canDiffer, canBeEqual};
   }

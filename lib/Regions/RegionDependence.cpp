@@ -255,8 +255,7 @@ static bool isExpanded(Operation *op) {
              math::TanhOp>(op);
 }
 
-static StringRef findObstacle(Operation *op,
-                              const RegionDependence &dependence) {
+static StringRef findObstacle(Operation *op) {
   constexpr StringRef kNone, kUnknown = "it has no vector form";
   auto usesType = [&](function_ref<bool(Type)> matches) {
     return llvm::any_of(op->getOperandTypes(), matches) ||
@@ -276,13 +275,8 @@ static StringRef findObstacle(Operation *op,
     return op->getResult(0).getType().isF32()
                ? kNone
                : "it has a vector form for f32 only";
-  if (isDivision(op)) {
-    // Lanes without a query divide too. By what others divide by, they may.
-    return dependence.onLane(op->getOperand(1))
-               ? "the divisor differs between queries"
-               : kNone;
-  }
   bool known =
+      isDivision(op) ||
       isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::AndIOp,
           arith::OrIOp, arith::XOrIOp, arith::ShLIOp, arith::ShRSIOp,
           arith::ShRUIOp, arith::MinSIOp, arith::MinUIOp, arith::MaxSIOp,
@@ -311,7 +305,7 @@ attn::findVectorizationObstacle(Region &region,
                       [&](Value v) { return dependence.onLane(v); }) &&
         op.getName().getStringRef() != "ub.poison")
       continue;
-    StringRef reason = findObstacle(&op, dependence);
+    StringRef reason = findObstacle(&op);
     if (!reason.empty())
       return VectorizationObstacle{&op, reason};
   }

@@ -155,8 +155,8 @@ private:
       Value isBeyond = arith::CmpFOp::create(b, loc, order, next, last);
       return arith::SelectOp::create(b, loc, isBeyond, next, last);
     };
-    Value isNaN = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, low,
-                                        low);
+    Value isNaN =
+        arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, low, low);
     return {take(arith::CmpFPredicate::OLT, low, soFar[0]),
             take(arith::CmpFPredicate::OGT, high, soFar[1]),
             arith::OrIOp::create(b, loc, soFar[2], isNaN)};

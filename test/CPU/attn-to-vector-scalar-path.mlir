@@ -63,10 +63,10 @@ func.func @sine(%s: memref<8x16xf32>, %m: memref<16xf32>, %b: index, %p: index, 
 
 // -----
 
-// CHECK-LABEL: func @division
-//   CHECK-NOT:   arith.remsi {{.*}} vector
-//       CHECK:   arith.remsi %{{.*}} : index
-func.func @division(%s: memref<8x16xf32>, %m: memref<16xf32>, %b: index, %p: index, %j: index, %nq: index, %nk: index) {
+// CHECK-LABEL: func @power
+//   CHECK-NOT:   math.ipowi {{.*}} vector
+//       CHECK:   math.ipowi %{{.*}} : index
+func.func @power(%s: memref<8x16xf32>, %m: memref<16xf32>, %b: index, %p: index, %j: index, %nq: index, %nk: index) {
   %true = arith.constant true
   %false = arith.constant false
   attn.online_softmax
@@ -75,8 +75,8 @@ func.func @division(%s: memref<8x16xf32>, %m: memref<16xf32>, %b: index, %p: ind
       partial(%true) defined(%true) exact(%false)
       mask {
     ^bb0(%rb: index, %rh: index, %rp: index, %rj: index):
-      // expected-remark @below {{the 'mask' region is evaluated position by position: the divisor differs between queries}}
-      %r = arith.remsi %rj, %rp : index
+      // expected-remark @below {{the 'mask' region is evaluated position by position: it has no vector form}}
+      %r = math.ipowi %rj, %rp : index
       %keep = arith.cmpi eq, %r, %rb : index
       attn.yield %keep : i1
     }

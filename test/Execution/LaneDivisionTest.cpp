@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // A row that sees one key has its score as its log-sum-exp. Query n sees key n:
-// what it loads is divided by what the key loads, which all lanes divide by.
+// what it loads is divided by what the key loads, which all lanes divide by, or
+// the other way round, where each lane has a divisor of its own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,6 +16,7 @@
 
 #include "gtest/gtest.h"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <string>
@@ -56,17 +58,30 @@ std::int64_t divide(std::size_t operation, std::int64_t x, std::int64_t y,
   }
 }
 
+struct Divisors {
+  bool areOfQueries;
+  /// At least 1, so that all divisions have results, for certain.
+  bool arePositive;
+};
+
 /// Head h yields the low bits of operation h.
-std::string writeKernel(const std::string &type) {
+std::string writeKernel(const std::string &type, Divisors divisors) {
+  bool isByQueries = divisors.areOfQueries;
   bool isIndex = type == "index";
   std::string stored = isIndex ? "i32" : type,
               table = "tensor<?x" + stored + ">";
-  std::string body = "%x0 = tensor.extract %a[%p] : " + table +
-                     "\n%y0 = tensor.extract %d[%j] : " + table + "\n";
+  std::string at = isByQueries ? "j" : "p", by = isByQueries ? "p" : "j";
+  std::string body = "%x0 = tensor.extract %a[%" + at + "] : " + table +
+                     "\n%y0 = tensor.extract %d[%" + by + "] : " + table + "\n";
   if (isIndex)
     body += "%x = arith.index_cast %x0 : i32 to index\n"
             "%y = arith.index_cast %y0 : i32 to index\n";
   std::string x = isIndex ? "%x" : "%x0", y = isIndex ? "%y" : "%y0";
+  if (divisors.arePositive) {
+    body += "%least = arith.constant 1 : " + type +
+            "\n%positive = arith.maxsi " + y + ", %least : " + type + "\n";
+    y = "%positive";
+  }
   body += "%r0 = arith.constant 0 : " + type + "\n";
   for (std::size_t i = 0; i < operations.size(); ++i) {
     std::string n = std::to_string(i), next = std::to_string(i + 1);
@@ -112,7 +127,9 @@ std::string writeKernel(const std::string &type) {
 
 } // namespace
 
-TEST(LaneDivision, ByLoads) {
+class LaneDivision : public testing::TestWithParam<Divisors> {};
+
+TEST_P(LaneDivision, ByLoads) {
   Expected<Engine> engine = Engine::create();
   ASSERT_TRUE(engine.ok()) << engine.error().message;
   struct Type {
@@ -126,8 +143,11 @@ TEST(LaneDivision, ByLoads) {
         {"i64", ElementType::i64, 64, 64},
         {"index", ElementType::i32, 64, 32}}) {
     SCOPED_TRACE(name);
-    Expected<Kernel> kernel = engine->compile(writeKernel(name));
+    Expected<Kernel> kernel = engine->compile(writeKernel(name, GetParam()));
     ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+    if (GetParam().arePositive)
+      EXPECT_TRUE(kernel->remarks().empty())
+          << kernel->remarks().front().message;
     // Of these, what doubles hold; the least number is divided by no -1.
     std::int64_t least = -(std::int64_t(1) << (storedWidth - 2)) * 2,
                  most = storedWidth == 64 ? (std::int64_t(1) << 53) - 1
@@ -170,6 +190,8 @@ TEST(LaneDivision, ByLoads) {
         for (std::int64_t n = 0; n < length; ++n) {
           auto x = std::int64_t(a[std::size_t(n)]),
                y = std::int64_t(d[std::size_t(n)]);
+          if (GetParam().arePositive)
+            y = std::max<std::int64_t>(y, 1);
           std::int64_t exact = divide(h, x, y, width);
           double expected =
               width == 8 ? double(std::int8_t(exact)) : double(exact & lowBits);
@@ -180,3 +202,9 @@ TEST(LaneDivision, ByLoads) {
     }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(OfKeysAndOfQueries, LaneDivision,
+                         testing::Values(Divisors{false, false},
+                                         Divisors{true, false},
+                                         Divisors{false, true},
+                                         Divisors{true, true}));

@@ -480,10 +480,8 @@ TEST(Variants, PrunedForgettingGate) {
   };
   check({.attention = attn::gallery::prunedForgettingGate(base(), -1.5F),
          .arguments = {{"log_forget_sums", sums}},
-         .mask =
-             [&](Integer, Integer h, Integer q, Integer k) {
-               return k <= q && lost(h, q, k) >= -1.5;
-             },
+         .mask = [&](Integer, Integer h, Integer q,
+                     Integer k) { return k <= q && lost(h, q, k) >= -1.5; },
          .score = [&](double s, Integer, Integer h, Integer q,
                       Integer k) { return s + lost(h, q, k); }});
 }

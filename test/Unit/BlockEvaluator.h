@@ -44,8 +44,8 @@ std::array<Datum, 2> evaluateBlockRangeOf(mlir::attn::BlockRangeOp op,
   for (Index size : counts)
     count *= std::size_t(size);
   using Limits = std::numeric_limits<T>;
-  std::vector<T> low(count, Limits::has_infinity ? Limits::infinity()
-                                                 : Limits::max());
+  std::vector<T> low(count,
+                     Limits::has_infinity ? Limits::infinity() : Limits::max());
   std::vector<T> high(count, Limits::has_infinity ? -Limits::infinity()
                                                   : Limits::lowest());
   bool isFlag = table.elementType.isInteger(1);

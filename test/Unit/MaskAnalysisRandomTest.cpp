@@ -202,18 +202,17 @@ private:
     case 1:
       return define("f32", "arith.sitofp " + pick("i32") + " : i32 to f32");
     case 2:
-      return define("f32",
-                    pickOf({"arith.negf ", "math.absf ", "math.floor ",
-                            "math.ceil ", "math.sqrt "}) +
-                        pick("f32") + " : f32");
+      return define("f32", pickOf({"arith.negf ", "math.absf ", "math.floor ",
+                                   "math.ceil ", "math.sqrt "}) +
+                               pick("f32") + " : f32");
     case 3:
       return define("f32", "arith.select " + pick("i1") + ", " + pick("f32") +
                                ", " + pick("f32") + " : f32");
     default:
-      return define("f32", pickOf({"arith.addf ", "arith.subf ", "arith.mulf ",
-                                   "arith.divf ", "arith.maximumf ",
-                                   "arith.minnumf "}) +
-                               pick("f32") + ", " + pick("f32") + " : f32");
+      return define(
+          "f32", pickOf({"arith.addf ", "arith.subf ", "arith.mulf ",
+                         "arith.divf ", "arith.maximumf ", "arith.minnumf "}) +
+                     pick("f32") + ", " + pick("f32") + " : f32");
     }
   }
 

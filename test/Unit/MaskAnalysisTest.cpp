@@ -152,7 +152,7 @@ TEST_F(MaskAnalysisTest, FloatBlocks) {
   EXPECT_EQ(askAt(0, 4), std::pair(false, true));
   EXPECT_EQ(askAt(4, 0), std::pair(true, false));
   EXPECT_EQ(askAt(4, 4), std::pair(false, true));
-  EXPECT_EQ(askAt(3, 3), std::pair(false, false)); // Two blocks.
+  EXPECT_EQ(askAt(3, 3), std::pair(false, false));  // Two blocks.
   EXPECT_EQ(askAt(-2, 0), std::pair(false, false)); // Undefined.
 
   load({"(%b, %h, %p, %j) captures(%t = %n : tensor<?xf32>) {\n"

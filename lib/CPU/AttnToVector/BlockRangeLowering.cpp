@@ -124,16 +124,16 @@ private:
     state = lowerElements({}, ranges, state);
     if (lanes > 1) {
       using vector::CombiningKind;
-      state[0] = b.create<vector::ReductionOp>(
-          isFloat() ? CombiningKind::MINIMUMF
-          : isFlag  ? CombiningKind::MINUI
-                    : CombiningKind::MINSI,
-          state[2], state[0]);
-      state[1] = b.create<vector::ReductionOp>(
-          isFloat() ? CombiningKind::MAXIMUMF
-          : isFlag  ? CombiningKind::MAXUI
-                    : CombiningKind::MAXSI,
-          state[3], state[1]);
+      state[0] =
+          b.create<vector::ReductionOp>(isFloat() ? CombiningKind::MINIMUMF
+                                        : isFlag  ? CombiningKind::MINUI
+                                                  : CombiningKind::MINSI,
+                                        state[2], state[0]);
+      state[1] =
+          b.create<vector::ReductionOp>(isFloat() ? CombiningKind::MAXIMUMF
+                                        : isFlag  ? CombiningKind::MAXUI
+                                                  : CombiningKind::MAXSI,
+                                        state[3], state[1]);
     }
     for (auto [out, value] : {std::pair(low, state[0]), {high, state[1]}}) {
       // Any number that is not 0 is true.

@@ -65,6 +65,15 @@ bool RegionVectorizer::isDivisionByVariable(Operation *op) {
           divisor.isZero() || divisor.isAllOnes());
 }
 
+Pieces RegionVectorizer::replaceMissing(const Pieces &divisors,
+                                        Type elementType) {
+  Value one = b.integer(b.getPieceType(elementType), 1);
+  Pieces results;
+  for (auto [divisor, exists] : llvm::zip_equal(divisors, getExistingLanes()))
+    results.push_back(b.create<arith::SelectOp>(exists, divisor, one));
+  return results;
+}
+
 Pieces RegionVectorizer::divideWords(Operation *op, const Pieces &dividends,
                                      const Pieces &divisors, bool isSigned) {
   VectorType words = b.getPieceType(b.getI32Type()),

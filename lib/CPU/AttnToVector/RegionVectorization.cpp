@@ -60,6 +60,8 @@ bool RegionVectorizer::isOnRow(Operation &op) const {
 
 void RegionVectorizer::prepare() {
   for (Operation &op : region.front().without_terminator()) {
+    if (isDivision(&op) && dependence.onLane(op.getOperand(1)))
+      getExistingLanes();
     auto load = dyn_cast<memref::LoadOp>(op);
     if (!load || !dependence.onLane(load.getResult()) ||
         (isOnRow(op) && !inRows.contains(&op)))
@@ -395,6 +397,8 @@ LaneValue RegionVectorizer::evaluateElementwise(Operation *op) {
     operands.push_back(arithmetic.toVectors(get(operand)));
   Type type = op->getResult(0).getType();
   Type element = type.isIndex() ? Type(b.getI64Type()) : type;
+  if (isDivision(op) && dependence.onLane(op->getOperand(1)))
+    operands[1] = replaceMissing(operands[1], element);
   return LaneValue::varying(
       type,
       isDivisionByVariable(op)

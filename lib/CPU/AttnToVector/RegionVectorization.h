@@ -102,6 +102,8 @@ private:
   void buildReciprocals();
   FailureOr<LaneValue> evaluateDivision(Operation *op);
   static bool isDivisionByVariable(Operation *op);
+  /// Divisors that are 1 in lanes without a query, which divide too.
+  Pieces replaceMissing(const Pieces &divisors, Type elementType);
   /// Quotients or remainders of i32.
   Pieces divideWords(Operation *op, const Pieces &dividends,
                      const Pieces &divisors, bool isSigned);
