@@ -14,8 +14,8 @@
 // CHECK: %[[END:.*]] = arith.select
 // CHECK: %[[KEPT:.*]]:2 = scf.for %[[BLOCK:.*]] = %[[FIRST]] to %[[END]] step %c1 iter_args(%[[ALL:.*]] = %true, %[[ANY:.*]] = %false)
 // CHECK: %[[LOW:.*]] = tensor.extract %[[RANGE]]#0[%[[BLOCK]]]
-// CHECK: arith.andi %[[ALL]], %[[LOW]]
 // CHECK: %[[HIGH:.*]] = tensor.extract %[[RANGE]]#1[%[[BLOCK]]]
+// CHECK: arith.andi %[[ALL]], %[[LOW]]
 // CHECK: arith.ori %[[ANY]], %[[HIGH]]
 // CHECK: scf.if
 // CHECK-NEXT: scf.yield
