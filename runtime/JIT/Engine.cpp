@@ -34,9 +34,6 @@ using namespace attn::jit;
 using detail::KernelCode;
 using llvm::orc::JITTargetMachineBuilder;
 
-/// A day.
-static constexpr int mostTuningSeconds = 24 * 60 * 60;
-
 struct __attribute__((visibility("hidden"))) Engine::Impl {
   Impl(JITTargetMachineBuilder target, std::shared_ptr<Linker> linker,
        std::optional<ObjectCache> disk,
@@ -202,6 +199,15 @@ Expected<Kernel> Engine::Impl::compileFor(std::string_view text,
   return kernel;
 }
 
+static Status check(const TuningOptions &tuning) {
+  constexpr int most = 24 * 60 * 60; // A day.
+  if (tuning.seconds >= 0 && tuning.seconds <= most)
+    return {};
+  return Error{"seconds: expected 0 to " + std::to_string(most) + ", got " +
+                   std::to_string(tuning.seconds),
+               {}};
+}
+
 /// That of plans, which are of one text, and are stored for each processor.
 static std::string computePlanKey(std::string_view text,
                                   const CompileOptions &options) {
@@ -217,10 +223,8 @@ Expected<Tuning> Engine::Impl::tune(std::string_view text,
   if (options.pipeline != "cpu")
     return Error{
         "pipeline: expected 'cpu' to tune, got '" + options.pipeline + "'", {}};
-  if (!(tuning.seconds >= 0 && tuning.seconds <= mostTuningSeconds))
-    return Error{"seconds: expected 0 to " + std::to_string(mostTuningSeconds) +
-                     ", got " + std::to_string(tuning.seconds),
-                 {}};
+  if (Status status = check(tuning); !status)
+    return status.error();
   // Others would be measured, too.
   std::scoped_lock lock(tuningMutex);
   auto machineOfTarget = JITTargetMachineBuilder(target).createTargetMachine();
@@ -314,6 +318,9 @@ findThreads(const EngineOptions &options) {
 }
 
 Expected<Engine> Engine::create(const EngineOptions &options) {
+  if (options.tuning)
+    if (Status status = check(*options.tuning); !status)
+      return Error{"tuning." + status.error().message, {}};
   Expected<JITTargetMachineBuilder> target = selectTarget(options.cpu);
   if (!target)
     return std::move(target).error();

@@ -154,20 +154,23 @@ Expected<Tuner::Outcome> Tuner::run() {
   tried.insert(none);
   if (Status status = best->run(call.arguments, call.results); !status)
     return status.error();
-  for (bool isFaster = true; isFaster && !isOver();) {
-    isFaster = false;
-    for (std::size_t op = 0; op < proposals->size() && !isFaster; ++op) {
-      Expected<bool> climbed = climb(op, (*proposals)[op]);
-      if (!climbed)
-        return std::move(climbed).error();
-      isFaster = *climbed;
-    }
-    outcome.isComplete = !isFaster && !isOver();
-    if (!isFaster)
-      break;
-    proposals = propose(outcome.plans);
-    if (!proposals)
-      return std::move(proposals).error();
+  // One op after the other, until no op has a faster neighbour.
+  for (bool isAnyFaster = true; isAnyFaster && !isOver();) {
+    isAnyFaster = false;
+    for (std::size_t op = 0; op < none.size(); ++op)
+      for (bool isFaster = true; isFaster && !isOver();) {
+        Expected<bool> climbed = climb(op, (*proposals)[op]);
+        if (!climbed)
+          return std::move(climbed).error();
+        isFaster = *climbed;
+        if (!isFaster)
+          break;
+        isAnyFaster = true;
+        proposals = propose(outcome.plans);
+        if (!proposals)
+          return std::move(proposals).error();
+      }
+    outcome.isComplete = !isAnyFaster && !isOver();
   }
   if (outcome.plans == none)
     return outcome;

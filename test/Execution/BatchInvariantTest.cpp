@@ -160,10 +160,16 @@ void expectSameBits(const Prompt &prompt,
     first += count;
   }
   ASSERT_EQ(first, tokens);
+}
+
+/// Numbers of queries that the kernel knows, by forms of their own.
+void expectSameBitsOfKnown(const Prompt &prompt) {
+  std::vector<TestTensor> tensors = prompt.tensors();
+  std::vector<std::byte> whole = prompt.run(tensors, 0, tokens);
   for (Index count : {1, 6, 64})
     EXPECT_EQ(prompt.run(tensors, 101, count, 1, /*isStatic=*/true),
               prompt.rowsOf(whole, 101, count))
-        << count << " tokens, as the kernel knows";
+        << count << " tokens in " << nameOf(prompt.type);
 }
 
 TEST(BatchInvariant, chunks_of_a_prompt) {
@@ -173,6 +179,11 @@ TEST(BatchInvariant, chunks_of_a_prompt) {
       Prompt prompt{.type = type, .isPaged = isPaged};
       expectSameBits(prompt, prompt.tensors());
     }
+}
+
+TEST(BatchInvariant, known_numbers) {
+  expectSameBitsOfKnown({.type = ElementType::f32});
+  expectSameBitsOfKnown({.type = ElementType::bf16});
 }
 
 TEST(BatchInvariant, heads_masks_and_scores) {

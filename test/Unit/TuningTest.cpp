@@ -165,6 +165,12 @@ TEST_F(TuningTest, errors) {
     ASSERT_FALSE(tuning.ok());
     EXPECT_THAT(tuning.error().message, HasSubstr("seconds: expected 0 to"));
   }
+  EngineOptions options;
+  options.tuning = {.seconds = -1};
+  Expected<Engine> refused = Engine::create(options);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message,
+              HasSubstr("tuning.seconds: expected 0 to"));
   Expected<Tuning> tuning =
       engine.tune(text, call.arguments(), call.results(), {.seconds = 0},
                   {.pipeline = "reference"});
