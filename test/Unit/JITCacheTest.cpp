@@ -72,7 +72,7 @@ TEST_F(JITCache, Remarks) {
     EXPECT_EQ(kernel->stats().source, source);
     ASSERT_EQ(kernel->remarks().size(), 1u);
     EXPECT_EQ(formatDiagnostic(kernel->remarks().front()),
-              "f.mlir:8:21: remark: hides no block of keys as a whole, because "
+              "f.mlir:9:21: remark: hides no block of keys as a whole, because "
               "no bounds are known of a float that it compares");
   }
   Expected<Kernel> other = engine->compile(R"(func.func @f(
