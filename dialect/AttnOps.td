@@ -176,7 +176,7 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     - (A15) The result is the same, bit for bit, from call to call and for every
       number of threads. Another `attn.plan`, also one that tuning has found, may
       sum in another order. Of one that is `batch_invariant`, what a query gets is
-      the same in whatever number queries come.
+      the same in whatever number queries come, while all that they sum is finite.
     - (A16) Beside A13 and A14, a row with an infinite score or sink is what the
       formula makes of it. Where it sees NaN, as a score or sink, output and log-sum-exp
       are NaN. Else, where it sees a score of +inf, or several, the log-sum-exp is

@@ -72,8 +72,6 @@ lower(mlir::ModuleOp module, const mlir::attn::Lowering &lowering,
   return devices;
 }
 
-/// Says in the module what it is compiled for, whatever its text says: kernels
-/// have to run on this machine.
 /// What `compileObject` does, where a crash ends only the compilation.
 static Expected<CompiledObject>
 compileText(std::string_view text, const CompileOptions &options,

@@ -36,7 +36,8 @@ const mlir::DialectRegistry &getDeviceRegistry();
 mlir::FailureOr<mlir::func::FuncOp> findEntry(mlir::ModuleOp module,
                                               const std::string &name);
 
-/// Attaches `#attn.target` of these parameters.
+/// Says in the module, by `#attn.target` of these parameters, what it is
+/// compiled for, whatever its text says: kernels have to run on this machine.
 void setTarget(mlir::ModuleOp module, std::string target, bool quantizeQueries);
 
 /// A module with one function, `kernelFunctionName`, prepared for a lowering.
