@@ -69,6 +69,12 @@ LogicalResult vectorizeTranspose(RewriterBase &rewriter, linalg::LinalgOp op,
 /// of AVX512-BF16. Fails, having changed nothing, on others.
 LogicalResult vectorizePairs(RewriterBase &rewriter, linalg::LinalgOp op);
 
+/// Replaces an operation on buffers that widens pairs of bf16 to two rows of
+/// f32 by loops around vectors: what a target without products of pairs makes
+/// of a weight in pairs. Fails, having changed nothing, on others.
+LogicalResult widenPairs(RewriterBase &rewriter, linalg::LinalgOp op,
+                         const VectorRegisters &registers);
+
 /// Replaces an elementwise operation that writes rows of bf16, rounded from
 /// columns of f32, by loops around squares of pairs that are transposed in
 /// registers of 512 bits: half as much as before the rounding. Fails, having

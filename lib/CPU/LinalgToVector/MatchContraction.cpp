@@ -64,6 +64,31 @@ bool attn::hasKnownPairs(TypedValue<MemRefType> buffer) {
   return strides.end()[-2] == 2;
 }
 
+std::pair<Value, TypedValue<MemRefType>>
+attn::assumePairs(OpBuilder &b, TypedValue<MemRefType> buffer) {
+  Location loc = buffer.getLoc();
+  auto metadata = memref::ExtractStridedMetadataOp::create(b, loc, buffer);
+  MemRefType type = buffer.getType();
+  auto rank = static_cast<unsigned>(type.getRank());
+  Value two = arith::ConstantIndexOp::create(b, loc, 2);
+  Value holds = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                      metadata.getStrides()[rank - 2], two);
+  SmallVector<OpFoldResult> strides = metadata.getConstifiedMixedStrides();
+  strides[rank - 2] = b.getIndexAttr(2);
+  SmallVector<int64_t> staticStrides;
+  SmallVector<Value> dynamic;
+  dispatchIndexOpFoldResults(strides, dynamic, staticStrides);
+  auto [typeStrides, offset] = type.getStridesAndOffset();
+  auto known = MemRefType::get(
+      type.getShape(), type.getElementType(),
+      StridedLayoutAttr::get(b.getContext(), offset, staticStrides));
+  Value view = memref::ReinterpretCastOp::create(
+      b, loc, known, metadata.getBaseBuffer(),
+      metadata.getConstifiedMixedOffset(), metadata.getConstifiedMixedSizes(),
+      strides);
+  return {holds, cast<TypedValue<MemRefType>>(view)};
+}
+
 /// Where a contraction has its operands' dimensions; a reason if it has none.
 /// In pairs, operands still have the dimension of pairs, and maps do not.
 static StringRef matchOperands(linalg::LinalgOp op, Contraction &contraction) {

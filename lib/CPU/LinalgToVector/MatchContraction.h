@@ -21,6 +21,10 @@ StringRef matchContraction(linalg::LinalgOp op, const ContractionTarget &target,
 /// Whether pairs of `buffer` are known to lie side by side.
 bool hasKnownPairs(TypedValue<MemRefType> buffer);
 
+/// Whether they do when the kernel runs, and a view of `buffer` that says so.
+std::pair<Value, TypedValue<MemRefType>>
+assumePairs(OpBuilder &b, TypedValue<MemRefType> buffer);
+
 } // namespace mlir::attn
 
 #endif // ATTN_CPU_LINALGTOVECTOR_MATCHCONTRACTION_H

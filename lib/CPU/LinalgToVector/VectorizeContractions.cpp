@@ -57,32 +57,6 @@ static bool isContraction(linalg::LinalgOp op) {
           multipliesAndAdds(op));
 }
 
-/// Whether pairs lie side by side, and a view of `buffer` that says so.
-static std::pair<Value, TypedValue<MemRefType>>
-assumePairs(OpBuilder &b, TypedValue<MemRefType> buffer) {
-  Location loc = buffer.getLoc();
-  auto metadata = memref::ExtractStridedMetadataOp::create(b, loc, buffer);
-  MemRefType type = buffer.getType();
-  auto rank = static_cast<unsigned>(type.getRank());
-  Value two = arith::ConstantIndexOp::create(b, loc, 2);
-  Value holds = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
-                                      metadata.getStrides()[rank - 2], two);
-  SmallVector<OpFoldResult> strides = metadata.getConstifiedMixedStrides();
-  strides[rank - 2] = b.getIndexAttr(2);
-  SmallVector<int64_t> staticStrides;
-  SmallVector<Value> dynamic;
-  dispatchIndexOpFoldResults(strides, dynamic, staticStrides);
-  auto [typeStrides, offset] = type.getStridesAndOffset();
-  auto known = MemRefType::get(
-      type.getShape(), type.getElementType(),
-      StridedLayoutAttr::get(b.getContext(), offset, staticStrides));
-  Value view = memref::ReinterpretCastOp::create(
-      b, loc, known, metadata.getBaseBuffer(),
-      metadata.getConstifiedMixedOffset(), metadata.getConstifiedMixedSizes(),
-      strides);
-  return {holds, cast<TypedValue<MemRefType>>(view)};
-}
-
 /// The operation that computes C elementwise, with nothing that touches memory
 /// between it and `op`; or null.
 static linalg::LinalgOp findProducer(linalg::LinalgOp op, Value c) {

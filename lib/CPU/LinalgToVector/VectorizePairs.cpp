@@ -7,11 +7,14 @@
 
 #include "lib/CPU/LinalgToVector/LinalgToVector.h"
 #include "lib/CPU/LinalgToVector/LoadTransposed.h"
+#include "lib/CPU/LinalgToVector/MatchContraction.h"
 #include "lib/CPU/LinalgToVector/RowSlices.h"
+#include "lib/CPU/LinalgToVector/SplitBF16.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -259,6 +262,79 @@ static LogicalResult convertToPairs(RewriterBase &rewriter, PairOp pairs) {
     emitPairsOfRows(rewriter, loc, pairs.source, to, indices);
   }
   rewriter.eraseOp(pairs.op);
+  return success();
+}
+
+/// Whether the body yields an element of bf16 as f32.
+static bool widensBF16(linalg::LinalgOp op) {
+  Block &body = *op.getBlock();
+  auto widening =
+      body.getTerminator()->getOperand(0).getDefiningOp<arith::ExtFOp>();
+  return widening && widening.getType().isF32() &&
+         widening.getIn() == body.getArgument(0) &&
+         widening.getIn().getType().isBF16();
+}
+
+LogicalResult attn::widenPairs(RewriterBase &rewriter, linalg::LinalgOp op,
+                               const VectorRegisters &registers) {
+  if (!op.hasPureBufferSemantics() || op.getNumDpsInputs() != 1 ||
+      op.getNumDpsInits() != 1 || op.getNumLoops() < 3 ||
+      op.getNumParallelLoops() != op.getNumLoops() || !widensBF16(op))
+    return failure();
+  auto source =
+      dyn_cast<TypedValue<MemRefType>>(op.getDpsInputOperand(0)->get());
+  auto destination =
+      cast<TypedValue<MemRefType>>(op.getDpsInitOperand(0)->get());
+  unsigned numLoops = op.getNumLoops();
+  SmallVector<int64_t> permutation =
+      llvm::to_vector(llvm::seq<int64_t>(numLoops));
+  std::swap(permutation[numLoops - 2], permutation[numLoops - 1]);
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  // (..., e, j) = f32(..., j, e).
+  int64_t lanes = registers.getWidth(32);
+  int64_t columns = destination.getType().getShape().back();
+  auto canBePairs = [](MemRefType type) {
+    auto [strides, offset] = type.getStridesAndOffset();
+    return type.getDimSize(type.getRank() - 1) == 2 && strides.back() == 1;
+  };
+  if (!source || !canBePairs(source.getType()) ||
+      !destination.getType().isLastDimUnitStride() || !maps[1].isIdentity() ||
+      maps[0] !=
+          AffineMap::getPermutationMap(permutation, rewriter.getContext()) ||
+      ShapedType::isDynamic(columns) || columns % lanes != 0)
+    return failure();
+  Location loc = op.getLoc();
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(op);
+  if (!hasKnownPairs(source)) {
+    // Only the caller of a kernel knows how an argument lies.
+    auto [holds, known] = assumePairs(rewriter, source);
+    auto either =
+        scf::IfOp::create(rewriter, loc, holds, /*withElseRegion=*/true);
+    source = known;
+    rewriter.moveOpBefore(op, either.elseYield());
+    rewriter.setInsertionPoint(op);
+    if (failed(linalg::linalgOpToLoops(rewriter, op)))
+      return op.emitError("is not computed by loops");
+    rewriter.setInsertionPoint(either.thenYield());
+  }
+  auto from = joinPairs(rewriter, loc, source);
+  SmallVector<OpFoldResult> sizes =
+      memref::getMixedSizes(rewriter, loc, destination);
+  sizes.erase(sizes.end() - 2);
+  SmallVector<int64_t> steps(sizes.size(), 1);
+  steps.back() = lanes;
+  SmallVector<Value> ivs = emitLoops(rewriter, loc, sizes, steps), at(ivs);
+  at.back() =
+      arith::MulIOp::create(rewriter, loc, ivs.back(),
+                            arith::ConstantIndexOp::create(rewriter, loc, 2));
+  auto [even, odd] = loadSplit(rewriter, loc, from, at, lanes);
+  for (auto [row, value] : {std::pair(0, even), std::pair(1, odd)}) {
+    SmallVector<Value> to(ivs);
+    to.insert(to.end() - 1, arith::ConstantIndexOp::create(rewriter, loc, row));
+    vector::StoreOp::create(rewriter, loc, value, destination, to);
+  }
+  rewriter.eraseOp(op);
   return success();
 }
 

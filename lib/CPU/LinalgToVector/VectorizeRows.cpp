@@ -169,6 +169,7 @@ struct VectorizeRows : attn::impl::VectorizeRowsBase<VectorizeRows> {
       if (!(target.hasPairs() &&
             (succeeded(vectorizePairs(rewriter, op)) ||
              succeeded(vectorizeRoundedColumns(rewriter, op)))) &&
+          failed(widenPairs(rewriter, op, registers)) &&
           failed(vectorizeTranspose(rewriter, op, registers)) &&
           failed(vectorizeReduction(rewriter, op, registers)))
         (void)vectorizeRows(rewriter, putColumnsLast(rewriter, op), registers);
