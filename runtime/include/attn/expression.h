@@ -98,6 +98,9 @@ private:
   NodePtr root;
 };
 
+/// False; known only where a template is used.
+template <typename T> inline constexpr bool never = !std::same_as<T, T>;
+
 template <typename Result, typename... Operands>
 Result apply(Operator op, const Operands &...operands) {
   return Result(createOperation(op, {operands.node()...}));
@@ -132,6 +135,12 @@ public:
   Real(const Index &value)
       : Expression(detail::createOperation(detail::Operator::toReal,
                                            {value.node()})) {}
+  /// Says what is wrong where a function of numbers is called, as std::exp is.
+  template <std::same_as<double> T> operator T() const {
+    static_assert(detail::never<T>,
+                  "Use a function of attn, as in exp(s), and not std::exp.");
+    return T();
+  }
 };
 
 /// The score that a lambda of `score` changes.
@@ -145,6 +154,24 @@ public:
   explicit operator bool() const = delete; // Use select(c, a, b) instead of if.
   Bool(std::same_as<bool> auto value) : Expression(detail::createBool(value)) {}
 };
+
+namespace detail {
+
+template <typename T>
+concept IsReal = std::derived_from<T, Real>;
+template <typename T>
+concept IsIndex = std::derived_from<T, Index>;
+
+/// Of an operator on two numbers, one of which is a Real, or an Index that meets
+/// a number with a fraction.
+template <typename A, typename B>
+concept RealOperands =
+    std::constructible_from<Real, const A &> &&
+    std::constructible_from<Real, const B &> &&
+    (IsReal<A> || IsReal<B> || (IsIndex<A> && std::floating_point<B>) ||
+     (std::floating_point<A> && IsIndex<B>));
+
+} // namespace detail
 
 //===----------------------------------------------------------------------===//
 // Index
@@ -228,34 +255,59 @@ inline Index select(const Bool &condition, const Index &a, const Index &b) {
 inline Real operator-(const Real &a) {
   return detail::apply<Real>(detail::Operator::negate, a);
 }
-inline Real operator+(const Real &a, const Real &b) {
-  return detail::apply<Real>(detail::Operator::add, a, b);
+// Templates match exactly, which the operators on numbers then do not.
+template <typename A, typename B>
+  requires detail::RealOperands<A, B>
+Real operator+(const A &a, const B &b) {
+  return detail::apply<Real>(detail::Operator::add, Real(a), Real(b));
 }
-inline Real operator-(const Real &a, const Real &b) {
-  return detail::apply<Real>(detail::Operator::subtract, a, b);
+template <typename A, typename B>
+  requires detail::RealOperands<A, B>
+Real operator-(const A &a, const B &b) {
+  return detail::apply<Real>(detail::Operator::subtract, Real(a), Real(b));
 }
-inline Real operator*(const Real &a, const Real &b) {
-  return detail::apply<Real>(detail::Operator::multiply, a, b);
+template <typename A, typename B>
+  requires detail::RealOperands<A, B>
+Real operator*(const A &a, const B &b) {
+  return detail::apply<Real>(detail::Operator::multiply, Real(a), Real(b));
 }
-inline Real operator/(const Real &a, const Real &b) {
-  return detail::apply<Real>(detail::Operator::divide, a, b);
+template <typename A, typename B>
+  requires detail::RealOperands<A, B>
+Real operator/(const A &a, const B &b) {
+  return detail::apply<Real>(detail::Operator::divide, Real(a), Real(b));
 }
 
 /// Comparisons with NaN are false, but for `!=`.
-inline Bool operator==(const Real &a, const Real &b) {
-  return detail::apply<Bool>(detail::Operator::equal, a, b);
+template <typename A, typename B>
+  requires detail::RealOperands<A, B>
+Bool operator==(const A &a, const B &b) {
+  return detail::apply<Bool>(detail::Operator::equal, Real(a), Real(b));
 }
-inline Bool operator!=(const Real &a, const Real &b) {
-  return detail::apply<Bool>(detail::Operator::notEqual, a, b);
+template <typename A, typename B>
+  requires detail::RealOperands<A, B>
+Bool operator!=(const A &a, const B &b) {
+  return detail::apply<Bool>(detail::Operator::notEqual, Real(a), Real(b));
 }
-inline Bool operator<(const Real &a, const Real &b) {
-  return detail::apply<Bool>(detail::Operator::less, a, b);
+template <typename A, typename B>
+  requires detail::RealOperands<A, B>
+Bool operator<(const A &a, const B &b) {
+  return detail::apply<Bool>(detail::Operator::less, Real(a), Real(b));
 }
-inline Bool operator<=(const Real &a, const Real &b) {
-  return detail::apply<Bool>(detail::Operator::lessOrEqual, a, b);
+template <typename A, typename B>
+  requires detail::RealOperands<A, B>
+Bool operator<=(const A &a, const B &b) {
+  return detail::apply<Bool>(detail::Operator::lessOrEqual, Real(a), Real(b));
 }
-inline Bool operator>(const Real &a, const Real &b) { return b < a; }
-inline Bool operator>=(const Real &a, const Real &b) { return b <= a; }
+template <typename A, typename B>
+  requires detail::RealOperands<A, B>
+Bool operator>(const A &a, const B &b) {
+  return b < a;
+}
+template <typename A, typename B>
+  requires detail::RealOperands<A, B>
+Bool operator>=(const A &a, const B &b) {
+  return b <= a;
+}
 
 inline Real abs(const Real &a) {
   return detail::apply<Real>(detail::Operator::absolute, a);
@@ -285,6 +337,12 @@ inline Real log2(const Real &a) {
 /// `a` to the power of `b`.
 inline Real pow(const Real &a, const Real &b) {
   return detail::apply<Real>(detail::Operator::power, a, b);
+}
+/// The same of a Real and a number, which C's pow would take otherwise.
+template <typename A, typename B>
+  requires detail::RealOperands<A, B>
+Real pow(const A &a, const B &b) {
+  return pow(Real(a), Real(b));
 }
 inline Real sin(const Real &a) {
   return detail::apply<Real>(detail::Operator::sin, a);

@@ -24,8 +24,6 @@ namespace detail {
 /// What a lambda's arguments are, and the row that a query has in the call.
 enum class Symbol : std::uint8_t { score, batch, head, query, key, row };
 ATTN_EXPORT NodePtr getSymbol(Symbol symbol);
-/// False; known only where a template is used.
-template <typename T> inline constexpr bool never = !std::same_as<T, T>;
 inline Index getPosition(Symbol symbol) { return Index(getSymbol(symbol)); }
 
 /// One item of a mask or a score: its value, and the name it has in IR.

@@ -12,12 +12,28 @@
 
 #include "attn/attention.h"
 
+#include <cmath>
+
 using namespace attn;
 
 [[maybe_unused]] static const Tensor<float, 2> table("table");
 
 auto right = mask([](Index b, Index h, Index q, Index k) {
   return (true || k <= q) && (k & 3) != 0 && !false;
+});
+
+// What meets what, and what it gives.
+template <typename T, typename U> T is(U result) {
+  static_assert(std::same_as<T, U>);
+  return result;
+}
+auto mixed = score([](Expr s, Index b, Index h, Index q, Index k) -> Expr {
+  Expr sums = is<Real>(s + 1) + is<Real>(2.5 * s) + is<Real>(k * 0.5) +
+              is<Real>(s - k) + is<Real>(q / s) + is<Real>(-s) + s * 1.5F;
+  Bool any = is<Bool>(s < 1) || is<Bool>(0.5 >= s) || is<Bool>(k == 2.5) ||
+             is<Bool>(s != k) || is<Bool>(q < k) || is<Bool>(1 <= q);
+  Index whole = is<Index>(q + 1) - is<Index>(3 / (k | 1));
+  return select(any, max(sums, 0.0), pow(exp(s), 2) + whole);
 });
 
 #ifdef MISTAKES
@@ -70,6 +86,11 @@ auto x10 = score([](Expr s, Index b, Index h, Index q, Index k) -> Expr {
 // attn::Index
 auto x11 = score([](Expr s, Index b, Index h, Index q, Index k) -> Expr {
   return s + table(s, k);
+});
+
+// SAYS: Use a function of attn, as in exp(s), and not std::exp.
+auto x12 = score([](Expr s, Index b, Index h, Index q, Index k) -> Expr {
+  return std::exp(s);
 });
 
 #endif // MISTAKES
