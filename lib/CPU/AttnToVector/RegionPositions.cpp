@@ -196,6 +196,8 @@ FailureOr<LaneValue> RegionVectorizer::evaluateNarrow(Operation *op) {
     operands.push_back(isPositionType(operand.getType())
                            ? arithmetic.toNarrowVectors(get(operand))
                            : arithmetic.toVectors(get(operand)));
+  if (isDivision(op) && dependence.onLane(op->getOperand(1)))
+    operands[1] = replaceMissing(operands[1], b.getI32Type());
   if (isDivisionByVariable(op))
     return LaneValue::varying(
         type, divideWords(op, operands[0], operands[1], /*isSigned=*/true),
