@@ -162,8 +162,8 @@ concept IsReal = std::derived_from<T, Real>;
 template <typename T>
 concept IsIndex = std::derived_from<T, Index>;
 
-/// Of an operator on two numbers, one of which is a Real, or an Index that meets
-/// a number with a fraction.
+/// Of an operator on two numbers, one of which is a Real, or an Index that
+/// meets a number with a fraction.
 template <typename A, typename B>
 concept RealOperands =
     std::constructible_from<Real, const A &> &&
