@@ -278,6 +278,49 @@ func.func @panels(%next: memref<342x64xf32>, %later: memref<342x6xf32>,
 
 // -----
 
+#km = affine_map<(m, n, k) -> (k, m)>
+#kn = affine_map<(m, n, k) -> (k, n)>
+#mn = affine_map<(m, n, k) -> (m, n)>
+
+// The same where the number of steps is not known, but the most of it: steps that are
+// left over fetch nothing.
+// CHECK-LABEL: func.func @trimmed(
+// CHECK-SAME: %[[NEXT:[^:]*]]: memref<64x16xf32>,
+// CHECK: %[[STEPS:.*]] = affine.min
+// CHECK: %[[LEFT:.*]] = arith.remui %[[STEPS]], %c16
+// CHECK: %[[WHOLE:.*]] = arith.subi %[[STEPS]], %[[LEFT]]
+// CHECK: scf.for %[[K:[^ ]*]] = %c0 to %[[WHOLE]] step %c16
+// CHECK:   memref.prefetch %[[NEXT]]
+// CHECK:   scf.for %{{[^ ]*}} = %[[K]] to %{{.*}} step %c2
+// CHECK-NOT: prefetch
+// CHECK: scf.for %{{[^ ]*}} = %[[WHOLE]] to %[[STEPS]] step %c1
+// CHECK-NOT: prefetch
+// CHECK: return
+func.func @trimmed(%next: memref<64x16xf32>, %values: memref<64x64xf32>,
+                   %weights: memref<64x24xf32>, %c: memref<24x64xf32>,
+                   %keys: index) {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %steps = affine.min affine_map<()[s] -> (s, 64)>()[%keys]
+  %a = memref.subview %weights[0, 0] [%steps, 24] [1, 1]
+      : memref<64x24xf32> to memref<?x24xf32, strided<[24, 1]>>
+  %b = memref.subview %values[0, 0] [%steps, 64] [1, 1]
+      : memref<64x64xf32> to memref<?x64xf32, strided<[64, 1]>>
+  attn.prefetch %next[%c0] to %c64 spread : memref<64x16xf32>
+  linalg.generic {indexing_maps = [#km, #kn, #mn],
+      iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %b : memref<?x24xf32, strided<[24, 1]>>, memref<?x64xf32, strided<[64, 1]>>)
+      outs(%c : memref<24x64xf32>) {
+  ^bb0(%x: f32, %y: f32, %sum: f32):
+    %0 = arith.mulf %x, %y : f32
+    %1 = arith.addf %sum, %0 : f32
+    linalg.yield %1 : f32
+  }
+  return
+}
+
+// -----
+
 #a = affine_map<(m, n, t, p, e) -> (t, m, p, e)>
 #b = affine_map<(m, n, t, p, e) -> (t, p, n, e)>
 #c = affine_map<(m, n, t, p, e) -> (m, n)>

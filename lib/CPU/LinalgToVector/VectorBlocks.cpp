@@ -136,12 +136,13 @@ void VectorBlocks::emitSteps(ValueRange rows, ValueRange columns,
                              SmallVector<Value> &acc) {
   unsigned depth = outer.size();
   bool isInner = depth + 1 == contraction.getNumContracted();
+  // The more steps at once, the earlier LLVM moves loads of scalars, which
+  // then spill; one alone has too much of the loop's own.
+  int64_t stride = numStreams > 1 ? 1 : 2;
   if (isInner && !ShapedType::isDynamic(end)) {
-    // The more steps at once, the earlier LLVM moves loads of scalars, which
-    // then spill; one alone has too much of the loop's own.
-    int64_t stride = numStreams > 1 ? 1 : 2;
     if (stepsPerShare > stride)
-      first = emitStepsOfShares(rows, columns, first, end, stride, acc);
+      first = *getConstantIntValue(emitStepsOfShares(
+          rows, columns, constant(first), constant(end), stride, acc));
     int64_t rest = (end - first) % stride;
     if (first < end - rest)
       emitInnerLoop(rows, columns, outer, constant(first), constant(end - rest),
@@ -160,8 +161,12 @@ void VectorBlocks::emitSteps(ValueRange rows, ValueRange columns,
     upper = memref::DimOp::create(b, loc, contraction.b,
                                   *map.getResultPosition(dimension));
   }
-  if (isInner)
-    return emitInnerLoop(rows, columns, outer, constant(first), upper, 1, acc);
+  if (isInner) {
+    Value rest = constant(first);
+    if (stepsPerShare > 1)
+      rest = emitStepsOfShares(rows, columns, rest, upper, stride, acc);
+    return emitInnerLoop(rows, columns, outer, rest, upper, 1, acc);
+  }
   auto loop =
       scf::ForOp::create(b, loc, constant(first), upper, constant(1), acc);
   OpBuilder::InsertionGuard guard(b);

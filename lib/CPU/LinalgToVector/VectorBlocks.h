@@ -51,9 +51,8 @@ private:
                      SmallVector<Value> &acc);
   /// The same for steps from `first` on as far as they are those of whole
   /// shares, which they fetch; returns the first of the others.
-  int64_t emitStepsOfShares(ValueRange rows, ValueRange columns, int64_t first,
-                            int64_t end, int64_t stride,
-                            SmallVector<Value> &acc);
+  Value emitStepsOfShares(ValueRange rows, ValueRange columns, Value first,
+                          Value end, int64_t stride, SmallVector<Value> &acc);
   /// acc[m,n] += A[m,k...] * B[k...,n] for all k, with B read as streams.
   void emitInStreams(ValueRange rows, ValueRange columns,
                      SmallVector<Value> &acc);

@@ -30,7 +30,7 @@ void VectorBlocks::cutShares(Value row, Value column, int64_t numRows,
   unsigned depth = contraction.getNumContracted();
   bool isStatic = ShapedType::isStatic(getNumSteps(depth - 1));
   stepsPerShare = isStatic ? 2 : 1;
-  if (isStatic && depth == 1 && steps >= manySteps &&
+  if (depth == 1 && steps >= manySteps &&
       2 * shares.getNumLines() < numBlocks * steps / stepsPerShare)
     stepsPerShare = manySteps;
   // Of many steps, those that are left over fetch nothing.
@@ -57,13 +57,15 @@ void VectorBlocks::emitShare(ValueRange k) {
   shares.emit(b, loc, b.createOrFold<arith::AddIOp>(loc, firstShare, number));
 }
 
-int64_t VectorBlocks::emitStepsOfShares(ValueRange rows, ValueRange columns,
-                                        int64_t first, int64_t end,
-                                        int64_t stride,
-                                        SmallVector<Value> &acc) {
-  end = first + (end - first) / stepsPerShare * stepsPerShare;
-  auto loop = scf::ForOp::create(b, loc, constant(first), constant(end),
-                                 constant(stepsPerShare), acc);
+Value VectorBlocks::emitStepsOfShares(ValueRange rows, ValueRange columns,
+                                      Value first, Value end, int64_t stride,
+                                      SmallVector<Value> &acc) {
+  Value steps = b.createOrFold<arith::SubIOp>(loc, end, first);
+  Value rest =
+      b.createOrFold<arith::RemUIOp>(loc, steps, constant(stepsPerShare));
+  end = b.createOrFold<arith::SubIOp>(loc, end, rest);
+  auto loop =
+      scf::ForOp::create(b, loc, first, end, constant(stepsPerShare), acc);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   acc = llvm::to_vector_of<Value>(loop.getRegionIterArgs());
