@@ -45,7 +45,10 @@ CHECKS = {
 
 
 class Failure(Exception):
-    """What a reader would trip over, with the place."""
+    """What a reader would trip over, and the line of the page if it has one."""
+
+    def __init__(self, message, line=None):
+        super().__init__(message if line is None else f"{line}: {message}")
 
 
 class Block:
@@ -82,13 +85,15 @@ def parse(page):
         elif fence:
             block = Block(fence[1], number, before)
             block.follows_block = before == "```"
-        elif line.startswith("```"):
-            raise Failure(f"{number}: expected ``` and one word, got '{line}'")
+        elif line.lstrip().startswith(("```", "~~~")):
+            raise Failure(f"expected ``` and one word, got '{line}'", number)
+        elif line.startswith("    ") and is_new_paragraph:
+            raise Failure("an indented block, which is not run", number)
         elif line.strip():
             before = line if is_new_paragraph else f"{before} {line}"
         is_new_paragraph = not line.strip() or line == "```"
     if block:
-        raise Failure(f"{block.line}: a block without an end")
+        raise Failure("a block without an end", block.line)
     return blocks
 
 
@@ -120,23 +125,25 @@ def run_block(block, folder, printed):
     if block.language == "sh":
         code, output = execute(["bash", "-euo", "pipefail", "-c", block.text], folder)
         if code:
-            raise Failure(f"{block.line}: exit code {code}:\n{block.text}\n{output}")
+            raise Failure(f"exit code {code}:\n{block.text}\n{output}", block.line)
         return output
     if block.language == "text" and block.follows_block:
         # Of a command that was not run, nothing is known.
         if printed is not None and not matches(block.text, printed):
-            raise Failure(f"{block.line}: expected\n{block.text}\ngot\n{printed}")
+            raise Failure(f"expected\n{block.text}\ngot\n{printed}", block.line)
         return None
     if block.file_name:
         path = folder / block.file_name
+        if not path.resolve().is_relative_to(folder.resolve()):
+            raise Failure(f"{block.file_name} is a file of the tree", block.line)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(block.text)
     elif block.language not in CHECKS:
-        raise Failure(f"{block.line}: nothing runs a block of '{block.language}'")
+        raise Failure(f"nothing runs a block of '{block.language}'", block.line)
     if block.language == "mlir" or not block.file_name:
         code, output = execute(CHECKS[block.language], folder, block.text)
         if code:
-            raise Failure(f"{block.line}: {output}")
+            raise Failure(output, block.line)
     return None
 
 
@@ -190,6 +197,9 @@ def self_test():
         f"{fence}python\nprint()\n{fence}\n",
         f"{fence}sh\necho\n",
         f"{fence}sh extra\necho\n{fence}\n",
+        f"- A list.\n\n  {fence}sh\n  echo\n  {fence}\n",
+        "    echo\n",
+        f"In `link/a.txt`:\n\n{fence}text\nb\n{fence}\n",
         f"{fence}cpp\nint f() {{ return x; }}\n{fence}\n",
         f"{fence}sh\necho other > a.svg\n{fence}\n![a](a.svg)\n",
         f"{fence}sh\necho made > b.svg\n{fence}\n![b](b.svg)\n",
@@ -202,6 +212,7 @@ def self_test():
                 folder = Path(name)
                 (folder / "runtime" / "include").mkdir(parents=True)
                 (folder / "committed").mkdir()
+                (folder / "link").symlink_to("/nowhere")
                 (folder / "committed" / "a.svg").write_text("made\n")
                 message = None
                 try:
@@ -233,7 +244,7 @@ def main():
             try:
                 run_page(page.read_text(), folder, page.parent)
             except Failure as failure:
-                sys.exit(f"{page}:{failure}")
+                sys.exit(f"{page}: {failure}")
 
 
 if __name__ == "__main__":
