@@ -8,11 +8,13 @@
 
 Every variant of gallery.h has a row with the number of its lines, at most
 MOST_LINES, and is run by a test and by attn-bench. There are at least
-FEWEST_VARIANTS of them. Prints what is not so, and exits with 1 if there is
-anything.
+FEWEST_VARIANTS of them. What the README of the tree says of their speed is what a
+table of docs/benchmarks-variants.md has. Prints what is not so, and exits with 1 if
+there is anything.
 """
 
 import re
+import statistics
 import sys
 from pathlib import Path
 
@@ -24,6 +26,11 @@ FUNCTION = re.compile(
     r"^inline (Attention|MultiTokenAttention) (\w+)\([^{]*\) \{\n(.*?)^\}", re.M | re.S
 )
 ROW = re.compile(r"^\| `(\w+)` \|.*?\| (\d+) \|", re.M)
+TABLE = re.compile(r"^\| variant .*\| times ours \|\n\|[-| ]*\n((?:\|.*\n)*)", re.M)
+HEADLINE = re.compile(
+    r"For (\d+) published variants, PyTorch's FlexAttention takes ([\d.]+) to ([\d.]+)"
+    r"\s+times as long as Attn,\s+and ([\d.]+) times at the median"
+)
 
 
 def count_lines(code):
@@ -57,6 +64,23 @@ def check(code, readme, tests, benchmarks, fewest=FEWEST_VARIANTS):
             yield f"{name}: not in attn-bench"
 
 
+def check_headline(readme, figures):
+    found = HEADLINE.search(readme)
+    if not found:
+        yield "README.md: no headline of the form that is checked"
+        return
+    tables = []
+    for rows in TABLE.findall(figures):
+        cells = [row.split("|")[-2] for row in rows.splitlines()]
+        times = [float(cell) for cell in cells if cell.strip()]
+        tables.append(
+            (len(times), min(times), max(times), round(statistics.median(times)))
+        )
+    number, least, most, median = found.groups()
+    if (int(number), float(least), float(most), int(median)) not in tables:
+        yield f"README.md: no table has the headline's numbers, but {tables}"
+
+
 def self_test():
     """Whether what is wrong is found."""
     code = (
@@ -84,10 +108,28 @@ def self_test():
         ("", "", use, use),
     ]
     missed = [case for case in planted if not list(check(*case, fewest=1))]
+    headline = (
+        "For 3 published variants, PyTorch's FlexAttention takes 1.5 to 12.1\n"
+        "times as long as Attn, and 4 times at the median"
+    )
+    figures = (
+        "| variant | ms | times ours |\n| - | -- | -- |\n| a | 2 | 12.1 |\n"
+        "| b | 3 | |\n| c | 2 | 1.5 |\n| d | 2 | 4.2 |\n"
+    )
+    planted_headlines = [
+        ("", figures),
+        (headline, ""),
+        (headline.replace("For 3", "For 4"), figures),
+        (headline.replace("1.5", "1.6"), figures),
+        (headline.replace("12.1", "12"), figures),
+        (headline.replace("and 4", "and 3"), figures),
+    ]
+    missed += [case for case in planted_headlines if not list(check_headline(*case))]
     # Nothing else is wrong with these.
     few = [(code, readme, use, use, fewest) for fewest in (2, FEWEST_VARIANTS)]
     missed += [case for case in few if len(list(check(*case))) != 1]
     wrong = list(check(code, readme, use, use, fewest=1))
+    wrong += check_headline(headline, figures)
     for problem in wrong + missed:
         print("self-test:", problem)
     return not wrong and not missed
@@ -106,6 +148,10 @@ def main():
             "".join(tests),
             bench,
         )
+    )
+    problems += check_headline(
+        (ROOT / "README.md").read_text(),
+        (ROOT / "docs" / "benchmarks-variants.md").read_text(),
     )
     for problem in problems:
         print(problem)

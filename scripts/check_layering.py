@@ -100,8 +100,8 @@ RULES = {
     + HOST
     + COMPILER
     + ["lib/", "runtime/", "examples/", "test/", "tools/"],
-    # Programs of a user's, and the example in README.md.
-    "test/Package": STD + HOST + ["readme/"],
+    # Programs of a user's.
+    "test/Package": STD + HOST,
     "examples": STD + HOST,
     # With the library for Unicode.
     "examples/bpe": STD + HOST + ["examples/gguf/", "utf8proc.h"],

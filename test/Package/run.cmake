@@ -1,6 +1,5 @@
 # Installs the build folder BUILD below SCRATCH, then builds and runs the host
-# programs in SOURCE as a user of the package would. One of them is the example
-# of a variant in README.md.
+# programs in SOURCE as a user of the package would.
 
 file(REMOVE_RECURSE ${SCRATCH})
 
@@ -8,21 +7,13 @@ function(run)
   execute_process(COMMAND ${ARGN} COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
 
-file(READ ${SOURCE}/../../README.md readme)
-if(NOT readme MATCHES "```cpp\n(#include \"attn/attention.h\"[^`]*)```")
-  message(FATAL_ERROR "README.md has no example that includes attn/attention.h")
-endif()
-file(WRITE ${SCRATCH}/include/readme/variant.h "${CMAKE_MATCH_1}")
-
 run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${SCRATCH}/prefix)
 run(${CMAKE_COMMAND} -G Ninja -S ${SOURCE} -B ${SCRATCH}/build
   -D CMAKE_BUILD_TYPE=Release
   -D CMAKE_CXX_COMPILER=${COMPILER}
-  -D CMAKE_PREFIX_PATH=${SCRATCH}/prefix
-  -D README_INCLUDES=${SCRATCH}/include)
+  -D CMAKE_PREFIX_PATH=${SCRATCH}/prefix)
 run(${CMAKE_COMMAND} --build ${SCRATCH}/build)
 run(${SCRATCH}/build/host)
-run(${SCRATCH}/build/variant)
 run(${SCRATCH}/build/static_host)
 run(${CMAKE_COMMAND} -D EXECUTABLE=${SCRATCH}/build/static_host
   -P ${SOURCE}/../Static/libraries.cmake)
