@@ -1,0 +1,108 @@
+# ===- test_flex_attention.py - The operator FlexAttention of ONNX ----------===#
+#
+# Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# ===----------------------------------------------------------------------===#
+"""FlexAttention on Attn's provider, which ONNX Runtime does not know itself."""
+
+import unittest
+
+import numpy as np
+from onnx import TensorProto, helper, numpy_helper
+
+import provider
+from provider import attend, random
+
+SHAPE = ["B", "H", "L", "S"]
+
+
+def make_graph(nodes, constants=(), output="changed"):
+    """A score_mod, with constants by name."""
+    return helper.make_graph(
+        [helper.make_node(kind, names, [to], **how) for kind, names, to, how in nodes],
+        "score_mod",
+        [helper.make_tensor_value_info("scores", TensorProto.FLOAT, SHAPE)],
+        [helper.make_tensor_value_info(output, TensorProto.FLOAT, SHAPE)],
+        [numpy_helper.from_array(x, name) for name, x in dict(constants).items()],
+    )
+
+
+# What positions are made of: "rows" (L, 1) and "columns" (S).
+POSITIONS = [
+    ("Shape", ["scores"], "shape", {}),
+    ("Gather", ["shape", "two"], "L_size", {"axis": 0}),
+    ("Gather", ["shape", "three"], "S_size", {"axis": 0}),
+    ("Range", ["zero", "L_size", "one"], "range", {}),
+    ("Reshape", ["range", "column"], "rows", {}),
+    ("Range", ["zero", "S_size", "one"], "columns", {}),
+]
+NUMBERS = {
+    "zero": np.array(0),
+    "one": np.array(1),
+    "two": np.array(2),
+    "three": np.array(3),
+    "column": np.array([-1, 1]),
+    "hidden": np.array(-np.inf, np.float32),
+}
+
+
+def build(feeds, score_mod=None, prob_mod=None, shapes=None, **attributes):
+    if score_mod is not None:
+        attributes["score_mod"] = score_mod
+    if prob_mod is not None:
+        attributes["prob_mod"] = prob_mod
+    node = helper.make_node(
+        "FlexAttention", list("QKV"), ["Y"], domain="ai.onnx.preview", **attributes
+    )
+    shapes = shapes or {}
+    return provider.model(
+        [node],
+        [provider.value(name, x, shapes.get(name)) for name, x in feeds.items()],
+        [helper.make_tensor_value_info("Y", TensorProto.FLOAT, None)],
+    )
+
+
+class FlexAttention(unittest.TestCase):
+    def setUp(self):
+        self.feeds = {
+            "Q": random(2, 6, 9, 16, seed=1),
+            "K": random(2, 2, 12, 16, seed=2),
+            "V": random(2, 2, 12, 8, seed=3),
+        }
+        self.tensors = list(self.feeds.values())
+
+    def check(self, expected, score_mod=None, **how):
+        session = provider.session(build(self.feeds, score_mod, **how))
+        self.assertEqual(provider.claimed(session), ["FlexAttention"])
+        provider.assert_close(session.run(None, self.feeds)[0], expected)
+
+    def test_plain(self):
+        self.check(attend(*self.tensors, scale=0.3), scale=0.3)
+
+    def test_softcap(self):
+        graph = make_graph(
+            [
+                ("Div", ["scores", "cap"], "small", {}),
+                ("Tanh", ["small"], "bent", {}),
+                ("Mul", ["bent", "cap"], "changed", {}),
+            ],
+            {"cap": np.array(2, np.float32)},
+        )
+        expected = attend(*self.tensors, change=lambda s: 2 * np.tanh(s / 2))
+        self.check(expected, graph)
+
+    def test_causal(self):
+        graph = make_graph(
+            [
+                *POSITIONS,
+                ("GreaterOrEqual", ["rows", "columns"], "seen", {}),
+                ("Where", ["seen", "scores", "hidden"], "changed", {}),
+            ],
+            NUMBERS,
+        )
+        self.check(attend(*self.tensors, causal=True), graph)
+
+
+if __name__ == "__main__":
+    unittest.main()
