@@ -10,8 +10,7 @@
 // never move (tables only grow, and `GetApi` gives none of a version that the
 // library does not have), and the layout of what it is handed. The source is
 // onnxruntime_c_api.h and onnxruntime_ep_c_api.h of ONNX Runtime 1.29, under
-// whose names without their prefix things are here; those of 1.23 have the same
-// of what existed then.
+// whose names, without their prefix, things are here.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,10 +23,10 @@
 
 namespace attn::ort::abi {
 
-/// The first version with execution providers in libraries, 1.23.
-inline constexpr std::uint32_t oldestVersion = 23;
-/// The version of the structures below: no member of a later one is read.
-inline constexpr std::uint32_t newestVersion = 24;
+/// The version of all that is here, that of ONNX Runtime 1.24. Execution
+/// providers in libraries came with 1.23, and with operators of their own and
+/// `getTensorShape` only then.
+inline constexpr std::uint32_t version = 24;
 
 //===----------------------------------------------------------------------===//
 // What only ONNX Runtime looks into
@@ -131,8 +130,6 @@ inline constexpr Function<62, Status *, const TensorInfo *, std::int64_t *,
 inline constexpr Function<63, Status *, const TensorInfo *, const char **,
                           std::size_t>
     getSymbolicDimensions;
-inline constexpr Function<65, Status *, const Value *, TensorInfo **>
-    getTensorInfo;
 /// Null for an optional input that is absent.
 inline constexpr Function<90, Status *, const KernelContext *, std::size_t,
                           const Value **>
@@ -243,6 +240,11 @@ inline constexpr Function<379, Status *, const SessionOptions *,
                           KeyValuePairs **>
     getSessionOptionsConfigEntries;
 
+/// The sizes stay the tensor's.
+inline constexpr Function<414, Status *, const Value *, int *,
+                          const std::int64_t **, std::size_t *>
+    getTensorShape;
+
 struct NodeFusionOptions {
   std::uint32_t version;
   bool dropConstantInitializers;
@@ -305,7 +307,6 @@ struct EpFactory {
   Status *(*createDataTransfer)(EpFactory *, void **transfer);
   bool (*isStreamAware)(const EpFactory *);
   Absent createSyncStreamForDevice;
-  // Of 1.24.
   Absent getHardwareDeviceIncompatibilityDetails,
       createExternalResourceImporterForDevice;
   Status *(*getNumCustomOpDomains)(EpFactory *, std::size_t *);

@@ -9,8 +9,6 @@
 
 #include "attn/tensor.h"
 
-#include <memory>
-
 using namespace attn;
 using namespace attn::ort;
 using std::string;
@@ -81,18 +79,14 @@ string ort::describe(const Shape &shape) {
 TensorValue ort::readTensor(const Api &api, const abi::Value *value) {
   if (!value)
     return {};
-  abi::TensorInfo *info = nullptr;
-  api(abi::getTensorInfo, value, &info);
-  auto release = [&](abi::TensorInfo *owned) {
-    api(abi::releaseTensorInfo, owned);
-  };
-  std::unique_ptr<abi::TensorInfo, decltype(release)> owner(info, release);
   TensorValue tensor;
   int type = abi::dataUndefined;
-  api(abi::getElementType, info, &type);
+  const std::int64_t *sizes = nullptr;
+  std::size_t rank = 0;
+  api(abi::getTensorShape, value, &type, &sizes, &rank);
   tensor.exists = true;
   tensor.type = convertElementType(type);
-  tensor.shape = readShape(api, info);
+  tensor.shape.assign(sizes, sizes + rank);
   api(abi::getTensorData, value, &tensor.data);
   return tensor;
 }

@@ -47,7 +47,7 @@ static void inferShape(const Api &api, abi::ShapeInferContext *context) {
 }
 
 FlexSchema::FlexSchema(const Api &api) : CustomOp(), api(api) {
-  version = abi::oldestVersion;
+  version = abi::version;
   getName = [](const CustomOp *) { return "FlexAttention"; };
   getExecutionProviderType = [](const CustomOp *) {
     return static_cast<const char *>(nullptr);

@@ -17,10 +17,7 @@
 #include "runtime/ONNXRuntime/Session.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cstring>
 #include <memory>
-#include <string_view>
 
 using namespace attn;
 using namespace attn::ort;
@@ -54,7 +51,7 @@ private:
 
 class Factory : public abi::EpFactory {
 public:
-  Factory(const Api &api, std::uint32_t version);
+  explicit Factory(const Api &api);
 
 private:
   std::size_t addDevices(const abi::HardwareDevice *const *devices,
@@ -94,7 +91,7 @@ Computation::Computation(Session &session, const abi::Graph *graph,
             findPlaces(inner.outputs, outer.outputs)};
   node->prepare();
 
-  version = abi::oldestVersion;
+  version = abi::version;
   createState = [](NodeComputeInfo *self, abi::NodeComputeContext *,
                    void **state) -> abi::Status * {
     *state = self;
@@ -116,7 +113,7 @@ Computation::Computation(Session &session, const abi::Graph *graph,
 Provider::Provider(const Api &api, const abi::SessionOptions *options,
                    const abi::Logger *logger)
     : Ep(), session(api, options, logger) {
-  version = abi::oldestVersion;
+  version = abi::version;
   getName = [](const Ep *) { return providerName; };
   getCapability = [](Ep *self, const abi::Graph *graph,
                      abi::SupportInfo *info) {
@@ -153,7 +150,7 @@ void Provider::claimNodes(const abi::Graph *graph, abi::SupportInfo *info) {
                   read.type + ") to others: " + failure.what());
       continue;
     }
-    abi::NodeFusionOptions options = {.version = abi::oldestVersion,
+    abi::NodeFusionOptions options = {.version = abi::version,
                                       .dropConstantInitializers = false};
     api.ofProviders()(abi::addNodesToFuse, info, &node, 1, &options);
   }
@@ -163,9 +160,8 @@ void Provider::claimNodes(const abi::Graph *graph, abi::SupportInfo *info) {
 // The library
 //===----------------------------------------------------------------------===//
 
-Factory::Factory(const Api &api, std::uint32_t version)
-    : EpFactory(), api(api), flexAttention(api) {
-  this->version = version;
+Factory::Factory(const Api &api) : EpFactory(), api(api), flexAttention(api) {
+  version = abi::version;
   getName = [](const EpFactory *) { return providerName; };
   getVendor = [](const EpFactory *) { return "Attn"; };
   // Of no vendor of PCI devices.
@@ -218,17 +214,6 @@ std::size_t Factory::addDevices(const abi::HardwareDevice *const *devices,
   return numFound;
 }
 
-/// The version of the tables of a runtime such as 1.32.0; 0 if that is not
-/// said.
-static std::uint32_t readVersion(std::string_view text) {
-  std::uint32_t minor = 0;
-  constexpr std::string_view major = "1.";
-  if (text.starts_with(major))
-    std::from_chars(text.data() + major.size(), text.data() + text.size(),
-                    minor);
-  return minor;
-}
-
 extern "C" {
 /// Called by `RegisterExecutionProviderLibrary`.
 ATTN_EXPORT abi::Status *
@@ -238,17 +223,13 @@ CreateEpFactories(const char * /*registeredName*/, const abi::ApiBase *base,
   // Every version has the functions that make a Status.
   Api api(base->getApi(1));
   return api.guard([&] {
-    const char *version = base->getVersionString();
-    std::uint32_t number = readVersion(version);
-    const abi::Table *table = base->getApi(abi::oldestVersion);
-    if (number < abi::oldestVersion || !table)
-      throw Failure("expected ONNX Runtime 1." +
-                    std::to_string(abi::oldestVersion) + " or later, got " +
-                    version);
+    const abi::Table *table = base->getApi(abi::version);
+    if (!table)
+      throw Failure("expected ONNX Runtime 1." + std::to_string(abi::version) +
+                    " or later, got " + base->getVersionString());
     if (capacity < 1)
       throw Failure("expected room for a factory, got none");
-    factories[0] =
-        new Factory(Api(table), std::min(number, abi::newestVersion));
+    factories[0] = new Factory(Api(table));
     *count = 1;
   });
 }

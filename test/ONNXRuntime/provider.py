@@ -43,20 +43,16 @@ def model(nodes, inputs, outputs, opset=OPSET, initializers=()):
     ).SerializeToString()
 
 
-def options(attn=True, threads=1, **provider_options):
-    """Options of a session; with Attn's provider, or ONNX Runtime alone."""
-    result = onnxruntime.SessionOptions()
-    result.intra_op_num_threads = threads
-    result.log_severity_level = 4
-    result.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
+def session(text, attn=True, session_threads=1, **of_provider):
+    """With Attn's provider, and options of it, or of ONNX Runtime alone."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = session_threads
+    options.log_severity_level = 4
+    options.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
     if attn:
         devices = [d for d in onnxruntime.get_ep_devices() if d.ep_name == PROVIDER]
-        result.add_provider_for_devices(devices, provider_options)
-    return result
-
-
-def session(text, attn=True, **others):
-    return onnxruntime.InferenceSession(text, options(attn, **others))
+        options.add_provider_for_devices(devices, of_provider)
+    return onnxruntime.InferenceSession(text, options)
 
 
 def claimed(of):

@@ -211,6 +211,14 @@ class Attention(unittest.TestCase):
                 text = provider.model([node], inputs, values)
             self.assertEqual(provider.claimed(provider.session(text)), [])
 
+    def test_first_version(self):
+        feeds = self.inputs()
+        mask = random(10, 10, seed=5)
+        change = lambda s: 2 * np.tanh(s / 2) + mask
+        expected = attend(*feeds.values(), change=change, causal=True)
+        how = {"opset": 23, "softcap": 2.0, "is_causal": 1}
+        self.check({**feeds, "attn_mask": mask}, expected, **how)
+
     def test_errors_of_a_call(self):
         feeds = self.inputs()
         shapes = {name: [None] * 4 for name in "QKV"}

@@ -103,6 +103,114 @@ class FlexAttention(unittest.TestCase):
         )
         self.check(attend(*self.tensors, causal=True), graph)
 
+    def test_causal_of_dynamic_sizes(self):
+        graph = make_graph(
+            [
+                *POSITIONS,
+                ("GreaterOrEqual", ["rows", "columns"], "seen", {}),
+                ("Where", ["seen", "scores", "hidden"], "changed", {}),
+            ],
+            NUMBERS,
+        )
+        shapes = {"Q": ["b", 6, "q", 16], "K": ["b", 2, "k", 16]}
+        shapes["V"] = ["b", 2, "k", 8]
+        session = provider.session(build(self.feeds, graph, shapes=shapes))
+        self.assertEqual(provider.claimed(session), ["FlexAttention"])
+        for length in (1, 20):
+            feeds = {**self.feeds, "Q": random(2, 6, length, 16, seed=1)}
+            expected = attend(*feeds.values(), causal=True)
+            provider.assert_close(session.run(None, feeds)[0], expected)
+
+    def test_combined_masks(self):
+        # Every fourth key, those near by, and not the last one of all.
+        graph = make_graph(
+            [
+                *POSITIONS,
+                ("Sub", ["rows", "columns"], "distance", {}),
+                ("Abs", ["distance"], "far", {}),
+                ("Less", ["far", "three"], "near", {}),
+                ("Mod", ["columns", "four"], "rest", {}),
+                ("Equal", ["rest", "zero"], "fourth", {}),
+                ("Or", ["near", "fourth"], "either", {}),
+                ("Where", ["either", "scores", "hidden"], "some", {}),
+                ("Equal", ["columns", "last"], "is_last", {}),
+                ("Where", ["is_last", "hidden", "nothing"], "added", {}),
+                ("Add", ["some", "added"], "changed", {}),
+            ],
+            {
+                **NUMBERS,
+                "four": np.array(4),
+                "last": np.array(11),
+                "nothing": np.array(0, np.float32),
+            },
+        )
+        rows, columns = np.arange(9)[:, None], np.arange(12)
+        keep = (np.abs(rows - columns) < 3) | (columns % 4 == 0)
+        self.check(attend(*self.tensors, keep=keep & (columns != 11)), graph)
+
+    def test_biases(self):
+        # ALiBi, with the slopes in the graph, and a change of the scores that
+        # depends on them.
+        slopes = 2.0 ** -np.arange(6, dtype=np.float32)
+        graph = make_graph(
+            [
+                *POSITIONS,
+                ("Sub", ["columns", "rows"], "distance", {}),
+                ("Cast", ["distance"], "real", {"to": TensorProto.FLOAT}),
+                ("Mul", ["real", "slopes"], "term", {}),
+                ("Add", ["scores", "term"], "sloped", {}),
+                ("Greater", ["sloped", "half"], "high", {}),
+                ("Where", ["high", "sloped", "half"], "changed", {}),
+            ],
+            {
+                **NUMBERS,
+                "slopes": slopes[:, None, None],
+                "half": np.array(0.5, np.float32),
+            },
+        )
+        distance = np.arange(12) - np.arange(9)[:, None]
+        change = lambda s: np.maximum(s + distance * slopes[:, None, None], 0.5)
+        self.check(attend(*self.tensors, change=change), graph)
+
+    def test_captured_tensors(self):
+        # One is an input of the model, one a constant of it.
+        keep = random(9, 12, seed=5) > 0
+        keep[:, 0] = True
+        bias = random(2, 1, 1, 12, seed=6)
+        graph = make_graph(
+            [
+                ("Add", ["scores", "bias"], "sum", {}),
+                ("Where", ["keep", "sum", "hidden"], "changed", {}),
+            ],
+            {"hidden": NUMBERS["hidden"]},
+        )
+        node = helper.make_node(
+            "FlexAttention",
+            list("QKV"),
+            ["Y"],
+            domain="ai.onnx.preview",
+            score_mod=graph,
+        )
+        feeds = {**self.feeds, "keep": keep}
+        text = provider.model(
+            [node],
+            [provider.value(name, x) for name, x in feeds.items()],
+            [helper.make_tensor_value_info("Y", TensorProto.FLOAT, None)],
+            initializers=[numpy_helper.from_array(bias, "bias")],
+        )
+        session = provider.session(text)
+        self.assertEqual(provider.claimed(session), ["FlexAttention"])
+        expected = attend(*self.tensors, keep=keep, change=lambda s: s + bias)
+        provider.assert_close(session.run(None, feeds)[0], expected)
+
+    def test_declined(self):
+        # Nobody else has a kernel.
+        softmax = make_graph([("Softmax", ["scores"], "changed", {"axis": -1})])
+        double = make_graph([("Add", ["scores", "scores"], "changed", {})])
+        for how in ({"score_mod": softmax}, {"prob_mod": double}):
+            with self.assertRaisesRegex(Exception, "does not run this FlexAttention"):
+                provider.session(build(self.feeds, **how))
+
 
 if __name__ == "__main__":
     unittest.main()
