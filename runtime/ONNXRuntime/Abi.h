@@ -225,10 +225,17 @@ inline constexpr Function<357, Status *, const Node *, std::size_t *>
 inline constexpr Function<358, Status *, const Node *, const ValueInfo **,
                           std::size_t>
     nodeGetImplicitInputs;
+inline constexpr Function<359, Status *, const Node *, std::size_t *>
+    nodeGetNumAttributes;
+inline constexpr Function<360, Status *, const Node *, const Attribute **,
+                          std::size_t>
+    nodeGetAttributes;
 /// Null, or an error, if there is no such attribute.
 inline constexpr Function<361, Status *, const Node *, const char *,
                           const Attribute **>
     nodeGetAttributeByName;
+inline constexpr Function<364, Status *, const Attribute *, const char **>
+    getAttributeName;
 inline constexpr Function<365, Status *, const Node *, std::size_t *>
     nodeGetNumSubgraphs;
 inline constexpr Function<366, Status *, const Node *, const Graph **,

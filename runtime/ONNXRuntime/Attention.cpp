@@ -20,7 +20,8 @@ enum Input : std::uint8_t {
   mask,
   pastKey,
   pastValue,
-  keyLengths
+  keyLengths,
+  numInputs
 };
 enum Output : std::uint8_t { result, presentKey, presentValue, products };
 
@@ -61,6 +62,10 @@ AttentionOperator::AttentionOperator(Session &session, const GraphNode &node)
       keyValueHeads(node.integer("kv_num_heads", 0)),
       hasPast(bool(node.input(pastKey))),
       hasLengths(bool(node.input(keyLengths))) {
+  node.expectOnly({"is_causal", "kv_num_heads", "left_window_size",
+                   "q_num_heads", "qk_matmul_output_mode", "right_window_size",
+                   "scale", "softcap", "softmax_precision"},
+                  numInputs);
   base.type = readFloatType(node);
   checkSoftmaxPrecision(node, base.type);
   if (node.output(products))

@@ -41,6 +41,8 @@ FlexOperator::FlexOperator(Session &session, const GraphNode &node,
                            ScoreChange change)
     : captured(std::move(change.captured)),
       kernels(session, std::move(change.score), std::move(change.mask)) {
+  node.expectOnly({"prob_mod", "scale", "score_mod", "softmax_precision"},
+                  numInputs);
   base.type = readFloatType(node);
   checkSoftmaxPrecision(node, base.type);
   for (Input input : {key, value})

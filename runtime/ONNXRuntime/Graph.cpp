@@ -7,6 +7,8 @@
 
 #include "runtime/ONNXRuntime/Graph.h"
 
+#include <algorithm>
+
 using namespace attn;
 using namespace attn::ort;
 
@@ -73,6 +75,23 @@ const abi::Attribute *GraphNode::find(const char *attribute) const {
 
 bool GraphNode::has(const char *attribute) const {
   return find(attribute) || graph(attribute);
+}
+
+void GraphNode::expectOnly(std::initializer_list<std::string_view> attributes,
+                           std::size_t numInputs) const {
+  std::size_t number = 0;
+  api(abi::nodeGetNumAttributes, node, &number);
+  std::vector<const abi::Attribute *> given(number);
+  api(abi::nodeGetAttributes, node, given.data(), number);
+  for (const abi::Attribute *attribute : given) {
+    const char *name = nullptr;
+    api(abi::getAttributeName, attribute, &name);
+    if (!std::ranges::count(attributes, std::string_view(name)))
+      decline("its attribute '" + std::string(name) + "' is not known");
+  }
+  for (std::size_t index = numInputs; index < inputs.size(); ++index)
+    if (inputs[index])
+      decline("its input " + std::to_string(index) + " is used");
 }
 
 std::int64_t GraphNode::integer(const char *attribute,

@@ -11,8 +11,10 @@
 #include "runtime/ONNXRuntime/Api.h"
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace attn::ort {
@@ -51,6 +53,10 @@ public:
   float real(const char *attribute, float otherwise) const;
   std::string string(const char *attribute, const char *otherwise) const;
   bool has(const char *attribute) const;
+  /// Declines a node that has attributes, or more inputs, than those that an
+  /// operator knows: later versions of it may have more.
+  void expectOnly(std::initializer_list<std::string_view> attributes,
+                  std::size_t numInputs) const;
   /// The value of an attribute that is a graph; null if there is none.
   const abi::Graph *graph(const char *attribute) const;
 

@@ -29,7 +29,7 @@ enum Input : std::uint8_t {
   positions,
   bias,
   sink,
-  numSupportedInputs
+  numInputs
 };
 enum Output : std::uint8_t { result, presentKey, presentValue, products };
 
@@ -75,16 +75,19 @@ GroupQueryOperator::GroupQueryOperator(Session &session, const GraphNode &node)
       keyValueHeads(node.integer("kv_num_heads", 0)),
       isPacked(!node.input(key)), isRotated(node.integer("do_rotary", 0) != 0),
       isInterleaved(node.integer("rotary_interleaved", 0) != 0) {
+  node.expectOnly({"causal", "do_rotary", "k_norm_epsilon", "k_quant_type",
+                   "kv_cache_bit_width", "kv_num_heads", "local_window_size",
+                   "num_heads", "q_norm_epsilon", "qk_norm_epsilon",
+                   "qk_output", "rotary_interleaved", "scale",
+                   "sliding_window_cache", "smooth_softmax", "softcap",
+                   "v_quant_type"},
+                  numInputs);
   if (queryHeads <= 0 || keyValueHeads <= 0 || queryHeads % keyValueHeads != 0)
     decline("num_heads is not a multiple of kv_num_heads");
   base.type = readFloatType(node);
   for (Input input : {key, value, pastKey, pastValue, cosine, sine, bias, sink})
     if (node.input(input) && node.input(input).type != base.type)
       decline("types of its inputs differ");
-  for (std::size_t index = numSupportedInputs; index < node.inputs.size();
-       ++index)
-    if (node.input(index))
-      decline("its input " + std::to_string(index) + " is used");
   if (node.output(products))
     decline("output_qk is used");
   for (const char *attribute : {"k_quant_type", "v_quant_type"})
@@ -180,9 +183,11 @@ Lengths GroupQueryOperator::readLengths(const Call &call,
   const auto *lasts = static_cast<const std::int32_t *>(last.data);
   for (std::int64_t batch = 0; batch < batches; ++batch) {
     // Of a prompt the sequences may be shorter, and are padded.
-    std::int64_t before =
-        lengths.total == length ? 0 : lasts[batch] + 1 - length;
-    if (before < 0 || before > pastLength || before + length > lengths.total ||
+    std::int64_t before = lengths.total == length
+                              ? 0
+                              : std::max<std::int64_t>(
+                                    lasts[batch] + std::int64_t(1) - length, 0);
+    if (before > pastLength || before + length > lengths.total ||
         lasts[batch] < 0 || lasts[batch] >= lengths.total)
       refuse("seqlens_k: expected the new tokens and at most the " +
              std::to_string(pastLength) + " of the past, less 1, got " +

@@ -193,6 +193,12 @@ class Attention(unittest.TestCase):
         actual = session.run(None, feeds)[0]
         provider.assert_close(actual, attend(*feeds.values()), tolerance=2e-2)
 
+    def test_windows(self):
+        feeds = self.inputs(lengths=(9, 12))
+        expected = attend(*feeds.values(), left=3, right=1)
+        how = {"opset": 25, "left_window_size": 3, "right_window_size": 1}
+        self.check(feeds, expected, **how)
+
     def test_declined(self):
         feeds = self.inputs()
         for outputs, attributes in (

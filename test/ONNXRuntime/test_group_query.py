@@ -248,6 +248,11 @@ class GroupQuery(unittest.TestCase):
         expected = step.expect(change=lambda s: s + bias)
         self.check(step.feeds(), expected)
 
+    def test_not_causal(self):
+        step = Step([4, 9], 1, room=16)
+        ends = step.before + 1
+        self.check(step.feeds(), step.expect(causal=False, lengths=ends), causal=0)
+
     def test_f16(self):
         step = Step([10], 1, dtype=np.float16)
         cosine, sine = tables(dtype=np.float16)
