@@ -91,7 +91,13 @@ void FlexOperator::run(const Call &call) {
   operands.set("query", viewHeads(q, sizes.query))
       .set("key", viewHeads(k, sizes.key))
       .set("value", viewHeads(v, sizes.value));
+  std::array<std::int64_t, 4> scores = {sizes.query.batch, sizes.query.heads,
+                                        sizes.query.length, sizes.key.length};
   for (const CapturedTensor &tensor : captured) {
+    for (auto [dim, axis] : tensor.axes)
+      expectSize("dimension " + std::to_string(axis) +
+                     " of a tensor that score_mod reads",
+                 scores[axis], tensor.sizes[dim]);
     const void *data = tensor.constant.empty()
                            ? call.input(numInputs + tensor.input).data
                            : tensor.constant.data();

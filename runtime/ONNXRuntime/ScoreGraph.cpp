@@ -13,9 +13,10 @@
 
 #include "runtime/ONNXRuntime/ScoreGraph.h"
 
+#include "runtime/ONNXRuntime/ScoreElements.h"
+
 #include <algorithm>
 #include <cstring>
-#include <functional>
 #include <limits>
 #include <map>
 #include <utility>
@@ -33,8 +34,6 @@ struct Size {
   bool operator==(const Size &) const = default;
 };
 using Sizes = std::vector<Size>;
-
-using Element = std::variant<Index, Real, Bool>;
 
 /// A tensor of the graph.
 struct Symbol {
@@ -62,7 +61,7 @@ public:
   std::vector<CapturedTensor> tensors;
 
   /// Its element, with -inf where it is hidden.
-  Element element(const Symbol &symbol) const;
+  Element element(const Symbol &symbol);
 
 private:
   using Arguments = std::vector<const Symbol *>;
@@ -76,10 +75,9 @@ private:
   Symbol addTensor(ElementType type, const Shape &shape,
                    std::vector<std::byte> constant, std::size_t input);
 
-  Symbol evaluate(const GraphNode &node, const Arguments &arguments) const;
-  Symbol evaluateShape(const GraphNode &node, const Arguments &arguments) const;
-  Symbol evaluateElements(const GraphNode &node,
-                          const Arguments &arguments) const;
+  Symbol evaluate(const GraphNode &node, const Arguments &arguments);
+  Symbol evaluateShape(const GraphNode &node, const Arguments &arguments);
+  Symbol evaluateElements(const GraphNode &node, const Arguments &arguments);
 
   const Api &api;
   const std::vector<GraphValue> &captured;
@@ -249,7 +247,7 @@ static Element loadElement(const CapturedTensor &tensor,
   return loadElement<bool>(tensor, indices);
 }
 
-Element Interpreter::element(const Symbol &symbol) const {
+Element Interpreter::element(const Symbol &symbol) {
   if (symbol.element) {
     if (!symbol.keep)
       return *symbol.element;
@@ -258,7 +256,7 @@ Element Interpreter::element(const Symbol &symbol) const {
   }
   // Its dimensions, from the last one, are those of the scores. Those that it
   // has not got, or only once, are read at 0.
-  const CapturedTensor &tensor = tensors[symbol.tensor];
+  CapturedTensor &tensor = tensors[symbol.tensor];
   std::array<Index, 4> indices = {0, 0, 0, 0};
   std::size_t rank = symbol.shape.size();
   if (rank > 4)
@@ -279,46 +277,16 @@ Element Interpreter::element(const Symbol &symbol) const {
       continue;
     while (tensor.sizes[next] == 1)
       ++next;
-    indices[next++] = position[4 - rank + dim];
+    int axis = int(4 - rank + dim);
+    tensor.axes.emplace_back(next, axis);
+    indices[next++] = position[axis];
   }
   return loadElement(tensor, indices);
-}
-
-static bool isReal(const Element &element) {
-  return std::holds_alternative<Real>(element);
-}
-
-static Real toReal(const Element &element) {
-  if (const Index *index = std::get_if<Index>(&element))
-    return *index;
-  if (const Bool *condition = std::get_if<Bool>(&element))
-    return select(*condition, Real(1), Real(0));
-  return std::get<Real>(element);
-}
-
-static Index toInteger(const Element &element) {
-  if (const Real *real = std::get_if<Real>(&element))
-    return toIndex(*real);
-  if (const Bool *condition = std::get_if<Bool>(&element))
-    return select(*condition, Index(1), Index(0));
-  return std::get<Index>(element);
-}
-
-static Bool toBool(const Element &element) {
-  if (const Real *real = std::get_if<Real>(&element))
-    return *real != Real(0);
-  if (const Index *index = std::get_if<Index>(&element))
-    return *index != Index(0);
-  return std::get<Bool>(element);
 }
 
 //===----------------------------------------------------------------------===//
 // Nodes
 //===----------------------------------------------------------------------===//
-
-[[noreturn]] static void declineNode(const GraphNode &node) {
-  decline("score_mod has a node " + node.type + " that cannot be taken over");
-}
 
 /// The shape of what is computed of two, element by element.
 static Sizes broadcast(const GraphNode &node, const Sizes &a, const Sizes &b) {
@@ -343,7 +311,7 @@ static Sizes broadcast(const GraphNode &node, const Sizes &a, const Sizes &b) {
 
 /// What makes positions: sizes of the scores, and tensors of one dimension.
 Symbol Interpreter::evaluateShape(const GraphNode &node,
-                                  const Arguments &arguments) const {
+                                  const Arguments &arguments) {
   auto integers = [&](std::size_t index) -> const Sizes & {
     if (index >= arguments.size() || !arguments[index] ||
         !arguments[index]->integers)
@@ -440,118 +408,6 @@ Symbol Interpreter::evaluateShape(const GraphNode &node,
   return symbol;
 }
 
-/// Operators on one number, and those on two.
-static const std::map<string, std::function<Real(const Real &)>> unary = {
-    {"Neg", [](const Real &a) { return -a; }},
-    {"Abs", [](const Real &a) { return abs(a); }},
-    {"Exp", [](const Real &a) { return exp(a); }},
-    {"Log", [](const Real &a) { return log(a); }},
-    {"Sqrt", [](const Real &a) { return sqrt(a); }},
-    {"Tanh", [](const Real &a) { return tanh(a); }},
-    {"Sin", [](const Real &a) { return sin(a); }},
-    {"Cos", [](const Real &a) { return cos(a); }},
-    {"Erf", [](const Real &a) { return erf(a); }},
-    {"Floor", [](const Real &a) { return floor(a); }},
-    {"Ceil", [](const Real &a) { return ceil(a); }},
-    {"Reciprocal", [](const Real &a) { return Real(1) / a; }},
-    {"Relu", [](const Real &a) { return max(a, Real(0)); }},
-    {"Sigmoid", [](const Real &a) { return Real(1) / (Real(1) + exp(-a)); }}};
-static const std::map<string, std::function<Real(const Real &, const Real &)>>
-    ofReals = {{"Add", [](const Real &a, const Real &b) { return a + b; }},
-               {"Sub", [](const Real &a, const Real &b) { return a - b; }},
-               {"Mul", [](const Real &a, const Real &b) { return a * b; }},
-               {"Div", [](const Real &a, const Real &b) { return a / b; }},
-               {"Pow", [](const Real &a, const Real &b) { return pow(a, b); }},
-               {"Min", [](const Real &a, const Real &b) { return min(a, b); }},
-               {"Max", [](const Real &a, const Real &b) { return max(a, b); }}};
-static const std::map<string,
-                      std::function<Index(const Index &, const Index &)>>
-    ofIntegers = {
-        {"Add", [](const Index &a, const Index &b) { return a + b; }},
-        {"Sub", [](const Index &a, const Index &b) { return a - b; }},
-        {"Mul", [](const Index &a, const Index &b) { return a * b; }},
-        {"Mod", [](const Index &a, const Index &b) { return a % b; }},
-        {"Min", [](const Index &a, const Index &b) { return min(a, b); }},
-        {"Max", [](const Index &a, const Index &b) { return max(a, b); }}};
-
-/// Nothing if the operator is none.
-template <typename T>
-static std::optional<Bool> compare(const string &type, const T &a, const T &b) {
-  if (type == "Equal")
-    return a == b;
-  if (type == "Less")
-    return a < b;
-  if (type == "LessOrEqual")
-    return a <= b;
-  if (type == "Greater")
-    return a > b;
-  if (type == "GreaterOrEqual")
-    return a >= b;
-  return std::nullopt;
-}
-
-/// The operators on one element, by its type.
-static Element evaluateUnary(const GraphNode &node, const Element &a) {
-  if (node.type == "Cast")
-    switch (node.integer("to", abi::dataUndefined)) {
-    case abi::dataFloat:
-    case abi::dataDouble:
-      return toReal(a);
-    case abi::dataInt64:
-      return toInteger(a);
-    case abi::dataBool:
-      return toBool(a);
-    default:
-      declineNode(node);
-    }
-  if (const Bool *condition = std::get_if<Bool>(&a);
-      condition && node.type == "Not")
-    return !*condition;
-  if (const Index *index = std::get_if<Index>(&a)) {
-    if (node.type == "Neg")
-      return -*index;
-    if (node.type == "Abs")
-      return abs(*index);
-  }
-  auto found = unary.find(node.type);
-  if (found == unary.end() || !isReal(a))
-    declineNode(node);
-  return found->second(std::get<Real>(a));
-}
-
-/// Those on two elements of one type.
-static Element evaluateBinary(const GraphNode &node, const Element &a,
-                              const Element &b) {
-  if (a.index() != b.index())
-    declineNode(node);
-  if (const Bool *x = std::get_if<Bool>(&a)) {
-    const Bool &y = std::get<Bool>(b);
-    if (node.type == "And")
-      return *x && y;
-    if (node.type == "Or")
-      return *x || y;
-    if (node.type == "Xor")
-      return (*x && !y) || (!*x && y);
-    declineNode(node);
-  }
-  if (const Index *x = std::get_if<Index>(&a)) {
-    const Index &y = std::get<Index>(b);
-    if (std::optional<Bool> result = compare(node.type, *x, y))
-      return *result;
-    auto found = ofIntegers.find(node.type);
-    if (found == ofIntegers.end() || node.integer("fmod", 0) != 0)
-      declineNode(node);
-    return found->second(*x, y);
-  }
-  const Real &x = std::get<Real>(a), &y = std::get<Real>(b);
-  if (std::optional<Bool> result = compare(node.type, x, y))
-    return *result;
-  auto found = ofReals.find(node.type);
-  if (found == ofReals.end())
-    declineNode(node);
-  return found->second(x, y);
-}
-
 static Bool conjoin(const std::optional<Bool> &a,
                     const std::optional<Bool> &b) {
   if (!a || !b)
@@ -560,7 +416,7 @@ static Bool conjoin(const std::optional<Bool> &a,
 }
 
 Symbol Interpreter::evaluateElements(const GraphNode &node,
-                                     const Arguments &arguments) const {
+                                     const Arguments &arguments) {
   Symbol result;
   for (const Symbol *argument : arguments) {
     result.shape = broadcast(node, result.shape, argument->shape);
@@ -603,20 +459,12 @@ Symbol Interpreter::evaluateElements(const GraphNode &node,
     result.keep = conjoin(isHidden(a) ? !holds : holds, kept.keep);
     return result;
   }
-  Element x = element(a), y = element(b);
-  if (x.index() != y.index())
-    declineNode(node);
-  std::visit(
-      [&](const auto &value) {
-        using T = std::decay_t<decltype(value)>;
-        result.element = Element(select(holds, value, std::get<T>(y)));
-      },
-      x);
+  result.element = evaluateSelect(node, holds, element(a), element(b));
   return result;
 }
 
 Symbol Interpreter::evaluate(const GraphNode &node,
-                             const Arguments &arguments) const {
+                             const Arguments &arguments) {
   static constexpr std::array shapes = {"Shape",     "Gather",  "Range",
                                         "Unsqueeze", "Squeeze", "Reshape"};
   if (!node.domain.empty() && node.domain != "ai.onnx")
@@ -664,10 +512,10 @@ ScoreChange ort::readScoreGraph(const Api &api, const abi::Graph *graph,
                            const Index &q, const Index &k) {
     Interpreter interpreter(api, captured, {b, h, q, k});
     Symbol result = interpreter.run(graph, s);
-    keep = result.keep;
+    keep = std::exchange(result.keep, std::nullopt);
+    Real changed = toReal(interpreter.element(result));
     change.captured = std::move(interpreter.tensors);
-    result.keep.reset();
-    return toReal(interpreter.element(result));
+    return changed;
   });
   if (keep)
     change.mask = mask([&](const Index &, const Index &, const Index &,

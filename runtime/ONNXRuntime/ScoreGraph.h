@@ -13,8 +13,8 @@
 
 #include <array>
 #include <cstddef>
-#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace attn::ort {
@@ -26,6 +26,9 @@ struct CapturedTensor {
   std::array<std::int64_t, 4> sizes; ///< With leading ones.
   std::vector<std::byte> constant;   ///< Dense; empty if an input has it.
   std::size_t input = 0;             ///< Among those that the node captures.
+  /// Dimensions, and those of the scores (B, Hq, Sq, Skv) whose sizes they
+  /// have.
+  std::vector<std::pair<std::size_t, int>> axes = {};
 };
 
 /// What a score_mod of FlexAttention does.

@@ -14,16 +14,13 @@ from onnx import TensorProto, helper, numpy_helper
 import provider
 from provider import attend, random
 
-SHAPE = ["B", "H", "L", "S"]
-
-
-def make_graph(nodes, constants=(), output="changed"):
+def make_graph(nodes, constants=(), sizes=("B", "H", "L", "S")):
     """A score_mod, with constants by name."""
     return helper.make_graph(
         [helper.make_node(kind, names, [to], **how) for kind, names, to, how in nodes],
         "score_mod",
-        [helper.make_tensor_value_info("scores", TensorProto.FLOAT, SHAPE)],
-        [helper.make_tensor_value_info(output, TensorProto.FLOAT, SHAPE)],
+        [helper.make_tensor_value_info("scores", TensorProto.FLOAT, sizes)],
+        [helper.make_tensor_value_info("changed", TensorProto.FLOAT, sizes)],
         [numpy_helper.from_array(x, name) for name, x in dict(constants).items()],
     )
 
@@ -202,6 +199,28 @@ class FlexAttention(unittest.TestCase):
         self.assertEqual(provider.claimed(session), ["FlexAttention"])
         expected = attend(*self.tensors, keep=keep, change=lambda s: s + bias)
         provider.assert_close(session.run(None, feeds)[0], expected)
+
+    def test_known_sizes(self):
+        # ONNX Runtime may compute what does not depend on scores beforehand.
+        graph = make_graph(
+            [
+                *POSITIONS,
+                ("GreaterOrEqual", ["rows", "columns"], "seen", {}),
+                ("Where", ["seen", "scores", "hidden"], "changed", {}),
+            ],
+            NUMBERS,
+            sizes=[2, 6, 9, 12],
+        )
+        self.check(attend(*self.tensors, causal=True), graph)
+
+    def test_wrong_sizes(self):
+        graph = make_graph(
+            [("Add", ["scores", "terms"], "changed", {})],
+            {"terms": np.zeros((9, 13), np.float32)},
+        )
+        session = provider.session(build(self.feeds, graph))
+        with self.assertRaisesRegex(Exception, "dimension 3 .*expected 12, got 13"):
+            session.run(None, self.feeds)
 
     def test_declined(self):
         # Nobody else has a kernel.
