@@ -7,6 +7,8 @@ install(DIRECTORY runtime/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(TARGETS attn attn-runtime EXPORT AttnTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+# ONNX Runtime opens it by its path.
+install(TARGETS attn-onnxruntime LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/Attn)
 install(EXPORT AttnTargets FILE AttnConfig.cmake NAMESPACE Attn:: DESTINATION ${package})

@@ -78,6 +78,8 @@ RULES = {
     "runtime/Bridge": STD + MLIR + HOST,
     "runtime/CUDA": STD + MLIR + HOST + ["lib/", "runtime/Bridge/"],
     "runtime/JIT": STD + MLIR + HOST + COMPILER + ["lib/", "runtime/"],
+    # A user of the library like any other.
+    "runtime/ONNXRuntime": STD + HOST,
     "runtime/Interpreter": STD
     + MLIR
     + HOST

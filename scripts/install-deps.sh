@@ -36,6 +36,8 @@ packages=(
   libgmock-dev
   libgtest-dev
   python3
+  # Tests with packages of PyPI.
+  python3-venv
 )
 
 fail() {

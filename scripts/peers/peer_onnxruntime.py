@@ -27,7 +27,20 @@ def split_heads(array, heads):
     return array.reshape(1, array.shape[1], heads, -1).transpose(0, 2, 1, 3)
 
 
-def build(domain, node, feeds, threads):
+def create_session(text, threads, devices=()):
+    """Of ONNX Runtime alone, or with the providers of devices first."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.log_severity_level = 4
+    if devices:
+        options.add_provider_for_devices(devices, {})
+        return onnxruntime.InferenceSession(text, options)
+    return onnxruntime.InferenceSession(
+        text, options, providers=["CPUExecutionProvider"]
+    )
+
+
+def build(domain, node, feeds, threads, devices=()):
     """A session with one node, and a function that runs it."""
     to_type = helper.np_dtype_to_tensor_dtype
     model = helper.make_model(
@@ -47,12 +60,7 @@ def build(domain, node, feeds, threads):
         + ([helper.make_opsetid(domain, 1)] if domain else []),
         ir_version=10,
     )
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.log_severity_level = 4
-    session = onnxruntime.InferenceSession(
-        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
-    )
+    session = create_session(model.SerializeToString(), threads, devices)
     results = []
 
     def run():
@@ -66,7 +74,7 @@ def require_f32(dtype):
         raise peer.Absent("has no CPU kernel for it")
 
 
-def attention(case, dtype, threads):
+def attention(case, dtype, threads, devices=()):
     require_f32(dtype)
     query, key, value = case.inputs()
     feeds = {"query": query, "key": key, "value": value}
@@ -78,7 +86,7 @@ def attention(case, dtype, threads):
         ["output"],
         is_causal=int(case.causal and case.window is None),
     )
-    run, results = build("", node, feeds, threads)
+    run, results = build("", node, feeds, threads, devices)
     return run, lambda: results[0]
 
 
@@ -108,7 +116,7 @@ def multi_head(case, dtype, threads):
     return run, lambda: split_heads(results[0], case.query_heads)
 
 
-def group_query(case, dtype, threads):
+def group_query(case, dtype, threads, devices=()):
     require_f32(dtype)
     if not case.causal:
         raise peer.Absent("is always causal")
@@ -132,11 +140,11 @@ def group_query(case, dtype, threads):
         kv_num_heads=case.key_heads,
         local_window_size=-1 if case.window is None else case.window + 1,
     )
-    run, results = build("com.microsoft", node, feeds, threads)
+    run, results = build("com.microsoft", node, feeds, threads, devices)
     return run, lambda: split_heads(results[0], case.query_heads)
 
 
-def decode(step, dtype, threads):
+def decode(step, dtype, threads, devices=()):
     """The operator Attention on a cache, which it does not copy."""
     require_f32(dtype)
     shape = (1, step.key_heads, step.keys, step.head_size)
@@ -146,7 +154,7 @@ def decode(step, dtype, threads):
         "value": np.zeros(shape, np.float32),
     }
     node = helper.make_node("Attention", list(feeds), ["output"])
-    run, results = build("", node, feeds, threads)
+    run, results = build("", node, feeds, threads, devices)
 
     def bind(query, key, value):
         def attend():
