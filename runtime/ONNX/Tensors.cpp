@@ -1,0 +1,415 @@
+//===- Tensors.cpp - Operations on tensors, by value ----------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/ONNX/Tensors.h"
+
+#include "dialect/AttnOps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/Matchers.h"
+
+#include <vector>
+
+using namespace attn;
+using namespace attn::onnx;
+using llvm::ArrayRef;
+using llvm::SmallVector;
+using mlir::OpFoldResult;
+using mlir::RankedTensorType;
+using mlir::Value;
+
+OpFoldResult attn::onnx::sizeOf(Builder &b, Value tensor, std::int64_t dim) {
+  return mlir::tensor::getMixedSize(b, b.getLoc(), tensor, dim);
+}
+
+Sizes attn::onnx::sizesOf(Builder &b, Value tensor) {
+  return mlir::tensor::getMixedSizes(b, b.getLoc(), tensor);
+}
+
+Value attn::onnx::toIndex(Builder &b, OpFoldResult size) {
+  return mlir::getValueOrCreateConstantIndexOp(b, b.getLoc(), size);
+}
+
+OpFoldResult attn::onnx::add(Builder &b, OpFoldResult lhs, OpFoldResult rhs) {
+  std::optional<std::int64_t> x = mlir::getConstantIntValue(lhs);
+  std::optional<std::int64_t> y = mlir::getConstantIntValue(rhs);
+  if (x && y)
+    return b.getIndexAttr(*x + *y);
+  return mlir::arith::AddIOp::create(b, toIndex(b, lhs), toIndex(b, rhs))
+      .getResult();
+}
+
+OpFoldResult attn::onnx::subtract(Builder &b, OpFoldResult lhs,
+                                  OpFoldResult rhs) {
+  std::optional<std::int64_t> x = mlir::getConstantIntValue(lhs);
+  std::optional<std::int64_t> y = mlir::getConstantIntValue(rhs);
+  if (x && y)
+    return b.getIndexAttr(*x - *y);
+  return mlir::arith::SubIOp::create(b, toIndex(b, lhs), toIndex(b, rhs))
+      .getResult();
+}
+
+OpFoldResult attn::onnx::multiply(Builder &b, OpFoldResult lhs,
+                                  OpFoldResult rhs) {
+  std::optional<std::int64_t> x = mlir::getConstantIntValue(lhs);
+  std::optional<std::int64_t> y = mlir::getConstantIntValue(rhs);
+  if (x && y)
+    return b.getIndexAttr(*x * *y);
+  if (x == 1)
+    return rhs;
+  if (y == 1)
+    return lhs;
+  return mlir::arith::MulIOp::create(b, toIndex(b, lhs), toIndex(b, rhs))
+      .getResult();
+}
+
+Value attn::onnx::createEmpty(Builder &b, ArrayRef<OpFoldResult> sizes,
+                              mlir::Type elementType) {
+  return mlir::tensor::EmptyOp::create(b, sizes, elementType);
+}
+
+Value attn::onnx::createFilled(Builder &b, ArrayRef<OpFoldResult> sizes,
+                               mlir::TypedAttr number) {
+  Value constant = mlir::arith::ConstantOp::create(b, number);
+  Value empty = createEmpty(b, sizes, number.getType());
+  return mlir::linalg::FillOp::create(b, constant, empty).getResult(0);
+}
+
+Value attn::onnx::expand(Builder &b, Value tensor, Groups groups,
+                         ArrayRef<OpFoldResult> sizes) {
+  auto [shape, dynamic] = mlir::decomposeMixedValues(SmallVector<OpFoldResult>(sizes));
+  auto type = RankedTensorType::get(shape, typeOf(tensor).getElementType());
+  return mlir::tensor::ExpandShapeOp::create(b, type, tensor, groups, sizes);
+}
+
+Value attn::onnx::collapse(Builder &b, Value tensor, Groups groups) {
+  return mlir::tensor::CollapseShapeOp::create(b, tensor, groups);
+}
+
+/// Whether two sizes are known to be equal.
+static bool isSame(OpFoldResult x, OpFoldResult y) {
+  if (x == y)
+    return true;
+  auto dim = [](OpFoldResult size) {
+    auto value = llvm::dyn_cast<Value>(size);
+    return value ? value.getDefiningOp<mlir::tensor::DimOp>() : nullptr;
+  };
+  mlir::tensor::DimOp lhs = dim(x), rhs = dim(y);
+  return lhs && rhs && lhs.getSource() == rhs.getSource() &&
+         lhs.getConstantIndex() == rhs.getConstantIndex();
+}
+
+OpFoldResult attn::onnx::findRest(Builder &b, Value tensor,
+                                  ArrayRef<OpFoldResult> sizes,
+                                  std::size_t unknown) {
+  Sizes left = sizesOf(b, tensor);
+  std::int64_t divisor = 1;
+  for (auto [index, size] : llvm::enumerate(sizes)) {
+    if (index == unknown)
+      continue;
+    auto *same = llvm::find_if(
+        left, [&](OpFoldResult each) { return isSame(each, size); });
+    if (same != left.end())
+      left.erase(same);
+    else if (std::optional<std::int64_t> count =
+                 mlir::getConstantIntValue(size);
+             count.value_or(0) > 0)
+      divisor *= *count;
+    else
+      return {};
+  }
+  std::int64_t known = 1;
+  OpFoldResult rest = b.getIndexAttr(1);
+  for (OpFoldResult size : left) {
+    if (std::optional<std::int64_t> count = mlir::getConstantIntValue(size))
+      known *= *count;
+    else
+      rest = multiply(b, rest, size);
+  }
+  if (known % divisor == 0)
+    return multiply(b, rest, b.getIndexAttr(known / divisor));
+  Value whole = toIndex(b, multiply(b, rest, b.getIndexAttr(known)));
+  return mlir::arith::DivUIOp::create(
+             b, whole, mlir::arith::ConstantIndexOp::create(b, divisor))
+      .getResult();
+}
+
+/// One dimension of a tensor as `sizes`, of which at most one is dynamic, and
+/// becomes what is left.
+static Value expandDim(Builder &b, Value tensor, std::int64_t dim,
+                       ArrayRef<OpFoldResult> sizes) {
+  std::int64_t known = 1;
+  for (OpFoldResult size : sizes)
+    known *= mlir::getConstantIntValue(size).value_or(1);
+  Sizes result = sizesOf(b, tensor);
+  OpFoldResult whole = result[std::size_t(dim)];
+  SmallVector<mlir::ReassociationIndices> groups;
+  std::int64_t next = 0;
+  for (std::int64_t i = 0; i < typeOf(tensor).getRank(); ++i)
+    for (groups.emplace_back();
+         groups.back().size() < (i == dim ? sizes.size() : 1); ++next)
+      groups.back().push_back(next);
+  Sizes split(sizes);
+  for (OpFoldResult &size : split)
+    if (!mlir::getConstantIntValue(size))
+      size = mlir::arith::DivUIOp::create(
+                 b, toIndex(b, whole),
+                 mlir::arith::ConstantIndexOp::create(b, known))
+                 .getResult();
+  auto *place = result.begin() + dim;
+  result.erase(place);
+  result.insert(result.begin() + dim, split.begin(), split.end());
+  return expand(b, tensor, groups, result);
+}
+
+Value attn::onnx::reshape(Builder &b, Value tensor,
+                          ArrayRef<OpFoldResult> sizes) {
+  Sizes from = sizesOf(b, tensor);
+  std::size_t first = 0, last = 0; // How many at each end stay as they are.
+  std::size_t shared = std::min(from.size(), sizes.size());
+  while (first < shared && isSame(from[first], sizes[first]))
+    ++first;
+  while (last < shared - first &&
+         isSame(from[from.size() - 1 - last], sizes[sizes.size() - 1 - last]))
+    ++last;
+  if (first == from.size() && first == sizes.size())
+    return tensor;
+  // Dimensions of 1 come from, and go into, one beside them.
+  if (first + last == shared) {
+    if (last > 0)
+      --last;
+    else if (first > 0)
+      --first;
+    else if (from.empty())
+      return expand(b, tensor, {}, sizes);
+    else
+      return collapse(b, tensor, {});
+  }
+  ArrayRef<OpFoldResult> between = sizes.drop_front(first).drop_back(last);
+  if (from.size() - first - last > 1) {
+    SmallVector<mlir::ReassociationIndices> groups;
+    for (std::size_t dim = 0; dim < from.size(); ++dim) {
+      if (dim <= first || dim >= from.size() - last)
+        groups.emplace_back();
+      groups.back().push_back(std::int64_t(dim));
+    }
+    tensor = collapse(b, tensor, groups);
+  }
+  auto dim = std::int64_t(first);
+  std::int64_t known = 1, dynamic = 0;
+  for (OpFoldResult size : between)
+    if (std::optional<std::int64_t> count = mlir::getConstantIntValue(size))
+      known *= *count;
+    else
+      ++dynamic;
+  if (dynamic > 1 && between.size() > 1)
+    return {};
+  if (dynamic == 0 && typeOf(tensor).isDynamicDim(unsigned(dim))) {
+    SmallVector<std::int64_t> shape(typeOf(tensor).getShape());
+    shape[first] = known;
+    tensor = mlir::tensor::CastOp::create(
+        b, RankedTensorType::get(shape, typeOf(tensor).getElementType()),
+        tensor);
+  }
+  return between.size() > 1 ? expandDim(b, tensor, dim, between) : tensor;
+}
+
+/// A constant with other dimensions, computed here; null of other values.
+static Value transposeConstant(Builder &b, Value tensor,
+                               ArrayRef<std::int64_t> permutation) {
+  mlir::DenseElementsAttr elements;
+  RankedTensorType type = typeOf(tensor);
+  unsigned bits = type.getElementTypeBitWidth();
+  if (bits < 8 || !mlir::matchPattern(tensor, mlir::m_Constant(&elements)))
+    return {};
+  SmallVector<std::int64_t> shape =
+      mlir::applyPermutation(type.getShape(), permutation);
+  auto result = RankedTensorType::get(shape, type.getElementType());
+  if (elements.isSplat())
+    return mlir::arith::ConstantOp::create(b, elements.resizeSplat(result));
+  SmallVector<std::int64_t> strides = mlir::applyPermutation(
+      mlir::computeStrides(type.getShape()), permutation);
+  std::size_t width = bits / 8;
+  ArrayRef<char> from = elements.getRawData();
+  std::vector<char> to(from.size());
+  SmallVector<std::int64_t> place(shape.size());
+  for (std::size_t number = 0; number < to.size() / width; ++number) {
+    std::int64_t source = 0;
+    for (auto [position, stride] : llvm::zip_equal(place, strides))
+      source += position * stride;
+    llvm::copy(from.slice(std::size_t(source) * width, width),
+               to.begin() + std::ptrdiff_t(number * width));
+    for (std::size_t dim = shape.size(); dim-- > 0;) {
+      if (++place[dim] < shape[dim])
+        break;
+      place[dim] = 0;
+    }
+  }
+  return mlir::arith::ConstantOp::create(
+      b, mlir::DenseElementsAttr::getFromRawBuffer(result, to));
+}
+
+Value attn::onnx::transpose(Builder &b, Value tensor,
+                            ArrayRef<std::int64_t> permutation) {
+  if (Value constant = transposeConstant(b, tensor, permutation))
+    return constant;
+  Sizes sizes, from = sizesOf(b, tensor);
+  for (std::int64_t dim : permutation)
+    sizes.push_back(from[std::size_t(dim)]);
+  Value empty = createEmpty(b, sizes, typeOf(tensor).getElementType());
+  return mlir::linalg::TransposeOp::create(b, tensor, empty, permutation)
+      ->getResult(0);
+}
+
+Value attn::onnx::concatenate(Builder &b, std::int64_t dim,
+                              ArrayRef<Value> tensors) {
+  return mlir::tensor::ConcatOp::create(b, dim, mlir::ValueRange(tensors));
+}
+
+Value attn::onnx::splitHeads(Builder &b, Value tensor, std::int64_t heads) {
+  std::int64_t size = typeOf(tensor).getDimSize(2) / heads;
+  Value split =
+      expand(b, tensor, {{0}, {1}, {2, 3}},
+             {sizeOf(b, tensor, 0), sizeOf(b, tensor, 1), b.getIndexAttr(heads),
+              b.getIndexAttr(size)});
+  return transpose(b, split, {0, 2, 1, 3});
+}
+
+Value attn::onnx::mergeHeads(Builder &b, Value tensor) {
+  return collapse(b, transpose(b, tensor, {0, 2, 1, 3}), {{0}, {1}, {2, 3}});
+}
+
+mlir::FloatType attn::onnx::getAccumulationType(mlir::FloatType type) {
+  return mlir::attn::AttentionOp::getAccumulationType(type);
+}
+
+Value attn::onnx::convertFloat(mlir::OpBuilder &b, mlir::Location loc,
+                               Value value, mlir::Type type) {
+  auto from = llvm::cast<mlir::FloatType>(value.getType());
+  auto to = llvm::cast<mlir::FloatType>(type);
+  if (from == to)
+    return value;
+  if (from.getWidth() < to.getWidth())
+    return mlir::arith::ExtFOp::create(b, loc, to, value);
+  if (from.getWidth() > to.getWidth())
+    return mlir::arith::TruncFOp::create(b, loc, to, value);
+  // f16 and bf16 meet in f32.
+  return convertFloat(b, loc, convertFloat(b, loc, value, b.getF32Type()), to);
+}
+
+Value attn::onnx::convertFloats(Builder &b, Value tensor, mlir::Type type) {
+  if (typeOf(tensor).getElementType() == type)
+    return tensor;
+  return computeElements(
+      b, tensor, sizesOf(b, tensor), type,
+      [&](mlir::OpBuilder &b, mlir::Location loc, mlir::ValueRange elements) {
+        return convertFloat(b, loc, elements[0], type);
+      });
+}
+
+std::optional<Sizes> attn::onnx::broadcastSizes(Builder &b,
+                                                ArrayRef<Value> tensors) {
+  std::int64_t rank = 0;
+  for (Value tensor : tensors)
+    rank = std::max(rank, typeOf(tensor).getRank());
+  Sizes sizes;
+  for (std::int64_t dim = 0; dim < rank; ++dim) {
+    // A known size counts more than one that is not, and 1 least.
+    Value owner;
+    std::int64_t ownerDim = 0, size = 1;
+    for (Value tensor : tensors) {
+      std::int64_t own = dim - (rank - typeOf(tensor).getRank());
+      if (own < 0)
+        continue;
+      std::int64_t next = typeOf(tensor).getDimSize(own);
+      if (!mlir::ShapedType::isDynamic(next) && next != 1 &&
+          !mlir::ShapedType::isDynamic(size) && size != 1 && next != size)
+        return std::nullopt;
+      if (!owner || size == 1 ||
+          (mlir::ShapedType::isDynamic(size) && next != 1)) {
+        owner = tensor;
+        ownerDim = own;
+        size = next;
+      }
+    }
+    sizes.push_back(sizeOf(b, owner, ownerDim));
+  }
+  return sizes;
+}
+
+Value attn::onnx::computeElements(Builder &b, ArrayRef<Value> tensors,
+                                  ArrayRef<OpFoldResult> sizes,
+                                  mlir::Type elementType,
+                                  ElementFunction compute) {
+  std::int64_t rank = std::int64_t(sizes.size());
+  SmallVector<mlir::AffineMap> maps;
+  for (Value tensor : tensors) {
+    RankedTensorType type = typeOf(tensor);
+    SmallVector<mlir::AffineExpr> exprs;
+    for (std::int64_t dim = 0; dim < type.getRank(); ++dim) {
+      std::int64_t loop = rank - type.getRank() + dim;
+      bool repeats = type.getDimSize(dim) == 1 &&
+                     mlir::getConstantIntValue(sizes[std::size_t(loop)]) != 1;
+      exprs.push_back(repeats ? b.getAffineConstantExpr(0)
+                              : b.getAffineDimExpr(unsigned(loop)));
+    }
+    maps.push_back(
+        mlir::AffineMap::get(unsigned(rank), 0, exprs, b.getContext()));
+  }
+  maps.push_back(b.getMultiDimIdentityMap(unsigned(rank)));
+  SmallVector<mlir::utils::IteratorType> loops(
+      std::size_t(rank), mlir::utils::IteratorType::parallel);
+  Value empty = createEmpty(b, sizes, elementType);
+  return mlir::linalg::GenericOp::create(
+             b, mlir::TypeRange(empty.getType()), mlir::ValueRange(tensors),
+             mlir::ValueRange(empty), maps, loops,
+             [&](mlir::OpBuilder &body, mlir::Location loc,
+                 mlir::ValueRange elements) {
+               mlir::linalg::YieldOp::create(
+                   body, loc, compute(body, loc, elements.drop_back()));
+             })
+      .getResult(0);
+}
+
+Value attn::onnx::sumElements(Builder &b, Value tensor, std::int64_t firstDim,
+                              mlir::FloatType type, ElementFunction compute) {
+  Sizes sizes = sizesOf(b, tensor);
+  std::int64_t rank = typeOf(tensor).getRank();
+  using mlir::utils::IteratorType;
+  SmallVector<IteratorType> loops(std::size_t(rank), IteratorType::parallel);
+  SmallVector<mlir::AffineExpr> exprs;
+  for (std::int64_t dim = 0; dim < rank; ++dim) {
+    if (dim >= firstDim) {
+      loops[std::size_t(dim)] = IteratorType::reduction;
+      sizes[std::size_t(dim)] = b.getIndexAttr(1);
+    }
+    exprs.push_back(dim < firstDim ? b.getAffineDimExpr(unsigned(dim))
+                                   : b.getAffineConstantExpr(0));
+  }
+  Value zero = createFilled(b, sizes, b.getFloatAttr(type, 0));
+  return mlir::linalg::GenericOp::create(
+             b, mlir::TypeRange(zero.getType()), mlir::ValueRange(tensor),
+             mlir::ValueRange(zero),
+             ArrayRef{b.getMultiDimIdentityMap(unsigned(rank)),
+                      mlir::AffineMap::get(unsigned(rank), 0, exprs,
+                                           b.getContext())},
+             loops,
+             [&](mlir::OpBuilder &body, mlir::Location loc,
+                 mlir::ValueRange args) {
+               Value next = compute(body, loc, args[0]);
+               mlir::linalg::YieldOp::create(
+                   body, loc,
+                   mlir::arith::AddFOp::create(body, loc, args[1], next)
+                       .getResult());
+             })
+      .getResult(0);
+}

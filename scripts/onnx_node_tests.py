@@ -1,0 +1,188 @@
+# ===- onnx_node_tests.py - ONNX's own tests of nodes -----------------------===#
+#
+# Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# ===----------------------------------------------------------------------===#
+"""Runs ONNX's backend tests of nodes through attn-import and attn-run.
+
+The tests are those that come with the Python package `onnx`: models of one node,
+inputs, and the outputs that its reference computes. Each runs as it is and, where
+the node has sizes that may be dynamic, with these as names. Results are compared as
+ONNX's own runner compares them.
+
+    python3 -m venv build/onnx && build/onnx/bin/pip install onnx==1.23.2
+    build/onnx/bin/python scripts/onnx_node_tests.py --bin build/release/bin
+"""
+
+import argparse
+import concurrent.futures
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx.backend.test.case.node import collect_testcases
+
+# Operators of which every test has to pass, but for the names in SKIPPED.
+OPERATORS = [
+    "Attention",
+    "RotaryEmbedding",
+    "RMSNormalization",
+    "TensorScatter",
+]
+
+# Pattern of names -> why those tests are not run.
+SKIPPED = {
+    # Functions of many nodes, which say what a node means by others.
+    r"_expanded": "what it computes is tested as one node",
+}
+
+# Dimensions that have to be static: heads and sizes of heads of each input and
+# output, by operator and rank. All others get names.
+STATIC = {
+    "Attention": {3: {2}, 4: {1, 3}},
+    "RotaryEmbedding": {2: {1}, 3: {2}, 4: {1, 3}},
+    "RMSNormalization": None,
+    "TensorScatter": {3: {2}, 4: {1, 3}},
+}
+
+
+def to_dynamic(model, operator):
+    """The model with names for sizes, or None if it has no such sizes."""
+    static = STATIC[operator]
+    if static is None:
+        return None
+    result = onnx.ModelProto()
+    result.CopyFrom(model)
+    changed = False
+    node = result.graph.node[0]
+    for value in [*result.graph.input, *result.graph.output]:
+        shape = value.type.tensor_type.shape
+        kept = static.get(len(shape.dim), set())
+        # A mask broadcasts where its sizes are known to be 1.
+        if operator == "Attention" and len(node.input) > 3:
+            if value.name == node.input[3]:
+                kept = {i for i, dim in enumerate(shape.dim) if dim.dim_value == 1}
+        for number, dim in enumerate(shape.dim):
+            if number not in kept:
+                dim.dim_param = f"{value.name}_{number}"
+                changed = True
+    return result if changed else None
+
+
+def save_array(path, array):
+    # Files have no bfloat16: a tool rounds float32 for it, and writes it.
+    if array.dtype.name == "bfloat16":
+        array = array.astype(np.float32)
+    np.save(path, np.ascontiguousarray(array).reshape(array.shape))
+
+
+def run_tool(command):
+    """Nothing, or what is wrong."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode == 0:
+        return None
+    return done.stderr.strip() or f"exit code {done.returncode}"
+
+
+def compare(expected, path, case):
+    """Nothing, or how an output differs, as onnx.backend.test.runner has it."""
+    got = np.load(path)
+    rtol = case.rtol
+    if expected.dtype.name == "bfloat16":
+        rtol = max(rtol, 2**-6)
+        expected = expected.astype(np.float32)
+    if got.dtype != expected.dtype or got.shape != expected.shape:
+        return f"{got.dtype}{got.shape} for {expected.dtype}{expected.shape}"
+    try:
+        np.testing.assert_allclose(got, expected, rtol=rtol, atol=case.atol)
+    except AssertionError as error:
+        return str(error).strip()
+    return None
+
+
+def run_case(tools, case, model, pipeline):
+    """Nothing, or why the test fails."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        onnx.save(model, folder / "model.onnx")
+        text = folder / "model.mlir"
+        if problem := run_tool(
+            [tools / "attn-import", folder / "model.onnx", "-o", text]
+        ):
+            return problem
+        for inputs, outputs in case.data_sets:
+            command = [tools / "attn-run", text, "--pipeline", pipeline]
+            for number, array in enumerate(inputs):
+                save_array(folder / f"in{number}.npy", np.asarray(array))
+                command += ["--arg", folder / f"in{number}.npy"]
+            for number in range(len(outputs)):
+                command += ["--out", folder / f"out{number}.npy"]
+            if problem := run_tool(command):
+                return problem
+            for number, expected in enumerate(outputs):
+                path = folder / f"out{number}.npy"
+                if problem := compare(np.asarray(expected), path, case):
+                    return f"output {number}: {problem}"
+    return None
+
+
+def collect(pattern):
+    """Tests as (name, case, model)."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        # Each call gives those of the calls before it, too.
+        cases = {case.name: case for op in OPERATORS for case in collect_testcases(op)}
+    result = []
+    for case in cases.values():
+        nodes = case.model.graph.node
+        if any(re.search(skipped, case.name) for skipped in SKIPPED):
+            continue
+        if not re.search(pattern, case.name):
+            continue
+        result.append((case.name, case, case.model))
+        if len(nodes) == 1 and nodes[0].op_type in STATIC:
+            if dynamic := to_dynamic(case.model, nodes[0].op_type):
+                result.append((case.name + " (dynamic)", case, dynamic))
+    return result
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--bin", type=Path, required=True, help="folder of the tools")
+    parser.add_argument("--filter", default="", help="pattern of names")
+    parser.add_argument("--pipeline", default="cpu")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--verbose", action="store_true", help="name every test")
+    options = parser.parse_args()
+    start = time.monotonic()
+    tests = collect(options.filter)
+    if not tests:
+        sys.exit(f"no test has a name like '{options.filter}'")
+
+    def run(test):
+        _, case, model = test
+        return run_case(options.bin, case, model, options.pipeline)
+
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for (name, *_), problem in zip(tests, pool.map(run, tests)):
+            if problem:
+                failed += 1
+                print(f"FAIL {name}: {problem}")
+            elif options.verbose:
+                print(f"pass {name}")
+    seconds = time.monotonic() - start
+    print(f"{len(tests) - failed} of {len(tests)} passed in {seconds:.0f} s")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
