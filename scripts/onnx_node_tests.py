@@ -17,6 +17,7 @@ ONNX's own runner compares them.
 
 import argparse
 import concurrent.futures
+import importlib
 import os
 import re
 import subprocess
@@ -28,14 +29,15 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-from onnx.backend.test.case.node import collect_testcases
+from onnx.backend.test.case import node as node_tests
 
-# Operators of which every test has to pass, but for the names in SKIPPED.
-OPERATORS = [
-    "Attention",
-    "RotaryEmbedding",
-    "RMSNormalization",
-    "TensorScatter",
+# Modules of onnx.backend.test.case.node of which every test has to pass, but for
+# the names in SKIPPED.
+MODULES = [
+    "attention",
+    "rotaryembedding",
+    "rmsnormalization",
+    "tensorscatter",
 ]
 
 # Pattern of names -> why those tests are not run.
@@ -45,20 +47,28 @@ SKIPPED = {
 }
 
 # Dimensions that have to be static: heads and sizes of heads of each input and
-# output, by operator and rank. All others get names.
+# output, by operator and rank. All others get names. (Of norms, it depends on an
+# attribute.)
 STATIC = {
     "Attention": {3: {2}, 4: {1, 3}},
     "RotaryEmbedding": {2: {1}, 3: {2}, 4: {1, 3}},
-    "RMSNormalization": None,
+    "RMSNormalization": {},
     "TensorScatter": {3: {2}, 4: {1, 3}},
 }
+
+
+def find_normalized(node, name, rank):
+    """Dimensions of X, the scale and Y that have to be static."""
+    if name == node.input[1]:
+        return set(range(rank))
+    axis = next((a.i for a in node.attribute if a.name == "axis"), -1) % rank
+    # Of rows in three dimensions, the second is that of heads.
+    return set(range(axis, rank)) | ({1} if axis == 3 else set())
 
 
 def to_dynamic(model, operator):
     """The model with names for sizes, or None if it has no such sizes."""
     static = STATIC[operator]
-    if static is None:
-        return None
     result = onnx.ModelProto()
     result.CopyFrom(model)
     changed = False
@@ -70,6 +80,8 @@ def to_dynamic(model, operator):
         if operator == "Attention" and len(node.input) > 3:
             if value.name == node.input[3]:
                 kept = {i for i, dim in enumerate(shape.dim) if dim.dim_value == 1}
+        if operator == "RMSNormalization":
+            kept = find_normalized(node, value.name, len(shape.dim))
         for number, dim in enumerate(shape.dim):
             if number not in kept:
                 dim.dim_param = f"{value.name}_{number}"
@@ -136,12 +148,18 @@ def run_case(tools, case, model, pipeline):
 
 def collect(pattern):
     """Tests as (name, case, model)."""
+
+    def import_modules(package):
+        for module in MODULES:
+            importlib.import_module(f"{package.__name__}.{module}")
+
+    # All of them would take long: tests are made when their module is imported.
+    node_tests.import_recursive = import_modules
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        # Each call gives those of the calls before it, too.
-        cases = {case.name: case for op in OPERATORS for case in collect_testcases(op)}
+        cases = node_tests.collect_testcases(None)
     result = []
-    for case in cases.values():
+    for case in cases:
         nodes = case.model.graph.node
         if any(re.search(skipped, case.name) for skipped in SKIPPED):
             continue

@@ -139,17 +139,17 @@ private:
 
   Value writeTensorMask(RegionBuilder at, const Position &row,
                         Value mask) const {
+    // Of whatever type.
+    Value element = mlir::attn::buildBoolean(at, row, mask);
     if (variant.boolean)
-      return mlir::attn::buildBoolean(at, row, mask);
-    auto number = [&](double value) {
-      return mlir::arith::ConstantOp::create(
-          at.builder, at.loc, at.builder.getFloatAttr(sumType, value));
-    };
-    Value term = mlir::attn::buildBias(at, number(0), row, mask);
+      return element;
+    Value hidden = mlir::arith::ConstantOp::create(
+        at.builder, at.loc,
+        at.builder.getFloatAttr(element.getType(),
+                                -std::numeric_limits<double>::infinity()));
     // A NaN is not hidden.
-    return mlir::arith::CmpFOp::create(
-        at.builder, at.loc, CmpFPredicate::UNE, term,
-        number(-std::numeric_limits<double>::infinity()));
+    return mlir::arith::CmpFOp::create(at.builder, at.loc, CmpFPredicate::UNE,
+                                       element, hidden);
   }
 
   /// The place of a position in tensors by rows.
@@ -174,14 +174,16 @@ private:
 
 /// Makes the block of a region, with arguments for `captures`, which they
 /// replace.
-static mlir::Block &createBlock(mlir::Region &region,
-                                llvm::ArrayRef<mlir::Type> types,
-                                Captures &captures, mlir::Location loc) {
+static mlir::Block &createBlock(Builder &b, mlir::Region &region,
+                                llvm::ArrayRef<StringRef> names,
+                                mlir::FloatType sumType, Captures &captures) {
   mlir::Block &block = region.emplaceBlock();
-  for (mlir::Type type : types)
-    block.addArgument(type, loc);
+  for (StringRef name : names)
+    block.addArgument(name == "s" ? mlir::Type(sumType) : b.getIndexType(),
+                      mlir::NameLoc::get(b.getStringAttr(name), b.getLoc()));
   for (Value *capture : captures.list())
-    *capture = block.addArgument(capture->getType(), loc);
+    *capture = block.addArgument(capture->getType(), capture->getLoc());
+  b.setInsertionPointToEnd(&block);
   return block;
 }
 
@@ -213,15 +215,12 @@ AttentionResult attn::onnx::createAttention(Builder &b,
     op.getOffsetMutable().assign(variant.offset);
   if (variant.sink)
     op.getSinkMutable().assign(variant.sink);
-  mlir::Type index = b.getIndexType();
   mlir::OpBuilder::InsertionGuard guard(b);
   RegionBuilder at = {b, b.getLoc()};
   if (writer.hasScore()) {
     op.getScoreCapturesMutable().assign(valuesOf(scoreCaptures));
     mlir::Block &block = createBlock(
-        op.getScore(), {sumType, index, index, index, index}, scoreCaptures,
-        b.getLoc());
-    b.setInsertionPointToEnd(&block);
+        b, op.getScore(), {"s", "b", "h", "p", "j"}, sumType, scoreCaptures);
     auto args = block.getArguments();
     Value s = writer.writeScore(at, writer.writeCap(at, args[0]),
                                 {args[1], args[2], args[3], args[4]},
@@ -230,9 +229,8 @@ AttentionResult attn::onnx::createAttention(Builder &b,
   }
   if (writer.hasMask()) {
     op.getMaskCapturesMutable().assign(valuesOf(maskCaptures));
-    mlir::Block &block = createBlock(op.getMask(), {index, index, index, index},
-                                     maskCaptures, b.getLoc());
-    b.setInsertionPointToEnd(&block);
+    mlir::Block &block = createBlock(b, op.getMask(), {"b", "h", "p", "j"},
+                                     sumType, maskCaptures);
     auto args = block.getArguments();
     mlir::attn::YieldOp::create(
         b, writer.writeMask(at, {args[0], args[1], args[2], args[3]},

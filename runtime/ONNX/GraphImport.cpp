@@ -10,6 +10,7 @@
 #include "runtime/ONNX/NodeImport.h"
 #include "runtime/ONNX/Nodes.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Verifier.h"
@@ -41,7 +42,7 @@ static std::string toIdentifier(const std::string &name) {
 }
 
 const Operator *attn::onnx::findOperator(StringRef domain, StringRef name) {
-  for (ArrayRef<Operator> operators : {getAttentionOperators(), getRowOperators(),
+  for (ArrayRef<Operator> operators : {getAttentionOperators(), getContribOperators(), getRowOperators(),
         getProductOperators(), getElementwiseOperators(), getShapeOperators()})
     for (const Operator &each : operators)
       if (each.domain == domain && each.name == name)
@@ -85,7 +86,7 @@ public:
         return {};
     if (failed(createReturn(outputs)))
       return {};
-    eraseUnused();
+    cleanUp();
     if (failed(mlir::verify(*module)))
       return {};
     return std::move(module);
@@ -211,8 +212,6 @@ private:
   }
 
   LogicalResult importNode(const Node &node) {
-    // Operations are named after what they are for.
-    b.setLoc(locate(node.outputs.empty() ? node.name : node.outputs.front()));
     SmallVector<Value> inputs;
     for (const std::string &name : node.inputs) {
       FailureOr<Value> value = findValue(node, name);
@@ -225,7 +224,7 @@ private:
     const Operator &op = *findOperator(node.domain, node.opType);
     auto version = model.opsets.find(node.domain);
     NodeImport at(b, node, version == model.opsets.end() ? 0 : version->second,
-                  inputs);
+                  inputs, declared);
     if (version == model.opsets.end())
       return at.error() << "the model imports no operator set of its domain";
     if (at.version < op.first || at.version > op.last)
@@ -242,8 +241,17 @@ private:
     if (at.numOutputs() > op.maxOutputs)
       return at.error() << "expected at most " << op.maxOutputs
                         << " outputs, got " << at.numOutputs();
+    mlir::Operation *last =
+        b.getBlock()->empty() ? nullptr : &b.getBlock()->back();
     if (failed(op.import(at)) || failed(at.checkAttributes()))
       return failure();
+    // What no check has foreseen is found while the node is known.
+    auto first = last ? std::next(last->getIterator()) : b.getBlock()->begin();
+    for (mlir::Operation &each :
+         llvm::make_range(first, b.getBlock()->end()))
+      if (failed(mlir::verify(&each)))
+        return at.error() << "it cannot be imported with these inputs and "
+                             "attributes";
     for (unsigned i = 0; i < at.numOutputs(); ++i)
       if (at.wantsOutput(i) && failed(define(at, i)))
         return failure();
@@ -264,6 +272,7 @@ private:
                                                "initializer " + quote(name));
     if (failed(constant))
       return failure();
+    constant->getDefiningOp()->setLoc(locate(name));
     values.try_emplace(name, *constant);
     return constant;
   }
@@ -276,6 +285,10 @@ private:
     FailureOr<Value> refined = refine(name, value);
     if (failed(refined))
       return failure();
+    // Values are printed with the names that they have in the graph.
+    if (mlir::Operation *op = refined->getDefiningOp();
+        op && !llvm::isa<mlir::NameLoc>(op->getLoc()))
+      op->setLoc(locate(name));
     if (initializers.contains(name) ||
         !values.try_emplace(name, *refined).second)
       return at.error() << "output " << quote(name)
@@ -343,8 +356,27 @@ private:
     return success();
   }
 
-  /// Values that no output depends on, such as sizes that are constants.
-  void eraseUnused() {
+  /// Makes one of equal constants and sizes, and none of what no output needs.
+  void cleanUp() {
+    llvm::DenseMap<mlir::Attribute, Value> constants;
+    llvm::DenseMap<std::pair<Value, std::int64_t>, Value> sizes;
+    mlir::Block &block = function.front();
+    for (mlir::Operation &op : llvm::make_early_inc_range(block)) {
+      Value *known = nullptr;
+      if (auto constant = llvm::dyn_cast<mlir::arith::ConstantOp>(op))
+        known = &constants[constant.getValue()];
+      else if (auto dim = llvm::dyn_cast<mlir::tensor::DimOp>(op);
+               dim && dim.getConstantIndex())
+        known = &sizes[{dim.getSource(), *dim.getConstantIndex()}];
+      if (!known)
+        continue;
+      if (*known) {
+        op.getResult(0).replaceAllUsesWith(*known);
+        op.erase();
+      } else {
+        *known = op.getResult(0);
+      }
+    }
     for (mlir::Operation &op :
          llvm::make_early_inc_range(llvm::reverse(function.front())))
       if (mlir::isOpTriviallyDead(&op))
@@ -358,7 +390,7 @@ private:
   mlir::OwningOpRef<mlir::ModuleOp> module;
   mlir::ImplicitLocOpBuilder b;
   mlir::func::FuncOp function;
-  llvm::StringMap<const ValueInfo *> declared;
+  Declarations declared;
   llvm::StringMap<const Tensor *> initializers;
   llvm::StringMap<Value> values;
 };

@@ -79,6 +79,22 @@ mlir::Type attn::onnx::convertElementType(mlir::MLIRContext *context, DataType t
   return {};
 }
 
+bool NodeImport::isDeclaredAlike(unsigned output, unsigned input,
+                                 std::size_t dim) const {
+  const Dimension *dimensions[2] = {};
+  for (auto [name, dimension] :
+       {std::pair(&node.outputs[output], &dimensions[0]),
+        std::pair(&node.inputs[input], &dimensions[1])}) {
+    auto found = declarations.find(*name);
+    if (found != declarations.end() && found->second->type &&
+        dim < found->second->type->shape.size())
+      *dimension = &found->second->type->shape[dim];
+  }
+  auto [x, y] = dimensions;
+  return x && y && x->size == y->size && x->name == y->name &&
+         (x->size || !x->name.empty());
+}
+
 mlir::InFlightDiagnostic NodeImport::error() const {
   return mlir::emitError(b.getLoc()) << "node " << describe(node) << ": ";
 }

@@ -11,11 +11,15 @@
 #include "runtime/ONNX/Model.h"
 #include "runtime/ONNX/Tensors.h"
 
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 
 #include <optional>
 
 namespace attn::onnx {
+
+/// What a graph says of values, by their names.
+using Declarations = llvm::StringMap<const ValueInfo *>;
 
 /// A node, the values that it reads, and where its operations go. What asks for
 /// inputs and attributes emits an error that names them, and the node, if they
@@ -23,14 +27,16 @@ namespace attn::onnx {
 class NodeImport {
 public:
   NodeImport(Builder &builder, const Node &node,
-             std::int64_t version, llvm::ArrayRef<mlir::Value> inputs)
-      : b(builder), node(node), version(version), inputs(inputs),
-        outputs(node.outputs.size()) {}
+             std::int64_t version, llvm::ArrayRef<mlir::Value> inputs,
+             const Declarations &declarations)
+      : b(builder), node(node), version(version), declarations(declarations),
+        inputs(inputs), outputs(node.outputs.size()) {}
 
   Builder &b;
   const Node &node;
   /// Of the operator set that the node is of.
   const std::int64_t version;
+  const Declarations &declarations;
 
   /// An input, or null if it is left out.
   mlir::Value input(unsigned index) const {
@@ -43,6 +49,11 @@ public:
   }
   void setOutput(unsigned index, mlir::Value value) { outputs[index] = value; }
   mlir::Value output(unsigned index) const { return outputs[index]; }
+
+  /// Whether the graph gives a dimension of an output the size, or the name of a
+  /// size, of that of an input.
+  bool isDeclaredAlike(unsigned output, unsigned input,
+                       std::size_t dim) const;
 
   /// Starts an error about the node, or about one of its inputs.
   mlir::InFlightDiagnostic error() const;

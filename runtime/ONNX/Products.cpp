@@ -67,7 +67,7 @@ static Value createProjection(Builder &b, Value input, Value weight,
                      b, mlir::TypeRange(empty.getType()), input, weight, empty,
                      /*scales=*/Value(), bias)
                      .getResult(0);
-  return reshape(b, result, sizes);
+  return reshape(b, result, sizes, three);
 }
 
 /// `(..., M, K)` times `(..., K, N)`, where what comes before broadcasts to

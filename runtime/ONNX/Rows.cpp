@@ -238,7 +238,7 @@ static LogicalResult importRMSNormalization(NodeImport &at) {
                                      scale, empty, b.getF64FloatAttr(*epsilon),
                                      mlir::IntegerAttr())
           .getResult(0);
-  output = reshape(b, output, sizes);
+  output = reshape(b, output, sizes, four);
   at.setOutput(0, output);
   return success();
 }
@@ -247,20 +247,18 @@ static LogicalResult importRMSNormalization(NodeImport &at) {
 // TensorScatter
 //===----------------------------------------------------------------------===//
 
-/// Dimensions `(batch, ..., tokens at the axis, ...)` as those of a cache.
-static Value toCache(Builder &b, Value tensor, std::int64_t axis) {
-  llvm::ArrayRef<std::int64_t> shape = typeOf(tensor).getShape();
-  auto product = [&](llvm::ArrayRef<std::int64_t> sizes) {
-    std::int64_t result = 1;
-    for (std::int64_t size : sizes)
-      result *= size;
-    return b.getIndexAttr(result);
+/// The sizes `(batch, ..., tokens at the axis, ...)` as those of a cache.
+static Sizes toCache(Builder &b, llvm::ArrayRef<mlir::OpFoldResult> sizes,
+                     std::int64_t axis) {
+  auto product = [&](llvm::ArrayRef<mlir::OpFoldResult> some) {
+    mlir::OpFoldResult result = b.getIndexAttr(1);
+    for (mlir::OpFoldResult size : some)
+      result = multiply(b, result, size);
+    return result;
   };
-  return reshape(b, tensor,
-                 {sizeOf(b, tensor, 0),
-                  product(shape.slice(1, std::size_t(axis - 1))),
-                  sizeOf(b, tensor, axis),
-                  product(shape.drop_front(std::size_t(axis + 1)))});
+  auto place = std::size_t(axis);
+  return {sizes[0], product(sizes.slice(1, place - 1)), sizes[place],
+          product(sizes.drop_front(place + 1))};
 }
 
 static LogicalResult importTensorScatter(NodeImport &at) {
@@ -310,14 +308,18 @@ static LogicalResult importTensorScatter(NodeImport &at) {
     return at.error("write_indices")
            << "expected int64 of shape (batch), got " << formatType(type);
   }
-  Value destination = toCache(b, at.input(0), *axis);
+  Sizes sizes = sizesOf(b, at.input(0));
+  Sizes four = toCache(b, sizes, *axis);
+  Value destination = reshape(b, at.input(0), four);
+  Value added = reshape(
+      b, at.input(1), toCache(b, sizesOf(b, at.input(1)), *axis));
   Value result = mlir::attn::CacheAppendOp::create(
-                     b, mlir::TypeRange(destination.getType()),
-                     toCache(b, at.input(1), *axis), destination, indices,
-                     /*counts=*/Value(), /*sequences=*/Value(),
-                     /*table=*/Value(), /*ring=*/*mode == "circular")
+                     b, mlir::TypeRange(destination.getType()), added,
+                     destination, indices, /*counts=*/Value(),
+                     /*sequences=*/Value(), /*table=*/Value(),
+                     /*ring=*/*mode == "circular")
                      .getResult(0);
-  at.setOutput(0, reshape(b, result, sizesOf(b, at.input(0))));
+  at.setOutput(0, reshape(b, result, sizes, four));
   return success();
 }
 

@@ -143,84 +143,121 @@ OpFoldResult attn::onnx::findRest(Builder &b, Value tensor,
       .getResult();
 }
 
-/// One dimension of a tensor as `sizes`, of which at most one is dynamic, and
-/// becomes what is left.
-static Value expandDim(Builder &b, Value tensor, std::int64_t dim,
-                       ArrayRef<OpFoldResult> sizes) {
-  std::int64_t known = 1;
-  for (OpFoldResult size : sizes)
-    known *= mlir::getConstantIntValue(size).value_or(1);
-  Sizes result = sizesOf(b, tensor);
-  OpFoldResult whole = result[std::size_t(dim)];
-  SmallVector<mlir::ReassociationIndices> groups;
-  std::int64_t next = 0;
-  for (std::int64_t i = 0; i < typeOf(tensor).getRank(); ++i)
-    for (groups.emplace_back();
-         groups.back().size() < (i == dim ? sizes.size() : 1); ++next)
-      groups.back().push_back(next);
-  Sizes split(sizes);
-  for (OpFoldResult &size : split)
-    if (!mlir::getConstantIntValue(size))
-      size = mlir::arith::DivUIOp::create(
-                 b, toIndex(b, whole),
-                 mlir::arith::ConstantIndexOp::create(b, known))
-                 .getResult();
-  auto *place = result.begin() + dim;
-  result.erase(place);
-  result.insert(result.begin() + dim, split.begin(), split.end());
-  return expand(b, tensor, groups, result);
+namespace {
+/// Consecutive dimensions of a tensor, and those that they become.
+struct DimensionGroup {
+  mlir::ReassociationIndices from, to;
+};
+} // namespace
+
+/// Matches dimensions of equal sizes from both ends; what is between them is one
+/// group. No group is empty on one side if both have dimensions.
+static SmallVector<DimensionGroup> matchDimensions(ArrayRef<OpFoldResult> from,
+                                                   ArrayRef<OpFoldResult> to) {
+  auto isOne = [](OpFoldResult size) {
+    return mlir::getConstantIntValue(size) == 1;
+  };
+  std::int64_t first[2] = {0, 0};
+  std::int64_t last[2] = {std::int64_t(from.size()), std::int64_t(to.size())};
+  // Takes what is at one of the ends; a 1 has no counterpart.
+  auto take = [&](std::int64_t x, std::int64_t y) -> DimensionGroup {
+    bool hasX = first[0] < last[0], hasY = first[1] < last[1];
+    if (hasX && hasY && isSame(from[std::size_t(x)], to[std::size_t(y)]))
+      return {{x}, {y}};
+    if (hasX && isOne(from[std::size_t(x)]))
+      return {{x}, {}};
+    if (hasY && isOne(to[std::size_t(y)]))
+      return {{}, {y}};
+    return {};
+  };
+  SmallVector<DimensionGroup> head, tail;
+  for (;;) {
+    DimensionGroup group = take(first[0], first[1]);
+    if (group.from.empty() && group.to.empty())
+      break;
+    first[0] += std::int64_t(group.from.size());
+    first[1] += std::int64_t(group.to.size());
+    head.push_back(std::move(group));
+  }
+  for (;;) {
+    DimensionGroup group = take(last[0] - 1, last[1] - 1);
+    if (group.from.empty() && group.to.empty())
+      break;
+    last[0] -= std::int64_t(group.from.size());
+    last[1] -= std::int64_t(group.to.size());
+    tail.push_back(std::move(group));
+  }
+  DimensionGroup between = {
+      llvm::to_vector<2>(llvm::seq<std::int64_t>(first[0], last[0])),
+      llvm::to_vector<2>(llvm::seq<std::int64_t>(first[1], last[1]))};
+  head.push_back(std::move(between));
+  head.append(tail.rbegin(), tail.rend());
+  // What has no counterpart goes along with what is before it.
+  SmallVector<DimensionGroup> result;
+  for (DimensionGroup &group : head) {
+    if (result.empty() || (!group.from.empty() && !group.to.empty() &&
+                           !result.back().from.empty() &&
+                           !result.back().to.empty())) {
+      result.push_back(std::move(group));
+      continue;
+    }
+    result.back().from.append(group.from);
+    result.back().to.append(group.to);
+  }
+  return result;
 }
 
 Value attn::onnx::reshape(Builder &b, Value tensor,
-                          ArrayRef<OpFoldResult> sizes) {
-  Sizes from = sizesOf(b, tensor);
-  std::size_t first = 0, last = 0; // How many at each end stay as they are.
-  std::size_t shared = std::min(from.size(), sizes.size());
-  while (first < shared && isSame(from[first], sizes[first]))
-    ++first;
-  while (last < shared - first &&
-         isSame(from[from.size() - 1 - last], sizes[sizes.size() - 1 - last]))
-    ++last;
-  if (first == from.size() && first == sizes.size())
-    return tensor;
-  // Dimensions of 1 come from, and go into, one beside them.
-  if (first + last == shared) {
-    if (last > 0)
-      --last;
-    else if (first > 0)
-      --first;
-    else if (from.empty())
-      return expand(b, tensor, {}, sizes);
-    else
-      return collapse(b, tensor, {});
+                          ArrayRef<OpFoldResult> sizes,
+                          ArrayRef<OpFoldResult> from) {
+  Sizes own;
+  if (from.empty())
+    from = own = sizesOf(b, tensor);
+  if (from.empty() || sizes.empty())
+    return from.size() == sizes.size() ? tensor
+           : from.empty()              ? expand(b, tensor, {}, sizes)
+                                       : collapse(b, tensor, {});
+  SmallVector<DimensionGroup> groups = matchDimensions(from, sizes);
+  SmallVector<mlir::ReassociationIndices> collapsed, expanded;
+  for (const DimensionGroup &group : groups) {
+    collapsed.push_back(group.from);
+    expanded.push_back(group.to);
   }
-  ArrayRef<OpFoldResult> between = sizes.drop_front(first).drop_back(last);
-  if (from.size() - first - last > 1) {
-    SmallVector<mlir::ReassociationIndices> groups;
-    for (std::size_t dim = 0; dim < from.size(); ++dim) {
-      if (dim <= first || dim >= from.size() - last)
-        groups.emplace_back();
-      groups.back().push_back(std::int64_t(dim));
+  if (groups.size() < from.size())
+    tensor = collapse(b, tensor, collapsed);
+  Sizes result;
+  SmallVector<std::int64_t> shape(typeOf(tensor).getShape());
+  for (auto [dim, group] : llvm::enumerate(groups)) {
+    std::int64_t known = 1, dynamic = 0;
+    for (std::int64_t each : group.to)
+      if (auto size = mlir::getConstantIntValue(sizes[std::size_t(each)]))
+        known *= *size;
+      else
+        ++dynamic;
+    if (dynamic > 1 || (dynamic == 1 && known == 0))
+      return {};
+    if (dynamic == 0)
+      shape[dim] = known;
+    for (std::int64_t each : group.to) {
+      OpFoldResult size = sizes[std::size_t(each)];
+      // What is left of them all, whatever it was said to be.
+      if (!mlir::getConstantIntValue(size)) {
+        size = sizeOf(b, tensor, std::int64_t(dim));
+        if (known != 1)
+          size = mlir::arith::DivUIOp::create(
+                     b, toIndex(b, size),
+                     mlir::arith::ConstantIndexOp::create(b, known))
+                     .getResult();
+      }
+      result.push_back(size);
     }
-    tensor = collapse(b, tensor, groups);
   }
-  auto dim = std::int64_t(first);
-  std::int64_t known = 1, dynamic = 0;
-  for (OpFoldResult size : between)
-    if (std::optional<std::int64_t> count = mlir::getConstantIntValue(size))
-      known *= *count;
-    else
-      ++dynamic;
-  if (dynamic > 1 && between.size() > 1)
-    return {};
-  if (dynamic == 0 && typeOf(tensor).isDynamicDim(unsigned(dim))) {
-    SmallVector<std::int64_t> shape(typeOf(tensor).getShape());
-    shape[first] = known;
+  if (ArrayRef(shape) != typeOf(tensor).getShape())
     tensor = mlir::tensor::CastOp::create(
         b, RankedTensorType::get(shape, typeOf(tensor).getElementType()),
         tensor);
-  }
-  return between.size() > 1 ? expandDim(b, tensor, dim, between) : tensor;
+  return groups.size() < sizes.size() ? expand(b, tensor, expanded, result)
+                                      : tensor;
 }
 
 /// A constant with other dimensions, computed here; null of other values.

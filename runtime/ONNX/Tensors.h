@@ -65,9 +65,11 @@ mlir::Value expand(Builder &b, mlir::Value tensor, Groups groups,
                    llvm::ArrayRef<mlir::OpFoldResult> sizes);
 mlir::Value collapse(Builder &b, mlir::Value tensor, Groups groups);
 /// The same elements in other sizes. Null if a group of dimensions would have to
-/// become several sizes that are dynamic.
+/// become several sizes that are dynamic. `from` are the tensor's sizes, if there
+/// is a better way to say them.
 mlir::Value reshape(Builder &b, mlir::Value tensor,
-                    llvm::ArrayRef<mlir::OpFoldResult> sizes);
+                    llvm::ArrayRef<mlir::OpFoldResult> sizes,
+                    llvm::ArrayRef<mlir::OpFoldResult> from = {});
 /// Dimension `i` of the result is dimension `permutation[i]` of the tensor.
 mlir::Value transpose(Builder &b, mlir::Value tensor,
                       llvm::ArrayRef<std::int64_t> permutation);
