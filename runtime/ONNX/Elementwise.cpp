@@ -104,7 +104,7 @@ Value computeTanhGelu(Element e, Value x) {
 
 Value computeSigmoid(Element e, Value x) {
   Type type = x.getType();
-  Value power = e.create<ExpOp>(e.create<NegFOp>(x).getDefiningOp()->getResult(0));
+  Value power = e.create<ExpOp>(e.create<NegFOp>(x));
   return e.create<DivFOp>(e.number(type, 1),
                           e.create<AddFOp>(e.number(type, 1), power));
 }
@@ -430,7 +430,9 @@ static Value convertTensor(Builder &b, Value tensor, Type type) {
 
 static LogicalResult importCast(NodeImport &at) {
   FailureOr<std::optional<std::int64_t>> to = at.integer("to");
-  at.ignore("saturate"); // Of types that are not imported.
+  // Of types that are not imported.
+  at.ignore("saturate");
+  at.ignore("round_mode");
   if (failed(to))
     return failure();
   Type type = convertElementType(at.b.getContext(),
@@ -445,6 +447,7 @@ static LogicalResult importCast(NodeImport &at) {
 
 static LogicalResult importCastLike(NodeImport &at) {
   at.ignore("saturate");
+  at.ignore("round_mode");
   at.setOutput(0, convertTensor(at.b, at.input(0),
                                 typeOf(at.input(1)).getElementType()));
   return success();
@@ -488,8 +491,12 @@ llvm::ArrayRef<Operator> attn::onnx::getElementwiseOperators() {
         {"", "Clip", 13, newestOpset, 1, 3, 1, importClip}};
     for (const auto &entry : getFunctions()) {
       bool isVariadic = entry.getKey() == "Max" || entry.getKey() == "Min";
+      // Those of booleans are what they were in the beginning.
+      std::int64_t first = entry.getKey() == "Not"                       ? 1
+                           : entry.getValue().domain == Domain::booleans ? 7
+                                                                         : 13;
       unsigned arity = entry.getValue().arity;
-      result.push_back({"", entry.getKey(), 13, newestOpset,
+      result.push_back({"", entry.getKey(), first, newestOpset,
                         isVariadic ? 1 : arity, isVariadic ? 64 : arity, 1,
                         importPointwise});
     }

@@ -24,7 +24,7 @@ struct Operator {
 };
 
 /// The newest version of ONNX's own operator set that is known.
-inline constexpr std::int64_t newestOpset = 27;
+inline constexpr std::int64_t newestOpset = 28;
 
 inline constexpr llvm::StringLiteral microsoftDomain = "com.microsoft";
 inline constexpr llvm::StringLiteral previewDomain = "ai.onnx.preview";

@@ -23,6 +23,20 @@
 
 using namespace attn;
 
+/// What is wrong first, with its notes.
+static Error takeFirstError(CompileTrace &trace) {
+  Error error = trace.takeError("cannot import");
+  auto isError = [](const Diagnostic &diagnostic) {
+    return diagnostic.severity == Diagnostic::Severity::error;
+  };
+  auto first = llvm::find_if(error.diagnostics, isError);
+  if (first != error.diagnostics.end())
+    error.diagnostics.erase(
+        std::find_if(std::next(first), error.diagnostics.end(), isError),
+        error.diagnostics.end());
+  return error;
+}
+
 static Expected<std::string> importModel(std::string_view bytes,
                                          const OnnxOptions &options,
                                          CompileTrace &trace) {
@@ -31,14 +45,14 @@ static Expected<std::string> importModel(std::string_view bytes,
     mlir::emitError(mlir::FileLineColLoc::get(trace.getContext(),
                                               options.fileName, 0, 0))
         << model.error().message;
-    return trace.takeError("cannot import");
+    return takeFirstError(trace);
   }
   mlir::MLIRContext *context = trace.getContext();
   context->loadAllAvailableDialects();
   mlir::OwningOpRef<mlir::ModuleOp> module =
       onnx::importGraph(context, *model, options.node, options.fileName);
   if (!module)
-    return trace.takeError("cannot import");
+    return takeFirstError(trace);
   std::string text;
   llvm::raw_string_ostream os(text);
   // Values are called what they are in the model.

@@ -233,8 +233,8 @@ static LogicalResult importGemm(NodeImport &at) {
         b, inputs, sizesOf(b, result), *type,
         [&](OpBuilder &body, Location loc, ValueRange elements) {
           Value sum;
-          for (auto [element, factor] : llvm::zip(
-                   elements, llvm::ArrayRef<double>{*alpha, *beta})) {
+          const double factors[] = {*alpha, *beta};
+          for (auto [element, factor] : llvm::zip(elements, factors)) {
             Value number = mlir::arith::ConstantOp::create(
                 body, loc, body.getFloatAttr(sumType, factor));
             Value product = mlir::arith::MulFOp::create(

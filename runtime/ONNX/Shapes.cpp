@@ -410,6 +410,8 @@ static Value createSlice(Builder &b, Value tensor, std::int64_t axis,
   Sizes strides(sizes.size(), b.getIndexAttr(1));
   offsets[std::size_t(axis)] = first;
   sizes[std::size_t(axis)] = size;
+  if (getConstantIntValue(size) == 0) // A slice may not begin at the end.
+    return createEmpty(b, sizes, typeOf(tensor).getElementType());
   strides[std::size_t(axis)] = b.getIndexAttr(step);
   return mlir::tensor::ExtractSliceOp::create(b, tensor, offsets, sizes,
                                               strides);

@@ -217,6 +217,11 @@ Value attn::onnx::reshape(Builder &b, Value tensor,
     return from.size() == sizes.size() ? tensor
            : from.empty()              ? expand(b, tensor, {}, sizes)
                                        : collapse(b, tensor, {});
+  // No element has to go anywhere.
+  if (llvm::any_of(sizes, [](OpFoldResult size) {
+        return mlir::getConstantIntValue(size) == 0;
+      }))
+    return createEmpty(b, sizes, typeOf(tensor).getElementType());
   SmallVector<DimensionGroup> groups = matchDimensions(from, sizes);
   SmallVector<mlir::ReassociationIndices> collapsed, expanded;
   for (const DimensionGroup &group : groups) {
