@@ -39,6 +39,7 @@ packages=(
   libgmock-dev
   libgtest-dev
   python3
+  python3-venv
 )
 
 fail() {

@@ -27,12 +27,59 @@ using mlir::OpFoldResult;
 using mlir::RankedTensorType;
 using mlir::Value;
 
+/// The tensor that has the same size in a dimension, and is computed before;
+/// null if there is none. `dim` becomes its dimension.
+static Value findSameSize(Value tensor, std::int64_t &dim) {
+  mlir::Operation *op = tensor.getDefiningOp();
+  if (auto writer = llvm::dyn_cast_or_null<mlir::DestinationStyleOpInterface>(op))
+    return writer.getTiedOpOperand(llvm::cast<mlir::OpResult>(tensor))->get();
+  if (auto cast = llvm::dyn_cast_or_null<mlir::tensor::CastOp>(op))
+    return cast.getSource();
+  if (auto concat = llvm::dyn_cast_or_null<mlir::tensor::ConcatOp>(op))
+    return dim == std::int64_t(concat.getDim()) ? Value()
+                                                : concat.getInputs().front();
+  if (auto collapse = llvm::dyn_cast_or_null<mlir::tensor::CollapseShapeOp>(op)) {
+    // The only one of the dimensions that become this one.
+    RankedTensorType type = collapse.getSrcType();
+    std::optional<std::int64_t> only;
+    for (std::int64_t each :
+         collapse.getReassociationIndices()[std::size_t(dim)]) {
+      if (type.getDimSize(unsigned(each)) == 1)
+        continue;
+      if (only)
+        return {};
+      only = each;
+    }
+    dim = *only;
+    return collapse.getSrc();
+  }
+  return {};
+}
+
 OpFoldResult attn::onnx::sizeOf(Builder &b, Value tensor, std::int64_t dim) {
+  // Sizes that are equal are to be the same value.
+  while (typeOf(tensor).isDynamicDim(unsigned(dim))) {
+    auto place = std::size_t(dim);
+    mlir::Operation *op = tensor.getDefiningOp();
+    if (auto empty = llvm::dyn_cast_or_null<mlir::tensor::EmptyOp>(op))
+      return empty.getMixedSizes()[place];
+    if (auto expand = llvm::dyn_cast_or_null<mlir::tensor::ExpandShapeOp>(op))
+      return expand.getMixedOutputShape()[place];
+    if (auto slice = llvm::dyn_cast_or_null<mlir::tensor::ExtractSliceOp>(op))
+      return slice.getMixedSizes()[place];
+    Value same = findSameSize(tensor, dim);
+    if (!same)
+      break;
+    tensor = same;
+  }
   return mlir::tensor::getMixedSize(b, b.getLoc(), tensor, dim);
 }
 
 Sizes attn::onnx::sizesOf(Builder &b, Value tensor) {
-  return mlir::tensor::getMixedSizes(b, b.getLoc(), tensor);
+  Sizes sizes;
+  for (std::int64_t dim = 0; dim < typeOf(tensor).getRank(); ++dim)
+    sizes.push_back(sizeOf(b, tensor, dim));
+  return sizes;
 }
 
 Value attn::onnx::toIndex(Builder &b, OpFoldResult size) {
