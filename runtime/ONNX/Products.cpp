@@ -138,8 +138,8 @@ static std::optional<Sizes> broadcastBatch(Builder &b, Value lhs, Value rhs) {
     std::int64_t right = y < 0 ? 1 : typeOf(rhs).getDimSize(y);
     if (left != 1 && right != 1 && !mayAgree(left, right))
       return std::nullopt;
-    bool takesRight = left == 1 || (mlir::ShapedType::isDynamic(left) &&
-                                    right != 1 && y >= 0);
+    bool takesRight =
+        left == 1 || (!isStatic(left) && isStatic(right) && right != 1);
     result.push_back(takesRight && y >= 0 ? sizeOf(b, rhs, y)
                                           : sizeOf(b, lhs, x));
   }

@@ -464,13 +464,56 @@ static LogicalResult importSplit(NodeImport &at) {
   return success();
 }
 
+/// The first of the elements of a slice of a dimension, and how many they are.
+static FailureOr<std::pair<OpFoldResult, OpFoldResult>>
+findPart(const NodeImport &at, OpFoldResult size, std::int64_t start,
+         OpFoldResult end, std::int64_t step) {
+  Builder &b = at.b;
+  std::optional<std::int64_t> whole = getConstantIntValue(size);
+  std::optional<std::int64_t> last = getConstantIntValue(end);
+  if (whole && last) {
+    auto clamp = [&](std::int64_t place) {
+      return std::clamp<std::int64_t>(place < 0 ? place + *whole : place, 0,
+                                      *whole);
+    };
+    std::int64_t from = clamp(start), to = std::max(from, clamp(*last));
+    return std::pair<OpFoldResult, OpFoldResult>(
+        b.getIndexAttr(from),
+        b.getIndexAttr(llvm::divideCeil(to - from, step)));
+  }
+  // The end is one, a size, or that of the tensor.
+  constexpr std::int64_t far = std::int64_t(1) << 40;
+  if (start < 0 || step != 1 || last.value_or(0) < 0)
+    return at.error() << "a slice of a dynamic size is imported only from a "
+                         "place that counts from the beginning, with a step "
+                         "of 1";
+  if (last.value_or(0) >= far) {
+    if (start == 0)
+      return std::pair(OpFoldResult(b.getIndexAttr(0)), size);
+    end = size;
+  }
+  Value to = toIndex(b, size);
+  if (end != size)
+    to = mlir::arith::MinSIOp::create(b, toIndex(b, end), to);
+  if (start == 0)
+    return std::pair<OpFoldResult, OpFoldResult>(b.getIndexAttr(0), to);
+  // No more than there are.
+  Value from = mlir::arith::MinSIOp::create(
+      b, mlir::arith::ConstantIndexOp::create(b, start), to);
+  return std::pair<OpFoldResult, OpFoldResult>(
+      from, mlir::arith::SubIOp::create(b, to, from).getResult());
+}
+
 static LogicalResult importSlice(NodeImport &at) {
   Builder &b = at.b;
   RankedTensorType type = typeOf(at.input(0));
   FailureOr<SmallVector<std::int64_t>> starts = readIntegers(at, 1, "starts");
-  FailureOr<SmallVector<std::int64_t>> ends = readIntegers(at, 2, "ends");
-  if (failed(starts) || failed(ends))
+  if (failed(starts))
     return failure();
+  std::optional<Sizes> ends = findIntegers(at.input(2));
+  if (!ends)
+    return at.error("ends") << "expected integers that are known, got "
+                            << formatType(typeOf(at.input(2)));
   auto axes = llvm::to_vector(
       llvm::seq<std::int64_t>(0, std::int64_t(starts->size())));
   SmallVector<std::int64_t> steps(starts->size(), 1);
@@ -495,30 +538,13 @@ static LogicalResult importSlice(NodeImport &at) {
       return failure();
     if (step < 1)
       return at.error("steps") << "expected positive steps, got " << step;
-    std::int64_t size = type.getDimSize(*dim);
-    constexpr std::int64_t far = std::int64_t(1) << 40;
-    OpFoldResult first, count;
-    if (isStatic(size)) {
-      auto clamp = [&](std::int64_t at) {
-        return std::clamp<std::int64_t>(at < 0 ? at + size : at, 0, size);
-      };
-      std::int64_t from = clamp(start), to = std::max(from, clamp(end));
-      first = b.getIndexAttr(from);
-      count = b.getIndexAttr(llvm::divideCeil(to - from, step));
-    } else if (start == 0 && step == 1 && end >= far) {
-      continue; // All of it.
-    } else if (start >= 0 && step == 1 && end >= far) {
-      // From `start` on, or nothing.
-      Value whole = toIndex(b, sizeOf(b, value, *dim));
-      Value from = mlir::arith::MinSIOp::create(
-          b, mlir::arith::ConstantIndexOp::create(b, start), whole);
-      first = from;
-      count = mlir::arith::SubIOp::create(b, whole, from).getResult();
-    } else {
-      return at.error() << "a slice of the dynamic size at axis " << *dim
-                        << " is imported only up to its end, with a step of 1";
-    }
-    if (auto integers = findIntegers(value)) {
+    FailureOr<std::pair<OpFoldResult, OpFoldResult>> part =
+        findPart(at, sizeOf(b, value, *dim), start, end, step);
+    if (failed(part))
+      return failure();
+    auto [first, count] = *part;
+    auto integers = findIntegers(value);
+    if (integers && getConstantIntValue(count)) {
       Sizes some;
       for (std::int64_t i = 0; i < *getConstantIntValue(count); ++i)
         some.push_back(

@@ -42,8 +42,9 @@ static Value findSameSize(Value tensor, std::int64_t &dim) {
     // The only one of the dimensions that become this one.
     RankedTensorType type = collapse.getSrcType();
     std::optional<std::int64_t> only;
-    for (std::int64_t each :
-         collapse.getReassociationIndices()[std::size_t(dim)]) {
+    mlir::ReassociationIndices group =
+        collapse.getReassociationIndices()[std::size_t(dim)];
+    for (std::int64_t each : group) {
       if (type.getDimSize(unsigned(each)) == 1)
         continue;
       if (only)
@@ -424,7 +425,7 @@ std::optional<Sizes> attn::onnx::broadcastSizes(Builder &b,
           !mlir::ShapedType::isDynamic(size) && size != 1 && next != size)
         return std::nullopt;
       if (!owner || size == 1 ||
-          (mlir::ShapedType::isDynamic(size) && next != 1)) {
+          (!isStatic(size) && isStatic(next) && next != 1)) {
         owner = tensor;
         ownerDim = own;
         size = next;
