@@ -48,15 +48,13 @@ public:
                         << *mode;
     auto stage = ScoreStage(*mode);
     bool wantsScores = at.wantsOutput(Scores);
-    AttentionResult result =
-        createAttention(at.b, variant,
-                        wantsScores && stage == ScoreStage::probabilities);
+    AttentionResult result = createAttention(
+        at.b, variant, wantsScores && stage == ScoreStage::probabilities);
     if (wantsScores)
-      at.setOutput(Scores,
-                   convertFloats(at.b,
-                                 createScores(at.b, variant, stage,
-                                              result.logSumExp),
-                                 elementType));
+      at.setOutput(Scores, convertFloats(at.b,
+                                         createScores(at.b, variant, stage,
+                                                      result.logSumExp),
+                                         elementType));
     Value output = convertFloats(at.b, result.output, elementType);
     at.setOutput(Y, hasHeads ? output : mergeHeads(at.b, output));
     return success();
@@ -88,9 +86,9 @@ private:
       RankedTensorType type = typeOf(at.input(i));
       if (hasHeads) {
         if (heads && *heads != type.getDimSize(1))
-          return at.error(names[i]) << "expected " << *heads
-                                    << " heads, as '" << attribute
-                                    << "' says, got " << formatType(type);
+          return at.error(names[i])
+                 << "expected " << *heads << " heads, as '" << attribute
+                 << "' says, got " << formatType(type);
         continue;
       }
       if (!heads || *heads < 1)
@@ -99,9 +97,9 @@ private:
                              "inputs of rank 3";
       std::int64_t size = type.getDimSize(2);
       if (mlir::ShapedType::isDynamic(size) || size == 0 || size % *heads != 0)
-        return at.error(names[i]) << "expected a static last size that "
-                                  << *heads << " heads divide, got "
-                                  << formatType(type);
+        return at.error(names[i])
+               << "expected a static last size that " << *heads
+               << " heads divide, got " << formatType(type);
       *values[i] = splitHeads(at.b, at.input(i), *heads);
     }
     if (failed(checkAttention(at, variant.query, variant.key, variant.value,
@@ -144,10 +142,10 @@ private:
     bool fits = type.getRank() == 4 &&
                 type.getElementType() == expected.getElementType();
     for (std::int64_t dim : {0, 1, 3})
-      fits = fits && (dim == 0 ? mayAgree(type.getDimSize(dim),
-                                          expected.getDimSize(dim))
-                               : type.getDimSize(dim) ==
-                                     expected.getDimSize(dim));
+      fits =
+          fits &&
+          (dim == 0 ? mayAgree(type.getDimSize(dim), expected.getDimSize(dim))
+                    : type.getDimSize(dim) == expected.getDimSize(dim));
     if (fits)
       return success();
     return at.error(name) << "expected the batch, heads, head size and type of "
@@ -198,15 +196,16 @@ private:
     RankedTensorType type = typeOf(mask);
     bool isBoolean = type.getElementType().isInteger(1);
     if (!isBoolean && type.getElementType() != elementType)
-      return at.error("attn_mask") << "expected elements of bool or "
-                                   << elementType << ", got "
-                                   << formatType(type);
+      return at.error("attn_mask")
+             << "expected elements of bool or " << elementType << ", got "
+             << formatType(type);
     if (type.getRank() > 4)
-      return at.error("attn_mask") << "expected a rank of up to 4, got "
-                                   << formatType(type);
-    std::int64_t sizes[] = {
-        typeOf(variant.query).getDimSize(0), typeOf(variant.query).getDimSize(1),
-        typeOf(variant.query).getDimSize(2), typeOf(variant.key).getDimSize(2)};
+      return at.error("attn_mask")
+             << "expected a rank of up to 4, got " << formatType(type);
+    std::int64_t sizes[] = {typeOf(variant.query).getDimSize(0),
+                            typeOf(variant.query).getDimSize(1),
+                            typeOf(variant.query).getDimSize(2),
+                            typeOf(variant.key).getDimSize(2)};
     // From 24 on, one that is shorter than the keys hides the rest.
     bool mayBeShort = at.version >= 24;
     for (std::int64_t dim = 0; dim < type.getRank(); ++dim) {
@@ -222,7 +221,8 @@ private:
       if (!fits)
         return at.error("attn_mask")
                << "expected what broadcasts to (batch, heads, queries, keys), "
-               << formatType(RankedTensorType::get(sizes, type.getElementType()))
+               << formatType(
+                      RankedTensorType::get(sizes, type.getElementType()))
                << ", got " << formatType(type);
     }
     (isBoolean ? variant.boolean : variant.bias) = mask;

@@ -21,11 +21,6 @@
 
 using namespace attn;
 using namespace attn::onnx;
-using mlir::arith::CmpFPredicate;
-using mlir::arith::CmpIPredicate;
-using mlir::attn::AttentionOp;
-using mlir::attn::Position;
-using mlir::attn::RegionBuilder;
 using llvm::SmallVector;
 using llvm::StringRef;
 using mlir::failed;
@@ -35,6 +30,11 @@ using mlir::RankedTensorType;
 using mlir::success;
 using mlir::Value;
 using mlir::ValueRange;
+using mlir::arith::CmpFPredicate;
+using mlir::arith::CmpIPredicate;
+using mlir::attn::AttentionOp;
+using mlir::attn::Position;
+using mlir::attn::RegionBuilder;
 
 namespace {
 
@@ -160,8 +160,7 @@ private:
     Position row = position;
     bool isTensor = llvm::isa<RankedTensorType>(captures.offset.getType());
     Value offset = mlir::attn::buildIndex(
-        at, captures.offset,
-        isTensor ? ValueRange(position.b) : ValueRange());
+        at, captures.offset, isTensor ? ValueRange(position.b) : ValueRange());
     row.p = mlir::arith::SubIOp::create(at.builder, at.loc, position.p, offset);
     return row;
   }
@@ -193,10 +192,10 @@ static SmallVector<Value> valuesOf(Captures &captures) {
 }
 
 AttentionResult attn::onnx::createAttention(Builder &b,
-                                      const AttentionVariant &variant,
-                                      bool wantsLogSumExp) {
-  auto type = llvm::cast<mlir::FloatType>(
-      typeOf(variant.query).getElementType());
+                                            const AttentionVariant &variant,
+                                            bool wantsLogSumExp) {
+  auto type =
+      llvm::cast<mlir::FloatType>(typeOf(variant.query).getElementType());
   mlir::FloatType sumType = getAccumulationType(type);
   Sizes sizes = sizesOf(b, variant.query);
   sizes[3] = sizeOf(b, variant.value, 3);
@@ -207,8 +206,8 @@ AttentionResult attn::onnx::createAttention(Builder &b,
   ScoreWriter writer(variant, sumType);
   Captures scoreCaptures = writer.findScoreCaptures();
   Captures maskCaptures = writer.findMaskCaptures(b);
-  auto op = AttentionOp::create(b, variant.query, variant.key, variant.value,
-                                outs);
+  auto op =
+      AttentionOp::create(b, variant.query, variant.key, variant.value, outs);
   if (variant.scale)
     op.setStaticScaleAttr(b.getF64FloatAttr(*variant.scale));
   if (variant.offset)
@@ -222,9 +221,9 @@ AttentionResult attn::onnx::createAttention(Builder &b,
     mlir::Block &block = createBlock(
         b, op.getScore(), {"s", "b", "h", "p", "j"}, sumType, scoreCaptures);
     auto args = block.getArguments();
-    Value s = writer.writeScore(at, writer.writeCap(at, args[0]),
-                                {args[1], args[2], args[3], args[4]},
-                                scoreCaptures);
+    Value s =
+        writer.writeScore(at, writer.writeCap(at, args[0]),
+                          {args[1], args[2], args[3], args[4]}, scoreCaptures);
     mlir::attn::YieldOp::create(b, s);
   }
   if (writer.hasMask()) {
@@ -284,8 +283,7 @@ static Value padMask(Builder &b, Value mask, mlir::OpFoldResult length) {
   std::int64_t last = type.getRank() - 1;
   mlir::TypedAttr hidden = b.getBoolAttr(false);
   if (auto element = llvm::dyn_cast<mlir::FloatType>(type.getElementType()))
-    hidden =
-        b.getFloatAttr(element, -std::numeric_limits<double>::infinity());
+    hidden = b.getFloatAttr(element, -std::numeric_limits<double>::infinity());
   SmallVector<mlir::OpFoldResult> low(std::size_t(last + 1), b.getIndexAttr(0));
   SmallVector<mlir::OpFoldResult> high = low;
   high.back() = subtract(b, length, sizeOf(b, mask, last));
@@ -304,8 +302,8 @@ Value attn::onnx::createScores(Builder &b, AttentionVariant variant,
     for (Value *mask : {&variant.boolean, &variant.bias})
       if (*mask && typeOf(*mask).getRank() > 0)
         *mask = padMask(b, *mask, sizeOf(b, variant.key, 2));
-  auto type = llvm::cast<mlir::FloatType>(
-      typeOf(variant.query).getElementType());
+  auto type =
+      llvm::cast<mlir::FloatType>(typeOf(variant.query).getElementType());
   mlir::FloatType sumType = getAccumulationType(type);
   ScoreWriter writer(variant, sumType);
   Captures scoreCaptures = writer.findScoreCaptures();
@@ -330,8 +328,8 @@ Value attn::onnx::createScores(Builder &b, AttentionVariant variant,
           return mlir::arith::ConstantOp::create(
               body, loc, body.getFloatAttr(sumType, value));
         };
-        Value s = mlir::arith::MulFOp::create(body, loc, elements[0],
-                                              number(scale));
+        Value s =
+            mlir::arith::MulFOp::create(body, loc, elements[0], number(scale));
         if (stage == ScoreStage::scaled)
           return convertFloat(body, loc, s, type);
         s = writer.writeCap(at, s);
@@ -342,8 +340,7 @@ Value attn::onnx::createScores(Builder &b, AttentionVariant variant,
         };
         Position position = {index(0), index(1), index(2), index(3)};
         if (variant.offset) {
-          bool isTensor =
-              llvm::isa<RankedTensorType>(variant.offset.getType());
+          bool isTensor = llvm::isa<RankedTensorType>(variant.offset.getType());
           Value offset = mlir::attn::buildIndex(
               at, variant.offset,
               isTensor ? ValueRange(position.b) : ValueRange());
@@ -375,8 +372,8 @@ Value attn::onnx::createScores(Builder &b, AttentionVariant variant,
 }
 
 LogicalResult attn::onnx::checkAttention(const NodeImport &at, Value query,
-                                   Value key, Value value,
-                                   llvm::ArrayRef<StringRef> names) {
+                                         Value key, Value value,
+                                         llvm::ArrayRef<StringRef> names) {
   RankedTensorType types[] = {typeOf(query), typeOf(key), typeOf(value)};
   for (auto [name, type] : llvm::zip_equal(names, types)) {
     auto element = llvm::dyn_cast<mlir::FloatType>(type.getElementType());
@@ -398,21 +395,21 @@ LogicalResult attn::onnx::checkAttention(const NodeImport &at, Value query,
   }
   auto [q, k, v] = types;
   if (k.getDimSize(3) != q.getDimSize(3))
-    return at.error(names[1]) << "expected a head size of " << q.getDimSize(3)
-                              << " as of " << names[0] << ", got "
-                              << k.getDimSize(3);
+    return at.error(names[1])
+           << "expected a head size of " << q.getDimSize(3) << " as of "
+           << names[0] << ", got " << k.getDimSize(3);
   if (v.getDimSize(1) != k.getDimSize(1))
-    return at.error(names[2]) << "expected " << k.getDimSize(1)
-                              << " heads as of " << names[1] << ", got "
-                              << v.getDimSize(1);
+    return at.error(names[2])
+           << "expected " << k.getDimSize(1) << " heads as of " << names[1]
+           << ", got " << v.getDimSize(1);
   if (q.getDimSize(1) % k.getDimSize(1) != 0)
     return at.error(names[0])
            << "expected a number of heads that is a multiple of "
            << k.getDimSize(1) << ", those of " << names[1] << ", got "
            << q.getDimSize(1);
   if (!mayAgree(k.getDimSize(2), v.getDimSize(2)))
-    return at.error(names[2]) << "expected " << k.getDimSize(2)
-                              << " tokens as of " << names[1] << ", got "
-                              << v.getDimSize(2);
+    return at.error(names[2])
+           << "expected " << k.getDimSize(2) << " tokens as of " << names[1]
+           << ", got " << v.getDimSize(2);
   return success();
 }

@@ -63,8 +63,8 @@ enum class ScoreStage { scaled, capped, masked, probabilities };
 
 /// The scores `(B, Hq, Sq, Skv)` of an attention, of the elements' type of its
 /// query. Probabilities need its log-sum-exp.
-mlir::Value createScores(Builder &b, AttentionVariant variant,
-                         ScoreStage stage, mlir::Value logSumExp);
+mlir::Value createScores(Builder &b, AttentionVariant variant, ScoreStage stage,
+                         mlir::Value logSumExp);
 
 /// Checks types and static sizes of query, key and value, `(B, H, S, D)`, whose
 /// names are given for messages.

@@ -23,7 +23,6 @@ using namespace attn;
 using namespace attn::onnx;
 using llvm::SmallVector;
 using llvm::StringRef;
-using mlir::arith::CmpIPredicate;
 using mlir::failed;
 using mlir::failure;
 using mlir::FailureOr;
@@ -34,6 +33,7 @@ using mlir::RankedTensorType;
 using mlir::success;
 using mlir::Value;
 using mlir::ValueRange;
+using mlir::arith::CmpIPredicate;
 
 /// Reads a number of heads, which has to be given.
 static FailureOr<std::int64_t> readHeads(NodeImport &at, StringRef name) {
@@ -86,13 +86,12 @@ static LogicalResult readBias(NodeImport &at, unsigned index,
   if (!bias)
     return success();
   RankedTensorType query = typeOf(variant.query), type = typeOf(bias);
-  bool fits = type.getRank() == 4 &&
-              type.getElementType() == query.getElementType() &&
-              (type.getDimSize(0) == 1 ||
-               mayAgree(type.getDimSize(0), query.getDimSize(0))) &&
-              (type.getDimSize(1) == 1 ||
-               type.getDimSize(1) == query.getDimSize(1)) &&
-              mayAgree(type.getDimSize(2), query.getDimSize(2));
+  bool fits =
+      type.getRank() == 4 && type.getElementType() == query.getElementType() &&
+      (type.getDimSize(0) == 1 ||
+       mayAgree(type.getDimSize(0), query.getDimSize(0))) &&
+      (type.getDimSize(1) == 1 || type.getDimSize(1) == query.getDimSize(1)) &&
+      mayAgree(type.getDimSize(2), query.getDimSize(2));
   if (!fits)
     return at.error("attention_bias")
            << "expected (batch or 1, heads or 1, queries, keys) of "
@@ -156,8 +155,8 @@ private:
       Value packed = inputs[0];
       inputs[0] = sliceColumns(b, packed, 0, each * *heads);
       inputs[1] = sliceColumns(b, packed, each * *heads, each * *groups);
-      inputs[2] = sliceColumns(b, packed, each * (*heads + *groups),
-                               each * *groups);
+      inputs[2] =
+          sliceColumns(b, packed, each * (*heads + *groups), each * *groups);
     }
     static constexpr StringRef names[] = {"query", "key", "value"};
     for (unsigned i : {1U, 2U})
@@ -244,9 +243,9 @@ private:
                            {mlir::ShapedType::kDynamic, pairs})))
       return failure();
     if (pairs < 1 || 2 * pairs > query.getDimSize(3))
-      return at.error("cos_cache") << "expected up to "
-                                   << query.getDimSize(3) / 2
-                                   << " columns, got " << pairs;
+      return at.error("cos_cache")
+             << "expected up to " << query.getDimSize(3) / 2 << " columns, got "
+             << pairs;
     if (Value positions = at.input(Positions)) {
       if (!hasShape(positions, {query.getDimSize(0), query.getDimSize(2)}) ||
           !typeOf(positions).getElementType().isInteger(64))
@@ -433,9 +432,9 @@ private:
                 type.getDimSize(3) == parts && isStatic(type.getDimSize(4)) &&
                 type.getDimSize(4) > 0;
     if (!fits)
-      return at.error(name) << "expected (batch, tokens, " << heads << ", "
-                            << parts << ", head size), got "
-                            << formatType(type);
+      return at.error(name)
+             << "expected (batch, tokens, " << heads << ", " << parts
+             << ", head size), got " << formatType(type);
     if (at.input(ProjectionBias))
       return at.error("bias") << "it is not imported for packed inputs";
     return success();
@@ -469,8 +468,8 @@ private:
       // Keys and values of cross attention may lie by heads.
       if (first > 0 && type.getRank() == 4) {
         if (type.getDimSize(1) != *heads)
-          return at.error(names[first]) << "expected " << *heads
-                                        << " heads, got " << formatType(type);
+          return at.error(names[first])
+                 << "expected " << *heads << " heads, got " << formatType(type);
         *values[first] = input;
         continue;
       }
@@ -494,8 +493,8 @@ private:
     Value bias = at.input(ProjectionBias);
     if (!bias)
       return success();
-    auto type = llvm::dyn_cast<mlir::FloatType>(
-        typeOf(variant.query).getElementType());
+    auto type =
+        llvm::dyn_cast<mlir::FloatType>(typeOf(variant.query).getElementType());
     std::int64_t columns = 0;
     Value *values[] = {&variant.query, &variant.key, &variant.value};
     for (auto [name, value] : llvm::zip_equal(names, values)) {
@@ -504,11 +503,11 @@ private:
                               << formatType(typeOf(*value));
       columns += typeOf(*value).getDimSize(2);
     }
-    if (!type || !hasShape(bias, {columns}) ||
-        !typeOf(bias).hasStaticShape() ||
-        llvm::any_of(values, [&](Value *value) {
-          return typeOf(*value).getElementType() != type;
-        }) ||
+    if (!type || !hasShape(bias, {columns}) || !typeOf(bias).hasStaticShape() ||
+        llvm::any_of(values,
+                     [&](Value *value) {
+                       return typeOf(*value).getElementType() != type;
+                     }) ||
         typeOf(bias).getElementType() != type)
       return at.error("bias") << "expected " << columns
                               << " floats of the type of query, key and value, "
@@ -585,10 +584,10 @@ private:
     variant.scoreCaptures.push_back(padding);
     if (variant.offset && hasRows)
       variant.scoreCaptures.push_back(variant.offset);
-    variant.score = [added = *added, isLength, hasRows](
-                        mlir::attn::RegionBuilder at, Value s,
-                        const mlir::attn::Position &position,
-                        ValueRange captures) -> Value {
+    variant.score = [added = *added, isLength,
+                     hasRows](mlir::attn::RegionBuilder at, Value s,
+                              const mlir::attn::Position &position,
+                              ValueRange captures) -> Value {
       OpBuilder &b = at.builder;
       Value row = position.p;
       if (captures.size() > 1)
@@ -604,11 +603,11 @@ private:
       if (isLength) {
         Value length = mlir::arith::IndexCastOp::create(
             b, at.loc, b.getIndexType(), number);
-        isPadding = mlir::arith::CmpIOp::create(
-            b, at.loc, CmpIPredicate::sge, position.j, length);
+        isPadding = mlir::arith::CmpIOp::create(b, at.loc, CmpIPredicate::sge,
+                                                position.j, length);
       } else {
-        Value zero = mlir::arith::ConstantOp::create(b, at.loc,
-                                                     b.getI32IntegerAttr(0));
+        Value zero =
+            mlir::arith::ConstantOp::create(b, at.loc, b.getI32IntegerAttr(0));
         isPadding = mlir::arith::CmpIOp::create(b, at.loc, CmpIPredicate::eq,
                                                 number, zero);
       }

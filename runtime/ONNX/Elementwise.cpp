@@ -27,8 +27,6 @@ using namespace attn;
 using namespace attn::onnx;
 using llvm::SmallVector;
 using llvm::StringRef;
-using mlir::arith::CmpFPredicate;
-using mlir::arith::CmpIPredicate;
 using mlir::failed;
 using mlir::failure;
 using mlir::FailureOr;
@@ -40,6 +38,8 @@ using mlir::success;
 using mlir::Type;
 using mlir::Value;
 using mlir::ValueRange;
+using mlir::arith::CmpFPredicate;
+using mlir::arith::CmpIPredicate;
 
 namespace {
 
@@ -93,8 +93,8 @@ Value computeTanhGelu(Element e, Value x) {
   Type type = x.getType();
   Value square = e.create<MulFOp>(x, x);
   Value cube = e.create<MulFOp>(square, x);
-  Value inner = e.create<AddFOp>(
-      x, e.create<MulFOp>(cube, e.number(type, 0.044715)));
+  Value inner =
+      e.create<AddFOp>(x, e.create<MulFOp>(cube, e.number(type, 0.044715)));
   Value scaled = e.create<MulFOp>(
       inner, e.number(type, std::numbers::sqrt2 * std::numbers::inv_sqrtpi));
   Value half = e.create<MulFOp>(x, e.number(type, 0.5));
@@ -112,119 +112,124 @@ Value computeSigmoid(Element e, Value x) {
 /// By the names of operators.
 const llvm::StringMap<Function> &getFunctions() {
   static const llvm::StringMap<Function> functions = {
-      {"Add", {2, Domain::numbers, false,
-               [](Element e, ValueRange x) {
-                 return e.either<AddFOp, AddIOp>(x[0], x[1]);
-               }}},
-      {"Sub", {2, Domain::numbers, false,
-               [](Element e, ValueRange x) {
-                 return e.either<SubFOp, SubIOp>(x[0], x[1]);
-               }}},
-      {"Mul", {2, Domain::numbers, false,
-               [](Element e, ValueRange x) {
-                 return e.either<MulFOp, MulIOp>(x[0], x[1]);
-               }}},
-      {"Div", {2, Domain::numbers, false,
-               [](Element e, ValueRange x) {
-                 return e.either<DivFOp, DivSIOp>(x[0], x[1]);
-               }}},
-      {"Pow", {2, Domain::floats, false,
-               [](Element e, ValueRange x) {
-                 return e.create<PowFOp>(x[0], x[1]);
-               }}},
-      {"Equal", {2, Domain::numbers, true,
-                 [](Element e, ValueRange x) {
-                   return e.compare(CmpFPredicate::OEQ, CmpIPredicate::eq, x[0],
-                                    x[1]);
-                 }}},
-      {"Less", {2, Domain::numbers, true,
-                [](Element e, ValueRange x) {
-                  return e.compare(CmpFPredicate::OLT, CmpIPredicate::slt, x[0],
-                                   x[1]);
-                }}},
-      {"LessOrEqual", {2, Domain::numbers, true,
-                       [](Element e, ValueRange x) {
-                         return e.compare(CmpFPredicate::OLE,
-                                          CmpIPredicate::sle, x[0], x[1]);
-                       }}},
-      {"Greater", {2, Domain::numbers, true,
-                   [](Element e, ValueRange x) {
-                     return e.compare(CmpFPredicate::OGT, CmpIPredicate::sgt,
-                                      x[0], x[1]);
-                   }}},
-      {"GreaterOrEqual", {2, Domain::numbers, true,
-                          [](Element e, ValueRange x) {
-                            return e.compare(CmpFPredicate::OGE,
-                                             CmpIPredicate::sge, x[0], x[1]);
-                          }}},
-      {"And", {2, Domain::booleans, false,
-               [](Element e, ValueRange x) {
-                 return e.create<AndIOp>(x[0], x[1]);
-               }}},
-      {"Or", {2, Domain::booleans, false,
-              [](Element e, ValueRange x) {
-                return e.create<OrIOp>(x[0], x[1]);
-              }}},
-      {"Xor", {2, Domain::booleans, false,
-               [](Element e, ValueRange x) {
-                 return e.create<XOrIOp>(x[0], x[1]);
-               }}},
-      {"Max", {2, Domain::numbers, false,
-               [](Element e, ValueRange x) {
-                 return e.either<MaximumFOp, MaxSIOp>(x[0], x[1]);
-               }}},
-      {"Min", {2, Domain::numbers, false,
-               [](Element e, ValueRange x) {
-                 return e.either<MinimumFOp, MinSIOp>(x[0], x[1]);
-               }}},
-      {"Not", {1, Domain::booleans, false,
-               [](Element e, ValueRange x) {
-                 Value one = e.create<ConstantOp>(e.b.getBoolAttr(true));
-                 return e.create<XOrIOp>(x[0], one);
-               }}},
-      {"Neg", {1, Domain::floats, false,
-               [](Element e, ValueRange x) {
-                 return e.create<NegFOp>(x[0]);
-               }}},
-      {"Abs", {1, Domain::floats, false,
-               [](Element e, ValueRange x) {
-                 return e.create<AbsFOp>(x[0]);
-               }}},
-      {"Exp", {1, Domain::floats, false,
-               [](Element e, ValueRange x) { return e.create<ExpOp>(x[0]); }}},
-      {"Log", {1, Domain::floats, false,
-               [](Element e, ValueRange x) { return e.create<LogOp>(x[0]); }}},
-      {"Sqrt", {1, Domain::floats, false,
-                [](Element e, ValueRange x) {
-                  return e.create<SqrtOp>(x[0]);
-                }}},
-      {"Reciprocal", {1, Domain::floats, false,
-                      [](Element e, ValueRange x) {
-                        return e.create<DivFOp>(e.number(x[0].getType(), 1),
-                                                x[0]);
-                      }}},
-      {"Sin", {1, Domain::floats, false,
-               [](Element e, ValueRange x) { return e.create<SinOp>(x[0]); }}},
-      {"Cos", {1, Domain::floats, false,
-               [](Element e, ValueRange x) { return e.create<CosOp>(x[0]); }}},
-      {"Tanh", {1, Domain::floats, false,
-                [](Element e, ValueRange x) {
-                  return e.create<TanhOp>(x[0]);
-                }}},
-      {"Erf", {1, Domain::floats, false,
-               [](Element e, ValueRange x) { return e.create<ErfOp>(x[0]); }}},
-      {"Sigmoid", {1, Domain::floats, false,
-                   [](Element e, ValueRange x) {
-                     return computeSigmoid(e, x[0]);
-                   }}},
-      {"Relu", {1, Domain::floats, false,
-                [](Element e, ValueRange x) {
-                  return e.create<MaximumFOp>(x[0], e.number(x[0].getType(), 0));
-                }}},
-      {"Where", {3, Domain::any, false,
-                 [](Element e, ValueRange x) {
-                   return e.create<SelectOp>(x[0], x[1], x[2]);
-                 }}},
+      {"Add",
+       {2, Domain::numbers, false,
+        [](Element e, ValueRange x) {
+          return e.either<AddFOp, AddIOp>(x[0], x[1]);
+        }}},
+      {"Sub",
+       {2, Domain::numbers, false,
+        [](Element e, ValueRange x) {
+          return e.either<SubFOp, SubIOp>(x[0], x[1]);
+        }}},
+      {"Mul",
+       {2, Domain::numbers, false,
+        [](Element e, ValueRange x) {
+          return e.either<MulFOp, MulIOp>(x[0], x[1]);
+        }}},
+      {"Div",
+       {2, Domain::numbers, false,
+        [](Element e, ValueRange x) {
+          return e.either<DivFOp, DivSIOp>(x[0], x[1]);
+        }}},
+      {"Pow",
+       {2, Domain::floats, false,
+        [](Element e, ValueRange x) { return e.create<PowFOp>(x[0], x[1]); }}},
+      {"Equal",
+       {2, Domain::numbers, true,
+        [](Element e, ValueRange x) {
+          return e.compare(CmpFPredicate::OEQ, CmpIPredicate::eq, x[0], x[1]);
+        }}},
+      {"Less",
+       {2, Domain::numbers, true,
+        [](Element e, ValueRange x) {
+          return e.compare(CmpFPredicate::OLT, CmpIPredicate::slt, x[0], x[1]);
+        }}},
+      {"LessOrEqual",
+       {2, Domain::numbers, true,
+        [](Element e, ValueRange x) {
+          return e.compare(CmpFPredicate::OLE, CmpIPredicate::sle, x[0], x[1]);
+        }}},
+      {"Greater",
+       {2, Domain::numbers, true,
+        [](Element e, ValueRange x) {
+          return e.compare(CmpFPredicate::OGT, CmpIPredicate::sgt, x[0], x[1]);
+        }}},
+      {"GreaterOrEqual",
+       {2, Domain::numbers, true,
+        [](Element e, ValueRange x) {
+          return e.compare(CmpFPredicate::OGE, CmpIPredicate::sge, x[0], x[1]);
+        }}},
+      {"And",
+       {2, Domain::booleans, false,
+        [](Element e, ValueRange x) { return e.create<AndIOp>(x[0], x[1]); }}},
+      {"Or",
+       {2, Domain::booleans, false,
+        [](Element e, ValueRange x) { return e.create<OrIOp>(x[0], x[1]); }}},
+      {"Xor",
+       {2, Domain::booleans, false,
+        [](Element e, ValueRange x) { return e.create<XOrIOp>(x[0], x[1]); }}},
+      {"Max",
+       {2, Domain::numbers, false,
+        [](Element e, ValueRange x) {
+          return e.either<MaximumFOp, MaxSIOp>(x[0], x[1]);
+        }}},
+      {"Min",
+       {2, Domain::numbers, false,
+        [](Element e, ValueRange x) {
+          return e.either<MinimumFOp, MinSIOp>(x[0], x[1]);
+        }}},
+      {"Not",
+       {1, Domain::booleans, false,
+        [](Element e, ValueRange x) {
+          Value one = e.create<ConstantOp>(e.b.getBoolAttr(true));
+          return e.create<XOrIOp>(x[0], one);
+        }}},
+      {"Neg",
+       {1, Domain::floats, false,
+        [](Element e, ValueRange x) { return e.create<NegFOp>(x[0]); }}},
+      {"Abs",
+       {1, Domain::floats, false,
+        [](Element e, ValueRange x) { return e.create<AbsFOp>(x[0]); }}},
+      {"Exp",
+       {1, Domain::floats, false,
+        [](Element e, ValueRange x) { return e.create<ExpOp>(x[0]); }}},
+      {"Log",
+       {1, Domain::floats, false,
+        [](Element e, ValueRange x) { return e.create<LogOp>(x[0]); }}},
+      {"Sqrt",
+       {1, Domain::floats, false,
+        [](Element e, ValueRange x) { return e.create<SqrtOp>(x[0]); }}},
+      {"Reciprocal",
+       {1, Domain::floats, false,
+        [](Element e, ValueRange x) {
+          return e.create<DivFOp>(e.number(x[0].getType(), 1), x[0]);
+        }}},
+      {"Sin",
+       {1, Domain::floats, false,
+        [](Element e, ValueRange x) { return e.create<SinOp>(x[0]); }}},
+      {"Cos",
+       {1, Domain::floats, false,
+        [](Element e, ValueRange x) { return e.create<CosOp>(x[0]); }}},
+      {"Tanh",
+       {1, Domain::floats, false,
+        [](Element e, ValueRange x) { return e.create<TanhOp>(x[0]); }}},
+      {"Erf",
+       {1, Domain::floats, false,
+        [](Element e, ValueRange x) { return e.create<ErfOp>(x[0]); }}},
+      {"Sigmoid",
+       {1, Domain::floats, false,
+        [](Element e, ValueRange x) { return computeSigmoid(e, x[0]); }}},
+      {"Relu",
+       {1, Domain::floats, false,
+        [](Element e, ValueRange x) {
+          return e.create<MaximumFOp>(x[0], e.number(x[0].getType(), 0));
+        }}},
+      {"Where",
+       {3, Domain::any, false,
+        [](Element e, ValueRange x) {
+          return e.create<SelectOp>(x[0], x[1], x[2]);
+        }}},
   };
   return functions;
 }
@@ -312,8 +317,8 @@ static FailureOr<Value> createPointwise(NodeImport &at, ValueRange inputs,
   SmallVector<Value> tensors(inputs);
   std::optional<Sizes> sizes = broadcastSizes(b, tensors);
   if (!sizes) {
-    mlir::InFlightDiagnostic error =
-        at.error() << "expected inputs that broadcast, got ";
+    mlir::InFlightDiagnostic error = at.error()
+                                     << "expected inputs that broadcast, got ";
     llvm::interleave(
         tensors, [&](Value v) { error << formatType(typeOf(v)); },
         [&] { error << " and "; });
@@ -328,8 +333,8 @@ static FailureOr<Value> createPointwise(NodeImport &at, ValueRange inputs,
         if (narrow)
           for (Value &value : wide)
             if (value.getType() == narrow)
-              value = convertFloat(body, loc, value,
-                                   getAccumulationType(narrow));
+              value =
+                  convertFloat(body, loc, value, getAccumulationType(narrow));
         Value value = function.compute(Element{body, loc}, wide);
         return llvm::isa<mlir::FloatType>(value.getType())
                    ? convertFloat(body, loc, value, result)
@@ -375,15 +380,11 @@ static LogicalResult importGelu(NodeImport &at) {
                          "got "
                       << quote(*approximation);
   bool isTanh = *approximation == "tanh";
-  Function function = {1, Domain::floats, false,
-                       isTanh ? [](Element e, ValueRange x) {
-                         return computeTanhGelu(e, x[0]);
-                       }
-                              : [](Element e, ValueRange x) {
-                                  return computeGelu(e, x[0]);
-                                }};
-  FailureOr<Value> result =
-      createPointwise(at, at.input(0), function, *type);
+  Function function = {
+      1, Domain::floats, false,
+      isTanh ? [](Element e, ValueRange x) { return computeTanhGelu(e, x[0]); }
+             : [](Element e, ValueRange x) { return computeGelu(e, x[0]); }};
+  FailureOr<Value> result = createPointwise(at, at.input(0), function, *type);
   at.setOutput(0, *result);
   return success();
 }
@@ -435,8 +436,7 @@ static LogicalResult importCast(NodeImport &at) {
   at.ignore("round_mode");
   if (failed(to))
     return failure();
-  Type type = convertElementType(at.b.getContext(),
-                                 DataType(to->value_or(0)));
+  Type type = convertElementType(at.b.getContext(), DataType(to->value_or(0)));
   if (!type)
     return at.error() << "attribute 'to': elements of "
                       << formatDataType(DataType(to->value_or(0)))
@@ -467,8 +467,7 @@ static LogicalResult importClip(NodeImport &at) {
     Value bound = at.input(index);
     if (!bound)
       continue;
-    if (typeOf(bound).getElementType() != *type ||
-        typeOf(bound).getRank() != 0)
+    if (typeOf(bound).getElementType() != *type || typeOf(bound).getRank() != 0)
       return at.error() << "input " << index << ": expected a scalar of "
                         << *type << ", got " << formatType(typeOf(bound));
     FailureOr<Value> next = createPointwise(

@@ -42,7 +42,8 @@ static std::string toIdentifier(const std::string &name) {
 }
 
 const Operator *attn::onnx::findOperator(StringRef domain, StringRef name) {
-  for (ArrayRef<Operator> operators : {getAttentionOperators(), getContribOperators(), getRowOperators(),
+  for (ArrayRef<Operator> operators :
+       {getAttentionOperators(), getContribOperators(), getRowOperators(),
         getProductOperators(), getElementwiseOperators(), getShapeOperators()})
     for (const Operator &each : operators)
       if (each.domain == domain && each.name == name)
@@ -152,9 +153,8 @@ private:
       if (findOperator(node->domain, node->opType) ||
           !seen.insert(node->domain + ":" + node->opType).second)
         continue;
-      bool isFunction =
-          llvm::is_contained(model.functions,
-                             std::pair(node->domain, node->opType));
+      bool isFunction = llvm::is_contained(
+          model.functions, std::pair(node->domain, node->opType));
       std::string message =
           "node " + describe(*node) +
           (isFunction ? " is a function of the model's, which is not imported; "
@@ -247,8 +247,7 @@ private:
       return failure();
     // What no check has foreseen is found while the node is known.
     auto first = last ? std::next(last->getIterator()) : b.getBlock()->begin();
-    for (mlir::Operation &each :
-         llvm::make_range(first, b.getBlock()->end()))
+    for (mlir::Operation &each : llvm::make_range(first, b.getBlock()->end()))
       if (failed(mlir::verify(&each)))
         return at.error() << "it cannot be imported with these inputs and "
                              "attributes";
@@ -268,8 +267,8 @@ private:
     if (found == initializers.end())
       return error() << "node " << describe(node) << ": input " << quote(name)
                      << " is computed by no node before it";
-    FailureOr<Value> constant = createConstant(b, *found->second,
-                                               "initializer " + quote(name));
+    FailureOr<Value> constant =
+        createConstant(b, *found->second, "initializer " + quote(name));
     if (failed(constant))
       return failure();
     constant->getDefiningOp()->setLoc(locate(name));

@@ -60,14 +60,13 @@ Value attn::onnx::createIntegers(Builder &b,
   if (auto numbers = mlir::getConstantIntValues(elements)) {
     llvm::SmallVector<mlir::Attribute> attributes;
     for (std::int64_t number : *numbers)
-      attributes.push_back(
-          b.getIntegerAttr(type.getElementType(), number));
+      attributes.push_back(b.getIntegerAttr(type.getElementType(), number));
     return mlir::arith::ConstantOp::create(
         b, mlir::DenseElementsAttr::get(type, attributes));
   }
   llvm::SmallVector<Value> values;
   for (OpFoldResult element : elements)
-    values.push_back(mlir::arith::IndexCastOp::create(
-        b, type.getElementType(), toIndex(b, element)));
+    values.push_back(mlir::arith::IndexCastOp::create(b, type.getElementType(),
+                                                      toIndex(b, element)));
   return mlir::tensor::FromElementsOp::create(b, type, values);
 }

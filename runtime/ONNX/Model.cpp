@@ -98,8 +98,8 @@ static std::int64_t sizeOf(DataType type) {
 }
 
 /// The number of elements of a shape, or what is wrong with it.
-static Expected<std::int64_t> countElements(
-    const std::vector<std::int64_t> &shape, const std::string &what) {
+static Expected<std::int64_t>
+countElements(const std::vector<std::int64_t> &shape, const std::string &what) {
   std::int64_t count = 1;
   for (std::int64_t size : shape) {
     if (size < 0 || size > maxSize)
@@ -149,10 +149,9 @@ private:
                        quote(proto.sparse_initializer(0).values().name()) +
                        ": sparse tensors are not imported",
                    {}};
-    for (auto [from, to] :
-         {std::pair(&proto.input(), &graph.inputs),
-          std::pair(&proto.output(), &graph.outputs),
-          std::pair(&proto.value_info(), &graph.values)})
+    for (auto [from, to] : {std::pair(&proto.input(), &graph.inputs),
+                            std::pair(&proto.output(), &graph.outputs),
+                            std::pair(&proto.value_info(), &graph.values)})
       for (const ::onnx::ValueInfoProto &value : *from) {
         Expected<ValueInfo> info = readValue(value);
         if (!info)
@@ -279,17 +278,16 @@ private:
       return std::move(count).error();
     std::int64_t size = sizeOf(tensor.elementType);
     if (size == 0 || proto.has_segment())
-      return Error{what + ": tensors of " +
-                       (size ? "segments"
-                             : formatDataType(tensor.elementType)) +
-                       " are not imported",
-                   {}};
+      return Error{
+          what + ": tensors of " +
+              (size ? "segments" : formatDataType(tensor.elementType)) +
+              " are not imported",
+          {}};
     Expected<std::string> data =
         proto.data_location() == ::onnx::TensorProto::EXTERNAL
             ? readExternal(proto, *count * size, what)
-        : proto.has_raw_data()
-            ? Expected<std::string>(proto.raw_data())
-            : readFields(proto, tensor.elementType);
+        : proto.has_raw_data() ? Expected<std::string>(proto.raw_data())
+                               : readFields(proto, tensor.elementType);
     if (!data)
       return std::move(data).error();
     if (std::int64_t(data->size()) != *count * size)
@@ -380,7 +378,8 @@ private:
       else if (entry.key() != "offset" && entry.key() != "length")
         continue; // A checksum.
       else if (number = parseNumber(entry.value()); !number)
-        return Error{what + ": external data: expected a number of bytes for '" +
+        return Error{what +
+                         ": external data: expected a number of bytes for '" +
                          entry.key() + "', got " + quote(entry.value()),
                      {}};
       else if (entry.key() == "offset")
@@ -396,8 +395,9 @@ private:
                        ": no directory is given to read it from",
                    {}};
     if (!isInside(location))
-      return Error{what + ": external data: expected a relative path without "
-                          "'..', got " +
+      return Error{what +
+                       ": external data: expected a relative path without "
+                       "'..', got " +
                        quote(location),
                    {}};
     std::string path = directory + "/" + location;
@@ -441,7 +441,7 @@ private:
 } // namespace
 
 Expected<Model> attn::onnx::parseModel(std::string_view bytes,
-                                 const std::string &directory) {
+                                       const std::string &directory) {
   // What is wrong is said in the error, not on stderr.
   google::protobuf::LogSilencer silencer;
   ::onnx::ModelProto proto;

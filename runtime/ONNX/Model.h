@@ -80,8 +80,16 @@ struct Tensor {
 struct Graph;
 
 struct Attribute {
-  enum class Kind { number, integer, text, tensor, graph, numbers, integers,
-                    other };
+  enum class Kind {
+    number,
+    integer,
+    text,
+    tensor,
+    graph,
+    numbers,
+    integers,
+    other
+  };
   Kind kind = Kind::other;
   float number = 0;
   std::int64_t integer = 0;

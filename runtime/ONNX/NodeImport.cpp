@@ -47,7 +47,8 @@ std::string attn::onnx::formatType(mlir::Type type) {
   return text;
 }
 
-mlir::Type attn::onnx::convertElementType(mlir::MLIRContext *context, DataType type) {
+mlir::Type attn::onnx::convertElementType(mlir::MLIRContext *context,
+                                          DataType type) {
   mlir::Builder b(context);
   switch (type) {
   case DataType::f64:
@@ -103,8 +104,8 @@ mlir::InFlightDiagnostic NodeImport::error(StringRef inputName) const {
   return error() << "input '" << inputName << "': ";
 }
 
-FailureOr<const Attribute *>
-NodeImport::find(StringRef name, Kind kind, StringRef expected) {
+FailureOr<const Attribute *> NodeImport::find(StringRef name, Kind kind,
+                                              StringRef expected) {
   known.insert(name);
   auto found = node.attributes.find(name.str());
   if (found == node.attributes.end())
@@ -195,8 +196,8 @@ FailureOr<std::int64_t> NodeImport::resolveAxis(std::int64_t axis,
   return axis < 0 ? axis + rank : axis;
 }
 
-FailureOr<std::int64_t>
-NodeImport::axis(StringRef name, std::int64_t other, std::int64_t rank) {
+FailureOr<std::int64_t> NodeImport::axis(StringRef name, std::int64_t other,
+                                         std::int64_t rank) {
   FailureOr<std::int64_t> value = integer(name, other);
   if (failed(value))
     return failure();

@@ -26,8 +26,8 @@ using Declarations = llvm::StringMap<const ValueInfo *>;
 /// are not as they have to be.
 class NodeImport {
 public:
-  NodeImport(Builder &builder, const Node &node,
-             std::int64_t version, llvm::ArrayRef<mlir::Value> inputs,
+  NodeImport(Builder &builder, const Node &node, std::int64_t version,
+             llvm::ArrayRef<mlir::Value> inputs,
              const Declarations &declarations)
       : b(builder), node(node), version(version), declarations(declarations),
         inputs(inputs), outputs(node.outputs.size()) {}
@@ -50,10 +50,9 @@ public:
   void setOutput(unsigned index, mlir::Value value) { outputs[index] = value; }
   mlir::Value output(unsigned index) const { return outputs[index]; }
 
-  /// Whether the graph gives a dimension of an output the size, or the name of a
-  /// size, of that of an input.
-  bool isDeclaredAlike(unsigned output, unsigned input,
-                       std::size_t dim) const;
+  /// Whether the graph gives a dimension of an output the size, or the name of
+  /// a size, of that of an input.
+  bool isDeclaredAlike(unsigned output, unsigned input, std::size_t dim) const;
 
   /// Starts an error about the node, or about one of its inputs.
   mlir::InFlightDiagnostic error() const;
@@ -76,7 +75,8 @@ public:
   /// An attribute that changes nothing of what is computed.
   void ignore(llvm::StringRef name) { known.insert(name); }
 
-  /// An axis of a tensor of `rank` dimensions; negative ones count from its end.
+  /// An axis of a tensor of `rank` dimensions; negative ones count from its
+  /// end.
   mlir::FailureOr<std::int64_t> axis(llvm::StringRef name, std::int64_t other,
                                      std::int64_t rank);
   mlir::FailureOr<std::int64_t> resolveAxis(std::int64_t axis,
@@ -94,9 +94,8 @@ public:
 
 private:
   /// The attribute of that name and kind; null if there is none.
-  mlir::FailureOr<const Attribute *> find(llvm::StringRef name,
-                                          Attribute::Kind kind,
-                                          llvm::StringRef expected);
+  mlir::FailureOr<const Attribute *>
+  find(llvm::StringRef name, Attribute::Kind kind, llvm::StringRef expected);
 
   llvm::SmallVector<mlir::Value> inputs, outputs;
   llvm::StringSet<> known;

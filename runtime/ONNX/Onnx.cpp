@@ -42,8 +42,8 @@ static Expected<std::string> importModel(std::string_view bytes,
                                          CompileTrace &trace) {
   Expected<onnx::Model> model = onnx::parseModel(bytes, options.directory);
   if (!model) {
-    mlir::emitError(mlir::FileLineColLoc::get(trace.getContext(),
-                                              options.fileName, 0, 0))
+    mlir::emitError(
+        mlir::FileLineColLoc::get(trace.getContext(), options.fileName, 0, 0))
         << model.error().message;
     return takeFirstError(trace);
   }
@@ -72,8 +72,7 @@ Expected<std::string> attn::importOnnx(std::string_view model,
   }();
   return callOnThread<std::string>([&] {
     return compileGuarded<std::string>(
-        "cannot import", options.fileName, registry,
-        [&](CompileTrace &trace) {
+        "cannot import", options.fileName, registry, [&](CompileTrace &trace) {
           trace.enter("while importing");
           return importModel(model, options, trace);
         });

@@ -54,8 +54,8 @@ static Value createProjection(Builder &b, Value input, Value weight,
     three = {first, sizes[sizes.size() - 2], sizes.back()};
   }
   sizes.back() = columns;
-  auto count = llvm::count_if(
-      llvm::ArrayRef(sizes).drop_back(2), [](OpFoldResult size) {
+  auto count =
+      llvm::count_if(llvm::ArrayRef(sizes).drop_back(2), [](OpFoldResult size) {
         return !mlir::getConstantIntValue(size);
       });
   if (sizes.size() > 3 && count > 1)
@@ -84,9 +84,8 @@ static Value createContraction(Builder &b, Value lhs, Value rhs,
     std::int64_t own = shape.getRank() - 2;
     for (std::int64_t dim = 0; dim < own; ++dim) {
       std::int64_t loop = rank - own + dim;
-      bool repeats =
-          shape.getDimSize(dim) == 1 &&
-          mlir::getConstantIntValue(batch[std::size_t(loop)]) != 1;
+      bool repeats = shape.getDimSize(dim) == 1 &&
+                     mlir::getConstantIntValue(batch[std::size_t(loop)]) != 1;
       exprs.push_back(repeats ? b.getAffineConstantExpr(0)
                               : b.getAffineDimExpr(unsigned(loop)));
     }
@@ -216,14 +215,14 @@ static LogicalResult importGemm(NodeImport &at) {
                            << formatType(RankedTensorType::get(shape, *type))
                            << ", got " << formatType(given);
   }
-  bool isProjection = isWeight(typeOf(rhs)) && typeOf(lhs).getDimSize(1) ==
-                                                   typeOf(rhs).getDimSize(0);
+  bool isProjection = isWeight(typeOf(rhs)) &&
+                      typeOf(lhs).getDimSize(1) == typeOf(rhs).getDimSize(0);
   bool addsBias = bias && isProjection && *alpha == 1 && *beta == 1 &&
                   typeOf(bias).getRank() == 1 &&
                   typeOf(bias).getDimSize(0) == shape[1];
-  Value result = isProjection ? createProjection(b, lhs, rhs,
-                                                 addsBias ? bias : Value())
-                              : createContraction(b, lhs, rhs, {});
+  Value result = isProjection
+                     ? createProjection(b, lhs, rhs, addsBias ? bias : Value())
+                     : createContraction(b, lhs, rhs, {});
   if ((bias && !addsBias) || *alpha != 1) {
     mlir::FloatType sumType = getAccumulationType(*type);
     SmallVector<Value> inputs = {result};
@@ -263,9 +262,8 @@ static LogicalResult importSoftmax(NodeImport &at) {
   mlir::FloatType sumType = getAccumulationType(*type);
   Value input = convertFloats(b, at.input(0), sumType);
   Value empty = createEmpty(b, sizesOf(b, input), sumType);
-  auto op = mlir::linalg::SoftmaxOp::create(
-      b, mlir::TypeRange(empty.getType()), input, empty,
-      std::uint64_t(*axis));
+  auto op = mlir::linalg::SoftmaxOp::create(b, mlir::TypeRange(empty.getType()),
+                                            input, empty, std::uint64_t(*axis));
   at.setOutput(0, convertFloats(b, op->getResult(0), *type));
   return success();
 }
@@ -299,17 +297,17 @@ static LogicalResult importLayerNormalization(NodeImport &at) {
     if (!factor)
       continue;
     RankedTensorType given = typeOf(factor);
-    bool fits = given.getElementType() == *type &&
-                given.getRank() <= shape.getRank();
+    bool fits =
+        given.getElementType() == *type && given.getRank() <= shape.getRank();
     for (std::int64_t dim = 0; fits && dim < given.getRank(); ++dim)
-      fits = given.getDimSize(dim) == 1 ||
-             mayAgree(given.getDimSize(dim),
-                      shape.getDimSize(shape.getRank() - given.getRank() +
-                                       dim));
+      fits =
+          given.getDimSize(dim) == 1 ||
+          mayAgree(given.getDimSize(dim),
+                   shape.getDimSize(shape.getRank() - given.getRank() + dim));
     if (!fits)
-      return at.error(name) << "expected what broadcasts to "
-                            << formatType(shape) << ", got "
-                            << formatType(given);
+      return at.error(name)
+             << "expected what broadcasts to " << formatType(shape) << ", got "
+             << formatType(given);
   }
   mlir::FloatType sumType = getAccumulationType(*type);
   auto number = [&](OpBuilder &body, Location loc, double value) {
@@ -317,10 +315,9 @@ static LogicalResult importLayerNormalization(NodeImport &at) {
                                            body.getFloatAttr(sumType, value));
   };
   Value rows = convertFloats(b, at.input(0), sumType);
-  Value sum = sumElements(b, rows, *axis, sumType,
-                          [](OpBuilder &, Location, ValueRange element) {
-                            return element[0];
-                          });
+  Value sum = sumElements(
+      b, rows, *axis, sumType,
+      [](OpBuilder &, Location, ValueRange element) { return element[0]; });
   Value centred = computeElements(
       b, {rows, sum}, sizesOf(b, rows), sumType,
       [&](OpBuilder &body, Location loc, ValueRange elements) {

@@ -35,8 +35,8 @@ using mlir::Value;
 //===----------------------------------------------------------------------===//
 
 Value attn::onnx::createRotation(Builder &b, const Rotation &rotation) {
-  auto type = llvm::cast<mlir::FloatType>(
-      typeOf(rotation.input).getElementType());
+  auto type =
+      llvm::cast<mlir::FloatType>(typeOf(rotation.input).getElementType());
   mlir::FloatType sumType = getAccumulationType(type);
   auto widen = [&](Value table) {
     bool isNarrow = typeOf(table).getElementType().getIntOrFloatBitWidth() < 32;
@@ -77,20 +77,18 @@ LogicalResult attn::onnx::checkTables(const NodeImport &at, Value cosine,
   for (auto [name, table] : {std::pair(StringRef("cos_cache"), cosine),
                              std::pair(StringRef("sin_cache"), sine)}) {
     RankedTensorType type = typeOf(table);
-    bool fits = type.getRank() == std::int64_t(shape.size()) &&
-                llvm::isa<mlir::FloatType>(type.getElementType()) &&
-                isStatic(type.getShape().back()) &&
-                llvm::all_of(llvm::zip_equal(type.getShape(), shape),
-                             [](auto sizes) {
-                               return mayAgree(std::get<0>(sizes),
-                                               std::get<1>(sizes));
-                             });
+    bool fits =
+        type.getRank() == std::int64_t(shape.size()) &&
+        llvm::isa<mlir::FloatType>(type.getElementType()) &&
+        isStatic(type.getShape().back()) &&
+        llvm::all_of(llvm::zip_equal(type.getShape(), shape), [](auto sizes) {
+          return mayAgree(std::get<0>(sizes), std::get<1>(sizes));
+        });
     if (!fits || type.getElementType() != typeOf(cosine).getElementType())
-      return at.error(name)
-             << "expected a table of half the rotary size, "
-             << formatType(RankedTensorType::get(
-                    shape, typeOf(cosine).getElementType()))
-             << ", got " << formatType(type);
+      return at.error(name) << "expected a table of half the rotary size, "
+                            << formatType(RankedTensorType::get(
+                                   shape, typeOf(cosine).getElementType()))
+                            << ", got " << formatType(type);
   }
   return success();
 }
@@ -148,8 +146,8 @@ static LogicalResult importRotaryEmbedding(NodeImport &at) {
   if (failed(checkTables(at, rotation.cosine, rotation.sine, table)))
     return failure();
   if (typeOf(rotation.cosine).getElementType().isF64() && !type->isF64())
-    return at.error("cos_cache") << "expected elements of " << *type
-                                 << ", got f64";
+    return at.error("cos_cache")
+           << "expected elements of " << *type << ", got f64";
   Value output = createRotation(at.b, rotation);
   at.setOutput(0, hasHeads ? output : mergeHeads(at.b, output));
   return success();
@@ -201,8 +199,8 @@ static LogicalResult importRMSNormalization(NodeImport &at) {
   bool fits = missing >= 0;
   for (std::int64_t dim = 0; fits && dim < scaleShape.getRank(); ++dim) {
     std::int64_t size = scaleShape.getDimSize(dim);
-    fits = size == 1 || (missing + dim >= outer &&
-                         size == shape.getDimSize(missing + dim));
+    fits = size == 1 ||
+           (missing + dim >= outer && size == shape.getDimSize(missing + dim));
   }
   if (!fits)
     return at.error("scale") << "expected what broadcasts to the dimensions "
@@ -225,19 +223,17 @@ static LogicalResult importRMSNormalization(NodeImport &at) {
   while (typeOf(scale).getRank() > std::int64_t(inner.size()))
     scale = reshape(b, scale, llvm::ArrayRef(sizesOf(b, scale)).drop_front());
   if (typeOf(scale).getShape() != shape.getShape().drop_front(outer))
-    scale = computeElements(
-        b, scale, inner, *scaleType,
-        [](mlir::OpBuilder &, mlir::Location, mlir::ValueRange element) {
-          return element[0];
-        });
+    scale =
+        computeElements(b, scale, inner, *scaleType,
+                        [](mlir::OpBuilder &, mlir::Location,
+                           mlir::ValueRange element) { return element[0]; });
   scale = reshape(b, scale, last);
 
   Value empty = createEmpty(b, four, *type);
-  Value output =
-      mlir::attn::HeadNormOp::create(b, mlir::TypeRange(empty.getType()), rows,
-                                     scale, empty, b.getF64FloatAttr(*epsilon),
-                                     mlir::IntegerAttr())
-          .getResult(0);
+  Value output = mlir::attn::HeadNormOp::create(
+                     b, mlir::TypeRange(empty.getType()), rows, scale, empty,
+                     b.getF64FloatAttr(*epsilon), mlir::IntegerAttr())
+                     .getResult(0);
   output = reshape(b, output, sizes, four);
   at.setOutput(0, output);
   return success();
@@ -275,8 +271,8 @@ static LogicalResult importTensorScatter(NodeImport &at) {
                       << quote(*mode);
   if (*axis == 0)
     return at.error() << "attribute 'axis': expected one after the batch";
-  for (auto [name, type] : {std::pair(names[0], cache),
-                            std::pair(names[1], update)}) {
+  for (auto [name, type] :
+       {std::pair(names[0], cache), std::pair(names[1], update)}) {
     bool fits = type.getRank() == rank &&
                 type.getElementType() == cache.getElementType() &&
                 llvm::isa<mlir::FloatType>(type.getElementType());
@@ -295,13 +291,13 @@ static LogicalResult importTensorScatter(NodeImport &at) {
   std::int64_t rows = update.getDimSize(*axis),
                capacity = cache.getDimSize(*axis);
   if (isStatic(rows) && isStatic(capacity) && rows > capacity)
-    return at.error("update") << "expected up to " << capacity
-                              << " rows, got " << rows;
+    return at.error("update")
+           << "expected up to " << capacity << " rows, got " << rows;
   Builder &b = at.b;
   Value indices = at.input(2);
   if (!indices) {
-    indices = createFilled(b, sizeOf(b, at.input(0), 0),
-                           b.getI64IntegerAttr(0));
+    indices =
+        createFilled(b, sizeOf(b, at.input(0), 0), b.getI64IntegerAttr(0));
   } else if (RankedTensorType type = typeOf(indices);
              type.getRank() != 1 || !type.getElementType().isInteger(64) ||
              !mayAgree(type.getDimSize(0), cache.getDimSize(0))) {
@@ -311,8 +307,8 @@ static LogicalResult importTensorScatter(NodeImport &at) {
   Sizes sizes = sizesOf(b, at.input(0));
   Sizes four = toCache(b, sizes, *axis);
   Value destination = reshape(b, at.input(0), four);
-  Value added = reshape(
-      b, at.input(1), toCache(b, sizesOf(b, at.input(1)), *axis));
+  Value added =
+      reshape(b, at.input(1), toCache(b, sizesOf(b, at.input(1)), *axis));
   Value result = mlir::attn::CacheAppendOp::create(
                      b, mlir::TypeRange(destination.getType()), added,
                      destination, indices, /*counts=*/Value(),

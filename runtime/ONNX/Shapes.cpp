@@ -76,8 +76,8 @@ static LogicalResult importConstant(NodeImport &at) {
   if (!*integers)
     return at.error() << "expected one of the attributes 'value', "
                          "'value_float', 'value_int' and 'value_ints'";
-  auto type = RankedTensorType::get(std::int64_t((*integers)->size()),
-                                    b.getI64Type());
+  auto type =
+      RankedTensorType::get(std::int64_t((*integers)->size()), b.getI64Type());
   at.setOutput(0, mlir::arith::ConstantOp::create(
                       b, mlir::DenseElementsAttr::get(
                              type, llvm::ArrayRef<std::int64_t>(**integers))));
@@ -99,8 +99,7 @@ static LogicalResult importShape(NodeImport &at) {
                       at.b,
                       llvm::ArrayRef(sizes).slice(std::size_t(first),
                                                   std::size_t(last - first)),
-                      RankedTensorType::get(last - first,
-                                            at.b.getI64Type())));
+                      RankedTensorType::get(last - first, at.b.getI64Type())));
   return success();
 }
 
@@ -149,17 +148,16 @@ static LogicalResult setReshaped(NodeImport &at, const Sizes &sizes) {
     SmallVector<std::int64_t> shape;
     for (OpFoldResult size : sizes)
       shape.push_back(*getConstantIntValue(size));
-    at.setOutput(0, createIntegers(
-                        b, *integers,
-                        RankedTensorType::get(
-                            shape, typeOf(at.input(0)).getElementType())));
+    at.setOutput(
+        0, createIntegers(b, *integers,
+                          RankedTensorType::get(
+                              shape, typeOf(at.input(0)).getElementType())));
     return success();
   }
   Value result = reshape(b, at.input(0), sizes);
   if (!result)
     return at.error() << "a reshape that makes several dynamic sizes of "
-                      << formatType(typeOf(at.input(0)))
-                      << " is not imported";
+                      << formatType(typeOf(at.input(0))) << " is not imported";
   at.setOutput(0, result);
   return success();
 }
@@ -191,8 +189,8 @@ static LogicalResult importReshape(NodeImport &at) {
       continue;
     }
     if (count.value_or(0) < 0 || count.value_or(0) > std::int64_t(1) << 40)
-      return at.error("shape") << "expected sizes from 0 to 2^40, or -1, got "
-                               << *count;
+      return at.error("shape")
+             << "expected sizes from 0 to 2^40, or -1, got " << *count;
     if (count && *count != 0 && known > (std::int64_t(1) << 40) / *count)
       return at.error("shape") << "has more than 2^40 elements";
     isKnown = isKnown && count.has_value();
@@ -244,8 +242,8 @@ static LogicalResult importFlatten(NodeImport &at) {
 }
 
 /// The axes of Squeeze and Unsqueeze, each once, in a tensor of `rank`.
-static FailureOr<llvm::SmallSet<std::int64_t, 4>>
-readAxes(const NodeImport &at, std::int64_t rank) {
+static FailureOr<llvm::SmallSet<std::int64_t, 4>> readAxes(const NodeImport &at,
+                                                           std::int64_t rank) {
   FailureOr<SmallVector<std::int64_t>> axes = readIntegers(at, 1, "axes");
   if (failed(axes))
     return failure();
@@ -316,8 +314,8 @@ static LogicalResult importTranspose(NodeImport &at) {
                        llvm::reverse(llvm::seq<std::int64_t>(0, rank)).end());
   if (std::int64_t(permutation.size()) != rank ||
       !mlir::isPermutationVector(permutation))
-    return at.error() << "attribute 'perm': expected each axis of rank "
-                      << rank << " once";
+    return at.error() << "attribute 'perm': expected each axis of rank " << rank
+                      << " once";
   at.setOutput(0, transpose(at.b, at.input(0), permutation));
   return success();
 }
@@ -344,14 +342,14 @@ static LogicalResult importExpand(NodeImport &at) {
     if (size == 1)
       sizes[dim] = from[dim - missing];
     else if (size && isStatic(own) && own != 1 && own != *size)
-      return at.error("shape") << "expected what " << formatType(type)
-                               << " broadcasts to, got a size of " << *size
-                               << " at axis " << dim;
+      return at.error("shape")
+             << "expected what " << formatType(type)
+             << " broadcasts to, got a size of " << *size << " at axis " << dim;
   }
-  at.setOutput(0, computeElements(
-                      b, at.input(0), sizes, type.getElementType(),
-                      [](mlir::OpBuilder &, mlir::Location,
-                         mlir::ValueRange element) { return element[0]; }));
+  at.setOutput(
+      0, computeElements(b, at.input(0), sizes, type.getElementType(),
+                         [](mlir::OpBuilder &, mlir::Location,
+                            mlir::ValueRange element) { return element[0]; }));
   return success();
 }
 
@@ -378,8 +376,8 @@ static LogicalResult importConcat(NodeImport &at) {
     bool fits = type.getRank() == first.getRank() &&
                 type.getElementType() == first.getElementType();
     for (std::int64_t dim = 0; fits && dim < type.getRank(); ++dim)
-      fits = dim == *axis ||
-             mayAgree(type.getDimSize(dim), first.getDimSize(dim));
+      fits =
+          dim == *axis || mayAgree(type.getDimSize(dim), first.getDimSize(dim));
     if (!fits)
       return at.error() << "input " << i << ": expected what fits to "
                         << formatType(first) << " beside axis " << *axis
@@ -391,10 +389,10 @@ static LogicalResult importConcat(NodeImport &at) {
       integers.append(*some);
   }
   if (areIntegers) {
-    at.setOutput(0, createIntegers(
-                        at.b, integers,
-                        RankedTensorType::get(std::int64_t(integers.size()),
-                                              first.getElementType())));
+    at.setOutput(
+        0, createIntegers(at.b, integers,
+                          RankedTensorType::get(std::int64_t(integers.size()),
+                                                first.getElementType())));
     return success();
   }
   at.setOutput(0, inputs.size() == 1 ? inputs[0]
@@ -455,10 +453,9 @@ static LogicalResult importSplit(NodeImport &at) {
   std::int64_t first = 0;
   for (auto [index, part] : llvm::enumerate(sizes)) {
     if (at.wantsOutput(unsigned(index)))
-      at.setOutput(unsigned(index),
-                   createSlice(at.b, at.input(0), *axis,
-                               at.b.getIndexAttr(first),
-                               at.b.getIndexAttr(part)));
+      at.setOutput(unsigned(index), createSlice(at.b, at.input(0), *axis,
+                                                at.b.getIndexAttr(first),
+                                                at.b.getIndexAttr(part)));
     first += part;
   }
   return success();
@@ -514,8 +511,8 @@ static LogicalResult importSlice(NodeImport &at) {
   if (!ends)
     return at.error("ends") << "expected integers that are known, got "
                             << formatType(typeOf(at.input(2)));
-  auto axes = llvm::to_vector(
-      llvm::seq<std::int64_t>(0, std::int64_t(starts->size())));
+  auto axes =
+      llvm::to_vector(llvm::seq<std::int64_t>(0, std::int64_t(starts->size())));
   SmallVector<std::int64_t> steps(starts->size(), 1);
   for (auto [index, name, list] :
        {std::tuple(3U, StringRef("axes"), &axes),
@@ -570,8 +567,8 @@ static LogicalResult importGather(NodeImport &at) {
     return failure();
   if (!indexType.getElementType().isInteger(64) &&
       !indexType.getElementType().isInteger(32))
-    return at.error("indices") << "expected int32 or int64, got "
-                               << formatType(indexType);
+    return at.error("indices")
+           << "expected int32 or int64, got " << formatType(indexType);
   std::optional<Sizes> integers = findIntegers(at.input(0));
   auto indices = findConstantIntegers(at.input(1));
   if (integers && indices) {
@@ -583,10 +580,10 @@ static LogicalResult importGather(NodeImport &at) {
         return failure();
       some.push_back((*integers)[std::size_t(*place)]);
     }
-    at.setOutput(0, createIntegers(b, some,
-                                   RankedTensorType::get(
-                                       indexType.getShape(),
-                                       type.getElementType())));
+    at.setOutput(0,
+                 createIntegers(b, some,
+                                RankedTensorType::get(indexType.getShape(),
+                                                      type.getElementType())));
     return success();
   }
   // Dimensions before the axis, those of the indices, and those after it.
@@ -602,8 +599,8 @@ static LogicalResult importGather(NodeImport &at) {
              [&](mlir::OpBuilder &body, mlir::Location loc, mlir::ValueRange) {
                SmallVector<Value> loops;
                for (std::size_t i = 0; i < result.size(); ++i)
-                 loops.push_back(mlir::linalg::IndexOp::create(
-                     body, loc, std::int64_t(i)));
+                 loops.push_back(
+                     mlir::linalg::IndexOp::create(body, loc, std::int64_t(i)));
                llvm::ArrayRef<Value> all = loops;
                Value index = mlir::arith::IndexCastOp::create(
                    body, loc, body.getIndexType(),
@@ -620,12 +617,10 @@ static LogicalResult importGather(NodeImport &at) {
                    mlir::arith::AddIOp::create(body, loc, index, count);
                index = mlir::arith::SelectOp::create(body, loc, isNegative,
                                                      fromEnd, index);
-               SmallVector<Value> place(
-                   all.take_front(std::size_t(*axis)));
+               SmallVector<Value> place(all.take_front(std::size_t(*axis)));
                place.push_back(index);
-               llvm::append_range(
-                   place,
-                   all.drop_front(std::size_t(*axis + indexType.getRank())));
+               llvm::append_range(place, all.drop_front(std::size_t(
+                                             *axis + indexType.getRank())));
                return mlir::tensor::ExtractOp::create(body, loc, at.input(0),
                                                       place)
                    .getResult();

@@ -31,14 +31,16 @@ using mlir::Value;
 /// null if there is none. `dim` becomes its dimension.
 static Value findSameSize(Value tensor, std::int64_t &dim) {
   mlir::Operation *op = tensor.getDefiningOp();
-  if (auto writer = llvm::dyn_cast_or_null<mlir::DestinationStyleOpInterface>(op))
+  if (auto writer =
+          llvm::dyn_cast_or_null<mlir::DestinationStyleOpInterface>(op))
     return writer.getTiedOpOperand(llvm::cast<mlir::OpResult>(tensor))->get();
   if (auto cast = llvm::dyn_cast_or_null<mlir::tensor::CastOp>(op))
     return cast.getSource();
   if (auto concat = llvm::dyn_cast_or_null<mlir::tensor::ConcatOp>(op))
     return dim == std::int64_t(concat.getDim()) ? Value()
                                                 : concat.getInputs().front();
-  if (auto collapse = llvm::dyn_cast_or_null<mlir::tensor::CollapseShapeOp>(op)) {
+  if (auto collapse =
+          llvm::dyn_cast_or_null<mlir::tensor::CollapseShapeOp>(op)) {
     // The only one of the dimensions that become this one.
     RankedTensorType type = collapse.getSrcType();
     std::optional<std::int64_t> only;
@@ -134,7 +136,8 @@ Value attn::onnx::createFilled(Builder &b, ArrayRef<OpFoldResult> sizes,
 
 Value attn::onnx::expand(Builder &b, Value tensor, Groups groups,
                          ArrayRef<OpFoldResult> sizes) {
-  auto [shape, dynamic] = mlir::decomposeMixedValues(SmallVector<OpFoldResult>(sizes));
+  auto [shape, dynamic] =
+      mlir::decomposeMixedValues(SmallVector<OpFoldResult>(sizes));
   auto type = RankedTensorType::get(shape, typeOf(tensor).getElementType());
   return mlir::tensor::ExpandShapeOp::create(b, type, tensor, groups, sizes);
 }
@@ -198,8 +201,8 @@ struct DimensionGroup {
 };
 } // namespace
 
-/// Matches dimensions of equal sizes from both ends; what is between them is one
-/// group. No group is empty on one side if both have dimensions.
+/// Matches dimensions of equal sizes from both ends; what is between them is
+/// one group. No group is empty on one side if both have dimensions.
 static SmallVector<DimensionGroup> matchDimensions(ArrayRef<OpFoldResult> from,
                                                    ArrayRef<OpFoldResult> to) {
   auto isOne = [](OpFoldResult size) {
@@ -243,9 +246,9 @@ static SmallVector<DimensionGroup> matchDimensions(ArrayRef<OpFoldResult> from,
   // What has no counterpart goes along with what is before it.
   SmallVector<DimensionGroup> result;
   for (DimensionGroup &group : head) {
-    if (result.empty() || (!group.from.empty() && !group.to.empty() &&
-                           !result.back().from.empty() &&
-                           !result.back().to.empty())) {
+    if (result.empty() ||
+        (!group.from.empty() && !group.to.empty() &&
+         !result.back().from.empty() && !result.back().to.empty())) {
       result.push_back(std::move(group));
       continue;
     }
@@ -367,10 +370,9 @@ Value attn::onnx::concatenate(Builder &b, std::int64_t dim,
 
 Value attn::onnx::splitHeads(Builder &b, Value tensor, std::int64_t heads) {
   std::int64_t size = typeOf(tensor).getDimSize(2) / heads;
-  Value split =
-      expand(b, tensor, {{0}, {1}, {2, 3}},
-             {sizeOf(b, tensor, 0), sizeOf(b, tensor, 1), b.getIndexAttr(heads),
-              b.getIndexAttr(size)});
+  Value split = expand(b, tensor, {{0}, {1}, {2, 3}},
+                       {sizeOf(b, tensor, 0), sizeOf(b, tensor, 1),
+                        b.getIndexAttr(heads), b.getIndexAttr(size)});
   return transpose(b, split, {0, 2, 1, 3});
 }
 

@@ -64,9 +64,9 @@ mlir::Value createFilled(Builder &b, llvm::ArrayRef<mlir::OpFoldResult> sizes,
 mlir::Value expand(Builder &b, mlir::Value tensor, Groups groups,
                    llvm::ArrayRef<mlir::OpFoldResult> sizes);
 mlir::Value collapse(Builder &b, mlir::Value tensor, Groups groups);
-/// The same elements in other sizes. Null if a group of dimensions would have to
-/// become several sizes that are dynamic. `from` are the tensor's sizes, if there
-/// is a better way to say them.
+/// The same elements in other sizes. Null if a group of dimensions would have
+/// to become several sizes that are dynamic. `from` are the tensor's sizes, if
+/// there is a better way to say them.
 mlir::Value reshape(Builder &b, mlir::Value tensor,
                     llvm::ArrayRef<mlir::OpFoldResult> sizes,
                     llvm::ArrayRef<mlir::OpFoldResult> from = {});
@@ -88,8 +88,8 @@ mlir::Value convertFloat(mlir::OpBuilder &b, mlir::Location loc,
 mlir::Value convertFloats(Builder &b, mlir::Value tensor, mlir::Type type);
 
 /// The sizes that tensors broadcast to, as NumPy has it; none where static ones
-/// contradict. Of two dynamic sizes both are to be equal, which is checked where
-/// elements are computed.
+/// contradict. Of two dynamic sizes both are to be equal, which is checked
+/// where elements are computed.
 std::optional<Sizes> broadcastSizes(Builder &b,
                                     llvm::ArrayRef<mlir::Value> tensors);
 

@@ -68,8 +68,7 @@ Expected<Options> attn::import_onnx::parseOptions(int argc, char **argv) {
                      std::to_string(inputs.size()) + "; see --help",
                  {}};
   options.inputFile = inputs.front();
-  options.outputFile =
-      parsed.getLastArgValue(OPT_output, options.outputFile);
+  options.outputFile = parsed.getLastArgValue(OPT_output, options.outputFile);
   options.node = parsed.getLastArgValue(OPT_node);
   return options;
 }

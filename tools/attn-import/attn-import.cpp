@@ -37,11 +37,10 @@ static Status importFile(const Options &options) {
   if (!model)
     return Error{
         options.inputFile + ": cannot open: " + model.getError().message(), {}};
-  Expected<std::string> text =
-      importOnnx((*model)->getBuffer(),
-                 {.node = options.node,
-                  .directory = findDirectory(options.inputFile),
-                  .fileName = options.inputFile});
+  Expected<std::string> text = importOnnx(
+      (*model)->getBuffer(), {.node = options.node,
+                              .directory = findDirectory(options.inputFile),
+                              .fileName = options.inputFile});
   if (!text)
     return std::move(text).error();
   std::error_code error;

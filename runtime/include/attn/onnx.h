@@ -32,11 +32,11 @@ struct OnnxOptions {
 };
 
 /// The text, for `Engine::compile`, of a function that computes what an ONNX
-/// model does. `model` is the contents of its file. The function's arguments are
-/// the graph's inputs but those with an initializer, its results the graph's
-/// outputs, in order, with the same shapes; sizes that have no value in the
-/// model are dynamic. docs/onnx.md says which operators are imported, and how;
-/// what is not is an error that names its node and domain, and nothing is
+/// model does. `model` is the contents of its file. The function's arguments
+/// are the graph's inputs but those with an initializer, its results the
+/// graph's outputs, in order, with the same shapes; sizes that have no value in
+/// the model are dynamic. docs/onnx.md says which operators are imported, and
+/// how; what is not is an error that names its node and domain, and nothing is
 /// imported by half.
 ATTN_EXPORT Expected<std::string> importOnnx(std::string_view model,
                                              const OnnxOptions &options = {});
