@@ -4,7 +4,11 @@
 include(CMakePackageConfigHelpers)
 
 install(DIRECTORY runtime/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(TARGETS attn attn-runtime EXPORT AttnTargets
+set(libraries attn attn-runtime)
+if(TARGET attn-onnx)
+  list(APPEND libraries attn-onnx)
+endif()
+install(TARGETS ${libraries} EXPORT AttnTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 # ONNX Runtime opens it by its path.

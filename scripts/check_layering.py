@@ -76,6 +76,12 @@ RULES = {
     "runtime/Cache": STD + HOST + ["runtime/Support/"],
     "runtime/Builder": STD + HOST + ["runtime/Support/"],
     "runtime/Bridge": STD + MLIR + HOST,
+    # Of the format, where nothing sees MLIR, and of what becomes of it.
+    "runtime/ONNX": STD
+    + MLIR
+    + HOST
+    + COMPILER
+    + ["runtime/Bridge/", "onnx/", "google/protobuf/"],
     "runtime/CUDA": STD + MLIR + HOST + ["lib/", "runtime/Bridge/"],
     "runtime/JIT": STD + MLIR + HOST + COMPILER + ["lib/", "runtime/"],
     # A user of the library like any other.

@@ -28,6 +28,9 @@ packages=(
   libtbb-dev
   # Unicode, for the tokeniser of examples/smollm2.
   libutf8proc-dev
+  # ONNX models.
+  libonnx-dev
+  libprotobuf-dev
   # Tests, benchmarks, sanitizers, fuzzers and checks.
   clang-format-22
   clang-tidy-22

@@ -45,6 +45,9 @@ for name in ("ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"):
 # For "REQUIRES: " and "UNSUPPORTED: " lines.
 if config.sanitizers:
     config.available_features.add("sanitizer")
+# Whether there is an ONNX library.
+if os.path.exists(os.path.join(config.build_dir, "bin", "attn-import")):
+    config.available_features.add("onnx")
 # Whether this machine can run code for AVX2.
 if {"avx2", "fma"} <= set(host_flags()):
     config.available_features.add("host-avx2")

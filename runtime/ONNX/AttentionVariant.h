@@ -1,0 +1,101 @@
+//===- AttentionVariant.h - What attention nodes have in common -*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_RUNTIME_ONNX_ATTENTIONVARIANT_H
+#define ATTN_RUNTIME_ONNX_ATTENTIONVARIANT_H
+
+#include "runtime/ONNX/NodeImport.h"
+#include "runtime/ONNX/Tensors.h"
+
+#include "dialect/Attention/NamedMasksAndScores.h"
+
+#include <functional>
+
+namespace attn::onnx {
+
+/// An attention over `(B, H, S, D)` tensors whose static sizes fit, and what is
+/// done to its scores. In this order: scale, cap, `score`, bias, masks.
+struct AttentionVariant {
+  mlir::Value query, key, value;
+  /// 1/sqrt(D) if there is none.
+  std::optional<double> scale;
+  /// 0: none.
+  double softcap = 0;
+  /// The number of tokens before the first query: an index, `(B)` integers, or
+  /// null for 0.
+  mlir::Value offset;
+  bool causal = false;
+  /// Of a sliding window; -1 is unbounded.
+  std::int64_t left = -1, right = -1;
+  /// `(B)` integers, how many keys there are; or null for all.
+  mlir::Value lengths;
+  /// Tensors that broadcast to `(B, Hq, Sq, Skv)`, by the row of a query in the
+  /// call: of i1, true to attend, and of floats, which are added to the score.
+  /// Null if there is none. A position whose bias is -inf is masked.
+  mlir::Value boolean, bias;
+  /// Keys beyond the last dimension of `boolean` or `bias` are masked. It may
+  /// be shorter than the keys, and does not broadcast.
+  bool padsMask = false;
+  /// `(Hq)` of logits that join the sums of rows; or null.
+  mlir::Value sink;
+  /// Tensors and numbers that `score` reads, and the score as it writes it. It
+  /// gets these as values at the place where it is called.
+  llvm::SmallVector<mlir::Value> scoreCaptures;
+  std::function<mlir::Value(mlir::attn::RegionBuilder, mlir::Value s,
+                            const mlir::attn::Position &, mlir::ValueRange)>
+      score;
+};
+
+/// The output `(B, Hq, Sq, Dv)` and, if it is asked for, the log-sum-exp
+/// `(B, Hq, Sq)`.
+struct AttentionResult {
+  mlir::Value output, logSumExp;
+};
+AttentionResult createAttention(Builder &b, const AttentionVariant &variant,
+                                bool wantsLogSumExp = false);
+
+/// What the scores of all positions are shown as.
+enum class ScoreStage { scaled, capped, masked, probabilities };
+
+/// The scores `(B, Hq, Sq, Skv)` of an attention, of the elements' type of its
+/// query. Probabilities need its log-sum-exp.
+mlir::Value createScores(Builder &b, AttentionVariant variant, ScoreStage stage,
+                         mlir::Value logSumExp);
+
+/// Checks types and static sizes of query, key and value, `(B, H, S, D)`, whose
+/// names are given for messages.
+mlir::LogicalResult checkAttention(const NodeImport &at, mlir::Value query,
+                                   mlir::Value key, mlir::Value value,
+                                   llvm::ArrayRef<llvm::StringRef> names);
+
+/// A rotation of `(B, H, S, D)` by the angles of positions.
+struct Rotation {
+  mlir::Value input;
+  /// `(positions, R / 2)`, or `(B, S, R / 2)` of each token's own.
+  mlir::Value cosine, sine;
+  /// `(B)` integers, the position of the first token; or null.
+  mlir::Value offset;
+  /// `(B, S)` integers, the position of each; or null.
+  mlir::Value positions;
+  bool interleaved = false;
+};
+mlir::Value createRotation(Builder &b, const Rotation &rotation);
+
+/// Checks the tables of a rotation, of floats in this shape.
+mlir::LogicalResult checkTables(const NodeImport &at, mlir::Value cosine,
+                                mlir::Value sine,
+                                llvm::ArrayRef<std::int64_t> shape);
+
+/// Whether two sizes could be equal.
+inline bool mayAgree(std::int64_t x, std::int64_t y) {
+  return mlir::ShapedType::isDynamic(x) || mlir::ShapedType::isDynamic(y) ||
+         x == y;
+}
+
+} // namespace attn::onnx
+
+#endif // ATTN_RUNTIME_ONNX_ATTENTIONVARIANT_H

@@ -1,0 +1,31 @@
+//===- Elementwise.h - Operators of single elements -------------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_RUNTIME_ONNX_ELEMENTWISE_H
+#define ATTN_RUNTIME_ONNX_ELEMENTWISE_H
+
+#include "mlir/IR/Builders.h"
+
+#include <optional>
+
+namespace attn::onnx {
+
+/// An operator that computes an element of its result from one of each input,
+/// without attributes.
+struct Pointwise {
+  unsigned arity;
+  bool isPredicate;
+};
+std::optional<Pointwise> findPointwise(llvm::StringRef name);
+
+/// Its code for one element, of f32, f64, integers or booleans.
+mlir::Value computePointwise(mlir::OpBuilder &b, mlir::Location loc,
+                             llvm::StringRef name, mlir::ValueRange operands);
+
+} // namespace attn::onnx
+
+#endif // ATTN_RUNTIME_ONNX_ELEMENTWISE_H

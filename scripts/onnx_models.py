@@ -1,0 +1,285 @@
+# ===- onnx_models.py - Writes the ONNX models of the tests -----------------===#
+#
+# Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# ===----------------------------------------------------------------------===#
+"""Writes the models in test/ONNX/Inputs, and those that fuzzing starts from.
+
+    python3 -m venv build/onnx && build/onnx/bin/pip install onnx==1.23.2
+    build/onnx/bin/python scripts/onnx_models.py
+
+The decoder that PyTorch exports is written by scripts/onnx_decoder.py.
+"""
+
+from pathlib import Path
+
+import numpy as np
+from onnx import ModelProto, TensorProto, helper, numpy_helper
+
+ROOT = Path(__file__).resolve().parent.parent
+INPUTS = ROOT / "test" / "ONNX" / "Inputs"
+SEEDS = ROOT / "test" / "Fuzz" / "Inputs" / "AttnOnnxFuzzer"
+
+F32, I64, I32, BOOL = (
+    TensorProto.FLOAT,
+    TensorProto.INT64,
+    TensorProto.INT32,
+    TensorProto.BOOL,
+)
+
+
+def values(**types):
+    """Values by name, as (element type, sizes)."""
+    return [
+        helper.make_tensor_value_info(name, element, sizes)
+        for name, (element, sizes) in types.items()
+    ]
+
+
+def model(nodes, inputs, outputs, constants=(), opset=24, values=()):
+    """A model of ONNX's own operators and those of com.microsoft."""
+    graph = helper.make_graph(
+        nodes,
+        "graph",
+        inputs,
+        outputs,
+        [numpy_helper.from_array(array, name) for name, array in constants],
+        value_info=list(values),
+    )
+    opsets = [helper.make_opsetid("", opset), helper.make_opsetid("com.microsoft", 1)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=11)
+
+
+def attention():
+    """All kinds of masks of one node, with a past and three-dimensional inputs."""
+    node = helper.make_node(
+        "Attention",
+        ["Q", "K", "V", "mask", "past_key", "past_value"],
+        ["Y", "present_key", "present_value", "scores"],
+        name="attend",
+        q_num_heads=4,
+        kv_num_heads=2,
+        is_causal=1,
+        softcap=20.0,
+        qk_matmul_output_mode=3,
+    )
+    return model(
+        [node],
+        values(
+            Q=(F32, ["batch", "tokens", 64]),
+            K=(F32, ["batch", "tokens", 32]),
+            V=(F32, ["batch", "tokens", 16]),
+            mask=(F32, [1, "tokens", "all"]),
+            past_key=(F32, ["batch", 2, "past", 16]),
+            past_value=(F32, ["batch", 2, "past", 8]),
+        ),
+        values(
+            Y=(F32, ["batch", "tokens", 32]),
+            present_key=(F32, ["batch", 2, "all", 16]),
+            present_value=(F32, ["batch", 2, "all", 8]),
+            scores=(F32, ["batch", 4, "tokens", "all"]),
+        ),
+    )
+
+
+def layer():
+    """A layer: norm, projections, rotation, cache, attention, a gated MLP."""
+    rng = np.random.default_rng(1)
+
+    def weight(*sizes):
+        return (rng.standard_normal(sizes) / np.sqrt(sizes[0])).astype(np.float32)
+
+    angles = np.outer(np.arange(64), 10000.0 ** (-np.arange(4) / 4))
+    make = helper.make_node
+    nodes = [
+        make("RMSNormalization", ["x", "norm1"], ["n1"], axis=-1),
+        make("MatMul", ["n1", "wq"], ["q"]),
+        make("MatMul", ["n1", "wk"], ["k"]),
+        make("MatMul", ["n1", "wv"], ["v"]),
+        # Four heads of 8, in another order.
+        make("Shape", ["x"], ["sizes"], start=0, end=2),
+        make("Concat", ["sizes", "heads_q"], ["shape_q"], axis=0),
+        make("Concat", ["sizes", "heads_kv"], ["shape_kv"], axis=0),
+        make("Reshape", ["q", "shape_q"], ["q4"]),
+        make("Reshape", ["k", "shape_kv"], ["k4"]),
+        make("Reshape", ["v", "shape_kv"], ["v4"]),
+        make("Transpose", ["q4"], ["qh"], perm=[0, 2, 1, 3]),
+        make("Transpose", ["k4"], ["kh"], perm=[0, 2, 1, 3]),
+        make("Transpose", ["v4"], ["vh"], perm=[0, 2, 1, 3]),
+        make("RotaryEmbedding", ["qh", "cos", "sin", "positions"], ["qr"]),
+        make("RotaryEmbedding", ["kh", "cos", "sin", "positions"], ["kr"]),
+        make("TensorScatter", ["keys", "kr", "written"], ["new_keys"]),
+        make("TensorScatter", ["values", "vh", "written"], ["new_values"]),
+        make(
+            "Attention",
+            ["qr", "new_keys", "new_values", "", "", "", "stored"],
+            ["a"],
+            name="attend",
+            is_causal=1,
+        ),
+        make("Transpose", ["a"], ["at"], perm=[0, 2, 1, 3]),
+        make("Reshape", ["at", "merged"], ["am"]),
+        make("MatMul", ["am", "wo"], ["o"]),
+        make("Add", ["x", "o"], ["x1"]),
+        make("RMSNormalization", ["x1", "norm2"], ["n2"], axis=-1),
+        make("MatMul", ["n2", "wg"], ["g"]),
+        make("Sigmoid", ["g"], ["sg"]),
+        make("Mul", ["g", "sg"], ["silu"]),
+        make("MatMul", ["n2", "wu"], ["u"]),
+        make("Mul", ["silu", "u"], ["gated"]),
+        make("MatMul", ["gated", "wd"], ["d"]),
+        make("Add", ["x1", "d"], ["y"]),
+    ]
+    constants = {
+        "norm1": np.linspace(0.5, 1.5, 32, dtype=np.float32),
+        "norm2": np.linspace(1.5, 0.5, 32, dtype=np.float32),
+        "wq": weight(32, 32),
+        "wk": weight(32, 16),
+        "wv": weight(32, 16),
+        "wo": weight(32, 32),
+        "wg": weight(32, 48),
+        "wu": weight(32, 48),
+        "wd": weight(48, 32),
+        "cos": np.cos(angles).astype(np.float32),
+        "sin": np.sin(angles).astype(np.float32),
+        "heads_q": np.array([4, 8]),
+        "heads_kv": np.array([2, 8]),
+        "merged": np.array([0, 0, -1]),
+    }
+    caches = {
+        name: (F32, ["batch", 2, "capacity", 8]) for name in ("keys", "values")
+    }
+    results = {"new_" + name: kind for name, kind in caches.items()}
+    return model(
+        nodes,
+        values(
+            x=(F32, ["batch", "tokens", 32]),
+            positions=(I64, ["batch", "tokens"]),
+            **caches,
+            written=(I64, ["batch"]),
+            stored=(I64, ["batch"]),
+        ),
+        values(y=(F32, ["batch", "tokens", 32]), **results),
+        constants.items(),
+    )
+
+
+def group_query():
+    """A step of com.microsoft's attention on a cache of a fixed size."""
+    node = helper.make_node(
+        "GroupQueryAttention",
+        ["qkv", "", "", "past_key", "past_value", "last", "total", "cos", "sin"],
+        ["y", "key", "value"],
+        name="step",
+        domain="com.microsoft",
+        num_heads=4,
+        kv_num_heads=2,
+        do_rotary=1,
+        local_window_size=20,
+        softcap=30.0,
+    )
+    cache = (F32, ["batch", 2, "capacity", 16])
+    return model(
+        [node],
+        values(
+            qkv=(F32, ["batch", "tokens", 128]),
+            past_key=cache,
+            past_value=cache,
+            last=(I32, ["batch"]),
+            total=(I32, [1]),
+            cos=(F32, [64, 8]),
+            sin=(F32, [64, 8]),
+        ),
+        values(y=(F32, ["batch", "tokens", 64]), key=cache, value=cache),
+    )
+
+
+def heads(**changes):
+    """A small attention, with attributes and sizes as they are given."""
+    sizes = {name: changes.pop(name, [1, 2, 3, 4]) for name in "QKV"}
+    opset = changes.pop("opset", 24)
+    node = helper.make_node("Attention", ["Q", "K", "V"], ["Y"], name="attend", **changes)
+    return model(
+        [node],
+        values(**{name: (F32, size) for name, size in sizes.items()}),
+        values(Y=(F32, None)),
+        opset=opset,
+    )
+
+
+def unknown():
+    nodes = [
+        helper.make_node("Conv", ["x", "x"], ["a"], name="first"),
+        helper.make_node("Beam", ["a"], ["y"], name="second", domain="my.domain"),
+    ]
+    return model(nodes, values(x=(F32, [2, 2])), values(y=(F32, [2, 2])))
+
+
+def cycle():
+    nodes = [
+        helper.make_node("Add", ["x", "b"], ["a"], name="first"),
+        helper.make_node("Neg", ["a"], ["b"], name="second"),
+    ]
+    return model(nodes, values(x=(F32, [2])), values(b=(F32, [2])))
+
+
+def declared():
+    node = helper.make_node("Neg", ["x"], ["y"], name="negate")
+    return model([node], values(x=(F32, [2, 3])), values(y=(F32, [3, 2])))
+
+
+def external(location):
+    result = model(
+        [helper.make_node("Add", ["x", "w"], ["y"], name="add")],
+        values(x=(F32, [4])),
+        values(y=(F32, [4])),
+        [("w", np.arange(4, dtype=np.float32))],
+    )
+    tensor = result.graph.initializer[0]
+    tensor.ClearField("raw_data")
+    tensor.data_location = TensorProto.EXTERNAL
+    for key, value in {"location": location, "offset": "4", "length": "16"}.items():
+        tensor.external_data.add(key=key, value=value)
+    return result
+
+
+def short():
+    result = model(
+        [helper.make_node("Add", ["x", "w"], ["y"], name="add")],
+        values(x=(F32, [4])),
+        values(y=(F32, [4])),
+        [("w", np.arange(4, dtype=np.float32))],
+    )
+    result.graph.initializer[0].dims[0] = 5
+    return result
+
+
+def main():
+    INPUTS.mkdir(parents=True, exist_ok=True)
+    SEEDS.mkdir(parents=True, exist_ok=True)
+    models = {
+        "attention": attention(),
+        "layer": layer(),
+        "group-query": group_query(),
+        "cycle": cycle(),
+        "declared": declared(),
+        "external": external("weights.bin"),
+        "external-outside": external("../weights.bin"),
+        "heads": heads(Q=[1, 3, 3, 4]),
+        "old": heads(opset=22),
+        "new": heads(opset=99),
+        "attribute": heads(sharpness=1.0),
+        "softcap": heads(softcap=-1.0),
+        "short": short(),
+        "unknown": unknown(),
+        "empty": ModelProto(),
+    }
+    for name, proto in models.items():
+        (INPUTS / f"{name}.onnx").write_bytes(proto.SerializeToString())
+    for name in ("attention", "layer", "group-query", "external", "unknown"):
+        (SEEDS / f"{name}.onnx").write_bytes(models[name].SerializeToString())
+
+
+if __name__ == "__main__":
+    main()
