@@ -36,6 +36,9 @@ packages=(
   libgmock-dev
   libgtest-dev
   python3
+  # To build the Python wheel and to test it.
+  python3-dev
+  python3-venv
 )
 
 fail() {
