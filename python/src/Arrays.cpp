@@ -76,14 +76,14 @@ static const char *nameInPython(ElementType type) {
 //===----------------------------------------------------------------------===//
 
 /// "torch.uint8", for messages, or whatever an attribute says.
-static string describe(nb::handle array, const char *attribute) {
+static string readAttribute(nb::handle array, const char *attribute) {
   return nb::str(nb::getattr(array, attribute, nb::str("unknown"))).c_str();
 }
 
-/// NumPy's bf16 is of ml_dtypes, and NumPy does not export it.
-static bool isNumPyBf16(nb::handle array) {
-  return nb::hasattr(array, "view") &&
-         describe(array, "dtype") == nameInPython(ElementType::bf16);
+static bool isTorchTensor(nb::handle object) {
+  nb::object torch = nb::steal(PyImport_GetModule(nb::str("torch").ptr()));
+  PyErr_Clear();
+  return torch.is_valid() && nb::isinstance(object, torch.attr("Tensor"));
 }
 
 /// Calls `array.__dlpack__()`. An array that is read-only is not exported
@@ -101,19 +101,25 @@ static nb::object exportArray(nb::handle array) {
   return method();
 }
 
+/// NumPy's bf16 is of ml_dtypes, and NumPy does not export it.
+static bool isNumPyBf16(nb::handle array) {
+  nb::object type = nb::getattr(array, "dtype", nb::none());
+  nb::object kind = nb::getattr(type, "kind", nb::none());
+  return kind.equal(nb::str("V")) &&
+         nb::str(type).equal(nb::str(nameInPython(ElementType::bf16)));
+}
+
 Borrowed python::borrow(nb::handle array, bool isWritten, const string &what) {
   if (!nb::hasattr(array, "__dlpack__"))
     throwError(what +
                ": expected an array that has __dlpack__, as those of "
                "NumPy and PyTorch have, got " +
                typeName(array));
+  bool isTorch = isTorchTensor(array), isBf16 = !isTorch && isNumPyBf16(array);
   // What PyTorch shares is the memory, without the signs.
-  nb::object isNegated = nb::getattr(array, "is_neg", nb::none());
-  if (PyCallable_Check(isNegated.ptr()) &&
-      PyObject_IsTrue(isNegated().ptr()) == 1)
+  if (isTorch && nb::cast<bool>(array.attr("is_neg")()))
     throwError(what + ": is a view that negates its memory; pass a copy, as "
                       "resolve_neg makes it");
-  bool isBf16 = isNumPyBf16(array);
   nb::object capsule;
   try {
     capsule =
@@ -134,12 +140,12 @@ Borrowed python::borrow(nb::handle array, bool isWritten, const string &what) {
 
   const nb::ndarray<nb::ro> &memory = result.memory;
   if (memory.device_type() != nb::device::cpu::value)
-    throwError(what + ": is memory of the device " + describe(array, "device") +
-               ", expected the CPU's");
+    throwError(what + ": is memory of the device " +
+               readAttribute(array, "device") + ", expected the CPU's");
   std::optional<ElementType> type =
       isBf16 ? ElementType::bf16 : findType(memory.dtype());
   if (!type)
-    throwError(what + ": element type is " + describe(array, "dtype") +
+    throwError(what + ": element type is " + readAttribute(array, "dtype") +
                ", which no kernel takes");
   std::vector<std::int64_t> sizes, strides;
   for (std::size_t dim = 0; dim < memory.ndim(); ++dim) {
@@ -165,10 +171,11 @@ nb::object python::allocate(nb::handle like, ElementType type,
   for (std::int64_t size : sizes)
     shape.append(size);
   const char *name = nameInPython(type);
-  nb::object torch = nb::steal(PyImport_GetModule(nb::str("torch").ptr()));
-  if (torch.is_valid() && nb::isinstance(like, torch.attr("Tensor")))
+  if (isTorchTensor(like)) {
+    nb::module_ torch = nb::module_::import_("torch");
     return torch.attr("empty")(shape, nb::arg("dtype") = torch.attr(name),
                                nb::arg("device") = "cpu");
+  }
   if (type == ElementType::bf16) // Makes the type known to NumPy.
     nb::module_::import_("ml_dtypes");
   return nb::module_::import_("numpy").attr("empty")(shape, name);

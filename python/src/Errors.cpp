@@ -39,7 +39,7 @@ void python::throwFrom(nb::python_error &cause, const string &message) {
   nb::raise_from(cause, errorType, "%s: %s", message.c_str(), text.c_str());
 }
 
-static const char *nameOf(Diagnostic::Severity severity) {
+static const char *nameSeverity(Diagnostic::Severity severity) {
   static constexpr const char *names[] = {"error", "warning", "remark", "note"};
   return names[int(severity)];
 }
@@ -50,7 +50,7 @@ void python::bindErrors(nb::module_ &module) {
       "One message of the compiler about a place in the text.")
       .def_prop_ro(
           "severity",
-          [](const Diagnostic &self) { return nameOf(self.severity); },
+          [](const Diagnostic &self) { return nameSeverity(self.severity); },
           "'error', 'warning', 'remark' or 'note'.")
       .def_ro("file", &Diagnostic::file, "The name of the text.")
       .def_ro("line", &Diagnostic::line, "From 1 on; 0 if it is not known.")

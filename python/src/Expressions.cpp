@@ -223,7 +223,7 @@ public:
 
   template <typename Operation>
   Operators &unary(const char *name, const Operation &operation) {
-    bound.def(name, [=](const T &self) { return nb::cast(operation(self)); });
+    bound.def(name, [=](const T &self) { return operation(self); });
     return *this;
   }
 

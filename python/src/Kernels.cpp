@@ -68,19 +68,19 @@ static nb::object getShape(const Parameter &parameter) {
 }
 
 /// "query: 1x8x?x64xf32"
-static string describe(const Parameter &parameter) {
+static string writeParameter(const Parameter &parameter) {
   string text = parameter.name.empty() ? "" : parameter.name + ": ";
   for (std::int64_t size : parameter.shape)
     text += (size == Parameter::dynamic ? "?" : std::to_string(size)) + "x";
   return text + string(nameOf(parameter.type));
 }
 
-static string describe(const TextKernel &self) {
+static string writeKernel(const TextKernel &self) {
   const Signature &signature = self.kernel.signature();
   auto list = [](const std::vector<Parameter> &parameters) {
     string text;
     for (const Parameter &parameter : parameters)
-      text += (text.empty() ? "" : ", ") + describe(parameter);
+      text += (text.empty() ? "" : ", ") + writeParameter(parameter);
     return text;
   };
   return "<attn.Kernel " + signature.entry + "(" + list(signature.arguments) +
@@ -323,7 +323,8 @@ static void bindSignature(nb::module_ &module) {
                    "number.")
       .def_ro("updates", &Parameter::updates,
               "Of a result: the argument that it updates in place, or -1.")
-      .def("__repr__", [](const Parameter &self) { return describe(self); });
+      .def("__repr__",
+           [](const Parameter &self) { return writeParameter(self); });
 
   nb::class_<SizeExpr::Term>(module, "SizeTerm",
                              "``coefficient`` times the size of a dimension of "
@@ -421,7 +422,8 @@ void python::bindKernels(nb::module_ &module) {
           "offset"_a = nb::none(),
           "The blocks of the kernel of pipeline 'cpu', for sizes that the text "
           "leaves open.")
-      .def("__repr__", [](const TextKernel &self) { return describe(self); });
+      .def("__repr__",
+           [](const TextKernel &self) { return writeKernel(self); });
 
   nb::class_<CPUEngine>(module, "Engine",
                         "Compiles kernels for the processor that it runs on.")
