@@ -108,7 +108,9 @@ def custom_op(name: str, kernel: attn.Kernel) -> torch.library.CustomOpDef:
 def _name_type(what, tensor):
     name = _NAMES.get(tensor.dtype)
     if name is None:
-        raise TypeError(f"{what}: element type is {tensor.dtype}, which no kernel takes")
+        raise TypeError(
+            f"{what}: element type is {tensor.dtype}, which no kernel takes"
+        )
     return name
 
 
@@ -157,7 +159,7 @@ def _attention(
     if mask is not None:  # It says all. A size of 1 stands for any.
         extents = (batch, heads, length, key.shape[2])
         sizes = tuple(
-            1 if size == 1 != extent else None
+            1 if size == 1 and extent != 1 else None
             for size, extent in zip(mask.shape, extents)
         )
         form = _name_type("attention_mask", mask), sizes
@@ -231,10 +233,22 @@ def attention_interface(
             )
         # Of static caches, masks may be longer than keys.
         attention_mask = attention_mask[..., : key.shape[2]]
+    if sliding_window is not None and sliding_window < 1:
+        raise ValueError(
+            f"sliding_window: expected a number of keys, got {sliding_window}"
+        )
     if is_causal is None:
         is_causal = getattr(module, "is_causal", True)
     output = _attention(
-        query, key, value, attention_mask, s_aux, scaling, softcap, is_causal, sliding_window
+        query,
+        key,
+        value,
+        attention_mask,
+        s_aux,
+        scaling,
+        softcap,
+        is_causal,
+        sliding_window,
     )
     return output, None
 

@@ -29,19 +29,20 @@ using namespace attn::python;
 using detail::Declaration;
 using std::string;
 
-/// Calls `function` with a number of C++ of an integer type.
-template <typename Result, typename Function>
-static Result visitInteger(ElementType type, const Function &function) {
-  switch (type) {
-  case ElementType::i8:
-    return function(std::int8_t());
-  case ElementType::i16:
-    return function(std::int16_t());
-  case ElementType::i32:
-    return function(std::int32_t());
-  default:
-    return function(std::int64_t());
-  }
+/// Calls `function<T>()` with the one of these types that is `type`, or the
+/// last.
+template <typename T, typename... More, typename Function>
+static auto withType(ElementType type, const Function &function) {
+  if constexpr (sizeof...(More) > 0)
+    if (type != elementTypeOf<T>)
+      return withType<More...>(type, function);
+  return function.template operator()<T>();
+}
+
+template <typename Function>
+static Offset withInteger(ElementType type, const Function &function) {
+  return withType<std::int8_t, std::int16_t, std::int32_t, std::int64_t>(
+      type, function);
 }
 
 /// The Tensor of C++, of a declaration with one dimension of T.
@@ -51,20 +52,25 @@ template <typename T> static Tensor<T, 1> toVector(const Captured &tensor) {
 
 static Offset toOffset(nb::handle offset) {
   if (nb::isinstance<Captured>(offset)) {
-    const Captured tensor = nb::cast<Captured>(offset);
+    const Captured &tensor = nb::cast<const Captured &>(offset);
     checkTensor("offset", *tensor.declaration, 1, isInteger, "integers");
-    return visitInteger<Offset>(tensor.declaration->type, [&](auto type) {
-      return Offset(toVector<decltype(type)>(tensor));
+    return withInteger(tensor.declaration->type, [&]<typename T>() {
+      return Offset(toVector<T>(tensor));
     });
   }
   if (nb::isinstance<IndexScalar>(offset)) {
-    const Declaration scalar = *nb::cast<IndexScalar>(offset).declaration;
-    return visitInteger<Offset>(scalar.type, [&](auto type) {
-      return Offset(attn::Scalar<decltype(type)>(scalar.name));
+    const Declaration &scalar =
+        *nb::cast<const IndexScalar &>(offset).declaration;
+    return withInteger(scalar.type, [&]<typename T>() {
+      return Offset(attn::Scalar<T>(scalar.name));
     });
   }
-  if (PyLong_CheckExact(offset.ptr()))
-    return Offset(nb::cast<std::int64_t>(offset));
+  if (PyLong_CheckExact(offset.ptr())) {
+    long long tokens = PyLong_AsLongLong(offset.ptr());
+    if (tokens == -1 && PyErr_Occurred())
+      nb::raise_python_error();
+    return Offset(tokens);
+  }
   if (nb::isinstance<nb::str>(offset) &&
       nb::cast<string>(offset) == "bottom_right")
     return Offset::bottomRight();
@@ -75,16 +81,9 @@ static Offset toOffset(nb::handle offset) {
 
 static Sink toSink(const Captured &logits) {
   checkTensor("sink", *logits.declaration, 1, isReal, "floating-point numbers");
-  switch (logits.declaration->type) {
-  case ElementType::f64:
-    return toVector<double>(logits);
-  case ElementType::f16:
-    return toVector<f16>(logits);
-  case ElementType::bf16:
-    return toVector<bf16>(logits);
-  default:
-    return toVector<float>(logits);
-  }
+  return withType<double, float, f16, bf16>(
+      logits.declaration->type,
+      [&]<typename T>() { return Sink(toVector<T>(logits)); });
 }
 
 static Sequences toSequences(const std::pair<Captured, Captured> &lengths) {
@@ -125,7 +124,7 @@ static void initialize(
     Size queryLength, Size keyLength, std::optional<nb::object> scale,
     std::optional<nb::object> offset, std::optional<Captured> sink,
     std::optional<std::pair<Captured, Captured>> sequences,
-    std::optional<Dropout> dropout, std::optional<nb::object> score,
+    const std::optional<Dropout> &dropout, std::optional<nb::object> score,
     std::optional<nb::object> mask, bool logSumExp, bool isBatchInvariant) {
   Attention attention{.type = parseType("type", type),
                       .queryHeads = heads,

@@ -125,8 +125,8 @@ are None where only a call knows them.)");
              "An element, at an Index or an int for each dimension.");
   tensor.attr("__iter__") = nb::none(); // Else Python would try all indices.
 
-  nb::class_<CapturedRows>(module, "Rows",
-                           "A tensor that is read by the row of a query.");
+  nb::class_<CapturedRows> rows(module, "Rows",
+                                "A tensor that is read by the row of a query.");
   module.def(
       "rows",
       [](const Captured &self) { return CapturedRows{self.declaration}; },
@@ -134,8 +134,8 @@ are None where only a call knows them.)");
       R"(The tensor, as ``boolean`` and ``bias`` read it by the row of the query in the
 call, whatever its position is: as PyTorch and ONNX do.)");
 
-  nb::class_<IndexScalar, Index>(module, "IndexScalar",
-                                 "An Index that is an argument of the kernel.");
+  nb::class_<IndexScalar, Index> scalar(
+      module, "IndexScalar", "An Index that is an argument of the kernel.");
   module.def(
       "scalar", &createScalar, "name"_a, "type"_a,
       R"(A number that a kernel takes as an argument called ``name``: an Index, a Bool or

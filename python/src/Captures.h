@@ -1,4 +1,4 @@
-//===- Captures.h - Tensors and scalars in Python -------------------------===//
+//===- Captures.h - Tensors and scalars in Python ---------------*- C++ -*-===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -190,7 +190,7 @@ public:
   /// `__name__` and `__rname__`.
   template <typename Operation>
   Operators &arithmetic(const char *name, const Operation &operation) {
-    auto notImplemented = [](nb::any result) {
+    auto notImplemented = [](const nb::any &result) {
       return result.is_valid() ? result
                                : nb::borrow<nb::any>(Py_NotImplemented);
     };

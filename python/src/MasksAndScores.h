@@ -1,4 +1,4 @@
-//===- MasksAndScores.h - Masks and scores in Python ----------------------===//
+//===- MasksAndScores.h - Masks and scores in Python ------------*- C++ -*-===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

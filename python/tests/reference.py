@@ -13,7 +13,9 @@ import numpy as np
 TOLERANCES = {"float64": 1e-12, "float32": 2e-6, "float16": 2e-3, "bfloat16": 1.6e-2}
 
 
-def attend(query, key, value, *, scale=None, score=None, mask=None, sink=None, offset=0):
+def attend(
+    query, key, value, *, scale=None, score=None, mask=None, sink=None, offset=0
+):
     """Output (B, H, Sq, Dv) and log-sum-exp (B, H, Sq), in float64.
 
     `score` and `mask` are functions of arrays as those of attn are of symbols.
@@ -29,7 +31,9 @@ def attend(query, key, value, *, scale=None, score=None, mask=None, sink=None, o
     if score is not None:
         scores = score(scores, b, h, q, k)
     if mask is not None:
-        scores = np.where(np.broadcast_to(mask(b, h, q, k), scores.shape), scores, -np.inf)
+        scores = np.where(
+            np.broadcast_to(mask(b, h, q, k), scores.shape), scores, -np.inf
+        )
     highest = scores.max(axis=3, keepdims=True, initial=-np.inf)
     if sink is not None:
         sink = np.asarray(sink, np.float64).reshape(1, -1, 1, 1)

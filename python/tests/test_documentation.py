@@ -16,7 +16,9 @@ PAGE = pathlib.Path(__file__).parents[2] / "docs" / "python.md"
 
 def test_examples(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    examples = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.DOTALL | re.MULTILINE)
+    examples = re.findall(
+        r"^```python\n(.*?)^```", PAGE.read_text(), re.DOTALL | re.MULTILINE
+    )
     has_torch = importlib.util.find_spec("torch") is not None
     names = {}
     run = 0

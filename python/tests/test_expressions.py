@@ -76,7 +76,8 @@ SCORES = {
     "min, max": lambda of, s, b, h, q, k: of.max(of.min(s, 1.5), -0.5) + of.min(q, 2.5),
     "an index": lambda of, s, b, h, q, k: of.min(q, k),
     "a number": lambda of, s, b, h, q, k: 1.5,
-    "numbers of NumPy": lambda of, s, b, h, q, k: np.float32(0.5) * s + np.float64(0.25) * q,
+    "numbers of NumPy": lambda of, s, b, h, q, k: np.float32(0.5) * s
+    + np.float64(0.25) * q,
 }
 
 
@@ -121,7 +122,10 @@ WRONG = {
         lambda b, h, q, k: k if k < q else q,
         r"use attn.select\(condition, a, b\) instead of if",
     ),
-    "and": (lambda b, h, q, k: k < q and k > 3, "& and | and ~ instead of and, or and not"),
+    "and": (
+        lambda b, h, q, k: k < q and k > 3,
+        "& and | and ~ instead of and, or and not",
+    ),
     "chain": (lambda b, h, q, k: 0 <= k <= q, "&, | and ~ instead of and"),
     "min of Python": (lambda b, h, q, k: min(q, k) > 2, "attn.min and attn.max"),
     "a number as truth": (lambda b, h, q, k: not k, "compare it, as in k % 4 == 0"),
@@ -134,7 +138,10 @@ WRONG = {
         lambda b, h, q, k: q == "x",
         "'==': expected two numbers, got Index and str",
     ),
-    "compared Bools": (lambda b, h, q, k: (q < k) == (k < q), "expected two numbers, got Bool"),
+    "compared Bools": (
+        lambda b, h, q, k: (q < k) == (k < q),
+        "expected two numbers, got Bool",
+    ),
     "added Bools": (lambda b, h, q, k: (q < k) + (k < q) > 1, "unsupported operand"),
     "mixed": (lambda b, h, q, k: (q < k) & k, "unsupported operand"),
     "mod of a Real": (lambda b, h, q, k: (q / 2) % 2 == 1, "unsupported operand"),
@@ -142,7 +149,10 @@ WRONG = {
     "math": (lambda b, h, q, k: math.exp(k) > 2, "use the functions of attn"),
     "numpy": (lambda b, h, q, k: np.exp(k) > 2, "'Index' does not support ufuncs"),
     "a list": (lambda b, h, q, k: [1, 2][q] < k, "attn.Tensor for arrays"),
-    "an array added": (lambda b, h, q, k: q + np.arange(4) < k, "does not support ufuncs"),
+    "an array added": (
+        lambda b, h, q, k: q + np.arange(4) < k,
+        "does not support ufuncs",
+    ),
     "range": (lambda b, h, q, k: any(i == k for i in range(q)), "has no value"),
     "select": (
         lambda b, h, q, k: attn.select(q, k, q) < 3,
@@ -152,7 +162,10 @@ WRONG = {
         lambda b, h, q, k: attn.select(k < q, k < q, q),
         "select: expected two numbers, or two Bools where it takes them, got Bool and Index",
     ),
-    "exp of a Bool": (lambda b, h, q, k: attn.exp(k < q) > 1, "exp: expected a number, got Bool"),
+    "exp of a Bool": (
+        lambda b, h, q, k: attn.exp(k < q) > 1,
+        "exp: expected a number, got Bool",
+    ),
     "too few indices": (
         lambda b, h, q, k: TABLE[q] > 1,
         "'table': expected an index for each of 2 dimensions, got 1",
@@ -161,7 +174,10 @@ WRONG = {
         lambda b, h, q, k: TABLE[q / 2, h] > 1,
         "'table': expected indices that are an Index or an int, got Real",
     ),
-    "a Tensor in a loop": (lambda b, h, q, k: any(x == k for x in TABLE), "not iterable"),
+    "a Tensor in a loop": (
+        lambda b, h, q, k: any(x == k for x in TABLE),
+        "not iterable",
+    ),
     "a Tensor as truth of a mask": (lambda b, h, q, k: BITS, "got Tensor"),
 }
 
@@ -182,11 +198,17 @@ def test_wrong_functions():
         attn.mask(lambda b, h, q, k: q // (1 // 0))
     with pytest.raises(OverflowError):
         attn.mask(lambda b, h, q, k: q < 2**70)
-    with pytest.raises(TypeError, match="score: expected a function that gives a number, .* got Bool"):
+    with pytest.raises(
+        TypeError, match="score: expected a function that gives a number, .* got Bool"
+    ):
         attn.score(lambda s, b, h, q, k: s > 1)
-    with pytest.raises(TypeError, match="mask: expected a Mask or a function of .* got int"):
+    with pytest.raises(
+        TypeError, match="mask: expected a Mask or a function of .* got int"
+    ):
         attn.Attention(heads=1, head_size=8, mask=3)
-    with pytest.raises(TypeError, match="score: expected a Score or a function of .* got Mask"):
+    with pytest.raises(
+        TypeError, match="score: expected a Score or a function of .* got Mask"
+    ):
         attn.Attention(heads=1, head_size=8, score=attn.causal())
     with pytest.raises(TypeError, match="use &, | and ~"):
         attn.causal() and attn.causal()

@@ -117,7 +117,9 @@ def test_captured_tensors_and_scalars():
             kv_heads=2,
             head_size=32,
             offset=first,
-            score=attn.score(lambda s, b, h, q, k: s + table[attn.min(abs(q - k), 7), h])
+            score=attn.score(
+                lambda s, b, h, q, k: s + table[attn.min(abs(q - k), 7), h]
+            )
             | attn.softcap(cap),
             mask=attn.mask(lambda b, h, q, k: abs(q - k) < near[h])
             & attn.boolean(attn.rows(allowed)),
@@ -167,16 +169,31 @@ def test_named_masks_and_scores():
     # Static lengths compile in a moment.
     sizes = dict(heads=4, kv_heads=2, head_size=32, query_length=37, key_length=37)
     masks = [
-        (attn.causal() & attn.sliding_window(5, -1), [], lambda b, h, q, k: (k <= q) & (k >= q - 5)),
-        (attn.prefix_lm(lengths), [counts], lambda b, h, q, k: (k < counts[b]) | (k <= q)),
+        (
+            attn.causal() & attn.sliding_window(5, -1),
+            [],
+            lambda b, h, q, k: (k <= q) & (k >= q - 5),
+        ),
+        (
+            attn.prefix_lm(lengths),
+            [counts],
+            lambda b, h, q, k: (k < counts[b]) | (k <= q),
+        ),
         (attn.key_padding(lengths), [counts], lambda b, h, q, k: k < counts[b]),
         (attn.key_padding(present), [there], lambda b, h, q, k: there[b, k]),
-        (attn.document(ids, ids), [documents], lambda b, h, q, k: documents[b, q] == documents[b, k]),
+        (
+            attn.document(ids, ids),
+            [documents],
+            lambda b, h, q, k: documents[b, q] == documents[b, k],
+        ),
         (~attn.causal() | attn.sliding_window(0, 0), [], lambda b, h, q, k: k >= q),
     ]
     for mask, captured, function in masks:
         kernel = attn.compile(attn.Attention(mask=mask, **sizes))
-        check(kernel(query, key, value, *captured), attend(query, key, value, mask=function)[0])
+        check(
+            kernel(query, key, value, *captured),
+            attend(query, key, value, mask=function)[0],
+        )
     scores = [
         (attn.alibi(slopes), [slope], lambda s, b, h, q, k: s - slope[h] * abs(q - k)),
         (attn.bias(terms), [bias], lambda s, b, h, q, k: s + bias[q, k]),
@@ -184,7 +201,10 @@ def test_named_masks_and_scores():
     ]
     for score, captured, function in scores:
         kernel = attn.compile(attn.Attention(score=score, **sizes))
-        check(kernel(query, key, value, *captured), attend(query, key, value, score=function)[0])
+        check(
+            kernel(query, key, value, *captured),
+            attend(query, key, value, score=function)[0],
+        )
 
 
 def test_members_of_attention():
@@ -220,10 +240,16 @@ def test_members_of_attention():
 
     kernel = attn.compile(
         attn.Attention(
-            heads=2, head_size=16, value_head_size=24, offset="bottom_right", mask=attn.causal()
+            heads=2,
+            head_size=16,
+            value_head_size=24,
+            offset="bottom_right",
+            mask=attn.causal(),
         )
     )
-    check(kernel(query, key, value), attend(query, key, value, offset=4, mask=see_past)[0])
+    check(
+        kernel(query, key, value), attend(query, key, value, offset=4, mask=see_past)[0]
+    )
 
 
 def test_packed_sequences():
@@ -234,7 +260,10 @@ def test_packed_sequences():
             heads=2,
             head_size=16,
             mask=attn.causal(),
-            sequences=(attn.Tensor("ends", "i32", [None]), attn.Tensor("ends", "i32", [None])),
+            sequences=(
+                attn.Tensor("ends", "i32", [None]),
+                attn.Tensor("ends", "i32", [None]),
+            ),
         )
     )
     output = kernel(query, key, value, ends)
@@ -244,7 +273,9 @@ def test_packed_sequences():
 
 
 def test_dropout_depends_on_seed_and_call():
-    kernel = attn.compile(attn.Attention(heads=1, head_size=16, dropout=attn.Dropout(0.5)))
+    kernel = attn.compile(
+        attn.Attention(heads=1, head_size=16, dropout=attn.Dropout(0.5))
+    )
     arrays = draw(*[(1, 1, 64, 16)] * 3)
     first = kernel(*arrays, seed=1, call=0)
     assert np.array_equal(first, kernel(*arrays, 1, 0))
@@ -278,7 +309,9 @@ def test_text_that_updates_an_argument():
     assert np.array_equal(cache[:, :, 2:3], new)
     assert not cache[:, :, [0, 1, 3]].any()
     cache.flags.writeable = False
-    with pytest.raises(attn.Error, match="'cache': is read-only, expected memory to write to"):
+    with pytest.raises(
+        attn.Error, match="'cache': is read-only, expected memory to write to"
+    ):
         kernel(cache, new, np.array([2], np.int32))
 
 
@@ -310,8 +343,10 @@ def test_remarks():
     remark = attn.compile(attention, file_name="wide.mlir").remarks[0]
     assert (remark.severity, remark.file) == ("remark", "wide.mlir")
     assert "reference path" in remark.message
-    assert attention.text().splitlines()[remark.line - 1][remark.column - 1 :].startswith(
-        "attn.attention"
+    assert (
+        attention.text()
+        .splitlines()[remark.line - 1][remark.column - 1 :]
+        .startswith("attn.attention")
     )
     place = f"wide.mlir:{remark.line}:{remark.column}"
     assert str(remark) == f"{place}: remark: {remark.message}"
@@ -333,9 +368,15 @@ def test_kernels_are_cached(tmp_path):
     engine = attn.Engine(cache_directory=directory)
     assert engine.compile(attention).stats.source == "compiler"
     assert engine.compile(attention).stats.source == "memory cache"
-    assert attn.Engine(cache_directory=str(directory)).compile(attention).stats.source == "disk cache"
+    assert (
+        attn.Engine(cache_directory=str(directory)).compile(attention).stats.source
+        == "disk cache"
+    )
     directory.chmod(0o777)
-    with pytest.raises(attn.Error, match="expected a directory that only its user may write, got mode 0777"):
+    with pytest.raises(
+        attn.Error,
+        match="expected a directory that only its user may write, got mode 0777",
+    ):
         attn.Engine(cache_directory=directory)
 
 

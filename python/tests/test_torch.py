@@ -17,7 +17,12 @@ from reference import attend, draw
 from reference import check as check_array
 
 DTYPES = [torch.float64, torch.float32, torch.float16, torch.bfloat16]
-NAMES = {torch.float64: "f64", torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16"}
+NAMES = {
+    torch.float64: "f64",
+    torch.float32: "f32",
+    torch.float16: "f16",
+    torch.bfloat16: "bf16",
+}
 
 
 def draw_tensors(*shapes, dtype=torch.float32):
@@ -29,16 +34,18 @@ def widen(*tensors):
 
 
 def check(actual, expected):
-    check_array(actual.double().numpy(), expected, str(actual.dtype).removeprefix("torch."))
+    check_array(
+        actual.double().numpy(), expected, str(actual.dtype).removeprefix("torch.")
+    )
 
 
 def see_past(b, h, q, k):
     return k <= q
 
 
-#===------------------------------------------------------------------------===#
+# ===------------------------------------------------------------------------===#
 # Kernels on tensors
-#===------------------------------------------------------------------------===#
+# ===------------------------------------------------------------------------===#
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -47,7 +54,12 @@ def test_kernels_take_and_give_tensors(dtype):
     tensors[0] = tensors[0].transpose(1, 2)
     kernel = attn.compile(
         attn.Attention(
-            heads=4, kv_heads=2, head_size=32, type=NAMES[dtype], mask=attn.causal(), log_sum_exp=True
+            heads=4,
+            kv_heads=2,
+            head_size=32,
+            type=NAMES[dtype],
+            mask=attn.causal(),
+            log_sum_exp=True,
         )
     )
     output, log_sum_exp = kernel(*tensors)
@@ -67,12 +79,21 @@ def test_tensors_that_kernels_do_not_take():
     kernel = attn.compile(attn.Attention(heads=2, head_size=8))
     good = draw_tensors(*[(1, 2, 4, 8)] * 3)
     for bad, message in [
-        (good[0].clone().requires_grad_(), "its memory cannot be shared: Can't export tensors that require gradient"),
+        (
+            good[0].clone().requires_grad_(),
+            "its memory cannot be shared: Can't export tensors that require gradient",
+        ),
         (good[0].to("meta"), "its memory cannot be shared"),
         (good[0].to_sparse(), "its memory cannot be shared"),
         (good[0].to(torch.uint8), "element type is torch.uint8, which no kernel takes"),
-        (good[0].to(torch.float8_e4m3fn), "element type is torch.float8_e4m3fn, which no kernel takes"),
-        (torch._neg_view(good[0]), "argument 0 'query': is a view that negates its memory"),
+        (
+            good[0].to(torch.float8_e4m3fn),
+            "element type is torch.float8_e4m3fn, which no kernel takes",
+        ),
+        (
+            torch._neg_view(good[0]),
+            "argument 0 'query': is a view that negates its memory",
+        ),
         (good[0].transpose(2, 3), "argument 0 'query'"),
         (good[0].double(), "element type is f64, expected f32"),
     ]:
@@ -80,9 +101,9 @@ def test_tensors_that_kernels_do_not_take():
             kernel(bad, *good[1:])
 
 
-#===------------------------------------------------------------------------===#
+# ===------------------------------------------------------------------------===#
 # Operators
-#===------------------------------------------------------------------------===#
+# ===------------------------------------------------------------------------===#
 
 
 def test_custom_op():
@@ -99,12 +120,15 @@ def test_custom_op():
         )
     )
     op = attn.torch.custom_op("attn_test::alibi", kernel)
-    query, key, value, slope = draw_tensors((2, 4, 19, 32), (2, 2, 37, 32), (2, 2, 37, 32), (4,))
+    query, key, value, slope = draw_tensors(
+        (2, 4, 19, 32), (2, 2, 37, 32), (2, 2, 37, 32), (4,)
+    )
     arguments = (query, key, value, 18, slope, 5.0)
     expected = attend(
         *widen(query, key, value),
         offset=18,
-        score=lambda s, b, h, q, k: 5 * np.tanh((s - slope.double().numpy()[h] * abs(q - k)) / 5),
+        score=lambda s, b, h, q, k: 5
+        * np.tanh((s - slope.double().numpy()[h] * abs(q - k)) / 5),
         mask=see_past,
     )
     output, log_sum_exp = op(*arguments)
@@ -112,27 +136,31 @@ def test_custom_op():
     torch.library.opcheck(op, arguments)
 
     # Its shapes are known without its numbers, and it is one call in a graph.
-    compiled = torch.compile(lambda *a: op(*a)[0] * 2, fullgraph=True, dynamic=True, backend="aot_eager")
+    compiled = torch.compile(
+        lambda *a: op(*a)[0] * 2, fullgraph=True, dynamic=True, backend="aot_eager"
+    )
     for length in (19, 20, 21):
         tensors = draw_tensors((2, 4, length, 32), (2, 2, 37, 32), (2, 2, 37, 32))
-        assert torch.equal(compiled(*tensors, 18, slope, 5.0), op(*tensors, 18, slope, 5.0)[0] * 2)
+        assert torch.equal(
+            compiled(*tensors, 18, slope, 5.0), op(*tensors, 18, slope, 5.0)[0] * 2
+        )
 
     query.requires_grad_()
-    with pytest.raises(RuntimeError, match="no autograd formula|not implemented|does not require grad"):
+    with pytest.raises(
+        RuntimeError, match="no autograd formula|not implemented|does not require grad"
+    ):
         op(*arguments)[0].sum().backward()
 
 
 def test_custom_op_that_updates_an_argument():
-    kernel = attn.compile(
-        """
+    kernel = attn.compile("""
 func.func @append(%cache: tensor<?x2x?x8xf32> {bufferization.writable = true},
                   %new: tensor<?x2x?x8xf32>, %lengths: tensor<?xi32>)
     -> tensor<?x2x?x8xf32> {
   %0 = attn.cache_append ins(%new : tensor<?x2x?x8xf32>)
       outs(%cache : tensor<?x2x?x8xf32>) lengths(%lengths : tensor<?xi32>)
   return %0 : tensor<?x2x?x8xf32>
-}"""
-    )
+}""")
     op = attn.torch.custom_op("attn_test::append", kernel)
     cache = torch.zeros(1, 2, 4, 8)
     (new,) = draw_tensors((1, 2, 1, 8))
@@ -142,9 +170,9 @@ func.func @append(%cache: tensor<?x2x?x8xf32> {bufferization.writable = true},
     torch.library.opcheck(op, (cache, new, lengths))
 
 
-#===------------------------------------------------------------------------===#
+# ===------------------------------------------------------------------------===#
 # transformers
-#===------------------------------------------------------------------------===#
+# ===------------------------------------------------------------------------===#
 
 DECODER = types.SimpleNamespace(is_causal=True)
 ENCODER = types.SimpleNamespace(is_causal=False)
@@ -152,18 +180,40 @@ ENCODER = types.SimpleNamespace(is_causal=False)
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_interface_of_masks(dtype):
-    query, key, value = draw_tensors((2, 4, 19, 32), (2, 2, 37, 32), (2, 2, 37, 32), dtype=dtype)
+    query, key, value = draw_tensors(
+        (2, 4, 19, 32), (2, 2, 37, 32), (2, 2, 37, 32), dtype=dtype
+    )
     (numbers,) = draw((2, 4, 19, 37))
     for mask, oracle in [
-        (torch.from_numpy(numbers > 0), dict(mask=lambda b, h, q, k: numbers[b, h, q, k] > 0)),
-        (torch.from_numpy(numbers[:, :1] > 0), dict(mask=lambda b, h, q, k: numbers[b, 0, q, k] > 0)),
-        (torch.from_numpy(numbers[:1, :1] > 0).expand(2, 1, 19, 37), dict(mask=lambda b, h, q, k: numbers[0, 0, q, k] > 0)),
-        (torch.from_numpy(numbers[:, :1, :1] > 0), dict(mask=lambda b, h, q, k: numbers[b, 0, 0, k] > 0)),
-        (torch.from_numpy(numbers), dict(score=lambda s, b, h, q, k: s + numbers[b, h, q, k])),
+        (
+            torch.from_numpy(numbers > 0),
+            dict(mask=lambda b, h, q, k: numbers[b, h, q, k] > 0),
+        ),
+        (
+            torch.from_numpy(numbers[:, :1] > 0),
+            dict(mask=lambda b, h, q, k: numbers[b, 0, q, k] > 0),
+        ),
+        (
+            torch.from_numpy(numbers[:1, :1] > 0).expand(2, 1, 19, 37),
+            dict(mask=lambda b, h, q, k: numbers[0, 0, q, k] > 0),
+        ),
+        (
+            torch.from_numpy(numbers[:, :1, :1] > 0),
+            dict(mask=lambda b, h, q, k: numbers[b, 0, 0, k] > 0),
+        ),
+        (
+            torch.from_numpy(numbers),
+            dict(score=lambda s, b, h, q, k: s + numbers[b, h, q, k]),
+        ),
         # Longer than the keys.
-        (torch.from_numpy(np.concatenate([numbers, numbers], axis=3) > 0), dict(mask=lambda b, h, q, k: numbers[b, h, q, k] > 0)),
+        (
+            torch.from_numpy(np.concatenate([numbers, numbers], axis=3) > 0),
+            dict(mask=lambda b, h, q, k: numbers[b, h, q, k] > 0),
+        ),
     ]:
-        output, weights = attn.torch.attention_interface(DECODER, query, key, value, mask)
+        output, weights = attn.torch.attention_interface(
+            DECODER, query, key, value, mask
+        )
         assert weights is None and output.is_contiguous() and output.dtype == dtype
         check(output.transpose(1, 2), attend(*widen(query, key, value), **oracle)[0])
 
@@ -180,25 +230,62 @@ def test_interface_without_a_mask():
         ((ENCODER, query), {}, attend(*all_)),
         ((ENCODER, query), dict(is_causal=True), attend(*all_, mask=see_past)),
         ((DECODER, token), {}, attend(*one)),
-        ((DECODER, query), dict(scaling=0.3, softcap=2.0), attend(*all_, scale=0.3, mask=see_past, score=lambda s, *_: 2 * np.tanh(s / 2))),
-        ((DECODER, query), dict(sliding_window=5), attend(*all_, mask=lambda b, h, q, k: (k <= q) & (k > q - 5))),
-        ((ENCODER, query), dict(sliding_window=5), attend(*all_, mask=lambda b, h, q, k: abs(q - k) <= 5)),
-        ((DECODER, token), dict(sliding_window=5), attend(*one, mask=lambda b, h, q, k: k >= 32 + 0 * q)),
+        (
+            (DECODER, query),
+            dict(scaling=0.3, softcap=2.0),
+            attend(
+                *all_, scale=0.3, mask=see_past, score=lambda s, *_: 2 * np.tanh(s / 2)
+            ),
+        ),
+        (
+            (DECODER, query),
+            dict(sliding_window=5),
+            attend(*all_, mask=lambda b, h, q, k: (k <= q) & (k > q - 5)),
+        ),
+        (
+            (ENCODER, query),
+            dict(sliding_window=5),
+            attend(*all_, mask=lambda b, h, q, k: abs(q - k) <= 5),
+        ),
+        (
+            (DECODER, token),
+            dict(sliding_window=5),
+            attend(*one, mask=lambda b, h, q, k: k >= 32 + 0 * q),
+        ),
         ((DECODER, query), dict(s_aux=sink), attend(*all_, mask=see_past, sink=sink)),
-        ((DECODER, query), dict(dropout=0.0, position_bias=None, output_attentions=False, use_cache=True), attend(*all_, mask=see_past)),
+        (
+            (DECODER, query),
+            dict(
+                dropout=0.0, position_bias=None, output_attentions=False, use_cache=True
+            ),
+            attend(*all_, mask=see_past),
+        ),
     ]:
-        output, _ = attn.torch.attention_interface(*arguments, key, value, None, **named)
+        output, _ = attn.torch.attention_interface(
+            *arguments, key, value, None, **named
+        )
         check(output.transpose(1, 2), expected[0])
 
 
 def test_what_the_interface_refuses():
     tensors = draw_tensors(*[(1, 2, 4, 8)] * 3)
-    for named in (dict(dropout=0.1), dict(position_bias=tensors[0]), dict(cache=object()), dict(output_attentions=True)):
+    for named in (
+        dict(dropout=0.1),
+        dict(position_bias=tensors[0]),
+        dict(cache=object()),
+        dict(output_attentions=True),
+    ):
         with pytest.raises(ValueError, match=next(iter(named))):
             attn.torch.attention_interface(DECODER, *tensors, None, **named)
-    with pytest.raises(ValueError, match="attention_mask: expected a tensor of 4 dimensions"):
+    with pytest.raises(
+        ValueError, match="attention_mask: expected a tensor of 4 dimensions"
+    ):
         attn.torch.attention_interface(DECODER, *tensors, torch.ones(1, 4))
-    with pytest.raises(TypeError, match="query: element type is torch.uint8, which no kernel takes"):
+    with pytest.raises(ValueError, match="sliding_window: expected a number of keys"):
+        attn.torch.attention_interface(DECODER, *tensors, None, sliding_window=0)
+    with pytest.raises(
+        TypeError, match="query: element type is torch.uint8, which no kernel takes"
+    ):
         attn.torch.attention_interface(DECODER, tensors[0].byte(), *tensors[1:], None)
 
 
@@ -220,13 +307,17 @@ def make_model(name, **changes):
     )
     torch.manual_seed(0)
     config = transformers.AutoConfig.for_model(name, **sizes)
-    return transformers.AutoModelForCausalLM.from_config(config, attn_implementation="eager").eval()
+    return transformers.AutoModelForCausalLM.from_config(
+        config, attn_implementation="eager"
+    ).eval()
 
 
 MODELS = {
     "llama": {},
     # Windows, caps of scores, and another scale.
-    "gemma2": dict(sliding_window=8, attn_logit_softcapping=5.0, query_pre_attn_scalar=16),
+    "gemma2": dict(
+        sliding_window=8, attn_logit_softcapping=5.0, query_pre_attn_scalar=16
+    ),
     # A window, and a sink for each head.
     "gpt_oss": dict(sliding_window=8, num_local_experts=2, num_experts_per_tok=1),
 }
@@ -247,7 +338,9 @@ def test_models(name):
             results[implementation] = [
                 model(prompts).logits,
                 model(prompts, attention_mask=padding).logits[padding.bool()],
-                model.generate(prompts, attention_mask=padding, max_new_tokens=12, do_sample=False),
+                model.generate(
+                    prompts, attention_mask=padding, max_new_tokens=12, do_sample=False
+                ),
                 model.generate(
                     prompts,
                     attention_mask=padding,
@@ -271,4 +364,6 @@ def test_a_compiled_model():
     with torch.no_grad():
         expected = model(prompts, use_cache=False).logits
         compiled = torch.compile(model, backend="aot_eager")
-        assert torch.allclose(compiled(prompts, use_cache=False).logits, expected, atol=1e-5)
+        assert torch.allclose(
+            compiled(prompts, use_cache=False).logits, expected, atol=1e-5
+        )
