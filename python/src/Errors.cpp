@@ -66,8 +66,8 @@ void python::bindErrors(nb::module_ &module) {
   members["diagnostics"] = nb::tuple();
   errorType = PyErr_NewExceptionWithDoc(
       "attn.Error",
-      "What could not be written, compiled or called, and why. ``diagnostics`` "
-      "are the\ncompiler's, with their places in the text.",
+      R"(What could not be written, compiled or called, and why. ``diagnostics`` are the
+compiler's, with their places in the text.)",
       nullptr, members.ptr());
   if (!errorType)
     nb::raise_python_error();

@@ -284,9 +284,8 @@ private:
 static void bindTypes(nb::module_ &module) {
   nb::class_<Index> index(
       module, "Index",
-      "An integer of 64 bits that a kernel knows: a batch, a head, a position, "
-      "or\nwhat is computed of them. ``//`` and ``%`` round down, as Python's "
-      "do.");
+      R"(An integer of 64 bits that a kernel knows: a batch, a head, a position, or
+what is computed of them. ``//`` and ``%`` round down, as Python's do.)");
   Operators(index)
       .numbers()
       .equality()
@@ -298,15 +297,15 @@ static void bindTypes(nb::module_ &module) {
 
   nb::class_<Real> real(
       module, "Real",
-      "A floating-point number in the precision of the scores: f64 if the "
-      "queries\nare, f32 otherwise. An Index becomes one where it meets it.");
+      R"(A floating-point number in the precision of the scores: f64 if the queries
+are, f32 otherwise. An Index becomes one where it meets it.)");
   Operators(real).numbers().equality();
 
   nb::class_<Bool> boolean(
       module, "Bool",
-      "True or false. Python runs a mask once, kernels run it at every "
-      "position:\n``attn.select`` takes the place of ``if``; ``&``, ``|`` and "
-      "``~`` that of ``and``,\n``or`` and ``not``.");
+      R"(True or false. Python runs a mask once, kernels run it at every position:
+``attn.select`` takes the place of ``if``; ``&``, ``|`` and ``~`` that of ``and``,
+``or`` and ``not``.)");
   Operators(boolean)
       .equality()
       .arithmetic("and", And())
@@ -348,10 +347,8 @@ void python::bindExpressions(nb::module_ &module) {
         return toIndex(python::toReal(x, "to_index: expected a number"));
       },
       nb::arg("x"),
-      "The number without its fraction, as an Index: of -1.5, -1. NaN, and "
-      "what "
-      "64\nbits do not hold, is an error of the call where a visible position "
-      "depends on it.");
+      R"(The number without its fraction, as an Index: of -1.5, -1. NaN, and what 64
+bits do not hold, is an error of the call where a visible position depends on it.)");
   module.def(
       "min",
       [](nb::handle a, nb::handle b) { return call("min", Minimum(), a, b); },

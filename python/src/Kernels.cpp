@@ -167,10 +167,10 @@ static void bindSignature(nb::module_ &module) {
       .def("__repr__",
            [](const Parameter &self) { return writeParameter(self); });
 
-  nb::class_<SizeExpr::Term>(module, "SizeTerm",
-                             "``coefficient`` times the size of a dimension of "
-                             "an argument, or times the value\nof an integer "
-                             "argument where ``dimension`` is -1.")
+  nb::class_<SizeExpr::Term>(
+      module, "SizeTerm",
+      R"(``coefficient`` times the size of a dimension of an argument, or times the value
+of an integer argument where ``dimension`` is -1.)")
       .def_ro("coefficient", &SizeExpr::Term::coefficient)
       .def_ro("argument", &SizeExpr::Term::argument)
       .def_ro("dimension", &SizeExpr::Term::dimension);
@@ -196,10 +196,10 @@ static void bindSignature(nb::module_ &module) {
 void python::bindKernels(nb::module_ &module) {
   bindSignature(module);
 
-  nb::class_<BlockMap>(module, "BlockMap",
-                       "Which blocks of queries and keys a kernel skips, "
-                       "masks and computes whole: a\npicture in a notebook, "
-                       "lines of characters elsewhere.")
+  nb::class_<BlockMap>(
+      module, "BlockMap",
+      R"(Which blocks of queries and keys a kernel skips, masks and computes whole: a
+picture in a notebook, lines of characters elsewhere.)")
       .def_ro("text", &BlockMap::text, "A line for each tile of queries.")
       .def_ro("svg", &BlockMap::svg, "An SVG document.")
       .def("__repr__", [](const BlockMap &self) { return self.text; })
@@ -209,23 +209,27 @@ void python::bindKernels(nb::module_ &module) {
       module, "Kernel",
       "A compiled kernel. It may be called by several threads at once.")
       .def(
-          "__call__", &callKernel, "arguments"_a, nb::kw_only(),
-          "out"_a = nb::none(), "named"_a,
-          "Runs the kernel, with arguments by position or by name: arrays that "
-          "have\n``__dlpack__`` and lie in the CPU's memory, as those of NumPy "
-          "and PyTorch, and\nnumbers. Nothing is copied. Strides are as in "
-          "C++ (``attn/tensor_view.h``): the last\ndimension is contiguous; "
-          "none is negative.\n\n"
-          "Results are written to ``out``, an array or one for each result, "
-          "or to new arrays\nof the library that the first argument is of. "
-          "They are returned: one, a tuple of\nseveral, or None. A result "
-          "that updates an argument in place, such as a cache, is\nnot among "
-          "them.\n\n"
-          "Raises attn.Error, before anything is written, for an argument "
-          "that is of another\ntype, size or device than the kernel takes, "
-          "and for results that overlap; and, with\nresults in an unspecified "
-          "state, where the kernel itself finds an error, such as an\nindex "
-          "that leads outside a tensor.")
+          "__call__",
+          [](const TextKernel &self, const nb::args &arguments, nb::handle out,
+             const nb::kwargs &named) {
+            return callKernel(self.kernel, arguments, out, named);
+          },
+          "arguments"_a, nb::kw_only(), "out"_a = nb::none(), "named"_a,
+          R"(Runs the kernel, with arguments by position or by name.
+
+They are numbers, and arrays that have ``__dlpack__`` and lie in the CPU's memory, as
+those of NumPy and PyTorch. Nothing is copied. Strides are as in C++
+(``attn/tensor_view.h``): the last dimension is contiguous; none is negative.
+
+Results are written to ``out``, an array or a list with one for each result, or to new
+arrays of the library that the first array is of. They are returned: one, a tuple of
+several, or None. A result that updates an argument in place, such as a cache, is not
+among them.
+
+Raises attn.Error, before anything is written, for an argument that is of another type,
+size or device than the kernel takes, and for results that overlap; and, with results
+in an unspecified state, where the kernel itself finds an error, such as an index that
+leads outside a tensor.)")
       .def_prop_ro(
           "arguments",
           [](const TextKernel &self) {
@@ -278,17 +282,16 @@ void python::bindKernels(nb::module_ &module) {
           },
           nb::kw_only(), "cache_directory"_a = nb::none(), "threads"_a = 0,
           "cpu"_a = "",
-          "``cache_directory`` keeps compiled kernels for other processes; its "
-          "files are\nexecuted, so that it must be writable by you alone. "
-          "``threads`` work on one call:\nas many as there are processors if "
-          "0. ``cpu`` is a processor by LLVM's name for it,\nsuch as "
-          "'x86-64-v3'; this machine's if empty.")
-      .def("compile", &compile, "source"_a, nb::kw_only(), "entry"_a = "",
-           "pipeline"_a = "cpu", "quantize_queries"_a = false,
-           "file_name"_a = "<string>",
-           "Compiles an ``attn.Attention``, or a function of a text in MLIR: "
-           "the one called\n``entry``, or the only public one. ``pipeline`` is "
-           "'cpu', or 'reference', slow and\nplain, to compare with. With "
-           "``quantize_queries``, keys in caches of i8 are\nmultiplied as "
-           "integers. ``file_name`` is what diagnostics call the text.");
+          R"(``cache_directory`` keeps compiled kernels for other processes; its files are
+executed, so that it must be writable by you alone. ``threads`` work on one call:
+as many as there are processors if 0. ``cpu`` is a processor by LLVM's name for it,
+such as 'x86-64-v3'; this machine's if empty.)")
+      .def(
+          "compile", &compile, "source"_a, nb::kw_only(), "entry"_a = "",
+          "pipeline"_a = "cpu", "quantize_queries"_a = false,
+          "file_name"_a = "<string>",
+          R"(Compiles an ``attn.Attention``, or a function of a text in MLIR: the one called
+``entry``, or the only public one. ``pipeline`` is 'cpu', or 'reference', slow and
+plain, to compare with. With ``quantize_queries``, keys in caches of i8 are
+multiplied as integers. ``file_name`` is what diagnostics call the text.)");
 }
