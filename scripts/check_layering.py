@@ -92,6 +92,8 @@ RULES = {
     + COMPILER
     + ["lib/", "runtime/Bridge/", "runtime/Reference/"],
     "tools": STD + MLIR + HOST + COMPILER + ["lib/", "runtime/"],
+    # The host API for Python.
+    "python": STD + HOST + ["nanobind/"],
     # A user of the library like any other, with the oracle beside it; its
     # measure of the machine has to ask for tiles as kernels do.
     "tools/attn-bench": STD

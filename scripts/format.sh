@@ -18,6 +18,6 @@ mode=(-i)
 if [[ ${1:-} == --check ]]; then
   mode=(--dry-run -Werror --ferror-limit=1)
 fi
-find dialect examples lib runtime test tools cmake \
+find dialect examples lib python runtime test tools cmake \
   \( -name '*.h' -o -name '*.cpp' -o -name '*.c' \) -print0 |
   xargs -0 clang-format-22 "${mode[@]}"

@@ -39,7 +39,8 @@ packages=(
   libgmock-dev
   libgtest-dev
   python3
-  # Tests with packages of PyPI.
+  # Tests with packages of PyPI, and the wheel.
+  python3-dev
   python3-venv
 )
 

@@ -1,0 +1,182 @@
+//===- Arrays.cpp - Arrays of Python as views -----------------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "python/src/Arrays.h"
+
+#include "python/src/Errors.h"
+#include "python/src/Types.h"
+#include "python/src/Values.h"
+
+#include <optional>
+#include <vector>
+
+namespace nb = nanobind;
+using namespace attn;
+using namespace attn::python;
+using std::string;
+
+//===----------------------------------------------------------------------===//
+// Element types
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A type, and what it is to DLPack and to NumPy and PyTorch.
+struct TypeEntry {
+  ElementType type;
+  nb::dlpack::dtype_code code;
+  const char *name;
+};
+
+} // namespace
+
+static constexpr TypeEntry types[] = {
+    {ElementType::f64, nb::dlpack::dtype_code::Float, "float64"},
+    {ElementType::f32, nb::dlpack::dtype_code::Float, "float32"},
+    {ElementType::f16, nb::dlpack::dtype_code::Float, "float16"},
+    {ElementType::bf16, nb::dlpack::dtype_code::Bfloat, "bfloat16"},
+    {ElementType::i64, nb::dlpack::dtype_code::Int, "int64"},
+    {ElementType::i32, nb::dlpack::dtype_code::Int, "int32"},
+    {ElementType::i16, nb::dlpack::dtype_code::Int, "int16"},
+    {ElementType::i8, nb::dlpack::dtype_code::Int, "int8"},
+    {ElementType::i1, nb::dlpack::dtype_code::Bool, "bool"}};
+
+ElementType python::parseType(const char *what, const string &name) {
+  for (const TypeEntry &entry : types)
+    if (name == nameOf(entry.type))
+      return entry.type;
+  throw nb::value_error((string(what) +
+                         ": expected f64, f32, f16, bf16, i64, i32, i16, i8 or "
+                         "i1 as type, got '" +
+                         name + "'")
+                            .c_str());
+}
+
+static std::optional<ElementType> findType(nb::dlpack::dtype type) {
+  for (const TypeEntry &entry : types)
+    if (type.code == std::uint8_t(entry.code) && type.lanes == 1 &&
+        type.bits == 8 * sizeOf(entry.type))
+      return entry.type;
+  return std::nullopt;
+}
+
+static const char *nameInPython(ElementType type) {
+  for (const TypeEntry &entry : types)
+    if (entry.type == type)
+      return entry.name;
+  return "?";
+}
+
+//===----------------------------------------------------------------------===//
+// Arguments
+//===----------------------------------------------------------------------===//
+
+/// "torch.uint8", for messages, or whatever an attribute says.
+static string readAttribute(nb::handle array, const char *attribute) {
+  return nb::str(nb::getattr(array, attribute, nb::str("unknown"))).c_str();
+}
+
+static bool isTorchTensor(nb::handle object) {
+  nb::object torch = nb::steal(PyImport_GetModule(nb::str("torch").ptr()));
+  PyErr_Clear();
+  return torch.is_valid() && nb::isinstance(object, torch.attr("Tensor"));
+}
+
+/// Calls `array.__dlpack__()`. An array that is read-only is not exported
+/// unless its user knows a version of DLPack that says so, and old libraries do
+/// not know the argument that says that.
+static nb::object exportArray(nb::handle array) {
+  nb::object method = array.attr("__dlpack__");
+  try {
+    return method(nb::arg("max_version") = nb::make_tuple(
+                      nb::dlpack::major_version, nb::dlpack::minor_version));
+  } catch (nb::python_error &error) {
+    if (!error.matches(PyExc_TypeError))
+      throw;
+  }
+  return method();
+}
+
+/// NumPy's bf16 is of ml_dtypes, and NumPy does not export it.
+static bool isNumPyBf16(nb::handle array) {
+  nb::object type = nb::getattr(array, "dtype", nb::none());
+  nb::object kind = nb::getattr(type, "kind", nb::none());
+  return kind.equal(nb::str("V")) &&
+         nb::str(type).equal(nb::str(nameInPython(ElementType::bf16)));
+}
+
+Borrowed python::borrow(nb::handle array, bool isWritten, const string &what) {
+  if (!nb::hasattr(array, "__dlpack__"))
+    throwError(what +
+               ": expected an array that has __dlpack__, as those of "
+               "NumPy and PyTorch have, got " +
+               typeName(array));
+  bool isTorch = isTorchTensor(array), isBf16 = !isTorch && isNumPyBf16(array);
+  // What PyTorch shares is the memory, without the signs.
+  if (isTorch && nb::cast<bool>(array.attr("is_neg")()))
+    throwError(what + ": is a view that negates its memory; pass a copy, as "
+                      "resolve_neg makes it");
+  nb::object capsule;
+  try {
+    capsule =
+        isBf16 ? exportArray(array.attr("view")("uint16")) : exportArray(array);
+  } catch (nb::python_error &error) {
+    throwFrom(error, what + ": its memory cannot be shared");
+  }
+  Borrowed result;
+  if (isWritten) {
+    nb::ndarray<> memory;
+    if (!nb::try_cast(capsule, memory, /*convert=*/false))
+      throwError(what + ": is read-only, expected memory to write to");
+    result.memory = nb::ndarray<nb::ro>(memory);
+  } else if (!nb::try_cast(capsule, result.memory, /*convert=*/false)) {
+    throwError(what + ": __dlpack__ gives " + typeName(capsule) +
+               ", expected a capsule of DLPack");
+  }
+
+  const nb::ndarray<nb::ro> &memory = result.memory;
+  if (memory.device_type() != nb::device::cpu::value)
+    throwError(what + ": is memory of the device " +
+               readAttribute(array, "device") + ", expected the CPU's");
+  std::optional<ElementType> type =
+      isBf16 ? ElementType::bf16 : findType(memory.dtype());
+  if (!type)
+    throwError(what + ": element type is " + readAttribute(array, "dtype") +
+               ", which no kernel takes");
+  std::vector<std::int64_t> sizes, strides;
+  for (std::size_t dim = 0; dim < memory.ndim(); ++dim) {
+    sizes.push_back(std::int64_t(memory.shape(dim)));
+    strides.push_back(memory.stride(dim));
+    if (strides.back() < 0 && sizes.back() > 1)
+      throwError(what + ": stride of dimension " + std::to_string(dim) +
+                 " is negative; pass a copy, as numpy.ascontiguousarray makes "
+                 "it");
+  }
+  result.view =
+      TensorView(memory.data(), *type, sizes, strides, /*readOnly=*/!isWritten);
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+nb::object python::allocate(nb::handle like, ElementType type,
+                            std::span<const std::int64_t> sizes) {
+  nb::list shape;
+  for (std::int64_t size : sizes)
+    shape.append(size);
+  const char *name = nameInPython(type);
+  if (isTorchTensor(like)) {
+    nb::module_ torch = nb::module_::import_("torch");
+    return torch.attr("empty")(shape, nb::arg("dtype") = torch.attr(name),
+                               nb::arg("device") = "cpu");
+  }
+  if (type == ElementType::bf16) // Makes the type known to NumPy.
+    nb::module_::import_("ml_dtypes");
+  return nb::module_::import_("numpy").attr("empty")(shape, name);
+}

@@ -1,0 +1,297 @@
+//===- Kernels.cpp - Engines and kernels in Python ------------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "python/src/Kernels.h"
+
+#include "python/src/Attention.h"
+#include "python/src/Calls.h"
+#include "python/src/Errors.h"
+#include "python/src/Values.h"
+
+#include "attn/blocks.h"
+#include "attn/engine.h"
+
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <filesystem>
+#include <vector>
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace attn;
+using namespace attn::python;
+using std::string;
+
+namespace {
+
+/// A kernel, and what its blocks are shown by.
+struct TextKernel {
+  Kernel kernel;
+  string text;
+  BlockOptions source;
+};
+
+/// An engine, and the processor that it compiles for.
+struct CPUEngine {
+  Engine engine;
+  string cpu;
+};
+
+/// Blocks as text and as a picture.
+struct BlockMap {
+  string text, svg;
+};
+
+using Size = std::optional<std::int64_t>;
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Signatures
+//===----------------------------------------------------------------------===//
+
+static nb::object getShape(const Parameter &parameter) {
+  if (!parameter.isTensor)
+    return nb::none();
+  nb::list shape;
+  for (std::int64_t size : parameter.shape)
+    shape.append(size == Parameter::dynamic ? nb::none() : nb::cast(size));
+  return nb::tuple(shape);
+}
+
+/// "query: 1x8x?x64xf32"
+static string writeParameter(const Parameter &parameter) {
+  string text = parameter.name.empty() ? "" : parameter.name + ": ";
+  for (std::int64_t size : parameter.shape)
+    text += (size == Parameter::dynamic ? "?" : std::to_string(size)) + "x";
+  return text + string(nameOf(parameter.type));
+}
+
+static string writeKernel(const TextKernel &self) {
+  const Signature &signature = self.kernel.signature();
+  auto list = [](const std::vector<Parameter> &parameters) {
+    string text;
+    for (const Parameter &parameter : parameters)
+      text += (text.empty() ? "" : ", ") + writeParameter(parameter);
+    return text;
+  };
+  return "<attn.Kernel " + signature.entry + "(" + list(signature.arguments) +
+         ") -> (" + list(signature.results) + ")>";
+}
+
+//===----------------------------------------------------------------------===//
+// Blocks
+//===----------------------------------------------------------------------===//
+
+static BlockMap mapBlocks(const TextKernel &self, Size queryLength,
+                          Size keyLength, Size batch, Size offset) {
+  BlockOptions options = self.source;
+  options.batch = batch;
+  options.queryLength = queryLength;
+  options.keyLength = keyLength;
+  options.offset = offset;
+  auto show = [&](BlockOptions::Format format) {
+    options.format = format;
+    nb::gil_scoped_release release;
+    return showBlocks(self.text, options);
+  };
+  return {unwrap(show(BlockOptions::Format::text)),
+          unwrap(show(BlockOptions::Format::svg))};
+}
+
+//===----------------------------------------------------------------------===//
+// Engines
+//===----------------------------------------------------------------------===//
+
+static CPUEngine createEngine(const std::filesystem::path &cacheDirectory,
+                              unsigned threads, const string &cpu) {
+  EngineOptions options;
+  options.cacheDirectory = cacheDirectory;
+  options.threads = threads;
+  options.cpu = cpu;
+  auto create = [&] {
+    nb::gil_scoped_release release;
+    return Engine::create(options);
+  };
+  return {unwrap(create()), cpu};
+}
+
+static TextKernel compile(const CPUEngine &self, nb::handle source,
+                          const string &entry, const string &pipeline,
+                          bool quantizeQueries, const string &fileName) {
+  string text;
+  if (nb::isinstance<Attention>(source))
+    text = writeText(nb::cast<const Attention &>(source));
+  else if (nb::isinstance<nb::str>(source))
+    text = nb::cast<string>(source);
+  else
+    throwTypeError("compile: expected an attn.Attention or text in MLIR, got " +
+                   typeName(source));
+  CompileOptions options{.entry = entry,
+                         .pipeline = pipeline,
+                         .quantizeQueries = quantizeQueries,
+                         .fileName = fileName};
+  auto compile = [&] {
+    nb::gil_scoped_release release;
+    return self.engine.compile(text, options);
+  };
+  return {unwrap(compile()), text,
+          BlockOptions{.entry = entry, .fileName = fileName, .cpu = self.cpu}};
+}
+
+//===----------------------------------------------------------------------===//
+// The module
+//===----------------------------------------------------------------------===//
+
+static void bindSignature(nb::module_ &module) {
+  nb::class_<Parameter>(module, "Parameter",
+                        "One argument or result of a kernel.")
+      .def_ro("name", &Parameter::name,
+              "Its name in the text; empty for results.")
+      .def_prop_ro(
+          "type",
+          [](const Parameter &self) { return string(nameOf(self.type)); },
+          "The element type, as 'f32'.")
+      .def_prop_ro("shape", &getShape,
+                   "Sizes, None where only a call knows them; None for a "
+                   "number.")
+      .def_ro("updates", &Parameter::updates,
+              "Of a result: the argument that it updates in place, or -1.")
+      .def("__repr__",
+           [](const Parameter &self) { return writeParameter(self); });
+
+  nb::class_<SizeExpr::Term>(
+      module, "SizeTerm",
+      R"(``coefficient`` times the size of a dimension of an argument, or times the value
+of an integer argument where ``dimension`` is -1.)")
+      .def_ro("coefficient", &SizeExpr::Term::coefficient)
+      .def_ro("argument", &SizeExpr::Term::argument)
+      .def_ro("dimension", &SizeExpr::Term::dimension);
+  nb::class_<SizeExpr>(module, "SizeExpr",
+                       "The size of a dimension of a result: ``constant`` and "
+                       "the sum of ``terms``.")
+      .def_ro("constant", &SizeExpr::constant)
+      .def_ro("terms", &SizeExpr::terms);
+
+  nb::class_<CompileStats>(module, "CompileStats",
+                           "Where a kernel's code came from, and what it cost.")
+      .def_prop_ro(
+          "source",
+          [](const CompileStats &self) {
+            static constexpr const char *names[] = {"compiler", "memory cache",
+                                                    "disk cache"};
+            return names[int(self.source)];
+          },
+          "'compiler', 'memory cache' or 'disk cache'.")
+      .def_ro("total_ms", &CompileStats::totalMs, "Milliseconds.");
+}
+
+void python::bindKernels(nb::module_ &module) {
+  bindSignature(module);
+
+  nb::class_<BlockMap>(
+      module, "BlockMap",
+      R"(Which blocks of queries and keys a kernel skips, masks and computes whole: a
+picture in a notebook, lines of characters elsewhere.)")
+      .def_ro("text", &BlockMap::text, "A line for each tile of queries.")
+      .def_ro("svg", &BlockMap::svg, "An SVG document.")
+      .def("__repr__", [](const BlockMap &self) { return self.text; })
+      .def("_repr_svg_", [](const BlockMap &self) { return self.svg; });
+
+  nb::class_<TextKernel>(
+      module, "Kernel",
+      "A compiled kernel. It may be called by several threads at once.")
+      .def(
+          "__call__",
+          [](const TextKernel &self, const nb::args &arguments, nb::handle out,
+             const nb::kwargs &named) {
+            return callKernel(self.kernel, arguments, out, named);
+          },
+          "arguments"_a, nb::kw_only(), "out"_a = nb::none(), "named"_a,
+          R"(Runs the kernel, with arguments by position or by name.
+
+They are numbers, and arrays that have ``__dlpack__`` and lie in the CPU's memory, as
+those of NumPy and PyTorch. Nothing is copied. Strides are as in C++
+(``attn/tensor_view.h``): the last dimension is contiguous; none is negative.
+
+Results are written to ``out``, an array or a list with one for each result, or to new
+arrays of the library that the first array is of. They are returned: one, a tuple of
+several, or None. A result that updates an argument in place, such as a cache, is not
+among them.
+
+Raises attn.Error, before anything is written, for an argument that is of another type,
+size or device than the kernel takes, and for results that overlap; and, with results
+in an unspecified state, where the kernel itself finds an error, such as an index that
+leads outside a tensor.)")
+      .def_prop_ro(
+          "arguments",
+          [](const TextKernel &self) {
+            return self.kernel.signature().arguments;
+          },
+          "What it takes.")
+      .def_prop_ro(
+          "results",
+          [](const TextKernel &self) {
+            return self.kernel.signature().results;
+          },
+          "What it gives.")
+      .def_prop_ro(
+          "result_sizes",
+          [](const TextKernel &self) {
+            return self.kernel.signature().resultSizes;
+          },
+          "The size of every dimension of every result.")
+      .def_prop_ro(
+          "remarks",
+          [](const TextKernel &self) { return self.kernel.remarks(); },
+          "Where the kernel is slower than its text lets expect, and why "
+          "(docs/remarks.md).")
+      .def_prop_ro(
+          "pipeline",
+          [](const TextKernel &self) { return self.kernel.pipeline(); },
+          "The lowering that it was compiled with.")
+      .def_prop_ro(
+          "stats", [](const TextKernel &self) { return self.kernel.stats(); },
+          "Where the code came from.")
+      .def_ro("text", &TextKernel::text, "What was compiled.")
+      .def(
+          "blocks", &mapBlocks, nb::kw_only(), "query_length"_a = nb::none(),
+          "key_length"_a = nb::none(), "batch"_a = nb::none(),
+          "offset"_a = nb::none(),
+          "The blocks of the kernel of pipeline 'cpu', for sizes that the text "
+          "leaves open.")
+      .def("__repr__",
+           [](const TextKernel &self) { return writeKernel(self); });
+
+  nb::class_<CPUEngine>(module, "Engine",
+                        "Compiles kernels for the processor that it runs on.")
+      .def(
+          "__init__",
+          [](CPUEngine *self,
+             const std::optional<std::filesystem::path> &directory,
+             unsigned threads, const string &cpu) {
+            new (self)
+                CPUEngine(createEngine(directory.value_or(""), threads, cpu));
+          },
+          nb::kw_only(), "cache_directory"_a = nb::none(), "threads"_a = 0,
+          "cpu"_a = "",
+          R"(``cache_directory`` keeps compiled kernels for other processes; its files are
+executed, so that it must be writable by you alone. ``threads`` work on one call:
+as many as there are processors if 0. ``cpu`` is a processor by LLVM's name for it,
+such as 'x86-64-v3'; this machine's if empty.)")
+      .def(
+          "compile", &compile, "source"_a, nb::kw_only(), "entry"_a = "",
+          "pipeline"_a = "cpu", "quantize_queries"_a = false,
+          "file_name"_a = "<string>",
+          R"(Compiles an ``attn.Attention``, or a function of a text in MLIR: the one called
+``entry``, or the only public one. ``pipeline`` is 'cpu', or 'reference', slow and
+plain, to compare with. With ``quantize_queries``, keys in caches of i8 are
+multiplied as integers. ``file_name`` is what diagnostics call the text.)");
+}
