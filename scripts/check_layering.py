@@ -46,6 +46,7 @@ RULES = {
     + MLIR
     + COMPILER
     + ["lib/Attention/", "lib/Online/", "lib/Plan/", "lib/Regions/"],
+    "lib/Raise": STD + MLIR + COMPILER,
     "lib/Reference": STD
     + MLIR
     + COMPILER
