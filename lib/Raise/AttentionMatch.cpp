@@ -108,6 +108,7 @@ private:
   bool checkTypes();
   bool checkUses();
 
+  AxisList findQueries();
   SmallVector<Source> findSources(const Term &operand);
   std::optional<AxisList> getShared(const Source &source, const AxisList &own);
   const Source *chooseSource(ArrayRef<Source> sources, const AxisLists &wanted);
@@ -307,6 +308,20 @@ const Source *Matcher::chooseSource(ArrayRef<Source> sources,
   return reshaped ? reshaped : any;
 }
 
+/// The rows that count queries, if others count heads that share keys: those
+/// of dynamic size, or else the most.
+AxisList Matcher::findQueries() {
+  AxisList dynamic, largest;
+  for (Axis axis : rows) {
+    int64_t size = terms.axes.getSize({axis});
+    if (ShapedType::isDynamic(size))
+      dynamic.push_back(axis);
+    else if (largest.empty() || size >= terms.axes.getSize(largest))
+      largest = {axis};
+  }
+  return dynamic.empty() ? largest : dynamic;
+}
+
 /// Divides the axes into the dimensions of attention, and finds what is read.
 bool Matcher::matchHeads() {
   SmallVector<Source> queries = findSources(query), keys = findSources(key),
@@ -335,13 +350,9 @@ bool Matcher::matchHeads() {
   if (!shared)
     return fail("its keys and values do not have the same batch and heads");
 
+  match.queries = findQueries();
   match.group = filter(outer, *shared, /*isKept=*/false);
-  match.queries = {};
-  for (Axis axis : rows)
-    if (axis == rows.back() || ShapedType::isDynamic(terms.axes.getSize({axis})))
-      match.queries.push_back(axis);
-    else
-      match.group.push_back(axis);
+  match.group.append(filter(rows, match.queries, /*isKept=*/false));
 
   auto wanted = [&](const AxisList &heads, const AxisList &rows,
                     const AxisList &columns) {

@@ -69,11 +69,11 @@ ScoreGraph::Facts ScoreGraph::findFacts(const Term &scalar) {
   Operation *op = scalar.getScalarOp();
   if (isa<linalg::IndexOp>(op))
     return {};
-  if (!isRegionOp(op))
-    return {.opaque = true};
-  Facts all;
+  Facts all = {.opaque = !isRegionOp(op)};
   for (unsigned number = 0; number < op->getNumOperands(); ++number) {
     Term operand = scalar.getOperand(number);
+    if (operand.isElement()) // A tensor as a whole, of an operation in a body.
+      continue;
     Facts one = getFacts(operand);
     all.product |= one.product;
     all.tensor |= one.tensor;
