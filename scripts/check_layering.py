@@ -104,6 +104,8 @@ RULES = {
     # Programs of a user's, and the example in README.md.
     "test/Package": STD + HOST + ["readme/"],
     "examples": STD + HOST,
+    # A compiler of a user's.
+    "examples/dialect": STD + MLIR + COMPILER + ["lib/Registration/"],
     # With the library for Unicode.
     "examples/bpe": STD + HOST + ["examples/gguf/", "utf8proc.h"],
     "examples/smollm2": STD + HOST + ["examples/bpe/", "examples/gguf/"],
@@ -136,7 +138,7 @@ ONLY_IN = [
     ),
     (
         PASS_HEADERS,
-        ["lib", "runtime/CUDA", "runtime/JIT", "tools", "test"],
+        ["lib", "runtime/CUDA", "runtime/JIT", "tools", "test", "examples/dialect"],
         "passes are known in lib/ and above",
     ),
 ]
