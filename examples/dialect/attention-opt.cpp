@@ -20,9 +20,8 @@ struct ListAttention : mlir::PassWrapper<ListAttention, mlir::OperationPass<>> {
   llvm::StringRef getDescription() const override { return "List attention"; }
   void runOnOperation() override {
     getOperation()->walk([](mlir::attn::AttentionOp op) {
-      op.emitRemark("attends with ")
-          << op.getNumQueryHeads() << " heads of "
-          << op.getQueryType().getDimSize(3);
+      op.emitRemark("attends with ") << op.getNumQueryHeads() << " heads of "
+                                     << op.getQueryType().getDimSize(3);
     });
   }
 };

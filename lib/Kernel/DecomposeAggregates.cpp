@@ -40,7 +40,8 @@ static LogicalResult checkTiles(Operation *op) {
                    ? cast<linalg::PackOp>(op).getStaticInnerTiles()
                    : cast<linalg::UnPackOp>(op).getStaticInnerTiles();
   if (llvm::any_of(tiles, ShapedType::isDynamic))
-    return op->emitOpError("expected inner tiles that are known while compiling");
+    return op->emitOpError(
+        "expected inner tiles that are known while compiling");
   return success();
 }
 

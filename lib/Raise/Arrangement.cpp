@@ -53,8 +53,8 @@ static SmallVector<ReassociationIndices> groupUnits(const AxisLists &dims) {
   return groups;
 }
 
-/// Groups of dimensions of `separate(dims)` that are one in `dims`, of which none
-/// has size 1.
+/// Groups of dimensions of `separate(dims)` that are one in `dims`, of which
+/// none has size 1.
 static SmallVector<ReassociationIndices> groupAxes(const AxisLists &dims) {
   SmallVector<ReassociationIndices> groups;
   int64_t next = 0;
@@ -78,8 +78,8 @@ static Value expand(OpBuilder &b, Location loc, const Axes &axes, Value tensor,
   for (const AxisList &list : dims)
     sizes.push_back(axes.createSize(b, loc, list));
   return tensor::ExpandShapeOp::create(
-      b, loc, getTensorType(tensor).clone(decomposeMixedValues(sizes).first), tensor,
-      groups, sizes);
+      b, loc, getTensorType(tensor).clone(decomposeMixedValues(sizes).first),
+      tensor, groups, sizes);
 }
 
 /// Makes each axis a dimension.
@@ -110,7 +110,8 @@ Value attn::arrange(OpBuilder &b, Location loc, const Axes &axes, Value tensor,
   AxisLists source = axes.resolve(from), target = axes.resolve(to);
   SmallVector<int64_t> sizes = getSizes(axes, source);
   if (source == target) {
-    for (auto [size, known] : llvm::zip_equal(sizes, getTensorType(tensor).getShape()))
+    for (auto [size, known] :
+         llvm::zip_equal(sizes, getTensorType(tensor).getShape()))
       if (ShapedType::isDynamic(size))
         size = known;
     return castTo(b, loc, tensor, sizes);
@@ -126,8 +127,8 @@ Value attn::arrange(OpBuilder &b, Location loc, const Axes &axes, Value tensor,
       permutation.push_back(llvm::find(order, axis) - order.begin());
       sizes.push_back(axes.createSize(b, loc, axis));
     }
-    Value into = tensor::EmptyOp::create(b, loc, sizes,
-                                         getTensorType(tensor).getElementType());
+    Value into = tensor::EmptyOp::create(
+        b, loc, sizes, getTensorType(tensor).getElementType());
     tensor = linalg::TransposeOp::create(b, loc, tensor, into, permutation)
                  ->getResult(0);
   }

@@ -12,9 +12,9 @@
 
 namespace mlir::attn {
 
-/// Reshapes and transposes `tensor`, of which dimension `d` runs over `from[d]`,
-/// so that its dimensions run over `to`, which has the same axes. Its type has all
-/// sizes that are known.
+/// Reshapes and transposes `tensor`, of which dimension `d` runs over
+/// `from[d]`, so that its dimensions run over `to`, which has the same axes.
+/// Its type has all sizes that are known.
 Value arrange(OpBuilder &builder, Location loc, const Axes &axes, Value tensor,
               const AxisLists &from, const AxisLists &to);
 

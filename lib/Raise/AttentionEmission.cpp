@@ -26,9 +26,8 @@ public:
   RegionEmitter(OpBuilder &builder, Location loc, Terms &terms,
                 const AttentionMatch &match, Type accumulationType,
                 MutableOperandRange captures, Value score, ValueRange position)
-      : b(builder), loc(loc), terms(terms),
-        graph(terms, match.product), accumulationType(accumulationType),
-        captures(captures), score(score) {
+      : b(builder), loc(loc), terms(terms), graph(terms, match.product),
+        accumulationType(accumulationType), captures(captures), score(score) {
     components[0] = {match.batch, position[0]};
     components[1] = {match.getQueryHeads(), position[1]};
     components[2] = {match.queries, position[2]};
@@ -48,9 +47,8 @@ private:
 
   Type widen(Type type) const {
     auto floatType = dyn_cast<FloatType>(type);
-    bool isNarrow =
-        floatType &&
-        floatType.getWidth() < accumulationType.getIntOrFloatBitWidth();
+    bool isNarrow = floatType && floatType.getWidth() <
+                                     accumulationType.getIntOrFloatBitWidth();
     return isNarrow ? accumulationType : type;
   }
   Value widen(Value value) {
@@ -168,8 +166,8 @@ Value RegionEmitter::emitElement(const Term &element) {
     if (!indices.back())
       return nullptr;
   }
-  return widen(tensor::ExtractOp::create(b, loc, capture(element.value),
-                                         indices));
+  return widen(
+      tensor::ExtractOp::create(b, loc, capture(element.value), indices));
 }
 
 Value RegionEmitter::emitScalar(const Term &scalar) {
@@ -299,7 +297,8 @@ FailureOr<Value> attn::emitAttention(OpBuilder &b, Terms &terms,
                    {match.batch, heads, rows, columns});
   };
   AxisList heads = match.getQueryHeads();
-  Value query = arrangeOperand(match.query, heads, match.queries, match.keySize);
+  Value query =
+      arrangeOperand(match.query, heads, match.queries, match.keySize);
   Value key =
       arrangeOperand(match.key, match.keyHeads, match.keys, match.keySize);
   Value value =
@@ -320,8 +319,8 @@ FailureOr<Value> attn::emitAttention(OpBuilder &b, Terms &terms,
     op.erase();
     return failure();
   }
-  Value result = arrange(b, loc, axes, op.getResult(0), resultDims,
-                         match.result.dims);
+  Value result =
+      arrange(b, loc, axes, op.getResult(0), resultDims, match.result.dims);
   return b.createOrFold<tensor::CastOp>(loc, match.result.tensor.getType(),
                                         result);
 }

@@ -117,7 +117,8 @@ private:
   linalg::LinalgOp product;
   Operation *scoreProduct = nullptr;
   Term weights, query, key, value;
-  /// Axes of the result that weights and values have, and that only weights have.
+  /// Axes of the result that weights and values have, and that only weights
+  /// have.
   AxisList outer, rows;
 };
 
@@ -170,8 +171,7 @@ bool Matcher::matchValueProduct(unsigned weightsOperand) {
   return ofWeights.size() == outer.size() + rows.size() + match.keys.size() &&
          ofValue.size() ==
              outer.size() + match.valueSize.size() + match.keys.size() &&
-         ofResult.size() ==
-             outer.size() + rows.size() + match.valueSize.size();
+         ofResult.size() == outer.size() + rows.size() + match.valueSize.size();
 }
 
 /// Finds the product of queries and keys among what scores are computed from.
@@ -381,13 +381,13 @@ bool Matcher::matchHeads() {
   }
   if (!q) {
     divide(canHaveHeads && shared->size() > 1);
-    q = chooseSource(queries, wanted(match.getQueryHeads(), match.queries,
-                                     match.keySize));
+    q = chooseSource(
+        queries, wanted(match.getQueryHeads(), match.queries, match.keySize));
   }
-  const Source *k = chooseSource(
-      keys, wanted(match.keyHeads, match.keys, match.keySize));
-  const Source *v = chooseSource(
-      values, wanted(match.keyHeads, match.keys, match.valueSize));
+  const Source *k =
+      chooseSource(keys, wanted(match.keyHeads, match.keys, match.keySize));
+  const Source *v =
+      chooseSource(values, wanted(match.keyHeads, match.keys, match.valueSize));
   if (!q || !k || !v)
     return fail("its scores are not a product of queries and keys");
   match.query = *q, match.key = *k, match.value = *v;
@@ -398,8 +398,8 @@ bool Matcher::matchHeads() {
 }
 
 bool Matcher::checkTypes() {
-  auto type = dyn_cast<FloatType>(
-      getElementTypeOrSelf(match.query.tensor.getType()));
+  auto type =
+      dyn_cast<FloatType>(getElementTypeOrSelf(match.query.tensor.getType()));
   if (!type || !isa<Float64Type, Float32Type, Float16Type, BFloat16Type>(type))
     return fail("its elements are not f64, f32, f16 or bf16"); // A2
   for (const TensorAxes *operand : {&match.key, &match.value})
@@ -413,8 +413,9 @@ bool Matcher::checkTypes() {
       return fail("the number of its heads is not known while compiling");
   for (const AxisList &size : {match.keySize, match.valueSize})
     if (axes.getSize(size) < 1 || axes.getSize(size) > maxHeadSize) // A1
-      return fail("a head size is not known while compiling, or not from 1 to " +
-                  Twine(maxHeadSize));
+      return fail(
+          "a head size is not known while compiling, or not from 1 to " +
+          Twine(maxHeadSize));
   for (const AxisList &size : {match.batch, match.queries, match.keys})
     if (!axes.isMeasured(size))
       return fail("its sizes do not follow from those of query, key and value");
@@ -431,8 +432,8 @@ static bool isZero(Terms &terms, const Term &term) {
   return constant && constant->isZero();
 }
 
-/// Takes a mask off the score, if `term` is one: -inf where a condition holds or
-/// does not hold, and else the score, or what is added to it and is 0.
+/// Takes a mask off the score, if `term` is one: -inf where a condition holds
+/// or does not hold, and else the score, or what is added to it and is 0.
 bool Matcher::matchMask(ScoreGraph &graph, const Term &term) {
   auto select = term.getScalarOp<arith::SelectOp>();
   if (!select || select.getCondition().getType() !=

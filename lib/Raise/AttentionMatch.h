@@ -55,8 +55,8 @@ struct AttentionMatch {
 
 /// What keeps something that looks like attention from being one.
 struct NoMatch {
-  std::string reason;          ///< Empty if it does not look like one.
-  Operation *other = nullptr;  ///< Another operation that has to do with it.
+  std::string reason;         ///< Empty if it does not look like one.
+  Operation *other = nullptr; ///< Another operation that has to do with it.
 };
 
 /// Whether `op` may be the product of weights and values.

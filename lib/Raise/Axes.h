@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Reshapes join dimensions and split them again: a batch and its heads are one
-// dimension of a product of matrices and two of the mask that is added to it. An
-// axis is what no reshape that was met has split: dimensions are lists of axes.
+// dimension of a product of matrices and two of the mask that is added to it.
+// An axis is what no reshape that was met has split: dimensions are lists of
+// axes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -63,7 +64,8 @@ private:
   struct Info {
     int64_t size;
     AxisList parts = {}; ///< What it was split into, if it was.
-    /// A dynamic size is that of a dimension, divided by what else it runs over.
+    /// A dynamic size is that of a dimension, divided by what else it runs
+    /// over.
     Value tensor = {};
     int64_t dim = 0, divisor = 1;
   };

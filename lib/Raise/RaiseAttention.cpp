@@ -40,8 +40,9 @@ static void raiseAttention(linalg::LinalgOp product,
       dead.insert(result.getDefiningOp());
       return;
     }
-    found = NoMatch{"an index of its mask or bias is not that of a batch entry, "
-                    "head, query or key"};
+    found =
+        NoMatch{"an index of its mask or bias is not that of a batch entry, "
+                "head, query or key"};
   }
   auto &no = std::get<NoMatch>(found);
   if (no.reason.empty())

@@ -32,7 +32,8 @@ public:
   const Term &getProduct() const { return product; }
   bool isProduct(const Term &term);
   /// Makes the product what it is after it is multiplied by constants, and
-  /// converted, before anything else on the way to `root`. Returns their product.
+  /// converted, before anything else on the way to `root`. Returns their
+  /// product.
   double includeScale(const Term &root);
 
 private:

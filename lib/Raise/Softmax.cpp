@@ -52,7 +52,8 @@ std::optional<Reduction> SoftmaxMatcher::matchReduction(const Term &term) {
   Term element = terms.enterCasts(term);
   if (!element.isElement())
     return std::nullopt;
-  auto op = dyn_cast_if_present<linalg::LinalgOp>(element.value.getDefiningOp());
+  auto op =
+      dyn_cast_if_present<linalg::LinalgOp>(element.value.getDefiningOp());
   if (!op || !op.hasPureTensorSemantics() || op.getNumReductionLoops() != 1 ||
       !hasSimpleMaps(op))
     return std::nullopt;
@@ -72,7 +73,8 @@ std::optional<Reduction> SoftmaxMatcher::matchReduction(const Term &term) {
   if ((left == soFar) == (right == soFar))
     return std::nullopt;
   terms.visit(op);
-  return Reduction{combiner, {left == soFar ? right : left, {}, frame},
+  return Reduction{combiner,
+                   {left == soFar ? right : left, {}, frame},
                    terms.getElement(frame, init)};
 }
 
@@ -127,9 +129,9 @@ bool SoftmaxMatcher::isMaximum(const Term &maximum, const Term &scores) {
       !isa<arith::MaximumFOp, arith::MaxNumFOp>(reduction->combiner))
     return false;
   std::optional<llvm::APFloat> init = terms.getFloat(reduction->init);
-  bool isInit = isLeast(reduction->init) ||
-                (init && init->isNaN() &&
-                 isa<arith::MaxNumFOp>(reduction->combiner));
+  bool isInit =
+      isLeast(reduction->init) ||
+      (init && init->isNaN() && isa<arith::MaxNumFOp>(reduction->combiner));
   return isInit && isSame(reduction->input, scores);
 }
 
@@ -165,8 +167,8 @@ bool SoftmaxMatcher::isWithoutKeys(const Term &condition, const Term &scores) {
   std::optional<Reduction> reduction = matchReduction(condition);
   if (!reduction || !isa<arith::AndIOp>(reduction->combiner))
     return false;
-  auto init = dyn_cast_if_present<IntegerAttr>(
-      terms.getConstant(reduction->init));
+  auto init =
+      dyn_cast_if_present<IntegerAttr>(terms.getConstant(reduction->init));
   Term equal = terms.enter(reduction->input);
   auto compare = equal.getScalarOp<arith::CmpFOp>();
   if (!init || !init.getValue().isAllOnes() || !compare ||
@@ -191,8 +193,9 @@ std::optional<Term> SoftmaxMatcher::match(const Term &weight) {
   std::optional<Term> scores = matchPlain(terms.enterCasts(term.getOperand(2)));
   if (!scores || isWithoutKeys(term.getOperand(0), *scores))
     return scores;
-  reason = "its weights are 0 by another condition than that all scores of a row "
-           "are -inf";
+  reason =
+      "its weights are 0 by another condition than that all scores of a row "
+      "are -inf";
   return std::nullopt;
 }
 

@@ -150,9 +150,8 @@ bool Terms::step(Term &term) {
   } else if (isElementwise(op)) {
     auto linalgOp = cast<linalg::LinalgOp>(op);
     auto result = cast<OpResult>(term.value);
-    Value yielded =
-        linalgOp.getBlock()->getTerminator()->getOperand(
-            result.getResultNumber());
+    Value yielded = linalgOp.getBlock()->getTerminator()->getOperand(
+        result.getResultNumber());
     Operation *computed = yielded.getDefiningOp();
     if (computed && computed->getBlock() == linalgOp.getBlock())
       return false;
@@ -233,9 +232,8 @@ bool Terms::isEqual(Term a, Term b, unsigned depth, unsigned &budget) {
       x->getNumOperands() != y->getNumOperands())
     return false;
   if (auto index = dyn_cast<linalg::IndexOp>(x))
-    return axes.isEqual(
-        a.frame->loops[index.getDim()],
-        b.frame->loops[cast<linalg::IndexOp>(y).getDim()]);
+    return axes.isEqual(a.frame->loops[index.getDim()],
+                        b.frame->loops[cast<linalg::IndexOp>(y).getDim()]);
   if (x->getAttrDictionary() != y->getAttrDictionary())
     return false;
   for (unsigned number = 0; number < x->getNumOperands(); ++number) {
@@ -263,7 +261,8 @@ TypedAttr Terms::getConstant(Term term) {
 }
 
 std::optional<llvm::APFloat> Terms::getFloat(Term term) {
-  if (auto constant = dyn_cast_if_present<FloatAttr>(getConstant(enterCasts(term))))
+  if (auto constant =
+          dyn_cast_if_present<FloatAttr>(getConstant(enterCasts(term))))
     return constant.getValue();
   return std::nullopt;
 }

@@ -6,9 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // A computation on tensors, seen as one on scalars: an element of a tensor is a
-// scalar operation in the body of the operation that computes it, on elements of
-// other tensors. How the scalar operations are distributed over operations on
-// tensors, and how those reshape, transpose and broadcast, makes no difference.
+// scalar operation in the body of the operation that computes it, on elements
+// of other tensors. How the scalar operations are distributed over operations
+// on tensors, and how those reshape, transpose and broadcast, makes no
+// difference.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,8 +35,9 @@ struct Frame {
 /// An element of a tensor, or a scalar.
 struct Term {
   Value value;
-  AxisLists dims = {};          ///< Of a tensor: the axes that index it.
-  const Frame *frame = nullptr; ///< Of a scalar: in whose body it is, if in one.
+  AxisLists dims = {}; ///< Of a tensor: the axes that index it.
+  const Frame *frame =
+      nullptr; ///< Of a scalar: in whose body it is, if in one.
 
   bool isElement() const { return isa<TensorType>(value.getType()); }
   /// The operation that computes a scalar, or null.
@@ -71,15 +73,15 @@ public:
   Term getElement(const Frame *frame, OpOperand &operand);
 
   /// Steps through one operation that reshapes, transposes, copies or
-  /// broadcasts, from its result to its operand, or from an argument of a body to
-  /// the element that it is. Returns false if there is none.
+  /// broadcasts, from its result to its operand, or from an argument of a body
+  /// to the element that it is. Returns false if there is none.
   bool step(Term &term);
   /// Steps to the element of another tensor.
   bool stepToElement(Term &term);
   /// Steps as far as there is something to step through.
   Term view(Term term);
-  /// The scalar operation that computes what is seen, or the element of a tensor
-  /// that no elementwise operation computes.
+  /// The scalar operation that computes what is seen, or the element of a
+  /// tensor that no elementwise operation computes.
   Term enter(Term term);
   /// The same behind conversions from one type of floats to another.
   Term enterCasts(Term term);

@@ -332,9 +332,9 @@ static LogicalResult evaluatePack(mlir::linalg::PackOp op,
   if (!fits)
     return mlir::emitError(op.getLoc())
            << "'" << op->getName() << "' has no result for its operands";
-  blocks.define(op->getResult(0), {Tensor::createPartial(
-                                      source.elementType, dest.shape(),
-                                      *elements)});
+  blocks.define(
+      op->getResult(0),
+      {Tensor::createPartial(source.elementType, dest.shape(), *elements)});
   return success();
 }
 
@@ -364,9 +364,8 @@ interpreter::evaluateStructured(mlir::Operation *op, BlockEvaluator &blocks) {
       .Case([&](mlir::linalg::SoftmaxOp softmax) {
         return evaluateSoftmax(softmax, blocks);
       })
-      .Case([&](mlir::linalg::PackOp pack) {
-        return evaluatePack(pack, blocks);
-      })
+      .Case(
+          [&](mlir::linalg::PackOp pack) { return evaluatePack(pack, blocks); })
       .Case([&](mlir::linalg::UnPackOp unpack) {
         return evaluateUnPack(unpack, blocks);
       })

@@ -82,13 +82,12 @@ static Status parseEmission(const InputArgList &parsed, Options &options) {
       return Error{"-o: expected --emit or -S; --out is for results", {}};
     return {};
   }
-  options.emittedForm =
-      llvm::StringSwitch<std::optional<CodeForm>>(form)
-          .Case("mlir", CodeForm::MLIR)
-          .Case("llvm", CodeForm::LLVM)
-          .Case("asm", CodeForm::Assembly)
-          .Case("obj", CodeForm::Object)
-          .Default(std::nullopt);
+  options.emittedForm = llvm::StringSwitch<std::optional<CodeForm>>(form)
+                            .Case("mlir", CodeForm::MLIR)
+                            .Case("llvm", CodeForm::LLVM)
+                            .Case("asm", CodeForm::Assembly)
+                            .Case("obj", CodeForm::Object)
+                            .Default(std::nullopt);
   if (!options.emittedForm)
     return Error{"--emit: expected mlir, llvm, asm or obj, got '" + form.str() +
                      "'",

@@ -139,9 +139,9 @@ public:
   Expected<Kernel> compile(const Attention &attention,
                            const CompileOptions &options = {}) const;
 
-  /// The code that `compile` makes of the text, to look at. Its only function to
-  /// call is attn_entry, which gets the addresses of memref descriptors and of
-  /// scalars. An error for pipeline "gpu", of which there is code for two
+  /// The code that `compile` makes of the text, to look at. Its only function
+  /// to call is attn_entry, which gets the addresses of memref descriptors and
+  /// of scalars. An error for pipeline "gpu", of which there is code for two
   /// processors.
   Expected<std::string> emit(std::string_view text, CodeForm form,
                              const CompileOptions &options = {}) const;
