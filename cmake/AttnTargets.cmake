@@ -33,13 +33,16 @@ separate_arguments(ATTN_LLVM_DEFINITIONS NATIVE_COMMAND ${LLVM_DEFINITIONS})
 
 # attn_add_library(NAME sources... [LINK targets...]) adds a static library that
 # may include the project's headers by path from the top ("dialect/AttnOps.h")
-# and the host API as "attn/engine.h". It does not see MLIR.
+# and the host API as "attn/engine.h". It does not see MLIR. Installed headers lie
+# where AttnInstall.cmake puts them.
 function(attn_add_library name)
   cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
   add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
   target_include_directories(${name} PUBLIC
-    ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}
-    ${PROJECT_SOURCE_DIR}/runtime/include)
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
+    $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}>
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/runtime/include>
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/attn-compiler>)
   target_link_libraries(${name} PUBLIC ${ARG_LINK})
   attn_merge_sources(${name})
   attn_reuse_headers(${name} AttnHostHeaders)

@@ -46,6 +46,7 @@ RULES = {
     + MLIR
     + COMPILER
     + ["lib/Attention/", "lib/Online/", "lib/Plan/", "lib/Regions/"],
+    "lib/Raise": STD + MLIR + COMPILER,
     "lib/Reference": STD
     + MLIR
     + COMPILER
@@ -113,6 +114,8 @@ RULES = {
     # Programs of a user's.
     "test/Package": STD + HOST,
     "examples": STD + HOST,
+    # A compiler of a user's.
+    "examples/dialect": STD + MLIR + COMPILER + ["lib/Registration/"],
     # With the library for Unicode.
     "examples/bpe": STD + HOST + ["examples/gguf/", "utf8proc.h"],
     "examples/smollm2": STD + HOST + ["examples/bpe/", "examples/gguf/"],
@@ -145,7 +148,7 @@ ONLY_IN = [
     ),
     (
         PASS_HEADERS,
-        ["lib", "runtime/CUDA", "runtime/JIT", "tools", "test"],
+        ["lib", "runtime/CUDA", "runtime/JIT", "tools", "test", "examples/dialect"],
         "passes are known in lib/ and above",
     ),
 ]

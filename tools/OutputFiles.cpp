@@ -61,3 +61,19 @@ Status attn::checkOutputFiles(llvm::ArrayRef<NamedFile> outputs,
   }
   return {};
 }
+
+Expected<std::unique_ptr<llvm::ToolOutputFile>>
+attn::writeFile(const std::string &path, llvm::StringRef contents) {
+  std::error_code error;
+  auto file = std::make_unique<llvm::ToolOutputFile>(path, error,
+                                                     llvm::sys::fs::OF_None);
+  if (!error) {
+    file->os() << contents;
+    file->os().flush();
+    error = file->os().error();
+    file->os().clear_error(); // Or the destructor ends the process.
+  }
+  if (error)
+    return Error{path + ": cannot write: " + error.message(), {}};
+  return file;
+}

@@ -12,7 +12,9 @@
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/ToolOutputFile.h"
 
+#include <memory>
 #include <string>
 
 namespace attn {
@@ -27,6 +29,11 @@ struct NamedFile {
 /// by whatever name. It would be lost. A path that is empty or "-" is none.
 Status checkOutputFiles(llvm::ArrayRef<NamedFile> outputs,
                         llvm::ArrayRef<NamedFile> inputs);
+
+/// A file with these contents that goes again unless it is kept; stdout, if the
+/// path is "-".
+Expected<std::unique_ptr<llvm::ToolOutputFile>>
+writeFile(const std::string &path, llvm::StringRef contents);
 
 } // namespace attn
 

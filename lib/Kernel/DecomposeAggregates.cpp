@@ -1,4 +1,4 @@
-//===- DecomposeAggregates.cpp - linalg.softmax to its steps --------------===//
+//===- DecomposeAggregates.cpp - linalg.softmax and such to their steps ---===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,6 +9,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -33,30 +34,56 @@ static LogicalResult checkElements(Operation *op) {
   return success();
 }
 
-/// Keeps the name of `op` where errors at what becomes of it find it.
-static LogicalResult decompose(linalg::AggregatedOpInterface op) {
-  IRRewriter rewriter(op);
-  op->setLoc(FusedLoc::get({op.getLoc()}, op->getName().getIdentifier(),
-                           op.getContext()));
-  FailureOr<SmallVector<Value>> results = op.decomposeOperation(rewriter);
-  if (failed(results))
-    return op.emitOpError("cannot be decomposed");
-  rewriter.replaceOp(op, *results);
+/// Upstream has no reshapes for others.
+static LogicalResult checkTiles(Operation *op) {
+  auto tiles = isa<linalg::PackOp>(op)
+                   ? cast<linalg::PackOp>(op).getStaticInnerTiles()
+                   : cast<linalg::UnPackOp>(op).getStaticInnerTiles();
+  if (llvm::any_of(tiles, ShapedType::isDynamic))
+    return op->emitOpError(
+        "expected inner tiles that are known while compiling");
   return success();
+}
+
+/// Rewrites `op` to what it is made of, if it is made of others.
+static LogicalResult decompose(RewriterBase &rewriter, Operation *op) {
+  if (auto aggregate = dyn_cast<linalg::AggregatedOpInterface>(op)) {
+    FailureOr<SmallVector<Value>> results =
+        aggregate.decomposeOperation(rewriter);
+    if (succeeded(results))
+      rewriter.replaceOp(op, *results);
+    return results;
+  }
+  if (auto pack = dyn_cast<linalg::PackOp>(op))
+    return linalg::lowerPack(rewriter, pack);
+  return linalg::lowerUnPack(rewriter, cast<linalg::UnPackOp>(op));
 }
 
 namespace {
 struct DecomposeAggregates
     : attn::impl::DecomposeAggregatesBase<DecomposeAggregates> {
   void runOnOperation() override {
-    SmallVector<linalg::AggregatedOpInterface> ops;
-    getOperation()->walk([&](linalg::AggregatedOpInterface op) {
-      if (isOnTensors(op))
+    SmallVector<Operation *> ops;
+    getOperation()->walk([&](Operation *op) {
+      bool isAggregate =
+          isa<linalg::AggregatedOpInterface>(op) && isOnTensors(op);
+      if (isAggregate || isa<linalg::PackOp, linalg::UnPackOp>(op))
         ops.push_back(op);
     });
-    for (linalg::AggregatedOpInterface op : ops)
-      if (failed(checkElements(op)) || failed(decompose(op)))
+    IRRewriter rewriter(&getContext());
+    for (Operation *op : ops) {
+      if (failed(isa<linalg::AggregatedOpInterface>(op) ? checkElements(op)
+                                                        : checkTiles(op)))
         return signalPassFailure();
+      // Errors at what becomes of it shall find its name.
+      op->setLoc(FusedLoc::get({op->getLoc()}, op->getName().getIdentifier(),
+                               &getContext()));
+      rewriter.setInsertionPoint(op);
+      if (failed(decompose(rewriter, op))) {
+        op->emitOpError("cannot be decomposed");
+        return signalPassFailure();
+      }
+    }
   }
 };
 } // namespace

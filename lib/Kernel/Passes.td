@@ -98,9 +98,10 @@ def SplitIndexCasts : Pass<"attn-split-index-casts"> {
 def DecomposeAggregates : Pass<"attn-decompose-aggregates"> {
   let summary = "Rewrite linalg ops that stand for several to those";
   let description = [{
-    Operations on tensors with upstream's `AggregatedOpInterface`, which is
-    `linalg.softmax`, become the operations that they say they are made of. They are
-    no structured operations, and no other pass takes them.
+    `linalg.softmax`, of upstream's `AggregatedOpInterface`, becomes the operations
+    that it says it is made of; `linalg.pack` and `linalg.unpack` become a padding or
+    a slice, a reshape and a transpose. They are no structured operations, and no
+    other pass takes them.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect",

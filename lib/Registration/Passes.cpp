@@ -17,6 +17,7 @@
 #include "lib/Pipelines/Pipelines.h"
 #include "lib/Plan/Passes.h"
 #include "lib/Projection/Passes.h"
+#include "lib/Raise/Passes.h"
 #include "lib/Reference/Passes.h"
 #include "lib/Registration/Registration.h"
 #include "lib/SplitKV/Passes.h"
@@ -48,6 +49,7 @@ void attn::registerPasses() {
   registerAttnOnlinePasses();
   registerAttnPlanPasses();
   registerAttnProjectionPasses();
+  registerAttnRaisePasses();
   registerAttnReferencePasses();
   registerAttnSplitKVPasses();
   for (const Lowering &lowering : getLowerings())

@@ -285,6 +285,75 @@ static LogicalResult evaluatePad(mlir::tensor::PadOp op,
                   });
 }
 
+/// Where an element of a plain tensor lies in the packed one. `packed` are that
+/// one's sizes.
+template <typename Op>
+static Sizes findPacked(Op op, ArrayRef<std::int64_t> index,
+                        ArrayRef<std::int64_t> packed) {
+  Sizes outer(index), inner;
+  for (auto [number, dim] : llvm::enumerate(op.getInnerDimsPos())) {
+    std::int64_t tile = packed[index.size() + number];
+    inner.push_back(tile > 0 ? index[std::size_t(dim)] % tile : -1);
+    outer[std::size_t(dim)] = tile > 0 ? index[std::size_t(dim)] / tile : -1;
+  }
+  Sizes place = outer;
+  for (auto [number, dim] : llvm::enumerate(op.getOuterDimsPerm()))
+    place[number] = outer[std::size_t(dim)];
+  place.append(inner);
+  return place;
+}
+
+static bool isIndexOf(ArrayRef<std::int64_t> index, const Tensor &tensor) {
+  return llvm::all_of_zip(index, tensor.shape(),
+                          [](std::int64_t position, std::int64_t size) {
+                            return position >= 0 && position < size;
+                          });
+}
+
+static LogicalResult evaluatePack(mlir::linalg::PackOp op,
+                                  BlockEvaluator &blocks) {
+  const Tensor source = blocks.getTensor(op.getSource());
+  const Tensor dest = blocks.getTensor(op.getDest());
+  auto elements = copyElements(dest);
+  if (!elements)
+    return mlir::emitError(op.getLoc())
+           << "'" << op->getName() << "' has no result for its operands";
+  Datum padding = Undefined();
+  if (mlir::Value value = op.getPaddingValue())
+    padding = blocks.get(value);
+  llvm::fill(*elements, padding);
+  bool fits = visitIndices(source.shape(), [&](ArrayRef<std::int64_t> index) {
+    Sizes place = findPacked(op, index, dest.shape());
+    bool isInside = isIndexOf(place, dest);
+    if (isInside)
+      (*elements)[numberOf(place, dest.shape())] = source.load(index);
+    return isInside;
+  });
+  if (!fits)
+    return mlir::emitError(op.getLoc())
+           << "'" << op->getName() << "' has no result for its operands";
+  blocks.define(
+      op->getResult(0),
+      {Tensor::createPartial(source.elementType, dest.shape(), *elements)});
+  return success();
+}
+
+static LogicalResult evaluateUnPack(mlir::linalg::UnPackOp op,
+                                    BlockEvaluator &blocks) {
+  const Tensor source = blocks.getTensor(op.getSource());
+  const Tensor dest = blocks.getTensor(op.getDest());
+  blocks.define(op->getResult(0),
+                computeTensor(source.elementType, dest.shape(),
+                              [&](ArrayRef<std::int64_t> index) -> Datum {
+                                Sizes place =
+                                    findPacked(op, index, source.shape());
+                                return isIndexOf(place, source)
+                                           ? source.load(place)
+                                           : Datum(Undefined());
+                              }));
+  return success();
+}
+
 std::optional<LogicalResult>
 interpreter::evaluateStructured(mlir::Operation *op, BlockEvaluator &blocks) {
   using mlir::linalg::LinalgOp;
@@ -294,6 +363,11 @@ interpreter::evaluateStructured(mlir::Operation *op, BlockEvaluator &blocks) {
       })
       .Case([&](mlir::linalg::SoftmaxOp softmax) {
         return evaluateSoftmax(softmax, blocks);
+      })
+      .Case(
+          [&](mlir::linalg::PackOp pack) { return evaluatePack(pack, blocks); })
+      .Case([&](mlir::linalg::UnPackOp unpack) {
+        return evaluateUnPack(unpack, blocks);
       })
       .Case([&](mlir::linalg::IndexOp index) {
         blocks.define(index.getResult(),

@@ -104,16 +104,23 @@ public:
     return module;
   }
 
-  Expected<Object> generate(llvm::Module &module) {
+  Expected<Object> generate(llvm::Module &module,
+                            CodeForm form = CodeForm::Object) {
     Stopwatch stopwatch;
     optimize(module, target);
     stats.optimizeMs = stopwatch.lap();
     Object object;
     llvm::raw_svector_ostream os(object);
+    if (form == CodeForm::LLVM) {
+      module.print(os, /*AAW=*/nullptr);
+      return object;
+    }
     llvm::legacy::PassManager codegen;
     if (target.addPassesToEmitFile(codegen, os, /*DwoOut=*/nullptr,
-                                   llvm::CodeGenFileType::ObjectFile))
-      return Error{"the target cannot emit object files", {}};
+                                   form == CodeForm::Assembly
+                                       ? llvm::CodeGenFileType::AssemblyFile
+                                       : llvm::CodeGenFileType::ObjectFile))
+      return Error{"the target cannot emit this form of code", {}};
     codegen.run(module);
     if (!failure.empty())
       return Error{"code generation: " + failure, {}};
@@ -135,14 +142,15 @@ using Part = llvm::StringSet<>;
 
 } // namespace
 
-Expected<Object> jit::generateObject(mlir::ModuleOp source,
-                                     llvm::TargetMachine &target,
-                                     CompileStats &stats, FinishModule finish) {
+Expected<Object> jit::generateCode(mlir::ModuleOp source,
+                                   llvm::TargetMachine &target,
+                                   CompileStats &stats, FinishModule finish,
+                                   CodeForm form) {
   Generator generator(target, stats);
   auto module = generator.translate(source, finish);
   if (!module)
     return std::move(module).error();
-  return generator.generate(**module);
+  return generator.generate(**module, form);
 }
 
 //===----------------------------------------------------------------------===//

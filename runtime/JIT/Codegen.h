@@ -8,7 +8,7 @@
 #ifndef ATTN_RUNTIME_JIT_CODEGEN_H
 #define ATTN_RUNTIME_JIT_CODEGEN_H
 
-#include "attn/kernel.h"
+#include "attn/engine.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
@@ -45,10 +45,12 @@ using FinishModule =
 /// An object file.
 using Object = llvm::SmallVector<char, 0>;
 
-/// Machine code of `module`. Stages add their time to `stats`.
-Expected<Object> generateObject(mlir::ModuleOp module,
-                                llvm::TargetMachine &target,
-                                CompileStats &stats, FinishModule finish);
+/// Machine code of `module`, or another form of it, but no MLIR. Stages add
+/// their time to `stats`.
+Expected<Object> generateCode(mlir::ModuleOp module,
+                              llvm::TargetMachine &target, CompileStats &stats,
+                              FinishModule finish,
+                              CodeForm form = CodeForm::Object);
 
 /// The same in several objects that belong together, on up to `threads` threads
 /// at once: the functions of a kernel, of which each of its parallel loops is

@@ -20,6 +20,7 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
+#include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 
 using namespace attn;
@@ -72,6 +73,51 @@ lower(mlir::ModuleOp module, const mlir::attn::Lowering &lowering,
   return devices;
 }
 
+namespace {
+/// A module of the LLVM dialect.
+struct LoweredKernel : KernelModule {
+  std::vector<DeviceModule> devices;
+};
+} // namespace
+
+/// Parses and lowers a text for `target`.
+static Expected<LoweredKernel>
+lowerText(std::string_view text, const CompileOptions &options,
+          const Plans &plans, const mlir::attn::Lowering &lowering,
+          const llvm::TargetMachine &target, const Machine &machine,
+          CompileStats &stats, const cuda::DeviceCompiler *deviceCompiler,
+          CompileTrace &trace) {
+  Stopwatch stopwatch;
+  mlir::FailureOr<KernelModule> kernel =
+      parseKernel(text, options, plans, trace);
+  if (mlir::failed(kernel))
+    return trace.takeError("cannot compile");
+  stats.parseMs = stopwatch.lap();
+  setTarget(*kernel->module, describeTarget(target, machine),
+            options.quantizeQueries);
+  Expected<std::vector<DeviceModule>> devices =
+      lower(*kernel->module, lowering, deviceCompiler, stats, trace);
+  if (!devices)
+    return std::move(devices).error();
+  return LoweredKernel{std::move(*kernel), std::move(*devices)};
+}
+
+static Expected<std::unique_ptr<llvm::TargetMachine>>
+createTarget(llvm::orc::JITTargetMachineBuilder builder) {
+  auto target = builder.createTargetMachine();
+  if (!target)
+    return Error{llvm::toString(target.takeError()), {}};
+  return std::move(*target);
+}
+
+/// That code could not be generated, because of `error`.
+static Error explain(CompileTrace &trace, const Error &cause) {
+  Error error = trace.takeError("cannot generate code");
+  if (error.diagnostics.empty())
+    error.message += ": " + cause.message;
+  return error;
+}
+
 /// What `compileObject` does, where a crash ends only the compilation.
 static Expected<CompiledObject>
 compileText(std::string_view text, const CompileOptions &options,
@@ -80,25 +126,14 @@ compileText(std::string_view text, const CompileOptions &options,
             const Machine &machine, unsigned codegenThreads,
             CompileStats &stats, FinishKernel finish,
             const cuda::DeviceCompiler *deviceCompiler, CompileTrace &trace) {
-  Stopwatch stopwatch;
-  mlir::FailureOr<KernelModule> kernel =
-      parseKernel(text, options, plans, trace);
-  if (mlir::failed(kernel))
-    return trace.takeError("cannot compile");
-  stats.parseMs = stopwatch.lap();
-
-  auto builder = targetBuilder;
-  llvm::Expected<std::unique_ptr<llvm::TargetMachine>> target =
-      builder.createTargetMachine();
+  auto target = createTarget(targetBuilder);
   if (!target)
-    return Error{llvm::toString(target.takeError()), {}};
-  setTarget(*kernel->module, describeTarget(**target, machine),
-            options.quantizeQueries);
-  Expected<std::vector<DeviceModule>> devices =
-      lower(*kernel->module, lowering, deviceCompiler, stats, trace);
-  if (!devices)
-    return std::move(devices).error();
-
+    return std::move(target).error();
+  Expected<LoweredKernel> kernel =
+      lowerText(text, options, plans, lowering, **target, machine, stats,
+                deviceCompiler, trace);
+  if (!kernel)
+    return std::move(kernel).error();
   auto finishModule = [&](llvm::Module &module, llvm::TargetMachine &target) {
     Status status = addEntry(module);
     return status && finish ? finish(module, target, kernel->signature)
@@ -107,14 +142,43 @@ compileText(std::string_view text, const CompileOptions &options,
   trace.enter("while generating code");
   Expected<std::vector<Object>> objects = generateObjects(
       *kernel->module, targetBuilder, codegenThreads, stats, finishModule);
-  if (!objects) {
-    Error error = trace.takeError("cannot generate code");
-    if (error.diagnostics.empty())
-      error.message += ": " + objects.error().message;
-    return error;
-  }
+  if (!objects)
+    return explain(trace, objects.error());
   return CompiledObject{std::move(kernel->signature), std::move(*objects),
-                        std::move(*devices), trace.takeRemarks()};
+                        std::move(kernel->devices), trace.takeRemarks()};
+}
+
+/// What `emitCode` does, where a crash ends only the compilation.
+static Expected<std::string>
+emitText(std::string_view text, CodeForm form, const CompileOptions &options,
+         const Plans &plans, const mlir::attn::Lowering &lowering,
+         const llvm::orc::JITTargetMachineBuilder &targetBuilder,
+         const Machine &machine, CompileTrace &trace) {
+  auto target = createTarget(targetBuilder);
+  if (!target)
+    return std::move(target).error();
+  CompileStats stats;
+  Expected<LoweredKernel> kernel =
+      lowerText(text, options, plans, lowering, **target, machine, stats,
+                /*deviceCompiler=*/nullptr, trace);
+  if (!kernel)
+    return std::move(kernel).error();
+  if (form == CodeForm::MLIR) {
+    std::string module;
+    llvm::raw_string_ostream os(module);
+    kernel->module->print(os);
+    return module;
+  }
+  trace.enter("while generating code");
+  Expected<Object> code = generateCode(
+      *kernel->module, **target, stats,
+      [](llvm::Module &module, llvm::TargetMachine &) {
+        return addEntry(module);
+      },
+      form);
+  if (!code)
+    return explain(trace, code.error());
+  return std::string(code->data(), code->size());
 }
 
 Expected<CompiledObject> jit::compileObject(
@@ -133,5 +197,28 @@ Expected<CompiledObject> jit::compileObject(
         return compileText(text, options, plans, **lowering, targetBuilder,
                            machine, codegenThreads, stats, finish,
                            deviceCompiler, trace);
+      });
+}
+
+Expected<std::string>
+jit::emitCode(std::string_view text, CodeForm form,
+              const CompileOptions &options, const Plans &plans,
+              const llvm::orc::JITTargetMachineBuilder &targetBuilder,
+              const Machine &machine) {
+  Expected<const mlir::attn::Lowering *> lowering =
+      findLowering(options.pipeline);
+  if (!lowering)
+    return std::move(lowering).error();
+  if ((*lowering)->buildKernels)
+    return Error{"pipeline '" + options.pipeline +
+                     "': its code is that of two processors, which there is no "
+                     "one form of",
+                 {}};
+  return compileGuarded<std::string>(
+      "cannot compile", options.fileName,
+      (*lowering)->usesDevice ? getDeviceRegistry() : getKernelRegistry(),
+      [&](CompileTrace &trace) {
+        return emitText(text, form, options, plans, **lowering, targetBuilder,
+                        machine, trace);
       });
 }

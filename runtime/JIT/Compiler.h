@@ -51,6 +51,13 @@ Expected<CompiledObject> compileObject(
     unsigned codegenThreads, CompileStats &stats, FinishKernel finish = nullptr,
     const cuda::DeviceCompiler *deviceCompiler = nullptr);
 
+/// The code of `compileObject`, in a form to look at. Not of pipeline "gpu".
+Expected<std::string> emitCode(std::string_view text, CodeForm form,
+                               const CompileOptions &options,
+                               const Plans &plans,
+                               const llvm::orc::JITTargetMachineBuilder &target,
+                               const Machine &machine);
+
 } // namespace attn::jit
 
 #endif // ATTN_RUNTIME_JIT_COMPILER_H

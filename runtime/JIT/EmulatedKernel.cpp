@@ -52,7 +52,7 @@ generateAndLink(mlir::ModuleOp module, const std::string &entry,
     return setEntry(llvmModule, entry);
   };
   Expected<llvm::SmallVector<char, 0>> object =
-      generateObject(module, **target, stats, finish);
+      generateCode(module, **target, stats, finish);
   if (!object) {
     Error error = diagnostics.takeError("cannot generate code");
     error.message += ": " + object.error().message;

@@ -346,6 +346,14 @@ Expected<Kernel> Engine::compile(std::string_view text,
   return impl->compile(text, options);
 }
 
+Expected<std::string> Engine::emit(std::string_view text, CodeForm form,
+                                   const CompileOptions &options) const {
+  Plans plans = impl->findPlans(text, options).plans.value_or(Plans());
+  return callOnThread<std::string>([&] {
+    return emitCode(text, form, options, plans, impl->target, impl->machine);
+  });
+}
+
 Expected<Tuning> Engine::tune(std::string_view text,
                               std::span<const Argument> arguments,
                               std::span<const TensorView> results,

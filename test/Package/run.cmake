@@ -1,5 +1,6 @@
 # Installs the build folder BUILD below SCRATCH, then builds and runs the host
-# programs in SOURCE as a user of the package would.
+# programs in SOURCE as a user of the package would, and the compiler in
+# examples/dialect.
 
 file(REMOVE_RECURSE ${SCRATCH})
 
@@ -17,3 +18,10 @@ run(${SCRATCH}/build/host)
 run(${SCRATCH}/build/static_host)
 run(${CMAKE_COMMAND} -D EXECUTABLE=${SCRATCH}/build/static_host
   -P ${SOURCE}/../Static/libraries.cmake)
+
+run(${CMAKE_COMMAND} -G Ninja -S ${SOURCE}/../../examples/dialect
+  -B ${SCRATCH}/dialect
+  -D CMAKE_CXX_COMPILER=${COMPILER}
+  -D CMAKE_PREFIX_PATH=${SCRATCH}/prefix)
+run(${CMAKE_COMMAND} --build ${SCRATCH}/dialect)
+run(${CMAKE_CTEST_COMMAND} --test-dir ${SCRATCH}/dialect --output-on-failure)

@@ -9,29 +9,10 @@
 #include "tools/PrintError.h"
 #include "tools/attn-compile/Options.h"
 
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/ToolOutputFile.h"
 
 using namespace attn;
 using namespace attn::compile;
-
-/// A file that goes again unless it is kept.
-static Expected<std::unique_ptr<llvm::ToolOutputFile>>
-writeFile(const std::string &path, llvm::StringRef contents) {
-  std::error_code error;
-  auto file = std::make_unique<llvm::ToolOutputFile>(path, error,
-                                                     llvm::sys::fs::OF_None);
-  if (!error) {
-    file->os() << contents;
-    file->os().close();
-    error = file->os().error();
-    file->os().clear_error(); // Or the destructor ends the process.
-  }
-  if (error)
-    return Error{path + ": cannot write: " + error.message(), {}};
-  return file;
-}
 
 static Status compileFile(const Options &options) {
   if (Status status = checkOutputFiles(

@@ -10,6 +10,7 @@
 #include "attn/tuning.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Option/Arg.h"
 #include "llvm/Option/ArgList.h"
 #include "llvm/Option/OptTable.h"
@@ -64,6 +65,42 @@ static Status parseNumber(const InputArgList &parsed, OptionId id, T lowest,
                      " to " + std::to_string(std::numeric_limits<T>::max()) +
                      ", got '" + text.str() + "'",
                  {}};
+  return {};
+}
+
+/// Reads what code to print, and checks that nothing asks for more.
+static Status parseEmission(const InputArgList &parsed, Options &options) {
+  llvm::StringRef form = parsed.getLastArgValue(OPT_emit);
+  if (parsed.hasArg(OPT_assembly)) {
+    if (!form.empty() && form != "asm")
+      return Error{"-S: expected --emit=asm or none, got '" + form.str() + "'",
+                   {}};
+    form = "asm";
+  }
+  if (!parsed.hasArg(OPT_emit, OPT_assembly)) {
+    if (parsed.hasArg(OPT_output))
+      return Error{"-o: expected --emit or -S; --out is for results", {}};
+    return {};
+  }
+  options.emittedForm = llvm::StringSwitch<std::optional<CodeForm>>(form)
+                            .Case("mlir", CodeForm::MLIR)
+                            .Case("llvm", CodeForm::LLVM)
+                            .Case("asm", CodeForm::Assembly)
+                            .Case("obj", CodeForm::Object)
+                            .Default(std::nullopt);
+  if (!options.emittedForm)
+    return Error{"--emit: expected mlir, llvm, asm or obj, got '" + form.str() +
+                     "'",
+                 {}};
+  options.emittedFile = parsed.getLastArgValue(OPT_output, "-");
+  for (OptSpecifier running :
+       {OPT_arg, OPT_out, OPT_expect, OPT_check, OPT_repeat, OPT_json,
+        OPT_remarks, OPT_tune, OPT_tune_seconds})
+    if (const Arg *arg = parsed.getLastArg(running))
+      return Error{arg->getSpelling().str() +
+                       ": expected no --emit and no -S, with which nothing is "
+                       "run",
+                   {}};
   return {};
 }
 
@@ -127,6 +164,8 @@ Expected<Options> attn::run::parseOptions(int argc, char **argv) {
     return status.error();
   if (Status status = parseNumber(parsed, OPT_repeat, 1u, options.repeat);
       !status)
+    return status.error();
+  if (Status status = parseEmission(parsed, options); !status)
     return status.error();
   bool hasThreads =
       options.pipeline == "cpu" ||

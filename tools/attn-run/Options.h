@@ -8,7 +8,7 @@
 #ifndef ATTN_TOOLS_ATTNRUN_OPTIONS_H
 #define ATTN_TOOLS_ATTNRUN_OPTIONS_H
 
-#include "attn/error.h"
+#include "attn/engine.h"
 
 #include <cstdint>
 #include <optional>
@@ -34,6 +34,8 @@ struct Options {
   unsigned repeat = 1;
   std::string jsonFile;
   std::string cacheDirectory;
+  std::optional<CodeForm> emittedForm; ///< Nothing is run if there is one.
+  std::string emittedFile = "-";
   bool remarks = false;
   std::optional<double> tuningSeconds; ///< Tuning was asked for.
   /// Help was asked for: nothing else counts.

@@ -62,6 +62,12 @@ defm repeat : Value<"repeat", "<number>",
 defm json : Value<"json", "<file>",
   "Write the report as JSON too, with the FLOP/s of its attention\n"
   "as if nothing were masked">;
+defm emit : Value<"emit", "<form>",
+  "Print the code and run nothing: mlir, the LLVM dialect; llvm,\n"
+  "optimised LLVM IR; asm; or obj, an object file">;
+def assembly : Flag<["-"], "S">, HelpText<"The same as --emit=asm">;
+def output : Separate<["-"], "o">, MetaVarName<"<file>">,
+  HelpText<"File for --emit (default: stdout)">;
 def remarks : Flag<["--"], "remarks">, HelpText<
   "Say where the kernel is slower than its text lets expect, and\n"
   "why">;

@@ -113,7 +113,7 @@ static Status checkFiles(const Options &options) {
   std::vector<NamedFile> inputs = {{"the input", options.inputFile}};
   for (const std::string &path : options.expectedFiles)
     inputs.push_back({"--expect", path});
-  std::vector<NamedFile> outputs;
+  std::vector<NamedFile> outputs = {{"-o", options.emittedFile}};
   for (const std::string &path : options.outputFiles)
     outputs.push_back({"--out", path});
   if (Status status = checkOutputFiles(outputs, inputs); !status)
@@ -122,6 +122,20 @@ static Status checkFiles(const Options &options) {
   for (const std::string &path : options.arguments)
     inputs.push_back({"--arg", path});
   return checkOutputFiles({{"--json", options.jsonFile}}, inputs);
+}
+
+/// Writes the kernel's code.
+static Status emit(const Options &options, const Engine &engine,
+                   llvm::StringRef text) {
+  Expected<std::string> code =
+      engine.emit(text, *options.emittedForm, getCompileOptions(options));
+  if (!code)
+    return code.error();
+  auto file = writeFile(options.emittedFile, *code);
+  if (!file)
+    return std::move(file).error();
+  (*file)->keep();
+  return {};
 }
 
 /// Does everything. True if the results are as expected.
@@ -136,6 +150,10 @@ static Expected<bool> runFile(const Options &options) {
   Expected<Engine> engine = createEngine(options);
   if (!engine)
     return engine.error();
+  if (options.emittedForm) {
+    Status status = emit(options, *engine, (*text)->getBuffer());
+    return status ? Expected<bool>(true) : status.error();
+  }
   Expected<Kernel> kernel = compile(options, *engine, (*text)->getBuffer());
   if (!kernel)
     return kernel.error();

@@ -12,26 +12,10 @@
 
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/ToolOutputFile.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace attn;
 using namespace attn::tune;
-
-static Status writeFile(const std::string &path, llvm::StringRef contents) {
-  std::error_code error;
-  llvm::ToolOutputFile file(path, error, llvm::sys::fs::OF_None);
-  if (!error) {
-    file.os() << contents;
-    file.os().flush();
-    error = file.os().error();
-    file.os().clear_error(); // Or the destructor ends the process.
-  }
-  if (error)
-    return Error{path + ": cannot write: " + error.message(), {}};
-  file.keep();
-  return {};
-}
 
 /// What is tried, and how it went.
 static void printStep(const TuningStep &step) {
@@ -79,7 +63,11 @@ static Status tuneFile(const Options &options) {
                                        tuning->timesFaster)
                              .str())
                << "\n";
-  return writeFile(options.outputFile, tuning->text);
+  auto file = writeFile(options.outputFile, tuning->text);
+  if (!file)
+    return std::move(file).error();
+  (*file)->keep();
+  return {};
 }
 
 int main(int argc, char **argv) {

@@ -80,6 +80,14 @@ struct CompileOptions {
   std::string fileName = "<string>";
 };
 
+/// What a kernel becomes on its way to the processor.
+enum class CodeForm {
+  MLIR,     ///< A module of the LLVM dialect, as text.
+  LLVM,     ///< Optimised LLVM IR, as text.
+  Assembly, ///< The processor's, as text.
+  Object,   ///< A relocatable object file.
+};
+
 /// Compiles MLIR text for the machine it runs on. Copies share one engine. All
 /// members may be called from several threads at once. Copied, never moved
 /// from, so that every Engine can be called.
@@ -130,6 +138,13 @@ public:
   /// The same of a variant's text (see attention.h).
   Expected<Kernel> compile(const Attention &attention,
                            const CompileOptions &options = {}) const;
+
+  /// The code that `compile` makes of the text, to look at. Its only function
+  /// to call is attn_entry, which gets the addresses of memref descriptors and
+  /// of scalars. An error for pipeline "gpu", of which there is code for two
+  /// processors.
+  Expected<std::string> emit(std::string_view text, CodeForm form,
+                             const CompileOptions &options = {}) const;
 
   /// Looks for plans (`#attn.plan`) with which the kernel is faster than with
   /// the compiler's, on this machine and in a call with these arguments, and
