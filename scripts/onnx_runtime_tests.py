@@ -8,7 +8,7 @@
 
 Compares what they give with what ONNX Runtime gives on its CPU.
 
-    python3 -m venv build/onnx && build/onnx/bin/pip install -r test/ONNX/requirements.txt
+    python3 -m venv build/onnx && build/onnx/bin/pip install -r test/requirements.txt
     build/onnx/bin/python scripts/onnx_runtime_tests.py --bin build/release/bin
 """
 

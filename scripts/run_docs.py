@@ -25,6 +25,7 @@ The comment <!-- not run: REASON --> right before a block leaves it out, and
 """
 
 import argparse
+import os
 import re
 import subprocess
 import sys
@@ -32,6 +33,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+WHEEL = "build/release/test/Python/venv"
 FENCE = re.compile(r"^```(\w*)$")
 FILE_NAME = re.compile(r"`([\w/-]+\.(?:c|cpp|mlir|py|txt))`.*:$")
 NOT_RUN = re.compile(r"^<!-- not run: \w.*-->$")
@@ -105,9 +107,12 @@ def matches(expected, printed):
 
 def execute(command, folder, text=""):
     """Its exit code, and all that it printed."""
+    # Where a test has installed the wheel, python3 has the module.
+    path = f"{folder / WHEEL / 'bin'}:{os.environ['PATH']}"
     done = subprocess.run(
         command,
         cwd=folder,
+        env={**os.environ, "PATH": path},
         input=text,
         text=True,
         stdout=subprocess.PIPE,
