@@ -190,7 +190,8 @@ static mlir::Block &createBlock(Builder &b, mlir::Region &region,
 }
 
 /// Erases captures that the code of a region does not read.
-static void eraseUnused(mlir::MutableOperandRange captures, mlir::Block &block) {
+static void eraseUnused(mlir::MutableOperandRange captures,
+                        mlir::Block &block) {
   unsigned first = block.getNumArguments() - captures.size();
   for (unsigned i = captures.size(); i-- > 0;) {
     if (!block.getArgument(first + i).use_empty())
@@ -272,8 +273,7 @@ static Value createGroupedSums(Builder &b, Value lhs,
   return mlir::linalg::GenericOp::create(
              b, mlir::TypeRange(zero.getType()), ValueRange{lhs, rhs},
              ValueRange(zero),
-             llvm::ArrayRef{map(lhsLoops), map(rhsLoops),
-                            map({0, 1, 2, 3, 4})},
+             llvm::ArrayRef{map(lhsLoops), map(rhsLoops), map({0, 1, 2, 3, 4})},
              loops,
              [&](mlir::OpBuilder &body, mlir::Location loc, ValueRange args) {
                Value product = mlir::arith::MulFOp::create(
@@ -399,8 +399,7 @@ Value attn::onnx::createScores(Builder &b, AttentionVariant variant,
 }
 
 Value attn::onnx::createWeightedSums(Builder &b, Value weights, Value values) {
-  auto type =
-      llvm::cast<mlir::FloatType>(typeOf(weights).getElementType());
+  auto type = llvm::cast<mlir::FloatType>(typeOf(weights).getElementType());
   std::int64_t heads = typeOf(values).getDimSize(1);
   std::int64_t group = typeOf(weights).getDimSize(1) / heads;
   Sizes sizes = sizesOf(b, weights);

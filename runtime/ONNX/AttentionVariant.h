@@ -66,11 +66,10 @@ AttentionResult createAttention(Builder &b, const AttentionVariant &variant,
 /// What the scores of all positions are shown as.
 enum class ScoreStage { scaled, capped, masked, probabilities };
 
-/// The scores `(B, Hq, Sq, Skv)` of an attention, of a type. Probabilities need its
-/// log-sum-exp.
-mlir::Value createScores(Builder &b, AttentionVariant variant,
-                         ScoreStage stage, mlir::Value logSumExp,
-                         mlir::FloatType type);
+/// The scores `(B, Hq, Sq, Skv)` of an attention, of a type. Probabilities need
+/// its log-sum-exp.
+mlir::Value createScores(Builder &b, AttentionVariant variant, ScoreStage stage,
+                         mlir::Value logSumExp, mlir::FloatType type);
 
 /// The sums over keys of weights `(B, Hq, Sq, Skv)` times values `(B, Hkv, Skv,
 /// Dv)`, in the type of the weights.

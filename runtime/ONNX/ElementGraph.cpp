@@ -91,8 +91,8 @@ public:
     values[graph.inputs[0].name] =
         std::make_shared<const LazyTensor>(std::move(score));
     for (const Tensor &tensor : graph.initializers) {
-      FailureOr<Value> constant = createConstant(
-          b, tensor, "initializer " + quote(tensor.name));
+      FailureOr<Value> constant =
+          createConstant(b, tensor, "initializer " + quote(tensor.name));
       if (failed(constant))
         return failure();
       values[tensor.name] = wrap(*constant);
@@ -112,13 +112,14 @@ public:
                      << " is computed by no node";
     ElementGraph result = {Sizes(shape), found->second};
     if (result.score->elementType != type || !broadcasts(result.score, shape))
-      return error() << "expected an output of the shape and the type "
-                     << type << " of its input";
+      return error() << "expected an output of the shape and the type " << type
+                     << " of its input";
     result.captures = captures;
     splitMask(result, graph.outputs[0].name);
     if (!canWrite(result, result.score, /*readsScore=*/true))
-      return error() << "expected a graph in which each score depends on itself "
-                        "alone";
+      return error()
+             << "expected a graph in which each score depends on itself "
+                "alone";
     return result;
   }
 
@@ -157,9 +158,8 @@ private:
                                                     scope.at.loc, number);
       };
     unsigned index = capture(llvm::cast<Value>(size));
-    return [index](ElementScope &scope) -> Value {
-      return scope.captures[index];
-    };
+    return
+        [index](ElementScope &scope) -> Value { return scope.captures[index]; };
   }
 
   /// A tensor from outside of the graph, or a constant of it.
@@ -171,10 +171,9 @@ private:
         elements.isSplat()) {
       auto number = elements.getSplatValue<mlir::TypedAttr>();
       if (auto real = llvm::dyn_cast<mlir::FloatAttr>(number))
-        result.isHidden = real.getValue().isInfinity() &&
-                          real.getValue().isNegative();
-      result.load = [number](ElementScope &scope,
-                             ArrayRef<Value>) -> Value {
+        result.isHidden =
+            real.getValue().isInfinity() && real.getValue().isNegative();
+      result.load = [number](ElementScope &scope, ArrayRef<Value>) -> Value {
         return mlir::arith::ConstantOp::create(scope.at.builder, scope.at.loc,
                                                number);
       };
@@ -194,8 +193,8 @@ private:
     SmallVector<std::int64_t> shape;
     if (!isScalar)
       shape.push_back(std::int64_t(integers.size()));
-    return wrap(createIntegers(b, integers,
-                               mlir::RankedTensorType::get(shape, type)));
+    return wrap(
+        createIntegers(b, integers, mlir::RankedTensorType::get(shape, type)));
   }
 
   FailureOr<LazyValue> find(const NodeImport &at, unsigned input) {
@@ -246,8 +245,7 @@ private:
     if (name == "Constant" && count == 0)
       return readConstant(at);
     if (name == "Shape" && count == 1)
-      return wrapIntegers(inputs[0]->shape, /*isScalar=*/false,
-                          b.getI64Type());
+      return wrapIntegers(inputs[0]->shape, /*isScalar=*/false, b.getI64Type());
     if (name == "Gather" && count == 2)
       return readGather(at, inputs[0], inputs[1]);
     if (name == "Range" && count == 3)
@@ -291,8 +289,7 @@ private:
     result.elementType = pointwise.isPredicate ? Type(b.getI1Type()) : type;
     SmallVector<LazyValue> operands(inputs);
     result.load = [name = name.str(), operands, shape = result.shape](
-                      ElementScope &scope,
-                      ArrayRef<Value> indices) -> Value {
+                      ElementScope &scope, ArrayRef<Value> indices) -> Value {
       SmallVector<Value> elements;
       for (const LazyValue &operand : operands) {
         elements.push_back(scope.loadBroadcast(operand, shape, indices));
@@ -307,8 +304,8 @@ private:
     return LazyValue(value);
   }
 
-  /// Whether the code of an operator is written for a type. That of f16 and bf16
-  /// would round each step.
+  /// Whether the code of an operator is written for a type. That of f16 and
+  /// bf16 would round each step.
   static bool takes(const Pointwise &pointwise, Type type) {
     if (type.isInteger(1))
       return pointwise.takesBooleans;
@@ -332,9 +329,9 @@ private:
     result.load = [input, type](ElementScope &scope,
                                 ArrayRef<Value> indices) -> Value {
       Value element = scope.load(input, indices);
-      return element ? convertElement(scope.at.builder, scope.at.loc, element,
-                                      type)
-                     : Value();
+      return element
+                 ? convertElement(scope.at.builder, scope.at.loc, element, type)
+                 : Value();
     };
     if (type.isInteger() && !type.isInteger(1))
       result.integers = input->integers;
@@ -364,8 +361,8 @@ private:
       auto known = mlir::getConstantIntValues(*numbers->integers);
       Sizes some;
       for (std::int64_t number : known.value_or(SmallVector<std::int64_t>())) {
-        FailureOr<std::int64_t> place = at.resolveAxis(
-            number, std::int64_t(table->integers->size()));
+        FailureOr<std::int64_t> place =
+            at.resolveAxis(number, std::int64_t(table->integers->size()));
         if (failed(place))
           return failure();
         some.push_back((*table->integers)[std::size_t(*place)]);
@@ -386,23 +383,22 @@ private:
     result.shape.append(shape.drop_front(before + 1).begin(),
                         shape.drop_front(before + 1).end());
     auto size = toIndex(shape[before]);
-    result.load = [table, numbers, before, count,
-                   size](ElementScope &scope,
-                         ArrayRef<Value> indices) -> Value {
+    result.load = [table, numbers, before, count, size](
+                      ElementScope &scope, ArrayRef<Value> indices) -> Value {
       mlir::OpBuilder &b = scope.at.builder;
       mlir::Location loc = scope.at.loc;
       Value number = scope.load(numbers, indices.slice(before, count));
       if (!number)
         return {};
-      Value index = mlir::arith::IndexCastOp::create(b, loc, b.getIndexType(),
-                                                     number);
+      Value index =
+          mlir::arith::IndexCastOp::create(b, loc, b.getIndexType(), number);
       // Negative ones count from the end.
       Value isNegative = mlir::arith::CmpIOp::create(
           b, loc, mlir::arith::CmpIPredicate::slt, index, scope.zero());
       Value fromEnd = mlir::arith::AddIOp::create(b, loc, index, size(scope));
       SmallVector<Value> place(indices.take_front(before));
-      place.push_back(mlir::arith::SelectOp::create(b, loc, isNegative,
-                                                    fromEnd, index));
+      place.push_back(
+          mlir::arith::SelectOp::create(b, loc, isNegative, fromEnd, index));
       llvm::append_range(place, indices.drop_front(before + count));
       return scope.load(table, place);
     };
@@ -432,9 +428,8 @@ private:
           *limit > *start ? llvm::divideCeil(*limit - *start, *delta) : 0);
     Type type = inputs[0]->elementType;
     LazyTensor result = {{size}, type};
-    result.load = [start = *start, delta = *delta,
-                   type](ElementScope &scope,
-                         ArrayRef<Value> indices) -> Value {
+    result.load = [start = *start, delta = *delta, type](
+                      ElementScope &scope, ArrayRef<Value> indices) -> Value {
       mlir::OpBuilder &b = scope.at.builder;
       mlir::Location loc = scope.at.loc;
       Value number = indices[0];
@@ -516,8 +511,7 @@ private:
     if (result.size() <= 1)
       value.integers = input->integers;
     value.load = [input, from, count = input->shape.size()](
-                     ElementScope &scope,
-                     ArrayRef<Value> indices) -> Value {
+                     ElementScope &scope, ArrayRef<Value> indices) -> Value {
       SmallVector<Value> own(count);
       for (auto [dim, source] : llvm::enumerate(from))
         if (source != none)

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A graph that changes the scores of an attention is one of whole tensors. What it
-// makes of one score is code for a region, if every element of its result depends
-// on the score of its own position alone.
+// A graph that changes the scores of an attention is one of whole tensors. What
+// it makes of one score is code for a region, if every element of its result
+// depends on the score of its own position alone.
 //
 //===----------------------------------------------------------------------===//
 
@@ -84,8 +84,8 @@ struct ElementGraph {
   llvm::SmallVector<mlir::Value> captures = {};
 };
 
-/// Reads a graph of one input and one output, both of `shape` and type. `what` is
-/// its name for messages.
+/// Reads a graph of one input and one output, both of `shape` and type. `what`
+/// is its name for messages.
 mlir::FailureOr<ElementGraph>
 readElementGraph(NodeImport &at, const Graph &graph, llvm::StringRef what,
                  llvm::ArrayRef<mlir::OpFoldResult> shape, mlir::Type type);

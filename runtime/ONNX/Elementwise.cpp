@@ -242,12 +242,12 @@ std::optional<Pointwise> attn::onnx::findPointwise(StringRef name) {
     return std::nullopt;
   const Function &function = found->second;
   bool isAny = function.domain == Domain::any;
-  return Pointwise{
-      function.arity, function.isPredicate,
-      /*takesFloats=*/function.domain != Domain::booleans,
-      /*takesIntegers=*/isAny || function.domain == Domain::numbers,
-      /*takesBooleans=*/isAny || function.domain == Domain::booleans ||
-          name == "Equal"};
+  return Pointwise{function.arity, function.isPredicate,
+                   /*takesFloats=*/function.domain != Domain::booleans,
+                   /*takesIntegers=*/isAny ||
+                       function.domain == Domain::numbers,
+                   /*takesBooleans=*/isAny ||
+                       function.domain == Domain::booleans || name == "Equal"};
 }
 
 Value attn::onnx::computePointwise(OpBuilder &b, Location loc, StringRef name,

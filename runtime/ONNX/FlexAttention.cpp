@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// FlexAttention of ai.onnx.preview, version 1. The graph of `score_mod` becomes the
-// regions of an attention. One of `prob_mod` stands between the softmax and the
-// sums of values, which an attention does not: these are computed over all
+// FlexAttention of ai.onnx.preview, version 1. The graph of `score_mod` becomes
+// the regions of an attention. One of `prob_mod` stands between the softmax and
+// the sums of values, which an attention does not: these are computed over all
 // probabilities.
 //
 //===----------------------------------------------------------------------===//
@@ -93,8 +93,8 @@ static LogicalResult importFlexAttention(NodeImport &at) {
   variant.query = at.input(0);
   variant.key = at.input(1);
   variant.value = at.input(2);
-  if (failed(checkAttention(at, variant.query, variant.key, variant.value,
-                            names)))
+  if (failed(
+          checkAttention(at, variant.query, variant.key, variant.value, names)))
     return failure();
   FailureOr<std::optional<double>> scale = at.number("scale");
   if (failed(scale))
@@ -136,8 +136,7 @@ static LogicalResult importFlexAttention(NodeImport &at) {
     addGraph(variant, *graph);
   }
   if (!*weightGraph) {
-    at.setOutput(
-        0, convertFloats(b, createAttention(b, variant).output, type));
+    at.setOutput(0, convertFloats(b, createAttention(b, variant).output, type));
     return success();
   }
   FailureOr<ElementGraph> graph =
@@ -148,8 +147,8 @@ static LogicalResult importFlexAttention(NodeImport &at) {
   Value weights = createScores(b, variant, ScoreStage::probabilities,
                                result.logSumExp, sumType);
   weights = changeProbabilities(b, weights, *graph);
-  at.setOutput(0, convertFloats(
-                      b, createWeightedSums(b, weights, variant.value), type));
+  at.setOutput(
+      0, convertFloats(b, createWeightedSums(b, weights, variant.value), type));
   return success();
 }
 

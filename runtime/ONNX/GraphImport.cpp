@@ -44,8 +44,8 @@ static std::string toIdentifier(const std::string &name) {
 const Operator *attn::onnx::findOperator(StringRef domain, StringRef name) {
   for (ArrayRef<Operator> operators :
        {getAttentionOperators(), getContribOperators(),
-        getFlexAttentionOperators(), getRowOperators(),
-        getProductOperators(), getElementwiseOperators(), getShapeOperators()})
+        getFlexAttentionOperators(), getRowOperators(), getProductOperators(),
+        getElementwiseOperators(), getShapeOperators()})
     for (const Operator &each : operators)
       if (each.domain == domain && each.name == name)
         return &each;
@@ -241,8 +241,8 @@ private:
       return at.error() << "expected at most " << op.maxInputs
                         << " inputs, got " << at.numInputs();
     if (at.numOutputs() == 0 || at.numOutputs() > op.maxOutputs)
-      return at.error() << "expected 1 to " << op.maxOutputs
-                        << " outputs, got " << at.numOutputs();
+      return at.error() << "expected 1 to " << op.maxOutputs << " outputs, got "
+                        << at.numOutputs();
     mlir::Operation *last =
         b.getBlock()->empty() ? nullptr : &b.getBlock()->back();
     if (failed(op.import(at)) || failed(at.checkAttributes()))
@@ -285,8 +285,8 @@ private:
     auto found = initializers.find(name);
     if (found == initializers.end())
       return {};
-    FailureOr<Value> constant = createConstant(
-        b, *found->second, "initializer " + quote(name.str()));
+    FailureOr<Value> constant =
+        createConstant(b, *found->second, "initializer " + quote(name.str()));
     return failed(constant) ? Value() : *constant;
   }
 

@@ -40,8 +40,8 @@ public:
   /// Of the operator set that the node is of.
   const std::int64_t version;
   const Declarations &declarations;
-  /// A value of the graph around, which graphs in attributes may read; null if it
-  /// has no such value.
+  /// A value of the graph around, which graphs in attributes may read; null if
+  /// it has no such value.
   const std::function<mlir::Value(llvm::StringRef)> findOuter;
 
   /// An input, or null if it is left out.
