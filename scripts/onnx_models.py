@@ -195,6 +195,66 @@ def group_query():
     )
 
 
+def flex():
+    """A graph of scores: a slope for each head, and nothing of the future."""
+    make = helper.make_node
+    nodes = [
+        make("Shape", ["s"], ["sizes"]),
+        make("Gather", ["sizes", "two"], ["queries"]),
+        make("Gather", ["sizes", "three"], ["keys"]),
+        make("Range", ["zero", "queries", "one"], ["q1"]),
+        make("Range", ["zero", "keys", "one"], ["k"]),
+        make("Unsqueeze", ["q1", "last"], ["q"]),
+        make("Sub", ["q", "k"], ["distance"]),
+        make("Cast", ["distance"], ["real"], to=F32),
+        make("Mul", ["real", "slopes"], ["penalty"]),
+        make("Sub", ["s", "penalty"], ["sloped"]),
+        make("GreaterOrEqual", ["distance", "zero"], ["causal"]),
+        make("Where", ["causal", "sloped", "hidden"], ["out"]),
+    ]
+    constants = {
+        "zero": np.array(0),
+        "one": np.array(1),
+        "two": np.array(2),
+        "three": np.array(3),
+        "last": np.array([1]),
+        "slopes": np.array([0.5, 0.25, 0.125, 0.0625], np.float32).reshape(4, 1, 1),
+        "hidden": np.array(-np.inf, np.float32),
+    }
+    scores = (F32, ["batch", 4, "tokens", "tokens"])
+    graph = helper.make_graph(
+        nodes,
+        "scores",
+        values(s=scores),
+        values(out=scores),
+        [numpy_helper.from_array(array, name) for name, array in constants.items()],
+    )
+    node = make(
+        "FlexAttention",
+        ["Q", "K", "V"],
+        ["Y"],
+        name="flex",
+        domain="ai.onnx.preview",
+        score_mod=graph,
+    )
+    rows = (F32, ["batch", 4, "tokens", 16])
+    result = model([node], values(Q=rows, K=rows, V=rows), values(Y=rows), opset=26)
+    result.opset_import.add(domain="ai.onnx.preview", version=1)
+    return result
+
+
+def mixing():
+    """A graph of scores that reads those of other keys."""
+    result = flex()
+    graph = result.graph.node[0].attribute[0].g
+    del graph.node[:]
+    graph.node.append(helper.make_node("Gather", ["s", "one"], ["g"], axis=3))
+    graph.node.append(helper.make_node("Unsqueeze", ["g", "axis"], ["u"]))
+    graph.node.append(helper.make_node("Add", ["s", "u"], ["out"]))
+    graph.initializer.append(numpy_helper.from_array(np.array([3]), "axis"))
+    return result
+
+
 def heads(**changes):
     """A small attention, with attributes and sizes as they are given."""
     sizes = {name: changes.pop(name, [1, 2, 3, 4]) for name in "QKV"}
@@ -262,6 +322,8 @@ def main():
         "attention": attention(),
         "layer": layer(),
         "group-query": group_query(),
+        "flex": flex(),
+        "mixing": mixing(),
         "cycle": cycle(),
         "declared": declared(),
         "external": external("weights.bin"),
@@ -277,7 +339,7 @@ def main():
     }
     for name, proto in models.items():
         (INPUTS / f"{name}.onnx").write_bytes(proto.SerializeToString())
-    for name in ("attention", "layer", "group-query", "external", "unknown"):
+    for name in ("attention", "flex", "group-query", "layer", "external", "unknown"):
         (SEEDS / f"{name}.onnx").write_bytes(models[name].SerializeToString())
 
 

@@ -33,7 +33,7 @@ from onnx.backend.test.case import node as node_tests
 
 # Modules of onnx.backend.test.case.node of which every test has to pass, but for
 # the names in SKIPPED. Those with --all are of what stands between attention nodes.
-MODULES = "attention rotaryembedding rmsnormalization tensorscatter".split()
+MODULES = "attention flexattention rotaryembedding rmsnormalization tensorscatter".split()
 ALL_MODULES = [
     *MODULES,
     *"abs add and_ cast castlike clip concat constant constantofshape cos div".split(),
@@ -76,6 +76,7 @@ CONSTANT = {
 # attribute.)
 STATIC = {
     "Attention": {3: {2}, 4: {1, 3}},
+    "FlexAttention": {4: {1, 3}},
     "RotaryEmbedding": {2: {1}, 3: {2}, 4: {1, 3}},
     "RMSNormalization": {},
     "TensorScatter": {3: {2}, 4: {1, 3}},

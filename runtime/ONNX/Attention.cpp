@@ -51,10 +51,8 @@ public:
     AttentionResult result = createAttention(
         at.b, variant, wantsScores && stage == ScoreStage::probabilities);
     if (wantsScores)
-      at.setOutput(Scores, convertFloats(at.b,
-                                         createScores(at.b, variant, stage,
-                                                      result.logSumExp),
-                                         elementType));
+      at.setOutput(Scores, createScores(at.b, variant, stage, result.logSumExp,
+                                        elementType));
     Value output = convertFloats(at.b, result.output, elementType);
     at.setOutput(Y, hasHeads ? output : mergeHeads(at.b, output));
     return success();
@@ -105,7 +103,8 @@ private:
     if (failed(checkAttention(at, variant.query, variant.key, variant.value,
                               names)))
       return failure();
-    elementType = typeOf(variant.query).getElementType();
+    elementType =
+        llvm::cast<mlir::FloatType>(typeOf(variant.query).getElementType());
     return success();
   }
 
@@ -285,7 +284,7 @@ private:
 
   NodeImport &at;
   AttentionVariant variant;
-  mlir::Type elementType;
+  mlir::FloatType elementType;
   bool hasHeads = false;
 };
 } // namespace

@@ -42,14 +42,14 @@ namespace {
 /// a region, or the arguments that stand for them in it.
 struct Captures {
   Value offset, mask, maskLength, lengths;
-  SmallVector<Value> score;
+  SmallVector<Value> own; ///< Of the variant's own code.
 
   SmallVector<Value *> list() {
     SmallVector<Value *> result;
     for (Value *value : {&offset, &mask, &maskLength, &lengths})
       if (*value)
         result.push_back(value);
-    for (Value &value : score)
+    for (Value &value : own)
       result.push_back(&value);
     return result;
   }
@@ -66,7 +66,7 @@ public:
   }
   bool hasMask() const {
     return variant.causal || variant.left >= 0 || variant.right >= 0 ||
-           variant.lengths || variant.boolean || variant.bias;
+           variant.lengths || variant.boolean || variant.bias || variant.mask;
   }
 
   Captures findScoreCaptures() const {
@@ -75,12 +75,13 @@ public:
       captures.mask = variant.bias;
       captures.offset = variant.offset;
     }
-    captures.score = variant.scoreCaptures;
+    captures.own = variant.scoreCaptures;
     return captures;
   }
   Captures findMaskCaptures(Builder &b) const {
     Captures captures;
     captures.lengths = variant.lengths;
+    captures.own = variant.maskCaptures;
     if (Value mask = getMask()) {
       captures.mask = mask;
       captures.offset = variant.offset;
@@ -103,7 +104,7 @@ public:
   Value writeScore(RegionBuilder at, Value s, const Position &position,
                    const Captures &captures) const {
     if (variant.score)
-      s = variant.score(at, s, position, captures.score);
+      s = variant.score(at, s, position, captures.own);
     if (variant.bias)
       s = mlir::attn::buildBias(at, s, findRow(at, position, captures),
                                 captures.mask);
@@ -129,6 +130,8 @@ public:
                                       position.j, captures.maskLength));
     if (captures.mask)
       add(writeTensorMask(at, findRow(at, position, captures), captures.mask));
+    if (variant.mask)
+      add(variant.mask(at, position, captures.own));
     return keep;
   }
 
@@ -186,6 +189,18 @@ static mlir::Block &createBlock(Builder &b, mlir::Region &region,
   return block;
 }
 
+/// Erases captures that the code of a region does not read.
+static void eraseUnused(mlir::MutableOperandRange captures,
+                        mlir::Block &block) {
+  unsigned first = block.getNumArguments() - captures.size();
+  for (unsigned i = captures.size(); i-- > 0;) {
+    if (!block.getArgument(first + i).use_empty())
+      continue;
+    block.eraseArgument(first + i);
+    captures.erase(i);
+  }
+}
+
 static SmallVector<Value> valuesOf(Captures &captures) {
   return llvm::map_to_vector(captures.list(),
                              [](Value *value) { return *value; });
@@ -225,6 +240,7 @@ AttentionResult attn::onnx::createAttention(Builder &b,
         writer.writeScore(at, writer.writeCap(at, args[0]),
                           {args[1], args[2], args[3], args[4]}, scoreCaptures);
     mlir::attn::YieldOp::create(b, s);
+    eraseUnused(op.getScoreCapturesMutable(), block);
   }
   if (writer.hasMask()) {
     op.getMaskCapturesMutable().assign(valuesOf(maskCaptures));
@@ -234,8 +250,41 @@ AttentionResult attn::onnx::createAttention(Builder &b,
     mlir::attn::YieldOp::create(
         b, writer.writeMask(at, {args[0], args[1], args[2], args[3]},
                             maskCaptures));
+    eraseUnused(op.getMaskCapturesMutable(), block);
   }
   return {op.getResult(0), wantsLogSumExp ? op.getResult(1) : Value()};
+}
+
+/// Sums of products over the last of six loops, whose first five are those of
+/// the result's dimensions. Operands have the dimensions of the loops that are
+/// named.
+static Value createGroupedSums(Builder &b, Value lhs,
+                               llvm::ArrayRef<unsigned> lhsLoops, Value rhs,
+                               llvm::ArrayRef<unsigned> rhsLoops,
+                               llvm::ArrayRef<mlir::OpFoldResult> sizes,
+                               mlir::FloatType sumType) {
+  auto map = [&](llvm::ArrayRef<unsigned> loops) {
+    return mlir::AffineMap::getMultiDimMapWithTargets(6, loops, b.getContext());
+  };
+  using mlir::utils::IteratorType;
+  SmallVector<IteratorType> loops(5, IteratorType::parallel);
+  loops.push_back(IteratorType::reduction);
+  Value zero = createFilled(b, sizes, b.getFloatAttr(sumType, 0));
+  return mlir::linalg::GenericOp::create(
+             b, mlir::TypeRange(zero.getType()), ValueRange{lhs, rhs},
+             ValueRange(zero),
+             llvm::ArrayRef{map(lhsLoops), map(rhsLoops), map({0, 1, 2, 3, 4})},
+             loops,
+             [&](mlir::OpBuilder &body, mlir::Location loc, ValueRange args) {
+               Value product = mlir::arith::MulFOp::create(
+                   body, loc, convertFloat(body, loc, args[0], sumType),
+                   convertFloat(body, loc, args[1], sumType));
+               mlir::linalg::YieldOp::create(
+                   body, loc,
+                   mlir::arith::AddFOp::create(body, loc, args[2], product)
+                       .getResult());
+             })
+      .getResult(0);
 }
 
 /// `dot(query[b,h,i,:], key[b,h/G,j,:])` of all positions, in `sumType`.
@@ -250,30 +299,8 @@ static Value createProducts(Builder &b, Value query, Value key,
   Sizes result = {sizes[0], b.getIndexAttr(heads), b.getIndexAttr(group),
                   sizes[2], sizeOf(b, key, 2)};
   // Loops: batch, key/value head, query head of it, query, key, element.
-  auto map = [&](llvm::ArrayRef<unsigned> loops) {
-    return mlir::AffineMap::getMultiDimMapWithTargets(6, loops, b.getContext());
-  };
-  using mlir::utils::IteratorType;
-  SmallVector<IteratorType> loops(5, IteratorType::parallel);
-  loops.push_back(IteratorType::reduction);
-  Value zero = createFilled(b, result, b.getFloatAttr(sumType, 0));
-  Value products =
-      mlir::linalg::GenericOp::create(
-          b, mlir::TypeRange(zero.getType()), ValueRange{query, key},
-          ValueRange(zero),
-          llvm::ArrayRef{map({0, 1, 2, 3, 5}), map({0, 1, 4, 5}),
-                         map({0, 1, 2, 3, 4})},
-          loops,
-          [&](mlir::OpBuilder &body, mlir::Location loc, ValueRange args) {
-            Value product = mlir::arith::MulFOp::create(
-                body, loc, convertFloat(body, loc, args[0], sumType),
-                convertFloat(body, loc, args[1], sumType));
-            mlir::linalg::YieldOp::create(
-                body, loc,
-                mlir::arith::AddFOp::create(body, loc, args[2], product)
-                    .getResult());
-          })
-          .getResult(0);
+  Value products = createGroupedSums(b, query, {0, 1, 2, 3, 5}, key,
+                                     {0, 1, 4, 5}, result, sumType);
   return collapse(b, products, {{0}, {1, 2}, {3}, {4}});
 }
 
@@ -296,15 +323,15 @@ static Value padMask(Builder &b, Value mask, mlir::OpFoldResult length) {
 }
 
 Value attn::onnx::createScores(Builder &b, AttentionVariant variant,
-                               ScoreStage stage, Value logSumExp) {
+                               ScoreStage stage, Value logSumExp,
+                               mlir::FloatType type) {
   // Where code of regions may read beyond a mask, whole tensors may not.
   if (std::exchange(variant.padsMask, false))
     for (Value *mask : {&variant.boolean, &variant.bias})
       if (*mask && typeOf(*mask).getRank() > 0)
         *mask = padMask(b, *mask, sizeOf(b, variant.key, 2));
-  auto type =
-      llvm::cast<mlir::FloatType>(typeOf(variant.query).getElementType());
-  mlir::FloatType sumType = getAccumulationType(type);
+  mlir::FloatType sumType = getAccumulationType(
+      llvm::cast<mlir::FloatType>(typeOf(variant.query).getElementType()));
   ScoreWriter writer(variant, sumType);
   Captures scoreCaptures = writer.findScoreCaptures();
   Captures maskCaptures = writer.findMaskCaptures(b);
@@ -369,6 +396,22 @@ Value attn::onnx::createScores(Builder &b, AttentionVariant variant,
         }
         return convertFloat(body, loc, s, type);
       });
+}
+
+Value attn::onnx::createWeightedSums(Builder &b, Value weights, Value values) {
+  auto type = llvm::cast<mlir::FloatType>(typeOf(weights).getElementType());
+  std::int64_t heads = typeOf(values).getDimSize(1);
+  std::int64_t group = typeOf(weights).getDimSize(1) / heads;
+  Sizes sizes = sizesOf(b, weights);
+  weights = expand(b, weights, {{0}, {1, 2}, {3}, {4}},
+                   {sizes[0], b.getIndexAttr(heads), b.getIndexAttr(group),
+                    sizes[2], sizes[3]});
+  Sizes result = {sizes[0], b.getIndexAttr(heads), b.getIndexAttr(group),
+                  sizes[2], sizeOf(b, values, 3)};
+  // Loops: batch, key/value head, query head of it, query, element, key.
+  Value sums = createGroupedSums(b, weights, {0, 1, 2, 3, 5}, values,
+                                 {0, 1, 5, 4}, result, type);
+  return collapse(b, sums, {{0}, {1, 2}, {3}, {4}});
 }
 
 LogicalResult attn::onnx::checkAttention(const NodeImport &at, Value query,

@@ -48,6 +48,11 @@ struct AttentionVariant {
   std::function<mlir::Value(mlir::attn::RegionBuilder, mlir::Value s,
                             const mlir::attn::Position &, mlir::ValueRange)>
       score;
+  /// The same of a mask, true to attend.
+  llvm::SmallVector<mlir::Value> maskCaptures;
+  std::function<mlir::Value(mlir::attn::RegionBuilder,
+                            const mlir::attn::Position &, mlir::ValueRange)>
+      mask;
 };
 
 /// The output `(B, Hq, Sq, Dv)` and, if it is asked for, the log-sum-exp
@@ -61,10 +66,15 @@ AttentionResult createAttention(Builder &b, const AttentionVariant &variant,
 /// What the scores of all positions are shown as.
 enum class ScoreStage { scaled, capped, masked, probabilities };
 
-/// The scores `(B, Hq, Sq, Skv)` of an attention, of the elements' type of its
-/// query. Probabilities need its log-sum-exp.
+/// The scores `(B, Hq, Sq, Skv)` of an attention, of a type. Probabilities need
+/// its log-sum-exp.
 mlir::Value createScores(Builder &b, AttentionVariant variant, ScoreStage stage,
-                         mlir::Value logSumExp);
+                         mlir::Value logSumExp, mlir::FloatType type);
+
+/// The sums over keys of weights `(B, Hq, Sq, Skv)` times values `(B, Hkv, Skv,
+/// Dv)`, in the type of the weights.
+mlir::Value createWeightedSums(Builder &b, mlir::Value weights,
+                               mlir::Value values);
 
 /// Checks types and static sizes of query, key and value, `(B, H, S, D)`, whose
 /// names are given for messages.

@@ -240,7 +240,14 @@ std::optional<Pointwise> attn::onnx::findPointwise(StringRef name) {
   auto found = getFunctions().find(name);
   if (found == getFunctions().end())
     return std::nullopt;
-  return Pointwise{found->second.arity, found->second.isPredicate};
+  const Function &function = found->second;
+  bool isAny = function.domain == Domain::any;
+  return Pointwise{function.arity, function.isPredicate,
+                   /*takesFloats=*/function.domain != Domain::booleans,
+                   /*takesIntegers=*/isAny ||
+                       function.domain == Domain::numbers,
+                   /*takesBooleans=*/isAny ||
+                       function.domain == Domain::booleans || name == "Equal"};
 }
 
 Value attn::onnx::computePointwise(OpBuilder &b, Location loc, StringRef name,
@@ -389,8 +396,9 @@ static LogicalResult importGelu(NodeImport &at) {
   return success();
 }
 
-/// A number of one type as another, as a C++ cast has it.
-static Value convertElement(Element e, Value value, Type to) {
+Value attn::onnx::convertElement(OpBuilder &b, Location loc, Value value,
+                                 Type to) {
+  Element e = {b, loc};
   Type from = value.getType();
   auto fromFloat = llvm::dyn_cast<mlir::FloatType>(from);
   auto toFloat = llvm::dyn_cast<mlir::FloatType>(to);
@@ -424,8 +432,7 @@ static Value convertTensor(Builder &b, Value tensor, Type type) {
         b, *integers, RankedTensorType::get(typeOf(tensor).getShape(), type));
   return computeElements(b, tensor, sizesOf(b, tensor), type,
                          [&](OpBuilder &body, Location loc, ValueRange x) {
-                           return convertElement(Element{body, loc}, x[0],
-                                                 type);
+                           return convertElement(body, loc, x[0], type);
                          });
 }
 

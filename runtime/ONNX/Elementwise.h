@@ -19,12 +19,17 @@ namespace attn::onnx {
 struct Pointwise {
   unsigned arity;
   bool isPredicate;
+  bool takesFloats, takesIntegers, takesBooleans;
 };
 std::optional<Pointwise> findPointwise(llvm::StringRef name);
 
 /// Its code for one element, of f32, f64, integers or booleans.
 mlir::Value computePointwise(mlir::OpBuilder &b, mlir::Location loc,
                              llvm::StringRef name, mlir::ValueRange operands);
+
+/// A number of one type as another, as a C++ cast has it.
+mlir::Value convertElement(mlir::OpBuilder &b, mlir::Location loc,
+                           mlir::Value value, mlir::Type type);
 
 } // namespace attn::onnx
 

@@ -43,8 +43,9 @@ static std::string toIdentifier(const std::string &name) {
 
 const Operator *attn::onnx::findOperator(StringRef domain, StringRef name) {
   for (ArrayRef<Operator> operators :
-       {getAttentionOperators(), getContribOperators(), getRowOperators(),
-        getProductOperators(), getElementwiseOperators(), getShapeOperators()})
+       {getAttentionOperators(), getContribOperators(),
+        getFlexAttentionOperators(), getRowOperators(), getProductOperators(),
+        getElementwiseOperators(), getShapeOperators()})
     for (const Operator &each : operators)
       if (each.domain == domain && each.name == name)
         return &each;
@@ -224,7 +225,8 @@ private:
     const Operator &op = *findOperator(node.domain, node.opType);
     auto version = model.opsets.find(node.domain);
     NodeImport at(b, node, version == model.opsets.end() ? 0 : version->second,
-                  inputs, declared);
+                  inputs, declared,
+                  [this](StringRef name) { return findOuter(name); });
     if (version == model.opsets.end())
       return at.error() << "the model imports no operator set of its domain";
     if (at.version < op.first || at.version > op.last)
@@ -238,9 +240,9 @@ private:
     if (at.numInputs() > op.maxInputs)
       return at.error() << "expected at most " << op.maxInputs
                         << " inputs, got " << at.numInputs();
-    if (at.numOutputs() > op.maxOutputs)
-      return at.error() << "expected at most " << op.maxOutputs
-                        << " outputs, got " << at.numOutputs();
+    if (at.numOutputs() == 0 || at.numOutputs() > op.maxOutputs)
+      return at.error() << "expected 1 to " << op.maxOutputs << " outputs, got "
+                        << at.numOutputs();
     mlir::Operation *last =
         b.getBlock()->empty() ? nullptr : &b.getBlock()->back();
     if (failed(op.import(at)) || failed(at.checkAttributes()))
@@ -274,6 +276,18 @@ private:
     constant->getDefiningOp()->setLoc(locate(name));
     values.try_emplace(name, *constant);
     return constant;
+  }
+
+  /// A value for a graph in an attribute of a node.
+  Value findOuter(StringRef name) {
+    if (auto found = values.find(name); found != values.end())
+      return found->second;
+    auto found = initializers.find(name);
+    if (found == initializers.end())
+      return {};
+    FailureOr<Value> constant =
+        createConstant(b, *found->second, "initializer " + quote(name.str()));
+    return failed(constant) ? Value() : *constant;
   }
 
   LogicalResult define(const NodeImport &at, unsigned index) {

@@ -14,6 +14,7 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 
+#include <functional>
 #include <optional>
 
 namespace attn::onnx {
@@ -28,15 +29,20 @@ class NodeImport {
 public:
   NodeImport(Builder &builder, const Node &node, std::int64_t version,
              llvm::ArrayRef<mlir::Value> inputs,
-             const Declarations &declarations)
+             const Declarations &declarations,
+             std::function<mlir::Value(llvm::StringRef)> findOuter)
       : b(builder), node(node), version(version), declarations(declarations),
-        inputs(inputs), outputs(node.outputs.size()) {}
+        findOuter(std::move(findOuter)), inputs(inputs),
+        outputs(node.outputs.size()) {}
 
   Builder &b;
   const Node &node;
   /// Of the operator set that the node is of.
   const std::int64_t version;
   const Declarations &declarations;
+  /// A value of the graph around, which graphs in attributes may read; null if
+  /// it has no such value.
+  const std::function<mlir::Value(llvm::StringRef)> findOuter;
 
   /// An input, or null if it is left out.
   mlir::Value input(unsigned index) const {

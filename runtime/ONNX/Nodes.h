@@ -32,6 +32,7 @@ inline constexpr llvm::StringLiteral previewDomain = "ai.onnx.preview";
 /// What each file imports.
 llvm::ArrayRef<Operator> getAttentionOperators();
 llvm::ArrayRef<Operator> getContribOperators();
+llvm::ArrayRef<Operator> getFlexAttentionOperators();
 llvm::ArrayRef<Operator> getRowOperators();
 llvm::ArrayRef<Operator> getElementwiseOperators();
 llvm::ArrayRef<Operator> getShapeOperators();

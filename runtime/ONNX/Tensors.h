@@ -13,6 +13,7 @@
 #ifndef ATTN_RUNTIME_ONNX_TENSORS_H
 #define ATTN_RUNTIME_ONNX_TENSORS_H
 
+#include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
