@@ -13,6 +13,8 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/TypeUtilities.h"
 
+#include <algorithm>
+
 using namespace mlir;
 using namespace mlir::attn;
 
@@ -35,7 +37,11 @@ public:
   ParseResult parse() {
     if (parser.parseCommaSeparatedList([&] { return parseItem(); }))
       return failure();
-    YieldOp::create(builder, loc(), value, reported);
+    if (!yield)
+      yield = YieldOp::create(builder, loc(), value);
+    SmallVector<Value> yielded = {value};
+    llvm::append_range(yielded, reported);
+    yield->setOperands(yielded);
     return success();
   }
 
@@ -305,8 +311,8 @@ private:
   }
 
   /// `(%s, %b, %h, %p, %j) captures(%x = %operand : type, ...) {...}`: parsed
-  /// as a region of its own, then moved behind the items before it. Where the
-  /// argument is less static than the operand it is `%x : type = ...`.
+  /// as a region of its own. Where the argument is less static than the operand
+  /// it is `%x : type = ...`.
   OptionalParseResult parseOptionalRegion() {
     SmallVector<OpAsmParser::Argument> arguments;
     SMLoc loc = parser.getCurrentLocation();
@@ -357,32 +363,65 @@ private:
         !isa<YieldOp>(written.front().back()))
       return parser.emitError(loc)
              << "expected a region of one block that ends in attn.yield";
-    auto yield = cast<YieldOp>(written.front().back());
-    Value yielded = yield.getValue();
+    auto end = cast<YieldOp>(written.front().back());
     Type expected =
         isScore ? block().getArgument(0).getType() : Type(builder.getI1Type());
-    if (yielded.getType() != expected) {
-      yield.emitOpError() << "expected the '" << (isScore ? "score" : "mask")
-                          << "' region to yield " << expected << ", got "
-                          << yielded.getType();
-      return failure();
-    }
-    for (auto [argument, replacement] :
-         llvm::zip(written.getArguments(), replacements)) {
-      if (yielded == argument)
-        yielded = replacement;
-      argument.replaceAllUsesWith(replacement);
-    }
-    if (!yield.getPosition().empty())
-      reported.assign(yield.getPosition().begin(), yield.getPosition().end());
-    yield.erase();
-    block().getOperations().splice(block().end(),
-                                   written.front().getOperations());
+    if (Type type = end.getValue().getType(); type != expected)
+      return end.emitOpError() << "expected the '"
+                               << (isScore ? "score" : "mask")
+                               << "' region to yield " << expected << ", got "
+                               << type;
+    if (yield)
+      append(written, replacements);
+    else
+      adopt(written, replacements);
+    if (!end.getPosition().empty())
+      reported.assign(end.getPosition().begin(), end.getPosition().end());
+    Value yielded = end.getValue();
+    if (yield != end)
+      end.erase();
     if (isScore)
       value = yielded;
     else
       addMask(yielded);
     return success();
+  }
+
+  /// Moves the operations of a region behind the items before it.
+  void append(Region &written, ArrayRef<Value> replacements) {
+    for (auto [argument, replacement] :
+         llvm::zip_equal(written.getArguments(), replacements))
+      argument.replaceAllUsesWith(replacement);
+    block().getOperations().splice(builder.getInsertionPoint(),
+                                   written.front().getOperations());
+  }
+
+  /// Makes the first region that is written out the op's, and moves the items
+  /// before it there: what is said of its arguments where it is written, as by a
+  /// language server, has to stay true of the same block.
+  void adopt(Region &written, ArrayRef<Value> replacements) {
+    Block &own = written.front();
+    if (Value score = replacements.front(); isScore && value == score)
+      own.getArgument(0).replaceAllUsesWith(score);
+    // Captures of the items before stand behind those of the region.
+    size_t leading = isScore ? AttentionOp::kNumScoreArguments
+                             : AttentionOp::kNumMaskArguments;
+    size_t before = block().getNumArguments() - own.getNumArguments();
+    auto rotate = [&](auto &list) {
+      std::rotate(list.begin(), list.begin() + ptrdiff_t(before), list.end());
+    };
+    rotate(captures.operands);
+    rotate(captures.types);
+    for (BlockArgument argument :
+         block().getArguments().slice(leading, before))
+      argument.replaceAllUsesWith(
+          own.addArgument(argument.getType(), argument.getLoc()));
+    for (BlockArgument argument : block().getArguments().take_front(leading))
+      argument.replaceAllUsesWith(own.getArgument(argument.getArgNumber()));
+    own.getOperations().splice(own.begin(), block().getOperations());
+    region.takeBody(written);
+    yield = cast<YieldOp>(block().back());
+    builder.setInsertionPoint(yield);
   }
 
   OpAsmParser &parser;
@@ -393,6 +432,7 @@ private:
   bool isScore;
   SMLoc itemLoc;
   Value value;
+  YieldOp yield; ///< Of the first region that is written out.
   SmallVector<Value> reported; ///< The position that messages name.
 };
 

@@ -494,7 +494,7 @@ func.func @yield_argument(%x: tensor<1x2x2x4xf32>, %flag: i1) {
 
 // Scores apply in the written order, masks are ANDed; names and regions mix.
 // CHECK-LABEL: func.func @lists(
-// CHECK: score(%[[S:.*]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) captures(%[[BIAS:.*]] = %{{.*}} : tensor<2x2xf32>, %[[TWO:.*]] = %{{.*}} : f32, %[[SLOPES:.*]] = %{{.*}} : tensor<2xf32>) {
+// CHECK: score(%[[S:.*]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) captures(%[[TWO:.*]] = %{{.*}} : f32, %[[BIAS:.*]] = %{{.*}} : tensor<2x2xf32>, %[[SLOPES:.*]] = %{{.*}} : tensor<2xf32>) {
 // CHECK: %[[E:.*]] = tensor.extract %[[BIAS]]
 // CHECK-NEXT: %[[A:.*]] = arith.addf %[[S]], %[[E]] : f32
 // CHECK-NEXT: %[[B:.*]] = arith.mulf %[[A]], %[[TWO]] : f32

@@ -20,9 +20,9 @@ func.func @yield(%x: tensor<1x1x8x4xf32>) -> tensor<1x1x8x4xf32> {
   %0 = attn.attention
       ins(%x, %x, %x : tensor<1x1x8x4xf32>, tensor<1x1x8x4xf32>, tensor<1x1x8x4xf32>)
       outs(%x : tensor<1x1x8x4xf32>)
-      // expected-error @below {{'attn.yield' op expected the 4 indices of a position or none, got 1}}
       mask (%b, %h, %q, %k) {
         %keep = arith.cmpi sle, %k, %q : index
+        // expected-error @below {{'attn.yield' op expected the 4 indices of a position or none, got 1}}
         attn.yield %keep at(%q) : i1
       }
   return %0 : tensor<1x1x8x4xf32>
