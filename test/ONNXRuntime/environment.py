@@ -19,7 +19,15 @@ def main():
     if stamp.exists() and stamp.read_text(encoding="utf-8") == wanted:
         return
     subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
-    install = ["-m", "pip", "install", "--quiet", "--no-compile", "--only-binary", ":all:"]
+    install = [
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-compile",
+        "--only-binary",
+        ":all:",
+    ]
     install += ["--requirement", requirements]
     subprocess.run([folder / "bin" / "python", *install], check=True)
     stamp.write_text(wanted, encoding="utf-8")
