@@ -367,10 +367,9 @@ private:
     Type expected =
         isScore ? block().getArgument(0).getType() : Type(builder.getI1Type());
     if (Type type = end.getValue().getType(); type != expected)
-      return end.emitOpError() << "expected the '"
-                               << (isScore ? "score" : "mask")
-                               << "' region to yield " << expected << ", got "
-                               << type;
+      return end.emitOpError()
+             << "expected the '" << (isScore ? "score" : "mask")
+             << "' region to yield " << expected << ", got " << type;
     if (yield)
       append(written, replacements);
     else
@@ -397,8 +396,8 @@ private:
   }
 
   /// Makes the first region that is written out the op's, and moves the items
-  /// before it there: what is said of its arguments where it is written, as by a
-  /// language server, has to stay true of the same block.
+  /// before it there: what is said of its arguments where it is written, as by
+  /// a language server, has to stay true of the same block.
   void adopt(Region &written, ArrayRef<Value> replacements) {
     Block &own = written.front();
     if (Value score = replacements.front(); isScore && value == score)
@@ -412,8 +411,7 @@ private:
     };
     rotate(captures.operands);
     rotate(captures.types);
-    for (BlockArgument argument :
-         block().getArguments().slice(leading, before))
+    for (BlockArgument argument : block().getArguments().slice(leading, before))
       argument.replaceAllUsesWith(
           own.addArgument(argument.getType(), argument.getLoc()));
     for (BlockArgument argument : block().getArguments().take_front(leading))
@@ -432,7 +430,7 @@ private:
   bool isScore;
   SMLoc itemLoc;
   Value value;
-  YieldOp yield; ///< Of the first region that is written out.
+  YieldOp yield;               ///< Of the first region that is written out.
   SmallVector<Value> reported; ///< The position that messages name.
 };
 

@@ -73,9 +73,8 @@ AttentionOperator::AttentionOperator(Session &session, const GraphNode &node)
   for (Input input : {key, value, pastKey, pastValue})
     if (node.input(input) && node.input(input).type != base.type)
       decline("types of its inputs differ");
-  if (hasPast != bool(node.input(pastValue)) ||
-      (hasPast && !(node.output(presentKey) && node.output(presentValue))))
-    decline("past and present keys and values are not used together");
+  if (hasPast != bool(node.input(pastValue)))
+    decline("past keys and values are not used together");
   if (hasPast && hasLengths)
     decline("nonpad_kv_seqlen is used with past_key");
   if (const GraphValue &given = node.input(mask)) {
@@ -162,15 +161,20 @@ void AttentionOperator::run(const Call &call) {
   Form form = createForm(sizes, given.shape);
 
   // Keys and values, from where they are all together.
+  std::optional<Scratch::Buffer> allKeys, allValues;
   auto gather = [&](const TensorValue &fresh, const Heads &heads,
-                    const TensorValue &past, Output present) {
+                    const TensorValue &past, Output present,
+                    std::optional<Scratch::Buffer> &buffer) {
     TensorView view = viewHeads(fresh, heads);
-    if (!call.hasOutput(present))
+    bool isWanted = call.hasOutput(present);
+    if (!isWanted && !past)
       return view;
     Heads all = heads;
     all.length = sizes.keyLength();
     void *data =
-        call.output(present, {all.batch, all.heads, all.length, all.size});
+        isWanted
+            ? call.output(present, {all.batch, all.heads, all.length, all.size})
+            : allocate(session.scratch, all, form.type, buffer);
     append(call,
            {.past = past.data,
             .pastLength = sizes.pastLength,
@@ -182,8 +186,8 @@ void AttentionOperator::run(const Call &call) {
   };
   Operands operands;
   operands.set("query", viewHeads(q, sizes.query))
-      .set("key", gather(k, sizes.key, pastK, presentKey))
-      .set("value", gather(v, sizes.value, pastV, presentValue));
+      .set("key", gather(k, sizes.key, pastK, presentKey, allKeys))
+      .set("value", gather(v, sizes.value, pastV, presentValue, allValues));
 
   std::optional<Scratch::Buffer> maskBuffer;
   if (given)

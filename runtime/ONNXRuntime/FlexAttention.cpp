@@ -98,9 +98,15 @@ void FlexOperator::run(const Call &call) {
       expectSize("dimension " + std::to_string(axis) +
                      " of a tensor that score_mod reads",
                  scores[axis], tensor.sizes[dim]);
-    const void *data = tensor.constant.empty()
-                           ? call.input(numInputs + tensor.input).data
-                           : tensor.constant.data();
+    const void *data = tensor.constant.data();
+    if (tensor.constant.empty()) {
+      TensorValue given = call.input(numInputs + tensor.input);
+      Shape sizes = {tensor.sizes.begin(), tensor.sizes.end()};
+      if (!given || toRank4(given.shape) != tensor.sizes)
+        refuse("a tensor that score_mod reads: expected " + describe(sizes) +
+               ", got " + describe(given.shape));
+      data = given.data;
+    }
     operands.set(tensor.name, TensorView(addressOf(data), tensor.type,
                                          tensor.sizes, /*readOnly=*/true));
   }

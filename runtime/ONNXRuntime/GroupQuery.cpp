@@ -98,9 +98,6 @@ GroupQueryOperator::GroupQueryOperator(Session &session, const GraphNode &node)
   if (bool(node.input(key)) != bool(node.input(value)) ||
       bool(node.input(pastKey)) != bool(node.input(pastValue)))
     decline("keys and values are not used together");
-  if (node.input(pastKey) &&
-      !(node.output(presentKey) && node.output(presentValue)))
-    decline("past and present keys and values are not used together");
   if (isRotated && !(node.input(cosine) && node.input(sine)))
     decline("it rotates without tables");
   if (isRotated && node.input(positions))
@@ -258,12 +255,16 @@ void GroupQueryOperator::run(const Call &call) {
 
   Heads all = keys;
   all.length = std::max(lengths.total, pastK ? pastK.shape[2] : 0);
+  std::optional<Scratch::Buffer> allKeys, allValues;
   auto gather = [&](const TensorView &fresh, const TensorValue &past,
-                    Output present) {
-    if (!call.hasOutput(present))
+                    Output present, std::optional<Scratch::Buffer> &buffer) {
+    bool isWanted = call.hasOutput(present);
+    if (!isWanted && !past)
       return fresh;
     void *data =
-        call.output(present, {all.batch, all.heads, all.length, all.size});
+        isWanted
+            ? call.output(present, {all.batch, all.heads, all.length, all.size})
+            : allocate(session.scratch, all, type, buffer);
     append(call,
            {.past = past.data,
             .pastLength = past ? past.shape[2] : 0,
@@ -281,8 +282,8 @@ void GroupQueryOperator::run(const Call &call) {
   };
   Operands operands;
   operands.set("query", queries)
-      .set("key", gather(newKeys, pastK, presentKey))
-      .set("value", gather(newValues, pastV, presentValue));
+      .set("key", gather(newKeys, pastK, presentKey, allKeys))
+      .set("value", gather(newValues, pastV, presentValue, allValues));
 
   // One number for all sequences where it can be.
   bool isEven = std::ranges::all_of(lengths.before, [&](std::int64_t tokens) {

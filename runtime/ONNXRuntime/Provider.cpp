@@ -89,6 +89,10 @@ Computation::Computation(Session &session, const abi::Graph *graph,
   inputs.insert(inputs.end(), inner.captured.begin(), inner.captured.end());
   places = {findPlaces(inputs, outer.inputs),
             findPlaces(inner.outputs, outer.outputs)};
+  for (std::size_t i = 0; i < inner.inputs.size(); ++i)
+    if (inner.inputs[i] && places.inputs[i] < 0)
+      throw Failure("expected input '" + inner.inputs[i].name +
+                    "' of a fused node, got none");
   node->prepare();
 
   version = abi::version;

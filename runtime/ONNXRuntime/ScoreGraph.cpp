@@ -14,6 +14,7 @@
 #include "runtime/ONNXRuntime/ScoreGraph.h"
 
 #include "runtime/ONNXRuntime/ScoreElements.h"
+#include "runtime/ONNXRuntime/Tensors.h"
 
 #include <algorithm>
 #include <cstring>
@@ -144,13 +145,9 @@ static std::int64_t loadInteger(ElementType type, const void *data,
 Symbol Interpreter::addTensor(ElementType type, const Shape &shape,
                               std::vector<std::byte> constant,
                               std::size_t input) {
-  if (shape.size() > 4)
-    decline("score_mod reads a tensor of a rank above 4");
-  std::array<std::int64_t, 4> sizes = {1, 1, 1, 1};
-  std::copy(shape.begin(), shape.end(), sizes.end() - shape.size());
   tensors.push_back({.name = "captured" + std::to_string(tensors.size()),
                      .type = type,
-                     .sizes = sizes,
+                     .sizes = toRank4(shape),
                      .constant = std::move(constant),
                      .input = input});
   return {.shape = toSizes(shape), .tensor = tensors.size() - 1};

@@ -93,14 +93,20 @@ TensorView ort::viewHeads(const TensorValue &tensor, const Heads &heads) {
                    tensor.shape.size() == 3 ? tensor.shape[2] : 0);
 }
 
+void *ort::allocate(Scratch &scratch, const Heads &heads, ElementType type,
+                    std::optional<Scratch::Buffer> &buffer) {
+  buffer.emplace(scratch, heads.batch * heads.heads * heads.length *
+                              heads.size * sizeOf(type));
+  return buffer->data();
+}
+
 //===----------------------------------------------------------------------===//
 // Masks
 //===----------------------------------------------------------------------===//
 
-/// With leading dimensions of 1.
-static std::array<std::int64_t, 4> toRank4(const Shape &shape) {
+std::array<std::int64_t, 4> ort::toRank4(const Shape &shape) {
   if (shape.size() > 4)
-    refuse("mask: expected a rank of at most 4, got " + describe(shape));
+    refuse("expected a rank of at most 4, got " + describe(shape));
   std::array<std::int64_t, 4> sizes = {1, 1, 1, 1};
   std::copy(shape.begin(), shape.end(), sizes.end() - shape.size());
   return sizes;

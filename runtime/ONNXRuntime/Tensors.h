@@ -49,8 +49,14 @@ TensorView viewHeads(const void *data, ElementType type, const Heads &heads,
                      std::int64_t tokenStride, bool readOnly = true);
 /// Of an input.
 TensorView viewHeads(const TensorValue &tensor, const Heads &heads);
+/// Memory for heads, dense.
+void *allocate(Scratch &scratch, const Heads &heads, ElementType type,
+               std::optional<Scratch::Buffer> &buffer);
 /// Where a tensor without elements has no address.
 const void *addressOf(const void *data);
+
+/// Sizes with leading ones; a rank above 4 is an error.
+std::array<std::int64_t, 4> toRank4(const Shape &shape);
 
 /// Which dimensions of a mask stand for any index in a call of these sizes
 /// (B, Hq, Sq, Skv): those of a size of 1 that the graph knows, or that are

@@ -59,7 +59,7 @@ Expected<std::unique_ptr<LinkedCode>> compile(const std::string &text) {
   if (!module || mlir::failed(pm.run(*module)))
     return diagnostics.takeError("cannot compile");
   CompileStats stats;
-  auto object = generateObject(
+  auto object = generateCode(
       *module, *target, stats,
       [](llvm::Module &code, llvm::TargetMachine &) { return addEntry(code); });
   if (!object)

@@ -14,6 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 import provider
 from provider import attend, random
 
+
 def make_graph(nodes, constants=(), sizes=("B", "H", "L", "S")):
     """A score_mod, with constants by name."""
     return helper.make_graph(

@@ -13,7 +13,7 @@ import onnxruntime
 from onnx import helper
 
 import provider
-from provider import attend, random, to_heads, to_tokens
+from provider import attend, random, to_tokens
 
 INPUTS = ["query", "key", "value", "past_key", "past_value", "seqlens_k"]
 INPUTS += ["total_sequence_length", "cos_cache", "sin_cache", "position_ids"]
@@ -23,13 +23,15 @@ HEADS, GROUPS, SIZE = 4, 2, 16
 
 
 def build(feeds, shapes=None, outputs=tuple(OUTPUTS), **attributes):
+    """A model of one node, with these inputs, and with these outputs of the node's
+    as its own."""
     last = max(INPUTS.index(name) for name in feeds)
     names = [name if name in feeds else "" for name in INPUTS[: last + 1]]
     attributes = {"num_heads": HEADS, "kv_num_heads": GROUPS, **attributes}
     node = helper.make_node(
         "GroupQueryAttention",
         names,
-        list(outputs),
+        OUTPUTS,
         domain="com.microsoft",
         **attributes,
     )
@@ -193,6 +195,10 @@ class GroupQuery(unittest.TestCase):
             wanted[batch, :, before] = step.key[batch, :, 0]
         provider.assert_close(key, wanted)
 
+    def test_unused_present(self):
+        step = Step([7], 2)
+        self.check(step.feeds(), step.expect()[:1])
+
     def test_packed(self):
         step = Step([7], 1)
         feeds = step.feeds()
@@ -228,9 +234,7 @@ class GroupQuery(unittest.TestCase):
 
     def test_window_softcap_and_scale(self):
         step = Step([10], 6)
-        expected = step.expect(
-            left=4, scale=0.5, change=lambda s: 3 * np.tanh(s / 3)
-        )
+        expected = step.expect(left=4, scale=0.5, change=lambda s: 3 * np.tanh(s / 3))
         attributes = {"local_window_size": 5, "softcap": 3.0, "scale": 0.5}
         self.check(step.feeds(), expected, **attributes)
 

@@ -12,7 +12,7 @@ import unittest
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 import provider
 from provider import attend, random, to_heads, to_tokens
@@ -51,8 +51,7 @@ def layer():
         [provider.value(name, x) for name, x in feeds.items()],
         [provider.value("y", feeds["x"])],
         initializers=[
-            helper.make_tensor(f"w{i}", TensorProto.FLOAT, w.shape, w.ravel())
-            for i, w in enumerate(weights)
+            numpy_helper.from_array(w, f"w{i}") for i, w in enumerate(weights)
         ],
     )
 
@@ -94,6 +93,23 @@ class Session(unittest.TestCase):
         )
         actual = provider.session(text).run(None, {"x": x})[0]
         provider.assert_close(actual, attend(x, x, x))
+
+    def test_constants(self):
+        query, key, value = (random(1, 2, 9, 16, seed=i) for i in range(3))
+        node = helper.make_node("Attention", ["q", "k", "v"], ["y"])
+        text = provider.model(
+            [node],
+            [provider.value("q", query)],
+            [provider.value("y", query)],
+            initializers=[
+                numpy_helper.from_array(key, "k"),
+                numpy_helper.from_array(value, "v"),
+            ],
+        )
+        session = provider.session(text)
+        self.assertEqual(provider.claimed(session), ["Attention"])
+        actual = session.run(None, {"q": query})[0]
+        provider.assert_close(actual, attend(query, key, value))
 
     def test_threads(self):
         # As many as there are, the results are the same to the bit.

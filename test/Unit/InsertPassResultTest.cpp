@@ -61,7 +61,7 @@ std::unique_ptr<LinkedCode> compile(const std::string &text,
   if (!module || failed(::attn::test::runPasses(*module, passes)))
     return nullptr;
   ::attn::CompileStats stats;
-  auto object = generateObject(
+  auto object = generateCode(
       *module, *target, stats,
       [](llvm::Module &code, llvm::TargetMachine &) { return addEntry(code); });
   auto linker = Linker::create(*builder);

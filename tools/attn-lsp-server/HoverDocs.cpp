@@ -73,8 +73,8 @@ static std::optional<std::size_t> readLength(llvm::StringRef header) {
   return std::nullopt;
 }
 
-/// Writes the first message of `received`, and removes it. Returns false if it is
-/// not complete.
+/// Writes the first message of `received`, and removes it. Returns false if it
+/// is not complete.
 static bool forwardMessage(std::string &received, int to) {
   auto [header, rest] = llvm::StringRef(received).split("\r\n\r\n");
   if (header.size() == received.size())
@@ -95,9 +95,9 @@ static bool forwardMessage(std::string &received, int to) {
     std::string text = body.trim().contains('\n')
                            ? llvm::formatv("{0:2}\n", *message).str()
                            : llvm::formatv("{0}", *message).str();
-    writeAll(to, llvm::formatv("Content-Length: {0}\r\n\r\n{1}", text.size(),
-                               text)
-                     .str());
+    writeAll(to,
+             llvm::formatv("Content-Length: {0}\r\n\r\n{1}", text.size(), text)
+                 .str());
   } else {
     if (!message)
       llvm::consumeError(message.takeError());

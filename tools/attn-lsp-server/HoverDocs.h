@@ -12,10 +12,10 @@
 
 namespace attn::lsp {
 
-/// While it lives, what the process writes to stdout are messages of the language
-/// server protocol, of which those that say what an op of attn is get the op's
-/// documentation. Upstream's server has none: descriptions of ops are not in the
-/// program.
+/// While it lives, what the process writes to stdout are messages of the
+/// language server protocol, of which those that say what an op of attn is get
+/// the op's documentation. Upstream's server has none: descriptions of ops are
+/// not in the program.
 class HoverDocs {
 public:
   HoverDocs();
@@ -25,7 +25,8 @@ public:
   HoverDocs &operator=(const HoverDocs &) = delete;
 
 private:
-  /// Where stdout was; -1 if it stays as it is, because there is no pipe to have.
+  /// Where stdout was; -1 if it stays as it is, because there is no pipe to
+  /// have.
   int stdoutCopy = -1;
   std::thread thread;
 };
