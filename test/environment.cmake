@@ -11,6 +11,6 @@ endif()
 execute_process(COMMAND ${PYTHON} -m venv --clear ${ENVIRONMENT}
   COMMAND_ERROR_IS_FATAL ANY)
 execute_process(COMMAND ${ENVIRONMENT}/bin/pip install --quiet
-  --disable-pip-version-check --no-deps -r ${REQUIREMENTS}
+  --disable-pip-version-check --no-compile --only-binary :all: --no-deps -r ${REQUIREMENTS}
   COMMAND_ERROR_IS_FATAL ANY)
 file(COPY ${REQUIREMENTS} DESTINATION ${ENVIRONMENT})
