@@ -7,6 +7,7 @@
 
 #include "lib/Raise/AttentionMatch.h"
 
+#include "dialect/Attention/RegionVerifier.h"
 #include "dialect/Shared/OperandVerifier.h"
 #include "lib/Raise/ScoreGraph.h"
 #include "lib/Raise/Softmax.h"
@@ -402,6 +403,9 @@ bool Matcher::checkTypes() {
       dyn_cast<FloatType>(getElementTypeOrSelf(match.query.tensor.getType()));
   if (!type || !isa<Float64Type, Float32Type, Float16Type, BFloat16Type>(type))
     return fail("its elements are not f64, f32, f16 or bf16"); // A2
+  for (const TensorAxes *operand : {&match.query, &match.key, &match.value})
+    if (!getPlainShapedType(operand->tensor.getType()))
+      return fail("its tensors have encodings");
   for (const TensorAxes *operand : {&match.key, &match.value})
     if (getElementTypeOrSelf(operand->tensor.getType()) != type)
       return fail("its query, key and value have different types of elements");

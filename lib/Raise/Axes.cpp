@@ -71,6 +71,9 @@ bool Axes::take(AxisList &from, int64_t size, bool isInner, AxisList &taken) {
     int64_t count = axes[next].size;
     if (size == 0 || count == 0)
       return false;
+    // Of two axes, it need not be the dynamic one that is a multiple.
+    if (ShapedType::isDynamic(count) && from.size() > 1)
+      return false;
     if (ShapedType::isDynamic(count) || count > size) {
       if (!splitAxis(next, size, isInner))
         return false;

@@ -256,6 +256,41 @@ func.func @vectors(%q: tensor<2x3x8xf32>, %k: tensor<2x3x7x8xf32>,
   return %o : tensor<2x3x4xf32>
 }
 
+// A reshape that mixes two dimensions is not looked through: 6 times 4 is also 4
+// times 6, and which of them is a multiple of 4 is not known.
+// CHECK-LABEL: func.func @regrouped
+// CHECK: attn.attention
+// CHECK-SAME: tensor<?x1x5x8xf32>, tensor<?x1x7x8xf32>, tensor<?x1x7x8xf32>
+func.func @regrouped(%arg: tensor<?x4x5x8xf32>, %k: tensor<4x?x7x8xf32>)
+    -> tensor<4x?x5x8xf32> {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %n = tensor.dim %arg, %c0 : tensor<?x4x5x8xf32>
+  %q3 = tensor.collapse_shape %arg [[0, 1], [2], [3]]
+      : tensor<?x4x5x8xf32> into tensor<?x5x8xf32>
+  %q = tensor.expand_shape %q3 [[0, 1], [2], [3]] output_shape [4, %n, 5, 8]
+      : tensor<?x5x8xf32> into tensor<4x?x5x8xf32>
+  %e = tensor.empty(%n) : tensor<4x?x5x7xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<4x?x5x7xf32>) -> tensor<4x?x5x7xf32>
+  %s = linalg.contract
+      indexing_maps = [affine_map<(b, h, i, j, d) -> (b, h, i, d)>,
+                       affine_map<(b, h, i, j, d) -> (b, h, j, d)>,
+                       affine_map<(b, h, i, j, d) -> (b, h, i, j)>]
+      ins(%q, %k : tensor<4x?x5x8xf32>, tensor<4x?x7x8xf32>)
+      outs(%z : tensor<4x?x5x7xf32>) -> tensor<4x?x5x7xf32>
+  %p = linalg.softmax dimension(3) ins(%s : tensor<4x?x5x7xf32>)
+      outs(%e : tensor<4x?x5x7xf32>) -> tensor<4x?x5x7xf32>
+  %f = tensor.empty(%n) : tensor<4x?x5x8xf32>
+  %y = linalg.fill ins(%zero : f32) outs(%f : tensor<4x?x5x8xf32>) -> tensor<4x?x5x8xf32>
+  %o = linalg.contract
+      indexing_maps = [affine_map<(b, h, i, d, j) -> (b, h, i, j)>,
+                       affine_map<(b, h, i, d, j) -> (b, h, j, d)>,
+                       affine_map<(b, h, i, d, j) -> (b, h, i, d)>]
+      ins(%p, %k : tensor<4x?x5x7xf32>, tensor<4x?x7x8xf32>)
+      outs(%y : tensor<4x?x5x8xf32>) -> tensor<4x?x5x8xf32>
+  return %o : tensor<4x?x5x8xf32>
+}
+
 // What is no attention is left as it is: a product whose left operand is not a
 // softmax.
 // CHECK-LABEL: func.func @product
@@ -285,4 +320,10 @@ func.func @columns(%x: tensor<8x7xf16>) -> tensor<8x7xf16> {
 }
 func.func @rows(%x: tensor<7x4xf16>) -> tensor<7x4xf16> {
   return %x : tensor<7x4xf16>
+}
+func.func @fours(%x: tensor<4x6x7x8xf32>) -> tensor<4x6x7x8xf32> {
+  return %x : tensor<4x6x7x8xf32>
+}
+func.func @six(%x: tensor<6x4x5x8xf32>) -> tensor<6x4x5x8xf32> {
+  return %x : tensor<6x4x5x8xf32>
 }
