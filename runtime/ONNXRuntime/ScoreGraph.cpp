@@ -78,6 +78,7 @@ private:
 
   Symbol evaluate(const GraphNode &node, const Arguments &arguments);
   Symbol evaluateShape(const GraphNode &node, const Arguments &arguments);
+  static Symbol reshape(const GraphNode &node, const Arguments &arguments);
   Symbol evaluateElements(const GraphNode &node, const Arguments &arguments);
 
   const Api &api;
@@ -359,49 +360,57 @@ Symbol Interpreter::evaluateShape(const GraphNode &node,
     return {.shape = limit, .element = position[limit[0].axis]};
   }
 
-  // The same elements in another shape, with other dimensions of size 1.
+  declineNode(node);
+}
+
+/// The same elements in another shape, with other dimensions of size 1.
+Symbol Interpreter::reshape(const GraphNode &node, const Arguments &arguments) {
+  const Symbol &first = *arguments[0];
   Symbol symbol = first;
   auto isOne = [](const Size &size) { return size == Size(); };
-  if (node.type == "Unsqueeze") {
-    const Sizes &axes = integers(1);
-    std::int64_t rank = first.shape.size() + axes.size();
-    std::vector<bool> isNew(rank);
-    for (const Size &axis : axes) {
-      std::int64_t at = axis.number < 0 ? axis.number + rank : axis.number;
-      if (axis.axis >= 0 || at < 0 || at >= rank)
-        declineNode(node);
-      isNew[at] = true;
-    }
-    symbol.shape.clear();
-    auto next = first.shape.begin();
-    for (bool added : isNew)
-      symbol.shape.push_back(added ? Size() : *next++);
-  } else if (node.type == "Squeeze" || node.type == "Reshape") {
-    Sizes sizes;
-    std::ranges::remove_copy_if(first.shape, std::back_inserter(sizes), isOne);
-    if (node.type == "Squeeze") {
-      if (arguments.size() > 1)
-        declineNode(node);
-      symbol.shape = sizes;
-    } else {
-      // One dimension at most, so that it is clear which one is which.
-      symbol.shape = integers(1);
-      auto isRest = [&](const Size &size) {
-        return size == Size{.number = -1} ||
-               (!sizes.empty() && size == sizes[0]);
-      };
-      if (sizes.size() > 1 ||
-          !std::ranges::all_of(symbol.shape, [&](const Size &size) {
-            return isOne(size) || isRest(size);
-          }))
-        declineNode(node);
-      for (Size &size : symbol.shape)
-        if (!isOne(size))
-          size = sizes.empty() ? Size() : sizes[0];
-    }
-  } else {
+  Sizes sizes;
+  std::ranges::remove_copy_if(first.shape, std::back_inserter(sizes), isOne);
+  // An element that was computed stands at dimensions of the scores already.
+  if (first.element && std::ranges::count(sizes, -1, &Size::axis))
     declineNode(node);
+  if (node.type == "Squeeze" && arguments.size() == 1) {
+    symbol.shape = sizes;
+    return symbol;
   }
+  if (node.type == "Squeeze" || arguments.size() != 2 ||
+      !arguments[1]->integers)
+    declineNode(node);
+
+  const Sizes &given = *arguments[1]->integers;
+  if (node.type == "Reshape") {
+    // One dimension at most, so that it is clear which one is which.
+    auto isRest = [&](const Size &size) {
+      return size == Size{.number = -1} || (!sizes.empty() && size == sizes[0]);
+    };
+    auto isKnown = [&](const Size &size) {
+      return isOne(size) || isRest(size);
+    };
+    if (sizes.size() > 1 || !std::ranges::all_of(given, isKnown) ||
+        std::ranges::count_if(given, isRest) > 1)
+      declineNode(node);
+    symbol.shape = given;
+    for (Size &size : symbol.shape)
+      if (!isOne(size))
+        size = sizes.empty() ? Size() : sizes[0];
+    return symbol;
+  }
+  std::int64_t rank = first.shape.size() + given.size();
+  std::vector<bool> isNew(rank);
+  for (const Size &axis : given) {
+    std::int64_t at = axis.number < 0 ? axis.number + rank : axis.number;
+    if (axis.axis >= 0 || at < 0 || at >= rank || isNew[at])
+      declineNode(node);
+    isNew[at] = true;
+  }
+  symbol.shape.clear();
+  auto next = first.shape.begin();
+  for (bool added : isNew)
+    symbol.shape.push_back(added ? Size() : *next++);
   return symbol;
 }
 
@@ -462,14 +471,16 @@ Symbol Interpreter::evaluateElements(const GraphNode &node,
 
 Symbol Interpreter::evaluate(const GraphNode &node,
                              const Arguments &arguments) {
-  static constexpr std::array shapes = {"Shape",     "Gather",  "Range",
-                                        "Unsqueeze", "Squeeze", "Reshape"};
+  static constexpr std::array shapes = {"Shape", "Gather", "Range"};
+  static constexpr std::array reshapes = {"Reshape", "Squeeze", "Unsqueeze"};
   if (!node.domain.empty() && node.domain != "ai.onnx")
     declineNode(node);
   if (arguments.empty() || std::ranges::count(arguments, nullptr))
     declineNode(node);
   if (std::ranges::count(shapes, node.type))
     return evaluateShape(node, arguments);
+  if (std::ranges::count(reshapes, node.type))
+    return reshape(node, arguments);
   if (node.type == "Identity")
     return *arguments[0];
   return evaluateElements(node, arguments);

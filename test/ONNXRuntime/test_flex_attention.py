@@ -223,6 +223,44 @@ class FlexAttention(unittest.TestCase):
         with self.assertRaisesRegex(Exception, "dimension 3 .*expected 12, got 13"):
             session.run(None, self.feeds)
 
+    def test_computed_slopes(self):
+        # What is computed of a tensor that is captured, and then moved to the heads,
+        # is not taken over; moved first, it is.
+        feeds = {**self.feeds, "slopes": random(6, seed=5)}
+        exp = ("Exp", ["slopes"], "big", {})
+        add = ("Add", ["scores", "terms"], "changed", {})
+        for nodes, is_claimed in (
+            ([exp, ("Unsqueeze", ["big", "axes"], "terms", {}), add], False),
+            (
+                [
+                    ("Unsqueeze", ["slopes", "axes"], "wide", {}),
+                    ("Exp", ["wide"], "terms", {}),
+                    add,
+                ],
+                True,
+            ),
+        ):
+            node = helper.make_node(
+                "FlexAttention",
+                list("QKV"),
+                ["Y"],
+                domain="ai.onnx.preview",
+                score_mod=make_graph(nodes, {"axes": np.array([1, 2])}),
+            )
+            text = provider.model(
+                [node],
+                [provider.value(name, x) for name, x in feeds.items()],
+                [helper.make_tensor_value_info("Y", TensorProto.FLOAT, None)],
+            )
+            if not is_claimed:
+                with self.assertRaisesRegex(Exception, "does not run this"):
+                    provider.session(text)
+                continue
+            session = provider.session(text)
+            terms = np.exp(feeds["slopes"].astype(np.float64))[:, None, None]
+            expected = attend(*self.tensors, change=lambda s: s + terms)
+            provider.assert_close(session.run(None, feeds)[0], expected)
+
     def test_declined(self):
         # Nobody else has a kernel.
         softmax = make_graph([("Softmax", ["scores"], "changed", {"axis": -1})])
