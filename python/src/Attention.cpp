@@ -101,17 +101,25 @@ string python::writeText(const Attention &attention) {
     return *text;
   // Members have other names in Python.
   static constexpr std::pair<const char *, const char *> names[] = {
-      {"queryHeads", "heads"},         {"keyValueHeads", "kv_heads"},
-      {"headSize", "head_size"},       {"valueHeadSize", "value_head_size"},
-      {"queryLength", "query_length"}, {"keyLength", "key_length"}};
+      {"queryHeads", "heads"},
+      {"keyValueHeads", "kv_heads"},
+      {"headSize", "head_size"},
+      {"valueHeadSize", "value_head_size"},
+      {"queryLength", "query_length"},
+      {"keyLength", "key_length"},
+      {"dynamic", "None"}};
   string message = text.error().message;
+  // What is in quotes is a name of the user's.
+  auto isInWord = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '\'';
+  };
   for (auto [member, name] : names)
-    for (std::size_t at = 0; (at = message.find(member, at)) != string::npos;) {
-      bool isWord =
-          at == 0 || !std::isalnum(static_cast<unsigned char>(message[at - 1]));
-      if (isWord)
-        message.replace(at, std::strlen(member), name);
-      ++at;
+    for (std::size_t at = 0; (at = message.find(member, at)) != string::npos;
+         ++at) {
+      std::size_t end = at + std::strlen(member);
+      if ((at == 0 || !isInWord(message[at - 1])) &&
+          (end == message.size() || !isInWord(message[end])))
+        message.replace(at, end - at, name);
     }
   throwError(message);
 }

@@ -112,6 +112,8 @@ Argument Call::convert(std::size_t index, nb::handle object) {
 
 Argument Call::convertScalar(std::size_t index, nb::handle object) const {
   ElementType type = signature.arguments[index].type;
+  if (type == ElementType::i1 && isBool(object))
+    return PyObject_IsTrue(object.ptr());
   bool isReal = isFloat(type);
   nb::object number = nb::steal(isReal ? PyNumber_Float(object.ptr())
                                        : PyNumber_Index(object.ptr()));

@@ -26,6 +26,8 @@ string python::typeName(nb::handle object) {
   return nb::str(object.type().attr("__name__")).c_str();
 }
 
+bool python::isBool(nb::handle object) { return typeName(object) == "bool"; }
+
 void python::throwTypeError(const string &message) {
   throw nb::type_error(message.c_str());
 }
@@ -49,8 +51,8 @@ std::optional<Value> python::toValue(nb::handle object) {
     return nb::cast<Real>(object);
   if (nb::isinstance<Bool>(object))
     return nb::cast<Bool>(object);
-  if (PyBool_Check(object.ptr()))
-    return Bool(object.ptr() == Py_True);
+  if (isBool(object))
+    return Bool(PyObject_IsTrue(object.ptr()) == 1);
   if (PyIndex_Check(object.ptr())) {
     nb::object integer = nb::steal(PyNumber_Index(object.ptr()));
     if (integer.is_valid())

@@ -32,6 +32,9 @@ Real toReal(nanobind::handle object, const std::string &expected);
 /// The name of an object's type, for messages.
 std::string typeName(nanobind::handle object);
 
+/// A bool of Python, or one of NumPy, which is no integer.
+bool isBool(nanobind::handle object);
+
 [[noreturn]] void throwTypeError(const std::string &message);
 
 /// Adds Index, Real, Bool, and functions of them.

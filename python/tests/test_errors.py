@@ -301,7 +301,7 @@ ATTENTIONS = {
     "batch": (
         dict(batch=-3),
         attn.Error,
-        "^batch: expected at least 0, or dynamic, got -3$",
+        "^batch: expected at least 0, or None, got -3$",
     ),
     "query_length": (
         dict(query_length=-3),
@@ -387,11 +387,11 @@ ATTENTIONS = {
     ),
     "one name for two": (
         dict(
-            mask=attn.key_padding(attn.Tensor("a", "i32", [None]))
-            & attn.prefix_lm(attn.Tensor("a", "i64", [None]))
+            mask=attn.key_padding(attn.Tensor("headSize", "i32", [None]))
+            & attn.prefix_lm(attn.Tensor("headSize", "i64", [None]))
         ),
         attn.Error,
-        "argument 'a': expected one type for one name",
+        "argument 'headSize': expected one type for one name",
     ),
 }
 

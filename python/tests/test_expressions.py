@@ -42,7 +42,7 @@ MASKS = {
     "bits of a number": lambda of, b, h, q, k: (6 & q) ^ (1 | k) > 3,
     "shifts": lambda of, b, h, q, k: (q << 1) >> 2 == (64 >> k) + (1 << h),
     "and, or, not": lambda of, b, h, q, k: (k <= q) & ~(k == 3) | (q == 0),
-    "literals": lambda of, b, h, q, k: (True & (k <= q)) | False,
+    "literals": lambda of, b, h, q, k: (True & (k <= q)) | np.bool_(False),
     "all": lambda of, b, h, q, k: True,
     "min, max": lambda of, b, h, q, k: of.min(q, 9) >= of.max(k, 2),
     "select": lambda of, b, h, q, k: of.select(h == 0, k <= q, k >= q),

@@ -155,6 +155,23 @@ def test_captured_tensors_and_scalars():
     del slopes
 
 
+def test_scalars_that_are_true_or_false():
+    kernel = attn.compile(
+        attn.Attention(
+            heads=1,
+            head_size=8,
+            mask=attn.causal() | attn.mask(lambda *_: attn.scalar("all", "i1")),
+        )
+    )
+    arrays = draw(*[(1, 1, 4, 8)] * 3)
+    for yes in (True, np.True_, 1):
+        check(kernel(*arrays, yes), attend(*arrays)[0])
+    for no in (False, np.False_, 0):
+        check(kernel(*arrays, all=no), attend(*arrays, mask=see_past)[0])
+    with pytest.raises(attn.Error, match="'all'"):
+        kernel(*arrays, 2)
+
+
 def test_named_masks_and_scores():
     lengths = attn.Tensor("lengths", "i32", [None])
     present = attn.Tensor("present", "i1", [None, None])
