@@ -321,9 +321,3 @@ func.func @columns(%x: tensor<8x7xf16>) -> tensor<8x7xf16> {
 func.func @rows(%x: tensor<7x4xf16>) -> tensor<7x4xf16> {
   return %x : tensor<7x4xf16>
 }
-func.func @fours(%x: tensor<4x6x7x8xf32>) -> tensor<4x6x7x8xf32> {
-  return %x : tensor<4x6x7x8xf32>
-}
-func.func @six(%x: tensor<6x4x5x8xf32>) -> tensor<6x4x5x8xf32> {
-  return %x : tensor<6x4x5x8xf32>
-}
