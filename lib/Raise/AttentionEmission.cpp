@@ -14,6 +14,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
+#include <utility>
+
 using namespace mlir;
 using namespace mlir::attn;
 
@@ -27,7 +29,8 @@ public:
                 const AttentionMatch &match, Type accumulationType,
                 MutableOperandRange captures, Value score, ValueRange position)
       : b(builder), loc(loc), terms(terms), graph(terms, match.product),
-        accumulationType(accumulationType), captures(captures), score(score) {
+        accumulationType(accumulationType), captures(std::move(captures)),
+        score(score) {
     components[0] = {match.batch, position[0]};
     components[1] = {match.getQueryHeads(), position[1]};
     components[2] = {match.queries, position[2]};

@@ -11,6 +11,8 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 
+#include <utility>
+
 using namespace mlir;
 using namespace mlir::attn;
 
@@ -261,8 +263,8 @@ TypedAttr Terms::getConstant(Term term) {
 }
 
 std::optional<llvm::APFloat> Terms::getFloat(Term term) {
-  if (auto constant =
-          dyn_cast_if_present<FloatAttr>(getConstant(enterCasts(term))))
+  if (auto constant = dyn_cast_if_present<FloatAttr>(
+          getConstant(enterCasts(std::move(term)))))
     return constant.getValue();
   return std::nullopt;
 }

@@ -23,8 +23,6 @@ using namespace attn;
 using namespace attn::onnx;
 using llvm::SmallVector;
 using llvm::StringRef;
-using mlir::failed;
-using mlir::failure;
 using mlir::LogicalResult;
 using mlir::RankedTensorType;
 using mlir::success;

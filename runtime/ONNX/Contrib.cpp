@@ -74,8 +74,8 @@ static LogicalResult readScale(NodeImport &at, AttentionVariant &variant) {
   FailureOr<double> scale = at.number("scale", 0);
   if (failed(scale))
     return failure();
-  if (*scale != 0)
-    variant.scale = *scale;
+  if (double factor = *scale; factor != 0)
+    variant.scale = factor;
   return success();
 }
 

@@ -29,7 +29,6 @@ using mlir::failure;
 using mlir::FailureOr;
 using mlir::getConstantIntValue;
 using mlir::OpFoldResult;
-using mlir::success;
 using mlir::Type;
 using mlir::Value;
 

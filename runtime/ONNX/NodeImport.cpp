@@ -159,11 +159,11 @@ FailureOr<double> NodeImport::number(StringRef name, double other) {
   return value->value_or(other);
 }
 
-FailureOr<std::string> NodeImport::text(StringRef name, std::string other) {
+FailureOr<std::string> NodeImport::text(StringRef name, StringRef other) {
   FailureOr<const Attribute *> attribute = find(name, Kind::text, "a string");
   if (failed(attribute))
     return failure();
-  return *attribute ? (*attribute)->text : other;
+  return *attribute ? (*attribute)->text : other.str();
 }
 
 FailureOr<std::optional<std::vector<std::int64_t>>>

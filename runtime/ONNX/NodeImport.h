@@ -73,7 +73,8 @@ public:
   /// A finite number.
   mlir::FailureOr<double> number(llvm::StringRef name, double other);
   mlir::FailureOr<std::optional<double>> number(llvm::StringRef name);
-  mlir::FailureOr<std::string> text(llvm::StringRef name, std::string other);
+  mlir::FailureOr<std::string> text(llvm::StringRef name,
+                                    llvm::StringRef other);
   mlir::FailureOr<std::optional<std::vector<std::int64_t>>>
   integers(llvm::StringRef name);
   mlir::FailureOr<std::shared_ptr<const Tensor>> tensor(llvm::StringRef name);
