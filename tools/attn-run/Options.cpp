@@ -7,49 +7,18 @@
 
 #include "tools/attn-run/Options.h"
 
+#define ATTN_OPTIONS "tools/attn-run/Options.inc"
+#include "tools/CommandLine.h"
+
 #include "attn/tuning.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Option/Arg.h"
-#include "llvm/Option/ArgList.h"
-#include "llvm/Option/OptTable.h"
-#include "llvm/Support/Allocator.h"
-#include "llvm/Support/StringSaver.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace attn;
 using namespace attn::run;
-using namespace llvm::opt;
-
-namespace {
-enum OptionId {
-  OPT_INVALID = 0,
-#define OPTION(...) LLVM_MAKE_OPT_ID(__VA_ARGS__),
-#include "tools/attn-run/Options.inc"
-#undef OPTION
-};
-
-#define OPTTABLE_STR_TABLE_CODE
-#include "tools/attn-run/Options.inc"
-#undef OPTTABLE_STR_TABLE_CODE
-
-#define OPTTABLE_PREFIXES_TABLE_CODE
-#include "tools/attn-run/Options.inc"
-#undef OPTTABLE_PREFIXES_TABLE_CODE
-
-constexpr OptTable::Info optionInfos[] = {
-#define OPTION(...) LLVM_CONSTRUCT_OPT_INFO(__VA_ARGS__),
-#include "tools/attn-run/Options.inc"
-#undef OPTION
-};
-
-class OptionTable : public GenericOptTable {
-public:
-  OptionTable()
-      : GenericOptTable(OptionStrTable, OptionPrefixesTable, optionInfos) {}
-};
-} // namespace
 
 /// Reads the number after an option, if it is there.
 template <typename T>
@@ -104,29 +73,8 @@ static Status parseEmission(const InputArgList &parsed, Options &options) {
   return {};
 }
 
-Expected<Options> attn::run::parseOptions(int argc, char **argv) {
-  llvm::BumpPtrAllocator allocator;
-  llvm::StringSaver saver(allocator);
-  std::string problem;
-  const OptionTable table; // The arguments point into it.
-  InputArgList parsed = table.parseArgs(argc, argv, OPT_UNKNOWN, saver,
-                                        [&](llvm::StringRef message) {
-                                          if (problem.empty())
-                                            problem = message.str();
-                                        });
-  Options options;
-  options.help = parsed.hasArg(OPT_help);
-  if (options.help)
-    return options;
-  if (!problem.empty())
-    return Error{problem, {}};
-
-  std::vector<std::string> inputs = parsed.getAllArgValues(OPT_INPUT);
-  if (inputs.size() != 1)
-    return Error{"expected one input file, got " +
-                     std::to_string(inputs.size()) + "; see --help",
-                 {}};
-  options.inputFile = inputs.front();
+/// Reads what only this tool has.
+static Status readOptions(const InputArgList &parsed, Options &options) {
   options.entry = parsed.getLastArgValue(OPT_entry);
   options.arguments = parsed.getAllArgValues(OPT_arg);
   options.outputFiles = parsed.getAllArgValues(OPT_out);
@@ -156,17 +104,17 @@ Expected<Options> attn::run::parseOptions(int argc, char **argv) {
   std::uint64_t seed = 0;
   if (Status status = parseNumber(parsed, OPT_random, std::uint64_t(0), seed);
       !status)
-    return status.error();
+    return status;
   if (parsed.hasArg(OPT_random))
     options.randomSeed = seed;
   if (Status status = parseNumber(parsed, OPT_threads, 0u, options.threads);
       !status)
-    return status.error();
+    return status;
   if (Status status = parseNumber(parsed, OPT_repeat, 1u, options.repeat);
       !status)
-    return status.error();
+    return status;
   if (Status status = parseEmission(parsed, options); !status)
-    return status.error();
+    return status;
   bool hasThreads =
       options.pipeline == "cpu" ||
       (options.pipeline == "gpu" && parsed.hasArg(OPT_fall_back_to_cpu));
@@ -175,7 +123,11 @@ Expected<Options> attn::run::parseOptions(int argc, char **argv) {
                      "' has 1 thread of the CPU, got " +
                      std::to_string(options.threads),
                  {}};
-  return options;
+  return {};
+}
+
+Expected<Options> attn::run::parseOptions(int argc, char **argv) {
+  return parseCommandLine<Options>(argc, argv, readOptions);
 }
 
 void attn::run::printHelp() {

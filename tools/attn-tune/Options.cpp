@@ -7,46 +7,15 @@
 
 #include "tools/attn-tune/Options.h"
 
+#define ATTN_OPTIONS "tools/attn-tune/Options.inc"
+#include "tools/CommandLine.h"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Option/Arg.h"
-#include "llvm/Option/ArgList.h"
-#include "llvm/Option/OptTable.h"
-#include "llvm/Support/Allocator.h"
-#include "llvm/Support/StringSaver.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace attn;
 using namespace attn::tune;
-using namespace llvm::opt;
-
-namespace {
-enum OptionId {
-  OPT_INVALID = 0,
-#define OPTION(...) LLVM_MAKE_OPT_ID(__VA_ARGS__),
-#include "tools/attn-tune/Options.inc"
-#undef OPTION
-};
-
-#define OPTTABLE_STR_TABLE_CODE
-#include "tools/attn-tune/Options.inc"
-#undef OPTTABLE_STR_TABLE_CODE
-
-#define OPTTABLE_PREFIXES_TABLE_CODE
-#include "tools/attn-tune/Options.inc"
-#undef OPTTABLE_PREFIXES_TABLE_CODE
-
-constexpr OptTable::Info optionInfos[] = {
-#define OPTION(...) LLVM_CONSTRUCT_OPT_INFO(__VA_ARGS__),
-#include "tools/attn-tune/Options.inc"
-#undef OPTION
-};
-
-class OptionTable : public GenericOptTable {
-public:
-  OptionTable()
-      : GenericOptTable(OptionStrTable, OptionPrefixesTable, optionInfos) {}
-};
-} // namespace
 
 static Error expected(const Arg &arg, const std::string &what) {
   return Error{arg.getSpelling().str() + ": expected " + what + ", got '" +
@@ -62,29 +31,8 @@ static std::vector<std::string> splitArguments(llvm::StringRef text) {
   return arguments;
 }
 
-Expected<Options> attn::tune::parseOptions(int argc, char **argv) {
-  llvm::BumpPtrAllocator allocator;
-  llvm::StringSaver saver(allocator);
-  std::string problem;
-  const OptionTable table; // The arguments point into it.
-  InputArgList parsed = table.parseArgs(argc, argv, OPT_UNKNOWN, saver,
-                                        [&](llvm::StringRef message) {
-                                          if (problem.empty())
-                                            problem = message.str();
-                                        });
-  Options options;
-  options.help = parsed.hasArg(OPT_help);
-  if (options.help)
-    return options;
-  if (!problem.empty())
-    return Error{problem, {}};
-
-  std::vector<std::string> inputs = parsed.getAllArgValues(OPT_INPUT);
-  if (inputs.size() != 1)
-    return Error{"expected one input file, got " +
-                     std::to_string(inputs.size()) + "; see --help",
-                 {}};
-  options.inputFile = inputs.front();
+/// Reads what only this tool has.
+static Status readOptions(const InputArgList &parsed, Options &options) {
   options.outputFile = parsed.getLastArgValue(OPT_o, options.outputFile);
   options.arguments = parsed.getAllArgValues(OPT_arg);
   if (const Arg *arg = parsed.getLastArg(OPT_sizes)) {
@@ -109,7 +57,11 @@ Expected<Options> attn::tune::parseOptions(int argc, char **argv) {
   options.compile.entry = parsed.getLastArgValue(OPT_entry);
   options.compile.quantizeQueries = parsed.hasArg(OPT_quantize_queries);
   options.compile.fileName = options.inputFile;
-  return options;
+  return {};
+}
+
+Expected<Options> attn::tune::parseOptions(int argc, char **argv) {
+  return parseCommandLine<Options>(argc, argv, readOptions);
 }
 
 void attn::tune::printHelp() {
