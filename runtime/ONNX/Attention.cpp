@@ -36,8 +36,10 @@ public:
   explicit AttentionImport(NodeImport &at) : at(at) {}
 
   LogicalResult run() {
-    if (failed(readHeads()) || failed(readCache()) || failed(readNumbers()) ||
-        failed(readMask()) || failed(readLengths()) || failed(readPrecision()))
+    if (failed(readHeads()) ||
+        failed(prependPast(at, variant, PastKey, PresentKey)) ||
+        failed(readNumbers()) || failed(readMask()) || failed(readLengths()) ||
+        failed(readPrecision()))
       return failure();
     FailureOr<std::int64_t> mode = at.integer("qk_matmul_output_mode", 0);
     if (failed(mode))
@@ -106,50 +108,6 @@ private:
     elementType =
         llvm::cast<mlir::FloatType>(typeOf(variant.query).getElementType());
     return success();
-  }
-
-  /// The keys and values before those of the call.
-  LogicalResult readCache() {
-    static constexpr StringRef names[] = {"past_key", "past_value"};
-    bool hasPast = static_cast<bool>(at.input(PastKey));
-    if (hasPast != static_cast<bool>(at.input(PastValue)))
-      return at.error() << "expected both of 'past_key' and 'past_value', or "
-                           "none";
-    Value *values[] = {&variant.key, &variant.value};
-    if (hasPast) {
-      Value past[] = {at.input(PastKey), at.input(PastValue)};
-      for (unsigned i : {0, 1})
-        if (failed(checkPast(past[i], *values[i], names[i])))
-          return failure();
-      if (std::int64_t keys = typeOf(past[0]).getDimSize(2),
-          rows = typeOf(past[1]).getDimSize(2);
-          !mayAgree(keys, rows))
-        return at.error(names[1]) << "expected " << keys
-                                  << " tokens as of 'past_key', got " << rows;
-      variant.offset = toIndex(at.b, sizeOf(at.b, past[0], 2));
-      for (unsigned i : {0, 1})
-        *values[i] = concatenate(at.b, 2, {past[i], *values[i]});
-    }
-    for (unsigned i : {0, 1})
-      if (at.wantsOutput(PresentKey + i))
-        at.setOutput(PresentKey + i, *values[i]);
-    return success();
-  }
-
-  LogicalResult checkPast(Value past, Value present, StringRef name) {
-    RankedTensorType type = typeOf(past), expected = typeOf(present);
-    bool fits = type.getRank() == 4 &&
-                type.getElementType() == expected.getElementType();
-    for (std::int64_t dim : {0, 1, 3})
-      fits =
-          fits &&
-          (dim == 0 ? mayAgree(type.getDimSize(dim), expected.getDimSize(dim))
-                    : type.getDimSize(dim) == expected.getDimSize(dim));
-    if (fits)
-      return success();
-    return at.error(name) << "expected the batch, heads, head size and type of "
-                          << formatType(expected) << ", got "
-                          << formatType(type);
   }
 
   LogicalResult readNumbers() {

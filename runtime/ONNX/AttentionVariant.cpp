@@ -23,6 +23,9 @@ using namespace attn;
 using namespace attn::onnx;
 using llvm::SmallVector;
 using llvm::StringRef;
+using mlir::failed;
+using mlir::failure;
+using mlir::FailureOr;
 using mlir::LogicalResult;
 using mlir::RankedTensorType;
 using mlir::success;
@@ -452,5 +455,51 @@ LogicalResult attn::onnx::checkAttention(const NodeImport &at, Value query,
     return at.error(names[2])
            << "expected " << k.getDimSize(2) << " tokens as of " << names[1]
            << ", got " << v.getDimSize(2);
+  return success();
+}
+
+FailureOr<std::array<Value, 2>> onnx::readPast(const NodeImport &at,
+                                               const AttentionVariant &variant,
+                                               unsigned first) {
+  static constexpr StringRef names[] = {"past_key", "past_value"};
+  std::array<Value, 2> past = {at.input(first), at.input(first + 1)};
+  if (static_cast<bool>(past[0]) != static_cast<bool>(past[1]))
+    return at.error() << "expected both of 'past_key' and 'past_value', or "
+                         "none";
+  if (!past[0])
+    return past;
+  for (auto [name, value, rows] :
+       llvm::zip_equal(names, past, std::array{variant.key, variant.value})) {
+    RankedTensorType type = typeOf(value), own = typeOf(rows);
+    if (type.getRank() != 4 || type.getElementType() != own.getElementType() ||
+        !mayAgree(type.getDimSize(0), own.getDimSize(0)) ||
+        type.getDimSize(1) != own.getDimSize(1) ||
+        type.getDimSize(3) != own.getDimSize(3))
+      return at.error(name)
+             << "expected the batch, heads, head size and type of "
+             << formatType(own) << ", got " << formatType(type);
+  }
+  if (std::int64_t keys = typeOf(past[0]).getDimSize(2),
+      rows = typeOf(past[1]).getDimSize(2);
+      !mayAgree(keys, rows))
+    return at.error(names[1])
+           << "expected " << keys << " tokens as of 'past_key', got " << rows;
+  return past;
+}
+
+LogicalResult onnx::prependPast(NodeImport &at, AttentionVariant &variant,
+                                unsigned past, unsigned present) {
+  FailureOr<std::array<Value, 2>> rows = readPast(at, variant, past);
+  if (failed(rows))
+    return failure();
+  if (Value keys = rows->front())
+    variant.offset = toIndex(at.b, sizeOf(at.b, keys, 2));
+  Value *own[] = {&variant.key, &variant.value};
+  for (unsigned i : {0U, 1U}) {
+    if (Value before = (*rows)[i])
+      *own[i] = concatenate(at.b, 2, {before, *own[i]});
+    if (at.wantsOutput(present + i))
+      at.setOutput(present + i, *own[i]);
+  }
   return success();
 }

@@ -13,6 +13,7 @@
 
 #include "dialect/Attention/NamedMasksAndScores.h"
 
+#include <array>
 #include <functional>
 
 namespace attn::onnx {
@@ -81,6 +82,17 @@ mlir::Value createWeightedSums(Builder &b, mlir::Value weights,
 mlir::LogicalResult checkAttention(const NodeImport &at, mlir::Value query,
                                    mlir::Value key, mlir::Value value,
                                    llvm::ArrayRef<llvm::StringRef> names);
+
+/// Past keys and values `(B, H, S, D)`, inputs `first` and the next, which are
+/// both there or none. Null if there are none.
+mlir::FailureOr<std::array<mlir::Value, 2>>
+readPast(const NodeImport &at, const AttentionVariant &variant, unsigned first);
+
+/// Puts a past before the new keys and values, which begins at input `past`,
+/// and sets outputs `present` and the next to both together. Queries come after
+/// it.
+mlir::LogicalResult prependPast(NodeImport &at, AttentionVariant &variant,
+                                unsigned past, unsigned present);
 
 /// A rotation of `(B, H, S, D)` by the angles of positions.
 struct Rotation {

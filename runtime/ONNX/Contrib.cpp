@@ -263,22 +263,12 @@ private:
   }
 
   LogicalResult appendToCache() {
-    static constexpr StringRef names[] = {"past_key", "past_value"};
-    bool hasPast = static_cast<bool>(at.input(PastKey));
-    if (hasPast != static_cast<bool>(at.input(PastValue)))
-      return at.error() << "expected both of 'past_key' and 'past_value', or "
-                           "none";
+    FailureOr<std::array<Value, 2>> pasts = readPast(at, variant, PastKey);
+    if (failed(pasts))
+      return failure();
     Value *rows[] = {&variant.key, &variant.value};
     for (unsigned i : {0U, 1U}) {
-      if (hasPast) {
-        Value past = at.input(PastKey + i);
-        RankedTensorType own = typeOf(*rows[i]);
-        if (!hasShape(past, {own.getDimSize(0), own.getDimSize(1), -1,
-                             own.getDimSize(3)}) ||
-            typeOf(past).getElementType() != own.getElementType())
-          return at.error(names[i])
-                 << "expected (batch, heads, tokens, head size) as of "
-                 << formatType(own) << ", got " << formatType(typeOf(past));
+      if (Value past = (*pasts)[i]) {
         // In a cache of a fixed size, or one that grows by the new tokens.
         if (!at.wantsOutput(1 + i) ||
             !at.isDeclaredAlike(1 + i, PastKey + i, 2))
@@ -388,7 +378,8 @@ public:
   explicit MultiHeadImport(NodeImport &at) : at(at), b(at.b) {}
 
   LogicalResult run() {
-    if (failed(readInputs()) || failed(readCache()) ||
+    if (failed(readInputs()) ||
+        failed(prependPast(at, variant, PastKey, /*present=*/1)) ||
         failed(readScale(at, variant)) || failed(readPadding()) ||
         failed(readBias(at, Bias, variant)))
       return failure();
@@ -527,35 +518,6 @@ private:
                 convertFloat(body, loc, elements[1], sumType));
             return convertFloat(body, loc, sum, type);
           });
-    }
-    return success();
-  }
-
-  LogicalResult readCache() {
-    static constexpr StringRef names[] = {"past_key", "past_value"};
-    bool hasPast = static_cast<bool>(at.input(PastKey));
-    if (hasPast != static_cast<bool>(at.input(PastValue)))
-      return at.error() << "expected both of 'past_key' and 'past_value', or "
-                           "none";
-    Value *rows[] = {&variant.key, &variant.value};
-    if (hasPast)
-      variant.offset = toIndex(b, sizeOf(b, at.input(PastKey), 2));
-    for (unsigned i : {0U, 1U}) {
-      if (hasPast) {
-        Value past = at.input(PastKey + i);
-        RankedTensorType own = typeOf(*rows[i]);
-        if (!hasShape(past, {own.getDimSize(0), own.getDimSize(1), -1,
-                             own.getDimSize(3)}) ||
-            typeOf(past).getElementType() != own.getElementType() ||
-            !mayAgree(typeOf(past).getDimSize(2),
-                      typeOf(at.input(PastKey)).getDimSize(2)))
-          return at.error(names[i])
-                 << "expected (batch, heads, tokens, head size) as of "
-                 << formatType(own) << ", got " << formatType(typeOf(past));
-        *rows[i] = concatenate(b, 2, {past, *rows[i]});
-      }
-      if (at.wantsOutput(1 + i))
-        at.setOutput(1 + i, *rows[i]);
     }
     return success();
   }
