@@ -8,7 +8,7 @@
 #include "tools/attn-compile/Options.h"
 
 #define ATTN_OPTIONS "tools/attn-compile/Options.inc"
-#include "tools/CommandLine.h"
+#include "tools/CommandLine.inc"
 
 #include "llvm/Support/raw_ostream.h"
 

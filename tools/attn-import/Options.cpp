@@ -8,7 +8,7 @@
 #include "tools/attn-import/Options.h"
 
 #define ATTN_OPTIONS "tools/attn-import/Options.inc"
-#include "tools/CommandLine.h"
+#include "tools/CommandLine.inc"
 
 #include "llvm/Support/raw_ostream.h"
 

@@ -8,7 +8,7 @@
 #include "tools/attn-run/Options.h"
 
 #define ATTN_OPTIONS "tools/attn-run/Options.inc"
-#include "tools/CommandLine.h"
+#include "tools/CommandLine.inc"
 
 #include "attn/tuning.h"
 

@@ -8,7 +8,7 @@
 #include "tools/attn-tune/Options.h"
 
 #define ATTN_OPTIONS "tools/attn-tune/Options.inc"
-#include "tools/CommandLine.h"
+#include "tools/CommandLine.inc"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Option/Arg.h"
