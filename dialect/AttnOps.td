@@ -9,6 +9,7 @@
 #define ATTN_DIALECT_ATTNOPS_TD
 
 include "dialect/Attention/AttentionDeclaration.td"
+include "dialect/Attention/BackwardOps.td"
 include "dialect/AttnDialect.td"
 include "dialect/Cache/CacheOps.td"
 include "dialect/Layer/LayerOps.td"
@@ -252,18 +253,13 @@ def Attn_AttentionOp : Attn_Op<"attention", [
                    "ValueRange":$outs)>
   ];
 
-  let extraClassDeclaration = attentionDeclaration # [{
+  let extraClassDeclaration = !strconcat(attentionDeclaration, sequencesDeclaration, [{
     /// Whether a size is 0 by type. Upstream has slices of such a dimension
     /// invalid.
     bool isKnownEmpty() {
       return llvm::is_contained(getQueryType().getShape(), 0) ||
              llvm::is_contained(getKeyType().getShape(), 0);
     }
-    bool isPacked() { return static_cast<bool>(getCumulativeQuery()); }
-    /// Whether sequences have numbers of queries of their own (A7).
-    bool isRagged() { return isPacked() || getCounts(); }
-    /// The number of queries of batch entry or sequence `n`, an index.
-    Value createNumQueries(OpBuilder &builder, Value n);
     static FloatType getAccumulationType(FloatType elementType);
 
     /// Bound of the magnitude of offsets and window sizes, A5.
@@ -274,9 +270,9 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     enum class RegionIndex { Batch, Head };
     void shiftRegionIndex(OpBuilder &builder, RegionIndex index,
                           OpFoldResult first, OpFoldResult size);
-  }];
+  }]);
 
-  let extraClassDefinition = attentionDefinition;
+  let extraClassDefinition = !strconcat(attentionDefinition, sequencesDefinition);
 
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
@@ -286,7 +282,8 @@ def Attn_AttentionOp : Attn_Op<"attention", [
 
 def Attn_YieldOp : Attn_Op<"yield", [
     Pure, Terminator,
-    ParentOneOf<["::mlir::attn::AttentionOp",
+    ParentOneOf<["::mlir::attn::AttentionBackwardOp",
+                 "::mlir::attn::AttentionOp",
                  "::mlir::attn::MultiHeadAttentionOp",
                  "::mlir::attn::MultiTokenAttentionOp",
                  "::mlir::attn::OnlineAttentionOp",

@@ -40,6 +40,10 @@ RULES = {
     + MLIR
     + COMPILER
     + ["lib/Layer/", "lib/Online/", "lib/Plan/", "lib/Regions/"],
+    "lib/Gradient": STD
+    + MLIR
+    + COMPILER
+    + ["lib/Online/", "lib/Plan/", "lib/Regions/"],
     "lib/SplitKV": STD + MLIR + COMPILER + ["lib/Kernel/", "lib/Online/", "lib/Plan/"],
     "lib/Projection": STD + MLIR + COMPILER + ["lib/Online/", "lib/Plan/"],
     "lib/BlockMap": STD

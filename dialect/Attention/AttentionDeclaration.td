@@ -14,15 +14,11 @@
 #ifndef ATTN_DIALECT_ATTENTION_ATTENTIONDECLARATION_TD
 #define ATTN_DIALECT_ATTENTION_ATTENTIONDECLARATION_TD
 
-defvar attentionDeclaration = [{
+defvar attentionOperandsDeclaration = [{
     /// Types of the main operands: ranked tensors or memrefs.
     ShapedType getQueryType() { return cast<ShapedType>(getQuery().getType()); }
     ShapedType getKeyType() { return cast<ShapedType>(getKey().getType()); }
     ShapedType getValueType() { return cast<ShapedType>(getValue().getType()); }
-
-    /// The output and, if asked for, the log-sum-exp operand (null if not).
-    Value getOutput() { return getOuts()[0]; }
-    Value getLogSumExp() { return getOuts().size() > 1 ? getOuts()[1] : Value(); }
 
     int64_t getNumQueryHeads() { return getQueryType().getDimSize(1); }
     int64_t getNumKeyValueHeads() { return getKeyType().getDimSize(1); }
@@ -62,6 +58,21 @@ defvar attentionDeclaration = [{
 
     MutableOperandRange getDpsInitsMutable() { return getOutsMutable(); }
     Speculation::Speculatability getSpeculatability();
+}];
+
+defvar attentionDeclaration = attentionOperandsDeclaration # [{
+    /// The output and, if asked for, the log-sum-exp operand (null if not).
+    Value getOutput() { return getOuts()[0]; }
+    Value getLogSumExp() { return getOuts().size() > 1 ? getOuts()[1] : Value(); }
+}];
+
+// Of ops that may have sequences (A7).
+defvar sequencesDeclaration = [{
+    bool isPacked() { return static_cast<bool>(getCumulativeQuery()); }
+    /// Whether sequences have numbers of queries of their own (A7).
+    bool isRagged() { return isPacked() || getCounts(); }
+    /// The number of queries of batch entry or sequence `n`, an index.
+    Value createNumQueries(OpBuilder &builder, Value n);
 }];
 
 defvar attentionDefinition = [{
@@ -129,6 +140,24 @@ defvar attentionDefinition = [{
     unsigned leading = isScore ? kNumScoreArguments : kNumMaskArguments;
     OperandRange captures = isScore ? getScoreCaptures() : getMaskCaptures();
     return captures[argument.getArgNumber() - leading];
+  }
+}];
+
+defvar sequencesDefinition = [{
+  Value $cppClass::createNumQueries(OpBuilder &builder, Value n) {
+    Location loc = getLoc();
+    auto load = [&](Value numbers, Value at) {
+      return builder.createOrFold<arith::IndexCastOp>(
+          loc, builder.getIndexType(), createLoad(builder, loc, numbers, at));
+    };
+    if (getCounts())
+      return load(getCounts(), n);
+    if (!isPacked())
+      return createFirstDim(builder, loc, getQuery(), 2);
+    Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+    Value next = arith::AddIOp::create(builder, loc, n, one);
+    return builder.createOrFold<arith::SubIOp>(
+        loc, load(getCumulativeQuery(), next), load(getCumulativeQuery(), n));
   }
 }];
 

@@ -56,20 +56,26 @@ void MultiTokenAttentionOp::build(OpBuilder &builder, OperationState &state,
         /*bottom_right=*/false, /*dropout_rate=*/FloatAttr());
 }
 
-Value AttentionOp::createNumQueries(OpBuilder &builder, Value n) {
-  Location loc = getLoc();
-  auto load = [&](Value numbers, Value at) {
-    return builder.createOrFold<arith::IndexCastOp>(
-        loc, builder.getIndexType(), createLoad(builder, loc, numbers, at));
-  };
-  if (getCounts())
-    return load(getCounts(), n);
-  if (!isPacked())
-    return createFirstDim(builder, loc, getQuery(), 2);
-  Value one = arith::ConstantIndexOp::create(builder, loc, 1);
-  Value next = arith::AddIOp::create(builder, loc, n, one);
-  return builder.createOrFold<arith::SubIOp>(
-      loc, load(getCumulativeQuery(), next), load(getCumulativeQuery(), n));
+void AttentionBackwardOp::build(OpBuilder &builder, OperationState &state,
+                                AttentionOp attention, Value output,
+                                Value logSumExp, Value outputGradient,
+                                Value logSumExpGradient, ValueRange outs,
+                                bool ofSink, ArrayRef<int64_t> ofCaptures) {
+  SmallVector<Type> results;
+  inferResultTypes(outs, results); // G7
+  build(builder, state, results, attention.getQuery(), attention.getKey(),
+        attention.getValue(), output, logSumExp, outputGradient,
+        logSumExpGradient, outs, attention.getScale(), attention.getOffset(),
+        attention.getSink(), attention.getCumulativeQuery(),
+        attention.getCumulativeKey(), attention.getCounts(),
+        attention.getDropoutSeed(), attention.getDropoutCall(),
+        attention.getScoreCaptures(), attention.getMaskCaptures(),
+        attention.getStaticScaleAttr(), attention.getBottomRight(),
+        attention.getDropoutRateAttr(), ofSink, ofCaptures);
+  for (auto [to, from] : llvm::zip(state.regions, attention->getRegions())) {
+    IRMapping mapping;
+    from.cloneInto(to.get(), mapping);
+  }
 }
 
 FloatType AttentionOp::getAccumulationType(FloatType elementType) { // A2
@@ -126,35 +132,68 @@ SmallVector<SizeConstraint> getMainConstraints(Op op, OperandSize rows,
 
 } // namespace
 
-SmallVector<SizeConstraint> AttentionOp::getSizeConstraints() {
-  OperandSize query = getQuerySize(getQuery());
+/// Of an attention that may have sequences.
+template <typename Op>
+static SmallVector<SizeConstraint> getConstraints(Op op) {
+  OperandSize query = getQuerySize(op.getQuery());
   SmallVector<SizeConstraint> result =
-      getMainConstraints(*this, query, isPacked() && !getCumulativeKey());
-  if (getSink()) { // A6
-    OperandSize sink{getSink(), 0, "sink"};
+      getMainConstraints(op, query, op.isPacked() && !op.getCumulativeKey());
+  if (op.getSink()) { // A6
+    OperandSize sink{op.getSink(), 0, "sink"};
     result.push_back({sink, dim(query, 1), "number of query heads"});
-    if (cast<ShapedType>(getSink().getType()).getRank() == 2)
+    if (cast<ShapedType>(op.getSink().getType()).getRank() == 2)
       result.push_back({dim(sink, 1), dim(query, 2), "query length"});
   }
-  bool offsetPerBatch = getOffset() && isa<ShapedType>(getOffset().getType());
-  OperandSize offset{getOffset(), 0, "offset"};
-  if (isPacked()) { // A7
-    OperandSize cumulative{getCumulativeQuery(), 0, "cumulative_query"};
+  bool offsetPerBatch =
+      op.getOffset() && isa<ShapedType>(op.getOffset().getType());
+  OperandSize offset{op.getOffset(), 0, "offset"};
+  if (op.isPacked()) { // A7
+    OperandSize cumulative{op.getCumulativeQuery(), 0, "cumulative_query"};
     result.push_back({dim(query, 0), {}, "batch size of packed sequences", 1});
-    if (getCumulativeKey())
-      result.push_back({{getCumulativeKey(), 0, "cumulative_key"},
+    if (op.getCumulativeKey())
+      result.push_back({{op.getCumulativeKey(), 0, "cumulative_key"},
                         cumulative,
                         "number of sequences + 1"});
     else
       result.push_back(
-          {cumulative, {getKey(), 0, "key"}, "number of sequences + 1", 1});
+          {cumulative, {op.getKey(), 0, "key"}, "number of sequences + 1", 1});
     if (offsetPerBatch)
       result.push_back({cumulative, offset, "number of sequences + 1", 1});
   } else if (offsetPerBatch) { // A5
     result.push_back({offset, dim(query, 0), "batch size"});
   }
-  if (getCounts()) // A7
-    result.push_back({{getCounts(), 0, "counts"}, dim(query, 0), "batch size"});
+  if (op.getCounts()) // A7
+    result.push_back(
+        {{op.getCounts(), 0, "counts"}, dim(query, 0), "batch size"});
+  return result;
+}
+
+SmallVector<SizeConstraint> AttentionOp::getSizeConstraints() {
+  return getConstraints(*this);
+}
+
+SmallVector<SizeConstraint> AttentionBackwardOp::getSizeConstraints() {
+  SmallVector<SizeConstraint> result = getConstraints(*this);
+  // `of` has these `dimensions`, each with its meaning, in common with `like`.
+  auto add = [&](OperandSize of, OperandSize like,
+                 ArrayRef<StringRef> meanings) {
+    for (auto [dimension, meaning] : llvm::enumerate(meanings))
+      result.push_back({dim(of, int64_t(dimension)),
+                        dim(like, int64_t(dimension)), meaning});
+  };
+  OperandSize query = getQuerySize(getQuery()), key{getKey(), 0, "key"},
+              value{getValue(), 0, "value"}, output{getOutput(), 0, "output"};
+  constexpr StringRef kQuery[] = {"batch size", "number of query heads",
+                                  "query length", "head size"};
+  constexpr StringRef kKey[] = {"batch size", "number of key/value heads",
+                                "key/value length", "head size"};
+  add({getOutputGradient(), 0, "output_gradient"}, output, kQuery);
+  if (getLogSumExpGradient())
+    add({getLogSumExpGradient(), 0, "log_sum_exp_gradient"}, query,
+        ArrayRef(kQuery).take_front(3));
+  add({getQueryGradient(), 0, "gradient of 'query'"}, query, kQuery);
+  add({getKeyGradient(), 0, "gradient of 'key'"}, key, kKey);
+  add({getValueGradient(), 0, "gradient of 'value'"}, value, kKey);
   return result;
 }
 

@@ -61,16 +61,23 @@ struct CommonOperands {
   ParsedRegion score, mask;
 };
 
-/// `ins` and `outs`.
-ParseResult parseMainOperands(OpAsmParser &parser, CommonOperands &operands) {
+/// `ins`, of `count` operands with these names, and perhaps one more, and
+/// `outs`.
+ParseResult parseMainOperands(OpAsmParser &parser, CommonOperands &operands,
+                              size_t count = 3,
+                              StringRef names = "(query, key, value)",
+                              bool orOneMore = false) {
   OperandSegment &inputs = operands.inputs;
   if (parser.parseKeyword("ins") || parseOperandsAndTypes(parser, inputs))
     return failure();
-  if (inputs.operands.size() != 3 || inputs.types.size() != 3)
+  size_t size = inputs.operands.size();
+  if (inputs.types.size() != size ||
+      (size != count && !(orOneMore && size == count + 1)))
     return parser.emitError(inputs.loc)
-           << "expected 3 operands 'ins' (query, key, value) with their types, "
-              "got "
-           << inputs.operands.size() << " and " << inputs.types.size();
+           << "expected " << count << (orOneMore ? " or " : "")
+           << (orOneMore ? Twine(count + 1).str() : "") << " operands 'ins' "
+           << names << " with their types, got " << size << " and "
+           << inputs.types.size();
   return failure(parser.parseKeyword("outs") ||
                  parseOperandsAndTypes(parser, operands.outs));
 }
@@ -159,19 +166,22 @@ ParseResult parseClausesOf(OpAsmParser &parser, OperationState &state,
                              operands.counts, bool(properties.bottom_right)});
 }
 
-/// Resolves the operands of all segments behind the three inputs.
+/// Resolves the operands of all segments behind the inputs, of which the last
+/// may be absent.
 template <typename Op>
 ParseResult resolve(OpAsmParser &parser, OperationState &state,
                     CommonOperands &operands,
                     ArrayRef<OperandSegment *> segments) {
   auto &sizes =
       state.getOrAddProperties<typename Op::Properties>().operandSegmentSizes;
+  size_t firstSize = std::size(sizes) - segments.size();
   int32_t numInputs;
   if (resolveSegments(parser, state, &operands.inputs, numInputs) ||
       resolveSegments(parser, state, segments,
-                      MutableArrayRef(sizes).drop_front(3)))
+                      MutableArrayRef(sizes).drop_front(firstSize)))
     return failure();
-  std::fill_n(sizes.begin(), 3, 1);
+  std::fill_n(sizes.begin(), firstSize, 0);
+  std::fill_n(sizes.begin(), numInputs, 1);
   for (Type type : operands.outs.types) // A9
     if (isa<RankedTensorType>(type))
       state.addTypes(type);
@@ -188,8 +198,11 @@ OperandSegment getOnly(const OperandSegment &all, size_t index) {
 
 } // namespace
 
-ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
-  CommonOperands operands;
+/// The clauses and operands of an attention that may have sequences.
+template <typename Op>
+static ParseResult parseRest(OpAsmParser &parser, OperationState &state,
+                             CommonOperands &operands,
+                             SmallVector<Clause> clauses = {}) {
   OperandSegment &sequences = operands.sequences;
   auto parseSequences = [&]() -> ParseResult {
     if (parseOperandsAndTypes(parser, sequences))
@@ -203,20 +216,51 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
              << numOperands << " and " << sequences.types.size();
     return success();
   };
-  if (parseMainOperands(parser, operands) ||
-      parseClausesOf<AttentionOp>(
-          parser, state, operands,
-          {{"sequences", parseSequences},
-           operandClause(parser, "counts", operands.counts)}))
+  clauses.append({{"sequences", parseSequences},
+                  operandClause(parser, "counts", operands.counts)});
+  if (parseClausesOf<Op>(parser, state, operands, clauses))
     return failure();
   OperandSegment ofQuery = getOnly(sequences, 0), ofKey = getOnly(sequences, 1),
                  seed = getOnly(operands.dropout, 0),
                  call = getOnly(operands.dropout, 1);
-  return resolve<AttentionOp>(
-      parser, state, operands,
-      {&operands.outs, &operands.scale, &operands.offset, &operands.sink,
-       &ofQuery, &ofKey, &operands.counts, &seed, &call,
-       &operands.score.captures, &operands.mask.captures});
+  return resolve<Op>(parser, state, operands,
+                     {&operands.outs, &operands.scale, &operands.offset,
+                      &operands.sink, &ofQuery, &ofKey, &operands.counts, &seed,
+                      &call, &operands.score.captures,
+                      &operands.mask.captures});
+}
+
+ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
+  CommonOperands operands;
+  return failure(parseMainOperands(parser, operands) ||
+                 parseRest<AttentionOp>(parser, state, operands));
+}
+
+ParseResult AttentionBackwardOp::parse(OpAsmParser &parser,
+                                       OperationState &state) {
+  CommonOperands operands;
+  auto &properties = state.getOrAddProperties<Properties>();
+  SmallVector<int64_t> captures;
+  auto parseGradients = [&]() -> ParseResult {
+    return parser.parseCommaSeparatedList(
+        AsmParser::Delimiter::Paren, [&]() -> ParseResult {
+          if (!properties.of_sink && captures.empty() &&
+              succeeded(parser.parseOptionalKeyword("sink"))) {
+            properties.of_sink = parser.getBuilder().getUnitAttr();
+            return success();
+          }
+          return parser.parseInteger(captures.emplace_back());
+        });
+  };
+  if (parseMainOperands(parser, operands, 6,
+                        "(query, key, value, output, log-sum-exp, output "
+                        "gradient and, optionally, log-sum-exp gradient)",
+                        /*orOneMore=*/true) ||
+      parseRest<AttentionBackwardOp>(parser, state, operands,
+                                     {{"gradients", parseGradients}}))
+    return failure();
+  properties.of_captures = parser.getBuilder().getDenseI64ArrayAttr(captures);
+  return success();
 }
 
 ParseResult MultiTokenAttentionOp::parse(OpAsmParser &parser,
@@ -281,8 +325,13 @@ void attn::printScoreAndMask(OpAsmPrinter &printer, Region &score,
 /// `ins` to `sink`.
 template <typename Op>
 static void printCommonOperands(OpAsmPrinter &printer, Op op) {
-  printOperandsClause(printer, "ins",
-                      {op.getQuery(), op.getKey(), op.getValue()});
+  SmallVector<Value> inputs = {op.getQuery(), op.getKey(), op.getValue()};
+  if constexpr (std::is_same_v<Op, AttentionBackwardOp>) {
+    inputs.append({op.getOutput(), op.getLogSumExp(), op.getOutputGradient()});
+    if (op.getLogSumExpGradient())
+      inputs.push_back(op.getLogSumExpGradient());
+  }
+  printOperandsClause(printer, "ins", inputs);
   printOperandsClause(printer, "outs", op.getOuts());
   printNumberClause(printer, "scale", op.getStaticScaleAttr());
   if (Value scale = op.getScale())
@@ -308,16 +357,37 @@ template <typename Op> static void printRegions(OpAsmPrinter &printer, Op op) {
   printer.printOptionalAttrDict(op->getDiscardableAttrDictionary().getValue());
 }
 
-void AttentionOp::print(OpAsmPrinter &printer) {
-  printCommonOperands(printer, *this);
-  if (isPacked()) {
-    SmallVector<Value> sequences = {getCumulativeQuery()};
-    if (getCumulativeKey())
-      sequences.push_back(getCumulativeKey());
+template <typename Op>
+static void printSequences(OpAsmPrinter &printer, Op op) {
+  if (op.isPacked()) {
+    SmallVector<Value> sequences = {op.getCumulativeQuery()};
+    if (op.getCumulativeKey())
+      sequences.push_back(op.getCumulativeKey());
     printOperandsClause(printer, "sequences", sequences);
   }
-  if (getCounts())
-    printOperandsClause(printer, "counts", getCounts());
+  if (op.getCounts())
+    printOperandsClause(printer, "counts", op.getCounts());
+}
+
+void AttentionOp::print(OpAsmPrinter &printer) {
+  printCommonOperands(printer, *this);
+  printSequences(printer, *this);
+  printRegions(printer, *this);
+}
+
+void AttentionBackwardOp::print(OpAsmPrinter &printer) {
+  printCommonOperands(printer, *this);
+  printSequences(printer, *this);
+  SmallVector<std::string> named;
+  if (getOfSink())
+    named.push_back("sink");
+  for (int64_t capture : getOfCaptures())
+    named.push_back(std::to_string(capture));
+  if (!named.empty()) {
+    printer << " gradients(";
+    llvm::interleaveComma(named, printer);
+    printer << ')';
+  }
   printRegions(printer, *this);
 }
 

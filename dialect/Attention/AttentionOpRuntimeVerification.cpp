@@ -93,27 +93,39 @@ void checkCommonOperands(OpBuilder &builder, Location loc, Op op,
   checkCaps(builder, loc, op, describe);
 }
 
+/// Of an attention that may have sequences.
+template <typename Op>
+void checkOperands(OpBuilder &builder, Location loc, Op op,
+                   DescribeCheck describe) {
+  OpBuilder::InsertionGuard guard(builder);
+  moveBeforeWrites(builder, op);
+  checkCommonOperands(builder, loc, op, describe);
+  if (Value counts = op.getCounts())
+    checkCounts(builder, loc, op, counts,
+                createFirstDim(builder, loc, op.getQuery(), 2), describe);
+  if (!op.isPacked())
+    return;
+  checkCumulative(builder, loc, op, op.getCumulativeQuery(), "cumulative_query",
+                  createFirstDim(builder, loc, op.getQuery(), 2),
+                  "query length", describe);
+  if (op.getCumulativeKey())
+    checkCumulative(builder, loc, op, op.getCumulativeKey(), "cumulative_key",
+                    createFirstDim(builder, loc, op.getKey(), 2),
+                    "key/value length", describe);
+}
+
 } // namespace
 
 void AttentionOp::generateRuntimeVerification(
     OpBuilder &builder, Location loc,
     function_ref<std::string(Operation *, StringRef)> generateErrorMessage) {
-  OpBuilder::InsertionGuard guard(builder);
-  moveBeforeWrites(builder, *this);
-  checkCommonOperands(builder, loc, *this, generateErrorMessage);
-  if (Value counts = getCounts())
-    checkCounts(builder, loc, *this, counts,
-                createFirstDim(builder, loc, getQuery(), 2),
-                generateErrorMessage);
-  if (!isPacked())
-    return;
-  checkCumulative(builder, loc, *this, getCumulativeQuery(), "cumulative_query",
-                  createFirstDim(builder, loc, getQuery(), 2), "query length",
-                  generateErrorMessage);
-  if (getCumulativeKey())
-    checkCumulative(builder, loc, *this, getCumulativeKey(), "cumulative_key",
-                    createFirstDim(builder, loc, getKey(), 2),
-                    "key/value length", generateErrorMessage);
+  checkOperands(builder, loc, *this, generateErrorMessage);
+}
+
+void AttentionBackwardOp::generateRuntimeVerification(
+    OpBuilder &builder, Location loc,
+    function_ref<std::string(Operation *, StringRef)> generateErrorMessage) {
+  checkOperands(builder, loc, *this, generateErrorMessage);
 }
 
 void MultiTokenAttentionOp::generateRuntimeVerification(

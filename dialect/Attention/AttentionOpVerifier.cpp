@@ -10,6 +10,7 @@
 #include "dialect/Shared/OperandGroups.h"
 #include "dialect/Shared/OperandVerifier.h"
 
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/APFloat.h"
 
 using namespace mlir;
@@ -63,6 +64,7 @@ template <typename Op> FloatType getRowType(Op op) {
 /// `rows` is the name of the output's length.
 template <typename Op>
 LogicalResult verifyMainOperands(Op op, StringRef rows) { // A1, A2, A3
+  constexpr bool hasOuts = !std::is_same_v<Op, AttentionBackwardOp>;
   Type elementType;
   if (ShapedType query = getPlainShapedType(op.getQuery().getType()))
     elementType = query.getElementType();
@@ -76,7 +78,7 @@ LogicalResult verifyMainOperands(Op op, StringRef rows) { // A1, A2, A3
                           elementType)))
     return failure();
 
-  if (op.getOuts().empty() || op.getOuts().size() > 2)
+  if (hasOuts && (op.getOuts().empty() || op.getOuts().size() > 2))
     return op.emitOpError() << "expected 1 or 2 operands 'outs' (output and "
                                "log-sum-exp), got "
                             << op.getOuts().size();
@@ -137,7 +139,7 @@ LogicalResult verifyFirstPosition(Op op, StringRef shape) { // A5
   return verifyOffset(op, op.getOffset(), shape);
 }
 
-LogicalResult verifySink(AttentionOp op) { // A6
+template <typename Op> LogicalResult verifySink(Op op) { // A6
   Value sink = op.getSink();
   if (!sink)
     return success();
@@ -149,7 +151,7 @@ LogicalResult verifySink(AttentionOp op) { // A6
   return verifyNoWiderThanSums(op, sink, "sink", getRowType(op));
 }
 
-LogicalResult verifySequences(AttentionOp op) { // A7
+template <typename Op> LogicalResult verifySequences(Op op) { // A7
   if (op.getCumulativeKey() && !op.isPacked())
     return op.emitOpError("expected 'cumulative_key' only beside "
                           "'cumulative_query', got it alone");
@@ -257,6 +259,68 @@ template <typename Op> LogicalResult verifyRegionsOf(Op op) {
                                op.getMaskCaptures(), i1);
 }
 
+/// What an attention that may have sequences has beside its main operands.
+template <typename Op> LogicalResult verifyClauses(Op op) {
+  if (failed(verifyScale(op)) ||
+      failed(verifyFirstPosition(op, op.isPacked() ? "N" : "B")) ||
+      failed(verifySink(op)) || failed(verifySequences(op)) ||
+      failed(verifyDropout(op)))
+    return failure();
+  return verifySizes(op, op.getSizeConstraints());
+}
+
+/// G2: a gradient has the type of what it is of; a float's is of rank 0.
+LogicalResult verifyGradient(AttentionBackwardOp op, Value gradient, Value of,
+                             StringRef name) {
+  ShapedType type = getPlainShapedType(gradient.getType());
+  Type element = getElementTypeOrSelf(of.getType());
+  if (!isa<FloatType>(element))
+    return op.emitOpError() << "expected a float, or floats, as '" << name
+                            << "', which has a gradient, got " << of.getType();
+  ArrayRef<int64_t> shape;
+  if (auto shaped = dyn_cast<ShapedType>(of.getType()))
+    shape = shaped.getShape();
+  if (!type || type.getElementType() != element ||
+      failed(verifyCompatibleShape(type.getShape(), shape)))
+    return op.emitOpError() << "gradient of '" << name
+                            << "': expected the shape and elements of "
+                            << of.getType() << ", got " << gradient.getType();
+  return success();
+}
+
+LogicalResult verifyGradients(AttentionBackwardOp op) { // G2
+  ArrayRef<int64_t> captures = op.getOfCaptures();
+  if (op.getOfSink() && !op.getSink())
+    return op.emitOpError("expected a 'sink', whose gradient is asked for");
+  for (auto [position, number] : llvm::enumerate(captures)) {
+    if (number < 0 || number >= int64_t(op.getScoreCaptures().size()))
+      return op.emitOpError()
+             << "expected the number of a capture of the score in "
+                "'gradients', below "
+             << op.getScoreCaptures().size() << ", got " << number;
+    if (position > 0 && captures[position - 1] >= number)
+      return op.emitOpError(
+          "expected the captures in 'gradients' in ascending order");
+  }
+  size_t expected = 3 + size_t(op.getOfSink()) + captures.size();
+  if (op.getOuts().size() != expected)
+    return op.emitOpError() << "expected " << expected
+                            << " operands 'outs' (gradients of query, key, "
+                               "value and what 'gradients' names), got "
+                            << op.getOuts().size();
+  SmallVector<std::pair<Value, std::string>> of = {
+      {op.getQuery(), "query"}, {op.getKey(), "key"}, {op.getValue(), "value"}};
+  if (op.getOfSink())
+    of.push_back({op.getSink(), "sink"});
+  for (int64_t number : captures)
+    of.push_back({op.getScoreCaptures()[size_t(number)],
+                  "capture " + std::to_string(number)});
+  for (auto [gradient, pair] : llvm::zip_equal(op.getOuts(), of))
+    if (failed(verifyGradient(op, gradient, pair.first, pair.second)))
+      return failure();
+  return success();
+}
+
 } // namespace
 
 LogicalResult AttentionOp::verify() {
@@ -264,15 +328,32 @@ LogicalResult AttentionOp::verify() {
                             {"query", "key", "value"})) ||
       failed(verifyMainOperands(*this, "Sq")) || failed(verifyOneKind(*this)))
     return failure();
-  if (failed(verifyScale(*this)) ||
-      failed(verifyFirstPosition(*this, isPacked() ? "N" : "B")) ||
-      failed(verifySink(*this)) || failed(verifySequences(*this)) ||
-      failed(verifyDropout(*this)))
-    return failure();
-  return verifySizes(*this, getSizeConstraints());
+  return verifyClauses(*this);
 }
 
 LogicalResult AttentionOp::verifyRegions() { return verifyRegionsOf(*this); }
+
+LogicalResult AttentionBackwardOp::verify() {
+  if (failed(verifySegments(*this, getProperties().operandSegmentSizes,
+                            {"query", "key", "value", "output", "log_sum_exp",
+                             "output_gradient"})) ||
+      failed(verifyMainOperands(*this, "Sq")) || failed(verifyOneKind(*this)))
+    return failure();
+  if (failed(verifyShaped(*this, getOutputGradient(), "output_gradient",
+                          {"B", "Hq", "Sq", "Dv"}, getElementType())))
+    return failure();
+  if (Value gradient = getLogSumExpGradient())
+    if (failed(verifyShaped(*this, gradient, "log_sum_exp_gradient",
+                            {"B", "Hq", "Sq"}, getAccumulationType())))
+      return failure();
+  if (failed(verifyGradients(*this)))
+    return failure();
+  return verifyClauses(*this);
+}
+
+LogicalResult AttentionBackwardOp::verifyRegions() {
+  return verifyRegionsOf(*this);
+}
 
 LogicalResult MultiTokenAttentionOp::verify() {
   if (failed(verifySegments(*this, getProperties().operandSegmentSizes,

@@ -313,9 +313,9 @@ void OnlineAttentionOp::getAsmBlockArgumentNames(Region &region,
 //===----------------------------------------------------------------------===//
 
 LogicalResult OnlineSoftmaxOp::verify() {
-  if (getOuts().size() != 4)
+  if (getOuts().size() != 4 && !hasFixedMaximum() && !hasOnlyScores())
     return emitOpError() << "expected 4 operands 'outs' (scores, maximum, sum "
-                            "and rescale factor), got "
+                            "and rescale factor), or the first 1 or 2, got "
                          << getOuts().size();
   auto scores = cast<ShapedType>(getScores().getType());
   if (!scores.hasRank() || scores.getRank() != 2 ||
@@ -327,11 +327,13 @@ LogicalResult OnlineSoftmaxOp::verify() {
     return failure();
   Type elementType = scores.getElementType();
   int64_t lanes = scores.getDimSize(1);
-  if (failed(
-          verifyState(*this, getMaximum(), "maximum", {lanes}, elementType)) ||
-      failed(verifyState(*this, getSum(), "sum", {lanes}, elementType)) ||
-      failed(verifyState(*this, getRescaleFactor(), "rescale factor", {lanes},
-                         elementType)))
+  if (!hasOnlyScores() &&
+      failed(verifyState(*this, getMaximum(), "maximum", {lanes}, elementType)))
+    return failure();
+  if (getOuts().size() == 4 &&
+      (failed(verifyState(*this, getSum(), "sum", {lanes}, elementType)) ||
+       failed(verifyState(*this, getRescaleFactor(), "rescale factor", {lanes},
+                          elementType))))
     return failure();
   return verifyScale(*this, getScale(), elementType);
 }

@@ -190,6 +190,10 @@ def Attn_OnlineSoftmaxOp : Attn_OnlineOp<"online_softmax"> {
     weights are added up one key after the other, and no shorter formula is taken
     where it does for all scores of the block.
 
+    With m alone, which no score exceeds by more than 5, weights are relative to
+    it, and no state is kept. Without m too, the products become the scores, and
+    those that the mask hides -inf.
+
     While all scores are -inf, m is, with weights 0 and rescale factor 1. Once a score
     is NaN, m is; while none is, but one is +inf, m is +inf and l is NaN (A16).
   }];
@@ -215,6 +219,10 @@ def Attn_OnlineSoftmaxOp : Attn_OnlineOp<"online_softmax"> {
   }];
   let extraClassDeclaration = [{
     Value getScores() { return getOuts()[0]; }
+    /// Whether it stops at the scores.
+    bool hasOnlyScores() { return getOuts().size() == 1; }
+    /// Whether what scores are relative to is known before, and stays.
+    bool hasFixedMaximum() { return getOuts().size() == 2; }
     Value getMaximum() { return getOuts()[1]; }
     Value getSum() { return getOuts()[2]; }
     Value getRescaleFactor() { return getOuts()[3]; }

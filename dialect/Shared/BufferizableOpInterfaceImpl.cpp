@@ -264,6 +264,8 @@ struct WithBlockRangeOpInterface
 void mlir::attn::registerBufferizableOpInterfaceExternalModels(
     DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, AttnDialect *) {
+    AttentionBackwardOp::attachInterface<
+        RegionOpInterface<AttentionBackwardOp>>(*context);
     AttentionOp::attachInterface<RegionOpInterface<AttentionOp>>(*context);
     MultiTokenAttentionOp::attachInterface<
         RegionOpInterface<MultiTokenAttentionOp>>(*context);

@@ -114,6 +114,12 @@ void attn::moveBeforeWrites(OpBuilder &builder, AttentionOp op) {
       {op.getCumulativeQuery(), op.getCumulativeKey(), op.getCounts()});
 }
 
+void attn::moveBeforeWrites(OpBuilder &builder, AttentionBackwardOp op) {
+  moveBeforeWritesOf(
+      builder, op,
+      {op.getCumulativeQuery(), op.getCumulativeKey(), op.getCounts()});
+}
+
 void attn::moveBeforeWrites(OpBuilder &builder, MultiTokenAttentionOp op) {
   moveBeforeWritesOf(builder, op, {});
 }

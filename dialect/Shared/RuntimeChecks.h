@@ -53,6 +53,7 @@ void moveBeforeWrites(OpBuilder &builder, ArrayRef<Value> values,
 /// The same for what sizes, numbers and the mask of `op` come from: a ring that
 /// is read is still whole there.
 void moveBeforeWrites(OpBuilder &builder, AttentionOp op);
+void moveBeforeWrites(OpBuilder &builder, AttentionBackwardOp op);
 void moveBeforeWrites(OpBuilder &builder, MultiTokenAttentionOp op);
 
 Value createDim(OpBuilder &builder, Location loc, Value shaped, int64_t dim);

@@ -7,6 +7,7 @@
 
 #include "lib/Attention/Passes.h"
 #include "lib/CPU/Passes.h"
+#include "lib/Gradient/Passes.h"
 #include "lib/Kernel/Passes.h"
 #include "lib/Layer/Passes.h"
 #include "lib/Memory/Passes.h"
@@ -44,6 +45,7 @@ static void addTilingStage(OpPassManager &pm) {
   pm.addPass(attn::createTileKeys());
   pm.addPass(attn::createDecomposeOnline());
   pm.addPass(attn::createLowerPacks()); // Of blocks.
+  pm.addPass(attn::createTileBackward());
   pm.addPass(attn::createMultiTokenToStrips());
   pm.addPass(attn::createTileRows());
   // What was not tiled.

@@ -26,6 +26,7 @@
 
 #include "dialect/AttnOps.h"
 #include "lib/Reference/PositionCode.h"
+#include "lib/Reference/SequenceCode.h"
 #include "lib/Reference/TensorCode.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -43,17 +44,6 @@ using namespace mlir::attn;
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-/// Rows and columns of one sequence, or of one batch entry.
-struct Sequence {
-  Value number;               ///< `b` in regions.
-  Value queryBatch, keyBatch; ///< Indices into the batch dimensions.
-  Value queryBegin;           ///< First query row.
-  Value queryLength;
-  Value keyBegin; ///< First key/value row.
-  Value keyLength;
-  Value offset; ///< Position of the first query row.
-};
 
 /// One row of the output.
 struct Row {
@@ -81,65 +71,23 @@ public:
       if (op.getLogSumExp())
         results[1] = fill(results[1], -kInfinity);
     }
-    return loop(emitSequenceCount(), results, [&](Value n, ValueRange results) {
-      Sequence sequence = emitSequence(n);
-      Value heads = index(op.getNumQueryHeads());
-      return loop(heads, results, [&](Value head, ValueRange results) {
-        return loop(sequence.queryLength, results,
-                    [&](Value i, ValueRange results) {
-                      Row row{sequence, head, add(sequence.queryBegin, i),
-                              add(sequence.offset, i)}; // A5
-                      return emitRow(row, results);
-                    });
-      });
-    });
+    SequenceCode<AttentionOp> sequences(b, op);
+    return loop(
+        sequences.emitCount(), results, [&](Value n, ValueRange results) {
+          Sequence sequence = sequences.emit(n);
+          Value heads = index(op.getNumQueryHeads());
+          return loop(heads, results, [&](Value head, ValueRange results) {
+            return loop(sequence.queryLength, results,
+                        [&](Value i, ValueRange results) {
+                          Row row{sequence, head, add(sequence.queryBegin, i),
+                                  add(sequence.offset, i)}; // A5
+                          return emitRow(row, results);
+                        });
+          });
+        });
   }
 
 private:
-  //===--------------------------------------------------------------------===//
-  // Sequences and rows
-  //===--------------------------------------------------------------------===//
-
-  Value emitSequenceCount() {
-    if (op.isPacked()) // A7
-      return subtract(dim(op.getCumulativeQuery(), 0), one);
-    // Without rows, the batch may have any size in no memory.
-    Value isEmpty = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
-                                          dim(op.getQuery(), 2), zero);
-    return arith::SelectOp::create(b, loc, isEmpty, zero,
-                                   dim(op.getQuery(), 0));
-  }
-
-  Sequence emitSequence(Value n) {
-    Sequence sequence;
-    sequence.number = sequence.queryBatch = sequence.keyBatch = n;
-    sequence.queryBegin = sequence.keyBegin = zero;
-    sequence.queryLength =
-        op.getCounts() ? op.createNumQueries(b, n) : dim(op.getQuery(), 2);
-    sequence.keyLength = dim(op.getKey(), 2);
-    if (op.isPacked()) { // A7
-      sequence.queryBatch = zero;
-      std::tie(sequence.queryBegin, sequence.queryLength) =
-          emitRange(op.getCumulativeQuery(), n);
-    }
-    if (op.getCumulativeKey()) {
-      sequence.keyBatch = zero;
-      std::tie(sequence.keyBegin, sequence.keyLength) =
-          emitRange(op.getCumulativeKey(), n);
-    }
-    sequence.offset = op.createFirstPosition(b, n, sequence.queryLength,
-                                             sequence.keyLength); // A5
-    return sequence;
-  }
-
-  /// First row and number of rows of sequence `n`.
-  std::pair<Value, Value> emitRange(Value cumulative, Value n) {
-    Value begin = toIndex(tensor::ExtractOp::create(b, loc, cumulative, n));
-    Value end =
-        toIndex(tensor::ExtractOp::create(b, loc, cumulative, add(n, one)));
-    return {begin, subtract(end, begin)};
-  }
-
   /// Returns the results with one row written.
   SmallVector<Value> emitRow(const Row &row, ValueRange results) {
     const Sequence &sequence = row.sequence;

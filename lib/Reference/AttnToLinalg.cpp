@@ -7,6 +7,7 @@
 
 #include "dialect/AttnOps.h"
 #include "lib/Reference/AttentionLowering.h"
+#include "lib/Reference/BackwardLowering.h"
 #include "lib/Reference/CacheLowering.h"
 #include "lib/Reference/MultiTokenLowering.h"
 #include "lib/Reference/Passes.h"
@@ -34,6 +35,7 @@ struct ConvertAttnToLinalg
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     populateAttentionLowering(patterns);
+    populateBackwardLowering(patterns);
     populateMultiTokenLowerings(patterns);
     populateCacheLowerings(patterns);
     walkAndApplyPatterns(getOperation(), std::move(patterns));
@@ -44,8 +46,9 @@ struct ConvertAttnToLinalg
     populateRowLowerings(layer);
     walkAndApplyPatterns(getOperation(), std::move(layer));
     WalkResult left = getOperation()->walk([](Operation *op) {
-      if (!isa<AttentionOp, CacheAppendOp, DropoutOp, HeadNormOp, MergeOp,
-               MultiTokenAttentionOp, ProjectionOp, RopeOp>(op))
+      if (!isa<AttentionBackwardOp, AttentionOp, CacheAppendOp, DropoutOp,
+               HeadNormOp, MergeOp, MultiTokenAttentionOp, ProjectionOp,
+               RopeOp>(op))
         return WalkResult::advance();
       op->emitError("'") << op->getName()
                          << "' on memrefs is not lowered by this pass: "

@@ -9,6 +9,7 @@
 #include "lib/BlockMap/Passes.h"
 #include "lib/CPU/Passes.h"
 #include "lib/GPU/Passes.h"
+#include "lib/Gradient/Passes.h"
 #include "lib/Kernel/Passes.h"
 #include "lib/Layer/Passes.h"
 #include "lib/Memory/Passes.h"
@@ -42,6 +43,7 @@ void attn::registerPasses() {
   registerAttnBlockMapPasses();
   registerAttnCPUPasses();
   registerAttnGPUPasses();
+  registerAttnGradientPasses();
   registerAttnKernelPasses();
   registerAttnLayerPasses();
   registerAttnMemoryPasses();

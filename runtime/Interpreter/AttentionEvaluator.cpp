@@ -7,11 +7,13 @@
 
 #include "runtime/Interpreter/AttentionEvaluator.h"
 #include "runtime/Interpreter/CacheEvaluator.h"
+#include "runtime/Interpreter/CaptureGradients.h"
 #include "runtime/Interpreter/RegionInterpreter.h"
 
 #include "dialect/Attention/NamedMasksAndScores.h"
 #include "dialect/AttnOps.h"
 #include "runtime/Reference/Attention.h"
+#include "runtime/Reference/Backward.h"
 #include "runtime/Reference/Cache.h"
 #include "runtime/Reference/MultiToken.h"
 #include "runtime/Reference/Values.h"
@@ -28,6 +30,7 @@ using mlir::failed;
 using mlir::failure;
 using mlir::LogicalResult;
 using mlir::success;
+using mlir::attn::AttentionBackwardOp;
 using mlir::attn::AttentionOp;
 using mlir::attn::MultiTokenAttentionOp;
 using reference::AttentionProblem;
@@ -47,6 +50,7 @@ namespace {
 template <typename Op> class AttentionEvaluator {
   static constexpr bool isMultiToken =
       std::is_same_v<Op, MultiTokenAttentionOp>;
+  static constexpr bool isBackward = std::is_same_v<Op, AttentionBackwardOp>;
 
 public:
   AttentionEvaluator(Op op, Values &values) : op(op), values(values) {}
@@ -56,6 +60,13 @@ public:
         failed(setSequences()) || failed(setScalars()) || failed(setMask()) ||
         failed(setScore()) || failed(setAbsentRows()))
       return failure();
+    if constexpr (isBackward)
+      return evaluateBackward();
+    else
+      return evaluateForward();
+  }
+
+  LogicalResult evaluateForward() {
     mlir::FailureOr<Expected<reference::AttentionResult>> computed = compute();
     if (failed(computed))
       return failure();
@@ -70,8 +81,48 @@ public:
     return success();
   }
 
+  LogicalResult evaluateBackward() {
+    reference::BackwardProblem backward;
+    backward.attention = problem;
+    if (failed(setView(backward.output, op.getOutput(), "output")) ||
+        failed(setView(backward.logSumExp, op.getLogSumExp(), "log_sum_exp")) ||
+        failed(setView(backward.outputGradient, op.getOutputGradient(),
+                       "output_gradient")) ||
+        (op.getLogSumExpGradient() &&
+         failed(setView(backward.logSumExpGradient.emplace(),
+                        op.getLogSumExpGradient(), "log_sum_exp_gradient"))))
+      return failure();
+    auto captures = op.hasScore() && !op.getOfCaptures().empty()
+                        ? CaptureGradients::create(
+                              op, lookup(values, op.getScoreCaptures()))
+                        : mlir::FailureOr<CaptureGradients>(CaptureGradients());
+    if (failed(captures))
+      return failure();
+    if (!captures->isEmpty())
+      backward.visit = [&](double s, std::int64_t b, std::int64_t h,
+                           std::int64_t p, std::int64_t j, double gradient) {
+        captures->add(s, b, h, p, j, gradient);
+      };
+    Expected<reference::BackwardResult> result =
+        reference::attentionBackward(backward);
+    if (!result)
+      return emitError() << result.error().message;
+    std::vector<std::vector<double>> gradients = {std::move(result->query),
+                                                  std::move(result->key),
+                                                  std::move(result->value)};
+    if (op.getOfSink())
+      gradients.push_back(std::move(result->sink));
+    for (std::vector<double> &sums : captures->take())
+      gradients.push_back(std::move(sums));
+    for (auto [number, gradient] : llvm::enumerate(gradients))
+      define(unsigned(number), std::move(gradient),
+             reference::Quantity::gradient);
+    return success();
+  }
+
   /// Adds the operations of a product for each pair of a query and a key, once
-  /// with the key and once with the value. The results stay unknown.
+  /// with the key and once with the value; of gradients once more with the
+  /// value and twice with the key. The results stay unknown.
   LogicalResult count(double &flops) {
     if (failed(checkSizes()) || failed(setSequences()))
       return failure();
@@ -91,8 +142,10 @@ public:
       for (std::int64_t rows : problem.counts)
         pairs += double(rows) * double(value.size(2));
     }
+    double keyProducts = isBackward ? 3 : 1, valueProducts = isBackward ? 2 : 1;
     flops += 2 * pairs * double(query.size(1)) *
-             double(query.size(3) + value.size(3));
+             (keyProducts * double(query.size(3)) +
+              valueProducts * double(value.size(3)));
     for (auto [result, init] : llvm::zip(op.getResults(), op.getOuts())) {
       const Tensor &tensor = getTensor(init);
       values[result] =
@@ -328,22 +381,29 @@ private:
 
 } // namespace
 
+/// Calls `use` with the evaluator of an attention.
+template <typename Use>
+static LogicalResult withEvaluator(mlir::Operation *op, Values &values,
+                                   Use use) {
+  if (auto attention = llvm::dyn_cast<AttentionOp>(op))
+    return use(AttentionEvaluator(attention, values));
+  if (auto backward = llvm::dyn_cast<AttentionBackwardOp>(op))
+    return use(AttentionEvaluator(backward, values));
+  return use(AttentionEvaluator(llvm::cast<MultiTokenAttentionOp>(op), values));
+}
+
 bool interpreter::isAttention(mlir::Operation *op) {
-  return llvm::isa<AttentionOp, MultiTokenAttentionOp>(op);
+  return llvm::isa<AttentionOp, AttentionBackwardOp, MultiTokenAttentionOp>(op);
 }
 
 LogicalResult interpreter::evaluateAttention(mlir::Operation *op,
                                              Values &values) {
-  if (auto attention = llvm::dyn_cast<AttentionOp>(op))
-    return AttentionEvaluator(attention, values).evaluate();
-  return AttentionEvaluator(llvm::cast<MultiTokenAttentionOp>(op), values)
-      .evaluate();
+  return withEvaluator(op, values,
+                       [](auto evaluator) { return evaluator.evaluate(); });
 }
 
 LogicalResult interpreter::countAttention(mlir::Operation *op, Values &values,
                                           double &flops) {
-  if (auto attention = llvm::dyn_cast<AttentionOp>(op))
-    return AttentionEvaluator(attention, values).count(flops);
-  return AttentionEvaluator(llvm::cast<MultiTokenAttentionOp>(op), values)
-      .count(flops);
+  return withEvaluator(op, values,
+                       [&](auto evaluator) { return evaluator.count(flops); });
 }

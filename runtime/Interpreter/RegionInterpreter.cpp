@@ -19,7 +19,7 @@ mlir::FailureOr<RegionInterpreter>
 RegionInterpreter::create(mlir::Region &region) {
   mlir::Block &block = region.front();
   RegionInterpreter result;
-  llvm::DenseMap<mlir::Value, unsigned> numbers;
+  auto &numbers = result.numbers;
   auto number = [&](mlir::ValueRange values) {
     for (mlir::Value value : values) {
       numbers[value] = unsigned(result.values.size());
@@ -50,6 +50,24 @@ Datum RegionInterpreter::evaluate(llvm::ArrayRef<Datum> leading,
                                   llvm::ArrayRef<Datum> captures) {
   llvm::copy(leading, values.begin());
   llvm::copy(captures, values.begin() + leading.size());
+  run(/*moved=*/0, /*distance=*/0.0);
+  return values[yielded];
+}
+
+Datum RegionInterpreter::evaluate(llvm::ArrayRef<Datum> leading,
+                                  llvm::ArrayRef<Datum> captures,
+                                  mlir::Value moved, double distance) {
+  llvm::copy(leading, values.begin());
+  llvm::copy(captures, values.begin() + leading.size());
+  unsigned number = numbers.lookup(moved);
+  if (llvm::isa<mlir::BlockArgument>(moved))
+    std::get<double>(values[number]) += distance;
+  run(number, distance);
+  return values[yielded];
+}
+
+/// Evaluates all steps; what one of them gives is moved.
+void RegionInterpreter::run(unsigned moved, double distance) {
   llvm::SmallVector<Datum, 4> operands;
   for (const Step &step : steps) {
     operands.clear();
@@ -58,8 +76,10 @@ Datum RegionInterpreter::evaluate(llvm::ArrayRef<Datum> leading,
     (*step.evaluate)(step.op, operands,
                      llvm::MutableArrayRef(values).slice(
                          step.firstResult, step.op->getNumResults()));
+    if (distance != 0 && moved == step.firstResult)
+      if (double *value = std::get_if<double>(&values[moved]))
+        *value += distance;
   }
-  return values[yielded];
 }
 
 mlir::FailureOr<decltype(reference::AttentionProblem::score)>

@@ -12,6 +12,7 @@
 #include "runtime/Reference/Attention.h"
 
 #include "mlir/IR/Region.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
 
 namespace attn::interpreter {
@@ -27,6 +28,15 @@ public:
   /// `captures`.
   Datum evaluate(llvm::ArrayRef<Datum> leading, llvm::ArrayRef<Datum> captures);
 
+  /// The same, where `moved`, a float, is larger by `distance` than it is.
+  Datum evaluate(llvm::ArrayRef<Datum> leading, llvm::ArrayRef<Datum> captures,
+                 mlir::Value moved, double distance);
+
+  /// What a value of the region was when it was evaluated last.
+  const Datum &getLast(mlir::Value value) const {
+    return values[numbers.lookup(value)];
+  }
+
 private:
   /// Values are numbered: block arguments, then results.
   struct Step {
@@ -36,8 +46,11 @@ private:
     unsigned firstResult;
   };
 
+  void run(unsigned moved, double distance);
+
   std::vector<Step> steps;
   std::vector<Datum> values;
+  llvm::DenseMap<mlir::Value, unsigned> numbers;
   unsigned yielded = 0;
 };
 

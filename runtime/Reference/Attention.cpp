@@ -10,6 +10,7 @@
 #include "runtime/Reference/AttentionChecks.h"
 #include "runtime/Reference/Dropout.h"
 #include "runtime/Reference/Memory.h"
+#include "runtime/Reference/Sequences.h"
 #include "runtime/Reference/Values.h"
 
 #include <cmath>
@@ -21,56 +22,7 @@ using namespace attn::reference;
 
 static constexpr double inf = std::numeric_limits<double>::infinity();
 
-namespace {
-/// One sequence: where its rows lie in the buffers, and what regions see of it.
-struct Sequence {
-  std::int64_t queryBatch, keyBatch; ///< Indices into dimension 0.
-  std::int64_t regionBatch;          ///< What regions and dropout see as b.
-  std::int64_t queryBegin, queryEnd; ///< Rows of query.
-  std::int64_t keyBegin, keyEnd;     ///< Rows of key and value.
-  std::int64_t offset;               ///< Position of row queryBegin.
-};
-} // namespace
-
 static Error makeError(std::string message) { return {std::move(message), {}}; }
-
-static std::vector<Sequence> getSequences(const AttentionProblem &problem) {
-  std::vector<Sequence> sequences;
-  if (problem.cuQuery.empty())
-    for (std::int64_t b = 0; b < problem.query.size(0); ++b)
-      sequences.push_back({b, b, b, 0,
-                           problem.counts.empty()
-                               ? problem.query.size(2)
-                               : problem.counts[std::size_t(b)],
-                           0, problem.key.size(2), 0});
-  else
-    for (std::size_t n = 0; n + 1 < problem.cuQuery.size(); ++n) {
-      Sequence sequence = {0,
-                           std::int64_t(n),
-                           std::int64_t(n),
-                           problem.cuQuery[n],
-                           problem.cuQuery[n + 1],
-                           0,
-                           problem.key.size(2),
-                           0};
-      if (!problem.cuKey.empty()) {
-        sequence.keyBatch = 0;
-        sequence.keyBegin = problem.cuKey[n];
-        sequence.keyEnd = problem.cuKey[n + 1];
-      }
-      sequences.push_back(sequence);
-    }
-
-  for (std::size_t n = 0; n < sequences.size(); ++n) {
-    Sequence &sequence = sequences[n];
-    if (problem.bottomRight)
-      sequence.offset = (sequence.keyEnd - sequence.keyBegin) -
-                        (sequence.queryEnd - sequence.queryBegin);
-    else if (!problem.offsets.empty())
-      sequence.offset = problem.offsets[problem.offsets.size() > 1 ? n : 0];
-  }
-  return sequences;
-}
 
 static Expected<AttentionResult> compute(const AttentionProblem &problem) {
   if (Status status = checkProblem(problem); !status)

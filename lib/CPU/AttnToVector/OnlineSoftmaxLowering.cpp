@@ -56,11 +56,23 @@ public:
     });
     if (tile.scale)
       scales = b.create<vector::BroadcastOp>(vector, tile.scale);
+    if (op.hasOnlyScores()) {
+      buildScores(Pieces(b.getNumPieces(), minusInfinity()));
+      op.erase();
+      return;
+    }
     if (!op.hasScore() && hasExactScale()) {
       std::swap(scales, weightScales);
       tile.scale = {};
     }
     Pieces before = b.load(op.getMaximum(), {}, scalar);
+    if (op.hasFixedMaximum()) {
+      buildScores(Pieces(b.getNumPieces(), minusInfinity()));
+      buildWeights(before, Pieces(b.getNumPieces(), real(0.0)),
+                   /*exact=*/false);
+      op.erase();
+      return;
+    }
     auto buildAny = [&]() -> Pieces {
       finish(
           before,

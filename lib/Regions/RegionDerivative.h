@@ -1,0 +1,48 @@
+//===- RegionDerivative.h - Derivatives of score regions --------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A score region is pure, scalar and isolated (A11), so that its derivative is
+// one walk over its operations in forward mode, and a region of the same kind
+// that the same lowerings evaluate.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_REGIONS_REGIONDERIVATIVE_H
+#define ATTN_REGIONS_REGIONDERIVATIVE_H
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Region.h"
+
+namespace mlir::attn {
+
+/// Emits the derivatives of one operation on floats (G3): for each operand that
+/// is a float, a value of its type, null if it is 0. `results` are those of the
+/// operation. Fails, without a message, if it has no derivative.
+FailureOr<SmallVector<Value>> emitPartials(OpBuilder &builder, Operation *op);
+
+/// Fills `derivative` with a region of the arguments of `region` that yields
+/// the derivative of what that yields with respect to `variable`: its argument,
+/// or the result of one of its operations, which then stands for itself alone.
+/// An error at an operation that has no derivative.
+LogicalResult differentiateRegion(Region &region, Value variable,
+                                  Region &derivative);
+
+/// Fills `copy` with a region that yields `value` of `region` in place of what
+/// that yields.
+void copyYielding(Region &region, Value value, Region &copy);
+
+/// The constant that a region of floats yields everywhere; nothing if it does
+/// not.
+std::optional<double> getConstantYield(Region &region);
+
+/// The loads of `argument`, a captured tensor; the argument itself if it is a
+/// scalar: the variables that a gradient of it is summed over.
+SmallVector<Value> findVariables(BlockArgument argument);
+
+} // namespace mlir::attn
+
+#endif // ATTN_REGIONS_REGIONDERIVATIVE_H

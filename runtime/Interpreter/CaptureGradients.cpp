@@ -1,0 +1,78 @@
+//===- CaptureGradients.cpp - Gradients of captures
+//---------------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/Interpreter/CaptureGradients.h"
+
+#include "runtime/Reference/Backward.h"
+
+#include <cmath>
+#include <functional>
+#include <numeric>
+
+using namespace attn;
+using namespace attn::interpreter;
+using mlir::attn::AttentionBackwardOp;
+
+mlir::FailureOr<CaptureGradients>
+CaptureGradients::create(AttentionBackwardOp op, std::vector<Datum> captures) {
+  CaptureGradients result;
+  mlir::FailureOr<RegionInterpreter> interpreter =
+      RegionInterpreter::create(op.getScore());
+  if (mlir::failed(interpreter))
+    return mlir::failure();
+  result.interpreter = std::move(*interpreter);
+  for (std::int64_t number : op.getOfCaptures()) {
+    std::vector<std::int64_t> shape;
+    if (auto *tensor = std::get_if<std::shared_ptr<const Tensor>>(
+            &captures[std::size_t(number)]))
+      shape = (*tensor)->shape();
+    mlir::BlockArgument argument = op.getScore().getArgument(
+        AttentionBackwardOp::kNumScoreArguments + unsigned(number));
+    if (!llvm::isa<mlir::ShapedType>(argument.getType()))
+      result.variables.push_back({argument, result.sums.size()});
+    for (mlir::Operation *user : argument.getUsers())
+      if (user->getNumOperands() > 0 && user->getOperand(0) == argument &&
+          llvm::isa<mlir::ShapedType>(argument.getType()))
+        result.variables.push_back({user->getResult(0), result.sums.size()});
+    std::int64_t size = std::accumulate(shape.begin(), shape.end(),
+                                        std::int64_t(1), std::multiplies<>());
+    result.sums.emplace_back(std::size_t(size), 0.0);
+    result.shapes.push_back(std::move(shape));
+  }
+  result.captures = std::move(captures);
+  return result;
+}
+
+void CaptureGradients::add(double s, std::int64_t b, std::int64_t h,
+                           std::int64_t p, std::int64_t j, double gradient) {
+  std::vector<Datum> leading = {s, makeIndex(b), makeIndex(h), makeIndex(p),
+                                makeIndex(j)};
+  for (const Variable &variable : variables) {
+    interpreter->evaluate(leading, captures);
+    const double *value =
+        std::get_if<double>(&interpreter->getLast(variable.value));
+    if (!value)
+      continue; // Outside of the tensor, and so of no effect (A12).
+    double step = 1e-4 * std::fmax(1, std::fabs(*value));
+    std::size_t at = 0;
+    if (mlir::Operation *load = variable.value.getDefiningOp())
+      for (auto [size, index] : llvm::zip(
+               shapes[variable.capture], llvm::drop_begin(load->getOperands())))
+        at = at * std::size_t(size) +
+             std::get<llvm::APInt>(interpreter->getLast(index)).getZExtValue();
+    double slope = reference::differentiate(
+        [&](double x) {
+          Datum score =
+              interpreter->evaluate(leading, captures, variable.value, x);
+          const double *number = std::get_if<double>(&score);
+          return number ? *number : 0.0;
+        },
+        step);
+    sums[variable.capture][at] += gradient * slope;
+  }
+}

@@ -1,0 +1,50 @@
+//===- CaptureGradients.h - Gradients of captures -----------------*- C++
+//-*===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_RUNTIME_INTERPRETER_CAPTUREGRADIENTS_H
+#define ATTN_RUNTIME_INTERPRETER_CAPTUREGRADIENTS_H
+
+#include "runtime/Interpreter/RegionInterpreter.h"
+
+#include "dialect/AttnOps.h"
+
+namespace attn::interpreter {
+
+/// Sums, for each element of captured tensors, how a score region moves with it
+/// (G2): by what the region gives when what a load gives is moved.
+class CaptureGradients {
+public:
+  static mlir::FailureOr<CaptureGradients>
+  create(mlir::attn::AttentionBackwardOp op, std::vector<Datum> captures);
+
+  bool isEmpty() const { return sums.empty(); }
+
+  /// Adds what the gradient of the score at one position gives.
+  void add(double s, std::int64_t b, std::int64_t h, std::int64_t p,
+           std::int64_t j, double gradient);
+
+  /// The sums, row-major, in the order of the captures asked for.
+  std::vector<std::vector<double>> take() { return std::move(sums); }
+
+private:
+  /// A load, or a scalar.
+  struct Variable {
+    mlir::Value value;
+    std::size_t capture; ///< Number among the sums.
+  };
+
+  std::optional<RegionInterpreter> interpreter;
+  std::vector<Datum> captures;
+  std::vector<Variable> variables;
+  std::vector<std::vector<std::int64_t>> shapes;
+  std::vector<std::vector<double>> sums;
+};
+
+} // namespace attn::interpreter
+
+#endif // ATTN_RUNTIME_INTERPRETER_CAPTUREGRADIENTS_H
