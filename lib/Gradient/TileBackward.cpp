@@ -177,6 +177,8 @@ private:
     for (auto [number, size] : {std::pair(1, keySize), std::pair(2, valueSize)})
       rounded.push_back(
           roundSums(sums[number], outs[number], keyOffsets, keySizes(size)));
+    OpFoldResult firstHead =
+        b.apply(b.getAffineSymbolExpr(0) * group, {keyHead});
     auto terminator = forall.getTerminator();
     b.setInsertionPointToStart(terminator.getBody());
     b.insertInParallel(sums[0], outs[0], queryOffsets, querySizes);
@@ -186,8 +188,7 @@ private:
     if (op.getOfSink())
       b.insertInParallel(
           sums[3], outs[4],
-          {n, b.apply(b.getAffineSymbolExpr(0) * group, {keyHead})},
-          {b.getIndexAttr(1), b.getIndexAttr(group)});
+          {n, firstHead}, {b.getIndexAttr(1), b.getIndexAttr(group)});
   }
 
   Unit emitRows(Value n, Value keyHead) {

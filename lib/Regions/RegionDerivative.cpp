@@ -300,8 +300,7 @@ private:
 static void yieldInstead(Block &block, Value value) {
   auto yield = cast<YieldOp>(block.getTerminator());
   yield.getValueMutable().assign(value);
-  for (Operation &op :
-       llvm::make_early_inc_range(llvm::reverse(block.without_terminator())))
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
     if (isOpTriviallyDead(&op))
       op.erase();
 }
@@ -311,7 +310,8 @@ LogicalResult attn::differentiateRegion(Region &region, Value variable,
   IRMapping mapping;
   region.cloneInto(&derivative, mapping);
   Block &block = derivative.front();
-  OpBuilder builder = OpBuilder::atBlockBegin(&block);
+  OpBuilder builder(variable.getContext());
+  builder.setInsertionPointToStart(&block);
   Value ofCopy = mapping.lookup(variable);
   if (Operation *op = ofCopy.getDefiningOp())
     builder.setInsertionPointAfter(op);
