@@ -10,6 +10,47 @@
 
 include "mlir/Pass/PassBase.td"
 
+def Gradient : Pass<"attn-gradient", "::mlir::ModuleOp"> {
+  let summary = "Write the gradient of a function";
+  let description = [{
+    Adds `@f_gradient` to a module with `@f`. With `L` a number that depends on the
+    results of `@f`, it takes the arguments of `@f` and then the gradients of `L` with
+    respect to results, and gives those with respect to arguments, by reverse-mode
+    differentiation:
+
+    ```mlir
+    func.func @f(%x: X, %w: W) -> Y
+    func.func @f_gradient(%x: X, %w: W, %gradient: Y) -> (X, W)
+    ```
+
+    `results` says which results have a gradient, all of floats when empty, and
+    `wrt` which arguments. With `saved`, what `@f` gave is passed to `@f_gradient`,
+    between both, and not computed again, where that is enough: of an attention
+    that gives its output and its log-sum-exp, nothing is.
+
+    The body is a line of `attn.attention`, `attn.rope`, `attn.projection`,
+    `attn.head_norm`, `attn.dropout`, elementwise operations, transpositions, slices and
+    reshapes; an `attn.multi_head_attention` is what it decomposes into. What lies
+    between an argument and a result and has no gradient is an error with its name
+    and place. Functions that are not differentiable at a point have the
+    derivatives of rule G3 there.
+  }];
+  let options = [
+    Option<"of", "of", "std::string", "\"\"",
+           "Function to differentiate, without '@' (default: the only public one)">,
+    ListOption<"results", "results", "unsigned",
+               "Results of it whose gradients are given">,
+    ListOption<"wrt", "wrt", "unsigned",
+               "Arguments of it with respect to which">,
+    Option<"saved", "saved", "bool", "false",
+           "Take its results as arguments, too">];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::attn::AttnDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def TileBackward : Pass<"attn-tile-backward"> {
   let summary = "Compute gradients of attention in tiles";
   let description = [{

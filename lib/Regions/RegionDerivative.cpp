@@ -328,6 +328,22 @@ LogicalResult attn::differentiateRegion(Region &region, Value variable,
   return success();
 }
 
+FailureOr<Value> attn::emitDerivative(OpBuilder &builder, Block &body,
+                                      ValueRange arguments, unsigned number) {
+  IRMapping mapping;
+  mapping.map(body.getArguments().take_front(arguments.size()), arguments);
+  Derivation derivation(builder, arguments[number]);
+  for (Operation &op : body.without_terminator()) {
+    Operation *copy = builder.clone(op, mapping);
+    LogicalResult derived = derivation.visit(copy);
+    builder.setInsertionPointToEnd(copy->getBlock());
+    if (failed(derived))
+      return failure();
+  }
+  return derivation.get(
+      mapping.lookup(body.getTerminator()->getOperand(0)));
+}
+
 void attn::copyYielding(Region &region, Value value, Region &copy) {
   IRMapping mapping;
   region.cloneInto(&copy, mapping);

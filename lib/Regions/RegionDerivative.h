@@ -31,6 +31,11 @@ FailureOr<SmallVector<Value>> emitPartials(OpBuilder &builder, Operation *op);
 LogicalResult differentiateRegion(Region &region, Value variable,
                                   Region &derivative);
 
+/// Emits the derivative of what `body` yields first, for these values of its
+/// arguments, with respect to one of them. An error as above.
+FailureOr<Value> emitDerivative(OpBuilder &builder, Block &body,
+                                ValueRange arguments, unsigned number);
+
 /// Fills `copy` with a region that yields `value` of `region` in place of what
 /// that yields.
 void copyYielding(Region &region, Value value, Region &copy);

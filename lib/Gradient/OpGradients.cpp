@@ -1,0 +1,571 @@
+//===- OpGradients.cpp - Gradients of single operations -------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Gradient/OpGradients.h"
+#include "dialect/AttnOps.h"
+#include "dialect/Shared/IndexBuilder.h"
+#include "lib/Regions/RegionDerivative.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+namespace {
+
+/// Emits tensors.
+struct GradientBuilder : IndexBuilder {
+  using IndexBuilder::IndexBuilder;
+
+  FloatType elementOf(Value tensor) {
+    return cast<FloatType>(cast<ShapedType>(tensor.getType()).getElementType());
+  }
+  Value real(FloatType type, double value) {
+    return arith::ConstantOp::create(*this, getFloatAttr(type, value));
+  }
+  Value emptyLike(Value tensor, Type element = {}) {
+    return tensor::EmptyOp::create(*this, sizes(tensor),
+                                   element ? element : elementOf(tensor));
+  }
+  Value zeros(Value empty) {
+    return linalg::FillOp::create(*this, real(elementOf(empty), 0.0), empty)
+        .getResult(0);
+  }
+  Value convert(Value number, Type to) {
+    unsigned from = number.getType().getIntOrFloatBitWidth(),
+             width = to.getIntOrFloatBitWidth();
+    if (from == width)
+      return number;
+    if (from < width)
+      return arith::ExtFOp::create(*this, to, number);
+    return arith::TruncFOp::create(*this, to, number);
+  }
+  Value mul(Value x, Value y) { return arith::MulFOp::create(*this, x, y); }
+
+  /// A linalg.generic of one result; loops that no expression of the result
+  /// has are reductions. The body gets all elements, the result's last.
+  Value generic(ValueRange inputs, Value init, ArrayRef<AffineMap> maps,
+                function_ref<Value(ValueRange)> body) {
+    SmallVector<utils::IteratorType> loops(maps.front().getNumDims(),
+                                           utils::IteratorType::reduction);
+    for (AffineExpr expr : maps.back().getResults())
+      if (auto dim = dyn_cast<AffineDimExpr>(expr))
+        loops[dim.getPosition()] = utils::IteratorType::parallel;
+    return linalg::GenericOp::create(
+               *this, init.getType(), inputs, init, maps, loops,
+               [&](OpBuilder &nested, Location, ValueRange args) {
+                 InsertionGuard guard(*this);
+                 setInsertionPoint(nested.getInsertionBlock(),
+                                   nested.getInsertionPoint());
+                 linalg::YieldOp::create(*this, body(args));
+               })
+        .getResult(0);
+  }
+  /// In the same element type, or another.
+  Value convertAll(Value tensor, Type to) {
+    if (elementOf(tensor) == to)
+      return tensor;
+    AffineMap identity = getMultiDimIdentityMap(
+        unsigned(cast<ShapedType>(tensor.getType()).getRank()));
+    return generic({tensor}, emptyLike(tensor, to), {identity, identity},
+                   [&](ValueRange args) { return convert(args[0], to); });
+  }
+};
+
+} // namespace
+
+Value attn::emitZerosLike(OpBuilder &builder, Location loc, Value like) {
+  GradientBuilder b(loc, builder);
+  if (auto type = dyn_cast<FloatType>(like.getType()))
+    return b.real(type, 0.0);
+  return b.zeros(b.emptyLike(like));
+}
+
+static LogicalResult refuse(Operation *op, const Twine &why) {
+  return op->emitError("'") << op->getName() << "' has no gradient: " << why;
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+/// The log-sum-exp of an attention, which is made to give it.
+static Value emitLogSumExp(GradientBuilder &b, AttentionOp &op) {
+  if (op.getLogSumExp())
+    return op.getResult(1);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(op);
+  SmallVector<OpFoldResult> sizes = b.sizes(op.getOutput());
+  SmallVector<Value> outs(op.getOuts());
+  outs.push_back(tensor::EmptyOp::create(
+      b, ArrayRef(sizes).drop_back(), op.getAccumulationType()));
+  auto attention = AttentionOp::create(b, op.getQuery(), op.getKey(),
+                                       op.getValue(), outs);
+  for (auto [to, from] :
+       {std::pair(attention.getScaleMutable(), op.getScale()),
+        std::pair(attention.getOffsetMutable(), op.getOffset()),
+        std::pair(attention.getSinkMutable(), op.getSink()),
+        std::pair(attention.getCumulativeQueryMutable(),
+                  op.getCumulativeQuery()),
+        std::pair(attention.getCumulativeKeyMutable(), op.getCumulativeKey()),
+        std::pair(attention.getCountsMutable(), op.getCounts()),
+        std::pair(attention.getDropoutSeedMutable(), Value(op.getDropoutSeed())),
+        std::pair(attention.getDropoutCallMutable(),
+                  Value(op.getDropoutCall()))})
+    if (from) {
+      MutableOperandRange operands = to;
+      operands.assign(from);
+    }
+  attention.getScoreCapturesMutable().assign(op.getScoreCaptures());
+  attention.getMaskCapturesMutable().assign(op.getMaskCaptures());
+  attention.setStaticScaleAttr(op.getStaticScaleAttr());
+  attention.setBottomRight(op.getBottomRight());
+  attention.setDropoutRateAttr(op.getDropoutRateAttr());
+  attention->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  attention.getScore().takeBody(op.getScore());
+  attention.getMask().takeBody(op.getMask());
+  op.getResult(0).replaceAllUsesWith(attention.getResult(0));
+  op.erase();
+  op = attention;
+  return attention.getResult(1);
+}
+
+static LogicalResult emitOf(GradientBuilder &b, AttentionOp op,
+                            OpGradients &gradients) {
+  if (gradients.wants(op.getScale()))
+    return refuse(op, "the operand 'scale'; a factor that the score captures "
+                      "has one");
+  SmallVector<Value> of = {op.getQuery(), op.getKey(), op.getValue()}, outs;
+  bool ofSink = gradients.wants(op.getSink());
+  if (ofSink)
+    of.push_back(op.getSink());
+  SmallVector<int64_t> captures;
+  for (auto [number, capture] : llvm::enumerate(op.getScoreCaptures()))
+    if (gradients.wants(capture)) {
+      captures.push_back(int64_t(number));
+      of.push_back(capture);
+    }
+  for (Value value : of)
+    outs.push_back(isa<ShapedType>(value.getType())
+                       ? b.emptyLike(value)
+                       : tensor::EmptyOp::create(b, ArrayRef<int64_t>{},
+                                                 value.getType()));
+  Value ofOutput = gradients.getOfResult(0),
+        ofLogSumExp = op->getNumResults() > 1 ? gradients.getOfResult(1)
+                                              : Value();
+  Value logSumExp = emitLogSumExp(b, op);
+  if (!ofOutput)
+    ofOutput = b.zeros(b.emptyLike(op.getResult(0)));
+  auto backward = AttentionBackwardOp::create(
+      b, op, op.getResult(0), logSumExp, ofOutput, ofLogSumExp, outs, ofSink,
+      captures);
+  for (auto [value, gradient] : llvm::zip(of, backward.getResults()))
+    gradients.set(value,
+                  isa<ShapedType>(value.getType())
+                      ? Value(gradient)
+                      : tensor::ExtractOp::create(b, gradient, ValueRange()));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The rest of a layer
+//===----------------------------------------------------------------------===//
+
+/// A rotation's transpose is the rotation by the opposite angle.
+static LogicalResult emitOf(GradientBuilder &b, RopeOp op,
+                            OpGradients &gradients) {
+  if (gradients.wants(op.getCosine()) || gradients.wants(op.getSine()))
+    return refuse(op, "its tables");
+  Value sine = op.getSine();
+  AffineMap identity = b.getMultiDimIdentityMap(2);
+  Value negated =
+      b.generic({sine}, b.emptyLike(sine), {identity, identity},
+                [&](ValueRange args) {
+                  return arith::NegFOp::create(b, args[0]).getResult();
+                });
+  Value gradient = gradients.getOfResult(0);
+  gradients.set(op.getInput(),
+                RopeOp::create(b, gradient.getType(), gradient, op.getCosine(),
+                               negated, b.emptyLike(gradient), op.getOffset(),
+                               op.getPositions(), op.getPairing())
+                    .getResult(0));
+  return success();
+}
+
+static LogicalResult emitOf(GradientBuilder &b, DropoutOp op,
+                            OpGradients &gradients) {
+  Value gradient = gradients.getOfResult(0);
+  gradients.set(op.getInput(),
+                DropoutOp::create(b, gradient.getType(), gradient,
+                                  b.emptyLike(gradient), op.getSeed(),
+                                  op.getCall(), op.getRateAttr())
+                    .getResult(0));
+  return success();
+}
+
+/// With r = 1 / sqrt(mean(x^2) + epsilon), g = dy * weight and
+/// m = mean(g * x): dx = scale * r * (g - x * r^2 * m), and
+/// dweight = sum of scale * dy * x * r.
+static LogicalResult emitOf(GradientBuilder &b, HeadNormOp op,
+                            OpGradients &gradients) {
+  Value input = op.getInput(), weight = op.getWeight(),
+        gradient = gradients.getOfResult(0);
+  FloatType type = AttentionOp::getAccumulationType(b.elementOf(input));
+  int64_t size = op.getInputType().getDimSize(3);
+  SmallVector<OpFoldResult> sizes = b.sizes(input);
+  sizes.pop_back();
+  auto dims = [&](ArrayRef<unsigned> numbers) {
+    SmallVector<AffineExpr> exprs;
+    for (unsigned number : numbers)
+      exprs.push_back(b.getAffineDimExpr(number));
+    return AffineMap::get(4, 0, exprs, b.getContext());
+  };
+  AffineMap all = dims({0, 1, 2, 3}), row = dims({0, 1, 2});
+  AffineMap ofWeight =
+      weight && cast<ShapedType>(weight.getType()).getRank() == 2
+          ? dims({1, 3})
+          : dims({3});
+  auto sumRows = [&](ValueRange inputs, ArrayRef<AffineMap> maps,
+                     function_ref<Value(ValueRange)> term) {
+    SmallVector<AffineMap> with(maps);
+    with.push_back(row);
+    Value sums = b.zeros(tensor::EmptyOp::create(b, sizes, type));
+    return b.generic(inputs, sums, with, [&](ValueRange args) {
+      return arith::AddFOp::create(b, args.back(), term(args)).getResult();
+    });
+  };
+  Value squares = sumRows({input}, {all}, [&](ValueRange args) {
+    Value x = b.convert(args[0], type);
+    return b.mul(x, x);
+  });
+  AffineMap rows = b.getMultiDimIdentityMap(3);
+  Value roots = b.generic(
+      {squares}, tensor::EmptyOp::create(b, sizes, type), {rows, rows},
+      [&](ValueRange args) -> Value {
+        Value mean = b.mul(args[0], b.real(type, 1.0 / double(size)));
+        Value sum = arith::AddFOp::create(
+            b, mean, b.real(type, op.getEpsilon().convertToDouble()));
+        return math::RsqrtOp::create(b, sum);
+      });
+  double scale = op.getScale();
+  if (gradients.wants(input)) {
+    SmallVector<Value> inputs = {input, gradient};
+    SmallVector<AffineMap> maps = {all, all};
+    if (weight) {
+      inputs.push_back(weight);
+      maps.push_back(ofWeight);
+    }
+    auto weighted = [&](ValueRange args) {
+      Value g = b.convert(args[1], type);
+      return weight ? b.mul(g, b.convert(args[2], type)) : g;
+    };
+    Value products = sumRows(inputs, maps, [&](ValueRange args) {
+      return b.mul(weighted(args), b.convert(args[0], type));
+    });
+    inputs.append({roots, products});
+    maps.append({row, row, all});
+    size_t root = inputs.size() - 2;
+    Value result = b.generic(
+        inputs, b.emptyLike(input), maps, [&](ValueRange args) -> Value {
+          Value r = args[root];
+          Value mean = b.mul(args[root + 1], b.real(type, 1.0 / double(size)));
+          Value shift = b.mul(b.mul(b.mul(r, r), mean),
+                              b.convert(args[0], type));
+          Value difference = arith::SubFOp::create(b, weighted(args), shift);
+          Value scaled = b.mul(b.mul(difference, r), b.real(type, scale));
+          return b.convert(scaled, b.elementOf(input));
+        });
+    gradients.set(input, result);
+  }
+  if (gradients.wants(weight)) {
+    Value sums = b.zeros(b.emptyLike(weight, type));
+    sums = b.generic({input, gradient, roots}, sums, {all, all, row, ofWeight},
+                     [&](ValueRange args) -> Value {
+                       Value x = b.mul(b.convert(args[0], type), args[2]);
+                       Value product = b.mul(x, b.convert(args[1], type));
+                       return arith::AddFOp::create(
+                           b, args[3], b.mul(product, b.real(type, scale)));
+                     });
+    gradients.set(weight, b.convertAll(sums, b.elementOf(weight)));
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Projections
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The gradients of an attn.projection, y = x * W + bias.
+class ProjectionGradients {
+public:
+  ProjectionGradients(GradientBuilder &b, ProjectionOp op,
+                      OpGradients &gradients)
+      : b(b), op(op), gradients(gradients), type(op.getAccumulationType()) {}
+
+  LogicalResult emit() {
+    if (op.hasPanels())
+      return refuse(op, "a packed weight");
+    if (!isa<FloatType>(op.getWeightType().getElementType()))
+      return refuse(op, "a weight of integers");
+    Value ofInput, ofWeight, ofBias;
+    if (gradients.wants(op.getWeight()))
+      ofWeight = b.zeros(b.emptyLike(op.getWeight()));
+    if (gradients.wants(op.getBias()))
+      ofBias = b.zeros(b.emptyLike(op.getBias()));
+    int64_t first = 0;
+    for (auto [number, features] :
+         llvm::enumerate(op.getNumOutputFeatures())) {
+      if (Value gradient = gradients.getOfResult(unsigned(number))) {
+        if (gradients.wants(op.getInput()))
+          gradients.set(op.getInput(), emitOfInput(gradient, first, features));
+        if (ofWeight)
+          ofWeight = b.insert(
+              emitOfWeight(gradient, features), ofWeight,
+              {b.getIndexAttr(0), b.getIndexAttr(first)},
+              {b.getIndexAttr(op.getNumInputFeatures()),
+               b.getIndexAttr(features)});
+        if (ofBias)
+          ofBias = b.insert(emitOfBias(gradient, features), ofBias,
+                            OpFoldResult(b.getIndexAttr(first)),
+                            OpFoldResult(b.getIndexAttr(features)));
+      }
+      first += features;
+    }
+    if (ofWeight)
+      gradients.set(op.getWeight(), ofWeight);
+    if (ofBias)
+      gradients.set(op.getBias(), ofBias);
+    return success();
+  }
+
+private:
+  /// dy * W^T, a projection.
+  Value emitOfInput(Value gradient, int64_t first, int64_t features) {
+    Value columns = b.slice(op.getWeight(),
+                            {b.getIndexAttr(0), b.getIndexAttr(first)},
+                            {b.getIndexAttr(op.getNumInputFeatures()),
+                             b.getIndexAttr(features)});
+    Value rows = transpose(columns);
+    Value input = op.getInput();
+    if (b.elementOf(input) != b.elementOf(gradient)) // P4: results of f32.
+      gradient = b.convertAll(gradient, b.elementOf(input));
+    return ProjectionOp::create(b, TypeRange(input.getType()), gradient, rows,
+                                ValueRange(b.emptyLike(input)),
+                                /*scales=*/Value(), /*bias=*/Value())
+        .getResult(0);
+  }
+
+  /// x^T * dy: a projection of the features of all tokens, where their number
+  /// is known.
+  Value emitOfWeight(Value gradient, int64_t features) {
+    Value x = emitTokens(op.getInput(), op.getNumInputFeatures()),
+          y = emitTokens(gradient, features);
+    auto xType = cast<RankedTensorType>(x.getType());
+    Type element = b.elementOf(op.getWeight());
+    if (!xType.isDynamicDim(0) && xType.getDimSize(0) > 0) {
+      Value input = expand(transpose(x));
+      auto result = RankedTensorType::get(
+          {1, xType.getDimSize(1), features}, b.elementOf(x));
+      Value out = tensor::EmptyOp::create(b, result.getShape(),
+                                          result.getElementType());
+      Value product =
+          ProjectionOp::create(b, TypeRange(result), input, y, ValueRange(out),
+                               /*scales=*/Value(), /*bias=*/Value())
+              .getResult(0);
+      return b.convertAll(collapse(product, {{0, 1}, {2}}), element);
+    }
+    AffineExpr k, n, s;
+    bindDims(b.getContext(), k, n, s);
+    auto map = [&](ArrayRef<AffineExpr> exprs) {
+      return AffineMap::get(3, 0, exprs, b.getContext());
+    };
+    Value sums = b.zeros(tensor::EmptyOp::create(
+        b, ArrayRef<int64_t>{xType.getDimSize(1), features}, type));
+    sums = b.generic({x, y}, sums, {map({s, k}), map({s, n}), map({k, n})},
+                     [&](ValueRange args) -> Value {
+                       Value product = b.mul(b.convert(args[0], type),
+                                             b.convert(args[1], type));
+                       return arith::AddFOp::create(b, args[2], product);
+                     });
+    return b.convertAll(sums, element);
+  }
+
+  Value emitOfBias(Value gradient, int64_t features) {
+    Value y = emitTokens(gradient, features);
+    AffineExpr s, n;
+    bindDims(b.getContext(), s, n);
+    Value sums = b.zeros(
+        tensor::EmptyOp::create(b, ArrayRef<int64_t>{features}, type));
+    sums = b.generic({y}, sums,
+                     {AffineMap::get(2, 0, {s, n}, b.getContext()),
+                      AffineMap::get(2, 0, n)},
+                     [&](ValueRange args) -> Value {
+                       return arith::AddFOp::create(
+                           b, args[1], b.convert(args[0], type));
+                     });
+    return b.convertAll(sums, b.elementOf(op.getBias()));
+  }
+
+  /// `(B, S, K)`, or `(B, H, S, D)` out of heads, as `(B * S, K)`.
+  Value emitTokens(Value tensor, int64_t features) {
+    if (cast<ShapedType>(tensor.getType()).getRank() == 3)
+      return collapse(tensor, {{0, 1}, {2}});
+    SmallVector<int64_t> permutation = {0, 2, 1, 3};
+    SmallVector<OpFoldResult> sizes = b.sizes(tensor);
+    applyPermutationToVector(sizes, permutation);
+    Value out = tensor::EmptyOp::create(b, sizes, b.elementOf(tensor));
+    Value tokens =
+        linalg::TransposeOp::create(b, tensor, out, permutation)->getResult(0);
+    return collapse(tokens, {{0, 1}, {2, 3}});
+  }
+
+  Value transpose(Value matrix) {
+    SmallVector<OpFoldResult> sizes = b.sizes(matrix);
+    std::swap(sizes[0], sizes[1]);
+    Value out = tensor::EmptyOp::create(b, sizes, b.elementOf(matrix));
+    return linalg::TransposeOp::create(b, matrix, out, ArrayRef<int64_t>{1, 0})
+        ->getResult(0);
+  }
+  Value collapse(Value tensor, ArrayRef<ReassociationIndices> groups) {
+    return tensor::CollapseShapeOp::create(b, tensor, groups);
+  }
+  /// `(1, rows, columns)`.
+  Value expand(Value matrix) {
+    auto from = cast<RankedTensorType>(matrix.getType());
+    auto to = RankedTensorType::get(
+        {1, from.getDimSize(0), from.getDimSize(1)}, from.getElementType());
+    SmallVector<ReassociationIndices> groups = {{0, 1}, {2}};
+    return tensor::ExpandShapeOp::create(b, to, matrix, groups);
+  }
+
+  GradientBuilder &b;
+  ProjectionOp op;
+  OpGradients &gradients;
+  FloatType type;
+};
+
+} // namespace
+
+static LogicalResult emitOf(GradientBuilder &b, ProjectionOp op,
+                            OpGradients &gradients) {
+  return ProjectionGradients(b, op, gradients).emit();
+}
+
+//===----------------------------------------------------------------------===//
+// Ordinary operations on tensors
+//===----------------------------------------------------------------------===//
+
+/// Each operand of an elementwise operation: the sum, over the loops that the
+/// operand is the same in, of the gradient times the derivative of the body.
+static LogicalResult emitOf(GradientBuilder &b, linalg::GenericOp op,
+                            OpGradients &gradients) {
+  if (op.getNumDpsInits() != 1 || op.getNumReductionLoops() != 0 ||
+      op.payloadUsesValueFromOperand(op.getDpsInitOperand(0)))
+    return refuse(op, "it is not elementwise");
+  Value gradient = gradients.getOfResult(0);
+  AffineMap ofResult = op.getIndexingMapsArray().back();
+  for (OpOperand *operand : op.getDpsInputOperands()) {
+    if (!gradients.wants(*operand))
+      continue;
+    Value input = operand->get();
+    FloatType element =
+        cast<FloatType>(getElementTypeOrSelf(input.getType()));
+    FloatType type = AttentionOp::getAccumulationType(element);
+    if (!isa<ShapedType>(input.getType()))
+      return refuse(op, "an operand that is a scalar");
+    AffineMap ofInput = op.getMatchingIndexingMap(operand);
+    SmallVector<Value> inputs(op.getInputs());
+    SmallVector<AffineMap> maps(op.getIndexingMapsArray());
+    maps.back() = ofResult;
+    inputs.push_back(gradient);
+    maps.push_back(ofInput);
+    Value sums = b.zeros(b.emptyLike(input, type));
+    LogicalResult result = success();
+    sums = b.generic(inputs, sums, maps, [&](ValueRange args) -> Value {
+      FailureOr<Value> slope = emitDerivative(
+          b, *op.getBody(), args.take_front(inputs.size() - 1),
+          operand->getOperandNumber());
+      result = slope;
+      if (failed(slope))
+        return args.back();
+      Value product = b.mul(b.convert(*slope, type),
+                            b.convert(args[inputs.size() - 1], type));
+      return arith::AddFOp::create(b, args.back(), product);
+    });
+    if (failed(result))
+      return failure();
+    gradients.set(input, b.convertAll(sums, element));
+  }
+  return success();
+}
+
+static LogicalResult emitOf(GradientBuilder &b, linalg::TransposeOp op,
+                            OpGradients &gradients) {
+  Value gradient = gradients.getOfResult(0);
+  gradients.set(op.getInput(),
+                linalg::TransposeOp::create(
+                    b, gradient, b.emptyLike(op.getInput()),
+                    invertPermutationVector(op.getPermutation()))
+                    ->getResult(0));
+  return success();
+}
+
+static LogicalResult emitOf(GradientBuilder &b, tensor::CastOp op,
+                            OpGradients &gradients) {
+  gradients.set(op.getSource(),
+                tensor::CastOp::create(b, op.getSource().getType(),
+                                       gradients.getOfResult(0)));
+  return success();
+}
+
+static LogicalResult emitOf(GradientBuilder &b, tensor::CollapseShapeOp op,
+                            OpGradients &gradients) {
+  gradients.set(op.getSrc(),
+                tensor::ExpandShapeOp::create(
+                    b, op.getSrcType(), gradients.getOfResult(0),
+                    op.getReassociationIndices(), b.sizes(op.getSrc())));
+  return success();
+}
+
+static LogicalResult emitOf(GradientBuilder &b, tensor::ExpandShapeOp op,
+                            OpGradients &gradients) {
+  gradients.set(op.getSrc(), tensor::CollapseShapeOp::create(
+                                 b, op.getSrcType(), gradients.getOfResult(0),
+                                 op.getReassociationIndices()));
+  return success();
+}
+
+static LogicalResult emitOf(GradientBuilder &b, tensor::ExtractSliceOp op,
+                            OpGradients &gradients) {
+  Value zeros = b.zeros(b.emptyLike(op.getSource()));
+  gradients.set(op.getSource(),
+                tensor::InsertSliceOp::create(
+                    b, gradients.getOfResult(0), zeros, op.getMixedOffsets(),
+                    op.getMixedSizes(), op.getMixedStrides()));
+  return success();
+}
+
+LogicalResult attn::emitGradients(OpBuilder &builder, Operation *op,
+                                  OpGradients &gradients) {
+  GradientBuilder b(op->getLoc(), builder);
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<AttentionOp, DropoutOp, HeadNormOp, ProjectionOp, RopeOp,
+            linalg::GenericOp, linalg::TransposeOp, tensor::CastOp,
+            tensor::CollapseShapeOp, tensor::ExpandShapeOp,
+            tensor::ExtractSliceOp>(
+          [&](auto known) { return emitOf(b, known, gradients); })
+      .Default([](Operation *op) {
+        return LogicalResult(op->emitError("'")
+                             << op->getName() << "' has no gradient");
+      });
+}
