@@ -109,21 +109,18 @@ static Value emitLogSumExp(GradientBuilder &b, AttentionOp &op) {
       b, ArrayRef(sizes).drop_back(), op.getAccumulationType()));
   auto attention = AttentionOp::create(b, op.getQuery(), op.getKey(),
                                        op.getValue(), outs);
-  for (auto [to, from] :
-       {std::pair(attention.getScaleMutable(), op.getScale()),
-        std::pair(attention.getOffsetMutable(), op.getOffset()),
-        std::pair(attention.getSinkMutable(), op.getSink()),
-        std::pair(attention.getCumulativeQueryMutable(),
-                  op.getCumulativeQuery()),
-        std::pair(attention.getCumulativeKeyMutable(), op.getCumulativeKey()),
-        std::pair(attention.getCountsMutable(), op.getCounts()),
-        std::pair(attention.getDropoutSeedMutable(), Value(op.getDropoutSeed())),
-        std::pair(attention.getDropoutCallMutable(),
-                  Value(op.getDropoutCall()))})
-    if (from) {
-      MutableOperandRange operands = to;
-      operands.assign(from);
-    }
+  auto assign = [](MutableOperandRange to, Value from) {
+    if (from)
+      to.assign(from);
+  };
+  assign(attention.getScaleMutable(), op.getScale());
+  assign(attention.getOffsetMutable(), op.getOffset());
+  assign(attention.getSinkMutable(), op.getSink());
+  assign(attention.getCumulativeQueryMutable(), op.getCumulativeQuery());
+  assign(attention.getCumulativeKeyMutable(), op.getCumulativeKey());
+  assign(attention.getCountsMutable(), op.getCounts());
+  assign(attention.getDropoutSeedMutable(), op.getDropoutSeed());
+  assign(attention.getDropoutCallMutable(), op.getDropoutCall());
   attention.getScoreCapturesMutable().assign(op.getScoreCaptures());
   attention.getMaskCapturesMutable().assign(op.getMaskCaptures());
   attention.setStaticScaleAttr(op.getStaticScaleAttr());

@@ -90,6 +90,14 @@ static Status readOptions(const InputArgList &parsed, Options &options) {
   options.jsonFile = parsed.getLastArgValue(OPT_json);
   options.cacheDirectory = parsed.getLastArgValue(OPT_cache_dir);
 
+  if (parsed.hasArg(OPT_gradient))
+    options.gradientOf.emplace();
+  if (const Arg *arg = parsed.getLastArg(OPT_gradient_of)) {
+    llvm::SmallVector<llvm::StringRef> names;
+    llvm::StringRef(arg->getValue()).split(names, ',');
+    options.gradientOf.emplace(names.begin(), names.end());
+  }
+
   if (parsed.hasArg(OPT_tune))
     options.tuningSeconds = TuningOptions().seconds;
   if (const Arg *arg = parsed.getLastArg(OPT_tune_seconds)) {

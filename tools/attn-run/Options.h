@@ -38,6 +38,8 @@ struct Options {
   std::string emittedFile = "-";
   bool remarks = false;
   std::optional<double> tuningSeconds; ///< Tuning was asked for.
+  /// The gradient was asked for, with respect to these, or all.
+  std::optional<std::vector<std::string>> gradientOf;
   /// Help was asked for: nothing else counts.
   bool help = false;
 };

@@ -71,6 +71,13 @@ def output : Separate<["-"], "o">, MetaVarName<"<file>">,
 def remarks : Flag<["--"], "remarks">, HelpText<
   "Say where the kernel is slower than its text lets expect, and\n"
   "why">;
+def gradient : Flag<["--"], "gradient">, HelpText<
+  "Run the gradient of the function: its arguments are followed\n"
+  "by the gradients of a number with respect to its results, and\n"
+  "its results are those with respect to the arguments of\n"
+  "floats; --gradient=<names> for those of some, such as\n"
+  "query,key">;
+def gradient_of : Joined<["--"], "gradient=">, Flags<[HelpHidden]>;
 def tune : Flag<["--"], "tune">, HelpText<
   "Look for plans with which this call is faster, for 10\n"
   "seconds; --tune=<seconds> for others. With --cache-dir, they\n"

@@ -138,23 +138,38 @@ static Status emit(const Options &options, const Engine &engine,
   return {};
 }
 
-/// Does everything. True if the results are as expected.
-static Expected<bool> runFile(const Options &options) {
-  if (Status status = checkFiles(options); !status)
-    return status.error();
+/// The text to compile: that of the file, or its gradient, of which the only
+/// function is the one to run.
+static Expected<std::string> readText(Options &options) {
   auto text =
       llvm::MemoryBuffer::getFileOrSTDIN(options.inputFile, /*IsText=*/true);
   if (!text)
     return Error{
         options.inputFile + ": cannot open: " + text.getError().message(), {}};
+  if (!options.gradientOf)
+    return (*text)->getBuffer().str();
+  GradientOptions gradient;
+  gradient.of = *options.gradientOf;
+  gradient.entry = std::exchange(options.entry, "");
+  gradient.fileName = options.inputFile;
+  return differentiate((*text)->getBuffer(), gradient);
+}
+
+/// Does everything. True if the results are as expected.
+static Expected<bool> runFile(Options options) {
+  if (Status status = checkFiles(options); !status)
+    return status.error();
+  Expected<std::string> text = readText(options);
+  if (!text)
+    return std::move(text).error();
   Expected<Engine> engine = createEngine(options);
   if (!engine)
     return engine.error();
   if (options.emittedForm) {
-    Status status = emit(options, *engine, (*text)->getBuffer());
+    Status status = emit(options, *engine, *text);
     return status ? Expected<bool>(true) : status.error();
   }
-  Expected<Kernel> kernel = compile(options, *engine, (*text)->getBuffer());
+  Expected<Kernel> kernel = compile(options, *engine, *text);
   if (!kernel)
     return kernel.error();
   if (options.remarks)
@@ -175,7 +190,7 @@ static Expected<bool> runFile(const Options &options) {
   report.entry = signature.entry;
   report.compile = kernel->stats();
   Expected<HostCall> call =
-      HostCall::create(*kernel, (*text)->getBuffer(), options.inputFile,
+      HostCall::create(*kernel, *text, options.inputFile,
                        options.arguments, options.randomSeed);
   if (!call)
     return call.error();
@@ -200,7 +215,7 @@ static Expected<bool> runFile(const Options &options) {
   Kernel called = *kernel;
   if (options.tuningSeconds) {
     Expected<Tuning> tuning =
-        tune(options, *engine, (*text)->getBuffer(), *call);
+        tune(options, *engine, *text, *call);
     if (!tuning)
       return tuning.error();
     called = tuning->kernel;
@@ -214,7 +229,7 @@ static Expected<bool> runFile(const Options &options) {
 
   // After the kernel, whose errors name the arguments.
   Expected<std::vector<ReferenceResult>> references =
-      options.check ? evaluate(options, (*text)->getBuffer(), signature.entry,
+      options.check ? evaluate(options, *text, signature.entry,
                                call->arguments())
                     : readExpectedFiles(options, results);
   if (!references)
@@ -227,7 +242,7 @@ static Expected<bool> runFile(const Options &options) {
 
   // Only what the interpreter can follow is counted.
   if (Expected<double> flops =
-          countDenseFlops((*text)->getBuffer(), options.inputFile,
+          countDenseFlops(*text, options.inputFile,
                           signature.entry, call->arguments());
       flops && *flops > 0)
     report.denseFlops = *flops;

@@ -10,6 +10,7 @@
 
 #include "attn/error.h"
 #include "attn/export.h"
+#include "attn/gradient.h"
 #include "attn/kernel.h"
 #include "attn/parallel_for.h"
 #include "attn/tuning.h"
@@ -138,6 +139,16 @@ public:
   /// The same of a variant's text (see attention.h).
   Expected<Kernel> compile(const Attention &attention,
                            const CompileOptions &options = {}) const;
+
+  /// The gradient of a variant. The kernel takes what the variant's does, then
+  /// the output and the log-sum-exp (B, Hq, Sq) that it gave, with
+  /// `logSumExp`, and the gradient of the output; with `results` of 0 and 1,
+  /// also that of the log-sum-exp. It gives the gradients of query, key and
+  /// value, or of the arguments named in `gradient`, such as tensors that the
+  /// score mentions; `saved` is set.
+  Expected<Kernel> compileGradient(const Attention &attention,
+                                   const GradientOptions &gradient = {},
+                                   const CompileOptions &options = {}) const;
 
   /// The code that `compile` makes of the text, to look at. Its only function
   /// to call is attn_entry, which gets the addresses of memref descriptors and
