@@ -51,7 +51,7 @@ LogicalResult AttnDialect::verifyOperationAttribute(Operation *op,
                  "expected '#attn.target<...>' as 'attn.target', got ")
              << attribute.getValue();
   } else if (attribute.getName() == PlanAttr::kName) {
-    if (!isa<AttentionOp, OnlineAttentionOp, ProjectionOp,
+    if (!isa<AttentionBackwardOp, AttentionOp, OnlineAttentionOp, ProjectionOp,
              MultiTokenAttentionOp>(op))
       return op->emitError("expected 'attn.plan' on attention or a projection");
     if (!isa<PlanAttr>(attribute.getValue()))

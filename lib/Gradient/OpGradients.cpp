@@ -7,7 +7,7 @@
 
 #include "lib/Gradient/OpGradients.h"
 #include "dialect/AttnOps.h"
-#include "dialect/Shared/IndexBuilder.h"
+#include "lib/Gradient/GradientBuilder.h"
 #include "lib/Regions/RegionDerivative.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -19,74 +19,11 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-namespace {
-
-/// Emits tensors.
-struct GradientBuilder : IndexBuilder {
-  using IndexBuilder::IndexBuilder;
-
-  FloatType elementOf(Value tensor) {
-    return cast<FloatType>(cast<ShapedType>(tensor.getType()).getElementType());
-  }
-  Value real(FloatType type, double value) {
-    return arith::ConstantOp::create(*this, getFloatAttr(type, value));
-  }
-  Value emptyLike(Value tensor, Type element = {}) {
-    return tensor::EmptyOp::create(*this, sizes(tensor),
-                                   element ? element : elementOf(tensor));
-  }
-  Value zeros(Value empty) {
-    return linalg::FillOp::create(*this, real(elementOf(empty), 0.0), empty)
-        .getResult(0);
-  }
-  Value convert(Value number, Type to) {
-    unsigned from = number.getType().getIntOrFloatBitWidth(),
-             width = to.getIntOrFloatBitWidth();
-    if (from == width)
-      return number;
-    if (from < width)
-      return arith::ExtFOp::create(*this, to, number);
-    return arith::TruncFOp::create(*this, to, number);
-  }
-  Value mul(Value x, Value y) { return arith::MulFOp::create(*this, x, y); }
-
-  /// A linalg.generic of one result; loops that no expression of the result
-  /// has are reductions. The body gets all elements, the result's last.
-  Value generic(ValueRange inputs, Value init, ArrayRef<AffineMap> maps,
-                function_ref<Value(ValueRange)> body) {
-    SmallVector<utils::IteratorType> loops(maps.front().getNumDims(),
-                                           utils::IteratorType::reduction);
-    for (AffineExpr expr : maps.back().getResults())
-      if (auto dim = dyn_cast<AffineDimExpr>(expr))
-        loops[dim.getPosition()] = utils::IteratorType::parallel;
-    return linalg::GenericOp::create(
-               *this, init.getType(), inputs, init, maps, loops,
-               [&](OpBuilder &nested, Location, ValueRange args) {
-                 InsertionGuard guard(*this);
-                 setInsertionPoint(nested.getInsertionBlock(),
-                                   nested.getInsertionPoint());
-                 linalg::YieldOp::create(*this, body(args));
-               })
-        .getResult(0);
-  }
-  /// In the same element type, or another.
-  Value convertAll(Value tensor, Type to) {
-    if (elementOf(tensor) == to)
-      return tensor;
-    AffineMap identity = getMultiDimIdentityMap(
-        unsigned(cast<ShapedType>(tensor.getType()).getRank()));
-    return generic({tensor}, emptyLike(tensor, to), {identity, identity},
-                   [&](ValueRange args) { return convert(args[0], to); });
-  }
-};
-
-} // namespace
-
 Value attn::emitZerosLike(OpBuilder &builder, Location loc, Value like) {
   GradientBuilder b(loc, builder);
   if (auto type = dyn_cast<FloatType>(like.getType()))
     return b.real(type, 0.0);
-  return b.zeros(b.emptyLike(like));
+  return b.fill(b.emptyLike(like), 0.0);
 }
 
 static LogicalResult refuse(Operation *op, const Twine &why) {
@@ -160,7 +97,7 @@ static LogicalResult emitOf(GradientBuilder &b, AttentionOp op,
                                               : Value();
   Value logSumExp = emitLogSumExp(b, op);
   if (!ofOutput)
-    ofOutput = b.zeros(b.emptyLike(op.getResult(0)));
+    ofOutput = b.fill(b.emptyLike(op.getResult(0)), 0.0);
   auto backward = AttentionBackwardOp::create(
       b, op, op.getResult(0), logSumExp, ofOutput, ofLogSumExp, outs, ofSink,
       captures);
@@ -234,20 +171,20 @@ static LogicalResult emitOf(GradientBuilder &b, HeadNormOp op,
                      function_ref<Value(ValueRange)> term) {
     SmallVector<AffineMap> with(maps);
     with.push_back(row);
-    Value sums = b.zeros(tensor::EmptyOp::create(b, sizes, type));
+    Value sums = b.fill(b.empty(sizes, type), 0.0);
     return b.generic(inputs, sums, with, [&](ValueRange args) {
-      return arith::AddFOp::create(b, args.back(), term(args)).getResult();
+      return b.addF(args.back(), term(args));
     });
   };
   Value squares = sumRows({input}, {all}, [&](ValueRange args) {
     Value x = b.convert(args[0], type);
-    return b.mul(x, x);
+    return b.mulF(x, x);
   });
   AffineMap rows = b.getMultiDimIdentityMap(3);
   Value roots = b.generic(
-      {squares}, tensor::EmptyOp::create(b, sizes, type), {rows, rows},
+      {squares}, b.empty(sizes, type), {rows, rows},
       [&](ValueRange args) -> Value {
-        Value mean = b.mul(args[0], b.real(type, 1.0 / double(size)));
+        Value mean = b.mulF(args[0], b.real(type, 1.0 / double(size)));
         Value sum = arith::AddFOp::create(
             b, mean, b.real(type, op.getEpsilon().convertToDouble()));
         return math::RsqrtOp::create(b, sum);
@@ -262,10 +199,10 @@ static LogicalResult emitOf(GradientBuilder &b, HeadNormOp op,
     }
     auto weighted = [&](ValueRange args) {
       Value g = b.convert(args[1], type);
-      return weight ? b.mul(g, b.convert(args[2], type)) : g;
+      return weight ? b.mulF(g, b.convert(args[2], type)) : g;
     };
     Value products = sumRows(inputs, maps, [&](ValueRange args) {
-      return b.mul(weighted(args), b.convert(args[0], type));
+      return b.mulF(weighted(args), b.convert(args[0], type));
     });
     inputs.append({roots, products});
     maps.append({row, row, all});
@@ -273,23 +210,23 @@ static LogicalResult emitOf(GradientBuilder &b, HeadNormOp op,
     Value result = b.generic(
         inputs, b.emptyLike(input), maps, [&](ValueRange args) -> Value {
           Value r = args[root];
-          Value mean = b.mul(args[root + 1], b.real(type, 1.0 / double(size)));
-          Value shift = b.mul(b.mul(b.mul(r, r), mean),
+          Value mean = b.mulF(args[root + 1], b.real(type, 1.0 / double(size)));
+          Value shift = b.mulF(b.mulF(b.mulF(r, r), mean),
                               b.convert(args[0], type));
-          Value difference = arith::SubFOp::create(b, weighted(args), shift);
-          Value scaled = b.mul(b.mul(difference, r), b.real(type, scale));
+          Value difference = b.subF(weighted(args), shift);
+          Value scaled = b.mulF(b.mulF(difference, r), b.real(type, scale));
           return b.convert(scaled, b.elementOf(input));
         });
     gradients.set(input, result);
   }
   if (gradients.wants(weight)) {
-    Value sums = b.zeros(b.emptyLike(weight, type));
+    Value sums = b.fill(b.emptyLike(weight, type), 0.0);
     sums = b.generic({input, gradient, roots}, sums, {all, all, row, ofWeight},
                      [&](ValueRange args) -> Value {
-                       Value x = b.mul(b.convert(args[0], type), args[2]);
-                       Value product = b.mul(x, b.convert(args[1], type));
+                       Value x = b.mulF(b.convert(args[0], type), args[2]);
+                       Value product = b.mulF(x, b.convert(args[1], type));
                        return arith::AddFOp::create(
-                           b, args[3], b.mul(product, b.real(type, scale)));
+                           b, args[3], b.mulF(product, b.real(type, scale)));
                      });
     gradients.set(weight, b.convertAll(sums, b.elementOf(weight)));
   }
@@ -316,9 +253,9 @@ public:
       return refuse(op, "a weight of integers");
     Value ofInput, ofWeight, ofBias;
     if (gradients.wants(op.getWeight()))
-      ofWeight = b.zeros(b.emptyLike(op.getWeight()));
+      ofWeight = b.fill(b.emptyLike(op.getWeight()), 0.0);
     if (gradients.wants(op.getBias()))
-      ofBias = b.zeros(b.emptyLike(op.getBias()));
+      ofBias = b.fill(b.emptyLike(op.getBias()), 0.0);
     int64_t first = 0;
     for (auto [number, features] :
          llvm::enumerate(op.getNumOutputFeatures())) {
@@ -352,7 +289,7 @@ private:
                             {b.getIndexAttr(0), b.getIndexAttr(first)},
                             {b.getIndexAttr(op.getNumInputFeatures()),
                              b.getIndexAttr(features)});
-    Value rows = transpose(columns);
+    Value rows = b.transpose(columns, {1, 0});
     Value input = op.getInput();
     if (b.elementOf(input) != b.elementOf(gradient)) // P4: results of f32.
       gradient = b.convertAll(gradient, b.elementOf(input));
@@ -370,7 +307,7 @@ private:
     auto xType = cast<RankedTensorType>(x.getType());
     Type element = b.elementOf(op.getWeight());
     if (!xType.isDynamicDim(0) && xType.getDimSize(0) > 0) {
-      Value input = expand(transpose(x));
+      Value input = expand(b.transpose(x, {1, 0}));
       auto result = RankedTensorType::get(
           {1, xType.getDimSize(1), features}, b.elementOf(x));
       Value out = tensor::EmptyOp::create(b, result.getShape(),
@@ -386,13 +323,13 @@ private:
     auto map = [&](ArrayRef<AffineExpr> exprs) {
       return AffineMap::get(3, 0, exprs, b.getContext());
     };
-    Value sums = b.zeros(tensor::EmptyOp::create(
-        b, ArrayRef<int64_t>{xType.getDimSize(1), features}, type));
+    Value sums = b.fill(
+        b.empty(ArrayRef<int64_t>{xType.getDimSize(1), features}, type), 0.0);
     sums = b.generic({x, y}, sums, {map({s, k}), map({s, n}), map({k, n})},
                      [&](ValueRange args) -> Value {
-                       Value product = b.mul(b.convert(args[0], type),
+                       Value product = b.mulF(b.convert(args[0], type),
                                              b.convert(args[1], type));
-                       return arith::AddFOp::create(b, args[2], product);
+                       return b.addF(args[2], product);
                      });
     return b.convertAll(sums, element);
   }
@@ -401,8 +338,7 @@ private:
     Value y = emitTokens(gradient, features);
     AffineExpr s, n;
     bindDims(b.getContext(), s, n);
-    Value sums = b.zeros(
-        tensor::EmptyOp::create(b, ArrayRef<int64_t>{features}, type));
+    Value sums = b.fill(b.empty(ArrayRef<int64_t>{features}, type), 0.0);
     sums = b.generic({y}, sums,
                      {AffineMap::get(2, 0, {s, n}, b.getContext()),
                       AffineMap::get(2, 0, n)},
@@ -417,22 +353,9 @@ private:
   Value emitTokens(Value tensor, int64_t features) {
     if (cast<ShapedType>(tensor.getType()).getRank() == 3)
       return collapse(tensor, {{0, 1}, {2}});
-    SmallVector<int64_t> permutation = {0, 2, 1, 3};
-    SmallVector<OpFoldResult> sizes = b.sizes(tensor);
-    applyPermutationToVector(sizes, permutation);
-    Value out = tensor::EmptyOp::create(b, sizes, b.elementOf(tensor));
-    Value tokens =
-        linalg::TransposeOp::create(b, tensor, out, permutation)->getResult(0);
-    return collapse(tokens, {{0, 1}, {2, 3}});
+    return collapse(b.transpose(tensor, {0, 2, 1, 3}), {{0, 1}, {2, 3}});
   }
 
-  Value transpose(Value matrix) {
-    SmallVector<OpFoldResult> sizes = b.sizes(matrix);
-    std::swap(sizes[0], sizes[1]);
-    Value out = tensor::EmptyOp::create(b, sizes, b.elementOf(matrix));
-    return linalg::TransposeOp::create(b, matrix, out, ArrayRef<int64_t>{1, 0})
-        ->getResult(0);
-  }
   Value collapse(Value tensor, ArrayRef<ReassociationIndices> groups) {
     return tensor::CollapseShapeOp::create(b, tensor, groups);
   }
@@ -486,7 +409,7 @@ static LogicalResult emitOf(GradientBuilder &b, linalg::GenericOp op,
     maps.back() = ofResult;
     inputs.push_back(gradient);
     maps.push_back(ofInput);
-    Value sums = b.zeros(b.emptyLike(input, type));
+    Value sums = b.fill(b.emptyLike(input, type), 0.0);
     LogicalResult result = success();
     sums = b.generic(inputs, sums, maps, [&](ValueRange args) -> Value {
       FailureOr<Value> slope = emitDerivative(
@@ -495,9 +418,9 @@ static LogicalResult emitOf(GradientBuilder &b, linalg::GenericOp op,
       result = slope;
       if (failed(slope))
         return args.back();
-      Value product = b.mul(b.convert(*slope, type),
+      Value product = b.mulF(b.convert(*slope, type),
                             b.convert(args[inputs.size() - 1], type));
-      return arith::AddFOp::create(b, args.back(), product);
+      return b.addF(args.back(), product);
     });
     if (failed(result))
       return failure();
@@ -544,7 +467,7 @@ static LogicalResult emitOf(GradientBuilder &b, tensor::ExpandShapeOp op,
 
 static LogicalResult emitOf(GradientBuilder &b, tensor::ExtractSliceOp op,
                             OpGradients &gradients) {
-  Value zeros = b.zeros(b.emptyLike(op.getSource()));
+  Value zeros = b.fill(b.emptyLike(op.getSource()), 0.0);
   gradients.set(op.getSource(),
                 tensor::InsertSliceOp::create(
                     b, gradients.getOfResult(0), zeros, op.getMixedOffsets(),

@@ -44,6 +44,8 @@ public:
   /// Keys of a chunk: so many blocks that merging its state with others takes
   /// no time to speak of.
   int64_t getChunk() const;
+  /// Parallel iterations that leave no thread of most machines without one.
+  int64_t getIterations() const { return 16; }
   /// Of a tile of a projection, and features of a block.
   struct ProjectionSizes {
     int64_t rows, columns, features;

@@ -71,6 +71,11 @@ FailureOr<PlanAttr> planProjection(ProjectionOp op);
 /// planned.
 FailureOr<PlanAttr> planMultiToken(MultiTokenAttentionOp op);
 
+/// The same of gradients of attention, on a CPU. An iteration goes over `heads`
+/// query heads.
+StringRef findObstacle(AttentionBackwardOp op);
+FailureOr<PlanAttr> planBackward(AttentionBackwardOp op);
+
 /// The plan that `attn-plan` attached to `op`; null if it has none.
 PlanAttr getPlan(Operation *op);
 

@@ -48,6 +48,12 @@ struct PlanKernels : attn::impl::PlanKernelsBase<PlanKernels> {
         return obstacle.empty() ? attach(op, planAttention(attention, device))
                                 : refuse(obstacle);
       }
+      if (auto backward = dyn_cast<AttentionBackwardOp>(op))
+        if (device == Device::CPU) {
+          StringRef obstacle = findObstacle(backward);
+          return obstacle.empty() ? attach(op, planBackward(backward))
+                                  : refuse(obstacle);
+        }
       if (auto online = dyn_cast<OnlineAttentionOp>(op))
         return attach(op, planOnline(online));
       if (auto projection = dyn_cast<ProjectionOp>(op))

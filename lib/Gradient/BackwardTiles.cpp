@@ -1,0 +1,450 @@
+//===- BackwardTiles.cpp - Parallel iterations of gradients ---------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+//   forall sequences, heads of keys and parts of their groups
+//     for the part's query heads
+//       for tiles of queries
+//         for blocks of keys                        BackwardBlocks.cpp
+//
+// Where captures have gradients, an iteration goes over all sequences, one
+// after the other, so that what it adds to has one order.
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Gradient/BackwardTiles.h"
+#include "lib/Plan/Plan.h"
+#include "lib/Regions/RegionDerivative.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace mlir::attn;
+
+BackwardTiles::BackwardTiles(AttentionBackwardOp op, OpBuilder &builder)
+    : op(op), b(op.getLoc(), builder), type(op.getAccumulationType()),
+      lanes(getPlan(op).getRows()), keys(getPlan(op).getKeys()),
+      heads(getPlan(op).getHeads()), numParts(op.getGroupSize() / heads),
+      keySize(op.getQueryType().getDimSize(3)),
+      valueSize(op.getValueType().getDimSize(3)),
+      isNarrow(op.getElementType() != type), captures(op) {}
+
+LogicalResult BackwardTiles::prepare() {
+  if (!op.hasScore())
+    return success();
+  Region &score = op.getScore();
+  return failure(
+      failed(differentiateRegion(score, score.getArgument(0), slope)) ||
+      failed(captures.prepare()));
+}
+
+SmallVector<Value> BackwardTiles::emit() {
+  scale = op.getScale();
+  if (!scale)
+    scale = real(*op.getConstantScale());
+  OpFoldResult numSequences =
+      op.isPacked() ? OpFoldResult(b.sub(b.size(op.getCumulativeQuery(), 0), 1))
+                    : b.size(op.getQuery(), 0);
+  int64_t keyHeads = op.getNumKeyValueHeads();
+  SmallVector<Value> outs(op.getOuts().take_front(3));
+  if (op.isRagged()) // Rows of no sequence.
+    outs[0] = b.fill(outs[0], 0.0);
+  for (Value &out : MutableArrayRef(outs).drop_front()) {
+    SmallVector<OpFoldResult> sizes = b.sizes(out);
+    if (numParts > 1) { // (parts, B, Hkv, Skv, D)
+      sizes.insert(sizes.begin(), b.getIndexAttr(numParts));
+      out = b.empty(sizes, type);
+    }
+    if (op.getCumulativeKey() || op.isRagged())
+      out = b.fill(out, 0.0);
+  }
+  // Of each iteration and sequence, 0 if what it computed is finite.
+  outs.push_back(b.empty({numSequences, b.getIndexAttr(keyHeads * numParts)},
+                         type));
+  outs.push_back(b.empty(
+      {numSequences, b.getIndexAttr(op.getNumQueryHeads())}, type));
+  llvm::append_range(outs, captures.emitParts(b, keyHeads * numParts));
+
+  SmallVector<OpFoldResult> counts = {b.getIndexAttr(keyHeads),
+                                      b.getIndexAttr(numParts)};
+  if (captures.isEmpty())
+    counts.insert(counts.begin(), numSequences);
+  auto forall =
+      scf::ForallOp::create(b, counts, outs, /*mapping=*/std::nullopt);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(forall.getBody());
+    emitIteration(forall);
+  }
+  SmallVector<Value> results(forall.getResults());
+  Value isFinite = AllFiniteOp::create(b, results[3]);
+  SmallVector<Value> gradients(results.begin(), results.begin() + 3);
+  if (numParts > 1)
+    for (unsigned number : {1, 2})
+      gradients[number] = emitSum(results[number], op.getOuts()[number], 0);
+  if (op.getOfSink())
+    gradients.push_back(emitSum(results[4], op.getSinkGradient(), 0));
+  for (size_t number = 0; number < op.getOfCaptures().size(); ++number)
+    gradients.push_back(
+        captures.emitGradient(b, number, results[5 + number]));
+  return emitUnlessFinite(isFinite, gradients);
+}
+
+/// The gradients as they are, or computed once more by an op without a plan,
+/// which the reference lowering is for.
+SmallVector<Value> BackwardTiles::emitUnlessFinite(Value isFinite,
+                                                   ValueRange gradients) {
+  auto ifOp = scf::IfOp::create(b, TypeRange(gradients), isFinite,
+                                /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(ifOp.thenBlock());
+  scf::YieldOp::create(b, gradients);
+  b.setInsertionPointToStart(ifOp.elseBlock());
+  auto exact = cast<AttentionBackwardOp>(b.clone(*op));
+  exact->removeAttr(PlanAttr::kName);
+  exact.getOutsMutable().assign(gradients);
+  scf::YieldOp::create(b, exact.getResults());
+  return ifOp.getResults();
+}
+
+/// The sums over the first dimension, in its order, as `out`.
+Value BackwardTiles::emitSum(Value parts, Value out, unsigned summedDim) {
+  unsigned rank = unsigned(cast<ShapedType>(out.getType()).getRank());
+  SmallVector<AffineExpr> exprs;
+  for (unsigned dim = 0; dim < rank; ++dim)
+    exprs.push_back(b.getAffineDimExpr(dim));
+  AffineMap ofSums = AffineMap::get(rank + 1, 0, exprs, b.getContext());
+  exprs.insert(exprs.begin() + summedDim, b.getAffineDimExpr(rank));
+  AffineMap ofParts = AffineMap::get(rank + 1, 0, exprs, b.getContext());
+  Value sums = b.elementOf(out) == type ? out : b.emptyLike(out, type);
+  sums = b.generic(
+      {parts}, b.fill(sums, 0.0), {ofParts, ofSums},
+      [&](ValueRange args) { return b.addF(args[1], args[0]); });
+  return b.convertAll(sums, b.elementOf(out), out);
+}
+
+//===----------------------------------------------------------------------===//
+// Iterations
+//===----------------------------------------------------------------------===//
+
+void BackwardTiles::emitIteration(scf::ForallOp forall) {
+  SmallVector<Value> at(forall.getInductionVars());
+  if (!captures.isEmpty())
+    return emitSequences(forall, at[0], at[1]);
+  BackwardUnit unit = emitUnit(at[0], at[1], at[2]);
+  Boxes boxes = getBoxes(unit, at[2], /*areOwnHeads=*/false);
+  SmallVector<Value> outs(forall.getRegionIterArgs());
+  SmallVector<Value> parts = emitGradients(unit, outs, boxes, {});
+  b.setInsertionPointToStart(forall.getTerminator().getBody());
+  for (auto [part, out, box] :
+       llvm::zip(parts, outs,
+                 ArrayRef{boxes.query, boxes.key, boxes.value, boxes.flags,
+                          boxes.sink}))
+    b.insertInParallel(part, out, box.offsets, box.sizes);
+}
+
+/// All sequences of some heads.
+void BackwardTiles::emitSequences(scf::ForallOp forall, Value keyHead,
+                                  Value part) {
+  SmallVector<Value> outs(forall.getRegionIterArgs());
+  Value iteration = b.add(b.mul(keyHead, numParts), part);
+  Value firstHead = b.mul(iteration, heads);
+  SmallVector<TensorBox> boxes;
+  for (auto [number, out] : llvm::enumerate(outs)) {
+    if (number >= 5) {
+      boxes.push_back(captures.getBox(b, number - 5, out, iteration, firstHead,
+                                      heads));
+      continue;
+    }
+    TensorBox box{b.zeros(size_t(cast<ShapedType>(out.getType()).getRank())),
+                  b.sizes(out)};
+    bool isOfKeys = number == 1 || number == 2;
+    size_t dim = isOfKeys && numParts > 1 ? 2 : 1;
+    box.offsets[dim] = isOfKeys      ? keyHead
+                       : number == 3 ? iteration
+                                     : firstHead;
+    box.sizes[dim] = b.getIndexAttr(isOfKeys || number == 3 ? 1 : heads);
+    if (isOfKeys && numParts > 1) {
+      box.offsets[0] = part;
+      box.sizes[0] = b.getIndexAttr(1);
+    }
+    boxes.push_back(box);
+  }
+  SmallVector<Value> own;
+  for (auto [out, box] : llvm::zip(outs, boxes))
+    own.push_back(b.slice(out, box));
+  for (Value &sums : MutableArrayRef(own).drop_front(5))
+    sums = b.fill(sums, 0.0);
+  Value numSequences = b.index(b.size(outs[3], 0));
+  own = b.loop(0, numSequences, 1, own, [&](Value n, ValueRange before) {
+    SmallVector<Value> after(before);
+    BackwardUnit unit = emitUnit(n, keyHead, part);
+    Boxes boxes = getBoxes(unit, part, /*areOwnHeads=*/true);
+    SmallVector<Value> parts =
+        emitGradients(unit, after, boxes, ArrayRef(after).drop_front(5));
+    for (auto [number, box] :
+         llvm::enumerate(ArrayRef{boxes.query, boxes.key, boxes.value,
+                                  boxes.flags, boxes.sink}))
+      after[number] =
+          b.insert(parts[number], after[number], box.offsets, box.sizes);
+    std::copy(parts.begin() + 5, parts.end(), after.begin() + 5);
+    return after;
+  });
+  b.setInsertionPointToStart(forall.getTerminator().getBody());
+  for (auto [sums, out, box] : llvm::zip(own, outs, boxes))
+    b.insertInParallel(sums, out, box.offsets, box.sizes);
+}
+
+BackwardUnit BackwardTiles::emitUnit(Value n, Value keyHead, Value part) {
+  OpFoldResult zero = b.getIndexAttr(0);
+  BackwardUnit unit;
+  unit.number = n;
+  unit.keyHead = keyHead;
+  unit.firstHead = b.mul(b.add(b.mul(keyHead, numParts), part), heads);
+  unit.queryBatch = unit.keyBatch = n;
+  unit.queryBegin = unit.keyBegin = zero;
+  unit.queryLength = b.size(op.getQuery(), 2);
+  unit.keyLength = b.size(op.getKey(), 2);
+  if (op.getCounts())
+    unit.queryLength = op.createNumQueries(b, n);
+  if (op.isPacked()) { // A7
+    unit.queryBatch = zero;
+    std::tie(unit.queryBegin, unit.queryLength) =
+        emitRange(op.getCumulativeQuery(), n);
+  }
+  if (op.getCumulativeKey()) {
+    unit.keyBatch = zero;
+    std::tie(unit.keyBegin, unit.keyLength) =
+        emitRange(op.getCumulativeKey(), n);
+  }
+  unit.offset = op.createFirstPosition(b, n, b.index(unit.queryLength),
+                                       b.index(unit.keyLength));
+  return unit;
+}
+
+/// First row and number of rows of sequence `n`.
+std::pair<OpFoldResult, OpFoldResult>
+BackwardTiles::emitRange(Value cumulative, Value n) {
+  auto load = [&](Value at) {
+    return b.createOrFold<arith::IndexCastOp>(
+        b.getIndexType(),
+        tensor::ExtractOp::create(b, cumulative, at).getResult());
+  };
+  Value begin = load(n), end = load(b.add(n, 1));
+  return {begin, b.sub(end, begin)};
+}
+
+/// In tensors of all heads, or of those of the iteration alone.
+BackwardTiles::Boxes BackwardTiles::getBoxes(const BackwardUnit &unit,
+                                             Value part, bool areOwnHeads) {
+  OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0),
+               count = b.getIndexAttr(heads);
+  OpFoldResult head = areOwnHeads ? zero : OpFoldResult(unit.firstHead),
+               keyHead = areOwnHeads ? zero : OpFoldResult(unit.keyHead),
+               iteration = areOwnHeads ? zero
+                                       : OpFoldResult(b.add(
+                                             b.mul(unit.keyHead, numParts),
+                                             part));
+  auto ofKeys = [&](int64_t size) {
+    TensorBox box{{unit.keyBatch, keyHead, unit.keyBegin, zero},
+                  {one, one, unit.keyLength, b.getIndexAttr(size)}};
+    if (numParts > 1) {
+      box.offsets.insert(box.offsets.begin(),
+                         areOwnHeads ? zero : OpFoldResult(part));
+      box.sizes.insert(box.sizes.begin(), one);
+    }
+    return box;
+  };
+  return {{{unit.queryBatch, head, unit.queryBegin, zero},
+           {one, count, unit.queryLength, b.getIndexAttr(keySize)}},
+          ofKeys(keySize),
+          ofKeys(valueSize),
+          {{unit.number, iteration}, {one, one}},
+          {{unit.number, head}, {one, count}}};
+}
+
+/// What the unit adds, for each box, and the sums of captures.
+SmallVector<Value> BackwardTiles::emitGradients(const BackwardUnit &unit,
+                                                ArrayRef<Value> outs,
+                                                const Boxes &boxes,
+                                                ValueRange ofCaptures) {
+  SmallVector<Value> sums = {b.slice(outs[0], boxes.query),
+                             emitSumsOfKeys(outs[1], boxes.key),
+                             emitSumsOfKeys(outs[2], boxes.value),
+                             b.fill(empty({heads}), 0.0)};
+  llvm::append_range(sums, ofCaptures);
+  sums = b.loop(0, heads, 1, sums, [&](Value number, ValueRange sums) {
+    return b.loop(0, unit.queryLength, lanes, sums,
+                  [&](Value first, ValueRange sums) {
+                    return emitTile(unit, number, first, sums);
+                  });
+  });
+  Value finite = b.boolean(true);
+  for (Value sum : ArrayRef(sums).take_front(3))
+    finite = b.bitAnd(finite, AllFiniteOp::create(b, sum));
+  Value flag =
+      b.selectF(finite, real(0.0),
+                real(std::numeric_limits<double>::quiet_NaN()));
+  Value flags = b.fill(empty({1, 1}), flag);
+  SmallVector<Value> parts = {sums[0],
+                              roundSums(sums[1], outs[1], boxes.key),
+                              roundSums(sums[2], outs[2], boxes.value), flags,
+                              sums[3]};
+  parts.append(sums.begin() + 4, sums.end());
+  return parts;
+}
+
+/// Sums of 0, in the place of the result if that has their type.
+Value BackwardTiles::emitSumsOfKeys(Value out, const TensorBox &box) {
+  if (b.elementOf(out) == type)
+    return b.fill(b.slice(out, box.offsets, box.sizes, /*rank=*/2), 0.0);
+  return b.fill(b.empty(ArrayRef(box.sizes).take_back(2), type), 0.0);
+}
+
+/// The sums in the type of the result.
+Value BackwardTiles::roundSums(Value sums, Value out, const TensorBox &box) {
+  if (b.elementOf(out) == type)
+    return sums;
+  return b.convertAll(sums, b.elementOf(out),
+                      b.slice(out, box.offsets, box.sizes, /*rank=*/2));
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value> BackwardTiles::emitTile(const BackwardUnit &unit,
+                                           Value number, Value first,
+                                           ValueRange before) {
+  SmallVector<Value> sums(before);
+  BackwardTile tile;
+  tile.head = b.add(unit.firstHead, number);
+  tile.position = b.add(unit.offset, first);
+  AffineExpr length = b.getAffineSymbolExpr(0), from = b.getAffineSymbolExpr(1);
+  tile.count = b.minimum({length - from, b.getAffineConstantExpr(lanes)},
+                         {unit.queryLength, first});
+  SmallVector<OpFoldResult> offsets = {unit.queryBatch, tile.head,
+                                       b.add(unit.queryBegin, first),
+                                       b.getIndexAttr(0)};
+  tile.queries = emitPadded(op.getQuery(), offsets, tile.count, keySize,
+                            /*scaled=*/true);
+  tile.columns = b.transpose(tile.queries, {1, 0});
+  tile.gradients = emitPadded(op.getOutputGradient(), offsets, tile.count,
+                              valueSize, /*scaled=*/false);
+  tile.gradientColumns = b.transpose(tile.gradients, {1, 0});
+  tile.logSumExp = emitLogSumExp(offsets, tile.count);
+  tile.delta = emitDelta(tile, offsets);
+  if (op.getOfSink())
+    sums[3] = addToSink(tile, number, sums[3]);
+
+  auto [begin, end] = emitVisible(unit, tile);
+  SmallVector<Value> carried = {b.fill(empty({keySize, lanes}), 0.0), sums[1],
+                                sums[2]};
+  carried.append(sums.begin() + 4, sums.end());
+  carried =
+      b.loop(begin, end, keys, carried,
+             [&, last = end](Value firstKey, ValueRange carried) {
+               return emitUnlessHidden(unit, tile, firstKey, last, carried);
+             });
+  sums[1] = carried[1];
+  sums[2] = carried[2];
+  std::copy(carried.begin() + 3, carried.end(), sums.begin() + 4);
+  sums[0] = insertQueryGradient(carried[0], tile, number, first, sums[0]);
+  return sums;
+}
+
+/// Rows of queries in the type of sums, with 0 where there are none: `(L, D)`.
+Value BackwardTiles::emitPadded(Value rows, ArrayRef<OpFoldResult> offsets,
+                                OpFoldResult count, int64_t size, bool scaled) {
+  OpFoldResult one = b.getIndexAttr(1);
+  SmallVector<OpFoldResult> sizes = {count, b.getIndexAttr(size)};
+  Value source =
+      b.slice(rows, offsets, {one, one, sizes[0], sizes[1]}, /*rank=*/2);
+  Value padded = b.fill(empty({lanes, size}), 0.0);
+  Value part = b.slice(padded, b.zeros(2), sizes);
+  part = b.map({source}, part, [&](ValueRange args) {
+    Value element = b.convert(args[0], type);
+    return scaled ? b.mulF(element, scale) : element;
+  });
+  return b.insert(part, padded, b.zeros(2), sizes);
+}
+
+/// +inf where there is no query, or none that sees anything: weights are 0.
+Value BackwardTiles::emitLogSumExp(ArrayRef<OpFoldResult> offsets,
+                                   OpFoldResult count) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  OpFoldResult one = b.getIndexAttr(1);
+  Value source = b.slice(op.getLogSumExp(), offsets.drop_back(),
+                         {one, one, count}, /*rank=*/1);
+  Value padded = b.fill(empty({lanes}), kInfinity);
+  Value part = b.slice(padded, b.zeros(1), count);
+  part = b.map({source}, part, [&](ValueRange args) {
+    Value isNone = b.isEqualF(args[0], real(-kInfinity));
+    return b.selectF(isNone, real(kInfinity), args[0]);
+  });
+  return b.insert(part, padded, b.zeros(1), count);
+}
+
+/// `D`, 0 where there is no query.
+Value BackwardTiles::emitDelta(const BackwardTile &tile,
+                               ArrayRef<OpFoldResult> offsets) {
+  Value outputs = b.transpose(emitPadded(op.getOutput(), offsets, tile.count,
+                                         valueSize, /*scaled=*/false),
+                              {1, 0});
+  AffineExpr q, d;
+  bindDims(b.getContext(), q, d);
+  AffineMap columns = AffineMap::get(2, 0, {d, q}, b.getContext());
+  Value delta = b.generic({outputs, tile.gradientColumns},
+                          b.fill(empty({lanes}), 0.0),
+                          {columns, columns, AffineMap::get(2, 0, q)},
+                          [&](ValueRange args) {
+                            return b.addF(args[2], b.mulF(args[0], args[1]));
+                          });
+  if (!op.getLogSumExpGradient())
+    return delta;
+  OpFoldResult one = b.getIndexAttr(1);
+  Value source = b.slice(op.getLogSumExpGradient(), offsets.drop_back(),
+                         {one, one, tile.count}, /*rank=*/1);
+  Value part = b.slice(delta, b.zeros(1), tile.count);
+  part = b.map({source, part}, part, [&](ValueRange args) {
+    return b.subF(args[1], args[0]);
+  });
+  return b.insert(part, delta, b.zeros(1), tile.count);
+}
+
+/// The sums with those of a tile added to that of its head.
+Value BackwardTiles::addToSink(const BackwardTile &tile, Value number,
+                               Value sums) {
+  Value sink = b.convert(
+      tensor::ExtractOp::create(b, op.getSink(), tile.head), type);
+  Value before = tensor::ExtractOp::create(b, sums, number);
+  Value sum =
+      b.loop(0, tile.count, 1, before, [&](Value i, ValueRange sum) {
+         Value logSumExp = tensor::ExtractOp::create(b, tile.logSumExp, i);
+         Value delta = tensor::ExtractOp::create(b, tile.delta, i);
+         Value weight = math::ExpOp::create(b, b.subF(sink, logSumExp));
+         return SmallVector<Value>{b.subF(sum[0], b.mulF(weight, delta))};
+       }).front();
+  return tensor::InsertOp::create(b, sum, sums, number);
+}
+
+Value BackwardTiles::insertQueryGradient(Value columns,
+                                         const BackwardTile &tile,
+                                         Value number, Value first,
+                                         Value sums) {
+  AffineExpr q = b.getAffineDimExpr(0), d = b.getAffineDimExpr(1);
+  Value rows = b.map(
+      {columns}, b.empty(ArrayRef<int64_t>{lanes, keySize}, op.getElementType()),
+      [&](ValueRange args) {
+        return b.convert(b.mulF(args[0], scale), op.getElementType());
+      },
+      AffineMap::get(2, 0, {d, q}, b.getContext()));
+  rows = b.slice(rows, b.zeros(2), {tile.count, b.getIndexAttr(keySize)});
+  OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0);
+  return b.insert(rows, sums, {zero, number, first, zero},
+                  {one, one, tile.count, b.getIndexAttr(keySize)});
+}

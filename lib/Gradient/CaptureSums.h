@@ -1,0 +1,89 @@
+//===- CaptureSums.h - Gradients of captures in tiles -----------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_GRADIENT_CAPTURESUMS_H
+#define ATTN_GRADIENT_CAPTURESUMS_H
+
+#include "dialect/AttnOps.h"
+#include "lib/Gradient/GradientBuilder.h"
+
+#include <memory>
+
+namespace mlir::attn {
+
+/// Something that a capture's gradient is a sum over (G2): a load of it, or the
+/// scalar itself.
+struct CaptureVariable {
+  size_t capture; ///< Number among those that have a gradient.
+  Region slope;   ///< The derivative of the score with respect to it.
+  /// Each yields an index of the load.
+  std::vector<std::unique_ptr<Region>> indices;
+  /// Its place depends on neither the query nor the key.
+  bool isUniform;
+};
+
+/// One block of positions: what a region is evaluated for.
+struct CaptureBlock {
+  Value number, head, position, firstKey; ///< `b`, `h`, `p` and `j` of the first.
+  OpFoldResult numQueries, numKeys;
+};
+
+/// The sums of one parallel iteration, which has some of the heads: of the
+/// gradients of all captures that the op asks for.
+class CaptureSums {
+public:
+  explicit CaptureSums(AttentionBackwardOp op) : op(op) {}
+
+  /// Finds the variables; an error where the score has no derivative.
+  LogicalResult prepare();
+  bool isEmpty() const { return captures.empty(); }
+  /// What is not summed in tiles; empty if all is.
+  StringRef findObstacle();
+  MutableArrayRef<std::unique_ptr<CaptureVariable>> getVariables() {
+    return variables;
+  }
+
+  /// Tensors for the sums of `numIterations` of `numHeads` heads each, and
+  /// which part of each one iteration has.
+  SmallVector<Value> emitParts(GradientBuilder &b, int64_t numIterations);
+  TensorBox getBox(GradientBuilder &b, size_t capture, Value part,
+                   Value iteration, Value firstHead, int64_t numHeads);
+  /// The gradients, from the sums of all iterations.
+  Value emitGradient(GradientBuilder &b, size_t capture, Value part);
+
+  /// The iteration's sums with those of a block. `gradients`, `(K, L)`, are what
+  /// to add at each position, 0 where nothing is.
+  Value add(GradientBuilder &b, const CaptureVariable &variable,
+            Value gradients, const CaptureBlock &block, Value firstHead,
+            Value sums);
+
+private:
+  struct Capture {
+    Value operand, out;
+    /// The dimension that every load indexes by the head, if there is one:
+    /// iterations then have parts of the sums of their own.
+    std::optional<size_t> headDim;
+    int64_t getRank() const {
+      return cast<ShapedType>(out.getType()).getRank();
+    }
+  };
+
+  void findHeadDim(Capture &capture, size_t number);
+  SmallVector<Value> emitPlace(GradientBuilder &b,
+                               const CaptureVariable &variable, Value number,
+                               Value head, Value p, Value j);
+  Value addAt(GradientBuilder &b, const CaptureVariable &variable, Value added,
+              SmallVector<Value> at, Value firstHead, Value sums);
+
+  AttentionBackwardOp op;
+  SmallVector<Capture> captures;
+  std::vector<std::unique_ptr<CaptureVariable>> variables;
+};
+
+} // namespace mlir::attn
+
+#endif // ATTN_GRADIENT_CAPTURESUMS_H

@@ -1,0 +1,91 @@
+//===- PlanBackward.cpp - Plans of gradients ------------------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/Plan/PlanFields.h"
+#include "lib/Plan/CacheModel.h"
+#include "lib/Plan/Plan.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+StringRef attn::findObstacle(AttentionBackwardOp op) {
+  if (op.getElementType().isF64())
+    return "its element type is f64";
+  if (op.hasDropout())
+    return "it has dropout";
+  if (op.getOfSink() && cast<ShapedType>(op.getSink().getType()).getRank() == 2)
+    return "it has the gradient of a sink for each query";
+  return {};
+}
+
+/// Query heads of one iteration: all that share keys and values, unless there
+/// are too few heads of these for threads.
+static int64_t chooseHeads(AttentionBackwardOp op, const CacheModel &model) {
+  int64_t batch = op.getQueryType().getDimSize(0);
+  if (ShapedType::isDynamic(batch) || op.isPacked())
+    batch = 1;
+  return batch * op.getNumKeyValueHeads() >= model.getIterations()
+             ? op.getGroupSize()
+             : 1;
+}
+
+FailureOr<PlanAttr> attn::planBackward(AttentionBackwardOp op) {
+  CacheModel model(getTarget(op));
+  int64_t lanes = getTarget(op).getVectorBits() / 32;
+  int64_t size = std::max(op.getQueryType().getDimSize(3),
+                          op.getValueType().getDimSize(3));
+  bool isNarrow = op.getElementType() != op.getAccumulationType();
+  PlanFields fields = {
+      .layout = OnlineLayout::Lanes,
+      .heads = chooseHeads(op, model),
+      .rows = model.getVariantRows(),
+      .lanes = lanes,
+      .keys = isNarrow ? model.getConvertedKeys(size) : model.getKeys()};
+  PlanAttr said = getPlan(op);
+  if (!said)
+    return PlanAttr::get(op.getContext(), fields);
+  auto refuse = [&](const Twine &expected, int64_t got) -> LogicalResult {
+    return op.emitError("attn.plan: ")
+           << expected << " for gradients, got " << got;
+  };
+  PlanFields known = said.getFields();
+  constexpr int64_t most = 1024;
+  if (known.rows) {
+    if (known.rows % lanes != 0 || known.rows > most)
+      return refuse("rows: expected a multiple of " + Twine(lanes) +
+                        ", the lanes of a vector, of at most 1024",
+                    known.rows);
+    fields.rows = known.rows;
+  }
+  if (known.keys) {
+    if (known.keys % 8 != 0 || known.keys > most)
+      return refuse("keys: expected a multiple of 8, of at most 1024",
+                    known.keys);
+    fields.keys = known.keys;
+  }
+  if (known.heads) {
+    if (op.getGroupSize() % known.heads != 0)
+      return refuse("heads: expected a divisor of " +
+                        Twine(op.getGroupSize()) +
+                        ", the query heads of a group",
+                    known.heads);
+    fields.heads = known.heads;
+  }
+  PlanFields others = known;
+  others.rows = fields.rows, others.keys = fields.keys,
+  others.heads = fields.heads;
+  if (!others.layout)
+    others.layout = fields.layout;
+  if (!others.lanes)
+    others.lanes = fields.lanes;
+  auto plan = PlanAttr::get(op.getContext(), fields);
+  if (PlanAttr::get(op.getContext(), others) != plan)
+    return op.emitError("attn.plan: expected 'rows', 'keys' and 'heads' alone "
+                        "for gradients, got ")
+           << said;
+  return plan;
+}
