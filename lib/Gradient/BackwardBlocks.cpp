@@ -35,8 +35,8 @@ SmallVector<Value> BackwardTiles::emitUnlessHidden(const BackwardUnit &unit,
                                                    Value firstKey, Value end,
                                                    ValueRange carried) {
   AffineExpr last = b.getAffineSymbolExpr(0), from = b.getAffineSymbolExpr(1);
-  numKeys = b.minimum({last - from, b.getAffineConstantExpr(keys)},
-                      {end, firstKey});
+  numKeys =
+      b.minimum({last - from, b.getAffineConstantExpr(keys)}, {end, firstKey});
   RegionTile region;
   region.batch = unit.number;
   region.head = tile.head;
@@ -56,15 +56,14 @@ SmallVector<Value> BackwardTiles::emitUnlessHidden(const BackwardUnit &unit,
   }
   if (op.hasScore()) {
     region.captures = op.getScoreCaptures();
-    isDefined = b.bitAnd(isDefined,
-                         emitIsDefined(b, loc, op.getScore(), region));
+    isDefined =
+        b.bitAnd(isDefined, emitIsDefined(b, loc, op.getScore(), region));
   }
   if (!isHidden || matchPattern(isHidden, m_Zero()))
     return emitBlock(unit, tile, firstKey, carried);
   Value isSeen = b.createOrFold<arith::XOrIOp>(isHidden, b.boolean(true));
-  return b.branch(isSeen, carried, [&] {
-    return emitBlock(unit, tile, firstKey, carried);
-  });
+  return b.branch(isSeen, carried,
+                  [&] { return emitBlock(unit, tile, firstKey, carried); });
 }
 
 SmallVector<Value> BackwardTiles::emitBlock(const BackwardUnit &unit,
@@ -88,8 +87,8 @@ SmallVector<Value> BackwardTiles::emitBlock(const BackwardUnit &unit,
     gradients = emitScoreGradients(gradients, weights, slopes, tile);
   } else {
     gradients = emitScoreGradients(gradients, weights, {}, tile);
-    CaptureBlock block{unit.number,  tile.head,  tile.position,
-                       firstKey,     tile.count, numKeys};
+    CaptureBlock block{unit.number, tile.head,  tile.position,
+                       firstKey,    tile.count, numKeys};
     for (auto [variable, slopes] :
          llvm::zip(captures.getVariables(), ofVariables)) {
       Value added = slopes ? multiplyGradients(gradients, slopes) : gradients;
@@ -155,8 +154,8 @@ Value BackwardTiles::emitSoftmax(const BackwardUnit &unit,
       b, TypeRange(outs), outs, unit.number, tile.head, tile.position, firstKey,
       b.index(tile.count), b.index(numKeys), masked ? isPartial : no, isDefined,
       /*exact=*/no, /*scale=*/Value(), op.getScoreCaptures(),
-      masked ? op.getMaskCaptures() : OperandRange(op->operand_end(),
-                                                   op->operand_end()),
+      masked ? op.getMaskCaptures()
+             : OperandRange(op->operand_end(), op->operand_end()),
       /*in_order=*/false);
   IRMapping mapping;
   score.cloneInto(&softmax.getScoreRegion(), mapping);
@@ -172,8 +171,8 @@ Value BackwardTiles::emitScoreGradients(Value ofWeights, Value weights,
   AffineMap all = b.getMultiDimIdentityMap(2);
   Value part = firstRows(ofWeights);
   SmallVector<Value> inputs = {firstRows(weights), part, tile.delta};
-  SmallVector<AffineMap> maps = {
-      all, all, AffineMap::get(2, 0, b.getAffineDimExpr(1))};
+  SmallVector<AffineMap> maps = {all, all,
+                                 AffineMap::get(2, 0, b.getAffineDimExpr(1))};
   if (slopes)
     inputs.push_back(firstRows(slopes));
   part = b.map(

@@ -63,10 +63,10 @@ SmallVector<Value> BackwardTiles::emit() {
       out = b.fill(out, 0.0);
   }
   // Of each iteration and sequence, 0 if what it computed is finite.
-  outs.push_back(b.empty({numSequences, b.getIndexAttr(keyHeads * numParts)},
-                         type));
-  outs.push_back(b.empty(
-      {numSequences, b.getIndexAttr(op.getNumQueryHeads())}, type));
+  outs.push_back(
+      b.empty({numSequences, b.getIndexAttr(keyHeads * numParts)}, type));
+  outs.push_back(
+      b.empty({numSequences, b.getIndexAttr(op.getNumQueryHeads())}, type));
   llvm::append_range(outs, captures.emitParts(b, keyHeads * numParts));
 
   SmallVector<OpFoldResult> counts = {b.getIndexAttr(keyHeads),
@@ -85,12 +85,11 @@ SmallVector<Value> BackwardTiles::emit() {
   SmallVector<Value> gradients(results.begin(), results.begin() + 3);
   if (numParts > 1)
     for (unsigned number : {1, 2})
-      gradients[number] = emitSum(results[number], op.getOuts()[number], 0);
+      gradients[number] = emitSum(results[number], op.getOuts()[number]);
   if (op.getOfSink())
-    gradients.push_back(emitSum(results[4], op.getSinkGradient(), 0));
+    gradients.push_back(emitSum(results[4], op.getSinkGradient()));
   for (size_t number = 0; number < op.getOfCaptures().size(); ++number)
-    gradients.push_back(
-        captures.emitGradient(b, number, results[5 + number]));
+    gradients.push_back(captures.emitGradient(b, number, results[5 + number]));
   return emitUnlessFinite(isFinite, gradients);
 }
 
@@ -111,19 +110,10 @@ SmallVector<Value> BackwardTiles::emitUnlessFinite(Value isFinite,
   return ifOp.getResults();
 }
 
-/// The sums over the first dimension, in its order, as `out`.
-Value BackwardTiles::emitSum(Value parts, Value out, unsigned summedDim) {
-  unsigned rank = unsigned(cast<ShapedType>(out.getType()).getRank());
-  SmallVector<AffineExpr> exprs;
-  for (unsigned dim = 0; dim < rank; ++dim)
-    exprs.push_back(b.getAffineDimExpr(dim));
-  AffineMap ofSums = AffineMap::get(rank + 1, 0, exprs, b.getContext());
-  exprs.insert(exprs.begin() + summedDim, b.getAffineDimExpr(rank));
-  AffineMap ofParts = AffineMap::get(rank + 1, 0, exprs, b.getContext());
+/// The sums over the first dimension, as `out`.
+Value BackwardTiles::emitSum(Value parts, Value out) {
   Value sums = b.elementOf(out) == type ? out : b.emptyLike(out, type);
-  sums = b.generic(
-      {parts}, b.fill(sums, 0.0), {ofParts, ofSums},
-      [&](ValueRange args) { return b.addF(args[1], args[0]); });
+  sums = b.sumParts(parts, b.fill(sums, 0.0));
   return b.convertAll(sums, b.elementOf(out), out);
 }
 
@@ -156,17 +146,15 @@ void BackwardTiles::emitSequences(scf::ForallOp forall, Value keyHead,
   SmallVector<TensorBox> boxes;
   for (auto [number, out] : llvm::enumerate(outs)) {
     if (number >= 5) {
-      boxes.push_back(captures.getBox(b, number - 5, out, iteration, firstHead,
-                                      heads));
+      boxes.push_back(
+          captures.getBox(b, number - 5, out, iteration, firstHead, heads));
       continue;
     }
     TensorBox box{b.zeros(size_t(cast<ShapedType>(out.getType()).getRank())),
                   b.sizes(out)};
     bool isOfKeys = number == 1 || number == 2;
     size_t dim = isOfKeys && numParts > 1 ? 2 : 1;
-    box.offsets[dim] = isOfKeys      ? keyHead
-                       : number == 3 ? iteration
-                                     : firstHead;
+    box.offsets[dim] = isOfKeys ? keyHead : number == 3 ? iteration : firstHead;
     box.sizes[dim] = b.getIndexAttr(isOfKeys || number == 3 ? 1 : heads);
     if (isOfKeys && numParts > 1) {
       box.offsets[0] = part;
@@ -186,9 +174,8 @@ void BackwardTiles::emitSequences(scf::ForallOp forall, Value keyHead,
     Boxes boxes = getBoxes(unit, part, /*areOwnHeads=*/true);
     SmallVector<Value> parts =
         emitGradients(unit, after, boxes, ArrayRef(after).drop_front(5));
-    for (auto [number, box] :
-         llvm::enumerate(ArrayRef{boxes.query, boxes.key, boxes.value,
-                                  boxes.flags, boxes.sink}))
+    for (auto [number, box] : llvm::enumerate(ArrayRef{
+             boxes.query, boxes.key, boxes.value, boxes.flags, boxes.sink}))
       after[number] =
           b.insert(parts[number], after[number], box.offsets, box.sizes);
     std::copy(parts.begin() + 5, parts.end(), after.begin() + 5);
@@ -227,8 +214,8 @@ BackwardUnit BackwardTiles::emitUnit(Value n, Value keyHead, Value part) {
 }
 
 /// First row and number of rows of sequence `n`.
-std::pair<OpFoldResult, OpFoldResult>
-BackwardTiles::emitRange(Value cumulative, Value n) {
+std::pair<OpFoldResult, OpFoldResult> BackwardTiles::emitRange(Value cumulative,
+                                                               Value n) {
   auto load = [&](Value at) {
     return b.createOrFold<arith::IndexCastOp>(
         b.getIndexType(),
@@ -245,10 +232,10 @@ BackwardTiles::Boxes BackwardTiles::getBoxes(const BackwardUnit &unit,
                count = b.getIndexAttr(heads);
   OpFoldResult head = areOwnHeads ? zero : OpFoldResult(unit.firstHead),
                keyHead = areOwnHeads ? zero : OpFoldResult(unit.keyHead),
-               iteration = areOwnHeads ? zero
-                                       : OpFoldResult(b.add(
-                                             b.mul(unit.keyHead, numParts),
-                                             part));
+               iteration = areOwnHeads
+                               ? zero
+                               : OpFoldResult(b.add(
+                                     b.mul(unit.keyHead, numParts), part));
   auto ofKeys = [&](int64_t size) {
     TensorBox box{{unit.keyBatch, keyHead, unit.keyBegin, zero},
                   {one, one, unit.keyLength, b.getIndexAttr(size)}};
@@ -272,10 +259,9 @@ SmallVector<Value> BackwardTiles::emitGradients(const BackwardUnit &unit,
                                                 ArrayRef<Value> outs,
                                                 const Boxes &boxes,
                                                 ValueRange ofCaptures) {
-  SmallVector<Value> sums = {b.slice(outs[0], boxes.query),
-                             emitSumsOfKeys(outs[1], boxes.key),
-                             emitSumsOfKeys(outs[2], boxes.value),
-                             b.fill(empty({heads}), 0.0)};
+  SmallVector<Value> sums = {
+      b.slice(outs[0], boxes.query), emitSumsOfKeys(outs[1], boxes.key),
+      emitSumsOfKeys(outs[2], boxes.value), b.fill(empty({heads}), 0.0)};
   llvm::append_range(sums, ofCaptures);
   sums = b.loop(0, heads, 1, sums, [&](Value number, ValueRange sums) {
     return b.loop(0, unit.queryLength, lanes, sums,
@@ -286,12 +272,10 @@ SmallVector<Value> BackwardTiles::emitGradients(const BackwardUnit &unit,
   Value finite = b.boolean(true);
   for (Value sum : ArrayRef(sums).take_front(3))
     finite = b.bitAnd(finite, AllFiniteOp::create(b, sum));
-  Value flag =
-      b.selectF(finite, real(0.0),
-                real(std::numeric_limits<double>::quiet_NaN()));
+  Value flag = b.selectF(finite, real(0.0),
+                         real(std::numeric_limits<double>::quiet_NaN()));
   Value flags = b.fill(empty({1, 1}), flag);
-  SmallVector<Value> parts = {sums[0],
-                              roundSums(sums[1], outs[1], boxes.key),
+  SmallVector<Value> parts = {sums[0], roundSums(sums[1], outs[1], boxes.key),
                               roundSums(sums[2], outs[2], boxes.value), flags,
                               sums[3]};
   parts.append(sums.begin() + 4, sums.end());
@@ -395,32 +379,30 @@ Value BackwardTiles::emitDelta(const BackwardTile &tile,
   Value outputs = b.transpose(emitPadded(op.getOutput(), offsets, tile.count,
                                          valueSize, /*scaled=*/false),
                               {1, 0});
-  AffineExpr q, d;
-  bindDims(b.getContext(), q, d);
+  AffineExpr d, q; // Lanes are the last loop.
+  bindDims(b.getContext(), d, q);
   AffineMap columns = AffineMap::get(2, 0, {d, q}, b.getContext());
-  Value delta = b.generic({outputs, tile.gradientColumns},
-                          b.fill(empty({lanes}), 0.0),
-                          {columns, columns, AffineMap::get(2, 0, q)},
-                          [&](ValueRange args) {
-                            return b.addF(args[2], b.mulF(args[0], args[1]));
-                          });
+  Value delta = b.generic(
+      {outputs, tile.gradientColumns}, b.fill(empty({lanes}), 0.0),
+      {columns, columns, AffineMap::get(2, 0, q)}, [&](ValueRange args) {
+        return b.addF(args[2], b.mulF(args[0], args[1]));
+      });
   if (!op.getLogSumExpGradient())
     return delta;
   OpFoldResult one = b.getIndexAttr(1);
   Value source = b.slice(op.getLogSumExpGradient(), offsets.drop_back(),
                          {one, one, tile.count}, /*rank=*/1);
   Value part = b.slice(delta, b.zeros(1), tile.count);
-  part = b.map({source, part}, part, [&](ValueRange args) {
-    return b.subF(args[1], args[0]);
-  });
+  part = b.map({source, part}, part,
+               [&](ValueRange args) { return b.subF(args[1], args[0]); });
   return b.insert(part, delta, b.zeros(1), tile.count);
 }
 
 /// The sums with those of a tile added to that of its head.
 Value BackwardTiles::addToSink(const BackwardTile &tile, Value number,
                                Value sums) {
-  Value sink = b.convert(
-      tensor::ExtractOp::create(b, op.getSink(), tile.head), type);
+  Value sink =
+      b.convert(tensor::ExtractOp::create(b, op.getSink(), tile.head), type);
   Value before = tensor::ExtractOp::create(b, sums, number);
   Value sum =
       b.loop(0, tile.count, 1, before, [&](Value i, ValueRange sum) {
@@ -433,12 +415,12 @@ Value BackwardTiles::addToSink(const BackwardTile &tile, Value number,
 }
 
 Value BackwardTiles::insertQueryGradient(Value columns,
-                                         const BackwardTile &tile,
-                                         Value number, Value first,
-                                         Value sums) {
+                                         const BackwardTile &tile, Value number,
+                                         Value first, Value sums) {
   AffineExpr q = b.getAffineDimExpr(0), d = b.getAffineDimExpr(1);
   Value rows = b.map(
-      {columns}, b.empty(ArrayRef<int64_t>{lanes, keySize}, op.getElementType()),
+      {columns},
+      b.empty(ArrayRef<int64_t>{lanes, keySize}, op.getElementType()),
       [&](ValueRange args) {
         return b.convert(b.mulF(args[0], scale), op.getElementType());
       },

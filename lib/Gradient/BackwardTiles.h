@@ -58,7 +58,7 @@ private:
 
   // Iterations.
   SmallVector<Value> emitUnlessFinite(Value isFinite, ValueRange gradients);
-  Value emitSum(Value parts, Value out, unsigned summedDim);
+  Value emitSum(Value parts, Value out);
   void emitIteration(scf::ForallOp forall);
   void emitSequences(scf::ForallOp forall, Value keyHead, Value part);
   BackwardUnit emitUnit(Value n, Value keyHead, Value part);
@@ -103,9 +103,7 @@ private:
   Value multiplyGradients(Value gradients, Value slopes);
   Value addProduct(Value factors, Value rows, Value sums, Value firstKey);
   Value firstRows(Value matrix);
-  SmallVector<OpFoldResult> sizes() {
-    return {numKeys, b.getIndexAttr(lanes)};
-  }
+  SmallVector<OpFoldResult> sizes() { return {numKeys, b.getIndexAttr(lanes)}; }
 
   Value empty(ArrayRef<int64_t> shape) { return b.empty(shape, type); }
   Value real(double value) { return b.real(type, value); }

@@ -22,13 +22,23 @@ struct CaptureVariable {
   Region slope;   ///< The derivative of the score with respect to it.
   /// Each yields an index of the load.
   std::vector<std::unique_ptr<Region>> indices;
-  /// Its place depends on neither the query nor the key.
-  bool isUniform;
+  /// Where the positions of a block are loaded from.
+  enum class Form {
+    /// From one place.
+    Uniform,
+    /// Those of a key from elements that follow each other, query by query.
+    Queries,
+    /// Those of a query from elements that follow each other, key by key.
+    Keys,
+    /// From anywhere.
+    Scattered
+  } form;
 };
 
 /// One block of positions: what a region is evaluated for.
 struct CaptureBlock {
-  Value number, head, position, firstKey; ///< `b`, `h`, `p` and `j` of the first.
+  Value number, head, position,
+      firstKey; ///< `b`, `h`, `p` and `j` of the first.
   OpFoldResult numQueries, numKeys;
 };
 
@@ -55,8 +65,8 @@ public:
   /// The gradients, from the sums of all iterations.
   Value emitGradient(GradientBuilder &b, size_t capture, Value part);
 
-  /// The iteration's sums with those of a block. `gradients`, `(K, L)`, are what
-  /// to add at each position, 0 where nothing is.
+  /// The iteration's sums with those of a block. `gradients`, `(K, L)`, are
+  /// what to add at each position, 0 where nothing is.
   Value add(GradientBuilder &b, const CaptureVariable &variable,
             Value gradients, const CaptureBlock &block, Value firstHead,
             Value sums);
@@ -76,8 +86,21 @@ private:
   SmallVector<Value> emitPlace(GradientBuilder &b,
                                const CaptureVariable &variable, Value number,
                                Value head, Value p, Value j);
+  Value isInside(GradientBuilder &b, const CaptureVariable &variable,
+                 ArrayRef<Value> at, OpFoldResult length);
+  SmallVector<Value> toOwn(GradientBuilder &b, const CaptureVariable &variable,
+                           SmallVector<Value> at, Value firstHead);
   Value addAt(GradientBuilder &b, const CaptureVariable &variable, Value added,
-              SmallVector<Value> at, Value firstHead, Value sums);
+              ArrayRef<Value> at, Value firstHead, Value sums);
+  Value addBlock(GradientBuilder &b, const CaptureVariable &variable,
+                 Value gradients, const CaptureBlock &block, Value firstHead,
+                 Value sums);
+  Value addPosition(GradientBuilder &b, const CaptureVariable &variable,
+                    Value gradients, const CaptureBlock &block, Value row,
+                    Value lane, Value firstHead, Value sums);
+  Value addLines(GradientBuilder &b, const CaptureVariable &variable,
+                 Value gradients, const CaptureBlock &block, Value firstHead,
+                 Value sums);
 
   AttentionBackwardOp op;
   SmallVector<Capture> captures;

@@ -105,8 +105,8 @@ private:
     MLIRContext *context = function.getContext();
     auto add = [&](Type type, const Twine &name) -> Value {
       unsigned number = block.getNumArguments();
-      Location loc = NameLoc::get(StringAttr::get(context, name),
-                                  function.getLoc());
+      Location loc =
+          NameLoc::get(StringAttr::get(context, name), function.getLoc());
       (void)function.insertArgument(number, type, DictionaryAttr(), loc);
       return block.getArgument(number);
     };
@@ -119,8 +119,8 @@ private:
             add(type, "result" + suffix(number, given->getNumOperands())));
     for (unsigned number : results) {
       Value value = given->getOperand(number);
-      addTo(value, add(value.getType(),
-                       "gradient" + suffix(number, results.size())));
+      addTo(value,
+            add(value.getType(), "gradient" + suffix(number, results.size())));
     }
   }
 
@@ -170,15 +170,13 @@ private:
       Value argument = block.getArgument(number);
       Value gradient = gradients.lookup(argument);
       wanted.push_back(
-          gradient ? gradient
-                   : emitZerosLike(b, function.getLoc(), argument));
+          gradient ? gradient : emitZerosLike(b, function.getLoc(), argument));
     }
     // Arguments that are given back stay what they are.
     for (auto [value, result] : llvm::zip(given->getOperands(), savedResults))
       if (value.getDefiningOp())
-        value.replaceUsesWithIf(result, [&](OpOperand &use) {
-          return use.getOwner() != given;
-        });
+        value.replaceUsesWithIf(
+            result, [&](OpOperand &use) { return use.getOwner() != given; });
     given->setOperands(wanted);
     SmallVector<Type> types(given->getOperandTypes());
     function.setFunctionType(FunctionType::get(

@@ -108,7 +108,14 @@ struct GradientBuilder : IndexBuilder {
     maps.push_back(identity);
     return generic(inputs, init, maps, body);
   }
-  /// In the element type `to`, if not given in `init`.
+  /// The sums over the first dimension, in its order, and of `init`.
+  Value sumParts(Value parts, Value init) {
+    AffineMap all = getMultiDimIdentityMap(
+        unsigned(cast<ShapedType>(parts.getType()).getRank()));
+    return generic({parts}, init, {all, all.dropResult(0)},
+                   [&](ValueRange args) { return addF(args[1], args[0]); });
+  }
+  /// In the element type `to`, in the place of `init` if given.
   Value convertAll(Value tensor, Type to, Value init = {}) {
     if (elementOf(tensor) == to)
       return tensor;

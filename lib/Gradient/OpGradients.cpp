@@ -42,10 +42,10 @@ static Value emitLogSumExp(GradientBuilder &b, AttentionOp &op) {
   b.setInsertionPoint(op);
   SmallVector<OpFoldResult> sizes = b.sizes(op.getOutput());
   SmallVector<Value> outs(op.getOuts());
-  outs.push_back(tensor::EmptyOp::create(
-      b, ArrayRef(sizes).drop_back(), op.getAccumulationType()));
-  auto attention = AttentionOp::create(b, op.getQuery(), op.getKey(),
-                                       op.getValue(), outs);
+  outs.push_back(tensor::EmptyOp::create(b, ArrayRef(sizes).drop_back(),
+                                         op.getAccumulationType()));
+  auto attention =
+      AttentionOp::create(b, op.getQuery(), op.getKey(), op.getValue(), outs);
   auto assign = [](MutableOperandRange to, Value from) {
     if (from)
       to.assign(from);
@@ -88,19 +88,19 @@ static LogicalResult emitOf(GradientBuilder &b, AttentionOp op,
       of.push_back(capture);
     }
   for (Value value : of)
-    outs.push_back(isa<ShapedType>(value.getType())
-                       ? b.emptyLike(value)
-                       : tensor::EmptyOp::create(b, ArrayRef<int64_t>{},
-                                                 value.getType()));
+    outs.push_back(
+        isa<ShapedType>(value.getType())
+            ? b.emptyLike(value)
+            : tensor::EmptyOp::create(b, ArrayRef<int64_t>{}, value.getType()));
   Value ofOutput = gradients.getOfResult(0),
-        ofLogSumExp = op->getNumResults() > 1 ? gradients.getOfResult(1)
-                                              : Value();
+        ofLogSumExp =
+            op->getNumResults() > 1 ? gradients.getOfResult(1) : Value();
   Value logSumExp = emitLogSumExp(b, op);
   if (!ofOutput)
     ofOutput = b.fill(b.emptyLike(op.getResult(0)), 0.0);
-  auto backward = AttentionBackwardOp::create(
-      b, op, op.getResult(0), logSumExp, ofOutput, ofLogSumExp, outs, ofSink,
-      captures);
+  auto backward =
+      AttentionBackwardOp::create(b, op, op.getResult(0), logSumExp, ofOutput,
+                                  ofLogSumExp, outs, ofSink, captures);
   for (auto [value, gradient] : llvm::zip(of, backward.getResults()))
     gradients.set(value,
                   isa<ShapedType>(value.getType())
@@ -120,11 +120,10 @@ static LogicalResult emitOf(GradientBuilder &b, RopeOp op,
     return refuse(op, "its tables");
   Value sine = op.getSine();
   AffineMap identity = b.getMultiDimIdentityMap(2);
-  Value negated =
-      b.generic({sine}, b.emptyLike(sine), {identity, identity},
-                [&](ValueRange args) {
-                  return arith::NegFOp::create(b, args[0]).getResult();
-                });
+  Value negated = b.generic(
+      {sine}, b.emptyLike(sine), {identity, identity}, [&](ValueRange args) {
+        return arith::NegFOp::create(b, args[0]).getResult();
+      });
   Value gradient = gradients.getOfResult(0);
   gradients.set(op.getInput(),
                 RopeOp::create(b, gradient.getType(), gradient, op.getCosine(),
@@ -164,9 +163,8 @@ static LogicalResult emitOf(GradientBuilder &b, HeadNormOp op,
   };
   AffineMap all = dims({0, 1, 2, 3}), row = dims({0, 1, 2});
   AffineMap ofWeight =
-      weight && cast<ShapedType>(weight.getType()).getRank() == 2
-          ? dims({1, 3})
-          : dims({3});
+      weight && cast<ShapedType>(weight.getType()).getRank() == 2 ? dims({1, 3})
+                                                                  : dims({3});
   auto sumRows = [&](ValueRange inputs, ArrayRef<AffineMap> maps,
                      function_ref<Value(ValueRange)> term) {
     SmallVector<AffineMap> with(maps);
@@ -181,14 +179,15 @@ static LogicalResult emitOf(GradientBuilder &b, HeadNormOp op,
     return b.mulF(x, x);
   });
   AffineMap rows = b.getMultiDimIdentityMap(3);
-  Value roots = b.generic(
-      {squares}, b.empty(sizes, type), {rows, rows},
-      [&](ValueRange args) -> Value {
-        Value mean = b.mulF(args[0], b.real(type, 1.0 / double(size)));
-        Value sum = arith::AddFOp::create(
-            b, mean, b.real(type, op.getEpsilon().convertToDouble()));
-        return math::RsqrtOp::create(b, sum);
-      });
+  Value roots =
+      b.generic({squares}, b.empty(sizes, type), {rows, rows},
+                [&](ValueRange args) -> Value {
+                  Value mean =
+                      b.mulF(args[0], b.real(type, 1.0 / double(size)));
+                  Value sum = arith::AddFOp::create(
+                      b, mean, b.real(type, op.getEpsilon().convertToDouble()));
+                  return math::RsqrtOp::create(b, sum);
+                });
   double scale = op.getScale();
   if (gradients.wants(input)) {
     SmallVector<Value> inputs = {input, gradient};
@@ -211,8 +210,8 @@ static LogicalResult emitOf(GradientBuilder &b, HeadNormOp op,
         inputs, b.emptyLike(input), maps, [&](ValueRange args) -> Value {
           Value r = args[root];
           Value mean = b.mulF(args[root + 1], b.real(type, 1.0 / double(size)));
-          Value shift = b.mulF(b.mulF(b.mulF(r, r), mean),
-                              b.convert(args[0], type));
+          Value shift =
+              b.mulF(b.mulF(b.mulF(r, r), mean), b.convert(args[0], type));
           Value difference = b.subF(weighted(args), shift);
           Value scaled = b.mulF(b.mulF(difference, r), b.real(type, scale));
           return b.convert(scaled, b.elementOf(input));
@@ -257,17 +256,15 @@ public:
     if (gradients.wants(op.getBias()))
       ofBias = b.fill(b.emptyLike(op.getBias()), 0.0);
     int64_t first = 0;
-    for (auto [number, features] :
-         llvm::enumerate(op.getNumOutputFeatures())) {
+    for (auto [number, features] : llvm::enumerate(op.getNumOutputFeatures())) {
       if (Value gradient = gradients.getOfResult(unsigned(number))) {
         if (gradients.wants(op.getInput()))
           gradients.set(op.getInput(), emitOfInput(gradient, first, features));
         if (ofWeight)
-          ofWeight = b.insert(
-              emitOfWeight(gradient, features), ofWeight,
-              {b.getIndexAttr(0), b.getIndexAttr(first)},
-              {b.getIndexAttr(op.getNumInputFeatures()),
-               b.getIndexAttr(features)});
+          ofWeight = b.insert(emitOfWeight(gradient, features), ofWeight,
+                              {b.getIndexAttr(0), b.getIndexAttr(first)},
+                              {b.getIndexAttr(op.getNumInputFeatures()),
+                               b.getIndexAttr(features)});
         if (ofBias)
           ofBias = b.insert(emitOfBias(gradient, features), ofBias,
                             OpFoldResult(b.getIndexAttr(first)),
@@ -285,10 +282,9 @@ public:
 private:
   /// dy * W^T, a projection.
   Value emitOfInput(Value gradient, int64_t first, int64_t features) {
-    Value columns = b.slice(op.getWeight(),
-                            {b.getIndexAttr(0), b.getIndexAttr(first)},
-                            {b.getIndexAttr(op.getNumInputFeatures()),
-                             b.getIndexAttr(features)});
+    Value columns = b.slice(
+        op.getWeight(), {b.getIndexAttr(0), b.getIndexAttr(first)},
+        {b.getIndexAttr(op.getNumInputFeatures()), b.getIndexAttr(features)});
     Value rows = b.transpose(columns, {1, 0});
     Value input = op.getInput();
     if (b.elementOf(input) != b.elementOf(gradient)) // P4: results of f32.
@@ -308,8 +304,8 @@ private:
     Type element = b.elementOf(op.getWeight());
     if (!xType.isDynamicDim(0) && xType.getDimSize(0) > 0) {
       Value input = expand(b.transpose(x, {1, 0}));
-      auto result = RankedTensorType::get(
-          {1, xType.getDimSize(1), features}, b.elementOf(x));
+      auto result = RankedTensorType::get({1, xType.getDimSize(1), features},
+                                          b.elementOf(x));
       Value out = tensor::EmptyOp::create(b, result.getShape(),
                                           result.getElementType());
       Value product =
@@ -328,7 +324,7 @@ private:
     sums = b.generic({x, y}, sums, {map({s, k}), map({s, n}), map({k, n})},
                      [&](ValueRange args) -> Value {
                        Value product = b.mulF(b.convert(args[0], type),
-                                             b.convert(args[1], type));
+                                              b.convert(args[1], type));
                        return b.addF(args[2], product);
                      });
     return b.convertAll(sums, element);
@@ -339,13 +335,12 @@ private:
     AffineExpr s, n;
     bindDims(b.getContext(), s, n);
     Value sums = b.fill(b.empty(ArrayRef<int64_t>{features}, type), 0.0);
-    sums = b.generic({y}, sums,
-                     {AffineMap::get(2, 0, {s, n}, b.getContext()),
-                      AffineMap::get(2, 0, n)},
-                     [&](ValueRange args) -> Value {
-                       return arith::AddFOp::create(
-                           b, args[1], b.convert(args[0], type));
-                     });
+    sums = b.generic(
+        {y}, sums,
+        {AffineMap::get(2, 0, {s, n}, b.getContext()), AffineMap::get(2, 0, n)},
+        [&](ValueRange args) -> Value {
+          return arith::AddFOp::create(b, args[1], b.convert(args[0], type));
+        });
     return b.convertAll(sums, b.elementOf(op.getBias()));
   }
 
@@ -362,8 +357,8 @@ private:
   /// `(1, rows, columns)`.
   Value expand(Value matrix) {
     auto from = cast<RankedTensorType>(matrix.getType());
-    auto to = RankedTensorType::get(
-        {1, from.getDimSize(0), from.getDimSize(1)}, from.getElementType());
+    auto to = RankedTensorType::get({1, from.getDimSize(0), from.getDimSize(1)},
+                                    from.getElementType());
     SmallVector<ReassociationIndices> groups = {{0, 1}, {2}};
     return tensor::ExpandShapeOp::create(b, to, matrix, groups);
   }
@@ -398,8 +393,7 @@ static LogicalResult emitOf(GradientBuilder &b, linalg::GenericOp op,
     if (!gradients.wants(*operand))
       continue;
     Value input = operand->get();
-    FloatType element =
-        cast<FloatType>(getElementTypeOrSelf(input.getType()));
+    FloatType element = cast<FloatType>(getElementTypeOrSelf(input.getType()));
     FloatType type = AttentionOp::getAccumulationType(element);
     if (!isa<ShapedType>(input.getType()))
       return refuse(op, "an operand that is a scalar");
@@ -412,14 +406,14 @@ static LogicalResult emitOf(GradientBuilder &b, linalg::GenericOp op,
     Value sums = b.fill(b.emptyLike(input, type), 0.0);
     LogicalResult result = success();
     sums = b.generic(inputs, sums, maps, [&](ValueRange args) -> Value {
-      FailureOr<Value> slope = emitDerivative(
-          b, *op.getBody(), args.take_front(inputs.size() - 1),
-          operand->getOperandNumber());
+      FailureOr<Value> slope =
+          emitDerivative(b, *op.getBody(), args.take_front(inputs.size() - 1),
+                         operand->getOperandNumber());
       result = slope;
       if (failed(slope))
         return args.back();
       Value product = b.mulF(b.convert(*slope, type),
-                            b.convert(args[inputs.size() - 1], type));
+                             b.convert(args[inputs.size() - 1], type));
       return b.addF(args.back(), product);
     });
     if (failed(result))
@@ -432,11 +426,10 @@ static LogicalResult emitOf(GradientBuilder &b, linalg::GenericOp op,
 static LogicalResult emitOf(GradientBuilder &b, linalg::TransposeOp op,
                             OpGradients &gradients) {
   Value gradient = gradients.getOfResult(0);
-  gradients.set(op.getInput(),
-                linalg::TransposeOp::create(
-                    b, gradient, b.emptyLike(op.getInput()),
-                    invertPermutationVector(op.getPermutation()))
-                    ->getResult(0));
+  gradients.set(op.getInput(), linalg::TransposeOp::create(
+                                   b, gradient, b.emptyLike(op.getInput()),
+                                   invertPermutationVector(op.getPermutation()))
+                                   ->getResult(0));
   return success();
 }
 

@@ -18,8 +18,7 @@ class OpGradients {
 public:
   /// `ofResults` are null where it does not depend on a result; `isActive` says
   /// for which values a gradient is wanted.
-  OpGradients(SmallVector<Value> ofResults,
-              function_ref<bool(Value)> isActive)
+  OpGradients(SmallVector<Value> ofResults, function_ref<bool(Value)> isActive)
       : ofResults(std::move(ofResults)), isActive(isActive) {}
 
   Value getOfResult(unsigned number) const { return ofResults[number]; }
@@ -32,9 +31,7 @@ public:
     ofOperands.push_back({operand, gradient});
   }
   /// An operand may have several parts, which are added.
-  ArrayRef<std::pair<Value, Value>> getOfOperands() const {
-    return ofOperands;
-  }
+  ArrayRef<std::pair<Value, Value>> getOfOperands() const { return ofOperands; }
 
 private:
   SmallVector<Value> ofResults;

@@ -39,12 +39,12 @@ FailureOr<PlanAttr> attn::planBackward(AttentionBackwardOp op) {
   int64_t size = std::max(op.getQueryType().getDimSize(3),
                           op.getValueType().getDimSize(3));
   bool isNarrow = op.getElementType() != op.getAccumulationType();
-  PlanFields fields = {
-      .layout = OnlineLayout::Lanes,
-      .heads = chooseHeads(op, model),
-      .rows = model.getVariantRows(),
-      .lanes = lanes,
-      .keys = isNarrow ? model.getConvertedKeys(size) : model.getKeys()};
+  PlanFields fields = {.layout = OnlineLayout::Lanes,
+                       .heads = chooseHeads(op, model),
+                       .rows = model.getVariantRows(),
+                       .lanes = lanes,
+                       .keys = isNarrow ? model.getConvertedKeys(size)
+                                        : model.getKeys()};
   PlanAttr said = getPlan(op);
   if (!said)
     return PlanAttr::get(op.getContext(), fields);
@@ -69,8 +69,7 @@ FailureOr<PlanAttr> attn::planBackward(AttentionBackwardOp op) {
   }
   if (known.heads) {
     if (op.getGroupSize() % known.heads != 0)
-      return refuse("heads: expected a divisor of " +
-                        Twine(op.getGroupSize()) +
+      return refuse("heads: expected a divisor of " + Twine(op.getGroupSize()) +
                         ", the query heads of a group",
                     known.heads);
     fields.heads = known.heads;

@@ -340,8 +340,7 @@ FailureOr<Value> attn::emitDerivative(OpBuilder &builder, Block &body,
     if (failed(derived))
       return failure();
   }
-  return derivation.get(
-      mapping.lookup(body.getTerminator()->getOperand(0)));
+  return derivation.get(mapping.lookup(body.getTerminator()->getOperand(0)));
 }
 
 void attn::copyYielding(Region &region, Value value, Region &copy) {

@@ -45,8 +45,7 @@ static Expected<std::string> emitGradient(std::string_view text,
   mlir::OwningOpRef<mlir::ModuleOp> module = trace.parse(text);
   if (!module)
     return trace.takeError(what);
-  mlir::FailureOr<mlir::func::FuncOp> entry =
-      findEntry(*module, options.entry);
+  mlir::FailureOr<mlir::func::FuncOp> entry = findEntry(*module, options.entry);
   if (mlir::failed(entry))
     return trace.takeError(what);
   std::vector<std::string> names =

@@ -78,10 +78,9 @@ std::vector<std::vector<double>> run(const Kernel &kernel,
   auto shapes = kernel.resultShapes(arguments);
   EXPECT_TRUE(shapes) << shapes.error().message;
   for (std::size_t i = 0; i < shapes->size(); ++i)
-    views.push_back(results
-                        .emplace_back(kernel.signature().results[i].type,
-                                      (*shapes)[i])
-                        .mutableView());
+    views.push_back(
+        results.emplace_back(kernel.signature().results[i].type, (*shapes)[i])
+            .mutableView());
   Status status = kernel.run(arguments, views);
   EXPECT_TRUE(status) << status.error().message;
   std::vector<std::vector<double>> elements;
@@ -132,8 +131,8 @@ void check(const Case &tested, const string &pipeline) {
     ASSERT_LT(position, arguments.names.size());
     const TensorView *view = arguments.values[position].view();
     ASSERT_TRUE(view);
-    TestTensor moved(view->type(), Shape(view->sizes().begin(),
-                                         view->sizes().end()));
+    TestTensor moved(view->type(),
+                     Shape(view->sizes().begin(), view->sizes().end()));
     std::vector<double> direction(gradients[number].size());
     for (double &element : direction)
       element = random.normal();
@@ -169,11 +168,12 @@ string attention(const string &clauses, const string &arguments = "",
          l = "tensor<2x4x5xf64>";
   return "func.func @f(%q: " + q + ", %k: " + k + ", %v: " + v + arguments +
          ") -> " + (logSumExp ? "(" + o + ", " + l + ")" : o) +
-         " {\n  %o0 = tensor.empty() : " + o + "\n  %l0 = tensor.empty() : " +
-         l + "\n  %o" + (logSumExp ? ":2" : "") +
-         " = attn.attention ins(%q, %k, %v : " + q + ", " + k + ", " + v +
-         ") outs(%o0" + (logSumExp ? ", %l0 : " + o + ", " + l : " : " + o) +
-         ") " + clauses + "\n  return %o" +
+         " {\n  %o0 = tensor.empty() : " + o +
+         "\n  %l0 = tensor.empty() : " + l + "\n  %o" +
+         (logSumExp ? ":2" : "") + " = attn.attention ins(%q, %k, %v : " + q +
+         ", " + k + ", " + v + ") outs(%o0" +
+         (logSumExp ? ", %l0 : " + o + ", " + l : " : " + o) + ") " + clauses +
+         "\n  return %o" +
          (logSumExp ? "#0, %o#1 : " + o + ", " + l : " : " + o) + "\n}\n";
 }
 

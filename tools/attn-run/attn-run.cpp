@@ -189,9 +189,8 @@ static Expected<bool> runFile(Options options) {
   report.pipeline = kernel->pipeline();
   report.entry = signature.entry;
   report.compile = kernel->stats();
-  Expected<HostCall> call =
-      HostCall::create(*kernel, *text, options.inputFile,
-                       options.arguments, options.randomSeed);
+  Expected<HostCall> call = HostCall::create(
+      *kernel, *text, options.inputFile, options.arguments, options.randomSeed);
   if (!call)
     return call.error();
   for (const auto &[argument, parameter] :
@@ -214,8 +213,7 @@ static Expected<bool> runFile(Options options) {
 
   Kernel called = *kernel;
   if (options.tuningSeconds) {
-    Expected<Tuning> tuning =
-        tune(options, *engine, *text, *call);
+    Expected<Tuning> tuning = tune(options, *engine, *text, *call);
     if (!tuning)
       return tuning.error();
     called = tuning->kernel;
@@ -229,9 +227,9 @@ static Expected<bool> runFile(Options options) {
 
   // After the kernel, whose errors name the arguments.
   Expected<std::vector<ReferenceResult>> references =
-      options.check ? evaluate(options, *text, signature.entry,
-                               call->arguments())
-                    : readExpectedFiles(options, results);
+      options.check
+          ? evaluate(options, *text, signature.entry, call->arguments())
+          : readExpectedFiles(options, results);
   if (!references)
     return references.error();
 
@@ -241,9 +239,8 @@ static Expected<bool> runFile(Options options) {
         return status.error();
 
   // Only what the interpreter can follow is counted.
-  if (Expected<double> flops =
-          countDenseFlops(*text, options.inputFile,
-                          signature.entry, call->arguments());
+  if (Expected<double> flops = countDenseFlops(
+          *text, options.inputFile, signature.entry, call->arguments());
       flops && *flops > 0)
     report.denseFlops = *flops;
 

@@ -49,8 +49,8 @@ struct GradientOptions {
 /// of what has no gradient.
 ///
 ///     Expected<std::string> text = attention.text();
-///     Expected<std::string> gradient = differentiate(*text, {.of = {"query"}});
-///     Expected<Kernel> kernel = engine.compile(*gradient);
+///     Expected<std::string> gradient = differentiate(*text, {.of =
+///     {"query"}}); Expected<Kernel> kernel = engine.compile(*gradient);
 ///
 /// Runs on a thread of Attn's own, as compiling does.
 ATTN_EXPORT Expected<std::string>
