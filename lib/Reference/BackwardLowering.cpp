@@ -283,13 +283,13 @@ private:
 
   /// `scale * sum over j of weights[j] * rows[j, :]` of the visible rows.
   Value emitQueryGradient(Value scores, Value weights, Value rows) {
-    AffineExpr d, j;
-    bindDims(b.getContext(), d, j);
+    AffineExpr j, d;
+    bindDims(b.getContext(), j, d);
     Value sums =
         fill(empty(tensor::getMixedSize(b, loc, rows, 1), accumulation), 0.0);
     sums = addVisible(
         scores, weights, rows, sums, {j, d}, {d}, Value(),
-        {utils::IteratorType::parallel, utils::IteratorType::reduction});
+        {utils::IteratorType::reduction, utils::IteratorType::parallel});
     Value out = tensor::EmptyOp::create(
         b, loc, cast<RankedTensorType>(sums.getType()).getShape(),
         op.getElementType());
@@ -302,8 +302,8 @@ private:
   /// sequence.
   Value addOuterProduct(Value scores, Value weights, Value vector, Value factor,
                         Value sums, const GradientRow &row) {
-    AffineExpr d, j;
-    bindDims(b.getContext(), d, j);
+    AffineExpr j, d;
+    bindDims(b.getContext(), j, d);
     Value rows = extractKeys(sums, row);
     rows = addVisible(
         scores, weights, vector, rows, {d}, {j, d}, factor,
@@ -316,7 +316,7 @@ private:
                    ArrayRef<AffineExpr> ofOperand, ArrayRef<AffineExpr> ofSums,
                    Value factor, ArrayRef<utils::IteratorType> loops) {
     MLIRContext *context = b.getContext();
-    AffineMap column = AffineMap::get(2, 0, getAffineDimExpr(1, context));
+    AffineMap column = AffineMap::get(2, 0, getAffineDimExpr(0, context));
     SmallVector<AffineMap> maps = {column, column,
                                    AffineMap::get(2, 0, ofOperand, context),
                                    AffineMap::get(2, 0, ofSums, context)};

@@ -10,6 +10,8 @@
 
 #include "runtime/Reference/Backward.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
 #include <cmath>
 #include <functional>
 #include <numeric>
@@ -45,6 +47,8 @@ CaptureGradients::create(AttentionBackwardOp op, std::vector<Datum> captures) {
     result.shapes.push_back(std::move(shape));
   }
   result.captures = std::move(captures);
+  result.rounds =
+      !op.getScore().front().getOps<mlir::arith::TruncFOp>().empty();
   return result;
 }
 
@@ -58,7 +62,7 @@ void CaptureGradients::add(double s, std::int64_t b, std::int64_t h,
         std::get_if<double>(&interpreter->getLast(variable.value));
     if (!value)
       continue; // Outside of the tensor, and so of no effect (A12).
-    double step = 1e-4 * std::fmax(1, std::fabs(*value));
+    double step = (rounds ? 1e-2 : 1e-4) * std::fmax(1, std::fabs(*value));
     std::size_t at = 0;
     if (mlir::Operation *load = variable.value.getDefiningOp())
       for (auto [size, index] : llvm::zip(

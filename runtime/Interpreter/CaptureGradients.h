@@ -43,6 +43,8 @@ private:
   std::vector<Variable> variables;
   std::vector<std::vector<std::int64_t>> shapes;
   std::vector<std::vector<double>> sums;
+  /// The region rounds numbers, of which small differences say nothing.
+  bool rounds = false;
 };
 
 } // namespace attn::interpreter

@@ -1,0 +1,254 @@
+//===- RandomGradients.cpp - Random gradients against the oracle ----------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// random-gradients [--regions] [--seed N] [--count N] [--type NAME]
+//
+// The gradients of the kernels of random-specs, with respect to all tensors of
+// floats: by the CPU pipeline on one thread and on two, which must give the
+// same bits, and by the reference, within their tolerance of the oracle, which
+// differentiates scores by difference quotients.
+//
+//===----------------------------------------------------------------------===//
+
+#include "attn/engine.h"
+#include "attn/gradient.h"
+#include "runtime/Interpreter/Interpreter.h"
+#include "test/Execution/SpecAnswers.h"
+
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <tuple>
+
+using namespace attn;
+using namespace attn::reference;
+using namespace attn::test;
+using std::string;
+
+namespace {
+
+struct Configuration {
+  string name;
+  Engine engine;
+  string pipeline;
+};
+
+class Runner {
+public:
+  Runner(std::vector<Configuration> configurations, const SpecChoice &choice)
+      : configurations(std::move(configurations)), choice(choice) {}
+
+  /// Checks one spec. False if something is wrong, which has been printed.
+  bool run(std::uint64_t number);
+  void printSummary() const {
+    for (const auto &[name, error] : largestErrors)
+      std::printf("  largest error of %s: %.2g\n", name.c_str(), error);
+    std::printf("  %" PRIu64 " specs fail as they should\n", numErrors);
+  }
+
+private:
+  bool fail(std::uint64_t number, const string &text, const string &message) {
+    std::printf(
+        "gradient (--seed %" PRIu64 " --count 1%s%s): %s\n%s\n", number,
+        choice.onlyRegions ? " --regions" : "",
+        choice.type ? (" --type " + string(nameOf(*choice.type))).c_str() : "",
+        message.c_str(), text.c_str());
+    return false;
+  }
+
+  std::vector<Configuration> configurations;
+  SpecChoice choice;
+  std::uint64_t numErrors = 0;
+  std::map<string, double> largestErrors;
+};
+
+/// Tensors for results.
+struct Results {
+  std::vector<TestTensor> tensors;
+  std::vector<TensorView> views;
+};
+
+} // namespace
+
+static Expected<Results> createResults(const Kernel &kernel,
+                                       const std::vector<Argument> &arguments) {
+  auto shapes = kernel.resultShapes(arguments);
+  if (!shapes)
+    return shapes.error();
+  Results results;
+  for (std::size_t i = 0; i < shapes->size(); ++i)
+    results.views.push_back(
+        results.tensors
+            .emplace_back(kernel.signature().results[i].type, (*shapes)[i])
+            .mutableView());
+  return results;
+}
+
+static Answer runGradient(const Kernel &kernel,
+                          const std::vector<Argument> &arguments) {
+  Answer answer;
+  Expected<Results> results = createResults(kernel, arguments);
+  if (!results) {
+    answer.error = results.error().message;
+    return answer;
+  }
+  if (Status status = kernel.run(arguments, results->views); !status) {
+    answer.error = status.error().message;
+    return answer;
+  }
+  for (const TestTensor &tensor : results->tensors)
+    answer.results.push_back(tensor.elements());
+  return answer;
+}
+
+/// What an error may always be: where all that a gradient is a sum of cancels,
+/// it is no more accurate than that. Those of captures are sums of thousands.
+static double getSmallest(ElementType type, bool isCapture) {
+  double unit = type == ElementType::f64   ? 0x1p-30
+                : type == ElementType::f32 ? 0x1p-21
+                : type == ElementType::f16 ? 0x1p-10
+                                           : 0x1p-7;
+  return isCapture ? 64 * unit : unit;
+}
+
+bool Runner::run(std::uint64_t number) {
+  Random random(number * 2);
+  KernelSpec spec = createKernelSpec(random, choice);
+  string text = spec.text();
+  // Arguments by name.
+  Expected<Kernel> forward =
+      configurations[0].engine.compile(text, {.pipeline = "reference"});
+  if (!forward)
+    return fail(number, text, forward.error().message);
+  GradientOptions options;
+  for (const Parameter &parameter : forward->signature().arguments)
+    if (parameter.isTensor && isFloat(parameter.type))
+      options.of.push_back(parameter.name);
+  Expected<string> gradient = differentiate(text, options);
+  if (!gradient)
+    return fail(number, text, gradient.error().message);
+
+  Random ofCall(number * 2 + 1);
+  Call call = createCall(spec, ofCall);
+  std::vector<Argument> arguments = call.arguments();
+  std::vector<TestTensor> seeds;
+  for (const TensorView &result : call.results()) {
+    TestTensor &seed = seeds.emplace_back(
+        result.type(), Shape(result.sizes().begin(), result.sizes().end()));
+    seed.fill([&] { return ofCall.normal(); });
+    arguments.emplace_back(seed.view());
+  }
+
+  std::vector<Answer> answers;
+  std::vector<ElementType> types;
+  for (const Configuration &configuration : configurations) {
+    Expected<Kernel> kernel = configuration.engine.compile(
+        *gradient, {.pipeline = configuration.pipeline});
+    if (!kernel)
+      return fail(number, *gradient,
+                  configuration.name + ": " + kernel.error().message);
+    answers.push_back(runGradient(*kernel, arguments));
+    types.clear();
+    for (const Parameter &result : kernel->signature().results)
+      types.push_back(result.type);
+  }
+  Expected<std::vector<ReferenceResult>> expected =
+      interpret(*gradient, "gradient.mlir", "attention_gradient", arguments);
+  string errors;
+  bool agree = true;
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    agree &= answers[i].error.empty() == bool(expected);
+    errors += "\n  " + configurations[i].name + ": " + answers[i].error;
+  }
+  if (!agree)
+    return fail(number, *gradient,
+                "they do not fail together:\n  oracle: " +
+                    (expected ? "" : expected.error().message) + errors);
+  if (!expected) {
+    ++numErrors;
+    return true;
+  }
+  if (!haveSameBits(answers[0], answers[1]))
+    return fail(number, *gradient, "one thread and two differ");
+  for (std::size_t i = 0; i < answers.size(); ++i)
+    for (std::size_t r = 0; r < types.size(); ++r) {
+      Tolerance tolerance = toleranceFor(types[r], Quantity::gradient),
+                ofInputs = toleranceFor(spec.type, Quantity::gradient);
+      tolerance.bound = std::max(tolerance.bound, ofInputs.bound);
+      tolerance.smallest = getSmallest(spec.type, /*isCapture=*/r >= 3);
+      double &largest =
+          largestErrors[configurations[i].pipeline + ", " +
+                        string(nameOf(spec.type)) + ", result " +
+                        (r < 3 ? std::to_string(r) : "of a capture")];
+      string difference = describeDifference(
+          answers[i].results[r], (*expected)[r].values, tolerance, &largest);
+      if (!difference.empty())
+        return fail(number, *gradient,
+                    configurations[i].name + ", " + options.of[r] + ": " +
+                        difference);
+    }
+  return true;
+}
+
+int main(int argc, char **argv) {
+  SpecChoice choice;
+  std::uint64_t seed = 1, count = 100;
+  bool isRight = true;
+  for (int i = 1; i < argc; ++i) {
+    string option = argv[i];
+    if (option == "--regions") {
+      choice.onlyRegions = true;
+      continue;
+    }
+    const char *value = i + 1 < argc ? argv[++i] : nullptr;
+    if (!value)
+      isRight = false;
+    else if (option == "--seed")
+      seed = std::strtoull(value, nullptr, 10);
+    else if (option == "--count")
+      count = std::strtoull(value, nullptr, 10);
+    else if (option == "--type") {
+      for (ElementType type : {ElementType::f64, ElementType::f32,
+                               ElementType::f16, ElementType::bf16})
+        if (nameOf(type) == string(value))
+          choice.type = type;
+      isRight &= choice.type.has_value();
+    } else
+      isRight = false;
+  }
+  if (!isRight) {
+    std::fprintf(stderr,
+                 "usage: %s [--regions] [--seed N] [--count N] "
+                 "[--type f64|f32|f16|bf16]\n",
+                 argv[0]);
+    return 2;
+  }
+  std::vector<Configuration> configurations;
+  for (auto [name, pipeline, threads] :
+       {std::tuple("cpu on one thread", "cpu", 1u),
+        std::tuple("cpu on two threads", "cpu", 2u),
+        std::tuple("reference", "reference", 1u)}) {
+    Expected<Engine> engine = Engine::create({.threads = threads});
+    if (!engine) {
+      std::fprintf(stderr, "%s\n", engine.error().message.c_str());
+      return 1;
+    }
+    configurations.push_back({name, *engine, pipeline});
+  }
+  std::printf("seed %" PRIu64 ", %" PRIu64 " gradients\n", seed, count);
+  Runner runner(std::move(configurations), choice);
+  std::uint64_t failures = 0;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    failures += !runner.run(seed + i);
+    std::fflush(stdout);
+  }
+  std::printf("%" PRIu64 " of %" PRIu64 " gradients failed\n", failures, count);
+  runner.printSummary();
+  return failures ? 1 : 0;
+}
