@@ -42,7 +42,7 @@ static void replaceAll(std::string &text, const std::string &from,
     text.replace(at, from.size(), to);
 }
 
-std::string AttentionCase::text(ElementType type) const {
+std::string AttentionCase::text(ElementType type, bool logSumExp) const {
   std::string rows = dynamicLength ? "?" : std::to_string(length);
   auto mainType = [&](Index heads, Index size) {
     return tensorType({"1", std::to_string(heads), rows, std::to_string(size)},
@@ -66,15 +66,29 @@ std::string AttentionCase::text(ElementType type) const {
     replaceAll(clauses, "$" + operand.name, "%" + operand.name);
   }
 
-  std::string init = "  %init = tensor.empty() : " + output + "\n";
-  if (dynamicLength)
+  std::string size, init;
+  if (dynamicLength) {
+    size = "%length";
     init = "  %c2 = arith.constant 2 : index\n"
            "  %length = tensor.dim %query, %c2 : " +
-           query + "\n  %init = tensor.empty(%length) : " + output + "\n";
-  return "func.func @attention(" + arguments + ") -> " + output + " {\n" +
-         init +
-         "  %output = attn.attention\n"
+           query + "\n";
+  }
+  init += "  %init = tensor.empty(" + size + ") : " + output + "\n";
+  std::string outs = "%init", types = output, results = "%output";
+  if (logSumExp) {
+    std::string sums =
+        tensorType({"1", std::to_string(queryHeads), rows},
+                   type == ElementType::f64 ? type : ElementType::f32);
+    init += "  %lse_init = tensor.empty(" + size + ") : " + sums + "\n";
+    outs += ", %lse_init";
+    types += ", " + sums;
+    results += ", %lse";
+  }
+  return "func.func @attention(" + arguments + ") -> (" + types + ") {\n" +
+         init + "  " + results +
+         " = attn.attention\n"
          "      ins(%query, %key, %value : " +
-         query + ", " + key + ", " + value + ")\n      outs(%init : " + output +
-         ")\n      " + clauses + "\n  return %output : " + output + "\n}\n";
+         query + ", " + key + ", " + value + ")\n      outs(" + outs + " : " +
+         types + ")\n      " + clauses + "\n  return " + results + " : " +
+         types + "\n}\n";
 }

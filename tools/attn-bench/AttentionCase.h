@@ -79,8 +79,9 @@ struct AttentionCase {
     return 2.0 * double(countVisiblePairs()) *
            double((headSize + valueSize()) * queryHeads);
   }
-  /// A module with one function on (query, key, value, operands...).
-  std::string text(ElementType type) const;
+  /// A module with one function on (query, key, value, operands...), which
+  /// gives the output and, if asked, the log-sum-exp.
+  std::string text(ElementType type, bool logSumExp = false) const;
 };
 
 } // namespace attn::bench

@@ -50,6 +50,9 @@ void registerCompile(const Options &options);
 /// The prefill cases, by name.
 const std::vector<AttentionCase> &getPrefillCases();
 
+/// Gradients of these, beside them.
+void registerGradient(const Options &options);
+
 } // namespace attn::bench
 
 #endif // ATTN_TOOLS_ATTN_BENCH_FAMILIES_H

@@ -78,6 +78,7 @@ int main(int argc, char **argv) {
   registerLayer(options);
   registerAppend(options);
   registerVariants(options);
+  registerGradient(options);
   registerMultiToken(options);
   registerCall(options);
   registerCompile(options);

@@ -1,0 +1,57 @@
+// RUN: attn-opt %s --split-input-file --verify-diagnostics --attn-gradient
+
+!q = tensor<1x2x5x4xf32>
+
+func.func @scale(%q: !q, %s: f32) -> !q {
+  %0 = tensor.empty() : !q
+  // expected-error @+1 {{'attn.attention' has no gradient: the operand 'scale'; a factor that the score captures has one}}
+  %o = attn.attention ins(%q, %q, %q : !q, !q, !q) outs(%0 : !q) scale(%s : f32)
+  return %o : !q
+}
+
+// -----
+
+!q = tensor<1x2x5x4xf32>
+
+func.func @stages(%q: !q, %w: tensor<1x2x2xf32>) -> !q {
+  %0 = tensor.empty() : !q
+  // expected-error @+1 {{'attn.multi_token_attention' has no gradient}}
+  %o = attn.multi_token_attention ins(%q, %q, %q : !q, !q, !q) outs(%0 : !q)
+      mix_before(%w : tensor<1x2x2xf32>)
+  return %o : !q
+}
+
+// -----
+
+!t = tensor<4x4xf32>
+
+func.func @reduction(%x: !t) -> !t {
+  %0 = tensor.empty() : !t
+  // expected-error @+1 {{'linalg.matmul' has no gradient}}
+  %y = linalg.matmul ins(%x, %x : !t, !t) outs(%0 : !t) -> !t
+  return %y : !t
+}
+
+// -----
+
+// expected-error @+1 {{expected a result of floats, of which there is a gradient}}
+func.func @integers(%x: tensor<4xf32>, %i: tensor<4xi32>) -> tensor<4xi32> {
+  return %i : tensor<4xi32>
+}
+
+// -----
+
+// expected-error @+1 {{expected a function that is public to differentiate}}
+module {
+  func.func private @hidden(%x: tensor<4xf32>) -> tensor<4xf32> {
+    return %x : tensor<4xf32>
+  }
+}
+
+// -----
+
+// expected-error @+1 {{expected no '@f_gradient' beside it}}
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+func.func private @f_gradient(%x: tensor<4xf32>) -> tensor<4xf32>

@@ -1,0 +1,96 @@
+// RUN: attn-opt %s --split-input-file --attn-target="{vector_bits = 256}" -attn-plan -attn-tile-backward -canonicalize -mlir-print-local-scope | FileCheck %s
+
+!q = tensor<?x8x?x64xf32>
+!k = tensor<?x2x?x64xf32>
+!lse = tensor<?x8x?xf32>
+
+// Few heads of keys: one query head in an iteration, whose parts are added.
+// CHECK-LABEL: func.func @causal
+// CHECK: %[[PARTS:.*]] = tensor.empty(%{{.*}}, %{{.*}}) : tensor<4x?x2x?x64xf32>
+// CHECK: %[[R:.*]]:4 = scf.forall (%[[N:.*]], %[[G:.*]], %[[PART:.*]]) in (%{{.*}}, 2, 4)
+// Tiles of queries, and the blocks of keys that the mask may keep.
+// CHECK: scf.for %{{.*}} = %c0 to %{{.*}} step %c16
+// CHECK: arith.minsi
+// CHECK: scf.for %[[J:.*]] = %c0 to %{{.*}} step %c64
+// CHECK: %[[S:.*]] = linalg.matmul ins(%{{.*}}, %[[QT:.*]] : tensor<?x64xf32>, tensor<64x16xf32>)
+// CHECK: %[[P:.*]]:2 = attn.online_softmax outs(%{{.*}}, %[[LSE:.*]] : tensor<64x16xf32>, tensor<16xf32>)
+// CHECK: linalg.matmul ins(%{{.*}}, %{{.*}} : tensor<?x64xf32>, tensor<64x16xf32>)
+// CHECK: linalg.generic
+// CHECK: arith.subf
+// CHECK: arith.mulf
+// CHECK: arith.cmpf oeq
+// CHECK: arith.select
+// CHECK: linalg.matmul
+// CHECK: linalg.matmul
+// CHECK: attn.all_finite
+// CHECK: scf.forall.in_parallel
+// CHECK: %[[FINITE:.*]] = attn.all_finite %[[R]]#3
+// CHECK: scf.if %[[FINITE]]
+// CHECK: } else {
+// CHECK: attn.attention_backward
+// CHECK-NOT: attn.plan
+func.func @causal(%q: !q, %k: !k, %v: !k, %o: !q, %lse: !lse, %do: !q) -> (!q, !k, !k) {
+  %dq, %dk, %dv = attn.attention_backward
+      ins(%q, %k, %v, %o, %lse, %do : !q, !k, !k, !q, !lse, !q)
+      outs(%q, %k, %v : !q, !k, !k) mask causal
+  return %dq, %dk, %dv : !q, !k, !k
+}
+
+// -----
+
+!q = tensor<2x8x64x64xf32>
+!lse = tensor<2x8x64xf32>
+
+// The derivative of the score is a region like it; that of a sum is 1, and left
+// out.
+// CHECK-LABEL: func.func @score
+// CHECK: scf.forall (%{{.*}}, %{{.*}}) in (2, 8)
+// CHECK: attn.online_softmax outs(%{{[^,]*}} : tensor<64x16xf32>)
+// CHECK: score {
+// CHECK: %[[T:.*]] = math.tanh
+// CHECK: %[[T2:.*]] = arith.mulf %[[T]], %[[T]]
+// CHECK: %[[D:.*]] = arith.subf %{{.*}}, %[[T2]]
+// CHECK: attn.yield
+// CHECK: attn.online_softmax outs(%{{[^,]*}}, %{{[^,]*}} : tensor<64x16xf32>, tensor<16xf32>)
+// CHECK-LABEL: func.func @sum
+// CHECK-NOT: attn.online_softmax outs(%{{[^,]*}} : tensor<64x16xf32>)
+// CHECK: return
+func.func @score(%q: !q, %lse: !lse) -> (!q, !q, !q) {
+  %r:3 = attn.attention_backward ins(%q, %q, %q, %q, %lse, %q : !q, !q, !q, !q, !lse, !q)
+      outs(%q, %q, %q : !q, !q, !q) score softcap(3.0)
+  return %r#0, %r#1, %r#2 : !q, !q, !q
+}
+func.func @sum(%q: !q, %lse: !lse, %t: tensor<8xf32>) -> (!q, !q, !q) {
+  %r:3 = attn.attention_backward ins(%q, %q, %q, %q, %lse, %q : !q, !q, !q, !q, !lse, !q)
+      outs(%q, %q, %q : !q, !q, !q) score alibi(%t : tensor<8xf32>)
+  return %r#0, %r#1, %r#2 : !q, !q, !q
+}
+
+// -----
+
+!q = tensor<2x8x64x64xf32>
+!lse = tensor<2x8x64xf32>
+
+// Gradients of captures: an iteration goes over all sequences. What is loaded
+// for the distance of a query from a key is added line by line.
+// CHECK-LABEL: func.func @distances
+// CHECK: scf.forall (%[[G:.*]]) in (8)
+// CHECK: tensor.extract_slice %{{.*}}[%{{.*}}, 0] [1, 127] [1, 1] : tensor<8x127xf32> to tensor<1x127xf32>
+// CHECK: scf.for %{{.*}} = %c0 to %c2 step %c1
+// CHECK: scf.if
+// CHECK: tensor.extract_slice %{{.*}}[0, %{{.*}}] [1, 16] [1, 1] : tensor<1x127xf32> to tensor<16xf32>
+// CHECK: linalg.generic
+// CHECK: arith.addf
+func.func @distances(%q: !q, %lse: !lse, %t: tensor<8x127xf32>) -> tensor<8x127xf32> {
+  %r:4 = attn.attention_backward ins(%q, %q, %q, %q, %lse, %q : !q, !q, !q, !q, !lse, !q)
+      outs(%q, %q, %q, %t : !q, !q, !q, tensor<8x127xf32>) gradients(0)
+      score(%s, %b, %h, %p, %j) captures(%x = %t : tensor<8x127xf32>) {
+        %c = arith.constant 63 : index
+        %d = arith.subi %p, %j : index
+        %e = arith.addi %d, %c : index
+        %y = tensor.extract %x[%h, %e] : tensor<8x127xf32>
+        %z = arith.addf %s, %y : f32
+        attn.yield %z : f32
+      }
+  return %r#3 : tensor<8x127xf32>
+}

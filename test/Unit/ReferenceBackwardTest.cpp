@@ -1,0 +1,165 @@
+//===- ReferenceBackwardTest.cpp - The oracle's gradients -----------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Against difference quotients of the oracle of the attention.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/Reference/Backward.h"
+
+#include "gtest/gtest.h"
+
+#include <cmath>
+#include <random>
+
+using namespace attn;
+using namespace attn::reference;
+
+namespace {
+
+using Sizes = std::vector<std::int64_t>;
+
+struct Tensor {
+  Tensor(const Sizes &sizes, std::mt19937_64 &random) : sizes(sizes) {
+    std::normal_distribution<double> normal;
+    std::int64_t count = 1;
+    for (std::int64_t size : sizes)
+      count *= size;
+    for (std::int64_t i = 0; i < count; ++i)
+      elements.push_back(normal(random));
+  }
+  TensorView view() const { return {elements.data(), std::span(sizes)}; }
+
+  Sizes sizes;
+  std::vector<double> elements;
+};
+
+/// An attention with its operands, and the gradients of its results.
+struct Sample {
+  Sample(std::uint64_t seed, const Sizes &query, const Sizes &key,
+         std::int64_t valueSize)
+      : random(seed), query(query, random), key(key, random),
+        value({key[0], key[1], key[2], valueSize}, random),
+        outputGradient({query[0], query[1], query[2], valueSize}, random),
+        logSumExpGradient({query[0], query[1], query[2]}, random) {
+    problem.query = this->query.view();
+    problem.key = this->key.view();
+    problem.value = value.view();
+  }
+
+  /// The sum of the results times their gradients.
+  double sum() const {
+    Expected<AttentionResult> result = attention(problem);
+    EXPECT_TRUE(result) << result.error().message;
+    double sum = 0;
+    for (std::size_t i = 0; i < result->output.size(); ++i)
+      sum += result->output[i] * outputGradient.elements[i];
+    for (std::size_t i = 0; i < result->logSumExp.size(); ++i)
+      if (std::isfinite(result->logSumExp[i]))
+        sum += result->logSumExp[i] * logSumExpGradient.elements[i];
+    return sum;
+  }
+
+  void check() {
+    Expected<AttentionResult> result = attention(problem);
+    ASSERT_TRUE(result) << result.error().message;
+    BackwardProblem backward{
+        problem,
+        {result->output.data(), outputGradient.sizes},
+        {result->logSumExp.data(), logSumExpGradient.sizes},
+        outputGradient.view(),
+        logSumExpGradient.view(),
+        /*visit=*/{}};
+    Expected<BackwardResult> gradients = attentionBackward(backward);
+    ASSERT_TRUE(gradients) << gradients.error().message;
+    auto compare = [&](std::vector<double> &of,
+                       const std::vector<double> &gradient) {
+      ASSERT_EQ(of.size(), gradient.size());
+      for (std::size_t i = 0; i < of.size(); ++i) {
+        double before = of[i];
+        double expected = differentiate(
+            [&](double x) {
+              of[i] = before + x;
+              double result = sum();
+              of[i] = before;
+              return result;
+            },
+            1e-3);
+        EXPECT_NEAR(gradient[i], expected, 1e-8) << "element " << i;
+      }
+    };
+    compare(query.elements, gradients->query);
+    compare(key.elements, gradients->key);
+    compare(value.elements, gradients->value);
+    compare(problem.sink, gradients->sink);
+  }
+
+  std::mt19937_64 random;
+  Tensor query, key, value, outputGradient, logSumExpGradient;
+  AttentionProblem problem;
+};
+
+TEST(ReferenceBackward, PlainAndGrouped) {
+  Sample sample(1, {2, 4, 3, 5}, {2, 2, 4, 5}, 2);
+  sample.check();
+}
+
+TEST(ReferenceBackward, MaskScoreSinkAndDropout) {
+  Sample sample(2, {1, 2, 4, 3}, {1, 1, 5, 3}, 3);
+  sample.problem.bottomRight = true;
+  sample.problem.sink = {0.5, -1};
+  sample.problem.dropout = {0.3, 17, 2};
+  sample.problem.mask = [](auto, auto, std::int64_t p, std::int64_t j) {
+    return std::optional<bool>(j <= p);
+  };
+  sample.problem.score = [](double s, auto, std::int64_t h, std::int64_t p,
+                            std::int64_t j) {
+    return std::optional<double>(2 * std::tanh(s / 2) -
+                                 0.1 * double(h + 1) * double(p - j));
+  };
+  sample.check();
+}
+
+/// The first query sees nothing; hidden keys hold NaN.
+TEST(ReferenceBackward, WhatIsHiddenAddsNothing) {
+  Sample sample(3, {1, 1, 3, 2}, {1, 1, 4, 2}, 2);
+  sample.problem.mask = [](auto, auto, std::int64_t p, std::int64_t j) {
+    return std::optional<bool>(j < p);
+  };
+  sample.key.elements[7] = sample.value.elements[6] = std::nan("");
+  sample.problem.sink = {};
+  Expected<AttentionResult> result = attention(sample.problem);
+  ASSERT_TRUE(result);
+  BackwardProblem backward{
+      sample.problem,
+      {result->output.data(), sample.outputGradient.sizes},
+      {result->logSumExp.data(), sample.logSumExpGradient.sizes},
+      sample.outputGradient.view(),
+      {},
+      {}};
+  Expected<BackwardResult> gradients = attentionBackward(backward);
+  ASSERT_TRUE(gradients);
+  for (const auto *gradient :
+       {&gradients->query, &gradients->key, &gradients->value})
+    for (double element : *gradient)
+      EXPECT_TRUE(std::isfinite(element));
+  EXPECT_EQ(gradients->query[0], 0);
+  EXPECT_EQ(gradients->query[1], 0);
+  EXPECT_EQ(gradients->value[6], 0);
+}
+
+TEST(ReferenceBackward, PackedSequences) {
+  Sample sample(4, {1, 2, 6, 2}, {1, 1, 7, 2}, 3);
+  sample.problem.cuQuery = {0, 2, 5};
+  sample.problem.cuKey = {1, 4, 7};
+  sample.problem.mask = [](auto, auto, std::int64_t p, std::int64_t j) {
+    return std::optional<bool>(j <= p);
+  };
+  sample.check();
+}
+
+} // namespace

@@ -1,0 +1,217 @@
+//===- Gradient.cpp - Measures gradients beside what they are of ----------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The gradients of query, key and value, from the output and the log-sum-exp of
+// the attention. Their work is five products where the attention has two: 2.5
+// times as much. Counters, medians over the repetitions:
+//
+// - `fraction_of_peak`: of the operations of these products, as of prefill.
+// - `vs_forward`: that, divided by the attention's, which runs in turns.
+// - `compile_ms`: what compiling cost, once.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/Reference/Values.h"
+#include "tools/attn-bench/Families.h"
+#include "tools/attn-bench/Peak.h"
+#include "tools/attn-bench/Samples.h"
+#include "tools/attn-bench/Series.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace attn::bench {
+
+namespace {
+
+/// Of the sizes of its results.
+constexpr double kWork = 2.5;
+
+class GradientSeries : public Series {
+public:
+  static Expected<std::unique_ptr<Series>>
+  create(const AttentionCase &attention, ElementType type, unsigned threads,
+         const Options &options);
+
+  Expected<double> sample() override;
+  void report(benchmark::State &state) const override;
+
+private:
+  GradientSeries(const AttentionCase &attention, ElementType type,
+                 unsigned threads, const Kernel &forward,
+                 const Kernel &backward);
+  Expected<double> runForward() const {
+    return timeKernel(forward, arguments, saved);
+  }
+  Expected<double> runBackward() const {
+    return timeKernel(backward, withSaved, gradients);
+  }
+  Status check() const;
+
+  AttentionCase attention;
+  ElementType type;
+  unsigned threads;
+  Kernel forward, backward;
+  PeakMeter peak;
+  std::vector<Buffer> buffers;
+  std::vector<Argument> arguments, withSaved;
+  std::vector<TensorView> saved, gradients;
+
+  struct Sample {
+    double speed, peak, processors;
+  };
+  std::vector<Sample> samples;
+  std::vector<double> quotients; ///< Of speeds.
+};
+
+} // namespace
+
+GradientSeries::GradientSeries(const AttentionCase &attention, ElementType type,
+                               unsigned threads, const Kernel &forward,
+                               const Kernel &backward)
+    : attention(attention), type(type), threads(threads), forward(forward),
+      backward(backward), peak(type, threads) {
+  std::mt19937_64 random(1);
+  buffers.reserve(32);
+  auto add = [&](ElementType of, std::vector<Index> sizes) {
+    buffers.emplace_back(of, std::move(sizes)).fillNormal(random);
+    return buffers.back().view();
+  };
+  std::vector<Index> ofQuery = {1, attention.queryHeads, attention.length,
+                                attention.headSize},
+                     ofKey = {1, attention.keyValueHeads, attention.length,
+                              attention.headSize},
+                     ofValue = ofKey, ofOutput = ofQuery;
+  ofValue[3] = ofOutput[3] = attention.valueSize();
+  for (const std::vector<Index> &sizes : {ofQuery, ofKey, ofValue})
+    arguments.emplace_back(add(type, sizes));
+  for (const Operand &operand : attention.variant.operands) {
+    Buffer &buffer =
+        buffers.emplace_back(operand.type.value_or(type), operand.sizes);
+    buffer.fill(operand.valueAt);
+    arguments.emplace_back(buffer.view());
+  }
+  saved = {add(type, ofOutput),
+           add(type == ElementType::f64 ? type : ElementType::f32,
+               {1, attention.queryHeads, attention.length})};
+  withSaved = arguments;
+  for (const TensorView &result : saved)
+    withSaved.emplace_back(result);
+  withSaved.emplace_back(add(type, ofOutput));
+  for (const std::vector<Index> &sizes : {ofQuery, ofKey, ofValue})
+    gradients.push_back(add(type, sizes));
+}
+
+/// The sum of products of two tensors.
+static double dot(const TensorView &x, const TensorView &y) {
+  std::vector<double> a = *reference::toDoubles("", x),
+                      b = *reference::toDoubles("", y);
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    sum += a[i] * b[i];
+  return sum;
+}
+
+/// What is fast and wrong is an error. Queries and keys have the same products
+/// with their gradients, as products of both are what the loss sees of them;
+/// values have that of the output, which is linear in them.
+Status GradientSeries::check() const {
+  const TensorView &query = *arguments[0].view(), &key = *arguments[1].view(),
+                   &value = *arguments[2].view(),
+                   &outputGradient = *withSaved.back().view();
+  double tolerance = type == ElementType::bf16  ? 3e-2
+                     : type == ElementType::f16 ? 4e-3
+                                                : 1e-4;
+  auto compare = [&](double actual, double expected,
+                     const char *name) -> Status {
+    // Both are sums of about as many terms of size 1 as there are rows.
+    double scale = std::sqrt(
+        double(attention.queryHeads * attention.length * attention.headSize));
+    if (std::fabs(actual - expected) <=
+        tolerance * std::max(scale, std::fabs(expected)))
+      return {};
+    return Error{std::string("gradient of ") + name +
+                     ": expected a product of " + std::to_string(expected) +
+                     ", got " + std::to_string(actual),
+                 {}};
+  };
+  if (Status status = compare(dot(gradients[0], query), dot(gradients[1], key),
+                              "the query and the key");
+      !status)
+    return status;
+  return compare(dot(gradients[2], value), dot(saved[0], outputGradient),
+                 "the value");
+}
+
+Expected<std::unique_ptr<Series>>
+GradientSeries::create(const AttentionCase &attention, ElementType type,
+                       unsigned threads, const Options &options) {
+  std::string text = attention.text(type, /*logSumExp=*/true);
+  Expected<Kernel> forward =
+      compileText(attention.name, text, threads, options);
+  if (!forward)
+    return forward.error();
+  Expected<std::string> gradient = differentiate(
+      text, {.of = {"query", "key", "value"}, .results = {0}, .saved = true});
+  if (!gradient)
+    return gradient.error();
+  Expected<Kernel> backward =
+      compileText(attention.name, *gradient, threads, options);
+  if (!backward)
+    return backward.error();
+  std::unique_ptr<GradientSeries> series(
+      new GradientSeries(attention, type, threads, *forward, *backward));
+  if (Expected<double> run = series->runForward(); !run)
+    return run.error();
+  if (Expected<double> run = series->runBackward(); !run)
+    return run.error();
+  if (Status status = series->check(); !status)
+    return status.error();
+  return std::unique_ptr<Series>(std::move(series));
+}
+
+Expected<double> GradientSeries::sample() {
+  double flops = kWork * attention.countFlops();
+  double burst = 1e-3;
+  double before = peak.measure(burst);
+  Expected<Call> call = timeCall(threads, [&] { return runBackward(); });
+  if (!call)
+    return call.error();
+  double after = peak.measure(burst);
+  samples.push_back(
+      {flops / call->seconds, (before + after) / 2, call->processors});
+  Expected<Call> other = timeCall(threads, [&] { return runForward(); });
+  if (!other)
+    return other.error();
+  quotients.push_back(kWork * other->seconds / call->seconds);
+  return call->seconds;
+}
+
+void GradientSeries::report(benchmark::State &state) const {
+  std::vector<double> fractions, speeds;
+  for (const Sample &sample : keepQuiet(samples)) {
+    fractions.push_back(sample.speed / sample.peak);
+    speeds.push_back(sample.speed * 1e-9);
+  }
+  state.counters["gflops"] = median(speeds);
+  state.counters["fraction_of_peak"] = median(fractions);
+  state.counters["vs_forward"] = median(quotients);
+  state.counters["compile_ms"] = backward.stats().totalMs;
+  state.SetLabel("peak: " + std::string(peak.loopName()));
+}
+
+void registerGradient(const Options &options) {
+  for (const AttentionCase &attention : getPrefillCases())
+    for (ElementType type :
+         {ElementType::f32, ElementType::bf16, ElementType::f16})
+      for (unsigned threads : {1u, 2u})
+        registerSeries("gradient/" + attention.name, type, threads, [=] {
+          return GradientSeries::create(attention, type, threads, options);
+        });
+}
+
+} // namespace attn::bench
