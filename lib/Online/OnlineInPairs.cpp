@@ -7,6 +7,7 @@
 
 #include "lib/Online/OnlineInPairs.h"
 #include "dialect/AttnOps.h"
+#include "dialect/Shared/CreateGeneric.h"
 #include "dialect/Shared/IndexBuilder.h"
 #include "lib/Online/Sums.h"
 
@@ -140,18 +141,10 @@ Value attn::emitWeightsInPairs(OpBuilder &b, Location loc, Value weights,
   Value init = takePacks(b, loc, all, numPacks);
   AffineExpr t, p, q, e;
   bindDims(b.getContext(), t, p, q, e);
-  SmallVector<utils::IteratorType> parallel(4, utils::IteratorType::parallel);
-  return linalg::GenericOp::create(
-             b, loc, init.getType(), rows, init,
-             {AffineMap::get(4, 0, {t, p, e, q}, b.getContext()),
-              b.getMultiDimIdentityMap(4)},
-             parallel,
-             [&](OpBuilder &b, Location loc, ValueRange arguments) {
-               Value rounded =
-                   arith::TruncFOp::create(b, loc, bf16, arguments[0]);
-               linalg::YieldOp::create(b, loc, rounded);
-             })
-      .getResult(0);
+  return createGeneric(b, loc, rows, init, {{t, p, e, q}, {t, p, q, e}},
+                       [&](ValueRange x) -> Value {
+                         return arith::TruncFOp::create(b, loc, bf16, x[0]);
+                       });
 }
 
 Value attn::emitOutputInPairs(OpBuilder &b, Location loc, Value packs,
