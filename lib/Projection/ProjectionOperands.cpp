@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialect/Shared/CreateGeneric.h"
 #include "lib/Plan/PackPlan.h"
 #include "lib/Projection/ProjectionTiles.h"
 
@@ -85,8 +86,7 @@ Value ProjectionTiles::fillWithZero(Value tensor) {
   return linalg::FillOp::create(b, loc, zero, tensor).getResult(0);
 }
 
-Value ProjectionTiles::convert(OpBuilder &b, Location loc, Value number,
-                               Type type) {
+Value ProjectionTiles::convert(Value number, Type type) {
   Type from = number.getType();
   if (from == type)
     return number;
@@ -101,13 +101,12 @@ Value ProjectionTiles::convert(OpBuilder &b, Location loc, Value number,
 /// parts of 8. What has no rest is split in halves, so that all parts have its
 /// sign, and are 0, infinite or NaN if and only if it is. An infinite weight
 /// would else meet a part of 0, and an infinite number's rest be NaN.
-Value ProjectionTiles::emitPart(OpBuilder &b, Location loc, Value number,
-                                int64_t part) {
+Value ProjectionTiles::emitPart(Value number, int64_t part) {
   Type f32 = b.getF32Type(), i32 = b.getI32Type();
   Value mask = arith::ConstantOp::create(
       b, loc, b.getIntegerAttr(i32, APInt(32, 0xffff0000)));
   Value half = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0.5));
-  Value rest = convert(b, loc, number, f32);
+  Value rest = convert(number, f32);
   for (int64_t i = 0; i + 1 < numParts; ++i) {
     Value bits = arith::BitcastOp::create(b, loc, i32, rest);
     Value upper = arith::BitcastOp::create(
@@ -122,28 +121,21 @@ Value ProjectionTiles::emitPart(OpBuilder &b, Location loc, Value number,
     rest = arith::SelectOp::create(b, loc, isWhole, halved,
                                    arith::SubFOp::create(b, loc, rest, upper));
   }
-  return convert(b, loc, rest, multiplied);
+  return convert(rest, multiplied);
 }
 
 Value ProjectionTiles::convertElements(Value source, Value destination,
                                        ArrayRef<AffineExpr> from,
                                        std::optional<int64_t> part) {
   auto type = cast<RankedTensorType>(destination.getType());
-  unsigned rank = type.getRank();
-  SmallVector<utils::IteratorType> parallel(rank,
-                                            utils::IteratorType::parallel);
-  return linalg::GenericOp::create(
-             b, loc, type, source, destination,
-             {AffineMap::get(rank, 0, from, b.getContext()),
-              b.getMultiDimIdentityMap(rank)},
-             parallel,
-             [&](OpBuilder &b, Location loc, ValueRange e) {
-               Value converted =
-                   part ? emitPart(b, loc, e[0], *part)
-                        : convert(b, loc, e[0], type.getElementType());
-               linalg::YieldOp::create(b, loc, converted);
-             })
-      .getResult(0);
+  AffineMap identity = b.getMultiDimIdentityMap(type.getRank());
+  return createGeneric(
+      b, loc, source, destination,
+      {AffineMap::get(type.getRank(), 0, from, b.getContext()), identity},
+      [&](ValueRange e) {
+        return part ? emitPart(e[0], *part)
+                    : convert(e[0], type.getElementType());
+      });
 }
 
 //===----------------------------------------------------------------------===//

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialect/Shared/CreateGeneric.h"
 #include "lib/Online/Sums.h"
 #include "lib/Projection/ProjectionTiles.h"
 
@@ -18,14 +19,10 @@ using namespace mlir::attn;
 
 Value ProjectionTiles::add(Value part, Value sums) {
   AffineMap map = b.getMultiDimIdentityMap(2);
-  SmallVector<utils::IteratorType> parallel(2, utils::IteratorType::parallel);
-  return linalg::GenericOp::create(
-             b, loc, sums.getType(), part, sums, {map, map}, parallel,
-             [&](OpBuilder &b, Location loc, ValueRange e) {
-               Value sum = arith::AddFOp::create(b, loc, e[1], e[0]);
-               linalg::YieldOp::create(b, loc, sum);
-             })
-      .getResult(0);
+  return createGeneric(b, loc, part, sums, {map, map},
+                       [&](ValueRange e) -> Value {
+                         return arith::AddFOp::create(b, loc, e[1], e[0]);
+                       });
 }
 
 Value ProjectionTiles::multiplyFew(Value columns, OpFoldResult at,
