@@ -96,11 +96,6 @@ LogicalResult BlockRangeOp::verify() {
   return success();
 }
 
-void BlockRangeOp::getEffects(MemoryEffectList &effects) {
-  auto reads = [&](OpOperand &operand) { return readsOperand(operand); };
-  getDestinationEffects(*this, reads, effects);
-}
-
 void BlockRangeOp::generateRuntimeVerification(
     OpBuilder &builder, Location loc,
     function_ref<std::string(Operation *, StringRef)> generateErrorMessage) {
