@@ -243,20 +243,6 @@ LogicalResult verifyStages(MultiTokenAttentionOp op,
   return success();
 }
 
-/// The regions, A10 and A11.
-template <typename Op> LogicalResult verifyRegionsOf(Op op) {
-  Type index = IndexType::get(op.getContext());
-  Type i1 = IntegerType::get(op.getContext(), 1);
-  Type accumulation = op.getAccumulationType();
-  if (failed(verifyPointwiseRegion(op, op.getScore(), "score",
-                                   {accumulation, index, index, index, index},
-                                   op.getScoreCaptures(), accumulation)))
-    return failure();
-  return verifyPointwiseRegion(op, op.getMask(), "mask",
-                               {index, index, index, index},
-                               op.getMaskCaptures(), i1);
-}
-
 } // namespace
 
 LogicalResult AttentionOp::verify() {
@@ -272,7 +258,10 @@ LogicalResult AttentionOp::verify() {
   return verifySizes(*this, getSizeConstraints());
 }
 
-LogicalResult AttentionOp::verifyRegions() { return verifyRegionsOf(*this); }
+LogicalResult AttentionOp::verifyRegions() {
+  return verifyScoreAndMask(*this, getScore(), getScoreCaptures(), getMask(),
+                            getMaskCaptures(), getAccumulationType());
+}
 
 LogicalResult MultiTokenAttentionOp::verify() {
   if (failed(verifySegments(*this, getProperties().operandSegmentSizes,
@@ -300,5 +289,6 @@ LogicalResult MultiTokenAttentionOp::verify() {
 }
 
 LogicalResult MultiTokenAttentionOp::verifyRegions() {
-  return verifyRegionsOf(*this);
+  return verifyScoreAndMask(*this, getScore(), getScoreCaptures(), getMask(),
+                            getMaskCaptures(), getAccumulationType());
 }

@@ -204,14 +204,9 @@ LogicalResult verifyOnlineState(OnlineAttentionOp op) {
 
 template <typename Op>
 LogicalResult verifyOnlineRegions(Op op, Type elementType) {
-  Type index = IndexType::get(op.getContext());
-  if (failed(verifyPointwiseRegion(op, op.getScoreRegion(), "score",
-                                   {elementType, index, index, index, index},
-                                   op.getScoreCaptures(), elementType)))
-    return failure();
-  return verifyPointwiseRegion(
-      op, op.getMaskRegion(), "mask", {index, index, index, index},
-      op.getMaskCaptures(), IntegerType::get(op.getContext(), 1));
+  return verifyScoreAndMask(op, op.getScoreRegion(), op.getScoreCaptures(),
+                            op.getMaskRegion(), op.getMaskCaptures(),
+                            elementType);
 }
 
 } // namespace
