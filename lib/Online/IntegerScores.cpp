@@ -8,6 +8,7 @@
 #include "lib/Online/IntegerScores.h"
 #include "dialect/AttnOps.h"
 #include "dialect/Shared/CreateGeneric.h"
+#include "dialect/Shared/IndexBuilder.h"
 #include "lib/Online/StoredElements.h"
 #include "lib/Online/Sums.h"
 
@@ -22,20 +23,17 @@ using namespace mlir::attn;
 namespace {
 
 /// The first elements of a tensor.
-Value takeFirst(OpBuilder &b, Location loc, Value tensor,
+Value takeFirst(OpBuilder &builder, Location loc, Value tensor,
                 ArrayRef<OpFoldResult> sizes) {
-  SmallVector<OpFoldResult> zeros(sizes.size(), b.getIndexAttr(0)),
-      ones(sizes.size(), b.getIndexAttr(1));
-  return tensor::ExtractSliceOp::create(b, loc, tensor, zeros, sizes, ones);
+  IndexBuilder b(loc, builder);
+  return b.slice(tensor, b.zeros(sizes.size()), sizes);
 }
 
 /// A tensor with its first elements replaced.
-Value replaceFirst(OpBuilder &b, Location loc, Value part, Value tensor) {
-  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, part);
-  SmallVector<OpFoldResult> zeros(sizes.size(), b.getIndexAttr(0)),
-      ones(sizes.size(), b.getIndexAttr(1));
-  return tensor::InsertSliceOp::create(b, loc, part, tensor, zeros, sizes,
-                                       ones);
+Value replaceFirst(OpBuilder &builder, Location loc, Value part, Value tensor) {
+  IndexBuilder b(loc, builder);
+  SmallVector<OpFoldResult> sizes = b.sizes(part);
+  return b.insert(part, tensor, b.zeros(sizes.size()), sizes);
 }
 
 /// A tensor of zeros.

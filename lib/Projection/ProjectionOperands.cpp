@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/Shared/CreateGeneric.h"
+#include "dialect/Shared/IndexBuilder.h"
+#include "lib/Online/OnlineInPairs.h"
 #include "lib/Plan/PackPlan.h"
 #include "lib/Projection/ProjectionTiles.h"
 
@@ -37,17 +39,12 @@ OpFoldResult ProjectionTiles::minimum(ArrayRef<AffineExpr> exprs,
 }
 
 Value ProjectionTiles::isBelow(OpFoldResult i, OpFoldResult end) {
-  return b.createOrFold<arith::CmpIOp>(
-      loc, arith::CmpIPredicate::slt,
-      getValueOrCreateConstantIndexOp(b, loc, i),
-      getValueOrCreateConstantIndexOp(b, loc, end));
+  return IndexBuilder(loc, b).isLess(i, end);
 }
 
 OpFoldResult ProjectionTiles::select(Value condition, OpFoldResult x,
                                      OpFoldResult y) {
-  return b.createOrFold<arith::SelectOp>(
-      loc, condition, getValueOrCreateConstantIndexOp(b, loc, x),
-      getValueOrCreateConstantIndexOp(b, loc, y));
+  return IndexBuilder(loc, b).select(condition, x, y);
 }
 
 Value ProjectionTiles::empty(ArrayRef<int64_t> shape, Type elementType) {
@@ -74,9 +71,7 @@ Value ProjectionTiles::slice(Value tensor, ArrayRef<OpFoldResult> offsets,
 Value ProjectionTiles::insert(Value source, Value tensor,
                               ArrayRef<OpFoldResult> offsets,
                               ArrayRef<OpFoldResult> sizes) {
-  SmallVector<OpFoldResult> strides(offsets.size(), index(1));
-  return tensor::InsertSliceOp::create(b, loc, source, tensor, offsets, sizes,
-                                       strides);
+  return IndexBuilder(loc, b).insert(source, tensor, offsets, sizes);
 }
 
 Value ProjectionTiles::fillWithZero(Value tensor) {
@@ -303,15 +298,13 @@ Value ProjectionTiles::packRows() {
   b.setInsertionPointToStart(loop.getBody());
   Value number = loop.getInductionVars()[0];
   Value all = loop.getRegionIterArgs()[0];
-  SmallVector<OpFoldResult> at(sizes.size(), index(0)),
-      strides(sizes.size(), index(1));
+  SmallVector<OpFoldResult> at(sizes.size(), index(0));
   at[0] = number;
   sizes[0] = index(1);
   Value packed =
       emitPack(number, slice(all, at, sizes, ArrayRef(sizes).drop_front()));
   b.setInsertionPointToStart(loop.getTerminator().getBody());
-  tensor::ParallelInsertSliceOp::create(b, loc, packed, all, at, sizes,
-                                        strides);
+  IndexBuilder(loc, b).insertInParallel(packed, all, at, sizes);
   return loop.getResult(0);
 }
 
@@ -358,8 +351,8 @@ Value ProjectionTiles::emitPack(Value number, Value to) {
   }
   AffineExpr t, m, c;
   bindDims(b.getContext(), t, m, c);
-  Value tiles =
-      expand(getRows(first, numRowsOfPack, size), 1, kFeaturesPerTile);
+  Value tiles = expandDim(b, loc, getRows(first, numRowsOfPack, size), 1,
+                          kFeaturesPerTile);
   SmallVector<OpFoldResult> all = getPackSizes(one);
   all.erase(all.begin());
   for (int64_t part = 0; part < numParts; ++part) {
@@ -375,27 +368,4 @@ Value ProjectionTiles::emitPack(Value number, Value to) {
     to = insert(partOfPack, to, corner, onePart);
   }
   return to;
-}
-
-Value ProjectionTiles::expand(Value tensor, unsigned dim, int64_t inner) {
-  auto type = cast<RankedTensorType>(tensor.getType());
-  SmallVector<ReassociationIndices> groups;
-  SmallVector<OpFoldResult> sizes;
-  SmallVector<int64_t> shape;
-  for (auto [i, size] :
-       llvm::enumerate(tensor::getMixedSizes(b, loc, tensor))) {
-    groups.push_back({int64_t(sizes.size())});
-    sizes.push_back(size);
-    shape.push_back(type.getDimSize(i));
-    if (i != dim)
-      continue;
-    shape.back() /= inner;
-    sizes.back() = index(shape.back());
-    groups.back().push_back(int64_t(sizes.size()));
-    sizes.push_back(index(inner));
-    shape.push_back(inner);
-  }
-  return tensor::ExpandShapeOp::create(
-      b, loc, RankedTensorType::get(shape, type.getElementType()), tensor,
-      groups, sizes);
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/Shared/CreateGeneric.h"
+#include "lib/Online/OnlineInPairs.h"
 #include "lib/Online/Sums.h"
 #include "lib/Projection/ProjectionTiles.h"
 
@@ -42,7 +43,7 @@ Value ProjectionTiles::multiplyFew(Value columns, OpFoldResult at,
                                     b.getF32Type()));
   if (inPairs) {
     bindDims(b.getContext(), m, n, l, p, e);
-    Value pairs = expand(expand(part, 1, kFeaturesPerTile), 2, 2);
+    Value pairs = expandDim(b, loc, part, 1, {kFeaturesPerTile / 2, 2});
     products = emitSumOfProducts(b, loc, {pairs, columns}, products,
                                  {{m, l, p, e}, {l, p, n, e}, {m, n}});
   } else {
@@ -88,7 +89,8 @@ Value ProjectionTiles::multiplyPack(OpFoldResult pack, OpFoldResult at,
   }
   Value a = slice(rows, {pack, at, zero, zero, zero},
                   {one, size, parts, numRows, features}, kept);
-  products = emitSumOfProducts(b, loc, {expand(a, kept.size() - 1, 2), columns},
-                               products, {indices, {k, p, n, e}, {m, n}});
+  products = emitSumOfProducts(
+      b, loc, {expandDim(b, loc, a, int64_t(kept.size()) - 1, 2), columns},
+      products, {indices, {k, p, n, e}, {m, n}});
   return isAdded ? add(products, sums) : products;
 }

@@ -101,8 +101,6 @@ private:
   Value insert(Value source, Value tensor, ArrayRef<OpFoldResult> offsets,
                ArrayRef<OpFoldResult> sizes);
   Value fillWithZero(Value tensor);
-  /// A static dimension as two, the second of `inner` indices.
-  Value expand(Value tensor, unsigned dim, int64_t inner);
   /// A number of f32, or of what it is stored as.
   Value convert(Value number, Type type);
   /// Part `part` of a number of f32, of the type that is multiplied.

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Reference/StageCode.h"
+#include "lib/Online/OnlineInPairs.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -63,16 +64,7 @@ Value StageCode::emitMixing(Stages stages, Value strip) {
 }
 
 Value StageCode::split(Value tensor, int64_t mixed) {
-  auto source = cast<RankedTensorType>(tensor.getType());
-  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, tensor);
-  sizes.front() = b.getIndexAttr(mixed);
-  sizes.insert(sizes.begin(), b.getIndexAttr(source.getDimSize(0) / mixed));
-  SmallVector<int64_t> shape;
-  SmallVector<Value> dynamic;
-  dispatchIndexOpFoldResults(sizes, dynamic, shape);
-  auto type = RankedTensorType::get(shape, source.getElementType());
-  return tensor::ExpandShapeOp::create(b, loc, type, tensor,
-                                       getHeadDims(type.getRank()), sizes);
+  return expandDim(b, loc, tensor, /*dim=*/0, mixed);
 }
 
 Value StageCode::join(Value tensor) {
