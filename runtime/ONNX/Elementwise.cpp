@@ -25,19 +25,6 @@
 
 using namespace attn;
 using namespace attn::onnx;
-using llvm::SmallVector;
-using llvm::StringRef;
-using mlir::failed;
-using mlir::failure;
-using mlir::FailureOr;
-using mlir::Location;
-using mlir::LogicalResult;
-using mlir::OpBuilder;
-using mlir::RankedTensorType;
-using mlir::success;
-using mlir::Type;
-using mlir::Value;
-using mlir::ValueRange;
 using mlir::arith::CmpFPredicate;
 using mlir::arith::CmpIPredicate;
 
@@ -487,7 +474,7 @@ static LogicalResult importClip(NodeImport &at) {
   return success();
 }
 
-llvm::ArrayRef<Operator> attn::onnx::getElementwiseOperators() {
+ArrayRef<Operator> attn::onnx::getElementwiseOperators() {
   static const SmallVector<Operator> operators = [] {
     SmallVector<Operator> result = {
         {"", "Gelu", 20, newestOpset, 1, 1, 1, importGelu},

@@ -17,19 +17,6 @@
 
 using namespace attn;
 using namespace attn::onnx;
-using llvm::SmallVector;
-using llvm::StringRef;
-using mlir::failed;
-using mlir::failure;
-using mlir::FailureOr;
-using mlir::Location;
-using mlir::LogicalResult;
-using mlir::OpBuilder;
-using mlir::OpFoldResult;
-using mlir::RankedTensorType;
-using mlir::success;
-using mlir::Value;
-using mlir::ValueRange;
 
 //===----------------------------------------------------------------------===//
 // Products of matrices
@@ -49,13 +36,13 @@ static Value createProjection(Builder &b, Value input, Value weight,
     three.append(sizes);
   } else {
     OpFoldResult first = b.getIndexAttr(1);
-    for (OpFoldResult size : llvm::ArrayRef(sizes).drop_back(2))
+    for (OpFoldResult size : ArrayRef(sizes).drop_back(2))
       first = multiply(b, first, size);
     three = {first, sizes[sizes.size() - 2], sizes.back()};
   }
   sizes.back() = columns;
   auto count =
-      llvm::count_if(llvm::ArrayRef(sizes).drop_back(2), [](OpFoldResult size) {
+      llvm::count_if(ArrayRef(sizes).drop_back(2), [](OpFoldResult size) {
         return !mlir::getConstantIntValue(size);
       });
   if (sizes.size() > 3 && count > 1)
@@ -73,7 +60,7 @@ static Value createProjection(Builder &b, Value input, Value weight,
 /// `(..., M, K)` times `(..., K, N)`, where what comes before broadcasts to
 /// `batch`.
 static Value createContraction(Builder &b, Value lhs, Value rhs,
-                               llvm::ArrayRef<OpFoldResult> batch) {
+                               ArrayRef<OpFoldResult> batch) {
   auto type = llvm::cast<mlir::FloatType>(typeOf(lhs).getElementType());
   mlir::FloatType sumType = getAccumulationType(type);
   auto rank = std::int64_t(batch.size());
@@ -105,8 +92,7 @@ static Value createContraction(Builder &b, Value lhs, Value rhs,
       mlir::linalg::GenericOp::create(
           b, mlir::TypeRange(zero.getType()), ValueRange{lhs, rhs},
           ValueRange(zero),
-          llvm::ArrayRef{map(lhs, 0, 2), map(rhs, 2, 1), map(zero, 0, 1)},
-          loops,
+          ArrayRef{map(lhs, 0, 2), map(rhs, 2, 1), map(zero, 0, 1)}, loops,
           [&](OpBuilder &body, Location loc, ValueRange args) {
             Value product = mlir::arith::MulFOp::create(
                 body, loc, convertFloat(body, loc, args[0], sumType),
@@ -356,7 +342,7 @@ static LogicalResult importLayerNormalization(NodeImport &at) {
   return success();
 }
 
-llvm::ArrayRef<Operator> attn::onnx::getProductOperators() {
+ArrayRef<Operator> attn::onnx::getProductOperators() {
   static const Operator operators[] = {
       {"", "MatMul", 13, newestOpset, 2, 2, 1, importMatMul},
       {"", "Gemm", 13, newestOpset, 2, 3, 1, importGemm},

@@ -21,11 +21,6 @@
 
 using namespace attn;
 using namespace attn::onnx;
-using llvm::ArrayRef;
-using llvm::SmallVector;
-using mlir::OpFoldResult;
-using mlir::RankedTensorType;
-using mlir::Value;
 
 /// The tensor that has the same size in a dimension, and is computed before;
 /// null if there is none. `dim` becomes its dimension.
@@ -123,7 +118,7 @@ OpFoldResult attn::onnx::multiply(Builder &b, OpFoldResult lhs,
 }
 
 Value attn::onnx::createEmpty(Builder &b, ArrayRef<OpFoldResult> sizes,
-                              mlir::Type elementType) {
+                              Type elementType) {
   return mlir::tensor::EmptyOp::create(b, sizes, elementType);
 }
 
@@ -365,7 +360,7 @@ Value attn::onnx::transpose(Builder &b, Value tensor,
 
 Value attn::onnx::concatenate(Builder &b, std::int64_t dim,
                               ArrayRef<Value> tensors) {
-  return mlir::tensor::ConcatOp::create(b, dim, mlir::ValueRange(tensors));
+  return mlir::tensor::ConcatOp::create(b, dim, ValueRange(tensors));
 }
 
 Value attn::onnx::splitHeads(Builder &b, Value tensor, std::int64_t heads) {
@@ -384,8 +379,8 @@ mlir::FloatType attn::onnx::getAccumulationType(mlir::FloatType type) {
   return mlir::attn::AttentionOp::getAccumulationType(type);
 }
 
-Value attn::onnx::convertFloat(mlir::OpBuilder &b, mlir::Location loc,
-                               Value value, mlir::Type type) {
+Value attn::onnx::convertFloat(OpBuilder &b, Location loc, Value value,
+                               Type type) {
   auto from = llvm::cast<mlir::FloatType>(value.getType());
   auto to = llvm::cast<mlir::FloatType>(type);
   if (from == to)
@@ -398,14 +393,13 @@ Value attn::onnx::convertFloat(mlir::OpBuilder &b, mlir::Location loc,
   return convertFloat(b, loc, convertFloat(b, loc, value, b.getF32Type()), to);
 }
 
-Value attn::onnx::convertFloats(Builder &b, Value tensor, mlir::Type type) {
+Value attn::onnx::convertFloats(Builder &b, Value tensor, Type type) {
   if (typeOf(tensor).getElementType() == type)
     return tensor;
-  return computeElements(
-      b, tensor, sizesOf(b, tensor), type,
-      [&](mlir::OpBuilder &b, mlir::Location loc, mlir::ValueRange elements) {
-        return convertFloat(b, loc, elements[0], type);
-      });
+  return computeElements(b, tensor, sizesOf(b, tensor), type,
+                         [&](OpBuilder &b, Location loc, ValueRange elements) {
+                           return convertFloat(b, loc, elements[0], type);
+                         });
 }
 
 std::optional<Sizes> attn::onnx::broadcastSizes(Builder &b,
@@ -440,8 +434,7 @@ std::optional<Sizes> attn::onnx::broadcastSizes(Builder &b,
 
 Value attn::onnx::computeElements(Builder &b, ArrayRef<Value> tensors,
                                   ArrayRef<OpFoldResult> sizes,
-                                  mlir::Type elementType,
-                                  ElementFunction compute) {
+                                  Type elementType, ElementFunction compute) {
   std::int64_t rank = std::int64_t(sizes.size());
   SmallVector<mlir::AffineMap> maps;
   for (Value tensor : tensors) {
@@ -462,10 +455,9 @@ Value attn::onnx::computeElements(Builder &b, ArrayRef<Value> tensors,
       std::size_t(rank), mlir::utils::IteratorType::parallel);
   Value empty = createEmpty(b, sizes, elementType);
   return mlir::linalg::GenericOp::create(
-             b, mlir::TypeRange(empty.getType()), mlir::ValueRange(tensors),
-             mlir::ValueRange(empty), maps, loops,
-             [&](mlir::OpBuilder &body, mlir::Location loc,
-                 mlir::ValueRange elements) {
+             b, mlir::TypeRange(empty.getType()), ValueRange(tensors),
+             ValueRange(empty), maps, loops,
+             [&](OpBuilder &body, Location loc, ValueRange elements) {
                mlir::linalg::YieldOp::create(
                    body, loc, compute(body, loc, elements.drop_back()));
              })
@@ -489,14 +481,13 @@ Value attn::onnx::sumElements(Builder &b, Value tensor, std::int64_t firstDim,
   }
   Value zero = createFilled(b, sizes, b.getFloatAttr(type, 0));
   return mlir::linalg::GenericOp::create(
-             b, mlir::TypeRange(zero.getType()), mlir::ValueRange(tensor),
-             mlir::ValueRange(zero),
+             b, mlir::TypeRange(zero.getType()), ValueRange(tensor),
+             ValueRange(zero),
              ArrayRef{b.getMultiDimIdentityMap(unsigned(rank)),
                       mlir::AffineMap::get(unsigned(rank), 0, exprs,
                                            b.getContext())},
              loops,
-             [&](mlir::OpBuilder &body, mlir::Location loc,
-                 mlir::ValueRange args) {
+             [&](OpBuilder &body, Location loc, ValueRange args) {
                Value next = compute(body, loc, args[0]);
                mlir::linalg::YieldOp::create(
                    body, loc,
