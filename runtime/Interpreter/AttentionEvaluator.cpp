@@ -23,11 +23,6 @@
 
 using namespace attn;
 using namespace attn::interpreter;
-using llvm::APInt;
-using mlir::failed;
-using mlir::failure;
-using mlir::LogicalResult;
-using mlir::success;
 using mlir::attn::AttentionOp;
 using mlir::attn::MultiTokenAttentionOp;
 using reference::AttentionProblem;
@@ -36,7 +31,7 @@ using TensorPtr = std::shared_ptr<const Tensor>;
 std::vector<Datum> interpreter::lookup(const Values &values,
                                        mlir::ValueRange operands) {
   std::vector<Datum> result;
-  for (mlir::Value operand : operands)
+  for (Value operand : operands)
     result.push_back(values.at(operand));
   return result;
 }
@@ -56,7 +51,7 @@ public:
         failed(setSequences()) || failed(setScalars()) || failed(setMask()) ||
         failed(setScore()) || failed(setAbsentRows()))
       return failure();
-    mlir::FailureOr<Expected<reference::AttentionResult>> computed = compute();
+    FailureOr<Expected<reference::AttentionResult>> computed = compute();
     if (failed(computed))
       return failure();
     Expected<reference::AttentionResult> &result = *computed;
@@ -109,7 +104,7 @@ private:
     return false;
   }
 
-  mlir::FailureOr<Expected<reference::AttentionResult>> compute() {
+  FailureOr<Expected<reference::AttentionResult>> compute() {
     if constexpr (!isMultiToken) {
       return reference::attention(problem);
     } else {
@@ -132,7 +127,7 @@ private:
 
   mlir::InFlightDiagnostic emitError() { return mlir::emitError(op.getLoc()); }
 
-  const Tensor &getTensor(mlir::Value value) {
+  const Tensor &getTensor(Value value) {
     return *std::get<TensorPtr>(values.at(value));
   }
 
@@ -157,16 +152,15 @@ private:
   }
 
   /// Sets `view` to a float operand.
-  LogicalResult setView(TensorView &view, mlir::Value operand,
-                        llvm::StringRef name) {
+  LogicalResult setView(TensorView &view, Value operand, StringRef name) {
     const Tensor &tensor = getTensor(operand);
     view = tensor.view;
     return tensor.isKnown() ? success() : emitUnknown(name);
   }
 
   /// Sets `elements` to those of a vector of integers.
-  LogicalResult setIntegers(std::vector<std::int64_t> &elements,
-                            mlir::Value operand, llvm::StringRef name) {
+  LogicalResult setIntegers(std::vector<std::int64_t> &elements, Value operand,
+                            StringRef name) {
     const Tensor &tensor = getTensor(operand);
     if (!tensor.isKnown())
       return emitUnknown(name);
@@ -175,7 +169,7 @@ private:
     return success();
   }
 
-  LogicalResult emitUnknown(llvm::StringRef name) {
+  LogicalResult emitUnknown(StringRef name) {
     return emitError() << "operand '" << name << "' was never written";
   }
 
@@ -184,7 +178,7 @@ private:
         failed(setView(problem.key, op.getKey(), "key")) ||
         failed(setView(problem.value, op.getValue(), "value")))
       return failure();
-    if (mlir::Value sink = op.getSink()) { // A6
+    if (Value sink = op.getSink()) { // A6
       TensorView view;
       if (failed(setView(view, sink, "sink")))
         return failure();
@@ -229,7 +223,7 @@ private:
 
   LogicalResult setScalars() {
     problem.scale = op.getConstantScale(); // A4
-    if (mlir::Value scale = op.getScale())
+    if (Value scale = op.getScale())
       problem.scale = std::get<double>(values.at(scale));
     if (op.hasDropout()) // A8
       problem.dropout = {
@@ -238,7 +232,7 @@ private:
           std::uint32_t(
               std::get<APInt>(values.at(op.getDropoutCall())).getZExtValue())};
     problem.bottomRight = op.getBottomRight(); // A5
-    mlir::Value offset = op.getOffset();
+    Value offset = op.getOffset();
     if (!offset)
       return success();
     if (llvm::isa<mlir::ShapedType>(offset.getType()))
@@ -287,7 +281,7 @@ private:
       std::int64_t ringCapacity;
     };
     std::vector<Rows> caches;
-    for (mlir::Value operand : {op.getKey(), op.getValue()}) {
+    for (Value operand : {op.getKey(), op.getValue()}) {
       while (auto cast = operand.template getDefiningOp<mlir::tensor::CastOp>())
         operand = cast.getSource();
       if (auto read = operand.template getDefiningOp<mlir::attn::CacheReadOp>())
@@ -328,19 +322,18 @@ private:
 
 } // namespace
 
-bool interpreter::isAttention(mlir::Operation *op) {
+bool interpreter::isAttention(Operation *op) {
   return llvm::isa<AttentionOp, MultiTokenAttentionOp>(op);
 }
 
-LogicalResult interpreter::evaluateAttention(mlir::Operation *op,
-                                             Values &values) {
+LogicalResult interpreter::evaluateAttention(Operation *op, Values &values) {
   if (auto attention = llvm::dyn_cast<AttentionOp>(op))
     return AttentionEvaluator(attention, values).evaluate();
   return AttentionEvaluator(llvm::cast<MultiTokenAttentionOp>(op), values)
       .evaluate();
 }
 
-LogicalResult interpreter::countAttention(mlir::Operation *op, Values &values,
+LogicalResult interpreter::countAttention(Operation *op, Values &values,
                                           double &flops) {
   if (auto attention = llvm::dyn_cast<AttentionOp>(op))
     return AttentionEvaluator(attention, values).count(flops);

@@ -15,7 +15,7 @@
 using namespace attn;
 using namespace attn::interpreter;
 
-bool interpreter::isSupportedScalar(mlir::Type type) {
+bool interpreter::isSupportedScalar(Type type) {
   if (auto integer = llvm::dyn_cast<mlir::IntegerType>(type))
     return integer.isSignless() && integer.getWidth() >= 1 &&
            integer.getWidth() <= 64;
@@ -23,12 +23,12 @@ bool interpreter::isSupportedScalar(mlir::Type type) {
          type.isBF16();
 }
 
-unsigned interpreter::widthOf(mlir::Type type) {
+unsigned interpreter::widthOf(Type type) {
   return type.isIndex() ? mlir::IndexType::kInternalStorageBitWidth
                         : type.getIntOrFloatBitWidth();
 }
 
-llvm::APFloat interpreter::roundTo(mlir::Type type, double value,
+llvm::APFloat interpreter::roundTo(Type type, double value,
                                    llvm::RoundingMode mode) {
   llvm::APFloat number(value);
   bool losesInfo;
@@ -38,11 +38,11 @@ llvm::APFloat interpreter::roundTo(mlir::Type type, double value,
 }
 
 Datum interpreter::makeIndex(std::int64_t value) {
-  return llvm::APInt(mlir::IndexType::kInternalStorageBitWidth,
-                     std::uint64_t(value), /*isSigned=*/true);
+  return APInt(mlir::IndexType::kInternalStorageBitWidth, std::uint64_t(value),
+               /*isSigned=*/true);
 }
 
-std::int64_t interpreter::toInt64(const llvm::APInt &value) {
+std::int64_t interpreter::toInt64(const APInt &value) {
   return value.getBitWidth() == 1 ? std::int64_t(value.getZExtValue())
                                   : value.getSExtValue();
 }
@@ -58,10 +58,10 @@ template <typename T> static T read(const std::byte *address) {
 }
 
 static Datum readElement(const std::byte *address, ElementType type,
-                         mlir::Type elementType) {
+                         Type elementType) {
   auto integer = [&](std::int64_t value) {
-    return llvm::APInt(widthOf(elementType), std::uint64_t(value),
-                       /*isSigned=*/true, /*implicitTrunc=*/true);
+    return APInt(widthOf(elementType), std::uint64_t(value),
+                 /*isSigned=*/true, /*implicitTrunc=*/true);
   };
   switch (type) {
   case ElementType::f64:
@@ -86,7 +86,7 @@ static Datum readElement(const std::byte *address, ElementType type,
   return Undefined();
 }
 
-Datum Tensor::load(llvm::ArrayRef<std::int64_t> indices) const {
+Datum Tensor::load(ArrayRef<std::int64_t> indices) const {
   std::int64_t offset = 0, number = 0;
   for (auto [dim, index] : llvm::enumerate(indices)) {
     if (index < 0 || index >= view.size(int(dim)))
@@ -101,9 +101,9 @@ Datum Tensor::load(llvm::ArrayRef<std::int64_t> indices) const {
                      view.type(), elementType);
 }
 
-std::shared_ptr<const Tensor> Tensor::createPartial(
-    mlir::Type elementType, llvm::ArrayRef<std::int64_t> shape,
-    llvm::ArrayRef<Datum> elements, reference::Quantity quantity) {
+std::shared_ptr<const Tensor>
+Tensor::createPartial(Type elementType, ArrayRef<std::int64_t> shape,
+                      ArrayRef<Datum> elements, reference::Quantity quantity) {
   std::vector<bool> written;
   for (const Datum &element : elements)
     written.push_back(!std::holds_alternative<Undefined>(element));
@@ -120,7 +120,7 @@ std::shared_ptr<const Tensor> Tensor::createPartial(
   } else {
     std::vector<std::int64_t> numbers;
     for (const Datum &element : elements) {
-      const llvm::APInt *number = std::get_if<llvm::APInt>(&element);
+      const APInt *number = std::get_if<APInt>(&element);
       numbers.push_back(number ? toInt64(*number) : 0);
     }
     result = create(elementType, shape, std::move(numbers), quantity);
@@ -134,8 +134,7 @@ std::shared_ptr<const Tensor> Tensor::createPartial(
 }
 
 std::shared_ptr<const Tensor>
-Tensor::createUnknown(mlir::Type elementType,
-                      llvm::ArrayRef<std::int64_t> shape) {
+Tensor::createUnknown(Type elementType, ArrayRef<std::int64_t> shape) {
   Tensor tensor;
   tensor.elementType = elementType;
   tensor.view =

@@ -12,8 +12,6 @@
 
 using namespace attn;
 using namespace attn::interpreter;
-using llvm::APInt;
-using mlir::Operation;
 
 /// `compute(a, b)`, unless the signed quotient of `a` and `b` does not exist.
 static std::optional<APInt> divideSigned(const APInt &a, const APInt &b,
@@ -89,7 +87,7 @@ convertPredicate(mlir::index::IndexCmpPredicate predicate) {
 
 void interpreter::addIntegerOps(Table &table) {
   using Int = const APInt &;
-  auto both = [&](llvm::StringRef arith, llvm::StringRef index, auto function) {
+  auto both = [&](StringRef arith, StringRef index, auto function) {
     table[arith] = strict(+function);
     table[index] = strict(+function);
   };
@@ -174,10 +172,9 @@ void interpreter::addIntegerOps(Table &table) {
   auto extendUnsigned = [](Operation *op, Int a) {
     return a.zextOrTrunc(resultWidth(op));
   };
-  for (llvm::StringRef name :
-       {"arith.extsi", "arith.index_cast", "index.casts"})
+  for (StringRef name : {"arith.extsi", "arith.index_cast", "index.casts"})
     table[name] = strict(+extendSigned);
-  for (llvm::StringRef name :
+  for (StringRef name :
        {"arith.extui", "arith.trunci", "arith.index_castui", "index.castu"})
     table[name] = strict(+extendUnsigned);
 
