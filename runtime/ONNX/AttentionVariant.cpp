@@ -257,25 +257,7 @@ static Value createGroupedSums(Builder &b, Value lhs,
   auto map = [&](ArrayRef<unsigned> loops) {
     return mlir::AffineMap::getMultiDimMapWithTargets(6, loops, b.getContext());
   };
-  using mlir::utils::IteratorType;
-  SmallVector<IteratorType> loops(5, IteratorType::parallel);
-  loops.push_back(IteratorType::reduction);
-  Value zero = createFilled(b, sizes, b.getFloatAttr(sumType, 0));
-  return mlir::linalg::GenericOp::create(
-             b, mlir::TypeRange(zero.getType()), ValueRange{lhs, rhs},
-             ValueRange(zero),
-             ArrayRef{map(lhsLoops), map(rhsLoops), map({0, 1, 2, 3, 4})},
-             loops,
-             [&](OpBuilder &body, Location loc, ValueRange args) {
-               Value product = mlir::arith::MulFOp::create(
-                   body, loc, convertFloat(body, loc, args[0], sumType),
-                   convertFloat(body, loc, args[1], sumType));
-               mlir::linalg::YieldOp::create(
-                   body, loc,
-                   mlir::arith::AddFOp::create(body, loc, args[2], product)
-                       .getResult());
-             })
-      .getResult(0);
+  return sumProducts(b, lhs, map(lhsLoops), rhs, map(rhsLoops), sizes, sumType);
 }
 
 /// `dot(query[b,h,i,:], key[b,h/G,j,:])` of all positions, in `sumType`.

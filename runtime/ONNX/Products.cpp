@@ -63,46 +63,20 @@ static Value createContraction(Builder &b, Value lhs, Value rhs,
                                ArrayRef<OpFoldResult> batch) {
   auto type = llvm::cast<mlir::FloatType>(typeOf(lhs).getElementType());
   mlir::FloatType sumType = getAccumulationType(type);
-  auto rank = std::int64_t(batch.size());
+  auto rank = unsigned(batch.size());
   // Loops: the batch, rows, columns, and what is summed.
   auto map = [&](Value tensor, unsigned row, unsigned column) {
-    RankedTensorType shape = typeOf(tensor);
-    SmallVector<mlir::AffineExpr> exprs;
-    std::int64_t own = shape.getRank() - 2;
-    for (std::int64_t dim = 0; dim < own; ++dim) {
-      std::int64_t loop = rank - own + dim;
-      bool repeats = shape.getDimSize(dim) == 1 &&
-                     mlir::getConstantIntValue(batch[std::size_t(loop)]) != 1;
-      exprs.push_back(repeats ? b.getAffineConstantExpr(0)
-                              : b.getAffineDimExpr(unsigned(loop)));
-    }
-    exprs.push_back(b.getAffineDimExpr(unsigned(rank) + row));
-    exprs.push_back(b.getAffineDimExpr(unsigned(rank) + column));
-    return mlir::AffineMap::get(unsigned(rank + 3), 0, exprs, b.getContext());
+    SmallVector<mlir::AffineExpr> exprs =
+        broadcastIndices(b, typeOf(tensor).getShape().drop_back(2), batch);
+    exprs.push_back(b.getAffineDimExpr(rank + row));
+    exprs.push_back(b.getAffineDimExpr(rank + column));
+    return mlir::AffineMap::get(rank + 3, 0, exprs, b.getContext());
   };
   Sizes sizes(batch);
   sizes.push_back(sizeOf(b, lhs, typeOf(lhs).getRank() - 2));
   sizes.push_back(sizeOf(b, rhs, typeOf(rhs).getRank() - 1));
-  Value zero = createFilled(b, sizes, b.getFloatAttr(sumType, 0));
-  using mlir::utils::IteratorType;
-  SmallVector<IteratorType> loops(std::size_t(rank + 2),
-                                  IteratorType::parallel);
-  loops.push_back(IteratorType::reduction);
   Value sums =
-      mlir::linalg::GenericOp::create(
-          b, mlir::TypeRange(zero.getType()), ValueRange{lhs, rhs},
-          ValueRange(zero),
-          ArrayRef{map(lhs, 0, 2), map(rhs, 2, 1), map(zero, 0, 1)}, loops,
-          [&](OpBuilder &body, Location loc, ValueRange args) {
-            Value product = mlir::arith::MulFOp::create(
-                body, loc, convertFloat(body, loc, args[0], sumType),
-                convertFloat(body, loc, args[1], sumType));
-            mlir::linalg::YieldOp::create(
-                body, loc,
-                mlir::arith::AddFOp::create(body, loc, args[2], product)
-                    .getResult());
-          })
-          .getResult(0);
+      sumProducts(b, lhs, map(lhs, 0, 2), rhs, map(rhs, 2, 1), sizes, sumType);
   return convertFloats(b, sums, type);
 }
 

@@ -100,6 +100,12 @@ Value convertFloats(Builder &b, Value tensor, Type type);
 /// where elements are computed.
 std::optional<Sizes> broadcastSizes(Builder &b, ArrayRef<Value> tensors);
 
+/// Where a tensor of `shape`, which broadcasts to `sizes`, is read by the loops
+/// of these.
+SmallVector<mlir::AffineExpr> broadcastIndices(Builder &b,
+                                               ArrayRef<std::int64_t> shape,
+                                               ArrayRef<OpFoldResult> sizes);
+
 /// Computes the element of a result from those of tensors at one place.
 using ElementFunction =
     llvm::function_ref<Value(OpBuilder &, Location, ValueRange)>;
@@ -111,6 +117,12 @@ Value computeElements(Builder &b, ArrayRef<Value> tensors,
 /// The sum over some dimensions, which become 1, of elements in `type`.
 Value sumElements(Builder &b, Value tensor, std::int64_t firstDim,
                   mlir::FloatType type, ElementFunction compute);
+
+/// Sums of products, in `type`, over the last loops: the first ones are those
+/// of the result's sizes. Maps say what the loops read.
+Value sumProducts(Builder &b, Value lhs, mlir::AffineMap lhsMap, Value rhs,
+                  mlir::AffineMap rhsMap, ArrayRef<OpFoldResult> sizes,
+                  mlir::FloatType type);
 
 } // namespace attn::onnx
 
