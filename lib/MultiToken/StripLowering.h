@@ -20,13 +20,6 @@
 #include "lib/Reference/PositionCode.h"
 #include "lib/Regions/MaskAnalysis.h"
 
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
-
-#include "llvm/Support/MathExtras.h"
-
-#include <numeric>
-
 namespace mlir::attn {
 
 /// Keys that are computed together: four registers of 512 bits.

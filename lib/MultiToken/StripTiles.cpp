@@ -13,8 +13,6 @@
 #include "lib/MultiToken/StripLowering.h"
 #include "lib/Plan/CacheModel.h"
 
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-
 using namespace mlir;
 using namespace mlir::attn;
 

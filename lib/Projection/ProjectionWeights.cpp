@@ -9,8 +9,6 @@
 #include "lib/Online/OnlineInPairs.h"
 #include "lib/Projection/ProjectionTiles.h"
 
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 

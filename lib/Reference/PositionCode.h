@@ -13,7 +13,6 @@
 #include "lib/Regions/RegionEvaluation.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include <limits>
 

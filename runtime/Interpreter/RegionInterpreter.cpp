@@ -7,7 +7,6 @@
 
 #include "runtime/Interpreter/RegionInterpreter.h"
 
-#include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"

@@ -17,8 +17,6 @@
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringMap.h"
 
-#include <algorithm>
-
 using namespace attn;
 using namespace attn::onnx;
 using mlir::getConstantIntValue;

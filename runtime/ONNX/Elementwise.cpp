@@ -16,11 +16,9 @@
 #include "runtime/ONNX/Tensors.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/ADT/StringMap.h"
 
-#include <limits>
 #include <numbers>
 
 using namespace attn;
