@@ -10,7 +10,9 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/STLExtras.h"
 
+#include <concepts>
 #include <cstring>
+#include <type_traits>
 
 using namespace attn;
 using namespace attn::interpreter;
@@ -51,39 +53,17 @@ bool Tensor::isKnown() const {
   return !written && (view.data() || llvm::is_contained(shape(), 0));
 }
 
-template <typename T> static T read(const std::byte *address) {
-  T value;
-  std::memcpy(&value, address, sizeof(T)); // Views may be misaligned.
-  return value;
-}
-
 static Datum readElement(const std::byte *address, ElementType type,
                          Type elementType) {
-  auto integer = [&](std::int64_t value) {
-    return APInt(widthOf(elementType), std::uint64_t(value),
-                 /*isSigned=*/true, /*implicitTrunc=*/true);
-  };
-  switch (type) {
-  case ElementType::f64:
-    return read<double>(address);
-  case ElementType::f32:
-    return double(read<float>(address));
-  case ElementType::f16:
-    return double(float(read<f16>(address)));
-  case ElementType::bf16:
-    return double(float(read<bf16>(address)));
-  case ElementType::i64:
-    return integer(read<std::int64_t>(address));
-  case ElementType::i32:
-    return integer(read<std::int32_t>(address));
-  case ElementType::i16:
-    return integer(read<std::int16_t>(address));
-  case ElementType::i8:
-    return integer(read<std::int8_t>(address));
-  case ElementType::i1:
-    return integer(read<std::uint8_t>(address) != 0);
-  }
-  return Undefined();
+  return visitElementType(type, [&]<typename T>(std::type_identity<T>) {
+    std::conditional_t<std::same_as<T, bool>, std::uint8_t, T> value;
+    std::memcpy(&value, address, sizeof(T)); // Views may be misaligned.
+    if constexpr (std::integral<T>)
+      return Datum(APInt(widthOf(elementType), std::uint64_t(T(value)),
+                         /*isSigned=*/true, /*implicitTrunc=*/true));
+    else
+      return Datum(double(value));
+  });
 }
 
 Datum Tensor::load(ArrayRef<std::int64_t> indices) const {
