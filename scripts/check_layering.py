@@ -59,7 +59,10 @@ RULES = {
     + MLIR
     + COMPILER
     + ["lib/Plan/", "lib/Reference/", "lib/Regions/"],
-    "lib/CPU": STD + MLIR + COMPILER + ["lib/Memory/", "lib/Plan/", "lib/Regions/"],
+    "lib/CPU": STD
+    + MLIR
+    + COMPILER
+    + ["lib/Math/", "lib/Memory/", "lib/Plan/", "lib/Regions/"],
     "lib/GPU": STD
     + MLIR
     + COMPILER

@@ -14,6 +14,8 @@
 #ifndef ATTN_DIALECT_ATTENTION_ATTENTIONDECLARATION_TD
 #define ATTN_DIALECT_ATTENTION_ATTENTIONDECLARATION_TD
 
+include "dialect/Shared/DestinationStyle.td"
+
 defvar attentionOperandsDeclaration = [{
     /// Types of the main operands: ranked tensors or memrefs.
     ShapedType getQueryType() { return cast<ShapedType>(getQuery().getType()); }
@@ -75,7 +77,8 @@ defvar sequencesDeclaration = [{
     Value createNumQueries(OpBuilder &builder, Value n);
 }];
 
-defvar attentionDefinition = [{
+defvar attentionDefinition = !strconcat(reifyDestinations,
+                                        destinationEffects, [{
   FloatType $cppClass::getAccumulationType() { // A2
     return AttentionOp::getAccumulationType(getElementType());
   }
@@ -92,34 +95,15 @@ defvar attentionDefinition = [{
     return getDefaultScale();
   }
 
-  void $cppClass::getEffects(MemoryEffectList &effects) {
-    auto reads = [&](OpOperand &operand) { return readsOperand(operand); };
-    getDestinationEffects(*this, reads, effects); // A9
-  }
-
   Speculation::Speculatability $cppClass::getSpeculatability() {
     // An undefined value in a region stops the program (A12), and so do sizes
     // that disagree: moving the op to where it did not run could stop it.
     return Speculation::NotSpeculatable;
   }
 
-  LogicalResult
-  $cppClass::reifyResultShapes(OpBuilder &builder,
-                                 ReifiedRankedShapedTypeDims &reified) {
-    reifyDestinationShapes(builder, getLoc(), getOuts(), reified); // A9
-    return success();
-  }
-
   void $cppClass::getAsmBlockArgumentNames(Region &region,
                                              OpAsmSetValueNameFn setName) {
-    if (region.empty())
-      return;
-    StringRef scoreNames[] = {"s", "b", "h", "p", "j"};
-    ArrayRef<StringRef> names(scoreNames);
-    if (&region == &getMask())
-      names = names.drop_front();
-    for (auto [argument, name] : llvm::zip(region.getArguments(), names))
-      setName(argument, name);
+    nameRegionArguments(region, &region == &getMask(), setName);
   }
 
   Value $cppClass::createFirstPosition(OpBuilder &builder, Value n,
@@ -141,7 +125,7 @@ defvar attentionDefinition = [{
     OperandRange captures = isScore ? getScoreCaptures() : getMaskCaptures();
     return captures[argument.getArgNumber() - leading];
   }
-}];
+}]);
 
 defvar sequencesDefinition = [{
   Value $cppClass::createNumQueries(OpBuilder &builder, Value n) {

@@ -8,6 +8,7 @@
 #include "dialect/Attention/Clauses.h"
 #include "dialect/Attention/PointwiseRegionAssembly.h"
 #include "dialect/AttnOps.h"
+#include "dialect/Layer/RowTiling.h"
 #include "dialect/Shared/DestinationStyle.h"
 #include "dialect/Shared/RuntimeChecks.h"
 

@@ -245,20 +245,6 @@ LogicalResult verifyStages(MultiTokenAttentionOp op,
   return success();
 }
 
-/// The regions, A10 and A11.
-template <typename Op> LogicalResult verifyRegionsOf(Op op) {
-  Type index = IndexType::get(op.getContext());
-  Type i1 = IntegerType::get(op.getContext(), 1);
-  Type accumulation = op.getAccumulationType();
-  if (failed(verifyPointwiseRegion(op, op.getScore(), "score",
-                                   {accumulation, index, index, index, index},
-                                   op.getScoreCaptures(), accumulation)))
-    return failure();
-  return verifyPointwiseRegion(op, op.getMask(), "mask",
-                               {index, index, index, index},
-                               op.getMaskCaptures(), i1);
-}
-
 /// What an attention that may have sequences has beside its main operands.
 template <typename Op> LogicalResult verifyClauses(Op op) {
   if (failed(verifyScale(op)) ||
@@ -331,7 +317,10 @@ LogicalResult AttentionOp::verify() {
   return verifyClauses(*this);
 }
 
-LogicalResult AttentionOp::verifyRegions() { return verifyRegionsOf(*this); }
+LogicalResult AttentionOp::verifyRegions() {
+  return verifyScoreAndMask(*this, getScore(), getScoreCaptures(), getMask(),
+                            getMaskCaptures(), getAccumulationType());
+}
 
 LogicalResult AttentionBackwardOp::verify() {
   if (failed(verifySegments(*this, getProperties().operandSegmentSizes,
@@ -352,7 +341,8 @@ LogicalResult AttentionBackwardOp::verify() {
 }
 
 LogicalResult AttentionBackwardOp::verifyRegions() {
-  return verifyRegionsOf(*this);
+  return verifyScoreAndMask(*this, getScore(), getScoreCaptures(), getMask(),
+                            getMaskCaptures(), getAccumulationType());
 }
 
 LogicalResult MultiTokenAttentionOp::verify() {
@@ -381,5 +371,6 @@ LogicalResult MultiTokenAttentionOp::verify() {
 }
 
 LogicalResult MultiTokenAttentionOp::verifyRegions() {
-  return verifyRegionsOf(*this);
+  return verifyScoreAndMask(*this, getScore(), getScoreCaptures(), getMask(),
+                            getMaskCaptures(), getAccumulationType());
 }

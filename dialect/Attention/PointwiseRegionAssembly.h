@@ -12,6 +12,10 @@
 
 namespace mlir::attn {
 
+/// Names the arguments of a score or mask region as rules do (A10).
+void nameRegionArguments(Region &region, bool isMask,
+                         OpAsmSetValueNameFn setName);
+
 /// `[name [(captures : types)] region]`: an optional region with the operands
 /// that its last arguments stand for.
 ParseResult

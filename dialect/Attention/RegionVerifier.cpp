@@ -82,10 +82,13 @@ LogicalResult attn::verifyPosition(Operation *op, ValueRange position) {
 
 LogicalResult YieldOp::verify() { return verifyPosition(*this, getPosition()); }
 
-LogicalResult attn::verifyPointwiseRegion(Operation *op, Region &region,
-                                          StringRef name,
-                                          ArrayRef<Type> leading,
-                                          OperandRange captures, Type yielded) {
+/// The arguments of a region are `leading` and the captures, its ops are those
+/// of A11, and it yields one `yielded`.
+static LogicalResult verifyPointwiseRegion(Operation *op, Region &region,
+                                           StringRef name,
+                                           ArrayRef<Type> leading,
+                                           OperandRange captures,
+                                           Type yielded) {
   if (region.empty()) {
     if (!captures.empty())
       return op->emitOpError()
@@ -134,4 +137,17 @@ LogicalResult attn::verifyPointwiseRegion(Operation *op, Region &region,
            << "expected the '" << name << "' region to yield " << yielded
            << ", got " << yield.getValue().getType();
   return success();
+}
+
+LogicalResult attn::verifyScoreAndMask(Operation *op, Region &score,
+                                       OperandRange scoreCaptures, Region &mask,
+                                       OperandRange maskCaptures, Type type) {
+  Type index = IndexType::get(op->getContext());
+  if (failed(verifyPointwiseRegion(op, score, "score",
+                                   {type, index, index, index, index},
+                                   scoreCaptures, type)))
+    return failure();
+  return verifyPointwiseRegion(op, mask, "mask", {index, index, index, index},
+                               maskCaptures,
+                               IntegerType::get(op->getContext(), 1));
 }

@@ -23,11 +23,10 @@ ShapedType getPlainShapedType(Type type);
 /// Verifies that what names a position has its 4 indices, or none.
 LogicalResult verifyPosition(Operation *op, ValueRange position);
 
-/// Verifies a score or mask region of `op`: its arguments are `leading` and the
-/// captures, its ops are those of A11, and it yields one `yielded`.
-LogicalResult verifyPointwiseRegion(Operation *op, Region &region,
-                                    StringRef name, ArrayRef<Type> leading,
-                                    OperandRange captures, Type yielded);
+/// Verifies the regions of `op` (A10, A11). Scores are of type `type`.
+LogicalResult verifyScoreAndMask(Operation *op, Region &score,
+                                 OperandRange scoreCaptures, Region &mask,
+                                 OperandRange maskCaptures, Type type);
 
 } // namespace mlir::attn
 

@@ -10,7 +10,6 @@
 #include "dialect/Shared/RuntimeChecks.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/Support/MathExtras.h"
@@ -94,11 +93,6 @@ LogicalResult BlockRangeOp::verify() {
                            << table << ", got " << type;
   }
   return success();
-}
-
-void BlockRangeOp::getEffects(MemoryEffectList &effects) {
-  auto reads = [&](OpOperand &operand) { return readsOperand(operand); };
-  getDestinationEffects(*this, reads, effects);
 }
 
 void BlockRangeOp::generateRuntimeVerification(

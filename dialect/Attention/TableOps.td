@@ -13,6 +13,7 @@
 #define ATTN_DIALECT_ATTENTION_TABLEOPS_TD
 
 include "dialect/AttnDialect.td"
+include "dialect/Shared/DestinationStyle.td"
 include "mlir/IR/BuiltinAttributes.td"
 include "mlir/Interfaces/DestinationStyleOpInterface.td"
 include "mlir/Interfaces/RuntimeVerifiableOpInterface.td"
@@ -62,6 +63,7 @@ def Attn_BlockRangeOp : Attn_Op<"block_range", [
     bool readsOperand(OpOperand &operand) { return !isDpsInit(&operand); }
     MutableOperandRange getDpsInitsMutable() { return getOutsMutable(); }
   }];
+  let extraClassDefinition = destinationEffects;
   let hasVerifier = 1;
 }
 

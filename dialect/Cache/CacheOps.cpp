@@ -176,26 +176,6 @@ SmallVector<SizeConstraint> CacheAppendOp::getSizeConstraints() {
   return result;
 }
 
-LogicalResult CacheAppendOp::inferReturnTypes(MLIRContext *,
-                                              std::optional<Location>,
-                                              Adaptor adaptor,
-                                              SmallVectorImpl<Type> &types) {
-  inferResultTypes(adaptor.getOuts(), types); // C8
-  return success();
-}
-
-LogicalResult
-CacheAppendOp::reifyResultShapes(OpBuilder &builder,
-                                 ReifiedRankedShapedTypeDims &reified) {
-  reifyDestinationShapes(builder, getLoc(), getOuts(), reified);
-  return success();
-}
-
-void CacheAppendOp::getEffects(MemoryEffectList &effects) {
-  auto reads = [&](OpOperand &operand) { return readsOperand(operand); };
-  getDestinationEffects(*this, reads, effects);
-}
-
 //===----------------------------------------------------------------------===//
 // attn.cache_read
 //===----------------------------------------------------------------------===//

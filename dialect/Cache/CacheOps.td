@@ -13,6 +13,7 @@
 #define ATTN_DIALECT_CACHE_CACHEOPS_TD
 
 include "dialect/AttnDialect.td"
+include "dialect/Shared/DestinationStyle.td"
 include "mlir/Interfaces/DestinationStyleOpInterface.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/RuntimeVerifiableOpInterface.td"
@@ -132,6 +133,7 @@ def Attn_CacheAppendOp : Attn_CacheOp<"cache_append", [
     bool readsOperand(OpOperand &) { return true; }
     MutableOperandRange getDpsInitsMutable() { return getOutsMutable(); }
   }];
+  let extraClassDefinition = destinationDefinition;
 }
 
 def Attn_CacheReadOp : Attn_CacheOp<"cache_read", [

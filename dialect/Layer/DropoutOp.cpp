@@ -56,26 +56,6 @@ void DropoutOp::generateRuntimeVerification(
   checkSizes(builder, loc, *this, getSizeConstraints(), describe);
 }
 
-LogicalResult DropoutOp::inferReturnTypes(MLIRContext *,
-                                          std::optional<Location>,
-                                          Adaptor adaptor,
-                                          SmallVectorImpl<Type> &types) {
-  inferResultTypes(adaptor.getOuts(), types); // D4
-  return success();
-}
-
-LogicalResult
-DropoutOp::reifyResultShapes(OpBuilder &builder,
-                             ReifiedRankedShapedTypeDims &reified) {
-  reifyDestinationShapes(builder, getLoc(), getOuts(), reified);
-  return success();
-}
-
-void DropoutOp::getEffects(MemoryEffectList &effects) {
-  auto reads = [&](OpOperand &operand) { return readsOperand(operand); };
-  getDestinationEffects(*this, reads, effects);
-}
-
 /// The destination that a value has its sizes from.
 static Value getOrigin(Value value) {
   if (auto op = value.getDefiningOp<DestinationStyleOpInterface>())

@@ -95,37 +95,9 @@ void HeadNormOp::generateRuntimeVerification(
   checkSizes(builder, loc, *this, getSizeConstraints(), describe);
 }
 
-LogicalResult HeadNormOp::inferReturnTypes(MLIRContext *,
-                                           std::optional<Location>,
-                                           Adaptor adaptor,
-                                           SmallVectorImpl<Type> &types) {
-  inferResultTypes(adaptor.getOuts(), types); // N5
-  return success();
-}
-
-LogicalResult
-HeadNormOp::reifyResultShapes(OpBuilder &builder,
-                              ReifiedRankedShapedTypeDims &reified) {
-  reifyDestinationShapes(builder, getLoc(), getOuts(), reified);
-  return success();
-}
-
-void HeadNormOp::getEffects(MemoryEffectList &effects) {
-  auto reads = [&](OpOperand &operand) { return readsOperand(operand); };
-  getDestinationEffects(*this, reads, effects);
-}
-
 //===----------------------------------------------------------------------===//
 // Tiling
 //===----------------------------------------------------------------------===//
-
-SmallVector<utils::IteratorType> HeadNormOp::getLoopIteratorTypes() {
-  return SmallVector<utils::IteratorType>(3, utils::IteratorType::parallel);
-}
-
-SmallVector<Range> HeadNormOp::getIterationDomain(OpBuilder &b) {
-  return getRowDomain(b, getLoc(), getInput());
-}
 
 FailureOr<TilingResult>
 HeadNormOp::getTiledImplementation(OpBuilder &b, ArrayRef<OpFoldResult> offsets,
@@ -146,22 +118,4 @@ HeadNormOp::getTiledImplementation(OpBuilder &b, ArrayRef<OpFoldResult> offsets,
   auto tile = HeadNormOp::create(b, loc, output.getType(), input, weight,
                                  output, getEpsilonAttr(), getLayerAttr());
   return TilingResult{{tile}, {tile->getResult(0)}, slices};
-}
-
-LogicalResult HeadNormOp::getResultTilePosition(
-    OpBuilder &b, unsigned, ArrayRef<OpFoldResult> offsets,
-    ArrayRef<OpFoldResult> sizes, SmallVector<OpFoldResult> &resultOffsets,
-    SmallVector<OpFoldResult> &resultSizes) {
-  getRowPosition(b, getInput(), offsets, sizes, resultOffsets, resultSizes);
-  return success();
-}
-
-FailureOr<TilingResult>
-HeadNormOp::generateResultTileValue(OpBuilder &b, unsigned,
-                                    ArrayRef<OpFoldResult> offsets,
-                                    ArrayRef<OpFoldResult> sizes) {
-  // A part of a row has no mean.
-  if (!hasWholeRows(getInput(), offsets, sizes))
-    return failure();
-  return getTiledImplementation(b, offsets.drop_back(), sizes.drop_back());
 }

@@ -207,24 +207,6 @@ void RopeOp::generateRuntimeVerification(
   requireRange(builder, loc, offset ? toIndex(builder, loc, offset) : zero);
 }
 
-LogicalResult RopeOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
-                                       Adaptor adaptor,
-                                       SmallVectorImpl<Type> &types) {
-  inferResultTypes(adaptor.getOuts(), types); // R5
-  return success();
-}
-
-LogicalResult RopeOp::reifyResultShapes(OpBuilder &builder,
-                                        ReifiedRankedShapedTypeDims &reified) {
-  reifyDestinationShapes(builder, getLoc(), getOuts(), reified);
-  return success();
-}
-
-void RopeOp::getEffects(MemoryEffectList &effects) {
-  auto reads = [&](OpOperand &operand) { return readsOperand(operand); };
-  getDestinationEffects(*this, reads, effects);
-}
-
 namespace {
 /// An offset of 0 is left out.
 struct EraseZeroOffset : OpRewritePattern<RopeOp> {
@@ -287,22 +269,4 @@ void MergeOp::generateRuntimeVerification(
     OpBuilder &builder, Location loc,
     function_ref<std::string(Operation *, StringRef)> describe) {
   checkSizes(builder, loc, *this, getSizeConstraints(), describe);
-}
-
-LogicalResult MergeOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
-                                        Adaptor adaptor,
-                                        SmallVectorImpl<Type> &types) {
-  inferResultTypes(adaptor.getOuts(), types); // M4
-  return success();
-}
-
-LogicalResult MergeOp::reifyResultShapes(OpBuilder &builder,
-                                         ReifiedRankedShapedTypeDims &reified) {
-  reifyDestinationShapes(builder, getLoc(), getOuts(), reified);
-  return success();
-}
-
-void MergeOp::getEffects(MemoryEffectList &effects) {
-  auto reads = [&](OpOperand &operand) { return readsOperand(operand); };
-  getDestinationEffects(*this, reads, effects);
 }

@@ -14,6 +14,7 @@
 
 include "dialect/AttnDialect.td"
 include "dialect/AttnEnums.td"
+include "dialect/Shared/DestinationStyle.td"
 include "mlir/Interfaces/DestinationStyleOpInterface.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/RuntimeVerifiableOpInterface.td"
@@ -36,14 +37,52 @@ class Attn_LayerOp<string mnemonic, list<Trait> traits = []>
     bool readsOperand(OpOperand &operand) { return !isDpsInit(&operand); }
     MutableOperandRange getDpsInitsMutable() { return getOutsMutable(); }
   }];
+  let extraClassDefinition = destinationDefinition;
   let hasVerifier = 1;
 }
 
-def Attn_RopeOp : Attn_LayerOp<"rope", [
-    AttrSizedOperandSegments,
-    DeclareOpInterfaceMethods<TilingInterface, ["getLoopIteratorTypes",
-        "getIterationDomain", "getTiledImplementation",
-        "getResultTilePosition", "generateResultTileValue"]>]> {
+/// An op on the rows of heads, `(B, H, S, D)`, whose loops run over the rows: a
+/// tile has whole ones.
+class Attn_RowOp<string mnemonic>
+    : Attn_LayerOp<mnemonic, [
+        AttrSizedOperandSegments,
+        DeclareOpInterfaceMethods<TilingInterface, ["getLoopIteratorTypes",
+            "getIterationDomain", "getTiledImplementation",
+            "getResultTilePosition", "generateResultTileValue"]>]> {
+  code rowDeclaration = layerDeclaration # [{
+    ShapedType getInputType() { return cast<ShapedType>(getInput().getType()); }
+    Value getOutput() { return getOuts()[0]; }
+  }];
+  let extraClassDefinition = destinationDefinition # [{
+    SmallVector<utils::IteratorType> $cppClass::getLoopIteratorTypes() {
+      return SmallVector<utils::IteratorType>(3, utils::IteratorType::parallel);
+    }
+
+    SmallVector<Range> $cppClass::getIterationDomain(OpBuilder &b) {
+      return getRowDomain(b, getLoc(), getInput());
+    }
+
+    LogicalResult $cppClass::getResultTilePosition(
+        OpBuilder &b, unsigned, ArrayRef<OpFoldResult> offsets,
+        ArrayRef<OpFoldResult> sizes, SmallVector<OpFoldResult> &resultOffsets,
+        SmallVector<OpFoldResult> &resultSizes) {
+      getRowPosition(b, getInput(), offsets, sizes, resultOffsets, resultSizes);
+      return success();
+    }
+
+    FailureOr<TilingResult>
+    $cppClass::generateResultTileValue(OpBuilder &b, unsigned,
+                                       ArrayRef<OpFoldResult> offsets,
+                                       ArrayRef<OpFoldResult> sizes) {
+      // A part of a row has no mean, and tears pairs apart.
+      if (!hasWholeRows(getInput(), offsets, sizes))
+        return failure();
+      return getTiledImplementation(b, offsets.drop_back(), sizes.drop_back());
+    }
+  }];
+}
+
+def Attn_RopeOp : Attn_RowOp<"rope"> {
   let summary = "rotary position embedding";
   let description = [{
     Rotates pairs of elements of each row by angles that depend on its position
@@ -91,9 +130,7 @@ def Attn_RopeOp : Attn_LayerOp<"rope", [
     `` custom<EndOfClauses>("{\"offset\", \"positions\"}") attr-dict
   }];
   let hasCanonicalizer = 1;
-  let extraClassDeclaration = layerDeclaration # [{
-    ShapedType getInputType() { return cast<ShapedType>(getInput().getType()); }
-    Value getOutput() { return getOuts()[0]; }
+  let extraClassDeclaration = rowDeclaration # [{
     int64_t getNumPairs() {
       return cast<ShapedType>(getCosine().getType()).getDimSize(1);
     }
@@ -152,11 +189,7 @@ def Attn_MergeOp : Attn_LayerOp<"merge"> {
   }];
 }
 
-def Attn_HeadNormOp : Attn_LayerOp<"head_norm", [
-    AttrSizedOperandSegments,
-    DeclareOpInterfaceMethods<TilingInterface, ["getLoopIteratorTypes",
-        "getIterationDomain", "getTiledImplementation",
-        "getResultTilePosition", "generateResultTileValue"]>]> {
+def Attn_HeadNormOp : Attn_RowOp<"head_norm"> {
   let summary = "root mean square normalisation of each head";
   let description = [{
     Normalises each row of `input[b,h]` by the root of the mean of its squares
@@ -200,9 +233,7 @@ def Attn_HeadNormOp : Attn_LayerOp<"head_norm", [
     oilist(`epsilon` `(` $epsilon `)` | `layer` `(` $layer `)`)
     `` custom<EndOfClauses>("{\"epsilon\", \"layer\"}") attr-dict
   }];
-  let extraClassDeclaration = layerDeclaration # [{
-    ShapedType getInputType() { return cast<ShapedType>(getInput().getType()); }
-    Value getOutput() { return getOuts()[0]; }
+  let extraClassDeclaration = rowDeclaration # [{
     /// N4.
     double getScale();
   }];

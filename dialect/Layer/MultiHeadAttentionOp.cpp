@@ -158,30 +158,3 @@ SmallVector<SizeConstraint> MultiHeadAttentionOp::getSizeConstraints() {
                       int64_t(getQueryHeads())});
   return result;
 }
-
-LogicalResult
-MultiHeadAttentionOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
-                                       Adaptor adaptor,
-                                       SmallVectorImpl<Type> &types) {
-  inferResultTypes(adaptor.getOuts(), types); // L10
-  return success();
-}
-
-LogicalResult
-MultiHeadAttentionOp::reifyResultShapes(OpBuilder &builder,
-                                        ReifiedRankedShapedTypeDims &reified) {
-  reifyDestinationShapes(builder, getLoc(), getOuts(), reified);
-  return success();
-}
-
-void MultiHeadAttentionOp::getAsmBlockArgumentNames(
-    Region &region, OpAsmSetValueNameFn setName) {
-  if (region.empty())
-    return;
-  StringRef scoreNames[] = {"s", "b", "h", "p", "j"};
-  ArrayRef<StringRef> names(scoreNames);
-  if (&region == &getMask())
-    names = names.drop_front();
-  for (auto [argument, name] : llvm::zip(region.getArguments(), names))
-    setName(argument, name);
-}

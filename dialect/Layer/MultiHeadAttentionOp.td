@@ -14,6 +14,7 @@
 
 include "dialect/AttnDialect.td"
 include "dialect/AttnEnums.td"
+include "dialect/Shared/DestinationStyle.td"
 include "mlir/IR/OpAsmInterface.td"
 include "mlir/Interfaces/DestinationStyleOpInterface.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
@@ -192,6 +193,13 @@ def Attn_MultiHeadAttentionOp : Attn_Op<"multi_head_attention", [
 
     MutableOperandRange getDpsInitsMutable() { return getOutsMutable(); }
   }];
+  let extraClassDefinition = !strconcat(inferDestinationTypes,
+                                        reifyDestinations, [{
+    void $cppClass::getAsmBlockArgumentNames(Region &region,
+                                             OpAsmSetValueNameFn setName) {
+      nameRegionArguments(region, &region == &getMask(), setName);
+    }
+  }]);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let hasRegionVerifier = 1;

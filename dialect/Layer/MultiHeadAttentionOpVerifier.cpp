@@ -227,17 +227,10 @@ LogicalResult MultiHeadAttentionOp::verify() {
 }
 
 LogicalResult MultiHeadAttentionOp::verifyRegions() { // L8
-  Type index = IndexType::get(getContext()),
-       i1 = IntegerType::get(getContext(), 1);
   auto rows = dyn_cast<FloatType>(getShaped(getInput()).getElementType());
   if (!rows)
     return success(); // What verify has said.
-  Type s = AttentionOp::getAccumulationType(rows);
-  if (failed(verifyPointwiseRegion(*this, getScore(), "score",
-                                   {s, index, index, index, index},
-                                   getScoreCaptures(), s)))
-    return failure();
-  return verifyPointwiseRegion(*this, getMask(), "mask",
-                               {index, index, index, index}, getMaskCaptures(),
-                               i1);
+  return verifyScoreAndMask(*this, getScore(), getScoreCaptures(), getMask(),
+                            getMaskCaptures(),
+                            AttentionOp::getAccumulationType(rows));
 }

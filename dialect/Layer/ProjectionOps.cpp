@@ -229,23 +229,3 @@ void ProjectionOp::generateRuntimeVerification(
   moveBeforeWrites(builder, {}, shaped);
   checkSizes(builder, loc, *this, getSizeConstraints(), describe);
 }
-
-LogicalResult ProjectionOp::inferReturnTypes(MLIRContext *,
-                                             std::optional<Location>,
-                                             Adaptor adaptor,
-                                             SmallVectorImpl<Type> &types) {
-  inferResultTypes(adaptor.getOuts(), types); // P6
-  return success();
-}
-
-LogicalResult
-ProjectionOp::reifyResultShapes(OpBuilder &builder,
-                                ReifiedRankedShapedTypeDims &reified) {
-  reifyDestinationShapes(builder, getLoc(), getOuts(), reified);
-  return success();
-}
-
-void ProjectionOp::getEffects(MemoryEffectList &effects) {
-  auto reads = [&](OpOperand &operand) { return readsOperand(operand); };
-  getDestinationEffects(*this, reads, effects);
-}

@@ -20,14 +20,6 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-SmallVector<utils::IteratorType> RopeOp::getLoopIteratorTypes() {
-  return SmallVector<utils::IteratorType>(3, utils::IteratorType::parallel);
-}
-
-SmallVector<Range> RopeOp::getIterationDomain(OpBuilder &b) {
-  return getRowDomain(b, getLoc(), getInput());
-}
-
 FailureOr<TilingResult>
 RopeOp::getTiledImplementation(OpBuilder &b, ArrayRef<OpFoldResult> offsets,
                                ArrayRef<OpFoldResult> sizes) {
@@ -55,22 +47,4 @@ RopeOp::getTiledImplementation(OpBuilder &b, ArrayRef<OpFoldResult> offsets,
       RopeOp::create(b, loc, output.getType(), input, getCosine(), getSine(),
                      output, offset, positions, getPairing());
   return TilingResult{{tile}, {tile->getResult(0)}, slices};
-}
-
-LogicalResult RopeOp::getResultTilePosition(
-    OpBuilder &b, unsigned, ArrayRef<OpFoldResult> offsets,
-    ArrayRef<OpFoldResult> sizes, SmallVector<OpFoldResult> &resultOffsets,
-    SmallVector<OpFoldResult> &resultSizes) {
-  getRowPosition(b, getInput(), offsets, sizes, resultOffsets, resultSizes);
-  return success();
-}
-
-FailureOr<TilingResult>
-RopeOp::generateResultTileValue(OpBuilder &b, unsigned,
-                                ArrayRef<OpFoldResult> offsets,
-                                ArrayRef<OpFoldResult> sizes) {
-  // Pairs are not torn apart.
-  if (!hasWholeRows(getInput(), offsets, sizes))
-    return failure();
-  return getTiledImplementation(b, offsets.drop_back(), sizes.drop_back());
 }

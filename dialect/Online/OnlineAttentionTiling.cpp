@@ -21,6 +21,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/AttnOps.h"
+#include "dialect/Shared/CreateGeneric.h"
 #include "dialect/Shared/KnownSizes.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -38,8 +39,6 @@ using namespace mlir;
 using namespace mlir::attn;
 
 namespace {
-
-using Body = function_ref<Value(OpBuilder &, Location, ValueRange)>;
 
 /// Rows [offset, offset + size) of a matrix, or of its scales.
 tensor::ExtractSliceOp sliceRows(OpBuilder &b, Location loc, Value rows,
@@ -117,20 +116,6 @@ Value sliceState(OpBuilder &b, Location loc, Value states, OpFoldResult number,
                                         strides);
 }
 
-/// Reduces the first loop into `init`; each map says which of the loops index
-/// an operand.
-linalg::GenericOp reduceFirst(OpBuilder &b, Location loc, ValueRange inputs,
-                              Value init, ArrayRef<AffineMap> maps, Body body) {
-  SmallVector<utils::IteratorType> iterators(maps.front().getNumDims(),
-                                             utils::IteratorType::parallel);
-  iterators.front() = utils::IteratorType::reduction;
-  return linalg::GenericOp::create(
-      b, loc, init.getType(), inputs, init, maps, iterators,
-      [&](OpBuilder &b, Location loc, ValueRange arguments) {
-        linalg::YieldOp::create(b, loc, body(b, loc, arguments));
-      });
-}
-
 /// The rescale factors of maxima, `(L)` or a stack `(N, L)`, to the whole,
 /// `(L)`.
 Value emitRescaleFactors(OpBuilder &b, Location loc, Value maxima,
@@ -141,17 +126,10 @@ Value emitRescaleFactors(OpBuilder &b, Location loc, Value maxima,
       b, loc, tensor::getMixedSizes(b, loc, maxima), type.getElementType());
   AffineMap all = b.getMultiDimIdentityMap(rank);
   AffineMap lanes = AffineMap::get(rank, 0, b.getAffineDimExpr(rank - 1));
-  SmallVector<utils::IteratorType> parallel(rank,
-                                            utils::IteratorType::parallel);
-  return linalg::GenericOp::create(
-             b, loc, init.getType(), ValueRange{maxima, whole}, init,
-             {all, lanes, all}, parallel,
-             [](OpBuilder &b, Location loc, ValueRange arguments) {
-               linalg::YieldOp::create(b, loc,
-                                       OnlineAttentionOp::createRescaleFactor(
-                                           b, loc, arguments[0], arguments[1]));
-             })
-      .getResult(0);
+  return createGeneric(
+      b, loc, {maxima, whole}, init, {all, lanes, all}, [&](ValueRange e) {
+        return OnlineAttentionOp::createRescaleFactor(b, loc, e[0], e[1]);
+      });
 }
 
 /// A state, of which `dim` are the queries, times their factors.
@@ -159,17 +137,11 @@ Value emitRescaled(OpBuilder &b, Location loc, Value factors, Value state,
                    unsigned dim) {
   unsigned rank = cast<RankedTensorType>(state.getType()).getRank();
   AffineMap lanes = AffineMap::get(rank, 0, b.getAffineDimExpr(dim));
-  SmallVector<utils::IteratorType> parallel(rank,
-                                            utils::IteratorType::parallel);
-  return linalg::GenericOp::create(
-             b, loc, state.getType(), factors, state,
-             {lanes, b.getMultiDimIdentityMap(rank)}, parallel,
-             [](OpBuilder &b, Location loc, ValueRange arguments) {
-               Value product =
-                   arith::MulFOp::create(b, loc, arguments[0], arguments[1]);
-               linalg::YieldOp::create(b, loc, product);
-             })
-      .getResult(0);
+  return createGeneric(b, loc, factors, state,
+                       {lanes, b.getMultiDimIdentityMap(rank)},
+                       [&](ValueRange e) -> Value {
+                         return arith::MulFOp::create(b, loc, e[0], e[1]);
+                       });
 }
 
 /// Whether a tensor is filled with a constant that `pattern` matches.
@@ -331,12 +303,10 @@ OnlineAttentionOp::mergeReductions(OpBuilder &b, Location loc,
     return tensor::ExtractSliceOp::create(b, loc, factors, zeros, sizes, ones);
   };
 
-  linalg::GenericOp maximum = reduceFirst(
-      b, loc, maxima, getMaximum(), {state, lanes},
-      [](OpBuilder &b, Location loc, ValueRange arguments) -> Value {
-        return arith::MaximumFOp::create(b, loc, arguments[0], arguments[1]);
+  Value whole = createGeneric(
+      b, loc, maxima, getMaximum(), {state, lanes}, [&](ValueRange e) -> Value {
+        return arith::MaximumFOp::create(b, loc, e[0], e[1]);
       });
-  Value whole = maximum.getResult(0);
 
   // The op's own state, in the units of the whole maximum; nothing is 0 in any.
   Value sum = getSum(), accumulator = getAccumulator();
@@ -349,22 +319,18 @@ OnlineAttentionOp::mergeReductions(OpBuilder &b, Location loc,
                                /*dim=*/hasRowPerQuery() ? 0 : 1);
   }
 
-  // arguments: factor, partial, whole.
-  auto addRescaled = [](OpBuilder &b, Location loc,
-                        ValueRange arguments) -> Value {
-    Value product = arith::MulFOp::create(b, loc, arguments[0], arguments[1]);
-    return arith::AddFOp::create(b, loc, arguments[2], product);
+  // Elements: factor, partial, whole.
+  auto addRescaled = [&](ValueRange e) -> Value {
+    Value product = arith::MulFOp::create(b, loc, e[0], e[1]);
+    return arith::AddFOp::create(b, loc, e[2], product);
   };
   Value factors = emitRescaleFactors(b, loc, maxima, whole);
-  linalg::GenericOp mergedSum = reduceFirst(b, loc, {factors, sums}, sum,
-                                            {state, state, lanes}, addRescaled);
-  linalg::GenericOp mergedAccumulator =
-      reduceFirst(b, loc, {queries(factors), accumulators}, accumulator,
-                  {state3, stack, matrix}, addRescaled);
-
-  MergeResult result;
-  result.mergeOps = {maximum, mergedSum, mergedAccumulator};
-  result.replacements = {mergedAccumulator.getResult(0), whole,
-                         mergedSum.getResult(0)};
-  return result;
+  sum = createGeneric(b, loc, {factors, sums}, sum, {state, state, lanes},
+                      addRescaled);
+  accumulator =
+      createGeneric(b, loc, {queries(factors), accumulators}, accumulator,
+                    {state3, stack, matrix}, addRescaled);
+  return MergeResult{
+      {whole.getDefiningOp(), sum.getDefiningOp(), accumulator.getDefiningOp()},
+      {accumulator, whole, sum}};
 }

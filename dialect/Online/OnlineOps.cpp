@@ -204,35 +204,9 @@ LogicalResult verifyOnlineState(OnlineAttentionOp op) {
 
 template <typename Op>
 LogicalResult verifyOnlineRegions(Op op, Type elementType) {
-  Type index = IndexType::get(op.getContext());
-  if (failed(verifyPointwiseRegion(op, op.getScoreRegion(), "score",
-                                   {elementType, index, index, index, index},
-                                   op.getScoreCaptures(), elementType)))
-    return failure();
-  return verifyPointwiseRegion(
-      op, op.getMaskRegion(), "mask", {index, index, index, index},
-      op.getMaskCaptures(), IntegerType::get(op.getContext(), 1));
-}
-
-template <typename Op>
-void nameRegionArguments(Op op, Region &region, OpAsmSetValueNameFn setName) {
-  if (region.empty())
-    return;
-  StringRef scoreNames[] = {"s", "b", "h", "p", "j"};
-  ArrayRef<StringRef> names(scoreNames);
-  if (&region == &op.getMaskRegion())
-    names = names.drop_front();
-  for (auto [argument, name] : llvm::zip(region.getArguments(), names))
-    setName(argument, name);
-}
-
-using Effects =
-    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>;
-
-void addEffect(Effects &effects, MemoryEffects::Effect *effect,
-               OpOperand &operand, int stage) {
-  effects.emplace_back(effect, &operand, stage, /*effectOnFullRegion=*/true,
-                       SideEffects::DefaultResource::get());
+  return verifyScoreAndMask(op, op.getScoreRegion(), op.getScoreCaptures(),
+                            op.getMaskRegion(), op.getMaskCaptures(),
+                            elementType);
 }
 
 } // namespace
@@ -240,6 +214,16 @@ void addEffect(Effects &effects, MemoryEffects::Effect *effect,
 //===----------------------------------------------------------------------===//
 // Regions: [name [(captures : types)] region]
 //===----------------------------------------------------------------------===//
+
+void attn::nameRegionArguments(Region &region, bool isMask,
+                               OpAsmSetValueNameFn setName) {
+  if (region.empty())
+    return;
+  StringRef names[] = {"s", "b", "h", "p", "j"};
+  for (auto [argument, name] : llvm::zip(
+           region.getArguments(), ArrayRef(names).drop_front(isMask ? 1 : 0)))
+    setName(argument, name);
+}
 
 ParseResult attn::parsePointwiseRegion(
     OpAsmParser &parser, StringRef name, Region &region,
@@ -296,16 +280,9 @@ LogicalResult OnlineAttentionOp::verifyRegions() {
       *this, cast<ShapedType>(getAccumulator().getType()).getElementType());
 }
 
-void OnlineAttentionOp::getEffects(Effects &) {}
-
 void OnlineAttentionOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                                     MLIRContext *context) {
   patterns.add<FoldCasts<OnlineAttentionOp>>(context);
-}
-
-void OnlineAttentionOp::getAsmBlockArgumentNames(Region &region,
-                                                 OpAsmSetValueNameFn setName) {
-  nameRegionArguments(*this, region, setName);
 }
 
 //===----------------------------------------------------------------------===//
@@ -356,22 +333,6 @@ Value OnlineSoftmaxOp::getCapture(BlockArgument argument) {
   return captures[argument.getArgNumber() - leading];
 }
 
-void OnlineSoftmaxOp::getEffects(Effects &effects) {
-  for (OpOperand &operand : getOperation()->getOpOperands()) {
-    if (!isa<MemRefType>(operand.get().getType()))
-      continue;
-    if (readsOperand(operand))
-      addEffect(effects, MemoryEffects::Read::get(), operand, 0);
-    if (isDpsInit(&operand))
-      addEffect(effects, MemoryEffects::Write::get(), operand, 1);
-  }
-}
-
-void OnlineSoftmaxOp::getAsmBlockArgumentNames(Region &region,
-                                               OpAsmSetValueNameFn setName) {
-  nameRegionArguments(*this, region, setName);
-}
-
 //===----------------------------------------------------------------------===//
 // attn.all_finite
 //===----------------------------------------------------------------------===//
@@ -385,7 +346,11 @@ LogicalResult AllFiniteOp::verify() {
   return success();
 }
 
-void AllFiniteOp::getEffects(Effects &effects) {
+void AllFiniteOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
   if (isa<MemRefType>(getSource().getType()))
-    addEffect(effects, MemoryEffects::Read::get(), getSourceMutable(), 0);
+    effects.emplace_back(MemoryEffects::Read::get(), &getSourceMutable(),
+                         /*stage=*/0, /*effectOnFullRegion=*/true,
+                         SideEffects::DefaultResource::get());
 }

@@ -15,6 +15,7 @@
 
 include "dialect/AttnDialect.td"
 include "dialect/AttnEnums.td"
+include "dialect/Shared/DestinationStyle.td"
 include "mlir/IR/BuiltinAttributes.td"
 include "mlir/IR/OpAsmInterface.td"
 include "mlir/Interfaces/DestinationStyleOpInterface.td"
@@ -25,16 +26,23 @@ class Attn_OnlineOp<string mnemonic, list<Trait> traits = []>
     : Attn_Op<mnemonic, traits # [
         AttrSizedOperandSegments, IsolatedFromAbove, SingleBlock,
         DestinationStyleOpInterface,
-        DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
         DeclareOpInterfaceMethods<OpAsmOpInterface,
                                   ["getAsmBlockArgumentNames"]>]> {
   let regions = (region AnyRegion:$score_region, AnyRegion:$mask_region);
+  code onlineDefinition = [{
+    void $cppClass::getAsmBlockArgumentNames(Region &region,
+                                             OpAsmSetValueNameFn setName) {
+      nameRegionArguments(region, &region == &getMaskRegion(), setName);
+    }
+  }];
+  let extraClassDefinition = onlineDefinition;
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
   let hasCanonicalizer = 1;
 }
 
 def Attn_OnlineAttentionOp : Attn_OnlineOp<"online_attention", [
+    NoMemoryEffect,
     DeclareOpInterfaceMethods<TilingInterface,
         ["getLoopIteratorTypes", "getIterationDomain", "getTiledImplementation",
          "getResultTilePosition"]>,
@@ -165,7 +173,8 @@ def Attn_OnlineAttentionOp : Attn_OnlineOp<"online_attention", [
   }];
 }
 
-def Attn_OnlineSoftmaxOp : Attn_OnlineOp<"online_softmax"> {
+def Attn_OnlineSoftmaxOp : Attn_OnlineOp<"online_softmax", [
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "the softmax step of one block of keys";
   let description = [{
     The middle of `attn.online_attention`, between its two contractions. `outs`
@@ -238,6 +247,7 @@ def Attn_OnlineSoftmaxOp : Attn_OnlineOp<"online_softmax"> {
     int64_t getNumLanes() { return cast<ShapedType>(getScores().getType()).getDimSize(1); }
     MutableOperandRange getDpsInitsMutable() { return getOutsMutable(); }
   }];
+  let extraClassDefinition = !strconcat(onlineDefinition, destinationEffects);
 }
 
 def Attn_AllFiniteOp : Attn_Op<"all_finite", [

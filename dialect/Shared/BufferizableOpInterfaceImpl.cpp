@@ -40,6 +40,24 @@ static Operation *createOnBuffers(Operation *op, RewriterBase &rewriter,
 
 namespace {
 
+/// Replaces an op in destination style by the same on buffers, which `finish`
+/// gets before.
+template <typename Op>
+LogicalResult
+bufferizeInPlace(Operation *op, RewriterBase &rewriter,
+                 const BufferizationOptions &options, BufferizationState &state,
+                 function_ref<LogicalResult(Op, RewriterBase &)> finish) {
+  if (op->getNumResults() == 0)
+    return success(); // Already on buffers.
+  auto buffered =
+      cast_or_null<Op>(createOnBuffers(op, rewriter, options, state));
+  if (!buffered || failed(finish(buffered, rewriter)))
+    return failure();
+  SmallVector<Value> results(buffered.getOuts());
+  replaceOpWithBufferizedValues(rewriter, op, results);
+  return success();
+}
+
 /// Ops in destination style with score and mask regions.
 template <typename Op>
 struct RegionOpInterface
@@ -71,14 +89,11 @@ struct RegionOpInterface
   LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
                           const BufferizationOptions &options,
                           BufferizationState &state) const {
-    if (op->getNumResults() == 0)
-      return success(); // Already on buffers.
+    return bufferizeInPlace<Op>(op, rewriter, options, state, bufferizeRegions);
+  }
 
-    auto buffered =
-        cast_or_null<Op>(createOnBuffers(op, rewriter, options, state));
-    if (!buffered)
-      return failure();
-
+private:
+  static LogicalResult bufferizeRegions(Op buffered, RewriterBase &rewriter) {
     // Each captured tensor is a buffer in the region too. Its loads were
     // bufferized before this op, on a buffer of the old argument.
     for (Region &region : buffered->getRegions()) {
@@ -101,9 +116,6 @@ struct RegionOpInterface
         }
       }
     }
-
-    SmallVector<Value> results(buffered.getOuts());
-    replaceOpWithBufferizedValues(rewriter, op, results);
     return success();
   }
 };
@@ -120,24 +132,17 @@ struct DestinationOpInterface
   LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
                           const BufferizationOptions &options,
                           BufferizationState &state) const {
-    if (op->getNumResults() == 0)
-      return success(); // Already on buffers.
-    auto buffered =
-        cast_or_null<Op>(createOnBuffers(op, rewriter, options, state));
-    if (!buffered)
-      return failure();
-    SmallVector<Value> results(buffered.getOuts());
-    replaceOpWithBufferizedValues(rewriter, op, results);
-    return success();
+    return bufferizeInPlace<Op>(op, rewriter, options, state,
+                                [](Op, RewriterBase &) { return success(); });
   }
 };
 
-struct AllFiniteOpInterface
-    : BufferizableOpInterface::ExternalModel<AllFiniteOpInterface,
-                                             AllFiniteOp> {
+/// An op that writes no operand, and of which no result is one.
+template <typename Model, typename Op, bool reads>
+struct ReaderModel : BufferizableOpInterface::ExternalModel<Model, Op> {
   bool bufferizesToMemoryRead(Operation *, OpOperand &,
                               const AnalysisState &) const {
-    return true;
+    return reads;
   }
   bool bufferizesToMemoryWrite(Operation *, OpOperand &,
                                const AnalysisState &) const {
@@ -147,6 +152,10 @@ struct AllFiniteOpInterface
                                       const AnalysisState &) const {
     return {};
   }
+};
+
+struct AllFiniteOpInterface
+    : ReaderModel<AllFiniteOpInterface, AllFiniteOp, /*reads=*/true> {
   LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
                           const BufferizationOptions &options,
                           BufferizationState &state) const {
@@ -162,13 +171,8 @@ struct AllFiniteOpInterface
 
 /// Is room of its own.
 struct KeptPacksOpInterface
-    : BufferizableOpInterface::ExternalModel<KeptPacksOpInterface,
-                                             KeptPacksOp> {
+    : ReaderModel<KeptPacksOpInterface, KeptPacksOp, /*reads=*/false> {
   bool bufferizesToAllocation(Operation *, Value) const { return true; }
-  AliasingValueList getAliasingValues(Operation *, OpOperand &,
-                                      const AnalysisState &) const {
-    return {};
-  }
   FailureOr<BufferLikeType> getBufferType(Operation *, Value value,
                                           const BufferizationOptions &,
                                           const BufferizationState &,
@@ -197,19 +201,7 @@ struct KeptPacksOpInterface
 
 /// Neither reads nor writes what it fetches.
 struct PrefetchOpInterface
-    : BufferizableOpInterface::ExternalModel<PrefetchOpInterface, PrefetchOp> {
-  bool bufferizesToMemoryRead(Operation *, OpOperand &,
-                              const AnalysisState &) const {
-    return false;
-  }
-  bool bufferizesToMemoryWrite(Operation *, OpOperand &,
-                               const AnalysisState &) const {
-    return false;
-  }
-  AliasingValueList getAliasingValues(Operation *, OpOperand &,
-                                      const AnalysisState &) const {
-    return {};
-  }
+    : ReaderModel<PrefetchOpInterface, PrefetchOp, /*reads=*/false> {
   LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
                           const BufferizationOptions &options,
                           BufferizationState &state) const {
@@ -231,16 +223,8 @@ struct PrefetchOpInterface
 
 /// Is its table.
 struct WithBlockRangeOpInterface
-    : BufferizableOpInterface::ExternalModel<WithBlockRangeOpInterface,
-                                             WithBlockRangeOp> {
-  bool bufferizesToMemoryRead(Operation *, OpOperand &,
-                              const AnalysisState &) const {
-    return false;
-  }
-  bool bufferizesToMemoryWrite(Operation *, OpOperand &,
-                               const AnalysisState &) const {
-    return false;
-  }
+    : ReaderModel<WithBlockRangeOpInterface, WithBlockRangeOp,
+                  /*reads=*/false> {
   AliasingValueList getAliasingValues(Operation *op, OpOperand &operand,
                                       const AnalysisState &) const {
     if (operand.get() != cast<WithBlockRangeOp>(op).getTable())

@@ -23,17 +23,18 @@ public:
   using ImplicitLocOpBuilder::ImplicitLocOpBuilder;
 
   /// An operand: a value, a number or either.
-  struct Operand : OpFoldResult {
-    Operand(Value value) : OpFoldResult(value) {}
-    Operand(OpFoldResult number) : OpFoldResult(number) {}
+  struct Operand {
+    Operand(Value value) : either(value) {}
+    Operand(OpFoldResult either) : either(either) {}
     Operand(int64_t number) : number(number) {}
+    OpFoldResult either;
     std::optional<int64_t> number;
   };
 
   Value index(Operand x) {
     if (x.number)
       return arith::ConstantIndexOp::create(*this, *x.number);
-    return getValueOrCreateConstantIndexOp(*this, getLoc(), x);
+    return getValueOrCreateConstantIndexOp(*this, getLoc(), x.either);
   }
   SmallVector<Value> indices(ArrayRef<OpFoldResult> numbers) {
     return getValueOrCreateConstantIndexOp(*this, getLoc(), numbers);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/AttnOps.h"
+#include "dialect/Shared/CreateGeneric.h"
 #include "lib/Attention/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -36,18 +37,13 @@ static Value emitSinks(OpBuilder &b, Location loc, Value sink, Value out) {
   bool isPerRow = cast<RankedTensorType>(sink.getType()).getRank() == 2;
   AffineMap read = isPerRow ? AffineMap::get(3, 0, {head, row}, b.getContext())
                             : AffineMap::get(3, 0, head);
-  SmallVector<utils::IteratorType> parallel(3, utils::IteratorType::parallel);
-  auto body = [&](OpBuilder &nested, Location loc, ValueRange arguments) {
-    Value element = arguments.front();
-    if (element.getType() != type.getElementType())
-      element =
-          arith::ExtFOp::create(nested, loc, type.getElementType(), element);
-    linalg::YieldOp::create(nested, loc, element);
-  };
-  return linalg::GenericOp::create(b, loc, type, sink, out,
-                                   {read, b.getMultiDimIdentityMap(3)},
-                                   parallel, body)
-      .getResult(0);
+  return createGeneric(b, loc, sink, out, {read, b.getMultiDimIdentityMap(3)},
+                       [&](ValueRange e) -> Value {
+                         if (e[0].getType() == type.getElementType())
+                           return e[0];
+                         return arith::ExtFOp::create(
+                             b, loc, type.getElementType(), e[0]);
+                       });
 }
 
 /// What `op` is, if its type says that it is empty.

@@ -21,12 +21,12 @@
 //
 
 #include "dialect/AttnOps.h"
+#include "dialect/Shared/CreateGeneric.h"
 #include "lib/Attention/Passes.h"
 #include "lib/Plan/Plan.h"
 #include "lib/Regions/RegionDependence.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/PatternMatch.h"
 
@@ -100,20 +100,13 @@ Value emitWords(RewriterBase &rewriter, Value table) {
     return bufferization::AllocTensorOp::create(
         rewriter, loc, type, /*dynamicSizes=*/ValueRange(), /*copy=*/table);
   Value empty = tensor::EmptyOp::create(rewriter, loc, type.getShape(), word);
-  auto rank = unsigned(type.getRank());
-  AffineMap map = rewriter.getMultiDimIdentityMap(rank);
-  return linalg::GenericOp::create(
-             rewriter, loc, empty.getType(), table, empty, ArrayRef{map, map},
-             SmallVector(rank, utils::IteratorType::parallel),
-             [&](OpBuilder &b, Location loc, ValueRange args) {
-               Value element = args.front();
-               if (isa<FloatType>(word))
-                 element = arith::ExtFOp::create(b, loc, word, element);
-               else
-                 element = arith::ExtSIOp::create(b, loc, word, element);
-               linalg::YieldOp::create(b, loc, element);
-             })
-      .getResult(0);
+  AffineMap map = rewriter.getMultiDimIdentityMap(unsigned(type.getRank()));
+  return createGeneric(
+      rewriter, loc, table, empty, {map, map}, [&](ValueRange e) -> Value {
+        if (isa<FloatType>(word))
+          return arith::ExtFOp::create(rewriter, loc, word, e[0]);
+        return arith::ExtSIOp::create(rewriter, loc, word, e[0]);
+      });
 }
 
 /// Has a load read from `words`.

@@ -7,11 +7,11 @@
 
 #include "dialect/Attention/NamedMasksAndScores.h"
 #include "dialect/AttnOps.h"
+#include "dialect/Shared/CreateGeneric.h"
 #include "dialect/Shared/OperandGroups.h"
 #include "lib/Layer/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/PatternMatch.h"
@@ -150,21 +150,18 @@ private:
     if (counts)
       inputs.push_back(counts);
     SmallVector<AffineMap> maps(inputs.size() + 1, b.getMultiDimIdentityMap(1));
-    return linalg::GenericOp::create(
-               b, loc, type, inputs,
-               empty(tensor::getMixedSizes(b, loc, lengths), integer), maps,
-               {utils::IteratorType::parallel},
-               [&](OpBuilder &b, Location loc, ValueRange e) {
-                 auto widen = [&](Value number) -> Value {
-                   if (number.getType() == integer)
-                     return number;
-                   return arith::ExtSIOp::create(b, loc, integer, number);
-                 };
-                 Value sum = arith::AddIOp::create(
-                     b, loc, widen(e[0]), counts ? widen(e[1]) : count);
-                 linalg::YieldOp::create(b, loc, sum);
-               })
-        .getResult(0);
+    auto widen = [&](Value number) -> Value {
+      if (number.getType() == integer)
+        return number;
+      return arith::ExtSIOp::create(b, loc, integer, number);
+    };
+    return createGeneric(b, loc, inputs,
+                         empty(tensor::getMixedSizes(b, loc, lengths), integer),
+                         maps, [&](ValueRange e) -> Value {
+                           Value length = widen(e[0]);
+                           return arith::AddIOp::create(
+                               b, loc, length, counts ? widen(e[1]) : count);
+                         });
   }
 
   /// Appends to cache `number`, and reads all of it (L6).
@@ -283,30 +280,23 @@ private:
     if (op.getGateSize() == 1)
       exprs[3] = b.getAffineConstantExpr(0);
     AffineMap ofGate = AffineMap::get(4, 0, exprs, b.getContext());
-    return linalg::GenericOp::create(
-               b, loc, rows.getType(), ValueRange{rows, gate}, emptyLike(rows),
-               ArrayRef{identity, ofGate, identity},
-               SmallVector<utils::IteratorType>(4,
-                                                utils::IteratorType::parallel),
-               [&](OpBuilder &b, Location loc, ValueRange e) {
-                 auto widen = [&](Value x) -> Value {
-                   if (x.getType() == sums)
-                     return x;
-                   return arith::ExtFOp::create(b, loc, sums, x);
-                 };
-                 Value one = arith::ConstantOp::create(
-                     b, loc, b.getFloatAttr(sums, 1.0));
-                 Value power = math::ExpOp::create(
-                     b, loc, arith::NegFOp::create(b, loc, widen(e[1])));
-                 Value gated = arith::DivFOp::create(
-                     b, loc, widen(e[0]),
-                     arith::AddFOp::create(b, loc, one, power));
-                 if (op.getElementType() != sums)
-                   gated = arith::TruncFOp::create(b, loc, op.getElementType(),
-                                                   gated);
-                 linalg::YieldOp::create(b, loc, gated);
-               })
-        .getResult(0);
+    auto widen = [&](Value x) -> Value {
+      if (x.getType() == sums)
+        return x;
+      return arith::ExtFOp::create(b, loc, sums, x);
+    };
+    auto body = [&](ValueRange e) -> Value {
+      Value one = arith::ConstantOp::create(b, loc, b.getFloatAttr(sums, 1.0));
+      Value power = math::ExpOp::create(
+          b, loc, arith::NegFOp::create(b, loc, widen(e[1])));
+      Value gated = arith::DivFOp::create(
+          b, loc, widen(e[0]), arith::AddFOp::create(b, loc, one, power));
+      if (op.getElementType() == sums)
+        return gated;
+      return arith::TruncFOp::create(b, loc, op.getElementType(), gated);
+    };
+    return createGeneric(b, loc, {rows, gate}, emptyLike(rows),
+                         {identity, ofGate, identity}, body);
   }
 
   Value emitOutput(Value rows) { // L9

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialect/Shared/IndexBuilder.h"
 #include "lib/Layer/Passes.h"
 #include "lib/Layer/RowGroup.h"
 
@@ -38,8 +39,7 @@ class GroupTiler {
 public:
   GroupTiler(IRRewriter &rewriter, const RowGroup &group, int64_t rowsPerTile)
       : b(rewriter), group(group), loc(group.getRoot()->getLoc()),
-        rowsPerTile(rowsPerTile), zero(b.getIndexAttr(0)),
-        one(b.getIndexAttr(1)) {}
+        rowsPerTile(rowsPerTile), zero(b.getIndexAttr(0)) {}
 
   /// Replaces the group's results. Fails, without a change, if an operation
   /// cannot be tiled.
@@ -64,7 +64,7 @@ private:
   const RowGroup &group;
   Location loc;
   int64_t rowsPerTile;
-  OpFoldResult zero, one;
+  OpFoldResult zero;
   /// Of the root's loops, before the loop.
   SmallVector<Range> domain;
   /// What the loop shares of results that are used outside of it.
@@ -101,9 +101,7 @@ GroupTiler::Box GroupTiler::getBox(const RowGroup::Member &member,
 }
 
 Value GroupTiler::slice(Value tensor, const Box &box) {
-  SmallVector<OpFoldResult> strides(box.offsets.size(), one);
-  return tensor::ExtractSliceOp::create(b, loc, tensor, box.offsets, box.sizes,
-                                        strides);
+  return IndexBuilder(loc, b).slice(tensor, box.offsets, box.sizes);
 }
 
 /// A tensor of the sizes of `box`, of which there is one for all iterations of
@@ -220,9 +218,8 @@ LogicalResult GroupTiler::emit() {
   b.setInsertionPointToStart(loop.getTerminator().getBody());
   for (Value result : results) {
     const Box &box = boxes[result];
-    SmallVector<OpFoldResult> strides(box.offsets.size(), one);
-    tensor::ParallelInsertSliceOp::create(b, loc, tiles[result], shared[result],
-                                          box.offsets, box.sizes, strides);
+    IndexBuilder(loc, b).insertInParallel(tiles[result], shared[result],
+                                          box.offsets, box.sizes);
   }
   for (auto [result, replacement] : llvm::zip_equal(results, loop.getResults()))
     b.replaceUsesWithIf(result, replacement, [&](OpOperand &use) {

@@ -127,6 +127,21 @@ Value MathBuilder::log1p(Value x) {
   return select(isPlain, x, result);
 }
 
+/// 1 - 2 t / (1 + t) with the sign of x; a polynomial where the difference
+/// loses digits.
+Value MathBuilder::tanh(Value x, Value t, Value inverse) {
+  Value square = mul(x, x);
+  Value far = multiplyAdd(mul(t, -2.0), inverse, real(x, 1.0));
+  // Of the least maximum of the relative error, 7e-9.
+  Value series =
+      mul(polynomial(square, {-5.515163721e-3, 2.046941972e-2, -5.368802305e-2,
+                              1.333083034e-1, -3.333325985e-1}),
+          square);
+  // Of all, so that -0 stays it.
+  return copySign(select(isLess(abs(x), 0.65), multiplyAdd(series, x, x), far),
+                  x);
+}
+
 //===----------------------------------------------------------------------===//
 // Expansions
 //===----------------------------------------------------------------------===//
@@ -141,21 +156,11 @@ static Value expandLog10(MathBuilder &b, ValueRange x) {
   return b.log(x[0], std::numbers::log10e);
 }
 
-/// 1 - 2 t / (1 + t) with the sign of x and t = e^(-2|x|), which never
-/// overflows; a polynomial where the difference loses digits. There is an
-/// instruction, but with an error of 2^-11. The reciprocal's is 2^-23, where a
-/// division takes ten instructions.
+/// There is an instruction, but with an error of 2^-11. The reciprocal's is
+/// 2^-23, where a division takes ten instructions.
 static Value expandTanh(MathBuilder &b, ValueRange x) {
-  Value absolute = b.abs(x[0]), square = b.mul(x[0], x[0]);
-  Value t = b.exp2(b.mul(absolute, -2 * std::numbers::log2e));
-  Value inverse = b.reciprocal(b.add(t, 1.0));
-  Value far = b.multiplyAdd(b.mul(t, -2.0), inverse, b.real(x[0], 1.0));
-  // Of the least maximum of the relative error, 7e-9.
-  Value series =
-      b.polynomial(square, {-5.515163721e-3, 2.046941972e-2, -5.368802305e-2,
-                            1.333083034e-1, -3.333325985e-1, 0.0});
-  return b.select(b.isLess(absolute, 0.65), b.multiplyAdd(series, x[0], x[0]),
-                  b.copySign(far, x[0]));
+  Value t = b.exp2(b.mul(b.abs(x[0]), -2 * std::numbers::log2e));
+  return b.tanh(x[0], t, b.reciprocal(b.add(t, 1.0)));
 }
 
 /// With n the integer nearest to x log2(e) and r the rest, of at most log(2) /

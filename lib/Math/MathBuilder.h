@@ -23,11 +23,12 @@ namespace mlir::attn {
 class MathBuilder : public ImplicitLocOpBuilder {
 public:
   using ImplicitLocOpBuilder::ImplicitLocOpBuilder;
+  virtual ~MathBuilder() = default;
 
   static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
   /// Constants of the type of `like`, and of `element` in its shape.
-  Value real(Value like, double value);
+  virtual Value real(Value like, double value);
   Value integer(Type type, uint64_t value);
   static Type withElement(Value like, Type element);
 
@@ -83,6 +84,8 @@ public:
   /// log(x) * unit
   Value log(Value x, double unit = 1.0);
   Value log1p(Value x);
+  /// tanh(x), of t = e^(-2|x|), which never overflows, and 1 / (1 + t).
+  Value tanh(Value x, Value t, Value inverse);
 };
 
 /// Operations of math on f32, or vectors of it, to those of MathBuilder: all

@@ -39,17 +39,17 @@ SmallVector<Value> StripLowering::emit() {
   for (Value *operand :
        {&before.kernel, &before.mixing, &after.kernel, &after.mixing})
     if (*operand)
-      *operand = emitConverted(*operand, f32);
+      *operand = convertElements(*operand, f32);
   numKeys = dim(op.getKey(), 2);
   numQueries = dim(op.getQuery(), 2);
   keyBlocks = emitKeyBlocks();
   Value numRows = dim(op.getOutput(), 2);
   Value past = subtract(numQueries, numRows); // T2
-  SmallVector<OpFoldResult> lower(3, b.getIndexAttr(0)),
-      upper = {OpFoldResult(dim(op.getQuery(), 0)),
-               b.getIndexAttr(op.getNumQueryHeads() / heads),
-               OpFoldResult(numRows)},
-      steps = {b.getIndexAttr(1), b.getIndexAttr(1), b.getIndexAttr(tileRows)};
+  SmallVector<OpFoldResult> lower = fold({0, 0, 0}),
+                            upper =
+                                fold({dim(op.getQuery(), 0),
+                                      op.getNumQueryHeads() / heads, numRows}),
+                            steps = fold({1, 1, tileRows});
   auto loop = scf::ForallOp::create(b, loc, lower, upper, steps, op.getOuts(),
                                     /*mapping=*/std::nullopt);
   OpBuilder::InsertionGuard guard(b);
@@ -59,8 +59,8 @@ SmallVector<Value> StripLowering::emit() {
   tile.batch = ivs[0];
   tile.group = ivs[1];
   tile.numHeads = heads;
-  tile.firstHead = arith::MulIOp::create(b, loc, ivs[1], index(heads));
-  tile.first = subtract(add(past, ivs[2]), index(scoreRows - tileRows));
+  tile.firstHead = multiply(ivs[1], heads);
+  tile.first = subtract(add(past, ivs[2]), scoreRows - tileRows);
   tile.position = add(
       op.createFirstPosition(b, tile.batch, numQueries, numKeys), tile.first);
   emitKeys(tile);
@@ -70,18 +70,19 @@ SmallVector<Value> StripLowering::emit() {
   auto [output, logSumExp] = emitTile(tile);
   ValueRange outs = loop.getRegionIterArgs();
   // The rows that the next tile writes first.
-  Value next = add(ivs[2], index(tileRows));
+  Value next = add(ivs[2], tileRows);
   PrefetchOp::create(
       b, loc, outs[0], ValueRange{tile.batch, tile.firstHead, next},
-      arith::MinSIOp::create(b, loc, add(next, index(tileRows)), numRows));
-  insertParallel(loop, output, outs[0],
-                 {tile.batch, tile.firstHead, ivs[2], b.getIndexAttr(0)},
-                 {b.getIndexAttr(1), b.getIndexAttr(heads), count,
-                  b.getIndexAttr(op.getValueType().getDimSize(3))});
+      arith::MinSIOp::create(b, loc, add(next, tileRows), numRows));
+  // Those rows that there are.
+  int64_t size = op.getValueType().getDimSize(3);
+  insertInParallel(
+      loop, extract(output, {{0, 0, 0}, {heads, count, size}}), outs[0],
+      {{tile.batch, tile.firstHead, ivs[2], 0}, {1, heads, count, size}});
   if (op.getLogSumExp())
-    insertParallel(loop, logSumExp, outs[1],
-                   {tile.batch, tile.firstHead, ivs[2]},
-                   {b.getIndexAttr(1), b.getIndexAttr(heads), count});
+    insertInParallel(loop, extract(logSumExp, {{0, 0}, {heads, count}}),
+                     outs[1],
+                     {{tile.batch, tile.firstHead, ivs[2]}, {1, heads, count}});
   return loop.getResults();
 }
 
@@ -90,73 +91,50 @@ Value StripLowering::emitKeyBlocks() {
   int64_t size = type.getDimSize(3);
   // Block n has the keys from n * kKeys on, or `shift` before.
   int64_t shift = leadBlocks * kKeys - lead;
-  Value numBlocks =
-      add(arith::CeilDivUIOp::create(b, loc, numKeys, index(kKeys)),
-          index(leadBlocks));
-  SmallVector<OpFoldResult> sizes = {
-      OpFoldResult(dim(op.getKey(), 0)), b.getIndexAttr(type.getDimSize(1)),
-      OpFoldResult(numBlocks), b.getIndexAttr(size), b.getIndexAttr(kKeys)};
-  SmallVector<OpFoldResult> lower(2, b.getIndexAttr(0)),
-      upper = {sizes[0], sizes[1]}, steps(2, b.getIndexAttr(1));
-  auto forall =
-      scf::ForallOp::create(b, loc, lower, upper, steps, empty(sizes, f32),
-                            /*mapping=*/std::nullopt);
+  Value numBlocks = add(
+      arith::CeilDivUIOp::create(b, loc, numKeys, index(kKeys)), leadBlocks);
+  SmallVector<OpFoldResult> sizes =
+      fold({dim(op.getKey(), 0), type.getDimSize(1), numBlocks, size, kKeys});
+  auto forall = scf::ForallOp::create(b, loc, ArrayRef(sizes).take_front(2),
+                                      empty(sizes, f32),
+                                      /*mapping=*/std::nullopt);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(forall.getBody());
-  SmallVector<OpFoldResult> offsets(5, b.getIndexAttr(0)),
-      ones(5, b.getIndexAttr(1));
   SmallVector<Value> ivs(forall.getInductionVars());
-  offsets[0] = ivs[0];
-  offsets[1] = ivs[1];
-  sizes[0] = sizes[1] = b.getIndexAttr(1);
+  Box ofHead{{ivs[0], ivs[1], 0, 0, 0}, {1, 1, numBlocks, size, kKeys}};
   Value out = forall.getRegionIterArgs().front();
-  Value blocks =
-      extractBox(out, {offsets, sizes}, {ShapedType::kDynamic, size, kKeys});
-  auto emitBlock = [&](Value block, ValueRange blocks) {
-    Value begin = subtract(arith::MulIOp::create(b, loc, block, index(kKeys)),
-                           index(shift));
+  Value blocks = slice(out, ofHead, 3);
+  auto emitBlock = [&](Value block, Value blocks) {
+    Value begin = subtract(multiply(block, kKeys), shift);
     Value first = arith::MaxSIOp::create(b, loc, begin, zero);
-    Value end =
-        arith::MinSIOp::create(b, loc, add(begin, index(kKeys)), numKeys);
+    Value end = arith::MinSIOp::create(b, loc, add(begin, kKeys), numKeys);
     Value count = arith::MaxSIOp::create(b, loc, subtract(end, first), zero);
     auto emitTransposed = [&](Value rows) {
       Value transposed =
-          linalg::TransposeOp::create(
-              b, loc, rows,
-              empty({b.getIndexAttr(size), b.getIndexAttr(kKeys)}, f32),
-              ArrayRef<int64_t>{1, 0})
+          linalg::TransposeOp::create(b, loc, rows, empty({size, kKeys}, f32),
+                                      ArrayRef<int64_t>{1, 0})
               ->getResult(0);
-      transposed = insert(
-          transposed, blocks[0],
-          {{block, b.getIndexAttr(0), b.getIndexAttr(0)},
-           {b.getIndexAttr(1), b.getIndexAttr(size), b.getIndexAttr(kKeys)}});
-      scf::YieldOp::create(b, loc, transposed);
+      return insert(transposed, blocks, {{block, 0, 0}, {1, size, kKeys}});
     };
-    Value padded = empty({b.getIndexAttr(kKeys), b.getIndexAttr(size)}, f32);
-    auto either = scf::IfOp::create(
-        b, loc, compare(arith::CmpIPredicate::eq, count, index(kKeys)),
-        [&](OpBuilder &, Location) {
+    Value padded = empty({kKeys, size}, f32);
+    return either(
+        compare(arith::CmpIPredicate::eq, count, index(kKeys)),
+        [&] {
           Value rows =
-              extractBox(op.getKey(),
-                         {{ivs[0], ivs[1], first, b.getIndexAttr(0)},
-                          {b.getIndexAttr(1), b.getIndexAttr(1),
-                           b.getIndexAttr(kKeys), b.getIndexAttr(size)}},
-                         {kKeys, size});
-          emitTransposed(emitConverted(rows, f32));
+              slice(op.getKey(),
+                    {{ivs[0], ivs[1], first, 0}, {1, 1, kKeys, size}}, 2);
+          return emitTransposed(convertElements(rows, f32));
         },
-        [&](OpBuilder &, Location) {
-          Value rows = emitConverted(
+        [&] {
+          Value rows = convertElements(
               extractRows(op.getKey(), ivs[0], ivs[1], first, count), f32);
-          emitTransposed(insert(rows, fill(padded, 0.0),
-                                {{subtract(first, begin), b.getIndexAttr(0)},
-                                 {count, b.getIndexAttr(size)}}));
+          return emitTransposed(
+              insert(rows, fill(padded, 0.0),
+                     {{subtract(first, begin), 0}, {count, size}}));
         });
-    return SmallVector<Value>{either.getResult(0)};
   };
-  blocks = loop(zero, numBlocks, blocks, emitBlock).front();
-  b.setInsertionPointToEnd(forall.getTerminator().getBody());
-  tensor::ParallelInsertSliceOp::create(b, loc, blocks, out, offsets, sizes,
-                                        ones);
+  blocks = loop(zero, numBlocks, blocks, emitBlock);
+  insertInParallel(forall, blocks, out, ofHead);
   return forall.getResult(0);
 }
 
@@ -164,8 +142,8 @@ void StripLowering::emitKeys(Tile &tile) {
   Value begin = zero;
   tile.end = numKeys;
   if (canBoundKeys()) {
-    Value first = add(tile.position, index(scoreRows - tileRows - halo));
-    Value last = add(tile.position, index(scoreRows - 1));
+    Value first = add(tile.position, scoreRows - tileRows - halo);
+    Value last = add(tile.position, scoreRows - 1);
     VisibleKeys keys =
         emitVisibleKeys(b, loc, op.getMask(), tile.batch, zero, {first, last},
                         numKeys, op.getMaskCaptures());
@@ -183,34 +161,31 @@ std::pair<Value, Value> StripLowering::emitTile(const Tile &tile) {
   TileResult result = chunkBlocks == 0 ? emitWholeTile(tile)
                       : hasAfter       ? emitStoredTile(tile)
                                        : emitChunkedTile(tile);
-  Box tail{{b.getIndexAttr(0), b.getIndexAttr(weightRows - tileRows)},
-           {b.getIndexAttr(heads), b.getIndexAttr(tileRows)}};
+  Box tail{{0, weightRows - tileRows}, {heads, tileRows}};
   Value factors = extract(result.normalization.inverse, tail);
-  Value output = map(
-      {result.sums, factors},
-      empty(tensor::getMixedSizes(b, loc, result.sums), op.getElementType()),
-      [&](ValueRange x) {
-        Value sum = x[0];
-        if (!hasAfter)
-          sum = arith::MulFOp::create(b, loc, sum, x[1]);
-        return convert(sum, op.getElementType());
-      });
+  Value output =
+      map({result.sums, factors}, emptyLike(result.sums, op.getElementType()),
+          [&](ValueRange x) {
+            Value sum = x[0];
+            if (!hasAfter)
+              sum = arith::MulFOp::create(b, loc, sum, x[1]);
+            return convert(sum, op.getElementType());
+          });
   return {output, extract(result.normalization.logSumExp, tail)};
 }
 
-OpFoldResult StripLowering::getStripWidth(const Tile &tile) {
+Number StripLowering::getStripWidth(const Tile &tile) {
   // A margin in any case: it keeps rows from being a power of two apart.
   if (chunkBlocks > 0)
-    return b.getIndexAttr(firstColumn + chunkBlocks * kKeys + margin);
-  return OpFoldResult(add(getColumn(tile.numBlocks), index(margin)));
+    return firstColumn + chunkBlocks * kKeys + margin;
+  return add(getColumn(tile.numBlocks), margin);
 }
 
 Value StripLowering::fillMargins(const Tile &tile, Value strip) {
   Box box = getKeyColumns(tile);
-  OpFoldResult end = getColumn(tile.numBlocks);
-  box.sizes.back() = b.getIndexAttr(margin);
-  for (OpFoldResult first :
-       {OpFoldResult(b.getIndexAttr(firstColumn - margin)), end}) {
+  box.sizes.back() = margin;
+  for (Number first :
+       {Number(firstColumn - margin), Number(getColumn(tile.numBlocks))}) {
     box.offsets.back() = first;
     strip = insert(fill(extract(strip, box), 0.0), strip, box);
   }
@@ -220,25 +195,9 @@ Value StripLowering::fillMargins(const Tile &tile, Value strip) {
 Value StripLowering::forEachBlock(
     const Tile &tile, Value initial,
     function_ref<Value(Value, Value, Value)> body) {
-  return loop(zero, tile.numBlocks, initial,
-              [&](Value block, ValueRange carried) {
-                return SmallVector<Value>{
-                    body(block, getColumn(block), carried[0])};
-              })
-      .front();
-}
-
-void StripLowering::insertParallel(scf::ForallOp loop, Value source,
-                                   Value destination,
-                                   SmallVector<OpFoldResult> offsets,
-                                   SmallVector<OpFoldResult> sizes) {
-  SmallVector<OpFoldResult> partOffsets(sizes.size() - 1, b.getIndexAttr(0)),
-      partSizes(llvm::drop_begin(sizes)), ones(sizes.size(), b.getIndexAttr(1));
-  Value part = extract(source, {partOffsets, partSizes});
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToEnd(loop.getTerminator().getBody());
-  tensor::ParallelInsertSliceOp::create(b, loc, part, destination, offsets,
-                                        sizes, ones);
+  return loop(zero, tile.numBlocks, initial, [&](Value block, Value carried) {
+    return body(block, getColumn(block), carried);
+  });
 }
 
 namespace {

@@ -20,13 +20,6 @@
 #include "lib/Reference/PositionCode.h"
 #include "lib/Regions/MaskAnalysis.h"
 
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
-
-#include "llvm/Support/MathExtras.h"
-
-#include <numeric>
-
 namespace mlir::attn {
 
 /// Keys that are computed together: four registers of 512 bits.
@@ -83,10 +76,6 @@ private:
   }
   /// Output (heads, tileRows, Dv) and log-sum-exp (heads, tileRows).
   std::pair<Value, Value> emitTile(const Tile &tile);
-  /// Inserts those rows of a result that there are.
-  void insertParallel(scf::ForallOp loop, Value source, Value destination,
-                      SmallVector<OpFoldResult> offsets,
-                      SmallVector<OpFoldResult> sizes);
 
   // Scores
 
@@ -115,8 +104,7 @@ private:
   BlockVerdict emitVerdict(const Tile &tile, Value head, Value row,
                            int64_t numRows, Value key, int64_t keys);
   Value getFirstKey(const Tile &tile, Value block) {
-    return arith::MulIOp::create(b, loc, add(tile.firstBlock, block),
-                                 index(kKeys));
+    return multiply(add(tile.firstBlock, block), kKeys);
   }
   /// Makes scores of a block of products in a strip. Those of the columns
   /// before it may be hidden once more: of an operation on the block alone, the
@@ -149,12 +137,12 @@ private:
   /// (heads, numRows, columns).
   Value emitStages(const Tile &tile, Stages stages, const StageInput &input,
                    Value column, int64_t numRows, Value destination,
-                   OpFoldResult destinationColumn);
+                   Number destinationColumn);
   /// Writes a head's block convolved, with `mark` where it is hidden.
   Value emitConvolution(const Tile &tile, Stages stages,
                         const StageInput &input, Value column, Value c,
                         int64_t numRows, double mark, Value destination,
-                        OpFoldResult destinationColumn);
+                        Number destinationColumn);
   /// The blocks of `count` heads from `c` on.
   SmallVector<Value> emitMixing(const Tile &tile, Stages stages,
                                 const StageInput &input, Value column, Value c,
@@ -165,7 +153,7 @@ private:
   Value emitMixingProducts(const Tile &tile, Stages stages,
                            const StageInput &input, Value column,
                            int64_t numRows, Value convolved, Value destination,
-                           OpFoldResult destinationColumn);
+                           Number destinationColumn);
   /// Weights (heads read, heads written) times the factors of the heads from
   /// `first` on, for the last rows: (heads written, heads read, numRows).
   Value emitRowWeights(Value weights, Value factors, Value first,
@@ -252,9 +240,7 @@ private:
   Store createStore();
   Store storeWeights(const Tile &tile);
   Value createSums() {
-    return empty({b.getIndexAttr(heads), b.getIndexAttr(tileRows),
-                  b.getIndexAttr(op.getValueType().getDimSize(3))},
-                 f32);
+    return empty({heads, tileRows, op.getValueType().getDimSize(3)}, f32);
   }
 
   // Strips
@@ -269,16 +255,14 @@ private:
   int64_t getChunkHeads() {
     return after.mixing ? before.getNumMixedHeads() : heads;
   }
-  OpFoldResult getStripWidth(const Tile &tile);
+  Number getStripWidth(const Tile &tile);
   /// What a strip has of keys.
   Box getKeyColumns(const Tile &tile) {
-    Value width = arith::MulIOp::create(b, loc, tile.numBlocks, index(kKeys));
-    return {{b.getIndexAttr(0), b.getIndexAttr(0), b.getIndexAttr(firstColumn)},
-            {b.getIndexAttr(tile.numHeads), b.getIndexAttr(weightRows), width}};
+    return {{0, 0, firstColumn},
+            {tile.numHeads, weightRows, multiply(tile.numBlocks, kKeys)}};
   }
   Value getColumn(Value block) {
-    return add(arith::MulIOp::create(b, loc, block, index(kKeys)),
-               index(firstColumn));
+    return add(multiply(block, kKeys), firstColumn);
   }
   /// Zeros in the margins around a strip's keys.
   Value fillMargins(const Tile &tile, Value strip);
@@ -288,57 +272,24 @@ private:
                function_ref<Value(Value block, Value column, Value)> body);
   /// `count` columns and `numRows` rows of one head.
   Value extractBlock(Value strip, Value head, int64_t row, int64_t numRows,
-                     OpFoldResult column, OpFoldResult count) {
-    return extractBox(
-        strip,
-        {{head, b.getIndexAttr(row), column},
-         {b.getIndexAttr(1), b.getIndexAttr(numRows), count}},
-        {numRows, getConstantIntValue(count).value_or(ShapedType::kDynamic)});
+                     Number column, int64_t count) {
+    return slice(strip, {{head, row, column}, {1, numRows, count}}, 2);
   }
-  Value insertBlock(Value block, Value strip, Value head, OpFoldResult column) {
+  Value insertBlock(Value block, Value strip, Value head, Number column) {
     auto type = cast<RankedTensorType>(block.getType());
-    return insert(block, strip,
-                  {{head, b.getIndexAttr(0), column},
-                   {b.getIndexAttr(1), b.getIndexAttr(type.getDimSize(0)),
-                    b.getIndexAttr(type.getDimSize(1))}});
-  }
-  Value extractBox(Value strip, const Box &box, ArrayRef<int64_t> shape) {
-    SmallVector<OpFoldResult> strides(box.sizes.size(), b.getIndexAttr(1));
-    auto element = cast<RankedTensorType>(strip.getType()).getElementType();
-    return tensor::ExtractSliceOp::create(
-        b, loc, RankedTensorType::get(shape, element), strip, box.offsets,
-        box.sizes, strides);
-  }
-  Value extractRows(Value source, Value batch, Value head, Value row,
-                    Value count) {
-    int64_t size = cast<RankedTensorType>(source.getType()).getDimSize(3);
-    return extractBox(
-        source,
-        {{batch, head, row, b.getIndexAttr(0)},
-         {b.getIndexAttr(1), b.getIndexAttr(1), count, b.getIndexAttr(size)}},
-        {ShapedType::kDynamic, size});
+    return insert(
+        block, strip,
+        {{head, 0, column}, {1, type.getDimSize(0), type.getDimSize(1)}});
   }
 
-  Value emitKeyHead(Value head) { // A3
-    return arith::DivUIOp::create(b, loc, head, index(op.getGroupSize()));
-  }
   Value select(Value condition, Value yes, Value no) {
     return arith::SelectOp::create(b, loc, condition, yes, no);
   }
-  Value isMinusInfinity(Value score) { return isEqual(score, minusInfinity()); }
   /// Of a weight, which no visible position has.
   Value isMinusZero(Value weight);
   Value compare(arith::CmpIPredicate predicate, Value lhs, Value rhs) {
     return arith::CmpIOp::create(b, loc, predicate, lhs, rhs);
   }
-  Value emitConverted(Value tensor, FloatType type) {
-    if (cast<ShapedType>(tensor.getType()).getElementType() == type)
-      return tensor;
-    return map(tensor, empty(tensor::getMixedSizes(b, loc, tensor), type),
-               [&](ValueRange x) { return convert(x[0], type); });
-  }
-
-  static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
   MultiTokenAttentionOp op;
   Stages before, after;

@@ -19,23 +19,17 @@ template <typename Combine>
 Value StripLowering::emitRowSums(Value strip, Value initial) {
   AffineExpr c, r, j;
   bindDims(b.getContext(), c, r, j);
-  return linalg::GenericOp::create(
-             b, loc, initial.getType(), strip, initial,
-             AffineMap::inferFromExprList(
-                 {ArrayRef<AffineExpr>{c, r, j}, {c, r}}, b.getContext()),
-             {utils::IteratorType::parallel, utils::IteratorType::parallel,
-              utils::IteratorType::reduction},
-             [&](OpBuilder &, Location, ValueRange x) {
-               linalg::YieldOp::create(
-                   b, loc, Combine::create(b, loc, x[1], x[0]).getResult());
-             })
-      .getResult(0);
+  return createGeneric(b, loc, strip, initial, {{c, r, j}, {c, r}},
+                       [&](ValueRange x) -> Value {
+                         return Combine::create(b, loc, x[1], x[0]);
+                       });
 }
 
 StripLowering::Softmax StripLowering::createSoftmax(int64_t numHeads) {
-  SmallVector<OpFoldResult> sizes = {b.getIndexAttr(numHeads),
-                                     b.getIndexAttr(weightRows)};
-  return {fill(empty(sizes, f32), -kInfinity), fill(empty(sizes, f32), 0.0)};
+  auto create = [&](double value) {
+    return fill(empty({numHeads, weightRows}, f32), value);
+  };
+  return {create(-kInfinity), create(0.0)};
 }
 
 Value StripLowering::finiteOrZero(Value largest) {
@@ -51,9 +45,8 @@ Value StripLowering::emitExp(Value power) {
 
 Value StripLowering::emitWeights(Value scores, Value largest,
                                  Value destination) {
-  Value subtrahend =
-      map(largest, empty(tensor::getMixedSizes(b, loc, largest), f32),
-          [&](ValueRange x) { return finiteOrZero(x[0]); });
+  Value subtrahend = map(largest, emptyLike(largest, f32),
+                         [&](ValueRange x) { return finiteOrZero(x[0]); });
   SmallVector<Value> inputs = {subtrahend};
   if (destination)
     inputs.push_back(scores);
@@ -69,8 +62,7 @@ StripLowering::Update StripLowering::emitUpdate(Value scores,
                                                 Value destination) {
   Value largest = emitRowSums<arith::MaximumFOp>(scores, softmax.largest);
   Value factor = map(
-      {softmax.largest, largest},
-      empty(tensor::getMixedSizes(b, loc, largest), f32), [&](ValueRange x) {
+      {softmax.largest, largest}, emptyLike(largest, f32), [&](ValueRange x) {
         Value power = arith::SubFOp::create(b, loc, x[0], finiteOrZero(x[1]));
         // Nothing was summed where all so far is hidden.
         return select(isMinusInfinity(x[0]), real(f32, 0.0), emitExp(power));
@@ -85,16 +77,10 @@ StripLowering::Update StripLowering::emitUpdate(Value scores,
 
 StripLowering::Normalization
 StripLowering::emitNormalization(const Tile &tile, const Softmax &softmax) {
-  SmallVector<OpFoldResult> sizes =
-      tensor::getMixedSizes(b, loc, softmax.largest);
   SmallVector<Value> inputs = {softmax.largest, softmax.sum};
-  if (op.getSink()) { // A6
-    Value sink = tensor::ExtractSliceOp::create(
-        b, loc, op.getSink(), ArrayRef<OpFoldResult>{tile.firstHead},
-        ArrayRef<OpFoldResult>{b.getIndexAttr(tile.numHeads)},
-        ArrayRef<OpFoldResult>{b.getIndexAttr(1)});
-    inputs.push_back(emitConverted(sink, f32));
-  }
+  if (op.getSink()) // A6
+    inputs.push_back(convertElements(
+        extract(op.getSink(), {{tile.firstHead}, {tile.numHeads}}), f32));
   // The largest of scores and sink, its exponentials' sum, and that of the
   // largest score.
   struct Terms {
@@ -117,21 +103,25 @@ StripLowering::emitNormalization(const Tile &tile, const Softmax &softmax) {
         b, loc, arith::MulFOp::create(b, loc, x[1], factor), emitShare(x[2]));
     return {maximum, total, factor};
   };
-  Value inverse = map(inputs, empty(sizes, f32), [&](ValueRange x) {
-    Terms terms = emitTerms(x);
-    Value quotient = arith::DivFOp::create(b, loc, terms.factor, terms.total);
-    return select(isMinusInfinity(x[0]), real(f32, 0.0), quotient);
-  });
-  Value logSumExp = map(inputs, empty(sizes, f32), [&](ValueRange x) {
-    Terms terms = emitTerms(x);
-    Value log = arith::AddFOp::create(b, loc, terms.maximum,
-                                      math::LogOp::create(b, loc, terms.total));
-    Value isInfinite = arith::CmpFOp::create(
-        b, loc, arith::CmpFPredicate::OEQ, terms.maximum, real(f32, kInfinity));
-    log = select(isInfinite, terms.maximum, log); // A16
-    return select(isMinusInfinity(x[0]), op.getSink() ? x[2] : minusInfinity(),
-                  log);
-  });
+  Value inverse =
+      map(inputs, emptyLike(softmax.largest, f32), [&](ValueRange x) {
+        Terms terms = emitTerms(x);
+        Value quotient =
+            arith::DivFOp::create(b, loc, terms.factor, terms.total);
+        return select(isMinusInfinity(x[0]), real(f32, 0.0), quotient);
+      });
+  Value logSumExp =
+      map(inputs, emptyLike(softmax.largest, f32), [&](ValueRange x) {
+        Terms terms = emitTerms(x);
+        Value log = arith::AddFOp::create(
+            b, loc, terms.maximum, math::LogOp::create(b, loc, terms.total));
+        Value isInfinite =
+            arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ,
+                                  terms.maximum, real(f32, kInfinity));
+        log = select(isInfinite, terms.maximum, log); // A16
+        return select(isMinusInfinity(x[0]),
+                      op.getSink() ? x[2] : minusInfinity(), log);
+      });
   return {inverse, logSumExp};
 }
 
@@ -141,67 +131,57 @@ Value StripLowering::emitSums(const Tile &tile, Value strip, Value factors,
   auto isHidden = [&](Value weight) { return isMinusZero(weight); };
   StageInput input = {strip, factors, isHidden, /*marksAreZero=*/true,
                       -0.0,  Value()};
-  OpFoldResult none = b.getIndexAttr(0), one = b.getIndexAttr(1),
-               rows = b.getIndexAttr(tileRows), columns = b.getIndexAttr(size);
   // Of keys that are hidden from some rows, others have products.
   bool hasRowEnds = canBoundKeys();
   int64_t groupRows = hasRowEnds ? choosePartRows(tileRows) : tileRows;
   return forEachBlock(tile, sums, [&](Value block, Value column, Value sums) {
-    Value first = arith::MulIOp::create(b, loc, add(tile.firstBlock, block),
-                                        index(kKeys));
+    Value first = multiply(add(tile.firstBlock, block), kKeys);
     Value count =
         arith::MinUIOp::create(b, loc, subtract(tile.end, first), index(kKeys));
     Value weights = strip;
     int64_t row = weightRows - tileRows;
     if (after.kernel || after.mixing) {
-      Value staged =
-          empty({b.getIndexAttr(heads), rows, b.getIndexAttr(kKeys)}, f32);
-      weights = emitStages(tile, after, input, column, tileRows, staged, none);
+      Value staged = empty({heads, tileRows, kKeys}, f32);
+      weights = emitStages(tile, after, input, column, tileRows, staged, 0);
       column = zero;
       row = 0;
     }
-    auto emitHead = [&](Value c, ValueRange sums) {
-      Value value = emitConverted(
+    auto emitHead = [&](Value c, Value sums) {
+      Value value = convertElements(
           extractRows(op.getValue(), tile.batch,
                       emitKeyHead(add(tile.firstHead, c)), first, count),
           f32);
-      auto emitRows = [&](Value group, ValueRange sums) {
-        Value begin = arith::MulIOp::create(b, loc, group, index(groupRows));
+      auto emitRows = [&](Value group, Value sums) {
+        Value begin = multiply(group, groupRows);
         Value visible =
             hasRowEnds ? emitKeyCount(tile, begin, groupRows, first) : count;
-        Box box = {{c, begin, none}, {one, b.getIndexAttr(groupRows), columns}};
-        Value p = extractBox(weights,
-                             {{c, add(begin, index(row)), column},
-                              {one, b.getIndexAttr(groupRows), visible}},
-                             {groupRows, ShapedType::kDynamic});
-        Value v = extract(value, {{none, none}, {visible, columns}});
-        Value sum = extractBox(sums[0], box, {groupRows, size});
-        sum = scf::IfOp::create(
-                  b, loc, exact,
-                  [&](OpBuilder &, Location) {
-                    scf::YieldOp::create(b, loc, emitExactSums(p, v, sum));
-                  },
-                  [&](OpBuilder &, Location) {
-                    auto product = linalg::MatmulOp::create(
-                        b, loc, sum.getType(), ValueRange{p, v}, sum);
-                    scf::YieldOp::create(b, loc, product.getResult(0));
-                  })
+        Box box = {{c, begin, 0}, {1, groupRows, size}};
+        Value p =
+            slice(weights,
+                  {{c, add(begin, row), column}, {1, groupRows, visible}}, 2);
+        Value v = extract(value, {{0, 0}, {visible, size}});
+        Value sum = slice(sums, box, 2);
+        sum = either(
+            exact, [&] { return emitExactSums(p, v, sum); },
+            [&] {
+              return linalg::MatmulOp::create(b, loc, sum.getType(),
+                                              ValueRange{p, v}, sum)
                   .getResult(0);
-        return SmallVector<Value>{insert(sum, sums[0], box)};
+            });
+        return insert(sum, sums, box);
       };
       return loop(zero, index(tileRows / groupRows), sums, emitRows);
     };
-    return loop(zero, index(heads), sums, emitHead).front();
+    return loop(zero, index(heads), sums, emitHead);
   });
 }
 
 Value StripLowering::emitKeyCount(const Tile &tile, Value row, int64_t numRows,
                                   Value first) {
-  Value position = add(tile.position, add(row, index(scoreRows - tileRows)));
-  VisibleKeys keys =
-      emitVisibleKeys(b, loc, op.getMask(), tile.batch, zero,
-                      {position, add(position, index(numRows - 1))}, tile.end,
-                      op.getMaskCaptures());
+  Value position = add(tile.position, add(row, scoreRows - tileRows));
+  VisibleKeys keys = emitVisibleKeys(b, loc, op.getMask(), tile.batch, zero,
+                                     {position, add(position, numRows - 1)},
+                                     tile.end, op.getMaskCaptures());
   Value count = arith::MaxSIOp::create(b, loc, subtract(keys.end, first), zero);
   return arith::MinSIOp::create(b, loc, count, index(kKeys));
 }
@@ -209,17 +189,11 @@ Value StripLowering::emitKeyCount(const Tile &tile, Value row, int64_t numRows,
 Value StripLowering::emitExactSums(Value weights, Value value, Value sums) {
   AffineExpr r, j, d;
   bindDims(b.getContext(), r, j, d);
-  SmallVector<AffineMap> maps = AffineMap::inferFromExprList(
-      {ArrayRef<AffineExpr>{r, j}, {j, d}, {r, d}}, b.getContext());
-  return linalg::GenericOp::create(
-             b, loc, sums.getType(), ValueRange{weights, value}, sums, maps,
-             {utils::IteratorType::parallel, utils::IteratorType::reduction,
-              utils::IteratorType::parallel},
-             [&](OpBuilder &, Location, ValueRange x) {
-               Value sum = arith::AddFOp::create(
-                   b, loc, x[2], arith::MulFOp::create(b, loc, x[0], x[1]));
-               linalg::YieldOp::create(b, loc,
-                                       select(isMinusZero(x[0]), x[2], sum));
-             })
-      .getResult(0);
+  return createGeneric(b, loc, {weights, value}, sums, {{r, j}, {j, d}, {r, d}},
+                       [&](ValueRange x) {
+                         Value sum = arith::AddFOp::create(
+                             b, loc, x[2],
+                             arith::MulFOp::create(b, loc, x[0], x[1]));
+                         return select(isMinusZero(x[0]), x[2], sum);
+                       });
 }

@@ -37,22 +37,18 @@ Value StripLowering::isMinusZero(Value weight) {
 Value StripLowering::emitStages(const Tile &tile, Stages stages,
                                 const StageInput &input, Value column,
                                 int64_t numRows, Value destination,
-                                OpFoldResult destinationColumn) {
+                                Number destinationColumn) {
   Value convolved;
   if (stages.kernel) {
     bool isLast = !stages.mixing;
-    Value blocks = isLast
-                       ? destination
-                       : empty({b.getIndexAttr(tile.numHeads),
-                                b.getIndexAttr(numRows), b.getIndexAttr(kKeys)},
-                               f32);
-    OpFoldResult place = isLast ? destinationColumn : b.getIndexAttr(0);
-    auto convolve = [&](Value c, ValueRange blocks) {
-      return SmallVector<Value>{
-          emitConvolution(tile, stages, input, column, c, numRows,
-                          isLast ? input.mark : 0.0, blocks[0], place)};
+    Value blocks =
+        isLast ? destination : empty({tile.numHeads, numRows, kKeys}, f32);
+    Number place = isLast ? destinationColumn : Number(0);
+    auto convolve = [&](Value c, Value blocks) {
+      return emitConvolution(tile, stages, input, column, c, numRows,
+                             isLast ? input.mark : 0.0, blocks, place);
     };
-    convolved = loop(zero, index(tile.numHeads), blocks, convolve).front();
+    convolved = loop(zero, index(tile.numHeads), blocks, convolve);
     if (isLast)
       return convolved;
   }
@@ -61,16 +57,15 @@ Value StripLowering::emitStages(const Tile &tile, Stages stages,
                               destination, destinationColumn);
   // Some heads at once, so that what they are mixed of is loaded once for all.
   int64_t count = stages.getNumMixedHeads();
-  auto mix = [&](Value step, ValueRange blocks) {
-    Value c = arith::MulIOp::create(b, loc, step, index(count)),
-          result = blocks[0];
+  auto mix = [&](Value step, Value result) {
+    Value c = multiply(step, count);
     for (auto [i, block] : llvm::enumerate(emitMixing(
              tile, stages, input, column, c, count, numRows, convolved)))
-      result = insertBlock(block, result, add(c, index(int64_t(i))),
-                           destinationColumn);
-    return SmallVector<Value>{result};
+      result =
+          insertBlock(block, result, add(c, int64_t(i)), destinationColumn);
+    return result;
   };
-  return loop(zero, index(tile.numHeads / count), destination, mix).front();
+  return loop(zero, index(tile.numHeads / count), destination, mix);
 }
 
 Value StripLowering::emitHidden(const StageInput &input, Value row,
@@ -78,11 +73,8 @@ Value StripLowering::emitHidden(const StageInput &input, Value row,
                                 double mark) {
   auto type = cast<RankedTensorType>(block.getType());
   Value marks =
-      extractBox(input.strip,
-                 {{c, row, column},
-                  {b.getIndexAttr(1), b.getIndexAttr(type.getDimSize(0)),
-                   b.getIndexAttr(type.getDimSize(1))}},
-                 type.getShape());
+      slice(input.strip,
+            {{c, row, column}, {1, type.getDimSize(0), type.getDimSize(1)}}, 2);
   return map(marks, block, [&](ValueRange x) {
     return select(input.isHidden(x[0]), real(f32, mark), x[1]);
   });
@@ -92,64 +84,53 @@ Value StripLowering::emitConvolution(const Tile &tile, Stages stages,
                                      const StageInput &input, Value column,
                                      Value c, int64_t numRows, double mark,
                                      Value destination,
-                                     OpFoldResult destinationColumn) {
+                                     Number destinationColumn) {
   int64_t cq = stages.getQueryHalo() + 1, ck = 2 * stages.getKeyHalo() + 1;
   auto kernelType = cast<RankedTensorType>(stages.kernel.getType());
   bool mixes = kernelType.getRank() == 4;
   int64_t mixed = mixes ? stages.getNumMixedHeads() : 1;
   int64_t readRows = numRows + cq - 1, readColumns = kKeys + 2 * margin;
   int64_t skipped = input.getNumRows() - readRows;
-  Value first =
-      mixes ? subtract(c, arith::RemUIOp::create(b, loc, c, index(mixed))) : c;
-  OpFoldResult none = b.getIndexAttr(0), one = b.getIndexAttr(1);
+  Value first = c;
+  if (mixes) {
+    Value place = arith::RemUIOp::create(b, loc, c, index(mixed));
+    first = subtract(c, place);
+  }
 
-  SmallVector<OpFoldResult> offsets(kernelType.getRank(), none),
-      sizes(kernelType.getRank(), one);
+  SmallVector<Number> offsets(kernelType.getRank(), 0),
+      sizes(kernelType.getRank(), 1);
   offsets[0] = add(tile.firstHead, c);
   for (int64_t dim = 1; dim < kernelType.getRank(); ++dim)
-    sizes[dim] = b.getIndexAttr(kernelType.getDimSize(dim));
-  Value kernel = extractBox(stages.kernel, {offsets, sizes}, {mixed, cq, ck});
+    sizes[dim] = kernelType.getDimSize(dim);
+  Value kernel = slice(stages.kernel, {offsets, sizes}, 3);
   AffineExpr r, j, e, a, k;
   bindDims(b.getContext(), r, j, e, a, k);
   // Some rows and lanes of the result, from those of a block with its margins.
   auto getPart = [&](Value row, int64_t rows, Value lane, int64_t lanes) {
     return Box{
-        {c, row,
-         add(getValueOrCreateConstantIndexOp(b, loc, destinationColumn), lane)},
-        {one, b.getIndexAttr(rows), b.getIndexAttr(lanes)}};
+        {c, row, add(IndexBuilder(loc, b).index(destinationColumn), lane)},
+        {1, rows, lanes}};
   };
   auto convolve = [&](Value block, Value destination, Value row, int64_t rows,
                       Value lane, int64_t lanes) {
     Value read =
-        extractBox(block,
-                   {{none, row, add(lane, index(margin - stages.getKeyHalo()))},
-                    {b.getIndexAttr(mixed), b.getIndexAttr(rows + cq - 1),
-                     b.getIndexAttr(lanes + ck - 1)}},
-                   {mixed, rows + cq - 1, lanes + ck - 1});
-    Value sums = fill(
-        extractBox(destination, getPart(row, rows, lane, lanes), {rows, lanes}),
-        0.0);
+        extract(block, {{0, row, add(lane, margin - stages.getKeyHalo())},
+                        {mixed, rows + cq - 1, lanes + ck - 1}});
+    Value sums =
+        fill(slice(destination, getPart(row, rows, lane, lanes), 2), 0.0);
     return multiplyAdd({{e, r + a, j + k}, {e, a, k}, {r, j}}, {read, kernel},
-                       sums, /*numReductions=*/3);
+                       sums);
   };
 
-  Value source = extractBox(
-      input.strip,
-      {{first, b.getIndexAttr(skipped), subtract(column, index(margin))},
-       {b.getIndexAttr(mixed), b.getIndexAttr(readRows),
-        b.getIndexAttr(readColumns)}},
-      {mixed, readRows, readColumns});
+  Value source =
+      extract(input.strip, {{first, skipped, subtract(column, margin)},
+                            {mixed, readRows, readColumns}});
   SmallVector<Value> inputs = {source};
   if (input.factors)
-    inputs.push_back(
-        extractBox(input.factors,
-                   {{first, b.getIndexAttr(weightRows - readRows)},
-                    {b.getIndexAttr(mixed), b.getIndexAttr(readRows)}},
-                   {mixed, readRows}));
+    inputs.push_back(extract(
+        input.factors, {{first, weightRows - readRows}, {mixed, readRows}}));
   // Here, and not where it is used, for a buffer that all blocks have.
-  Value copy = empty({b.getIndexAttr(mixed), b.getIndexAttr(readRows),
-                      b.getIndexAttr(readColumns)},
-                     f32);
+  Value copy = empty({mixed, readRows, readColumns}, f32);
   auto emitVisible = [&] {
     // T4, T5: 0 around the strip and where it is hidden.
     Value visible = map(inputs, copy, [&](ValueRange x) {
@@ -166,58 +147,43 @@ Value StripLowering::emitConvolution(const Tile &tile, Stages stages,
             lanes = inParts ? kPartLanes : kKeys;
     auto emitPart = [&](Value row, Value lane, Value destination) {
       Value block = convolve(visible, destination, row, rows, lane, lanes);
-      block = emitHidden(input, add(row, index(input.getNumRows() - numRows)),
+      block = emitHidden(input, add(row, input.getNumRows() - numRows),
                          add(column, lane), c, block, mark);
       return insert(block, destination, getPart(row, rows, lane, lanes));
     };
     if (!inParts)
       return emitPart(zero, zero, destination);
-    auto emitRows = [&](Value i, ValueRange destinations) {
-      Value row = arith::MulIOp::create(b, loc, i, index(rows));
-      return loop(
-          zero, index(kKeys / lanes), destinations,
-          [&](Value i, ValueRange destinations) {
-            Value lane = arith::MulIOp::create(b, loc, i, index(lanes)),
-                  destination = destinations[0];
-            BlockVerdict verdict =
-                emitVerdict(tile, add(tile.firstHead, c),
-                            add(row, index(scoreRows - numRows)), rows,
-                            add(input.firstKey, lane), lanes);
-            auto either = scf::IfOp::create(
-                b, loc, verdict.isEmpty,
-                [&](OpBuilder &, Location) {
-                  Box part = getPart(row, rows, lane, lanes);
-                  Value marks =
-                      fill(extractBox(destination, part, {rows, lanes}), mark);
-                  scf::YieldOp::create(b, loc,
-                                       insert(marks, destination, part));
-                },
-                [&](OpBuilder &, Location) {
-                  scf::YieldOp::create(b, loc,
-                                       emitPart(row, lane, destination));
-                });
-            return SmallVector<Value>{either.getResult(0)};
-          });
+    auto emitRows = [&](Value i, Value destination) {
+      Value row = multiply(i, rows);
+      return loop(zero, index(kKeys / lanes), destination,
+                  [&](Value i, Value destination) {
+                    Value lane = multiply(i, lanes);
+                    BlockVerdict verdict =
+                        emitVerdict(tile, add(tile.firstHead, c),
+                                    add(row, scoreRows - numRows), rows,
+                                    add(input.firstKey, lane), lanes);
+                    return either(
+                        verdict.isEmpty,
+                        [&] {
+                          Box part = getPart(row, rows, lane, lanes);
+                          Value marks = fill(slice(destination, part, 2), mark);
+                          return insert(marks, destination, part);
+                        },
+                        [&] { return emitPart(row, lane, destination); });
+                  });
     };
-    return loop(zero, index(numRows / rows), destination, emitRows).front();
+    return loop(zero, index(numRows / rows), destination, emitRows);
   };
   if (input.marksAreZero)
     return emitVisible();
   // Nothing is hidden in most blocks, so that they need no copy.
-  return scf::IfOp::create(
-             b, loc, AllFiniteOp::create(b, loc, b.getI1Type(), source),
-             [&](OpBuilder &, Location) {
-               Value block =
-                   convolve(source, destination, zero, numRows, zero, kKeys);
-               scf::YieldOp::create(
-                   b, loc,
-                   insert(block, destination,
-                          getPart(zero, numRows, zero, kKeys)));
-             },
-             [&](OpBuilder &, Location) {
-               scf::YieldOp::create(b, loc, emitVisible());
-             })
-      .getResult(0);
+  return either(
+      AllFiniteOp::create(b, loc, b.getI1Type(), source),
+      [&] {
+        Value block = convolve(source, destination, zero, numRows, zero, kKeys);
+        return insert(block, destination, getPart(zero, numRows, zero, kKeys));
+      },
+      emitVisible);
 }
 
 SmallVector<Value> StripLowering::emitMixing(const Tile &tile, Stages stages,
@@ -231,38 +197,30 @@ SmallVector<Value> StripLowering::emitMixing(const Tile &tile, Stages stages,
   Value first = subtract(c, place);
   Value group =
       arith::DivUIOp::create(b, loc, add(tile.firstHead, c), index(mixed));
-  OpFoldResult width = b.getIndexAttr(kKeys), none = b.getIndexAttr(0),
-               one = b.getIndexAttr(1), rows = b.getIndexAttr(numRows);
   auto extractMarks = [&](Value head) {
-    return extractBlock(input.strip, head, skipped, numRows, column, width);
+    return extractBlock(input.strip, head, skipped, numRows, column, kKeys);
   };
   SmallVector<Value> inputs, outputs;
   for (int64_t e = 0; e < mixed; ++e) {
-    Value head = add(first, index(e));
-    inputs.push_back(
-        convolved ? extractBlock(convolved, head, 0, numRows, none, width)
-                  : extractMarks(head));
+    Value head = add(first, e);
+    inputs.push_back(convolved
+                         ? extractBlock(convolved, head, 0, numRows, 0, kKeys)
+                         : extractMarks(head));
   }
   for (int64_t o = 0; o < count; ++o) {
-    inputs.push_back(extractMarks(add(c, index(o))));
-    outputs.push_back(empty({rows, width}, f32));
+    inputs.push_back(extractMarks(add(c, o)));
+    outputs.push_back(empty({numRows, kKeys}, f32));
   }
   // A number for each pair of heads, or one for each of their rows.
   Value weights =
-      extractBox(stages.mixing,
-                 {{group, none, place},
-                  {one, b.getIndexAttr(mixed), b.getIndexAttr(count)}},
-                 {mixed, count});
+      slice(stages.mixing, {{group, 0, place}, {1, mixed, count}}, 2);
   bool hasFactors = input.factors && !convolved;
   if (hasFactors)
     weights = emitRowWeights(weights, input.factors, first, numRows);
   for (int64_t o = 0; o < count; ++o)
     for (int64_t e = 0; e < mixed; ++e)
       inputs.push_back(
-          hasFactors ? extractBox(weights,
-                                  {{b.getIndexAttr(o), b.getIndexAttr(e), none},
-                                   {one, one, rows}},
-                                  {numRows})
+          hasFactors ? slice(weights, {{o, e, 0}, {1, 1, numRows}}, 1)
                      : tensor::ExtractOp::create(
                            b, loc, weights, ValueRange{index(e), index(o)}));
 
@@ -300,84 +258,63 @@ Value StripLowering::emitRowWeights(Value weights, Value factors, Value first,
                                     int64_t numRows) {
   auto type = cast<RankedTensorType>(weights.getType());
   int64_t mixed = type.getDimSize(0), count = type.getDimSize(1);
-  OpFoldResult rows = b.getIndexAttr(numRows);
-  Value ofHeads = extractBox(factors,
-                             {{first, b.getIndexAttr(weightRows - numRows)},
-                              {b.getIndexAttr(mixed), rows}},
-                             {mixed, numRows});
-  Value destination =
-      empty({b.getIndexAttr(count), b.getIndexAttr(mixed), rows}, f32);
+  Value ofHeads =
+      extract(factors, {{first, weightRows - numRows}, {mixed, numRows}});
   AffineExpr o, e, r;
   bindDims(b.getContext(), o, e, r);
-  SmallVector<AffineMap> maps = AffineMap::inferFromExprList(
-      {ArrayRef<AffineExpr>{e, o}, {e, r}, {o, e, r}}, b.getContext());
-  SmallVector<utils::IteratorType> loops(3, utils::IteratorType::parallel);
-  return linalg::GenericOp::create(
-             b, loc, destination.getType(), ValueRange{weights, ofHeads},
-             destination, maps, loops,
-             [&](OpBuilder &, Location, ValueRange x) {
-               linalg::YieldOp::create(
-                   b, loc,
-                   arith::MulFOp::create(b, loc, x[0], x[1]).getResult());
-             })
-      .getResult(0);
+  return createGeneric(b, loc, {weights, ofHeads},
+                       empty({count, mixed, numRows}, f32),
+                       {{e, o}, {e, r}, {o, e, r}}, [&](ValueRange x) -> Value {
+                         return arith::MulFOp::create(b, loc, x[0], x[1]);
+                       });
 }
 
 Value StripLowering::emitMixingProducts(const Tile &tile, Stages stages,
                                         const StageInput &input, Value column,
                                         int64_t numRows, Value convolved,
                                         Value destination,
-                                        OpFoldResult destinationColumn) {
+                                        Number destinationColumn) {
   int64_t mixed = stages.getNumMixedHeads(),
           skipped = input.getNumRows() - numRows;
-  OpFoldResult none = b.getIndexAttr(0), one = b.getIndexAttr(1),
-               count = b.getIndexAttr(mixed), width = b.getIndexAttr(kKeys);
   Value firstGroup =
       arith::DivUIOp::create(b, loc, tile.firstHead, index(mixed));
   auto emitRow = [&](Value group, Value row, Value destination) {
-    Value first = arith::MulIOp::create(b, loc, group, index(mixed));
-    auto extractRow = [&](Value strip, Value row, OpFoldResult column) {
-      return extractBox(strip, {{first, row, column}, {count, one, width}},
-                        {mixed, kKeys});
+    Value first = multiply(group, mixed);
+    auto extractRow = [&](Value strip, Value row, Number column) {
+      return slice(strip, {{first, row, column}, {mixed, 1, kKeys}}, 2);
     };
-    Value weights =
-        extractBox(stages.mixing,
-                   {{add(firstGroup, group), none, none}, {one, count, count}},
-                   {mixed, mixed});
+    Value weights = slice(
+        stages.mixing, {{add(firstGroup, group), 0, 0}, {1, mixed, mixed}}, 2);
     if (input.factors && !convolved) {
-      Value factors = extractBox(
-          input.factors,
-          {{first, add(row, index(weightRows - numRows))}, {count, one}},
-          {mixed});
-      weights = map({weights, factors}, empty({count, count}, f32),
+      Value factors =
+          slice(input.factors,
+                {{first, add(row, weightRows - numRows)}, {mixed, 1}}, 1);
+      weights = map({weights, factors}, empty({mixed, mixed}, f32),
                     [&](ValueRange x) -> Value {
                       return arith::MulFOp::create(b, loc, x[0], x[1]);
                     });
     }
-    Value marks = extractRow(input.strip, add(row, index(skipped)), column);
-    Value terms = convolved ? extractRow(convolved, row, none) : marks;
+    Value marks = extractRow(input.strip, add(row, skipped), column);
+    Value terms = convolved ? extractRow(convolved, row, 0) : marks;
     if (!convolved && !input.marksAreZero)
-      terms = map(marks, empty({count, width}, f32), [&](ValueRange x) {
+      terms = map(marks, empty({mixed, kKeys}, f32), [&](ValueRange x) {
         return select(input.isHidden(x[0]), real(f32, 0.0), x[0]);
       });
     AffineExpr o, j, e;
     bindDims(b.getContext(), o, j, e);
-    Value sums =
-        multiplyAdd({{e, o}, {e, j}, {o, j}}, {weights, terms},
-                    fill(empty({count, width}, f32), 0.0), /*numReductions=*/1);
+    Value sums = multiplyAdd({{e, o}, {e, j}, {o, j}}, {weights, terms},
+                             fill(empty({mixed, kKeys}, f32), 0.0));
     sums = map(marks, sums, [&](ValueRange x) {
       return select(input.isHidden(x[0]), real(f32, input.mark), x[1]);
     });
     return insert(sums, destination,
-                  {{first, row, destinationColumn}, {count, one, width}});
+                  {{first, row, destinationColumn}, {mixed, 1, kKeys}});
   };
-  auto emitGroup = [&](Value group, ValueRange destinations) {
-    return loop(zero, index(numRows), destinations,
-                [&](Value row, ValueRange destinations) {
-                  return SmallVector<Value>{
-                      emitRow(group, row, destinations[0])};
+  auto emitGroup = [&](Value group, Value destination) {
+    return loop(zero, index(numRows), destination,
+                [&](Value row, Value destination) {
+                  return emitRow(group, row, destination);
                 });
   };
-  return loop(zero, index(tile.numHeads / mixed), destination, emitGroup)
-      .front();
+  return loop(zero, index(tile.numHeads / mixed), destination, emitGroup);
 }

@@ -21,46 +21,41 @@ using namespace mlir::attn;
 
 StripLowering::Store StripLowering::createStore() {
   // As many for each tile: memory of one size is used again by the next.
-  OpFoldResult numChunks = getAsOpFoldResult(b.createOrFold<arith::CeilDivUIOp>(
-                   loc, numKeys, index(chunkBlocks * kKeys))),
-               all = b.getIndexAttr(heads), rows = b.getIndexAttr(weightRows),
-               width = b.getIndexAttr(chunkBlocks * kKeys + margin);
-  return {empty({numChunks, all, rows, width}, f32),
-          empty({numChunks, all, rows}, f32), createSoftmax(heads)};
+  Value numChunks = b.createOrFold<arith::CeilDivUIOp>(
+      loc, numKeys, index(chunkBlocks * kKeys));
+  return {empty({getAsOpFoldResult(numChunks), heads, weightRows,
+                 chunkBlocks * kKeys + margin},
+                f32),
+          empty({getAsOpFoldResult(numChunks), heads, weightRows}, f32),
+          createSoftmax(heads)};
 }
 
 StripLowering::Store StripLowering::storeWeights(const Tile &tile) {
   int64_t count = getChunkHeads(), features = op.getQueryType().getDimSize(3);
-  OpFoldResult none = b.getIndexAttr(0), one = b.getIndexAttr(1),
-               some = b.getIndexAttr(count), rows = b.getIndexAttr(weightRows);
   auto storeHeads = [&](Value step, ValueRange stored) {
-    Value c = arith::MulIOp::create(b, loc, step, index(count));
+    Value c = multiply(step, count);
     Tile part = tile;
     part.numHeads = count;
     part.firstHead = add(tile.firstHead, c);
-    part.queries = extractBox(
-        tile.queries,
-        {{c, none, none},
-         {some, b.getIndexAttr(scoreRows), b.getIndexAttr(features)}},
-        {count, scoreRows, features});
+    part.queries =
+        extract(tile.queries, {{c, 0, 0}, {count, scoreRows, features}});
     auto storeChunk = [&](const Tile &chunk, Value strip, ValueRange carried) {
       Box columns = getKeyColumns(chunk);
-      Box place = {{chunk.chunk, c, none, none},
-                   {one, some, rows, columns.sizes.back()}};
-      Value destination = extractBox(carried[0], place,
-                                     {count, weightRows, ShapedType::kDynamic});
+      Box place = {{chunk.chunk, c, 0, 0},
+                   {1, count, weightRows, columns.sizes.back()}};
+      Value destination = slice(carried[0], place, 3);
       Update update = emitUpdate(extract(strip, columns),
                                  {carried[2], carried[3]}, destination);
       return SmallVector<Value>{
           insert(update.weights, carried[0], place),
           insert(update.softmax.largest, carried[1],
-                 {{chunk.chunk, c, none}, {one, some, rows}}),
+                 {{chunk.chunk, c, 0}, {1, count, weightRows}}),
           update.softmax.largest, update.softmax.sum};
     };
     Softmax start = createSoftmax(count);
     SmallVector<Value> results = forEachChunk(
         part, {stored[0], stored[1], start.largest, start.sum}, storeChunk);
-    Box place = {{c, none}, {some, rows}};
+    Box place = {{c, 0}, {count, weightRows}};
     return SmallVector<Value>{results[0], results[1],
                               insert(results[2], stored[2], place),
                               insert(results[3], stored[3], place)};
@@ -86,19 +81,14 @@ StripLowering::TileResult StripLowering::emitStoredTile(const Tile &tile) {
             return select(isMinusInfinity(x[2]), real(f32, 0.0), factor);
           },
           /*alignLast=*/{true, true});
-  OpFoldResult none = b.getIndexAttr(0), one = b.getIndexAttr(1),
-               all = b.getIndexAttr(heads), rows = b.getIndexAttr(weightRows);
-  auto type = cast<RankedTensorType>(store.weights.getType());
+  int64_t width = cast<RankedTensorType>(store.weights.getType()).getDimSize(3);
   auto emitRound = [&](ValueRange destinations, Value exact) {
     auto emitChunk = [&](const Tile &chunk, ValueRange sums) {
       Value weights =
-          extractBox(store.weights,
-                     {{chunk.chunk, none, none, none},
-                      {one, all, rows, b.getIndexAttr(type.getDimSize(3))}},
-                     type.getShape().drop_front());
+          slice(store.weights,
+                {{chunk.chunk, 0, 0, 0}, {1, heads, weightRows, width}}, 3);
       Value ofRows =
-          extractBox(factors, {{chunk.chunk, none, none}, {one, all, rows}},
-                     {heads, weightRows});
+          slice(factors, {{chunk.chunk, 0, 0}, {1, heads, weightRows}}, 2);
       return SmallVector<Value>{
           emitSums(chunk, weights, ofRows, exact, sums[0])};
     };

@@ -13,8 +13,6 @@
 #include "lib/MultiToken/StripLowering.h"
 #include "lib/Plan/CacheModel.h"
 
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-
 using namespace mlir;
 using namespace mlir::attn;
 
@@ -163,10 +161,8 @@ StripLowering::TileResult StripLowering::emitChunkedTile(const Tile &tile) {
       Box columns = getKeyColumns(chunk);
       Update update =
           emitUpdate(extract(strip, columns), {carried[1], carried[2]});
-      Value factor =
-          extract(update.factor,
-                  {{b.getIndexAttr(0), b.getIndexAttr(weightRows - tileRows)},
-                   {b.getIndexAttr(heads), b.getIndexAttr(tileRows)}});
+      Value factor = extract(update.factor,
+                             {{0, weightRows - tileRows}, {heads, tileRows}});
       Value sums = map(factor, carried[0], [&](ValueRange x) -> Value {
         return arith::MulFOp::create(b, loc, x[1], x[0]);
       });

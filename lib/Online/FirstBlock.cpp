@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Online/FirstBlock.h"
+#include "dialect/Shared/CreateGeneric.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -42,21 +43,19 @@ static Value emitIsNotOnes(OpBuilder &b, Location loc, Value vector) {
   Value zero = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(0));
   Value none = tensor::EmptyOp::create(b, loc, ArrayRef<int64_t>{1}, i32);
   none = linalg::FillOp::create(b, loc, zero, none).getResult(0);
-  auto any = linalg::GenericOp::create(
-      b, loc, none.getType(), vector, none,
+  Value any = createGeneric(
+      b, loc, vector, none,
       {AffineMap::get(2, 0, b.getAffineDimExpr(1)),
        AffineMap::get(2, 0, b.getAffineDimExpr(0))},
-      {utils::IteratorType::parallel, utils::IteratorType::reduction},
-      [](OpBuilder &b, Location loc, ValueRange arguments) {
+      [&](ValueRange e) -> Value {
         Value one = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(1.0));
-        Value differs = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE,
-                                              arguments[0], one);
-        differs = arith::ExtUIOp::create(b, loc, b.getI32Type(), differs);
-        Value either = arith::OrIOp::create(b, loc, arguments[1], differs);
-        linalg::YieldOp::create(b, loc, either);
+        Value differs =
+            arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE, e[0], one);
+        differs = arith::ExtUIOp::create(b, loc, i32, differs);
+        return arith::OrIOp::create(b, loc, e[1], differs);
       });
   Value first = arith::ConstantIndexOp::create(b, loc, 0);
-  Value word = tensor::ExtractOp::create(b, loc, any.getResult(0), first);
+  Value word = tensor::ExtractOp::create(b, loc, any, first);
   return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, word, zero);
 }
 

@@ -7,6 +7,8 @@
 
 #include "lib/Online/IntegerScores.h"
 #include "dialect/AttnOps.h"
+#include "dialect/Shared/CreateGeneric.h"
+#include "dialect/Shared/IndexBuilder.h"
 #include "lib/Online/StoredElements.h"
 #include "lib/Online/Sums.h"
 
@@ -21,20 +23,17 @@ using namespace mlir::attn;
 namespace {
 
 /// The first elements of a tensor.
-Value takeFirst(OpBuilder &b, Location loc, Value tensor,
+Value takeFirst(OpBuilder &builder, Location loc, Value tensor,
                 ArrayRef<OpFoldResult> sizes) {
-  SmallVector<OpFoldResult> zeros(sizes.size(), b.getIndexAttr(0)),
-      ones(sizes.size(), b.getIndexAttr(1));
-  return tensor::ExtractSliceOp::create(b, loc, tensor, zeros, sizes, ones);
+  IndexBuilder b(loc, builder);
+  return b.slice(tensor, b.zeros(sizes.size()), sizes);
 }
 
 /// A tensor with its first elements replaced.
-Value replaceFirst(OpBuilder &b, Location loc, Value part, Value tensor) {
-  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, part);
-  SmallVector<OpFoldResult> zeros(sizes.size(), b.getIndexAttr(0)),
-      ones(sizes.size(), b.getIndexAttr(1));
-  return tensor::InsertSliceOp::create(b, loc, part, tensor, zeros, sizes,
-                                       ones);
+Value replaceFirst(OpBuilder &builder, Location loc, Value part, Value tensor) {
+  IndexBuilder b(loc, builder);
+  SmallVector<OpFoldResult> sizes = b.sizes(part);
+  return b.insert(part, tensor, b.zeros(sizes.size()), sizes);
 }
 
 /// A tensor of zeros.
@@ -49,41 +48,26 @@ Value createZeros(OpBuilder &b, Location loc, ArrayRef<int64_t> shape,
 Value emitRowScales(OpBuilder &b, Location loc, Value rows, int64_t numRows) {
   AffineExpr q, d;
   bindDims(b.getContext(), q, d);
-  Value largest = emitSum(
+  Value largest = createGeneric(
       b, loc, rows, createZeros(b, loc, {numRows}, b.getF32Type()),
-      {{q, d}, {q}}, [](OpBuilder &b, Location loc, ValueRange arguments) {
-        Value magnitude = math::AbsFOp::create(b, loc, arguments[0]);
-        Value larger =
-            arith::MaximumFOp::create(b, loc, arguments[1], magnitude);
-        linalg::YieldOp::create(b, loc, larger);
+      {{q, d}, {q}}, [&](ValueRange e) -> Value {
+        Value magnitude = math::AbsFOp::create(b, loc, e[0]);
+        return arith::MaximumFOp::create(b, loc, e[1], magnitude);
       });
-  return linalg::GenericOp::create(
-             b, loc, largest.getType(), ValueRange{}, largest,
-             b.getMultiDimIdentityMap(1), utils::IteratorType::parallel,
-             [](OpBuilder &b, Location loc, ValueRange arguments) {
-               linalg::YieldOp::create(b, loc,
-                                       emitRowScale(b, loc, arguments[0]));
-             })
-      .getResult(0);
+  return createGeneric(
+      b, loc, {}, largest, b.getMultiDimIdentityMap(1),
+      [&](ValueRange e) { return emitRowScale(b, loc, e[0]); });
 }
 
 /// The rows of a matrix of f32 in units of their scales.
 Value emitQuantizedRows(OpBuilder &b, Location loc, Value rows, Value scales) {
   auto type = cast<RankedTensorType>(rows.getType());
   Value init = tensor::EmptyOp::create(b, loc, type.getShape(), b.getI8Type());
-  SmallVector<utils::IteratorType> parallel(2, utils::IteratorType::parallel);
-  return linalg::GenericOp::create(
-             b, loc, init.getType(), ValueRange{rows, scales}, init,
-             {b.getMultiDimIdentityMap(2),
-              AffineMap::get(2, 0, b.getAffineDimExpr(0)),
-              b.getMultiDimIdentityMap(2)},
-             parallel,
-             [](OpBuilder &b, Location loc, ValueRange arguments) {
-               Value integer =
-                   emitQuantized(b, loc, arguments[0], arguments[1]);
-               linalg::YieldOp::create(b, loc, integer);
-             })
-      .getResult(0);
+  AffineExpr q, d;
+  bindDims(b.getContext(), q, d);
+  return createGeneric(
+      b, loc, {rows, scales}, init, {{q, d}, {q}, {q, d}},
+      [&](ValueRange e) { return emitQuantized(b, loc, e[0], e[1]); });
 }
 
 } // namespace
@@ -137,21 +121,12 @@ Value attn::emitIntegerScores(OpBuilder &b, Location loc, OnlineAttentionOp op,
   sums = replaceFirst(b, loc, part, sums);
   SmallVector<OpFoldResult> used = {numKeys, b.getIndexAttr(lanes)};
   Value to = takeFirst(b, loc, init, used);
-  SmallVector<AffineMap> maps = AffineMap::inferFromExprList(
-      ArrayRef<ArrayRef<AffineExpr>>{{j, q}, {j}, {q}, {j, q}}, b.getContext());
-  SmallVector<utils::IteratorType> parallel(2, utils::IteratorType::parallel);
-  Value scores =
-      linalg::GenericOp::create(
-          b, loc, to.getType(),
-          ValueRange{takeFirst(b, loc, sums, used), op.getKeyScales(), scales},
-          to, maps, parallel,
-          [&](OpBuilder &b, Location loc, ValueRange arguments) {
-            Value sum =
-                arith::SIToFPOp::create(b, loc, b.getF32Type(), arguments[0]);
-            sum = arith::MulFOp::create(b, loc, sum, arguments[1]);
-            sum = arith::MulFOp::create(b, loc, sum, arguments[2]);
-            linalg::YieldOp::create(b, loc, sum);
-          })
-          .getResult(0);
+  Value scores = createGeneric(
+      b, loc, {takeFirst(b, loc, sums, used), op.getKeyScales(), scales}, to,
+      {{j, q}, {j}, {q}, {j, q}}, [&](ValueRange e) -> Value {
+        Value sum = arith::SIToFPOp::create(b, loc, b.getF32Type(), e[0]);
+        sum = arith::MulFOp::create(b, loc, sum, e[1]);
+        return arith::MulFOp::create(b, loc, sum, e[2]);
+      });
   return replaceFirst(b, loc, scores, init);
 }

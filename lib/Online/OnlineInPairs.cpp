@@ -7,6 +7,7 @@
 
 #include "lib/Online/OnlineInPairs.h"
 #include "dialect/AttnOps.h"
+#include "dialect/Shared/CreateGeneric.h"
 #include "dialect/Shared/IndexBuilder.h"
 #include "lib/Online/Sums.h"
 
@@ -17,9 +18,8 @@ using namespace mlir::attn;
 
 static constexpr int64_t kKeysPerPack = OnlineAttentionOp::kKeysPerPack;
 
-/// A tensor with one of its dimensions, `dim`, divided by constant sizes.
-static Value expand(OpBuilder &b, Location loc, Value tensor, unsigned dim,
-                    ArrayRef<int64_t> inner) {
+Value attn::expandDim(OpBuilder &b, Location loc, Value tensor, int64_t dim,
+                      ArrayRef<int64_t> inner) {
   auto type = cast<RankedTensorType>(tensor.getType());
   SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, tensor);
   SmallVector<ReassociationIndices> groups;
@@ -61,7 +61,7 @@ Value attn::emitScoresInPairs(OpBuilder &b, Location loc, Value key,
                               Value query, Value scores) {
   AffineExpr j, q, d, e;
   bindDims(b.getContext(), j, q, d, e);
-  Value pairs = expand(b, loc, key, 1, {2});
+  Value pairs = expandDim(b, loc, key, 1, {2});
   return emitSumOfProducts(b, loc, {pairs, query}, scores,
                            {{j, d, e}, {d, q, e}, {j, q}});
 }
@@ -122,16 +122,16 @@ Value attn::emitPacks(OpBuilder &b, Location loc, Value value,
 
 Value attn::emitPackedRows(OpBuilder &b, Location loc, Value weights,
                            OpFoldResult numPacks) {
-  return expand(b, loc, slicePackedRows(b, loc, weights, numPacks), 0,
-                {kKeysPerPack});
+  return expandDim(b, loc, slicePackedRows(b, loc, weights, numPacks), 0,
+                   {kKeysPerPack});
 }
 
 Value attn::emitWeightsInPairs(OpBuilder &b, Location loc, Value weights,
                                OpFoldResult numPacks) {
   constexpr int64_t pairs = kKeysPerPack / 2;
   auto type = cast<RankedTensorType>(weights.getType());
-  Value rows =
-      expand(b, loc, slicePackedRows(b, loc, weights, numPacks), 0, {pairs, 2});
+  Value rows = expandDim(b, loc, slicePackedRows(b, loc, weights, numPacks), 0,
+                         {pairs, 2});
   Type bf16 = b.getBF16Type();
   int64_t maximumPacks = type.getDimSize(0) / kKeysPerPack;
   Value all = tensor::EmptyOp::create(
@@ -140,25 +140,17 @@ Value attn::emitWeightsInPairs(OpBuilder &b, Location loc, Value weights,
   Value init = takePacks(b, loc, all, numPacks);
   AffineExpr t, p, q, e;
   bindDims(b.getContext(), t, p, q, e);
-  SmallVector<utils::IteratorType> parallel(4, utils::IteratorType::parallel);
-  return linalg::GenericOp::create(
-             b, loc, init.getType(), rows, init,
-             {AffineMap::get(4, 0, {t, p, e, q}, b.getContext()),
-              b.getMultiDimIdentityMap(4)},
-             parallel,
-             [&](OpBuilder &b, Location loc, ValueRange arguments) {
-               Value rounded =
-                   arith::TruncFOp::create(b, loc, bf16, arguments[0]);
-               linalg::YieldOp::create(b, loc, rounded);
-             })
-      .getResult(0);
+  return createGeneric(b, loc, rows, init, {{t, p, e, q}, {t, p, q, e}},
+                       [&](ValueRange x) -> Value {
+                         return arith::TruncFOp::create(b, loc, bf16, x[0]);
+                       });
 }
 
 Value attn::emitOutputInPairs(OpBuilder &b, Location loc, Value packs,
                               Value weights, Value accumulator) {
   AffineExpr d, q, t, p, e;
   bindDims(b.getContext(), d, q, t, p, e);
-  Value pairs = expand(b, loc, packs, 2, {2});
+  Value pairs = expandDim(b, loc, packs, 2, {2});
   return emitSumOfProducts(b, loc, {pairs, weights}, accumulator,
                            {{t, d, p, e}, {t, p, q, e}, {d, q}});
 }

@@ -18,6 +18,11 @@
 
 namespace mlir::attn {
 
+/// A tensor with several dimensions instead of `dim`, of which the inner ones
+/// have the sizes `inner`.
+Value expandDim(OpBuilder &b, Location loc, Value tensor, int64_t dim,
+                ArrayRef<int64_t> inner);
+
 /// Adds the products of key `(n, Dk)` and query `(Dk/2, L, 2)` to f32 scores
 /// `(n, L)`.
 Value emitScoresInPairs(OpBuilder &b, Location loc, Value key, Value query,

@@ -9,6 +9,7 @@
 #define ATTN_ONLINE_ONLINETENSORS_H
 
 #include "dialect/AttnOps.h"
+#include "dialect/Shared/CreateGeneric.h"
 #include "dialect/Shared/IndexBuilder.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -19,8 +20,6 @@ namespace mlir::attn {
 /// attention of one head of one sequence, is made of.
 class OnlineTensors {
 protected:
-  using Body = function_ref<Value(ValueRange)>;
-
   OnlineTensors(OpBuilder &builder, AttentionOp op)
       : op(op), b(op.getLoc(), builder), type(op.getAccumulationType()) {}
 
@@ -50,21 +49,10 @@ protected:
 
   /// An elementwise op; the output's map is the identity.
   Value map(ValueRange inputs, Value init, ArrayRef<AffineMap> inputMaps,
-            Body body) {
-    unsigned rank = cast<RankedTensorType>(init.getType()).getRank();
+            ElementBody body) {
     SmallVector<AffineMap> maps(inputMaps);
-    maps.push_back(identity(rank));
-    SmallVector<utils::IteratorType> parallel(rank,
-                                              utils::IteratorType::parallel);
-    auto generic = linalg::GenericOp::create(
-        b, init.getType(), inputs, init, maps, parallel,
-        [&](OpBuilder &nested, Location, ValueRange arguments) {
-          OpBuilder::InsertionGuard guard(b);
-          b.setInsertionPoint(nested.getInsertionBlock(),
-                              nested.getInsertionPoint());
-          linalg::YieldOp::create(b, body(arguments));
-        });
-    return generic.getResult(0);
+    maps.push_back(identity(cast<RankedTensorType>(init.getType()).getRank()));
+    return createGeneric(b, b.getLoc(), inputs, init, maps, body);
   }
 
   Value real(double value) {

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Online/StoredElements.h"
+#include "dialect/Shared/CreateGeneric.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 #include <limits>
@@ -70,13 +70,7 @@ Value attn::emitElements(OpBuilder &b, Location loc, Value elements,
     inputs.push_back(scales);
     maps.insert(maps.begin() + 1, AffineMap::get(2, 0, b.getAffineDimExpr(0)));
   }
-  SmallVector<utils::IteratorType> parallel(2, utils::IteratorType::parallel);
-  return linalg::GenericOp::create(
-             b, loc, to.getType(), inputs, to, maps, parallel,
-             [&](OpBuilder &b, Location loc, ValueRange arguments) {
-               Value scale = scales ? arguments[1] : Value();
-               linalg::YieldOp::create(
-                   b, loc, emitElement(b, loc, arguments[0], scale, type));
-             })
-      .getResult(0);
+  return createGeneric(b, loc, inputs, to, maps, [&](ValueRange e) {
+    return emitElement(b, loc, e[0], scales ? e[1] : Value(), type);
+  });
 }

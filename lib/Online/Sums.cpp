@@ -6,33 +6,19 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Online/Sums.h"
+#include "dialect/Shared/CreateGeneric.h"
 #include "lib/Online/StoredElements.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 using namespace mlir;
 using namespace mlir::attn;
-
-Value attn::emitSum(OpBuilder &b, Location loc, ValueRange inputs, Value init,
-                    ArrayRef<ArrayRef<AffineExpr>> indices, SumBody body) {
-  SmallVector<AffineMap> maps =
-      AffineMap::inferFromExprList(indices, b.getContext());
-  SmallVector<utils::IteratorType> iterators;
-  for (unsigned loop = 0; loop < maps.back().getNumDims(); ++loop)
-    iterators.push_back(maps.back().isFunctionOfDim(loop)
-                            ? utils::IteratorType::parallel
-                            : utils::IteratorType::reduction);
-  return linalg::GenericOp::create(b, loc, init.getType(), inputs, init, maps,
-                                   iterators, body)
-      .getResult(0);
-}
 
 Value attn::emitSumOfProducts(OpBuilder &b, Location loc, ValueRange factors,
                               Value init,
                               ArrayRef<ArrayRef<AffineExpr>> indices) {
   Type type = cast<RankedTensorType>(init.getType()).getElementType();
-  auto widen = [type](OpBuilder &b, Location loc, Value factor) -> Value {
+  auto widen = [&](Value factor) -> Value {
     if (factor.getType() == type)
       return factor;
     if (isa<IntegerType>(type))
@@ -41,28 +27,23 @@ Value attn::emitSumOfProducts(OpBuilder &b, Location loc, ValueRange factors,
       return arith::SIToFPOp::create(b, loc, type, factor);
     return arith::ExtFOp::create(b, loc, type, factor);
   };
-  return emitSum(b, loc, factors, init, indices,
-                 [&](OpBuilder &b, Location loc, ValueRange arguments) {
-                   Value x = widen(b, loc, arguments[0]);
-                   Value y = widen(b, loc, arguments[1]);
-                   Value before = arguments[2], sum;
-                   if (isa<IntegerType>(type))
-                     sum = arith::AddIOp::create(
-                         b, loc, before, arith::MulIOp::create(b, loc, x, y));
-                   else
-                     sum = arith::AddFOp::create(
-                         b, loc, before, arith::MulFOp::create(b, loc, x, y));
-                   linalg::YieldOp::create(b, loc, sum);
-                 });
+  return createGeneric(
+      b, loc, factors, init, indices, [&](ValueRange e) -> Value {
+        Value x = widen(e[0]), y = widen(e[1]);
+        if (isa<IntegerType>(type))
+          return arith::AddIOp::create(b, loc, e[2],
+                                       arith::MulIOp::create(b, loc, x, y));
+        return arith::AddFOp::create(b, loc, e[2],
+                                     arith::MulFOp::create(b, loc, x, y));
+      });
 }
 
 Value attn::emitVisibleSum(OpBuilder &b, Location loc, ValueRange inputs,
                            Value init, ArrayRef<ArrayRef<AffineExpr>> indices) {
   Type type = getElementTypeOrSelf(init.getType());
   unsigned bits = type.getIntOrFloatBitWidth();
-  return emitSum(
-      b, loc, inputs, init, indices,
-      [&](OpBuilder &b, Location loc, ValueRange arguments) {
+  return createGeneric(
+      b, loc, inputs, init, indices, [&](ValueRange arguments) -> Value {
         Value pattern = arith::BitcastOp::create(b, loc, b.getIntegerType(bits),
                                                  arguments[1]);
         Value hiddenPattern = arith::ConstantOp::create(
@@ -77,22 +58,16 @@ Value attn::emitVisibleSum(OpBuilder &b, Location loc, ValueRange inputs,
                           arguments.size() > 3 ? arguments[2] : Value(), type);
         Value product = arith::MulFOp::create(b, loc, value, arguments[1]);
         Value sum = arith::AddFOp::create(b, loc, before, product);
-        Value result = arith::SelectOp::create(b, loc, isHidden, before, sum);
-        linalg::YieldOp::create(b, loc, result);
+        return arith::SelectOp::create(b, loc, isHidden, before, sum);
       });
 }
 
 Value attn::emitProduct(OpBuilder &b, Location loc, Value matrix, Value factors,
                         AffineExpr dimension) {
-  SmallVector<utils::IteratorType> parallel(2, utils::IteratorType::parallel);
-  return linalg::GenericOp::create(
-             b, loc, matrix.getType(), factors, matrix,
-             {AffineMap::get(2, 0, dimension), b.getMultiDimIdentityMap(2)},
-             parallel,
-             [](OpBuilder &b, Location loc, ValueRange arguments) {
-               Value product =
-                   arith::MulFOp::create(b, loc, arguments[0], arguments[1]);
-               linalg::YieldOp::create(b, loc, product);
-             })
-      .getResult(0);
+  return createGeneric(
+      b, loc, factors, matrix,
+      {AffineMap::get(2, 0, dimension), b.getMultiDimIdentityMap(2)},
+      [&](ValueRange e) -> Value {
+        return arith::MulFOp::create(b, loc, e[0], e[1]);
+      });
 }

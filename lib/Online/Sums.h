@@ -12,14 +12,8 @@
 
 namespace mlir::attn {
 
-using SumBody = function_ref<void(OpBuilder &, Location, ValueRange)>;
-
-/// A linalg.generic that sums what `body` yields over the loops that are not in
-/// the last of `indices`, which are those of the inputs and of `init`.
-Value emitSum(OpBuilder &b, Location loc, ValueRange inputs, Value init,
-              ArrayRef<ArrayRef<AffineExpr>> indices, SumBody body);
-
-/// The same of the products of two inputs, in the type of `init`, which may be
+/// The sums of the products of two inputs over the loops that are not in the
+/// last of `indices` (see `createGeneric`), in the type of `init`, which may be
 /// wider than theirs, or a float for their integers.
 Value emitSumOfProducts(OpBuilder &b, Location loc, ValueRange factors,
                         Value init, ArrayRef<ArrayRef<AffineExpr>> indices);

@@ -61,11 +61,10 @@ CacheModel::getProjectionSizes(bool inPairs, int64_t numParts) const {
 }
 
 int64_t CacheModel::getStreamedFeatures(bool hasPanels) const {
-  constexpr int64_t kBytesOfWeight = 4, kColumnsOfPanel = 64, kColumns = 256;
-  if (hasPanels)
-    return floorToPower(target.getL2Bytes() / 2 /
-                        (kBytesOfWeight * kColumnsOfPanel));
-  return floorToPower(target.getL2Bytes() / 4 / (kBytesOfWeight * kColumns));
+  constexpr int64_t kBytesOfWeight = 4;
+  int64_t columns = hasPanels ? 64 : 256, blocks = hasPanels ? 2 : 4;
+  return floorToPower(target.getL2Bytes() /
+                      (blocks * columns * kBytesOfWeight));
 }
 
 int64_t CacheModel::getResidentBytes() const {

@@ -5,6 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialect/Shared/CreateGeneric.h"
+#include "dialect/Shared/IndexBuilder.h"
+#include "lib/Online/OnlineInPairs.h"
 #include "lib/Plan/PackPlan.h"
 #include "lib/Projection/ProjectionTiles.h"
 
@@ -36,17 +39,12 @@ OpFoldResult ProjectionTiles::minimum(ArrayRef<AffineExpr> exprs,
 }
 
 Value ProjectionTiles::isBelow(OpFoldResult i, OpFoldResult end) {
-  return b.createOrFold<arith::CmpIOp>(
-      loc, arith::CmpIPredicate::slt,
-      getValueOrCreateConstantIndexOp(b, loc, i),
-      getValueOrCreateConstantIndexOp(b, loc, end));
+  return IndexBuilder(loc, b).isLess(i, end);
 }
 
 OpFoldResult ProjectionTiles::select(Value condition, OpFoldResult x,
                                      OpFoldResult y) {
-  return b.createOrFold<arith::SelectOp>(
-      loc, condition, getValueOrCreateConstantIndexOp(b, loc, x),
-      getValueOrCreateConstantIndexOp(b, loc, y));
+  return IndexBuilder(loc, b).select(condition, x, y);
 }
 
 Value ProjectionTiles::empty(ArrayRef<int64_t> shape, Type elementType) {
@@ -73,9 +71,7 @@ Value ProjectionTiles::slice(Value tensor, ArrayRef<OpFoldResult> offsets,
 Value ProjectionTiles::insert(Value source, Value tensor,
                               ArrayRef<OpFoldResult> offsets,
                               ArrayRef<OpFoldResult> sizes) {
-  SmallVector<OpFoldResult> strides(offsets.size(), index(1));
-  return tensor::InsertSliceOp::create(b, loc, source, tensor, offsets, sizes,
-                                       strides);
+  return IndexBuilder(loc, b).insert(source, tensor, offsets, sizes);
 }
 
 Value ProjectionTiles::fillWithZero(Value tensor) {
@@ -85,8 +81,7 @@ Value ProjectionTiles::fillWithZero(Value tensor) {
   return linalg::FillOp::create(b, loc, zero, tensor).getResult(0);
 }
 
-Value ProjectionTiles::convert(OpBuilder &b, Location loc, Value number,
-                               Type type) {
+Value ProjectionTiles::convert(Value number, Type type) {
   Type from = number.getType();
   if (from == type)
     return number;
@@ -101,13 +96,12 @@ Value ProjectionTiles::convert(OpBuilder &b, Location loc, Value number,
 /// parts of 8. What has no rest is split in halves, so that all parts have its
 /// sign, and are 0, infinite or NaN if and only if it is. An infinite weight
 /// would else meet a part of 0, and an infinite number's rest be NaN.
-Value ProjectionTiles::emitPart(OpBuilder &b, Location loc, Value number,
-                                int64_t part) {
+Value ProjectionTiles::emitPart(Value number, int64_t part) {
   Type f32 = b.getF32Type(), i32 = b.getI32Type();
   Value mask = arith::ConstantOp::create(
       b, loc, b.getIntegerAttr(i32, APInt(32, 0xffff0000)));
   Value half = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0.5));
-  Value rest = convert(b, loc, number, f32);
+  Value rest = convert(number, f32);
   for (int64_t i = 0; i + 1 < numParts; ++i) {
     Value bits = arith::BitcastOp::create(b, loc, i32, rest);
     Value upper = arith::BitcastOp::create(
@@ -122,28 +116,21 @@ Value ProjectionTiles::emitPart(OpBuilder &b, Location loc, Value number,
     rest = arith::SelectOp::create(b, loc, isWhole, halved,
                                    arith::SubFOp::create(b, loc, rest, upper));
   }
-  return convert(b, loc, rest, multiplied);
+  return convert(rest, multiplied);
 }
 
 Value ProjectionTiles::convertElements(Value source, Value destination,
                                        ArrayRef<AffineExpr> from,
                                        std::optional<int64_t> part) {
   auto type = cast<RankedTensorType>(destination.getType());
-  unsigned rank = type.getRank();
-  SmallVector<utils::IteratorType> parallel(rank,
-                                            utils::IteratorType::parallel);
-  return linalg::GenericOp::create(
-             b, loc, type, source, destination,
-             {AffineMap::get(rank, 0, from, b.getContext()),
-              b.getMultiDimIdentityMap(rank)},
-             parallel,
-             [&](OpBuilder &b, Location loc, ValueRange e) {
-               Value converted =
-                   part ? emitPart(b, loc, e[0], *part)
-                        : convert(b, loc, e[0], type.getElementType());
-               linalg::YieldOp::create(b, loc, converted);
-             })
-      .getResult(0);
+  AffineMap identity = b.getMultiDimIdentityMap(type.getRank());
+  return createGeneric(
+      b, loc, source, destination,
+      {AffineMap::get(type.getRank(), 0, from, b.getContext()), identity},
+      [&](ValueRange e) {
+        return part ? emitPart(e[0], *part)
+                    : convert(e[0], type.getElementType());
+      });
 }
 
 //===----------------------------------------------------------------------===//
@@ -311,15 +298,13 @@ Value ProjectionTiles::packRows() {
   b.setInsertionPointToStart(loop.getBody());
   Value number = loop.getInductionVars()[0];
   Value all = loop.getRegionIterArgs()[0];
-  SmallVector<OpFoldResult> at(sizes.size(), index(0)),
-      strides(sizes.size(), index(1));
+  SmallVector<OpFoldResult> at(sizes.size(), index(0));
   at[0] = number;
   sizes[0] = index(1);
   Value packed =
       emitPack(number, slice(all, at, sizes, ArrayRef(sizes).drop_front()));
   b.setInsertionPointToStart(loop.getTerminator().getBody());
-  tensor::ParallelInsertSliceOp::create(b, loc, packed, all, at, sizes,
-                                        strides);
+  IndexBuilder(loc, b).insertInParallel(packed, all, at, sizes);
   return loop.getResult(0);
 }
 
@@ -366,8 +351,8 @@ Value ProjectionTiles::emitPack(Value number, Value to) {
   }
   AffineExpr t, m, c;
   bindDims(b.getContext(), t, m, c);
-  Value tiles =
-      expand(getRows(first, numRowsOfPack, size), 1, kFeaturesPerTile);
+  Value tiles = expandDim(b, loc, getRows(first, numRowsOfPack, size), 1,
+                          kFeaturesPerTile);
   SmallVector<OpFoldResult> all = getPackSizes(one);
   all.erase(all.begin());
   for (int64_t part = 0; part < numParts; ++part) {
@@ -383,27 +368,4 @@ Value ProjectionTiles::emitPack(Value number, Value to) {
     to = insert(partOfPack, to, corner, onePart);
   }
   return to;
-}
-
-Value ProjectionTiles::expand(Value tensor, unsigned dim, int64_t inner) {
-  auto type = cast<RankedTensorType>(tensor.getType());
-  SmallVector<ReassociationIndices> groups;
-  SmallVector<OpFoldResult> sizes;
-  SmallVector<int64_t> shape;
-  for (auto [i, size] :
-       llvm::enumerate(tensor::getMixedSizes(b, loc, tensor))) {
-    groups.push_back({int64_t(sizes.size())});
-    sizes.push_back(size);
-    shape.push_back(type.getDimSize(i));
-    if (i != dim)
-      continue;
-    shape.back() /= inner;
-    sizes.back() = index(shape.back());
-    groups.back().push_back(int64_t(sizes.size()));
-    sizes.push_back(index(inner));
-    shape.push_back(inner);
-  }
-  return tensor::ExpandShapeOp::create(
-      b, loc, RankedTensorType::get(shape, type.getElementType()), tensor,
-      groups, sizes);
 }

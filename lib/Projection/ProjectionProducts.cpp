@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialect/Shared/CreateGeneric.h"
+#include "lib/Online/OnlineInPairs.h"
 #include "lib/Online/Sums.h"
 #include "lib/Projection/ProjectionTiles.h"
 
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
@@ -18,14 +18,10 @@ using namespace mlir::attn;
 
 Value ProjectionTiles::add(Value part, Value sums) {
   AffineMap map = b.getMultiDimIdentityMap(2);
-  SmallVector<utils::IteratorType> parallel(2, utils::IteratorType::parallel);
-  return linalg::GenericOp::create(
-             b, loc, sums.getType(), part, sums, {map, map}, parallel,
-             [&](OpBuilder &b, Location loc, ValueRange e) {
-               Value sum = arith::AddFOp::create(b, loc, e[1], e[0]);
-               linalg::YieldOp::create(b, loc, sum);
-             })
-      .getResult(0);
+  return createGeneric(b, loc, part, sums, {map, map},
+                       [&](ValueRange e) -> Value {
+                         return arith::AddFOp::create(b, loc, e[1], e[0]);
+                       });
 }
 
 Value ProjectionTiles::multiplyFew(Value columns, OpFoldResult at,
@@ -45,7 +41,7 @@ Value ProjectionTiles::multiplyFew(Value columns, OpFoldResult at,
                                     b.getF32Type()));
   if (inPairs) {
     bindDims(b.getContext(), m, n, l, p, e);
-    Value pairs = expand(expand(part, 1, kFeaturesPerTile), 2, 2);
+    Value pairs = expandDim(b, loc, part, 1, {kFeaturesPerTile / 2, 2});
     products = emitSumOfProducts(b, loc, {pairs, columns}, products,
                                  {{m, l, p, e}, {l, p, n, e}, {m, n}});
   } else {
@@ -91,7 +87,8 @@ Value ProjectionTiles::multiplyPack(OpFoldResult pack, OpFoldResult at,
   }
   Value a = slice(rows, {pack, at, zero, zero, zero},
                   {one, size, parts, numRows, features}, kept);
-  products = emitSumOfProducts(b, loc, {expand(a, kept.size() - 1, 2), columns},
-                               products, {indices, {k, p, n, e}, {m, n}});
+  products = emitSumOfProducts(
+      b, loc, {expandDim(b, loc, a, int64_t(kept.size()) - 1, 2), columns},
+      products, {indices, {k, p, n, e}, {m, n}});
   return isAdded ? add(products, sums) : products;
 }

@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialect/Shared/CreateGeneric.h"
 #include "lib/Projection/ProjectionTiles.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -81,8 +81,7 @@ void ProjectionTiles::addOperands(const Tile &tile, const Box &inTile,
   }
 }
 
-Value ProjectionTiles::emitEpilogue(OpBuilder &b, Value result,
-                                    ValueRange operands) {
+Value ProjectionTiles::emitEpilogue(Value result, ValueRange operands) {
   linalg::GenericOp generic = epilogue->op;
   IRMapping mapping;
   for (OpOperand *operand : generic.getDpsInputOperands()) {
@@ -122,26 +121,21 @@ Value ProjectionTiles::storeBlock(const Tile &tile, OpFoldResult column,
     addOperands(tile, inTile, inOut, inputs, maps);
   maps.push_back(maps[0]);
   Type f32 = b.getF32Type();
-  auto type = cast<RankedTensorType>(to.getType());
   Type resultType =
       cast<ShapedType>(op.getOuts().front().getType()).getElementType();
-  SmallVector<utils::IteratorType> parallel(2, utils::IteratorType::parallel);
-  auto store = linalg::GenericOp::create(
-      b, loc, type, inputs, to, maps, parallel,
-      [&](OpBuilder &b, Location loc, ValueRange e) {
-        Value result = e[0];
-        if (op.getScales())
-          result = arith::MulFOp::create(b, loc, result, e[1]);
-        if (op.getBias())
-          result = arith::AddFOp::create(b, loc, result,
-                                         convert(b, loc, e[numOwn - 1], f32));
-        result = convert(b, loc, result, resultType);
-        if (epilogue)
-          result =
-              emitEpilogue(b, result, e.slice(numOwn, inputs.size() - numOwn));
-        linalg::YieldOp::create(b, loc, result);
-      });
-  return insert(store.getResult(0), outTile, inOut.offsets, inOut.sizes);
+  Value stored = createGeneric(b, loc, inputs, to, maps, [&](ValueRange e) {
+    Value result = e[0];
+    if (op.getScales())
+      result = arith::MulFOp::create(b, loc, result, e[1]);
+    if (op.getBias())
+      result =
+          arith::AddFOp::create(b, loc, result, convert(e[numOwn - 1], f32));
+    result = convert(result, resultType);
+    return epilogue
+               ? emitEpilogue(result, e.slice(numOwn, inputs.size() - numOwn))
+               : result;
+  });
+  return insert(stored, outTile, inOut.offsets, inOut.sizes);
 }
 
 Value ProjectionTiles::storeRows(const Tile &tile, OpFoldResult column,

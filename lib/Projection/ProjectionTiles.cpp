@@ -7,12 +7,10 @@
 
 #include "lib/Projection/ProjectionTiles.h"
 
+#include "dialect/Shared/IndexBuilder.h"
 #include "lib/Plan/CacheModel.h"
 
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -323,10 +321,9 @@ Value ProjectionTiles::emitResult(Value out, int64_t first, int64_t fewRows) {
     if (!rows)
       setPacksOfTile(keepPacksOfTile(row));
     auto [outTile, box] = emitRows(tile);
-    SmallVector<OpFoldResult> strides(box.offsets.size(), index(1));
     b.setInsertionPointToStart(loop.getTerminator().getBody());
-    tensor::ParallelInsertSliceOp::create(b, loc, outTile, tile.out,
-                                          box.offsets, box.sizes, strides);
+    IndexBuilder(loc, b).insertInParallel(outTile, tile.out, box.offsets,
+                                          box.sizes);
     out = loop.getResult(0);
   }
   if (rest == 0)

@@ -101,12 +101,10 @@ private:
   Value insert(Value source, Value tensor, ArrayRef<OpFoldResult> offsets,
                ArrayRef<OpFoldResult> sizes);
   Value fillWithZero(Value tensor);
-  /// A static dimension as two, the second of `inner` indices.
-  Value expand(Value tensor, unsigned dim, int64_t inner);
   /// A number of f32, or of what it is stored as.
-  static Value convert(OpBuilder &b, Location loc, Value number, Type type);
+  Value convert(Value number, Type type);
   /// Part `part` of a number of f32, of the type that is multiplied.
-  Value emitPart(OpBuilder &b, Location loc, Value number, int64_t part);
+  Value emitPart(Value number, int64_t part);
   /// Elements of `source` at the indices `from`, converted to those of
   /// `destination`, or part `part` of them.
   Value convertElements(Value source, Value destination,
@@ -208,7 +206,7 @@ private:
                    SmallVectorImpl<Value> &inputs,
                    SmallVectorImpl<AffineMap> &maps);
   /// Elements of the epilogue from those of the result and what it reads.
-  Value emitEpilogue(OpBuilder &b, Value result, ValueRange operands);
+  Value emitEpilogue(Value result, ValueRange operands);
   /// Of a pack and a block of columns for `count` features from `at` on.
   struct Product {
     Value pack, block;   ///< Their numbers in the tile.

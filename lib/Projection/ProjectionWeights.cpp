@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialect/Shared/IndexBuilder.h"
+#include "lib/Online/OnlineInPairs.h"
 #include "lib/Projection/ProjectionTiles.h"
 
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -56,14 +56,13 @@ Value ProjectionTiles::convertToPairs() {
     OpFoldResult rows[] = {index(features), index(width)};
     from = slice(op.getWeight(), {panel, apply(i * features, {block}), zero},
                  {one, rows[0], rows[1]}, rows);
-    from = expand(from, 0, 2);
+    from = expandDim(b, loc, from, 0, 2);
     std::swap(indices[1], indices[2]);
   }
   Value converted = convertElements(from, to, indices);
   b.setInsertionPointToStart(loop.getTerminator().getBody());
-  SmallVector<OpFoldResult> strides(at.size(), one);
-  tensor::ParallelInsertSliceOp::create(
-      b, loc, converted, loop.getRegionIterArgs()[0], at, box, strides);
+  IndexBuilder(loc, b).insertInParallel(converted, loop.getRegionIterArgs()[0],
+                                        at, box);
   return loop.getResult(0);
 }
 
@@ -106,7 +105,7 @@ Value ProjectionTiles::getColumns(const Tile &tile, OpFoldResult column,
     OpFoldResult size = index(count * pairs);
     Value part = slice(weight, {panel, apply(c * pairs, {at}), lane, zero},
                        {one, size, n, two}, {size, n, two});
-    return expand(part, 0, pairs);
+    return expandDim(b, loc, part, 0, pairs);
   }
   if (!op.isInPairs()) {
     Value part = slice(weight, {panel, at, lane}, {one, k, n}, {k, n});

@@ -6,10 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/AttnOps.h"
-#include "lib/Reference/AttentionLowering.h"
-#include "lib/Reference/BackwardLowering.h"
-#include "lib/Reference/CacheLowering.h"
-#include "lib/Reference/MultiTokenLowering.h"
+#include "lib/Reference/Lowerings.h"
 #include "lib/Reference/Passes.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -17,7 +14,6 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
 
 namespace mlir::attn {

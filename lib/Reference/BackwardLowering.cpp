@@ -10,8 +10,8 @@
 // keys and values that it sees.
 //
 
-#include "lib/Reference/BackwardLowering.h"
 #include "dialect/AttnOps.h"
+#include "lib/Reference/Lowerings.h"
 #include "lib/Reference/PositionCode.h"
 #include "lib/Reference/SequenceCode.h"
 #include "lib/Regions/RegionDerivative.h"
@@ -97,8 +97,9 @@ public:
                 });
     SmallVector<Value> results;
     for (auto [sum, out] : llvm::zip(sums, op.getOuts()))
-      results.push_back(sum.getType() == out.getType() ? sum
-                                                       : emitRounded(sum, out));
+      results.push_back(convertElements(
+          sum, cast<FloatType>(
+                   cast<ShapedType>(out.getType()).getElementType())));
     return results;
   }
 
@@ -106,13 +107,7 @@ private:
   Value emitSumsOf(Value out) {
     if (cast<ShapedType>(out.getType()).getElementType() == accumulation)
       return out;
-    return empty(tensor::getMixedSizes(b, loc, out), accumulation);
-  }
-
-  Value emitRounded(Value sums, Value out) {
-    Type type = cast<ShapedType>(out.getType()).getElementType();
-    return map(sums, out,
-               [&](ValueRange elements) { return convert(elements[0], type); });
+    return emptyLike(out, accumulation);
   }
 
   SmallVector<Value> emitHead(const Sequence &sequence, Value head,
@@ -363,40 +358,24 @@ private:
   }
 
   Value extractRow(Value tensor, const GradientRow &row) {
-    return dropUnits(extract(tensor, boxOfRow(tensor, row)), 1);
+    return slice(tensor, boxOfRow(tensor, row), 1);
   }
   Value insertRow(Value source, Value tensor, const GradientRow &row) {
     return insert(source, tensor, boxOfRow(tensor, row));
   }
   Value extractKeys(Value tensor, const GradientRow &row) {
-    return dropUnits(extract(tensor, boxOfKeys(tensor, row)), 2);
+    return slice(tensor, boxOfKeys(tensor, row), 2);
   }
   Box boxOfRow(Value tensor, const GradientRow &row) {
-    return {{row.sequence.queryBatch, row.head, row.index, b.getIndexAttr(0)},
-            {b.getIndexAttr(1), b.getIndexAttr(1), b.getIndexAttr(1),
-             tensor::getMixedSize(b, loc, tensor, 3)}};
+    return {{row.sequence.queryBatch, row.head, row.index, 0},
+            {1, 1, 1, tensor::getMixedSize(b, loc, tensor, 3)}};
   }
   Box boxOfKeys(Value tensor, const GradientRow &row) {
-    return {{row.sequence.keyBatch, row.keyHead, row.sequence.keyBegin,
-             b.getIndexAttr(0)},
-            {b.getIndexAttr(1), b.getIndexAttr(1),
-             getAsOpFoldResult(row.sequence.keyLength),
+    return {{row.sequence.keyBatch, row.keyHead, row.sequence.keyBegin, 0},
+            {1, 1, row.sequence.keyLength,
              tensor::getMixedSize(b, loc, tensor, 3)}};
   }
-  /// The slice without its leading dimensions, of size 1.
-  Value dropUnits(Value slice, int64_t rank) {
-    auto extracted = slice.getDefiningOp<tensor::ExtractSliceOp>();
-    auto type = cast<RankedTensorType>(slice.getType());
-    extracted.getResult().setType(RankedTensorType::get(
-        type.getShape().take_back(size_t(rank)), type.getElementType()));
-    return slice;
-  }
 
-  SmallVector<Value>
-  loop(Value begin, Value end, ValueRange initial,
-       function_ref<SmallVector<Value>(Value, ValueRange)> body) {
-    return TensorCode::loop(begin, end, initial, body);
-  }
   Value sub(Value x, Value y) { return arith::SubFOp::create(b, loc, x, y); }
   Value mul(Value x, Value y) { return arith::MulFOp::create(b, loc, x, y); }
   Value toAccumulation(Value value) { return convert(value, accumulation); }

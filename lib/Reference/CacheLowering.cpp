@@ -13,17 +13,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Reference/CacheLowering.h"
 #include "dialect/Cache/CacheRows.h"
 #include "lib/Layer/RowFusion.h"
 #include "lib/Online/StoredElements.h"
+#include "lib/Reference/Lowerings.h"
 #include "lib/Reference/TensorCode.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -36,13 +34,11 @@ template <typename Op> struct CacheLowering : TensorCode {
       : TensorCode{builder, op.getLoc()}, op(op) {}
 
   /// `count` rows of all heads, from row `first` of entry `n` of dimension 0.
-  Box box(Value n, Value first, OpFoldResult count, bool hasElements = true) {
-    OpFoldResult zero = b.getIndexAttr(0);
-    Box result{{n, zero, first},
-               {b.getIndexAttr(1), b.getIndexAttr(op.getNumHeads()), count}};
+  Box box(Value n, Value first, Number count, bool hasElements = true) {
+    Box result{{n, 0, first}, {1, op.getNumHeads(), count}};
     if (hasElements) {
-      result.offsets.push_back(zero);
-      result.sizes.push_back(b.getIndexAttr(op.getHeadSize()));
+      result.offsets.push_back(0);
+      result.sizes.push_back(op.getHeadSize());
     }
     return result;
   }
@@ -78,7 +74,7 @@ struct AppendLowering : CacheLowering<CacheAppendOp> {
       if (op.getSequences()) { // C6
         entry = zero;
         first = load(op.getSequences(), n);
-        count = subtract(load(op.getSequences(), add(n, index(1))), first);
+        count = subtract(load(op.getSequences(), add(n, 1)), first);
       } else {
         count = op.getCounts() ? load(op.getCounts(), n) : dim(op.getRows(), 2);
       }
@@ -101,10 +97,9 @@ struct AppendLowering : CacheLowering<CacheAppendOp> {
   /// One of the rows, in its place in the cache if nothing converts it.
   Value compute(const Box &elements, RowPlace place, Value cache) {
     Type type = cast<ShapedType>(op.getRows().getType()).getElementType();
-    Value destination =
-        type == op.getCacheType().getElementType()
-            ? extract(cache, box(place.entry, place.row, b.getIndexAttr(1)))
-            : Value();
+    Value destination = type == op.getCacheType().getElementType()
+                            ? extract(cache, box(place.entry, place.row, 1))
+                            : Value();
     auto slice =
         extract(op.getRows(), elements).getDefiningOp<tensor::ExtractSliceOp>();
     FailureOr<Value> row = fuseRows(rewriter, producers, slice, destination);
@@ -142,27 +137,14 @@ struct AppendLowering : CacheLowering<CacheAppendOp> {
   Value findLargest(Value rows, Value destination) {
     FloatType f32 = b.getF32Type();
     auto type = cast<RankedTensorType>(rows.getType());
-    unsigned rank = type.getRank();
-    SmallVector<AffineExpr> outer;
-    for (unsigned dim = 0; dim + 1 < rank; ++dim)
-      outer.push_back(b.getAffineDimExpr(dim));
-    SmallVector<utils::IteratorType> loops(rank, utils::IteratorType::parallel);
-    loops.back() = utils::IteratorType::reduction;
-    Value zeros = fill(destination, 0.0);
-    return linalg::GenericOp::create(
-               b, loc, zeros.getType(), rows, zeros,
-               ArrayRef{b.getMultiDimIdentityMap(rank),
-                        AffineMap::get(rank, 0, outer, b.getContext())},
-               loops,
-               [&](OpBuilder &, Location, ValueRange x) {
-                 Value magnitude =
-                     math::AbsFOp::create(b, loc, convert(x[0], f32));
-                 linalg::YieldOp::create(
-                     b, loc,
-                     arith::MaximumFOp::create(b, loc, x[1], magnitude)
-                         .getResult());
-               })
-        .getResult(0);
+    AffineMap whole = b.getMultiDimIdentityMap(type.getRank());
+    return createGeneric(
+        b, loc, rows, fill(destination, 0.0),
+        {whole, whole.getMajorSubMap(type.getRank() - 1)},
+        [&](ValueRange x) -> Value {
+          Value magnitude = math::AbsFOp::create(b, loc, convert(x[0], f32));
+          return arith::MaximumFOp::create(b, loc, x[1], magnitude);
+        });
   }
 
   RewriterBase &rewriter;
@@ -210,28 +192,9 @@ struct ReadLowering : CacheLowering<CacheReadOp> {
   }
 };
 
-struct LowerCacheAppend : OpRewritePattern<CacheAppendOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(CacheAppendOp op,
-                                PatternRewriter &rewriter) const override {
-    if (op->getNumResults() == 0)
-      return failure();
-    rewriter.replaceOp(op, AppendLowering(op, rewriter).emit());
-    return success();
-  }
-};
-
-struct LowerCacheRead : OpRewritePattern<CacheReadOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(CacheReadOp op,
-                                PatternRewriter &rewriter) const override {
-    rewriter.replaceOp(op, ReadLowering(op, rewriter).emit());
-    return success();
-  }
-};
-
 } // namespace
 
 void attn::populateCacheLowerings(RewritePatternSet &patterns) {
-  patterns.add<LowerCacheAppend, LowerCacheRead>(patterns.getContext());
+  patterns.add<LowerOp<CacheAppendOp, AppendLowering>,
+               LowerOp<CacheReadOp, ReadLowering>>(patterns.getContext());
 }

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/AttnOps.h"
-#include "lib/Reference/CacheLowering.h"
+#include "lib/Reference/Lowerings.h"
 #include "lib/Reference/Passes.h"
 #include "lib/Reference/TensorCode.h"
 
@@ -14,7 +14,6 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
 
 #include <limits>
@@ -36,23 +35,19 @@ struct RopeLowering : TensorCode {
         elementType(op.getInputType().getElementType()),
         sums(AttentionOp::getAccumulationType(cast<FloatType>(elementType))) {}
 
-  SmallVector<Value> emit() {
+  Value emit() {
     Value zero = index(0);
     Value length = dim(op.getInput(), 2);
-    // Without rows, the batch may have any size in no memory.
-    Value isEmpty =
-        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, length, zero);
-    Value batches =
-        arith::SelectOp::create(b, loc, isEmpty, zero, dim(op.getInput(), 0));
-    return loop(zero, batches, op.getOutput(), [&](Value n, ValueRange output) {
+    Value batches = emitBatchSize(op.getInput(), length, zero);
+    return loop(zero, batches, op.getOutput(), [&](Value n, Value output) {
       Value offset = zero;
       if (Value given = op.getOffset()) // R4
         offset = isa<RankedTensorType>(given.getType()) ? load(given, n)
                                                         : toIndex(given);
-      return loop(zero, length, output, [&](Value i, ValueRange output) {
+      return loop(zero, length, output, [&](Value i, Value output) {
         Value position = op.getPositions() ? load(op.getPositions(), {n, i})
                                            : add(offset, i);
-        return SmallVector<Value>{emitRows(n, i, position, output[0])};
+        return emitRows(n, i, position, output);
       });
     });
   }
@@ -60,10 +55,7 @@ struct RopeLowering : TensorCode {
 private:
   /// `size` elements of each head, from `first` on.
   Box box(Value n, Value i, int64_t first, int64_t size) {
-    OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
-    return {{n, zero, i, b.getIndexAttr(first)},
-            {one, b.getIndexAttr(op.getInputType().getDimSize(1)), one,
-             b.getIndexAttr(size)}};
+    return {{n, 0, i, first}, {1, op.getInputType().getDimSize(1), 1, size}};
   }
 
   Value emitRows(Value n, Value i, Value position, Value output) {
@@ -75,8 +67,7 @@ private:
         second = box(n, i, isHalved ? pairs : 1, pairs);
     Value x = extract(op.getInput(), first, stride),
           y = extract(op.getInput(), second, stride);
-    Box angle{{position, b.getIndexAttr(0)},
-              {b.getIndexAttr(1), b.getIndexAttr(pairs)}};
+    Box angle{{position, 0}, {1, pairs}};
     Value cosine = extract(op.getCosine(), angle),
           sine = extract(op.getSine(), angle);
 
@@ -150,9 +141,9 @@ template <bool byElement> struct MergeLowering : TensorCode {
                                  op.getLse2()};
     if (!byElement) {
       auto createShares = [&](Value lse, Value other) {
-        inputs.push_back(map({lse, other}, emptyLike(lse), [&](ValueRange e) {
-          return createShare(e[0], e[1]);
-        }));
+        inputs.push_back(
+            map({lse, other}, emptyLike(lse, sums),
+                [&](ValueRange e) { return createShare(e[0], e[1]); }));
       };
       createShares(op.getLse1(), op.getLse2());
       createShares(op.getLse2(), op.getLse1());
@@ -181,36 +172,14 @@ template <bool byElement> struct MergeLowering : TensorCode {
   }
 
 private:
-  Value emptyLike(Value tensor) {
-    return empty(tensor::getMixedSizes(b, loc, tensor),
-                 cast<ShapedType>(tensor.getType()).getElementType());
-  }
-
   MergeOp op;
-};
-
-template <typename Op, typename Lowering>
-struct LowerLayerOp : OpRewritePattern<Op> {
-  using OpRewritePattern<Op>::OpRewritePattern;
-  LogicalResult matchAndRewrite(Op op,
-                                PatternRewriter &rewriter) const override {
-    if (op->getNumResults() == 0)
-      return failure();
-    // What is fused with its user is only asked for its size.
-    if (llvm::all_of(op->getUsers(), llvm::IsaPred<tensor::DimOp>)) {
-      rewriter.replaceOp(op, op.getOuts());
-      return success();
-    }
-    rewriter.replaceOp(op, Lowering(op, rewriter).emit());
-    return success();
-  }
 };
 
 } // namespace
 
 void attn::populateLayerLowerings(RewritePatternSet &patterns) {
-  patterns.add<LowerLayerOp<RopeOp, RopeLowering>,
-               LowerLayerOp<MergeOp, MergeLowering<false>>>(
+  patterns.add<LowerRowOp<RopeOp, RopeLowering>,
+               LowerRowOp<MergeOp, MergeLowering<false>>>(
       patterns.getContext());
 }
 
@@ -218,7 +187,7 @@ namespace {
 struct LowerMerges : attn::impl::LowerMergesBase<LowerMerges> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<LowerLayerOp<MergeOp, MergeLowering<true>>>(&getContext());
+    patterns.add<LowerRowOp<MergeOp, MergeLowering<true>>>(&getContext());
     walkAndApplyPatterns(getOperation(), std::move(patterns));
   }
 };

@@ -22,15 +22,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Reference/MultiTokenLowering.h"
 #include "dialect/AttnOps.h"
+#include "lib/Reference/Lowerings.h"
 #include "lib/Reference/PositionCode.h"
 #include "lib/Reference/StageCode.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -66,23 +65,19 @@ public:
     for (Value *operand :
          {&before.kernel, &before.mixing, &after.kernel, &after.mixing})
       if (*operand)
-        *operand = emitConverted(*operand, accumulation);
+        *operand = convertElements(*operand, accumulation);
     numKeys = dim(op.getKey(), 2);
     Value numQueries = dim(op.getQuery(), 2);
     Value numRows = dim(op.getOutput(), 2);
     Value numTiles =
         arith::CeilDivUIOp::create(b, loc, numRows, index(kTileRows));
-    // Without rows, the batch may have any size in no memory.
-    Value isEmpty =
-        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, numRows, zero);
-    Value numBatches =
-        arith::SelectOp::create(b, loc, isEmpty, zero, dim(op.getQuery(), 0));
+    Value numBatches = emitBatchSize(op.getQuery(), numRows, zero);
     return loop(zero, numBatches, op.getOuts(), [&](Value n, ValueRange outs) {
       Tile tile;
       tile.batch = n;
       tile.position = op.createFirstPosition(b, n, numQueries, numKeys); // T1
       return loop(zero, numTiles, outs, [&](Value t, ValueRange outs) {
-        tile.begin = arith::MulIOp::create(b, loc, t, index(kTileRows));
+        tile.begin = multiply(t, kTileRows);
         tile.count = arith::MinUIOp::create(
             b, loc, subtract(numRows, tile.begin), index(kTileRows));
         Value past = subtract(numQueries, numRows); // T2
@@ -115,12 +110,9 @@ private:
     SmallVector<Value> results(outs);
     results[0] = emitOutput(tile, weights, scores, results[0]);
     if (op.getLogSumExp())
-      results[1] =
-          insert(extract(logSumExp, {{b.getIndexAttr(0), tile.before},
-                                     {b.getIndexAttr(numHeads), tile.count}}),
-                 results[1],
-                 {{tile.batch, b.getIndexAttr(0), tile.begin},
-                  {b.getIndexAttr(1), b.getIndexAttr(numHeads), tile.count}});
+      results[1] = insert(
+          extract(logSumExp, {{0, tile.before}, {numHeads, tile.count}}),
+          results[1], {{tile.batch, 0, tile.begin}, {1, numHeads, tile.count}});
     return results;
   }
 
@@ -129,8 +121,7 @@ private:
     return loopRows(
         tile, emptyStrip(tile), [&](Value head, Value r, Value scores) {
           Value row = add(tile.first, r);
-          Value query =
-              extractRows(op.getQuery(), tile.batch, head, row, nullptr);
+          Value query = extractRow(op.getQuery(), tile.batch, head, row);
           Value key = extractRows(op.getKey(), tile.batch, emitKeyHead(head),
                                   zero, numKeys);
           Value dots = linalg::MatvecOp::create(
@@ -138,14 +129,11 @@ private:
                            fill(empty({numKeys}, accumulation), 0.0))
                            .getResult(0); // A2
           RowPosition position{tile.batch, head, add(tile.position, row)};
-          return loop(zero, numKeys, scores,
-                      [&](Value j, ValueRange scores) {
-                        Value dot = tensor::ExtractOp::create(b, loc, dots, j);
-                        Value score = emitScore(position, j, dot, scale);
-                        return SmallVector<Value>{tensor::InsertOp::create(
-                            b, loc, score, scores[0], ValueRange{head, r, j})};
-                      })
-              .front();
+          return loop(zero, numKeys, scores, [&](Value j, Value scores) {
+            Value dot = tensor::ExtractOp::create(b, loc, dots, j);
+            return store(emitScore(position, j, dot, scale), scores, head, r,
+                         j);
+          });
         });
   }
 
@@ -161,12 +149,12 @@ private:
 
   /// `strip`, and `value` where the score is -inf.
   Value hide(Value strip, Value scores, double value) {
-    return map({strip, scores}, emptyLike(strip), [&](ValueRange elements) {
-      return arith::SelectOp::create(b, loc,
-                                     isEqual(elements[1], minusInfinity()),
-                                     real(accumulation, value), elements[0])
-          .getResult();
-    });
+    return map({strip, scores}, emptyLike(strip, accumulation),
+               [&](ValueRange e) -> Value {
+                 return arith::SelectOp::create(b, loc, isMinusInfinity(e[1]),
+                                                real(accumulation, value),
+                                                e[0]);
+               });
   }
 
   //===--------------------------------------------------------------------===//
@@ -175,22 +163,20 @@ private:
 
   /// Probabilities, and the log-sum-exp `(Hq, rows)` (T6).
   std::pair<Value, Value> emitSoftmax(const Tile &tile, Value weights) {
-    Value lses = empty({b.getIndexAttr(numHeads), tile.rows}, accumulation);
+    Value lses = empty({numHeads, tile.rows}, accumulation);
     SmallVector<Value> results = loopHeadsAndRows(
         tile, {emptyStrip(tile), lses},
         [&](Value head, Value r, ValueRange results) -> SmallVector<Value> {
-          auto reduce = [&](Value initial, auto combine) {
-            return loop(zero, numKeys, initial,
-                        [&](Value j, ValueRange carried) -> SmallVector<Value> {
-                          return {
-                              combine(carried[0], load(weights, head, r, j))};
-                        })
-                .front();
+          auto reduce = [&](Value initial,
+                            function_ref<Value(Value, Value)> combine) {
+            return loop(zero, numKeys, initial, [&](Value j, Value carried) {
+              return combine(carried, load(weights, head, r, j));
+            });
           };
           Value largest = reduce(minusInfinity(), [&](Value a, Value x) {
-            return arith::MaximumFOp::create(b, loc, a, x).getResult();
+            return arith::MaximumFOp::create(b, loc, a, x);
           });
-          Value isEmpty = isEqual(largest, minusInfinity()); // T7
+          Value isEmpty = isMinusInfinity(largest); // T7
           Value maximum = largest, sink;
           if (op.getSink()) { // A6
             sink =
@@ -199,8 +185,8 @@ private:
             maximum = arith::MaximumFOp::create(b, loc, largest, sink);
           }
           Value nothing = real(accumulation, 0.0);
-          maximum = arith::SelectOp::create(
-              b, loc, isEqual(maximum, minusInfinity()), nothing, maximum);
+          maximum = arith::SelectOp::create(b, loc, isMinusInfinity(maximum),
+                                            nothing, maximum);
           auto exp = [&](Value x) -> Value {
             return math::ExpOp::create(
                 b, loc, arith::SubFOp::create(b, loc, x, maximum));
@@ -212,19 +198,16 @@ private:
                 arith::SelectOp::create(b, loc, isEqual(sink, maximum),
                                         real(accumulation, 1.0), exp(sink));
           Value sum = reduce(initial, [&](Value a, Value x) {
-            return arith::AddFOp::create(b, loc, a, exp(x)).getResult();
+            return arith::AddFOp::create(b, loc, a, exp(x));
           });
           Value strip =
-              loop(zero, numKeys, results[0],
-                   [&](Value j, ValueRange strip) -> SmallVector<Value> {
-                     Value quotient = arith::DivFOp::create(
-                         b, loc, exp(load(weights, head, r, j)), sum);
-                     Value p = arith::SelectOp::create(b, loc, isEmpty, nothing,
-                                                       quotient);
-                     return {tensor::InsertOp::create(b, loc, p, strip[0],
-                                                      ValueRange{head, r, j})};
-                   })
-                  .front();
+              loop(zero, numKeys, results[0], [&](Value j, Value strip) {
+                Value quotient = arith::DivFOp::create(
+                    b, loc, exp(load(weights, head, r, j)), sum);
+                Value p =
+                    arith::SelectOp::create(b, loc, isEmpty, nothing, quotient);
+                return store(p, strip, head, r, j);
+              });
           Value lse = arith::AddFOp::create(b, loc, maximum,
                                             math::LogOp::create(b, loc, sum));
           lse = arith::SelectOp::create(
@@ -242,22 +225,16 @@ private:
   Value emitOutput(const Tile &tile, Value weights, Value scores,
                    Value output) {
     int64_t size = op.getValueType().getDimSize(3);
-    return loop(zero, index(numHeads), output,
-                [&](Value head, ValueRange output) -> SmallVector<Value> {
-                  Box rows{{head, tile.before, b.getIndexAttr(0)},
-                           {b.getIndexAttr(1), tile.count, numKeys}};
-                  Value value = extractRows(op.getValue(), tile.batch,
-                                            emitKeyHead(head), zero, numKeys);
-                  Value sums =
-                      emitProducts(tile, extractMatrix(weights, rows),
-                                   extractMatrix(scores, rows), value, size);
-                  Value rounded = emitConverted(sums, op.getElementType());
-                  Box target{{tile.batch, head, tile.begin, b.getIndexAttr(0)},
-                             {b.getIndexAttr(1), b.getIndexAttr(1), tile.count,
-                              b.getIndexAttr(size)}};
-                  return {insert(rounded, output[0], target)};
-                })
-        .front();
+    return loop(zero, index(numHeads), output, [&](Value head, Value output) {
+      Box rows{{head, tile.before, 0}, {1, tile.count, numKeys}};
+      Value value = extractRows(op.getValue(), tile.batch, emitKeyHead(head),
+                                zero, numKeys);
+      Value sums = emitProducts(tile, slice(weights, rows, 2),
+                                slice(scores, rows, 2), value, size);
+      return insert(
+          convertElements(sums, op.getElementType()), output,
+          {{tile.batch, head, tile.begin, 0}, {1, 1, tile.count, size}});
+    });
   }
 
   /// Sums over the keys that are not hidden, whatever a value row of the others
@@ -266,27 +243,16 @@ private:
                      int64_t size) {
     AffineExpr r, d, j;
     bindDims(b.getContext(), r, d, j);
-    SmallVector<AffineMap> maps = AffineMap::inferFromExprList(
-        {ArrayRef<AffineExpr>{r, j}, {r, j}, {j, d}, {r, d}}, b.getContext());
-    Value sums =
-        fill(empty({tile.count, b.getIndexAttr(size)}, accumulation), 0.0);
-    return linalg::GenericOp::create(
-               b, loc, sums.getType(), ValueRange{scores, weights, value}, sums,
-               maps,
-               {utils::IteratorType::parallel, utils::IteratorType::parallel,
-                utils::IteratorType::reduction},
-               [&](OpBuilder &, Location, ValueRange args) {
-                 Value product = arith::MulFOp::create(
-                     b, loc, args[1], convert(args[2], accumulation));
-                 Value sum = arith::AddFOp::create(b, loc, args[3], product);
-                 linalg::YieldOp::create(
-                     b, loc,
-                     arith::SelectOp::create(b, loc,
-                                             isEqual(args[0], minusInfinity()),
-                                             args[3], sum)
-                         .getResult());
-               })
-        .getResult(0);
+    Value sums = fill(empty({tile.count, size}, accumulation), 0.0);
+    return createGeneric(
+        b, loc, {scores, weights, value}, sums,
+        {{r, j}, {r, j}, {j, d}, {r, d}}, [&](ValueRange e) -> Value {
+          Value product =
+              arith::MulFOp::create(b, loc, e[1], convert(e[2], accumulation));
+          Value sum = arith::AddFOp::create(b, loc, e[3], product);
+          return arith::SelectOp::create(b, loc, isMinusInfinity(e[0]), e[3],
+                                         sum);
+        });
   }
 
   //===--------------------------------------------------------------------===//
@@ -294,13 +260,14 @@ private:
   //===--------------------------------------------------------------------===//
 
   Value emptyStrip(const Tile &tile) {
-    return empty({b.getIndexAttr(numHeads), tile.rows, numKeys}, accumulation);
-  }
-  Value emptyLike(Value tensor) {
-    return empty(tensor::getMixedSizes(b, loc, tensor), accumulation);
+    return empty({numHeads, tile.rows, numKeys}, accumulation);
   }
   Value load(Value strip, Value head, Value r, Value j) {
     return tensor::ExtractOp::create(b, loc, strip, ValueRange{head, r, j});
+  }
+  Value store(Value number, Value strip, Value head, Value r, Value j) {
+    return tensor::InsertOp::create(b, loc, number, strip,
+                                    ValueRange{head, r, j});
   }
 
   SmallVector<Value> loopHeadsAndRows(
@@ -330,56 +297,12 @@ private:
         tile, emptyStrip(tile), [&](Value head, Value r, Value result) {
           RowPosition row{tile.batch, head,
                           add(add(tile.position, tile.first), r)};
-          return loop(zero, numKeys, result,
-                      [&](Value j, ValueRange result) -> SmallVector<Value> {
-                        return {tensor::InsertOp::create(
-                            b, loc, body(row, j, load(strip, head, r, j)),
-                            result[0], ValueRange{head, r, j})};
-                      })
-              .front();
+          return loop(zero, numKeys, result, [&](Value j, Value result) {
+            Value number = body(row, j, load(strip, head, r, j));
+            return store(number, result, head, r, j);
+          });
         });
   }
-
-  Value emitKeyHead(Value head) { // A3
-    return arith::DivUIOp::create(b, loc, head, index(op.getGroupSize()));
-  }
-
-  /// A row of a (B, H, S, D) tensor, or `count` rows.
-  Value extractRows(Value source, Value batch, Value head, Value row,
-                    Value count) {
-    auto type = cast<RankedTensorType>(source.getType());
-    int64_t size = type.getDimSize(3);
-    SmallVector<OpFoldResult> offsets = {batch, head, row, b.getIndexAttr(0)},
-                              sizes(4, b.getIndexAttr(1)),
-                              strides(4, b.getIndexAttr(1));
-    sizes[3] = b.getIndexAttr(size);
-    SmallVector<int64_t> shape = {size};
-    if (count) {
-      sizes[2] = count;
-      shape.insert(shape.begin(), ShapedType::kDynamic);
-    }
-    return tensor::ExtractSliceOp::create(
-        b, loc, RankedTensorType::get(shape, type.getElementType()), source,
-        offsets, sizes, strides);
-  }
-  /// The rows of one head of a strip.
-  Value extractMatrix(Value strip, const Box &box) {
-    SmallVector<OpFoldResult> strides(3, b.getIndexAttr(1));
-    auto type = RankedTensorType::get(
-        {ShapedType::kDynamic, ShapedType::kDynamic}, accumulation);
-    return tensor::ExtractSliceOp::create(b, loc, type, strip, box.offsets,
-                                          box.sizes, strides);
-  }
-
-  /// A tensor with elements of another type.
-  Value emitConverted(Value tensor, FloatType type) {
-    if (cast<ShapedType>(tensor.getType()).getElementType() == type)
-      return tensor;
-    return map(tensor, empty(tensor::getMixedSizes(b, loc, tensor), type),
-               [&](ValueRange elements) { return convert(elements[0], type); });
-  }
-
-  static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
   MultiTokenAttentionOp op;
   Stages before, after;
@@ -388,19 +311,9 @@ private:
   Value zero, scale, numKeys;
 };
 
-struct LowerMultiTokenAttention : OpRewritePattern<MultiTokenAttentionOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(MultiTokenAttentionOp op,
-                                PatternRewriter &rewriter) const override {
-    if (op->getNumResults() == 0)
-      return failure();
-    rewriter.replaceOp(op, MultiTokenLowering(op, rewriter).emit());
-    return success();
-  }
-};
-
 } // namespace
 
 void attn::populateMultiTokenLowerings(RewritePatternSet &patterns) {
-  patterns.add<LowerMultiTokenAttention>(patterns.getContext());
+  patterns.add<LowerOp<MultiTokenAttentionOp, MultiTokenLowering>>(
+      patterns.getContext());
 }

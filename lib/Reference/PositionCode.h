@@ -13,7 +13,6 @@
 #include "lib/Regions/RegionEvaluation.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include <limits>
 
@@ -44,38 +43,33 @@ public:
   /// (A12).
   Value emitScore(const RowPosition &row, Value j, Value dot, Value scale) {
     SmallVector<Value> position = {row.number, row.head, row.position, j};
-    auto emitKept = [&](Value keep) -> Value {
-      auto kept = [&](OpBuilder &, Location) {
-        Value score = arith::MulFOp::create(b, loc, dot, scale);
-        if (op.hasScore()) { // A10
-          SmallVector<Value> arguments = {score};
-          llvm::append_range(arguments, position);
-          llvm::append_range(arguments, op.getScoreCaptures());
-          score = define(evaluateRegion(b, op.getScore(), arguments), position,
-                         "score");
-        }
-        scf::YieldOp::create(b, loc, score);
-      };
-      auto masked = [&](OpBuilder &, Location) {
-        scf::YieldOp::create(b, loc, minusInfinity());
-      };
-      return scf::IfOp::create(b, loc, keep, kept, masked).getResult(0);
+    Value keep;
+    if (op.hasMask()) {
+      SmallVector<Value> arguments(position);
+      llvm::append_range(arguments, op.getMaskCaptures());
+      keep =
+          define(evaluateRegion(b, op.getMask(), arguments), position, "mask");
+    } else {
+      keep = arith::ConstantOp::create(b, loc, b.getBoolAttr(true));
+    }
+    auto emitKept = [&]() -> Value {
+      Value score = arith::MulFOp::create(b, loc, dot, scale);
+      if (!op.hasScore()) // A10
+        return score;
+      SmallVector<Value> arguments = {score};
+      llvm::append_range(arguments, position);
+      llvm::append_range(arguments, op.getScoreCaptures());
+      return define(evaluateRegion(b, op.getScore(), arguments), position,
+                    "score");
     };
-    if (!op.hasMask())
-      return emitKept(arith::ConstantOp::create(b, loc, b.getBoolAttr(true)));
-    SmallVector<Value> arguments(position);
-    llvm::append_range(arguments, op.getMaskCaptures());
-    return emitKept(
-        define(evaluateRegion(b, op.getMask(), arguments), position, "mask"));
+    return either(keep, emitKept, [&] { return minusInfinity(); });
   }
 
   /// `weight` after dropout (A8).
   Value emitDropout(const RowPosition &row, Value j, Value weight) {
     double rate = op.getDropoutRate()->convertToDouble();
     std::array<Value, 2> key = buildPhiloxKey(b, loc, op.getDropoutSeed());
-    Value line = add(b.createOrFold<arith::MulIOp>(
-                         loc, row.number, index(op.getNumQueryHeads())),
-                     row.head);
+    Value line = add(multiply(row.number, op.getNumQueryHeads()), row.head);
     Value keep = buildIsKept(b, loc, rate, key, j, row.position, line,
                              op.getDropoutCall());
     FloatType type = op.getAccumulationType();
@@ -84,12 +78,30 @@ public:
     return arith::SelectOp::create(b, loc, keep, scaled, real(type, 0.0));
   }
 
-  Value minusInfinity() {
-    return real(op.getAccumulationType(),
-                -std::numeric_limits<double>::infinity());
+  /// The head of keys and values that a query head sees (A3).
+  Value emitKeyHead(Value head) {
+    return arith::DivUIOp::create(b, loc, head, index(op.getGroupSize()));
+  }
+  /// A row of a (B, H, S, D) tensor, or `count` rows.
+  Value extractRow(Value source, Value batch, Value head, Value row) {
+    return sliceRows(source, batch, head, row, 1, /*rank=*/1);
+  }
+  Value extractRows(Value source, Value batch, Value head, Value row,
+                    Value count) {
+    return sliceRows(source, batch, head, row, count, /*rank=*/2);
   }
 
+  static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+  Value minusInfinity() { return real(op.getAccumulationType(), -kInfinity); }
+  Value isMinusInfinity(Value score) { return isEqual(score, minusInfinity()); }
+
 private:
+  Value sliceRows(Value source, Value batch, Value head, Value row,
+                  Number count, unsigned rank) {
+    int64_t size = cast<RankedTensorType>(source.getType()).getDimSize(3);
+    return slice(source, {{batch, head, row, 0}, {1, 1, count, size}}, rank);
+  }
   Value define(const RegionValue &region, ValueRange position,
                StringRef name) { // A12
     return reportUndefined(b, loc, region, position, name,

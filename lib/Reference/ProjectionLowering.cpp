@@ -6,13 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/AttnOps.h"
-#include "lib/Reference/CacheLowering.h"
+#include "lib/Reference/Lowerings.h"
 #include "lib/Reference/TensorCode.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -40,7 +39,7 @@ private:
   Value emitResult(Value out, int64_t column) {
     auto type = cast<RankedTensorType>(out.getType());
     bool isSum = type.getElementType() == sums;
-    Value sum = isSum ? out : empty(tensor::getMixedSizes(b, loc, out), sums);
+    Value sum = isSum ? out : emptyLike(out, sums);
     sum = emitSums(fill(sum, 0), column);
     if (isSum && !op.getScales() && !op.getBias())
       return sum;
@@ -70,37 +69,29 @@ private:
         AffineMap::get(numLoops, 0, ofInput, b.getContext()),
         AffineMap::getMultiDimIdentityMap(numLoops, b.getContext())
             .getMajorSubMap(rank)};
-    SmallVector<utils::IteratorType> iterators(rank,
-                                               utils::IteratorType::parallel);
-    iterators.resize(numLoops, utils::IteratorType::reduction);
-    return linalg::GenericOp::create(
-               b, loc, to, op.getInput(), zeros, maps, iterators,
-               [&](OpBuilder &, Location, ValueRange e) {
-                 Value n = getFeature(to, column);
-                 Value k = inputRank == 4
-                               ? flatten(rank, rank + 1, from.getDimSize(3))
-                               : loopIndex(rank);
-                 Value product = arith::MulFOp::create(
-                     b, loc, convert(e[0], sums), weight(k, n));
-                 Value sum = arith::AddFOp::create(b, loc, e[1], product);
-                 linalg::YieldOp::create(b, loc, sum);
-               })
-        .getResult(0);
+    return createGeneric(
+        b, loc, op.getInput(), zeros, maps, [&](ValueRange e) -> Value {
+          Value n = getFeature(to, column);
+          Value k = inputRank == 4 ? flatten(rank, rank + 1, from.getDimSize(3))
+                                   : loopIndex(rank);
+          Value product =
+              arith::MulFOp::create(b, loc, convert(e[0], sums), weight(k, n));
+          return arith::AddFOp::create(b, loc, e[1], product);
+        });
   }
 
   Value loopIndex(unsigned loop) {
     return linalg::IndexOp::create(b, loc, int64_t(loop));
   }
   Value flatten(unsigned head, unsigned element, int64_t size) {
-    Value first = arith::MulIOp::create(b, loc, loopIndex(head), index(size));
-    return add(first, loopIndex(element));
+    return add(multiply(loopIndex(head), size), loopIndex(element));
   }
   /// The column of the weight that an element of a result is of, which begins
   /// at `column`.
   Value getFeature(ShapedType type, int64_t column) {
     Value feature =
         type.getRank() == 4 ? flatten(1, 3, type.getDimSize(3)) : loopIndex(2);
-    return add(feature, index(column));
+    return add(feature, column);
   }
 
   /// weight[k,n], from where it lies (P3).
@@ -134,19 +125,9 @@ private:
   FloatType sums;
 };
 
-struct LowerProjection : OpRewritePattern<ProjectionOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(ProjectionOp op,
-                                PatternRewriter &rewriter) const override {
-    if (op->getNumResults() == 0)
-      return failure();
-    rewriter.replaceOp(op, ProjectionLowering(op, rewriter).emit());
-    return success();
-  }
-};
-
 } // namespace
 
 void attn::populateProjectionLowerings(RewritePatternSet &patterns) {
-  patterns.add<LowerProjection>(patterns.getContext());
+  patterns.add<LowerOp<ProjectionOp, ProjectionLowering>>(
+      patterns.getContext());
 }

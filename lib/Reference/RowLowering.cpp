@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/AttnOps.h"
-#include "lib/Reference/CacheLowering.h"
+#include "lib/Reference/Lowerings.h"
 #include "lib/Reference/Philox.h"
 #include "lib/Reference/TensorCode.h"
 
@@ -14,7 +14,6 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -54,19 +53,13 @@ private:
 
   /// The sum of squares of each row.
   Value emitSquares(Value zeros) {
-    SmallVector<utils::IteratorType> loops(4, utils::IteratorType::parallel);
-    loops.back() = utils::IteratorType::reduction;
-    return linalg::GenericOp::create(
-               b, loc, zeros.getType(), op.getInput(), zeros,
-               ArrayRef{getMap({0, 1, 2, 3}), getMap({0, 1, 2})}, loops,
-               [&](OpBuilder &, Location, ValueRange e) {
-                 Value x = convert(e[0], sums);
-                 Value square = arith::MulFOp::create(b, loc, x, x);
-                 linalg::YieldOp::create(
-                     b, loc,
-                     arith::AddFOp::create(b, loc, e[1], square).getResult());
-               })
-        .getResult(0);
+    return createGeneric(b, loc, op.getInput(), zeros,
+                         {getMap({0, 1, 2, 3}), getMap({0, 1, 2})},
+                         [&](ValueRange e) -> Value {
+                           Value x = convert(e[0], sums);
+                           Value square = arith::MulFOp::create(b, loc, x, x);
+                           return arith::AddFOp::create(b, loc, e[1], square);
+                         });
   }
 
   Value emitProducts(Value factors) {
@@ -78,20 +71,15 @@ private:
       maps.push_back(isPerHead ? getMap({1, 3}) : getMap({3}));
     }
     maps.push_back(getMap({0, 1, 2, 3}));
-    SmallVector<utils::IteratorType> loops(4, utils::IteratorType::parallel);
-    return linalg::GenericOp::create(
-               b, loc, op.getOutput().getType(), inputs, op.getOutput(), maps,
-               loops,
-               [&](OpBuilder &, Location, ValueRange e) {
-                 Value product =
-                     arith::MulFOp::create(b, loc, convert(e[0], sums), e[1]);
-                 if (op.getWeight())
-                   product = arith::MulFOp::create(b, loc, product,
-                                                   convert(e[2], sums));
-                 linalg::YieldOp::create(b, loc,
-                                         convert(product, elementType)); // N1
-               })
-        .getResult(0);
+    return createGeneric(
+        b, loc, inputs, op.getOutput(), maps, [&](ValueRange e) {
+          Value product =
+              arith::MulFOp::create(b, loc, convert(e[0], sums), e[1]);
+          if (op.getWeight())
+            product =
+                arith::MulFOp::create(b, loc, product, convert(e[2], sums));
+          return convert(product, elementType); // N1
+        });
   }
 
   HeadNormOp op;
@@ -126,25 +114,6 @@ struct DropoutLowering : TensorCode {
 
 private:
   DropoutOp op;
-};
-
-/// Whether only the sizes of what `op` computes are asked for, as of what is
-/// fused with its user.
-bool isReplaced(Operation *op) {
-  return llvm::all_of(op->getUsers(), llvm::IsaPred<tensor::DimOp>);
-}
-
-template <typename Op, typename Lowering>
-struct LowerRowOp : OpRewritePattern<Op> {
-  using OpRewritePattern<Op>::OpRewritePattern;
-  LogicalResult matchAndRewrite(Op op,
-                                PatternRewriter &rewriter) const override {
-    if (op->getNumResults() == 0)
-      return failure();
-    rewriter.replaceOp(op, isReplaced(op) ? op.getOutput()
-                                          : Lowering(op, rewriter).emit());
-    return success();
-  }
 };
 
 } // namespace

@@ -30,17 +30,12 @@ struct Sequence {
 template <typename Op> class SequenceCode : TensorCode {
 public:
   SequenceCode(OpBuilder &builder, Op op)
-      : TensorCode{builder, op.getLoc()}, op(op), zero(index(0)),
-        one(index(1)) {}
+      : TensorCode{builder, op.getLoc()}, op(op), zero(index(0)) {}
 
   Value emitCount() {
     if (op.isPacked()) // A7
-      return subtract(dim(op.getCumulativeQuery(), 0), one);
-    // Without rows, the batch may have any size in no memory.
-    Value isEmpty = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
-                                          dim(op.getQuery(), 2), zero);
-    return arith::SelectOp::create(b, loc, isEmpty, zero,
-                                   dim(op.getQuery(), 0));
+      return subtract(dim(op.getCumulativeQuery(), 0), 1);
+    return emitBatchSize(op.getQuery(), dim(op.getQuery(), 2), zero);
   }
 
   Sequence emit(Value n) {
@@ -69,12 +64,12 @@ private:
   /// First row and number of rows of sequence `n`.
   std::pair<Value, Value> emitRange(Value cumulative, Value n) {
     Value begin = load(cumulative, n);
-    Value end = load(cumulative, add(n, one));
+    Value end = load(cumulative, add(n, 1));
     return {begin, subtract(end, begin)};
   }
 
   Op op;
-  Value zero, one;
+  Value zero;
 };
 
 } // namespace mlir::attn

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Reference/StageCode.h"
+#include "lib/Online/OnlineInPairs.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
@@ -17,39 +17,36 @@ using namespace mlir::attn;
 Value StageCode::emitConvolution(Stages stages, Value strip) {
   auto type = cast<RankedTensorType>(strip.getType());
   int64_t keys = stages.getKeyHalo();
-  OpFoldResult heads = b.getIndexAttr(type.getDimSize(0));
+  int64_t heads = type.getDimSize(0);
   Value rows = dim(strip, 1), numKeys = dim(strip, 2);
   // T4: what is outside counts as 0. Rows of the kernel that reach no further
   // than there are left out.
   Value queries =
       arith::MinUIOp::create(b, loc, rows, index(stages.getQueryHalo()));
-  Value kernel = emitLastRows(stages, add(queries, index(1)));
-  Value padded = fill(empty({heads, OpFoldResult(add(rows, queries)),
-                             OpFoldResult(add(numKeys, index(2 * keys)))},
+  Value kernel = emitLastRows(stages, add(queries, 1));
+  Value padded = fill(empty({heads, add(rows, queries), add(numKeys, 2 * keys)},
                             type.getElementType()),
                       0.0);
-  padded = insert(strip, padded,
-                  {{b.getIndexAttr(0), queries, b.getIndexAttr(keys)},
-                   {heads, rows, numKeys}});
+  padded = insert(strip, padded, {{0, queries, keys}, {heads, rows, numKeys}});
   Value result = zerosLike(strip);
   if (cast<ShapedType>(stages.kernel.getType()).getRank() == 3) {
     AffineExpr h, r, j, a, c;
     bindDims(b.getContext(), h, r, j, a, c);
     return multiplyAdd({{h, r + a, j + c}, {h, a, c}, {h, r, j}},
-                       {padded, kernel}, result, /*numReductions=*/2);
+                       {padded, kernel}, result);
   }
   AffineExpr g, o, r, j, e, a, c;
   bindDims(b.getContext(), g, o, r, j, e, a, c);
   int64_t mixed = stages.getNumMixedHeads();
   return join(multiplyAdd({{g, e, r + a, j + c}, {g, o, e, a, c}, {g, o, r, j}},
                           {split(padded, mixed), split(kernel, mixed)},
-                          split(result, mixed), /*numReductions=*/3));
+                          split(result, mixed)));
 }
 
 Value StageCode::emitLastRows(Stages stages, Value count) {
-  SmallVector<OpFoldResult> sizes =
-      tensor::getMixedSizes(b, loc, stages.kernel);
-  SmallVector<OpFoldResult> offsets(sizes.size(), b.getIndexAttr(0));
+  auto sizes =
+      llvm::to_vector_of<Number>(tensor::getMixedSizes(b, loc, stages.kernel));
+  SmallVector<Number> offsets(sizes.size(), 0);
   std::size_t queries = sizes.size() - 2;
   offsets[queries] = subtract(index(stages.getQueryHalo() + 1), count);
   sizes[queries] = count;
@@ -62,21 +59,11 @@ Value StageCode::emitMixing(Stages stages, Value strip) {
   int64_t mixed = stages.getNumMixedHeads();
   return join(multiplyAdd({{g, e, r, j}, {g, e, o}, {g, o, r, j}},
                           {split(strip, mixed), stages.mixing},
-                          split(zerosLike(strip), mixed),
-                          /*numReductions=*/1));
+                          split(zerosLike(strip), mixed)));
 }
 
 Value StageCode::split(Value tensor, int64_t mixed) {
-  auto source = cast<RankedTensorType>(tensor.getType());
-  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, tensor);
-  sizes.front() = b.getIndexAttr(mixed);
-  sizes.insert(sizes.begin(), b.getIndexAttr(source.getDimSize(0) / mixed));
-  SmallVector<int64_t> shape;
-  SmallVector<Value> dynamic;
-  dispatchIndexOpFoldResults(sizes, dynamic, shape);
-  auto type = RankedTensorType::get(shape, source.getElementType());
-  return tensor::ExpandShapeOp::create(b, loc, type, tensor,
-                                       getHeadDims(type.getRank()), sizes);
+  return expandDim(b, loc, tensor, /*dim=*/0, mixed);
 }
 
 Value StageCode::join(Value tensor) {
@@ -92,7 +79,8 @@ SmallVector<ReassociationIndices> StageCode::getHeadDims(int64_t rank) {
 }
 
 Value StageCode::zerosLike(Value strip) {
-  return fill(empty(tensor::getMixedSizes(b, loc, strip),
-                    cast<RankedTensorType>(strip.getType()).getElementType()),
-              0.0);
+  return fill(
+      emptyLike(strip,
+                cast<RankedTensorType>(strip.getType()).getElementType()),
+      0.0);
 }

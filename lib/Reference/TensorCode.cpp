@@ -9,7 +9,6 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
@@ -23,16 +22,32 @@ Value TensorCode::real(FloatType type, double value) {
   return arith::ConstantOp::create(b, loc, b.getFloatAttr(type, value));
 }
 
-Value TensorCode::add(Value lhs, Value rhs) {
-  return b.createOrFold<arith::AddIOp>(loc, lhs, rhs);
+Value TensorCode::add(Value lhs, Number rhs) {
+  return IndexBuilder(loc, b).add(lhs, rhs);
 }
 
-Value TensorCode::subtract(Value lhs, Value rhs) {
-  return b.createOrFold<arith::SubIOp>(loc, lhs, rhs);
+Value TensorCode::subtract(Value lhs, Number rhs) {
+  return IndexBuilder(loc, b).sub(lhs, rhs);
+}
+
+Value TensorCode::multiply(Value lhs, Number rhs) {
+  return arith::MulIOp::create(b, loc, lhs, IndexBuilder(loc, b).index(rhs));
+}
+
+SmallVector<OpFoldResult> TensorCode::fold(ArrayRef<Number> numbers) {
+  return llvm::map_to_vector(numbers, [&](const Number &x) -> OpFoldResult {
+    return x.number ? b.getIndexAttr(*x.number) : x.either;
+  });
 }
 
 Value TensorCode::dim(Value tensor, int64_t dimension) {
   return b.createOrFold<tensor::DimOp>(loc, tensor, dimension);
+}
+
+Value TensorCode::emitBatchSize(Value tensor, Value numRows, Value zero) {
+  Value isEmpty =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, numRows, zero);
+  return arith::SelectOp::create(b, loc, isEmpty, zero, dim(tensor, 0));
 }
 
 Value TensorCode::toIndex(Value integer) {
@@ -63,11 +78,26 @@ Value TensorCode::empty(ArrayRef<OpFoldResult> sizes, Type elementType) {
   return tensor::EmptyOp::create(b, loc, sizes, elementType);
 }
 
+Value TensorCode::empty(std::initializer_list<Number> sizes, Type elementType) {
+  return empty(fold(sizes), elementType);
+}
+
+Value TensorCode::emptyLike(Value tensor, Type elementType) {
+  return empty(tensor::getMixedSizes(b, loc, tensor), elementType);
+}
+
 Value TensorCode::fill(Value destination, double value) {
   auto type = cast<ShapedType>(destination.getType()).getElementType();
   return linalg::FillOp::create(b, loc, real(cast<FloatType>(type), value),
                                 destination)
       .getResult(0);
+}
+
+Value TensorCode::convertElements(Value tensor, FloatType type) {
+  if (cast<ShapedType>(tensor.getType()).getElementType() == type)
+    return tensor;
+  return map(tensor, emptyLike(tensor, type),
+             [&](ValueRange x) { return convert(x[0], type); });
 }
 
 SmallVector<Value>
@@ -81,6 +111,26 @@ TensorCode::loop(Value begin, Value end, ValueRange initial,
   return SmallVector<Value>(forOp.getResults());
 }
 
+Value TensorCode::loop(Value begin, Value end, Value initial,
+                       function_ref<Value(Value, Value)> body) {
+  return loop(begin, end, ValueRange(initial),
+              [&](Value i, ValueRange carried) -> SmallVector<Value> {
+                return {body(i, carried.front())};
+              })
+      .front();
+}
+
+Value TensorCode::either(Value condition, function_ref<Value()> yes,
+                         function_ref<Value()> no) {
+  return scf::IfOp::create(
+             b, loc, condition,
+             [&](OpBuilder &, Location) {
+               scf::YieldOp::create(b, loc, yes());
+             },
+             [&](OpBuilder &, Location) { scf::YieldOp::create(b, loc, no()); })
+      .getResult(0);
+}
+
 static SmallVector<OpFoldResult> getStrides(OpBuilder &b, size_t rank,
                                             int64_t last) {
   SmallVector<OpFoldResult> strides(rank, b.getIndexAttr(1));
@@ -90,22 +140,37 @@ static SmallVector<OpFoldResult> getStrides(OpBuilder &b, size_t rank,
 
 Value TensorCode::extract(Value tensor, const Box &box, int64_t lastStride) {
   return tensor::ExtractSliceOp::create(
-      b, loc, tensor, box.offsets, box.sizes,
+      b, loc, tensor, fold(box.offsets), fold(box.sizes),
       getStrides(b, box.sizes.size(), lastStride));
 }
 
 Value TensorCode::insert(Value source, Value tensor, const Box &box,
                          int64_t lastStride) {
   return tensor::InsertSliceOp::create(
-      b, loc, source, tensor, box.offsets, box.sizes,
+      b, loc, source, tensor, fold(box.offsets), fold(box.sizes),
       getStrides(b, box.sizes.size(), lastStride));
 }
 
-Value TensorCode::map(ValueRange inputs, Value destination,
-                      function_ref<Value(ValueRange)> body,
+Value TensorCode::slice(Value tensor, const Box &box, unsigned rank) {
+  SmallVector<OpFoldResult> sizes = fold(box.sizes);
+  auto type = tensor::ExtractSliceOp::inferCanonicalRankReducedResultType(
+      rank, cast<RankedTensorType>(tensor.getType()), sizes);
+  return tensor::ExtractSliceOp::create(b, loc, type, tensor, fold(box.offsets),
+                                        sizes, getStrides(b, sizes.size(), 1));
+}
+
+void TensorCode::insertInParallel(scf::ForallOp loop, Value source,
+                                  Value destination, const Box &box) {
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToEnd(loop.getTerminator().getBody());
+  tensor::ParallelInsertSliceOp::create(b, loc, source, destination,
+                                        fold(box.offsets), fold(box.sizes),
+                                        getStrides(b, box.sizes.size(), 1));
+}
+
+Value TensorCode::map(ValueRange inputs, Value destination, ElementBody body,
                       ArrayRef<bool> alignLast) {
-  auto type = cast<RankedTensorType>(destination.getType());
-  unsigned rank = type.getRank();
+  unsigned rank = cast<RankedTensorType>(destination.getType()).getRank();
   SmallVector<AffineMap> maps;
   for (auto [i, input] : llvm::enumerate(inputs)) {
     unsigned inputRank = cast<RankedTensorType>(input.getType()).getRank();
@@ -117,31 +182,14 @@ Value TensorCode::map(ValueRange inputs, Value destination,
     maps.push_back(AffineMap::get(rank, 0, exprs, b.getContext()));
   }
   maps.push_back(b.getMultiDimIdentityMap(rank));
-  SmallVector<utils::IteratorType> loops(rank, utils::IteratorType::parallel);
-  return linalg::GenericOp::create(
-             b, loc, type, inputs, destination, maps, loops,
-             [&](OpBuilder &, Location, ValueRange elements) {
-               linalg::YieldOp::create(b, loc, body(elements));
-             })
-      .getResult(0);
+  return createGeneric(b, loc, inputs, destination, maps, body);
 }
 
-Value TensorCode::multiplyAdd(ArrayRef<SmallVector<AffineExpr, 4>> exprs,
-                              ValueRange inputs, Value result,
-                              unsigned numReductions) {
-  SmallVector<AffineMap> maps =
-      AffineMap::inferFromExprList(exprs, b.getContext());
-  SmallVector<utils::IteratorType> loops(maps.front().getNumDims(),
-                                         utils::IteratorType::parallel);
-  std::fill(loops.end() - numReductions, loops.end(),
-            utils::IteratorType::reduction);
-  return linalg::GenericOp::create(
-             b, loc, result.getType(), inputs, result, maps, loops,
-             [&](OpBuilder &, Location, ValueRange args) {
-               Value product = arith::MulFOp::create(b, loc, args[0], args[1]);
-               linalg::YieldOp::create(
-                   b, loc,
-                   arith::AddFOp::create(b, loc, args[2], product).getResult());
-             })
-      .getResult(0);
+Value TensorCode::multiplyAdd(ArrayRef<ArrayRef<AffineExpr>> indices,
+                              ValueRange inputs, Value result) {
+  return createGeneric(
+      b, loc, inputs, result, indices, [&](ValueRange e) -> Value {
+        Value product = arith::MulFOp::create(b, loc, e[0], e[1]);
+        return arith::AddFOp::create(b, loc, e[2], product);
+      });
 }

@@ -8,14 +8,19 @@
 #ifndef ATTN_REFERENCE_TENSORCODE_H
 #define ATTN_REFERENCE_TENSORCODE_H
 
-#include "mlir/Dialect/Utils/StructuredOpsUtils.h"
-#include "mlir/IR/Builders.h"
+#include "dialect/Shared/CreateGeneric.h"
+#include "dialect/Shared/IndexBuilder.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace mlir::attn {
 
+/// A number of rows, say: a value or a constant.
+using Number = IndexBuilder::Operand;
+
 /// A box of a tensor: where it begins and how large it is, in each dimension.
 struct Box {
-  SmallVector<OpFoldResult> offsets, sizes;
+  SmallVector<Number> offsets, sizes;
 };
 
 /// Emits what the reference lowerings of the ops are written in. Bodies are
@@ -26,9 +31,13 @@ struct TensorCode {
 
   Value index(int64_t value);
   Value real(FloatType type, double value);
-  Value add(Value lhs, Value rhs);
-  Value subtract(Value lhs, Value rhs);
+  Value add(Value lhs, Number rhs);
+  Value subtract(Value lhs, Number rhs);
+  Value multiply(Value lhs, Number rhs);
   Value dim(Value tensor, int64_t dimension);
+  /// The size of a batch of so many rows: 0 without rows, since it may then be
+  /// any size in no memory.
+  Value emitBatchSize(Value tensor, Value numRows, Value zero);
   /// An integer of any type as an index.
   Value toIndex(Value integer);
   /// An element of a tensor of integers, as an index.
@@ -38,32 +47,48 @@ struct TensorCode {
   /// A comparison of two floats.
   Value isEqual(Value lhs, Value rhs);
 
-  /// A tensor of unknown elements, and one of equal elements.
+  /// A tensor of unknown elements, one of the sizes of another, and one of
+  /// equal elements.
   Value empty(ArrayRef<OpFoldResult> sizes, Type elementType);
+  Value empty(std::initializer_list<Number> sizes, Type elementType);
+  Value emptyLike(Value tensor, Type elementType);
   Value fill(Value destination, double value);
+  /// A tensor with elements of another type.
+  Value convertElements(Value tensor, FloatType type);
 
   /// `for i in [begin, end)` that carries `initial` along.
   SmallVector<Value>
   loop(Value begin, Value end, ValueRange initial,
        function_ref<SmallVector<Value>(Value, ValueRange)> body);
+  Value loop(Value begin, Value end, Value initial,
+             function_ref<Value(Value, Value)> body);
+  /// What one of two bodies emits, each in its branch.
+  Value either(Value condition, function_ref<Value()> yes,
+               function_ref<Value()> no);
 
   /// A box of a tensor, and a tensor with a box replaced.
   Value extract(Value tensor, const Box &box, int64_t lastStride = 1);
   Value insert(Value source, Value tensor, const Box &box,
                int64_t lastStride = 1);
+  /// A box without its first dimensions of size 1, so that `rank` are left.
+  Value slice(Value tensor, const Box &box, unsigned rank);
 
   /// A new value for each element of `destination`, from those of the inputs:
   /// `body` gets the elements. Dimensions are those of the destination;
   /// an input has the first ones, or the last ones if `alignLast` says so.
   /// The body may ask for the old element too, which comes last.
-  Value map(ValueRange inputs, Value destination,
-            function_ref<Value(ValueRange)> body,
+  Value map(ValueRange inputs, Value destination, ElementBody body,
             ArrayRef<bool> alignLast = {});
 
-  /// `result += x * y` of two inputs; indices of both and of the result are
-  /// expressions of loops, of which the last ones are reductions.
-  Value multiplyAdd(ArrayRef<SmallVector<AffineExpr, 4>> exprs,
-                    ValueRange inputs, Value result, unsigned numReductions);
+  /// `result += x * y` of two inputs, at the indices of both and of the result.
+  Value multiplyAdd(ArrayRef<ArrayRef<AffineExpr>> indices, ValueRange inputs,
+                    Value result);
+
+  /// Ends an iteration of `loop` with a box of its result.
+  void insertInParallel(scf::ForallOp loop, Value source, Value destination,
+                        const Box &box);
+
+  SmallVector<OpFoldResult> fold(ArrayRef<Number> numbers);
 };
 
 } // namespace mlir::attn

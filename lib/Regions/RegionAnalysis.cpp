@@ -106,34 +106,6 @@ RegionFact RegionAnalysis::combineOperands(Operation *op) {
 // The region
 //===----------------------------------------------------------------------===//
 
-/// The predicate of arith that means the same.
-static arith::CmpIPredicate
-convertPredicate(index::IndexCmpPredicate predicate) {
-  switch (predicate) {
-  case index::IndexCmpPredicate::EQ:
-    return CmpIPredicate::eq;
-  case index::IndexCmpPredicate::NE:
-    return CmpIPredicate::ne;
-  case index::IndexCmpPredicate::SLT:
-    return CmpIPredicate::slt;
-  case index::IndexCmpPredicate::SLE:
-    return CmpIPredicate::sle;
-  case index::IndexCmpPredicate::SGT:
-    return CmpIPredicate::sgt;
-  case index::IndexCmpPredicate::SGE:
-    return CmpIPredicate::sge;
-  case index::IndexCmpPredicate::ULT:
-    return CmpIPredicate::ult;
-  case index::IndexCmpPredicate::ULE:
-    return CmpIPredicate::ule;
-  case index::IndexCmpPredicate::UGT:
-    return CmpIPredicate::ugt;
-  case index::IndexCmpPredicate::UGE:
-    return CmpIPredicate::uge;
-  }
-  llvm_unreachable("unknown predicate");
-}
-
 void RegionAnalysis::analyze(Region &region,
                              std::array<IntegerInterval, 4> positions,
                              ValueRange captures) {
@@ -186,7 +158,9 @@ void RegionAnalysis::evaluate(Operation *op) {
   if (auto compare = dyn_cast<arith::CmpIOp>(op))
     return evaluateCompare(op, compare.getPredicate());
   if (auto compare = dyn_cast<index::CmpOp>(op))
-    return evaluateCompare(op, convertPredicate(compare.getPred()));
+    return evaluateCompare(
+        op, *arith::symbolizeCmpIPredicate(
+                index::stringifyIndexCmpPredicate(compare.getPred())));
   if (auto compare = dyn_cast<arith::CmpFOp>(op))
     return evaluateCompare(compare);
   if (op->getResult(0).getType().isInteger(1))

@@ -19,12 +19,7 @@ using std::string;
 static PyObject *errorType = nullptr;
 
 void python::throwError(const Error &error) {
-  string text = error.message;
-  for (const Diagnostic &diagnostic : error.diagnostics)
-    // The message already has the first error.
-    if (error.message.find(diagnostic.message) == string::npos)
-      text += "\n" + formatDiagnostic(diagnostic);
-  nb::object exception = nb::handle(errorType)(text);
+  nb::object exception = nb::handle(errorType)(formatError(error));
   exception.attr("diagnostics") = nb::cast(error.diagnostics);
   PyErr_SetObject(errorType, exception.ptr());
   nb::raise_python_error();

@@ -120,16 +120,14 @@ struct ShiftRight {
 };
 struct Minimum {
   Index operator()(const Index &a, const Index &b) const { return min(a, b); }
-  template <typename A, typename B>
-    requires detail::RealOperands<A, B>
+  template <typename A, detail::RealOperands<A> B>
   Real operator()(const A &a, const B &b) const {
     return min(Real(a), Real(b));
   }
 };
 struct Maximum {
   Index operator()(const Index &a, const Index &b) const { return max(a, b); }
-  template <typename A, typename B>
-    requires detail::RealOperands<A, B>
+  template <typename A, detail::RealOperands<A> B>
   Real operator()(const A &a, const B &b) const {
     return max(Real(a), Real(b));
   }
@@ -142,8 +140,7 @@ struct Select {
   Bool operator()(const Bool &a, const Bool &b) const {
     return select(condition, a, b);
   }
-  template <typename A, typename B>
-    requires detail::RealOperands<A, B>
+  template <typename A, detail::RealOperands<A> B>
   Real operator()(const A &a, const B &b) const {
     return select(condition, Real(a), Real(b));
   }

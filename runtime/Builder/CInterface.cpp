@@ -30,12 +30,7 @@ struct attn_kernel {
 };
 
 char *builder::failForC(const Error &error) {
-  string text = error.message;
-  for (const Diagnostic &diagnostic : error.diagnostics)
-    // The message already has the first error.
-    if (error.message.find(diagnostic.message) == string::npos)
-      text += "\n" + formatDiagnostic(diagnostic);
-  return copyForC(text);
+  return copyForC(formatError(error));
 }
 
 char *builder::storeForC(const Expected<string> &text, char **result) {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/Builder/Node.h"
+#include "runtime/Builder/Operators.h"
 
 #include <algorithm>
 #include <charconv>
@@ -14,22 +15,13 @@
 #include <string_view>
 
 using namespace attn;
+using namespace attn::builder;
 using namespace attn::detail;
 
 /// More are not written, as a graph may stand for very many.
 static constexpr std::size_t maxCharacters = 160;
 
 namespace {
-/// How an operator is written: between its operands if it is infix, before them
-/// otherwise. Operands that bind less tightly get parentheses.
-struct Spelling {
-  std::string_view text;
-  int precedence;
-  bool isInfix;
-};
-constexpr int tightest = 12;
-constexpr int unary = 11;
-
 class Printer {
 public:
   void print(const Node &node, int precedence) {
@@ -57,7 +49,6 @@ private:
     if (!isCut())
       result += text;
   }
-  static Spelling getSpelling(Operator op);
   void printLeaf(const Node &node);
   void printOperation(const Node &node, Operator op, int precedence);
   void printList(const Node &node) {
@@ -72,86 +63,6 @@ private:
   std::string result;
 };
 } // namespace
-
-Spelling Printer::getSpelling(Operator op) {
-  switch (op) {
-  case Operator::negate:
-    return {"-", unary, false};
-  case Operator::logicalNot:
-    return {"!", unary, false};
-  case Operator::multiply:
-    return {"*", 10, true};
-  case Operator::divide:
-    return {"/", 10, true};
-  case Operator::remainder:
-    return {"%", 10, true};
-  case Operator::add:
-    return {"+", 9, true};
-  case Operator::subtract:
-    return {"-", 9, true};
-  case Operator::less:
-    return {"<", 7, true};
-  case Operator::lessOrEqual:
-    return {"<=", 7, true};
-  case Operator::equal:
-    return {"==", 6, true};
-  case Operator::notEqual:
-    return {"!=", 6, true};
-  case Operator::logicalAnd:
-    return {"&&", 2, true};
-  case Operator::logicalOr:
-    return {"||", 1, true};
-  case Operator::select:
-    return {"select", tightest, false};
-  case Operator::absolute:
-    return {"abs", tightest, false};
-  case Operator::minimum:
-    return {"min", tightest, false};
-  case Operator::maximum:
-    return {"max", tightest, false};
-  case Operator::bitAnd:
-    return {"&", 5, true};
-  case Operator::bitXor:
-    return {"^", 4, true};
-  case Operator::bitOr:
-    return {"|", 3, true};
-  case Operator::shiftLeft:
-    return {"<<", 8, true};
-  case Operator::shiftRight:
-    return {">>", 8, true};
-  case Operator::exp:
-    return {"exp", tightest, false};
-  case Operator::exp2:
-    return {"exp2", tightest, false};
-  case Operator::log2:
-    return {"log2", tightest, false};
-  case Operator::power:
-    return {"pow", tightest, false};
-  case Operator::sin:
-    return {"sin", tightest, false};
-  case Operator::cos:
-    return {"cos", tightest, false};
-  case Operator::erf:
-    return {"erf", tightest, false};
-  case Operator::floor:
-    return {"floor", tightest, false};
-  case Operator::ceil:
-    return {"ceil", tightest, false};
-  case Operator::round:
-    return {"round", tightest, false};
-  case Operator::toIndex:
-    return {"toIndex", tightest, false};
-  case Operator::log:
-    return {"log", tightest, false};
-  case Operator::tanh:
-    return {"tanh", tightest, false};
-  case Operator::sqrt:
-    return {"sqrt", tightest, false};
-  case Operator::toReal: // Happens by itself.
-    return {"", tightest, false};
-  }
-  return {};
-}
 
 void Printer::printLeaf(const Node &node) {
   if (const Symbol *symbol = node.as<Symbol>()) {
@@ -179,16 +90,16 @@ void Printer::printOperation(const Node &node, Operator op, int precedence) {
   }
   if (op == Operator::toReal)
     return print(*node.operands[0], precedence);
-  Spelling spelling = getSpelling(op);
-  bool isNested = spelling.precedence < precedence;
+  const OperatorNames &names = getNames(op);
+  bool isNested = names.precedence < precedence;
   write(isNested ? "(" : "");
-  if (spelling.isInfix) {
-    print(*node.operands[0], spelling.precedence);
-    write(" " + std::string(spelling.text) + " ");
-    print(*node.operands[1], spelling.precedence + 1);
+  if (names.precedence < unary) {
+    print(*node.operands[0], names.precedence);
+    write(" " + std::string(names.text) + " ");
+    print(*node.operands[1], names.precedence + 1);
   } else {
-    write(spelling.text);
-    if (spelling.precedence == unary)
+    write(names.text);
+    if (names.precedence == unary)
       print(*node.operands[0], unary);
     else
       printList(node);

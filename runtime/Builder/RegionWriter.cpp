@@ -7,6 +7,7 @@
 
 #include "runtime/Builder/RegionWriter.h"
 #include "runtime/Builder/Node.h"
+#include "runtime/Builder/Operators.h"
 
 #include <algorithm>
 #include <bit>
@@ -253,76 +254,6 @@ string RegionWriter::writeLoad(const Node &node, const Load &load) {
 // Operations
 //===----------------------------------------------------------------------===//
 
-/// The name of the op, for operands that are integers or floats.
-static string selectName(Operator op, bool isReal) {
-  switch (op) {
-  case Operator::add:
-    return isReal ? "arith.addf" : "arith.addi";
-  case Operator::subtract:
-    return isReal ? "arith.subf" : "arith.subi";
-  case Operator::multiply:
-    return isReal ? "arith.mulf" : "arith.muli";
-  case Operator::divide:
-    return "arith.divf";
-  case Operator::minimum:
-    return isReal ? "arith.minimumf" : "arith.minsi";
-  case Operator::maximum:
-    return isReal ? "arith.maximumf" : "arith.maxsi";
-  case Operator::equal:
-    return isReal ? "arith.cmpf oeq," : "arith.cmpi eq,";
-  case Operator::notEqual:
-    return isReal ? "arith.cmpf une," : "arith.cmpi ne,";
-  case Operator::less:
-    return isReal ? "arith.cmpf olt," : "arith.cmpi slt,";
-  case Operator::lessOrEqual:
-    return isReal ? "arith.cmpf ole," : "arith.cmpi sle,";
-  case Operator::logicalAnd:
-    return "arith.andi";
-  case Operator::logicalOr:
-    return "arith.ori";
-  case Operator::absolute:
-    return isReal ? "math.absf" : "math.absi";
-  case Operator::bitAnd:
-    return "arith.andi";
-  case Operator::bitOr:
-    return "arith.ori";
-  case Operator::bitXor:
-    return "arith.xori";
-  case Operator::shiftLeft:
-    return "arith.shli";
-  case Operator::shiftRight:
-    return "arith.shrsi";
-  case Operator::exp:
-    return "math.exp";
-  case Operator::exp2:
-    return "math.exp2";
-  case Operator::log2:
-    return "math.log2";
-  case Operator::power:
-    return "math.powf";
-  case Operator::sin:
-    return "math.sin";
-  case Operator::cos:
-    return "math.cos";
-  case Operator::erf:
-    return "math.erf";
-  case Operator::floor:
-    return "math.floor";
-  case Operator::ceil:
-    return "math.ceil";
-  case Operator::round:
-    return "math.round";
-  case Operator::log:
-    return "math.log";
-  case Operator::tanh:
-    return "math.tanh";
-  case Operator::sqrt:
-    return "math.sqrt";
-  default:
-    return "";
-  }
-}
-
 /// The bits below a power of two; -1 if the divisor is none.
 static std::int64_t getLowBits(const Node &divisor) {
   const std::int64_t *number = divisor.as<std::int64_t>();
@@ -376,7 +307,8 @@ string RegionWriter::writeOperation(const Node &node, Operator op) {
   default:
     break;
   }
-  string name = selectName(op, isReal);
+  const OperatorNames &names = getNames(op);
+  string name(isReal ? names.ofReals : names.ofIntegers);
   if (operands.size() == 1)
     return append(name + " " + operands[0] + " : " + type);
   return append(name, operands[0], operands[1], type);

@@ -11,7 +11,6 @@
 #include <cstring>
 #include <string>
 #include <sys/mman.h>
-#include <utility>
 
 using namespace attn;
 using namespace attn::cache;

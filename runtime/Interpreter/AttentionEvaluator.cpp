@@ -25,11 +25,6 @@
 
 using namespace attn;
 using namespace attn::interpreter;
-using llvm::APInt;
-using mlir::failed;
-using mlir::failure;
-using mlir::LogicalResult;
-using mlir::success;
 using mlir::attn::AttentionBackwardOp;
 using mlir::attn::AttentionOp;
 using mlir::attn::MultiTokenAttentionOp;
@@ -39,7 +34,7 @@ using TensorPtr = std::shared_ptr<const Tensor>;
 std::vector<Datum> interpreter::lookup(const Values &values,
                                        mlir::ValueRange operands) {
   std::vector<Datum> result;
-  for (mlir::Value operand : operands)
+  for (Value operand : operands)
     result.push_back(values.at(operand));
   return result;
 }
@@ -67,7 +62,7 @@ public:
   }
 
   LogicalResult evaluateForward() {
-    mlir::FailureOr<Expected<reference::AttentionResult>> computed = compute();
+    FailureOr<Expected<reference::AttentionResult>> computed = compute();
     if (failed(computed))
       return failure();
     Expected<reference::AttentionResult> &result = *computed;
@@ -162,7 +157,7 @@ private:
     return false;
   }
 
-  mlir::FailureOr<Expected<reference::AttentionResult>> compute() {
+  FailureOr<Expected<reference::AttentionResult>> compute() {
     if constexpr (!isMultiToken) {
       return reference::attention(problem);
     } else {
@@ -185,7 +180,7 @@ private:
 
   mlir::InFlightDiagnostic emitError() { return mlir::emitError(op.getLoc()); }
 
-  const Tensor &getTensor(mlir::Value value) {
+  const Tensor &getTensor(Value value) {
     return *std::get<TensorPtr>(values.at(value));
   }
 
@@ -210,16 +205,15 @@ private:
   }
 
   /// Sets `view` to a float operand.
-  LogicalResult setView(TensorView &view, mlir::Value operand,
-                        llvm::StringRef name) {
+  LogicalResult setView(TensorView &view, Value operand, StringRef name) {
     const Tensor &tensor = getTensor(operand);
     view = tensor.view;
     return tensor.isKnown() ? success() : emitUnknown(name);
   }
 
   /// Sets `elements` to those of a vector of integers.
-  LogicalResult setIntegers(std::vector<std::int64_t> &elements,
-                            mlir::Value operand, llvm::StringRef name) {
+  LogicalResult setIntegers(std::vector<std::int64_t> &elements, Value operand,
+                            StringRef name) {
     const Tensor &tensor = getTensor(operand);
     if (!tensor.isKnown())
       return emitUnknown(name);
@@ -228,7 +222,7 @@ private:
     return success();
   }
 
-  LogicalResult emitUnknown(llvm::StringRef name) {
+  LogicalResult emitUnknown(StringRef name) {
     return emitError() << "operand '" << name << "' was never written";
   }
 
@@ -237,7 +231,7 @@ private:
         failed(setView(problem.key, op.getKey(), "key")) ||
         failed(setView(problem.value, op.getValue(), "value")))
       return failure();
-    if (mlir::Value sink = op.getSink()) { // A6
+    if (Value sink = op.getSink()) { // A6
       TensorView view;
       if (failed(setView(view, sink, "sink")))
         return failure();
@@ -282,7 +276,7 @@ private:
 
   LogicalResult setScalars() {
     problem.scale = op.getConstantScale(); // A4
-    if (mlir::Value scale = op.getScale())
+    if (Value scale = op.getScale())
       problem.scale = std::get<double>(values.at(scale));
     if (op.hasDropout()) // A8
       problem.dropout = {
@@ -291,7 +285,7 @@ private:
           std::uint32_t(
               std::get<APInt>(values.at(op.getDropoutCall())).getZExtValue())};
     problem.bottomRight = op.getBottomRight(); // A5
-    mlir::Value offset = op.getOffset();
+    Value offset = op.getOffset();
     if (!offset)
       return success();
     if (llvm::isa<mlir::ShapedType>(offset.getType()))
@@ -340,7 +334,7 @@ private:
       std::int64_t ringCapacity;
     };
     std::vector<Rows> caches;
-    for (mlir::Value operand : {op.getKey(), op.getValue()}) {
+    for (Value operand : {op.getKey(), op.getValue()}) {
       while (auto cast = operand.template getDefiningOp<mlir::tensor::CastOp>())
         operand = cast.getSource();
       if (auto read = operand.template getDefiningOp<mlir::attn::CacheReadOp>())
@@ -383,7 +377,7 @@ private:
 
 /// Calls `use` with the evaluator of an attention.
 template <typename Use>
-static LogicalResult withEvaluator(mlir::Operation *op, Values &values,
+static LogicalResult withEvaluator(Operation *op, Values &values,
                                    Use use) {
   if (auto attention = llvm::dyn_cast<AttentionOp>(op))
     return use(AttentionEvaluator(attention, values));
@@ -392,17 +386,17 @@ static LogicalResult withEvaluator(mlir::Operation *op, Values &values,
   return use(AttentionEvaluator(llvm::cast<MultiTokenAttentionOp>(op), values));
 }
 
-bool interpreter::isAttention(mlir::Operation *op) {
+bool interpreter::isAttention(Operation *op) {
   return llvm::isa<AttentionOp, AttentionBackwardOp, MultiTokenAttentionOp>(op);
 }
 
-LogicalResult interpreter::evaluateAttention(mlir::Operation *op,
+LogicalResult interpreter::evaluateAttention(Operation *op,
                                              Values &values) {
   return withEvaluator(op, values,
                        [](auto evaluator) { return evaluator.evaluate(); });
 }
 
-LogicalResult interpreter::countAttention(mlir::Operation *op, Values &values,
+LogicalResult interpreter::countAttention(Operation *op, Values &values,
                                           double &flops) {
   return withEvaluator(op, values,
                        [&](auto evaluator) { return evaluator.count(flops); });

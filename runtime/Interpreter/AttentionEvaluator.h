@@ -16,21 +16,20 @@
 namespace attn::interpreter {
 
 /// What the values of a function are.
-using Values = llvm::DenseMap<mlir::Value, Datum>;
+using Values = llvm::DenseMap<Value, Datum>;
 
 std::vector<Datum> lookup(const Values &values, mlir::ValueRange operands);
 
 /// Is it attn.attention or attn.multi_token_attention?
-bool isAttention(mlir::Operation *op);
+bool isAttention(Operation *op);
 
 /// Hands an attention to its oracle, and sets its results. Emits an error where
 /// it has none.
-mlir::LogicalResult evaluateAttention(mlir::Operation *op, Values &values);
+LogicalResult evaluateAttention(Operation *op, Values &values);
 
 /// Adds the operations of a product for each pair of a query and a key, once
 /// with the key and once with the value. The results stay unknown.
-mlir::LogicalResult countAttention(mlir::Operation *op, Values &values,
-                                   double &flops);
+LogicalResult countAttention(Operation *op, Values &values, double &flops);
 
 } // namespace attn::interpreter
 

@@ -14,28 +14,19 @@
 
 using namespace attn;
 using namespace attn::interpreter;
-using llvm::APInt;
-using mlir::failed;
-using mlir::failure;
-using mlir::FailureOr;
-using mlir::LogicalResult;
-using mlir::success;
 using TensorPtr = std::shared_ptr<const Tensor>;
 
-const Datum &BlockEvaluator::get(mlir::Value value) const {
-  return values.at(value);
-}
+const Datum &BlockEvaluator::get(Value value) const { return values.at(value); }
 
-std::int64_t BlockEvaluator::getInteger(mlir::Value value) const {
+std::int64_t BlockEvaluator::getInteger(Value value) const {
   return toInt64(std::get<APInt>(get(value)));
 }
 
-const Tensor &BlockEvaluator::getTensor(mlir::Value value) const {
+const Tensor &BlockEvaluator::getTensor(Value value) const {
   return *std::get<TensorPtr>(get(value));
 }
 
-void BlockEvaluator::define(mlir::ValueRange results,
-                            llvm::ArrayRef<Datum> data) {
+void BlockEvaluator::define(mlir::ValueRange results, ArrayRef<Datum> data) {
   for (auto [result, datum] : llvm::zip_equal(results, data))
     values[result] = datum;
 }
@@ -44,9 +35,8 @@ void BlockEvaluator::define(mlir::ValueRange results,
 // Functions and blocks
 //===----------------------------------------------------------------------===//
 
-FailureOr<std::vector<Datum>>
-BlockEvaluator::call(mlir::func::FuncOp function,
-                     llvm::ArrayRef<Datum> arguments) {
+FailureOr<std::vector<Datum>> BlockEvaluator::call(mlir::func::FuncOp function,
+                                                   ArrayRef<Datum> arguments) {
   if (function.isExternal())
     return mlir::emitError(function.getLoc())
            << "function '" << function.getName() << "' has no body";
@@ -58,16 +48,16 @@ BlockEvaluator::call(mlir::func::FuncOp function,
   return results;
 }
 
-LogicalResult BlockEvaluator::countIteration(mlir::Operation *op) {
+LogicalResult BlockEvaluator::countIteration(Operation *op) {
   if (++iterations > maxIterations)
     return mlir::emitError(op->getLoc()) << "loops have had " << maxIterations
                                          << " iterations, which is the limit";
   return success();
 }
 
-FailureOr<std::vector<Datum>>
-BlockEvaluator::yield(mlir::Region &region, llvm::ArrayRef<Datum> arguments) {
-  FailureOr<mlir::Operation *> terminator = run(region, arguments);
+FailureOr<std::vector<Datum>> BlockEvaluator::yield(mlir::Region &region,
+                                                    ArrayRef<Datum> arguments) {
+  FailureOr<Operation *> terminator = run(region, arguments);
   if (failed(terminator))
     return failure();
   return get((*terminator)->getOperands());
@@ -81,7 +71,7 @@ struct Target {
 };
 } // namespace
 
-static std::optional<Target> follow(mlir::Operation *op,
+static std::optional<Target> follow(Operation *op,
                                     const BlockEvaluator &blocks) {
   if (auto branch = llvm::dyn_cast<mlir::cf::BranchOp>(op))
     return Target{branch.getDest(), branch.getDestOperands()};
@@ -102,12 +92,12 @@ static std::optional<Target> follow(mlir::Operation *op,
   return Target{branch.getDefaultDestination(), branch.getDefaultOperands()};
 }
 
-FailureOr<mlir::Operation *>
-BlockEvaluator::run(mlir::Region &region, llvm::ArrayRef<Datum> arguments) {
+FailureOr<Operation *> BlockEvaluator::run(mlir::Region &region,
+                                           ArrayRef<Datum> arguments) {
   mlir::Block *block = &region.front();
   define(block->getArguments(), arguments);
   while (true) {
-    for (mlir::Operation &op : block->without_terminator())
+    for (Operation &op : block->without_terminator())
       if (failed(evaluate(&op)))
         return failure();
     std::optional<Target> target = follow(block->getTerminator(), *this);
@@ -124,8 +114,7 @@ BlockEvaluator::run(mlir::Region &region, llvm::ArrayRef<Datum> arguments) {
 // Operations
 //===----------------------------------------------------------------------===//
 
-static LogicalResult checkDefined(mlir::Operation *op,
-                                  llvm::ArrayRef<Datum> results) {
+static LogicalResult checkDefined(Operation *op, ArrayRef<Datum> results) {
   for (const Datum &result : results)
     if (std::holds_alternative<Undefined>(result))
       return mlir::emitError(op->getLoc())
@@ -133,12 +122,12 @@ static LogicalResult checkDefined(mlir::Operation *op,
   return success();
 }
 
-LogicalResult BlockEvaluator::evaluate(mlir::Operation *op,
+LogicalResult BlockEvaluator::evaluate(Operation *op,
                                        const Evaluator &compute) {
-  llvm::SmallVector<Datum, 4> operands;
-  for (mlir::Value operand : op->getOperands())
+  SmallVector<Datum, 4> operands;
+  for (Value operand : op->getOperands())
     operands.push_back(get(operand));
-  llvm::SmallVector<Datum, 2> results(op->getNumResults());
+  SmallVector<Datum, 2> results(op->getNumResults());
   compute(op, operands, results);
   define(op->getResults(), results);
   return checkDefined(op, results);
@@ -146,7 +135,7 @@ LogicalResult BlockEvaluator::evaluate(mlir::Operation *op,
 
 /// Applies an operation of scalars to the elements of tensors. Operands that
 /// are none are the same for all.
-LogicalResult BlockEvaluator::evaluateElements(mlir::Operation *op,
+LogicalResult BlockEvaluator::evaluateElements(Operation *op,
                                                const Evaluator &compute) {
   std::vector<Datum> whole = get(op->getOperands());
   const Tensor *first = nullptr;
@@ -161,7 +150,7 @@ LogicalResult BlockEvaluator::evaluateElements(mlir::Operation *op,
   std::vector<Datum> operands(whole), results(op->getNumResults());
   bool isDefined =
       countElements(first->shape()) &&
-      visitIndices(first->shape(), [&](llvm::ArrayRef<std::int64_t> index) {
+      visitIndices(first->shape(), [&](ArrayRef<std::int64_t> index) {
         for (auto [operand, datum] : llvm::zip_equal(operands, whole))
           if (const TensorPtr *tensor = std::get_if<TensorPtr>(&datum))
             operand = (*tensor)->load(index);
@@ -180,7 +169,7 @@ LogicalResult BlockEvaluator::evaluateElements(mlir::Operation *op,
   return success();
 }
 
-LogicalResult BlockEvaluator::evaluate(mlir::Operation *op) {
+LogicalResult BlockEvaluator::evaluate(Operation *op) {
   if (const Evaluator *compute = evaluators.lookup(op))
     return isElementwise(op) ? evaluateElements(op, *compute)
                              : evaluate(op, *compute);
@@ -197,7 +186,7 @@ LogicalResult BlockEvaluator::evaluate(mlir::Operation *op) {
     define(op->getResults(), *results);
     return success();
   }
-  for (mlir::Value result : op->getResults())
+  for (Value result : op->getResults())
     if (!isSupported(result.getType()))
       return mlir::emitError(op->getLoc())
              << "cannot evaluate a value of type " << result.getType();

@@ -24,8 +24,8 @@ namespace attn::interpreter {
 class BlockEvaluator {
 public:
   /// Does what others do not do, or do otherwise; nothing for the rest.
-  using Handler = std::function<std::optional<mlir::LogicalResult>(
-      mlir::Operation *, Values &)>;
+  using Handler =
+      std::function<std::optional<LogicalResult>(Operation *, Values &)>;
 
   /// Gives up after `maxIterations` of loops, which may have no end.
   explicit BlockEvaluator(
@@ -34,55 +34,53 @@ public:
       : handler(std::move(handler)), maxIterations(maxIterations) {}
 
   /// What a function returns.
-  mlir::FailureOr<std::vector<Datum>> call(mlir::func::FuncOp function,
-                                           llvm::ArrayRef<Datum> arguments);
+  FailureOr<std::vector<Datum>> call(mlir::func::FuncOp function,
+                                     ArrayRef<Datum> arguments);
 
   /// Evaluates a region from its first block on. Gives the terminator at which
   /// it ends.
-  mlir::FailureOr<mlir::Operation *> run(mlir::Region &region,
-                                         llvm::ArrayRef<Datum> arguments);
+  FailureOr<Operation *> run(mlir::Region &region, ArrayRef<Datum> arguments);
 
   /// The operands of that terminator.
-  mlir::FailureOr<std::vector<Datum>> yield(mlir::Region &region,
-                                            llvm::ArrayRef<Datum> arguments);
+  FailureOr<std::vector<Datum>> yield(mlir::Region &region,
+                                      ArrayRef<Datum> arguments);
 
   /// Says that one more iteration of the loop that `op` is, or is in, begins.
-  mlir::LogicalResult countIteration(mlir::Operation *op);
+  LogicalResult countIteration(Operation *op);
 
-  const Datum &get(mlir::Value value) const;
+  const Datum &get(Value value) const;
   std::vector<Datum> get(mlir::ValueRange range) const {
     return lookup(values, range);
   }
-  std::int64_t getInteger(mlir::Value value) const;
-  const Tensor &getTensor(mlir::Value value) const;
-  void define(mlir::ValueRange results, llvm::ArrayRef<Datum> data);
+  std::int64_t getInteger(Value value) const;
+  const Tensor &getTensor(Value value) const;
+  void define(mlir::ValueRange results, ArrayRef<Datum> data);
 
   /// Where the loops of the linalg op around the current block are.
-  llvm::ArrayRef<std::int64_t> iteration;
+  ArrayRef<std::int64_t> iteration;
 
 private:
-  mlir::LogicalResult evaluate(mlir::Operation *op);
-  mlir::LogicalResult evaluate(mlir::Operation *op, const Evaluator &compute);
-  mlir::LogicalResult evaluateElements(mlir::Operation *op,
-                                       const Evaluator &compute);
+  LogicalResult evaluate(Operation *op);
+  LogicalResult evaluate(Operation *op, const Evaluator &compute);
+  LogicalResult evaluateElements(Operation *op, const Evaluator &compute);
 
   Handler handler;
   const std::int64_t maxIterations;
   std::int64_t iterations = 0; ///< That were begun.
   Values values;
   /// Of operations that have none of the other ways, which are looked up once.
-  llvm::DenseMap<mlir::Operation *, const Evaluator *> evaluators;
-  llvm::SmallPtrSet<mlir::Operation *, 4> active; ///< Functions.
+  llvm::DenseMap<Operation *, const Evaluator *> evaluators;
+  llvm::SmallPtrSet<Operation *, 4> active; ///< Functions.
 };
 
 /// Evaluates an operation of scf, with its regions; nothing for others.
-std::optional<mlir::LogicalResult> evaluateControlFlow(mlir::Operation *op,
-                                                       BlockEvaluator &blocks);
+std::optional<LogicalResult> evaluateControlFlow(Operation *op,
+                                                 BlockEvaluator &blocks);
 
 /// The same for an operation of linalg and those of tensors that have a region,
 /// whose elements are computed one by one.
-std::optional<mlir::LogicalResult> evaluateStructured(mlir::Operation *op,
-                                                      BlockEvaluator &blocks);
+std::optional<LogicalResult> evaluateStructured(Operation *op,
+                                                BlockEvaluator &blocks);
 
 } // namespace attn::interpreter
 

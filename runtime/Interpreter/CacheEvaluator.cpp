@@ -18,16 +18,12 @@
 
 using namespace attn;
 using namespace attn::interpreter;
-using llvm::APInt;
-using mlir::failed;
-using mlir::failure;
-using mlir::FailureOr;
 using reference::Cache;
 using TensorPtr = std::shared_ptr<const Tensor>;
 
 /// Appends the elements whose first indices are `indices`.
 static void addIntegers(const Tensor &tensor,
-                        llvm::SmallVector<std::int64_t> &indices,
+                        SmallVector<std::int64_t> &indices,
                         std::vector<std::int64_t> &result) {
   if (int(indices.size()) == tensor.view.rank()) {
     result.push_back(std::get<APInt>(tensor.load(indices)).getSExtValue());
@@ -42,15 +38,15 @@ static void addIntegers(const Tensor &tensor,
 
 std::vector<std::int64_t> interpreter::getIntegers(const Tensor &tensor) {
   std::vector<std::int64_t> result;
-  llvm::SmallVector<std::int64_t> indices;
+  SmallVector<std::int64_t> indices;
   addIntegers(tensor, indices, result);
   return result;
 }
 
-mlir::LogicalResult interpreter::checkOperands(
-    mlir::Operation *op, llvm::ArrayRef<Datum> operands,
-    llvm::ArrayRef<mlir::attn::SizeConstraint> constraints,
-    mlir::ValueRange outs) {
+LogicalResult
+interpreter::checkOperands(Operation *op, ArrayRef<Datum> operands,
+                           ArrayRef<mlir::attn::SizeConstraint> constraints,
+                           mlir::ValueRange outs) {
   auto sizeOf = [&](const mlir::attn::OperandSize &size) {
     auto all = op->getOperands();
     auto index = std::size_t(llvm::find(all, size.operand) - all.begin());
@@ -72,7 +68,7 @@ mlir::LogicalResult interpreter::checkOperands(
     if (const TensorPtr *operand = std::get_if<TensorPtr>(&datum))
       if (!(*operand)->isKnown() && !llvm::is_contained(outs, value))
         return mlir::emitError(op->getLoc()) << "an operand was never written";
-  return mlir::success();
+  return success();
 }
 
 namespace {
@@ -82,7 +78,7 @@ using Results = FailureOr<std::vector<Datum>>;
 /// Evaluates one operation.
 class Evaluation {
 public:
-  Evaluation(mlir::Operation *op, llvm::ArrayRef<Datum> operands)
+  Evaluation(Operation *op, ArrayRef<Datum> operands)
       : op(op), operands(operands) {}
 
   Results append(mlir::attn::CacheAppendOp append) {
@@ -139,14 +135,14 @@ public:
     problem.interleaved =
         rope.getPairing() == mlir::attn::RopePairing::Interleaved;
     std::vector<std::int64_t> offsets(std::size_t(problem.input.size(0)));
-    if (mlir::Value offset = rope.getOffset()) {
+    if (Value offset = rope.getOffset()) {
       if (llvm::isa<mlir::ShapedType>(offset.getType()))
         offsets = integers(offset);
       else
         offsets.assign(offsets.size(),
                        std::get<APInt>(get(offset)).getSExtValue());
     }
-    if (mlir::Value positions = rope.getPositions())
+    if (Value positions = rope.getPositions())
       problem.positions = integers(positions);
     else
       for (std::int64_t offset : offsets)
@@ -167,7 +163,7 @@ public:
       return emitError() << merged.error().message;
     std::vector<Datum> results = {
         create(merge.getOutput(), std::move(merged->output))};
-    if (mlir::Value lse = merge.getLogSumExp())
+    if (Value lse = merge.getLogSumExp())
       results.push_back(create(lse, std::move(merged->logSumExp),
                                reference::Quantity::logSumExp));
     return results;
@@ -179,11 +175,11 @@ public:
                                          {},
                                          {},
                                          {}};
-    if (mlir::Value scales = project.getScales())
+    if (Value scales = project.getScales())
       problem.scales = tensor(scales).view;
-    if (mlir::Value bias = project.getBias())
+    if (Value bias = project.getBias())
       problem.bias = tensor(bias).view;
-    for (mlir::Value out : project.getOuts()) {
+    for (Value out : project.getOuts()) {
       auto sizes = tensor(out).view.sizes();
       problem.outputs.emplace_back(sizes.begin(), sizes.end());
     }
@@ -200,7 +196,7 @@ public:
   Results headNorm(mlir::attn::HeadNormOp norm) {
     reference::HeadNormProblem problem;
     problem.input = tensor(norm.getInput()).view;
-    if (mlir::Value weight = norm.getWeight())
+    if (Value weight = norm.getWeight())
       problem.weight = tensor(weight).view;
     problem.epsilon = norm.getEpsilon().convertToDouble();
     problem.layer = norm.getLayer();
@@ -226,14 +222,12 @@ public:
 private:
   mlir::InFlightDiagnostic emitError() { return mlir::emitError(op->getLoc()); }
 
-  const Datum &get(mlir::Value value) {
+  const Datum &get(Value value) {
     auto all = op->getOperands();
     return operands[std::size_t(llvm::find(all, value) - all.begin())];
   }
-  const Tensor &tensor(mlir::Value value) {
-    return *std::get<TensorPtr>(get(value));
-  }
-  std::vector<std::int64_t> integers(mlir::Value value) {
+  const Tensor &tensor(Value value) { return *std::get<TensorPtr>(get(value)); }
+  std::vector<std::int64_t> integers(Value value) {
     return getIntegers(tensor(value));
   }
 
@@ -263,7 +257,7 @@ private:
 
   /// A tensor of the type and the sizes of a destination.
   template <typename T>
-  TensorPtr create(mlir::Value out, std::vector<T> elements,
+  TensorPtr create(Value out, std::vector<T> elements,
                    reference::Quantity quantity = reference::Quantity::output) {
     const Tensor &destination = tensor(out);
     auto sizes = destination.view.sizes();
@@ -271,15 +265,14 @@ private:
                           std::move(elements), quantity);
   }
 
-  mlir::Operation *op;
-  llvm::ArrayRef<Datum> operands;
+  Operation *op;
+  ArrayRef<Datum> operands;
 };
 
 } // namespace
 
 std::optional<FailureOr<std::vector<Datum>>>
-interpreter::evaluateBesideAttention(mlir::Operation *op,
-                                     llvm::ArrayRef<Datum> operands) {
+interpreter::evaluateBesideAttention(Operation *op, ArrayRef<Datum> operands) {
   Evaluation evaluation(op, operands);
   if (auto append = llvm::dyn_cast<mlir::attn::CacheAppendOp>(op)) {
     if (failed(checkOperands(op, operands, append.getSizeConstraints(),

@@ -20,15 +20,14 @@ namespace attn::interpreter {
 /// Hands attn.cache_append, attn.cache_read and the ops of a layer around
 /// attention to the oracle. Nothing for other operations; emits an error where
 /// there is no result.
-std::optional<mlir::FailureOr<std::vector<Datum>>>
-evaluateBesideAttention(mlir::Operation *op, llvm::ArrayRef<Datum> operands);
+std::optional<FailureOr<std::vector<Datum>>>
+evaluateBesideAttention(Operation *op, ArrayRef<Datum> operands);
 
 /// What the verifier of `op` could not see in dynamic sizes, and operands that
 /// were never written, other than `outs`: an error at the op.
-mlir::LogicalResult
-checkOperands(mlir::Operation *op, llvm::ArrayRef<Datum> operands,
-              llvm::ArrayRef<mlir::attn::SizeConstraint> constraints,
-              mlir::ValueRange outs);
+LogicalResult checkOperands(Operation *op, ArrayRef<Datum> operands,
+                            ArrayRef<mlir::attn::SizeConstraint> constraints,
+                            mlir::ValueRange outs);
 
 /// The elements of a tensor of integers, in row-major order.
 std::vector<std::int64_t> getIntegers(const Tensor &tensor);

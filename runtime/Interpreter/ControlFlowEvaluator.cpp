@@ -14,12 +14,6 @@
 
 using namespace attn;
 using namespace attn::interpreter;
-using llvm::APInt;
-using mlir::failed;
-using mlir::failure;
-using mlir::FailureOr;
-using mlir::LogicalResult;
-using mlir::success;
 
 namespace {
 
@@ -58,7 +52,7 @@ public:
     while (true) {
       if (failed(blocks.countIteration(op)))
         return failure();
-      FailureOr<mlir::Operation *> end = blocks.run(op.getBefore(), carried);
+      FailureOr<Operation *> end = blocks.run(op.getBefore(), carried);
       if (failed(end))
         return failure();
       auto condition = llvm::cast<mlir::scf::ConditionOp>(*end);
@@ -96,7 +90,7 @@ public:
   /// One iteration after the other, each of which adds to what was reduced.
   LogicalResult evaluate(mlir::scf::ParallelOp op) {
     std::vector<Datum> carried = blocks.get(op.getInitVals());
-    llvm::SmallVector<std::int64_t> starts, steps, counts;
+    SmallVector<std::int64_t> starts, steps, counts;
     for (auto [lower, upper, by] :
          llvm::zip(op.getLowerBound(), op.getUpperBound(), op.getStep())) {
       std::int64_t step = blocks.getInteger(by);
@@ -112,30 +106,30 @@ public:
                                           std::uint64_t(step)) +
                                  1);
     }
-    bool isDone = visitIndices(counts, [&](llvm::ArrayRef<std::int64_t> index) {
+    bool isDone = visitIndices(counts, [&](ArrayRef<std::int64_t> index) {
       if (failed(blocks.countIteration(op)))
         return false;
       std::vector<Datum> position;
       for (auto [start, step, i] : llvm::zip(starts, steps, index))
         position.push_back(APInt(64, std::uint64_t(start + i * step)));
-      FailureOr<mlir::Operation *> end = blocks.run(op.getRegion(), position);
+      FailureOr<Operation *> end = blocks.run(op.getRegion(), position);
       return succeeded(end) &&
              succeeded(reduce(llvm::cast<mlir::scf::ReduceOp>(*end), carried));
     });
     blocks.define(op.getResults(), carried);
-    return mlir::success(isDone);
+    return success(isDone);
   }
 
 private:
-  APInt number(mlir::Value value) { return std::get<APInt>(blocks.get(value)); }
+  APInt number(Value value) { return std::get<APInt>(blocks.get(value)); }
 
-  static LogicalResult emitStep(mlir::Operation *op, const APInt &step) {
+  static LogicalResult emitStep(Operation *op, const APInt &step) {
     return mlir::emitError(op->getLoc())
            << "'" << op->getName() << "' has a step of " << step.getSExtValue()
            << ", expected at least 1";
   }
 
-  LogicalResult evaluateRegion(mlir::Operation *op, mlir::Region &region) {
+  LogicalResult evaluateRegion(Operation *op, mlir::Region &region) {
     FailureOr<std::vector<Datum>> results = blocks.yield(region, {});
     if (failed(results))
       return failure();
@@ -161,8 +155,8 @@ private:
 } // namespace
 
 std::optional<LogicalResult>
-interpreter::evaluateControlFlow(mlir::Operation *op, BlockEvaluator &blocks) {
-  return llvm::TypeSwitch<mlir::Operation *, std::optional<LogicalResult>>(op)
+interpreter::evaluateControlFlow(Operation *op, BlockEvaluator &blocks) {
+  return llvm::TypeSwitch<Operation *, std::optional<LogicalResult>>(op)
       .Case<mlir::scf::ForOp, mlir::scf::WhileOp, mlir::scf::IfOp,
             mlir::scf::IndexSwitchOp, mlir::scf::ExecuteRegionOp,
             mlir::scf::ParallelOp>([&](auto control) {

@@ -10,12 +10,14 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/STLExtras.h"
 
+#include <concepts>
 #include <cstring>
+#include <type_traits>
 
 using namespace attn;
 using namespace attn::interpreter;
 
-bool interpreter::isSupportedScalar(mlir::Type type) {
+bool interpreter::isSupportedScalar(Type type) {
   if (auto integer = llvm::dyn_cast<mlir::IntegerType>(type))
     return integer.isSignless() && integer.getWidth() >= 1 &&
            integer.getWidth() <= 64;
@@ -23,12 +25,12 @@ bool interpreter::isSupportedScalar(mlir::Type type) {
          type.isBF16();
 }
 
-unsigned interpreter::widthOf(mlir::Type type) {
+unsigned interpreter::widthOf(Type type) {
   return type.isIndex() ? mlir::IndexType::kInternalStorageBitWidth
                         : type.getIntOrFloatBitWidth();
 }
 
-llvm::APFloat interpreter::roundTo(mlir::Type type, double value,
+llvm::APFloat interpreter::roundTo(Type type, double value,
                                    llvm::RoundingMode mode) {
   llvm::APFloat number(value);
   bool losesInfo;
@@ -38,11 +40,11 @@ llvm::APFloat interpreter::roundTo(mlir::Type type, double value,
 }
 
 Datum interpreter::makeIndex(std::int64_t value) {
-  return llvm::APInt(mlir::IndexType::kInternalStorageBitWidth,
-                     std::uint64_t(value), /*isSigned=*/true);
+  return APInt(mlir::IndexType::kInternalStorageBitWidth, std::uint64_t(value),
+               /*isSigned=*/true);
 }
 
-std::int64_t interpreter::toInt64(const llvm::APInt &value) {
+std::int64_t interpreter::toInt64(const APInt &value) {
   return value.getBitWidth() == 1 ? std::int64_t(value.getZExtValue())
                                   : value.getSExtValue();
 }
@@ -51,42 +53,20 @@ bool Tensor::isKnown() const {
   return !written && (view.data() || llvm::is_contained(shape(), 0));
 }
 
-template <typename T> static T read(const std::byte *address) {
-  T value;
-  std::memcpy(&value, address, sizeof(T)); // Views may be misaligned.
-  return value;
-}
-
 static Datum readElement(const std::byte *address, ElementType type,
-                         mlir::Type elementType) {
-  auto integer = [&](std::int64_t value) {
-    return llvm::APInt(widthOf(elementType), std::uint64_t(value),
-                       /*isSigned=*/true, /*implicitTrunc=*/true);
-  };
-  switch (type) {
-  case ElementType::f64:
-    return read<double>(address);
-  case ElementType::f32:
-    return double(read<float>(address));
-  case ElementType::f16:
-    return double(float(read<f16>(address)));
-  case ElementType::bf16:
-    return double(float(read<bf16>(address)));
-  case ElementType::i64:
-    return integer(read<std::int64_t>(address));
-  case ElementType::i32:
-    return integer(read<std::int32_t>(address));
-  case ElementType::i16:
-    return integer(read<std::int16_t>(address));
-  case ElementType::i8:
-    return integer(read<std::int8_t>(address));
-  case ElementType::i1:
-    return integer(read<std::uint8_t>(address) != 0);
-  }
-  return Undefined();
+                         Type elementType) {
+  return visitElementType(type, [&]<typename T>(std::type_identity<T>) {
+    std::conditional_t<std::same_as<T, bool>, std::uint8_t, T> value;
+    std::memcpy(&value, address, sizeof(T)); // Views may be misaligned.
+    if constexpr (std::integral<T>)
+      return Datum(APInt(widthOf(elementType), std::uint64_t(T(value)),
+                         /*isSigned=*/true, /*implicitTrunc=*/true));
+    else
+      return Datum(double(value));
+  });
 }
 
-Datum Tensor::load(llvm::ArrayRef<std::int64_t> indices) const {
+Datum Tensor::load(ArrayRef<std::int64_t> indices) const {
   std::int64_t offset = 0, number = 0;
   for (auto [dim, index] : llvm::enumerate(indices)) {
     if (index < 0 || index >= view.size(int(dim)))
@@ -101,9 +81,9 @@ Datum Tensor::load(llvm::ArrayRef<std::int64_t> indices) const {
                      view.type(), elementType);
 }
 
-std::shared_ptr<const Tensor> Tensor::createPartial(
-    mlir::Type elementType, llvm::ArrayRef<std::int64_t> shape,
-    llvm::ArrayRef<Datum> elements, reference::Quantity quantity) {
+std::shared_ptr<const Tensor>
+Tensor::createPartial(Type elementType, ArrayRef<std::int64_t> shape,
+                      ArrayRef<Datum> elements, reference::Quantity quantity) {
   std::vector<bool> written;
   for (const Datum &element : elements)
     written.push_back(!std::holds_alternative<Undefined>(element));
@@ -120,7 +100,7 @@ std::shared_ptr<const Tensor> Tensor::createPartial(
   } else {
     std::vector<std::int64_t> numbers;
     for (const Datum &element : elements) {
-      const llvm::APInt *number = std::get_if<llvm::APInt>(&element);
+      const APInt *number = std::get_if<APInt>(&element);
       numbers.push_back(number ? toInt64(*number) : 0);
     }
     result = create(elementType, shape, std::move(numbers), quantity);
@@ -134,8 +114,7 @@ std::shared_ptr<const Tensor> Tensor::createPartial(
 }
 
 std::shared_ptr<const Tensor>
-Tensor::createUnknown(mlir::Type elementType,
-                      llvm::ArrayRef<std::int64_t> shape) {
+Tensor::createUnknown(Type elementType, ArrayRef<std::int64_t> shape) {
   Tensor tensor;
   tensor.elementType = elementType;
   tensor.view =

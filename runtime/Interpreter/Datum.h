@@ -11,7 +11,7 @@
 #include "attn/tensor_view.h"
 #include "runtime/Reference/Compare.h"
 
-#include "mlir/IR/Types.h"
+#include "mlir/IR/Operation.h"
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/APInt.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -22,6 +22,19 @@
 
 namespace attn::interpreter {
 
+using llvm::APInt;
+using llvm::ArrayRef;
+using llvm::SmallVector;
+using llvm::StringRef;
+using mlir::failed;
+using mlir::failure;
+using mlir::FailureOr;
+using mlir::LogicalResult;
+using mlir::Operation;
+using mlir::success;
+using mlir::Type;
+using mlir::Value;
+
 struct Tensor;
 
 /// The value of an operation that has none (A12), such as a division by zero.
@@ -30,28 +43,28 @@ struct Undefined {};
 /// What an operation gives: an integer or index of its width, a float of any
 /// type as a double, or a tensor.
 using Datum =
-    std::variant<Undefined, llvm::APInt, double, std::shared_ptr<const Tensor>>;
+    std::variant<Undefined, APInt, double, std::shared_ptr<const Tensor>>;
 
 /// True for types whose values an APInt or a double can be: signless integers
 /// of 1 to 64 bits, index, f64, f32, f16 and bf16.
-bool isSupportedScalar(mlir::Type type);
+bool isSupportedScalar(Type type);
 
 /// Width of an integer, or of index.
-unsigned widthOf(mlir::Type type);
+unsigned widthOf(Type type);
 
 /// A value of type index.
 Datum makeIndex(std::int64_t value);
 
 /// An integer as tensors keep it: i1 is 0 or 1, the others are signed.
-std::int64_t toInt64(const llvm::APInt &value);
+std::int64_t toInt64(const APInt &value);
 
 /// `value` rounded to `type`, a float type.
 llvm::APFloat
-roundTo(mlir::Type type, double value,
+roundTo(Type type, double value,
         llvm::RoundingMode mode = llvm::RoundingMode::NearestTiesToEven);
 
 struct Tensor {
-  mlir::Type elementType;
+  Type elementType;
   /// Sizes and elements. The elements are not known, as those of tensor.empty,
   /// if the pointer is null. Floats that an operation computed are f64 here,
   /// whatever `elementType` is, and integers i64.
@@ -63,18 +76,18 @@ struct Tensor {
   /// all; null otherwise.
   std::shared_ptr<const std::vector<bool>> written = nullptr;
 
-  llvm::ArrayRef<std::int64_t> shape() const {
+  ArrayRef<std::int64_t> shape() const {
     return {view.sizes().data(), view.sizes().size()};
   }
   /// True if all elements are known.
   bool isKnown() const;
   /// One element; nothing outside the tensor, or if it is not known.
-  Datum load(llvm::ArrayRef<std::int64_t> indices) const;
+  Datum load(ArrayRef<std::int64_t> indices) const;
 
   /// A tensor of computed elements, in row-major order.
   template <typename T>
   static std::shared_ptr<const Tensor>
-  create(mlir::Type elementType, llvm::ArrayRef<std::int64_t> shape,
+  create(Type elementType, ArrayRef<std::int64_t> shape,
          std::vector<T> elements,
          reference::Quantity quantity = reference::Quantity::output) {
     auto storage = std::make_shared<const std::vector<T>>(std::move(elements));
@@ -86,13 +99,13 @@ struct Tensor {
   /// A tensor of computed elements, in row-major order; those that are
   /// undefined are not known.
   static std::shared_ptr<const Tensor>
-  createPartial(mlir::Type elementType, llvm::ArrayRef<std::int64_t> shape,
-                llvm::ArrayRef<Datum> elements,
+  createPartial(Type elementType, ArrayRef<std::int64_t> shape,
+                ArrayRef<Datum> elements,
                 reference::Quantity quantity = reference::Quantity::output);
 
   /// A tensor that was never written.
   static std::shared_ptr<const Tensor>
-  createUnknown(mlir::Type elementType, llvm::ArrayRef<std::int64_t> shape);
+  createUnknown(Type elementType, ArrayRef<std::int64_t> shape);
 };
 
 } // namespace attn::interpreter

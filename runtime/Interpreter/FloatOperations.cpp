@@ -14,9 +14,7 @@
 using namespace attn;
 using namespace attn::interpreter;
 using llvm::APFloat;
-using llvm::APInt;
 using llvm::APSInt;
-using mlir::Operation;
 
 static llvm::RoundingMode
 convertRoundingMode(std::optional<mlir::arith::RoundingMode> mode) {
@@ -37,7 +35,7 @@ convertRoundingMode(std::optional<mlir::arith::RoundingMode> mode) {
 }
 
 void interpreter::roundIfNarrow(mlir::OpResult result, Datum &value) {
-  mlir::Type type = mlir::getElementTypeOrSelf(result);
+  Type type = mlir::getElementTypeOrSelf(result);
   double *number = std::get_if<double>(&value);
   if (number && (type.isF16() || type.isBF16()))
     *number = roundTo(type, *number).convertToDouble();
@@ -103,7 +101,7 @@ void interpreter::addFloatOps(Table &table) {
   });
 
   using Unary = double (*)(double);
-  auto unary = [&](llvm::StringRef name, Unary function) {
+  auto unary = [&](StringRef name, Unary function) {
     table[name] = strict(function);
   };
   unary("math.absf", std::fabs);

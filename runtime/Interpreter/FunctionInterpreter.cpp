@@ -19,10 +19,6 @@
 
 using namespace attn;
 using namespace attn::interpreter;
-using mlir::failed;
-using mlir::failure;
-using mlir::LogicalResult;
-using mlir::success;
 using TensorPtr = std::shared_ptr<const Tensor>;
 
 /// Gives the table. What its ranges are makes no difference.
@@ -44,13 +40,13 @@ static LogicalResult evaluateWithBlockRange(mlir::attn::WithBlockRangeOp op,
 }
 
 static LogicalResult evaluateAssert(mlir::cf::AssertOp op, Values &values) {
-  if (std::get<llvm::APInt>(values.at(op.getArg())).isZero())
+  if (std::get<APInt>(values.at(op.getArg())).isZero())
     return op.emitError(op.getMsg());
   return success();
 }
 
 /// Of attn, and what is a check; nothing for other operations.
-static std::optional<LogicalResult> evaluateAttn(mlir::Operation *op,
+static std::optional<LogicalResult> evaluateAttn(Operation *op,
                                                  Values &values) {
   if (isAttention(op))
     return evaluateAttention(op, values);
@@ -68,25 +64,24 @@ static std::optional<LogicalResult> evaluateAttn(mlir::Operation *op,
   return success();
 }
 
-mlir::FailureOr<std::vector<Datum>>
+FailureOr<std::vector<Datum>>
 interpreter::evaluateFunction(mlir::func::FuncOp function,
-                              llvm::ArrayRef<Datum> arguments,
+                              ArrayRef<Datum> arguments,
                               std::int64_t maxIterations) {
   return BlockEvaluator(evaluateAttn, maxIterations).call(function, arguments);
 }
 
 /// Floats are what sizes, lengths and offsets do not depend on.
-static bool hasOnlyFloats(mlir::Operation *op) {
-  return llvm::all_of(op->getResultTypes(), [](mlir::Type type) {
+static bool hasOnlyFloats(Operation *op) {
+  return llvm::all_of(op->getResultTypes(), [](Type type) {
     return llvm::isa<mlir::FloatType>(mlir::getElementTypeOrSelf(type));
   });
 }
 
-mlir::FailureOr<double>
-interpreter::countDenseFlops(mlir::func::FuncOp function,
-                             llvm::ArrayRef<Datum> arguments) {
+FailureOr<double> interpreter::countDenseFlops(mlir::func::FuncOp function,
+                                               ArrayRef<Datum> arguments) {
   double flops = 0;
-  auto count = [&](mlir::Operation *op,
+  auto count = [&](Operation *op,
                    Values &values) -> std::optional<LogicalResult> {
     if (isAttention(op))
       return countAttention(op, values, flops);

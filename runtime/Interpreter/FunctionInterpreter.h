@@ -16,15 +16,15 @@ namespace attn::interpreter {
 
 /// Evaluates a function for arguments of its types. Emits an error for what it
 /// cannot evaluate, for what has no result, and after `maxIterations` of loops.
-mlir::FailureOr<std::vector<Datum>>
-evaluateFunction(mlir::func::FuncOp function, llvm::ArrayRef<Datum> arguments,
-                 std::int64_t maxIterations);
+FailureOr<std::vector<Datum>> evaluateFunction(mlir::func::FuncOp function,
+                                               ArrayRef<Datum> arguments,
+                                               std::int64_t maxIterations);
 
 /// Counts the floating-point operations of every attn.attention in a function,
 /// as if no position were masked, without computing its results. Emits an error
 /// as `evaluateFunction` does.
-mlir::FailureOr<double> countDenseFlops(mlir::func::FuncOp function,
-                                        llvm::ArrayRef<Datum> arguments);
+FailureOr<double> countDenseFlops(mlir::func::FuncOp function,
+                                  ArrayRef<Datum> arguments);
 
 } // namespace attn::interpreter
 

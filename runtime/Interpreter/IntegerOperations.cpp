@@ -12,8 +12,6 @@
 
 using namespace attn;
 using namespace attn::interpreter;
-using llvm::APInt;
-using mlir::Operation;
 
 /// `compute(a, b)`, unless the signed quotient of `a` and `b` does not exist.
 static std::optional<APInt> divideSigned(const APInt &a, const APInt &b,
@@ -58,38 +56,9 @@ static std::optional<APInt> power(const APInt &base, const APInt &exponent) {
   return result;
 }
 
-static mlir::arith::CmpIPredicate
-convertPredicate(mlir::index::IndexCmpPredicate predicate) {
-  using mlir::arith::CmpIPredicate;
-  using mlir::index::IndexCmpPredicate;
-  switch (predicate) {
-  case IndexCmpPredicate::EQ:
-    return CmpIPredicate::eq;
-  case IndexCmpPredicate::NE:
-    return CmpIPredicate::ne;
-  case IndexCmpPredicate::SLT:
-    return CmpIPredicate::slt;
-  case IndexCmpPredicate::SLE:
-    return CmpIPredicate::sle;
-  case IndexCmpPredicate::SGT:
-    return CmpIPredicate::sgt;
-  case IndexCmpPredicate::SGE:
-    return CmpIPredicate::sge;
-  case IndexCmpPredicate::ULT:
-    return CmpIPredicate::ult;
-  case IndexCmpPredicate::ULE:
-    return CmpIPredicate::ule;
-  case IndexCmpPredicate::UGT:
-    return CmpIPredicate::ugt;
-  case IndexCmpPredicate::UGE:
-    return CmpIPredicate::uge;
-  }
-  llvm_unreachable("unknown predicate");
-}
-
 void interpreter::addIntegerOps(Table &table) {
   using Int = const APInt &;
-  auto both = [&](llvm::StringRef arith, llvm::StringRef index, auto function) {
+  auto both = [&](StringRef arith, StringRef index, auto function) {
     table[arith] = strict(+function);
     table[index] = strict(+function);
   };
@@ -174,10 +143,9 @@ void interpreter::addIntegerOps(Table &table) {
   auto extendUnsigned = [](Operation *op, Int a) {
     return a.zextOrTrunc(resultWidth(op));
   };
-  for (llvm::StringRef name :
-       {"arith.extsi", "arith.index_cast", "index.casts"})
+  for (StringRef name : {"arith.extsi", "arith.index_cast", "index.casts"})
     table[name] = strict(+extendSigned);
-  for (llvm::StringRef name :
+  for (StringRef name :
        {"arith.extui", "arith.trunci", "arith.index_castui", "index.castu"})
     table[name] = strict(+extendUnsigned);
 
@@ -186,8 +154,11 @@ void interpreter::addIntegerOps(Table &table) {
         llvm::cast<mlir::arith::CmpIOp>(op).getPredicate(), a, b);
   });
   table["index.cmp"] = strict(+[](Operation *op, Int a, Int b) {
+    auto predicate = llvm::cast<mlir::index::CmpOp>(op).getPred();
     return mlir::arith::applyCmpPredicate(
-        convertPredicate(llvm::cast<mlir::index::CmpOp>(op).getPred()), a, b);
+        *mlir::arith::symbolizeCmpIPredicate(
+            mlir::index::stringifyIndexCmpPredicate(predicate)),
+        a, b);
   });
   table["index.constant"] = strict(+[](Operation *op) {
     return llvm::cast<mlir::index::ConstantOp>(op).getValue().sextOrTrunc(

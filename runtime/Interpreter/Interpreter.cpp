@@ -27,7 +27,7 @@ static Error makeError(std::size_t argument, const std::string &message) {
   return {"argument " + std::to_string(argument) + ": " + message, {}};
 }
 
-static Expected<Datum> convertScalar(std::size_t number, mlir::Type type,
+static Expected<Datum> convertScalar(std::size_t number, Type type,
                                      const Argument &argument) {
   if (argument.view())
     return makeError(number, "expected a scalar, got a tensor");
@@ -38,7 +38,7 @@ static Expected<Datum> convertScalar(std::size_t number, mlir::Type type,
   if (!integer)
     return makeError(number,
                      "expected an integer, got a floating-point number");
-  llvm::APInt value(64, std::uint64_t(*integer));
+  APInt value(64, std::uint64_t(*integer));
   unsigned width = widthOf(type);
   // i1 is 0 or 1; the others are signed.
   if (!(width == 1 ? value.isIntN(1) : value.isSignedIntN(width)))
@@ -78,7 +78,7 @@ static Expected<Datum> convertTensor(std::size_t number,
 }
 
 /// Whether a caller can pass such a value.
-static bool canPass(mlir::Type type) {
+static bool canPass(Type type) {
   if (auto tensor = llvm::dyn_cast<mlir::RankedTensorType>(type))
     return convertElementType(tensor.getElementType()) &&
            !tensor.getEncoding() && tensor.getRank() <= TensorView::maxRank;
@@ -107,8 +107,8 @@ convertArguments(mlir::func::FuncOp function,
   return result;
 }
 
-static Expected<ReferenceResult>
-convertResult(std::size_t number, mlir::Type type, const Datum &datum) {
+static Expected<ReferenceResult> convertResult(std::size_t number, Type type,
+                                               const Datum &datum) {
   std::string name = "result " + std::to_string(number);
   auto tensorType = llvm::dyn_cast<mlir::RankedTensorType>(type);
   std::optional<ElementType> elementType;
@@ -136,8 +136,8 @@ convertResult(std::size_t number, mlir::Type type, const Datum &datum) {
 //===----------------------------------------------------------------------===//
 
 template <typename T>
-using UseFunction = llvm::function_ref<mlir::FailureOr<Expected<T>>(
-    mlir::func::FuncOp, llvm::ArrayRef<Datum>)>;
+using UseFunction = llvm::function_ref<FailureOr<Expected<T>>(
+    mlir::func::FuncOp, ArrayRef<Datum>)>;
 
 static const std::string what = "reference interpreter";
 
@@ -156,8 +156,8 @@ static Expected<T> withParsed(std::string_view text, std::string_view entry,
   if (!inputs)
     return inputs.error();
   trace.enter("while evaluating this", function.getLoc());
-  mlir::FailureOr<Expected<T>> result = use(function, *inputs);
-  if (mlir::failed(result))
+  FailureOr<Expected<T>> result = use(function, *inputs);
+  if (failed(result))
     return trace.takeError(what);
   return std::move(*result);
 }
@@ -180,7 +180,7 @@ withFunction(std::string_view text, std::string_view fileName,
 }
 
 static Expected<std::vector<ReferenceResult>>
-convertResults(mlir::func::FuncOp function, llvm::ArrayRef<Datum> data) {
+convertResults(mlir::func::FuncOp function, ArrayRef<Datum> data) {
   std::vector<ReferenceResult> results;
   for (std::size_t i = 0; i < data.size(); ++i) {
     Expected<ReferenceResult> result =
@@ -200,11 +200,11 @@ attn::interpret(std::string_view text, std::string_view fileName,
   return withFunction<std::vector<ReferenceResult>>(
       text, fileName, entry, arguments,
       [&](mlir::func::FuncOp function,
-          llvm::ArrayRef<Datum> inputs) -> mlir::FailureOr<Results> {
-        mlir::FailureOr<std::vector<Datum>> outputs =
+          ArrayRef<Datum> inputs) -> FailureOr<Results> {
+        FailureOr<std::vector<Datum>> outputs =
             evaluateFunction(function, inputs, maxIterations);
-        if (mlir::failed(outputs))
-          return mlir::failure();
+        if (failed(outputs))
+          return failure();
         return convertResults(function, *outputs);
       });
 }
@@ -216,11 +216,11 @@ Expected<double> attn::countDenseFlops(std::string_view text,
   return withFunction<double>(
       text, fileName, entry, arguments,
       [](mlir::func::FuncOp function,
-         llvm::ArrayRef<Datum> inputs) -> mlir::FailureOr<Expected<double>> {
-        mlir::FailureOr<double> flops =
+         ArrayRef<Datum> inputs) -> FailureOr<Expected<double>> {
+        FailureOr<double> flops =
             interpreter::countDenseFlops(function, inputs);
-        if (mlir::failed(flops))
-          return mlir::failure();
+        if (failed(flops))
+          return failure();
         return Expected<double>(*flops);
       });
 }

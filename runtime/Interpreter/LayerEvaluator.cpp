@@ -17,10 +17,6 @@
 
 using namespace attn;
 using namespace attn::interpreter;
-using llvm::APInt;
-using mlir::failed;
-using mlir::failure;
-using mlir::FailureOr;
 using mlir::attn::MultiHeadAttentionOp;
 using reference::Cache;
 using reference::MultiHeadAttentionProblem;
@@ -30,7 +26,7 @@ namespace {
 
 class LayerEvaluator {
 public:
-  LayerEvaluator(MultiHeadAttentionOp op, llvm::ArrayRef<Datum> operands)
+  LayerEvaluator(MultiHeadAttentionOp op, ArrayRef<Datum> operands)
       : op(op), operands(operands) {}
 
   FailureOr<std::vector<Datum>> evaluate() {
@@ -65,14 +61,12 @@ public:
 private:
   mlir::InFlightDiagnostic emitError() { return mlir::emitError(op.getLoc()); }
 
-  const Datum &get(mlir::Value value) {
+  const Datum &get(Value value) {
     auto all = op->getOperands();
     return operands[std::size_t(llvm::find(all, value) - all.begin())];
   }
-  const Tensor &tensor(mlir::Value value) {
-    return *std::get<TensorPtr>(get(value));
-  }
-  std::int64_t integer(mlir::Value value) {
+  const Tensor &tensor(Value value) { return *std::get<TensorPtr>(get(value)); }
+  std::int64_t integer(Value value) {
     return std::get<APInt>(get(value)).getSExtValue();
   }
 
@@ -96,7 +90,7 @@ private:
     problem.input = tensor(op.getInput()).view;
     if (op.getSource())
       problem.source = tensor(op.getSource()).view;
-    for (mlir::Value rows : op.getMemory())
+    for (Value rows : op.getMemory())
       problem.memory.push_back(tensor(rows).view);
     problem.qkv = map(op.getQkv());
     problem.query = map(op.getQuery());
@@ -107,14 +101,14 @@ private:
     problem.outputWidth = tensor(op.getOuts()[0]).view.size(2);
     if (!op.getGate().empty())
       problem.gateSize = op.getGateSize();
-    for (mlir::Value weight : op.getNorms())
+    for (Value weight : op.getNorms())
       problem.norms.push_back(tensor(weight).view);
     if (op.getOutputNorm())
       problem.outputNorm = tensor(op.getOutputNorm()).view;
     if (auto layer = op.getLayer())
       problem.layer = std::int64_t(*layer);
     problem.epsilon = op.getEpsilon().convertToDouble();
-    for (mlir::Value table : op.getRope())
+    for (Value table : op.getRope())
       problem.rope.push_back(tensor(table).view);
     problem.interleaved =
         op.getPairing() == mlir::attn::RopePairing::Interleaved;
@@ -152,11 +146,11 @@ private:
                        : keys.shape[2] * (op.getTable() ? keys.maxPages : 1);
   }
 
-  mlir::LogicalResult setAttention() {
+  LogicalResult setAttention() {
     reference::AttentionProblem &attention = problem.attention;
     if (mlir::FloatAttr scale = op.getStaticScaleAttr())
       attention.scale = scale.getValueAsDouble();
-    if (mlir::Value offset = op.getOffset()) {
+    if (Value offset = op.getOffset()) {
       if (llvm::isa<mlir::ShapedType>(offset.getType()))
         attention.offsets = getIntegers(tensor(offset));
       else
@@ -178,7 +172,7 @@ private:
     }
     auto lookup = [&](mlir::OperandRange captures) {
       std::vector<Datum> data;
-      for (mlir::Value capture : captures)
+      for (Value capture : captures)
         data.push_back(get(capture));
       return data;
     };
@@ -194,12 +188,11 @@ private:
         return failure();
       attention.score = std::move(*score);
     }
-    return mlir::success();
+    return success();
   }
 
   /// A tensor of the type and the sizes of a destination.
-  template <typename T>
-  TensorPtr create(mlir::Value out, std::vector<T> elements) {
+  template <typename T> TensorPtr create(Value out, std::vector<T> elements) {
     const Tensor &destination = tensor(out);
     auto sizes = destination.view.sizes();
     return Tensor::create(destination.elementType, {sizes.data(), sizes.size()},
@@ -207,14 +200,13 @@ private:
   }
 
   MultiHeadAttentionOp op;
-  llvm::ArrayRef<Datum> operands;
+  ArrayRef<Datum> operands;
   MultiHeadAttentionProblem problem;
 };
 
 } // namespace
 
 FailureOr<std::vector<Datum>>
-interpreter::evaluateLayer(MultiHeadAttentionOp op,
-                           llvm::ArrayRef<Datum> operands) {
+interpreter::evaluateLayer(MultiHeadAttentionOp op, ArrayRef<Datum> operands) {
   return LayerEvaluator(op, operands).evaluate();
 }

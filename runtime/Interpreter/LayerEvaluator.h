@@ -15,9 +15,8 @@ namespace attn::interpreter {
 
 /// Hands an attn.multi_head_attention to the oracle, with its operands in their
 /// order. Emits an error where there is no result.
-mlir::FailureOr<std::vector<Datum>>
-evaluateLayer(mlir::attn::MultiHeadAttentionOp op,
-              llvm::ArrayRef<Datum> operands);
+FailureOr<std::vector<Datum>> evaluateLayer(mlir::attn::MultiHeadAttentionOp op,
+                                            ArrayRef<Datum> operands);
 
 } // namespace attn::interpreter
 

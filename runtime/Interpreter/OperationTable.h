@@ -41,18 +41,16 @@ void addFloatOps(Table &table);
 void addTensorOps(Table &table);
 
 /// Of a scalar, or of an element where the operation works on tensors.
-inline mlir::Type operandType(mlir::Operation *op) {
+inline Type operandType(Operation *op) {
   return mlir::getElementTypeOrSelf(op->getOperand(0));
 }
-inline mlir::Type resultType(mlir::Operation *op) {
+inline Type resultType(Operation *op) {
   return mlir::getElementTypeOrSelf(op->getResult(0));
 }
-inline unsigned resultWidth(mlir::Operation *op) {
-  return widthOf(resultType(op));
-}
+inline unsigned resultWidth(Operation *op) { return widthOf(resultType(op)); }
 
 /// The float that has these bits.
-inline double fromType(mlir::Type type, const llvm::APInt &bits) {
+inline double fromType(Type type, const APInt &bits) {
   return llvm::APFloat(llvm::cast<mlir::FloatType>(type).getFloatSemantics(),
                        bits)
       .convertToDouble();
@@ -61,11 +59,11 @@ inline double fromType(mlir::Type type, const llvm::APInt &bits) {
 inline void store(llvm::MutableArrayRef<Datum> results, double value) {
   results[0] = value;
 }
-inline void store(llvm::MutableArrayRef<Datum> results, llvm::APInt value) {
+inline void store(llvm::MutableArrayRef<Datum> results, APInt value) {
   results[0] = std::move(value);
 }
 inline void store(llvm::MutableArrayRef<Datum> results, bool value) {
-  results[0] = llvm::APInt(1, value);
+  results[0] = APInt(1, value);
 }
 inline void store(llvm::MutableArrayRef<Datum> results, TensorPtr value) {
   results[0] = std::move(value);
@@ -90,7 +88,7 @@ void roundIfNarrow(mlir::OpResult result, Datum &value);
 /// An evaluator that leaves all results undefined if an operand is.
 template <typename... Operands, typename Function>
 Evaluator createStrict(Function function) {
-  return [function](mlir::Operation *op, llvm::ArrayRef<Datum> operands,
+  return [function](Operation *op, ArrayRef<Datum> operands,
                     llvm::MutableArrayRef<Datum> results) {
     for (Datum &result : results)
       result = Undefined();
@@ -108,13 +106,13 @@ Evaluator createStrict(Function function) {
 
 /// The same for a function of the op and its operands, or of these alone.
 template <typename Result, typename... Operands>
-Evaluator strict(Result (*function)(mlir::Operation *, Operands...)) {
+Evaluator strict(Result (*function)(Operation *, Operands...)) {
   return createStrict<Operands...>(function);
 }
 template <typename Result, typename... Operands>
 Evaluator strict(Result (*function)(Operands...)) {
   return createStrict<Operands...>(
-      [function](mlir::Operation *, const std::decay_t<Operands> &...operands) {
+      [function](Operation *, const std::decay_t<Operands> &...operands) {
         return function(operands...);
       });
 }

@@ -11,14 +11,11 @@
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace attn;
 using namespace attn::interpreter;
 using llvm::APFloat;
-using llvm::APInt;
-using mlir::Operation;
 
 //===----------------------------------------------------------------------===//
 // Any scalars
@@ -26,7 +23,7 @@ using mlir::Operation;
 
 /// One operand of an i1 `and` that is false decides it, and one of an `or` that
 /// is true, whatever the other is (A12).
-static void evaluateLogic(llvm::ArrayRef<Datum> operands,
+static void evaluateLogic(ArrayRef<Datum> operands,
                           llvm::MutableArrayRef<Datum> results, bool isAnd) {
   const APInt *a = std::get_if<APInt>(&operands[0]);
   const APInt *b = std::get_if<APInt>(&operands[1]);
@@ -61,7 +58,7 @@ static Datum convertConstant(mlir::Attribute attribute) {
   mlir::ShapedType type = elements.getShapedType();
   if (isTooLarge(type))
     return Undefined();
-  mlir::Type elementType = type.getElementType();
+  Type elementType = type.getElementType();
   if (auto values = elements.tryGetValues<APFloat>()) {
     std::vector<double> numbers;
     for (const APFloat &value : *values)
@@ -78,19 +75,19 @@ static Datum convertConstant(mlir::Attribute attribute) {
 }
 
 /// The result of an affine map, or the largest or smallest of its results.
-static void evaluateAffine(Operation *op, llvm::ArrayRef<Datum> operands,
+static void evaluateAffine(Operation *op, ArrayRef<Datum> operands,
                            llvm::MutableArrayRef<Datum> results) {
   results[0] = Undefined();
   mlir::AffineMap map =
       llvm::cast<mlir::AffineMapAttr>(op->getAttr("map")).getValue();
-  llvm::SmallVector<mlir::Attribute> numbers, values;
+  SmallVector<mlir::Attribute> numbers, values;
   for (const Datum &operand : operands) {
     const APInt *number = std::get_if<APInt>(&operand);
     if (!number)
       return;
     numbers.push_back(mlir::IntegerAttr::get(resultType(op), *number));
   }
-  if (mlir::failed(map.constantFold(numbers, values)))
+  if (failed(map.constantFold(numbers, values)))
     return;
   auto isLess = [](mlir::Attribute a, mlir::Attribute b) {
     return llvm::cast<mlir::IntegerAttr>(a).getInt() <
@@ -110,34 +107,34 @@ static void addConstant(Table &table) {
 
 static void addGeneralOps(Table &table) {
   addConstant(table);
-  table["arith.bitcast"] = [](Operation *op, llvm::ArrayRef<Datum> operands,
+  table["arith.bitcast"] = [](Operation *op, ArrayRef<Datum> operands,
                               llvm::MutableArrayRef<Datum> results) {
     results[0] = operands[0];
-    mlir::Type from = operandType(op), to = resultType(op);
+    Type from = operandType(op), to = resultType(op);
     if (const double *number = std::get_if<double>(&results[0]))
       results[0] = roundTo(from, *number).bitcastToAPInt();
     if (const APInt *bits = std::get_if<APInt>(&results[0]);
         bits && llvm::isa<mlir::FloatType>(to))
       results[0] = fromType(to, *bits);
   };
-  table["arith.andi"] = [](Operation *, llvm::ArrayRef<Datum> operands,
+  table["arith.andi"] = [](Operation *, ArrayRef<Datum> operands,
                            llvm::MutableArrayRef<Datum> results) {
     evaluateLogic(operands, results, /*isAnd=*/true);
   };
-  table["arith.ori"] = [](Operation *, llvm::ArrayRef<Datum> operands,
+  table["arith.ori"] = [](Operation *, ArrayRef<Datum> operands,
                           llvm::MutableArrayRef<Datum> results) {
     evaluateLogic(operands, results, /*isAnd=*/false);
   };
-  table["arith.select"] = [](Operation *, llvm::ArrayRef<Datum> operands,
+  table["arith.select"] = [](Operation *, ArrayRef<Datum> operands,
                              llvm::MutableArrayRef<Datum> results) {
     const APInt *condition = std::get_if<APInt>(&operands[0]);
     results[0] = !condition           ? Datum(Undefined())
                  : condition->isOne() ? operands[1]
                                       : operands[2];
   };
-  for (llvm::StringRef name : {"affine.apply", "affine.max", "affine.min"})
+  for (StringRef name : {"affine.apply", "affine.max", "affine.min"})
     table[name] = evaluateAffine;
-  table["ub.poison"] = [](Operation *, llvm::ArrayRef<Datum>,
+  table["ub.poison"] = [](Operation *, ArrayRef<Datum>,
                           llvm::MutableArrayRef<Datum> results) {
     results[0] = Undefined();
   };
@@ -162,7 +159,7 @@ static Table createTensorTable() {
   return table;
 }
 
-bool interpreter::isSupported(mlir::Type type) {
+bool interpreter::isSupported(Type type) {
   auto tensor = llvm::dyn_cast<mlir::RankedTensorType>(type);
   if (!tensor)
     return isSupportedScalar(type);

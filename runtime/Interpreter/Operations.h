@@ -17,20 +17,19 @@
 namespace attn::interpreter {
 
 /// Computes the results of an operation from its operands.
-using Evaluator =
-    std::function<void(mlir::Operation *op, llvm::ArrayRef<Datum> operands,
-                       llvm::MutableArrayRef<Datum> results)>;
+using Evaluator = std::function<void(Operation *op, ArrayRef<Datum> operands,
+                                     llvm::MutableArrayRef<Datum> results)>;
 
 /// True for tensors and scalars that data can be.
-bool isSupported(mlir::Type type);
+bool isSupported(Type type);
 
 /// Whether `op` is one of scalars that is applied to the elements of tensors.
-bool isElementwise(mlir::Operation *op);
+bool isElementwise(Operation *op);
 
 /// How to evaluate `op`, in a function or in a region, or an element of it if
 /// it is elementwise; null if the interpreter does not know it. Lives as long
 /// as the program.
-const Evaluator *lookupEvaluator(mlir::Operation *op);
+const Evaluator *lookupEvaluator(Operation *op);
 
 } // namespace attn::interpreter
 

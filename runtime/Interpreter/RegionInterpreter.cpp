@@ -7,7 +7,6 @@
 
 #include "runtime/Interpreter/RegionInterpreter.h"
 
-#include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
@@ -15,24 +14,23 @@
 using namespace attn;
 using namespace attn::interpreter;
 
-mlir::FailureOr<RegionInterpreter>
-RegionInterpreter::create(mlir::Region &region) {
+FailureOr<RegionInterpreter> RegionInterpreter::create(mlir::Region &region) {
   mlir::Block &block = region.front();
   RegionInterpreter result;
   auto &numbers = result.numbers;
   auto number = [&](mlir::ValueRange values) {
-    for (mlir::Value value : values) {
+    for (Value value : values) {
       numbers[value] = unsigned(result.values.size());
       result.values.push_back(Undefined());
     }
   };
   number(block.getArguments());
-  for (mlir::Operation &op : block.without_terminator()) {
+  for (Operation &op : block.without_terminator()) {
     Step step{&op, lookupEvaluator(&op), {}, unsigned(result.values.size())};
     if (!step.evaluate)
       return mlir::emitError(op.getLoc())
              << "cannot evaluate '" << op.getName() << "'";
-    for (mlir::Value operand : op.getOperands())
+    for (Value operand : op.getOperands())
       step.operands.push_back(numbers.lookup(operand));
     number(op.getResults());
     if (step.operands.empty()) // The same each time.
@@ -46,8 +44,8 @@ RegionInterpreter::create(mlir::Region &region) {
   return result;
 }
 
-Datum RegionInterpreter::evaluate(llvm::ArrayRef<Datum> leading,
-                                  llvm::ArrayRef<Datum> captures) {
+Datum RegionInterpreter::evaluate(ArrayRef<Datum> leading,
+                                  ArrayRef<Datum> captures) {
   llvm::copy(leading, values.begin());
   llvm::copy(captures, values.begin() + leading.size());
   run(/*moved=*/0, /*distance=*/0.0);
@@ -68,7 +66,7 @@ Datum RegionInterpreter::evaluate(llvm::ArrayRef<Datum> leading,
 
 /// Evaluates all steps; what one of them gives is moved.
 void RegionInterpreter::run(unsigned moved, double distance) {
-  llvm::SmallVector<Datum, 4> operands;
+  SmallVector<Datum, 4> operands;
   for (const Step &step : steps) {
     operands.clear();
     for (unsigned operand : step.operands)
@@ -82,12 +80,11 @@ void RegionInterpreter::run(unsigned moved, double distance) {
   }
 }
 
-mlir::FailureOr<decltype(reference::AttentionProblem::score)>
+FailureOr<decltype(reference::AttentionProblem::score)>
 interpreter::createScore(mlir::Region &region, std::vector<Datum> captures) {
-  mlir::FailureOr<RegionInterpreter> interpreter =
-      RegionInterpreter::create(region);
-  if (mlir::failed(interpreter))
-    return mlir::failure();
+  FailureOr<RegionInterpreter> interpreter = RegionInterpreter::create(region);
+  if (failed(interpreter))
+    return failure();
   return decltype(reference::AttentionProblem::score)(
       [interpreter = *interpreter, captures = std::move(captures)](
           double s, std::int64_t b, std::int64_t h, std::int64_t p,
@@ -101,19 +98,18 @@ interpreter::createScore(mlir::Region &region, std::vector<Datum> captures) {
       });
 }
 
-mlir::FailureOr<decltype(reference::AttentionProblem::mask)>
+FailureOr<decltype(reference::AttentionProblem::mask)>
 interpreter::createMask(mlir::Region &region, std::vector<Datum> captures) {
-  mlir::FailureOr<RegionInterpreter> interpreter =
-      RegionInterpreter::create(region);
-  if (mlir::failed(interpreter))
-    return mlir::failure();
+  FailureOr<RegionInterpreter> interpreter = RegionInterpreter::create(region);
+  if (failed(interpreter))
+    return failure();
   return decltype(reference::AttentionProblem::mask)(
       [interpreter = *interpreter, captures = std::move(captures)](
           std::int64_t b, std::int64_t h, std::int64_t p,
           std::int64_t j) mutable -> std::optional<bool> {
         Datum keep = interpreter.evaluate(
             {makeIndex(b), makeIndex(h), makeIndex(p), makeIndex(j)}, captures);
-        if (const llvm::APInt *value = std::get_if<llvm::APInt>(&keep))
+        if (const APInt *value = std::get_if<APInt>(&keep))
           return value->isOne();
         return std::nullopt;
       });

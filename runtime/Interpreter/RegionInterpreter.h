@@ -21,12 +21,12 @@ namespace attn::interpreter {
 class RegionInterpreter {
 public:
   /// Emits an error if the region holds an operation that cannot be evaluated.
-  static mlir::FailureOr<RegionInterpreter> create(mlir::Region &region);
+  static FailureOr<RegionInterpreter> create(mlir::Region &region);
 
   /// What the region's terminator yields first; undefined if that depends on
   /// something undefined. The first arguments are `leading`, the others
   /// `captures`.
-  Datum evaluate(llvm::ArrayRef<Datum> leading, llvm::ArrayRef<Datum> captures);
+  Datum evaluate(ArrayRef<Datum> leading, ArrayRef<Datum> captures);
 
   /// The same, where `moved`, a float, is larger by `distance` than it is.
   Datum evaluate(llvm::ArrayRef<Datum> leading, llvm::ArrayRef<Datum> captures,
@@ -40,9 +40,9 @@ public:
 private:
   /// Values are numbered: block arguments, then results.
   struct Step {
-    mlir::Operation *op;
+    Operation *op;
     const Evaluator *evaluate;
-    llvm::SmallVector<unsigned, 4> operands;
+    SmallVector<unsigned, 4> operands;
     unsigned firstResult;
   };
 
@@ -56,9 +56,9 @@ private:
 
 /// The oracle's score and mask from regions with their captures. Emit an error
 /// if a region holds an operation that cannot be evaluated.
-mlir::FailureOr<decltype(reference::AttentionProblem::score)>
+FailureOr<decltype(reference::AttentionProblem::score)>
 createScore(mlir::Region &region, std::vector<Datum> captures);
-mlir::FailureOr<decltype(reference::AttentionProblem::mask)>
+FailureOr<decltype(reference::AttentionProblem::mask)>
 createMask(mlir::Region &region, std::vector<Datum> captures);
 
 } // namespace attn::interpreter

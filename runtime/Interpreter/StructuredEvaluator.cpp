@@ -20,14 +20,6 @@
 
 using namespace attn;
 using namespace attn::interpreter;
-using llvm::APInt;
-using llvm::ArrayRef;
-using llvm::SmallVector;
-using mlir::failed;
-using mlir::failure;
-using mlir::FailureOr;
-using mlir::LogicalResult;
-using mlir::success;
 using TensorPtr = std::shared_ptr<const Tensor>;
 using Sizes = SmallVector<std::int64_t>;
 
@@ -65,7 +57,7 @@ private:
 
   LogicalResult setBounds() {
     Sizes sizes;
-    for (mlir::Value operand : op->getOperands())
+    for (Value operand : op->getOperands())
       if (auto *tensor = std::get_if<TensorPtr>(&blocks.get(operand)))
         llvm::append_range(sizes, (*tensor)->shape());
     SmallVector<std::int64_t, 4> loops =
@@ -172,7 +164,7 @@ private:
 
 /// Replaces numbers by their softmax. What kernels compute one after the other
 /// is rounded to `type`.
-static void applySoftmax(std::vector<double> &row, mlir::Type type) {
+static void applySoftmax(std::vector<double> &row, Type type) {
   auto round = [&](double number) {
     return type.isF16() || type.isBF16()
                ? roundTo(type, number).convertToDouble()
@@ -235,8 +227,7 @@ static std::optional<Sizes> resolveSizes(ArrayRef<std::int64_t> sizes,
 /// A tensor of what `region` yields for its indices, but where `get` gives an
 /// element.
 static LogicalResult
-generate(mlir::Operation *op, ArrayRef<std::int64_t> sizes,
-         BlockEvaluator &blocks,
+generate(Operation *op, ArrayRef<std::int64_t> sizes, BlockEvaluator &blocks,
          llvm::function_ref<std::optional<Datum>(ArrayRef<std::int64_t>)> get) {
   bool isGood = countElements(sizes).has_value();
   if (!isGood)
@@ -253,7 +244,7 @@ generate(mlir::Operation *op, ArrayRef<std::int64_t> sizes,
         return isGood ? yielded->front() : Datum(Undefined());
       });
   blocks.define(op->getResult(0), result);
-  return mlir::success(isGood);
+  return success(isGood);
 }
 
 static LogicalResult evaluateGenerate(mlir::tensor::GenerateOp op,
@@ -319,7 +310,7 @@ static LogicalResult evaluatePack(mlir::linalg::PackOp op,
     return mlir::emitError(op.getLoc())
            << "'" << op->getName() << "' has no result for its operands";
   Datum padding = Undefined();
-  if (mlir::Value value = op.getPaddingValue())
+  if (Value value = op.getPaddingValue())
     padding = blocks.get(value);
   llvm::fill(*elements, padding);
   bool fits = visitIndices(source.shape(), [&](ArrayRef<std::int64_t> index) {
@@ -355,9 +346,9 @@ static LogicalResult evaluateUnPack(mlir::linalg::UnPackOp op,
 }
 
 std::optional<LogicalResult>
-interpreter::evaluateStructured(mlir::Operation *op, BlockEvaluator &blocks) {
+interpreter::evaluateStructured(Operation *op, BlockEvaluator &blocks) {
   using mlir::linalg::LinalgOp;
-  return llvm::TypeSwitch<mlir::Operation *, std::optional<LogicalResult>>(op)
+  return llvm::TypeSwitch<Operation *, std::optional<LogicalResult>>(op)
       .Case([&](LinalgOp linalg) {
         return StructuredEvaluator(linalg, blocks).evaluate();
       })

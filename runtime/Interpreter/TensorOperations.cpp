@@ -15,10 +15,6 @@
 
 using namespace attn;
 using namespace attn::interpreter;
-using llvm::APInt;
-using llvm::ArrayRef;
-using llvm::SmallVector;
-using mlir::Operation;
 using Sizes = SmallVector<std::int64_t>;
 
 std::optional<std::int64_t>
@@ -56,7 +52,7 @@ bool interpreter::visitIndices(
 }
 
 Datum interpreter::computeTensor(
-    mlir::Type elementType, ArrayRef<std::int64_t> sizes,
+    Type elementType, ArrayRef<std::int64_t> sizes,
     llvm::function_ref<Datum(ArrayRef<std::int64_t>)> compute,
     reference::Quantity quantity) {
   std::optional<std::int64_t> count = countElements(sizes);

@@ -9,8 +9,6 @@
 #include "runtime/JIT/LaunchSizes.h"
 #include "runtime/Support/Call.h"
 
-#include <algorithm>
-
 using namespace attn;
 using namespace attn::jit;
 

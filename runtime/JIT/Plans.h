@@ -12,7 +12,6 @@
 
 #include "mlir/IR/BuiltinOps.h"
 
-#include <optional>
 #include <span>
 
 namespace attn::jit {

@@ -11,7 +11,6 @@
 #include <bit>
 #include <charconv>
 #include <cstring>
-#include <limits>
 #include <optional>
 #include <string_view>
 

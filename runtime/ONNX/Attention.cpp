@@ -17,14 +17,6 @@
 
 using namespace attn;
 using namespace attn::onnx;
-using llvm::StringRef;
-using mlir::failed;
-using mlir::failure;
-using mlir::FailureOr;
-using mlir::LogicalResult;
-using mlir::RankedTensorType;
-using mlir::success;
-using mlir::Value;
 
 namespace {
 enum Input : unsigned { Q, K, V, Mask, PastKey, PastValue, Lengths };
@@ -212,7 +204,7 @@ private:
         at.b, at.b.getI64Type(), toIndex(at.b, sizeOf(at.b, variant.query, 2)));
     variant.offset = computeElements(
         at.b, lengths, sizesOf(at.b, lengths), at.b.getI64Type(),
-        [&](mlir::OpBuilder &b, mlir::Location loc, mlir::ValueRange elements) {
+        [&](OpBuilder &b, Location loc, ValueRange elements) {
           return mlir::arith::SubIOp::create(b, loc, elements[0], queries);
         });
     return success();
@@ -251,7 +243,7 @@ static LogicalResult importAttention(NodeImport &at) {
   return AttentionImport(at).run();
 }
 
-llvm::ArrayRef<Operator> attn::onnx::getAttentionOperators() {
+ArrayRef<Operator> attn::onnx::getAttentionOperators() {
   static const Operator operators[] = {
       {"", "Attention", 23, newestOpset, 3, 7, 4, importAttention}};
   return operators;

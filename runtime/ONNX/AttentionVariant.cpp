@@ -21,16 +21,6 @@
 
 using namespace attn;
 using namespace attn::onnx;
-using llvm::SmallVector;
-using llvm::StringRef;
-using mlir::failed;
-using mlir::failure;
-using mlir::FailureOr;
-using mlir::LogicalResult;
-using mlir::RankedTensorType;
-using mlir::success;
-using mlir::Value;
-using mlir::ValueRange;
 using mlir::arith::CmpFPredicate;
 using mlir::arith::CmpIPredicate;
 using mlir::attn::AttentionOp;
@@ -178,11 +168,11 @@ private:
 /// Makes the block of a region, with arguments for `captures`, which they
 /// replace.
 static mlir::Block &createBlock(Builder &b, mlir::Region &region,
-                                llvm::ArrayRef<StringRef> names,
+                                ArrayRef<StringRef> names,
                                 mlir::FloatType sumType, Captures &captures) {
   mlir::Block &block = region.emplaceBlock();
   for (StringRef name : names)
-    block.addArgument(name == "s" ? mlir::Type(sumType) : b.getIndexType(),
+    block.addArgument(name == "s" ? Type(sumType) : b.getIndexType(),
                       mlir::NameLoc::get(b.getStringAttr(name), b.getLoc()));
   for (Value *capture : captures.list())
     *capture = block.addArgument(capture->getType(), capture->getLoc());
@@ -217,7 +207,7 @@ AttentionResult attn::onnx::createAttention(Builder &b,
   sizes[3] = sizeOf(b, variant.value, 3);
   SmallVector<Value> outs = {createEmpty(b, sizes, type)};
   if (wantsLogSumExp)
-    outs.push_back(createEmpty(b, llvm::ArrayRef(sizes).drop_back(), sumType));
+    outs.push_back(createEmpty(b, ArrayRef(sizes).drop_back(), sumType));
 
   ScoreWriter writer(variant, sumType);
   Captures scoreCaptures = writer.findScoreCaptures();
@@ -230,7 +220,7 @@ AttentionResult attn::onnx::createAttention(Builder &b,
     op.getOffsetMutable().assign(variant.offset);
   if (variant.sink)
     op.getSinkMutable().assign(variant.sink);
-  mlir::OpBuilder::InsertionGuard guard(b);
+  OpBuilder::InsertionGuard guard(b);
   RegionBuilder at = {b, b.getLoc()};
   if (writer.hasScore()) {
     op.getScoreCapturesMutable().assign(valuesOf(scoreCaptures));
@@ -260,32 +250,14 @@ AttentionResult attn::onnx::createAttention(Builder &b,
 /// the result's dimensions. Operands have the dimensions of the loops that are
 /// named.
 static Value createGroupedSums(Builder &b, Value lhs,
-                               llvm::ArrayRef<unsigned> lhsLoops, Value rhs,
-                               llvm::ArrayRef<unsigned> rhsLoops,
-                               llvm::ArrayRef<mlir::OpFoldResult> sizes,
+                               ArrayRef<unsigned> lhsLoops, Value rhs,
+                               ArrayRef<unsigned> rhsLoops,
+                               ArrayRef<OpFoldResult> sizes,
                                mlir::FloatType sumType) {
-  auto map = [&](llvm::ArrayRef<unsigned> loops) {
+  auto map = [&](ArrayRef<unsigned> loops) {
     return mlir::AffineMap::getMultiDimMapWithTargets(6, loops, b.getContext());
   };
-  using mlir::utils::IteratorType;
-  SmallVector<IteratorType> loops(5, IteratorType::parallel);
-  loops.push_back(IteratorType::reduction);
-  Value zero = createFilled(b, sizes, b.getFloatAttr(sumType, 0));
-  return mlir::linalg::GenericOp::create(
-             b, mlir::TypeRange(zero.getType()), ValueRange{lhs, rhs},
-             ValueRange(zero),
-             llvm::ArrayRef{map(lhsLoops), map(rhsLoops), map({0, 1, 2, 3, 4})},
-             loops,
-             [&](mlir::OpBuilder &body, mlir::Location loc, ValueRange args) {
-               Value product = mlir::arith::MulFOp::create(
-                   body, loc, convertFloat(body, loc, args[0], sumType),
-                   convertFloat(body, loc, args[1], sumType));
-               mlir::linalg::YieldOp::create(
-                   body, loc,
-                   mlir::arith::AddFOp::create(body, loc, args[2], product)
-                       .getResult());
-             })
-      .getResult(0);
+  return sumProducts(b, lhs, map(lhsLoops), rhs, map(rhsLoops), sizes, sumType);
 }
 
 /// `dot(query[b,h,i,:], key[b,h/G,j,:])` of all positions, in `sumType`.
@@ -306,14 +278,14 @@ static Value createProducts(Builder &b, Value query, Value key,
 }
 
 /// A mask of `length` keys, with what masks them after its own.
-static Value padMask(Builder &b, Value mask, mlir::OpFoldResult length) {
+static Value padMask(Builder &b, Value mask, OpFoldResult length) {
   RankedTensorType type = typeOf(mask);
   std::int64_t last = type.getRank() - 1;
   mlir::TypedAttr hidden = b.getBoolAttr(false);
   if (auto element = llvm::dyn_cast<mlir::FloatType>(type.getElementType()))
     hidden = b.getFloatAttr(element, -std::numeric_limits<double>::infinity());
-  SmallVector<mlir::OpFoldResult> low(std::size_t(last + 1), b.getIndexAttr(0));
-  SmallVector<mlir::OpFoldResult> high = low;
+  SmallVector<OpFoldResult> low(std::size_t(last + 1), b.getIndexAttr(0));
+  SmallVector<OpFoldResult> high = low;
   high.back() = subtract(b, length, sizeOf(b, mask, last));
   SmallVector<std::int64_t> shape(type.getShape());
   shape.back() =
@@ -350,7 +322,7 @@ Value attn::onnx::createScores(Builder &b, AttentionVariant variant,
     inputs.push_back(logSumExp);
   return computeElements(
       b, inputs, sizes, type,
-      [&](mlir::OpBuilder &body, mlir::Location loc, ValueRange elements) {
+      [&](OpBuilder &body, Location loc, ValueRange elements) {
         RegionBuilder at = {body, loc};
         auto number = [&](double value) {
           return mlir::arith::ConstantOp::create(
@@ -417,7 +389,7 @@ Value attn::onnx::createWeightedSums(Builder &b, Value weights, Value values) {
 
 LogicalResult attn::onnx::checkAttention(const NodeImport &at, Value query,
                                          Value key, Value value,
-                                         llvm::ArrayRef<StringRef> names) {
+                                         ArrayRef<StringRef> names) {
   RankedTensorType types[] = {typeOf(query), typeOf(key), typeOf(value)};
   for (auto [name, type] : llvm::zip_equal(names, types)) {
     auto element = llvm::dyn_cast<mlir::FloatType>(type.getElementType());

@@ -21,45 +21,45 @@ namespace attn::onnx {
 /// An attention over `(B, H, S, D)` tensors whose static sizes fit, and what is
 /// done to its scores. In this order: scale, cap, `score`, bias, masks.
 struct AttentionVariant {
-  mlir::Value query, key, value;
+  Value query, key, value;
   /// 1/sqrt(D) if there is none.
   std::optional<double> scale;
   /// 0: none.
   double softcap = 0;
   /// The number of tokens before the first query: an index, `(B)` integers, or
   /// null for 0.
-  mlir::Value offset;
+  Value offset;
   bool causal = false;
   /// Of a sliding window; -1 is unbounded.
   std::int64_t left = -1, right = -1;
   /// `(B)` integers, how many keys there are; or null for all.
-  mlir::Value lengths;
+  Value lengths;
   /// Tensors that broadcast to `(B, Hq, Sq, Skv)`, by the row of a query in the
   /// call: of i1, true to attend, and of floats, which are added to the score.
   /// Null if there is none. A position whose bias is -inf is masked.
-  mlir::Value boolean, bias;
+  Value boolean, bias;
   /// Keys beyond the last dimension of `boolean` or `bias` are masked. It may
   /// be shorter than the keys, and does not broadcast.
   bool padsMask = false;
   /// `(Hq)` of logits that join the sums of rows; or null.
-  mlir::Value sink;
+  Value sink;
   /// Tensors and numbers that `score` reads, and the score as it writes it. It
   /// gets these as values at the place where it is called.
-  llvm::SmallVector<mlir::Value> scoreCaptures;
-  std::function<mlir::Value(mlir::attn::RegionBuilder, mlir::Value s,
-                            const mlir::attn::Position &, mlir::ValueRange)>
+  SmallVector<Value> scoreCaptures;
+  std::function<Value(mlir::attn::RegionBuilder, Value s,
+                      const mlir::attn::Position &, ValueRange)>
       score;
   /// The same of a mask, true to attend.
-  llvm::SmallVector<mlir::Value> maskCaptures;
-  std::function<mlir::Value(mlir::attn::RegionBuilder,
-                            const mlir::attn::Position &, mlir::ValueRange)>
+  SmallVector<Value> maskCaptures;
+  std::function<Value(mlir::attn::RegionBuilder, const mlir::attn::Position &,
+                      ValueRange)>
       mask;
 };
 
 /// The output `(B, Hq, Sq, Dv)` and, if it is asked for, the log-sum-exp
 /// `(B, Hq, Sq)`.
 struct AttentionResult {
-  mlir::Value output, logSumExp;
+  Value output, logSumExp;
 };
 AttentionResult createAttention(Builder &b, const AttentionVariant &variant,
                                 bool wantsLogSumExp = false);
@@ -69,48 +69,45 @@ enum class ScoreStage { scaled, capped, masked, probabilities };
 
 /// The scores `(B, Hq, Sq, Skv)` of an attention, of a type. Probabilities need
 /// its log-sum-exp.
-mlir::Value createScores(Builder &b, AttentionVariant variant, ScoreStage stage,
-                         mlir::Value logSumExp, mlir::FloatType type);
+Value createScores(Builder &b, AttentionVariant variant, ScoreStage stage,
+                   Value logSumExp, mlir::FloatType type);
 
 /// The sums over keys of weights `(B, Hq, Sq, Skv)` times values `(B, Hkv, Skv,
 /// Dv)`, in the type of the weights.
-mlir::Value createWeightedSums(Builder &b, mlir::Value weights,
-                               mlir::Value values);
+Value createWeightedSums(Builder &b, Value weights, Value values);
 
 /// Checks types and static sizes of query, key and value, `(B, H, S, D)`, whose
 /// names are given for messages.
-mlir::LogicalResult checkAttention(const NodeImport &at, mlir::Value query,
-                                   mlir::Value key, mlir::Value value,
-                                   llvm::ArrayRef<llvm::StringRef> names);
+LogicalResult checkAttention(const NodeImport &at, Value query, Value key,
+                             Value value, ArrayRef<StringRef> names);
 
 /// Past keys and values `(B, H, S, D)`, inputs `first` and the next, which are
 /// both there or none. Null if there are none.
-mlir::FailureOr<std::array<mlir::Value, 2>>
+FailureOr<std::array<Value, 2>>
 readPast(const NodeImport &at, const AttentionVariant &variant, unsigned first);
 
 /// Puts a past before the new keys and values, which begins at input `past`,
 /// and sets outputs `present` and the next to both together. Queries come after
 /// it.
-mlir::LogicalResult prependPast(NodeImport &at, AttentionVariant &variant,
-                                unsigned past, unsigned present);
+LogicalResult prependPast(NodeImport &at, AttentionVariant &variant,
+                          unsigned past, unsigned present);
 
 /// A rotation of `(B, H, S, D)` by the angles of positions.
 struct Rotation {
-  mlir::Value input;
+  Value input;
   /// `(positions, R / 2)`, or `(B, S, R / 2)` of each token's own.
-  mlir::Value cosine, sine;
+  Value cosine, sine;
   /// `(B)` integers, the position of the first token; or null.
-  mlir::Value offset;
+  Value offset;
   /// `(B, S)` integers, the position of each; or null.
-  mlir::Value positions;
+  Value positions;
   bool interleaved = false;
 };
-mlir::Value createRotation(Builder &b, const Rotation &rotation);
+Value createRotation(Builder &b, const Rotation &rotation);
 
 /// Checks the tables of a rotation, of floats in this shape.
-mlir::LogicalResult checkTables(const NodeImport &at, mlir::Value cosine,
-                                mlir::Value sine,
-                                llvm::ArrayRef<std::int64_t> shape);
+LogicalResult checkTables(const NodeImport &at, Value cosine, Value sine,
+                          ArrayRef<std::int64_t> shape);
 
 /// Whether two sizes could be equal.
 inline bool mayAgree(std::int64_t x, std::int64_t y) {

@@ -18,10 +18,10 @@ using namespace attn::onnx;
 /// As much as kernels take.
 static constexpr std::size_t maxBytes = std::size_t(64) << 20;
 
-mlir::FailureOr<mlir::Value>
-attn::onnx::createConstant(mlir::ImplicitLocOpBuilder &b, const Tensor &tensor,
-                           const std::string &what) {
-  mlir::Type element = convertElementType(b.getContext(), tensor.elementType);
+FailureOr<Value> attn::onnx::createConstant(mlir::ImplicitLocOpBuilder &b,
+                                            const Tensor &tensor,
+                                            const std::string &what) {
+  Type element = convertElementType(b.getContext(), tensor.elementType);
   if (!element)
     return mlir::emitError(b.getLoc())
            << what << ": elements of " << formatDataType(tensor.elementType)
@@ -31,14 +31,14 @@ attn::onnx::createConstant(mlir::ImplicitLocOpBuilder &b, const Tensor &tensor,
            << what << " has " << tensor.data.size()
            << " bytes; constants may have up to " << maxBytes
            << ": make it an input of the graph";
-  auto type = mlir::RankedTensorType::get(tensor.shape, element);
+  auto type = RankedTensorType::get(tensor.shape, element);
   mlir::DenseElementsAttr elements;
   if (element.isInteger(1)) {
-    llvm::SmallVector<bool> bits(tensor.data.begin(), tensor.data.end());
+    SmallVector<bool> bits(tensor.data.begin(), tensor.data.end());
     elements = mlir::DenseElementsAttr::get(type, bits);
   } else {
     elements = mlir::DenseElementsAttr::getFromRawBuffer(
-        type, llvm::ArrayRef(tensor.data.data(), tensor.data.size()));
+        type, ArrayRef(tensor.data.data(), tensor.data.size()));
   }
   return mlir::arith::ConstantOp::create(b, elements).getResult();
 }

@@ -21,18 +21,6 @@
 
 using namespace attn;
 using namespace attn::onnx;
-using llvm::SmallVector;
-using llvm::StringRef;
-using mlir::failed;
-using mlir::failure;
-using mlir::FailureOr;
-using mlir::Location;
-using mlir::LogicalResult;
-using mlir::OpBuilder;
-using mlir::RankedTensorType;
-using mlir::success;
-using mlir::Value;
-using mlir::ValueRange;
 using mlir::arith::CmpIPredicate;
 
 /// Reads a number of heads, which has to be given.
@@ -59,7 +47,7 @@ static Value sliceColumns(Builder &b, Value tensor, std::int64_t first,
 }
 
 /// Checks the sizes of a tensor; -1 and dynamic ones fit to all.
-static bool hasShape(Value tensor, llvm::ArrayRef<std::int64_t> shape) {
+static bool hasShape(Value tensor, ArrayRef<std::int64_t> shape) {
   RankedTensorType type = typeOf(tensor);
   if (type.getRank() != std::int64_t(shape.size()))
     return false;
@@ -177,7 +165,7 @@ private:
   LogicalResult readLengths() {
     std::int64_t batch = typeOf(variant.query).getDimSize(0);
     Value last = at.input(LastPositions), total = at.input(Total);
-    mlir::Type i32 = b.getI32Type();
+    Type i32 = b.getI32Type();
     if (!hasShape(last, {batch}) || typeOf(last).getElementType() != i32)
       return at.error("seqlens_k") << "expected int32 of shape (batch), got "
                                    << formatType(typeOf(last));
@@ -286,7 +274,7 @@ private:
   }
 
   /// A cache with room for more rows, which are 0.
-  Value pad(Value cache, mlir::OpFoldResult rows) {
+  Value pad(Value cache, OpFoldResult rows) {
     RankedTensorType type = typeOf(cache);
     SmallVector<std::int64_t> shape(type.getShape());
     std::optional<std::int64_t> more = mlir::getConstantIntValue(rows);
@@ -339,7 +327,7 @@ private:
     if (failed(smooth))
       return failure();
     std::int64_t heads = typeOf(variant.query).getDimSize(1);
-    mlir::Type element = typeOf(variant.query).getElementType();
+    Type element = typeOf(variant.query).getElementType();
     if (Value sink = at.input(Sink)) {
       if (!hasShape(sink, {heads}) || !typeOf(sink).hasStaticShape() ||
           typeOf(sink).getElementType() != element)
@@ -480,7 +468,7 @@ private:
   }
 
   /// Adds the biases of three projections, one after the other in one tensor.
-  LogicalResult addBias(llvm::ArrayRef<StringRef> names) {
+  LogicalResult addBias(ArrayRef<StringRef> names) {
     Value bias = at.input(ProjectionBias);
     if (!bias)
       return success();
@@ -591,7 +579,7 @@ static LogicalResult importMultiHeadAttention(NodeImport &at) {
   return MultiHeadImport(at).run();
 }
 
-llvm::ArrayRef<Operator> attn::onnx::getContribOperators() {
+ArrayRef<Operator> attn::onnx::getContribOperators() {
   static const Operator operators[] = {
       {microsoftDomain, "GroupQueryAttention", 1, 1, 1, 12, 3,
        importGroupQueryAttention},

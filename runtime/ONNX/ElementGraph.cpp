@@ -17,20 +17,9 @@
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringMap.h"
 
-#include <algorithm>
-
 using namespace attn;
 using namespace attn::onnx;
-using llvm::ArrayRef;
-using llvm::SmallVector;
-using llvm::StringRef;
-using mlir::failed;
-using mlir::failure;
-using mlir::FailureOr;
 using mlir::getConstantIntValue;
-using mlir::OpFoldResult;
-using mlir::Type;
-using mlir::Value;
 
 static bool isOne(OpFoldResult size) { return getConstantIntValue(size) == 1; }
 
@@ -193,7 +182,7 @@ private:
     if (!isScalar)
       shape.push_back(std::int64_t(integers.size()));
     return wrap(
-        createIntegers(b, integers, mlir::RankedTensorType::get(shape, type)));
+        createIntegers(b, integers, RankedTensorType::get(shape, type)));
   }
 
   FailureOr<LazyValue> find(const NodeImport &at, unsigned input) {
@@ -384,8 +373,8 @@ private:
     auto size = toIndex(shape[before]);
     result.load = [table, numbers, before, count, size](
                       ElementScope &scope, ArrayRef<Value> indices) -> Value {
-      mlir::OpBuilder &b = scope.at.builder;
-      mlir::Location loc = scope.at.loc;
+      OpBuilder &b = scope.at.builder;
+      Location loc = scope.at.loc;
       Value number = scope.load(numbers, indices.slice(before, count));
       if (!number)
         return {};
@@ -429,8 +418,8 @@ private:
     LazyTensor result = {{size}, type};
     result.load = [start = *start, delta = *delta, type](
                       ElementScope &scope, ArrayRef<Value> indices) -> Value {
-      mlir::OpBuilder &b = scope.at.builder;
-      mlir::Location loc = scope.at.loc;
+      OpBuilder &b = scope.at.builder;
+      Location loc = scope.at.loc;
       Value number = indices[0];
       auto constant = [&](std::int64_t value) {
         return mlir::arith::ConstantIndexOp::create(b, loc, value);
@@ -540,7 +529,7 @@ private:
                 bool readsScore) {
     mlir::Region region;
     mlir::Block &block = region.emplaceBlock();
-    mlir::Location loc = b.getLoc();
+    Location loc = b.getLoc();
     mlir::attn::Position position;
     for (Value *index : {&position.b, &position.h, &position.p, &position.j})
       *index = block.addArgument(b.getIndexType(), loc);
@@ -550,7 +539,7 @@ private:
     Value score;
     if (readsScore)
       score = block.addArgument(value->elementType, loc);
-    mlir::OpBuilder builder(b.getContext());
+    OpBuilder builder(b.getContext());
     builder.setInsertionPointToEnd(&block);
     ElementScope scope({builder, loc}, score, position, arguments);
     return static_cast<bool>(

@@ -34,39 +34,35 @@ class ElementScope {
 public:
   /// `score` is what the graph changes, null if it may not be read, `position`
   /// its indices, and `captures` those of the graph as values of this place.
-  ElementScope(mlir::attn::RegionBuilder at, mlir::Value score,
-               const mlir::attn::Position &position, mlir::ValueRange captures)
+  ElementScope(mlir::attn::RegionBuilder at, Value score,
+               const mlir::attn::Position &position, ValueRange captures)
       : at(at), score(score),
         position({position.b, position.h, position.p, position.j}),
         captures(captures) {}
 
   /// An element; null if it depends on a score that it may not.
-  mlir::Value load(const LazyValue &tensor,
-                   llvm::ArrayRef<mlir::Value> indices);
+  Value load(const LazyValue &tensor, ArrayRef<Value> indices);
   /// The same of a tensor that broadcasts to `shape`.
-  mlir::Value loadBroadcast(const LazyValue &tensor,
-                            llvm::ArrayRef<mlir::OpFoldResult> shape,
-                            llvm::ArrayRef<mlir::Value> indices);
-  mlir::Value zero();
+  Value loadBroadcast(const LazyValue &tensor, ArrayRef<OpFoldResult> shape,
+                      ArrayRef<Value> indices);
+  Value zero();
 
   const mlir::attn::RegionBuilder at;
-  const mlir::Value score;
-  const llvm::SmallVector<mlir::Value, 4> position;
-  const mlir::ValueRange captures;
+  const Value score;
+  const SmallVector<Value, 4> position;
+  const ValueRange captures;
 
 private:
   /// Each element is computed once.
-  std::map<std::pair<const LazyTensor *, std::vector<void *>>, mlir::Value>
-      known;
-  mlir::Value zeroIndex;
+  std::map<std::pair<const LazyTensor *, std::vector<void *>>, Value> known;
+  Value zeroIndex;
 };
 
 /// A tensor of a graph, by the code of its elements.
 struct LazyTensor {
   Sizes shape;
-  mlir::Type elementType;
-  std::function<mlir::Value(ElementScope &, llvm::ArrayRef<mlir::Value>)> load =
-      nullptr;
+  Type elementType;
+  std::function<Value(ElementScope &, ArrayRef<Value>)> load = nullptr;
   /// The elements, where it is of a few integers that are known.
   std::optional<Sizes> integers = std::nullopt;
   /// Whether it is the number -inf, or the score as it was.
@@ -81,14 +77,15 @@ struct ElementGraph {
   /// condition under which it does not; null if it has none.
   LazyValue score = nullptr, keep = nullptr;
   /// What their code reads from outside.
-  llvm::SmallVector<mlir::Value> captures = {};
+  SmallVector<Value> captures = {};
 };
 
 /// Reads a graph of one input and one output, both of `shape` and type. `what`
 /// is its name for messages.
-mlir::FailureOr<ElementGraph>
-readElementGraph(NodeImport &at, const Graph &graph, llvm::StringRef what,
-                 llvm::ArrayRef<mlir::OpFoldResult> shape, mlir::Type type);
+FailureOr<ElementGraph> readElementGraph(NodeImport &at, const Graph &graph,
+                                         StringRef what,
+                                         ArrayRef<OpFoldResult> shape,
+                                         Type type);
 
 } // namespace attn::onnx
 

@@ -16,28 +16,13 @@
 #include "runtime/ONNX/Tensors.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/ADT/StringMap.h"
 
-#include <limits>
 #include <numbers>
 
 using namespace attn;
 using namespace attn::onnx;
-using llvm::SmallVector;
-using llvm::StringRef;
-using mlir::failed;
-using mlir::failure;
-using mlir::FailureOr;
-using mlir::Location;
-using mlir::LogicalResult;
-using mlir::OpBuilder;
-using mlir::RankedTensorType;
-using mlir::success;
-using mlir::Type;
-using mlir::Value;
-using mlir::ValueRange;
 using mlir::arith::CmpFPredicate;
 using mlir::arith::CmpIPredicate;
 
@@ -487,7 +472,7 @@ static LogicalResult importClip(NodeImport &at) {
   return success();
 }
 
-llvm::ArrayRef<Operator> attn::onnx::getElementwiseOperators() {
+ArrayRef<Operator> attn::onnx::getElementwiseOperators() {
   static const SmallVector<Operator> operators = [] {
     SmallVector<Operator> result = {
         {"", "Gelu", 20, newestOpset, 1, 1, 1, importGelu},

@@ -8,7 +8,7 @@
 #ifndef ATTN_RUNTIME_ONNX_ELEMENTWISE_H
 #define ATTN_RUNTIME_ONNX_ELEMENTWISE_H
 
-#include "mlir/IR/Builders.h"
+#include "runtime/ONNX/Tensors.h"
 
 #include <optional>
 
@@ -21,15 +21,14 @@ struct Pointwise {
   bool isPredicate;
   bool takesFloats, takesIntegers, takesBooleans;
 };
-std::optional<Pointwise> findPointwise(llvm::StringRef name);
+std::optional<Pointwise> findPointwise(StringRef name);
 
 /// Its code for one element, of f32, f64, integers or booleans.
-mlir::Value computePointwise(mlir::OpBuilder &b, mlir::Location loc,
-                             llvm::StringRef name, mlir::ValueRange operands);
+Value computePointwise(OpBuilder &b, Location loc, StringRef name,
+                       ValueRange operands);
 
 /// A number of one type as another, as a C++ cast has it.
-mlir::Value convertElement(mlir::OpBuilder &b, mlir::Location loc,
-                           mlir::Value value, mlir::Type type);
+Value convertElement(OpBuilder &b, Location loc, Value value, Type type);
 
 } // namespace attn::onnx
 

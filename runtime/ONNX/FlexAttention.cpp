@@ -23,15 +23,6 @@
 
 using namespace attn;
 using namespace attn::onnx;
-using llvm::SmallVector;
-using llvm::StringRef;
-using mlir::failed;
-using mlir::failure;
-using mlir::FailureOr;
-using mlir::LogicalResult;
-using mlir::success;
-using mlir::Value;
-using mlir::ValueRange;
 
 /// Makes the graph of scores the code of an attention.
 static void addGraph(AttentionVariant &variant, const ElementGraph &graph) {
@@ -61,7 +52,7 @@ static Value changeProbabilities(Builder &b, Value probabilities,
   return computeElements(
       b, probabilities, sizesOf(b, probabilities),
       typeOf(probabilities).getElementType(),
-      [&](mlir::OpBuilder &body, mlir::Location loc, ValueRange elements) {
+      [&](OpBuilder &body, Location loc, ValueRange elements) {
         auto index = [&](std::int64_t loop) -> Value {
           return mlir::linalg::IndexOp::create(body, loc, loop);
         };
@@ -152,7 +143,7 @@ static LogicalResult importFlexAttention(NodeImport &at) {
   return success();
 }
 
-llvm::ArrayRef<Operator> attn::onnx::getFlexAttentionOperators() {
+ArrayRef<Operator> attn::onnx::getFlexAttentionOperators() {
   static const Operator operators[] = {
       {previewDomain, "FlexAttention", 1, 1, 3, 3, 1, importFlexAttention}};
   return operators;

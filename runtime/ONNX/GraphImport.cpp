@@ -20,16 +20,6 @@
 
 using namespace attn;
 using namespace attn::onnx;
-using llvm::ArrayRef;
-using llvm::SmallVector;
-using llvm::StringRef;
-using mlir::failed;
-using mlir::failure;
-using mlir::FailureOr;
-using mlir::LogicalResult;
-using mlir::RankedTensorType;
-using mlir::success;
-using mlir::Value;
 
 /// The name of a function: letters, digits and underscores.
 static std::string toIdentifier(const std::string &name) {
@@ -95,8 +85,8 @@ public:
   }
 
 private:
-  mlir::Location locate(const std::string &name) {
-    return name.empty() ? mlir::Location(file)
+  Location locate(const std::string &name) {
+    return name.empty() ? Location(file)
                         : mlir::NameLoc::get(b.getStringAttr(name), file);
   }
   mlir::InFlightDiagnostic error() { return mlir::emitError(file); }
@@ -171,7 +161,7 @@ private:
   }
 
   LogicalResult createFunction(StringRef name, ArrayRef<ValueInfo> inputs) {
-    SmallVector<mlir::Type> types;
+    SmallVector<Type> types;
     SmallVector<const ValueInfo *> arguments;
     for (const ValueInfo &input : inputs) {
       // With an initializer, it has a default, which is used.
@@ -201,7 +191,7 @@ private:
       return error() << "value " << quote(value.name)
                      << ": expected a type of a tensor with a shape; ONNX's "
                         "shape inference may find it";
-    mlir::Type element = convertElementType(context, value.type->elementType);
+    Type element = convertElementType(context, value.type->elementType);
     if (!element)
       return error() << "value " << quote(value.name) << ": elements of "
                      << formatDataType(value.type->elementType)
@@ -365,7 +355,7 @@ private:
     b.setLoc(file);
     mlir::func::ReturnOp::create(b, results);
     function.setType(b.getFunctionType(function.getArgumentTypes(),
-                                       mlir::ValueRange(results).getTypes()));
+                                       ValueRange(results).getTypes()));
     return success();
   }
 

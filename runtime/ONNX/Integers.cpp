@@ -14,14 +14,12 @@
 
 using namespace attn;
 using namespace attn::onnx;
-using mlir::OpFoldResult;
-using mlir::Value;
 
 /// What a shape may have; more are no sizes.
 static constexpr std::int64_t maxElements = 64;
 
 std::optional<Sizes> attn::onnx::findIntegers(Value tensor) {
-  auto type = llvm::dyn_cast<mlir::RankedTensorType>(tensor.getType());
+  auto type = llvm::dyn_cast<RankedTensorType>(tensor.getType());
   if (!type || type.getRank() > 1 || !type.hasStaticShape() ||
       type.getNumElements() > maxElements ||
       !type.getElementType().isInteger() || type.getElementType().isInteger(1))
@@ -46,7 +44,7 @@ std::optional<Sizes> attn::onnx::findIntegers(Value tensor) {
   return result;
 }
 
-std::optional<llvm::SmallVector<std::int64_t>>
+std::optional<SmallVector<std::int64_t>>
 attn::onnx::findConstantIntegers(Value tensor) {
   std::optional<Sizes> elements = findIntegers(tensor);
   if (!elements)
@@ -54,17 +52,16 @@ attn::onnx::findConstantIntegers(Value tensor) {
   return mlir::getConstantIntValues(*elements);
 }
 
-Value attn::onnx::createIntegers(Builder &b,
-                                 llvm::ArrayRef<OpFoldResult> elements,
-                                 mlir::RankedTensorType type) {
+Value attn::onnx::createIntegers(Builder &b, ArrayRef<OpFoldResult> elements,
+                                 RankedTensorType type) {
   if (auto numbers = mlir::getConstantIntValues(elements)) {
-    llvm::SmallVector<mlir::Attribute> attributes;
+    SmallVector<mlir::Attribute> attributes;
     for (std::int64_t number : *numbers)
       attributes.push_back(b.getIntegerAttr(type.getElementType(), number));
     return mlir::arith::ConstantOp::create(
         b, mlir::DenseElementsAttr::get(type, attributes));
   }
-  llvm::SmallVector<Value> values;
+  SmallVector<Value> values;
   for (OpFoldResult element : elements)
     values.push_back(mlir::arith::IndexCastOp::create(b, type.getElementType(),
                                                       toIndex(b, element)));

@@ -22,16 +22,14 @@ namespace attn::onnx {
 
 /// The elements of a tensor of integers of rank 0 or 1, if they are known and
 /// not many.
-std::optional<Sizes> findIntegers(mlir::Value tensor);
+std::optional<Sizes> findIntegers(Value tensor);
 
 /// The same if all are numbers.
-std::optional<llvm::SmallVector<std::int64_t>>
-findConstantIntegers(mlir::Value tensor);
+std::optional<SmallVector<std::int64_t>> findConstantIntegers(Value tensor);
 
 /// A tensor of integers that `findIntegers` finds.
-mlir::Value createIntegers(Builder &b,
-                           llvm::ArrayRef<mlir::OpFoldResult> elements,
-                           mlir::RankedTensorType type);
+Value createIntegers(Builder &b, ArrayRef<OpFoldResult> elements,
+                     RankedTensorType type);
 
 } // namespace attn::onnx
 

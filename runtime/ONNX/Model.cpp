@@ -14,6 +14,7 @@
 #include <bit>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <limits>
 
 using namespace attn;
@@ -24,40 +25,38 @@ static_assert(std::endian::native == std::endian::little,
 
 static constexpr std::int64_t maxSize = std::int64_t(1) << 40;
 
+namespace {
+struct TypeFacts {
+  DataType type;
+  const char *name;
+  std::int64_t bytes; ///< Of an element, 0 of types that are not read.
+};
+} // namespace
+
+static constexpr TypeFacts typeFacts[] = {{DataType::undefined, "undefined", 0},
+                                          {DataType::f32, "float", 4},
+                                          {DataType::u8, "uint8", 1},
+                                          {DataType::i8, "int8", 1},
+                                          {DataType::u16, "uint16", 2},
+                                          {DataType::i16, "int16", 2},
+                                          {DataType::i32, "int32", 4},
+                                          {DataType::i64, "int64", 8},
+                                          {DataType::string, "string", 0},
+                                          {DataType::boolean, "bool", 1},
+                                          {DataType::f16, "float16", 2},
+                                          {DataType::f64, "double", 8},
+                                          {DataType::u32, "uint32", 4},
+                                          {DataType::u64, "uint64", 8},
+                                          {DataType::bf16, "bfloat16", 2}};
+
+static const TypeFacts *findFacts(DataType type) {
+  const auto *found = std::ranges::find(typeFacts, type, &TypeFacts::type);
+  return found == std::end(typeFacts) ? nullptr : found;
+}
+
 std::string attn::onnx::formatDataType(DataType type) {
-  switch (type) {
-  case DataType::undefined:
-    return "undefined";
-  case DataType::f32:
-    return "float";
-  case DataType::u8:
-    return "uint8";
-  case DataType::i8:
-    return "int8";
-  case DataType::u16:
-    return "uint16";
-  case DataType::i16:
-    return "int16";
-  case DataType::i32:
-    return "int32";
-  case DataType::i64:
-    return "int64";
-  case DataType::string:
-    return "string";
-  case DataType::boolean:
-    return "bool";
-  case DataType::f16:
-    return "float16";
-  case DataType::f64:
-    return "double";
-  case DataType::u32:
-    return "uint32";
-  case DataType::u64:
-    return "uint64";
-  case DataType::bf16:
-    return "bfloat16";
-  }
-  return "type " + std::to_string(int(type));
+  const TypeFacts *facts = findFacts(type);
+  return facts ? facts->name : "type " + std::to_string(int(type));
 }
 
 std::string attn::onnx::sanitize(std::string_view name) {
@@ -70,31 +69,9 @@ std::string attn::onnx::sanitize(std::string_view name) {
   return result;
 }
 
-/// Bytes of an element, 0 of types that are not read.
 static std::int64_t sizeOf(DataType type) {
-  switch (type) {
-  case DataType::u8:
-  case DataType::i8:
-  case DataType::boolean:
-    return 1;
-  case DataType::u16:
-  case DataType::i16:
-  case DataType::f16:
-  case DataType::bf16:
-    return 2;
-  case DataType::f32:
-  case DataType::i32:
-  case DataType::u32:
-    return 4;
-  case DataType::i64:
-  case DataType::u64:
-  case DataType::f64:
-    return 8;
-  case DataType::undefined:
-  case DataType::string:
-    return 0;
-  }
-  return 0;
+  const TypeFacts *facts = findFacts(type);
+  return facts ? facts->bytes : 0;
 }
 
 /// The number of elements of a shape, or what is wrong with it.

@@ -15,12 +15,6 @@
 
 using namespace attn;
 using namespace attn::onnx;
-using llvm::StringRef;
-using mlir::failed;
-using mlir::failure;
-using mlir::FailureOr;
-using mlir::LogicalResult;
-using mlir::success;
 using Kind = Attribute::Kind;
 
 std::string attn::onnx::describe(const Node &node) {
@@ -30,10 +24,10 @@ std::string attn::onnx::describe(const Node &node) {
   return result + ")";
 }
 
-std::string attn::onnx::formatType(mlir::Type type) {
+std::string attn::onnx::formatType(Type type) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  if (auto tensor = llvm::dyn_cast<mlir::RankedTensorType>(type)) {
+  if (auto tensor = llvm::dyn_cast<RankedTensorType>(type)) {
     for (std::int64_t size : tensor.getShape()) {
       if (mlir::ShapedType::isDynamic(size))
         os << "?x";
@@ -47,8 +41,7 @@ std::string attn::onnx::formatType(mlir::Type type) {
   return text;
 }
 
-mlir::Type attn::onnx::convertElementType(mlir::MLIRContext *context,
-                                          DataType type) {
+Type attn::onnx::convertElementType(mlir::MLIRContext *context, DataType type) {
   mlir::Builder b(context);
   switch (type) {
   case DataType::f64:
@@ -206,7 +199,7 @@ FailureOr<std::int64_t> NodeImport::axis(StringRef name, std::int64_t other,
 
 FailureOr<mlir::FloatType> NodeImport::floats(unsigned index,
                                               StringRef inputName) const {
-  mlir::RankedTensorType type = typeOf(input(index));
+  RankedTensorType type = typeOf(input(index));
   if (auto element = llvm::dyn_cast<mlir::FloatType>(type.getElementType()))
     return element;
   return error(inputName) << "expected floats, got " << formatType(type);
@@ -214,7 +207,7 @@ FailureOr<mlir::FloatType> NodeImport::floats(unsigned index,
 
 LogicalResult NodeImport::rank(unsigned index, StringRef inputName,
                                std::int64_t rank) const {
-  mlir::RankedTensorType type = typeOf(input(index));
+  RankedTensorType type = typeOf(input(index));
   if (type.getRank() == rank)
     return success();
   return error(inputName) << "expected rank " << rank << ", got "

@@ -28,9 +28,8 @@ using Declarations = llvm::StringMap<const ValueInfo *>;
 class NodeImport {
 public:
   NodeImport(Builder &builder, const Node &node, std::int64_t version,
-             llvm::ArrayRef<mlir::Value> inputs,
-             const Declarations &declarations,
-             std::function<mlir::Value(llvm::StringRef)> findOuter)
+             ArrayRef<Value> inputs, const Declarations &declarations,
+             std::function<Value(StringRef)> findOuter)
       : b(builder), node(node), version(version), declarations(declarations),
         findOuter(std::move(findOuter)), inputs(inputs),
         outputs(node.outputs.size()) {}
@@ -42,19 +41,19 @@ public:
   const Declarations &declarations;
   /// A value of the graph around, which graphs in attributes may read; null if
   /// it has no such value.
-  const std::function<mlir::Value(llvm::StringRef)> findOuter;
+  const std::function<Value(StringRef)> findOuter;
 
   /// An input, or null if it is left out.
-  mlir::Value input(unsigned index) const {
-    return index < inputs.size() ? inputs[index] : mlir::Value();
+  Value input(unsigned index) const {
+    return index < inputs.size() ? inputs[index] : Value();
   }
   unsigned numInputs() const { return unsigned(inputs.size()); }
   unsigned numOutputs() const { return unsigned(outputs.size()); }
   bool wantsOutput(unsigned index) const {
     return index < node.outputs.size() && !node.outputs[index].empty();
   }
-  void setOutput(unsigned index, mlir::Value value) { outputs[index] = value; }
-  mlir::Value output(unsigned index) const { return outputs[index]; }
+  void setOutput(unsigned index, Value value) { outputs[index] = value; }
+  Value output(unsigned index) const { return outputs[index]; }
 
   /// Whether the graph gives a dimension of an output the size, or the name of
   /// a size, of that of an input.
@@ -62,49 +61,45 @@ public:
 
   /// Starts an error about the node, or about one of its inputs.
   mlir::InFlightDiagnostic error() const;
-  mlir::InFlightDiagnostic error(llvm::StringRef inputName) const;
+  mlir::InFlightDiagnostic error(StringRef inputName) const;
 
   /// Attributes; what is left out has the value `other`, or is none.
-  mlir::FailureOr<std::int64_t> integer(llvm::StringRef name,
-                                        std::int64_t other);
-  mlir::FailureOr<std::optional<std::int64_t>> integer(llvm::StringRef name);
+  FailureOr<std::int64_t> integer(StringRef name, std::int64_t other);
+  FailureOr<std::optional<std::int64_t>> integer(StringRef name);
   /// One that is 0 or 1.
-  mlir::FailureOr<bool> flag(llvm::StringRef name, bool other = false);
+  FailureOr<bool> flag(StringRef name, bool other = false);
   /// A finite number.
-  mlir::FailureOr<double> number(llvm::StringRef name, double other);
-  mlir::FailureOr<std::optional<double>> number(llvm::StringRef name);
-  mlir::FailureOr<std::string> text(llvm::StringRef name,
-                                    llvm::StringRef other);
-  mlir::FailureOr<std::optional<std::vector<std::int64_t>>>
-  integers(llvm::StringRef name);
-  mlir::FailureOr<std::shared_ptr<const Tensor>> tensor(llvm::StringRef name);
-  mlir::FailureOr<std::shared_ptr<const Graph>> graph(llvm::StringRef name);
+  FailureOr<double> number(StringRef name, double other);
+  FailureOr<std::optional<double>> number(StringRef name);
+  FailureOr<std::string> text(StringRef name, StringRef other);
+  FailureOr<std::optional<std::vector<std::int64_t>>> integers(StringRef name);
+  FailureOr<std::shared_ptr<const Tensor>> tensor(StringRef name);
+  FailureOr<std::shared_ptr<const Graph>> graph(StringRef name);
   /// An attribute that changes nothing of what is computed.
-  void ignore(llvm::StringRef name) { known.insert(name); }
+  void ignore(StringRef name) { known.insert(name); }
 
   /// An axis of a tensor of `rank` dimensions; negative ones count from its
   /// end.
-  mlir::FailureOr<std::int64_t> axis(llvm::StringRef name, std::int64_t other,
-                                     std::int64_t rank);
-  mlir::FailureOr<std::int64_t> resolveAxis(std::int64_t axis,
-                                            std::int64_t rank) const;
+  FailureOr<std::int64_t> axis(StringRef name, std::int64_t other,
+                               std::int64_t rank);
+  FailureOr<std::int64_t> resolveAxis(std::int64_t axis,
+                                      std::int64_t rank) const;
 
   /// Fails unless the input is a tensor of floats.
-  mlir::FailureOr<mlir::FloatType> floats(unsigned index,
-                                          llvm::StringRef inputName) const;
+  FailureOr<mlir::FloatType> floats(unsigned index, StringRef inputName) const;
   /// Fails unless the input has that rank.
-  mlir::LogicalResult rank(unsigned index, llvm::StringRef inputName,
-                           std::int64_t rank) const;
+  LogicalResult rank(unsigned index, StringRef inputName,
+                     std::int64_t rank) const;
 
   /// Fails if the node has an attribute that nobody asked for.
-  mlir::LogicalResult checkAttributes() const;
+  LogicalResult checkAttributes() const;
 
 private:
   /// The attribute of that name and kind; null if there is none.
-  mlir::FailureOr<const Attribute *>
-  find(llvm::StringRef name, Attribute::Kind kind, llvm::StringRef expected);
+  FailureOr<const Attribute *> find(StringRef name, Attribute::Kind kind,
+                                    StringRef expected);
 
-  llvm::SmallVector<mlir::Value> inputs, outputs;
+  SmallVector<Value> inputs, outputs;
   llvm::StringSet<> known;
 };
 
@@ -112,10 +107,10 @@ private:
 std::string describe(const Node &node);
 
 /// "2x?xf32", for messages.
-std::string formatType(mlir::Type type);
+std::string formatType(Type type);
 
 /// MLIR's type of elements, or null if they are of a type that no kernel has.
-mlir::Type convertElementType(mlir::MLIRContext *context, DataType type);
+Type convertElementType(mlir::MLIRContext *context, DataType type);
 
 } // namespace attn::onnx
 

@@ -14,13 +14,13 @@ namespace attn::onnx {
 
 /// An operator that is imported.
 struct Operator {
-  llvm::StringRef domain, name;
+  StringRef domain, name;
   /// The versions of the domain's operator set whose meaning of it is imported.
   std::int64_t first, last;
   /// How many inputs have to be there, and may.
   unsigned minInputs, maxInputs, maxOutputs;
   /// Sets the outputs that are wanted, or emits an error.
-  mlir::LogicalResult (*import)(NodeImport &);
+  LogicalResult (*import)(NodeImport &);
 };
 
 /// The newest version of ONNX's own operator set that is known.
@@ -30,16 +30,16 @@ inline constexpr llvm::StringLiteral microsoftDomain = "com.microsoft";
 inline constexpr llvm::StringLiteral previewDomain = "ai.onnx.preview";
 
 /// What each file imports.
-llvm::ArrayRef<Operator> getAttentionOperators();
-llvm::ArrayRef<Operator> getContribOperators();
-llvm::ArrayRef<Operator> getFlexAttentionOperators();
-llvm::ArrayRef<Operator> getRowOperators();
-llvm::ArrayRef<Operator> getElementwiseOperators();
-llvm::ArrayRef<Operator> getShapeOperators();
-llvm::ArrayRef<Operator> getProductOperators();
+ArrayRef<Operator> getAttentionOperators();
+ArrayRef<Operator> getContribOperators();
+ArrayRef<Operator> getFlexAttentionOperators();
+ArrayRef<Operator> getRowOperators();
+ArrayRef<Operator> getElementwiseOperators();
+ArrayRef<Operator> getShapeOperators();
+ArrayRef<Operator> getProductOperators();
 
 /// The operator of a node; null if it is not known.
-const Operator *findOperator(llvm::StringRef domain, llvm::StringRef name);
+const Operator *findOperator(StringRef domain, StringRef name);
 
 } // namespace attn::onnx
 

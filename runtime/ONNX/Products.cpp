@@ -17,19 +17,6 @@
 
 using namespace attn;
 using namespace attn::onnx;
-using llvm::SmallVector;
-using llvm::StringRef;
-using mlir::failed;
-using mlir::failure;
-using mlir::FailureOr;
-using mlir::Location;
-using mlir::LogicalResult;
-using mlir::OpBuilder;
-using mlir::OpFoldResult;
-using mlir::RankedTensorType;
-using mlir::success;
-using mlir::Value;
-using mlir::ValueRange;
 
 //===----------------------------------------------------------------------===//
 // Products of matrices
@@ -49,13 +36,13 @@ static Value createProjection(Builder &b, Value input, Value weight,
     three.append(sizes);
   } else {
     OpFoldResult first = b.getIndexAttr(1);
-    for (OpFoldResult size : llvm::ArrayRef(sizes).drop_back(2))
+    for (OpFoldResult size : ArrayRef(sizes).drop_back(2))
       first = multiply(b, first, size);
     three = {first, sizes[sizes.size() - 2], sizes.back()};
   }
   sizes.back() = columns;
   auto count =
-      llvm::count_if(llvm::ArrayRef(sizes).drop_back(2), [](OpFoldResult size) {
+      llvm::count_if(ArrayRef(sizes).drop_back(2), [](OpFoldResult size) {
         return !mlir::getConstantIntValue(size);
       });
   if (sizes.size() > 3 && count > 1)
@@ -73,50 +60,23 @@ static Value createProjection(Builder &b, Value input, Value weight,
 /// `(..., M, K)` times `(..., K, N)`, where what comes before broadcasts to
 /// `batch`.
 static Value createContraction(Builder &b, Value lhs, Value rhs,
-                               llvm::ArrayRef<OpFoldResult> batch) {
+                               ArrayRef<OpFoldResult> batch) {
   auto type = llvm::cast<mlir::FloatType>(typeOf(lhs).getElementType());
   mlir::FloatType sumType = getAccumulationType(type);
-  auto rank = std::int64_t(batch.size());
+  auto rank = unsigned(batch.size());
   // Loops: the batch, rows, columns, and what is summed.
   auto map = [&](Value tensor, unsigned row, unsigned column) {
-    RankedTensorType shape = typeOf(tensor);
-    SmallVector<mlir::AffineExpr> exprs;
-    std::int64_t own = shape.getRank() - 2;
-    for (std::int64_t dim = 0; dim < own; ++dim) {
-      std::int64_t loop = rank - own + dim;
-      bool repeats = shape.getDimSize(dim) == 1 &&
-                     mlir::getConstantIntValue(batch[std::size_t(loop)]) != 1;
-      exprs.push_back(repeats ? b.getAffineConstantExpr(0)
-                              : b.getAffineDimExpr(unsigned(loop)));
-    }
-    exprs.push_back(b.getAffineDimExpr(unsigned(rank) + row));
-    exprs.push_back(b.getAffineDimExpr(unsigned(rank) + column));
-    return mlir::AffineMap::get(unsigned(rank + 3), 0, exprs, b.getContext());
+    SmallVector<mlir::AffineExpr> exprs =
+        broadcastIndices(b, typeOf(tensor).getShape().drop_back(2), batch);
+    exprs.push_back(b.getAffineDimExpr(rank + row));
+    exprs.push_back(b.getAffineDimExpr(rank + column));
+    return mlir::AffineMap::get(rank + 3, 0, exprs, b.getContext());
   };
   Sizes sizes(batch);
   sizes.push_back(sizeOf(b, lhs, typeOf(lhs).getRank() - 2));
   sizes.push_back(sizeOf(b, rhs, typeOf(rhs).getRank() - 1));
-  Value zero = createFilled(b, sizes, b.getFloatAttr(sumType, 0));
-  using mlir::utils::IteratorType;
-  SmallVector<IteratorType> loops(std::size_t(rank + 2),
-                                  IteratorType::parallel);
-  loops.push_back(IteratorType::reduction);
   Value sums =
-      mlir::linalg::GenericOp::create(
-          b, mlir::TypeRange(zero.getType()), ValueRange{lhs, rhs},
-          ValueRange(zero),
-          llvm::ArrayRef{map(lhs, 0, 2), map(rhs, 2, 1), map(zero, 0, 1)},
-          loops,
-          [&](OpBuilder &body, Location loc, ValueRange args) {
-            Value product = mlir::arith::MulFOp::create(
-                body, loc, convertFloat(body, loc, args[0], sumType),
-                convertFloat(body, loc, args[1], sumType));
-            mlir::linalg::YieldOp::create(
-                body, loc,
-                mlir::arith::AddFOp::create(body, loc, args[2], product)
-                    .getResult());
-          })
-          .getResult(0);
+      sumProducts(b, lhs, map(lhs, 0, 2), rhs, map(rhs, 2, 1), sizes, sumType);
   return convertFloats(b, sums, type);
 }
 
@@ -356,7 +316,7 @@ static LogicalResult importLayerNormalization(NodeImport &at) {
   return success();
 }
 
-llvm::ArrayRef<Operator> attn::onnx::getProductOperators() {
+ArrayRef<Operator> attn::onnx::getProductOperators() {
   static const Operator operators[] = {
       {"", "MatMul", 13, newestOpset, 2, 2, 1, importMatMul},
       {"", "Gemm", 13, newestOpset, 2, 3, 1, importGemm},

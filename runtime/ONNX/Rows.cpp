@@ -20,15 +20,6 @@
 
 using namespace attn;
 using namespace attn::onnx;
-using llvm::SmallVector;
-using llvm::StringRef;
-using mlir::failed;
-using mlir::failure;
-using mlir::FailureOr;
-using mlir::LogicalResult;
-using mlir::RankedTensorType;
-using mlir::success;
-using mlir::Value;
 
 //===----------------------------------------------------------------------===//
 // RotaryEmbedding
@@ -51,7 +42,7 @@ Value attn::onnx::createRotation(Builder &b, const Rotation &rotation) {
     Value rows = toIndex(b, sizes[1]);
     positions = computeElements(
         b, {}, sizes, b.getI64Type(),
-        [&](mlir::OpBuilder &body, mlir::Location loc, mlir::ValueRange) {
+        [&](OpBuilder &body, Location loc, ValueRange) {
           Value first = mlir::arith::MulIOp::create(
               body, loc, mlir::linalg::IndexOp::create(body, loc, 0), rows);
           Value row = mlir::arith::AddIOp::create(
@@ -73,7 +64,7 @@ Value attn::onnx::createRotation(Builder &b, const Rotation &rotation) {
 
 LogicalResult attn::onnx::checkTables(const NodeImport &at, Value cosine,
                                       Value sine,
-                                      llvm::ArrayRef<std::int64_t> shape) {
+                                      ArrayRef<std::int64_t> shape) {
   for (auto [name, table] : {std::pair(StringRef("cos_cache"), cosine),
                              std::pair(StringRef("sin_cache"), sine)}) {
     RankedTensorType type = typeOf(table);
@@ -211,7 +202,7 @@ static LogicalResult importRMSNormalization(NodeImport &at) {
   // What is missing of the four is 1.
   Value rows = at.input(0);
   Sizes sizes = sizesOf(b, rows);
-  mlir::OpFoldResult one = b.getIndexAttr(1), last = b.getIndexAttr(elements);
+  OpFoldResult one = b.getIndexAttr(1), last = b.getIndexAttr(elements);
   Sizes four = outer == 0   ? Sizes{one, one, one, last}
                : outer == 1 ? Sizes{one, one, sizes[0], last}
                : outer == 2 ? Sizes{sizes[0], one, sizes[1], last}
@@ -221,12 +212,11 @@ static LogicalResult importRMSNormalization(NodeImport &at) {
   // The weight of each element, with those that broadcast written out.
   Sizes inner(sizes.begin() + outer, sizes.end());
   while (typeOf(scale).getRank() > std::int64_t(inner.size()))
-    scale = reshape(b, scale, llvm::ArrayRef(sizesOf(b, scale)).drop_front());
+    scale = reshape(b, scale, ArrayRef(sizesOf(b, scale)).drop_front());
   if (typeOf(scale).getShape() != shape.getShape().drop_front(outer))
-    scale =
-        computeElements(b, scale, inner, *scaleType,
-                        [](mlir::OpBuilder &, mlir::Location,
-                           mlir::ValueRange element) { return element[0]; });
+    scale = computeElements(
+        b, scale, inner, *scaleType,
+        [](OpBuilder &, Location, ValueRange element) { return element[0]; });
   scale = reshape(b, scale, last);
 
   Value empty = createEmpty(b, four, *type);
@@ -244,11 +234,11 @@ static LogicalResult importRMSNormalization(NodeImport &at) {
 //===----------------------------------------------------------------------===//
 
 /// The sizes `(batch, ..., tokens at the axis, ...)` as those of a cache.
-static Sizes toCache(Builder &b, llvm::ArrayRef<mlir::OpFoldResult> sizes,
+static Sizes toCache(Builder &b, ArrayRef<OpFoldResult> sizes,
                      std::int64_t axis) {
-  auto product = [&](llvm::ArrayRef<mlir::OpFoldResult> some) {
-    mlir::OpFoldResult result = b.getIndexAttr(1);
-    for (mlir::OpFoldResult size : some)
+  auto product = [&](ArrayRef<OpFoldResult> some) {
+    OpFoldResult result = b.getIndexAttr(1);
+    for (OpFoldResult size : some)
       result = multiply(b, result, size);
     return result;
   };
@@ -319,7 +309,7 @@ static LogicalResult importTensorScatter(NodeImport &at) {
   return success();
 }
 
-llvm::ArrayRef<Operator> attn::onnx::getRowOperators() {
+ArrayRef<Operator> attn::onnx::getRowOperators() {
   static const Operator operators[] = {
       {"", "RotaryEmbedding", 23, newestOpset, 3, 4, 1, importRotaryEmbedding},
       {"", "RMSNormalization", 23, newestOpset, 2, 2, 1,

@@ -21,17 +21,7 @@
 
 using namespace attn;
 using namespace attn::onnx;
-using llvm::SmallVector;
-using llvm::StringRef;
-using mlir::failed;
-using mlir::failure;
-using mlir::FailureOr;
 using mlir::getConstantIntValue;
-using mlir::LogicalResult;
-using mlir::OpFoldResult;
-using mlir::RankedTensorType;
-using mlir::success;
-using mlir::Value;
 
 /// The integers of an input, which have to be known.
 static FailureOr<SmallVector<std::int64_t>>
@@ -80,7 +70,7 @@ static LogicalResult importConstant(NodeImport &at) {
       RankedTensorType::get(std::int64_t((*integers)->size()), b.getI64Type());
   at.setOutput(0, mlir::arith::ConstantOp::create(
                       b, mlir::DenseElementsAttr::get(
-                             type, llvm::ArrayRef<std::int64_t>(**integers))));
+                             type, ArrayRef<std::int64_t>(**integers))));
   return success();
 }
 
@@ -97,8 +87,8 @@ static LogicalResult importShape(NodeImport &at) {
   Sizes sizes = sizesOf(at.b, at.input(0));
   at.setOutput(0, createIntegers(
                       at.b,
-                      llvm::ArrayRef(sizes).slice(std::size_t(first),
-                                                  std::size_t(last - first)),
+                      ArrayRef(sizes).slice(std::size_t(first),
+                                            std::size_t(last - first)),
                       RankedTensorType::get(last - first, at.b.getI64Type())));
   return success();
 }
@@ -230,15 +220,15 @@ static LogicalResult importFlatten(NodeImport &at) {
   std::int64_t split = *axis < 0 ? *axis + rank : *axis;
   Builder &b = at.b;
   Sizes sizes = sizesOf(b, at.input(0));
-  auto product = [&](llvm::ArrayRef<OpFoldResult> some) {
+  auto product = [&](ArrayRef<OpFoldResult> some) {
     OpFoldResult result = b.getIndexAttr(1);
     for (OpFoldResult size : some)
       result = multiply(b, result, size);
     return result;
   };
-  return setReshaped(
-      at, {product(llvm::ArrayRef(sizes).take_front(std::size_t(split))),
-           product(llvm::ArrayRef(sizes).drop_front(std::size_t(split)))});
+  return setReshaped(at,
+                     {product(ArrayRef(sizes).take_front(std::size_t(split))),
+                      product(ArrayRef(sizes).drop_front(std::size_t(split)))});
 }
 
 /// The axes of Squeeze and Unsqueeze, each once, in a tensor of `rank`.
@@ -346,10 +336,11 @@ static LogicalResult importExpand(NodeImport &at) {
              << "expected what " << formatType(type)
              << " broadcasts to, got a size of " << *size << " at axis " << dim;
   }
-  at.setOutput(
-      0, computeElements(b, at.input(0), sizes, type.getElementType(),
-                         [](mlir::OpBuilder &, mlir::Location,
-                            mlir::ValueRange element) { return element[0]; }));
+  at.setOutput(0,
+               computeElements(b, at.input(0), sizes, type.getElementType(),
+                               [](OpBuilder &, Location, ValueRange element) {
+                                 return element[0];
+                               }));
   return success();
 }
 
@@ -596,12 +587,12 @@ static LogicalResult importGather(NodeImport &at) {
   at.setOutput(
       0, computeElements(
              b, {}, result, type.getElementType(),
-             [&](mlir::OpBuilder &body, mlir::Location loc, mlir::ValueRange) {
+             [&](OpBuilder &body, Location loc, ValueRange) {
                SmallVector<Value> loops;
                for (std::size_t i = 0; i < result.size(); ++i)
                  loops.push_back(
                      mlir::linalg::IndexOp::create(body, loc, std::int64_t(i)));
-               llvm::ArrayRef<Value> all = loops;
+               ArrayRef<Value> all = loops;
                Value index = mlir::arith::IndexCastOp::create(
                    body, loc, body.getIndexType(),
                    mlir::tensor::ExtractOp::create(
@@ -628,7 +619,7 @@ static LogicalResult importGather(NodeImport &at) {
   return success();
 }
 
-llvm::ArrayRef<Operator> attn::onnx::getShapeOperators() {
+ArrayRef<Operator> attn::onnx::getShapeOperators() {
   static const Operator operators[] = {
       {"", "Constant", 13, newestOpset, 0, 0, 1, importConstant},
       {"", "ConstantOfShape", 9, newestOpset, 1, 1, 1, importConstantOfShape},

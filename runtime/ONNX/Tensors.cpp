@@ -8,6 +8,7 @@
 #include "runtime/ONNX/Tensors.h"
 
 #include "dialect/AttnOps.h"
+#include "dialect/Shared/CreateGeneric.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -21,11 +22,6 @@
 
 using namespace attn;
 using namespace attn::onnx;
-using llvm::ArrayRef;
-using llvm::SmallVector;
-using mlir::OpFoldResult;
-using mlir::RankedTensorType;
-using mlir::Value;
 
 /// The tensor that has the same size in a dimension, and is computed before;
 /// null if there is none. `dim` becomes its dimension.
@@ -123,7 +119,7 @@ OpFoldResult attn::onnx::multiply(Builder &b, OpFoldResult lhs,
 }
 
 Value attn::onnx::createEmpty(Builder &b, ArrayRef<OpFoldResult> sizes,
-                              mlir::Type elementType) {
+                              Type elementType) {
   return mlir::tensor::EmptyOp::create(b, sizes, elementType);
 }
 
@@ -365,7 +361,7 @@ Value attn::onnx::transpose(Builder &b, Value tensor,
 
 Value attn::onnx::concatenate(Builder &b, std::int64_t dim,
                               ArrayRef<Value> tensors) {
-  return mlir::tensor::ConcatOp::create(b, dim, mlir::ValueRange(tensors));
+  return mlir::tensor::ConcatOp::create(b, dim, ValueRange(tensors));
 }
 
 Value attn::onnx::splitHeads(Builder &b, Value tensor, std::int64_t heads) {
@@ -384,8 +380,8 @@ mlir::FloatType attn::onnx::getAccumulationType(mlir::FloatType type) {
   return mlir::attn::AttentionOp::getAccumulationType(type);
 }
 
-Value attn::onnx::convertFloat(mlir::OpBuilder &b, mlir::Location loc,
-                               Value value, mlir::Type type) {
+Value attn::onnx::convertFloat(OpBuilder &b, Location loc, Value value,
+                               Type type) {
   auto from = llvm::cast<mlir::FloatType>(value.getType());
   auto to = llvm::cast<mlir::FloatType>(type);
   if (from == to)
@@ -398,14 +394,13 @@ Value attn::onnx::convertFloat(mlir::OpBuilder &b, mlir::Location loc,
   return convertFloat(b, loc, convertFloat(b, loc, value, b.getF32Type()), to);
 }
 
-Value attn::onnx::convertFloats(Builder &b, Value tensor, mlir::Type type) {
+Value attn::onnx::convertFloats(Builder &b, Value tensor, Type type) {
   if (typeOf(tensor).getElementType() == type)
     return tensor;
-  return computeElements(
-      b, tensor, sizesOf(b, tensor), type,
-      [&](mlir::OpBuilder &b, mlir::Location loc, mlir::ValueRange elements) {
-        return convertFloat(b, loc, elements[0], type);
-      });
+  return computeElements(b, tensor, sizesOf(b, tensor), type,
+                         [&](OpBuilder &b, Location loc, ValueRange elements) {
+                           return convertFloat(b, loc, elements[0], type);
+                         });
 }
 
 std::optional<Sizes> attn::onnx::broadcastSizes(Builder &b,
@@ -438,70 +433,69 @@ std::optional<Sizes> attn::onnx::broadcastSizes(Builder &b,
   return sizes;
 }
 
+SmallVector<mlir::AffineExpr>
+attn::onnx::broadcastIndices(Builder &b, ArrayRef<std::int64_t> shape,
+                             ArrayRef<OpFoldResult> sizes) {
+  std::size_t missing = sizes.size() - shape.size();
+  SmallVector<mlir::AffineExpr> exprs;
+  for (auto [dim, size] : llvm::enumerate(shape)) {
+    std::size_t loop = missing + dim;
+    bool repeats = size == 1 && mlir::getConstantIntValue(sizes[loop]) != 1;
+    exprs.push_back(repeats ? b.getAffineConstantExpr(0)
+                            : b.getAffineDimExpr(unsigned(loop)));
+  }
+  return exprs;
+}
+
 Value attn::onnx::computeElements(Builder &b, ArrayRef<Value> tensors,
                                   ArrayRef<OpFoldResult> sizes,
-                                  mlir::Type elementType,
-                                  ElementFunction compute) {
-  std::int64_t rank = std::int64_t(sizes.size());
+                                  Type elementType, ElementFunction compute) {
+  auto rank = unsigned(sizes.size());
   SmallVector<mlir::AffineMap> maps;
-  for (Value tensor : tensors) {
-    RankedTensorType type = typeOf(tensor);
-    SmallVector<mlir::AffineExpr> exprs;
-    for (std::int64_t dim = 0; dim < type.getRank(); ++dim) {
-      std::int64_t loop = rank - type.getRank() + dim;
-      bool repeats = type.getDimSize(dim) == 1 &&
-                     mlir::getConstantIntValue(sizes[std::size_t(loop)]) != 1;
-      exprs.push_back(repeats ? b.getAffineConstantExpr(0)
-                              : b.getAffineDimExpr(unsigned(loop)));
-    }
-    maps.push_back(
-        mlir::AffineMap::get(unsigned(rank), 0, exprs, b.getContext()));
-  }
-  maps.push_back(b.getMultiDimIdentityMap(unsigned(rank)));
-  SmallVector<mlir::utils::IteratorType> loops(
-      std::size_t(rank), mlir::utils::IteratorType::parallel);
-  Value empty = createEmpty(b, sizes, elementType);
-  return mlir::linalg::GenericOp::create(
-             b, mlir::TypeRange(empty.getType()), mlir::ValueRange(tensors),
-             mlir::ValueRange(empty), maps, loops,
-             [&](mlir::OpBuilder &body, mlir::Location loc,
-                 mlir::ValueRange elements) {
-               mlir::linalg::YieldOp::create(
-                   body, loc, compute(body, loc, elements.drop_back()));
-             })
-      .getResult(0);
+  for (Value tensor : tensors)
+    maps.push_back(mlir::AffineMap::get(
+        rank, 0, broadcastIndices(b, typeOf(tensor).getShape(), sizes),
+        b.getContext()));
+  maps.push_back(b.getMultiDimIdentityMap(rank));
+  return mlir::attn::createGeneric(
+      b, b.getLoc(), tensors, createEmpty(b, sizes, elementType), maps,
+      [&](ValueRange e) { return compute(b, b.getLoc(), e.drop_back()); });
 }
 
 Value attn::onnx::sumElements(Builder &b, Value tensor, std::int64_t firstDim,
                               mlir::FloatType type, ElementFunction compute) {
   Sizes sizes = sizesOf(b, tensor);
-  std::int64_t rank = typeOf(tensor).getRank();
-  using mlir::utils::IteratorType;
-  SmallVector<IteratorType> loops(std::size_t(rank), IteratorType::parallel);
+  auto rank = unsigned(sizes.size()), first = unsigned(firstDim);
+  for (OpFoldResult &size : llvm::drop_begin(sizes, first))
+    size = b.getIndexAttr(1);
   SmallVector<mlir::AffineExpr> exprs;
-  for (std::int64_t dim = 0; dim < rank; ++dim) {
-    if (dim >= firstDim) {
-      loops[std::size_t(dim)] = IteratorType::reduction;
-      sizes[std::size_t(dim)] = b.getIndexAttr(1);
-    }
-    exprs.push_back(dim < firstDim ? b.getAffineDimExpr(unsigned(dim))
-                                   : b.getAffineConstantExpr(0));
-  }
+  for (unsigned dim = 0; dim < rank; ++dim)
+    exprs.push_back(dim < first ? b.getAffineDimExpr(dim)
+                                : b.getAffineConstantExpr(0));
   Value zero = createFilled(b, sizes, b.getFloatAttr(type, 0));
-  return mlir::linalg::GenericOp::create(
-             b, mlir::TypeRange(zero.getType()), mlir::ValueRange(tensor),
-             mlir::ValueRange(zero),
-             ArrayRef{b.getMultiDimIdentityMap(unsigned(rank)),
-                      mlir::AffineMap::get(unsigned(rank), 0, exprs,
-                                           b.getContext())},
-             loops,
-             [&](mlir::OpBuilder &body, mlir::Location loc,
-                 mlir::ValueRange args) {
-               Value next = compute(body, loc, args[0]);
-               mlir::linalg::YieldOp::create(
-                   body, loc,
-                   mlir::arith::AddFOp::create(body, loc, args[1], next)
-                       .getResult());
-             })
-      .getResult(0);
+  return mlir::attn::createGeneric(
+      b, b.getLoc(), tensor, zero,
+      {b.getMultiDimIdentityMap(rank),
+       mlir::AffineMap::get(rank, 0, exprs, b.getContext())},
+      [&](ValueRange e) -> Value {
+        Value next = compute(b, b.getLoc(), e[0]);
+        return mlir::arith::AddFOp::create(b, e[1], next);
+      });
+}
+
+Value attn::onnx::sumProducts(Builder &b, Value lhs, mlir::AffineMap lhsMap,
+                              Value rhs, mlir::AffineMap rhsMap,
+                              ArrayRef<OpFoldResult> sizes,
+                              mlir::FloatType type) {
+  Value zero = createFilled(b, sizes, b.getFloatAttr(type, 0));
+  mlir::AffineMap loops = b.getMultiDimIdentityMap(lhsMap.getNumDims());
+  return mlir::attn::createGeneric(
+      b, b.getLoc(), {lhs, rhs}, zero,
+      {lhsMap, rhsMap, loops.getMajorSubMap(unsigned(sizes.size()))},
+      [&](ValueRange e) -> Value {
+        Value product = mlir::arith::MulFOp::create(
+            b, convertFloat(b, b.getLoc(), e[0], type),
+            convertFloat(b, b.getLoc(), e[1], type));
+        return mlir::arith::AddFOp::create(b, e[2], product);
+      });
 }

@@ -21,13 +21,29 @@
 
 namespace attn::onnx {
 
-using Builder = mlir::ImplicitLocOpBuilder;
-using Sizes = llvm::SmallVector<mlir::OpFoldResult>;
-/// Consecutive dimensions that become one, or that one becomes.
-using Groups = llvm::ArrayRef<mlir::ReassociationIndices>;
+using llvm::ArrayRef;
+using llvm::SmallVector;
+using llvm::StringRef;
+using mlir::failed;
+using mlir::failure;
+using mlir::FailureOr;
+using mlir::Location;
+using mlir::LogicalResult;
+using mlir::OpBuilder;
+using mlir::OpFoldResult;
+using mlir::RankedTensorType;
+using mlir::success;
+using mlir::Type;
+using mlir::Value;
+using mlir::ValueRange;
 
-inline mlir::RankedTensorType typeOf(mlir::Value tensor) {
-  return llvm::cast<mlir::RankedTensorType>(tensor.getType());
+using Builder = mlir::ImplicitLocOpBuilder;
+using Sizes = SmallVector<OpFoldResult>;
+/// Consecutive dimensions that become one, or that one becomes.
+using Groups = ArrayRef<mlir::ReassociationIndices>;
+
+inline RankedTensorType typeOf(Value tensor) {
+  return llvm::cast<RankedTensorType>(tensor.getType());
 }
 
 inline bool isStatic(std::int64_t size) {
@@ -35,76 +51,78 @@ inline bool isStatic(std::int64_t size) {
 }
 
 /// A size of a tensor: an attribute if it is static.
-mlir::OpFoldResult sizeOf(Builder &b, mlir::Value tensor, std::int64_t dim);
-Sizes sizesOf(Builder &b, mlir::Value tensor);
+OpFoldResult sizeOf(Builder &b, Value tensor, std::int64_t dim);
+Sizes sizesOf(Builder &b, Value tensor);
 
 /// A size as an index.
-mlir::Value toIndex(Builder &b, mlir::OpFoldResult size);
+Value toIndex(Builder &b, OpFoldResult size);
 /// The sum, a constant where both are.
-mlir::OpFoldResult add(Builder &b, mlir::OpFoldResult lhs,
-                       mlir::OpFoldResult rhs);
+OpFoldResult add(Builder &b, OpFoldResult lhs, OpFoldResult rhs);
 /// The difference, likewise.
-mlir::OpFoldResult subtract(Builder &b, mlir::OpFoldResult lhs,
-                            mlir::OpFoldResult rhs);
+OpFoldResult subtract(Builder &b, OpFoldResult lhs, OpFoldResult rhs);
 
 /// The product, likewise.
-mlir::OpFoldResult multiply(Builder &b, mlir::OpFoldResult lhs,
-                            mlir::OpFoldResult rhs);
+OpFoldResult multiply(Builder &b, OpFoldResult lhs, OpFoldResult rhs);
 /// What a tensor's number of elements is a multiple of that of all `sizes` but
 /// number `unknown` by; null if that is not known.
-mlir::OpFoldResult findRest(Builder &b, mlir::Value tensor,
-                            llvm::ArrayRef<mlir::OpFoldResult> sizes,
-                            std::size_t unknown);
+OpFoldResult findRest(Builder &b, Value tensor, ArrayRef<OpFoldResult> sizes,
+                      std::size_t unknown);
 
-mlir::Value createEmpty(Builder &b, llvm::ArrayRef<mlir::OpFoldResult> sizes,
-                        mlir::Type elementType);
+Value createEmpty(Builder &b, ArrayRef<OpFoldResult> sizes, Type elementType);
 /// A tensor of one number, which is a constant.
-mlir::Value createFilled(Builder &b, llvm::ArrayRef<mlir::OpFoldResult> sizes,
-                         mlir::TypedAttr number);
+Value createFilled(Builder &b, ArrayRef<OpFoldResult> sizes,
+                   mlir::TypedAttr number);
 
-mlir::Value expand(Builder &b, mlir::Value tensor, Groups groups,
-                   llvm::ArrayRef<mlir::OpFoldResult> sizes);
-mlir::Value collapse(Builder &b, mlir::Value tensor, Groups groups);
+Value expand(Builder &b, Value tensor, Groups groups,
+             ArrayRef<OpFoldResult> sizes);
+Value collapse(Builder &b, Value tensor, Groups groups);
 /// The same elements in other sizes. Null if a group of dimensions would have
 /// to become several sizes that are dynamic. `from` are the tensor's sizes, if
 /// there is a better way to say them.
-mlir::Value reshape(Builder &b, mlir::Value tensor,
-                    llvm::ArrayRef<mlir::OpFoldResult> sizes,
-                    llvm::ArrayRef<mlir::OpFoldResult> from = {});
+Value reshape(Builder &b, Value tensor, ArrayRef<OpFoldResult> sizes,
+              ArrayRef<OpFoldResult> from = {});
 /// Dimension `i` of the result is dimension `permutation[i]` of the tensor.
-mlir::Value transpose(Builder &b, mlir::Value tensor,
-                      llvm::ArrayRef<std::int64_t> permutation);
-mlir::Value concatenate(Builder &b, std::int64_t dim,
-                        llvm::ArrayRef<mlir::Value> tensors);
+Value transpose(Builder &b, Value tensor, ArrayRef<std::int64_t> permutation);
+Value concatenate(Builder &b, std::int64_t dim, ArrayRef<Value> tensors);
 
 /// `(B, S, H * D)` to `(B, H, S, D)`, and back.
-mlir::Value splitHeads(Builder &b, mlir::Value tensor, std::int64_t heads);
-mlir::Value mergeHeads(Builder &b, mlir::Value tensor);
+Value splitHeads(Builder &b, Value tensor, std::int64_t heads);
+Value mergeHeads(Builder &b, Value tensor);
 
 /// The type that a float is computed in: f32, or f64 of f64.
 mlir::FloatType getAccumulationType(mlir::FloatType type);
 /// A float, or a tensor of floats element by element, in another float type.
-mlir::Value convertFloat(mlir::OpBuilder &b, mlir::Location loc,
-                         mlir::Value value, mlir::Type type);
-mlir::Value convertFloats(Builder &b, mlir::Value tensor, mlir::Type type);
+Value convertFloat(OpBuilder &b, Location loc, Value value, Type type);
+Value convertFloats(Builder &b, Value tensor, Type type);
 
 /// The sizes that tensors broadcast to, as NumPy has it; none where static ones
 /// contradict. Of two dynamic sizes both are to be equal, which is checked
 /// where elements are computed.
-std::optional<Sizes> broadcastSizes(Builder &b,
-                                    llvm::ArrayRef<mlir::Value> tensors);
+std::optional<Sizes> broadcastSizes(Builder &b, ArrayRef<Value> tensors);
+
+/// Where a tensor of `shape`, which broadcasts to `sizes`, is read by the loops
+/// of these.
+SmallVector<mlir::AffineExpr> broadcastIndices(Builder &b,
+                                               ArrayRef<std::int64_t> shape,
+                                               ArrayRef<OpFoldResult> sizes);
 
 /// Computes the element of a result from those of tensors at one place.
-using ElementFunction = llvm::function_ref<mlir::Value(
-    mlir::OpBuilder &, mlir::Location, mlir::ValueRange)>;
+using ElementFunction =
+    llvm::function_ref<Value(OpBuilder &, Location, ValueRange)>;
 /// A tensor of `sizes`, element by element of tensors that broadcast to them.
-mlir::Value computeElements(Builder &b, llvm::ArrayRef<mlir::Value> tensors,
-                            llvm::ArrayRef<mlir::OpFoldResult> sizes,
-                            mlir::Type elementType, ElementFunction compute);
+Value computeElements(Builder &b, ArrayRef<Value> tensors,
+                      ArrayRef<OpFoldResult> sizes, Type elementType,
+                      ElementFunction compute);
 
 /// The sum over some dimensions, which become 1, of elements in `type`.
-mlir::Value sumElements(Builder &b, mlir::Value tensor, std::int64_t firstDim,
-                        mlir::FloatType type, ElementFunction compute);
+Value sumElements(Builder &b, Value tensor, std::int64_t firstDim,
+                  mlir::FloatType type, ElementFunction compute);
+
+/// Sums of products, in `type`, over the last loops: the first ones are those
+/// of the result's sizes. Maps say what the loops read.
+Value sumProducts(Builder &b, Value lhs, mlir::AffineMap lhsMap, Value rhs,
+                  mlir::AffineMap rhsMap, ArrayRef<OpFoldResult> sizes,
+                  mlir::FloatType type);
 
 } // namespace attn::onnx
 

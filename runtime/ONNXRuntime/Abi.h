@@ -93,6 +93,9 @@ struct ApiBase {
 
 /// A function at a place of a table.
 template <int Slot, typename Result, typename... Arguments> struct Function {};
+/// One that gives an error, or null.
+template <int Slot, typename... Arguments>
+using Fallible = Function<Slot, Status *, Arguments...>;
 
 template <int Slot, typename Result, typename... Arguments>
 Result call(const Table *table, Function<Slot, Result, Arguments...> /*which*/,
@@ -102,71 +105,64 @@ Result call(const Table *table, Function<Slot, Result, Arguments...> /*which*/,
 }
 
 // The general table.
-inline constexpr Function<0, Status *, int, const char *> createStatus;
+inline constexpr Fallible<0, int, const char *> createStatus;
 inline constexpr Function<2, const char *, const Status *> getErrorMessage;
-inline constexpr Function<26, Status *, const char *, CustomOpDomain **>
+inline constexpr Fallible<26, const char *, CustomOpDomain **>
     createCustomOpDomain;
-inline constexpr Function<27, Status *, CustomOpDomain *,
-                          const struct CustomOp *>
+inline constexpr Fallible<27, CustomOpDomain *, const struct CustomOp *>
     customOpDomainAdd;
-inline constexpr Function<51, Status *, Value *, void **> getTensorMutableData;
+inline constexpr Fallible<51, Value *, void **> getTensorMutableData;
 /// Null for what is not a tensor.
-inline constexpr Function<55, Status *, const TypeInfo *, const TensorInfo **>
+inline constexpr Fallible<55, const TypeInfo *, const TensorInfo **>
     castTypeInfoToTensorInfo;
-inline constexpr Function<57, Status *, TensorInfo **> createTensorInfo;
-inline constexpr Function<58, Status *, TensorInfo *, int> setElementType;
-inline constexpr Function<59, Status *, TensorInfo *, const std::int64_t *,
-                          std::size_t>
+inline constexpr Fallible<57, TensorInfo **> createTensorInfo;
+inline constexpr Fallible<58, TensorInfo *, int> setElementType;
+inline constexpr Fallible<59, TensorInfo *, const std::int64_t *, std::size_t>
     setDimensions;
-inline constexpr Function<60, Status *, const TensorInfo *, int *>
-    getElementType;
-inline constexpr Function<61, Status *, const TensorInfo *, std::size_t *>
+inline constexpr Fallible<60, const TensorInfo *, int *> getElementType;
+inline constexpr Fallible<61, const TensorInfo *, std::size_t *>
     getDimensionsCount;
 /// -1 where a size is not known.
-inline constexpr Function<62, Status *, const TensorInfo *, std::int64_t *,
-                          std::size_t>
+inline constexpr Fallible<62, const TensorInfo *, std::int64_t *, std::size_t>
     getDimensions;
 /// Empty where a size has no name.
-inline constexpr Function<63, Status *, const TensorInfo *, const char **,
-                          std::size_t>
+inline constexpr Fallible<63, const TensorInfo *, const char **, std::size_t>
     getSymbolicDimensions;
 /// Null for an optional input that is absent.
-inline constexpr Function<90, Status *, const KernelContext *, std::size_t,
+inline constexpr Fallible<90, const KernelContext *, std::size_t,
                           const Value **>
     getInput;
-inline constexpr Function<91, Status *, KernelContext *, std::size_t,
+inline constexpr Fallible<91, KernelContext *, std::size_t,
                           const std::int64_t *, std::size_t, Value **>
     getOutput;
 inline constexpr Function<93, void, Status *> releaseStatus;
 inline constexpr Function<99, void, TensorInfo *> releaseTensorInfo;
 inline constexpr Function<101, void, CustomOpDomain *> releaseCustomOpDomain;
-inline constexpr Function<247, Status *, const Logger *, int, const char *,
-                          const char *, int, const char *>
+inline constexpr Fallible<247, const Logger *, int, const char *, const char *,
+                          int, const char *>
     logMessage;
-inline constexpr Function<248, Status *, const Logger *, int *>
-    getLoggingSeverityLevel;
-inline constexpr Function<268, Status *, const ShapeInferContext *, std::size_t,
+inline constexpr Fallible<248, const Logger *, int *> getLoggingSeverityLevel;
+inline constexpr Fallible<268, const ShapeInferContext *, std::size_t,
                           TensorInfo **>
     getInputTypeShape;
-inline constexpr Function<270, Status *, const ShapeInferContext *, std::size_t,
+inline constexpr Fallible<270, const ShapeInferContext *, std::size_t,
                           const TensorInfo *>
     setOutputTypeShape;
-inline constexpr Function<271, Status *, TensorInfo *, const char **,
-                          std::size_t>
+inline constexpr Fallible<271, TensorInfo *, const char **, std::size_t>
     setSymbolicDimensions;
 /// Into so many bytes; gives how many it takes.
-inline constexpr Function<272, Status *, const Attribute *, int, void *,
-                          std::size_t, std::size_t *>
+inline constexpr Fallible<272, const Attribute *, int, void *, std::size_t,
+                          std::size_t *>
     readAttribute;
 /// Calls a function for each number less than a count, on the session's
 /// threads; in at most so many parts, any number of them if 0.
-inline constexpr Function<274, Status *, const KernelContext *,
+inline constexpr Fallible<274, const KernelContext *,
                           void (*)(void *, std::size_t), std::size_t,
                           std::size_t, void *>
     parallelFor;
-inline constexpr Function<289, Status *, const ValueInfo *, const char **>
+inline constexpr Fallible<289, const ValueInfo *, const char **>
     getValueInfoName;
-inline constexpr Function<290, Status *, const ValueInfo *, const TypeInfo **>
+inline constexpr Fallible<290, const ValueInfo *, const TypeInfo **>
     getValueInfoTypeInfo;
 inline constexpr Function<298, void, const KeyValuePairs *,
                           const char *const **, const char *const **,
@@ -176,80 +172,58 @@ inline constexpr Function<300, void, KeyValuePairs *> releaseKeyValuePairs;
 inline constexpr Function<307, int, const HardwareDevice *> hardwareDeviceType;
 inline constexpr Function<317, const Table *> getEpApi;
 /// Null for what is not an initializer.
-inline constexpr Function<326, Status *, const ValueInfo *, const Value **>
+inline constexpr Fallible<326, const ValueInfo *, const Value **>
     getInitializerValue;
-inline constexpr Function<331, Status *, const ValueInfo *, bool *>
-    isConstantInitializer;
-inline constexpr Function<338, Status *, const Graph *, std::size_t *>
-    graphGetNumInputs;
-inline constexpr Function<339, Status *, const Graph *, const ValueInfo **,
-                          std::size_t>
+inline constexpr Fallible<331, const ValueInfo *, bool *> isConstantInitializer;
+inline constexpr Fallible<338, const Graph *, std::size_t *> graphGetNumInputs;
+inline constexpr Fallible<339, const Graph *, const ValueInfo **, std::size_t>
     graphGetInputs;
-inline constexpr Function<340, Status *, const Graph *, std::size_t *>
-    graphGetNumOutputs;
-inline constexpr Function<341, Status *, const Graph *, const ValueInfo **,
-                          std::size_t>
+inline constexpr Fallible<340, const Graph *, std::size_t *> graphGetNumOutputs;
+inline constexpr Fallible<341, const Graph *, const ValueInfo **, std::size_t>
     graphGetOutputs;
-inline constexpr Function<342, Status *, const Graph *, std::size_t *>
+inline constexpr Fallible<342, const Graph *, std::size_t *>
     graphGetNumInitializers;
-inline constexpr Function<343, Status *, const Graph *, const ValueInfo **,
-                          std::size_t>
+inline constexpr Fallible<343, const Graph *, const ValueInfo **, std::size_t>
     graphGetInitializers;
-inline constexpr Function<344, Status *, const Graph *, std::size_t *>
-    graphGetNumNodes;
-inline constexpr Function<345, Status *, const Graph *, const Node **,
-                          std::size_t>
+inline constexpr Fallible<344, const Graph *, std::size_t *> graphGetNumNodes;
+inline constexpr Fallible<345, const Graph *, const Node **, std::size_t>
     graphGetNodes;
-inline constexpr Function<349, Status *, const Node *, const char **>
-    nodeGetName;
-inline constexpr Function<350, Status *, const Node *, const char **>
-    nodeGetOperatorType;
-inline constexpr Function<351, Status *, const Node *, const char **>
-    nodeGetDomain;
-inline constexpr Function<352, Status *, const Node *, int *>
-    nodeGetSinceVersion;
-inline constexpr Function<353, Status *, const Node *, std::size_t *>
-    nodeGetNumInputs;
+inline constexpr Fallible<349, const Node *, const char **> nodeGetName;
+inline constexpr Fallible<350, const Node *, const char **> nodeGetOperatorType;
+inline constexpr Fallible<351, const Node *, const char **> nodeGetDomain;
+inline constexpr Fallible<352, const Node *, int *> nodeGetSinceVersion;
+inline constexpr Fallible<353, const Node *, std::size_t *> nodeGetNumInputs;
 /// Null for those that are absent.
-inline constexpr Function<354, Status *, const Node *, const ValueInfo **,
-                          std::size_t>
+inline constexpr Fallible<354, const Node *, const ValueInfo **, std::size_t>
     nodeGetInputs;
-inline constexpr Function<355, Status *, const Node *, std::size_t *>
-    nodeGetNumOutputs;
-inline constexpr Function<356, Status *, const Node *, const ValueInfo **,
-                          std::size_t>
+inline constexpr Fallible<355, const Node *, std::size_t *> nodeGetNumOutputs;
+inline constexpr Fallible<356, const Node *, const ValueInfo **, std::size_t>
     nodeGetOutputs;
 /// What graphs within the node take from around it.
-inline constexpr Function<357, Status *, const Node *, std::size_t *>
+inline constexpr Fallible<357, const Node *, std::size_t *>
     nodeGetNumImplicitInputs;
-inline constexpr Function<358, Status *, const Node *, const ValueInfo **,
-                          std::size_t>
+inline constexpr Fallible<358, const Node *, const ValueInfo **, std::size_t>
     nodeGetImplicitInputs;
-inline constexpr Function<359, Status *, const Node *, std::size_t *>
+inline constexpr Fallible<359, const Node *, std::size_t *>
     nodeGetNumAttributes;
-inline constexpr Function<360, Status *, const Node *, const Attribute **,
-                          std::size_t>
+inline constexpr Fallible<360, const Node *, const Attribute **, std::size_t>
     nodeGetAttributes;
 /// Null, or an error, if there is no such attribute.
-inline constexpr Function<361, Status *, const Node *, const char *,
-                          const Attribute **>
+inline constexpr Fallible<361, const Node *, const char *, const Attribute **>
     nodeGetAttributeByName;
-inline constexpr Function<364, Status *, const Attribute *, const char **>
+inline constexpr Fallible<364, const Attribute *, const char **>
     getAttributeName;
-inline constexpr Function<365, Status *, const Node *, std::size_t *>
-    nodeGetNumSubgraphs;
-inline constexpr Function<366, Status *, const Node *, const Graph **,
-                          std::size_t, const char **>
+inline constexpr Fallible<365, const Node *, std::size_t *> nodeGetNumSubgraphs;
+inline constexpr Fallible<366, const Node *, const Graph **, std::size_t,
+                          const char **>
     nodeGetSubgraphs;
-inline constexpr Function<378, Status *, const Value *, const void **>
-    getTensorData;
-inline constexpr Function<379, Status *, const SessionOptions *,
-                          KeyValuePairs **>
+inline constexpr Fallible<378, const Value *, const void **> getTensorData;
+inline constexpr Fallible<379, const SessionOptions *, KeyValuePairs **>
     getSessionOptionsConfigEntries;
 
 /// The sizes stay the tensor's.
-inline constexpr Function<414, Status *, const Value *, int *,
-                          const std::int64_t **, std::size_t *>
+inline constexpr Fallible<414, const Value *, int *, const std::int64_t **,
+                          std::size_t *>
     getTensorShape;
 
 struct NodeFusionOptions {
@@ -258,12 +232,12 @@ struct NodeFusionOptions {
 };
 
 // The table of execution providers.
-inline constexpr Function<0, Status *, struct EpFactory *,
-                          const HardwareDevice *, const KeyValuePairs *,
-                          const KeyValuePairs *, EpDevice **>
+inline constexpr Fallible<0, struct EpFactory *, const HardwareDevice *,
+                          const KeyValuePairs *, const KeyValuePairs *,
+                          EpDevice **>
     createEpDevice;
-inline constexpr Function<2, Status *, SupportInfo *, const Node *const *,
-                          std::size_t, const NodeFusionOptions *>
+inline constexpr Fallible<2, SupportInfo *, const Node *const *, std::size_t,
+                          const NodeFusionOptions *>
     addNodesToFuse;
 
 //===----------------------------------------------------------------------===//

@@ -13,17 +13,6 @@ using namespace attn;
 using namespace attn::ort;
 using std::string;
 
-static string join(const Error &error) {
-  string text = error.message;
-  for (const Diagnostic &diagnostic : error.diagnostics)
-    // The message already has the first error.
-    if (error.message.find(diagnostic.message) == string::npos)
-      text += "\n" + formatDiagnostic(diagnostic);
-  return text;
-}
-
-Failure::Failure(const Error &error) : Failure(join(error)) {}
-
 void Api::check(abi::Status *status) const {
   if (!status)
     return;

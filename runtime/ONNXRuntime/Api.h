@@ -28,7 +28,7 @@ public:
   explicit Failure(std::string message, abi::ErrorCode code = abi::fail)
       : message(std::move(message)), errorCode(code) {}
   /// With what the compiler says.
-  explicit Failure(const Error &error);
+  explicit Failure(const Error &error) : Failure(formatError(error)) {}
   const char *what() const noexcept override { return message.c_str(); }
   abi::ErrorCode code() const { return errorCode; }
 

@@ -7,41 +7,27 @@
 
 #include "runtime/ONNXRuntime/Form.h"
 
+#include <concepts>
+#include <type_traits>
+
 using namespace attn;
 using namespace attn::ort;
 
 /// Of the type of the scores' operands, which a bias of a node has.
-template <typename T>
-static Score createBias(const std::array<std::int64_t, 4> &sizes) {
-  return bias(
-      rows(Tensor<T, 4>("mask", sizes[0], sizes[1], sizes[2], sizes[3])));
-}
-
 static Score createBias(ElementType type,
                         const std::array<std::int64_t, 4> &sizes) {
-  switch (type) {
-  case ElementType::f64:
-    return createBias<double>(sizes);
-  case ElementType::f16:
-    return createBias<f16>(sizes);
-  case ElementType::bf16:
-    return createBias<bf16>(sizes);
-  default:
-    return createBias<float>(sizes);
-  }
+  return visitElementType(type, [&]<typename T>(std::type_identity<T>) {
+    using Real = std::conditional_t<std::integral<T>, float, T>;
+    return bias(
+        rows(Tensor<Real, 4>("mask", sizes[0], sizes[1], sizes[2], sizes[3])));
+  });
 }
 
 static Sink createSink(ElementType type) {
-  switch (type) {
-  case ElementType::f64:
-    return Tensor<double, 1>("sink");
-  case ElementType::f16:
-    return Tensor<f16, 1>("sink");
-  case ElementType::bf16:
-    return Tensor<bf16, 1>("sink");
-  default:
-    return Tensor<float, 1>("sink");
-  }
+  return visitElementType(type, []<typename T>(std::type_identity<T>) {
+    using Real = std::conditional_t<std::integral<T>, float, T>;
+    return Sink(Tensor<Real, 1>("sink"));
+  });
 }
 
 Attention Form::attention(const Score &score, const attn::Mask &mask) const {

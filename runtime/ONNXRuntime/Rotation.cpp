@@ -91,19 +91,10 @@ TensorView ort::rotate(const Call &call, const RotaryTables &tables,
   buffer.emplace(scratch,
                  heads.size(0) * heads.size(2) * token * sizeOf(heads.type()));
   void *data = buffer->data();
-  switch (heads.type()) {
-  case ElementType::f64:
-    rotateTokens(call, tables, heads, first, static_cast<double *>(data));
-    break;
-  case ElementType::f16:
-    rotateTokens(call, tables, heads, first, static_cast<f16 *>(data));
-    break;
-  case ElementType::bf16:
-    rotateTokens(call, tables, heads, first, static_cast<bf16 *>(data));
-    break;
-  default:
-    rotateTokens(call, tables, heads, first, static_cast<float *>(data));
-  }
+  visitElementType(heads.type(), [&]<typename T>(std::type_identity<T>) {
+    if constexpr (!std::integral<T>)
+      rotateTokens(call, tables, heads, first, static_cast<T *>(data));
+  });
   std::array<std::int64_t, 4> strides = {heads.size(2) * token, heads.size(3),
                                          token, 1};
   return TensorView(data, heads.type(), heads.sizes(), strides,

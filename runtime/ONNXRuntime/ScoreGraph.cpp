@@ -17,9 +17,11 @@
 #include "runtime/ONNXRuntime/Tensors.h"
 
 #include <algorithm>
+#include <concepts>
 #include <cstring>
 #include <limits>
 #include <map>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -115,26 +117,10 @@ template <typename T> static T load(const void *data, std::int64_t index) {
 
 static double loadNumber(ElementType type, const void *data,
                          std::int64_t index) {
-  switch (type) {
-  case ElementType::f64:
-    return load<double>(data, index);
-  case ElementType::f32:
-    return load<float>(data, index);
-  case ElementType::f16:
-    return load<f16>(data, index);
-  case ElementType::bf16:
-    return load<bf16>(data, index);
-  case ElementType::i64:
-    return double(load<std::int64_t>(data, index));
-  case ElementType::i32:
-    return load<std::int32_t>(data, index);
-  case ElementType::i16:
-    return load<std::int16_t>(data, index);
-  case ElementType::i8:
-  case ElementType::i1:
-    return load<std::int8_t>(data, index);
-  }
-  return 0;
+  return visitElementType(type, [&]<typename T>(std::type_identity<T>) {
+    using Stored = std::conditional_t<std::same_as<T, bool>, std::int8_t, T>;
+    return double(load<Stored>(data, index));
+  });
 }
 
 static std::int64_t loadInteger(ElementType type, const void *data,
@@ -212,37 +198,15 @@ const Symbol &Interpreter::get(const GraphValue &value) {
 // Elements
 //===----------------------------------------------------------------------===//
 
-template <typename T>
 static Element loadElement(const CapturedTensor &tensor,
                            const std::array<Index, 4> &indices) {
-  const std::array<std::int64_t, 4> &sizes = tensor.sizes;
-  return Tensor<T, 4>(tensor.name, sizes[0], sizes[1], sizes[2],
-                      sizes[3])(indices[0], indices[1], indices[2], indices[3]);
-}
-
-static Element loadElement(const CapturedTensor &tensor,
-                           const std::array<Index, 4> &indices) {
-  switch (tensor.type) {
-  case ElementType::f64:
-    return loadElement<double>(tensor, indices);
-  case ElementType::f32:
-    return loadElement<float>(tensor, indices);
-  case ElementType::f16:
-    return loadElement<f16>(tensor, indices);
-  case ElementType::bf16:
-    return loadElement<bf16>(tensor, indices);
-  case ElementType::i64:
-    return loadElement<std::int64_t>(tensor, indices);
-  case ElementType::i32:
-    return loadElement<std::int32_t>(tensor, indices);
-  case ElementType::i16:
-    return loadElement<std::int16_t>(tensor, indices);
-  case ElementType::i8:
-    return loadElement<std::int8_t>(tensor, indices);
-  case ElementType::i1:
-    break;
-  }
-  return loadElement<bool>(tensor, indices);
+  return visitElementType(
+      tensor.type, [&]<typename T>(std::type_identity<T>) -> Element {
+        const std::array<std::int64_t, 4> &sizes = tensor.sizes;
+        return Tensor<T, 4>(tensor.name, sizes[0], sizes[1], sizes[2],
+                            sizes[3])(indices[0], indices[1], indices[2],
+                                      indices[3]);
+      });
 }
 
 Element Interpreter::element(const Symbol &symbol) {

@@ -13,7 +13,6 @@
 #include "runtime/ONNXRuntime/Graph.h"
 
 #include <cstddef>
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>

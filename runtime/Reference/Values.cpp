@@ -7,39 +7,22 @@
 
 #include "runtime/Reference/Values.h"
 
+#include <concepts>
 #include <cstring>
 #include <limits>
 
 using namespace attn;
 
-template <typename T> static T load(const std::byte *address) {
-  T value;
-  std::memcpy(&value, address, sizeof(T)); // Views may be misaligned.
-  return value;
-}
-
 static double loadAsDouble(ElementType type, const std::byte *address) {
-  switch (type) {
-  case ElementType::f64:
-    return load<double>(address);
-  case ElementType::f32:
-    return load<float>(address);
-  case ElementType::f16:
-    return load<f16>(address);
-  case ElementType::bf16:
-    return load<bf16>(address);
-  case ElementType::i64:
-    return double(load<std::int64_t>(address));
-  case ElementType::i32:
-    return load<std::int32_t>(address);
-  case ElementType::i16:
-    return load<std::int16_t>(address);
-  case ElementType::i8:
-    return load<std::int8_t>(address);
-  case ElementType::i1:
-    return load<std::uint8_t>(address) != 0;
-  }
-  return std::numeric_limits<double>::quiet_NaN();
+  return visitElementType(type, [&]<typename T>(std::type_identity<T>) {
+    if constexpr (std::same_as<T, bool>)
+      return double(*address != std::byte());
+    else {
+      T value;
+      std::memcpy(&value, address, sizeof(T)); // Views may be misaligned.
+      return double(value);
+    }
+  });
 }
 
 Expected<std::int64_t>

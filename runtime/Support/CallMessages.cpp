@@ -7,8 +7,6 @@
 
 #include "runtime/Support/CallMessages.h"
 
-#include <cstdlib>
-
 using namespace attn;
 using namespace attn::support;
 

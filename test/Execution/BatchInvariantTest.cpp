@@ -15,6 +15,9 @@
 
 #include "gtest/gtest.h"
 
+#include <algorithm>
+#include <iterator>
+
 using namespace attn;
 using namespace attn::test;
 using std::string;
@@ -90,17 +93,8 @@ std::vector<TestTensor> Prompt::tensors() const {
     sizes = {pages, keyValueHeads, pageSize, headSize};
   std::vector<TestTensor> result = {
       normal(activation(), {1, heads, tokens, headSize}, 1)};
-  if (isQuantized()) {
-    TestTensor elements(type, sizes),
-        scales(ElementType::f32, {sizes[0], sizes[1], sizes[2]});
-    Index next = 0;
-    elements.fill([&] { return double(next++ * 37 % 255 - 127); });
-    scales.fill([&] { return 0.01 + double(next++ % 7) * 0.001; });
-    result.push_back(elements);
-    result.push_back(scales);
-  } else {
-    result.push_back(normal(type, sizes, 2));
-  }
+  std::ranges::move(cacheRows(type, sizes, /*seed=*/2),
+                    std::back_inserter(result));
   std::vector<double> table;
   for (Index i = 0; i < pages; ++i)
     table.push_back(double(i * 7 % pages));

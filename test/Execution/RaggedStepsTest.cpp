@@ -15,7 +15,9 @@
 
 #include "gtest/gtest.h"
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <numeric>
 
 using namespace attn;
@@ -120,17 +122,8 @@ std::vector<TestTensor> Step::tensors() const {
     sizes[2] = 40 + longest;
   if (kind == Kind::paged)
     sizes = {number * pages, heads, pageSize, headSize};
-  if (type == ElementType::i8) {
-    TestTensor elements(type, sizes),
-        scales(ElementType::f32, {sizes[0], sizes[1], sizes[2]});
-    Index next = 0;
-    elements.fill([&] { return double(next++ * 37 % 255 - 127); });
-    scales.fill([&] { return 0.01 + double(next++ % 7) * 0.001; });
-    result.push_back(elements);
-    result.push_back(scales);
-  } else {
-    result.push_back(normal(type, sizes, 3));
-  }
+  std::ranges::move(cacheRows(type, sizes, /*seed=*/3),
+                    std::back_inserter(result));
   result.push_back(i32({before.begin(), before.end()}));
   result.push_back(i32(after));
   result.push_back(i32(

@@ -149,6 +149,18 @@ TestTensor attn::test::normal(ElementType type, const Shape &shape,
   result.fill([&] { return random.normal(); });
   return result;
 }
+std::vector<TestTensor> attn::test::cacheRows(ElementType type,
+                                              const Shape &shape,
+                                              std::uint64_t seed) {
+  if (type != ElementType::i8)
+    return {normal(type, shape, seed)};
+  TestTensor elements(type, shape),
+      scales(ElementType::f32, {shape.begin(), shape.end() - 1});
+  Index next = 0;
+  elements.fill([&] { return double(next++ * 37 % 255 - 127); });
+  scales.fill([&] { return 0.01 + double(next++ % 7) * 0.001; });
+  return {elements, scales};
+}
 TestTensor attn::test::i32(const std::vector<double> &elements) {
   return TestTensor(ElementType::i32, {Index(elements.size())}, elements);
 }

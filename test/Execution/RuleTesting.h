@@ -64,6 +64,10 @@ TestTensor f64(const Shape &shape, double element);
 TestTensor i32(const std::vector<double> &elements);
 TestTensor normal(ElementType type, const Shape &shape, std::uint64_t seed = 1);
 
+/// Rows of a cache: of i8, with their scales in a second tensor.
+std::vector<TestTensor> cacheRows(ElementType type, const Shape &shape,
+                                  std::uint64_t seed);
+
 /// Query, key and value of one batch entry and head with Dk = Dv = 1: all
 /// scores are 0, and key j has the value 2^j.
 std::vector<Argument> powers(Index queryLength, Index keyLength);

@@ -9,9 +9,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <concepts>
 #include <cstring>
 #include <numeric>
 #include <ranges>
+#include <type_traits>
 
 using namespace attn;
 using namespace attn::test;
@@ -119,65 +121,24 @@ static std::byte *addressOf(const TensorView &view, const Shape &index) {
          offset * Index(sizeOf(view.type()));
 }
 
-template <typename T> static void store(std::byte *address, T value) {
-  std::memcpy(address, &value, sizeof(T));
-}
-template <typename T> static T load(const std::byte *address) {
-  T value;
-  std::memcpy(&value, address, sizeof(T));
-  return value;
-}
-
 std::optional<double> TestTensor::get(const Shape &index) const {
   for (std::size_t dim = 0; dim < index.size(); ++dim)
     if (index[dim] < 0 || index[dim] >= size(int(dim)))
       return std::nullopt;
   const std::byte *address = addressOf(tensorView, index);
-  switch (type()) {
-  case ElementType::f64:
-    return load<double>(address);
-  case ElementType::f32:
-    return load<float>(address);
-  case ElementType::f16:
-    return float(load<f16>(address));
-  case ElementType::bf16:
-    return float(load<bf16>(address));
-  case ElementType::i64:
-    return double(load<std::int64_t>(address));
-  case ElementType::i32:
-    return load<std::int32_t>(address);
-  case ElementType::i16:
-    return load<std::int16_t>(address);
-  case ElementType::i8:
-    return load<std::int8_t>(address);
-  case ElementType::i1:
-    return load<std::uint8_t>(address);
-  }
-  return std::nullopt;
+  return visitElementType(type(), [&]<typename T>(std::type_identity<T>) {
+    std::conditional_t<std::same_as<T, bool>, std::uint8_t, T> value;
+    std::memcpy(&value, address, sizeof(T));
+    return double(value);
+  });
 }
 
 void TestTensor::set(const Shape &index, double value) {
   std::byte *address = addressOf(tensorView, index);
-  switch (type()) {
-  case ElementType::f64:
-    return store(address, value);
-  case ElementType::f32:
-    return store(address, float(value));
-  case ElementType::f16:
-    return store(address, f16(float(value)));
-  case ElementType::bf16:
-    return store(address, bf16(float(value)));
-  case ElementType::i64:
-    return store(address, std::int64_t(value));
-  case ElementType::i32:
-    return store(address, std::int32_t(value));
-  case ElementType::i16:
-    return store(address, std::int16_t(value));
-  case ElementType::i8:
-    return store(address, std::int8_t(value));
-  case ElementType::i1:
-    return store(address, std::uint8_t(value != 0));
-  }
+  visitElementType(type(), [&]<typename T>(std::type_identity<T>) {
+    T element = T(value);
+    std::memcpy(address, &element, sizeof(T));
+  });
 }
 
 void TestTensor::fill(

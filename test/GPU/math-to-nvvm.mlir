@@ -71,7 +71,8 @@ func.func @host(%x: f32) -> f32 {
 // CHECK: %[[T:.*]] = llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f"
 // CHECK: %[[R:.*]] = llvm.call_intrinsic "llvm.nvvm.rcp.approx.ftz.f"
 // CHECK: %[[Q:.*]] = llvm.call_intrinsic "llvm.fma"(%{{.*}}, %[[R]],
-// CHECK: llvm.call_intrinsic "llvm.copysign"(%[[Q]],
+// CHECK: %[[S:.*]] = arith.select %{{.*}}, %{{.*}}, %[[Q]]
+// CHECK: llvm.call_intrinsic "llvm.copysign"(%[[S]],
 // CHECK: %[[U:.*]] = arith.addf
 // CHECK: arith.bitcast
 // CHECK: arith.shrsi

@@ -15,6 +15,7 @@
 #include <functional>
 #include <new>
 #include <numeric>
+#include <type_traits>
 
 using namespace attn;
 using namespace attn::bench;
@@ -34,36 +35,14 @@ Buffer::Buffer(ElementType type, std::vector<std::int64_t> bufferSizes)
   (void)madvise(memory.get(), whole, MADV_HUGEPAGE);
 }
 
-template <typename T, typename Next>
-static void fillAs(std::byte *memory, std::int64_t count, Next next) {
-  T *elements = reinterpret_cast<T *>(memory);
-  for (std::int64_t i = 0; i < count; ++i)
-    elements[i] = T(next(i));
-}
-
 template <typename Next>
 static void fillElements(ElementType type, std::byte *memory,
                          std::int64_t count, Next next) {
-  switch (type) {
-  case ElementType::f64:
-    return fillAs<double>(memory, count, next);
-  case ElementType::f32:
-    return fillAs<float>(memory, count, next);
-  case ElementType::f16:
-    return fillAs<f16>(memory, count, next);
-  case ElementType::bf16:
-    return fillAs<bf16>(memory, count, next);
-  case ElementType::i64:
-    return fillAs<std::int64_t>(memory, count, next);
-  case ElementType::i32:
-    return fillAs<std::int32_t>(memory, count, next);
-  case ElementType::i16:
-    return fillAs<std::int16_t>(memory, count, next);
-  case ElementType::i8:
-    return fillAs<std::int8_t>(memory, count, next);
-  case ElementType::i1:
-    return fillAs<bool>(memory, count, next);
-  }
+  visitElementType(type, [&]<typename T>(std::type_identity<T>) {
+    T *elements = reinterpret_cast<T *>(memory);
+    for (std::int64_t i = 0; i < count; ++i)
+      elements[i] = T(next(i));
+  });
 }
 
 void Buffer::fillNormal(std::mt19937_64 &random) {

@@ -192,13 +192,16 @@ Expected<double> GradientSeries::sample() {
 }
 
 void GradientSeries::report(benchmark::State &state) const {
-  std::vector<double> fractions, speeds;
+  std::vector<double> fractions, speeds, processors;
+  for (const Sample &sample : samples)
+    processors.push_back(sample.processors);
   for (const Sample &sample : keepQuiet(samples)) {
     fractions.push_back(sample.speed / sample.peak);
     speeds.push_back(sample.speed * 1e-9);
   }
   state.counters["gflops"] = median(speeds);
   state.counters["fraction_of_peak"] = median(fractions);
+  state.counters["processors"] = median(processors);
   state.counters["vs_forward"] = median(quotients);
   state.counters["compile_ms"] = backward.stats().totalMs;
   state.SetLabel("peak: " + std::string(peak.loopName()));

@@ -16,7 +16,6 @@
 #include "lib/CPU/AttnToVector/Exp2.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 #include <algorithm>
@@ -63,11 +62,6 @@ struct TanhNearZero {
 constexpr double kOfTanh[] = {9.999999710e-01, -3.333295888e-01,
                               1.332540602e-01, -5.334443005e-02,
                               1.958290801e-02, -4.716257128e-03};
-/// tanh(x) / x - 1 by powers of x^2 from x^2 on, for |x| up to 0.65; relative
-/// error 7e-9.
-constexpr double kOfTanhClosely[] = {-3.333325985e-01, 1.333083034e-01,
-                                     -5.368802305e-02, 2.046941972e-02,
-                                     -5.515163721e-03};
 constexpr double kOfSmallTanh[] = {9.999999811e-01, -3.333181708e-01,
                                    1.315306566e-01};
 /// From the widest to the cheapest; relative errors 3e-8 and 2e-8.
@@ -75,28 +69,8 @@ const TanhNearZero kTanhNearZero[] = {{0.75, kOfTanh}, {0.15, kOfSmallTanh}};
 
 constexpr double kLog2E = std::numbers::log2e;
 
-Value splat(LaneBuilder &b, Value like, double value) {
-  return b.number(like.getType(), value);
-}
-Value add(LaneBuilder &b, Value lhs, Value rhs) {
-  return b.create<arith::AddFOp>(lhs, rhs);
-}
-Value subtract(LaneBuilder &b, Value lhs, Value rhs) {
-  return b.create<arith::SubFOp>(lhs, rhs);
-}
-Value multiply(LaneBuilder &b, Value lhs, Value rhs) {
-  return b.create<arith::MulFOp>(lhs, rhs);
-}
-Value fma(LaneBuilder &b, Value x, Value y, Value z) {
-  return b.create<math::FmaOp>(x, y, z);
-}
-
 Value polynomial(LaneBuilder &b, Value x, ArrayRef<double> coefficients) {
-  // Not math.fma, which without such an instruction is a call for each lane.
-  Value sum = splat(b, x, coefficients.back());
-  for (double coefficient : llvm::reverse(coefficients.drop_back()))
-    sum = b.create<vector::FMAOp>(sum, x, splat(b, x, coefficient));
-  return sum;
+  return b.polynomial(x, llvm::to_vector(llvm::reverse(coefficients)));
 }
 
 //===----------------------------------------------------------------------===//
@@ -149,15 +123,15 @@ Value estimateReciprocal(LaneBuilder &b, Value x) {
 
 /// 1 - x * estimate, for a step of Newton's method, from 14 bits to 28.
 Value errorOfReciprocal(LaneBuilder &b, Value x, Value estimate) {
-  return fma(b, b.create<arith::NegFOp>(x), estimate, splat(b, x, 1.0));
+  return b.fma(b.negate(x), estimate, b.real(x, 1.0));
 }
 
 /// 1 / x for x in [1, 2^64].
 Value reciprocal(LaneBuilder &b, Value x) {
   if (!hasScalef(b))
-    return b.create<arith::DivFOp>(splat(b, x, 1.0), x);
+    return b.div(1.0, x);
   Value estimate = estimateReciprocal(b, x);
-  return fma(b, errorOfReciprocal(b, x, estimate), estimate, estimate);
+  return b.fma(errorOfReciprocal(b, x, estimate), estimate, estimate);
 }
 
 //===----------------------------------------------------------------------===//
@@ -171,11 +145,11 @@ struct Rounded {
 
 /// In 1.5 * 2^23 + bias + x the last bits of the fraction are n + bias.
 Rounded roundToInteger(LaneBuilder &b, Value x, int64_t bias) {
-  Value magic = splat(b, x, 12582912.0 + double(bias));
-  Value shifted = add(b, x, magic);
+  Value magic = b.real(x, 12582912.0 + double(bias));
+  Value shifted = b.add(x, magic);
   Type integers = b.getPieceType(b.getI32Type());
   Value bits = b.create<arith::BitcastOp>(integers, shifted);
-  return {subtract(b, shifted, magic),
+  return {b.sub(shifted, magic),
           b.create<arith::ShLIOp>(bits, b.integer(integers, 23)).getResult()};
 }
 
@@ -189,14 +163,11 @@ Value raise(LaneBuilder &b, Value power, Value remainder, const Rounded &n,
       b.create<arith::BitcastOp>(integers, factor), n.bits);
   Value result = b.create<arith::BitcastOp>(power.getType(), bits);
   auto isFrom = [&](double least) {
-    return b.create<arith::CmpFOp>(arith::CmpFPredicate::OGE, power,
-                                   splat(b, power, least));
+    return b.compare(arith::CmpFPredicate::OGE, power, b.real(power, least));
   };
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  result = b.create<arith::SelectOp>(isFrom(128.0), splat(b, power, infinity),
-                                     result);
-  return b.create<arith::SelectOp>(isFrom(-126.0), result,
-                                   b.maximum(splat(b, power, 0.0), power));
+  result = b.select(isFrom(128.0), b.real(power, infinity), result);
+  return b.select(isFrom(-126.0), result, b.maximum(b.real(power, 0.0), power));
 }
 
 /// 2^x with a relative error of 2e-7.
@@ -204,34 +175,29 @@ Value buildQuickExp2(LaneBuilder &b, Value x) {
   if (hasScalef(b))
     return scale(b, polynomial(b, fraction(b, x), kOfFraction), x);
   Rounded rounded = roundToInteger(b, x, 0);
-  return raise(b, x, subtract(b, x, rounded.nearest), rounded, kOfRemainder);
+  return raise(b, x, b.sub(x, rounded.nearest), rounded, kOfRemainder);
 }
 
 /// factor * tanh(inner * x) for large x.
 Value buildLargeTanh(LaneBuilder &b, Value x, double inner, double factor) {
   // 1 - 2 / (1 + e^2x), where e^2x need not be larger than 2^64.
-  Value power = multiply(b, x, splat(b, x, 2.0 * kLog2E * inner));
-  Value larger = b.create<arith::CmpFOp>(arith::CmpFPredicate::OGT, power,
-                                         splat(b, x, 64.0));
-  power = b.create<arith::SelectOp>(larger, splat(b, x, 64.0), power);
-  Value sum = add(b, buildQuickExp2(b, power), splat(b, x, 1.0));
-  return fma(b, reciprocal(b, sum), splat(b, x, -2.0 * factor),
-             splat(b, x, factor));
+  Value power = b.mul(x, 2.0 * kLog2E * inner);
+  Value larger = b.compare(arith::CmpFPredicate::OGT, power, b.real(x, 64.0));
+  power = b.select(larger, b.real(x, 64.0), power);
+  Value sum = b.add(buildQuickExp2(b, power), 1.0);
+  return b.fma(reciprocal(b, sum), b.real(x, -2.0 * factor), b.real(x, factor));
 }
 
 /// factor * tanh(inner * x) for every x.
 Value buildAnyTanh(LaneBuilder &b, Value x, double inner, double factor) {
   const TanhNearZero &near = kTanhNearZero[0];
-  Value argument = multiply(b, x, splat(b, x, inner));
-  Value square = multiply(b, argument, argument);
+  Value argument = b.mul(x, inner);
+  Value square = b.mul(argument, argument);
   // Not of the argument, which may be subnormal where the result is not.
-  Value small = multiply(b, polynomial(b, square, near.coefficients),
-                         multiply(b, x, splat(b, x, factor * inner)));
-  Value isSmall =
-      b.create<arith::CmpFOp>(arith::CmpFPredicate::OLT, square,
-                              splat(b, square, near.limit * near.limit));
-  return b.create<arith::SelectOp>(isSmall, small,
-                                   buildLargeTanh(b, x, inner, factor));
+  Value small =
+      b.mul(polynomial(b, square, near.coefficients), b.mul(x, factor * inner));
+  Value isSmall = b.isLess(square, near.limit * near.limit);
+  return b.select(isSmall, small, buildLargeTanh(b, x, inner, factor));
 }
 
 /// The coefficients of factor * tanh(inner * x) / x, if they are normal
@@ -253,27 +219,24 @@ std::optional<SmallVector<double>> scaleTanh(ArrayRef<double> ofTanh,
 } // namespace
 
 Value attn::buildExpOfWeight(LaneBuilder &b, Value x) {
-  Value power = multiply(b, x, splat(b, x, kLog2E));
+  Value power = b.mul(x, kLog2E);
   if (hasScalef(b))
     return buildQuickExp2(b, power);
   // 2^-127 has the bits of 0.
-  Value clamped = b.maximum(splat(b, x, -127.0), power);
+  Value clamped = b.maximum(b.real(x, -127.0), power);
   Rounded rounded = roundToInteger(b, clamped, 127);
-  Value remainder = subtract(b, clamped, rounded.nearest);
-  return multiply(
-      b, polynomial(b, remainder, kOfRemainder),
-      b.create<arith::BitcastOp>(x.getType(), rounded.bits).getResult());
+  Value remainder = b.sub(clamped, rounded.nearest);
+  Value factor = b.create<arith::BitcastOp>(x.getType(), rounded.bits);
+  return b.mul(polynomial(b, remainder, kOfRemainder), factor);
 }
 
 Value attn::buildExp2(LaneBuilder &b, Value x) {
   if (hasScalef(b)) {
     Value rest = distanceToInteger(b, x);
-    return scale(b, polynomial(b, rest, kOfRemainderClosely),
-                 subtract(b, x, rest));
+    return scale(b, polynomial(b, rest, kOfRemainderClosely), b.sub(x, rest));
   }
   Rounded rounded = roundToInteger(b, x, 0);
-  return raise(b, x, subtract(b, x, rounded.nearest), rounded,
-               kOfRemainderClosely);
+  return raise(b, x, b.sub(x, rounded.nearest), rounded, kOfRemainderClosely);
 }
 
 Value attn::buildExp(LaneBuilder &b, Value x, double inner) {
@@ -281,42 +244,39 @@ Value attn::buildExp(LaneBuilder &b, Value x, double inner) {
   // whole power, not that of the remainder.
   double factor = inner * kLog2E;
   double high = static_cast<float>(factor);
-  Value nearest = splat(b, x, high);
+  Value nearest = b.real(x, high);
   if (hasScalef(b)) {
     // Of what is less, 0, and of what is more, infinity.
     auto [lower, upper] = std::minmax({-104.0 / inner, 88.7228394 / inner});
-    Value raised = b.maximum(splat(b, x, lower), x);
-    Value larger = b.create<arith::CmpFOp>(arith::CmpFPredicate::OGT, raised,
-                                           splat(b, x, upper));
-    Value clamped =
-        b.create<arith::SelectOp>(larger, splat(b, x, upper), raised);
-    Value power = multiply(b, clamped, nearest);
-    Value error =
-        fma(b, clamped, nearest, b.create<arith::NegFOp>(power).getResult());
-    error = fma(b, clamped, splat(b, x, factor - high), error);
-    Value rest = add(b, fraction(b, power), error);
+    Value raised = b.maximum(b.real(x, lower), x);
+    Value larger =
+        b.compare(arith::CmpFPredicate::OGT, raised, b.real(x, upper));
+    Value clamped = b.select(larger, b.real(x, upper), raised);
+    Value power = b.mul(clamped, nearest);
+    Value error = b.fma(clamped, nearest, b.negate(power));
+    error = b.fma(clamped, b.real(x, factor - high), error);
+    Value rest = b.add(fraction(b, power), error);
     return scale(b, polynomial(b, rest, kOfFraction), power);
   }
-  Value power = multiply(b, x, nearest);
+  Value power = b.mul(x, nearest);
   Rounded rounded = roundToInteger(b, power, 0);
-  Value negated = b.create<arith::NegFOp>(rounded.nearest);
-  Value remainder = fma(b, x, nearest, negated);
-  remainder = fma(b, x, splat(b, x, factor - high), remainder);
+  Value negated = b.negate(rounded.nearest);
+  Value remainder = b.fma(x, nearest, negated);
+  remainder = b.fma(x, b.real(x, factor - high), remainder);
   return raise(b, power, remainder, rounded, kOfRemainder);
 }
 
 Value attn::buildFastExp(LaneBuilder &b, Value x) {
-  return buildQuickExp2(b, multiply(b, x, splat(b, x, kLog2E)));
+  return buildQuickExp2(b, b.mul(x, kLog2E));
 }
 
 Value attn::buildReciprocal(LaneBuilder &b, Value x) {
   Value estimate = estimateReciprocal(b, x);
   Value error = errorOfReciprocal(b, x, estimate);
   // Of 0 and infinity, the estimate is the result, and the error is none.
-  Value isFinite = b.create<arith::CmpFOp>(arith::CmpFPredicate::OGT, error,
-                                           splat(b, x, -1.0));
-  Value better = fma(b, error, estimate, estimate);
-  return b.create<arith::SelectOp>(isFinite, better, estimate);
+  Value isFinite = b.compare(arith::CmpFPredicate::OGT, error, b.real(x, -1.0));
+  Value better = b.fma(error, estimate, estimate);
+  return b.select(isFinite, better, estimate);
 }
 
 std::optional<SmallTanh> attn::getSmallTanh(double inner, double factor) {
@@ -329,8 +289,8 @@ std::optional<SmallTanh> attn::getSmallTanh(double inner, double factor) {
 }
 
 Value attn::buildSmallTanh(LaneBuilder &b, const SmallTanh &tanh, Value x) {
-  Value square = multiply(b, x, x);
-  return multiply(b, polynomial(b, square, tanh.coefficients), x);
+  Value square = b.mul(x, x);
+  return b.mul(polynomial(b, square, tanh.coefficients), x);
 }
 
 Value attn::buildExpOfSmallTanh(LaneBuilder &b, const SmallTanh &tanh, Value x,
@@ -338,27 +298,15 @@ Value attn::buildExpOfSmallTanh(LaneBuilder &b, const SmallTanh &tanh, Value x,
   SmallVector<double> coefficients(tanh.coefficients);
   for (double &coefficient : coefficients)
     coefficient *= kLog2E;
-  Value square = multiply(b, x, x);
-  return buildQuickExp2(b, b.create<vector::FMAOp>(
-                               x, polynomial(b, square, coefficients), shift));
+  Value square = b.mul(x, x);
+  return buildQuickExp2(
+      b, b.multiplyAdd(x, polynomial(b, square, coefficients), shift));
 }
 
 Value attn::buildTanhOfLanes(LaneBuilder &b, Value x, double inner) {
-  Value argument = inner == 1 ? x : multiply(b, x, splat(b, x, inner));
-  Value absolute = b.create<math::AbsFOp>(argument);
-  Value square = multiply(b, argument, argument);
-  Value small = b.create<vector::FMAOp>(
-      multiply(b, polynomial(b, square, kOfTanhClosely), square), argument,
-      argument);
-  // 1 - 2 t / (1 + t) of t = e^(-2 |argument|), which never overflows.
-  Value t = buildExp2(b, multiply(b, absolute, splat(b, x, -2.0 * kLog2E)));
-  Value one = splat(b, x, 1.0);
-  Value large = fma(b, multiply(b, t, splat(b, x, -2.0)),
-                    reciprocal(b, add(b, t, one)), one);
-  large = b.create<math::CopySignOp>(large, argument);
-  Value isSmall = b.create<arith::CmpFOp>(arith::CmpFPredicate::OLT, absolute,
-                                          splat(b, x, 0.65));
-  return b.create<arith::SelectOp>(isSmall, small, large);
+  Value argument = inner == 1 ? x : b.mul(x, inner);
+  Value t = buildExp2(b, b.mul(b.abs(argument), -2.0 * kLog2E));
+  return b.tanh(argument, t, reciprocal(b, b.add(t, 1.0)));
 }
 
 Pieces attn::buildTanh(LaneBuilder &b, const Pieces &row, bool isInOrder,
@@ -367,7 +315,7 @@ Pieces attn::buildTanh(LaneBuilder &b, const Pieces &row, bool isInOrder,
   // always, which costs half as much or less.
   Pieces squares;
   for (Value x : row)
-    squares.push_back(multiply(b, x, x));
+    squares.push_back(b.mul(x, x));
   std::function<Pieces()> build = [&] {
     Pieces results;
     for (Value x : row)
@@ -385,16 +333,15 @@ Pieces attn::buildTanh(LaneBuilder &b, const Pieces &row, bool isInOrder,
     build = [&, coefficients, limit, beyond = std::move(build)] {
       Value any;
       for (Value square : squares) {
-        Value large = b.create<arith::CmpFOp>(arith::CmpFPredicate::UGT, square,
-                                              splat(b, square, limit * limit));
+        Value large = b.compare(arith::CmpFPredicate::UGT, square,
+                                b.real(square, limit * limit));
         any = any ? b.create<arith::OrIOp>(any, large) : large;
       }
       any = b.create<vector::ReductionOp>(vector::CombiningKind::OR, any);
       return b.branch(any, beyond, [&] {
         Pieces results;
         for (auto [x, square] : llvm::zip(row, squares))
-          results.push_back(
-              multiply(b, polynomial(b, square, *coefficients), x));
+          results.push_back(b.mul(polynomial(b, square, *coefficients), x));
         return results;
       });
     };

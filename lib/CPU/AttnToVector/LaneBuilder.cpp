@@ -20,7 +20,7 @@ using namespace mlir;
 using namespace mlir::attn;
 
 LaneBuilder::LaneBuilder(Operation *anchor, TargetAttr target, int64_t numLanes)
-    : ImplicitLocOpBuilder(anchor->getLoc(), anchor), anchor(anchor),
+    : MathBuilder(anchor->getLoc(), anchor), anchor(anchor),
       before(anchor->getPrevNode()), target(target), numLanes(numLanes),
       width(std::gcd(numLanes, target.getLanes())) {}
 

@@ -9,6 +9,7 @@
 #define ATTN_CPU_ATTNTOVECTOR_LANEBUILDER_H
 
 #include "dialect/Plan/Target.h"
+#include "lib/Math/MathBuilder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
@@ -21,7 +22,7 @@ namespace mlir::attn {
 using Pieces = SmallVector<Value>;
 
 /// Builds code over the lanes of one tile. Constants are built once.
-class LaneBuilder : public ImplicitLocOpBuilder {
+class LaneBuilder : public MathBuilder {
 public:
   /// Constants are built before `anchor`, before which or in which everything
   /// else is.
@@ -44,6 +45,9 @@ public:
   Value index(int64_t value) { return constant(getIndexAttr(value)); }
   /// A number of a scalar type, or in every lane of a vector.
   Value number(Type type, double value);
+  Value real(Value like, double value) override {
+    return number(like.getType(), value);
+  }
   Value integer(Type type, int64_t value);
   /// `stride` times the number of each lane of a piece, as i32 or i64.
   Value laneNumbers(int64_t piece, int64_t stride, Type elementType);

@@ -132,12 +132,12 @@ private:
     least.resize(count);
     Value isLarge;
     for (auto [low, high] : llvm::zip(least, greatest)) {
-      Value isBelow = b.create<arith::CmpFOp>(arith::CmpFPredicate::ULT, low,
-                                              real(-cap.limit));
-      Value isAbove = b.create<arith::CmpFOp>(arith::CmpFPredicate::UGT, high,
-                                              real(cap.limit));
-      Value outside = b.create<arith::OrIOp>(isBelow, isAbove);
-      isLarge = isLarge ? b.create<arith::OrIOp>(isLarge, outside) : outside;
+      Value isBelow =
+          b.compare(arith::CmpFPredicate::ULT, low, real(-cap.limit));
+      Value isAbove =
+          b.compare(arith::CmpFPredicate::UGT, high, real(cap.limit));
+      Value outside = b.bitOr(isBelow, isAbove);
+      isLarge = isLarge ? b.bitOr(isLarge, outside) : outside;
     }
     isLarge = b.create<vector::ReductionOp>(vector::CombiningKind::OR, isLarge);
     b.branch(isLarge, otherwise, [&]() -> Pieces {
@@ -180,8 +180,7 @@ private:
                             const Pieces &sums) {
     Pieces shifts;
     for (Value origin : origins)
-      shifts.push_back(
-          b.create<arith::MulFOp>(origin, real(-std::numbers::log2e)));
+      shifts.push_back(b.mul(origin, real(-std::numbers::log2e)));
     auto body = [&](Value row) {
       Pieces weights;
       for (auto [piece, shift] : llvm::enumerate(shifts)) {
@@ -211,7 +210,7 @@ private:
   Pieces buildScaledMaximum(const Pieces &maximum) {
     Pieces results = buildScores(Pieces(b.getNumPieces(), minusInfinity()));
     for (auto [result, before] : llvm::zip(results, maximum))
-      result = b.maximum(b.create<arith::MulFOp>(result, weightScales), before);
+      result = b.maximum(b.mul(result, weightScales), before);
     return results;
   }
 
@@ -221,9 +220,8 @@ private:
   Pieces withNaN(const Pieces &maxima) {
     auto body = [&](Value row) { return b.load(tile.scores, row, scalar); };
     auto keepNaN = [&](Value score, Value maximum) -> Value {
-      Value isNaN =
-          b.create<arith::CmpFOp>(arith::CmpFPredicate::UNO, score, score);
-      return b.create<arith::SelectOp>(isNaN, score, maximum);
+      Value isNaN = b.compare(arith::CmpFPredicate::UNO, score, score);
+      return b.select(isNaN, score, maximum);
     };
     return b.branch(
         op.getExact(),
@@ -243,22 +241,20 @@ private:
     Pieces negated;
     if (weightScales)
       for (Value origin : origins)
-        negated.push_back(b.create<arith::NegFOp>(origin));
+        negated.push_back(b.negate(origin));
     auto body = [&](Value row) {
       // One piece after the other, which needs few registers.
       Pieces weights;
       for (auto [piece, origin] : llvm::enumerate(origins)) {
         Value score = b.loadPiece(int64_t(piece), tile.scores, row, scalar);
         Value difference =
-            weightScales
-                ? b.create<vector::FMAOp>(score, weightScales, negated[piece])
-                      .getResult()
-                : b.create<arith::SubFOp>(score, origin).getResult();
+            weightScales ? b.multiplyAdd(score, weightScales, negated[piece])
+                         : b.sub(score, origin);
         Value weight = buildExpOfWeight(b, difference);
         weights.push_back(weight);
         if (exact)
-          weight = b.create<arith::SelectOp>(isEqual(score, minusInfinity()),
-                                             real(-0.0), weight);
+          weight =
+              b.select(b.isEqual(score, minusInfinity()), real(-0.0), weight);
         b.storePiece(weight, int64_t(piece), tile.scores, row);
       }
       return weights;

@@ -47,8 +47,8 @@ FailureOr<LaneValue> RegionVectorizer::evaluateDivision(Operation *op) {
   auto [inverse, power] = found->second;
   Pieces pieces = arithmetic.toVectors(get(op->getOperand(0)));
   for (Value &piece : pieces) {
-    Value product = b.create<arith::MulFOp>(piece, inverse);
-    piece = b.create<arith::MulFOp>(product, power);
+    Value product = b.mul(piece, inverse);
+    piece = b.mul(product, power);
   }
   return LaneValue::varying(op->getResult(0).getType(), std::move(pieces));
 }
@@ -70,7 +70,7 @@ Pieces RegionVectorizer::replaceMissing(const Pieces &divisors,
   Value one = b.integer(b.getPieceType(elementType), 1);
   Pieces results;
   for (auto [divisor, exists] : llvm::zip_equal(divisors, getExistingLanes()))
-    results.push_back(b.create<arith::SelectOp>(exists, divisor, one));
+    results.push_back(b.select(exists, divisor, one));
   return results;
 }
 
@@ -85,8 +85,7 @@ Pieces RegionVectorizer::divideWords(Operation *op, const Pieces &dividends,
   };
   Pieces results;
   for (auto [dividend, divisor] : llvm::zip_equal(dividends, divisors)) {
-    Value quotient =
-        b.create<arith::DivFOp>(toNumber(dividend), toNumber(divisor));
+    Value quotient = b.div(toNumber(dividend), toNumber(divisor));
     if (isa<arith::FloorDivSIOp>(op))
       quotient = b.create<math::FloorOp>(quotient);
     else if (isa<arith::CeilDivSIOp, arith::CeilDivUIOp>(op))
@@ -118,14 +117,14 @@ Pieces RegionVectorizer::divideElements(Operation *op, const Pieces &dividends,
   for (Value divisor : divisors) {
     isMinusOne.push_back(
         b.create<arith::CmpIOp>(arith::CmpIPredicate::eq, divisor, minusOne));
-    safe.push_back(b.create<arith::SelectOp>(isMinusOne.back(), one, divisor));
+    safe.push_back(b.select(isMinusOne.back(), one, divisor));
   }
   Pieces results = buildPieces(op, {dividends, safe}, elementType);
   if (isa<arith::RemSIOp>(op))
     return results;
   for (auto [result, condition] : llvm::zip_equal(results, isMinusOne)) {
     Value negated = b.create<arith::SubIOp>(b.integer(vector, 0), result);
-    result = b.create<arith::SelectOp>(condition, negated, result);
+    result = b.select(condition, negated, result);
   }
   return results;
 }

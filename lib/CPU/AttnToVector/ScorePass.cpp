@@ -202,12 +202,12 @@ Pieces ScorePass::buildRows(const Pieces &maximum, bool masked,
                                : b.load(tile.scores, row, scalar);
     if (scales)
       for (Value &piece : scores)
-        piece = b.create<arith::MulFOp>(piece, scales);
+        piece = b.mul(piece, scales);
     if (score)
       scores = score->evaluateScore(at, scores);
     if (mask && !masksLoads) { // A10: after the score.
       for (auto [piece, keep] : llvm::zip(scores, mask->evaluateMask(at)))
-        piece = b.create<arith::SelectOp>(keep, piece, minusInfinity());
+        piece = b.select(keep, piece, minusInfinity());
     }
     return scores;
   };

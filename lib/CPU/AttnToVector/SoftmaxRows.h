@@ -42,13 +42,13 @@ protected:
       Value next = keepUnlessFar(m, maximum);
       after.push_back(next);
       // The difference of equal infinities would be NaN, here and of scores.
-      Value difference = b.create<arith::SubFOp>(m, next);
-      Value factor = b.create<arith::SelectOp>(isEqual(m, next), real(1.0),
-                                               buildExpOfWeight(b, difference));
+      Value difference = b.sub(m, next);
+      Value factor = b.select(b.isEqual(m, next), real(1.0),
+                              buildExpOfWeight(b, difference));
       factors.push_back(factor);
-      sum = b.create<arith::MulFOp>(sum, factor);
-      origins.push_back(b.create<arith::SelectOp>(
-          isEqual(next, minusInfinity()), real(0.0), next));
+      sum = b.mul(sum, factor);
+      origins.push_back(
+          b.select(b.isEqual(next, minusInfinity()), real(0.0), next));
     }
     b.store(factors, op.getRescaleFactor(), {});
     sums = build(origins, sums);
@@ -64,12 +64,11 @@ protected:
   /// on.
   Pieces keepNaN(Pieces maxima, const Pieces &sums) {
     for (auto [maximum, sum] : llvm::zip(maxima, sums)) {
-      Value isNaN =
-          b.create<arith::CmpFOp>(arith::CmpFPredicate::UNO, sum, sum);
-      Value isPlain = b.create<arith::CmpFOp>(arith::CmpFPredicate::UNE,
-                                              maximum, real(kInfinity));
-      Value isKept = b.create<arith::AndIOp>(isNaN, isPlain);
-      maximum = b.create<arith::SelectOp>(isKept, sum, maximum);
+      Value isNaN = b.compare(arith::CmpFPredicate::UNO, sum, sum);
+      Value isPlain =
+          b.compare(arith::CmpFPredicate::UNE, maximum, real(kInfinity));
+      Value isKept = b.bitAnd(isNaN, isPlain);
+      maximum = b.select(isKept, sum, maximum);
     }
     return maxima;
   }
@@ -82,11 +81,9 @@ protected:
     constexpr double kFar = 5.0; // In natural units.
     Value far = b.createOrFold<arith::SelectOp>(
         op.getExact(), b.number(scalar, 0.0), b.number(scalar, kFar));
-    Value limit = b.create<arith::AddFOp>(
-        before, b.create<vector::BroadcastOp>(vector, far));
-    Value isFar =
-        b.create<arith::CmpFOp>(arith::CmpFPredicate::UGT, maximum, limit);
-    return b.create<arith::SelectOp>(isFar, maximum, before);
+    Value limit = b.add(before, b.create<vector::BroadcastOp>(vector, far));
+    Value isFar = b.compare(arith::CmpFPredicate::UGT, maximum, limit);
+    return b.select(isFar, maximum, before);
   }
 
   /// Rows per iteration: a power of two that divides all rows, because the last
@@ -150,9 +147,6 @@ protected:
 
   Value real(double value) { return b.number(vector, value); }
   Value minusInfinity() { return real(-kInfinity); }
-  Value isEqual(Value lhs, Value rhs) {
-    return b.create<arith::CmpFOp>(arith::CmpFPredicate::OEQ, lhs, rhs);
-  }
 
   OnlineSoftmaxOp op;
   LaneBuilder b;
@@ -166,7 +160,7 @@ protected:
   int64_t unroll;
   Value paddedKeys;
   std::function<Value(Value, Value)> add = [this](Value x, Value y) -> Value {
-    return b.create<arith::AddFOp>(x, y);
+    return b.add(x, y);
   };
 };
 

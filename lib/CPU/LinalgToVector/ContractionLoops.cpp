@@ -25,6 +25,17 @@ SmallVector<Value> attn::getIndices(AffineMap map, Value row, Value column,
   });
 }
 
+void attn::emitLoop(IndexBuilder &b, Value first, Value end, int64_t step,
+                    SmallVector<Value> &acc, function_ref<void(Value)> body) {
+  auto loop = scf::ForOp::create(b, first, end, b.index(step), acc);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  acc = llvm::to_vector_of<Value>(loop.getRegionIterArgs());
+  body(loop.getInductionVar());
+  scf::YieldOp::create(b, acc);
+  acc = loop.getResults();
+}
+
 int64_t Contraction::getNumTerms() const {
   AffineExpr term =
       getAffineDimExpr(2 + getNumContracted(), mapOfA.getContext());
@@ -61,15 +72,12 @@ namespace {
 /// Emits the loops over the blocks of C.
 class Emitter {
 public:
-  Emitter(OpBuilder &b, Location loc, const Contraction &contraction,
+  Emitter(IndexBuilder &b, Location loc, const Contraction &contraction,
           const ContractionTarget &target);
 
   void emit();
 
 private:
-  Value constant(int64_t value) {
-    return arith::ConstantIndexOp::create(b, loc, value);
-  }
   /// for (i = lower; i < upper; i += step) body(i)
   void emitLoop(Value lower, Value upper, int64_t step,
                 function_ref<void(Value)> body);
@@ -79,7 +87,7 @@ private:
   /// Computes the block of C at `row` and `column` of `numRows` rows.
   void emitBlock(Value row, Value column, int64_t numRows);
 
-  OpBuilder &b;
+  IndexBuilder &b;
   Location loc;
   const Contraction &contraction;
   RegisterBlock vectorBlock;
@@ -93,7 +101,7 @@ private:
 };
 } // namespace
 
-Emitter::Emitter(OpBuilder &b, Location loc, const Contraction &contraction,
+Emitter::Emitter(IndexBuilder &b, Location loc, const Contraction &contraction,
                  const ContractionTarget &target)
     : b(b), loc(loc), contraction(contraction),
       inTiles(target.tiles && contraction.hasTiles()),
@@ -125,15 +133,15 @@ Emitter::Emitter(OpBuilder &b, Location loc, const Contraction &contraction,
 void Emitter::emitLoop(Value lower, Value upper, int64_t step,
                        function_ref<void(Value)> body) {
   OpBuilder::InsertionGuard guard(b);
-  auto loop = scf::ForOp::create(b, loc, lower, upper, constant(step));
+  auto loop = scf::ForOp::create(b, loc, lower, upper, b.index(step));
   b.setInsertionPointToStart(loop.getBody());
   body(loop.getInductionVar());
 }
 
 void Emitter::emit() {
   if (contraction.getNumLanes() == numLanes)
-    return emitRows(constant(0));
-  emitLoop(constant(0), constant(contraction.getNumLanes()), numLanes,
+    return emitRows(b.index(0));
+  emitLoop(b.index(0), b.index(contraction.getNumLanes()), numLanes,
            [&](Value column) { emitRows(column); });
 }
 
@@ -148,15 +156,15 @@ void Emitter::emitStaticRows(int64_t numRows, Value column) {
   for (int64_t rows : blockRows) {
     int64_t whole = (numRows - done) / rows * rows;
     if (whole == rows)
-      emitBlock(constant(done), column, rows);
+      emitBlock(b.index(done), column, rows);
     else if (whole > 0)
-      emitLoop(constant(done), constant(done + whole), rows,
+      emitLoop(b.index(done), b.index(done + whole), rows,
                [&](Value row) { emitBlock(row, column, rows); });
     done += whole;
   }
   while (done < numRows) {
     int64_t rows = std::min(numRows - done, vectorBlock.rows);
-    emitBlock(constant(done), column, rows);
+    emitBlock(b.index(done), column, rows);
     done += rows;
   }
 }
@@ -166,9 +174,9 @@ void Emitter::emitStaticRows(int64_t numRows, Value column) {
 /// rows below a block's but one.
 void Emitter::emitDynamicRows(Value numRows, Value column) {
   bool canRepeat = contraction.producer && hasEqualRows(contraction.producer);
-  Value done = constant(0);
+  Value done = b.index(0);
   for (int64_t rows : blockRows) {
-    Value size = constant(rows);
+    Value size = b.index(rows);
     Value whole;
     if (canRepeat) {
       Value fits = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge,
@@ -201,5 +209,6 @@ void Emitter::emitBlock(Value row, Value column, int64_t numRows) {
 void attn::emitContractionLoops(OpBuilder &b, Location loc,
                                 const Contraction &contraction,
                                 const ContractionTarget &target) {
-  Emitter(b, loc, contraction, target).emit();
+  IndexBuilder builder(loc, b);
+  Emitter(builder, loc, contraction, target).emit();
 }

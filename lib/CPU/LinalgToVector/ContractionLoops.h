@@ -8,6 +8,7 @@
 #ifndef ATTN_CPU_LINALGTOVECTOR_CONTRACTIONLOOPS_H
 #define ATTN_CPU_LINALGTOVECTOR_CONTRACTIONLOOPS_H
 
+#include "dialect/Shared/IndexBuilder.h"
 #include "lib/CPU/LinalgToVector/DelayedStore.h"
 #include "lib/CPU/LinalgToVector/LinalgToVector.h"
 #include "lib/Memory/PrefetchShares.h"
@@ -70,6 +71,10 @@ struct Contraction {
 /// the steps `k` of the contracted dimensions, and of A's terms if it has any.
 SmallVector<Value> getIndices(AffineMap map, Value row, Value column,
                               ValueRange k);
+
+/// for (i = first; i < end; i += step) body(i), which changes `acc`.
+void emitLoop(IndexBuilder &b, Value first, Value end, int64_t step,
+              SmallVector<Value> &acc, function_ref<void(Value i)> body);
 
 /// Emits loops that compute `contraction` and its producer, by blocks of C in
 /// registers.

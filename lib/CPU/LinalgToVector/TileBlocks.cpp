@@ -17,7 +17,7 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-TileBlocks::TileBlocks(OpBuilder &b, Location loc,
+TileBlocks::TileBlocks(IndexBuilder &b, Location loc,
                        const Contraction &contraction,
                        const PrefetchShares &ofContraction)
     : b(b), loc(loc), contraction(contraction), shares(ofContraction) {
@@ -29,59 +29,41 @@ TileBlocks::TileBlocks(OpBuilder &b, Location loc,
   if (shares.getNumLines() > 0 && contraction.mostRows > 0 &&
       contraction.mostSteps > 0) {
     shares.cut(b, loc,
-               constant(blockOf(contraction.mostRows) *
-                        blockOf(contraction.getNumLanes()) *
-                        contraction.mostSteps / kSize));
+               b.index(blockOf(contraction.mostRows) *
+                       blockOf(contraction.getNumLanes()) *
+                       contraction.mostSteps / kSize));
     return;
   }
-  Value count = getBlock(b.createOrFold<memref::DimOp>(loc, contraction.c, 0));
-  count = multiply(count, getBlock(constant(contraction.getNumLanes())));
+  Value count = getBlock(b.createOrFold<memref::DimOp>(contraction.c, 0));
+  count = b.mul(count, getBlock(b.index(contraction.getNumLanes())));
   for (unsigned depth = 0; depth < contraction.getNumContracted(); ++depth)
-    count = multiply(count, getNumSteps(depth));
+    count = b.mul(count, getNumSteps(depth));
   shares.cut(b, loc, count);
 }
 
-Value TileBlocks::getBlock(Value index) {
-  return b.createOrFold<arith::CeilDivUIOp>(loc, index, constant(2 * kSize));
-}
-
-Value TileBlocks::multiply(Value lhs, Value rhs) {
-  return b.createOrFold<arith::MulIOp>(loc, lhs, rhs);
-}
+Value TileBlocks::getBlock(Value index) { return b.ceilDiv(index, 2 * kSize); }
 
 Value TileBlocks::getNumSteps(unsigned depth) {
   AffineMap map = contraction.mapOfB;
   unsigned position =
       *map.getResultPosition(getAffineDimExpr(depth + 2, map.getContext()));
-  Value size = b.createOrFold<memref::DimOp>(loc, contraction.b, position);
-  return depth + 1 == contraction.getNumContracted()
-             ? b.createOrFold<arith::DivUIOp>(loc, size, constant(kSize))
-             : size;
+  Value size = b.createOrFold<memref::DimOp>(contraction.b, position);
+  return depth + 1 == contraction.getNumContracted() ? b.div(size, kSize)
+                                                     : size;
 }
 
 void TileBlocks::emitShare(Value row, Value column, ValueRange k) {
   if (shares.empty())
     return;
   Value number =
-      multiply(getBlock(row), getBlock(constant(contraction.getNumLanes())));
-  number = b.createOrFold<arith::AddIOp>(loc, number, getBlock(column));
+      b.mul(getBlock(row), getBlock(b.index(contraction.getNumLanes())));
+  number = b.add(number, getBlock(column));
   for (auto [depth, step] : llvm::enumerate(k)) {
     if (depth + 1 == k.size())
-      step = b.createOrFold<arith::DivUIOp>(loc, step, constant(kSize));
-    number = b.createOrFold<arith::AddIOp>(
-        loc, multiply(number, getNumSteps(depth)), step);
+      step = b.div(step, kSize);
+    number = b.add(b.mul(number, getNumSteps(depth)), step);
   }
   shares.emit(b, loc, number);
-}
-
-Value TileBlocks::constant(int64_t value) {
-  return arith::ConstantIndexOp::create(b, loc, value);
-}
-
-Value TileBlocks::add(Value value, int64_t addend) {
-  if (addend == 0)
-    return value;
-  return b.createOrFold<arith::AddIOp>(loc, value, constant(addend));
 }
 
 Value TileBlocks::load(TypedValue<MemRefType> from, ValueRange indices) {
@@ -100,21 +82,18 @@ Value TileBlocks::loadOnce(TypedValue<MemRefType> from, ValueRange indices) {
   Value element = metadata.getOffset();
   for (auto [index, stride] :
        llvm::zip_equal(indices, metadata.getConstifiedMixedStrides()))
-    element = b.createOrFold<arith::AddIOp>(
-        loc, element,
-        b.createOrFold<arith::MulIOp>(
-            loc, index, getValueOrCreateConstantIndexOp(b, loc, stride)));
+    element = b.add(
+        element, b.mul(index, getValueOrCreateConstantIndexOp(b, loc, stride)));
   Value address = arith::AddIOp::create(
       b, loc, memref::ExtractAlignedPointerAsIndexOp::create(b, loc, from),
-      b.createOrFold<arith::MulIOp>(loc, element, constant(bytes)));
+      b.mul(element, bytes));
   Value pointer = LLVM::IntToPtrOp::create(
       b, loc, LLVM::LLVMPointerType::get(b.getContext()),
       Value(arith::IndexCastOp::create(b, loc, i64, address)));
-  Value pitch = b.createOrFold<arith::MulIOp>(
-      loc,
-      getValueOrCreateConstantIndexOp(
-          b, loc, metadata.getConstifiedMixedStrides().end()[-2]),
-      constant(bytes));
+  Value pitch =
+      b.mul(getValueOrCreateConstantIndexOp(
+                b, loc, metadata.getConstifiedMixedStrides().end()[-2]),
+            b.index(bytes));
   Value operands[] = {
       arith::ConstantOp::create(b, loc, b.getIntegerAttr(i16, kSize)),
       arith::ConstantOp::create(b, loc, b.getIntegerAttr(i16, 64)), pointer,
@@ -132,9 +111,9 @@ void TileBlocks::emit(Value row, Value column, int64_t rowTiles,
                       int64_t columnTiles) {
   SmallVector<Value> rows, columns, acc;
   for (int64_t i = 0; i < rowTiles; ++i)
-    rows.push_back(add(row, i * kSize));
+    rows.push_back(b.add(row, i * kSize));
   for (int64_t i = 0; i < columnTiles; ++i)
-    columns.push_back(add(column, i * kSize));
+    columns.push_back(b.add(column, i * kSize));
   acc = emitStart(rows, columns);
   emitSteps(rows, columns, {}, acc);
   for (auto [i, tile] : llvm::enumerate(acc))
@@ -178,28 +157,22 @@ void TileBlocks::emitSteps(ValueRange rows, ValueRange columns,
   if (depth + 1 == contraction.getNumContracted()) {
     for (int64_t first = 0; first + kSize <= size; first += kSize) {
       SmallVector<Value> k(outer);
-      k.push_back(constant(first));
+      k.push_back(b.index(first));
       emitStep(rows, columns, k, acc);
     }
     return;
   }
-  Value end = b.createOrFold<memref::DimOp>(loc, contraction.b, position);
-  auto loop = scf::ForOp::create(b, loc, constant(0), end, constant(1), acc);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  SmallVector<Value> k(outer);
-  k.push_back(loop.getInductionVar());
-  acc = llvm::to_vector_of<Value>(loop.getRegionIterArgs());
-  emitSteps(rows, columns, k, acc);
-  scf::YieldOp::create(b, loc, acc);
-  acc = loop.getResults();
+  Value end = b.createOrFold<memref::DimOp>(contraction.b, position);
+  emitLoop(b, b.index(0), end, 1, acc, [&](Value i) {
+    SmallVector<Value> k(outer);
+    k.push_back(i);
+    emitSteps(rows, columns, k, acc);
+  });
 }
 
 void TileBlocks::emitStep(ValueRange rows, ValueRange columns, ValueRange k,
                           SmallVector<Value> &acc) {
-  auto twice = [&](Value value) {
-    return b.createOrFold<arith::MulIOp>(loc, value, constant(2));
-  };
+  auto twice = [&](Value value) { return b.mul(value, 2); };
   SmallVector<Value> kOfA(k);
   kOfA.back() = twice(k.back());
   contraction.store.emitStep(b, loc, k.front());
@@ -212,7 +185,7 @@ void TileBlocks::emitStep(ValueRange rows, ValueRange columns, ValueRange k,
   SmallVector<Value> tilesOfA, tilesOfB;
   kOfA.emplace_back();
   for (int64_t term = contraction.getNumTerms() - 1; term >= 0; --term) {
-    kOfA.back() = constant(term);
+    kOfA.back() = b.index(term);
     tilesOfA = llvm::map_to_vector(rows, loadRow);
     // Once for all terms.
     if (tilesOfB.empty())

@@ -19,7 +19,7 @@ public:
   /// Rows and columns of a tile, and pairs in its rows.
   static constexpr int64_t kSize = 16;
 
-  TileBlocks(OpBuilder &b, Location loc, const Contraction &contraction,
+  TileBlocks(IndexBuilder &b, Location loc, const Contraction &contraction,
              const PrefetchShares &shares);
 
   /// Computes the block of C at `row` and `column` of `rowTiles` by
@@ -28,15 +28,12 @@ public:
   void emit(Value row, Value column, int64_t rowTiles, int64_t columnTiles);
 
 private:
-  Value constant(int64_t value);
-  Value multiply(Value lhs, Value rhs);
   /// The number of the block that a row or column is in.
   Value getBlock(Value index);
   /// Of the contracted dimension of a number.
   Value getNumSteps(unsigned depth);
   /// Fetches the share of a step at `k`, of as many as the product has.
   void emitShare(Value row, Value column, ValueRange k);
-  Value add(Value value, int64_t addend);
   Value load(TypedValue<MemRefType> from, ValueRange indices);
   /// The same of a tile of pairs that is not read again soon: the load leaves
   /// what the first-level cache has there.
@@ -49,7 +46,7 @@ private:
   void emitStep(ValueRange rows, ValueRange columns, ValueRange k,
                 SmallVector<Value> &acc);
 
-  OpBuilder &b;
+  IndexBuilder &b;
   Location loc;
   const Contraction &contraction;
   PrefetchShares shares;

@@ -12,9 +12,7 @@
 #include "lib/CPU/LinalgToVector/WidenLanes.h"
 #include "lib/Plan/CacheLine.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Dialect/X86Vector/X86VectorDialect.h"
@@ -30,29 +28,13 @@ bool attn::hasEqualRows(linalg::LinalgOp op) {
   return !op.hasIndexSemantics() && llvm::none_of(op->getOpOperands(), isRead);
 }
 
-Value VectorBlocks::constant(int64_t value) {
-  return arith::ConstantIndexOp::create(b, loc, value);
-}
-
-Value VectorBlocks::add(Value value, int64_t addend) {
-  if (addend == 0)
-    return value;
-  return b.createOrFold<arith::AddIOp>(loc, value, constant(addend));
-}
-
-Value VectorBlocks::times(Value value, int64_t factor) {
-  if (factor == 1)
-    return value;
-  return b.createOrFold<arith::MulIOp>(loc, value, constant(factor));
-}
-
 void VectorBlocks::emit(Value row, Value column, int64_t numRows,
                         int64_t numVectors) {
   SmallVector<Value> rows, columns, acc;
   for (int64_t i = 0; i < numRows; ++i)
-    rows.push_back(add(row, i));
+    rows.push_back(b.add(row, i));
   for (int64_t i = 0; i < numVectors; ++i)
-    columns.push_back(add(column, i * width));
+    columns.push_back(b.add(column, i * width));
   for (Value start : columns)
     acc.push_back(loadRows(rows, start));
   splitsColumns = contraction.b.getType().getElementType().isBF16() &&
@@ -142,19 +124,19 @@ void VectorBlocks::emitSteps(ValueRange rows, ValueRange columns,
   if (isInner && !ShapedType::isDynamic(end)) {
     if (stepsPerShare > stride)
       first = *getConstantIntValue(emitStepsOfShares(
-          rows, columns, constant(first), constant(end), stride, acc));
+          rows, columns, b.index(first), b.index(end), stride, acc));
     int64_t rest = (end - first) % stride;
     if (first < end - rest)
-      emitInnerLoop(rows, columns, outer, constant(first), constant(end - rest),
+      emitInnerLoop(rows, columns, outer, b.index(first), b.index(end - rest),
                     stride, acc);
     for (; rest > 0; --rest) {
       SmallVector<Value> k(outer);
-      k.push_back(constant(end - rest));
+      k.push_back(b.index(end - rest));
       emitStreams(rows, columns, k, acc);
     }
     return;
   }
-  Value upper = constant(end);
+  Value upper = b.index(end);
   if (ShapedType::isDynamic(end)) {
     AffineMap map = contraction.mapOfB;
     AffineExpr dimension = getAffineDimExpr(depth + 2, map.getContext());
@@ -162,44 +144,35 @@ void VectorBlocks::emitSteps(ValueRange rows, ValueRange columns,
                                   *map.getResultPosition(dimension));
   }
   if (isInner) {
-    Value rest = constant(first);
+    Value rest = b.index(first);
     if (stepsPerShare > 1)
       rest = emitStepsOfShares(rows, columns, rest, upper, stride, acc);
     return emitInnerLoop(rows, columns, outer, rest, upper, 1, acc);
   }
-  auto loop =
-      scf::ForOp::create(b, loc, constant(first), upper, constant(1), acc);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  SmallVector<Value> k(outer);
-  k.push_back(loop.getInductionVar());
-  acc = llvm::to_vector_of<Value>(loop.getRegionIterArgs());
-  emitAllSteps(rows, columns, k, acc);
-  scf::YieldOp::create(b, loc, acc);
-  acc = loop.getResults();
+  emitLoop(b, b.index(first), upper, 1, acc, [&](Value i) {
+    SmallVector<Value> k(outer);
+    k.push_back(i);
+    emitAllSteps(rows, columns, k, acc);
+  });
 }
 
 void VectorBlocks::emitInnerLoop(ValueRange rows, ValueRange columns,
                                  ValueRange outer, Value first, Value end,
                                  int64_t stride, SmallVector<Value> &acc) {
-  auto loop = scf::ForOp::create(b, loc, first, end, constant(stride), acc);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  acc = llvm::to_vector_of<Value>(loop.getRegionIterArgs());
-  SmallVector<Value> k(outer);
-  k.push_back(loop.getInductionVar());
-  if (stepsPerShare == stride)
-    emitShare(k);
-  for (int64_t i = 0; i < stride; ++i) {
-    k.back() = add(loop.getInductionVar(), i);
-    // Loop strength reduction gives each vector of a row an address with an
-    // index, of which f16 costs more: its conversion reads from memory.
-    if (contraction.b.getType().getElementType().isF16())
-      k.back() = hideRelation(b, loc, k.back());
-    emitStreams(rows, columns, k, acc);
-  }
-  scf::YieldOp::create(b, loc, acc);
-  acc = loop.getResults();
+  emitLoop(b, first, end, stride, acc, [&](Value begin) {
+    SmallVector<Value> k(outer);
+    k.push_back(begin);
+    if (stepsPerShare == stride)
+      emitShare(k);
+    for (int64_t i = 0; i < stride; ++i) {
+      k.back() = b.add(begin, i);
+      // Loop strength reduction gives each vector of a row an address with an
+      // index, of which f16 costs more: its conversion reads from memory.
+      if (contraction.b.getType().getElementType().isF16())
+        k.back() = hideRelation(b, loc, k.back());
+      emitStreams(rows, columns, k, acc);
+    }
+  });
 }
 
 void VectorBlocks::emitStep(ValueRange rows, ValueRange columns, ValueRange k,
@@ -210,14 +183,14 @@ void VectorBlocks::emitStep(ValueRange rows, ValueRange columns, ValueRange k,
   // broadcasting its elements would keep the shuffle unit busy.
   SmallVector<Value> scalars, lanes, oddScalars, oddLanes;
   SmallVector<Value> kOfA(k);
-  kOfA.back() = times(k.back(), factor);
+  kOfA.back() = b.mul(k.back(), factor);
   for (Value row : contraction.inPairs ? ValueRange() : rows) {
     SmallVector<Value> indices =
         getIndices(contraction.mapOfA, row, /*column=*/{}, kOfA);
     scalars.push_back(memref::LoadOp::create(b, loc, contraction.a, indices));
     if (!contraction.widensPairs)
       continue;
-    indices.back() = add(indices.back(), 1);
+    indices.back() = b.add(indices.back(), 1);
     oddScalars.push_back(
         memref::LoadOp::create(b, loc, contraction.a, indices));
   }
@@ -226,7 +199,7 @@ void VectorBlocks::emitStep(ValueRange rows, ValueRange columns, ValueRange k,
       contraction.inPairs ? contraction.getNumTerms() : 0);
   kOfA.emplace_back();
   for (auto [term, ofTerm] : llvm::enumerate(pairs)) {
-    kOfA.back() = constant(int64_t(term));
+    kOfA.back() = b.index(int64_t(term));
     for (Value row : rows)
       ofTerm.push_back(vector::LoadOp::create(
           b, loc, VectorType::get(2, type), contraction.a,
@@ -235,7 +208,7 @@ void VectorBlocks::emitStep(ValueRange rows, ValueRange columns, ValueRange k,
   Type typeOfB = contraction.b.getType().getElementType();
   for (auto [i, column] : llvm::enumerate(columns)) {
     SmallVector<Value> indices =
-        getIndices(contraction.mapOfB, /*row=*/{}, times(column, factor), k);
+        getIndices(contraction.mapOfB, /*row=*/{}, b.mul(column, factor), k);
     int64_t bytes =
         int64_t(i) * factor * width * typeOfB.getIntOrFloatBitWidth() / 8;
     if (bytes % kCacheLineBytes == 0 && contraction.stream)

@@ -16,7 +16,7 @@ namespace mlir::attn {
 /// elements while the contracted dimensions are run through.
 class VectorBlocks {
 public:
-  VectorBlocks(OpBuilder &b, Location loc, const Contraction &contraction,
+  VectorBlocks(IndexBuilder &b, Location loc, const Contraction &contraction,
                int64_t width, const PrefetchShares &shares)
       : b(b), loc(loc), contraction(contraction), width(width), shares(shares) {
   }
@@ -26,9 +26,6 @@ public:
   void emit(Value row, Value column, int64_t numRows, int64_t numVectors);
 
 private:
-  Value constant(int64_t value);
-  Value add(Value value, int64_t addend);
-  Value times(Value value, int64_t factor);
   /// Replaces neighbouring columns, row by row.
   void reorderColumns(
       SmallVector<Value> &acc, int64_t numRows,
@@ -75,7 +72,7 @@ private:
   void emitProducts(ArrayRef<Value> scalars, ArrayRef<Value> lanes,
                     MutableArrayRef<Value> acc);
 
-  OpBuilder &b;
+  IndexBuilder &b;
   Location loc;
   const Contraction &contraction;
   /// Lanes of a register. Vectors are that wide, not as wide as the block: LLVM

@@ -7,9 +7,6 @@
 
 #include "lib/CPU/LinalgToVector/VectorBlocks.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-
 using namespace mlir;
 using namespace mlir::attn;
 
@@ -37,42 +34,32 @@ void VectorBlocks::cutShares(Value row, Value column, int64_t numRows,
   auto sharesOfBlock = stepsPerShare == manySteps
                            ? steps / manySteps
                            : int64_t(llvm::divideCeil(steps, stepsPerShare));
-  shares.cut(b, loc, constant(numBlocks * sharesOfBlock));
+  shares.cut(b, loc, b.index(numBlocks * sharesOfBlock));
   auto divide = [&](Value value, int64_t divisor) {
-    return b.createOrFold<arith::DivUIOp>(loc, value, constant(divisor));
+    return b.div(value, divisor);
   };
-  Value number = b.createOrFold<arith::AddIOp>(
-      loc, times(divide(row, numRows), columnBlocks),
-      divide(column, numColumns));
-  firstShare = times(number, sharesOfBlock);
+  Value number = b.add(b.mul(divide(row, numRows), columnBlocks),
+                       divide(column, numColumns));
+  firstShare = b.mul(number, sharesOfBlock);
 }
 
 void VectorBlocks::emitShare(ValueRange k) {
   Value step = k.front();
   for (auto [i, inner] : llvm::enumerate(k.drop_front()))
-    step = b.createOrFold<arith::AddIOp>(
-        loc, times(step, getNumSteps(unsigned(i) + 1)), inner);
-  Value number =
-      b.createOrFold<arith::DivUIOp>(loc, step, constant(stepsPerShare));
-  shares.emit(b, loc, b.createOrFold<arith::AddIOp>(loc, firstShare, number));
+    step = b.add(b.mul(step, getNumSteps(unsigned(i) + 1)), inner);
+  Value number = b.div(step, stepsPerShare);
+  shares.emit(b, loc, b.add(firstShare, number));
 }
 
 Value VectorBlocks::emitStepsOfShares(ValueRange rows, ValueRange columns,
                                       Value first, Value end, int64_t stride,
                                       SmallVector<Value> &acc) {
-  Value steps = b.createOrFold<arith::SubIOp>(loc, end, first);
-  Value rest =
-      b.createOrFold<arith::RemUIOp>(loc, steps, constant(stepsPerShare));
-  end = b.createOrFold<arith::SubIOp>(loc, end, rest);
-  auto loop =
-      scf::ForOp::create(b, loc, first, end, constant(stepsPerShare), acc);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  acc = llvm::to_vector_of<Value>(loop.getRegionIterArgs());
-  Value at = loop.getInductionVar();
-  emitShare(at);
-  emitInnerLoop(rows, columns, {}, at, add(at, stepsPerShare), stride, acc);
-  scf::YieldOp::create(b, loc, acc);
-  acc = loop.getResults();
+  Value steps = b.sub(end, first);
+  Value rest = b.rem(steps, stepsPerShare);
+  end = b.sub(end, rest);
+  emitLoop(b, first, end, stepsPerShare, acc, [&](Value at) {
+    emitShare(at);
+    emitInnerLoop(rows, columns, {}, at, b.add(at, stepsPerShare), stride, acc);
+  });
   return end;
 }

@@ -68,7 +68,7 @@ void VectorBlocks::emitStreams(ValueRange rows, ValueRange columns,
   for (int64_t i = 0; i < numStreams; ++i) {
     SmallVector<Value> ofStream(k);
     if (i > 0)
-      ofStream[0] = add(ofStream[0], i * (getNumSteps(0) / numStreams));
+      ofStream[0] = b.add(ofStream[0], i * (getNumSteps(0) / numStreams));
     emitStep(rows, columns, ofStream,
              MutableArrayRef(acc).slice(hasOwnSums ? i * numVectors : 0,
                                         numVectors));
@@ -77,11 +77,11 @@ void VectorBlocks::emitStreams(ValueRange rows, ValueRange columns,
 
 void VectorBlocks::fetchRow(ValueRange k, Value column) {
   SmallVector<Value> later(k);
-  later[0] = add(later[0], stepsAhead);
+  later[0] = b.add(later[0], stepsAhead);
   SmallVector<Value> at =
       getIndices(contraction.mapOfB, /*row=*/{}, column, later);
   if (contraction.hasPairs())
-    at.push_back(constant(0));
+    at.push_back(b.index(0));
   // To the second level: the first has few lines under way at a time.
   memref::PrefetchOp::create(b, loc, fetched, at, /*isWrite=*/false,
                              /*localityHint=*/2, /*isDataCache=*/true);

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialect/Shared/IndexBuilder.h"
 #include "lib/CPU/LinalgToVector/LinalgToVector.h"
 #include "lib/CPU/LinalgToVector/LoadTransposed.h"
 #include "lib/CPU/LinalgToVector/MatchContraction.h"
@@ -12,7 +13,6 @@
 #include "lib/CPU/LinalgToVector/SplitBF16.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -84,17 +84,14 @@ static FailureOr<PairOp> match(linalg::LinalgOp op) {
 }
 
 /// Loops over `sizes`, by `steps`.
-static SmallVector<Value> emitLoops(RewriterBase &rewriter, Location loc,
+static SmallVector<Value> emitLoops(IndexBuilder &b,
                                     ArrayRef<OpFoldResult> sizes,
                                     ArrayRef<int64_t> steps) {
   SmallVector<Value> ivs;
-  Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
+  Value zero = b.index(0);
   for (auto [size, step] : llvm::zip_equal(sizes, steps)) {
-    auto loop =
-        scf::ForOp::create(rewriter, loc, zero,
-                           getValueOrCreateConstantIndexOp(rewriter, loc, size),
-                           arith::ConstantIndexOp::create(rewriter, loc, step));
-    rewriter.setInsertionPointToStart(loop.getBody());
+    auto loop = scf::ForOp::create(b, zero, b.index(size), b.index(step));
+    b.setInsertionPointToStart(loop.getBody());
     ivs.push_back(loop.getInductionVar());
   }
   return ivs;
@@ -118,44 +115,32 @@ static LogicalResult transposePairs(RewriterBase &rewriter, PairOp pairs) {
       type.getDimSize(0) < numRows || type.getDimSize(1) % kPairs != 0 ||
       !copies(pairs.op))
     return failure();
-  Location loc = pairs.op.getLoc();
   rewriter.setInsertionPoint(pairs.op);
-  auto from = joinPairs(rewriter, loc, pairs.source);
-  auto to = joinPairs(rewriter, loc, pairs.destination);
+  IndexBuilder b(pairs.op.getLoc(), rewriter);
+  auto from = joinPairs(b, b.getLoc(), pairs.source);
+  auto to = joinPairs(b, b.getLoc(), pairs.destination);
   auto part = VectorType::get(2 * numRows, type.getElementType());
   auto halves = VectorType::get(2 * kPairs, type.getElementType());
-  auto words = VectorType::get(numRows, rewriter.getI32Type());
-  auto add = [&](Value value, int64_t addend) {
-    return rewriter.createOrFold<arith::AddIOp>(
-        loc, value, arith::ConstantIndexOp::create(rewriter, loc, addend));
-  };
-  auto twice = [&](Value value) -> Value {
-    return arith::MulIOp::create(
-        rewriter, loc, value, arith::ConstantIndexOp::create(rewriter, loc, 2));
-  };
+  auto words = VectorType::get(numRows, b.getI32Type());
   int64_t upper = type.getDimSize(0);
   // The source is read along its rows.
-  SmallVector<Value> ivs = emitLoops(
-      rewriter, loc,
-      {rewriter.getIndexAttr(type.getDimSize(1)), rewriter.getIndexAttr(upper)},
-      {kPairs, numRows});
+  SmallVector<Value> ivs =
+      emitLoops(b, {b.getIndexAttr(type.getDimSize(1)), b.getIndexAttr(upper)},
+                {kPairs, numRows});
   Value column = ivs[0], row = ivs[1];
   // The last rows move back to where they are whole.
   if (upper % numRows != 0)
-    row = arith::MinSIOp::create(
-        rewriter, loc, row,
-        arith::ConstantIndexOp::create(rewriter, loc, upper - numRows));
-  Value fromColumn = twice(row), toColumn = twice(column);
+    row = b.min(row, upper - numRows);
+  Value fromColumn = b.mul(row, 2), toColumn = b.mul(column, 2);
   SmallVector<Value> rows =
-      loadTransposed(rewriter, loc, numRows, kPairs, [&](int64_t i) -> Value {
+      loadTransposed(b, b.getLoc(), numRows, kPairs, [&](int64_t i) -> Value {
         Value loaded = vector::LoadOp::create(
-            rewriter, loc, part, from, ValueRange{add(column, i), fromColumn});
-        return vector::BitCastOp::create(rewriter, loc, words, loaded);
+            b, part, from, ValueRange{b.add(column, i), fromColumn});
+        return vector::BitCastOp::create(b, words, loaded);
       });
   for (auto [i, value] : llvm::enumerate(rows))
-    vector::StoreOp::create(
-        rewriter, loc, vector::BitCastOp::create(rewriter, loc, halves, value),
-        to, ValueRange{add(row, i), toColumn});
+    vector::StoreOp::create(b, vector::BitCastOp::create(b, halves, value), to,
+                            ValueRange{b.add(row, int64_t(i)), toColumn});
   rewriter.eraseOp(pairs.op);
   return success();
 }
@@ -211,20 +196,18 @@ Value attn::emitPairs(OpBuilder &b, Location loc, Value first, Value second) {
 
 /// Writes `kPairs` columns from `indices` (..., j) on of two rows as a row of
 /// pairs.
-static void emitPairsOfRows(OpBuilder &b, Location loc,
-                            TypedValue<MemRefType> source, Value destination,
-                            ArrayRef<Value> indices) {
+static void emitPairsOfRows(IndexBuilder &b, TypedValue<MemRefType> source,
+                            Value destination, ArrayRef<Value> indices) {
   auto type = VectorType::get(kPairs, source.getType().getElementType());
   SmallVector<Value> rows;
   for (int64_t row : {0, 1}) {
     SmallVector<Value> from(indices);
-    from.insert(from.end() - 1, arith::ConstantIndexOp::create(b, loc, row));
-    rows.push_back(vector::LoadOp::create(b, loc, type, source, from));
+    from.insert(from.end() - 1, b.index(row));
+    rows.push_back(vector::LoadOp::create(b, type, source, from));
   }
   SmallVector<Value> to(indices);
-  to.back() = arith::MulIOp::create(b, loc, to.back(),
-                                    arith::ConstantIndexOp::create(b, loc, 2));
-  vector::StoreOp::create(b, loc, emitPairs(b, loc, rows[0], rows[1]),
+  to.back() = b.mul(to.back(), 2);
+  vector::StoreOp::create(b, emitPairs(b, b.getLoc(), rows[0], rows[1]),
                           destination, to);
 }
 
@@ -243,23 +226,22 @@ static LogicalResult convertToPairs(RewriterBase &rewriter, PairOp pairs) {
   if (failed(pairs.source.getType().getStridesAndOffset(strides, offset)) ||
       strides.back() != 1)
     return failure();
-  Location loc = pairs.op.getLoc();
   rewriter.setInsertionPoint(pairs.op);
-  auto to = joinPairs(rewriter, loc, pairs.destination);
+  IndexBuilder b(pairs.op.getLoc(), rewriter);
+  auto to = joinPairs(b, b.getLoc(), pairs.destination);
   SmallVector<OpFoldResult> sizes =
-      memref::getMixedSizes(rewriter, loc, pairs.destination);
+      memref::getMixedSizes(b, b.getLoc(), pairs.destination);
   sizes.pop_back();
   SmallVector<int64_t> steps(sizes.size(), 1);
   // Two registers at once, or the loop takes as long as its body.
   int64_t columns =
       pairs.getNumColumns() % (2 * kPairs) == 0 ? 2 * kPairs : kPairs;
   steps.back() = columns;
-  SmallVector<Value> ivs = emitLoops(rewriter, loc, sizes, steps);
+  SmallVector<Value> ivs = emitLoops(b, sizes, steps);
   for (int64_t column = 0; column < columns; column += kPairs) {
     SmallVector<Value> indices(ivs);
-    indices.back() = rewriter.createOrFold<arith::AddIOp>(
-        loc, ivs.back(), arith::ConstantIndexOp::create(rewriter, loc, column));
-    emitPairsOfRows(rewriter, loc, pairs.source, to, indices);
+    indices.back() = b.add(ivs.back(), column);
+    emitPairsOfRows(b, pairs.source, to, indices);
   }
   rewriter.eraseOp(pairs.op);
   return success();
@@ -318,21 +300,19 @@ LogicalResult attn::widenPairs(RewriterBase &rewriter, linalg::LinalgOp op,
       return op.emitError("is not computed by loops");
     rewriter.setInsertionPoint(either.thenYield());
   }
-  auto from = joinPairs(rewriter, loc, source);
-  SmallVector<OpFoldResult> sizes =
-      memref::getMixedSizes(rewriter, loc, destination);
+  IndexBuilder b(loc, rewriter);
+  auto from = joinPairs(b, loc, source);
+  SmallVector<OpFoldResult> sizes = memref::getMixedSizes(b, loc, destination);
   sizes.erase(sizes.end() - 2);
   SmallVector<int64_t> steps(sizes.size(), 1);
   steps.back() = lanes;
-  SmallVector<Value> ivs = emitLoops(rewriter, loc, sizes, steps), at(ivs);
-  at.back() =
-      arith::MulIOp::create(rewriter, loc, ivs.back(),
-                            arith::ConstantIndexOp::create(rewriter, loc, 2));
-  auto [even, odd] = loadSplit(rewriter, loc, from, at, lanes);
+  SmallVector<Value> ivs = emitLoops(b, sizes, steps), at(ivs);
+  at.back() = b.mul(ivs.back(), 2);
+  auto [even, odd] = loadSplit(b, loc, from, at, lanes);
   for (auto [row, value] : {std::pair(0, even), std::pair(1, odd)}) {
     SmallVector<Value> to(ivs);
-    to.insert(to.end() - 1, arith::ConstantIndexOp::create(rewriter, loc, row));
-    vector::StoreOp::create(rewriter, loc, value, destination, to);
+    to.insert(to.end() - 1, b.index(row));
+    vector::StoreOp::create(b, value, destination, to);
   }
   rewriter.eraseOp(op);
   return success();

@@ -8,27 +8,23 @@
 #include "lib/GPU/OnlineToVector/BlockToVector.h"
 #include "lib/GPU/OnlineToVector/PositionScores.h"
 #include "lib/GPU/OnlineToVector/RegionToVector.h"
+#include "lib/Math/MathBuilder.h"
 #include "lib/Online/BlockFacts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Matchers.h"
 
-#include <limits>
 #include <numbers>
 
 using namespace mlir;
 using namespace mlir::attn;
 
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Emits the attention of one block of keys, whose query and state are vectors.
 class BlockEmitter {
@@ -64,27 +60,18 @@ private:
       return failure();
     Value maximum = state[1];
     Value highest = emitMaximum(*scores);
-    Value own = fusedScale ? arith::MulFOp::create(b, highest,
-                                                   real(*fusedScale, {rows}))
-                                 .getResult()
-                           : highest;
+    Value own = fusedScale ? b.mul(highest, *fusedScale) : highest;
     Value next = arith::MaximumFOp::create(b, maximum, own);
     // The difference of equal infinities would be NaN, here and of scores.
-    auto isEqual = [&](Value x, Value y) -> Value {
-      return arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x, y);
-    };
-    Value factor = arith::SelectOp::create(
-        b, isEqual(maximum, next), real(1.0, {rows}),
-        emitExp(arith::SubFOp::create(b, maximum, next)));
-    Value origin = arith::SelectOp::create(
-        b, isEqual(next, real(-kInfinity, {rows})), real(0.0, {rows}), next);
+    Value factor = b.select(b.isEqual(maximum, next), b.real(next, 1.0),
+                            emitExp(b.sub(maximum, next)));
+    Value origin =
+        b.select(b.isEqual(next, -b.kInfinity), b.real(next, 0.0), next);
     Value weights =
-        fusedScale
-            ? emitScaledWeights(*scores, highest,
-                                arith::SubFOp::create(b, own, origin))
-            : emitExp(arith::SubFOp::create(b, *scores, overKeys(origin)));
+        fusedScale ? emitScaledWeights(*scores, highest, b.sub(own, origin))
+                   : emitExp(b.sub(*scores, overKeys(origin)));
     Value sum = vector::MultiDimReductionOp::create(
-        b, weights, arith::MulFOp::create(b, state[2], factor), {false, true},
+        b, weights, b.mul(state[2], factor), {false, true},
         vector::CombiningKind::ADD);
     return SmallVector<Value>{emitAccumulator(*scores, weights, factor), next,
                               sum};
@@ -119,7 +106,7 @@ private:
 
   Value emitMaximum(Value scores) {
     return vector::MultiDimReductionOp::create(
-        b, scores, real(-kInfinity, {rows}), {false, true},
+        b, scores, real(-b.kInfinity, {rows}), {false, true},
         vector::CombiningKind::MAXIMUMF);
   }
 
@@ -127,14 +114,12 @@ private:
   /// first: products with the scale are rounded, by hundreds if they are large.
   Value emitScaledWeights(Value scores, Value highest, Value rest) {
     // The difference of equal infinities would be NaN.
-    Value isNone = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, highest,
-                                         real(-kInfinity, {rows}));
-    highest = arith::SelectOp::create(b, isNone, real(0.0, {rows}), highest);
-    Value difference = arith::SubFOp::create(b, scores, overKeys(highest));
+    highest = b.select(b.isEqual(highest, -b.kInfinity), b.real(highest, 0.0),
+                       highest);
+    Value difference = b.sub(scores, overKeys(highest));
     Value factor = real(*fusedScale * std::numbers::log2e, {rows, keys});
-    rest = arith::MulFOp::create(b, rest, real(std::numbers::log2e, {rows}));
-    return math::Exp2Op::create(
-        b, math::FmaOp::create(b, difference, factor, overKeys(rest)));
+    rest = b.mul(rest, std::numbers::log2e);
+    return b.exp2(b.fma(difference, factor, overKeys(rest)));
   }
 
   //===--------------------------------------------------------------------===//
@@ -147,8 +132,8 @@ private:
     Value scores = contract(query, read(op.getKey()), real(0.0, {rows, keys}),
                             {{q, d}, {j, d}, {q, j}});
     if (op.getScale() && !fusedScale)
-      scores = arith::MulFOp::create(
-          b, scores, broadcastTo(b, b.getLoc(), op.getScale(), {rows, keys}));
+      scores = b.mul(scores,
+                     broadcastTo(b, b.getLoc(), op.getScale(), {rows, keys}));
     Value isShort =
         b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ne, numKeys,
                                       arith::ConstantIndexOp::create(b, keys));
@@ -220,12 +205,10 @@ private:
                           op.getMaskCaptures());
       if (failed(mask))
         return failure();
-      keep = arith::AndIOp::create(
-          b, keep, broadcastTo(b, b.getLoc(), *mask, {rows, keys}));
+      keep = b.bitAnd(keep, broadcastTo(b, b.getLoc(), *mask, {rows, keys}));
     }
-    Value visible = arith::SelectOp::create(b, keep, scores,
-                                            real(-kInfinity, {rows, keys}));
-    scf::YieldOp::create(b, visible);
+    scf::YieldOp::create(b,
+                         b.select(keep, scores, b.real(scores, -b.kInfinity)));
     b.setInsertionPointToStart(choice.elseBlock());
     scf::YieldOp::create(b, scores);
     return choice.getResult(0);
@@ -249,8 +232,8 @@ private:
   /// `c * O + P * value`.
   Value emitAccumulator(Value scores, Value weights, Value factor) {
     auto type = cast<VectorType>(state[0].getType());
-    Value rescaled = arith::MulFOp::create(
-        b, state[0], broadcastTo(b, b.getLoc(), factor, type.getShape()));
+    Value rescaled =
+        b.mul(state[0], broadcastTo(b, b.getLoc(), factor, type.getShape()));
     auto product = [&]() -> Value {
       AffineExpr q, d, j;
       bindDims(b.getContext(), q, d, j);
@@ -278,10 +261,8 @@ private:
   /// Leaves out the products with hidden positions, key by key.
   Value emitExactSum(Value scores, Value weights, Value rescaled) {
     auto type = cast<VectorType>(rescaled.getType());
-    Value hidden = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, scores,
-                                         real(-kInfinity, {rows, keys}));
-    Value marked =
-        arith::SelectOp::create(b, hidden, real(-1.0, {rows, keys}), weights);
+    Value marked = b.select(b.isEqual(scores, -b.kInfinity),
+                            b.real(weights, -1.0), weights);
     // Rounded as for the product.
     Type element = getElementTypeOrSelf(op.getValue());
     if (!element.isF32())
@@ -312,11 +293,8 @@ private:
     }
     weight = broadcastTo(b, b.getLoc(), weight, type.getShape());
     value = broadcastTo(b, b.getLoc(), value, type.getShape());
-    Value sum = math::FmaOp::create(b, weight, value, before);
-    Value isHidden = arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, weight,
-                                           real(0.0, type.getShape()));
-    Value after = arith::SelectOp::create(b, isHidden, before, sum);
-    scf::YieldOp::create(b, after);
+    Value sum = b.fma(weight, value, before);
+    scf::YieldOp::create(b, b.select(b.isLess(weight, 0.0), before, sum));
     return loop.getResult(0);
   }
 
@@ -349,11 +327,7 @@ private:
   }
 
   /// e^x = 2^(x log2(e)), of differences, which may overflow to -inf only.
-  Value emitExp(Value x) {
-    auto shape = cast<VectorType>(x.getType()).getShape();
-    return math::Exp2Op::create(
-        b, arith::MulFOp::create(b, x, real(std::numbers::log2e, shape)));
-  }
+  Value emitExp(Value x) { return b.exp2(b.mul(x, std::numbers::log2e)); }
 
   Value realScalar(Type type, double value) {
     return arith::ConstantOp::create(b, b.getFloatAttr(type, value));
@@ -365,7 +339,7 @@ private:
   }
 
   OnlineAttentionOp op;
-  ImplicitLocOpBuilder b;
+  MathBuilder b;
   FloatType f32;
   Value query; ///< A vector by now.
   int64_t rows, keys;

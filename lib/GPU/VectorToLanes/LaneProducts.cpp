@@ -8,7 +8,6 @@
 #include "lib/GPU/VectorToLanes/LaneProducts.h"
 #include "dialect/Shared/IndexBuilder.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"

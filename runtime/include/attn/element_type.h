@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 
 namespace attn {
 
@@ -33,26 +34,6 @@ enum class ElementType : std::uint8_t {
   i8,
   i1
 };
-
-/// Size of one element in bytes.
-constexpr std::size_t sizeOf(ElementType type) {
-  switch (type) {
-  case ElementType::f64:
-  case ElementType::i64:
-    return 8;
-  case ElementType::f32:
-  case ElementType::i32:
-    return 4;
-  case ElementType::f16:
-  case ElementType::bf16:
-  case ElementType::i16:
-    return 2;
-  case ElementType::i8:
-  case ElementType::i1:
-    return 1;
-  }
-  return 0;
-}
 
 /// Name of the type as MLIR spells it, e.g. "bf16".
 constexpr std::string_view nameOf(ElementType type) {
@@ -154,6 +135,39 @@ private:
     return std::uint16_t((u + 0x7fffu + ((u >> 16) & 1u)) >> 16);
   }
 };
+
+/// Calls `function` with the host C++ type of an element type, as a
+/// `std::type_identity`, and returns what it does.
+template <typename Function>
+constexpr auto visitElementType(ElementType type, Function &&function) {
+  switch (type) {
+  case ElementType::f64:
+    return function(std::type_identity<double>());
+  case ElementType::f32:
+    return function(std::type_identity<float>());
+  case ElementType::f16:
+    return function(std::type_identity<f16>());
+  case ElementType::bf16:
+    return function(std::type_identity<bf16>());
+  case ElementType::i64:
+    return function(std::type_identity<std::int64_t>());
+  case ElementType::i32:
+    return function(std::type_identity<std::int32_t>());
+  case ElementType::i16:
+    return function(std::type_identity<std::int16_t>());
+  case ElementType::i8:
+    return function(std::type_identity<std::int8_t>());
+  case ElementType::i1:
+    break;
+  }
+  return function(std::type_identity<bool>());
+}
+
+/// Size of one element in bytes.
+constexpr std::size_t sizeOf(ElementType type) {
+  return visitElementType(
+      type, []<typename T>(std::type_identity<T>) { return sizeof(T); });
+}
 
 /// Maps a host C++ type to its element type: `elementTypeOf<float>` is f32.
 template <typename T>

@@ -51,6 +51,15 @@ struct Error {
   std::vector<Diagnostic> diagnostics;
 };
 
+/// The message, and in lines after it the diagnostics that it does not have.
+inline std::string formatError(const Error &error) {
+  std::string text = error.message;
+  for (const Diagnostic &diagnostic : error.diagnostics)
+    if (error.message.find(diagnostic.message) == std::string::npos)
+      text += "\n" + formatDiagnostic(diagnostic);
+  return text;
+}
+
 /// Either a value or an Error.
 template <typename T> class [[nodiscard]] Expected {
 public:

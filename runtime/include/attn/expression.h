@@ -256,55 +256,45 @@ inline Real operator-(const Real &a) {
   return detail::apply<Real>(detail::Operator::negate, a);
 }
 // Templates match exactly, which the operators on numbers then do not.
-template <typename A, typename B>
-  requires detail::RealOperands<A, B>
+template <typename A, detail::RealOperands<A> B>
 Real operator+(const A &a, const B &b) {
   return detail::apply<Real>(detail::Operator::add, Real(a), Real(b));
 }
-template <typename A, typename B>
-  requires detail::RealOperands<A, B>
+template <typename A, detail::RealOperands<A> B>
 Real operator-(const A &a, const B &b) {
   return detail::apply<Real>(detail::Operator::subtract, Real(a), Real(b));
 }
-template <typename A, typename B>
-  requires detail::RealOperands<A, B>
+template <typename A, detail::RealOperands<A> B>
 Real operator*(const A &a, const B &b) {
   return detail::apply<Real>(detail::Operator::multiply, Real(a), Real(b));
 }
-template <typename A, typename B>
-  requires detail::RealOperands<A, B>
+template <typename A, detail::RealOperands<A> B>
 Real operator/(const A &a, const B &b) {
   return detail::apply<Real>(detail::Operator::divide, Real(a), Real(b));
 }
 
 /// Comparisons with NaN are false, but for `!=`.
-template <typename A, typename B>
-  requires detail::RealOperands<A, B>
+template <typename A, detail::RealOperands<A> B>
 Bool operator==(const A &a, const B &b) {
   return detail::apply<Bool>(detail::Operator::equal, Real(a), Real(b));
 }
-template <typename A, typename B>
-  requires detail::RealOperands<A, B>
+template <typename A, detail::RealOperands<A> B>
 Bool operator!=(const A &a, const B &b) {
   return detail::apply<Bool>(detail::Operator::notEqual, Real(a), Real(b));
 }
-template <typename A, typename B>
-  requires detail::RealOperands<A, B>
+template <typename A, detail::RealOperands<A> B>
 Bool operator<(const A &a, const B &b) {
   return detail::apply<Bool>(detail::Operator::less, Real(a), Real(b));
 }
-template <typename A, typename B>
-  requires detail::RealOperands<A, B>
+template <typename A, detail::RealOperands<A> B>
 Bool operator<=(const A &a, const B &b) {
   return detail::apply<Bool>(detail::Operator::lessOrEqual, Real(a), Real(b));
 }
-template <typename A, typename B>
-  requires detail::RealOperands<A, B>
+template <typename A, detail::RealOperands<A> B>
 Bool operator>(const A &a, const B &b) {
   return b < a;
 }
-template <typename A, typename B>
-  requires detail::RealOperands<A, B>
+template <typename A, detail::RealOperands<A> B>
 Bool operator>=(const A &a, const B &b) {
   return b <= a;
 }
@@ -339,8 +329,7 @@ inline Real pow(const Real &a, const Real &b) {
   return detail::apply<Real>(detail::Operator::power, a, b);
 }
 /// The same of a Real and a number, which C's pow would take otherwise.
-template <typename A, typename B>
-  requires detail::RealOperands<A, B>
+template <typename A, detail::RealOperands<A> B>
 Real pow(const A &a, const B &b) {
   return pow(Real(a), Real(b));
 }
