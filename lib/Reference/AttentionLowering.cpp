@@ -66,7 +66,7 @@ public:
       if (op.getLogSumExp())
         results[1] = fill(results[1], -kInfinity);
     }
-    SequenceCode<AttentionOp> sequences(b, op);
+    SequenceCode<AttentionOp> sequences(b, op, zero);
     auto emitSequenceRows = [&](Value n, ValueRange results) {
       Sequence sequence = sequences.emit(n);
       Value heads = index(op.getNumQueryHeads());

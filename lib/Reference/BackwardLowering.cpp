@@ -86,7 +86,7 @@ public:
     SmallVector<Value> sums;
     for (auto [number, out] : llvm::enumerate(op.getOuts()))
       sums.push_back(fill(number == 0 ? out : emitSumsOf(out), 0.0));
-    SequenceCode<AttentionBackwardOp> sequences(b, op);
+    SequenceCode<AttentionBackwardOp> sequences(b, op, index(0));
     sums = loop(index(0), sequences.emitCount(), sums,
                 [&](Value n, ValueRange sums) {
                   Sequence sequence = sequences.emit(n);
@@ -98,8 +98,8 @@ public:
     SmallVector<Value> results;
     for (auto [sum, out] : llvm::zip(sums, op.getOuts()))
       results.push_back(convertElements(
-          sum, cast<FloatType>(
-                   cast<ShapedType>(out.getType()).getElementType())));
+          sum,
+          cast<FloatType>(cast<ShapedType>(out.getType()).getElementType())));
     return results;
   }
 

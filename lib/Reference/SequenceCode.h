@@ -29,8 +29,8 @@ struct Sequence {
 /// What the attention ops that may have sequences (A7) say of them.
 template <typename Op> class SequenceCode : TensorCode {
 public:
-  SequenceCode(OpBuilder &builder, Op op)
-      : TensorCode{builder, op.getLoc()}, op(op), zero(index(0)) {}
+  SequenceCode(OpBuilder &builder, Op op, Value zero)
+      : TensorCode{builder, op.getLoc()}, op(op), zero(zero) {}
 
   Value emitCount() {
     if (op.isPacked()) // A7

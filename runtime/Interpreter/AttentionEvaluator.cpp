@@ -377,8 +377,7 @@ private:
 
 /// Calls `use` with the evaluator of an attention.
 template <typename Use>
-static LogicalResult withEvaluator(Operation *op, Values &values,
-                                   Use use) {
+static LogicalResult withEvaluator(Operation *op, Values &values, Use use) {
   if (auto attention = llvm::dyn_cast<AttentionOp>(op))
     return use(AttentionEvaluator(attention, values));
   if (auto backward = llvm::dyn_cast<AttentionBackwardOp>(op))
@@ -390,8 +389,7 @@ bool interpreter::isAttention(Operation *op) {
   return llvm::isa<AttentionOp, AttentionBackwardOp, MultiTokenAttentionOp>(op);
 }
 
-LogicalResult interpreter::evaluateAttention(Operation *op,
-                                             Values &values) {
+LogicalResult interpreter::evaluateAttention(Operation *op, Values &values) {
   return withEvaluator(op, values,
                        [](auto evaluator) { return evaluator.evaluate(); });
 }

@@ -60,8 +60,9 @@ void CaptureGradients::add(double s, std::int64_t b, std::int64_t h,
     interpreter->evaluate(leading, captures);
     const double *value =
         std::get_if<double>(&interpreter->getLast(variable.value));
-    if (!value)
-      continue; // Outside of the tensor, and so of no effect (A12).
+    // Outside of the tensor, and so of no effect (A12), or without neighbours.
+    if (!value || !std::isfinite(*value))
+      continue;
     double step = (rounds ? 1e-2 : 1e-4) * std::fmax(1, std::fabs(*value));
     std::size_t at = 0;
     if (mlir::Operation *load = variable.value.getDefiningOp())

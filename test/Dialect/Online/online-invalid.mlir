@@ -812,7 +812,7 @@ func.func @no_layout(%q: tensor<16x8xf32>, %k: tensor<9x16xf32>, %m: tensor<8xf3
 
 func.func @outs(%s: memref<104x8xf32>, %m: memref<8xf32>, %l: memref<8xf32>,
     %n: index, %e: i1) {
-  // expected-error @below {{expected 4 operands 'outs' (scores, maximum, sum and rescale factor), got 3}}
+  // expected-error @below {{expected 4 operands 'outs' (scores, maximum, sum and rescale factor), or the first 1 or 2, got 3}}
   attn.online_softmax
       outs(%s, %m, %l : memref<104x8xf32>, memref<8xf32>, memref<8xf32>)
       at(%n, %n, %n, %n) queries(%n) keys(%n)
