@@ -5,7 +5,7 @@
 #
 # ===----------------------------------------------------------------------===#
 """Attn's kernels as operators of PyTorch, which torch.compile does not look into,
-and as attention of Hugging Face's transformers. On the CPU; without gradients.
+and as attention of Hugging Face's transformers. On the CPU.
 """
 
 import functools
@@ -85,7 +85,7 @@ def custom_op(name: str, kernel: attn.Kernel) -> torch.library.CustomOpDef:
     It takes the kernel's arguments, tensors of the CPU and numbers, by position or
     by name, and gives new tensors; those that the kernel updates in place, it
     changes. torch.compile and fake tensors know the shapes of its results. It has
-    no derivative: going backward through it is an error.
+    no derivative: going backward through it is an error, see `differentiable_op`.
     """
     names = _name_arguments(kernel)
     updated = [result.updates for result in kernel.results if result.updates >= 0]
@@ -102,6 +102,53 @@ def custom_op(name: str, kernel: attn.Kernel) -> torch.library.CustomOpDef:
         results = _allocate_results(kernel, arguments)
         return results[0] if len(results) == 1 else tuple(results) or None
 
+    return op
+
+
+def differentiable_op(
+    name: str, source: attn.Attention | str, of: list[str] | None = None
+) -> torch.library.CustomOpDef:
+    """A kernel with its gradient as an operator of PyTorch, see `custom_op`.
+
+    `source` is what `attn.compile` takes. Going backward gives the gradients of the
+    arguments named in `of`, or of all tensors of floats; the others have none. An
+    attention that gives its log-sum-exp, with `log_sum_exp=True`, is not computed
+    again for it.
+    """
+    forward = attn.compile(source)
+    if of is None:
+        of = [
+            argument.name
+            for argument in forward.arguments
+            if argument.shape is not None and not argument.type.startswith("i")
+        ]
+    backward = attn.compile(attn.differentiate(source, of=of, saved=True))
+    op = custom_op(name, forward)
+    positions = {argument.name: i for i, argument in enumerate(forward.arguments)}
+
+    def save(ctx, inputs, output):
+        results = output if isinstance(output, tuple) else (output,)
+        ctx.is_tensor = [isinstance(value, torch.Tensor) for value in inputs]
+        ctx.numbers = [value for value in inputs if not isinstance(value, torch.Tensor)]
+        ctx.save_for_backward(
+            *(value for value in inputs if isinstance(value, torch.Tensor)), *results
+        )
+
+    def differentiate(ctx, *gradients):
+        tensors, numbers = iter(ctx.saved_tensors), iter(ctx.numbers)
+        inputs = [next(tensors if known else numbers) for known in ctx.is_tensor]
+        given = backward(
+            *map(_detach, inputs),
+            *map(_detach, tensors),
+            *(_detach(gradient).contiguous() for gradient in gradients),
+        )
+        given = given if isinstance(given, tuple) else (given,)
+        of_inputs = [None] * len(inputs)
+        for argument, gradient in zip(of, given):
+            of_inputs[positions[argument]] = gradient
+        return tuple(of_inputs)
+
+    op.register_autograd(differentiate, setup_context=save)
     return op
 
 

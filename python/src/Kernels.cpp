@@ -123,17 +123,39 @@ static CPUEngine createEngine(const std::filesystem::path &cacheDirectory,
   return {unwrap(create()), cpu};
 }
 
+/// The text of an attn.Attention, or that which `source` is.
+static string getText(nb::handle source, const char *function) {
+  if (nb::isinstance<Attention>(source))
+    return writeText(nb::cast<const Attention &>(source));
+  if (nb::isinstance<nb::str>(source))
+    return nb::cast<string>(source);
+  throwTypeError(string(function) +
+                 ": expected an attn.Attention or text in MLIR, got " +
+                 typeName(source));
+}
+
+static string differentiateText(nb::handle source,
+                                const std::vector<string> &of,
+                                const std::vector<unsigned> &results,
+                                bool saved, const string &entry,
+                                const string &fileName) {
+  string text = getText(source, "differentiate");
+  GradientOptions options{.of = of,
+                          .results = results,
+                          .saved = saved,
+                          .entry = entry,
+                          .fileName = fileName};
+  auto differentiate = [&] {
+    nb::gil_scoped_release release;
+    return attn::differentiate(text, options);
+  };
+  return unwrap(differentiate());
+}
+
 static TextKernel compile(const CPUEngine &self, nb::handle source,
                           const string &entry, const string &pipeline,
                           bool quantizeQueries, const string &fileName) {
-  string text;
-  if (nb::isinstance<Attention>(source))
-    text = writeText(nb::cast<const Attention &>(source));
-  else if (nb::isinstance<nb::str>(source))
-    text = nb::cast<string>(source);
-  else
-    throwTypeError("compile: expected an attn.Attention or text in MLIR, got " +
-                   typeName(source));
+  string text = getText(source, "compile");
   CompileOptions options{.entry = entry,
                          .pipeline = pipeline,
                          .quantizeQueries = quantizeQueries,
@@ -269,6 +291,16 @@ leads outside a tensor.)")
           "leaves open.")
       .def("__repr__",
            [](const TextKernel &self) { return writeKernel(self); });
+
+  module.def(
+      "differentiate", &differentiateText, "source"_a, nb::kw_only(),
+      "of"_a = std::vector<string>(), "results"_a = std::vector<unsigned>(),
+      "saved"_a = false, "entry"_a = "", "file_name"_a = "<string>",
+      R"(The gradient of an ``attn.Attention``, or of a function of a text in MLIR, as
+text. It takes the arguments of the function, then, if they are ``saved``, its
+results, and then the gradients of a number with respect to ``results``, by number;
+all of floats if there are none. It gives those with respect to the arguments
+named in ``of``, or to all of floats.)");
 
   nb::class_<CPUEngine>(module, "Engine",
                         "Compiles kernels for the processor that it runs on.")

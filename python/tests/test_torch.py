@@ -152,6 +152,43 @@ def test_custom_op():
         op(*arguments)[0].sum().backward()
 
 
+def test_differentiable_op():
+    slopes = attn.Tensor("slopes", "f32", [4])
+    op = attn.torch.differentiable_op(
+        "attn_test::learn",
+        attn.Attention(
+            heads=4,
+            kv_heads=2,
+            head_size=32,
+            score=attn.alibi(slopes),
+            mask=attn.causal(),
+            log_sum_exp=True,
+        ),
+    )
+    inputs = draw_tensors((2, 4, 19, 32), (2, 2, 19, 32), (2, 2, 19, 32), (4,))
+    for tensor in inputs:
+        tensor.requires_grad_()
+
+    def attend(query, key, value, slopes):
+        key, value = (x.repeat_interleave(2, dim=1) for x in (key, value))
+        position = torch.arange(19)
+        distance = position[:, None] - position
+        score = query @ key.transpose(-1, -2) / 32**0.5
+        score = score - slopes[:, None, None] * distance.abs()
+        score = score.masked_fill(distance < 0, -torch.inf)
+        return torch.softmax(score, dim=-1) @ value
+
+    doubles = [tensor.detach().double().requires_grad_() for tensor in inputs]
+    expected = attend(*doubles)
+    output, _ = op(*inputs)
+    output.square().sum().backward()
+    expected.square().sum().backward()
+    for tensor, double in zip(inputs, doubles):
+        error = (tensor.grad.double() - double.grad).abs().max()
+        assert error <= 1e-5 * double.grad.abs().max()
+    torch.library.opcheck(op, inputs)
+
+
 def test_custom_op_that_updates_an_argument():
     kernel = attn.compile("""
 func.func @append(%cache: tensor<?x2x?x8xf32> {bufferization.writable = true},

@@ -21,16 +21,16 @@ namespace attn {
 struct GradientOptions {
   /// With respect to the arguments of these names, without '%'; all of floats
   /// if there are none.
-  std::vector<std::string> of;
+  std::vector<std::string> of = {};
   /// Numbers of the results whose gradients are given; all of floats if there
   /// are none.
-  std::vector<unsigned> results;
+  std::vector<unsigned> results = {};
   /// What the function gave is given, too, and not computed again where that is
   /// enough, as the output and the log-sum-exp of an attention are.
   bool saved = false;
   /// Function to differentiate, without '@'. Empty: the module's only public
   /// one.
-  std::string entry;
+  std::string entry = {};
   /// Name of the source text in diagnostics.
   std::string fileName = "<string>";
 };
