@@ -122,8 +122,11 @@ def differentiable_op(
             for argument in forward.arguments
             if argument.shape is not None and not argument.type.startswith("i")
         ]
-    backward = attn.compile(attn.differentiate(source, of=of, saved=True))
     op = custom_op(name, forward)
+    backward = custom_op(
+        f"{name}_backward",
+        attn.compile(attn.differentiate(source, of=of, saved=True)),
+    )
     positions = {argument.name: i for i, argument in enumerate(forward.arguments)}
 
     def save(ctx, inputs, output):
@@ -137,11 +140,8 @@ def differentiable_op(
     def differentiate(ctx, *gradients):
         tensors, numbers = iter(ctx.saved_tensors), iter(ctx.numbers)
         inputs = [next(tensors if known else numbers) for known in ctx.is_tensor]
-        given = backward(
-            *map(_detach, inputs),
-            *map(_detach, tensors),
-            *(_detach(gradient).contiguous() for gradient in gradients),
-        )
+        gradients = [gradient.contiguous() for gradient in gradients]
+        given = backward(*inputs, *tensors, *gradients)
         given = given if isinstance(given, tuple) else (given,)
         of_inputs = [None] * len(inputs)
         for argument, gradient in zip(of, given):
