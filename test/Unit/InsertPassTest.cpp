@@ -82,7 +82,18 @@ func.func @project(%x: !x, %w: !w, %y: !x) -> !x {
 }
 )"},
       {"layer", false, readExample("layer/decoder.mlir")},
-      {"multi_token", false, readExample("multi_token/paper.mlir")}};
+      {"multi_token", false, readExample("multi_token/paper.mlir")},
+      {"gradient", false, R"(
+!q = tensor<?x8x?x64xf32>
+!k = tensor<?x2x?x64xf32>
+!l = tensor<?x8x?xf32>
+func.func @gradient(%q: !q, %k: !k, %v: !k, %o: !q, %l: !l, %d: !q, %iq: !q,
+                    %ik: !k, %iv: !k) -> (!q, !k, !k) {
+  %r:3 = attn.attention_backward ins(%q, %k, %v, %o, %l, %d : !q, !k, !k, !q, !l, !q)
+      outs(%iq, %ik, %iv : !q, !k, !k) mask causal
+  return %r#0, %r#1, %r#2 : !q, !k, !k
+}
+)"}};
   for (auto [turn, kernel] : llvm::enumerate(kernels))
     kernel.turn = turn;
   return kernels;
