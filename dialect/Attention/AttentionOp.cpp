@@ -37,8 +37,9 @@ void AttentionOp::build(OpBuilder &builder, OperationState &state, Value query,
         /*offset=*/Value(), /*sink=*/Value(), /*cumulative_query=*/Value(),
         /*cumulative_key=*/Value(), /*counts=*/Value(),
         /*dropout_seed=*/Value(), /*dropout_call=*/Value(),
-        /*score_captures=*/ValueRange(), /*mask_captures=*/ValueRange(),
-        /*static_scale=*/FloatAttr(), /*bottom_right=*/false,
+        /*dropout_line=*/Value(), /*score_captures=*/ValueRange(),
+        /*mask_captures=*/ValueRange(), /*static_scale=*/FloatAttr(),
+        /*bottom_right=*/false,
         /*dropout_rate=*/FloatAttr());
 }
 

@@ -76,6 +76,9 @@ public:
     Value line = add(b.createOrFold<arith::MulIOp>(
                          loc, row.number, index(op.getNumQueryHeads())),
                      row.head);
+    if constexpr (std::is_same_v<Op, AttentionOp>)
+      if (Value first = op.getDropoutLine())
+        line = add(line, first);
     Value keep = buildIsKept(b, loc, rate, key, j, row.position, line,
                              op.getDropoutCall());
     FloatType type = op.getAccumulationType();
