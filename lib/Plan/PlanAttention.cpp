@@ -25,8 +25,6 @@ StringRef attn::findObstacle(AttentionOp op) {
   // That no key is there does not show in the types of packed ones.
   if (op.isKnownEmpty() && !op.getCumulativeKey())
     return "it is empty";
-  if (op.getElementType().isF64())
-    return "its element type is f64";
   if (op.hasDropout())
     return "it has dropout";
   return {};
@@ -71,6 +69,12 @@ public:
 
 private:
   bool isForGPU() const { return device == Device::GPU; }
+  int64_t getLanesOfVector() {
+    if (isForGPU())
+      return kRowsOfWarp;
+    return op.getElementType().isF64() ? target.getLanes() / 2
+                                       : target.getLanes();
+  }
   int64_t getSaid(int64_t (PlanAttr::*get)() const) const {
     return said ? (said.*get)() : 0;
   }
@@ -343,8 +347,7 @@ FailureOr<PlanAttr> AttentionPlanner::plan(QueryCount number) {
   auto use = [](int64_t given, int64_t chosen) {
     return given ? given : chosen;
   };
-  lanes = use(getSaid(&PlanAttr::getLanes),
-              isForGPU() ? kRowsOfWarp : target.getLanes());
+  lanes = use(getSaid(&PlanAttr::getLanes), getLanesOfVector());
   heads = use(getSaid(&PlanAttr::getHeads), chooseHeads());
   headSize = use(getSaid(&PlanAttr::getHeadSize), chooseHeadSize());
   restRows = said && said.getRest() ? said.getRest().getRows() : chooseRest();
@@ -412,7 +415,7 @@ FailureOr<PlanAttr> AttentionPlanner::planRest() {
 LogicalResult AttentionPlanner::check() {
   if (!said)
     return success();
-  int64_t unit = isForGPU() ? kRowsOfWarp : target.getLanes();
+  int64_t unit = getLanesOfVector();
   if (lanes % unit != 0 || !llvm::isPowerOf2_64(uint64_t(lanes)))
     return refuse("lanes") << "expected a power of 2 and multiple of " << unit
                            << ", got " << lanes;
@@ -472,7 +475,7 @@ SmallVector<int64_t> AttentionPlanner::planFewQueries() {
                               said.getLanes() || said.getLayout())))
     return forms;
   // Half a vector of rows where more are in pairs, and a vector, or tiles.
-  lanes = target.getLanes();
+  lanes = getLanesOfVector();
   heads = op.getGroupSize();
   SmallVector<int64_t> most = {lanes / heads};
   if (canComputeInPairs())
