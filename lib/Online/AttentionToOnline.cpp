@@ -81,7 +81,10 @@ public:
         /*batch=*/zero, /*head=*/zero, emitPosition(), /*first_key=*/zero,
         b.index(rows), exact,
         /*first=*/Value(), scalesQuery(op, layout) ? Value() : emitScale(),
-        op.getScoreCaptures(), op.getMaskCaptures(), layout);
+        op.getDropoutSeed(), op.getDropoutCall(), emitDropoutLine(),
+        op.getScoreCaptures(), op.getMaskCaptures(), layout,
+        /*packed_values=*/false, /*keeps_packs=*/false, /*in_pages=*/false,
+        /*next_tile=*/0, op.getDropoutRateAttr());
     if (PlanAttr plan = getPlan(op))
       online->setAttr(PlanAttr::kName, plan);
     if (layout != OnlineLayout::Mma)
@@ -187,6 +190,13 @@ private:
       return arith::ExtFOp::create(b, type, sink[0]);
     });
     return b.insert(part, all, zero, rows);
+  }
+
+  /// That of the only batch entry and head, A8; null without dropout.
+  Value emitDropoutLine() {
+    if (!op.hasDropout() || op.getDropoutLine())
+      return op.getDropoutLine();
+    return b.index(0);
   }
 
   /// Position of the first query, A5.

@@ -25,8 +25,6 @@ StringRef attn::findObstacle(AttentionOp op) {
   // That no key is there does not show in the types of packed ones.
   if (op.isKnownEmpty() && !op.getCumulativeKey())
     return "it is empty";
-  if (op.hasDropout())
-    return "it has dropout";
   return {};
 }
 
@@ -97,6 +95,8 @@ private:
   /// Whether all numbers of queries have to be computed in one order: that of
   /// many, in lanes or pairs, from the first key to the last.
   bool isBatchInvariant() const { return said && said.getBatchInvariant(); }
+  /// Heads that may be rows of one tile. Of dropout, they are of one line.
+  int64_t getMostHeads() { return op.hasDropout() ? 1 : op.getGroupSize(); }
   int64_t getMostRowsOfOneTile();
   bool canComputeInRows();
   bool hasTilesInRows();
@@ -169,7 +169,7 @@ bool AttentionPlanner::canComputeInPairs() {
 /// Heads that share keys and values are rows of the same tiles if their own
 /// queries would leave a tile partly empty: each key is then read once for all.
 int64_t AttentionPlanner::chooseHeads() {
-  int64_t groupSize = op.getGroupSize();
+  int64_t groupSize = getMostHeads();
   if (!isForGPU())
     return isFew() ? groupSize : 1;
   int64_t said = getSaid(&PlanAttr::getRows);
@@ -422,6 +422,8 @@ LogicalResult AttentionPlanner::check() {
   if (heads != 1 && heads != op.getGroupSize())
     return refuse("heads") << "expected 1 or the " << op.getGroupSize()
                            << " that share keys and values, got " << heads;
+  if (heads != 1 && op.hasDropout())
+    return refuse("heads") << "expected 1 with dropout, got " << heads;
   if (isForGPU() && heads != 1 && !(count.isExact && hasAtMost(rows)))
     return refuse("heads") << "expected a tile of all queries of " << heads
                            << " heads, got one of " << rows << " rows";
@@ -476,7 +478,7 @@ SmallVector<int64_t> AttentionPlanner::planFewQueries() {
     return forms;
   // Half a vector of rows where more are in pairs, and a vector, or tiles.
   lanes = getLanesOfVector();
-  heads = op.getGroupSize();
+  heads = getMostHeads();
   SmallVector<int64_t> most = {lanes / heads};
   if (canComputeInPairs())
     most.insert(most.begin(), lanes / 2 / heads);

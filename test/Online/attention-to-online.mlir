@@ -51,6 +51,20 @@ func.func @sink_score_lse(%q: !h, %k: !k, %v: !v, %o: !o, %l: tensor<1x1x20xf32>
   return %r#0, %r#1 : !o, tensor<1x1x20xf32>
 }
 
+// A tile of a larger op has its line, and others the line 0.
+// CHECK-LABEL: func.func @dropout
+// CHECK-SAME: %[[SEED:[^:]*]]: i64, %[[CALL:[^:]*]]: i32, %[[LINE:[^:]*]]: index
+// CHECK: attn.online_attention {{.*}} dropout(1.000000e-01, %[[SEED]], %[[CALL]], %[[LINE]])
+// CHECK: attn.online_attention {{.*}} dropout(1.000000e-01, %[[SEED]], %[[CALL]], %c0{{.*}})
+func.func @dropout(%q: !h, %k: !k, %v: !v, %o: !o, %seed: i64, %call: i32,
+                   %line: index) -> (!o, !o) {
+  %r = attn.attention ins(%q, %k, %v : !h, !k, !v) outs(%o : !o)
+      dropout(0.1, %seed, %call, %line)
+  %s = attn.attention ins(%q, %k, %v : !h, !k, !v) outs(%o : !o)
+      dropout(0.1, %seed, %call)
+  return %r, %s : !o, !o
+}
+
 // Without a bound of the number of queries there is no tile.
 // CHECK-LABEL: func.func @unbounded
 // CHECK-NOT: attn.online_attention
