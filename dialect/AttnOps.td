@@ -91,7 +91,7 @@ def Attn_AttentionOp : Attn_Op<"attention", [
                 | `sink` `(` operand `:` type `)`
                 | `sequences` `(` operand (`,` operand)? `:` types `)`
                 | `counts` `(` operand `:` type `)`
-                | `dropout` `(` rate `,` seed `,` call `)`
+                | `dropout` `(` rate `,` seed `,` call (`,` line)? `)`
                 | `score` item (`,` item)*
                 | `mask` item (`,` item)*
     item      ::= name `rows`? (`(` arguments `)`)?     // see Spellings
@@ -143,7 +143,9 @@ def Attn_AttentionOp : Attn_Op<"attention", [
       seed as key and the counter `(j / 4, p, b * Hq + h, call)`, each reduced
       to 32 bits; word `j mod 4` keeps the position if it is at least
       `rate * 2^32`. What is kept is multiplied by `1 / (1 - rate)`. The
-      log-sum-exp is that before dropout.
+      log-sum-exp is that before dropout. A part of a larger op has the same
+      random numbers with a `line`, which is added to `b * Hq + h`: that of its
+      first batch entry and head in the whole.
     - (A9) In destination style, results have the types of `outs`, whose
       contents are not read.
 
@@ -238,8 +240,8 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     Optional<AnyType>:$scale, Optional<AnyType>:$offset,
     Optional<AnyType>:$sink, Optional<AnyType>:$cumulative_query,
     Optional<AnyType>:$cumulative_key, Optional<AnyType>:$counts,
-    Optional<I64>:$dropout_seed,
-    Optional<I32>:$dropout_call, Variadic<AnyType>:$score_captures,
+    Optional<I64>:$dropout_seed, Optional<I32>:$dropout_call,
+    Optional<Index>:$dropout_line, Variadic<AnyType>:$score_captures,
     Variadic<AnyType>:$mask_captures,
     OptionalAttr<F64Attr>:$static_scale, UnitAttr:$bottom_right,
     OptionalAttr<F64Attr>:$dropout_rate);
@@ -265,8 +267,9 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     /// Bound of the magnitude of offsets and window sizes, A5.
     static constexpr int64_t kMaxOffset = int64_t(1) << 61;
 
-    /// Makes the `b` or `h` of both regions count from `first`, a capture: for
-    /// an op on a slice of `size` batch entries or heads.
+    /// Makes the `b` or `h` of both regions count from `first`, a capture, and so
+    /// the line of dropout: for an op, while it has all heads, that becomes one on
+    /// a slice of `size` batch entries or heads.
     enum class RegionIndex { Batch, Head };
     void shiftRegionIndex(OpBuilder &builder, RegionIndex index,
                           OpFoldResult first, OpFoldResult size);

@@ -6,8 +6,8 @@
 # ===----------------------------------------------------------------------===#
 """Runs attn-bench and writes what it measured into docs/.
 
-    python3 scripts/figures.py [prefill|decode|serve|gradient|compile] [--filter REGEX]
-                               [--min-time SECONDS]
+    python3 scripts/figures.py [prefill|dropout|decode|serve|gradient|compile]
+                               [--filter REGEX] [--min-time SECONDS]
 
 Other scripts use its functions.
 """
@@ -151,6 +151,7 @@ COLUMNS = {
     ],
 }
 COLUMNS["gradient"] = COLUMNS["prefill"]
+COLUMNS["dropout"] = COLUMNS["prefill"]
 COLUMNS["serve"] = COLUMNS["decode"]
 # What other kernels a kernel is compared with.
 COMPARED = {
@@ -158,6 +159,7 @@ COMPARED = {
     "vs_f32": "of f32",
     "vs_1_thread": "of 1 thread",
     "vs_forward": "of forward",
+    "vs_plain": "of plain",
     "vs_D3": "of D3",
     "vs_unshared": "of unshared",
     "vs_static": "of the static kernel's time",

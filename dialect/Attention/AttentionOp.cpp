@@ -38,8 +38,9 @@ void AttentionOp::build(OpBuilder &builder, OperationState &state, Value query,
         /*offset=*/Value(), /*sink=*/Value(), /*cumulative_query=*/Value(),
         /*cumulative_key=*/Value(), /*counts=*/Value(),
         /*dropout_seed=*/Value(), /*dropout_call=*/Value(),
-        /*score_captures=*/ValueRange(), /*mask_captures=*/ValueRange(),
-        /*static_scale=*/FloatAttr(), /*bottom_right=*/false,
+        /*dropout_line=*/Value(), /*score_captures=*/ValueRange(),
+        /*mask_captures=*/ValueRange(), /*static_scale=*/FloatAttr(),
+        /*bottom_right=*/false,
         /*dropout_rate=*/FloatAttr());
 }
 
@@ -70,9 +71,10 @@ void AttentionBackwardOp::build(OpBuilder &builder, OperationState &state,
         attention.getSink(), attention.getCumulativeQuery(),
         attention.getCumulativeKey(), attention.getCounts(),
         attention.getDropoutSeed(), attention.getDropoutCall(),
-        attention.getScoreCaptures(), attention.getMaskCaptures(),
-        attention.getStaticScaleAttr(), attention.getBottomRight(),
-        attention.getDropoutRateAttr(), ofSink, ofCaptures);
+        attention.getDropoutLine(), attention.getScoreCaptures(),
+        attention.getMaskCaptures(), attention.getStaticScaleAttr(),
+        attention.getBottomRight(), attention.getDropoutRateAttr(), ofSink,
+        ofCaptures);
   for (auto [to, from] : llvm::zip(state.regions, attention->getRegions())) {
     IRMapping mapping;
     from.cloneInto(to.get(), mapping);

@@ -115,20 +115,24 @@ ParseResult parseOffset(OpAsmParser &parser, OperandSegment &offset,
   return parser.parseRParen();
 }
 
-/// `(number, %seed, %call)`.
+/// `(number, %seed, %call)`, or with a `%line`.
 ParseResult parseDropout(OpAsmParser &parser, OperandSegment &dropout,
-                         FloatAttr &rate) {
+                         FloatAttr &rate, bool canBePart) {
   Builder &builder = parser.getBuilder();
   double number;
   dropout.operands.resize(2);
   if (parser.parseLParen() || parser.parseFloat(number) ||
       parser.parseComma() || parser.parseOperand(dropout.operands[0]) ||
-      parser.parseComma() || parser.parseOperand(dropout.operands[1]) ||
-      parser.parseRParen())
+      parser.parseComma() || parser.parseOperand(dropout.operands[1]))
     return failure();
-  rate = builder.getF64FloatAttr(number);
   dropout.types = {builder.getI64Type(), builder.getI32Type()};
-  return success();
+  if (canBePart && succeeded(parser.parseOptionalComma())) {
+    if (parser.parseOperand(dropout.operands.emplace_back()))
+      return failure();
+    dropout.types.push_back(builder.getIndexType());
+  }
+  rate = builder.getF64FloatAttr(number);
+  return parser.parseRParen();
 }
 
 /// The clauses that all ops have, behind the op's own, and the attributes.
@@ -151,8 +155,8 @@ ParseResult parseClausesOf(OpAsmParser &parser, OperationState &state,
        operandClause(parser, "sink", operands.sink),
        {"dropout",
         [&] {
-          return parseDropout(parser, operands.dropout,
-                              properties.dropout_rate);
+          return parseDropout(parser, operands.dropout, properties.dropout_rate,
+                              !std::is_same_v<Op, MultiTokenAttentionOp>);
         }},
        scoreClause(parser, operands.score, operands.inputs),
        maskClause(parser, operands.mask)});
@@ -222,11 +226,12 @@ static ParseResult parseRest(OpAsmParser &parser, OperationState &state,
     return failure();
   OperandSegment ofQuery = getOnly(sequences, 0), ofKey = getOnly(sequences, 1),
                  seed = getOnly(operands.dropout, 0),
-                 call = getOnly(operands.dropout, 1);
+                 call = getOnly(operands.dropout, 1),
+                 line = getOnly(operands.dropout, 2);
   return resolve<Op>(parser, state, operands,
                      {&operands.outs, &operands.scale, &operands.offset,
                       &operands.sink, &ofQuery, &ofKey, &operands.counts, &seed,
-                      &call, &operands.score.captures,
+                      &call, &line, &operands.score.captures,
                       &operands.mask.captures});
 }
 
@@ -349,8 +354,11 @@ template <typename Op> static void printRegions(OpAsmPrinter &printer, Op op) {
   if (FloatAttr rate = op.getDropoutRateAttr()) {
     printer << " dropout(";
     printer.printFloat(rate.getValue());
-    printer << ", " << op.getDropoutSeed() << ", " << op.getDropoutCall()
-            << ')';
+    printer << ", " << op.getDropoutSeed() << ", " << op.getDropoutCall();
+    if constexpr (!std::is_same_v<Op, MultiTokenAttentionOp>)
+      if (Value line = op.getDropoutLine())
+        printer << ", " << line;
+    printer << ')';
   }
   printScoreAndMask(printer, op.getScore(), op.getScoreCaptures(), op.getMask(),
                     op.getMaskCaptures());

@@ -162,6 +162,8 @@ template <typename Op> struct EraseZeros : OpRewritePattern<Op> {
         op.removeDropoutRateAttr();
         op.getDropoutSeedMutable().clear();
         op.getDropoutCallMutable().clear();
+        if constexpr (std::is_same_v<Op, AttentionOp>)
+          op.getDropoutLineMutable().clear();
       });
       return success();
     }

@@ -10,11 +10,12 @@
 // op on slices whose regions still see the numbers of the whole:
 //
 //   batch b  the first batch entry of the tile becomes a capture, added to `b`
-//   head  h  the same with `h`; the tile has whole groups or is within one
+//   head  h  the same with `h`; the tile has whole groups or is within one;
+//            of dropout, both join the line
 //   row   i  joins the offset, and so the position `p`
 //
-// Not tiled: sequences with numbers of queries of their own; dropout,
-// whose random numbers count batch entries and heads of the whole op.
+// Not tiled: sequences with numbers of queries of their own; with dropout, some
+// heads of several batch entries, whose lines do not follow one another.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,9 +40,9 @@ public:
       : op(op), b(builder), loc(op.getLoc()), offsets(offsets), sizes(sizes) {}
 
   FailureOr<TilingResult> tile() {
-    if (op->getNumResults() == 0 || op.isRagged() || op.hasDropout())
+    if (op->getNumResults() == 0 || op.isRagged())
       return failure();
-    if (failed(findKeyHeads()) || failed(emitOffset()))
+    if (failed(findKeyHeads()) || failed(checkLines()) || failed(emitOffset()))
       return failure();
     Value query = slice(op.getQuery(), {offsets[0], offsets[1], offsets[2]},
                         {sizes[0], sizes[1], sizes[2]});
@@ -58,6 +59,10 @@ public:
     }
 
     auto tile = cast<AttentionOp>(b.clone(*op));
+    tile.shiftRegionIndex(b, AttentionOp::RegionIndex::Batch, offsets[0],
+                          sizes[0]);
+    tile.shiftRegionIndex(b, AttentionOp::RegionIndex::Head, offsets[1],
+                          sizes[1]);
     tile.getQueryMutable().assign(query);
     tile.getKeyMutable().assign(key);
     tile.getValueMutable().assign(value);
@@ -66,10 +71,6 @@ public:
     tile.getOffsetMutable().assign(offset);
     if (sink)
       tile.getSinkMutable().assign(sink);
-    tile.shiftRegionIndex(b, AttentionOp::RegionIndex::Batch, offsets[0],
-                          sizes[0]);
-    tile.shiftRegionIndex(b, AttentionOp::RegionIndex::Head, offsets[1],
-                          sizes[1]);
     for (auto [result, init] : llvm::zip(tile.getResults(), outs))
       result.setType(cast<RankedTensorType>(init.getType()));
 
@@ -100,6 +101,13 @@ private:
         b, loc, head.floorDiv(group), offsets[1]);
     keyHeads = b.getIndexAttr(std::max<int64_t>(1, *heads / group));
     return success();
+  }
+
+  /// Of dropout, A8.
+  LogicalResult checkLines() {
+    bool follow = getConstantIntValue(sizes[0]) == 1 ||
+                  getConstantIntValue(sizes[1]) == op.getNumQueryHeads();
+    return success(follow || !op.hasDropout());
   }
 
   /// The position of the tile's first row, A5.
@@ -160,6 +168,20 @@ private:
   SmallVector<Operation *> slices;
 };
 
+/// Adds `first` entries of `size` lines each to the line of dropout.
+void shiftLine(OpBuilder &b, AttentionOp op, OpFoldResult first, int64_t size) {
+  AffineExpr line = b.getAffineSymbolExpr(0) * size;
+  SmallVector<OpFoldResult> operands = {first};
+  if (Value before = op.getDropoutLine()) {
+    line = line + b.getAffineSymbolExpr(1);
+    operands.push_back(before);
+  }
+  OpFoldResult sum =
+      affine::makeComposedFoldedAffineApply(b, op.getLoc(), line, operands);
+  op.getDropoutLineMutable().assign(
+      getValueOrCreateConstantIndexOp(b, op.getLoc(), sum));
+}
+
 void shiftArgument(OpBuilder &b, Region &region, unsigned number,
                    OpFoldResult first, OpFoldResult size,
                    MutableOperandRange captures) {
@@ -189,6 +211,9 @@ void AttentionOp::shiftRegionIndex(OpBuilder &builder, RegionIndex index,
   unsigned number = index == RegionIndex::Batch ? 0 : 1;
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(*this);
+  if (hasDropout() && getConstantIntValue(first) != 0)
+    shiftLine(builder, *this, first,
+              index == RegionIndex::Batch ? getNumQueryHeads() : 1);
   shiftArgument(builder, getScore(), number + 1, first, size,
                 getScoreCapturesMutable());
   shiftArgument(builder, getMask(), number, first, size,

@@ -172,6 +172,10 @@ template <typename Op> LogicalResult verifyDropout(Op op) { // A8
   if (any && !all)
     return op.emitOpError(
         "expected 'dropout_rate', 'dropout_seed' and 'dropout_call' together");
+  if constexpr (!std::is_same_v<Op, MultiTokenAttentionOp>)
+    if (op.getDropoutLine() && !any)
+      return op.emitOpError("expected 'dropout_line' only beside "
+                            "'dropout_rate', got it alone");
   return all ? verifyDropoutRate(op, op.getDropoutRateAttr(), "dropout_rate")
              : success();
 }

@@ -115,6 +115,7 @@ def Attn_AttentionBackwardOp : Attn_Op<"attention_backward", [
     Optional<AnyType>:$sink, Optional<AnyType>:$cumulative_query,
     Optional<AnyType>:$cumulative_key, Optional<AnyType>:$counts,
     Optional<I64>:$dropout_seed, Optional<I32>:$dropout_call,
+    Optional<Index>:$dropout_line,
     Variadic<AnyType>:$score_captures, Variadic<AnyType>:$mask_captures,
     OptionalAttr<F64Attr>:$static_scale, UnitAttr:$bottom_right,
     OptionalAttr<F64Attr>:$dropout_rate, UnitAttr:$of_sink,

@@ -9,6 +9,7 @@
 #include "dialect/Attention/RegionVerifier.h"
 #include "dialect/AttnOps.h"
 #include "dialect/Shared/CastFolding.h"
+#include "dialect/Shared/OperandGroups.h"
 #include "dialect/Shared/OperandVerifier.h"
 
 #include "mlir/IR/TypeUtilities.h"
@@ -202,6 +203,20 @@ LogicalResult verifyOnlineState(OnlineAttentionOp op) {
       failed(verifyScale(op, op.getScale(), type)));
 }
 
+LogicalResult verifyDropout(OnlineAttentionOp op) {
+  Value operands[] = {op.getDropoutSeed(), op.getDropoutCall(),
+                      op.getDropoutLine()};
+  auto given =
+      llvm::count_if(operands, [](Value operand) { return bool(operand); }) +
+      op.hasDropout();
+  if (given == 0)
+    return success();
+  if (given < 4)
+    return op.emitOpError("expected 'dropout_rate', 'dropout_seed', "
+                          "'dropout_call' and 'dropout_line' together");
+  return verifyDropoutRate(op, op.getDropoutRateAttr(), "dropout_rate");
+}
+
 template <typename Op>
 LogicalResult verifyOnlineRegions(Op op, Type elementType) {
   return verifyScoreAndMask(op, op.getScoreRegion(), op.getScoreCaptures(),
@@ -259,7 +274,7 @@ LogicalResult OnlineAttentionOp::verify() {
                             "and sum), got "
                          << getOuts().size();
   if (failed(verifyLayout(*this)) || failed(verifyFactors(*this)) ||
-      failed(verifyOnlineState(*this)))
+      failed(verifyOnlineState(*this)) || failed(verifyDropout(*this)))
     return failure();
   int64_t keys = cast<ShapedType>(getKey().getType()).getDimSize(0);
   int64_t rows = cast<ShapedType>(getValue().getType()).getDimSize(0);
@@ -331,6 +346,25 @@ Value OnlineSoftmaxOp::getCapture(BlockArgument argument) {
                              : AttentionOp::kNumMaskArguments;
   OperandRange captures = isScore ? getScoreCaptures() : getMaskCaptures();
   return captures[argument.getArgNumber() - leading];
+}
+
+//===----------------------------------------------------------------------===//
+// attn.online_dropout
+//===----------------------------------------------------------------------===//
+
+LogicalResult OnlineDropoutOp::verify() {
+  if (getOuts().size() != 1)
+    return emitOpError() << "expected 1 operand 'outs' (weights), got "
+                         << getOuts().size();
+  auto weights = cast<ShapedType>(getWeights().getType());
+  if (!weights.hasRank() || weights.getRank() != 2 ||
+      !isa<FloatType>(weights.getElementType()))
+    return emitOpError() << "operand 'weights': expected shape (K, L) of a "
+                            "float type, got "
+                         << weights;
+  return failure(
+      failed(verifyStaticSizes(*this, getWeights(), "weights", 0, 2)) ||
+      failed(verifyDropoutRate(*this, getRateAttr(), "rate")));
 }
 
 //===----------------------------------------------------------------------===//

@@ -63,7 +63,7 @@ def Attn_OnlineAttentionOp : Attn_OnlineOp<"online_attention", [
     P[j,q]   = exp(t[j,q] - m'[q])
     c[q]     = exp(m[q] - m'[q])
     l'[q]    = c[q] * l[q] + sum over j of P[j,q]
-    O'[q,d]  = c[q] * O[q,d] + sum over j of P[j,q] * value[j,d]
+    O'[q,d]  = c[q] * O[q,d] + sum over j of dropout(P[j,q]) * value[j,d]
     ```
 
     `outs` holds the state: O, m `(L)` and l `(L)`, which start at 0, -inf and 0,
@@ -107,6 +107,9 @@ def Attn_OnlineAttentionOp : Attn_OnlineOp<"online_attention", [
 
     If `first` is true, O counts as 0, whatever it holds.
 
+    `dropout(rate, seed, call, line)` is that of `attn.online_dropout`; without it,
+    nothing is dropped.
+
     With `in_pages`, keys, and values that are not packed, are rows of an
     `attn.cache_read` from that of `first_key` on, which lie in several pages; of a
     block of keys, which is computed page by page.
@@ -125,12 +128,14 @@ def Attn_OnlineAttentionOp : Attn_OnlineOp<"online_attention", [
     Variadic<AnyRankedTensor>:$outs,
     Index:$batch, Index:$head, Index:$position, Index:$first_key,
     Index:$num_queries, I1:$exact, Optional<I1>:$first,
-    Optional<AnyFloat>:$scale,
+    Optional<AnyFloat>:$scale, Optional<I64>:$dropout_seed,
+    Optional<I32>:$dropout_call, Optional<Index>:$dropout_line,
     Variadic<AnyType>:$score_captures, Variadic<AnyType>:$mask_captures,
     DefaultValuedAttr<Attn_OnlineLayoutAttr,
                       "::mlir::attn::OnlineLayout::Lanes">:$layout,
     UnitAttr:$packed_values, UnitAttr:$keeps_packs, UnitAttr:$in_pages,
-    DefaultValuedAttr<I64Attr, "0">:$next_tile);
+    DefaultValuedAttr<I64Attr, "0">:$next_tile,
+    OptionalAttr<F64Attr>:$dropout_rate);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = [{
     (`layout` `` $layout^)? (`packed_values` $packed_values^)?
@@ -142,6 +147,7 @@ def Attn_OnlineAttentionOp : Attn_OnlineOp<"online_attention", [
     `at` `(` $batch `,` $head `,` $position `,` $first_key `)`
     `queries` `(` $num_queries `)` `exact` `(` $exact `)`
     (`first` `(` $first^ `)`)? (`scale` `(` $scale^ `:` type($scale) `)`)?
+    (`dropout` `(` $dropout_rate^ `,` $dropout_seed `,` $dropout_call `,` $dropout_line `)`)?
     custom<PointwiseRegion>("\"score\"", $score_region, $score_captures,
                             type($score_captures))
     custom<PointwiseRegion>("\"mask\"", $mask_region, $mask_captures,
@@ -154,6 +160,7 @@ def Attn_OnlineAttentionOp : Attn_OnlineOp<"online_attention", [
     Value getSum() { return getOuts()[2]; }
     bool hasScore() { return !getScoreRegion().empty(); }
     bool hasMask() { return !getMaskRegion().empty(); }
+    bool hasDropout() { return getDropoutRate().has_value(); }
     /// Whether query and O have a row for each query: in rows and for mma.
     bool hasRowPerQuery() {
       return getLayout() == OnlineLayout::Rows || getLayout() == OnlineLayout::Mma;
@@ -248,6 +255,37 @@ def Attn_OnlineSoftmaxOp : Attn_OnlineOp<"online_softmax", [
     MutableOperandRange getDpsInitsMutable() { return getOutsMutable(); }
   }];
   let extraClassDefinition = !strconcat(onlineDefinition, destinationEffects);
+}
+
+def Attn_OnlineDropoutOp : Attn_Op<"online_dropout", [
+    DestinationStyleOpInterface,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "dropout of the weights of one block of keys";
+  let description = [{
+    The step after `attn.online_softmax` of an op with dropout (A8). `outs` holds
+    the weights, `(K, L)`, of which the first `num_keys` rows are multiplied by
+    `1 / (1 - rate)` or by 0; up to 3 rows after them may be, too. `rate` is a
+    constant in `[0, 1)`, `line` is `b * Hq + h`, `position` the position `p` of
+    query 0, and `first_key` the `j` of key 0. A weight of -0.0, which says that
+    its position is hidden, stays.
+  }];
+  let arguments = (ins
+    Variadic<AnyShaped>:$outs, I64:$seed, I32:$call, Index:$line,
+    Index:$position, Index:$first_key, Index:$num_keys, F64Attr:$rate);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = [{
+    `outs` `(` $outs `:` type($outs) `)`
+    `dropout` `(` $rate `,` $seed `,` $call `,` $line `)`
+    `at` `(` $position `,` $first_key `)` `keys` `(` $num_keys `)`
+    attr-dict (`->` type($results)^)?
+  }];
+  let extraClassDeclaration = [{
+    Value getWeights() { return getOuts()[0]; }
+    bool readsOperand(OpOperand &) { return true; }
+    MutableOperandRange getDpsInitsMutable() { return getOutsMutable(); }
+  }];
+  let extraClassDefinition = destinationEffects;
+  let hasVerifier = 1;
 }
 
 def Attn_AllFiniteOp : Attn_Op<"all_finite", [

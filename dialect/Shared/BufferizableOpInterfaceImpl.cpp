@@ -264,6 +264,8 @@ void mlir::attn::registerBufferizableOpInterfaceExternalModels(
     HeadNormOp::attachInterface<DestinationOpInterface<HeadNormOp>>(*context);
     KeptPacksOp::attachInterface<KeptPacksOpInterface>(*context);
     MergeOp::attachInterface<DestinationOpInterface<MergeOp>>(*context);
+    OnlineDropoutOp::attachInterface<DestinationOpInterface<OnlineDropoutOp>>(
+        *context);
     PrefetchOp::attachInterface<PrefetchOpInterface>(*context);
     ProjectionOp::attachInterface<DestinationOpInterface<ProjectionOp>>(
         *context);

@@ -265,6 +265,11 @@ struct FoldGroups : attn::impl::FoldGroupsBase<FoldGroups> {
             << op.getGroupSize() << " 'heads', got " << plan.getHeads();
         return signalPassFailure();
       }
+      if (op.hasDropout()) { // Rows of one line have one head.
+        op.emitError("expected an attn.plan with 1 'heads' with dropout, got ")
+            << plan.getHeads();
+        return signalPassFailure();
+      }
       (void)foldGroup(rewriter, op);
     }
   }

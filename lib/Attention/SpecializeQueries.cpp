@@ -205,7 +205,6 @@ static LogicalResult specializeSequences(RewriterBase &rewriter,
   if (failed(plan))
     return failure();
   PlanAttr said = getPlan(op);
-  int64_t heads = said && said.getHeads() ? said.getHeads() : op.getGroupSize();
   std::optional<int64_t> most = getKnownMost(op.getQuery(), 2);
   SmallVector<SequenceForm> forms;
   int64_t done = 0;
@@ -216,7 +215,7 @@ static LogicalResult specializeSequences(RewriterBase &rewriter,
     FailureOr<PlanAttr> ofFew = planAttention(op, /*length=*/few);
     if (failed(ofFew))
       return failure();
-    forms.push_back({heads, few, /*moreThan=*/done, /*atMost=*/few,
+    forms.push_back({ofFew->getHeads(), few, /*moreThan=*/done, /*atMost=*/few,
                      withChunk(op.getContext(), said, ofFew->getChunk())});
     done = few;
   }

@@ -347,7 +347,7 @@ private:
 
 LogicalResult attn::tileSequences(RewriterBase &rewriter, AttentionOp op,
                                   ArrayRef<SequenceForm> forms) {
-  if (op->getNumResults() == 0 || !op.isRagged() || op.hasDropout())
+  if (op->getNumResults() == 0 || !op.isRagged())
     return rewriter.notifyMatchFailure(op, "not sequences in parallel");
   rewriter.setInsertionPoint(op);
   FailureOr<ValueRange> results = SequenceTiler(op, rewriter).emit(forms);

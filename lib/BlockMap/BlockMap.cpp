@@ -38,10 +38,6 @@ constexpr int64_t kMaxRows = int64_t(1) << 60;
 StringRef findMapObstacle(AttentionOp op) {
   if (op->getNumResults() == 0)
     return "it works on memrefs";
-  if (op.getElementType().isF64())
-    return "its element type is f64";
-  if (op.hasDropout())
-    return "it has dropout";
   return {};
 }
 

@@ -83,6 +83,12 @@ SmallVector<Value> BackwardTiles::emitBlock(const BackwardUnit &unit,
   Value weights = emitSoftmax(unit, tile, firstKey, {products, tile.logSumExp},
                               op.getScore(), /*masked=*/true);
   Value gradients = multiply(value, tile.gradientColumns);
+  Value kept = weights;
+  if (op.hasDropout()) {
+    Value factors = emitDropout(unit, tile, firstKey);
+    kept = multiplyInto(weights, factors, empty({keys, lanes}));
+    gradients = multiplyInto(gradients, factors, gradients);
+  }
   if (captures.isEmpty()) {
     gradients = emitScoreGradients(gradients, weights, slopes, tile);
   } else {
@@ -103,7 +109,7 @@ SmallVector<Value> BackwardTiles::emitBlock(const BackwardUnit &unit,
                 ValueRange{key, firstRows(gradients)}, ValueRange{sums[0]})
                 ->getResult(0);
   sums[1] = addProduct(gradients, tile.queries, sums[1], firstKey);
-  sums[2] = addProduct(weights, tile.gradients, sums[2], firstKey);
+  sums[2] = addProduct(kept, tile.gradients, sums[2], firstKey);
   return sums;
 }
 
@@ -162,6 +168,27 @@ Value BackwardTiles::emitSoftmax(const BackwardUnit &unit,
   if (masked)
     op.getMask().cloneInto(&softmax.getMaskRegion(), mapping);
   return softmax.getResult(0);
+}
+
+/// What the dropout multiplies each weight by (A8).
+Value BackwardTiles::emitDropout(const BackwardUnit &unit,
+                                 const BackwardTile &tile, Value firstKey) {
+  Value line = b.add(b.mul(unit.number, op.getNumQueryHeads()), tile.head);
+  if (op.getDropoutLine())
+    line = b.add(line, op.getDropoutLine());
+  Value ones = b.fill(empty({keys, lanes}), 1.0);
+  return OnlineDropoutOp::create(b, TypeRange(ones), ones, op.getDropoutSeed(),
+                                 op.getDropoutCall(), line, tile.position,
+                                 firstKey, b.index(numKeys),
+                                 op.getDropoutRateAttr())
+      .getResult(0);
+}
+
+/// The product of the first rows of two, in those of `init`.
+Value BackwardTiles::multiplyInto(Value x, Value y, Value init) {
+  Value part = b.map({firstRows(x), firstRows(y)}, firstRows(init),
+                     [&](ValueRange args) { return b.mulF(args[0], args[1]); });
+  return b.insert(part, init, b.zeros(2), sizes());
 }
 
 /// `P * (dP - D) * score'`, and 0 where P is, whatever the others are.

@@ -98,6 +98,9 @@ private:
   Value emitSoftmax(const BackwardUnit &unit, const BackwardTile &tile,
                     Value firstKey, ValueRange outs, Region &score,
                     bool masked);
+  Value emitDropout(const BackwardUnit &unit, const BackwardTile &tile,
+                    Value firstKey);
+  Value multiplyInto(Value x, Value y, Value init);
   Value emitScoreGradients(Value ofWeights, Value weights, Value slopes,
                            const BackwardTile &tile);
   Value multiplyGradients(Value gradients, Value slopes);

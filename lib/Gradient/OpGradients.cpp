@@ -58,6 +58,7 @@ static Value emitLogSumExp(GradientBuilder &b, AttentionOp &op) {
   assign(attention.getCountsMutable(), op.getCounts());
   assign(attention.getDropoutSeedMutable(), op.getDropoutSeed());
   assign(attention.getDropoutCallMutable(), op.getDropoutCall());
+  assign(attention.getDropoutLineMutable(), op.getDropoutLine());
   attention.getScoreCapturesMutable().assign(op.getScoreCaptures());
   attention.getMaskCapturesMutable().assign(op.getMaskCaptures());
   attention.setStaticScaleAttr(op.getStaticScaleAttr());

@@ -81,7 +81,10 @@ public:
         /*batch=*/zero, /*head=*/zero, emitPosition(), /*first_key=*/zero,
         b.index(rows), exact,
         /*first=*/Value(), scalesQuery(op, layout) ? Value() : emitScale(),
-        op.getScoreCaptures(), op.getMaskCaptures(), layout);
+        op.getDropoutSeed(), op.getDropoutCall(), emitDropoutLine(),
+        op.getScoreCaptures(), op.getMaskCaptures(), layout,
+        /*packed_values=*/false, /*keeps_packs=*/false, /*in_pages=*/false,
+        /*next_tile=*/0, op.getDropoutRateAttr());
     if (PlanAttr plan = getPlan(op))
       online->setAttr(PlanAttr::kName, plan);
     if (layout != OnlineLayout::Mma)
@@ -122,7 +125,9 @@ private:
     rows->erase();
   }
 
-  /// Accumulator, maximum and sum of no key, or of the sink (A6).
+  /// Accumulator, maximum and sum of no key, or of the sink (A6). That of NaN
+  /// is none, so that rows without a key stay empty (A14); in others, it counts
+  /// at the end.
   SmallVector<Value> emitInitialState() {
     int64_t valueSize = op.getValueType().getDimSize(3);
     Value accumulator =
@@ -135,26 +140,41 @@ private:
     }
     if (cast<RankedTensorType>(op.getSink().getType()).getRank() == 2) {
       Value sinks = emitRowSinks();
-      state.push_back(sinks);
-      state.push_back(
+      for (auto emit : {&OnlineForm::emitSinkMaximum, &OnlineForm::emitSinkSum})
+        state.push_back(
+            map({sinks}, empty({lanes}), {identity(1)},
+                [&](ValueRange sink) { return (this->*emit)(sink[0]); }));
+      sinkFactors =
           map({sinks}, empty({lanes}), {identity(1)},
-              [&](ValueRange sink) { return emitSinkSum(sink[0]); }));
+              [&](ValueRange sink) { return emitSinkFactor(sink[0]); });
       return state;
     }
     Value zero = b.index(0);
     Value sink = tensor::ExtractOp::create(b, op.getSink(), zero);
     if (sink.getType() != type)
       sink = arith::ExtFOp::create(b, type, sink);
-    state.push_back(fill(empty({lanes}), sink));
+    state.push_back(fill(empty({lanes}), emitSinkMaximum(sink)));
     state.push_back(fill(empty({lanes}), emitSinkSum(sink)));
+    sinkFactors = fill(empty({lanes}), emitSinkFactor(sink));
     return state;
   }
 
-  /// The sum of the softmax with nothing but a sink.
+  /// Maximum and sum of the softmax with nothing but a sink.
+  Value emitSinkMaximum(Value sink) {
+    return arith::SelectOp::create(b, isNoSink(sink), real(-kInfinity), sink);
+  }
   Value emitSinkSum(Value sink) {
-    Value isNone = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, sink,
-                                         real(-kInfinity));
-    return arith::SelectOp::create(b, isNone, real(0.0), real(1.0));
+    return arith::SelectOp::create(b, isNoSink(sink), real(0.0), real(1.0));
+  }
+  Value isNoSink(Value sink) {
+    return arith::CmpFOp::create(b, arith::CmpFPredicate::ULE, sink,
+                                 real(-kInfinity));
+  }
+  /// NaN where the sink is, else 1.
+  Value emitSinkFactor(Value sink) {
+    Value isNaN =
+        arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, sink, sink);
+    return arith::SelectOp::create(b, isNaN, sink, real(1.0));
   }
 
   /// The sinks of rows, none in lanes without a row.
@@ -172,6 +192,13 @@ private:
     return b.insert(part, all, zero, rows);
   }
 
+  /// That of the only batch entry and head, A8; null without dropout.
+  Value emitDropoutLine() {
+    if (!op.hasDropout() || op.getDropoutLine())
+      return op.getDropoutLine();
+    return b.index(0);
+  }
+
   /// Position of the first query, A5.
   Value emitPosition() {
     Value queries = b.index(rows);
@@ -184,14 +211,14 @@ private:
   Value emitOutput(Value accumulator, Value sum) {
     auto type = cast<RankedTensorType>(accumulator.getType());
     int64_t size = type.getDimSize(inRows ? 1 : 0);
-    Value inverse =
-        map({sum}, empty({lanes}), {identity(1)}, [&](ValueRange arguments) {
-          Value isEmpty = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ,
-                                                arguments[0], real(0.0));
-          Value quotient = arith::DivFOp::create(b, real(1.0), arguments[0]);
-          return arith::SelectOp::create(b, isEmpty, real(0.0), quotient)
-              .getResult();
-        });
+    Value inverse = mapLanes({sum}, [&](ValueRange arguments, Value factor) {
+      Value isEmpty = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ,
+                                            arguments[0], real(0.0));
+      Value quotient =
+          arith::DivFOp::create(b, factor ? factor : real(1.0), arguments[0]);
+      return arith::SelectOp::create(b, isEmpty, real(0.0), quotient)
+          .getResult();
+    });
     if (inRows)
       inverse =
           b.slice(inverse, b.zeros(1), OpFoldResult(b.getIndexAttr(numRows)));
@@ -215,16 +242,31 @@ private:
 
   /// `m + log(l)`, and +inf where m is, which l need not be a number of (A16).
   Value emitLogSumExp(Value maximum, Value sum) {
-    Value all = map({maximum, sum}, empty({lanes}), {identity(1), identity(1)},
-                    [&](ValueRange arguments) -> Value {
-                      Value m = arguments[0];
-                      Value log = math::LogOp::create(b, arguments[1]);
-                      Value isInfinite = arith::CmpFOp::create(
-                          b, arith::CmpFPredicate::OEQ, m, real(kInfinity));
-                      return arith::SelectOp::create(
-                          b, isInfinite, m, arith::AddFOp::create(b, m, log));
-                    });
+    Value all = mapLanes(
+        {maximum, sum}, [&](ValueRange arguments, Value factor) -> Value {
+          Value m = arguments[0];
+          Value log = math::LogOp::create(b, arguments[1]);
+          Value isInfinite = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ,
+                                                   m, real(kInfinity));
+          Value lse = arith::SelectOp::create(b, isInfinite, m,
+                                              arith::AddFOp::create(b, m, log));
+          return factor ? Value(arith::MulFOp::create(b, lse, factor)) : lse;
+        });
     return insert(all, op.getLogSumExp(), {rows});
+  }
+
+  /// Of states, and the factor of the sink if there is one.
+  Value mapLanes(ArrayRef<Value> states,
+                 function_ref<Value(ValueRange, Value)> body) {
+    SmallVector<Value> inputs(states);
+    if (sinkFactors)
+      inputs.push_back(sinkFactors);
+    return map(inputs, empty({lanes}),
+               SmallVector<AffineMap>(inputs.size(), identity(1)),
+               [&](ValueRange arguments) {
+                 return body(arguments.take_front(states.size()),
+                             sinkFactors ? arguments[states.size()] : Value());
+               });
   }
 
   /// Writes the first rows of `source` as the only batch entry and head of
@@ -243,6 +285,7 @@ private:
   int64_t lanes;
   SharedOperands &shared;
   OpFoldResult rows; ///< Number of queries, n.
+  Value sinkFactors; ///< Of the lanes; null without a sink.
 };
 
 } // namespace

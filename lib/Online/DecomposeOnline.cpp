@@ -9,6 +9,7 @@
 //   if the mask may keep a position of the block
 //     S (j, q)   = key (j, d) * query (d, q)              linalg
 //     P, m, l, c = attn.online_softmax of S
+//     P          = attn.online_dropout of P, if there is dropout
 //     O (d, q)   = c (q) * O + value (j, d) * P (j, q)    linalg
 //
 // A block that is computed exactly (A13) leaves out the products with a weight
@@ -166,6 +167,13 @@ private:
     softmax.getMaskRegion().takeBody(op.getMaskRegion());
     fetchAt(b, Place::afterSoftmax);
     Value weights = softmax.getResult(0);
+    if (op.hasDropout())
+      weights = OnlineDropoutOp::create(
+                    b, loc, TypeRange(weights), weights, op.getDropoutSeed(),
+                    op.getDropoutCall(), op.getDropoutLine(), op.getPosition(),
+                    firstKey, getValueOrCreateConstantIndexOp(b, loc, numKeys),
+                    op.getDropoutRateAttr())
+                    .getResult(0);
     if (lead)
       weights = b.insert(weights, all, leadOffsets(), maximumSizes());
     Value accumulator = emitAccumulator(weights, softmax.getResult(3));

@@ -25,10 +25,6 @@ StringRef attn::findObstacle(AttentionOp op) {
   // That no key is there does not show in the types of packed ones.
   if (op.isKnownEmpty() && !op.getCumulativeKey())
     return "it is empty";
-  if (op.getElementType().isF64())
-    return "its element type is f64";
-  if (op.hasDropout())
-    return "it has dropout";
   return {};
 }
 
@@ -71,6 +67,12 @@ public:
 
 private:
   bool isForGPU() const { return device == Device::GPU; }
+  int64_t getLanesOfVector() {
+    if (isForGPU())
+      return kRowsOfWarp;
+    return op.getElementType().isF64() ? target.getLanes() / 2
+                                       : target.getLanes();
+  }
   int64_t getSaid(int64_t (PlanAttr::*get)() const) const {
     return said ? (said.*get)() : 0;
   }
@@ -93,6 +95,8 @@ private:
   /// Whether all numbers of queries have to be computed in one order: that of
   /// many, in lanes or pairs, from the first key to the last.
   bool isBatchInvariant() const { return said && said.getBatchInvariant(); }
+  /// Heads that may be rows of one tile. Of dropout, they are of one line.
+  int64_t getMostHeads() { return op.hasDropout() ? 1 : op.getGroupSize(); }
   int64_t getMostRowsOfOneTile();
   bool canComputeInRows();
   bool hasTilesInRows();
@@ -165,7 +169,7 @@ bool AttentionPlanner::canComputeInPairs() {
 /// Heads that share keys and values are rows of the same tiles if their own
 /// queries would leave a tile partly empty: each key is then read once for all.
 int64_t AttentionPlanner::chooseHeads() {
-  int64_t groupSize = op.getGroupSize();
+  int64_t groupSize = getMostHeads();
   if (!isForGPU())
     return isFew() ? groupSize : 1;
   int64_t said = getSaid(&PlanAttr::getRows);
@@ -343,8 +347,7 @@ FailureOr<PlanAttr> AttentionPlanner::plan(QueryCount number) {
   auto use = [](int64_t given, int64_t chosen) {
     return given ? given : chosen;
   };
-  lanes = use(getSaid(&PlanAttr::getLanes),
-              isForGPU() ? kRowsOfWarp : target.getLanes());
+  lanes = use(getSaid(&PlanAttr::getLanes), getLanesOfVector());
   heads = use(getSaid(&PlanAttr::getHeads), chooseHeads());
   headSize = use(getSaid(&PlanAttr::getHeadSize), chooseHeadSize());
   restRows = said && said.getRest() ? said.getRest().getRows() : chooseRest();
@@ -412,13 +415,15 @@ FailureOr<PlanAttr> AttentionPlanner::planRest() {
 LogicalResult AttentionPlanner::check() {
   if (!said)
     return success();
-  int64_t unit = isForGPU() ? kRowsOfWarp : target.getLanes();
+  int64_t unit = getLanesOfVector();
   if (lanes % unit != 0 || !llvm::isPowerOf2_64(uint64_t(lanes)))
     return refuse("lanes") << "expected a power of 2 and multiple of " << unit
                            << ", got " << lanes;
   if (heads != 1 && heads != op.getGroupSize())
     return refuse("heads") << "expected 1 or the " << op.getGroupSize()
                            << " that share keys and values, got " << heads;
+  if (heads != 1 && op.hasDropout())
+    return refuse("heads") << "expected 1 with dropout, got " << heads;
   if (isForGPU() && heads != 1 && !(count.isExact && hasAtMost(rows)))
     return refuse("heads") << "expected a tile of all queries of " << heads
                            << " heads, got one of " << rows << " rows";
@@ -472,8 +477,8 @@ SmallVector<int64_t> AttentionPlanner::planFewQueries() {
                               said.getLanes() || said.getLayout())))
     return forms;
   // Half a vector of rows where more are in pairs, and a vector, or tiles.
-  lanes = target.getLanes();
-  heads = op.getGroupSize();
+  lanes = getLanesOfVector();
+  heads = getMostHeads();
   SmallVector<int64_t> most = {lanes / heads};
   if (canComputeInPairs())
     most.insert(most.begin(), lanes / 2 / heads);

@@ -13,10 +13,6 @@ using namespace mlir;
 using namespace mlir::attn;
 
 StringRef attn::findObstacle(AttentionBackwardOp op) {
-  if (op.getElementType().isF64())
-    return "its element type is f64";
-  if (op.hasDropout())
-    return "it has dropout";
   if (op.getOfSink() && cast<ShapedType>(op.getSink().getType()).getRank() == 2)
     return "it has the gradient of a sink for each query";
   return {};
@@ -35,7 +31,8 @@ static int64_t chooseHeads(AttentionBackwardOp op, const CacheModel &model) {
 
 FailureOr<PlanAttr> attn::planBackward(AttentionBackwardOp op) {
   CacheModel model(getTarget(op));
-  int64_t lanes = getTarget(op).getVectorBits() / 32;
+  int64_t lanes = getTarget(op).getVectorBits() /
+                  int64_t(op.getAccumulationType().getWidth());
   int64_t size = std::max(op.getQueryType().getDimSize(3),
                           op.getValueType().getDimSize(3));
   bool isNarrow = op.getElementType() != op.getAccumulationType();

@@ -7,9 +7,9 @@
 
 #include "lib/Reference/Philox.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "dialect/Shared/Philox.h"
 
-#include <cmath>
+#include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 
@@ -17,9 +17,6 @@ using namespace mlir;
 static std::array<Value, 4> buildPhilox(OpBuilder &builder, Location loc,
                                         std::array<Value, 4> counter,
                                         std::array<Value, 2> key) {
-  constexpr int kRounds = 10;
-  constexpr uint32_t kMultipliers[2] = {0xD2511F53, 0xCD9E8D57};
-  constexpr uint32_t kWeyl[2] = {0x9E3779B9, 0xBB67AE85};
   auto constant = [&](uint32_t value) -> Value {
     return arith::ConstantOp::create(builder, loc,
                                      builder.getI32IntegerAttr(int32_t(value)));
@@ -27,15 +24,15 @@ static std::array<Value, 4> buildPhilox(OpBuilder &builder, Location loc,
   auto xorOf = [&](Value lhs, Value rhs) -> Value {
     return arith::XOrIOp::create(builder, loc, lhs, rhs);
   };
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < attn::kPhiloxRounds; ++round) {
     if (round > 0)
       for (int word = 0; word < 2; ++word)
         key[word] = arith::AddIOp::create(builder, loc, key[word],
-                                          constant(kWeyl[word]));
-    auto first = arith::MulUIExtendedOp::create(builder, loc, counter[0],
-                                                constant(kMultipliers[0]));
-    auto second = arith::MulUIExtendedOp::create(builder, loc, counter[2],
-                                                 constant(kMultipliers[1]));
+                                          constant(attn::kPhiloxGrowth[word]));
+    auto first = arith::MulUIExtendedOp::create(
+        builder, loc, counter[0], constant(attn::kPhiloxMultipliers[0]));
+    auto second = arith::MulUIExtendedOp::create(
+        builder, loc, counter[2], constant(attn::kPhiloxMultipliers[1]));
     counter = {
         xorOf(xorOf(second.getHigh(), counter[1]), key[0]), second.getLow(),
         xorOf(xorOf(first.getHigh(), counter[3]), key[1]), first.getLow()};
@@ -77,8 +74,7 @@ Value attn::buildIsKept(OpBuilder &builder, Location loc, double rate,
   // As i64, because the threshold may be 2^32.
   Value wide = arith::ExtUIOp::create(builder, loc, builder.getI64Type(), word);
   Value threshold = arith::ConstantOp::create(
-      builder, loc,
-      builder.getI64IntegerAttr(int64_t(std::ceil(std::ldexp(rate, 32)))));
+      builder, loc, builder.getI64IntegerAttr(getLeastKeptWord(rate)));
   return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::uge, wide,
                                threshold);
 }

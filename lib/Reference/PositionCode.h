@@ -70,6 +70,9 @@ public:
     double rate = op.getDropoutRate()->convertToDouble();
     std::array<Value, 2> key = buildPhiloxKey(b, loc, op.getDropoutSeed());
     Value line = add(multiply(row.number, op.getNumQueryHeads()), row.head);
+    if constexpr (!std::is_same_v<Op, MultiTokenAttentionOp>)
+      if (Value first = op.getDropoutLine())
+        line = add(line, first);
     Value keep = buildIsKept(b, loc, rate, key, j, row.position, line,
                              op.getDropoutCall());
     FloatType type = op.getAccumulationType();

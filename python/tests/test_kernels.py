@@ -356,14 +356,16 @@ def test_reference_pipeline(causal):
 
 
 def test_remarks():
-    attention = attn.Attention(heads=1, head_size=16, type="f64")
+    attention = attn.Attention(
+        heads=1, head_size=16, type="f64", score=attn.softcap(2.0)
+    )
     remark = attn.compile(attention, file_name="wide.mlir").remarks[0]
     assert (remark.severity, remark.file) == ("remark", "wide.mlir")
-    assert "reference path" in remark.message
+    assert "evaluated position by position" in remark.message
     assert (
         attention.text()
         .splitlines()[remark.line - 1][remark.column - 1 :]
-        .startswith("attn.attention")
+        .startswith("softcap")
     )
     place = f"wide.mlir:{remark.line}:{remark.column}"
     assert str(remark) == f"{place}: remark: {remark.message}"

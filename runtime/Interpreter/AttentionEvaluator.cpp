@@ -284,6 +284,10 @@ private:
           std::get<APInt>(values.at(op.getDropoutSeed())).getZExtValue(),
           std::uint32_t(
               std::get<APInt>(values.at(op.getDropoutCall())).getZExtValue())};
+    if constexpr (!isMultiToken)
+      if (mlir::Value line = op.getDropoutLine())
+        problem.dropout->line =
+            std::uint32_t(std::get<APInt>(values.at(line)).getZExtValue());
     problem.bottomRight = op.getBottomRight(); // A5
     Value offset = op.getOffset();
     if (!offset)

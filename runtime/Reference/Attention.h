@@ -55,6 +55,7 @@ struct AttentionProblem {
     double rate = 0; ///< In [0, 1).
     std::uint64_t seed = 0;
     std::uint32_t callOffset = 0;
+    std::uint32_t line = 0; ///< Of batch entry 0 and head 0.
   };
   std::optional<Dropout> dropout;
 

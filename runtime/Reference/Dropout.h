@@ -18,8 +18,8 @@ inline double dropoutFactor(const AttentionProblem::Dropout &dropout,
                             std::int64_t heads, std::int64_t b, std::int64_t h,
                             std::int64_t p, std::int64_t j) {
   std::uint32_t word = philox4x32(
-      {std::uint32_t(j / 4), std::uint32_t(p), std::uint32_t(b * heads + h),
-       dropout.callOffset},
+      {std::uint32_t(j / 4), std::uint32_t(p),
+       dropout.line + std::uint32_t(b * heads + h), dropout.callOffset},
       {std::uint32_t(dropout.seed), std::uint32_t(dropout.seed >> 32)})[j % 4];
   return double(word) >= dropout.rate * 0x1p32 ? 1 / (1 - dropout.rate) : 0;
 }

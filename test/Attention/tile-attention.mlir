@@ -124,20 +124,22 @@ func.func @pairs(%q: !q, %many: !many, %k: !kv) -> (!q, !many, !q) {
 
 !q = tensor<1x2x8x16xf64>
 // CHECK-LABEL: func.func @double
-// CHECK-NOT: scf.forall
+// CHECK: scf.forall
 func.func @double(%q: !q, %o: !q) -> !q {
-  // expected-remark @below {{is lowered by the reference path, because its element type is f64}}
   %r = attn.attention ins(%q, %q, %q : !q, !q, !q) outs(%o : !q)
   return %r : !q
 }
 
 // -----
 
-!q = tensor<1x2x8x16xf32>
+// A tile knows its line among those of the whole.
+!q = tensor<3x2x8x16xf32>
 // CHECK-LABEL: func.func @dropout
-// CHECK-NOT: scf.forall
+// CHECK-SAME: %[[SEED:[^:]*]]: i64, %[[CALL:[^:]*]]: i32
+// CHECK: scf.forall (%[[B:.*]], %[[H:.*]], %{{.*}}) =
+// CHECK: %[[LINE:.*]] = affine.apply #{{.*}}()[%[[H]], %[[B]]]
+// CHECK: dropout(5.000000e-01, %[[SEED]], %[[CALL]], %[[LINE]])
 func.func @dropout(%q: !q, %o: !q, %seed: i64, %call: i32) -> !q {
-  // expected-remark @below {{is lowered by the reference path, because it has dropout}}
   %r = attn.attention ins(%q, %q, %q : !q, !q, !q) outs(%o : !q)
       dropout(0.5, %seed, %call)
   return %r : !q

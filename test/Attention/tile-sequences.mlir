@@ -84,14 +84,19 @@ func.func @no_keys(%q: !t, %k: !kv, %o: !t, %c: tensor<?xi32>,
 
 // -----
 
-// The random numbers of dropout count the sequences of the whole op.
+// The random numbers of dropout count the sequences of the whole op, and so does
+// the line of a tile.
 !t = tensor<1x4x?x16xf16>
 !kv = tensor<1x2x?x16xf16>
 // CHECK-LABEL: func.func @dropout
-// CHECK-NOT: scf.forall
+// CHECK-SAME: %[[SEED:[^:]*]]: i64, %[[CALL:[^:]*]]: i32
+// CHECK: scf.forall
+// CHECK: scf.forall (%[[H:[^,]*]], %{{[^,]*}}) in
+// CHECK: %[[N:.*]]:2 = scf.while
+// CHECK: %[[LINE:.*]] = affine.apply #{{.*}}()[%[[H]], %[[N]]#0]
+// CHECK: dropout(5.000000e-01, %[[SEED]], %[[CALL]], %[[LINE]])
 func.func @dropout(%q: !t, %k: !kv, %v: !kv, %o: !t, %c: tensor<?xi32>,
                    %seed: i64, %call: i32) -> !t {
-  // expected-remark @below {{is lowered by the reference path, because it has dropout}}
   %r = attn.attention ins(%q, %k, %v : !t, !kv, !kv) outs(%o : !t)
       sequences(%c, %c : tensor<?xi32>, tensor<?xi32>)
       dropout(0.5, %seed, %call)

@@ -169,13 +169,3 @@ func.func @packed(%q: tensor<1x2x?x16xf32>, %k: tensor<1x2x?x16xf32>,
       mask causal
   return %r : tensor<1x2x?x16xf32>
 }
-
-// CHECK: dropped&: 70 queries, 300 keys
-// CHECK-NEXT: without blocks, by the reference path, because it has dropout
-// SVG: >dropped&amp;: 70
-// SVG: without blocks, by the reference path, because it has dropout</text>
-func.func @"dropped&"(%q: !q, %k: !q, %v: !q, %o: !q, %s: i64, %i: i32) -> !q {
-  %r = attn.attention ins(%q, %k, %v : !q, !q, !q) outs(%o : !q)
-      dropout(0.5, %s, %i) mask causal
-  return %r : !q
-}

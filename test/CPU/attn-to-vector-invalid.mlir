@@ -1,11 +1,21 @@
 // RUN: attn-opt %s --convert-attn-to-vector --split-input-file --verify-diagnostics
 
-func.func @f64(%s: memref<8x16xf64>, %m: memref<16xf64>, %b: index, %true: i1) {
-  // expected-error @below {{is lowered on memrefs of f32 whose last dimension is contiguous only, got 'memref<8x16xf64>'}}
+func.func @f16(%s: memref<8x16xf16>, %m: memref<16xf16>, %b: index, %true: i1) {
+  // expected-error @below {{is lowered on memrefs of f32 or f64 whose last dimension is contiguous only, got 'memref<8x16xf16>'}}
   attn.online_softmax
-      outs(%s, %m, %m, %m : memref<8x16xf64>, memref<16xf64>, memref<16xf64>, memref<16xf64>)
+      outs(%s, %m, %m, %m : memref<8x16xf16>, memref<16xf16>, memref<16xf16>, memref<16xf16>)
       at(%b, %b, %b, %b) queries(%b) keys(%b)
       partial(%true) defined(%true) exact(%true)
+  return
+}
+
+// -----
+
+func.func @columns(%w: memref<8x16xf32, strided<[1, 8]>>, %seed: i64, %call: i32,
+                   %n: index) {
+  // expected-error @below {{is lowered on memrefs of f32 or f64 whose last dimension is contiguous only, got 'memref<8x16xf32, strided<[1, 8]>>'}}
+  attn.online_dropout outs(%w : memref<8x16xf32, strided<[1, 8]>>)
+      dropout(0.5, %seed, %call, %n) at(%n, %n) keys(%n)
   return
 }
 

@@ -127,3 +127,26 @@ func.func @integers(%k: memref<?x128xi8>, %q: memref<4x128xf32>,
   }
   return
 }
+
+// Of f64, a vector has half as many elements, and a step reads one of each row.
+// CHECK-LABEL: func.func @double(
+// CHECK-SAME: %[[K:[^:]*]]: memref<?x64xf64>, %[[Q:[^:]*]]: memref<1x64xf64>
+// CHECK: scf.for {{.*}} step %c8
+// CHECK:   scf.for %[[D:[^ ]*]] = %c0 to %c64 step %c8
+// CHECK:     vector.load %[[K]][%{{.*}}, %[[D]]] : {{.*}}, vector<8xf64>
+// CHECK-COUNT-8: vector.fma {{.*}} : vector<8xf64>
+// AVX2-LABEL: func.func @double(
+// AVX2: scf.for {{.*}} step %c4
+// AVX2:   scf.for {{.*}} = %c0 to %c64 step %c4
+func.func @double(%k: memref<?x64xf64>, %q: memref<1x64xf64>,
+                  %s: memref<?x1xf64, strided<[8, 1]>>) {
+  linalg.generic #dots
+      ins(%k, %q : memref<?x64xf64>, memref<1x64xf64>)
+      outs(%s : memref<?x1xf64, strided<[8, 1]>>) {
+  ^bb0(%x: f64, %y: f64, %sum: f64):
+    %product = arith.mulf %x, %y : f64
+    %next = arith.addf %sum, %product : f64
+    linalg.yield %next : f64
+  }
+  return
+}

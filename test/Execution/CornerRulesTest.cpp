@@ -149,17 +149,22 @@ TEST(Rules, attention_a14_empty_rows_with_a_sink) {
 TEST(Rules, attention_a14_sinks_that_are_not_finite) {
   // A row that sees no key has the sink's log-sum-exp; in a row that sees some,
   // the formula gives what it gives (A16).
-  KernelText text{.queryHeads = 3,
-                  .clauses = "sink(%sink : tensor<3xf64>) "
-                             "mask sliding_window(0, 0)",
-                  .parameters = ", %sink: tensor<3xf64>"};
   double nan = std::numeric_limits<double>::quiet_NaN();
-  TestTensor query = f64({1, 3, 2, 1}, 0.0), key = f64({1, 1, 1, 1}, 1.0),
-             sink = f64({3}, {inf, nan, 1e300});
-  Outcome outcome =
-      run(text, {query.view(), key.view(), key.view(), sink.view()});
-  expectNear(outcome.output, {0, 0, nan, 0, 0, 0});
-  expectNear(outcome.logSumExp, {inf, inf, nan, nan, 1e300, 1e300});
+  for (ElementType type : {ElementType::f64, ElementType::f32}) {
+    std::string ofSink = "tensor<3x" + std::string(nameOf(type)) + ">";
+    KernelText text{.type = type,
+                    .queryHeads = 3,
+                    .clauses = "sink(%sink : " + ofSink +
+                               ") mask sliding_window(0, 0)",
+                    .parameters = ", %sink: " + ofSink};
+    double large = 0x1p100;
+    TestTensor query(type, {1, 3, 2, 1}, std::vector<double>(6, 0.0)),
+        key(type, {1, 1, 1, 1}, {1.0}), sink(type, {3}, {inf, nan, large});
+    Outcome outcome =
+        run(text, {query.view(), key.view(), key.view(), sink.view()});
+    expectNear(outcome.output, {0, 0, nan, 0, 0, 0});
+    expectNear(outcome.logSumExp, {inf, inf, nan, nan, large, large});
+  }
 }
 
 /// The scores of row p that are not finite, in one block of keys or in several.

@@ -36,6 +36,7 @@ struct Step {
   ElementType type = ElementType::f32; ///< Of caches.
   std::vector<Index> counts, before;
   bool isPadded = false; ///< A batch with counts, not packed rows.
+  string clauses = {};   ///< More of the attention's.
 
   ElementType activation() const {
     return type == ElementType::i8 ? ElementType::f32 : type;
@@ -98,7 +99,8 @@ string Step::text() const {
             string(isPadded ? "%batch, %tokens" : "%tokens") + ") : " + query +
             "\n%output = attn.attention ins(%query, %key, %key : " + query +
             ", " + all + ", " + all + ") outs(%init : " + query +
-            ") offset(%before : tensor<?xi32>) " + ragged + " mask causal" +
+            ") offset(%before : tensor<?xi32>) " + ragged + clauses +
+            " mask causal" +
             (kind == Kind::ring ? ", sliding_window(40, 0)" : "") + "\n";
   return result + "return %output, " + stored + " : " + query + ", " + updated +
          "\n}\n";
@@ -166,6 +168,18 @@ TEST(RaggedSteps, caches_of_every_kind) {
   for (int i = 0; i < 4; ++i) {
     Step step{kinds[i], types[i], mixed, past, /*isPadded=*/i % 2 == 1};
     EXPECT_EQ(run(step).error, "");
+  }
+}
+
+TEST(RaggedSteps, caches_with_dropout) {
+  int i = 0;
+  for (Kind kind : {Kind::paged, Kind::contiguous, Kind::ring}) {
+    Step step{kind, ElementType::f32,          mixed,
+              past, /*isPadded=*/i++ % 2 == 1, " dropout(0.3, %seed, %call)"};
+    string text = step.text();
+    text.insert(text.find("%c0 ="), "%seed = arith.constant 4711 : i64\n"
+                                    "%call = arith.constant 8 : i32\n");
+    EXPECT_EQ(runEverywhere(text, toArguments(step, step.tensors())).error, "");
   }
 }
 

@@ -3,11 +3,12 @@
 !q = tensor<2x8x64x64xf32>
 !lse = tensor<2x8x64xf32>
 
-func.func @dropout(%q: !q, %lse: !lse, %seed: i64, %call: i32) -> (!q, !q, !q) {
-  // expected-remark @+1 {{is lowered by the reference path, because it has dropout}}
-  %r:3 = attn.attention_backward ins(%q, %q, %q, %q, %lse, %q : !q, !q, !q, !q, !lse, !q)
-      outs(%q, %q, %q : !q, !q, !q) dropout(0.1, %seed, %call)
-  return %r#0, %r#1, %r#2 : !q, !q, !q
+func.func @sinks(%q: !q, %lse: !lse, %s: tensor<8x64xf32>) -> (!q, !q, !q, tensor<8x64xf32>) {
+  // expected-remark @+1 {{is lowered by the reference path, because it has the gradient of a sink for each query}}
+  %r:4 = attn.attention_backward ins(%q, %q, %q, %q, %lse, %q : !q, !q, !q, !q, !lse, !q)
+      outs(%q, %q, %q, %s : !q, !q, !q, tensor<8x64xf32>) gradients(sink)
+      sink(%s : tensor<8x64xf32>)
+  return %r#0, %r#1, %r#2, %r#3 : !q, !q, !q, tensor<8x64xf32>
 }
 
 // -----

@@ -27,8 +27,10 @@ func.func @scale(%q: !h, %k: !k, %o: !h, %scale: f32) -> !h {
   return %r : !h
 }
 
+// Of f64, everything is, in half as many lanes.
 // CHECK-LABEL: func.func @double
-// CHECK-NOT: attn.online_attention
+// CHECK: attn.online_attention ins({{.*}} : tensor<16x24xf64>, tensor<20x16xf64>, tensor<20x16xf64>)
+// CHECK-SAME: outs({{.*}} : tensor<16x24xf64>, tensor<24xf64>, tensor<24xf64>)
 func.func @double(%q: tensor<1x1x20x16xf64>) -> tensor<1x1x20x16xf64> {
   %r = attn.attention
       ins(%q, %q, %q : tensor<1x1x20x16xf64>, tensor<1x1x20x16xf64>,

@@ -31,14 +31,18 @@ func.func @plain(%q: !h, %k: !k, %v: !v, %o: !o) -> !o {
 // The sink starts the state; the log-sum-exp is that of the end.
 // CHECK-LABEL: func.func @sink_score_lse
 // CHECK: %[[K:.*]] = tensor.extract %{{.*}} : tensor<1xf32>
-// CHECK: linalg.fill ins(%[[K]] : f32)
-// CHECK: %[[NONE:.*]] = arith.cmpf oeq, %[[K]], %{{.*}} : f32
+// CHECK: %[[NO:.*]] = arith.cmpf ule, %[[K]], %{{.*}} : f32
+// CHECK: %[[M:.*]] = arith.select %[[NO]], %{{.*}}, %[[K]] : f32
+// CHECK: linalg.fill ins(%[[M]] : f32)
+// CHECK: %[[NONE:.*]] = arith.cmpf ule, %[[K]], %{{.*}} : f32
 // CHECK: %[[L:.*]] = arith.select %[[NONE]], %{{.*}} : f32
 // CHECK: linalg.fill ins(%[[L]] : f32)
+// CHECK: %[[NAN:.*]] = arith.cmpf uno, %[[K]], %[[K]] : f32
+// CHECK: arith.select %[[NAN]], %[[K]], %{{.*}} : f32
 // CHECK: %[[R:.*]]:3 = attn.online_attention
 // CHECK-SAME: score {
-// CHECK: linalg.generic {{.*}} ins(%[[R]]#1, %[[R]]#2 : tensor<32xf32>, tensor<32xf32>)
-// CHECK-NEXT: ^bb0(%[[M:.*]]: f32, %[[SUM:.*]]: f32, %{{.*}}: f32):
+// CHECK: linalg.generic {{.*}} ins(%[[R]]#1, %[[R]]#2, %{{.*}} : tensor<32xf32>, tensor<32xf32>, tensor<32xf32>)
+// CHECK-NEXT: ^bb0(%[[M:.*]]: f32, %[[SUM:.*]]: f32, %{{.*}}: f32, %{{.*}}: f32):
 // CHECK-NEXT: %[[LOG:.*]] = math.log %[[SUM]]
 // CHECK: %[[LSE:.*]] = arith.addf %[[M]], %[[LOG]]
 // CHECK: arith.select %{{.*}}, %[[M]], %[[LSE]]
@@ -49,6 +53,20 @@ func.func @sink_score_lse(%q: !h, %k: !k, %v: !v, %o: !o, %l: tensor<1x1x20xf32>
       outs(%o, %l : !o, tensor<1x1x20xf32>) sink(%s : tensor<1xf32>)
       score softcap(30.0)
   return %r#0, %r#1 : !o, tensor<1x1x20xf32>
+}
+
+// A tile of a larger op has its line, and others the line 0.
+// CHECK-LABEL: func.func @dropout
+// CHECK-SAME: %[[SEED:[^:]*]]: i64, %[[CALL:[^:]*]]: i32, %[[LINE:[^:]*]]: index
+// CHECK: attn.online_attention {{.*}} dropout(1.000000e-01, %[[SEED]], %[[CALL]], %[[LINE]])
+// CHECK: attn.online_attention {{.*}} dropout(1.000000e-01, %[[SEED]], %[[CALL]], %c0{{.*}})
+func.func @dropout(%q: !h, %k: !k, %v: !v, %o: !o, %seed: i64, %call: i32,
+                   %line: index) -> (!o, !o) {
+  %r = attn.attention ins(%q, %k, %v : !h, !k, !v) outs(%o : !o)
+      dropout(0.1, %seed, %call, %line)
+  %s = attn.attention ins(%q, %k, %v : !h, !k, !v) outs(%o : !o)
+      dropout(0.1, %seed, %call)
+  return %r, %s : !o, !o
 }
 
 // Without a bound of the number of queries there is no tile.

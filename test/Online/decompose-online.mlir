@@ -103,6 +103,23 @@ func.func @bias(%q: !q, %k: !k, %acc: !q, %m: !l, %l: !l, %p: index,
   return %r#0, %r#1, %r#2 : !q, !l, !l
 }
 
+// Weights are dropped after they are summed, and before they are multiplied.
+// CHECK-LABEL: func.func @dropout
+// CHECK-SAME: %[[SEED:[^:]*]]: i64, %[[CALL:[^:]*]]: i32, %[[LINE:[^:]*]]: index
+// CHECK: %[[P:.*]]:4 = attn.online_softmax
+// CHECK: %[[D:.*]] = attn.online_dropout outs(%[[P]]#0 : tensor<104x32xf32>) dropout(1.000000e-01, %[[SEED]], %[[CALL]], %[[LINE]]) at(%{{.*}}, %{{.*}}) keys(%c100) -> tensor<104x32xf32>
+// CHECK: tensor.extract_slice %[[D]]
+// CHECK: return %{{.*}}, %[[P]]#2
+func.func @dropout(%q: !q, %k: !k, %acc: !q, %m: !l, %l: !l, %n: index,
+                   %seed: i64, %call: i32, %line: index) -> (!q, !l) {
+  %c0 = arith.constant 0 : index
+  %no = arith.constant false
+  %r:3 = attn.online_attention ins(%q, %k, %k : !q, !k, !k)
+      outs(%acc, %m, %l : !q, !l, !l) at(%c0, %c0, %n, %n) queries(%n)
+      exact(%no) dropout(0.1, %seed, %call, %line) -> !q, !l, !l
+  return %r#0, %r#2 : !q, !l
+}
+
 // -----
 
 !q = tensor<16x32xf32>

@@ -52,22 +52,17 @@ func.func @packed(%q: tensor<1x8x?x64xf32>, %o: tensor<1x8x?x64xf32>,
   return %r : tensor<1x8x?x64xf32>
 }
 
-// What takes the reference path says so.
 // CHECK-LABEL: llvm.func @double(
-// CHECK-NOT: llvm.call @attn_rt_parallel_ranges
+// CHECK: llvm.call @attn_rt_parallel_ranges
 func.func @double(%q: !d, %k: !d, %v: !d, %o: !d) -> !d {
-  // expected-remark @below {{is lowered by the reference path, because its element type is f64}}
-  // expected-remark @below {{not computed by vectors: has a reduction in the last loop}}
   %r = attn.attention ins(%q, %k, %v : !d, !d, !d) outs(%o : !d)
   return %r : !d
 }
 
 // CHECK-LABEL: llvm.func @dropout(
-// CHECK-NOT: llvm.call @attn_rt_parallel_ranges
+// CHECK: llvm.call @attn_rt_parallel_ranges
 func.func @dropout(%q: !x, %k: !x, %v: !x, %o: !x, %seed: i64, %call: i32)
     -> !x {
-  // expected-remark @below {{is lowered by the reference path, because it has dropout}}
-  // expected-remark @below {{not computed by vectors: has a reduction in the last loop}}
   %r = attn.attention ins(%q, %k, %v : !x, !x, !x) outs(%o : !x)
       dropout(0.1, %seed, %call)
   return %r : !x

@@ -15,12 +15,3 @@ func.func @batch_invariant(%q: tensor<?x8x1x64xf32>, %k: !k) -> tensor<?x8x1x64x
       outs(%q : tensor<?x8x1x64xf32>) {attn.plan = #attn.plan<batch_invariant = true>}
   return %r : tensor<?x8x1x64xf32>
 }
-
-// The reference path has one order anyway.
-// CHECK-LABEL: func.func @batch_invariant_reference
-// CHECK-NOT: attn.plan
-func.func @batch_invariant_reference(%q: tensor<?x8x?x64xf64>) -> tensor<?x8x?x64xf64> {
-  %r = attn.attention ins(%q, %q, %q : tensor<?x8x?x64xf64>, tensor<?x8x?x64xf64>, tensor<?x8x?x64xf64>)
-      outs(%q : tensor<?x8x?x64xf64>) {attn.plan = #attn.plan<batch_invariant = true>}
-  return %r : tensor<?x8x?x64xf64>
-}

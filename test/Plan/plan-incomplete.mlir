@@ -23,6 +23,17 @@ func.func @heads(%q: !q, %k: !k) -> !q {
 
 // -----
 
+!q = tensor<1x8x2x64xf32>
+!k = tensor<1x2x16x64xf32>
+func.func @dropout(%q: !q, %k: !k, %seed: i64, %call: i32) -> !q {
+  // expected-error @below {{expected an attn.plan with 1 'heads' with dropout, got 4}}
+  %r = attn.attention ins(%q, %k, %k : !q, !k, !k) outs(%q : !q)
+      dropout(0.5, %seed, %call) {attn.plan = #attn.plan<heads = 4>}
+  return %r : !q
+}
+
+// -----
+
 !x = tensor<1x?x1024xf32>
 !w = tensor<64x1024x32xf32>
 !y = tensor<1x?x2048xf32>

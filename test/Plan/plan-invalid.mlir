@@ -112,9 +112,9 @@ func.func @keys(%x: !x, %w: !w, %y: !y) -> !y {
 
 // -----
 
-!q = tensor<1x1x8x64xf64>
+!q = tensor<1x1x0x64xf32>
 func.func @reference(%q: !q) -> !q {
-  // expected-error @below {{attn.plan: is left to the reference lowering, because its element type is f64}}
+  // expected-error @below {{attn.plan: is left to the reference lowering, because it is empty}}
   %r = attn.attention ins(%q, %q, %q : !q, !q, !q) outs(%q : !q)
       {attn.plan = #attn.plan<rows = 4>}
   return %r : !q
@@ -183,4 +183,15 @@ func.func @invariant_projection(%x: tensor<1x?x64xf32>, %w: tensor<64x64xf32>) -
   %r = attn.projection ins(%x, %w : tensor<1x?x64xf32>, tensor<64x64xf32>)
       outs(%x : tensor<1x?x64xf32>) {attn.plan = #attn.plan<batch_invariant = true>}
   return %r : tensor<1x?x64xf32>
+}
+
+// -----
+
+!q = tensor<1x4x8x64xf32>
+!kv = tensor<1x1x8x64xf32>
+func.func @dropout(%q: !q, %kv: !kv, %seed: i64, %call: i32) -> !q {
+  // expected-error @below {{attn.plan: heads: expected 1 with dropout, got 4}}
+  %r = attn.attention ins(%q, %kv, %kv : !q, !kv, !kv) outs(%q : !q)
+      dropout(0.1, %seed, %call) {attn.plan = #attn.plan<heads = 4>}
+  return %r : !q
 }

@@ -107,11 +107,35 @@ func.func @few(%q: tensor<?x8x1x72xbf16>, %k: !bk) -> tensor<?x8x1x72xbf16> {
 // CHECK-LABEL: func.func @reference
 // CHECK-NOT: attn.plan
 // CHECK: return
-func.func @reference(%q: tensor<1x1x4x8xf64>) -> tensor<1x1x4x8xf64> {
+func.func @reference(%q: tensor<1x1x0x8xf32>) -> tensor<1x1x0x8xf32> {
   %r = attn.attention
-      ins(%q, %q, %q : tensor<1x1x4x8xf64>, tensor<1x1x4x8xf64>,
-          tensor<1x1x4x8xf64>) outs(%q : tensor<1x1x4x8xf64>)
-  return %r : tensor<1x1x4x8xf64>
+      ins(%q, %q, %q : tensor<1x1x0x8xf32>, tensor<1x1x0x8xf32>,
+          tensor<1x1x0x8xf32>) outs(%q : tensor<1x1x0x8xf32>)
+  return %r : tensor<1x1x0x8xf32>
+}
+
+// A vector has half as many elements of f64.
+// CHECK-LABEL: func.func @double
+// AVX2: attn.plan = #attn.plan<layout = lanes, heads = 1, rows = 32, lanes = 4,
+// ZEN4: attn.plan = #attn.plan<layout = lanes, heads = 1, rows = 64, lanes = 8,
+func.func @double(%q: tensor<1x2x512x64xf64>) -> tensor<1x2x512x64xf64> {
+  %r = attn.attention
+      ins(%q, %q, %q : tensor<1x2x512x64xf64>, tensor<1x2x512x64xf64>,
+          tensor<1x2x512x64xf64>) outs(%q : tensor<1x2x512x64xf64>)
+  return %r : tensor<1x2x512x64xf64>
+}
+
+// With dropout, heads do not share tiles: rows of one are of one line.
+// CHECK-LABEL: func.func @dropout
+// AVX2: attn.plan = #attn.plan<layout = rows, heads = 1, rows = 1,
+// ZEN4: attn.plan = #attn.plan<layout = rows, heads = 1, rows = 1,
+func.func @dropout(%q: tensor<1x8x1x64xf32>, %k: tensor<1x2x512x64xf32>,
+                   %seed: i64, %call: i32) -> tensor<1x8x1x64xf32> {
+  %r = attn.attention
+      ins(%q, %k, %k : tensor<1x8x1x64xf32>, tensor<1x2x512x64xf32>,
+          tensor<1x2x512x64xf32>) outs(%q : tensor<1x8x1x64xf32>)
+      dropout(0.1, %seed, %call)
+  return %r : tensor<1x8x1x64xf32>
 }
 
 // Of many tokens: what is multiplied in pairs has other tiles, and sums of a tile fit

@@ -66,6 +66,12 @@ std::string AttentionCase::text(ElementType type, bool logSumExp) const {
     replaceAll(clauses, "$" + operand.name, "%" + operand.name);
   }
 
+  if (variant.dropoutRate > 0) {
+    arguments += ", %seed: i64, %call: i32";
+    clauses = "dropout(" + std::to_string(variant.dropoutRate) +
+              ", %seed, %call) " + clauses;
+  }
+
   std::string size, init;
   if (dynamicLength) {
     size = "%length";

@@ -59,6 +59,8 @@ struct Variant {
   /// Score of head, position and key; nothing if it stays.
   std::function<double(double score, Index head, Index position, Index key)>
       score;
+  /// Of probabilities. 0: none is dropped.
+  double dropoutRate = 0;
 };
 
 /// An attention of as many queries as keys, in one batch.
@@ -79,8 +81,9 @@ struct AttentionCase {
     return 2.0 * double(countVisiblePairs()) *
            double((headSize + valueSize()) * queryHeads);
   }
-  /// A module with one function on (query, key, value, operands...), which
-  /// gives the output and, if asked, the log-sum-exp.
+  /// A module with one function on (query, key, value, operands...), and with
+  /// dropout on (..., seed, call), which gives the output and, if asked, the
+  /// log-sum-exp.
   std::string text(ElementType type, bool logSumExp = false) const;
 };
 

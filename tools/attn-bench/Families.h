@@ -20,6 +20,9 @@ namespace attn::bench {
 /// Attention over whole sequences.
 void registerPrefill(const Options &options);
 
+/// The same with dropout, against that without.
+void registerDropout(const Options &options);
+
 /// A few queries against long caches, which come from memory.
 void registerDecode(const Options &options);
 
@@ -49,6 +52,8 @@ void registerCompile(const Options &options);
 
 /// The prefill cases, by name.
 const std::vector<AttentionCase> &getPrefillCases();
+/// One of them.
+const AttentionCase &getPrefillCase(const std::string &name);
 
 /// Gradients of these, beside them.
 void registerGradient(const Options &options);

@@ -26,9 +26,10 @@ struct PeakLoop {
 
 /// The loops that this machine can run and that a kernel on this element type
 /// can be made of: f32 FMA for every type, since sums are accumulated in f32
-/// and narrower inputs can be widened, and the dot products of bf16, on vectors
-/// and on tiles. The peak of the type is that of the fastest. Whatever the
-/// compiler of this file was told about a machine does not matter.
+/// and narrower inputs can be widened (of f64, twice what FMA does), and the
+/// dot products of bf16, on vectors and on tiles. The peak of the type is that
+/// of the fastest. Whatever the compiler of this file was told about a machine
+/// does not matter.
 std::vector<PeakLoop> getPeakLoops(ElementType type);
 
 } // namespace attn::bench

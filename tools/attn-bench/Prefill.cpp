@@ -113,7 +113,7 @@ const std::vector<AttentionCase> &bench::getPrefillCases() {
   return cases;
 }
 
-static const AttentionCase &getCase(const std::string &name) {
+const AttentionCase &bench::getPrefillCase(const std::string &name) {
   for (const AttentionCase &attention : getPrefillCases())
     if (attention.name == name)
       return attention;
@@ -125,7 +125,7 @@ static std::vector<Baseline> getBaselines(const AttentionCase &attention,
                                           ElementType type, unsigned threads) {
   std::vector<Baseline> baselines;
   if (attention.name.starts_with("V-"))
-    baselines.push_back({"vs_P1c", getCase("P1c"), type, threads});
+    baselines.push_back({"vs_P1c", getPrefillCase("P1c"), type, threads});
   if (type != ElementType::f32)
     baselines.push_back({"vs_f32", attention, ElementType::f32, threads});
   if (threads > 1)
@@ -135,8 +135,10 @@ static std::vector<Baseline> getBaselines(const AttentionCase &attention,
 
 void bench::registerPrefill(const Options &options) {
   for (const AttentionCase &attention : getPrefillCases())
-    for (ElementType type :
-         {ElementType::f32, ElementType::bf16, ElementType::f16})
+    for (ElementType type : {ElementType::f32, ElementType::bf16,
+                             ElementType::f16, ElementType::f64}) {
+      if (type == ElementType::f64 && !attention.name.starts_with("P1"))
+        continue;
       for (unsigned threads : {1u, 2u})
         registerMeasurement("prefill",
                             {attention, type, threads,
@@ -144,4 +146,5 @@ void bench::registerPrefill(const Options &options) {
                                  ? std::vector<Baseline>()
                                  : getBaselines(attention, type, threads)},
                             options);
+    }
 }

@@ -15,6 +15,10 @@
 using namespace attn;
 using namespace attn::bench;
 
+/// Arguments of kernels with dropout.
+static constexpr std::int64_t dropoutSeed = 0x123456789abcdef;
+static constexpr std::int64_t dropoutCall = 7;
+
 Workload::Workload(AttentionCase attentionCase, ElementType type,
                    const Kernel &kernel)
     : attention(std::move(attentionCase)), kernel(kernel),
@@ -37,6 +41,10 @@ Workload::Workload(AttentionCase attentionCase, ElementType type,
         operands.emplace_back(operand.type.value_or(type), operand.sizes);
     buffer.fill(operand.valueAt);
     arguments.emplace_back(buffer.view());
+  }
+  if (attention.variant.dropoutRate > 0) {
+    arguments.emplace_back(dropoutSeed);
+    arguments.emplace_back(dropoutCall);
   }
 }
 
@@ -98,6 +106,9 @@ Status Workload::checkAt(Index head, Index row) const {
     problem.score = [&](double s, Index, Index, Index p, Index j) {
       return variant.score(s, head, p, j);
     };
+  if (variant.dropoutRate > 0)
+    problem.dropout = {variant.dropoutRate, std::uint64_t(dropoutSeed),
+                       std::uint32_t(dropoutCall), std::uint32_t(head)};
   return checkRow(
       "head " + std::to_string(head) + ", row " + std::to_string(row),
       output.viewAt((head * length + row) * valueSize, {1, 1, 1, valueSize}),

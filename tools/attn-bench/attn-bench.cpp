@@ -73,6 +73,7 @@ int main(int argc, char **argv) {
   if (!options.cpu.empty())
     benchmark::AddCustomContext("compiled for", options.cpu);
   registerPrefill(options);
+  registerDropout(options);
   registerDecode(options);
   registerProjection(options);
   registerLayer(options);

@@ -97,6 +97,8 @@ template <typename Op> static LogicalResult eraseClauseOf(Op op, unsigned way) {
   case 5:
     (void)clear(op.getDropoutSeedMutable());
     (void)clear(op.getDropoutCallMutable());
+    if constexpr (std::is_same_v<Op, AttentionOp>)
+      (void)clear(op.getDropoutLineMutable());
     return success(bool(op.removeDropoutRateAttr()));
   default:
     return failure();

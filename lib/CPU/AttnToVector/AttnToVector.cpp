@@ -79,7 +79,8 @@ struct ConvertAttnToVector
     TargetAttr target = getTarget(getOperation());
     SmallVector<Operation *> ops;
     getOperation()->walk([&](Operation *op) {
-      if (isa<OnlineSoftmaxOp, AllFiniteOp, BlockRangeOp>(op) ||
+      if (isa<OnlineSoftmaxOp, OnlineDropoutOp, AllFiniteOp, BlockRangeOp>(
+              op) ||
           isVectorFunction(op, target))
         ops.push_back(op);
     });
@@ -91,6 +92,8 @@ struct ConvertAttnToVector
   static LogicalResult lower(Operation *op, TargetAttr target) {
     if (auto softmax = dyn_cast<OnlineSoftmaxOp>(op))
       return lowerOnlineSoftmax(softmax, target);
+    if (auto dropout = dyn_cast<OnlineDropoutOp>(op))
+      return lowerOnlineDropout(dropout, target);
     if (auto range = dyn_cast<BlockRangeOp>(op))
       return lowerBlockRange(range, target);
     if (auto finite = dyn_cast<AllFiniteOp>(op))

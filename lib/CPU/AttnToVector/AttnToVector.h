@@ -13,9 +13,13 @@
 
 namespace mlir::attn {
 
-/// Replaces the op, which is on memrefs of f32, by vector code. Fails with an
-/// error if it is not.
+/// Replaces the op, which is on memrefs of f32 or f64, by vector code. Fails
+/// with an error if it is not.
 LogicalResult lowerOnlineSoftmax(OnlineSoftmaxOp op, TargetAttr target);
+
+/// Replaces the op, which is on a memref of f32 or f64, by vector code. Fails
+/// with an error if it is not.
+LogicalResult lowerOnlineDropout(OnlineDropoutOp op, TargetAttr target);
 
 /// Replaces the op, which is on a memref, by vector code. Fails with an error
 /// if it is not.

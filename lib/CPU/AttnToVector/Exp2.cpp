@@ -1,4 +1,4 @@
-//===- Exp2.cpp - Exponentials of vectors of f32 --------------------------===//
+//===- Exp2.cpp - Exponentials of vectors ---------------------------------===//
 //
 // Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,11 +12,14 @@
 // never computed. Elsewhere n is the nearest integer, which falls out of an
 // addition of 1.5 * 2^23, together with the bits of 2^n.
 //
+// Of f64, e^x is 2^n * e^(x - n * ln(2)), the latter by its series.
+//
 
 #include "lib/CPU/AttnToVector/Exp2.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/TypeUtilities.h"
 
 #include <algorithm>
 #include <cmath>
@@ -218,7 +221,30 @@ std::optional<SmallVector<double>> scaleTanh(ArrayRef<double> ofTanh,
 
 } // namespace
 
+/// Of f64.
+static Value buildWideExpOfWeight(LaneBuilder &b, Value x) {
+  // The remainder is at most ln(2) / 2, whose 13th power by 13! is 2e-16.
+  constexpr int kTerms = 12;
+  SmallVector<double> series = {1.0};
+  for (int n = 1; n <= kTerms; ++n)
+    series.push_back(series.back() / n);
+  // As below, with the bits of 0 for 2^-1023.
+  Value clamped = b.maximum(b.real(x, -1023 * std::numbers::ln2), x);
+  Value magic = b.real(x, 0x1.8p52 + 1023);
+  Value shifted = b.create<vector::FMAOp>(clamped, b.real(x, kLog2E), magic);
+  Value nearest = b.sub(shifted, magic);
+  Value remainder =
+      b.create<vector::FMAOp>(nearest, b.real(x, -std::numbers::ln2), clamped);
+  Type integers = b.getPieceType(b.getI64Type());
+  Value bits = b.create<arith::BitcastOp>(integers, shifted);
+  bits = b.create<arith::ShLIOp>(bits, b.integer(integers, 52));
+  return b.mul(polynomial(b, remainder, series),
+               b.create<arith::BitcastOp>(x.getType(), bits).getResult());
+}
+
 Value attn::buildExpOfWeight(LaneBuilder &b, Value x) {
+  if (getElementTypeOrSelf(x.getType()).isF64())
+    return buildWideExpOfWeight(b, x);
   Value power = b.mul(x, kLog2E);
   if (hasScalef(b))
     return buildQuickExp2(b, power);

@@ -19,10 +19,11 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-LaneBuilder::LaneBuilder(Operation *anchor, TargetAttr target, int64_t numLanes)
+LaneBuilder::LaneBuilder(Operation *anchor, TargetAttr target, int64_t numLanes,
+                         unsigned bits)
     : MathBuilder(anchor->getLoc(), anchor), anchor(anchor),
       before(anchor->getPrevNode()), target(target), numLanes(numLanes),
-      width(std::gcd(numLanes, target.getLanes())) {}
+      width(std::gcd(numLanes, target.getVectorBits() / bits)) {}
 
 Value LaneBuilder::constant(TypedAttr value) {
   Value &cached = constants[value];

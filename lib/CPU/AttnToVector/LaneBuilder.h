@@ -25,8 +25,9 @@ using Pieces = SmallVector<Value>;
 class LaneBuilder : public MathBuilder {
 public:
   /// Constants are built before `anchor`, before which or in which everything
-  /// else is.
-  LaneBuilder(Operation *anchor, TargetAttr target, int64_t numLanes);
+  /// else is. A register has as many lanes as elements of `bits`.
+  LaneBuilder(Operation *anchor, TargetAttr target, int64_t numLanes,
+              unsigned bits = 32);
 
   TargetAttr getTarget() const { return target; }
   int64_t getNumLanes() const { return numLanes; }

@@ -293,9 +293,11 @@ private:
 LogicalResult attn::lowerOnlineSoftmax(OnlineSoftmaxOp op, TargetAttr target) {
   for (Value out : op.getOuts()) {
     auto type = dyn_cast<MemRefType>(out.getType());
-    if (!type || !type.getElementType().isF32() || !type.isLastDimUnitStride())
-      return op.emitOpError() << "is lowered on memrefs of f32 whose last "
-                                 "dimension is contiguous only, got "
+    if (!type ||
+        !(type.getElementType().isF32() || type.getElementType().isF64()) ||
+        !type.isLastDimUnitStride())
+      return op.emitOpError() << "is lowered on memrefs of f32 or f64 whose "
+                                 "last dimension is contiguous only, got "
                               << out.getType();
   }
   SoftmaxLowering(op, target).lower();

@@ -317,6 +317,8 @@ static Value stripDivisor(Value value, double &factor) {
 }
 
 void RegionVectorizer::findScaledTanh() {
+  if (!getYielded(region).getType().isF32()) // Its error is that of f32.
+    return;
   auto isDeferrable = [&](Operation *op) {
     return op && op->getResult(0).hasOneUse() && isOnRow(*op) &&
            dependence.onLane(op->getResult(0)) &&

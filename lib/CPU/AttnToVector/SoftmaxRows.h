@@ -13,6 +13,8 @@
 #include "lib/CPU/AttnToVector/Exp2.h"
 #include "lib/CPU/AttnToVector/LaneValue.h"
 
+#include "mlir/IR/TypeUtilities.h"
+
 #include <functional>
 #include <limits>
 
@@ -25,8 +27,9 @@ protected:
   static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
   SoftmaxRows(OnlineSoftmaxOp op, TargetAttr target)
-      : op(op), b(op, target, op.getNumLanes()), arithmetic(b),
-        scalar(b.getF32Type()), vector(b.getPieceType(scalar)),
+      : op(op), scalar(getElementTypeOrSelf(op.getScores().getType())),
+        b(op, target, op.getNumLanes(), scalar.getIntOrFloatBitWidth()),
+        arithmetic(b), vector(b.getPieceType(scalar)),
         tile{op.getScores(),     op.getScale(),    op.getBatch(),
              op.getHead(),       op.getPosition(), op.getFirstKey(),
              op.getNumQueries(), op.getNumKeys(),  op.getInOrder()},
@@ -149,9 +152,9 @@ protected:
   Value minusInfinity() { return real(-kInfinity); }
 
   OnlineSoftmaxOp op;
+  Type scalar; ///< Of scores: f32 or f64.
   LaneBuilder b;
   LaneArithmetic arithmetic;
-  Type scalar;
   VectorType vector;
   ScoreTile tile;
   Value scales; ///< The scale in a vector; null if it is 1.

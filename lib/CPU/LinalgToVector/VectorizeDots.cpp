@@ -53,7 +53,8 @@ public:
     if (ofIntegers)
       return;
     Type typeOfA = cast<MemRefType>(a.getType()).getElementType();
-    int64_t perLine = 32 / typeOfA.getIntOrFloatBitWidth();
+    int64_t perLine =
+        std::max<int64_t>(1, 32 / typeOfA.getIntOrFloatBitWidth());
     if (length % (perLine * width) == 0)
       vectorsPerStep = perLine;
     isSplit = typeOfA.isBF16() && vectorsPerStep == 2;
@@ -290,7 +291,6 @@ private:
 
 /// Whether `op`, a sum of products, has that form.
 static bool isDots(linalg::LinalgOp op, const ContractionTarget &target) {
-  int64_t width = target.registers.getWidth(32);
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
   if (op.getNumLoops() != 3 || op.getNumDpsInputs() != 2 ||
       !llvm::all_of(maps, [](AffineMap map) {
@@ -308,19 +308,22 @@ static bool isDots(linalg::LinalgOp op, const ContractionTarget &target) {
   auto a = cast<MemRefType>(op.getDpsInputOperand(0)->get().getType());
   auto b = cast<MemRefType>(op.getDpsInputOperand(1)->get().getType());
   auto c = cast<MemRefType>(op.getDpsInitOperand(0)->get().getType());
+  int64_t width = target.registers.getWidth(c.getElementTypeBitWidth());
   bool ofIntegers = c.getElementType().isInteger(32) && target.i8Dot &&
                     (width == 8 || width == 16);
+  bool ofF64 = c.getElementType().isF64();
   auto isVector = [&](MemRefType type) {
     Type element = type.getElementType();
     return isContiguousAlongRows(type) &&
            (ofIntegers ? element.isInteger(8)
+            : ofF64    ? element.isF64()
                        : element.isF32() || isNarrow(element));
   };
   int64_t columns = c.getDimSize(1), length = b.getDimSize(1),
           depth = ofIntegers ? 4 * width : width;
   return is(maps[0], m, k) && is(maps[1], n, k) && isVector(a) && isVector(b) &&
          isContiguousAlongRows(c) &&
-         (ofIntegers || c.getElementType().isF32()) &&
+         (ofIntegers || ofF64 || c.getElementType().isF32()) &&
          !ShapedType::isDynamic(columns) && columns >= 1 && columns <= width &&
          !ShapedType::isDynamic(length) && length > 0 && length % depth == 0;
 }
@@ -330,7 +333,9 @@ LogicalResult attn::vectorizeDots(RewriterBase &rewriter, linalg::LinalgOp op,
   if (!isDots(op, target))
     return failure();
   rewriter.setInsertionPoint(op);
-  DotLoops(rewriter, op, target.registers.getWidth(32)).emit();
+  auto c = cast<MemRefType>(op.getDpsInitOperand(0)->get().getType());
+  DotLoops(rewriter, op, target.registers.getWidth(c.getElementTypeBitWidth()))
+      .emit();
   rewriter.eraseOp(op);
   return success();
 }

@@ -273,6 +273,8 @@ private:
     if (op.getLayout() != OnlineLayout::Mma)
       return op.emitOpError("is lowered for a GPU in layout<mma> only, got ")
              << "layout<" << stringifyOnlineLayout(op.getLayout()) << ">";
+    if (op.hasDropout())
+      return op.emitOpError("is not lowered for a GPU with dropout");
     Type type = getElementTypeOrSelf(op.getQueryMutable().get());
     if (Type element = getElementTypeOrSelf(op.getKey()); element != type)
       return op.emitOpError("is lowered for a GPU with keys of the type of "

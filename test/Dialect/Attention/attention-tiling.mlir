@@ -180,9 +180,41 @@ module attributes {transform.with_named_sequence} {
 
 // -----
 
-// Random numbers count heads of the whole op.
+// Random numbers count heads of the whole op: a tile has the line of its first
+// one, which a tile of it adds to its own.
 
-func.func @dropout(%q: tensor<2x6x5x16xf32>, %k: tensor<2x2x7x16xf32>, %seed: i64, %call: i32)
+// CHECK-DAG: #[[LINES:.*]] = affine_map<(d0)[s0] -> (d0 * 18 + s0)>
+// CHECK-LABEL: func.func @dropout
+// CHECK-SAME: %[[SEED:[^:]*]]: i64, %[[CALL:[^:]*]]: i32, %[[FIRST:[^:]*]]: index
+// CHECK: scf.forall (%[[B:.*]]) in (2)
+// CHECK: %[[LINE:.*]] = affine.apply #[[LINES]](%[[B]])[%[[FIRST]]]
+// CHECK: dropout(5.000000e-01, %[[SEED]], %[[CALL]], %[[LINE]])
+func.func @dropout(%q: tensor<6x6x5x16xf32>, %k: tensor<6x2x7x16xf32>, %seed: i64, %call: i32, %first: index)
+    -> tensor<6x6x5x16xf32> {
+  %r = attn.attention
+      ins(%q, %k, %k : tensor<6x6x5x16xf32>, tensor<6x2x7x16xf32>,
+          tensor<6x2x7x16xf32>)
+      outs(%q : tensor<6x6x5x16xf32>)
+      dropout(0.5, %seed, %call, %first)
+  return %r : tensor<6x6x5x16xf32>
+}
+
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @__transform_main(
+      %root: !transform.any_op {transform.readonly}) {
+    %op = transform.structured.match ops{["attn.attention"]} in %root
+        : (!transform.any_op) -> !transform.any_op
+    %tile, %loop = transform.structured.tile_using_forall %op tile_sizes [3, 0, 0]
+        : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+    transform.yield
+  }
+}
+
+// -----
+
+// But lines of some heads of several batch entries do not follow one another.
+
+func.func @scattered_lines(%q: tensor<2x6x5x16xf32>, %k: tensor<2x2x7x16xf32>, %seed: i64, %call: i32)
     -> tensor<2x6x5x16xf32> {
   // expected-error @below {{to tile operation}}
   // expected-error @below {{failed to generate tiling loops}}
@@ -201,7 +233,7 @@ module attributes {transform.with_named_sequence} {
     %op = transform.structured.match ops{["attn.attention"]} in %root
         : (!transform.any_op) -> !transform.any_op
     // expected-error @below {{failed to apply}}
-    %tile, %loop = transform.structured.tile_using_forall %op tile_sizes [1, 1, 0]
+    %tile, %loop = transform.structured.tile_using_forall %op tile_sizes [2, 1, 0]
         : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
     transform.yield
   }

@@ -947,6 +947,72 @@ func.func @scale(%s: memref<104x8xf32>, %m: memref<8xf32>, %n: index, %e: i1, %f
 // -----
 
 //===----------------------------------------------------------------------===//
+// Dropout
+//===----------------------------------------------------------------------===//
+
+func.func @dropout_without_rate(%q: tensor<16x8xf32>, %k: tensor<9x16xf32>, %v: tensor<9x4xf32>,
+    %o: tensor<4x8xf32>, %m: tensor<8xf32>, %n: index, %e: i1, %seed: i64) {
+  // expected-error @below {{'attn.online_attention' op expected 'dropout_rate', 'dropout_seed', 'dropout_call' and 'dropout_line' together}}
+  %r:3 = "attn.online_attention"(%q, %k, %v, %o, %m, %m, %n, %n, %n, %n, %n, %e, %seed)
+      <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 3, 1, 1, 1, 1, 1, 1, 0, 0, 1, 0, 0, 0, 0>}>
+      ({}, {}) : (tensor<16x8xf32>, tensor<9x16xf32>, tensor<9x4xf32>, tensor<4x8xf32>, tensor<8xf32>,
+                  tensor<8xf32>, index, index, index, index, index, i1, i64)
+      -> (tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>)
+  return
+}
+
+// -----
+
+func.func @dropout_rate(%q: tensor<16x8xf32>, %k: tensor<9x16xf32>, %v: tensor<9x4xf32>,
+    %o: tensor<4x8xf32>, %m: tensor<8xf32>, %n: index, %e: i1, %seed: i64, %call: i32) {
+  // expected-error @below {{'attn.online_attention' op expected 'dropout_rate' in [0, 1), got 1.000000e+00}}
+  %r:3 = attn.online_attention
+      ins(%q, %k, %v : tensor<16x8xf32>, tensor<9x16xf32>, tensor<9x4xf32>)
+      outs(%o, %m, %m : tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>)
+      at(%n, %n, %n, %n) queries(%n) exact(%e) dropout(1.0, %seed, %call, %n)
+      -> tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @dropout_outs(%w: memref<16x8xf32>, %seed: i64, %call: i32, %n: index) {
+  // expected-error @below {{'attn.online_dropout' op expected 1 operand 'outs' (weights), got 2}}
+  attn.online_dropout outs(%w, %w : memref<16x8xf32>, memref<16x8xf32>)
+      dropout(0.5, %seed, %call, %n) at(%n, %n) keys(%n)
+  return
+}
+
+// -----
+
+func.func @dropout_weights(%w: memref<8xf32>, %seed: i64, %call: i32, %n: index) {
+  // expected-error @below {{operand 'weights': expected shape (K, L) of a float type, got 'memref<8xf32>'}}
+  attn.online_dropout outs(%w : memref<8xf32>)
+      dropout(0.5, %seed, %call, %n) at(%n, %n) keys(%n)
+  return
+}
+
+// -----
+
+func.func @dropout_sizes(%w: memref<?x8xf32>, %seed: i64, %call: i32, %n: index) {
+  // expected-error @below {{operand 'weights': expected dimension 0 to be static and at least 1, got 'memref<?x8xf32>'}}
+  attn.online_dropout outs(%w : memref<?x8xf32>)
+      dropout(0.5, %seed, %call, %n) at(%n, %n) keys(%n)
+  return
+}
+
+// -----
+
+func.func @dropout_negative(%w: memref<16x8xf32>, %seed: i64, %call: i32, %n: index) {
+  // expected-error @below {{'attn.online_dropout' op expected 'rate' in [0, 1), got -5.000000e-01}}
+  attn.online_dropout outs(%w : memref<16x8xf32>)
+      dropout(-0.5, %seed, %call, %n) at(%n, %n) keys(%n)
+  return
+}
+
+// -----
+
+//===----------------------------------------------------------------------===//
 // attn.all_finite
 //===----------------------------------------------------------------------===//
 
