@@ -139,7 +139,11 @@ struct DestinationOpInterface
 
 /// An op that writes no operand, and of which no result is one.
 template <typename Model, typename Op, bool reads>
-struct ReaderModel : BufferizableOpInterface::ExternalModel<Model, Op> {
+class ReaderModel : public BufferizableOpInterface::ExternalModel<Model, Op> {
+  friend Model;
+  ReaderModel() = default;
+
+public:
   bool bufferizesToMemoryRead(Operation *, OpOperand &,
                               const AnalysisState &) const {
     return reads;
