@@ -51,6 +51,10 @@ RULES = {
     + MLIR
     + COMPILER
     + ["lib/Layer/", "lib/Online/", "lib/Regions/"],
+    "lib/Sharding": STD
+    + MLIR
+    + COMPILER
+    + ["lib/Kernel/", "lib/Reference/", "lib/Regions/"],
     "lib/MultiToken": STD
     + MLIR
     + COMPILER
