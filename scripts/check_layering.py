@@ -88,6 +88,7 @@ RULES = {
     + COMPILER
     + ["runtime/Bridge/", "onnx/", "google/protobuf/"],
     "runtime/CUDA": STD + MLIR + HOST + ["lib/", "runtime/Bridge/"],
+    "runtime/MPI": STD + HOST + ["runtime/Support/Call.h"],
     "runtime/JIT": STD + MLIR + HOST + COMPILER + ["lib/", "runtime/"],
     # A user of the library like any other.
     "runtime/ONNXRuntime": STD + HOST,

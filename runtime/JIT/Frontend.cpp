@@ -73,9 +73,9 @@ FailureOr<mlir::func::FuncOp> jit::findEntry(mlir::ModuleOp module,
   return entry;
 }
 
-/// Names of the arguments as they are written, without '%'.
-static std::vector<std::string>
-readArgumentNames(mlir::func::FuncOp entry, const mlir::AsmParserState &state) {
+std::vector<std::string>
+jit::readArgumentNames(mlir::func::FuncOp entry,
+                       const mlir::AsmParserState &state) {
   std::vector<std::string> names(entry.getNumArguments());
   const mlir::AsmParserState::BlockDefinition *block =
       state.getBlockDef(&entry.getBody().front());
@@ -90,9 +90,8 @@ readArgumentNames(mlir::func::FuncOp entry, const mlir::AsmParserState &state) {
   return names;
 }
 
-/// Lets messages of checks in the kernel name its arguments.
-static void setArgumentNames(mlir::func::FuncOp entry,
-                             llvm::ArrayRef<std::string> names) {
+void jit::setArgumentNames(mlir::func::FuncOp entry,
+                           llvm::ArrayRef<std::string> names) {
   for (auto [argument, name] : llvm::zip_equal(entry.getArguments(), names))
     if (!name.empty())
       argument.setLoc(mlir::NameLoc::get(

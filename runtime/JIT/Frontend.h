@@ -10,6 +10,7 @@
 
 #include "runtime/JIT/Plans.h"
 
+#include "mlir/AsmParser/AsmParserState.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -35,6 +36,14 @@ const mlir::DialectRegistry &getDeviceRegistry();
 /// with a diagnostic.
 mlir::FailureOr<mlir::func::FuncOp> findEntry(mlir::ModuleOp module,
                                               const std::string &name);
+
+/// Names of the arguments as they are written, without '%'.
+std::vector<std::string> readArgumentNames(mlir::func::FuncOp entry,
+                                           const mlir::AsmParserState &state);
+
+/// Lets messages of checks in the kernel name its arguments.
+void setArgumentNames(mlir::func::FuncOp entry,
+                      llvm::ArrayRef<std::string> names);
 
 /// Says in the module, by `#attn.target` of these parameters, what it is
 /// compiled for, whatever its text says: kernels have to run on this machine.
