@@ -288,9 +288,8 @@ Expected<RankKernel> Ranks::compile(const Engine &engine, std::string_view text,
                                 kernel ? Status() : Status(kernel.error()));
       !status)
     return status.error();
-  RankKernel result{
-      std::move(*kernel),    std::move(local->signature), {}, {}, {},
-      std::move(local->text)};
+  RankKernel result{*kernel, std::move(local->signature), {}, {},
+                    {},      std::move(local->text)};
   const mlir::attn::FunctionShards &shards = local->shards;
   result.grid.assign(shards.grid.shape.begin(), shards.grid.shape.end());
   for (auto [from, to] : {std::pair(&shards.arguments, &result.arguments),

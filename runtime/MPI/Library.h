@@ -58,6 +58,7 @@ struct Library {
   /// An error that says `what` failed, unless `code` is that of success.
   Status check(int code, const std::string &what) const;
 
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a declaration has none.
 #define ATTN_MPI_DECLARE(member, symbol, parameters) int(*member) parameters;
   ATTN_MPI_FUNCTIONS(ATTN_MPI_DECLARE)
 #undef ATTN_MPI_DECLARE
