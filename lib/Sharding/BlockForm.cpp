@@ -26,8 +26,15 @@
 using namespace mlir;
 using namespace mlir::attn;
 
+namespace {
 /// Numbers of the arguments of a mask region; a score has another one before.
-enum IndexArgument : unsigned { kBatch, kHead, kPosition, kKey };
+enum IndexArgument : unsigned {
+  kBatchIndex,
+  kHeadIndex,
+  kPositionIndex,
+  kKeyIndex
+};
+} // namespace
 
 static Value toIndex(IndexBuilder &b, Value integer) {
   return b.createOrFold<arith::IndexCastOp>(b.getIndexType(), integer);
@@ -185,12 +192,12 @@ static void moveDropoutToMask(IndexBuilder &b, AttentionOp op,
   auto yield = cast<YieldOp>(block.getTerminator());
   b.setInsertionPoint(yield);
   Value heads = b.index(numHeads);
-  Value line = b.add(b.mul(block.getArgument(kBatch), heads),
-                     block.getArgument(kHead)); // A8
-  Value isKept =
-      buildIsKept(b, b.getLoc(), op.getDropoutRateAttr().getValueAsDouble(),
-                  buildPhiloxKey(b, b.getLoc(), seed), block.getArgument(kKey),
-                  block.getArgument(kPosition), line, call);
+  Value line = b.add(b.mul(block.getArgument(kBatchIndex), heads),
+                     block.getArgument(kHeadIndex)); // A8
+  Value isKept = buildIsKept(
+      b, b.getLoc(), op.getDropoutRateAttr().getValueAsDouble(),
+      buildPhiloxKey(b, b.getLoc(), seed), block.getArgument(kKeyIndex),
+      block.getArgument(kPositionIndex), line, call);
   yield.getValueMutable().assign(b.bitAnd(yield.getValue(), isKept));
   removeDropout(op);
 }
@@ -228,17 +235,17 @@ AttentionOp attn::emitBlock(IndexBuilder &b, AttentionOp whole,
   if (op.getCumulativeKey()) {
     op.getCumulativeKeyMutable().assign(
         cutBounds(b, whole.getCumulativeKey(), keys));
-    moveIndex(b, op, kKey, createFirstKeys(b, whole, keys),
+    moveIndex(b, op, kKeyIndex, createFirstKeys(b, whole, keys),
               [&](Block &block, unsigned firstIndex, Value firstKeys) -> Value {
                 return tensor::ExtractOp::create(
-                    b, firstKeys, block.getArgument(firstIndex + kBatch));
+                    b, firstKeys, block.getArgument(firstIndex + kBatchIndex));
               });
   } else {
-    moveIndex(b, op, kKey, keys.first);
+    moveIndex(b, op, kKeyIndex, keys.first);
   }
   if (!op.isPacked())
-    moveIndex(b, op, kBatch, extents.batch.first(b));
-  moveIndex(b, op, kHead, extents.heads.first(b));
+    moveIndex(b, op, kBatchIndex, extents.batch.first(b));
+  moveIndex(b, op, kHeadIndex, extents.heads.first(b));
 
   // Results follow the destinations, of which there may be another number.
   OperationState state(op.getLoc(), op->getName());
