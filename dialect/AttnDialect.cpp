@@ -7,6 +7,7 @@
 
 #include "dialect/AttnDialect.h"
 #include "dialect/AttnOps.h"
+#include "dialect/Sharding/RankOps.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -70,5 +71,9 @@ void AttnDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "dialect/AttnOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialect/Sharding/RankOps.cpp.inc"
       >();
 }

@@ -55,6 +55,10 @@ RULES = {
     + MLIR
     + COMPILER
     + ["lib/Layer/", "lib/Online/", "lib/Regions/"],
+    "lib/Sharding": STD
+    + MLIR
+    + COMPILER
+    + ["lib/Kernel/", "lib/Reference/", "lib/Regions/"],
     "lib/MultiToken": STD
     + MLIR
     + COMPILER
@@ -91,6 +95,7 @@ RULES = {
     + COMPILER
     + ["runtime/Bridge/", "onnx/", "google/protobuf/"],
     "runtime/CUDA": STD + MLIR + HOST + ["lib/", "runtime/Bridge/"],
+    "runtime/MPI": STD + HOST + ["runtime/Support/Call.h"],
     "runtime/JIT": STD + MLIR + HOST + COMPILER + ["lib/", "runtime/"],
     # A user of the library like any other.
     "runtime/ONNXRuntime": STD + HOST,

@@ -39,6 +39,9 @@ packages=(
   libgmock-dev
   libgtest-dev
   python3
+  # Both MPIs, for tests of several ranks: nothing is built with them.
+  mpich
+  openmpi-bin
   # Tests with packages of PyPI, and the wheel.
   python3-dev
   python3-venv

@@ -7,6 +7,7 @@
 
 #include "dialect/Shared/BufferizableOpInterfaceImpl.h"
 #include "dialect/AttnOps.h"
+#include "dialect/Sharding/RankOps.h"
 
 #include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -247,6 +248,92 @@ struct WithBlockRangeOpInterface
   }
 };
 
+/// Gives memory of the runtime, or a view of that of its operands.
+struct RankBlockOpInterface
+    : BufferizableOpInterface::ExternalModel<RankBlockOpInterface,
+                                             RankBlockOp> {
+  bool bufferizesToMemoryRead(Operation *, OpOperand &,
+                              const AnalysisState &) const {
+    return true;
+  }
+  bool bufferizesToMemoryWrite(Operation *, OpOperand &,
+                               const AnalysisState &) const {
+    return false;
+  }
+  AliasingValueList getAliasingValues(Operation *op, OpOperand &operand,
+                                      const AnalysisState &) const {
+    auto block = cast<RankBlockOp>(op);
+    if (operand.get() == block.getKey())
+      return {{block.getKeys(), BufferRelation::Unknown}};
+    if (operand.get() == block.getValue())
+      return {{block.getValues(), BufferRelation::Unknown}};
+    return {};
+  }
+  bool isWritable(Operation *, Value, const AnalysisState &) const {
+    return false;
+  }
+  FailureOr<BufferLikeType> getBufferType(Operation *, Value value,
+                                          const BufferizationOptions &,
+                                          const BufferizationState &,
+                                          SmallVector<Value> &) const {
+    auto type = cast<RankedTensorType>(value.getType());
+    SmallVector<int64_t> strides(type.getRank(), ShapedType::kDynamic);
+    strides.back() = 1;
+    return cast<BufferLikeType>(MemRefType::get(
+        type.getShape(), type.getElementType(),
+        StridedLayoutAttr::get(type.getContext(), /*offset=*/0, strides)));
+  }
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
+                          const BufferizationOptions &options,
+                          BufferizationState &state) const {
+    auto block = cast<RankBlockOp>(op);
+    if (isa<BaseMemRefType>(block.getKeys().getType()))
+      return success(); // Already on buffers.
+    SmallVector<Value> buffers;
+    for (Value operand : {block.getKey(), block.getValue(), block.getSpans()}) {
+      FailureOr<Value> buffer = getBuffer(rewriter, operand, options, state);
+      if (failed(buffer))
+        return failure();
+      buffers.push_back(*buffer);
+    }
+    SmallVector<Type> types;
+    for (Value result : op->getResults()) {
+      FailureOr<BufferLikeType> type =
+          bufferization::getBufferType(result, options, state);
+      if (failed(type))
+        return failure();
+      types.push_back(*type);
+    }
+    auto buffered = RankBlockOp::create(
+        rewriter, op->getLoc(), types[0], types[1], block.getStep(), buffers[0],
+        buffers[1], buffers[2], block.getRows(), block.getStride());
+    replaceOpWithBufferizedValues(rewriter, op, buffered->getResults());
+    return success();
+  }
+};
+
+/// Has one destination.
+struct AllGatherOpInterface
+    : DstBufferizableOpInterfaceExternalModel<AllGatherOpInterface,
+                                              AllGatherOp> {
+  bool bufferizesToMemoryRead(Operation *op, OpOperand &operand,
+                              const AnalysisState &) const {
+    return cast<AllGatherOp>(op).readsOperand(operand);
+  }
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
+                          const BufferizationOptions &options,
+                          BufferizationState &state) const {
+    if (op->getNumResults() == 0)
+      return success(); // Already on buffers.
+    auto buffered = cast_or_null<AllGatherOp>(
+        createOnBuffers(op, rewriter, options, state));
+    if (!buffered)
+      return failure();
+    replaceOpWithBufferizedValues(rewriter, op, buffered.getOuts());
+    return success();
+  }
+};
+
 } // namespace
 
 void mlir::attn::registerBufferizableOpInterfaceExternalModels(
@@ -260,6 +347,7 @@ void mlir::attn::registerBufferizableOpInterfaceExternalModels(
     OnlineSoftmaxOp::attachInterface<RegionOpInterface<OnlineSoftmaxOp>>(
         *context);
     AllFiniteOp::attachInterface<AllFiniteOpInterface>(*context);
+    AllGatherOp::attachInterface<AllGatherOpInterface>(*context);
     BlockRangeOp::attachInterface<DestinationOpInterface<BlockRangeOp>>(
         *context);
     CacheAppendOp::attachInterface<DestinationOpInterface<CacheAppendOp>>(
@@ -273,6 +361,7 @@ void mlir::attn::registerBufferizableOpInterfaceExternalModels(
     PrefetchOp::attachInterface<PrefetchOpInterface>(*context);
     ProjectionOp::attachInterface<DestinationOpInterface<ProjectionOp>>(
         *context);
+    RankBlockOp::attachInterface<RankBlockOpInterface>(*context);
     RopeOp::attachInterface<DestinationOpInterface<RopeOp>>(*context);
     WithBlockRangeOp::attachInterface<WithBlockRangeOpInterface>(*context);
   });

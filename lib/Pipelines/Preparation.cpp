@@ -8,6 +8,7 @@
 #include "lib/Kernel/Passes.h"
 #include "lib/Layer/Passes.h"
 #include "lib/Pipelines/Pipelines.h"
+#include "lib/Sharding/Passes.h"
 
 #include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Pass/PassManager.h"
@@ -26,6 +27,8 @@ static std::unique_ptr<Pass> createInliner() {
 }
 
 void attn::buildPreparationPipeline(OpPassManager &pm) {
+  // One rank computes the whole.
+  pm.addPass(attn::createDropShardings());
   pm.addPass(attn::createCheckLimits());
   pm.addPass(attn::createCheckConstantOperands());
   pm.addPass(attn::createFoldTrivialComparisons());

@@ -7,6 +7,7 @@
 
 #include "lib/Pipelines/Stages.h"
 #include "lib/Kernel/Passes.h"
+#include "lib/Sharding/Passes.h"
 
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/BufferizationToMemRef/BufferizationToMemRef.h"
@@ -92,6 +93,7 @@ void attn::addLLVMStage(OpPassManager &pm) {
   vectors.vectorContractLowering = vector::VectorContractLowering::OuterProduct;
   vectors.x86Vector = true;
   pm.addPass(createConvertVectorToLLVMPass(vectors));
+  pm.addPass(attn::createConvertRanksToRuntime());
   pm.addPass(attn::createConvertToRuntimeCalls());
   // All other dialects, with types that loops carry, such as AMX's tiles.
   pm.addPass(createConvertToLLVMPass());

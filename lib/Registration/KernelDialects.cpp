@@ -51,6 +51,7 @@
 #include "mlir/Dialect/SCF/IR/ValueBoundsOpInterfaceImpl.h"
 #include "mlir/Dialect/SCF/Transforms/BufferDeallocationOpInterfaceImpl.h"
 #include "mlir/Dialect/SCF/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Shard/IR/ShardDialect.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Tensor/IR/TensorInferTypeOpInterfaceImpl.h"
 #include "mlir/Dialect/Tensor/IR/ValueBoundsOpInterfaceImpl.h"
@@ -105,11 +106,11 @@ static void registerConversions(DialectRegistry &registry) {
 }
 
 void attn::registerKernelDialects(DialectRegistry &registry) {
-  registry
-      .insert<AttnDialect, amx::AMXDialect, affine::AffineDialect,
-              arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect,
-              index::IndexDialect, linalg::LinalgDialect, math::MathDialect,
-              scf::SCFDialect, tensor::TensorDialect, ub::UBDialect>();
+  registry.insert<AttnDialect, amx::AMXDialect, affine::AffineDialect,
+                  arith::ArithDialect, cf::ControlFlowDialect,
+                  func::FuncDialect, index::IndexDialect, linalg::LinalgDialect,
+                  math::MathDialect, scf::SCFDialect, shard::ShardDialect,
+                  tensor::TensorDialect, ub::UBDialect>();
   attn::registerBufferizableOpInterfaceExternalModels(registry);
   attn::registerRuntimeVerificationModels(registry);
   attn::registerMemoryEffectModels(registry);

@@ -21,6 +21,7 @@
 #include "lib/Raise/Passes.h"
 #include "lib/Reference/Passes.h"
 #include "lib/Registration/Registration.h"
+#include "lib/Sharding/Passes.h"
 #include "lib/SplitKV/Passes.h"
 
 #include "mlir/Pass/PassManager.h"
@@ -53,6 +54,7 @@ void attn::registerPasses() {
   registerAttnProjectionPasses();
   registerAttnRaisePasses();
   registerAttnReferencePasses();
+  registerAttnShardingPasses();
   registerAttnSplitKVPasses();
   for (const Lowering &lowering : getLowerings())
     registerLowering(lowering);

@@ -9,6 +9,7 @@
 #include "runtime/Interpreter/FunctionInterpreter.h"
 
 #include "lib/Registration/Registration.h"
+#include "lib/Sharding/Annotations.h"
 #include "runtime/Bridge/CompileThread.h"
 #include "runtime/Bridge/CompileTrace.h"
 #include "runtime/Bridge/ElementTypes.h"
@@ -155,6 +156,8 @@ static Expected<T> withParsed(std::string_view text, std::string_view entry,
   Expected<std::vector<Datum>> inputs = convertArguments(function, arguments);
   if (!inputs)
     return inputs.error();
+  // It is about where to compute.
+  mlir::attn::dropAnnotations(function);
   trace.enter("while evaluating this", function.getLoc());
   FailureOr<Expected<T>> result = use(function, *inputs);
   if (failed(result))

@@ -31,20 +31,7 @@ const std::vector<Diagnostic> &Kernel::remarks() const {
 
 Expected<std::vector<std::vector<std::int64_t>>>
 Kernel::resultShapes(std::span<const Argument> arguments) const {
-  const Signature &signature = code->signature;
-  if (std::optional<Error> error =
-          support::checkArguments(signature, arguments))
-    return std::move(*error);
-  std::vector<std::vector<std::int64_t>> shapes(signature.results.size());
-  for (std::size_t i = 0; i < shapes.size(); ++i)
-    for (std::size_t dim = 0; dim < signature.resultSizes[i].size(); ++dim) {
-      Expected<std::int64_t> size =
-          support::computeResultSize(signature, arguments, i, dim);
-      if (!size)
-        return std::move(size).error();
-      shapes[i].push_back(*size);
-    }
-  return shapes;
+  return support::computeResultShapes(code->signature, arguments);
 }
 
 Status Kernel::run(std::span<const Argument> arguments,

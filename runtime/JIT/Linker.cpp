@@ -11,6 +11,7 @@
 #include "runtime/JIT/EmulatedLaunch.h"
 
 #include "runtime/Emulator/Functions.h"
+#include "runtime/MPI/Symbols.h"
 #include "runtime/Support/Call.h"
 #include "runtime/Support/Convert.h"
 #include "runtime/Support/ParallelFor.h"
@@ -23,8 +24,8 @@ using namespace attn;
 using namespace attn::jit;
 using namespace llvm::orc;
 
-/// Makes the functions of runtime/Support and runtime/Emulator known under
-/// their names.
+/// Makes the functions of runtime/Support, runtime/MPI and runtime/Emulator
+/// known under their names.
 static llvm::Error defineSupport(LLJIT &jit, JITDylib &library) {
   SymbolMap symbols;
   auto define = [&](llvm::StringRef name, auto *function) {
@@ -38,6 +39,9 @@ static llvm::Error defineSupport(LLJIT &jit, JITDylib &library) {
   define("attn_rt_free", &attn_rt_free);
   define("attn_rt_parallel_ranges", &attn_rt_parallel_ranges);
   define("attn_rt_next_range", &attn_rt_next_range);
+  define("attn_rt_rank_index", &attn_rt_rank_index);
+  define("attn_rt_rank_block", &attn_rt_rank_block);
+  define("attn_rt_all_gather", &attn_rt_all_gather);
   define("attn_gpu_launch", &attn_gpu_launch);
   define("attn_gpu_alloc", &attn_gpu_alloc);
   define("attn_gpu_free", &attn_gpu_free);

@@ -54,6 +54,13 @@ Status jit::addStaticEntry(llvm::Module &module,
     return Error{"name: expected one that is not taken, got '" + name +
                      "', which is a function of the C library",
                  {}};
+  for (const char *ofRanks :
+       {"attn_rt_rank_index", "attn_rt_rank_block", "attn_rt_all_gather"})
+    if (module.getFunction(ofRanks))
+      return Error{
+          "expected a kernel of one process, got one of several ranks, "
+          "which attn::Ranks compiles",
+          {}};
   llvm::Function *entry = module.getFunction(entryName);
   if (llvm::GlobalValue *other = module.getNamedValue(name)) {
     if (other->isDeclaration())

@@ -327,3 +327,20 @@ MaybeError support::checkResults(const Signature &signature,
   }
   return std::nullopt;
 }
+
+Expected<std::vector<std::vector<std::int64_t>>>
+support::computeResultShapes(const Signature &signature,
+                             std::span<const Argument> arguments) {
+  if (std::optional<Error> error = checkArguments(signature, arguments))
+    return std::move(*error);
+  std::vector<std::vector<std::int64_t>> shapes(signature.results.size());
+  for (std::size_t i = 0; i < shapes.size(); ++i)
+    for (std::size_t dim = 0; dim < signature.resultSizes[i].size(); ++dim) {
+      Expected<std::int64_t> size =
+          computeResultSize(signature, arguments, i, dim);
+      if (!size)
+        return std::move(size).error();
+      shapes[i].push_back(*size);
+    }
+  return shapes;
+}

@@ -29,6 +29,11 @@ Expected<std::int64_t> computeResultSize(const Signature &signature,
                                          std::span<const Argument> arguments,
                                          std::size_t index, std::size_t dim);
 
+/// Sizes of all results; an error for arguments that do not fit.
+Expected<std::vector<std::vector<std::int64_t>>>
+computeResultShapes(const Signature &signature,
+                    std::span<const Argument> arguments);
+
 } // namespace attn::support
 
 #endif // ATTN_RUNTIME_SUPPORT_CALLCHECKS_H

@@ -73,6 +73,33 @@ static Status parseEmission(const InputArgList &parsed, Options &options) {
   return {};
 }
 
+/// Reads what is said of ranks, and checks that it goes with the rest.
+static Status parseRanks(const InputArgList &parsed, Options &options) {
+  options.mpi = parsed.hasArg(OPT_mpi);
+  options.split = parsed.getLastArgValue(OPT_split);
+  if (const Arg *arg = parsed.getLastArg(OPT_time_limit))
+    if (!llvm::to_float(arg->getValue(), options.timeLimit) ||
+        !(options.timeLimit > 0))
+      return Error{"--time-limit: expected seconds, such as 2.5, got '" +
+                       std::string(arg->getValue()) + "'",
+                   {}};
+  if (!options.mpi) {
+    for (OptSpecifier ofRanks : {OPT_split, OPT_time_limit})
+      if (const Arg *arg = parsed.getLastArg(ofRanks))
+        return Error{arg->getSpelling().str() + ": expected --mpi", {}};
+    return {};
+  }
+  for (OptSpecifier alone : {OPT_emit, OPT_assembly, OPT_tune, OPT_tune_seconds,
+                             OPT_gradient, OPT_gradient_of})
+    if (const Arg *arg = parsed.getLastArg(alone))
+      return Error{arg->getSpelling().str() + ": expected no --mpi", {}};
+  if (options.pipeline != "cpu" && options.pipeline != "reference")
+    return Error{"--mpi: expected pipeline cpu or reference, got '" +
+                     options.pipeline + "'",
+                 {}};
+  return {};
+}
+
 /// Reads what only this tool has.
 static Status readOptions(const InputArgList &parsed, Options &options) {
   options.entry = parsed.getLastArgValue(OPT_entry);
@@ -122,6 +149,8 @@ static Status readOptions(const InputArgList &parsed, Options &options) {
       !status)
     return status;
   if (Status status = parseEmission(parsed, options); !status)
+    return status;
+  if (Status status = parseRanks(parsed, options); !status)
     return status;
   bool hasThreads =
       options.pipeline == "cpu" ||

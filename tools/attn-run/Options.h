@@ -8,7 +8,7 @@
 #ifndef ATTN_TOOLS_ATTNRUN_OPTIONS_H
 #define ATTN_TOOLS_ATTNRUN_OPTIONS_H
 
-#include "attn/engine.h"
+#include "attn/ranks.h"
 
 #include <cstdint>
 #include <optional>
@@ -40,6 +40,9 @@ struct Options {
   std::optional<double> tuningSeconds; ///< Tuning was asked for.
   /// The gradient was asked for, with respect to these, or all.
   std::optional<std::vector<std::string>> gradientOf;
+  bool mpi = false;
+  std::string split;
+  double timeLimit = RanksOptions().timeLimit; ///< Of ranks, in seconds.
   /// Help was asked for: nothing else counts.
   bool help = false;
 };

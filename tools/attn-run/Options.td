@@ -85,5 +85,15 @@ def tune : Flag<["--"], "tune">, HelpText<
 def tune_seconds : Joined<["--"], "tune=">, Flags<[HelpHidden]>;
 defm cache_dir : Value<"cache-dir", "<directory>",
   "Keep compiled kernels here">;
+def mpi : Flag<["--"], "mpi">, HelpText<
+  "Run as one of the ranks that mpirun started: arguments and\n"
+  "results are those of the whole, of which each rank computes\n"
+  "what shard.shard or --split says; rank 0 writes and reports">;
+defm split : Value<"split", "<what>",
+  "Split query, key and value of a function without shard.shard\n"
+  "among all ranks: by batch, heads, sequence (the rows of all\n"
+  "three) or keys (those of key and value)">;
+defm time_limit : Value<"time-limit", "<seconds>",
+  "How long a rank waits for another one (default: 120)">;
 def help : Flag<["--"], "help">, HelpText<"Show this">;
 def : Flag<["-"], "h">, Alias<help>;

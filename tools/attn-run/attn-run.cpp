@@ -13,12 +13,14 @@
 #include "tools/attn-run/Check.h"
 #include "tools/attn-run/Options.h"
 #include "tools/attn-run/Progress.h"
+#include "tools/attn-run/RankCall.h"
 #include "tools/attn-run/Report.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 #include <chrono>
+#include <cstdlib>
 
 using namespace attn;
 using namespace attn::run;
@@ -90,15 +92,22 @@ evaluate(const Options &options, llvm::StringRef text, llvm::StringRef entry,
   return interpret(text, options.inputFile, entry, arguments);
 }
 
-/// Runs `repeat` times. Gives the milliseconds of each.
+/// Runs `repeat` times. Gives the milliseconds of each; of several ranks, until
+/// the last one is done.
 static Expected<std::vector<double>> runKernel(const Kernel &kernel,
                                                const HostCall::Memory &memory,
-                                               unsigned repeat) {
+                                               unsigned repeat,
+                                               const Ranks *ranks = nullptr) {
   std::vector<double> times;
   Progress progress("running");
+  auto meet = [&] { return ranks ? ranks->meet() : Status(); };
   for (unsigned i = 0; i < repeat; ++i) {
+    if (Status status = meet(); !status)
+      return status.error();
     auto start = std::chrono::steady_clock::now();
     if (Status status = kernel.run(memory.inputs, memory.outputs); !status)
+      return status.error();
+    if (Status status = meet(); !status)
       return status.error();
     times.push_back(std::chrono::duration<double, std::milli>(
                         std::chrono::steady_clock::now() - start)
@@ -138,71 +147,28 @@ static Status emit(const Options &options, const Engine &engine,
   return {};
 }
 
-/// The text to compile: that of the file, or its gradient, of which the only
-/// function is the one to run.
-static Expected<std::string> readText(Options &options) {
-  auto text =
-      llvm::MemoryBuffer::getFileOrSTDIN(options.inputFile, /*IsText=*/true);
-  if (!text)
-    return Error{
-        options.inputFile + ": cannot open: " + text.getError().message(), {}};
-  if (!options.gradientOf)
-    return (*text)->getBuffer().str();
-  GradientOptions gradient;
-  gradient.of = *options.gradientOf;
-  gradient.entry = std::exchange(options.entry, "");
-  gradient.fileName = options.inputFile;
-  return differentiate((*text)->getBuffer(), gradient);
+/// Checks, before anything runs, that there is a result for each option.
+static Status checkCounts(const Options &options, const Signature &signature) {
+  Status status = checkCount(signature, "--out", options.outputFiles.size());
+  return status
+             ? checkCount(signature, "--expect", options.expectedFiles.size())
+             : status;
 }
 
-/// Does everything. True if the results are as expected.
-static Expected<bool> runFile(Options options) {
-  if (Status status = checkFiles(options); !status)
-    return status.error();
-  Expected<std::string> text = readText(options);
-  if (!text)
-    return std::move(text).error();
-  Expected<Engine> engine = createEngine(options);
-  if (!engine)
-    return engine.error();
-  if (options.emittedForm) {
-    Status status = emit(options, *engine, *text);
-    return status ? Expected<bool>(true) : status.error();
-  }
-  Expected<Kernel> kernel = compile(options, *engine, *text);
-  if (!kernel)
-    return kernel.error();
-  if (options.remarks)
-    printDiagnostics("attn-run", kernel->remarks());
-  const Signature &signature = kernel->signature();
-  if (Status status =
-          checkCount(signature, "--out", options.outputFiles.size());
-      !status)
-    return status.error();
-  if (Status status =
-          checkCount(signature, "--expect", options.expectedFiles.size());
-      !status)
-    return status.error();
-
+static Report createReport(const Options &options, const Kernel &kernel) {
   Report report;
   report.file = options.inputFile;
-  report.pipeline = kernel->pipeline();
-  report.entry = signature.entry;
-  report.compile = kernel->stats();
-  Expected<HostCall> call = HostCall::create(
-      *kernel, *text, options.inputFile, options.arguments, options.randomSeed);
-  if (!call)
-    return call.error();
-  for (const auto &[argument, parameter] :
-       llvm::zip_equal(call->hostArguments(), signature.arguments))
-    report.arguments.push_back(
-        {parameter.name,
-         argument.array()
-             ? formatType(argument.array()->shape(), argument.array()->type())
-             : formatType({}, parameter.type),
-         argument.source,
-         {}});
-  std::span<const NpyArray> results = call->results();
+  report.pipeline = kernel.pipeline();
+  report.entry = kernel.signature().entry;
+  report.compile = kernel.stats();
+  return report;
+}
+
+/// Writes, checks and reports what was computed. True if it is as expected.
+static Expected<bool> finish(const Options &options, llvm::StringRef text,
+                             std::span<const Argument> arguments,
+                             std::span<const NpyArray> results,
+                             Report &report) {
   for (std::size_t i = 0; i < results.size(); ++i) {
     bool written =
         i < options.outputFiles.size() && options.outputFiles[i] != "-";
@@ -210,26 +176,10 @@ static Expected<bool> runFile(Options options) {
         {"", formatType(results[i].shape(), results[i].type()),
          written ? options.outputFiles[i] : "", results[i].shape()});
   }
-
-  Kernel called = *kernel;
-  if (options.tuningSeconds) {
-    Expected<Tuning> tuning = tune(options, *engine, *text, *call);
-    if (!tuning)
-      return tuning.error();
-    called = tuning->kernel;
-    report.tuning = std::move(*tuning);
-  }
-  Expected<std::vector<double>> times =
-      runKernel(called, call->prepare(), options.repeat);
-  if (!times)
-    return times.error();
-  report.runMs = std::move(*times);
-
   // After the kernel, whose errors name the arguments.
   Expected<std::vector<ReferenceResult>> references =
-      options.check
-          ? evaluate(options, *text, signature.entry, call->arguments())
-          : readExpectedFiles(options, results);
+      options.check ? evaluate(options, text, report.entry, arguments)
+                    : readExpectedFiles(options, results);
   if (!references)
     return references.error();
 
@@ -239,8 +189,8 @@ static Expected<bool> runFile(Options options) {
         return status.error();
 
   // Only what the interpreter can follow is counted.
-  if (Expected<double> flops = countDenseFlops(
-          *text, options.inputFile, signature.entry, call->arguments());
+  if (Expected<double> flops =
+          countDenseFlops(text, options.inputFile, report.entry, arguments);
       flops && *flops > 0)
     report.denseFlops = *flops;
 
@@ -259,13 +209,153 @@ static Expected<bool> runFile(Options options) {
   });
 }
 
+/// Runs the part of this rank. True if the results, which rank 0 has, are as
+/// expected.
+static Expected<bool> runPart(const Options &options, const Ranks &ranks,
+                              const RankKernel &kernel, llvm::StringRef text) {
+  bool isFirst = ranks.rank() == 0;
+  if (options.remarks && isFirst)
+    printDiagnostics("attn-run", kernel.kernel.remarks());
+  if (Status status = checkCounts(options, kernel.signature); !status)
+    return status.error();
+  Expected<RankCall> call =
+      RankCall::create(ranks, kernel, text, options.inputFile,
+                       options.arguments, options.randomSeed);
+  if (!call)
+    return call.error();
+  Report report = createReport(options, kernel.kernel);
+  for (const auto &[argument, parameter] :
+       llvm::zip_equal(call->descriptions(), kernel.signature.arguments))
+    report.arguments.push_back(
+        {parameter.name, argument.type, argument.source, {}});
+  Expected<std::vector<double>> times =
+      runKernel(kernel.kernel, call->prepare(), options.repeat, &ranks);
+  if (!times)
+    return times.error();
+  report.runMs = std::move(*times);
+  Expected<std::vector<NpyArray>> results = call->gather(ranks, kernel);
+  if (!results)
+    return results.error();
+  return isFirst
+             ? finish(options, text, call->wholeArguments(), *results, report)
+             : Expected<bool>(true);
+}
+
+/// Runs the kernel in this process.
+static Expected<bool> runAlone(const Options &options, const Engine &engine,
+                               llvm::StringRef text) {
+  Expected<Kernel> kernel = compile(options, engine, text);
+  if (!kernel)
+    return kernel.error();
+  if (options.remarks)
+    printDiagnostics("attn-run", kernel->remarks());
+  const Signature &signature = kernel->signature();
+  if (Status status = checkCounts(options, signature); !status)
+    return status.error();
+  Expected<HostCall> call = HostCall::create(
+      *kernel, text, options.inputFile, options.arguments, options.randomSeed);
+  if (!call)
+    return call.error();
+  Report report = createReport(options, *kernel);
+  for (const auto &[argument, parameter] :
+       llvm::zip_equal(call->hostArguments(), signature.arguments))
+    report.arguments.push_back(
+        {parameter.name,
+         argument.array()
+             ? formatType(argument.array()->shape(), argument.array()->type())
+             : formatType({}, parameter.type),
+         argument.source,
+         {}});
+
+  Kernel called = *kernel;
+  if (options.tuningSeconds) {
+    Expected<Tuning> tuning = tune(options, engine, text, *call);
+    if (!tuning)
+      return tuning.error();
+    called = tuning->kernel;
+    report.tuning = std::move(*tuning);
+  }
+  Expected<std::vector<double>> times =
+      runKernel(called, call->prepare(), options.repeat);
+  if (!times)
+    return times.error();
+  report.runMs = std::move(*times);
+  return finish(options, text, call->arguments(), call->results(), report);
+}
+
+/// The text to compile: that of the file, or its gradient, of which the only
+/// function is the one to run.
+static Expected<std::string> readText(Options &options) {
+  if (Status status = checkFiles(options); !status)
+    return status.error();
+  auto text =
+      llvm::MemoryBuffer::getFileOrSTDIN(options.inputFile, /*IsText=*/true);
+  if (!text)
+    return Error{
+        options.inputFile + ": cannot open: " + text.getError().message(), {}};
+  if (!options.gradientOf)
+    return (*text)->getBuffer().str();
+  GradientOptions gradient;
+  gradient.of = *options.gradientOf;
+  gradient.entry = std::exchange(options.entry, "");
+  gradient.fileName = options.inputFile;
+  return differentiate((*text)->getBuffer(), gradient);
+}
+
+/// Does everything. True if the results are as expected.
+static Expected<bool> runFile(Options options) {
+  auto text = readText(options);
+  if (!text)
+    return text.error();
+  Expected<Engine> engine = createEngine(options);
+  if (!engine)
+    return engine.error();
+  if (!options.emittedForm)
+    return runAlone(options, *engine, *text);
+  Status status = emit(options, *engine, *text);
+  return status ? Expected<bool>(true) : status.error();
+}
+
+/// The same as one of several ranks.
+static Expected<bool> runRank(Options options) {
+  if (options.inputFile == "-")
+    return Error{"--mpi: expected a file that all ranks read, got -", {}};
+  Expected<Ranks> ranks =
+      Ranks::create({.timeLimit = options.timeLimit,
+                     .sharesCache = !options.cacheDirectory.empty()});
+  if (!ranks)
+    return ranks.error();
+  // The others would wait for this one.
+  auto end = [&](const Error &error) {
+    printError("attn-run", error);
+    ranks->abort(1);
+    std::_Exit(1);
+  };
+  auto text = readText(options);
+  if (!text)
+    end(text.error());
+  Expected<Engine> engine = createEngine(options);
+  if (!engine)
+    end(engine.error());
+  Expected<RankKernel> kernel =
+      ranks->compile(*engine, *text, getCompileOptions(options), options.split);
+  if (!kernel) // On all ranks.
+    return kernel.error();
+  Expected<bool> passed = runPart(options, *ranks, *kernel, *text);
+  if (!passed)
+    end(passed.error());
+  return passed;
+}
+
 int main(int argc, char **argv) {
   Expected<Options> options = parseOptions(argc, argv);
   if (options && options->help) {
     printHelp();
     return 0;
   }
-  Expected<bool> passed = options ? runFile(*options) : options.error();
+  Expected<bool> passed = !options       ? options.error()
+                          : options->mpi ? runRank(*options)
+                                         : runFile(*options);
   if (!passed) {
     printError("attn-run", passed.error());
     return 1;

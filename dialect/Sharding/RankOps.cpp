@@ -1,0 +1,76 @@
+//===- RankOps.cpp - What ranks say to each other -------------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/Sharding/RankOps.h"
+#include "dialect/Shared/DestinationStyle.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+/// Checks the shape of keys or values, and of a block of them.
+static LogicalResult verifyBlock(RankBlockOp op, Type whole, Type part,
+                                 StringRef what) {
+  auto of = cast<ShapedType>(whole), block = cast<ShapedType>(part);
+  if (!of.hasRank() || of.getRank() != 4 || of.isDynamicDim(1) ||
+      of.isDynamicDim(3))
+    return op.emitOpError("expected ")
+           << what << " (B, H, S, D) with static H and D, got " << whole;
+  auto expected = llvm::to_vector(of.getShape());
+  expected[2] = ShapedType::kDynamic;
+  if (!block.hasRank() || block.getShape() != ArrayRef<int64_t>(expected) ||
+      block.getElementType() != of.getElementType())
+    return op.emitOpError("expected a block like ")
+           << what << " with a dynamic number of rows, got " << part << " of "
+           << whole;
+  return success();
+}
+
+LogicalResult RankBlockOp::verify() {
+  if (failed(verifyBlock(*this, getKey().getType(), getKeys().getType(),
+                         "keys")) ||
+      failed(verifyBlock(*this, getValue().getType(), getValues().getType(),
+                         "values")))
+    return failure();
+  auto key = cast<ShapedType>(getKey().getType()),
+       value = cast<ShapedType>(getValue().getType());
+  if (key.getElementType() != value.getElementType() ||
+      !key.getElementType().isIntOrFloat() ||
+      key.getShape().take_front(3) != value.getShape().take_front(3))
+    return emitOpError("expected keys and values of one element type and of "
+                       "one B, H and S, got ")
+           << key << " and " << value;
+  auto spans = cast<ShapedType>(getSpans().getType());
+  if (!spans.hasRank() || spans.getRank() != 2 || !spans.hasStaticShape() ||
+      spans.getDimSize(1) != 4 || spans.getDimSize(0) < 1 ||
+      !spans.getElementType().isIndex())
+    return emitOpError("expected spans (size, 4) of index, got ") << spans;
+  return success();
+}
+
+LogicalResult AllGatherOp::verify() {
+  auto part = cast<ShapedType>(getPart().getType()),
+       outs = cast<ShapedType>(getOuts().getType());
+  if (!part.hasRank() || !outs.hasRank() || outs.getRank() < 1 ||
+      outs.isDynamicDim(0) || outs.getDimSize(0) < 1 ||
+      outs.getShape().drop_front() != part.getShape() ||
+      outs.getElementType() != part.getElementType() ||
+      !part.getElementType().isIntOrFloat())
+    return emitOpError("expected outs (size, ...) of parts (...), got ")
+           << outs << " of " << part;
+  return success();
+}
+
+void AllGatherOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
+  getDestinationEffects(
+      *this, [&](OpOperand &operand) { return readsOperand(operand); },
+      effects);
+}
+
+#define GET_OP_CLASSES
+#include "dialect/Sharding/RankOps.cpp.inc"

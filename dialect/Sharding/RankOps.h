@@ -1,0 +1,27 @@
+//===- RankOps.h - What ranks say to each other -----------------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Apart from AttnOps.h: what computes on one machine knows nothing of these.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_DIALECT_SHARDING_RANKOPS_H
+#define ATTN_DIALECT_SHARDING_RANKOPS_H
+
+#include "dialect/AttnDialect.h"
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#define GET_OP_CLASSES
+#include "dialect/Sharding/RankOps.h.inc"
+
+#endif // ATTN_DIALECT_SHARDING_RANKOPS_H

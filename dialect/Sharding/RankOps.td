@@ -1,0 +1,113 @@
+//===- RankOps.td - What ranks say to each other -----------*- tablegen -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// What is in the function that each of several processes runs. A group is every
+// `stride`-th rank, `size` of them: the ranks along one axis of a grid.
+//
+
+#ifndef ATTN_DIALECT_SHARDING_RANKOPS_TD
+#define ATTN_DIALECT_SHARDING_RANKOPS_TD
+
+include "dialect/AttnDialect.td"
+include "mlir/IR/BuiltinAttributes.td"
+include "mlir/IR/CommonAttrConstraints.td"
+include "mlir/Interfaces/DestinationStyleOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Attn_RankIndexOp : Attn_Op<"rank_index", [Pure]> {
+  let summary = "the number of this rank in its group";
+  let description = [{
+    `rank / stride mod size`, where `rank` is that of the process among all.
+
+    ```mlir
+    %me = attn.rank_index stride 1 size 4
+    ```
+  }];
+  let arguments = (ins
+    ConfinedAttr<I64Attr, [IntPositive]>:$stride,
+    ConfinedAttr<I64Attr, [IntPositive]>:$size);
+  let results = (outs Index:$result);
+  let assemblyFormat = "`stride` $stride `size` $size attr-dict";
+}
+
+def Attn_RankBlockOp : Attn_Op<"rank_block", [
+    MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "a block of keys and values of a rank of the group";
+  let description = [{
+    Gives the rows of keys and values that this rank needs in step `step`, from 0
+    up to the size of the group: of rank `index - step` of the group (modulo its
+    size), so that step 0 gives rows of its own. Row `step` of `spans`,
+    `(size, 4)`, says which: the first row of its own that this rank sends to rank
+    `index + step`, their number, the first row that it needs, and their number,
+    which is `rows` too. Of no rows, nothing is sent.
+
+    All steps have to be asked for in order, in one call of a kernel. Each begins
+    to fetch what the next one gives, which arrives while the caller computes. A
+    block lives until the next step but one.
+
+    `key` is `(B, H, S, Dk)`, `value` `(B, H, S, Dv)`, of one element type, where
+    `H`, `Dk` and `Dv` are static and `B` and `S` are the same for both. All of a
+    group have the same `B`.
+
+    ```mlir
+    %k, %v = attn.rank_block %step of (%key, %value :
+            tensor<1x8x?x64xf32>, tensor<1x8x?x64xf32>)
+        spans(%spans : tensor<4x4xindex>) rows(%rows) stride 1
+        -> tensor<1x8x?x64xf32>, tensor<1x8x?x64xf32>
+    ```
+  }];
+  let arguments = (ins Index:$step, AnyShaped:$key, AnyShaped:$value,
+    AnyShaped:$spans, Index:$rows,
+    ConfinedAttr<I64Attr, [IntPositive]>:$stride);
+  let results = (outs AnyShaped:$keys, AnyShaped:$values);
+  let assemblyFormat = [{
+    $step `of` `(` $key `,` $value `:` type($key) `,` type($value) `)`
+    `spans` `(` $spans `:` type($spans) `)` `rows` `(` $rows `)`
+    `stride` $stride attr-dict `->` type($keys) `,` type($values)
+  }];
+  let extraClassDeclaration = [{
+    /// Of the group.
+    int64_t getSize() {
+      return cast<ShapedType>(getSpans().getType()).getDimSize(0);
+    }
+  }];
+  let hasVerifier = 1;
+}
+
+def Attn_AllGatherOp : Attn_Op<"all_gather", [
+    DestinationStyleOpInterface,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "what all ranks of the group have";
+  let description = [{
+    Writes the `part` of every rank of the group into `outs`, `(size, ...)`, in the
+    order of the ranks. All ranks have parts of one size.
+
+    ```mlir
+    %all = attn.all_gather ins(%part : tensor<3xi64>)
+        outs(%init : tensor<4x3xi64>) stride 1 -> tensor<4x3xi64>
+    ```
+  }];
+  let arguments = (ins AnyShaped:$part, AnyShaped:$outs,
+    ConfinedAttr<I64Attr, [IntPositive]>:$stride);
+  let results = (outs Optional<AnyRankedTensor>:$result);
+  let assemblyFormat = [{
+    `ins` `(` $part `:` type($part) `)` `outs` `(` $outs `:` type($outs) `)`
+    `stride` $stride attr-dict (`->` type($result)^)?
+  }];
+  let extraClassDeclaration = [{
+    /// Of the group.
+    int64_t getSize() {
+      return cast<ShapedType>(getOuts().getType()).getDimSize(0);
+    }
+    bool readsOperand(OpOperand &operand) { return !isDpsInit(&operand); }
+    MutableOperandRange getDpsInitsMutable() { return getOutsMutable(); }
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // ATTN_DIALECT_SHARDING_RANKOPS_TD

@@ -1,0 +1,168 @@
+//===- Annotations.cpp - What shard.shard says of a function --------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Sharding/Annotations.h"
+#include "dialect/AttnOps.h"
+
+#include "mlir/Dialect/Shard/IR/ShardDialect.h"
+#include "mlir/Dialect/Shard/IR/ShardOps.h"
+#include "mlir/IR/BuiltinOps.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+SplitAxes Annotations::getAxes(Value value) const {
+  if (auto found = axes.find(value); found != axes.end())
+    return found->second;
+  return SplitAxes(cast<ShapedType>(value.getType()).getRank(), kWhole);
+}
+
+/// The value that some annotations are of.
+static Value getAnnotated(Value value) {
+  while (auto shard = value.getDefiningOp<shard::ShardOp>())
+    value = shard.getSrc();
+  return value;
+}
+
+static FailureOr<RankGrid> readGrid(shard::ShardingOp op, int64_t ranks) {
+  auto grid =
+      SymbolTable::lookupNearestSymbolFrom<shard::GridOp>(op, op.getGridAttr());
+  if (!grid)
+    return op.emitOpError("expected a shard.grid @") << op.getGrid();
+  RankGrid result{grid.getSymName().str(), llvm::to_vector(grid.getShape())};
+  int64_t known = 1, numOpen = 0;
+  for (int64_t size : result.shape)
+    if (ShapedType::isDynamic(size))
+      ++numOpen;
+    else
+      known *= size;
+  if (known < 1 || numOpen > 1 || (ranks == 0 && numOpen > 0))
+    return grid.emitOpError("expected positive sizes")
+           << (ranks == 0 ? "" : ", and at most one that is open");
+  if (ranks == 0)
+    return result;
+  for (int64_t &size : result.shape)
+    if (ShapedType::isDynamic(size) && ranks % known == 0)
+      size = ranks / known;
+  if (result.getStride(-1) != ranks)
+    return grid.emitOpError("expected ") << (numOpen ? "a multiple of " : "")
+                                         << known << " ranks, got " << ranks;
+  return result;
+}
+
+static FailureOr<SplitAxes> readAxes(shard::ShardOp shard,
+                                     shard::ShardingOp sharding) {
+  if (!sharding.getStaticHaloSizes().empty() ||
+      !sharding.getStaticShardedDimsOffsets().empty())
+    return sharding.emitOpError("with halos or with offsets is not covered by "
+                                "attn-shard");
+  SplitAxes axes(cast<ShapedType>(shard.getSrc().getType()).getRank(), kWhole);
+  for (auto [dim, split] : llvm::enumerate(sharding.getSplitAxes())) {
+    if (split.size() > 1)
+      return sharding.emitOpError("expected at most one axis for dimension ")
+             << dim << ", got " << split.size();
+    if (split.size() == 1 && dim < axes.size())
+      axes[dim] = split.asArrayRef().front();
+  }
+  return axes;
+}
+
+FailureOr<Annotations> attn::readAnnotations(func::FuncOp func, int64_t ranks) {
+  Annotations result;
+  WalkResult walk = func.walk([&](shard::ShardOp op) -> WalkResult {
+    auto sharding = op.getSharding().getDefiningOp<shard::ShardingOp>();
+    if (!sharding)
+      return op.emitOpError("expected a sharding of shard.sharding");
+    FailureOr<RankGrid> grid = readGrid(sharding, ranks);
+    if (failed(grid))
+      return failure();
+    if (!result.empty() && result.grid.name != grid->name)
+      return op.emitOpError("expected one grid in a function, got @")
+             << result.grid.name << " and @" << grid->name;
+    FailureOr<SplitAxes> axes = readAxes(op, sharding);
+    if (failed(axes))
+      return failure();
+    for (int64_t axis : *axes)
+      if (axis >= int64_t(grid->shape.size()))
+        return sharding.emitOpError("expected an axis of @")
+               << grid->name << ", got " << axis;
+    result.grid = std::move(*grid);
+    auto [entry, isNew] =
+        result.axes.try_emplace(getAnnotated(op.getSrc()), *axes);
+    if (!isNew && entry->second != *axes)
+      return op.emitOpError("with another sharding than before is not covered "
+                            "by attn-shard: nothing is distributed again");
+    return WalkResult::advance();
+  });
+  if (walk.wasInterrupted())
+    return failure();
+  return result;
+}
+
+LogicalResult attn::annotate(func::FuncOp func, StringRef split) {
+  constexpr StringRef kGrid = "ranks";
+  struct Split {
+    StringRef name;
+    int64_t ofQuery, ofKey;
+  };
+  constexpr Split splits[] = {
+      {"batch", 0, 0}, {"heads", 1, 1}, {"sequence", 2, 2}, {"keys", -1, 2}};
+  const Split *found = llvm::find_if(
+      splits, [&](const Split &known) { return known.name == split; });
+  if (found == std::end(splits))
+    return func.emitError("split: expected 'batch', 'heads', 'sequence' or "
+                          "'keys', got '")
+           << split << "'";
+  SmallVector<AttentionOp> ops;
+  func.walk([&](AttentionOp op) { ops.push_back(op); });
+  if (ops.empty())
+    return func.emitError("split: expected a function with attn.attention");
+  MLIRContext *context = func.getContext();
+  context->getOrLoadDialect<shard::ShardDialect>();
+  auto module = func->getParentOfType<ModuleOp>();
+  if (SymbolTable::lookupSymbolIn(module, kGrid))
+    return func.emitError("split: the module has a symbol '")
+           << kGrid << "' already";
+  OpBuilder b = OpBuilder::atBlockBegin(module.getBody());
+  shard::GridOp::create(b, func.getLoc(), kGrid,
+                        ArrayRef<int64_t>{ShapedType::kDynamic});
+  for (AttentionOp op : ops) {
+    b.setInsertionPoint(op);
+    auto shardAlong = [&](OpOperand &operand, int64_t dim) {
+      if (dim < 0)
+        return;
+      SmallVector<shard::GridAxesAttr> axes(
+          4, shard::GridAxesAttr::get(context, ArrayRef<shard::GridAxis>{}));
+      axes[dim] =
+          shard::GridAxesAttr::get(context, ArrayRef<shard::GridAxis>{0});
+      Value sharding = shard::ShardingOp::create(
+          b, op.getLoc(), FlatSymbolRefAttr::get(context, kGrid), axes);
+      operand.set(shard::ShardOp::create(b, op.getLoc(), operand.get(),
+                                         sharding,
+                                         /*annotate_for_users=*/true));
+    };
+    shardAlong(op.getQueryMutable(), found->ofQuery);
+    shardAlong(op.getKeyMutable(), found->ofKey);
+    shardAlong(op.getValueMutable(), found->ofKey);
+  }
+  return success();
+}
+
+void attn::dropAnnotations(func::FuncOp func) {
+  SmallVector<Operation *> shardings;
+  func.walk([&](Operation *op) {
+    if (auto shard = dyn_cast<shard::ShardOp>(op)) {
+      shard.getResult().replaceAllUsesWith(shard.getSrc());
+      shard.erase();
+    } else if (isa<shard::ShardingOp>(op)) {
+      shardings.push_back(op);
+    }
+  });
+  for (Operation *sharding : shardings)
+    if (sharding->use_empty())
+      sharding->erase();
+}

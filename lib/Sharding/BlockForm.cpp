@@ -1,0 +1,262 @@
+//===- BlockForm.cpp - An attention over a part of its rows ---------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// What a part of the rows has of the whole:
+//
+//   batch b     the first batch entry of the part becomes a capture, added to b
+//   head  h     the same
+//   row   i     joins the offset, and so the position p
+//   key   j     the part's first key becomes a capture, added to j; of a packed
+//               batch, one for each sequence
+//   sequences,  are cut to the part
+//   counts
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Sharding/BlockForm.h"
+#include "lib/Reference/Philox.h"
+
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+
+namespace {
+/// Numbers of the arguments of a mask region; a score has another one before.
+enum IndexArgument : unsigned {
+  kBatchIndex,
+  kHeadIndex,
+  kPositionIndex,
+  kKeyIndex
+};
+} // namespace
+
+static Value toIndex(IndexBuilder &b, Value integer) {
+  return b.createOrFold<arith::IndexCastOp>(b.getIndexType(), integer);
+}
+
+static Value load(IndexBuilder &b, Value tensor, Value n) {
+  return toIndex(b, tensor::ExtractOp::create(b, tensor, n));
+}
+
+SequenceRows attn::emitSequenceRows(IndexBuilder &b, AttentionOp whole,
+                                    const AttentionExtents &extents, Value n) {
+  Value zero = b.index(0), next = b.add(n, 1);
+  SequenceRows rows{zero, extents.queries.total, zero, extents.keys.total, {}};
+  if (Value bounds = whole.getCumulativeQuery()) {
+    rows.queryBegin = load(b, bounds, n);
+    rows.queryEnd = load(b, bounds, next);
+  }
+  if (Value counts = whole.getCounts())
+    rows.queryEnd = load(b, counts, n);
+  if (Value bounds = whole.getCumulativeKey()) {
+    rows.keyBegin = load(b, bounds, n);
+    rows.keyEnd = load(b, bounds, next);
+  }
+  Value numQueries = b.sub(rows.queryEnd, rows.queryBegin),
+        numKeys = b.sub(rows.keyEnd, rows.keyBegin);
+  rows.position = whole.createFirstPosition(b, n, numQueries, numKeys);
+  return rows;
+}
+
+/// `(count)` elements of `type`, from their numbers.
+static Value generate(IndexBuilder &b, OpFoldResult count, Type type,
+                      function_ref<Value(Value)> element) {
+  SmallVector<int64_t> shape;
+  SmallVector<Value> dynamic;
+  dispatchIndexOpFoldResults({count}, dynamic, shape);
+  auto generated = tensor::GenerateOp::create(
+      b, RankedTensorType::get(shape, type), dynamic);
+  OpBuilder::InsertionGuard guard(b);
+  b.createBlock(&generated.getBody(), {}, b.getIndexType(), b.getLoc());
+  Value number = element(generated.getBody().getArgument(0));
+  if (!type.isIndex())
+    number = arith::IndexCastOp::create(b, type, number);
+  tensor::YieldOp::create(b, number);
+  return generated;
+}
+
+/// `value` within `[0, most]`.
+static Value clamp(IndexBuilder &b, Value value, Value most) {
+  return b.min(b.max(value, 0), most);
+}
+
+/// Bounds of sequences, cut to a part of the rows.
+static Value cutBounds(IndexBuilder &b, Value bounds, RowSpan part) {
+  auto type = cast<RankedTensorType>(bounds.getType());
+  return generate(b, b.size(bounds, 0), type.getElementType(), [&](Value n) {
+    Value row = b.sub(load(b, bounds, n), part.first);
+    return clamp(b, row, part.count);
+  });
+}
+
+/// Adds to an index of both regions, before all that they compute, what
+/// `createFirst` makes of a capture.
+static void
+moveIndex(IndexBuilder &b, AttentionOp op, IndexArgument index, Value capture,
+          function_ref<Value(Block &, unsigned, Value)> createFirst) {
+  auto move = [&](Region &region, unsigned firstIndex,
+                  MutableOperandRange captures) {
+    if (region.empty())
+      return;
+    Block &block = region.front();
+    BlockArgument local = block.getArgument(firstIndex + index);
+    if (local.use_empty())
+      return;
+    captures.append(capture);
+    Value captured = block.addArgument(capture.getType(), b.getLoc());
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(&block);
+    Value first = createFirst(block, firstIndex, captured);
+    auto sum = arith::AddIOp::create(b, local, first);
+    local.replaceAllUsesExcept(sum, sum);
+  };
+  move(op.getScore(), 1, op.getScoreCapturesMutable());
+  move(op.getMask(), 0, op.getMaskCapturesMutable());
+}
+
+static void moveIndex(IndexBuilder &b, AttentionOp op, IndexArgument index,
+                      Value first) {
+  if (getConstantIntValue(first) != 0)
+    moveIndex(b, op, index, first,
+              [](Block &, unsigned, Value captured) { return captured; });
+}
+
+/// The key of row 0 of a part of packed keys, in each sequence.
+static Value createFirstKeys(IndexBuilder &b, AttentionOp whole, RowSpan part) {
+  Value bounds = whole.getCumulativeKey();
+  Value last = b.sub(b.index(b.size(bounds, 0)), 1);
+  OpFoldResult count = b.size(whole.getCumulativeQuery(), 0);
+  AffineExpr symbol = b.getAffineSymbolExpr(0);
+  return generate(b, b.apply(symbol - 1, {count}), b.getIndexType(),
+                  [&](Value n) {
+                    Value first = load(b, bounds, b.min(n, last));
+                    return b.max(b.sub(part.first, first), 0);
+                  });
+}
+
+/// The positions of the first rows of a part.
+static Value createOffset(IndexBuilder &b, AttentionOp whole,
+                          const AttentionExtents &extents, RowSpan queries) {
+  Value offset = whole.getOffset();
+  bool differs =
+      whole.isRagged() || (offset && isa<RankedTensorType>(offset.getType()));
+  if (!differs) {
+    Value position = emitSequenceRows(b, whole, extents, b.index(0)).position;
+    return b.add(position, queries.first);
+  }
+  AffineExpr symbol = b.getAffineSymbolExpr(0);
+  OpFoldResult count =
+      whole.isPacked()
+          ? b.apply(symbol - 1, {b.size(whole.getCumulativeQuery(), 0)})
+          : OpFoldResult(extents.batch.count(b));
+  Value first = extents.batch.first(b);
+  return generate(b, count, b.getI64Type(), [&](Value n) {
+    Value number = whole.isPacked() ? n : b.add(first, n);
+    SequenceRows rows = emitSequenceRows(b, whole, extents, number);
+    Value before = b.max(b.sub(queries.first, rows.queryBegin), 0);
+    return b.add(rows.position, before);
+  });
+}
+
+static void removeDropout(AttentionOp op) {
+  op.removeDropoutRateAttr();
+  op.getDropoutSeedMutable().clear();
+  op.getDropoutCallMutable().clear();
+}
+
+/// Lets the mask hide what dropout drops, by the numbers of the region's
+/// arguments, of so many query heads, and removes the dropout.
+static void moveDropoutToMask(IndexBuilder &b, AttentionOp op,
+                              int64_t numHeads) {
+  OpBuilder::InsertionGuard guard(b);
+  Region &region = op.getMask();
+  if (region.empty()) {
+    SmallVector<Type> types(AttentionOp::kNumMaskArguments, b.getIndexType());
+    b.createBlock(&region, {}, types,
+                  SmallVector<Location>(types.size(), b.getLoc()));
+    Value keep = arith::ConstantOp::create(b, b.getBoolAttr(true)).getResult();
+    YieldOp::create(b, keep);
+  }
+  Block &block = region.front();
+  MutableOperandRange captures = op.getMaskCapturesMutable();
+  captures.append(op.getDropoutSeed());
+  captures.append(op.getDropoutCall());
+  Value seed = block.addArgument(b.getI64Type(), b.getLoc()),
+        call = block.addArgument(b.getI32Type(), b.getLoc());
+  auto yield = cast<YieldOp>(block.getTerminator());
+  b.setInsertionPoint(yield);
+  Value heads = b.index(numHeads);
+  Value line = b.add(b.mul(block.getArgument(kBatchIndex), heads),
+                     block.getArgument(kHeadIndex)); // A8
+  Value isKept = buildIsKept(
+      b, b.getLoc(), op.getDropoutRateAttr().getValueAsDouble(),
+      buildPhiloxKey(b, b.getLoc(), seed), block.getArgument(kKeyIndex),
+      block.getArgument(kPositionIndex), line, call);
+  yield.getValueMutable().assign(b.bitAnd(yield.getValue(), isKept));
+  removeDropout(op);
+}
+
+AttentionOp attn::emitBlock(IndexBuilder &b, AttentionOp whole,
+                            const AttentionExtents &extents,
+                            const BlockOperands &part, Value key, Value value,
+                            RowSpan keys, ValueRange outs, bool keepsAll) {
+  Value offset = createOffset(b, whole, extents, part.queries);
+  auto op = cast<AttentionOp>(b.clone(*whole));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(op);
+  op.getQueryMutable().assign(part.query);
+  op.getKeyMutable().assign(key);
+  op.getValueMutable().assign(value);
+  op.setBottomRight(false);
+  op.getOffsetMutable().assign(offset);
+  op.getSinkMutable().clear();
+  if (op.getCumulativeQuery())
+    op.getCumulativeQueryMutable().assign(
+        cutBounds(b, whole.getCumulativeQuery(), part.queries));
+  if (Value counts = whole.getCounts()) {
+    auto type = cast<RankedTensorType>(counts.getType());
+    Value first = extents.batch.first(b);
+    op.getCountsMutable().assign(generate(
+        b, extents.batch.count(b), type.getElementType(), [&](Value n) {
+          Value count = load(b, counts, b.add(first, n));
+          return clamp(b, b.sub(count, part.queries.first), part.queries.count);
+        }));
+  }
+  if (op.hasDropout() && keepsAll)
+    removeDropout(op);
+  else if (op.hasDropout())
+    moveDropoutToMask(b, op, *getConstantIntValue(extents.heads.total));
+  if (op.getCumulativeKey()) {
+    op.getCumulativeKeyMutable().assign(
+        cutBounds(b, whole.getCumulativeKey(), keys));
+    moveIndex(b, op, kKeyIndex, createFirstKeys(b, whole, keys),
+              [&](Block &block, unsigned firstIndex, Value firstKeys) -> Value {
+                return tensor::ExtractOp::create(
+                    b, firstKeys, block.getArgument(firstIndex + kBatchIndex));
+              });
+  } else {
+    moveIndex(b, op, kKeyIndex, keys.first);
+  }
+  if (!op.isPacked())
+    moveIndex(b, op, kBatchIndex, extents.batch.first(b));
+  moveIndex(b, op, kHeadIndex, extents.heads.first(b));
+
+  // Results follow the destinations, of which there may be another number.
+  OperationState state(op.getLoc(), op->getName());
+  op.getOutsMutable().assign(outs);
+  state.addOperands(op->getOperands());
+  state.addTypes(llvm::to_vector(outs.getTypes()));
+  state.addAttributes(llvm::to_vector(op->getDiscardableAttrs()));
+  state.propertiesAttr = op->getPropertiesAsAttribute();
+  for (Region &region : op->getRegions())
+    state.addRegion()->takeBody(region);
+  auto result = cast<AttentionOp>(b.create(state));
+  op.erase();
+  return result;
+}

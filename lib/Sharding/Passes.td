@@ -1,0 +1,75 @@
+//===- Passes.td - Passes of sharded functions -------------*- tablegen -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_SHARDING_PASSES_TD
+#define ATTN_SHARDING_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ShardAttention : Pass<"attn-shard", "::mlir::ModuleOp"> {
+  let summary = "Make the function that each of several ranks runs";
+  let description = [{
+    Of functions whose arguments are annotated with `shard.shard`, on a
+    `shard.grid`, and are query, key or value of `attn.attention`. What is sharded
+    may be
+
+    - batch entries, of all three: nothing is exchanged;
+    - heads, of all three: nothing is exchanged;
+    - rows of queries: nothing is exchanged;
+    - rows of keys and values, along the axis of the queries' rows: their blocks go
+      around among the ranks (`attn.rank_block`), and of each only what the mask may
+      keep for the queries of the rank that gets it. Each block is an
+      `attn.attention`, whose state is merged with that of those before by
+      `attn.merge`;
+    - rows of keys and values alone: each rank computes what its keys give for all
+      queries, which is gathered and merged in the order of the ranks.
+
+    Regions see the positions of the whole, by the offset and what is added to
+    batch, head and key; so do the random numbers of dropout. Captured tensors, sinks,
+    offsets and lengths are whole on every rank. Static sizes are divided by the
+    number of ranks; dynamic ones may be any on each rank, and are exchanged first.
+
+    What is not covered is an error that names it. Without an annotation, functions
+    stay as they are.
+  }];
+  let options = [
+    Option<"ranks", "ranks", "int64_t", "0",
+           "Number of ranks; 0: that of the grid, which is static then">,
+    Option<"split", "split", "std::string", "",
+           "Annotate functions without an annotation: 'batch', 'heads', 'sequence' "
+           "or 'keys'">,
+  ];
+  let dependentDialects = ["::mlir::affine::AffineDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::cf::ControlFlowDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::shard::ShardDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def DropShardings : Pass<"attn-drop-shardings", "::mlir::ModuleOp"> {
+  let summary = "Remove annotations of sharding";
+  let description = [{
+    What is left computes the same on one rank.
+  }];
+}
+
+def ConvertRanksToRuntime : Pass<"attn-convert-ranks-to-runtime",
+                                 "::mlir::ModuleOp"> {
+  let summary = "Convert what ranks say to each other to calls of the runtime";
+  let description = [{
+    `attn.rank_index`, `attn.rank_block` and `attn.all_gather` on buffers become
+    calls of `attn_rt_rank_index`, `attn_rt_rank_block` and `attn_rt_all_gather`.
+    Upstream's conversion to the `mpi` dialect is not used: in 22.1, neither what
+    sends without waiting nor what waits for it is lowered, f16 and bf16 have no
+    type, and no call can end after a time.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+#endif // ATTN_SHARDING_PASSES_TD

@@ -1,0 +1,174 @@
+//===- RanksToRuntime.cpp - Calls of the runtime between ranks ------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/Sharding/RankOps.h"
+#include "lib/Kernel/RuntimeSymbols.h"
+#include "lib/Sharding/Passes.h"
+
+#include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
+#include "mlir/Conversion/LLVMCommon/Pattern.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Transforms/DialectConversion.h"
+
+namespace mlir::attn {
+#define GEN_PASS_DEF_CONVERTRANKSTORUNTIME
+#include "lib/Sharding/Passes.h.inc"
+} // namespace mlir::attn
+
+using namespace mlir;
+using namespace mlir::attn;
+
+namespace {
+
+template <typename Op> class RankPattern : public ConvertOpToLLVMPattern<Op> {
+public:
+  RankPattern(const LLVMTypeConverter &converter, RuntimeSymbols &symbols)
+      : ConvertOpToLLVMPattern<Op>(converter), symbols(symbols) {}
+
+protected:
+  /// Calls a function of the runtime; null if the module has another of its
+  /// name.
+  LLVM::CallOp call(Op op, OpBuilder &builder, StringRef name,
+                    ArrayRef<Value> arguments, Type result) const {
+    FailureOr<LLVM::LLVMFuncOp> function = symbols.getFunction(
+        builder, name, llvm::to_vector(ValueRange(arguments).getTypes()),
+        result);
+    if (failed(function)) {
+      op.emitOpError("needs '") << name << "', which the module has otherwise";
+      return nullptr;
+    }
+    return LLVM::CallOp::create(builder, op.getLoc(), *function, arguments);
+  }
+
+  Value number(Op op, OpBuilder &builder, int64_t value) const {
+    return LLVM::ConstantOp::create(builder, op.getLoc(),
+                                    builder.getI64IntegerAttr(value));
+  }
+
+  /// Room for a descriptor, where the function begins: not again in each
+  /// iteration of a loop.
+  Value allocate(Op op, OpBuilder &builder, Type type) const {
+    OpBuilder::InsertionGuard guard(builder);
+    auto function = op->template getParentOfType<FunctionOpInterface>();
+    builder.setInsertionPointToStart(&function.getFunctionBody().front());
+    return LLVM::AllocaOp::create(builder, op.getLoc(), this->getPtrType(),
+                                  type, number(op, builder, 1));
+  }
+
+  /// The address of a descriptor.
+  Value spill(Op op, OpBuilder &builder, Value descriptor) const {
+    Value memory = allocate(op, builder, descriptor.getType());
+    LLVM::StoreOp::create(builder, op.getLoc(), descriptor, memory);
+    return memory;
+  }
+
+  /// Of an element, in bytes.
+  Value elementBytes(Op op, OpBuilder &builder, Type shaped) const {
+    Type element = cast<ShapedType>(shaped).getElementType();
+    return number(
+        op, builder,
+        int64_t(llvm::divideCeil(element.getIntOrFloatBitWidth(), 8)));
+  }
+
+private:
+  RuntimeSymbols &symbols;
+};
+
+struct IndexToRuntime : RankPattern<RankIndexOp> {
+  using RankPattern::RankPattern;
+  LogicalResult
+  matchAndRewrite(RankIndexOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    LLVM::CallOp index = call(op, rewriter, "attn_rt_rank_index",
+                              {number(op, rewriter, int64_t(op.getStride())),
+                               number(op, rewriter, int64_t(op.getSize()))},
+                              rewriter.getI64Type());
+    if (!index)
+      return failure();
+    rewriter.replaceOp(op, index);
+    return success();
+  }
+};
+
+struct BlockToRuntime : RankPattern<RankBlockOp> {
+  using RankPattern::RankPattern;
+  LogicalResult
+  matchAndRewrite(RankBlockOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Type keysType = getTypeConverter()->convertType(op.getKeys().getType()),
+         valuesType = getTypeConverter()->convertType(op.getValues().getType());
+    if (!keysType || !valuesType)
+      return rewriter.notifyMatchFailure(op, "is not on buffers");
+    Value keys = allocate(op, rewriter, keysType),
+          values = allocate(op, rewriter, valuesType);
+    if (!call(op, rewriter, "attn_rt_rank_block",
+              {adaptor.getStep(), adaptor.getRows(),
+               number(op, rewriter, int64_t(op.getStride())),
+               number(op, rewriter, op.getSize()),
+               spill(op, rewriter, adaptor.getSpans()),
+               elementBytes(op, rewriter, op.getKey().getType()),
+               spill(op, rewriter, adaptor.getKey()),
+               spill(op, rewriter, adaptor.getValue()), keys, values},
+              getVoidType()))
+      return failure();
+    Location loc = op.getLoc();
+    rewriter.replaceOp(
+        op,
+        {LLVM::LoadOp::create(rewriter, loc, keysType, keys).getResult(),
+         LLVM::LoadOp::create(rewriter, loc, valuesType, values).getResult()});
+    return success();
+  }
+};
+
+struct GatherToRuntime : RankPattern<AllGatherOp> {
+  using RankPattern::RankPattern;
+  LogicalResult
+  matchAndRewrite(AllGatherOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto part = dyn_cast<MemRefType>(op.getPart().getType()),
+         all = dyn_cast<MemRefType>(op.getOuts().getType());
+    if (!part || !all || !part.getLayout().isIdentity() ||
+        !all.getLayout().isIdentity())
+      return op.emitOpError("expected parts that lie together, got ")
+             << op.getPart().getType() << " and " << op.getOuts().getType();
+    Location loc = op.getLoc();
+    Value bytes = elementBytes(op, rewriter, part);
+    MemRefDescriptor from(adaptor.getPart()), to(adaptor.getOuts());
+    for (int64_t dim = 0; dim < part.getRank(); ++dim)
+      bytes = LLVM::MulOp::create(rewriter, loc, bytes,
+                                  from.size(rewriter, loc, dim));
+    if (!call(op, rewriter, "attn_rt_all_gather",
+              {number(op, rewriter, int64_t(op.getStride())),
+               number(op, rewriter, op.getSize()), bytes,
+               from.bufferPtr(rewriter, loc, *getTypeConverter(), part),
+               to.bufferPtr(rewriter, loc, *getTypeConverter(), all)},
+              getVoidType()))
+      return failure();
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct ConvertRanksToRuntime
+    : attn::impl::ConvertRanksToRuntimeBase<ConvertRanksToRuntime> {
+  void runOnOperation() override {
+    LLVMTypeConverter converter(&getContext());
+    RewritePatternSet patterns(&getContext());
+    RuntimeSymbols symbols(getOperation());
+    patterns.add<IndexToRuntime, BlockToRuntime, GatherToRuntime>(converter,
+                                                                  symbols);
+    ConversionTarget target(getContext());
+    target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
+    target.addIllegalOp<RankIndexOp, RankBlockOp, AllGatherOp>();
+    if (failed(applyPartialConversion(getOperation(), target,
+                                      std::move(patterns))))
+      signalPassFailure();
+  }
+};
+
+} // namespace

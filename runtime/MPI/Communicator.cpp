@@ -1,0 +1,273 @@
+//===- Communicator.cpp - Messages between ranks --------------------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/MPI/Communicator.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+
+using namespace attn;
+using namespace attn::mpi;
+
+/// Sizes of messages are ints.
+static constexpr std::size_t largestMessage = std::size_t(1) << 30;
+static constexpr int tag = 1;
+
+static std::mutex creation;
+static std::weak_ptr<Communicator> living;
+static std::atomic<Communicator *> current = nullptr;
+
+Communicator *Communicator::getCurrent() { return current; }
+
+Expected<std::shared_ptr<Communicator>>
+Communicator::create(const std::string &path, double timeLimit) {
+  std::scoped_lock lock(creation);
+  if (auto existing = living.lock())
+    return existing;
+  Expected<std::shared_ptr<const Library>> library = Library::open(path);
+  if (!library)
+    return library.error();
+  std::shared_ptr<Communicator> result(
+      new Communicator(std::move(*library), timeLimit));
+  if (Status status = result->connect(); !status)
+    return status.error();
+  living = result;
+  current = result.get();
+  return result;
+}
+
+Status Communicator::connect() {
+  int isFinalized = 0, isInitialized = 0, threads = 0;
+  library->finalized(&isFinalized);
+  if (isFinalized)
+    return Error{"no MPI: it was ended in this process, and starts once", {}};
+  library->initialized(&isInitialized);
+  Status status =
+      isInitialized
+          ? library->check(library->queryThread(&threads), "MPI_Query_thread")
+          : library->check(library->initThread(nullptr, nullptr,
+                                               threadSerialized, &threads),
+                           "cannot start MPI");
+  ownsMPI = !isInitialized && status.ok();
+  if (status)
+    status = library->check(library->commDup(library->world, &communicator),
+                            "MPI_Comm_dup");
+  if (status)
+    status = library->check(
+        library->commSetErrhandler(communicator, library->errorsReturn),
+        "MPI_Comm_set_errhandler");
+  if (status)
+    status =
+        library->check(library->commRank(communicator, &rank), "MPI_Comm_rank");
+  if (status)
+    status =
+        library->check(library->commSize(communicator, &size), "MPI_Comm_size");
+  if (status && threads >= threadSerialized && size > 1)
+    mover = std::thread([this] { moveLoop(); });
+  return status;
+}
+
+Communicator::~Communicator() {
+  {
+    std::scoped_lock lock(mutex);
+    ends = true;
+    hasWork.notify_all();
+  }
+  if (mover.joinable())
+    mover.join();
+  std::scoped_lock lock(creation);
+  if (current == this)
+    current = nullptr;
+  // Ending waits for the other ranks, which may not be there.
+  if (ownsMPI && !broken)
+    library->finalize();
+}
+
+void Communicator::abort(int code) { library->abort(communicator, code); }
+
+Status Communicator::breakOff(Error error) {
+  error.message = "rank " + std::to_string(rank) + ": " + error.message;
+  broken = error;
+  return error;
+}
+
+static std::string describe(int peer, int size) {
+  return "rank " + std::to_string(peer) + " of " + std::to_string(size);
+}
+
+Status Communicator::startPiece(Transfer &transfer, Piece piece, int peer,
+                                bool isSend) {
+  for (std::size_t first = 0; first < piece.bytes; first += largestMessage) {
+    int bytes = int(std::min(largestMessage, piece.bytes - first));
+    Handle request = 0;
+    int code = isSend ? library->isend(piece.data + first, bytes, library->byte,
+                                       peer, tag, communicator, &request)
+                      : library->irecv(piece.data + first, bytes, library->byte,
+                                       peer, tag, communicator, &request);
+    if (Status status = library->check(
+            code, (isSend ? "cannot send to " : "cannot receive from ") +
+                      describe(peer, size));
+        !status)
+      return breakOff(status.error());
+    transfer.pending.push_back({request, peer, isSend});
+    if (isSend)
+      bytesSent += std::uint64_t(bytes);
+  }
+  return {};
+}
+
+Status Communicator::start(Transfer &transfer, std::span<const Piece> sent,
+                           int to, std::span<const Piece> received, int from) {
+  std::scoped_lock lock(mutex);
+  if (broken)
+    return *broken;
+  // Receives first, so that nothing arrives unexpected that was asked for.
+  for (Piece piece : received)
+    if (Status status = startPiece(transfer, piece, from, /*isSend=*/false);
+        !status)
+      return status;
+  for (Piece piece : sent)
+    if (Status status = startPiece(transfer, piece, to, /*isSend=*/true);
+        !status)
+      return status;
+  return {};
+}
+
+Status Communicator::test(Transfer &transfer, bool &moved) {
+  if (broken)
+    return *broken;
+  std::size_t kept = 0;
+  for (Transfer::Request &request : transfer.pending) {
+    int isDone = 0;
+    int code = library->test(&request.handle, &isDone, library->statusIgnore);
+    if (Status status = library->check(
+            code, (request.isSend ? "sending to " : "receiving from ") +
+                      describe(request.peer, size));
+        !status)
+      return breakOff(status.error());
+    if (!isDone)
+      transfer.pending[kept++] = request;
+  }
+  moved = kept < transfer.pending.size();
+  transfer.pending.resize(kept);
+  return {};
+}
+
+Status Communicator::wait(Transfer &transfer, const std::string &what) {
+  auto begin = Clock::now();
+  auto lastMove = begin;
+  while (true) {
+    auto now = Clock::now();
+    {
+      std::scoped_lock lock(mutex);
+      moving = nullptr;
+      bool moved = false;
+      if (Status status = test(transfer, moved); !status)
+        return status;
+      if (transfer.pending.empty())
+        return {};
+      if (moved)
+        lastMove = now;
+      if (std::chrono::duration<double>(now - lastMove).count() > timeLimit) {
+        const Transfer::Request &request = transfer.pending.front();
+        char limit[32];
+        std::snprintf(limit, sizeof(limit), "%g", timeLimit);
+        return breakOff(
+            {describe(request.peer, size) +
+                 (request.isSend ? " did not take " : " did not send ") + what +
+                 " within " + limit +
+                 " s: it has ended, or is later than the time limit allows",
+             {}});
+      }
+    }
+    // First for what comes at once, then for what takes its time.
+    if (now - begin < std::chrono::milliseconds(1))
+      std::this_thread::yield();
+    else
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+}
+
+void Communicator::moveMeanwhile(Transfer &transfer) {
+  if (!mover.joinable())
+    return;
+  std::scoped_lock lock(mutex);
+  moving = &transfer;
+  hasWork.notify_all();
+}
+
+void Communicator::moveLoop() {
+  std::unique_lock lock(mutex);
+  while (!ends) {
+    bool moved = false;
+    // Whoever waits says what failed.
+    if (moving && (!test(*moving, moved) || moving->pending.empty()))
+      moving = nullptr;
+    if (!moving) {
+      hasWork.wait(lock, [this] { return ends || moving; });
+      continue;
+    }
+    lock.unlock();
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+    lock.lock();
+  }
+}
+
+Status Communicator::allGather(std::span<const std::byte> part,
+                               std::span<std::byte> all, int stride, int count,
+                               const std::string &what) {
+  int self = rank / stride % count, base = rank - self * stride;
+  auto placeOf = [&](int number) {
+    return all.data() + std::size_t(number) * part.size();
+  };
+  if (!part.empty())
+    std::memcpy(placeOf(self), part.data(), part.size());
+  Transfer transfer;
+  for (int step = 1; step < count; ++step) {
+    int to = (self + step) % count, from = (self + count - step) % count;
+    Piece sent{placeOf(self), part.size()},
+        received{placeOf(from), part.size()};
+    if (Status status = start(transfer, {&sent, 1}, base + to * stride,
+                              {&received, 1}, base + from * stride);
+        !status)
+      return status;
+  }
+  return wait(transfer, what);
+}
+
+Expected<std::vector<std::vector<std::byte>>>
+Communicator::gather(std::span<const std::byte> part, const std::string &what) {
+  std::vector<std::uint64_t> sizes(std::size_t(size), 0);
+  std::uint64_t own = part.size();
+  if (Status status =
+          allGather(std::as_bytes(std::span(&own, 1)),
+                    std::as_writable_bytes(std::span(sizes)), 1, size, what);
+      !status)
+    return status.error();
+  std::vector<std::vector<std::byte>> all;
+  Transfer transfer;
+  if (rank != 0) {
+    // MPI does not write what it sends.
+    Piece sent{const_cast<std::byte *>(part.data()), part.size()};
+    if (Status status = start(transfer, {&sent, 1}, 0, {}, 0); !status)
+      return status.error();
+  } else {
+    all.emplace_back(part.begin(), part.end());
+    for (int peer = 1; peer < size; ++peer) {
+      all.emplace_back(sizes[std::size_t(peer)]);
+      Piece received{all.back().data(), all.back().size()};
+      if (Status status = start(transfer, {}, peer, {&received, 1}, peer);
+          !status)
+        return status.error();
+    }
+  }
+  if (Status status = wait(transfer, what); !status)
+    return status.error();
+  return all;
+}

@@ -1,0 +1,125 @@
+//===- Communicator.h - Messages between ranks ------------------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One communicator of a process, a copy of MPI_COMM_WORLD with errors that
+// return. Nothing waits longer than a time limit: what has not come by then is
+// an error that names the rank, after which the communicator is of no use, as
+// messages may still arrive in memory that is gone.
+//
+// MPI is called by one thread at a time. Libraries move large messages only
+// while they are called: a thread does that while the kernel computes, if MPI
+// allows calls of any thread.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_RUNTIME_MPI_COMMUNICATOR_H
+#define ATTN_RUNTIME_MPI_COMMUNICATOR_H
+
+#include "runtime/MPI/Library.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <thread>
+#include <vector>
+
+namespace attn::mpi {
+
+/// A part of a message that lies together.
+struct Piece {
+  std::byte *data;
+  std::size_t bytes;
+};
+
+/// Messages that were started, and have not all arrived.
+class Transfer {
+public:
+  bool isEmpty() const { return pending.empty(); }
+
+private:
+  friend class Communicator;
+  struct Request {
+    Handle handle;
+    int peer;
+    bool isSend;
+  };
+  std::vector<Request> pending;
+};
+
+class Communicator {
+public:
+  /// Of this process. Starts MPI if the host has not; ends it then, too. One
+  /// that lives is given again, with its time limit.
+  static Expected<std::shared_ptr<Communicator>>
+  create(const std::string &library, double timeLimit);
+  ~Communicator();
+  Communicator(const Communicator &) = delete;
+  Communicator &operator=(const Communicator &) = delete;
+
+  /// That of the process, or null.
+  static Communicator *getCurrent();
+
+  int getRank() const { return rank; }
+  int getSize() const { return size; }
+  const std::string &getVersion() const { return library->version; }
+  std::uint64_t getBytesSent() const { return bytesSent; }
+
+  /// Starts to send and to receive, in this order between two ranks. The memory
+  /// has to stay until `wait` returns.
+  Status start(Transfer &transfer, std::span<const Piece> sent, int to,
+               std::span<const Piece> received, int from);
+  /// Waits for all of it. `what` says what is exchanged.
+  Status wait(Transfer &transfer, const std::string &what);
+
+  /// Lets messages move while the caller computes, until `wait`.
+  void moveMeanwhile(Transfer &transfer);
+
+  /// What every `stride`-th rank has, `count` of them with this one.
+  Status allGather(std::span<const std::byte> part, std::span<std::byte> all,
+                   int stride, int count, const std::string &what);
+
+  /// What all ranks have, on rank 0; nothing on the others.
+  Expected<std::vector<std::vector<std::byte>>>
+  gather(std::span<const std::byte> part, const std::string &what);
+
+  /// Ends the processes of all ranks.
+  void abort(int code);
+
+private:
+  using Clock = std::chrono::steady_clock;
+
+  Communicator(std::shared_ptr<const Library> library, double timeLimit)
+      : library(std::move(library)), timeLimit(timeLimit) {}
+  Status connect();
+  Status startPiece(Transfer &transfer, Piece piece, int peer, bool isSend);
+  /// One look at what is pending. The mutex is held.
+  Status test(Transfer &transfer, bool &moved);
+  Status breakOff(Error error);
+  void moveLoop();
+
+  const std::shared_ptr<const Library> library;
+  const double timeLimit;
+  Handle communicator = 0;
+  int rank = 0, size = 1;
+  bool ownsMPI = false;
+  /// Why the communicator is of no use.
+  std::optional<Error> broken;
+  std::uint64_t bytesSent = 0;
+
+  std::mutex mutex; ///< Of MPI's functions, and of what follows.
+  std::condition_variable hasWork;
+  Transfer *moving = nullptr;
+  bool ends = false;
+  std::thread mover;
+};
+
+} // namespace attn::mpi
+
+#endif // ATTN_RUNTIME_MPI_COMMUNICATOR_H

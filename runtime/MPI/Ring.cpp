@@ -1,0 +1,196 @@
+//===- Ring.cpp - Blocks of keys and values of other ranks ----------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/MPI/Ring.h"
+
+#include <cstring>
+#include <new>
+
+using namespace attn;
+using namespace attn::mpi;
+
+static std::byte *addressOf(const Rows &rows, std::size_t elementBytes,
+                            std::int64_t b, std::int64_t h, std::int64_t row) {
+  std::int64_t element = rows.offset + b * rows.strides[0] +
+                         h * rows.strides[1] + row * rows.strides[2];
+  return rows.data + element * std::int64_t(elementBytes);
+}
+
+std::int64_t Ring::getPeer(std::int64_t step, bool comes) const {
+  std::int64_t rank = communicator.getRank(),
+               self = rank / group.stride % group.count;
+  std::int64_t peer =
+      (comes ? self + group.count - step : self + step) % group.count;
+  return rank + (peer - self) * group.stride;
+}
+
+Ring::Span Ring::getSpan(std::int64_t step, bool comes) const {
+  std::size_t at = std::size_t(4 * step + (comes ? 2 : 0));
+  return {spans[at], spans[at + 1]};
+}
+
+Status Ring::begin(Group newGroup, const Table &table, std::size_t bytes,
+                   const Rows &newKey, const Rows &newValue) {
+  group = newGroup;
+  elementBytes = bytes;
+  key = newKey;
+  value = newValue;
+  spans.clear();
+  for (std::int64_t step = 0; step < group.count; ++step)
+    for (std::int64_t number = 0; number < 4; ++number)
+      spans.push_back(table.data[table.offset + step * table.strides[0] +
+                                 number * table.strides[1]]);
+  std::int64_t rows = key.sizes[2];
+  for (std::int64_t step = 0; step < group.count; ++step) {
+    Span sent = getSpan(step, /*comes=*/false),
+         received = getSpan(step, /*comes=*/true);
+    // What comes is of another rank, in step 0 of this one.
+    bool isInside = sent.first >= 0 && sent.count >= 0 &&
+                    sent.first <= rows - sent.count && received.count >= 0 &&
+                    (step > 0 || (received.first >= 0 &&
+                                  received.first <= rows - received.count));
+    if (!isInside)
+      return Error{"attn.rank_block: expected spans of step " +
+                       std::to_string(step) + " within " +
+                       std::to_string(rows) + " rows",
+                   {}};
+  }
+  return {};
+}
+
+void Ring::addPieces(std::vector<Piece> &pieces, const Rows &rows, Span span,
+                     std::vector<std::byte> &packed) {
+  if (span.count == 0)
+    return;
+  std::size_t rowBytes = std::size_t(rows.sizes[3]) * elementBytes,
+              bytes = std::size_t(span.count) * rowBytes;
+  bool liesTogether = rows.strides[2] == rows.sizes[3] || span.count == 1;
+  for (std::int64_t b = 0; b < rows.sizes[0]; ++b)
+    for (std::int64_t h = 0; h < rows.sizes[1]; ++h) {
+      std::byte *from = addressOf(rows, elementBytes, b, h, span.first);
+      if (liesTogether) {
+        pieces.push_back({from, bytes});
+        continue;
+      }
+      // There is room for all: nothing moves.
+      std::byte *to = packed.data() + packed.size();
+      packed.resize(packed.size() + bytes);
+      pieces.push_back({to, bytes});
+      for (std::int64_t row = 0; row < span.count; ++row)
+        std::memcpy(to + std::size_t(row) * rowBytes,
+                    addressOf(rows, elementBytes, b, h, span.first + row),
+                    rowBytes);
+    }
+}
+
+Status Ring::describeBuffer(const Rows &like, std::int64_t count,
+                            Buffer &buffer, Rows &rows) {
+  std::int64_t rowsOfAll, elements, size;
+  bool overflows =
+      __builtin_mul_overflow(like.sizes[0] * like.sizes[1], count,
+                             &rowsOfAll) ||
+      __builtin_mul_overflow(rowsOfAll, like.sizes[3], &elements) ||
+      __builtin_mul_overflow(elements, std::int64_t(elementBytes), &size);
+  auto bytes = std::size_t(size);
+  if (!overflows && buffer.bytes < bytes) {
+    buffer.bytes = 0;
+    buffer.memory.reset(new (std::nothrow) std::byte[bytes]);
+    if (buffer.memory)
+      buffer.bytes = bytes;
+  }
+  if (overflows || buffer.bytes < bytes)
+    return Error{"no memory for " + std::to_string(count) +
+                     " rows of keys and values of another rank",
+                 {}};
+  rows = like;
+  rows.offset = 0;
+  rows.sizes[2] = count;
+  rows.strides = {like.sizes[1] * count * like.sizes[3], count * like.sizes[3],
+                  like.sizes[3], 1};
+  rows.allocated = rows.data = buffer.memory.get();
+  return {};
+}
+
+Status Ring::start(std::int64_t step) {
+  Span sent = getSpan(step, /*comes=*/false),
+       received = getSpan(step, /*comes=*/true);
+  std::vector<Piece> toSend, toReceive;
+  packed.clear();
+  std::size_t bytes = 0;
+  for (const Rows *rows : {&key, &value})
+    bytes += std::size_t(rows->sizes[0] * rows->sizes[1] * sent.count *
+                         rows->sizes[3]) *
+             elementBytes;
+  bool isDense =
+      key.strides[2] == key.sizes[3] && value.strides[2] == value.sizes[3];
+  if (!isDense)
+    packed.reserve(bytes);
+  std::size_t slot = std::size_t(step % 2);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const Rows &rows = i == 0 ? key : value;
+    addPieces(toSend, rows, sent, packed);
+    if (Status status = describeBuffer(rows, received.count, buffers[i][slot],
+                                       blocks[i][slot]);
+        !status)
+      return status;
+    addPieces(toReceive, blocks[i][slot], {0, received.count}, packed);
+  }
+  if (Status status = communicator.start(
+          transfer, toSend, int(getPeer(step, /*comes=*/false)), toReceive,
+          int(getPeer(step, /*comes=*/true)));
+      !status)
+    return status;
+  communicator.moveMeanwhile(transfer);
+  return {};
+}
+
+Status Ring::getBlock(std::int64_t step, std::int64_t rows, Group newGroup,
+                      const Table &table, std::size_t bytes, const Rows &newKey,
+                      const Rows &newValue, Rows &keys, Rows &values) {
+  std::scoped_lock lock(mutex);
+  if (step == 0) {
+    if (!transfer.isEmpty())
+      return Error{"the blocks of another call are still on their way: it "
+                   "failed, or another thread makes it",
+                   {}};
+    if (Status status = begin(newGroup, table, bytes, newKey, newValue);
+        !status)
+      return status;
+    nextStep = 0;
+  }
+  if (step != nextStep || step >= group.count)
+    return Error{"attn.rank_block: expected step " + std::to_string(nextStep) +
+                     " of " + std::to_string(group.count) + ", got " +
+                     std::to_string(step),
+                 {}};
+  Span received = getSpan(step, /*comes=*/true);
+  if (rows != received.count)
+    return Error{"attn.rank_block: expected " + std::to_string(received.count) +
+                     " rows of step " + std::to_string(step) + ", got " +
+                     std::to_string(rows),
+                 {}};
+  if (step > 0)
+    if (Status status = communicator.wait(transfer, "keys and values"); !status)
+      return status;
+  ++nextStep;
+  if (nextStep < group.count)
+    if (Status status = start(nextStep); !status)
+      return status;
+  if (step > 0) {
+    keys = blocks[0][std::size_t(step % 2)];
+    values = blocks[1][std::size_t(step % 2)];
+    return {};
+  }
+  for (auto [from, to] : {std::pair(&key, &keys), std::pair(&value, &values)}) {
+    *to = *from;
+    // Results have no offset.
+    to->data = addressOf(*from, elementBytes, 0, 0, received.first);
+    to->offset = 0;
+    to->sizes[2] = received.count;
+  }
+  return {};
+}

@@ -1,0 +1,89 @@
+//===- Ring.h - Blocks of keys and values of other ranks --------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_RUNTIME_MPI_RING_H
+#define ATTN_RUNTIME_MPI_RING_H
+
+#include "runtime/MPI/Communicator.h"
+
+#include <array>
+#include <cstdint>
+#include <memory>
+
+namespace attn::mpi {
+
+/// A tensor (B, H, S, D) as generated code describes a buffer of rank 4.
+struct Rows {
+  std::byte *allocated, *data;
+  std::int64_t offset;
+  std::array<std::int64_t, 4> sizes, strides;
+};
+
+/// A table of index as generated code describes it.
+struct Table {
+  const std::int64_t *allocated, *data;
+  std::int64_t offset;
+  std::array<std::int64_t, 2> sizes, strides;
+};
+
+/// The ranks of a group: every `stride`-th, `count` of them.
+struct Group {
+  std::int64_t stride, count;
+};
+
+/// The steps of one call of a kernel. There is one ring in a process: kernels
+/// of several threads would have to agree on their order with other ranks, and
+/// get an error.
+class Ring {
+public:
+  explicit Ring(Communicator &communicator) : communicator(communicator) {}
+
+  /// What attn.rank_block does, for elements of so many bytes. `rows` is what
+  /// the kernel takes to come.
+  Status getBlock(std::int64_t step, std::int64_t rows, Group group,
+                  const Table &spans, std::size_t elementBytes, const Rows &key,
+                  const Rows &value, Rows &keys, Rows &values);
+
+private:
+  /// Rows that are sent, or come, in a step.
+  struct Span {
+    std::int64_t first, count;
+  };
+  struct Buffer {
+    std::unique_ptr<std::byte[]> memory;
+    std::size_t bytes = 0;
+  };
+
+  Status begin(Group group, const Table &spans, std::size_t elementBytes,
+               const Rows &key, const Rows &value);
+  Status start(std::int64_t step);
+  Span getSpan(std::int64_t step, bool comes) const;
+  std::int64_t getPeer(std::int64_t step, bool comes) const;
+  void addPieces(std::vector<Piece> &pieces, const Rows &rows, Span span,
+                 std::vector<std::byte> &packed);
+  /// Memory for the rows of a step, contiguous.
+  Status describeBuffer(const Rows &like, std::int64_t count, Buffer &buffer,
+                        Rows &rows);
+
+  std::mutex mutex;
+  Communicator &communicator;
+  Group group{1, 1};
+  std::int64_t nextStep = 0;
+  std::vector<std::int64_t> spans;
+  std::size_t elementBytes = 0;
+  Rows key, value;
+  Transfer transfer;
+  /// Of keys and of values, for a step that is computed and the next one.
+  std::array<std::array<Buffer, 2>, 2> buffers;
+  std::array<std::array<Rows, 2>, 2> blocks;
+  /// Rows that do not lie together in memory, to send.
+  std::vector<std::byte> packed;
+};
+
+} // namespace attn::mpi
+
+#endif // ATTN_RUNTIME_MPI_RING_H

@@ -1,0 +1,86 @@
+//===- Symbols.cpp - What generated code says to other ranks --------------===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/MPI/Symbols.h"
+#include "runtime/MPI/Ring.h"
+#include "runtime/Support/Call.h"
+
+using namespace attn;
+using namespace attn::mpi;
+
+/// An error as `attn_rt_fail` takes it; null if there is none. Destroys what
+/// that would not.
+static const char *keep(const Status &status) {
+  return status ? nullptr : support::keepMessage(status.error().message);
+}
+
+/// Why there is no such group; null if there is.
+static const char *findObstacle(std::int64_t stride, std::int64_t count) {
+  Communicator *communicator = Communicator::getCurrent();
+  if (!communicator)
+    return "this is the kernel of one of several ranks: attn::Ranks has to be "
+           "there when it is called";
+  std::int64_t needed = stride * count, there = communicator->getSize();
+  if (there % needed == 0)
+    return nullptr;
+  return keep(Error{"this kernel is for a multiple of " +
+                        std::to_string(needed) + " ranks, got " +
+                        std::to_string(there),
+                    {}});
+}
+
+static void check(const char *obstacle) {
+  if (obstacle)
+    attn_rt_fail(obstacle);
+}
+
+std::int64_t attn_rt_rank_index(std::int64_t stride, std::int64_t count) {
+  check(findObstacle(stride, count));
+  return Communicator::getCurrent()->getRank() / stride % count;
+}
+
+static const char *getBlock(std::int64_t step, std::int64_t rows, Group group,
+                            const void *spans, std::int64_t elementBytes,
+                            const void *key, const void *value, void *keys,
+                            void *values) {
+  // Its buffers stay from call to call.
+  static std::unique_ptr<Ring> ring;
+  static Communicator *ofRing = nullptr;
+  Communicator *communicator = Communicator::getCurrent();
+  if (!ring || ofRing != communicator)
+    ring = std::make_unique<Ring>(*communicator);
+  ofRing = communicator;
+  return keep(
+      ring->getBlock(step, rows, group, *static_cast<const Table *>(spans),
+                     std::size_t(elementBytes), *static_cast<const Rows *>(key),
+                     *static_cast<const Rows *>(value),
+                     *static_cast<Rows *>(keys), *static_cast<Rows *>(values)));
+}
+
+void attn_rt_rank_block(std::int64_t step, std::int64_t rows,
+                        std::int64_t stride, std::int64_t count,
+                        const void *spans, std::int64_t element_bytes,
+                        const void *key, const void *value, void *keys,
+                        void *values) {
+  check(findObstacle(stride, count));
+  check(getBlock(step, rows, {stride, count}, spans, element_bytes, key, value,
+                 keys, values));
+}
+
+static const char *allGather(std::int64_t stride, std::int64_t count,
+                             std::int64_t bytes, const void *part, void *all) {
+  return keep(Communicator::getCurrent()->allGather(
+      {static_cast<const std::byte *>(part), std::size_t(bytes)},
+      {static_cast<std::byte *>(all), std::size_t(bytes * count)}, int(stride),
+      int(count), "its part"));
+}
+
+void attn_rt_all_gather(std::int64_t stride, std::int64_t count,
+                        std::int64_t bytes, const void *part, void *all) {
+  check(findObstacle(stride, count));
+  check(allGather(stride, count, bytes, part, all));
+}

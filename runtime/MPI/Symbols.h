@@ -1,0 +1,32 @@
+//===- Symbols.h - What generated code says to other ranks ------*- C++ -*-===//
+//
+// Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTN_RUNTIME_MPI_SYMBOLS_H
+#define ATTN_RUNTIME_MPI_SYMBOLS_H
+
+#include <cstdint>
+
+// What generated code calls, and only in a guarded call. Each ends the call
+// where there are no ranks, or not as many as the group needs, and where
+// another rank does not answer.
+extern "C" {
+/// The number of this rank among the `count` ranks of its group, which are
+/// every `stride`-th.
+std::int64_t attn_rt_rank_index(std::int64_t stride, std::int64_t count);
+/// What attn.rank_block says. `spans`, `key` and `value` are descriptors of
+/// buffers of rank 2 and 4, as are `keys` and `values`, which are written.
+void attn_rt_rank_block(std::int64_t step, std::int64_t rows,
+                        std::int64_t stride, std::int64_t count,
+                        const void *spans, std::int64_t element_bytes,
+                        const void *key, const void *value, void *keys,
+                        void *values);
+/// Writes the `bytes` of `part` of each rank of the group into `all`.
+void attn_rt_all_gather(std::int64_t stride, std::int64_t count,
+                        std::int64_t bytes, const void *part, void *all);
+}
+
+#endif // ATTN_RUNTIME_MPI_SYMBOLS_H

@@ -1,0 +1,230 @@
+# ===- check_ranks.py - Kernels of several ranks ----------------------------===#
+#
+# Part of the Attn project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# ===----------------------------------------------------------------------===#
+"""Runs the gallery, attn-run and a host under both mpiruns.
+
+Prints what is not as it should be, and exits with 1 if there is anything.
+"""
+
+import argparse
+import os
+import re
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+VARIANTS = HERE / "variants.mlir"
+ENVIRONMENT = os.environ | {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    # Ranks that share a core give it up while they wait.
+    "OMPI_MCA_mpi_yield_when_idle": "1",
+}
+failures = []
+
+
+def launch(mpirun, ranks, command, limit=60, environment=None):
+    """The exit code, the output and the seconds of a program on ranks."""
+    options = ["--oversubscribe"] if "openmpi" in mpirun else []
+    begin = time.monotonic()
+    process = subprocess.Popen(
+        [mpirun, *options, "-n", str(ranks), *map(str, command)],
+        env=ENVIRONMENT | (environment or {}),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    )
+    try:
+        output, _ = process.communicate(timeout=limit)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        output, _ = process.communicate()
+        return "none in time", output, limit
+    return process.returncode, output, time.monotonic() - begin
+
+
+def expect(name, condition, output):
+    if not condition:
+        failures.append(name)
+        print(f"failed: {name}\n{output}")
+
+
+def check_gallery(options):
+    """Every variant on 1 to 4 ranks, split by rows, and decoding by keys."""
+    runs = [
+        (options.open_mpi, 1, "sequence"),
+        (options.open_mpi, 2, "sequence"),
+        (options.open_mpi, 3, "keys"),
+        (options.mpich, 4, "sequence"),
+    ]
+    for mpirun, ranks, split in runs:
+        with tempfile.TemporaryDirectory() as cache:
+            code, output, _ = launch(
+                mpirun,
+                ranks,
+                [options.gallery, "--gtest_brief=1"],
+                limit=300,
+                environment={"ATTN_TEST_SPLIT": split, "ATTN_TEST_CACHE": cache},
+            )
+        expect(f"the gallery by {split} on {ranks} ranks", code == 0, output)
+
+
+def run(options, mpirun, ranks, entry, arguments, *more):
+    command = [options.attn_run, VARIANTS, "--mpi", "--entry", entry, "--random=1"]
+    for argument in arguments:
+        command += ["--arg", argument]
+    return launch(mpirun, ranks, [*command, *more])
+
+
+def check_variants(options, folder):
+    """What moves with a part: fused code against float64."""
+
+    def save(name, *rows):
+        """A tensor of i32, (len(row)) or, of several rows, (rows, len(row))."""
+        shape = (len(rows), len(rows[0]))[len(rows) == 1 :]
+        header = f"{{'descr': '<i4', 'fortran_order': False, 'shape': {shape}, }}"
+        header = header.ljust(117) + "\n"  # 128 bytes with what comes before.
+        numbers = [number for row in rows for number in row]
+        (folder / name).write_bytes(
+            b"\x93NUMPY\x01\x00"
+            + struct.pack("<H", len(header))
+            + header.encode()
+            + struct.pack(f"<{len(numbers)}i", *numbers)
+        )
+        return folder / name
+
+    documents = save(
+        "documents.npy",
+        [i // 40 for i in range(150)],
+        [(i + 23) // 60 for i in range(150)],
+    )
+    counts = save("counts.npy", [40, 101])
+    offsets = save("offsets.npy", [10, -30])
+    of_queries = save("of_queries.npy", [3, 20, 20, 90, 140])
+    of_keys = save("of_keys.npy", [0, 50, 60, 130, 170])
+    both = ["2x4x150x16", "2x2x170x16"]
+    packed = ["1x4x150x16", "1x2x170x16", "-", of_queries, of_keys]
+    dropout = [*both, "-", "77:i64", "3:i32"]
+    of_documents = [both[0], "2x2x150x16", "-", documents, documents]
+    openmpi, mpich = options.open_mpi, options.mpich
+    cache = folder / "cache"
+    runs = [
+        (openmpi, 2, "sink", both, "sequence"),
+        (openmpi, 2, "dropout", dropout, "sequence"),
+        (mpich, 3, "dropout", dropout, "keys"),
+        (openmpi, 2, "dropout", dropout, "heads"),
+        (mpich, 2, "dropout", dropout, "batch"),
+        (mpich, 3, "alibi", [*both, "-", "-", offsets], "sequence"),
+        (openmpi, 2, "bias", [*both, "-", "2x4x170x170"], "heads"),
+        (mpich, 4, "documents", of_documents, "sequence"),
+        (openmpi, 3, "counts", [*both, "-", counts], "sequence"),
+        (mpich, 2, "counts", [*both, "-", counts], "batch"),
+        (openmpi, 3, "packed", packed, "sequence"),
+        (mpich, 2, "packed", packed, "heads"),
+        (openmpi, 4, "heads_and_rows", both, None),
+        (openmpi, 2, "static", [], None),
+    ]
+    for mpirun, ranks, entry, arguments, split in runs:
+        more = ["--check", f"--cache-dir={cache}"]
+        more += [f"--split={split}"] if split else []
+        code, output, _ = run(options, mpirun, ranks, entry, arguments, *more)
+        expect(
+            f"@{entry} by {split} on {ranks} ranks",
+            code == 0 and "failed:" not in output and "passed:" in output,
+            output,
+        )
+
+
+def check_mistakes(options, folder):
+    """What attn-run refuses, by name, and leaves no file of."""
+    both = ["2x4x150x16", "2x2x170x16"]
+    out = folder / "out.npy"
+    for ranks, entry, arguments, more, message in [
+        (3, "sink", both, ["--split=heads"], "heads that 3 ranks can share evenly"),
+        (3, "sink", both, ["--split=batch"], "multiple of the 3 ranks"),
+        (2, "sink", both, ["--split=rows"], "expected 'batch', 'heads'"),
+        (2, "sink", both, [], "has no shard.shard"),
+        (3, "heads_and_rows", both, [], "expected a multiple of 2 ranks, got 3"),
+        (2, "captured", both, [], "whole on every rank"),
+        (2, "sink", ["2x4x150x8"], ["--split=sequence"], "dimension 3"),
+        (2, "sink", [folder / "missing.npy"], ["--split=sequence"], "missing.npy"),
+    ]:
+        code, output, seconds = run(
+            options, options.open_mpi, ranks, entry, arguments, f"--out={out}", *more
+        )
+        expect(
+            f"{message}: expected as an error of @{entry}",
+            code not in (0, "none in time")
+            and message in output
+            and seconds < 20
+            and not out.exists(),
+            output,
+        )
+    code, output, _ = launch(
+        options.open_mpi, 1, [options.attn_run, VARIANTS, "--split=heads"]
+    )
+    expect("--split without --mpi", code != 0 and "expected --mpi" in output, output)
+
+
+def check_hosts(options):
+    """A host that starts MPI; and ranks that are late, killed or different."""
+    for mpirun, library in [
+        (options.open_mpi, "libmpi.so.40"),
+        (options.mpich, "libmpich.so.12"),
+    ]:
+        code, output, _ = launch(mpirun, 3, [options.host, library, "well"])
+        expect(f"a host with {library}", code == 0, output)
+        sent = dict(re.findall(r"rank (\d) sent (\d+) bytes", output))
+        # Of parts of 40, 41 and 42 rows, queries see the last 30 before them, and
+        # all after. A row of keys and values is 2 x (2, 2, 16) of f32, in two calls;
+        # 6 sizes, of i64, go to each other rank.
+        rows = {"0": 30, "1": 41 + 30, "2": 42 + 42}
+        ideal = {rank: str(2 * (512 * n + 2 * 48)) for rank, n in rows.items()}
+        expect(f"bytes with {library}: {ideal}", sent == ideal, output)
+        for mode, message in [
+            ("late", "rank 2 of 3 did not"),
+            ("slice", "expected one size of dimension 0"),
+            ("kernel", "rank 2 has another kernel than rank 0"),
+            ("killed", "rank 2 of 3 did not|signal 9|KILLED BY SIGNAL: 9|exit code 9"),
+        ]:
+            code, output, seconds = launch(mpirun, 3, [options.host, library, mode])
+            expect(
+                f"{mode} rank with {library}",
+                code not in (0, "none in time")
+                and re.search(message, output)
+                and seconds < 20,
+                f"{code} after {seconds:.1f} s\n{output}",
+            )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("what", choices=["gallery", "run"])
+    parser.add_argument("--gallery")
+    parser.add_argument("--attn-run")
+    parser.add_argument("--host")
+    parser.add_argument("--open-mpi", required=True)
+    parser.add_argument("--mpich", required=True)
+    options = parser.parse_args()
+    if options.what == "gallery":
+        check_gallery(options)
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            check_variants(options, Path(folder))
+            check_mistakes(options, Path(folder))
+        check_hosts(options)
+    sys.exit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    main()

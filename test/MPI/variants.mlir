@@ -1,0 +1,128 @@
+// One function for each thing that a rank has to move.
+!q = tensor<2x4x?x16xf32>
+!k = tensor<2x2x?x16xf32>
+!lse = tensor<2x4x?xf32>
+
+func.func @sink(%query: !q, %key: !k, %value: !k, %sink: tensor<4xf32>) -> (!q, !lse) {
+  %c2 = arith.constant 2 : index
+  %n = tensor.dim %query, %c2 : !q
+  %o = tensor.empty(%n) : !q
+  %l = tensor.empty(%n) : !lse
+  %r:2 = attn.attention ins(%query, %key, %value : !q, !k, !k) outs(%o, %l : !q, !lse)
+      sink(%sink : tensor<4xf32>) score softcap(20.0) mask causal
+  return %r#0, %r#1 : !q, !lse
+}
+
+func.func @dropout(%query: !q, %key: !k, %value: !k, %seed: i64, %call: i32) -> (!q, !lse) {
+  %c2 = arith.constant 2 : index
+  %n = tensor.dim %query, %c2 : !q
+  %o = tensor.empty(%n) : !q
+  %l = tensor.empty(%n) : !lse
+  %r:2 = attn.attention ins(%query, %key, %value : !q, !k, !k) outs(%o, %l : !q, !lse)
+      dropout(0.3, %seed, %call) mask sliding_window(100, 20)
+  return %r#0, %r#1 : !q, !lse
+}
+
+func.func @alibi(%query: !q, %key: !k, %value: !k, %slopes: tensor<4xf32>, %offset: tensor<2xi32>) -> !q {
+  %c2 = arith.constant 2 : index
+  %n = tensor.dim %query, %c2 : !q
+  %o = tensor.empty(%n) : !q
+  %r = attn.attention ins(%query, %key, %value : !q, !k, !k) outs(%o : !q)
+      offset(%offset : tensor<2xi32>) score alibi(%slopes : tensor<4xf32>) mask causal
+  return %r : !q
+}
+
+func.func @bias(%query: !q, %key: !k, %value: !k, %bias: tensor<2x4x?x?xf32>) -> !q {
+  %c2 = arith.constant 2 : index
+  %n = tensor.dim %query, %c2 : !q
+  %o = tensor.empty(%n) : !q
+  %r = attn.attention ins(%query, %key, %value : !q, !k, !k) outs(%o : !q)
+      offset(bottom_right) score bias(%bias : tensor<2x4x?x?xf32>) mask causal
+  return %r : !q
+}
+
+func.func @documents(%query: !q, %key: !k, %value: !k, %of_query: tensor<2x?xi32>, %of_key: tensor<2x?xi32>) -> !q {
+  %c2 = arith.constant 2 : index
+  %n = tensor.dim %query, %c2 : !q
+  %o = tensor.empty(%n) : !q
+  %r = attn.attention ins(%query, %key, %value : !q, !k, !k) outs(%o : !q)
+      mask document(%of_query, %of_key : tensor<2x?xi32>, tensor<2x?xi32>)
+  return %r : !q
+}
+
+func.func @counts(%query: !q, %key: !k, %value: !k, %counts: tensor<2xi32>, %sink: tensor<4xf32>) -> (!q, !lse) {
+  %c2 = arith.constant 2 : index
+  %n = tensor.dim %query, %c2 : !q
+  %o = tensor.empty(%n) : !q
+  %l = tensor.empty(%n) : !lse
+  %r:2 = attn.attention ins(%query, %key, %value : !q, !k, !k) outs(%o, %l : !q, !lse)
+      offset(bottom_right) sink(%sink : tensor<4xf32>) counts(%counts : tensor<2xi32>) mask causal
+  return %r#0, %r#1 : !q, !lse
+}
+
+!pq = tensor<1x4x?x16xbf16>
+!pk = tensor<1x2x?x16xbf16>
+!pl = tensor<1x4x?xf32>
+func.func @packed(%query: !pq, %key: !pk, %value: !pk, %of_query: tensor<?xi32>, %of_key: tensor<?xi32>, %sink: tensor<4xf32>) -> (!pq, !pl) {
+  %c2 = arith.constant 2 : index
+  %n = tensor.dim %query, %c2 : !pq
+  %o = tensor.empty(%n) : !pq
+  %l = tensor.empty(%n) : !pl
+  %r:2 = attn.attention ins(%query, %key, %value : !pq, !pk, !pk) outs(%o, %l : !pq, !pl)
+      offset(bottom_right) sink(%sink : tensor<4xf32>)
+      sequences(%of_query, %of_key : tensor<?xi32>, tensor<?xi32>) mask causal
+  return %r#0, %r#1 : !pq, !pl
+}
+
+// Heads along one axis, rows along the other.
+shard.grid @grid(shape = 2x?)
+func.func @heads_and_rows(%query: !q, %key: !k, %value: !k) -> (!q, !lse) {
+  %s = shard.sharding @grid split_axes = [[], [0], [1]] : !shard.sharding
+  %query_s = shard.shard %query to %s annotate_for_users : !q
+  %key_s = shard.shard %key to %s annotate_for_users : !k
+  %value_s = shard.shard %value to %s annotate_for_users : !k
+  %c2 = arith.constant 2 : index
+  %n = tensor.dim %query, %c2 : !q
+  %o = tensor.empty(%n) : !q
+  %l = tensor.empty(%n) : !lse
+  %r:2 = attn.attention ins(%query_s, %key_s, %value_s : !q, !k, !k) outs(%o, %l : !q, !lse)
+      mask causal, (%b, %h, %p, %j) {
+        %reach = arith.constant 40 : index
+        %more = arith.muli %h, %reach : index
+        %sum = arith.addi %more, %reach : index
+        %distance = arith.subi %p, %j : index
+        %keep = arith.cmpi sle, %distance, %sum : index
+        attn.yield %keep : i1
+      }
+  %r_s = shard.shard %r#0 to %s : !q
+  return %r_s, %r#1 : !q, !lse
+}
+
+// Sizes that ranks divide, of f64.
+!s = tensor<2x4x96x16xf64>
+shard.grid @pair(shape = 2)
+func.func @static(%query: !s, %key: !s, %value: !s) -> !s {
+  %s = shard.sharding @pair split_axes = [[], [], [0]] : !shard.sharding
+  %query_s = shard.shard %query to %s annotate_for_users : !s
+  %key_s = shard.shard %key to %s annotate_for_users : !s
+  %value_s = shard.shard %value to %s annotate_for_users : !s
+  %o = tensor.empty() : !s
+  %r = attn.attention ins(%query_s, %key_s, %value_s : !s, !s, !s) outs(%o : !s) mask causal
+  return %r : !s
+}
+
+// Refused: what regions capture is whole.
+func.func @captured(%query: !q, %key: !k, %value: !k, %of_query: tensor<2x?xi32>) -> !q {
+  %s = shard.sharding @pair split_axes = [[], [], [0]] : !shard.sharding
+  %d = shard.sharding @pair split_axes = [[], [0]] : !shard.sharding
+  %query_s = shard.shard %query to %s annotate_for_users : !q
+  %key_s = shard.shard %key to %s annotate_for_users : !k
+  %value_s = shard.shard %value to %s annotate_for_users : !k
+  %documents = shard.shard %of_query to %d annotate_for_users : tensor<2x?xi32>
+  %c2 = arith.constant 2 : index
+  %n = tensor.dim %query, %c2 : !q
+  %o = tensor.empty(%n) : !q
+  %r = attn.attention ins(%query_s, %key_s, %value_s : !q, !k, !k) outs(%o : !q)
+      mask document(%documents, %documents : tensor<2x?xi32>, tensor<2x?xi32>)
+  return %r : !q
+}

@@ -1,0 +1,29 @@
+// RUN: attn-opt %s --attn-convert-ranks-to-runtime | FileCheck %s
+
+// CHECK-LABEL: func @block(
+// CHECK-DAG: llvm.alloca %{{.*}} x !llvm.struct<(ptr, ptr, i64, array<2 x i64>, array<2 x i64>)>
+// CHECK: llvm.call @attn_rt_rank_index
+// CHECK: llvm.call @attn_rt_rank_block
+// CHECK: llvm.load
+// CHECK-NOT: attn.
+func.func @block(%step: index, %key: memref<1x2x?x64xf16>, %value: memref<1x2x?x32xf16>,
+                 %spans: memref<4x4xindex>, %rows: index)
+    -> (index, memref<1x2x?x64xf16, strided<[?, ?, ?, 1]>>,
+        memref<1x2x?x32xf16, strided<[?, ?, ?, 1]>>) {
+  %me = attn.rank_index stride 2 size 4
+  %k, %v = attn.rank_block %step of(%key, %value : memref<1x2x?x64xf16>, memref<1x2x?x32xf16>)
+      spans(%spans : memref<4x4xindex>) rows(%rows) stride 2
+      -> memref<1x2x?x64xf16, strided<[?, ?, ?, 1]>>, memref<1x2x?x32xf16, strided<[?, ?, ?, 1]>>
+  return %me, %k, %v : index, memref<1x2x?x64xf16, strided<[?, ?, ?, 1]>>,
+      memref<1x2x?x32xf16, strided<[?, ?, ?, 1]>>
+}
+
+// The bytes of a part.
+// CHECK-LABEL: func @gather(
+// CHECK: %[[BYTES:.*]] = llvm.mlir.constant(8 : i64)
+// CHECK: llvm.mul %[[BYTES]],
+// CHECK: llvm.call @attn_rt_all_gather
+func.func @gather(%part: memref<?xi64>, %all: memref<4x?xi64>) {
+  attn.all_gather ins(%part : memref<?xi64>) outs(%all : memref<4x?xi64>) stride 1
+  return
+}

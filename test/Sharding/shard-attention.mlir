@@ -1,0 +1,105 @@
+// RUN: attn-opt %s --attn-shard=ranks=4 --split-input-file | FileCheck %s
+// RUN: attn-opt %s --attn-drop-shardings --split-input-file | FileCheck %s --check-prefix=DROP
+
+// Blocks go around: each rank has a quarter of the rows, and computes the first
+// row of what comes from the rank that it comes from.
+// CHECK-LABEL: func @ring(
+// CHECK-SAME: %[[Q:.*]]: tensor<1x8x256x64xf32>, %[[K:.*]]: tensor<1x2x256x64xf32>, %[[V:.*]]: tensor<1x2x256x64xf32>) -> tensor<1x8x256x64xf32>
+// CHECK: %[[ME:.*]] = attn.rank_index stride 1 size 4
+// CHECK: %[[POSITION:.*]] = arith.muli %[[ME]],
+// CHECK: %[[SPANS:.*]] = scf.for {{.*}} -> (tensor<4x4xindex>)
+// CHECK: linalg.fill
+// CHECK: linalg.fill
+// CHECK: scf.for %[[STEP:.*]] = %{{.*}} iter_args
+// CHECK: %[[FROM:.*]] = arith.remui
+// CHECK: %[[FIRST:.*]] = tensor.extract %[[SPANS]][%[[STEP]],
+// CHECK: %[[ROWS:.*]] = tensor.extract %[[SPANS]][%[[STEP]],
+// CHECK: %[[KEYS:.*]], %[[VALUES:.*]] = attn.rank_block %[[STEP]] of(%[[K]], %[[V]]
+// CHECK-SAME: spans(%[[SPANS]] : tensor<4x4xindex>) rows(%[[ROWS]]) stride 1
+// CHECK: %[[PART:.*]] = arith.muli %[[FROM]],
+// CHECK: %[[KEY:.*]] = arith.addi %[[PART]], %[[FIRST]]
+// CHECK: attn.attention ins(%[[Q]], %[[KEYS]], %[[VALUES]] :
+// CHECK-SAME: offset(%[[POSITION]] : index) mask(%{{.*}}, %{{.*}}, %[[P:.*]], %[[J:.*]]) captures(%[[FIRST_KEY:.*]] = %[[KEY]] : index)
+// CHECK: %[[MOVED:.*]] = arith.addi %[[J]], %[[FIRST_KEY]]
+// CHECK: arith.cmpi sle, %[[MOVED]], %[[P]]
+// CHECK: attn.merge
+
+// DROP-LABEL: func @ring(
+// DROP-SAME: tensor<1x8x1024x64xf32>
+// DROP-NOT: shard
+shard.grid @ranks(shape = ?)
+func.func @ring(%query: tensor<1x8x1024x64xf32>, %key: tensor<1x2x1024x64xf32>,
+                %value: tensor<1x2x1024x64xf32>) -> tensor<1x8x1024x64xf32> {
+  %rows = shard.sharding @ranks split_axes = [[], [], [0]] : !shard.sharding
+  %q = shard.shard %query to %rows annotate_for_users : tensor<1x8x1024x64xf32>
+  %k = shard.shard %key to %rows annotate_for_users : tensor<1x2x1024x64xf32>
+  %v = shard.shard %value to %rows annotate_for_users : tensor<1x2x1024x64xf32>
+  %init = tensor.empty() : tensor<1x8x1024x64xf32>
+  %o = attn.attention ins(%q, %k, %v : tensor<1x8x1024x64xf32>,
+      tensor<1x2x1024x64xf32>, tensor<1x2x1024x64xf32>)
+      outs(%init : tensor<1x8x1024x64xf32>) mask causal
+  return %o : tensor<1x8x1024x64xf32>
+}
+
+// -----
+
+// Heads are moved in regions, the sink is sliced, and nothing is exchanged.
+// CHECK-LABEL: func @heads(
+// CHECK-SAME: %[[Q:.*]]: tensor<?x2x?x64xf32>, %{{.*}}, %{{.*}}, %[[SINK:.*]]: tensor<8xf32>, %{{.*}}: tensor<8xf32>) -> tensor<?x2x?x64xf32>
+// CHECK: %[[ME:.*]] = attn.rank_index stride 1 size 4
+// CHECK: %[[HEAD:.*]] = arith.muli %[[ME]],
+// CHECK: tensor.extract_slice %[[SINK]]
+// CHECK-NOT: attn.rank_block
+// CHECK: attn.attention ins(%[[Q]],
+// CHECK-NOT: attn.merge
+shard.grid @ranks(shape = 4)
+func.func @heads(%query: tensor<?x8x?x64xf32>, %key: tensor<?x4x?x64xf32>,
+                 %value: tensor<?x4x?x64xf32>, %sink: tensor<8xf32>,
+                 %slopes: tensor<8xf32>) -> tensor<?x8x?x64xf32> {
+  %heads = shard.sharding @ranks split_axes = [[], [0]] : !shard.sharding
+  %q = shard.shard %query to %heads annotate_for_users : tensor<?x8x?x64xf32>
+  %k = shard.shard %key to %heads annotate_for_users : tensor<?x4x?x64xf32>
+  %v = shard.shard %value to %heads annotate_for_users : tensor<?x4x?x64xf32>
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %b = tensor.dim %query, %c0 : tensor<?x8x?x64xf32>
+  %n = tensor.dim %query, %c2 : tensor<?x8x?x64xf32>
+  %init = tensor.empty(%b, %n) : tensor<?x8x?x64xf32>
+  %o = attn.attention ins(%q, %k, %v : tensor<?x8x?x64xf32>,
+      tensor<?x4x?x64xf32>, tensor<?x4x?x64xf32>)
+      outs(%init : tensor<?x8x?x64xf32>) sink(%sink : tensor<8xf32>)
+      score alibi(%slopes : tensor<8xf32>)
+  return %o : tensor<?x8x?x64xf32>
+}
+
+// -----
+
+// Sizes that are not known are exchanged first, and what all ranks computed of
+// their keys is merged on each. Dropout is in the mask, with the numbers of the
+// whole.
+// CHECK-LABEL: func @decode(
+// CHECK: %[[SIZES:.*]] = attn.all_gather ins(%{{.*}} : tensor<2xi64>)
+// CHECK: %[[PART:.*]]:2 = attn.attention
+// CHECK-NOT: dropout
+// CHECK: arith.mului_extended
+// CHECK: %[[ALL:.*]]:2 = attn.attention
+// CHECK-NOT: arith.mului_extended
+// CHECK: attn.all_gather ins(%[[PART]]#0 : tensor<1x8x1x64xf32>)
+// CHECK: attn.all_gather ins(%[[PART]]#1 : tensor<1x8x1xf32>)
+// CHECK: attn.all_gather ins(%[[ALL]]#1 : tensor<1x8x1xf32>)
+// CHECK: scf.for
+// CHECK: attn.merge
+// CHECK: attn.merge
+shard.grid @ranks(shape = 4)
+func.func @decode(%query: tensor<1x8x1x64xf32>, %key: tensor<1x8x?x64xf32>,
+                  %value: tensor<1x8x?x64xf32>, %seed: i64, %call: i32)
+    -> tensor<1x8x1x64xf32> {
+  %rows = shard.sharding @ranks split_axes = [[], [], [0]] : !shard.sharding
+  %k = shard.shard %key to %rows annotate_for_users : tensor<1x8x?x64xf32>
+  %v = shard.shard %value to %rows annotate_for_users : tensor<1x8x?x64xf32>
+  %init = tensor.empty() : tensor<1x8x1x64xf32>
+  %o = attn.attention ins(%query, %k, %v : tensor<1x8x1x64xf32>,
+      tensor<1x8x?x64xf32>, tensor<1x8x?x64xf32>)
+      outs(%init : tensor<1x8x1x64xf32>) dropout(0.1, %seed, %call)
+  return %o : tensor<1x8x1x64xf32>
+}
