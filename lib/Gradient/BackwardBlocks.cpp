@@ -160,8 +160,7 @@ Value BackwardTiles::emitSoftmax(const BackwardUnit &unit,
       b, TypeRange(outs), outs, unit.number, tile.head, tile.position, firstKey,
       b.index(tile.count), b.index(numKeys), masked ? isPartial : no, isDefined,
       /*exact=*/no, /*scale=*/Value(), op.getScoreCaptures(),
-      masked ? op.getMaskCaptures()
-             : OperandRange(op->operand_end(), op->operand_end()),
+      masked ? ValueRange(op.getMaskCaptures()) : ValueRange(),
       /*in_order=*/false);
   IRMapping mapping;
   score.cloneInto(&softmax.getScoreRegion(), mapping);

@@ -46,12 +46,7 @@ public:
   SmallVector<Value> emit();
 
 private:
-  /// Results that one iteration has a part of, or what they are sums of.
-  struct Outs {
-    Value query, key, value, flags, sink;
-    SmallVector<Value> captures;
-  };
-  /// Where the part of a unit is in them.
+  /// Where the part of a unit is in what iterations share.
   struct Boxes {
     TensorBox query, key, value, flags, sink;
   };

@@ -80,8 +80,11 @@ static Value emitPowerBelow(const Numbers &n, Value x, Value y) {
   return n.b.createOrFold<math::PowFOp>(n.loc, x, n.sub(y, n.real(1.0)));
 }
 
-FailureOr<SmallVector<Value>> attn::emitPartials(OpBuilder &builder,
-                                                 Operation *op) {
+/// The derivatives of one operation on floats (G3): for each operand that is a
+/// float, a value of its type, null if it is 0. Fails, without a message, if it
+/// has no derivative.
+static FailureOr<SmallVector<Value>> emitPartials(OpBuilder &builder,
+                                                  Operation *op) {
   using arith::CmpFPredicate;
   using Partials = FailureOr<SmallVector<Value>>;
   Numbers n{builder, op->getLoc(),

@@ -19,11 +19,6 @@
 
 namespace mlir::attn {
 
-/// Emits the derivatives of one operation on floats (G3): for each operand that
-/// is a float, a value of its type, null if it is 0. `results` are those of the
-/// operation. Fails, without a message, if it has no derivative.
-FailureOr<SmallVector<Value>> emitPartials(OpBuilder &builder, Operation *op);
-
 /// Fills `derivative` with a region of the arguments of `region` that yields
 /// the derivative of what that yields with respect to `variable`: its argument,
 /// or the result of one of its operations, which then stands for itself alone.
