@@ -89,7 +89,7 @@ void Ring::addPieces(std::vector<Piece> &pieces, const Rows &rows, Span span,
 
 Status Ring::describeBuffer(const Rows &like, std::int64_t count,
                             Buffer &buffer, Rows &rows) {
-  std::int64_t rowsOfAll, elements, size;
+  std::int64_t rowsOfAll = 0, elements = 0, size = 0;
   bool overflows =
       __builtin_mul_overflow(like.sizes[0] * like.sizes[1], count,
                              &rowsOfAll) ||
