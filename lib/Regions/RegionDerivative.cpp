@@ -244,7 +244,7 @@ public:
     if (auto both = dyn_cast<math::SincosOp>(op)) {
       Value x = derivatives.lookup(both.getOperand());
       Numbers n{b, op->getLoc(), x.getType()};
-      set(both.getSin(), n.mul(both.getCos(), x));
+      derivatives[both.getSin()] = n.mul(both.getCos(), x);
       return set(both.getCos(), n.neg(n.mul(both.getSin(), x)));
     }
     FailureOr<SmallVector<Value>> partials = emitPartials(b, op);
