@@ -251,7 +251,7 @@ public:
       return refuse(op, "a packed weight");
     if (!isa<FloatType>(op.getWeightType().getElementType()))
       return refuse(op, "a weight of integers");
-    Value ofInput, ofWeight, ofBias;
+    Value ofWeight, ofBias;
     if (gradients.wants(op.getWeight()))
       ofWeight = b.fill(b.emptyLike(op.getWeight()), 0.0);
     if (gradients.wants(op.getBias()))

@@ -143,7 +143,6 @@ private:
   Value emitLengthsAfter() {
     Value lengths = op.getLengths(), counts = op.getCounts();
     Type integer = b.getI64Type();
-    auto type = cast<RankedTensorType>(lengths.getType()).clone(integer);
     Value count = arith::IndexCastOp::create(
         b, loc, integer, b.createOrFold<tensor::DimOp>(loc, op.getInput(), 1));
     SmallVector<Value> inputs = {lengths};
