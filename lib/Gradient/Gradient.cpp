@@ -134,8 +134,7 @@ private:
     }
     if (!depends || !isActive)
       return success();
-    OpGradients of(std::move(ofResults),
-                   [&](Value value) { return active.contains(value); });
+    OpGradients of(std::move(ofResults), active);
     if (failed(emitGradients(b, op, of)))
       return failure();
     for (auto [operand, gradient] : of.getOfOperands())

@@ -9,6 +9,7 @@
 #define ATTN_GRADIENT_OPGRADIENTS_H
 
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace mlir::attn {
 
@@ -16,15 +17,17 @@ namespace mlir::attn {
 /// operation.
 class OpGradients {
 public:
-  /// `ofResults` are null where it does not depend on a result; `isActive` says
-  /// for which values a gradient is wanted.
-  OpGradients(SmallVector<Value> ofResults, function_ref<bool(Value)> isActive)
-      : ofResults(std::move(ofResults)), isActive(isActive) {}
+  /// `ofResults` are null where it does not depend on a result; of the `active`
+  /// values, which outlive this, a gradient is wanted.
+  OpGradients(SmallVector<Value> ofResults, const DenseSet<Value> &active)
+      : ofResults(std::move(ofResults)), active(active) {}
 
   Value getOfResult(unsigned number) const { return ofResults[number]; }
   /// Whether the operand's gradient is wanted.
-  bool wants(OpOperand &operand) const { return isActive(operand.get()); }
-  bool wants(Value operand) const { return operand && isActive(operand); }
+  bool wants(OpOperand &operand) const { return wants(operand.get()); }
+  bool wants(Value operand) const {
+    return operand && active.contains(operand);
+  }
 
   /// Says what the gradient with respect to an operand is.
   void set(Value operand, Value gradient) {
@@ -35,7 +38,7 @@ public:
 
 private:
   SmallVector<Value> ofResults;
-  function_ref<bool(Value)> isActive;
+  const DenseSet<Value> &active;
   SmallVector<std::pair<Value, Value>> ofOperands;
 };
 
