@@ -130,10 +130,9 @@ void BackwardTiles::emitIteration(scf::ForallOp forall) {
   SmallVector<Value> outs(forall.getRegionIterArgs());
   SmallVector<Value> parts = emitGradients(unit, outs, boxes, {});
   b.setInsertionPointToStart(forall.getTerminator().getBody());
-  for (auto [part, out, box] :
-       llvm::zip(parts, outs,
-                 ArrayRef{boxes.query, boxes.key, boxes.value, boxes.flags,
-                          boxes.sink}))
+  const TensorBox all[] = {boxes.query, boxes.key, boxes.value, boxes.flags,
+                           boxes.sink};
+  for (auto [part, out, box] : llvm::zip(parts, outs, all))
     b.insertInParallel(part, out, box.offsets, box.sizes);
 }
 
@@ -174,8 +173,9 @@ void BackwardTiles::emitSequences(scf::ForallOp forall, Value keyHead,
     Boxes boxes = getBoxes(unit, part, /*areOwnHeads=*/true);
     SmallVector<Value> parts =
         emitGradients(unit, after, boxes, ArrayRef(after).drop_front(5));
-    for (auto [number, box] : llvm::enumerate(ArrayRef{
-             boxes.query, boxes.key, boxes.value, boxes.flags, boxes.sink}))
+    const TensorBox all[] = {boxes.query, boxes.key, boxes.value, boxes.flags,
+                             boxes.sink};
+    for (auto [number, box] : llvm::enumerate(all))
       after[number] =
           b.insert(parts[number], after[number], box.offsets, box.sizes);
     std::copy(parts.begin() + 5, parts.end(), after.begin() + 5);
