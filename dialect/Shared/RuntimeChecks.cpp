@@ -91,13 +91,15 @@ void attn::moveBeforeWrites(OpBuilder &builder, ArrayRef<Value> values,
     builder.setInsertionPointToStart(block);
 }
 
-/// `values` are what numbers come from beside the offset.
+/// `values` are what numbers come from beside the offset, and `shaped` what
+/// sizes come from beside the operands that all have.
 template <typename Op>
 static void moveBeforeWritesOf(OpBuilder &builder, Op op,
-                               SmallVector<Value> values) {
+                               SmallVector<Value> values,
+                               SmallVector<Value> shaped = {}) {
   values.push_back(op.getOffset());
   llvm::append_range(values, op.getMaskCaptures());
-  SmallVector<Value> shaped = {op.getQuery(), op.getSink()};
+  shaped.append({op.getQuery(), op.getSink()});
   llvm::append_range(shaped, op.getOuts());
   for (Value operand : {op.getKey(), op.getValue()}) {
     auto read = operand.template getDefiningOp<CacheReadOp>();
@@ -117,7 +119,9 @@ void attn::moveBeforeWrites(OpBuilder &builder, AttentionOp op) {
 void attn::moveBeforeWrites(OpBuilder &builder, AttentionBackwardOp op) {
   moveBeforeWritesOf(
       builder, op,
-      {op.getCumulativeQuery(), op.getCumulativeKey(), op.getCounts()});
+      {op.getCumulativeQuery(), op.getCumulativeKey(), op.getCounts()},
+      {op.getOutput(), op.getLogSumExp(), op.getOutputGradient(),
+       op.getLogSumExpGradient()});
 }
 
 void attn::moveBeforeWrites(OpBuilder &builder, MultiTokenAttentionOp op) {
