@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "attn/attention.h"
 #include "attn/engine.h"
 #include "runtime/Reference/Backward.h"
 #include "test/Execution/Random.h"
@@ -286,6 +287,55 @@ TEST(Gradient, IsTheDerivative) {
   for (const Case &tested : getCases())
     for (const char *pipeline : {"reference", "cpu"})
       check(tested, pipeline);
+}
+
+/// What Engine::compileGradient gives is the gradient of the text, from what
+/// the variant's kernel has left.
+TEST(Gradient, OfAVariant) {
+  attn::Tensor<float, 1> slopes("slopes", 4);
+  Attention attention{.queryHeads = 4,
+                      .keyValueHeads = 2,
+                      .headSize = 8,
+                      .batch = 1,
+                      .queryLength = 9,
+                      .keyLength = 9,
+                      .score = alibi(slopes),
+                      .mask = causal(),
+                      .logSumExp = true};
+  Expected<Engine> engine = Engine::create({.threads = 1});
+  ASSERT_TRUE(engine);
+  Expected<Kernel> forward = engine->compile(attention);
+  ASSERT_TRUE(forward) << forward.error().message;
+  Expected<Kernel> backward =
+      engine->compileGradient(attention, {.of = {"query", "slopes"}});
+  ASSERT_TRUE(backward) << backward.error().message;
+  Expected<string> text = attention.text();
+  ASSERT_TRUE(text);
+  Expected<string> whole =
+      differentiate(*text, {.of = {"query", "slopes"}, .results = {0}});
+  ASSERT_TRUE(whole) << whole.error().message;
+  Expected<Kernel> again = engine->compile(*whole);
+  ASSERT_TRUE(again) << again.error().message;
+
+  Random random(5);
+  Arguments arguments(forward->signature(), {}, random);
+  TestTensor gradient(ElementType::f32, {1, 4, 9, 8});
+  gradient.fill([&] { return random.normal(); });
+  std::vector<std::vector<double>> saved = run(*forward, arguments.values);
+  TestTensor output(ElementType::f32, {1, 4, 9, 8}, saved[0]),
+      logSumExp(ElementType::f32, {1, 4, 9}, saved[1]);
+  std::vector<Argument> withSaved = arguments.values,
+                        withGradient = arguments.values;
+  for (const TestTensor *tensor : {&output, &logSumExp, &gradient})
+    withSaved.emplace_back(tensor->view());
+  withGradient.emplace_back(gradient.view());
+  EXPECT_EQ(run(*backward, withSaved), run(*again, withGradient));
+
+  Expected<Kernel> unknown =
+      engine->compileGradient(attention, {.of = {"key2"}});
+  ASSERT_FALSE(unknown);
+  EXPECT_NE(unknown.error().message.find("expected names of arguments"),
+            string::npos);
 }
 
 } // namespace

@@ -114,7 +114,7 @@ static double getSmallest(ElementType type, bool isCapture) {
                 : type == ElementType::f32 ? 0x1p-21
                 : type == ElementType::f16 ? 0x1p-10
                                            : 0x1p-7;
-  return isCapture ? 64 * unit : unit;
+  return isCapture ? 8 * unit : unit;
 }
 
 bool Runner::run(std::uint64_t number) {
