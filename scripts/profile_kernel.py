@@ -39,7 +39,7 @@ OUTPUT = "output, values times weights"
 ELSEWHERE = "elsewhere"
 # What a loop does, by the first of these that names one of its instructions.
 KINDS = {
-    EXPONENTIALS: r"v(scalef|reduce|rndscale|round)ps$",
+    EXPONENTIALS: r"v(scalef|reduce|rndscale|round)ps$|vpslld$",
     PRODUCTS: r"vfn?m(add|sub)\d*p[sdh]$|vdpbf16ps$|tdp|tilestored",
     "prefetching": r"prefetch",
     "maxima and masks": r"v(max|blendm|blendv)ps$",
