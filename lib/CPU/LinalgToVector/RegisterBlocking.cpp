@@ -17,9 +17,9 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-/// Two FMAs a cycle with a latency of four: fewer accumulators than these wait
-/// for each other.
-static constexpr int64_t leastAccumulators = 8;
+/// Two FMAs a cycle with a latency of four: fewer than eight accumulators wait
+/// for each other, and eight do whenever one is late.
+static constexpr int64_t leastAccumulators = 10;
 
 /// Vectors in a row of a block: the more, the fewer scalars are broadcast. Of
 /// 16 registers, 4 would leave too few accumulators.
@@ -37,7 +37,7 @@ static int64_t chooseVectors(int64_t numVectors, unsigned numRegisters) {
 ///   32        | 24       | 12        | 8         | 6
 ///   32, rows  | 18       | 9         | 6         | 4
 ///   16        | 12       | 6         | 4         |
-///   16, rows  | 8        | 4         | 2         |
+///   16, rows  | 10       | 5         | 3         |
 ///
 /// "rows": A has its rows apart, and each needs a pointer; LLVM then spills
 /// sooner. On a Sapphire Rapids, blocks of at least 2 vectors by 8 rows reach
@@ -47,7 +47,8 @@ static int64_t getMostRows(int64_t vectors, unsigned numRegisters,
                            bool needsPointers) {
   int64_t accumulators = numRegisters * 3 / 4;
   if (needsPointers)
-    accumulators = std::min<int64_t>(accumulators, numRegisters >= 32 ? 18 : 8);
+    accumulators =
+        std::min<int64_t>(accumulators, numRegisters >= 32 ? 18 : 10);
   int64_t available = static_cast<int64_t>(numRegisters) - 1 - vectors;
   return std::max<int64_t>(std::min(accumulators, available) / vectors, 1);
 }
@@ -72,6 +73,6 @@ RegisterBlock attn::chooseRegisterBlock(int64_t numRows, int64_t numVectors,
     return {divideRows(numRows, vectors, most), vectors};
   // Dynamic numbers of rows are mostly powers of two, as keys in a block are.
   auto even = static_cast<int64_t>(llvm::bit_floor<uint64_t>(most));
-  bool isEnough = even * vectors >= 2 * leastAccumulators;
+  bool isEnough = even * vectors >= numRegisters / 2;
   return {isEnough ? even : most, vectors};
 }

@@ -19,6 +19,8 @@ struct VectorRegisters {
 
   /// Elements of `elementBits` in a register.
   int64_t getWidth(unsigned elementBits) const { return bits / elementBits; }
+  /// Whether sums of products leave few for anything else.
+  bool isFew() const { return count <= 16; }
 };
 
 /// The part of a matrix that a loop over a reduction keeps in registers.

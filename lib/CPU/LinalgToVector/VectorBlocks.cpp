@@ -184,7 +184,8 @@ void VectorBlocks::emitStep(ValueRange rows, ValueRange columns, ValueRange k,
   SmallVector<Value> scalars, lanes, oddScalars, oddLanes;
   SmallVector<Value> kOfA(k);
   kOfA.back() = b.mul(k.back(), factor);
-  for (Value row : contraction.inPairs ? ValueRange() : rows) {
+  for (Value row :
+       contraction.inPairs || loadsScalarsLate ? ValueRange() : rows) {
     SmallVector<Value> indices =
         getIndices(contraction.mapOfA, row, /*column=*/{}, kOfA);
     scalars.push_back(memref::LoadOp::create(b, loc, contraction.a, indices));
@@ -232,7 +233,9 @@ void VectorBlocks::emitStep(ValueRange rows, ValueRange columns, ValueRange k,
     lanes.push_back(typeOfB == type ? vector
                                     : widenLanes(b, loc, vector, type));
   }
-  if (!contraction.inPairs)
+  if (loadsScalarsLate)
+    emitRowByRow(rows, kOfA, lanes, acc);
+  else if (!contraction.inPairs)
     emitProducts(scalars, lanes, acc);
   for (ArrayRef<Value> term : llvm::reverse(pairs))
     emitDots(term, lanes, acc);
@@ -265,21 +268,6 @@ void VectorBlocks::emitProducts(ArrayRef<Value> scalars, ArrayRef<Value> lanes,
                                 MutableArrayRef<Value> acc) {
   Type type = contraction.getElementType();
   auto numRows = static_cast<int64_t>(scalars.size());
-  if (contraction.hasRowsInSteps() && !contraction.hasPairs()) {
-    // Row by row: few scalars are in registers at a time.
-    for (auto [i, scalar] : llvm::enumerate(scalars)) {
-      auto position = static_cast<int64_t>(i);
-      Value repeated = vector::BroadcastOp::create(
-          b, loc, VectorType::get(width, type), scalar);
-      for (auto [vectors, column] : llvm::zip_equal(acc, lanes)) {
-        Value sum = vector::ExtractOp::create(b, loc, vectors, position);
-        vectors =
-            insertRow(vector::FMAOp::create(b, loc, repeated, column, sum),
-                      vectors, position);
-      }
-    }
-    return;
-  }
   Value lhs = vector::FromElementsOp::create(
       b, loc, VectorType::get({1, numRows}, type), scalars);
   AffineExpr m, n, l;
@@ -293,5 +281,23 @@ void VectorBlocks::emitProducts(ArrayRef<Value> scalars, ArrayRef<Value> lanes,
         ArrayRef<ArrayRef<AffineExpr>>{{l, m}, {l, n}, {m, n}},
         {IteratorType::parallel, IteratorType::parallel,
          IteratorType::reduction});
+  }
+}
+
+void VectorBlocks::emitRowByRow(ValueRange rows, ValueRange k,
+                                ArrayRef<Value> lanes,
+                                MutableArrayRef<Value> acc) {
+  auto repeated = VectorType::get(width, contraction.getElementType());
+  for (auto [i, row] : llvm::enumerate(rows)) {
+    Value scalar = memref::LoadOp::create(
+        b, loc, contraction.a,
+        getIndices(contraction.mapOfA, row, /*column=*/{}, k));
+    scalar = vector::BroadcastOp::create(b, loc, repeated, scalar);
+    auto position = static_cast<int64_t>(i);
+    for (auto [vectors, column] : llvm::zip_equal(acc, lanes)) {
+      Value sum = vector::ExtractOp::create(b, loc, vectors, position);
+      sum = vector::FMAOp::create(b, loc, scalar, column, sum);
+      vectors = insertRow(sum, vectors, position);
+    }
   }
 }
