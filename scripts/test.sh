@@ -11,7 +11,7 @@
 # bounded fuzz runs and random attention with AddressSanitizer and
 # UndefinedBehaviorSanitizer; and the tests that use threads with
 # ThreadSanitizer, which watches the runtime. Lists the tests that it leaves out.
-# --all leaves out none, makes random tests four times as long, and runs all cases
+# --all leaves out none, makes random tests eight times as long, and runs all cases
 # of products of choices, of which others cover each choice or each two.
 #
 #===------------------------------------------------------------------------===#
@@ -54,7 +54,7 @@ test_preset release
 if [[ ${#select[@]} -gt 0 ]]; then
   test_preset asan-ubsan attn-gate-tests
   test_preset tsan attn-gate-tests
-  printf 'Left out, without --all (and three quarters of the cases of random tests, and\n'
+  printf 'Left out, without --all (and seven eighths of the cases of random tests, and\n'
   printf 'of products of choices what meets each choice, or each two, once more):\n'
   printf '  %s\n' "${left_out[@]}"
 else

@@ -21,9 +21,9 @@ namespace attn::test {
 /// ATTN_ALL_CASES, as `scripts/test.sh --all` sees to.
 inline bool runsAllCases() { return std::getenv("ATTN_ALL_CASES"); }
 
-/// How many of `count` cases a random test runs: a quarter, or all of them.
+/// How many of `count` cases a random test runs: an eighth, or all of them.
 inline int numCases(int count) {
-  return runsAllCases() ? count : (count + 3) / 4;
+  return runsAllCases() ? count : (count + 7) / 8;
 }
 
 /// The same seed makes the same choices.

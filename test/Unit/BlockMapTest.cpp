@@ -15,6 +15,7 @@
 #include "examples/variants/gallery.h"
 #include "lib/Plan/Plan.h"
 #include "lib/Registration/Registration.h"
+#include "test/Execution/Covering.h"
 #include "test/Unit/PipelinePasses.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -39,7 +40,7 @@ struct Target {
   const char *parameters;
 };
 
-const Target kTargets[] = {
+const std::vector<Target> kTargets = {
     {"256", "vector_bits = 256"},
     {"512", "vector_bits = 512"},
     {"512_bf16_dot", "vector_bits = 512, bf16_dot = true"},
@@ -266,11 +267,11 @@ nameOf(const testing::TestParamInfo<std::tuple<Target, ElementType, int64_t>>
 }
 
 INSTANTIATE_TEST_SUITE_P(All, BlockMaps,
-                         testing::Combine(testing::ValuesIn(kTargets),
-                                          testing::Values(ElementType::f32,
-                                                          ElementType::f16,
-                                                          ElementType::bf16),
-                                          testing::Values(64, 128)),
+                         testing::ValuesIn(::attn::test::coverPairs(
+                             kTargets,
+                             std::vector{ElementType::f32, ElementType::f16,
+                                         ElementType::bf16},
+                             std::vector<int64_t>{64, 128})),
                          nameOf);
 
 } // namespace

@@ -105,7 +105,7 @@ TEST_F(TuningTest, what_is_found_is_used) {
     std::vector<TuningStep> steps;
     Expected<Tuning> tuning =
         tune(createEngine(directory), text,
-             {.seconds = 1, .progress = [&](const TuningStep &step) {
+             {.seconds = 0.2, .progress = [&](const TuningStep &step) {
                 steps.push_back(step);
               }});
     ASSERT_TRUE(tuning.ok()) << tuning.error().message;
@@ -149,7 +149,7 @@ TEST_F(TuningTest, several_ops) {
   Tensor<float> x({40, 64}, 0.5F), w({64, 64}, 0.25F), out({40, 64});
   Expected<Tuning> tuning = createEngine().tune(
       text, std::vector<Argument>{x.view(), w.view()},
-      std::vector<TensorView>{out.view()}, {.seconds = 0.5});
+      std::vector<TensorView>{out.view()}, {.seconds = 0.2});
   ASSERT_TRUE(tuning.ok()) << tuning.error().message;
   EXPECT_EQ(tuning->plans.size(), 1u);
   EXPECT_TRUE(tuning->kernel.run({x.view(), w.view()}, {out.view()}).ok());
@@ -235,7 +235,7 @@ TEST_F(TuningTest, on_standard_sizes) {
   std::size_t numSteps = 0;
   EngineOptions options;
   options.threads = 1;
-  options.tuning = {.seconds = 0.5,
+  options.tuning = {.seconds = 0.2,
                     .progress = [&](const TuningStep &) { ++numSteps; }};
   Expected<Engine> engine = Engine::create(options);
   ASSERT_TRUE(engine.ok());
