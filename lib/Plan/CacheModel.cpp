@@ -22,8 +22,9 @@ int64_t CacheModel::getPlainRows() const {
   return std::max<int64_t>(4 * target.getLanes(), 32);
 }
 
-int64_t CacheModel::getVariantRows() const {
-  return std::max<int64_t>(2 * target.getLanes(), 16);
+int64_t CacheModel::getVariantRows(int64_t elements) const {
+  bool fits = 4 * elements * getKeys() <= target.getL1Bytes();
+  return std::max<int64_t>(2 * target.getLanes(), fits ? 16 : 32);
 }
 
 int64_t CacheModel::getKeys() const {

@@ -28,8 +28,10 @@ public:
   int64_t getPlainRows() const;
   /// The same with a score or a mask, or with weights that are kept in pairs. A
   /// mask that ends within a tile wastes part of it, more so of a large one,
-  /// and captured tensors and weights need room beside the scores.
-  int64_t getVariantRows() const;
+  /// and captured tensors and weights need room beside the scores. But where
+  /// the `elements` that a key and its value have are so many that each tile
+  /// reads a block from the second level, enough rows to make use of that.
+  int64_t getVariantRows(int64_t elements = 0) const;
   /// Keys of a block: it and its values, of heads of 64 elements of f32, fit
   /// into the first level.
   int64_t getKeys() const;

@@ -138,7 +138,8 @@ private:
 int64_t AttentionPlanner::getMostRowsOfOneTile() {
   if (isForGPU())
     return kRowsOfWorkgroup;
-  return isVariant() ? model.getVariantRows() : model.getPlainRows();
+  return isVariant() ? model.getVariantRows(headSize + valueSize)
+                     : model.getPlainRows();
 }
 
 /// Whether there is an online form in rows, where vectors are of `lanes`.
