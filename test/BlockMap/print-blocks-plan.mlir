@@ -4,7 +4,7 @@
 !q = tensor<1x2x?x128xf16>
 
 // Blocks are those of the plan that an op has, whatever it was planned for.
-// NONE: blocks of 16 queries (a line, by the position of the first) and 32 keys:
+// NONE: blocks of 32 queries (a line, by the position of the first) and 32 keys:
 // CHECK: blocks of 64 queries (a line, by the position of the first) and 64 keys:
 // CHECK: {{^}}    0 +...
 // CHECK-NEXT: {{^}}    6 ++..

@@ -50,11 +50,18 @@
 // CHECK: scf.for %[[I:.*]] = %[[WHOLE]] to %[[N]] step %[[C1]]
 // CHECK:   vector.contract {{.*}} into vector<1x16xf32>
 
-// Of 16 registers of 256 bits: 4 rows of 2 registers, twice.
+// Of 16 registers of 256 bits: 4 rows of 2 registers, twice. Each scalar is
+// loaded beside its products.
 
 // AVX2-LABEL: func.func @scores(
 // AVX2: scf.for {{.*}} step %c16
-// AVX2: vector.contract {{.*}} into vector<4x8xf32>
+// AVX2: -> (vector<4x8xf32>, vector<4x8xf32>) {
+// AVX2: %[[SCALAR:.*]] = memref.load %arg0
+// AVX2-NEXT: %[[REPEATED:.*]] = vector.broadcast %[[SCALAR]]
+// AVX2-NEXT: vector.extract
+// AVX2-NEXT: vector.fma %[[REPEATED]]
+// AVX2: vector.fma %[[REPEATED]]
+// AVX2: memref.load %arg0
 func.func @scores(%k: memref<?x64xf32, strided<[?, 1], offset: ?>>,
                   %q: memref<64x32xf32>, %s: memref<?x32xf32>) {
   %zero = arith.constant 0.0 : f32
@@ -330,5 +337,39 @@ func.func @rows_in_steps(%a: memref<48x64xf32>, %b: memref<64x64xf32>,
                          %c: memref<48x64xf32>) {
   linalg.matmul ins(%a, %b : memref<48x64xf32>, memref<64x64xf32>)
       outs(%c : memref<48x64xf32>)
+  return
+}
+
+// -----
+
+// Of a static number of rows: blocks of ten sums if rows lie apart, else of
+// twelve, and a smaller rest.
+
+// AVX2-LABEL: func.func @of_64_rows(
+// AVX2: scf.for {{.*}} = %c0{{.*}} to %c60{{.*}} step %c5
+// AVX2: -> (vector<5x8xf32>, vector<5x8xf32>) {
+// AVX2: -> (vector<4x8xf32>, vector<4x8xf32>) {
+// AVX2: scf.for {{.*}} = %c0{{.*}} to %c60{{.*}} step %c6
+// AVX2: -> (vector<6x8xf32>, vector<6x8xf32>) {
+// AVX2: -> (vector<4x8xf32>, vector<4x8xf32>) {
+func.func @of_64_rows(%k: memref<64x64xf32, strided<[?, 1], offset: ?>>,
+                      %v: memref<64x64xf32, strided<[?, 1], offset: ?>>,
+                      %q: memref<64x32xf32>, %s: memref<64x32xf32>,
+                      %o: memref<64x32xf32>) {
+  linalg.matmul
+    ins(%k, %q : memref<64x64xf32, strided<[?, 1], offset: ?>>, memref<64x32xf32>)
+    outs(%s : memref<64x32xf32>)
+  linalg.generic {
+      indexing_maps = [affine_map<(m, n, k) -> (k, m)>,
+                       affine_map<(m, n, k) -> (k, n)>,
+                       affine_map<(m, n, k) -> (m, n)>],
+      iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%v, %s : memref<64x64xf32, strided<[?, 1], offset: ?>>, memref<64x32xf32>)
+      outs(%o : memref<64x32xf32>) {
+    ^bb0(%a: f32, %b: f32, %c: f32):
+      %product = arith.mulf %a, %b : f32
+      %sum = arith.addf %c, %product : f32
+      linalg.yield %sum : f32
+  }
   return
 }
