@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Kernel/RuntimeVerificationModels.h"
+#include "lib/Kernel/ExternalModels.h"
 
 #include "dialect/AttnOps.h"
 #include "dialect/Shared/IndexBuilder.h"

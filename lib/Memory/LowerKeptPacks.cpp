@@ -22,7 +22,6 @@
 
 #include "lib/Kernel/KeptBuffers.h"
 #include "lib/Memory/Passes.h"
-#include "lib/Plan/CacheLine.h"
 #include "lib/Plan/CacheModel.h"
 
 #include "dialect/AttnOps.h"

@@ -7,7 +7,7 @@
 
 #include "lib/Memory/PrefetchShares.h"
 #include "dialect/Shared/IndexBuilder.h"
-#include "lib/Plan/CacheLine.h"
+#include "lib/Plan/CacheModel.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

@@ -18,14 +18,12 @@
 
 #include "dialect/AttnOps.h"
 #include "dialect/Shared/KnownSizes.h"
-#include "lib/Online/OnlineForm.h"
 #include "lib/Online/OnlineQuery.h"
 #include "lib/Online/OnlineTensors.h"
 #include "lib/Online/Passes.h"
 #include "lib/Online/SharedOperands.h"
 #include "lib/Online/TilePrefetch.h"
 #include "lib/Online/VisibleRange.h"
-#include "lib/Plan/PackPlan.h"
 #include "lib/Plan/Plan.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"

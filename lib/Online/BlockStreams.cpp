@@ -8,7 +8,6 @@
 #include "lib/Online/BlockStreams.h"
 #include "dialect/Shared/IndexBuilder.h"
 #include "lib/Memory/LaterIteration.h"
-#include "lib/Plan/CacheLine.h"
 #include "lib/Plan/CacheModel.h"
 #include "lib/Plan/Plan.h"
 

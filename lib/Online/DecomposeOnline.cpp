@@ -23,7 +23,6 @@
 #include "lib/Online/BlockFacts.h"
 #include "lib/Online/BlockPages.h"
 #include "lib/Online/BlockStreams.h"
-#include "lib/Online/FirstBlock.h"
 #include "lib/Online/IntegerScores.h"
 #include "lib/Online/OnlineInPairs.h"
 #include "lib/Online/Passes.h"

@@ -64,6 +64,11 @@ protected:
   FloatType type; ///< Of scores and states.
 };
 
+/// Emits the online form of the attention of at most `lanes` queries of one
+/// head, for matrix units, without what follows it. `op` stays.
+OnlineAttentionOp emitOnlineInMatrices(OpBuilder &builder, AttentionOp op,
+                                       int64_t lanes);
+
 } // namespace mlir::attn
 
 #endif // ATTN_ONLINE_ONLINETENSORS_H

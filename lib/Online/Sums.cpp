@@ -10,6 +10,9 @@
 #include "lib/Online/StoredElements.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -70,4 +73,65 @@ Value attn::emitProduct(OpBuilder &b, Location loc, Value matrix, Value factors,
       [&](ValueRange e) -> Value {
         return arith::MulFOp::create(b, loc, e[0], e[1]);
       });
+}
+
+//===----------------------------------------------------------------------===//
+// Sums that begin at zero
+//===----------------------------------------------------------------------===//
+
+Value attn::emitZerosIf(OpBuilder &b, Location loc, Value isFirst, Value tensor,
+                        function_ref<Value(OpBuilder &)> other) {
+  if (!isFirst)
+    return other(b);
+  return scf::IfOp::create(
+             b, loc, isFirst,
+             [&](OpBuilder &b, Location loc) {
+               Value zero = arith::ConstantOp::create(
+                   b, loc,
+                   b.getZeroAttr(cast<RankedTensorType>(tensor.getType())
+                                     .getElementType()));
+               scf::YieldOp::create(
+                   b, loc,
+                   linalg::FillOp::create(b, loc, zero, tensor).getResults());
+             },
+             [&](OpBuilder &b, Location loc) {
+               scf::YieldOp::create(b, loc, other(b));
+             })
+      .getResult(0);
+}
+
+/// Whether an element of a vector is not 1, an i1.
+static Value emitIsNotOnes(OpBuilder &b, Location loc, Value vector) {
+  Type i32 = b.getI32Type();
+  Value zero = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(0));
+  Value none = tensor::EmptyOp::create(b, loc, ArrayRef<int64_t>{1}, i32);
+  none = linalg::FillOp::create(b, loc, zero, none).getResult(0);
+  Value any = createGeneric(
+      b, loc, vector, none,
+      {AffineMap::get(2, 0, b.getAffineDimExpr(1)),
+       AffineMap::get(2, 0, b.getAffineDimExpr(0))},
+      [&](ValueRange e) -> Value {
+        Value one = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(1.0));
+        Value differs =
+            arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE, e[0], one);
+        differs = arith::ExtUIOp::create(b, loc, i32, differs);
+        return arith::OrIOp::create(b, loc, e[1], differs);
+      });
+  Value first = arith::ConstantIndexOp::create(b, loc, 0);
+  Value word = tensor::ExtractOp::create(b, loc, any, first);
+  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, word, zero);
+}
+
+Value attn::emitUnlessOnes(OpBuilder &b, Location loc, Value factors,
+                           Value tensor,
+                           function_ref<Value(OpBuilder &)> other) {
+  return scf::IfOp::create(
+             b, loc, emitIsNotOnes(b, loc, factors),
+             [&](OpBuilder &b, Location loc) {
+               scf::YieldOp::create(b, loc, other(b));
+             },
+             [&](OpBuilder &b, Location loc) {
+               scf::YieldOp::create(b, loc, tensor);
+             })
+      .getResult(0);
 }

@@ -29,6 +29,23 @@ Value emitVisibleSum(OpBuilder &b, Location loc, ValueRange inputs, Value init,
 Value emitProduct(OpBuilder &b, Location loc, Value matrix, Value factors,
                   AffineExpr dimension);
 
+//===----------------------------------------------------------------------===//
+// Sums that begin at zero
+//===----------------------------------------------------------------------===//
+
+// Those of a tile's first block: nothing needs to write zeros for it, read them
+// and rescale them.
+
+/// `tensor` filled with zeros if `isFirst`, else what `other` emits for it, as
+/// always where `isFirst` is null.
+Value emitZerosIf(OpBuilder &b, Location loc, Value isFirst, Value tensor,
+                  function_ref<Value(OpBuilder &)> other);
+
+/// `tensor` if `factors`, a vector of f32, are all 1, else what `other` emits
+/// for it.
+Value emitUnlessOnes(OpBuilder &b, Location loc, Value factors, Value tensor,
+                     function_ref<Value(OpBuilder &)> other);
+
 } // namespace mlir::attn
 
 #endif // ATTN_ONLINE_SUMS_H

@@ -8,7 +8,7 @@
 #include "dialect/Shared/CreateGeneric.h"
 #include "dialect/Shared/IndexBuilder.h"
 #include "lib/Online/OnlineInPairs.h"
-#include "lib/Plan/PackPlan.h"
+#include "lib/Plan/Plan.h"
 #include "lib/Projection/ProjectionTiles.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"

@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Plan/CacheLine.h"
 #include "lib/Plan/CacheModel.h"
 #include "lib/Projection/ProjectionTiles.h"
 

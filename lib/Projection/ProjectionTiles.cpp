@@ -10,7 +10,6 @@
 #include "dialect/Shared/IndexBuilder.h"
 #include "lib/Plan/CacheModel.h"
 
-#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 

@@ -29,10 +29,9 @@
 
 #include "dialect/AttnOps.h"
 #include "dialect/Shared/IndexBuilder.h"
-#include "lib/Online/OnlineForm.h"
+#include "lib/Online/OnlineTensors.h"
 #include "lib/Online/VisibleRange.h"
 #include "lib/Plan/Plan.h"
-#include "lib/Plan/Workgroups.h"
 #include "lib/SplitKV/Passes.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

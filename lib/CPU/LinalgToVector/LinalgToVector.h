@@ -8,11 +8,18 @@
 #ifndef ATTN_CPU_LINALGTOVECTOR_LINALGTOVECTOR_H
 #define ATTN_CPU_LINALGTOVECTOR_LINALGTOVECTOR_H
 
-#include "lib/CPU/LinalgToVector/RegisterBlocking.h"
-
 #include "mlir/Dialect/Linalg/IR/LinalgInterfaces.h"
 
 namespace mlir::attn {
+
+/// The vector registers of a machine.
+struct VectorRegisters {
+  unsigned bits = 256;
+  unsigned count = 16;
+
+  /// Elements of `elementBits` in a register.
+  int64_t getWidth(unsigned elementBits) const { return bits / elementBits; }
+};
 
 /// A buffer for every thread, allocated outside of the loops over tiles around
 /// the insertion point.

@@ -7,10 +7,9 @@
 
 #include "lib/CPU/LinalgToVector/VectorBlocks.h"
 #include "lib/CPU/HideRelation.h"
+#include "lib/CPU/LinalgToVector/Lanes.h"
 #include "lib/CPU/LinalgToVector/RowSlices.h"
-#include "lib/CPU/LinalgToVector/SplitBF16.h"
-#include "lib/CPU/LinalgToVector/WidenLanes.h"
-#include "lib/Plan/CacheLine.h"
+#include "lib/Plan/CacheModel.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"

@@ -18,10 +18,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/Shared/IndexBuilder.h"
+#include "lib/CPU/LinalgToVector/Lanes.h"
 #include "lib/CPU/LinalgToVector/LinalgToVector.h"
 #include "lib/CPU/LinalgToVector/RowSlices.h"
-#include "lib/CPU/LinalgToVector/SplitBF16.h"
-#include "lib/CPU/LinalgToVector/WidenLanes.h"
 #include "lib/Memory/PrefetchShares.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

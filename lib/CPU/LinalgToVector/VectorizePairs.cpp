@@ -6,11 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/Shared/IndexBuilder.h"
+#include "lib/CPU/LinalgToVector/ContractionLoops.h"
+#include "lib/CPU/LinalgToVector/Lanes.h"
 #include "lib/CPU/LinalgToVector/LinalgToVector.h"
-#include "lib/CPU/LinalgToVector/LoadTransposed.h"
-#include "lib/CPU/LinalgToVector/MatchContraction.h"
 #include "lib/CPU/LinalgToVector/RowSlices.h"
-#include "lib/CPU/LinalgToVector/SplitBF16.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "lib/CPU/LinalgToVector/Lanes.h"
 #include "lib/CPU/LinalgToVector/LinalgToVector.h"
-#include "lib/CPU/LinalgToVector/LoadTransposed.h"
 #include "lib/CPU/LinalgToVector/RowSlices.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "lib/CPU/LinalgToVector/Lanes.h"
 #include "lib/CPU/LinalgToVector/LinalgToVector.h"
-#include "lib/CPU/LinalgToVector/LoadTransposed.h"
 #include "lib/CPU/LinalgToVector/RowSlices.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -68,63 +68,6 @@ static bool readsColumns(linalg::LinalgOp op) {
                         return isTransposed(*operand) || isReadInRows(*operand);
                       }) &&
          whyNoVectorBody(op).empty();
-}
-
-/// One vector of the parts, whose number is a power of two, in order.
-static Value concatenate(OpBuilder &b, Location loc, SmallVector<Value> parts) {
-  while (parts.size() > 1) {
-    int64_t size = cast<VectorType>(parts[0].getType()).getNumElements();
-    auto mask = llvm::to_vector(llvm::seq<int64_t>(0, 2 * size));
-    for (size_t i = 0; i < parts.size() / 2; ++i)
-      parts[i] = vector::ShuffleOp::create(b, loc, parts[2 * i],
-                                           parts[2 * i + 1], mask);
-    parts.resize(parts.size() / 2);
-  }
-  return parts.front();
-}
-
-/// To interleave registers that are `stride` apart exchanges one bit of their
-/// number with one of a unit's place in its part.
-void attn::transposeParts(OpBuilder &b, Location loc,
-                          MutableArrayRef<Value> rows, int64_t unit) {
-  auto size = int64_t(rows.size());
-  int64_t width = cast<VectorType>(rows[0].getType()).getNumElements();
-  int64_t half = size / 2 * unit;
-  SmallVector<int64_t> low, high;
-  auto append = [unit](SmallVector<int64_t> &mask, int64_t first) {
-    llvm::append_range(mask, llvm::seq(first, first + unit));
-  };
-  for (int64_t part = 0; part < width; part += size * unit)
-    for (int64_t i = part; i < part + half; i += unit) {
-      append(low, i);
-      append(low, width + i);
-      append(high, i + half);
-      append(high, width + i + half);
-    }
-  for (int64_t stride = size / 2; stride > 0; stride /= 2)
-    for (int64_t i = 0; i < size; ++i) {
-      if (i & stride)
-        continue;
-      Value lhs = rows[i], rhs = rows[i + stride];
-      rows[i] = vector::ShuffleOp::create(b, loc, lhs, rhs, low);
-      rows[i + stride] = vector::ShuffleOp::create(b, loc, lhs, rhs, high);
-    }
-}
-
-/// Part k of register i is loaded from row k * size + i, for i from 0 to
-/// `size`; then squares of `size` are transposed in each part.
-SmallVector<Value> attn::loadTransposed(OpBuilder &b, Location loc,
-                                        int64_t size, int64_t width,
-                                        function_ref<Value(int64_t)> load) {
-  SmallVector<Value> rows;
-  for (int64_t i = 0; i < size; ++i) {
-    SmallVector<Value> parts;
-    for (int64_t k = i; k < width; k += size)
-      parts.push_back(load(k));
-    rows.push_back(concatenate(b, loc, std::move(parts)));
-  }
-  transposeParts(b, loc, rows, /*unit=*/1);
-  return rows;
 }
 
 namespace {

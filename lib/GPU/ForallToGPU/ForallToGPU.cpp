@@ -7,7 +7,7 @@
 
 #include "lib/GPU/ForallToGPU/HostCode.h"
 #include "lib/GPU/Passes.h"
-#include "lib/Plan/Workgroups.h"
+#include "lib/Plan/Plan.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
