@@ -13,13 +13,9 @@
 #include "lib/Regions/MaskAnalysis.h"
 #include "lib/Regions/RegionEvaluation.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Index/IR/IndexDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/RuntimeVerifiableOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -50,7 +46,7 @@ template <typename Op> class ReadCheck {
 public:
   ReadCheck(OpBuilder &builder, Op op, CacheReadOp read, StringRef operand,
             Describe describe)
-      : b(op.getLoc(), builder), loc(op.getLoc()), op(op), read(read),
+      : b(op.getLoc(), builder), op(op), read(read),
         message(describe(op, ("operand '" + operand +
                               "': the mask keeps a row that is absent from the "
                               "cache")
@@ -69,10 +65,10 @@ public:
     bool dependsOnHead =
         op.hasMask() && !op.getMask().getArgument(1).use_empty();
     Value numHeads = b.index(dependsOnHead ? op.getNumQueryHeads() : 1);
-    loop(zero, numSequences, [&](Value n) {
+    b.loop(zero, numSequences, 1, [&](Value n) {
       numQueries = emitNumQueries(n);
       Value some = b.select(b.isEqual(numQueries, zero), zero, numHeads);
-      loop(zero, some, [&](Value head) { check(n, head); });
+      b.loop(zero, some, 1, [&](Value head) { check(n, head); });
     });
   }
 
@@ -102,10 +98,10 @@ private:
 
   void check(Value n, Value head) {
     Value size = dim(read.getResult(), 2);
-    auto [begin, end] = createStoredPositions(b, loc, read, n);
+    auto [begin, end] = createStoredPositions(b, b.getLoc(), read, n);
     if (arePackedKeys()) { // Of the one cache, all rows have to be there.
       Value isAll = b.bitAnd(b.isEqual(begin, zero), b.isEqual(end, size));
-      assertWithNumbers(b, loc, isAll, message,
+      assertWithNumbers(b, b.getLoc(), isAll, message,
                         "of {2} rows, those from {0} to before {1} are there",
                         {begin, end, size});
       return;
@@ -117,19 +113,19 @@ private:
       Value last = b.add(first, numQueries);
       last = b.sub(last, one);
       VisibleKeys keys =
-          emitVisibleKeys(b, loc, op.getMask(), n, head, {begin, last}, size,
-                          op.getMaskCaptures());
+          emitVisibleKeys(b, b.getLoc(), op.getMask(), n, head, {begin, last},
+                          size, op.getMaskCaptures());
       visibleBegin = keys.begin;
       visibleEnd = keys.end;
     }
-    Value before = arith::MinUIOp::create(b, loc, begin, visibleEnd);
-    Value after = arith::MaxUIOp::create(b, loc, end, visibleBegin);
+    Value before = arith::MinUIOp::create(b, begin, visibleEnd);
+    Value after = arith::MaxUIOp::create(b, end, visibleBegin);
     for (auto [from, to] :
          {std::pair(visibleBegin, before), std::pair(after, visibleEnd)})
-      loop(from, to, [&](Value key) {
-        loop(firstQuery, numQueries, [&](Value i) {
+      b.loop(from, to, 1, [&](Value key) {
+        b.loop(firstQuery, numQueries, 1, [&](Value i) {
           Value position = b.add(first, i);
-          assertWithNumbers(b, loc, emitIsHidden(n, head, position, key),
+          assertWithNumbers(b, b.getLoc(), emitIsHidden(n, head, position, key),
                             message,
                             "key {3}, in batch entry {0}, query head {1}, "
                             "query position {2}",
@@ -140,31 +136,22 @@ private:
 
   /// A mask that is undefined is an error of the attention's own (A12).
   Value emitIsHidden(Value n, Value head, Value position, Value key) {
-    Value yes = arith::ConstantOp::create(b, loc, b.getBoolAttr(true));
     if (!op.hasMask())
-      return arith::ConstantOp::create(b, loc, b.getBoolAttr(false));
+      return b.boolean(false);
     SmallVector<Value> arguments = {n, head, position, key};
     llvm::append_range(arguments, op.getMaskCaptures());
     RegionValue keep = evaluateRegion(b, op.getMask(), arguments);
-    Value isHidden = arith::XOrIOp::create(b, loc, keep.value, yes);
+    Value isHidden = arith::XOrIOp::create(b, keep.value, b.boolean(true));
     if (!keep.undefined)
       return isHidden;
     return b.bitOr(isHidden, keep.undefined);
   }
 
-  void loop(Value begin, Value end, function_ref<void(Value)> body) {
-    scf::ForOp::create(b, loc, begin, end, one, ValueRange(),
-                       [&](OpBuilder &, Location, Value i, ValueRange) {
-                         body(i);
-                         scf::YieldOp::create(b, loc);
-                       });
-  }
   Value dim(Value tensor, int64_t dimension) {
-    return createFirstDim(b, loc, tensor, dimension);
+    return createFirstDim(b, b.getLoc(), tensor, dimension);
   }
 
   IndexBuilder b;
-  Location loc;
   Op op;
   CacheReadOp read;
   std::string message;

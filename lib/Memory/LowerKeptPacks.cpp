@@ -27,7 +27,6 @@
 #include "dialect/AttnOps.h"
 #include "dialect/Shared/IndexBuilder.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/PatternMatch.h"
 
 namespace mlir::attn {

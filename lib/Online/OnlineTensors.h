@@ -9,10 +9,7 @@
 #define ATTN_ONLINE_ONLINETENSORS_H
 
 #include "dialect/AttnOps.h"
-#include "dialect/Shared/CreateGeneric.h"
 #include "dialect/Shared/IndexBuilder.h"
-
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 namespace mlir::attn {
 

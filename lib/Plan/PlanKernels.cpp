@@ -16,18 +16,6 @@ namespace mlir::attn {
 using namespace mlir;
 using namespace mlir::attn;
 
-FailureOr<PlanAttr> attn::planMultiToken(MultiTokenAttentionOp op) {
-  PlanAttr said = getPlan(op);
-  int64_t rows = said && said.getRows()
-                     ? said.getRows()
-                     : CacheModel(getTarget(op)).getMultiTokenRows();
-  auto plan = PlanAttr::get(op.getContext(), {.rows = rows}),
-       nothing = PlanAttr::get(op.getContext(), {});
-  if (said && said != plan && said != nothing)
-    return op.emitError("attn.plan: expected 'rows' alone, got ") << said;
-  return plan;
-}
-
 namespace {
 struct PlanKernels : attn::impl::PlanKernelsBase<PlanKernels> {
   using PlanKernelsBase::PlanKernelsBase;

@@ -8,9 +8,8 @@
 #ifndef ATTN_PROJECTION_PROJECTIONTILES_H
 #define ATTN_PROJECTION_PROJECTIONTILES_H
 
+#include "dialect/Shared/IndexBuilder.h"
 #include "lib/Plan/Plan.h"
-
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 #include <optional>
 #include <vector>
@@ -64,7 +63,7 @@ class ProjectionTiles {
 public:
   /// `op` has a plan. `epilogue`, if there is one, is computed instead of the
   /// result.
-  ProjectionTiles(OpBuilder &b, ProjectionOp op,
+  ProjectionTiles(IndexBuilder &b, ProjectionOp op,
                   const ProjectionEpilogue *epilogue = nullptr);
 
   /// B * S.
@@ -108,22 +107,9 @@ private:
   };
 
   OpFoldResult index(int64_t value) { return b.getIndexAttr(value); }
-  Value constant(int64_t value);
   OpFoldResult apply(AffineExpr expr, ArrayRef<OpFoldResult> operands);
   OpFoldResult minimum(ArrayRef<AffineExpr> exprs,
                        ArrayRef<OpFoldResult> operands);
-  /// i < end
-  Value isBelow(OpFoldResult i, OpFoldResult end);
-  OpFoldResult select(Value condition, OpFoldResult x, OpFoldResult y);
-  Value empty(ArrayRef<int64_t> shape, Type elementType);
-  /// A box of a tensor, with the sizes `kept` of those it has.
-  Value slice(Value tensor, ArrayRef<OpFoldResult> offsets,
-              ArrayRef<OpFoldResult> sizes, ArrayRef<OpFoldResult> kept);
-  Value insert(Value source, Value tensor, ArrayRef<OpFoldResult> offsets,
-               ArrayRef<OpFoldResult> sizes);
-  Value fillWithZero(Value tensor);
-  /// A number of f32, or of what it is stored as.
-  Value convert(Value number, Type type);
   /// Part `part` of a number of f32, of the type that is multiplied.
   Value emitPart(Value number, int64_t part);
   /// Elements of `source` at the indices `from`, converted to those of
@@ -199,14 +185,6 @@ private:
   /// place of `sums`. Sums of blocks are rounded less than one long sum.
   Value multiplyPack(OpFoldResult pack, OpFoldResult at, int64_t count,
                      Value columns, Value sums, bool isFirst);
-  /// for i = first to end step `step`
-  SmallVector<Value>
-  forEach(OpFoldResult first, OpFoldResult end, int64_t step,
-          ValueRange initial,
-          function_ref<SmallVector<Value>(Value i, ValueRange carried)> body);
-  /// The same from 0 on, with one value.
-  Value forEach(OpFoldResult end, int64_t step, Value initial,
-                function_ref<Value(Value i, Value carried)> body);
   /// Scales sums of `count` rows, adds the bias, and stores them in the rows of
   /// a tile from `first` on, in the block that begins at `column`.
   Value storeRows(const Tile &tile, OpFoldResult column, Value sums,
@@ -272,8 +250,7 @@ private:
   Box getBox(const Tile &tile);
   Value emitResult(Value out, int64_t first, int64_t fewRows);
 
-  OpBuilder &b;
-  Location loc;
+  IndexBuilder &b;
   ProjectionOp op;
   PlanAttr plan;
   int64_t lanes;

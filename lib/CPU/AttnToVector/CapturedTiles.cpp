@@ -82,11 +82,10 @@ static Pieces buildTransposedBlock(LaneBuilder &b, Type elementType,
   int64_t bits = elementType.getIntOrFloatBitWidth();
   auto quarter = VectorType::get(kQuarterWords, b.getI32Type());
   Pieces result;
-  for (Value words :
-       loadTransposed(b, b.getLoc(), kQuarterWords, b.getWidth(),
-                      [&](int64_t row) -> Value {
-                        return b.create<vector::BitCastOp>(quarter, load(row));
-                      }))
+  for (Value words : loadTransposed(
+           b, kQuarterWords, b.getWidth(), [&](int64_t row) -> Value {
+             return b.create<vector::BitCastOp>(quarter, load(row));
+           }))
     for (int64_t part = 0; part < 32 / bits; ++part)
       result.push_back(takePart(b, words, elementType, part));
   return result;
@@ -258,7 +257,7 @@ void CapturedTiles::transposeBlock(Value source, Value buffer,
     SmallVector<Value> indices(first);
     Value moved =
         b.createOrFold<arith::AddIOp>(indices[laneDim], b.index(offset));
-    indices[laneDim] = hideRelation(b, b.getLoc(), moved);
+    indices[laneDim] = hideRelation(b, moved);
     return b.create<vector::LoadOp>(vector, source, indices);
   };
   for (auto [i, column] :

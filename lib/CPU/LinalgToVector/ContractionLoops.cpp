@@ -31,13 +31,11 @@ SmallVector<Value> attn::getIndices(AffineMap map, Value row, Value column,
 
 void attn::emitLoop(IndexBuilder &b, Value first, Value end, int64_t step,
                     SmallVector<Value> &acc, function_ref<void(Value)> body) {
-  auto loop = scf::ForOp::create(b, first, end, b.index(step), acc);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  acc = llvm::to_vector_of<Value>(loop.getRegionIterArgs());
-  body(loop.getInductionVar());
-  scf::YieldOp::create(b, acc);
-  acc = loop.getResults();
+  acc = b.loop(first, end, step, acc, [&](Value i, ValueRange carried) {
+    acc = llvm::to_vector_of<Value>(carried);
+    body(i);
+    return acc;
+  });
 }
 
 int64_t Contraction::getNumTerms() const {
@@ -155,15 +153,12 @@ namespace {
 /// Emits the loops over the blocks of C.
 class Emitter {
 public:
-  Emitter(IndexBuilder &b, Location loc, const Contraction &contraction,
+  Emitter(IndexBuilder &b, const Contraction &contraction,
           const ContractionTarget &target);
 
   void emit();
 
 private:
-  /// for (i = lower; i < upper; i += step) body(i)
-  void emitLoop(Value lower, Value upper, int64_t step,
-                function_ref<void(Value)> body);
   void emitRows(Value column);
   void emitStaticRows(int64_t numRows, Value column);
   void emitDynamicRows(Value numRows, Value column);
@@ -171,7 +166,6 @@ private:
   void emitBlock(Value row, Value column, int64_t numRows);
 
   IndexBuilder &b;
-  Location loc;
   const Contraction &contraction;
   RegisterBlock vectorBlock;
   /// Of a block.
@@ -184,16 +178,15 @@ private:
 };
 } // namespace
 
-Emitter::Emitter(IndexBuilder &b, Location loc, const Contraction &contraction,
+Emitter::Emitter(IndexBuilder &b, const Contraction &contraction,
                  const ContractionTarget &target)
-    : b(b), loc(loc), contraction(contraction),
+    : b(b), contraction(contraction),
       inTiles(target.tiles && contraction.hasTiles()),
-      vectors(b, loc, contraction,
+      vectors(b, contraction,
               target.registers.getWidth(
                   contraction.getElementType().getIntOrFloatBitWidth()),
               inTiles ? PrefetchShares() : contraction.shares),
-      tiles(b, loc, contraction,
-            inTiles ? contraction.shares : PrefetchShares()) {
+      tiles(b, contraction, inTiles ? contraction.shares : PrefetchShares()) {
   int64_t width = target.registers.getWidth(
       contraction.getElementType().getIntOrFloatBitWidth());
   int64_t numVectors = contraction.getNumLanes() / width;
@@ -213,25 +206,17 @@ Emitter::Emitter(IndexBuilder &b, Location loc, const Contraction &contraction,
       blockRows.push_back(rows);
 }
 
-void Emitter::emitLoop(Value lower, Value upper, int64_t step,
-                       function_ref<void(Value)> body) {
-  OpBuilder::InsertionGuard guard(b);
-  auto loop = scf::ForOp::create(b, loc, lower, upper, b.index(step));
-  b.setInsertionPointToStart(loop.getBody());
-  body(loop.getInductionVar());
-}
-
 void Emitter::emit() {
   if (contraction.getNumLanes() == numLanes)
     return emitRows(b.index(0));
-  emitLoop(b.index(0), b.index(contraction.getNumLanes()), numLanes,
-           [&](Value column) { emitRows(column); });
+  b.loop(b.index(0), b.index(contraction.getNumLanes()), numLanes,
+         [&](Value column) { emitRows(column); });
 }
 
 void Emitter::emitRows(Value column) {
   if (int64_t rows = contraction.getNumRows(); !ShapedType::isDynamic(rows))
     return emitStaticRows(rows, column);
-  emitDynamicRows(memref::DimOp::create(b, loc, contraction.c, 0), column);
+  emitDynamicRows(memref::DimOp::create(b, contraction.c, 0), column);
 }
 
 void Emitter::emitStaticRows(int64_t numRows, Value column) {
@@ -241,8 +226,8 @@ void Emitter::emitStaticRows(int64_t numRows, Value column) {
     if (whole == rows)
       emitBlock(b.index(done), column, rows);
     else if (whole > 0)
-      emitLoop(b.index(done), b.index(done + whole), rows,
-               [&](Value row) { emitBlock(row, column, rows); });
+      b.loop(b.index(done), b.index(done + whole), rows,
+             [&](Value row) { emitBlock(row, column, rows); });
     done += whole;
   }
   while (done < numRows) {
@@ -260,26 +245,20 @@ void Emitter::emitDynamicRows(Value numRows, Value column) {
   Value done = b.index(0);
   for (int64_t rows : blockRows) {
     Value size = b.index(rows);
-    Value whole;
-    if (canRepeat) {
-      Value fits = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge,
-                                         numRows, size);
-      whole = arith::SelectOp::create(b, loc, fits, numRows, done);
-    } else {
-      Value rest = arith::RemUIOp::create(b, loc, numRows, size);
-      whole = arith::SubIOp::create(b, loc, numRows, rest);
-    }
-    emitLoop(done, whole, rows, [&](Value row) {
-      if (canRepeat) {
-        Value last = arith::SubIOp::create(b, loc, numRows, size);
-        row = arith::MinSIOp::create(b, loc, row, last);
-      }
+    Value whole =
+        canRepeat
+            ? b.select(b.compare(arith::CmpIPredicate::sge, numRows, size),
+                       numRows, done)
+            : b.sub(numRows, b.rem(numRows, size));
+    b.loop(done, whole, rows, [&](Value row) {
+      if (canRepeat)
+        row = b.min(row, b.sub(numRows, size));
       emitBlock(row, column, rows);
     });
     done = whole;
   }
-  emitLoop(done, numRows, 1,
-           [&](Value row) { emitBlock(row, column, /*numRows=*/1); });
+  b.loop(done, numRows, 1,
+         [&](Value row) { emitBlock(row, column, /*numRows=*/1); });
 }
 
 void Emitter::emitBlock(Value row, Value column, int64_t numRows) {
@@ -293,5 +272,5 @@ void attn::emitContractionLoops(OpBuilder &b, Location loc,
                                 const Contraction &contraction,
                                 const ContractionTarget &target) {
   IndexBuilder builder(loc, b);
-  Emitter(builder, loc, contraction, target).emit();
+  Emitter(builder, contraction, target).emit();
 }

@@ -8,7 +8,8 @@
 #ifndef ATTN_CPU_LINALGTOVECTOR_DELAYEDSTORE_H
 #define ATTN_CPU_LINALGTOVECTOR_DELAYEDSTORE_H
 
-#include "mlir/Dialect/Linalg/IR/LinalgInterfaces.h"
+#include "dialect/Shared/IndexBuilder.h"
+
 #include "mlir/IR/PatternMatch.h"
 
 namespace mlir::attn {
@@ -35,9 +36,9 @@ struct DelayedStore {
   int64_t rowsPerStep = 0;
 
   /// Stores what step `step` has to.
-  void emitStep(OpBuilder &b, Location loc, Value step) const;
+  void emitStep(IndexBuilder &b, Value step) const;
   /// Stores all that steps would have to, where there are none.
-  void emitInsteadOfSteps(OpBuilder &b, Location loc) const;
+  void emitInsteadOfSteps(IndexBuilder &b) const;
 };
 
 /// Delays the store of `op`, which multiplies `rows` rows in tiles in

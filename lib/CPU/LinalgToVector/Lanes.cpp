@@ -17,45 +17,44 @@ bool attn::isNarrow(Type type) {
   return isa<Float16Type, BFloat16Type>(type) || type.isSignlessInteger(8);
 }
 
-Value attn::widenLanes(OpBuilder &b, Location loc, Value vector, Type type) {
+Value attn::widenLanes(ImplicitLocOpBuilder &b, Value vector, Type type) {
   auto from = cast<VectorType>(vector.getType());
   auto to = VectorType::get(from.getShape(), type);
   if (isa<IntegerType>(from.getElementType()))
-    return arith::SIToFPOp::create(b, loc, to, vector);
-  return arith::ExtFOp::create(b, loc, to, vector);
+    return arith::SIToFPOp::create(b, to, vector);
+  return arith::ExtFOp::create(b, to, vector);
 }
 
-std::pair<Value, Value> attn::loadSplit(OpBuilder &b, Location loc,
-                                        Value buffer, ValueRange indices,
-                                        int64_t width) {
+std::pair<Value, Value> attn::loadSplit(ImplicitLocOpBuilder &b, Value buffer,
+                                        ValueRange indices, int64_t width) {
   auto bits = VectorType::get(width, b.getI32Type());
   auto wide = VectorType::get(width, b.getF32Type());
   auto constant = [&](uint32_t value) -> Value {
     return arith::ConstantOp::create(
-        b, loc, DenseElementsAttr::get(bits, APInt(32, value)));
+        b, DenseElementsAttr::get(bits, APInt(32, value)));
   };
   Value narrow = vector::LoadOp::create(
-      b, loc, VectorType::get(2 * width, b.getBF16Type()), buffer, indices);
-  Value pairs = vector::BitCastOp::create(b, loc, bits, narrow);
-  Value even = arith::ShLIOp::create(b, loc, pairs, constant(16));
-  Value odd = arith::AndIOp::create(b, loc, pairs, constant(0xffff0000));
-  return {vector::BitCastOp::create(b, loc, wide, even),
-          vector::BitCastOp::create(b, loc, wide, odd)};
+      b, VectorType::get(2 * width, b.getBF16Type()), buffer, indices);
+  Value pairs = vector::BitCastOp::create(b, bits, narrow);
+  Value even = arith::ShLIOp::create(b, pairs, constant(16));
+  Value odd = arith::AndIOp::create(b, pairs, constant(0xffff0000));
+  return {vector::BitCastOp::create(b, wide, even),
+          vector::BitCastOp::create(b, wide, odd)};
 }
 
-std::pair<Value, Value> attn::splitLanes(OpBuilder &b, Location loc,
-                                         Value first, Value second) {
+std::pair<Value, Value> attn::splitLanes(ImplicitLocOpBuilder &b, Value first,
+                                         Value second) {
   int64_t width = cast<VectorType>(first.getType()).getDimSize(0);
   SmallVector<int64_t> even, odd;
   for (int64_t lane = 0; lane < width; ++lane) {
     even.push_back(2 * lane);
     odd.push_back(2 * lane + 1);
   }
-  return {vector::ShuffleOp::create(b, loc, first, second, even),
-          vector::ShuffleOp::create(b, loc, first, second, odd)};
+  return {vector::ShuffleOp::create(b, first, second, even),
+          vector::ShuffleOp::create(b, first, second, odd)};
 }
 
-std::pair<Value, Value> attn::joinLanes(OpBuilder &b, Location loc, Value even,
+std::pair<Value, Value> attn::joinLanes(ImplicitLocOpBuilder &b, Value even,
                                         Value odd) {
   int64_t width = cast<VectorType>(even.getType()).getDimSize(0);
   SmallVector<int64_t> first, second;
@@ -64,18 +63,18 @@ std::pair<Value, Value> attn::joinLanes(OpBuilder &b, Location loc, Value even,
     first.push_back(source);
     second.push_back(source + width / 2);
   }
-  return {vector::ShuffleOp::create(b, loc, even, odd, first),
-          vector::ShuffleOp::create(b, loc, even, odd, second)};
+  return {vector::ShuffleOp::create(b, even, odd, first),
+          vector::ShuffleOp::create(b, even, odd, second)};
 }
 
 /// One vector of the parts, whose number is a power of two, in order.
-static Value concatenate(OpBuilder &b, Location loc, SmallVector<Value> parts) {
+static Value concatenate(ImplicitLocOpBuilder &b, SmallVector<Value> parts) {
   while (parts.size() > 1) {
     int64_t size = cast<VectorType>(parts[0].getType()).getNumElements();
     auto mask = llvm::to_vector(llvm::seq<int64_t>(0, 2 * size));
     for (size_t i = 0; i < parts.size() / 2; ++i)
-      parts[i] = vector::ShuffleOp::create(b, loc, parts[2 * i],
-                                           parts[2 * i + 1], mask);
+      parts[i] =
+          vector::ShuffleOp::create(b, parts[2 * i], parts[2 * i + 1], mask);
     parts.resize(parts.size() / 2);
   }
   return parts.front();
@@ -83,8 +82,8 @@ static Value concatenate(OpBuilder &b, Location loc, SmallVector<Value> parts) {
 
 /// To interleave registers that are `stride` apart exchanges one bit of their
 /// number with one of a unit's place in its part.
-void attn::transposeParts(OpBuilder &b, Location loc,
-                          MutableArrayRef<Value> rows, int64_t unit) {
+void attn::transposeParts(ImplicitLocOpBuilder &b, MutableArrayRef<Value> rows,
+                          int64_t unit) {
   auto size = int64_t(rows.size());
   int64_t width = cast<VectorType>(rows[0].getType()).getNumElements();
   int64_t half = size / 2 * unit;
@@ -104,23 +103,23 @@ void attn::transposeParts(OpBuilder &b, Location loc,
       if (i & stride)
         continue;
       Value lhs = rows[i], rhs = rows[i + stride];
-      rows[i] = vector::ShuffleOp::create(b, loc, lhs, rhs, low);
-      rows[i + stride] = vector::ShuffleOp::create(b, loc, lhs, rhs, high);
+      rows[i] = vector::ShuffleOp::create(b, lhs, rhs, low);
+      rows[i + stride] = vector::ShuffleOp::create(b, lhs, rhs, high);
     }
 }
 
 /// Part k of register i is loaded from row k * size + i, for i from 0 to
 /// `size`; then squares of `size` are transposed in each part.
-SmallVector<Value> attn::loadTransposed(OpBuilder &b, Location loc,
-                                        int64_t size, int64_t width,
+SmallVector<Value> attn::loadTransposed(ImplicitLocOpBuilder &b, int64_t size,
+                                        int64_t width,
                                         function_ref<Value(int64_t)> load) {
   SmallVector<Value> rows;
   for (int64_t i = 0; i < size; ++i) {
     SmallVector<Value> parts;
     for (int64_t k = i; k < width; k += size)
       parts.push_back(load(k));
-    rows.push_back(concatenate(b, loc, std::move(parts)));
+    rows.push_back(concatenate(b, std::move(parts)));
   }
-  transposeParts(b, loc, rows, /*unit=*/1);
+  transposeParts(b, rows, /*unit=*/1);
   return rows;
 }

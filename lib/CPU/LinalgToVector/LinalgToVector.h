@@ -9,6 +9,7 @@
 #define ATTN_CPU_LINALGTOVECTOR_LINALGTOVECTOR_H
 
 #include "mlir/Dialect/Linalg/IR/LinalgInterfaces.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace mlir::attn {
 
@@ -91,11 +92,11 @@ LogicalResult vectorizeRoundedColumns(RewriterBase &rewriter,
 
 /// A register of pairs of bf16, from one of 16 elements of f32, bf16 or i8 for
 /// the first elements and one for the second.
-Value emitPairs(OpBuilder &b, Location loc, Value first, Value second);
+Value emitPairs(ImplicitLocOpBuilder &b, Value first, Value second);
 
 /// A view of `buffer` with its last two dimensions, the last of which is of
 /// contiguous pairs, as one.
-TypedValue<MemRefType> joinPairs(OpBuilder &b, Location loc,
+TypedValue<MemRefType> joinPairs(ImplicitLocOpBuilder &b,
                                  TypedValue<MemRefType> buffer);
 
 } // namespace mlir::attn

@@ -16,10 +16,9 @@ namespace mlir::attn {
 /// elements while the contracted dimensions are run through.
 class VectorBlocks {
 public:
-  VectorBlocks(IndexBuilder &b, Location loc, const Contraction &contraction,
-               int64_t width, const PrefetchShares &shares)
-      : b(b), loc(loc), contraction(contraction), width(width), shares(shares) {
-  }
+  VectorBlocks(IndexBuilder &b, const Contraction &contraction, int64_t width,
+               const PrefetchShares &shares)
+      : b(b), contraction(contraction), width(width), shares(shares) {}
 
   /// Computes the block of C at `row` and `column` of `numRows` rows of
   /// `numVectors` registers each, and its producer.
@@ -27,10 +26,11 @@ public:
 
 private:
   /// Replaces neighbouring columns, row by row.
-  void reorderColumns(
-      SmallVector<Value> &acc, int64_t numRows,
-      function_ref<std::pair<Value, Value>(OpBuilder &, Location, Value, Value)>
-          reorder);
+  void
+  reorderColumns(SmallVector<Value> &acc, int64_t numRows,
+                 function_ref<std::pair<Value, Value>(ImplicitLocOpBuilder &,
+                                                      Value, Value)>
+                     reorder);
   Value insertRow(Value lanes, Value rows, int64_t row);
   /// The start of the accumulators of one register for each row.
   Value loadRows(ValueRange rows, Value column);
@@ -73,7 +73,6 @@ private:
                     MutableArrayRef<Value> acc);
 
   IndexBuilder &b;
-  Location loc;
   const Contraction &contraction;
   /// Lanes of a register. Vectors are that wide, not as wide as the block: LLVM
   /// does badly with vectors of other sizes than powers of two.

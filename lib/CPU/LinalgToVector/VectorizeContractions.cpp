@@ -71,9 +71,11 @@ static linalg::LinalgOp findProducer(linalg::LinalgOp op, Value c) {
   return producer;
 }
 
-static void joinOperands(OpBuilder &b, Location loc, Contraction &contraction) {
-  contraction.a = joinPairs(b, loc, contraction.a);
-  contraction.b = joinPairs(b, loc, contraction.b);
+static void joinOperands(OpBuilder &builder, Location loc,
+                         Contraction &contraction) {
+  ImplicitLocOpBuilder b(loc, builder);
+  contraction.a = joinPairs(b, contraction.a);
+  contraction.b = joinPairs(b, contraction.b);
 }
 
 /// Sets what is fetched meanwhile.
@@ -204,8 +206,9 @@ static LogicalResult vectorizeContraction(RewriterBase &rewriter,
       contraction.producer = nullptr;
     OpBuilder::InsertionGuard guard(rewriter);
     // Before anything else writes C.
-    rewriter.setInsertionPointToStart(either.elseBlock());
-    contraction.store.emitInsteadOfSteps(rewriter, op.getLoc());
+    IndexBuilder b(op.getLoc(), rewriter);
+    b.setInsertionPointToStart(either.elseBlock());
+    contraction.store.emitInsteadOfSteps(b);
     rewriter.setInsertionPoint(either.elseYield());
     rewriter.moveOpBefore(op, either.elseYield());
     if (failed(linalg::linalgOpToLoops(rewriter, op)))

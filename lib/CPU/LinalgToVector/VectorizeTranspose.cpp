@@ -5,12 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialect/Shared/IndexBuilder.h"
 #include "lib/CPU/LinalgToVector/Lanes.h"
 #include "lib/CPU/LinalgToVector/LinalgToVector.h"
 #include "lib/CPU/LinalgToVector/RowSlices.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/PatternMatch.h"
 
@@ -74,9 +73,9 @@ namespace {
 /// Emits `numRows` rows of `width` results at a row and a column.
 class TransposeEmitter {
 public:
-  TransposeEmitter(OpBuilder &b, linalg::LinalgOp op, int64_t numRows,
+  TransposeEmitter(IndexBuilder &b, linalg::LinalgOp op, int64_t numRows,
                    int64_t width)
-      : b(b), loc(op.getLoc()), op(op), numRows(numRows), width(width) {}
+      : b(b), op(op), numRows(numRows), width(width) {}
 
   void emit(Value row, Value column) {
     SmallVector<SmallVector<Value>> transposed;
@@ -84,21 +83,16 @@ public:
       transposed.push_back(isTransposed(*operand) ? load(*operand, row, column)
                                                   : SmallVector<Value>());
     for (int64_t i = 0; i < numRows; ++i)
-      emitRow({add(row, i), column}, i, transposed);
+      emitRow({b.add(row, i), column}, i, transposed);
   }
 
 private:
-  Value add(Value value, int64_t addend) {
-    Value constant = arith::ConstantIndexOp::create(b, loc, addend);
-    return b.createOrFold<arith::AddIOp>(loc, value, constant);
-  }
-
   SmallVector<Value> load(OpOperand &operand, Value row, Value column) {
     auto type = cast<MemRefType>(operand.get().getType());
     auto part = VectorType::get(numRows, type.getElementType());
-    return loadTransposed(b, loc, numRows, width, [&](int64_t i) -> Value {
-      return vector::LoadOp::create(b, loc, part, operand.get(),
-                                    ValueRange{add(column, i), row});
+    return loadTransposed(b, numRows, width, [&](int64_t i) -> Value {
+      return vector::LoadOp::create(b, part, operand.get(),
+                                    ValueRange{b.add(column, i), row});
     });
   }
 
@@ -116,8 +110,7 @@ private:
       storeSlice(b, result, output, loops);
   }
 
-  OpBuilder &b;
-  Location loc;
+  IndexBuilder &b;
   linalg::LinalgOp op;
   int64_t numRows, width;
 };
@@ -129,7 +122,6 @@ LogicalResult attn::vectorizeTranspose(RewriterBase &rewriter,
                                        const VectorRegisters &registers) {
   if (!readsColumns(op))
     return failure();
-  Location loc = op.getLoc();
   rewriter.setInsertionPoint(op);
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
   int64_t bits = getWidestElementBits(op);
@@ -139,21 +131,14 @@ LogicalResult attn::vectorizeTranspose(RewriterBase &rewriter,
   int64_t width = fit(registers.getWidth(bits), sizes[1]);
   int64_t part = std::max<int64_t>(transposedBits / bits, 1);
   int64_t numRows = std::min(fit(part, sizes[0]), width);
-  Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
-  auto emitLoop = [&](int64_t upper, int64_t size) -> Value {
-    Value end = arith::ConstantIndexOp::create(rewriter, loc, upper);
-    Value step = arith::ConstantIndexOp::create(rewriter, loc, size);
-    auto loop = scf::ForOp::create(rewriter, loc, zero, end, step);
-    rewriter.setInsertionPointToStart(loop.getBody());
-    if (upper % size == 0)
-      return loop.getInductionVar();
-    Value last = arith::ConstantIndexOp::create(rewriter, loc, upper - size);
-    return arith::MinSIOp::create(rewriter, loc, loop.getInductionVar(), last);
+  IndexBuilder b(op.getLoc(), rewriter);
+  auto enter = [&](int64_t upper, int64_t size) {
+    Value first = b.enterLoop(0, upper, size);
+    return upper % size == 0 ? first : b.min(first, upper - size);
   };
   // What is read transposed is read along its rows.
-  Value column = emitLoop(sizes[1], width);
-  Value row = emitLoop(sizes[0], numRows);
-  TransposeEmitter(rewriter, op, numRows, width).emit(row, column);
+  Value column = enter(sizes[1], width), row = enter(sizes[0], numRows);
+  TransposeEmitter(b, op, numRows, width).emit(row, column);
   rewriter.eraseOp(op);
   return success();
 }

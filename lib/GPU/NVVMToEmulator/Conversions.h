@@ -104,14 +104,6 @@ LogicalResult convertNVVMOp(Operation *op, EmulatorCalls &calls);
 LogicalResult convertMemoryAccess(Operation *op, const SharedLayout &layout,
                                   EmulatorCalls &calls);
 
-/// Replaces a launch of `kernel`, which `entry` calls with arguments from
-/// memory, by a call that also passes where `constants` are. Fails, with a
-/// diagnostic, if it is not emulated.
-LogicalResult convertLaunch(gpu::LaunchFuncOp launch, LLVM::LLVMFuncOp kernel,
-                            LLVM::LLVMFuncOp entry, const SharedLayout &layout,
-                            ArrayRef<LLVM::GlobalOp> constants,
-                            EmulatorCalls &calls);
-
 } // namespace mlir::attn
 
 #endif // ATTN_GPU_NVVMTOEMULATOR_CONVERSIONS_H

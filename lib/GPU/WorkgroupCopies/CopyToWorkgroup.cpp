@@ -10,9 +10,7 @@
 #include "lib/GPU/WorkgroupCopies/TileCopy.h"
 #include "lib/Memory/LaterIteration.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
@@ -104,7 +102,7 @@ private:
   /// Whether a read is executed in another iteration; null if it is not known
   /// ahead.
   Value emitCondition(vector::TransferReadOp read, LaterIteration &iteration) {
-    Value result = arith::ConstantOp::create(b, b.getBoolAttr(true));
+    Value result = b.boolean(true);
     Operation *inner = read;
     for (Operation *op = read->getParentOp(); op != loop.getOperation();
          inner = op, op = op->getParentOp()) {
@@ -113,8 +111,7 @@ private:
       if (!condition)
         return {};
       if (inner->getBlock() != branch.thenBlock())
-        condition = arith::XOrIOp::create(
-            b, condition, arith::ConstantOp::create(b, b.getBoolAttr(true)));
+        condition = arith::XOrIOp::create(b, condition, b.boolean(true));
       result = b.bitAnd(condition, result);
     }
     return result;
@@ -122,11 +119,7 @@ private:
 
   /// Copies what iteration `iv` reads, if there is such a one; the group.
   Value emitCopies(Value iv, Value stage) {
-    Value exists = b.isLess(iv, loop.getUpperBound());
-    auto branch = scf::IfOp::create(b, exists, /*withElseRegion=*/false);
-    {
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(branch.thenBlock());
+    b.when(b.isLess(iv, loop.getUpperBound()), [&] {
       LaterIteration iteration(b, loop, iv);
       // Copies may share what they need.
       SmallVector<std::pair<Value, Value>> sources;
@@ -134,15 +127,12 @@ private:
         sources.push_back(
             {iteration.get(read.getBase()), emitCondition(read, iteration)});
       for (auto [read, buffer, source] :
-           llvm::zip_equal(reads, buffers, sources)) {
-        auto isRead = scf::IfOp::create(b, source.second,
-                                        /*withElseRegion=*/false);
-        OpBuilder::InsertionGuard guard(b);
-        b.setInsertionPointToStart(isRead.thenBlock());
-        emitTileCopy(b, threads, source.first,
-                     emitTileView(b, buffer, stage, read.getVectorType()));
-      }
-    }
+           llvm::zip_equal(reads, buffers, sources))
+        b.when(source.second, [&] {
+          emitTileCopy(b, threads, source.first,
+                       emitTileView(b, buffer, stage, read.getVectorType()));
+        });
+    });
     return nvgpu::DeviceAsyncCreateGroupOp::create(
         b, nvgpu::DeviceAsyncTokenType::get(b.getContext()), ValueRange());
   }
